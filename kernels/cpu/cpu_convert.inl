@@ -1,0 +1,180 @@
+/* Samples of a file into rows of one work type and back: types, byte order, transfer curve, alpha. */
+
+#define DEFINE_LOAD(type, stored, bits)                                                                      \
+    static void FN(load_##type)(const void *samples, size_t stride, size_t count, bool swapped, REAL *row)   \
+    {                                                                                                        \
+        const stored *from = samples;                                                                        \
+        if (swapped) {                                                                                       \
+            for (size_t i = 0; i < count; i++)                                                               \
+                row[i] = (REAL)swap_##type(from[i * stride]);                                                \
+        } else {                                                                                             \
+            for (size_t i = 0; i < count; i++)                                                               \
+                row[i] = (REAL)from[i * stride];                                                             \
+        }                                                                                                    \
+    }
+SAMPLE_KINDS(DEFINE_LOAD)
+#undef DEFINE_LOAD
+
+#define DEFINE_STORE(type, stored, bits)                                                                     \
+    static void FN(store_##type)(const REAL *row, size_t stride, size_t count, bool swapped, void *samples)  \
+    {                                                                                                        \
+        stored *to = samples;                                                                                \
+        for (size_t i = 0; i < count; i++)                                                                   \
+            to[i * stride] = FN(arith_store_##type)(row[i]);                                                 \
+        if (swapped) {                                                                                       \
+            for (size_t i = 0; i < count; i++)                                                               \
+                to[i * stride] = swap_##type(to[i * stride]);                                                \
+        }                                                                                                    \
+    }
+SAMPLE_KINDS(DEFINE_STORE)
+#undef DEFINE_STORE
+
+static uint64_t FN(count_nans)(const REAL *row, size_t count)
+{
+    uint64_t nans = 0;
+
+    for (size_t i = 0; i < count; i++)
+        nans += row[i] != row[i];
+    return nans;
+}
+
+static void FN(decode_row)(REAL *row, size_t count, const struct encoding *encoding)
+{
+    REAL max = (REAL)sample_max(encoding->type);
+    REAL exponent = (REAL)encoding->gamma;
+
+    if (encoding->transfer == TRANSFER_SRGB) {
+        for (size_t i = 0; i < count; i++)
+            row[i] = FN(arith_srgb_decode)(row[i] / max) * max;
+    } else if (encoding->transfer == TRANSFER_GAMMA) {
+        for (size_t i = 0; i < count; i++)
+            row[i] = FN(arith_gamma)(row[i] / max, exponent) * max;
+    }
+}
+
+static void FN(encode_row)(REAL *row, size_t count, const struct encoding *encoding)
+{
+    REAL max = (REAL)sample_max(encoding->type);
+    REAL exponent = (REAL)(1.0 / encoding->gamma);
+
+    if (encoding->transfer == TRANSFER_SRGB) {
+        for (size_t i = 0; i < count; i++)
+            row[i] = FN(arith_srgb_encode)(row[i] / max) * max;
+    } else if (encoding->transfer == TRANSFER_GAMMA) {
+        for (size_t i = 0; i < count; i++)
+            row[i] = FN(arith_gamma)(row[i] / max, exponent) * max;
+    }
+}
+
+static void FN(load_row)(struct field *field, const struct encoding *encoding, const unsigned char *samples,
+                         size_t plane, size_t row)
+{
+    static void (*const load[SAMPLE_TYPES])(const void *, size_t, size_t, bool, REAL *) = {
+        [SAMPLE_U8] = FN(load_u8),   [SAMPLE_I8] = FN(load_i8),   [SAMPLE_U16] = FN(load_u16),
+        [SAMPLE_I16] = FN(load_i16), [SAMPLE_U32] = FN(load_u32), [SAMPLE_I32] = FN(load_i32),
+        [SAMPLE_F32] = FN(load_f32), [SAMPLE_F64] = FN(load_f64),
+    };
+    size_t nx = field->shape.nx;
+    unsigned colours = encoding->channels - (encoding->alpha ? 1 : 0);
+    REAL max = (REAL)sample_max(encoding->type);
+
+    for (unsigned channel = 0; channel < encoding->channels; channel++) {
+        REAL *values = FN(row_of)(field, plane, channel, row);
+        load[encoding->type](samples + channel * sample_size(encoding->type), encoding->channels, nx,
+                             encoding->swapped, values);
+        if (channel < colours)
+            FN(decode_row)(values, nx, encoding);
+    }
+    if (!encoding->alpha || !encoding->premultiply)
+        return;
+    for (unsigned channel = 0; channel < colours; channel++) {
+        const REAL *alpha = FN(row_of)(field, plane, colours, row);
+        REAL *colour = FN(row_of)(field, plane, channel, row);
+        memcpy(FN(row_of)(field, plane, colours + 1 + channel, row), colour, nx * sizeof *colour);
+        for (size_t i = 0; i < nx; i++)
+            colour[i] *= FN(arith_cover)(alpha[i], max);
+    }
+}
+
+/* Colour of a block as it is written: divided by alpha where it was multiplied, and encoded. */
+static void FN(settle_colour)(const struct field *field, const struct encoding *encoding, size_t plane,
+                              unsigned channel, size_t row, struct range block, REAL *settled)
+{
+    const REAL *colour = FN(row_of)(field, plane, channel, row) + block.first;
+    unsigned colours = encoding->channels - (encoding->alpha ? 1 : 0);
+
+    if (encoding->alpha && encoding->premultiply) {
+        const REAL *alpha = FN(row_of)(field, plane, colours, row) + block.first;
+        const REAL *separate = FN(row_of)(field, plane, colours + 1 + channel, row) + block.first;
+        REAL max = (REAL)sample_max(encoding->type);
+        for (size_t i = 0; i < block.count; i++) {
+            REAL cover = FN(arith_cover)(alpha[i], max);
+            settled[i] = cover == (REAL)0 ? separate[i] : colour[i] / cover;
+        }
+    } else {
+        memcpy(settled, colour, block.count * sizeof *settled);
+    }
+    FN(encode_row)(settled, block.count, encoding);
+}
+
+static uint64_t FN(store_row)(const struct field *field, const struct encoding *encoding,
+                              unsigned char *samples, size_t plane, size_t row)
+{
+    static void (*const store[SAMPLE_TYPES])(const REAL *, size_t, size_t, bool, void *) = {
+        [SAMPLE_U8] = FN(store_u8),   [SAMPLE_I8] = FN(store_i8),   [SAMPLE_U16] = FN(store_u16),
+        [SAMPLE_I16] = FN(store_i16), [SAMPLE_U32] = FN(store_u32), [SAMPLE_I32] = FN(store_i32),
+        [SAMPLE_F32] = FN(store_f32), [SAMPLE_F64] = FN(store_f64),
+    };
+    size_t size = sample_size(encoding->type), nx = field->shape.nx;
+    unsigned colours = encoding->channels - (encoding->alpha ? 1 : 0);
+    REAL settled[BLOCK];
+    uint64_t nans = 0;
+
+    for (unsigned channel = 0; channel < encoding->channels; channel++) {
+        for (size_t begin = 0; begin < nx; begin += BLOCK) {
+            struct range block = {begin, least(BLOCK, nx - begin)};
+            const REAL *values = FN(row_of)(field, plane, channel, row) + begin;
+            if (channel < colours && (encoding->premultiply || encoding->transfer != TRANSFER_NONE)) {
+                FN(settle_colour)(field, encoding, plane, channel, row, block, settled);
+                values = settled;
+            }
+            store[encoding->type](values, encoding->channels, block.count, encoding->swapped,
+                                  samples + (begin * encoding->channels + channel) * size);
+            if (sample_is_integer(encoding->type))
+                nans += FN(count_nans)(values, block.count);
+        }
+    }
+    return nans;
+}
+
+static void FN(load_planes)(struct field *field, const struct encoding *encoding, const void *samples,
+                            struct range planes, int threads)
+{
+    size_t rows = field->shape.rows;
+    size_t row_bytes = field->shape.nx * encoding->channels * sample_size(encoding->type);
+
+#pragma omp parallel for collapse(2) num_threads(threads) schedule(static)
+    for (size_t plane = 0; plane < planes.count; plane++) {
+        for (size_t row = 0; row < rows; row++)
+            FN(load_row)
+            (field, encoding, (const unsigned char *)samples + (plane * rows + row) * row_bytes,
+             planes.first + plane, row);
+    }
+}
+
+static uint64_t FN(store_planes)(const struct field *field, const struct encoding *encoding, void *samples,
+                                 struct range planes, int threads)
+{
+    size_t rows = field->shape.rows;
+    size_t row_bytes = field->shape.nx * encoding->channels * sample_size(encoding->type);
+    uint64_t nans = 0;
+
+#pragma omp parallel for collapse(2) num_threads(threads) schedule(static) reduction(+ : nans)
+    for (size_t plane = 0; plane < planes.count; plane++) {
+        for (size_t row = 0; row < rows; row++)
+            nans +=
+                FN(store_row)(field, encoding, (unsigned char *)samples + (plane * rows + row) * row_bytes,
+                              planes.first + plane, row);
+    }
+    return nans;
+}

@@ -1,0 +1,81 @@
+/* The loops of the CPU backend, built once for each instruction set (CPU_ISA names it) and work type. */
+#include "cpu_kernels.h"
+
+#include "arith.h"
+
+#include <string.h>
+
+/* Samples of a row that are computed together: their chains stay in the first-level cache. */
+#define BLOCK 1024
+
+#define JOIN_(a, b) a##b
+#define JOIN(a, b)  JOIN_(a, b)
+
+static size_t least(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+#include "cpu_survey.inl"
+
+#define REAL     float
+#define FN(name) JOIN(name, _f32)
+#include "cpu_advance.inl"
+#include "cpu_convert.inl"
+#include "cpu_field.inl"
+#undef REAL
+#undef FN
+
+#define REAL     double
+#define FN(name) JOIN(name, _f64)
+#include "cpu_advance.inl"
+#include "cpu_convert.inl"
+#include "cpu_field.inl"
+#undef REAL
+#undef FN
+
+static void load(struct field *field, const struct encoding *encoding, const void *samples,
+                 struct range planes, int threads)
+{
+    if (field->work == WORK_F32)
+        load_planes_f32(field, encoding, samples, planes, threads);
+    else
+        load_planes_f64(field, encoding, samples, planes, threads);
+}
+
+static uint64_t store(const struct field *field, const struct encoding *encoding, void *samples,
+                      struct range planes, int threads)
+{
+    return field->work == WORK_F32 ? store_planes_f32(field, encoding, samples, planes, threads)
+                                   : store_planes_f64(field, encoding, samples, planes, threads);
+}
+
+static void advance(const struct op *op, const struct field *from, const struct field *kept, struct field *to,
+                    struct range planes, int threads)
+{
+    if (op->work == WORK_F32)
+        advance_planes_f32(op, from, kept, to, planes, threads);
+    else
+        advance_planes_f64(op, from, kept, to, planes, threads);
+}
+
+static void change_rows(const struct field *a, const struct field *b, unsigned channels, size_t plane,
+                        double *sums, int threads)
+{
+    if (a->work == WORK_F32)
+        change_plane_f32(a, b, channels, plane, sums, threads);
+    else
+        change_plane_f64(a, b, channels, plane, sums, threads);
+}
+
+#define NAME_OF_(isa) #isa
+#define NAME_OF(isa)  NAME_OF_(isa)
+
+const struct cpu_kernels JOIN(cpu_kernels_, CPU_ISA) = {
+    .name = NAME_OF(CPU_ISA),
+    .load = load,
+    .store = store,
+    .advance = advance,
+    .change_rows = change_rows,
+    .survey_rows = survey_rows,
+};

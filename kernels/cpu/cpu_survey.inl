@@ -1,0 +1,109 @@
+/* The sample types as a list for generated code, their byte swaps, and the tallies of rows of a file. */
+
+#define SAMPLE_KINDS(X)                                                                                      \
+    X(u8, uint8_t, 8)                                                                                        \
+    X(i8, int8_t, 8)                                                                                         \
+    X(u16, uint16_t, 16)                                                                                     \
+    X(i16, int16_t, 16)                                                                                      \
+    X(u32, uint32_t, 32)                                                                                     \
+    X(i32, int32_t, 32)                                                                                      \
+    X(f32, float, 32)                                                                                        \
+    X(f64, double, 64)
+
+static uint8_t swap_bits_8(uint8_t bits)
+{
+    return bits;
+}
+
+static uint16_t swap_bits_16(uint16_t bits)
+{
+    return __builtin_bswap16(bits);
+}
+
+static uint32_t swap_bits_32(uint32_t bits)
+{
+    return __builtin_bswap32(bits);
+}
+
+static uint64_t swap_bits_64(uint64_t bits)
+{
+    return __builtin_bswap64(bits);
+}
+
+#define DEFINE_SWAP(type, stored, bits)                                                                      \
+    static stored swap_##type(stored value)                                                                  \
+    {                                                                                                        \
+        uint##bits##_t pattern;                                                                              \
+        memcpy(&pattern, &value, sizeof pattern);                                                            \
+        pattern = swap_bits_##bits(pattern);                                                                 \
+        memcpy(&value, &pattern, sizeof value);                                                              \
+        return value;                                                                                        \
+    }
+SAMPLE_KINDS(DEFINE_SWAP)
+#undef DEFINE_SWAP
+
+#define DEFINE_READ(type, stored, bits)                                                                      \
+    static void read_##type(const void *samples, size_t stride, size_t count, bool swapped, double *values)  \
+    {                                                                                                        \
+        const stored *from = samples;                                                                        \
+        for (size_t i = 0; i < count; i++)                                                                   \
+            values[i] = (double)(swapped ? swap_##type(from[i * stride]) : from[i * stride]);                \
+    }
+SAMPLE_KINDS(DEFINE_READ)
+#undef DEFINE_READ
+
+static void survey_leaf(const double *values, size_t count, struct tally *tally)
+{
+    double sum[ARITH_LEAF], squares[ARITH_LEAF], energy[ARITH_LEAF];
+
+    for (size_t i = 0; i < ARITH_LEAF; i++) {
+        bool present = i < count && values[i] == values[i];
+        double value = present ? values[i] : 0.0;
+        double deviation = present ? value - tally->anchor : 0.0;
+        sum[i] = deviation;
+        squares[i] = deviation * deviation;
+        energy[i] = value * value;
+        if (present) {
+            tally->min = value < tally->min ? value : tally->min;
+            tally->max = value > tally->max ? value : tally->max;
+            tally->count++;
+        }
+    }
+    tally->sum += arith_fold_leaf(sum);
+    tally->squares += arith_fold_leaf(squares);
+    tally->energy += arith_fold_leaf(energy);
+}
+
+static void survey_row(const struct encoding *encoding, const unsigned char *samples, size_t count,
+                       struct tally *tally)
+{
+    static void (*const read[SAMPLE_TYPES])(const void *, size_t, size_t, bool, double *) = {
+        [SAMPLE_U8] = read_u8,   [SAMPLE_I8] = read_i8,   [SAMPLE_U16] = read_u16, [SAMPLE_I16] = read_i16,
+        [SAMPLE_U32] = read_u32, [SAMPLE_I32] = read_i32, [SAMPLE_F32] = read_f32, [SAMPLE_F64] = read_f64,
+    };
+    size_t pixel = encoding->channels * sample_size(encoding->type);
+    double values[ARITH_LEAF];
+
+    for (size_t begin = 0; begin < count; begin += ARITH_LEAF) {
+        size_t length = least(ARITH_LEAF, count - begin);
+        uint64_t before = tally->count;
+        read[encoding->type](samples + begin * pixel, encoding->channels, length, encoding->swapped, values);
+        survey_leaf(values, length, tally);
+        tally->nans += length - (tally->count - before);
+    }
+}
+
+static void survey_rows(const struct encoding *encoding, const struct shape *shape, const void *samples,
+                        struct tally *rows, int threads)
+{
+    size_t pixel = encoding->channels * sample_size(encoding->type);
+
+#pragma omp parallel for collapse(2) num_threads(threads) schedule(static)
+    for (unsigned channel = 0; channel < encoding->channels; channel++) {
+        for (size_t row = 0; row < shape->rows; row++)
+            survey_row(encoding,
+                       (const unsigned char *)samples + row * shape->nx * pixel +
+                           channel * sample_size(encoding->type),
+                       shape->nx, &rows[channel * shape->rows + row]);
+    }
+}

@@ -1,0 +1,52 @@
+/* What a picture's encoding means for the channels of a field, alike on every device. */
+#include "arith.h"
+#include "backend.h"
+
+unsigned encoding_work_channels(const struct encoding *encoding)
+{
+    unsigned colours = encoding->channels - 1;
+
+    return encoding->alpha && encoding->premultiply ? 2 * colours + 1 : encoding->channels;
+}
+
+static double decoded(const struct encoding *encoding, enum work_type work, double value)
+{
+    double max = sample_max(encoding->type);
+
+    switch (encoding->transfer) {
+    case TRANSFER_SRGB:
+        return work == WORK_F32 ? (double)(arith_srgb_decode_f32((float)value / (float)max) * (float)max)
+                                : arith_srgb_decode_f64(value / max) * max;
+    case TRANSFER_GAMMA:
+        return work == WORK_F32
+                   ? (double)(arith_gamma_f32((float)value / (float)max, (float)encoding->gamma) * (float)max)
+                   : arith_gamma_f64(value / max, encoding->gamma) * max;
+    case TRANSFER_NONE:
+        break;
+    }
+    return value;
+}
+
+static double covered(enum work_type work, double colour, double alpha, double max)
+{
+    return work == WORK_F32 ? (double)((float)colour * arith_cover_f32((float)alpha, (float)max))
+                            : colour * arith_cover_f64(alpha, max);
+}
+
+void encoding_outside(const struct encoding *encoding, enum work_type work, double value, double *channels)
+{
+    unsigned colours = encoding->channels - (encoding->alpha ? 1 : 0);
+    double alpha = work_round(work, value);
+    double colour = decoded(encoding, work, alpha);
+
+    for (unsigned channel = 0; channel < colours; channel++)
+        channels[channel] = colour;
+    if (encoding->alpha)
+        channels[colours] = alpha;
+    if (encoding->alpha && encoding->premultiply) {
+        for (unsigned channel = 0; channel < colours; channel++) {
+            channels[channel] = covered(work, colour, alpha, sample_max(encoding->type));
+            channels[colours + 1 + channel] = colour;
+        }
+    }
+}

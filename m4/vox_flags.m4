@@ -1,0 +1,62 @@
+# VOX_ADD_FLAG(VARIABLE, FLAG)
+# Append FLAG to VARIABLE if the C compiler takes it. -Werror, because clang only warns of flags it does not know.
+AC_DEFUN([VOX_ADD_FLAG], [
+  AS_VAR_PUSHDEF([vox_cache], [vox_cv_cc_takes_$2])
+  AC_CACHE_CHECK([whether $CC takes $2], [vox_cache], [
+    vox_saved_CFLAGS=$CFLAGS
+    CFLAGS="$CFLAGS -Werror $2"
+    AC_COMPILE_IFELSE([AC_LANG_PROGRAM()], [AS_VAR_SET([vox_cache], [yes])], [AS_VAR_SET([vox_cache], [no])])
+    CFLAGS=$vox_saved_CFLAGS
+  ])
+  AS_VAR_IF([vox_cache], [yes], [AS_VAR_APPEND([$1], [" $2"])])
+  AS_VAR_POPDEF([vox_cache])
+])
+
+# VOX_ADD_LINK_FLAG(VARIABLE, FLAG, ELSE)
+# The same for a flag that brings a library along, so that a program must link with it.
+AC_DEFUN([VOX_ADD_LINK_FLAG], [
+  AS_VAR_PUSHDEF([vox_cache], [vox_cv_cc_links_$2])
+  AC_CACHE_CHECK([whether $CC links with $2], [vox_cache], [
+    vox_saved_CFLAGS=$CFLAGS
+    CFLAGS="$CFLAGS $2"
+    AC_LINK_IFELSE([AC_LANG_PROGRAM()], [AS_VAR_SET([vox_cache], [yes])], [AS_VAR_SET([vox_cache], [no])])
+    CFLAGS=$vox_saved_CFLAGS
+  ])
+  AS_VAR_IF([vox_cache], [yes], [AS_VAR_APPEND([$1], [" $2"])], [$3])
+  AS_VAR_POPDEF([vox_cache])
+])
+
+# VOX_REFUSE_FAST_MATH
+# A build whose results differ from every other build's is worse than none.
+AC_DEFUN([VOX_REFUSE_FAST_MATH], [
+  AC_MSG_CHECKING([whether CFLAGS keep IEEE arithmetic])
+  AC_COMPILE_IFELSE([AC_LANG_SOURCE([[
+    #if defined __FAST_MATH__ || defined __FINITE_MATH_ONLY__ && __FINITE_MATH_ONLY__
+    #error
+    #endif
+    int ieee;
+  ]])], [AC_MSG_RESULT([yes])], [
+    AC_MSG_RESULT([no])
+    AC_MSG_ERROR([voxfilt promises the same bytes from every build: take -ffast-math and -Ofast out of CFLAGS])
+  ])
+])
+
+# VOX_CPU_V3
+# Whether the kernels can be built a second time, for x86-64 with AVX2 and FMA. The flag stands before CFLAGS,
+# as in the build, so that an -march in CFLAGS that has no FMA also leaves the second build out.
+AC_DEFUN([VOX_CPU_V3], [
+  AC_CACHE_CHECK([whether $CC builds for x86-64-v3], [vox_cv_cpu_v3], [
+    vox_saved_CFLAGS=$CFLAGS
+    CFLAGS="-march=x86-64-v3 $CFLAGS"
+    AC_COMPILE_IFELSE([AC_LANG_SOURCE([[
+      #if !defined __x86_64__ || !defined __AVX2__ || !defined __FMA__
+      #error
+      #endif
+      int v3;
+    ]])], [vox_cv_cpu_v3=yes], [vox_cv_cpu_v3=no])
+    CFLAGS=$vox_saved_CFLAGS
+  ])
+  AS_VAR_IF([vox_cv_cpu_v3], [yes],
+    [AC_DEFINE([HAVE_CPU_V3], [1], [Define to 1 if the CPU kernels are also built for x86-64-v3.])])
+  AM_CONDITIONAL([CPU_V3], [test "$vox_cv_cpu_v3" = yes])
+])

@@ -1,0 +1,56 @@
+/* What went wrong, and how it is told: one line on standard error, never on standard output. */
+#ifndef DIAG_H
+#define DIAG_H
+
+#include <stdbool.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The exit statuses of both commands. */
+enum status {
+    STATUS_DONE = 0,
+    STATUS_FAILURE = 1, /* what no other status names */
+    STATUS_USAGE = 2,   /* the command line asks for something that cannot be */
+    STATUS_INPUT = 3,   /* the input is refused */
+    STATUS_IO = 4,      /* reading or writing failed */
+    STATUS_DEVICE = 5,  /* the device failed */
+    STATUS_LIMIT = 6    /* over a limit: memory, size */
+};
+
+/* One failure on its way up to main. Text has no program name, no newline and no final dot. */
+struct fault {
+    enum status status;
+    char text[1024];
+};
+
+#if defined(__GNUC__)
+#define DIAG_PRINTF(format_index, first_index) __attribute__((format(printf, format_index, first_index)))
+#else
+#define DIAG_PRINTF(format_index, first_index)
+#endif
+
+/* Fill fault and return false, so that a failing function ends with `return fault_raise(…)`. */
+bool fault_raise(struct fault *fault, enum status status, const char *format, ...) DIAG_PRINTF(3, 4);
+
+/* Put "prefix: " before the text of a fault that a deeper function raised; return false. */
+bool fault_prefix(struct fault *fault, const char *prefix);
+
+enum diag_level { DIAG_QUIET, DIAG_NORMAL, DIAG_VERBOSE };
+
+/* Name the program for every later line; call once, first. */
+void diag_open(const char *program);
+void diag_set_level(enum diag_level level);
+enum diag_level diag_level(void);
+
+/* One line each: an error always, a note unless quiet, a detail only when verbose. */
+void diag_error(const struct fault *fault);
+void diag_note(const char *format, ...) DIAG_PRINTF(1, 2);
+void diag_detail(const char *format, ...) DIAG_PRINTF(1, 2);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,384 @@
+/* Files as byte streams: `-`, temporaries that are renamed when complete, and checked ends. */
+#include "file.h"
+
+#include "mem.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define PEEK_CAPACITY      4096
+#define WRITE_BUFFER       ((size_t)256 * 1024)
+#define TEMPORARY_ATTEMPTS 100
+
+/* One system call moves at most this much on Linux; larger requests are cut, not refused. */
+#define IO_CHUNK ((size_t)1 << 30)
+
+struct file_in {
+    int descriptor;
+    const char *name;
+    bool owned; /* opened here, so closed here */
+    unsigned char ahead[PEEK_CAPACITY];
+    size_t ahead_begin, ahead_end;
+};
+
+struct file_out {
+    int descriptor;
+    char *name;      /* as messages give it */
+    char *target;    /* what the temporary becomes; NULL when written in place */
+    char *temporary; /* NULL when written in place */
+    bool owned;
+    unsigned char *buffer;
+    size_t used;
+};
+
+/* The temporaries of the moment, for the signal handler alone, which has no other way to reach them. */
+#define GUARDED_FILES 64
+static const char *volatile guarded[GUARDED_FILES];
+
+static void guard_add(const char *path)
+{
+    for (int i = 0; i < GUARDED_FILES; i++) {
+        if (guarded[i] == NULL) {
+            guarded[i] = path;
+            return;
+        }
+    }
+}
+
+static void guard_remove(const char *path)
+{
+    for (int i = 0; i < GUARDED_FILES; i++) {
+        if (guarded[i] == path)
+            guarded[i] = NULL;
+    }
+}
+
+static void remove_guarded(int signal_number)
+{
+    for (int i = 0; i < GUARDED_FILES; i++) {
+        if (guarded[i] != NULL)
+            unlink(guarded[i]);
+    }
+    signal(signal_number, SIG_DFL);
+    raise(signal_number);
+}
+
+void file_guard_signals(void)
+{
+    static const int signals[] = {SIGHUP, SIGINT, SIGTERM, SIGPIPE, SIGXCPU, SIGXFSZ};
+    struct sigaction action = {.sa_handler = remove_guarded};
+
+    sigemptyset(&action.sa_mask);
+    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {
+        struct sigaction before;
+        /* What the parent chose to ignore (nohup) stays ignored. */
+        if (sigaction(signals[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN)
+            sigaction(signals[i], &action, NULL);
+    }
+}
+
+static bool is_standard(const char *path)
+{
+    return path == NULL || strcmp(path, "-") == 0;
+}
+
+bool file_open_input(struct file_in **result, const char *path, struct fault *fault)
+{
+    struct file_in *file = mem_zeroed(1, sizeof *file, "the input file", fault);
+    struct stat info;
+
+    if (file == NULL)
+        return false;
+    file->owned = !is_standard(path);
+    file->name = file->owned ? path : "standard input";
+    file->descriptor = file->owned ? open(path, O_RDONLY | O_CLOEXEC) : STDIN_FILENO;
+    if (file->descriptor < 0)
+        fault_raise(fault, STATUS_IO, "%s: %s", file->name, strerror(errno));
+    else if (fstat(file->descriptor, &info) == 0 && S_ISDIR(info.st_mode))
+        fault_raise(fault, STATUS_IO, "%s: %s", file->name, strerror(EISDIR));
+    else {
+        *result = file;
+        return true;
+    }
+    file_in_close(file);
+    return false;
+}
+
+const char *file_in_name(const struct file_in *file)
+{
+    return file->name;
+}
+
+bool file_in_remaining(const struct file_in *file, uint64_t *bytes)
+{
+    struct stat info;
+    off_t position;
+
+    if (fstat(file->descriptor, &info) != 0 || !S_ISREG(info.st_mode))
+        return false;
+    position = lseek(file->descriptor, 0, SEEK_CUR);
+    if (position < 0)
+        return false;
+    *bytes = info.st_size > position ? (uint64_t)(info.st_size - position) : 0;
+    *bytes += file->ahead_end - file->ahead_begin;
+    return true;
+}
+
+static bool read_fully(struct file_in *file, unsigned char *bytes, size_t size, size_t *got,
+                       struct fault *fault)
+{
+    *got = 0;
+    while (*got < size) {
+        size_t wish = size - *got < IO_CHUNK ? size - *got : IO_CHUNK;
+        ssize_t count = read(file->descriptor, bytes + *got, wish);
+        if (count < 0 && errno == EINTR)
+            continue;
+        if (count < 0)
+            return fault_raise(fault, STATUS_IO, "%s: %s", file->name, strerror(errno));
+        if (count == 0)
+            break;
+        *got += (size_t)count;
+    }
+    return true;
+}
+
+bool file_in_peek(struct file_in *file, void *bytes, size_t size, size_t *got, struct fault *fault)
+{
+    size_t held = file->ahead_end - file->ahead_begin;
+    size_t more;
+
+    if (size > PEEK_CAPACITY)
+        size = PEEK_CAPACITY;
+    if (held < size) {
+        memmove(file->ahead, file->ahead + file->ahead_begin, held);
+        file->ahead_begin = 0;
+        if (!read_fully(file, file->ahead + held, size - held, &more, fault))
+            return false;
+        held += more;
+        file->ahead_end = held;
+    }
+    *got = held < size ? held : size;
+    memcpy(bytes, file->ahead + file->ahead_begin, *got);
+    return true;
+}
+
+bool file_in_read(struct file_in *file, void *bytes, size_t size, size_t *got, struct fault *fault)
+{
+    size_t held = file->ahead_end - file->ahead_begin;
+    size_t taken = held < size ? held : size;
+    size_t more;
+
+    memcpy(bytes, file->ahead + file->ahead_begin, taken);
+    file->ahead_begin += taken;
+    if (!read_fully(file, (unsigned char *)bytes + taken, size - taken, &more, fault))
+        return false;
+    *got = taken + more;
+    return true;
+}
+
+void file_in_close(struct file_in *file)
+{
+    if (file == NULL)
+        return;
+    if (file->owned && file->descriptor >= 0)
+        close(file->descriptor);
+    mem_free(file);
+}
+
+/* A symlink is followed to the file it names, so that the file is replaced and not the link. NULL where the
+   path leads nowhere yet. */
+static char *resolved_target(const char *path)
+{
+    char *real = realpath(path, NULL);
+    char link[PATH_MAX];
+    ssize_t length;
+
+    if (real != NULL)
+        return real;
+    length = readlink(path, link, sizeof link - 1);
+    if (length > 0) {
+        const char *slash = strrchr(path, '/');
+        size_t directory = slash == NULL || link[0] == '/' ? 0 : (size_t)(slash - path) + 1;
+        link[length] = '\0';
+        real = malloc(directory + (size_t)length + 1);
+        if (real != NULL) {
+            memcpy(real, path, directory);
+            memcpy(real + directory, link, (size_t)length + 1);
+        }
+        return real;
+    }
+    return strdup(path);
+}
+
+/* The mode of a file that is replaced stays; a new file gets what the umask leaves. */
+static bool open_temporary(struct file_out *file, const struct stat *existing, struct fault *fault)
+{
+    size_t size = strlen(file->target) + 48;
+    mode_t mode = existing == NULL ? 0666 : existing->st_mode & 07777;
+    int attempt = 0;
+
+    file->temporary = mem_alloc(size, 1, "a file name", fault);
+    if (file->temporary == NULL)
+        return false;
+    do {
+        snprintf(file->temporary, size, "%s.%ld-%d.part", file->target, (long)getpid(), attempt);
+        file->descriptor = open(file->temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+                                existing == NULL ? mode : 0600);
+    } while (file->descriptor < 0 && errno == EEXIST && ++attempt < TEMPORARY_ATTEMPTS);
+    if (file->descriptor < 0) {
+        mem_free(file->temporary);
+        file->temporary = NULL;
+        return fault_raise(fault, STATUS_IO, "%s: %s", file->name, strerror(errno));
+    }
+    guard_add(file->temporary);
+    if (existing != NULL && fchmod(file->descriptor, mode) != 0)
+        return fault_raise(fault, STATUS_IO, "%s: %s", file->name, strerror(errno));
+    return true;
+}
+
+static bool open_target(struct file_out *file, const char *path, struct fault *fault)
+{
+    struct stat info;
+    bool exists = stat(path, &info) == 0;
+
+    if (exists && S_ISDIR(info.st_mode))
+        return fault_raise(fault, STATUS_IO, "%s: %s", path, strerror(EISDIR));
+    if (exists && !S_ISREG(info.st_mode)) {
+        file->descriptor = open(path, O_WRONLY | O_CLOEXEC);
+        if (file->descriptor < 0)
+            return fault_raise(fault, STATUS_IO, "%s: %s", path, strerror(errno));
+        return true;
+    }
+    if (exists && access(path, W_OK) != 0)
+        return fault_raise(fault, STATUS_IO, "%s: %s", path, strerror(errno));
+    file->target = resolved_target(path);
+    if (file->target == NULL)
+        return fault_raise(fault, STATUS_LIMIT, "%s: not enough memory for its name", path);
+    return open_temporary(file, exists ? &info : NULL, fault);
+}
+
+/* /dev/stdout and its kin are written in place even where they lead to a regular file: a shell that
+   redirected there expects its own file to grow. */
+static bool names_descriptor(const char *path)
+{
+    return strcmp(path, "/dev/stdout") == 0 || strncmp(path, "/dev/fd/", 8) == 0 ||
+           strncmp(path, "/proc/self/fd/", 14) == 0;
+}
+
+static bool open_in_place(struct file_out *file, const char *path, struct fault *fault)
+{
+    file->descriptor = open(path, O_WRONLY | O_APPEND | O_CLOEXEC);
+    if (file->descriptor < 0)
+        return fault_raise(fault, STATUS_IO, "%s: %s", path, strerror(errno));
+    return true;
+}
+
+bool file_open_output(struct file_out **result, const char *path, struct fault *fault)
+{
+    struct file_out *file = mem_zeroed(1, sizeof *file, "the output file", fault);
+    bool opened;
+
+    if (file == NULL)
+        return false;
+    file->descriptor = -1;
+    file->owned = !is_standard(path);
+    file->name = mem_text(file->owned ? path : "standard output", fault);
+    file->buffer = mem_alloc(WRITE_BUFFER, 1, "the output buffer", fault);
+    opened = file->name != NULL && file->buffer != NULL;
+    if (opened && !file->owned)
+        file->descriptor = STDOUT_FILENO;
+    else if (opened && names_descriptor(path))
+        opened = open_in_place(file, path, fault);
+    else if (opened)
+        opened = open_target(file, path, fault);
+    if (opened && isatty(file->descriptor))
+        opened = fault_raise(fault, STATUS_USAGE, "%s is a terminal: binary data is not written there",
+                             file->name);
+    if (!opened) {
+        file_out_close(file);
+        return false;
+    }
+    *result = file;
+    return true;
+}
+
+const char *file_out_name(const struct file_out *file)
+{
+    return file->name;
+}
+
+static bool write_fully(struct file_out *file, const unsigned char *bytes, size_t size, struct fault *fault)
+{
+    while (size > 0) {
+        ssize_t count = write(file->descriptor, bytes, size < IO_CHUNK ? size : IO_CHUNK);
+        if (count < 0 && errno == EINTR)
+            continue;
+        if (count < 0)
+            return fault_raise(fault, STATUS_IO, "%s: %s", file->name, strerror(errno));
+        bytes += count;
+        size -= (size_t)count;
+    }
+    return true;
+}
+
+static bool flush(struct file_out *file, struct fault *fault)
+{
+    size_t used = file->used;
+
+    file->used = 0;
+    return write_fully(file, file->buffer, used, fault);
+}
+
+bool file_out_write(struct file_out *file, const void *bytes, size_t size, struct fault *fault)
+{
+    if (size > WRITE_BUFFER - file->used && !flush(file, fault))
+        return false;
+    if (size >= WRITE_BUFFER)
+        return write_fully(file, bytes, size, fault);
+    memcpy(file->buffer + file->used, bytes, size);
+    file->used += size;
+    return true;
+}
+
+bool file_out_commit(struct file_out *file, struct fault *fault)
+{
+    int descriptor = file->descriptor;
+
+    if (!flush(file, fault))
+        return false;
+    file->descriptor = -1;
+    if (close(descriptor) != 0)
+        return fault_raise(fault, STATUS_IO, "%s: %s", file->name, strerror(errno));
+    if (file->temporary == NULL)
+        return true;
+    if (rename(file->temporary, file->target) != 0)
+        return fault_raise(fault, STATUS_IO, "%s: %s", file->name, strerror(errno));
+    guard_remove(file->temporary);
+    mem_free(file->temporary);
+    file->temporary = NULL;
+    return true;
+}
+
+void file_out_close(struct file_out *file)
+{
+    if (file == NULL)
+        return;
+    if (file->owned && file->descriptor >= 0)
+        close(file->descriptor);
+    if (file->temporary != NULL) {
+        unlink(file->temporary);
+        guard_remove(file->temporary);
+        mem_free(file->temporary);
+    }
+    free(file->target);
+    mem_free(file->buffer);
+    mem_free(file->name);
+    mem_free(file);
+}

@@ -1,0 +1,46 @@
+/* Files as byte streams: `-`, temporaries that are renamed when complete, and checked ends. */
+#ifndef FILE_H
+#define FILE_H
+
+#include "diag.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct file_in;
+struct file_out;
+
+/* NULL or "-" is standard input. */
+bool file_open_input(struct file_in **file, const char *path, struct fault *fault);
+
+/* As messages name it: the path, or "standard input". */
+const char *file_in_name(const struct file_in *file);
+
+/* The size of a regular file from here to its end; false for pipes and the like. */
+bool file_in_remaining(const struct file_in *file, uint64_t *bytes);
+
+/* Look at the next bytes without taking them: up to size of them, less only before the end of the file. */
+bool file_in_peek(struct file_in *file, void *bytes, size_t size, size_t *got, struct fault *fault);
+
+/* Take up to size bytes, less only at the end of the file. */
+bool file_in_read(struct file_in *file, void *bytes, size_t size, size_t *got, struct fault *fault);
+
+void file_in_close(struct file_in *file);
+
+/* NULL or "-" is standard output, which must not be a terminal. A new or regular target is written under a
+   temporary name in its directory; nothing stands under its own name before file_out_commit. */
+bool file_open_output(struct file_out **file, const char *path, struct fault *fault);
+const char *file_out_name(const struct file_out *file);
+bool file_out_write(struct file_out *file, const void *bytes, size_t size, struct fault *fault);
+
+/* The output is complete: flush, close with a check, give it its name. */
+bool file_out_commit(struct file_out *file, struct fault *fault);
+
+/* Release; what was not committed is removed. */
+void file_out_close(struct file_out *file);
+
+/* Remove temporaries when a signal ends the program; call once, first. */
+void file_guard_signals(void);
+
+#endif

@@ -1,0 +1,468 @@
+/* Filters: the names that --filter takes, their arguments, and the stencils they stand for. */
+#include "filter.h"
+
+#include "arith.h"
+#include "number.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define GAUSS_TRUNCATE 4.0  /* the radius in standard deviations, as in scipy.ndimage */
+#define TAPS_LINE      256  /* the longest line of a taps file */
+#define MATRIX_SIDE    1024 /* the most rows or columns of a matrix */
+
+/* What a build expression of filters.def works on. */
+struct building {
+    const struct filter_call *call;
+    const struct grid *grid;
+    struct filter_body *body;
+    struct fault *fault;
+};
+
+static double number(const struct building *b, size_t index)
+{
+    return b->call->numbers[index];
+}
+
+static double axes(const struct building *b)
+{
+    return (double)b->grid->axes;
+}
+
+static bool add(const struct building *b, int dx, int dy, int dz, double weight)
+{
+    return stencil_add(&b->body->taps, dx, dy, dz, weight, b->fault);
+}
+
+/* The sample and its two neighbours at a distance along each axis of the grid. */
+static bool add_ring(const struct building *b, int distance, double weight)
+{
+    for (unsigned axis = 0; axis < b->grid->axes; axis++) {
+        int dx = axis == 0 ? distance : 0, dy = axis == 1 ? distance : 0, dz = axis == 2 ? distance : 0;
+        if (!add(b, dx, dy, dz, weight) || !add(b, -dx, -dy, -dz, weight))
+            return false;
+    }
+    return true;
+}
+
+static bool star(const struct building *b, double centre, double face)
+{
+    return add(b, 0, 0, 0, centre) && add_ring(b, 1, face);
+}
+
+/* Second derivatives by central differences of even order, the centre last in each row. */
+static bool high_order_star(const struct building *b, double order)
+{
+    static const double rings[4][4] = {
+        {1.0},
+        {4.0 / 3.0, -1.0 / 12.0},
+        {3.0 / 2.0, -3.0 / 20.0, 1.0 / 90.0},
+        {8.0 / 5.0, -1.0 / 5.0, 8.0 / 315.0, -1.0 / 560.0},
+    };
+    static const double centres[4] = {-2.0, -5.0 / 2.0, -49.0 / 18.0, -205.0 / 72.0};
+    int radius = (int)(order / 2.0);
+
+    if (order != 2.0 && order != 4.0 && order != 6.0 && order != 8.0)
+        return fault_raise(b->fault, STATUS_USAGE, "the order is 2, 4, 6 or 8");
+    for (int distance = 1; distance <= radius; distance++) {
+        if (!add_ring(b, distance, rings[radius - 1][distance - 1]))
+            return false;
+    }
+    return add(b, 0, 0, 0, axes(b) * centres[radius - 1]);
+}
+
+/* −1 0 1 along the axis of the call, 1 s 1 along the others. */
+static bool derivative(const struct building *b, double middle)
+{
+    int reach_z = b->grid->axes == 3 ? 1 : 0;
+
+    if (b->call->axis >= (int)b->grid->axes)
+        return fault_raise(b->fault, STATUS_USAGE, "this grid has no z axis");
+    for (int dz = -reach_z; dz <= reach_z; dz++) {
+        for (int dy = -1; dy <= 1; dy++) {
+            for (int dx = -1; dx <= 1; dx++) {
+                const int offset[3] = {dx, dy, dz};
+                double weight = 1.0;
+                for (int axis = 0; axis < (int)b->grid->axes; axis++) {
+                    double across = offset[axis] == 0 ? middle : 1.0;
+                    weight *= axis == b->call->axis ? (double)offset[axis] : across;
+                }
+                if (!add(b, dx, dy, dz, weight))
+                    return false;
+            }
+        }
+    }
+    return true;
+}
+
+static bool seven_taps(const struct building *b)
+{
+    return add(b, 0, 0, 0, number(b, 0)) && add(b, -1, 0, 0, number(b, 1)) && add(b, 1, 0, 0, number(b, 2)) &&
+           add(b, 0, -1, 0, number(b, 3)) && add(b, 0, 1, 0, number(b, 4)) &&
+           add(b, 0, 0, -1, number(b, 5)) && add(b, 0, 0, 1, number(b, 6));
+}
+
+static bool twentyseven_taps(const struct building *b)
+{
+    size_t given = b->call->count, next = 0;
+
+    if (given != 4 && given != 27)
+        return fault_raise(b->fault, STATUS_USAGE, "%zu weights: there are 4 or 27", given);
+    for (int dz = -1; dz <= 1; dz++) {
+        for (int dy = -1; dy <= 1; dy++) {
+            for (int dx = -1; dx <= 1; dx++, next++) {
+                size_t distance = (size_t)(abs(dx) + abs(dy) + abs(dz));
+                if (!add(b, dx, dy, dz, number(b, given == 4 ? distance : next)))
+                    return false;
+            }
+        }
+    }
+    return true;
+}
+
+static bool set_amount(const struct building *b, double amount)
+{
+    b->body->amount = amount;
+    return true;
+}
+
+/* The same weights, from −radius to radius, along one axis. */
+static bool add_pass(const struct building *b, unsigned axis, int radius, const double *weights)
+{
+    for (int i = -radius; i <= radius; i++) {
+        int dx = axis == 0 ? i : 0, dy = axis == 1 ? i : 0, dz = axis == 2 ? i : 0;
+        if (!stencil_add(&b->body->pass[axis], dx, dy, dz, weights[i + radius], b->fault))
+            return false;
+    }
+    return true;
+}
+
+static double *allocate_weights(const struct building *b, double radius)
+{
+    double *weights;
+
+    if (radius > STENCIL_REACH) {
+        fault_raise(b->fault, STATUS_USAGE, "a radius of %.0f is more than %d", radius, STENCIL_REACH);
+        return NULL;
+    }
+    weights = malloc((2 * (size_t)radius + 1) * sizeof *weights);
+    if (weights == NULL)
+        fault_raise(b->fault, STATUS_LIMIT, "not enough memory for the weights");
+    return weights;
+}
+
+/* The exponential is the project's own, so that the weights are the same wherever they are made. */
+static void gauss_weights(double sigma, int radius, double *weights)
+{
+    double sum = 0.0;
+
+    for (int i = -radius; i <= radius; i++) {
+        weights[i + radius] =
+            radius == 0 ? 1.0 : arith_exp_f64(-0.5 / (sigma * sigma) * ((double)i * (double)i));
+        sum += weights[i + radius];
+    }
+    for (int i = 0; i <= 2 * radius; i++)
+        weights[i] /= sum;
+}
+
+static bool gauss_passes(const struct building *b, double given)
+{
+    if (given < 0.0)
+        return fault_raise(b->fault, STATUS_USAGE, "a standard deviation of %g is below 0", given);
+    for (unsigned axis = 0; axis < b->grid->axes; axis++) {
+        double sigma = b->call->in_spacing ? given / b->grid->spacing[axis] : given;
+        double radius = floor(GAUSS_TRUNCATE * sigma + 0.5);
+        double *weights = allocate_weights(b, radius);
+        bool added;
+        if (weights == NULL)
+            return false;
+        gauss_weights(sigma, (int)radius, weights);
+        added = add_pass(b, axis, (int)radius, weights);
+        free(weights);
+        if (!added)
+            return false;
+    }
+    return true;
+}
+
+static bool box_passes(const struct building *b, double radius)
+{
+    double *weights;
+    bool added = true;
+
+    if (radius < 0.0 || radius != floor(radius))
+        return fault_raise(b->fault, STATUS_USAGE, "the radius is a whole number, 0 or more");
+    weights = allocate_weights(b, radius);
+    if (weights == NULL)
+        return false;
+    for (size_t i = 0; i < 2 * (size_t)radius + 1; i++)
+        weights[i] = 1.0 / (2.0 * radius + 1.0);
+    for (unsigned axis = 0; axis < b->grid->axes && added; axis++)
+        added = add_pass(b, axis, (int)radius, weights);
+    free(weights);
+    return added;
+}
+
+static const char *skip_blanks(const char *text)
+{
+    return text + strspn(text, " \t");
+}
+
+/* One weight, ended by a blank, a comma, a semicolon, a slash or the end. */
+static bool read_weight(const char **text, double *weight)
+{
+    char item[64];
+    size_t length = strcspn(*text, " \t,;/");
+
+    if (length == 0 || length >= sizeof item)
+        return false;
+    memcpy(item, *text, length);
+    item[length] = '\0';
+    *text = skip_blanks(*text + length);
+    if (**text == ',')
+        *text = skip_blanks(*text + 1);
+    return number_parse_double(item, weight);
+}
+
+/* Count rows and columns of "1 2 1; 2 4 2", and find where its rows end. */
+static bool measure_matrix(const struct building *b, int *rows, int *columns, const char **end)
+{
+    const char *text = skip_blanks(b->call->text);
+    double weight;
+
+    *rows = *columns = 0;
+    for (;;) {
+        int row_columns = 0;
+        while (*text != '\0' && *text != ';' && *text != '/') {
+            if (!read_weight(&text, &weight))
+                return fault_raise(b->fault, STATUS_USAGE, "row %d of the matrix: not a number", *rows + 1);
+            row_columns++;
+        }
+        if (*rows > 0 && row_columns != *columns)
+            return fault_raise(b->fault, STATUS_USAGE,
+                               "row %d of the matrix has %d weights, the first has %d", *rows + 1,
+                               row_columns, *columns);
+        *columns = row_columns;
+        (*rows)++;
+        *end = text;
+        if (*columns == 0 || *columns > MATRIX_SIDE || *rows > MATRIX_SIDE)
+            return fault_raise(b->fault, STATUS_USAGE, "a matrix has 1 to %d rows and columns", MATRIX_SIDE);
+        if (*text != ';')
+            return true;
+        text = skip_blanks(text + 1);
+    }
+}
+
+static bool matrix_taps(const struct building *b)
+{
+    const char *text, *end = NULL;
+    double divisor = 1.0, weight;
+    int rows, columns;
+
+    if (!measure_matrix(b, &rows, &columns, &end))
+        return false;
+    if (*end == '/' && (!number_parse_double(skip_blanks(end + 1), &divisor) || divisor == 0.0))
+        return fault_raise(b->fault, STATUS_USAGE,
+                           "the divisor of the matrix is not a number above or below 0");
+    text = skip_blanks(b->call->text);
+    for (int row = 0; row < rows; row++) {
+        for (int column = 0; column < columns; column++) {
+            read_weight(&text, &weight);
+            if (!add(b, column - columns / 2, row - rows / 2, 0, weight / divisor))
+                return false;
+        }
+        text = skip_blanks(text + (*text == ';'));
+    }
+    return true;
+}
+
+/* Put the name and the line of a taps file before a fault; what is wrong there is wrong in an input. */
+static bool refuse_taps_line(const struct building *b, size_t line)
+{
+    char prefix[64];
+
+    snprintf(prefix, sizeof prefix, "line %zu", line);
+    fault_prefix(b->fault, prefix);
+    fault_prefix(b->fault, b->call->text);
+    b->fault->status = STATUS_INPUT;
+    return false;
+}
+
+static bool read_taps_line(const struct building *b, char *line, size_t line_number)
+{
+    char *word, *rest = NULL, *words[5];
+    size_t count = 0;
+    double value[4];
+
+    line[strcspn(line, "#\r\n")] = '\0';
+    for (word = strtok_r(line, " \t", &rest); word != NULL && count < 5; word = strtok_r(NULL, " \t", &rest))
+        words[count++] = word;
+    if (count == 0)
+        return true;
+    fault_raise(b->fault, STATUS_INPUT, "a tap is three whole offsets and a weight: dx dy dz w");
+    if (count != 4)
+        return refuse_taps_line(b, line_number);
+    for (size_t i = 0; i < 4; i++) {
+        if (!number_parse_double(words[i], &value[i]))
+            return refuse_taps_line(b, line_number);
+        if (i < 3 && (value[i] != floor(value[i]) || fabs(value[i]) > 2.0 * STENCIL_REACH))
+            return refuse_taps_line(b, line_number);
+    }
+    if (!add(b, (int)value[0], (int)value[1], (int)value[2], value[3]))
+        return refuse_taps_line(b, line_number);
+    return true;
+}
+
+static bool file_taps(const struct building *b)
+{
+    char line[TAPS_LINE];
+    FILE *file = fopen(b->call->text, "r");
+    bool good = true;
+
+    if (file == NULL)
+        return fault_raise(b->fault, STATUS_IO, "%s: %s", b->call->text, strerror(errno));
+    for (size_t line_number = 1; good && fgets(line, sizeof line, file) != NULL; line_number++) {
+        if (strchr(line, '\n') == NULL && strlen(line) + 1 == sizeof line) {
+            fault_raise(b->fault, STATUS_INPUT, "longer than %d bytes", TAPS_LINE - 2);
+            good = refuse_taps_line(b, line_number);
+        } else {
+            good = read_taps_line(b, line, line_number);
+        }
+    }
+    if (good && ferror(file))
+        good = fault_raise(b->fault, STATUS_IO, "%s: %s", b->call->text, strerror(errno));
+    fclose(file);
+    return good;
+}
+
+/* A builder for each line of the list, and the list itself. The line number keeps their names apart. */
+#define FILTER_BUILDER_(line) build_##line
+#define FILTER_BUILDER(line)  FILTER_BUILDER_(line)
+
+#define FILTER(name, syntax, kind, arguments, least, most, summary, expression)                              \
+    static bool FILTER_BUILDER(__LINE__)(const struct filter_call *call, const struct grid *grid,            \
+                                         struct filter_body *body, struct fault *fault)                      \
+    {                                                                                                        \
+        const struct building state = {call, grid, body, fault}, *b = &state;                                \
+        (void)b;                                                                                             \
+        return expression;                                                                                   \
+    }
+#include "filters.def"
+#undef FILTER
+
+const struct filter filter_list[] = {
+#define FILTER(name, syntax, kind, arguments, least, most, summary, expression)                              \
+    {name, syntax, kind, arguments, least, most, summary, FILTER_BUILDER(__LINE__)},
+#include "filters.def"
+#undef FILTER
+    {NULL, NULL, FILTER_TAPS, ARGUMENTS_NONE, 0, 0, NULL, NULL},
+};
+
+static const struct filter *find(const char *spec, size_t length)
+{
+    for (const struct filter *filter = filter_list; filter->name != NULL; filter++) {
+        if (strlen(filter->name) == length && strncmp(filter->name, spec, length) == 0)
+            return filter;
+    }
+    return NULL;
+}
+
+/* "2u,0.5" → "2,0.5" and a flag. */
+static bool take_spacing_mark(const char *text, char *plain, size_t size, bool *marked)
+{
+    size_t first = strcspn(text, ",");
+
+    if (strlen(text) >= size)
+        return false;
+    strcpy(plain, text);
+    *marked = first > 0 && text[first - 1] == 'u';
+    if (*marked)
+        memmove(plain + first - 1, plain + first, strlen(plain + first) + 1);
+    return true;
+}
+
+static bool parse_numbers(const char *text, struct filter_call *call)
+{
+    const struct filter *filter = call->filter;
+    char plain[256];
+
+    if (filter->arguments == ARGUMENTS_SIGMA) {
+        if (!take_spacing_mark(text, plain, sizeof plain, &call->in_spacing))
+            return false;
+        text = plain;
+    }
+    return number_parse_list(text, ',', filter->least, filter->most, call->numbers, &call->count);
+}
+
+static bool parse_arguments(const char *text, struct filter_call *call)
+{
+    switch (call->filter->arguments) {
+    case ARGUMENTS_NONE:
+        return text == NULL;
+    case ARGUMENTS_NUMBERS:
+    case ARGUMENTS_SIGMA:
+        return text != NULL && parse_numbers(text, call);
+    case ARGUMENTS_AXIS:
+        if (text == NULL || strlen(text) != 1 || *text < 'x' || *text > 'z')
+            return false;
+        call->axis = *text - 'x';
+        return true;
+    case ARGUMENTS_TEXT:
+        call->text = text;
+        return text != NULL && *text != '\0';
+    }
+    return false;
+}
+
+bool filter_parse(const char *spec, struct filter_call *call, struct fault *fault)
+{
+    size_t length = strcspn(spec, ":");
+
+    *call = (struct filter_call){.filter = find(spec, length), .spec = spec};
+    if (call->filter == NULL)
+        return fault_raise(fault, STATUS_USAGE, "--filter: %.*s: no such filter (--list names them)",
+                           (int)length, spec);
+    if (!parse_arguments(spec[length] == ':' ? spec + length + 1 : NULL, call))
+        return fault_raise(fault, STATUS_USAGE, "--filter: %s: expected %s%s", spec, call->filter->name,
+                           call->filter->syntax);
+    return true;
+}
+
+static void flip_body(struct filter_body *body)
+{
+    stencil_flip(&body->taps);
+    for (unsigned axis = 0; axis < 3; axis++)
+        stencil_flip(&body->pass[axis]);
+}
+
+bool filter_build(const struct filter_call *call, const struct grid *grid, bool flip,
+                  struct filter_body *body, struct fault *fault)
+{
+    bool built;
+
+    *body = (struct filter_body){0};
+    built = call->filter->build(call, grid, body, fault);
+    if (built && grid->axes == 2 && stencil_leaves_plane(&body->taps))
+        built = fault_raise(fault, STATUS_USAGE, "it has taps along z, and this grid has no z axis");
+    if (!built) {
+        filter_body_free(body);
+        fault_prefix(fault, call->spec);
+        /* A taps file that cannot be had or read is not a matter of usage; the line names the file already.
+         */
+        return fault->status == STATUS_USAGE ? fault_prefix(fault, "--filter") : false;
+    }
+    if (flip)
+        flip_body(body);
+    return true;
+}
+
+void filter_body_free(struct filter_body *body)
+{
+    stencil_free(&body->taps);
+    for (unsigned axis = 0; axis < 3; axis++)
+        stencil_free(&body->pass[axis]);
+}

@@ -1,0 +1,73 @@
+/* Filters: the names that --filter takes, their arguments, and the stencils they stand for. */
+#ifndef FILTER_H
+#define FILTER_H
+
+#include "diag.h"
+#include "grid.h"
+#include "stencil.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum filter_kind {
+    FILTER_TAPS,    /* one stencil */
+    FILTER_PASSES,  /* one-axis stencils in the order x, y, z */
+    FILTER_HEAT,    /* a stencil that the heat options make */
+    FILTER_UNSHARP, /* what passes take away, added */
+    FILTER_GRADIENT /* the length of the vector of central differences */
+};
+
+/* What stands behind the colon of a SPEC. */
+enum filter_arguments {
+    ARGUMENTS_NONE,
+    ARGUMENTS_NUMBERS, /* separated by commas */
+    ARGUMENTS_SIGMA,   /* the same; the first may end in u: in units of spacing */
+    ARGUMENTS_AXIS,    /* x, y or z */
+    ARGUMENTS_TEXT     /* a matrix, a file name */
+};
+
+#define FILTER_NUMBERS 27 /* the most that a SPEC may hold */
+
+struct filter_call;
+
+/* What a filter is on one grid. */
+struct filter_body {
+    struct stencil taps;
+    struct stencil pass[3];
+    double amount; /* FILTER_UNSHARP */
+};
+
+struct filter {
+    const char *name;
+    const char *syntax; /* of what follows the name */
+    enum filter_kind kind;
+    enum filter_arguments arguments;
+    size_t least, most; /* numbers */
+    const char *summary;
+    bool (*build)(const struct filter_call *call, const struct grid *grid, struct filter_body *body,
+                  struct fault *fault);
+};
+
+/* A SPEC, parsed. */
+struct filter_call {
+    const struct filter *filter;
+    const char *spec; /* as given; the caller keeps it alive */
+    double numbers[FILTER_NUMBERS];
+    size_t count;
+    bool in_spacing;  /* ARGUMENTS_SIGMA */
+    int axis;         /* ARGUMENTS_AXIS: 0, 1, 2 */
+    const char *text; /* ARGUMENTS_TEXT: into spec */
+};
+
+/* All filters, in the order of filters.def; ends with one without name. */
+extern const struct filter filter_list[];
+
+bool filter_parse(const char *spec, struct filter_call *call, struct fault *fault);
+
+/* Build the stencils for a grid; what needs an axis that the grid has not is a usage error. */
+bool filter_build(const struct filter_call *call, const struct grid *grid, bool flip,
+                  struct filter_body *body, struct fault *fault);
+
+void filter_body_free(struct filter_body *body);
+
+#endif

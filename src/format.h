@@ -1,0 +1,115 @@
+/* File formats: a vtable a format, and what a format tells of the samples it reads or is to write. */
+#ifndef FORMAT_H
+#define FORMAT_H
+
+#include "diag.h"
+#include "file.h"
+#include "grid.h"
+#include "sample.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* The order of bytes in a sample. */
+enum endian { ENDIAN_LITTLE, ENDIAN_BIG };
+enum endian endian_native(void);
+
+/* What stands in the planes that pass between a format and the run: packed samples, channels interleaved. */
+struct header {
+    struct grid grid;
+    enum sample_type type;
+    enum endian endian;
+    bool alpha;        /* the last channel is alpha */
+    bool curved;       /* the colour model has a transfer curve that is known: */
+    double file_gamma; /* 0: sRGB; else stored = linear^file_gamma */
+    bool profiled;     /* an ICC profile defines the colours instead */
+};
+
+/* Bytes of one plane. */
+size_t header_plane_bytes(const struct header *header);
+
+/* What the command line says of input that does not describe itself. */
+struct source_request {
+    bool has_dims;
+    struct grid grid; /* extents where has_dims; channels and spacing always */
+    bool has_type;
+    enum sample_type type;
+    bool has_endian;
+    enum endian endian;
+    uint64_t skip;
+    size_t spacing_count; /* distances that were given */
+};
+
+struct source {
+    const struct format *format;
+    struct file_in *file;
+    struct header header;
+    size_t held_bytes; /* memory that the format itself needs to hold, an interlaced picture for one */
+    void *state;       /* the format's own */
+};
+
+struct sink_request {
+    int level;                   /* of compression, 0 to 9; −1: the format's own default */
+    const struct source *origin; /* whose metadata to keep, if the sink's format understands it */
+};
+
+struct sink {
+    const struct format *format;
+    struct file_out *file;
+    struct header header;
+    void *state;
+};
+
+struct format {
+    const char *name;
+    const char *summary;
+
+    /* Whether a file that begins with these bytes is of this format; NULL where nothing marks it. */
+    bool (*sniff)(const unsigned char *start, size_t size);
+
+    /* Read the header: fill source->header, held_bytes and state. */
+    bool (*open)(struct source *source, const struct source_request *request, struct fault *fault);
+
+    /* The next planes. */
+    bool (*read)(struct source *source, void *samples, size_t planes, struct fault *fault);
+
+    /* After the last plane: check that the file ends as it should. */
+    bool (*end)(struct source *source, struct fault *fault);
+    void (*close)(struct source *source);
+
+    /* Write the header of sink->header. */
+    bool (*create)(struct sink *sink, const struct sink_request *request, struct fault *fault);
+    bool (*write)(struct sink *sink, const void *samples, size_t planes, struct fault *fault);
+
+    /* After the last plane: write what closes the file. */
+    bool (*finish)(struct sink *sink, struct fault *fault);
+
+    /* Release state, finished or not. */
+    void (*discard)(struct sink *sink);
+};
+
+extern const struct format format_raw;
+extern const struct format format_png;
+
+/* All formats; ends with NULL. Raw, which nothing marks, is the last. */
+extern const struct format *const format_list[];
+
+/* The format that a file's first bytes are of; NULL only when they could not be read. */
+const struct format *format_sniff(struct file_in *file, struct fault *fault);
+
+/* Read a file's header. On failure nothing is left open but the file, which stays the caller's. */
+bool source_open(struct source *source, struct file_in *file, const struct format *format,
+                 const struct source_request *request, struct fault *fault);
+
+bool source_read(struct source *source, void *samples, size_t planes, struct fault *fault);
+bool source_end(struct source *source, struct fault *fault);
+void source_close(struct source *source);
+
+bool sink_open(struct sink *sink, struct file_out *file, const struct format *format,
+               const struct header *header, const struct sink_request *request, struct fault *fault);
+bool sink_write(struct sink *sink, const void *samples, size_t planes, struct fault *fault);
+bool sink_finish(struct sink *sink, struct fault *fault);
+void sink_close(struct sink *sink);
+
+#endif

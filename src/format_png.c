@@ -1,0 +1,366 @@
+/* PNG: rows streamed through libpng; every colour type and depth in, gray or RGB of 8 or 16 bits out. */
+#include "format.h"
+#include "mem.h"
+#include "png_encoder.h"
+#include "png_notes.h"
+#include "png_trap.h"
+
+#include <setjmp.h>
+#include <string.h>
+
+enum {
+    EXTENT_MOST = 0x7fffffff,
+    CHUNK_BYTES_MOST = 64 << 20,
+    CHUNKS_MOST = 1000,
+    IDAT_READ_BYTES = 64 << 10,
+    DEFLATE_RATIO_MOST = 1032 /* two bits stand for 258 bytes at the best */
+};
+
+#define GAMMA_UNIT 1e5
+
+struct reader {
+    struct png_trap trap; /* first: libpng's error pointer leads to the trap and to the reader */
+    png_structp png;
+    png_infop info;
+    struct file_in *file;
+    struct png_notes notes;
+    bool image_begun;     /* chunks from here on stand after the image */
+    bool checksum_failed; /* of the chunk under way */
+    int passes;           /* 0 before the first row is read, then 1 unless interlaced */
+    size_t row_bytes;
+    size_t rows;
+    unsigned char *held; /* the whole picture, once decoded, where it is interlaced */
+    size_t held_rows_taken;
+};
+
+static png_uint_32 chunk_code(const char *type)
+{
+    return png_get_uint_32((png_const_bytep)type);
+}
+
+static bool sniff(const unsigned char *start, size_t size)
+{
+    /* Four bytes of the eight: libpng tells what a transfer did to the others. */
+    return size >= 4 && memcmp(start, "\x89PNG", 4) == 0;
+}
+
+/* ---- callbacks of libpng ---- */
+
+static void read_bytes(png_structp png, png_bytep bytes, size_t size)
+{
+    struct reader *reader = png_get_io_ptr(png);
+    size_t got = 0;
+    if ((png_get_io_state(png) & PNG_IO_CHUNK_HDR) != 0)
+        reader->checksum_failed = false;
+    if (!file_in_read(reader->file, bytes, size, &got, reader->trap.fault))
+        png_trap_leave(png);
+    if (got == size)
+        return;
+    if (png_get_io_chunk_type(png) == 0)
+        png_error(png, "the file ends early");
+    png_chunk_error(png, "the file ends early");
+}
+
+/* What libpng only warns of is damage all the same where it decides about samples. */
+static bool decides_samples(png_uint_32 chunk)
+{
+    return chunk == chunk_code("IHDR") || chunk == chunk_code("tRNS") || chunk == chunk_code("IDAT");
+}
+
+static void heed_warning(png_structp png, png_const_charp message)
+{
+    struct reader *reader = png_get_error_ptr(png);
+    if (decides_samples(png_get_io_chunk_type(png)))
+        png_error(png, message);
+    if ((png_get_io_state(png) & PNG_IO_CHUNK_CRC) != 0)
+        reader->checksum_failed = true;
+    diag_detail("%s: %s", reader->trap.name, message);
+}
+
+static enum png_notes_place place_of(const struct reader *reader, const png_unknown_chunk *chunk)
+{
+    if (reader->image_begun)
+        return PNG_NOTES_AFTER_IMAGE;
+    return (chunk->location & PNG_HAVE_PLTE) != 0 ? PNG_NOTES_BEFORE_IMAGE : PNG_NOTES_BEFORE_PALETTE;
+}
+
+/* libpng hands over chunks whose checksum failed, after a warning. */
+static int take_chunk(png_structp png, png_unknown_chunkp chunk)
+{
+    struct reader *reader = png_get_user_chunk_ptr(png);
+    const char *type = (const char *)chunk->name;
+    bool critical = (chunk->name[0] & 0x20) == 0;
+    if (critical)
+        png_chunk_error(png, "unknown critical chunk");
+    if (reader->checksum_failed)
+        return 1;
+    if (!png_notes_offer(&reader->notes, type, place_of(reader, chunk), chunk->data, chunk->size,
+                         reader->trap.fault))
+        png_trap_leave(png);
+    return 1;
+}
+
+/* ---- reading ---- */
+
+static bool start_libpng(struct reader *reader)
+{
+    reader->png = png_create_read_struct_2(PNG_LIBPNG_VER_STRING, &reader->trap, png_trap_spring,
+                                           heed_warning, &reader->trap, png_trap_allocate, png_trap_release);
+    if (reader->png == NULL)
+        return png_trap_still_born(&reader->trap);
+    reader->info = png_create_info_struct(reader->png);
+    if (reader->info == NULL)
+        return png_trap_still_born(&reader->trap);
+    return true;
+}
+
+static void configure(struct reader *reader)
+{
+    png_structp png = reader->png;
+    png_set_read_fn(png, reader, read_bytes);
+    png_set_user_limits(png, EXTENT_MOST, EXTENT_MOST);
+    png_set_chunk_malloc_max(png, CHUNK_BYTES_MOST);
+    png_set_chunk_cache_max(png, CHUNKS_MOST);
+    png_set_compression_buffer_size(png, IDAT_READ_BYTES);
+    /* A negative count: every ancillary chunk but tRNS comes to take_chunk, unparsed. */
+    png_set_keep_unknown_chunks(png, PNG_HANDLE_CHUNK_NEVER, NULL, -1);
+    png_set_read_user_chunk_fn(png, reader, take_chunk);
+}
+
+static void describe_colour(const struct png_notes *notes, struct header *header)
+{
+    const struct png_note *gamma = png_notes_find(notes, "gAMA");
+    header->profiled = png_notes_find(notes, "iCCP") != NULL || png_notes_find(notes, "cICP") != NULL;
+    header->curved = !header->profiled;
+    header->file_gamma = 0;
+    if (header->profiled || gamma == NULL || png_notes_find(notes, "sRGB") != NULL)
+        return;
+    header->file_gamma = png_get_uint_32(gamma->bytes) / GAMMA_UNIT;
+}
+
+static void describe_samples(struct reader *reader, struct header *header)
+{
+    png_uint_32 width = png_get_image_width(reader->png, reader->info);
+    png_uint_32 height = png_get_image_height(reader->png, reader->info);
+    int color_type = png_get_color_type(reader->png, reader->info);
+    bool keyed = png_get_valid(reader->png, reader->info, PNG_INFO_tRNS) != 0;
+    header->grid = grid_make(2, width, height, 1);
+    header->alpha = keyed || (color_type & PNG_COLOR_MASK_ALPHA) != 0;
+    header->grid.channels = ((color_type & PNG_COLOR_MASK_COLOR) != 0 ? 3U : 1U) + (header->alpha ? 1U : 0U);
+    header->type = png_get_bit_depth(reader->png, reader->info) == 16 ? SAMPLE_U16 : SAMPLE_U8;
+    header->endian = ENDIAN_BIG;
+    describe_colour(&reader->notes, header);
+}
+
+/* Before anything is allocated for the sizes that the header claims: could the file hold as much? */
+static void check_promise(const struct reader *reader, uint64_t file_bytes)
+{
+    uint64_t row_bytes = png_get_rowbytes(reader->png, reader->info);
+    uint64_t rows = png_get_image_height(reader->png, reader->info);
+    if (file_bytes < UINT64_MAX / DEFLATE_RATIO_MOST && row_bytes > file_bytes * DEFLATE_RATIO_MOST / rows)
+        png_chunk_error(reader->png, "the file is too short for the size that IHDR gives");
+}
+
+static bool read_head(struct reader *reader, struct header *header, struct fault *fault)
+{
+    uint64_t file_bytes = 0;
+    bool bounded = file_in_remaining(reader->file, &file_bytes);
+    png_trap_set(&reader->trap, fault);
+    if (!start_libpng(reader))
+        return false;
+    if (setjmp(png_jmpbuf(reader->png)) != 0)
+        return false;
+    configure(reader);
+    png_read_info(reader->png, reader->info);
+    if (bounded)
+        check_promise(reader, file_bytes);
+    reader->image_begun = true;
+    describe_samples(reader, header);
+    return true;
+}
+
+static bool measure(struct reader *reader, struct source *source, struct fault *fault)
+{
+    if (!grid_check(&source->header.grid, fault))
+        return fault_prefix(fault, reader->trap.name);
+    reader->row_bytes = header_plane_bytes(&source->header);
+    reader->rows = source->header.grid.ny;
+    source->held_bytes = 0;
+    if (png_get_interlace_type(reader->png, reader->info) == PNG_INTERLACE_NONE)
+        return true;
+    if (!mem_product(&source->held_bytes, reader->row_bytes, reader->rows))
+        return fault_raise(fault, STATUS_LIMIT,
+                           "%s: IHDR: an interlaced picture larger than the address space",
+                           reader->trap.name);
+    return true;
+}
+
+static void close_source(struct source *source)
+{
+    struct reader *reader = source->state;
+    if (reader == NULL)
+        return;
+    png_destroy_read_struct(&reader->png, &reader->info, NULL);
+    png_notes_release(&reader->notes);
+    mem_free(reader->held);
+    mem_free(reader);
+    source->state = NULL;
+}
+
+static bool open_source(struct source *source, const struct source_request *request, struct fault *fault)
+{
+    (void)request; /* a PNG describes itself */
+    struct reader *reader = mem_zeroed(1, sizeof *reader, "PNG reader", fault);
+    if (reader == NULL)
+        return false;
+    source->state = reader;
+    reader->file = source->file;
+    reader->trap.name = file_in_name(source->file);
+    reader->notes.file_name = reader->trap.name;
+    reader->trap.status = STATUS_INPUT;
+    if (read_head(reader, &source->header, fault) && measure(reader, source, fault))
+        return true;
+    close_source(source);
+    return false;
+}
+
+/* Not before the first row is asked for: libpng allocates rows here, and the plan may refuse them first. */
+static bool ready_rows(struct reader *reader, struct fault *fault)
+{
+    png_trap_set(&reader->trap, fault);
+    if (setjmp(png_jmpbuf(reader->png)) != 0)
+        return false;
+    png_set_expand(reader->png);
+    reader->passes = png_set_interlace_handling(reader->png);
+    png_read_update_info(reader->png, reader->info);
+    return true;
+}
+
+static void decode_rows(struct reader *reader, unsigned char *samples, size_t rows)
+{
+    for (int pass = 0; pass < reader->passes; pass++)
+        for (size_t row = 0; row < rows; row++)
+            png_read_row(reader->png, samples + row * reader->row_bytes, NULL);
+}
+
+static bool decode(struct reader *reader, unsigned char *samples, size_t rows, struct fault *fault)
+{
+    png_trap_set(&reader->trap, fault);
+    if (setjmp(png_jmpbuf(reader->png)) != 0)
+        return false;
+    decode_rows(reader, samples, rows);
+    return true;
+}
+
+/* The last pass ends with the file, so all of it is decoded before the first row is known. */
+static bool hold(struct reader *reader, struct fault *fault)
+{
+    reader->held = mem_alloc(reader->rows, reader->row_bytes, "interlaced picture", fault);
+    if (reader->held == NULL)
+        return fault_prefix(fault, reader->trap.name);
+    return decode(reader, reader->held, reader->rows, fault);
+}
+
+static bool read_rows(struct source *source, void *samples, size_t rows, struct fault *fault)
+{
+    struct reader *reader = source->state;
+    if (reader->passes == 0 && !ready_rows(reader, fault))
+        return false;
+    if (reader->passes == 1)
+        return decode(reader, samples, rows, fault);
+    if (reader->held == NULL && !hold(reader, fault))
+        return false;
+    memcpy(samples, reader->held + reader->held_rows_taken * reader->row_bytes, rows * reader->row_bytes);
+    reader->held_rows_taken += rows;
+    return true;
+}
+
+static bool end_source(struct source *source, struct fault *fault)
+{
+    struct reader *reader = source->state;
+    png_trap_set(&reader->trap, fault);
+    if (setjmp(png_jmpbuf(reader->png)) != 0)
+        return false;
+    png_read_end(reader->png, reader->info);
+    return true;
+}
+
+/* ---- writing ---- */
+
+static bool check_writable(const struct sink *sink, struct fault *fault)
+{
+    const struct header *header = &sink->header;
+    const char *name = file_out_name(sink->file);
+    unsigned channels = header->grid.channels;
+    if (header->grid.axes != 2)
+        return fault_raise(fault, STATUS_USAGE, "%s: a PNG holds a picture, not a volume", name);
+    if (header->type != SAMPLE_U8 && header->type != SAMPLE_U16)
+        return fault_raise(fault, STATUS_USAGE, "%s: a PNG holds u8 or u16, not %s", name,
+                           sample_name(header->type));
+    if (channels < 1 || channels > 4 || header->alpha != (channels % 2 == 0))
+        return fault_raise(fault, STATUS_USAGE, "%s: a PNG holds gray or RGB, not %u channels %s alpha", name,
+                           channels, header->alpha ? "with" : "without");
+    if (header->grid.nx > PNG_ENCODER_EXTENT_MOST || header->grid.ny > PNG_ENCODER_EXTENT_MOST)
+        return fault_raise(fault, STATUS_LIMIT, "%s: a PNG is at most %d samples wide and high", name,
+                           PNG_ENCODER_EXTENT_MOST);
+    return true;
+}
+
+static const struct png_notes *notes_of(const struct source *origin)
+{
+    if (origin == NULL || origin->format != &format_png)
+        return NULL;
+    const struct reader *reader = origin->state;
+    return &reader->notes;
+}
+
+static bool create_sink(struct sink *sink, const struct sink_request *request, struct fault *fault)
+{
+    const struct header *header = &sink->header;
+    struct png_encoder *encoder = NULL;
+    if (!check_writable(sink, fault))
+        return false;
+    struct png_encoder_picture picture = {
+        .width = header->grid.nx,
+        .height = header->grid.ny,
+        .channels = header->grid.channels,
+        .depth = header->type == SAMPLE_U16 ? 16 : 8,
+        .little_endian = header->type == SAMPLE_U16 && header->endian == ENDIAN_LITTLE,
+        .level = request->level,
+        .notes = notes_of(request->origin),
+    };
+    if (!png_encoder_begin(&encoder, sink->file, &picture, fault))
+        return false;
+    sink->state = encoder;
+    return true;
+}
+
+static bool write_rows(struct sink *sink, const void *samples, size_t rows, struct fault *fault)
+{
+    return png_encoder_rows(sink->state, samples, rows, fault);
+}
+
+static bool finish_sink(struct sink *sink, struct fault *fault)
+{
+    return png_encoder_end(sink->state, fault);
+}
+
+static void discard_sink(struct sink *sink)
+{
+    png_encoder_free(sink->state);
+    sink->state = NULL;
+}
+
+const struct format format_png = {
+    .name = "png",
+    .summary = "Portable Network Graphics",
+    .sniff = sniff,
+    .open = open_source,
+    .read = read_rows,
+    .end = end_source,
+    .close = close_source,
+    .create = create_sink,
+    .write = write_rows,
+    .finish = finish_sink,
+    .discard = discard_sink,
+};

@@ -1,0 +1,268 @@
+/* Raw volumes: samples and nothing else, described by the command line. */
+#include "format.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SKIP_CHUNK 65536
+
+/* Text that grows until it is full: the list of what would fit is as long as a message allows. */
+struct hint {
+    char text[512];
+    size_t used;
+};
+
+static void hint_add(struct hint *hint, const char *format, ...) DIAG_PRINTF(2, 3);
+
+static void hint_add(struct hint *hint, const char *format, ...)
+{
+    va_list arguments;
+    int length;
+
+    va_start(arguments, format);
+    length = vsnprintf(hint->text + hint->used, sizeof hint->text - hint->used, format, arguments);
+    va_end(arguments);
+    if (length > 0 && (size_t)length < sizeof hint->text - hint->used)
+        hint->used += (size_t)length;
+    else
+        hint->text[hint->used] = '\0';
+}
+
+/* The whole cube root of count, or 0. */
+static uint64_t cube_side(uint64_t count)
+{
+    uint64_t side = (uint64_t)llround(cbrt((double)count));
+
+    return side > 0 && side * side * side == count ? side : 0;
+}
+
+/* One type of each size stands for all of that size. */
+static const enum sample_type size_types[] = {SAMPLE_U8, SAMPLE_U16, SAMPLE_F32, SAMPLE_F64};
+#define SIZE_TYPES (sizeof size_types / sizeof *size_types)
+
+static void hint_types(struct hint *hint, const struct grid *grid, uint64_t bytes)
+{
+    for (size_t i = 0; i < SIZE_TYPES; i++) {
+        if (grid_samples(grid) * sample_size(size_types[i]) == bytes)
+            hint_add(hint, "%s-t %s", hint->used == 0 ? "" : ", ", sample_name(size_types[i]));
+    }
+}
+
+static void hint_cubes(struct hint *hint, unsigned channels, uint64_t bytes)
+{
+    for (size_t i = 0; i < SIZE_TYPES; i++) {
+        uint64_t size = sample_size(size_types[i]) * channels;
+        uint64_t side = bytes % size == 0 ? cube_side(bytes / size) : 0;
+        if (side > 0)
+            hint_add(hint, "%s-n %llu -t %s", hint->used == 0 ? "" : ", ", (unsigned long long)side,
+                     sample_name(size_types[i]));
+    }
+}
+
+static bool read_extent(const char **text, unsigned long long *extent)
+{
+    char *end;
+
+    if (!isdigit((unsigned char)**text))
+        return false;
+    *extent = strtoull(*text, &end, 10);
+    *text = end;
+    return *extent > 0;
+}
+
+/* "scan_640x480x300_u16.raw" suggests how to read it; a name is never trusted to. */
+static void hint_name(struct hint *hint, const char *name)
+{
+    const char *base = strrchr(name, '/');
+    const char *text = base == NULL ? name : base + 1;
+
+    for (; *text != '\0'; text++) {
+        const char *rest = text;
+        unsigned long long x, y, z;
+        char type_name[4];
+        enum sample_type type;
+        if (!read_extent(&rest, &x) || *rest++ != 'x' || !read_extent(&rest, &y))
+            continue;
+        hint_add(hint, "%sits name suggests -d %llu,%llu", hint->used == 0 ? "" : "; ", x, y);
+        if (*rest == 'x' && (rest++, read_extent(&rest, &z)))
+            hint_add(hint, ",%llu", z);
+        if (*rest == '_' && sscanf(rest + 1, "%3[a-z0-9]", type_name) == 1 && sample_parse(type_name, &type))
+            hint_add(hint, " -t %s", type_name);
+        return;
+    }
+}
+
+static bool refuse_without_dims(const struct source *source, const struct source_request *request,
+                                struct fault *fault)
+{
+    const char *name = file_in_name(source->file);
+    struct hint hint = {.used = 0};
+    uint64_t bytes;
+
+    if (!file_in_remaining(source->file, &bytes))
+        return fault_raise(fault, STATUS_USAGE, "%s: raw samples need -n N or -d X,Y[,Z]", name);
+    if (bytes >= request->skip)
+        hint_cubes(&hint, request->grid.channels, bytes - request->skip);
+    hint_name(&hint, name);
+    return fault_raise(fault, STATUS_USAGE, "%s: raw samples need -n N or -d X,Y[,Z]; %llu bytes%s%s%s", name,
+                       (unsigned long long)bytes, hint.used > 0 ? " (" : "", hint.text,
+                       hint.used > 0 ? ")" : "");
+}
+
+static bool refuse_length(const struct source *source, const struct source_request *request, uint64_t bytes,
+                          struct fault *fault)
+{
+    const struct grid *grid = &source->header.grid;
+    const char *name = file_in_name(source->file);
+    struct hint hint = {.used = 0};
+    char wanted[128];
+
+    if (bytes >= request->skip) {
+        hint_types(&hint, grid, bytes - request->skip);
+        hint_cubes(&hint, grid->channels, bytes - request->skip);
+    }
+    hint_name(&hint, name);
+    if (request->has_type)
+        snprintf(wanted, sizeof wanted, "%s takes %zu", sample_name(request->type),
+                 grid_samples(grid) * sample_size(request->type));
+    else
+        snprintf(wanted, sizeof wanted, "%zu samples take 1, 2, 4 or 8 bytes each", grid_samples(grid));
+    return fault_raise(fault, STATUS_INPUT, "%s: length: %llu bytes%s, but %zu × %zu × %zu × %u of %s%s%s%s",
+                       name, (unsigned long long)bytes, request->skip > 0 ? " with those skipped" : "",
+                       grid->nx, grid->ny, grid->nz, grid->channels, wanted, hint.used > 0 ? " (fits: " : "",
+                       hint.text, hint.used > 0 ? ")" : "");
+}
+
+/* The type that the length of a regular file leaves; said, because signed and floating types hide behind it.
+ */
+static bool infer_type(struct source *source, const struct source_request *request, uint64_t bytes,
+                       struct fault *fault)
+{
+    for (size_t i = 0; i < SIZE_TYPES; i++) {
+        if (grid_samples(&source->header.grid) * sample_size(size_types[i]) == bytes - request->skip) {
+            source->header.type = size_types[i];
+            diag_note("%s: %zu byte%s a sample, taken as %s (--type says otherwise)",
+                      file_in_name(source->file), sample_size(size_types[i]), i == 0 ? "" : "s",
+                      sample_name(size_types[i]));
+            return true;
+        }
+    }
+    return refuse_length(source, request, bytes, fault);
+}
+
+static bool settle_type(struct source *source, const struct source_request *request, struct fault *fault)
+{
+    struct header *header = &source->header;
+    uint64_t bytes;
+
+    header->type = request->has_type ? request->type : SAMPLE_F32;
+    if (!file_in_remaining(source->file, &bytes))
+        return true;
+    if (bytes < request->skip)
+        return refuse_length(source, request, bytes, fault);
+    if (!request->has_type)
+        return infer_type(source, request, bytes, fault);
+    if (grid_samples(&header->grid) * sample_size(header->type) != bytes - request->skip)
+        return refuse_length(source, request, bytes, fault);
+    return true;
+}
+
+static bool refuse_short(const struct source *source, struct fault *fault)
+{
+    return fault_raise(fault, STATUS_INPUT, "%s: length: it ends before the last sample",
+                       file_in_name(source->file));
+}
+
+static bool skip_bytes(struct source *source, uint64_t skip, struct fault *fault)
+{
+    char skipped[SKIP_CHUNK];
+    size_t got;
+
+    for (; skip > 0; skip -= got) {
+        if (!file_in_read(source->file, skipped, skip < sizeof skipped ? (size_t)skip : sizeof skipped, &got,
+                          fault))
+            return false;
+        if (got == 0)
+            return refuse_short(source, fault);
+    }
+    return true;
+}
+
+static bool raw_open(struct source *source, const struct source_request *request, struct fault *fault)
+{
+    if (!request->has_dims)
+        return refuse_without_dims(source, request, fault);
+    source->header.grid = request->grid;
+    source->header.endian = request->has_endian ? request->endian : ENDIAN_LITTLE;
+    if (!grid_check(&request->grid, fault))
+        return fault_prefix(fault, file_in_name(source->file));
+    return settle_type(source, request, fault) && skip_bytes(source, request->skip, fault);
+}
+
+static bool raw_read(struct source *source, void *samples, size_t planes, struct fault *fault)
+{
+    size_t bytes = planes * header_plane_bytes(&source->header);
+    size_t got;
+
+    if (!file_in_read(source->file, samples, bytes, &got, fault))
+        return false;
+    return got == bytes || refuse_short(source, fault);
+}
+
+static bool raw_end(struct source *source, struct fault *fault)
+{
+    char extra;
+    size_t got;
+
+    if (!file_in_peek(source->file, &extra, 1, &got, fault))
+        return false;
+    if (got > 0)
+        return fault_raise(fault, STATUS_INPUT, "%s: length: it goes on after the last sample",
+                           file_in_name(source->file));
+    return true;
+}
+
+static void raw_close(struct source *source)
+{
+    (void)source;
+}
+
+static bool raw_create(struct sink *sink, const struct sink_request *request, struct fault *fault)
+{
+    (void)sink, (void)request, (void)fault;
+    return true;
+}
+
+static bool raw_write(struct sink *sink, const void *samples, size_t planes, struct fault *fault)
+{
+    return file_out_write(sink->file, samples, planes * header_plane_bytes(&sink->header), fault);
+}
+
+static bool raw_finish(struct sink *sink, struct fault *fault)
+{
+    (void)sink, (void)fault;
+    return true;
+}
+
+static void raw_discard(struct sink *sink)
+{
+    (void)sink;
+}
+
+const struct format format_raw = {
+    .name = "raw",
+    .summary = "samples and nothing else, x fastest",
+    .sniff = NULL,
+    .open = raw_open,
+    .read = raw_read,
+    .end = raw_end,
+    .close = raw_close,
+    .create = raw_create,
+    .write = raw_write,
+    .finish = raw_finish,
+    .discard = raw_discard,
+};

@@ -1,0 +1,60 @@
+/* The lattice of samples: extents, channels, spacing, and which axis streams. */
+#include "grid.h"
+
+#include "mem.h"
+
+#include <stdint.h>
+
+struct grid grid_make(unsigned axes, size_t nx, size_t ny, size_t nz)
+{
+    struct grid grid = {
+        .axes = axes, .nx = nx, .ny = ny, .nz = nz, .channels = 1, .spacing = {1.0, 1.0, 1.0}};
+
+    return grid;
+}
+
+bool grid_check(const struct grid *grid, struct fault *fault)
+{
+    size_t samples = grid->channels;
+
+    if (grid->nx == 0 || grid->ny == 0 || grid->nz == 0 || grid->channels == 0)
+        return fault_raise(fault, STATUS_INPUT, "the grid is empty: %zu × %zu × %zu, %u channels", grid->nx,
+                           grid->ny, grid->nz, grid->channels);
+    /* Sixteen bytes a sample leave room for a work type and its fields in every later product. */
+    if (!mem_product(&samples, samples, grid->nx) || !mem_product(&samples, samples, grid->ny) ||
+        !mem_product(&samples, samples, grid->nz) || samples > PTRDIFF_MAX / 16)
+        return fault_raise(fault, STATUS_LIMIT, "the grid is too large: %zu × %zu × %zu, %u channels",
+                           grid->nx, grid->ny, grid->nz, grid->channels);
+    return true;
+}
+
+size_t grid_planes(const struct grid *grid)
+{
+    return grid->axes == 3 ? grid->nz : grid->ny;
+}
+
+size_t grid_rows(const struct grid *grid)
+{
+    return grid->axes == 3 ? grid->ny : 1;
+}
+
+size_t grid_plane_samples(const struct grid *grid)
+{
+    return grid->nx * grid_rows(grid) * grid->channels;
+}
+
+size_t grid_samples(const struct grid *grid)
+{
+    return grid_plane_samples(grid) * grid_planes(grid);
+}
+
+double grid_min_spacing(const struct grid *grid)
+{
+    double least = grid->spacing[0];
+
+    for (unsigned axis = 1; axis < grid->axes; axis++) {
+        if (grid->spacing[axis] < least)
+            least = grid->spacing[axis];
+    }
+    return least;
+}

@@ -1,0 +1,38 @@
+/* The lattice of samples: extents, channels, spacing, and which axis streams. */
+#ifndef GRID_H
+#define GRID_H
+
+#include "diag.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct grid {
+    unsigned axes;     /* 2: a picture, or -d X,Y; 3: a volume */
+    size_t nx, ny, nz; /* nz is 1 with two axes */
+    unsigned channels; /* interleaved in files */
+    double spacing[3]; /* distance between samples along x, y, z */
+};
+
+/* A grid of spacing 1 and one channel. */
+struct grid grid_make(unsigned axes, size_t nx, size_t ny, size_t nz);
+
+/* False with STATUS_INPUT when an extent is zero, or STATUS_LIMIT when the sizes leave the address space. */
+bool grid_check(const struct grid *grid, struct fault *fault);
+
+/* A plane is one index of the slowest axis: a z-plane of a volume, a row of a picture. */
+size_t grid_planes(const struct grid *grid);
+
+/* Rows in one plane. */
+size_t grid_rows(const struct grid *grid);
+
+/* Samples in one plane, all channels. */
+size_t grid_plane_samples(const struct grid *grid);
+
+/* Samples in the grid, all channels. */
+size_t grid_samples(const struct grid *grid);
+
+/* The smallest spacing among the axes that the grid has. */
+double grid_min_spacing(const struct grid *grid);
+
+#endif

@@ -1,0 +1,139 @@
+/* Heat: what a step of diffusion is on a grid, and when it is stable. */
+#include "heat.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define DEFAULT_DT         0.125 /* of min(h)²/alpha */
+#define STABLE_RATE        0.5   /* (cx + cy) + cz may be this much */
+#define STEPS_PER_VARIANCE 4.0   /* T = ⌈4·S²/min(h)²⌉ keeps --sigma far inside the limit */
+
+static const char *const flux_names[FLUXES] = {
+    [FLUX_LINEAR] = "linear", [FLUX_TANH] = "tanh", [FLUX_PM1] = "pm1", [FLUX_PM2] = "pm2"};
+
+bool heat_parse_flux(const char *name, enum flux *flux)
+{
+    for (int i = 0; i < FLUXES; i++) {
+        if (strcmp(name, flux_names[i]) == 0) {
+            *flux = (enum flux)i;
+            return true;
+        }
+    }
+    return false;
+}
+
+const char *heat_flux_name(enum flux flux)
+{
+    return flux_names[flux];
+}
+
+static void set_rates(struct heat *heat, const struct grid *grid)
+{
+    for (unsigned axis = 0; axis < 3; axis++) {
+        double h = grid->spacing[axis];
+        heat->rate[axis] = axis < grid->axes ? heat->alpha * heat->dt / (h * h) : 0.0;
+    }
+}
+
+static double rate_sum(const struct heat *heat)
+{
+    return (heat->rate[0] + heat->rate[1]) + heat->rate[2];
+}
+
+/* The largest number of few digits that is still stable as alpha·dt. */
+static double largest_stable(const struct grid *grid)
+{
+    char text[32];
+    double inverse = 0.0, limit, shown;
+
+    for (unsigned axis = 0; axis < grid->axes; axis++)
+        inverse += 1.0 / (grid->spacing[axis] * grid->spacing[axis]);
+    limit = STABLE_RATE / inverse;
+    snprintf(text, sizeof text, "%.6g", limit);
+    shown = strtod(text, NULL);
+    if (shown > limit) {
+        snprintf(text, sizeof text, "%.6g", limit * (1.0 - 1e-6));
+        shown = strtod(text, NULL);
+    }
+    return shown;
+}
+
+static bool settle_sigma(const struct heat_request *request, const struct grid *grid, struct heat *heat,
+                         uint64_t *steps, struct fault *fault)
+{
+    double h = grid_min_spacing(grid);
+    double sigma = request->sigma_in_spacing ? request->sigma : request->sigma * h;
+    double count = ceil(STEPS_PER_VARIANCE * sigma * sigma / (h * h));
+
+    if (request->has_dt || request->has_steps)
+        return fault_raise(fault, STATUS_USAGE,
+                           "--sigma chooses the steps and dt itself: leave --steps and --dt");
+    if (heat->alpha <= 0.0)
+        return fault_raise(fault, STATUS_USAGE, "--sigma needs an --alpha above 0");
+    if (count > 1e9)
+        return fault_raise(fault, STATUS_USAGE, "--sigma %g takes %.3g steps: more than 10^9", sigma, count);
+    *steps = (uint64_t)count;
+    heat->dt = *steps == 0 ? 0.0 : sigma * sigma / (2.0 * heat->alpha * count);
+    return true;
+}
+
+bool heat_resolve(const struct heat_request *request, const struct grid *grid, struct heat *heat,
+                  uint64_t *steps, struct fault *fault)
+{
+    double h = grid_min_spacing(grid);
+
+    *heat = (struct heat){.flux = request->flux,
+                          .alpha = request->alpha,
+                          .scale = request->scale,
+                          .inner = request->inner,
+                          .reacts = request->reacts,
+                          .reaction = request->reaction};
+    *steps = request->steps;
+    if (request->has_sigma) {
+        if (!settle_sigma(request, grid, heat, steps, fault))
+            return false;
+    } else if (request->has_dt) {
+        heat->dt = request->dt;
+    } else {
+        heat->dt = heat->alpha > 0.0 ? DEFAULT_DT * h * h / heat->alpha : 0.0;
+    }
+    set_rates(heat, grid);
+    if (!request->force && !(rate_sum(heat) <= STABLE_RATE))
+        return fault_raise(fault, STATUS_USAGE,
+                           "heat: alpha·dt = %g is unstable on this grid: the largest stable value is %g "
+                           "(--force runs it all the same)",
+                           heat->alpha * heat->dt, largest_stable(grid));
+    return true;
+}
+
+static bool add_faces(struct stencil *stencil, const double weight[3], unsigned axes, struct fault *fault)
+{
+    for (unsigned axis = 0; axis < axes; axis++) {
+        int dx = axis == 0, dy = axis == 1, dz = axis == 2;
+        if (!stencil_add(stencil, dx, dy, dz, weight[axis], fault) ||
+            !stencil_add(stencil, -dx, -dy, -dz, weight[axis], fault))
+            return false;
+    }
+    return true;
+}
+
+bool heat_stencil(const struct heat *heat, const struct grid *grid, struct stencil *stencil,
+                  struct fault *fault)
+{
+    double curvature[3] = {0.0, 0.0, 0.0};
+
+    switch (heat->flux) {
+    case FLUX_LINEAR:
+        return stencil_add(stencil, 0, 0, 0, 1.0 - 2.0 * rate_sum(heat), fault) &&
+               add_faces(stencil, heat->rate, grid->axes, fault);
+    case FLUX_TANH:
+        for (unsigned axis = 0; axis < grid->axes; axis++)
+            curvature[axis] = 1.0 / (grid->spacing[axis] * grid->spacing[axis]);
+        return stencil_add(stencil, 0, 0, 0, -2.0 * ((curvature[0] + curvature[1]) + curvature[2]), fault) &&
+               add_faces(stencil, curvature, grid->axes, fault);
+    default:
+        return add_faces(stencil, heat->rate, grid->axes, fault);
+    }
+}

@@ -1,0 +1,79 @@
+/* Jobs: a chain of stages from a source to a sink, with every choice made that the data's header decides. */
+#include "job.h"
+
+#include "mem.h"
+
+static bool build_stages(const struct job_request *request, struct job *job, struct fault *fault)
+{
+    job->stages = mem_zeroed(request->stage_count, sizeof *job->stages, "the stages", fault);
+    if (job->stages == NULL)
+        return false;
+    for (; job->stage_count < request->stage_count; job->stage_count++) {
+        if (!stage_build(&request->stages[job->stage_count], &job->in.grid, request->force,
+                         &job->stages[job->stage_count], fault))
+            return false;
+    }
+    return true;
+}
+
+static struct encoding encoding_of(const struct header *header, const struct job_request *request)
+{
+    struct encoding encoding = {
+        .type = header->type,
+        .swapped = header->endian != endian_native() && sample_size(header->type) > 1,
+        .channels = header->grid.channels,
+        .alpha = header->alpha,
+        .premultiply = header->alpha && request->alpha_mode == ALPHA_PREMULTIPLY,
+        .transfer = TRANSFER_NONE,
+        .gamma = 1.0,
+    };
+
+    if (request->linear_light && header->file_gamma > 0.0) {
+        encoding.transfer = TRANSFER_GAMMA;
+        encoding.gamma = 1.0 / header->file_gamma;
+    } else if (request->linear_light) {
+        encoding.transfer = TRANSFER_SRGB;
+    }
+    return encoding;
+}
+
+static bool all_identity(const struct job *job)
+{
+    for (size_t i = 0; i < job->stage_count; i++) {
+        if (!stage_is_identity(&job->stages[i]))
+            return false;
+    }
+    return true;
+}
+
+bool job_make(const struct job_request *request, const struct source *source, struct job *job,
+              struct fault *fault)
+{
+    const struct header *in = &source->header;
+
+    *job = (struct job){.in = *in, .out = *in};
+    if (request->linear_light && in->profiled)
+        return fault_raise(fault, STATUS_INPUT, "%s: iCCP: --linear knows sRGB and gAMA, not profiles",
+                           file_in_name(source->file));
+    job->work = request->has_work ? request->work : sample_work_type(in->type);
+    if (request->has_out_type)
+        job->out.type = request->out_type;
+    if (request->has_out_endian)
+        job->out.endian = request->out_endian;
+    job->decode = encoding_of(&job->in, request);
+    job->encode = encoding_of(&job->out, request);
+    if (!build_stages(request, job, fault)) {
+        job_free(job);
+        return false;
+    }
+    job->copies = all_identity(job) && job->in.type == job->out.type;
+    return true;
+}
+
+void job_free(struct job *job)
+{
+    for (size_t i = 0; i < job->stage_count; i++)
+        stage_free(&job->stages[i]);
+    mem_free(job->stages);
+    *job = (struct job){0};
+}

@@ -1,0 +1,44 @@
+/* Jobs: a chain of stages from a source to a sink, with every choice made that the data's header decides. */
+#ifndef JOB_H
+#define JOB_H
+
+#include "backend.h"
+#include "diag.h"
+#include "format.h"
+#include "stage.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum alpha_mode { ALPHA_PREMULTIPLY, ALPHA_SEPARATE };
+
+/* What the command line asks, before the input has been seen. */
+struct job_request {
+    const struct stage_request *stages;
+    size_t stage_count;
+    bool force;
+    bool has_work;
+    enum work_type work;
+    bool has_out_type;
+    enum sample_type out_type;
+    bool has_out_endian;
+    enum endian out_endian;
+    bool linear_light;
+    enum alpha_mode alpha_mode;
+};
+
+struct job {
+    struct header in, out;
+    enum work_type work;
+    struct encoding decode, encode; /* of in and out */
+    struct stage *stages;
+    size_t stage_count;
+    bool copies; /* identity alone that keeps its type: bits pass untouched */
+};
+
+/* Settle the job for an open source. */
+bool job_make(const struct job_request *request, const struct source *source, struct job *job,
+              struct fault *fault);
+void job_free(struct job *job);
+
+#endif

@@ -1,0 +1,150 @@
+/* Lowering: from a stage on a grid to the operations that a backend runs for one step of it. */
+#include "lower.h"
+
+#include "mem.h"
+
+struct shape lower_shape(const struct grid *grid, unsigned channels)
+{
+    struct shape shape = {grid->nx, grid_rows(grid), grid_planes(grid), channels};
+
+    return shape;
+}
+
+static void widen(struct reach *reach, int offset)
+{
+    if (offset < reach->low)
+        reach->low = offset;
+    if (offset > reach->high)
+        reach->high = offset;
+}
+
+/* The rows of a picture are its planes. */
+static struct op_tap lower_tap(const struct tap *tap, unsigned axes)
+{
+    struct op_tap lowered = {tap->dx, axes == 3 ? tap->dy : 0, axes == 3 ? tap->dz : tap->dy, tap->weight};
+
+    return lowered;
+}
+
+/* A weight that the work type rounds to zero does not exist either. */
+static bool lower_taps(const struct stencil *stencil, unsigned axes, struct op *op, struct fault *fault)
+{
+    op->taps = mem_alloc(stencil->count, sizeof *op->taps, "the taps", fault);
+    if (op->taps == NULL)
+        return false;
+    for (size_t i = 0; i < stencil->count; i++) {
+        struct op_tap tap = lower_tap(&stencil->taps[i], axes);
+        tap.weight = work_round(op->work, tap.weight);
+        if (tap.weight == 0.0)
+            continue;
+        widen(&op->x, tap.dx);
+        widen(&op->row, tap.drow);
+        widen(&op->plane, tap.dplane);
+        op->taps[op->tap_count++] = tap;
+    }
+    return true;
+}
+
+/* A new operation at the end of the step. */
+static struct op *begin_op(struct step *step, enum op_kind kind, const struct stage *stage,
+                           const struct encoding *encoding, enum work_type work, struct fault *fault)
+{
+    struct op *op = &step->ops[step->count];
+
+    *op = (struct op){.kind = kind, .work = work, .edge = stage->edge.rule, .inner = 1};
+    step->count++;
+    if (op->edge == EDGE_CONSTANT) {
+        op->outside = mem_alloc(encoding_work_channels(encoding), sizeof *op->outside, "the edge", fault);
+        if (op->outside == NULL)
+            return NULL;
+        encoding_outside(encoding, work, stage->edge.value, op->outside);
+    }
+    return op;
+}
+
+static void lower_heat(const struct heat *heat, struct op *op)
+{
+    op->kind = OP_HEAT;
+    op->flux = heat->flux;
+    op->inverse_scale = work_round(op->work, 1.0 / heat->scale);
+    op->rate = work_round(op->work, heat->alpha * heat->dt * heat->scale);
+    op->inner = heat->inner;
+    op->reacts = heat->reacts;
+    op->reaction = work_round(op->work, heat->reaction);
+    op->remainder = work_round(op->work, 1.0 - heat->reaction);
+}
+
+/* A single relaxation of linear heat without reaction is nothing but its taps. */
+static bool is_plain(const struct heat *heat)
+{
+    return heat->flux == FLUX_LINEAR && heat->inner == 1 && !heat->reacts;
+}
+
+/* The stencil of a gradient: the neighbour ahead on each axis; the backend knows the one behind. Both count
+   for how far the operation reaches. */
+static bool lower_gradient(unsigned axes, struct op *op, struct fault *fault)
+{
+    struct stencil ahead = {0};
+    bool lowered = true;
+
+    for (unsigned axis = 0; axis < axes && lowered; axis++)
+        lowered = stencil_add(&ahead, axis == 0, axis == 1, axis == 2, 1.0, fault);
+    lowered = lowered && lower_taps(&ahead, axes, op, fault);
+    op->x.low = -op->x.high;
+    op->row.low = -op->row.high;
+    op->plane.low = -op->plane.high;
+    stencil_free(&ahead);
+    return lowered;
+}
+
+static bool lower_into(const struct stage *stage, const struct grid *grid, const struct encoding *encoding,
+                       enum work_type work, struct step *step, struct fault *fault)
+{
+    enum filter_kind kind = stage->filter->kind;
+    struct op *op;
+
+    if (kind == FILTER_TAPS || kind == FILTER_HEAT) {
+        op = begin_op(step, OP_TAPS, stage, encoding, work, fault);
+        if (op == NULL || !lower_taps(&stage->body.taps, grid->axes, op, fault))
+            return false;
+        if (kind == FILTER_HEAT && !is_plain(&stage->heat))
+            lower_heat(&stage->heat, op);
+        return true;
+    }
+    if (kind == FILTER_GRADIENT) {
+        op = begin_op(step, OP_GRADIENT, stage, encoding, work, fault);
+        return op != NULL && lower_gradient(grid->axes, op, fault);
+    }
+    for (unsigned axis = 0; axis < grid->axes; axis++) {
+        op = begin_op(step, OP_TAPS, stage, encoding, work, fault);
+        if (op == NULL || !lower_taps(&stage->body.pass[axis], grid->axes, op, fault))
+            return false;
+    }
+    if (kind == FILTER_UNSHARP) {
+        op = begin_op(step, OP_UNSHARP, stage, encoding, work, fault);
+        if (op == NULL)
+            return false;
+        op->amount = work_round(work, stage->body.amount);
+        step->keeps = true;
+    }
+    return true;
+}
+
+bool lower_stage(const struct stage *stage, const struct grid *grid, const struct encoding *encoding,
+                 enum work_type work, struct step *step, struct fault *fault)
+{
+    *step = (struct step){.count = 0};
+    if (lower_into(stage, grid, encoding, work, step, fault))
+        return true;
+    lower_free(step);
+    return false;
+}
+
+void lower_free(struct step *step)
+{
+    for (size_t i = 0; i < step->count; i++) {
+        mem_free(step->ops[i].taps);
+        mem_free(step->ops[i].outside);
+    }
+    step->count = 0;
+}

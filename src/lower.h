@@ -1,0 +1,30 @@
+/* Lowering: from a stage on a grid to the operations that a backend runs for one step of it. */
+#ifndef LOWER_H
+#define LOWER_H
+
+#include "backend.h"
+#include "diag.h"
+#include "grid.h"
+#include "stage.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#define LOWER_OPS 4 /* three passes and what combines them */
+
+/* One step of a stage: its operations in order. */
+struct step {
+    struct op ops[LOWER_OPS];
+    size_t count;
+    bool keeps; /* the last operation reads the step's input beside the one before it */
+};
+
+/* The extents of the fields of a grid with so many channels of work. */
+struct shape lower_shape(const struct grid *grid, unsigned channels);
+
+/* `encoding` says what a constant edge means in the channels of a field. */
+bool lower_stage(const struct stage *stage, const struct grid *grid, const struct encoding *encoding,
+                 enum work_type work, struct step *step, struct fault *fault);
+void lower_free(struct step *step);
+
+#endif

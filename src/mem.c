@@ -1,0 +1,53 @@
+/* Allocation that checks its products and reports what it could not have. */
+#include "mem.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MEM_ALIGNMENT 64
+
+bool mem_product(size_t *result, size_t a, size_t b)
+{
+    if (a != 0 && b > SIZE_MAX / a)
+        return false;
+    *result = a * b;
+    return true;
+}
+
+void *mem_alloc(size_t count, size_t size, const char *purpose, struct fault *fault)
+{
+    size_t bytes;
+    void *pointer = NULL;
+
+    /* PTRDIFF_MAX is the largest object there may be; the rest of the program relies on it. */
+    if (mem_product(&bytes, count, size) && bytes <= PTRDIFF_MAX - MEM_ALIGNMENT)
+        pointer = aligned_alloc(MEM_ALIGNMENT, (bytes / MEM_ALIGNMENT + 1) * MEM_ALIGNMENT);
+    if (pointer == NULL)
+        fault_raise(fault, STATUS_LIMIT, "not enough memory for %s: %zu × %zu bytes", purpose, count, size);
+    return pointer;
+}
+
+void *mem_zeroed(size_t count, size_t size, const char *purpose, struct fault *fault)
+{
+    void *pointer = mem_alloc(count, size, purpose, fault);
+
+    if (pointer != NULL)
+        memset(pointer, 0, count * size);
+    return pointer;
+}
+
+char *mem_text(const char *text, struct fault *fault)
+{
+    size_t size = strlen(text) + 1;
+    char *copy = mem_alloc(size, 1, "text", fault);
+
+    if (copy != NULL)
+        memcpy(copy, text, size);
+    return copy;
+}
+
+void mem_free(void *pointer)
+{
+    free(pointer);
+}

@@ -1,0 +1,33 @@
+/* Allocation that checks its products and reports what it could not have. */
+#ifndef MEM_H
+#define MEM_H
+
+#include "diag.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* result = a · b; false on overflow. */
+bool mem_product(size_t *result, size_t a, size_t b);
+
+/* count · size bytes, uninitialised, aligned for every vector unit; NULL with STATUS_LIMIT when they are not
+   to be had. A request of nothing still returns a pointer. Release with mem_free. */
+void *mem_alloc(size_t count, size_t size, const char *purpose, struct fault *fault);
+
+/* The same, every byte zero. */
+void *mem_zeroed(size_t count, size_t size, const char *purpose, struct fault *fault);
+
+/* A copy of text. */
+char *mem_text(const char *text, struct fault *fault);
+
+void mem_free(void *pointer);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,95 @@
+/* Numbers as the command line writes them: the whole text or nothing. */
+#include "number.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+bool number_parse_double(const char *text, double *value)
+{
+    char *end;
+
+    if (*text == '\0' || isspace((unsigned char)*text))
+        return false;
+    *value = strtod(text, &end);
+    return *end == '\0' && isfinite(*value);
+}
+
+static bool parse_digits(const char *text, uint64_t *value, const char **end)
+{
+    uint64_t total = 0;
+
+    *end = text;
+    for (; isdigit((unsigned char)**end); (*end)++) {
+        uint64_t digit = (uint64_t)(**end - '0');
+        if (total > (UINT64_MAX - digit) / 10)
+            return false;
+        total = total * 10 + digit;
+    }
+    *value = total;
+    return *end != text;
+}
+
+bool number_parse_count(const char *text, uint64_t *value)
+{
+    const char *end;
+
+    return parse_digits(text, value, &end) && *end == '\0';
+}
+
+bool number_parse_bytes(const char *text, uint64_t *value)
+{
+    static const char units[] = "KMGT";
+    const char *end, *unit;
+
+    if (!parse_digits(text, value, &end))
+        return false;
+    unit = *end == '\0' ? NULL : strchr(units, toupper((unsigned char)*end));
+    if (unit != NULL) {
+        unsigned shift = 10 * (unsigned)(unit - units + 1);
+        if (*value > UINT64_MAX >> shift)
+            return false;
+        *value <<= shift;
+        end++;
+        if (*end == 'i')
+            end++;
+    }
+    if (*end == 'B')
+        end++;
+    return *end == '\0';
+}
+
+bool number_parse_list(const char *text, char separator, size_t least, size_t most, double *values,
+                       size_t *count)
+{
+    *count = 0;
+    for (const char *item = text;; item++) {
+        char buffer[64];
+        size_t length = strcspn(item, (char[]){separator, '\0'});
+        if (*count == most || length >= sizeof buffer)
+            return false;
+        memcpy(buffer, item, length);
+        buffer[length] = '\0';
+        if (!number_parse_double(buffer, &values[(*count)++]))
+            return false;
+        item += length;
+        if (*item == '\0')
+            return *count >= least;
+    }
+}
+
+const char *number_format_bytes(double bytes, char *text, size_t size)
+{
+    static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
+    size_t unit = 0;
+
+    while (bytes >= 1024.0 && unit + 1 < sizeof units / sizeof *units) {
+        bytes /= 1024.0;
+        unit++;
+    }
+    snprintf(text, size, unit == 0 || bytes >= 100.0 ? "%.0f %s" : "%.1f %s", bytes, units[unit]);
+    return text;
+}

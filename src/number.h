@@ -1,0 +1,25 @@
+/* Numbers as the command line writes them: the whole text or nothing. */
+#ifndef NUMBER_H
+#define NUMBER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* A finite decimal or hexadecimal floating-point number. */
+bool number_parse_double(const char *text, double *value);
+
+/* Digits alone: no sign, no space. */
+bool number_parse_count(const char *text, uint64_t *value);
+
+/* A count of bytes: digits, then nothing or one of K M G T (powers of 1024), with or without iB or B. */
+bool number_parse_bytes(const char *text, uint64_t *value);
+
+/* Between `least` and `most` finite numbers with `separator` between them; *count says how many. */
+bool number_parse_list(const char *text, char separator, size_t least, size_t most, double *values,
+                       size_t *count);
+
+/* Bytes for a reader: "1.5 GiB". Returns text. */
+const char *number_format_bytes(double bytes, char *text, size_t size);
+
+#endif

@@ -1,0 +1,47 @@
+/* The command line of both commands: from argv to plain requests. */
+#ifndef OPTIONS_H
+#define OPTIONS_H
+
+#include "diag.h"
+#include "format.h"
+#include "job.h"
+#include "plan.h"
+#include "run.h"
+#include "stage.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+enum program { PROGRAM_VOXFILT = 1, PROGRAM_IMGHEAT = 2 };
+
+enum action { ACTION_RUN, ACTION_EXPLAIN, ACTION_LIST, ACTION_HELP, ACTION_VERSION };
+
+enum report_mode { REPORT_NONE, REPORT_TEXT, REPORT_JSON };
+
+struct options {
+    enum program program;
+    enum action action;
+    const char *const *inputs; /* operands, or the one of --input; "-" is standard input */
+    size_t input_count;
+    const char *input;  /* of --input */
+    const char *output; /* NULL: standard output */
+    struct stage_request *stages;
+    const struct format *format, *out_format; /* NULL where the command line names none */
+    struct source_request source;
+    struct job_request job;
+    struct plan_request plan;
+    struct run_request run;
+    int level;
+    enum report_mode report;
+};
+
+/* Parse and check all that can be checked without the input. Texts stay in argv. */
+bool options_parse(int argc, char **argv, enum program program, struct options *options, struct fault *fault);
+void options_free(struct options *options);
+
+void options_help(FILE *stream, enum program program);
+
+const char *options_program_name(enum program program);
+
+#endif

@@ -1,0 +1,47 @@
+/* Plans: what will run for a job, on which device, in how much memory, and how long that should take. */
+#ifndef PLAN_H
+#define PLAN_H
+
+#include "backend.h"
+#include "diag.h"
+#include "job.h"
+#include "lower.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct plan_request {
+    const char *device; /* as --device gives it; NULL: auto */
+    unsigned threads;   /* 0: all */
+    uint64_t memory;    /* the most bytes to use; 0: no limit of ours */
+};
+
+struct plan {
+    const struct job *job;
+    const struct backend *backend;
+    struct device *device;
+    struct shape shape;
+    struct step *steps; /* one a stage; none where the job copies */
+    size_t step_count;
+    size_t field_count; /* fields of the whole grid */
+    size_t batch;       /* planes that pass between files and device together */
+    size_t slab;        /* planes that one call of the backend advances */
+
+    size_t field_bytes, batch_bytes, held_bytes; /* a field, the batch buffer, what the source holds */
+    size_t memory_bytes;                         /* all of it */
+    double moved_bytes, seconds;                 /* forecast of the steps */
+};
+
+/* The names that --device takes besides auto; ends with NULL. */
+extern const struct backend *const plan_backends[];
+
+/* `held_bytes` is what the source itself keeps. A plan over the memory limit is refused with STATUS_LIMIT. */
+bool plan_make(const struct plan_request *request, const struct job *job, size_t held_bytes,
+               struct plan *plan, struct fault *fault);
+/* Whether a step of the stage needs its input until its end. */
+bool plan_keeps_input(const struct plan *plan, size_t stage);
+
+void plan_free(struct plan *plan);
+
+#endif

@@ -1,0 +1,58 @@
+/* A bar with rate and remaining time on a terminal, once a run has taken a second. */
+#include "progress.h"
+
+#include "clock.h"
+#include "diag.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define FIRST_SECONDS   1.0
+#define REPAINT_SECONDS 0.1
+#define BAR_WIDTH       30
+
+void progress_begin(struct progress *progress, enum progress_mode mode, double total)
+{
+    bool wanted = mode == PROGRESS_ALWAYS ||
+                  (mode == PROGRESS_AUTO && diag_level() != DIAG_QUIET && isatty(STDERR_FILENO));
+
+    *progress = (struct progress){.shown = wanted && total > 0.0, .total = total};
+    progress->begun = progress->painted = clock_seconds();
+}
+
+static void paint(struct progress *progress, double now)
+{
+    double share = progress->done < progress->total ? progress->done / progress->total : 1.0;
+    double elapsed = now - progress->begun;
+    double remaining = share > 0.0 ? elapsed / share - elapsed : 0.0;
+    char bar[BAR_WIDTH + 1];
+
+    memset(bar, '.', BAR_WIDTH);
+    memset(bar, '#', (size_t)(share * BAR_WIDTH));
+    bar[BAR_WIDTH] = '\0';
+    fprintf(stderr, "\r[%s] %3.0f %%  %.1f Msamples/s  %02.0f:%02d left ", bar, 100.0 * share,
+            progress->done / elapsed / 1e6, (double)(long)(remaining / 60.0), (int)((long)remaining % 60));
+    progress->drawn = true;
+    progress->painted = now;
+}
+
+void progress_add(struct progress *progress, double work)
+{
+    double now;
+
+    if (!progress->shown)
+        return;
+    progress->done += work;
+    now = clock_seconds();
+    if (now - progress->begun >= FIRST_SECONDS && now - progress->painted >= REPAINT_SECONDS)
+        paint(progress, now);
+}
+
+void progress_end(struct progress *progress)
+{
+    /* A carriage return and blanks leave the terminal as if the bar had never been. */
+    if (progress->drawn)
+        fprintf(stderr, "\r%*s\r", BAR_WIDTH + 50, "");
+    progress->shown = progress->drawn = false;
+}

@@ -1,0 +1,21 @@
+/* A bar with rate and remaining time on a terminal, once a run has taken a second. */
+#ifndef PROGRESS_H
+#define PROGRESS_H
+
+#include <stdbool.h>
+
+enum progress_mode { PROGRESS_AUTO, PROGRESS_ALWAYS, PROGRESS_NEVER };
+
+struct progress {
+    bool shown; /* at all: decided when it begins */
+    bool drawn; /* there is a bar to wipe */
+    double total, done;
+    double begun, painted;
+};
+
+/* `total` is the work ahead in sample updates. Auto shows the bar where standard error is a terminal. */
+void progress_begin(struct progress *progress, enum progress_mode mode, double total);
+void progress_add(struct progress *progress, double work);
+void progress_end(struct progress *progress);
+
+#endif

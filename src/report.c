@@ -1,0 +1,377 @@
+/* What the commands tell: the plan, the summary of a run, statistics, and the lists. */
+#include "report.h"
+
+#include "number.h"
+#ifdef HAVE_CUDA
+#include "cuda_devices.h"
+#endif
+
+#include <math.h>
+#include <string.h>
+
+#define MOST_DEVICES 16
+
+static const char *endian_name(enum endian endian)
+{
+    return endian == ENDIAN_LITTLE ? "little" : "big";
+}
+
+static const char *alpha_name(const struct encoding *encoding)
+{
+    return encoding->premultiply ? "premultiplied" : "separate";
+}
+
+static const char *transfer_name(const struct encoding *encoding)
+{
+    switch (encoding->transfer) {
+    case TRANSFER_SRGB:
+        return "linear light by the sRGB curve";
+    case TRANSFER_GAMMA:
+        return "linear light by the file's gAMA";
+    case TRANSFER_NONE:
+        break;
+    }
+    return NULL;
+}
+
+static void print_grid(FILE *stream, const struct grid *grid)
+{
+    fprintf(stream, "%zu × %zu", grid->nx, grid->ny);
+    if (grid->axes == 3)
+        fprintf(stream, " × %zu", grid->nz);
+    fprintf(stream, ", %u channel%s", grid->channels, grid->channels == 1 ? "" : "s");
+}
+
+static void print_header(FILE *stream, const char *label, const char *name, const struct header *header)
+{
+    fprintf(stream, "%s  %s: %s", label, name, sample_name(header->type));
+    if (sample_size(header->type) > 1)
+        fprintf(stream, " %s-endian", endian_name(header->endian));
+    fprintf(stream, "\n");
+}
+
+static void print_heat(FILE *stream, const struct heat *heat)
+{
+    fprintf(stream, "; alpha %g, dt %g, %s flux", heat->alpha, heat->dt, heat_flux_name(heat->flux));
+    if (heat->flux != FLUX_LINEAR)
+        fprintf(stream, " of scale %g", heat->scale);
+    if (heat->inner > 1)
+        fprintf(stream, ", %llu inner relaxations", (unsigned long long)heat->inner);
+    if (heat->reacts)
+        fprintf(stream, ", reaction %g", heat->reaction);
+}
+
+static void print_edge(FILE *stream, const struct edge *edge)
+{
+    fprintf(stream, ", edge %s", edge_name(edge->rule));
+    if (edge->rule == EDGE_CONSTANT)
+        fprintf(stream, ":%g", edge->value);
+}
+
+static void print_stage(FILE *stream, const struct stage *stage, size_t index)
+{
+    fprintf(stream, "stage %-2zu  %s, %s%llu step%s", index + 1, stage->spec,
+            stage->until > 0.0 ? "at most " : "", (unsigned long long)stage->steps,
+            stage->steps == 1 ? "" : "s");
+    print_edge(stream, &stage->edge);
+    if (stage->filter->kind == FILTER_HEAT)
+        print_heat(stream, &stage->heat);
+    if (stage->until > 0.0)
+        fprintf(stream, ", until the RMS change is below %g", stage->until);
+    fprintf(stream, "\n");
+}
+
+static const char *op_name(enum op_kind kind)
+{
+    switch (kind) {
+    case OP_TAPS:
+        return "taps";
+    case OP_HEAT:
+        return "heat";
+    case OP_UNSHARP:
+        return "unsharp";
+    case OP_GRADIENT:
+        return "gradient";
+    }
+    return "";
+}
+
+static void print_op(FILE *stream, const struct plan *plan, const struct op *op)
+{
+    char reason[256];
+    const struct rung *rung = plan->backend->choose(plan->device, op, &plan->shape, reason, sizeof reason);
+
+    fprintf(stream, "          %s: %zu taps, reach %d..%d along x, ", op_name(op->kind), op->tap_count,
+            op->x.low, op->x.high);
+    if (plan->shape.rows > 1 || op->row.high > op->row.low)
+        fprintf(stream, "%d..%d across rows, ", op->row.low, op->row.high);
+    fprintf(stream, "%d..%d across planes; rung %s: %s\n", op->plane.low, op->plane.high, rung->name, reason);
+}
+
+static void print_memory(FILE *stream, const struct plan *plan)
+{
+    char all[32], field[32], batch[32], held[32];
+
+    fprintf(stream, "memory    %s", number_format_bytes((double)plan->memory_bytes, all, sizeof all));
+    if (plan->field_count > 0)
+        fprintf(stream, ": %zu fields of %s", plan->field_count,
+                number_format_bytes((double)plan->field_bytes, field, sizeof field));
+    fprintf(stream, "%s a batch of %s", plan->field_count > 0 ? "," : ":",
+            number_format_bytes((double)plan->batch_bytes, batch, sizeof batch));
+    if (plan->held_bytes > 0)
+        fprintf(stream, ", %s for an interlaced input",
+                number_format_bytes((double)plan->held_bytes, held, sizeof held));
+    fprintf(stream, "\n");
+}
+
+void report_plan(FILE *stream, const struct plan *plan, const struct report_ends *ends)
+{
+    const struct job *job = plan->job;
+    char device[256], moved[32];
+
+    print_header(stream, "input   ", ends->input, &job->in);
+    fprintf(stream, "grid      ");
+    print_grid(stream, &job->in.grid);
+    fprintf(stream, ", spacing %g %g", job->in.grid.spacing[0], job->in.grid.spacing[1]);
+    if (job->in.grid.axes == 3)
+        fprintf(stream, " %g", job->in.grid.spacing[2]);
+    fprintf(stream, "\n");
+    print_header(stream, "output  ", ends->output, &job->out);
+    plan->backend->describe(plan->device, device, sizeof device);
+    fprintf(stream, "device    %s\n", device);
+    if (job->copies) {
+        fprintf(stream, "stages    identity alone: bits are copied, plane by plane\n");
+    } else {
+        fprintf(stream, "work      %s", work_name(job->work));
+        if (job->decode.alpha)
+            fprintf(stream, ", alpha %s", alpha_name(&job->decode));
+        if (transfer_name(&job->decode) != NULL)
+            fprintf(stream, ", %s", transfer_name(&job->decode));
+        fprintf(stream, "\n");
+        for (size_t i = 0; i < job->stage_count; i++) {
+            print_stage(stream, &job->stages[i], i);
+            for (size_t k = 0; k < plan->steps[i].count; k++)
+                print_op(stream, plan, &plan->steps[i].ops[k]);
+        }
+        fprintf(stream, "run       the whole grid is held; one step a pass over it\n");
+    }
+    print_memory(stream, plan);
+    fprintf(stream, "forecast  %s through memory, %.3g s of steps\n",
+            number_format_bytes(plan->moved_bytes, moved, sizeof moved), plan->seconds);
+}
+
+static double deviation(const struct tally *tally)
+{
+    double mean = tally->sum / (double)tally->count;
+
+    return sqrt(fmax(0.0, tally->squares / (double)tally->count - mean * mean));
+}
+
+static double mean(const struct tally *tally)
+{
+    return tally->anchor + tally->sum / (double)tally->count;
+}
+
+static void print_tally(FILE *stream, const char *end, unsigned channel, const struct tally *tally)
+{
+    fprintf(stream, "%-6s channel %u", end, channel);
+    if (tally->count == 0)
+        fprintf(stream, "  no sample is a number");
+    else
+        fprintf(stream, "  min %.9g  max %.9g  mean %.9g  deviation %.9g  L2 %.9g", tally->min, tally->max,
+                mean(tally), deviation(tally), sqrt(tally->energy));
+    if (tally->nans > 0)
+        fprintf(stream, "  NaN %llu", (unsigned long long)tally->nans);
+    fprintf(stream, "\n");
+}
+
+void report_stats(FILE *stream, const struct job *job, const struct run_summary *summary)
+{
+    for (unsigned channel = 0; channel < job->in.grid.channels; channel++)
+        print_tally(stream, "input", channel, &summary->tallies_in[channel]);
+    for (unsigned channel = 0; channel < job->out.grid.channels; channel++)
+        print_tally(stream, "output", channel, &summary->tallies_out[channel]);
+}
+
+static double updates(const struct plan *plan, const struct run_summary *summary)
+{
+    return (double)grid_samples(&plan->job->in.grid) * (double)summary->steps;
+}
+
+static void print_text_summary(FILE *stream, const struct plan *plan, const struct report_ends *ends,
+                               const struct run_summary *summary)
+{
+    const struct job *job = plan->job;
+    char device[256], memory[32];
+
+    plan->backend->describe(plan->device, device, sizeof device);
+    fprintf(stream, "%s → %s: ", ends->input, ends->output);
+    print_grid(stream, &job->in.grid);
+    fprintf(stream, ", %s → %s, work %s\n", sample_name(job->in.type), sample_name(job->out.type),
+            work_name(job->work));
+    fprintf(stream, "device    %s, %s planned\n", device,
+            number_format_bytes((double)plan->memory_bytes, memory, sizeof memory));
+    fprintf(stream, "steps     %llu", (unsigned long long)summary->steps);
+    if (!isnan(summary->last_change))
+        fprintf(stream, ", RMS change of the last %.9g", summary->last_change);
+    fprintf(stream,
+            "\nseconds   %.4f: start %.4f, read %.4f, upload %.4f, compute %.4f, download %.4f, write %.4f\n",
+            summary->total, summary->start, summary->read, summary->upload, summary->compute,
+            summary->download, summary->write);
+    if (summary->compute > 0.0)
+        fprintf(stream, "rate      %.1f Msamples·steps/s of computing\n",
+                updates(plan, summary) / summary->compute / 1e6);
+    if (summary->nans > 0)
+        fprintf(stream, "NaN       %llu samples were written as 0\n", (unsigned long long)summary->nans);
+}
+
+static void print_json_text(FILE *stream, const char *text)
+{
+    fputc('"', stream);
+    for (; *text != '\0'; text++) {
+        unsigned char byte = (unsigned char)*text;
+        if (byte == '"' || byte == '\\')
+            fprintf(stream, "\\%c", byte);
+        else if (byte < 0x20)
+            fprintf(stream, "\\u%04x", byte);
+        else
+            fputc(byte, stream);
+    }
+    fputc('"', stream);
+}
+
+/* JSON has no word for what is not finite. */
+static void print_json_number(FILE *stream, const char *name, double value)
+{
+    if (isfinite(value))
+        fprintf(stream, "\"%s\": %.17g", name, value);
+    else
+        fprintf(stream, "\"%s\": null", name);
+}
+
+static void print_json_tallies(FILE *stream, const char *name, const struct tally *tallies, unsigned channels)
+{
+    fprintf(stream, ", \"%s\": [", name);
+    for (unsigned channel = 0; channel < channels; channel++) {
+        const struct tally *tally = &tallies[channel];
+        fprintf(stream, "%s{", channel > 0 ? ", " : "");
+        print_json_number(stream, "min", tally->min);
+        fprintf(stream, ", ");
+        print_json_number(stream, "max", tally->max);
+        fprintf(stream, ", ");
+        print_json_number(stream, "mean", mean(tally));
+        fprintf(stream, ", ");
+        print_json_number(stream, "deviation", deviation(tally));
+        fprintf(stream, ", ");
+        print_json_number(stream, "l2", sqrt(tally->energy));
+        fprintf(stream, ", \"count\": %llu, \"nan\": %llu}", (unsigned long long)tally->count,
+                (unsigned long long)tally->nans);
+    }
+    fprintf(stream, "]");
+}
+
+static void print_json_summary(FILE *stream, const struct plan *plan, const struct report_ends *ends,
+                               const struct run_summary *summary)
+{
+    const struct job *job = plan->job;
+    const struct {
+        const char *name;
+        double seconds;
+    } times[] = {{"total", summary->total},   {"start", summary->start},     {"read", summary->read},
+                 {"upload", summary->upload}, {"compute", summary->compute}, {"download", summary->download},
+                 {"write", summary->write}};
+    char device[256];
+
+    plan->backend->describe(plan->device, device, sizeof device);
+    fprintf(stream, "{\"input\": ");
+    print_json_text(stream, ends->input);
+    fprintf(stream, ", \"output\": ");
+    print_json_text(stream, ends->output);
+    fprintf(stream, ", \"axes\": %u, \"grid\": [%zu, %zu, %zu], \"channels\": %u", job->in.grid.axes,
+            job->in.grid.nx, job->in.grid.ny, job->in.grid.nz, job->in.grid.channels);
+    fprintf(stream, ", \"type\": \"%s\", \"out_type\": \"%s\", \"work\": \"%s\", \"device\": ",
+            sample_name(job->in.type), sample_name(job->out.type), work_name(job->work));
+    print_json_text(stream, device);
+    fprintf(stream, ", \"planned_bytes\": %zu, \"steps\": %llu, \"nan_written_as_zero\": %llu, ",
+            plan->memory_bytes, (unsigned long long)summary->steps, (unsigned long long)summary->nans);
+    print_json_number(stream, "last_change", summary->last_change);
+    fprintf(stream, ", \"seconds\": {");
+    for (size_t i = 0; i < sizeof times / sizeof *times; i++) {
+        fprintf(stream, "%s", i > 0 ? ", " : "");
+        print_json_number(stream, times[i].name, times[i].seconds);
+    }
+    fprintf(stream, "}");
+    if (summary->tallies_in != NULL) {
+        print_json_tallies(stream, "stats_in", summary->tallies_in, job->in.grid.channels);
+        print_json_tallies(stream, "stats_out", summary->tallies_out, job->out.grid.channels);
+    }
+    fprintf(stream, "}\n");
+}
+
+void report_summary(FILE *stream, enum report_mode mode, const struct plan *plan,
+                    const struct report_ends *ends, const struct run_summary *summary)
+{
+    if (mode == REPORT_TEXT)
+        print_text_summary(stream, plan, ends, summary);
+    else if (mode == REPORT_JSON)
+        print_json_summary(stream, plan, ends, summary);
+}
+
+static void list_filters(FILE *stream)
+{
+    fprintf(stream, "filters:\n");
+    for (const struct filter *filter = filter_list; filter->name != NULL; filter++) {
+        char form[64];
+        snprintf(form, sizeof form, "%s%s", filter->name, filter->syntax);
+        fprintf(stream, "  %-24s %s\n", form, filter->summary);
+    }
+}
+
+static void list_rungs(FILE *stream)
+{
+    fprintf(stream, "rungs:\n");
+    for (size_t i = 0; plan_backends[i] != NULL; i++) {
+        for (const struct rung *rung = plan_backends[i]->rungs; rung->name != NULL; rung++) {
+            char form[64];
+            snprintf(form, sizeof form, "%s %s", plan_backends[i]->name, rung->name);
+            fprintf(stream, "  %-24s %s\n", form, rung->summary);
+        }
+    }
+}
+
+static void list_formats(FILE *stream)
+{
+    fprintf(stream, "formats:\n");
+    for (size_t i = 0; format_list[i] != NULL; i++)
+        fprintf(stream, "  %-24s %s\n", format_list[i]->name, format_list[i]->summary);
+}
+
+static void list_devices(FILE *stream)
+{
+    fprintf(stream, "devices:\n");
+    for (size_t i = 0; plan_backends[i] != NULL; i++) {
+        const struct device_request request = {.threads = 0};
+        struct device *device;
+        struct fault fault;
+        char text[256];
+        if (!plan_backends[i]->open(&device, &request, &fault))
+            continue;
+        plan_backends[i]->describe(device, text, sizeof text);
+        fprintf(stream, "  %-24s %s\n", plan_backends[i]->name, text);
+        plan_backends[i]->close(device);
+    }
+#ifdef HAVE_CUDA
+    char lines[MOST_DEVICES][CUDA_DEVICE_LINE];
+    size_t count = cuda_devices_list(lines, MOST_DEVICES);
+    for (size_t i = 0; i < count; i++)
+        fprintf(stream, "  %s (seen; this version computes on the CPU)\n", lines[i]);
+#endif
+}
+
+void report_list(FILE *stream)
+{
+    list_filters(stream);
+    list_rungs(stream);
+    list_formats(stream);
+    list_devices(stream);
+}

@@ -1,0 +1,301 @@
+/* The run: planes from a source through a plan's steps into a sink. */
+#include "run.h"
+
+#include "clock.h"
+#include "mem.h"
+
+#include <math.h>
+
+#define MOST_FIELDS 3
+
+/* A run under way. */
+struct running {
+    const struct plan *plan;
+    const struct job *job;
+    const struct run_request *request;
+    struct source *source;
+    struct sink *sink;
+    struct run_summary *summary;
+    struct fault *fault;
+    struct progress progress;
+    void *batch;
+    struct field *fields[MOST_FIELDS];
+    struct field *current; /* which holds what has been computed so far */
+};
+
+static struct range all_planes(const struct running *run)
+{
+    return (struct range){0, run->plan->shape.planes};
+}
+
+static double samples_of(const struct running *run, size_t planes)
+{
+    const struct shape *shape = &run->plan->shape;
+
+    return (double)planes * (double)shape->nx * (double)shape->rows * shape->channels;
+}
+
+/* The next of the ranges of `size` planes that cut up the grid; false after the last. */
+static bool next_range(const struct running *run, size_t size, struct range *range)
+{
+    size_t planes = run->plan->shape.planes;
+
+    range->first += range->count;
+    range->count = planes - range->first < size ? planes - range->first : size;
+    return range->count > 0;
+}
+
+static bool survey(struct running *run, const struct encoding *encoding, size_t planes, struct tally *tallies)
+{
+    const struct plan *plan = run->plan;
+
+    return !run->request->stats || plan->backend->survey(plan->device, encoding, &plan->shape, run->batch,
+                                                         planes, tallies, run->fault);
+}
+
+static bool read_batch(struct running *run, size_t planes)
+{
+    double begun = clock_seconds();
+    bool done = source_read(run->source, run->batch, planes, run->fault);
+
+    run->summary->read += clock_seconds() - begun;
+    return done && survey(run, &run->job->decode, planes, run->summary->tallies_in);
+}
+
+static bool write_batch(struct running *run, size_t planes)
+{
+    double begun;
+    bool done;
+
+    if (!survey(run, &run->job->encode, planes, run->summary->tallies_out))
+        return false;
+    begun = clock_seconds();
+    done = sink_write(run->sink, run->batch, planes, run->fault);
+    run->summary->write += clock_seconds() - begun;
+    return done;
+}
+
+static bool load(struct running *run)
+{
+    const struct plan *plan = run->plan;
+    struct range planes = {0, 0};
+
+    while (next_range(run, plan->batch, &planes)) {
+        double begun;
+        if (!read_batch(run, planes.count))
+            return false;
+        begun = clock_seconds();
+        if (!plan->backend->upload(plan->device, run->current, &run->job->decode, run->batch, planes,
+                                   run->fault))
+            return false;
+        run->summary->upload += clock_seconds() - begun;
+        progress_add(&run->progress, samples_of(run, planes.count));
+    }
+    return source_end(run->source, run->fault);
+}
+
+static bool save(struct running *run)
+{
+    const struct plan *plan = run->plan;
+    struct range planes = {0, 0};
+
+    while (next_range(run, plan->batch, &planes)) {
+        double begun = clock_seconds();
+        if (!plan->backend->download(plan->device, run->current, &run->job->encode, run->batch, planes,
+                                     &run->summary->nans, run->fault))
+            return false;
+        run->summary->download += clock_seconds() - begun;
+        if (!write_batch(run, planes.count))
+            return false;
+        progress_add(&run->progress, samples_of(run, planes.count));
+    }
+    return true;
+}
+
+/* A field that neither holds the present state nor what must be kept. */
+static struct field *free_field(const struct running *run, const struct field *kept)
+{
+    size_t i = 0;
+
+    while (run->fields[i] == run->current || run->fields[i] == kept)
+        i++;
+    return run->fields[i];
+}
+
+static bool advance(struct running *run, const struct op *op, const struct field *kept)
+{
+    const struct plan *plan = run->plan;
+    struct field *to = free_field(run, kept);
+    struct range planes = {0, 0};
+
+    while (next_range(run, plan->slab, &planes)) {
+        if (!plan->backend->advance(plan->device, op, 1, run->current, op->kind == OP_UNSHARP ? kept : NULL,
+                                    to, planes, run->fault))
+            return false;
+        progress_add(&run->progress, samples_of(run, planes.count));
+    }
+    run->current = to;
+    return true;
+}
+
+/* The RMS difference between two fields, over the channels that the file has. */
+static bool measure_change(struct running *run, const struct field *before, double *change)
+{
+    const struct plan *plan = run->plan;
+    unsigned channels = run->job->in.grid.channels;
+    double *sums = mem_zeroed(channels, sizeof *sums, "the sums", run->fault);
+    double total = 0.0;
+    bool done;
+
+    if (sums == NULL)
+        return false;
+    done = plan->backend->change(plan->device, before, run->current, channels, all_planes(run), sums,
+                                 run->fault);
+    for (unsigned channel = 0; channel < channels; channel++)
+        total += sums[channel];
+    *change = sqrt(total / (double)grid_samples(&run->job->in.grid));
+    mem_free(sums);
+    return done;
+}
+
+static bool run_stage(struct running *run, size_t index)
+{
+    const struct stage *stage = &run->job->stages[index];
+    const struct step *step = &run->plan->steps[index];
+    bool keeps = plan_keeps_input(run->plan, index);
+
+    for (uint64_t taken = 0; taken < stage->steps; taken++) {
+        const struct field *input = run->current;
+        for (size_t i = 0; i < step->count; i++) {
+            if (!advance(run, &step->ops[i], keeps ? input : NULL))
+                return false;
+        }
+        run->summary->steps++;
+        if (stage->until > 0.0) {
+            if (!measure_change(run, input, &run->summary->last_change))
+                return false;
+            if (run->summary->last_change < stage->until)
+                break;
+        }
+    }
+    return true;
+}
+
+static bool compute(struct running *run)
+{
+    double begun = clock_seconds();
+
+    for (size_t i = 0; i < run->job->stage_count; i++) {
+        if (!run_stage(run, i))
+            return false;
+    }
+    run->summary->compute = clock_seconds() - begun;
+    return true;
+}
+
+static bool copy(struct running *run)
+{
+    const struct header *in = &run->job->in;
+    bool swaps = in->endian != run->job->out.endian;
+    struct range planes = {0, 0};
+
+    while (next_range(run, run->plan->batch, &planes)) {
+        if (!read_batch(run, planes.count))
+            return false;
+        if (swaps)
+            sample_swap(in->type, run->batch, planes.count * grid_plane_samples(&in->grid));
+        if (!write_batch(run, planes.count))
+            return false;
+        progress_add(&run->progress, samples_of(run, planes.count));
+    }
+    return source_end(run->source, run->fault);
+}
+
+static bool create_fields(struct running *run)
+{
+    const struct plan *plan = run->plan;
+
+    for (size_t i = 0; i < plan->field_count; i++) {
+        if (!plan->backend->field_create(plan->device, &run->fields[i], &plan->shape, run->job->work,
+                                         all_planes(run), run->fault))
+            return false;
+    }
+    run->current = run->fields[0];
+    return true;
+}
+
+static void destroy_fields(struct running *run)
+{
+    for (size_t i = 0; i < MOST_FIELDS; i++)
+        run->plan->backend->field_destroy(run->plan->device, run->fields[i]);
+}
+
+static bool prepare(struct running *run)
+{
+    struct run_summary *summary = run->summary;
+    unsigned channels = run->job->in.grid.channels;
+    double begun = clock_seconds();
+
+    run->batch = mem_alloc(run->plan->batch_bytes, 1, "the batch", run->fault);
+    if (run->batch == NULL)
+        return false;
+    if (run->request->stats) {
+        summary->tallies_in = mem_zeroed(channels, sizeof *summary->tallies_in, "the statistics", run->fault);
+        summary->tallies_out =
+            mem_zeroed(channels, sizeof *summary->tallies_out, "the statistics", run->fault);
+        if (summary->tallies_in == NULL || summary->tallies_out == NULL)
+            return false;
+    }
+    if (!create_fields(run))
+        return false;
+    summary->start = clock_seconds() - begun;
+    return true;
+}
+
+/* Sample updates of the whole run: each plane is read, advanced by every operation of every step, and
+ * written. */
+static double work_ahead(const struct running *run)
+{
+    double sweeps = run->job->copies ? 1.0 : 2.0;
+
+    for (size_t i = 0; i < run->plan->step_count; i++)
+        sweeps += (double)run->job->stages[i].steps * (double)run->plan->steps[i].count;
+    return sweeps * samples_of(run, run->plan->shape.planes);
+}
+
+bool run_plan(const struct plan *plan, const struct run_request *request, struct source *source,
+              struct sink *sink, struct run_summary *summary, struct fault *fault)
+{
+    struct running run = {.plan = plan,
+                          .job = plan->job,
+                          .request = request,
+                          .source = source,
+                          .sink = sink,
+                          .summary = summary,
+                          .fault = fault};
+    double begun = clock_seconds();
+    bool done;
+
+    *summary = (struct run_summary){.last_change = NAN};
+    progress_begin(&run.progress, request->progress, work_ahead(&run));
+    done = prepare(&run);
+    if (done)
+        done = plan->job->copies ? copy(&run) : load(&run) && compute(&run) && save(&run);
+    if (done) {
+        double finishing = clock_seconds();
+        done = sink_finish(sink, fault);
+        summary->write += clock_seconds() - finishing;
+    }
+    progress_end(&run.progress);
+    destroy_fields(&run);
+    mem_free(run.batch);
+    summary->total = clock_seconds() - begun;
+    return done;
+}
+
+void run_summary_free(struct run_summary *summary)
+{
+    mem_free(summary->tallies_in);
+    mem_free(summary->tallies_out);
+    summary->tallies_in = summary->tallies_out = NULL;
+}

@@ -1,0 +1,33 @@
+/* The run: planes from a source through a plan's steps into a sink. */
+#ifndef RUN_H
+#define RUN_H
+
+#include "backend.h"
+#include "diag.h"
+#include "format.h"
+#include "plan.h"
+#include "progress.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct run_request {
+    bool stats;
+    enum progress_mode progress;
+};
+
+/* What a run did; seconds by what they were spent on. */
+struct run_summary {
+    double start, read, upload, compute, download, write, total;
+    uint64_t steps;                         /* taken, of all stages */
+    double last_change;                     /* RMS of the last step of a stage with until; else NaN */
+    uint64_t nans;                          /* written as 0 */
+    struct tally *tallies_in, *tallies_out; /* one a channel of the file, where stats are asked */
+};
+
+/* The sink is left open, complete but for its commit. The summary is to be freed, also after a failure. */
+bool run_plan(const struct plan *plan, const struct run_request *request, struct source *source,
+              struct sink *sink, struct run_summary *summary, struct fault *fault);
+void run_summary_free(struct run_summary *summary);
+
+#endif

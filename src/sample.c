@@ -1,0 +1,89 @@
+/* Sample types: what a file stores, and the work type that arithmetic uses. */
+#include "sample.h"
+
+#include <string.h>
+
+static const struct {
+    const char *name;
+    size_t size;
+    double max; /* 0: not an integer */
+    enum work_type work;
+} sample_table[SAMPLE_TYPES] = {
+    [SAMPLE_U8] = {"u8", 1, 255.0, WORK_F32},          [SAMPLE_I8] = {"i8", 1, 127.0, WORK_F32},
+    [SAMPLE_U16] = {"u16", 2, 65535.0, WORK_F32},      [SAMPLE_I16] = {"i16", 2, 32767.0, WORK_F32},
+    [SAMPLE_U32] = {"u32", 4, 4294967295.0, WORK_F64}, [SAMPLE_I32] = {"i32", 4, 2147483647.0, WORK_F64},
+    [SAMPLE_F32] = {"f32", 4, 0.0, WORK_F32},          [SAMPLE_F64] = {"f64", 8, 0.0, WORK_F64},
+};
+
+size_t sample_size(enum sample_type type)
+{
+    return sample_table[type].size;
+}
+
+const char *sample_name(enum sample_type type)
+{
+    return sample_table[type].name;
+}
+
+bool sample_parse(const char *name, enum sample_type *type)
+{
+    for (int i = 0; i < SAMPLE_TYPES; i++) {
+        if (strcmp(name, sample_table[i].name) == 0) {
+            *type = (enum sample_type)i;
+            return true;
+        }
+    }
+    return false;
+}
+
+bool sample_is_integer(enum sample_type type)
+{
+    return sample_table[type].max > 0.0;
+}
+
+double sample_max(enum sample_type type)
+{
+    return sample_table[type].max;
+}
+
+enum work_type sample_work_type(enum sample_type type)
+{
+    return sample_table[type].work;
+}
+
+void sample_swap(enum sample_type type, void *samples, size_t count)
+{
+    unsigned char *bytes = samples;
+    size_t size = sample_size(type);
+
+    for (size_t i = 0; i < count; i++, bytes += size) {
+        for (size_t k = 0; k < size / 2; k++) {
+            unsigned char byte = bytes[k];
+            bytes[k] = bytes[size - 1 - k];
+            bytes[size - 1 - k] = byte;
+        }
+    }
+}
+
+size_t work_size(enum work_type work)
+{
+    return work == WORK_F32 ? sizeof(float) : sizeof(double);
+}
+
+const char *work_name(enum work_type work)
+{
+    return work == WORK_F32 ? "f32" : "f64";
+}
+
+bool work_parse(const char *name, enum work_type *work)
+{
+    if (strcmp(name, "f32") != 0 && strcmp(name, "f64") != 0)
+        return false;
+    *work = strcmp(name, "f32") == 0 ? WORK_F32 : WORK_F64;
+    return true;
+}
+
+double work_round(enum work_type work, double value)
+{
+    return work == WORK_F32 ? (double)(float)value : value;
+}

@@ -1,0 +1,163 @@
+/* Stages: one filter, applied a number of times under one edge rule. */
+#include "stage.h"
+
+#include <string.h>
+
+#define HEAT_STEPS 10
+
+#define HEAT_OPTIONS                                                                                         \
+    (STAGE_ALPHA | STAGE_DT | STAGE_SIGMA | STAGE_FLUX | STAGE_SCALE | STAGE_INNER | STAGE_REACTION)
+
+const char *stage_option_name(enum stage_option option)
+{
+    switch (option) {
+    case STAGE_STEPS:
+        return "steps";
+    case STAGE_EDGE:
+        return "edge";
+    case STAGE_ALPHA:
+        return "alpha";
+    case STAGE_DT:
+        return "dt";
+    case STAGE_SIGMA:
+        return "sigma";
+    case STAGE_FLUX:
+        return "flux";
+    case STAGE_SCALE:
+        return "scale";
+    case STAGE_INNER:
+        return "inner";
+    case STAGE_REACTION:
+        return "reaction";
+    case STAGE_UNTIL:
+        return "until";
+    case STAGE_FLIP:
+        return "flip";
+    }
+    return "";
+}
+
+bool stage_option_applies(enum stage_option option, const struct filter *filter)
+{
+    return (HEAT_OPTIONS & option) == 0 || filter->kind == FILTER_HEAT;
+}
+
+void stage_inherit(struct stage_request *request, const struct stage_request *defaults)
+{
+    struct stage_request merged = *defaults;
+    unsigned own = request->given;
+
+    merged.call = request->call;
+    if (own & STAGE_STEPS)
+        merged.steps = request->steps;
+    if (own & STAGE_EDGE)
+        merged.edge = request->edge;
+    if (own & STAGE_ALPHA)
+        merged.alpha = request->alpha;
+    if (own & STAGE_DT)
+        merged.dt = request->dt;
+    if (own & STAGE_SIGMA) {
+        merged.sigma = request->sigma;
+        merged.sigma_in_spacing = request->sigma_in_spacing;
+    }
+    if (own & STAGE_FLUX)
+        merged.flux = request->flux;
+    if (own & STAGE_SCALE)
+        merged.scale = request->scale;
+    if (own & STAGE_INNER)
+        merged.inner = request->inner;
+    if (own & STAGE_REACTION)
+        merged.reaction = request->reaction;
+    if (own & STAGE_UNTIL)
+        merged.until = request->until;
+    merged.given = own;
+    for (unsigned option = 1; option <= STAGE_FLIP; option <<= 1) {
+        if ((defaults->given & option) &&
+            stage_option_applies((enum stage_option)option, request->call.filter))
+            merged.given |= option;
+    }
+    *request = merged;
+}
+
+static bool refuse_option(const struct stage_request *request, enum stage_option option, const char *reason,
+                          struct fault *fault)
+{
+    return fault_raise(fault, STATUS_USAGE, "--%s: %s: %s", stage_option_name(option), request->call.spec,
+                       reason);
+}
+
+static bool check_options(const struct stage_request *request, struct fault *fault)
+{
+    unsigned given = request->given;
+    bool nonlinear = (given & STAGE_FLUX) && request->flux != FLUX_LINEAR;
+
+    for (unsigned option = 1; option <= STAGE_FLIP; option <<= 1) {
+        if ((given & option) && !stage_option_applies((enum stage_option)option, request->call.filter))
+            return refuse_option(request, (enum stage_option)option, "this filter is not heat", fault);
+    }
+    if ((given & STAGE_SCALE) && !nonlinear)
+        return refuse_option(request, STAGE_SCALE, "a linear flux has no scale", fault);
+    return true;
+}
+
+static uint64_t default_steps(const struct stage_request *request)
+{
+    if (request->given & STAGE_UNTIL)
+        return STAGE_UNTIL_STEPS;
+    return request->call.filter->kind == FILTER_HEAT ? HEAT_STEPS : 1;
+}
+
+static bool build_heat(const struct stage_request *request, const struct grid *grid, bool force,
+                       struct stage *stage, struct fault *fault)
+{
+    unsigned given = request->given;
+    struct heat_request heat = {
+        .has_dt = given & STAGE_DT,
+        .has_sigma = given & STAGE_SIGMA,
+        .has_steps = given & (STAGE_STEPS | STAGE_UNTIL),
+        .force = force,
+        .alpha = given & STAGE_ALPHA ? request->alpha : 1.0,
+        .dt = request->dt,
+        .sigma = request->sigma,
+        .sigma_in_spacing = request->sigma_in_spacing,
+        .flux = given & STAGE_FLUX ? request->flux : FLUX_LINEAR,
+        .scale = given & STAGE_SCALE ? request->scale : 1.0,
+        .inner = given & STAGE_INNER ? request->inner : 1,
+        .reacts = given & STAGE_REACTION,
+        .reaction = given & STAGE_REACTION ? request->reaction : 0.0,
+        .steps = stage->steps,
+    };
+
+    return heat_resolve(&heat, grid, &stage->heat, &stage->steps, fault) &&
+           heat_stencil(&stage->heat, grid, &stage->body.taps, fault);
+}
+
+bool stage_build(const struct stage_request *request, const struct grid *grid, bool force,
+                 struct stage *stage, struct fault *fault)
+{
+    unsigned given = request->given;
+
+    *stage = (struct stage){.filter = request->call.filter, .spec = request->call.spec};
+    if (!check_options(request, fault))
+        return false;
+    stage->steps = given & STAGE_STEPS ? request->steps : default_steps(request);
+    stage->edge = given & STAGE_EDGE ? request->edge : (struct edge){EDGE_REFLECT, 0.0};
+    stage->until = given & STAGE_UNTIL ? request->until : 0.0;
+    if (!filter_build(&request->call, grid, given & STAGE_FLIP, &stage->body, fault))
+        return false;
+    if (stage->filter->kind == FILTER_HEAT && !build_heat(request, grid, force, stage, fault)) {
+        stage_free(stage);
+        return false;
+    }
+    return true;
+}
+
+bool stage_is_identity(const struct stage *stage)
+{
+    return strcmp(stage->filter->name, "identity") == 0;
+}
+
+void stage_free(struct stage *stage)
+{
+    filter_body_free(&stage->body);
+}

@@ -1,0 +1,73 @@
+/* Stages: one filter, applied a number of times under one edge rule. */
+#ifndef STAGE_H
+#define STAGE_H
+
+#include "diag.h"
+#include "edge.h"
+#include "filter.h"
+#include "grid.h"
+#include "heat.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define STAGE_UNTIL_STEPS 1000 /* the most that --until takes without --steps */
+
+/* What the command line gave of a stage; each option that may be given has a bit. */
+enum stage_option {
+    STAGE_STEPS = 1 << 0,
+    STAGE_EDGE = 1 << 1,
+    STAGE_ALPHA = 1 << 2,
+    STAGE_DT = 1 << 3,
+    STAGE_SIGMA = 1 << 4,
+    STAGE_FLUX = 1 << 5,
+    STAGE_SCALE = 1 << 6,
+    STAGE_INNER = 1 << 7,
+    STAGE_REACTION = 1 << 8,
+    STAGE_UNTIL = 1 << 9,
+    STAGE_FLIP = 1 << 10
+};
+
+struct stage_request {
+    struct filter_call call;
+    unsigned given; /* of enum stage_option */
+    uint64_t steps;
+    struct edge edge;
+    double alpha, dt, sigma;
+    bool sigma_in_spacing;
+    enum flux flux;
+    double scale;
+    uint64_t inner;
+    double reaction;
+    double until;
+};
+
+/* The name of a single option, without dashes. */
+const char *stage_option_name(enum stage_option option);
+
+/* Whether the option says anything to a stage of this filter. */
+bool stage_option_applies(enum stage_option option, const struct filter *filter);
+
+/* Take from the defaults what the stage was not given and what applies to it. */
+void stage_inherit(struct stage_request *request, const struct stage_request *defaults);
+
+/* A stage on a grid. */
+struct stage {
+    const struct filter *filter;
+    const char *spec;
+    uint64_t steps; /* the most, where until is above 0 */
+    struct edge edge;
+    struct filter_body body; /* FILTER_HEAT: taps are what the flux chains */
+    struct heat heat;
+    double until; /* stop at the first step whose RMS change is below this; 0: never */
+};
+
+bool stage_build(const struct stage_request *request, const struct grid *grid, bool force,
+                 struct stage *stage, struct fault *fault);
+
+/* Whether the stage gives every sample back as it is. */
+bool stage_is_identity(const struct stage *stage);
+
+void stage_free(struct stage *stage);
+
+#endif

@@ -1,0 +1,36 @@
+/* Stencils: taps in raster order of their offsets. */
+#ifndef STENCIL_H
+#define STENCIL_H
+
+#include "diag.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* The farthest that a tap may reach along an axis. */
+#define STENCIL_REACH (1 << 20)
+
+struct tap {
+    int dx, dy, dz;
+    double weight;
+};
+
+/* Begins as {0}. Taps of weight zero do not exist. */
+struct stencil {
+    size_t count, capacity;
+    struct tap *taps;
+};
+
+/* Put in one more tap, at its place in raster order. A weight of zero adds nothing. An offset that is there
+   already or lies beyond STENCIL_REACH is refused. */
+bool stencil_add(struct stencil *stencil, int dx, int dy, int dz, double weight, struct fault *fault);
+
+/* Negate every offset: correlation becomes convolution. */
+void stencil_flip(struct stencil *stencil);
+
+/* Whether a tap lies off the xy plane. */
+bool stencil_leaves_plane(const struct stencil *stencil);
+
+void stencil_free(struct stencil *stencil);
+
+#endif

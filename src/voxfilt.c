@@ -1,0 +1,7 @@
+/* The command voxfilt. */
+#include "command.h"
+
+int main(int argc, char **argv)
+{
+    return command_main(argc, argv, PROGRAM_VOXFILT);
+}

@@ -1,0 +1,947 @@
+/* Tests of the PNG format: every kind of picture in, samples and notes out, damage refused. */
+#include "format.h"
+
+#include <check.h>
+#include <png.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { ROWS_MOST = 64, PALETTE_SIZE = 16 };
+
+/* ---- byte strings and temporary files ---- */
+
+struct bytes {
+    unsigned char *data;
+    size_t size;
+};
+
+static void bytes_append(struct bytes *bytes, const void *data, size_t size)
+{
+    if (size == 0)
+        return;
+    bytes->data = realloc(bytes->data, bytes->size + size);
+    ck_assert_ptr_nonnull(bytes->data);
+    memcpy(bytes->data + bytes->size, data, size);
+    bytes->size += size;
+}
+
+static void bytes_free(struct bytes *bytes)
+{
+    free(bytes->data);
+    *bytes = (struct bytes){0};
+}
+
+struct scratch {
+    char path[512];
+};
+
+static struct scratch scratch_make(void)
+{
+    struct scratch scratch;
+    const char *folder = getenv("TMPDIR");
+    snprintf(scratch.path, sizeof scratch.path, "%s/check_png.XXXXXX", folder != NULL ? folder : "/tmp");
+    int descriptor = mkstemp(scratch.path);
+    ck_assert_int_ge(descriptor, 0);
+    close(descriptor);
+    return scratch;
+}
+
+/* Made and removed outside the tests, so that a test that fails leaves none. */
+static struct scratch scratch_in, scratch_out;
+
+static void scratch_setup(void)
+{
+    scratch_in = scratch_make();
+    scratch_out = scratch_make();
+}
+
+static void scratch_teardown(void)
+{
+    unlink(scratch_in.path);
+    unlink(scratch_out.path);
+}
+
+static void fill_input(const void *data, size_t size)
+{
+    FILE *file = fopen(scratch_in.path, "wb");
+    ck_assert_ptr_nonnull(file);
+    ck_assert_uint_eq(fwrite(data, 1, size, file), size);
+    ck_assert_int_eq(fclose(file), 0);
+}
+
+static struct bytes output_content(void)
+{
+    struct bytes content = {0};
+    unsigned char part[4096];
+    size_t got;
+    FILE *file = fopen(scratch_out.path, "rb");
+    ck_assert_ptr_nonnull(file);
+    while ((got = fread(part, 1, sizeof part, file)) > 0)
+        bytes_append(&content, part, got);
+    fclose(file);
+    return content;
+}
+
+/* ---- a picture, packed as PNG packs it, and the file that libpng makes of it ---- */
+
+struct picture {
+    unsigned width, height;
+    int color_type, depth;
+    bool interlaced, transparent;
+    size_t row_bytes;
+    unsigned char *rows;
+    png_color palette[PALETTE_SIZE];
+    unsigned palette_size;
+    png_byte palette_alpha[PALETTE_SIZE];
+    unsigned palette_alphas;
+    png_color_16 key;
+};
+
+static unsigned raw_channels(const struct picture *picture)
+{
+    switch (picture->color_type) {
+    case PNG_COLOR_TYPE_RGB:
+        return 3;
+    case PNG_COLOR_TYPE_GRAY_ALPHA:
+        return 2;
+    case PNG_COLOR_TYPE_RGB_ALPHA:
+        return 4;
+    default:
+        return 1;
+    }
+}
+
+static unsigned next_random(uint32_t *seed)
+{
+    *seed = *seed * 1664525U + 1013904223U;
+    return *seed >> 16;
+}
+
+/* The raw value of one channel of one pixel, straight from the packed row. */
+static unsigned raw_value(const struct picture *picture, unsigned x, unsigned y, unsigned channel)
+{
+    const unsigned char *row = picture->rows + y * picture->row_bytes;
+    size_t index = (size_t)x * raw_channels(picture) + channel;
+    unsigned depth = (unsigned)picture->depth;
+    if (depth == 16)
+        return (unsigned)row[2 * index] << 8 | row[2 * index + 1];
+    size_t bit = index * depth;
+    return (unsigned)row[bit / 8] >> (8 - depth - bit % 8) & ((1U << depth) - 1);
+}
+
+static struct picture picture_make(unsigned width, unsigned height, int color_type, int depth,
+                                   bool interlaced, bool transparent)
+{
+    struct picture picture = {.width = width,
+                              .height = height,
+                              .color_type = color_type,
+                              .depth = depth,
+                              .interlaced = interlaced,
+                              .transparent = transparent};
+    uint32_t seed = width * 31 + height * 7 + (unsigned)color_type * 3 + (unsigned)depth;
+    picture.row_bytes = ((size_t)width * raw_channels(&picture) * (unsigned)depth + 7) / 8;
+    picture.rows = malloc(picture.row_bytes * height);
+    ck_assert_ptr_nonnull(picture.rows);
+    for (size_t i = 0; i < picture.row_bytes * height; i++)
+        picture.rows[i] = (unsigned char)next_random(&seed);
+    picture.palette_size = depth < 4 ? 1U << depth : PALETTE_SIZE;
+    picture.palette_alphas = (picture.palette_size + 1) / 2;
+    for (unsigned i = 0; i < PALETTE_SIZE; i++) {
+        picture.palette[i].red = (png_byte)next_random(&seed);
+        picture.palette[i].green = (png_byte)next_random(&seed);
+        picture.palette[i].blue = (png_byte)next_random(&seed);
+        picture.palette_alpha[i] = (png_byte)next_random(&seed);
+    }
+    if (color_type == PNG_COLOR_TYPE_PALETTE && depth == 8)
+        for (size_t i = 0; i < picture.row_bytes * height; i++)
+            picture.rows[i] %= PALETTE_SIZE;
+    /* A key that is certain to occur. */
+    picture.key.gray = picture.key.red = (png_uint_16)raw_value(&picture, width / 2, height / 2, 0);
+    if (color_type == PNG_COLOR_TYPE_RGB) {
+        picture.key.green = (png_uint_16)raw_value(&picture, width / 2, height / 2, 1);
+        picture.key.blue = (png_uint_16)raw_value(&picture, width / 2, height / 2, 2);
+    }
+    return picture;
+}
+
+static void picture_free(struct picture *picture)
+{
+    free(picture->rows);
+    picture->rows = NULL;
+}
+
+static void append_to_bytes(png_structp png, png_bytep data, size_t size)
+{
+    bytes_append(png_get_io_ptr(png), data, size);
+}
+
+static void flush_nothing(png_structp png)
+{
+    (void)png;
+}
+
+static _Noreturn void fail_test(png_structp png, png_const_charp message)
+{
+    (void)png;
+    ck_abort_msg("libpng: %s", message);
+    abort();
+}
+
+static void set_colours(png_structp png, png_infop info, const struct picture *picture)
+{
+    if (picture->color_type == PNG_COLOR_TYPE_PALETTE) {
+        png_set_PLTE(png, info, picture->palette, (int)picture->palette_size);
+        if (picture->transparent)
+            png_set_tRNS(png, info, picture->palette_alpha, (int)picture->palette_alphas, NULL);
+    } else if (picture->transparent) {
+        png_set_tRNS(png, info, NULL, 0, &picture->key);
+    }
+}
+
+static struct bytes picture_encode(const struct picture *picture)
+{
+    struct bytes file = {0};
+    png_bytep pointers[ROWS_MOST];
+    png_structp png = png_create_write_struct(PNG_LIBPNG_VER_STRING, NULL, fail_test, NULL);
+    png_infop info = png_create_info_struct(png);
+    ck_assert_uint_le(picture->height, ROWS_MOST);
+    for (unsigned y = 0; y < picture->height; y++)
+        pointers[y] = picture->rows + y * picture->row_bytes;
+    png_set_write_fn(png, &file, append_to_bytes, flush_nothing);
+    png_set_IHDR(png, info, picture->width, picture->height, picture->depth, picture->color_type,
+                 picture->interlaced ? PNG_INTERLACE_ADAM7 : PNG_INTERLACE_NONE, PNG_COMPRESSION_TYPE_DEFAULT,
+                 PNG_FILTER_TYPE_DEFAULT);
+    set_colours(png, info, picture);
+    png_write_info(png, info);
+    png_write_image(png, pointers);
+    png_write_end(png, info);
+    png_destroy_write_struct(&png, &info);
+    return file;
+}
+
+/* ---- what the reader has to make of it, by the letter of the specification ---- */
+
+static bool expected_alpha(const struct picture *picture)
+{
+    return picture->transparent || (picture->color_type & PNG_COLOR_MASK_ALPHA) != 0;
+}
+
+static unsigned expected_channels(const struct picture *picture)
+{
+    bool color = (picture->color_type & PNG_COLOR_MASK_COLOR) != 0;
+    return (color ? 3U : 1U) + (expected_alpha(picture) ? 1U : 0U);
+}
+
+static unsigned expected_value(const struct picture *picture, unsigned x, unsigned y, unsigned channel)
+{
+    bool is_alpha = expected_alpha(picture) && channel == expected_channels(picture) - 1;
+    unsigned most = picture->depth == 16 ? 65535 : 255;
+    if (picture->color_type == PNG_COLOR_TYPE_PALETTE) {
+        unsigned index = raw_value(picture, x, y, 0);
+        const png_color *color = &picture->palette[index];
+        if (is_alpha)
+            return index < picture->palette_alphas ? picture->palette_alpha[index] : most;
+        return channel == 0 ? color->red : channel == 1 ? color->green : color->blue;
+    }
+    if (is_alpha && picture->color_type == PNG_COLOR_TYPE_GRAY)
+        return raw_value(picture, x, y, 0) == picture->key.gray ? 0 : most;
+    if (is_alpha && picture->color_type == PNG_COLOR_TYPE_RGB) {
+        bool is_key = raw_value(picture, x, y, 0) == picture->key.red &&
+                      raw_value(picture, x, y, 1) == picture->key.green &&
+                      raw_value(picture, x, y, 2) == picture->key.blue;
+        return is_key ? 0 : most;
+    }
+    return raw_value(picture, x, y, channel) * most / ((1U << picture->depth) - 1);
+}
+
+static unsigned sample_at(const unsigned char *samples, size_t index, enum sample_type type,
+                          enum endian endian)
+{
+    if (type == SAMPLE_U8)
+        return samples[index];
+    const unsigned char *pair = samples + 2 * index;
+    return endian == ENDIAN_BIG ? (unsigned)pair[0] << 8 | pair[1] : (unsigned)pair[1] << 8 | pair[0];
+}
+
+/* ---- reading through the format ---- */
+
+struct opened {
+    struct file_in *file;
+    struct source source;
+};
+
+static bool open_picture(struct opened *opened, struct fault *fault)
+{
+    struct source_request request = {0};
+    ck_assert(file_open_input(&opened->file, scratch_in.path, fault));
+    if (source_open(&opened->source, opened->file, &format_png, &request, fault))
+        return true;
+    file_in_close(opened->file);
+    return false;
+}
+
+static void close_picture(struct opened *opened)
+{
+    source_close(&opened->source);
+    file_in_close(opened->file);
+}
+
+static size_t file_samples_bytes(const struct header *header)
+{
+    return header_plane_bytes(header) * grid_planes(&header->grid);
+}
+
+/* All samples, in steps of `step` rows; NULL and a fault when the file is refused anywhere. */
+static unsigned char *read_samples(struct opened *opened, size_t step, struct fault *fault)
+{
+    const struct header *header = &opened->source.header;
+    size_t rows = grid_planes(&header->grid);
+    unsigned char *samples = malloc(file_samples_bytes(header));
+    ck_assert_ptr_nonnull(samples);
+    for (size_t row = 0; row < rows; row += step) {
+        size_t count = rows - row < step ? rows - row : step;
+        if (!source_read(&opened->source, samples + row * header_plane_bytes(header), count, fault)) {
+            free(samples);
+            return NULL;
+        }
+    }
+    if (!source_end(&opened->source, fault)) {
+        free(samples);
+        return NULL;
+    }
+    return samples;
+}
+
+/* Whether the whole file is taken; a fault tells why not. */
+static bool takes(const void *data, size_t size, struct fault *fault)
+{
+    struct opened opened;
+    fill_input(data, size);
+    if (!open_picture(&opened, fault))
+        return false;
+    unsigned char *samples = read_samples(&opened, 4, fault);
+    close_picture(&opened);
+    free(samples);
+    return samples != NULL;
+}
+
+static void check_refused(const void *data, size_t size, const char *what)
+{
+    struct fault fault = {.status = STATUS_DONE};
+    bool taken = takes(data, size, &fault);
+    ck_assert_msg(!taken, "%s is taken", what);
+    ck_assert_msg(fault.status == STATUS_INPUT, "%s: status %d: %s", what, (int)fault.status, fault.text);
+    ck_assert_ptr_nonnull(strstr(fault.text, scratch_in.path));
+    ck_assert_ptr_null(strchr(fault.text, '\n'));
+}
+
+static void check_header(const struct source *source, const struct picture *picture)
+{
+    const struct header *header = &source->header;
+    ck_assert_uint_eq(header->grid.axes, 2);
+    ck_assert_uint_eq(header->grid.nx, picture->width);
+    ck_assert_uint_eq(header->grid.ny, picture->height);
+    ck_assert_uint_eq(header->grid.nz, 1);
+    ck_assert_uint_eq(header->grid.channels, expected_channels(picture));
+    ck_assert_int_eq(header->alpha, expected_alpha(picture));
+    ck_assert_int_eq(header->type, picture->depth == 16 ? SAMPLE_U16 : SAMPLE_U8);
+    ck_assert_int_eq(header->endian, ENDIAN_BIG);
+    ck_assert_uint_eq(source->held_bytes, picture->interlaced ? file_samples_bytes(header) : 0);
+}
+
+static void check_samples(const struct header *header, const unsigned char *samples,
+                          const struct picture *picture)
+{
+    size_t index = 0;
+    for (unsigned y = 0; y < picture->height; y++)
+        for (unsigned x = 0; x < picture->width; x++)
+            for (unsigned channel = 0; channel < header->grid.channels; channel++) {
+                unsigned got = sample_at(samples, index++, header->type, header->endian);
+                unsigned expected = expected_value(picture, x, y, channel);
+                ck_assert_msg(got == expected, "type %d depth %d: (%u, %u) channel %u: %u, not %u",
+                              picture->color_type, picture->depth, x, y, channel, got, expected);
+            }
+}
+
+/* ---- writing through the format, and reading that back by libpng alone ---- */
+
+static void write_picture(const struct header *header, const unsigned char *samples, int level,
+                          const struct source *origin)
+{
+    struct fault fault;
+    struct file_out *file;
+    struct sink sink;
+    struct sink_request request = {.level = level, .origin = origin};
+    size_t rows = grid_planes(&header->grid);
+    ck_assert(file_open_output(&file, scratch_out.path, &fault));
+    ck_assert_msg(sink_open(&sink, file, &format_png, header, &request, &fault), "%s", fault.text);
+    ck_assert(sink_write(&sink, samples, 1, &fault));
+    ck_assert(sink_write(&sink, samples + header_plane_bytes(header), rows - 1, &fault));
+    ck_assert(sink_finish(&sink, &fault));
+    sink_close(&sink);
+    ck_assert(file_out_commit(file, &fault));
+    file_out_close(file);
+}
+
+struct cursor {
+    const struct bytes *bytes;
+    size_t position;
+};
+
+static void read_from_bytes(png_structp png, png_bytep data, size_t size)
+{
+    struct cursor *cursor = png_get_io_ptr(png);
+    ck_assert_uint_le(size, cursor->bytes->size - cursor->position);
+    memcpy(data, cursor->bytes->data + cursor->position, size);
+    cursor->position += size;
+}
+
+static void ignore_warning(png_structp png, png_const_charp message)
+{
+    (void)png;
+    (void)message;
+}
+
+/* The samples as they stand in the file: 16 bit is big-endian. */
+static unsigned char *libpng_samples(const struct bytes *file, const struct header *header)
+{
+    struct cursor cursor = {.bytes = file};
+    png_structp png = png_create_read_struct(PNG_LIBPNG_VER_STRING, NULL, fail_test, ignore_warning);
+    png_infop info = png_create_info_struct(png);
+    unsigned char *samples = malloc(file_samples_bytes(header));
+    ck_assert_ptr_nonnull(samples);
+    png_set_read_fn(png, &cursor, read_from_bytes);
+    png_read_info(png, info);
+    ck_assert_uint_eq(png_get_image_width(png, info), header->grid.nx);
+    ck_assert_uint_eq(png_get_image_height(png, info), header->grid.ny);
+    ck_assert_uint_eq(png_get_channels(png, info), header->grid.channels);
+    ck_assert_uint_eq(png_get_bit_depth(png, info), 8 * sample_size(header->type));
+    ck_assert_int_eq(png_get_interlace_type(png, info), PNG_INTERLACE_NONE);
+    ck_assert_uint_eq(png_get_rowbytes(png, info), header_plane_bytes(header));
+    for (size_t row = 0; row < header->grid.ny; row++)
+        png_read_row(png, samples + row * header_plane_bytes(header), NULL);
+    png_read_end(png, info);
+    png_destroy_read_struct(&png, &info, NULL);
+    ck_assert_uint_eq(cursor.position, file->size);
+    return samples;
+}
+
+static void check_written(const struct header *header, const unsigned char *samples)
+{
+    struct bytes file = output_content();
+    unsigned char *reread = libpng_samples(&file, header);
+    for (size_t i = 0; i < grid_samples(&header->grid); i++)
+        ck_assert_uint_eq(sample_at(reread, i, header->type, ENDIAN_BIG),
+                          sample_at(samples, i, header->type, header->endian));
+    free(reread);
+    bytes_free(&file);
+}
+
+/* ---- every kind of picture ---- */
+
+static void check_picture(const struct picture *picture)
+{
+    struct fault fault;
+    struct opened opened;
+    struct bytes file = picture_encode(picture);
+    for (size_t step = 1; step <= 5; step += 4) {
+        fill_input(file.data, file.size);
+        ck_assert_msg(open_picture(&opened, &fault), "%s", fault.text);
+        check_header(&opened.source, picture);
+        unsigned char *samples = read_samples(&opened, step, &fault);
+        ck_assert_msg(samples != NULL, "%s", fault.text);
+        check_samples(&opened.source.header, samples, picture);
+        write_picture(&opened.source.header, samples, step == 1 ? -1 : 1, &opened.source);
+        check_written(&opened.source.header, samples);
+        close_picture(&opened);
+        free(samples);
+    }
+    bytes_free(&file);
+}
+
+static const struct kind {
+    int color_type, depth;
+    bool transparent;
+} kinds[] = {
+    {PNG_COLOR_TYPE_GRAY, 1, false},       {PNG_COLOR_TYPE_GRAY, 2, false},
+    {PNG_COLOR_TYPE_GRAY, 4, false},       {PNG_COLOR_TYPE_GRAY, 8, false},
+    {PNG_COLOR_TYPE_GRAY, 16, false},      {PNG_COLOR_TYPE_GRAY, 1, true},
+    {PNG_COLOR_TYPE_GRAY, 2, true},        {PNG_COLOR_TYPE_GRAY, 4, true},
+    {PNG_COLOR_TYPE_GRAY, 8, true},        {PNG_COLOR_TYPE_GRAY, 16, true},
+    {PNG_COLOR_TYPE_RGB, 8, false},        {PNG_COLOR_TYPE_RGB, 16, false},
+    {PNG_COLOR_TYPE_RGB, 8, true},         {PNG_COLOR_TYPE_RGB, 16, true},
+    {PNG_COLOR_TYPE_PALETTE, 1, false},    {PNG_COLOR_TYPE_PALETTE, 2, false},
+    {PNG_COLOR_TYPE_PALETTE, 4, false},    {PNG_COLOR_TYPE_PALETTE, 8, false},
+    {PNG_COLOR_TYPE_PALETTE, 1, true},     {PNG_COLOR_TYPE_PALETTE, 2, true},
+    {PNG_COLOR_TYPE_PALETTE, 4, true},     {PNG_COLOR_TYPE_PALETTE, 8, true},
+    {PNG_COLOR_TYPE_GRAY_ALPHA, 8, false}, {PNG_COLOR_TYPE_GRAY_ALPHA, 16, false},
+    {PNG_COLOR_TYPE_RGB_ALPHA, 8, false},  {PNG_COLOR_TYPE_RGB_ALPHA, 16, false},
+};
+enum { KINDS = sizeof kinds / sizeof kinds[0] };
+
+START_TEST(every_kind)
+{
+    static const unsigned sizes[][2] = {{1, 1}, {1, 7}, {7, 1}, {33, 31}};
+    const struct kind *kind = &kinds[_i / 2];
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        struct picture picture = picture_make(sizes[i][0], sizes[i][1], kind->color_type, kind->depth,
+                                              _i % 2 != 0, kind->transparent);
+        check_picture(&picture);
+        picture_free(&picture);
+    }
+}
+END_TEST
+
+START_TEST(little_endian_and_every_level)
+{
+    struct header header = {.grid = grid_make(2, 33, 31, 1), .type = SAMPLE_U16, .endian = ENDIAN_LITTLE};
+    uint32_t seed = 5;
+    header.grid.channels = 3;
+    size_t size = file_samples_bytes(&header);
+    unsigned char *samples = malloc(size);
+    ck_assert_ptr_nonnull(samples);
+    for (size_t i = 0; i < size; i++)
+        samples[i] = (unsigned char)next_random(&seed);
+    for (int level = -1; level <= 9; level++) {
+        write_picture(&header, samples, level, NULL);
+        check_written(&header, samples);
+    }
+    free(samples);
+}
+END_TEST
+
+static void check_not_writable(const struct header *header, enum status status)
+{
+    struct fault fault = {.status = STATUS_DONE};
+    struct file_out *file;
+    struct sink sink;
+    struct sink_request request = {.level = -1};
+    ck_assert(file_open_output(&file, scratch_out.path, &fault));
+    ck_assert(!sink_open(&sink, file, &format_png, header, &request, &fault));
+    ck_assert_int_eq(fault.status, status);
+    file_out_close(file);
+}
+
+START_TEST(what_a_png_cannot_hold)
+{
+    struct header header = {.grid = grid_make(2, 3, 3, 1), .type = SAMPLE_F32, .endian = ENDIAN_BIG};
+    check_not_writable(&header, STATUS_USAGE);
+    header.type = SAMPLE_U8;
+    header.grid.channels = 2;
+    check_not_writable(&header, STATUS_USAGE);
+    header.grid.channels = 3;
+    header.alpha = true;
+    check_not_writable(&header, STATUS_USAGE);
+    header = (struct header){.grid = grid_make(3, 3, 3, 3), .type = SAMPLE_U8};
+    check_not_writable(&header, STATUS_USAGE);
+    header = (struct header){.grid = grid_make(2, (size_t)1 << 31, 1, 1), .type = SAMPLE_U8};
+    check_not_writable(&header, STATUS_LIMIT);
+}
+END_TEST
+
+/* ---- chunks ---- */
+
+static uint32_t checksum(const unsigned char *data, size_t size)
+{
+    uint32_t sum = 0xffffffff;
+    for (size_t i = 0; i < size; i++) {
+        sum ^= data[i];
+        for (int bit = 0; bit < 8; bit++)
+            sum = (sum & 1) != 0 ? 0xedb88320 ^ sum >> 1 : sum >> 1;
+    }
+    return ~sum;
+}
+
+static uint32_t get32(const unsigned char *from)
+{
+    return (uint32_t)from[0] << 24 | (uint32_t)from[1] << 16 | (uint32_t)from[2] << 8 | from[3];
+}
+
+static void put32(unsigned char *to, uint32_t value)
+{
+    for (int i = 0; i < 4; i++)
+        to[i] = (unsigned char)(value >> (24 - 8 * i));
+}
+
+static void append_chunk(struct bytes *file, const char *type, const void *data, size_t size)
+{
+    unsigned char number[4];
+    size_t begin = file->size + 4;
+    put32(number, (uint32_t)size);
+    bytes_append(file, number, 4);
+    bytes_append(file, type, 4);
+    bytes_append(file, data, size);
+    put32(number, checksum(file->data + begin, size + 4));
+    bytes_append(file, number, 4);
+}
+
+/* The offset of the first chunk of a type; the size of the file where there is none. */
+static size_t chunk_offset(const struct bytes *file, const char *type)
+{
+    size_t offset = 8;
+    while (offset < file->size && memcmp(file->data + offset + 4, type, 4) != 0)
+        offset += 12 + get32(file->data + offset);
+    return offset;
+}
+
+static size_t chunk_count(const struct bytes *file, const char *type)
+{
+    size_t count = 0;
+    for (size_t offset = 8; offset < file->size; offset += 12 + get32(file->data + offset))
+        count += memcmp(file->data + offset + 4, type, 4) == 0;
+    return count;
+}
+
+struct extra {
+    const char *type;
+    const char *data;
+    size_t size;
+};
+
+/* The picture with chunks put in before its IDAT and before its IEND. */
+static struct bytes with_chunks(const struct bytes *plain, const struct extra *early, size_t earlies,
+                                const struct extra *late, size_t lates)
+{
+    struct bytes file = {0};
+    size_t image = chunk_offset(plain, "IDAT"), end = chunk_offset(plain, "IEND");
+    bytes_append(&file, plain->data, image);
+    for (size_t i = 0; i < earlies; i++)
+        append_chunk(&file, early[i].type, early[i].data, early[i].size);
+    bytes_append(&file, plain->data + image, end - image);
+    for (size_t i = 0; i < lates; i++)
+        append_chunk(&file, late[i].type, late[i].data, late[i].size);
+    bytes_append(&file, plain->data + end, plain->size - end);
+    return file;
+}
+
+static struct bytes small_png(int color_type, int depth, bool interlaced, bool transparent)
+{
+    struct picture picture = picture_make(5, 4, color_type, depth, interlaced, transparent);
+    struct bytes file = picture_encode(&picture);
+    picture_free(&picture);
+    return file;
+}
+
+/* Read a file and write its samples again, notes kept. */
+static struct bytes copy_of(const struct bytes *file)
+{
+    struct fault fault;
+    struct opened opened;
+    fill_input(file->data, file->size);
+    ck_assert_msg(open_picture(&opened, &fault), "%s", fault.text);
+    unsigned char *samples = read_samples(&opened, 4, &fault);
+    ck_assert_msg(samples != NULL, "%s", fault.text);
+    write_picture(&opened.source.header, samples, -1, &opened.source);
+    check_written(&opened.source.header, samples);
+    close_picture(&opened);
+    free(samples);
+    struct bytes copy = output_content();
+    return copy;
+}
+
+static void check_has_chunk(const struct bytes *file, const struct extra *extra)
+{
+    struct bytes chunk = {0};
+    append_chunk(&chunk, extra->type, extra->data, extra->size);
+    bool found = false;
+    for (size_t offset = 8; offset < file->size; offset += 12 + get32(file->data + offset))
+        found = found || (chunk.size <= file->size - offset &&
+                          memcmp(file->data + offset, chunk.data, chunk.size) == 0);
+    ck_assert_msg(found, "%s is lost", extra->type);
+    bytes_free(&chunk);
+}
+
+static struct header header_of(const struct bytes *file)
+{
+    struct fault fault;
+    struct opened opened;
+    fill_input(file->data, file->size);
+    ck_assert_msg(open_picture(&opened, &fault), "%s", fault.text);
+    struct header header = opened.source.header;
+    close_picture(&opened);
+    return header;
+}
+
+#define CHUNK(type, text)                                                                                    \
+    {                                                                                                        \
+        type, text, sizeof text - 1                                                                          \
+    }
+#define GAMMA_45455 CHUNK("gAMA", "\0\0\xb1\x8f")
+#define PERCEPTUAL  CHUNK("sRGB", "\0")
+#define PROFILE     CHUNK("iCCP", "name\0\0not really a profile")
+
+START_TEST(notes_are_kept)
+{
+    static const struct extra early[] = {
+        GAMMA_45455,
+        PROFILE,
+        CHUNK("cHRM", "01234567890123456789012345678901"),
+        CHUNK("pHYs", "\0\0\x0b\x13\0\0\x0b\x13\1"),
+        CHUNK("tEXt", "Title\0before"),
+        CHUNK("tEXt", "Title\0again"),
+        CHUNK("eXIf", "MM\0*\0\0\0\x08\0\0"),
+    };
+    static const struct extra late[] = {
+        CHUNK("tEXt", "Comment\0after"),
+        CHUNK("zTXt", "Comment\0\0packed"),
+        CHUNK("iTXt", "Comment\0\0\0en\0\0text"),
+    };
+    static const struct extra stale[] = {
+        CHUNK("sBIT", "\5\5\5"),
+        CHUNK("bKGD", "\0\1\0\2\0\3"),
+        CHUNK("tIME", "\7\xe8\1\1\0\0\0"),
+        CHUNK("vpAg", "private"),
+    };
+    struct bytes plain = small_png(PNG_COLOR_TYPE_RGB, 8, false, false);
+    struct bytes noted = with_chunks(&plain, early, sizeof early / sizeof early[0], late, 3);
+    struct bytes file = with_chunks(&noted, stale, 4, NULL, 0);
+    struct bytes copy = copy_of(&file);
+    for (size_t i = 0; i < sizeof early / sizeof early[0]; i++) {
+        check_has_chunk(&copy, &early[i]);
+        ck_assert_uint_lt(chunk_offset(&copy, early[i].type), chunk_offset(&copy, "IDAT"));
+    }
+    for (size_t i = 0; i < 3; i++)
+        check_has_chunk(&copy, &late[i]);
+    ck_assert_uint_gt(chunk_offset(&copy, "zTXt"), chunk_offset(&copy, "IDAT"));
+    ck_assert_uint_gt(chunk_offset(&copy, "iTXt"), chunk_offset(&copy, "IDAT"));
+    ck_assert_uint_eq(chunk_count(&copy, "tEXt"), 3);
+    for (size_t i = 0; i < 4; i++)
+        ck_assert_uint_eq(chunk_count(&copy, stale[i].type), 0);
+    bytes_free(&plain);
+    bytes_free(&noted);
+    bytes_free(&file);
+    bytes_free(&copy);
+}
+END_TEST
+
+START_TEST(bad_notes_are_dropped)
+{
+    static const struct extra early[] = {
+        CHUNK("gAMA", "\0\0\0\0"),  CHUNK("sRGB", "\4"),    CHUNK("pHYs", "short"),
+        CHUNK("tEXt", "no zero"),   CHUNK("tEXt", ""),      CHUNK("tEXt", "\0empty"),
+        CHUNK("eXIf", "MM\0*\0\0"), CHUNK("eXIf", "again"),
+    };
+    static const struct extra late[] = {GAMMA_45455, CHUNK("pHYs", "\0\0\x0b\x13\0\0\x0b\x13\1")};
+    struct bytes plain = small_png(PNG_COLOR_TYPE_GRAY, 8, true, false);
+    struct bytes file = with_chunks(&plain, early, sizeof early / sizeof early[0], late, 2);
+    struct bytes copy = copy_of(&file);
+    ck_assert_uint_eq(chunk_count(&copy, "gAMA"), 0);
+    ck_assert_uint_eq(chunk_count(&copy, "sRGB"), 0);
+    ck_assert_uint_eq(chunk_count(&copy, "pHYs"), 0);
+    ck_assert_uint_eq(chunk_count(&copy, "tEXt"), 0);
+    ck_assert_uint_eq(chunk_count(&copy, "eXIf"), 1);
+    bytes_free(&plain);
+    bytes_free(&file);
+    bytes_free(&copy);
+}
+END_TEST
+
+START_TEST(colour_chunks_after_the_palette_do_not_count)
+{
+    static const struct extra early[] = {GAMMA_45455, CHUNK("pHYs", "\0\0\x0b\x13\0\0\x0b\x13\1")};
+    struct bytes plain = small_png(PNG_COLOR_TYPE_PALETTE, 4, false, true);
+    struct bytes file = with_chunks(&plain, early, 2, NULL, 0);
+    struct bytes copy = copy_of(&file);
+    ck_assert_uint_eq(chunk_count(&copy, "gAMA"), 0);
+    ck_assert_uint_eq(chunk_count(&copy, "pHYs"), 1);
+    bytes_free(&plain);
+    bytes_free(&file);
+    bytes_free(&copy);
+}
+END_TEST
+
+START_TEST(transfer_curve)
+{
+    static const struct {
+        struct extra chunks[2];
+        size_t count;
+        bool curved, profiled;
+        double file_gamma;
+    } cases[] = {
+        {{{0}}, 0, true, false, 0},
+        {{GAMMA_45455}, 1, true, false, 0.45455},
+        {{PERCEPTUAL}, 1, true, false, 0},
+        {{PERCEPTUAL, GAMMA_45455}, 2, true, false, 0},
+        {{PROFILE, GAMMA_45455}, 2, false, true, 0},
+        {{CHUNK("cICP", "\1\15\0\1")}, 1, false, true, 0},
+        {{CHUNK("gAMA", "\0\0\0\0")}, 1, true, false, 0},
+        {{CHUNK("gAMA", "\0\1\x86\xa0")}, 1, true, false, 1},
+    };
+    struct bytes plain = small_png(PNG_COLOR_TYPE_RGB, 8, false, false);
+    struct bytes file = with_chunks(&plain, cases[_i].chunks, cases[_i].count, NULL, 0);
+    struct header header = header_of(&file);
+    ck_assert_int_eq(header.curved, cases[_i].curved);
+    ck_assert_int_eq(header.profiled, cases[_i].profiled);
+    ck_assert_double_eq(header.file_gamma, cases[_i].file_gamma);
+    bytes_free(&plain);
+    bytes_free(&file);
+}
+END_TEST
+
+/* ---- damage ---- */
+
+START_TEST(truncation_is_refused)
+{
+    static const struct extra note = CHUNK("tEXt", "Title\0x");
+    struct fault fault;
+    struct bytes plain =
+        small_png(kinds[_i / 2].color_type, kinds[_i / 2].depth, _i % 2 != 0, kinds[_i / 2].transparent);
+    struct bytes file = with_chunks(&plain, &note, 1, &note, 1);
+    for (size_t size = 0; size < file.size; size++)
+        check_refused(file.data, size, "a file cut short");
+    bytes_append(&file, "trailing", 8);
+    for (size_t cut = 0; cut <= 8; cut++)
+        ck_assert_msg(takes(file.data, file.size - cut, &fault), "%s", fault.text);
+    bytes_free(&plain);
+    bytes_free(&file);
+}
+END_TEST
+
+/* What no checksum covers but the length fields, and those lead astray. */
+START_TEST(a_flipped_bit_is_refused)
+{
+    struct bytes file =
+        small_png(kinds[_i / 2].color_type, kinds[_i / 2].depth, _i % 2 != 0, kinds[_i / 2].transparent);
+    for (size_t i = 0; i < file.size; i++) {
+        file.data[i] ^= 0x40;
+        check_refused(file.data, file.size, "a flipped bit");
+        file.data[i] ^= 0x40;
+    }
+    bytes_free(&file);
+}
+END_TEST
+
+START_TEST(a_damaged_note_is_dropped)
+{
+    static const struct extra notes[] = {CHUNK("tEXt", "Title\0bad"), CHUNK("tEXt", "Title\0good")};
+    struct bytes plain = small_png(PNG_COLOR_TYPE_RGB, 16, false, false);
+    struct bytes file = with_chunks(&plain, notes, 2, NULL, 0);
+    file.data[chunk_offset(&file, "tEXt") + 8] ^= 1;
+    struct bytes copy = copy_of(&file);
+    ck_assert_uint_eq(chunk_count(&copy, "tEXt"), 1);
+    check_has_chunk(&copy, &notes[1]);
+    bytes_free(&plain);
+    bytes_free(&file);
+    bytes_free(&copy);
+}
+END_TEST
+
+/* A file whose chunks are whole but whose image data is not what they promise. */
+static void check_refused_with_idat(const unsigned char *data, size_t size, const char *what)
+{
+    struct bytes plain = small_png(PNG_COLOR_TYPE_GRAY, 8, false, false);
+    struct bytes file = {0};
+    size_t end = chunk_offset(&plain, "IEND");
+    bytes_append(&file, plain.data, chunk_offset(&plain, "IDAT"));
+    append_chunk(&file, "IDAT", data, size);
+    bytes_append(&file, plain.data + end, plain.size - end);
+    check_refused(file.data, file.size, what);
+    bytes_free(&plain);
+    bytes_free(&file);
+}
+
+START_TEST(image_data_that_does_not_match_is_refused)
+{
+    struct bytes plain = small_png(PNG_COLOR_TYPE_GRAY, 8, false, false);
+    size_t image = chunk_offset(&plain, "IDAT");
+    uint32_t size = get32(plain.data + image);
+    struct bytes longer = {0};
+    bytes_append(&longer, plain.data + image + 8, size);
+    bytes_append(&longer, "more", 4);
+    check_refused_with_idat(longer.data, longer.size, "excess data");
+    longer.data[size - 1] ^= 1;
+    check_refused_with_idat(longer.data, size, "a wrong Adler-32");
+    check_refused_with_idat(longer.data, size / 2, "half the data");
+    check_refused_with_idat(longer.data, 0, "no data");
+    bytes_free(&plain);
+    bytes_free(&longer);
+}
+END_TEST
+
+START_TEST(an_unknown_critical_chunk_is_refused)
+{
+    static const struct extra chunk = CHUNK("ABCD", "data");
+    struct bytes plain = small_png(PNG_COLOR_TYPE_RGB, 8, false, false);
+    struct bytes early = with_chunks(&plain, &chunk, 1, NULL, 0);
+    struct bytes late = with_chunks(&plain, NULL, 0, &chunk, 1);
+    check_refused(early.data, early.size, "an unknown critical chunk");
+    check_refused(late.data, late.size, "an unknown critical chunk");
+    bytes_free(&plain);
+    bytes_free(&early);
+    bytes_free(&late);
+}
+END_TEST
+
+START_TEST(too_many_notes_are_over_the_limit)
+{
+    static const struct extra note = CHUNK("tEXt", "Title\0x");
+    struct fault fault = {.status = STATUS_DONE};
+    struct bytes plain = small_png(PNG_COLOR_TYPE_RGB, 8, false, false);
+    struct extra notes[1001];
+    for (size_t i = 0; i < 1001; i++)
+        notes[i] = note;
+    struct bytes most = with_chunks(&plain, notes, 1000, NULL, 0);
+    struct bytes over = with_chunks(&plain, notes, 1001, NULL, 0);
+    ck_assert(takes(most.data, most.size, &fault));
+    ck_assert(!takes(over.data, over.size, &fault));
+    ck_assert_int_eq(fault.status, STATUS_LIMIT);
+    bytes_free(&plain);
+    bytes_free(&most);
+    bytes_free(&over);
+}
+END_TEST
+
+/* Sizes that a few bytes cannot fill are refused before anything is allocated for them. */
+START_TEST(an_empty_promise_is_refused)
+{
+    struct bytes file = small_png(PNG_COLOR_TYPE_RGB_ALPHA, 16, _i != 0, false);
+    put32(file.data + 16, 0x7fffffff);
+    put32(file.data + 20, 0x7fffffff);
+    put32(file.data + 29, checksum(file.data + 12, 17));
+    check_refused(file.data, file.size, "a picture of 2^31 − 1 squared");
+    bytes_free(&file);
+}
+END_TEST
+
+static Suite *png_suite(void)
+{
+    Suite *suite = suite_create("png");
+    TCase *kinds_case = tcase_create("kinds");
+    TCase *notes_case = tcase_create("notes");
+    TCase *damage_case = tcase_create("damage");
+    tcase_set_timeout(kinds_case, 60);
+    tcase_set_timeout(damage_case, 60);
+    tcase_add_loop_test(kinds_case, every_kind, 0, 2 * KINDS);
+    tcase_add_test(kinds_case, little_endian_and_every_level);
+    tcase_add_test(kinds_case, what_a_png_cannot_hold);
+    tcase_add_test(notes_case, notes_are_kept);
+    tcase_add_test(notes_case, bad_notes_are_dropped);
+    tcase_add_test(notes_case, colour_chunks_after_the_palette_do_not_count);
+    tcase_add_loop_test(notes_case, transfer_curve, 0, 8);
+    tcase_add_loop_test(damage_case, truncation_is_refused, 0, 2 * KINDS);
+    tcase_add_loop_test(damage_case, a_flipped_bit_is_refused, 0, 2 * KINDS);
+    tcase_add_test(damage_case, a_damaged_note_is_dropped);
+    tcase_add_test(damage_case, image_data_that_does_not_match_is_refused);
+    tcase_add_test(damage_case, an_unknown_critical_chunk_is_refused);
+    tcase_add_test(damage_case, too_many_notes_are_over_the_limit);
+    tcase_add_loop_test(damage_case, an_empty_promise_is_refused, 0, 2);
+    TCase *cases[] = {kinds_case, notes_case, damage_case};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        tcase_add_unchecked_fixture(cases[i], scratch_setup, scratch_teardown);
+        suite_add_tcase(suite, cases[i]);
+    }
+    return suite;
+}
+
+int main(void)
+{
+    SRunner *runner = srunner_create(png_suite());
+    srunner_run_all(runner, CK_ENV);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}

@@ -1,0 +1,77 @@
+#!/bin/sh
+# The generators and the scripts of samples/, run as a user would, leave what they say they leave.
+set -eu
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+PATH=$(dirname "$VOXFILT"):$(dirname "$MAKE_VOLUME"):$PATH
+samples=${top_srcdir:?}/samples
+
+fail()
+{
+    echo "FAIL: $*"
+    exit 1
+}
+
+# FILE holds BYTES bytes.
+holds()
+{
+    [ -f "$1" ] || fail "$1 is missing"
+    [ "$(wc -c < "$1")" -eq "$2" ] || fail "$1 has $(wc -c < "$1") bytes, not $2"
+}
+
+# FILE is a PNG of WIDTH by HEIGHT that has an end.
+is_png()
+{
+    [ -f "$1" ] || fail "$1 is missing"
+    extents=$(od -An -tu1 -j16 -N8 "$1" | awk '{ print $3 * 256 + $4, $7 * 256 + $8 }')
+    [ "$extents" = "$2 $3" ] || fail "$1 is a picture of $extents, not $2 $3"
+    [ "$(tail -c 8 "$1" | head -c 4)" = IEND ] || fail "$1 has no end"
+}
+
+cd "$work"
+
+# The generators: sizes by type, one volume by file and by pipe, another by seed, and the bytes of every machine.
+make_volume -d 20,10,5 -t u8 -o u8.raw
+make_volume -d 20,10,5 -t u16 -o u16.raw
+make_volume -d 20,10,5 > f32.raw
+make_volume -d 20,10,5 -t u8 --seed 2 -o seed.raw
+holds u8.raw 1000
+holds u16.raw 2000
+holds f32.raw 4000
+cmp -s u8.raw seed.raw && fail 'the seed changes nothing'
+make_volume -d 20,10,5 -t u8 | cmp - u8.raw
+[ "$(make_volume -n 64 -t u8 | cksum)" = '1556957586 262144' ] || fail 'the volume is not the one of every other machine'
+
+make_picture -o rgb.png
+make_picture -d 300,70 --gray --depth 16 -o gray.png
+make_picture -d 70,300 --rgba -o rgba.png
+is_png rgb.png 640 480
+is_png gray.png 300 70
+is_png rgba.png 70 300
+
+"$samples/demo.sh" demo
+for name in picture picture-heat picture-denoised picture-unsharp picture-edges; do
+    is_png demo/$name.png 640 480
+done
+for name in volume volume-heat volume-gauss volume-edges; do
+    holds demo/$name.raw $((64 * 64 * 64 * 4))
+done
+
+make_volume -d 32,32,16 -t u16 -o ct.raw
+"$samples/denoise_ct.sh" ct.raw 32,32,16 ct-denoised.raw
+holds ct-denoised.raw $((32 * 32 * 16 * 2))
+
+make_volume -n 32 -o volume.raw
+"$samples/edges.sh" volume.raw 32 1.5 edges.raw
+holds edges.raw $((32 * 32 * 32))
+
+mkdir scans
+cp rgb.png rgba.png scans
+"$samples/pictures.sh" scans clean
+is_png clean/rgb.png 640 480
+is_png clean/rgba.png 70 300
+
+if command -v bash > bash-path; then
+    bash -n "$samples/slurm.sbatch"
+fi
