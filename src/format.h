@@ -21,8 +21,7 @@ struct header {
     enum sample_type type;
     enum endian endian;
     bool alpha;        /* the last channel is alpha */
-    bool curved;       /* the colour model has a transfer curve that is known: */
-    double file_gamma; /* 0: sRGB; else stored = linear^file_gamma */
+    double file_gamma; /* stored = linear^file_gamma; 0: the sRGB curve */
     bool profiled;     /* an ICC profile defines the colours instead */
 };
 
@@ -51,7 +50,8 @@ struct source {
 
 struct sink_request {
     int level;                   /* of compression, 0 to 9; −1: the format's own default */
-    const struct source *origin; /* whose metadata to keep, if the sink's format understands it */
+    const struct source *origin; /* stays open until the sink is closed, and ends before it: whose metadata to
+                                    keep, if the sink's format understands it */
 };
 
 struct sink {

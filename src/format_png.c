@@ -131,7 +131,6 @@ static void describe_colour(const struct png_notes *notes, struct header *header
 {
     const struct png_note *gamma = png_notes_find(notes, "gAMA");
     header->profiled = png_notes_find(notes, "iCCP") != NULL || png_notes_find(notes, "cICP") != NULL;
-    header->curved = !header->profiled;
     header->file_gamma = 0;
     if (header->profiled || gamma == NULL || png_notes_find(notes, "sRGB") != NULL)
         return;

@@ -14,6 +14,9 @@
 #define ASSUMED_BYTES_PER_SECOND 8e9
 #define ASSUMED_TAPS_PER_SECOND  1.5e9 /* a thread */
 
+/* Row sums that are held at once. */
+#define ROW_SUMS ((size_t)1 << 16)
+
 struct device {
     const struct cpu_kernels *kernels;
     int threads;
@@ -158,28 +161,49 @@ static bool cpu_advance(struct device *device, const struct op *op, unsigned ste
     return true;
 }
 
+/* Planes whose rows are summed together, so that threads have work and the row sums stay few. */
+static size_t planes_together(size_t rows, size_t planes)
+{
+    size_t together = rows >= ROW_SUMS ? 1 : ROW_SUMS / rows;
+
+    return together < planes ? together : planes;
+}
+
+static double plane_sum(const double *row_sums, size_t rows)
+{
+    double sum = 0.0;
+
+    for (size_t row = 0; row < rows; row++)
+        sum += row_sums[row];
+    return sum;
+}
+
 static bool cpu_change(struct device *device, const struct field *a, const struct field *b, unsigned channels,
                        struct range planes, double *sums, struct fault *fault)
 {
-    size_t rows = a->shape.rows;
-    double *row_sums = mem_alloc(channels * rows, sizeof *row_sums, "row sums", fault);
+    size_t rows = a->shape.rows, together = planes_together(channels * rows, planes.count);
+    double *row_sums = mem_alloc(together, channels * rows * sizeof *row_sums, "row sums", fault);
+    struct range part = {planes.first, 0};
 
     if (row_sums == NULL)
         return false;
-    for (size_t plane = planes.first; plane < planes.first + planes.count; plane++) {
-        device->kernels->change_rows(a, b, channels, plane, row_sums, device->threads);
-        for (unsigned channel = 0; channel < channels; channel++) {
-            double plane_sum = 0.0;
-            for (size_t row = 0; row < rows; row++)
-                plane_sum += row_sums[channel * rows + row];
-            sums[channel] += plane_sum;
-        }
+    for (size_t left = planes.count; left > 0; left -= part.count) {
+        part.first += part.count;
+        part.count = left < together ? left : together;
+        device->kernels->change_rows(a, b, channels, part, row_sums, device->threads);
+        for (size_t i = 0; i < part.count * channels; i++)
+            sums[i % channels] += plane_sum(row_sums + i * rows, rows);
     }
     mem_free(row_sums);
     return true;
 }
 
-static const struct tally empty_tally = {.anchored = true, .min = INFINITY, .max = -INFINITY};
+static struct tally empty_tally(double anchor)
+{
+    struct tally tally = {.anchored = true, .anchor = anchor, .min = INFINITY, .max = -INFINITY};
+
+    return tally;
+}
 
 static void add_tally(struct tally *total, const struct tally *part)
 {
@@ -192,46 +216,51 @@ static void add_tally(struct tally *total, const struct tally *part)
     total->energy += part->energy;
 }
 
+static void add_plane(struct tally *total, const struct tally *row_tallies, size_t rows)
+{
+    struct tally sum = empty_tally(total->anchor);
+
+    for (size_t row = 0; row < rows; row++)
+        add_tally(&sum, &row_tallies[row]);
+    add_tally(total, &sum);
+}
+
 /* The first sample of a channel is the anchor of all its sums. */
-static void set_anchor(struct device *device, const struct encoding *encoding, const void *samples,
-                       unsigned channel, struct tally *tally)
+static void set_anchors(struct device *device, const struct encoding *encoding, const void *samples,
+                        struct tally *tallies)
 {
     struct shape first = {.nx = 1, .rows = 1, .planes = 1, .channels = 1};
     struct encoding single = *encoding;
-    struct tally probe = empty_tally;
 
     single.channels = 1;
-    device->kernels->survey_rows(
-        &single, &first, (const unsigned char *)samples + channel * sample_size(encoding->type), &probe, 1);
-    *tally = empty_tally;
-    tally->anchor = probe.count == 1 && isfinite(probe.min) ? probe.min : 0.0;
+    for (unsigned channel = 0; channel < encoding->channels; channel++) {
+        const unsigned char *sample = (const unsigned char *)samples + channel * sample_size(encoding->type);
+        struct tally probe = empty_tally(0.0);
+        device->kernels->survey_rows(&single, &first, sample, 1, &probe, 1);
+        tallies[channel] = empty_tally(isfinite(probe.min) ? probe.min : 0.0);
+    }
 }
 
 static bool cpu_survey(struct device *device, const struct encoding *encoding, const struct shape *shape,
                        const void *samples, size_t planes, struct tally *tallies, struct fault *fault)
 {
-    size_t plane_bytes = shape->nx * shape->rows * encoding->channels * sample_size(encoding->type);
-    struct tally *rows = mem_alloc(encoding->channels * shape->rows, sizeof *rows, "row sums", fault);
+    unsigned channels = encoding->channels;
+    size_t plane_bytes = shape->nx * shape->rows * channels * sample_size(encoding->type);
+    size_t together = planes_together(channels * shape->rows, planes);
+    struct tally *rows = mem_alloc(together, channels * shape->rows * sizeof *rows, "row sums", fault);
 
     if (rows == NULL)
         return false;
-    for (size_t plane = 0; plane < planes; plane++) {
-        const unsigned char *plane_samples = (const unsigned char *)samples + plane * plane_bytes;
-        for (unsigned channel = 0; channel < encoding->channels; channel++) {
-            if (!tallies[channel].anchored)
-                set_anchor(device, encoding, plane_samples, channel, &tallies[channel]);
-            for (size_t row = 0; row < shape->rows; row++) {
-                rows[channel * shape->rows + row] = empty_tally;
-                rows[channel * shape->rows + row].anchor = tallies[channel].anchor;
-            }
-        }
-        device->kernels->survey_rows(encoding, shape, plane_samples, rows, device->threads);
-        for (unsigned channel = 0; channel < encoding->channels; channel++) {
-            struct tally sum = empty_tally;
-            for (size_t row = 0; row < shape->rows; row++)
-                add_tally(&sum, &rows[channel * shape->rows + row]);
-            add_tally(&tallies[channel], &sum);
-        }
+    if (!tallies[0].anchored)
+        set_anchors(device, encoding, samples, tallies);
+    for (size_t plane = 0, count; plane < planes; plane += count) {
+        count = planes - plane < together ? planes - plane : together;
+        for (size_t i = 0; i < count * channels * shape->rows; i++)
+            rows[i] = empty_tally(tallies[i / shape->rows % channels].anchor);
+        device->kernels->survey_rows(encoding, shape, (const unsigned char *)samples + plane * plane_bytes,
+                                     count, rows, device->threads);
+        for (size_t i = 0; i < count * channels; i++)
+            add_plane(&tallies[i % channels], rows + i * shape->rows, shape->rows);
     }
     mem_free(rows);
     return true;

@@ -157,8 +157,8 @@ static void FN(load_planes)(struct field *field, const struct encoding *encoding
     for (size_t plane = 0; plane < planes.count; plane++) {
         for (size_t row = 0; row < rows; row++)
             FN(load_row)
-            (field, encoding, (const unsigned char *)samples + (plane * rows + row) * row_bytes,
-             planes.first + plane, row);
+        (field, encoding, (const unsigned char *)samples + (plane * rows + row) * row_bytes,
+         planes.first + plane, row);
     }
 }
 

@@ -25,15 +25,18 @@ static double FN(change_row)(const REAL *a, const REAL *b, size_t count)
     return sum;
 }
 
-static void FN(change_plane)(const struct field *a, const struct field *b, unsigned channels, size_t plane,
-                             double *sums, int threads)
+static void FN(change_planes)(const struct field *a, const struct field *b, unsigned channels,
+                              struct range planes, double *sums, int threads)
 {
     size_t rows = a->shape.rows;
 
-#pragma omp parallel for collapse(2) num_threads(threads) schedule(static)
-    for (unsigned channel = 0; channel < channels; channel++) {
-        for (size_t row = 0; row < rows; row++)
-            sums[channel * rows + row] = FN(change_row)(FN(row_of)(a, plane, channel, row),
-                                                        FN(row_of)(b, plane, channel, row), a->shape.nx);
+#pragma omp parallel for collapse(3) num_threads(threads) schedule(static)
+    for (size_t plane = 0; plane < planes.count; plane++) {
+        for (unsigned channel = 0; channel < channels; channel++) {
+            for (size_t row = 0; row < rows; row++)
+                sums[(plane * channels + channel) * rows + row] =
+                    FN(change_row)(FN(row_of)(a, planes.first + plane, channel, row),
+                                   FN(row_of)(b, planes.first + plane, channel, row), a->shape.nx);
+        }
     }
 }

@@ -20,17 +20,17 @@ static size_t least(size_t a, size_t b)
 
 #define REAL     float
 #define FN(name) JOIN(name, _f32)
-#include "cpu_advance.inl"
-#include "cpu_convert.inl"
 #include "cpu_field.inl"
+#include "cpu_convert.inl"
+#include "cpu_advance.inl"
 #undef REAL
 #undef FN
 
 #define REAL     double
 #define FN(name) JOIN(name, _f64)
-#include "cpu_advance.inl"
-#include "cpu_convert.inl"
 #include "cpu_field.inl"
+#include "cpu_convert.inl"
+#include "cpu_advance.inl"
 #undef REAL
 #undef FN
 
@@ -59,13 +59,13 @@ static void advance(const struct op *op, const struct field *from, const struct 
         advance_planes_f64(op, from, kept, to, planes, threads);
 }
 
-static void change_rows(const struct field *a, const struct field *b, unsigned channels, size_t plane,
+static void change_rows(const struct field *a, const struct field *b, unsigned channels, struct range planes,
                         double *sums, int threads)
 {
     if (a->work == WORK_F32)
-        change_plane_f32(a, b, channels, plane, sums, threads);
+        change_planes_f32(a, b, channels, planes, sums, threads);
     else
-        change_plane_f64(a, b, channels, plane, sums, threads);
+        change_planes_f64(a, b, channels, planes, sums, threads);
 }
 
 #define NAME_OF_(isa) #isa

@@ -25,13 +25,15 @@ struct cpu_kernels {
     void (*advance)(const struct op *op, const struct field *from, const struct field *kept, struct field *to,
                     struct range planes, int threads);
 
-    /* Row sums of (a − b)² of one plane: sums[channel · rows + row]. */
-    void (*change_rows)(const struct field *a, const struct field *b, unsigned channels, size_t plane,
+    /* Row sums of (a − b)²: sums[(plane · channels + channel) · rows + row], planes from the first of the
+     * range. */
+    void (*change_rows)(const struct field *a, const struct field *b, unsigned channels, struct range planes,
                         double *sums, int threads);
 
-    /* Tallies of each row of one packed plane: rows[channel · shape.rows + row], whose anchors are set. */
+    /* Add each row of packed planes to its tally, whose anchor is set: rows[(plane · channels + channel) ·
+       shape.rows + row]. */
     void (*survey_rows)(const struct encoding *encoding, const struct shape *shape, const void *samples,
-                        struct tally *rows, int threads);
+                        size_t planes, struct tally *rows, int threads);
 };
 
 extern const struct cpu_kernels cpu_kernels_baseline;

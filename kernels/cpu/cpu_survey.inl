@@ -52,26 +52,43 @@ SAMPLE_KINDS(DEFINE_SWAP)
 SAMPLE_KINDS(DEFINE_READ)
 #undef DEFINE_READ
 
-static void survey_leaf(const double *values, size_t count, struct tally *tally)
+/* Sums of one leaf. NaNs, and what fills the leaf up, count as zeros. */
+static void add_leaf_sums(const double *values, size_t count, struct tally *tally)
 {
     double sum[ARITH_LEAF], squares[ARITH_LEAF], energy[ARITH_LEAF];
+    size_t rest = (ARITH_LEAF - count) * sizeof(double);
+    double anchor = tally->anchor;
 
-    for (size_t i = 0; i < ARITH_LEAF; i++) {
-        bool present = i < count && values[i] == values[i];
-        double value = present ? values[i] : 0.0;
-        double deviation = present ? value - tally->anchor : 0.0;
+    for (size_t i = 0; i < count; i++) {
+        double value = values[i] == values[i] ? values[i] : 0.0;
+        double deviation = values[i] == values[i] ? values[i] - anchor : 0.0;
         sum[i] = deviation;
         squares[i] = deviation * deviation;
         energy[i] = value * value;
-        if (present) {
-            tally->min = value < tally->min ? value : tally->min;
-            tally->max = value > tally->max ? value : tally->max;
-            tally->count++;
-        }
     }
+    memset(sum + count, 0, rest);
+    memset(squares + count, 0, rest);
+    memset(energy + count, 0, rest);
     tally->sum += arith_fold_leaf(sum);
     tally->squares += arith_fold_leaf(squares);
     tally->energy += arith_fold_leaf(energy);
+}
+
+static void add_extremes(const double *values, size_t count, struct tally *tally)
+{
+    double min = tally->min, max = tally->max;
+    uint64_t nans = 0;
+
+    /* A NaN compares false, and so it never becomes an extreme. */
+    for (size_t i = 0; i < count; i++) {
+        min = values[i] < min ? values[i] : min;
+        max = values[i] > max ? values[i] : max;
+        nans += values[i] != values[i];
+    }
+    tally->min = min;
+    tally->max = max;
+    tally->nans += nans;
+    tally->count += count - nans;
 }
 
 static void survey_row(const struct encoding *encoding, const unsigned char *samples, size_t count,
@@ -86,24 +103,26 @@ static void survey_row(const struct encoding *encoding, const unsigned char *sam
 
     for (size_t begin = 0; begin < count; begin += ARITH_LEAF) {
         size_t length = least(ARITH_LEAF, count - begin);
-        uint64_t before = tally->count;
         read[encoding->type](samples + begin * pixel, encoding->channels, length, encoding->swapped, values);
-        survey_leaf(values, length, tally);
-        tally->nans += length - (tally->count - before);
+        add_leaf_sums(values, length, tally);
+        add_extremes(values, length, tally);
     }
 }
 
 static void survey_rows(const struct encoding *encoding, const struct shape *shape, const void *samples,
-                        struct tally *rows, int threads)
+                        size_t planes, struct tally *rows, int threads)
 {
-    size_t pixel = encoding->channels * sample_size(encoding->type);
+    unsigned channels = encoding->channels;
+    size_t sample = sample_size(encoding->type), row_bytes = shape->nx * channels * sample;
 
-#pragma omp parallel for collapse(2) num_threads(threads) schedule(static)
-    for (unsigned channel = 0; channel < encoding->channels; channel++) {
-        for (size_t row = 0; row < shape->rows; row++)
-            survey_row(encoding,
-                       (const unsigned char *)samples + row * shape->nx * pixel +
-                           channel * sample_size(encoding->type),
-                       shape->nx, &rows[channel * shape->rows + row]);
+#pragma omp parallel for collapse(3) num_threads(threads) schedule(static)
+    for (size_t plane = 0; plane < planes; plane++) {
+        for (unsigned channel = 0; channel < channels; channel++) {
+            for (size_t row = 0; row < shape->rows; row++)
+                survey_row(encoding,
+                           (const unsigned char *)samples + (plane * shape->rows + row) * row_bytes +
+                               channel * sample,
+                           shape->nx, &rows[(plane * channels + channel) * shape->rows + row]);
+        }
     }
 }
