@@ -759,22 +759,21 @@ START_TEST(transfer_curve)
     static const struct {
         struct extra chunks[2];
         size_t count;
-        bool curved, profiled;
+        bool profiled;
         double file_gamma;
     } cases[] = {
-        {{{0}}, 0, true, false, 0},
-        {{GAMMA_45455}, 1, true, false, 0.45455},
-        {{PERCEPTUAL}, 1, true, false, 0},
-        {{PERCEPTUAL, GAMMA_45455}, 2, true, false, 0},
-        {{PROFILE, GAMMA_45455}, 2, false, true, 0},
-        {{CHUNK("cICP", "\1\15\0\1")}, 1, false, true, 0},
-        {{CHUNK("gAMA", "\0\0\0\0")}, 1, true, false, 0},
-        {{CHUNK("gAMA", "\0\1\x86\xa0")}, 1, true, false, 1},
+        {{{0}}, 0, false, 0},
+        {{GAMMA_45455}, 1, false, 0.45455},
+        {{PERCEPTUAL}, 1, false, 0},
+        {{PERCEPTUAL, GAMMA_45455}, 2, false, 0},
+        {{PROFILE, GAMMA_45455}, 2, true, 0},
+        {{CHUNK("cICP", "\1\15\0\1")}, 1, true, 0},
+        {{CHUNK("gAMA", "\0\0\0\0")}, 1, false, 0},
+        {{CHUNK("gAMA", "\0\1\x86\xa0")}, 1, false, 1},
     };
     struct bytes plain = small_png(PNG_COLOR_TYPE_RGB, 8, false, false);
     struct bytes file = with_chunks(&plain, cases[_i].chunks, cases[_i].count, NULL, 0);
     struct header header = header_of(&file);
-    ck_assert_int_eq(header.curved, cases[_i].curved);
     ck_assert_int_eq(header.profiled, cases[_i].profiled);
     ck_assert_double_eq(header.file_gamma, cases[_i].file_gamma);
     bytes_free(&plain);

@@ -1,0 +1,708 @@
+#!/bin/sh
+# The command line: every message that it can provoke, word for word, with its status; and what happens to files, pipes,
+# signals and terminals. Prints a line a case and fails if one does.
+set -u
+
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+PATH=$(dirname "${VOXFILT:?}"):$(dirname "${MAKE_VOLUME:?}"):$PATH
+unset VOXFILT_ISA OMP_NUM_THREADS POSIXLY_CORRECT
+umask 022
+mkdir "$work/run"
+cd "$work/run" || exit 1
+cases=0
+failures=0
+
+result() # STATUS NAME
+{
+    cases=$((cases + 1))
+    if [ "$1" = 0 ]; then
+        printf 'ok    %s\n' "$2"
+    else
+        printf 'FAIL  %s\n' "$2"
+        failures=$((failures + 1))
+    fi
+}
+
+skip()
+{
+    echo "skip  $1"
+}
+
+has()
+{
+    command -v "$1" > ../has
+}
+
+# A command fails with a status and one line, writes nothing to standard output, and leaves neither `out` nor a
+# temporary.
+refuses() # STATUS MESSAGE COMMAND...
+{
+    wanted=$1 message=$2
+    shift 2
+    rm -f out
+    printf '%s\n' "$message" > ../message
+    "$@" > ../stdout 2> ../stderr < /dev/null
+    status=$?
+    if [ "$status" != "$wanted" ]; then
+        result 1 "$message: the status is $status, not $wanted"
+    elif ! diff ../message ../stderr; then
+        result 1 "$message: the words differ"
+    elif [ -s ../stdout ]; then
+        result 1 "$message: something stands on standard output"
+    elif [ -e out ] || ls -- *.part > ../parts 2>&1; then
+        result 1 "$message: a file was left"
+    else
+        result 0 "$message"
+    fi
+}
+
+# A command succeeds, and standard error is as given (nothing, most often).
+accepts() # NAME STDERR COMMAND...
+{
+    name=$1
+    printf '%s' "$2" > ../message
+    shift 2
+    "$@" > ../stdout 2> ../stderr < /dev/null
+    status=$?
+    if [ "$status" != 0 ]; then
+        result 1 "$name: the status is $status"
+    elif ! diff ../message ../stderr; then
+        result 1 "$name: the words on standard error differ"
+    else
+        result 0 "$name"
+    fi
+}
+
+# Two files have the same bytes, and some.
+same() # NAME A B
+{
+    [ -s "$2" ] && cmp "$2" "$3"
+    result $? "$1"
+}
+
+differ()
+{
+    [ -s "$2" ] && [ -s "$3" ] && ! cmp -s "$2" "$3"
+    result $? "$1"
+}
+
+from() # FILE COMMAND...
+{
+    file=$1
+    shift
+    "$@" < "$file"
+}
+
+piped() # FILE COMMAND...
+{
+    file=$1
+    shift
+    # shellcheck disable=SC2002  # a pipe is the point
+    cat "$file" | "$@"
+}
+
+into() # FILE COMMAND...
+{
+    file=$1
+    shift
+    "$@" > "$file"
+}
+
+bytes()
+{
+    od -An -v -tu1 "$1" | xargs
+}
+
+mode()
+{
+    # shellcheck disable=SC2012  # stat differs between systems
+    ls -l "$1" | cut -c 1-10
+}
+
+# ---------------------------------------------------------------- PNG by hand
+
+# A chunk; its data in the escapes of printf.
+chunk() # TYPE DATA
+{
+    # shellcheck disable=SC2059  # escapes are wanted
+    printf "$1$2" > ../chunk
+    size=$(($(wc -c < ../chunk) - 4))
+    escape_word $((size >> 24)) $((size >> 16)) $((size >> 8)) $size
+    cat ../chunk
+    # gzip ends in a checksum, little end first, and a length.
+    # shellcheck disable=SC2046  # four words
+    set -- $(gzip -c ../chunk | tail -c 8 | head -c 4 | od -An -tu1)
+    escape_word "$4" "$3" "$2" "$1"
+}
+
+escape_word()
+{
+    for byte in "$@"; do
+        # shellcheck disable=SC2059
+        printf "\\$(printf %o $((byte & 255)))"
+    done
+}
+
+# A picture with chunks put between its header and the rest.
+with_chunks() # FILE, chunks on standard input
+{
+    head -c 33 "$1"
+    cat
+    tail -c +34 "$1"
+}
+
+# ---------------------------------------------------------------- inputs
+
+make_volume -n 8 -t u8 -o v8.raw
+make_volume -n 16 -t f32 -o v16.raw
+make_volume -n 64 -t f32 -o v64.raw
+make_picture -d 40,30 --gray -o gray.png
+make_picture -d 40,30 -o rgb.png
+make_picture -d 40,30 --rgba -o rgba.png
+make_picture -d 40,30 --depth 16 -o deep.png
+printf '\000\001\002\003\004\005\006\007' > eight.raw
+cp v8.raw scan_8x8x8_u8.raw
+cp v8.raw slice_16x32.raw
+
+v8()
+{
+    voxfilt -i v8.raw -n 8 -t u8 "$@"
+}
+
+v16()
+{
+    voxfilt -i v16.raw -n 16 -t f32 "$@"
+}
+
+with_isa() # NAME COMMAND...
+{
+    isa=$1
+    shift
+    (VOXFILT_ISA=$isa && export VOXFILT_ISA && "$@")
+}
+
+# ---------------------------------------------------------------- usage, both commands
+
+refuses 2 'voxfilt: foo: no operands are taken; the input is --input FILE' voxfilt foo
+refuses 2 'voxfilt: --bogus: no such option, or not clear which (--help lists them)' voxfilt --bogus
+refuses 2 'voxfilt: --out: no such option, or not clear which (--help lists them)' voxfilt --out x
+refuses 2 'voxfilt: -Z: no such option, or not clear which (--help lists them)' voxfilt -qZ
+refuses 2 'voxfilt: --linear: no such option, or not clear which (--help lists them)' voxfilt --linear
+refuses 2 'imgheat: -n: no such option, or not clear which (--help lists them)' imgheat -n 3
+refuses 2 'voxfilt: -f: it needs an argument' voxfilt -f
+refuses 2 'voxfilt: --channels: it needs an argument' voxfilt --channels
+refuses 2 'voxfilt: --help=x: it takes no argument' voxfilt --help=x
+refuses 2 'voxfilt: -n: 0: expected a whole number above 0' voxfilt -n 0
+refuses 2 'voxfilt: -n: 8x: expected a whole number above 0' voxfilt -n 8x
+refuses 2 'voxfilt: -d: 1,2: -n gives the extents already' voxfilt -n 8 -d 1,2
+refuses 2 'voxfilt: -n: 8: -d gives the extents already' voxfilt -d 1,2 -n 8
+refuses 2 'voxfilt: -d: 5: expected X,Y or X,Y,Z, whole numbers above 0' voxfilt -d 5
+refuses 2 'voxfilt: -d: 0,1: expected X,Y or X,Y,Z, whole numbers above 0' voxfilt -d 0,1
+refuses 2 'voxfilt: -d: 1,2,3,4: expected X,Y or X,Y,Z, whole numbers above 0' voxfilt -d 1,2,3,4
+refuses 2 'voxfilt: --channels: 0: expected a whole number from 1 to 65536' voxfilt --channels 0
+refuses 2 'voxfilt: --channels: 65537: expected a whole number from 1 to 65536' voxfilt --channels 65537
+refuses 2 'voxfilt: --type: u9: expected u8, i8, u16, i16, u32, i32, f32 or f64' voxfilt -t u9
+refuses 2 'voxfilt: --out-type: u9: expected u8, i8, u16, i16, u32, i32, f32 or f64' voxfilt --out-type u9
+refuses 2 'voxfilt: --endian: middle: expected little or big' voxfilt --endian middle
+refuses 2 'voxfilt: --out-endian: middle: expected little or big' voxfilt --out-endian middle
+refuses 2 'voxfilt: --skip: -1: expected a count of bytes' voxfilt --skip -1
+refuses 2 'voxfilt: --spacing: 1: expected X,Y or X,Y,Z' voxfilt --spacing 1
+refuses 2 'voxfilt: --spacing: 0,1,1: expected distances above 0' voxfilt --spacing 0,1,1
+refuses 2 'voxfilt: --spacing: 2 distances for 3 axes' voxfilt --spacing 1,1 -n 8
+refuses 2 'voxfilt: --format: png: expected raw' voxfilt --format png
+refuses 2 'voxfilt: --out-format: png: expected raw' voxfilt --out-format png
+refuses 2 'voxfilt: --steps: -1: expected a whole number' voxfilt -s -1
+refuses 2 'voxfilt: --edge: foo: not one of reflect, mirror, nearest, wrap, constant[:V], hold' voxfilt -e foo
+refuses 2 'voxfilt: --edge: constant:x: the constant is not a finite number' voxfilt -e constant:x
+refuses 2 'voxfilt: --edge: constant:inf: the constant is not a finite number' voxfilt -e constant:inf
+refuses 2 'voxfilt: --alpha: x: expected a number' voxfilt --alpha x
+refuses 2 'voxfilt: --alpha: -1: expected 0 or more' voxfilt --alpha -1
+refuses 2 'voxfilt: --dt: nan: expected a number' voxfilt --dt nan
+refuses 2 'voxfilt: --sigma: x: expected a number' voxfilt --sigma x
+refuses 2 'voxfilt: --flux: x: expected linear, tanh, pm1 or pm2' voxfilt --flux x
+refuses 2 'voxfilt: --scale: 0: expected a number above 0' voxfilt --scale 0
+refuses 2 'voxfilt: --inner: 0: expected a whole number above 0' voxfilt --inner 0
+refuses 2 'voxfilt: --reaction: a: expected a number' voxfilt --reaction a
+refuses 2 'voxfilt: --until: 0: expected a number above 0' voxfilt --until 0
+refuses 2 'voxfilt: --until: heat: only the last stage can wait for it' voxfilt -f heat --until 1 -f gauss:1
+refuses 2 'voxfilt: --alpha: no stage of this chain is heat' voxfilt --alpha 1 -f gauss:1
+refuses 2 'imgheat: --alpha-mode: x: expected premultiply or separate' imgheat --alpha-mode x
+refuses 2 'imgheat: --level: 10: expected 0 to 9' imgheat --level 10
+refuses 2 'voxfilt: --work: f16: expected f32 or f64' voxfilt --work f16
+refuses 2 'voxfilt: --threads: 0: expected a whole number from 1 to 4096' voxfilt -j 0
+refuses 2 'voxfilt: --threads: 4097: expected a whole number from 1 to 4096' voxfilt -j 4097
+refuses 2 'voxfilt: --memory: 0: expected a count of bytes above 0, with K, M, G or T' voxfilt -m 0
+refuses 2 'voxfilt: --memory: 99999999T: expected a count of bytes above 0, with K, M, G or T' voxfilt -m 99999999T
+refuses 2 'voxfilt: --report: xml: expected text or json' voxfilt --report=xml
+refuses 2 'voxfilt: --progress: x: expected auto, always or never' voxfilt --progress x
+
+# ---------------------------------------------------------------- filters
+
+refuses 2 'voxfilt: --filter: nope: no such filter (--list names them)' voxfilt -f nope
+refuses 2 'voxfilt: --filter: gauss: expected gauss:S[u]' voxfilt -f gauss
+refuses 2 'voxfilt: --filter: gauss:a: expected gauss:S[u]' voxfilt -f gauss:a
+refuses 2 'voxfilt: --filter: gauss:1,2: expected gauss:S[u]' voxfilt -f gauss:1,2
+refuses 2 'voxfilt: --filter: heat:3: expected heat' voxfilt -f heat:3
+refuses 2 'voxfilt: --filter: sobel:w: expected sobel:x|y|z' voxfilt -f sobel:w
+refuses 2 'voxfilt: --filter: unsharp:1: expected unsharp:S[u],A' voxfilt -f unsharp:1
+refuses 2 'voxfilt: --filter: seven:1,2: expected seven:c0,...,c6' voxfilt -f seven:1,2
+refuses 2 'voxfilt: --filter: matrix:: expected matrix:"ROW; ..."[/D]' voxfilt -f matrix:
+refuses 2 'voxfilt: --filter: gauss:-1: a standard deviation of -1 is below 0' v8 -f gauss:-1 -o out
+refuses 2 'voxfilt: --filter: gauss:1e9: a radius of 4000000000 is more than 1048576' v8 -f gauss:1e9 -o out
+refuses 2 'voxfilt: --filter: box:1.5: the radius is a whole number, 0 or more' v8 -f box:1.5 -o out
+refuses 2 'voxfilt: --filter: star:3: the order is 2, 4, 6 or 8' v8 -f star:3 -o out
+refuses 2 'voxfilt: --filter: twentyseven:1,2,3,4,5: 5 weights: there are 4 or 27' v8 -f twentyseven:1,2,3,4,5
+refuses 2 'voxfilt: --filter: matrix:1 2;3: row 2 of the matrix has 1 weights, the first has 2' v8 -f 'matrix:1 2;3'
+refuses 2 'voxfilt: --filter: matrix:1 a: row 1 of the matrix: not a number' v8 -f 'matrix:1 a'
+refuses 2 'voxfilt: --filter: matrix:;: a matrix has 1 to 1024 rows and columns' v8 -f 'matrix:;'
+refuses 2 'voxfilt: --filter: matrix:1/0: the divisor of the matrix is not a number above or below 0' \
+    v8 -f 'matrix:1/0'
+refuses 2 'voxfilt: --filter: sobel:z: this grid has no z axis' voxfilt -i v8.raw -t u8 -d 16,32 -f sobel:z
+refuses 2 'voxfilt: --filter: seven:1,0,0,0,0,0,1: it has taps along z, and this grid has no z axis' \
+    voxfilt -i v8.raw -t u8 -d 16,32 -f seven:1,0,0,0,0,0,1
+refuses 2 'imgheat: --filter: twentyseven:1,1,1,1: it has taps along z, and this grid has no z axis' \
+    imgheat -f twentyseven:1,1,1,1 gray.png
+
+printf '0 0 0 1\n0 0 0 2\n' > twice.taps
+printf '# offsets\n0 0 x 1\n' > letter.taps
+printf '0 0 1\n' > three.taps
+printf '2000000 0 0 1\n' > far.taps
+printf '%300s\n' x > long.taps
+tap='a tap is three whole offsets and a weight: dx dy dz w'
+refuses 3 'voxfilt: taps:twice.taps: twice.taps: line 2: the tap at 0 0 0 is given twice' v8 -f taps:twice.taps
+refuses 3 "voxfilt: taps:letter.taps: letter.taps: line 2: $tap" v8 -f taps:letter.taps
+refuses 3 "voxfilt: taps:three.taps: three.taps: line 1: $tap" v8 -f taps:three.taps
+refuses 3 'voxfilt: taps:far.taps: far.taps: line 1: the tap at 2000000 0 0 reaches farther than 1048576 samples' \
+    v8 -f taps:far.taps
+refuses 3 'voxfilt: taps:long.taps: long.taps: line 1: longer than 254 bytes' v8 -f taps:long.taps
+refuses 4 'voxfilt: taps:none.taps: none.taps: No such file or directory' v8 -f taps:none.taps
+refuses 4 'voxfilt: taps:.: .: Is a directory' v8 -f taps:.
+
+# ---------------------------------------------------------------- heat
+
+refuses 2 'voxfilt: heat: alpha·dt = 1 is unstable on this grid: the largest stable value is 0.166666 (--force runs it all the same)' \
+    v8 --dt 1 -o out
+refuses 2 'imgheat: heat: alpha·dt = 0.26 is unstable on this grid: the largest stable value is 0.25 (--force runs it all the same)' \
+    imgheat --alpha 2 --dt 0.13 gray.png -o out
+accepts 'the largest stable value is taken' '' v8 --dt 0.166666 -o stable.raw
+accepts '--force runs what is unstable' '' v8 --dt 1 --force -o unstable.raw
+refuses 2 'voxfilt: --sigma chooses the steps and dt itself: leave --steps and --dt' v8 --sigma 2 --steps 3
+refuses 2 'voxfilt: --sigma needs an --alpha above 0' v8 --sigma 2 --alpha 0
+refuses 2 'voxfilt: --sigma 1e+09 takes 4e+18 steps: more than 10^9' v8 --sigma 1e9
+refuses 2 'voxfilt: --scale: heat: a linear flux has no scale' v8 --scale 3
+refuses 2 'voxfilt: --alpha: gauss:1: this filter is not heat' v8 -f gauss:1 --alpha 3
+
+# ---------------------------------------------------------------- files that are not as they should be
+
+refuses 4 'voxfilt: none.raw: No such file or directory' voxfilt -i none.raw -n 8 -o out
+refuses 4 'voxfilt: .: Is a directory' voxfilt -i . -n 8 -o out
+refuses 4 'imgheat: none.png: No such file or directory' imgheat none.png -o out
+refuses 4 'voxfilt: no/out: No such file or directory' v8 -o no/out
+refuses 4 'voxfilt: v8.raw/out: Not a directory' v8 -o v8.raw/out
+if [ -c /dev/full ]; then
+    refuses 4 'voxfilt: /dev/full: No space left on device' v8 -o /dev/full
+    refuses 4 'voxfilt: standard output: No space left on device' into /dev/full v8
+    refuses 4 'imgheat: standard output: No space left on device' into /dev/full imgheat gray.png
+    refuses 4 'voxfilt: standard output: it could not be written' into /dev/full voxfilt --help
+else
+    skip '/dev/full is not here'
+fi
+if [ "$(id -u)" -ne 0 ]; then
+    mkdir locked && : > kept && chmod 444 kept && chmod 555 locked
+    refuses 4 'voxfilt: locked/out: Permission denied' v8 -o locked/out
+    refuses 4 'voxfilt: kept: Permission denied' v8 -o kept
+else
+    skip 'permissions: root may do everything'
+fi
+refuses 2 'voxfilt: standard input: raw samples need -n N or -d X,Y[,Z]' piped v8.raw voxfilt
+refuses 2 'voxfilt: v8.raw: raw samples need -n N or -d X,Y[,Z]; 512 bytes (-n 8 -t u8, -n 4 -t f64)' \
+    voxfilt -i v8.raw -o out
+refuses 2 'voxfilt: scan_8x8x8_u8.raw: raw samples need -n N or -d X,Y[,Z]; 512 bytes (-n 8 -t u8, -n 4 -t f64; its name suggests -d 8,8,8 -t u8)' \
+    voxfilt -i scan_8x8x8_u8.raw -o out
+
+# The lines on lengths: what was found, what was asked for, what would fit.
+length_says() # WORDS OPTION...
+{
+    words=$1
+    shift
+    rm -f out
+    "$@" -o out > ../stdout 2> ../stderr
+    if [ $? != 3 ] || [ "$(wc -l < ../stderr)" -ne 1 ] || [ -e out ]; then
+        cat ../stderr
+        result 1 "length: $*"
+        return
+    fi
+    for word in $words; do
+        grep -qF -e "$(echo "$word" | tr _ ' ')" ../stderr || { cat ../stderr; result 1 "length: $word"; return; }
+    done
+    result 0 "length: $*"
+}
+length_says 'v8.raw:_length:_512_bytes 729_samples (fits:_-n_8_-t_u8,_-n_4_-t_f64)' voxfilt -i v8.raw -n 9
+length_says 'length:_512_bytes u16_takes_1024 (fits:_-t_u8,' voxfilt -i v8.raw -n 8 -t u16
+length_says 'length:_512_bytes_with_those_skipped u8_takes_512' voxfilt -i v8.raw -n 8 -t u8 --skip 4
+length_says '512_bytes_with_those_skipped' voxfilt -i v8.raw -n 8 --skip 1000
+length_says 'its_name_suggests_-d_16,32)' voxfilt -i slice_16x32.raw -n 9
+length_says '(fits:_-t_u16' voxfilt -i v8.raw -d 16,16 -t u8
+head -c 100 v8.raw > short.raw
+cat v8.raw v8.raw > twofold.raw
+refuses 3 'voxfilt: standard input: length: it ends before the last sample' piped short.raw voxfilt -n 8 -t u8 -o out
+refuses 3 'voxfilt: standard input: length: it ends before the last sample' piped short.raw voxfilt -n 8 --skip 200
+refuses 3 'voxfilt: standard input: length: it goes on after the last sample' piped twofold.raw voxfilt -n 8 -t u8
+refuses 3 'voxfilt: standard input: length: it goes on after the last sample' \
+    piped twofold.raw voxfilt -n 8 -t u8 -f identity -o out
+refuses 6 'voxfilt: standard input: the grid is too large: 1000000 × 1000000 × 1000000, 1 channels' \
+    piped v8.raw voxfilt -n 1000000 -t u8
+refuses 6 'voxfilt: --memory: this job needs 4.5 KiB (4608 bytes), and 100 B are allowed' v8 -m 100 -o out
+accepts 'just enough memory' '' v8 -m 4608 -o /dev/null
+refuses 2 'voxfilt: --device: cuda: no such device (--list names them)' v8 -D cuda -o out
+refuses 5 'voxfilt: VOXFILT_ISA: z80: this build on this machine has '"$(voxfilt --list |
+    sed -n 's/.*, v3 instructions/baseline and v3/p; s/.*, baseline instructions/baseline/p')" \
+    with_isa z80 v8 -o out
+refuses 4 'voxfilt: a\012b: No such file or directory' voxfilt -n 8 -i 'a
+b'
+
+# ---------------------------------------------------------------- pictures that are not as they should be
+
+head -c 400 gray.png > cut.png
+head -c 45 gray.png > stub.png
+printf '%s' "$(head -c 20 v8.raw | tr -d '\000')" > noise.png
+{ head -c 60 gray.png; printf 'X'; tail -c +62 gray.png; } > flipped.png
+refuses 3 'voxfilt: gray.png: a PNG picture: imgheat filters pictures' voxfilt -i gray.png -n 8
+refuses 3 'imgheat: v8.raw: Not a PNG file' imgheat v8.raw -o out
+refuses 3 'imgheat: standard input: the file ends early' imgheat -o out
+refuses 3 'imgheat: cut.png: IDAT: the file ends early' imgheat cut.png -o out
+refuses 3 'imgheat: cut.png: IDAT: the file ends early' imgheat -f identity cut.png -o out
+refuses 3 'imgheat: stub.png: IDAT: the file ends early' imgheat stub.png
+if imgheat flipped.png -o out 2> ../stderr || [ $? != 3 ] || [ "$(wc -l < ../stderr)" -ne 1 ] || [ -e out ]; then
+    result 1 'a flipped bit in a picture'
+else
+    result 0 'a flipped bit in a picture'
+fi
+if has gzip; then
+    chunk iCCP 'profile\000\000data' | with_chunks rgb.png > profiled.png
+    chunk VOXF 'data' | with_chunks rgb.png > critical.png
+    chunk tEXt 'Note\000n' > ../note
+    awk 'BEGIN { for (i = 0; i < 1001; i++) print "../note" }' | xargs cat | with_chunks rgb.png > noted.png
+    { head -c 8 rgb.png; chunk IHDR '\177\377\377\377\177\377\377\377\020\006\000\000\000'; tail -c +34 rgb.png; } > vast.png
+    refuses 3 'imgheat: profiled.png: iCCP: --linear knows sRGB and gAMA, not profiles' imgheat --linear profiled.png
+    refuses 3 'imgheat: critical.png: VOXF: unknown critical chunk' imgheat critical.png -o out
+    refuses 6 'imgheat: noted.png: tEXt: more than 1000 chunks of metadata' imgheat noted.png -o out
+    refuses 3 'imgheat: vast.png: IDAT: the file is too short for the size that IHDR gives' imgheat vast.png -o out
+    refuses 6 'imgheat: standard input: the grid is too large: 2147483647 × 2147483647 × 1, 4 channels' \
+        piped vast.png imgheat -o out
+    accepts 'a profile without --linear' '' imgheat profiled.png -o profiled-out.png
+    LC_ALL=C grep -q iCCP profiled-out.png
+    result $? 'the profile is kept'
+    { chunk tEXt 'Title\000kept as it is'; chunk tIME '\007\352\001\001\000\000\000'; } | with_chunks rgb.png > titled.png
+    imgheat titled.png -o titled-out.png
+    tr -d '\000' < titled-out.png > ../bare
+    LC_ALL=C grep -q 'tEXtTitlekept as it is' ../bare && ! LC_ALL=C grep -q tIME ../bare
+    result $? 'text is kept, the time of change is not'
+    accepts '-v tells what is dropped' 'imgheat: titled.png: tIME: dropped: does not describe a filtered picture
+' imgheat -v titled.png -o titled-out.png
+else
+    skip 'chunks by hand: gzip is not here'
+fi
+
+# ---------------------------------------------------------------- several pictures
+
+refuses 2 'imgheat: 2 files need a directory: --output DIR/' imgheat gray.png rgb.png
+refuses 2 'imgheat: rgb.png: --input gives the input already' imgheat -i gray.png rgb.png
+mkdir many
+refuses 2 'imgheat: gray.png and ./gray.png would have the same name in many' imgheat -o many gray.png ./gray.png
+refuses 2 'imgheat: standard input has no name to take in many/' imgheat -o many/ gray.png -
+refuses 4 'imgheat: no/gray.png: No such file or directory' imgheat -o no/ gray.png
+refuses 3 'imgheat: cut.png: IDAT: the file ends early' imgheat -o many/ gray.png cut.png rgb.png
+[ "$(cd many && echo *)" = 'gray.png rgb.png' ]
+result $? 'the others of several pictures are done'
+imgheat gray.png -o one.png
+same 'a picture among many is as one alone' many/gray.png one.png
+accepts 'a directory for one volume' '' v8 -o many
+[ -s many/v8.raw ]
+result $? 'it has the name of the input'
+
+# ---------------------------------------------------------------- what is written where
+
+v8 -o first.raw
+accepts 'standard output carries data alone' '' v8
+same 'standard output and a file' first.raw ../stdout
+accepts 'reading a pipe' '' piped v8.raw voxfilt -n 8 -t u8
+same 'a pipe and a file' first.raw ../stdout
+accepts 'reading standard input' '' from v8.raw voxfilt -n 8 -t u8 -i - -o -
+same 'standard input and a file' first.raw ../stdout
+note='voxfilt: v8.raw: 1 byte a sample, taken as u8 (--type says otherwise)
+'
+accepts 'the type is taken from the length, and told' "$note" voxfilt -i v8.raw -n 8
+same 'a type from the length' first.raw ../stdout
+accepts '-q silences the note' '' voxfilt -q -i v8.raw -n 8
+accepts 'the type of a pipe is f32' '' piped v16.raw voxfilt -n 16 -o pipe.raw
+accepts 'four bytes a sample are f32' 'voxfilt: v16.raw: 4 bytes a sample, taken as f32 (--type says otherwise)
+' voxfilt -i v16.raw -n 16 -o file.raw
+same 'f32 from a pipe and from a file' pipe.raw file.raw
+
+echo old > existing.raw
+chmod 640 existing.raw
+v8 -o existing.raw
+same 'an existing file is replaced' first.raw existing.raw
+[ "$(mode existing.raw)" = -rw-r----- ]
+result $? 'and its mode is kept'
+[ "$(mode first.raw)" = -rw-r--r-- ]
+result $? 'a new file has the mode that the umask leaves'
+echo old > existing.raw
+cp existing.raw before.raw
+refuses 3 'voxfilt: standard input: length: it ends before the last sample' \
+    piped short.raw voxfilt -n 8 -t u8 -o existing.raw
+same 'what fails leaves an existing file as it was' before.raw existing.raw
+mkdir real
+echo old > real/target.raw
+ln -s real/target.raw link.raw
+v8 -o link.raw
+same 'a link leads to the file' first.raw real/target.raw
+[ -L link.raw ] && [ ! -L real/target.raw ]
+result $? 'and the link stays'
+ln -s real/new.raw dangling.raw
+v8 -o dangling.raw
+[ -L dangling.raw ] && cmp first.raw real/new.raw
+result $? 'a link to what is not there yet'
+cp v8.raw self.raw
+voxfilt -i self.raw -n 8 -t u8 -o self.raw
+same 'the output may have the name of the input' first.raw self.raw
+cp gray.png self.png
+imgheat self.png -o self.png
+same 'a picture, too' one.png self.png
+v8 -o /dev/stdout > redirected.raw
+same '/dev/stdout is written in place' first.raw redirected.raw
+{ printf head && v8 -o /dev/stdout; } > appended.raw
+{ printf head && cat first.raw; } > wanted.raw
+same 'and where the shell stands' wanted.raw appended.raw
+mkfifo fifo
+cat fifo > from-fifo.raw &
+v8 -o fifo
+wait $!
+[ -p fifo ] && cmp first.raw from-fifo.raw
+result $? 'a FIFO is written in place'
+accepts '--explain' '' v8 --explain -o explained.raw
+grep -q '^stage 1   heat, 10 steps' ../stdout && [ ! -e explained.raw ]
+result $? 'it prints the plan and writes nothing'
+for option in --help --version --list; do
+    for program in voxfilt imgheat; do
+        accepts "$program $option" '' $program $option
+        [ -s ../stdout ]
+        result $? "$program $option prints"
+    done
+done
+
+# ---------------------------------------------------------------- signals and terminals
+
+# A signal that the caller ignores stays ignored, and then there is nothing to see.
+takes_signal()
+{
+    [ -z "$(sh -c "kill -$1 \$\$; echo alive" 2>&1)" ]
+}
+
+for signal in TERM HUP; do
+    if ! takes_signal $signal > ../signal 2>&1; then
+        skip "SIG$signal is ignored here"
+        continue
+    fi
+    voxfilt -i v64.raw -n 64 -t f32 -s 1000000000 -o killed.raw 2> ../stderr &
+    running=$!
+    tries=0
+    until ls killed.raw.*.part > ../parts 2>&1 || [ $tries = 50 ]; do
+        sleep 0.1
+        tries=$((tries + 1))
+    done
+    grep -q "^killed.raw.$running-0.part$" ../parts
+    result $? 'the output has a temporary name at first'
+    kill -$signal $running
+    wait $running 2> ../waited
+    status=$?
+    ! ls killed.raw* > ../parts 2>&1 && [ $status -gt 128 ]
+    result $? "SIG$signal removes it"
+done
+if takes_signal PIPE > ../signal 2>&1; then
+    { voxfilt -i v64.raw -n 64 -t f32 -f identity 2> ../stderr; echo $? > ../code; } | head -c 1 > ../first
+    [ ! -s ../stderr ] && [ "$(cat ../code)" -gt 128 ]
+    result $? 'a reader that goes away is no news'
+else
+    skip 'SIGPIPE is ignored here'
+fi
+if script --version 2>&1 | grep -q util-linux; then
+    on_terminal() # WORDS COMMAND
+    {
+        script -qec "$2" /dev/null < /dev/null | tr -d '\r' > ../typed
+        printf '%s\n' "$1" | diff - ../typed
+        result $? "$1"
+    }
+    on_terminal 'imgheat: standard output is a terminal: binary data is not written there' 'imgheat gray.png'
+    on_terminal 'voxfilt: /dev/tty is a terminal: binary data is not written there' 'voxfilt -i v8.raw -n 8 -t u8 -o /dev/tty'
+    on_terminal 'imgheat: standard input is a terminal: name a file, or pipe one in' 'imgheat'
+else
+    skip 'terminals: script of util-linux is not here'
+fi
+
+# ---------------------------------------------------------------- figures
+
+accepts '--stats' 'input  channel 0  min 0  max 7  mean 3.5  deviation 2.29128785  L2 11.8321596
+output channel 0  min 0  max 14  mean 7  deviation 4.58257569  L2 23.6643191
+' voxfilt -i eight.raw -t u8 -d 4,2 -f matrix:2 --stats -o doubled.raw
+[ "$(bytes doubled.raw)" = '0 2 4 6 8 10 12 14' ]
+result $? 'matrix:2 doubles'
+voxfilt -i eight.raw -t u8 -d 4,2 -f matrix:0.5 -o halved.raw
+[ "$(bytes halved.raw)" = '0 0 1 2 2 2 3 4' ]
+result $? 'halves go to the even'
+voxfilt -i eight.raw -t u8 -d 4,2 -f matrix:-100 --out-type i8 -o clipped.raw
+[ "$(bytes clipped.raw)" = '0 156 128 128 128 128 128 128' ]
+result $? 'what is beyond the type becomes its nearest value'
+printf '\000\000\200\177\000\000\300\177\000\000\200\077' > special.raw
+accepts 'NaN is written as 0, and counted' 'voxfilt: nan.raw: 1 NaN written as 0
+' voxfilt -i special.raw -t f32 -d 3,1 -f identity --out-type u8 -o nan.raw
+[ "$(bytes nan.raw)" = '255 0 1' ]
+result $? 'infinity becomes the greatest value'
+voxfilt -i eight.raw -t u16 -d 2,2 --endian big --out-endian little -f identity -o swapped.raw
+[ "$(bytes swapped.raw)" = '1 0 3 2 5 4 7 6' ]
+result $? 'bytes are swapped'
+voxfilt -i eight.raw -t u8 -d 3,2 --skip 2 -f identity -o skipped.raw
+[ "$(bytes skipped.raw)" = '2 3 4 5 6 7' ]
+result $? 'bytes are skipped'
+printf '1 0 0 1\n' > ahead.taps
+voxfilt -i eight.raw -t u8 -d 4,2 -f taps:ahead.taps -e wrap -o ahead.raw
+[ "$(bytes ahead.raw)" = '1 2 3 0 5 6 7 4' ]
+result $? 'taps correlate'
+voxfilt -i eight.raw -t u8 -d 4,2 -f taps:ahead.taps -e wrap --flip -o behind.raw
+[ "$(bytes behind.raw)" = '3 0 1 2 7 4 5 6' ]
+result $? '--flip convolves'
+v8 --report -o /dev/null > ../stdout 2> ../stderr
+grep -q '^v8.raw → /dev/null: 8 × 8 × 8, 1 channel, u8 → u8, work f32$' ../stderr && grep -q '^steps     10$' ../stderr &&
+    [ ! -s ../stdout ]
+result $? '--report goes to standard error'
+v8 --report=json --stats -s 7 -o /dev/null 2> ../stderr
+grep -q '"type": "u8".*"steps": 7,.*"stats_in": \[{"min": 0, "max": 214,' ../stderr && [ "$(wc -l < ../stderr)" -eq 1 ]
+result $? '--report=json is a line'
+if has python3; then
+    cp v8.raw 'a "quoted\ name.raw'
+    voxfilt -q -i 'a "quoted\ name.raw' -n 8 --report=json --stats -o /dev/null 2> ../stderr
+    python3 -m json.tool < ../stderr > ../json
+    result $? '--report=json is JSON'
+else
+    skip '--report=json: python3 is not here'
+fi
+v16 --until 0.5 --report -o until.raw 2> ../stderr
+steps=$(sed -n 's/^steps     \([0-9]*\), RMS change of the last 0\.4.*/\1/p' ../stderr)
+v16 -s "${steps:-0}" -o steps.raw
+same '--until stops where --steps would' until.raw steps.raw
+
+v16 -e wrap -f gauss:1 -f box:1 -o defaults.raw
+v16 -f gauss:1 -e wrap -f box:1 -e wrap -o each.raw
+v16 -f gauss:1 -e wrap -f box:1 -o own.raw
+same 'options before the first filter are for all stages' defaults.raw each.raw
+differ 'options after a filter are its own' defaults.raw own.raw
+v16 -f gauss:1 -f box:1 --out-type f64 --work f64 -o chain.raw
+v16 -f gauss:1 --out-type f64 --work f64 -o part.raw
+voxfilt -i part.raw -t f64 -n 16 -f box:1 -o parts.raw
+same 'nothing is rounded between stages' chain.raw parts.raw
+
+# The same bytes for any number of threads and any instruction set.
+agree() # NAME COMMAND...
+{
+    name=$1
+    shift
+    "$@" -j 1 > ../one
+    for threads in 2 7; do
+        "$@" -j $threads | cmp - ../one || { result 1 "$name: $threads threads"; return; }
+    done
+    with_isa baseline "$@" | cmp - ../one && [ -s ../one ]
+    result $? "$name: 1, 2, 7 threads and the baseline build agree"
+}
+agree heat v16
+agree pm1 v16 --flux pm1 --scale 9 -e mirror
+agree tanh v16 --flux tanh --scale 9 --inner 2 --reaction 0.01 -e constant:3
+agree 'a chain' v16 -f unsharp:1.5,2 -e wrap -f gradient -f matrix:'1 2;3 4/5' -s 2 -e hold --out-type u16
+agree 'double precision' v16 --work f64 --flux pm2 --scale 9 --out-type f64
+agree until v16 --until 0.5
+agree 'a picture' imgheat rgba.png
+agree 'linear light' imgheat --linear -f gauss:2 rgba.png
+agree '16 bits' imgheat -f unsharp:1,1 -f sobel:x deep.png
+
+# A Gaussian of a picture of bytes against the one in double that awk computes: rounded once and to nearest, it is never
+# more than half a count away, and no darker or lighter. --level 0 leaves the samples readable.
+samples() # PNG FILE
+{
+    od -An -v -tu1 "$1" | awk '
+        { for (i = 1; i <= NF; i++) b[n++] = $i }
+        function word(at) { return ((b[at] * 256 + b[at + 1]) * 256 + b[at + 2]) * 256 + b[at + 3] }
+        END {
+            for (at = 8; at < n; at += 12 + size) {
+                size = word(at)
+                if (b[at + 4] == 73 && b[at + 5] == 72) { # IHDR
+                    width = word(at + 8); colour = b[at + 17]
+                }
+                if (b[at + 4] == 73 && b[at + 5] == 68) # IDAT
+                    for (i = 0; i < size; i++) z[count++] = b[at + 8 + i]
+            }
+            row = width * (colour == 2 ? 3 : 1)
+            for (at = 2; !final; at += 5 + size) { # stored blocks, after the header of zlib
+                if (z[at] > 1) { print "not stored"; exit }
+                final = z[at]
+                size = z[at + 1] + 256 * z[at + 2]
+                for (i = 0; i < size; i++) line[total++] = z[at + 5 + i]
+            }
+            print width, total / (row + 1), row / width
+            for (i = 0; i < total; i++)
+                if (i % (row + 1) > 0) print line[i]
+                else if (line[i] != 0) { print "filtered"; exit }
+        }'
+}
+
+is_exact_gauss() # NAME PNG
+{
+    imgheat --level 0 -f identity "$2" -o plain.png
+    imgheat --level 0 -f gauss:3 "$2" -o gauss.png
+    samples plain.png > ../plain
+    samples gauss.png > ../gauss
+    paste ../plain ../gauss | awk -v sigma=3 '
+        function reflect(i, extent) { return i < 0 ? -1 - i : i >= extent ? 2 * extent - 1 - i : i }
+        NR == 1 { width = $1; height = $2; channels = $3; next }
+        { before[NR - 2] = $1; after[NR - 2] = $2 }
+        END {
+            if (NR - 1 != width * height * channels || NR < 1000) { print "samples are missing: " NR; exit 1 }
+            for (i = -12; i <= 12; i++) sum += weight[i] = exp(-i * i / (2 * sigma * sigma))
+            for (y = 0; y < height; y++) for (x = 0; x < width; x++) for (c = 0; c < channels; c++) {
+                v = 0
+                for (i = -12; i <= 12; i++)
+                    v += weight[i] / sum * before[(y * width + reflect(x + i, width)) * channels + c]
+                pass[(y * width + x) * channels + c] = v
+            }
+            for (y = 0; y < height; y++) for (x = 0; x < width; x++) for (c = 0; c < channels; c++) {
+                v = 0
+                for (i = -12; i <= 12; i++)
+                    v += weight[i] / sum * pass[(reflect(y + i, height) * width + x) * channels + c]
+                error = after[(y * width + x) * channels + c] - v
+                bias += error
+                if (error < 0) error = -error
+                if (error > worst) worst = error
+            }
+            bias /= NR - 1
+            printf "      at most %.4f off, bias %+.4f\n", worst, bias
+            exit !(worst < 0.51 && bias < 0.01 && bias > -0.01)
+        }'
+    result $? "gauss:3 is exact: $1"
+}
+make_picture -d 160,120 --gray -o wide.png
+make_picture -d 100,80 --seed 5 -o colour.png
+imgheat -f laplace -f matrix:-5 -o harsh.png wide.png
+is_exact_gauss 'gray' wide.png
+is_exact_gauss 'RGB' colour.png
+is_exact_gauss 'noise' harsh.png
+
+# The picture of README.md is what these commands make.
+if has base64; then
+    "${top_srcdir:?}/samples/phantom_svg.sh" > phantom.svg
+    same 'the picture of README.md is of today' phantom.svg "$top_srcdir/samples/phantom.svg"
+else
+    skip 'the picture of README.md: base64 is not here'
+fi
+
+echo "$cases cases, $failures failures"
+[ "$failures" = 0 ]

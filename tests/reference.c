@@ -1,0 +1,827 @@
+/* The reference: DESIGN 4 once more, scalar and slow, to hold the product against. */
+#include "reference.h"
+
+#include "arith.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CHANNELS 16 /* the most that a pixel may have, in a file or in a field */
+#define LEAF     1024
+
+static void *allocate(size_t count, size_t size)
+{
+    void *memory = calloc(count + 1, size);
+
+    if (memory == NULL)
+        abort();
+    return memory;
+}
+
+/* ---- the arithmetic of the work type ---- */
+
+static double rounded(enum work_type work, double value)
+{
+    return work == WORK_F32 ? (double)(float)value : value;
+}
+
+static double plus(enum work_type work, double a, double b)
+{
+    return work == WORK_F32 ? (double)((float)a + (float)b) : a + b;
+}
+
+static double minus(enum work_type work, double a, double b)
+{
+    return work == WORK_F32 ? (double)((float)a - (float)b) : a - b;
+}
+
+static double times(enum work_type work, double a, double b)
+{
+    return work == WORK_F32 ? (double)((float)a * (float)b) : a * b;
+}
+
+static double over(enum work_type work, double a, double b)
+{
+    return work == WORK_F32 ? (double)((float)a / (float)b) : a / b;
+}
+
+/* a·b + c, rounded once. */
+static double fused(enum work_type work, double a, double b, double c)
+{
+    return work == WORK_F32 ? (double)fmaf((float)a, (float)b, (float)c) : fma(a, b, c);
+}
+
+static double root(enum work_type work, double value)
+{
+    return work == WORK_F32 ? (double)sqrtf((float)value) : sqrt(value);
+}
+
+static double exponential(enum work_type work, double value)
+{
+    return work == WORK_F32 ? (double)arith_exp_f32((float)value) : arith_exp_f64(value);
+}
+
+static double tangent(enum work_type work, double value)
+{
+    return work == WORK_F32 ? (double)arith_tanh_f32((float)value) : arith_tanh_f64(value);
+}
+
+static double sine(enum work_type work, double value)
+{
+    return work == WORK_F32 ? (double)arith_sin_f32((float)value) : arith_sin_f64(value);
+}
+
+static double srgb_decoded(enum work_type work, double value)
+{
+    return work == WORK_F32 ? (double)arith_srgb_decode_f32((float)value) : arith_srgb_decode_f64(value);
+}
+
+static double srgb_encoded(enum work_type work, double value)
+{
+    return work == WORK_F32 ? (double)arith_srgb_encode_f32((float)value) : arith_srgb_encode_f64(value);
+}
+
+static double powered(enum work_type work, double value, double exponent)
+{
+    return work == WORK_F32 ? (double)arith_gamma_f32((float)value, (float)exponent)
+                            : arith_gamma_f64(value, exponent);
+}
+
+/* ---- samples of a file ---- */
+
+static const struct kind {
+    unsigned bits;
+    bool is_signed, is_float;
+} kinds[SAMPLE_TYPES] = {
+    [SAMPLE_U8] = {8, false, false},  [SAMPLE_I8] = {8, true, false},    [SAMPLE_U16] = {16, false, false},
+    [SAMPLE_I16] = {16, true, false}, [SAMPLE_U32] = {32, false, false}, [SAMPLE_I32] = {32, true, false},
+    [SAMPLE_F32] = {32, true, true},  [SAMPLE_F64] = {64, true, true},
+};
+
+static double highest(const struct kind *kind)
+{
+    return ldexp(1.0, (int)kind->bits - (kind->is_signed ? 1 : 0)) - 1.0;
+}
+
+static double lowest(const struct kind *kind)
+{
+    return kind->is_signed ? -highest(kind) - 1.0 : 0.0;
+}
+
+/* Where the byte of weight 256^i stands in a sample. */
+static size_t byte_place(const struct encoding *encoding, size_t i)
+{
+    const uint16_t one = 1;
+    bool machine_is_little = *(const unsigned char *)&one == 1;
+
+    return machine_is_little != encoding->swapped ? i : kinds[encoding->type].bits / 8 - 1 - i;
+}
+
+static uint64_t get_bits(const struct encoding *encoding, const unsigned char *bytes)
+{
+    uint64_t bits = 0;
+
+    for (size_t i = 0; i < kinds[encoding->type].bits / 8; i++)
+        bits |= (uint64_t)bytes[byte_place(encoding, i)] << 8 * i;
+    return bits;
+}
+
+static void put_bits(const struct encoding *encoding, uint64_t bits, unsigned char *bytes)
+{
+    for (size_t i = 0; i < kinds[encoding->type].bits / 8; i++)
+        bytes[byte_place(encoding, i)] = (unsigned char)(bits >> 8 * i);
+}
+
+/* The value of a sample, exactly: each of them is a double. */
+static double get_sample(const struct encoding *encoding, const unsigned char *bytes)
+{
+    const struct kind *kind = &kinds[encoding->type];
+    uint64_t bits = get_bits(encoding, bytes);
+
+    if (kind->is_float && kind->bits == 32) {
+        uint32_t half = (uint32_t)bits;
+        float value;
+        memcpy(&value, &half, sizeof value);
+        return (double)value;
+    }
+    if (kind->is_float) {
+        double value;
+        memcpy(&value, &bits, sizeof value);
+        return value;
+    }
+    if (kind->is_signed && bits >> (kind->bits - 1) != 0)
+        return (double)bits - ldexp(1.0, (int)kind->bits);
+    return (double)bits;
+}
+
+static double nearest_even(double value)
+{
+    double below = floor(value), rest = value - below;
+
+    if (rest > 0.5 || (rest == 0.5 && fmod(below, 2.0) != 0.0))
+        return below + 1.0;
+    return below;
+}
+
+static uint64_t integer_bits(const struct kind *kind, double value)
+{
+    if (isnan(value))
+        return 0;
+    if (value >= highest(kind))
+        value = highest(kind);
+    else if (value <= lowest(kind))
+        value = lowest(kind);
+    else
+        value = nearest_even(value);
+    return (uint64_t)(int64_t)value;
+}
+
+static uint64_t float_bits(const struct kind *kind, double value)
+{
+    float narrow = (float)value;
+    uint32_t narrow_bits;
+    uint64_t bits;
+
+    if (isnan(value))
+        return kind->bits == 32 ? UINT64_C(0x7fc00000) : UINT64_C(0x7ff8000000000000);
+    memcpy(&narrow_bits, &narrow, sizeof narrow_bits);
+    memcpy(&bits, &value, sizeof bits);
+    return kind->bits == 32 ? narrow_bits : bits;
+}
+
+static void put_sample(const struct encoding *encoding, double value, unsigned char *bytes)
+{
+    const struct kind *kind = &kinds[encoding->type];
+
+    put_bits(encoding, kind->is_float ? float_bits(kind, value) : integer_bits(kind, value), bytes);
+}
+
+/* ---- pixels ---- */
+
+static unsigned colours_of(const struct encoding *encoding)
+{
+    return encoding->channels - (encoding->alpha ? 1 : 0);
+}
+
+static bool premultiplies(const struct encoding *encoding)
+{
+    return encoding->alpha && encoding->premultiply;
+}
+
+unsigned reference_work_channels(const struct encoding *encoding)
+{
+    return encoding->channels + (premultiplies(encoding) ? colours_of(encoding) : 0);
+}
+
+/* Alpha as a fraction of its range. */
+static double cover(const struct encoding *encoding, enum work_type work, double alpha)
+{
+    double max = rounded(work, highest(&kinds[encoding->type]));
+
+    if (!(alpha > 0.0))
+        return 0.0;
+    return over(work, alpha < max ? alpha : max, max);
+}
+
+static double linear_light(const struct encoding *encoding, enum work_type work, double stored)
+{
+    double max = rounded(work, highest(&kinds[encoding->type]));
+
+    switch (encoding->transfer) {
+    case TRANSFER_SRGB:
+        return times(work, srgb_decoded(work, over(work, stored, max)), max);
+    case TRANSFER_GAMMA:
+        return times(work, powered(work, over(work, stored, max), rounded(work, encoding->gamma)), max);
+    case TRANSFER_NONE:
+        break;
+    }
+    return stored;
+}
+
+static double stored_light(const struct encoding *encoding, enum work_type work, double linear)
+{
+    double max = rounded(work, highest(&kinds[encoding->type]));
+
+    switch (encoding->transfer) {
+    case TRANSFER_SRGB:
+        return times(work, srgb_encoded(work, over(work, linear, max)), max);
+    case TRANSFER_GAMMA:
+        return times(work, powered(work, over(work, linear, max), rounded(work, 1.0 / encoding->gamma)), max);
+    case TRANSFER_NONE:
+        break;
+    }
+    return linear;
+}
+
+/* One pixel as it stands in a file, rounded to the work type, into the channels of a field: colour, times
+   alpha where that is asked; alpha; and then colour once more, as it is without alpha. */
+static void decode_pixel(const struct encoding *encoding, enum work_type work, const double *stored,
+                         double *pixel)
+{
+    unsigned colours = colours_of(encoding);
+
+    for (unsigned c = 0; c < colours; c++)
+        pixel[c] = linear_light(encoding, work, stored[c]);
+    if (encoding->alpha)
+        pixel[colours] = stored[colours];
+    if (!premultiplies(encoding))
+        return;
+    for (unsigned c = 0; c < colours; c++) {
+        pixel[colours + 1 + c] = pixel[c];
+        pixel[c] = times(work, pixel[c], cover(encoding, work, stored[colours]));
+    }
+}
+
+static void encode_pixel(const struct encoding *encoding, enum work_type work, const double *pixel,
+                         double *stored)
+{
+    unsigned colours = colours_of(encoding);
+
+    for (unsigned c = 0; c < colours; c++) {
+        double linear = pixel[c];
+        if (premultiplies(encoding)) {
+            double covered = cover(encoding, work, pixel[colours]);
+            linear = covered == 0.0 ? pixel[colours + 1 + c] : over(work, pixel[c], covered);
+        }
+        stored[c] = stored_light(encoding, work, linear);
+    }
+    if (encoding->alpha)
+        stored[colours] = pixel[colours];
+}
+
+void reference_decode(const struct encoding *encoding, enum work_type work, const void *samples,
+                      size_t pixels, double *field)
+{
+    const unsigned char *bytes = samples;
+    size_t size = kinds[encoding->type].bits / 8;
+    double stored[CHANNELS], pixel[CHANNELS];
+
+    for (size_t i = 0; i < pixels; i++) {
+        for (unsigned c = 0; c < encoding->channels; c++, bytes += size)
+            stored[c] = rounded(work, get_sample(encoding, bytes));
+        decode_pixel(encoding, work, stored, pixel);
+        for (unsigned c = 0; c < reference_work_channels(encoding); c++)
+            field[c * pixels + i] = pixel[c];
+    }
+}
+
+uint64_t reference_encode(const struct encoding *encoding, enum work_type work, const double *field,
+                          size_t pixels, void *samples)
+{
+    unsigned char *bytes = samples;
+    size_t size = kinds[encoding->type].bits / 8;
+    double stored[CHANNELS], pixel[CHANNELS];
+    uint64_t nans = 0;
+
+    for (size_t i = 0; i < pixels; i++) {
+        for (unsigned c = 0; c < reference_work_channels(encoding); c++)
+            pixel[c] = field[c * pixels + i];
+        encode_pixel(encoding, work, pixel, stored);
+        for (unsigned c = 0; c < encoding->channels; c++, bytes += size) {
+            put_sample(encoding, stored[c], bytes);
+            nans += isnan(stored[c]) && !kinds[encoding->type].is_float;
+        }
+    }
+    return nans;
+}
+
+void reference_outside(const struct encoding *encoding, enum work_type work, double value, double *pixel)
+{
+    double stored[CHANNELS];
+
+    for (unsigned c = 0; c < encoding->channels; c++)
+        stored[c] = rounded(work, value);
+    decode_pixel(encoding, work, stored, pixel);
+}
+
+/* ---- one channel on its grid ---- */
+
+struct lattice {
+    enum work_type work;
+    enum edge_rule rule;
+    double outside; /* of a constant edge */
+    long extent[3]; /* x, y, z */
+    const double *samples;
+};
+
+static size_t count_samples(const struct lattice *lattice)
+{
+    return (size_t)(lattice->extent[0] * lattice->extent[1] * lattice->extent[2]);
+}
+
+static void locate(const struct lattice *lattice, size_t index, long at[3])
+{
+    at[0] = (long)index % lattice->extent[0];
+    at[1] = (long)index / lattice->extent[0] % lattice->extent[1];
+    at[2] = (long)index / lattice->extent[0] / lattice->extent[1];
+}
+
+static bool is_inside(const struct lattice *lattice, const long at[3])
+{
+    for (int axis = 0; axis < 3; axis++) {
+        if (at[axis] < 0 || at[axis] >= lattice->extent[axis])
+            return false;
+    }
+    return true;
+}
+
+/* The index in [0, n) that stands for i: reflected, or moved by periods, until it is inside. */
+static long bring_inside(enum edge_rule rule, long i, long n)
+{
+    while (i < 0 || i >= n) {
+        if (rule == EDGE_NEAREST || (rule == EDGE_MIRROR && n == 1))
+            i = i < 0 ? 0 : n - 1;
+        else if (rule == EDGE_REFLECT)
+            i = i < 0 ? -1 - i : 2 * n - 1 - i;
+        else if (rule == EDGE_MIRROR)
+            i = i < 0 ? -i : 2 * (n - 1) - i;
+        else
+            i = i < 0 ? i + n : i - n;
+    }
+    return i;
+}
+
+static double read_sample(const struct lattice *lattice, const long at[3])
+{
+    long inside[3];
+
+    if (!is_inside(lattice, at) && (lattice->rule == EDGE_CONSTANT || lattice->rule == EDGE_HOLD))
+        return lattice->outside;
+    for (int axis = 0; axis < 3; axis++)
+        inside[axis] = bring_inside(lattice->rule, at[axis], lattice->extent[axis]);
+    return lattice->samples[(inside[2] * lattice->extent[1] + inside[1]) * lattice->extent[0] + inside[0]];
+}
+
+/* ---- chains ---- */
+
+struct link {
+    long offset[3];
+    double weight;
+};
+
+struct chain {
+    size_t count;
+    struct link *links;
+};
+
+static int raster_order(const void *a, const void *b)
+{
+    const struct link *first = a, *second = b;
+
+    for (int axis = 2; axis >= 0; axis--) {
+        if (first->offset[axis] != second->offset[axis])
+            return first->offset[axis] < second->offset[axis] ? -1 : 1;
+    }
+    return 0;
+}
+
+/* Weights are rounded to the work type; those that are zero then do not exist. */
+static void add_link(struct chain *chain, enum work_type work, long dx, long dy, long dz, double weight)
+{
+    struct link link = {{dx, dy, dz}, rounded(work, weight)};
+
+    if (link.weight != 0.0)
+        chain->links[chain->count++] = link;
+}
+
+static struct chain chain_of(const struct stencil *stencil, enum work_type work)
+{
+    struct chain chain = {0, allocate(stencil->count, sizeof *chain.links)};
+
+    for (size_t i = 0; i < stencil->count; i++) {
+        const struct tap *tap = &stencil->taps[i];
+        add_link(&chain, work, tap->dx, tap->dy, tap->dz, tap->weight);
+    }
+    qsort(chain.links, chain.count, sizeof *chain.links, raster_order);
+    return chain;
+}
+
+/* The sample and its neighbours along the axes of the grid. */
+static struct chain star_of(enum work_type work, unsigned axes, double centre, const double face[3])
+{
+    struct chain chain = {0, allocate(7, sizeof *chain.links)};
+
+    add_link(&chain, work, 0, 0, 0, centre);
+    for (unsigned axis = 0; axis < axes; axis++) {
+        add_link(&chain, work, -(axis == 0), -(axis == 1), -(axis == 2), face[axis]);
+        add_link(&chain, work, axis == 0, axis == 1, axis == 2, face[axis]);
+    }
+    qsort(chain.links, chain.count, sizeof *chain.links, raster_order);
+    return chain;
+}
+
+static bool is_centre(const struct link *link)
+{
+    return link->offset[0] == 0 && link->offset[1] == 0 && link->offset[2] == 0;
+}
+
+static double read_link(const struct lattice *lattice, const long at[3], const struct link *link)
+{
+    const long place[3] = {at[0] + link->offset[0], at[1] + link->offset[1], at[2] + link->offset[2]};
+
+    return read_sample(lattice, place);
+}
+
+/* Whether the hold rule keeps the sample: a tap of the chain lies outside. */
+static bool is_held(const struct lattice *lattice, const long at[3], const struct chain *chain)
+{
+    for (size_t i = 0; i < chain->count && lattice->rule == EDGE_HOLD; i++) {
+        const long *offset = chain->links[i].offset;
+        const long place[3] = {at[0] + offset[0], at[1] + offset[1], at[2] + offset[2]};
+        if (!is_inside(lattice, place))
+            return true;
+    }
+    return false;
+}
+
+/* One more link of a sum: the first is a product. */
+static double extend(enum work_type work, size_t place, double weight, double value, double sum)
+{
+    return place == 0 ? times(work, weight, value) : fused(work, weight, value, sum);
+}
+
+static double chain_sum(const struct lattice *lattice, const long at[3], const struct chain *chain, double u)
+{
+    double sum = 0.0;
+
+    for (size_t i = 0; i < chain->count; i++) {
+        const struct link *link = &chain->links[i];
+        double value = is_centre(link) ? u : read_link(lattice, at, link);
+        sum = extend(lattice->work, i, link->weight, value, sum);
+    }
+    return sum;
+}
+
+static void correlate(const struct lattice *from, const struct chain *chain, double *to)
+{
+    for (size_t i = 0; i < count_samples(from); i++) {
+        long at[3];
+        locate(from, i, at);
+        to[i] = is_held(from, at, chain) ? from->samples[i] : chain_sum(from, at, chain, from->samples[i]);
+    }
+}
+
+/* ---- heat ---- */
+
+/* What one relaxation needs, in the work type. */
+struct relaxation {
+    enum flux flux;
+    struct chain chain;
+    double inverse_scale, rate;
+    bool reacts;
+    double reaction, remainder;
+};
+
+static double face_sum(const struct lattice *lattice, const long at[3], const struct relaxation *relaxation,
+                       double u)
+{
+    enum work_type work = lattice->work;
+    double sum = 0.0;
+
+    for (size_t i = 0; i < relaxation->chain.count; i++) {
+        const struct link *link = &relaxation->chain.links[i];
+        double difference = minus(work, read_link(lattice, at, link), u);
+        double q = times(work, difference, relaxation->inverse_scale);
+        double g = relaxation->flux == FLUX_PM1 ? exponential(work, -times(work, q, q))
+                                                : over(work, 1.0, fused(work, q, q, 1.0));
+        sum = extend(work, i, times(work, link->weight, g), difference, sum);
+    }
+    return sum;
+}
+
+static double relax(const struct lattice *lattice, const long at[3], const struct relaxation *relaxation,
+                    double u)
+{
+    enum work_type work = lattice->work;
+
+    if (relaxation->flux == FLUX_LINEAR) {
+        u = chain_sum(lattice, at, &relaxation->chain, u);
+    } else if (relaxation->flux == FLUX_TANH) {
+        double curvature = chain_sum(lattice, at, &relaxation->chain, u);
+        u = fused(work, relaxation->rate, tangent(work, times(work, curvature, relaxation->inverse_scale)),
+                  u);
+    } else {
+        u = plus(work, u, face_sum(lattice, at, relaxation, u));
+    }
+    if (relaxation->reacts)
+        u = fused(work, relaxation->reaction, sine(work, u), times(work, relaxation->remainder, u));
+    return u;
+}
+
+static struct relaxation relaxation_of(const struct heat *heat, const struct grid *grid, enum work_type work)
+{
+    struct relaxation relaxation = {
+        .flux = heat->flux,
+        .inverse_scale = rounded(work, 1.0 / heat->scale),
+        .rate = rounded(work, heat->alpha * heat->dt * heat->scale),
+        .reacts = heat->reacts,
+        .reaction = rounded(work, heat->reaction),
+        .remainder = rounded(work, 1.0 - heat->reaction),
+    };
+    double face[3] = {0.0, 0.0, 0.0}, centre = 0.0;
+
+    for (unsigned axis = 0; axis < grid->axes; axis++) {
+        double h = grid->spacing[axis];
+        face[axis] = heat->flux == FLUX_TANH ? 1.0 / (h * h) : heat->alpha * heat->dt / (h * h);
+    }
+    if (heat->flux == FLUX_LINEAR)
+        centre = 1.0 - 2.0 * ((face[0] + face[1]) + face[2]);
+    else if (heat->flux == FLUX_TANH)
+        centre = -2.0 * ((face[0] + face[1]) + face[2]);
+    relaxation.chain = star_of(work, grid->axes, centre, face);
+    return relaxation;
+}
+
+static void diffuse(const struct stage *stage, const struct grid *grid, const struct lattice *from,
+                    double *to)
+{
+    struct relaxation relaxation = relaxation_of(&stage->heat, grid, from->work);
+
+    for (size_t i = 0; i < count_samples(from); i++) {
+        long at[3];
+        locate(from, i, at);
+        to[i] = from->samples[i];
+        for (uint64_t n = 0; n < stage->heat.inner && !is_held(from, at, &relaxation.chain); n++)
+            to[i] = relax(from, at, &relaxation, to[i]);
+    }
+    free(relaxation.chain.links);
+}
+
+/* ---- what combines ---- */
+
+static double slope(const struct lattice *lattice, const long at[3], unsigned axis)
+{
+    long ahead[3] = {at[0], at[1], at[2]}, behind[3] = {at[0], at[1], at[2]};
+
+    ahead[axis]++;
+    behind[axis]--;
+    return times(lattice->work,
+                 minus(lattice->work, read_sample(lattice, ahead), read_sample(lattice, behind)), 0.5);
+}
+
+static double gradient_length(const struct lattice *lattice, const long at[3], unsigned axes)
+{
+    double sum = 0.0;
+
+    for (unsigned axis = 0; axis < axes; axis++) {
+        double component = slope(lattice, at, axis);
+        sum = extend(lattice->work, axis, component, component, sum);
+    }
+    return root(lattice->work, sum);
+}
+
+static void gradient(const struct grid *grid, const struct lattice *from, double *to)
+{
+    const double ones[3] = {1.0, 1.0, 1.0};
+    struct chain reach = star_of(from->work, grid->axes, 0.0, ones);
+
+    for (size_t i = 0; i < count_samples(from); i++) {
+        long at[3];
+        locate(from, i, at);
+        to[i] = is_held(from, at, &reach) ? from->samples[i] : gradient_length(from, at, grid->axes);
+    }
+    free(reach.links);
+}
+
+static void passes(const struct stage *stage, const struct grid *grid, const struct lattice *from, double *to)
+{
+    size_t count = count_samples(from);
+    double *between = allocate(count, sizeof *between);
+    struct lattice source = *from;
+
+    memcpy(between, from->samples, count * sizeof *between);
+    source.samples = between;
+    for (unsigned axis = 0; axis < grid->axes; axis++) {
+        struct chain chain = chain_of(&stage->body.pass[axis], from->work);
+        correlate(&source, &chain, to);
+        memcpy(between, to, count * sizeof *between);
+        free(chain.links);
+    }
+    free(between);
+}
+
+static void unsharp(const struct stage *stage, const struct grid *grid, const struct lattice *from,
+                    double *to)
+{
+    double amount = rounded(from->work, stage->body.amount);
+
+    passes(stage, grid, from, to);
+    for (size_t i = 0; i < count_samples(from); i++)
+        to[i] = fused(from->work, amount, minus(from->work, from->samples[i], to[i]), from->samples[i]);
+}
+
+/* One step of a stage on one channel. */
+static void step(const struct stage *stage, const struct grid *grid, const struct lattice *from, double *to)
+{
+    struct chain chain;
+
+    switch (stage->filter->kind) {
+    case FILTER_TAPS:
+        chain = chain_of(&stage->body.taps, from->work);
+        correlate(from, &chain, to);
+        free(chain.links);
+        break;
+    case FILTER_PASSES:
+        passes(stage, grid, from, to);
+        break;
+    case FILTER_HEAT:
+        diffuse(stage, grid, from, to);
+        break;
+    case FILTER_UNSHARP:
+        unsharp(stage, grid, from, to);
+        break;
+    case FILTER_GRADIENT:
+        gradient(grid, from, to);
+        break;
+    }
+}
+
+/* ---- sums ---- */
+
+/* Lower half plus upper half, until one number is left. */
+static double fold(double *leaf)
+{
+    for (size_t half = LEAF / 2; half >= 1; half /= 2) {
+        for (size_t i = 0; i < half; i++)
+            leaf[i] = leaf[i] + leaf[half + i];
+    }
+    return leaf[0];
+}
+
+static double row_sum(const double *terms, size_t count)
+{
+    double sum = 0.0;
+
+    for (size_t begin = 0; begin < count; begin += LEAF) {
+        double leaf[LEAF] = {0.0};
+        for (size_t i = 0; i < LEAF && begin + i < count; i++)
+            leaf[i] = terms[begin + i];
+        sum += fold(leaf);
+    }
+    return sum;
+}
+
+double reference_sum(const struct grid *grid, const double *terms)
+{
+    size_t planes = grid->axes == 3 ? grid->nz : grid->ny;
+    size_t rows = grid->axes == 3 ? grid->ny : 1;
+    double sum = 0.0;
+
+    for (size_t plane = 0; plane < planes; plane++) {
+        double plane_sum = 0.0;
+        for (size_t row = 0; row < rows; row++)
+            plane_sum += row_sum(terms + (plane * rows + row) * grid->nx, grid->nx);
+        sum += plane_sum;
+    }
+    return sum;
+}
+
+double reference_change(const struct grid *grid, const double *before, const double *after)
+{
+    size_t count = grid->nx * grid->ny * grid->nz;
+    double *terms = allocate(count, sizeof *terms);
+    double sum;
+
+    for (size_t i = 0; i < count; i++)
+        terms[i] = (before[i] - after[i]) * (before[i] - after[i]);
+    sum = reference_sum(grid, terms);
+    free(terms);
+    return sum;
+}
+
+struct tally reference_tally(const struct grid *grid, const struct encoding *encoding, unsigned channel,
+                             const void *samples)
+{
+    size_t count = grid->nx * grid->ny * grid->nz, size = kinds[encoding->type].bits / 8;
+    const unsigned char *bytes = (const unsigned char *)samples + channel * size;
+    double first = get_sample(encoding, bytes);
+    double *terms = allocate(3 * count, sizeof *terms);
+    struct tally tally = {.anchored = true, .min = INFINITY, .max = -INFINITY};
+
+    tally.anchor = isfinite(first) ? first : 0.0;
+    for (size_t i = 0; i < count; i++, bytes += encoding->channels * size) {
+        double value = get_sample(encoding, bytes);
+        if (isnan(value)) {
+            tally.nans++;
+            continue;
+        }
+        tally.count++;
+        tally.min = value < tally.min ? value : tally.min;
+        tally.max = value > tally.max ? value : tally.max;
+        terms[i] = value - tally.anchor;
+        terms[count + i] = (value - tally.anchor) * (value - tally.anchor);
+        terms[2 * count + i] = value * value;
+    }
+    tally.sum = reference_sum(grid, terms);
+    tally.squares = reference_sum(grid, terms + count);
+    tally.energy = reference_sum(grid, terms + 2 * count);
+    free(terms);
+    return tally;
+}
+
+/* ---- jobs ---- */
+
+/* A job's samples in the work type, before and after a step. */
+struct fields {
+    unsigned channels;
+    size_t count;
+    double *before, *after;
+};
+
+static void step_all(const struct reference_job *job, const struct stage *stage, struct fields *fields)
+{
+    double outside[CHANNELS];
+    double *before = fields->after;
+
+    fields->after = fields->before;
+    fields->before = before;
+    reference_outside(&job->in, job->work, stage->edge.value, outside);
+    for (unsigned c = 0; c < fields->channels; c++) {
+        struct lattice from = {
+            .work = job->work,
+            .rule = stage->edge.rule,
+            .outside = outside[c],
+            .extent = {(long)job->grid.nx, (long)job->grid.ny, (long)job->grid.nz},
+            .samples = fields->before + c * fields->count,
+        };
+        step(stage, &job->grid, &from, fields->after + c * fields->count);
+    }
+}
+
+static double rms_change(const struct reference_job *job, const struct fields *fields)
+{
+    double total = 0.0;
+
+    for (unsigned c = 0; c < job->in.channels; c++)
+        total += reference_change(&job->grid, fields->before + c * fields->count,
+                                  fields->after + c * fields->count);
+    return sqrt(total / (double)(fields->count * job->in.channels));
+}
+
+struct reference_outcome reference_run(const struct reference_job *job, const void *in, void *out)
+{
+    struct reference_outcome outcome = {.last_change = NAN};
+    struct fields fields = {.channels = reference_work_channels(&job->in),
+                            .count = job->grid.nx * job->grid.ny * job->grid.nz};
+
+    fields.before = allocate(fields.channels * fields.count, sizeof *fields.before);
+    fields.after = allocate(fields.channels * fields.count, sizeof *fields.after);
+    reference_decode(&job->in, job->work, in, fields.count, fields.after);
+    for (size_t i = 0; i < job->stage_count; i++) {
+        const struct stage *stage = &job->stages[i];
+        for (uint64_t taken = 0; taken < stage->steps; taken++) {
+            step_all(job, stage, &fields);
+            outcome.steps++;
+            if (stage->until > 0.0)
+                outcome.last_change = rms_change(job, &fields);
+            if (outcome.last_change < stage->until)
+                break;
+        }
+    }
+    outcome.nans = reference_encode(&job->out, job->work, fields.after, fields.count, out);
+    free(fields.before);
+    free(fields.after);
+    return outcome;
+}

@@ -1,0 +1,55 @@
+/* The reference: DESIGN 4 once more, scalar and slow, to hold the product against.
+
+   It shares the model (stages, grids, encodings) and exp, tanh, sin and the transfer curves of arith.h with
+   the product, because those define the bytes, and nothing else. Every value of a work type is carried in a
+   double. */
+#ifndef REFERENCE_H
+#define REFERENCE_H
+
+#include "backend.h"
+#include "grid.h"
+#include "stage.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* A chain of stages from one file's samples to another's. */
+struct reference_job {
+    struct grid grid;
+    enum work_type work;
+    const struct stage *stages;
+    size_t stage_count;
+    struct encoding in, out;
+};
+
+struct reference_outcome {
+    uint64_t steps;     /* taken */
+    double last_change; /* RMS of the last step of a stage with until; else NaN */
+    uint64_t nans;      /* written as 0 */
+};
+
+struct reference_outcome reference_run(const struct reference_job *job, const void *in, void *out);
+
+/* Channels of a field, and pixels of a file into a field and back: channel c of the field starts at c ·
+   pixels. Encoding returns how many NaNs became 0. */
+unsigned reference_work_channels(const struct encoding *encoding);
+void reference_decode(const struct encoding *encoding, enum work_type work, const void *samples,
+                      size_t pixels, double *field);
+uint64_t reference_encode(const struct encoding *encoding, enum work_type work, const double *field,
+                          size_t pixels, void *samples);
+
+/* What a constant edge puts into each channel of a field: a pixel of the file whose every channel has the
+ * value. */
+void reference_outside(const struct encoding *encoding, enum work_type work, double value, double *pixel);
+
+/* The sum of one number a sample of a channel, in the order of DESIGN 4.7. */
+double reference_sum(const struct grid *grid, const double *terms);
+
+/* The sum of squared differences of one channel. */
+double reference_change(const struct grid *grid, const double *before, const double *after);
+
+/* The statistics of one channel of a file. */
+struct tally reference_tally(const struct grid *grid, const struct encoding *encoding, unsigned channel,
+                             const void *samples);
+
+#endif
