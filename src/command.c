@@ -86,6 +86,8 @@ static bool filter_source(const struct options *options, struct source *source, 
     if (!job_make(&options->job, source, &job, fault))
         return false;
     done = plan_make(&options->plan, &job, source->held_bytes, &plan, fault);
+    if (done && source->remark[0] != '\0')
+        diag_note("%s", source->remark);
     if (done) {
         done = carry_out(options, &plan, source, output, fault);
         plan_free(&plan);

@@ -16,6 +16,7 @@
 #define PEEK_CAPACITY      4096
 #define WRITE_BUFFER       ((size_t)256 * 1024)
 #define TEMPORARY_ATTEMPTS 100
+#define LINKS_MOST         40 /* as the kernel has it */
 
 /* One system call moves at most this much on Linux; larger requests are cut, not refused. */
 #define IO_CHUNK ((size_t)1 << 30)
@@ -192,36 +193,53 @@ void file_in_close(struct file_in *file)
     mem_free(file);
 }
 
-/* A symlink is followed to the file it names, so that the file is replaced and not the link. NULL where the
-   path leads nowhere yet. */
-static char *resolved_target(const char *path)
+/* What a symlink names, seen from the folder that the link is in; NULL with errno for anything else. */
+static char *link_target(const char *path)
 {
-    char *real = realpath(path, NULL);
     char link[PATH_MAX];
-    ssize_t length;
+    ssize_t length = readlink(path, link, sizeof link - 1);
+    const char *slash = strrchr(path, '/');
+    size_t folder;
+    char *target;
 
-    if (real != NULL)
-        return real;
-    length = readlink(path, link, sizeof link - 1);
-    if (length > 0) {
-        const char *slash = strrchr(path, '/');
-        size_t directory = slash == NULL || link[0] == '/' ? 0 : (size_t)(slash - path) + 1;
-        link[length] = '\0';
-        real = malloc(directory + (size_t)length + 1);
-        if (real != NULL) {
-            memcpy(real, path, directory);
-            memcpy(real + directory, link, (size_t)length + 1);
-        }
-        return real;
+    if (length < 0)
+        return NULL;
+    folder = slash == NULL || link[0] == '/' ? 0 : (size_t)(slash - path) + 1;
+    target = malloc(folder + (size_t)length + 1);
+    if (target != NULL) {
+        memcpy(target, path, folder);
+        memcpy(target + folder, link, (size_t)length);
+        target[folder + (size_t)length] = '\0';
     }
-    return strdup(path);
+    return target;
 }
 
-/* The mode of a file that is replaced stays; a new file gets what the umask leaves. */
+/* Symlinks are followed to the file that they name in the end, there yet or not: the file is replaced, not a
+   link. NULL with errno on failure. */
+static char *resolved_target(const char *path)
+{
+    char *target = strdup(path);
+
+    for (int links = 0; target != NULL; links++) {
+        char *next = link_target(target);
+        if (next == NULL && (errno == EINVAL || errno == ENOENT))
+            return target;
+        free(target);
+        target = next;
+        if (links == LINKS_MOST) {
+            free(target);
+            errno = ELOOP;
+            return NULL;
+        }
+    }
+    return NULL;
+}
+
+/* The permissions of a file that is replaced stay; a new file gets what the umask leaves. */
 static bool open_temporary(struct file_out *file, const struct stat *existing, struct fault *fault)
 {
     size_t size = strlen(file->target) + 48;
-    mode_t mode = existing == NULL ? 0666 : existing->st_mode & 07777;
+    mode_t mode = existing == NULL ? 0666 : existing->st_mode & 0777;
     int attempt = 0;
 
     file->temporary = mem_alloc(size, 1, "a file name", fault);
@@ -260,7 +278,7 @@ static bool open_target(struct file_out *file, const char *path, struct fault *f
         return fault_raise(fault, STATUS_IO, "%s: %s", path, strerror(errno));
     file->target = resolved_target(path);
     if (file->target == NULL)
-        return fault_raise(fault, STATUS_LIMIT, "%s: not enough memory for its name", path);
+        return fault_raise(fault, STATUS_IO, "%s: %s", path, strerror(errno));
     return open_temporary(file, exists ? &info : NULL, fault);
 }
 

@@ -20,9 +20,9 @@ struct header {
     struct grid grid;
     enum sample_type type;
     enum endian endian;
-    bool alpha;        /* the last channel is alpha */
-    double file_gamma; /* stored = linear^file_gamma; 0: the sRGB curve */
-    bool profiled;     /* an ICC profile defines the colours instead */
+    bool alpha;          /* the last channel is alpha */
+    double file_gamma;   /* stored = linear^file_gamma; 0: the sRGB curve */
+    const char *profile; /* the chunk or field whose profile defines the colours instead; else NULL */
 };
 
 /* Bytes of one plane. */
@@ -44,6 +44,7 @@ struct source {
     const struct format *format;
     struct file_in *file;
     struct header header;
+    char remark[512];  /* what was assumed, to be told once the job is accepted; else empty */
     size_t held_bytes; /* memory that the format itself needs to hold, an interlaced picture for one */
     void *state;       /* the format's own */
 };

@@ -130,9 +130,11 @@ static void configure(struct reader *reader)
 static void describe_colour(const struct png_notes *notes, struct header *header)
 {
     const struct png_note *gamma = png_notes_find(notes, "gAMA");
-    header->profiled = png_notes_find(notes, "iCCP") != NULL || png_notes_find(notes, "cICP") != NULL;
+    header->profile = png_notes_find(notes, "iCCP") != NULL   ? "iCCP"
+                      : png_notes_find(notes, "cICP") != NULL ? "cICP"
+                                                              : NULL;
     header->file_gamma = 0;
-    if (header->profiled || gamma == NULL || png_notes_find(notes, "sRGB") != NULL)
+    if (header->profile != NULL || gamma == NULL || png_notes_find(notes, "sRGB") != NULL)
         return;
     header->file_gamma = png_get_uint_32(gamma->bytes) / GAMMA_UNIT;
 }

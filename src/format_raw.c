@@ -113,28 +113,40 @@ static bool refuse_without_dims(const struct source *source, const struct source
                        hint.used > 0 ? ")" : "");
 }
 
+static void name_extents(const struct grid *grid, char *text, size_t size)
+{
+    int used = snprintf(text, size, "%zu × %zu", grid->nx, grid->ny);
+
+    if (grid->axes == 3)
+        used += snprintf(text + used, size - (size_t)used, " × %zu", grid->nz);
+    if (grid->channels > 1)
+        snprintf(text + used, size - (size_t)used, " × %u channels", grid->channels);
+}
+
 static bool refuse_length(const struct source *source, const struct source_request *request, uint64_t bytes,
                           struct fault *fault)
 {
     const struct grid *grid = &source->header.grid;
-    const char *name = file_in_name(source->file);
     struct hint hint = {.used = 0};
-    char wanted[128];
+    char extents[128], needed[128], skipped[48] = "";
 
     if (bytes >= request->skip) {
         hint_types(&hint, grid, bytes - request->skip);
         hint_cubes(&hint, grid->channels, bytes - request->skip);
     }
-    hint_name(&hint, name);
+    hint_name(&hint, file_in_name(source->file));
+    name_extents(grid, extents, sizeof extents);
     if (request->has_type)
-        snprintf(wanted, sizeof wanted, "%s takes %zu", sample_name(request->type),
+        snprintf(needed, sizeof needed, "%s take %zu", sample_name(request->type),
                  grid_samples(grid) * sample_size(request->type));
     else
-        snprintf(wanted, sizeof wanted, "%zu samples take 1, 2, 4 or 8 bytes each", grid_samples(grid));
-    return fault_raise(fault, STATUS_INPUT, "%s: length: %llu bytes%s, but %zu × %zu × %zu × %u of %s%s%s%s",
-                       name, (unsigned long long)bytes, request->skip > 0 ? " with those skipped" : "",
-                       grid->nx, grid->ny, grid->nz, grid->channels, wanted, hint.used > 0 ? " (fits: " : "",
-                       hint.text, hint.used > 0 ? ")" : "");
+        snprintf(needed, sizeof needed, "are %zu samples of 1, 2, 4 or 8 bytes",
+                 grid_samples(grid));
+    if (request->skip > 0)
+        snprintf(skipped, sizeof skipped, ", %llu of them skipped", (unsigned long long)request->skip);
+    return fault_raise(fault, STATUS_INPUT, "%s: length: %llu bytes%s, but %s %s%s%s%s",
+                       file_in_name(source->file), (unsigned long long)bytes, skipped, extents, needed,
+                       hint.used > 0 ? " (fits: " : "", hint.text, hint.used > 0 ? ")" : "");
 }
 
 /* The type that the length of a regular file leaves; said, because signed and floating types hide behind it.
@@ -145,9 +157,10 @@ static bool infer_type(struct source *source, const struct source_request *reque
     for (size_t i = 0; i < SIZE_TYPES; i++) {
         if (grid_samples(&source->header.grid) * sample_size(size_types[i]) == bytes - request->skip) {
             source->header.type = size_types[i];
-            diag_note("%s: %zu byte%s a sample, taken as %s (--type says otherwise)",
-                      file_in_name(source->file), sample_size(size_types[i]), i == 0 ? "" : "s",
-                      sample_name(size_types[i]));
+            snprintf(source->remark, sizeof source->remark,
+                     "%s: %zu byte%s a sample, taken as %s (--type says otherwise)",
+                     file_in_name(source->file), sample_size(size_types[i]), i == 0 ? "" : "s",
+                     sample_name(size_types[i]));
             return true;
         }
     }

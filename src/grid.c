@@ -18,12 +18,12 @@ bool grid_check(const struct grid *grid, struct fault *fault)
     size_t samples = grid->channels;
 
     if (grid->nx == 0 || grid->ny == 0 || grid->nz == 0 || grid->channels == 0)
-        return fault_raise(fault, STATUS_INPUT, "the grid is empty: %zu × %zu × %zu, %u channels", grid->nx,
+        return fault_raise(fault, STATUS_INPUT, "the grid is empty: %zu × %zu × %zu × %u channels", grid->nx,
                            grid->ny, grid->nz, grid->channels);
     /* Sixteen bytes a sample leave room for a work type and its fields in every later product. */
     if (!mem_product(&samples, samples, grid->nx) || !mem_product(&samples, samples, grid->ny) ||
         !mem_product(&samples, samples, grid->nz) || samples > PTRDIFF_MAX / 16)
-        return fault_raise(fault, STATUS_LIMIT, "the grid is too large: %zu × %zu × %zu, %u channels",
+        return fault_raise(fault, STATUS_LIMIT, "the grid is too large: %zu × %zu × %zu × %u channels",
                            grid->nx, grid->ny, grid->nz, grid->channels);
     return true;
 }

@@ -42,22 +42,28 @@ static double rate_sum(const struct heat *heat)
     return (heat->rate[0] + heat->rate[1]) + heat->rate[2];
 }
 
-/* The largest number of few digits that is still stable as alpha·dt. */
+static bool is_stable(double alpha_dt, const struct grid *grid)
+{
+    struct heat heat = {.alpha = 1.0, .dt = alpha_dt};
+
+    set_rates(&heat, grid);
+    return rate_sum(&heat) <= STABLE_RATE;
+}
+
+/* The largest number of six digits that is stable as alpha·dt: what a user may give as it is printed. */
 static double largest_stable(const struct grid *grid)
 {
+    double inverse = 0.0, shown;
     char text[32];
-    double inverse = 0.0, limit, shown;
 
     for (unsigned axis = 0; axis < grid->axes; axis++)
         inverse += 1.0 / (grid->spacing[axis] * grid->spacing[axis]);
-    limit = STABLE_RATE / inverse;
-    snprintf(text, sizeof text, "%.6g", limit);
-    shown = strtod(text, NULL);
-    if (shown > limit) {
-        snprintf(text, sizeof text, "%.6g", limit * (1.0 - 1e-6));
+    for (double limit = STABLE_RATE / inverse;; limit *= 1.0 - 1e-6) {
+        snprintf(text, sizeof text, "%.6g", limit);
         shown = strtod(text, NULL);
+        if (is_stable(shown, grid))
+            return shown;
     }
-    return shown;
 }
 
 static bool settle_sigma(const struct heat_request *request, const struct grid *grid, struct heat *heat,
@@ -69,7 +75,7 @@ static bool settle_sigma(const struct heat_request *request, const struct grid *
 
     if (request->has_dt || request->has_steps)
         return fault_raise(fault, STATUS_USAGE,
-                           "--sigma chooses the steps and dt itself: leave --steps and --dt");
+                           "--sigma chooses steps and dt itself: it goes without --steps, --dt and --until");
     if (heat->alpha <= 0.0)
         return fault_raise(fault, STATUS_USAGE, "--sigma needs an --alpha above 0");
     if (count > 1e9)

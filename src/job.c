@@ -52,9 +52,9 @@ bool job_make(const struct job_request *request, const struct source *source, st
     const struct header *in = &source->header;
 
     *job = (struct job){.in = *in, .out = *in};
-    if (request->linear_light && in->profiled)
-        return fault_raise(fault, STATUS_INPUT, "%s: iCCP: --linear knows sRGB and gAMA, not profiles",
-                           file_in_name(source->file));
+    if (request->linear_light && in->profile != NULL)
+        return fault_raise(fault, STATUS_INPUT, "%s: %s: --linear knows sRGB and gAMA, not profiles",
+                           file_in_name(source->file), in->profile);
     job->work = request->has_work ? request->work : sample_work_type(in->type);
     if (request->has_out_type)
         job->out.type = request->out_type;

@@ -244,7 +244,9 @@ static bool take_sigma(struct parsing *parsing, const char *value)
         number[length - 1] = '\0';
     parsing->stage->given |= STAGE_SIGMA;
     parsing->stage->sigma_in_spacing = in_spacing;
-    return read_least(parsing, number, 0.0, true, &parsing->stage->sigma);
+    if (!number_parse_double(number, &parsing->stage->sigma) || parsing->stage->sigma < 0.0)
+        return refuse(parsing, value, "a number, 0 or more, with or without u");
+    return true;
 }
 
 static bool take_flux(struct parsing *parsing, const char *value)
@@ -532,11 +534,22 @@ static bool take_all(struct parsing *parsing, int argc, char **argv)
     return settle_inputs(parsing, (const char *const *)argv + optind, (size_t)(argc - optind));
 }
 
+static bool any_stage_is_heat(const struct options *options)
+{
+    for (size_t i = 0; i < options->job.stage_count; i++) {
+        if (options->stages[i].call.filter->kind == FILTER_HEAT)
+            return true;
+    }
+    return false;
+}
+
 /* An option that no stage of the chain can use would be parsed and ignored; it is refused. */
 static bool check_defaults(const struct parsing *parsing)
 {
     const struct options *options = parsing->options;
 
+    if (options->job.force && !any_stage_is_heat(options))
+        return fault_raise(parsing->fault, STATUS_USAGE, "--force: no stage of this chain is heat");
     for (unsigned option = 1; option <= STAGE_FLIP; option <<= 1) {
         bool used = false;
         for (size_t i = 0; i < options->job.stage_count; i++)

@@ -225,17 +225,39 @@ static void print_text_summary(FILE *stream, const struct plan *plan, const stru
         fprintf(stream, "NaN       %llu samples were written as 0\n", (unsigned long long)summary->nans);
 }
 
+/* Bytes of the UTF-8 character that text begins with; 0 where it begins with none. */
+static size_t utf8_length(const char *text)
+{
+    unsigned char first = (unsigned char)*text;
+    size_t length = first < 0x80                    ? 1
+                    : first >= 0xc2 && first < 0xe0 ? 2
+                    : first >= 0xe0 && first < 0xf0 ? 3
+                                                    : 4;
+
+    if (first >= 0xf5 || (first >= 0x80 && first < 0xc2))
+        return 0;
+    for (size_t i = 1; i < length; i++) {
+        if (((unsigned char)text[i] & 0xc0) != 0x80)
+            return 0;
+    }
+    return length;
+}
+
+/* A file name may hold any bytes; JSON is UTF-8. */
 static void print_json_text(FILE *stream, const char *text)
 {
     fputc('"', stream);
-    for (; *text != '\0'; text++) {
-        unsigned char byte = (unsigned char)*text;
-        if (byte == '"' || byte == '\\')
-            fprintf(stream, "\\%c", byte);
-        else if (byte < 0x20)
-            fprintf(stream, "\\u%04x", byte);
+    while (*text != '\0') {
+        size_t length = utf8_length(text);
+        if (length == 0)
+            fprintf(stream, "\\ufffd");
+        else if (*text == '"' || *text == '\\')
+            fprintf(stream, "\\%c", *text);
+        else if ((unsigned char)*text < 0x20)
+            fprintf(stream, "\\u%04x", (unsigned)*text);
         else
-            fputc(byte, stream);
+            fwrite(text, 1, length, stream);
+        text += length > 0 ? length : 1;
     }
     fputc('"', stream);
 }

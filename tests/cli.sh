@@ -219,7 +219,8 @@ refuses 2 'voxfilt: --edge: constant:inf: the constant is not a finite number' v
 refuses 2 'voxfilt: --alpha: x: expected a number' voxfilt --alpha x
 refuses 2 'voxfilt: --alpha: -1: expected 0 or more' voxfilt --alpha -1
 refuses 2 'voxfilt: --dt: nan: expected a number' voxfilt --dt nan
-refuses 2 'voxfilt: --sigma: x: expected a number' voxfilt --sigma x
+refuses 2 'voxfilt: --sigma: x: expected a number, 0 or more, with or without u' voxfilt --sigma x
+refuses 2 'voxfilt: --sigma: u: expected a number, 0 or more, with or without u' voxfilt --sigma u
 refuses 2 'voxfilt: --flux: x: expected linear, tanh, pm1 or pm2' voxfilt --flux x
 refuses 2 'voxfilt: --scale: 0: expected a number above 0' voxfilt --scale 0
 refuses 2 'voxfilt: --inner: 0: expected a whole number above 0' voxfilt --inner 0
@@ -287,7 +288,9 @@ refuses 2 'imgheat: heat: alpha·dt = 0.26 is unstable on this grid: the largest
     imgheat --alpha 2 --dt 0.13 gray.png -o out
 accepts 'the largest stable value is taken' '' v8 --dt 0.166666 -o stable.raw
 accepts '--force runs what is unstable' '' v8 --dt 1 --force -o unstable.raw
-refuses 2 'voxfilt: --sigma chooses the steps and dt itself: leave --steps and --dt' v8 --sigma 2 --steps 3
+refuses 2 'voxfilt: --sigma chooses steps and dt itself: it goes without --steps, --dt and --until' v8 --sigma 2 --steps 3
+refuses 2 'voxfilt: --sigma chooses steps and dt itself: it goes without --steps, --dt and --until' v8 --sigma 2 --until 3
+refuses 2 'voxfilt: --force: no stage of this chain is heat' v8 --force -f gauss:1
 refuses 2 'voxfilt: --sigma needs an --alpha above 0' v8 --sigma 2 --alpha 0
 refuses 2 'voxfilt: --sigma 1e+09 takes 4e+18 steps: more than 10^9' v8 --sigma 1e9
 refuses 2 'voxfilt: --scale: heat: a linear flux has no scale' v8 --scale 3
@@ -339,9 +342,9 @@ length_says() # WORDS OPTION...
     result 0 "length: $*"
 }
 length_says 'v8.raw:_length:_512_bytes 729_samples (fits:_-n_8_-t_u8,_-n_4_-t_f64)' voxfilt -i v8.raw -n 9
-length_says 'length:_512_bytes u16_takes_1024 (fits:_-t_u8,' voxfilt -i v8.raw -n 8 -t u16
-length_says 'length:_512_bytes_with_those_skipped u8_takes_512' voxfilt -i v8.raw -n 8 -t u8 --skip 4
-length_says '512_bytes_with_those_skipped' voxfilt -i v8.raw -n 8 --skip 1000
+length_says 'length:_512_bytes u16_take_1024 (fits:_-t_u8,' voxfilt -i v8.raw -n 8 -t u16
+length_says 'length:_512_bytes,_4_of_them_skipped u8_take_512' voxfilt -i v8.raw -n 8 -t u8 --skip 4
+length_says '512_bytes,_1000_of_them_skipped' voxfilt -i v8.raw -n 8 --skip 1000
 length_says 'its_name_suggests_-d_16,32)' voxfilt -i slice_16x32.raw -n 9
 length_says '(fits:_-t_u16' voxfilt -i v8.raw -d 16,16 -t u8
 head -c 100 v8.raw > short.raw
@@ -351,7 +354,7 @@ refuses 3 'voxfilt: standard input: length: it ends before the last sample' pipe
 refuses 3 'voxfilt: standard input: length: it goes on after the last sample' piped twofold.raw voxfilt -n 8 -t u8
 refuses 3 'voxfilt: standard input: length: it goes on after the last sample' \
     piped twofold.raw voxfilt -n 8 -t u8 -f identity -o out
-refuses 6 'voxfilt: standard input: the grid is too large: 1000000 × 1000000 × 1000000, 1 channels' \
+refuses 6 'voxfilt: standard input: the grid is too large: 1000000 × 1000000 × 1000000 × 1 channels' \
     piped v8.raw voxfilt -n 1000000 -t u8
 refuses 6 'voxfilt: --memory: this job needs 4.5 KiB (4608 bytes), and 100 B are allowed' v8 -m 100 -o out
 accepts 'just enough memory' '' v8 -m 4608 -o /dev/null
@@ -389,7 +392,7 @@ if has gzip; then
     refuses 3 'imgheat: critical.png: VOXF: unknown critical chunk' imgheat critical.png -o out
     refuses 6 'imgheat: noted.png: tEXt: more than 1000 chunks of metadata' imgheat noted.png -o out
     refuses 3 'imgheat: vast.png: IDAT: the file is too short for the size that IHDR gives' imgheat vast.png -o out
-    refuses 6 'imgheat: standard input: the grid is too large: 2147483647 × 2147483647 × 1, 4 channels' \
+    refuses 6 'imgheat: standard input: the grid is too large: 2147483647 × 2147483647 × 1 × 4 channels' \
         piped vast.png imgheat -o out
     accepts 'a profile without --linear' '' imgheat profiled.png -o profiled-out.png
     LC_ALL=C grep -q iCCP profiled-out.png
@@ -465,6 +468,16 @@ ln -s real/new.raw dangling.raw
 v8 -o dangling.raw
 [ -L dangling.raw ] && cmp first.raw real/new.raw
 result $? 'a link to what is not there yet'
+ln -s first-link.raw second-link.raw
+ln -s real/far.raw first-link.raw
+v8 -o second-link.raw
+[ -L second-link.raw ] && [ -L first-link.raw ] && cmp first.raw real/far.raw
+result $? 'a chain of links to what is not there yet'
+ln -s circle-b.raw circle-a.raw
+ln -s circle-a.raw circle-b.raw
+refuses 4 'voxfilt: circle-a.raw: Too many levels of symbolic links' v8 -o circle-a.raw
+[ -L circle-a.raw ] && [ -L circle-b.raw ]
+result $? 'links that go round stay'
 cp v8.raw self.raw
 voxfilt -i self.raw -n 8 -t u8 -o self.raw
 same 'the output may have the name of the input' first.raw self.raw

@@ -159,13 +159,12 @@ static void FN(advance_gradient)(const struct op *op, const struct field *from, 
     REAL ahead_scratch[BLOCK], behind_scratch[BLOCK];
     const REAL half = (REAL)0.5;
 
-    /* The squares are chained x first, so the taps are walked against raster order. */
-    for (size_t k = op->tap_count; k-- > 0;) {
+    for (size_t k = 0; k < op->tap_count; k++) {
         struct op_tap ahead = op->taps[k];
         struct op_tap behind = {-ahead.dx, -ahead.drow, -ahead.dplane, ahead.weight};
         const REAL *a = FN(tap_values)(op, from, &ahead, site, ahead_scratch);
         const REAL *b = FN(tap_values)(op, from, &behind, site, behind_scratch);
-        if (k + 1 == op->tap_count) {
+        if (k == 0) {
             for (size_t i = 0; i < site->count; i++) {
                 REAL slope = (a[i] - b[i]) * half;
                 out[i] = slope * slope;

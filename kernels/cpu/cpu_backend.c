@@ -14,6 +14,9 @@
 #define ASSUMED_BYTES_PER_SECOND 8e9
 #define ASSUMED_TAPS_PER_SECOND  1.5e9 /* a thread */
 
+/* Samples that make a thread worth waking. */
+#define SAMPLES_A_THREAD ((size_t)1 << 14)
+
 /* Row sums that are held at once. */
 #define ROW_SUMS ((size_t)1 << 16)
 
@@ -107,6 +110,18 @@ static struct forecast cpu_predict(const struct device *device, const struct op 
     return forecast;
 }
 
+static int team(const struct device *device, size_t samples)
+{
+    size_t worth = samples / SAMPLES_A_THREAD + 1;
+
+    return worth < (size_t)device->threads ? (int)worth : device->threads;
+}
+
+static size_t samples_of(const struct shape *shape, size_t planes)
+{
+    return planes * shape->rows * shape->channels * shape->nx;
+}
+
 static void cpu_field_destroy(struct device *device, struct field *field)
 {
     (void)device;
@@ -140,7 +155,8 @@ static bool cpu_upload(struct device *device, struct field *field, const struct 
                        const void *samples, struct range planes, struct fault *fault)
 {
     (void)fault;
-    device->kernels->load(field, encoding, samples, planes, device->threads);
+    device->kernels->load(field, encoding, samples, planes,
+                          team(device, samples_of(&field->shape, planes.count)));
     return true;
 }
 
@@ -148,7 +164,8 @@ static bool cpu_download(struct device *device, const struct field *field, const
                          void *samples, struct range planes, uint64_t *nans, struct fault *fault)
 {
     (void)fault;
-    *nans += device->kernels->store(field, encoding, samples, planes, device->threads);
+    *nans += device->kernels->store(field, encoding, samples, planes,
+                                    team(device, samples_of(&field->shape, planes.count)));
     return true;
 }
 
@@ -157,7 +174,7 @@ static bool cpu_advance(struct device *device, const struct op *op, unsigned ste
 {
     if (steps != 1)
         return fault_raise(fault, STATUS_FAILURE, "%u steps in one pass: this device takes 1", steps);
-    device->kernels->advance(op, from, kept, to, planes, device->threads);
+    device->kernels->advance(op, from, kept, to, planes, team(device, samples_of(&to->shape, planes.count)));
     return true;
 }
 
@@ -190,7 +207,8 @@ static bool cpu_change(struct device *device, const struct field *a, const struc
     for (size_t left = planes.count; left > 0; left -= part.count) {
         part.first += part.count;
         part.count = left < together ? left : together;
-        device->kernels->change_rows(a, b, channels, part, row_sums, device->threads);
+        device->kernels->change_rows(a, b, channels, part, row_sums,
+                                     team(device, samples_of(&a->shape, part.count)));
         for (size_t i = 0; i < part.count * channels; i++)
             sums[i % channels] += plane_sum(row_sums + i * rows, rows);
     }
@@ -258,7 +276,7 @@ static bool cpu_survey(struct device *device, const struct encoding *encoding, c
         for (size_t i = 0; i < count * channels * shape->rows; i++)
             rows[i] = empty_tally(tallies[i / shape->rows % channels].anchor);
         device->kernels->survey_rows(encoding, shape, (const unsigned char *)samples + plane * plane_bytes,
-                                     count, rows, device->threads);
+                                     count, rows, team(device, samples_of(shape, count)));
         for (size_t i = 0; i < count * channels; i++)
             add_plane(&tallies[i % channels], rows + i * shape->rows, shape->rows);
     }
