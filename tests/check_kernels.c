@@ -415,7 +415,7 @@ static const char *const heats[] = {
     "--steps 3",
     "--steps 1 --dt 0",
     "--steps 2 --inner 3",
-    "--steps 2 --reaction 0.3",
+    "--steps 2 --reaction 0.9",
     "--steps 2 --flux tanh --scale 0.7",
     "--steps 2 --flux tanh --inner 3 --reaction -0.2",
     "--steps 1 --flux tanh --dt 0",
