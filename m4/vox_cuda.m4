@@ -17,6 +17,8 @@ AC_DEFUN([VOX_CUDA], [
   AC_ARG_VAR([NVCCFLAGS], [CUDA compiler flags])
   AC_ARG_VAR([NVCC_CCBIN], [host compiler that NVCC is to use (one word)])
   AC_ARG_VAR([CXX], [C++ compiler, which links when CUDA is built])
+  # nvcc reads this variable itself, and takes an empty one for the name of a compiler.
+  AS_IF([test -z "$NVCC_CCBIN"], [unset NVCC_CCBIN])
 
   vox_cuda_problem=
   AS_IF([test "$with_cuda" = no], [vox_cuda_problem="not wanted"], [_VOX_CUDA_PROBE])
