@@ -1,9 +1,11 @@
 /* The arithmetic contract (DESIGN 4), read by both compilers: the same bits from a CPU and from a GPU.
  *
  * Everything here is made of +, −, *, /, fma and moves of bits, each of which IEEE 754 defines to the last
- * bit, and of nothing from a mathematics library but fma itself. Compile with -ffp-contract=off; with nvcc,
- * --fmad=false
- * --prec-div=true --prec-sqrt=true --ftz=false. The host rounds to nearest even.
+ * bit, and of nothing from a mathematics library but fma and sqrt. Compile with -ffp-contract=off; with nvcc,
+ * --fmad=false --prec-div=true --prec-sqrt=true --ftz=false. The host rounds to nearest even.
+ *
+ * Largest errors in ulp, over all floats and over 10^8 doubles: exp 1.02 and 1.01, tanh 1.74 and 1.97,
+ * sin 1.96 and 2.19; tests/check_arith.c holds them.
  *
  * Special values are selected at the end instead of branched to, so that loops over these functions become
  * vector code. Functions come in twins, _f32 and _f64, of the same structure. NaNs that come out have any

@@ -9,6 +9,7 @@
 #include "report.h"
 #include "run.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -122,12 +123,24 @@ static const char *base_name(const char *path)
     return slash == NULL ? path : slash + 1;
 }
 
-static bool is_directory(const char *path)
+/* Whether --output names a folder for outputs, there yet or not. */
+static bool wants_directory(const struct options *options)
+{
+    const char *path = options->output;
+    struct stat info;
+
+    if (options->program != PROGRAM_IMGHEAT || path == NULL || *path == '\0')
+        return false;
+    return path[strlen(path) - 1] == '/' || (stat(path, &info) == 0 && S_ISDIR(info.st_mode));
+}
+
+static bool check_directory(const struct options *options, struct fault *fault)
 {
     struct stat info;
-    size_t length = strlen(path);
 
-    return (length > 0 && path[length - 1] == '/') || (stat(path, &info) == 0 && S_ISDIR(info.st_mode));
+    if (stat(options->output, &info) != 0)
+        return fault_raise(fault, STATUS_IO, "%s: %s", options->output, strerror(errno));
+    return true;
 }
 
 /* Filter one input into the output directory, under its own name. */
@@ -166,7 +179,7 @@ static bool check_names(const struct options *options, struct fault *fault)
 
 static bool check_inputs(const struct options *options, bool directory, struct fault *fault)
 {
-    if (directory && !check_names(options, fault))
+    if (directory && (!check_directory(options, fault) || !check_names(options, fault)))
         return false;
     if (!directory && options->input_count > 1 && options->action == ACTION_RUN)
         return fault_raise(fault, STATUS_USAGE, "%zu files need a directory: --output DIR/",
@@ -188,7 +201,7 @@ static enum status tell(const struct fault *fault)
 /* One bad file is told and the others are done; the status is that of the first that failed. */
 static enum status filter_inputs(const struct options *options)
 {
-    bool directory = options->output != NULL && is_directory(options->output);
+    bool directory = wants_directory(options);
     enum status status = STATUS_DONE;
     struct fault fault;
 
@@ -243,7 +256,7 @@ int command_main(int argc, char **argv, enum program program)
     enum status status, printed;
 
     diag_open(options_program_name(program));
-    file_guard_signals();
+    file_guard();
     if (options_parse(argc, argv, program, &options, &fault))
         status = act(&options);
     else

@@ -1,4 +1,4 @@
-/* The one place that writes to standard error. */
+/* What went wrong, and how it is told: one line on standard error. */
 #include "diag.h"
 
 #include <stdarg.h>
@@ -42,13 +42,11 @@ enum diag_level diag_level(void)
     return diag_current;
 }
 
-/* A file name may hold anything; a message is one line of printable text whatever it quotes. */
-static void write_line(const char *text)
+const char *diag_printable(const char *text, char *line, size_t size)
 {
-    char line[2048];
     size_t used = 0;
 
-    for (; *text != '\0' && used + 5 < sizeof line; text++) {
+    for (; *text != '\0' && used + 5 < size; text++) {
         unsigned char byte = (unsigned char)*text;
         if (byte < 0x20 || byte == 0x7f)
             used += (size_t)snprintf(line + used, 5, "\\%03o", byte);
@@ -56,14 +54,22 @@ static void write_line(const char *text)
             line[used++] = *text;
     }
     line[used] = '\0';
-    fprintf(stderr, "%s: %s\n", diag_program, line);
+    return line;
+}
+
+/* A file name may hold anything; a message is one line whatever it quotes. */
+static void write_line(const char *text)
+{
+    char line[DIAG_TEXT];
+
+    fprintf(stderr, "%s: %s\n", diag_program, diag_printable(text, line, sizeof line));
 }
 
 static void write_format(const char *format, va_list arguments) DIAG_PRINTF(1, 0);
 
 static void write_format(const char *format, va_list arguments)
 {
-    char text[1024];
+    char text[DIAG_TEXT];
 
     vsnprintf(text, sizeof text, format, arguments);
     write_line(text);

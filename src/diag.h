@@ -3,6 +3,7 @@
 #define DIAG_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -19,10 +20,13 @@ enum status {
     STATUS_LIMIT = 6    /* over a limit: memory, size */
 };
 
+/* Room for the longest path and a reason. */
+#define DIAG_TEXT 5120
+
 /* One failure on its way up to main. Text has no program name, no newline and no final dot. */
 struct fault {
     enum status status;
-    char text[1024];
+    char text[DIAG_TEXT];
 };
 
 #if defined(__GNUC__)
@@ -33,6 +37,9 @@ struct fault {
 
 /* Fill fault and return false, so that a failing function ends with `return fault_raise(…)`. */
 bool fault_raise(struct fault *fault, enum status status, const char *format, ...) DIAG_PRINTF(3, 4);
+
+/* Text as one printable line: control bytes in octal. Returns line. */
+const char *diag_printable(const char *text, char *line, size_t size);
 
 /* Put "prefix: " before the text of a fault that a deeper function raised; return false. */
 bool fault_prefix(struct fault *fault, const char *prefix);

@@ -61,21 +61,36 @@ static void guard_remove(const char *path)
     }
 }
 
-static void remove_guarded(int signal_number)
+static void remove_guarded(void)
 {
     for (int i = 0; i < GUARDED_FILES; i++) {
         if (guarded[i] != NULL)
             unlink(guarded[i]);
     }
+}
+
+static void end_by_signal(int signal_number)
+{
+    remove_guarded();
     signal(signal_number, SIG_DFL);
     raise(signal_number);
 }
 
-void file_guard_signals(void)
+/* A file that is opened must never become the place where messages go. */
+static void fill_standard_descriptors(void)
 {
-    static const int signals[] = {SIGHUP, SIGINT, SIGTERM, SIGPIPE, SIGXCPU, SIGXFSZ};
-    struct sigaction action = {.sa_handler = remove_guarded};
+    for (int descriptor = STDIN_FILENO; descriptor <= STDERR_FILENO; descriptor++) {
+        if (fcntl(descriptor, F_GETFD) < 0 && errno == EBADF)
+            open("/dev/null", descriptor == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+    }
+}
 
+void file_guard(void)
+{
+    static const int signals[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGPIPE, SIGXCPU, SIGXFSZ};
+    struct sigaction action = {.sa_handler = end_by_signal};
+
+    fill_standard_descriptors();
     sigemptyset(&action.sa_mask);
     for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {
         struct sigaction before;
@@ -83,6 +98,8 @@ void file_guard_signals(void)
         if (sigaction(signals[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN)
             sigaction(signals[i], &action, NULL);
     }
+    /* A library that ends the program (OpenMP, when it gets no threads) does so by exit. */
+    atexit(remove_guarded);
 }
 
 static bool is_standard(const char *path)
@@ -240,22 +257,29 @@ static bool open_temporary(struct file_out *file, const struct stat *existing, s
 {
     size_t size = strlen(file->target) + 48;
     mode_t mode = existing == NULL ? 0666 : existing->st_mode & 0777;
+    sigset_t all, before;
     int attempt = 0;
 
     file->temporary = mem_alloc(size, 1, "a file name", fault);
     if (file->temporary == NULL)
         return false;
+    /* No signal may come between the file and its guard. */
+    sigfillset(&all);
+    sigprocmask(SIG_SETMASK, &all, &before);
     do {
         snprintf(file->temporary, size, "%s.%ld-%d.part", file->target, (long)getpid(), attempt);
         file->descriptor = open(file->temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
                                 existing == NULL ? mode : 0600);
     } while (file->descriptor < 0 && errno == EEXIST && ++attempt < TEMPORARY_ATTEMPTS);
+    if (file->descriptor >= 0)
+        guard_add(file->temporary);
+    sigprocmask(SIG_SETMASK, &before, NULL);
     if (file->descriptor < 0) {
+        int reason = errno;
         mem_free(file->temporary);
         file->temporary = NULL;
-        return fault_raise(fault, STATUS_IO, "%s: %s", file->name, strerror(errno));
+        return fault_raise(fault, STATUS_IO, "%s: %s", file->name, strerror(reason));
     }
-    guard_add(file->temporary);
     if (existing != NULL && fchmod(file->descriptor, mode) != 0)
         return fault_raise(fault, STATUS_IO, "%s: %s", file->name, strerror(errno));
     return true;
@@ -286,8 +310,8 @@ static bool open_target(struct file_out *file, const char *path, struct fault *f
    redirected there expects its own file to grow. */
 static bool names_descriptor(const char *path)
 {
-    return strcmp(path, "/dev/stdout") == 0 || strncmp(path, "/dev/fd/", 8) == 0 ||
-           strncmp(path, "/proc/self/fd/", 14) == 0;
+    return strcmp(path, "/dev/stdout") == 0 || strcmp(path, "/dev/stderr") == 0 ||
+           strncmp(path, "/dev/fd/", 8) == 0 || strncmp(path, "/proc/self/fd/", 14) == 0;
 }
 
 static bool open_in_place(struct file_out *file, const char *path, struct fault *fault)

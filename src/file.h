@@ -40,7 +40,8 @@ bool file_out_commit(struct file_out *file, struct fault *fault);
 /* Release; what was not committed is removed. */
 void file_out_close(struct file_out *file);
 
-/* Remove temporaries when a signal ends the program; call once, first. */
-void file_guard_signals(void);
+/* Keep descriptors 0 to 2 from becoming files, and remove temporaries however the program ends; call once,
+ * first. */
+void file_guard(void);
 
 #endif

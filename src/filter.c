@@ -3,16 +3,14 @@
 
 #include "arith.h"
 #include "number.h"
+#include "taps_file.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define GAUSS_TRUNCATE 4.0  /* the radius in standard deviations, as in scipy.ndimage */
-#define TAPS_LINE      256  /* the longest line of a taps file */
 #define MATRIX_SIDE    1024 /* the most rows or columns of a matrix */
 
 /* What a build expression of filters.def works on. */
@@ -146,7 +144,7 @@ static double *allocate_weights(const struct building *b, double radius)
     double *weights;
 
     if (radius > STENCIL_REACH) {
-        fault_raise(b->fault, STATUS_USAGE, "a radius of %.0f is more than %d", radius, STENCIL_REACH);
+        fault_raise(b->fault, STATUS_USAGE, "a radius of %.10g is more than %d", radius, STENCIL_REACH);
         return NULL;
     }
     weights = malloc((2 * (size_t)radius + 1) * sizeof *weights);
@@ -280,63 +278,16 @@ static bool matrix_taps(const struct building *b)
     return true;
 }
 
-/* Put the name and the line of a taps file before a fault; what is wrong there is wrong in an input. */
-static bool refuse_taps_line(const struct building *b, size_t line)
+static bool given_taps(const struct building *b)
 {
-    char prefix[64];
+    const struct stencil *given = &b->call->taps;
 
-    snprintf(prefix, sizeof prefix, "line %zu", line);
-    fault_prefix(b->fault, prefix);
-    fault_prefix(b->fault, b->call->text);
-    b->fault->status = STATUS_INPUT;
-    return false;
-}
-
-static bool read_taps_line(const struct building *b, char *line, size_t line_number)
-{
-    char *word, *rest = NULL, *words[5];
-    size_t count = 0;
-    double value[4];
-
-    line[strcspn(line, "#\r\n")] = '\0';
-    for (word = strtok_r(line, " \t", &rest); word != NULL && count < 5; word = strtok_r(NULL, " \t", &rest))
-        words[count++] = word;
-    if (count == 0)
-        return true;
-    fault_raise(b->fault, STATUS_INPUT, "a tap is three whole offsets and a weight: dx dy dz w");
-    if (count != 4)
-        return refuse_taps_line(b, line_number);
-    for (size_t i = 0; i < 4; i++) {
-        if (!number_parse_double(words[i], &value[i]))
-            return refuse_taps_line(b, line_number);
-        if (i < 3 && (value[i] != floor(value[i]) || fabs(value[i]) > 2.0 * STENCIL_REACH))
-            return refuse_taps_line(b, line_number);
+    for (size_t i = 0; i < given->count; i++) {
+        const struct tap *tap = &given->taps[i];
+        if (!add(b, tap->dx, tap->dy, tap->dz, tap->weight))
+            return false;
     }
-    if (!add(b, (int)value[0], (int)value[1], (int)value[2], value[3]))
-        return refuse_taps_line(b, line_number);
     return true;
-}
-
-static bool file_taps(const struct building *b)
-{
-    char line[TAPS_LINE];
-    FILE *file = fopen(b->call->text, "r");
-    bool good = true;
-
-    if (file == NULL)
-        return fault_raise(b->fault, STATUS_IO, "%s: %s", b->call->text, strerror(errno));
-    for (size_t line_number = 1; good && fgets(line, sizeof line, file) != NULL; line_number++) {
-        if (strchr(line, '\n') == NULL && strlen(line) + 1 == sizeof line) {
-            fault_raise(b->fault, STATUS_INPUT, "longer than %d bytes", TAPS_LINE - 2);
-            good = refuse_taps_line(b, line_number);
-        } else {
-            good = read_taps_line(b, line, line_number);
-        }
-    }
-    if (good && ferror(file))
-        good = fault_raise(b->fault, STATUS_IO, "%s: %s", b->call->text, strerror(errno));
-    fclose(file);
-    return good;
 }
 
 /* A builder for each line of the list, and the list itself. The line number keeps their names apart. */
@@ -412,6 +363,7 @@ static bool parse_arguments(const char *text, struct filter_call *call)
         call->axis = *text - 'x';
         return true;
     case ARGUMENTS_TEXT:
+    case ARGUMENTS_FILE:
         call->text = text;
         return text != NULL && *text != '\0';
     }
@@ -429,7 +381,12 @@ bool filter_parse(const char *spec, struct filter_call *call, struct fault *faul
     if (!parse_arguments(spec[length] == ':' ? spec + length + 1 : NULL, call))
         return fault_raise(fault, STATUS_USAGE, "--filter: %s: expected %s%s", spec, call->filter->name,
                            call->filter->syntax);
-    return true;
+    return call->filter->arguments != ARGUMENTS_FILE || taps_file_read(call->text, &call->taps, fault);
+}
+
+void filter_call_free(struct filter_call *call)
+{
+    stencil_free(&call->taps);
 }
 
 static void flip_body(struct filter_body *body)

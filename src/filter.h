@@ -23,7 +23,8 @@ enum filter_arguments {
     ARGUMENTS_NUMBERS, /* separated by commas */
     ARGUMENTS_SIGMA,   /* the same; the first may end in u: in units of spacing */
     ARGUMENTS_AXIS,    /* x, y or z */
-    ARGUMENTS_TEXT     /* a matrix, a file name */
+    ARGUMENTS_TEXT,    /* a matrix */
+    ARGUMENTS_FILE     /* the name of a taps file */
 };
 
 #define FILTER_NUMBERS 27 /* the most that a SPEC may hold */
@@ -54,15 +55,18 @@ struct filter_call {
     const char *spec; /* as given; the caller keeps it alive */
     double numbers[FILTER_NUMBERS];
     size_t count;
-    bool in_spacing;  /* ARGUMENTS_SIGMA */
-    int axis;         /* ARGUMENTS_AXIS: 0, 1, 2 */
-    const char *text; /* ARGUMENTS_TEXT: into spec */
+    bool in_spacing;     /* ARGUMENTS_SIGMA */
+    int axis;            /* ARGUMENTS_AXIS: 0, 1, 2 */
+    const char *text;    /* ARGUMENTS_TEXT, ARGUMENTS_FILE: into spec */
+    struct stencil taps; /* ARGUMENTS_FILE: read once, however many inputs there are */
 };
 
 /* All filters, in the order of filters.def; ends with one without name. */
 extern const struct filter filter_list[];
 
+/* The call is to be freed, also after a failure. */
 bool filter_parse(const char *spec, struct filter_call *call, struct fault *fault);
+void filter_call_free(struct filter_call *call);
 
 /* Build the stencils for a grid; what needs an axis that the grid has not is a usage error. */
 bool filter_build(const struct filter_call *call, const struct grid *grid, bool flip,

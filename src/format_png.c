@@ -92,8 +92,10 @@ static int take_chunk(png_structp png, png_unknown_chunkp chunk)
     bool critical = (chunk->name[0] & 0x20) == 0;
     if (critical)
         png_chunk_error(png, "unknown critical chunk");
-    if (reader->checksum_failed)
+    if (reader->checksum_failed) {
+        png_notes_drop(&reader->notes, type, "its checksum is wrong");
         return 1;
+    }
     if (!png_notes_offer(&reader->notes, type, place_of(reader, chunk), chunk->data, chunk->size,
                          reader->trap.fault))
         png_trap_leave(png);
@@ -133,6 +135,7 @@ static void describe_colour(const struct png_notes *notes, struct header *header
     header->profile = png_notes_find(notes, "iCCP") != NULL   ? "iCCP"
                       : png_notes_find(notes, "cICP") != NULL ? "cICP"
                                                               : NULL;
+    header->damaged = notes->damaged;
     header->file_gamma = 0;
     if (header->profile != NULL || gamma == NULL || png_notes_find(notes, "sRGB") != NULL)
         return;

@@ -129,24 +129,28 @@ static bool refuse_length(const struct source *source, const struct source_reque
     const struct grid *grid = &source->header.grid;
     struct hint hint = {.used = 0};
     char extents[128], needed[128], skipped[48] = "";
+    bool fits;
 
     if (bytes >= request->skip) {
         hint_types(&hint, grid, bytes - request->skip);
         hint_cubes(&hint, grid->channels, bytes - request->skip);
     }
+    fits = hint.used > 0;
     hint_name(&hint, file_in_name(source->file));
     name_extents(grid, extents, sizeof extents);
     if (request->has_type)
         snprintf(needed, sizeof needed, "%s take %zu", sample_name(request->type),
                  grid_samples(grid) * sample_size(request->type));
     else
-        snprintf(needed, sizeof needed, "are %zu samples of 1, 2, 4 or 8 bytes",
-                 grid_samples(grid));
+        snprintf(needed, sizeof needed, "are %zu samples of 1, 2, 4 or 8 bytes", grid_samples(grid));
     if (request->skip > 0)
         snprintf(skipped, sizeof skipped, ", %llu of them skipped", (unsigned long long)request->skip);
     return fault_raise(fault, STATUS_INPUT, "%s: length: %llu bytes%s, but %s %s%s%s%s",
                        file_in_name(source->file), (unsigned long long)bytes, skipped, extents, needed,
-                       hint.used > 0 ? " (fits: " : "", hint.text, hint.used > 0 ? ")" : "");
+                       fits            ? " (fits: "
+                       : hint.used > 0 ? " ("
+                                       : "",
+                       hint.text, hint.used > 0 ? ")" : "");
 }
 
 /* The type that the length of a regular file leaves; said, because signed and floating types hide behind it.
@@ -173,8 +177,12 @@ static bool settle_type(struct source *source, const struct source_request *requ
     uint64_t bytes;
 
     header->type = request->has_type ? request->type : SAMPLE_F32;
-    if (!file_in_remaining(source->file, &bytes))
+    if (!file_in_remaining(source->file, &bytes)) {
+        if (!request->has_type)
+            snprintf(source->remark, sizeof source->remark, "%s: taken as %s (--type says otherwise)",
+                     file_in_name(source->file), sample_name(header->type));
         return true;
+    }
     if (bytes < request->skip)
         return refuse_length(source, request, bytes, fault);
     if (!request->has_type)
@@ -186,8 +194,9 @@ static bool settle_type(struct source *source, const struct source_request *requ
 
 static bool refuse_short(const struct source *source, struct fault *fault)
 {
-    return fault_raise(fault, STATUS_INPUT, "%s: length: it ends before the last sample",
-                       file_in_name(source->file));
+    return fault_raise(fault, STATUS_INPUT, "%s: length: it ends before the last of %zu %s samples",
+                       file_in_name(source->file), grid_samples(&source->header.grid),
+                       sample_name(source->header.type));
 }
 
 static bool skip_bytes(struct source *source, uint64_t skip, struct fault *fault)
@@ -234,8 +243,9 @@ static bool raw_end(struct source *source, struct fault *fault)
     if (!file_in_peek(source->file, &extra, 1, &got, fault))
         return false;
     if (got > 0)
-        return fault_raise(fault, STATUS_INPUT, "%s: length: it goes on after the last sample",
-                           file_in_name(source->file));
+        return fault_raise(fault, STATUS_INPUT, "%s: length: it goes on after the last of %zu %s samples",
+                           file_in_name(source->file), grid_samples(&source->header.grid),
+                           sample_name(source->header.type));
     return true;
 }
 

@@ -70,8 +70,8 @@ static bool settle_sigma(const struct heat_request *request, const struct grid *
                          uint64_t *steps, struct fault *fault)
 {
     double h = grid_min_spacing(grid);
-    double sigma = request->sigma_in_spacing ? request->sigma : request->sigma * h;
-    double count = ceil(STEPS_PER_VARIANCE * sigma * sigma / (h * h));
+    double samples = request->sigma_in_spacing ? request->sigma / h : request->sigma;
+    double count = ceil(STEPS_PER_VARIANCE * samples * samples);
 
     if (request->has_dt || request->has_steps)
         return fault_raise(fault, STATUS_USAGE,
@@ -79,9 +79,10 @@ static bool settle_sigma(const struct heat_request *request, const struct grid *
     if (heat->alpha <= 0.0)
         return fault_raise(fault, STATUS_USAGE, "--sigma needs an --alpha above 0");
     if (count > 1e9)
-        return fault_raise(fault, STATUS_USAGE, "--sigma %g takes %.3g steps: more than 10^9", sigma, count);
+        return fault_raise(fault, STATUS_USAGE, "--sigma %g takes %.3g steps: more than 10^9", request->sigma,
+                           count);
     *steps = (uint64_t)count;
-    heat->dt = *steps == 0 ? 0.0 : sigma * sigma / (2.0 * heat->alpha * count);
+    heat->dt = *steps == 0 ? 0.0 : (samples * h) * (samples * h) / (2.0 * heat->alpha * count);
     return true;
 }
 

@@ -55,6 +55,9 @@ bool job_make(const struct job_request *request, const struct source *source, st
     if (request->linear_light && in->profile != NULL)
         return fault_raise(fault, STATUS_INPUT, "%s: %s: --linear knows sRGB and gAMA, not profiles",
                            file_in_name(source->file), in->profile);
+    if (request->linear_light && in->damaged != NULL && in->damaged[0] != '\0')
+        return fault_raise(fault, STATUS_INPUT, "%s: %s: damaged, and --linear depends on it",
+                           file_in_name(source->file), in->damaged);
     job->work = request->has_work ? request->work : sample_work_type(in->type);
     if (request->has_out_type)
         job->out.type = request->out_type;

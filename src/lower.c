@@ -3,6 +3,8 @@
 
 #include "mem.h"
 
+#include <math.h>
+
 struct shape lower_shape(const struct grid *grid, unsigned channels)
 {
     struct shape shape = {grid->nx, grid_rows(grid), grid_planes(grid), channels};
@@ -26,6 +28,16 @@ static struct op_tap lower_tap(const struct tap *tap, unsigned axes)
     return lowered;
 }
 
+/* A number as the work type holds it; one that it cannot hold is refused. */
+static bool settle(enum work_type work, double number, const char *what, double *settled, struct fault *fault)
+{
+    *settled = work_round(work, number);
+    if (isfinite(*settled))
+        return true;
+    return fault_raise(fault, STATUS_USAGE, "%s of %g does not fit %s%s", what, number, work_name(work),
+                       work == WORK_F32 ? " (--work f64 reaches farther)" : "");
+}
+
 /* A weight that the work type rounds to zero does not exist either. */
 static bool lower_taps(const struct stencil *stencil, unsigned axes, struct op *op, struct fault *fault)
 {
@@ -34,7 +46,8 @@ static bool lower_taps(const struct stencil *stencil, unsigned axes, struct op *
         return false;
     for (size_t i = 0; i < stencil->count; i++) {
         struct op_tap tap = lower_tap(&stencil->taps[i], axes);
-        tap.weight = work_round(op->work, tap.weight);
+        if (!settle(op->work, tap.weight, "a weight", &tap.weight, fault))
+            return false;
         if (tap.weight == 0.0)
             continue;
         widen(&op->x, tap.dx);
@@ -58,20 +71,24 @@ static struct op *begin_op(struct step *step, enum op_kind kind, const struct st
         if (op->outside == NULL)
             return NULL;
         encoding_outside(encoding, work, stage->edge.value, op->outside);
+        for (unsigned channel = 0; channel < encoding_work_channels(encoding); channel++) {
+            if (!settle(work, op->outside[channel], "--edge: a constant", &op->outside[channel], fault))
+                return NULL;
+        }
     }
     return op;
 }
 
-static void lower_heat(const struct heat *heat, struct op *op)
+static bool lower_heat(const struct heat *heat, struct op *op, struct fault *fault)
 {
     op->kind = OP_HEAT;
     op->flux = heat->flux;
-    op->inverse_scale = work_round(op->work, 1.0 / heat->scale);
-    op->rate = work_round(op->work, heat->alpha * heat->dt * heat->scale);
     op->inner = heat->inner;
     op->reacts = heat->reacts;
-    op->reaction = work_round(op->work, heat->reaction);
-    op->remainder = work_round(op->work, 1.0 - heat->reaction);
+    return settle(op->work, 1.0 / heat->scale, "1/scale", &op->inverse_scale, fault) &&
+           settle(op->work, heat->alpha * heat->dt * heat->scale, "alpha·dt·scale", &op->rate, fault) &&
+           settle(op->work, heat->reaction, "a reaction", &op->reaction, fault) &&
+           settle(op->work, 1.0 - heat->reaction, "1 - reaction", &op->remainder, fault);
 }
 
 /* A single relaxation of linear heat without reaction is nothing but its taps. */
@@ -107,9 +124,7 @@ static bool lower_into(const struct stage *stage, const struct grid *grid, const
         op = begin_op(step, OP_TAPS, stage, encoding, work, fault);
         if (op == NULL || !lower_taps(&stage->body.taps, grid->axes, op, fault))
             return false;
-        if (kind == FILTER_HEAT && !is_plain(&stage->heat))
-            lower_heat(&stage->heat, op);
-        return true;
+        return kind != FILTER_HEAT || is_plain(&stage->heat) || lower_heat(&stage->heat, op, fault);
     }
     if (kind == FILTER_GRADIENT) {
         op = begin_op(step, OP_GRADIENT, stage, encoding, work, fault);
@@ -124,8 +139,8 @@ static bool lower_into(const struct stage *stage, const struct grid *grid, const
         op = begin_op(step, OP_UNSHARP, stage, encoding, work, fault);
         if (op == NULL)
             return false;
-        op->amount = work_round(work, stage->body.amount);
         step->keeps = true;
+        return settle(work, stage->body.amount, "an amount", &op->amount, fault);
     }
     return true;
 }
@@ -137,7 +152,7 @@ bool lower_stage(const struct stage *stage, const struct grid *grid, const struc
     if (lower_into(stage, grid, encoding, work, step, fault))
         return true;
     lower_free(step);
-    return false;
+    return fault_prefix(fault, stage->spec);
 }
 
 void lower_free(struct step *step)

@@ -14,6 +14,10 @@
 #define MOST_THREADS  4096
 #define MOST_CHANNELS 65536
 
+/* Their squares, and the ratios of those, are doubles still. */
+#define LEAST_SPACING 1e-100
+#define MOST_SPACING  1e100
+
 #define VOXFILT PROGRAM_VOXFILT
 #define IMGHEAT PROGRAM_IMGHEAT
 #define BOTH    (PROGRAM_VOXFILT | PROGRAM_IMGHEAT)
@@ -163,8 +167,8 @@ static bool take_spacing(struct parsing *parsing, const char *value)
     if (!number_parse_list(value, ',', 2, 3, spacing, &count))
         return refuse(parsing, value, "X,Y or X,Y,Z");
     for (size_t i = 0; i < 3; i++) {
-        if (spacing[i] <= 0.0)
-            return refuse(parsing, value, "distances above 0");
+        if (spacing[i] < LEAST_SPACING || spacing[i] > MOST_SPACING)
+            return refuse(parsing, value, "distances from 1e-100 to 1e100");
         source->grid.spacing[i] = spacing[i];
     }
     source->spacing_count = count;
@@ -561,6 +565,20 @@ static bool check_defaults(const struct parsing *parsing)
     return true;
 }
 
+/* Stages with a linear flux leave a default scale alone; some stage must have taken it. */
+static bool check_default_scale(const struct parsing *parsing)
+{
+    const struct options *options = parsing->options;
+
+    if (!(parsing->defaults.given & STAGE_SCALE))
+        return true;
+    for (size_t i = 0; i < options->job.stage_count; i++) {
+        if (options->stages[i].given & STAGE_SCALE)
+            return true;
+    }
+    return fault_raise(parsing->fault, STATUS_USAGE, "--scale: no stage of this chain has a nonlinear flux");
+}
+
 static bool settle_stages(struct parsing *parsing)
 {
     struct options *options = parsing->options;
@@ -582,7 +600,7 @@ static bool settle_stages(struct parsing *parsing)
         stage_inherit(&options->stages[i], &defaults);
     }
     options->job.stages = options->stages;
-    return true;
+    return check_default_scale(parsing);
 }
 
 static bool settle_spacing(struct parsing *parsing)
@@ -614,6 +632,8 @@ bool options_parse(int argc, char **argv, enum program program, struct options *
 
 void options_free(struct options *options)
 {
+    for (size_t i = 0; i < options->job.stage_count; i++)
+        filter_call_free(&options->stages[i].call);
     mem_free(options->stages);
     options->stages = NULL;
 }

@@ -85,12 +85,25 @@ static void append(struct png_notes *notes, struct png_note *note)
     notes->bytes += note->size;
 }
 
+static bool tells_colours(const char *type)
+{
+    return strcmp(type, "gAMA") == 0 || strcmp(type, "sRGB") == 0 || strcmp(type, "iCCP") == 0 ||
+           strcmp(type, "cICP") == 0;
+}
+
+void png_notes_drop(struct png_notes *notes, const char *type, const char *reason)
+{
+    diag_detail("%s: %s: dropped: %s", notes->file_name, type, reason);
+    if (tells_colours(type) && notes->damaged[0] == '\0')
+        memcpy(notes->damaged, type, sizeof notes->damaged);
+}
+
 bool png_notes_offer(struct png_notes *notes, const char *type, enum png_notes_place place, const void *bytes,
                      size_t size, struct fault *fault)
 {
     const char *reason = why_not(notes, find_rule(type), place, bytes, size);
     if (reason != NULL) {
-        diag_detail("%s: %s: dropped: %s", notes->file_name, type, reason);
+        png_notes_drop(notes, type, reason);
         return true;
     }
     if (notes->count == NOTES_MOST)

@@ -22,11 +22,15 @@ struct png_notes {
     const char *file_name; /* for messages */
     struct png_note *first, *last;
     size_t count, bytes;
+    char damaged[5]; /* the first chunk that was to say what colours mean and could not be used; else empty */
 };
 
 /* Keep a copy of a chunk if a filtered picture can carry it on; false only when that is over a limit. */
 bool png_notes_offer(struct png_notes *notes, const char *type, enum png_notes_place place, const void *bytes,
                      size_t size, struct fault *fault);
+
+/* A chunk that cannot be used, and why. */
+void png_notes_drop(struct png_notes *notes, const char *type, const char *reason);
 
 /* The first note of a type, or NULL. */
 const struct png_note *png_notes_find(const struct png_notes *notes, const char *type);

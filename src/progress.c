@@ -18,7 +18,8 @@ void progress_begin(struct progress *progress, enum progress_mode mode, double t
                   (mode == PROGRESS_AUTO && diag_level() != DIAG_QUIET && isatty(STDERR_FILENO));
 
     *progress = (struct progress){.shown = wanted && total > 0.0, .total = total};
-    progress->begun = progress->painted = clock_seconds();
+    progress->first = mode == PROGRESS_ALWAYS ? 0.0 : FIRST_SECONDS;
+    progress->begun = clock_seconds();
 }
 
 static void paint(struct progress *progress, double now)
@@ -45,7 +46,7 @@ void progress_add(struct progress *progress, double work)
         return;
     progress->done += work;
     now = clock_seconds();
-    if (now - progress->begun >= FIRST_SECONDS && now - progress->painted >= REPAINT_SECONDS)
+    if (now - progress->begun >= progress->first && now - progress->painted >= REPAINT_SECONDS)
         paint(progress, now);
 }
 

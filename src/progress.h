@@ -7,8 +7,9 @@
 enum progress_mode { PROGRESS_AUTO, PROGRESS_ALWAYS, PROGRESS_NEVER };
 
 struct progress {
-    bool shown; /* at all: decided when it begins */
-    bool drawn; /* there is a bar to wipe */
+    bool shown;   /* at all: decided when it begins */
+    double first; /* seconds before the bar is drawn */
+    bool drawn;   /* there is a bar to wipe */
     double total, done;
     double begun, painted;
 };

@@ -44,7 +44,9 @@ static void print_grid(FILE *stream, const struct grid *grid)
 
 static void print_header(FILE *stream, const char *label, const char *name, const struct header *header)
 {
-    fprintf(stream, "%s  %s: %s", label, name, sample_name(header->type));
+    char line[DIAG_TEXT];
+
+    fprintf(stream, "%s  %s: %s", label, diag_printable(name, line, sizeof line), sample_name(header->type));
     if (sample_size(header->type) > 1)
         fprintf(stream, " %s-endian", endian_name(header->endian));
     fprintf(stream, "\n");
@@ -163,8 +165,10 @@ void report_plan(FILE *stream, const struct plan *plan, const struct report_ends
 static double deviation(const struct tally *tally)
 {
     double mean = tally->sum / (double)tally->count;
+    double variance = tally->squares / (double)tally->count - mean * mean;
 
-    return sqrt(fmax(0.0, tally->squares / (double)tally->count - mean * mean));
+    /* Rounding may leave a little below 0; what is no number stays none. */
+    return variance < 0.0 ? 0.0 : sqrt(variance);
 }
 
 static double mean(const struct tally *tally)
@@ -202,10 +206,11 @@ static void print_text_summary(FILE *stream, const struct plan *plan, const stru
                                const struct run_summary *summary)
 {
     const struct job *job = plan->job;
-    char device[256], memory[32];
+    char device[256], memory[32], line[DIAG_TEXT];
 
     plan->backend->describe(plan->device, device, sizeof device);
-    fprintf(stream, "%s → %s: ", ends->input, ends->output);
+    fprintf(stream, "%s → ", diag_printable(ends->input, line, sizeof line));
+    fprintf(stream, "%s: ", diag_printable(ends->output, line, sizeof line));
     print_grid(stream, &job->in.grid);
     fprintf(stream, ", %s → %s, work %s\n", sample_name(job->in.type), sample_name(job->out.type),
             work_name(job->work));

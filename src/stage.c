@@ -42,10 +42,17 @@ bool stage_option_applies(enum stage_option option, const struct filter *filter)
     return (HEAT_OPTIONS & option) == 0 || filter->kind == FILTER_HEAT;
 }
 
+static bool has_linear_flux(const struct stage_request *request, const struct stage_request *defaults)
+{
+    if (request->given & STAGE_FLUX)
+        return request->flux == FLUX_LINEAR;
+    return !(defaults->given & STAGE_FLUX) || defaults->flux == FLUX_LINEAR;
+}
+
 void stage_inherit(struct stage_request *request, const struct stage_request *defaults)
 {
     struct stage_request merged = *defaults;
-    unsigned own = request->given;
+    unsigned own = request->given, usable = defaults->given;
 
     merged.call = request->call;
     if (own & STAGE_STEPS)
@@ -71,8 +78,11 @@ void stage_inherit(struct stage_request *request, const struct stage_request *de
     if (own & STAGE_UNTIL)
         merged.until = request->until;
     merged.given = own;
+    /* A default scale is meant for the stages whose flux has one. */
+    if (!(own & STAGE_SCALE) && has_linear_flux(request, defaults))
+        usable &= ~(unsigned)STAGE_SCALE;
     for (unsigned option = 1; option <= STAGE_FLIP; option <<= 1) {
-        if ((defaults->given & option) &&
+        if ((usable & option) &&
             stage_option_applies((enum stage_option)option, request->call.filter))
             merged.given |= option;
     }

@@ -421,11 +421,11 @@ START_TEST(pipes_of_another_length_are_refused)
     static const struct {
         size_t bytes;
         const char *options, *words;
-    } pipes[] = {{124, "-n 5 -t u8", "ends before the last sample"},
-                 {124, "-n 5 -t u8 -f identity", "ends before the last sample"},
-                 {126, "-n 5 -t u8", "goes on after the last sample"},
-                 {126, "-n 5 -t u8 -f identity", "goes on after the last sample"},
-                 {5, "-n 5 -t u8 --skip 6", "ends before the last sample"}};
+    } pipes[] = {{124, "-n 5 -t u8", "ends before the last of 125 u8 samples"},
+                 {124, "-n 5 -t u8 -f identity", "ends before the last of 125 u8 samples"},
+                 {126, "-n 5 -t u8", "goes on after the last of 125 u8 samples"},
+                 {126, "-n 5 -t u8 -f identity", "goes on after the last of 125 u8 samples"},
+                 {5, "-n 5 -t u8 --skip 6", "ends before the last of 125 u8 samples"}};
     pid_t child;
     int status;
 

@@ -208,7 +208,8 @@ refuses 2 'voxfilt: --endian: middle: expected little or big' voxfilt --endian m
 refuses 2 'voxfilt: --out-endian: middle: expected little or big' voxfilt --out-endian middle
 refuses 2 'voxfilt: --skip: -1: expected a count of bytes' voxfilt --skip -1
 refuses 2 'voxfilt: --spacing: 1: expected X,Y or X,Y,Z' voxfilt --spacing 1
-refuses 2 'voxfilt: --spacing: 0,1,1: expected distances above 0' voxfilt --spacing 0,1,1
+refuses 2 'voxfilt: --spacing: 0,1,1: expected distances from 1e-100 to 1e100' voxfilt --spacing 0,1,1
+refuses 2 'voxfilt: --spacing: 1e-170,1,1: expected distances from 1e-100 to 1e100' voxfilt -n 8 --spacing 1e-170,1,1
 refuses 2 'voxfilt: --spacing: 2 distances for 3 axes' voxfilt --spacing 1,1 -n 8
 refuses 2 'voxfilt: --format: png: expected raw' voxfilt --format png
 refuses 2 'voxfilt: --out-format: png: expected raw' voxfilt --out-format png
@@ -269,16 +270,16 @@ printf '0 0 0 1\n0 0 0 2\n' > twice.taps
 printf '# offsets\n0 0 x 1\n' > letter.taps
 printf '0 0 1\n' > three.taps
 printf '2000000 0 0 1\n' > far.taps
-printf '%300s\n' x > long.taps
+printf '0 0 0 1\000junk\n' > nul.taps
 tap='a tap is three whole offsets and a weight: dx dy dz w'
-refuses 3 'voxfilt: taps:twice.taps: twice.taps: line 2: the tap at 0 0 0 is given twice' v8 -f taps:twice.taps
-refuses 3 "voxfilt: taps:letter.taps: letter.taps: line 2: $tap" v8 -f taps:letter.taps
-refuses 3 "voxfilt: taps:three.taps: three.taps: line 1: $tap" v8 -f taps:three.taps
-refuses 3 'voxfilt: taps:far.taps: far.taps: line 1: the tap at 2000000 0 0 reaches farther than 1048576 samples' \
+refuses 3 'voxfilt: --filter: twice.taps: line 2: the tap at 0 0 0 is given twice' v8 -f taps:twice.taps
+refuses 3 "voxfilt: --filter: letter.taps: line 2: $tap" v8 -f taps:letter.taps
+refuses 3 "voxfilt: --filter: three.taps: line 1: $tap" v8 -f taps:three.taps
+refuses 3 'voxfilt: --filter: far.taps: line 1: the tap at 2000000 0 0 reaches farther than 1048576 samples' \
     v8 -f taps:far.taps
-refuses 3 'voxfilt: taps:long.taps: long.taps: line 1: longer than 254 bytes' v8 -f taps:long.taps
-refuses 4 'voxfilt: taps:none.taps: none.taps: No such file or directory' v8 -f taps:none.taps
-refuses 4 'voxfilt: taps:.: .: Is a directory' v8 -f taps:.
+refuses 3 "voxfilt: --filter: nul.taps: line 1: $tap" v8 -f taps:nul.taps
+refuses 4 'voxfilt: --filter: none.taps: No such file or directory' v8 -f taps:none.taps
+refuses 4 'voxfilt: --filter: .: Is a directory' v8 -f taps:.
 
 # ---------------------------------------------------------------- heat
 
@@ -293,7 +294,13 @@ refuses 2 'voxfilt: --sigma chooses steps and dt itself: it goes without --steps
 refuses 2 'voxfilt: --force: no stage of this chain is heat' v8 --force -f gauss:1
 refuses 2 'voxfilt: --sigma needs an --alpha above 0' v8 --sigma 2 --alpha 0
 refuses 2 'voxfilt: --sigma 1e+09 takes 4e+18 steps: more than 10^9' v8 --sigma 1e9
-refuses 2 'voxfilt: --scale: heat: a linear flux has no scale' v8 --scale 3
+refuses 2 'voxfilt: --scale: no stage of this chain has a nonlinear flux' v8 --scale 3
+refuses 2 'voxfilt: --scale: heat: a linear flux has no scale' v8 -f heat --scale 3
+refuses 2 'voxfilt: heat: 1/scale of 1e+50 does not fit f32 (--work f64 reaches farther)' v8 --flux pm2 --scale 1e-50
+refuses 2 'voxfilt: matrix:1e300: a weight of 1e+300 does not fit f32 (--work f64 reaches farther)' v8 -f matrix:1e300
+refuses 2 'voxfilt: heat: --edge: a constant of inf does not fit f32 (--work f64 reaches farther)' v8 -e constant:1e300
+accepts 'a default scale goes to the stages that have one' '' \
+    v8 --scale 5 -f heat --flux pm1 -f heat -o scaled.raw
 refuses 2 'voxfilt: --alpha: gauss:1: this filter is not heat' v8 -f gauss:1 --alpha 3
 
 # ---------------------------------------------------------------- files that are not as they should be
@@ -349,10 +356,10 @@ length_says 'its_name_suggests_-d_16,32)' voxfilt -i slice_16x32.raw -n 9
 length_says '(fits:_-t_u16' voxfilt -i v8.raw -d 16,16 -t u8
 head -c 100 v8.raw > short.raw
 cat v8.raw v8.raw > twofold.raw
-refuses 3 'voxfilt: standard input: length: it ends before the last sample' piped short.raw voxfilt -n 8 -t u8 -o out
-refuses 3 'voxfilt: standard input: length: it ends before the last sample' piped short.raw voxfilt -n 8 --skip 200
-refuses 3 'voxfilt: standard input: length: it goes on after the last sample' piped twofold.raw voxfilt -n 8 -t u8
-refuses 3 'voxfilt: standard input: length: it goes on after the last sample' \
+refuses 3 'voxfilt: standard input: length: it ends before the last of 512 u8 samples' piped short.raw voxfilt -n 8 -t u8 -o out
+refuses 3 'voxfilt: standard input: length: it ends before the last of 512 f32 samples' piped short.raw voxfilt -n 8 -q --skip 200
+refuses 3 'voxfilt: standard input: length: it goes on after the last of 512 u8 samples' piped twofold.raw voxfilt -n 8 -t u8
+refuses 3 'voxfilt: standard input: length: it goes on after the last of 512 u8 samples' \
     piped twofold.raw voxfilt -n 8 -t u8 -f identity -o out
 refuses 6 'voxfilt: standard input: the grid is too large: 1000000 × 1000000 × 1000000 × 1 channels' \
     piped v8.raw voxfilt -n 1000000 -t u8
@@ -394,6 +401,9 @@ if has gzip; then
     refuses 3 'imgheat: vast.png: IDAT: the file is too short for the size that IHDR gives' imgheat vast.png -o out
     refuses 6 'imgheat: standard input: the grid is too large: 2147483647 × 2147483647 × 1 × 4 channels' \
         piped vast.png imgheat -o out
+    { chunk gAMA '\000\000\000\000'; } | with_chunks rgb.png > nogamma.png
+    refuses 3 'imgheat: nogamma.png: gAMA: damaged, and --linear depends on it' imgheat --linear nogamma.png
+    accepts 'damaged colours without --linear' '' imgheat nogamma.png -o nogamma-out.png
     accepts 'a profile without --linear' '' imgheat profiled.png -o profiled-out.png
     LC_ALL=C grep -q iCCP profiled-out.png
     result $? 'the profile is kept'
@@ -415,15 +425,13 @@ refuses 2 'imgheat: rgb.png: --input gives the input already' imgheat -i gray.pn
 mkdir many
 refuses 2 'imgheat: gray.png and ./gray.png would have the same name in many' imgheat -o many gray.png ./gray.png
 refuses 2 'imgheat: standard input has no name to take in many/' imgheat -o many/ gray.png -
-refuses 4 'imgheat: no/gray.png: No such file or directory' imgheat -o no/ gray.png
+refuses 4 'imgheat: no/: No such file or directory' imgheat -o no/ gray.png rgb.png
 refuses 3 'imgheat: cut.png: IDAT: the file ends early' imgheat -o many/ gray.png cut.png rgb.png
 [ "$(cd many && echo *)" = 'gray.png rgb.png' ]
 result $? 'the others of several pictures are done'
 imgheat gray.png -o one.png
 same 'a picture among many is as one alone' many/gray.png one.png
-accepts 'a directory for one volume' '' v8 -o many
-[ -s many/v8.raw ]
-result $? 'it has the name of the input'
+refuses 4 'voxfilt: many: Is a directory' v8 -o many
 
 # ---------------------------------------------------------------- what is written where
 
@@ -439,7 +447,8 @@ note='voxfilt: v8.raw: 1 byte a sample, taken as u8 (--type says otherwise)
 accepts 'the type is taken from the length, and told' "$note" voxfilt -i v8.raw -n 8
 same 'a type from the length' first.raw ../stdout
 accepts '-q silences the note' '' voxfilt -q -i v8.raw -n 8
-accepts 'the type of a pipe is f32' '' piped v16.raw voxfilt -n 16 -o pipe.raw
+accepts 'the type of a pipe is f32' 'voxfilt: standard input: taken as f32 (--type says otherwise)
+' piped v16.raw voxfilt -n 16 -o pipe.raw
 accepts 'four bytes a sample are f32' 'voxfilt: v16.raw: 4 bytes a sample, taken as f32 (--type says otherwise)
 ' voxfilt -i v16.raw -n 16 -o file.raw
 same 'f32 from a pipe and from a file' pipe.raw file.raw
@@ -454,7 +463,7 @@ result $? 'and its mode is kept'
 result $? 'a new file has the mode that the umask leaves'
 echo old > existing.raw
 cp existing.raw before.raw
-refuses 3 'voxfilt: standard input: length: it ends before the last sample' \
+refuses 3 'voxfilt: standard input: length: it ends before the last of 512 u8 samples' \
     piped short.raw voxfilt -n 8 -t u8 -o existing.raw
 same 'what fails leaves an existing file as it was' before.raw existing.raw
 mkdir real
@@ -468,6 +477,17 @@ ln -s real/new.raw dangling.raw
 v8 -o dangling.raw
 [ -L dangling.raw ] && cmp first.raw real/new.raw
 result $? 'a link to what is not there yet'
+v8 -o closed.raw 2>&-
+same 'a closed standard error is not where the output goes' first.raw closed.raw
+mkfifo taps.fifo
+printf '0 0 0 1\n' > taps.fifo &
+imgheat -f taps:taps.fifo -o many/ gray.png rgb.png
+wait $!
+imgheat -f matrix:1 rgb.png -o once.png
+same 'taps from a pipe serve every picture' once.png many/rgb.png
+(ulimit -v 400000; voxfilt -q -i v8.raw -n 8 -t u8 -j 4000 -o threads.raw) 2> ../stderr
+[ $? -eq 6 ] && [ "$(wc -l < ../stderr)" -eq 1 ] && ! ls threads.raw* > ../bare 2>&1
+result $? 'threads that the limit on addresses does not allow'
 ln -s first-link.raw second-link.raw
 ln -s real/far.raw first-link.raw
 v8 -o second-link.raw

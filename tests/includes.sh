@@ -11,7 +11,7 @@ set -eu
 rules()
 {
     vocabulary='diag mem clock number'
-    model='grid sample stencil edge heat filter filters stage'
+    model='grid sample stencil taps_file edge heat filter filters stage'
     above='lower plan job run progress report options command voxfilt imgheat'
 
     cat <<END

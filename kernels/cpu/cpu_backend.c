@@ -9,10 +9,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 /* Forecasts assume a plain machine; --bench is for the real one. */
 #define ASSUMED_BYTES_PER_SECOND 8e9
 #define ASSUMED_TAPS_PER_SECOND  1.5e9 /* a thread */
+
+#define ASSUMED_STACK_BYTES ((size_t)8 << 20) /* of a thread, where no limit says */
 
 /* Samples that make a thread worth waking. */
 #define SAMPLES_A_THREAD ((size_t)1 << 14)
@@ -23,6 +26,7 @@
 struct device {
     const struct cpu_kernels *kernels;
     int threads;
+    bool asked; /* for just so many */
 };
 
 static const struct rung cpu_rungs[] = {
@@ -62,13 +66,45 @@ static void cpu_close(struct device *device)
     mem_free(device);
 }
 
+/* Threads whose stacks fit into an address-space limit (ulimit -v), with most of it left for the data. */
+static size_t affordable_threads(void)
+{
+    struct rlimit addresses, stack;
+    size_t stack_bytes = ASSUMED_STACK_BYTES;
+
+    if (getrlimit(RLIMIT_AS, &addresses) != 0 || addresses.rlim_cur == RLIM_INFINITY)
+        return SIZE_MAX;
+    if (getrlimit(RLIMIT_STACK, &stack) == 0 && stack.rlim_cur != RLIM_INFINITY)
+        stack_bytes = (size_t)stack.rlim_cur;
+    return (size_t)addresses.rlim_cur / 4 / stack_bytes + 1;
+}
+
+/* OpenMP ends the program when it gets no threads, so what it cannot get is not asked for. */
+static bool count_threads(const struct device_request *request, int *threads, struct fault *fault)
+{
+    size_t affordable = affordable_threads(), wanted = request->threads;
+
+    if (wanted > affordable)
+        return fault_raise(fault, STATUS_LIMIT,
+                           "--threads: the stacks of %zu threads leave no room in the limit on addresses",
+                           wanted);
+    if (wanted == 0)
+        wanted = (size_t)omp_get_max_threads();
+    *threads = wanted < affordable ? (int)wanted : (int)affordable;
+    return true;
+}
+
 static bool cpu_open(struct device **result, const struct device_request *request, struct fault *fault)
 {
     struct device *device = mem_zeroed(1, sizeof *device, "the device", fault);
 
     if (device == NULL)
         return false;
-    device->threads = request->threads == 0 ? omp_get_max_threads() : (int)request->threads;
+    device->asked = request->threads > 0;
+    if (!count_threads(request, &device->threads, fault)) {
+        cpu_close(device);
+        return false;
+    }
     if (!choose_kernels(device, fault)) {
         cpu_close(device);
         return false;
@@ -110,11 +146,12 @@ static struct forecast cpu_predict(const struct device *device, const struct op 
     return forecast;
 }
 
+/* Threads for so many samples: as many as were asked for, else no more than they are worth. */
 static int team(const struct device *device, size_t samples)
 {
     size_t worth = samples / SAMPLES_A_THREAD + 1;
 
-    return worth < (size_t)device->threads ? (int)worth : device->threads;
+    return !device->asked && worth < (size_t)device->threads ? (int)worth : device->threads;
 }
 
 static size_t samples_of(const struct shape *shape, size_t planes)

@@ -1,0 +1,13 @@
+/* Taps files: a tap a line, dx dy dz weight; # begins a comment. */
+#ifndef TAPS_FILE_H
+#define TAPS_FILE_H
+
+#include "diag.h"
+#include "stencil.h"
+
+#include <stdbool.h>
+
+/* Add the taps of a file to the stencil. */
+bool taps_file_read(const char *path, struct stencil *stencil, struct fault *fault);
+
+#endif
