@@ -122,17 +122,18 @@ static struct field *free_field(const struct running *run, const struct field *k
     return run->fields[i];
 }
 
-static bool advance(struct running *run, const struct op *op, const struct field *kept)
+/* One pass over the field: so many steps of an operation. */
+static bool advance(struct running *run, const struct op *op, unsigned steps, const struct field *kept)
 {
     const struct plan *plan = run->plan;
     struct field *to = free_field(run, kept);
     struct range planes = {0, 0};
 
     while (next_range(run, plan->slab, &planes)) {
-        if (!plan->backend->advance(plan->device, op, 1, run->current, op->kind == OP_UNSHARP ? kept : NULL,
-                                    to, planes, run->fault))
+        if (!plan->backend->advance(plan->device, op, steps, run->current,
+                                    op->kind == OP_UNSHARP ? kept : NULL, to, planes, run->fault))
             return false;
-        progress_add(&run->progress, samples_of(run, planes.count));
+        progress_add(&run->progress, steps * samples_of(run, planes.count));
     }
     run->current = to;
     return true;
@@ -158,19 +159,34 @@ static bool measure_change(struct running *run, const struct field *before, doub
     return done;
 }
 
+/* Steps that one pass takes: more than one only where the step is a single operation and nobody asks for the
+   states in between. */
+static unsigned steps_together(const struct running *run, size_t index, uint64_t left)
+{
+    const struct plan *plan = run->plan;
+    const struct step *step = &plan->steps[index];
+    unsigned most = 1;
+
+    if (step->count == 1 && !plan_keeps_input(plan, index))
+        most = plan->backend->fusable_steps(plan->device, &step->ops[0], &plan->shape);
+    return left < most ? (unsigned)left : most;
+}
+
 static bool run_stage(struct running *run, size_t index)
 {
     const struct stage *stage = &run->job->stages[index];
     const struct step *step = &run->plan->steps[index];
     bool keeps = plan_keeps_input(run->plan, index);
+    unsigned together;
 
-    for (uint64_t taken = 0; taken < stage->steps; taken++) {
+    for (uint64_t taken = 0; taken < stage->steps; taken += together) {
         const struct field *input = run->current;
+        together = steps_together(run, index, stage->steps - taken);
         for (size_t i = 0; i < step->count; i++) {
-            if (!advance(run, &step->ops[i], keeps ? input : NULL))
+            if (!advance(run, &step->ops[i], together, keeps ? input : NULL))
                 return false;
         }
-        run->summary->steps++;
+        run->summary->steps += together;
         if (stage->until > 0.0) {
             if (!measure_change(run, input, &run->summary->last_change))
                 return false;
