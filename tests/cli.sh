@@ -561,7 +561,7 @@ if takes_signal PIPE > ../signal 2>&1; then
 else
     skip 'SIGPIPE is ignored here'
 fi
-if script --version 2>&1 | grep -q util-linux; then
+if script --version 2>&1 | grep -q util-linux && script -qec true /dev/null < /dev/null > ../bare 2>&1; then
     on_terminal() # WORDS COMMAND
     {
         script -qec "$2" /dev/null < /dev/null | tr -d '\r' > ../typed
@@ -572,7 +572,7 @@ if script --version 2>&1 | grep -q util-linux; then
     on_terminal 'voxfilt: /dev/tty is a terminal: binary data is not written there' 'voxfilt -i v8.raw -n 8 -t u8 -o /dev/tty'
     on_terminal 'imgheat: standard input is a terminal: name a file, or pipe one in' 'imgheat'
 else
-    skip 'terminals: script of util-linux is not here'
+    skip 'terminals: script of util-linux is not here, or there are no pseudo-terminals'
 fi
 
 # ---------------------------------------------------------------- figures
