@@ -370,8 +370,10 @@ static bool is_spec_of(const char *spec, const struct filter *filter)
 {
     struct filter_call call;
     struct fault fault;
+    bool is = filter_parse(spec, &call, &fault) && call.filter == filter;
 
-    return filter_parse(spec, &call, &fault) && call.filter == filter;
+    filter_call_free(&call);
+    return is;
 }
 
 /* A new filter without arguments is tried by its name; one with arguments needs a line in the table above. */

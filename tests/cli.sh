@@ -485,9 +485,14 @@ imgheat -f taps:taps.fifo -o many/ gray.png rgb.png
 wait $!
 imgheat -f matrix:1 rgb.png -o once.png
 same 'taps from a pipe serve every picture' once.png many/rgb.png
-(ulimit -v 400000; voxfilt -q -i v8.raw -n 8 -t u8 -j 4000 -o threads.raw) 2> ../stderr
-[ $? -eq 6 ] && [ "$(wc -l < ../stderr)" -eq 1 ] && ! ls threads.raw* > ../bare 2>&1
-result $? 'threads that the limit on addresses does not allow'
+# shellcheck disable=SC3045  # where the shell cannot limit addresses, or a sanitizer needs all of them, this is skipped
+if (ulimit -v 400000; voxfilt --version) > ../bare 2>&1; then
+    (ulimit -v 400000; voxfilt -q -i v8.raw -n 8 -t u8 -j 4000 -o threads.raw) 2> ../stderr
+    [ $? -eq 6 ] && [ "$(wc -l < ../stderr)" -eq 1 ] && ! ls threads.raw* > ../bare 2>&1
+    result $? 'threads that the limit on addresses does not allow'
+else
+    skip 'a limit on addresses'
+fi
 ln -s first-link.raw second-link.raw
 ln -s real/far.raw first-link.raw
 v8 -o second-link.raw
