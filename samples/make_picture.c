@@ -1,4 +1,6 @@
 /* Write a test picture: gradients, discs, strokes like letters, and noise, the same samples everywhere. */
+#include "generator.h"
+
 #include <getopt.h>
 #include <png.h>
 #include <stdbool.h>
@@ -20,13 +22,12 @@ struct colour {
     int32_t channel[4];
 };
 
-#define FULL 65535
+#define FULL  65535
 #define NOISE 3000
 
 static void fail(const char *message)
 {
-    fprintf(stderr, "make_picture: %s\n", message);
-    exit(EXIT_FAILURE);
+    generator_fail("make_picture", message);
 }
 
 static void usage(FILE *stream)
@@ -34,16 +35,6 @@ static void usage(FILE *stream)
     fputs("Usage: make_picture [-d X,Y] [--gray|--rgb|--rgba] [--depth 8|16] [--seed N] [-o FILE]\n"
           "Write a test picture as PNG (default: -d 640,480 --rgb --depth 8).\n",
           stream);
-}
-
-/* A number that depends on every bit of a and b (the finisher of MurmurHash3). */
-static uint64_t hash(uint64_t a, uint64_t b)
-{
-    uint64_t h = a * UINT64_C(0x9e3779b97f4a7c15) + b;
-
-    h = (h ^ (h >> 33)) * UINT64_C(0xff51afd7ed558ccd);
-    h = (h ^ (h >> 33)) * UINT64_C(0xc4ceb9fe1a85ec53);
-    return h ^ (h >> 33);
 }
 
 static bool in_disc(int64_t x, int64_t y, int64_t centre_x, int64_t centre_y, int64_t radius)
@@ -59,7 +50,7 @@ static bool in_text(uint32_t x, uint32_t y)
 
     if (cell_x >= 5 || cell_y >= 7)
         return false;
-    uint64_t letter = hash(column / 7, line / 11 + 7);
+    uint64_t letter = generator_hash(column / 7, line / 11 + 7);
     bool word_space = (letter >> 60) == 0;
     return !word_space && (letter >> (cell_y * 5 + cell_x) & 1) != 0;
 }
@@ -89,10 +80,11 @@ static struct colour paint(const struct options *options, uint32_t x, uint32_t y
     }
     if (y >= height * 7 / 10 && x >= width / 16 && x < width - width / 16 && y < height * 95 / 100) {
         bool ink = in_text(x - (uint32_t)(width / 16), y - (uint32_t)(height * 7 / 10));
-        colour = ink ? (struct colour){{2000, 2000, 4000, FULL}} : (struct colour){{62000, 61000, 56000, FULL}};
+        colour =
+            ink ? (struct colour){{2000, 2000, 4000, FULL}} : (struct colour){{62000, 61000, 56000, FULL}};
     }
     for (int c = 0; c < 3; c++) {
-        uint64_t h = hash((y * width + x) * 4 + (uint64_t)c, options->seed);
+        uint64_t h = generator_hash((y * width + x) * 4 + (uint64_t)c, options->seed);
         int32_t value = colour.channel[c] + (int32_t)(h % (2 * NOISE + 1)) - NOISE;
         colour.channel[c] = value < 0 ? 0 : value > FULL ? FULL : value;
     }
@@ -116,7 +108,8 @@ static size_t store(unsigned char *bytes, const struct options *options, struct 
 
 static void write_picture(FILE *stream, const struct options *options, unsigned char *row)
 {
-    static const int types[] = {[1] = PNG_COLOR_TYPE_GRAY, [3] = PNG_COLOR_TYPE_RGB, [4] = PNG_COLOR_TYPE_RGBA};
+    static const int types[] = {
+        [1] = PNG_COLOR_TYPE_GRAY, [3] = PNG_COLOR_TYPE_RGB, [4] = PNG_COLOR_TYPE_RGBA};
     png_structp png = png_create_write_struct(PNG_LIBPNG_VER_STRING, NULL, NULL, NULL);
     png_infop info = png == NULL ? NULL : png_create_info_struct(png);
 
@@ -153,11 +146,13 @@ static void parse_extents(struct options *options, const char *text)
 
 static struct options parse(int argc, char **argv)
 {
-    static const struct option names[] = {
-        {"gray", no_argument, NULL, 1},      {"rgb", no_argument, NULL, 3},
-        {"rgba", no_argument, NULL, 4},      {"depth", required_argument, NULL, 'D'},
-        {"seed", required_argument, NULL, 'S'}, {"help", no_argument, NULL, 'h'},
-        {NULL, 0, NULL, 0}};
+    static const struct option names[] = {{"gray", no_argument, NULL, 1},
+                                          {"rgb", no_argument, NULL, 3},
+                                          {"rgba", no_argument, NULL, 4},
+                                          {"depth", required_argument, NULL, 'D'},
+                                          {"seed", required_argument, NULL, 'S'},
+                                          {"help", no_argument, NULL, 'h'},
+                                          {NULL, 0, NULL, 0}};
     struct options options = {640, 480, 3, 8, 1, NULL};
     int name;
 
@@ -200,16 +195,13 @@ static struct options parse(int argc, char **argv)
 int main(int argc, char **argv)
 {
     struct options options = parse(argc, argv);
-    FILE *stream = options.output == NULL ? stdout : fopen(options.output, "wb");
+    FILE *stream = generator_open("make_picture", options.output);
     unsigned char *row = malloc((size_t)options.width * 8);
 
-    if (stream == NULL)
-        fail("cannot write the output");
     if (row == NULL)
         fail("out of memory");
     write_picture(stream, &options, row);
     free(row);
-    if (fclose(stream) != 0)
-        fail("writing failed");
+    generator_close("make_picture", stream);
     return EXIT_SUCCESS;
 }

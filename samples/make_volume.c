@@ -1,27 +1,28 @@
-/* Write a noisy phantom: a head of nested ellipsoids, as computed tomography sees one, the same bytes everywhere. */
+/* Write a noisy phantom: a head of nested ellipsoids, as computed tomography sees one, the same bytes
+ * everywhere. */
+#include "generator.h"
+
 #include <getopt.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Axes and centre in thousandths of half the grid, and the density that the inside adds, of 255. Later ones lie in
-   earlier ones, so densities are differences. */
+/* Axes and centre in thousandths of half the grid, and the density that the inside adds, of 255. Later ones
+   lie in earlier ones, so densities are differences. */
 struct ellipsoid {
     int centre[3], axis[3];
     int density;
 };
 
 static const struct ellipsoid phantom[] = {
-    {{0, 0, 0}, {690, 920, 810}, 200},         /* skull */
-    {{0, -18, 0}, {662, 874, 780}, -110},      /* brain */
-    {{220, 0, 0}, {110, 310, 220}, -50},       /* ventricles */
-    {{-220, 0, 0}, {160, 410, 280}, -50},
-    {{0, 350, -150}, {210, 250, 410}, 30},     /* tissue */
-    {{0, 100, 250}, {46, 46, 50}, 45},         /* nodules, */
-    {{-80, -605, 0}, {46, 23, 50}, 45},        /* smaller and smaller */
-    {{60, -605, -100}, {23, 46, 20}, 45},
-    {{0, -300, 300}, {16, 16, 16}, 60},
+    {{0, 0, 0}, {690, 920, 810}, 200},                                           /* skull */
+    {{0, -18, 0}, {662, 874, 780}, -110},                                        /* brain */
+    {{220, 0, 0}, {110, 310, 220}, -50},                                         /* ventricles */
+    {{-220, 0, 0}, {160, 410, 280}, -50}, {{0, 350, -150}, {210, 250, 410}, 30}, /* tissue */
+    {{0, 100, 250}, {46, 46, 50}, 45},                                           /* nodules, */
+    {{-80, -605, 0}, {46, 23, 50}, 45},                                          /* smaller and smaller */
+    {{60, -605, -100}, {23, 46, 20}, 45}, {{0, -300, 300}, {16, 16, 16}, 60},
 };
 
 #define NOISE 24 /* the range of the noise is ± this, of 255 */
@@ -35,8 +36,7 @@ struct options {
 
 static void fail(const char *message)
 {
-    fprintf(stderr, "make_volume: %s\n", message);
-    exit(EXIT_FAILURE);
+    generator_fail("make_volume", message);
 }
 
 static void usage(FILE *stream)
@@ -46,20 +46,10 @@ static void usage(FILE *stream)
           stream);
 }
 
-/* A number that depends on every bit of a and b (the finisher of MurmurHash3). */
-static uint64_t hash(uint64_t a, uint64_t b)
-{
-    uint64_t h = a * UINT64_C(0x9e3779b97f4a7c15) + b;
-
-    h = (h ^ (h >> 33)) * UINT64_C(0xff51afd7ed558ccd);
-    h = (h ^ (h >> 33)) * UINT64_C(0xc4ceb9fe1a85ec53);
-    return h ^ (h >> 33);
-}
-
 /* Two uniform numbers added make a triangle, which is bell enough. Result: −65536·NOISE to 65536·NOISE. */
 static int64_t noise(uint64_t seed, uint64_t index)
 {
-    uint64_t h = hash(index, seed);
+    uint64_t h = generator_hash(index, seed);
 
     return ((int64_t)(h & 0xffff) + (int64_t)(h >> 48) - 0xffff) * NOISE;
 }
@@ -177,11 +167,9 @@ static struct options parse(int argc, char **argv)
 int main(int argc, char **argv)
 {
     struct options options = parse(argc, argv);
-    FILE *stream = options.output == NULL ? stdout : fopen(options.output, "wb");
+    FILE *stream = generator_open("make_volume", options.output);
     unsigned char *row = malloc(options.extent[0] * 4);
 
-    if (stream == NULL)
-        fail("cannot write the output");
     if (row == NULL)
         fail("out of memory");
     for (uint64_t z = 0; z < options.extent[2]; z++) {
@@ -193,8 +181,7 @@ int main(int argc, char **argv)
                 fail("writing failed");
         }
     }
-    if (fclose(stream) != 0)
-        fail("writing failed");
+    generator_close("make_volume", stream);
     free(row);
     return EXIT_SUCCESS;
 }

@@ -26,7 +26,8 @@ static bool choose_backend(const char *name, const struct backend **backend, str
             return true;
         }
     }
-    return fault_raise(fault, STATUS_USAGE, "--device: %s: no such device (--list names them)", name);
+    return fault_raise(fault, STATUS_USAGE, "--device: %s: no such device: this version computes on the CPU",
+                       name);
 }
 
 static bool lower_stages(struct plan *plan, struct fault *fault)

@@ -365,7 +365,7 @@ refuses 6 'voxfilt: standard input: the grid is too large: 1000000 × 1000000 ×
     piped v8.raw voxfilt -n 1000000 -t u8
 refuses 6 'voxfilt: --memory: this job needs 4.5 KiB (4608 bytes), and 100 B are allowed' v8 -m 100 -o out
 accepts 'just enough memory' '' v8 -m 4608 -o /dev/null
-refuses 2 'voxfilt: --device: cuda: no such device (--list names them)' v8 -D cuda -o out
+refuses 2 'voxfilt: --device: cuda: no such device: this version computes on the CPU' v8 -D cuda -o out
 refuses 5 'voxfilt: VOXFILT_ISA: z80: this build on this machine has '"$(voxfilt --list |
     sed -n 's/.*, v3 instructions/baseline and v3/p; s/.*, baseline instructions/baseline/p')" \
     with_isa z80 v8 -o out
