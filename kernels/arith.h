@@ -493,6 +493,7 @@ ARITH_FN double arith_power_f64(double x, double y, double y_low)
  * pm1, pm2: the Perona–Malik fluxes g(q).
  * react: one reaction after a relaxation, E = reaction and 1 − E = remainder.
  * srgb_decode, srgb_encode: IEC 61966-2-1 on the unit scale, odd, and past 1 by the same power. 1 stays 1.
+ * srgb_to_linear, srgb_from_linear, gamma_scaled: the same curves on the scale of the samples, 0 to max.
  * gamma: a power of the magnitude, under the sign.
  * cover: alpha in [0, max] as a fraction of max; NaN counts as 0. */
 #define ARITH_TWINS(real, number, twin, constant)                                                            \
@@ -538,6 +539,21 @@ ARITH_FN double arith_power_f64(double x, double y, double y_low)
     ARITH_FN real twin(arith_gamma)(real v, real exponent)                                                   \
     {                                                                                                        \
         return twin(arith_signed)(twin(arith_pow)(twin(arith_magnitude)(v), exponent), v);                   \
+    }                                                                                                        \
+                                                                                                             \
+    ARITH_FN real twin(arith_srgb_to_linear)(real v, real max)                                               \
+    {                                                                                                        \
+        return twin(arith_srgb_decode)(v / max) * max;                                                       \
+    }                                                                                                        \
+                                                                                                             \
+    ARITH_FN real twin(arith_srgb_from_linear)(real v, real max)                                             \
+    {                                                                                                        \
+        return twin(arith_srgb_encode)(v / max) * max;                                                       \
+    }                                                                                                        \
+                                                                                                             \
+    ARITH_FN real twin(arith_gamma_scaled)(real v, real max, real exponent)                                  \
+    {                                                                                                        \
+        return twin(arith_gamma)(v / max, exponent) * max;                                                   \
     }                                                                                                        \
                                                                                                              \
     ARITH_FN real twin(arith_cover)(real alpha, real max)                                                    \

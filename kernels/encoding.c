@@ -15,12 +15,12 @@ static double decoded(const struct encoding *encoding, enum work_type work, doub
 
     switch (encoding->transfer) {
     case TRANSFER_SRGB:
-        return work == WORK_F32 ? (double)(arith_srgb_decode_f32((float)value / (float)max) * (float)max)
-                                : arith_srgb_decode_f64(value / max) * max;
+        return work == WORK_F32 ? (double)arith_srgb_to_linear_f32((float)value, (float)max)
+                                : arith_srgb_to_linear_f64(value, max);
     case TRANSFER_GAMMA:
         return work == WORK_F32
-                   ? (double)(arith_gamma_f32((float)value / (float)max, (float)encoding->gamma) * (float)max)
-                   : arith_gamma_f64(value / max, encoding->gamma) * max;
+                   ? (double)arith_gamma_scaled_f32((float)value, (float)max, (float)encoding->gamma)
+                   : arith_gamma_scaled_f64(value, max, encoding->gamma);
     case TRANSFER_NONE:
         break;
     }

@@ -477,7 +477,7 @@ ln -s real/new.raw dangling.raw
 v8 -o dangling.raw
 [ -L dangling.raw ] && cmp first.raw real/new.raw
 result $? 'a link to what is not there yet'
-v8 -o closed.raw 2>&-
+voxfilt --progress=always -n 8 -t u8 -o closed.raw < v8.raw 2>&-
 same 'a closed standard error is not where the output goes' first.raw closed.raw
 mkfifo taps.fifo
 printf '0 0 0 1\n' > taps.fifo &

@@ -45,10 +45,10 @@ static void FN(decode_row)(REAL *row, size_t count, const struct encoding *encod
 
     if (encoding->transfer == TRANSFER_SRGB) {
         for (size_t i = 0; i < count; i++)
-            row[i] = FN(arith_srgb_decode)(row[i] / max) * max;
+            row[i] = FN(arith_srgb_to_linear)(row[i], max);
     } else if (encoding->transfer == TRANSFER_GAMMA) {
         for (size_t i = 0; i < count; i++)
-            row[i] = FN(arith_gamma)(row[i] / max, exponent) * max;
+            row[i] = FN(arith_gamma_scaled)(row[i], max, exponent);
     }
 }
 
@@ -59,10 +59,10 @@ static void FN(encode_row)(REAL *row, size_t count, const struct encoding *encod
 
     if (encoding->transfer == TRANSFER_SRGB) {
         for (size_t i = 0; i < count; i++)
-            row[i] = FN(arith_srgb_encode)(row[i] / max) * max;
+            row[i] = FN(arith_srgb_from_linear)(row[i], max);
     } else if (encoding->transfer == TRANSFER_GAMMA) {
         for (size_t i = 0; i < count; i++)
-            row[i] = FN(arith_gamma)(row[i] / max, exponent) * max;
+            row[i] = FN(arith_gamma_scaled)(row[i], max, exponent);
     }
 }
 
