@@ -113,19 +113,51 @@ struct tally {
     double energy;  /* Σ v² */
 };
 
-struct device_request {
-    unsigned threads; /* 0: as many as the machine offers */
-};
-
-/* What an advance is expected to cost. */
-struct forecast {
-    double bytes; /* through the device's memory */
-    double seconds;
-};
-
 struct rung {
     const char *name;
     const char *summary;
+};
+
+struct device_request {
+    int index;        /* which device of the backend's kind */
+    unsigned threads; /* of the CPU; 0: as many as the machine offers */
+    uint64_t memory;  /* the most device memory to use; 0: all that is free */
+};
+
+/* What a user or wisdom asks of a rung; 0 or NULL leaves the choice to the backend. */
+struct rung_wish {
+    const char *rung;
+    const char *reason; /* for this rung, as --explain gives it; NULL: that it was asked for */
+    unsigned tile_x, tile_y;
+    unsigned coarsen; /* planes, rows or samples that a thread computes */
+    unsigned stride;  /* between them, in samples */
+    unsigned steps;   /* that one pass takes */
+};
+
+/* What a rung does with an op on a shape. Fields that mean nothing on a device are 0. */
+struct routine_facts {
+    const struct rung *rung;
+    char reason[160];                /* why this rung and not another */
+    unsigned steps;                  /* the most that one advance takes */
+    unsigned tile_x, tile_y, tile_z; /* samples that a block computes */
+    unsigned coarsen, stride;
+    bool tiles, coarsens;               /* whether a wish may choose them */
+    unsigned grid[3], block[3];         /* of the launch */
+    unsigned registers;                 /* a thread */
+    size_t shared_bytes;                /* a block */
+    unsigned blocks_per_multiprocessor; /* that fit at once */
+    double occupancy;                   /* of the multiprocessor's warps, in theory */
+    double bytes_per_update, operations_per_update;
+};
+
+/* An op that is ready to run by one rung in one form. */
+struct routine;
+
+/* The device before it is opened: enough to choose one without paying for its start. */
+struct forecast {
+    double start;   /* seconds until the device is there */
+    double moving;  /* seconds to bring a byte to the device and back */
+    double updates; /* sample updates per second of the op given */
 };
 
 /* Functions that return bool fill the fault and return false on failure. Ranges are always inside the grid.
@@ -134,25 +166,38 @@ struct backend {
     const char *name;         /* as --device takes it */
     const struct rung *rungs; /* ends with a rung without name */
 
+    /* How many devices of this kind there are, and one line on each. */
+    unsigned (*count)(void);
+    void (*describe)(int index, char *text, size_t size);
+
+    /* What may be expected of an op, without opening anything. */
+    struct forecast (*predict)(const struct device_request *request, const struct op *op,
+                               const struct shape *shape);
+
     bool (*open)(struct device **device, const struct device_request *request, struct fault *fault);
     void (*close)(struct device *device);
 
-    /* One line that names the device. */
-    void (*describe)(const struct device *device, char *text, size_t size);
+    /* Device memory that fields may take; 0: the process's own memory, which this backend does not limit. */
+    uint64_t (*memory)(const struct device *device);
 
-    /* The rung that would run op, or NULL with the reason why none can. */
-    const struct rung *(*choose)(const struct device *device, const struct op *op, const struct shape *shape,
-                                 char *reason, size_t size);
+    /* Bytes of a field of so many planes. */
+    size_t (*field_bytes)(const struct shape *shape, enum work_type work, size_t planes);
 
-    /* How many steps of op one advance may take. */
-    unsigned (*fusable_steps)(const struct device *device, const struct op *op, const struct shape *shape);
-
-    struct forecast (*predict)(const struct device *device, const struct op *op, const struct shape *shape);
+    /* Make op ready. What the wish asks and the device cannot do is STATUS_USAGE and names the limit; an op
+       that no rung can run is STATUS_DEVICE. The op must stay where it is until the release. */
+    bool (*prepare)(struct device *device, const struct op *op, const struct shape *shape,
+                    const struct rung_wish *wish, struct routine **routine, struct fault *fault);
+    const struct routine_facts *(*facts)(const struct routine *routine);
+    void (*release)(struct device *device, struct routine *routine);
 
     /* A field for a range of planes; what it holds is undefined until it is written. */
     bool (*field_create)(struct device *device, struct field **field, const struct shape *shape,
                          enum work_type work, struct range planes, struct fault *fault);
     void (*field_destroy)(struct device *device, struct field *field);
+
+    /* Memory for packed planes of a file, from which this device copies fast. */
+    void *(*staging_create)(struct device *device, size_t bytes, struct fault *fault);
+    void (*staging_destroy)(struct device *device, void *staging);
 
     /* Planes of a file, packed, into the field. */
     bool (*upload)(struct device *device, struct field *field, const struct encoding *encoding,
@@ -163,9 +208,18 @@ struct backend {
                      void *samples, struct range planes, uint64_t *nans, struct fault *fault);
 
     /* Planes of `to` from `from`, which holds every plane that the edge rule and steps × the reach of the op
-       ask for; the two differ. `kept` is the stage's input for OP_UNSHARP, else NULL. */
-    bool (*advance)(struct device *device, const struct op *op, unsigned steps, const struct field *from,
+       ask for; the two differ. `kept` is the stage's input for OP_UNSHARP, else NULL. The work may still be
+       under way on return: sync waits, and reports what failed. */
+    bool (*advance)(struct device *device, struct routine *routine, unsigned steps, const struct field *from,
                     const struct field *kept, struct field *to, struct range planes, struct fault *fault);
+    bool (*sync)(struct device *device, struct fault *fault);
+
+    /* The device's own stopwatch: between the two, everything that was asked for is done. */
+    bool (*start_timer)(struct device *device, struct fault *fault);
+    bool (*stop_timer)(struct device *device, double *seconds, struct fault *fault);
+
+    /* Copy one field to another of the same shape, as fast as the device can. */
+    bool (*copy)(struct device *device, const struct field *from, struct field *to, struct fault *fault);
 
     /* Add Σ (a − b)² of each of the first `channels` channels to sums, plane after plane. */
     bool (*change)(struct device *device, const struct field *a, const struct field *b, unsigned channels,
@@ -177,6 +231,7 @@ struct backend {
 };
 
 extern const struct backend backend_cpu;
+extern const struct backend backend_cuda;
 
 #ifdef __cplusplus
 }

@@ -1,5 +1,5 @@
 # VOX_CUDA
-# Look for a CUDA toolkit that can build and link our kernels. Sets NVCC, NVCCFLAGS, CUDA_NVCCFLAGS, CUDA_LIBS, CXX,
+# Look for a CUDA toolkit that can build and link our kernels. Sets NVCC, NVCCFLAGS, CUDA_NVCCFLAGS, CUDA_LIBS,
 # CCLD (what links: CXX with CUDA, else CC) and the conditional CUDA; defines HAVE_CUDA. By default a toolkit that is missing or does not work is a warning;
 # with --with-cuda or --with-cuda=DIR it is an error.
 
@@ -16,7 +16,6 @@ AC_DEFUN([VOX_CUDA], [
   AC_ARG_VAR([NVCC], [CUDA compiler])
   AC_ARG_VAR([NVCCFLAGS], [CUDA compiler flags])
   AC_ARG_VAR([NVCC_CCBIN], [host compiler that NVCC is to use (one word)])
-  AC_ARG_VAR([CXX], [C++ compiler, which links when CUDA is built])
   # nvcc reads this variable itself, and takes an empty one for the name of a compiler.
   AS_IF([test -z "$NVCC_CCBIN"], [unset NVCC_CCBIN])
 
@@ -46,18 +45,15 @@ AC_DEFUN([_VOX_CUDA_PROBE], [
   AS_IF([test -z "$vox_cuda_problem"], [_VOX_CUDA_TRY])
 ])
 
-# The compiler, and a C++ compiler to link with: of CC's family, since both must bring the same OpenMP runtime.
+# The compiler, and a C++ compiler to link with.
 AC_DEFUN([_VOX_CUDA_FIND], [
   AS_CASE([$with_cuda],
     [auto|yes], [AC_PATH_PROG([NVCC], [nvcc], [], [$PATH$PATH_SEPARATOR/usr/local/cuda/bin])],
     [AC_PATH_PROG([NVCC], [nvcc], [], [$with_cuda/bin])])
-  AS_CASE(["${CXX-unset} $CC"],
-    [unset*clang*], [CXX=`AS_ECHO(["$CC"]) | sed 's/clang/clang++/'`],
-    [unset*], [AC_CHECK_TOOLS([CXX], [g++ c++ clang++])])
   AS_CASE([$NVCC_CCBIN],
     [*[[\ \	]]*], [AC_MSG_ERROR([NVCC_CCBIN is one word, the name of a compiler without flags])])
   AS_IF([test -z "$NVCC" || test ! -x "$NVCC"], [vox_cuda_problem="nvcc is not found"],
-    [test -z "$CXX"], [vox_cuda_problem="no C++ compiler is found"])
+    [test "$vox_cv_cxx_works" = no], [vox_cuda_problem="no C++ compiler works"])
 ])
 
 # Machine code for each architecture that was asked for and that nvcc knows, and PTX of the newest for GPUs to come.

@@ -1,6 +1,7 @@
 /* The commands themselves: from argv to an exit status. */
 #include "command.h"
 
+#include "bench.h"
 #include "file.h"
 #include "format.h"
 #include "job.h"
@@ -230,6 +231,40 @@ static enum status close_stdout(void)
     return tell(&fault);
 }
 
+/* Extents to measure on where the command line gives none: larger than any cache of the device. */
+static struct grid bench_grid(const struct options *options)
+{
+    const struct backend *backend = &backend_cpu;
+    struct fault fault;
+    int index;
+
+    if (options->source.has_dims)
+        return options->source.grid;
+    (void)plan_find_device(&options->plan, &backend, &index, &fault);
+    if (options->program == PROGRAM_IMGHEAT)
+        return backend == &backend_cpu ? grid_make(2, 4096, 4096, 1) : grid_make(2, 16384, 16384, 1);
+    return backend == &backend_cpu ? grid_make(3, 256, 256, 256) : grid_make(3, 512, 512, 512);
+}
+
+static enum status bench(const struct options *options)
+{
+    const struct bench_request request = {
+        .stages = options->stages,
+        .stage_count = options->job.stage_count,
+        .force = options->job.force,
+        .grid = bench_grid(options),
+        .work = options->job.has_work      ? options->job.work
+                : options->source.has_type ? sample_work_type(options->source.type)
+                                           : WORK_F32,
+        .plan = options->plan,
+        .json = options->bench_json,
+        .keep = options->tune,
+    };
+    struct fault fault;
+
+    return bench_run(stdout, &request, &fault) ? STATUS_DONE : tell(&fault);
+}
+
 static enum status act(const struct options *options)
 {
     switch (options->action) {
@@ -239,6 +274,8 @@ static enum status act(const struct options *options)
     case ACTION_VERSION:
         printf("%s (%s) %s\n", options_program_name(options->program), PACKAGE_NAME, PACKAGE_VERSION);
         return STATUS_DONE;
+    case ACTION_BENCH:
+        return bench(options);
     case ACTION_LIST:
         report_list(stdout);
         return STATUS_DONE;

@@ -13,6 +13,7 @@
 
 #define MOST_THREADS  4096
 #define MOST_CHANNELS 65536
+#define MOST_TILE     65536
 
 /* Their squares, and the ratios of those, are doubles still. */
 #define LEAST_SPACING 1e-100
@@ -337,6 +338,49 @@ static bool take_device(struct parsing *parsing, const char *value)
     return true;
 }
 
+static bool take_rung(struct parsing *parsing, const char *value)
+{
+    parsing->options->plan.wish.rung = value;
+    return true;
+}
+
+static bool read_pair(const char *value, uint64_t *first, uint64_t *second)
+{
+    char number[32];
+    const char *cross = strchr(value, 'x');
+    size_t length = cross == NULL ? strlen(value) : (size_t)(cross - value);
+
+    if (length >= sizeof number)
+        return false;
+    memcpy(number, value, length);
+    number[length] = '\0';
+    *second = 0;
+    return number_parse_count(number, first) && *first > 0 && *first <= MOST_TILE &&
+           (cross == NULL || (number_parse_count(cross + 1, second) && *second > 0 && *second <= MOST_TILE));
+}
+
+static bool take_tile(struct parsing *parsing, const char *value)
+{
+    uint64_t width, height;
+
+    if (!read_pair(value, &width, &height))
+        return refuse(parsing, value, "W or WxH, whole numbers above 0");
+    parsing->options->plan.wish.tile_x = (unsigned)width;
+    parsing->options->plan.wish.tile_y = (unsigned)(height == 0 ? width : height);
+    return true;
+}
+
+static bool take_coarsen(struct parsing *parsing, const char *value)
+{
+    uint64_t factor, stride;
+
+    if (!read_pair(value, &factor, &stride))
+        return refuse(parsing, value, "N or NxS, whole numbers above 0");
+    parsing->options->plan.wish.coarsen = (unsigned)factor;
+    parsing->options->plan.wish.stride = (unsigned)stride;
+    return true;
+}
+
 static bool take_threads(struct parsing *parsing, const char *value)
 {
     uint64_t threads;
@@ -373,6 +417,23 @@ static bool take_stats(struct parsing *parsing, const char *value)
 {
     (void)value;
     parsing->options->run.stats = true;
+    return true;
+}
+
+static bool take_bench(struct parsing *parsing, const char *value)
+{
+    if (value != NULL && strcmp(value, "text") != 0 && strcmp(value, "json") != 0)
+        return refuse(parsing, value, "text or json");
+    parsing->options->action = ACTION_BENCH;
+    parsing->options->bench_json = value != NULL && strcmp(value, "json") == 0;
+    return true;
+}
+
+static bool take_tune(struct parsing *parsing, const char *value)
+{
+    (void)value;
+    parsing->options->action = ACTION_BENCH;
+    parsing->options->tune = true;
     return true;
 }
 

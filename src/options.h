@@ -15,7 +15,7 @@
 
 enum program { PROGRAM_VOXFILT = 1, PROGRAM_IMGHEAT = 2 };
 
-enum action { ACTION_RUN, ACTION_EXPLAIN, ACTION_LIST, ACTION_HELP, ACTION_VERSION };
+enum action { ACTION_RUN, ACTION_EXPLAIN, ACTION_BENCH, ACTION_LIST, ACTION_HELP, ACTION_VERSION };
 
 enum report_mode { REPORT_NONE, REPORT_TEXT, REPORT_JSON };
 
@@ -34,6 +34,7 @@ struct options {
     struct run_request run;
     int level;
     enum report_mode report;
+    bool bench_json, tune;
 };
 
 /* Parse and check all that can be checked without the input. Texts stay in argv. */

@@ -3,32 +3,36 @@
 
 #include "mem.h"
 #include "number.h"
+#include "wisdom.h"
 
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 /* Planes pass between files and device in batches of about this size: large enough for the loops over them to
    run in parallel, small beside any field. */
-#define BATCH_BYTES ((size_t)4 << 20)
+#define BATCH_BYTES ((size_t)16 << 20)
 
 /* What one call of the backend advances, so that progress is seen while a large field is computed. */
-#define SLAB_BYTES ((size_t)64 << 20)
+#define SLAB_BYTES ((size_t)256 << 20)
 
-const struct backend *const plan_backends[] = {&backend_cpu, NULL};
+const struct backend *const plan_backends[] = {
+#ifdef HAVE_CUDA
+    &backend_cuda,
+#endif
+    &backend_cpu,
+    NULL,
+};
 
-static bool choose_backend(const char *name, const struct backend **backend, struct fault *fault)
-{
-    *backend = &backend_cpu;
-    if (name == NULL || strcmp(name, "auto") == 0)
-        return true;
-    for (size_t i = 0; plan_backends[i] != NULL; i++) {
-        if (strcmp(name, plan_backends[i]->name) == 0) {
-            *backend = plan_backends[i];
-            return true;
-        }
-    }
-    return fault_raise(fault, STATUS_USAGE, "--device: %s: no such device: this version computes on the CPU",
-                       name);
-}
+/* A device that a plan may take: a backend and which of its devices. */
+struct candidate {
+    const struct backend *backend;
+    int index;
+    bool automatic;
+    double seconds; /* predicted for the whole job */
+};
 
 static bool lower_stages(struct plan *plan, struct fault *fault)
 {
@@ -38,16 +42,13 @@ static bool lower_stages(struct plan *plan, struct fault *fault)
     if (plan->steps == NULL)
         return false;
     for (; plan->step_count < job->stage_count; plan->step_count++) {
-        if (!lower_stage(&job->stages[plan->step_count], &job->in.grid, &job->decode, job->work,
-                         &plan->steps[plan->step_count], fault))
+        const struct stage *stage = &job->stages[plan->step_count];
+        struct plan_step *step = &plan->steps[plan->step_count];
+        if (!lower_stage(stage, &job->in.grid, &job->decode, job->work, &step->step, fault))
             return false;
+        step->keeps = step->step.keeps || stage->until > 0.0;
     }
     return true;
-}
-
-bool plan_keeps_input(const struct plan *plan, size_t stage)
-{
-    return plan->steps[stage].keeps || plan->job->stages[stage].until > 0.0;
 }
 
 /* One field to read and one to write; a third where a step of several operations needs its input until its
@@ -57,47 +58,37 @@ static size_t count_fields(const struct plan *plan)
     size_t fields = plan->job->copies ? 0 : 2;
 
     for (size_t i = 0; i < plan->step_count; i++) {
-        if (plan_keeps_input(plan, i) && plan->steps[i].count > 1)
+        if (plan->steps[i].keeps && plan->steps[i].step.count > 1)
             fields = 3;
     }
     return fields;
 }
 
-/* The planes of a field that one call of the backend advances. */
-static size_t slab_planes(size_t field_plane_bytes, size_t planes)
+static size_t planes_of(size_t bytes, size_t plane_bytes, size_t planes)
 {
-    size_t slab = field_plane_bytes >= SLAB_BYTES ? 1 : SLAB_BYTES / field_plane_bytes;
+    size_t count = plane_bytes >= bytes ? 1 : bytes / plane_bytes;
 
-    return slab < planes ? slab : planes;
-}
-
-static bool add_bytes(size_t *total, size_t bytes)
-{
-    *total += bytes;
-    return *total >= bytes;
+    return count < planes ? count : planes;
 }
 
 static bool measure_memory(struct plan *plan, struct fault *fault)
 {
     const struct job *job = plan->job;
-    const struct shape *shape = &plan->shape;
+    size_t planes = plan->shape.planes;
     size_t in_plane = header_plane_bytes(&job->in), out_plane = header_plane_bytes(&job->out);
     size_t plane_bytes = in_plane > out_plane ? in_plane : out_plane;
-    size_t field_plane = shape->nx * shape->rows;
+    size_t field_plane = plan->backend->field_bytes(&plan->shape, job->work, 1);
     size_t fields_bytes;
 
-    plan->batch = plane_bytes >= BATCH_BYTES ? 1 : BATCH_BYTES / plane_bytes;
-    if (plan->batch > shape->planes)
-        plan->batch = shape->planes;
+    plan->batch = planes_of(BATCH_BYTES, plane_bytes, planes);
     plan->batch_bytes = plan->batch * plane_bytes;
+    plan->slab = planes_of(SLAB_BYTES, field_plane, planes);
     plan->field_count = count_fields(plan);
-    plan->memory_bytes = plan->batch_bytes;
-    if (!mem_product(&field_plane, field_plane, shape->channels * work_size(job->work)) ||
-        !mem_product(&plan->field_bytes, field_plane, shape->planes) ||
+    if (!mem_product(&plan->field_bytes, field_plane, planes) ||
         !mem_product(&fields_bytes, plan->field_bytes, plan->field_count) ||
-        !add_bytes(&plan->memory_bytes, fields_bytes) || !add_bytes(&plan->memory_bytes, plan->held_bytes))
+        fields_bytes > SIZE_MAX - plan->batch_bytes - plan->held_bytes)
         return fault_raise(fault, STATUS_LIMIT, "the grid is too large for this machine's addresses");
-    plan->slab = slab_planes(field_plane, shape->planes);
+    plan->memory_bytes = fields_bytes + plan->batch_bytes + plan->held_bytes;
     return true;
 }
 
@@ -112,46 +103,244 @@ static bool check_memory(const struct plan *plan, uint64_t limit, struct fault *
                        plan->memory_bytes, number_format_bytes((double)limit, allowed, sizeof allowed));
 }
 
-static bool check_rungs(const struct plan *plan, struct fault *fault)
+static bool check_device_memory(const struct plan *plan, struct fault *fault)
 {
-    char reason[256];
+    uint64_t room = plan->backend->memory(plan->device);
+    size_t fields = plan->field_count * plan->field_bytes;
+    char needed[32], there[32];
+
+    if (room == 0 || fields <= room)
+        return true;
+    return fault_raise(fault, STATUS_LIMIT, "%s: the grid takes %s there, and %s are free", plan->device_name,
+                       number_format_bytes((double)fields, needed, sizeof needed),
+                       number_format_bytes((double)room, there, sizeof there));
+}
+
+static double sample_updates(const struct plan *plan)
+{
+    const struct shape *shape = &plan->shape;
+
+    return (double)shape->nx * (double)shape->rows * (double)shape->planes * shape->channels;
+}
+
+/* Seconds that a backend should take, from its start to the last sample back on the host. */
+static double predict(const struct plan_request *request, const struct plan *plan,
+                      const struct backend *backend, int index)
+{
+    const struct device_request device = {.index = index, .threads = request->threads};
+    const struct header *in = &plan->job->in, *out = &plan->job->out;
+    double file_bytes =
+        (double)plan->shape.planes * (double)(header_plane_bytes(in) + header_plane_bytes(out));
+    double seconds = 0.0;
 
     for (size_t i = 0; i < plan->step_count; i++) {
-        for (size_t k = 0; k < plan->steps[i].count; k++) {
-            if (plan->backend->choose(plan->device, &plan->steps[i].ops[k], &plan->shape, reason,
-                                      sizeof reason) == NULL)
-                return fault_raise(fault, STATUS_DEVICE, "--device: %s cannot run %s: %s",
-                                   plan->backend->name, plan->job->stages[i].spec, reason);
+        const struct step *step = &plan->steps[i].step;
+        for (size_t k = 0; k < step->count; k++) {
+            struct forecast forecast = backend->predict(&device, &step->ops[k], &plan->shape);
+            if (i == 0 && k == 0)
+                seconds += forecast.start + forecast.moving * file_bytes;
+            seconds += (double)plan->job->stages[i].steps * sample_updates(plan) / forecast.updates;
+        }
+    }
+    return seconds;
+}
+
+/* CUDA reserves far more addresses than it uses: where they are limited it is not started unasked. */
+static bool addresses_are_limited(void)
+{
+    struct rlimit limit;
+
+    return getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
+}
+
+/* The cheapest device by predicted time. */
+static void choose_automatically(const struct plan_request *request, struct plan *plan,
+                                 struct candidate *chosen)
+{
+    *chosen = (struct candidate){&backend_cpu, 0, true, predict(request, plan, &backend_cpu, 0)};
+    snprintf(plan->device_reason, sizeof plan->device_reason, "%.3g s predicted", chosen->seconds);
+    for (size_t i = 0; plan_backends[i] != NULL; i++) {
+        const struct backend *backend = plan_backends[i];
+        double seconds;
+        if (backend == &backend_cpu || plan->job->copies)
+            continue;
+        seconds = predict(request, plan, backend, 0);
+        if (seconds >= chosen->seconds) {
+            snprintf(plan->device_reason, sizeof plan->device_reason,
+                     "%.3g s predicted; %s would take %.3g s", chosen->seconds, backend->name, seconds);
+        } else if (addresses_are_limited()) {
+            snprintf(plan->device_reason, sizeof plan->device_reason,
+                     "%s is not started: addresses are limited", backend->name);
+        } else if (backend->count() > 0) {
+            snprintf(plan->device_reason, sizeof plan->device_reason,
+                     "%.3g s predicted; %s would take %.3g s", seconds, chosen->backend->name,
+                     chosen->seconds);
+            *chosen = (struct candidate){backend, 0, true, seconds};
+        }
+    }
+}
+
+/* "cuda:1" → a backend and an index. */
+static bool choose_by_name(const char *name, struct candidate *chosen, struct fault *fault)
+{
+    for (size_t i = 0; plan_backends[i] != NULL; i++) {
+        const struct backend *backend = plan_backends[i];
+        size_t length = strlen(backend->name);
+        uint64_t index = 0;
+        if (strncmp(name, backend->name, length) != 0)
+            continue;
+        if (name[length] != '\0' && (name[length] != ':' || !number_parse_count(name + length + 1, &index)))
+            continue;
+        if (index >= backend->count())
+            return fault_raise(fault, STATUS_DEVICE, "--device: %s: this machine has %u", name,
+                               backend->count());
+        *chosen = (struct candidate){.backend = backend, .index = (int)index};
+        return true;
+    }
+    return fault_raise(fault, STATUS_USAGE, "--device: %s: no such device (--list names them)", name);
+}
+
+bool plan_find_device(const struct plan_request *request, const struct backend **backend, int *index,
+                      struct fault *fault)
+{
+    struct candidate chosen = {.backend = &backend_cpu};
+
+    if (request->device != NULL && strcmp(request->device, "auto") != 0) {
+        if (!choose_by_name(request->device, &chosen, fault))
+            return false;
+    } else {
+        for (size_t i = 0; plan_backends[i] != NULL && chosen.backend == &backend_cpu; i++) {
+            if (plan_backends[i]->count() > 0)
+                chosen.backend = plan_backends[i];
+        }
+    }
+    *backend = chosen.backend;
+    *index = chosen.index;
+    return true;
+}
+
+static bool is_free(const struct rung_wish *wish)
+{
+    return wish->rung == NULL && wish->tile_x == 0 && wish->coarsen == 0;
+}
+
+/* Wisdom stands in for a wish that the user does not have; where it no longer fits the device, nothing is
+ * lost. */
+static bool prepare_by_wisdom(struct plan *plan, const struct op *op, struct routine **routine)
+{
+    struct wisdom_entry entry;
+    struct rung_wish wish = {.rung = entry.rung};
+    struct fault refusal;
+
+    wisdom_name(&entry, plan->device_text, op, &plan->shape);
+    if (!wisdom_find(&entry))
+        return false;
+    wish.tile_x = entry.tile_x;
+    wish.tile_y = entry.tile_y;
+    wish.coarsen = entry.coarsen;
+    wish.stride = entry.stride;
+    wish.reason = "measured to be fastest here: wisdom";
+    return plan->backend->prepare(plan->device, op, &plan->shape, &wish, routine, &refusal);
+}
+
+static bool prepare_routines(const struct plan_request *request, struct plan *plan, struct fault *fault)
+{
+    for (size_t i = 0; i < plan->step_count; i++) {
+        struct plan_step *step = &plan->steps[i];
+        for (size_t k = 0; k < step->step.count; k++) {
+            const struct op *op = &step->step.ops[k];
+            if (is_free(&request->wish) && prepare_by_wisdom(plan, op, &step->routines[k]))
+                continue;
+            if (!plan->backend->prepare(plan->device, op, &plan->shape, &request->wish, &step->routines[k],
+                                        fault))
+                return false;
         }
     }
     return true;
 }
 
-static void forecast(struct plan *plan)
+static void release_routines(struct plan *plan)
 {
     for (size_t i = 0; i < plan->step_count; i++) {
-        double times = (double)plan->job->stages[i].steps;
-        for (size_t k = 0; k < plan->steps[i].count; k++) {
-            struct forecast cost = plan->backend->predict(plan->device, &plan->steps[i].ops[k], &plan->shape);
-            plan->moved_bytes += times * cost.bytes;
-            plan->seconds += times * cost.seconds;
+        for (size_t k = 0; k < LOWER_OPS; k++) {
+            if (plan->steps[i].routines[k] != NULL)
+                plan->backend->release(plan->device, plan->steps[i].routines[k]);
+            plan->steps[i].routines[k] = NULL;
+        }
+    }
+}
+
+static void close_device(struct plan *plan)
+{
+    if (plan->device == NULL)
+        return;
+    release_routines(plan);
+    plan->backend->close(plan->device);
+    plan->device = NULL;
+}
+
+static void name_device(struct plan *plan, const struct candidate *candidate)
+{
+    if (candidate->backend->count() > 1)
+        snprintf(plan->device_name, sizeof plan->device_name, "%s:%d", candidate->backend->name,
+                 candidate->index);
+    else
+        snprintf(plan->device_name, sizeof plan->device_name, "%s", candidate->backend->name);
+    candidate->backend->describe(candidate->index, plan->device_text, sizeof plan->device_text);
+}
+
+/* Make the plan whole on a device; what fails leaves the device closed. */
+static bool settle_on(const struct plan_request *request, struct plan *plan,
+                      const struct candidate *candidate, struct fault *fault)
+{
+    const struct device_request device = {
+        .index = candidate->index, .threads = request->threads, .memory = request->memory};
+
+    plan->backend = candidate->backend;
+    name_device(plan, candidate);
+    if (measure_memory(plan, fault) && check_memory(plan, request->memory, fault) &&
+        plan->backend->open(&plan->device, &device, fault) && check_device_memory(plan, fault) &&
+        prepare_routines(request, plan, fault)) {
+        plan->seconds = predict(request, plan, candidate->backend, candidate->index);
+        return true;
+    }
+    close_device(plan);
+    return false;
+}
+
+static void forecast_bytes(struct plan *plan)
+{
+    for (size_t i = 0; i < plan->step_count; i++) {
+        for (size_t k = 0; k < plan->steps[i].step.count; k++) {
+            const struct routine_facts *facts = plan->backend->facts(plan->steps[i].routines[k]);
+            plan->moved_bytes +=
+                (double)plan->job->stages[i].steps * sample_updates(plan) * facts->bytes_per_update;
         }
     }
 }
 
 static bool fill(const struct plan_request *request, struct plan *plan, struct fault *fault)
 {
-    const struct device_request device = {.threads = request->threads};
+    const struct candidate cpu = {.backend = &backend_cpu};
+    struct candidate chosen;
 
-    if (!choose_backend(request->device, &plan->backend, fault))
-        return false;
     if (!plan->job->copies && !lower_stages(plan, fault))
         return false;
-    if (!measure_memory(plan, fault) || !check_memory(plan, request->memory, fault))
-        return false;
-    if (!plan->backend->open(&plan->device, &device, fault) || !check_rungs(plan, fault))
-        return false;
-    forecast(plan);
+    if (request->device != NULL && strcmp(request->device, "auto") != 0) {
+        if (!choose_by_name(request->device, &chosen, fault))
+            return false;
+    } else {
+        choose_automatically(request, plan, &chosen);
+    }
+    if (!settle_on(request, plan, &chosen, fault)) {
+        if (!chosen.automatic || chosen.backend == &backend_cpu || fault->status == STATUS_USAGE)
+            return false;
+        diag_note("%s; computing on the CPU", fault->text);
+        snprintf(plan->device_reason, sizeof plan->device_reason, "%s failed", chosen.backend->name);
+        if (!settle_on(request, plan, &cpu, fault))
+            return false;
+    }
+    forecast_bytes(plan);
     return true;
 }
 
@@ -169,10 +358,9 @@ bool plan_make(const struct plan_request *request, const struct job *job, size_t
 
 void plan_free(struct plan *plan)
 {
+    close_device(plan);
     for (size_t i = 0; i < plan->step_count; i++)
-        lower_free(&plan->steps[i]);
+        lower_free(&plan->steps[i].step);
     mem_free(plan->steps);
-    if (plan->device != NULL)
-        plan->backend->close(plan->device);
     *plan = (struct plan){0};
 }

@@ -14,33 +14,45 @@
 struct plan_request {
     const char *device; /* as --device gives it; NULL: auto */
     unsigned threads;   /* 0: all */
-    uint64_t memory;    /* the most bytes to use; 0: no limit of ours */
+    uint64_t
+        memory; /* the most bytes to use, of the host's and of the device's memory; 0: no limit of ours */
+    struct rung_wish wish;
+};
+
+/* A stage's step, ready to run: a routine an operation. */
+struct plan_step {
+    struct step step;
+    struct routine *routines[LOWER_OPS];
+    bool keeps; /* the step's input is needed until its end */
 };
 
 struct plan {
     const struct job *job;
     const struct backend *backend;
     struct device *device;
+    char device_name[32], device_text[256], device_reason[160];
     struct shape shape;
-    struct step *steps; /* one a stage; none where the job copies */
+    struct plan_step *steps; /* one a stage; none where the job copies */
     size_t step_count;
     size_t field_count; /* fields of the whole grid */
     size_t batch;       /* planes that pass between files and device together */
     size_t slab;        /* planes that one call of the backend advances */
 
     size_t field_bytes, batch_bytes, held_bytes; /* a field, the batch buffer, what the source holds */
-    size_t memory_bytes;                         /* all of it */
+    size_t memory_bytes;                         /* all of it, on host and device */
     double moved_bytes, seconds;                 /* forecast of the steps */
 };
 
-/* The names that --device takes besides auto; ends with NULL. */
+/* The backends that this build has; ends with NULL. */
 extern const struct backend *const plan_backends[];
+
+/* The device that the request names, or else the first that may be taken. */
+bool plan_find_device(const struct plan_request *request, const struct backend **backend, int *index,
+                      struct fault *fault);
 
 /* `held_bytes` is what the source itself keeps. A plan over the memory limit is refused with STATUS_LIMIT. */
 bool plan_make(const struct plan_request *request, const struct job *job, size_t held_bytes,
                struct plan *plan, struct fault *fault);
-/* Whether a step of the stage needs its input until its end. */
-bool plan_keeps_input(const struct plan *plan, size_t stage);
 
 void plan_free(struct plan *plan);
 

@@ -2,14 +2,9 @@
 #include "report.h"
 
 #include "number.h"
-#ifdef HAVE_CUDA
-#include "cuda_devices.h"
-#endif
 
 #include <math.h>
 #include <string.h>
-
-#define MOST_DEVICES 16
 
 static const char *endian_name(enum endian endian)
 {
@@ -98,16 +93,42 @@ static const char *op_name(enum op_kind kind)
     return "";
 }
 
-static void print_op(FILE *stream, const struct plan *plan, const struct op *op)
+static void print_reach(FILE *stream, const char *along, const struct reach *reach)
 {
-    char reason[256];
-    const struct rung *rung = plan->backend->choose(plan->device, op, &plan->shape, reason, sizeof reason);
+    if (reach->low != 0 || reach->high != 0)
+        fprintf(stream, ", %d..%d along %s", reach->low, reach->high, along);
+}
 
-    fprintf(stream, "          %s: %zu taps, reach %d..%d along x, ", op_name(op->kind), op->tap_count,
-            op->x.low, op->x.high);
-    if (plan->shape.rows > 1 || op->row.high > op->row.low)
-        fprintf(stream, "%d..%d across rows, ", op->row.low, op->row.high);
-    fprintf(stream, "%d..%d across planes; rung %s: %s\n", op->plane.low, op->plane.high, rung->name, reason);
+static void print_form(FILE *stream, const struct routine_facts *facts)
+{
+    if (facts->tile_x > 0)
+        fprintf(stream, ", tile %u × %u × %u", facts->tile_x, facts->tile_y, facts->tile_z);
+    if (facts->coarsen > 0)
+        fprintf(stream, ", coarsened %u", facts->coarsen);
+    if (facts->stride > 0)
+        fprintf(stream, " × %u apart", facts->stride);
+    if (facts->steps > 1)
+        fprintf(stream, ", up to %u steps a pass", facts->steps);
+    if (facts->block[0] > 0)
+        fprintf(stream,
+                ", %u blocks of %u × %u × %u threads, %u registers, %zu bytes shared, occupancy %.0f %%",
+                facts->grid[0] * facts->grid[1] * facts->grid[2], facts->block[0], facts->block[1],
+                facts->block[2], facts->registers, facts->shared_bytes, 100.0 * facts->occupancy);
+}
+
+static void print_op(FILE *stream, const struct plan *plan, const struct op *op,
+                     const struct routine *routine)
+{
+    const struct routine_facts *facts = plan->backend->facts(routine);
+
+    fprintf(stream, "          %s: %zu tap%s", op_name(op->kind), op->tap_count,
+            op->tap_count == 1 ? "" : "s");
+    print_reach(stream, "x", &op->x);
+    print_reach(stream, "rows", &op->row);
+    print_reach(stream, "planes", &op->plane);
+    fprintf(stream, "; rung %s: %s", facts->rung->name, facts->reason);
+    print_form(stream, facts);
+    fprintf(stream, "\n");
 }
 
 static void print_memory(FILE *stream, const struct plan *plan)
@@ -126,10 +147,18 @@ static void print_memory(FILE *stream, const struct plan *plan)
     fprintf(stream, "\n");
 }
 
+static void print_device(FILE *stream, const struct plan *plan)
+{
+    fprintf(stream, "device    %s: %s", plan->device_name, plan->device_text);
+    if (plan->device_reason[0] != '\0')
+        fprintf(stream, " (%s)", plan->device_reason);
+    fprintf(stream, "\n");
+}
+
 void report_plan(FILE *stream, const struct plan *plan, const struct report_ends *ends)
 {
     const struct job *job = plan->job;
-    char device[256], moved[32];
+    char moved[32];
 
     print_header(stream, "input   ", ends->input, &job->in);
     fprintf(stream, "grid      ");
@@ -139,8 +168,7 @@ void report_plan(FILE *stream, const struct plan *plan, const struct report_ends
         fprintf(stream, " %g", job->in.grid.spacing[2]);
     fprintf(stream, "\n");
     print_header(stream, "output  ", ends->output, &job->out);
-    plan->backend->describe(plan->device, device, sizeof device);
-    fprintf(stream, "device    %s\n", device);
+    print_device(stream, plan);
     if (job->copies) {
         fprintf(stream, "stages    identity alone: bits are copied, plane by plane\n");
     } else {
@@ -152,13 +180,13 @@ void report_plan(FILE *stream, const struct plan *plan, const struct report_ends
         fprintf(stream, "\n");
         for (size_t i = 0; i < job->stage_count; i++) {
             print_stage(stream, &job->stages[i], i);
-            for (size_t k = 0; k < plan->steps[i].count; k++)
-                print_op(stream, plan, &plan->steps[i].ops[k]);
+            for (size_t k = 0; k < plan->steps[i].step.count; k++)
+                print_op(stream, plan, &plan->steps[i].step.ops[k], plan->steps[i].routines[k]);
         }
-        fprintf(stream, "run       the whole grid is held; one step a pass over it\n");
+        fprintf(stream, "run       the whole grid is held on the device\n");
     }
     print_memory(stream, plan);
-    fprintf(stream, "forecast  %s through memory, %.3g s of steps\n",
+    fprintf(stream, "forecast  %s through memory, %.3g s\n",
             number_format_bytes(plan->moved_bytes, moved, sizeof moved), plan->seconds);
 }
 
@@ -202,20 +230,34 @@ static double updates(const struct plan *plan, const struct run_summary *summary
     return (double)grid_samples(&plan->job->in.grid) * (double)summary->steps;
 }
 
+static void print_routines(FILE *stream, const struct plan *plan)
+{
+    for (size_t i = 0; i < plan->step_count; i++) {
+        for (size_t k = 0; k < plan->steps[i].step.count; k++) {
+            const struct routine_facts *facts = plan->backend->facts(plan->steps[i].routines[k]);
+            fprintf(stream, "kernel    stage %zu %s: rung %s", i + 1,
+                    op_name(plan->steps[i].step.ops[k].kind), facts->rung->name);
+            print_form(stream, facts);
+            fprintf(stream, "\n");
+        }
+    }
+}
+
 static void print_text_summary(FILE *stream, const struct plan *plan, const struct report_ends *ends,
                                const struct run_summary *summary)
 {
     const struct job *job = plan->job;
-    char device[256], memory[32], line[DIAG_TEXT];
+    char memory[32], line[DIAG_TEXT];
 
-    plan->backend->describe(plan->device, device, sizeof device);
     fprintf(stream, "%s → ", diag_printable(ends->input, line, sizeof line));
     fprintf(stream, "%s: ", diag_printable(ends->output, line, sizeof line));
     print_grid(stream, &job->in.grid);
     fprintf(stream, ", %s → %s, work %s\n", sample_name(job->in.type), sample_name(job->out.type),
             work_name(job->work));
-    fprintf(stream, "device    %s, %s planned\n", device,
+    print_device(stream, plan);
+    fprintf(stream, "memory    %s planned\n",
             number_format_bytes((double)plan->memory_bytes, memory, sizeof memory));
+    print_routines(stream, plan);
     fprintf(stream, "steps     %llu", (unsigned long long)summary->steps);
     if (!isnan(summary->last_change))
         fprintf(stream, ", RMS change of the last %.9g", summary->last_change);
@@ -307,9 +349,6 @@ static void print_json_summary(FILE *stream, const struct plan *plan, const stru
     } times[] = {{"total", summary->total},   {"start", summary->start},     {"read", summary->read},
                  {"upload", summary->upload}, {"compute", summary->compute}, {"download", summary->download},
                  {"write", summary->write}};
-    char device[256];
-
-    plan->backend->describe(plan->device, device, sizeof device);
     fprintf(stream, "{\"input\": ");
     print_json_text(stream, ends->input);
     fprintf(stream, ", \"output\": ");
@@ -318,7 +357,7 @@ static void print_json_summary(FILE *stream, const struct plan *plan, const stru
             job->in.grid.nx, job->in.grid.ny, job->in.grid.nz, job->in.grid.channels);
     fprintf(stream, ", \"type\": \"%s\", \"out_type\": \"%s\", \"work\": \"%s\", \"device\": ",
             sample_name(job->in.type), sample_name(job->out.type), work_name(job->work));
-    print_json_text(stream, device);
+    print_json_text(stream, plan->device_name);
     fprintf(stream, ", \"planned_bytes\": %zu, \"steps\": %llu, \"nan_written_as_zero\": %llu, ",
             plan->memory_bytes, (unsigned long long)summary->steps, (unsigned long long)summary->nans);
     print_json_number(stream, "last_change", summary->last_change);
@@ -377,22 +416,13 @@ static void list_devices(FILE *stream)
 {
     fprintf(stream, "devices:\n");
     for (size_t i = 0; plan_backends[i] != NULL; i++) {
-        const struct device_request request = {.threads = 0};
-        struct device *device;
-        struct fault fault;
-        char text[256];
-        if (!plan_backends[i]->open(&device, &request, &fault))
-            continue;
-        plan_backends[i]->describe(device, text, sizeof text);
-        fprintf(stream, "  %-24s %s\n", plan_backends[i]->name, text);
-        plan_backends[i]->close(device);
+        for (unsigned index = 0; index < plan_backends[i]->count(); index++) {
+            char form[64], text[256];
+            snprintf(form, sizeof form, "%s:%u", plan_backends[i]->name, index);
+            plan_backends[i]->describe((int)index, text, sizeof text);
+            fprintf(stream, "  %-24s %s\n", form, text);
+        }
     }
-#ifdef HAVE_CUDA
-    char lines[MOST_DEVICES][CUDA_DEVICE_LINE];
-    size_t count = cuda_devices_list(lines, MOST_DEVICES);
-    for (size_t i = 0; i < count; i++)
-        fprintf(stream, "  %s (seen; this version computes on the CPU)\n", lines[i]);
-#endif
 }
 
 void report_list(FILE *stream)

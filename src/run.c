@@ -122,16 +122,18 @@ static struct field *free_field(const struct running *run, const struct field *k
     return run->fields[i];
 }
 
-/* One pass over the field: so many steps of an operation. */
-static bool advance(struct running *run, const struct op *op, unsigned steps, const struct field *kept)
+/* One pass over the field: so many steps of a routine. */
+static bool advance(struct running *run, const struct plan_step *step, size_t index, unsigned steps,
+                    const struct field *input)
 {
     const struct plan *plan = run->plan;
-    struct field *to = free_field(run, kept);
+    const struct field *kept = step->step.ops[index].kind == OP_UNSHARP ? input : NULL;
+    struct field *to = free_field(run, step->keeps ? input : NULL);
     struct range planes = {0, 0};
 
     while (next_range(run, plan->slab, &planes)) {
-        if (!plan->backend->advance(plan->device, op, steps, run->current,
-                                    op->kind == OP_UNSHARP ? kept : NULL, to, planes, run->fault))
+        if (!plan->backend->advance(plan->device, step->routines[index], steps, run->current, kept, to,
+                                    planes, run->fault))
             return false;
         progress_add(&run->progress, steps * samples_of(run, planes.count));
     }
@@ -159,31 +161,29 @@ static bool measure_change(struct running *run, const struct field *before, doub
     return done;
 }
 
-/* Steps that one pass takes: more than one only where the step is a single operation and nobody asks for the
-   states in between. */
+/* Steps that one pass may take: more than one where the step is a single operation whose every state is not
+   asked for. */
 static unsigned steps_together(const struct running *run, size_t index, uint64_t left)
 {
-    const struct plan *plan = run->plan;
-    const struct step *step = &plan->steps[index];
+    const struct plan_step *step = &run->plan->steps[index];
     unsigned most = 1;
 
-    if (step->count == 1 && !plan_keeps_input(plan, index))
-        most = plan->backend->fusable_steps(plan->device, &step->ops[0], &plan->shape);
+    if (step->step.count == 1 && !step->keeps)
+        most = run->plan->backend->facts(step->routines[0])->steps;
     return left < most ? (unsigned)left : most;
 }
 
 static bool run_stage(struct running *run, size_t index)
 {
     const struct stage *stage = &run->job->stages[index];
-    const struct step *step = &run->plan->steps[index];
-    bool keeps = plan_keeps_input(run->plan, index);
+    const struct plan_step *step = &run->plan->steps[index];
     unsigned together;
 
     for (uint64_t taken = 0; taken < stage->steps; taken += together) {
         const struct field *input = run->current;
         together = steps_together(run, index, stage->steps - taken);
-        for (size_t i = 0; i < step->count; i++) {
-            if (!advance(run, &step->ops[i], together, keeps ? input : NULL))
+        for (size_t i = 0; i < step->step.count; i++) {
+            if (!advance(run, step, i, together, input))
                 return false;
         }
         run->summary->steps += together;
@@ -205,6 +205,8 @@ static bool compute(struct running *run)
         if (!run_stage(run, i))
             return false;
     }
+    if (!run->plan->backend->sync(run->plan->device, run->fault))
+        return false;
     run->summary->compute = clock_seconds() - begun;
     return true;
 }
@@ -240,8 +242,9 @@ static bool create_fields(struct running *run)
     return true;
 }
 
-static void destroy_fields(struct running *run)
+static void release(struct running *run)
 {
+    run->plan->backend->staging_destroy(run->plan->device, run->batch);
     for (size_t i = 0; i < MOST_FIELDS; i++)
         run->plan->backend->field_destroy(run->plan->device, run->fields[i]);
 }
@@ -252,7 +255,7 @@ static bool prepare(struct running *run)
     unsigned channels = run->job->in.grid.channels;
     double begun = clock_seconds();
 
-    run->batch = mem_alloc(run->plan->batch_bytes, 1, "the batch", run->fault);
+    run->batch = run->plan->backend->staging_create(run->plan->device, run->plan->batch_bytes, run->fault);
     if (run->batch == NULL)
         return false;
     if (run->request->stats) {
@@ -275,7 +278,7 @@ static double work_ahead(const struct running *run)
     double sweeps = run->job->copies ? 1.0 : 2.0;
 
     for (size_t i = 0; i < run->plan->step_count; i++)
-        sweeps += (double)run->job->stages[i].steps * (double)run->plan->steps[i].count;
+        sweeps += (double)run->job->stages[i].steps * (double)run->plan->steps[i].step.count;
     return sweeps * samples_of(run, run->plan->shape.planes);
 }
 
@@ -303,8 +306,7 @@ bool run_plan(const struct plan *plan, const struct run_request *request, struct
         summary->write += clock_seconds() - finishing;
     }
     progress_end(&run.progress);
-    destroy_fields(&run);
-    mem_free(run.batch);
+    release(&run);
     summary->total = clock_seconds() - begun;
     return done;
 }

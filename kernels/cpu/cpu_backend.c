@@ -26,13 +26,24 @@
 struct device {
     const struct cpu_kernels *kernels;
     int threads;
-    bool asked; /* for just so many */
+    bool asked;   /* for just so many */
+    double timer; /* when it was started */
+};
+
+struct routine {
+    const struct op *op;
+    struct routine_facts facts;
 };
 
 static const struct rung cpu_rungs[] = {
     {"naive", "one step a pass, row by row; edge rules only where a row meets the edge"},
     {NULL, NULL},
 };
+
+static unsigned cpu_count(void)
+{
+    return 1;
+}
 
 static const struct cpu_kernels *fastest_kernels(void)
 {
@@ -59,6 +70,11 @@ static bool choose_kernels(struct device *device, struct fault *fault)
                            device->kernels == &cpu_kernels_baseline ? "" : device->kernels->name);
     device->kernels = &cpu_kernels_baseline;
     return true;
+}
+
+static int threads_of(const struct device_request *request)
+{
+    return request->threads == 0 ? omp_get_max_threads() : (int)request->threads;
 }
 
 static void cpu_close(struct device *device)
@@ -113,37 +129,91 @@ static bool cpu_open(struct device **result, const struct device_request *reques
     return true;
 }
 
-static void cpu_describe(const struct device *device, char *text, size_t size)
+static void cpu_describe(int index, char *text, size_t size)
 {
-    snprintf(text, size, "cpu, %d thread%s, %s instructions", device->threads,
-             device->threads == 1 ? "" : "s", device->kernels->name);
+    (void)index;
+    snprintf(text, size, "%d processors, %s instructions", omp_get_num_procs(), fastest_kernels()->name);
 }
 
-static const struct rung *cpu_choose(const struct device *device, const struct op *op,
-                                     const struct shape *shape, char *reason, size_t size)
-{
-    (void)device, (void)op, (void)shape;
-    snprintf(reason, size, "the only rung of this device");
-    return &cpu_rungs[0];
-}
-
-static unsigned cpu_fusable_steps(const struct device *device, const struct op *op, const struct shape *shape)
-{
-    (void)device, (void)op, (void)shape;
-    return 1;
-}
-
-static struct forecast cpu_predict(const struct device *device, const struct op *op,
+static struct forecast cpu_predict(const struct device_request *request, const struct op *op,
                                    const struct shape *shape)
 {
-    double samples = (double)shape->nx * (double)shape->rows * (double)shape->planes * shape->channels;
     double operands = (double)op->tap_count * (op->kind == OP_HEAT ? (double)op->inner : 1.0) + 1.0;
     double fields = op->kind == OP_UNSHARP ? 3.0 : 2.0;
-    struct forecast forecast = {.bytes = fields * samples * (double)work_size(op->work)};
+    double by_memory = ASSUMED_BYTES_PER_SECOND / (fields * (double)work_size(op->work));
+    double by_taps = ASSUMED_TAPS_PER_SECOND * threads_of(request) / operands;
+    struct forecast forecast = {.updates = fmin(by_memory, by_taps)};
 
-    forecast.seconds = fmax(forecast.bytes / ASSUMED_BYTES_PER_SECOND,
-                            samples * operands / (ASSUMED_TAPS_PER_SECOND * device->threads));
+    (void)shape;
     return forecast;
+}
+
+static uint64_t cpu_memory(const struct device *device)
+{
+    (void)device;
+    return 0;
+}
+
+static size_t cpu_field_bytes(const struct shape *shape, enum work_type work, size_t planes)
+{
+    return planes * shape->channels * shape->rows * shape->nx * work_size(work);
+}
+
+static bool check_wish(const struct rung_wish *wish, struct fault *fault)
+{
+    if (wish->rung != NULL && strcmp(wish->rung, cpu_rungs[0].name) != 0)
+        return fault_raise(fault, STATUS_USAGE, "--rung: %s: the CPU has %s alone", wish->rung,
+                           cpu_rungs[0].name);
+    if (wish->tile_x != 0 || wish->tile_y != 0)
+        return fault_raise(fault, STATUS_USAGE, "--tile: no rung of the CPU has tiles");
+    if (wish->coarsen != 0 || wish->stride != 0)
+        return fault_raise(fault, STATUS_USAGE, "--coarsen: no rung of the CPU is coarsened");
+    return true;
+}
+
+static bool cpu_prepare(struct device *device, const struct op *op, const struct shape *shape,
+                        const struct rung_wish *wish, struct routine **result, struct fault *fault)
+{
+    struct routine *routine;
+
+    (void)device, (void)shape;
+    if (!check_wish(wish, fault))
+        return false;
+    routine = mem_zeroed(1, sizeof *routine, "a routine", fault);
+    if (routine == NULL)
+        return false;
+    routine->op = op;
+    routine->facts.rung = &cpu_rungs[0];
+    routine->facts.steps = 1;
+    routine->facts.bytes_per_update = 2.0 * (double)work_size(op->work);
+    routine->facts.operations_per_update = 2.0 * (double)op->tap_count;
+    snprintf(routine->facts.reason, sizeof routine->facts.reason, "%s",
+             wish->reason != NULL ? wish->reason : "the only rung of this device");
+    *result = routine;
+    return true;
+}
+
+static const struct routine_facts *cpu_facts(const struct routine *routine)
+{
+    return &routine->facts;
+}
+
+static void cpu_release(struct device *device, struct routine *routine)
+{
+    (void)device;
+    mem_free(routine);
+}
+
+static void *cpu_staging_create(struct device *device, size_t bytes, struct fault *fault)
+{
+    (void)device;
+    return mem_alloc(bytes, 1, "the batch", fault);
+}
+
+static void cpu_staging_destroy(struct device *device, void *staging)
+{
+    (void)device;
+    mem_free(staging);
 }
 
 /* Threads for so many samples: as many as were asked for, else no more than they are worth. */
@@ -206,12 +276,46 @@ static bool cpu_download(struct device *device, const struct field *field, const
     return true;
 }
 
-static bool cpu_advance(struct device *device, const struct op *op, unsigned steps, const struct field *from,
-                        const struct field *kept, struct field *to, struct range planes, struct fault *fault)
+static bool cpu_advance(struct device *device, struct routine *routine, unsigned steps,
+                        const struct field *from, const struct field *kept, struct field *to,
+                        struct range planes, struct fault *fault)
 {
-    if (steps != 1)
-        return fault_raise(fault, STATUS_FAILURE, "%u steps in one pass: this device takes 1", steps);
-    device->kernels->advance(op, from, kept, to, planes, team(device, samples_of(&to->shape, planes.count)));
+    if (steps > routine->facts.steps)
+        return fault_raise(fault, STATUS_FAILURE, "%u steps in one pass: this rung takes %u", steps,
+                           routine->facts.steps);
+    device->kernels->advance(routine->op, from, kept, to, planes,
+                             team(device, samples_of(&to->shape, planes.count)));
+    return true;
+}
+
+static bool cpu_sync(struct device *device, struct fault *fault)
+{
+    (void)device, (void)fault;
+    return true;
+}
+
+static bool cpu_start_timer(struct device *device, struct fault *fault)
+{
+    (void)fault;
+    device->timer = omp_get_wtime();
+    return true;
+}
+
+static bool cpu_stop_timer(struct device *device, double *seconds, struct fault *fault)
+{
+    (void)fault;
+    *seconds = omp_get_wtime() - device->timer;
+    return true;
+}
+
+static bool cpu_copy(struct device *device, const struct field *from, struct field *to, struct fault *fault)
+{
+    size_t plane = cpu_field_bytes(&from->shape, from->work, 1);
+
+    (void)fault;
+#pragma omp parallel for num_threads(device->threads) schedule(static)
+    for (size_t i = 0; i < from->planes.count; i++)
+        memcpy((char *)to->samples + i * plane, (const char *)from->samples + i * plane, plane);
     return true;
 }
 
@@ -324,17 +428,27 @@ static bool cpu_survey(struct device *device, const struct encoding *encoding, c
 const struct backend backend_cpu = {
     .name = "cpu",
     .rungs = cpu_rungs,
+    .count = cpu_count,
+    .describe = cpu_describe,
+    .predict = cpu_predict,
     .open = cpu_open,
     .close = cpu_close,
-    .describe = cpu_describe,
-    .choose = cpu_choose,
-    .fusable_steps = cpu_fusable_steps,
-    .predict = cpu_predict,
+    .memory = cpu_memory,
+    .field_bytes = cpu_field_bytes,
+    .prepare = cpu_prepare,
+    .facts = cpu_facts,
+    .release = cpu_release,
     .field_create = cpu_field_create,
     .field_destroy = cpu_field_destroy,
+    .staging_create = cpu_staging_create,
+    .staging_destroy = cpu_staging_destroy,
     .upload = cpu_upload,
     .download = cpu_download,
     .advance = cpu_advance,
+    .sync = cpu_sync,
+    .start_timer = cpu_start_timer,
+    .stop_timer = cpu_stop_timer,
+    .copy = cpu_copy,
     .change = cpu_change,
     .survey = cpu_survey,
 };

@@ -85,8 +85,9 @@ static void add_extremes(const double *values, size_t count, struct tally *tally
         max = values[i] > max ? values[i] : max;
         nans += values[i] != values[i];
     }
-    tally->min = min;
-    tally->max = max;
+    /* Adding zero makes −0 a 0, so that it does not matter which of the two came first. */
+    tally->min = min + 0.0;
+    tally->max = max + 0.0;
     tally->nans += nans;
     tally->count += count - nans;
 }

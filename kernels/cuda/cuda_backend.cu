@@ -1,0 +1,735 @@
+/* An NVIDIA GPU as a device: its memory, its streams, and the ladder of kernels that it runs. */
+#include "backend.h"
+
+#include "cuda_convert.h"
+#include "cuda_field.h"
+#include "cuda_ladder.h"
+#include "cuda_platform.h"
+#include "cuda_reduce.h"
+#include "cuda_rung.h"
+#include "cuda_sample.cuh"
+#include "mem.h"
+
+#include <algorithm>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Until wisdom knows better: a context start, copies to the card and back, and kernels at this share of its memory's
+   speed. */
+#define ASSUMED_START_SECONDS 0.35
+#define ASSUMED_MOVING_BYTES_PER_SECOND 20e9
+#define ASSUMED_MEMORY_BYTES_PER_SECOND 1e12
+#define ASSUMED_TAPS_PER_SECOND 1e12
+
+/* What a reduction may hold at once. */
+#define SCRATCH_BYTES ((size_t)64 << 20)
+
+struct device {
+    int index;
+    cudaStream_t stream;
+    cudaEvent_t started, stopped;
+    struct cuda_limits limits;
+    uint64_t memory;  /* that fields may take */
+    void *packed;     /* planes of a file on their way */
+    size_t packed_bytes;
+    unsigned long long *nans;
+    struct cuda_reduction reduction;
+    void *scratch, *results, *host_results; /* of reductions */
+    size_t scratch_bytes, results_bytes;
+    double *anchors;
+};
+
+struct field {
+    struct shape shape;
+    enum work_type work;
+    struct range planes;
+    size_t pitch; /* samples */
+    void *samples;
+};
+
+struct routine {
+    const struct op *op;
+    const struct cuda_rung *rung;
+    struct cuda_form form;
+    struct cuda_op on_device;
+    void *taps, *outside;
+    struct routine_facts facts;
+};
+
+static bool check(cudaError_t error, const struct device *device, const char *deed, struct fault *fault)
+{
+    if (error == cudaSuccess)
+        return true;
+    return fault_raise(fault, error == cudaErrorMemoryAllocation ? STATUS_LIMIT : STATUS_DEVICE, "cuda:%d: %s: %s",
+                       device->index, deed, cudaGetErrorString(error));
+}
+
+/* ---- devices ---- */
+
+static unsigned cuda_count(void)
+{
+    int devices = 0;
+
+    return cudaGetDeviceCount(&devices) == cudaSuccess ? static_cast<unsigned>(devices) : 0;
+}
+
+static void cuda_describe(int index, char *text, size_t size)
+{
+    cudaDeviceProp properties;
+
+    if (cudaGetDeviceProperties(&properties, index) != cudaSuccess)
+        snprintf(text, size, "an NVIDIA GPU that cannot be asked");
+    else
+        snprintf(text, size, "%s, compute capability %d.%d, %d multiprocessors, %.1f GiB", properties.name,
+                 properties.major, properties.minor, properties.multiProcessorCount,
+                 static_cast<double>(properties.totalGlobalMem) / (1024.0 * 1024.0 * 1024.0));
+}
+
+static struct forecast cuda_predict(const struct device_request *request, const struct op *op,
+                                    const struct shape *shape)
+{
+    double sample = static_cast<double>(work_size(op->work));
+    double operands = static_cast<double>(op->tap_count) * static_cast<double>(op->inner) + 1.0;
+    double by_memory = ASSUMED_MEMORY_BYTES_PER_SECOND / (2.0 * sample);
+    double by_taps = ASSUMED_TAPS_PER_SECOND / operands;
+    struct forecast forecast;
+
+    (void)request, (void)shape;
+    forecast.start = ASSUMED_START_SECONDS;
+    forecast.moving = 1.0 / ASSUMED_MOVING_BYTES_PER_SECOND;
+    forecast.updates = by_memory < by_taps ? by_memory : by_taps;
+    return forecast;
+}
+
+static bool read_limits(struct device *device, struct fault *fault)
+{
+    cudaDeviceProp properties;
+
+    if (!check(cudaGetDeviceProperties(&properties, device->index), device, "its properties", fault))
+        return false;
+    device->limits.multiprocessors = properties.multiProcessorCount;
+    device->limits.threads_per_block = properties.maxThreadsPerBlock;
+    device->limits.threads_per_multiprocessor = properties.maxThreadsPerMultiProcessor;
+    device->limits.shared_per_block = properties.sharedMemPerBlockOptin;
+    device->limits.shared_per_multiprocessor = properties.sharedMemPerMultiprocessor;
+    device->limits.major = properties.major;
+    device->limits.minor = properties.minor;
+    device->limits.l2_bytes = properties.l2CacheSize;
+    return true;
+}
+
+static bool read_memory(struct device *device, uint64_t most, struct fault *fault)
+{
+    size_t room, total;
+
+    if (!check(cudaMemGetInfo(&room, &total), device, "its memory", fault))
+        return false;
+    device->memory = most != 0 && most < room ? most : room;
+    return true;
+}
+
+static void cuda_close(struct device *device)
+{
+    if (device == NULL)
+        return;
+    cudaFree(device->packed);
+    cudaFree(device->nans);
+    cudaFree(device->scratch);
+    cudaFree(device->results);
+    cudaFreeHost(device->host_results);
+    cudaFree(device->anchors);
+    if (device->started != NULL)
+        cudaEventDestroy(device->started);
+    if (device->stopped != NULL)
+        cudaEventDestroy(device->stopped);
+    if (device->stream != NULL)
+        cudaStreamDestroy(device->stream);
+    mem_free(device);
+}
+
+static bool cuda_open(struct device **result, const struct device_request *request, struct fault *fault)
+{
+    struct device *device = static_cast<struct device *>(mem_zeroed(1, sizeof *device, "the device", fault));
+    struct cuda_wish wish;
+    char reason[160];
+
+    if (device == NULL)
+        return false;
+    device->index = request->index;
+    memset(&wish, 0, sizeof wish);
+    cuda_reduction_settle(&wish, &device->reduction, reason, sizeof reason);
+    if (check(cudaSetDevice(device->index), device, "starting it", fault) && read_limits(device, fault) &&
+        check(cudaStreamCreateWithFlags(&device->stream, cudaStreamNonBlocking), device, "a stream", fault) &&
+        check(cudaEventCreate(&device->started), device, "an event", fault) &&
+        check(cudaEventCreate(&device->stopped), device, "an event", fault) &&
+        check(cudaMalloc(reinterpret_cast<void **>(&device->nans), sizeof *device->nans), device, "memory", fault) &&
+        read_memory(device, request->memory, fault)) {
+        *result = device;
+        return true;
+    }
+    cuda_close(device);
+    return false;
+}
+
+static uint64_t cuda_memory(const struct device *device)
+{
+    return device->memory;
+}
+
+/* ---- fields ---- */
+
+static size_t pitch_of(const struct shape *shape, enum work_type work)
+{
+    size_t unit = CUDA_ROW_ALIGNMENT / work_size(work);
+
+    return (shape->nx + unit - 1) / unit * unit;
+}
+
+static size_t cuda_field_bytes(const struct shape *shape, enum work_type work, size_t planes)
+{
+    return planes * shape->channels * shape->rows * pitch_of(shape, work) * work_size(work);
+}
+
+static void cuda_field_destroy(struct device *device, struct field *field)
+{
+    (void)device;
+    if (field == NULL)
+        return;
+    cudaFree(field->samples);
+    mem_free(field);
+}
+
+static bool cuda_field_create(struct device *device, struct field **result, const struct shape *shape,
+                              enum work_type work, struct range planes, struct fault *fault)
+{
+    struct field *field = static_cast<struct field *>(mem_zeroed(1, sizeof *field, "a field", fault));
+
+    if (field == NULL)
+        return false;
+    field->shape = *shape;
+    field->work = work;
+    field->planes = planes;
+    field->pitch = pitch_of(shape, work);
+    if (!check(cudaMalloc(&field->samples, cuda_field_bytes(shape, work, planes.count)), device, "a field", fault)) {
+        mem_free(field);
+        return false;
+    }
+    *result = field;
+    return true;
+}
+
+template <typename T> static cuda_view<T> view_of(const struct field *field)
+{
+    cuda_view<T> view;
+
+    view.samples = static_cast<T *>(field->samples);
+    view.pitch = static_cast<long long>(field->pitch);
+    view.nx = static_cast<int>(field->shape.nx);
+    view.rows = static_cast<int>(field->shape.rows);
+    view.channels = static_cast<int>(field->shape.channels);
+    view.planes = static_cast<long long>(field->shape.planes);
+    view.first = static_cast<long long>(field->planes.first);
+    view.count = static_cast<long long>(field->planes.count);
+    return view;
+}
+
+static void *cuda_staging_create(struct device *device, size_t bytes, struct fault *fault)
+{
+    void *staging = NULL;
+
+    check(cudaMallocHost(&staging, bytes), device, "page-locked memory", fault);
+    return staging;
+}
+
+static void cuda_staging_destroy(struct device *device, void *staging)
+{
+    (void)device;
+    cudaFreeHost(staging);
+}
+
+/* Room on the device for so many bytes of packed planes. */
+static bool reserve_packed(struct device *device, size_t bytes, struct fault *fault)
+{
+    if (bytes <= device->packed_bytes)
+        return true;
+    cudaFree(device->packed);
+    device->packed = NULL;
+    device->packed_bytes = 0;
+    if (!check(cudaMalloc(&device->packed, bytes), device, "a batch", fault))
+        return false;
+    device->packed_bytes = bytes;
+    return true;
+}
+
+static size_t packed_bytes(const struct shape *shape, const struct encoding *encoding, size_t planes)
+{
+    return planes * shape->rows * shape->nx * encoding->channels * sample_size(encoding->type);
+}
+
+static bool send_packed(struct device *device, const void *samples, size_t bytes, struct fault *fault)
+{
+    return reserve_packed(device, bytes, fault) &&
+           check(cudaMemcpyAsync(device->packed, samples, bytes, cudaMemcpyHostToDevice, device->stream), device,
+                 "upload", fault);
+}
+
+static bool cuda_sync(struct device *device, struct fault *fault)
+{
+    return check(cudaStreamSynchronize(device->stream), device, "a kernel", fault);
+}
+
+static cudaError_t load_packed(struct device *device, struct field *field, const struct encoding *encoding,
+                               struct range planes)
+{
+    if (field->work == WORK_F32)
+        return cuda_load_planes(encoding, device->packed, view_of<float>(field), planes, device->stream);
+    return cuda_load_planes(encoding, device->packed, view_of<double>(field), planes, device->stream);
+}
+
+static cudaError_t store_packed(struct device *device, const struct field *field, const struct encoding *encoding,
+                                struct range planes)
+{
+    if (field->work == WORK_F32)
+        return cuda_store_planes(encoding, view_of<float>(field), device->packed, planes, device->nans, device->stream);
+    return cuda_store_planes(encoding, view_of<double>(field), device->packed, planes, device->nans, device->stream);
+}
+
+static bool cuda_upload(struct device *device, struct field *field, const struct encoding *encoding,
+                        const void *samples, struct range planes, struct fault *fault)
+{
+    return send_packed(device, samples, packed_bytes(&field->shape, encoding, planes.count), fault) &&
+           check(load_packed(device, field, encoding, planes), device, "conversion", fault) &&
+           cuda_sync(device, fault);
+}
+
+static bool cuda_download(struct device *device, const struct field *field, const struct encoding *encoding,
+                          void *samples, struct range planes, uint64_t *nans, struct fault *fault)
+{
+    size_t bytes = packed_bytes(&field->shape, encoding, planes.count);
+    unsigned long long found = 0;
+
+    if (!reserve_packed(device, bytes, fault) ||
+        !check(cudaMemsetAsync(device->nans, 0, sizeof *device->nans, device->stream), device, "a count", fault) ||
+        !check(store_packed(device, field, encoding, planes), device, "conversion", fault) ||
+        !check(cudaMemcpyAsync(samples, device->packed, bytes, cudaMemcpyDeviceToHost, device->stream), device,
+               "download", fault) ||
+        !check(cudaMemcpyAsync(&found, device->nans, sizeof found, cudaMemcpyDeviceToHost, device->stream), device,
+               "a count", fault) ||
+        !cuda_sync(device, fault))
+        return false;
+    *nans += found;
+    return true;
+}
+
+/* ---- routines ---- */
+
+template <typename T> static bool put_taps(const struct device *device, struct routine *routine, struct fault *fault)
+{
+    const struct op *op = routine->op;
+    size_t bytes = (op->tap_count + 1) * sizeof(cuda_tap<T>);
+    cuda_tap<T> *taps = static_cast<cuda_tap<T> *>(mem_alloc(bytes, 1, "the taps", fault));
+    bool put;
+
+    if (taps == NULL)
+        return false;
+    for (size_t i = 0; i < op->tap_count; i++) {
+        taps[i].dx = op->taps[i].dx;
+        taps[i].drow = op->taps[i].drow;
+        taps[i].dplane = op->taps[i].dplane;
+        taps[i].weight = static_cast<T>(op->taps[i].weight);
+    }
+    put = check(cudaMalloc(&routine->taps, bytes), device, "the taps", fault) &&
+          check(cudaMemcpy(routine->taps, taps, bytes - sizeof *taps, cudaMemcpyHostToDevice), device, "the taps",
+                fault);
+    mem_free(taps);
+    return put;
+}
+
+template <typename T>
+static bool put_outside(const struct device *device, struct routine *routine, unsigned channels, struct fault *fault)
+{
+    size_t bytes = channels * sizeof(T);
+    T *outside;
+    bool put;
+
+    if (routine->op->outside == NULL)
+        return true;
+    outside = static_cast<T *>(mem_alloc(bytes, 1, "the edge", fault));
+    if (outside == NULL)
+        return false;
+    for (unsigned channel = 0; channel < channels; channel++)
+        outside[channel] = static_cast<T>(routine->op->outside[channel]);
+    put = check(cudaMalloc(&routine->outside, bytes), device, "the edge", fault) &&
+          check(cudaMemcpy(routine->outside, outside, bytes, cudaMemcpyHostToDevice), device, "the edge", fault);
+    mem_free(outside);
+    return put;
+}
+
+static bool put_operands(const struct device *device, struct routine *routine, const struct shape *shape,
+                         struct fault *fault)
+{
+    bool put = routine->op->work == WORK_F32
+                   ? put_taps<float>(device, routine, fault) &&
+                         put_outside<float>(device, routine, shape->channels, fault)
+                   : put_taps<double>(device, routine, fault) &&
+                         put_outside<double>(device, routine, shape->channels, fault);
+
+    routine->on_device.op = routine->op;
+    routine->on_device.taps = routine->taps;
+    routine->on_device.outside = routine->outside;
+    return put;
+}
+
+/* The first rung of the ladder, from the top, that serves the op; or the one that is asked for. */
+static bool choose_rung(const struct device *device, const struct op *op, const struct shape *shape,
+                        const struct rung_wish *wish, struct routine *routine, struct fault *fault)
+{
+    struct cuda_wish cuda = {wish->rung,
+                             static_cast<int>(wish->tile_x),
+                             static_cast<int>(wish->tile_y),
+                             static_cast<int>(wish->coarsen),
+                             static_cast<int>(wish->stride),
+                             static_cast<int>(wish->steps)};
+    char refusal[160] = "", rejected[160] = "";
+    bool known = false;
+
+    for (size_t i = 0; cuda_ladder[i] != NULL; i++) {
+        const struct cuda_rung *rung = cuda_ladder[i];
+        if (wish->rung != NULL && strcmp(wish->rung, rung->rung.name) != 0)
+            continue;
+        known = true;
+        memset(&routine->form, 0, sizeof routine->form);
+        if (rung->shape(&device->limits, op, shape, &cuda, &routine->form, refusal, sizeof refusal)) {
+            routine->rung = rung;
+            routine->facts.rung = &rung->rung;
+            if (wish->reason != NULL || wish->rung != NULL)
+                snprintf(routine->facts.reason, sizeof routine->facts.reason, "%s",
+                         wish->reason != NULL ? wish->reason : "asked for");
+            else if (rejected[0] != '\0')
+                snprintf(routine->facts.reason, sizeof routine->facts.reason, "not %s", rejected);
+            else
+                snprintf(routine->facts.reason, sizeof routine->facts.reason, "the top of the ladder");
+            return true;
+        }
+        if (rejected[0] == '\0')
+            snprintf(rejected, sizeof rejected, "%s: %.120s", rung->rung.name, refusal);
+    }
+    if (!known)
+        return fault_raise(fault, STATUS_USAGE, "--rung: %s: the GPU has no such rung (--list names them)",
+                           wish->rung);
+    return fault_raise(fault, STATUS_USAGE, "--rung: %s: %s", wish->rung != NULL ? wish->rung : "none applies",
+                       refusal);
+}
+
+/* What the runtime knows of the kernel in this form. */
+static bool ask_runtime(const struct device *device, struct routine *routine, struct fault *fault)
+{
+    const struct cuda_form *form = &routine->form;
+    struct routine_facts *facts = &routine->facts;
+    int threads = static_cast<int>(form->block.x * form->block.y * form->block.z), blocks = 0;
+    cudaFuncAttributes attributes;
+
+    if (!check(cudaFuncGetAttributes(&attributes, form->kernel), device, "a kernel", fault))
+        return false;
+    if (form->shared_bytes > 48 * 1024 &&
+        !check(cudaFuncSetAttribute(form->kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                    static_cast<int>(form->shared_bytes)),
+               device, "shared memory", fault))
+        return false;
+    if (!check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, form->kernel, threads, form->shared_bytes),
+               device, "a kernel", fault))
+        return false;
+    facts->registers = static_cast<unsigned>(attributes.numRegs);
+    facts->blocks_per_multiprocessor = static_cast<unsigned>(blocks);
+    facts->occupancy = static_cast<double>(blocks * threads) / device->limits.threads_per_multiprocessor;
+    return true;
+}
+
+static void describe_form(struct routine *routine)
+{
+    const struct cuda_form *form = &routine->form;
+    struct routine_facts *facts = &routine->facts;
+
+    facts->steps = static_cast<unsigned>(form->steps > 0 ? form->steps : 1);
+    facts->tile_x = static_cast<unsigned>(form->tile_x);
+    facts->tile_y = static_cast<unsigned>(form->tile_y);
+    facts->tile_z = static_cast<unsigned>(form->tile_z);
+    facts->coarsen = static_cast<unsigned>(form->coarsen);
+    facts->stride = static_cast<unsigned>(form->stride);
+    facts->grid[0] = form->grid.x;
+    facts->grid[1] = form->grid.y;
+    facts->grid[2] = form->grid.z;
+    facts->block[0] = form->block.x;
+    facts->block[1] = form->block.y;
+    facts->block[2] = form->block.z;
+    facts->shared_bytes = form->shared_bytes;
+    facts->tiles = routine->rung->tiles;
+    facts->coarsens = routine->rung->coarsens;
+    facts->bytes_per_update = form->bytes_per_update;
+    facts->operations_per_update = form->operations_per_update;
+}
+
+static void cuda_release(struct device *device, struct routine *routine)
+{
+    (void)device;
+    if (routine == NULL)
+        return;
+    cudaFree(routine->taps);
+    cudaFree(routine->outside);
+    mem_free(routine);
+}
+
+static bool cuda_prepare(struct device *device, const struct op *op, const struct shape *shape,
+                         const struct rung_wish *wish, struct routine **result, struct fault *fault)
+{
+    struct routine *routine = static_cast<struct routine *>(mem_zeroed(1, sizeof *routine, "a routine", fault));
+
+    if (routine == NULL)
+        return false;
+    routine->op = op;
+    if (choose_rung(device, op, shape, wish, routine, fault) && put_operands(device, routine, shape, fault)) {
+        describe_form(routine);
+        if (ask_runtime(device, routine, fault)) {
+            *result = routine;
+            return true;
+        }
+    }
+    cuda_release(device, routine);
+    return false;
+}
+
+static const struct routine_facts *cuda_facts(const struct routine *routine)
+{
+    return &routine->facts;
+}
+
+template <typename T>
+static cudaError_t launch(struct device *device, const struct routine *routine, unsigned steps,
+                          const struct field *from, const struct field *kept, const struct field *to,
+                          struct range planes)
+{
+    cuda_view<T> source = view_of<T>(from), target = view_of<T>(to), input = view_of<T>(kept != NULL ? kept : from);
+    struct cuda_job job = {&routine->on_device, &routine->form, &source, kept != NULL ? &input : NULL, &target, planes,
+                           static_cast<int>(steps), device->stream};
+
+    return routine->rung->launch(&job);
+}
+
+static bool cuda_advance(struct device *device, struct routine *routine, unsigned steps, const struct field *from,
+                         const struct field *kept, struct field *to, struct range planes, struct fault *fault)
+{
+    cudaError_t error = from->work == WORK_F32 ? launch<float>(device, routine, steps, from, kept, to, planes)
+                                               : launch<double>(device, routine, steps, from, kept, to, planes);
+
+    return check(error, device, routine->rung->rung.name, fault);
+}
+
+/* ---- measures ---- */
+
+static bool cuda_start_timer(struct device *device, struct fault *fault)
+{
+    return check(cudaEventRecord(device->started, device->stream), device, "an event", fault);
+}
+
+static bool cuda_stop_timer(struct device *device, double *seconds, struct fault *fault)
+{
+    float milliseconds = 0.0f;
+
+    if (!check(cudaEventRecord(device->stopped, device->stream), device, "an event", fault) ||
+        !check(cudaEventSynchronize(device->stopped), device, "a kernel", fault) ||
+        !check(cudaEventElapsedTime(&milliseconds, device->started, device->stopped), device, "an event", fault))
+        return false;
+    *seconds = 1e-3 * static_cast<double>(milliseconds);
+    return true;
+}
+
+static bool cuda_copy(struct device *device, const struct field *from, struct field *to, struct fault *fault)
+{
+    size_t bytes = cuda_field_bytes(&from->shape, from->work, from->planes.count);
+
+    return check(cudaMemcpyAsync(to->samples, from->samples, bytes, cudaMemcpyDeviceToDevice, device->stream),
+                 device, "a copy", fault);
+}
+
+/* ---- sums ---- */
+
+/* Device memory for a reduction, and host memory for what it gives of each plane; kept for the next one. */
+static bool reserve_scratch(struct device *device, size_t bytes, size_t host_bytes, struct fault *fault)
+{
+    if (bytes <= device->scratch_bytes && host_bytes <= device->results_bytes)
+        return true;
+    cudaFree(device->scratch);
+    cudaFree(device->results);
+    cudaFreeHost(device->host_results);
+    device->scratch = device->results = device->host_results = NULL;
+    device->scratch_bytes = device->results_bytes = 0;
+    if (!check(cudaMalloc(&device->scratch, bytes), device, "sums", fault) ||
+        !check(cudaMalloc(&device->results, host_bytes), device, "sums", fault) ||
+        !check(cudaMallocHost(&device->host_results, host_bytes), device, "sums", fault))
+        return false;
+    device->scratch_bytes = bytes;
+    device->results_bytes = host_bytes;
+    return true;
+}
+
+static bool fetch_results(struct device *device, size_t bytes, struct fault *fault)
+{
+    return check(cudaMemcpyAsync(device->host_results, device->results, bytes, cudaMemcpyDeviceToHost,
+                                 device->stream),
+                 device, "sums", fault) &&
+           cuda_sync(device, fault);
+}
+
+/* Planes that one reduction takes, so that its memory stays small. */
+static size_t planes_together(size_t bytes_a_plane, size_t planes)
+{
+    size_t together = bytes_a_plane >= SCRATCH_BYTES ? 1 : SCRATCH_BYTES / bytes_a_plane;
+
+    return together < planes ? together : planes;
+}
+
+static bool add_changes(struct device *device, const struct field *a, const struct field *b, unsigned channels,
+                        struct range planes, double *sums, struct fault *fault)
+{
+    size_t results = planes.count * channels;
+    int count = static_cast<int>(channels);
+    double *changes;
+    cudaError_t error;
+
+    if (!reserve_scratch(device, cuda_change_scratch(&a->shape, planes.count), results * sizeof *changes, fault))
+        return false;
+    changes = static_cast<double *>(device->results);
+    error = a->work == WORK_F32 ? cuda_change(&device->reduction, view_of<float>(a), view_of<float>(b), count, planes,
+                                              device->scratch, changes, device->stream)
+                                : cuda_change(&device->reduction, view_of<double>(a), view_of<double>(b), count,
+                                              planes, device->scratch, changes, device->stream);
+    if (!check(error, device, "sums", fault) || !fetch_results(device, results * sizeof *changes, fault))
+        return false;
+    for (size_t i = 0; i < results; i++)
+        sums[i % channels] += static_cast<const double *>(device->host_results)[i];
+    return true;
+}
+
+static bool cuda_change_of(struct device *device, const struct field *a, const struct field *b, unsigned channels,
+                           struct range planes, double *sums, struct fault *fault)
+{
+    size_t together = planes_together(cuda_change_scratch(&a->shape, 1), planes.count);
+
+    for (size_t done = 0; done < planes.count; done += together) {
+        struct range part = {planes.first + done, planes.count - done < together ? planes.count - done : together};
+        if (!add_changes(device, a, b, channels, part, sums, fault))
+            return false;
+    }
+    return true;
+}
+
+/* Reads one sample in the host's memory, whatever its type. */
+struct sample_reader {
+    const void *samples;
+    size_t index;
+    bool swapped;
+    double *value;
+
+    template <typename Stored> cudaError_t operator()(Stored stored) const
+    {
+        unsigned char bytes[sizeof stored];
+
+        memcpy(bytes, static_cast<const unsigned char *>(samples) + index * sizeof stored, sizeof stored);
+        if (swapped)
+            std::reverse(bytes, bytes + sizeof stored);
+        memcpy(&stored, bytes, sizeof stored);
+        *value = static_cast<double>(stored);
+        return cudaSuccess;
+    }
+};
+
+/* The first sample of a channel is the anchor of all its sums. */
+static bool set_anchors(struct device *device, const struct encoding *encoding, const void *samples,
+                        struct tally *tallies, struct fault *fault)
+{
+    size_t bytes = encoding->channels * sizeof(double);
+    double *anchors = static_cast<double *>(mem_alloc(bytes, 1, "anchors", fault));
+    bool set;
+
+    if (anchors == NULL)
+        return false;
+    for (unsigned channel = 0; channel < encoding->channels; channel++) {
+        struct tally *tally = &tallies[channel];
+        if (!tally->anchored) {
+            double first = 0.0;
+            cuda_with_sample(encoding->type, sample_reader{samples, channel, encoding->swapped, &first});
+            memset(tally, 0, sizeof *tally);
+            tally->anchored = true;
+            tally->anchor = isfinite(first) ? first : 0.0;
+            tally->min = INFINITY;
+            tally->max = -INFINITY;
+        }
+        anchors[channel] = tally->anchor;
+    }
+    cudaFree(device->anchors);
+    device->anchors = NULL;
+    set = check(cudaMalloc(reinterpret_cast<void **>(&device->anchors), bytes), device, "anchors", fault) &&
+          check(cudaMemcpy(device->anchors, anchors, bytes, cudaMemcpyHostToDevice), device, "anchors", fault);
+    mem_free(anchors);
+    return set;
+}
+
+static void add_tally(struct tally *total, const struct tally *part)
+{
+    total->count += part->count;
+    total->nans += part->nans;
+    total->min = part->min < total->min ? part->min : total->min;
+    total->max = part->max > total->max ? part->max : total->max;
+    total->sum += part->sum;
+    total->squares += part->squares;
+    total->energy += part->energy;
+}
+
+static bool cuda_survey_of(struct device *device, const struct encoding *encoding, const struct shape *shape,
+                           const void *samples, size_t planes, struct tally *tallies, struct fault *fault)
+{
+    size_t results = planes * encoding->channels;
+    struct tally *parts;
+
+    if (!set_anchors(device, encoding, samples, tallies, fault) ||
+        !reserve_scratch(device, cuda_survey_scratch(shape, planes), results * sizeof *parts, fault) ||
+        !send_packed(device, samples, packed_bytes(shape, encoding, planes), fault) ||
+        !check(cuda_survey(&device->reduction, encoding, shape, device->packed, planes, device->anchors,
+                           device->scratch, static_cast<struct tally *>(device->results), device->stream),
+               device, "statistics", fault) ||
+        !fetch_results(device, results * sizeof *parts, fault))
+        return false;
+    parts = static_cast<struct tally *>(device->host_results);
+    for (size_t i = 0; i < results; i++)
+        add_tally(&tallies[i % encoding->channels], &parts[i]);
+    return true;
+}
+
+extern "C" const struct backend backend_cuda = {
+    "cuda",
+    cuda_rungs,
+    cuda_count,
+    cuda_describe,
+    cuda_predict,
+    cuda_open,
+    cuda_close,
+    cuda_memory,
+    cuda_field_bytes,
+    cuda_prepare,
+    cuda_facts,
+    cuda_release,
+    cuda_field_create,
+    cuda_field_destroy,
+    cuda_staging_create,
+    cuda_staging_destroy,
+    cuda_upload,
+    cuda_download,
+    cuda_advance,
+    cuda_sync,
+    cuda_start_timer,
+    cuda_stop_timer,
+    cuda_copy,
+    cuda_change_of,
+    cuda_survey_of,
+};

@@ -1,0 +1,284 @@
+/* Samples of a file into fields, and back: types, byte order, channels, transfer curves, alpha.
+ *
+ * Idea: a thread takes a pixel with all its channels, so that alpha is at hand for its colours, and
+ * neighbours in x take neighbouring pixels. Adds: nothing; curves are arithmetic. Costs: with many channels a
+ * warp's accesses to the file's samples are a pixel apart. Traffic per sample: what the file's type takes,
+ * and a word a channel of the field. Wins when: always, against doing it on the CPU: packed samples cross the
+ * bus, not words. */
+#include "cuda_convert.h"
+
+#include "cuda_sample.cuh"
+
+namespace
+{
+
+#define CONVERT_THREADS 256
+
+/* arith.h by sample and work type. */
+#define STORE(type, stored)                                                                                  \
+    CUDA_INLINE void settle(float value, stored *to)                                                         \
+    {                                                                                                        \
+        *to = arith_store_##type##_f32(value);                                                               \
+    }                                                                                                        \
+    CUDA_INLINE void settle(double value, stored *to)                                                        \
+    {                                                                                                        \
+        *to = arith_store_##type##_f64(value);                                                               \
+    }
+STORE(u8, uint8_t)
+STORE(i8, int8_t)
+STORE(u16, uint16_t)
+STORE(i16, int16_t)
+STORE(u32, uint32_t)
+STORE(i32, int32_t)
+STORE(f32, float)
+STORE(f64, double)
+#undef STORE
+
+CUDA_INLINE float srgb_decode(float v)
+{
+    return arith_srgb_decode_f32(v);
+}
+CUDA_INLINE double srgb_decode(double v)
+{
+    return arith_srgb_decode_f64(v);
+}
+CUDA_INLINE float srgb_encode(float v)
+{
+    return arith_srgb_encode_f32(v);
+}
+CUDA_INLINE double srgb_encode(double v)
+{
+    return arith_srgb_encode_f64(v);
+}
+CUDA_INLINE float gamma_curve(float v, float exponent)
+{
+    return arith_gamma_f32(v, exponent);
+}
+CUDA_INLINE double gamma_curve(double v, double exponent)
+{
+    return arith_gamma_f64(v, exponent);
+}
+CUDA_INLINE float cover(float alpha, float max)
+{
+    return arith_cover_f32(alpha, max);
+}
+CUDA_INLINE double cover(double alpha, double max)
+{
+    return arith_cover_f64(alpha, max);
+}
+
+/* An encoding as kernels read it. */
+template <typename T> struct coding {
+    bool swapped, integer;
+    int channels, colours;
+    bool premultiply; /* there is alpha, too */
+    enum transfer transfer;
+    T max, decode, encode; /* the type's largest value, and the exponents of TRANSFER_GAMMA */
+
+    CUDA_INLINE T decoded(T value) const
+    {
+        switch (transfer) {
+        case TRANSFER_SRGB:
+            return srgb_decode(value / max) * max;
+        case TRANSFER_GAMMA:
+            return gamma_curve(value / max, decode) * max;
+        default:
+            return value;
+        }
+    }
+    CUDA_INLINE T encoded(T value) const
+    {
+        switch (transfer) {
+        case TRANSFER_SRGB:
+            return srgb_encode(value / max) * max;
+        case TRANSFER_GAMMA:
+            return gamma_curve(value / max, encode) * max;
+        default:
+            return value;
+        }
+    }
+};
+
+template <typename T> coding<T> coding_of(const struct encoding *encoding)
+{
+    coding<T> coding = {};
+
+    coding.swapped = encoding->swapped;
+    coding.integer = sample_is_integer(encoding->type);
+    coding.channels = static_cast<int>(encoding->channels);
+    coding.colours = coding.channels - (encoding->alpha ? 1 : 0);
+    coding.premultiply = encoding->alpha && encoding->premultiply;
+    coding.transfer = encoding->transfer;
+    coding.max = static_cast<T>(sample_max(encoding->type));
+    coding.decode = static_cast<T>(encoding->gamma);
+    coding.encode = static_cast<T>(1.0 / encoding->gamma);
+    return coding;
+}
+
+/* The pixels of a range of planes; a thread strides over them. */
+struct pixels {
+    long long first, count; /* planes */
+    int nx, rows;
+
+    CUDA_INLINE long long total() const
+    {
+        return count * rows * nx;
+    }
+};
+
+/* A pixel's place in a field. */
+struct pixel {
+    long long plane;
+    int row, x;
+
+    CUDA_INLINE pixel(const pixels &all, long long index)
+    {
+        const long long line = index / all.nx;
+
+        x = static_cast<int>(index - line * all.nx);
+        row = static_cast<int>(line % all.rows);
+        plane = all.first + line / all.rows;
+    }
+    template <typename T> CUDA_INLINE T &of(const cuda_view<T> &view, int channel) const
+    {
+        return view.row(plane, channel, row)[x];
+    }
+};
+
+CUDA_INLINE long long first_index()
+{
+    return static_cast<long long>(blockIdx.x) * CONVERT_THREADS + static_cast<long long>(threadIdx.x);
+}
+CUDA_INLINE long long index_stride()
+{
+    return static_cast<long long>(gridDim.x) * CONVERT_THREADS;
+}
+
+template <typename T, typename S>
+__global__ void __launch_bounds__(CONVERT_THREADS)
+    load_kernel(const coding<T> coding, const S *packed, const cuda_view<T> to, const pixels pixels)
+{
+    for (long long index = first_index(); index < pixels.total(); index += index_stride()) {
+        const pixel pixel(pixels, index);
+        const S *samples = packed + index * coding.channels;
+        const S stored_alpha = samples[coding.channels - 1];
+        const T covered =
+            cover(static_cast<T>(coding.swapped ? cuda_swapped(stored_alpha) : stored_alpha), coding.max);
+        for (int channel = 0; channel < coding.channels; channel++) {
+            const S stored = samples[channel];
+            T value = static_cast<T>(coding.swapped ? cuda_swapped(stored) : stored);
+            if (channel < coding.colours) {
+                value = coding.decoded(value);
+                if (coding.premultiply) {
+                    pixel.of(to, coding.colours + 1 + channel) = value;
+                    value = value * covered;
+                }
+            }
+            pixel.of(to, channel) = value;
+        }
+    }
+}
+
+/* Colour as it is written: divided by alpha where it was multiplied, and encoded. */
+template <typename T>
+CUDA_INLINE T settled_colour(const coding<T> &coding, const cuda_view<T> &from, const pixel &pixel,
+                             int channel)
+{
+    T value = pixel.of(from, channel);
+
+    if (coding.premultiply) {
+        const T covered = cover(pixel.of(from, coding.colours), coding.max);
+        value = covered == T(0) ? pixel.of(from, coding.colours + 1 + channel) : value / covered;
+    }
+    return coding.encoded(value);
+}
+
+template <typename T, typename S>
+__global__ void __launch_bounds__(CONVERT_THREADS)
+    store_kernel(const coding<T> coding, const cuda_view<T> from, S *packed, const pixels pixels,
+                 unsigned long long *nans)
+{
+    unsigned long long mine = 0;
+
+    for (long long index = first_index(); index < pixels.total(); index += index_stride()) {
+        const pixel pixel(pixels, index);
+        S *samples = packed + index * coding.channels;
+        for (int channel = 0; channel < coding.channels; channel++) {
+            const T value = channel < coding.colours ? settled_colour(coding, from, pixel, channel)
+                                                     : pixel.of(from, channel);
+            S stored;
+            settle(value, &stored);
+            samples[channel] = coding.swapped ? cuda_swapped(stored) : stored;
+            mine += coding.integer && value != value ? 1 : 0;
+        }
+    }
+    if (mine != 0)
+        atomicAdd(nans, mine);
+}
+
+template <typename T> pixels pixels_of(const cuda_view<T> &view, struct range planes)
+{
+    return {static_cast<long long>(planes.first), static_cast<long long>(planes.count), view.nx, view.rows};
+}
+
+dim3 convert_grid(const pixels &pixels)
+{
+    const long long most = 1 << 20; /* threads stride over what is more */
+    const long long blocks = cuda_ceil_divide(pixels.count * pixels.rows * pixels.nx, CONVERT_THREADS);
+
+    return dim3(static_cast<unsigned>(blocks < most ? blocks : most));
+}
+
+template <typename T>
+cudaError_t load_planes(const struct encoding *encoding, const void *packed, const cuda_view<T> &to,
+                        struct range planes, cudaStream_t stream)
+{
+    const pixels pixels = pixels_of(to, planes);
+
+    return cuda_with_sample(encoding->type, [&](auto sample) {
+        typedef decltype(sample) S;
+        const auto kernel = load_kernel<T, S>;
+        return CUDA_LAUNCH(stream, convert_grid(pixels), dim3(CONVERT_THREADS), 0, kernel,
+                           coding_of<T>(encoding), static_cast<const S *>(packed), to, pixels);
+    });
+}
+
+template <typename T>
+cudaError_t store_planes(const struct encoding *encoding, const cuda_view<T> &from, void *packed,
+                         struct range planes, unsigned long long *nans, cudaStream_t stream)
+{
+    const pixels pixels = pixels_of(from, planes);
+
+    return cuda_with_sample(encoding->type, [&](auto sample) {
+        typedef decltype(sample) S;
+        const auto kernel = store_kernel<T, S>;
+        return CUDA_LAUNCH(stream, convert_grid(pixels), dim3(CONVERT_THREADS), 0, kernel,
+                           coding_of<T>(encoding), from, static_cast<S *>(packed), pixels, nans);
+    });
+}
+
+} // namespace
+
+cudaError_t cuda_load_planes(const struct encoding *encoding, const void *packed, const cuda_view<float> &to,
+                             struct range planes, cudaStream_t stream)
+{
+    return load_planes(encoding, packed, to, planes, stream);
+}
+
+cudaError_t cuda_load_planes(const struct encoding *encoding, const void *packed, const cuda_view<double> &to,
+                             struct range planes, cudaStream_t stream)
+{
+    return load_planes(encoding, packed, to, planes, stream);
+}
+
+cudaError_t cuda_store_planes(const struct encoding *encoding, const cuda_view<float> &from, void *packed,
+                              struct range planes, unsigned long long *nans, cudaStream_t stream)
+{
+    return store_planes(encoding, from, packed, planes, nans, stream);
+}
+
+cudaError_t cuda_store_planes(const struct encoding *encoding, const cuda_view<double> &from, void *packed,
+                              struct range planes, unsigned long long *nans, cudaStream_t stream)
+{
+    return store_planes(encoding, from, packed, planes, nans, stream);
+}

@@ -1,0 +1,69 @@
+/* Fields in a GPU's memory, and how a kernel reads them across the edge of the grid. */
+#ifndef CUDA_FIELD_H
+#define CUDA_FIELD_H
+
+#include "arith.h"
+#include "backend.h"
+#include "cuda_platform.h"
+
+/* Rows begin at multiples of this many bytes, so that a thread may move 16 at once. */
+#define CUDA_ROW_ALIGNMENT 16
+
+/* Planes [first, first + count) of a grid, in the order plane, channel, row, x. */
+template <typename T> struct cuda_view {
+    T *samples;
+    long long pitch;  /* samples from a row to the next; a multiple of CUDA_ROW_ALIGNMENT bytes */
+    int nx, rows;     /* of the grid */
+    int channels;
+    long long planes; /* of the whole grid */
+    long long first, count;
+
+    __host__ __device__ __forceinline__ T *row(long long plane, int channel, int row_index) const
+    {
+        return samples + (((plane - first) * channels + channel) * rows + row_index) * pitch;
+    }
+
+    /* Samples from a plane to the next, within one channel. */
+    __host__ __device__ __forceinline__ long long plane_stride() const
+    {
+        return pitch * rows * channels;
+    }
+};
+
+/* A tap with its weight in the work type. */
+template <typename T> struct cuda_tap {
+    int dx, drow, dplane;
+    T weight;
+};
+
+/* What an edge rule makes of a read outside the grid. */
+template <typename T> struct cuda_edge {
+    enum edge_rule rule;
+    const T *outside; /* EDGE_CONSTANT: one value a channel, in the device's memory; else NULL */
+};
+
+/* The sample at any place, inside or outside the grid. EDGE_HOLD reads 0 outside: the caller keeps such samples. */
+template <typename T>
+__device__ __forceinline__ T cuda_read(const cuda_view<T> &view, const cuda_edge<T> &edge, int channel,
+                                       long long plane, long long row, long long x)
+{
+    long long p = arith_edge_index(edge.rule, plane, view.planes);
+    long long r = arith_edge_index(edge.rule, row, view.rows);
+    long long i = arith_edge_index(edge.rule, x, view.nx);
+
+    if (p < 0 || r < 0 || i < 0)
+        return edge.rule == EDGE_CONSTANT ? edge.outside[channel] : T(0);
+    return view.row(p, channel, static_cast<int>(r))[i];
+}
+
+/* arith.h by work type. */
+__host__ __device__ __forceinline__ float cuda_fma(float a, float b, float c)
+{
+    return arith_fma_f32(a, b, c);
+}
+__host__ __device__ __forceinline__ double cuda_fma(double a, double b, double c)
+{
+    return arith_fma_f64(a, b, c);
+}
+
+#endif

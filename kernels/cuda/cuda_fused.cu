@@ -1,0 +1,85 @@
+/* Rung `fused`, for volumes.
+ *
+ * Idea: several steps a pass over memory: a block streams along the planes and carries each sample through
+ * all levels. Adds: levels, each two registers a sample, and one barrier a plane for all of them
+ * (cuda_star.cuh says how). Costs: a halo of one sample a level around each tile is computed for nothing; all
+ * registers there are. Traffic per sample: 2 words through memory a pass, divided by the steps of the pass.
+ * Wins when: a stage has more than one step. */
+#include "cuda_star.cuh"
+
+#define FUSED_STEPS 4
+
+/* Many warps of few rows beat few of many: the waits of one warp are filled by others. Twelve leave a thread
+   168 registers, ten the 204 that a form wants which keeps planes. */
+static constexpr int fused_warps(bool keeps)
+{
+    return keeps ? 10 : 12;
+}
+
+static constexpr int fused_rows(int levels)
+{
+    return levels < 4 ? 4 : 3;
+}
+
+template <typename T, int Levels, bool Full, bool Keeps>
+using fused_form = star_form<T, 16 / static_cast<int>(sizeof(T)), fused_rows(Levels), fused_warps(Keeps),
+                             Levels, 1, Full, Keeps>;
+
+/* Call act with the form that an op and a number of steps need. */
+template <typename T, int Levels, typename Act> static auto fused_choose(const struct op *op, Act act)
+{
+    if (!cuda_is_full_star(op))
+        return act(fused_form<T, Levels, false, true>());
+    if (star_keeps(op))
+        return act(fused_form<T, Levels, true, true>());
+    return act(fused_form<T, Levels, true, false>());
+}
+
+template <typename T, typename Act> static auto fused_choose_levels(const struct op *op, int steps, Act act)
+{
+    switch (steps) {
+    case 1:
+        return fused_choose<T, 1>(op, act);
+    case 2:
+        return fused_choose<T, 2>(op, act);
+    case 3:
+        return fused_choose<T, 3>(op, act);
+    default:
+        return fused_choose<T, FUSED_STEPS>(op, act);
+    }
+}
+
+template <typename Act> static auto fused_dispatch(const struct op *op, int steps, Act act)
+{
+    return op->work == WORK_F32 ? fused_choose_levels<float>(op, steps, act)
+                                : fused_choose_levels<double>(op, steps, act);
+}
+
+static bool fused_shape(const struct cuda_limits *limits, const struct op *op, const struct shape *shape,
+                        const struct cuda_wish *wish, struct cuda_form *form, char *reason, size_t size)
+{
+    int steps = wish->steps > 0 && wish->steps < FUSED_STEPS ? wish->steps : FUSED_STEPS;
+    const auto shared_bytes = [&] {
+        return fused_dispatch(op, steps, [](auto chosen) { return decltype(chosen)::SharedBytes; });
+    };
+
+    /* Fewer levels take less shared memory. */
+    while (steps > 1 && shared_bytes() > limits->shared_per_block)
+        steps--;
+    if (!star_serves(limits, op, shape, shared_bytes(), reason, size))
+        return false;
+    fused_dispatch(op, steps, [&](auto chosen) {
+        star_describe<decltype(chosen)>(limits, op, shape, wish->coarsen, form);
+    });
+    return true;
+}
+
+static cudaError_t fused_launch(const struct cuda_job *job)
+{
+    return fused_dispatch(job->op->op, job->steps,
+                          [&](auto chosen) { return star_launch<decltype(chosen)>(job); });
+}
+
+extern const struct cuda_rung cuda_rung_fused = {
+    {"fused", "several steps a pass"}, false, true, fused_shape, fused_launch,
+};

@@ -1,0 +1,669 @@
+/* Several steps of a 3×3 stencil on a picture in one pass over memory.
+ *
+ * Idea: a warp streams down a column strip; a lane holds a few samples of a row, and of every level its last
+ * two rows, all in registers. A row that arrives from memory sends a row through every level before the next
+ * one. Adds: no shared memory but the ring that rows arrive in, and no barrier. A level's chain is opened
+ * with the two older rows before the newest is there, so that levels hang together by one fma a tap of the
+ * last row. Costs: registers (2 · levels · samples), and samples that neighbouring strips compute twice.
+ * Traffic per sample: 2 words per `levels` steps, and the strips' overlap.
+ * Wins when: many steps of one stencil are wanted. */
+#include "cuda_stream.cuh"
+
+namespace
+{
+
+/* Which of the nine taps exist, and their weights in raster order. */
+template <typename T> struct star_taps {
+    T weights[9];
+    unsigned present;
+
+    static CUDA_INLINE constexpr bool diagonal()
+    {
+        return false;
+    }
+    CUDA_INLINE bool exists(int k) const
+    {
+        return k % 2 == 1 || k == 4;
+    }
+};
+
+template <typename T> struct box_taps {
+    T weights[9];
+    unsigned present;
+
+    static CUDA_INLINE constexpr bool diagonal()
+    {
+        return true;
+    }
+    CUDA_INLINE bool exists(int) const
+    {
+        return true;
+    }
+};
+
+/* Any taps: which they are is known at run time. */
+template <typename T> struct some_taps {
+    T weights[9];
+    unsigned present;
+
+    static CUDA_INLINE constexpr bool diagonal()
+    {
+        return true;
+    }
+    CUDA_INLINE bool exists(int k) const
+    {
+        return (present >> k & 1) != 0;
+    }
+};
+
+/* Columns [x, end_x) and rows [y, end_y) of a picture. */
+struct area {
+    int x, end_x;
+    int y, end_y;
+
+    __host__ __device__ long long columns() const
+    {
+        return end_x > x ? end_x - x : 0;
+    }
+    __host__ __device__ long long rows() const
+    {
+        return end_y > y ? end_y - y : 0;
+    }
+    __host__ __device__ bool empty() const
+    {
+        return columns() == 0 || rows() == 0;
+    }
+};
+
+/* What a launch of the walk computes: samples that no step of the pass brings to an edge. */
+template <typename T, template <typename> class Taps> struct fused_task {
+    cuda_view<T> from, to;
+    cuda_edge<T> edge;
+    Taps<T> taps;
+    struct area area;
+    int steps;
+    int columns;      /* strips side by side */
+    int halo, useful; /* columns of a strip: on either side, and between */
+    int strips, height;
+};
+
+/* The warp's walk. Level 0 is the picture as it stands. */
+template <typename T, template <typename> class Taps, int Samples, int Levels, bool Whole> struct walk {
+    const Taps<T> &taps;
+    int steps;
+    T rows[2][Levels][Samples]; /* the older and the newer row of each level but the last, by turns */
+
+    /* Chain the taps of one row of the stencil. */
+    CUDA_INLINE void chain(int row_of_taps, const T (&row)[Samples], T (&sums)[Samples]) const
+    {
+        const int k = 3 * row_of_taps;
+        T before = T(0), after = T(0);
+
+        if (Taps<T>::diagonal() || row_of_taps == 1) {
+            before = __shfl_up_sync(CUDA_ALL_LANES, row[Samples - 1], 1);
+            after = __shfl_down_sync(CUDA_ALL_LANES, row[0], 1);
+        }
+        if (taps.exists(k)) {
+#pragma unroll
+            for (int i = 0; i < Samples; i++)
+                sums[i] = cuda_fma(taps.weights[k], i == 0 ? before : row[i - 1], sums[i]);
+        }
+        if (taps.exists(k + 1)) {
+#pragma unroll
+            for (int i = 0; i < Samples; i++)
+                sums[i] = cuda_fma(taps.weights[k + 1], row[i], sums[i]);
+        }
+        if (taps.exists(k + 2)) {
+#pragma unroll
+            for (int i = 0; i < Samples; i++)
+                sums[i] = cuda_fma(taps.weights[k + 2], i == Samples - 1 ? after : row[i + 1], sums[i]);
+        }
+    }
+
+    /* Chain what a level's two last rows give to the row between them and the next. A chain starts at −0:
+       fma(w, v, −0) is the product w·v, its sign included. */
+    template <int Turn> CUDA_INLINE void open(int level, T (&sums)[Samples]) const
+    {
+#pragma unroll
+        for (int i = 0; i < Samples; i++)
+            sums[i] = -T(0);
+        chain(0, rows[Turn][level], sums);
+        chain(1, rows[1 - Turn][level], sums);
+    }
+
+    /* A row of the picture through all levels. Turn says which of each level's two rows is the older. The
+       next level's chain is opened before its row is there: then that row can take the older one's registers.
+     */
+    template <int Turn> CUDA_INLINE void step(const T *arrived, T (&row)[Samples])
+    {
+        T sums[Samples];
+
+        open<Turn>(0, sums);
+        cuda_load_chunks<Samples>(arrived, row);
+#pragma unroll
+        for (int level = 0; level < Levels; level++) {
+            T next[Samples] = {};
+            if (!Whole && level == steps)
+                break;
+            if (level + 1 < Levels)
+                open<Turn>(level + 1, next);
+            chain(2, row, sums);
+#pragma unroll
+            for (int i = 0; i < Samples; i++) {
+                rows[Turn][level][i] = row[i];
+                row[i] = sums[i];
+                sums[i] = next[i];
+            }
+        }
+    }
+};
+
+template <typename T, template <typename> class Taps, int Samples, int Levels, bool Whole, int Warps>
+__global__ void __launch_bounds__(CUDA_WARP, Warps) fused_kernel(const fused_task<T, Taps> task)
+{
+    CUDA_SHARED(T, slots);
+    const int lane = static_cast<int>(threadIdx.x);
+    const cuda_place place = cuda_place_of(blockIdx.x, task.columns, task.strips);
+    const int steps = Whole ? Levels : task.steps;
+    const int begin = task.area.x + place.column * task.useful;
+    const int end = begin + task.useful < task.area.end_x ? begin + task.useful : task.area.end_x;
+    const int top = task.area.y + place.strip * task.height;
+    const int bottom = top + task.height < task.area.end_y ? top + task.height : task.area.end_y;
+    const cuda_strip<T, CUDA_WARP * Samples> strip(task.from, task.edge, place.channel, begin - task.halo);
+    cuda_ring<T, CUDA_WARP * Samples> ring(strip, slots, lane, top - steps, bottom + steps);
+    const int x = strip.begin + lane * Samples;
+    walk<T, Taps, Samples, Levels, Whole> walk = {task.taps, steps, {}};
+    T row[Samples];
+
+    for (int y = top - 2 * steps; y < bottom; y += 2) {
+        walk.template step<0>(ring.receive() + lane * Samples, row);
+        if (y >= top)
+            cuda_store_columns<Samples>(task.to.row(y, place.channel, 0), x, begin, end, row);
+        walk.template step<1>(ring.receive() + lane * Samples, row);
+        if (y + 1 >= top && y + 1 < bottom)
+            cuda_store_columns<Samples>(task.to.row(y + 1, place.channel, 0), x, begin, end, row);
+    }
+}
+
+/* Patches: the frame of the picture, where levels meet the edge, and whatever the walk does not serve. A
+   block holds a patch and what its steps need around it, within the grid, in shared memory, one level after
+   the other. */
+#define PATCH_AREAS 4
+
+template <typename T> struct patch_task {
+    cuda_view<T> from, to;
+    cuda_edge<T> edge;
+    struct cuda_reach reach;
+    cuda_any_filter<T> filter;
+    int steps;
+    struct area areas[PATCH_AREAS];
+    struct patch_size {
+        int x, y;
+    } sizes[PATCH_AREAS];              /* of a patch */
+    long long before[PATCH_AREAS + 1]; /* patches of the areas before */
+    int cells;                         /* of the largest patch with what is around it */
+};
+
+/* The patch of a block, and the cells that it needs: clipped to the grid. */
+template <typename T>
+CUDA_INLINE void patch_place(const patch_task<T> &task, struct area &patch, struct area &cells)
+{
+    long long index = blockIdx.x;
+    int which = 0;
+
+    while (index >= task.before[which + 1])
+        which++;
+    index -= task.before[which];
+    const struct area &area = task.areas[which];
+    const int width = task.sizes[which].x, height = task.sizes[which].y;
+    const long long columns = (area.columns() + width - 1) / width;
+    const int margin = task.steps;
+
+    patch.x = area.x + static_cast<int>(index % columns) * width;
+    patch.y = area.y + static_cast<int>(index / columns) * height;
+    patch.end_x = patch.x + width < area.end_x ? patch.x + width : area.end_x;
+    patch.end_y = patch.y + height < area.end_y ? patch.y + height : area.end_y;
+    cells.x = patch.x > margin ? patch.x - margin : 0;
+    cells.y = patch.y > margin ? patch.y - margin : 0;
+    cells.end_x = patch.end_x + margin < task.from.nx ? patch.end_x + margin : task.from.nx;
+    const int planes = static_cast<int>(task.from.planes);
+    cells.end_y = patch.end_y + margin < planes ? patch.end_y + margin : planes;
+}
+
+/* Reads the neighbours of a cell that has all of them in the patch. */
+template <typename T> struct inner_reader {
+    const T *own;
+    int pitch;
+
+    CUDA_INLINE T operator()(int dx, int, int dplane) const
+    {
+        return own[dplane * pitch + dx];
+    }
+};
+
+/* Reads the neighbours of a cell at the edge of the grid. */
+template <typename T> struct edge_reader {
+    const patch_task<T> &task;
+    const struct area &cells;
+    const T *level;
+    T outside;
+    int x, y;
+
+    CUDA_INLINE T operator()(int dx, int, int dplane) const
+    {
+        const int column = cuda_near_index(task.edge.rule, x + dx, task.from.nx);
+        const int row = cuda_near_index(task.edge.rule, y + dplane, static_cast<int>(task.from.planes));
+
+        if (column < 0 || row < 0)
+            return outside;
+        return level[(row - cells.y) * static_cast<int>(cells.columns()) + column - cells.x];
+    }
+};
+
+/* A cell on the rim of the cells by its number: the first row, the last one, then the columns' rest. */
+CUDA_INLINE void rim_cell(const struct area &cells, int number, int *x, int *y)
+{
+    const int width = static_cast<int>(cells.columns()), height = static_cast<int>(cells.rows());
+    const int rest = number - 2 * width;
+
+    *x = number < width  ? cells.x + number
+         : rest < 0      ? cells.x + number - width
+         : rest < height ? cells.x
+                         : cells.end_x - 1;
+    *y = number < width ? cells.y : rest < 0 ? cells.end_y - 1 : cells.y + rest % height;
+}
+
+/* The next level of a cell on the rim. Where the rim is not the grid's, its value never comes to count. */
+template <typename T>
+CUDA_INLINE T advance_rim(const patch_task<T> &task, const cuda_any_filter<T> &filter,
+                          const struct area &cells, const T *level, T outside, int x, int y)
+{
+    const T own = level[(y - cells.y) * static_cast<int>(cells.columns()) + x - cells.x];
+    const bool counts = (x > cells.x || x == 0) && (x < cells.end_x - 1 || x == task.from.nx - 1) &&
+                        (y > cells.y || y == 0) && (y < cells.end_y - 1 || y == task.from.planes - 1);
+
+    if (!counts || (task.reach.rule == EDGE_HOLD && !task.reach.interior(task.from, y, 0, x)))
+        return own;
+    return filter(own, edge_reader<T>{task, cells, level, outside, x, y});
+}
+
+#define PATCH_THREADS 256
+
+/* A warp takes the rows of a patch in turns. Taps stand in shared memory, for every thread reads all of them.
+ */
+template <typename T> __global__ void __launch_bounds__(PATCH_THREADS) patch_kernel(const patch_task<T> task)
+{
+    CUDA_SHARED(T, shared);
+    const int channel = static_cast<int>(blockIdx.y);
+    const int lane = static_cast<int>(threadIdx.x) % CUDA_WARP,
+              warp = static_cast<int>(threadIdx.x) / CUDA_WARP;
+    const int warps = PATCH_THREADS / CUDA_WARP;
+    const T outside = task.edge.rule == EDGE_CONSTANT ? task.edge.outside[channel] : T(0);
+    struct area patch, cells;
+    cuda_any_filter<T> filter = task.filter;
+    T *level = shared, *next = shared + task.cells;
+    cuda_tap<T> *const taps = reinterpret_cast<cuda_tap<T> *>(shared + 2 * task.cells);
+
+    patch_place(task, patch, cells);
+    for (int k = static_cast<int>(threadIdx.x); k < filter.tap_count; k += PATCH_THREADS)
+        taps[k] = filter.taps[k];
+    filter.taps = taps;
+    const int width = static_cast<int>(cells.columns()), height = static_cast<int>(cells.rows());
+    for (int y = cells.y + warp; y < cells.end_y; y += warps) {
+        const T *row = task.from.row(y, channel, 0);
+        for (int x = cells.x + lane; x < cells.end_x; x += CUDA_WARP)
+            level[(y - cells.y) * width + x - cells.x] = row[x];
+    }
+    for (int step = 0; step < task.steps; step++) {
+        __syncthreads();
+        for (int y = 1 + warp; y < height - 1; y += warps) {
+            for (int x = 1 + lane; x < width - 1; x += CUDA_WARP) {
+                const T *own = level + y * width + x;
+                next[y * width + x] = filter(*own, inner_reader<T>{own, width});
+            }
+        }
+        for (int i = static_cast<int>(threadIdx.x); i < 2 * (width + height); i += PATCH_THREADS) {
+            int x, y;
+            rim_cell(cells, i, &x, &y);
+            next[(y - cells.y) * width + x - cells.x] =
+                advance_rim(task, filter, cells, level, outside, x, y);
+        }
+        T *const done = level;
+        level = next;
+        next = done;
+    }
+    __syncthreads();
+    for (int y = patch.y + warp; y < patch.end_y; y += warps) {
+        T *row = task.to.row(y, channel, 0);
+        for (int x = patch.x + lane; x < patch.end_x; x += CUDA_WARP)
+            row[x] = level[(y - cells.y) * width + x - cells.x];
+    }
+}
+
+/* Samples a lane holds, levels of a pass and warps a multiprocessor runs: what the registers allow. A walk
+   that may end at any level, or chain any taps, needs more registers for each sample. */
+template <typename T> struct fused_sizes;
+template <> struct fused_sizes<float> {
+    enum { samples = 8, samples_of_any = 4, levels = 10, warps = 8 };
+};
+template <> struct fused_sizes<double> {
+    enum { samples = 4, samples_of_any = 2, levels = 8, warps = 8 };
+};
+
+template <typename T> constexpr int fused_samples(bool whole)
+{
+    return whole ? fused_sizes<T>::samples : fused_sizes<T>::samples_of_any;
+}
+
+template <typename T, template <typename> class Taps, bool Whole> constexpr auto fused_kernel_of()
+{
+    typedef fused_sizes<T> sizes;
+
+    return fused_kernel<T, Taps, fused_samples<T>(Whole), sizes::levels, Whole, sizes::warps>;
+}
+
+/* A lane keeps its chunks whole, so halos are multiples of one. */
+template <typename T> int fused_halo(int steps)
+{
+    const int chunk = cuda_chunk<T>::samples;
+
+    return (steps + chunk - 1) / chunk * chunk;
+}
+
+enum fused_class { FUSED_STAR, FUSED_BOX, FUSED_SOME };
+
+/* The index of a tap in the 3×3 window, in raster order. */
+int window_index(const struct op_tap *tap)
+{
+    return (tap->dplane + 1) * 3 + tap->dx + 1;
+}
+
+unsigned window_of(const struct op *op)
+{
+    unsigned present = 0;
+
+    for (size_t k = 0; k < op->tap_count; k++)
+        present |= 1u << window_index(&op->taps[k]);
+    return present;
+}
+
+fused_class class_of(const struct op *op)
+{
+    switch (window_of(op)) {
+    case 0xba: /* 010 111 010 */
+        return FUSED_STAR;
+    case 0x1ff:
+        return FUSED_BOX;
+    default:
+        return FUSED_SOME;
+    }
+}
+
+/* So many steps take a kernel for exactly as many. */
+template <typename T> bool is_whole(const struct op *op, int steps)
+{
+    return steps == fused_sizes<T>::levels && class_of(op) != FUSED_SOME;
+}
+
+template <typename T> const void *kernel_of(fused_class stencil, bool whole)
+{
+    switch (stencil) {
+    case FUSED_STAR:
+        return reinterpret_cast<const void *>(whole ? fused_kernel_of<T, star_taps, true>()
+                                                    : fused_kernel_of<T, star_taps, false>());
+    case FUSED_BOX:
+        return reinterpret_cast<const void *>(whole ? fused_kernel_of<T, box_taps, true>()
+                                                    : fused_kernel_of<T, box_taps, false>());
+    default:
+        return reinterpret_cast<const void *>(fused_kernel_of<T, some_taps, false>());
+    }
+}
+
+bool reaches_one(struct reach reach)
+{
+    return reach.low >= -1 && reach.high <= 1;
+}
+
+/* Patches that cover an area of their own; those of the frame are long and as narrow as it is. */
+#define PATCH_SIDE   32
+#define PATCH_LENGTH 96
+
+/* Steps of what only patches serve: more would be spent on what surrounds them. */
+#define PATCH_STEPS 4
+
+/* Rows of a strip: more of them scatter what runs together over the memory. */
+#define MOST_ROWS 128
+
+bool walks(const struct op *op)
+{
+    return cuda_is_chain(op);
+}
+
+/* The width of a patch of the frame: no walk leaves more columns to it. */
+int patch_rim(int steps)
+{
+    return cuda_larger(8, fused_halo<float>(steps));
+}
+
+/* The samples of the walk: all that lie deep enough inside, and all of a picture that wraps around. */
+template <typename T>
+struct area walk_area(const struct op *op, int nx, int planes, struct range range, int steps)
+{
+    const bool wraps = op->edge == EDGE_WRAP;
+    const int halo = wraps ? 0 : fused_halo<T>(steps);
+    const int rim = wraps ? 0 : steps;
+    const int first = static_cast<int>(range.first), end = first + static_cast<int>(range.count);
+    struct area area = {halo, nx - rim, first > rim ? first : rim, end < planes - rim ? end : planes - rim};
+
+    if (!walks(op) || area.empty())
+        area = {0, 0, first, first};
+    return area;
+}
+
+template <typename T> void patch_add(patch_task<T> *task, int *count, struct area area, int width, int height)
+{
+    long long patches = 0;
+
+    if (!area.empty())
+        patches = cuda_ceil_divide(area.columns(), width) * cuda_ceil_divide(area.rows(), height);
+    task->areas[*count] = area;
+    task->sizes[*count] = {width, height};
+    task->before[*count + 1] = task->before[*count] + patches;
+    (*count)++;
+}
+
+/* What the walk leaves: a frame, or everything. */
+template <typename T> void patch_frame(patch_task<T> *task, const struct area &walked, int first, int end)
+{
+    const int nx = task->from.nx, rim = patch_rim(task->steps);
+    int count = 0;
+
+    if (walked.empty()) {
+        patch_add(task, &count, {0, nx, first, end}, PATCH_SIDE, PATCH_SIDE);
+    } else {
+        patch_add(task, &count, {0, nx, first, walked.y}, PATCH_LENGTH, rim);
+        patch_add(task, &count, {0, nx, walked.end_y, end}, PATCH_LENGTH, rim);
+        patch_add(task, &count, {0, walked.x, walked.y, walked.end_y}, rim, PATCH_LENGTH);
+        patch_add(task, &count, {walked.end_x, nx, walked.y, walked.end_y}, rim, PATCH_LENGTH);
+    }
+    for (; count < PATCH_AREAS; count++) {
+        task->areas[count] = {};
+        task->before[count + 1] = task->before[count];
+    }
+}
+
+/* Cells of the largest patch: both levels of it have to fit into shared memory. */
+int patch_cells(int steps)
+{
+    const int margin = 2 * steps, rim = patch_rim(steps);
+
+    return cuda_larger((PATCH_SIDE + margin) * (PATCH_SIDE + margin),
+                       (PATCH_LENGTH + margin) * (rim + margin));
+}
+
+size_t patch_bytes(const struct op *op, int steps)
+{
+    const size_t tap = op->work == WORK_F32 ? sizeof(cuda_tap<float>) : sizeof(cuda_tap<double>);
+
+    return 2 * work_size(op->work) * static_cast<size_t>(patch_cells(steps)) + op->tap_count * tap;
+}
+
+template <typename T>
+void fused_settle(const struct cuda_limits *limits, const struct op *op, const struct shape *shape,
+                  const struct cuda_wish *wish, int steps, struct cuda_form *form)
+{
+    const bool whole = is_whole<T>(op, steps);
+    const int width = CUDA_WARP * fused_samples<T>(whole);
+    const long long nx = static_cast<long long>(shape->nx), planes = static_cast<long long>(shape->planes);
+
+    form->steps = steps;
+    form->stride = 1;
+    form->tile_x = form->tile_y = form->coarsen = PATCH_SIDE;
+    form->block = dim3(PATCH_THREADS);
+    form->shared_bytes = patch_bytes(op, steps);
+    form->kernel = reinterpret_cast<const void *>(patch_kernel<T>);
+    form->operations_per_update = cuda_operations(op);
+    double walked = PATCH_SIDE + 2.0 * steps;
+    double read = walked * walked / (PATCH_SIDE * PATCH_SIDE);
+    if (walks(op)) {
+        form->tile_x = width - 2 * fused_halo<T>(steps);
+        const long long columns = cuda_ceil_divide(nx, form->tile_x) * shape->channels;
+        const long long warps = static_cast<long long>(limits->multiprocessors) * fused_sizes<T>::warps;
+        form->coarsen = wish->coarsen > 0
+                            ? wish->coarsen
+                            : static_cast<int>(cuda_strip_rows(columns, planes, 2 * steps, warps, MOST_ROWS));
+        form->tile_y = form->coarsen;
+        form->block = dim3(CUDA_WARP);
+        form->shared_bytes = cuda_ring_bytes(width, sizeof(T));
+        form->kernel = kernel_of<T>(class_of(op), whole);
+        read = static_cast<double>(width) / form->tile_x * (1 + 2.0 * steps / form->coarsen);
+    }
+    form->grid =
+        dim3(cuda_blocks(cuda_ceil_divide(nx, form->tile_x) * cuda_ceil_divide(planes, form->tile_y)),
+             shape->channels);
+    form->bytes_per_update = (read + 1) * sizeof(T) / steps;
+}
+
+bool fused_shape(const struct cuda_limits *limits, const struct op *op, const struct shape *shape,
+                 const struct cuda_wish *wish, struct cuda_form *form, char *reason, size_t size)
+{
+    const int levels = op->work == WORK_F32 ? static_cast<int>(fused_sizes<float>::levels)
+                                            : static_cast<int>(fused_sizes<double>::levels);
+    const int most = walks(op) ? levels : PATCH_STEPS;
+    const int steps = wish->steps > 0 ? wish->steps : most;
+
+    if (!cuda_is_picture(shape))
+        return cuda_refuse(reason, size, "the grid has three axes");
+    if (op->kind != OP_TAPS && op->kind != OP_HEAT)
+        return cuda_refuse(reason, size, "only taps and heat are fused");
+    if (!reaches_one(op->x) || !reaches_one(op->plane))
+        return cuda_refuse(reason, size, "taps reach further than one sample");
+    if (op->edge == EDGE_WRAP && !walks(op))
+        return cuda_refuse(reason, size, "patches do not reach around the grid");
+    if (op->tap_count == 0)
+        return cuda_refuse(reason, size, "there are no taps");
+    if (steps > most)
+        return cuda_refuse(reason, size, "%d steps in a pass: this stencil takes %d", steps, most);
+    if (patch_bytes(op, steps) > limits->shared_per_block)
+        return cuda_refuse(reason, size, "%d steps need %zu bytes of shared memory, a block has %zu", steps,
+                           patch_bytes(op, steps), limits->shared_per_block);
+    *form = cuda_form();
+    if (op->work == WORK_F32)
+        fused_settle<float>(limits, op, shape, wish, steps, form);
+    else
+        fused_settle<double>(limits, op, shape, wish, steps, form);
+    return true;
+}
+
+template <typename T, template <typename> class Taps, bool Whole>
+cudaError_t walk_run(const struct cuda_job *job, const struct area &area)
+{
+    const struct op *op = job->op->op;
+    const auto kernel = fused_kernel_of<T, Taps, Whole>();
+    const int width = CUDA_WARP * fused_samples<T>(Whole);
+    fused_task<T, Taps> task = {};
+
+    task.from = *static_cast<const cuda_view<T> *>(job->from);
+    task.to = *static_cast<const cuda_view<T> *>(job->to);
+    task.edge = cuda_edge_of<T>(job->op);
+    task.taps.present = window_of(op);
+    for (size_t k = 0; k < op->tap_count; k++)
+        task.taps.weights[window_index(&op->taps[k])] = static_cast<T>(op->taps[k].weight);
+    task.area = area;
+    task.steps = job->steps;
+    task.halo = fused_halo<T>(job->steps);
+    task.useful = width - 2 * task.halo;
+    task.columns = static_cast<int>(cuda_ceil_divide(area.columns(), task.useful));
+    task.height = job->form->coarsen;
+    task.strips = static_cast<int>(cuda_ceil_divide(area.rows(), task.height));
+
+    const dim3 grid(static_cast<unsigned>(task.columns * task.strips * task.from.channels));
+    return CUDA_LAUNCH(job->stream, grid, dim3(CUDA_WARP), cuda_ring_bytes(width, sizeof(T)), kernel, task);
+}
+
+template <typename T> cudaError_t walk_launch(const struct cuda_job *job, const struct area &area)
+{
+    const bool whole = is_whole<T>(job->op->op, job->steps);
+
+    switch (class_of(job->op->op)) {
+    case FUSED_STAR:
+        return whole ? walk_run<T, star_taps, true>(job, area) : walk_run<T, star_taps, false>(job, area);
+    case FUSED_BOX:
+        return whole ? walk_run<T, box_taps, true>(job, area) : walk_run<T, box_taps, false>(job, area);
+    default:
+        return walk_run<T, some_taps, false>(job, area);
+    }
+}
+
+template <typename T> cudaError_t patch_launch(const struct cuda_job *job, const struct area &walked)
+{
+    const struct op *op = job->op->op;
+    const int first = static_cast<int>(job->planes.first);
+    const size_t shared = patch_bytes(op, job->steps);
+    const auto kernel = patch_kernel<T>;
+    patch_task<T> task = {};
+
+    task.from = *static_cast<const cuda_view<T> *>(job->from);
+    task.to = *static_cast<const cuda_view<T> *>(job->to);
+    task.edge = cuda_edge_of<T>(job->op);
+    task.reach = cuda_reach_of(op);
+    task.filter = cuda_any_filter_of<T>(job->op);
+    task.steps = job->steps;
+    task.cells = patch_cells(job->steps);
+    patch_frame(&task, walked, first, first + static_cast<int>(job->planes.count));
+    if (task.before[PATCH_AREAS] == 0)
+        return cudaSuccess;
+    const cudaError_t error = cuda_permit_shared(kernel, shared);
+    if (error != cudaSuccess)
+        return error;
+    const dim3 grid(static_cast<unsigned>(task.before[PATCH_AREAS]),
+                    static_cast<unsigned>(task.from.channels));
+    return CUDA_LAUNCH(job->stream, grid, dim3(PATCH_THREADS), shared, kernel, task);
+}
+
+template <typename T> cudaError_t fused_launch_of(const struct cuda_job *job)
+{
+    const cuda_view<T> &from = *static_cast<const cuda_view<T> *>(job->from);
+    const struct area area =
+        walk_area<T>(job->op->op, from.nx, static_cast<int>(from.planes), job->planes, job->steps);
+    cudaError_t error = cudaSuccess;
+
+    if (!area.empty())
+        error = walk_launch<T>(job, area);
+    return error == cudaSuccess ? patch_launch<T>(job, area) : error;
+}
+
+cudaError_t fused_launch(const struct cuda_job *job)
+{
+    return job->op->op->work == WORK_F32 ? fused_launch_of<float>(job) : fused_launch_of<double>(job);
+}
+
+} // namespace
+
+extern const struct cuda_rung cuda_rung_fused2 = {
+    {"fused", "several steps a pass: a warp streams down with every level in registers"},
+    false,
+    true,
+    fused_shape,
+    fused_launch,
+};

@@ -1,0 +1,394 @@
+/* Taps along one axis: what gauss and box are made of.
+ *
+ * Idea: across x, a thread owns 16 bytes of a row and the sums of many samples in a line along the axis;
+ * every sample on the line is read once and added to all sums that it takes part in. Along x, a block brings
+ * a piece of a row and what the taps reach around it to shared memory, and each thread slides a window over
+ * it. Adds: any radius in one kernel: weights stand in shared memory. Costs: across x, the samples before and
+ * after a line are read by its neighbours, too. Traffic per sample: 2 words, and radius/8 words more across
+ * x, most of them found in the L2 cache. Wins when: taps lie on one axis. */
+#include "cuda_stream.cuh"
+
+namespace
+{
+
+#define PASS_THREADS 128
+
+/* Samples of a line whose sums a thread holds. */
+#define LINE_SAMPLES 16
+
+/* Rows that a block takes one after the other along x. */
+#define PASS_ROWS 8
+
+enum pass_axis { PASS_X, PASS_ROW, PASS_PLANE, PASS_NONE };
+
+/* Blocks stride over more work than a launch has blocks. */
+template <typename T> struct pass_task {
+    cuda_view<T> from, to;
+    cuda_edge<T> edge;
+    struct cuda_reach reach;
+    const cuda_tap<T> *taps;
+    int tap_count;
+    int low, span;          /* the window: offsets low … low + span − 1 */
+    long long first, count; /* planes to compute */
+};
+
+CUDA_INLINE int offset_along(enum pass_axis axis, int dx, int drow, int dplane)
+{
+    return axis == PASS_X ? dx : axis == PASS_ROW ? drow : dplane;
+}
+
+/* The weights of the window in shared memory; a gap is 0, which no tap has. */
+template <typename T>
+CUDA_INLINE void stage_taps(const pass_task<T> &task, enum pass_axis axis, T *weights, int length)
+{
+    const int thread = static_cast<int>(threadIdx.x), threads = static_cast<int>(blockDim.x);
+
+    for (int i = thread; i < length; i += threads)
+        weights[i] = T(0);
+    __syncthreads();
+    for (int k = thread; k < task.tap_count; k += threads) {
+        const cuda_tap<T> tap = task.taps[k];
+        weights[offset_along(axis, tap.dx, tap.drow, tap.dplane) - task.low] = tap.weight;
+    }
+    __syncthreads();
+}
+
+/* A line of a field across x: the axis is the plane's or the row's, the other one is fixed. */
+template <typename T, enum pass_axis Axis>
+struct pass_line {
+    const cuda_view<T> &view; int channel; long long fixed;
+
+    CUDA_INLINE T * row(long long i)
+                        const {return Axis == PASS_PLANE ? view.row(i, channel, static_cast<int>(fixed))
+                                                         : view.row(fixed, channel, static_cast<int>(i));}
+CUDA_INLINE long long extent() const
+{
+    return Axis == PASS_PLANE ? view.planes : view.rows;
+}
+}; // namespace
+
+/* What lies at place i of a line, columns x … x + chunk − 1. */
+template <typename T, enum pass_axis Axis>
+CUDA_INLINE void read_line(const pass_task<T> &task, const pass_line<T, Axis> &line, long long i, int x,
+                           T *values)
+{
+    const long long source = arith_edge_index(task.edge.rule, i, line.extent());
+
+    if (source >= 0) {
+        cuda_load_chunks<cuda_chunk<T>::samples>(line.row(source) + x, values);
+        return;
+    }
+#pragma unroll
+    for (int k = 0; k < cuda_chunk<T>::samples; k++)
+        values[k] = task.edge.rule == EDGE_CONSTANT ? task.edge.outside[line.channel] : T(0);
+}
+
+template <typename T, enum pass_axis Axis>
+__global__ void __launch_bounds__(PASS_THREADS, 4) line_kernel(const pass_task<T> task)
+{
+    CUDA_SHARED(T, weights);
+    const int chunk = cuda_chunk<T>::samples;
+    const int x = (static_cast<int>(blockIdx.x) * PASS_THREADS + static_cast<int>(threadIdx.x)) * chunk;
+    const cuda_view<T> &view = task.from;
+    const long long line_first = Axis == PASS_PLANE ? task.first : 0;
+    const long long line_end = Axis == PASS_PLANE ? task.first + task.count : view.rows;
+    const long long pieces = (line_end - line_first + LINE_SAMPLES - 1) / LINE_SAMPLES;
+    const long long lines = (Axis == PASS_PLANE ? view.rows : task.count) * view.channels * pieces;
+
+    stage_taps(task, Axis, weights, task.span);
+    if (x >= view.nx)
+        return;
+    for (long long index = blockIdx.y; index < lines; index += gridDim.y) {
+        const long long begin = line_first + index % pieces * LINE_SAMPLES;
+        const long long end = begin + LINE_SAMPLES < line_end ? begin + LINE_SAMPLES : line_end;
+        const long long across = index / pieces;
+        const pass_line<T, Axis> line = {view, static_cast<int>(across % view.channels),
+                                         Axis == PASS_PLANE ? across / view.channels
+                                                            : task.first + across / view.channels};
+        const pass_line<T, Axis> result = {task.to, line.channel, line.fixed};
+        T sums[LINE_SAMPLES][cuda_chunk<T>::samples];
+
+        /* A chain starts at −0: fma(w, v, −0) is the product w·v, its sign included. */
+#pragma unroll
+        for (int o = 0; o < LINE_SAMPLES; o++) {
+#pragma unroll
+            for (int k = 0; k < chunk; k++)
+                sums[o][k] = -T(0);
+        }
+        for (long long i = begin + task.low; i < end + task.low + task.span - 1; i++) {
+            T values[cuda_chunk<T>::samples];
+            const int place = static_cast<int>(i - begin) - task.low; /* in the window of the first sum */
+            read_line(task, line, i, x, values);
+#pragma unroll
+            for (int o = 0; o < LINE_SAMPLES; o++) {
+                const int tap = place - o;
+                const T weight = tap >= 0 && tap < task.span ? weights[tap] : T(0);
+                if (weight != T(0)) {
+#pragma unroll
+                    for (int k = 0; k < chunk; k++)
+                        sums[o][k] = cuda_fma(weight, values[k], sums[o][k]);
+                }
+            }
+        }
+#pragma unroll
+        for (int o = 0; o < LINE_SAMPLES; o++) {
+            if (begin + o >= end)
+                continue;
+            if (task.edge.rule == EDGE_HOLD &&
+                !cuda_reach::inside(Axis == PASS_PLANE ? task.reach.plane : task.reach.row, begin + o,
+                                    line.extent()))
+                cuda_load_chunks<cuda_chunk<T>::samples>(line.row(begin + o) + x, sums[o]);
+            cuda_store_columns<cuda_chunk<T>::samples>(result.row(begin + o), x, x, view.nx, sums[o]);
+        }
+    }
+}
+
+/* Along x. The window is widened to whole chunks on both sides: taps that do not exist have weight 0. */
+template <typename T> struct row_plan {
+    int before, chunks; /* samples before the first of a thread, chunks of taps */
+
+    __host__ __device__ row_plan(int low, int span)
+    {
+        const int chunk = cuda_chunk<T>::samples;
+
+        before = low < 0 ? (-low + chunk - 1) / chunk * chunk : -(low / chunk * chunk);
+        chunks = (before + low + span + chunk - 1) / chunk;
+    }
+    __host__ __device__ int taps() const
+    {
+        return chunks * cuda_chunk<T>::samples;
+    }
+    __host__ __device__ int cells() const
+    {
+        return PASS_THREADS * cuda_chunk<T>::samples + taps();
+    }
+};
+
+/* Send for the cells of a piece of a row: columns begin … begin + count − 1. */
+template <typename T>
+CUDA_INLINE void fetch_cells(const pass_task<T> &task, const T *row, int channel, int begin, int count,
+                             T *cells)
+{
+    const int chunk = cuda_chunk<T>::samples;
+
+    for (int i = static_cast<int>(threadIdx.x) * chunk; i < count; i += PASS_THREADS * chunk) {
+        if (begin + i >= 0 && begin + i + chunk <= task.from.nx) {
+            cuda_copy_async<16>(cells + i, row + begin + i);
+            continue;
+        }
+        for (int k = 0; k < chunk; k++) {
+            const int x = static_cast<int>(arith_edge_index(task.edge.rule, begin + i + k, task.from.nx));
+            if (x < 0)
+                cells[i + k] = task.edge.rule == EDGE_CONSTANT ? task.edge.outside[channel] : T(0);
+            else
+                cuda_copy_async<sizeof(T)>(cells + i + k, row + x);
+        }
+    }
+    cuda_commit_copies();
+}
+
+/* A thread's chunk of samples from the cells: the window slides by a chunk of taps at a time. */
+template <typename T>
+CUDA_INLINE void chain_cells(const T *cells, const T *weights, int chunks, T (&sums)[cuda_chunk<T>::samples])
+{
+    const int chunk = cuda_chunk<T>::samples;
+    T values[2 * cuda_chunk<T>::samples], taps[cuda_chunk<T>::samples];
+
+#pragma unroll
+    for (int k = 0; k < chunk; k++)
+        sums[k] = -T(0);
+    cuda_load_chunks<cuda_chunk<T>::samples>(cells, values);
+    for (int c = 0; c < chunks; c++) {
+        cells += chunk;
+        cuda_load_chunks<cuda_chunk<T>::samples>(cells, values + chunk);
+        cuda_load_chunks<cuda_chunk<T>::samples>(weights + c * chunk, taps);
+#pragma unroll
+        for (int tap = 0; tap < chunk; tap++) {
+            if (taps[tap] != T(0)) {
+#pragma unroll
+                for (int k = 0; k < chunk; k++)
+                    sums[k] = cuda_fma(taps[tap], values[tap + k], sums[k]);
+            }
+        }
+#pragma unroll
+        for (int k = 0; k < chunk; k++)
+            values[k] = values[k + chunk];
+    }
+}
+
+template <typename T> __global__ void __launch_bounds__(PASS_THREADS) row_kernel(const pass_task<T> task)
+{
+    CUDA_SHARED(T, shared);
+    const int chunk = cuda_chunk<T>::samples;
+    const row_plan<T> plan(task.low, task.span);
+    T *const weights = shared, *const slots = shared + plan.taps();
+    const cuda_view<T> &view = task.from;
+    const int begin = static_cast<int>(blockIdx.x) * PASS_THREADS * chunk;
+    const int mine = static_cast<int>(threadIdx.x) * chunk, x = begin + mine;
+    const long long rows = task.count * view.channels * view.rows;
+    const long long per_plane = static_cast<long long>(view.channels) * view.rows;
+    const long long top = static_cast<long long>(blockIdx.y) * PASS_ROWS;
+
+    /* The place of tap k in the weights is k + before. */
+    pass_task<T> widened = task;
+    widened.low = -plan.before;
+    stage_taps(widened, PASS_X, weights, plan.taps());
+    for (long long base = top; base < rows; base += static_cast<long long>(gridDim.y) * PASS_ROWS) {
+        const long long end = base + PASS_ROWS < rows ? base + PASS_ROWS : rows;
+        for (long long index = base; index <= end; index++) {
+            if (index < end) {
+                const long long within = index % per_plane;
+                const int channel = static_cast<int>(within / view.rows);
+                fetch_cells(
+                    task,
+                    view.row(task.first + index / per_plane, channel, static_cast<int>(within % view.rows)),
+                    channel, begin - plan.before, plan.cells(), slots + (index & 1) * plan.cells());
+            }
+            if (index == base)
+                continue;
+            /* The row before this one has arrived once no more than this one's copies are under way. */
+            if (index < end)
+                cuda_await_copies<1>();
+            else
+                cuda_await_copies<0>();
+            __syncthreads();
+            const long long done = index - 1, within = done % per_plane;
+            const long long plane = task.first + done / per_plane;
+            const int channel = static_cast<int>(within / view.rows),
+                      row = static_cast<int>(within % view.rows);
+            T sums[cuda_chunk<T>::samples];
+            chain_cells(slots + (done & 1) * plan.cells() + mine, weights, plan.chunks, sums);
+            if (task.edge.rule == EDGE_HOLD) {
+#pragma unroll
+                for (int k = 0; k < chunk; k++) {
+                    if (x + k < view.nx && !cuda_reach::inside(task.reach.x, x + k, view.nx))
+                        sums[k] = view.row(plane, channel, row)[x + k];
+                }
+            }
+            cuda_store_columns<cuda_chunk<T>::samples>(task.to.row(plane, channel, row), x, x, view.nx, sums);
+            __syncthreads();
+        }
+    }
+}
+
+/* The axis that all taps lie on. The centre alone lies on each: x is as good as any. */
+enum pass_axis axis_of(const struct op *op)
+{
+    const bool x = cuda_span(op->x) > 0, row = cuda_span(op->row) > 0, plane = cuda_span(op->plane) > 0;
+
+    if (x + row + plane > 1)
+        return PASS_NONE;
+    return row ? PASS_ROW : plane ? PASS_PLANE : PASS_X;
+}
+
+const struct reach *reach_along(const struct op *op, enum pass_axis axis)
+{
+    return axis == PASS_X ? &op->x : axis == PASS_ROW ? &op->row : &op->plane;
+}
+
+template <typename T> const void *pass_kernel(enum pass_axis axis)
+{
+    switch (axis) {
+    case PASS_X:
+        return reinterpret_cast<const void *>(row_kernel<T>);
+    case PASS_ROW:
+        return reinterpret_cast<const void *>(line_kernel<T, PASS_ROW>);
+    default:
+        return reinterpret_cast<const void *>(line_kernel<T, PASS_PLANE>);
+    }
+}
+
+template <typename T>
+void pass_settle(const struct op *op, const struct shape *shape, struct range planes, struct cuda_form *form)
+{
+    const enum pass_axis axis = axis_of(op);
+    const struct reach *reach = reach_along(op, axis);
+    const long long count = static_cast<long long>(planes.count), rows = static_cast<long long>(shape->rows);
+    const long long line = axis == PASS_PLANE ? count : rows, across = axis == PASS_PLANE ? rows : count;
+    const row_plan<T> plan(reach->low, cuda_span(*reach) + 1);
+    long long pieces = cuda_ceil_divide(rows * count * shape->channels, PASS_ROWS);
+
+    if (axis != PASS_X)
+        pieces = across * shape->channels * cuda_ceil_divide(line, LINE_SAMPLES);
+    form->tile_x = PASS_THREADS * cuda_chunk<T>::samples;
+    form->tile_y = axis == PASS_X ? PASS_ROWS : LINE_SAMPLES;
+    form->coarsen = form->tile_y;
+    form->stride = 1;
+    form->steps = 1;
+    form->block = dim3(PASS_THREADS);
+    form->grid = dim3(cuda_blocks(cuda_ceil_divide(static_cast<long long>(shape->nx), form->tile_x)),
+                      static_cast<unsigned>(pieces < 65535 ? pieces : 65535));
+    form->shared_bytes = sizeof(T) * static_cast<size_t>(axis == PASS_X ? plan.taps() + 2 * plan.cells()
+                                                                        : cuda_span(*reach) + 1);
+    form->kernel = pass_kernel<T>(axis);
+    form->bytes_per_update =
+        sizeof(T) * (2 + (axis == PASS_X ? 0 : static_cast<double>(cuda_span(*reach)) / LINE_SAMPLES));
+    form->operations_per_update = cuda_operations(op);
+}
+
+bool pass_shape(const struct cuda_limits *limits, const struct op *op, const struct shape *shape,
+                const struct cuda_wish *, struct cuda_form *form, char *reason, size_t size)
+{
+    const struct range all = {0, shape->planes};
+
+    if (op->kind != OP_TAPS || op->tap_count == 0)
+        return cuda_refuse(reason, size, "only chains of taps run in passes");
+    if (axis_of(op) == PASS_NONE)
+        return cuda_refuse(reason, size, "taps lie on more than one axis");
+    *form = cuda_form();
+    if (op->work == WORK_F32)
+        pass_settle<float>(op, shape, all, form);
+    else
+        pass_settle<double>(op, shape, all, form);
+    if (form->shared_bytes > limits->shared_per_block)
+        return cuda_refuse(reason, size, "the window takes %zu bytes of shared memory, a block has %zu",
+                           form->shared_bytes, limits->shared_per_block);
+    return true;
+}
+
+template <typename T> cudaError_t pass_launch_of(const struct cuda_job *job)
+{
+    const struct op *op = job->op->op;
+    const enum pass_axis axis = axis_of(op);
+    const struct reach *reach = reach_along(op, axis);
+    pass_task<T> task = {};
+    struct cuda_form form = {};
+
+    task.from = *static_cast<const cuda_view<T> *>(job->from);
+    task.to = *static_cast<const cuda_view<T> *>(job->to);
+    task.edge = cuda_edge_of<T>(job->op);
+    task.reach = cuda_reach_of(op);
+    task.taps = static_cast<const cuda_tap<T> *>(job->op->taps);
+    task.tap_count = static_cast<int>(op->tap_count);
+    task.low = reach->low;
+    task.span = cuda_span(*reach) + 1;
+    task.first = static_cast<long long>(job->planes.first);
+    task.count = static_cast<long long>(job->planes.count);
+
+    const struct shape shape = {static_cast<size_t>(task.from.nx), static_cast<size_t>(task.from.rows),
+                                static_cast<size_t>(task.from.planes),
+                                static_cast<unsigned>(task.from.channels)};
+    pass_settle<T>(op, &shape, job->planes, &form);
+    const auto kernel = axis == PASS_X     ? row_kernel<T>
+                        : axis == PASS_ROW ? line_kernel<T, PASS_ROW>
+                                           : line_kernel<T, PASS_PLANE>;
+    const cudaError_t error = cuda_permit_shared(kernel, form.shared_bytes);
+    if (error != cudaSuccess)
+        return error;
+    return CUDA_LAUNCH(job->stream, form.grid, form.block, form.shared_bytes, kernel, task);
+}
+
+cudaError_t pass_launch(const struct cuda_job *job)
+{
+    return job->op->op->work == WORK_F32 ? pass_launch_of<float>(job) : pass_launch_of<double>(job);
+}
+
+} // namespace
+
+extern const struct cuda_rung cuda_rung_passes = {
+    {"passes", "taps of one axis: lines of sums in registers, or a window over a row"},
+    false,
+    false,
+    pass_shape,
+    pass_launch,
+};

@@ -1,0 +1,70 @@
+/* Rungs of the CUDA ladder: what each tells of itself before it runs, and how it runs. */
+#ifndef CUDA_RUNG_H
+#define CUDA_RUNG_H
+
+#include "backend.h"
+#include "cuda_field.h"
+#include "cuda_platform.h"
+
+#include <stddef.h>
+
+/* The limits of a device that decide what can be launched. */
+struct cuda_limits {
+    int multiprocessors;
+    int threads_per_block, threads_per_multiprocessor;
+    size_t shared_per_block; /* with the opt-in */
+    size_t shared_per_multiprocessor;
+    int major, minor;
+    long long l2_bytes;
+};
+
+/* What the user forces; 0 or NULL leaves the choice to the rung. */
+struct cuda_wish {
+    const char *rung;
+    int tile_x, tile_y;
+    int coarsen; /* planes (or rows, or elements) a thread computes */
+    int stride;
+    int steps; /* fused */
+};
+
+/* How a rung will be launched for an op on a shape. */
+struct cuda_form {
+    int tile_x, tile_y, tile_z; /* samples of a block's tile; 0 where it has none */
+    int coarsen, stride;
+    int steps; /* the most steps one launch takes */
+    dim3 grid, block;
+    size_t shared_bytes;
+    int resident_blocks; /* that the device runs at once, where the launch has to know; else 0 */
+    const void *kernel; /* for cudaFuncGetAttributes and the occupancy calculator */
+    double bytes_per_update; /* through device memory, as the card predicts */
+    double operations_per_update;
+};
+
+/* An op with what a kernel reads of it in the device's memory. */
+struct cuda_op {
+    const struct op *op;
+    const void *taps;    /* cuda_tap<T>[op->tap_count] */
+    const void *outside; /* T[channels], or NULL */
+};
+
+/* One launch: planes of `to` from `from`, `steps` at once. Fields are cuda_view<T> of the op's work type. */
+struct cuda_job {
+    const struct cuda_op *op;
+    const struct cuda_form *form;
+    const void *from, *kept, *to; /* const cuda_view<T> * */
+    struct range planes;
+    int steps;
+    cudaStream_t stream;
+};
+
+struct cuda_rung {
+    struct rung rung;
+    bool tiles, coarsens; /* whether a wish may choose its tile, its coarsening */
+
+    /* Settle the form, or say in one line why this rung does not apply (or which limit a wish breaks). */
+    bool (*shape)(const struct cuda_limits *limits, const struct op *op, const struct shape *shape,
+                  const struct cuda_wish *wish, struct cuda_form *form, char *reason, size_t size);
+    cudaError_t (*launch)(const struct cuda_job *job);
+};
+
+#endif

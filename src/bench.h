@@ -1,0 +1,27 @@
+/* The bench: every rung of a device on one stage, compared with the CPU's bytes and then timed. */
+#ifndef BENCH_H
+#define BENCH_H
+
+#include "diag.h"
+#include "grid.h"
+#include "plan.h"
+#include "stage.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+
+struct bench_request {
+    const struct stage_request *stages; /* each is a table of its own */
+    size_t stage_count;
+    bool force;
+    struct grid grid;
+    enum work_type work;
+    struct plan_request plan; /* the device, threads, and a wish that narrows the ladder */
+    bool json;
+    bool keep; /* the fastest as wisdom */
+};
+
+/* Measure and print. A row whose bytes differ from the CPU's carries no figure, and makes the bench fail. */
+bool bench_run(FILE *stream, const struct bench_request *request, struct fault *fault);
+
+#endif

@@ -1,0 +1,34 @@
+/* Runs the blocks of a launch, one after another, their threads as fibers. */
+#ifndef EMULATION_BLOCKS_H
+#define EMULATION_BLOCKS_H
+
+#include "cuda_emulation.h"
+#include "emulation.h"
+
+#include <functional>
+#include <string>
+
+namespace emulation
+{
+
+struct launch_shape {
+    std::string kernel; /* its name, and where it was launched */
+    dim3 grid, block;
+    std::size_t shared_bytes;
+};
+
+struct schedule {
+    enum emulation_order order;
+    std::uint64_t seed;
+};
+
+/* "file:line", the file without its folders. */
+std::string place(site at);
+
+/* Run thread in every thread of every block. Return what the kernel did wrong, or "". */
+std::string run_blocks(const launch_shape &shape, const schedule &schedule,
+                       const std::function<void()> &thread);
+
+} // namespace emulation
+
+#endif

@@ -1,0 +1,1213 @@
+/* The CUDA runtime on host memory: allocations, streams, events, launches, and faults on demand. */
+#include "cuda_emulation.h"
+#include "asan.h"
+#include "blocks.h"
+#include "emulation.h"
+#include "poison.h"
+
+#include <algorithm>
+#include <chrono>
+#include <climits>
+#include <cstdio>
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <new>
+#include <unistd.h>
+
+using clock_type = std::chrono::steady_clock;
+using work_type = std::function<void()>;
+
+struct cudaStream_st {
+    bool blocking; /* in turns with the default stream */
+    pid_t owner;
+    std::deque<work_type> work; /* of a lazy stream */
+};
+
+namespace emulation
+{
+
+namespace
+{
+
+/* One recording of an event. It outlives the event for the streams that wait for it. */
+struct mark {
+    cudaStream_t stream;
+    bool reached;
+    clock_type::time_point time;
+};
+
+} // namespace
+
+} // namespace emulation
+
+struct cudaEvent_st {
+    bool timed;
+    pid_t owner;
+    std::shared_ptr<emulation::mark> last;
+};
+
+namespace emulation
+{
+
+namespace
+{
+
+/* Limits of today's devices, so that every rung applies, but few multiprocessors and little memory. */
+constexpr struct emulation_device default_device = {
+    1, /* count */
+    9,
+    0, /* compute capability */
+    2, /* multiprocessors */
+    1024,
+    2048,
+    32, /* threads a block, threads and blocks a multiprocessor */
+    48 << 10,
+    227 << 10,
+    228 << 10, /* shared memory: a block, with the opt-in, a multiprocessor */
+    65536,
+    32,                     /* registers: a block, a thread */
+    std::size_t(1) << 20,   /* L2 */
+    std::size_t(256) << 20, /* memory */
+};
+
+/* What CUDA itself keeps of a block's shared memory. */
+constexpr std::size_t reserved_shared_bytes = 1024;
+
+constexpr int most_block_z = 64;
+constexpr unsigned most_grid_x = 0x7fffffff, most_grid_yz = 65535;
+constexpr int version = 12000;
+
+struct allocation {
+    guarded_memory memory;
+    bool on_device;
+    pid_t owner;
+    const char *origin;
+};
+
+struct runtime {
+    std::mutex mutex;
+
+    struct emulation_device device;
+    enum emulation_order order;
+    std::uint64_t seed;
+    bool lazy;
+
+    unsigned long long calls, launches, failing_call;
+    cudaError_t failing_error;
+    bool has_failed;
+    cudaError_t last_error, lasting_error; /* the second until the device is reset */
+    std::string complaint;
+
+    int current_device;
+    std::map<const unsigned char *, std::unique_ptr<allocation>> allocations;
+    std::size_t device_bytes;
+    std::map<cudaStream_t, std::unique_ptr<cudaStream_st>> streams;
+    std::map<cudaEvent_t, std::unique_ptr<cudaEvent_st>> events;
+    std::map<const void *, int> shared_limits; /* by kernel, where one was set */
+
+    runtime();
+    ~runtime();
+    void reset();
+    void reset_device();
+};
+
+/* Lives as long as the process: its destructor is the check for leaks. */
+runtime &the()
+{
+    static runtime instance;
+
+    return instance;
+}
+
+/* ---------------------------------------------------------------- environment, start, end */
+
+unsigned long long environment_number(const char *name, unsigned long long otherwise)
+{
+    const char *text = std::getenv(name);
+
+    return text != nullptr && *text != '\0' ? std::strtoull(text, nullptr, 0) : otherwise;
+}
+
+bool environment_says(const char *name, const char *word)
+{
+    const char *text = std::getenv(name);
+
+    return text != nullptr && std::strcmp(text, word) == 0;
+}
+
+void runtime::reset()
+{
+    reset_device();
+    device = default_device;
+    device.count = static_cast<int>(
+        environment_number("CUDA_EMULATION_DEVICES", static_cast<unsigned long long>(device.count)));
+    device.memory_bytes = environment_number("CUDA_EMULATION_MEMORY", device.memory_bytes);
+    seed = environment_number("CUDA_EMULATION_ORDER", 0);
+    order = environment_says("CUDA_EMULATION_ORDER", "reversed") ? EMULATION_REVERSED
+            : seed != 0                                          ? EMULATION_SHUFFLED
+                                                                 : EMULATION_FORWARD;
+    lazy = environment_says("CUDA_EMULATION_STREAMS", "lazy");
+    calls = launches = failing_call = 0;
+    failing_error = cudaSuccess;
+    has_failed = false;
+    complaint.clear();
+    current_device = 0;
+}
+
+void runtime::reset_device()
+{
+    allocations.clear();
+    device_bytes = 0;
+    streams.clear();
+    events.clear();
+    shared_limits.clear();
+    last_error = lasting_error = cudaSuccess;
+}
+
+/* A forked child inherits what its parent allocated, and is not to blame for it. */
+template <typename Owned> bool is_ours(const Owned &owned)
+{
+    return owned.second->owner == getpid();
+}
+
+std::size_t count_leaks(const runtime &state)
+{
+    auto ours = [](const auto &owned) { return is_ours(owned); };
+
+    return static_cast<std::size_t>(std::count_if(state.allocations.begin(), state.allocations.end(), ours) +
+                                    std::count_if(state.streams.begin(), state.streams.end(), ours) +
+                                    std::count_if(state.events.begin(), state.events.end(), ours));
+}
+
+runtime::runtime()
+{
+    reset();
+}
+
+runtime::~runtime()
+{
+    if (count_leaks(*this) == 0)
+        return;
+    for (const auto &owned : allocations) {
+        if (is_ours(owned))
+            std::fprintf(stderr, "cuda_emulation: %zu bytes from %s are never freed\n",
+                         owned.second->memory.bytes(), owned.second->origin);
+    }
+    std::fprintf(stderr, "cuda_emulation: %zu allocations, streams and events left at exit\n",
+                 count_leaks(*this));
+    std::fflush(nullptr);
+    _exit(EMULATION_LEAK_STATUS);
+}
+
+/* ---------------------------------------------------------------- errors */
+
+/* After these a device does nothing more until it is reset. */
+bool lasts(cudaError_t error)
+{
+    return error == cudaErrorIllegalAddress || error == cudaErrorLaunchTimeout ||
+           error == cudaErrorMisalignedAddress || error == cudaErrorLaunchFailure ||
+           error == cudaErrorECCUncorrectable;
+}
+
+cudaError_t remember(cudaError_t error)
+{
+    if (error != cudaSuccess && error != cudaErrorNotReady)
+        the().last_error = error;
+    if (lasts(error))
+        the().lasting_error = error;
+    return error;
+}
+
+/* Count a call; why it cannot be served. */
+cudaError_t refusal()
+{
+    runtime &state = the();
+
+    if (++state.calls == state.failing_call) {
+        state.has_failed = true;
+        return state.failing_error;
+    }
+    return state.lasting_error;
+}
+
+template <typename Body> cudaError_t serve(Body body)
+{
+    std::lock_guard<std::mutex> lock(the().mutex);
+    cudaError_t error = refusal();
+
+    return remember(error != cudaSuccess ? error : body());
+}
+
+/* What gives back does so even where it fails: the caller has no second chance. */
+template <typename Body> cudaError_t serve_release(Body body)
+{
+    std::lock_guard<std::mutex> lock(the().mutex);
+    cudaError_t error = refusal(), release_error = body();
+
+    return remember(error != cudaSuccess ? error : release_error);
+}
+
+struct error_text {
+    cudaError_t error;
+    const char *name, *text;
+};
+
+constexpr error_text error_texts[] = {
+    {cudaSuccess, "cudaSuccess", "no error"},
+    {cudaErrorInvalidValue, "cudaErrorInvalidValue", "invalid argument"},
+    {cudaErrorMemoryAllocation, "cudaErrorMemoryAllocation", "out of memory"},
+    {cudaErrorInitializationError, "cudaErrorInitializationError", "initialization error"},
+    {cudaErrorInvalidConfiguration, "cudaErrorInvalidConfiguration", "invalid configuration argument"},
+    {cudaErrorInvalidPitchValue, "cudaErrorInvalidPitchValue", "invalid pitch argument"},
+    {cudaErrorInvalidMemcpyDirection, "cudaErrorInvalidMemcpyDirection", "invalid copy direction for memcpy"},
+    {cudaErrorInsufficientDriver, "cudaErrorInsufficientDriver",
+     "CUDA driver version is insufficient for CUDA runtime version"},
+    {cudaErrorDevicesUnavailable, "cudaErrorDevicesUnavailable",
+     "CUDA-capable device(s) is/are busy or unavailable"},
+    {cudaErrorInvalidDeviceFunction, "cudaErrorInvalidDeviceFunction", "invalid device function"},
+    {cudaErrorNoDevice, "cudaErrorNoDevice", "no CUDA-capable device is detected"},
+    {cudaErrorInvalidDevice, "cudaErrorInvalidDevice", "invalid device ordinal"},
+    {cudaErrorNoKernelImageForDevice, "cudaErrorNoKernelImageForDevice",
+     "no kernel image is available for execution on the device"},
+    {cudaErrorECCUncorrectable, "cudaErrorECCUncorrectable", "uncorrectable ECC error encountered"},
+    {cudaErrorInvalidResourceHandle, "cudaErrorInvalidResourceHandle", "invalid resource handle"},
+    {cudaErrorNotReady, "cudaErrorNotReady", "device not ready"},
+    {cudaErrorIllegalAddress, "cudaErrorIllegalAddress", "an illegal memory access was encountered"},
+    {cudaErrorLaunchOutOfResources, "cudaErrorLaunchOutOfResources",
+     "too many resources requested for launch"},
+    {cudaErrorLaunchTimeout, "cudaErrorLaunchTimeout", "the launch timed out and was terminated"},
+    {cudaErrorMisalignedAddress, "cudaErrorMisalignedAddress", "misaligned address"},
+    {cudaErrorLaunchFailure, "cudaErrorLaunchFailure", "unspecified launch failure"},
+    {cudaErrorNotSupported, "cudaErrorNotSupported", "operation not supported"},
+    {cudaErrorUnknown, "cudaErrorUnknown", "unknown error"},
+};
+
+const error_text *find_text(cudaError_t error)
+{
+    for (const error_text &candidate : error_texts) {
+        if (candidate.error == error)
+            return &candidate;
+    }
+    return nullptr;
+}
+
+cudaError_t take_last_error()
+{
+    runtime &state = the();
+    cudaError_t error = state.lasting_error != cudaSuccess ? state.lasting_error : state.last_error;
+
+    state.last_error = cudaSuccess;
+    return error;
+}
+
+void complain(const std::string &complaint)
+{
+    std::fprintf(stderr, "cuda_emulation: %s\n", complaint.c_str());
+    the().complaint = complaint;
+}
+
+/* ---------------------------------------------------------------- streams */
+
+void perform_next(cudaStream_t stream)
+{
+    work_type work = std::move(stream->work.front());
+
+    stream->work.pop_front();
+    if (the().lasting_error == cudaSuccess)
+        work();
+}
+
+void drain(cudaStream_t stream)
+{
+    while (!stream->work.empty())
+        perform_next(stream);
+}
+
+void drain_blocking_streams()
+{
+    for (auto &[stream, owned] : the().streams) {
+        if (stream->blocking)
+            drain(stream);
+    }
+}
+
+void drain_all_streams()
+{
+    for (auto &[stream, owned] : the().streams)
+        drain(stream);
+}
+
+bool is_stream(cudaStream_t stream)
+{
+    return stream == nullptr || the().streams.count(stream) != 0;
+}
+
+bool is_event(cudaEvent_t event)
+{
+    return the().events.count(event) != 0;
+}
+
+/* The default stream is never behind. */
+cudaError_t submit(cudaStream_t stream, work_type work)
+{
+    if (!is_stream(stream))
+        return cudaErrorInvalidResourceHandle;
+    if (stream != nullptr && the().lazy) {
+        stream->work.push_back(std::move(work));
+        return cudaSuccess;
+    }
+    if (stream == nullptr)
+        drain_blocking_streams();
+    if (the().lasting_error == cudaSuccess)
+        work();
+    return the().lasting_error;
+}
+
+void reach(const std::shared_ptr<mark> &mark)
+{
+    while (!mark->reached && is_stream(mark->stream) && !mark->stream->work.empty())
+        perform_next(mark->stream);
+}
+
+/* ---------------------------------------------------------------- memory */
+
+/* The allocation that holds an address, or NULL. */
+allocation *find_allocation(const void *memory)
+{
+    auto &allocations = the().allocations;
+    auto after = allocations.upper_bound(static_cast<const unsigned char *>(memory));
+
+    if (after == allocations.begin())
+        return nullptr;
+    allocation *candidate = std::prev(after)->second.get();
+    return candidate->memory.contains(memory, 0) ? candidate : nullptr;
+}
+
+/* The host may not touch the device's memory; kernels and copies open it for themselves. */
+void close(const allocation &owned)
+{
+    if (owned.on_device)
+        forbid(owned.memory.begin(), owned.memory.bytes());
+}
+
+void open(const allocation &owned)
+{
+    allow(owned.memory.begin(), owned.memory.bytes());
+}
+
+void close_all()
+{
+    for (const auto &owned : the().allocations)
+        close(*owned.second);
+}
+
+void open_all()
+{
+    for (const auto &owned : the().allocations)
+        open(*owned.second);
+}
+
+cudaError_t allocate(void **memory, std::size_t bytes, bool on_device)
+{
+    runtime &state = the();
+
+    if (memory == nullptr)
+        return cudaErrorInvalidValue;
+    *memory = nullptr;
+    if (state.device.count == 0)
+        return cudaErrorNoDevice;
+    if (bytes == 0)
+        return cudaSuccess;
+    if (on_device &&
+        bytes > state.device.memory_bytes - std::min(state.device.memory_bytes, state.device_bytes))
+        return cudaErrorMemoryAllocation;
+    try {
+        std::unique_ptr<allocation> owned(new allocation{guarded_memory(bytes), on_device, getpid(),
+                                                         on_device ? "cudaMalloc" : "cudaMallocHost"});
+        unsigned char *begin = owned->memory.begin();
+        close(*owned);
+        state.allocations[begin] = std::move(owned);
+        *memory = begin;
+    } catch (const std::bad_alloc &) {
+        return cudaErrorMemoryAllocation;
+    }
+    state.device_bytes += on_device ? bytes : 0;
+    return cudaSuccess;
+}
+
+cudaError_t deallocate(void *memory, bool on_device)
+{
+    runtime &state = the();
+
+    if (memory == nullptr)
+        return cudaSuccess;
+    drain_all_streams();
+    auto owned = state.allocations.find(static_cast<unsigned char *>(memory));
+    if (owned == state.allocations.end() || owned->second->on_device != on_device)
+        return cudaErrorInvalidValue;
+    bool damaged = owned->second->memory.is_damaged();
+    state.device_bytes -= on_device ? owned->second->memory.bytes() : 0;
+    state.allocations.erase(owned);
+    if (damaged)
+        complain("memory that is freed was written outside of its bounds");
+    return damaged ? cudaErrorIllegalAddress : cudaSuccess;
+}
+
+/* Rows of bytes, as a 2D copy has on each side. */
+struct rows {
+    unsigned char *begin;
+    std::size_t pitch, width, height;
+
+    std::size_t bytes() const
+    {
+        return height == 0 || width == 0 ? 0 : (height - 1) * pitch + width;
+    }
+};
+
+enum class side { host, device, any };
+
+side to_side(cudaMemcpyKind kind)
+{
+    return kind == cudaMemcpyDefault                                            ? side::any
+           : kind == cudaMemcpyHostToDevice || kind == cudaMemcpyDeviceToDevice ? side::device
+                                                                                : side::host;
+}
+
+side from_side(cudaMemcpyKind kind)
+{
+    return kind == cudaMemcpyDefault                                            ? side::any
+           : kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyDeviceToDevice ? side::device
+                                                                                : side::host;
+}
+
+/* Whether the rows lie where the copy's direction says, as a whole. */
+bool is_within(const rows &area, side where)
+{
+    const allocation *owner = find_allocation(area.begin);
+
+    if (area.bytes() == 0)
+        return true;
+    if (owner == nullptr)
+        return where != side::device;
+    if (where != side::any && owner->on_device != (where == side::device))
+        return false;
+    return owner->memory.contains(area.begin, area.bytes());
+}
+
+/* Do something to memory that may be the device's. */
+template <typename Action> void with_open(std::initializer_list<const void *> places, Action action)
+{
+    for (const void *place : places) {
+        if (const allocation *owner = find_allocation(place))
+            open(*owner);
+    }
+    action();
+    for (const void *place : places) {
+        if (const allocation *owner = find_allocation(place))
+            close(*owner);
+    }
+}
+
+cudaError_t copy_rows(const rows &to, const rows &from, cudaMemcpyKind kind, cudaStream_t stream)
+{
+    if (kind < cudaMemcpyHostToHost || kind > cudaMemcpyDefault)
+        return cudaErrorInvalidMemcpyDirection;
+    if (to.width > to.pitch || from.width > from.pitch)
+        return cudaErrorInvalidPitchValue;
+    if (!is_within(to, to_side(kind)) || !is_within(from, from_side(kind)))
+        return cudaErrorInvalidValue;
+    return submit(stream, [=] {
+        with_open({to.begin, from.begin}, [&] {
+            for (std::size_t row = 0; row < to.height && to.width > 0; row++)
+                std::memcpy(to.begin + row * to.pitch, from.begin + row * from.pitch, to.width);
+        });
+    });
+}
+
+rows rows_of(const void *memory, std::size_t pitch, std::size_t width, std::size_t height)
+{
+    return {static_cast<unsigned char *>(const_cast<void *>(memory)), pitch, width, height};
+}
+
+cudaError_t set_bytes(void *memory, int value, std::size_t bytes, cudaStream_t stream)
+{
+    if (!is_within(rows_of(memory, bytes, bytes, 1), side::device))
+        return cudaErrorInvalidValue;
+    return submit(stream, [=] {
+        with_open({memory}, [&] {
+            if (bytes > 0)
+                std::memset(memory, value, bytes);
+        });
+    });
+}
+
+/* ---------------------------------------------------------------- launches */
+
+std::size_t shared_limit(const void *kernel)
+{
+    auto limit = the().shared_limits.find(kernel);
+
+    return limit == the().shared_limits.end() ? the().device.shared_per_block
+                                              : static_cast<std::size_t>(limit->second);
+}
+
+bool is_extent(dim3 extents, unsigned most_x, unsigned most_y, unsigned most_z)
+{
+    return extents.x >= 1 && extents.x <= most_x && extents.y >= 1 && extents.y <= most_y && extents.z >= 1 &&
+           extents.z <= most_z;
+}
+
+cudaError_t check_launch(const launch_request &request)
+{
+    const struct emulation_device &device = the().device;
+    unsigned most_threads = static_cast<unsigned>(device.threads_per_block);
+    unsigned long long threads = 1ull * request.block.x * request.block.y * request.block.z;
+
+    if (device.count == 0)
+        return cudaErrorNoDevice;
+    if (request.kernel == nullptr)
+        return cudaErrorInvalidDeviceFunction;
+    if (!is_extent(request.grid, most_grid_x, most_grid_yz, most_grid_yz) ||
+        !is_extent(request.block, most_threads, most_threads, most_block_z) || threads > most_threads)
+        return cudaErrorInvalidConfiguration;
+    if (request.shared_bytes > shared_limit(request.kernel))
+        return cudaErrorInvalidValue;
+    if (threads * static_cast<unsigned>(device.registers_per_thread) >
+        static_cast<unsigned>(device.registers_per_block))
+        return cudaErrorLaunchOutOfResources;
+    return cudaSuccess;
+}
+
+/* What the kernel did wrong in memory that no sanitizer watches. */
+std::string find_damage(const std::string &kernel)
+{
+    for (const auto &owned : the().allocations) {
+        if (owned.second->memory.is_damaged())
+            return "kernel " + kernel + ": wrote outside of an allocation of " +
+                   std::to_string(owned.second->memory.bytes()) + " bytes";
+    }
+    return "";
+}
+
+void run_launch(const launch_shape &shape, const work_type &thread)
+{
+    runtime &state = the();
+
+    open_all();
+    std::string complaint = run_blocks(shape, {state.order, state.seed}, thread);
+    close_all();
+    if (complaint.empty())
+        complaint = find_damage(shape.kernel);
+    if (complaint.empty()) {
+        state.launches++;
+        return;
+    }
+    complain(complaint);
+    remember(cudaErrorLaunchFailure);
+}
+
+/* A template instance is named in parentheses, for its commas. */
+std::string name_of(const launch_request &request)
+{
+    std::string name = request.name;
+
+    if (name.size() > 2 && name.front() == '(' && name.back() == ')')
+        name = name.substr(1, name.size() - 2);
+    return name + " launched at " + place(request.where);
+}
+
+} // namespace
+
+cudaError_t launch(const launch_request &request, std::function<void()> thread)
+{
+    std::lock_guard<std::mutex> lock(the().mutex);
+    cudaError_t error = refusal();
+
+    if (error == cudaSuccess)
+        error = check_launch(request);
+    if (error == cudaSuccess) {
+        launch_shape shape = {name_of(request), request.grid, request.block, request.shared_bytes};
+        error = submit(request.stream, [shape, thread] { run_launch(shape, thread); });
+    }
+    remember(error);
+    return take_last_error(); /* as the macro for a GPU does, with what an earlier call may have left */
+}
+
+} // namespace emulation
+
+/* ---------------------------------------------------------------- hooks for tests */
+
+using namespace emulation;
+
+void emulation_set_order(enum emulation_order order, uint64_t seed)
+{
+    the().order = order;
+    the().seed = seed;
+}
+
+void emulation_set_lazy_streams(bool lazy)
+{
+    std::lock_guard<std::mutex> lock(the().mutex);
+
+    drain_all_streams();
+    the().lazy = lazy;
+}
+
+struct emulation_device emulation_get_device(void)
+{
+    return the().device;
+}
+
+void emulation_set_device(const struct emulation_device *device)
+{
+    the().device = *device;
+}
+
+void emulation_fail_call(unsigned long long call, int error)
+{
+    runtime &state = the();
+
+    state.failing_call = call == 0 ? 0 : state.calls + call;
+    state.failing_error = static_cast<cudaError_t>(error);
+    state.has_failed = false;
+}
+
+bool emulation_has_failed(void)
+{
+    return the().has_failed;
+}
+
+unsigned long long emulation_calls(void)
+{
+    return the().calls;
+}
+
+unsigned long long emulation_launches(void)
+{
+    return the().launches;
+}
+
+size_t emulation_leaks(void)
+{
+    return count_leaks(the());
+}
+
+const char *emulation_complaint(void)
+{
+    return the().complaint.c_str();
+}
+
+void emulation_reset(void)
+{
+    std::lock_guard<std::mutex> lock(the().mutex);
+
+    the().reset();
+}
+
+/* ---------------------------------------------------------------- errors */
+
+cudaError_t cudaGetLastError()
+{
+    std::lock_guard<std::mutex> lock(the().mutex);
+
+    return take_last_error();
+}
+
+cudaError_t cudaPeekAtLastError()
+{
+    std::lock_guard<std::mutex> lock(the().mutex);
+
+    return the().lasting_error != cudaSuccess ? the().lasting_error : the().last_error;
+}
+
+const char *cudaGetErrorName(cudaError_t error)
+{
+    const error_text *text = find_text(error);
+
+    return text != nullptr ? text->name : "unrecognized error code";
+}
+
+const char *cudaGetErrorString(cudaError_t error)
+{
+    const error_text *text = find_text(error);
+
+    return text != nullptr ? text->text : "unrecognized error code";
+}
+
+/* ---------------------------------------------------------------- devices */
+
+static bool is_device(int device)
+{
+    return device >= 0 && device < the().device.count;
+}
+
+static cudaError_t put(int *place, int value)
+{
+    if (place == nullptr)
+        return cudaErrorInvalidValue;
+    *place = value;
+    return cudaSuccess;
+}
+
+cudaError_t cudaDriverGetVersion(int *version_number)
+{
+    return serve([=] { return put(version_number, version); });
+}
+
+cudaError_t cudaRuntimeGetVersion(int *version_number)
+{
+    return serve([=] { return put(version_number, version); });
+}
+
+cudaError_t cudaGetDeviceCount(int *count)
+{
+    return serve([=] {
+        cudaError_t error = put(count, the().device.count);
+        return error == cudaSuccess && the().device.count == 0 ? cudaErrorNoDevice : error;
+    });
+}
+
+cudaError_t cudaGetDevice(int *device)
+{
+    return serve(
+        [=] { return the().device.count == 0 ? cudaErrorNoDevice : put(device, the().current_device); });
+}
+
+cudaError_t cudaSetDevice(int device)
+{
+    return serve([=] {
+        if (!is_device(device))
+            return the().device.count == 0 ? cudaErrorNoDevice : cudaErrorInvalidDevice;
+        the().current_device = device;
+        return cudaSuccess;
+    });
+}
+
+cudaError_t cudaSetDeviceFlags(unsigned int)
+{
+    return serve([] { return cudaSuccess; });
+}
+
+static void describe_device(const struct emulation_device &device, cudaDeviceProp *properties)
+{
+    *properties = {};
+    std::snprintf(properties->name, sizeof properties->name, "Emulated GPU");
+    properties->totalGlobalMem = device.memory_bytes;
+    properties->totalConstMem = 65536;
+    properties->sharedMemPerBlock = device.shared_per_block;
+    properties->sharedMemPerBlockOptin = device.shared_per_block_opt_in;
+    properties->sharedMemPerMultiprocessor = device.shared_per_multiprocessor;
+    properties->reservedSharedMemPerBlock = reserved_shared_bytes;
+    properties->regsPerBlock = device.registers_per_block;
+    properties->regsPerMultiprocessor = device.registers_per_block;
+    properties->warpSize = warpSize;
+    properties->maxThreadsPerBlock = device.threads_per_block;
+    properties->maxThreadsPerMultiProcessor = device.threads_per_multiprocessor;
+    properties->maxBlocksPerMultiProcessor = device.blocks_per_multiprocessor;
+    properties->maxThreadsDim[0] = device.threads_per_block;
+    properties->maxThreadsDim[1] = device.threads_per_block;
+    properties->maxThreadsDim[2] = most_block_z;
+    properties->maxGridSize[0] = static_cast<int>(most_grid_x);
+    properties->maxGridSize[1] = static_cast<int>(most_grid_yz);
+    properties->maxGridSize[2] = static_cast<int>(most_grid_yz);
+    properties->major = device.major;
+    properties->minor = device.minor;
+    properties->multiProcessorCount = device.multiprocessors;
+    properties->l2CacheSize = static_cast<int>(device.l2_bytes);
+    properties->memoryBusWidth = 128;
+    properties->asyncEngineCount = 2;
+    properties->concurrentKernels = 1;
+    properties->unifiedAddressing = 1;
+    properties->canMapHostMemory = 1;
+}
+
+cudaError_t cudaGetDeviceProperties(cudaDeviceProp *properties, int device)
+{
+    return serve([=] {
+        if (properties == nullptr)
+            return cudaErrorInvalidValue;
+        if (!is_device(device))
+            return cudaErrorInvalidDevice;
+        describe_device(the().device, properties);
+        return cudaSuccess;
+    });
+}
+
+static cudaError_t find_attribute(int *value, cudaDeviceAttr attribute)
+{
+    const struct emulation_device &device = the().device;
+
+    switch (attribute) {
+    case cudaDevAttrMaxThreadsPerBlock:
+    case cudaDevAttrMaxBlockDimX:
+    case cudaDevAttrMaxBlockDimY:
+        return put(value, device.threads_per_block);
+    case cudaDevAttrMaxBlockDimZ:
+        return put(value, most_block_z);
+    case cudaDevAttrMaxGridDimX:
+        return put(value, static_cast<int>(most_grid_x));
+    case cudaDevAttrMaxGridDimY:
+    case cudaDevAttrMaxGridDimZ:
+        return put(value, static_cast<int>(most_grid_yz));
+    case cudaDevAttrMaxSharedMemoryPerBlock:
+        return put(value, static_cast<int>(device.shared_per_block));
+    case cudaDevAttrMaxSharedMemoryPerBlockOptin:
+        return put(value, static_cast<int>(device.shared_per_block_opt_in));
+    case cudaDevAttrMaxSharedMemoryPerMultiprocessor:
+        return put(value, static_cast<int>(device.shared_per_multiprocessor));
+    case cudaDevAttrReservedSharedMemoryPerBlock:
+        return put(value, static_cast<int>(reserved_shared_bytes));
+    case cudaDevAttrWarpSize:
+        return put(value, warpSize);
+    case cudaDevAttrMaxRegistersPerBlock:
+    case cudaDevAttrMaxRegistersPerMultiprocessor:
+        return put(value, device.registers_per_block);
+    case cudaDevAttrMultiProcessorCount:
+        return put(value, device.multiprocessors);
+    case cudaDevAttrMemoryClockRate:
+        return put(value, 1000000);
+    case cudaDevAttrGlobalMemoryBusWidth:
+        return put(value, 128);
+    case cudaDevAttrL2CacheSize:
+        return put(value, static_cast<int>(device.l2_bytes));
+    case cudaDevAttrMaxThreadsPerMultiProcessor:
+        return put(value, device.threads_per_multiprocessor);
+    case cudaDevAttrMaxBlocksPerMultiprocessor:
+        return put(value, device.blocks_per_multiprocessor);
+    case cudaDevAttrComputeCapabilityMajor:
+        return put(value, device.major);
+    case cudaDevAttrComputeCapabilityMinor:
+        return put(value, device.minor);
+    }
+    return cudaErrorInvalidValue;
+}
+
+cudaError_t cudaDeviceGetAttribute(int *value, cudaDeviceAttr attribute, int device)
+{
+    return serve(
+        [=] { return is_device(device) ? find_attribute(value, attribute) : cudaErrorInvalidDevice; });
+}
+
+cudaError_t cudaDeviceSynchronize()
+{
+    return serve([] {
+        drain_all_streams();
+        return the().lasting_error;
+    });
+}
+
+cudaError_t cudaDeviceReset()
+{
+    return serve_release([] {
+        the().reset_device();
+        return cudaSuccess;
+    });
+}
+
+cudaError_t cudaMemGetInfo(std::size_t *available, std::size_t *total)
+{
+    return serve([=] {
+        if (available == nullptr || total == nullptr)
+            return cudaErrorInvalidValue;
+        *total = the().device.memory_bytes;
+        *available = *total - std::min(*total, the().device_bytes);
+        return cudaSuccess;
+    });
+}
+
+/* ---------------------------------------------------------------- memory */
+
+cudaError_t cudaMalloc(void **memory, std::size_t bytes)
+{
+    return serve([=] { return allocate(memory, bytes, true); });
+}
+
+cudaError_t cudaFree(void *memory)
+{
+    return serve_release([=] { return deallocate(memory, true); });
+}
+
+cudaError_t cudaMallocHost(void **memory, std::size_t bytes, unsigned int)
+{
+    return serve([=] { return allocate(memory, bytes, false); });
+}
+
+cudaError_t cudaHostAlloc(void **memory, std::size_t bytes, unsigned int flags)
+{
+    return cudaMallocHost(memory, bytes, flags);
+}
+
+cudaError_t cudaFreeHost(void *memory)
+{
+    return serve_release([=] { return deallocate(memory, false); });
+}
+
+cudaError_t cudaMemcpy2DAsync(void *to, std::size_t to_pitch, const void *from, std::size_t from_pitch,
+                              std::size_t width, std::size_t height, cudaMemcpyKind kind, cudaStream_t stream)
+{
+    return serve([=] {
+        return copy_rows(rows_of(to, to_pitch, width, height), rows_of(from, from_pitch, width, height), kind,
+                         stream);
+    });
+}
+
+cudaError_t cudaMemcpy2D(void *to, std::size_t to_pitch, const void *from, std::size_t from_pitch,
+                         std::size_t width, std::size_t height, cudaMemcpyKind kind)
+{
+    return cudaMemcpy2DAsync(to, to_pitch, from, from_pitch, width, height, kind, nullptr);
+}
+
+cudaError_t cudaMemcpyAsync(void *to, const void *from, std::size_t bytes, cudaMemcpyKind kind,
+                            cudaStream_t stream)
+{
+    return cudaMemcpy2DAsync(to, bytes, from, bytes, bytes, 1, kind, stream);
+}
+
+cudaError_t cudaMemcpy(void *to, const void *from, std::size_t bytes, cudaMemcpyKind kind)
+{
+    return cudaMemcpyAsync(to, from, bytes, kind, nullptr);
+}
+
+cudaError_t cudaMemsetAsync(void *memory, int value, std::size_t bytes, cudaStream_t stream)
+{
+    return serve([=] { return set_bytes(memory, value, bytes, stream); });
+}
+
+cudaError_t cudaMemset(void *memory, int value, std::size_t bytes)
+{
+    return cudaMemsetAsync(memory, value, bytes, nullptr);
+}
+
+/* ---------------------------------------------------------------- streams and events */
+
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned int flags)
+{
+    return serve([=] {
+        if (stream == nullptr || flags > cudaStreamNonBlocking)
+            return cudaErrorInvalidValue;
+        if (the().device.count == 0)
+            return cudaErrorNoDevice;
+        std::unique_ptr<cudaStream_st> owned(new cudaStream_st{flags == cudaStreamDefault, getpid(), {}});
+        *stream = owned.get();
+        the().streams[*stream] = std::move(owned);
+        return cudaSuccess;
+    });
+}
+
+cudaError_t cudaStreamCreate(cudaStream_t *stream)
+{
+    return cudaStreamCreateWithFlags(stream, cudaStreamDefault);
+}
+
+cudaError_t cudaStreamDestroy(cudaStream_t stream)
+{
+    return serve_release([=] {
+        if (stream == nullptr || !is_stream(stream))
+            return cudaErrorInvalidResourceHandle;
+        drain(stream);
+        the().streams.erase(stream);
+        return cudaSuccess;
+    });
+}
+
+cudaError_t cudaStreamSynchronize(cudaStream_t stream)
+{
+    return serve([=] {
+        if (!is_stream(stream))
+            return cudaErrorInvalidResourceHandle;
+        if (stream != nullptr)
+            drain(stream);
+        else
+            drain_blocking_streams();
+        return the().lasting_error;
+    });
+}
+
+/* Asking brings a lazy stream one step on, so that who asks in a loop gets to the end. */
+cudaError_t cudaStreamQuery(cudaStream_t stream)
+{
+    return serve([=] {
+        if (!is_stream(stream))
+            return cudaErrorInvalidResourceHandle;
+        if (stream == nullptr || stream->work.empty())
+            return cudaSuccess;
+        perform_next(stream);
+        return cudaErrorNotReady;
+    });
+}
+
+cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned int)
+{
+    return serve([=] {
+        if (!is_event(event))
+            return cudaErrorInvalidResourceHandle;
+        std::shared_ptr<mark> last = event->last;
+        if (last == nullptr)
+            return cudaSuccess;
+        return submit(stream, [last] { reach(last); });
+    });
+}
+
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned int flags)
+{
+    return serve([=] {
+        if (event == nullptr)
+            return cudaErrorInvalidValue;
+        if (the().device.count == 0)
+            return cudaErrorNoDevice;
+        std::unique_ptr<cudaEvent_st> owned(
+            new cudaEvent_st{(flags & cudaEventDisableTiming) == 0, getpid(), nullptr});
+        *event = owned.get();
+        the().events[*event] = std::move(owned);
+        return cudaSuccess;
+    });
+}
+
+cudaError_t cudaEventCreate(cudaEvent_t *event)
+{
+    return cudaEventCreateWithFlags(event, cudaEventDefault);
+}
+
+cudaError_t cudaEventDestroy(cudaEvent_t event)
+{
+    return serve_release(
+        [=] { return the().events.erase(event) != 0 ? cudaSuccess : cudaErrorInvalidResourceHandle; });
+}
+
+cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream)
+{
+    return serve([=] {
+        if (!is_event(event))
+            return cudaErrorInvalidResourceHandle;
+        auto recorded = std::make_shared<mark>(mark{stream, false, {}});
+        event->last = recorded;
+        return submit(stream, [recorded] {
+            recorded->time = clock_type::now();
+            recorded->reached = true;
+        });
+    });
+}
+
+cudaError_t cudaEventSynchronize(cudaEvent_t event)
+{
+    return serve([=] {
+        if (!is_event(event))
+            return cudaErrorInvalidResourceHandle;
+        if (event->last != nullptr)
+            reach(event->last);
+        return the().lasting_error;
+    });
+}
+
+cudaError_t cudaEventQuery(cudaEvent_t event)
+{
+    return serve([=] {
+        if (!is_event(event))
+            return cudaErrorInvalidResourceHandle;
+        if (event->last == nullptr || event->last->reached)
+            return cudaSuccess;
+        perform_next(event->last->stream);
+        return cudaErrorNotReady;
+    });
+}
+
+cudaError_t cudaEventElapsedTime(float *milliseconds, cudaEvent_t start, cudaEvent_t stop)
+{
+    return serve([=] {
+        if (milliseconds == nullptr)
+            return cudaErrorInvalidValue;
+        if (!is_event(start) || !is_event(stop) || !start->timed || !stop->timed || !start->last ||
+            !stop->last)
+            return cudaErrorInvalidResourceHandle;
+        if (!start->last->reached || !stop->last->reached)
+            return cudaErrorNotReady;
+        *milliseconds =
+            std::chrono::duration<float, std::milli>(stop->last->time - start->last->time).count();
+        return cudaSuccess;
+    });
+}
+
+/* ---------------------------------------------------------------- kernels */
+
+cudaError_t cudaFuncGetAttributes(cudaFuncAttributes *attributes, const void *kernel)
+{
+    return serve([=] {
+        const struct emulation_device &device = the().device;
+        if (attributes == nullptr)
+            return cudaErrorInvalidValue;
+        if (kernel == nullptr)
+            return cudaErrorInvalidDeviceFunction;
+        *attributes = {};
+        attributes->maxThreadsPerBlock =
+            std::min(device.threads_per_block, device.registers_per_block / device.registers_per_thread);
+        attributes->numRegs = device.registers_per_thread;
+        attributes->ptxVersion = attributes->binaryVersion = device.major * 10 + device.minor;
+        attributes->maxDynamicSharedSizeBytes = static_cast<int>(shared_limit(kernel));
+        return cudaSuccess;
+    });
+}
+
+cudaError_t cudaFuncSetAttribute(const void *kernel, cudaFuncAttribute attribute, int value)
+{
+    return serve([=] {
+        if (kernel == nullptr)
+            return cudaErrorInvalidDeviceFunction;
+        if (attribute == cudaFuncAttributePreferredSharedMemoryCarveout)
+            return value >= -1 && value <= 100 ? cudaSuccess : cudaErrorInvalidValue;
+        if (attribute != cudaFuncAttributeMaxDynamicSharedMemorySize || value < 0 ||
+            static_cast<std::size_t>(value) > the().device.shared_per_block_opt_in)
+            return cudaErrorInvalidValue;
+        the().shared_limits[kernel] = value;
+        return cudaSuccess;
+    });
+}
+
+/* Blocks of so many threads that one multiprocessor holds at once. */
+static int resident_blocks(const struct emulation_device &device, int threads, std::size_t shared_bytes)
+{
+    int whole_warps = (threads + warpSize - 1) / warpSize * warpSize;
+    int blocks = device.blocks_per_multiprocessor;
+
+    if (threads < 1 || threads > device.threads_per_block || shared_bytes > device.shared_per_block_opt_in)
+        return 0;
+    blocks = std::min(blocks, device.threads_per_multiprocessor / whole_warps);
+    blocks = std::min(blocks, device.registers_per_block / (whole_warps * device.registers_per_thread));
+    return std::min(
+        blocks, static_cast<int>(device.shared_per_multiprocessor / (shared_bytes + reserved_shared_bytes)));
+}
+
+cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, const void *kernel, int threads,
+                                                          std::size_t shared_bytes)
+{
+    return serve([=] {
+        if (kernel == nullptr)
+            return cudaErrorInvalidDeviceFunction;
+        if (threads < 1)
+            return cudaErrorInvalidValue;
+        return put(blocks, resident_blocks(the().device, threads, shared_bytes));
+    });
+}
+
+cudaError_t cudaOccupancyMaxPotentialBlockSize(int *blocks, int *threads, const void *kernel,
+                                               std::size_t shared_bytes, int most_threads)
+{
+    return serve([=] {
+        const struct emulation_device &device = the().device;
+        int most =
+            most_threads > 0 ? std::min(most_threads, device.threads_per_block) : device.threads_per_block;
+        int best_threads = 0, best_blocks = 0;
+        if (kernel == nullptr)
+            return cudaErrorInvalidDeviceFunction;
+        for (int candidate = most / warpSize * warpSize; candidate > 0; candidate -= warpSize) {
+            int resident = resident_blocks(device, candidate, shared_bytes);
+            if (resident * candidate > best_blocks * best_threads) {
+                best_threads = candidate;
+                best_blocks = resident;
+            }
+        }
+        cudaError_t error = put(blocks, best_blocks * device.multiprocessors);
+        return error == cudaSuccess ? put(threads, best_threads) : error;
+    });
+}

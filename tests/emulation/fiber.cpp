@@ -1,0 +1,180 @@
+/* Fibers: functions with stacks of their own that one host thread switches between. */
+#include "fiber.h"
+#include "asan.h"
+
+#include <cstdint>
+#include <new>
+#include <sys/mman.h>
+#include <unistd.h>
+
+/* Room for the frames of an unoptimised, sanitized kernel. Untouched pages cost nothing. */
+static constexpr std::size_t stack_bytes = std::size_t(256) << 10;
+
+#if !EMULATION_UCONTEXT
+/* Save what a call preserves, exchange the stack pointers, restore. swapcontext does the same and two system
+   calls besides. */
+extern "C" void emulation_switch_stack(void **from, void *to);
+
+#if defined(__x86_64__)
+asm(R"(
+    .text
+    .p2align 4
+    .globl emulation_switch_stack
+    .hidden emulation_switch_stack
+    .type emulation_switch_stack, @function
+emulation_switch_stack:
+    pushq %rbp
+    pushq %rbx
+    pushq %r12
+    pushq %r13
+    pushq %r14
+    pushq %r15
+    movq %rsp, (%rdi)
+    movq %rsi, %rsp
+    popq %r15
+    popq %r14
+    popq %r13
+    popq %r12
+    popq %rbx
+    popq %rbp
+    ret
+    .size emulation_switch_stack, . - emulation_switch_stack
+)");
+#else
+asm(R"(
+    .text
+    .p2align 4
+    .globl emulation_switch_stack
+    .hidden emulation_switch_stack
+    .type emulation_switch_stack, %function
+emulation_switch_stack:
+    sub sp, sp, #160
+    stp x19, x20, [sp, #0]
+    stp x21, x22, [sp, #16]
+    stp x23, x24, [sp, #32]
+    stp x25, x26, [sp, #48]
+    stp x27, x28, [sp, #64]
+    stp x29, x30, [sp, #80]
+    stp d8, d9, [sp, #96]
+    stp d10, d11, [sp, #112]
+    stp d12, d13, [sp, #128]
+    stp d14, d15, [sp, #144]
+    mov x9, sp
+    str x9, [x0]
+    mov sp, x1
+    ldp x19, x20, [sp, #0]
+    ldp x21, x22, [sp, #16]
+    ldp x23, x24, [sp, #32]
+    ldp x25, x26, [sp, #48]
+    ldp x27, x28, [sp, #64]
+    ldp x29, x30, [sp, #80]
+    ldp d8, d9, [sp, #96]
+    ldp d10, d11, [sp, #112]
+    ldp d12, d13, [sp, #128]
+    ldp d14, d15, [sp, #144]
+    add sp, sp, #160
+    ret
+    .size emulation_switch_stack, . - emulation_switch_stack
+)");
+#endif
+#endif
+
+namespace emulation
+{
+
+/* The fiber that enter() is to become. */
+static thread_local fiber *starting;
+
+static std::size_t page_bytes()
+{
+    static const std::size_t bytes = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+
+    return bytes;
+}
+
+static unsigned char *new_stack()
+{
+    void *pages = mmap(nullptr, page_bytes() + stack_bytes, PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+    if (pages == MAP_FAILED)
+        throw std::bad_alloc();
+    mprotect(pages, page_bytes(), PROT_NONE);
+    return static_cast<unsigned char *>(pages) + page_bytes();
+}
+
+fiber::fiber(void (*work)(void *), void *argument) : work_(work), argument_(argument), stack_(new_stack())
+{
+    prepare();
+}
+
+fiber::~fiber()
+{
+    allow(stack_, stack_bytes); /* frames that were never left */
+    munmap(stack_ - page_bytes(), page_bytes() + stack_bytes);
+}
+
+void fiber::enter()
+{
+    fiber *self = starting;
+
+    after_switch(nullptr, &self->outside_stack_, &self->outside_stack_bytes_);
+    self->work_(self->argument_);
+}
+
+void fiber::resume()
+{
+    starting = this;
+    before_switch(&outside_fake_stack_, stack_, stack_bytes);
+    switch_context(outside_, inside_);
+    after_switch(outside_fake_stack_, nullptr, nullptr);
+}
+
+void fiber::yield()
+{
+    before_switch(&inside_fake_stack_, outside_stack_, outside_stack_bytes_);
+    switch_context(inside_, outside_);
+    after_switch(inside_fake_stack_, &outside_stack_, &outside_stack_bytes_);
+}
+
+#if EMULATION_UCONTEXT
+
+void fiber::prepare()
+{
+    getcontext(&inside_);
+    inside_.uc_stack.ss_sp = stack_;
+    inside_.uc_stack.ss_size = stack_bytes;
+    inside_.uc_link = nullptr;
+    makecontext(&inside_, enter, 0);
+}
+
+void fiber::switch_context(context &from, context &to)
+{
+    swapcontext(&from, &to);
+}
+
+#else
+
+/* As if enter() had called emulation_switch_stack just before its first instruction. */
+void fiber::prepare()
+{
+#if defined(__x86_64__)
+    constexpr std::size_t saved_words = 8,
+                          return_word = 6; /* then the return address of enter() itself: none */
+#else
+    constexpr std::size_t saved_words = 20, return_word = 11;
+#endif
+    std::uintptr_t *frame = reinterpret_cast<std::uintptr_t *>(stack_ + stack_bytes) - saved_words;
+
+    frame[return_word] = reinterpret_cast<std::uintptr_t>(&fiber::enter);
+    inside_ = frame;
+}
+
+void fiber::switch_context(context &from, context &to)
+{
+    emulation_switch_stack(&from, to);
+}
+
+#endif
+
+} // namespace emulation

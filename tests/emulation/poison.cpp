@@ -1,0 +1,79 @@
+/* Bytes that nobody has written yet, and memory whose edges notice. */
+#include "poison.h"
+#include "asan.h"
+
+#include <cstdlib>
+#include <cstring>
+#include <new>
+
+namespace emulation
+{
+
+/* As wide as an alignment that cudaMalloc grants, which it thereby keeps. */
+static constexpr std::size_t guard_bytes = 256;
+
+void poison(void *memory, std::size_t bytes)
+{
+    unsigned char *bytewise = static_cast<unsigned char *>(memory);
+    std::size_t done = bytes < sizeof poison_word ? bytes : sizeof poison_word;
+
+    std::memcpy(bytewise, &poison_word, done);
+    while (done < bytes) {
+        std::size_t more = done < bytes - done ? done : bytes - done;
+        std::memcpy(bytewise + done, bytewise, more);
+        done += more;
+    }
+}
+
+static bool is_poison(const unsigned char *memory, std::size_t bytes)
+{
+    for (std::size_t i = 0; i < bytes; i++) {
+        if (memory[i] != (poison_word >> (i % sizeof poison_word * 8) & 0xff))
+            return false;
+    }
+    return true;
+}
+
+guarded_memory::guarded_memory(std::size_t bytes) : bytes_(bytes)
+{
+    void *block = nullptr;
+
+    if (bytes > SIZE_MAX / 2 || posix_memalign(&block, guard_bytes, guard_bytes + bytes + tail_bytes()) != 0)
+        throw std::bad_alloc();
+    block_ = static_cast<unsigned char *>(block);
+    begin_ = block_ + guard_bytes;
+    poison(block_, guard_bytes);
+    poison(begin_, bytes);
+    poison(begin_ + bytes, tail_bytes());
+    forbid(block_, guard_bytes);
+    forbid(begin_ + bytes, tail_bytes());
+}
+
+guarded_memory::~guarded_memory()
+{
+    allow(block_, guard_bytes + bytes_ + tail_bytes());
+    free(block_);
+}
+
+/* Up to a whole number of guards, so that AddressSanitizer's granules end with it. */
+std::size_t guarded_memory::tail_bytes() const
+{
+    return 2 * guard_bytes - bytes_ % guard_bytes;
+}
+
+bool guarded_memory::contains(const void *memory, std::size_t bytes) const
+{
+    const unsigned char *from = static_cast<const unsigned char *>(memory);
+
+    return from >= begin_ && from <= begin_ + bytes_ &&
+           bytes <= static_cast<std::size_t>(begin_ + bytes_ - from);
+}
+
+bool guarded_memory::is_damaged() const
+{
+    if (EMULATION_ASAN)
+        return false;
+    return !is_poison(block_, guard_bytes) || !is_poison(begin_ + bytes_, tail_bytes());
+}
+
+} // namespace emulation
