@@ -531,14 +531,14 @@ rows rows_of(const void *memory, std::size_t pitch, std::size_t width, std::size
     return {static_cast<unsigned char *>(const_cast<void *>(memory)), pitch, width, height};
 }
 
-cudaError_t set_bytes(void *memory, int value, std::size_t bytes, cudaStream_t stream)
+cudaError_t set_rows(const rows &to, int value, cudaStream_t stream)
 {
-    if (!is_within(rows_of(memory, bytes, bytes, 1), side::device))
+    if (to.width > to.pitch || !is_within(to, side::device))
         return cudaErrorInvalidValue;
     return submit(stream, [=] {
-        with_open({memory}, [&] {
-            if (bytes > 0)
-                std::memset(memory, value, bytes);
+        with_open({to.begin}, [&] {
+            for (std::size_t row = 0; row < to.height && to.width > 0; row++)
+                std::memset(to.begin + row * to.pitch, value, to.width);
         });
     });
 }
@@ -970,9 +970,15 @@ cudaError_t cudaMemcpy(void *to, const void *from, std::size_t bytes, cudaMemcpy
     return cudaMemcpyAsync(to, from, bytes, kind, nullptr);
 }
 
+cudaError_t cudaMemset2DAsync(void *memory, std::size_t pitch, int value, std::size_t width,
+                              std::size_t height, cudaStream_t stream)
+{
+    return serve([=] { return set_rows(rows_of(memory, pitch, width, height), value, stream); });
+}
+
 cudaError_t cudaMemsetAsync(void *memory, int value, std::size_t bytes, cudaStream_t stream)
 {
-    return serve([=] { return set_bytes(memory, value, bytes, stream); });
+    return cudaMemset2DAsync(memory, bytes, value, bytes, 1, stream);
 }
 
 cudaError_t cudaMemset(void *memory, int value, std::size_t bytes)

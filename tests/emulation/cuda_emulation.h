@@ -458,6 +458,8 @@ cudaError_t cudaMemcpy2DAsync(void *to, std::size_t to_pitch, const void *from, 
                               cudaStream_t stream = nullptr);
 cudaError_t cudaMemset(void *memory, int value, std::size_t bytes);
 cudaError_t cudaMemsetAsync(void *memory, int value, std::size_t bytes, cudaStream_t stream = nullptr);
+cudaError_t cudaMemset2DAsync(void *memory, std::size_t pitch, int value, std::size_t width,
+                              std::size_t height, cudaStream_t stream = nullptr);
 
 cudaError_t cudaStreamCreate(cudaStream_t *stream);
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned int flags);
