@@ -122,6 +122,7 @@ struct device_request {
     int index;        /* which device of the backend's kind */
     unsigned threads; /* of the CPU; 0: as many as the machine offers */
     uint64_t memory;  /* the most device memory to use; 0: all that is free */
+    bool plain; /* one thread and no instruction that some machine lacks: what others are compared with */
 };
 
 /* What a user or wisdom asks of a rung; 0 or NULL leaves the choice to the backend. */
@@ -141,12 +142,16 @@ struct routine_facts {
     unsigned steps;                  /* the most that one advance takes */
     unsigned tile_x, tile_y, tile_z; /* samples that a block computes */
     unsigned coarsen, stride;
-    bool tiles, coarsens;               /* whether a wish may choose them */
-    unsigned grid[3], block[3];         /* of the launch */
+    bool tiles, coarsens, strides;      /* whether a wish may choose them */
+    unsigned suggested_tile;            /* side of the square that the device's own calculator suggests */
+    unsigned grid[3], block[3];         /* of a launch over the whole grid */
     unsigned registers;                 /* a thread */
+    size_t local_bytes;                 /* a thread, for what registers do not hold */
     size_t shared_bytes;                /* a block */
     unsigned blocks_per_multiprocessor; /* that fit at once */
+    const char *bound;                  /* what keeps more blocks from fitting; NULL on a device without */
     double occupancy;                   /* of the multiprocessor's warps, in theory */
+    double waves;                       /* launch over what fits at once */
     double bytes_per_update, operations_per_update;
 };
 
@@ -228,6 +233,17 @@ struct backend {
     /* Add planes of a file, packed, to the tallies of its channels, plane after plane. */
     bool (*survey)(struct device *device, const struct encoding *encoding, const struct shape *shape,
                    const void *samples, size_t planes, struct tally *tallies, struct fault *fault);
+
+    /* Who adds in change and survey, as rungs: the first unless another is chosen. What comes out never
+       depends on it. Ends with a rung without name; empty where there is but one way. */
+    const struct rung *sum_rungs;
+
+    /* Add from here on as the wish asks; refusals as in prepare. */
+    bool (*choose_sums)(struct device *device, const struct rung_wish *wish, struct fault *fault);
+
+    /* How changes of such fields are added; false where there is but one way. */
+    bool (*sum_facts)(struct device *device, const struct shape *shape, enum work_type work,
+                      struct routine_facts *facts, struct fault *fault);
 };
 
 extern const struct backend backend_cpu;

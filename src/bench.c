@@ -1,10 +1,12 @@
 /* The bench: every rung of a device on one stage, compared with the CPU's bytes and then timed. */
 #include "bench.h"
 
+#include "json.h"
 #include "lower.h"
 #include "mem.h"
 #include "wisdom.h"
 
+#include <stdarg.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,6 +26,7 @@ struct stand {
 };
 
 struct row {
+    struct rung_wish wish;
     struct routine_facts facts;
     double seconds; /* of one step */
     bool equal;
@@ -31,16 +34,19 @@ struct row {
 
 struct benching {
     const struct bench_request *request;
+    const char *title; /* of the table at hand: a stage, or sums */
     struct shape shape;
     struct encoding encoding; /* of the samples that go in and come out: the work type itself */
     size_t plane_bytes, batch;
     struct step step;
     const struct op *op; /* of the step, the one at hand */
+    bool single;         /* a pass takes one step */
     struct row best;
-    struct stand cpu, device;
-    unsigned char *expected; /* by the CPU after `expected_steps` steps */
+    struct routine_facts planned; /* what a plan takes of itself */
+    struct stand judge, device;
+    int index;               /* of the device */
+    unsigned char *expected; /* by the judge after `expected_steps` steps */
     unsigned expected_steps;
-    char device_text[256];
     double copy_speed; /* bytes read and written a second */
     FILE *stream;
     bool json_begun;
@@ -66,17 +72,17 @@ static struct range all_planes(const struct benching *bench)
     return (struct range){0, bench->shape.planes};
 }
 
-/* Uniform in [−1, 1), from a counter: the same samples whatever the batch. */
-static double noise(uint64_t index)
+/* Uniform in [−1, 1), from a counter: the same samples whatever the batch. Seeds give other samples. */
+static double noise(uint64_t seed, uint64_t index)
 {
-    uint64_t bits = (index + 1) * UINT64_C(0x9e3779b97f4a7c15);
+    uint64_t bits = ((seed << 48) + index + 1) * UINT64_C(0x9e3779b97f4a7c15);
 
     bits = (bits ^ (bits >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
     bits = (bits ^ (bits >> 27)) * UINT64_C(0x94d049bb133111eb);
     return (double)((bits ^ (bits >> 31)) >> 11) * 0x1p-52 - 1.0;
 }
 
-static void fill_batch(const struct benching *bench, void *batch, struct range planes)
+static void fill_batch(const struct benching *bench, uint64_t seed, void *batch, struct range planes)
 {
     size_t plane = bench->plane_bytes / work_size(bench->request->work);
     size_t count = planes.count * plane, first = planes.first * plane;
@@ -84,9 +90,9 @@ static void fill_batch(const struct benching *bench, void *batch, struct range p
 #pragma omp parallel for schedule(static)
     for (size_t i = 0; i < count; i++) {
         if (bench->request->work == WORK_F32)
-            ((float *)batch)[i] = (float)noise(first + i);
+            ((float *)batch)[i] = (float)noise(seed, first + i);
         else
-            ((double *)batch)[i] = noise(first + i);
+            ((double *)batch)[i] = noise(seed, first + i);
     }
 }
 
@@ -110,13 +116,25 @@ static void close_stand(struct stand *stand)
     *stand = (struct stand){0};
 }
 
-static bool open_stand(struct benching *bench, struct stand *stand, const struct backend *backend, int index)
+/* Noise into a field, the same on every stand. */
+static bool fill_field(struct benching *bench, struct stand *stand, size_t field)
 {
-    const struct device_request request = {.index = index, .threads = bench->request->plan.threads};
     struct range planes = {0, 0};
 
+    while (next_range(bench, &planes)) {
+        fill_batch(bench, field, stand->staging, planes);
+        if (!stand->backend->upload(stand->device, stand->fields[field], &bench->encoding, stand->staging,
+                                    planes, bench->fault))
+            return false;
+    }
+    return true;
+}
+
+static bool open_stand(struct benching *bench, struct stand *stand, const struct backend *backend,
+                       const struct device_request *request)
+{
     stand->backend = backend;
-    if (!backend->open(&stand->device, &request, bench->fault))
+    if (!backend->open(&stand->device, request, bench->fault))
         return false;
     stand->staging = backend->staging_create(stand->device, bench->batch * bench->plane_bytes, bench->fault);
     if (stand->staging == NULL)
@@ -126,13 +144,7 @@ static bool open_stand(struct benching *bench, struct stand *stand, const struct
                                    all_planes(bench), bench->fault))
             return false;
     }
-    while (next_range(bench, &planes)) {
-        fill_batch(bench, stand->staging, planes);
-        if (!backend->upload(stand->device, stand->fields[0], &bench->encoding, stand->staging, planes,
-                             bench->fault))
-            return false;
-    }
-    return true;
+    return fill_field(bench, stand, 0);
 }
 
 /* So many steps of a routine from the input; *last is the field that holds the outcome. */
@@ -153,11 +165,11 @@ static bool take_steps(struct benching *bench, struct stand *stand, struct routi
     return stand->backend->sync(stand->device, bench->fault);
 }
 
-/* The CPU's bytes after so many steps; kept until another number is asked for. */
+/* The judge's bytes after so many steps; kept until another number is asked for. */
 static bool expect(struct benching *bench, unsigned steps)
 {
     const struct rung_wish any = {.rung = NULL};
-    struct stand *cpu = &bench->cpu;
+    struct stand *judge = &bench->judge;
     struct routine *routine;
     struct field *last;
     uint64_t nans = 0;
@@ -165,12 +177,12 @@ static bool expect(struct benching *bench, unsigned steps)
 
     if (bench->expected_steps == steps)
         return true;
-    if (!cpu->backend->prepare(cpu->device, bench->op, &bench->shape, &any, &routine, bench->fault))
+    if (!judge->backend->prepare(judge->device, bench->op, &bench->shape, &any, &routine, bench->fault))
         return false;
-    done = take_steps(bench, cpu, routine, steps, &last) &&
-           cpu->backend->download(cpu->device, last, &bench->encoding, bench->expected, all_planes(bench),
-                                  &nans, bench->fault);
-    cpu->backend->release(cpu->device, routine);
+    done = take_steps(bench, judge, routine, steps, &last) &&
+           judge->backend->download(judge->device, last, &bench->encoding, bench->expected, all_planes(bench),
+                                    &nans, bench->fault);
+    judge->backend->release(judge->device, routine);
     bench->expected_steps = done ? steps : 0;
     return done;
 }
@@ -199,129 +211,244 @@ static int compare_seconds(const void *a, const void *b)
     return (left > right) - (left < right);
 }
 
-/* Launches a run, so that a run is long enough to be timed. */
-static unsigned launches_for(double seconds)
+/* Calls a run, so that a run is long enough to be timed. */
+static unsigned calls_for(double seconds)
 {
     double launches = seconds > 0.0 ? LEAST_SECONDS / seconds : MOST_LAUNCHES;
 
     return launches < 1.0 ? 1 : launches > MOST_LAUNCHES ? MOST_LAUNCHES : (unsigned)launches;
 }
 
-/* The median time of one launch that takes as many steps as the routine can. */
-static bool measure(struct benching *bench, struct routine *routine, double *seconds)
+/* What is measured: one call, on the stand of the device. */
+typedef bool deed(struct benching *bench, void *context);
+
+/* The median time of a call. */
+static bool measure(struct benching *bench, deed *call, void *context, double *seconds)
 {
     struct stand *stand = &bench->device;
-    unsigned steps = stand->backend->facts(routine)->steps, launches = 1;
+    unsigned calls = 1;
     double runs[RUNS + 1];
 
     for (int run = 0; run <= RUNS; run++) {
         if (!stand->backend->start_timer(stand->device, bench->fault))
             return false;
-        for (unsigned i = 0; i < launches; i++) {
-            if (!stand->backend->advance(stand->device, routine, steps, stand->fields[i % 2],
-                                         kept_field(bench, stand), stand->fields[2], all_planes(bench),
-                                         bench->fault))
+        for (unsigned i = 0; i < calls; i++) {
+            if (!call(bench, context))
                 return false;
         }
         if (!stand->backend->stop_timer(stand->device, &runs[run], bench->fault))
             return false;
-        runs[run] /= launches;
+        runs[run] /= calls;
         if (run == 0)
-            launches = launches_for(runs[0]);
+            calls = calls_for(runs[0]);
     }
-    /* The first run warmed up and set the number of launches. */
+    /* The first run warmed up and set the number of calls. */
     qsort(runs + 1, RUNS, sizeof *runs, compare_seconds);
     *seconds = runs[1 + RUNS / 2];
     return true;
 }
 
-static bool measure_copy(struct benching *bench)
+/* One pass that takes as many steps as the routine can. */
+static bool pass(struct benching *bench, void *routine)
 {
     struct stand *stand = &bench->device;
-    double bytes = 2.0 * cells(bench) * (double)work_size(bench->request->work);
-    double runs[RUNS];
 
-    for (int run = 0; run < RUNS; run++) {
-        if (!stand->backend->start_timer(stand->device, bench->fault) ||
-            !stand->backend->copy(stand->device, stand->fields[0], stand->fields[1], bench->fault) ||
-            !stand->backend->stop_timer(stand->device, &runs[run], bench->fault))
-            return false;
-    }
-    qsort(runs, RUNS, sizeof *runs, compare_seconds);
-    bench->copy_speed = bytes / runs[RUNS / 2];
+    return stand->backend->advance(stand->device, routine, stand->backend->facts(routine)->steps,
+                                   stand->fields[0], kept_field(bench, stand), stand->fields[1],
+                                   all_planes(bench), bench->fault);
+}
+
+static bool copy_field(struct benching *bench, void *unused)
+{
+    struct stand *stand = &bench->device;
+
+    (void)unused;
+    return stand->backend->copy(stand->device, stand->fields[0], stand->fields[1], bench->fault);
+}
+
+static bool add_changes(struct benching *bench, void *sums)
+{
+    struct stand *stand = &bench->device;
+
+    return stand->backend->change(stand->device, stand->fields[0], stand->fields[1], bench->shape.channels,
+                                  all_planes(bench), sums, bench->fault);
+}
+
+static bool measure_copy(struct benching *bench)
+{
+    double bytes = 2.0 * cells(bench) * (double)work_size(bench->request->work), seconds;
+
+    if (!measure(bench, copy_field, NULL, &seconds))
+        return false;
+    bench->copy_speed = bytes / seconds;
     return true;
 }
+
+/* ---- the table ---- */
 
 static unsigned threads_of(const struct routine_facts *facts)
 {
     return facts->block[0] * facts->block[1] * facts->block[2];
 }
 
-static void print_head(struct benching *bench, const struct stage *stage)
+static const char *judge_name(const struct benching *bench)
+{
+    return bench->device.backend == &backend_cpu ? "one thread of the baseline build" : "the CPU";
+}
+
+/* Cells, or pixels with all their channels, a second. */
+static double rate_of(const struct benching *bench, double seconds)
+{
+    double count = bench->request->pictures ? cells(bench) / bench->shape.channels : cells(bench);
+
+    return count / seconds;
+}
+
+static void print_head(struct benching *bench)
 {
     const struct shape *shape = &bench->shape;
 
     if (bench->request->json)
         return;
-    fprintf(bench->stream, "%s", stage->spec);
-    if (bench->step.count > 1)
-        fprintf(bench->stream, ", operation %zu of %zu,", (size_t)(bench->op - bench->step.ops) + 1,
-                bench->step.count);
-    fprintf(bench->stream, " on %zu × %zu × %zu %s, copy %.0f GB/s read and written\n", shape->nx,
-            shape->rows, shape->planes, work_name(bench->request->work), bench->copy_speed / 1e9);
-    fprintf(bench->stream, "%-10s %-9s %-7s %5s %7s %5s %5s %8s %9s %5s %6s %9s %9s %7s %6s %-6s %s\n",
+    fprintf(bench->stream, "%s on %zu × %zu × %zu %s", bench->title, shape->nx, shape->rows, shape->planes,
+            work_name(bench->request->work));
+    if (shape->channels > 1)
+        fprintf(bench->stream, " with %u channels", shape->channels);
+    fprintf(bench->stream, ", copy %.0f GB/s read and written, bytes compared with those of %s\n",
+            bench->copy_speed / 1e9, judge_name(bench));
+    fprintf(bench->stream, "%-11s %-9s %-8s %5s %7s %5s %4s %8s %9s %5s %6s %9s %9s %7s %6s %-6s %s\n",
             "rung", "tile", "coarsen", "steps", "threads", "warps", "regs", "shared", "blocks/SM", "occ.",
-            "OP/B", "ms/step", "GCells/s", "GB/s", "copy", "bytes", "why");
+            "OP/B", "ms/step", bench->request->pictures ? "Mpx/s" : "GCells/s", "GB/s", "copy", "bytes",
+            "comment");
+}
+
+static bool is_planned(const struct benching *bench, const struct routine_facts *facts)
+{
+    const struct routine_facts *planned = &bench->planned;
+
+    return facts->rung == planned->rung && facts->tile_x == planned->tile_x &&
+           facts->tile_y == planned->tile_y && facts->coarsen == planned->coarsen &&
+           facts->stride == planned->stride && facts->steps == planned->steps;
+}
+
+static void remark(char *text, size_t size, const char *format, ...) DIAG_PRINTF(3, 4);
+
+/* Add to a comment. */
+static void remark(char *text, size_t size, const char *format, ...)
+{
+    size_t used = strlen(text);
+    va_list arguments;
+
+    if (used > 0 && used + 2 < size)
+        used += (size_t)snprintf(text + used, size - used, ", ");
+    va_start(arguments, format);
+    if (used < size)
+        vsnprintf(text + used, size - used, format, arguments);
+    va_end(arguments);
+}
+
+/* What a reader would ask about the row next. */
+static void comment(const struct benching *bench, const struct row *row, char *text, size_t size)
+{
+    const struct routine_facts *facts = &row->facts;
+
+    *text = '\0';
+    if (is_planned(bench, facts))
+        remark(text, size, "what a plan takes");
+    if (row->wish.tile_x > 0 && row->wish.tile_x == facts->suggested_tile)
+        remark(text, size, "tile of as many samples as the threads that the occupancy calculator suggests");
+    if (facts->local_bytes > 0)
+        remark(text, size, "%zu bytes a thread spilled", facts->local_bytes);
+    if (facts->bound != NULL)
+        remark(text, size, "blocks limited by %s", facts->bound);
+    if (facts->bound != NULL && facts->waves < 1.0)
+        remark(text, size, "fills %.0f %% of the device", 100.0 * facts->waves);
 }
 
 static void print_text_row(struct benching *bench, const struct row *row)
 {
     const struct routine_facts *facts = &row->facts;
-    double rate = cells(bench) / row->seconds, moved = rate * facts->bytes_per_update;
-    char tile[32], coarsen[32];
+    double moved = cells(bench) / row->seconds * facts->bytes_per_update;
+    char tile[32], coarsen[32], words[256];
 
     snprintf(tile, sizeof tile, "%ux%ux%u", facts->tile_x, facts->tile_y, facts->tile_z);
-    snprintf(coarsen, sizeof coarsen, facts->stride > 0 ? "%ux%u" : "%u", facts->coarsen, facts->stride);
-    fprintf(bench->stream, "%-10s %-9s %-7s %5u %7u %5u %5u %8zu %9u %4.0f%% %6.2f ", facts->rung->name,
+    snprintf(coarsen, sizeof coarsen, facts->stride > 1 ? "%ux%u" : "%u", facts->coarsen, facts->stride);
+    comment(bench, row, words, sizeof words);
+    fprintf(bench->stream, "%-11s %-9s %-8s %5u %7u %5u %4u %8zu %9u %4.0f%% %6.2f ", facts->rung->name,
             facts->tile_x > 0 ? tile : "-", facts->coarsen > 0 ? coarsen : "-", facts->steps,
             threads_of(facts), (threads_of(facts) + 31) / 32, facts->registers, facts->shared_bytes,
             facts->blocks_per_multiprocessor, 100.0 * facts->occupancy,
             facts->operations_per_update / facts->bytes_per_update);
     if (row->equal)
-        fprintf(bench->stream, "%9.4f %9.2f %7.0f %5.0f%% %-6s %s\n", 1e3 * row->seconds, rate / 1e9,
-                moved / 1e9, 100.0 * moved / bench->copy_speed, "equal", facts->reason);
+        fprintf(bench->stream, "%9.4f %9.2f %7.0f %5.0f%% %-6s %s\n", 1e3 * row->seconds,
+                rate_of(bench, row->seconds) / (bench->request->pictures ? 1e6 : 1e9), moved / 1e9,
+                100.0 * moved / bench->copy_speed, "equal", words);
     else
-        fprintf(bench->stream, "%9s %9s %7s %6s %-6s %s\n", "-", "-", "-", "-", "DIFFER", facts->reason);
+        fprintf(bench->stream, "%9s %9s %7s %6s %-6s %s\n", "-", "-", "-", "-", "DIFFER", words);
 }
 
-static void print_json_row(struct benching *bench, const struct stage *stage, const struct row *row)
+/* What rows and refusals have in common. */
+static void begin_json_row(struct benching *bench, const char *rung)
 {
-    const struct routine_facts *facts = &row->facts;
+    FILE *stream = bench->stream;
 
-    fprintf(
-        bench->stream,
-        "%s{\"stage\": \"%s\", \"operation\": %zu, \"extents\": [%zu, %zu, %zu], \"work\": \"%s\", \"rung\": "
-        "\"%s\", "
-        "\"tile\": [%u, %u, %u], \"coarsen\": %u, \"stride\": %u, \"steps\": %u, \"threads\": %u, "
-        "\"registers\": %u, \"shared_bytes\": %zu, \"blocks_per_multiprocessor\": %u, \"occupancy\": %.4f, "
-        "\"operations_per_byte\": %.4f, \"copy_bytes_per_second\": %.6g, \"equal\": %s",
-        bench->json_begun ? ",\n " : "[", stage->spec, (size_t)(bench->op - bench->step.ops), bench->shape.nx,
-        bench->shape.rows, bench->shape.planes, work_name(bench->request->work), facts->rung->name,
-        facts->tile_x, facts->tile_y, facts->tile_z, facts->coarsen, facts->stride, facts->steps,
-        threads_of(facts), facts->registers, facts->shared_bytes, facts->blocks_per_multiprocessor,
-        facts->occupancy, facts->operations_per_update / facts->bytes_per_update, bench->copy_speed,
-        row->equal ? "true" : "false");
-    if (row->equal)
-        fprintf(bench->stream, ", \"seconds_per_step\": %.6g, \"cells_per_second\": %.6g", row->seconds,
-                cells(bench) / row->seconds);
-    fprintf(bench->stream, "}");
+    fprintf(stream, "%s{\"table\": ", bench->json_begun ? ",\n " : "[");
+    json_text(stream, bench->title);
+    fprintf(stream,
+            ", \"extents\": [%zu, %zu, %zu], \"channels\": %u, \"work\": \"%s\", \"rung\": ", bench->shape.nx,
+            bench->shape.rows, bench->shape.planes, bench->shape.channels, work_name(bench->request->work));
+    json_text(stream, rung);
     bench->json_begun = true;
 }
 
-static void print_row(struct benching *bench, const struct stage *stage, const struct row *row)
+static void print_json_times(const struct benching *bench, const struct row *row)
+{
+    double rate = cells(bench) / row->seconds, moved = rate * row->facts.bytes_per_update;
+    FILE *stream = bench->stream;
+
+    fprintf(stream, ", ");
+    json_number(stream, "seconds_per_step", row->seconds);
+    fprintf(stream, ", ");
+    json_number(stream, bench->request->pictures ? "pixels_per_second" : "cells_per_second",
+                rate_of(bench, row->seconds));
+    fprintf(stream, ", ");
+    json_number(stream, "bytes_per_second", moved);
+    fprintf(stream, ", ");
+    json_number(stream, "share_of_copy", moved / bench->copy_speed);
+}
+
+static void print_json_row(struct benching *bench, const struct row *row)
+{
+    const struct routine_facts *facts = &row->facts;
+    FILE *stream = bench->stream;
+    char words[256];
+
+    begin_json_row(bench, facts->rung->name);
+    fprintf(stream, ", \"tile\": [%u, %u, %u], \"coarsen\": %u, \"stride\": %u, \"steps\": %u, ",
+            facts->tile_x, facts->tile_y, facts->tile_z, facts->coarsen, facts->stride, facts->steps);
+    fprintf(stream, "\"threads\": %u, \"warps\": %u, \"registers\": %u, \"local_bytes\": %zu, ",
+            threads_of(facts), (threads_of(facts) + 31) / 32, facts->registers, facts->local_bytes);
+    fprintf(stream, "\"shared_bytes\": %zu, \"blocks_per_multiprocessor\": %u, ", facts->shared_bytes,
+            facts->blocks_per_multiprocessor);
+    json_number(stream, "occupancy", facts->occupancy);
+    fprintf(stream, ", ");
+    json_number(stream, "operations_per_byte", facts->operations_per_update / facts->bytes_per_update);
+    fprintf(stream, ", ");
+    json_number(stream, "copy_bytes_per_second", bench->copy_speed);
+    fprintf(stream, ", \"equal\": %s, \"compared_with\": \"%s\"", row->equal ? "true" : "false",
+            judge_name(bench));
+    if (row->equal)
+        print_json_times(bench, row);
+    comment(bench, row, words, sizeof words);
+    fprintf(stream, ", \"comment\": ");
+    json_text(stream, words);
+    fprintf(stream, "}");
+}
+
+static void print_row(struct benching *bench, const struct row *row)
 {
     if (bench->request->json)
-        print_json_row(bench, stage, row);
+        print_json_row(bench, row);
     else
         print_text_row(bench, row);
     fflush(bench->stream);
@@ -329,19 +456,35 @@ static void print_row(struct benching *bench, const struct stage *stage, const s
 
 static void print_refusal(struct benching *bench, const char *rung, const struct fault *refusal)
 {
-    if (!bench->request->json)
-        fprintf(bench->stream, "%-10s does not apply: %s\n", rung, refusal->text);
+    if (bench->request->json) {
+        begin_json_row(bench, rung);
+        fprintf(bench->stream, ", \"refused\": ");
+        json_text(bench->stream, refusal->text);
+        fprintf(bench->stream, "}");
+    } else {
+        fprintf(bench->stream, "%-11s does not apply: %s\n", rung, refusal->text);
+    }
 }
+
+static void take_row(struct benching *bench, const struct row *row)
+{
+    bench->differs = bench->differs || !row->equal;
+    if (row->equal && (bench->best.facts.rung == NULL || row->seconds < bench->best.seconds))
+        bench->best = *row;
+    print_row(bench, row);
+}
+
+/* ---- rungs of stages ---- */
 
 /* One line of the table: prepare, compare, then time. A rung that does not apply says why and fails nothing.
  */
-static bool bench_form(struct benching *bench, const struct stage *stage, const struct rung_wish *wish)
+static bool bench_form(struct benching *bench, const struct rung_wish *wish)
 {
     struct stand *stand = &bench->device;
+    struct row row = {.wish = *wish};
     struct routine *routine;
     struct fault refusal;
     struct field *last;
-    struct row row;
     bool done;
 
     if (!stand->backend->prepare(stand->device, bench->op, &bench->shape, wish, &routine, &refusal)) {
@@ -352,103 +495,283 @@ static bool bench_form(struct benching *bench, const struct stage *stage, const 
     done = expect(bench, row.facts.steps) && take_steps(bench, stand, routine, row.facts.steps, &last) &&
            compare(bench, last, &row.equal);
     if (done && row.equal)
-        done = measure(bench, routine, &row.seconds);
-    if (done && row.equal)
-        row.seconds /= row.facts.steps;
+        done = measure(bench, pass, routine, &row.seconds);
+    row.seconds /= row.facts.steps;
     stand->backend->release(stand->device, routine);
-    if (!done)
+    if (done)
+        take_row(bench, &row);
+    return done;
+}
+
+/* What is swept where a rung takes a tile, a coarsening, a stride. */
+static const unsigned swept_tiles[] = {8, 12, 14, 16, 25, 32};
+static const unsigned swept_factors[] = {2, 4, 8, 16, 32, 64};
+static const unsigned swept_strides[] = {1, 2, 8, 32};
+
+static bool is_swept_tile(unsigned tile)
+{
+    for (size_t i = 0; i < sizeof swept_tiles / sizeof *swept_tiles; i++) {
+        if (swept_tiles[i] == tile)
+            return true;
+    }
+    return false;
+}
+
+static bool bench_tile(struct benching *bench, const struct rung_wish *wish, unsigned tile)
+{
+    struct rung_wish tiled = *wish;
+
+    tiled.tile_x = tiled.tile_y = tile;
+    return bench_form(bench, &tiled);
+}
+
+static bool sweep_tiles(struct benching *bench, const struct rung_wish *wish, unsigned suggested)
+{
+    if (suggested > 0 && !is_swept_tile(suggested) && !bench_tile(bench, wish, suggested))
         return false;
-    bench->differs = bench->differs || !row.equal;
-    if (row.equal && (bench->best.facts.rung == NULL || row.seconds < bench->best.seconds))
-        bench->best = row;
-    print_row(bench, stage, &row);
+    for (size_t i = 0; i < sizeof swept_tiles / sizeof *swept_tiles; i++) {
+        if (!bench_tile(bench, wish, swept_tiles[i]))
+            return false;
+    }
     return true;
 }
 
-/* What is swept where a rung takes a tile or a coarsening; a rung that takes neither has one line. */
-static const unsigned swept_tiles[] = {8, 12, 14, 16, 25, 32};
-static const unsigned swept_coarsenings[] = {2, 4, 8, 16, 32, 64};
+/* One line of a sweep: of a stage's rung, or of sums. */
+typedef bool form_bench(struct benching *bench, const struct rung_wish *wish);
 
-static bool bench_rung(struct benching *bench, const struct stage *stage, const struct rung *rung)
+/* Factors, and strides where the rung has any. */
+static bool sweep_coarsenings(struct benching *bench, form_bench *line, const struct rung_wish *wish,
+                              bool strides)
 {
-    struct rung_wish wish = bench->request->plan.wish;
-    struct stand *stand = &bench->device;
-    struct routine *routine;
-    struct fault refusal;
-    struct routine_facts facts = {.rung = NULL};
+    for (size_t i = 0; i < sizeof swept_factors / sizeof *swept_factors; i++) {
+        for (size_t k = 0; k < (strides ? sizeof swept_strides / sizeof *swept_strides : 1); k++) {
+            struct rung_wish coarsened = *wish;
+            coarsened.coarsen = swept_factors[i];
+            coarsened.stride = strides ? swept_strides[k] : 0;
+            if (!line(bench, &coarsened))
+                return false;
+        }
+    }
+    return true;
+}
 
-    if (wish.rung != NULL && strcmp(wish.rung, rung->name) != 0)
-        return true;
-    wish.rung = rung->name;
-    if (stand->backend->prepare(stand->device, bench->op, &bench->shape, &wish, &routine, &refusal)) {
-        facts = *stand->backend->facts(routine);
-        stand->backend->release(stand->device, routine);
-    }
-    if (!bench_form(bench, stage, &wish))
-        return false;
-    for (size_t i = 0; facts.tiles && wish.tile_x == 0 && i < sizeof swept_tiles / sizeof *swept_tiles; i++) {
-        struct rung_wish tiled = wish;
-        tiled.tile_x = tiled.tile_y = swept_tiles[i];
-        if (!bench_form(bench, stage, &tiled))
-            return false;
-    }
-    for (size_t i = 0;
-         facts.coarsens && wish.coarsen == 0 && i < sizeof swept_coarsenings / sizeof *swept_coarsenings;
-         i++) {
-        struct rung_wish coarsened = wish;
-        coarsened.coarsen = swept_coarsenings[i];
-        if (!bench_form(bench, stage, &coarsened))
+/* Fewer steps a pass than the rung can take. */
+static bool sweep_depths(struct benching *bench, const struct rung_wish *wish, unsigned most)
+{
+    for (unsigned steps = 1; steps < most; steps++) {
+        struct rung_wish shallow = *wish;
+        shallow.steps = steps;
+        if (!bench_form(bench, &shallow))
             return false;
     }
     return true;
+}
+
+/* What a rung does by itself; false where it does not apply. */
+static bool ask_facts(const struct benching *bench, const struct rung_wish *wish, struct routine_facts *facts)
+{
+    const struct stand *stand = &bench->device;
+    struct routine *routine;
+    struct fault refusal;
+
+    if (!stand->backend->prepare(stand->device, bench->op, &bench->shape, wish, &routine, &refusal))
+        return false;
+    *facts = *stand->backend->facts(routine);
+    stand->backend->release(stand->device, routine);
+    return true;
+}
+
+/* A rung's own form, then what can be swept and is not asked for by the command line. */
+static bool bench_rung(struct benching *bench, const struct rung *rung)
+{
+    struct rung_wish wish = bench->request->plan.wish;
+    struct routine_facts facts = {.rung = NULL};
+
+    wish.rung = rung->name;
+    wish.steps = bench->single ? 1 : 0;
+    ask_facts(bench, &wish, &facts);
+    if (!bench_form(bench, &wish))
+        return false;
+    if (facts.tiles && wish.tile_x == 0 && !sweep_tiles(bench, &wish, facts.suggested_tile))
+        return false;
+    if (facts.coarsens && wish.coarsen == 0 && !sweep_coarsenings(bench, bench_form, &wish, facts.strides))
+        return false;
+    return sweep_depths(bench, &wish, facts.steps);
 }
 
 /* Keep what was fastest for plans to come. */
 static bool keep_best(struct benching *bench)
 {
-    const struct routine_facts *facts = &bench->best.facts;
-    struct wisdom_entry entry = {.tile_x = facts->tiles ? facts->tile_x : 0,
-                                 .tile_y = facts->tiles ? facts->tile_y : 0,
-                                 .coarsen = facts->coarsens ? facts->coarsen : 0,
-                                 .stride = facts->coarsens ? facts->stride : 0,
+    const struct rung_wish *wish = &bench->best.wish;
+    struct wisdom_entry entry = {.tile_x = wish->tile_x,
+                                 .tile_y = wish->tile_y,
+                                 .coarsen = wish->coarsen,
+                                 .stride = wish->stride,
+                                 .steps = wish->steps,
                                  .updates = cells(bench) / bench->best.seconds};
 
-    if (facts->rung == NULL)
+    if (bench->best.facts.rung == NULL)
         return true;
-    snprintf(entry.rung, sizeof entry.rung, "%s", facts->rung->name);
-    wisdom_name(&entry, bench->device_text, bench->op, &bench->shape);
+    snprintf(entry.rung, sizeof entry.rung, "%s", bench->best.facts.rung->name);
+    plan_wisdom_device(&bench->request->plan, bench->device.backend, bench->index, entry.device,
+                       sizeof entry.device);
+    wisdom_name(&entry, entry.device, bench->op, &bench->shape, bench->single);
     return wisdom_keep(&entry, bench->fault);
 }
 
-static bool bench_ladder(struct benching *bench, const struct stage *stage)
+static void print_end(struct benching *bench)
 {
+    const struct row *best = &bench->best;
+
+    if (bench->request->json)
+        return;
+    if (best->facts.rung != NULL)
+        fprintf(bench->stream, "fastest: %s, %.4f ms a step%s\n", best->facts.rung->name, 1e3 * best->seconds,
+                bench->request->keep && bench->op != NULL ? ": kept as wisdom" : "");
+    fprintf(bench->stream, "\n");
+}
+
+static bool bench_ladder(struct benching *bench)
+{
+    const struct rung_wish free = {.steps = bench->single ? 1 : 0};
+    const char *asked = bench->request->plan.wish.rung;
+
     bench->best.facts.rung = NULL;
+    bench->planned.rung = NULL;
     bench->expected_steps = 0;
     if (!measure_copy(bench))
         return false;
-    print_head(bench, stage);
+    ask_facts(bench, &free, &bench->planned);
+    print_head(bench);
     for (const struct rung *rung = bench->device.backend->rungs; rung->name != NULL; rung++) {
-        if (!bench_rung(bench, stage, rung))
+        if ((asked == NULL || strcmp(asked, rung->name) == 0) && !bench_rung(bench, rung))
             return false;
     }
-    if (!bench->request->json)
-        fprintf(bench->stream, "\n");
-    return !bench->request->keep || keep_best(bench);
+    if (bench->request->keep && !keep_best(bench))
+        return false;
+    print_end(bench);
+    return true;
 }
 
-static bool name_device(struct benching *bench, const struct backend *backend, int index)
+static bool bench_ops(struct benching *bench, const struct stage *stage)
 {
-    backend->describe(index, bench->device_text, sizeof bench->device_text);
+    char title[DIAG_TEXT];
+
+    bench->title = title;
+    bench->single = plan_is_single(stage, &bench->step);
+    for (size_t i = 0; i < bench->step.count; i++) {
+        bench->op = &bench->step.ops[i];
+        if (bench->step.count > 1)
+            snprintf(title, sizeof title, "%s, operation %zu of %zu,", stage->spec, i + 1, bench->step.count);
+        else
+            snprintf(title, sizeof title, "%s", stage->spec);
+        if (!bench_ladder(bench))
+            return false;
+    }
+    return true;
+}
+
+/* ---- sums ---- */
+
+/* One line of the table of sums: the changes between two fields. */
+static bool bench_sum_form(struct benching *bench, const struct rung_wish *wish)
+{
+    struct stand *stand = &bench->device, *judge = &bench->judge;
+    size_t channels = bench->shape.channels, bytes = channels * sizeof(double);
+    struct row row = {.wish = *wish};
+    struct fault refusal;
+    double *sums;
+    bool done;
+
+    if (!stand->backend->choose_sums(stand->device, wish, &refusal)) {
+        print_refusal(bench, wish->rung, &refusal);
+        return true;
+    }
+    sums = mem_zeroed(2, bytes, "the sums", bench->fault);
+    if (sums == NULL)
+        return false;
+    done = stand->backend->sum_facts(stand->device, &bench->shape, bench->request->work, &row.facts,
+                                     bench->fault) &&
+           add_changes(bench, sums) &&
+           judge->backend->change(judge->device, judge->fields[0], judge->fields[1], bench->shape.channels,
+                                  all_planes(bench), sums + channels, bench->fault);
+    row.equal = done && memcmp(sums, sums + channels, bytes) == 0;
+    if (done && row.equal)
+        done = measure(bench, add_changes, sums, &row.seconds);
+    mem_free(sums);
+    if (done)
+        take_row(bench, &row);
+    return done;
+}
+
+static bool bench_sum_rung(struct benching *bench, const struct rung *rung)
+{
+    struct rung_wish wish = bench->request->plan.sums;
+    struct stand *stand = &bench->device;
+    struct routine_facts facts;
+
+    wish.rung = rung->name;
+    if (wish.coarsen > 0)
+        return bench_sum_form(bench, &wish);
+    return bench_sum_form(bench, &wish) && stand->backend->choose_sums(stand->device, &wish, bench->fault) &&
+           stand->backend->sum_facts(stand->device, &bench->shape, bench->request->work, &facts,
+                                     bench->fault) &&
+           sweep_coarsenings(bench, bench_sum_form, &wish, facts.strides);
+}
+
+/* The ways to add, where the device has several and no rung of a stage alone is asked for. */
+static bool bench_sums(struct benching *bench)
+{
+    const struct plan_request *plan = &bench->request->plan;
+    const struct backend *backend = bench->device.backend;
+    const struct rung_wish free = {.rung = NULL};
+
+    if (backend->sum_rungs->name == NULL || (plan->wish.rung != NULL && plan->sums.rung == NULL))
+        return true;
+    bench->title = "changes of a step, added up,";
+    bench->op = NULL;
+    bench->best.facts.rung = NULL;
+    if (!fill_field(bench, &bench->judge, 1) || !fill_field(bench, &bench->device, 1) ||
+        !backend->choose_sums(bench->device.device, &free, bench->fault) ||
+        !backend->sum_facts(bench->device.device, &bench->shape, bench->request->work, &bench->planned,
+                            bench->fault))
+        return false;
+    print_head(bench);
+    for (const struct rung *rung = backend->sum_rungs; rung->name != NULL; rung++) {
+        if ((plan->sums.rung == NULL || strcmp(plan->sums.rung, rung->name) == 0) &&
+            !bench_sum_rung(bench, rung))
+            return false;
+    }
+    print_end(bench);
+    return true;
+}
+
+/* ---- stages ---- */
+
+static bool open_stands(struct benching *bench)
+{
+    const struct plan_request *plan = &bench->request->plan;
+    struct device_request measured = {.threads = plan->threads};
+    struct device_request judging = {.threads = 0};
+    const struct backend *backend;
+    char text[256];
+
+    if (!plan_find_device(plan, &backend, &bench->index, bench->fault))
+        return false;
+    measured.index = bench->index;
+    judging.plain = backend == &backend_cpu;
+    if (!open_stand(bench, &bench->judge, &backend_cpu, &judging) ||
+        !open_stand(bench, &bench->device, backend, &measured))
+        return false;
+    backend->describe(bench->index, text, sizeof text);
     if (!bench->request->json)
-        fprintf(bench->stream, "%s: %s\n", backend->name, bench->device_text);
+        fprintf(bench->stream, "%s: %s\n", backend->name, text);
     return true;
 }
 
 static bool prepare_bench(struct benching *bench, const struct stage *stage)
 {
     const struct grid *grid = &bench->request->grid;
-    const struct backend *backend;
-    int index;
 
     bench->encoding = (struct encoding){.type = bench->request->work == WORK_F32 ? SAMPLE_F32 : SAMPLE_F64,
                                         .channels = grid->channels,
@@ -461,30 +784,20 @@ static bool prepare_bench(struct benching *bench, const struct stage *stage)
     if (!lower_stage(stage, grid, &bench->encoding, bench->request->work, &bench->step, bench->fault))
         return false;
     bench->expected = mem_alloc(bench->shape.planes, bench->plane_bytes, "the expected bytes", bench->fault);
-    return bench->expected != NULL && open_stand(bench, &bench->cpu, &backend_cpu, 0) &&
-           plan_find_device(&bench->request->plan, &backend, &index, bench->fault) &&
-           open_stand(bench, &bench->device, backend, index) && name_device(bench, backend, index);
+    return bench->expected != NULL && open_stands(bench);
 }
 
-static bool bench_ops(struct benching *bench, const struct stage *stage)
+static bool bench_stage(struct benching *bench, const struct stage_request *request, bool last)
 {
-    for (size_t i = 0; i < bench->step.count; i++) {
-        bench->op = &bench->step.ops[i];
-        if (!bench_ladder(bench, stage))
-            return false;
-    }
-    return true;
-}
-
-static bool bench_stage(struct benching *bench, const struct stage_request *request)
-{
+    bool only_sums = bench->request->plan.sums.rung != NULL && bench->request->plan.wish.rung == NULL;
     struct stage stage;
     bool done;
 
     if (!stage_build(request, &bench->request->grid, bench->request->force, &stage, bench->fault))
         return false;
-    done = prepare_bench(bench, &stage) && bench_ops(bench, &stage);
-    close_stand(&bench->cpu);
+    done = prepare_bench(bench, &stage) && (only_sums || bench_ops(bench, &stage)) &&
+           (!last || bench_sums(bench));
+    close_stand(&bench->judge);
     close_stand(&bench->device);
     lower_free(&bench->step);
     mem_free(bench->expected);
@@ -499,11 +812,11 @@ bool bench_run(FILE *stream, const struct bench_request *request, struct fault *
     struct benching bench = {.request = request, .stream = stream, .fault = fault};
 
     for (size_t i = 0; i < request->stage_count; i++) {
-        if (!bench_stage(&bench, &request->stages[i]))
+        if (!bench_stage(&bench, &request->stages[i], i + 1 == request->stage_count))
             return false;
     }
     if (request->json)
         fprintf(stream, "%s]\n", bench.json_begun ? "" : "[");
     return !bench.differs ||
-           fault_raise(fault, STATUS_DEVICE, "--bench: some rung's bytes differ from the CPU's");
+           fault_raise(fault, STATUS_DEVICE, "--bench: the bytes of some rung differ: the table says which");
 }

@@ -17,11 +17,13 @@ struct bench_request {
     struct grid grid;
     enum work_type work;
     struct plan_request plan; /* the device, threads, and a wish that narrows the ladder */
+    bool pictures;            /* rates are told in pixels */
     bool json;
     bool keep; /* the fastest as wisdom */
 };
 
-/* Measure and print. A row whose bytes differ from the CPU's carries no figure, and makes the bench fail. */
+/* Measure and print. Bytes are compared with the CPU's or, where the CPU is measured, with those of its
+   plainest build on one thread; a row whose bytes differ carries no figure, and makes the bench fail. */
 bool bench_run(FILE *stream, const struct bench_request *request, struct fault *fault);
 
 #endif

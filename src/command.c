@@ -33,6 +33,13 @@ static const struct format *choose_format(const struct options *options, struct 
     return format;
 }
 
+/* One try at a job, on the device that the request asks for. */
+struct attempt {
+    struct plan_request request;
+    bool repeated; /* another one came before */
+    bool again;    /* it failed by a device that was chosen unasked, and nobody has seen any output */
+};
+
 static bool write_output(const struct options *options, const struct plan *plan, struct source *source,
                          struct file_out *file, struct fault *fault)
 {
@@ -59,8 +66,13 @@ static bool write_output(const struct options *options, const struct plan *plan,
     return done;
 }
 
+static bool is_device_fault(const struct fault *fault)
+{
+    return fault->status == STATUS_DEVICE || fault->status == STATUS_LIMIT;
+}
+
 static bool carry_out(const struct options *options, const struct plan *plan, struct source *source,
-                      const char *output, struct fault *fault)
+                      const char *output, struct attempt *attempt, struct fault *fault)
 {
     struct file_out *file;
     bool done;
@@ -74,12 +86,13 @@ static bool carry_out(const struct options *options, const struct plan *plan, st
     if (!file_open_output(&file, output, fault))
         return false;
     done = write_output(options, plan, source, file, fault);
+    attempt->again = !done && plan->replaceable && is_device_fault(fault) && file_out_unseen(file);
     file_out_close(file);
     return done;
 }
 
 static bool filter_source(const struct options *options, struct source *source, const char *output,
-                          struct fault *fault)
+                          struct attempt *attempt, struct fault *fault)
 {
     struct job job;
     struct plan plan;
@@ -87,32 +100,58 @@ static bool filter_source(const struct options *options, struct source *source, 
 
     if (!job_make(&options->job, source, &job, fault))
         return false;
-    done = plan_make(&options->plan, &job, source->held_bytes, &plan, fault);
-    if (done && source->remark[0] != '\0')
+    done = plan_make(&attempt->request, &job, source->held_bytes, &plan, fault);
+    if (done && source->remark[0] != '\0' && !attempt->repeated)
         diag_note("%s", source->remark);
     if (done) {
-        done = carry_out(options, &plan, source, output, fault);
+        done = carry_out(options, &plan, source, output, attempt, fault);
         plan_free(&plan);
     }
     job_free(&job);
     return done;
 }
 
+static bool filter_once(const struct options *options, struct file_in *file, const char *output,
+                        struct attempt *attempt, struct fault *fault)
+{
+    const struct format *format = choose_format(options, file, fault);
+    struct source source;
+    bool done;
+
+    if (format == NULL || !source_open(&source, file, format, &options->source, fault))
+        return false;
+    done = filter_source(options, &source, output, attempt, fault);
+    source_close(&source);
+    return done;
+}
+
+/* The CPU does what a device left undone, from the start of the input. */
+static bool filter_again(const struct options *options, struct file_in *file, const char *output,
+                         struct attempt *attempt, struct fault *fault)
+{
+    struct fault of_device = *fault;
+
+    if (!file_in_rewind(file))
+        return fault_raise(fault, of_device.status, "%.4096s; %s cannot be read again for the CPU",
+                           of_device.text, file_in_name(file));
+    diag_note("%s; computing on the CPU", fault->text);
+    attempt->request.device = backend_cpu.name;
+    attempt->repeated = true;
+    return filter_once(options, file, output, attempt, fault);
+}
+
 static bool filter_file(const struct options *options, const char *input, const char *output,
                         struct fault *fault)
 {
-    const struct format *format;
+    struct attempt attempt = {.request = options->plan};
     struct file_in *file;
-    struct source source;
-    bool done = false;
+    bool done;
 
     if (!file_open_input(&file, input, fault))
         return false;
-    format = choose_format(options, file, fault);
-    if (format != NULL && source_open(&source, file, format, &options->source, fault)) {
-        done = filter_source(options, &source, output, fault);
-        source_close(&source);
-    }
+    done = filter_once(options, file, output, &attempt, fault);
+    if (!done && attempt.again)
+        done = filter_again(options, file, output, &attempt, fault);
     file_in_close(file);
     return done;
 }
@@ -231,42 +270,96 @@ static enum status close_stdout(void)
     return tell(&fault);
 }
 
-/* Extents to measure on where the command line gives none: larger than any cache of the device. */
-static struct grid bench_grid(const struct options *options)
+/* Extents to measure on where nothing gives any: larger than any cache of the device. */
+static bool default_case(const struct options *options, struct bench_request *request, struct fault *fault)
 {
-    const struct backend *backend = &backend_cpu;
-    struct fault fault;
+    const struct backend *backend;
+    bool picture = options->program == PROGRAM_IMGHEAT;
+    size_t side;
     int index;
 
-    if (options->source.has_dims)
-        return options->source.grid;
-    (void)plan_find_device(&options->plan, &backend, &index, &fault);
-    if (options->program == PROGRAM_IMGHEAT)
-        return backend == &backend_cpu ? grid_make(2, 4096, 4096, 1) : grid_make(2, 16384, 16384, 1);
-    return backend == &backend_cpu ? grid_make(3, 256, 256, 256) : grid_make(3, 512, 512, 512);
+    if (!plan_find_device(&options->plan, &backend, &index, fault))
+        return false;
+    side = backend == &backend_cpu ? (picture ? 4096 : 256) : (picture ? 16384 : 512);
+    request->work = options->job.has_work      ? options->job.work
+                    : options->source.has_type ? sample_work_type(options->source.type)
+                                               : WORK_F32;
+    request->grid = options->source.has_dims ? options->source.grid
+                    : picture                ? grid_make(2, side, side, 1)
+                                             : grid_make(3, side, side, side);
+    request->grid.channels = options->source.grid.channels;
+    return true;
 }
 
-static enum status bench(const struct options *options)
+/* The fields that a job for an input would have. */
+static bool case_of_source(const struct options *options, const struct source *source,
+                           struct bench_request *request, struct fault *fault)
 {
-    const struct bench_request request = {
+    struct job job;
+
+    if (!job_make(&options->job, source, &job, fault))
+        return false;
+    request->grid = job.in.grid;
+    request->grid.channels = encoding_work_channels(&job.decode);
+    request->work = job.work;
+    job_free(&job);
+    return true;
+}
+
+static bool case_of_input(const struct options *options, struct bench_request *request, struct fault *fault)
+{
+    const struct format *format;
+    struct file_in *file;
+    struct source source;
+    bool done = false;
+
+    if (!file_open_input(&file, options->inputs[0], fault))
+        return false;
+    format = choose_format(options, file, fault);
+    if (format != NULL && source_open(&source, file, format, &options->source, fault)) {
+        done = case_of_source(options, &source, request, fault);
+        source_close(&source);
+    }
+    file_in_close(file);
+    return done;
+}
+
+static bool bench(const struct options *options, struct fault *fault)
+{
+    struct bench_request request = {
         .stages = options->stages,
         .stage_count = options->job.stage_count,
         .force = options->job.force,
-        .grid = bench_grid(options),
-        .work = options->job.has_work      ? options->job.work
-                : options->source.has_type ? sample_work_type(options->source.type)
-                                           : WORK_F32,
         .plan = options->plan,
+        .pictures = options->program == PROGRAM_IMGHEAT,
         .json = options->bench_json,
         .keep = options->tune,
     };
-    struct fault fault;
+    bool named = strcmp(options->inputs[0], "-") != 0;
 
-    return bench_run(stdout, &request, &fault) ? STATUS_DONE : tell(&fault);
+    if (options->input_count > 1)
+        return fault_raise(fault, STATUS_USAGE, "--bench: it measures for one input, not for %zu",
+                           options->input_count);
+    return (named ? case_of_input(options, &request, fault) : default_case(options, &request, fault)) &&
+           bench_run(stdout, &request, fault);
 }
 
-static enum status act(const struct options *options)
+static enum status run_with_wisdom(struct options *options)
 {
+    struct wisdom wisdom;
+    enum status status;
+
+    wisdom_load(&wisdom);
+    options->plan.wisdom = &wisdom;
+    status = filter_inputs(options);
+    wisdom_free(&wisdom);
+    return status;
+}
+
+static enum status act(struct options *options)
+{
+    struct fault fault;
+
     switch (options->action) {
     case ACTION_HELP:
         options_help(stdout, options->program);
@@ -275,13 +368,13 @@ static enum status act(const struct options *options)
         printf("%s (%s) %s\n", options_program_name(options->program), PACKAGE_NAME, PACKAGE_VERSION);
         return STATUS_DONE;
     case ACTION_BENCH:
-        return bench(options);
+        return bench(options, &fault) ? STATUS_DONE : tell(&fault);
     case ACTION_LIST:
         report_list(stdout);
         return STATUS_DONE;
     case ACTION_RUN:
     case ACTION_EXPLAIN:
-        return filter_inputs(options);
+        return run_with_wisdom(options);
     }
     return STATUS_FAILURE;
 }

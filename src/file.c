@@ -24,7 +24,8 @@
 struct file_in {
     int descriptor;
     const char *name;
-    bool owned; /* opened here, so closed here */
+    bool owned;  /* opened here, so closed here */
+    off_t begin; /* where it stood when it was opened; −1: it cannot be set back */
     unsigned char ahead[PEEK_CAPACITY];
     size_t ahead_begin, ahead_end;
 };
@@ -37,6 +38,7 @@ struct file_out {
     bool owned;
     unsigned char *buffer;
     size_t used;
+    bool flushed; /* something has left the buffer */
 };
 
 /* The temporaries of the moment, for the signal handler alone, which has no other way to reach them. */
@@ -122,11 +124,23 @@ bool file_open_input(struct file_in **result, const char *path, struct fault *fa
     else if (fstat(file->descriptor, &info) == 0 && S_ISDIR(info.st_mode))
         fault_raise(fault, STATUS_IO, "%s: %s", file->name, strerror(EISDIR));
     else {
+        file->begin = lseek(file->descriptor, 0, SEEK_CUR);
         *result = file;
         return true;
     }
     file_in_close(file);
     return false;
+}
+
+bool file_in_rewind(struct file_in *file)
+{
+    struct stat info;
+
+    if (file->begin < 0 || fstat(file->descriptor, &info) != 0 || !S_ISREG(info.st_mode) ||
+        lseek(file->descriptor, file->begin, SEEK_SET) != file->begin)
+        return false;
+    file->ahead_begin = file->ahead_end = 0;
+    return true;
 }
 
 const char *file_in_name(const struct file_in *file)
@@ -358,6 +372,7 @@ const char *file_out_name(const struct file_out *file)
 
 static bool write_fully(struct file_out *file, const unsigned char *bytes, size_t size, struct fault *fault)
 {
+    file->flushed = file->flushed || size > 0;
     while (size > 0) {
         ssize_t count = write(file->descriptor, bytes, size < IO_CHUNK ? size : IO_CHUNK);
         if (count < 0 && errno == EINTR)
@@ -387,6 +402,11 @@ bool file_out_write(struct file_out *file, const void *bytes, size_t size, struc
     memcpy(file->buffer + file->used, bytes, size);
     file->used += size;
     return true;
+}
+
+bool file_out_unseen(const struct file_out *file)
+{
+    return file->temporary != NULL || !file->flushed;
 }
 
 bool file_out_commit(struct file_out *file, struct fault *fault)

@@ -26,6 +26,9 @@ bool file_in_peek(struct file_in *file, void *bytes, size_t size, size_t *got, s
 /* Take up to size bytes, less only at the end of the file. */
 bool file_in_read(struct file_in *file, void *bytes, size_t size, size_t *got, struct fault *fault);
 
+/* Begin anew where the file began; false for pipes and the like, which give each byte once. */
+bool file_in_rewind(struct file_in *file);
+
 void file_in_close(struct file_in *file);
 
 /* NULL or "-" is standard output, which must not be a terminal. A new or regular target is written under a
@@ -33,6 +36,9 @@ void file_in_close(struct file_in *file);
 bool file_open_output(struct file_out **file, const char *path, struct fault *fault);
 const char *file_out_name(const struct file_out *file);
 bool file_out_write(struct file_out *file, const void *bytes, size_t size, struct fault *fault);
+
+/* Whether nobody can have seen a byte of it yet. */
+bool file_out_unseen(const struct file_out *file);
 
 /* The output is complete: flush, close with a check, give it its name. */
 bool file_out_commit(struct file_out *file, struct fault *fault);

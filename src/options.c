@@ -27,6 +27,7 @@ struct parsing {
     struct options *options;
     struct stage_request defaults;
     struct stage_request *stage; /* that stage options belong to: the defaults before the first --filter */
+    struct rung_wish *wish; /* that --tile and --coarsen belong to: the stages' before the first --rung */
     bool has_cube;
     struct fault *fault;
 };
@@ -338,9 +339,26 @@ static bool take_device(struct parsing *parsing, const char *value)
     return true;
 }
 
+static bool is_of_sums(const char *name)
+{
+    for (size_t i = 0; plan_backends[i] != NULL; i++) {
+        for (const struct rung *rung = plan_backends[i]->sum_rungs; rung->name != NULL; rung++) {
+            if (strcmp(rung->name, name) == 0)
+                return true;
+        }
+    }
+    return false;
+}
+
 static bool take_rung(struct parsing *parsing, const char *value)
 {
-    parsing->options->plan.wish.rung = value;
+    struct plan_request *plan = &parsing->options->plan;
+
+    parsing->wish = is_of_sums(value) ? &plan->sums : &plan->wish;
+    if (parsing->wish->rung != NULL && strcmp(parsing->wish->rung, value) != 0)
+        return fault_raise(parsing->fault, STATUS_USAGE, "%s: %s is asked for already", value,
+                           parsing->wish->rung);
+    parsing->wish->rung = value;
     return true;
 }
 
@@ -365,8 +383,8 @@ static bool take_tile(struct parsing *parsing, const char *value)
 
     if (!read_pair(value, &width, &height))
         return refuse(parsing, value, "W or WxH, whole numbers above 0");
-    parsing->options->plan.wish.tile_x = (unsigned)width;
-    parsing->options->plan.wish.tile_y = (unsigned)(height == 0 ? width : height);
+    parsing->wish->tile_x = (unsigned)width;
+    parsing->wish->tile_y = (unsigned)(height == 0 ? width : height);
     return true;
 }
 
@@ -376,8 +394,8 @@ static bool take_coarsen(struct parsing *parsing, const char *value)
 
     if (!read_pair(value, &factor, &stride))
         return refuse(parsing, value, "N or NxS, whole numbers above 0");
-    parsing->options->plan.wish.coarsen = (unsigned)factor;
-    parsing->options->plan.wish.stride = (unsigned)stride;
+    parsing->wish->coarsen = (unsigned)factor;
+    parsing->wish->stride = (unsigned)stride;
     return true;
 }
 
@@ -416,7 +434,7 @@ static bool take_report(struct parsing *parsing, const char *value)
 static bool take_stats(struct parsing *parsing, const char *value)
 {
     (void)value;
-    parsing->options->run.stats = true;
+    parsing->options->run.stats = parsing->options->plan.stats = true;
     return true;
 }
 
@@ -664,6 +682,19 @@ static bool settle_stages(struct parsing *parsing)
     return check_default_scale(parsing);
 }
 
+/* Sums have a rung only where something is added up. */
+static bool check_sums(const struct parsing *parsing)
+{
+    const struct options *options = parsing->options;
+    bool adds = options->action == ACTION_BENCH || options->run.stats;
+
+    for (size_t i = 0; i < options->job.stage_count; i++)
+        adds = adds || (options->stages[i].given & STAGE_UNTIL);
+    return adds || options->plan.sums.rung == NULL ||
+           fault_raise(parsing->fault, STATUS_USAGE,
+                       "--rung: %s: nothing is added up without --stats or --until", options->plan.sums.rung);
+}
+
 static bool settle_spacing(struct parsing *parsing)
 {
     const struct source_request *source = &parsing->options->source;
@@ -684,11 +715,12 @@ bool options_parse(int argc, char **argv, enum program program, struct options *
     if (options->stages == NULL)
         return false;
     parsing.stage = &parsing.defaults;
+    parsing.wish = &options->plan.wish;
     if (!take_all(&parsing, argc, argv))
         return false;
     if (options->action == ACTION_HELP || options->action == ACTION_VERSION || options->action == ACTION_LIST)
         return true;
-    return settle_spacing(&parsing) && settle_stages(&parsing);
+    return settle_spacing(&parsing) && settle_stages(&parsing) && check_sums(&parsing);
 }
 
 void options_free(struct options *options)

@@ -1,11 +1,11 @@
 /* Plans: what will run for a job, on which device, in how much memory, and how long that should take. */
 #include "plan.h"
 
+#include "clock.h"
 #include "mem.h"
 #include "number.h"
-#include "wisdom.h"
 
-#include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +15,8 @@
    run in parallel, small beside any field. */
 #define BATCH_BYTES ((size_t)16 << 20)
 
-/* What one call of the backend advances, so that progress is seen while a large field is computed. */
+/* What one call of a backend in this process's memory advances, so that progress is seen while a large field
+   is computed. Other devices take a field at once: they would compute the seams between slabs twice. */
 #define SLAB_BYTES ((size_t)256 << 20)
 
 const struct backend *const plan_backends[] = {
@@ -33,6 +34,22 @@ struct candidate {
     bool automatic;
     double seconds; /* predicted for the whole job */
 };
+
+bool plan_is_single(const struct stage *stage, const struct step *step)
+{
+    return stage->steps == 1 || stage->until > 0.0 || step->count > 1 || step->keeps;
+}
+
+void plan_wisdom_device(const struct plan_request *request, const struct backend *backend, int index,
+                        char *text, size_t size)
+{
+    size_t used;
+
+    backend->describe(index, text, size);
+    used = strlen(text);
+    if (backend == &backend_cpu && request->threads > 0)
+        snprintf(text + used, size - used, ", %u threads", request->threads);
+}
 
 static bool lower_stages(struct plan *plan, struct fault *fault)
 {
@@ -123,26 +140,73 @@ static double sample_updates(const struct plan *plan)
     return (double)shape->nx * (double)shape->rows * (double)shape->planes * shape->channels;
 }
 
-/* Seconds that a backend should take, from its start to the last sample back on the host. */
-static double predict(const struct plan_request *request, const struct plan *plan,
-                      const struct backend *backend, int index)
+static struct device_request device_request_of(const struct plan_request *request, int index)
 {
-    const struct device_request device = {.index = index, .threads = request->threads};
+    return (struct device_request){.index = index, .threads = request->threads, .memory = request->memory};
+}
+
+/* What any stage waits for: the start of a device, and the way there and back. */
+static double predict_overhead(const struct plan_request *request, const struct plan *plan,
+                               const struct backend *backend)
+{
+    const struct device_request device = device_request_of(request, 0);
     const struct header *in = &plan->job->in, *out = &plan->job->out;
     double file_bytes =
         (double)plan->shape.planes * (double)(header_plane_bytes(in) + header_plane_bytes(out));
-    double seconds = 0.0;
+    struct forecast forecast;
 
+    if (plan->step_count == 0)
+        return 0.0;
+    forecast = backend->predict(&device, &plan->steps[0].step.ops[0], &plan->shape);
+    return forecast.start + forecast.moving * file_bytes;
+}
+
+/* Updates a second of an op: as measured, or else as the backend assumes. */
+static double predict_updates(const struct plan_request *request, const struct plan *plan,
+                              const struct backend *backend, struct wisdom_entry *key, size_t stage,
+                              const struct op *op)
+{
+    const struct device_request device = device_request_of(request, 0);
+    const struct wisdom_entry *known;
+
+    wisdom_name(key, key->device, op, &plan->shape,
+                plan_is_single(&plan->job->stages[stage], &plan->steps[stage].step));
+    known = wisdom_find(request->wisdom, key);
+    return known != NULL ? known->updates : backend->predict(&device, op, &plan->shape).updates;
+}
+
+/* Seconds that a device should take, from its start to the last sample back on the host. */
+static double predict(const struct plan_request *request, const struct plan *plan,
+                      const struct backend *backend, int index)
+{
+    double seconds = predict_overhead(request, plan, backend);
+    struct wisdom_entry key;
+
+    plan_wisdom_device(request, backend, index, key.device, sizeof key.device);
     for (size_t i = 0; i < plan->step_count; i++) {
         const struct step *step = &plan->steps[i].step;
-        for (size_t k = 0; k < step->count; k++) {
-            struct forecast forecast = backend->predict(&device, &step->ops[k], &plan->shape);
-            if (i == 0 && k == 0)
-                seconds += forecast.start + forecast.moving * file_bytes;
-            seconds += (double)plan->job->stages[i].steps * sample_updates(plan) / forecast.updates;
-        }
+        for (size_t k = 0; k < step->count; k++)
+            seconds += (double)plan->job->stages[i].steps * sample_updates(plan) /
+                       predict_updates(request, plan, backend, &key, i, &step->ops[k]);
     }
     return seconds;
+}
+
+static bool has_rung(const struct rung *rungs, const char *name)
+{
+    if (name == NULL)
+        return true;
+    for (; rungs->name != NULL; rungs++) {
+        if (strcmp(rungs->name, name) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Whether the backend has all rungs that are asked for by name. */
+static bool knows_wishes(const struct plan_request *request, const struct backend *backend)
+{
+    return has_rung(backend->rungs, request->wish.rung) && has_rung(backend->sum_rungs, request->sums.rung);
 }
 
 /* CUDA reserves far more addresses than it uses: where they are limited it is not started unasked. */
@@ -153,31 +217,74 @@ static bool addresses_are_limited(void)
     return getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
 }
 
+static void give_reason(struct plan *plan, const char *format, ...) DIAG_PRINTF(2, 3);
+
+static void give_reason(struct plan *plan, const char *format, ...)
+{
+    va_list arguments;
+
+    va_start(arguments, format);
+    vsnprintf(plan->device_reason, sizeof plan->device_reason, format, arguments);
+    va_end(arguments);
+}
+
+/* Take a backend's first device if it should be done sooner than what was chosen, or if it alone has the rung
+   that is asked for. Where its start takes longer than the others' whole run it is not even looked for. */
+static void consider(const struct plan_request *request, struct plan *plan, const struct backend *backend,
+                     struct candidate *chosen)
+{
+    bool needed = !knows_wishes(request, chosen->backend);
+    double overhead = predict_overhead(request, plan, backend), seconds;
+
+    if (!knows_wishes(request, backend))
+        return;
+    if (!needed && overhead >= chosen->seconds) {
+        give_reason(plan, "%.3g s predicted; %s would take %.3g s before it computes", chosen->seconds,
+                    backend->name, overhead);
+        return;
+    }
+    if (addresses_are_limited()) {
+        give_reason(plan, "%s is not started: addresses are limited", backend->name);
+        return;
+    }
+    if (backend->count() == 0)
+        return;
+    seconds = predict(request, plan, backend, 0);
+    if (!needed && seconds >= chosen->seconds) {
+        give_reason(plan, "%.3g s predicted; %s would take %.3g s", chosen->seconds, backend->name, seconds);
+        return;
+    }
+    if (needed)
+        give_reason(plan, "it has the rung that is asked for; %.3g s predicted", seconds);
+    else
+        give_reason(plan, "%.3g s predicted; %s would take %.3g s", seconds, chosen->backend->name,
+                    chosen->seconds);
+    *chosen = (struct candidate){backend, 0, true, seconds};
+}
+
 /* The cheapest device by predicted time. */
 static void choose_automatically(const struct plan_request *request, struct plan *plan,
                                  struct candidate *chosen)
 {
     *chosen = (struct candidate){&backend_cpu, 0, true, predict(request, plan, &backend_cpu, 0)};
-    snprintf(plan->device_reason, sizeof plan->device_reason, "%.3g s predicted", chosen->seconds);
+    give_reason(plan, "%.3g s predicted", chosen->seconds);
     for (size_t i = 0; plan_backends[i] != NULL; i++) {
-        const struct backend *backend = plan_backends[i];
-        double seconds;
-        if (backend == &backend_cpu || plan->job->copies)
-            continue;
-        seconds = predict(request, plan, backend, 0);
-        if (seconds >= chosen->seconds) {
-            snprintf(plan->device_reason, sizeof plan->device_reason,
-                     "%.3g s predicted; %s would take %.3g s", chosen->seconds, backend->name, seconds);
-        } else if (addresses_are_limited()) {
-            snprintf(plan->device_reason, sizeof plan->device_reason,
-                     "%s is not started: addresses are limited", backend->name);
-        } else if (backend->count() > 0) {
-            snprintf(plan->device_reason, sizeof plan->device_reason,
-                     "%.3g s predicted; %s would take %.3g s", seconds, chosen->backend->name,
-                     chosen->seconds);
-            *chosen = (struct candidate){backend, 0, true, seconds};
-        }
+        if (plan_backends[i] != &backend_cpu && !plan->job->copies)
+            consider(request, plan, plan_backends[i], chosen);
     }
+}
+
+/* A backend says what keeps it from its first device. */
+static bool refuse_device(const char *name, const struct backend *backend, struct fault *fault)
+{
+    unsigned count = backend->count();
+    char text[256];
+
+    if (count > 0)
+        return fault_raise(fault, STATUS_DEVICE, "--device: %s: this machine has %s:0 to %s:%u", name,
+                           backend->name, backend->name, count - 1);
+    backend->describe(0, text, sizeof text);
+    return fault_raise(fault, STATUS_DEVICE, "--device: %s: this machine has none: %s", name, text);
 }
 
 /* "cuda:1" → a backend and an index. */
@@ -192,8 +299,7 @@ static bool choose_by_name(const char *name, struct candidate *chosen, struct fa
         if (name[length] != '\0' && (name[length] != ':' || !number_parse_count(name + length + 1, &index)))
             continue;
         if (index >= backend->count())
-            return fault_raise(fault, STATUS_DEVICE, "--device: %s: this machine has %u", name,
-                               backend->count());
+            return refuse_device(name, backend, fault);
         *chosen = (struct candidate){.backend = backend, .index = (int)index};
         return true;
     }
@@ -225,38 +331,60 @@ static bool is_free(const struct rung_wish *wish)
 }
 
 /* Wisdom stands in for a wish that the user does not have; where it no longer fits the device, nothing is
- * lost. */
-static bool prepare_by_wisdom(struct plan *plan, const struct op *op, struct routine **routine)
+   lost. */
+static bool prepare_by_wisdom(const struct plan_request *request, struct plan *plan, const struct op *op,
+                              bool single, struct routine **routine)
 {
-    struct wisdom_entry entry;
-    struct rung_wish wish = {.rung = entry.rung};
+    const struct wisdom_entry *known;
+    struct wisdom_entry key;
     struct fault refusal;
+    struct rung_wish wish;
 
-    wisdom_name(&entry, plan->device_text, op, &plan->shape);
-    if (!wisdom_find(&entry))
+    plan_wisdom_device(request, plan->backend, plan->index, key.device, sizeof key.device);
+    wisdom_name(&key, key.device, op, &plan->shape, single);
+    known = wisdom_find(request->wisdom, &key);
+    if (known == NULL)
         return false;
-    wish.tile_x = entry.tile_x;
-    wish.tile_y = entry.tile_y;
-    wish.coarsen = entry.coarsen;
-    wish.stride = entry.stride;
-    wish.reason = "measured to be fastest here: wisdom";
+    wish = (struct rung_wish){known->rung,    "measured to be the fastest here: wisdom",
+                              known->tile_x,  known->tile_y,
+                              known->coarsen, known->stride,
+                              known->steps};
     return plan->backend->prepare(plan->device, op, &plan->shape, &wish, routine, &refusal);
+}
+
+static bool prepare_routine(const struct plan_request *request, struct plan *plan, size_t stage, size_t index,
+                            struct fault *fault)
+{
+    struct plan_step *step = &plan->steps[stage];
+    const struct op *op = &step->step.ops[index];
+    bool single = plan_is_single(&plan->job->stages[stage], &step->step);
+    struct rung_wish wish = request->wish;
+
+    if (is_free(&wish) && prepare_by_wisdom(request, plan, op, single, &step->routines[index]))
+        return true;
+    wish.steps = single ? 1 : 0;
+    return plan->backend->prepare(plan->device, op, &plan->shape, &wish, &step->routines[index], fault);
 }
 
 static bool prepare_routines(const struct plan_request *request, struct plan *plan, struct fault *fault)
 {
     for (size_t i = 0; i < plan->step_count; i++) {
-        struct plan_step *step = &plan->steps[i];
-        for (size_t k = 0; k < step->step.count; k++) {
-            const struct op *op = &step->step.ops[k];
-            if (is_free(&request->wish) && prepare_by_wisdom(plan, op, &step->routines[k]))
-                continue;
-            if (!plan->backend->prepare(plan->device, op, &plan->shape, &request->wish, &step->routines[k],
-                                        fault))
+        for (size_t k = 0; k < plan->steps[i].step.count; k++) {
+            if (!prepare_routine(request, plan, i, k, fault))
                 return false;
         }
     }
     return true;
+}
+
+static bool prepare_sums(const struct plan_request *request, struct plan *plan, struct fault *fault)
+{
+    plan->adds = request->stats;
+    for (size_t i = 0; i < plan->step_count; i++)
+        plan->adds = plan->adds || plan->job->stages[i].until > 0.0;
+    return plan->backend->choose_sums(plan->device, &request->sums, fault) &&
+           (!plan->adds || plan->backend->sum_rungs->name == NULL ||
+            plan->backend->sum_facts(plan->device, &plan->shape, plan->job->work, &plan->sums, fault));
 }
 
 static void release_routines(struct plan *plan)
@@ -289,18 +417,31 @@ static void name_device(struct plan *plan, const struct candidate *candidate)
     candidate->backend->describe(candidate->index, plan->device_text, sizeof plan->device_text);
 }
 
+static bool open_device(const struct plan_request *request, struct plan *plan, struct fault *fault)
+{
+    const struct device_request device = device_request_of(request, plan->index);
+    double begun = clock_seconds();
+
+    if (!plan->backend->open(&plan->device, &device, fault) || !check_device_memory(plan, fault) ||
+        !prepare_routines(request, plan, fault) || !prepare_sums(request, plan, fault))
+        return false;
+    if (plan->backend->memory(plan->device) > 0)
+        plan->slab = plan->shape.planes;
+    plan->start = clock_seconds() - begun;
+    return true;
+}
+
 /* Make the plan whole on a device; what fails leaves the device closed. */
 static bool settle_on(const struct plan_request *request, struct plan *plan,
                       const struct candidate *candidate, struct fault *fault)
 {
-    const struct device_request device = {
-        .index = candidate->index, .threads = request->threads, .memory = request->memory};
-
     plan->backend = candidate->backend;
+    plan->index = candidate->index;
+    plan->replaceable =
+        candidate->automatic && candidate->backend != &backend_cpu && knows_wishes(request, &backend_cpu);
     name_device(plan, candidate);
     if (measure_memory(plan, fault) && check_memory(plan, request->memory, fault) &&
-        plan->backend->open(&plan->device, &device, fault) && check_device_memory(plan, fault) &&
-        prepare_routines(request, plan, fault)) {
+        open_device(request, plan, fault)) {
         plan->seconds = predict(request, plan, candidate->backend, candidate->index);
         return true;
     }
@@ -319,11 +460,23 @@ static void forecast_bytes(struct plan *plan)
     }
 }
 
+/* No kernel runs where bits are copied. */
+static bool check_copy(const struct plan_request *request, const struct plan *plan, struct fault *fault)
+{
+    return !plan->job->copies || is_free(&request->wish) ||
+           fault_raise(fault, STATUS_USAGE, "--%s: identity alone is copied: no kernel runs",
+                       request->wish.rung != NULL  ? "rung"
+                       : request->wish.tile_x != 0 ? "tile"
+                                                   : "coarsen");
+}
+
 static bool fill(const struct plan_request *request, struct plan *plan, struct fault *fault)
 {
     const struct candidate cpu = {.backend = &backend_cpu};
     struct candidate chosen;
 
+    if (!check_copy(request, plan, fault))
+        return false;
     if (!plan->job->copies && !lower_stages(plan, fault))
         return false;
     if (request->device != NULL && strcmp(request->device, "auto") != 0) {
@@ -333,10 +486,10 @@ static bool fill(const struct plan_request *request, struct plan *plan, struct f
         choose_automatically(request, plan, &chosen);
     }
     if (!settle_on(request, plan, &chosen, fault)) {
-        if (!chosen.automatic || chosen.backend == &backend_cpu || fault->status == STATUS_USAGE)
+        if (!plan->replaceable || fault->status == STATUS_USAGE)
             return false;
         diag_note("%s; computing on the CPU", fault->text);
-        snprintf(plan->device_reason, sizeof plan->device_reason, "%s failed", chosen.backend->name);
+        give_reason(plan, "%s failed", chosen.backend->name);
         if (!settle_on(request, plan, &cpu, fault))
             return false;
     }

@@ -1,6 +1,7 @@
 /* What the commands tell: the plan, the summary of a run, statistics, and the lists. */
 #include "report.h"
 
+#include "json.h"
 #include "number.h"
 
 #include <math.h>
@@ -109,17 +110,58 @@ static void print_form(FILE *stream, const struct routine_facts *facts)
         fprintf(stream, " × %u apart", facts->stride);
     if (facts->steps > 1)
         fprintf(stream, ", up to %u steps a pass", facts->steps);
-    if (facts->block[0] > 0)
-        fprintf(stream,
-                ", %u blocks of %u × %u × %u threads, %u registers, %zu bytes shared, occupancy %.0f %%",
-                facts->grid[0] * facts->grid[1] * facts->grid[2], facts->block[0], facts->block[1],
-                facts->block[2], facts->registers, facts->shared_bytes, 100.0 * facts->occupancy);
 }
 
-static void print_op(FILE *stream, const struct plan *plan, const struct op *op,
-                     const struct routine *routine)
+/* How a device with blocks and threads launches it. */
+static void print_launch(FILE *stream, const struct routine_facts *facts)
 {
-    const struct routine_facts *facts = plan->backend->facts(routine);
+    if (facts->block[0] == 0)
+        return;
+    fprintf(stream, ", grid %u × %u × %u of blocks %u × %u × %u", facts->grid[0], facts->grid[1],
+            facts->grid[2], facts->block[0], facts->block[1], facts->block[2]);
+    fprintf(stream, ", %u registers, %zu bytes shared a block, occupancy %.0f %%", facts->registers,
+            facts->shared_bytes, 100.0 * facts->occupancy);
+}
+
+/* A refusal as it is told where nobody gave the option. */
+static const char *without_option(const char *refusal)
+{
+    static const char option[] = "--rung: ";
+
+    return strncmp(refusal, option, strlen(option)) == 0 ? refusal + strlen(option) : refusal;
+}
+
+/* The rungs that were not taken: why they cannot be, or that they could. */
+static void print_others(FILE *stream, const struct plan *plan, const struct op *op, bool single,
+                         const struct rung *taken)
+{
+    char able[256] = "";
+    size_t used = 0;
+
+    for (const struct rung *rung = plan->backend->rungs; rung->name != NULL; rung++) {
+        const struct rung_wish wish = {.rung = rung->name, .steps = single ? 1 : 0};
+        struct routine *routine;
+        struct fault refusal;
+        if (strcmp(rung->name, taken->name) == 0)
+            continue;
+        if (plan->backend->prepare(plan->device, op, &plan->shape, &wish, &routine, &refusal)) {
+            plan->backend->release(plan->device, routine);
+            if (used < sizeof able)
+                used += (size_t)snprintf(able + used, sizeof able - used, "%s%s", used > 0 ? ", " : "",
+                                         rung->name);
+            continue;
+        }
+        fprintf(stream, "          not %s\n", without_option(refusal.text));
+    }
+    if (used > 0)
+        fprintf(stream, "          could be: %s\n", able);
+}
+
+static void print_op(FILE *stream, const struct plan *plan, size_t stage, size_t index)
+{
+    const struct plan_step *step = &plan->steps[stage];
+    const struct op *op = &step->step.ops[index];
+    const struct routine_facts *facts = plan->backend->facts(step->routines[index]);
 
     fprintf(stream, "          %s: %zu tap%s", op_name(op->kind), op->tap_count,
             op->tap_count == 1 ? "" : "s");
@@ -128,7 +170,19 @@ static void print_op(FILE *stream, const struct plan *plan, const struct op *op,
     print_reach(stream, "planes", &op->plane);
     fprintf(stream, "; rung %s: %s", facts->rung->name, facts->reason);
     print_form(stream, facts);
+    print_launch(stream, facts);
     fprintf(stream, "\n");
+    print_others(stream, plan, op, plan_is_single(&plan->job->stages[stage], &step->step), facts->rung);
+}
+
+/* The launch is left out: it depends on what is added up. */
+static void print_sums(FILE *stream, const struct plan *plan)
+{
+    if (!plan->adds || plan->sums.rung == NULL)
+        return;
+    fprintf(stream, "sums      rung %s: %s", plan->sums.rung->name, plan->sums.reason);
+    print_form(stream, &plan->sums);
+    fprintf(stream, ", blocks of %u threads\n", plan->sums.block[0]);
 }
 
 static void print_memory(FILE *stream, const struct plan *plan)
@@ -181,10 +235,11 @@ void report_plan(FILE *stream, const struct plan *plan, const struct report_ends
         for (size_t i = 0; i < job->stage_count; i++) {
             print_stage(stream, &job->stages[i], i);
             for (size_t k = 0; k < plan->steps[i].step.count; k++)
-                print_op(stream, plan, &plan->steps[i].step.ops[k], plan->steps[i].routines[k]);
+                print_op(stream, plan, i, k);
         }
         fprintf(stream, "run       the whole grid is held on the device\n");
     }
+    print_sums(stream, plan);
     print_memory(stream, plan);
     fprintf(stream, "forecast  %s through memory, %.3g s\n",
             number_format_bytes(plan->moved_bytes, moved, sizeof moved), plan->seconds);
@@ -238,9 +293,11 @@ static void print_routines(FILE *stream, const struct plan *plan)
             fprintf(stream, "kernel    stage %zu %s: rung %s", i + 1,
                     op_name(plan->steps[i].step.ops[k].kind), facts->rung->name);
             print_form(stream, facts);
+            print_launch(stream, facts);
             fprintf(stream, "\n");
         }
     }
+    print_sums(stream, plan);
 }
 
 static void print_text_summary(FILE *stream, const struct plan *plan, const struct report_ends *ends,
@@ -272,71 +329,60 @@ static void print_text_summary(FILE *stream, const struct plan *plan, const stru
         fprintf(stream, "NaN       %llu samples were written as 0\n", (unsigned long long)summary->nans);
 }
 
-/* Bytes of the UTF-8 character that text begins with; 0 where it begins with none. */
-static size_t utf8_length(const char *text)
-{
-    unsigned char first = (unsigned char)*text;
-    size_t length = first < 0x80                    ? 1
-                    : first >= 0xc2 && first < 0xe0 ? 2
-                    : first >= 0xe0 && first < 0xf0 ? 3
-                                                    : 4;
-
-    if (first >= 0xf5 || (first >= 0x80 && first < 0xc2))
-        return 0;
-    for (size_t i = 1; i < length; i++) {
-        if (((unsigned char)text[i] & 0xc0) != 0x80)
-            return 0;
-    }
-    return length;
-}
-
-/* A file name may hold any bytes; JSON is UTF-8. */
-static void print_json_text(FILE *stream, const char *text)
-{
-    fputc('"', stream);
-    while (*text != '\0') {
-        size_t length = utf8_length(text);
-        if (length == 0)
-            fprintf(stream, "\\ufffd");
-        else if (*text == '"' || *text == '\\')
-            fprintf(stream, "\\%c", *text);
-        else if ((unsigned char)*text < 0x20)
-            fprintf(stream, "\\u%04x", (unsigned)*text);
-        else
-            fwrite(text, 1, length, stream);
-        text += length > 0 ? length : 1;
-    }
-    fputc('"', stream);
-}
-
-/* JSON has no word for what is not finite. */
-static void print_json_number(FILE *stream, const char *name, double value)
-{
-    if (isfinite(value))
-        fprintf(stream, "\"%s\": %.17g", name, value);
-    else
-        fprintf(stream, "\"%s\": null", name);
-}
-
 static void print_json_tallies(FILE *stream, const char *name, const struct tally *tallies, unsigned channels)
 {
     fprintf(stream, ", \"%s\": [", name);
     for (unsigned channel = 0; channel < channels; channel++) {
         const struct tally *tally = &tallies[channel];
         fprintf(stream, "%s{", channel > 0 ? ", " : "");
-        print_json_number(stream, "min", tally->min);
+        json_number(stream, "min", tally->min);
         fprintf(stream, ", ");
-        print_json_number(stream, "max", tally->max);
+        json_number(stream, "max", tally->max);
         fprintf(stream, ", ");
-        print_json_number(stream, "mean", mean(tally));
+        json_number(stream, "mean", mean(tally));
         fprintf(stream, ", ");
-        print_json_number(stream, "deviation", deviation(tally));
+        json_number(stream, "deviation", deviation(tally));
         fprintf(stream, ", ");
-        print_json_number(stream, "l2", sqrt(tally->energy));
+        json_number(stream, "l2", sqrt(tally->energy));
         fprintf(stream, ", \"count\": %llu, \"nan\": %llu}", (unsigned long long)tally->count,
                 (unsigned long long)tally->nans);
     }
     fprintf(stream, "]");
+}
+
+static void print_json_rung(FILE *stream, const struct routine_facts *facts)
+{
+    fprintf(stream, "\"rung\": ");
+    json_text(stream, facts->rung->name);
+    fprintf(stream, ", \"tile\": [%u, %u, %u], \"coarsen\": %u, \"stride\": %u, \"steps\": %u, ",
+            facts->tile_x, facts->tile_y, facts->tile_z, facts->coarsen, facts->stride, facts->steps);
+    fprintf(stream, "\"block\": [%u, %u, %u]", facts->block[0], facts->block[1], facts->block[2]);
+}
+
+static void print_json_kernels(FILE *stream, const struct plan *plan)
+{
+    const char *separator = "";
+
+    fprintf(stream, ", \"kernels\": [");
+    for (size_t i = 0; i < plan->step_count; i++) {
+        for (size_t k = 0; k < plan->steps[i].step.count; k++) {
+            const struct routine_facts *facts = plan->backend->facts(plan->steps[i].routines[k]);
+            fprintf(stream, "%s{\"stage\": %zu, \"op\": \"%s\", ", separator, i + 1,
+                    op_name(plan->steps[i].step.ops[k].kind));
+            print_json_rung(stream, facts);
+            fprintf(stream, ", \"grid\": [%u, %u, %u], \"registers\": %u, \"shared_bytes\": %zu, ",
+                    facts->grid[0], facts->grid[1], facts->grid[2], facts->registers, facts->shared_bytes);
+            json_number(stream, "occupancy", facts->occupancy);
+            fprintf(stream, "}");
+            separator = ", ";
+        }
+    }
+    fprintf(stream, "]");
+    if (plan->adds && plan->sums.rung != NULL) {
+        fprintf(stream, ", \"sums\": {");
+        print_json_rung(stream, &plan->sums);
+        fprintf(stream, "}");
+    }
 }
 
 static void print_json_summary(FILE *stream, const struct plan *plan, const struct report_ends *ends,
@@ -350,23 +396,27 @@ static void print_json_summary(FILE *stream, const struct plan *plan, const stru
                  {"upload", summary->upload}, {"compute", summary->compute}, {"download", summary->download},
                  {"write", summary->write}};
     fprintf(stream, "{\"input\": ");
-    print_json_text(stream, ends->input);
+    json_text(stream, ends->input);
     fprintf(stream, ", \"output\": ");
-    print_json_text(stream, ends->output);
+    json_text(stream, ends->output);
     fprintf(stream, ", \"axes\": %u, \"grid\": [%zu, %zu, %zu], \"channels\": %u", job->in.grid.axes,
             job->in.grid.nx, job->in.grid.ny, job->in.grid.nz, job->in.grid.channels);
     fprintf(stream, ", \"type\": \"%s\", \"out_type\": \"%s\", \"work\": \"%s\", \"device\": ",
             sample_name(job->in.type), sample_name(job->out.type), work_name(job->work));
-    print_json_text(stream, plan->device_name);
+    json_text(stream, plan->device_name);
+    fprintf(stream, ", \"device_text\": ");
+    json_text(stream, plan->device_text);
+    print_json_kernels(stream, plan);
     fprintf(stream, ", \"planned_bytes\": %zu, \"steps\": %llu, \"nan_written_as_zero\": %llu, ",
             plan->memory_bytes, (unsigned long long)summary->steps, (unsigned long long)summary->nans);
-    print_json_number(stream, "last_change", summary->last_change);
+    json_number(stream, "last_change", summary->last_change);
     fprintf(stream, ", \"seconds\": {");
     for (size_t i = 0; i < sizeof times / sizeof *times; i++) {
         fprintf(stream, "%s", i > 0 ? ", " : "");
-        print_json_number(stream, times[i].name, times[i].seconds);
+        json_number(stream, times[i].name, times[i].seconds);
     }
-    fprintf(stream, "}");
+    fprintf(stream, "}, ");
+    json_number(stream, "samples_steps_per_second", updates(plan, summary) / summary->compute);
     if (summary->tallies_in != NULL) {
         print_json_tallies(stream, "stats_in", summary->tallies_in, job->in.grid.channels);
         print_json_tallies(stream, "stats_out", summary->tallies_out, job->out.grid.channels);
@@ -393,15 +443,21 @@ static void list_filters(FILE *stream)
     }
 }
 
+static void list_rungs_of(FILE *stream, const char *backend, const struct rung *rungs)
+{
+    for (const struct rung *rung = rungs; rung->name != NULL; rung++) {
+        char form[64];
+        snprintf(form, sizeof form, "%s %s", backend, rung->name);
+        fprintf(stream, "  %-24s %s\n", form, rung->summary);
+    }
+}
+
 static void list_rungs(FILE *stream)
 {
     fprintf(stream, "rungs:\n");
     for (size_t i = 0; plan_backends[i] != NULL; i++) {
-        for (const struct rung *rung = plan_backends[i]->rungs; rung->name != NULL; rung++) {
-            char form[64];
-            snprintf(form, sizeof form, "%s %s", plan_backends[i]->name, rung->name);
-            fprintf(stream, "  %-24s %s\n", form, rung->summary);
-        }
+        list_rungs_of(stream, plan_backends[i]->name, plan_backends[i]->rungs);
+        list_rungs_of(stream, plan_backends[i]->name, plan_backends[i]->sum_rungs);
     }
 }
 

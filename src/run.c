@@ -8,6 +8,9 @@
 
 #define MOST_FIELDS 3
 
+/* Sample updates that may be under way before the run waits for them, so that progress tells what is done. */
+#define MOST_UNDER_WAY 4e9
+
 /* A run under way. */
 struct running {
     const struct plan *plan;
@@ -21,6 +24,7 @@ struct running {
     void *batch;
     struct field *fields[MOST_FIELDS];
     struct field *current; /* which holds what has been computed so far */
+    double under_way;      /* sample updates that were asked for and not waited for */
 };
 
 static struct range all_planes(const struct running *run)
@@ -122,6 +126,18 @@ static struct field *free_field(const struct running *run, const struct field *k
     return run->fields[i];
 }
 
+static bool tell_updates(struct running *run, double updates)
+{
+    run->under_way += updates;
+    if (run->under_way >= MOST_UNDER_WAY) {
+        if (!run->plan->backend->sync(run->plan->device, run->fault))
+            return false;
+        run->under_way = 0.0;
+    }
+    progress_add(&run->progress, updates);
+    return true;
+}
+
 /* One pass over the field: so many steps of a routine. */
 static bool advance(struct running *run, const struct plan_step *step, size_t index, unsigned steps,
                     const struct field *input)
@@ -133,9 +149,9 @@ static bool advance(struct running *run, const struct plan_step *step, size_t in
 
     while (next_range(run, plan->slab, &planes)) {
         if (!plan->backend->advance(plan->device, step->routines[index], steps, run->current, kept, to,
-                                    planes, run->fault))
+                                    planes, run->fault) ||
+            !tell_updates(run, steps * samples_of(run, planes.count)))
             return false;
-        progress_add(&run->progress, steps * samples_of(run, planes.count));
     }
     run->current = to;
     return true;
@@ -267,7 +283,7 @@ static bool prepare(struct running *run)
     }
     if (!create_fields(run))
         return false;
-    summary->start = clock_seconds() - begun;
+    summary->start = run->plan->start + clock_seconds() - begun;
     return true;
 }
 
@@ -307,7 +323,7 @@ bool run_plan(const struct plan *plan, const struct run_request *request, struct
     }
     progress_end(&run.progress);
     release(&run);
-    summary->total = clock_seconds() - begun;
+    summary->total = plan->start + clock_seconds() - begun;
     return done;
 }
 

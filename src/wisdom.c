@@ -2,24 +2,27 @@
 #include "wisdom.h"
 
 #include "file.h"
-#include "mem.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
-/* The first line of the file; one of another version is not read, and is replaced when wisdom is next kept.
- */
-#define WISDOM_VERSION "voxfilt wisdom 1\n"
+/* The first line of the file. Another version of the program has other kernels: its file is not read, and is
+   replaced when wisdom is next kept. */
+#define WISDOM_MARK  "voxfilt wisdom "
+#define WISDOM_FIRST WISDOM_MARK "2 of " PACKAGE_VERSION "\n"
 
-#define LINE_BYTES 512
+#define LINE_BYTES 640
+#define MOST_LINES 4096
+#define MOST_SHAPE 65536 /* of any number that makes up a form */
 
 /* Fields are kept apart by tabs, which no name holds. */
-#define WISDOM_SCAN   "%159[^\t]\t%95[^\t]\t%31[^\t]\t%u\t%u\t%u\t%u\t%lf"
-#define WISDOM_PRINT  "%s\t%s\t%s\t%u\t%u\t%u\t%u\t%.6g\n"
-#define WISDOM_FIELDS 8
+#define WISDOM_SCAN   "%255[^\t]\t%127[^\t]\t%31[^\t]\t%u\t%u\t%u\t%u\t%u\t%lf%c"
+#define WISDOM_PRINT  "%s\t%s\t%s\t%u\t%u\t%u\t%u\t%u\t%.6g\n"
+#define WISDOM_FIELDS 10
 
 static unsigned extent_class(size_t extent)
 {
@@ -46,14 +49,14 @@ static const char *kind_name(enum op_kind kind)
 }
 
 void wisdom_name(struct wisdom_entry *entry, const char *device, const struct op *op,
-                 const struct shape *shape)
+                 const struct shape *shape, bool single)
 {
     snprintf(entry->device, sizeof entry->device, "%s", device);
     snprintf(entry->problem, sizeof entry->problem,
-             "%s %zu flux %d inner %llu reach %d..%d %d..%d %d..%d %s on %u %u %u", kind_name(op->kind),
+             "%s %zu flux %d inner %llu reach %d..%d %d..%d %d..%d %s %s on %u %u %u", kind_name(op->kind),
              op->tap_count, (int)op->flux, (unsigned long long)op->inner, op->x.low, op->x.high, op->row.low,
-             op->row.high, op->plane.low, op->plane.high, work_name(op->work), extent_class(shape->nx),
-             extent_class(shape->rows), extent_class(shape->planes));
+             op->row.high, op->plane.low, op->plane.high, work_name(op->work), single ? "once" : "often",
+             extent_class(shape->nx), extent_class(shape->rows), extent_class(shape->planes));
 }
 
 /* The name of the folder, of this user's caches; false where the environment names none. */
@@ -81,10 +84,21 @@ static bool file_name(char *path, size_t size)
     return snprintf(path + used, size - used, "/wisdom") < (int)(size - used);
 }
 
+static bool is_form(const struct wisdom_entry *entry)
+{
+    return entry->tile_x <= MOST_SHAPE && entry->tile_y <= MOST_SHAPE && entry->coarsen <= MOST_SHAPE &&
+           entry->stride <= MOST_SHAPE && entry->steps <= MOST_SHAPE && isfinite(entry->updates) &&
+           entry->updates > 0.0;
+}
+
 static bool scan(const char *line, struct wisdom_entry *entry)
 {
+    char end = '\0';
+
     return sscanf(line, WISDOM_SCAN, entry->device, entry->problem, entry->rung, &entry->tile_x,
-                  &entry->tile_y, &entry->coarsen, &entry->stride, &entry->updates) == WISDOM_FIELDS;
+                  &entry->tile_y, &entry->coarsen, &entry->stride, &entry->steps, &entry->updates,
+                  &end) == WISDOM_FIELDS &&
+           end == '\n' && is_form(entry);
 }
 
 static bool same_problem(const struct wisdom_entry *a, const struct wisdom_entry *b)
@@ -92,36 +106,66 @@ static bool same_problem(const struct wisdom_entry *a, const struct wisdom_entry
     return strcmp(a->device, b->device) == 0 && strcmp(a->problem, b->problem) == 0;
 }
 
-/* The file, past its first line; NULL where there is none of this version. */
-static FILE *open_wisdom(void)
+/* A file that grows beyond all that --tune writes is not ours. */
+static bool add_entry(struct wisdom *wisdom, const struct wisdom_entry *entry)
 {
-    char path[4096], line[LINE_BYTES];
-    FILE *file = file_name(path, sizeof path) ? fopen(path, "r") : NULL;
+    struct wisdom_entry *grown;
 
-    if (file == NULL)
-        return NULL;
-    if (fgets(line, sizeof line, file) != NULL && strcmp(line, WISDOM_VERSION) == 0)
-        return file;
-    fclose(file);
-    return NULL;
+    if (wisdom->count == MOST_LINES)
+        return false;
+    grown = realloc(wisdom->entries, (wisdom->count + 1) * sizeof *grown);
+    if (grown == NULL)
+        return false;
+    wisdom->entries = grown;
+    wisdom->entries[wisdom->count++] = *entry;
+    return true;
 }
 
-bool wisdom_find(struct wisdom_entry *entry)
+/* Whether all of the file makes sense; one of another version says nothing, and rightly so. */
+static bool read_wisdom(FILE *file, struct wisdom *wisdom)
 {
-    FILE *file = open_wisdom();
     char line[LINE_BYTES];
-    bool found = false;
+    struct wisdom_entry entry;
 
-    if (file == NULL)
+    if (fgets(line, sizeof line, file) == NULL || strncmp(line, WISDOM_MARK, strlen(WISDOM_MARK)) != 0)
         return false;
-    while (!found && fgets(line, sizeof line, file) != NULL) {
-        struct wisdom_entry known;
-        found = scan(line, &known) && same_problem(&known, entry);
-        if (found)
-            *entry = known;
+    if (strcmp(line, WISDOM_FIRST) != 0)
+        return true;
+    while (fgets(line, sizeof line, file) != NULL) {
+        if (!scan(line, &entry) || !add_entry(wisdom, &entry))
+            return false;
+    }
+    return !ferror(file);
+}
+
+void wisdom_load(struct wisdom *wisdom)
+{
+    char path[4096];
+    FILE *file = file_name(path, sizeof path) ? fopen(path, "r") : NULL;
+
+    *wisdom = (struct wisdom){.count = 0};
+    if (file == NULL)
+        return;
+    if (!read_wisdom(file, wisdom)) {
+        diag_note("%s: damaged wisdom is left unused; --tune replaces it", path);
+        wisdom_free(wisdom);
     }
     fclose(file);
-    return found;
+}
+
+void wisdom_free(struct wisdom *wisdom)
+{
+    free(wisdom->entries);
+    *wisdom = (struct wisdom){.count = 0};
+}
+
+const struct wisdom_entry *wisdom_find(const struct wisdom *wisdom, const struct wisdom_entry *entry)
+{
+    for (size_t i = 0; wisdom != NULL && i < wisdom->count; i++) {
+        if (same_problem(&wisdom->entries[i], entry))
+            return &wisdom->entries[i];
+    }
+    return NULL;
 }
 
 /* Every folder on the way; those that exist are fine. */
@@ -148,23 +192,28 @@ static bool write_text(struct file_out *out, const char *text, struct fault *fau
     return file_out_write(out, text, strlen(text), fault);
 }
 
-/* The old lines that speak of other problems, then the new one. */
+static bool write_entry(struct file_out *out, const struct wisdom_entry *entry, struct fault *fault)
+{
+    char line[LINE_BYTES];
+
+    snprintf(line, sizeof line, WISDOM_PRINT, entry->device, entry->problem, entry->rung, entry->tile_x,
+             entry->tile_y, entry->coarsen, entry->stride, entry->steps, entry->updates);
+    return write_text(out, line, fault);
+}
+
+/* What is known of other problems, then the new entry. */
 static bool write_wisdom(struct file_out *out, const struct wisdom_entry *entry, struct fault *fault)
 {
-    FILE *old = open_wisdom();
-    char line[LINE_BYTES];
-    bool written = write_text(out, WISDOM_VERSION, fault);
+    struct wisdom known;
+    bool written = write_text(out, WISDOM_FIRST, fault);
 
-    while (written && old != NULL && fgets(line, sizeof line, old) != NULL) {
-        struct wisdom_entry known;
-        if (scan(line, &known) && !same_problem(&known, entry))
-            written = write_text(out, line, fault);
+    wisdom_load(&known);
+    for (size_t i = 0; written && i < known.count; i++) {
+        if (!same_problem(&known.entries[i], entry))
+            written = write_entry(out, &known.entries[i], fault);
     }
-    if (old != NULL)
-        fclose(old);
-    snprintf(line, sizeof line, WISDOM_PRINT, entry->device, entry->problem, entry->rung, entry->tile_x,
-             entry->tile_y, entry->coarsen, entry->stride, entry->updates);
-    return written && write_text(out, line, fault);
+    wisdom_free(&known);
+    return written && write_entry(out, entry, fault);
 }
 
 bool wisdom_keep(const struct wisdom_entry *entry, struct fault *fault)

@@ -10,20 +10,29 @@
 
 /* One line of the file: what was measured, and for what. */
 struct wisdom_entry {
-    char device[160]; /* as its backend describes it */
-    char problem[96]; /* op, work type and class of extents */
+    char device[256];  /* as its backend describes it, toolkit included */
+    char problem[128]; /* op, work type, steps a pass and class of extents */
     char rung[32];
-    unsigned tile_x, tile_y, coarsen, stride; /* 0: the rung's own */
-    double updates;                           /* sample updates a second */
+    unsigned tile_x, tile_y, coarsen, stride, steps; /* 0: the rung's own */
+    double updates;                                  /* sample updates a second */
 };
 
-/* Fill in the device and the problem: alike for ops of one kind and reach on extents of about one size. */
-void wisdom_name(struct wisdom_entry *entry, const char *device, const struct op *op,
-                 const struct shape *shape);
+struct wisdom {
+    struct wisdom_entry *entries;
+    size_t count;
+};
 
-/* Look up device and problem and fill in the rest; false where nothing is known, or the file cannot be read.
- */
-bool wisdom_find(struct wisdom_entry *entry);
+/* What the file holds; nothing where there is none. A damaged file is as good as none, and a note says so. */
+void wisdom_load(struct wisdom *wisdom);
+void wisdom_free(struct wisdom *wisdom);
+
+/* Fill in the device and the problem: alike for ops of one kind and reach on extents of about one size, of
+   which a pass may take one step or more. */
+void wisdom_name(struct wisdom_entry *entry, const char *device, const struct op *op,
+                 const struct shape *shape, bool single);
+
+/* What is known of the entry's device and problem; NULL where nothing is, or wisdom is NULL. */
+const struct wisdom_entry *wisdom_find(const struct wisdom *wisdom, const struct wisdom_entry *entry);
 
 /* Write the entry into the file in place of what stood there for its device and problem. */
 bool wisdom_keep(const struct wisdom_entry *entry, struct fault *fault);

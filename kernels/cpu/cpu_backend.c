@@ -40,6 +40,8 @@ static const struct rung cpu_rungs[] = {
     {NULL, NULL},
 };
 
+static const struct rung cpu_sum_rungs[] = {{NULL, NULL}};
+
 static unsigned cpu_count(void)
 {
     return 1;
@@ -116,16 +118,18 @@ static bool cpu_open(struct device **result, const struct device_request *reques
 
     if (device == NULL)
         return false;
-    device->asked = request->threads > 0;
-    if (!count_threads(request, &device->threads, fault)) {
-        cpu_close(device);
-        return false;
-    }
-    if (!choose_kernels(device, fault)) {
-        cpu_close(device);
-        return false;
-    }
     *result = device;
+    if (request->plain) {
+        device->kernels = &cpu_kernels_baseline;
+        device->threads = 1;
+        return true;
+    }
+    device->asked = request->threads > 0;
+    if (!count_threads(request, &device->threads, fault) || !choose_kernels(device, fault)) {
+        cpu_close(device);
+        *result = NULL;
+        return false;
+    }
     return true;
 }
 
@@ -425,6 +429,20 @@ static bool cpu_survey(struct device *device, const struct encoding *encoding, c
     return true;
 }
 
+static bool cpu_choose_sums(struct device *device, const struct rung_wish *wish, struct fault *fault)
+{
+    (void)device;
+    return wish->rung == NULL ||
+           fault_raise(fault, STATUS_USAGE, "--rung: %s: the CPU has one way to add", wish->rung);
+}
+
+static bool cpu_sum_facts(struct device *device, const struct shape *shape, enum work_type work,
+                          struct routine_facts *facts, struct fault *fault)
+{
+    (void)device, (void)shape, (void)work, (void)facts;
+    return fault_raise(fault, STATUS_USAGE, "the CPU has one way to add");
+}
+
 const struct backend backend_cpu = {
     .name = "cpu",
     .rungs = cpu_rungs,
@@ -451,4 +469,7 @@ const struct backend backend_cpu = {
     .copy = cpu_copy,
     .change = cpu_change,
     .survey = cpu_survey,
+    .sum_rungs = cpu_sum_rungs,
+    .choose_sums = cpu_choose_sums,
+    .sum_facts = cpu_sum_facts,
 };

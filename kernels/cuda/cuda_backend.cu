@@ -15,12 +15,15 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Until wisdom knows better: a context start, copies to the card and back, and kernels at this share of its memory's
-   speed. */
-#define ASSUMED_START_SECONDS 0.35
+/* From here on shared memory has to be asked for. */
+#define FREE_SHARED_BYTES ((size_t)48 << 10)
+
+/* Until wisdom knows better: a context start, copies to the card and back, and kernels at this share of its
+   memory's speed. */
+#define ASSUMED_START_SECONDS           0.35
 #define ASSUMED_MOVING_BYTES_PER_SECOND 20e9
 #define ASSUMED_MEMORY_BYTES_PER_SECOND 1e12
-#define ASSUMED_TAPS_PER_SECOND 1e12
+#define ASSUMED_TAPS_PER_SECOND         1e12
 
 /* What a reduction may hold at once. */
 #define SCRATCH_BYTES ((size_t)64 << 20)
@@ -30,11 +33,12 @@ struct device {
     cudaStream_t stream;
     cudaEvent_t started, stopped;
     struct cuda_limits limits;
-    uint64_t memory;  /* that fields may take */
-    void *packed;     /* planes of a file on their way */
+    uint64_t memory; /* that fields may take */
+    void *packed;    /* planes of a file on their way */
     size_t packed_bytes;
     unsigned long long *nans;
-    struct cuda_reduction reduction;
+    struct cuda_reduction reduction; /* how it adds */
+    const char *reduction_reason;
     void *scratch, *results, *host_results; /* of reductions */
     size_t scratch_bytes, results_bytes;
     double *anchors;
@@ -61,8 +65,8 @@ static bool check(cudaError_t error, const struct device *device, const char *de
 {
     if (error == cudaSuccess)
         return true;
-    return fault_raise(fault, error == cudaErrorMemoryAllocation ? STATUS_LIMIT : STATUS_DEVICE, "cuda:%d: %s: %s",
-                       device->index, deed, cudaGetErrorString(error));
+    return fault_raise(fault, error == cudaErrorMemoryAllocation ? STATUS_LIMIT : STATUS_DEVICE,
+                       "cuda:%d: %s: %s", device->index, deed, cudaGetErrorString(error));
 }
 
 /* ---- devices ---- */
@@ -74,23 +78,30 @@ static unsigned cuda_count(void)
     return cudaGetDeviceCount(&devices) == cudaSuccess ? static_cast<unsigned>(devices) : 0;
 }
 
+/* With the toolkit, since what was measured with another one says little. */
 static void cuda_describe(int index, char *text, size_t size)
 {
     cudaDeviceProp properties;
+    int runtime = 0;
+    cudaError_t error = cudaGetDeviceProperties(&properties, index);
 
-    if (cudaGetDeviceProperties(&properties, index) != cudaSuccess)
-        snprintf(text, size, "an NVIDIA GPU that cannot be asked");
+    if (error == cudaSuccess)
+        error = cudaRuntimeGetVersion(&runtime);
+    if (error != cudaSuccess)
+        snprintf(text, size, "%s", cudaGetErrorString(error));
     else
-        snprintf(text, size, "%s, compute capability %d.%d, %d multiprocessors, %.1f GiB", properties.name,
-                 properties.major, properties.minor, properties.multiProcessorCount,
-                 static_cast<double>(properties.totalGlobalMem) / (1024.0 * 1024.0 * 1024.0));
+        snprintf(text, size, "%s, compute capability %d.%d, %d multiprocessors, %.1f GiB, CUDA %d.%d",
+                 properties.name, properties.major, properties.minor, properties.multiProcessorCount,
+                 static_cast<double>(properties.totalGlobalMem) / (1024.0 * 1024.0 * 1024.0), runtime / 1000,
+                 runtime % 1000 / 10);
 }
 
 static struct forecast cuda_predict(const struct device_request *request, const struct op *op,
                                     const struct shape *shape)
 {
     double sample = static_cast<double>(work_size(op->work));
-    double operands = static_cast<double>(op->tap_count) * static_cast<double>(op->inner) + 1.0;
+    double relaxations = op->kind == OP_HEAT ? static_cast<double>(op->inner) : 1.0;
+    double operands = static_cast<double>(op->tap_count) * relaxations + 1.0;
     double by_memory = ASSUMED_MEMORY_BYTES_PER_SECOND / (2.0 * sample);
     double by_taps = ASSUMED_TAPS_PER_SECOND / operands;
     struct forecast forecast;
@@ -111,6 +122,8 @@ static bool read_limits(struct device *device, struct fault *fault)
     device->limits.multiprocessors = properties.multiProcessorCount;
     device->limits.threads_per_block = properties.maxThreadsPerBlock;
     device->limits.threads_per_multiprocessor = properties.maxThreadsPerMultiProcessor;
+    device->limits.blocks_per_multiprocessor = properties.maxBlocksPerMultiProcessor;
+    device->limits.registers_per_multiprocessor = properties.regsPerMultiprocessor;
     device->limits.shared_per_block = properties.sharedMemPerBlockOptin;
     device->limits.shared_per_multiprocessor = properties.sharedMemPerMultiprocessor;
     device->limits.major = properties.major;
@@ -148,22 +161,44 @@ static void cuda_close(struct device *device)
     mem_free(device);
 }
 
+/* A wish as rungs read it. */
+static struct cuda_wish wish_for_rungs(const struct rung_wish *wish)
+{
+    return {wish->rung,
+            static_cast<int>(wish->tile_x),
+            static_cast<int>(wish->tile_y),
+            static_cast<int>(wish->coarsen),
+            static_cast<int>(wish->stride),
+            static_cast<int>(wish->steps)};
+}
+
+static bool cuda_choose_sums(struct device *device, const struct rung_wish *wish, struct fault *fault)
+{
+    const struct cuda_wish wished = wish_for_rungs(wish);
+    char refusal[160];
+
+    if (!cuda_reduction_settle(&wished, &device->reduction, refusal, sizeof refusal))
+        return fault_raise(fault, STATUS_USAGE, "--rung: %s: %s",
+                           wish->rung != NULL ? wish->rung : cuda_sum_rungs[0].name, refusal);
+    device->reduction_reason = wish->rung != NULL ? "asked for" : "the default";
+    return true;
+}
+
 static bool cuda_open(struct device **result, const struct device_request *request, struct fault *fault)
 {
     struct device *device = static_cast<struct device *>(mem_zeroed(1, sizeof *device, "the device", fault));
-    struct cuda_wish wish;
-    char reason[160];
+    const struct rung_wish any = {};
 
     if (device == NULL)
         return false;
     device->index = request->index;
-    memset(&wish, 0, sizeof wish);
-    cuda_reduction_settle(&wish, &device->reduction, reason, sizeof reason);
-    if (check(cudaSetDevice(device->index), device, "starting it", fault) && read_limits(device, fault) &&
+    if (cuda_choose_sums(device, &any, fault) &&
+        check(cudaSetDevice(device->index), device, "starting it", fault) && read_limits(device, fault) &&
         check(cudaStreamCreateWithFlags(&device->stream, cudaStreamNonBlocking), device, "a stream", fault) &&
         check(cudaEventCreate(&device->started), device, "an event", fault) &&
         check(cudaEventCreate(&device->stopped), device, "an event", fault) &&
-        check(cudaMalloc(reinterpret_cast<void **>(&device->nans), sizeof *device->nans), device, "memory", fault) &&
+        check(cudaMalloc(reinterpret_cast<void **>(&device->nans), sizeof *device->nans), device, "memory",
+              fault) &&
         read_memory(device, request->memory, fault)) {
         *result = device;
         return true;
@@ -200,6 +235,19 @@ static void cuda_field_destroy(struct device *device, struct field *field)
     mem_free(field);
 }
 
+/* Threads that move 16 bytes read what stands between a row's end and the next row, too, and use it for
+ * nothing. */
+static bool clear_padding(struct device *device, const struct field *field, struct fault *fault)
+{
+    const size_t word = work_size(field->work), padding = field->pitch - field->shape.nx;
+    const size_t rows = field->planes.count * field->shape.channels * field->shape.rows;
+    char *first = static_cast<char *>(field->samples) + field->shape.nx * word;
+
+    return padding == 0 ||
+           check(cudaMemset2DAsync(first, field->pitch * word, 0, padding * word, rows, device->stream),
+                 device, "a field", fault);
+}
+
 static bool cuda_field_create(struct device *device, struct field **result, const struct shape *shape,
                               enum work_type work, struct range planes, struct fault *fault)
 {
@@ -211,8 +259,10 @@ static bool cuda_field_create(struct device *device, struct field **result, cons
     field->work = work;
     field->planes = planes;
     field->pitch = pitch_of(shape, work);
-    if (!check(cudaMalloc(&field->samples, cuda_field_bytes(shape, work, planes.count)), device, "a field", fault)) {
-        mem_free(field);
+    if (!check(cudaMalloc(&field->samples, cuda_field_bytes(shape, work, planes.count)), device, "a field",
+               fault) ||
+        !clear_padding(device, field, fault)) {
+        cuda_field_destroy(device, field);
         return false;
     }
     *result = field;
@@ -270,8 +320,8 @@ static size_t packed_bytes(const struct shape *shape, const struct encoding *enc
 static bool send_packed(struct device *device, const void *samples, size_t bytes, struct fault *fault)
 {
     return reserve_packed(device, bytes, fault) &&
-           check(cudaMemcpyAsync(device->packed, samples, bytes, cudaMemcpyHostToDevice, device->stream), device,
-                 "upload", fault);
+           check(cudaMemcpyAsync(device->packed, samples, bytes, cudaMemcpyHostToDevice, device->stream),
+                 device, "upload", fault);
 }
 
 static bool cuda_sync(struct device *device, struct fault *fault)
@@ -287,12 +337,14 @@ static cudaError_t load_packed(struct device *device, struct field *field, const
     return cuda_load_planes(encoding, device->packed, view_of<double>(field), planes, device->stream);
 }
 
-static cudaError_t store_packed(struct device *device, const struct field *field, const struct encoding *encoding,
-                                struct range planes)
+static cudaError_t store_packed(struct device *device, const struct field *field,
+                                const struct encoding *encoding, struct range planes)
 {
     if (field->work == WORK_F32)
-        return cuda_store_planes(encoding, view_of<float>(field), device->packed, planes, device->nans, device->stream);
-    return cuda_store_planes(encoding, view_of<double>(field), device->packed, planes, device->nans, device->stream);
+        return cuda_store_planes(encoding, view_of<float>(field), device->packed, planes, device->nans,
+                                 device->stream);
+    return cuda_store_planes(encoding, view_of<double>(field), device->packed, planes, device->nans,
+                             device->stream);
 }
 
 static bool cuda_upload(struct device *device, struct field *field, const struct encoding *encoding,
@@ -310,12 +362,13 @@ static bool cuda_download(struct device *device, const struct field *field, cons
     unsigned long long found = 0;
 
     if (!reserve_packed(device, bytes, fault) ||
-        !check(cudaMemsetAsync(device->nans, 0, sizeof *device->nans, device->stream), device, "a count", fault) ||
+        !check(cudaMemsetAsync(device->nans, 0, sizeof *device->nans, device->stream), device, "a count",
+               fault) ||
         !check(store_packed(device, field, encoding, planes), device, "conversion", fault) ||
-        !check(cudaMemcpyAsync(samples, device->packed, bytes, cudaMemcpyDeviceToHost, device->stream), device,
-               "download", fault) ||
-        !check(cudaMemcpyAsync(&found, device->nans, sizeof found, cudaMemcpyDeviceToHost, device->stream), device,
-               "a count", fault) ||
+        !check(cudaMemcpyAsync(samples, device->packed, bytes, cudaMemcpyDeviceToHost, device->stream),
+               device, "download", fault) ||
+        !check(cudaMemcpyAsync(&found, device->nans, sizeof found, cudaMemcpyDeviceToHost, device->stream),
+               device, "a count", fault) ||
         !cuda_sync(device, fault))
         return false;
     *nans += found;
@@ -324,7 +377,8 @@ static bool cuda_download(struct device *device, const struct field *field, cons
 
 /* ---- routines ---- */
 
-template <typename T> static bool put_taps(const struct device *device, struct routine *routine, struct fault *fault)
+template <typename T>
+static bool put_taps(const struct device *device, struct routine *routine, struct fault *fault)
 {
     const struct op *op = routine->op;
     size_t bytes = (op->tap_count + 1) * sizeof(cuda_tap<T>);
@@ -340,14 +394,15 @@ template <typename T> static bool put_taps(const struct device *device, struct r
         taps[i].weight = static_cast<T>(op->taps[i].weight);
     }
     put = check(cudaMalloc(&routine->taps, bytes), device, "the taps", fault) &&
-          check(cudaMemcpy(routine->taps, taps, bytes - sizeof *taps, cudaMemcpyHostToDevice), device, "the taps",
-                fault);
+          check(cudaMemcpy(routine->taps, taps, bytes - sizeof *taps, cudaMemcpyHostToDevice), device,
+                "the taps", fault);
     mem_free(taps);
     return put;
 }
 
 template <typename T>
-static bool put_outside(const struct device *device, struct routine *routine, unsigned channels, struct fault *fault)
+static bool put_outside(const struct device *device, struct routine *routine, unsigned channels,
+                        struct fault *fault)
 {
     size_t bytes = channels * sizeof(T);
     T *outside;
@@ -361,7 +416,8 @@ static bool put_outside(const struct device *device, struct routine *routine, un
     for (unsigned channel = 0; channel < channels; channel++)
         outside[channel] = static_cast<T>(routine->op->outside[channel]);
     put = check(cudaMalloc(&routine->outside, bytes), device, "the edge", fault) &&
-          check(cudaMemcpy(routine->outside, outside, bytes, cudaMemcpyHostToDevice), device, "the edge", fault);
+          check(cudaMemcpy(routine->outside, outside, bytes, cudaMemcpyHostToDevice), device, "the edge",
+                fault);
     mem_free(outside);
     return put;
 }
@@ -381,93 +437,169 @@ static bool put_operands(const struct device *device, struct routine *routine, c
     return put;
 }
 
-/* The first rung of the ladder, from the top, that serves the op; or the one that is asked for. */
+/* Whether the rung serves the op in the form that is wished for, which is settled then. */
+static bool settle(const struct device *device, const struct cuda_rung *rung, const struct op *op,
+                   const struct shape *shape, const struct cuda_wish *wish, struct cuda_form *form,
+                   char *reason, size_t size)
+{
+    if (wish->tile_x > 0 && !rung->tiles)
+        return cuda_refuse(reason, size, "it has no tile to choose");
+    if (wish->coarsen > 0 && !rung->coarsens)
+        return cuda_refuse(reason, size, "it is not coarsened");
+    *form = cuda_form();
+    if (!rung->shape(&device->limits, op, shape, wish, form, reason, size))
+        return false;
+    if (wish->stride > 0 && form->stride != wish->stride)
+        return cuda_refuse(reason, size, "what a thread computes lies %d apart", form->stride);
+    return true;
+}
+
+/* Whether a place of the ladder is to be tried for such a shape and wish. */
+static bool is_candidate(const struct cuda_ladder_place *place, const struct shape *shape,
+                         const struct rung_wish *wish)
+{
+    const enum cuda_grids grid = shape->rows == 1 ? CUDA_PICTURES : CUDA_VOLUMES;
+
+    if ((place->grids & grid) == 0 || (place->single && wish->steps != 1))
+        return false;
+    return wish->rung == NULL || strcmp(wish->rung, place->rung->rung.name) == 0;
+}
+
+static bool is_on_ladder(const char *name)
+{
+    for (const struct rung *rung = cuda_rungs; rung->name != NULL; rung++) {
+        if (strcmp(rung->name, name) == 0)
+            return true;
+    }
+    return false;
+}
+
+static bool refuse_wish(const struct rung_wish *wish, const char *refusal, struct fault *fault)
+{
+    if (wish->rung == NULL)
+        return fault_raise(fault, STATUS_USAGE, "--rung: none applies: %s", refusal);
+    if (!is_on_ladder(wish->rung))
+        return fault_raise(fault, STATUS_USAGE, "--rung: %s: the GPU has no such rung (--list names them)",
+                           wish->rung);
+    return fault_raise(fault, STATUS_USAGE, "--rung: %s: %s", wish->rung, refusal);
+}
+
+static const char *reason_for(const struct rung_wish *wish)
+{
+    return wish->reason != NULL ? wish->reason
+           : wish->rung != NULL ? "asked for"
+                                : "the first of the ladder that applies";
+}
+
+/* The first rung of the ladder that serves the op as it is wished for. */
 static bool choose_rung(const struct device *device, const struct op *op, const struct shape *shape,
                         const struct rung_wish *wish, struct routine *routine, struct fault *fault)
 {
-    struct cuda_wish cuda = {wish->rung,
-                             static_cast<int>(wish->tile_x),
-                             static_cast<int>(wish->tile_y),
-                             static_cast<int>(wish->coarsen),
-                             static_cast<int>(wish->stride),
-                             static_cast<int>(wish->steps)};
-    char refusal[160] = "", rejected[160] = "";
-    bool known = false;
+    const struct cuda_wish wished = wish_for_rungs(wish);
+    char refusal[160] = "not for such a grid";
 
-    for (size_t i = 0; cuda_ladder[i] != NULL; i++) {
-        const struct cuda_rung *rung = cuda_ladder[i];
-        if (wish->rung != NULL && strcmp(wish->rung, rung->rung.name) != 0)
+    for (const struct cuda_ladder_place *place = cuda_ladder; place->rung != NULL; place++) {
+        if (!is_candidate(place, shape, wish) ||
+            !settle(device, place->rung, op, shape, &wished, &routine->form, refusal, sizeof refusal))
             continue;
-        known = true;
-        memset(&routine->form, 0, sizeof routine->form);
-        if (rung->shape(&device->limits, op, shape, &cuda, &routine->form, refusal, sizeof refusal)) {
-            routine->rung = rung;
-            routine->facts.rung = &rung->rung;
-            if (wish->reason != NULL || wish->rung != NULL)
-                snprintf(routine->facts.reason, sizeof routine->facts.reason, "%s",
-                         wish->reason != NULL ? wish->reason : "asked for");
-            else if (rejected[0] != '\0')
-                snprintf(routine->facts.reason, sizeof routine->facts.reason, "not %s", rejected);
-            else
-                snprintf(routine->facts.reason, sizeof routine->facts.reason, "the top of the ladder");
-            return true;
-        }
-        if (rejected[0] == '\0')
-            snprintf(rejected, sizeof rejected, "%s: %.120s", rung->rung.name, refusal);
+        routine->rung = place->rung;
+        routine->facts.rung = &place->rung->rung;
+        snprintf(routine->facts.reason, sizeof routine->facts.reason, "%s", reason_for(wish));
+        return true;
     }
-    if (!known)
-        return fault_raise(fault, STATUS_USAGE, "--rung: %s: the GPU has no such rung (--list names them)",
-                           wish->rung);
-    return fault_raise(fault, STATUS_USAGE, "--rung: %s: %s", wish->rung != NULL ? wish->rung : "none applies",
-                       refusal);
+    return refuse_wish(wish, refusal, fault);
 }
 
-/* What the runtime knows of the kernel in this form. */
-static bool ask_runtime(const struct device *device, struct routine *routine, struct fault *fault)
+/* Whether the rung heeds a wish for a stride. */
+static bool takes_stride(const struct device *device, const struct routine *routine,
+                         const struct shape *shape)
 {
-    const struct cuda_form *form = &routine->form;
-    struct routine_facts *facts = &routine->facts;
-    int threads = static_cast<int>(form->block.x * form->block.y * form->block.z), blocks = 0;
+    struct cuda_wish wish = {};
+    struct cuda_form form;
+    char refusal[160];
+
+    wish.coarsen = wish.stride = 2;
+    return settle(device, routine->rung, routine->op, shape, &wish, &form, refusal, sizeof refusal);
+}
+
+/* The resource that a block more would lack; registers are given out to warps in portions of 256. */
+static const char *bound_of(const struct cuda_limits *limits, unsigned registers, unsigned threads,
+                            size_t shared_bytes)
+{
+    const unsigned long long warps = (threads + 31) / 32, portions = (registers * 32 + 255) / 256;
+    const unsigned long long by_registers = static_cast<unsigned>(limits->registers_per_multiprocessor) /
+                                            256 / (portions * warps + (portions == 0 ? 1 : 0));
+    const unsigned long long by_threads =
+        static_cast<unsigned>(limits->threads_per_multiprocessor) / (32 * warps);
+    const unsigned long long by_shared =
+        shared_bytes == 0 ? ~0ull : limits->shared_per_multiprocessor / (shared_bytes + 1024);
+    const unsigned long long by_blocks = static_cast<unsigned>(limits->blocks_per_multiprocessor);
+    const unsigned long long least =
+        std::min(std::min(by_registers, by_threads), std::min(by_shared, by_blocks));
+
+    return least == by_threads     ? "threads"
+           : least == by_shared    ? "shared memory"
+           : least == by_registers ? "registers"
+                                   : "blocks";
+}
+
+/* The side of the largest square of as many samples as the threads that the occupancy calculator suggests. */
+static unsigned suggested_side(int threads)
+{
+    unsigned side = 1;
+
+    while ((side + 1) * (side + 1) <= static_cast<unsigned>(threads))
+        side++;
+    return side;
+}
+
+/* What the form says, and what the runtime knows of its kernel. */
+static bool describe_form(const struct device *device, const struct cuda_form *form,
+                          struct routine_facts *facts, struct fault *fault)
+{
+    const int threads = static_cast<int>(form->block.x * form->block.y * form->block.z);
+    int blocks = 0, least_grid = 0, suggested = 0;
     cudaFuncAttributes attributes;
 
     if (!check(cudaFuncGetAttributes(&attributes, form->kernel), device, "a kernel", fault))
         return false;
-    if (form->shared_bytes > 48 * 1024 &&
+    if (form->shared_bytes > FREE_SHARED_BYTES &&
         !check(cudaFuncSetAttribute(form->kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                     static_cast<int>(form->shared_bytes)),
                device, "shared memory", fault))
         return false;
-    if (!check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, form->kernel, threads, form->shared_bytes),
+    if (!check(
+            cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, form->kernel, threads, form->shared_bytes),
+            device, "a kernel", fault) ||
+        !check(cudaOccupancyMaxPotentialBlockSize(&least_grid, &suggested, form->kernel, form->shared_bytes),
                device, "a kernel", fault))
         return false;
-    facts->registers = static_cast<unsigned>(attributes.numRegs);
-    facts->blocks_per_multiprocessor = static_cast<unsigned>(blocks);
-    facts->occupancy = static_cast<double>(blocks * threads) / device->limits.threads_per_multiprocessor;
-    return true;
-}
-
-static void describe_form(struct routine *routine)
-{
-    const struct cuda_form *form = &routine->form;
-    struct routine_facts *facts = &routine->facts;
-
     facts->steps = static_cast<unsigned>(form->steps > 0 ? form->steps : 1);
     facts->tile_x = static_cast<unsigned>(form->tile_x);
     facts->tile_y = static_cast<unsigned>(form->tile_y);
     facts->tile_z = static_cast<unsigned>(form->tile_z);
     facts->coarsen = static_cast<unsigned>(form->coarsen);
     facts->stride = static_cast<unsigned>(form->stride);
+    facts->suggested_tile = suggested_side(suggested);
     facts->grid[0] = form->grid.x;
     facts->grid[1] = form->grid.y;
     facts->grid[2] = form->grid.z;
     facts->block[0] = form->block.x;
     facts->block[1] = form->block.y;
     facts->block[2] = form->block.z;
+    facts->registers = static_cast<unsigned>(attributes.numRegs);
+    facts->local_bytes = attributes.localSizeBytes;
     facts->shared_bytes = form->shared_bytes;
-    facts->tiles = routine->rung->tiles;
-    facts->coarsens = routine->rung->coarsens;
+    facts->blocks_per_multiprocessor = static_cast<unsigned>(blocks);
+    facts->bound =
+        bound_of(&device->limits, facts->registers, static_cast<unsigned>(threads), form->shared_bytes);
+    facts->occupancy = static_cast<double>(blocks * threads) / device->limits.threads_per_multiprocessor;
+    if (blocks > 0)
+        facts->waves = static_cast<double>(form->grid.x) * form->grid.y * form->grid.z /
+                       (static_cast<double>(blocks) * device->limits.multiprocessors);
     facts->bytes_per_update = form->bytes_per_update;
     facts->operations_per_update = form->operations_per_update;
+    return true;
 }
 
 static void cuda_release(struct device *device, struct routine *routine)
@@ -483,17 +615,19 @@ static void cuda_release(struct device *device, struct routine *routine)
 static bool cuda_prepare(struct device *device, const struct op *op, const struct shape *shape,
                          const struct rung_wish *wish, struct routine **result, struct fault *fault)
 {
-    struct routine *routine = static_cast<struct routine *>(mem_zeroed(1, sizeof *routine, "a routine", fault));
+    struct routine *routine =
+        static_cast<struct routine *>(mem_zeroed(1, sizeof *routine, "a routine", fault));
 
     if (routine == NULL)
         return false;
     routine->op = op;
-    if (choose_rung(device, op, shape, wish, routine, fault) && put_operands(device, routine, shape, fault)) {
-        describe_form(routine);
-        if (ask_runtime(device, routine, fault)) {
-            *result = routine;
-            return true;
-        }
+    if (choose_rung(device, op, shape, wish, routine, fault) && put_operands(device, routine, shape, fault) &&
+        describe_form(device, &routine->form, &routine->facts, fault)) {
+        routine->facts.tiles = routine->rung->tiles;
+        routine->facts.coarsens = routine->rung->coarsens;
+        routine->facts.strides = routine->rung->coarsens && takes_stride(device, routine, shape);
+        *result = routine;
+        return true;
     }
     cuda_release(device, routine);
     return false;
@@ -509,18 +643,22 @@ static cudaError_t launch(struct device *device, const struct routine *routine, 
                           const struct field *from, const struct field *kept, const struct field *to,
                           struct range planes)
 {
-    cuda_view<T> source = view_of<T>(from), target = view_of<T>(to), input = view_of<T>(kept != NULL ? kept : from);
-    struct cuda_job job = {&routine->on_device, &routine->form, &source, kept != NULL ? &input : NULL, &target, planes,
-                           static_cast<int>(steps), device->stream};
+    cuda_view<T> source = view_of<T>(from), target = view_of<T>(to),
+                 input = view_of<T>(kept != NULL ? kept : from);
+    struct cuda_job job = {&routine->on_device,          &routine->form, &source,
+                           kept != NULL ? &input : NULL, &target,        planes,
+                           static_cast<int>(steps),      device->stream};
 
     return routine->rung->launch(&job);
 }
 
-static bool cuda_advance(struct device *device, struct routine *routine, unsigned steps, const struct field *from,
-                         const struct field *kept, struct field *to, struct range planes, struct fault *fault)
+static bool cuda_advance(struct device *device, struct routine *routine, unsigned steps,
+                         const struct field *from, const struct field *kept, struct field *to,
+                         struct range planes, struct fault *fault)
 {
-    cudaError_t error = from->work == WORK_F32 ? launch<float>(device, routine, steps, from, kept, to, planes)
-                                               : launch<double>(device, routine, steps, from, kept, to, planes);
+    cudaError_t error = from->work == WORK_F32
+                            ? launch<float>(device, routine, steps, from, kept, to, planes)
+                            : launch<double>(device, routine, steps, from, kept, to, planes);
 
     return check(error, device, routine->rung->rung.name, fault);
 }
@@ -538,7 +676,8 @@ static bool cuda_stop_timer(struct device *device, double *seconds, struct fault
 
     if (!check(cudaEventRecord(device->stopped, device->stream), device, "an event", fault) ||
         !check(cudaEventSynchronize(device->stopped), device, "a kernel", fault) ||
-        !check(cudaEventElapsedTime(&milliseconds, device->started, device->stopped), device, "an event", fault))
+        !check(cudaEventElapsedTime(&milliseconds, device->started, device->stopped), device, "an event",
+               fault))
         return false;
     *seconds = 1e-3 * static_cast<double>(milliseconds);
     return true;
@@ -589,21 +728,22 @@ static size_t planes_together(size_t bytes_a_plane, size_t planes)
     return together < planes ? together : planes;
 }
 
-static bool add_changes(struct device *device, const struct field *a, const struct field *b, unsigned channels,
-                        struct range planes, double *sums, struct fault *fault)
+static bool add_changes(struct device *device, const struct field *a, const struct field *b,
+                        unsigned channels, struct range planes, double *sums, struct fault *fault)
 {
     size_t results = planes.count * channels;
     int count = static_cast<int>(channels);
     double *changes;
     cudaError_t error;
 
-    if (!reserve_scratch(device, cuda_change_scratch(&a->shape, planes.count), results * sizeof *changes, fault))
+    if (!reserve_scratch(device, cuda_change_scratch(&a->shape, planes.count), results * sizeof *changes,
+                         fault))
         return false;
     changes = static_cast<double *>(device->results);
-    error = a->work == WORK_F32 ? cuda_change(&device->reduction, view_of<float>(a), view_of<float>(b), count, planes,
-                                              device->scratch, changes, device->stream)
-                                : cuda_change(&device->reduction, view_of<double>(a), view_of<double>(b), count,
-                                              planes, device->scratch, changes, device->stream);
+    error = a->work == WORK_F32 ? cuda_change(&device->reduction, view_of<float>(a), view_of<float>(b), count,
+                                              planes, device->scratch, changes, device->stream)
+                                : cuda_change(&device->reduction, view_of<double>(a), view_of<double>(b),
+                                              count, planes, device->scratch, changes, device->stream);
     if (!check(error, device, "sums", fault) || !fetch_results(device, results * sizeof *changes, fault))
         return false;
     for (size_t i = 0; i < results; i++)
@@ -611,13 +751,14 @@ static bool add_changes(struct device *device, const struct field *a, const stru
     return true;
 }
 
-static bool cuda_change_of(struct device *device, const struct field *a, const struct field *b, unsigned channels,
-                           struct range planes, double *sums, struct fault *fault)
+static bool cuda_change_of(struct device *device, const struct field *a, const struct field *b,
+                           unsigned channels, struct range planes, double *sums, struct fault *fault)
 {
     size_t together = planes_together(cuda_change_scratch(&a->shape, 1), planes.count);
 
     for (size_t done = 0; done < planes.count; done += together) {
-        struct range part = {planes.first + done, planes.count - done < together ? planes.count - done : together};
+        struct range part = {planes.first + done,
+                             planes.count - done < together ? planes.count - done : together};
         if (!add_changes(device, a, b, channels, part, sums, fault))
             return false;
     }
@@ -669,8 +810,9 @@ static bool set_anchors(struct device *device, const struct encoding *encoding, 
     }
     cudaFree(device->anchors);
     device->anchors = NULL;
-    set = check(cudaMalloc(reinterpret_cast<void **>(&device->anchors), bytes), device, "anchors", fault) &&
-          check(cudaMemcpy(device->anchors, anchors, bytes, cudaMemcpyHostToDevice), device, "anchors", fault);
+    set =
+        check(cudaMalloc(reinterpret_cast<void **>(&device->anchors), bytes), device, "anchors", fault) &&
+        check(cudaMemcpy(device->anchors, anchors, bytes, cudaMemcpyHostToDevice), device, "anchors", fault);
     mem_free(anchors);
     return set;
 }
@@ -706,6 +848,20 @@ static bool cuda_survey_of(struct device *device, const struct encoding *encodin
     return true;
 }
 
+static bool cuda_sum_facts(struct device *device, const struct shape *shape, enum work_type work,
+                           struct routine_facts *facts, struct fault *fault)
+{
+    const size_t planes = planes_together(cuda_change_scratch(shape, 1), shape->planes);
+    const struct cuda_form form = cuda_change_form(&device->reduction, shape, work, planes);
+
+    *facts = {};
+    facts->rung = cuda_reduction_rung(&device->reduction);
+    facts->coarsens = true;
+    facts->strides = device->reduction.by_blocks;
+    snprintf(facts->reason, sizeof facts->reason, "%s", device->reduction_reason);
+    return describe_form(device, &form, facts, fault);
+}
+
 extern "C" const struct backend backend_cuda = {
     "cuda",
     cuda_rungs,
@@ -732,4 +888,7 @@ extern "C" const struct backend backend_cuda = {
     cuda_copy,
     cuda_change_of,
     cuda_survey_of,
+    cuda_sum_rungs,
+    cuda_choose_sums,
+    cuda_sum_facts,
 };

@@ -34,29 +34,29 @@ STORE(f32, float)
 STORE(f64, double)
 #undef STORE
 
-CUDA_INLINE float srgb_decode(float v)
+CUDA_INLINE float srgb_to_linear(float v, float max)
 {
-    return arith_srgb_decode_f32(v);
+    return arith_srgb_to_linear_f32(v, max);
 }
-CUDA_INLINE double srgb_decode(double v)
+CUDA_INLINE double srgb_to_linear(double v, double max)
 {
-    return arith_srgb_decode_f64(v);
+    return arith_srgb_to_linear_f64(v, max);
 }
-CUDA_INLINE float srgb_encode(float v)
+CUDA_INLINE float srgb_from_linear(float v, float max)
 {
-    return arith_srgb_encode_f32(v);
+    return arith_srgb_from_linear_f32(v, max);
 }
-CUDA_INLINE double srgb_encode(double v)
+CUDA_INLINE double srgb_from_linear(double v, double max)
 {
-    return arith_srgb_encode_f64(v);
+    return arith_srgb_from_linear_f64(v, max);
 }
-CUDA_INLINE float gamma_curve(float v, float exponent)
+CUDA_INLINE float gamma_scaled(float v, float max, float exponent)
 {
-    return arith_gamma_f32(v, exponent);
+    return arith_gamma_scaled_f32(v, max, exponent);
 }
-CUDA_INLINE double gamma_curve(double v, double exponent)
+CUDA_INLINE double gamma_scaled(double v, double max, double exponent)
 {
-    return arith_gamma_f64(v, exponent);
+    return arith_gamma_scaled_f64(v, max, exponent);
 }
 CUDA_INLINE float cover(float alpha, float max)
 {
@@ -79,9 +79,9 @@ template <typename T> struct coding {
     {
         switch (transfer) {
         case TRANSFER_SRGB:
-            return srgb_decode(value / max) * max;
+            return srgb_to_linear(value, max);
         case TRANSFER_GAMMA:
-            return gamma_curve(value / max, decode) * max;
+            return gamma_scaled(value, max, decode);
         default:
             return value;
         }
@@ -90,9 +90,9 @@ template <typename T> struct coding {
     {
         switch (transfer) {
         case TRANSFER_SRGB:
-            return srgb_encode(value / max) * max;
+            return srgb_from_linear(value, max);
         case TRANSFER_GAMMA:
-            return gamma_curve(value / max, encode) * max;
+            return gamma_scaled(value, max, encode);
         default:
             return value;
         }

@@ -4,9 +4,19 @@
 
 #include "cuda_rung.h"
 
-/* In the order in which they are tried for an op: the first that applies is taken. Ends with NULL. A name may stand
-   twice, once for volumes and once for pictures. */
-extern const struct cuda_rung *const cuda_ladder[];
+enum cuda_grids { CUDA_VOLUMES = 1, CUDA_PICTURES = 2, CUDA_GRIDS = CUDA_VOLUMES | CUDA_PICTURES };
+
+/* A rung's place. A name may stand for two rungs, one for volumes and one for pictures; a rung may have two
+ * places. */
+struct cuda_ladder_place {
+    const struct cuda_rung *rung;
+    enum cuda_grids grids;
+    bool single; /* only where a pass takes one step */
+};
+
+/* In the order in which they are tried for an op: the first that applies is taken. Ends with a place without
+ * rung. */
+extern const struct cuda_ladder_place cuda_ladder[];
 
 /* Each name once, in the order in which the ladder is climbed by a reader. Ends with a rung without name. */
 extern const struct rung cuda_rungs[];

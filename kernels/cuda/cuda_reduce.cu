@@ -1,16 +1,17 @@
 /* Sums of squared change, and tallies, with the same bytes in every form.
  *
- * Idea: a leaf is folded by halves. In the form `thread`, a thread holds `factor` samples of the leaf,
+ * Idea: a leaf is folded by halves. In the form `sum-threads`, a thread holds `factor` samples of the leaf,
  * 1024/factor apart, so that the first folds are its own; then the block's threads fold on, in shared memory,
- * at last by shuffles. In the form `block`, a thread holds two, and a block takes `factor` leaves, `stride`
- * apart. Adds: the order of additions is that of DESIGN 4.7 whatever the form. Costs: thread: registers and
- * fewer threads; block: as many barriers a leaf as there are warps to be folded. Traffic per sample: each
- * operand once. Wins when: thread, nearly always; block shows what barriers cost. */
+ * at last by shuffles. In the form `sum-blocks`, a thread holds two, and a block takes `factor` leaves,
+ * `stride` apart. Adds: the order of additions is that of DESIGN 4.7 whatever the form. Costs: thread:
+ * registers and fewer threads; block: as many barriers a leaf as there are warps to be folded. Traffic per
+ * sample: each operand once. Wins when: thread, nearly always; block shows what barriers cost. */
 #include "cuda_reduce.h"
 
 #include "cuda_sample.cuh"
 
 #include <string.h>
+#include <type_traits>
 
 namespace
 {
@@ -87,10 +88,42 @@ struct survey_item {
     int nans;
 };
 
-template <typename S> struct survey_source {
-    const S *packed;
+/* A file's sample; its type is a matter of the run and not of the kernel, since samples cross the bus slower
+   than they are told apart. */
+template <typename S> CUDA_INLINE double stored_value(const void *packed, long long index, bool swapped)
+{
+    const S stored = static_cast<const S *>(packed)[index];
+
+    return static_cast<double>(swapped ? cuda_swapped(stored) : stored);
+}
+
+CUDA_INLINE double packed_value(enum sample_type type, const void *packed, long long index, bool swapped)
+{
+    switch (type) {
+    case SAMPLE_U8:
+        return stored_value<uint8_t>(packed, index, swapped);
+    case SAMPLE_I8:
+        return stored_value<int8_t>(packed, index, swapped);
+    case SAMPLE_U16:
+        return stored_value<uint16_t>(packed, index, swapped);
+    case SAMPLE_I16:
+        return stored_value<int16_t>(packed, index, swapped);
+    case SAMPLE_U32:
+        return stored_value<uint32_t>(packed, index, swapped);
+    case SAMPLE_I32:
+        return stored_value<int32_t>(packed, index, swapped);
+    case SAMPLE_F32:
+        return stored_value<float>(packed, index, swapped);
+    default:
+        return stored_value<double>(packed, index, swapped);
+    }
+}
+
+struct survey_source {
+    const void *packed;
     const double *anchors;
     int nx, rows, channels;
+    enum sample_type type;
     bool swapped;
 
     typedef survey_item item;
@@ -103,8 +136,7 @@ template <typename S> struct survey_source {
         if (i >= place.length)
             return item;
         const long long pixel = (place.plane * rows + place.row) * nx + place.begin + i;
-        const S stored = packed[pixel * channels + place.channel];
-        const double value = static_cast<double>(swapped ? cuda_swapped(stored) : stored);
+        const double value = packed_value(type, packed, pixel * channels + place.channel, swapped);
         if (value != value) {
             item.nans = 1;
             return item;
@@ -293,20 +325,50 @@ struct leaves leaves_of(const struct cuda_reduction *reduction, long long nx, lo
     return leaves;
 }
 
+/* Call act with the samples that a thread folds alone. */
+template <typename Act> auto with_factor(const struct cuda_reduction *reduction, Act act)
+{
+    switch (reduction->by_blocks ? 2 : reduction->factor) {
+    case 1:
+        return act(std::integral_constant<int, 1>());
+    case 2:
+        return act(std::integral_constant<int, 2>());
+    case 4:
+        return act(std::integral_constant<int, 4>());
+    case 8:
+        return act(std::integral_constant<int, 8>());
+    case 16:
+        return act(std::integral_constant<int, 16>());
+    default:
+        return act(std::integral_constant<int, 32>());
+    }
+}
+
+template <typename Source, int Factor> struct cuda_form form_of(const leaves &leaves)
+{
+    const int threads = ARITH_LEAF / Factor;
+    const long long rounds =
+        cuda_ceil_divide(leaves.count, static_cast<long long>(leaves.factor) * leaves.stride);
+    struct cuda_form form = {};
+
+    form.grid = dim3(cuda_blocks(rounds * leaves.stride));
+    form.block = dim3(threads);
+    form.shared_bytes = threads > WARP ? threads * sizeof(typename Source::item) : 0;
+    form.kernel = reinterpret_cast<const void *>(leaf_kernel<Source, Factor>);
+    return form;
+}
+
 template <typename Source, int Factor>
 cudaError_t fold_leaves(const Source &source, const leaves &leaves, typename Source::total *totals,
                         cudaStream_t stream)
 {
-    const int threads = ARITH_LEAF / Factor;
     const auto kernel = leaf_kernel<Source, Factor>;
-    const size_t shared = threads > WARP ? threads * sizeof(typename Source::item) : 0;
-    const long long rounds = cuda_ceil_divide(leaves.count, leaves.factor * leaves.stride);
-    const cudaError_t error = cuda_permit_shared(kernel, shared);
+    const struct cuda_form form = form_of<Source, Factor>(leaves);
+    const cudaError_t error = cuda_permit_shared(kernel, form.shared_bytes);
 
     if (error != cudaSuccess)
         return error;
-    return CUDA_LAUNCH(stream, dim3(cuda_blocks(rounds * leaves.stride)), dim3(threads), shared, kernel,
-                       source, leaves, totals);
+    return CUDA_LAUNCH(stream, form.grid, form.block, form.shared_bytes, kernel, source, leaves, totals);
 }
 
 /* Leaves, then rows, then planes. The scratch holds the leaves' totals, then the rows'. */
@@ -317,28 +379,10 @@ cudaError_t reduce(const struct cuda_reduction *reduction, const Source &source,
     typename Source::total *const of_leaves = static_cast<typename Source::total *>(scratch);
     typename Source::total *const of_rows = of_leaves + leaves.count;
     const long long rows = leaves.count / leaves.per_row;
-    cudaError_t error = cudaErrorInvalidValue;
+    cudaError_t error = with_factor(reduction, [&](auto factor) {
+        return fold_leaves<Source, decltype(factor)::value>(source, leaves, of_leaves, stream);
+    });
 
-    switch (reduction->by_blocks ? 2 : reduction->factor) {
-    case 1:
-        error = fold_leaves<Source, 1>(source, leaves, of_leaves, stream);
-        break;
-    case 2:
-        error = fold_leaves<Source, 2>(source, leaves, of_leaves, stream);
-        break;
-    case 4:
-        error = fold_leaves<Source, 4>(source, leaves, of_leaves, stream);
-        break;
-    case 8:
-        error = fold_leaves<Source, 8>(source, leaves, of_leaves, stream);
-        break;
-    case 16:
-        error = fold_leaves<Source, 16>(source, leaves, of_leaves, stream);
-        break;
-    case 32:
-        error = fold_leaves<Source, 32>(source, leaves, of_leaves, stream);
-        break;
-    }
     if (error == cudaSuccess)
         error = add_groups(of_leaves, leaves.per_row, rows, of_rows, stream);
     if (error == cudaSuccess)
@@ -366,27 +410,82 @@ size_t scratch_of(const struct shape *shape, size_t planes, size_t total)
 
 } // namespace
 
+#define BY_THREADS "sum-threads"
+#define BY_BLOCKS  "sum-blocks"
+
+extern const struct rung cuda_sum_rungs[] = {
+    {BY_THREADS, "sums: a thread folds 1 to 32 samples of a leaf before the block does"},
+    {BY_BLOCKS, "sums: a thread folds 2 samples, and a block takes leaf after leaf"},
+    {NULL, NULL},
+};
+
+/* So many leaves and so far apart that no launch has more blocks than a device can count. */
+#define MOST_APART 65536
+
+static bool settle_threads(const struct cuda_wish *wish, struct cuda_reduction *reduction, char *reason,
+                           size_t size)
+{
+    const int factor = wish->coarsen > 0 ? wish->coarsen : 8;
+
+    if (factor > ARITH_LEAF / WARP || ARITH_LEAF % factor != 0)
+        return cuda_refuse(reason, size, "a thread folds 1, 2, 4, 8, 16 or 32 samples of a leaf, not %d",
+                           factor);
+    if (wish->stride > 0 && wish->stride != ARITH_LEAF / factor)
+        return cuda_refuse(reason, size, "a thread that folds %d samples of a leaf takes them %d apart",
+                           factor, ARITH_LEAF / factor);
+    *reduction = {false, factor, ARITH_LEAF / factor};
+    return true;
+}
+
+static bool settle_blocks(const struct cuda_wish *wish, struct cuda_reduction *reduction, char *reason,
+                          size_t size)
+{
+    const int factor = wish->coarsen > 0 ? wish->coarsen : 4, stride = wish->stride > 0 ? wish->stride : 1;
+
+    if (factor > MOST_APART || stride > MOST_APART)
+        return cuda_refuse(reason, size, "a block takes at most %d leaves, at most %d apart", MOST_APART,
+                           MOST_APART);
+    *reduction = {true, factor, stride};
+    return true;
+}
+
 bool cuda_reduction_settle(const struct cuda_wish *wish, struct cuda_reduction *reduction, char *reason,
                            size_t size)
 {
-    const bool by_blocks = wish->rung != NULL && strcmp(wish->rung, "block") == 0;
+    if (wish->tile_x > 0)
+        return cuda_refuse(reason, size, "sums have no tiles");
+    return wish->rung != NULL && strcmp(wish->rung, BY_BLOCKS) == 0
+               ? settle_blocks(wish, reduction, reason, size)
+               : settle_threads(wish, reduction, reason, size);
+}
 
-    *reduction = {by_blocks, by_blocks ? 4 : 8, by_blocks ? 1 : ARITH_LEAF / 8};
-    if (wish->coarsen > 0) {
-        reduction->factor = wish->coarsen;
-        reduction->stride = by_blocks ? 1 : ARITH_LEAF / wish->coarsen;
-    }
-    if (wish->stride > 0)
-        reduction->stride = wish->stride;
-    if (by_blocks)
-        return true;
-    if (reduction->factor > ARITH_LEAF / WARP || ARITH_LEAF % reduction->factor != 0)
-        return cuda_refuse(reason, size, "a thread folds 1, 2, 4, 8, 16 or 32 samples of a leaf, not %d",
-                           reduction->factor);
-    if (reduction->stride * reduction->factor != ARITH_LEAF)
-        return cuda_refuse(reason, size, "a thread that folds %d samples of a leaf takes them %d apart",
-                           reduction->factor, ARITH_LEAF / reduction->factor);
-    return true;
+const struct rung *cuda_reduction_rung(const struct cuda_reduction *reduction)
+{
+    return &cuda_sum_rungs[reduction->by_blocks ? 1 : 0];
+}
+
+template <typename T>
+static struct cuda_form change_form(const struct cuda_reduction *reduction, const leaves &leaves)
+{
+    struct cuda_form form = with_factor(
+        reduction, [&](auto factor) { return form_of<change_source<T>, decltype(factor)::value>(leaves); });
+
+    form.coarsen = reduction->factor;
+    form.stride = reduction->stride;
+    form.steps = 1;
+    form.bytes_per_update = 2.0 * sizeof(T);
+    form.operations_per_update = 3.0;
+    return form;
+}
+
+struct cuda_form cuda_change_form(const struct cuda_reduction *reduction, const struct shape *shape,
+                                  enum work_type work, size_t planes)
+{
+    const leaves leaves =
+        leaves_of(reduction, static_cast<long long>(shape->nx), static_cast<long long>(shape->rows),
+                  static_cast<int>(shape->channels), static_cast<long long>(planes));
+
+    return work == WORK_F32 ? change_form<float>(reduction, leaves) : change_form<double>(reduction, leaves);
 }
 
 size_t cuda_change_scratch(const struct shape *shape, size_t planes)
@@ -422,10 +521,8 @@ cudaError_t cuda_survey(const struct cuda_reduction *reduction, const struct enc
         leaves_of(reduction, static_cast<long long>(shape->nx), static_cast<long long>(shape->rows), channels,
                   static_cast<long long>(planes));
 
-    return cuda_with_sample(encoding->type, [&](auto sample) {
-        typedef decltype(sample) S;
-        const survey_source<S> source = {
-            static_cast<const S *>(packed), anchors, leaves.nx, leaves.rows, channels, encoding->swapped};
-        return reduce(reduction, source, leaves, scratch, tallies, stream);
-    });
+    const survey_source source = {packed,   anchors,        leaves.nx,        leaves.rows,
+                                  channels, encoding->type, encoding->swapped};
+
+    return reduce(reduction, source, leaves, scratch, tallies, stream);
 }

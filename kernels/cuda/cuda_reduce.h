@@ -13,10 +13,18 @@ struct cuda_reduction {
     int stride; /* from one of them to the next */
 };
 
-/* The rungs of reductions: "thread" (the default) or "block" by wish->rung, factor by wish->coarsen. False
-   with a reason for what cannot be. */
+/* The forms, the default first. Ends with a rung without name. */
+extern const struct rung cuda_sum_rungs[];
+
+/* The form that a wish asks for by the name of its rung, its factor and its stride. False with a reason for
+   what cannot be. */
 bool cuda_reduction_settle(const struct cuda_wish *wish, struct cuda_reduction *reduction, char *reason,
                            size_t size);
+const struct rung *cuda_reduction_rung(const struct cuda_reduction *reduction);
+
+/* How the changes of so many planes are folded; the grid is that of the leaves. */
+struct cuda_form cuda_change_form(const struct cuda_reduction *reduction, const struct shape *shape,
+                                  enum work_type work, size_t planes);
 
 /* Bytes of device memory that a reduction of so many planes needs besides its result. */
 size_t cuda_change_scratch(const struct shape *shape, size_t planes);

@@ -11,7 +11,8 @@
 /* The limits of a device that decide what can be launched. */
 struct cuda_limits {
     int multiprocessors;
-    int threads_per_block, threads_per_multiprocessor;
+    int threads_per_block, threads_per_multiprocessor, blocks_per_multiprocessor;
+    int registers_per_multiprocessor;
     size_t shared_per_block; /* with the opt-in */
     size_t shared_per_multiprocessor;
     int major, minor;
