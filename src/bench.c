@@ -220,10 +220,10 @@ static unsigned calls_for(double seconds)
 }
 
 /* What is measured: one call, on the stand of the device. */
-typedef bool deed(struct benching *bench, void *context);
+typedef bool measured_call(struct benching *bench, void *context);
 
 /* The median time of a call. */
-static bool measure(struct benching *bench, deed *call, void *context, double *seconds)
+static bool measure(struct benching *bench, measured_call *call, void *context, double *seconds)
 {
     struct stand *stand = &bench->device;
     unsigned calls = 1;
@@ -314,7 +314,7 @@ static void print_head(struct benching *bench)
             work_name(bench->request->work));
     if (shape->channels > 1)
         fprintf(bench->stream, " with %u channels", shape->channels);
-    fprintf(bench->stream, ", copy %.0f GB/s read and written, bytes compared with those of %s\n",
+    fprintf(bench->stream, ", copy %.4g GB/s read and written, bytes compared with those of %s\n",
             bench->copy_speed / 1e9, judge_name(bench));
     fprintf(bench->stream, "%-11s %-9s %-8s %5s %7s %5s %4s %8s %9s %5s %6s %9s %9s %7s %6s %-6s %s\n",
             "rung", "tile", "coarsen", "steps", "threads", "warps", "regs", "shared", "blocks/SM", "occ.",
@@ -356,7 +356,7 @@ static void comment(const struct benching *bench, const struct row *row, char *t
     if (is_planned(bench, facts))
         remark(text, size, "what a plan takes");
     if (row->wish.tile_x > 0 && row->wish.tile_x == facts->suggested_tile)
-        remark(text, size, "tile of as many samples as the threads that the occupancy calculator suggests");
+        remark(text, size, "tile suggested by the occupancy calculator");
     if (facts->local_bytes > 0)
         remark(text, size, "%zu bytes a thread spilled", facts->local_bytes);
     if (facts->bound != NULL)
@@ -371,7 +371,8 @@ static void print_text_row(struct benching *bench, const struct row *row)
     double moved = cells(bench) / row->seconds * facts->bytes_per_update;
     char tile[32], coarsen[32], words[256];
 
-    snprintf(tile, sizeof tile, "%ux%ux%u", facts->tile_x, facts->tile_y, facts->tile_z);
+    snprintf(tile, sizeof tile, facts->tile_z > 1 ? "%ux%ux%u" : "%ux%u", facts->tile_x, facts->tile_y,
+             facts->tile_z);
     snprintf(coarsen, sizeof coarsen, facts->stride > 1 ? "%ux%u" : "%u", facts->coarsen, facts->stride);
     comment(bench, row, words, sizeof words);
     fprintf(bench->stream, "%-11s %-9s %-8s %5u %7u %5u %4u %8zu %9u %4.0f%% %6.2f ", facts->rung->name,
@@ -615,7 +616,7 @@ static bool keep_best(struct benching *bench)
     snprintf(entry.rung, sizeof entry.rung, "%s", bench->best.facts.rung->name);
     plan_wisdom_device(&bench->request->plan, bench->device.backend, bench->index, entry.device,
                        sizeof entry.device);
-    wisdom_name(&entry, entry.device, bench->op, &bench->shape, bench->single);
+    wisdom_name_problem(&entry, bench->op, &bench->shape, bench->single);
     return wisdom_keep(&entry, bench->fault);
 }
 
@@ -639,8 +640,6 @@ static bool bench_ladder(struct benching *bench)
     bench->best.facts.rung = NULL;
     bench->planned.rung = NULL;
     bench->expected_steps = 0;
-    if (!measure_copy(bench))
-        return false;
     ask_facts(bench, &free, &bench->planned);
     print_head(bench);
     for (const struct rung *rung = bench->device.backend->rungs; rung->name != NULL; rung++) {
@@ -784,7 +783,7 @@ static bool prepare_bench(struct benching *bench, const struct stage *stage)
     if (!lower_stage(stage, grid, &bench->encoding, bench->request->work, &bench->step, bench->fault))
         return false;
     bench->expected = mem_alloc(bench->shape.planes, bench->plane_bytes, "the expected bytes", bench->fault);
-    return bench->expected != NULL && open_stands(bench);
+    return bench->expected != NULL && open_stands(bench) && measure_copy(bench);
 }
 
 static bool bench_stage(struct benching *bench, const struct stage_request *request, bool last)

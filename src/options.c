@@ -382,7 +382,7 @@ static bool take_tile(struct parsing *parsing, const char *value)
     uint64_t width, height;
 
     if (!read_pair(value, &width, &height))
-        return refuse(parsing, value, "W or WxH, whole numbers above 0");
+        return refuse(parsing, value, "W or WxH, whole numbers from 1 to 65536");
     parsing->wish->tile_x = (unsigned)width;
     parsing->wish->tile_y = (unsigned)(height == 0 ? width : height);
     return true;
@@ -393,7 +393,7 @@ static bool take_coarsen(struct parsing *parsing, const char *value)
     uint64_t factor, stride;
 
     if (!read_pair(value, &factor, &stride))
-        return refuse(parsing, value, "N or NxS, whole numbers above 0");
+        return refuse(parsing, value, "N or NxS, whole numbers from 1 to 65536");
     parsing->wish->coarsen = (unsigned)factor;
     parsing->wish->stride = (unsigned)stride;
     return true;

@@ -48,7 +48,7 @@ void plan_wisdom_device(const struct plan_request *request, const struct backend
     backend->describe(index, text, size);
     used = strlen(text);
     if (backend == &backend_cpu && request->threads > 0)
-        snprintf(text + used, size - used, ", %u threads", request->threads);
+        snprintf(text + used, size - used, ", -j %u", request->threads);
 }
 
 static bool lower_stages(struct plan *plan, struct fault *fault)
@@ -169,8 +169,8 @@ static double predict_updates(const struct plan_request *request, const struct p
     const struct device_request device = device_request_of(request, 0);
     const struct wisdom_entry *known;
 
-    wisdom_name(key, key->device, op, &plan->shape,
-                plan_is_single(&plan->job->stages[stage], &plan->steps[stage].step));
+    wisdom_name_problem(key, op, &plan->shape,
+                        plan_is_single(&plan->job->stages[stage], &plan->steps[stage].step));
     known = wisdom_find(request->wisdom, key);
     return known != NULL ? known->updates : backend->predict(&device, op, &plan->shape).updates;
 }
@@ -341,7 +341,7 @@ static bool prepare_by_wisdom(const struct plan_request *request, struct plan *p
     struct rung_wish wish;
 
     plan_wisdom_device(request, plan->backend, plan->index, key.device, sizeof key.device);
-    wisdom_name(&key, key.device, op, &plan->shape, single);
+    wisdom_name_problem(&key, op, &plan->shape, single);
     known = wisdom_find(request->wisdom, &key);
     if (known == NULL)
         return false;

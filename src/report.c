@@ -103,10 +103,12 @@ static void print_reach(FILE *stream, const char *along, const struct reach *rea
 static void print_form(FILE *stream, const struct routine_facts *facts)
 {
     if (facts->tile_x > 0)
-        fprintf(stream, ", tile %u × %u × %u", facts->tile_x, facts->tile_y, facts->tile_z);
+        fprintf(stream, ", tile %u × %u", facts->tile_x, facts->tile_y);
+    if (facts->tile_z > 1)
+        fprintf(stream, " × %u", facts->tile_z);
     if (facts->coarsen > 0)
         fprintf(stream, ", coarsened %u", facts->coarsen);
-    if (facts->stride > 0)
+    if (facts->stride > 1)
         fprintf(stream, " × %u apart", facts->stride);
     if (facts->steps > 1)
         fprintf(stream, ", up to %u steps a pass", facts->steps);
@@ -285,6 +287,13 @@ static double updates(const struct plan *plan, const struct run_summary *summary
     return (double)grid_samples(&plan->job->in.grid) * (double)summary->steps;
 }
 
+/* Samples in and out, as files hold them. */
+static double file_bytes(const struct job *job)
+{
+    return (double)grid_samples(&job->in.grid) *
+           (double)(sample_size(job->in.type) + sample_size(job->out.type));
+}
+
 static void print_routines(FILE *stream, const struct plan *plan)
 {
     for (size_t i = 0; i < plan->step_count; i++) {
@@ -319,12 +328,16 @@ static void print_text_summary(FILE *stream, const struct plan *plan, const stru
     if (!isnan(summary->last_change))
         fprintf(stream, ", RMS change of the last %.9g", summary->last_change);
     fprintf(stream,
-            "\nseconds   %.4f: start %.4f, read %.4f, upload %.4f, compute %.4f, download %.4f, write %.4f\n",
+            "\nseconds   %.4f: start %.4f, read %.4f, upload %.4f, compute %.4f, download %.4f, write %.4f",
             summary->total, summary->start, summary->read, summary->upload, summary->compute,
             summary->download, summary->write);
+    if (summary->tallies_in != NULL)
+        fprintf(stream, ", stats %.4f", summary->stats);
+    fprintf(stream, "\nrate      ");
     if (summary->compute > 0.0)
-        fprintf(stream, "rate      %.1f Msamples·steps/s of computing\n",
+        fprintf(stream, "%.1f Msamples·steps/s of computing, ",
                 updates(plan, summary) / summary->compute / 1e6);
+    fprintf(stream, "%.1f MB/s from input to output\n", file_bytes(job) / summary->total / 1e6);
     if (summary->nans > 0)
         fprintf(stream, "NaN       %llu samples were written as 0\n", (unsigned long long)summary->nans);
 }
@@ -392,9 +405,9 @@ static void print_json_summary(FILE *stream, const struct plan *plan, const stru
     const struct {
         const char *name;
         double seconds;
-    } times[] = {{"total", summary->total},   {"start", summary->start},     {"read", summary->read},
-                 {"upload", summary->upload}, {"compute", summary->compute}, {"download", summary->download},
-                 {"write", summary->write}};
+    } times[] = {{"total", summary->total},       {"start", summary->start},   {"read", summary->read},
+                 {"stats", summary->stats},       {"upload", summary->upload}, {"compute", summary->compute},
+                 {"download", summary->download}, {"write", summary->write}};
     fprintf(stream, "{\"input\": ");
     json_text(stream, ends->input);
     fprintf(stream, ", \"output\": ");
@@ -417,6 +430,8 @@ static void print_json_summary(FILE *stream, const struct plan *plan, const stru
     }
     fprintf(stream, "}, ");
     json_number(stream, "samples_steps_per_second", updates(plan, summary) / summary->compute);
+    fprintf(stream, ", ");
+    json_number(stream, "bytes_per_second", file_bytes(job) / summary->total);
     if (summary->tallies_in != NULL) {
         print_json_tallies(stream, "stats_in", summary->tallies_in, job->in.grid.channels);
         print_json_tallies(stream, "stats_out", summary->tallies_out, job->out.grid.channels);

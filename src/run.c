@@ -52,9 +52,15 @@ static bool next_range(const struct running *run, size_t size, struct range *ran
 static bool survey(struct running *run, const struct encoding *encoding, size_t planes, struct tally *tallies)
 {
     const struct plan *plan = run->plan;
+    double begun = clock_seconds();
+    bool done;
 
-    return !run->request->stats || plan->backend->survey(plan->device, encoding, &plan->shape, run->batch,
-                                                         planes, tallies, run->fault);
+    if (!run->request->stats)
+        return true;
+    done =
+        plan->backend->survey(plan->device, encoding, &plan->shape, run->batch, planes, tallies, run->fault);
+    run->summary->stats += clock_seconds() - begun;
+    return done;
 }
 
 static bool read_batch(struct running *run, size_t planes)

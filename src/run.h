@@ -18,7 +18,7 @@ struct run_request {
 
 /* What a run did; seconds by what they were spent on. The start is that of the device, too. */
 struct run_summary {
-    double start, read, upload, compute, download, write, total;
+    double start, read, stats, upload, compute, download, write, total;
     uint64_t steps;                         /* taken, of all stages */
     double last_change;                     /* RMS of the last step of a stage with until; else NaN */
     uint64_t nans;                          /* written as 0 */

@@ -48,10 +48,9 @@ static const char *kind_name(enum op_kind kind)
     return "";
 }
 
-void wisdom_name(struct wisdom_entry *entry, const char *device, const struct op *op,
-                 const struct shape *shape, bool single)
+void wisdom_name_problem(struct wisdom_entry *entry, const struct op *op, const struct shape *shape,
+                         bool single)
 {
-    snprintf(entry->device, sizeof entry->device, "%s", device);
     snprintf(entry->problem, sizeof entry->problem,
              "%s %zu flux %d inner %llu reach %d..%d %d..%d %d..%d %s %s on %u %u %u", kind_name(op->kind),
              op->tap_count, (int)op->flux, (unsigned long long)op->inner, op->x.low, op->x.high, op->row.low,

@@ -26,10 +26,10 @@ struct wisdom {
 void wisdom_load(struct wisdom *wisdom);
 void wisdom_free(struct wisdom *wisdom);
 
-/* Fill in the device and the problem: alike for ops of one kind and reach on extents of about one size, of
-   which a pass may take one step or more. */
-void wisdom_name(struct wisdom_entry *entry, const char *device, const struct op *op,
-                 const struct shape *shape, bool single);
+/* Fill in the problem: alike for ops of one kind and reach on extents of about one size, of which a pass may
+   take one step or more. */
+void wisdom_name_problem(struct wisdom_entry *entry, const struct op *op, const struct shape *shape,
+                         bool single);
 
 /* What is known of the entry's device and problem; NULL where nothing is, or wisdom is NULL. */
 const struct wisdom_entry *wisdom_find(const struct wisdom *wisdom, const struct wisdom_entry *entry);

@@ -496,8 +496,9 @@ static bool choose_rung(const struct device *device, const struct op *op, const 
                         const struct rung_wish *wish, struct routine *routine, struct fault *fault)
 {
     const struct cuda_wish wished = wish_for_rungs(wish);
-    char refusal[160] = "not for such a grid";
+    char refusal[160];
 
+    snprintf(refusal, sizeof refusal, "it is for %s", shape->rows == 1 ? "volumes" : "pictures");
     for (const struct cuda_ladder_place *place = cuda_ladder; place->rung != NULL; place++) {
         if (!is_candidate(place, shape, wish) ||
             !settle(device, place->rung, op, shape, &wished, &routine->form, refusal, sizeof refusal))
