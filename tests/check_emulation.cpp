@@ -1,6 +1,6 @@
 /* The emulated GPU: it computes what a GPU would, and finds what it is there to find. */
 #include "asan.h"
-#include "cuda_devices.h"
+#include "backend.h"
 #include "cuda_platform.h"
 #include "emulation.h"
 #include "poison.h"
@@ -694,15 +694,18 @@ END_TEST
 
 START_TEST(there_may_be_no_device)
 {
-    char lines[2][CUDA_DEVICE_LINE];
+    char line[256];
     struct emulation_device device = emulation_get_device();
     void *memory;
 
-    ck_assert_uint_eq(cuda_devices_list(lines, 2), 1);
-    ck_assert_ptr_nonnull(std::strstr(lines[0], "cuda:0  Emulated GPU"));
+    ck_assert_uint_eq(backend_cuda.count(), 1);
+    backend_cuda.describe(0, line, sizeof line);
+    ck_assert_ptr_nonnull(std::strstr(line, "Emulated GPU"));
     device.count = 0;
     emulation_set_device(&device);
-    ck_assert_uint_eq(cuda_devices_list(lines, 2), 0);
+    ck_assert_uint_eq(backend_cuda.count(), 0);
+    backend_cuda.describe(0, line, sizeof line);
+    ck_assert_ptr_nonnull(std::strstr(line, "cannot be asked"));
     ck_assert_int_eq(cudaMalloc(&memory, 1), cudaErrorNoDevice);
     ck_assert_int_eq(cudaSetDevice(0), cudaErrorNoDevice);
     ck_assert_str_eq(cudaGetErrorString(cudaErrorNoDevice), "no CUDA-capable device is detected");

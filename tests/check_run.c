@@ -1,12 +1,10 @@
-/* Tests of whole runs: from a file through job, plan and run into a file, held against the reference. */
+/* Tests of whole runs, linked once for each kind of device: from a file through job, plan and run into a
+   file, held against the reference. */
 #include "fixture.h"
-#include "job.h"
-#include "plan.h"
 #include "reference.h"
-#include "run.h"
+#include "running.h"
 
 #include <check.h>
-#include <dirent.h>
 #include <math.h>
 #include <png.h>
 #include <stdio.h>
@@ -15,107 +13,6 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#define TIMEOUT_SECONDS 120
-
-/* ---- a run ---- */
-
-/* From the file named in to the file named out, as the commands do it. */
-struct outcome {
-    struct command command;
-    bool done;
-    struct fault fault;
-    struct run_summary summary;
-};
-
-static bool run_into_sink(struct outcome *outcome, const struct plan *plan, struct source *source,
-                          struct file_out *file)
-{
-    const struct sink_request request = {.level = -1, .origin = source};
-    struct sink sink;
-    bool done;
-
-    if (!sink_open(&sink, file, source->format, &plan->job->out, &request, &outcome->fault))
-        return false;
-    done = run_plan(plan, &outcome->command.options.run, source, &sink, &outcome->summary, &outcome->fault);
-    sink_close(&sink);
-    return done && file_out_commit(file, &outcome->fault);
-}
-
-static bool run_job(struct outcome *outcome, const struct job *job, struct source *source)
-{
-    struct plan plan;
-    struct file_out *file;
-    bool done;
-
-    if (!plan_make(&outcome->command.options.plan, job, source->held_bytes, &plan, &outcome->fault))
-        return false;
-    done = file_open_output(&file, outcome->command.options.output, &outcome->fault);
-    if (done) {
-        done = run_into_sink(outcome, &plan, source, file);
-        file_out_close(file);
-    }
-    plan_free(&plan);
-    return done;
-}
-
-static bool run_source(struct outcome *outcome, struct source *source)
-{
-    struct job job;
-    bool done;
-
-    if (!job_make(&outcome->command.options.job, source, &job, &outcome->fault))
-        return false;
-    done = run_job(outcome, &job, source);
-    job_free(&job);
-    return done;
-}
-
-static void run_command(struct outcome *outcome, enum program program, const char *options)
-{
-    const struct format *format = program == PROGRAM_IMGHEAT ? &format_png : &format_raw;
-    char text[480];
-    struct file_in *file;
-    struct source source;
-
-    *outcome = (struct outcome){.done = false};
-    snprintf(text, sizeof text, "-i in -o out -q -j 2 %s", options);
-    unlink("out");
-    command_parse(&outcome->command, program, text);
-    ck_assert_msg(outcome->command.parsed, "%s: %s", options, outcome->command.fault.text);
-    ck_assert(file_open_input(&file, outcome->command.options.input, &outcome->fault));
-    if (source_open(&source, file, format, &outcome->command.options.source, &outcome->fault)) {
-        outcome->done = run_source(outcome, &source);
-        source_close(&source);
-    }
-    file_in_close(file);
-}
-
-static void outcome_free(struct outcome *outcome)
-{
-    run_summary_free(&outcome->summary);
-    command_free(&outcome->command);
-}
-
-static void ck_done(const struct outcome *outcome)
-{
-    ck_assert_msg(outcome->done, "%s", outcome->fault.text);
-}
-
-/* Run options on raw bytes, and return the output's, to be freed. */
-static unsigned char *filter_bytes(const char *options, const void *in, size_t in_size, size_t out_size,
-                                   struct outcome *outcome)
-{
-    unsigned char *out;
-    size_t got;
-
-    file_fill("in", in, in_size);
-    run_command(outcome, PROGRAM_VOXFILT, options);
-    ck_done(outcome);
-    out = file_content("out", &got);
-    ck_assert_uint_eq(got, out_size);
-    return out;
-}
 
 /* ---- the same by the reference ---- */
 
@@ -241,7 +138,7 @@ static void check_raw_run(const struct raw_run *run, enum fill fill)
     if (job.in.swapped)
         sample_swap(run->in, in + run->skip, samples);
     wanted_outcome = run_reference(job, &command, in + run->skip, wanted);
-    out = filter_bytes(run->options, in, in_size, out_size, &outcome);
+    out = running_bytes(run->options, in, in_size, out_size, &outcome);
     ck_assert_msg(memcmp(out, wanted, out_size) == 0, "%s: the samples differ", run->options);
     ck_same_outcome(&outcome.summary, &wanted_outcome);
     free(in);
@@ -266,12 +163,12 @@ START_TEST(until_stops_between)
     struct outcome outcome;
 
     samples[171] = 100.0f;
-    free(filter_bytes("-n 7 -f heat --until 0.05", samples, sizeof samples, sizeof samples, &outcome));
+    free(running_bytes("-n 7 -f heat --until 0.05", samples, sizeof samples, sizeof samples, &outcome));
     ck_assert_uint_gt(outcome.summary.steps, 2);
     ck_assert_uint_lt(outcome.summary.steps, 1000);
     ck_assert_double_lt(outcome.summary.last_change, 0.05);
     outcome_free(&outcome);
-    free(filter_bytes("-n 7 -f heat --until 1e-30", samples, sizeof samples, sizeof samples, &outcome));
+    free(running_bytes("-n 7 -f heat --until 1e-30", samples, sizeof samples, sizeof samples, &outcome));
     ck_assert_uint_le(outcome.summary.steps, 1000);
     outcome_free(&outcome);
 }
@@ -285,8 +182,8 @@ START_TEST(chains_do_not_round_in_between)
 
     for (size_t i = 0; i < sizeof samples; i++)
         samples[i] = (unsigned char)(i * 9 + 1);
-    out = filter_bytes("-n 3 -t u8 -f matrix:1/4 -f matrix:8 -f matrix:1/2", samples, sizeof samples,
-                       sizeof samples, &outcome);
+    out = running_bytes("-n 3 -t u8 -f matrix:1/4 -f matrix:8 -f matrix:1/2", samples, sizeof samples,
+                        sizeof samples, &outcome);
     ck_assert_mem_eq(out, samples, sizeof samples);
     free(out);
     outcome_free(&outcome);
@@ -303,7 +200,7 @@ START_TEST(identity_copies_bits)
     static const char *const options[] = {"-n 2 -f identity", "-n 2 -f identity -f identity -s 3 -e hold",
                                           "-n 2 -f identity --work f64", "-n 2 -f identity --out-type f32"};
     struct outcome outcome;
-    unsigned char *out = filter_bytes(options[_i], odd_bits, sizeof odd_bits, sizeof odd_bits, &outcome);
+    unsigned char *out = running_bytes(options[_i], odd_bits, sizeof odd_bits, sizeof odd_bits, &outcome);
 
     ck_assert_mem_eq(out, odd_bits, sizeof odd_bits);
     free(out);
@@ -314,8 +211,8 @@ END_TEST
 START_TEST(identity_turns_bytes_around)
 {
     struct outcome outcome;
-    unsigned char *out = filter_bytes("-n 2 -f identity --out-endian big", odd_bits, sizeof odd_bits,
-                                      sizeof odd_bits, &outcome);
+    unsigned char *out = running_bytes("-n 2 -f identity --out-endian big", odd_bits, sizeof odd_bits,
+                                       sizeof odd_bits, &outcome);
 
     for (size_t i = 0; i < sizeof odd_bits; i++)
         ck_assert_uint_eq(out[i], ((const unsigned char *)odd_bits)[i ^ 3]);
@@ -328,8 +225,8 @@ END_TEST
 START_TEST(identity_with_another_type_is_canonical)
 {
     struct outcome outcome;
-    uint64_t *wide = (uint64_t *)(void *)filter_bytes("-n 2 -f identity --out-type f64", odd_bits,
-                                                      sizeof odd_bits, 64, &outcome);
+    uint64_t *wide = (uint64_t *)(void *)running_bytes("-n 2 -f identity --out-type f64", odd_bits,
+                                                       sizeof odd_bits, 64, &outcome);
     uint32_t *narrow;
 
     ck_assert_uint_eq(wide[0], UINT64_C(0x7ff8000000000000));
@@ -338,8 +235,8 @@ START_TEST(identity_with_another_type_is_canonical)
     ck_assert_uint_eq(wide[3], UINT64_C(0x36a0000000000000));
     free(wide);
     outcome_free(&outcome);
-    narrow = (uint32_t *)(void *)filter_bytes("-n 2 -f identity -f box:0", odd_bits, sizeof odd_bits, 32,
-                                              &outcome);
+    narrow = (uint32_t *)(void *)running_bytes("-n 2 -f identity -f box:0", odd_bits, sizeof odd_bits, 32,
+                                               &outcome);
     ck_assert_uint_eq(narrow[0], UINT32_C(0x7fc00000));
     ck_assert_uint_eq(narrow[2], UINT32_C(0x80000000));
     free(narrow);
@@ -349,18 +246,6 @@ END_TEST
 
 /* ---- refusals ---- */
 
-static size_t count_files(void)
-{
-    DIR *directory = opendir(".");
-    size_t count = 0;
-
-    ck_assert_ptr_nonnull(directory);
-    while (readdir(directory) != NULL)
-        count++;
-    closedir(directory);
-    return count;
-}
-
 /* The run fails with the status, its line has the words, and neither an output nor a temporary is left. */
 static void ck_refused(const char *options, enum status status, const char *words)
 {
@@ -368,13 +253,13 @@ static void ck_refused(const char *options, enum status status, const char *word
     size_t files;
 
     unlink("out");
-    files = count_files();
-    run_command(&outcome, PROGRAM_VOXFILT, options);
+    files = folder_count();
+    running_command(&outcome, PROGRAM_VOXFILT, options);
     ck_assert_msg(!outcome.done, "%s: accepted", options);
     ck_assert_msg(outcome.fault.status == status, "%s: status %d", options, (int)outcome.fault.status);
     ck_assert_msg(strstr(outcome.fault.text, words) != NULL, "%s: %s", options, outcome.fault.text);
     ck_assert(!file_exists("out"));
-    ck_assert_uint_eq(count_files(), files);
+    ck_assert_uint_eq(folder_count(), files);
     outcome_free(&outcome);
 }
 
@@ -386,15 +271,15 @@ START_TEST(memory_is_a_ceiling)
     unsigned long long needed;
 
     file_fill("in", samples, sizeof samples);
-    run_command(&outcome, PROGRAM_VOXFILT, "-n 10 -m 1");
+    running_command(&outcome, PROGRAM_VOXFILT, "-n 10 -m 1");
     ck_assert_int_eq(outcome.fault.status, STATUS_LIMIT);
     ck_assert_int_eq(sscanf(strchr(outcome.fault.text, '('), "(%llu bytes)", &needed), 1);
     outcome_free(&outcome);
     snprintf(options, sizeof options, "-n 10 -m %llu", needed - 1);
     ck_refused(options, STATUS_LIMIT, "--memory: this job needs");
     snprintf(options, sizeof options, "-n 10 -m %llu", needed);
-    run_command(&outcome, PROGRAM_VOXFILT, options);
-    ck_done(&outcome);
+    running_command(&outcome, PROGRAM_VOXFILT, options);
+    outcome_done(&outcome);
     outcome_free(&outcome);
 }
 END_TEST
@@ -449,7 +334,7 @@ START_TEST(nans_become_0_and_are_counted)
     static const unsigned char wanted[8] = {0, 255, 0, 0, 2, 0, 4, 255};
     struct outcome outcome;
     unsigned char *out =
-        filter_bytes("-n 2 -f identity --out-type u8", samples, sizeof samples, sizeof wanted, &outcome);
+        running_bytes("-n 2 -f identity --out-type u8", samples, sizeof samples, sizeof wanted, &outcome);
 
     ck_assert_mem_eq(out, wanted, sizeof wanted);
     ck_assert_uint_eq(outcome.summary.nans, 3);
@@ -485,7 +370,7 @@ START_TEST(statistics_of_both_ends)
     struct outcome outcome;
 
     fill_samples(FILL_RANDOM, SAMPLE_U16, bytes, samples, 3);
-    result = filter_bytes(options, bytes, 2 * samples, samples * sample_size(out.type), &outcome);
+    result = running_bytes(options, bytes, 2 * samples, samples * sample_size(out.type), &outcome);
     for (unsigned c = 0; c < 2; c++) {
         struct tally wanted_in = reference_tally(&grid, &in, c, bytes);
         struct tally wanted_out = reference_tally(&grid, &out, c, result);
@@ -604,8 +489,8 @@ static void check_picture(const struct picture_run *run, unsigned kind)
     fill_samples(FILL_RANDOM, encoding.type, in, samples, kind);
     spread_alpha(in, &encoding);
     write_picture(in, &encoding, run->file_gamma);
-    run_command(&outcome, PROGRAM_IMGHEAT, run->options);
-    ck_done(&outcome);
+    running_command(&outcome, PROGRAM_IMGHEAT, run->options);
+    outcome_done(&outcome);
     job.work = outcome.command.options.job.has_work ? WORK_F64 : WORK_F32;
     wanted_outcome = run_reference(job, &outcome.command, in, wanted);
     out = read_picture(&encoding);
@@ -627,12 +512,10 @@ START_TEST(pictures)
 }
 END_TEST
 
-static Suite *run_suite(void)
+int main(void)
 {
-    Suite *suite = suite_create("run");
     TCase *tests = tcase_create("run");
 
-    tcase_set_timeout(tests, TIMEOUT_SECONDS);
     tcase_add_loop_test(tests, raw_volumes, 0, (int)LENGTH(raw_runs));
     tcase_add_test(tests, until_stops_between);
     tcase_add_test(tests, chains_do_not_round_in_between);
@@ -645,21 +528,5 @@ static Suite *run_suite(void)
     tcase_add_test(tests, nans_become_0_and_are_counted);
     tcase_add_loop_test(tests, statistics_of_both_ends, 0, 2);
     tcase_add_loop_test(tests, pictures, 0, (int)LENGTH(picture_runs) * PICTURE_KINDS);
-    suite_add_tcase(suite, tests);
-    return suite;
-}
-
-int main(void)
-{
-    SRunner *runner = srunner_create(run_suite());
-    int failed;
-
-    /* A child of a process that has run OpenMP loops may not run one: tests stay in this process. */
-    srunner_set_fork_status(runner, CK_NOFORK);
-    folder_enter();
-    srunner_run_all(runner, CK_ENV);
-    folder_leave();
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return running_suite("run", tests);
 }

@@ -195,3 +195,15 @@ unsigned char *file_content(const char *name, size_t *size)
     fclose(file);
     return bytes;
 }
+
+size_t folder_count(void)
+{
+    DIR *directory = opendir(".");
+    size_t count = 0;
+
+    ck_assert_ptr_nonnull(directory);
+    while (readdir(directory) != NULL)
+        count++;
+    closedir(directory);
+    return count;
+}

@@ -54,6 +54,9 @@ void *fixture_memory(size_t count, size_t size);
 void folder_enter(void);
 void folder_leave(void);
 
+/* Entries of the folder. */
+size_t folder_count(void);
+
 void file_fill(const char *name, const void *bytes, size_t size);
 bool file_exists(const char *name);
 

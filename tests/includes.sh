@@ -12,21 +12,24 @@ rules()
 {
     vocabulary='diag mem clock number'
     model='grid sample stencil taps_file edge heat filter filters stage'
-    above='lower plan job run progress report options command voxfilt imgheat'
+    above='lower wisdom plan job run bench progress report options command voxfilt imgheat'
 
     cat <<END
 $vocabulary         only   $vocabulary
 file                only   $vocabulary
 $model              only   $vocabulary $model backend arith
 format* png_*       only   $vocabulary grid sample edge file format* png_*
-lower plan run      never  options command
+lower plan run      never  options command bench
+wisdom              only   $vocabulary file backend
+bench               never  options command report
+bench               from   command
 job                 never  options command report
 backend arith       only   diag mem sample edge backend arith
 encoding            only   diag mem sample edge backend arith
 cpu_*               only   diag mem sample edge backend arith cpu_*
 cuda_*              only   diag mem sample edge backend arith cuda_*
 cpu_*               from   cpu_*
-cuda_*              from   cuda_* report command options
+cuda_*              from   cuda_*
 arith               from   arith encoding cpu_* cuda_* sample stencil heat filter stage lower
 $above              from   $above
 END

@@ -552,7 +552,7 @@ bool fused_shape(const struct cuda_limits *limits, const struct op *op, const st
     const int most = walks(op) ? levels : PATCH_STEPS;
     const int steps = wish->steps > 0 ? wish->steps : most;
 
-    if (!cuda_is_picture(shape))
+    if (!cuda_is_picture(op, shape))
         return cuda_refuse(reason, size, "the grid has three axes");
     if (op->kind != OP_TAPS && op->kind != OP_HEAT)
         return cuda_refuse(reason, size, "only taps and heat are fused");

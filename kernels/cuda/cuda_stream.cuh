@@ -258,10 +258,10 @@ CUDA_INLINE cuda_place cuda_place_of(unsigned block, int columns, int strips)
             static_cast<int>(block / across % down)};
 }
 
-/* A picture's rows are its planes. */
-static inline bool cuda_is_picture(const struct shape *shape)
+/* A picture's rows are its planes. A volume of one row a plane is none: its taps leave the row. */
+static inline bool cuda_is_picture(const struct op *op, const struct shape *shape)
 {
-    return shape->rows == 1;
+    return shape->rows == 1 && op->row.low == 0 && op->row.high == 0;
 }
 
 #endif

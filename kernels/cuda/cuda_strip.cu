@@ -447,7 +447,7 @@ size_t strip_shared_bytes(const struct op *op)
 bool strip_shape(const struct cuda_limits *limits, const struct op *op, const struct shape *shape,
                  const struct cuda_wish *wish, struct cuda_form *form, char *reason, size_t size)
 {
-    if (!cuda_is_picture(shape))
+    if (!cuda_is_picture(op, shape))
         return cuda_refuse(reason, size, "the grid has three axes");
     if (op->kind != OP_TAPS || op->tap_count == 0)
         return cuda_refuse(reason, size, "only chains of taps run in strips");

@@ -100,7 +100,7 @@ bool tile_shape(const struct cuda_limits *limits, const struct op *op, const str
     int tile_y = wish->tile_y > 0 ? wish->tile_y : TILE_SIDE;
     const bool free = wish->tile_x <= 0 && wish->tile_y <= 0;
 
-    if (!cuda_is_picture(shape))
+    if (!cuda_is_picture(op, shape))
         return cuda_refuse(reason, size, "the grid has three axes");
     if (op->kind == OP_UNSHARP)
         return cuda_refuse(reason, size, "the op reads no neighbours");

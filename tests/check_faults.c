@@ -1,0 +1,162 @@
+/* Tests of what becomes of a command when a GPU fails under it: each call of CUDA in turn, on the emulated
+ * GPU. */
+#include "command.h"
+#include "emulation.h"
+#include "fixture.h"
+#include "running.h"
+
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* cudaError_t: out of memory, an illegal address, an unspecified launch failure, an unknown error. */
+enum { OUT_OF_MEMORY = 2, ILLEGAL_ADDRESS = 700, LAUNCH_FAILURE = 719, UNKNOWN = 999 };
+
+#define EXIT_NO_FAULT 96 /* the command needed fewer calls, and is done */
+
+struct fate {
+    int status;
+    size_t lines; /* on standard error */
+    char text[1000];
+};
+
+static _Noreturn void be_command(const char *words, unsigned long long call, int error)
+{
+    struct command command;
+    int status;
+
+    command_parse(&command, PROGRAM_VOXFILT, words);
+    if (freopen("stderr", "wb", stderr) == NULL)
+        _exit(EXIT_FAILURE);
+    emulation_fail_call(call, error);
+    status = command_main(command.argc, command.argv, PROGRAM_VOXFILT);
+    command_free(&command);
+    exit(status == 0 && call != 0 && !emulation_has_failed() ? EXIT_NO_FAULT : status);
+}
+
+/* The command in a process of its own, which fails with EMULATION_LEAK_STATUS if it leaves anything on the
+ * GPU. */
+static struct fate run_failing(const char *words, unsigned long long call, int error)
+{
+    struct fate fate = {.lines = 0};
+    unsigned char *text;
+    size_t size;
+    int status;
+    pid_t child;
+
+    unlink("out");
+    child = fork();
+    ck_assert_int_ge(child, 0);
+    if (child == 0)
+        be_command(words, call, error);
+    ck_assert_int_eq(waitpid(child, &status, 0), child);
+    ck_assert_msg(WIFEXITED(status), "%s: signal %d", words, WTERMSIG(status));
+    fate.status = WEXITSTATUS(status);
+    text = file_content("stderr", &size);
+    for (size_t i = 0; i < size; i++)
+        fate.lines += text[i] == '\n';
+    snprintf(fate.text, sizeof fate.text, "%.*s", (int)size, (char *)text);
+    free(text);
+    return fate;
+}
+
+static void ck_output(const void *wanted, size_t size, const char *words, unsigned long long call)
+{
+    size_t got_size;
+    unsigned char *got = file_content("out", &got_size);
+
+    ck_assert_uint_eq(got_size, size);
+    ck_assert_msg(memcmp(got, wanted, size) == 0, "%s: bytes differ after call %llu failed", words, call);
+    free(got);
+}
+
+/* Either the fault did not matter and the bytes are right, or there is a status, one line, and no output. */
+static bool ck_fate(const struct fate *fate, int error, const char *words, unsigned long long call,
+                    const void *wanted, size_t size)
+{
+    int refusal = error == OUT_OF_MEMORY ? STATUS_LIMIT : STATUS_DEVICE;
+
+    if (fate->status == 0 || fate->status == EXIT_NO_FAULT) {
+        ck_output(wanted, size, words, call);
+        return false;
+    }
+    ck_assert_msg(fate->status == refusal || fate->status == STATUS_DEVICE, "%s, call %llu: status %d: %s",
+                  words, call, fate->status, fate->text);
+    ck_assert_msg(fate->lines == 1 && strstr(fate->text, "cuda") != NULL, "%s, call %llu: %s", words, call,
+                  fate->text);
+    ck_assert(!file_exists("out"));
+    return true;
+}
+
+/* Something to filter, and what the GPU makes of it where nothing fails. */
+static unsigned char *good_output(const char *words, enum sample_type type, size_t samples, size_t *size)
+{
+    unsigned char *in = fixture_memory(samples, sample_size(type));
+    struct fate fate;
+
+    fill_samples(FILL_RANDOM, type, in, samples, 1);
+    file_fill("in", in, samples * sample_size(type));
+    free(in);
+    fate = run_failing(words, 0, 0);
+    ck_assert_msg(fate.status == 0, "%s: %s", words, fate.text);
+    return file_content("out", size);
+}
+
+static const char *const jobs[] = {
+    "-i in -o out -n 6 -q -D cuda -f heat -s 5",
+    "-i in -o out -d 6,9,4 -q -D cuda -t u8 -f gauss:1 -f unsharp:1,0.5 -e constant:3 --stats",
+    "-i in -o out -d 12,18 -q -D cuda -t u8 -f heat --until 0.5 -s 3",
+};
+
+START_TEST(every_call_can_fail)
+{
+    static const int errors[] = {UNKNOWN, OUT_OF_MEMORY, ILLEGAL_ADDRESS, LAUNCH_FAILURE};
+    const char *words = jobs[_i / (int)LENGTH(errors)];
+    int error = errors[_i % (int)LENGTH(errors)];
+    size_t size, files, failures = 0;
+    unsigned char *wanted = good_output(words, SAMPLE_U8, _i / (int)LENGTH(errors) == 0 ? 864 : 216, &size);
+    struct fate fate = {.status = 0};
+
+    files = folder_count();
+    for (unsigned long long call = 1; fate.status != EXIT_NO_FAULT; call++) {
+        fate = run_failing(words, call, error);
+        failures += ck_fate(&fate, error, words, call, wanted, size);
+        ck_assert_uint_eq(folder_count(), files - !file_exists("out"));
+    }
+    ck_assert_uint_gt(failures, 20);
+    free(wanted);
+}
+END_TEST
+
+/* So much to do that the GPU is taken unasked. */
+#define AUTO_JOB "-n 24 -t f32 -f heat -s 40000 -o out"
+
+/* The CPU does what a GPU that was not asked for leaves undone, and says so in one line. */
+START_TEST(automatic_devices_are_replaced)
+{
+    size_t size;
+    unsigned char *wanted = good_output("-i in -D cpu " AUTO_JOB, SAMPLE_F32, (size_t)24 * 24 * 24, &size);
+    size_t replaced = 0;
+
+    for (unsigned long long call = 2; call < 40; call += 4) {
+        struct fate fate = run_failing("-i in -D auto " AUTO_JOB, call, ILLEGAL_ADDRESS);
+        ck_assert_msg(fate.status == 0, "call %llu: status %d: %s", call, fate.status, fate.text);
+        ck_output(wanted, size, AUTO_JOB, call);
+        replaced += fate.lines == 1 && strstr(fate.text, "; computing on the CPU") != NULL;
+    }
+    ck_assert_uint_gt(replaced, 5);
+    free(wanted);
+}
+END_TEST
+
+int main(void)
+{
+    TCase *tests = tcase_create("faults");
+
+    tcase_add_loop_test(tests, every_call_can_fail, 0, 4 * (int)LENGTH(jobs));
+    tcase_add_test(tests, automatic_devices_are_replaced);
+    return running_suite("faults", tests);
+}

@@ -1,0 +1,12 @@
+/* The parts of the suite that tests kernels through the seam, in every way that the program has. */
+#ifndef KERNELS_H
+#define KERNELS_H
+
+#include <check.h>
+
+TCase *filters_case(void);
+TCase *forms_case(void);
+TCase *conversions_case(void);
+TCase *sums_case(void);
+
+#endif

@@ -1,0 +1,263 @@
+/* Samples of files into fields and back. */
+#include "fixture.h"
+#include "kernels.h"
+#include "reference.h"
+#include "seam.h"
+
+#include <check.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- conversions ---- */
+
+/* A file's pixels into a field, out of it as they stand there, and back into a file of another encoding. */
+struct conversion {
+    struct encoding in, out;
+    enum work_type work;
+    enum fill fill;
+    struct grid grid;
+    uint64_t seed;
+};
+
+static void describe(const struct conversion *conversion, const char *what)
+{
+    const struct encoding *in = &conversion->in, *out = &conversion->out;
+
+    ck_abort_msg("%s: %s%s → %s → %s%s, %u channels, alpha %d, premultiply %d, transfer %d, fill %d", what,
+                 sample_name(in->type), in->swapped ? " swapped" : "", work_name(conversion->work),
+                 sample_name(out->type), out->swapped ? " swapped" : "", in->channels, in->alpha,
+                 in->premultiply, (int)in->transfer, (int)conversion->fill);
+}
+
+static void compare_download(struct seam *seam, const struct conversion *conversion,
+                             const struct encoding *encoding, const double *field)
+{
+    size_t pixels = conversion->grid.nx * conversion->grid.ny * conversion->grid.nz;
+    size_t bytes = pixels * encoding->channels * sample_size(encoding->type);
+    unsigned char *got = fixture_memory(bytes, 1), *wanted = fixture_memory(bytes, 1);
+    uint64_t nans = seam_download(seam, encoding, got);
+
+    if (nans != reference_encode(encoding, conversion->work, field, pixels, wanted))
+        describe(conversion, "the count of NaNs differs");
+    if (memcmp(got, wanted, bytes) != 0)
+        describe(conversion,
+                 encoding == &conversion->out ? "what is written differs" : "what is read differs");
+    free(got);
+    free(wanted);
+}
+
+static void check_conversion(struct conversion conversion, const struct way *way, enum cut cut)
+{
+    const struct encoding *in = &conversion.in;
+    unsigned channels = reference_work_channels(in);
+    size_t pixels = conversion.grid.nx * conversion.grid.ny * conversion.grid.nz;
+    size_t samples = pixels * in->channels;
+    const struct encoding plain = plain_encoding(conversion.work, channels);
+    struct seam seam = {
+        .way = way, .shape = lower_shape(&conversion.grid, channels), .work = conversion.work, .cut = cut};
+    unsigned char *native = fixture_memory(samples, sample_size(in->type)), *file;
+    double *field = fixture_memory(pixels * channels, sizeof *field);
+
+    ck_assert_uint_eq(encoding_work_channels(in), channels);
+    fill_samples(conversion.fill, in->type, native, samples, conversion.seed);
+    file = encoded_copy(in, native, samples);
+    reference_decode(in, conversion.work, file, pixels, field);
+    seam_open(&seam);
+    seam_upload(&seam, seam.fields[0], in, file);
+    compare_download(&seam, &conversion, &plain, field);
+    compare_download(&seam, &conversion, &conversion.out, field);
+    seam_close(&seam);
+    free(native);
+    free(file);
+    free(field);
+}
+
+/* In the ways whose turn it is. Conversion is no matter of kernels: those by a device's own choice do. */
+static void try_conversion(struct conversion conversion)
+{
+    static uint64_t done;
+    uint64_t number = done++;
+
+    conversion.seed = number;
+    conversion.grid = number % 2 == 0 ? grid_make(3, 13, 4, 3) : grid_make(2, 11, 5, 1);
+    for (size_t i = 0; i < way_count; i++) {
+        if (ways[i].rung != NULL || !way_has_turn(&ways[i], number))
+            continue;
+        ways_vary(number);
+        check_conversion(conversion, &ways[i], (enum cut)(number % CUTS));
+    }
+}
+
+START_TEST(every_type_into_every_other)
+{
+    struct conversion conversion = {0};
+
+    conversion.in.type = (enum sample_type)_i;
+    conversion.in.gamma = 1.0;
+    for (unsigned i = 0; i < SAMPLE_TYPES * 2 * 2 * 2 * 2 * 4; i++) {
+        unsigned rest = i / SAMPLE_TYPES;
+        conversion.in.swapped = rest & 1;
+        conversion.in.channels = rest / 16 + 1;
+        conversion.out = conversion.in;
+        conversion.out.type = (enum sample_type)(i % SAMPLE_TYPES);
+        conversion.out.swapped = rest & 2;
+        conversion.work = rest & 4 ? WORK_F32 : WORK_F64;
+        conversion.fill = rest & 8 ? FILL_SPECIAL : FILL_RANDOM;
+        try_conversion(conversion);
+    }
+}
+END_TEST
+
+START_TEST(every_kind_of_picture)
+{
+    static const double gammas[] = {2.2, 1.0, 1.0 / 1.8};
+    struct conversion conversion = {0};
+
+    conversion.in.type = (enum sample_type)_i;
+    for (unsigned i = 0; i < 2 * 2 * 2 * 2 * 4 * 3; i++) {
+        unsigned rest = i / 16;
+        conversion.in.swapped = i & 1;
+        conversion.work = i & 2 ? WORK_F32 : WORK_F64;
+        conversion.in.alpha = i & 4;
+        conversion.in.premultiply = (i & 4) && (i & 8);
+        conversion.in.channels = rest % 4 + 1;
+        conversion.in.transfer = (enum transfer)(rest / 4);
+        conversion.in.gamma = gammas[i % 3];
+        conversion.out = conversion.in;
+        try_conversion(conversion);
+    }
+}
+END_TEST
+
+/* A field of floats, as a filter may leave it, into an integer picture: NaN, infinite, negative and huge
+   colours and alphas. */
+static void check_settling(const struct encoding *out, enum work_type work, const struct way *way)
+{
+    const struct grid grid = grid_make(2, 1030, 3, 1);
+    size_t pixels = grid.nx * grid.ny;
+    unsigned channels = reference_work_channels(out);
+    const struct encoding plain = plain_encoding(work, channels);
+    struct conversion conversion = {plain, *out, work, FILL_SPECIAL, grid, 0};
+    struct seam seam = {.way = way, .shape = lower_shape(&grid, channels), .work = work};
+    unsigned char *samples = fixture_memory(pixels * channels, work_size(work));
+    double *field = fixture_memory(pixels * channels, sizeof *field);
+
+    fill_samples(FILL_SPECIAL, plain.type, samples, pixels * channels, 5);
+    reference_decode(&plain, work, samples, pixels, field);
+    seam_open(&seam);
+    seam_upload(&seam, seam.fields[0], &plain, samples);
+    compare_download(&seam, &conversion, &conversion.out, field);
+    seam_close(&seam);
+    free(samples);
+    free(field);
+}
+
+START_TEST(what_filters_leave_is_settled)
+{
+    for (unsigned i = 0; i < 48; i++) {
+        struct encoding out = {
+            .type = i & 1 ? SAMPLE_U8 : SAMPLE_U16, .swapped = i & 2, .channels = 4, .alpha = true};
+        out.premultiply = i & 4;
+        out.transfer = (enum transfer)(i / 16);
+        out.gamma = 2.2;
+        for (size_t k = 0; k < way_count; k++) {
+            if (ways[k].rung == NULL)
+                check_settling(&out, i & 8 ? WORK_F32 : WORK_F64, &ways[k]);
+        }
+    }
+}
+END_TEST
+
+/* Ties, limits and neighbours of limits of every integer type, from both work types. */
+START_TEST(integers_round_and_saturate)
+{
+    static const double values[] = {
+        0.5,
+        1.5,
+        2.5,
+        -0.5,
+        -1.5,
+        -2.5,
+        126.5,
+        127.4999,
+        127.5,
+        -128.5,
+        -128.6,
+        -129,
+        254.5,
+        255.5,
+        256,
+        32767.5,
+        -32768.5,
+        65534.5,
+        65535.5,
+        65536,
+        2147483646.5,
+        2147483647.5,
+        -2147483648.5,
+        -2147483649.0,
+        4294967294.5,
+        4294967295.5,
+        4294967296.0,
+        1e300,
+        -1e300,
+        0.49999999999999994,
+        8388607.5,
+        16777217.0,
+        -0.0,
+        (double)NAN,
+        (double)INFINITY,
+        -(double)INFINITY,
+    };
+    const struct grid grid = grid_make(2, LENGTH(values), 1, 1);
+    enum work_type work = _i & 1 ? WORK_F32 : WORK_F64;
+    const struct encoding in = {.type = SAMPLE_F64, .channels = 1, .gamma = 1.0};
+    struct conversion conversion = {.in = in, .out = in, .work = work, .grid = grid};
+    double field[LENGTH(values)];
+
+    conversion.out.type = (enum sample_type)(_i / 2);
+    reference_decode(&in, work, values, LENGTH(values), field);
+    for (size_t i = 0; i < way_count; i++) {
+        struct seam seam = {.way = &ways[i], .shape = lower_shape(&grid, 1), .work = work};
+        if (ways[i].rung != NULL)
+            continue;
+        seam_open(&seam);
+        seam_upload(&seam, seam.fields[0], &in, (const unsigned char *)values);
+        compare_download(&seam, &conversion, &conversion.out, field);
+        seam_close(&seam);
+    }
+}
+END_TEST
+
+/* A constant edge in a picture with alpha and a curve: what stands outside is a pixel of the file. */
+START_TEST(outside_is_a_pixel_of_the_file)
+{
+    struct encoding encoding = {
+        .type = _i & 1 ? SAMPLE_U8 : SAMPLE_U16, .channels = 4, .alpha = true, .gamma = 2.2};
+    enum work_type work = _i & 2 ? WORK_F32 : WORK_F64;
+    double got[7];
+
+    encoding.premultiply = _i & 4;
+    encoding.transfer = (enum transfer)(_i / 8);
+    for (int i = -3; i < 600; i += 7) {
+        double value = i / 2.0, wanted[7];
+        encoding_outside(&encoding, work, value, got);
+        reference_outside(&encoding, work, value, wanted);
+        for (unsigned c = 0; c < reference_work_channels(&encoding); c++)
+            ck_assert_double_eq(got[c], wanted[c]);
+    }
+}
+END_TEST
+
+TCase *conversions_case(void)
+{
+    TCase *tests = tcase_create("conversions");
+
+    tcase_add_loop_test(tests, every_type_into_every_other, 0, SAMPLE_TYPES);
+    tcase_add_loop_test(tests, every_kind_of_picture, 0, SAMPLE_F32);
+    tcase_add_test(tests, what_filters_leave_is_settled);
+    tcase_add_loop_test(tests, integers_round_and_saturate, 0, 2 * SAMPLE_TYPES);
+    tcase_add_loop_test(tests, outside_is_a_pixel_of_the_file, 0, 24);
+    return tests;
+}

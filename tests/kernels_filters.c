@@ -1,0 +1,268 @@
+/* Every filter under every edge rule, in every work type, on extents that are awkward. */
+#include "filter.h"
+#include "fixture.h"
+#include "kernels.h"
+#include "trial.h"
+
+#include <check.h>
+#include <stdio.h>
+
+enum { FLAT = 1 << 2, SOLID = 1 << 3, EITHER = FLAT | SOLID }; /* grids by their number of axes */
+
+/* ---- what is tried ---- */
+
+/* Filters that take arguments, with some; those without are found in filter_list. */
+static const struct spec {
+    const char *text;
+    unsigned grids;
+} specs[] = {
+    {"gauss:0.4", EITHER},
+    {"gauss:1", EITHER},
+    {"box:0", EITHER},
+    {"box:1", EITHER},
+    {"box:3", EITHER},
+    {"star:2", EITHER},
+    {"star:4", EITHER},
+    {"star:6", EITHER},
+    {"star:8", EITHER},
+    {"sobel:x", EITHER},
+    {"sobel:y", EITHER},
+    {"sobel:z", SOLID},
+    {"prewitt:x", EITHER},
+    {"prewitt:y", EITHER},
+    {"prewitt:z", SOLID},
+    {"unsharp:0.6,1.5", EITHER},
+    {"seven:0.3,-0.1,0.7,1.1,0.13,0,0", EITHER},
+    {"seven:0,0.1,0.2,0.3,0.4,0.5,0.6", SOLID},
+    {"twentyseven:0.3,0.06,-0.02,0.01", SOLID},
+    {"twentyseven:.1,.2,.3,.4,.5,.6,.7,.8,.9,1,1.1,1.2,1.3,1.4,1.5,1.6,1.7,1.8,1.9,2,2.1,2.2,2.3,2.4,2.5,2.6,"
+     "2.7",
+     SOLID},
+    {"matrix:1,2,1;2,4,2;1,2,1/16", EITHER},
+    {"matrix:1,0.5;0.25,-3", EITHER},
+    {"matrix:1,2,0,-7,0.1", EITHER},
+    {"taps:lopsided.taps", EITHER},
+    {"taps:solid.taps", SOLID},
+    {"taps:none.taps", EITHER},
+};
+
+static const char *const edges[EDGE_RULES] = {
+    [EDGE_REFLECT] = "reflect", [EDGE_MIRROR] = "mirror",          [EDGE_NEAREST] = "nearest",
+    [EDGE_WRAP] = "wrap",       [EDGE_CONSTANT] = "constant:-1.3", [EDGE_HOLD] = "hold",
+};
+
+static const size_t solid_extents[][3] = {{1, 1, 1}, {1, 7, 3}, {5, 1, 1},  {1, 1, 4},
+                                          {2, 3, 2}, {3, 5, 7}, {8, 2, 11}, {17, 13, 11}};
+static const size_t flat_extents[][3] = {{1, 1, 1}, {1, 7, 1}, {5, 1, 1}, {2, 2, 1}, {3, 5, 1}, {31, 19, 1}};
+
+static struct grid grid_of(unsigned axes, const size_t extents[3])
+{
+    return grid_make(axes, extents[0], extents[1], axes == 3 ? extents[2] : 1);
+}
+
+/* The extents that a stencil of radius r finds awkward, along each axis in turn. */
+static void check_radius_extents(struct trial trial, unsigned axes)
+{
+    struct command command;
+    struct stage stage;
+    size_t r;
+
+    command_parse(&command, PROGRAM_VOXFILT, trial.options);
+    trial.grid = grid_make(axes, 1, 1, 1);
+    command_stage(&command, &trial.grid, &stage);
+    r = (size_t)stage_radius(&stage);
+    stage_free(&stage);
+    command_free(&command);
+    for (size_t turn = 0; turn < 3; turn++) {
+        const size_t sizes[5] = {r, 2 * r, 2 * r + 1, r, 2 * r};
+        trial.grid = grid_of(axes, sizes + turn);
+        trial_check(&trial, false);
+    }
+}
+
+static void check_extents(struct trial trial, unsigned axes)
+{
+    const size_t(*extents)[3] = axes == 3 ? solid_extents : flat_extents;
+    size_t count = axes == 3 ? LENGTH(solid_extents) : LENGTH(flat_extents);
+
+    for (size_t i = 0; i < count; i++) {
+        trial.grid = grid_of(axes, extents[i]);
+        trial.fill = FILL_RANDOM;
+        trial_check(&trial, false);
+        trial.fill = FILL_SPECIAL;
+        if (i >= count - 3)
+            trial_check(&trial, false);
+    }
+    trial.fill = FILL_RANDOM;
+    check_radius_extents(trial, axes);
+}
+
+/* A stage with options under every edge rule and work type. */
+static void check_options(const char *stage_options, unsigned grids)
+{
+    char options[400];
+
+    for (int edge = 0; edge < EDGE_RULES; edge++) {
+        snprintf(options, sizeof options, "%s -e %s", stage_options, edges[edge]);
+        for (unsigned axes = 2; axes <= 3; axes++) {
+            struct trial trial = {.options = options};
+            for (int work = WORK_F32; work <= WORK_F64 && (grids & 1U << axes); work++) {
+                trial.work = (enum work_type)work;
+                check_extents(trial, axes);
+            }
+        }
+    }
+}
+
+static void check_spec(const char *spec, unsigned grids)
+{
+    char options[400];
+
+    snprintf(options, sizeof options, "-f %s", spec);
+    check_options(options, grids);
+}
+
+/* ---- the tests ---- */
+
+static bool is_spec_of(const char *spec, const struct filter *filter)
+{
+    struct filter_call call;
+    struct fault fault;
+    bool is = filter_parse(spec, &call, &fault) && call.filter == filter;
+
+    filter_call_free(&call);
+    return is;
+}
+
+/* A new filter without arguments is tried by its name; one with arguments needs a line in the table above. */
+START_TEST(every_filter_is_tried)
+{
+    for (const struct filter *filter = filter_list; filter->name != NULL; filter++) {
+        bool found = filter->arguments == ARGUMENTS_NONE;
+        for (size_t i = 0; i < LENGTH(specs); i++)
+            found = found || is_spec_of(specs[i].text, filter);
+        ck_assert_msg(found, "%s: the table of specs in kernels_filters.c has none of it", filter->name);
+    }
+}
+END_TEST
+
+START_TEST(filters_without_arguments)
+{
+    for (const struct filter *filter = filter_list; filter->name != NULL; filter++) {
+        if (filter->arguments == ARGUMENTS_NONE)
+            check_spec(filter->name, EITHER);
+    }
+}
+END_TEST
+
+START_TEST(filters_with_arguments)
+{
+    check_spec(specs[_i].text, specs[_i].grids);
+}
+END_TEST
+
+/* Asymmetric taps, convolved. */
+START_TEST(flipped_filters)
+{
+    check_options("-f taps:lopsided.taps --flip", EITHER);
+    check_options("-f taps:solid.taps --flip", SOLID);
+    check_options("-f matrix:1,0.5;0.25,-3 --flip", EITHER);
+    check_options("-f sobel:x --flip", EITHER);
+}
+END_TEST
+
+static const char *const heats[] = {
+    "--steps 3",
+    "--steps 1 --dt 0",
+    "--steps 2 --inner 3",
+    "--steps 2 --reaction 0.9",
+    "--steps 2 --flux tanh --scale 0.7",
+    "--steps 2 --flux tanh --inner 3 --reaction -0.2",
+    "--steps 1 --flux tanh --dt 0",
+    "--steps 2 --flux pm1 --scale 0.3",
+    "--steps 2 --flux pm1 --inner 3 --dt 0.1 --alpha 1.3",
+    "--steps 2 --flux pm2 --scale 3",
+    "--steps 2 --flux pm2 --inner 2 --reaction 0.05 --scale 0.9",
+    "--steps 1 --flux pm2 --dt 0",
+    "--steps 2 --spacing 1,2.5,0.7",
+    "--steps 2 --spacing 0.3,1,1.1 --flux tanh",
+    "--steps 2 --spacing 1,0.9,3 --flux pm1",
+    "--sigma 0.8",
+};
+
+START_TEST(heat_of_every_kind)
+{
+    char options[300];
+
+    snprintf(options, sizeof options, "-f heat %s", heats[_i]);
+    check_options(options, EITHER);
+}
+END_TEST
+
+START_TEST(several_steps)
+{
+    check_options("-f gauss:0.5 --steps 3", EITHER);
+    check_options("-f unsharp:0.5,0.7 --steps 3", EITHER);
+    check_options("-f gradient --steps 2", EITHER);
+    check_options("-f laplace --steps 4", EITHER);
+    check_options("-f laplace --steps 0", EITHER);
+}
+END_TEST
+
+/* Rows as long as the blocks that they are computed in, and the leaves that they are summed in, and one more
+ * or less. */
+START_TEST(long_rows)
+{
+    static const size_t lengths[] = {1023, 1024, 1025, 2047, 2048, 2049};
+    static const char *const stages[] = {
+        "-f heat --steps 2",  "-f taps:lopsided.taps",        "-f box:2", "-f unsharp:1,2", "-f gradient",
+        "-f heat --flux pm1", "-f heat --flux tanh --steps 1"};
+    char options[200];
+
+    for (size_t i = 0; i < LENGTH(stages) * EDGE_RULES; i++) {
+        snprintf(options, sizeof options, "%s -e %s", stages[i / EDGE_RULES], edges[i % EDGE_RULES]);
+        for (size_t k = 0; k < LENGTH(lengths); k++) {
+            const size_t extents[3] = {lengths[k], 2, 1 + k % 2};
+            const struct trial trial = {.options = options,
+                                        .grid = grid_of(2 + (unsigned)(i + k) % 2, extents),
+                                        .work = (i + k / 2) % 2 == 0 ? WORK_F32 : WORK_F64};
+            trial_check(&trial, false);
+        }
+    }
+}
+END_TEST
+
+/* The same bytes from each way, on grids with channels. */
+START_TEST(every_way)
+{
+    static const char *const stages[] = {"-f heat --flux pm2", "-f gauss:1.5",
+                                         "-f unsharp:1,0.5",   "-f gradient -s 2",
+                                         "-f sobel:y",         "-f heat --inner 2 --reaction 0.1"};
+    char options[200];
+
+    for (size_t i = 0; i < LENGTH(stages) * EDGE_RULES; i++) {
+        struct trial trial = {.options = options,
+                              .grid = i % 2 == 0 ? grid_make(3, 9, 7, 8) : grid_make(2, 23, 17, 1),
+                              .work = i % 3 == 0 ? WORK_F64 : WORK_F32,
+                              .fill = i % 4 == 0 ? FILL_SPECIAL : FILL_RANDOM};
+        snprintf(options, sizeof options, "%s -e %s", stages[i / EDGE_RULES], edges[i % EDGE_RULES]);
+        trial.grid.channels = 1 + (unsigned)i % 3;
+        trial_check(&trial, true);
+    }
+}
+END_TEST
+
+TCase *filters_case(void)
+{
+    TCase *tests = tcase_create("filters");
+
+    tcase_add_test(tests, every_filter_is_tried);
+    tcase_add_test(tests, filters_without_arguments);
+    tcase_add_loop_test(tests, filters_with_arguments, 0, (int)LENGTH(specs));
+    tcase_add_test(tests, flipped_filters);
+    tcase_add_loop_test(tests, heat_of_every_kind, 0, (int)LENGTH(heats));
+    tcase_add_test(tests, several_steps);
+    tcase_add_test(tests, long_rows);
+    tcase_add_test(tests, every_way);
+    return tests;
+}

@@ -1,0 +1,313 @@
+/* The forms that a kernel takes: many steps a pass, fields that hold a part of the grid, tiles and coarsening
+   as asked for, and what is refused. */
+#include "fixture.h"
+#include "kernels.h"
+#include "reference.h"
+#include "seam.h"
+#include "trial.h"
+
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const edges[EDGE_RULES] = {
+    [EDGE_REFLECT] = "reflect", [EDGE_MIRROR] = "mirror",          [EDGE_NEAREST] = "nearest",
+    [EDGE_WRAP] = "wrap",       [EDGE_CONSTANT] = "constant:-1.3", [EDGE_HOLD] = "hold",
+};
+
+/* Grids with an inside that no edge touches, for tiles, strips and walks of today's widths. */
+static const size_t roomy_extents[][3] = {{70, 33, 9}, {301, 18, 5}, {40, 90, 12}};
+
+/* More steps than a pass takes. */
+START_TEST(many_steps)
+{
+    static const char *const stages[] = {"-f heat -s 11", "-f matrix:.1,.2,.1;.2,-.3,.2;.1,.2,.1 -s 21",
+                                         "-f star:4 -s 5", "-f heat --flux pm1 -s 5", "-f laplace -s 23"};
+    char options[200];
+
+    for (size_t i = 0; i < LENGTH(stages) * EDGE_RULES; i++) {
+        const size_t *extents = roomy_extents[i % LENGTH(roomy_extents)];
+        struct trial trial = {.options = options};
+        snprintf(options, sizeof options, "%s -e %s", stages[i / EDGE_RULES], edges[i % EDGE_RULES]);
+        for (unsigned k = 0; k < 4; k++) {
+            trial.work = k % 2 == 0 ? WORK_F32 : WORK_F64;
+            trial.grid = k / 2 == 0 ? grid_make(2, extents[0], extents[1] * extents[2] / 4, 1)
+                                    : grid_make(3, extents[0], extents[1], extents[2]);
+            trial_check(&trial, false);
+        }
+    }
+}
+END_TEST
+
+/* ---- fields that hold a part of the grid ---- */
+
+struct window {
+    struct seam seam;
+    const struct op *op;
+    unsigned steps;
+    const unsigned char *in, *whole; /* of the grid, before and after the steps */
+};
+
+/* What the steps can reach from the planes. */
+static struct range reached(const struct window *window, struct range planes)
+{
+    size_t low = window->steps * (size_t)-window->op->plane.low;
+    size_t high = window->steps * (size_t)window->op->plane.high;
+    size_t end = planes.first + planes.count + high;
+    struct range range = {.first = planes.first > low ? planes.first - low : 0};
+
+    if (end > window->seam.shape.planes)
+        end = window->seam.shape.planes;
+    range.count = end - range.first;
+    return range;
+}
+
+/* Planes from a field that holds what the steps reach, and no more. */
+static void check_window(const struct window *window, struct routine *routine, struct range planes)
+{
+    const struct backend *backend = window->seam.way->backend;
+    const struct shape *shape = &window->seam.shape;
+    struct device *device = window->seam.way->device;
+    const struct encoding encoding = plain_encoding(window->seam.work, shape->channels);
+    const struct range source = reached(window, planes);
+    size_t plane = shape->nx * shape->rows * shape->channels * work_size(window->seam.work);
+    unsigned char *got = fixture_memory(planes.count, plane);
+    struct field *from, *to;
+    struct fault fault;
+    uint64_t nans = 0;
+
+    ck_assert(backend->field_create(device, &from, shape, window->seam.work, source, &fault));
+    ck_assert(backend->field_create(device, &to, shape, window->seam.work, planes, &fault));
+    ck_assert(backend->upload(device, from, &encoding, window->in + source.first * plane, source, &fault));
+    ck_assert_msg(backend->advance(device, routine, window->steps, from, NULL, to, planes, &fault), "%s",
+                  fault.text);
+    ck_assert(backend->download(device, to, &encoding, got, planes, &nans, &fault));
+    ck_assert_msg(memcmp(got, window->whole + planes.first * plane, planes.count * plane) == 0,
+                  "%s, %u steps: planes %zu + %zu differ", window->seam.way->name, window->steps,
+                  planes.first, planes.count);
+    backend->field_destroy(device, from);
+    backend->field_destroy(device, to);
+    free(got);
+}
+
+/* Windows at both ends of the grid and between. */
+static void check_windows(const struct window *window)
+{
+    size_t planes = window->seam.shape.planes;
+    struct rung_wish form;
+    struct routine *routine = seam_prepare(&window->seam, window->op, 0, &form);
+
+    if (routine == NULL)
+        return;
+    if (window->steps <= window->seam.way->backend->facts(routine)->steps) {
+        check_window(window, routine, (struct range){0, 1});
+        check_window(window, routine, (struct range){0, 4});
+        for (size_t first = 3; first < 8; first++)
+            check_window(window, routine, (struct range){first, 1 + first % 2});
+        check_window(window, routine, (struct range){planes - 3, 3});
+        check_window(window, routine, (struct range){planes - 1, 1});
+    }
+    window->seam.way->backend->release(window->seam.way->device, routine);
+}
+
+static void check_partial_fields(const char *stage_options, unsigned steps, unsigned axes,
+                                 enum work_type work)
+{
+    const struct grid grid = axes == 3 ? grid_make(3, 7, 11, 14) : grid_make(2, 37, 14, 1);
+    struct encoding encoding = plain_encoding(work, 1);
+    struct reference_job job = {
+        .grid = grid, .work = work, .in = encoding, .out = encoding, .stage_count = 1};
+    size_t bytes = grid_samples(&grid) * work_size(work);
+    unsigned char *in = fixture_memory(bytes, 1), *whole = fixture_memory(bytes, 1);
+    char options[200];
+    struct command command;
+    struct stage stage;
+    struct step step;
+    struct fault fault;
+
+    snprintf(options, sizeof options, "%s -s %u", stage_options, steps);
+    command_parse(&command, PROGRAM_VOXFILT, options);
+    command_stage(&command, &job.grid, &stage);
+    ck_assert(lower_stage(&stage, &job.grid, &encoding, work, &step, &fault));
+    ck_assert_uint_eq(step.count, 1);
+    job.stages = &stage;
+    fill_samples(FILL_RANDOM, encoding.type, in, grid_samples(&grid), steps);
+    reference_run(&job, in, whole);
+    for (size_t i = 0; i < way_count; i++) {
+        const struct seam seam = {.way = &ways[i], .shape = lower_shape(&grid, 1), .work = work};
+        check_windows(&(struct window){seam, &step.ops[0], steps, in, whole});
+    }
+    free(in);
+    free(whole);
+    lower_free(&step);
+    stage_free(&stage);
+    command_free(&command);
+}
+
+START_TEST(fields_may_hold_a_part)
+{
+    static const char *const stages[] = {"-f heat",
+                                         "-f heat --flux tanh -e nearest",
+                                         "-f star:4 -e mirror",
+                                         "-f gradient -e constant:2",
+                                         "-f taps:lopsided.taps -e hold",
+                                         "-f laplace -e hold"};
+    const char *stage = stages[_i];
+
+    ways_vary((uint64_t)_i);
+    for (unsigned axes = 2; axes <= 3; axes++) {
+        check_partial_fields(stage, 1, axes, WORK_F32);
+        check_partial_fields(stage, 3, axes, WORK_F64);
+        check_partial_fields(stage, 4, axes, WORK_F32);
+    }
+}
+END_TEST
+
+/* ---- wishes ---- */
+
+/* A stage of one op on a grid, to prepare routines for. */
+struct subject {
+    struct grid grid;
+    struct command command;
+    struct stage stage;
+    struct step step;
+    struct seam seam;
+};
+
+static void subject_make(struct subject *subject, const struct way *way, const char *options,
+                         const struct grid *grid)
+{
+    const struct encoding encoding = plain_encoding(WORK_F32, 1);
+    struct fault fault;
+
+    subject->grid = *grid;
+    command_parse(&subject->command, PROGRAM_VOXFILT, options);
+    command_stage(&subject->command, &subject->grid, &subject->stage);
+    ck_assert(lower_stage(&subject->stage, &subject->grid, &encoding, WORK_F32, &subject->step, &fault));
+    ck_assert_uint_eq(subject->step.count, 1);
+    subject->seam = (struct seam){.way = way, .shape = lower_shape(grid, 1), .work = WORK_F32};
+}
+
+static void subject_free(struct subject *subject)
+{
+    lower_free(&subject->step);
+    stage_free(&subject->stage);
+    command_free(&subject->command);
+}
+
+static struct routine *subject_prepare(const struct subject *subject, const struct rung_wish *wish,
+                                       struct fault *fault)
+{
+    const struct way *way = subject->seam.way;
+    struct routine *routine = NULL;
+
+    return way->backend->prepare(way->device, &subject->step.ops[0], &subject->seam.shape, wish, &routine,
+                                 fault)
+               ? routine
+               : NULL;
+}
+
+static void ck_refused(const struct subject *subject, const struct rung_wish *wish, const char *words)
+{
+    struct fault fault;
+    struct routine *routine = subject_prepare(subject, wish, &fault);
+
+    ck_assert_msg(routine == NULL, "%s: tile %ux%u, coarsen %u: accepted", subject->seam.way->name,
+                  wish->tile_x, wish->tile_y, wish->coarsen);
+    ck_assert_int_eq(fault.status, STATUS_USAGE);
+    ck_assert_msg(strstr(fault.text, words) != NULL, "%s: %s", subject->seam.way->name, fault.text);
+    ck_assert_ptr_null(strchr(fault.text, '\n'));
+}
+
+START_TEST(rungs_that_do_not_exist_are_refused)
+{
+    const struct grid grid = grid_make(3, 20, 20, 20);
+    const struct rung_wish wish = {.rung = "ladder"};
+    struct subject subject;
+
+    for (size_t i = 0; i < way_count; i++) {
+        subject_make(&subject, &ways[i], "-f heat -s 1", &grid);
+        ck_refused(&subject, &wish, "ladder");
+        subject_free(&subject);
+    }
+}
+END_TEST
+
+/* What a wish asks is what the rung then says that it runs, or else the wish is refused. */
+static void check_wish(const struct subject *subject, const struct rung_wish *wish)
+{
+    const struct way *way = subject->seam.way;
+    struct fault fault;
+    struct routine *routine = subject_prepare(subject, wish, &fault);
+    const struct routine_facts *facts;
+
+    if (routine == NULL) {
+        ck_assert_msg(fault.status == STATUS_USAGE, "%s: %s", way->name, fault.text);
+        return;
+    }
+    facts = way->backend->facts(routine);
+    ck_assert_str_eq(facts->rung->name, way->rung);
+    ck_assert_uint_ge(facts->steps, 1);
+    ck_assert_msg(wish->tile_x == 0 || (facts->tile_x == wish->tile_x && facts->tile_y == wish->tile_y),
+                  "%s: tile %ux%u became %ux%u", way->name, wish->tile_x, wish->tile_y, facts->tile_x,
+                  facts->tile_y);
+    ck_assert_msg(wish->coarsen == 0 || facts->coarsen == wish->coarsen, "%s: coarsening %u became %u",
+                  way->name, wish->coarsen, facts->coarsen);
+    ck_assert_msg(wish->steps == 0 || facts->steps <= wish->steps, "%s: %u steps became %u", way->name,
+                  wish->steps, facts->steps);
+    way->backend->release(way->device, routine);
+}
+
+static void check_wishes(const struct subject *subject)
+{
+    const char *rung = subject->seam.way->rung;
+
+    check_wish(subject, &(struct rung_wish){.rung = rung});
+    check_wish(subject, &(struct rung_wish){.rung = rung, .tile_x = 32, .tile_y = 32});
+    check_wish(subject, &(struct rung_wish){.rung = rung, .tile_x = 32, .tile_y = 8});
+    check_wish(subject, &(struct rung_wish){.rung = rung, .coarsen = 4});
+    check_wish(subject, &(struct rung_wish){.rung = rung, .steps = 2});
+    ck_refused(subject, &(struct rung_wish){.rung = rung, .tile_x = 5000, .tile_y = 5000}, rung);
+}
+
+START_TEST(forms_are_as_wished)
+{
+    const struct grid grids[] = {grid_make(2, 300, 200, 1), grid_make(3, 70, 60, 50)};
+    static const char *const stages[] = {"-f heat -s 1", "-f matrix:1,2,1;2,4,2;1,2,1 -s 1",
+                                         "-f heat --flux pm1 -s 1"};
+    struct subject subject;
+
+    for (size_t i = 0; i < way_count; i++) {
+        if (ways[i].rung == NULL)
+            continue;
+        subject_make(&subject, &ways[i], stages[_i / 2], &grids[_i % 2]);
+        check_wishes(&subject);
+        subject_free(&subject);
+    }
+}
+END_TEST
+
+/* The last of the tests: a rung that never applied has not been tested. */
+START_TEST(every_way_has_served)
+{
+    for (size_t i = 0; i < way_count; i++) {
+        ck_assert_msg(trial_served(&ways[i], WORK_F32) > 20, "%s: %zu trials in f32", ways[i].name,
+                      trial_served(&ways[i], WORK_F32));
+        ck_assert_msg(trial_served(&ways[i], WORK_F64) > 20, "%s: %zu trials in f64", ways[i].name,
+                      trial_served(&ways[i], WORK_F64));
+    }
+}
+END_TEST
+
+TCase *forms_case(void)
+{
+    TCase *tests = tcase_create("forms");
+
+    tcase_add_test(tests, many_steps);
+    tcase_add_loop_test(tests, fields_may_hold_a_part, 0, 6);
+    tcase_add_test(tests, rungs_that_do_not_exist_are_refused);
+    tcase_add_loop_test(tests, forms_are_as_wished, 0, 6);
+    tcase_add_test(tests, every_way_has_served);
+    return tests;
+}

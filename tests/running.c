@@ -1,0 +1,149 @@
+/* Runs as the commands make them, from the file named in to the file named out, on the program's device. */
+#include "running.h"
+
+#include "file.h"
+#include "format.h"
+#include "job.h"
+#include "plan.h"
+
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define EXIT_SKIPPED 77
+
+static bool run_into_sink(struct outcome *outcome, const struct plan *plan, struct source *source,
+                          struct file_out *file)
+{
+    const struct sink_request request = {.level = -1, .origin = source};
+    struct sink sink;
+    bool done;
+
+    if (!sink_open(&sink, file, source->format, &plan->job->out, &request, &outcome->fault))
+        return false;
+    done = run_plan(plan, &outcome->command.options.run, source, &sink, &outcome->summary, &outcome->fault);
+    sink_close(&sink);
+    return done && file_out_commit(file, &outcome->fault);
+}
+
+static bool run_job(struct outcome *outcome, const struct job *job, struct source *source)
+{
+    struct plan plan;
+    struct file_out *file;
+    bool done;
+
+    if (!plan_make(&outcome->command.options.plan, job, source->held_bytes, &plan, &outcome->fault))
+        return false;
+    done = file_open_output(&file, outcome->command.options.output, &outcome->fault);
+    if (done) {
+        done = run_into_sink(outcome, &plan, source, file);
+        file_out_close(file);
+    }
+    plan_free(&plan);
+    return done;
+}
+
+static bool run_source(struct outcome *outcome, struct source *source)
+{
+    struct job job;
+    bool done;
+
+    if (!job_make(&outcome->command.options.job, source, &job, &outcome->fault))
+        return false;
+    done = run_job(outcome, &job, source);
+    job_free(&job);
+    return done;
+}
+
+void running_command(struct outcome *outcome, enum program program, const char *options)
+{
+    const struct format *format = program == PROGRAM_IMGHEAT ? &format_png : &format_raw;
+    char text[480];
+    struct file_in *file;
+    struct source source;
+
+    *outcome = (struct outcome){.done = false};
+    snprintf(text, sizeof text, "-i in -o out -q -j 2 -D %s %s", running_device, options);
+    unlink("out");
+    command_parse(&outcome->command, program, text);
+    ck_assert_msg(outcome->command.parsed, "%s: %s", options, outcome->command.fault.text);
+    ck_assert(file_open_input(&file, outcome->command.options.input, &outcome->fault));
+    if (source_open(&source, file, format, &outcome->command.options.source, &outcome->fault)) {
+        outcome->done = run_source(outcome, &source);
+        source_close(&source);
+    }
+    file_in_close(file);
+}
+
+void outcome_free(struct outcome *outcome)
+{
+    run_summary_free(&outcome->summary);
+    command_free(&outcome->command);
+}
+
+void outcome_done(const struct outcome *outcome)
+{
+    ck_assert_msg(outcome->done, "%s", outcome->fault.text);
+}
+
+unsigned char *running_bytes(const char *options, const void *in, size_t in_size, size_t out_size,
+                             struct outcome *outcome)
+{
+    unsigned char *out;
+    size_t got;
+
+    file_fill("in", in, in_size);
+    running_command(outcome, PROGRAM_VOXFILT, options);
+    outcome_done(outcome);
+    out = file_content("out", &got);
+    ck_assert_uint_eq(got, out_size);
+    return out;
+}
+
+/* ---- the program ---- */
+
+static bool device_is_there(void)
+{
+    const struct plan_request request = {.device = running_device};
+    const struct backend *backend;
+    struct fault fault;
+    int index;
+
+    return plan_find_device(&request, &backend, &index, &fault);
+}
+
+static bool gpu_is_required(void)
+{
+    const char *required = getenv("REQUIRE_GPU");
+
+    return required != NULL && strcmp(required, "1") == 0;
+}
+
+/* Tests stay in this process, where check's own time-out does not work. */
+static void start_patience(void)
+{
+    alarm(RUNNING_PATIENCE);
+}
+
+int running_suite(const char *name, TCase *tests)
+{
+    Suite *suite = suite_create(name);
+    SRunner *runner;
+    int failed;
+
+    if (!device_is_there())
+        return gpu_is_required() ? EXIT_FAILURE : EXIT_SKIPPED;
+    tcase_add_checked_fixture(tests, start_patience, NULL);
+    suite_add_tcase(suite, tests);
+    runner = srunner_create(suite);
+    /* A child of a process that has run OpenMP loops may not run one. */
+    srunner_set_fork_status(runner, CK_NOFORK);
+    folder_enter();
+    srunner_run_all(runner, CK_ENV);
+    folder_leave();
+    failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}

@@ -1,0 +1,4 @@
+/* The device of programs that test runs: the GPU. */
+#include "running.h"
+
+const char *const running_device = "cuda";

@@ -1,0 +1,230 @@
+/* Computing through the seam alone, in one of the ways: fields, planes cut up, and kernels chosen for them.
+ */
+#include "seam.h"
+
+#include "fixture.h"
+#include "sample.h"
+
+#include <check.h>
+#include <string.h>
+
+size_t way_count;
+
+/* The number of a trial is a hash already; ways shall not have their turns together. */
+bool way_has_turn(const struct way *way, uint64_t number)
+{
+    return (number + 7 * (uint64_t)(way - ways)) % way->turns == 0;
+}
+
+bool cut_next(enum cut cut, size_t planes, struct range *range)
+{
+    size_t size = cut == CUT_NONE ? planes : cut == CUT_ONE ? 1 : range->count % 3 + 2;
+
+    range->first += range->count;
+    range->count = planes - range->first < size ? planes - range->first : size;
+    return range->count > 0;
+}
+
+struct encoding plain_encoding(enum work_type work, unsigned channels)
+{
+    return (struct encoding){
+        .type = work == WORK_F32 ? SAMPLE_F32 : SAMPLE_F64, .channels = channels, .gamma = 1.0};
+}
+
+unsigned char *encoded_copy(const struct encoding *encoding, const unsigned char *samples, size_t count)
+{
+    size_t size = sample_size(encoding->type);
+    unsigned char *copy = fixture_memory(count, size);
+
+    memcpy(copy, samples, count * size);
+    if (encoding->swapped)
+        sample_swap(encoding->type, copy, count);
+    return copy;
+}
+
+/* ---- fields ---- */
+
+void seam_open(struct seam *seam)
+{
+    const struct range all = {0, seam->shape.planes};
+    struct fault fault;
+
+    for (size_t i = 0; i < LENGTH(seam->fields); i++)
+        ck_assert_msg(seam->way->backend->field_create(seam->way->device, &seam->fields[i], &seam->shape,
+                                                       seam->work, all, &fault),
+                      "%s", fault.text);
+}
+
+void seam_close(struct seam *seam)
+{
+    for (size_t i = 0; i < LENGTH(seam->fields); i++)
+        seam->way->backend->field_destroy(seam->way->device, seam->fields[i]);
+}
+
+static size_t plane_bytes(const struct seam *seam, const struct encoding *encoding)
+{
+    return seam->shape.nx * seam->shape.rows * encoding->channels * sample_size(encoding->type);
+}
+
+void seam_upload(struct seam *seam, struct field *field, const struct encoding *encoding,
+                 const unsigned char *samples)
+{
+    size_t plane = plane_bytes(seam, encoding);
+    struct range planes = {0, 0};
+    struct fault fault;
+
+    while (cut_next(seam->cut, seam->shape.planes, &planes))
+        ck_assert_msg(seam->way->backend->upload(seam->way->device, field, encoding,
+                                                 samples + planes.first * plane, planes, &fault),
+                      "%s", fault.text);
+}
+
+uint64_t seam_download(struct seam *seam, const struct encoding *encoding, unsigned char *samples)
+{
+    size_t plane = plane_bytes(seam, encoding);
+    struct range planes = {0, 0};
+    struct fault fault;
+    uint64_t nans = 0;
+
+    while (cut_next(seam->cut, seam->shape.planes, &planes))
+        ck_assert_msg(seam->way->backend->download(seam->way->device, seam->fields[0], encoding,
+                                                   samples + planes.first * plane, planes, &nans, &fault),
+                      "%s", fault.text);
+    return nans;
+}
+
+/* ---- kernels ---- */
+
+/* 0 leaves it to the rung. A 32x32 tile has more cells with its halo than a block has threads. */
+static const unsigned tiles[][2] = {{0, 0}, {32, 32}, {5, 3}, {1, 1}, {33, 7}, {8, 25}, {64, 2}};
+static const unsigned coarsenings[] = {0, 1, 2, 3, 8, 32};
+
+static struct routine *try_wish(const struct seam *seam, const struct op *op, const struct rung_wish *wish)
+{
+    struct routine *routine = NULL;
+    struct fault fault;
+
+    if (seam->way->backend->prepare(seam->way->device, op, &seam->shape, wish, &routine, &fault))
+        return routine;
+    ck_assert_msg(fault.status == STATUS_USAGE && wish->rung != NULL, "%s: %s", seam->way->name, fault.text);
+    return NULL;
+}
+
+/* A form that the rung can take; it may still be too large for the device. */
+static struct rung_wish vary_form(const struct way *way, const struct routine_facts *facts, uint64_t number)
+{
+    struct rung_wish wish = {.rung = way->rung};
+
+    if (facts->tiles) {
+        const unsigned *tile = tiles[number / 2 % LENGTH(tiles)];
+        wish.tile_x = tile[0];
+        wish.tile_y = tile[1];
+    }
+    if (facts->coarsens)
+        wish.coarsen = coarsenings[number / 3 % LENGTH(coarsenings)];
+    if (number % 4 == 1)
+        wish.steps = 1 + (unsigned)(number / 4 % facts->steps);
+    return wish;
+}
+
+struct routine *seam_prepare(const struct seam *seam, const struct op *op, uint64_t number,
+                             struct rung_wish *form)
+{
+    const struct rung_wish plain = {.rung = seam->way->rung};
+    struct routine *routine = try_wish(seam, op, &plain), *formed;
+
+    *form = plain;
+    if (routine == NULL || seam->way->rung == NULL)
+        return routine;
+    *form = vary_form(seam->way, seam->way->backend->facts(routine), number);
+    formed = try_wish(seam, op, form);
+    if (formed == NULL) {
+        *form = plain;
+        return routine;
+    }
+    seam->way->backend->release(seam->way->device, routine);
+    return formed;
+}
+
+static void swap_fields(struct field **a, struct field **b)
+{
+    struct field *swapped = *a;
+
+    *a = *b;
+    *b = swapped;
+}
+
+static void advance(struct seam *seam, struct routine *routine, unsigned steps, const struct field *kept)
+{
+    struct range planes = {0, 0};
+    struct fault fault;
+
+    while (cut_next(seam->cut, seam->shape.planes, &planes))
+        ck_assert_msg(seam->way->backend->advance(seam->way->device, routine, steps, seam->fields[0], kept,
+                                                  seam->fields[1], planes, &fault),
+                      "%s", fault.text);
+}
+
+/* One pass. What must be kept moves to the third field; the two others take turns. */
+static void pass(struct seam *seam, const struct step *step, struct routine *const *routines, unsigned steps)
+{
+    for (size_t i = 0; i < step->count; i++) {
+        advance(seam, routines[i], steps, step->ops[i].kind == OP_UNSHARP ? seam->fields[2] : NULL);
+        swap_fields(&seam->fields[0], &seam->fields[1]);
+        if (i == 0 && step->keeps)
+            swap_fields(&seam->fields[1], &seam->fields[2]);
+    }
+}
+
+/* As many steps as one pass takes, or some number of them. */
+static unsigned steps_together(const struct seam *seam, const struct step *step,
+                               struct routine *const *routines, uint64_t left, uint64_t number)
+{
+    unsigned most = step->count == 1 ? seam->way->backend->facts(routines[0])->steps : 1;
+    unsigned together = number % 2 == 0 ? most : 1 + (unsigned)((number / 2 + left) % most);
+
+    return left < together ? (unsigned)left : together;
+}
+
+/* A routine for each op of the step; how many the way's own rung serves. The backend chooses for the others.
+ */
+static size_t prepare_all(const struct seam *seam, const struct step *step, uint64_t number,
+                          struct routine **routines, struct rung_wish *form)
+{
+    const struct rung_wish free_wish = {.rung = NULL};
+    size_t served = 0;
+
+    for (size_t i = 0; i < step->count; i++) {
+        struct rung_wish chosen;
+        struct fault fault;
+        routines[i] = seam_prepare(seam, &step->ops[i], number + i, &chosen);
+        if (routines[i] != NULL) {
+            *form = chosen;
+            served++;
+        } else {
+            ck_assert_msg(seam->way->backend->prepare(seam->way->device, &step->ops[i], &seam->shape,
+                                                      &free_wish, &routines[i], &fault),
+                          "%s", fault.text);
+        }
+    }
+    return served;
+}
+
+bool seam_run(struct seam *seam, const struct step *step, uint64_t steps, uint64_t number,
+              struct rung_wish *form)
+{
+    struct routine *routines[LOWER_OPS];
+    size_t served = prepare_all(seam, step, number, routines, form);
+    uint64_t left = steps;
+    struct fault fault;
+
+    while (left > 0 && served > 0) {
+        unsigned together = steps_together(seam, step, routines, left, number);
+        pass(seam, step, routines, together);
+        left -= together;
+    }
+    ck_assert_msg(seam->way->backend->sync(seam->way->device, &fault), "%s", fault.text);
+    for (size_t i = 0; i < step->count; i++)
+        seam->way->backend->release(seam->way->device, routines[i]);
+    return served > 0;
+}

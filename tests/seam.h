@@ -1,0 +1,60 @@
+/* Computing through the seam alone, in one of the ways: fields, planes cut up, and kernels chosen for them.
+ */
+#ifndef SEAM_H
+#define SEAM_H
+
+#include "backend.h"
+#include "lower.h"
+#include "ways.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Ways that are open. */
+extern size_t way_count;
+
+/* Whether it is this way's turn with the trial of this number. */
+bool way_has_turn(const struct way *way, uint64_t number);
+
+/* How the planes of a grid are cut up for upload, advance and download. */
+enum cut { CUT_NONE, CUT_ONE, CUT_UNEVEN, CUTS };
+
+/* The next of the ranges that cut up so many planes; the first after {0, 0}. */
+bool cut_next(enum cut cut, size_t planes, struct range *range);
+
+/* Samples of the work type, as they stand in a field. */
+struct encoding plain_encoding(enum work_type work, unsigned channels);
+
+/* A copy of samples in this machine's order of bytes, as a file of the encoding has them; to be freed. */
+unsigned char *encoded_copy(const struct encoding *encoding, const unsigned char *samples, size_t count);
+
+struct seam {
+    const struct way *way;
+    struct shape shape;
+    enum work_type work;
+    enum cut cut;
+    struct field *fields[3]; /* the first holds the state; the second is written; the third keeps */
+};
+
+/* Fields for the shape; way, shape, work and cut are set. */
+void seam_open(struct seam *seam);
+void seam_close(struct seam *seam);
+
+void seam_upload(struct seam *seam, struct field *field, const struct encoding *encoding,
+                 const unsigned char *samples);
+
+/* Of the state; returns how many NaNs became 0. */
+uint64_t seam_download(struct seam *seam, const struct encoding *encoding, unsigned char *samples);
+
+/* A routine by the way's rung, its form varied with the number as far as the rung lets wishes choose it. NULL
+   where the rung does not serve the op. `form` is filled in with what was chosen, for messages. */
+struct routine *seam_prepare(const struct seam *seam, const struct op *op, uint64_t number,
+                             struct rung_wish *form);
+
+/* So many steps of a stage, several a pass where the routine takes them. False where the way's rung serves
+   none of its ops. */
+bool seam_run(struct seam *seam, const struct step *step, uint64_t steps, uint64_t number,
+              struct rung_wish *form);
+
+#endif

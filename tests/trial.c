@@ -1,0 +1,140 @@
+/* Trials: one stage on one grid, in the ways whose turn it is, held against the reference. */
+#include "trial.h"
+
+#include "lower.h"
+#include "reference.h"
+#include "seam.h"
+
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MOST_WAYS 32
+
+static size_t served[MOST_WAYS][WORK_F64 + 1];
+
+/* FNV-1a. */
+static void hash(uint64_t *number, const void *bytes, size_t size)
+{
+    for (size_t i = 0; i < size; i++)
+        *number = (*number ^ ((const unsigned char *)bytes)[i]) * UINT64_C(0x100000001b3);
+}
+
+uint64_t trial_number(const struct trial *trial)
+{
+    const size_t numbers[] = {trial->grid.nx,   trial->grid.ny,      trial->grid.nz,     trial->grid.channels,
+                              trial->grid.axes, (size_t)trial->work, (size_t)trial->fill};
+    uint64_t number = UINT64_C(0xcbf29ce484222325);
+
+    hash(&number, trial->options, strlen(trial->options));
+    hash(&number, numbers, sizeof numbers);
+    return number >> 16; /* the low bits are the worst */
+}
+
+size_t trial_served(const struct way *way, enum work_type work)
+{
+    return served[way - ways][work];
+}
+
+static void compare(const struct trial *trial, const struct seam *seam, const struct rung_wish *form,
+                    const unsigned char *got, const unsigned char *wanted)
+{
+    size_t size = work_size(trial->work), samples = grid_samples(&trial->grid), i = 0;
+
+    if (memcmp(got, wanted, samples * size) == 0)
+        return;
+    while (memcmp(got + i * size, wanted + i * size, size) == 0)
+        i++;
+    ck_abort_msg(
+        "%s, %u axes, %zu × %zu × %zu × %u, %s, fill %d, %s, tile %ux%u, coarsen %u, %u steps, cut %d, "
+        "number %llu: sample %zu differs",
+        trial->options, trial->grid.axes, trial->grid.nx, trial->grid.ny, trial->grid.nz,
+        trial->grid.channels, work_name(trial->work), (int)trial->fill, seam->way->name, form->tile_x,
+        form->tile_y, form->coarsen, form->steps, (int)seam->cut, (unsigned long long)trial_number(trial), i);
+}
+
+/* A trial under way: what goes in, and what must come out. */
+struct attempt {
+    const struct trial *trial;
+    uint64_t number;
+    struct encoding encoding;
+    struct stage stage;
+    struct step step;
+    unsigned char *in, *wanted, *got;
+};
+
+static void attempt_in(const struct attempt *attempt, const struct way *way)
+{
+    const struct trial *trial = attempt->trial;
+    uint64_t number = attempt->number + (uint64_t)(way - ways);
+    struct seam seam = {.way = way,
+                        .shape = lower_shape(&trial->grid, trial->grid.channels),
+                        .work = trial->work,
+                        .cut = (enum cut)(number % CUTS)};
+    struct rung_wish form;
+
+    ways_vary(number);
+    seam_open(&seam);
+    seam_upload(&seam, seam.fields[0], &attempt->encoding, attempt->in);
+    if (seam_run(&seam, &attempt->step, attempt->stage.steps, number / CUTS, &form)) {
+        seam_download(&seam, &attempt->encoding, attempt->got);
+        compare(trial, &seam, &form, attempt->got, attempt->wanted);
+        served[way - ways][trial->work]++;
+    }
+    seam_close(&seam);
+}
+
+static void attempt_begin(struct attempt *attempt, struct trial *trial, const struct command *command)
+{
+    struct reference_job job = {.work = trial->work, .stages = &attempt->stage, .stage_count = 1};
+    struct fault fault;
+    size_t samples, size = work_size(trial->work);
+
+    attempt->encoding = job.in = job.out = plain_encoding(trial->work, trial->grid.channels);
+    command_stage(command, &trial->grid, &attempt->stage);
+    ck_assert_msg(
+        lower_stage(&attempt->stage, &trial->grid, &attempt->encoding, trial->work, &attempt->step, &fault),
+        "%s", fault.text);
+    job.grid = trial->grid;
+    samples = grid_samples(&trial->grid);
+    attempt->in = fixture_memory(samples, size);
+    attempt->wanted = fixture_memory(samples, size);
+    attempt->got = fixture_memory(samples, size);
+    fill_samples(trial->fill, attempt->encoding.type, attempt->in, samples, attempt->number);
+    reference_run(&job, attempt->in, attempt->wanted);
+}
+
+static void attempt_end(struct attempt *attempt)
+{
+    free(attempt->in);
+    free(attempt->wanted);
+    free(attempt->got);
+    lower_free(&attempt->step);
+    stage_free(&attempt->stage);
+}
+
+static bool has_turn(const struct way *way, uint64_t number, bool all_ways)
+{
+    return all_ways || way_has_turn(way, number);
+}
+
+void trial_check(const struct trial *given, bool all_ways)
+{
+    struct trial trial = *given;
+    struct attempt attempt = {.trial = &trial, .number = trial_number(given)};
+    struct command command;
+    size_t first = 0;
+
+    while (first < way_count && !has_turn(&ways[first], attempt.number, all_ways))
+        first++;
+    if (first == way_count)
+        return;
+    command_parse(&command, PROGRAM_VOXFILT, trial.options);
+    attempt_begin(&attempt, &trial, &command);
+    for (size_t i = first; i < way_count; i++) {
+        if (has_turn(&ways[i], attempt.number, all_ways))
+            attempt_in(&attempt, &ways[i]);
+    }
+    attempt_end(&attempt);
+    command_free(&command);
+}

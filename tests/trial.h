@@ -1,0 +1,30 @@
+/* Trials: one stage on one grid, in the ways whose turn it is, held against the reference. */
+#ifndef TRIAL_H
+#define TRIAL_H
+
+#include "fixture.h"
+#include "grid.h"
+#include "sample.h"
+#include "ways.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct trial {
+    const char *options; /* as on a command line of voxfilt */
+    struct grid grid;
+    enum work_type work;
+    enum fill fill;
+};
+
+/* A number for the trial that is as good as random, and the same in every run. */
+uint64_t trial_number(const struct trial *trial);
+
+/* In the ways whose turn it is, or in all of them. The cut changes from trial to trial. */
+void trial_check(const struct trial *trial, bool all_ways);
+
+/* Trials that a way has served so far. */
+size_t trial_served(const struct way *way, enum work_type work);
+
+#endif

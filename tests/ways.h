@@ -1,0 +1,44 @@
+/* Ways to compute: the devices of one kind that a program of tests is linked with, and the kernels on them.
+ */
+#ifndef WAYS_H
+#define WAYS_H
+
+#include "backend.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Sanitizers slow everything down some twenty times. */
+#if defined(__SANITIZE_ADDRESS__)
+#define WAYS_SANITIZED 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define WAYS_SANITIZED 1
+#endif
+#endif
+#ifndef WAYS_SANITIZED
+#define WAYS_SANITIZED 0
+#endif
+
+struct way {
+    char name[48]; /* for messages */
+    const struct backend *backend;
+    struct device *device;
+    const char *rung; /* the kernel; NULL: what the backend takes by itself */
+    unsigned turns;   /* of so many things to try, it takes one */
+};
+
+/* Open the devices. 0: this machine has none of the kind. */
+size_t ways_open(void);
+void ways_close(void);
+
+/* The ways, as many as were opened. */
+extern const struct way *ways;
+
+/* Whatever else may change from turn to turn, and may change no byte. */
+void ways_vary(uint64_t turn);
+
+/* Seconds that one test may take. */
+extern const unsigned ways_patience;
+
+#endif

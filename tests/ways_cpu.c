@@ -1,0 +1,57 @@
+/* The CPU: each instruction set, alone and with threads. */
+#include "fixture.h"
+#include "ways.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Starting threads takes longer than a small grid does, so a threaded way has fewer turns. */
+#define THREADED_TURNS 16
+
+static const struct team {
+    const char *isa;
+    unsigned threads;
+} teams[] = {{"baseline", 1}, {"v3", 1}, {"baseline", 2}, {"v3", 7}, {"baseline", 7}, {"v3", 2}};
+
+static struct way opened[LENGTH(teams)];
+static size_t count;
+
+const struct way *ways = opened;
+const unsigned ways_patience = 600;
+
+static void open_team(const struct team *team)
+{
+    const struct device_request request = {.threads = team->threads};
+    struct way *way = &opened[count];
+    struct fault fault;
+
+    setenv("VOXFILT_ISA", team->isa, 1);
+    if (!backend_cpu.open(&way->device, &request, &fault)) {
+        fixture_require(strcmp(team->isa, "baseline") != 0, team->isa);
+        return;
+    }
+    snprintf(way->name, sizeof way->name, "%s with %u threads", team->isa, team->threads);
+    way->backend = &backend_cpu;
+    way->turns = (team->threads > 1 ? THREADED_TURNS : 1) * (WAYS_SANITIZED ? 3 : 1);
+    count++;
+}
+
+size_t ways_open(void)
+{
+    for (size_t i = 0; i < LENGTH(teams); i++)
+        open_team(&teams[i]);
+    unsetenv("VOXFILT_ISA");
+    return count;
+}
+
+void ways_close(void)
+{
+    for (size_t i = 0; i < count; i++)
+        backend_cpu.close(opened[i].device);
+}
+
+void ways_vary(uint64_t turn)
+{
+    (void)turn;
+}

@@ -1,0 +1,32 @@
+/* What the emulated GPU adds to its ways: fewer turns, for it is slow, and another order of threads in each.
+ */
+#include "emulation.h"
+#include "ways.h"
+#include "ways_cuda.h"
+
+#include <string.h>
+
+/* Blocks of many threads with many meetings are what takes time. */
+static const struct {
+    const char *rung;
+    unsigned turns;
+} slow[] = {{"fused", 40}, {"plane", 25}};
+
+const unsigned ways_patience = 900;
+
+unsigned ways_cuda_turns(const char *rung)
+{
+    unsigned turns = 12;
+
+    for (size_t i = 0; i < sizeof slow / sizeof *slow; i++) {
+        if (rung == NULL || strcmp(rung, slow[i].rung) == 0)
+            turns = slow[i].turns;
+    }
+    return turns * (WAYS_SANITIZED ? 3 : 1);
+}
+
+void ways_vary(uint64_t turn)
+{
+    emulation_set_order((enum emulation_order)(turn % 3), turn + 1);
+    emulation_set_lazy_streams(turn / 3 % 2 == 1);
+}
