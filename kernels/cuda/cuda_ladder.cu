@@ -1,12 +1,12 @@
 /* The ladder: every rung that the CUDA backend has. */
 #include "cuda_ladder.h"
 
-extern const struct cuda_rung cuda_rung_naive, cuda_rung_tile, cuda_rung_tile2, cuda_rung_march, cuda_rung_register,
+extern const struct cuda_rung cuda_rung_naive, cuda_rung_tile, cuda_rung_march, cuda_rung_register,
     cuda_rung_plane, cuda_rung_fused, cuda_rung_fused2, cuda_rung_strip, cuda_rung_passes;
 
 const struct cuda_rung *const cuda_ladder[] = {
     &cuda_rung_fused, &cuda_rung_fused2, &cuda_rung_plane, &cuda_rung_passes,   &cuda_rung_strip, &cuda_rung_naive,
-    &cuda_rung_tile2, &cuda_rung_tile,   &cuda_rung_march, &cuda_rung_register, NULL,
+    &cuda_rung_tile,  &cuda_rung_march,  &cuda_rung_register, NULL,
 };
 
 const struct rung cuda_rungs[] = {
