@@ -20,7 +20,7 @@ extern "C" {
 #include <string>
 #include <vector>
 
-extern const struct cuda_rung cuda_rung_tile2, cuda_rung_strip, cuda_rung_passes, cuda_rung_fused2;
+extern const struct cuda_rung cuda_rung_tile, cuda_rung_strip, cuda_rung_passes, cuda_rung_fused2;
 
 static long failures, comparisons;
 
@@ -510,11 +510,11 @@ template <typename T> static void check_taps(bool quick, bool only_fused)
                         check(cuda_rung_strip, "gaps", gaps, start, 1, {}, true);
                     }
                     if (r <= 3 || r == 15) {
-                        check(cuda_rung_tile2, "dense", dense, start, 1, {}, special != 0);
+                        check(cuda_rung_tile, "dense", dense, start, 1, {}, special != 0);
                         struct cuda_wish odd = {};
                         odd.tile_x = 25;
                         odd.tile_y = 7;
-                        check(cuda_rung_tile2, "dense 25x7", dense, start, 1, odd, false);
+                        check(cuda_rung_tile, "dense 25x7", dense, start, 1, odd, false);
                     }
                 }
             }
@@ -572,10 +572,10 @@ template <typename T> static void check_heat()
                     heat.op.reacts = inner == 3;
                     heat.op.reaction = static_cast<T>(0.05);
                     heat.op.remainder = static_cast<T>(0.95);
-                    check(cuda_rung_tile2, "heat", heat, start, 1, {}, inner == 1);
+                    check(cuda_rung_tile, "heat", heat, start, 1, {}, inner == 1);
                     struct cuda_wish small = {};
                     small.tile_x = small.tile_y = 12;
-                    check(cuda_rung_tile2, "heat 12x12", heat, start, 1, small, false);
+                    check(cuda_rung_tile, "heat 12x12", heat, start, 1, small, false);
                     for (int steps : {1, 3, 4})
                         check(cuda_rung_fused2, "heat", heat, start, steps, {}, steps == 3);
                 }
@@ -583,7 +583,7 @@ template <typename T> static void check_heat()
             owned_op<T> gradient(OP_GRADIENT, edge, {{0, 0, 1, 1}, {1, 0, 0, 1}}, e.channels);
             gradient.op.x = {-1, 1};
             gradient.op.plane = {-1, 1};
-            check(cuda_rung_tile2, "gradient", gradient, start, 1, {}, true);
+            check(cuda_rung_tile, "gradient", gradient, start, 1, {}, true);
         }
     }
 }
@@ -942,8 +942,8 @@ static void time_pictures()
         stage.time(cuda_rung_fused2, "box", square(1));
         stage.time(cuda_rung_fused2, "some",
                    owned_op<float>(OP_TAPS, EDGE_REFLECT, box_taps(0, 1, -1, 0), 1));
-        stage.time(cuda_rung_tile2, "3", square(1));
-        stage.time(cuda_rung_tile2, "7", square(3));
+        stage.time(cuda_rung_tile, "3", square(1));
+        stage.time(cuda_rung_tile, "7", square(3));
         for (int r : {1, 4, 8, 16, 40}) {
             stage.time(cuda_rung_passes, "x " + std::to_string(r),
                        owned_op<float>(OP_TAPS, EDGE_REFLECT, line_taps('x', -r, r), 1));
@@ -970,7 +970,7 @@ static void time_pictures()
         tanh_heat.op.flux = FLUX_TANH;
         tanh_heat.op.inverse_scale = 2;
         tanh_heat.op.rate = 0.0625;
-        stage.time(cuda_rung_tile2, "heat tanh", tanh_heat);
+        stage.time(cuda_rung_tile, "heat tanh", tanh_heat);
         stage.time(cuda_rung_fused2, "heat tanh", tanh_heat);
     }
     {

@@ -10,6 +10,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <type_traits>
 
 #define CUDA_INLINE __device__ __forceinline__
 
@@ -191,6 +192,20 @@ template <typename T> struct cuda_star_filter {
     }
 };
 
+/* The same for a picture, whose rows are planes: five taps. */
+template <typename T> struct cuda_cross_filter {
+    T weights[5]; /* in raster order */
+
+    template <typename Reader> CUDA_INLINE T operator()(T own, const Reader &read) const
+    {
+        T sum = weights[0] * read(0, 0, -1);
+        sum = cuda_fma(weights[1], read(-1, 0, 0), sum);
+        sum = cuda_fma(weights[2], own, sum);
+        sum = cuda_fma(weights[3], read(1, 0, 0), sum);
+        return cuda_fma(weights[4], read(0, 0, 1), sum);
+    }
+};
+
 /* How far an op's taps reach, for the edge tests of kernels. */
 struct cuda_reach {
     struct reach x, row, plane;
@@ -210,6 +225,26 @@ struct cuda_reach {
                inside(plane, plane_index, view.planes);
     }
 };
+
+/* Indices [low, low + count) of an axis. */
+struct cuda_indices {
+    int low;
+    unsigned count;
+
+    CUDA_INLINE bool holds(int index) const
+    {
+        return static_cast<unsigned>(index - low) < count;
+    }
+};
+
+/* Of indices counted from `first` on, those whose taps stay inside [0, extent), as far as `most` goes on both sides. */
+static inline struct cuda_indices cuda_interior(struct reach reach, long long extent, long long first, int most)
+{
+    const auto bounded = [most](long long index) { return index < -most ? -most : index < most ? index : most; };
+    const long long low = bounded(-reach.low - first), end = bounded(extent - reach.high - first);
+
+    return {static_cast<int>(low), low < end ? static_cast<unsigned>(end - low) : 0};
+}
 
 static inline struct cuda_reach cuda_reach_of(const struct op *op)
 {
@@ -282,13 +317,55 @@ static inline bool cuda_is_full_star(const struct op *op)
     return true;
 }
 
+static inline bool cuda_is_full_cross(const struct op *op)
+{
+    static const int boxes[] = {4, 12, 13, 14, 22};
+
+    if (!cuda_is_chain(op) || op->tap_count != 5)
+        return false;
+    for (size_t k = 0; k < op->tap_count; k++) {
+        if (cuda_box_index(&op->taps[k]) != boxes[k])
+            return false;
+    }
+    return true;
+}
+
+/* A filter whose weights are all that it holds. */
+template <typename Filter> static inline Filter cuda_weights_of(const struct op *op)
+{
+    Filter filter;
+
+    for (size_t k = 0; k < op->tap_count; k++)
+        filter.weights[k] = static_cast<std::decay_t<decltype(filter.weights[0])>>(op->taps[k].weight);
+    return filter;
+}
+
 template <typename T> static inline cuda_star_filter<T> cuda_star_filter_of(const struct op *op)
 {
-    cuda_star_filter<T> filter;
+    return cuda_weights_of<cuda_star_filter<T>>(op);
+}
 
-    for (int k = 0; k < 7; k++)
-        filter.weights[k] = static_cast<T>(op->taps[k].weight);
-    return filter;
+/* Whether a filter other than cuda_any_filter serves the op. */
+static inline bool cuda_knows_offsets(const struct op *op)
+{
+    return cuda_is_full_star(op) || cuda_is_full_cross(op);
+}
+
+/* Call act with the filter that knows most of the op. */
+template <typename T, typename Act> static inline auto cuda_with_filter(const struct cuda_op *op, const Act &act)
+{
+    if (cuda_is_full_star(op->op))
+        return act(cuda_weights_of<cuda_star_filter<T>>(op->op));
+    if (cuda_is_full_cross(op->op))
+        return act(cuda_weights_of<cuda_cross_filter<T>>(op->op));
+    return act(cuda_any_filter_of<T>(op));
+}
+/* The same for an op that has nothing in a device's memory yet: what counts is the type of the filter. */
+template <typename T, typename Act> static inline auto cuda_with_filter(const struct op *op, const Act &act)
+{
+    const struct cuda_op bare = {op, NULL, NULL};
+
+    return cuda_with_filter<T>(&bare, act);
 }
 
 /* For forecasts: the first tap of a chain is one operation, each next one two. */

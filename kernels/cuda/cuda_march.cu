@@ -1,12 +1,12 @@
 /* Rung `march`.
  *
- * Idea: a block walks along the planes with the 2r + 1 planes of its tile that the taps reach in shared
- * memory. Adds: a plane is loaded once a walk, so the halo of a tile is one of rows and x only; the slicing
- * length
- *   (`--coarsen`) says how many planes a block walks.
- * Costs: two barriers a plane, with the load of the next plane between them.
- * Traffic per sample: 1 word written, 1 + 2r/coarsen words read from memory; the halo of rows comes from the
- * caches. Wins when: taps are off the axes, so that registers cannot hold what they read. */
+ * Idea: a block walks along the planes with the 2r + 1 planes of its tile that the taps reach in shared memory, and
+ *   the next ones on their way there.
+ * Adds: a plane is loaded once a walk, so the halo of a tile is one of rows and x only; the slicing length
+ *   (`--coarsen`) says how many planes a block walks. Loads go on while samples are computed.
+ * Costs: a barrier a plane; a copy of 4 or 8 bytes for each cell.
+ * Traffic per sample: 1 word written, 1 + 2r/coarsen words read from memory; the halo of rows comes from the caches.
+ * Wins when: taps are off the axes, so that registers cannot hold what they read. */
 #include "cuda_halo.cuh"
 
 #define MARCH_X       32
@@ -14,109 +14,119 @@
 #define MARCH_COARSEN 32
 #define MARCH_THREADS 256
 
-/* The ring of planes: the slot of the lowest plane that the taps reach turns by one each plane. */
+/* Planes that are on their way while one is computed. */
+#define MARCH_AHEAD 2
+
+/* The ring of planes, in cells: the slot of the lowest plane that the taps reach turns by one each plane. */
 struct march_ring {
-    int lowest, depth, plane_cells;
+    int lowest, plane_cells, all_cells;
 
     CUDA_INLINE int slot(int plane) const
     {
-        const int index = lowest + plane;
-        return index < depth ? index : index - depth;
+        const int cell = lowest + plane * plane_cells;
+        return cell < all_cells ? cell : cell - all_cells;
     }
 };
 
-template <typename T, typename Filter>
-static CUDA_INLINE void march_plane(const cuda_view<T> &from, const cuda_view<T> &to, const halo_tile &tile,
-                                    const halo_place &place, long long plane, const Filter &filter,
-                                    const march_ring ring, const T *cells)
+template <typename T> static CUDA_INLINE void march_load(const T *plane, const int *offsets, int count, T outside, T *cells)
 {
-    const int width = tile.width(), low = tile.reach.plane.low;
-    const int corner = -tile.reach.row.low * width - tile.reach.x.low;
+#pragma unroll 1
+    for (int cell = halo_thread(); cell < count; cell += halo_threads())
+        halo_copy(cells + cell, plane, offsets[cell], outside);
+}
+
+template <typename T, typename Filter>
+static CUDA_INLINE void march_plane(const halo_tile &tile, const march_ring &ring, const T *cells,
+                                    const halo_sample *samples, int count, bool held, const Filter &filter, T *to)
+{
+    const int width = tile.width, low = tile.reach_plane.low;
 
 #pragma unroll 1
-    for (int index = static_cast<int>(threadIdx.x); index < tile.x * tile.rows; index += blockDim.x) {
-        const halo_sample sample = halo_sample_of(from, tile, place, index);
-        const T *here = cells + corner + sample.row * width + sample.x;
-        if (sample.inside)
-            to.row(plane, place.channel, place.row + sample.row)[place.x + sample.x] =
-                halo_filtered(from, tile, place, sample, plane, filter,
-                              here[ring.slot(-low) * ring.plane_cells], [=](int dx, int drow, int dplane) {
-                                  return here[ring.slot(dplane - low) * ring.plane_cells + drow * width + dx];
-                              });
+    for (int index = halo_thread(); index < count; index += halo_threads()) {
+        const halo_sample sample = samples[index];
+        const T *here = cells + sample.cell;
+        const T own = here[ring.slot(-low)];
+        to[sample.place()] = held || sample.held() ? own : filter(own, [=](int dx, int drow, int dplane) {
+            return here[ring.slot(dplane - low) + drow * width + dx];
+        });
     }
 }
 
 template <typename T, typename Filter>
-__global__ void __launch_bounds__(MARCH_THREADS, 2)
-    march_kernel(cuda_view<T> from, cuda_view<T> to, cuda_edge<T> edge, halo_tile tile, Filter filter,
-                 long long first, long long end, long long run, long long blocks)
+__global__ void __launch_bounds__(MARCH_THREADS, 1) march_kernel(halo_task<T> task, Filter filter)
 {
-    CUDA_SHARED(T, cells);
-    const int low = tile.reach.plane.low, high = tile.reach.plane.high;
-    march_ring ring = {0, high - low + 1, tile.cells()};
+    CUDA_SHARED(unsigned char, shared);
+    unsigned char *free = shared;
+    const halo_tile &tile = task.tile;
+    const halo_place place = halo_locate(task);
+    const int count = place.width * place.rows, ahead = tile.span + MARCH_AHEAD;
+    const int last = place.first + place.planes - 1;
+    const T outside = halo_outside(task, place);
+    march_ring ring = {0, tile.cells, tile.cells * (ahead + 1)};
 
+    halo_share_taps(&filter, &free);
+    int *const offsets = halo_take<int>(&free, tile.cells);
+    halo_sample *const samples = halo_take<halo_sample>(&free, tile.x * tile.rows);
+    T *const cells = halo_take<T>(&free, ring.all_cells);
+
+    halo_settle_cells(task, place, offsets);
+    halo_settle_samples(task, place, samples);
+    __syncthreads();
+    int plane = place.first - ahead, next = place.first + tile.reach_plane.low;
+    const T *from = task.from + halo_offset_of(task, place, next);
+    T *to = task.to + halo_offset_of(task, place, place.first);
 #pragma unroll 1
-    for (long long block = blockIdx.x; block < blocks; block += gridDim.x) {
-        const halo_place place = halo_locate(tile, block, from.channels, first, end, run);
-        ring.lowest = 0;
-        halo_load(from, edge, tile, place, place.first + low, high - low, cells);
-        for (long long plane = place.first; plane < place.end; plane++) {
-            halo_load(from, edge, tile, place, plane + high, 1,
-                      cells + ring.slot(high - low) * ring.plane_cells);
+    for (; plane <= last; plane++, next++) {
+        if (plane >= place.first) {
+            cuda_await_copies<MARCH_AHEAD - 1>();
             __syncthreads();
-            march_plane(from, to, tile, place, plane, filter, ring, cells);
-            __syncthreads();
-            ring.lowest = ring.slot(1 < ring.depth ? 1 : 0);
         }
+        if (next <= last + tile.reach_plane.high)
+            march_load(halo_supplied(task, next, from), offsets, tile.cells, outside, cells + ring.slot(ahead));
+        cuda_commit_copies();
+        from += task.plane_stride;
+        if (plane >= place.first) {
+            march_plane(tile, ring, cells, samples, count, halo_holds(task, plane), filter, to);
+            to += task.plane_stride;
+        }
+        ring.lowest = ring.slot(1);
     }
 }
 
-template <typename T> static const void *march_kernel_of(const struct op *op)
+template <typename T>
+static bool march_shape_as(const struct cuda_limits *limits, const struct op *op, const struct shape *shape,
+                           const struct cuda_wish *wish, struct cuda_form *form, char *reason, size_t size)
 {
-    return cuda_is_full_star(op) ? reinterpret_cast<const void *>(&march_kernel<T, cuda_star_filter<T>>)
-                                 : reinterpret_cast<const void *>(&march_kernel<T, cuda_any_filter<T>>);
+    const halo_tile tile = halo_tile_of(op, shape, wish, MARCH_X, MARCH_ROWS);
+    const size_t cells = static_cast<size_t>(tile.cells);
+    const int depth = tile.span + 1 + MARCH_AHEAD;
+    const long long samples = static_cast<long long>(tile.x) * tile.rows;
+    const int run = wish->coarsen > 0 ? wish->coarsen : MARCH_COARSEN;
+    const size_t bytes = halo_tap_bytes<T>(op) + halo_bytes<int>(cells) +
+                         halo_bytes<halo_sample>(static_cast<size_t>(samples)) + halo_bytes<T>(cells * depth);
+
+    if (!halo_serves(op, reason, size) || !halo_fits(limits, shape, bytes, tile, run, depth, reason, size))
+        return false;
+    *form = halo_form(op, shape, tile, run,
+                      halo_block(samples, MARCH_THREADS), bytes,
+                      cuda_with_filter<T>(op, [](const auto &filter) {
+                          return reinterpret_cast<const void *>(&march_kernel<T, std::decay_t<decltype(filter)>>);
+                      }));
+    return true;
 }
 
 static bool march_shape(const struct cuda_limits *limits, const struct op *op, const struct shape *shape,
                         const struct cuda_wish *wish, struct cuda_form *form, char *reason, size_t size)
 {
-    const halo_tile tile = halo_tile_of(op, shape, wish, MARCH_X, MARCH_ROWS, 1);
-    const int depth = 1 + cuda_span(op->plane);
-    const size_t bytes = static_cast<size_t>(tile.cells()) * depth * work_size(op->work);
-
-    if (!halo_serves(op, reason, size) || !halo_fits(limits, bytes, tile, depth, reason, size))
-        return false;
-    *form = halo_form(op, shape, tile, wish->coarsen > 0 ? wish->coarsen : MARCH_COARSEN,
-                      halo_threads(static_cast<long long>(tile.x) * tile.rows, MARCH_THREADS), bytes,
-                      op->work == WORK_F32 ? march_kernel_of<float>(op) : march_kernel_of<double>(op));
-    return true;
-}
-
-template <typename T, typename Filter>
-static cudaError_t march_launch_with(const struct cuda_job *job, Filter filter)
-{
-    const cuda_view<T> &from = *static_cast<const cuda_view<T> *>(job->from);
-    const cuda_view<T> &to = *static_cast<const cuda_view<T> *>(job->to);
-    const halo_tile tile = halo_tile_of_job(job, from.nx, from.rows);
-    const int run = job->form->coarsen;
-    const long long blocks = halo_blocks(tile, from.channels, job->planes.count, run);
-    const long long first = static_cast<long long>(job->planes.first);
-    const long long end = first + static_cast<long long>(job->planes.count);
-    auto kernel = march_kernel<T, Filter>;
-    cudaError_t status = cuda_permit_shared(kernel, job->form->shared_bytes);
-
-    if (status != cudaSuccess || blocks == 0)
-        return status;
-    return CUDA_LAUNCH(job->stream, dim3(cuda_blocks(blocks)), job->form->block, job->form->shared_bytes,
-                       kernel, from, to, cuda_edge_of<T>(job->op), tile, filter, first, end,
-                       static_cast<long long>(run), blocks);
+    return (op->work == WORK_F32 ? march_shape_as<float> : march_shape_as<double>)(limits, op, shape, wish, form,
+                                                                                   reason, size);
 }
 
 template <typename T> static cudaError_t march_launch_as(const struct cuda_job *job)
 {
-    if (cuda_is_full_star(job->op->op))
-        return march_launch_with<T>(job, cuda_star_filter_of<T>(job->op->op));
-    return march_launch_with<T>(job, cuda_any_filter_of<T>(job->op));
+    return cuda_with_filter<T>(job->op, [=](const auto &filter) {
+        return halo_launch<T>(job, halo_tile_of_form(job), &march_kernel<T, std::decay_t<decltype(filter)>>, filter);
+    });
 }
 
 static cudaError_t march_launch(const struct cuda_job *job)

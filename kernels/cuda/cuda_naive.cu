@@ -9,106 +9,129 @@
 
 #define NAIVE_THREADS 256
 
-/* Where the sample of a thread stands. */
-struct naive_site {
-    long long plane;
-    int channel, row, x;
+/* The most blocks that a launch counts along its second and third axis. */
+#define NAIVE_BLOCKS 65535
+
+/* What one launch computes. A layer is a plane of one channel, counted from the first one of the launch; samples
+   in all three spans have no tap outside the grid. */
+template <typename T> struct naive_part {
+    const T *from, *kept;
+    T *to; /* all three: the first layer of the launch */
+    int nx, rows, layers, first_row;
+    int pitch;
+    long long layer_stride, plane_stride;
+    cuda_indices x, row, layer;
+    int channels;
+    long long planes, first_layer; /* of the grid */
 };
 
-/* Call act for the samples of a thread. Blocks are counted by the three axes of the launch, which spares
-   divisions; rows and planes that a launch cannot count are walked. */
-template <typename T, typename Act>
-static CUDA_INLINE void naive_each(const cuda_view<T> &view, long long first, long long count, Act act)
+/* The sample of a thread. */
+struct naive_site {
+    int x, row, layer;
+    long long offset;
+};
+
+/* Blocks are counted by the three axes of the launch, which spares divisions. */
+template <typename T> static CUDA_INLINE bool naive_locate(const naive_part<T> &part, naive_site *site)
+{
+    site->x = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
+    site->row = part.first_row + static_cast<int>(blockIdx.y * blockDim.y + threadIdx.y);
+    site->layer = static_cast<int>(blockIdx.z * blockDim.z + threadIdx.z);
+    site->offset = site->layer * part.layer_stride + static_cast<long long>(site->row) * part.pitch + site->x;
+    return site->x < part.nx && site->row < part.rows && site->layer < part.layers;
+}
+
+/* How far along an axis the sample stands that a tap reads; `outside` is set where the rule puts nothing of the
+   grid. */
+static CUDA_INLINE long long naive_shift(enum edge_rule rule, long long own, int offset, long long extent,
+                                         bool *outside)
+{
+    const long long index = own + offset;
+
+    if (offset == 0 || (index >= 0 && index < extent))
+        return offset;
+    const long long supplied = cuda_edge_index(rule, index, extent);
+    *outside |= supplied < 0;
+    return supplied - own;
+}
+
+/* A sample with a tap outside the grid. */
+template <typename T, typename Filter>
+static CUDA_INLINE T naive_edge_sample(const naive_part<T> &part, const cuda_edge<T> &edge, const Filter &filter,
+                                       const naive_site &site)
+{
+    const T *here = part.from + site.offset;
+    const long long layer = part.first_layer + site.layer;
+    const long long plane = part.channels == 1 ? layer : layer / part.channels;
+    const int channel = static_cast<int>(layer - plane * part.channels);
+
+    if (edge.rule == EDGE_HOLD)
+        return *here;
+    return filter(*here, [&](int dx, int drow, int dplane) {
+        bool outside = false;
+        const long long shift = naive_shift(edge.rule, plane, dplane, part.planes, &outside) * part.plane_stride +
+                                naive_shift(edge.rule, site.row, drow, part.rows, &outside) * part.pitch +
+                                naive_shift(edge.rule, site.x, dx, part.nx, &outside);
+        if (outside)
+            return edge.rule == EDGE_CONSTANT ? edge.outside[channel] : T(0);
+        return here[shift];
+    });
+}
+
+template <typename T, typename Filter>
+__global__ void __launch_bounds__(NAIVE_THREADS)
+    naive_kernel(naive_part<T> part, cuda_edge<T> edge, Filter filter)
 {
     naive_site site;
 
-    site.x = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
-    if (site.x >= view.nx)
+    if (!naive_locate(part, &site))
         return;
-#pragma unroll 1
-    for (long long layer = blockIdx.z; layer < count * view.channels; layer += gridDim.z) {
-        site.channel = view.channels == 1 ? 0 : static_cast<int>(layer % view.channels);
-        site.plane = first + (view.channels == 1 ? layer : layer / view.channels);
-#pragma unroll 1
-        for (long long row = static_cast<long long>(blockIdx.y) * blockDim.y + threadIdx.y; row < view.rows;
-             row += static_cast<long long>(gridDim.y) * blockDim.y) {
-            site.row = static_cast<int>(row);
-            act(site);
-        }
+    if (part.x.holds(site.x) && part.row.holds(site.row) && part.layer.holds(site.layer)) {
+        const T *here = part.from + site.offset;
+        part.to[site.offset] = filter(*here, [=](int dx, int drow, int dplane) {
+            return here[dplane * part.plane_stride + static_cast<long long>(drow) * part.pitch + dx];
+        });
+    } else {
+        part.to[site.offset] = naive_edge_sample(part, edge, filter, site);
     }
-}
-
-template <typename T, typename Filter>
-static CUDA_INLINE T naive_sample(const cuda_view<T> &from, const cuda_edge<T> &edge, const cuda_reach &reach,
-                                  const Filter &filter, const naive_site &site)
-{
-    const T *here = from.row(site.plane, site.channel, site.row) + site.x;
-    const T own = *here;
-
-    if (reach.interior(from, site.plane, site.row, site.x)) {
-        const long long pitch = from.pitch, stride = from.plane_stride();
-        return filter(
-            own, [=](int dx, int drow, int dplane) { return here[dplane * stride + drow * pitch + dx]; });
-    }
-    if (reach.rule == EDGE_HOLD)
-        return own;
-    return filter(own, [&](int dx, int drow, int dplane) {
-        return cuda_read(from, edge, site.channel, site.plane + dplane,
-                         static_cast<long long>(site.row) + drow, static_cast<long long>(site.x) + dx);
-    });
-}
-
-template <typename T, typename Filter>
-__global__ void __launch_bounds__(NAIVE_THREADS)
-    naive_kernel(cuda_view<T> from, cuda_view<T> to, cuda_edge<T> edge, cuda_reach reach, Filter filter,
-                 long long first, long long count)
-{
-    naive_each(from, first, count, [&](const naive_site &site) {
-        to.row(site.plane, site.channel, site.row)[site.x] = naive_sample(from, edge, reach, filter, site);
-    });
 }
 
 template <typename T>
-__global__ void __launch_bounds__(NAIVE_THREADS)
-    naive_unsharp_kernel(cuda_view<T> from, cuda_view<T> kept, cuda_view<T> to, T amount, long long first,
-                         long long count)
+__global__ void __launch_bounds__(NAIVE_THREADS) naive_unsharp_kernel(naive_part<T> part, T amount)
 {
-    naive_each(from, first, count, [&](const naive_site &site) {
-        const T blurred = from.row(site.plane, site.channel, site.row)[site.x];
-        const T original = kept.row(site.plane, site.channel, site.row)[site.x];
-        to.row(site.plane, site.channel, site.row)[site.x] = cuda_fma(amount, original - blurred, original);
+    naive_site site;
+
+    if (!naive_locate(part, &site))
+        return;
+    const T blurred = part.from[site.offset], original = part.kept[site.offset];
+    part.to[site.offset] = cuda_fma(amount, original - blurred, original);
+}
+
+template <typename T> static const void *naive_kernel_of(const struct op *op)
+{
+    if (op->kind == OP_UNSHARP)
+        return reinterpret_cast<const void *>(&naive_unsharp_kernel<T>);
+    return cuda_with_filter<T>(op, [](const auto &filter) {
+        return reinterpret_cast<const void *>(&naive_kernel<T, std::decay_t<decltype(filter)>>);
     });
 }
 
-static const void *naive_kernel_of(const struct op *op)
+/* A warp lies along x, the warps of a block along rows, or along planes that have one row. */
+static dim3 naive_block(size_t rows)
 {
-    const bool single = op->work == WORK_F32;
-
-    if (op->kind == OP_UNSHARP)
-        return single ? reinterpret_cast<const void *>(&naive_unsharp_kernel<float>)
-                      : reinterpret_cast<const void *>(&naive_unsharp_kernel<double>);
-    if (cuda_is_full_star(op))
-        return single ? reinterpret_cast<const void *>(&naive_kernel<float, cuda_star_filter<float>>)
-                      : reinterpret_cast<const void *>(&naive_kernel<double, cuda_star_filter<double>>);
-    return single ? reinterpret_cast<const void *>(&naive_kernel<float, cuda_any_filter<float>>)
-                  : reinterpret_cast<const void *>(&naive_kernel<double, cuda_any_filter<double>>);
+    return rows == 1 ? dim3(32, 1, NAIVE_THREADS / 32) : dim3(32, NAIVE_THREADS / 32, 1);
 }
 
-/* A warp lies along x; a block is 32 × 8 samples, or 256 × 1 where planes have one row. */
-static dim3 naive_block(int rows)
+/* Blocks for so many samples, as far as one launch counts them. */
+static dim3 naive_grid(dim3 block, size_t nx, size_t rows, unsigned long long layers)
 {
-    return rows == 1 ? dim3(NAIVE_THREADS, 1, 1) : dim3(32, NAIVE_THREADS / 32, 1);
-}
-
-static dim3 naive_grid(dim3 block, size_t nx, size_t rows, unsigned channels, size_t planes)
-{
-    const auto bounded = [](long long blocks) {
-        return static_cast<unsigned>(blocks < 65535 ? blocks : 65535);
+    const auto blocks = [](unsigned long long samples, unsigned extent, unsigned most) {
+        const unsigned long long wanted = (samples + extent - 1) / extent;
+        return static_cast<unsigned>(wanted < most ? wanted : most);
     };
 
-    return dim3(static_cast<unsigned>(cuda_ceil_divide(static_cast<long long>(nx), block.x)),
-                bounded(cuda_ceil_divide(static_cast<long long>(rows), block.y)),
-                bounded(static_cast<long long>(planes) * channels));
+    return dim3(blocks(nx, block.x, 0x7fffffff), blocks(rows, block.y, NAIVE_BLOCKS),
+                blocks(layers, block.z, NAIVE_BLOCKS));
 }
 
 static bool naive_shape(const struct cuda_limits *, const struct op *op, const struct shape *shape,
@@ -118,41 +141,82 @@ static bool naive_shape(const struct cuda_limits *, const struct op *op, const s
     form->coarsen = 1;
     form->stride = 1;
     form->steps = 1;
-    form->block = naive_block(static_cast<int>(shape->rows));
-    form->grid = naive_grid(form->block, shape->nx, shape->rows, shape->channels, shape->planes);
-    form->kernel = naive_kernel_of(op);
+    form->block = naive_block(shape->rows);
+    form->grid = naive_grid(form->block, shape->nx, shape->rows, static_cast<unsigned long long>(shape->planes) * shape->channels);
+    form->kernel = op->work == WORK_F32 ? naive_kernel_of<float>(op) : naive_kernel_of<double>(op);
     form->bytes_per_update = (op->kind == OP_UNSHARP ? 3.0 : 2.0) * static_cast<double>(work_size(op->work));
     form->operations_per_update = op->kind == OP_UNSHARP ? 3 : cuda_operations(op);
     return true;
 }
 
-template <typename T> static cudaError_t naive_launch_as(const struct cuda_job *job)
+/* Layers [first, first + layers) of the grid, from a row on. */
+template <typename T>
+static naive_part<T> naive_part_of(const struct cuda_job *job, long long first, int layers, int first_row)
 {
     const cuda_view<T> &from = *static_cast<const cuda_view<T> *>(job->from);
     const cuda_view<T> &to = *static_cast<const cuda_view<T> *>(job->to);
     const struct op *op = job->op->op;
-    const dim3 block = naive_block(from.rows);
-    const dim3 grid = naive_grid(block, static_cast<size_t>(from.nx), static_cast<size_t>(from.rows),
-                                 static_cast<unsigned>(from.channels), job->planes.count);
-    const long long first = static_cast<long long>(job->planes.first);
-    const long long count = static_cast<long long>(job->planes.count);
-    const cuda_edge<T> edge = cuda_edge_of<T>(job->op);
-    const cuda_reach reach = cuda_reach_of(op);
+    const int channels = from.channels;
+    const struct reach plane = {op->plane.low * channels, op->plane.high * channels};
+    naive_part<T> part = {};
 
-    if (count == 0)
-        return cudaSuccess;
-    if (op->kind == OP_UNSHARP)
-        return CUDA_LAUNCH(job->stream, grid, block, 0, naive_unsharp_kernel<T>, from,
-                           *static_cast<const cuda_view<T> *>(job->kept), to, static_cast<T>(op->amount),
-                           first, count);
-    if (cuda_is_full_star(op)) {
-        auto kernel = naive_kernel<T, cuda_star_filter<T>>;
-        return CUDA_LAUNCH(job->stream, grid, block, 0, kernel, from, to, edge, reach,
-                           cuda_star_filter_of<T>(op), first, count);
+    part.layer_stride = from.pitch * from.rows;
+    part.plane_stride = from.plane_stride();
+    part.from = from.samples + (first - from.first * channels) * part.layer_stride;
+    part.to = to.samples + (first - to.first * channels) * part.layer_stride;
+    if (op->kind == OP_UNSHARP) {
+        const cuda_view<T> &kept = *static_cast<const cuda_view<T> *>(job->kept);
+        part.kept = kept.samples + (first - kept.first * channels) * part.layer_stride;
     }
-    auto kernel = naive_kernel<T, cuda_any_filter<T>>;
-    return CUDA_LAUNCH(job->stream, grid, block, 0, kernel, from, to, edge, reach,
-                       cuda_any_filter_of<T>(job->op), first, count);
+    part.nx = from.nx;
+    part.rows = from.rows;
+    part.layers = layers;
+    part.first_row = first_row;
+    part.pitch = static_cast<int>(from.pitch);
+    part.x = cuda_interior(op->x, from.nx, 0, from.nx);
+    part.row = cuda_interior(op->row, from.rows, 0, from.rows);
+    part.channels = channels;
+    part.planes = from.planes;
+    part.first_layer = first;
+    part.layer = cuda_interior(plane, from.planes * channels, first, layers);
+    return part;
+}
+
+template <typename T>
+static cudaError_t naive_launch_part(const struct cuda_job *job, dim3 grid, dim3 block, const naive_part<T> &part)
+{
+    const struct op *op = job->op->op;
+
+    if (op->kind == OP_UNSHARP)
+        return CUDA_LAUNCH(job->stream, grid, block, 0, naive_unsharp_kernel<T>, part, static_cast<T>(op->amount));
+    return cuda_with_filter<T>(job->op, [&](const auto &filter) {
+        auto kernel = naive_kernel<T, std::decay_t<decltype(filter)>>;
+        return CUDA_LAUNCH(job->stream, grid, block, 0, kernel, part, cuda_edge_of<T>(job->op), filter);
+    });
+}
+
+/* What one launch cannot count is cut into several. */
+template <typename T> static cudaError_t naive_launch_as(const struct cuda_job *job)
+{
+    const cuda_view<T> &from = *static_cast<const cuda_view<T> *>(job->from);
+    const dim3 block = naive_block(static_cast<size_t>(from.rows));
+    const long long end = static_cast<long long>(job->planes.first + job->planes.count) * from.channels;
+    const long long most_layers = static_cast<long long>(NAIVE_BLOCKS) * block.z;
+    const long long most_rows = static_cast<long long>(NAIVE_BLOCKS) * block.y;
+    cudaError_t status = cudaSuccess;
+
+    for (long long first = static_cast<long long>(job->planes.first) * from.channels; first < end;
+         first += most_layers) {
+        const long long layers = end - first < most_layers ? end - first : most_layers;
+        for (long long row = 0; row < from.rows && status == cudaSuccess; row += most_rows) {
+            const dim3 grid = naive_grid(block, static_cast<size_t>(from.nx), static_cast<size_t>(from.rows - row),
+                                         static_cast<unsigned long long>(layers));
+            status = naive_launch_part<T>(
+                job, grid, block,
+                naive_part_of<T>(job, first, static_cast<int>(layers), static_cast<int>(row)));
+        }
+    }
+    return status;
 }
 
 static cudaError_t naive_launch(const struct cuda_job *job)

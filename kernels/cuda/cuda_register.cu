@@ -1,10 +1,13 @@
 /* Rung `register`.
  *
- * Idea: a block walks along the planes; a thread keeps the 2r + 1 samples of its own column in registers, and
- * only the plane in the middle lies in shared memory. Adds: shared memory holds one plane instead of 2r + 1;
- * taps along the walk cost no access at all. Costs: a thread a column, so the tile has at most as many
- * samples as a block has threads, and 2r + 1 registers. Traffic per sample: as `march`, and the middle plane
- * is read a second time, from the caches, with its halo. Wins when: the taps are a star of small radius. */
+ * Idea: a block walks along the planes; a thread keeps the 2r + 1 samples of its own column in registers, and only the
+ *   plane in the middle lies in shared memory.
+ * Adds: shared memory holds one plane (and the next) instead of 2r + 1; taps along the walk cost no access at all.
+ *   A sample goes through a register into shared memory, so that memory is read once; the rim of the tile is copied.
+ * Costs: a thread a column, so the tile has at most as many samples as a block has threads; 2r + 1 registers; a barrier
+ *   a plane.
+ * Traffic per sample: 1 word written, 1 + 2r/coarsen words read from memory; the rim comes from the caches.
+ * Wins when: the taps are a star of small radius. */
 #include "cuda_halo.cuh"
 
 #define REGISTER_X       32
@@ -41,52 +44,122 @@ template <typename T, int Radius> struct register_column {
     }
 };
 
-/* The sample of a thread's column in a plane that the taps reach; beyond their reach nothing is read. */
-template <typename T>
-static CUDA_INLINE T register_read(const cuda_view<T> &from, const cuda_edge<T> &edge,
-                                   const halo_place &place, const halo_sample &sample, long long plane,
-                                   long long lowest, long long highest)
+/* A cell of the tile's rim, and where it stands in the grid's plane. */
+struct register_rim {
+    int cell, offset;
+};
+
+/* The cells of the rim are counted from above the tile to below it, then those beside it. */
+static CUDA_INLINE int register_rim_cell(const halo_tile &tile, int index)
 {
-    if (!sample.inside || plane < lowest || plane > highest)
-        return T(0);
-    return cuda_read(from, edge, place.channel, plane, place.row + sample.row, place.x + sample.x);
+    const int above = -tile.reach_row.low * tile.width, outer = above + tile.reach_row.high * tile.width;
+    const int beside = tile.width - tile.x;
+
+    if (index < above)
+        return index;
+    if (index < outer)
+        return index + tile.rows * tile.width;
+    const int row = (index - outer) / beside, left = index - outer - row * beside;
+    return above + row * tile.width + left + (left < -tile.reach_x.low ? 0 : tile.x);
 }
 
-template <typename T, typename Filter, int Radius, int Threads>
-__global__ void __launch_bounds__(Threads)
-    register_kernel(cuda_view<T> from, cuda_view<T> to, cuda_edge<T> edge, halo_tile tile, Filter filter,
-                    long long first, long long end, long long run, long long blocks)
+template <typename T>
+static CUDA_INLINE void register_settle(const halo_task<T> &task, const halo_place &place, int count,
+                                        register_rim *rim)
 {
-    CUDA_SHARED(T, cells);
-    const int width = tile.width();
-    const int corner = -tile.reach.row.low * width - tile.reach.x.low;
-
 #pragma unroll 1
-    for (long long block = blockIdx.x; block < blocks; block += gridDim.x) {
-        const halo_place place = halo_locate(tile, block, from.channels, first, end, run);
-        halo_sample sample = halo_sample_of(from, tile, place, static_cast<int>(threadIdx.x));
-        const T *here = cells + corner + sample.row * width + sample.x;
-        const long long lowest = place.first + tile.reach.plane.low;
-        const long long highest = place.end - 1 + tile.reach.plane.high;
-        register_column<T, Radius> column;
+    for (int index = halo_thread(); index < count; index += halo_threads()) {
+        const int cell = register_rim_cell(task.tile, index);
+        rim[index] = {cell, halo_offset(task, place, cell)};
+    }
+}
 
-        sample.inside = sample.inside && sample.row < tile.rows;
+/* What a thread does in each plane. */
+template <typename T> struct register_walk {
+    const halo_task<T> &task;
+    const halo_place &place;
+    const register_rim *rim;
+    int rim_count, cell, offset; /* of the thread's own sample */
+    T outside;
+
+    /* A plane from which the thread reads, or NULL where no tap looks. */
+    CUDA_INLINE const T *plane(int index, const T *first) const
+    {
+        const int low = place.first + task.tile.reach_plane.low;
+        const int high = place.first + place.planes - 1 + task.tile.reach_plane.high;
+
+        if (index < low || index > high)
+            return NULL;
+        return halo_supplied(task, index, first + (index - place.first) * task.plane_stride);
+    }
+
+    CUDA_INLINE T own(const T *samples) const
+    {
+        return samples == NULL || offset < 0 ? outside : samples[offset];
+    }
+
+    /* Let the plane in the middle come: the thread's own sample is here. */
+    CUDA_INLINE void share(const T *samples, T value, T *cells) const
+    {
+        if (cell >= 0)
+            cells[cell] = value;
+#pragma unroll 1
+        for (int index = halo_thread(); index < rim_count; index += halo_threads())
+            halo_copy(cells + rim[index].cell, samples, rim[index].offset, outside);
+        cuda_commit_copies();
+    }
+};
+
+template <typename T, typename Filter, int Radius, int Threads>
+__global__ void __launch_bounds__(Threads, 1) register_kernel(halo_task<T> task, Filter filter)
+{
+    CUDA_SHARED(unsigned char, shared);
+    unsigned char *free = shared;
+    const halo_tile &tile = task.tile;
+    const halo_place place = halo_locate(task);
+    const int row = halo_thread() / tile.x, x = halo_thread() - row * tile.x;
+    const bool here = row < tile.rows, inside = row < place.rows && x < place.width;
+    const halo_sample sample = halo_sample_of(task, place, row, x);
+    const T *const first = task.from + halo_offset_of(task, place, place.first);
+    T *to = task.to + halo_offset_of(task, place, place.first) + sample.place();
+    register_column<T, Radius> column;
+
+    halo_share_taps(&filter, &free);
+    register_rim *const rim = halo_take<register_rim>(&free, tile.cells - tile.x * tile.rows);
+    T *cells = halo_take<T>(&free, 2 * tile.cells), *others = cells + tile.cells;
+    const register_walk<T> walk = {task,
+                                   place,
+                                   rim,
+                                   tile.cells - tile.x * tile.rows,
+                                   here ? sample.cell : -1,
+                                   here ? halo_offset(task, place, sample.cell) : -1,
+                                   halo_outside(task, place)};
+
+    register_settle(task, place, walk.rim_count, rim);
 #pragma unroll
-        for (int k = 1; k <= 2 * Radius; k++)
-            column.window[k] =
-                register_read(from, edge, place, sample, place.first - Radius + k - 1, lowest, highest);
-        for (long long plane = place.first; plane < place.end; plane++) {
-            column.shift(register_read(from, edge, place, sample, plane + Radius, lowest, highest));
-            halo_load(from, edge, tile, place, plane, 1, cells);
-            __syncthreads();
-            if (sample.inside)
-                to.row(plane, place.channel, place.row + sample.row)[place.x + sample.x] =
-                    halo_filtered(from, tile, place, sample, plane, filter, column.window[Radius],
-                                  [&](int dx, int drow, int dplane) {
-                                      return dplane == 0 ? here[drow * width + dx] : column.at(dplane);
-                                  });
-            __syncthreads();
+    for (int k = 0; k <= 2 * Radius; k++)
+        column.window[k] = walk.own(walk.plane(place.first + k - Radius, first));
+    __syncthreads();
+    walk.share(walk.plane(place.first, first), column.window[Radius], cells);
+#pragma unroll 1
+    for (int plane = place.first; plane < place.first + place.planes; plane++) {
+        const T next = walk.own(walk.plane(plane + Radius + 1, first));
+        cuda_await_copies<0>();
+        __syncthreads();
+        walk.share(walk.plane(plane + 1, first), column.window[Radius + 1], others);
+        if (inside) {
+            const T *own = cells + sample.cell;
+            *to = sample.held() || halo_holds(task, plane)
+                      ? column.window[Radius]
+                      : filter(column.window[Radius], [&](int dx, int drow, int dplane) {
+                            return dplane == 0 ? own[drow * tile.width + dx] : column.at(dplane);
+                        });
         }
+        column.shift(next);
+        to += task.plane_stride;
+        T *const shown = cells;
+        cells = others;
+        others = shown;
     }
 }
 
@@ -98,23 +171,26 @@ static int register_radius(const struct op *op)
     return radius <= 1 ? 1 : radius <= 2 ? 2 : REGISTER_RADIUS;
 }
 
-/* Call act with the filter's kernel. */
-template <typename T, typename Act> static auto register_dispatch(const struct op *op, Act act)
+/* Threads of a block at most: a filter that knows its offsets takes few registers. */
+static int register_threads(const struct op *op)
+{
+    return cuda_knows_offsets(op) ? REGISTER_THREADS_STAR : REGISTER_THREADS_ANY;
+}
+
+template <typename T> using register_kernel_type = void (*)(halo_task<T>, cuda_any_filter<T>);
+
+template <typename T> static register_kernel_type<T> register_kernel_with(const struct op *op, const cuda_any_filter<T> &)
 {
     constexpr int threads = REGISTER_THREADS_ANY;
 
-    if (cuda_is_full_star(op))
-        return act(register_kernel<T, cuda_star_filter<T>, 1, REGISTER_THREADS_STAR>,
-                   cuda_star_filter_of<T>(op));
-    return act(register_radius(op) == 1   ? register_kernel<T, cuda_any_filter<T>, 1, threads>
-               : register_radius(op) == 2 ? register_kernel<T, cuda_any_filter<T>, 2, threads>
-                                          : register_kernel<T, cuda_any_filter<T>, REGISTER_RADIUS, threads>,
-               cuda_any_filter<T>());
+    return register_radius(op) == 1   ? register_kernel<T, cuda_any_filter<T>, 1, threads>
+           : register_radius(op) == 2 ? register_kernel<T, cuda_any_filter<T>, 2, threads>
+                                      : register_kernel<T, cuda_any_filter<T>, REGISTER_RADIUS, threads>;
 }
-
-template <typename T> static const void *register_kernel_of(const struct op *op)
+template <typename T, typename Filter>
+static auto register_kernel_with(const struct op *, const Filter &)
 {
-    return register_dispatch<T>(op, [](auto kernel, auto) { return reinterpret_cast<const void *>(kernel); });
+    return &register_kernel<T, Filter, 1, REGISTER_THREADS_STAR>;
 }
 
 static bool register_serves(const struct op *op, char *reason, size_t size)
@@ -132,62 +208,40 @@ static bool register_serves(const struct op *op, char *reason, size_t size)
     return true;
 }
 
-static bool register_shape(const struct cuda_limits *limits, const struct op *op, const struct shape *shape,
-                           const struct cuda_wish *wish, struct cuda_form *form, char *reason, size_t size)
+template <typename T>
+static bool register_shape_as(const struct cuda_limits *limits, const struct op *op, const struct shape *shape,
+                              const struct cuda_wish *wish, struct cuda_form *form, char *reason, size_t size)
 {
-    const halo_tile tile = halo_tile_of(op, shape, wish, REGISTER_X, REGISTER_ROWS, 1);
-    const size_t bytes = static_cast<size_t>(tile.cells()) * work_size(op->work);
+    const halo_tile tile = halo_tile_of(op, shape, wish, REGISTER_X, REGISTER_ROWS);
     const long long samples = static_cast<long long>(tile.x) * tile.rows;
-    const int most = cuda_is_full_star(op) ? REGISTER_THREADS_STAR : REGISTER_THREADS_ANY;
+    const size_t cells = static_cast<size_t>(tile.cells);
+    const size_t bytes = halo_tap_bytes<T>(op) +
+                         halo_bytes<register_rim>(cells - static_cast<size_t>(samples)) + halo_bytes<T>(cells * 2);
+    const int run = wish->coarsen > 0 ? wish->coarsen : REGISTER_COARSEN;
 
-    if (!register_serves(op, reason, size) || !halo_fits(limits, bytes, tile, 1, reason, size))
+    if (!register_serves(op, reason, size) || !halo_fits(limits, shape, bytes, tile, run, 2, reason, size))
         return false;
-    if (samples > most)
+    if (samples > register_threads(op))
         return cuda_refuse(reason, size, "%dx%d columns need %lld threads, a block has at most %d", tile.x,
-                           tile.rows, samples, most);
-    *form = halo_form(op, shape, tile, wish->coarsen > 0 ? wish->coarsen : REGISTER_COARSEN,
-                      halo_threads(samples, most), bytes,
-                      op->work == WORK_F32 ? register_kernel_of<float>(op) : register_kernel_of<double>(op));
+                           tile.rows, samples, register_threads(op));
+    *form = halo_form(op, shape, tile, run, halo_block(samples, register_threads(op)), bytes,
+                      cuda_with_filter<T>(op, [=](const auto &filter) {
+                          return reinterpret_cast<const void *>(register_kernel_with<T>(op, filter));
+                      }));
     return true;
 }
 
-template <typename T, typename Kernel, typename Filter>
-static cudaError_t register_launch_with(const struct cuda_job *job, Kernel *kernel, const Filter &filter)
+static bool register_shape(const struct cuda_limits *limits, const struct op *op, const struct shape *shape,
+                           const struct cuda_wish *wish, struct cuda_form *form, char *reason, size_t size)
 {
-    const cuda_view<T> &from = *static_cast<const cuda_view<T> *>(job->from);
-    const cuda_view<T> &to = *static_cast<const cuda_view<T> *>(job->to);
-    const halo_tile tile = halo_tile_of_job(job, from.nx, from.rows);
-    const int run = job->form->coarsen;
-    const long long blocks = halo_blocks(tile, from.channels, job->planes.count, run);
-    const long long first = static_cast<long long>(job->planes.first);
-    const long long end = first + static_cast<long long>(job->planes.count);
-    cudaError_t status = cuda_permit_shared(kernel, job->form->shared_bytes);
-
-    if (status != cudaSuccess || blocks == 0)
-        return status;
-    return CUDA_LAUNCH(job->stream, dim3(cuda_blocks(blocks)), job->form->block, job->form->shared_bytes,
-                       kernel, from, to, cuda_edge_of<T>(job->op), tile, filter, first, end,
-                       static_cast<long long>(run), blocks);
-}
-
-static cuda_any_filter<float> register_filter(const struct cuda_job *job, const cuda_any_filter<float> &)
-{
-    return cuda_any_filter_of<float>(job->op);
-}
-static cuda_any_filter<double> register_filter(const struct cuda_job *job, const cuda_any_filter<double> &)
-{
-    return cuda_any_filter_of<double>(job->op);
-}
-template <typename T>
-static cuda_star_filter<T> register_filter(const struct cuda_job *, const cuda_star_filter<T> &filter)
-{
-    return filter;
+    return (op->work == WORK_F32 ? register_shape_as<float> : register_shape_as<double>)(limits, op, shape, wish,
+                                                                                         form, reason, size);
 }
 
 template <typename T> static cudaError_t register_launch_as(const struct cuda_job *job)
 {
-    return register_dispatch<T>(job->op->op, [&](auto kernel, auto filter) {
-        return register_launch_with<T>(job, kernel, register_filter(job, filter));
+    return cuda_with_filter<T>(job->op, [=](const auto &filter) {
+        return halo_launch<T>(job, halo_tile_of_form(job), register_kernel_with<T>(job->op->op, filter), filter);
     });
 }
 

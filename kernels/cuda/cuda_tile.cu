@@ -1,101 +1,157 @@
-/* Rung `tile`, for volumes.
+/* Rung `tile`.
  *
- * Idea: a block loads a T³ tile with its halo into shared memory, then every tap is a read of shared memory.
+ * Idea: a block loads a T³ tile (of a picture: T²) with its halo into shared memory, then every tap is a read of shared
+ *   memory.
  * Adds: each sample is fetched once a tile instead of once a tap.
- * Costs: (1 + 2r/T)³ cells for T³ samples, all of them through registers into shared memory, and a barrier
- * between loading and computing that leaves memory idle half of the time. Traffic per sample: 1 word written,
- * (1 + 2r/T)³ words read, of which the caches save a part. Wins when: taps are many and spread, and caches
- * small: on today's chips it is the slowest of the ladder. */
+ * Costs: (1 + 2r/T)³ cells for T³ samples, and a barrier between loading and computing, in which a block does nothing:
+ *   only other blocks keep memory busy.
+ * Traffic per sample: 1 word written, (1 + 2r/T)³ words read, of which the caches save a part.
+ * Wins when: taps are many and spread, and caches small. Caches that know neighbours do better for a small star. */
 #include "cuda_halo.cuh"
 
 #define TILE_EXTENT  16
-#define TILE_THREADS 512
+#define TILE_PICTURE 32
+#define TILE_THREADS 256
+
+/* Let the cells of so many planes come. */
+template <typename T>
+static CUDA_INLINE void tile_load(const T *const *planes, int count, const int *offsets, int plane_cells, T outside,
+                                  T *cells)
+{
+    int cell = halo_thread();
+
+#pragma unroll 1
+    for (halo_turn turn(plane_cells); turn.plane < count; turn.next(), cell += halo_threads())
+        halo_copy(cells + cell, planes[turn.plane], offsets[turn.index], outside);
+    cuda_commit_copies();
+}
 
 template <typename T, typename Filter>
-__global__ void __launch_bounds__(TILE_THREADS)
-    tile_kernel(cuda_view<T> from, cuda_view<T> to, cuda_edge<T> edge, halo_tile tile, Filter filter,
-                long long first, long long end, long long blocks)
+static CUDA_INLINE void tile_compute(const halo_task<T> &task, const halo_place &place, const halo_sample *samples,
+                                     const Filter &filter, const T *cells)
 {
-    CUDA_SHARED(T, cells);
-    const int width = tile.width(), plane_cells = tile.cells(), samples = tile.x * tile.rows;
-    const int centre = -tile.reach.plane.low * plane_cells - tile.reach.row.low * width - tile.reach.x.low;
+    const int width = task.tile.width, plane_cells = task.tile.cells;
+    T *const to = task.to + halo_offset_of(task, place, place.first);
 
+    cells -= task.tile.reach_plane.low * plane_cells;
 #pragma unroll 1
-    for (long long block = blockIdx.x; block < blocks; block += gridDim.x) {
-        const halo_place place = halo_locate(tile, block, from.channels, first, end, tile.planes);
-        const int planes = static_cast<int>(place.end - place.first);
-        halo_load(from, edge, tile, place, place.first + tile.reach.plane.low,
-                  planes + tile.reach.plane.high - tile.reach.plane.low, cells);
-        __syncthreads();
-#pragma unroll 1
-        for (int index = static_cast<int>(threadIdx.x); index < samples * planes; index += blockDim.x) {
-            const int z = index / samples;
-            const halo_sample sample = halo_sample_of(from, tile, place, index - z * samples);
-            const T *here = cells + centre + z * plane_cells + sample.row * width + sample.x;
-            if (sample.inside)
-                to.row(place.first + z, place.channel, place.row + sample.row)[place.x + sample.x] =
-                    halo_filtered(from, tile, place, sample, place.first + z, filter, *here,
-                                  [=](int dx, int drow, int dplane) {
-                                      return here[dplane * plane_cells + drow * width + dx];
-                                  });
-        }
-        __syncthreads();
+    for (halo_turn turn(place.width * place.rows); turn.plane < place.planes; turn.next()) {
+        const halo_sample sample = samples[turn.index];
+        const T *here = cells + turn.plane * plane_cells + sample.cell;
+        to[turn.plane * task.plane_stride + sample.place()] =
+            sample.held() || halo_holds(task, place.first + turn.plane)
+                ? *here
+                : filter(*here, [=](int dx, int drow, int dplane) {
+                      return here[dplane * plane_cells + drow * width + dx];
+                  });
     }
 }
 
-template <typename T> static const void *tile_kernel_of(const struct op *op)
+template <typename T, typename Filter>
+__global__ void __launch_bounds__(TILE_THREADS, 1) tile_kernel(halo_task<T> task, Filter filter)
 {
-    return cuda_is_full_star(op) ? reinterpret_cast<const void *>(&tile_kernel<T, cuda_star_filter<T>>)
-                                 : reinterpret_cast<const void *>(&tile_kernel<T, cuda_any_filter<T>>);
+    CUDA_SHARED(unsigned char, shared);
+    unsigned char *free = shared;
+    const halo_tile &tile = task.tile;
+    const halo_place place = halo_locate(task);
+    const int depth = place.planes + tile.span;
+
+    halo_share_taps(&filter, &free);
+    const T **const planes = halo_take<const T *>(&free, tile.planes + tile.span);
+    int *const offsets = halo_take<int>(&free, tile.cells);
+    halo_sample *const samples = halo_take<halo_sample>(&free, tile.x * tile.rows);
+    T *const cells = halo_take<T>(&free, tile.cells * (tile.planes + tile.span));
+
+#pragma unroll 1
+    for (int k = halo_thread(); k < depth; k += halo_threads()) {
+        const int plane = place.first + tile.reach_plane.low + k;
+        planes[k] = halo_supplied(task, plane, task.from + halo_offset_of(task, place, plane));
+    }
+    halo_settle_cells(task, place, offsets);
+    halo_settle_samples(task, place, samples);
+    __syncthreads();
+    tile_load(planes, depth, offsets, tile.cells, halo_outside(task, place), cells);
+    cuda_await_copies<0>();
+    __syncthreads();
+    tile_compute(task, place, samples, filter, cells);
 }
 
-static size_t tile_bytes(const struct op *op, const halo_tile &tile)
+template <typename T> static size_t tile_bytes(const struct op *op, const halo_tile &tile)
 {
-    return static_cast<size_t>(tile.cells()) * (tile.planes + cuda_span(op->plane)) * work_size(op->work);
+    const size_t depth = static_cast<size_t>(tile.planes + tile.span), cells = static_cast<size_t>(tile.cells);
+
+    return halo_tap_bytes<T>(op) + halo_bytes<const T *>(depth) + halo_bytes<int>(cells) +
+           halo_bytes<halo_sample>(static_cast<size_t>(tile.x) * static_cast<size_t>(tile.rows)) +
+           halo_bytes<T>(cells * depth);
+}
+
+/* T³, or with a wish for x and rows the smaller of them; less planes where a block has too little shared memory. */
+template <typename T>
+static halo_tile tile_of_volume(const struct cuda_limits *limits, const struct op *op, const struct cuda_wish *wish)
+{
+    const int x = wish->tile_x > 0 ? wish->tile_x : TILE_EXTENT, rows = wish->tile_y > 0 ? wish->tile_y : TILE_EXTENT;
+    halo_tile tile = halo_tile_with(op, x, rows, x < rows ? x : rows);
+
+    while (tile.planes > 1 && tile_bytes<T>(op, tile) > limits->shared_per_block)
+        tile.planes--;
+    return tile;
+}
+
+/* T², whose rows are planes. */
+template <typename T>
+static halo_tile tile_of_picture(const struct cuda_limits *limits, const struct op *op, const struct cuda_wish *wish)
+{
+    const bool free = wish->tile_x <= 0 && wish->tile_y <= 0;
+    halo_tile tile = halo_tile_with(op, wish->tile_x > 0 ? wish->tile_x : TILE_PICTURE, 1,
+                                    wish->tile_y > 0 ? wish->tile_y : TILE_PICTURE);
+
+    while (free && tile.x > 1 && tile_bytes<T>(op, tile) > limits->shared_per_block)
+        tile = halo_tile_with(op, tile.x / 2, 1, tile.planes / 2);
+    return tile;
+}
+
+template <typename T>
+static bool tile_shape_as(const struct cuda_limits *limits, const struct op *op, const struct shape *shape,
+                          const struct cuda_wish *wish, struct cuda_form *form, char *reason, size_t size)
+{
+    if (!halo_serves(op, reason, size))
+        return false;
+    const halo_tile tile =
+        shape->rows == 1 ? tile_of_picture<T>(limits, op, wish) : tile_of_volume<T>(limits, op, wish);
+    if (!halo_fits(limits, shape, tile_bytes<T>(op, tile), tile, tile.planes, tile.planes + tile.span, reason, size))
+        return false;
+    *form = halo_form(op, shape, tile, tile.planes,
+                      halo_block(static_cast<long long>(tile.x) * tile.rows * tile.planes, TILE_THREADS),
+                      tile_bytes<T>(op, tile), cuda_with_filter<T>(op, [](const auto &filter) {
+                          return reinterpret_cast<const void *>(&tile_kernel<T, std::decay_t<decltype(filter)>>);
+                      }));
+    if (shape->rows == 1) {
+        form->tile_y = tile.planes;
+        form->tile_z = 0;
+    }
+    return true;
 }
 
 static bool tile_shape(const struct cuda_limits *limits, const struct op *op, const struct shape *shape,
                        const struct cuda_wish *wish, struct cuda_form *form, char *reason, size_t size)
 {
-    halo_tile tile = halo_tile_of(op, shape, wish, TILE_EXTENT, TILE_EXTENT, TILE_EXTENT);
-
-    if (!halo_serves(op, reason, size))
-        return false;
-    tile.planes = tile.x < tile.rows ? tile.x : tile.rows;
-    while (tile.planes > 1 && tile_bytes(op, tile) > limits->shared_per_block)
-        tile.planes--;
-    if (!halo_fits(limits, tile_bytes(op, tile), tile, 1 + cuda_span(op->plane), reason, size))
-        return false;
-    *form = halo_form(op, shape, tile, tile.planes,
-                      halo_threads(static_cast<long long>(tile.x) * tile.rows * tile.planes, TILE_THREADS),
-                      tile_bytes(op, tile),
-                      op->work == WORK_F32 ? tile_kernel_of<float>(op) : tile_kernel_of<double>(op));
-    return true;
+    return (op->work == WORK_F32 ? tile_shape_as<float> : tile_shape_as<double>)(limits, op, shape, wish, form, reason,
+                                                                                 size);
 }
 
-template <typename T, typename Filter>
-static cudaError_t tile_launch_with(const struct cuda_job *job, Filter filter)
+/* The tile that a form was settled with: that of a picture names its planes as rows. */
+static halo_tile tile_of_form(const struct cuda_job *job)
 {
-    const cuda_view<T> &from = *static_cast<const cuda_view<T> *>(job->from);
-    const cuda_view<T> &to = *static_cast<const cuda_view<T> *>(job->to);
-    const halo_tile tile = halo_tile_of_job(job, from.nx, from.rows);
-    const long long blocks = halo_blocks(tile, from.channels, job->planes.count, tile.planes);
-    const long long first = static_cast<long long>(job->planes.first);
-    const long long end = first + static_cast<long long>(job->planes.count);
-    auto kernel = tile_kernel<T, Filter>;
-    cudaError_t status = cuda_permit_shared(kernel, job->form->shared_bytes);
+    const struct cuda_form *form = job->form;
 
-    if (status != cudaSuccess || blocks == 0)
-        return status;
-    return CUDA_LAUNCH(job->stream, dim3(cuda_blocks(blocks)), job->form->block, job->form->shared_bytes,
-                       kernel, from, to, cuda_edge_of<T>(job->op), tile, filter, first, end, blocks);
+    return form->tile_z == 0 ? halo_tile_with(job->op->op, form->tile_x, 1, form->tile_y) : halo_tile_of_form(job);
 }
 
 template <typename T> static cudaError_t tile_launch_as(const struct cuda_job *job)
 {
-    if (cuda_is_full_star(job->op->op))
-        return tile_launch_with<T>(job, cuda_star_filter_of<T>(job->op->op));
-    return tile_launch_with<T>(job, cuda_any_filter_of<T>(job->op));
+    return cuda_with_filter<T>(job->op, [=](const auto &filter) {
+        return halo_launch<T>(job, tile_of_form(job), &tile_kernel<T, std::decay_t<decltype(filter)>>, filter);
+    });
 }
 
 static cudaError_t tile_launch(const struct cuda_job *job)
