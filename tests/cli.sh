@@ -7,6 +7,7 @@ work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
 PATH=$(dirname "${VOXFILT:?}"):$(dirname "${MAKE_VOLUME:?}"):$PATH
 unset VOXFILT_ISA OMP_NUM_THREADS POSIXLY_CORRECT
+export XDG_CACHE_HOME="$work/cache"
 umask 022
 mkdir "$work/run"
 cd "$work/run" || exit 1
@@ -365,7 +366,25 @@ refuses 6 'voxfilt: standard input: the grid is too large: 1000000 × 1000000 ×
     piped v8.raw voxfilt -n 1000000 -t u8
 refuses 6 'voxfilt: --memory: this job needs 4.5 KiB (4608 bytes), and 100 B are allowed' v8 -m 100 -o out
 accepts 'just enough memory' '' v8 -m 4608 -o /dev/null
-refuses 2 'voxfilt: --device: cuda: no such device: this version computes on the CPU' v8 -D cuda -o out
+refuses 2 'voxfilt: --device: abacus: no such device (--list names them)' v8 -D abacus -o out
+refuses 2 'voxfilt: --device: cpu:x: no such device (--list names them)' v8 -D cpu:x -o out
+refuses 5 'voxfilt: --device: cpu:1: this machine has cpu:0 to cpu:0' v8 -D cpu:1 -o out
+if ! voxfilt --list | grep -q '^  cuda naive'; then
+    refuses 2 'voxfilt: --device: cuda: no such device (--list names them)' v8 -D cuda -o out
+elif ! voxfilt --list | grep -q '^  cuda:0'; then
+    v8 -D cuda -o out 2> ../stderr
+    [ $? = 5 ] && [ ! -e out ] && [ "$(wc -l < ../stderr)" -eq 1 ] &&
+        grep -q '^voxfilt: --device: cuda: this machine has none: ' ../stderr
+    result $? 'a GPU that is not there is told of in a line'
+fi
+refuses 2 'voxfilt: --tile: 8x: expected W or WxH, whole numbers from 1 to 65536' v8 --tile 8x -o out
+refuses 2 'voxfilt: --tile: 0: expected W or WxH, whole numbers from 1 to 65536' v8 --tile 0 -o out
+refuses 2 'voxfilt: --coarsen: 70000: expected N or NxS, whole numbers from 1 to 65536' v8 --coarsen 70000 -o out
+refuses 2 'voxfilt: --rung: march: naive is asked for already' v8 --rung naive --rung march -o out
+refuses 2 'voxfilt: --rung: identity alone is copied: no kernel runs' v8 --rung naive -f identity -o out
+refuses 2 'voxfilt: --tile: identity alone is copied: no kernel runs' v8 --tile 8 -f identity -o out
+refuses 2 'voxfilt: --bench: xml: expected text or json' voxfilt --bench=xml
+refuses 4 'voxfilt: missing.raw: No such file or directory' voxfilt -n 8 -i missing.raw --bench
 refuses 5 'voxfilt: VOXFILT_ISA: z80: this build on this machine has '"$(voxfilt --list |
     sed -n 's/.*, v3 instructions/baseline and v3/p; s/.*, baseline instructions/baseline/p')" \
     with_isa z80 v8 -o out
@@ -626,6 +645,45 @@ if has python3; then
 else
     skip '--report=json: python3 is not here'
 fi
+
+# ---------------------------------------------------------------- the bench, and wisdom
+
+accepts '--bench' '' voxfilt -d 20,12,10 -D cpu --bench
+grep -q '^naive .* equal ' ../stdout && [ ! -e ../cache ]
+result $? 'it measures what is equal and keeps nothing'
+if has python3; then
+    voxfilt -d 20,12,10 -D cpu -f unsharp:1,1 --bench=json > ../stdout
+    python3 -c '
+import json, sys
+rows = json.load(sys.stdin)
+assert len(rows) >= 4 and all(row["equal"] and row["seconds_per_step"] > 0 for row in rows if "refused" not in row)' \
+        < ../stdout
+    result $? '--bench=json is JSON'
+fi
+accepts '--tune' '' imgheat --tune -D cpu one.png
+[ "$(sed 1d ../cache/voxfilt/wisdom | wc -l)" -eq 1 ] && head -n 1 ../cache/voxfilt/wisdom | grep -q '^voxfilt wisdom '
+result $? 'it keeps a line'
+accepts '--tune again' '' imgheat --tune -D cpu one.png
+[ "$(sed 1d ../cache/voxfilt/wisdom | wc -l)" -eq 1 ] && [ "$(ls ../cache/voxfilt)" = wisdom ]
+result $? 'in place of what was known'
+accepts '--tune of another stage' '' imgheat --tune -D cpu -f laplace one.png
+[ "$(sed 1d ../cache/voxfilt/wisdom | wc -l)" -eq 2 ]
+result $? 'beside what was known'
+accepts 'a plan with wisdom' '' imgheat --explain -D cpu one.png
+grep -q 'rung [a-z]*: measured to be the fastest here: wisdom' ../stdout
+result $? 'it says so'
+imgheat -D cpu one.png > by-wisdom.png
+sed 's/\t[0-9]/\tx/' ../cache/voxfilt/wisdom > ../damaged
+for damage in 'printf garbage' 'head -c 60 ../damaged' 'cat ../damaged' true; do
+    cp ../damaged ../cache/voxfilt/wisdom
+    $damage > ../cache/voxfilt/wisdom
+    accepts "wisdom damaged by $damage" \
+        "imgheat: $XDG_CACHE_HOME/voxfilt/wisdom: damaged wisdom is left unused; --tune replaces it
+" imgheat -D cpu -o without.png one.png
+    same 'changes nothing' by-wisdom.png without.png
+done
+rm -r ../cache
+
 v16 --until 0.5 --report -o until.raw 2> ../stderr
 steps=$(sed -n 's/^steps     \([0-9]*\), RMS change of the last 0\.4.*/\1/p' ../stderr)
 v16 -s "${steps:-0}" -o steps.raw
