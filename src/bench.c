@@ -310,7 +310,7 @@ static void print_head(struct benching *bench)
 
     if (bench->request->json)
         return;
-    fprintf(bench->stream, "%s on %zu × %zu × %zu %s", bench->title, shape->nx, shape->rows, shape->planes,
+    fprintf(bench->stream, "%s: %zu × %zu × %zu %s", bench->title, shape->nx, shape->rows, shape->planes,
             work_name(bench->request->work));
     if (shape->channels > 1)
         fprintf(bench->stream, " with %u channels", shape->channels);
@@ -506,7 +506,7 @@ static bool bench_form(struct benching *bench, const struct rung_wish *wish)
 
 /* What is swept where a rung takes a tile, a coarsening, a stride. */
 static const unsigned swept_tiles[] = {8, 12, 14, 16, 25, 32};
-static const unsigned swept_factors[] = {2, 4, 8, 16, 32, 64};
+static const unsigned swept_factors[] = {1, 2, 4, 8, 16, 32, 64};
 static const unsigned swept_strides[] = {1, 2, 8, 32};
 
 static bool is_swept_tile(unsigned tile)
@@ -661,7 +661,7 @@ static bool bench_ops(struct benching *bench, const struct stage *stage)
     for (size_t i = 0; i < bench->step.count; i++) {
         bench->op = &bench->step.ops[i];
         if (bench->step.count > 1)
-            snprintf(title, sizeof title, "%s, operation %zu of %zu,", stage->spec, i + 1, bench->step.count);
+            snprintf(title, sizeof title, "%s, operation %zu of %zu", stage->spec, i + 1, bench->step.count);
         else
             snprintf(title, sizeof title, "%s", stage->spec);
         if (!bench_ladder(bench))
@@ -727,7 +727,7 @@ static bool bench_sums(struct benching *bench)
 
     if (backend->sum_rungs->name == NULL || (plan->wish.rung != NULL && plan->sums.rung == NULL))
         return true;
-    bench->title = "changes of a step, added up,";
+    bench->title = "changes of a step, added up";
     bench->op = NULL;
     bench->best.facts.rung = NULL;
     if (!fill_field(bench, &bench->judge, 1) || !fill_field(bench, &bench->device, 1) ||
