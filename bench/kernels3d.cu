@@ -2,7 +2,7 @@
  * then timed against a copy from device to device in the same run.
  *
  *     kernels3d check [RUNG]         awkward extents × edge rules × types × ops; `smoke` takes fewer extents
- *     kernels3d time EXTENT [RUNG]   medians, random data
+ *     kernels3d time SIZE [RUNG [WxH [COARSEN]]]   medians, random data; SIZE is an extent, or X,ROWS,PLANES
  *
  * The status is 1 if a byte differs. */
 #include "cuda_rung.h"
@@ -135,6 +135,8 @@ template <typename T> static void add_chain(struct case_op *made)
 
     if (name == "seven")
         add_taps<T>(made, 1, on_star);
+    else if (name == "cross")
+        add_taps<T>(made, 1, [](int x, int y, int z) { return on_star(x, y, z) && y == 0; });
     else if (name == "flat")
         add_taps<T>(made, 1, [](int x, int y, int z) { return on_star(x, y, z) && z == 0; });
     else if (name == "backward")
@@ -143,6 +145,8 @@ template <typename T> static void add_chain(struct case_op *made)
     else if (name == "forward")
         add_taps<T>(made, 1,
                     [](int x, int y, int z) { return on_star(x, y, z) && x >= 0 && y <= 0 && z != 1; });
+    else if (name == "square")
+        add_taps<T>(made, 1, [](int, int y, int) { return y == 0; });
     else if (name == "box")
         add_taps<T>(made, 1, [](int, int, int) { return true; });
     else if (name == "holes")
@@ -170,7 +174,7 @@ template <typename T> static void make_op(struct case_op *made, const char *name
     op->amount = exact<T>(0.7);
     if (made->name == "gradient") {
         op->kind = OP_GRADIENT;
-        made->taps = {{0, 0, 1, 1}, {0, 1, 0, 1}, {1, 0, 0, 1}};
+        made->taps = {{1, 0, 0, 1}, {0, 1, 0, 1}, {0, 0, 1, 1}};
     } else if (made->name == "unsharp") {
         op->kind = OP_UNSHARP;
     } else if (made->name == "linear" || made->name == "tanh" || made->name == "pm1" || made->name == "pm2" ||
@@ -277,9 +281,9 @@ template <typename T> struct place {
     T gradient()
     {
         T sum = 0;
-        for (size_t k = op->tap_count; k-- > 0;) {
+        for (size_t k = 0; k < op->tap_count; k++) {
             const T slope = (read(op->taps[k], 1) - read(op->taps[k], -1)) * T(0.5);
-            sum = k + 1 == op->tap_count ? slope * slope : fma_of(slope, slope, sum);
+            sum = k == 0 ? slope * slope : fma_of(slope, slope, sum);
         }
         return sqrt_of(sum);
     }
@@ -525,9 +529,9 @@ static void check_case(const struct cuda_limits *limits, const char *only, const
 
 static int check_all(const struct cuda_limits *limits, const char *only, bool small)
 {
-    const char *const names[] = {"seven", "flat",  "backward", "forward",  "box",    "holes",
-                                 "star2", "star4", "far",      "nothing",  "linear", "tanh",
-                                 "pm1",   "pm2",   "react",    "gradient", "unsharp"};
+    const char *const names[] = {"seven", "cross", "square", "flat",     "backward", "forward", "box",
+                                 "holes", "star2", "star4",  "far",      "nothing",  "linear",  "tanh",
+                                 "pm1",   "pm2",   "react",  "gradient", "unsharp"};
     std::vector<struct shape> shapes = {{1, 1, 1, 1}, {2, 2, 2, 1},    {1, 5, 3, 1},   {3, 1, 7, 2},
                                         {9, 4, 6, 3}, {119, 23, 9, 1}, {130, 50, 5, 2}};
     struct cuda_wish none = {}, wide = {}, deep = {};
@@ -543,12 +547,27 @@ static int check_all(const struct cuda_limits *limits, const char *only, bool sm
                                      {257, 2, 19, 1},
                                      {2, 131, 18, 1},
                                      {128, 1, 1, 1},
-                                     {60, 64, 33, 1}});
+                                     {60, 64, 33, 1},
+                                     {31, 33, 3, 1},
+                                     {33, 31, 2, 1},
+                                     {31, 1, 33, 3},
+                                     {67, 1, 37, 1},
+                                     {3, 31, 31, 2}});
     for (const struct shape &shape : shapes) {
         for (const char *name : names) {
             for (int edge = 0; edge < EDGE_RULES; edge++) {
                 check_case<float>(limits, only, name, static_cast<enum edge_rule>(edge), shape, none);
                 check_case<double>(limits, only, name, static_cast<enum edge_rule>(edge), shape, none);
+            }
+        }
+    }
+    /* More rows, planes or channels than one launch counts. */
+    if (!small) {
+        for (const struct shape &shape :
+             std::vector<struct shape>{{1, 1, 530000, 1}, {3, 530000, 2, 1}, {1, 2, 3, 40000}}) {
+            for (enum edge_rule edge : {EDGE_WRAP, EDGE_HOLD}) {
+                for (const char *name : {"seven", "cross", "gradient"})
+                    check_case<float>(limits, only, name, edge, shape, none);
             }
         }
     }
@@ -603,12 +622,10 @@ template <typename T> static void fill_random(device_field<T> &field)
 
 template <typename T>
 static void time_op(const struct cuda_limits *limits, const char *only, const char *name, enum edge_rule edge,
-                    size_t extent)
+                    const struct shape &shape, const struct cuda_wish &wish)
 {
-    const struct shape shape = {extent, extent, extent, 1};
-    const struct range all = {0, extent};
-    const double samples =
-        static_cast<double>(extent) * static_cast<double>(extent) * static_cast<double>(extent);
+    const struct range all = {0, shape.planes};
+    const double samples = static_cast<double>(shape.nx * shape.rows * shape.planes);
     struct case_op made;
     device_field<T> from(shape, all), to(shape, all);
 
@@ -622,22 +639,47 @@ static void time_op(const struct cuda_limits *limits, const char *only, const ch
                 "copy");
         },
         9);
-    printf("%s %s f%zu %zu^3: copy %.0f GB/s\n", name, edge_names[edge], sizeof(T) * 8, extent,
-           2e-9 * static_cast<double>(from.bytes) / copy);
+    printf("%s %s f%zu %zux%zux%zu: copy %.0f GB/s\n", name, edge_names[edge], sizeof(T) * 8, shape.nx,
+           shape.rows, shape.planes, 2e-9 * static_cast<double>(from.bytes) / copy);
     for (const struct cuda_rung *rung : rungs) {
-        const struct cuda_wish wish = {};
         struct cuda_form form;
         char reason[200];
-        if ((only != NULL && strcmp(only, rung->rung.name) != 0) ||
-            !rung->shape(limits, &made.op, &shape, &wish, &form, reason, sizeof reason))
+        if (only != NULL && strcmp(only, rung->rung.name) != 0)
             continue;
+        if (!rung->shape(limits, &made.op, &shape, &wish, &form, reason, sizeof reason)) {
+            printf("    %-9s %s\n", rung->rung.name, reason);
+            continue;
+        }
         for (int steps = form.steps; steps >= 1; steps--) {
             struct cuda_job job = {&on_device.op, &form, &from.view, NULL, &to.view, all, steps, 0};
             const double seconds = median_seconds([&] { demand(rung->launch(&job), rung->rung.name); }, 9);
-            printf("    %-9s %d steps %9.3f ms %8.1f GCells/s, a pass %3.0f %% of copy\n", rung->rung.name,
-                   steps, seconds * 1e3, 1e-9 * samples * steps / seconds, 100 * copy / seconds);
+            printf("    %-9s %dx%d %d steps %9.3f ms %8.1f GCells/s, a pass %3.0f %% of copy\n",
+                   rung->rung.name, form.tile_x, form.tile_y, steps, seconds * 1e3,
+                   1e-9 * samples * steps / seconds, 100 * copy / seconds);
         }
     }
+}
+
+/* SIZE [RUNG [WxH [COARSEN]]] */
+static void time_all(const struct cuda_limits *limits, int count, char **words)
+{
+    struct shape shape = {1, 1, 1, 1};
+    struct cuda_wish wish = {};
+    const char *only = count > 1 ? words[1] : NULL;
+
+    if (sscanf(words[0], "%zu,%zu,%zu", &shape.nx, &shape.rows, &shape.planes) == 1)
+        shape.rows = shape.planes = shape.nx;
+    if (count > 2)
+        sscanf(words[2], "%dx%d", &wish.tile_x, &wish.tile_y);
+    wish.coarsen = count > 3 ? atoi(words[3]) : 0;
+    const bool picture = shape.rows == 1;
+    const std::vector<const char *> names = picture ? std::vector<const char *>{"cross", "square"}
+                                                    : std::vector<const char *>{"seven", "box", "star2"};
+    for (const char *name : names) {
+        time_op<float>(limits, only, name, EDGE_REFLECT, shape, wish);
+        time_op<double>(limits, only, name, EDGE_REFLECT, shape, wish);
+    }
+    time_op<float>(limits, only, names[0], EDGE_HOLD, shape, wish);
 }
 
 int main(int argc, char **argv)
@@ -647,15 +689,9 @@ int main(int argc, char **argv)
     if (argc >= 2 && (strcmp(argv[1], "check") == 0 || strcmp(argv[1], "smoke") == 0))
         return check_all(&limits, argc > 2 ? argv[2] : NULL, strcmp(argv[1], "smoke") == 0);
     if (argc >= 3 && strcmp(argv[1], "time") == 0) {
-        const size_t extent = static_cast<size_t>(atol(argv[2]));
-        const char *only = argc > 3 ? argv[3] : NULL;
-        for (const char *name : {"seven", "box", "star2"}) {
-            time_op<float>(&limits, only, name, EDGE_REFLECT, extent);
-            time_op<double>(&limits, only, name, EDGE_REFLECT, extent);
-        }
-        time_op<float>(&limits, only, "seven", EDGE_HOLD, extent);
+        time_all(&limits, argc - 2, argv + 2);
         return 0;
     }
-    fprintf(stderr, "usage: kernels3d check [RUNG] | kernels3d time EXTENT [RUNG]\n");
+    fprintf(stderr, "usage: kernels3d check [RUNG] | kernels3d time SIZE [RUNG [WxH [COARSEN]]]\n");
     return 2;
 }

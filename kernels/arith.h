@@ -674,7 +674,8 @@ ARITH_FN int64_t arith_edge_index(enum edge_rule rule, int64_t i, int64_t n)
     default:
         return -1;
     }
-    i %= period;
+    if (i < -period || i >= period)
+        i %= period; /* which is slow */
     if (i < 0)
         i += period;
     if (i < n)

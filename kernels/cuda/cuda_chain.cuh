@@ -87,11 +87,13 @@ template <typename T> struct cuda_any_filter {
         }
     }
 
-    /* The tap chain: the first a product, each next one a fused multiply-add. */
+    /* The tap chain: the first a product, each next one a fused multiply-add. Unrolled further, it takes the
+       registers of threads that would hide its latency. */
     template <typename Reader> CUDA_INLINE T chain(const Reader &read) const
     {
         T sum = T(0);
 
+#pragma unroll 4
         for (int k = 0; k < tap_count; k++) {
             const cuda_tap<T> tap = taps[k];
             const T value = read(tap.dx, tap.drow, tap.dplane);
@@ -104,6 +106,7 @@ template <typename T> struct cuda_any_filter {
     {
         T sum = T(0);
 
+#pragma unroll 1
         for (int k = 0; k < tap_count; k++) {
             const cuda_tap<T> tap = taps[k];
             const T ahead = read(tap.dx, tap.drow, tap.dplane);
@@ -237,10 +240,14 @@ struct cuda_indices {
     }
 };
 
-/* Of indices counted from `first` on, those whose taps stay inside [0, extent), as far as `most` goes on both sides. */
-static inline struct cuda_indices cuda_interior(struct reach reach, long long extent, long long first, int most)
+/* Of indices counted from `first` on, those whose taps stay inside [0, extent), as far as `most` goes on both
+ * sides. */
+static inline struct cuda_indices cuda_interior(struct reach reach, long long extent, long long first,
+                                                int most)
 {
-    const auto bounded = [most](long long index) { return index < -most ? -most : index < most ? index : most; };
+    const auto bounded = [most](long long index) {
+        return index < -most ? -most : index < most ? index : most;
+    };
     const long long low = bounded(-reach.low - first), end = bounded(extent - reach.high - first);
 
     return {static_cast<int>(low), low < end ? static_cast<unsigned>(end - low) : 0};
@@ -340,11 +347,6 @@ template <typename Filter> static inline Filter cuda_weights_of(const struct op 
     return filter;
 }
 
-template <typename T> static inline cuda_star_filter<T> cuda_star_filter_of(const struct op *op)
-{
-    return cuda_weights_of<cuda_star_filter<T>>(op);
-}
-
 /* Whether a filter other than cuda_any_filter serves the op. */
 static inline bool cuda_knows_offsets(const struct op *op)
 {
@@ -352,7 +354,8 @@ static inline bool cuda_knows_offsets(const struct op *op)
 }
 
 /* Call act with the filter that knows most of the op. */
-template <typename T, typename Act> static inline auto cuda_with_filter(const struct cuda_op *op, const Act &act)
+template <typename T, typename Act>
+static inline auto cuda_with_filter(const struct cuda_op *op, const Act &act)
 {
     if (cuda_is_full_star(op->op))
         return act(cuda_weights_of<cuda_star_filter<T>>(op->op));

@@ -1,4 +1,4 @@
-/* Fields in a GPU's memory, and how a kernel reads them across the edge of the grid. */
+/* Fields in a GPU's memory, and what lies across the edge of the grid. */
 #ifndef CUDA_FIELD_H
 #define CUDA_FIELD_H
 
@@ -12,7 +12,7 @@
 /* Planes [first, first + count) of a grid, in the order plane, channel, row, x. */
 template <typename T> struct cuda_view {
     T *samples;
-    long long pitch;  /* samples from a row to the next; a multiple of CUDA_ROW_ALIGNMENT bytes */
+    long long pitch;  /* samples from a row to the next; a multiple of CUDA_ROW_ALIGNMENT bytes; the same for all fields of a shape */
     int nx, rows;     /* of the grid */
     int channels;
     long long planes; /* of the whole grid */
@@ -42,24 +42,11 @@ template <typename T> struct cuda_edge {
     const T *outside; /* EDGE_CONSTANT: one value a channel, in the device's memory; else NULL */
 };
 
-/* arith_edge_index, and not inlined: it divides, which samples inside the grid shall not pay for in registers. */
-__device__ inline __attribute__((noinline)) long long cuda_edge_index(enum edge_rule rule, long long i, long long n)
+/* arith_edge_index, and not inlined: it divides, for which samples inside the grid shall not pay in registers. */
+__device__ inline __attribute__((noinline)) long long cuda_edge_index(enum edge_rule rule, long long i,
+                                                                      long long n)
 {
     return arith_edge_index(rule, i, n);
-}
-
-/* The sample at any place, inside or outside the grid. EDGE_HOLD reads 0 outside: the caller keeps such samples. */
-template <typename T>
-__device__ __forceinline__ T cuda_read(const cuda_view<T> &view, const cuda_edge<T> &edge, int channel,
-                                       long long plane, long long row, long long x)
-{
-    const long long p = plane >= 0 && plane < view.planes ? plane : cuda_edge_index(edge.rule, plane, view.planes);
-    const long long r = row >= 0 && row < view.rows ? row : cuda_edge_index(edge.rule, row, view.rows);
-    const long long i = x >= 0 && x < view.nx ? x : cuda_edge_index(edge.rule, x, view.nx);
-
-    if (p < 0 || r < 0 || i < 0)
-        return edge.rule == EDGE_CONSTANT ? edge.outside[channel] : T(0);
-    return view.row(p, channel, static_cast<int>(r))[i];
 }
 
 /* arith.h by work type. */

@@ -1,9 +1,9 @@
-/* What the textbook rungs share: a tile of samples with its halo in shared memory, and threads whose number has
- * nothing to do with it. A 32×32 tile has 34×34 = 1156 cells, more than the 1024 threads that a block may have:
- * cells and samples are dealt out in turns.
+/* What the textbook rungs share: a tile of samples with its halo in shared memory, and threads whose number
+ * has nothing to do with it. A 32×32 tile has 34×34 = 1156 cells, more than the 1024 threads that a block may
+ * have: cells and samples are dealt out in turns.
  *
- * What takes divisions and edge tests is settled once a block, in two tables: where each cell of the tile's plane
- * stands in the grid's plane, and which cell each sample is. A plane then costs additions alone. */
+ * What takes divisions and edge tests is settled once a block, in two tables: where each cell of the tile's
+ * plane stands in the grid's plane, and which cell each sample is. A plane then costs additions alone. */
 #ifndef CUDA_HALO_CUH
 #define CUDA_HALO_CUH
 
@@ -11,8 +11,8 @@
 
 #include <limits.h>
 
-/* The most blocks that a launch counts along its second and third axis, and planes that a block may walk: with these,
-   32 bits count the planes of a launch. */
+/* The most blocks that a launch counts along its second and third axis, and planes that a block may walk:
+   with these, 32 bits count the planes of a launch. */
 #define HALO_BLOCKS 65535
 #define HALO_RUN    16384
 #define HALO_PLANES (1 << 30)
@@ -35,8 +35,8 @@ template <typename T> struct halo_task {
     long long channel_stride, plane_stride;
     cuda_edge<T> edge;
     halo_tile tile;
-    int first_block; /* of the third axis */
-    int planes, run; /* in all, and of a block */
+    int first_block;            /* of the third axis */
+    int planes, run;            /* in all, and of a block */
     cuda_indices x, row, plane; /* with all taps inside the grid */
     cuda_indices there;         /* planes of the grid */
     long long first, extent;    /* planes: of the launch in the grid, and of the grid */
@@ -164,8 +164,8 @@ static CUDA_INLINE void halo_settle_cells(const halo_task<T> &task, const halo_p
         offsets[cell] = halo_offset(task, place, cell);
 }
 
-/* What the edge rule supplies for a plane of a launch: itself, another one, or NULL where it puts nothing of the
-   grid. */
+/* What the edge rule supplies for a plane of a launch: itself, another one, or NULL where it puts nothing of
+   the grid. */
 template <typename T>
 static CUDA_INLINE const T *halo_supplied(const halo_task<T> &task, int plane, const T *itself)
 {
@@ -192,8 +192,8 @@ template <typename T> static CUDA_INLINE void halo_copy(T *cell, const T *plane,
 
 /* ---- computing ---- */
 
-/* A sample of the tile's plane: its cell, and where it stands in the grid's plane; the complement of that where the
-   edge rule holds it in every plane. */
+/* A sample of the tile's plane: its cell, and where it stands in the grid's plane; the complement of that
+   where the edge rule holds it in every plane. */
 struct halo_sample {
     int cell, offset;
 
@@ -208,7 +208,8 @@ struct halo_sample {
 };
 
 template <typename T>
-static CUDA_INLINE halo_sample halo_sample_of(const halo_task<T> &task, const halo_place &place, int row, int x)
+static CUDA_INLINE halo_sample halo_sample_of(const halo_task<T> &task, const halo_place &place, int row,
+                                              int x)
 {
     const int offset = (place.row + row) * task.pitch + place.x + x;
     const bool interior = task.x.holds(place.x + x) && task.row.holds(place.row + row);
@@ -219,7 +220,8 @@ static CUDA_INLINE halo_sample halo_sample_of(const halo_task<T> &task, const ha
 
 /* The samples of a plane of the tile that lie inside the grid. */
 template <typename T>
-static CUDA_INLINE void halo_settle_samples(const halo_task<T> &task, const halo_place &place, halo_sample *samples)
+static CUDA_INLINE void halo_settle_samples(const halo_task<T> &task, const halo_place &place,
+                                            halo_sample *samples)
 {
 #pragma unroll 1
     for (int index = halo_thread(); index < place.rows * place.width; index += halo_threads()) {
@@ -252,20 +254,27 @@ static inline halo_tile halo_tile_with(const struct op *op, int x, int rows, int
 
     tile.width = x + cuda_span(op->x);
     tile.height = rows + cuda_span(op->row);
-    tile.cells = tile.width * tile.height;
+    const long long cells = static_cast<long long>(tile.width) * tile.height;
+    tile.cells = cells < INT_MAX ? static_cast<int>(cells) : INT_MAX; /* more than shared memory holds */
     tile.span = cuda_span(op->plane);
     tile.corner = -op->row.low * tile.width - op->x.low;
     return tile;
 }
 
 /* A tile of the default size, all along x where planes have one row; or of the wished one. */
-static inline halo_tile halo_tile_of(const struct op *op, const struct shape *shape, const struct cuda_wish *wish,
-                                     int x, int rows)
+static inline halo_tile halo_tile_of(const struct op *op, const struct shape *shape,
+                                     const struct cuda_wish *wish, int x, int rows)
 {
     const bool flat = shape->rows == 1;
 
-    return halo_tile_with(op, wish->tile_x > 0 ? wish->tile_x : flat ? x * rows : x,
-                          wish->tile_y > 0 ? wish->tile_y : flat ? 1 : rows, 1);
+    return halo_tile_with(op,
+                          wish->tile_x > 0 ? wish->tile_x
+                          : flat           ? x * rows
+                                           : x,
+                          wish->tile_y > 0 ? wish->tile_y
+                          : flat           ? 1
+                                           : rows,
+                          1);
 }
 
 /* Warps enough for the samples, and no more than a block shall have. */
@@ -285,13 +294,14 @@ static inline bool halo_fits(const struct cuda_limits *limits, const struct shap
         return cuda_refuse(reason, size, "a plane of %zux%zu samples is beyond offsets of 32 bits", shape->nx,
                            shape->rows);
     if (tiles_down > HALO_BLOCKS)
-        return cuda_refuse(reason, size, "%lld tiles down a plane, a launch counts %d", tiles_down, HALO_BLOCKS);
+        return cuda_refuse(reason, size, "%lld tiles down a plane, a launch counts %d", tiles_down,
+                           HALO_BLOCKS);
     if (run > HALO_RUN)
         return cuda_refuse(reason, size, "a block walks %d planes at most", HALO_RUN);
     if (bytes > limits->shared_per_block)
         return cuda_refuse(reason, size,
-                           "%d planes of %dx%d cells take %zu bytes of shared memory, a block has %zu", planes,
-                           tile.width, tile.height, bytes, limits->shared_per_block);
+                           "%d planes of %dx%d cells take %zu bytes of shared memory, a block has %zu",
+                           planes, tile.width, tile.height, bytes, limits->shared_per_block);
     return true;
 }
 
@@ -309,8 +319,9 @@ static inline dim3 halo_grid(const halo_tile &tile, size_t nx, size_t rows, long
 }
 
 /* What all forms of the family tell of themselves. */
-static inline struct cuda_form halo_form(const struct op *op, const struct shape *shape, const halo_tile &tile,
-                                         int run, unsigned threads, size_t shared_bytes, const void *kernel)
+static inline struct cuda_form halo_form(const struct op *op, const struct shape *shape,
+                                         const halo_tile &tile, int run, unsigned threads,
+                                         size_t shared_bytes, const void *kernel)
 {
     struct cuda_form form = cuda_form();
 

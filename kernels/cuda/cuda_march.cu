@@ -1,16 +1,16 @@
 /* Rung `march`.
  *
- * Idea: a block walks along the planes with the 2r + 1 planes of its tile that the taps reach in shared memory, and
- *   the next ones on their way there.
- * Adds: a plane is loaded once a walk, so the halo of a tile is one of rows and x only; the slicing length
- *   (`--coarsen`) says how many planes a block walks. Loads go on while samples are computed.
- * Costs: a barrier a plane; a copy of 4 or 8 bytes for each cell.
- * Traffic per sample: 1 word written, 1 + 2r/coarsen words read from memory; the halo of rows comes from the caches.
+ * Idea: a block walks along the planes with the 2r + 1 planes of its tile that the taps reach in shared
+ *   memory, and the next ones on their way there.
+ * Adds: a plane is loaded once a walk, so the halo of a tile is one of rows and x only; `--coarsen` says how
+ *   many planes a block walks. Loads go on while samples are computed.
+ * Costs: a barrier a plane, and what a thread does once a plane: several samples a thread make up for it.
+ * Traffic per sample: 1 word written, 1 + 2r/coarsen words read from memory; the caches have the halo.
  * Wins when: taps are off the axes, so that registers cannot hold what they read. */
 #include "cuda_halo.cuh"
 
-#define MARCH_X       32
-#define MARCH_ROWS    8
+#define MARCH_X       64
+#define MARCH_ROWS    16
 #define MARCH_COARSEN 32
 #define MARCH_THREADS 256
 
@@ -28,7 +28,8 @@ struct march_ring {
     }
 };
 
-template <typename T> static CUDA_INLINE void march_load(const T *plane, const int *offsets, int count, T outside, T *cells)
+template <typename T>
+static CUDA_INLINE void march_load(const T *plane, const int *offsets, int count, T outside, T *cells)
 {
 #pragma unroll 1
     for (int cell = halo_thread(); cell < count; cell += halo_threads())
@@ -37,7 +38,8 @@ template <typename T> static CUDA_INLINE void march_load(const T *plane, const i
 
 template <typename T, typename Filter>
 static CUDA_INLINE void march_plane(const halo_tile &tile, const march_ring &ring, const T *cells,
-                                    const halo_sample *samples, int count, bool held, const Filter &filter, T *to)
+                                    const halo_sample *samples, int count, bool held, const Filter &filter,
+                                    T *to)
 {
     const int width = tile.width, low = tile.reach_plane.low;
 
@@ -82,7 +84,8 @@ __global__ void __launch_bounds__(MARCH_THREADS, 1) march_kernel(halo_task<T> ta
             __syncthreads();
         }
         if (next <= last + tile.reach_plane.high)
-            march_load(halo_supplied(task, next, from), offsets, tile.cells, outside, cells + ring.slot(ahead));
+            march_load(halo_supplied(task, next, from), offsets, tile.cells, outside,
+                       cells + ring.slot(ahead));
         cuda_commit_copies();
         from += task.plane_stride;
         if (plane >= place.first) {
@@ -107,25 +110,26 @@ static bool march_shape_as(const struct cuda_limits *limits, const struct op *op
 
     if (!halo_serves(op, reason, size) || !halo_fits(limits, shape, bytes, tile, run, depth, reason, size))
         return false;
-    *form = halo_form(op, shape, tile, run,
-                      halo_block(samples, MARCH_THREADS), bytes,
-                      cuda_with_filter<T>(op, [](const auto &filter) {
-                          return reinterpret_cast<const void *>(&march_kernel<T, std::decay_t<decltype(filter)>>);
-                      }));
+    *form =
+        halo_form(op, shape, tile, run, halo_block(samples, MARCH_THREADS), bytes,
+                  cuda_with_filter<T>(op, [](const auto &filter) {
+                      return reinterpret_cast<const void *>(&march_kernel<T, std::decay_t<decltype(filter)>>);
+                  }));
     return true;
 }
 
 static bool march_shape(const struct cuda_limits *limits, const struct op *op, const struct shape *shape,
                         const struct cuda_wish *wish, struct cuda_form *form, char *reason, size_t size)
 {
-    return (op->work == WORK_F32 ? march_shape_as<float> : march_shape_as<double>)(limits, op, shape, wish, form,
-                                                                                   reason, size);
+    return (op->work == WORK_F32 ? march_shape_as<float> : march_shape_as<double>)(limits, op, shape, wish,
+                                                                                   form, reason, size);
 }
 
 template <typename T> static cudaError_t march_launch_as(const struct cuda_job *job)
 {
     return cuda_with_filter<T>(job->op, [=](const auto &filter) {
-        return halo_launch<T>(job, halo_tile_of_form(job), &march_kernel<T, std::decay_t<decltype(filter)>>, filter);
+        return halo_launch<T>(job, halo_tile_of_form(job), &march_kernel<T, std::decay_t<decltype(filter)>>,
+                              filter);
     });
 }
 

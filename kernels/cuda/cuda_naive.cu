@@ -12,8 +12,8 @@
 /* The most blocks that a launch counts along its second and third axis. */
 #define NAIVE_BLOCKS 65535
 
-/* What one launch computes. A layer is a plane of one channel, counted from the first one of the launch; samples
-   in all three spans have no tap outside the grid. */
+/* What one launch computes. A layer is a plane of one channel, counted from the first one of the launch;
+   samples in all three spans have no tap outside the grid. */
 template <typename T> struct naive_part {
     const T *from, *kept;
     T *to; /* all three: the first layer of the launch */
@@ -41,8 +41,8 @@ template <typename T> static CUDA_INLINE bool naive_locate(const naive_part<T> &
     return site->x < part.nx && site->row < part.rows && site->layer < part.layers;
 }
 
-/* How far along an axis the sample stands that a tap reads; `outside` is set where the rule puts nothing of the
-   grid. */
+/* How far along an axis the sample stands that a tap reads; `outside` is set where the rule puts nothing of
+   the grid. */
 static CUDA_INLINE long long naive_shift(enum edge_rule rule, long long own, int offset, long long extent,
                                          bool *outside)
 {
@@ -57,8 +57,8 @@ static CUDA_INLINE long long naive_shift(enum edge_rule rule, long long own, int
 
 /* A sample with a tap outside the grid. */
 template <typename T, typename Filter>
-static CUDA_INLINE T naive_edge_sample(const naive_part<T> &part, const cuda_edge<T> &edge, const Filter &filter,
-                                       const naive_site &site)
+static CUDA_INLINE T naive_edge_sample(const naive_part<T> &part, const cuda_edge<T> &edge,
+                                       const Filter &filter, const naive_site &site)
 {
     const T *here = part.from + site.offset;
     const long long layer = part.first_layer + site.layer;
@@ -69,17 +69,29 @@ static CUDA_INLINE T naive_edge_sample(const naive_part<T> &part, const cuda_edg
         return *here;
     return filter(*here, [&](int dx, int drow, int dplane) {
         bool outside = false;
-        const long long shift = naive_shift(edge.rule, plane, dplane, part.planes, &outside) * part.plane_stride +
-                                naive_shift(edge.rule, site.row, drow, part.rows, &outside) * part.pitch +
-                                naive_shift(edge.rule, site.x, dx, part.nx, &outside);
+        const long long shift =
+            naive_shift(edge.rule, plane, dplane, part.planes, &outside) * part.plane_stride +
+            naive_shift(edge.rule, site.row, drow, part.rows, &outside) * part.pitch +
+            naive_shift(edge.rule, site.x, dx, part.nx, &outside);
         if (outside)
             return edge.rule == EDGE_CONSTANT ? edge.outside[channel] : T(0);
         return here[shift];
     });
 }
 
+/* Blocks that a multiprocessor should hold: many where the filter knows its offsets, since more loads on
+   their way are worth more than registers. */
+template <typename T> static constexpr int naive_residents(const cuda_any_filter<T> *)
+{
+    return 1;
+}
+template <typename Filter> static constexpr int naive_residents(const Filter *)
+{
+    return sizeof(Filter::weights[0]) == sizeof(float) ? 8 : 6;
+}
+
 template <typename T, typename Filter>
-__global__ void __launch_bounds__(NAIVE_THREADS)
+__global__ void __launch_bounds__(NAIVE_THREADS, naive_residents(static_cast<const Filter *>(nullptr)))
     naive_kernel(naive_part<T> part, cuda_edge<T> edge, Filter filter)
 {
     naive_site site;
@@ -142,7 +154,8 @@ static bool naive_shape(const struct cuda_limits *, const struct op *op, const s
     form->stride = 1;
     form->steps = 1;
     form->block = naive_block(shape->rows);
-    form->grid = naive_grid(form->block, shape->nx, shape->rows, static_cast<unsigned long long>(shape->planes) * shape->channels);
+    form->grid = naive_grid(form->block, shape->nx, shape->rows,
+                            static_cast<unsigned long long>(shape->planes) * shape->channels);
     form->kernel = op->work == WORK_F32 ? naive_kernel_of<float>(op) : naive_kernel_of<double>(op);
     form->bytes_per_update = (op->kind == OP_UNSHARP ? 3.0 : 2.0) * static_cast<double>(work_size(op->work));
     form->operations_per_update = op->kind == OP_UNSHARP ? 3 : cuda_operations(op);
@@ -183,12 +196,14 @@ static naive_part<T> naive_part_of(const struct cuda_job *job, long long first, 
 }
 
 template <typename T>
-static cudaError_t naive_launch_part(const struct cuda_job *job, dim3 grid, dim3 block, const naive_part<T> &part)
+static cudaError_t naive_launch_part(const struct cuda_job *job, dim3 grid, dim3 block,
+                                     const naive_part<T> &part)
 {
     const struct op *op = job->op->op;
 
     if (op->kind == OP_UNSHARP)
-        return CUDA_LAUNCH(job->stream, grid, block, 0, naive_unsharp_kernel<T>, part, static_cast<T>(op->amount));
+        return CUDA_LAUNCH(job->stream, grid, block, 0, naive_unsharp_kernel<T>, part,
+                           static_cast<T>(op->amount));
     return cuda_with_filter<T>(job->op, [&](const auto &filter) {
         auto kernel = naive_kernel<T, std::decay_t<decltype(filter)>>;
         return CUDA_LAUNCH(job->stream, grid, block, 0, kernel, part, cuda_edge_of<T>(job->op), filter);
@@ -209,8 +224,9 @@ template <typename T> static cudaError_t naive_launch_as(const struct cuda_job *
          first += most_layers) {
         const long long layers = end - first < most_layers ? end - first : most_layers;
         for (long long row = 0; row < from.rows && status == cudaSuccess; row += most_rows) {
-            const dim3 grid = naive_grid(block, static_cast<size_t>(from.nx), static_cast<size_t>(from.rows - row),
-                                         static_cast<unsigned long long>(layers));
+            const dim3 grid =
+                naive_grid(block, static_cast<size_t>(from.nx), static_cast<size_t>(from.rows - row),
+                           static_cast<unsigned long long>(layers));
             status = naive_launch_part<T>(
                 job, grid, block,
                 naive_part_of<T>(job, first, static_cast<int>(layers), static_cast<int>(row)));

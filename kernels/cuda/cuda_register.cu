@@ -1,11 +1,11 @@
 /* Rung `register`.
  *
- * Idea: a block walks along the planes; a thread keeps the 2r + 1 samples of its own column in registers, and only the
- *   plane in the middle lies in shared memory.
- * Adds: shared memory holds one plane (and the next) instead of 2r + 1; taps along the walk cost no access at all.
- *   A sample goes through a register into shared memory, so that memory is read once; the rim of the tile is copied.
- * Costs: a thread a column, so the tile has at most as many samples as a block has threads; 2r + 1 registers; a barrier
- *   a plane.
+ * Idea: a block walks along the planes; a thread keeps the 2r + 1 samples of its own column in registers, and
+ *   only the plane in the middle, and the next one, lie in shared memory.
+ * Adds: taps along the walk cost no access at all; a sample is read once and goes through its register into
+ *   shared memory, where only the rim of the tile is loaded besides.
+ * Costs: a thread a column, so the tile has at most as many samples as a block has threads, and each sample
+ *   bears what a thread does once a plane; 2r + 1 registers; a barrier a plane.
  * Traffic per sample: 1 word written, 1 + 2r/coarsen words read from memory; the rim comes from the caches.
  * Wins when: the taps are a star of small radius. */
 #include "cuda_halo.cuh"
@@ -15,9 +15,10 @@
 #define REGISTER_COARSEN 32
 #define REGISTER_RADIUS  4
 
-/* Threads of a block at most: any filter but the plain star takes too many registers for 1024. */
-#define REGISTER_THREADS_STAR 1024
-#define REGISTER_THREADS_ANY  256
+/* Threads of a block, and at most where the filter knows its offsets: any other takes too many registers for
+ * 1024. */
+#define REGISTER_THREADS      256
+#define REGISTER_THREADS_MOST 1024
 
 /* The column of a thread around the plane in the middle. */
 template <typename T, int Radius> struct register_column {
@@ -74,23 +75,19 @@ static CUDA_INLINE void register_settle(const halo_task<T> &task, const halo_pla
     }
 }
 
-/* What a thread does in each plane. */
+/* What a thread reads in each plane. */
 template <typename T> struct register_walk {
     const halo_task<T> &task;
-    const halo_place &place;
+    int low, high; /* the planes that a tap of the block reads */
     const register_rim *rim;
-    int rim_count, cell, offset; /* of the thread's own sample */
+    int rim_count, cell,
+        offset; /* of the thread's own sample; −1: it has none, or the rule puts nothing there */
     T outside;
 
-    /* A plane from which the thread reads, or NULL where no tap looks. */
-    CUDA_INLINE const T *plane(int index, const T *first) const
+    /* The plane that the edge rule supplies, or NULL where no tap looks, too. */
+    CUDA_INLINE const T *plane(int index, const T *itself) const
     {
-        const int low = place.first + task.tile.reach_plane.low;
-        const int high = place.first + place.planes - 1 + task.tile.reach_plane.high;
-
-        if (index < low || index > high)
-            return NULL;
-        return halo_supplied(task, index, first + (index - place.first) * task.plane_stride);
+        return index < low || index > high ? NULL : halo_supplied(task, index, itself);
     }
 
     CUDA_INLINE T own(const T *samples) const
@@ -104,59 +101,81 @@ template <typename T> struct register_walk {
         if (cell >= 0)
             cells[cell] = value;
 #pragma unroll 1
-        for (int index = halo_thread(); index < rim_count; index += halo_threads())
-            halo_copy(cells + rim[index].cell, samples, rim[index].offset, outside);
+        for (int index = halo_thread(); index < rim_count; index += halo_threads()) {
+            const register_rim at = rim[index];
+            halo_copy(cells + at.cell, samples, at.offset, outside);
+        }
         cuda_commit_copies();
     }
 };
 
+/* Blocks that a multiprocessor should hold: many where the filter knows its offsets, since more loads on
+   their way are worth more than registers. */
+template <typename T> static constexpr int register_residents(int, const cuda_any_filter<T> *)
+{
+    return 1;
+}
+template <typename Filter> static constexpr int register_residents(int threads, const Filter *)
+{
+    return threads == REGISTER_THREADS ? 5 : 1;
+}
+
 template <typename T, typename Filter, int Radius, int Threads>
-__global__ void __launch_bounds__(Threads, 1) register_kernel(halo_task<T> task, Filter filter)
+__global__ void __launch_bounds__(Threads, register_residents(Threads, static_cast<const Filter *>(nullptr)))
+    register_kernel(halo_task<T> task, Filter filter)
 {
     CUDA_SHARED(unsigned char, shared);
     unsigned char *free = shared;
     const halo_tile &tile = task.tile;
     const halo_place place = halo_locate(task);
-    const int row = halo_thread() / tile.x, x = halo_thread() - row * tile.x;
-    const bool here = row < tile.rows, inside = row < place.rows && x < place.width;
+    const int row = halo_thread() / tile.x, x = halo_thread() - row * tile.x,
+              end = place.first + place.planes;
+    const bool has = row < tile.rows, inside = row < place.rows && x < place.width;
     const halo_sample sample = halo_sample_of(task, place, row, x);
-    const T *const first = task.from + halo_offset_of(task, place, place.first);
+    const T *ahead = task.from + halo_offset_of(task, place, place.first - Radius);
     T *to = task.to + halo_offset_of(task, place, place.first) + sample.place();
     register_column<T, Radius> column;
+    register_column<const T *, Radius> planes;
 
     halo_share_taps(&filter, &free);
     register_rim *const rim = halo_take<register_rim>(&free, tile.cells - tile.x * tile.rows);
     T *cells = halo_take<T>(&free, 2 * tile.cells), *others = cells + tile.cells;
     const register_walk<T> walk = {task,
-                                   place,
+                                   place.first + tile.reach_plane.low,
+                                   end - 1 + tile.reach_plane.high,
                                    rim,
                                    tile.cells - tile.x * tile.rows,
-                                   here ? sample.cell : -1,
-                                   here ? halo_offset(task, place, sample.cell) : -1,
+                                   has ? sample.cell : -1,
+                                   has ? halo_offset(task, place, sample.cell) : -1,
                                    halo_outside(task, place)};
 
     register_settle(task, place, walk.rim_count, rim);
 #pragma unroll
-    for (int k = 0; k <= 2 * Radius; k++)
-        column.window[k] = walk.own(walk.plane(place.first + k - Radius, first));
+    for (int k = 0; k <= 2 * Radius; k++, ahead += task.plane_stride) {
+        planes.window[k] = walk.plane(place.first + k - Radius, ahead);
+        column.window[k] = walk.own(planes.window[k]);
+    }
     __syncthreads();
-    walk.share(walk.plane(place.first, first), column.window[Radius], cells);
+    walk.share(planes.window[Radius], column.window[Radius], cells);
 #pragma unroll 1
-    for (int plane = place.first; plane < place.first + place.planes; plane++) {
-        const T next = walk.own(walk.plane(plane + Radius + 1, first));
+    for (int plane = place.first; plane < end; plane++) {
+        const T *const supplied = walk.plane(plane + Radius + 1, ahead);
+        const T next = walk.own(supplied);
         cuda_await_copies<0>();
         __syncthreads();
-        walk.share(walk.plane(plane + 1, first), column.window[Radius + 1], others);
+        walk.share(planes.window[Radius + 1], column.window[Radius + 1], others);
         if (inside) {
-            const T *own = cells + sample.cell;
+            const T *here = cells + sample.cell;
             *to = sample.held() || halo_holds(task, plane)
                       ? column.window[Radius]
                       : filter(column.window[Radius], [&](int dx, int drow, int dplane) {
-                            return dplane == 0 ? own[drow * tile.width + dx] : column.at(dplane);
+                            return dplane == 0 ? here[drow * tile.width + dx] : column.at(dplane);
                         });
         }
         column.shift(next);
+        planes.shift(supplied);
         to += task.plane_stride;
+        ahead += task.plane_stride;
         T *const shown = cells;
         cells = others;
         others = shown;
@@ -171,26 +190,29 @@ static int register_radius(const struct op *op)
     return radius <= 1 ? 1 : radius <= 2 ? 2 : REGISTER_RADIUS;
 }
 
-/* Threads of a block at most: a filter that knows its offsets takes few registers. */
-static int register_threads(const struct op *op)
+static int register_most_threads(const struct op *op)
 {
-    return cuda_knows_offsets(op) ? REGISTER_THREADS_STAR : REGISTER_THREADS_ANY;
+    return cuda_knows_offsets(op) ? REGISTER_THREADS_MOST : REGISTER_THREADS;
 }
 
-template <typename T> using register_kernel_type = void (*)(halo_task<T>, cuda_any_filter<T>);
+template <typename T, typename Filter> using register_kernel_of = void (*)(halo_task<T>, Filter);
 
-template <typename T> static register_kernel_type<T> register_kernel_with(const struct op *op, const cuda_any_filter<T> &)
+/* The kernel for an op and so many threads. */
+template <typename T>
+static register_kernel_of<T, cuda_any_filter<T>> register_choose(const struct op *op, unsigned,
+                                                                 const cuda_any_filter<T> &)
 {
-    constexpr int threads = REGISTER_THREADS_ANY;
+    constexpr int threads = REGISTER_THREADS;
 
     return register_radius(op) == 1   ? register_kernel<T, cuda_any_filter<T>, 1, threads>
            : register_radius(op) == 2 ? register_kernel<T, cuda_any_filter<T>, 2, threads>
                                       : register_kernel<T, cuda_any_filter<T>, REGISTER_RADIUS, threads>;
 }
 template <typename T, typename Filter>
-static auto register_kernel_with(const struct op *, const Filter &)
+static register_kernel_of<T, Filter> register_choose(const struct op *, unsigned threads, const Filter &)
 {
-    return &register_kernel<T, Filter, 1, REGISTER_THREADS_STAR>;
+    return threads <= REGISTER_THREADS ? register_kernel<T, Filter, 1, REGISTER_THREADS>
+                                       : register_kernel<T, Filter, 1, REGISTER_THREADS_MOST>;
 }
 
 static bool register_serves(const struct op *op, char *reason, size_t size)
@@ -209,24 +231,27 @@ static bool register_serves(const struct op *op, char *reason, size_t size)
 }
 
 template <typename T>
-static bool register_shape_as(const struct cuda_limits *limits, const struct op *op, const struct shape *shape,
-                              const struct cuda_wish *wish, struct cuda_form *form, char *reason, size_t size)
+static bool register_shape_as(const struct cuda_limits *limits, const struct op *op,
+                              const struct shape *shape, const struct cuda_wish *wish, struct cuda_form *form,
+                              char *reason, size_t size)
 {
     const halo_tile tile = halo_tile_of(op, shape, wish, REGISTER_X, REGISTER_ROWS);
     const long long samples = static_cast<long long>(tile.x) * tile.rows;
     const size_t cells = static_cast<size_t>(tile.cells);
     const size_t bytes = halo_tap_bytes<T>(op) +
-                         halo_bytes<register_rim>(cells - static_cast<size_t>(samples)) + halo_bytes<T>(cells * 2);
+                         halo_bytes<register_rim>(cells - static_cast<size_t>(samples)) +
+                         halo_bytes<T>(cells * 2);
     const int run = wish->coarsen > 0 ? wish->coarsen : REGISTER_COARSEN;
 
     if (!register_serves(op, reason, size) || !halo_fits(limits, shape, bytes, tile, run, 2, reason, size))
         return false;
-    if (samples > register_threads(op))
+    const int most = register_most_threads(op);
+    if (samples > most)
         return cuda_refuse(reason, size, "%dx%d columns need %lld threads, a block has at most %d", tile.x,
-                           tile.rows, samples, register_threads(op));
-    *form = halo_form(op, shape, tile, run, halo_block(samples, register_threads(op)), bytes,
-                      cuda_with_filter<T>(op, [=](const auto &filter) {
-                          return reinterpret_cast<const void *>(register_kernel_with<T>(op, filter));
+                           tile.rows, samples, most);
+    const unsigned threads = halo_block(samples, most);
+    *form = halo_form(op, shape, tile, run, threads, bytes, cuda_with_filter<T>(op, [=](const auto &filter) {
+                          return reinterpret_cast<const void *>(register_choose<T>(op, threads, filter));
                       }));
     return true;
 }
@@ -234,14 +259,15 @@ static bool register_shape_as(const struct cuda_limits *limits, const struct op 
 static bool register_shape(const struct cuda_limits *limits, const struct op *op, const struct shape *shape,
                            const struct cuda_wish *wish, struct cuda_form *form, char *reason, size_t size)
 {
-    return (op->work == WORK_F32 ? register_shape_as<float> : register_shape_as<double>)(limits, op, shape, wish,
-                                                                                         form, reason, size);
+    return (op->work == WORK_F32 ? register_shape_as<float>
+                                 : register_shape_as<double>)(limits, op, shape, wish, form, reason, size);
 }
 
 template <typename T> static cudaError_t register_launch_as(const struct cuda_job *job)
 {
     return cuda_with_filter<T>(job->op, [=](const auto &filter) {
-        return halo_launch<T>(job, halo_tile_of_form(job), register_kernel_with<T>(job->op->op, filter), filter);
+        return halo_launch<T>(job, halo_tile_of_form(job),
+                              register_choose<T>(job->op->op, job->form->block.x, filter), filter);
     });
 }
 
