@@ -33,6 +33,7 @@ static int run_suite(void)
     add_case(suite, forms_case());
     add_case(suite, conversions_case());
     add_case(suite, sums_case());
+    add_case(suite, service_case());
     /* A child of a process that has run OpenMP loops may not run one, nor one of a process that has used a
      * GPU. */
     srunner_set_fork_status(runner, CK_NOFORK);

@@ -8,5 +8,6 @@ TCase *filters_case(void);
 TCase *forms_case(void);
 TCase *conversions_case(void);
 TCase *sums_case(void);
+TCase *service_case(void);
 
 #endif

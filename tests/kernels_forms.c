@@ -288,7 +288,7 @@ START_TEST(forms_are_as_wished)
 }
 END_TEST
 
-/* The last of the tests: a rung that never applied has not been tested. */
+/* After all trials: a rung that never applied has not been tested. */
 START_TEST(every_way_has_served)
 {
     for (size_t i = 0; i < way_count; i++) {
@@ -308,6 +308,13 @@ TCase *forms_case(void)
     tcase_add_loop_test(tests, fields_may_hold_a_part, 0, 6);
     tcase_add_test(tests, rungs_that_do_not_exist_are_refused);
     tcase_add_loop_test(tests, forms_are_as_wished, 0, 6);
+    return tests;
+}
+
+TCase *service_case(void)
+{
+    TCase *tests = tcase_create("service");
+
     tcase_add_test(tests, every_way_has_served);
     return tests;
 }

@@ -558,6 +558,8 @@ bool fused_shape(const struct cuda_limits *limits, const struct op *op, const st
         return cuda_refuse(reason, size, "only taps and heat are fused");
     if (!reaches_one(op->x) || !reaches_one(op->plane))
         return cuda_refuse(reason, size, "taps reach further than one sample");
+    if (wish->coarsen > 0 && !walks(op))
+        return cuda_refuse(reason, size, "this op runs in patches, which nothing coarsens");
     if (op->edge == EDGE_WRAP && !walks(op))
         return cuda_refuse(reason, size, "patches do not reach around the grid");
     if (op->tap_count == 0)
