@@ -454,6 +454,8 @@ bool cuda_reduction_settle(const struct cuda_wish *wish, struct cuda_reduction *
 {
     if (wish->tile_x > 0)
         return cuda_refuse(reason, size, "sums have no tiles");
+    if (wish->rung != NULL && strcmp(wish->rung, BY_THREADS) != 0 && strcmp(wish->rung, BY_BLOCKS) != 0)
+        return cuda_refuse(reason, size, "nothing adds so");
     return wish->rung != NULL && strcmp(wish->rung, BY_BLOCKS) == 0
                ? settle_blocks(wish, reduction, reason, size)
                : settle_threads(wish, reduction, reason, size);
