@@ -376,6 +376,10 @@ elif ! voxfilt --list | grep -q '^  cuda:0'; then
     [ $? = 5 ] && [ ! -e out ] && [ "$(wc -l < ../stderr)" -eq 1 ] &&
         grep -q '^voxfilt: --device: cuda: this machine has none: ' ../stderr
     result $? 'a GPU that is not there is told of in a line'
+else
+    accepts '-D cuda' '' v8 -q -D cuda -o cuda.raw
+    v8 -q -D cpu -o cpu.raw
+    same 'the GPU gives the bytes of the CPU' cpu.raw cuda.raw
 fi
 refuses 2 'voxfilt: --tile: 8x: expected W or WxH, whole numbers from 1 to 65536' v8 --tile 8x -o out
 refuses 2 'voxfilt: --tile: 0: expected W or WxH, whole numbers from 1 to 65536' v8 --tile 0 -o out
@@ -542,6 +546,30 @@ result $? 'a FIFO is written in place'
 accepts '--explain' '' v8 --explain -o explained.raw
 grep -q '^stage 1   heat, 10 steps' ../stdout && [ ! -e explained.raw ]
 result $? 'it prints the plan and writes nothing'
+# Measures: every row was compared, and nothing is kept but by --tune, and that under XDG_CACHE_HOME alone.
+XDG_CACHE_HOME=$PWD/../cache
+export XDG_CACHE_HOME
+accepts '--bench=json' '' voxfilt -q -D cpu -n 16 -f heat -s 2 -f gauss:1 --bench=json
+cp ../stdout ../bench.json
+grep -q '"equal": true' ../bench.json && ! grep -q '"equal": false' ../bench.json
+result $? 'every row of a bench equals what it was compared with'
+if has python3; then
+    python3 -m json.tool ../bench.json > ../bench.text
+    result $? 'a bench is JSON'
+else
+    skip 'a bench is JSON: no python3'
+fi
+[ ! -e ../cache ]
+result $? '--bench keeps nothing'
+accepts '--tune' '' voxfilt -q -D cpu -n 16 -f heat -s 2 --tune
+[ -n "$(find ../cache -type f)" ]
+result $? '--tune keeps wisdom under XDG_CACHE_HOME'
+v8 -q -o tuned.raw
+same 'wisdom changes no bytes' first.raw tuned.raw
+find ../cache -type f -exec sh -c 'echo damaged > "$1"' sh {} \;
+v8 -q -o damaged.raw
+same 'nor does damaged wisdom' first.raw damaged.raw
+rm -rf ../cache
 for option in --help --version --list; do
     for program in voxfilt imgheat; do
         accepts "$program $option" '' $program $option

@@ -148,6 +148,46 @@ START_TEST(statistics_leave_nans_out)
 }
 END_TEST
 
+/* Who adds, and in how large portions: NULL or 0 leaves it to the device. */
+static void check_sums(const struct way *way, const struct rung_wish *wish, const struct grid *grid)
+{
+    const struct encoding encoding = {.type = SAMPLE_I16, .channels = 3, .swapped = true};
+    struct fault fault;
+
+    if (!way->backend->choose_sums(way->device, wish, &fault)) {
+        ck_assert_msg(fault.status == STATUS_USAGE && wish->coarsen != 0, "%s", fault.text);
+        return;
+    }
+    check_change(way, grid, WORK_F32, CUT_UNEVEN);
+    check_survey(way, &encoding, grid, CUT_NONE);
+}
+
+/* Every way to add gives the same bytes; the device is left to its own choice again. */
+START_TEST(any_rung_adds_the_same)
+{
+    static const unsigned coarsenings[] = {0, 1, 2, 4, 7, 8, 32};
+    const struct rung_wish any = {.rung = NULL}, none = {.rung = "abacus"};
+    const struct grid grid = sum_grid(2 * (unsigned)_i + 1);
+    struct fault fault;
+
+    for (size_t i = 0; i < way_count; i++) {
+        const struct backend *backend = ways[i].backend;
+        if (ways[i].rung != NULL)
+            continue;
+        for (const struct rung *rung = backend->sum_rungs; rung->name != NULL; rung++) {
+            for (size_t k = 0; k < LENGTH(coarsenings); k++) {
+                ways_vary(k);
+                check_sums(&ways[i], &(struct rung_wish){.rung = rung->name, .coarsen = coarsenings[k]},
+                           &grid);
+            }
+        }
+        ck_assert(!backend->choose_sums(ways[i].device, &none, &fault));
+        ck_assert_int_eq(fault.status, STATUS_USAGE);
+        ck_assert(backend->choose_sums(ways[i].device, &any, &fault));
+    }
+}
+END_TEST
+
 TCase *sums_case(void)
 {
     TCase *tests = tcase_create("sums");
@@ -155,5 +195,6 @@ TCase *sums_case(void)
     tcase_add_loop_test(tests, change_is_summed_in_order, 0, 2 * (int)LENGTH(sum_extents));
     tcase_add_loop_test(tests, statistics_are_summed_in_order, 0, 2 * (int)LENGTH(sum_extents));
     tcase_add_test(tests, statistics_leave_nans_out);
+    tcase_add_loop_test(tests, any_rung_adds_the_same, 0, (int)LENGTH(sum_extents));
     return tests;
 }
