@@ -546,30 +546,6 @@ result $? 'a FIFO is written in place'
 accepts '--explain' '' v8 --explain -o explained.raw
 grep -q '^stage 1   heat, 10 steps' ../stdout && [ ! -e explained.raw ]
 result $? 'it prints the plan and writes nothing'
-# Measures: every row was compared, and nothing is kept but by --tune, and that under XDG_CACHE_HOME alone.
-XDG_CACHE_HOME=$PWD/../cache
-export XDG_CACHE_HOME
-accepts '--bench=json' '' voxfilt -q -D cpu -n 16 -f heat -s 2 -f gauss:1 --bench=json
-cp ../stdout ../bench.json
-grep -q '"equal": true' ../bench.json && ! grep -q '"equal": false' ../bench.json
-result $? 'every row of a bench equals what it was compared with'
-if has python3; then
-    python3 -m json.tool ../bench.json > ../bench.text
-    result $? 'a bench is JSON'
-else
-    skip 'a bench is JSON: no python3'
-fi
-[ ! -e ../cache ]
-result $? '--bench keeps nothing'
-accepts '--tune' '' voxfilt -q -D cpu -n 16 -f heat -s 2 --tune
-[ -n "$(find ../cache -type f)" ]
-result $? '--tune keeps wisdom under XDG_CACHE_HOME'
-v8 -q -o tuned.raw
-same 'wisdom changes no bytes' first.raw tuned.raw
-find ../cache -type f -exec sh -c 'echo damaged > "$1"' sh {} \;
-v8 -q -o damaged.raw
-same 'nor does damaged wisdom' first.raw damaged.raw
-rm -rf ../cache
 for option in --help --version --list; do
     for program in voxfilt imgheat; do
         accepts "$program $option" '' $program $option
