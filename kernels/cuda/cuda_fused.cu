@@ -5,9 +5,14 @@
  * (cuda_star.cuh says how). Costs: a halo of one sample a level around each tile is computed for nothing; all
  * registers there are. Traffic per sample: 2 words through memory a pass, divided by the steps of the pass.
  * Wins when: a stage has more than one step. */
+#include "cuda_plane.h"
 #include "cuda_star.cuh"
 
-#define FUSED_STEPS 4
+/* Steps of a pass. A form that keeps planes has no registers for a fourth. */
+static constexpr int fused_most_steps(bool keeps)
+{
+    return keeps ? 3 : 4;
+}
 
 /* Many warps of few rows beat few of many: the waits of one warp are filled by others. Twelve leave a thread
    168 registers, ten the 204 that a form wants which keeps planes. */
@@ -23,9 +28,14 @@ static constexpr int fused_rows(int levels)
 
 template <typename T, int Levels, bool Full, bool Keeps>
 using fused_form = star_form<T, 16 / static_cast<int>(sizeof(T)), fused_rows(Levels), fused_warps(Keeps),
-                             Levels, 1, Full, Keeps>;
+                             Levels, Full, Keeps>;
 
-/* Call act with the form that an op and a number of steps need. */
+static bool fused_keeps(const struct op *op)
+{
+    return !cuda_is_full_star(op) || star_keeps(op);
+}
+
+/* Call act with the form that an op and a number of steps, at least two, need. */
 template <typename T, int Levels, typename Act> static auto fused_choose(const struct op *op, Act act)
 {
     if (!cuda_is_full_star(op))
@@ -38,14 +48,12 @@ template <typename T, int Levels, typename Act> static auto fused_choose(const s
 template <typename T, typename Act> static auto fused_choose_levels(const struct op *op, int steps, Act act)
 {
     switch (steps) {
-    case 1:
-        return fused_choose<T, 1>(op, act);
     case 2:
         return fused_choose<T, 2>(op, act);
     case 3:
         return fused_choose<T, 3>(op, act);
     default:
-        return fused_choose<T, FUSED_STEPS>(op, act);
+        return act(fused_form<T, 4, true, false>());
     }
 }
 
@@ -58,13 +66,16 @@ template <typename Act> static auto fused_dispatch(const struct op *op, int step
 static bool fused_shape(const struct cuda_limits *limits, const struct op *op, const struct shape *shape,
                         const struct cuda_wish *wish, struct cuda_form *form, char *reason, size_t size)
 {
-    int steps = wish->steps > 0 && wish->steps < FUSED_STEPS ? wish->steps : FUSED_STEPS;
+    const int most = fused_most_steps(fused_keeps(op));
+    int steps = wish->steps > 0 && wish->steps < most ? wish->steps : most;
     const auto shared_bytes = [&] {
         return fused_dispatch(op, steps, [](auto chosen) { return decltype(chosen)::SharedBytes; });
     };
 
+    if (steps == 1)
+        return cuda_refuse(reason, size, "one step a pass: rung plane serves it");
     /* Fewer levels take less shared memory. */
-    while (steps > 1 && shared_bytes() > limits->shared_per_block)
+    while (steps > 2 && shared_bytes() > limits->shared_per_block)
         steps--;
     if (!star_serves(limits, op, shape, shared_bytes(), reason, size))
         return false;
@@ -76,6 +87,8 @@ static bool fused_shape(const struct cuda_limits *limits, const struct op *op, c
 
 static cudaError_t fused_launch(const struct cuda_job *job)
 {
+    if (job->steps == 1)
+        return cuda_plane_step(job, job->form->resident_blocks);
     return fused_dispatch(job->op->op, job->steps,
                           [&](auto chosen) { return star_launch<decltype(chosen)>(job); });
 }

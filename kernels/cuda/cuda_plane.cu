@@ -1,47 +1,115 @@
 /* Rung `plane`.
  *
- * Idea: one step at the speed of copying: a block streams along the planes, and whatever can stay in
- * registers does. Adds: asynchronous copies two planes ahead, 16 bytes an access, x neighbours by warp
- * shuffle, y neighbours in the thread's own registers but for its first and last row, one open sum a sample
- * instead of a window of planes. Costs: a tile's halo is read again, from L2; a halo lane on each side
- * computes what nobody stores. Traffic per sample: 2 words through memory, 1.2 words read from L2 on top.
- * Wins when: one step of a seven-point star is all that is asked for. */
-#include "cuda_star.cuh"
+ * Idea: one step at the speed of copying: a block streams along the planes, and its tile begins and ends with
+ * the lines of the memory. Adds: planes ahead by asynchronous copies, 16 bytes an access; x neighbours by
+ * warp shuffle; open sums instead of a window of planes; edge rules in what is fetched, so that no tile is
+ * slower than another. Costs: a row above and below a tile, and a sector on either side, are read again, from
+ * L2. Traffic per sample: 2 words through memory. Wins when: one step of a small stencil is all that is asked
+ * for. */
+#include "cuda_plane.cuh"
+#include "cuda_plane.h"
 
-/* One high tile a multiprocessor: the fewer rows are halo, the less is read again. */
-template <typename T, bool Full, bool Keeps>
-using plane_form = star_form<T, 16 / static_cast<int>(sizeof(T)), 3, 12, 1, 1, Full, Keeps>;
+#include <stdlib.h>
 
-/* Call act with the form that an op needs. */
-template <typename T, typename Act> static auto plane_choose(const struct op *op, Act act)
+enum plane_stencil { PLANE_NOT, PLANE_SEVEN, PLANE_THIRTEEN, PLANE_TWENTYSEVEN, PLANE_FEWER };
+
+static bool is_in_box(const struct op *op)
 {
-    if (!cuda_is_full_star(op))
-        return act(plane_form<T, false, true>());
-    if (star_keeps(op))
-        return act(plane_form<T, true, true>());
-    return act(plane_form<T, true, false>());
+    for (size_t k = 0; k < op->tap_count; k++) {
+        if (cuda_box_index(&op->taps[k]) < 0)
+            return false;
+    }
+    return true;
 }
 
-template <typename Act> static auto plane_dispatch(const struct op *op, Act act)
+static int farthest(const struct op_tap *tap)
 {
-    return op->work == WORK_F32 ? plane_choose<float>(op, act) : plane_choose<double>(op, act);
+    return cuda_larger(abs(tap->dx), cuda_larger(abs(tap->drow), abs(tap->dplane)));
+}
+
+static bool is_star_of_two(const struct op *op)
+{
+    for (size_t k = 0; k < op->tap_count; k++) {
+        const struct op_tap *tap = &op->taps[k];
+        if ((tap->dx != 0) + (tap->drow != 0) + (tap->dplane != 0) > 1 || farthest(tap) > 2)
+            return false;
+    }
+    return op->tap_count == 13;
+}
+
+static enum plane_stencil stencil_of(const struct op *op)
+{
+    if (!is_in_box(op))
+        return is_star_of_two(op) ? PLANE_THIRTEEN : PLANE_NOT;
+    return cuda_is_full_star(op) ? PLANE_SEVEN : op->tap_count == 27 ? PLANE_TWENTYSEVEN : PLANE_FEWER;
+}
+
+/* Rows of a thread: few rows and many warps are fastest where registers allow. */
+template <typename T> struct plane_rows;
+template <> struct plane_rows<float> {
+    enum { rows = 2, down = 16 };
+};
+template <> struct plane_rows<double> {
+    enum { rows = 4, down = 8 };
+};
+
+/* Call act with the form that a stencil needs. */
+template <typename T, typename Act> static auto choose(enum plane_stencil stencil, Act act)
+{
+    using seven = plane_rows<T>;
+
+    switch (stencil) {
+    case PLANE_SEVEN:
+        return act(plane_form<T, PLANE_STAR, 1, seven::rows, 2, seven::down, 1, 3>());
+    case PLANE_THIRTEEN:
+        return act(plane_form<T, PLANE_STAR, 2, 4, 2, 6, 1, 4>());
+    case PLANE_TWENTYSEVEN:
+        return act(plane_form<T, PLANE_BOX, 1, 4, 2, 8, 1, 3>());
+    default:
+        return act(plane_form<T, PLANE_SOME, 1, 3, 2, 8, 1, 3>());
+    }
+}
+
+template <typename Act> static auto dispatch(const struct op *op, Act act)
+{
+    return op->work == WORK_F32 ? choose<float>(stencil_of(op), act) : choose<double>(stencil_of(op), act);
 }
 
 static bool plane_shape(const struct cuda_limits *limits, const struct op *op, const struct shape *shape,
                         const struct cuda_wish *wish, struct cuda_form *form, char *reason, size_t size)
 {
-    if (!star_serves(limits, op, shape, plane_form<float, true, false>::SharedBytes, reason, size))
-        return false;
-    plane_dispatch(
-        op, [&](auto chosen) { star_describe<decltype(chosen)>(limits, op, shape, wish->coarsen, form); });
+    if (!cuda_is_chain(op))
+        return cuda_refuse(reason, size,
+                           "only linear taps: the chain of a flux, a reaction or a gradient is not one");
+    if (op->tap_count == 0)
+        return cuda_refuse(reason, size, "no taps");
+    if (stencil_of(op) == PLANE_NOT)
+        return cuda_refuse(reason, size, "taps lie outside the 3x3x3 box, and are no star of radius 2");
+    if (shape->rows == 1)
+        return cuda_refuse(reason, size, "planes of one row: a picture's rungs serve it");
+    dispatch(op,
+             [&](auto chosen) { plane_describe<decltype(chosen)>(limits, op, shape, wish->coarsen, form); });
+    if (form->shared_bytes > limits->shared_per_block)
+        return cuda_refuse(reason, size, "takes %zu bytes of shared memory a block, the device has %zu",
+                           form->shared_bytes, limits->shared_per_block);
     return true;
 }
 
-static cudaError_t plane_launch(const struct cuda_job *job)
+cudaError_t cuda_plane_step(const struct cuda_job *job, int multiprocessors)
 {
-    return plane_dispatch(job->op->op, [&](auto chosen) { return star_launch<decltype(chosen)>(job); });
+    return dispatch(job->op->op, [&](auto chosen) {
+        using form = decltype(chosen);
+        return plane_launch<form>(job, multiprocessors * form::Blocks);
+    });
+}
+
+static cudaError_t plane_start(const struct cuda_job *job)
+{
+    return dispatch(job->op->op, [&](auto chosen) {
+        return plane_launch<decltype(chosen)>(job, job->form->resident_blocks);
+    });
 }
 
 extern const struct cuda_rung cuda_rung_plane = {
-    {"plane", "one step, streamed along the planes"}, false, true, plane_shape, plane_launch,
+    {"plane", "one step, streamed along the planes"}, false, true, plane_shape, plane_start,
 };

@@ -1,5 +1,5 @@
-/* The walk that `plane` and `fused` share: a block streams along the planes of a volume and takes every
- * sample of its tile through several levels of a radius-1 star on the way.
+/* The walk of rung `fused`: a block streams along the planes of a volume and takes every sample of its tile
+ * through several levels of a radius-1 star on the way.
  *
  * The tile is 32 lanes × Pack samples wide and Warps × Rows high; a thread owns Rows packs. Planes of level 0
  * arrive by asynchronous copies in a ring of three. When plane p of level 0 arrives, plane p − l of level l
@@ -21,7 +21,7 @@
 #ifndef CUDA_STAR_CUH
 #define CUDA_STAR_CUH
 
-#include "cuda_chain.cuh"
+#include "cuda_walk.cuh"
 
 #define STAR_SLOTS     3
 #define STAR_ALL_LANES 0xffffffffu
@@ -44,10 +44,10 @@ template <typename T> struct star_job {
 
 /* The shape of a walk: everything that the compiler must know.
  * Full: all seven taps exist. Keeps: the last plane is kept instead of its product. */
-template <typename Type, int Pack_, int Rows_, int Warps_, int Levels_, int Blocks_, bool Full_, bool Keeps_>
+template <typename Type, int Pack_, int Rows_, int Warps_, int Levels_, bool Full_, bool Keeps_>
 struct star_form {
     using T = Type;
-    static constexpr int Pack = Pack_, Rows = Rows_, Warps = Warps_, Levels = Levels_, Blocks = Blocks_;
+    static constexpr int Pack = Pack_, Rows = Rows_, Warps = Warps_, Levels = Levels_;
     static constexpr bool Full = Full_, Keeps = Keeps_;
     static constexpr int Threads = 32 * Warps;
     static constexpr int Width = 32 * Pack, Height = Rows * Warps;
@@ -572,8 +572,7 @@ template <typename Form> struct star_walk {
 };
 
 template <typename Form>
-__global__ void __launch_bounds__(Form::Threads, Form::Blocks)
-    star_kernel(const star_job<typename Form::T> job)
+__global__ void __launch_bounds__(Form::Threads, 1) star_kernel(const star_job<typename Form::T> job)
 {
     CUDA_SHARED(typename Form::T, shared);
     star_walk<Form> walk(job, shared);
@@ -617,24 +616,6 @@ static inline bool star_serves(const struct cuda_limits *limits, const struct op
     return true;
 }
 
-/* The planes of a chunk: the count of chunks that leaves the busiest multiprocessor the least to do, warm-up
-   included. */
-static inline long long star_chunk(long long planes, long long columns, long long slots, int levels)
-{
-    long long best = planes, least = -1;
-
-    for (long long chunks = 1; chunks <= planes && chunks <= 256; chunks++) {
-        const long long chunk = cuda_ceil_divide(planes, chunks);
-        const long long cost =
-            cuda_ceil_divide(columns * cuda_ceil_divide(planes, chunk), slots) * (chunk + 2 * levels + 2);
-        if (least < 0 || cost < least) {
-            least = cost;
-            best = chunk;
-        }
-    }
-    return best;
-}
-
 /* How many tiles of a form cover the rows. */
 template <typename Form> static inline int star_row_tiles(int rows, bool wraps)
 {
@@ -643,6 +624,17 @@ template <typename Form> static inline int star_row_tiles(int rows, bool wraps)
     return rows <= Form::Height
                ? 1
                : static_cast<int>(cuda_ceil_divide(rows - 2 * Form::Levels, Form::UsefulRows));
+}
+
+/* The planes of a chunk, which walks 2 · Levels planes more. Blocks do not end together, edge tiles being
+   slower, so that a round is lost at the end, whatever fits. */
+template <typename Form>
+static inline long long star_chunk(long long planes, long long columns, long long slots)
+{
+    return cuda_walk_chunk(planes, planes, [=](long long chunk, long long chunks) {
+        const double rounds = static_cast<double>(columns * chunks) / static_cast<double>(slots);
+        return (rounds < 1 ? 1 : rounds + 1) * static_cast<double>(chunk + 2 * Form::Levels);
+    });
 }
 
 /* The launch of a form: blocks of chunks over columns of tiles. */
@@ -684,9 +676,9 @@ template <typename Form> static inline cudaError_t star_launch(const struct cuda
 
     if (status != cudaSuccess || planes == 0)
         return status;
-    job.chunk = star_chunk(planes, columns, from->form->resident_blocks, Form::Levels);
-    if (from->form->coarsen < job.chunk)
-        job.chunk = from->form->coarsen;
+    job.chunk = from->form->resident_blocks > 0
+                    ? star_chunk<Form>(planes, columns, from->form->resident_blocks)
+                    : from->form->coarsen;
     return CUDA_LAUNCH(from->stream, dim3(cuda_blocks(columns * cuda_ceil_divide(planes, job.chunk))),
                        dim3(Form::Threads), Form::SharedBytes, kernel, job);
 }
@@ -707,10 +699,9 @@ static inline void star_describe(const struct cuda_limits *limits, const struct 
     form->tile_x = Form::UsefulX;
     form->tile_y = Form::UsefulRows;
     form->tile_z = 1;
-    form->resident_blocks = limits->multiprocessors * Form::Blocks;
-    form->coarsen = coarsen > 0
-                        ? coarsen
-                        : static_cast<int>(star_chunk(planes, columns, form->resident_blocks, Form::Levels));
+    form->resident_blocks = coarsen > 0 ? 0 : limits->multiprocessors;
+    form->coarsen =
+        coarsen > 0 ? coarsen : static_cast<int>(star_chunk<Form>(planes, columns, form->resident_blocks));
     form->stride = 1;
     form->steps = Form::Levels;
     form->grid = dim3(cuda_blocks(columns * cuda_ceil_divide(planes, form->coarsen)));
