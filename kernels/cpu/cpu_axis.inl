@@ -21,15 +21,18 @@ static struct span unclipped_span(const struct axis *axis, unsigned left)
     return span;
 }
 
+static struct span clipped(struct span span, int64_t extent)
+{
+    span.first = span.first < 0 ? 0 : span.first;
+    span.end = span.end > extent ? extent : span.end;
+    return span;
+}
+
 static struct span level_span(const struct axis *axis, unsigned left)
 {
     struct span span = unclipped_span(axis, left);
 
-    if (!axis->wraps) {
-        span.first = span.first < 0 ? 0 : span.first;
-        span.end = span.end > axis->extent ? axis->extent : span.end;
-    }
-    return span;
+    return axis->wraps ? span : clipped(span, axis->extent);
 }
 
 /* The indices before and behind the grid that the next level reads. */

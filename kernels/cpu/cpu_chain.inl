@@ -71,7 +71,7 @@ static void FN(chain_any)(const struct FN(chain) * chain, size_t shift, size_t c
 
 /* The same for a length that the compiler knows. */
 ISA_INLINE void FN(chain_fixed)(size_t taps, const struct FN(chain) * chain, size_t pitch, size_t rows,
-                                size_t count, REAL *out)
+                                size_t count, REAL *out, struct pump *pump)
 {
     FN(vector) weights[MOST_FIXED_TAPS];
     const REAL *bases[MOST_FIXED_TAPS];
@@ -89,16 +89,18 @@ ISA_INLINE void FN(chain_fixed)(size_t taps, const struct FN(chain) * chain, siz
                 sum = FN(isa_fma)(weights[k], FN(vector_load)(bases[k] + x), sum);
             FN(vector_store)(out + x, sum);
         }
+        pump_once(pump);
     }
 }
 
 /* `rows` rows of `count` samples, a multiple of LANES, at a distance of pitch. */
-static void FN(chain_rows)(const struct FN(chain) * chain, size_t pitch, size_t rows, size_t count, REAL *out)
+static void FN(chain_rows)(const struct FN(chain) * chain, size_t pitch, size_t rows, size_t count, REAL *out,
+                           struct pump *pump)
 {
     switch (chain->taps) {
 #define FIXED(taps)                                                                                          \
     case taps:                                                                                               \
-        FN(chain_fixed)(taps, chain, pitch, rows, count, out);                                               \
+        FN(chain_fixed)(taps, chain, pitch, rows, count, out, pump);                                             \
         break;
         FIXED(1)
         FIXED(2)
@@ -115,7 +117,9 @@ static void FN(chain_rows)(const struct FN(chain) * chain, size_t pitch, size_t 
             memset(out + row * pitch, 0, count * sizeof *out);
         break;
     default:
-        for (size_t row = 0; row < rows; row++)
+        for (size_t row = 0; row < rows; row++) {
             FN(chain_any)(chain, row * pitch, count, out);
+            pump_once(pump);
+        }
     }
 }

@@ -69,8 +69,14 @@ static inline void isa_copy_past_caches(void *to, const void *from, size_t bytes
     memcpy(to, from, head);
     for (; head + ISA_LINE <= bytes; head += ISA_LINE) {
         const char *line = (const char *)from + head;
+#if defined(__AVX2__)
+        for (size_t i = 0; i < ISA_LINE; i += sizeof(__m256i))
+            _mm256_stream_si256((__m256i *)((char *)to + head + i),
+                                _mm256_loadu_si256((const __m256i *)(line + i)));
+#else
         for (size_t i = 0; i < ISA_LINE; i += sizeof(__m128i))
             _mm_stream_si128((__m128i *)((char *)to + head + i), _mm_loadu_si128((const __m128i *)(line + i)));
+#endif
     }
     memcpy((char *)to + head, (const char *)from + head, bytes - head);
 #else

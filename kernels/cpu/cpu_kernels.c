@@ -19,6 +19,7 @@ static size_t least(size_t a, size_t b)
 }
 
 #include "cpu_axis.inl"
+#include "cpu_pump.inl"
 #include "cpu_survey.inl"
 
 #define REAL     float
@@ -28,6 +29,7 @@ static size_t least(size_t a, size_t b)
 #include "cpu_rows.inl"
 #include "cpu_naive.inl"
 #include "cpu_chain.inl"
+#include "cpu_star.inl"
 #include "cpu_tiles.inl"
 #undef REAL
 #undef FN
@@ -39,6 +41,7 @@ static size_t least(size_t a, size_t b)
 #include "cpu_rows.inl"
 #include "cpu_naive.inl"
 #include "cpu_chain.inl"
+#include "cpu_star.inl"
 #include "cpu_tiles.inl"
 #undef REAL
 #undef FN

@@ -13,7 +13,8 @@ struct FN(tile) {
     const struct cpu_tiling *tiling;
     const struct field *from;
     struct field *to;
-    bool past_caches; /* what leaves is too large for them */
+    bool is_star; /* OP_TAPS of the sample and its nearest neighbours on all axes that there are */
+    struct pump pump;
     unsigned channel;
     struct axis x, row, plane;
 
@@ -171,22 +172,6 @@ static void FN(load_plane)(struct FN(tile) * tile, int64_t plane)
     FN(fill_margins)(tile, 0, slot);
 }
 
-static void FN(store_plane)(struct FN(tile) * tile, int64_t plane)
-{
-    struct span rows = tile->row.own, x = tile->x.own;
-    REAL *slot = *FN(slot_of)(tile, tile->tiling->steps, plane);
-    size_t bytes = (size_t)(x.end - x.first) * sizeof *slot;
-
-    for (int64_t row = rows.first; row < rows.end; row++) {
-        REAL *to = FN(row_of)(tile->to, (size_t)plane, tile->channel, (size_t)row) + x.first;
-        if (tile->past_caches)
-            isa_copy_past_caches(to, FN(cell)(tile, slot, row, x.first), bytes);
-        else
-            memcpy(to, FN(cell)(tile, slot, row, x.first), bytes);
-    }
-    FN(give_slot)(tile, slot);
-}
-
 /* A run of samples at the same place of every row of a slot. */
 struct FN(area) {
     struct span rows, x;
@@ -216,6 +201,7 @@ static void FN(heat_area)(struct FN(tile) * tile, const struct FN(area) * area, 
                 values[k] = FN(is_centre)(&op->taps[k]) ? NULL : tile->bases[k] + shift;
             FN(heat_row)(op, values, u + shift, least(BLOCK, count - begin), out + shift);
         }
+        pump_once(&tile->pump);
     }
 }
 
@@ -230,6 +216,7 @@ static void FN(gradient_area)(struct FN(tile) * tile, const struct FN(area) * ar
             FN(slope_row)
         (k == 0, tile->bases[k] + shift, tile->bases[taps + k] + shift, count, out + shift);
         FN(root_row)(out + shift, count);
+        pump_once(&tile->pump);
     }
 }
 
@@ -249,7 +236,7 @@ static void FN(chain_area)(struct FN(tile) * tile, const struct FN(area) * area,
 
     FN(chain_rows)
     (&chain, tile->tiling->pitch, (size_t)(area->rows.end - area->rows.first),
-     (size_t)(area->x.end - area->x.first), out);
+     (size_t)(area->x.end - area->x.first), out, &tile->pump);
 }
 
 static void FN(compute_area)(struct FN(tile) * tile, unsigned level, int64_t plane, struct FN(area) area,
@@ -275,6 +262,61 @@ static void FN(compute_area)(struct FN(tile) * tile, unsigned level, int64_t pla
     }
 }
 
+/* The edges of a plane that has been computed. */
+static void FN(finish_plane)(const struct FN(tile) * tile, unsigned level, REAL *slot, REAL *old,
+                             struct span rows, struct span x)
+{
+    if (tile->op->edge == EDGE_HOLD)
+        FN(hold_plane)(tile, slot, old, rows, x);
+    if (level < tile->tiling->steps)
+        FN(fill_margins)(tile, level, slot);
+}
+
+/* Whether two planes next to each other are a pair for the star's own loop. */
+static bool FN(is_star_pair)(const struct FN(tile) * tile, unsigned level, int64_t plane)
+{
+    const struct op *op = tile->op;
+    struct span planes = level_span(&tile->plane, tile->tiling->steps - level);
+    bool held = op->edge == EDGE_HOLD && (FN(is_held)(&tile->plane, op->plane, plane) ||
+                                          FN(is_held)(&tile->plane, op->plane, plane + 1));
+
+    return tile->is_star && !held && plane >= planes.first && plane + 1 < planes.end;
+}
+
+/* The star's weights in the places of the full star. */
+static void FN(star_weights)(const struct FN(tile) * tile, REAL *weights)
+{
+    const REAL *from = tile->weights;
+
+    for (size_t k = 0; k < 7; k++)
+        weights[k] = tile->op->tap_count == 5 && (k == 1 || k == 5) ? (REAL)0 : *from++;
+}
+
+static void FN(advance_star_pair)(struct FN(tile) * tile, unsigned level, int64_t plane)
+{
+    unsigned left = tile->tiling->steps - level;
+    struct span rows = level_span(&tile->row, left), x = level_span(&tile->x, left);
+    struct span whole = FN(whole_vectors)(tile, x);
+    REAL *lower = FN(take_slot)(tile, level, plane), *upper = FN(take_slot)(tile, level, plane + 1);
+    REAL *old[4], weights[7];
+    struct FN(star) star = {.weights = weights, .rows = tile->op->tap_count == 7};
+
+    FN(star_weights)(tile, weights);
+    for (int i = 0; i < 4; i++)
+        old[i] = FN(plane_slot)(tile, level - 1, plane - 1 + i);
+    star.below = FN(cell)(tile, old[0], rows.first, whole.first);
+    star.lower = FN(cell)(tile, old[1], rows.first, whole.first);
+    star.upper = FN(cell)(tile, old[2], rows.first, whole.first);
+    star.above = FN(cell)(tile, old[3], rows.first, whole.first);
+    star.lower_out = FN(cell)(tile, lower, rows.first, whole.first);
+    star.upper_out = FN(cell)(tile, upper, rows.first, whole.first);
+    FN(star_planes)
+    (&star, tile->tiling->pitch, (size_t)(rows.end - rows.first), (size_t)(whole.end - whole.first),
+     &tile->pump);
+    FN(finish_plane)(tile, level, lower, old[1], rows, x);
+    FN(finish_plane)(tile, level, upper, old[2], rows, x);
+}
+
 static void FN(advance_plane)(struct FN(tile) * tile, unsigned level, int64_t plane)
 {
     unsigned left = tile->tiling->steps - level;
@@ -286,42 +328,111 @@ static void FN(advance_plane)(struct FN(tile) * tile, unsigned level, int64_t pl
         return;
     }
     FN(compute_area)(tile, level, plane, area, slot);
-    if (tile->op->edge == EDGE_HOLD)
-        FN(hold_plane)(tile, slot, old, area.rows, area.x);
-    if (left > 0)
-        FN(fill_margins)(tile, level, slot);
+    FN(finish_plane)(tile, level, slot, old, area.rows, area.x);
 }
 
-/* A plane of a level, if the level has it; then the plane below goes that nobody reads any more. */
-static void FN(advance_level)(struct FN(tile) * tile, unsigned level, int64_t plane)
+/* The planes below that nobody reads any more when a level has a plane. */
+static void FN(let_go)(struct FN(tile) * tile, unsigned level, int64_t plane)
 {
-    unsigned left = tile->tiling->steps - level;
-    struct span planes = level_span(&tile->plane, left);
-    struct span below = level_span(&tile->plane, left + 1);
+    struct span planes = level_span(&tile->plane, tile->tiling->steps - level);
+    struct span below = level_span(&tile->plane, tile->tiling->steps - level + 1);
     int64_t last_use = plane - (int64_t)tile->plane.margin.before;
 
-    if (plane < planes.first || plane >= planes.end)
-        return;
-    FN(advance_plane)(tile, level, plane);
-    if (last_use >= below.first)
+    if (plane >= planes.first && plane < planes.end && last_use >= below.first)
         FN(give_slot)(tile, *FN(slot_of)(tile, level - 1, last_use));
+}
+
+/* Planes of a level, as far as the level has them. */
+static void FN(advance_level)(struct FN(tile) * tile, unsigned level, int64_t plane)
+{
+    struct span planes = level_span(&tile->plane, tile->tiling->steps - level);
+
+    if (FN(is_star_pair)(tile, level, plane)) {
+        FN(advance_star_pair)(tile, level, plane);
+    } else {
+        for (int64_t i = plane; i < plane + TOGETHER; i++) {
+            if (i >= planes.first && i < planes.end)
+                FN(advance_plane)(tile, level, i);
+        }
+    }
+    for (int64_t i = plane; i < plane + TOGETHER; i++)
+        FN(let_go)(tile, level, i);
+}
+
+/* The part of a plane that a tile reads from the field without wrapping. */
+static struct strip FN(strip_ahead)(const struct FN(tile) * tile, int64_t plane)
+{
+    unsigned steps = tile->tiling->steps;
+    struct span rows = clipped(level_span(&tile->row, steps), tile->row.extent);
+    struct span x = clipped(level_span(&tile->x, steps), tile->x.extent);
+    size_t inside = (size_t)wrapped(plane, tile->plane.extent);
+    struct strip strip = {.bytes = (size_t)(x.end - x.first) * sizeof(REAL),
+                          .stride = (size_t)tile->x.extent * sizeof(REAL),
+                          .rows = (size_t)(rows.end - rows.first)};
+
+    strip.row = (char *)(FN(row_of)(tile->from, inside, tile->channel, (size_t)rows.first) + x.first);
+    return strip;
+}
+
+/* A finished plane, and where it goes. */
+static void FN(let_leave)(struct FN(tile) * tile, int64_t plane)
+{
+    struct span rows = tile->row.own, x = tile->x.own;
+    REAL *slot = *FN(slot_of)(tile, tile->tiling->steps, plane);
+    REAL *to = FN(row_of)(tile->to, (size_t)plane, tile->channel, (size_t)rows.first) + x.first;
+    struct strip strip = {.row = (char *)FN(cell)(tile, slot, rows.first, x.first),
+                          .bytes = (size_t)(x.end - x.first) * sizeof(REAL),
+                          .stride = tile->tiling->pitch * sizeof(REAL),
+                          .rows = (size_t)(rows.end - rows.first)};
+
+    tile->pump.leaves[tile->pump.done.count] = (struct strip){
+        .row = (char *)to, .bytes = strip.bytes, .stride = (size_t)tile->x.extent * sizeof(REAL)};
+    strips_add(&tile->pump.done, strip);
+}
+
+/* Turns of the pump while planes go through all levels. */
+static size_t FN(pump_turns)(const struct FN(tile) * tile)
+{
+    size_t rows = (size_t)(tile->row.own.end - tile->row.own.first) * tile->tiling->steps;
+
+    return !tile->is_star ? TOGETHER * rows : tile->op->tap_count == 7 ? (rows + 1) / 2 : rows;
+}
+
+/* Take in planes, and every level on by as many; meanwhile the next ones come near and the last ones leave. */
+static void FN(advance_tile)(struct FN(tile) * tile, int64_t plane)
+{
+    unsigned steps = tile->tiling->steps;
+    struct span read = level_span(&tile->plane, steps), written = tile->plane.own;
+    int64_t ahead = (int64_t)tile->plane.margin.after, leaving = plane - steps * ahead - TOGETHER;
+
+    tile->pump.next = tile->pump.done = (struct strips){.count = 0};
+    for (int64_t i = 0; i < TOGETHER; i++) {
+        if (plane + i < read.end)
+            FN(load_plane)(tile, plane + i);
+        if (plane + TOGETHER + i < read.end)
+            strips_add(&tile->pump.next, FN(strip_ahead)(tile, plane + TOGETHER + i));
+        if (leaving + i >= written.first && leaving + i < written.end)
+            FN(let_leave)(tile, leaving + i);
+    }
+    strips_pace(&tile->pump.next, FN(pump_turns)(tile));
+    strips_pace(&tile->pump.done, FN(pump_turns)(tile));
+    for (unsigned level = 1; level <= steps; level++)
+        FN(advance_level)(tile, level, plane - level * ahead);
+    pump_drain(&tile->pump);
+    for (int64_t i = leaving; i < leaving + TOGETHER; i++) {
+        if (i >= written.first && i < written.end)
+            FN(give_slot)(tile, *FN(slot_of)(tile, steps, i));
+    }
 }
 
 static void FN(run_tile)(struct FN(tile) * tile)
 {
     unsigned steps = tile->tiling->steps;
     struct span read = level_span(&tile->plane, steps), written = tile->plane.own;
-    int64_t ahead = (int64_t)tile->plane.margin.after;
+    int64_t end = written.end + steps * (int64_t)tile->plane.margin.after + TOGETHER;
 
-    for (int64_t plane = read.first; plane < written.end + steps * ahead; plane++) {
-        int64_t leaving = plane - steps * ahead;
-        if (plane < read.end)
-            FN(load_plane)(tile, plane);
-        for (unsigned level = 1; level <= steps; level++)
-            FN(advance_level)(tile, level, plane - level * ahead);
-        if (leaving >= written.first)
-            FN(store_plane)(tile, leaving);
-    }
+    for (int64_t plane = read.first; plane < end; plane += TOGETHER)
+        FN(advance_tile)(tile, plane);
 }
 
 /* ---- the field ---- */
@@ -351,6 +462,26 @@ static void FN(lay_out)(struct FN(tile) * tile, void *arena)
         weights[k] = (REAL)tile->op->taps[k].weight;
 }
 
+/* Raster order leaves one place for each tap of a full star. */
+static bool FN(is_star)(const struct op *op)
+{
+    static const struct op_tap full[7] = {{0, 0, -1, 0}, {0, -1, 0, 0}, {-1, 0, 0, 0}, {0, 0, 0, 0},
+                                          {1, 0, 0, 0},  {0, 1, 0, 0},  {0, 0, 1, 0}};
+    size_t k = 0;
+
+    if (op->kind != OP_TAPS || (op->tap_count != 5 && op->tap_count != 7))
+        return false;
+    for (size_t i = 0; i < 7; i++) {
+        if (op->tap_count == 5 && full[i].drow != 0)
+            continue;
+        if (op->taps[k].dx != full[i].dx || op->taps[k].drow != full[i].drow ||
+            op->taps[k].dplane != full[i].dplane)
+            return false;
+        k++;
+    }
+    return true;
+}
+
 static struct axis FN(axis_of)(const struct op *op, struct cpu_margin margin, size_t extent, size_t first,
                                size_t count, size_t end)
 {
@@ -377,7 +508,8 @@ static void FN(sweep)(const struct cpu_sweep *sweep)
                                             .tiling = tiling,
                                             .from = sweep->from,
                                             .to = sweep->to,
-                                            .past_caches = sweep->past_caches,
+                                            .pump = {.past_caches = sweep->past_caches},
+                                            .is_star = FN(is_star)(sweep->op),
                                             .channel = channel};
                     tile.x = FN(axis_of)(sweep->op, tiling->x, shape->nx, x, tiling->tile_x, shape->nx);
                     tile.row = FN(axis_of)(sweep->op, tiling->row, shape->rows, row, tiling->tile_rows,

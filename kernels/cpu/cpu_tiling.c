@@ -59,12 +59,12 @@ static void set_slot(struct cpu_tiling *tiling, const struct op *op)
     tiling->slot_rows = tiling->tile_rows + both(tiling->row) * steps;
 }
 
-/* Each level keeps the planes that the next one reads, and one plane is being written; one more holds what is
-   outside. */
+/* Each level keeps the planes that the next one reads. Beside them there are, two at once, planes that nobody reads
+   any more, planes being written, and planes that leave; one more slot holds what is outside. */
 static void set_slots(struct cpu_tiling *tiling, const struct op *op)
 {
-    tiling->ring = both(tiling->plane) + 1;
-    tiling->slots = both(tiling->plane) * tiling->steps + 2 + (op->edge == EDGE_CONSTANT ? 1 : 0);
+    tiling->ring = both(tiling->plane) + 4;
+    tiling->slots = both(tiling->plane) * tiling->steps + 6 + (op->edge == EDGE_CONSTANT ? 1 : 0);
 }
 
 static void set_arena(struct cpu_tiling *tiling, const struct op *op)
