@@ -9,7 +9,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 /* Forecasts assume a plain machine; --bench is for the real one. */
 #define ASSUMED_BYTES_PER_SECOND 8e9
@@ -20,8 +22,9 @@
 /* Samples that make a thread worth waking. */
 #define SAMPLES_A_THREAD ((size_t)1 << 14)
 
-/* Steps of a pass: more of them gain nothing on any cache that there is. */
-#define MOST_STEPS 16
+/* Steps of a pass: those that are chosen, and the most that a wish may ask for. */
+#define CHOSEN_STEPS 8
+#define MOST_STEPS   64
 
 /* A pass that writes more than this finds nothing of it in the caches afterwards. */
 #define CACHES_BYTES ((size_t)16 << 20)
@@ -40,7 +43,7 @@ struct routine {
     const struct op *op;
     struct routine_facts facts;
     struct cpu_tiling tiling; /* of the most steps; a pass of fewer has a smaller one */
-    void **arenas;            /* one a thread; NULL: the rung has no tiles */
+    char *arenas;             /* one a thread; NULL: the rung has no tiles */
 };
 
 enum { RUNG_NAIVE, RUNG_BLOCKED, RUNG_FUSED };
@@ -199,7 +202,7 @@ static bool check_wish(const struct rung_wish *wish, struct fault *fault)
 static bool choose_steps(struct cpu_tiling *best, const struct op *op, const struct shape *shape,
                          const struct rung_wish *wish)
 {
-    unsigned least = wish->steps > 0 ? wish->steps : 2, most = wish->steps > 0 ? wish->steps : MOST_STEPS;
+    unsigned least = wish->steps > 0 ? wish->steps : 2, most = wish->steps > 0 ? wish->steps : CHOSEN_STEPS;
     bool found = false;
 
     for (unsigned steps = least; steps <= most; steps++) {
@@ -250,27 +253,38 @@ static bool choose_rung(const struct op *op, const struct shape *shape, const st
                                           cpu_rungs[*rung].name, refusal);
 }
 
-static void free_arenas(struct device *device, struct routine *routine)
+/* Large pages, where the system has them, for memory that is swept in strides: a page of the usual size holds a
+   row or two. Nothing is lost where the advice is not taken. */
+static void advise_large_pages(void *memory, size_t bytes)
 {
-    for (int i = 0; routine->arenas != NULL && i < device->threads; i++)
-        mem_free(routine->arenas[i]);
-    mem_free(routine->arenas);
+#ifdef MADV_HUGEPAGE
+    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+    uintptr_t first = ((uintptr_t)memory + page - 1) / page * page;
+    uintptr_t end = ((uintptr_t)memory + bytes) / page * page;
+
+    if (end > first)
+        (void)madvise((void *)first, end - first, MADV_HUGEPAGE);
+#else
+    (void)memory, (void)bytes;
+#endif
 }
 
 static bool create_arenas(struct device *device, struct routine *routine, struct fault *fault)
 {
-    routine->arenas = mem_zeroed((size_t)device->threads, sizeof *routine->arenas, "tiles", fault);
-    for (int i = 0; routine->arenas != NULL && i < device->threads; i++) {
-        routine->arenas[i] = mem_zeroed(routine->tiling.arena_bytes, 1, "tiles", fault);
-        if (routine->arenas[i] == NULL)
-            return false;
-    }
-    return routine->arenas != NULL;
+    size_t threads = (size_t)device->threads, bytes = routine->tiling.arena_bytes;
+
+    routine->arenas = mem_alloc(threads, bytes, "tiles", fault);
+    if (routine->arenas == NULL)
+        return false;
+    advise_large_pages(routine->arenas, threads * bytes);
+    memset(routine->arenas, 0, threads * bytes);
+    return true;
 }
 
 static void cpu_release(struct device *device, struct routine *routine)
 {
-    free_arenas(device, routine);
+    (void)device;
+    mem_free(routine->arenas);
     mem_free(routine);
 }
 
@@ -373,6 +387,7 @@ static bool cpu_field_create(struct device *device, struct field **result, const
         cpu_field_destroy(device, field);
         return false;
     }
+    advise_large_pages(field->samples, cpu_field_bytes(shape, work, planes.count));
     *result = field;
     return true;
 }
@@ -407,6 +422,7 @@ static bool cpu_advance(struct device *device, struct routine *routine, unsigned
                               .to = to,
                               .planes = planes,
                               .arenas = routine->arenas,
+                              .arena_bytes = routine->tiling.arena_bytes,
                               .threads = team(device, samples),
                               .past_caches = samples * work_size(to->work) > CACHES_BYTES};
 

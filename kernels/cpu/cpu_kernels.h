@@ -20,7 +20,8 @@ struct cpu_sweep {
     const struct field *from;
     struct field *to;
     struct range planes; /* of `to` */
-    void **arenas;       /* one a thread */
+    char *arenas;        /* one a thread, side by side */
+    size_t arena_bytes;
     int threads;
     bool past_caches; /* what is written is too large to be found in them */
 };

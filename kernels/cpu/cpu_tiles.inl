@@ -359,35 +359,20 @@ static void FN(advance_level)(struct FN(tile) * tile, unsigned level, int64_t pl
         FN(let_go)(tile, level, i);
 }
 
-/* The part of a plane that a tile reads from the field without wrapping. */
-static struct strip FN(strip_ahead)(const struct FN(tile) * tile, int64_t plane)
-{
-    unsigned steps = tile->tiling->steps;
-    struct span rows = clipped(level_span(&tile->row, steps), tile->row.extent);
-    struct span x = clipped(level_span(&tile->x, steps), tile->x.extent);
-    size_t inside = (size_t)wrapped(plane, tile->plane.extent);
-    struct strip strip = {.bytes = (size_t)(x.end - x.first) * sizeof(REAL),
-                          .stride = (size_t)tile->x.extent * sizeof(REAL),
-                          .rows = (size_t)(rows.end - rows.first)};
-
-    strip.row = (char *)(FN(row_of)(tile->from, inside, tile->channel, (size_t)rows.first) + x.first);
-    return strip;
-}
-
-/* A finished plane, and where it goes. */
+/* A finished plane, on its way to the field. */
 static void FN(let_leave)(struct FN(tile) * tile, int64_t plane)
 {
     struct span rows = tile->row.own, x = tile->x.own;
     REAL *slot = *FN(slot_of)(tile, tile->tiling->steps, plane);
-    REAL *to = FN(row_of)(tile->to, (size_t)plane, tile->channel, (size_t)rows.first) + x.first;
-    struct strip strip = {.row = (char *)FN(cell)(tile, slot, rows.first, x.first),
+    struct strip strip = {.from = (const char *)FN(cell)(tile, slot, rows.first, x.first),
                           .bytes = (size_t)(x.end - x.first) * sizeof(REAL),
-                          .stride = tile->tiling->pitch * sizeof(REAL),
+                          .from_stride = tile->tiling->pitch * sizeof(REAL),
+                          .to_stride = (size_t)tile->x.extent * sizeof(REAL),
                           .rows = (size_t)(rows.end - rows.first)};
 
-    tile->pump.leaves[tile->pump.done.count] = (struct strip){
-        .row = (char *)to, .bytes = strip.bytes, .stride = (size_t)tile->x.extent * sizeof(REAL)};
-    strips_add(&tile->pump.done, strip);
+    strip.to =
+        (char *)(FN(row_of)(tile->to, (size_t)plane, tile->channel, (size_t)rows.first) + x.first);
+    pump_add(&tile->pump, strip);
 }
 
 /* Turns of the pump while planes go through all levels. */
@@ -398,24 +383,21 @@ static size_t FN(pump_turns)(const struct FN(tile) * tile)
     return !tile->is_star ? TOGETHER * rows : tile->op->tap_count == 7 ? (rows + 1) / 2 : rows;
 }
 
-/* Take in planes, and every level on by as many; meanwhile the next ones come near and the last ones leave. */
+/* Take in planes, and every level on by as many; meanwhile the last ones leave. */
 static void FN(advance_tile)(struct FN(tile) * tile, int64_t plane)
 {
     unsigned steps = tile->tiling->steps;
     struct span read = level_span(&tile->plane, steps), written = tile->plane.own;
     int64_t ahead = (int64_t)tile->plane.margin.after, leaving = plane - steps * ahead - TOGETHER;
 
-    tile->pump.next = tile->pump.done = (struct strips){.count = 0};
+    pump_empty(&tile->pump);
     for (int64_t i = 0; i < TOGETHER; i++) {
         if (plane + i < read.end)
             FN(load_plane)(tile, plane + i);
-        if (plane + TOGETHER + i < read.end)
-            strips_add(&tile->pump.next, FN(strip_ahead)(tile, plane + TOGETHER + i));
         if (leaving + i >= written.first && leaving + i < written.end)
             FN(let_leave)(tile, leaving + i);
     }
-    strips_pace(&tile->pump.next, FN(pump_turns)(tile));
-    strips_pace(&tile->pump.done, FN(pump_turns)(tile));
+    pump_pace(&tile->pump, FN(pump_turns)(tile));
     for (unsigned level = 1; level <= steps; level++)
         FN(advance_level)(tile, level, plane - level * ahead);
     pump_drain(&tile->pump);
@@ -515,7 +497,7 @@ static void FN(sweep)(const struct cpu_sweep *sweep)
                     tile.row = FN(axis_of)(sweep->op, tiling->row, shape->rows, row, tiling->tile_rows,
                                            shape->rows);
                     tile.plane = FN(axis_of)(sweep->op, tiling->plane, shape->planes, plane, segment, end);
-                    FN(lay_out)(&tile, sweep->arenas[omp_get_thread_num()]);
+                    FN(lay_out)(&tile, sweep->arenas + (size_t)omp_get_thread_num() * sweep->arena_bytes);
                     FN(run_tile)(&tile);
                     isa_stores_done();
                 }

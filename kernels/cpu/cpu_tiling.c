@@ -3,16 +3,19 @@
 
 #include <stdint.h>
 
-/* What a tile may take of the second-level cache, beside what passes through it. */
-#define CACHE_BYTES ((size_t)352 << 10)
+/* What a tile may take of the caches: more than the second level has, since its planes come one after the other,
+   as a cache expects them, from the third. */
+#define CACHE_BYTES ((size_t)2 << 20)
 
 /* The most that a thread may have, where taps reach so far that no cache holds a tile. */
 #define ARENA_BYTES ((size_t)16 << 20)
 
 #define LINE_BYTES 64
 
-/* Reading a sample from memory, in updates of a sample that stands in the cache. */
-#define READING 2.0
+/* Reading a sample from memory and writing one, in taps that are computed in the meantime, and a tap of a flux in
+   plain taps. */
+#define MOVING_TAPS 30.0
+#define FLUX_TAPS   8.0
 
 /* Planes that are computed twice at the seam of two segments may be one in so many. */
 #define SEGMENT_LENGTH 8
@@ -73,18 +76,25 @@ static void set_arena(struct cpu_tiling *tiling, const struct op *op)
     size_t pointers = tiling->slots + tiling->ring * (tiling->steps + 1) + 2 * op->tap_count;
 
     tiling->pointers_at = rounded_up(samples * work_size(op->work), LINE_BYTES);
-    tiling->arena_bytes = tiling->pointers_at + pointers * sizeof(void *);
+    tiling->arena_bytes = rounded_up(tiling->pointers_at + pointers * sizeof(void *), LINE_BYTES);
+}
+
+static double work_of(const struct op *op)
+{
+    double taps = (double)op->tap_count + 1.0;
+
+    return op->kind == OP_HEAT ? FLUX_TAPS * (double)op->inner * taps : taps;
 }
 
 double cpu_tiling_cost(const struct cpu_tiling *tiling, const struct op *op)
 {
     double x = (double)tiling->tile_x, rows = (double)tiling->tile_rows, steps = tiling->steps;
     double line = LINE_BYTES / (double)work_size(op->work);
-    double wide = tiling->steps > 1 && both(tiling->x) > 0 ? x + 2.0 * line * (steps - 1.0) / steps : x;
+    double wide = tiling->steps > 1 && both(tiling->x) > 0 ? x + line : x;
     double high = rows + (double)both(tiling->row) * (steps - 1.0) / 2.0;
-    double read = (double)tiling->pitch * (double)tiling->slot_rows / (x * rows);
+    double moved = 0.5 + 0.5 * (double)tiling->pitch * (double)tiling->slot_rows / (x * rows);
 
-    return wide * high / (x * rows) + READING * read / steps;
+    return work_of(op) * wide * high / (x * rows) + MOVING_TAPS * moved / steps;
 }
 
 /* The rows that a tile of so many columns may have. */

@@ -35,7 +35,7 @@ bool cpu_tiling_make(struct cpu_tiling *tiling, const struct op *op, const struc
 void cpu_tiling_fewer(struct cpu_tiling *fewer, const struct cpu_tiling *tiling, const struct op *op,
                       unsigned steps);
 
-/* How much more than its own samples a tile computes and reads, in updates of a sample a step. */
+/* What an update of a sample costs, halo and memory included, in taps. */
 double cpu_tiling_cost(const struct cpu_tiling *tiling, const struct op *op);
 
 /* Tiles along the planes, so that there are enough for all threads. */
