@@ -367,7 +367,7 @@ refuses 6 'voxfilt: --memory: this job needs 4.5 KiB (4608 bytes), and 100 B are
 accepts 'just enough memory' '' v8 -m 4608 -o /dev/null
 refuses 2 'voxfilt: --device: cuda: no such device: this version computes on the CPU' v8 -D cuda -o out
 refuses 5 'voxfilt: VOXFILT_ISA: z80: this build on this machine has '"$(voxfilt --list |
-    sed -n 's/.*, v3 instructions/baseline and v3/p; s/.*, baseline instructions/baseline/p')" \
+    sed -n 's/.*, v4 instructions/baseline and v3 and v4/p; s/.*, v3 instructions/baseline and v3/p; s/.*, baseline instructions/baseline/p')" \
     with_isa z80 v8 -o out
 refuses 4 'voxfilt: a\012b: No such file or directory' voxfilt -n 8 -i 'a
 b'

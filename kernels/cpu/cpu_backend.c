@@ -62,31 +62,83 @@ static unsigned cpu_count(void)
     return 1;
 }
 
+static bool always(void)
+{
+    return true;
+}
+
+/* What the levels of x86-64 add and the kernels use; no compiler names the levels themselves in this call
+   everywhere. */
+#ifdef HAVE_CPU_V3
+static bool has_v3(void)
+{
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2");
+}
+#endif
+
+#ifdef HAVE_CPU_V4
+static bool has_v4(void)
+{
+    return has_v3() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+           __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
+           __builtin_cpu_supports("avx512vl");
+}
+#endif
+
+/* The builds of the kernels, the fastest last. */
+static const struct build {
+    const struct cpu_kernels *kernels;
+    bool (*runs_here)(void);
+} builds[] = {
+    {&cpu_kernels_baseline, always},
+#ifdef HAVE_CPU_V3
+    {&cpu_kernels_v3, has_v3},
+#endif
+#ifdef HAVE_CPU_V4
+    {&cpu_kernels_v4, has_v4},
+#endif
+};
+
+#define BUILDS (sizeof builds / sizeof *builds)
+
 static const struct cpu_kernels *fastest_kernels(void)
 {
-#ifdef HAVE_CPU_V3
-    /* What x86-64-v3 adds and the kernels use; no compiler names the level itself in this call everywhere. */
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2"))
-        return &cpu_kernels_v3;
-#endif
-    return &cpu_kernels_baseline;
+    size_t i = BUILDS - 1;
+
+    while (!builds[i].runs_here())
+        i--;
+    return builds[i].kernels;
+}
+
+/* "baseline and v3": the builds that run here. */
+static void name_builds(char *text, size_t size)
+{
+    size_t length = 0;
+
+    for (size_t i = 0; i < BUILDS && length < size; i++) {
+        if (builds[i].runs_here())
+            length += (size_t)snprintf(text + length, size - length, "%s%s", length == 0 ? "" : " and ",
+                                       builds[i].kernels->name);
+    }
 }
 
 /* VOXFILT_ISA lets tests compare the builds on one machine. */
 static bool choose_kernels(struct device *device, struct fault *fault)
 {
     const char *wanted = getenv("VOXFILT_ISA");
+    char names[64] = "";
 
     device->kernels = fastest_kernels();
-    if (wanted == NULL || strcmp(wanted, device->kernels->name) == 0)
+    if (wanted == NULL)
         return true;
-    if (strcmp(wanted, cpu_kernels_baseline.name) != 0)
-        return fault_raise(fault, STATUS_DEVICE, "VOXFILT_ISA: %s: this build on this machine has %s%s%s",
-                           wanted, cpu_kernels_baseline.name,
-                           device->kernels == &cpu_kernels_baseline ? "" : " and ",
-                           device->kernels == &cpu_kernels_baseline ? "" : device->kernels->name);
-    device->kernels = &cpu_kernels_baseline;
-    return true;
+    for (size_t i = 0; i < BUILDS; i++) {
+        device->kernels = builds[i].kernels;
+        if (strcmp(wanted, builds[i].kernels->name) == 0 && builds[i].runs_here())
+            return true;
+    }
+    name_builds(names, sizeof names);
+    return fault_raise(fault, STATUS_DEVICE, "VOXFILT_ISA: %s: this build on this machine has %s", wanted,
+                       names);
 }
 
 static int threads_of(const struct device_request *request)
