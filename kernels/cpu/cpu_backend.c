@@ -279,16 +279,16 @@ static const char *refusal_of(int rung, const struct op *op, const struct shape 
     if (rung == RUNG_BLOCKED && wish->steps > 1)
         return "it takes one step a pass";
     if (rung == RUNG_BLOCKED && !cpu_tiling_make(tiling, op, shape, 1, wish->tile_x, wish->tile_y))
-        return "the taps reach too far for a tile";
+        return "a tile takes more than 16 MiB a thread";
     if (rung == RUNG_FUSED && wish->steps == 1)
         return "it takes several steps a pass";
     if (rung == RUNG_FUSED && !choose_steps(tiling, op, shape, wish))
-        return "the taps reach too far for several steps of a tile";
+        return "a tile of several steps takes more than 16 MiB a thread";
     return NULL;
 }
 
-static bool choose_rung(const struct op *op, const struct shape *shape, const struct rung_wish *wish, int *rung,
-                        struct cpu_tiling *tiling, struct fault *fault)
+static bool choose_rung(const struct op *op, const struct shape *shape, const struct rung_wish *wish,
+                        int *rung, struct cpu_tiling *tiling, struct fault *fault)
 {
     const char *refusal;
 
@@ -301,12 +301,12 @@ static bool choose_rung(const struct op *op, const struct shape *shape, const st
         while ((refusal = refusal_of(*rung, op, shape, wish, tiling)) != NULL && *rung > RUNG_NAIVE)
             --*rung;
     }
-    return refusal == NULL || fault_raise(fault, STATUS_USAGE, "--rung: %s does not apply: %s",
-                                          cpu_rungs[*rung].name, refusal);
+    return refusal == NULL ||
+           fault_raise(fault, STATUS_USAGE, "--rung: %s does not apply: %s", cpu_rungs[*rung].name, refusal);
 }
 
-/* Large pages, where the system has them, for memory that is swept in strides: a page of the usual size holds a
-   row or two. Nothing is lost where the advice is not taken. */
+/* Large pages, where the system has them, for memory that is swept in strides: a page of the usual size holds
+   a row or two. Nothing is lost where the advice is not taken. */
 static void advise_large_pages(void *memory, size_t bytes)
 {
 #ifdef MADV_HUGEPAGE

@@ -1,5 +1,5 @@
-/* Chains of constant weights over the rows of a tile: the sums of a vector of samples stay in registers from the
-   first tap to the last. */
+/* Chains of constant weights over the rows of a tile: the sums of a vector of samples stay in registers from
+   the first tap to the last. */
 
 typedef FN(isa_vector) FN(vector);
 
@@ -9,7 +9,8 @@ typedef FN(isa_vector) FN(stored_vector) __attribute__((aligned(sizeof(REAL)), m
 /* Samples a vector. */
 #define LANES (VECTOR_BYTES / sizeof(REAL))
 
-/* Vectors of sums that are open at once: enough to hide how long an addition takes, few enough for registers. */
+/* Vectors of sums that are open at once: enough to hide how long an addition takes, few enough for registers.
+ */
 #define OPEN_SUMS 8
 
 /* Chains up to this length have a loop of their own, with their weights in registers. */
@@ -100,7 +101,7 @@ static void FN(chain_rows)(const struct FN(chain) * chain, size_t pitch, size_t 
     switch (chain->taps) {
 #define FIXED(taps)                                                                                          \
     case taps:                                                                                               \
-        FN(chain_fixed)(taps, chain, pitch, rows, count, out, pump);                                             \
+        FN(chain_fixed)(taps, chain, pitch, rows, count, out, pump);                                         \
         break;
         FIXED(1)
         FIXED(2)

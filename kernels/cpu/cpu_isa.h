@@ -1,5 +1,5 @@
-/* What differs from one instruction set to the next: the width of a vector, its fused multiply-add, and stores
-   that leave the caches alone. */
+/* What differs from one instruction set to the next: the width of a vector, its fused multiply-add, and
+   stores that leave the caches alone. */
 #ifndef CPU_ISA_H
 #define CPU_ISA_H
 
@@ -75,7 +75,8 @@ static inline void isa_copy_past_caches(void *to, const void *from, size_t bytes
                                 _mm256_loadu_si256((const __m256i *)(line + i)));
 #else
         for (size_t i = 0; i < ISA_LINE; i += sizeof(__m128i))
-            _mm_stream_si128((__m128i *)((char *)to + head + i), _mm_loadu_si128((const __m128i *)(line + i)));
+            _mm_stream_si128((__m128i *)((char *)to + head + i),
+                             _mm_loadu_si128((const __m128i *)(line + i)));
 #endif
     }
     memcpy((char *)to + head, (const char *)from + head, bytes - head);

@@ -1,9 +1,9 @@
 /* Rung `naive`.
  *
- * Idea: the reference order, block of a row by block: each tap adds the values that it reads to the open sums.
- * Adds: nothing; what an edge rule supplies is gathered where a block meets the edge. Costs: a block's sums pass
- * through the first-level cache once a tap, and a field larger than the caches is fetched again for every step.
- * Traffic per sample: 2 words through memory, a third for the line that is fetched to be written.
+ * Idea: the reference order, block of a row by block: each tap adds the values that it reads to the open
+ * sums. Adds: nothing; what an edge rule supplies is gathered where a block meets the edge. Costs: a block's
+ * sums pass through the first-level cache once a tap, and a field larger than the caches is fetched again for
+ * every step. Traffic per sample: 2 words through memory, a third for the line that is fetched to be written.
  * Wins when: taps reach so far that no tile of them fits a cache, or an operation reads a sample once. */
 
 /* A block of a row to compute: x in [begin, begin + count) of one row. */

@@ -1,5 +1,5 @@
-/* Planes that are computed leave the cache in portions, between the rows of others that are being computed, so that
-   neither waits for the other. */
+/* Planes that are computed leave the cache in portions, between the rows of others that are being computed,
+   so that neither waits for the other. */
 
 /* Planes that a tile takes in, takes on by a level, and lets go together. */
 #define TOGETHER 2

@@ -1,5 +1,5 @@
-/* The arithmetic of the operations on runs of samples of one work type, wherever these stand: every tap brings a
-   pointer to the values that it reads. */
+/* The arithmetic of the operations on runs of samples of one work type, wherever these stand: every tap
+   brings a pointer to the values that it reads. */
 
 /* One link of a chain of constant weight: the first is a product, each next one a fused multiply-add. */
 static void FN(chain_weight)(bool first, REAL weight, const REAL *values, size_t count, REAL *sums)
@@ -90,7 +90,8 @@ static void FN(relax)(const struct op *op, const REAL *const *values, REAL *u, s
 
 /* The sample under relaxation changes while its neighbours are frozen: at most BLOCK samples, of which u are
    the values. */
-static void FN(heat_row)(const struct op *op, const REAL *const *values, const REAL *u, size_t count, REAL *out)
+static void FN(heat_row)(const struct op *op, const REAL *const *values, const REAL *u, size_t count,
+                         REAL *out)
 {
     memcpy(out, u, count * sizeof *out);
     for (uint64_t n = 0; n < op->inner; n++)

@@ -1,5 +1,5 @@
-/* The star of nearest neighbours on two planes at once, and on two rows of each: what one sum reads is still in a
-   register when the next one needs it. */
+/* The star of nearest neighbours on two planes at once, and on two rows of each: what one sum reads is still
+   in a register when the next one needs it. */
 
 /* Planes of a slot, at the first sample of the first row: the one below the two, these two, the one above. */
 struct FN(star) {
@@ -10,8 +10,9 @@ struct FN(star) {
 };
 
 /* A row's chain at x, with the centre and the rows and planes around it at hand. */
-ISA_INLINE FN(vector) FN(star_sum)(const FN(vector) * weights, bool rows, FN(vector) below, FN(vector) before,
-                                   const REAL *centres, FN(vector) centre, FN(vector) behind, FN(vector) above)
+ISA_INLINE FN(vector)
+    FN(star_sum)(const FN(vector) * weights, bool rows, FN(vector) below, FN(vector) before,
+                 const REAL *centres, FN(vector) centre, FN(vector) behind, FN(vector) above)
 {
     FN(vector) sum = weights[0] * below;
 
@@ -26,8 +27,8 @@ ISA_INLINE FN(vector) FN(star_sum)(const FN(vector) * weights, bool rows, FN(vec
 }
 
 /* `high` rows from the one at an offset of `row`. */
-ISA_INLINE void FN(star_rows)(const struct FN(star) * star, const FN(vector) * weights, bool rows, size_t high,
-                              size_t pitch, size_t row, size_t count)
+ISA_INLINE void FN(star_rows)(const struct FN(star) * star, const FN(vector) * weights, bool rows,
+                              size_t high, size_t pitch, size_t row, size_t count)
 {
     const REAL *below = star->below + row, *lower = star->lower + row, *upper = star->upper + row;
     const REAL *above = star->above + row;
@@ -54,8 +55,8 @@ ISA_INLINE void FN(star_rows)(const struct FN(star) * star, const FN(vector) * w
     }
 }
 
-ISA_INLINE void FN(star_area)(const struct FN(star) * star, bool by_rows, size_t pitch, size_t rows, size_t count,
-                              struct pump *pump)
+ISA_INLINE void FN(star_area)(const struct FN(star) * star, bool by_rows, size_t pitch, size_t rows,
+                              size_t count, struct pump *pump)
 {
     FN(vector) weights[7];
     size_t row = 0;

@@ -1,12 +1,12 @@
 /* Rungs `blocked` and `fused`.
  *
- * Idea: a tile of the field streams plane by plane through a thread's own cache. A plane that comes in takes the
- * first level on by one plane, which takes the next level on, and so the last level leaves after `steps` steps,
- * once in and once out of memory; `blocked` is the same with one level. Adds: a slot a plane, a few planes a
- * level, and margins around each tile that edge rules fill, so that no loop over samples knows of edges.
- * Costs: the halo of a tile is read and computed again by its neighbours. Traffic per sample: 2 words through
- * memory a pass, divided by the steps of the pass, and the halo. Wins when: `fused`, a stage has more than one
- * step; `blocked`, it has one. */
+ * Idea: a tile of the field streams plane by plane through a thread's own cache. A plane that comes in takes
+ * the first level on by one plane, which takes the next level on, and so the last level leaves after `steps`
+ * steps, once in and once out of memory; `blocked` is the same with one level. Adds: a slot a plane, a few
+ * planes a level, and margins around each tile that edge rules fill, so that no loop over samples knows of
+ * edges. Costs: the halo of a tile is read and computed again by its neighbours. Traffic per sample: 2 words
+ * through memory a pass, divided by the steps of the pass, and the halo. Wins when: `fused`, a stage has more
+ * than one step; `blocked`, it has one. */
 
 struct FN(tile) {
     const struct op *op;
@@ -116,7 +116,8 @@ static bool FN(is_held)(const struct axis *axis, struct reach reach, int64_t ind
     return index + reach.low < 0 || index + reach.high >= axis->extent;
 }
 
-static void FN(copy_held)(const struct FN(tile) * tile, REAL *slot, REAL *old, struct span rows, struct span x)
+static void FN(copy_held)(const struct FN(tile) * tile, REAL *slot, REAL *old, struct span rows,
+                          struct span x)
 {
     for (int64_t row = rows.first; row < rows.end && x.first < x.end; row++)
         memcpy(FN(cell)(tile, slot, row, x.first), FN(cell)(tile, old, row, x.first),
@@ -124,7 +125,8 @@ static void FN(copy_held)(const struct FN(tile) * tile, REAL *slot, REAL *old, s
 }
 
 /* EDGE_HOLD: samples of a plane inside the grid that have a tap outside in its rows. */
-static void FN(hold_plane)(const struct FN(tile) * tile, REAL *slot, REAL *old, struct span rows, struct span x)
+static void FN(hold_plane)(const struct FN(tile) * tile, REAL *slot, REAL *old, struct span rows,
+                           struct span x)
 {
     for (int64_t row = rows.first; row < rows.end; row++) {
         struct span line = {row, row + 1};
@@ -178,8 +180,8 @@ struct FN(area) {
 };
 
 /* Where the taps, or their opposites, read for the first sample of an area. */
-static void FN(find_bases)(struct FN(tile) * tile, unsigned level, int64_t plane, const struct FN(area) * area,
-                           int sign, const REAL **bases)
+static void FN(find_bases)(struct FN(tile) * tile, unsigned level, int64_t plane,
+                           const struct FN(area) * area, int sign, const REAL **bases)
 {
     for (size_t k = 0; k < tile->op->tap_count; k++) {
         const struct op_tap *tap = &tile->op->taps[k];
@@ -220,7 +222,8 @@ static void FN(gradient_area)(struct FN(tile) * tile, const struct FN(area) * ar
     }
 }
 
-/* Chains run over whole vectors, from the start of a line: what they write beside the area is read by nobody. */
+/* Chains run over whole vectors, from the start of a line: what they write beside the area is read by nobody.
+ */
 static struct span FN(whole_vectors)(const struct FN(tile) * tile, struct span x)
 {
     int64_t origin = tile->x.own.first - (int64_t)tile->tiling->lead, lanes = (int64_t)LANES;
@@ -370,8 +373,7 @@ static void FN(let_leave)(struct FN(tile) * tile, int64_t plane)
                           .to_stride = (size_t)tile->x.extent * sizeof(REAL),
                           .rows = (size_t)(rows.end - rows.first)};
 
-    strip.to =
-        (char *)(FN(row_of)(tile->to, (size_t)plane, tile->channel, (size_t)rows.first) + x.first);
+    strip.to = (char *)(FN(row_of)(tile->to, (size_t)plane, tile->channel, (size_t)rows.first) + x.first);
     pump_add(&tile->pump, strip);
 }
 
@@ -494,8 +496,8 @@ static void FN(sweep)(const struct cpu_sweep *sweep)
                                             .is_star = FN(is_star)(sweep->op),
                                             .channel = channel};
                     tile.x = FN(axis_of)(sweep->op, tiling->x, shape->nx, x, tiling->tile_x, shape->nx);
-                    tile.row = FN(axis_of)(sweep->op, tiling->row, shape->rows, row, tiling->tile_rows,
-                                           shape->rows);
+                    tile.row =
+                        FN(axis_of)(sweep->op, tiling->row, shape->rows, row, tiling->tile_rows, shape->rows);
                     tile.plane = FN(axis_of)(sweep->op, tiling->plane, shape->planes, plane, segment, end);
                     FN(lay_out)(&tile, sweep->arenas + (size_t)omp_get_thread_num() * sweep->arena_bytes);
                     FN(run_tile)(&tile);

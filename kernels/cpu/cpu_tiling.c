@@ -3,8 +3,8 @@
 
 #include <stdint.h>
 
-/* What a tile may take of the caches: more than the second level has, since its planes come one after the other,
-   as a cache expects them, from the third. */
+/* What a tile may take of the caches: more than the second level has, since its planes come one after the
+   other, as a cache expects them, from the third. */
 #define CACHE_BYTES ((size_t)2 << 20)
 
 /* The most that a thread may have, where taps reach so far that no cache holds a tile. */
@@ -12,8 +12,8 @@
 
 #define LINE_BYTES 64
 
-/* Reading a sample from memory and writing one, in taps that are computed in the meantime, and a tap of a flux in
-   plain taps. */
+/* Reading a sample from memory and writing one, in taps that are computed in the meantime, and a tap of a
+   flux in plain taps. */
 #define MOVING_TAPS 30.0
 #define FLUX_TAPS   8.0
 
@@ -33,7 +33,7 @@ static size_t larger(size_t a, size_t b)
 /* A rule that mirrors may ask on either side for what the taps reach on the other. */
 static struct cpu_margin margin_of(struct reach reach, enum edge_rule rule)
 {
-    struct cpu_margin margin = {(size_t)-(int64_t)reach.low, (size_t)reach.high};
+    struct cpu_margin margin = {(size_t) - (int64_t)reach.low, (size_t)reach.high};
 
     if (rule == EDGE_REFLECT || rule == EDGE_MIRROR)
         margin.before = margin.after = larger(margin.before, margin.after);
@@ -62,8 +62,8 @@ static void set_slot(struct cpu_tiling *tiling, const struct op *op)
     tiling->slot_rows = tiling->tile_rows + both(tiling->row) * steps;
 }
 
-/* Each level keeps the planes that the next one reads. Beside them there are, two at once, planes that nobody reads
-   any more, planes being written, and planes that leave; one more slot holds what is outside. */
+/* Each level keeps the planes that the next one reads. Beside them there are, two at once, planes that nobody
+   reads any more, planes being written, and planes that leave; one more slot holds what is outside. */
 static void set_slots(struct cpu_tiling *tiling, const struct op *op)
 {
     tiling->ring = both(tiling->plane) + 4;
@@ -125,8 +125,8 @@ static void choose_tile(struct cpu_tiling *tiling, const struct op *op, const st
     *tiling = best;
 }
 
-bool cpu_tiling_make(struct cpu_tiling *tiling, const struct op *op, const struct shape *shape, unsigned steps,
-                     size_t tile_x, size_t tile_rows)
+bool cpu_tiling_make(struct cpu_tiling *tiling, const struct op *op, const struct shape *shape,
+                     unsigned steps, size_t tile_x, size_t tile_rows)
 {
     *tiling = (struct cpu_tiling){.steps = steps,
                                   .x = margin_of(op->x, op->edge),
@@ -156,7 +156,8 @@ void cpu_tiling_fewer(struct cpu_tiling *fewer, const struct cpu_tiling *tiling,
     set_arena(fewer, op);
 }
 
-size_t cpu_tiling_segment(const struct cpu_tiling *tiling, const struct shape *shape, size_t planes, int threads)
+size_t cpu_tiling_segment(const struct cpu_tiling *tiling, const struct shape *shape, size_t planes,
+                          int threads)
 {
     size_t columns = (shape->nx + tiling->tile_x - 1) / tiling->tile_x;
     size_t tiles = columns * ((shape->rows + tiling->tile_rows - 1) / tiling->tile_rows) * shape->channels;

@@ -1,5 +1,5 @@
-/* The shape of the tiles that a sweep over a field works in: what a thread keeps in its own cache while planes
-   stream through it. */
+/* The shape of the tiles that a sweep over a field works in: what a thread keeps in its own cache while
+   planes stream through it. */
 #ifndef CPU_TILING_H
 #define CPU_TILING_H
 
@@ -26,10 +26,10 @@ struct cpu_tiling {
     size_t arena_bytes, pointers_at;
 };
 
-/* Tiles of the extents wished for, or else those that move and compute least. False where so many steps of the
-   op need more memory than a thread should have. */
-bool cpu_tiling_make(struct cpu_tiling *tiling, const struct op *op, const struct shape *shape, unsigned steps,
-                     size_t tile_x, size_t tile_rows);
+/* Tiles of the extents wished for, or else those that move and compute least. False where so many steps of
+   the op need more memory than a thread should have. */
+bool cpu_tiling_make(struct cpu_tiling *tiling, const struct op *op, const struct shape *shape,
+                     unsigned steps, size_t tile_x, size_t tile_rows);
 
 /* The same tiles for fewer steps: they fit into the same arena. */
 void cpu_tiling_fewer(struct cpu_tiling *fewer, const struct cpu_tiling *tiling, const struct op *op,
@@ -39,6 +39,7 @@ void cpu_tiling_fewer(struct cpu_tiling *fewer, const struct cpu_tiling *tiling,
 double cpu_tiling_cost(const struct cpu_tiling *tiling, const struct op *op);
 
 /* Tiles along the planes, so that there are enough for all threads. */
-size_t cpu_tiling_segment(const struct cpu_tiling *tiling, const struct shape *shape, size_t planes, int threads);
+size_t cpu_tiling_segment(const struct cpu_tiling *tiling, const struct shape *shape, size_t planes,
+                          int threads);
 
 #endif
