@@ -41,22 +41,22 @@ AC_DEFUN([VOX_REFUSE_FAST_MATH], [
   ])
 ])
 
-# VOX_CPU_V3
-# Whether the kernels can be built a second time, for x86-64 with AVX2 and FMA. The flag stands before CFLAGS,
-# as in the build, so that an -march in CFLAGS that has no FMA also leaves the second build out.
-AC_DEFUN([VOX_CPU_V3], [
-  AC_CACHE_CHECK([whether $CC builds for x86-64-v3], [vox_cv_cpu_v3], [
+# VOX_CPU_LEVEL(LEVEL, MACRO, WHAT)
+# Whether the kernels can be built once more, for x86-64-LEVEL, whose units MACRO stands for. The flag stands before
+# CFLAGS, as in the build, so that an -march in CFLAGS that has no such units also leaves that build out.
+AC_DEFUN([VOX_CPU_LEVEL], [
+  AC_CACHE_CHECK([whether $CC builds for x86-64-$1], [vox_cv_cpu_$1], [
     vox_saved_CFLAGS=$CFLAGS
-    CFLAGS="-march=x86-64-v3 $CFLAGS"
+    CFLAGS="-march=x86-64-$1 $CFLAGS"
     AC_COMPILE_IFELSE([AC_LANG_SOURCE([[
-      #if !defined __x86_64__ || !defined __AVX2__ || !defined __FMA__
+      #if !defined __x86_64__ || !defined $2 || !defined __FMA__
       #error
       #endif
-      int v3;
-    ]])], [vox_cv_cpu_v3=yes], [vox_cv_cpu_v3=no])
+      int level;
+    ]])], [vox_cv_cpu_$1=yes], [vox_cv_cpu_$1=no])
     CFLAGS=$vox_saved_CFLAGS
   ])
-  AS_VAR_IF([vox_cv_cpu_v3], [yes],
-    [AC_DEFINE([HAVE_CPU_V3], [1], [Define to 1 if the CPU kernels are also built for x86-64-v3.])])
-  AM_CONDITIONAL([CPU_V3], [test "$vox_cv_cpu_v3" = yes])
+  AS_VAR_IF([vox_cv_cpu_$1], [yes],
+    [AC_DEFINE([HAVE_CPU_]m4_toupper($1), [1], [Define to 1 if the CPU kernels are also built for x86-64-$1: $3.])])
+  AM_CONDITIONAL([CPU_]m4_toupper($1), [test "$vox_cv_cpu_$1" = yes])
 ])

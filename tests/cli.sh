@@ -390,7 +390,7 @@ refuses 2 'voxfilt: --tile: identity alone is copied: no kernel runs' v8 --tile 
 refuses 2 'voxfilt: --bench: xml: expected text or json' voxfilt --bench=xml
 refuses 4 'voxfilt: missing.raw: No such file or directory' voxfilt -n 8 -i missing.raw --bench
 refuses 5 'voxfilt: VOXFILT_ISA: z80: this build on this machine has '"$(voxfilt --list |
-    sed -n 's/.*, v3 instructions/baseline and v3/p; s/.*, baseline instructions/baseline/p')" \
+    sed -n 's/.*, v4 instructions/baseline and v3 and v4/p; s/.*, v3 instructions/baseline and v3/p; s/.*, baseline instructions/baseline/p')" \
     with_isa z80 v8 -o out
 refuses 4 'voxfilt: a\012b: No such file or directory' voxfilt -n 8 -i 'a
 b'

@@ -1,4 +1,4 @@
-/* The CPU: each instruction set, alone and with threads. */
+/* The CPU: each rung by each instruction set, alone and with threads. */
 #include "fixture.h"
 #include "ways.h"
 
@@ -12,7 +12,12 @@
 static const struct team {
     const char *isa;
     unsigned threads;
-} teams[] = {{"baseline", 1}, {"v3", 1}, {"baseline", 2}, {"v3", 7}, {"baseline", 7}, {"v3", 2}};
+    const char *rung;
+} teams[] = {{"baseline", 1, "naive"}, {"baseline", 1, "blocked"}, {"baseline", 1, "fused"},
+             {"v3", 1, "naive"},       {"v3", 1, "blocked"},       {"v3", 1, "fused"},
+             {"v4", 1, "naive"},       {"v4", 1, "blocked"},       {"v4", 1, "fused"},
+             {"baseline", 2, NULL},    {"v3", 2, "fused"},         {"v3", 3, "blocked"},
+             {"v3", 7, NULL},          {"baseline", 7, "naive"},   {"v4", 7, NULL}};
 
 static struct way opened[LENGTH(teams)];
 static size_t count;
@@ -31,8 +36,10 @@ static void open_team(const struct team *team)
         fixture_require(strcmp(team->isa, "baseline") != 0, team->isa);
         return;
     }
-    snprintf(way->name, sizeof way->name, "%s with %u threads", team->isa, team->threads);
+    snprintf(way->name, sizeof way->name, "%s by %s with %u threads",
+             team->rung != NULL ? team->rung : "its own choice", team->isa, team->threads);
     way->backend = &backend_cpu;
+    way->rung = team->rung;
     way->turns = (team->threads > 1 ? THREADED_TURNS : 1) * (WAYS_SANITIZED ? 3 : 1);
     count++;
 }

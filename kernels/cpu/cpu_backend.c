@@ -9,7 +9,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 /* Forecasts assume a plain machine; --bench is for the real one. */
 #define ASSUMED_BYTES_PER_SECOND 8e9
@@ -19,6 +21,13 @@
 
 /* Samples that make a thread worth waking. */
 #define SAMPLES_A_THREAD ((size_t)1 << 14)
+
+/* Steps of a pass: those that are chosen, and the most that a wish may ask for. */
+#define CHOSEN_STEPS 8
+#define MOST_STEPS   64
+
+/* A pass that writes more than this finds nothing of it in the caches afterwards. */
+#define CACHES_BYTES ((size_t)16 << 20)
 
 /* Row sums that are held at once. */
 #define ROW_SUMS ((size_t)1 << 16)
@@ -33,10 +42,16 @@ struct device {
 struct routine {
     const struct op *op;
     struct routine_facts facts;
+    struct cpu_tiling tiling; /* of the most steps; a pass of fewer has a smaller one */
+    char *arenas;             /* one a thread; NULL: the rung has no tiles */
 };
 
+enum { RUNG_NAIVE, RUNG_BLOCKED, RUNG_FUSED };
+
 static const struct rung cpu_rungs[] = {
-    {"naive", "one step a pass, row by row; edge rules only where a row meets the edge"},
+    [RUNG_NAIVE] = {"naive", "one step a pass, row by row; edge rules only where a row meets the edge"},
+    [RUNG_BLOCKED] = {"blocked", "one step a pass; tiles stream through the second-level cache"},
+    [RUNG_FUSED] = {"fused", "several steps a pass; tiles stream through the second-level cache"},
     {NULL, NULL},
 };
 
@@ -47,31 +62,83 @@ static unsigned cpu_count(void)
     return 1;
 }
 
+static bool always(void)
+{
+    return true;
+}
+
+/* What the levels of x86-64 add and the kernels use; no compiler names the levels themselves in this call
+   everywhere. */
+#ifdef HAVE_CPU_V3
+static bool has_v3(void)
+{
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2");
+}
+#endif
+
+#ifdef HAVE_CPU_V4
+static bool has_v4(void)
+{
+    return has_v3() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+           __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
+           __builtin_cpu_supports("avx512vl");
+}
+#endif
+
+/* The builds of the kernels, the fastest last. */
+static const struct build {
+    const struct cpu_kernels *kernels;
+    bool (*runs_here)(void);
+} builds[] = {
+    {&cpu_kernels_baseline, always},
+#ifdef HAVE_CPU_V3
+    {&cpu_kernels_v3, has_v3},
+#endif
+#ifdef HAVE_CPU_V4
+    {&cpu_kernels_v4, has_v4},
+#endif
+};
+
+#define BUILDS (sizeof builds / sizeof *builds)
+
 static const struct cpu_kernels *fastest_kernels(void)
 {
-#ifdef HAVE_CPU_V3
-    /* What x86-64-v3 adds and the kernels use; no compiler names the level itself in this call everywhere. */
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2"))
-        return &cpu_kernels_v3;
-#endif
-    return &cpu_kernels_baseline;
+    size_t i = BUILDS - 1;
+
+    while (!builds[i].runs_here())
+        i--;
+    return builds[i].kernels;
+}
+
+/* "baseline and v3": the builds that run here. */
+static void name_builds(char *text, size_t size)
+{
+    size_t length = 0;
+
+    for (size_t i = 0; i < BUILDS && length < size; i++) {
+        if (builds[i].runs_here())
+            length += (size_t)snprintf(text + length, size - length, "%s%s", length == 0 ? "" : " and ",
+                                       builds[i].kernels->name);
+    }
 }
 
 /* VOXFILT_ISA lets tests compare the builds on one machine. */
 static bool choose_kernels(struct device *device, struct fault *fault)
 {
     const char *wanted = getenv("VOXFILT_ISA");
+    char names[64] = "";
 
     device->kernels = fastest_kernels();
-    if (wanted == NULL || strcmp(wanted, device->kernels->name) == 0)
+    if (wanted == NULL)
         return true;
-    if (strcmp(wanted, cpu_kernels_baseline.name) != 0)
-        return fault_raise(fault, STATUS_DEVICE, "VOXFILT_ISA: %s: this build on this machine has %s%s%s",
-                           wanted, cpu_kernels_baseline.name,
-                           device->kernels == &cpu_kernels_baseline ? "" : " and ",
-                           device->kernels == &cpu_kernels_baseline ? "" : device->kernels->name);
-    device->kernels = &cpu_kernels_baseline;
-    return true;
+    for (size_t i = 0; i < BUILDS; i++) {
+        device->kernels = builds[i].kernels;
+        if (strcmp(wanted, builds[i].kernels->name) == 0 && builds[i].runs_here())
+            return true;
+    }
+    name_builds(names, sizeof names);
+    return fault_raise(fault, STATUS_DEVICE, "VOXFILT_ISA: %s: this build on this machine has %s", wanted,
+                       names);
 }
 
 static int threads_of(const struct device_request *request)
@@ -163,36 +230,156 @@ static size_t cpu_field_bytes(const struct shape *shape, enum work_type work, si
     return planes * shape->channels * shape->rows * shape->nx * work_size(work);
 }
 
+/* A wish for nothing in particular leads to the highest rung that runs the op. */
+static bool find_rung(const char *name, int *rung, struct fault *fault)
+{
+    for (*rung = 0; cpu_rungs[*rung].name != NULL; ++*rung) {
+        if (strcmp(name, cpu_rungs[*rung].name) == 0)
+            return true;
+    }
+    return fault_raise(fault, STATUS_USAGE, "--rung: %s: the CPU has naive, blocked and fused", name);
+}
+
 static bool check_wish(const struct rung_wish *wish, struct fault *fault)
 {
-    if (wish->rung != NULL && strcmp(wish->rung, cpu_rungs[0].name) != 0)
-        return fault_raise(fault, STATUS_USAGE, "--rung: %s: the CPU has %s alone", wish->rung,
-                           cpu_rungs[0].name);
-    if (wish->tile_x != 0 || wish->tile_y != 0)
-        return fault_raise(fault, STATUS_USAGE, "--tile: no rung of the CPU has tiles");
     if (wish->coarsen != 0 || wish->stride != 0)
         return fault_raise(fault, STATUS_USAGE, "--coarsen: no rung of the CPU is coarsened");
+    if (wish->steps > MOST_STEPS)
+        return fault_raise(fault, STATUS_USAGE, "%u steps a pass: the CPU takes %d at most", wish->steps,
+                           MOST_STEPS);
     return true;
+}
+
+/* As many steps a pass as make one of them cheapest. */
+static bool choose_steps(struct cpu_tiling *best, const struct op *op, const struct shape *shape,
+                         const struct rung_wish *wish)
+{
+    unsigned least = wish->steps > 0 ? wish->steps : 2, most = wish->steps > 0 ? wish->steps : CHOSEN_STEPS;
+    bool found = false;
+
+    for (unsigned steps = least; steps <= most; steps++) {
+        struct cpu_tiling tiling;
+        if (!cpu_tiling_make(&tiling, op, shape, steps, wish->tile_x, wish->tile_y))
+            break;
+        if (!found || cpu_tiling_cost(&tiling, op) < cpu_tiling_cost(best, op))
+            *best = tiling;
+        found = true;
+    }
+    return found;
+}
+
+/* Tiles for a rung, or why it does not apply. */
+static const char *refusal_of(int rung, const struct op *op, const struct shape *shape,
+                              const struct rung_wish *wish, struct cpu_tiling *tiling)
+{
+    if (rung == RUNG_NAIVE)
+        return wish->tile_x > 0 ? "it has no tiles" : wish->steps > 1 ? "it takes one step a pass" : NULL;
+    if (op->kind == OP_UNSHARP)
+        return "each sample is read once: there is nothing to keep in a cache";
+    if (rung == RUNG_BLOCKED && wish->steps > 1)
+        return "it takes one step a pass";
+    if (rung == RUNG_BLOCKED && !cpu_tiling_make(tiling, op, shape, 1, wish->tile_x, wish->tile_y))
+        return "a tile takes more than 16 MiB a thread";
+    if (rung == RUNG_FUSED && wish->steps == 1)
+        return "it takes several steps a pass";
+    if (rung == RUNG_FUSED && !choose_steps(tiling, op, shape, wish))
+        return "a tile of several steps takes more than 16 MiB a thread";
+    return NULL;
+}
+
+static bool choose_rung(const struct op *op, const struct shape *shape, const struct rung_wish *wish,
+                        int *rung, struct cpu_tiling *tiling, struct fault *fault)
+{
+    const char *refusal;
+
+    if (wish->rung != NULL) {
+        if (!find_rung(wish->rung, rung, fault))
+            return false;
+        refusal = refusal_of(*rung, op, shape, wish, tiling);
+    } else {
+        *rung = RUNG_FUSED;
+        while ((refusal = refusal_of(*rung, op, shape, wish, tiling)) != NULL && *rung > RUNG_NAIVE)
+            --*rung;
+    }
+    return refusal == NULL ||
+           fault_raise(fault, STATUS_USAGE, "--rung: %s does not apply: %s", cpu_rungs[*rung].name, refusal);
+}
+
+/* Large pages, where the system has them, for memory that is swept in strides: a page of the usual size holds
+   a row or two. Nothing is lost where the advice is not taken. */
+static void advise_large_pages(void *memory, size_t bytes)
+{
+#ifdef MADV_HUGEPAGE
+    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+    uintptr_t first = ((uintptr_t)memory + page - 1) / page * page;
+    uintptr_t end = ((uintptr_t)memory + bytes) / page * page;
+
+    if (end > first)
+        (void)madvise((void *)first, end - first, MADV_HUGEPAGE);
+#else
+    (void)memory, (void)bytes;
+#endif
+}
+
+static bool create_arenas(struct device *device, struct routine *routine, struct fault *fault)
+{
+    size_t threads = (size_t)device->threads, bytes = routine->tiling.arena_bytes;
+
+    routine->arenas = mem_alloc(threads, bytes, "tiles", fault);
+    if (routine->arenas == NULL)
+        return false;
+    advise_large_pages(routine->arenas, threads * bytes);
+    memset(routine->arenas, 0, threads * bytes);
+    return true;
+}
+
+static void cpu_release(struct device *device, struct routine *routine)
+{
+    (void)device;
+    mem_free(routine->arenas);
+    mem_free(routine);
+}
+
+static void set_facts(struct routine *routine, int rung, const struct rung_wish *wish)
+{
+    struct routine_facts *facts = &routine->facts;
+    const struct cpu_tiling *tiling = &routine->tiling;
+
+    facts->rung = &cpu_rungs[rung];
+    facts->steps = rung == RUNG_NAIVE ? 1 : tiling->steps;
+    facts->bytes_per_update = 2.0 * (double)work_size(routine->op->work) / facts->steps;
+    facts->operations_per_update = 2.0 * (double)routine->op->tap_count;
+    if (rung != RUNG_NAIVE) {
+        facts->tiles = true;
+        facts->tile_x = (unsigned)tiling->tile_x;
+        facts->tile_y = (unsigned)tiling->tile_rows;
+        facts->tile_z = 1;
+    }
+    snprintf(facts->reason, sizeof facts->reason, "%s",
+             wish->reason != NULL ? wish->reason
+             : wish->rung != NULL ? "asked for"
+                                  : "the highest rung that applies");
 }
 
 static bool cpu_prepare(struct device *device, const struct op *op, const struct shape *shape,
                         const struct rung_wish *wish, struct routine **result, struct fault *fault)
 {
     struct routine *routine;
+    struct cpu_tiling tiling = {0};
+    int rung;
 
-    (void)device, (void)shape;
-    if (!check_wish(wish, fault))
+    if (!check_wish(wish, fault) || !choose_rung(op, shape, wish, &rung, &tiling, fault))
         return false;
     routine = mem_zeroed(1, sizeof *routine, "a routine", fault);
     if (routine == NULL)
         return false;
     routine->op = op;
-    routine->facts.rung = &cpu_rungs[0];
-    routine->facts.steps = 1;
-    routine->facts.bytes_per_update = 2.0 * (double)work_size(op->work);
-    routine->facts.operations_per_update = 2.0 * (double)op->tap_count;
-    snprintf(routine->facts.reason, sizeof routine->facts.reason, "%s",
-             wish->reason != NULL ? wish->reason : "the only rung of this device");
+    routine->tiling = tiling;
+    set_facts(routine, rung, wish);
+    if (rung != RUNG_NAIVE && !create_arenas(device, routine, fault)) {
+        cpu_release(device, routine);
+        return false;
+    }
     *result = routine;
     return true;
 }
@@ -200,12 +387,6 @@ static bool cpu_prepare(struct device *device, const struct op *op, const struct
 static const struct routine_facts *cpu_facts(const struct routine *routine)
 {
     return &routine->facts;
-}
-
-static void cpu_release(struct device *device, struct routine *routine)
-{
-    (void)device;
-    mem_free(routine);
 }
 
 static void *cpu_staging_create(struct device *device, size_t bytes, struct fault *fault)
@@ -258,6 +439,7 @@ static bool cpu_field_create(struct device *device, struct field **result, const
         cpu_field_destroy(device, field);
         return false;
     }
+    advise_large_pages(field->samples, cpu_field_bytes(shape, work, planes.count));
     *result = field;
     return true;
 }
@@ -284,11 +466,27 @@ static bool cpu_advance(struct device *device, struct routine *routine, unsigned
                         const struct field *from, const struct field *kept, struct field *to,
                         struct range planes, struct fault *fault)
 {
+    size_t samples = samples_of(&to->shape, planes.count);
+    struct cpu_tiling tiling;
+    struct cpu_sweep sweep = {.op = routine->op,
+                              .tiling = &tiling,
+                              .from = from,
+                              .to = to,
+                              .planes = planes,
+                              .arenas = routine->arenas,
+                              .arena_bytes = routine->tiling.arena_bytes,
+                              .threads = team(device, samples),
+                              .past_caches = samples * work_size(to->work) > CACHES_BYTES};
+
     if (steps > routine->facts.steps)
         return fault_raise(fault, STATUS_FAILURE, "%u steps in one pass: this rung takes %u", steps,
                            routine->facts.steps);
-    device->kernels->advance(routine->op, from, kept, to, planes,
-                             team(device, samples_of(&to->shape, planes.count)));
+    if (routine->arenas == NULL) {
+        device->kernels->advance(routine->op, from, kept, to, planes, sweep.threads);
+        return true;
+    }
+    cpu_tiling_fewer(&tiling, &routine->tiling, routine->op, steps);
+    device->kernels->sweep(&sweep);
     return true;
 }
 

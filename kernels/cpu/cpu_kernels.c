@@ -2,7 +2,9 @@
 #include "cpu_kernels.h"
 
 #include "arith.h"
+#include "cpu_isa.h"
 
+#include <omp.h>
 #include <string.h>
 
 /* Samples of a row that are computed together: their chains stay in the first-level cache. */
@@ -16,13 +18,19 @@ static size_t least(size_t a, size_t b)
     return a < b ? a : b;
 }
 
+#include "cpu_axis.inl"
+#include "cpu_pump.inl"
 #include "cpu_survey.inl"
 
 #define REAL     float
 #define FN(name) JOIN(name, _f32)
 #include "cpu_field.inl"
 #include "cpu_convert.inl"
-#include "cpu_advance.inl"
+#include "cpu_rows.inl"
+#include "cpu_naive.inl"
+#include "cpu_chain.inl"
+#include "cpu_star.inl"
+#include "cpu_tiles.inl"
 #undef REAL
 #undef FN
 
@@ -30,7 +38,11 @@ static size_t least(size_t a, size_t b)
 #define FN(name) JOIN(name, _f64)
 #include "cpu_field.inl"
 #include "cpu_convert.inl"
-#include "cpu_advance.inl"
+#include "cpu_rows.inl"
+#include "cpu_naive.inl"
+#include "cpu_chain.inl"
+#include "cpu_star.inl"
+#include "cpu_tiles.inl"
 #undef REAL
 #undef FN
 
@@ -59,6 +71,14 @@ static void advance(const struct op *op, const struct field *from, const struct 
         advance_planes_f64(op, from, kept, to, planes, threads);
 }
 
+static void sweep(const struct cpu_sweep *sweep)
+{
+    if (sweep->op->work == WORK_F32)
+        sweep_f32(sweep);
+    else
+        sweep_f64(sweep);
+}
+
 static void change_rows(const struct field *a, const struct field *b, unsigned channels, struct range planes,
                         double *sums, int threads)
 {
@@ -76,6 +96,7 @@ const struct cpu_kernels JOIN(cpu_kernels_, CPU_ISA) = {
     .load = load,
     .store = store,
     .advance = advance,
+    .sweep = sweep,
     .change_rows = change_rows,
     .survey_rows = survey_rows,
 };

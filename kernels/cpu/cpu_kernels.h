@@ -3,6 +3,7 @@
 #define CPU_KERNELS_H
 
 #include "backend.h"
+#include "cpu_tiling.h"
 
 /* Planes in memory: plane, channel, row, x, without gaps. */
 struct field {
@@ -10,6 +11,19 @@ struct field {
     enum work_type work;
     struct range planes;
     void *samples;
+};
+
+/* A pass over a field in tiles. */
+struct cpu_sweep {
+    const struct op *op;
+    const struct cpu_tiling *tiling;
+    const struct field *from;
+    struct field *to;
+    struct range planes; /* of `to` */
+    char *arenas;        /* one a thread, side by side */
+    size_t arena_bytes;
+    int threads;
+    bool past_caches; /* what is written is too large to be found in them */
 };
 
 /* All take planes inside the field and use `threads` threads; none can fail. */
@@ -25,6 +39,9 @@ struct cpu_kernels {
     void (*advance)(const struct op *op, const struct field *from, const struct field *kept, struct field *to,
                     struct range planes, int threads);
 
+    /* Takes the steps of the tiling. */
+    void (*sweep)(const struct cpu_sweep *sweep);
+
     /* Row sums of (a − b)²: sums[(plane · channels + channel) · rows + row], planes from the first of the
      * range. */
     void (*change_rows)(const struct field *a, const struct field *b, unsigned channels, struct range planes,
@@ -38,5 +55,6 @@ struct cpu_kernels {
 
 extern const struct cpu_kernels cpu_kernels_baseline;
 extern const struct cpu_kernels cpu_kernels_v3;
+extern const struct cpu_kernels cpu_kernels_v4;
 
 #endif

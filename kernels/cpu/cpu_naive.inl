@@ -1,4 +1,10 @@
-/* One step of one operation in one work type: blocks of rows, each tap's values side by side. */
+/* Rung `naive`.
+ *
+ * Idea: the reference order, block of a row by block: each tap adds the values that it reads to the open
+ * sums. Adds: nothing; what an edge rule supplies is gathered where a block meets the edge. Costs: a block's
+ * sums pass through the first-level cache once a tap, and a field larger than the caches is fetched again for
+ * every step. Traffic per sample: 2 words through memory, a third for the line that is fetched to be written.
+ * Wins when: taps reach so far that no tile of them fits a cache, or an operation reads a sample once. */
 
 /* A block of a row to compute: x in [begin, begin + count) of one row. */
 struct FN(site) {
@@ -35,29 +41,6 @@ static const REAL *FN(tap_values)(const struct op *op, const struct field *from,
     return scratch;
 }
 
-/* One link of a chain of constant weight: the first is a product, each next one a fused multiply-add. */
-static void FN(chain_weight)(bool first, REAL weight, const REAL *values, size_t count, REAL *sums)
-{
-    if (first) {
-        for (size_t i = 0; i < count; i++)
-            sums[i] = weight * values[i];
-    } else {
-        for (size_t i = 0; i < count; i++)
-            sums[i] = FN(arith_fma)(weight, values[i], sums[i]);
-    }
-}
-
-static void FN(chain_factors)(bool first, const REAL *factors, const REAL *values, size_t count, REAL *sums)
-{
-    if (first) {
-        for (size_t i = 0; i < count; i++)
-            sums[i] = factors[i] * values[i];
-    } else {
-        for (size_t i = 0; i < count; i++)
-            sums[i] = FN(arith_fma)(factors[i], values[i], sums[i]);
-    }
-}
-
 static void FN(advance_taps)(const struct op *op, const struct field *from, const struct FN(site) * site,
                              REAL *out)
 {
@@ -71,70 +54,6 @@ static void FN(advance_taps)(const struct op *op, const struct field *from, cons
     }
 }
 
-/* c·g(q), the weight of one face under a Perona-Malik flux. */
-static void FN(face_factors)(const struct op *op, REAL weight, const REAL *differences, size_t count,
-                             REAL *factors)
-{
-    REAL inverse = (REAL)op->inverse_scale;
-
-    if (op->flux == FLUX_PM1) {
-        for (size_t i = 0; i < count; i++)
-            factors[i] = weight * FN(arith_pm1)(differences[i] * inverse);
-    } else {
-        for (size_t i = 0; i < count; i++)
-            factors[i] = weight * FN(arith_pm2)(differences[i] * inverse);
-    }
-}
-
-/* The chain of one relaxation of OP_HEAT: values[k] is NULL for the sample under relaxation itself. */
-static void FN(heat_chain)(const struct op *op, const REAL *const *values, const REAL *u, size_t count,
-                           REAL *sums)
-{
-    REAL differences[BLOCK], factors[BLOCK];
-    bool faces = op->flux == FLUX_PM1 || op->flux == FLUX_PM2;
-
-    if (op->tap_count == 0)
-        memset(sums, 0, count * sizeof *sums);
-    for (size_t k = 0; k < op->tap_count; k++) {
-        const REAL *v = values[k] == NULL ? u : values[k];
-        REAL weight = (REAL)op->taps[k].weight;
-        if (faces) {
-            for (size_t i = 0; i < count; i++)
-                differences[i] = v[i] - u[i];
-            FN(face_factors)(op, weight, differences, count, factors);
-            FN(chain_factors)(k == 0, factors, differences, count, sums);
-        } else {
-            FN(chain_weight)(k == 0, weight, v, count, sums);
-        }
-    }
-}
-
-static void FN(relax)(const struct op *op, const REAL *const *values, REAL *u, size_t count)
-{
-    REAL sums[BLOCK];
-    REAL inverse = (REAL)op->inverse_scale, rate = (REAL)op->rate;
-
-    FN(heat_chain)(op, values, u, count, sums);
-    switch (op->flux) {
-    case FLUX_LINEAR:
-        memcpy(u, sums, count * sizeof *u);
-        break;
-    case FLUX_TANH:
-        for (size_t i = 0; i < count; i++)
-            u[i] = FN(arith_fma)(rate, FN(arith_tanh)(sums[i] * inverse), u[i]);
-        break;
-    default:
-        for (size_t i = 0; i < count; i++)
-            u[i] = u[i] + sums[i];
-        break;
-    }
-    if (op->reacts) {
-        REAL reaction = (REAL)op->reaction, remainder = (REAL)op->remainder;
-        for (size_t i = 0; i < count; i++)
-            u[i] = FN(arith_react)(u[i], reaction, remainder);
-    }
-}
-
 static void FN(advance_heat)(const struct op *op, const struct field *from, const struct FN(site) * site,
                              REAL *out)
 {
@@ -143,52 +62,33 @@ static void FN(advance_heat)(const struct op *op, const struct field *from, cons
 
     for (size_t k = 0; k < op->tap_count; k++) {
         const struct op_tap *tap = &op->taps[k];
-        bool centre = tap->dx == 0 && tap->drow == 0 && tap->dplane == 0;
-        /* The sample under relaxation changes while its neighbours are frozen. */
-        values[k] = centre ? NULL : FN(tap_values)(op, from, tap, site, scratch[k]);
+        values[k] = FN(is_centre)(tap) ? NULL : FN(tap_values)(op, from, tap, site, scratch[k]);
     }
-    memcpy(out, FN(row_of)(from, site->plane, site->channel, site->row) + site->begin,
-           site->count * sizeof *out);
-    for (uint64_t n = 0; n < op->inner; n++)
-        FN(relax)(op, values, out, site->count);
+    FN(heat_row)
+    (op, values, FN(row_of)(from, site->plane, site->channel, site->row) + site->begin, site->count, out);
 }
 
 static void FN(advance_gradient)(const struct op *op, const struct field *from, const struct FN(site) * site,
                                  REAL *out)
 {
     REAL ahead_scratch[BLOCK], behind_scratch[BLOCK];
-    const REAL half = (REAL)0.5;
 
     for (size_t k = 0; k < op->tap_count; k++) {
         struct op_tap ahead = op->taps[k];
         struct op_tap behind = {-ahead.dx, -ahead.drow, -ahead.dplane, ahead.weight};
-        const REAL *a = FN(tap_values)(op, from, &ahead, site, ahead_scratch);
-        const REAL *b = FN(tap_values)(op, from, &behind, site, behind_scratch);
-        if (k == 0) {
-            for (size_t i = 0; i < site->count; i++) {
-                REAL slope = (a[i] - b[i]) * half;
-                out[i] = slope * slope;
-            }
-        } else {
-            for (size_t i = 0; i < site->count; i++) {
-                REAL slope = (a[i] - b[i]) * half;
-                out[i] = FN(arith_fma)(slope, slope, out[i]);
-            }
-        }
+        FN(slope_row)
+        (k == 0, FN(tap_values)(op, from, &ahead, site, ahead_scratch),
+         FN(tap_values)(op, from, &behind, site, behind_scratch), site->count, out);
     }
-    for (size_t i = 0; i < site->count; i++)
-        out[i] = FN(arith_sqrt)(out[i]);
+    FN(root_row)(out, site->count);
 }
 
 static void FN(advance_unsharp)(const struct op *op, const struct field *from, const struct field *kept,
                                 const struct FN(site) * site, REAL *out)
 {
-    const REAL *blurred = FN(row_of)(from, site->plane, site->channel, site->row) + site->begin;
-    const REAL *original = FN(row_of)(kept, site->plane, site->channel, site->row) + site->begin;
-    REAL amount = (REAL)op->amount;
-
-    for (size_t i = 0; i < site->count; i++)
-        out[i] = FN(arith_fma)(amount, original[i] - blurred[i], original[i]);
+    FN(unsharp_row)
+    ((REAL)op->amount, FN(row_of)(kept, site->plane, site->channel, site->row) + site->begin,
+     FN(row_of)(from, site->plane, site->channel, site->row) + site->begin, site->count, out);
 }
 
 static bool FN(reaches_outside)(struct reach reach, size_t index, size_t extent)

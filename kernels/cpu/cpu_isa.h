@@ -1,0 +1,95 @@
+/* What differs from one instruction set to the next: the width of a vector, its fused multiply-add, and
+   stores that leave the caches alone. */
+#ifndef CPU_ISA_H
+#define CPU_ISA_H
+
+#include "arith.h"
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#elif defined(__ARM_NEON)
+#include <arm_neon.h>
+#endif
+
+#if defined(__AVX512F__)
+#define VECTOR_BYTES 64
+#elif defined(__AVX2__)
+#define VECTOR_BYTES 32
+#else
+#define VECTOR_BYTES 16
+#endif
+
+#define ISA_INLINE static inline __attribute__((always_inline))
+
+typedef float isa_vector_f32 __attribute__((vector_size(VECTOR_BYTES)));
+typedef double isa_vector_f64 __attribute__((vector_size(VECTOR_BYTES)));
+
+/* a·b + c in every lane, rounded once. */
+ISA_INLINE isa_vector_f32 isa_fma_f32(isa_vector_f32 a, isa_vector_f32 b, isa_vector_f32 c)
+{
+#if defined(__AVX512F__)
+    return (isa_vector_f32)_mm512_fmadd_ps((__m512)a, (__m512)b, (__m512)c);
+#elif defined(__AVX2__) && defined(__FMA__)
+    return (isa_vector_f32)_mm256_fmadd_ps((__m256)a, (__m256)b, (__m256)c);
+#elif defined(__ARM_NEON) && defined(__aarch64__)
+    return (isa_vector_f32)vfmaq_f32((float32x4_t)c, (float32x4_t)a, (float32x4_t)b);
+#else
+    for (size_t lane = 0; lane < sizeof c / sizeof c[0]; lane++)
+        c[lane] = arith_fma_f32(a[lane], b[lane], c[lane]);
+    return c;
+#endif
+}
+
+ISA_INLINE isa_vector_f64 isa_fma_f64(isa_vector_f64 a, isa_vector_f64 b, isa_vector_f64 c)
+{
+#if defined(__AVX512F__)
+    return (isa_vector_f64)_mm512_fmadd_pd((__m512d)a, (__m512d)b, (__m512d)c);
+#elif defined(__AVX2__) && defined(__FMA__)
+    return (isa_vector_f64)_mm256_fmadd_pd((__m256d)a, (__m256d)b, (__m256d)c);
+#elif defined(__ARM_NEON) && defined(__aarch64__)
+    return (isa_vector_f64)vfmaq_f64((float64x2_t)c, (float64x2_t)a, (float64x2_t)b);
+#else
+    for (size_t lane = 0; lane < sizeof c / sizeof c[0]; lane++)
+        c[lane] = arith_fma_f64(a[lane], b[lane], c[lane]);
+    return c;
+#endif
+}
+
+#define ISA_LINE 64 /* bytes that memory moves at once */
+
+/* Copy what will not be read again soon: no line of `to` is fetched to be overwritten, where the instruction
+   set can say so. Others may read it after isa_stores_done. */
+static inline void isa_copy_past_caches(void *to, const void *from, size_t bytes)
+{
+#if defined(__SSE2__)
+    size_t head = -(uintptr_t)to % ISA_LINE;
+
+    if (head > bytes)
+        head = bytes;
+    memcpy(to, from, head);
+    for (; head + ISA_LINE <= bytes; head += ISA_LINE) {
+        const char *line = (const char *)from + head;
+#if defined(__AVX2__)
+        for (size_t i = 0; i < ISA_LINE; i += sizeof(__m256i))
+            _mm256_stream_si256((__m256i *)((char *)to + head + i),
+                                _mm256_loadu_si256((const __m256i *)(line + i)));
+#else
+        for (size_t i = 0; i < ISA_LINE; i += sizeof(__m128i))
+            _mm_stream_si128((__m128i *)((char *)to + head + i),
+                             _mm_loadu_si128((const __m128i *)(line + i)));
+#endif
+    }
+    memcpy((char *)to + head, (const char *)from + head, bytes - head);
+#else
+    memcpy(to, from, bytes);
+#endif
+}
+
+static inline void isa_stores_done(void)
+{
+#if defined(__SSE2__)
+    _mm_sfence();
+#endif
+}
+
+#endif

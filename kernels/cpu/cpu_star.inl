@@ -1,0 +1,84 @@
+/* The star of nearest neighbours on two planes at once, and on two rows of each: what one sum reads is still
+   in a register when the next one needs it. */
+
+/* Planes of a slot, at the first sample of the first row: the one below the two, these two, the one above. */
+struct FN(star) {
+    const REAL *below, *lower, *upper, *above;
+    REAL *lower_out, *upper_out;
+    const REAL *weights;
+    bool rows; /* whether it reads the rows before and behind: a picture has one row a plane */
+};
+
+/* A row's chain at x, with the centre and the rows and planes around it at hand. */
+ISA_INLINE FN(vector)
+    FN(star_sum)(const FN(vector) * weights, bool rows, FN(vector) below, FN(vector) before,
+                 const REAL *centres, FN(vector) centre, FN(vector) behind, FN(vector) above)
+{
+    FN(vector) sum = weights[0] * below;
+
+    if (rows)
+        sum = FN(isa_fma)(weights[1], before, sum);
+    sum = FN(isa_fma)(weights[2], FN(vector_load)(centres - 1), sum);
+    sum = FN(isa_fma)(weights[3], centre, sum);
+    sum = FN(isa_fma)(weights[4], FN(vector_load)(centres + 1), sum);
+    if (rows)
+        sum = FN(isa_fma)(weights[5], behind, sum);
+    return FN(isa_fma)(weights[6], above, sum);
+}
+
+/* `high` rows from the one at an offset of `row`. */
+ISA_INLINE void FN(star_rows)(const struct FN(star) * star, const FN(vector) * weights, bool rows,
+                              size_t high, size_t pitch, size_t row, size_t count)
+{
+    const REAL *below = star->below + row, *lower = star->lower + row, *upper = star->upper + row;
+    const REAL *above = star->above + row;
+    REAL *lower_out = star->lower_out + row, *upper_out = star->upper_out + row;
+
+    for (size_t x = 0; x < count; x += LANES) {
+        FN(vector) low[4], up[4];
+#pragma GCC unroll 4
+        for (size_t i = 0; i < high + 2; i++) {
+            size_t at = rows ? x + i * pitch - pitch : x;
+            low[i] = FN(vector_load)(lower + at);
+            up[i] = FN(vector_load)(upper + at);
+        }
+#pragma GCC unroll 2
+        for (size_t i = 0; i < high; i++) {
+            size_t at = x + i * pitch;
+            FN(vector_store)
+            (lower_out + at, FN(star_sum)(weights, rows, FN(vector_load)(below + at), low[i], lower + at,
+                                          low[i + 1], low[i + 2], up[i + 1]));
+            FN(vector_store)
+            (upper_out + at, FN(star_sum)(weights, rows, low[i + 1], up[i], upper + at, up[i + 1], up[i + 2],
+                                          FN(vector_load)(above + at)));
+        }
+    }
+}
+
+ISA_INLINE void FN(star_area)(const struct FN(star) * star, bool by_rows, size_t pitch, size_t rows,
+                              size_t count, struct pump *pump)
+{
+    FN(vector) weights[7];
+    size_t row = 0;
+
+#pragma GCC unroll 7
+    for (size_t k = 0; k < 7; k++)
+        weights[k] = FN(vector_splat)(star->weights[k]);
+    for (; row + 2 <= rows && by_rows; row += 2) {
+        FN(star_rows)(star, weights, by_rows, 2, pitch, row * pitch, count);
+        pump_once(pump);
+    }
+    for (; row < rows; row++) {
+        FN(star_rows)(star, weights, by_rows, 1, pitch, row * pitch, count);
+        pump_once(pump);
+    }
+}
+
+static void FN(star_planes)(const struct FN(star) * star, size_t pitch, size_t rows, size_t count,
+                            struct pump *pump)
+{
+    if (star->rows)
+        FN(star_area)(star, true, pitch, rows, count, pump);
+    else
+        FN(star_area)(star, false, pitch, rows, count, pump);
+}

@@ -1,0 +1,509 @@
+/* Rungs `blocked` and `fused`.
+ *
+ * Idea: a tile of the field streams plane by plane through a thread's own cache. A plane that comes in takes
+ * the first level on by one plane, which takes the next level on, and so the last level leaves after `steps`
+ * steps, once in and once out of memory; `blocked` is the same with one level. Adds: a slot a plane, a few
+ * planes a level, and margins around each tile that edge rules fill, so that no loop over samples knows of
+ * edges. Costs: the halo of a tile is read and computed again by its neighbours. Traffic per sample: 2 words
+ * through memory a pass, divided by the steps of the pass, and the halo. Wins when: `fused`, a stage has more
+ * than one step; `blocked`, it has one. */
+
+struct FN(tile) {
+    const struct op *op;
+    const struct cpu_tiling *tiling;
+    const struct field *from;
+    struct field *to;
+    bool is_star; /* OP_TAPS of the sample and its nearest neighbours on all axes that there are */
+    struct pump pump;
+    unsigned channel;
+    struct axis x, row, plane;
+
+    REAL **free_slots;
+    size_t free_count;
+    REAL **levels;  /* slots of planes: ring of them a level */
+    REAL *constant; /* a slot of what EDGE_CONSTANT puts outside, or NULL */
+    REAL *weights;
+    const REAL **bases; /* of the taps, and of their opposites */
+};
+
+/* ---- slots ---- */
+
+static REAL *FN(cell)(const struct FN(tile) * tile, REAL *slot, int64_t row, int64_t x)
+{
+    const struct cpu_tiling *tiling = tile->tiling;
+    int64_t slot_row = row - tile->row.own.first + (int64_t)(tiling->row.before * tiling->steps);
+
+    return slot + slot_row * (int64_t)tiling->pitch + (x - tile->x.own.first + (int64_t)tiling->lead);
+}
+
+static REAL **FN(slot_of)(const struct FN(tile) * tile, unsigned level, int64_t plane)
+{
+    size_t ring = tile->tiling->ring;
+
+    return &tile->levels[level * ring + (size_t)wrapped(plane, (int64_t)ring)];
+}
+
+static REAL *FN(take_slot)(struct FN(tile) * tile, unsigned level, int64_t plane)
+{
+    return *FN(slot_of)(tile, level, plane) = tile->free_slots[--tile->free_count];
+}
+
+static void FN(give_slot)(struct FN(tile) * tile, REAL *slot)
+{
+    tile->free_slots[tile->free_count++] = slot;
+}
+
+/* The slot that a tap reads for a plane of a level, NULL where the rule has none. */
+static REAL *FN(plane_slot)(const struct FN(tile) * tile, unsigned level, int64_t plane)
+{
+    if (!tile->plane.wraps)
+        plane = arith_edge_index(tile->op->edge, plane, tile->plane.extent);
+    if (plane < 0 && !tile->plane.wraps)
+        return tile->constant;
+    return *FN(slot_of)(tile, level, plane);
+}
+
+/* ---- edges ---- */
+
+static REAL FN(outside)(const struct FN(tile) * tile)
+{
+    return (REAL)tile->op->outside[tile->channel];
+}
+
+static void FN(fill_columns)(const struct FN(tile) * tile, REAL *slot, struct span rows, struct span columns)
+{
+    for (int64_t x = columns.first; x < columns.end; x++) {
+        int64_t inside = arith_edge_index(tile->op->edge, x, tile->x.extent);
+        for (int64_t row = rows.first; row < rows.end; row++)
+            *FN(cell)(tile, slot, row, x) =
+                inside < 0 ? FN(outside)(tile) : *FN(cell)(tile, slot, row, inside);
+    }
+}
+
+static void FN(fill_rows)(const struct FN(tile) * tile, REAL *slot, struct span rows)
+{
+    size_t pitch = tile->tiling->pitch;
+    int64_t first = tile->x.own.first - (int64_t)tile->tiling->lead;
+
+    for (int64_t row = rows.first; row < rows.end; row++) {
+        int64_t inside = arith_edge_index(tile->op->edge, row, tile->row.extent);
+        REAL *to = FN(cell)(tile, slot, row, first);
+        if (inside >= 0) {
+            memcpy(to, FN(cell)(tile, slot, inside, first), pitch * sizeof *to);
+        } else {
+            for (size_t i = 0; i < pitch; i++)
+                to[i] = FN(outside)(tile);
+        }
+    }
+}
+
+/* What the next level reads around a plane beyond the grid. A held sample reads nothing there. */
+static void FN(fill_margins)(const struct FN(tile) * tile, unsigned level, REAL *slot)
+{
+    unsigned left = tile->tiling->steps - level;
+    struct span rows = level_span(&tile->row, left);
+
+    if (tile->op->edge == EDGE_WRAP || tile->op->edge == EDGE_HOLD)
+        return;
+    FN(fill_columns)(tile, slot, rows, margin_before(&tile->x, left));
+    FN(fill_columns)(tile, slot, rows, margin_behind(&tile->x, left));
+    FN(fill_rows)(tile, slot, margin_before(&tile->row, left));
+    FN(fill_rows)(tile, slot, margin_behind(&tile->row, left));
+}
+
+static bool FN(is_held)(const struct axis *axis, struct reach reach, int64_t index)
+{
+    return index + reach.low < 0 || index + reach.high >= axis->extent;
+}
+
+static void FN(copy_held)(const struct FN(tile) * tile, REAL *slot, REAL *old, struct span rows,
+                          struct span x)
+{
+    for (int64_t row = rows.first; row < rows.end && x.first < x.end; row++)
+        memcpy(FN(cell)(tile, slot, row, x.first), FN(cell)(tile, old, row, x.first),
+               (size_t)(x.end - x.first) * sizeof *slot);
+}
+
+/* EDGE_HOLD: samples of a plane inside the grid that have a tap outside in its rows. */
+static void FN(hold_plane)(const struct FN(tile) * tile, REAL *slot, REAL *old, struct span rows,
+                           struct span x)
+{
+    for (int64_t row = rows.first; row < rows.end; row++) {
+        struct span line = {row, row + 1};
+        struct span low = {x.first, x.first}, high = {x.end, x.end};
+        if (FN(is_held)(&tile->row, tile->op->row, row)) {
+            low.end = x.end;
+        } else {
+            while (low.end < x.end && low.end + tile->op->x.low < 0)
+                low.end++;
+            while (high.first > low.end && high.first - 1 + tile->op->x.high >= tile->x.extent)
+                high.first--;
+        }
+        FN(copy_held)(tile, slot, old, line, low);
+        FN(copy_held)(tile, slot, old, line, high);
+    }
+}
+
+/* ---- planes ---- */
+
+/* Samples of one row from the field, however often the axis wraps. */
+static void FN(load_samples)(const struct FN(tile) * tile, const REAL *row, struct span x, REAL *to)
+{
+    while (x.first < x.end) {
+        int64_t inside = wrapped(x.first, tile->x.extent);
+        int64_t count = tile->x.extent - inside < x.end - x.first ? tile->x.extent - inside : x.end - x.first;
+        memcpy(to, row + inside, (size_t)count * sizeof *to);
+        to += count;
+        x.first += count;
+    }
+}
+
+static void FN(load_plane)(struct FN(tile) * tile, int64_t plane)
+{
+    unsigned steps = tile->tiling->steps;
+    struct span rows = level_span(&tile->row, steps), x = level_span(&tile->x, steps);
+    REAL *slot = FN(take_slot)(tile, 0, plane);
+
+    for (int64_t row = rows.first; row < rows.end; row++) {
+        size_t from_plane = (size_t)wrapped(plane, tile->plane.extent);
+        size_t from_row = (size_t)wrapped(row, tile->row.extent);
+        FN(load_samples)
+        (tile, FN(row_of)(tile->from, from_plane, tile->channel, from_row), x,
+         FN(cell)(tile, slot, row, x.first));
+    }
+    FN(fill_margins)(tile, 0, slot);
+}
+
+/* A run of samples at the same place of every row of a slot. */
+struct FN(area) {
+    struct span rows, x;
+};
+
+/* Where the taps, or their opposites, read for the first sample of an area. */
+static void FN(find_bases)(struct FN(tile) * tile, unsigned level, int64_t plane,
+                           const struct FN(area) * area, int sign, const REAL **bases)
+{
+    for (size_t k = 0; k < tile->op->tap_count; k++) {
+        const struct op_tap *tap = &tile->op->taps[k];
+        REAL *slot = FN(plane_slot)(tile, level, plane + sign * tap->dplane);
+        bases[k] = FN(cell)(tile, slot, area->rows.first + sign * tap->drow, area->x.first + sign * tap->dx);
+    }
+}
+
+static void FN(heat_area)(struct FN(tile) * tile, const struct FN(area) * area, const REAL *u, REAL *out)
+{
+    const struct op *op = tile->op;
+    const REAL *values[OP_HEAT_TAPS];
+    size_t rows = (size_t)(area->rows.end - area->rows.first), count = (size_t)(area->x.end - area->x.first);
+
+    for (size_t row = 0; row < rows; row++) {
+        for (size_t begin = 0; begin < count; begin += BLOCK) {
+            size_t shift = row * tile->tiling->pitch + begin;
+            for (size_t k = 0; k < op->tap_count; k++)
+                values[k] = FN(is_centre)(&op->taps[k]) ? NULL : tile->bases[k] + shift;
+            FN(heat_row)(op, values, u + shift, least(BLOCK, count - begin), out + shift);
+        }
+        pump_once(&tile->pump);
+    }
+}
+
+static void FN(gradient_area)(struct FN(tile) * tile, const struct FN(area) * area, REAL *out)
+{
+    size_t taps = tile->op->tap_count;
+    size_t rows = (size_t)(area->rows.end - area->rows.first), count = (size_t)(area->x.end - area->x.first);
+
+    for (size_t row = 0; row < rows; row++) {
+        size_t shift = row * tile->tiling->pitch;
+        for (size_t k = 0; k < taps; k++)
+            FN(slope_row)
+        (k == 0, tile->bases[k] + shift, tile->bases[taps + k] + shift, count, out + shift);
+        FN(root_row)(out + shift, count);
+        pump_once(&tile->pump);
+    }
+}
+
+/* Chains run over whole vectors, from the start of a line: what they write beside the area is read by nobody.
+ */
+static struct span FN(whole_vectors)(const struct FN(tile) * tile, struct span x)
+{
+    int64_t origin = tile->x.own.first - (int64_t)tile->tiling->lead, lanes = (int64_t)LANES;
+
+    x.first = origin + (x.first - origin) / lanes * lanes;
+    x.end = origin + (x.end - origin + lanes - 1) / lanes * lanes;
+    return x;
+}
+
+static void FN(chain_area)(struct FN(tile) * tile, const struct FN(area) * area, REAL *out)
+{
+    const struct FN(chain) chain = {tile->op->tap_count, tile->weights, tile->bases};
+
+    FN(chain_rows)
+    (&chain, tile->tiling->pitch, (size_t)(area->rows.end - area->rows.first),
+     (size_t)(area->x.end - area->x.first), out, &tile->pump);
+}
+
+static void FN(compute_area)(struct FN(tile) * tile, unsigned level, int64_t plane, struct FN(area) area,
+                             REAL *slot)
+{
+    REAL *old = FN(plane_slot)(tile, level - 1, plane), *out;
+
+    if (tile->op->kind == OP_TAPS)
+        area.x = FN(whole_vectors)(tile, area.x);
+    out = FN(cell)(tile, slot, area.rows.first, area.x.first);
+    FN(find_bases)(tile, level - 1, plane, &area, 1, tile->bases);
+    switch (tile->op->kind) {
+    case OP_HEAT:
+        FN(heat_area)(tile, &area, FN(cell)(tile, old, area.rows.first, area.x.first), out);
+        break;
+    case OP_GRADIENT:
+        FN(find_bases)(tile, level - 1, plane, &area, -1, tile->bases + tile->op->tap_count);
+        FN(gradient_area)(tile, &area, out);
+        break;
+    default:
+        FN(chain_area)(tile, &area, out);
+        break;
+    }
+}
+
+/* The edges of a plane that has been computed. */
+static void FN(finish_plane)(const struct FN(tile) * tile, unsigned level, REAL *slot, REAL *old,
+                             struct span rows, struct span x)
+{
+    if (tile->op->edge == EDGE_HOLD)
+        FN(hold_plane)(tile, slot, old, rows, x);
+    if (level < tile->tiling->steps)
+        FN(fill_margins)(tile, level, slot);
+}
+
+/* Whether two planes next to each other are a pair for the star's own loop. */
+static bool FN(is_star_pair)(const struct FN(tile) * tile, unsigned level, int64_t plane)
+{
+    const struct op *op = tile->op;
+    struct span planes = level_span(&tile->plane, tile->tiling->steps - level);
+    bool held = op->edge == EDGE_HOLD && (FN(is_held)(&tile->plane, op->plane, plane) ||
+                                          FN(is_held)(&tile->plane, op->plane, plane + 1));
+
+    return tile->is_star && !held && plane >= planes.first && plane + 1 < planes.end;
+}
+
+/* The star's weights in the places of the full star. */
+static void FN(star_weights)(const struct FN(tile) * tile, REAL *weights)
+{
+    const REAL *from = tile->weights;
+
+    for (size_t k = 0; k < 7; k++)
+        weights[k] = tile->op->tap_count == 5 && (k == 1 || k == 5) ? (REAL)0 : *from++;
+}
+
+static void FN(advance_star_pair)(struct FN(tile) * tile, unsigned level, int64_t plane)
+{
+    unsigned left = tile->tiling->steps - level;
+    struct span rows = level_span(&tile->row, left), x = level_span(&tile->x, left);
+    struct span whole = FN(whole_vectors)(tile, x);
+    REAL *lower = FN(take_slot)(tile, level, plane), *upper = FN(take_slot)(tile, level, plane + 1);
+    REAL *old[4], weights[7];
+    struct FN(star) star = {.weights = weights, .rows = tile->op->tap_count == 7};
+
+    FN(star_weights)(tile, weights);
+    for (int i = 0; i < 4; i++)
+        old[i] = FN(plane_slot)(tile, level - 1, plane - 1 + i);
+    star.below = FN(cell)(tile, old[0], rows.first, whole.first);
+    star.lower = FN(cell)(tile, old[1], rows.first, whole.first);
+    star.upper = FN(cell)(tile, old[2], rows.first, whole.first);
+    star.above = FN(cell)(tile, old[3], rows.first, whole.first);
+    star.lower_out = FN(cell)(tile, lower, rows.first, whole.first);
+    star.upper_out = FN(cell)(tile, upper, rows.first, whole.first);
+    FN(star_planes)
+    (&star, tile->tiling->pitch, (size_t)(rows.end - rows.first), (size_t)(whole.end - whole.first),
+     &tile->pump);
+    FN(finish_plane)(tile, level, lower, old[1], rows, x);
+    FN(finish_plane)(tile, level, upper, old[2], rows, x);
+}
+
+static void FN(advance_plane)(struct FN(tile) * tile, unsigned level, int64_t plane)
+{
+    unsigned left = tile->tiling->steps - level;
+    struct FN(area) area = {level_span(&tile->row, left), level_span(&tile->x, left)};
+    REAL *slot = FN(take_slot)(tile, level, plane), *old = FN(plane_slot)(tile, level - 1, plane);
+
+    if (tile->op->edge == EDGE_HOLD && FN(is_held)(&tile->plane, tile->op->plane, plane)) {
+        FN(copy_held)(tile, slot, old, area.rows, area.x);
+        return;
+    }
+    FN(compute_area)(tile, level, plane, area, slot);
+    FN(finish_plane)(tile, level, slot, old, area.rows, area.x);
+}
+
+/* The planes below that nobody reads any more when a level has a plane. */
+static void FN(let_go)(struct FN(tile) * tile, unsigned level, int64_t plane)
+{
+    struct span planes = level_span(&tile->plane, tile->tiling->steps - level);
+    struct span below = level_span(&tile->plane, tile->tiling->steps - level + 1);
+    int64_t last_use = plane - (int64_t)tile->plane.margin.before;
+
+    if (plane >= planes.first && plane < planes.end && last_use >= below.first)
+        FN(give_slot)(tile, *FN(slot_of)(tile, level - 1, last_use));
+}
+
+/* Planes of a level, as far as the level has them. */
+static void FN(advance_level)(struct FN(tile) * tile, unsigned level, int64_t plane)
+{
+    struct span planes = level_span(&tile->plane, tile->tiling->steps - level);
+
+    if (FN(is_star_pair)(tile, level, plane)) {
+        FN(advance_star_pair)(tile, level, plane);
+    } else {
+        for (int64_t i = plane; i < plane + TOGETHER; i++) {
+            if (i >= planes.first && i < planes.end)
+                FN(advance_plane)(tile, level, i);
+        }
+    }
+    for (int64_t i = plane; i < plane + TOGETHER; i++)
+        FN(let_go)(tile, level, i);
+}
+
+/* A finished plane, on its way to the field. */
+static void FN(let_leave)(struct FN(tile) * tile, int64_t plane)
+{
+    struct span rows = tile->row.own, x = tile->x.own;
+    REAL *slot = *FN(slot_of)(tile, tile->tiling->steps, plane);
+    struct strip strip = {.from = (const char *)FN(cell)(tile, slot, rows.first, x.first),
+                          .bytes = (size_t)(x.end - x.first) * sizeof(REAL),
+                          .from_stride = tile->tiling->pitch * sizeof(REAL),
+                          .to_stride = (size_t)tile->x.extent * sizeof(REAL),
+                          .rows = (size_t)(rows.end - rows.first)};
+
+    strip.to = (char *)(FN(row_of)(tile->to, (size_t)plane, tile->channel, (size_t)rows.first) + x.first);
+    pump_add(&tile->pump, strip);
+}
+
+/* Turns of the pump while planes go through all levels. */
+static size_t FN(pump_turns)(const struct FN(tile) * tile)
+{
+    size_t rows = (size_t)(tile->row.own.end - tile->row.own.first) * tile->tiling->steps;
+
+    return !tile->is_star ? TOGETHER * rows : tile->op->tap_count == 7 ? (rows + 1) / 2 : rows;
+}
+
+/* Take in planes, and every level on by as many; meanwhile the last ones leave. */
+static void FN(advance_tile)(struct FN(tile) * tile, int64_t plane)
+{
+    unsigned steps = tile->tiling->steps;
+    struct span read = level_span(&tile->plane, steps), written = tile->plane.own;
+    int64_t ahead = (int64_t)tile->plane.margin.after, leaving = plane - steps * ahead - TOGETHER;
+
+    pump_empty(&tile->pump);
+    for (int64_t i = 0; i < TOGETHER; i++) {
+        if (plane + i < read.end)
+            FN(load_plane)(tile, plane + i);
+        if (leaving + i >= written.first && leaving + i < written.end)
+            FN(let_leave)(tile, leaving + i);
+    }
+    pump_pace(&tile->pump, FN(pump_turns)(tile));
+    for (unsigned level = 1; level <= steps; level++)
+        FN(advance_level)(tile, level, plane - level * ahead);
+    pump_drain(&tile->pump);
+    for (int64_t i = leaving; i < leaving + TOGETHER; i++) {
+        if (i >= written.first && i < written.end)
+            FN(give_slot)(tile, *FN(slot_of)(tile, steps, i));
+    }
+}
+
+static void FN(run_tile)(struct FN(tile) * tile)
+{
+    unsigned steps = tile->tiling->steps;
+    struct span read = level_span(&tile->plane, steps), written = tile->plane.own;
+    int64_t end = written.end + steps * (int64_t)tile->plane.margin.after + TOGETHER;
+
+    for (int64_t plane = read.first; plane < end; plane += TOGETHER)
+        FN(advance_tile)(tile, plane);
+}
+
+/* ---- the field ---- */
+
+/* Put a thread's arena in order for a tile. */
+static void FN(lay_out)(struct FN(tile) * tile, void *arena)
+{
+    const struct cpu_tiling *tiling = tile->tiling;
+    size_t slot = tiling->slot_rows * tiling->pitch;
+    REAL *samples = (REAL *)arena + tiling->pitch; /* a row ahead that rounding may read */
+    REAL *weights = samples + tiling->slots * slot + tiling->pitch;
+
+    tile->weights = weights;
+    tile->free_slots = (REAL **)((char *)arena + tiling->pointers_at);
+    tile->levels = tile->free_slots + tiling->slots;
+    tile->bases = (const REAL **)(tile->levels + tiling->ring * (tiling->steps + 1));
+    tile->free_count = 0;
+    for (size_t i = 0; i < tiling->slots; i++)
+        FN(give_slot)(tile, samples + i * slot);
+    tile->constant = NULL;
+    if (tile->op->edge == EDGE_CONSTANT) {
+        tile->constant = tile->free_slots[--tile->free_count];
+        for (size_t i = 0; i < slot; i++)
+            tile->constant[i] = FN(outside)(tile);
+    }
+    for (size_t k = 0; k < tile->op->tap_count; k++)
+        weights[k] = (REAL)tile->op->taps[k].weight;
+}
+
+/* Raster order leaves one place for each tap of a full star. */
+static bool FN(is_star)(const struct op *op)
+{
+    static const struct op_tap full[7] = {{0, 0, -1, 0}, {0, -1, 0, 0}, {-1, 0, 0, 0}, {0, 0, 0, 0},
+                                          {1, 0, 0, 0},  {0, 1, 0, 0},  {0, 0, 1, 0}};
+    size_t k = 0;
+
+    if (op->kind != OP_TAPS || (op->tap_count != 5 && op->tap_count != 7))
+        return false;
+    for (size_t i = 0; i < 7; i++) {
+        if (op->tap_count == 5 && full[i].drow != 0)
+            continue;
+        if (op->taps[k].dx != full[i].dx || op->taps[k].drow != full[i].drow ||
+            op->taps[k].dplane != full[i].dplane)
+            return false;
+        k++;
+    }
+    return true;
+}
+
+static struct axis FN(axis_of)(const struct op *op, struct cpu_margin margin, size_t extent, size_t first,
+                               size_t count, size_t end)
+{
+    struct axis axis = {.extent = (int64_t)extent, .margin = margin, .wraps = op->edge == EDGE_WRAP};
+
+    axis.own.first = (int64_t)first;
+    axis.own.end = (int64_t)(first + count < end ? first + count : end);
+    return axis;
+}
+
+static void FN(sweep)(const struct cpu_sweep *sweep)
+{
+    const struct cpu_tiling *tiling = sweep->tiling;
+    const struct shape *shape = &sweep->to->shape;
+    size_t end = sweep->planes.first + sweep->planes.count;
+    size_t segment = cpu_tiling_segment(tiling, shape, sweep->planes.count, sweep->threads);
+
+#pragma omp parallel for collapse(4) num_threads(sweep->threads) schedule(dynamic)
+    for (unsigned channel = 0; channel < shape->channels; channel++) {
+        for (size_t plane = sweep->planes.first; plane < end; plane += segment) {
+            for (size_t row = 0; row < shape->rows; row += tiling->tile_rows) {
+                for (size_t x = 0; x < shape->nx; x += tiling->tile_x) {
+                    struct FN(tile) tile = {.op = sweep->op,
+                                            .tiling = tiling,
+                                            .from = sweep->from,
+                                            .to = sweep->to,
+                                            .pump = {.past_caches = sweep->past_caches},
+                                            .is_star = FN(is_star)(sweep->op),
+                                            .channel = channel};
+                    tile.x = FN(axis_of)(sweep->op, tiling->x, shape->nx, x, tiling->tile_x, shape->nx);
+                    tile.row =
+                        FN(axis_of)(sweep->op, tiling->row, shape->rows, row, tiling->tile_rows, shape->rows);
+                    tile.plane = FN(axis_of)(sweep->op, tiling->plane, shape->planes, plane, segment, end);
+                    FN(lay_out)(&tile, sweep->arenas + (size_t)omp_get_thread_num() * sweep->arena_bytes);
+                    FN(run_tile)(&tile);
+                    isa_stores_done();
+                }
+            }
+        }
+    }
+}

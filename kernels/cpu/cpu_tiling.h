@@ -1,0 +1,45 @@
+/* The shape of the tiles that a sweep over a field works in: what a thread keeps in its own cache while
+   planes stream through it. */
+#ifndef CPU_TILING_H
+#define CPU_TILING_H
+
+#include "backend.h"
+
+/* Samples around a sample that one step may read along an axis. */
+struct cpu_margin {
+    size_t before, after;
+};
+
+/* A tile is a column of the field, tile_x by tile_rows samples wide and as long as its planes go. A plane of
+   it, with what surrounds it, stands in a slot; a thread's slots stand in its arena. */
+struct cpu_tiling {
+    unsigned steps;
+    struct cpu_margin x, row, plane;
+    size_t tile_x, tile_rows;
+    size_t lead;      /* columns of a slot before the tile's own */
+    size_t pitch;     /* columns of a slot */
+    size_t slot_rows; /* rows of a slot */
+    size_t slots;
+    size_t ring; /* planes of one level that are there at once */
+
+    /* A thread's arena: samples, weights, and, so many bytes on, pointers. It must be zeroed once. */
+    size_t arena_bytes, pointers_at;
+};
+
+/* Tiles of the extents wished for, or else those that move and compute least. False where so many steps of
+   the op need more memory than a thread should have. */
+bool cpu_tiling_make(struct cpu_tiling *tiling, const struct op *op, const struct shape *shape,
+                     unsigned steps, size_t tile_x, size_t tile_rows);
+
+/* The same tiles for fewer steps: they fit into the same arena. */
+void cpu_tiling_fewer(struct cpu_tiling *fewer, const struct cpu_tiling *tiling, const struct op *op,
+                      unsigned steps);
+
+/* What an update of a sample costs, halo and memory included, in taps. */
+double cpu_tiling_cost(const struct cpu_tiling *tiling, const struct op *op);
+
+/* Tiles along the planes, so that there are enough for all threads. */
+size_t cpu_tiling_segment(const struct cpu_tiling *tiling, const struct shape *shape, size_t planes,
+                          int threads);
+
+#endif
