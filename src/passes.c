@@ -178,28 +178,41 @@ static uint64_t count_passes(const struct chain *chain, size_t depth)
     return count;
 }
 
-/* The deepest passes that fit, since each costs reading and writing all planes once more; a slab takes a quarter of
-   what there is. */
+/* Passes of a depth, whose slabs are a quarter of what there is; sliding often costs less than a pass more. */
+static bool fits_depth(const struct passes_request *request, const struct passes *shallow, size_t depth,
+                       uint64_t memory, struct passes *passes)
+{
+    const struct chain_walk survey = {.depth = depth, .levels = 1};
+    size_t slab = smaller(larger(1, depth / 4), roomy_slab(request, &survey));
+    const struct size size = {
+        .slab = slab, .batch = smaller(slab, shallow->batch), .buffers = shallow->buffers, .readers = 1};
+
+    *passes = *shallow;
+    passes->depth = depth;
+    return fits(request, &size, memory, passes);
+}
+
+/* The deepest passes that fit, since each costs reading and writing all planes once more. */
 static bool settle_on_many(const struct passes_request *request, uint64_t memory, struct passes *passes)
 {
     const struct chain *chain = request->chain;
-    struct chain_walk survey = {.depth = chain_deepest_level(chain), .levels = 1};
-    size_t least = survey.depth, most;
+    const struct chain_walk survey = {.depth = chain_deepest_level(chain), .levels = 1};
+    size_t deepest = survey.depth, too_deep = chain->planes;
+    struct passes shallow, deeper;
 
     *passes = (struct passes){.spooled = true, .whole = takes_whole_steps(chain)};
-    if (least >= chain->planes || !settle(request, &survey, memory, passes))
+    if (deepest >= chain->planes || !settle(request, &survey, memory, passes))
         return false;
-    for (most = chain->planes - 1; most > least; most = least + (most - least) / 2) {
-        struct size size = {.slab = smaller(larger(1, most / 4), roomy_slab(request, &survey)), .readers = 1};
-        size.batch = smaller(size.slab, passes->batch);
-        size.slack = size.slab - 1;
-        size.buffers = passes->buffers;
-        passes->depth = most;
-        if (fits(request, &size, memory, passes))
-            break;
+    shallow = *passes;
+    while (too_deep - deepest > 1) {
+        size_t depth = deepest + (too_deep - deepest) / 2;
+        if (fits_depth(request, &shallow, depth, memory, &deeper)) {
+            *passes = deeper;
+            deepest = depth;
+        } else {
+            too_deep = depth;
+        }
     }
-    if (most <= least)
-        (void)settle(request, &survey, memory, passes);
     passes->count = count_passes(chain, passes->depth);
     return true;
 }
