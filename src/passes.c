@@ -19,8 +19,8 @@
 #define SEAM_SHARE  20
 #define SLIDE_SHARE 10
 
-/* Buffers beside those that are being read into. */
-#define SPARE_BUFFERS 2
+/* Buffers on each side: one is moved from or to the file, one from or to the fields, and one waits. */
+#define BUFFERS 3
 
 /* The share of the machine's memory above which passes over a spool file are better. */
 #define MEMORY_NUMERATOR   3
@@ -43,7 +43,9 @@ static size_t planes_of(size_t bytes, size_t plane_bytes, size_t planes)
 
 /* How much a plan takes, from roomy to tight. */
 struct size {
-    size_t slab, batch, slack, buffers;
+    size_t slab, batch; /* planes */
+    size_t slack;       /* planes of a window beyond what is needed */
+    size_t buffers;     /* on each side, and one more for each reader beside the first */
     unsigned readers;
 };
 
@@ -56,13 +58,14 @@ static bool measure(const struct passes_request *request, const struct size *siz
     passes->batch = size->batch;
     passes->slab = size->slab / size->batch * size->batch;
     passes->readers = size->readers;
-    passes->buffers = size->buffers;
+    passes->in_buffers = size->buffers + size->readers - 1;
+    passes->out_buffers = size->buffers;
     passes->field_count = request->chain->stage_count == 0 ? 0 : chain_field_count(request->chain);
     passes->window = smaller(planes, size->slab + passes->depth + size->slack);
     if (!mem_product(&passes->field_bytes, request->field_plane_bytes, passes->window) ||
         !mem_product(&fields, passes->field_bytes, passes->field_count) ||
         !mem_product(&passes->batch_bytes, plane_bytes, passes->batch) ||
-        !mem_product(&buffers, passes->batch_bytes, 2 * passes->buffers) ||
+        !mem_product(&buffers, passes->batch_bytes, passes->in_buffers + passes->out_buffers) ||
         !mem_product(&passes->spool_bytes, request->work_plane_bytes, passes->spooled ? planes : 0) ||
         fields > SIZE_MAX - buffers || fields + buffers > SIZE_MAX - request->held_bytes)
         return false;
@@ -116,7 +119,7 @@ static struct size roomy(const struct passes_request *request, const struct chai
                                            : planes_of(BATCH_BYTES, request->file_plane_bytes, planes);
     size.batch = smaller(size.batch, size.slab);
     size.slack = request->limits.slab > 0 ? 0 : roomy_slack(survey, size.slab);
-    size.buffers = request->readers + SPARE_BUFFERS;
+    size.buffers = BUFFERS;
     return size;
 }
 
@@ -133,7 +136,7 @@ static bool tighten(struct size *size)
     size->slack = size->slab - 1;
     size->batch = larger(1, smaller(size->batch / 2, size->slab));
     size->readers = 1;
-    size->buffers = size->slab == 1 ? 1 : smaller(size->buffers, 1 + SPARE_BUFFERS);
+    size->buffers = size->slab == 1 ? 1 : BUFFERS;
     return true;
 }
 
@@ -185,7 +188,7 @@ static bool fits_depth(const struct passes_request *request, const struct passes
     const struct chain_walk survey = {.depth = depth, .levels = 1};
     size_t slab = smaller(larger(1, depth / 4), roomy_slab(request, &survey));
     const struct size size = {
-        .slab = slab, .batch = smaller(slab, shallow->batch), .buffers = shallow->buffers, .readers = 1};
+        .slab = slab, .batch = smaller(slab, shallow->batch), .buffers = shallow->out_buffers, .readers = 1};
 
     *passes = *shallow;
     passes->depth = depth;

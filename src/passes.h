@@ -36,7 +36,7 @@ struct passes {
     size_t slab, batch; /* planes */
     size_t window;      /* planes that a field holds */
     unsigned readers;
-    size_t buffers; /* of a batch, on each side of the levels */
+    size_t in_buffers, out_buffers; /* of a batch, before the levels and after them */
     uint64_t count; /* of passes over the data; --until may need fewer */
 
     size_t field_count;

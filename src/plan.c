@@ -12,8 +12,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-/* Threads that read a file at once: more than these do not make it faster. */
-#define MOST_READERS 8
+/* Threads that read a file at once: these bring more than a device takes. */
+#define MOST_READERS 4
 
 const struct backend *const plan_backends[] = {
 #ifdef HAVE_CUDA

@@ -196,7 +196,7 @@ static void print_memory(FILE *stream, const struct plan *plan)
     if (passes->field_count > 0)
         fprintf(stream, ": %zu fields of %s", passes->field_count,
                 number_format_bytes((double)passes->field_bytes, field, sizeof field));
-    fprintf(stream, "%s %zu buffers of %s", passes->field_count > 0 ? "," : ":", 2 * passes->buffers,
+    fprintf(stream, "%s %zu buffers of %s", passes->field_count > 0 ? "," : ":", passes->in_buffers + passes->out_buffers,
             number_format_bytes((double)passes->batch_bytes, batch, sizeof batch));
     if (plan->held_bytes > 0)
         fprintf(stream, ", %s for an interlaced input",

@@ -242,20 +242,19 @@ static bool copy(struct running *run, struct pass *pass)
     return true;
 }
 
-static bool create_ring(struct running *run, struct ring **ring)
+static bool create_ring(struct running *run, struct ring **ring, size_t buffers)
 {
     const struct plan *plan = run->plan;
 
-    return ring_create(ring, plan->backend, plan->device, plan->passes.buffers, plan->passes.batch_bytes,
-                       run->fault);
+    return ring_create(ring, plan->backend, plan->device, buffers, plan->passes.batch_bytes, run->fault);
 }
 
 static bool open_pass(struct running *run, struct pass *pass)
 {
     const struct passes *passes = &run->plan->passes;
     double begun = clock_seconds();
-    bool opened = (pass->from == NULL || create_ring(run, &pass->in)) &&
-                  (pass->to == NULL || create_ring(run, &pass->out));
+    bool opened = (pass->from == NULL || create_ring(run, &pass->in, passes->in_buffers)) &&
+                  (pass->to == NULL || create_ring(run, &pass->out, passes->out_buffers));
 
     run->summary->start += clock_seconds() - begun;
     return opened &&
