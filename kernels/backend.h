@@ -200,6 +200,11 @@ struct backend {
                          enum work_type work, struct range planes, struct fault *fault);
     void (*field_destroy)(struct device *device, struct field *field);
 
+    /* Let the field hold as many planes as before, but from `first` on. Of the values that it had, those of the planes
+       `keep` stay, which lie in the old range and in the new one; the field moves up, unless nothing is kept. */
+    bool (*field_slide)(struct device *device, struct field *field, size_t first, struct range keep,
+                        struct fault *fault);
+
     /* Memory for packed planes of a file, from which this device copies fast. */
     void *(*staging_create)(struct device *device, size_t bytes, struct fault *fault);
     void (*staging_destroy)(struct device *device, void *staging);

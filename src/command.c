@@ -100,7 +100,7 @@ static bool filter_source(const struct options *options, struct source *source, 
 
     if (!job_make(&options->job, source, &job, fault))
         return false;
-    done = plan_make(&attempt->request, &job, source->held_bytes, &plan, fault);
+    done = plan_make(&attempt->request, &job, source, &plan, fault);
     if (done && source->remark[0] != '\0' && !attempt->repeated)
         diag_note("%s", source->remark);
     if (done) {

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,6 +29,8 @@ struct file_in {
     off_t begin; /* where it stood when it was opened; −1: it cannot be set back */
     unsigned char ahead[PEEK_CAPACITY];
     size_t ahead_begin, ahead_end;
+    bool stops;      /* a read waits for the alarm, too */
+    int alarm[2];    /* a pipe: something to read there means stop */
 };
 
 struct file_out {
@@ -163,13 +166,33 @@ bool file_in_remaining(const struct file_in *file, uint64_t *bytes)
     return true;
 }
 
+/* Wait until something can be read; false if what comes is a stop. */
+static bool wait_to_read(const struct file_in *file, struct fault *fault)
+{
+    struct pollfd watched[] = {{.fd = file->descriptor, .events = POLLIN},
+                               {.fd = file->alarm[0], .events = POLLIN}};
+
+    while (file->stops) {
+        if (poll(watched, 2, -1) < 0 && errno != EINTR)
+            return fault_raise(fault, STATUS_IO, "%s: %s", file->name, strerror(errno));
+        if (watched[1].revents != 0)
+            return fault_raise(fault, STATUS_IO, "%s: reading was stopped", file->name);
+        if (watched[0].revents != 0)
+            break;
+    }
+    return true;
+}
+
 static bool read_fully(struct file_in *file, unsigned char *bytes, size_t size, size_t *got,
                        struct fault *fault)
 {
     *got = 0;
     while (*got < size) {
         size_t wish = size - *got < IO_CHUNK ? size - *got : IO_CHUNK;
-        ssize_t count = read(file->descriptor, bytes + *got, wish);
+        ssize_t count;
+        if (!wait_to_read(file, fault))
+            return false;
+        count = read(file->descriptor, bytes + *got, wish);
         if (count < 0 && errno == EINTR)
             continue;
         if (count < 0)
@@ -215,10 +238,72 @@ bool file_in_read(struct file_in *file, void *bytes, size_t size, size_t *got, s
     return true;
 }
 
+bool file_in_is_regular(const struct file_in *file)
+{
+    uint64_t remaining;
+
+    return file_in_remaining(file, &remaining);
+}
+
+bool file_in_read_at(const struct file_in *file, uint64_t offset, void *bytes, size_t size, size_t *got,
+                     struct fault *fault)
+{
+    off_t position = lseek(file->descriptor, 0, SEEK_CUR);
+    off_t begin = position - (off_t)(file->ahead_end - file->ahead_begin) + (off_t)offset;
+
+    *got = 0;
+    while (*got < size) {
+        size_t wish = size - *got < IO_CHUNK ? size - *got : IO_CHUNK;
+        ssize_t count = pread(file->descriptor, (char *)bytes + *got, wish, begin + (off_t)*got);
+        if (count < 0 && errno == EINTR)
+            continue;
+        if (count < 0)
+            return fault_raise(fault, STATUS_IO, "%s: %s", file->name, strerror(errno));
+        if (count == 0)
+            break;
+        *got += (size_t)count;
+    }
+    return true;
+}
+
+bool file_in_pass_over(struct file_in *file, uint64_t bytes, struct fault *fault)
+{
+    size_t held = file->ahead_end - file->ahead_begin;
+    size_t taken = held < bytes ? held : (size_t)bytes;
+
+    file->ahead_begin += taken;
+    if (lseek(file->descriptor, (off_t)(bytes - taken), SEEK_CUR) < 0)
+        return fault_raise(fault, STATUS_IO, "%s: %s", file->name, strerror(errno));
+    return true;
+}
+
+bool file_in_allow_stop(struct file_in *file, struct fault *fault)
+{
+    if (file->stops || file_in_is_regular(file))
+        return true;
+    if (pipe(file->alarm) != 0)
+        return fault_raise(fault, STATUS_IO, "%s: %s", file->name, strerror(errno));
+    fcntl(file->alarm[0], F_SETFD, FD_CLOEXEC);
+    fcntl(file->alarm[1], F_SETFD, FD_CLOEXEC);
+    file->stops = true;
+    return true;
+}
+
+void file_in_stop(struct file_in *file)
+{
+    ssize_t told = file->stops ? write(file->alarm[1], "", 1) : 0;
+
+    (void)told; /* one byte always fits into a pipe of our own */
+}
+
 void file_in_close(struct file_in *file)
 {
     if (file == NULL)
         return;
+    if (file->stops) {
+        close(file->alarm[0]);
+        close(file->alarm[1]);
+    }
     if (file->owned && file->descriptor >= 0)
         close(file->descriptor);
     mem_free(file);
@@ -426,6 +511,46 @@ bool file_out_commit(struct file_out *file, struct fault *fault)
     mem_free(file->temporary);
     file->temporary = NULL;
     return true;
+}
+
+static int make_nameless(const char *folder, size_t length)
+{
+    char path[PATH_MAX];
+    int descriptor;
+
+    if ((size_t)snprintf(path, sizeof path, "%.*s/.voxfilt-XXXXXX", (int)length, folder) >= sizeof path) {
+        errno = ENAMETOOLONG;
+        return -1;
+    }
+    descriptor = mkstemp(path);
+    if (descriptor >= 0) {
+        unlink(path);
+        fcntl(descriptor, F_SETFD, FD_CLOEXEC);
+    }
+    return descriptor;
+}
+
+int file_out_nameless(const struct file_out *file, struct fault *fault)
+{
+    const char *folder = getenv("TMPDIR"), *slash = NULL;
+    sigset_t all, before;
+    int descriptor, reason;
+
+    if (file->target != NULL) {
+        slash = strrchr(file->target, '/');
+        folder = slash == NULL ? "." : file->target;
+    } else if (folder == NULL || *folder == '\0') {
+        folder = "/tmp";
+    }
+    /* No signal may come between its name and the loss of it. */
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    descriptor = make_nameless(folder, slash == NULL ? strlen(folder) : (size_t)(slash - folder));
+    reason = errno;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (descriptor < 0)
+        fault_raise(fault, STATUS_IO, "%s: a spool file: %s", file->name, strerror(reason));
+    return descriptor;
 }
 
 void file_out_close(struct file_out *file)

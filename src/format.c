@@ -54,6 +54,21 @@ bool source_read(struct source *source, void *samples, size_t planes, struct fau
     return source->format->read(source, samples, planes, fault);
 }
 
+bool source_read_at(struct source *source, void *samples, size_t first, size_t planes, struct fault *fault)
+{
+    return source->format->read_at(source, samples, first, planes, fault);
+}
+
+bool source_allow_stop(struct source *source, struct fault *fault)
+{
+    return file_in_allow_stop(source->file, fault);
+}
+
+void source_stop(struct source *source)
+{
+    file_in_stop(source->file);
+}
+
 bool source_end(struct source *source, struct fault *fault)
 {
     return source->format->end(source, fault);

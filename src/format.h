@@ -47,6 +47,7 @@ struct source {
     struct header header;
     char remark[512];  /* what was assumed, to be told once the job is accepted; else empty */
     size_t held_bytes; /* memory that the format itself needs to hold, an interlaced picture for one */
+    bool random;       /* planes can be read in any order, by several threads */
     void *state;       /* the format's own */
 };
 
@@ -75,6 +76,9 @@ struct format {
 
     /* The next planes. */
     bool (*read)(struct source *source, void *samples, size_t planes, struct fault *fault);
+
+    /* Planes in any order, of a source that says so; all of them before the end. NULL where no source can. */
+    bool (*read_at)(struct source *source, void *samples, size_t first, size_t planes, struct fault *fault);
 
     /* After the last plane: check that the file ends as it should. */
     bool (*end)(struct source *source, struct fault *fault);
@@ -105,7 +109,12 @@ bool source_open(struct source *source, struct file_in *file, const struct forma
                  const struct source_request *request, struct fault *fault);
 
 bool source_read(struct source *source, void *samples, size_t planes, struct fault *fault);
+bool source_read_at(struct source *source, void *samples, size_t first, size_t planes, struct fault *fault);
 bool source_end(struct source *source, struct fault *fault);
+
+/* From any thread, once it has been allowed: what waits for more of the input fails. */
+bool source_allow_stop(struct source *source, struct fault *fault);
+void source_stop(struct source *source);
 void source_close(struct source *source);
 
 bool sink_open(struct sink *sink, struct file_out *file, const struct format *format,

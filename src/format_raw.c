@@ -222,6 +222,7 @@ static bool raw_open(struct source *source, const struct source_request *request
     source->header.endian = request->has_endian ? request->endian : ENDIAN_LITTLE;
     if (!grid_check(&request->grid, fault))
         return fault_prefix(fault, file_in_name(source->file));
+    source->random = file_in_is_regular(source->file);
     return settle_type(source, request, fault) && skip_bytes(source, request->skip, fault);
 }
 
@@ -235,11 +236,25 @@ static bool raw_read(struct source *source, void *samples, size_t planes, struct
     return got == bytes || refuse_short(source, fault);
 }
 
+static bool raw_read_at(struct source *source, void *samples, size_t first, size_t planes, struct fault *fault)
+{
+    size_t plane = header_plane_bytes(&source->header), bytes = planes * plane;
+    size_t got;
+
+    if (!file_in_read_at(source->file, (uint64_t)first * plane, samples, bytes, &got, fault))
+        return false;
+    return got == bytes || refuse_short(source, fault);
+}
+
+/* What was read out of order still lies ahead. */
 static bool raw_end(struct source *source, struct fault *fault)
 {
+    uint64_t bytes = (uint64_t)grid_planes(&source->header.grid) * header_plane_bytes(&source->header);
     char extra;
     size_t got;
 
+    if (source->random && !file_in_pass_over(source->file, bytes, fault))
+        return false;
     if (!file_in_peek(source->file, &extra, 1, &got, fault))
         return false;
     if (got > 0)
@@ -282,6 +297,7 @@ const struct format format_raw = {
     .sniff = NULL,
     .open = raw_open,
     .read = raw_read,
+    .read_at = raw_read_at,
     .end = raw_end,
     .close = raw_close,
     .create = raw_create,

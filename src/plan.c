@@ -10,14 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
-/* Planes pass between files and device in batches of about this size: large enough for the loops over them to
-   run in parallel, small beside any field. */
-#define BATCH_BYTES ((size_t)16 << 20)
-
-/* What one call of a backend in this process's memory advances, so that progress is seen while a large field
-   is computed. Other devices take a field at once: they would compute the seams between slabs twice. */
-#define SLAB_BYTES ((size_t)256 << 20)
+/* Threads that read a file at once: these bring more than a device takes. */
+#define MOST_READERS 4
 
 const struct backend *const plan_backends[] = {
 #ifdef HAVE_CUDA
@@ -60,7 +56,7 @@ static bool lower_stages(struct plan *plan, struct fault *fault)
         return false;
     for (; plan->step_count < job->stage_count; plan->step_count++) {
         const struct stage *stage = &job->stages[plan->step_count];
-        struct plan_step *step = &plan->steps[plan->step_count];
+        struct chain_step *step = &plan->steps[plan->step_count];
         if (!lower_stage(stage, &job->in.grid, &job->decode, job->work, &step->step, fault))
             return false;
         step->keeps = step->step.keeps || stage->until > 0.0;
@@ -68,76 +64,42 @@ static bool lower_stages(struct plan *plan, struct fault *fault)
     return true;
 }
 
-/* One field to read and one to write; a third where a step of several operations needs its input until its
-   end; none to copy. */
-static size_t count_fields(const struct plan *plan)
+/* Two processors are busy with reading, computing and writing as it is. */
+static unsigned count_readers(const struct plan_request *request, const struct source *source)
 {
-    size_t fields = plan->job->copies ? 0 : 2;
+    long processors = request->threads > 0 ? (long)request->threads : sysconf(_SC_NPROCESSORS_ONLN);
 
-    for (size_t i = 0; i < plan->step_count; i++) {
-        if (plan->steps[i].keeps && plan->steps[i].step.count > 1)
-            fields = 3;
-    }
-    return fields;
+    if (source->format->read_at == NULL || !source->random || processors < 4)
+        return 1;
+    return processors / 2 < MOST_READERS ? (unsigned)processors / 2 : MOST_READERS;
 }
 
-static size_t planes_of(size_t bytes, size_t plane_bytes, size_t planes)
-{
-    size_t count = plane_bytes >= bytes ? 1 : bytes / plane_bytes;
-
-    return count < planes ? count : planes;
-}
-
-static bool measure_memory(struct plan *plan, struct fault *fault)
+static bool make_passes(const struct plan_request *request, struct plan *plan, const struct source *source,
+                        struct fault *fault)
 {
     const struct job *job = plan->job;
-    size_t planes = plan->shape.planes;
     size_t in_plane = header_plane_bytes(&job->in), out_plane = header_plane_bytes(&job->out);
-    size_t plane_bytes = in_plane > out_plane ? in_plane : out_plane;
-    size_t field_plane = plan->backend->field_bytes(&plan->shape, job->work, 1);
-    size_t fields_bytes;
+    const struct passes_request passes = {
+        .chain = &plan->chain,
+        .limits = request->limits,
+        .memory = request->memory,
+        .device_memory = plan->backend->memory(plan->device),
+        .field_plane_bytes = plan->backend->field_bytes(&plan->shape, job->work, 1),
+        .work_plane_bytes = (size_t)plan_samples(plan, 1) * work_size(job->work),
+        .file_plane_bytes = in_plane > out_plane ? in_plane : out_plane,
+        .held_bytes = source->held_bytes,
+        .readers = count_readers(request, source),
+    };
 
-    plan->batch = planes_of(BATCH_BYTES, plane_bytes, planes);
-    plan->batch_bytes = plan->batch * plane_bytes;
-    plan->slab = planes_of(SLAB_BYTES, field_plane, planes);
-    plan->field_count = count_fields(plan);
-    if (!mem_product(&plan->field_bytes, field_plane, planes) ||
-        !mem_product(&fields_bytes, plan->field_bytes, plan->field_count) ||
-        fields_bytes > SIZE_MAX - plan->batch_bytes - plan->held_bytes)
-        return fault_raise(fault, STATUS_LIMIT, "the grid is too large for this machine's addresses");
-    plan->memory_bytes = fields_bytes + plan->batch_bytes + plan->held_bytes;
-    return true;
+    plan->held_bytes = source->held_bytes;
+    return passes_make(&passes, &plan->passes, fault);
 }
 
-static bool check_memory(const struct plan *plan, uint64_t limit, struct fault *fault)
-{
-    char needed[32], allowed[32];
-
-    if (limit == 0 || plan->memory_bytes <= limit)
-        return true;
-    return fault_raise(fault, STATUS_LIMIT, "--memory: this job needs %s (%zu bytes), and %s are allowed",
-                       number_format_bytes((double)plan->memory_bytes, needed, sizeof needed),
-                       plan->memory_bytes, number_format_bytes((double)limit, allowed, sizeof allowed));
-}
-
-static bool check_device_memory(const struct plan *plan, struct fault *fault)
-{
-    uint64_t room = plan->backend->memory(plan->device);
-    size_t fields = plan->field_count * plan->field_bytes;
-    char needed[32], there[32];
-
-    if (room == 0 || fields <= room)
-        return true;
-    return fault_raise(fault, STATUS_LIMIT, "%s: the grid takes %s there, and %s are free", plan->device_name,
-                       number_format_bytes((double)fields, needed, sizeof needed),
-                       number_format_bytes((double)room, there, sizeof there));
-}
-
-static double sample_updates(const struct plan *plan)
+double plan_samples(const struct plan *plan, size_t planes)
 {
     const struct shape *shape = &plan->shape;
 
-    return (double)shape->nx * (double)shape->rows * (double)shape->planes * shape->channels;
+    return (double)planes * (double)shape->nx * (double)shape->rows * shape->channels;
 }
 
 static struct device_request device_request_of(const struct plan_request *request, int index)
@@ -186,7 +148,7 @@ static double predict(const struct plan_request *request, const struct plan *pla
     for (size_t i = 0; i < plan->step_count; i++) {
         const struct step *step = &plan->steps[i].step;
         for (size_t k = 0; k < step->count; k++)
-            seconds += (double)plan->job->stages[i].steps * sample_updates(plan) /
+            seconds += (double)plan->job->stages[i].steps * plan_samples(plan, plan->shape.planes) /
                        predict_updates(request, plan, backend, &key, i, &step->ops[k]);
     }
     return seconds;
@@ -355,7 +317,7 @@ static bool prepare_by_wisdom(const struct plan_request *request, struct plan *p
 static bool prepare_routine(const struct plan_request *request, struct plan *plan, size_t stage, size_t index,
                             struct fault *fault)
 {
-    struct plan_step *step = &plan->steps[stage];
+    struct chain_step *step = &plan->steps[stage];
     const struct op *op = &step->step.ops[index];
     bool single = plan_is_single(&plan->job->stages[stage], &step->step);
     struct rung_wish wish = request->wish;
@@ -422,17 +384,15 @@ static bool open_device(const struct plan_request *request, struct plan *plan, s
     const struct device_request device = device_request_of(request, plan->index);
     double begun = clock_seconds();
 
-    if (!plan->backend->open(&plan->device, &device, fault) || !check_device_memory(plan, fault) ||
+    if (!plan->backend->open(&plan->device, &device, fault) ||
         !prepare_routines(request, plan, fault) || !prepare_sums(request, plan, fault))
         return false;
-    if (plan->backend->memory(plan->device) > 0)
-        plan->slab = plan->shape.planes;
     plan->start = clock_seconds() - begun;
     return true;
 }
 
 /* Make the plan whole on a device; what fails leaves the device closed. */
-static bool settle_on(const struct plan_request *request, struct plan *plan,
+static bool settle_on(const struct plan_request *request, struct plan *plan, const struct source *source,
                       const struct candidate *candidate, struct fault *fault)
 {
     plan->backend = candidate->backend;
@@ -440,8 +400,12 @@ static bool settle_on(const struct plan_request *request, struct plan *plan,
     plan->replaceable =
         candidate->automatic && candidate->backend != &backend_cpu && knows_wishes(request, &backend_cpu);
     name_device(plan, candidate);
-    if (measure_memory(plan, fault) && check_memory(plan, request->memory, fault) &&
-        open_device(request, plan, fault)) {
+    plan->chain = (struct chain){.backend = plan->backend,
+                                 .stages = plan->job->stages,
+                                 .steps = plan->steps,
+                                 .stage_count = plan->step_count,
+                                 .planes = plan->shape.planes};
+    if (open_device(request, plan, fault) && make_passes(request, plan, source, fault)) {
         plan->seconds = predict(request, plan, candidate->backend, candidate->index);
         return true;
     }
@@ -455,7 +419,7 @@ static void forecast_bytes(struct plan *plan)
         for (size_t k = 0; k < plan->steps[i].step.count; k++) {
             const struct routine_facts *facts = plan->backend->facts(plan->steps[i].routines[k]);
             plan->moved_bytes +=
-                (double)plan->job->stages[i].steps * sample_updates(plan) * facts->bytes_per_update;
+                (double)plan->job->stages[i].steps * plan_samples(plan, plan->shape.planes) * facts->bytes_per_update;
         }
     }
 }
@@ -470,7 +434,8 @@ static bool check_copy(const struct plan_request *request, const struct plan *pl
                                                    : "coarsen");
 }
 
-static bool fill(const struct plan_request *request, struct plan *plan, struct fault *fault)
+static bool fill(const struct plan_request *request, const struct source *source, struct plan *plan,
+                 struct fault *fault)
 {
     const struct candidate cpu = {.backend = &backend_cpu};
     struct candidate chosen;
@@ -485,25 +450,24 @@ static bool fill(const struct plan_request *request, struct plan *plan, struct f
     } else {
         choose_automatically(request, plan, &chosen);
     }
-    if (!settle_on(request, plan, &chosen, fault)) {
+    if (!settle_on(request, plan, source, &chosen, fault)) {
         if (!plan->replaceable || fault->status == STATUS_USAGE)
             return false;
         diag_note("%s; computing on the CPU", fault->text);
         give_reason(plan, "%s failed", chosen.backend->name);
-        if (!settle_on(request, plan, &cpu, fault))
+        if (!settle_on(request, plan, source, &cpu, fault))
             return false;
     }
     forecast_bytes(plan);
     return true;
 }
 
-bool plan_make(const struct plan_request *request, const struct job *job, size_t held_bytes,
+bool plan_make(const struct plan_request *request, const struct job *job, const struct source *source,
                struct plan *plan, struct fault *fault)
 {
     *plan = (struct plan){.job = job,
-                          .shape = lower_shape(&job->in.grid, encoding_work_channels(&job->decode)),
-                          .held_bytes = held_bytes};
-    if (fill(request, plan, fault))
+                          .shape = lower_shape(&job->in.grid, encoding_work_channels(&job->decode))};
+    if (fill(request, source, plan, fault))
         return true;
     plan_free(plan);
     return false;

@@ -3,9 +3,10 @@
 #define PLAN_H
 
 #include "backend.h"
+#include "chain.h"
 #include "diag.h"
 #include "job.h"
-#include "lower.h"
+#include "passes.h"
 #include "wisdom.h"
 
 #include <stdbool.h>
@@ -20,13 +21,7 @@ struct plan_request {
     struct rung_wish wish, sums; /* of the stages, and of what adds for --stats and --until */
     bool stats;                  /* the run adds up the samples of input and output */
     const struct wisdom *wisdom; /* NULL: none */
-};
-
-/* A stage's step, ready to run: a routine an operation. */
-struct plan_step {
-    struct step step;
-    struct routine *routines[LOWER_OPS];
-    bool keeps; /* the step's input is needed until its end */
+    struct passes_limits limits;
 };
 
 struct plan {
@@ -38,17 +33,14 @@ struct plan {
     bool replaceable; /* the device was chosen unasked, and the CPU can stand in for it */
     double start;     /* seconds until the device was open and the routines were ready */
     struct shape shape;
-    struct plan_step *steps; /* one a stage; none where the job copies */
+    struct chain_step *steps; /* one a stage; none where the job copies */
     size_t step_count;
+    struct chain chain; /* of these steps */
+    struct passes passes;
     bool adds; /* the run adds samples up, as `sums` says; sums.rung is NULL on a device with but one way */
     struct routine_facts sums;
-    size_t field_count; /* fields of the whole grid */
-    size_t batch;       /* planes that pass between files and device together */
-    size_t slab;        /* planes that one call of the backend advances */
-
-    size_t field_bytes, batch_bytes, held_bytes; /* a field, the batch buffer, what the source holds */
-    size_t memory_bytes;                         /* all of it, on host and device */
-    double moved_bytes, seconds;                 /* forecast of the steps */
+    size_t held_bytes;           /* what the source holds */
+    double moved_bytes, seconds; /* forecast of the steps */
 };
 
 /* Whether a pass takes one step of the stage and never more. */
@@ -65,9 +57,12 @@ extern const struct backend *const plan_backends[];
 bool plan_find_device(const struct plan_request *request, const struct backend **backend, int *index,
                       struct fault *fault);
 
-/* `held_bytes` is what the source itself keeps. A plan over the memory limit is refused with STATUS_LIMIT. */
-bool plan_make(const struct plan_request *request, const struct job *job, size_t held_bytes,
+/* For a source that is open. A plan over the memory limit is refused with STATUS_LIMIT. */
+bool plan_make(const struct plan_request *request, const struct job *job, const struct source *source,
                struct plan *plan, struct fault *fault);
+
+/* Samples in the fields of so many planes. */
+double plan_samples(const struct plan *plan, size_t planes);
 
 void plan_free(struct plan *plan);
 

@@ -161,7 +161,7 @@ static void print_others(FILE *stream, const struct plan *plan, const struct op 
 
 static void print_op(FILE *stream, const struct plan *plan, size_t stage, size_t index)
 {
-    const struct plan_step *step = &plan->steps[stage];
+    const struct chain_step *step = &plan->steps[stage];
     const struct op *op = &step->step.ops[index];
     const struct routine_facts *facts = plan->backend->facts(step->routines[index]);
 
@@ -189,18 +189,50 @@ static void print_sums(FILE *stream, const struct plan *plan)
 
 static void print_memory(FILE *stream, const struct plan *plan)
 {
+    const struct passes *passes = &plan->passes;
     char all[32], field[32], batch[32], held[32];
 
-    fprintf(stream, "memory    %s", number_format_bytes((double)plan->memory_bytes, all, sizeof all));
-    if (plan->field_count > 0)
-        fprintf(stream, ": %zu fields of %s", plan->field_count,
-                number_format_bytes((double)plan->field_bytes, field, sizeof field));
-    fprintf(stream, "%s a batch of %s", plan->field_count > 0 ? "," : ":",
-            number_format_bytes((double)plan->batch_bytes, batch, sizeof batch));
+    fprintf(stream, "memory    %s", number_format_bytes((double)passes->memory_bytes, all, sizeof all));
+    if (passes->field_count > 0)
+        fprintf(stream, ": %zu fields of %s", passes->field_count,
+                number_format_bytes((double)passes->field_bytes, field, sizeof field));
+    fprintf(stream, "%s %zu buffers of %s", passes->field_count > 0 ? "," : ":", passes->in_buffers + passes->out_buffers,
+            number_format_bytes((double)passes->batch_bytes, batch, sizeof batch));
     if (plan->held_bytes > 0)
         fprintf(stream, ", %s for an interlaced input",
                 number_format_bytes((double)plan->held_bytes, held, sizeof held));
     fprintf(stream, "\n");
+}
+
+static const char *plural(uint64_t count)
+{
+    return count == 1 ? "" : "s";
+}
+
+/* What the planes are held for, or that they are not. */
+static void print_passes(FILE *stream, const struct plan *plan)
+{
+    const struct passes *passes = &plan->passes;
+    char spool[32];
+
+    fprintf(stream, "run       ");
+    if (passes->spooled && passes->whole)
+        fprintf(stream, "steps are taken on trial, in passes over two spool files of %s: in slabs of %zu plane%s, ",
+                number_format_bytes((double)passes->spool_bytes, spool, sizeof spool), passes->slab,
+                plural(passes->slab));
+    else if (passes->spooled)
+        fprintf(stream, "%llu passes over two spool files of %s: in slabs of %zu plane%s, ",
+                (unsigned long long)passes->count,
+                number_format_bytes((double)passes->spool_bytes, spool, sizeof spool), passes->slab,
+                plural(passes->slab));
+    else if (passes->whole)
+        fprintf(stream, "the whole grid is held, since the steps of --until are taken one by one; ");
+    else if (passes->window == plan->shape.planes)
+        fprintf(stream, "the whole grid is held: ");
+    else
+        fprintf(stream, "streamed in slabs of %zu plane%s: ", passes->slab, plural(passes->slab));
+    fprintf(stream, "output lags %zu of %zu planes behind input, fields hold %zu\n", passes->depth,
+            plan->shape.planes, passes->window);
 }
 
 static void print_device(FILE *stream, const struct plan *plan)
@@ -239,7 +271,7 @@ void report_plan(FILE *stream, const struct plan *plan, const struct report_ends
             for (size_t k = 0; k < plan->steps[i].step.count; k++)
                 print_op(stream, plan, i, k);
         }
-        fprintf(stream, "run       the whole grid is held on the device\n");
+        print_passes(stream, plan);
     }
     print_sums(stream, plan);
     print_memory(stream, plan);
@@ -322,7 +354,7 @@ static void print_text_summary(FILE *stream, const struct plan *plan, const stru
             work_name(job->work));
     print_device(stream, plan);
     fprintf(stream, "memory    %s planned\n",
-            number_format_bytes((double)plan->memory_bytes, memory, sizeof memory));
+            number_format_bytes((double)plan->passes.memory_bytes, memory, sizeof memory));
     print_routines(stream, plan);
     fprintf(stream, "steps     %llu", (unsigned long long)summary->steps);
     if (!isnan(summary->last_change))
@@ -421,7 +453,7 @@ static void print_json_summary(FILE *stream, const struct plan *plan, const stru
     json_text(stream, plan->device_text);
     print_json_kernels(stream, plan);
     fprintf(stream, ", \"planned_bytes\": %zu, \"steps\": %llu, \"nan_written_as_zero\": %llu, ",
-            plan->memory_bytes, (unsigned long long)summary->steps, (unsigned long long)summary->nans);
+            plan->passes.memory_bytes, (unsigned long long)summary->steps, (unsigned long long)summary->nans);
     json_number(stream, "last_change", summary->last_change);
     fprintf(stream, ", \"seconds\": {");
     for (size_t i = 0; i < sizeof times / sizeof *times; i++) {

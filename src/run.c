@@ -1,15 +1,17 @@
-/* The run: planes from a source through a plan's steps into a sink. */
+/* The run: planes from a source through a plan's levels into a sink, in one pass or in several. */
 #include "run.h"
 
+#include "carrier.h"
 #include "clock.h"
 #include "mem.h"
+#include "ring.h"
+#include "spool.h"
+#include "sweep.h"
 
 #include <math.h>
 
-#define MOST_FIELDS 3
-
-/* Sample updates that may be under way before the run waits for them, so that progress tells what is done. */
-#define MOST_UNDER_WAY 4e9
+/* Steps that are taken before their changes are looked at, where looking at each would be a pass of its own. */
+#define MOST_AT_A_VENTURE 4096
 
 /* A run under way. */
 struct running {
@@ -21,287 +23,513 @@ struct running {
     struct run_summary *summary;
     struct fault *fault;
     struct progress progress;
-    void *batch;
-    struct field *fields[MOST_FIELDS];
-    struct field *current; /* which holds what has been computed so far */
-    double under_way;      /* sample updates that were asked for and not waited for */
+    struct sweep sweep;
+    struct spool spools[2];
+    struct encoding spooled; /* how planes stand in them */
 };
 
-static struct range all_planes(const struct running *run)
+/* Where a pass has its planes from, or puts them. */
+struct pass_end {
+    struct carrier_end carrier;
+    const struct encoding *encoding;
+    struct tally *tallies; /* NULL: they are not asked for */
+    unsigned threads;
+};
+
+/* One pass over the data. Without `from` the planes of the pass before it are still there; without `to` they stay. */
+struct pass {
+    struct chain_place begin, end;
+    const struct pass_end *from, *to;
+    double *changes;
+    struct ring *in, *out;
+    struct carrier *reader, *writer;
+    size_t given; /* planes put out */
+};
+
+/* ---- the ends of passes ---- */
+
+static bool read_in_order(void *file, void *samples, struct range planes, struct fault *fault)
 {
-    return (struct range){0, run->plan->shape.planes};
+    return source_read(file, samples, planes.count, fault);
 }
 
-static double samples_of(const struct running *run, size_t planes)
+static bool read_anywhere(void *file, void *samples, struct range planes, struct fault *fault)
 {
-    const struct shape *shape = &run->plan->shape;
-
-    return (double)planes * (double)shape->nx * (double)shape->rows * shape->channels;
+    return source_read_at(file, samples, planes.first, planes.count, fault);
 }
 
-/* The next of the ranges of `size` planes that cut up the grid; false after the last. */
-static bool next_range(const struct running *run, size_t size, struct range *range)
+static bool end_source(void *file, struct fault *fault)
 {
-    size_t planes = run->plan->shape.planes;
-
-    range->first += range->count;
-    range->count = planes - range->first < size ? planes - range->first : size;
-    return range->count > 0;
+    return source_end(file, fault);
 }
 
-static bool survey(struct running *run, const struct encoding *encoding, size_t planes, struct tally *tallies)
+static void stop_source(void *file)
+{
+    source_stop(file);
+}
+
+static bool write_in_order(void *file, void *samples, struct range planes, struct fault *fault)
+{
+    return sink_write(file, samples, planes.count, fault);
+}
+
+static bool read_spool(void *file, void *samples, struct range planes, struct fault *fault)
+{
+    return spool_read(file, samples, planes, fault);
+}
+
+static bool write_spool(void *file, void *samples, struct range planes, struct fault *fault)
+{
+    return spool_write(file, samples, planes, fault);
+}
+
+static struct pass_end from_source(const struct running *run)
+{
+    const struct carrier_end carrier = {run->source, run->source->random ? read_anywhere : read_in_order,
+                                        end_source, stop_source};
+
+    return (struct pass_end){carrier, &run->job->decode, run->summary->tallies_in, run->plan->passes.readers};
+}
+
+static struct pass_end to_sink(const struct running *run)
+{
+    const struct carrier_end carrier = {run->sink, write_in_order, NULL, NULL};
+
+    return (struct pass_end){carrier, &run->job->encode, run->summary->tallies_out, 1};
+}
+
+static struct pass_end from_spool(struct running *run, unsigned which)
+{
+    const struct carrier_end carrier = {&run->spools[which], read_spool, NULL, NULL};
+
+    return (struct pass_end){carrier, &run->spooled, NULL, 1};
+}
+
+static struct pass_end to_spool(struct running *run, unsigned which)
+{
+    const struct carrier_end carrier = {&run->spools[which], write_spool, NULL, NULL};
+
+    return (struct pass_end){carrier, &run->spooled, NULL, 1};
+}
+
+/* ---- one pass ---- */
+
+static bool survey(struct running *run, const struct pass_end *end, const struct ring_slot *slot)
 {
     const struct plan *plan = run->plan;
     double begun = clock_seconds();
     bool done;
 
-    if (!run->request->stats)
+    if (end->tallies == NULL)
         return true;
-    done =
-        plan->backend->survey(plan->device, encoding, &plan->shape, run->batch, planes, tallies, run->fault);
+    done = plan->backend->survey(plan->device, end->encoding, &plan->shape, slot->samples, slot->planes.count,
+                                 end->tallies, run->fault);
     run->summary->stats += clock_seconds() - begun;
     return done;
 }
 
-static bool read_batch(struct running *run, size_t planes)
+/* The next planes read, into the fields. */
+static bool take_batch(struct running *run, struct pass *pass)
 {
-    double begun = clock_seconds();
-    bool done = source_read(run->source, run->batch, planes, run->fault);
-
-    run->summary->read += clock_seconds() - begun;
-    return done && survey(run, &run->job->decode, planes, run->summary->tallies_in);
-}
-
-static bool write_batch(struct running *run, size_t planes)
-{
+    const struct plan *plan = run->plan;
+    struct sweep *sweep = &run->sweep;
+    struct ring_slot *slot;
     double begun;
-    bool done;
 
-    if (!survey(run, &run->job->encode, planes, run->summary->tallies_out))
+    if (!ring_take(pass->in, &slot, run->fault) || !survey(run, pass->from, slot) ||
+        !sweep_make_room(sweep, slot->planes.count, run->fault))
         return false;
     begun = clock_seconds();
-    done = sink_write(run->sink, run->batch, planes, run->fault);
-    run->summary->write += clock_seconds() - begun;
+    if (!plan->backend->upload(plan->device, sweep->fields[sweep->input], pass->from->encoding, slot->samples,
+                               slot->planes, run->fault))
+        return false;
+    run->summary->upload += clock_seconds() - begun;
+    progress_add(&run->progress, plan_samples(plan, slot->planes.count));
+    sweep_feed(sweep, slot->planes.count);
+    ring_free(pass->in, slot);
+    return true;
+}
+
+static bool advance(struct running *run)
+{
+    double begun = clock_seconds();
+    bool done = sweep_run(&run->sweep, run->fault);
+
+    run->summary->compute += clock_seconds() - begun;
     return done;
 }
 
-static bool load(struct running *run)
+/* The next planes of the last level, out of the fields. */
+static bool give_batch(struct running *run, struct pass *pass)
 {
     const struct plan *plan = run->plan;
-    struct range planes = {0, 0};
+    const struct sweep *sweep = &run->sweep;
+    size_t left = sweep->done - pass->given;
+    struct ring_slot *slot;
+    double begun;
 
-    while (next_range(run, plan->batch, &planes)) {
-        double begun;
-        if (!read_batch(run, planes.count))
-            return false;
-        begun = clock_seconds();
-        if (!plan->backend->upload(plan->device, run->current, &run->job->decode, run->batch, planes,
-                                   run->fault))
-            return false;
-        run->summary->upload += clock_seconds() - begun;
-        progress_add(&run->progress, samples_of(run, planes.count));
-    }
-    return source_end(run->source, run->fault);
+    if (!ring_claim(pass->out, &slot, run->fault))
+        return false;
+    slot->planes = (struct range){pass->given, left < plan->passes.batch ? left : plan->passes.batch};
+    begun = clock_seconds();
+    if (!plan->backend->download(plan->device, sweep->fields[sweep->output], pass->to->encoding, slot->samples,
+                                 slot->planes, &run->summary->nans, run->fault))
+        return false;
+    run->summary->download += clock_seconds() - begun;
+    if (!survey(run, pass->to, slot))
+        return false;
+    progress_add(&run->progress, plan_samples(plan, slot->planes.count));
+    pass->given += slot->planes.count;
+    ring_fill(pass->out, slot);
+    return true;
 }
 
-static bool save(struct running *run)
+static bool give(struct running *run, struct pass *pass)
 {
-    const struct plan *plan = run->plan;
-    struct range planes = {0, 0};
-
-    while (next_range(run, plan->batch, &planes)) {
-        double begun = clock_seconds();
-        if (!plan->backend->download(plan->device, run->current, &run->job->encode, run->batch, planes,
-                                     &run->summary->nans, run->fault))
+    while (pass->to != NULL && pass->given < run->sweep.done) {
+        if (!give_batch(run, pass))
             return false;
-        run->summary->download += clock_seconds() - begun;
-        if (!write_batch(run, planes.count))
-            return false;
-        progress_add(&run->progress, samples_of(run, planes.count));
     }
     return true;
 }
 
-/* A field that neither holds the present state nor what must be kept. */
-static struct field *free_field(const struct running *run, const struct field *kept)
+/* Slab by slab: planes in, levels forward, planes out. */
+static bool filter(struct running *run, struct pass *pass)
 {
-    size_t i = 0;
+    struct sweep *sweep = &run->sweep;
 
-    while (run->fields[i] == run->current || run->fields[i] == kept)
-        i++;
-    return run->fields[i];
-}
-
-static bool tell_updates(struct running *run, double updates)
-{
-    run->under_way += updates;
-    if (run->under_way >= MOST_UNDER_WAY) {
-        if (!run->plan->backend->sync(run->plan->device, run->fault))
-            return false;
-        run->under_way = 0.0;
+    if (pass->from == NULL) {
+        sweep_begin_again(sweep, pass->begin, pass->end, pass->changes);
+        return advance(run) && give(run, pass);
     }
-    progress_add(&run->progress, updates);
+    if (!sweep_begin(sweep, pass->begin, pass->end, pass->changes, run->fault))
+        return false;
+    while (sweep->swept < run->plan->shape.planes) {
+        while (!sweep_is_due(sweep)) {
+            if (!take_batch(run, pass))
+                return false;
+        }
+        if (!advance(run) || !give(run, pass))
+            return false;
+    }
     return true;
 }
 
-/* One pass over the field: so many steps of a routine. */
-static bool advance(struct running *run, const struct plan_step *step, size_t index, unsigned steps,
-                    const struct field *input)
+/* Bits pass untouched but for the order of bytes: full buffers change places with empty ones. */
+static bool copy(struct running *run, struct pass *pass)
 {
-    const struct plan *plan = run->plan;
-    const struct field *kept = step->step.ops[index].kind == OP_UNSHARP ? input : NULL;
-    struct field *to = free_field(run, step->keeps ? input : NULL);
-    struct range planes = {0, 0};
+    const struct header *in = &run->job->in;
+    bool swaps = in->endian != run->job->out.endian;
+    struct ring_slot *full, *empty;
 
-    while (next_range(run, plan->slab, &planes)) {
-        if (!plan->backend->advance(plan->device, step->routines[index], steps, run->current, kept, to,
-                                    planes, run->fault) ||
-            !tell_updates(run, steps * samples_of(run, planes.count)))
+    while (pass->given < run->plan->shape.planes) {
+        void *samples;
+        if (!ring_take(pass->in, &full, run->fault) || !survey(run, pass->from, full) ||
+            !ring_claim(pass->out, &empty, run->fault))
             return false;
+        samples = empty->samples;
+        *empty = *full;
+        full->samples = samples;
+        ring_free(pass->in, full);
+        if (swaps)
+            sample_swap(in->type, empty->samples, empty->planes.count * grid_plane_samples(&in->grid));
+        if (!survey(run, pass->to, empty))
+            return false;
+        progress_add(&run->progress, plan_samples(run->plan, empty->planes.count));
+        pass->given += empty->planes.count;
+        ring_fill(pass->out, empty);
     }
-    run->current = to;
     return true;
 }
 
-/* The RMS difference between two fields, over the channels that the file has. */
-static bool measure_change(struct running *run, const struct field *before, double *change)
+static bool create_ring(struct running *run, struct ring **ring, size_t buffers)
 {
     const struct plan *plan = run->plan;
+
+    return ring_create(ring, plan->backend, plan->device, buffers, plan->passes.batch_bytes, run->fault);
+}
+
+static bool open_pass(struct running *run, struct pass *pass)
+{
+    const struct passes *passes = &run->plan->passes;
+    double begun = clock_seconds();
+    bool opened = (pass->from == NULL || create_ring(run, &pass->in, passes->in_buffers)) &&
+                  (pass->to == NULL || create_ring(run, &pass->out, passes->out_buffers));
+
+    run->summary->start += clock_seconds() - begun;
+    return opened &&
+           (pass->from == NULL ||
+            carrier_fetch(&pass->reader, pass->in, pass->out, &pass->from->carrier, run->plan->shape.planes,
+                          passes->batch, pass->from->threads, run->fault)) &&
+           (pass->to == NULL ||
+            carrier_deliver(&pass->writer, pass->out, pass->in, &pass->to->carrier, run->fault));
+}
+
+/* Wait until the last plane has been written. */
+static bool finish_pass(struct running *run, struct pass *pass)
+{
+    if (pass->to == NULL)
+        return true;
+    ring_finish(pass->out);
+    return ring_drain(pass->out, run->fault);
+}
+
+static double close_carrier(struct carrier *carrier, bool done)
+{
+    if (carrier == NULL)
+        return 0.0;
+    if (done)
+        carrier_join(carrier);
+    else
+        carrier_abandon(carrier);
+    return carrier_close(carrier);
+}
+
+static void close_pass(struct running *run, struct pass *pass, bool done)
+{
+    run->summary->read += close_carrier(pass->reader, done);
+    run->summary->write += close_carrier(pass->writer, done);
+    ring_destroy(pass->in);
+    ring_destroy(pass->out);
+}
+
+static bool make_pass(struct running *run, struct chain_place begin, struct chain_place end,
+                      const struct pass_end *from, const struct pass_end *to, double *changes)
+{
+    struct pass pass = {.begin = begin, .end = end, .from = from, .to = to, .changes = changes};
+    bool done = open_pass(run, &pass) && (run->job->copies ? copy(run, &pass) : filter(run, &pass)) &&
+                finish_pass(run, &pass);
+
+    close_pass(run, &pass, done);
+    return done;
+}
+
+/* ---- steps until they change little ---- */
+
+static const struct stage *last_stage(const struct running *run)
+{
+    return &run->job->stages[run->job->stage_count - 1];
+}
+
+/* The RMS of a step, from the sums of all its channels. */
+static double change_of(const struct running *run, const double *sums)
+{
+    double total = 0.0;
+
+    for (unsigned channel = 0; channel < run->job->in.grid.channels; channel++)
+        total += sums[channel];
+    return sqrt(total / (double)grid_samples(&run->job->in.grid));
+}
+
+/* Look at steps in order; how many of them the run takes. */
+static size_t judge(struct running *run, const double *changes, size_t steps, bool *enough)
+{
+    size_t taken = 0;
+
+    *enough = false;
+    while (taken < steps && !*enough) {
+        run->summary->last_change = change_of(run, changes + taken * run->job->in.grid.channels);
+        *enough = run->summary->last_change < last_stage(run)->until;
+        taken++;
+    }
+    run->summary->steps += taken;
+    return taken;
+}
+
+static struct chain_place start_of_last(const struct running *run)
+{
+    return (struct chain_place){run->job->stage_count - 1, 0};
+}
+
+/* The planes are all in the fields: one step after the other. */
+static bool step_in_fields(struct running *run)
+{
+    struct chain_place place = start_of_last(run);
     unsigned channels = run->job->in.grid.channels;
     double *sums = mem_zeroed(channels, sizeof *sums, "the sums", run->fault);
-    double total = 0.0;
-    bool done;
+    bool enough = false, done = sums != NULL;
 
-    if (sums == NULL)
-        return false;
-    done = plan->backend->change(plan->device, before, run->current, channels, all_planes(run), sums,
-                                 run->fault);
-    for (unsigned channel = 0; channel < channels; channel++)
-        total += sums[channel];
-    *change = sqrt(total / (double)grid_samples(&run->job->in.grid));
+    while (done && !enough && place.step < last_stage(run)->steps) {
+        struct chain_place next = {place.stage, place.step + 1};
+        for (unsigned channel = 0; channel < channels; channel++)
+            sums[channel] = 0.0;
+        done = make_pass(run, place, next, NULL, NULL, sums);
+        if (done)
+            (void)judge(run, sums, 1, &enough);
+        place = next;
+    }
     mem_free(sums);
     return done;
 }
 
-/* Steps that one pass may take: more than one where the step is a single operation whose every state is not
-   asked for. */
-static unsigned steps_together(const struct running *run, size_t index, uint64_t left)
+static bool filter_until_in_fields(struct running *run)
 {
-    const struct plan_step *step = &run->plan->steps[index];
-    unsigned most = 1;
+    const struct pass_end in = from_source(run), out = to_sink(run);
+    struct chain_place last = start_of_last(run);
 
-    if (step->step.count == 1 && !step->keeps)
-        most = run->plan->backend->facts(step->routines[0])->steps;
-    return left < most ? (unsigned)left : most;
+    return make_pass(run, chain_begin(), last, &in, NULL, NULL) && step_in_fields(run) &&
+           make_pass(run, last, last, NULL, &out, NULL);
 }
 
-static bool run_stage(struct running *run, size_t index)
+/* Steps that a pass takes before anyone knows whether the run takes them. */
+static struct chain_place venture(const struct running *run, struct chain_place place)
 {
-    const struct stage *stage = &run->job->stages[index];
-    const struct plan_step *step = &run->plan->steps[index];
-    unsigned together;
+    struct chain_place end = chain_cut(&run->plan->chain, place, run->plan->passes.depth);
+    uint64_t most = place.step + MOST_AT_A_VENTURE;
 
-    for (uint64_t taken = 0; taken < stage->steps; taken += together) {
-        const struct field *input = run->current;
-        together = steps_together(run, index, stage->steps - taken);
-        for (size_t i = 0; i < step->step.count; i++) {
-            if (!advance(run, step, i, together, input))
-                return false;
+    if (end.stage != place.stage)
+        end = (struct chain_place){place.stage, last_stage(run)->steps};
+    if (end.step > most)
+        end.step = most;
+    return end;
+}
+
+/* From spool to spool, until the spool `*which` holds the last state whose steps are all taken and `*rest` says how
+   many more are. */
+static bool step_over_spools(struct running *run, struct chain_place *place, unsigned *which, uint64_t *rest)
+{
+    unsigned channels = run->job->in.grid.channels;
+    bool enough = false;
+
+    *rest = 0;
+    while (!enough && place->step < last_stage(run)->steps) {
+        const struct pass_end from = from_spool(run, *which), to = to_spool(run, 1 - *which);
+        struct chain_place next = venture(run, *place);
+        size_t steps = (size_t)(next.step - place->step), taken = 0;
+        double *sums = mem_zeroed(steps, channels * sizeof *sums, "the sums", run->fault);
+        bool done = sums != NULL && make_pass(run, *place, next, &from, &to, sums);
+        if (done)
+            taken = judge(run, sums, steps, &enough);
+        mem_free(sums);
+        if (!done)
+            return false;
+        if (taken < steps) {
+            *rest = taken;
+            return true;
         }
-        run->summary->steps += together;
-        if (stage->until > 0.0) {
-            if (!measure_change(run, input, &run->summary->last_change))
-                return false;
-            if (run->summary->last_change < stage->until)
-                break;
-        }
+        *place = next;
+        *which = 1 - *which;
     }
     return true;
 }
 
-static bool compute(struct running *run)
+static bool filter_until_over_spools(struct running *run)
 {
-    double begun = clock_seconds();
+    const struct pass_end in = from_source(run), first = to_spool(run, 0), out = to_sink(run);
+    struct chain_place place = start_of_last(run), end;
+    struct pass_end from;
+    unsigned which = 0;
+    uint64_t rest;
 
-    for (size_t i = 0; i < run->job->stage_count; i++) {
-        if (!run_stage(run, i))
-            return false;
-    }
-    if (!run->plan->backend->sync(run->plan->device, run->fault))
+    if (!make_pass(run, chain_begin(), place, &in, &first, NULL) ||
+        !step_over_spools(run, &place, &which, &rest))
         return false;
-    run->summary->compute = clock_seconds() - begun;
-    return true;
+    from = from_spool(run, which);
+    end = (struct chain_place){place.stage, place.step + rest};
+    return make_pass(run, place, end, &from, &out, NULL);
 }
 
-static bool copy(struct running *run)
+/* ---- all passes ---- */
+
+static bool filter_over_spools(struct running *run)
 {
-    const struct header *in = &run->job->in;
-    bool swaps = in->endian != run->job->out.endian;
-    struct range planes = {0, 0};
+    const struct chain *chain = &run->plan->chain;
+    struct chain_place place = chain_begin(), end;
+    const struct pass_end out = to_sink(run);
+    struct pass_end from = from_source(run);
+    unsigned which = 0;
 
-    while (next_range(run, run->plan->batch, &planes)) {
-        if (!read_batch(run, planes.count))
+    for (;;) {
+        const struct pass_end to = to_spool(run, which);
+        end = chain_cut(chain, place, run->plan->passes.depth);
+        if (chain_is_same_place(end, chain_end(chain)))
+            return make_pass(run, place, end, &from, &out, NULL);
+        if (!make_pass(run, place, end, &from, &to, NULL))
             return false;
-        if (swaps)
-            sample_swap(in->type, run->batch, planes.count * grid_plane_samples(&in->grid));
-        if (!write_batch(run, planes.count))
-            return false;
-        progress_add(&run->progress, samples_of(run, planes.count));
+        from = from_spool(run, which);
+        which = 1 - which;
+        place = end;
     }
-    return source_end(run->source, run->fault);
 }
 
-static bool create_fields(struct running *run)
+static bool filter_at_once(struct running *run)
+{
+    const struct pass_end in = from_source(run), out = to_sink(run);
+
+    return make_pass(run, chain_begin(), chain_end(&run->plan->chain), &in, &out, NULL);
+}
+
+static void count_steps(struct running *run)
+{
+    for (size_t i = 0; i < run->plan->step_count; i++) {
+        if (run->job->stages[i].until == 0.0)
+            run->summary->steps += run->job->stages[i].steps;
+    }
+}
+
+static bool filter_all(struct running *run)
+{
+    const struct passes *passes = &run->plan->passes;
+
+    count_steps(run);
+    if (passes->whole)
+        return passes->spooled ? filter_until_over_spools(run) : filter_until_in_fields(run);
+    return passes->spooled ? filter_over_spools(run) : filter_at_once(run);
+}
+
+static bool create_spools(struct running *run)
 {
     const struct plan *plan = run->plan;
+    size_t plane_bytes = (size_t)plan_samples(plan, 1) * work_size(run->job->work);
 
-    for (size_t i = 0; i < plan->field_count; i++) {
-        if (!plan->backend->field_create(plan->device, &run->fields[i], &plan->shape, run->job->work,
-                                         all_planes(run), run->fault))
+    run->spooled = (struct encoding){.type = run->job->work == WORK_F32 ? SAMPLE_F32 : SAMPLE_F64,
+                                     .channels = plan->shape.channels,
+                                     .gamma = 1.0};
+    for (size_t i = 0; i < 2 && plan->passes.spooled; i++) {
+        if (!spool_create(&run->spools[i], run->sink->file, plane_bytes, run->fault))
             return false;
     }
-    run->current = run->fields[0];
     return true;
+}
+
+static bool create_tallies(struct running *run)
+{
+    struct run_summary *summary = run->summary;
+    unsigned channels = run->job->in.grid.channels;
+
+    if (!run->request->stats)
+        return true;
+    summary->tallies_in = mem_zeroed(channels, sizeof *summary->tallies_in, "the statistics", run->fault);
+    summary->tallies_out = mem_zeroed(channels, sizeof *summary->tallies_out, "the statistics", run->fault);
+    return summary->tallies_in != NULL && summary->tallies_out != NULL;
 }
 
 static void release(struct running *run)
 {
-    run->plan->backend->staging_destroy(run->plan->device, run->batch);
-    for (size_t i = 0; i < MOST_FIELDS; i++)
-        run->plan->backend->field_destroy(run->plan->device, run->fields[i]);
+    sweep_destroy(&run->sweep);
+    for (size_t i = 0; i < 2; i++)
+        spool_close(&run->spools[i]);
 }
 
 static bool prepare(struct running *run)
 {
-    struct run_summary *summary = run->summary;
-    unsigned channels = run->job->in.grid.channels;
     double begun = clock_seconds();
+    bool done = create_tallies(run) && source_allow_stop(run->source, run->fault) && create_spools(run) &&
+                sweep_create(&run->sweep, run->plan, &run->progress, run->fault);
 
-    run->batch = run->plan->backend->staging_create(run->plan->device, run->plan->batch_bytes, run->fault);
-    if (run->batch == NULL)
-        return false;
-    if (run->request->stats) {
-        summary->tallies_in = mem_zeroed(channels, sizeof *summary->tallies_in, "the statistics", run->fault);
-        summary->tallies_out =
-            mem_zeroed(channels, sizeof *summary->tallies_out, "the statistics", run->fault);
-        if (summary->tallies_in == NULL || summary->tallies_out == NULL)
-            return false;
-    }
-    if (!create_fields(run))
-        return false;
-    summary->start = run->plan->start + clock_seconds() - begun;
-    return true;
+    run->summary->start = run->plan->start + clock_seconds() - begun;
+    return done;
 }
 
-/* Sample updates of the whole run: each plane is read, advanced by every operation of every step, and
- * written. */
+/* Sample updates of the whole run: each plane is read and written by every pass, and advanced by every operation of
+   every step. */
 static double work_ahead(const struct running *run)
 {
-    double sweeps = run->job->copies ? 1.0 : 2.0;
+    double sweeps = run->job->copies ? 1.0 : 2.0 * (double)run->plan->passes.count;
 
     for (size_t i = 0; i < run->plan->step_count; i++)
         sweeps += (double)run->job->stages[i].steps * (double)run->plan->steps[i].step.count;
-    return sweeps * samples_of(run, run->plan->shape.planes);
+    return sweeps * plan_samples(run->plan, run->plan->shape.planes);
 }
 
 bool run_plan(const struct plan *plan, const struct run_request *request, struct source *source,
@@ -313,15 +541,15 @@ bool run_plan(const struct plan *plan, const struct run_request *request, struct
                           .source = source,
                           .sink = sink,
                           .summary = summary,
-                          .fault = fault};
+                          .fault = fault,
+                          .sweep = {.plan = plan},
+                          .spools = {{.descriptor = -1}, {.descriptor = -1}}};
     double begun = clock_seconds();
     bool done;
 
     *summary = (struct run_summary){.last_change = NAN};
     progress_begin(&run.progress, request->progress, work_ahead(&run));
-    done = prepare(&run);
-    if (done)
-        done = plan->job->copies ? copy(&run) : load(&run) && compute(&run) && save(&run);
+    done = prepare(&run) && filter_all(&run);
     if (done) {
         double finishing = clock_seconds();
         done = sink_finish(sink, fault);

@@ -12,14 +12,16 @@ rules()
 {
     vocabulary='diag mem clock number'
     model='grid sample stencil taps_file edge heat filter filters stage'
-    above='lower wisdom plan job run bench progress report options command voxfilt imgheat'
+    above='lower wisdom chain passes plan job ring carrier spool sweep run bench progress report options command voxfilt imgheat'
 
     cat <<END
 $vocabulary         only   $vocabulary
 file                only   $vocabulary
 $model              only   $vocabulary $model backend arith
 format* png_*       only   $vocabulary grid sample edge file format* png_*
-lower plan run      never  options command bench
+ring carrier        only   $vocabulary backend ring carrier
+spool               only   $vocabulary backend file spool
+lower chain passes plan sweep run never options command bench
 wisdom              only   $vocabulary file backend
 bench               never  options command report
 bench               from   command

@@ -34,7 +34,7 @@ static bool run_job(struct outcome *outcome, const struct job *job, struct sourc
     struct file_out *file;
     bool done;
 
-    if (!plan_make(&outcome->command.options.plan, job, source->held_bytes, &plan, &outcome->fault))
+    if (!plan_make(&outcome->command.options.plan, job, source, &plan, &outcome->fault))
         return false;
     done = file_open_output(&file, outcome->command.options.output, &outcome->fault);
     if (done) {

@@ -29,6 +29,9 @@
 /* A pass that writes more than this finds nothing of it in the caches afterwards. */
 #define CACHES_BYTES ((size_t)16 << 20)
 
+/* Bytes that one thread copies at a time. */
+#define COPY_CHUNK ((size_t)256 << 10)
+
 /* Row sums that are held at once. */
 #define ROW_SUMS ((size_t)1 << 16)
 
@@ -444,6 +447,30 @@ static bool cpu_field_create(struct device *device, struct field **result, const
     return true;
 }
 
+/* Copy bytes that do not overlap, in chunks for all threads. */
+static void copy_bytes(struct device *device, char *to, const char *from, size_t bytes)
+{
+    int threads = bytes > COPY_CHUNK ? device->threads : 1;
+
+#pragma omp parallel for num_threads(threads) schedule(static)
+    for (size_t done = 0; done < bytes; done += COPY_CHUNK)
+        memcpy(to + done, from + done, bytes - done < COPY_CHUNK ? bytes - done : COPY_CHUNK);
+}
+
+static bool cpu_field_slide(struct device *device, struct field *field, size_t first, struct range keep,
+                            struct fault *fault)
+{
+    size_t plane = cpu_field_bytes(&field->shape, field->work, 1);
+    size_t gap = (first - field->planes.first) * plane, bytes = keep.count * plane;
+    char *to = (char *)field->samples + (keep.first - first) * plane;
+
+    (void)fault;
+    for (size_t done = 0; done < bytes && gap > 0; done += gap)
+        copy_bytes(device, to + done, to + done + gap, bytes - done < gap ? bytes - done : gap);
+    field->planes.first = first;
+    return true;
+}
+
 static bool cpu_upload(struct device *device, struct field *field, const struct encoding *encoding,
                        const void *samples, struct range planes, struct fault *fault)
 {
@@ -656,6 +683,7 @@ const struct backend backend_cpu = {
     .release = cpu_release,
     .field_create = cpu_field_create,
     .field_destroy = cpu_field_destroy,
+    .field_slide = cpu_field_slide,
     .staging_create = cpu_staging_create,
     .staging_destroy = cpu_staging_destroy,
     .upload = cpu_upload,

@@ -269,6 +269,24 @@ static bool cuda_field_create(struct device *device, struct field **result, cons
     return true;
 }
 
+/* What stays is copied in pieces as long as the way it goes, so that no piece overlaps itself. */
+static bool cuda_field_slide(struct device *device, struct field *field, size_t first, struct range keep,
+                             struct fault *fault)
+{
+    const size_t plane = cuda_field_bytes(&field->shape, field->work, 1);
+    const size_t gap = (first - field->planes.first) * plane, bytes = keep.count * plane;
+    char *to = static_cast<char *>(field->samples) + (keep.first - first) * plane;
+
+    for (size_t done = 0; done < bytes && gap > 0; done += gap) {
+        const size_t piece = bytes - done < gap ? bytes - done : gap;
+        if (!check(cudaMemcpyAsync(to + done, to + done + gap, piece, cudaMemcpyDeviceToDevice, device->stream), device,
+                   "a copy", fault))
+            return false;
+    }
+    field->planes.first = first;
+    return true;
+}
+
 template <typename T> static cuda_view<T> view_of(const struct field *field)
 {
     cuda_view<T> view;
@@ -878,6 +896,7 @@ extern "C" const struct backend backend_cuda = {
     cuda_release,
     cuda_field_create,
     cuda_field_destroy,
+    cuda_field_slide,
     cuda_staging_create,
     cuda_staging_destroy,
     cuda_upload,

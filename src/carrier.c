@@ -1,0 +1,170 @@
+/* Carriers: threads that bring batches of planes from a file into a ring, or from a ring into a file, while others
+   compute. */
+#include "carrier.h"
+
+#include "clock.h"
+#include "mem.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <string.h>
+
+#define MOST_THREADS 64
+
+struct carrier {
+    struct ring *ring, *other;
+    struct carrier_end end;
+    size_t planes, batch;
+    pthread_mutex_t order; /* guards claims: whoever holds it may wait for the ring */
+    size_t claimed;        /* planes */
+    pthread_mutex_t count; /* guards what has been done */
+    size_t moved;          /* planes */
+    double seconds;
+    pthread_t threads[MOST_THREADS];
+    unsigned thread_count;
+};
+
+static bool move(struct carrier *carrier, struct ring_slot *slot, struct fault *fault)
+{
+    double begun = clock_seconds();
+    bool done = carrier->end.move(carrier->end.file, slot->samples, slot->planes, fault);
+
+    pthread_mutex_lock(&carrier->count);
+    carrier->seconds += clock_seconds() - begun;
+    pthread_mutex_unlock(&carrier->count);
+    return done;
+}
+
+/* The next buffer together with the next planes, so that the order of both is the same. */
+static bool claim(struct carrier *carrier, struct ring_slot **slot, struct fault *fault)
+{
+    bool claimed = true;
+
+    *slot = NULL;
+    pthread_mutex_lock(&carrier->order);
+    if (carrier->claimed < carrier->planes) {
+        claimed = ring_claim(carrier->ring, slot, fault);
+        if (claimed) {
+            size_t left = carrier->planes - carrier->claimed;
+            (*slot)->planes = (struct range){carrier->claimed, left < carrier->batch ? left : carrier->batch};
+            carrier->claimed += (*slot)->planes.count;
+        }
+    }
+    pthread_mutex_unlock(&carrier->order);
+    return claimed;
+}
+
+/* What ends wrong is not passed on as a whole: the thread that moves the last planes looks at the end first. */
+static bool finish(struct carrier *carrier, const struct ring_slot *slot, struct fault *fault)
+{
+    bool last;
+
+    pthread_mutex_lock(&carrier->count);
+    carrier->moved += slot->planes.count;
+    last = carrier->moved == carrier->planes;
+    pthread_mutex_unlock(&carrier->count);
+    return !last || carrier->end.finish == NULL || carrier->end.finish(carrier->end.file, fault);
+}
+
+/* Whoever computes may be waiting for either ring. */
+static void stop(struct carrier *carrier, const struct fault *fault)
+{
+    ring_stop(carrier->ring, fault);
+    if (carrier->other != NULL)
+        ring_stop(carrier->other, fault);
+}
+
+static void *fetch(void *data)
+{
+    struct carrier *carrier = data;
+    struct ring_slot *slot;
+    struct fault fault;
+
+    while (claim(carrier, &slot, &fault) && slot != NULL) {
+        if (!move(carrier, slot, &fault) || !finish(carrier, slot, &fault)) {
+            stop(carrier, &fault);
+            break;
+        }
+        ring_fill(carrier->ring, slot);
+    }
+    return NULL;
+}
+
+static void *deliver(void *data)
+{
+    struct carrier *carrier = data;
+    struct ring_slot *slot;
+    struct fault fault;
+
+    while (ring_take(carrier->ring, &slot, &fault) && slot->planes.count > 0) {
+        if (!move(carrier, slot, &fault)) {
+            stop(carrier, &fault);
+            break;
+        }
+        ring_free(carrier->ring, slot);
+    }
+    return NULL;
+}
+
+static bool start(struct carrier **result, const struct carrier *form, void *(*work)(void *), unsigned threads,
+                  struct fault *fault)
+{
+    struct carrier *carrier = mem_alloc(1, sizeof *carrier, "a carrier", fault);
+
+    if (carrier == NULL)
+        return false;
+    *carrier = *form;
+    pthread_mutex_init(&carrier->order, NULL);
+    pthread_mutex_init(&carrier->count, NULL);
+    for (; carrier->thread_count < threads && carrier->thread_count < MOST_THREADS; carrier->thread_count++) {
+        int error = pthread_create(&carrier->threads[carrier->thread_count], NULL, work, carrier);
+        if (error != 0 && carrier->thread_count == 0) {
+            (void)carrier_close(carrier);
+            return fault_raise(fault, STATUS_LIMIT, "a thread: %s", strerror(error));
+        }
+        if (error != 0)
+            break;
+    }
+    *result = carrier;
+    return true;
+}
+
+bool carrier_fetch(struct carrier **carrier, struct ring *ring, struct ring *other, const struct carrier_end *end,
+                   size_t planes, size_t batch, unsigned threads, struct fault *fault)
+{
+    const struct carrier form = {.ring = ring, .other = other, .end = *end, .planes = planes, .batch = batch};
+
+    return start(carrier, &form, fetch, threads, fault);
+}
+
+bool carrier_deliver(struct carrier **carrier, struct ring *ring, struct ring *other,
+                     const struct carrier_end *end, struct fault *fault)
+{
+    const struct carrier form = {.ring = ring, .other = other, .end = *end};
+
+    return start(carrier, &form, deliver, 1, fault);
+}
+
+void carrier_join(struct carrier *carrier)
+{
+    while (carrier->thread_count > 0)
+        pthread_join(carrier->threads[--carrier->thread_count], NULL);
+}
+
+void carrier_abandon(struct carrier *carrier)
+{
+    ring_stop(carrier->ring, NULL);
+    if (carrier->end.interrupt != NULL)
+        carrier->end.interrupt(carrier->end.file);
+    carrier_join(carrier);
+}
+
+double carrier_close(struct carrier *carrier)
+{
+    double seconds = carrier->seconds;
+
+    pthread_mutex_destroy(&carrier->order);
+    pthread_mutex_destroy(&carrier->count);
+    mem_free(carrier);
+    return seconds;
+}

@@ -1,0 +1,41 @@
+/* Carriers: threads that bring batches of planes from a file into a ring, or from a ring into a file, while others
+   compute. */
+#ifndef CARRIER_H
+#define CARRIER_H
+
+#include "backend.h"
+#include "diag.h"
+#include "ring.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* The file that planes come from or go to. */
+struct carrier_end {
+    void *file;
+    bool (*move)(void *file, void *samples, struct range planes, struct fault *fault);
+    bool (*finish)(void *file, struct fault *fault); /* after the last plane, before it is passed on; may be NULL */
+    void (*interrupt)(void *file);                   /* make a move that waits fail; may be NULL */
+};
+
+struct carrier;
+
+/* Fill the ring with all planes in batches. With more than one thread, moves run side by side and in any order. What
+   fails stops the other ring, too, if there is one. */
+bool carrier_fetch(struct carrier **carrier, struct ring *ring, struct ring *other, const struct carrier_end *end,
+                   size_t planes, size_t batch, unsigned threads, struct fault *fault);
+
+/* Empty the ring until it is finished. */
+bool carrier_deliver(struct carrier **carrier, struct ring *ring, struct ring *other,
+                     const struct carrier_end *end, struct fault *fault);
+
+/* Wait until its work is over: all of it, or what was under way if the ring has stopped. */
+void carrier_join(struct carrier *carrier);
+
+/* Stop the ring, whatever is under way, and wait. */
+void carrier_abandon(struct carrier *carrier);
+
+/* Seconds that its threads spent moving, once it has been joined; then release it. */
+double carrier_close(struct carrier *carrier);
+
+#endif

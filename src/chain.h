@@ -1,0 +1,87 @@
+/* Chains: the levels that planes pass through on their way from the input to the output, and how far each has to
+   lag behind the planes that were read. */
+#ifndef CHAIN_H
+#define CHAIN_H
+
+#include "backend.h"
+#include "lower.h"
+#include "stage.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define CHAIN_FIELDS 3 /* the most that a chain takes turns with */
+
+/* A stage's step, ready to run: a routine an operation. */
+struct chain_step {
+    struct step step;
+    struct routine *routines[LOWER_OPS];
+    bool keeps; /* the step's input is needed until its end */
+};
+
+struct chain {
+    const struct backend *backend;
+    const struct stage *stages;
+    const struct chain_step *steps; /* one a stage */
+    size_t stage_count;
+    size_t planes; /* of the grid */
+};
+
+/* Between two steps: so many of a stage are behind. */
+struct chain_place {
+    size_t stage;
+    uint64_t step;
+};
+
+/* One call of a routine over all planes. When `fed` planes have been read, the level has done all but the last `lag`
+   of them, or all planes when all have been read. */
+struct level {
+    size_t stage, op;
+    unsigned steps;          /* that it takes at once */
+    size_t reach, lag;       /* in planes; `planes` where all of them have to be there first */
+    unsigned from, to, kept; /* fields; kept is the step's input */
+    bool ends_step;
+};
+
+/* Levels in order. */
+struct chain_walk {
+    const struct chain *chain;
+    struct chain_place at, end;
+    size_t next_op;
+    struct level level;          /* the one that the walk has come to */
+    size_t behind[CHAIN_FIELDS]; /* how far behind the planes read the last reader of what a field holds is */
+    size_t depth;                /* how far behind any reader of any level so far is: planes to be remembered */
+    size_t seam;                 /* the most planes that a level of several steps computes again where slabs meet */
+    uint64_t levels;
+};
+
+struct chain_place chain_begin(void);
+struct chain_place chain_end(const struct chain *chain);
+bool chain_is_same_place(struct chain_place a, struct chain_place b);
+
+/* One field to read and one to write; a third where a step of several operations needs its input until its end. */
+size_t chain_field_count(const struct chain *chain);
+
+/* Walk from one place to another; the input stands in a field. */
+void chain_walk_start(struct chain_walk *walk, const struct chain *chain, struct chain_place begin,
+                      struct chain_place end, unsigned field);
+bool chain_walk_next(struct chain_walk *walk);
+
+/* The field of the last level, or of the input. */
+unsigned chain_walk_field(const struct chain_walk *walk);
+
+/* Planes that a level with such a lag has done. */
+size_t chain_done(const struct chain *chain, size_t lag, size_t fed);
+
+/* What a walk between two places needs; it ends early where it has seen that all planes are needed at once. */
+struct chain_walk chain_survey(const struct chain *chain, struct chain_place begin, struct chain_place end);
+
+/* The farthest place that a pass gets to from `begin` within such a depth; one step at least. */
+struct chain_place chain_cut(const struct chain *chain, struct chain_place begin, size_t depth);
+
+/* The least depth that gets through every stage: that of the deepest of its steps, or of those that are taken at
+   once. */
+size_t chain_deepest_level(const struct chain *chain);
+
+#endif

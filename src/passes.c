@@ -1,0 +1,276 @@
+/* Passes: how often a run goes over the data, in what slabs, and how much memory that takes. */
+#include "passes.h"
+
+#include "mem.h"
+#include "number.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+/* Levels advance by slabs of about this size. */
+#define SLAB_BYTES ((size_t)64 << 20)
+
+/* Planes pass between files and device in batches of about this size: large enough for the loops over them to
+   run in parallel, small beside any field. */
+#define BATCH_BYTES ((size_t)16 << 20)
+
+/* One over the share of the work that may be lost where slabs meet, and of the bytes that may be moved for nothing
+   but to make room in the fields. */
+#define SEAM_SHARE  20
+#define SLIDE_SHARE 10
+
+/* Buffers on each side: one is moved from or to the file, one from or to the fields, and one waits. */
+#define BUFFERS 3
+
+/* The share of the machine's memory above which passes over a spool file are better. */
+#define MEMORY_NUMERATOR   3
+#define MEMORY_DENOMINATOR 4
+
+static size_t smaller(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+static size_t larger(size_t a, size_t b)
+{
+    return a > b ? a : b;
+}
+
+static size_t planes_of(size_t bytes, size_t plane_bytes, size_t planes)
+{
+    return larger(1, smaller(bytes / larger(1, plane_bytes), planes));
+}
+
+/* How much a plan takes, from roomy to tight. */
+struct size {
+    size_t slab, batch; /* planes */
+    size_t slack;       /* planes of a window beyond what is needed */
+    size_t buffers;     /* on each side, and one more for each reader beside the first */
+    unsigned readers;
+};
+
+/* Fill in what follows from sizes and depth; false where addresses end. */
+static bool measure(const struct passes_request *request, const struct size *size, struct passes *passes)
+{
+    size_t planes = request->chain->planes, fields, buffers;
+    size_t plane_bytes = larger(request->file_plane_bytes, passes->spooled ? request->work_plane_bytes : 0);
+
+    passes->batch = size->batch;
+    passes->slab = size->slab / size->batch * size->batch;
+    passes->readers = size->readers;
+    passes->in_buffers = size->buffers + size->readers - 1;
+    passes->out_buffers = size->buffers;
+    passes->field_count = request->chain->stage_count == 0 ? 0 : chain_field_count(request->chain);
+    passes->window = smaller(planes, size->slab + passes->depth + size->slack);
+    if (!mem_product(&passes->field_bytes, request->field_plane_bytes, passes->window) ||
+        !mem_product(&fields, passes->field_bytes, passes->field_count) ||
+        !mem_product(&passes->batch_bytes, plane_bytes, passes->batch) ||
+        !mem_product(&buffers, passes->batch_bytes, passes->in_buffers + passes->out_buffers) ||
+        !mem_product(&passes->spool_bytes, request->work_plane_bytes, passes->spooled ? planes : 0) ||
+        fields > SIZE_MAX - buffers || fields + buffers > SIZE_MAX - request->held_bytes)
+        return false;
+    passes->memory_bytes = fields + buffers + request->held_bytes;
+    return true;
+}
+
+static bool fits_device(const struct passes_request *request, const struct passes *passes)
+{
+    return request->device_memory == 0 ||
+           passes->field_bytes * passes->field_count + passes->batch_bytes <= request->device_memory;
+}
+
+static bool fits(const struct passes_request *request, const struct size *size, uint64_t memory,
+                 struct passes *passes)
+{
+    return measure(request, size, passes) && (memory == 0 || passes->memory_bytes <= memory) &&
+           fits_device(request, passes);
+}
+
+static struct size tightest(void)
+{
+    return (struct size){.slab = 1, .batch = 1, .buffers = 1, .readers = 1};
+}
+
+/* Planes of a slab: enough of them that little is computed twice where two slabs meet. */
+static size_t roomy_slab(const struct passes_request *request, const struct chain_walk *survey)
+{
+    size_t planes = request->chain->planes;
+
+    if (request->limits.slab > 0)
+        return smaller(request->limits.slab, planes);
+    return smaller(planes, larger(planes_of(SLAB_BYTES, request->field_plane_bytes, planes),
+                                  SEAM_SHARE * survey->seam));
+}
+
+/* Planes that a window has beyond what is needed: so many that it seldom has to slide. */
+static size_t roomy_slack(const struct chain_walk *survey, size_t slab)
+{
+    uint64_t levels = survey->levels == 0 ? 1 : survey->levels;
+
+    return larger(slab, SLIDE_SHARE * 2 * survey->depth / levels);
+}
+
+static struct size roomy(const struct passes_request *request, const struct chain_walk *survey)
+{
+    size_t planes = request->chain->planes;
+    struct size size = {.slab = roomy_slab(request, survey), .readers = request->readers};
+
+    size.batch = request->limits.batch > 0 ? smaller(request->limits.batch, planes)
+                                           : planes_of(BATCH_BYTES, request->file_plane_bytes, planes);
+    size.batch = smaller(size.batch, size.slab);
+    size.slack = request->limits.slab > 0 ? 0 : roomy_slack(survey, size.slab);
+    size.buffers = BUFFERS;
+    return size;
+}
+
+/* Less of everything; false where there is no less. */
+static bool tighten(struct size *size)
+{
+    if (size->slab == 1 && size->batch == 1 && size->slack == 0 && size->buffers == 1)
+        return false;
+    if (size->slack > size->slab) {
+        size->slack = size->slab;
+        return true;
+    }
+    size->slab = larger(1, size->slab / 2);
+    size->slack = size->slab - 1;
+    size->batch = larger(1, smaller(size->batch / 2, size->slab));
+    size->readers = 1;
+    size->buffers = size->slab == 1 ? 1 : BUFFERS;
+    return true;
+}
+
+/* The roomiest sizes for levels of such a depth that fit. */
+static bool settle(const struct passes_request *request, const struct chain_walk *survey, uint64_t memory,
+                   struct passes *passes)
+{
+    struct size size = roomy(request, survey);
+
+    passes->depth = survey->depth;
+    do {
+        if (fits(request, &size, memory, passes))
+            return true;
+    } while (tighten(&size));
+    return false;
+}
+
+static bool takes_whole_steps(const struct chain *chain)
+{
+    return chain->stage_count > 0 && chain->stages[chain->stage_count - 1].until > 0.0;
+}
+
+/* All levels in one pass. */
+static bool settle_on_one(const struct passes_request *request, uint64_t memory, struct passes *passes)
+{
+    const struct chain *chain = request->chain;
+    struct chain_walk survey = chain_survey(chain, chain_begin(), chain_end(chain));
+
+    *passes = (struct passes){.whole = takes_whole_steps(chain), .count = 1};
+    if (passes->whole)
+        survey.depth = chain->planes;
+    return settle(request, &survey, memory, passes);
+}
+
+static uint64_t count_passes(const struct chain *chain, size_t depth)
+{
+    struct chain_place place = chain_begin();
+    uint64_t count = 0;
+
+    for (; !chain_is_same_place(place, chain_end(chain)); count++)
+        place = chain_cut(chain, place, depth);
+    return count;
+}
+
+/* Passes of a depth, whose slabs are a quarter of what there is; sliding often costs less than a pass more. */
+static bool fits_depth(const struct passes_request *request, const struct passes *shallow, size_t depth,
+                       uint64_t memory, struct passes *passes)
+{
+    const struct chain_walk survey = {.depth = depth, .levels = 1};
+    size_t slab = smaller(larger(1, depth / 4), roomy_slab(request, &survey));
+    const struct size size = {
+        .slab = slab, .batch = smaller(slab, shallow->batch), .buffers = shallow->out_buffers, .readers = 1};
+
+    *passes = *shallow;
+    passes->depth = depth;
+    return fits(request, &size, memory, passes);
+}
+
+/* The deepest passes that fit, since each costs reading and writing all planes once more. */
+static bool settle_on_many(const struct passes_request *request, uint64_t memory, struct passes *passes)
+{
+    const struct chain *chain = request->chain;
+    const struct chain_walk survey = {.depth = chain_deepest_level(chain), .levels = 1};
+    size_t deepest = survey.depth, too_deep = chain->planes;
+    struct passes shallow, deeper;
+
+    *passes = (struct passes){.spooled = true, .whole = takes_whole_steps(chain)};
+    if (deepest >= chain->planes || !settle(request, &survey, memory, passes))
+        return false;
+    shallow = *passes;
+    while (too_deep - deepest > 1) {
+        size_t depth = deepest + (too_deep - deepest) / 2;
+        if (fits_depth(request, &shallow, depth, memory, &deeper)) {
+            *passes = deeper;
+            deepest = depth;
+        } else {
+            too_deep = depth;
+        }
+    }
+    passes->count = count_passes(chain, passes->depth);
+    return true;
+}
+
+/* Where nothing else is said, the machine's own memory is what a grid is held in. */
+static uint64_t comfortable_memory(const struct passes_request *request)
+{
+    long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+
+    if (request->memory > 0)
+        return request->memory;
+    if (request->limits.memory > 0)
+        return request->limits.memory;
+    if (pages <= 0 || page <= 0)
+        return 0;
+    return (uint64_t)pages / MEMORY_DENOMINATOR * MEMORY_NUMERATOR * (uint64_t)page;
+}
+
+/* The least that would do, as the message names it. */
+static bool refuse(const struct passes_request *request, struct fault *fault)
+{
+    struct passes_request unlimited = *request;
+    struct size size = tightest();
+    struct passes one, many;
+    char needed[32], allowed[32];
+    size_t least;
+
+    unlimited.device_memory = 0;
+    (void)settle_on_one(&unlimited, 0, &one);
+    if (!measure(&unlimited, &size, &one))
+        return fault_raise(fault, STATUS_LIMIT, "the grid is too large for this machine's addresses");
+    least = one.memory_bytes;
+    if (settle_on_many(&unlimited, 0, &many)) {
+        many.depth = chain_deepest_level(request->chain);
+        if (measure(&unlimited, &size, &many))
+            least = smaller(least, many.memory_bytes);
+    }
+    if (request->memory > 0 && least > request->memory)
+        return fault_raise(fault, STATUS_LIMIT, "--memory: this job needs %s (%zu bytes), and %s are allowed",
+                           number_format_bytes((double)least, needed, sizeof needed), least,
+                           number_format_bytes((double)request->memory, allowed, sizeof allowed));
+    return fault_raise(fault, STATUS_LIMIT, "the device: this job needs %s there, and %s are free",
+                       number_format_bytes((double)least, needed, sizeof needed),
+                       number_format_bytes((double)request->device_memory, allowed, sizeof allowed));
+}
+
+bool passes_make(const struct passes_request *request, struct passes *passes, struct fault *fault)
+{
+    uint64_t comfortable = comfortable_memory(request);
+
+    return settle_on_one(request, comfortable, passes) || settle_on_many(request, comfortable, passes) ||
+           settle_on_one(request, request->memory, passes) || refuse(request, fault);
+}
+
+bool passes_hold(const struct passes *passes, const struct chain *chain)
+{
+    return passes->window == chain->planes;
+}

@@ -1,0 +1,52 @@
+/* Passes: how often a run goes over the data, in what slabs, and how much memory that takes. */
+#ifndef PASSES_H
+#define PASSES_H
+
+#include "chain.h"
+#include "diag.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* How much at a time. 0: what suits the machine; tests want little of everything. */
+struct passes_limits {
+    size_t slab;     /* planes that the levels advance by */
+    size_t batch;    /* planes that pass between files and device together */
+    uint64_t memory; /* more than this is not taken where passes over a spool file would do with less */
+};
+
+/* What passes are planned for. */
+struct passes_request {
+    const struct chain *chain; /* without stages where the job copies */
+    struct passes_limits limits;
+    uint64_t memory;          /* the most bytes to use, 0: no limit */
+    uint64_t device_memory;   /* the most bytes of fields, 0: they are in this process's own memory */
+    size_t field_plane_bytes; /* of a plane in a field */
+    size_t work_plane_bytes;  /* of a plane in the work type, packed */
+    size_t file_plane_bytes;  /* of a plane of the input or the output, the larger */
+    size_t held_bytes;        /* that the source keeps */
+    unsigned readers;         /* threads that may read at once */
+};
+
+struct passes {
+    bool spooled;       /* between passes the planes are kept in files; else there is one pass */
+    bool whole;         /* steps are taken one by one over all planes: --until */
+    size_t depth;       /* planes that levels lag behind those read */
+    size_t slab, batch; /* planes */
+    size_t window;      /* planes that a field holds */
+    unsigned readers;
+    size_t in_buffers, out_buffers; /* of a batch, before the levels and after them */
+    uint64_t count; /* of passes over the data; --until may need fewer */
+
+    size_t field_count;
+    size_t field_bytes, batch_bytes, spool_bytes; /* one of each */
+    size_t memory_bytes;                          /* all of it, on host and device */
+};
+
+bool passes_make(const struct passes_request *request, struct passes *passes, struct fault *fault);
+
+/* Whether the fields hold all planes. */
+bool passes_hold(const struct passes *passes, const struct chain *chain);
+
+#endif

@@ -1,0 +1,44 @@
+/* Sweeps: the levels of a pass advanced as far as the planes read allow, in fields that hold a window of the grid. */
+#ifndef SWEEP_H
+#define SWEEP_H
+
+#include "backend.h"
+#include "chain.h"
+#include "diag.h"
+#include "plan.h"
+#include "progress.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct sweep {
+    const struct plan *plan;
+    struct progress *progress;
+    struct field *fields[CHAIN_FIELDS];
+    struct chain_place begin, end; /* of the pass */
+    struct range window;           /* planes that the fields hold */
+    size_t fed, swept;             /* planes read, and how many of them the levels have seen */
+    size_t done;                   /* planes of the last level */
+    unsigned input, output;        /* fields of the planes read, and of the last level */
+    double *changes;               /* of each step of the pass and each channel: Σ (after − before)²; or NULL */
+    double under_way;              /* sample updates asked for and not waited for */
+};
+
+bool sweep_create(struct sweep *sweep, const struct plan *plan, struct progress *progress, struct fault *fault);
+void sweep_destroy(struct sweep *sweep);
+
+/* A pass from one place to another: over planes that are to come, or over those that the pass before it left, if it
+   left all. `changes` may be NULL. */
+bool sweep_begin(struct sweep *sweep, struct chain_place begin, struct chain_place end, double *changes,
+                 struct fault *fault);
+void sweep_begin_again(struct sweep *sweep, struct chain_place begin, struct chain_place end, double *changes);
+
+/* Room for so many planes more in the input's field; and that they are there. */
+bool sweep_make_room(struct sweep *sweep, size_t planes, struct fault *fault);
+void sweep_feed(struct sweep *sweep, size_t planes);
+
+/* Whether enough planes have come for the levels to advance. */
+bool sweep_is_due(const struct sweep *sweep);
+bool sweep_run(struct sweep *sweep, struct fault *fault);
+
+#endif

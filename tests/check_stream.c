@@ -1,0 +1,575 @@
+/* Tests of the streaming run: the same samples from slabs of any size, from several passes over spool files, in any
+   memory that is enough; and clean ends where a reader, a writer or a device fails in the middle. */
+#include "fixture.h"
+#include "job.h"
+#include "plan.h"
+#include "run.h"
+
+#include <check.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define TIMEOUT_SECONDS 300
+
+/* ---- files in memory ---- */
+
+/* Both ends of a run: planes to read, and room for those that are written. */
+struct tape {
+    const unsigned char *in;
+    unsigned char *out;
+    size_t in_plane, out_plane; /* bytes */
+    size_t read, written;       /* planes */
+    size_t read_most;           /* reading more fails */
+    size_t write_most;
+    bool bad_end;
+};
+
+static bool tape_read(struct source *source, void *samples, size_t planes, struct fault *fault)
+{
+    struct tape *tape = source->state;
+
+    if (tape->read + planes > tape->read_most)
+        return fault_raise(fault, STATUS_INPUT, "tape: it is torn");
+    memcpy(samples, tape->in + tape->read * tape->in_plane, planes * tape->in_plane);
+    tape->read += planes;
+    return true;
+}
+
+static bool tape_end(struct source *source, struct fault *fault)
+{
+    const struct tape *tape = source->state;
+
+    return !tape->bad_end || fault_raise(fault, STATUS_INPUT, "tape: it has no end");
+}
+
+static bool tape_write(struct sink *sink, const void *samples, size_t planes, struct fault *fault)
+{
+    struct tape *tape = sink->state;
+
+    if (tape->written + planes > tape->write_most)
+        return fault_raise(fault, STATUS_IO, "tape: it is full");
+    memcpy(tape->out + tape->written * tape->out_plane, samples, planes * tape->out_plane);
+    tape->written += planes;
+    return true;
+}
+
+static bool tape_finish(struct sink *sink, struct fault *fault)
+{
+    (void)sink, (void)fault;
+    return true;
+}
+
+static const struct format format_tape = {
+    .name = "tape", .read = tape_read, .end = tape_end, .write = tape_write, .finish = tape_finish};
+
+/* ---- a device that counts, and that fails when told ---- */
+
+static struct {
+    struct backend backend;
+    long fields, staging;   /* that are there */
+    long advances_left;     /* before one fails; −1: none does */
+} counted;
+
+static bool counted_field_create(struct device *device, struct field **field, const struct shape *shape,
+                                 enum work_type work, struct range planes, struct fault *fault)
+{
+    bool done = backend_cpu.field_create(device, field, shape, work, planes, fault);
+
+    counted.fields += done;
+    return done;
+}
+
+static void counted_field_destroy(struct device *device, struct field *field)
+{
+    counted.fields -= field != NULL;
+    backend_cpu.field_destroy(device, field);
+}
+
+static void *counted_staging_create(struct device *device, size_t bytes, struct fault *fault)
+{
+    void *staging = backend_cpu.staging_create(device, bytes, fault);
+
+    counted.staging += staging != NULL;
+    return staging;
+}
+
+static void counted_staging_destroy(struct device *device, void *staging)
+{
+    counted.staging -= staging != NULL;
+    backend_cpu.staging_destroy(device, staging);
+}
+
+static bool counted_advance(struct device *device, struct routine *routine, unsigned steps,
+                            const struct field *from, const struct field *kept, struct field *to,
+                            struct range planes, struct fault *fault)
+{
+    if (counted.advances_left == 0)
+        return fault_raise(fault, STATUS_DEVICE, "counted: it broke down");
+    counted.advances_left -= counted.advances_left > 0;
+    return backend_cpu.advance(device, routine, steps, from, kept, to, planes, fault);
+}
+
+static void count_device(struct plan *plan, long advances)
+{
+    counted.backend = backend_cpu;
+    counted.backend.field_create = counted_field_create;
+    counted.backend.field_destroy = counted_field_destroy;
+    counted.backend.staging_create = counted_staging_create;
+    counted.backend.staging_destroy = counted_staging_destroy;
+    counted.backend.advance = counted_advance;
+    counted.advances_left = advances;
+    plan->backend = plan->chain.backend = &counted.backend;
+}
+
+/* ---- a run ---- */
+
+struct outcome {
+    struct command command;
+    struct tape tape;
+    struct passes passes;
+    struct run_summary summary;
+    bool done;
+    struct fault fault;
+};
+
+/* What is wrong with one run. */
+struct trouble {
+    size_t read_most, write_most; /* planes */
+    bool bad_end;
+    long advances; /* −1: all of them work */
+};
+
+static const struct trouble none = {SIZE_MAX, SIZE_MAX, false, -1};
+
+static void run_job(struct outcome *outcome, const struct job *job, struct source *source,
+                    const struct trouble *trouble)
+{
+    struct sink sink = {.format = &format_tape, .header = job->out, .state = &outcome->tape};
+    struct plan plan;
+
+    if (!plan_make(&outcome->command.options.plan, job, source, &plan, &outcome->fault))
+        return;
+    outcome->passes = plan.passes;
+    count_device(&plan, trouble->advances);
+    ck_assert(file_open_output(&sink.file, "out", &outcome->fault));
+    outcome->done = run_plan(&plan, &outcome->command.options.run, source, &sink, &outcome->summary,
+                             &outcome->fault);
+    file_out_close(sink.file);
+    plan_free(&plan);
+    ck_assert_int_eq(counted.fields, 0);
+    ck_assert_int_eq(counted.staging, 0);
+}
+
+static struct header header_of(const struct options *options)
+{
+    return (struct header){.grid = options->source.grid,
+                           .type = options->source.has_type ? options->source.type : SAMPLE_F32,
+                           .endian = endian_native()};
+}
+
+static void run_tape(struct outcome *outcome, const char *options, const struct passes_limits *limits,
+                     const void *in, const struct trouble *trouble)
+{
+    struct source source = {.format = &format_tape, .state = &outcome->tape};
+    char text[480];
+    struct job job;
+
+    *outcome = (struct outcome){.done = false};
+    snprintf(text, sizeof text, "-i in -o out -q --stats %s", options);
+    command_parse(&outcome->command, PROGRAM_VOXFILT, text);
+    ck_assert_msg(outcome->command.parsed, "%s: %s", options, outcome->command.fault.text);
+    outcome->command.options.plan.limits = *limits;
+    source.header = header_of(&outcome->command.options);
+    ck_assert(file_open_input(&source.file, "in", &outcome->fault));
+    ck_assert_msg(job_make(&outcome->command.options.job, &source, &job, &outcome->fault), "%s",
+                  outcome->fault.text);
+    outcome->tape = (struct tape){.in = in,
+                                  .out = fixture_memory(grid_samples(&job.out.grid), 8),
+                                  .in_plane = header_plane_bytes(&job.in),
+                                  .out_plane = header_plane_bytes(&job.out),
+                                  .read_most = trouble->read_most,
+                                  .write_most = trouble->write_most,
+                                  .bad_end = trouble->bad_end};
+    run_job(outcome, &job, &source, trouble);
+    job_free(&job);
+    file_in_close(source.file);
+    ck_assert(!file_exists("out"));
+}
+
+static void outcome_free(struct outcome *outcome)
+{
+    run_summary_free(&outcome->summary);
+    free(outcome->tape.out);
+    command_free(&outcome->command);
+}
+
+static void ck_same(const struct outcome *got, const struct outcome *wanted, const char *options)
+{
+    const struct run_summary *a = &got->summary, *b = &wanted->summary;
+    size_t bytes = wanted->tape.written * wanted->tape.out_plane;
+    const char *how = got->passes.spooled ? "spooled" : "streamed";
+
+    ck_assert_msg(got->done, "%s: %s", options, got->fault.text);
+    ck_assert_msg(got->tape.written == wanted->tape.written && memcmp(got->tape.out, wanted->tape.out, bytes) == 0,
+                  "%s: %s in slabs of %zu, batches of %zu, a window of %zu: the samples differ", options, how,
+                  got->passes.slab, got->passes.batch, got->passes.window);
+    ck_assert_uint_eq(a->steps, b->steps);
+    ck_assert_uint_eq(a->nans, b->nans);
+    ck_assert_mem_eq(&a->last_change, &b->last_change, sizeof a->last_change);
+    for (unsigned c = 0; c < got->command.options.source.grid.channels; c++) {
+        ck_assert_mem_eq(&a->tallies_in[c].sum, &b->tallies_in[c].sum, 3 * sizeof(double));
+        ck_assert_mem_eq(&a->tallies_out[c].sum, &b->tallies_out[c].sum, 3 * sizeof(double));
+        ck_assert_uint_eq(a->tallies_out[c].nans, b->tallies_out[c].nans);
+    }
+}
+
+/* ---- the same samples ---- */
+
+static const char *const edges[] = {"reflect", "mirror", "nearest", "wrap", "constant:3", "hold"};
+
+static const char *const chains[] = {
+    "-d 5,4,9 -f heat -s 3",
+    "-d 5,4,9 -t f64 -f gauss:0.7 -f unsharp:0.5,1 -s 2 -f laplace",
+    "-d 5,4,12 -t u8 -f unsharp:0.5,1.5 -f heat --flux pm1 -s 2 -f gradient",
+    "-d 4,3,11 --channels 2 -f star:4 -s 2 -f box:1",
+    "-d 4,3,10 -f taps:below.taps -s 2 -f taps:above.taps",
+    "-d 4,3,7 -f taps:above.taps -f identity -f taps:below.taps -s 3",
+    "-d 6,5,8 -t i16 --out-type f32 -f matrix:1,2,1/4 -s 3",
+    "-d 6,5,8 -t u16 -f heat -s 0 -f heat --flux tanh --inner 2 --reaction 0.1 -s 2",
+    "-d 7,13 -t f64 -f gauss:1 -f heat -s 4",
+    "-d 5,4,9 -f heat -s 9 --until 0.2",
+    "-d 5,4,9 -t f64 -f sharpen -f box:1 -s 9 --until 0.02",
+    "-d 5,4,9 -f unsharp:0.7,0.5 -s 5 --until 0.01",
+    "-d 5,4,9 -f heat -s 4 --until 1e-9",
+    "-d 5,4,9 -f laplace -f heat -s 0 --until 1",
+    "-d 5,4,1 -f gauss:2",
+    "-d 5,4,2 -f star:8 -s 2 -f heat -s 7",
+};
+
+#define EDGES  ((int)LENGTH(edges))
+#define CHAINS ((int)LENGTH(chains))
+
+struct example {
+    char options[200];
+    unsigned char *in;
+    struct outcome whole; /* in one slab */
+};
+
+static void make_example(struct example *example, const char *chain, const char *edge)
+{
+    const struct passes_limits unlimited = {0};
+    struct command command;
+    struct header header;
+
+    snprintf(example->options, sizeof example->options, "-e %s %s", edge, chain);
+    command_parse(&command, PROGRAM_VOXFILT, example->options);
+    ck_assert_msg(command.parsed, "%s: %s", example->options, command.fault.text);
+    header = header_of(&command.options);
+    example->in = fixture_memory(grid_samples(&header.grid), 8);
+    fill_samples(FILL_RANDOM, header.type, example->in, grid_samples(&header.grid), 5);
+    run_tape(&example->whole, example->options, &unlimited, example->in, &none);
+    ck_assert_msg(example->whole.done, "%s: %s", example->options, example->whole.fault.text);
+    command_free(&command);
+}
+
+static void free_example(struct example *example)
+{
+    outcome_free(&example->whole);
+    free(example->in);
+}
+
+static void ck_like_whole(const struct example *example, const char *more, const struct passes_limits *limits,
+                          struct outcome *outcome)
+{
+    char options[240];
+
+    snprintf(options, sizeof options, "%s %s", more, example->options);
+    run_tape(outcome, options, limits, example->in, &none);
+    ck_same(outcome, &example->whole, options);
+}
+
+START_TEST(any_slab)
+{
+    struct example example;
+    size_t planes;
+
+    make_example(&example, chains[_i / EDGES], edges[_i % EDGES]);
+    planes = grid_planes(&example.whole.command.options.source.grid);
+    for (size_t slab = 1; slab <= planes; slab++) {
+        for (size_t batch = 1; batch <= slab; batch++) {
+            const struct passes_limits limits = {.slab = slab, .batch = batch};
+            struct outcome outcome;
+            ck_like_whole(&example, slab % 2 == 0 ? "-j 3" : "-j 1", &limits, &outcome);
+            outcome_free(&outcome);
+        }
+    }
+    free_example(&example);
+}
+END_TEST
+
+/* The least memory that a job names as it refuses less. */
+static unsigned long long least_memory(const struct example *example)
+{
+    const struct passes_limits unlimited = {0};
+    unsigned long long least = 0;
+    struct outcome outcome;
+    char options[240];
+
+    snprintf(options, sizeof options, "-m 1 %s", example->options);
+    run_tape(&outcome, options, &unlimited, example->in, &none);
+    ck_assert_int_eq(outcome.fault.status, STATUS_LIMIT);
+    ck_assert_int_eq(sscanf(strchr(outcome.fault.text, '('), "(%llu bytes)", &least), 1);
+    outcome_free(&outcome);
+    snprintf(options, sizeof options, "-m %llu %s", least - 1, example->options);
+    run_tape(&outcome, options, &unlimited, example->in, &none);
+    ck_assert_int_eq(outcome.fault.status, STATUS_LIMIT);
+    outcome_free(&outcome);
+    return least;
+}
+
+START_TEST(any_memory)
+{
+    const struct passes_limits unlimited = {0};
+    const struct passes *passes;
+    struct example example;
+    struct outcome outcome;
+    bool all = false;
+
+    make_example(&example, chains[_i / EDGES], edges[_i % EDGES]);
+    passes = &example.whole.passes;
+    for (unsigned long long memory = least_memory(&example); !all; memory += memory / 6 + 1) {
+        char limit[40];
+        snprintf(limit, sizeof limit, "-m %llu", memory);
+        ck_like_whole(&example, limit, &unlimited, &outcome);
+        ck_assert_uint_le(outcome.passes.memory_bytes, memory);
+        all = memory >= passes->memory_bytes;
+        outcome_free(&outcome);
+    }
+    free_example(&example);
+}
+END_TEST
+
+/* The cases above reach what they are for. */
+START_TEST(ways_are_taken)
+{
+    static const struct {
+        const char *options;
+        struct passes_limits limits;
+        bool spooled, whole, held;
+    } ways[] = {
+        {"-d 5,4,30 -f heat -s 3", {.slab = 2, .batch = 1}, false, false, false},
+        {"-d 5,4,30 -f heat -s 3", {0}, false, false, true},
+        {"-d 5,4,30 -f heat -s 40", {.slab = 2, .batch = 1}, false, false, true},
+        {"-d 5,4,30 -f heat -s 3 -e wrap", {.slab = 2, .batch = 1}, false, false, true},
+        {"-d 5,4,30 -f gauss:1 -s 3 -m 3K", {.slab = 2, .batch = 1}, true, false, false},
+        {"-d 5,4,30 -f heat -s 9 --until 0.01", {.slab = 2, .batch = 1}, false, true, true},
+        {"-d 5,4,30 -f heat -s 9 --until 0.01 -m 1000", {.slab = 2, .batch = 1}, true, true, false},
+    };
+    static const float samples[600];
+    struct outcome outcome;
+
+    run_tape(&outcome, ways[_i].options, &ways[_i].limits, samples, &none);
+    ck_assert_msg(outcome.done, "%s", outcome.fault.text);
+    ck_assert_int_eq(outcome.passes.spooled, ways[_i].spooled);
+    ck_assert_int_eq(outcome.passes.whole, ways[_i].whole);
+    ck_assert_int_eq(outcome.passes.window == 30, ways[_i].held);
+    outcome_free(&outcome);
+}
+END_TEST
+
+/* Memory does not follow the length of the volume. */
+START_TEST(long_volumes_take_no_more)
+{
+    static const float samples[4 * 4 * 400];
+    const struct passes_limits limits = {.slab = 4, .batch = 2};
+    struct outcome brief, lengthy;
+
+    run_tape(&brief, "-d 4,4,100 -f heat", &limits, samples, &none);
+    run_tape(&lengthy, "-d 4,4,400 -f heat", &limits, samples, &none);
+    ck_assert(brief.done && lengthy.done);
+    ck_assert_uint_eq(brief.passes.memory_bytes, lengthy.passes.memory_bytes);
+    ck_assert_uint_lt(lengthy.passes.window, 20);
+    outcome_free(&brief);
+    outcome_free(&lengthy);
+}
+END_TEST
+
+/* ---- faults ---- */
+
+#define PLANES 24
+
+static const float volume[6 * 5 * PLANES];
+
+static const char *const fault_jobs[] = {
+    "-d 6,5,24 -f heat -s 3",
+    "-d 6,5,24 -f identity",
+    "-d 6,5,24 -f gauss:1 -s 3 -m 3K",
+    "-d 6,5,24 -f heat --until 1e-9 -s 8",
+    "-d 6,5,24 -f heat --until 1e-9 -s 8 -m 2K",
+};
+
+#define PATIENCE 1000
+
+static size_t count_threads(void)
+{
+    struct stat tasks;
+
+    return stat("/proc/self/task", &tasks) == 0 ? (size_t)tasks.st_nlink : 0;
+}
+
+/* A thread that has been joined may be seen a moment longer. */
+static void ck_threads(size_t wanted)
+{
+    const struct timespec moment = {.tv_nsec = 1000000};
+
+    for (int tries = 0; count_threads() > wanted && tries < PATIENCE; tries++)
+        nanosleep(&moment, NULL);
+    ck_assert_uint_eq(count_threads(), wanted);
+}
+
+static void ck_fails(const char *options, const struct trouble *trouble, enum status status, const char *words)
+{
+    const struct passes_limits limits = {.slab = 2, .batch = 1};
+    struct outcome outcome;
+    size_t threads = count_threads();
+
+    run_tape(&outcome, options, &limits, volume, trouble);
+    ck_assert_msg(!outcome.done, "%s: done", options);
+    ck_assert_int_eq(outcome.fault.status, status);
+    ck_assert_str_eq(outcome.fault.text, words);
+    ck_assert_uint_lt(outcome.tape.written, PLANES);
+    ck_threads(threads);
+    outcome_free(&outcome);
+}
+
+START_TEST(torn_inputs)
+{
+    const char *options = fault_jobs[_i / PLANES];
+    struct trouble trouble = none;
+
+    trouble.read_most = (size_t)_i % PLANES;
+    ck_fails(options, &trouble, STATUS_INPUT, "tape: it is torn");
+}
+END_TEST
+
+/* Damage behind the last plane: the output has no end. */
+START_TEST(inputs_without_end)
+{
+    struct trouble trouble = none;
+
+    trouble.bad_end = true;
+    ck_fails(fault_jobs[_i], &trouble, STATUS_INPUT, "tape: it has no end");
+}
+END_TEST
+
+START_TEST(full_outputs)
+{
+    const char *options = fault_jobs[_i / PLANES];
+    struct trouble trouble = none;
+
+    trouble.write_most = (size_t)_i % PLANES;
+    ck_fails(options, &trouble, STATUS_IO, "tape: it is full");
+}
+END_TEST
+
+START_TEST(devices_that_break_down)
+{
+    static const long advances[] = {0, 1, 7, 17};
+    struct trouble trouble = none;
+
+    trouble.advances = advances[_i / 2];
+    ck_fails(fault_jobs[_i % 2 == 0 ? 0 : 4], &trouble, STATUS_DEVICE, "counted: it broke down");
+}
+END_TEST
+
+/* A writer fails while the reader waits for a pipe that stays open and gives nothing. */
+START_TEST(a_reader_that_waits_is_called_off)
+{
+    const struct source_request request = {
+        .has_dims = true, .grid = grid_make(3, 6, 5, PLANES), .has_type = true, .type = SAMPLE_F32};
+    struct outcome outcome = {.tape = {.out = fixture_memory(sizeof volume, 1), .out_plane = 120}};
+    struct source source;
+    struct file_in *file;
+    struct job job;
+    pid_t child;
+    int gate[2];
+
+    ck_assert_int_eq(pipe(gate), 0);
+    ck_assert_int_eq(mkfifo("waiting", 0600), 0);
+    child = fork();
+    if (child == 0) {
+        FILE *stream = fopen("waiting", "wb");
+        char byte;
+        close(gate[1]);
+        _exit(fwrite(volume, 120, 12, stream) == 12 && fflush(stream) == 0 && read(gate[0], &byte, 1) == 0 ? 0
+                                                                                                           : 1);
+    }
+    close(gate[0]);
+    command_parse(&outcome.command, PROGRAM_VOXFILT, "-i in -o out -q -d 6,5,24 -f heat -s 2");
+    ck_assert(outcome.command.parsed);
+    outcome.command.options.plan.limits = (struct passes_limits){.slab = 2, .batch = 1};
+    ck_assert(file_open_input(&file, "waiting", &outcome.fault));
+    ck_assert(source_open(&source, file, &format_raw, &request, &outcome.fault));
+    ck_assert(job_make(&outcome.command.options.job, &source, &job, &outcome.fault));
+    run_job(&outcome, &job, &source, &none);
+    ck_assert(!outcome.done);
+    ck_assert_str_eq(outcome.fault.text, "tape: it is full");
+    job_free(&job);
+    source_close(&source);
+    file_in_close(file);
+    close(gate[1]);
+    ck_assert_int_eq(waitpid(child, NULL, 0), child);
+    unlink("waiting");
+    outcome_free(&outcome);
+}
+END_TEST
+
+static void write_text(const char *name, const char *text)
+{
+    file_fill(name, text, strlen(text));
+}
+
+static Suite *stream_suite(void)
+{
+    Suite *suite = suite_create("stream");
+    TCase *tests = tcase_create("stream");
+
+    tcase_set_timeout(tests, TIMEOUT_SECONDS);
+    tcase_add_loop_test(tests, any_slab, 0, CHAINS * EDGES);
+    tcase_add_loop_test(tests, any_memory, 0, CHAINS * EDGES);
+    tcase_add_loop_test(tests, ways_are_taken, 0, 7);
+    tcase_add_test(tests, long_volumes_take_no_more);
+    tcase_add_loop_test(tests, torn_inputs, 0, (int)LENGTH(fault_jobs) * PLANES);
+    tcase_add_loop_test(tests, inputs_without_end, 0, (int)LENGTH(fault_jobs));
+    tcase_add_loop_test(tests, full_outputs, 0, (int)LENGTH(fault_jobs) * PLANES);
+    tcase_add_loop_test(tests, devices_that_break_down, 0, 8);
+    tcase_add_test(tests, a_reader_that_waits_is_called_off);
+    suite_add_tcase(suite, tests);
+    return suite;
+}
+
+int main(void)
+{
+    SRunner *runner = srunner_create(stream_suite());
+    int failed;
+
+    /* A child of a process that has run OpenMP loops may not run one: tests stay in this process, where a run that
+       never ends has to be ended from outside. */
+    srunner_set_fork_status(runner, CK_NOFORK);
+    alarm(TIMEOUT_SECONDS);
+    folder_enter();
+    write_text("in", "");
+    write_text("above.taps", "0 0 0 0.5\n0 0 2 0.25\n");
+    write_text("below.taps", "0 0 -3 0.5\n0 1 0 0.25\n");
+    srunner_run_all(runner, CK_ENV);
+    folder_leave();
+    failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
