@@ -331,6 +331,7 @@ static bool create_sink(struct sink *sink, const struct sink_request *request, s
         .depth = header->type == SAMPLE_U16 ? 16 : 8,
         .little_endian = header->type == SAMPLE_U16 && header->endian == ENDIAN_LITTLE,
         .level = request->level,
+        .threads = request->threads,
         .notes = notes_of(request->origin),
     };
     if (!png_encoder_begin(&encoder, sink->file, &picture, fault))

@@ -375,7 +375,7 @@ static void write_picture(const struct header *header, const unsigned char *samp
     struct fault fault;
     struct file_out *file;
     struct sink sink;
-    struct sink_request request = {.level = level, .origin = origin};
+    struct sink_request request = {.level = level, .threads = 2, .origin = origin};
     size_t rows = grid_planes(&header->grid);
     ck_assert(file_open_output(&file, scratch_out.path, &fault));
     ck_assert_msg(sink_open(&sink, file, &format_png, header, &request, &fault), "%s", fault.text);
@@ -519,7 +519,7 @@ static void check_not_writable(const struct header *header, enum status status)
     struct fault fault = {.status = STATUS_DONE};
     struct file_out *file;
     struct sink sink;
-    struct sink_request request = {.level = -1};
+    struct sink_request request = {.level = -1, .threads = 1};
     ck_assert(file_open_output(&file, scratch_out.path, &fault));
     ck_assert(!sink_open(&sink, file, &format_png, header, &request, &fault));
     ck_assert_int_eq(fault.status, status);
