@@ -118,10 +118,12 @@ static bool filter_once(const struct options *options, struct file_in *file, con
                         struct attempt *attempt, struct fault *fault)
 {
     const struct format *format = choose_format(options, file, fault);
+    struct source_request request = options->source;
     struct source source;
     bool done;
 
-    if (format == NULL || !source_open(&source, file, format, &options->source, fault))
+    request.threads = thread_count(options->plan.threads);
+    if (format == NULL || !source_open(&source, file, format, &request, fault))
         return false;
     done = filter_source(options, &source, output, attempt, fault);
     source_close(&source);

@@ -39,6 +39,7 @@ struct source_request {
     enum endian endian;
     uint64_t skip;
     size_t spacing_count; /* distances that were given */
+    size_t threads;       /* for the format's own work, at least 1 */
 };
 
 struct source {

@@ -276,7 +276,7 @@ struct opened {
 
 static bool open_picture(struct opened *opened, struct fault *fault)
 {
-    struct source_request request = {0};
+    struct source_request request = {.threads = 2};
     ck_assert(file_open_input(&opened->file, scratch_in.path, fault));
     if (source_open(&opened->source, opened->file, &format_png, &request, fault))
         return true;
