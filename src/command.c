@@ -44,9 +44,8 @@ struct attempt {
 static bool write_output(const struct options *options, const struct plan *plan, struct source *source,
                          struct file_out *file, struct fault *fault)
 {
-    const struct sink_request request = {.level = options->level,
-                                         .threads = thread_count(options->plan.threads),
-                                         .origin = source};
+    const struct sink_request request = {
+        .level = options->level, .threads = thread_count(options->plan.threads), .origin = source};
     const struct report_ends ends = {file_in_name(source->file), file_out_name(file)};
     const struct format *format = options->out_format != NULL ? options->out_format : source->format;
     struct run_summary summary;

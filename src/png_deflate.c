@@ -1,4 +1,4 @@
-/* Deflating strips of a PNG's image data, each by itself, so that the pieces joined are one deflate stream. */
+/* Deflating strips of a PNG's image data, each by itself; the pieces joined are one deflate stream. */
 #include "png_deflate.h"
 
 #include "mem.h"
@@ -151,22 +151,28 @@ struct engine {
     int level;
 };
 
-#define ZLIB(level) {code_with_zlib, level}
+#define ZLIB(level)                                                                                          \
+    {                                                                                                        \
+        code_with_zlib, level                                                                                \
+    }
 #ifdef HAVE_ISAL
-#define QUICK(level) {code_with_igzip, level}
+#define QUICK(level)                                                                                         \
+    {                                                                                                        \
+        code_with_igzip, level                                                                               \
+    }
 #else
 #define QUICK(level) ZLIB(level)
 #endif
 
-/* What filters leave of a photograph is noise, in which matches cost more than they save: coding runs alone is
-   both smaller and far faster. Text and drawings need matches. So a strip is tried, in part or in full. */
+/* What filters leave of a photograph is noise, in which matches cost more than they save: coding runs alone
+   is both smaller and far faster. Text and drawings need matches. So a strip is tried, in part or in full. */
 enum tactic { STORE, CODE_RUNS, TRY_SAMPLE, TRY_BOTH };
 
 static const struct effort {
     enum tactic tactic;
     struct engine codings[2];
 } efforts[] = {
-    {STORE, {ZLIB(0), ZLIB(0)}},       {CODE_RUNS, {QUICK(1), QUICK(1)}},
+    {STORE, {ZLIB(0), ZLIB(0)}},        {CODE_RUNS, {QUICK(1), QUICK(1)}},
     {TRY_SAMPLE, {QUICK(1), QUICK(1)}}, {TRY_SAMPLE, {QUICK(1), QUICK(2)}},
     {TRY_SAMPLE, {QUICK(1), QUICK(3)}}, {TRY_SAMPLE, {QUICK(1), ZLIB(5)}},
     {TRY_SAMPLE, {QUICK(1), ZLIB(6)}},  {TRY_BOTH, {ZLIB(7), ZLIB(7)}},

@@ -1,4 +1,4 @@
-/* Deflating strips of a PNG's image data, each by itself, so that the pieces joined are one deflate stream. */
+/* Deflating strips of a PNG's image data, each by itself; the pieces joined are one deflate stream. */
 #ifndef PNG_DEFLATE_H
 #define PNG_DEFLATE_H
 
@@ -35,7 +35,8 @@ void png_deflater_free(struct png_deflater *deflater);
 /* What deflating so many bytes can lead to at most. */
 size_t png_deflate_bound(size_t size);
 
-/* Deflate into png_deflate_bound bytes; return how many were used, a function of the strip and level alone. */
+/* Deflate into png_deflate_bound bytes; return how many were used, a function of the strip and level alone.
+ */
 size_t png_deflater_run(struct png_deflater *deflater, const struct png_deflate_strip *strip,
                         unsigned char *deflated);
 

@@ -135,7 +135,8 @@ bool png_encoder_begin(struct png_encoder **encoder, struct file_out *file,
 static void write_idat(struct png_encoder *encoder, const unsigned char *bytes, size_t size, bool ends)
 {
     unsigned char header[PNG_DEFLATE_HEADER], checksum[CHECKSUM_BYTES];
-    size_t header_bytes = encoder->image_begun ? 0 : sizeof header, checksum_bytes = ends ? sizeof checksum : 0;
+    size_t header_bytes = encoder->image_begun ? 0 : sizeof header,
+           checksum_bytes = ends ? sizeof checksum : 0;
     png_deflate_header(encoder->level, header);
     png_save_uint_32(checksum, encoder->checksum);
     png_write_chunk_start(encoder->png, (png_const_bytep) "IDAT",

@@ -1,5 +1,4 @@
-/* The image data of a PNG file on its way to libpng: it is inflated elsewhere, and libpng, which unfilters and expands
-   it, is given the same data stored. */
+/* The image data of a PNG file on its way to libpng: inflated elsewhere, and given to libpng stored. */
 #ifndef PNG_IDAT_H
 #define PNG_IDAT_H
 

@@ -1,5 +1,4 @@
-/* Inflating a PNG's image data, on a thread of its own where one is to be had: deflated bytes go in, the same data
-   comes out as IDAT chunks whose deflate blocks are stored. */
+/* Inflating a PNG's image data beside its reader: deflated bytes in, IDAT chunks of stored blocks out. */
 #ifndef PNG_INFLATE_H
 #define PNG_INFLATE_H
 

@@ -1,5 +1,4 @@
-/* The image data of a PNG in the making: rows go in, strips of them are filtered and deflated on several threads,
-   and come out in order. */
+/* Image data of a PNG in the making: rows go in, strips filtered and deflated on several threads come out. */
 #include "png_strips.h"
 
 #include "mem.h"
@@ -11,7 +10,8 @@
 #include <pthread.h>
 #include <string.h>
 
-/* Large enough that joins cost nothing to speak of, small enough that a picture of a megapixel has several. */
+/* Large enough that joins cost nothing to speak of, small enough that a picture of a megapixel has several.
+ */
 #define STRIP_BYTES ((size_t)256 << 10)
 
 /* Strips under way for each thread: one in its hands, one that waits. */
@@ -44,7 +44,7 @@ struct png_strips {
     struct worker *workers; /* the first is the calling thread */
     size_t worker_count, running;
     size_t rows_in;
-    size_t row; /* rows in the strip that is being filled */
+    size_t row;      /* rows in the strip that is being filled */
     bool handed_out; /* the strip `taken` is with the caller */
 
     /* Numbers of strips, ever growing; each slot serves every slot_count-th. Guarded by the mutex. */
@@ -253,8 +253,7 @@ static bool make_worker(struct png_strips *strips, struct worker *worker, struct
 {
     size_t filtered = strips->picture.row_bytes + 1;
     worker->strips = strips;
-    worker->filtered =
-        mem_alloc(strips->context_rows + strips->strip_rows, filtered, "filtered rows", fault);
+    worker->filtered = mem_alloc(strips->context_rows + strips->strip_rows, filtered, "filtered rows", fault);
     return worker->filtered != NULL && png_deflater_create(&worker->deflater, strips->picture.level,
                                                            strips->strip_rows * filtered, fault);
 }

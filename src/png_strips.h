@@ -1,5 +1,4 @@
-/* The image data of a PNG in the making: rows go in, strips of them are filtered and deflated on several threads,
-   and come out in order. */
+/* Image data of a PNG in the making: rows go in, strips filtered and deflated on several threads come out. */
 #ifndef PNG_STRIPS_H
 #define PNG_STRIPS_H
 
@@ -35,8 +34,8 @@ bool png_strips_open(struct png_strips **strips, const struct png_strips_picture
 /* Put in rows and return how many: fewer than count where strips have to be taken out first. */
 size_t png_strips_put(struct png_strips *strips, const unsigned char *rows, size_t count);
 
-/* The next piece, if there must be room for more rows or if all rows are in; else NULL. It is valid until the next
-   call. */
+/* The next piece, if there must be room for more rows or if all rows are in; else NULL. It is valid until the
+   next call. */
 const struct png_strip *png_strips_take(struct png_strips *strips);
 
 /* Release, done or not, once the other threads have ended; NULL is fine. */
