@@ -9,6 +9,7 @@
 #include "plan.h"
 #include "report.h"
 #include "run.h"
+#include "thread.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -43,7 +44,8 @@ struct attempt {
 static bool write_output(const struct options *options, const struct plan *plan, struct source *source,
                          struct file_out *file, struct fault *fault)
 {
-    const struct sink_request request = {.level = options->level, .origin = source};
+    const struct sink_request request = {
+        .level = options->level, .threads = thread_count(options->plan.threads), .origin = source};
     const struct report_ends ends = {file_in_name(source->file), file_out_name(file)};
     const struct format *format = options->out_format != NULL ? options->out_format : source->format;
     struct run_summary summary;
@@ -115,10 +117,12 @@ static bool filter_once(const struct options *options, struct file_in *file, con
                         struct attempt *attempt, struct fault *fault)
 {
     const struct format *format = choose_format(options, file, fault);
+    struct source_request request = options->source;
     struct source source;
     bool done;
 
-    if (format == NULL || !source_open(&source, file, format, &options->source, fault))
+    request.threads = thread_count(options->plan.threads);
+    if (format == NULL || !source_open(&source, file, format, &request, fault))
         return false;
     done = filter_source(options, &source, output, attempt, fault);
     source_close(&source);

@@ -2,6 +2,7 @@
 #include "format.h"
 #include "mem.h"
 #include "png_encoder.h"
+#include "png_idat.h"
 #include "png_notes.h"
 #include "png_trap.h"
 
@@ -24,6 +25,7 @@ struct reader {
     png_infop info;
     struct file_in *file;
     struct png_notes notes;
+    struct png_idat idat;
     bool image_begun;     /* chunks from here on stand after the image */
     bool checksum_failed; /* of the chunk under way */
     int passes;           /* 0 before the first row is read, then 1 unless interlaced */
@@ -46,12 +48,10 @@ static bool sniff(const unsigned char *start, size_t size)
 
 /* ---- callbacks of libpng ---- */
 
-static void read_bytes(png_structp png, png_bytep bytes, size_t size)
+static void read_file(png_structp png, png_bytep bytes, size_t size)
 {
     struct reader *reader = png_get_io_ptr(png);
     size_t got = 0;
-    if ((png_get_io_state(png) & PNG_IO_CHUNK_HDR) != 0)
-        reader->checksum_failed = false;
     if (!file_in_read(reader->file, bytes, size, &got, reader->trap.fault))
         png_trap_leave(png);
     if (got == size)
@@ -59,6 +59,26 @@ static void read_bytes(png_structp png, png_bytep bytes, size_t size)
     if (png_get_io_chunk_type(png) == 0)
         png_error(png, "the file ends early");
     png_chunk_error(png, "the file ends early");
+}
+
+static bool begins_image(const struct reader *reader, png_const_bytep head)
+{
+    return reader->idat.next == NULL && memcmp(head + sizeof(png_uint_32), "IDAT", 4) == 0;
+}
+
+static void read_bytes(png_structp png, png_bytep bytes, size_t size)
+{
+    struct reader *reader = png_get_io_ptr(png);
+    bool head = (png_get_io_state(png) & PNG_IO_CHUNK_HDR) != 0;
+    if (head)
+        reader->checksum_failed = false;
+    if (reader->idat.gives) {
+        png_idat_give(&reader->idat, png, bytes, size, reader->trap.fault);
+        return;
+    }
+    read_file(png, bytes, size);
+    if (head && begins_image(reader, bytes))
+        png_idat_begin(&reader->idat, png, bytes);
 }
 
 /* What libpng only warns of is damage all the same where it decides about samples. */
@@ -205,6 +225,7 @@ static void close_source(struct source *source)
     if (reader == NULL)
         return;
     png_destroy_read_struct(&reader->png, &reader->info, NULL);
+    png_idat_release(&reader->idat);
     png_notes_release(&reader->notes);
     mem_free(reader->held);
     mem_free(reader);
@@ -213,12 +234,13 @@ static void close_source(struct source *source)
 
 static bool open_source(struct source *source, const struct source_request *request, struct fault *fault)
 {
-    (void)request; /* a PNG describes itself */
     struct reader *reader = mem_zeroed(1, sizeof *reader, "PNG reader", fault);
     if (reader == NULL)
         return false;
     source->state = reader;
     reader->file = source->file;
+    reader->idat.read = read_file;
+    reader->idat.threads = request->threads;
     reader->trap.name = file_in_name(source->file);
     reader->notes.file_name = reader->trap.name;
     reader->trap.status = STATUS_INPUT;
@@ -331,6 +353,7 @@ static bool create_sink(struct sink *sink, const struct sink_request *request, s
         .depth = header->type == SAMPLE_U16 ? 16 : 8,
         .little_endian = header->type == SAMPLE_U16 && header->endian == ENDIAN_LITTLE,
         .level = request->level,
+        .threads = request->threads,
         .notes = notes_of(request->origin),
     };
     if (!png_encoder_begin(&encoder, sink->file, &picture, fault))

@@ -1,12 +1,17 @@
-/* Encoding of a PNG by libpng, on one thread. */
+/* Encoding of a PNG: libpng writes its frame, strips of rows are filtered and deflated on several threads. */
 #include "png_encoder.h"
 
 #include "mem.h"
+#include "png_deflate.h"
+#include "png_strips.h"
 #include "png_trap.h"
 
 #include <setjmp.h>
 
-enum { DEFAULT_LEVEL = 6, IDAT_BYTES = 256 << 10 };
+enum { DEFAULT_LEVEL = 6, CHECKSUM_BYTES = 4 };
+
+/* An IDAT chunk holds a strip, but not what a single row of gigabytes makes. */
+#define IDAT_BYTES_MOST ((size_t)1 << 30)
 
 struct png_encoder {
     struct png_trap trap;
@@ -14,7 +19,11 @@ struct png_encoder {
     png_infop info;
     struct file_out *file;
     const struct png_notes *notes;
+    struct png_strips *strips;
     size_t row_bytes;
+    int level;
+    bool image_begun;
+    uint32_t checksum; /* of the strips so far */
 };
 
 static void write_bytes(png_structp png, png_bytep bytes, size_t size)
@@ -57,15 +66,6 @@ static int color_type(unsigned channels)
     return types[channels - 1];
 }
 
-/* Filters cost time and gain only what a compressor can make of them. */
-static void set_effort(png_structp png, int level)
-{
-    int effort = level < 0 ? DEFAULT_LEVEL : level;
-    png_set_compression_level(png, effort);
-    png_set_filter(png, PNG_FILTER_TYPE_BASE, effort > 0 ? PNG_ALL_FILTERS : PNG_FILTER_NONE);
-    png_set_compression_buffer_size(png, IDAT_BYTES);
-}
-
 static void write_notes(struct png_encoder *encoder, bool after_image)
 {
     if (encoder->notes == NULL)
@@ -82,10 +82,7 @@ static void write_head(struct png_encoder *encoder, const struct png_encoder_pic
     png_set_IHDR(png, encoder->info, (png_uint_32)picture->width, (png_uint_32)picture->height,
                  (int)picture->depth, color_type(picture->channels), PNG_INTERLACE_NONE,
                  PNG_COMPRESSION_TYPE_DEFAULT, PNG_FILTER_TYPE_DEFAULT);
-    set_effort(png, picture->level);
     png_write_info(png, encoder->info);
-    if (picture->little_endian)
-        png_set_swap(png);
     write_notes(encoder, false);
 }
 
@@ -100,6 +97,19 @@ static bool begin(struct png_encoder *encoder, const struct png_encoder_picture 
     return true;
 }
 
+static bool start_strips(struct png_encoder *encoder, const struct png_encoder_picture *picture,
+                         struct fault *fault)
+{
+    const struct png_strips_picture rows = {
+        .row_bytes = encoder->row_bytes,
+        .rows = picture->height,
+        .pixel_bytes = picture->channels * (picture->depth / 8),
+        .swapped = picture->little_endian,
+        .level = encoder->level,
+    };
+    return png_strips_open(&encoder->strips, &rows, picture->threads, fault);
+}
+
 bool png_encoder_begin(struct png_encoder **encoder, struct file_out *file,
                        const struct png_encoder_picture *picture, struct fault *fault)
 {
@@ -111,7 +121,8 @@ bool png_encoder_begin(struct png_encoder **encoder, struct file_out *file,
     made->file = file;
     made->notes = picture->notes;
     made->row_bytes = picture->width * picture->channels * (picture->depth / 8);
-    if (!begin(made, picture, fault)) {
+    made->level = picture->level < 0 ? DEFAULT_LEVEL : picture->level;
+    if (!start_strips(made, picture, fault) || !begin(made, picture, fault)) {
         png_encoder_free(made);
         return false;
     }
@@ -119,10 +130,46 @@ bool png_encoder_begin(struct png_encoder **encoder, struct file_out *file,
     return true;
 }
 
+/* ---- image data ---- */
+
+static void write_idat(struct png_encoder *encoder, const unsigned char *bytes, size_t size, bool ends)
+{
+    unsigned char header[PNG_DEFLATE_HEADER], checksum[CHECKSUM_BYTES];
+    size_t header_bytes = encoder->image_begun ? 0 : sizeof header,
+           checksum_bytes = ends ? sizeof checksum : 0;
+    png_deflate_header(encoder->level, header);
+    png_save_uint_32(checksum, encoder->checksum);
+    png_write_chunk_start(encoder->png, (png_const_bytep) "IDAT",
+                          (png_uint_32)(header_bytes + size + checksum_bytes));
+    png_write_chunk_data(encoder->png, header, header_bytes);
+    png_write_chunk_data(encoder->png, bytes, size);
+    png_write_chunk_data(encoder->png, checksum, checksum_bytes);
+    png_write_chunk_end(encoder->png);
+    encoder->image_begun = true;
+}
+
+static void write_strip(struct png_encoder *encoder, const struct png_strip *strip)
+{
+    const unsigned char *bytes = strip->bytes;
+    size_t left = strip->size;
+    encoder->checksum = encoder->image_begun
+                            ? png_deflate_join(encoder->checksum, strip->checksum, strip->plain_size)
+                            : strip->checksum;
+    for (; left > IDAT_BYTES_MOST; left -= IDAT_BYTES_MOST, bytes += IDAT_BYTES_MOST)
+        write_idat(encoder, bytes, IDAT_BYTES_MOST, false);
+    write_idat(encoder, bytes, left, strip->last);
+}
+
 static void write_rows(struct png_encoder *encoder, const unsigned char *rows, size_t count)
 {
-    for (size_t row = 0; row < count; row++)
-        png_write_row(encoder->png, rows + row * encoder->row_bytes);
+    while (count > 0) {
+        const struct png_strip *strip;
+        size_t put = png_strips_put(encoder->strips, rows, count);
+        rows += put * encoder->row_bytes;
+        count -= put;
+        while ((strip = png_strips_take(encoder->strips)) != NULL)
+            write_strip(encoder, strip);
+    }
 }
 
 bool png_encoder_rows(struct png_encoder *encoder, const void *rows, size_t count, struct fault *fault)
@@ -134,13 +181,14 @@ bool png_encoder_rows(struct png_encoder *encoder, const void *rows, size_t coun
     return true;
 }
 
+/* Not by png_write_end, which wants to have written the image itself. */
 bool png_encoder_end(struct png_encoder *encoder, struct fault *fault)
 {
     png_trap_set(&encoder->trap, fault);
     if (setjmp(png_jmpbuf(encoder->png)) != 0)
         return false;
     write_notes(encoder, true);
-    png_write_end(encoder->png, NULL);
+    png_write_chunk(encoder->png, (png_const_bytep) "IEND", NULL, 0);
     return true;
 }
 
@@ -148,6 +196,7 @@ void png_encoder_free(struct png_encoder *encoder)
 {
     if (encoder == NULL)
         return;
+    png_strips_close(encoder->strips);
     png_destroy_write_struct(&encoder->png, &encoder->info);
     mem_free(encoder);
 }

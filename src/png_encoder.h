@@ -15,6 +15,7 @@ struct png_encoder_picture {
     unsigned depth;       /* bits a sample: 8 or 16 */
     bool little_endian;   /* 16-bit samples come with the low byte first */
     int level;            /* of compression, 0 to 9; −1: the encoder's default */
+    size_t threads;       /* at least 1; the file is the same for any */
     const struct png_notes
         *notes; /* written along; may be NULL, may grow until the end, must outlive the encoder */
 };

@@ -50,6 +50,9 @@ static struct scratch scratch_make(void)
     return scratch;
 }
 
+/* For reading and for writing. */
+static size_t threads = 2;
+
 /* Made and removed outside the tests, so that a test that fails leaves none. */
 static struct scratch scratch_in, scratch_out;
 
@@ -276,7 +279,7 @@ struct opened {
 
 static bool open_picture(struct opened *opened, struct fault *fault)
 {
-    struct source_request request = {0};
+    struct source_request request = {.threads = threads};
     ck_assert(file_open_input(&opened->file, scratch_in.path, fault));
     if (source_open(&opened->source, opened->file, &format_png, &request, fault))
         return true;
@@ -329,8 +332,10 @@ static bool takes(const void *data, size_t size, struct fault *fault)
     return samples != NULL;
 }
 
+/* By one thread and by two in turn. */
 static void check_refused(const void *data, size_t size, const char *what)
 {
+    threads = 3 - threads;
     struct fault fault = {.status = STATUS_DONE};
     bool taken = takes(data, size, &fault);
     ck_assert_msg(!taken, "%s is taken", what);
@@ -375,7 +380,7 @@ static void write_picture(const struct header *header, const unsigned char *samp
     struct fault fault;
     struct file_out *file;
     struct sink sink;
-    struct sink_request request = {.level = level, .origin = origin};
+    struct sink_request request = {.level = level, .threads = threads, .origin = origin};
     size_t rows = grid_planes(&header->grid);
     ck_assert(file_open_output(&file, scratch_out.path, &fault));
     ck_assert_msg(sink_open(&sink, file, &format_png, header, &request, &fault), "%s", fault.text);
@@ -434,9 +439,11 @@ static void check_written(const struct header *header, const unsigned char *samp
 {
     struct bytes file = output_content();
     unsigned char *reread = libpng_samples(&file, header);
-    for (size_t i = 0; i < grid_samples(&header->grid); i++)
-        ck_assert_uint_eq(sample_at(reread, i, header->type, ENDIAN_BIG),
-                          sample_at(samples, i, header->type, header->endian));
+    size_t count = grid_samples(&header->grid), same = 0;
+    while (same < count && sample_at(reread, same, header->type, ENDIAN_BIG) ==
+                               sample_at(samples, same, header->type, header->endian))
+        same++;
+    ck_assert_msg(same == count, "sample %zu differs", same);
     free(reread);
     bytes_free(&file);
 }
@@ -449,6 +456,7 @@ static void check_picture(const struct picture *picture)
     struct opened opened;
     struct bytes file = picture_encode(picture);
     for (size_t step = 1; step <= 5; step += 4) {
+        threads = step == 1 ? 1 : 2;
         fill_input(file.data, file.size);
         ck_assert_msg(open_picture(&opened, &fault), "%s", fault.text);
         check_header(&opened.source, picture);
@@ -514,12 +522,172 @@ START_TEST(little_endian_and_every_level)
 }
 END_TEST
 
+/* ---- pictures of several strips ---- */
+
+enum pattern { FLAT, GRADIENT, NOISE, TEXT, PATTERNS };
+
+static unsigned char pattern_byte(enum pattern pattern, size_t i, size_t row_bytes, uint32_t *seed)
+{
+    size_t x = i % row_bytes, y = i / row_bytes;
+    switch (pattern) {
+    case FLAT:
+        return 200;
+    case GRADIENT:
+        return (unsigned char)(x / 16 + y);
+    case NOISE:
+        return (unsigned char)next_random(seed);
+    default: /* the same few shapes over and over */
+        return (x / 8 * 7 + y / 12 * 5) % 9 < 3 && (x % 8 * 3 + y % 12) % 5 < 3 ? 0 : 255;
+    }
+}
+
+static unsigned char *pattern_make(const struct header *header, enum pattern pattern)
+{
+    size_t size = file_samples_bytes(header), row_bytes = header_plane_bytes(header);
+    unsigned char *samples = malloc(size);
+    uint32_t seed = 11;
+    ck_assert_ptr_nonnull(samples);
+    for (size_t i = 0; i < size; i++)
+        samples[i] = pattern_byte(pattern, i, row_bytes, &seed);
+    return samples;
+}
+
+static struct header large_header(size_t width, size_t height, unsigned channels, enum sample_type type)
+{
+    struct header header = {.grid = grid_make(2, width, height, 1), .type = type, .endian = ENDIAN_BIG};
+    header.grid.channels = channels;
+    header.alpha = channels % 2 == 0;
+    return header;
+}
+
+static struct bytes written_by(size_t writers, const struct header *header, const unsigned char *samples,
+                               int level)
+{
+    threads = writers;
+    write_picture(header, samples, level, NULL);
+    return output_content();
+}
+
+static void check_any_threads(const struct header *header, enum pattern pattern, int level)
+{
+    static const size_t writers[] = {2, 3, 7};
+    unsigned char *samples = pattern_make(header, pattern);
+    struct bytes alone = written_by(1, header, samples, level);
+    check_written(header, samples);
+    for (size_t i = 0; i < sizeof writers / sizeof writers[0]; i++) {
+        struct bytes shared = written_by(writers[i], header, samples, level);
+        ck_assert_uint_eq(shared.size, alone.size);
+        ck_assert_mem_eq(shared.data, alone.data, alone.size);
+        bytes_free(&shared);
+    }
+    bytes_free(&alone);
+    free(samples);
+}
+
+START_TEST(the_file_does_not_depend_on_threads)
+{
+    static const int levels[] = {-1, 0, 1, 3, 9};
+    struct header header = large_header(701, 500, 3, SAMPLE_U8);
+    for (size_t i = 0; i < sizeof levels / sizeof levels[0]; i++)
+        check_any_threads(&header, (enum pattern)_i, levels[i]);
+}
+END_TEST
+
+START_TEST(strips_of_every_shape)
+{
+    static const struct {
+        size_t width, height;
+        unsigned channels;
+        enum sample_type type;
+    } shapes[] = {
+        {1, 300000, 1, SAMPLE_U8},  {3, 40000, 2, SAMPLE_U16}, {90000, 5, 4, SAMPLE_U8},
+        {90001, 3, 4, SAMPLE_U16},  {300000, 1, 1, SAMPLE_U8}, {262143, 3, 1, SAMPLE_U8},
+        {262144, 3, 1, SAMPLE_U8},  {131071, 4, 1, SAMPLE_U8}, {511, 1025, 4, SAMPLE_U8},
+        {40000, 20, 1, SAMPLE_U16},
+    };
+    struct header header =
+        large_header(shapes[_i].width, shapes[_i].height, shapes[_i].channels, shapes[_i].type);
+    check_any_threads(&header, TEXT, 1);
+    check_any_threads(&header, TEXT, -1);
+    check_any_threads(&header, NOISE, 3);
+}
+END_TEST
+
+/* What each level is for. */
+START_TEST(levels_compress)
+{
+    struct header header = large_header(701, 700, 3, SAMPLE_U8);
+    for (enum pattern pattern = FLAT; pattern < PATTERNS; pattern++) {
+        unsigned char *samples = pattern_make(&header, pattern);
+        size_t plain = file_samples_bytes(&header);
+        for (int level = 0; level <= 9; level++) {
+            struct bytes file = written_by(2, &header, samples, level);
+            if (level == 0)
+                ck_assert_uint_gt(file.size, plain);
+            else if (pattern == NOISE)
+                ck_assert_uint_lt(file.size, plain + plain / 1000 + 1000);
+            else
+                ck_assert_uint_lt(file.size, plain / (pattern == TEXT && level > 1 ? 20 : 8));
+            bytes_free(&file);
+        }
+        free(samples);
+    }
+}
+END_TEST
+
+static void write_some_and_give_up(const struct header *header, const unsigned char *samples, size_t rows)
+{
+    struct fault fault;
+    struct file_out *file;
+    struct sink sink;
+    struct sink_request request = {.level = 9, .threads = threads};
+    ck_assert(file_open_output(&file, scratch_out.path, &fault));
+    ck_assert(sink_open(&sink, file, &format_png, header, &request, &fault));
+    ck_assert(sink_write(&sink, samples, rows, &fault));
+    sink_close(&sink);
+    file_out_close(file);
+}
+
+START_TEST(writing_may_be_given_up)
+{
+    struct header header = large_header(701, 700, 3, SAMPLE_U8);
+    unsigned char *samples = pattern_make(&header, NOISE);
+    for (threads = 1; threads <= 2; threads++)
+        for (size_t rows = 1; rows <= 700; rows += 349)
+            write_some_and_give_up(&header, samples, rows);
+    free(samples);
+}
+END_TEST
+
+START_TEST(reading_may_be_given_up)
+{
+    struct header header = large_header(701, 700, 3, SAMPLE_U8);
+    unsigned char *samples = pattern_make(&header, NOISE), *rows = malloc(file_samples_bytes(&header));
+    struct bytes file = written_by(2, &header, samples, 1);
+    struct fault fault;
+    struct opened opened;
+    ck_assert_ptr_nonnull(rows);
+    fill_input(file.data, file.size);
+    for (threads = 1; threads <= 2; threads++)
+        for (size_t count = 0; count < 700; count += 233) {
+            ck_assert(open_picture(&opened, &fault));
+            if (count > 0)
+                ck_assert(source_read(&opened.source, rows, count, &fault));
+            ck_assert_mem_eq(rows, samples, count * header_plane_bytes(&header));
+            close_picture(&opened);
+        }
+    bytes_free(&file);
+    free(samples);
+    free(rows);
+}
+END_TEST
+
 static void check_not_writable(const struct header *header, enum status status)
 {
     struct fault fault = {.status = STATUS_DONE};
     struct file_out *file;
     struct sink sink;
-    struct sink_request request = {.level = -1};
+    struct sink_request request = {.level = -1, .threads = threads};
     ck_assert(file_open_output(&file, scratch_out.path, &fault));
     ck_assert(!sink_open(&sink, file, &format_png, header, &request, &fault));
     ck_assert_int_eq(fault.status, status);
@@ -829,15 +997,21 @@ START_TEST(a_damaged_note_is_dropped)
 }
 END_TEST
 
+static struct bytes with_image(const struct bytes *plain, const unsigned char *data, size_t size)
+{
+    struct bytes file = {0};
+    size_t end = chunk_offset(plain, "IEND");
+    bytes_append(&file, plain->data, chunk_offset(plain, "IDAT"));
+    append_chunk(&file, "IDAT", data, size);
+    bytes_append(&file, plain->data + end, plain->size - end);
+    return file;
+}
+
 /* A file whose chunks are whole but whose image data is not what they promise. */
 static void check_refused_with_idat(const unsigned char *data, size_t size, const char *what)
 {
     struct bytes plain = small_png(PNG_COLOR_TYPE_GRAY, 8, false, false);
-    struct bytes file = {0};
-    size_t end = chunk_offset(&plain, "IEND");
-    bytes_append(&file, plain.data, chunk_offset(&plain, "IDAT"));
-    append_chunk(&file, "IDAT", data, size);
-    bytes_append(&file, plain.data + end, plain.size - end);
+    struct bytes file = with_image(&plain, data, size);
     check_refused(file.data, file.size, what);
     bytes_free(&plain);
     bytes_free(&file);
@@ -858,6 +1032,107 @@ START_TEST(image_data_that_does_not_match_is_refused)
     check_refused_with_idat(longer.data, 0, "no data");
     bytes_free(&plain);
     bytes_free(&longer);
+}
+END_TEST
+
+/* The picture with its image data cut into chunks of so many bytes, empty ones between, and after the first
+   of them what is given. */
+static struct bytes with_cut_image(const struct bytes *plain, size_t part, const struct extra *between)
+{
+    size_t image = chunk_offset(plain, "IDAT"), end = chunk_offset(plain, "IEND");
+    size_t size = get32(plain->data + image);
+    struct bytes file = {0};
+    bytes_append(&file, plain->data, image);
+    append_chunk(&file, "IDAT", "", 0);
+    for (size_t done = 0; done < size; done += part) {
+        size_t count = size - done < part ? size - done : part;
+        append_chunk(&file, "IDAT", plain->data + image + 8 + done, count);
+        append_chunk(&file, "IDAT", "", 0);
+        if (done == 0 && between != NULL)
+            append_chunk(&file, between->type, between->data, between->size);
+    }
+    bytes_append(&file, plain->data + end, plain->size - end);
+    return file;
+}
+
+START_TEST(image_data_may_be_cut_anywhere)
+{
+    static const struct extra note = CHUNK("tEXt", "Title\0x");
+    struct fault fault;
+    struct bytes plain = small_png(PNG_COLOR_TYPE_RGB, 8, _i != 0, false);
+    size_t size = get32(plain.data + chunk_offset(&plain, "IDAT"));
+    for (size_t part = 1; part <= size; part++) {
+        struct bytes cut = with_cut_image(&plain, part, NULL), parted = with_cut_image(&plain, part, &note);
+        for (threads = 1; threads <= 2; threads++)
+            ck_assert_msg(takes(cut.data, cut.size, &fault), "%s", fault.text);
+        if (part < size)
+            check_refused(parted.data, parted.size, "image data in two places");
+        bytes_free(&cut);
+        bytes_free(&parted);
+    }
+    bytes_free(&plain);
+}
+END_TEST
+
+/* The picture's image data as stored blocks of so many bytes. */
+static struct bytes stored(const unsigned char *data, size_t size, size_t part)
+{
+    struct bytes stream = {0};
+    uint32_t a = 1, b = 0;
+    unsigned char sum[4];
+    bytes_append(&stream, "\x78\x01", 2);
+    for (size_t done = 0; done < size; done += part) {
+        size_t count = size - done < part ? size - done : part;
+        unsigned char head[5] = {done + count == size, (unsigned char)count, 0, (unsigned char)~count, 0xff};
+        bytes_append(&stream, head, 5);
+        bytes_append(&stream, data + done, count);
+    }
+    for (size_t i = 0; i < size; i++) {
+        a = (a + data[i]) % 65521;
+        b = (b + a) % 65521;
+    }
+    put32(sum, b << 16 | a);
+    bytes_append(&stream, sum, 4);
+    return stream;
+}
+
+/* Gray, 5 × 4: the rows with their filter types are 24 bytes. */
+START_TEST(the_image_data_fills_the_picture_exactly)
+{
+    static const unsigned char rows[25] = {0};
+    struct bytes plain = small_png(PNG_COLOR_TYPE_GRAY, 8, false, false);
+    struct fault fault;
+    for (size_t size = 1; size <= sizeof rows; size++)
+        for (size_t part = 1; part <= size; part++) {
+            struct bytes stream = stored(rows, size, part);
+            if (size == 24) {
+                struct bytes file = with_image(&plain, stream.data, stream.size);
+                ck_assert_msg(takes(file.data, file.size, &fault), "%s", fault.text);
+                bytes_free(&file);
+            } else {
+                check_refused_with_idat(stream.data, stream.size, "too many or too few samples");
+            }
+            bytes_free(&stream);
+        }
+    bytes_free(&plain);
+}
+END_TEST
+
+START_TEST(a_bad_deflate_stream_is_refused)
+{
+    static const struct extra streams[] = {
+        CHUNK("a window of 64 KiB", "\x88\x1c\x03\x00\x00\x00\x00\x01"),
+        CHUNK("a wrong check of the header", "\x78\x02\x03\x00\x00\x00\x00\x01"),
+        CHUNK("another method", "\x77\x07\x03\x00\x00\x00\x00\x01"),
+        CHUNK("a preset dictionary", "\x78\x20\x00\x00\x00\x01\x03\x00\x00\x00\x00\x01"),
+        CHUNK("a block of type 3", "\x78\x01\x07\x00\x00\x00\x00\x01"),
+        CHUNK("a stored block of contradictory lengths", "\x78\x01\x01\x18\x00\x00\x00"),
+        CHUNK("a match before the beginning", "\x78\x01\x03\x02\x00\x00\x00\x00\x00"),
+        CHUNK("a header alone", "\x78\x01"),
+        CHUNK("half a header", "\x78"),
+        CHUNK("no samples", "\x78\x01\x03\x00\x00\x00\x00\x01"),
+    };
+    check_refused_with_idat((const unsigned char *)streams[_i].data, streams[_i].size, streams[_i].type);
 }
 END_TEST
 
@@ -910,13 +1185,20 @@ static Suite *png_suite(void)
 {
     Suite *suite = suite_create("png");
     TCase *kinds_case = tcase_create("kinds");
+    TCase *strips_case = tcase_create("strips");
     TCase *notes_case = tcase_create("notes");
     TCase *damage_case = tcase_create("damage");
     tcase_set_timeout(kinds_case, 60);
+    tcase_set_timeout(strips_case, 300);
     tcase_set_timeout(damage_case, 60);
     tcase_add_loop_test(kinds_case, every_kind, 0, 2 * KINDS);
     tcase_add_test(kinds_case, little_endian_and_every_level);
     tcase_add_test(kinds_case, what_a_png_cannot_hold);
+    tcase_add_loop_test(strips_case, the_file_does_not_depend_on_threads, 0, PATTERNS);
+    tcase_add_loop_test(strips_case, strips_of_every_shape, 0, 10);
+    tcase_add_test(strips_case, levels_compress);
+    tcase_add_test(strips_case, writing_may_be_given_up);
+    tcase_add_test(strips_case, reading_may_be_given_up);
     tcase_add_test(notes_case, notes_are_kept);
     tcase_add_test(notes_case, bad_notes_are_dropped);
     tcase_add_test(notes_case, colour_chunks_after_the_palette_do_not_count);
@@ -925,10 +1207,13 @@ static Suite *png_suite(void)
     tcase_add_loop_test(damage_case, a_flipped_bit_is_refused, 0, 2 * KINDS);
     tcase_add_test(damage_case, a_damaged_note_is_dropped);
     tcase_add_test(damage_case, image_data_that_does_not_match_is_refused);
+    tcase_add_loop_test(damage_case, image_data_may_be_cut_anywhere, 0, 2);
+    tcase_add_test(damage_case, the_image_data_fills_the_picture_exactly);
+    tcase_add_loop_test(damage_case, a_bad_deflate_stream_is_refused, 0, 10);
     tcase_add_test(damage_case, an_unknown_critical_chunk_is_refused);
     tcase_add_test(damage_case, too_many_notes_are_over_the_limit);
     tcase_add_loop_test(damage_case, an_empty_promise_is_refused, 0, 2);
-    TCase *cases[] = {kinds_case, notes_case, damage_case};
+    TCase *cases[] = {kinds_case, strips_case, notes_case, damage_case};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         tcase_add_unchecked_fixture(cases[i], scratch_setup, scratch_teardown);
         suite_add_tcase(suite, cases[i]);

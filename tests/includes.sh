@@ -10,7 +10,7 @@ set -eu
 # Every room may include itself. The rules for a room add up.
 rules()
 {
-    vocabulary='diag mem clock number'
+    vocabulary='diag mem clock number thread'
     model='grid sample stencil taps_file edge heat filter filters stage'
     above='lower wisdom chain passes plan job ring carrier spool sweep run bench progress report options command voxfilt imgheat'
 

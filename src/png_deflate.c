@@ -1,0 +1,276 @@
+/* Deflating strips of a PNG's image data, each by itself; the pieces joined are one deflate stream. */
+#include "png_deflate.h"
+
+#include "mem.h"
+
+#include <string.h>
+#include <zlib.h>
+#ifdef HAVE_ISAL
+#include <isa-l/igzip_lib.h>
+#endif
+
+enum {
+    WINDOW_BITS = 15,
+    MEMORY_LEVEL = 8,
+    STORED_MOST = 65535,
+    STORED_HEAD = 5,
+    ENGINE_BYTES_MOST = 1 << 30 /* both engines count in 32 bits */
+};
+
+/* Runs are matches with the bytes just before. */
+enum coding { RUNS, MATCHES };
+
+struct png_deflater {
+    int level;
+    z_stream zlib;
+    bool zlib_started;
+    unsigned char *other; /* the outcome of the other coding, for as many bytes as other_size */
+    size_t other_size;
+#ifdef HAVE_ISAL
+    struct isal_zstream igzip;
+    unsigned char *igzip_tables;
+#endif
+};
+
+void png_deflate_header(int level, unsigned char header[PNG_DEFLATE_HEADER])
+{
+    static const unsigned char flags[] = {0x01, 0x01, 0x5e, 0x5e, 0x5e, 0x5e, 0x9c, 0xda, 0xda, 0xda};
+    header[0] = 0x78; /* deflate with a window of 32 KiB */
+    header[1] = flags[level];
+}
+
+uint32_t png_deflate_checksum(const struct png_deflate_strip *strip)
+{
+    return (uint32_t)adler32_z(adler32_z(0, NULL, 0), strip->bytes, strip->size);
+}
+
+uint32_t png_deflate_join(uint32_t first, uint32_t second, size_t second_size)
+{
+    return (uint32_t)adler32_combine(first, second, (z_off_t)second_size);
+}
+
+/* ---- nothing gained: stored blocks ---- */
+
+size_t png_deflate_bound(size_t size)
+{
+    return size + (size / STORED_MOST + 1) * STORED_HEAD;
+}
+
+static unsigned char *store_block(unsigned char *to, const unsigned char *bytes, size_t size, bool last)
+{
+    to[0] = last;
+    to[1] = (unsigned char)(size & 0xff);
+    to[2] = (unsigned char)(size >> 8);
+    to[3] = (unsigned char)~to[1];
+    to[4] = (unsigned char)~to[2];
+    memcpy(to + STORED_HEAD, bytes, size);
+    return to + STORED_HEAD + size;
+}
+
+static size_t store(const struct png_deflate_strip *strip, unsigned char *deflated)
+{
+    const unsigned char *from = strip->bytes;
+    unsigned char *to = deflated;
+    size_t left = strip->size;
+    for (; left > STORED_MOST; left -= STORED_MOST, from += STORED_MOST)
+        to = store_block(to, from, STORED_MOST, false);
+    return (size_t)(store_block(to, from, left, strip->last) - deflated);
+}
+
+/* ---- the engines: each returns the bytes used, or 0 where the room does not do ---- */
+
+static size_t dictionary_size(const struct png_deflate_strip *strip)
+{
+    return strip->before < PNG_DEFLATE_WINDOW ? strip->before : PNG_DEFLATE_WINDOW;
+}
+
+static size_t code_with_zlib(struct png_deflater *deflater, int level, enum coding coding,
+                             const struct png_deflate_strip *strip, unsigned char *deflated, size_t room)
+{
+    z_stream *zlib = &deflater->zlib;
+    size_t known = dictionary_size(strip);
+    deflateReset(zlib);
+    deflateParams(zlib, level, coding == RUNS ? Z_RLE : Z_DEFAULT_STRATEGY);
+    if (coding == MATCHES && known > 0)
+        deflateSetDictionary(zlib, strip->bytes - known, (uInt)known);
+    zlib->next_in = (z_const Bytef *)strip->bytes;
+    zlib->avail_in = (uInt)strip->size;
+    zlib->next_out = deflated;
+    zlib->avail_out = (uInt)room;
+    int outcome = deflate(zlib, strip->last ? Z_FINISH : Z_SYNC_FLUSH);
+    bool complete = strip->last ? outcome == Z_STREAM_END : outcome == Z_OK && zlib->avail_out > 0;
+    return complete ? room - zlib->avail_out : 0;
+}
+
+static bool start_zlib(struct png_deflater *deflater, struct fault *fault)
+{
+    if (deflateInit2(&deflater->zlib, Z_DEFAULT_COMPRESSION, Z_DEFLATED, -WINDOW_BITS, MEMORY_LEVEL,
+                     Z_DEFAULT_STRATEGY) != Z_OK)
+        return fault_raise(fault, STATUS_LIMIT, "not enough memory for compressing");
+    deflater->zlib_started = true;
+    return true;
+}
+
+#ifdef HAVE_ISAL
+enum { IGZIP_RUNS_WINDOW_BITS = 2, IGZIP_TABLES_BYTES = ISAL_DEF_LVL3_DEFAULT };
+
+static size_t code_with_igzip(struct png_deflater *deflater, int level, enum coding coding,
+                              const struct png_deflate_strip *strip, unsigned char *deflated, size_t room)
+{
+    struct isal_zstream *igzip = &deflater->igzip;
+    size_t known = dictionary_size(strip);
+    isal_deflate_init(igzip);
+    igzip->level = (uint32_t)level;
+    igzip->level_buf = deflater->igzip_tables;
+    igzip->level_buf_size = IGZIP_TABLES_BYTES;
+    igzip->hist_bits = coding == RUNS ? IGZIP_RUNS_WINDOW_BITS : 0;
+    igzip->flush = strip->last ? NO_FLUSH : SYNC_FLUSH;
+    igzip->end_of_stream = strip->last;
+    if (coding == MATCHES && known > 0)
+        isal_deflate_set_dict(igzip, (uint8_t *)strip->bytes - known, (uint32_t)known);
+    igzip->next_in = (uint8_t *)strip->bytes;
+    igzip->avail_in = (uint32_t)strip->size;
+    igzip->next_out = deflated;
+    igzip->avail_out = (uint32_t)room;
+    bool complete = isal_deflate(igzip) == COMP_OK && igzip->avail_in == 0 && igzip->avail_out > 0;
+    return complete ? room - igzip->avail_out : 0;
+}
+
+static bool start_igzip(struct png_deflater *deflater, struct fault *fault)
+{
+    deflater->igzip_tables = mem_alloc(IGZIP_TABLES_BYTES, 1, "compressing", fault);
+    return deflater->igzip_tables != NULL;
+}
+#endif
+
+/* ---- what a level asks of them ---- */
+
+struct engine {
+    size_t (*code)(struct png_deflater *deflater, int level, enum coding coding,
+                   const struct png_deflate_strip *strip, unsigned char *deflated, size_t room);
+    int level;
+};
+
+#define ZLIB(level)                                                                                          \
+    {                                                                                                        \
+        code_with_zlib, level                                                                                \
+    }
+#ifdef HAVE_ISAL
+#define QUICK(level)                                                                                         \
+    {                                                                                                        \
+        code_with_igzip, level                                                                               \
+    }
+#else
+#define QUICK(level) ZLIB(level)
+#endif
+
+/* What filters leave of a photograph is noise, in which matches cost more than they save: coding runs alone
+   is both smaller and far faster. Text and drawings need matches. So a strip is tried, in part or in full. */
+enum tactic { STORE, CODE_RUNS, TRY_SAMPLE, TRY_BOTH };
+
+static const struct effort {
+    enum tactic tactic;
+    struct engine codings[2];
+} efforts[] = {
+    {STORE, {ZLIB(0), ZLIB(0)}},        {CODE_RUNS, {QUICK(1), QUICK(1)}},
+    {TRY_SAMPLE, {QUICK(1), QUICK(1)}}, {TRY_SAMPLE, {QUICK(1), QUICK(2)}},
+    {TRY_SAMPLE, {QUICK(1), QUICK(3)}}, {TRY_SAMPLE, {QUICK(1), ZLIB(5)}},
+    {TRY_SAMPLE, {QUICK(1), ZLIB(6)}},  {TRY_BOTH, {ZLIB(7), ZLIB(7)}},
+    {TRY_BOTH, {ZLIB(8), ZLIB(8)}},     {TRY_BOTH, {ZLIB(9), ZLIB(9)}},
+};
+
+static const struct engine sampler = QUICK(1);
+
+enum { SAMPLE_BYTES = 32 << 10 };
+
+/* Matches cost so much time that they have to save one part in so many. */
+#define WORTHWHILE 32
+
+/* From the middle of a strip. */
+static bool sample_wants_matches(struct png_deflater *deflater, const struct png_deflate_strip *strip)
+{
+    size_t size = strip->size < SAMPLE_BYTES ? strip->size : SAMPLE_BYTES, skipped = (strip->size - size) / 2;
+    struct png_deflate_strip sample = {strip->bytes + skipped, size, strip->before + skipped, true};
+    size_t room = deflater->other_size;
+    size_t by_runs = sampler.code(deflater, sampler.level, RUNS, &sample, deflater->other, room);
+    size_t by_matches = sampler.code(deflater, sampler.level, MATCHES, &sample, deflater->other, room);
+    return by_matches > 0 && by_matches < by_runs - by_runs / WORTHWHILE;
+}
+
+static size_t run(struct png_deflater *deflater, enum coding coding, const struct png_deflate_strip *strip,
+                  unsigned char *deflated)
+{
+    const struct engine *engine = &efforts[deflater->level].codings[coding];
+    size_t room = png_deflate_bound(strip->size);
+    size_t used = engine->code(deflater, engine->level, coding, strip, deflated, room);
+    return used > 0 ? used : store(strip, deflated);
+}
+
+static size_t run_both(struct png_deflater *deflater, const struct png_deflate_strip *strip,
+                       unsigned char *deflated)
+{
+    size_t by_matches = run(deflater, MATCHES, strip, deflated);
+    size_t by_runs = run(deflater, RUNS, strip, deflater->other);
+    if (by_matches <= by_runs)
+        return by_matches;
+    memcpy(deflated, deflater->other, by_runs);
+    return by_runs;
+}
+
+size_t png_deflater_run(struct png_deflater *deflater, const struct png_deflate_strip *strip,
+                        unsigned char *deflated)
+{
+    enum tactic tactic = efforts[deflater->level].tactic;
+    if (tactic == STORE || strip->size > ENGINE_BYTES_MOST)
+        return store(strip, deflated);
+    if (tactic == TRY_BOTH)
+        return run_both(deflater, strip, deflated);
+    bool matches = tactic == TRY_SAMPLE && sample_wants_matches(deflater, strip);
+    return run(deflater, matches ? MATCHES : RUNS, strip, deflated);
+}
+
+static bool start_engines(struct png_deflater *deflater, struct fault *fault)
+{
+#ifdef HAVE_ISAL
+    if (!start_igzip(deflater, fault))
+        return false;
+#endif
+    return start_zlib(deflater, fault);
+}
+
+static bool start(struct png_deflater *deflater, size_t strip_bytes, struct fault *fault)
+{
+    enum tactic tactic = efforts[deflater->level].tactic;
+    if (tactic == STORE || strip_bytes > ENGINE_BYTES_MOST)
+        return true;
+    deflater->other_size = png_deflate_bound(tactic == TRY_BOTH ? strip_bytes : SAMPLE_BYTES);
+    deflater->other = mem_alloc(deflater->other_size, 1, "compressing", fault);
+    return deflater->other != NULL && start_engines(deflater, fault);
+}
+
+bool png_deflater_create(struct png_deflater **deflater, int level, size_t strip_bytes, struct fault *fault)
+{
+    struct png_deflater *made = mem_zeroed(1, sizeof *made, "compressing", fault);
+    if (made == NULL)
+        return false;
+    made->level = level;
+    if (!start(made, strip_bytes, fault)) {
+        png_deflater_free(made);
+        return false;
+    }
+    *deflater = made;
+    return true;
+}
+
+void png_deflater_free(struct png_deflater *deflater)
+{
+    if (deflater == NULL)
+        return;
+    if (deflater->zlib_started)
+        deflateEnd(&deflater->zlib);
+#ifdef HAVE_ISAL
+    mem_free(deflater->igzip_tables);
+#endif
+    mem_free(deflater->other);
+    mem_free(deflater);
+}

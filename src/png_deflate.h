@@ -1,0 +1,43 @@
+/* Deflating strips of a PNG's image data, each by itself; the pieces joined are one deflate stream. */
+#ifndef PNG_DEFLATE_H
+#define PNG_DEFLATE_H
+
+#include "diag.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* What deflate can look back on. */
+#define PNG_DEFLATE_WINDOW ((size_t)32 << 10)
+
+struct png_deflater;
+
+struct png_deflate_strip {
+    const unsigned char *bytes;
+    size_t size;
+    size_t before; /* bytes that stand before these, in the stream as in memory; 0 to know none of them */
+    bool last;     /* of the stream */
+};
+
+/* The two bytes before the first strip. */
+#define PNG_DEFLATE_HEADER 2
+void png_deflate_header(int level, unsigned char header[PNG_DEFLATE_HEADER]);
+
+/* The Adler-32 of a strip; of two strips, the second of which has so many bytes. */
+uint32_t png_deflate_checksum(const struct png_deflate_strip *strip);
+uint32_t png_deflate_join(uint32_t first, uint32_t second, size_t second_size);
+
+/* A thread's own, for strips of at most so many bytes; level is 0 to 9. */
+bool png_deflater_create(struct png_deflater **deflater, int level, size_t strip_bytes, struct fault *fault);
+void png_deflater_free(struct png_deflater *deflater);
+
+/* What deflating so many bytes can lead to at most. */
+size_t png_deflate_bound(size_t size);
+
+/* Deflate into png_deflate_bound bytes; return how many were used, a function of the strip and level alone.
+ */
+size_t png_deflater_run(struct png_deflater *deflater, const struct png_deflate_strip *strip,
+                        unsigned char *deflated);
+
+#endif

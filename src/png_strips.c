@@ -1,0 +1,332 @@
+/* Image data of a PNG in the making: rows go in, strips filtered and deflated on several threads come out. */
+#include "png_strips.h"
+
+#include "mem.h"
+#include "png_deflate.h"
+#include "png_filter.h"
+#include "sample.h"
+#include "thread.h"
+
+#include <pthread.h>
+#include <string.h>
+
+/* Large enough that joins cost nothing to speak of, small enough that a picture of a megapixel has several.
+ */
+#define STRIP_BYTES ((size_t)256 << 10)
+
+/* Strips under way for each thread: one in its hands, one that waits. */
+enum { STRIPS_A_THREAD = 2 };
+
+/* A strip may see the end of the one before it, unless that costs more than it can be worth. */
+enum { CONTEXT_SHARE = 8 };
+
+/* A place in the ring. Rows before those of the strip are its context, and one more stands above. */
+struct slot {
+    unsigned char *rows;
+    unsigned char *deflated;
+    size_t context, count; /* rows */
+    bool done;
+    struct png_strip strip;
+};
+
+struct worker {
+    struct png_strips *strips;
+    struct png_deflater *deflater;
+    unsigned char *filtered;
+    pthread_t thread;
+};
+
+struct png_strips {
+    struct png_strips_picture picture;
+    size_t stride, strip_rows, context_rows;
+    struct slot *slots;
+    size_t slot_count;
+    struct worker *workers; /* the first is the calling thread */
+    size_t worker_count, running;
+    size_t rows_in;
+    size_t row;      /* rows in the strip that is being filled */
+    bool handed_out; /* the strip `taken` is with the caller */
+
+    /* Numbers of strips, ever growing; each slot serves every slot_count-th. Guarded by the mutex. */
+    pthread_mutex_t mutex;
+    pthread_cond_t changed;
+    size_t filled, started, taken;
+    bool stopping;
+};
+
+static struct slot *slot_of(const struct png_strips *strips, size_t number)
+{
+    return &strips->slots[number % strips->slot_count];
+}
+
+/* The slot's row with this number, counted from the one above its context. */
+static unsigned char *slot_row(const struct png_strips *strips, const struct slot *slot, size_t row)
+{
+    return slot->rows + row * strips->stride + PNG_FILTER_REACH;
+}
+
+/* ---- one strip ---- */
+
+static void filter_and_deflate(const struct png_strips *strips, struct worker *worker, struct slot *slot)
+{
+    const struct png_strips_picture *picture = &strips->picture;
+    const struct png_filter_rows rows = {
+        .first = slot_row(strips, slot, 1),
+        .stride = strips->stride,
+        .bytes = picture->row_bytes,
+        .count = slot->context + slot->count,
+        .pixel = picture->pixel_bytes,
+    };
+    size_t before = slot->context * (picture->row_bytes + 1);
+    const struct png_deflate_strip plain = {
+        .bytes = worker->filtered + before,
+        .size = slot->count * (picture->row_bytes + 1),
+        .before = before,
+        .last = slot->strip.last,
+    };
+    png_filter_apply(&rows, picture->level > 0 ? PNG_FILTER_LEAST_SUM : PNG_FILTER_NONE_ROW,
+                     worker->filtered);
+    slot->strip.size = png_deflater_run(worker->deflater, &plain, slot->deflated);
+    slot->strip.bytes = slot->deflated;
+    slot->strip.plain_size = plain.size;
+    slot->strip.checksum = png_deflate_checksum(&plain);
+}
+
+/* With the mutex held, which is let go meanwhile. */
+static void work_on_next(struct worker *worker)
+{
+    struct png_strips *strips = worker->strips;
+    struct slot *slot = slot_of(strips, strips->started++);
+    pthread_mutex_unlock(&strips->mutex);
+    filter_and_deflate(strips, worker, slot);
+    pthread_mutex_lock(&strips->mutex);
+    slot->done = true;
+    pthread_cond_broadcast(&strips->changed);
+}
+
+static void *run_worker(void *argument)
+{
+    struct worker *worker = argument;
+    struct png_strips *strips = worker->strips;
+    pthread_mutex_lock(&strips->mutex);
+    while (!strips->stopping) {
+        if (strips->started < strips->filled)
+            work_on_next(worker);
+        else
+            pthread_cond_wait(&strips->changed, &strips->mutex);
+    }
+    pthread_mutex_unlock(&strips->mutex);
+    return NULL;
+}
+
+/* ---- rows in ---- */
+
+static bool ring_is_full(const struct png_strips *strips)
+{
+    return strips->filled - strips->taken == strips->slot_count;
+}
+
+/* The rows above a new strip: the last ones of the strip before, or black beyond the picture's edge. */
+static void begin_strip(struct png_strips *strips)
+{
+    struct slot *slot = slot_of(strips, strips->filled);
+    if (strips->filled == 0) {
+        slot->context = 0;
+        memset(slot_row(strips, slot, 0), 0, strips->picture.row_bytes);
+        return;
+    }
+    const struct slot *before = slot_of(strips, strips->filled - 1);
+    slot->context = strips->context_rows;
+    memcpy(slot->rows, before->rows + (before->context + before->count - slot->context) * strips->stride,
+           (slot->context + 1) * strips->stride);
+}
+
+static void end_strip(struct png_strips *strips)
+{
+    struct slot *slot = slot_of(strips, strips->filled);
+    slot->count = strips->row;
+    slot->strip.last = strips->rows_in == strips->picture.rows;
+    slot->done = false;
+    strips->row = 0;
+    pthread_mutex_lock(&strips->mutex);
+    strips->filled++;
+    pthread_cond_broadcast(&strips->changed);
+    pthread_mutex_unlock(&strips->mutex);
+}
+
+static void put_row(struct png_strips *strips, const unsigned char *row)
+{
+    const struct png_strips_picture *picture = &strips->picture;
+    if (strips->row == 0)
+        begin_strip(strips);
+    const struct slot *slot = slot_of(strips, strips->filled);
+    unsigned char *to = slot_row(strips, slot, slot->context + 1 + strips->row);
+    memcpy(to, row, picture->row_bytes);
+    if (picture->swapped)
+        sample_swap(SAMPLE_U16, to, picture->row_bytes / sizeof(uint16_t));
+    strips->row++;
+    strips->rows_in++;
+    if (strips->row == strips->strip_rows || strips->rows_in == picture->rows)
+        end_strip(strips);
+}
+
+size_t png_strips_put(struct png_strips *strips, const unsigned char *rows, size_t count)
+{
+    size_t put = 0;
+    for (; put < count && !ring_is_full(strips); put++)
+        put_row(strips, rows + put * strips->picture.row_bytes);
+    return put;
+}
+
+/* ---- strips out ---- */
+
+static bool must_take(const struct png_strips *strips)
+{
+    bool all_in = strips->rows_in == strips->picture.rows;
+    return ring_is_full(strips) || (all_in && strips->taken < strips->filled);
+}
+
+/* The calling thread works rather than wait. */
+static void await(struct png_strips *strips, const struct slot *slot)
+{
+    pthread_mutex_lock(&strips->mutex);
+    while (!slot->done) {
+        if (strips->started < strips->filled)
+            work_on_next(&strips->workers[0]);
+        else
+            pthread_cond_wait(&strips->changed, &strips->mutex);
+    }
+    pthread_mutex_unlock(&strips->mutex);
+}
+
+const struct png_strip *png_strips_take(struct png_strips *strips)
+{
+    if (strips->handed_out)
+        strips->taken++;
+    strips->handed_out = must_take(strips);
+    if (!strips->handed_out)
+        return NULL;
+    struct slot *slot = slot_of(strips, strips->taken);
+    await(strips, slot);
+    return &slot->strip;
+}
+
+/* ---- beginning and end ---- */
+
+static size_t rounded_up(size_t a, size_t b)
+{
+    return (a + b - 1) / b;
+}
+
+static size_t least(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+static void shape(struct png_strips *strips, size_t threads)
+{
+    const struct png_strips_picture *picture = &strips->picture;
+    size_t filtered = picture->row_bytes + 1;
+    strips->stride = picture->row_bytes + PNG_FILTER_REACH;
+    strips->strip_rows = least(picture->rows, filtered > STRIP_BYTES ? 1 : STRIP_BYTES / filtered);
+    strips->context_rows =
+        least(rounded_up(PNG_DEFLATE_WINDOW, filtered), strips->strip_rows / CONTEXT_SHARE);
+    size_t count = rounded_up(picture->rows, strips->strip_rows);
+    strips->worker_count = least(threads, count);
+    strips->slot_count = least(strips->worker_count * STRIPS_A_THREAD, count);
+}
+
+static bool make_slot(const struct png_strips *strips, struct slot *slot, struct fault *fault)
+{
+    size_t rows = strips->context_rows + 1 + strips->strip_rows;
+    slot->rows = mem_alloc(rows, strips->stride, "a strip of rows", fault);
+    slot->deflated = mem_alloc(png_deflate_bound(strips->strip_rows * (strips->picture.row_bytes + 1)), 1,
+                               "a deflated strip", fault);
+    if (slot->rows == NULL || slot->deflated == NULL)
+        return false;
+    for (size_t row = 0; row < rows; row++)
+        memset(slot->rows + row * strips->stride, 0, PNG_FILTER_REACH);
+    return true;
+}
+
+static bool make_worker(struct png_strips *strips, struct worker *worker, struct fault *fault)
+{
+    size_t filtered = strips->picture.row_bytes + 1;
+    worker->strips = strips;
+    worker->filtered = mem_alloc(strips->context_rows + strips->strip_rows, filtered, "filtered rows", fault);
+    return worker->filtered != NULL && png_deflater_create(&worker->deflater, strips->picture.level,
+                                                           strips->strip_rows * filtered, fault);
+}
+
+static bool make_room(struct png_strips *strips, struct fault *fault)
+{
+    strips->slots = mem_zeroed(strips->slot_count, sizeof *strips->slots, "strips", fault);
+    strips->workers = mem_zeroed(strips->worker_count, sizeof *strips->workers, "threads", fault);
+    if (strips->slots == NULL || strips->workers == NULL)
+        return false;
+    for (size_t i = 0; i < strips->slot_count; i++)
+        if (!make_slot(strips, &strips->slots[i], fault))
+            return false;
+    for (size_t i = 0; i < strips->worker_count; i++)
+        if (!make_worker(strips, &strips->workers[i], fault))
+            return false;
+    return true;
+}
+
+static void start_threads(struct png_strips *strips)
+{
+    for (strips->running = 1; strips->running < strips->worker_count; strips->running++) {
+        struct worker *worker = &strips->workers[strips->running];
+        if (!thread_start(&worker->thread, run_worker, worker))
+            return;
+    }
+}
+
+static void stop_threads(struct png_strips *strips)
+{
+    pthread_mutex_lock(&strips->mutex);
+    strips->stopping = true;
+    pthread_cond_broadcast(&strips->changed);
+    pthread_mutex_unlock(&strips->mutex);
+    for (size_t i = 1; i < strips->running; i++)
+        pthread_join(strips->workers[i].thread, NULL);
+}
+
+bool png_strips_open(struct png_strips **strips, const struct png_strips_picture *picture, size_t threads,
+                     struct fault *fault)
+{
+    struct png_strips *made = mem_zeroed(1, sizeof *made, "strips", fault);
+    if (made == NULL)
+        return false;
+    made->picture = *picture;
+    pthread_mutex_init(&made->mutex, NULL);
+    pthread_cond_init(&made->changed, NULL);
+    shape(made, threads);
+    if (!make_room(made, fault)) {
+        png_strips_close(made);
+        return false;
+    }
+    start_threads(made);
+    *strips = made;
+    return true;
+}
+
+void png_strips_close(struct png_strips *strips)
+{
+    if (strips == NULL)
+        return;
+    stop_threads(strips);
+    for (size_t i = 0; strips->slots != NULL && i < strips->slot_count; i++) {
+        mem_free(strips->slots[i].rows);
+        mem_free(strips->slots[i].deflated);
+    }
+    for (size_t i = 0; strips->workers != NULL && i < strips->worker_count; i++) {
+        mem_free(strips->workers[i].filtered);
+        png_deflater_free(strips->workers[i].deflater);
+    }
+    mem_free(strips->slots);
+    mem_free(strips->workers);
+    pthread_cond_destroy(&strips->changed);
+    pthread_mutex_destroy(&strips->mutex);
+    mem_free(strips);
+}

@@ -1,0 +1,34 @@
+/* Threads beside the one that computes: their stacks are small and signals go to others. */
+#include "thread.h"
+
+#include <omp.h>
+#include <signal.h>
+
+/* The default of 8 MiB would take from what ulimit -v leaves for data. */
+#define STACK_BYTES ((size_t)512 << 10)
+
+static bool create(pthread_t *thread, void *(*run)(void *), void *argument)
+{
+    pthread_attr_t attributes;
+    if (pthread_attr_init(&attributes) != 0)
+        return false;
+    bool created = pthread_attr_setstacksize(&attributes, STACK_BYTES) == 0 &&
+                   pthread_create(thread, &attributes, run, argument) == 0;
+    pthread_attr_destroy(&attributes);
+    return created;
+}
+
+bool thread_start(pthread_t *thread, void *(*run)(void *), void *argument)
+{
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    bool created = create(thread, run, argument);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return created;
+}
+
+size_t thread_count(size_t wanted)
+{
+    return wanted > 0 ? wanted : (size_t)omp_get_max_threads();
+}

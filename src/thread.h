@@ -1,0 +1,15 @@
+/* Threads beside the one that computes: their stacks are small and signals go to others. */
+#ifndef THREAD_H
+#define THREAD_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+/* False where no thread is to be had; the caller does the work itself then. */
+bool thread_start(pthread_t *thread, void *(*run)(void *), void *argument);
+
+/* As many as were asked for; without a wish (0) as many as the loops over samples take by themselves. */
+size_t thread_count(size_t wanted);
+
+#endif
