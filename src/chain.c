@@ -93,15 +93,13 @@ unsigned chain_walk_field(const struct chain_walk *walk)
     return walk->level.to;
 }
 
-/* The level reads its input to its reach, and what is kept as far as itself. */
-static void note_readers(struct chain_walk *walk, bool keeps)
+/* The level reads its input to its reach. What is kept it reads at its own planes, which no later level is ahead of. */
+static void note_readers(struct chain_walk *walk)
 {
     const struct level *level = &walk->level;
     size_t behind = limited(walk->chain, level->lag + level->reach);
 
     walk->behind[level->from] = larger(walk->behind[level->from], behind);
-    if (keeps)
-        walk->behind[level->kept] = larger(walk->behind[level->kept], level->lag);
     walk->behind[level->to] = level->lag;
     walk->depth = larger(walk->depth, behind);
     if (level->steps > 1)
@@ -127,7 +125,7 @@ bool chain_walk_next(struct chain_walk *walk)
     level->reach = reach_of(walk->chain, &step->step.ops[level->op], level->steps);
     level->ends_step = level->op + 1 == step->step.count;
     level->lag = limited(walk->chain, larger(level->lag + level->reach, walk->behind[level->to]));
-    note_readers(walk, step->keeps);
+    note_readers(walk);
     walk->next_op = level->ends_step ? 0 : level->op + 1;
     if (level->ends_step) {
         walk->at.step += level->steps;

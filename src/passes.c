@@ -204,6 +204,7 @@ static bool settle_on_many(const struct passes_request *request, uint64_t memory
     struct passes shallow, deeper;
 
     *passes = (struct passes){.spooled = true, .whole = takes_whole_steps(chain)};
+    passes->spools = passes->whole ? 2 : 1;
     if (deepest >= chain->planes || !settle(request, &survey, memory, passes))
         return false;
     shallow = *passes;

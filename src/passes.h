@@ -31,6 +31,7 @@ struct passes_request {
 
 struct passes {
     bool spooled;       /* between passes the planes are kept in files; else there is one pass */
+    size_t spools;      /* such files */
     bool whole;         /* steps are taken one by one over all planes: --until */
     size_t depth;       /* planes that levels lag behind those read */
     size_t slab, batch; /* planes */

@@ -221,7 +221,7 @@ static void print_passes(FILE *stream, const struct plan *plan)
                 number_format_bytes((double)passes->spool_bytes, spool, sizeof spool), passes->slab,
                 plural(passes->slab));
     else if (passes->spooled)
-        fprintf(stream, "%llu passes over two spool files of %s: in slabs of %zu plane%s, ",
+        fprintf(stream, "%llu passes over a spool file of %s: in slabs of %zu plane%s, ",
                 (unsigned long long)passes->count,
                 number_format_bytes((double)passes->spool_bytes, spool, sizeof spool), passes->slab,
                 plural(passes->slab));

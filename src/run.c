@@ -431,23 +431,21 @@ static bool filter_until_over_spools(struct running *run)
 
 /* ---- all passes ---- */
 
-static bool filter_over_spools(struct running *run)
+/* One spool is enough: a plane is written only after it has been read. */
+static bool filter_over_spool(struct running *run)
 {
     const struct chain *chain = &run->plan->chain;
+    const struct pass_end out = to_sink(run), to = to_spool(run, 0);
     struct chain_place place = chain_begin(), end;
-    const struct pass_end out = to_sink(run);
     struct pass_end from = from_source(run);
-    unsigned which = 0;
 
     for (;;) {
-        const struct pass_end to = to_spool(run, which);
         end = chain_cut(chain, place, run->plan->passes.depth);
         if (chain_is_same_place(end, chain_end(chain)))
             return make_pass(run, place, end, &from, &out, NULL);
         if (!make_pass(run, place, end, &from, &to, NULL))
             return false;
-        from = from_spool(run, which);
-        which = 1 - which;
+        from = from_spool(run, 0);
         place = end;
     }
 }
@@ -474,7 +472,7 @@ static bool filter_all(struct running *run)
     count_steps(run);
     if (passes->whole)
         return passes->spooled ? filter_until_over_spools(run) : filter_until_in_fields(run);
-    return passes->spooled ? filter_over_spools(run) : filter_at_once(run);
+    return passes->spooled ? filter_over_spool(run) : filter_at_once(run);
 }
 
 static bool create_spools(struct running *run)
@@ -485,7 +483,7 @@ static bool create_spools(struct running *run)
     run->spooled = (struct encoding){.type = run->job->work == WORK_F32 ? SAMPLE_F32 : SAMPLE_F64,
                                      .channels = plan->shape.channels,
                                      .gamma = 1.0};
-    for (size_t i = 0; i < 2 && plan->passes.spooled; i++) {
+    for (size_t i = 0; i < plan->passes.spools; i++) {
         if (!spool_create(&run->spools[i], run->sink->file, plane_bytes, run->fault))
             return false;
     }

@@ -488,7 +488,7 @@ START_TEST(devices_that_break_down)
 }
 END_TEST
 
-/* A writer fails while the reader waits for a pipe that stays open and gives nothing. */
+/* A writer fails while the levels wait for the reader, and the reader for a pipe that stays open and gives no more. */
 START_TEST(a_reader_that_waits_is_called_off)
 {
     const struct source_request request = {
@@ -507,7 +507,7 @@ START_TEST(a_reader_that_waits_is_called_off)
         FILE *stream = fopen("waiting", "wb");
         char byte;
         close(gate[1]);
-        _exit(fwrite(volume, 120, 12, stream) == 12 && fflush(stream) == 0 && read(gate[0], &byte, 1) == 0 ? 0
+        _exit(fwrite(volume, 120, 5, stream) == 5 && fflush(stream) == 0 && read(gate[0], &byte, 1) == 0 ? 0
                                                                                                            : 1);
     }
     close(gate[0]);
