@@ -491,8 +491,11 @@ END_TEST
 /* A writer fails while the levels wait for the reader, and the reader for a pipe that stays open and gives no more. */
 START_TEST(a_reader_that_waits_is_called_off)
 {
-    const struct source_request request = {
-        .has_dims = true, .grid = grid_make(3, 6, 5, PLANES), .has_type = true, .type = SAMPLE_F32};
+    const struct source_request request = {.has_dims = true,
+                                           .grid = grid_make(3, 6, 5, PLANES),
+                                           .has_type = true,
+                                           .type = SAMPLE_F32,
+                                           .threads = 1};
     struct outcome outcome = {.tape = {.out = fixture_memory(sizeof volume, 1), .out_plane = 120}};
     struct source source;
     struct file_in *file;

@@ -14,10 +14,12 @@
 
 #define EXIT_SKIPPED 77
 
+#define FORMAT_THREADS 2
+
 static bool run_into_sink(struct outcome *outcome, const struct plan *plan, struct source *source,
                           struct file_out *file)
 {
-    const struct sink_request request = {.level = -1, .origin = source};
+    const struct sink_request request = {.level = -1, .threads = FORMAT_THREADS, .origin = source};
     struct sink sink;
     bool done;
 
@@ -61,6 +63,7 @@ void running_command(struct outcome *outcome, enum program program, const char *
 {
     const struct format *format = program == PROGRAM_IMGHEAT ? &format_png : &format_raw;
     char text[480];
+    struct source_request request;
     struct file_in *file;
     struct source source;
 
@@ -69,8 +72,10 @@ void running_command(struct outcome *outcome, enum program program, const char *
     unlink("out");
     command_parse(&outcome->command, program, text);
     ck_assert_msg(outcome->command.parsed, "%s: %s", options, outcome->command.fault.text);
+    request = outcome->command.options.source;
+    request.threads = FORMAT_THREADS;
     ck_assert(file_open_input(&file, outcome->command.options.input, &outcome->fault));
-    if (source_open(&source, file, format, &outcome->command.options.source, &outcome->fault)) {
+    if (source_open(&source, file, format, &request, &outcome->fault)) {
         outcome->done = run_source(outcome, &source);
         source_close(&source);
     }
