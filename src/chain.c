@@ -45,18 +45,27 @@ static size_t limited(const struct chain *chain, size_t planes)
     return planes < chain->planes ? planes : chain->planes;
 }
 
-/* Steps that one level takes: more than one where the step is a single operation whose every state is not asked
-   for. */
-static unsigned steps_together(const struct chain_walk *walk)
+/* The most steps of a stage that one level takes: more than one where a step is a single operation whose every state
+   is not asked for. */
+static unsigned most_together(const struct chain *chain, size_t stage)
 {
-    const struct chain_step *step = &walk->chain->steps[walk->at.stage];
-    uint64_t end = walk->at.stage == walk->end.stage ? walk->end.step : walk->chain->stages[walk->at.stage].steps;
-    uint64_t left = end - walk->at.step;
+    const struct chain_step *step = &chain->steps[stage];
     unsigned most = 1;
 
     if (step->step.count == 1 && !step->keeps)
-        most = walk->chain->backend->facts(step->routines[0])->steps;
-    return left < most ? (unsigned)left : most;
+        most = chain->backend->facts(step->routines[0])->steps;
+    return most;
+}
+
+/* Steps that the next level takes, so that the levels up to the end are few and alike. */
+static unsigned steps_together(const struct chain_walk *walk)
+{
+    size_t stage = walk->at.stage;
+    uint64_t end = stage == walk->end.stage ? walk->end.step : walk->chain->stages[stage].steps;
+    uint64_t left = end - walk->at.step, most = most_together(walk->chain, stage);
+    uint64_t levels = left / most + (left % most > 0);
+
+    return (unsigned)(left / levels + (left % levels > 0));
 }
 
 /* Planes on both sides that so many steps of an operation read. Edge rules turn the side that a tap reaches to
