@@ -54,6 +54,19 @@ static unsigned most_together(const struct chain *chain, size_t stage)
 
     if (step->step.count == 1 && !step->keeps)
         most = chain->backend->facts(step->routines[0])->steps;
+    return chain->together > 0 && chain->together < most ? chain->together : most;
+}
+
+unsigned chain_most_together(const struct chain *chain)
+{
+    unsigned most = 1;
+
+    for (size_t i = 0; i < chain->stage_count; i++) {
+        unsigned together = most_together(chain, i);
+        if (together > chain->stages[i].steps)
+            together = (unsigned)chain->stages[i].steps;
+        most = together > most ? together : most;
+    }
     return most;
 }
 
@@ -111,8 +124,7 @@ static void note_readers(struct chain_walk *walk)
     walk->behind[level->from] = larger(walk->behind[level->from], behind);
     walk->behind[level->to] = level->lag;
     walk->depth = larger(walk->depth, behind);
-    if (level->steps > 1)
-        walk->seam = larger(walk->seam, 2 * level->reach);
+    walk->seam = larger(walk->seam, level->reach - level->reach / level->steps);
     walk->levels++;
 }
 
@@ -175,9 +187,9 @@ struct chain_place chain_cut(const struct chain *chain, struct chain_place begin
     return cut;
 }
 
-size_t chain_deepest_level(const struct chain *chain)
+struct chain_walk chain_survey_levels(const struct chain *chain)
 {
-    size_t deepest = 0;
+    struct chain_walk survey = {.levels = 1};
 
     for (size_t i = 0; i < chain->stage_count; i++) {
         struct chain_walk walk;
@@ -185,7 +197,8 @@ size_t chain_deepest_level(const struct chain *chain)
         chain_walk_start(&walk, chain, begin, end, 0);
         while (chain_walk_next(&walk) && !walk.level.ends_step)
             ;
-        deepest = larger(deepest, walk.depth);
+        survey.depth = larger(survey.depth, walk.depth);
+        survey.seam = larger(survey.seam, walk.seam);
     }
-    return deepest;
+    return survey;
 }

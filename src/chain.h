@@ -25,7 +25,8 @@ struct chain {
     const struct stage *stages;
     const struct chain_step *steps; /* one a stage */
     size_t stage_count;
-    size_t planes; /* of the grid */
+    size_t planes;     /* of the grid */
+    unsigned together; /* the most steps that a level takes at once; 0: as many as its routine takes */
 };
 
 /* Between two steps: so many of a stage are behind. */
@@ -52,13 +53,17 @@ struct chain_walk {
     struct level level;          /* the one that the walk has come to */
     size_t behind[CHAIN_FIELDS]; /* how far behind the planes read the last reader of what a field holds is */
     size_t depth;                /* how far behind any reader of any level so far is: planes to be remembered */
-    size_t seam;                 /* the most planes that a level of several steps computes again where slabs meet */
+    size_t seam;                 /* the most planes that a level of several steps computes again where slabs meet, on
+                                    average of its steps */
     uint64_t levels;
 };
 
 struct chain_place chain_begin(void);
 struct chain_place chain_end(const struct chain *chain);
 bool chain_is_same_place(struct chain_place a, struct chain_place b);
+
+/* The most steps that a level of the chain takes at once. */
+unsigned chain_most_together(const struct chain *chain);
 
 /* One field to read and one to write; a third where a step of several operations needs its input until its end. */
 size_t chain_field_count(const struct chain *chain);
@@ -80,8 +85,8 @@ struct chain_walk chain_survey(const struct chain *chain, struct chain_place beg
 /* The farthest place that a pass gets to from `begin` within such a depth; one step at least. */
 struct chain_place chain_cut(const struct chain *chain, struct chain_place begin, size_t depth);
 
-/* The least depth that gets through every stage: that of the deepest of its steps, or of those that are taken at
-   once. */
-size_t chain_deepest_level(const struct chain *chain);
+/* What gets through every stage: the depth of the deepest of its steps, or of those that are taken at once, and the
+   widest seam. */
+struct chain_walk chain_survey_levels(const struct chain *chain);
 
 #endif

@@ -19,6 +19,9 @@
 #define SEAM_SHARE  20
 #define SLIDE_SHARE 10
 
+/* Seams in a slab, below which more is lost by what is computed twice than is won by taking several steps at once. */
+#define LEAST_SEAMS 2
+
 /* Buffers on each side: one is moved from or to the file, one from or to the fields, and one waits. */
 #define BUFFERS 3
 
@@ -86,6 +89,13 @@ static bool fits(const struct passes_request *request, const struct size *size, 
            fits_device(request, passes);
 }
 
+/* Whether little enough is computed twice; nothing is where all planes have to be there before a level begins. */
+static bool is_worth_its_seams(const struct passes_request *request, const struct chain_walk *survey, size_t slab)
+{
+    return request->limits.slab > 0 || survey->depth >= request->chain->planes ||
+           slab >= LEAST_SEAMS * survey->seam;
+}
+
 static struct size tightest(void)
 {
     return (struct size){.slab = 1, .batch = 1, .buffers = 1, .readers = 1};
@@ -148,6 +158,8 @@ static bool settle(const struct passes_request *request, const struct chain_walk
 
     passes->depth = survey->depth;
     do {
+        if (!is_worth_its_seams(request, survey, size.slab))
+            return false;
         if (fits(request, &size, memory, passes))
             return true;
     } while (tighten(&size));
@@ -159,8 +171,31 @@ static bool takes_whole_steps(const struct chain *chain)
     return chain->stage_count > 0 && chain->stages[chain->stage_count - 1].until > 0.0;
 }
 
-/* All levels in one pass. */
-static bool settle_on_one(const struct passes_request *request, uint64_t memory, struct passes *passes)
+/* A way to plan: false where the memory does not allow it. */
+typedef bool planner(const struct passes_request *request, uint64_t memory, struct passes *passes);
+
+static bool settle_together(planner *plan, const struct passes_request *request, unsigned together,
+                            uint64_t memory, struct passes *passes)
+{
+    struct passes_request narrowed = *request;
+    struct chain chain = *request->chain;
+    bool settled;
+
+    chain.together = together;
+    narrowed.chain = &chain;
+    settled = plan(&narrowed, memory, passes);
+    passes->together = together;
+    return settled;
+}
+
+/* A third fewer; after a single one, none. */
+static unsigned fewer(unsigned together)
+{
+    return together - (together + 2) / 3;
+}
+
+/* All levels in one pass, however many steps each takes at once. */
+static bool settle_on_one_of(const struct passes_request *request, uint64_t memory, struct passes *passes)
 {
     const struct chain *chain = request->chain;
     struct chain_walk survey = chain_survey(chain, chain_begin(), chain_end(chain));
@@ -169,6 +204,16 @@ static bool settle_on_one(const struct passes_request *request, uint64_t memory,
     if (passes->whole)
         survey.depth = chain->planes;
     return settle(request, &survey, memory, passes);
+}
+
+/* Levels of fewer steps lag less behind, and get along with narrower slabs. */
+static bool settle_on_one(const struct passes_request *request, uint64_t memory, struct passes *passes)
+{
+    for (unsigned together = chain_most_together(request->chain); together > 0; together = fewer(together)) {
+        if (settle_together(settle_on_one_of, request, together, memory, passes))
+            return true;
+    }
+    return false;
 }
 
 static uint64_t count_passes(const struct chain *chain, size_t depth)
@@ -182,24 +227,24 @@ static uint64_t count_passes(const struct chain *chain, size_t depth)
 }
 
 /* Passes of a depth, whose slabs are a quarter of what there is; sliding often costs less than a pass more. */
-static bool fits_depth(const struct passes_request *request, const struct passes *shallow, size_t depth,
-                       uint64_t memory, struct passes *passes)
+static bool fits_depth(const struct passes_request *request, const struct passes *shallow,
+                       const struct chain_walk *survey, uint64_t memory, struct passes *passes)
 {
-    const struct chain_walk survey = {.depth = depth, .levels = 1};
-    size_t slab = smaller(larger(1, depth / 4), roomy_slab(request, &survey));
+    size_t least = larger(LEAST_SEAMS * survey->seam, survey->depth / 4);
+    size_t slab = smaller(larger(1, least), roomy_slab(request, survey));
     const struct size size = {
         .slab = slab, .batch = smaller(slab, shallow->batch), .buffers = shallow->out_buffers, .readers = 1};
 
     *passes = *shallow;
-    passes->depth = depth;
+    passes->depth = survey->depth;
     return fits(request, &size, memory, passes);
 }
 
-/* The deepest passes that fit, since each costs reading and writing all planes once more. */
-static bool settle_on_many(const struct passes_request *request, uint64_t memory, struct passes *passes)
+/* The deepest passes that fit. */
+static bool settle_on_many_of(const struct passes_request *request, uint64_t memory, struct passes *passes)
 {
     const struct chain *chain = request->chain;
-    const struct chain_walk survey = {.depth = chain_deepest_level(chain), .levels = 1};
+    struct chain_walk survey = chain_survey_levels(chain);
     size_t deepest = survey.depth, too_deep = chain->planes;
     struct passes shallow, deeper;
 
@@ -209,16 +254,32 @@ static bool settle_on_many(const struct passes_request *request, uint64_t memory
         return false;
     shallow = *passes;
     while (too_deep - deepest > 1) {
-        size_t depth = deepest + (too_deep - deepest) / 2;
-        if (fits_depth(request, &shallow, depth, memory, &deeper)) {
+        survey.depth = deepest + (too_deep - deepest) / 2;
+        if (fits_depth(request, &shallow, &survey, memory, &deeper)) {
             *passes = deeper;
-            deepest = depth;
+            deepest = survey.depth;
         } else {
-            too_deep = depth;
+            too_deep = survey.depth;
         }
     }
     passes->count = count_passes(chain, passes->depth);
     return true;
+}
+
+/* The fewest passes, since each costs reading and writing all planes once more, and then the most steps at once. */
+static bool settle_on_many(const struct passes_request *request, uint64_t memory, struct passes *passes)
+{
+    bool settled = false;
+    struct passes other;
+
+    for (unsigned together = chain_most_together(request->chain); together > 0; together = fewer(together)) {
+        if (settle_together(settle_on_many_of, request, together, memory, &other) &&
+            (!settled || other.count < passes->count)) {
+            *passes = other;
+            settled = true;
+        }
+    }
+    return settled;
 }
 
 /* Where nothing else is said, the machine's own memory is what a grid is held in. */
@@ -239,18 +300,21 @@ static uint64_t comfortable_memory(const struct passes_request *request)
 static bool refuse(const struct passes_request *request, struct fault *fault)
 {
     struct passes_request unlimited = *request;
+    struct chain chain = *request->chain;
     struct size size = tightest();
     struct passes one, many;
     char needed[32], allowed[32];
     size_t least;
 
+    chain.together = 1;
+    unlimited.chain = &chain;
     unlimited.device_memory = 0;
-    (void)settle_on_one(&unlimited, 0, &one);
+    (void)settle_on_one_of(&unlimited, 0, &one);
     if (!measure(&unlimited, &size, &one))
         return fault_raise(fault, STATUS_LIMIT, "the grid is too large for this machine's addresses");
     least = one.memory_bytes;
-    if (settle_on_many(&unlimited, 0, &many)) {
-        many.depth = chain_deepest_level(request->chain);
+    if (settle_on_many_of(&unlimited, 0, &many)) {
+        many.depth = chain_survey_levels(&chain).depth;
         if (measure(&unlimited, &size, &many))
             least = smaller(least, many.memory_bytes);
     }

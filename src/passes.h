@@ -33,6 +33,7 @@ struct passes {
     bool spooled;       /* between passes the planes are kept in files; else there is one pass */
     size_t spools;      /* such files */
     bool whole;         /* steps are taken one by one over all planes: --until */
+    unsigned together;  /* the most steps that a level takes at once */
     size_t depth;       /* planes that levels lag behind those read */
     size_t slab, batch; /* planes */
     size_t window;      /* planes that a field holds */

@@ -339,6 +339,34 @@ static bool prepare_routines(const struct plan_request *request, struct plan *pl
     return true;
 }
 
+/* Another routine where passes take fewer steps at once than it would; without one it does them, too. */
+static void prepare_for_passes(const struct plan_request *request, struct plan *plan, size_t stage)
+{
+    struct chain_step *step = &plan->steps[stage];
+    struct rung_wish wish = request->wish;
+    struct routine *routine;
+    struct fault refusal;
+
+    wish.steps = plan->passes.together;
+    if (plan->backend->facts(step->routines[0])->steps <= wish.steps ||
+        !plan->backend->prepare(plan->device, &step->step.ops[0], &plan->shape, &wish, &routine, &refusal))
+        return;
+    plan->backend->release(plan->device, step->routines[0]);
+    step->routines[0] = routine;
+}
+
+/* Where memory allows fewer steps at once than the routines were chosen for. */
+static void fit_routines(const struct plan_request *request, struct plan *plan)
+{
+    if (plan->passes.together >= chain_most_together(&plan->chain))
+        return;
+    plan->chain.together = plan->passes.together;
+    for (size_t i = 0; i < plan->step_count; i++) {
+        if (!plan_is_single(&plan->job->stages[i], &plan->steps[i].step))
+            prepare_for_passes(request, plan, i);
+    }
+}
+
 static bool prepare_sums(const struct plan_request *request, struct plan *plan, struct fault *fault)
 {
     plan->adds = request->stats;
@@ -406,6 +434,7 @@ static bool settle_on(const struct plan_request *request, struct plan *plan, con
                                  .stage_count = plan->step_count,
                                  .planes = plan->shape.planes};
     if (open_device(request, plan, fault) && make_passes(request, plan, source, fault)) {
+        fit_routines(request, plan);
         plan->seconds = predict(request, plan, candidate->backend, candidate->index);
         return true;
     }

@@ -333,6 +333,20 @@ static unsigned long long least_memory(const struct example *example)
     return least;
 }
 
+static unsigned together_in(const struct example *example, unsigned long long memory)
+{
+    const struct passes_limits unlimited = {0};
+    struct outcome outcome;
+    unsigned together;
+    char limit[40];
+
+    snprintf(limit, sizeof limit, "-m %llu", memory);
+    ck_like_whole(example, limit, &unlimited, &outcome);
+    together = outcome.passes.together;
+    outcome_free(&outcome);
+    return together;
+}
+
 START_TEST(any_memory)
 {
     const struct passes_limits unlimited = {0};
@@ -351,6 +365,34 @@ START_TEST(any_memory)
         all = memory >= passes->memory_bytes;
         outcome_free(&outcome);
     }
+    free_example(&example);
+}
+END_TEST
+
+/* A rung that takes several steps at once needs no more memory than one that takes one at a time, and takes as many as
+   it can where there is more. */
+START_TEST(steps_at_once_follow_memory)
+{
+    static const char *const jobs[] = {
+        "-d 5,4,90 -f heat", "-d 5,4,90 -f star:4 -s 9 -f heat -s 3", "-d 6,90 -f heat"};
+    unsigned long long least, more;
+    struct example example, single;
+    char naive[80];
+
+    snprintf(naive, sizeof naive, "--rung naive %s", jobs[_i]);
+    make_example(&single, naive, "reflect");
+    make_example(&example, jobs[_i], "reflect");
+    least = least_memory(&example);
+    ck_assert_uint_eq(least, least_memory(&single));
+    ck_assert_uint_eq(single.whole.passes.together, 1);
+    ck_assert_uint_gt(example.whole.passes.together, 2);
+    more = example.whole.passes.memory_bytes;
+    ck_assert_uint_eq(together_in(&example, least), 1);
+    ck_assert_uint_eq(together_in(&example, more), example.whole.passes.together);
+    while (together_in(&example, more) == example.whole.passes.together)
+        more -= more / 8;
+    ck_assert_uint_gt(together_in(&example, more), 1);
+    free_example(&single);
     free_example(&example);
 }
 END_TEST
@@ -546,6 +588,7 @@ static Suite *stream_suite(void)
     tcase_set_timeout(tests, TIMEOUT_SECONDS);
     tcase_add_loop_test(tests, any_slab, 0, CHAINS * EDGES);
     tcase_add_loop_test(tests, any_memory, 0, CHAINS * EDGES);
+    tcase_add_loop_test(tests, steps_at_once_follow_memory, 0, 3);
     tcase_add_loop_test(tests, ways_are_taken, 0, 7);
     tcase_add_test(tests, long_volumes_take_no_more);
     tcase_add_loop_test(tests, torn_inputs, 0, (int)LENGTH(fault_jobs) * PLANES);
