@@ -775,11 +775,16 @@ cudaError_t cudaGetDevice(int *device)
         [=] { return the().device.count == 0 ? cudaErrorNoDevice : put(device, the().current_device); });
 }
 
+static cudaError_t missing_device()
+{
+    return the().device.count == 0 ? cudaErrorNoDevice : cudaErrorInvalidDevice;
+}
+
 cudaError_t cudaSetDevice(int device)
 {
     return serve([=] {
         if (!is_device(device))
-            return the().device.count == 0 ? cudaErrorNoDevice : cudaErrorInvalidDevice;
+            return missing_device();
         the().current_device = device;
         return cudaSuccess;
     });
@@ -829,7 +834,7 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp *properties, int device)
         if (properties == nullptr)
             return cudaErrorInvalidValue;
         if (!is_device(device))
-            return cudaErrorInvalidDevice;
+            return missing_device();
         describe_device(the().device, properties);
         return cudaSuccess;
     });
@@ -887,7 +892,7 @@ static cudaError_t find_attribute(int *value, cudaDeviceAttr attribute)
 cudaError_t cudaDeviceGetAttribute(int *value, cudaDeviceAttr attribute, int device)
 {
     return serve(
-        [=] { return is_device(device) ? find_attribute(value, attribute) : cudaErrorInvalidDevice; });
+        [=] { return is_device(device) ? find_attribute(value, attribute) : missing_device(); });
 }
 
 cudaError_t cudaDeviceSynchronize()
