@@ -140,6 +140,7 @@ struct routine_facts {
     const struct rung *rung;
     char reason[160];                /* why this rung and not another */
     unsigned steps;                  /* the most that one advance takes */
+    unsigned reach; /* planes to both sides that each of them reads, where that is more than the op's */
     unsigned tile_x, tile_y, tile_z; /* samples that a block computes */
     unsigned coarsen, stride;
     bool tiles, coarsens, strides;      /* whether a wish may choose them */
@@ -217,8 +218,8 @@ struct backend {
     bool (*download)(struct device *device, const struct field *field, const struct encoding *encoding,
                      void *samples, struct range planes, uint64_t *nans, struct fault *fault);
 
-    /* Planes of `to` from `from`, which holds every plane that the edge rule and steps × the reach of the op
-       ask for; the two differ. `kept` is the stage's input for OP_UNSHARP, else NULL. The work may still be
+    /* Planes of `to` from `from`, which holds every plane that the edge rule and steps × the reach, the op's or
+       the routine's, ask for; the two differ. `kept` is the stage's input for OP_UNSHARP, else NULL. The work may still be
        under way on return: sync waits, and reports what failed. */
     bool (*advance)(struct device *device, struct routine *routine, unsigned steps, const struct field *from,
                     const struct field *kept, struct field *to, struct range planes, struct fault *fault);

@@ -83,10 +83,11 @@ static unsigned steps_together(const struct chain_walk *walk)
 
 /* Planes on both sides that so many steps of an operation read. Edge rules turn the side that a tap reaches to
    around, so the longer one counts for both. */
-static size_t reach_of(const struct chain *chain, const struct op *op, unsigned steps)
+static size_t reach_of(const struct chain *chain, const struct chain_step *step, size_t index, unsigned steps)
 {
+    const struct op *op = &step->step.ops[index];
     size_t low = (size_t)-(int64_t)op->plane.low, high = (size_t)op->plane.high;
-    size_t reach = larger(low, high);
+    size_t reach = larger(larger(low, high), chain->backend->facts(step->routines[index])->reach);
 
     if (reach > 0 && op->edge == EDGE_WRAP)
         return chain->planes;
@@ -143,7 +144,7 @@ bool chain_walk_next(struct chain_walk *walk)
         level->kept = level->from;
     level->to = free_field(walk, step->keeps);
     level->steps = steps_together(walk);
-    level->reach = reach_of(walk->chain, &step->step.ops[level->op], level->steps);
+    level->reach = reach_of(walk->chain, step, level->op, level->steps);
     level->ends_step = level->op + 1 == step->step.count;
     level->lag = limited(walk->chain, larger(level->lag + level->reach, walk->behind[level->to]));
     note_readers(walk);

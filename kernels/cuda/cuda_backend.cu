@@ -594,6 +594,7 @@ static bool describe_form(const struct device *device, const struct cuda_form *f
                device, "a kernel", fault))
         return false;
     facts->steps = static_cast<unsigned>(form->steps > 0 ? form->steps : 1);
+    facts->reach = static_cast<unsigned>(form->reach);
     facts->tile_x = static_cast<unsigned>(form->tile_x);
     facts->tile_y = static_cast<unsigned>(form->tile_y);
     facts->tile_z = static_cast<unsigned>(form->tile_z);

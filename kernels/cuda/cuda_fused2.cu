@@ -517,6 +517,7 @@ void fused_settle(const struct cuda_limits *limits, const struct op *op, const s
     const long long nx = static_cast<long long>(shape->nx), planes = static_cast<long long>(shape->planes);
 
     form->steps = steps;
+    form->reach = 1;
     form->stride = 1;
     form->tile_x = form->tile_y = form->coarsen = PATCH_SIDE;
     form->block = dim3(PATCH_THREADS);

@@ -469,6 +469,7 @@ static inline void plane_describe(const struct cuda_limits *limits, const struct
     form->coarsen = coarsen > 0 ? coarsen : static_cast<int>(plane_chunk<Form>(planes, columns, slots));
     form->stride = 1;
     form->steps = 1;
+    form->reach = Form::Radius;
     form->grid = dim3(cuda_blocks(columns * cuda_ceil_divide(planes, form->coarsen)));
     form->block = dim3(Form::Threads);
     form->shared_bytes = Form::SharedBytes;

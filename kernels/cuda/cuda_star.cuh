@@ -704,6 +704,7 @@ static inline void star_describe(const struct cuda_limits *limits, const struct 
         coarsen > 0 ? coarsen : static_cast<int>(star_chunk<Form>(planes, columns, form->resident_blocks));
     form->stride = 1;
     form->steps = Form::Levels;
+    form->reach = 1;
     form->grid = dim3(cuda_blocks(columns * cuda_ceil_divide(planes, form->coarsen)));
     form->block = dim3(Form::Threads);
     form->shared_bytes = Form::SharedBytes;

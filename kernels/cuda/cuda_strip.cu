@@ -471,6 +471,7 @@ bool strip_shape(const struct cuda_limits *limits, const struct op *op, const st
     form->tile_y = form->coarsen;
     form->stride = 1;
     form->steps = 1;
+    form->reach = entry.side / 2;
     form->block = dim3(CUDA_WARP);
     form->grid = dim3(cuda_blocks(columns * cuda_ceil_divide(rows, form->coarsen)));
     form->shared_bytes = strip_shared_bytes(op);
