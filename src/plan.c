@@ -339,20 +339,26 @@ static bool prepare_routines(const struct plan_request *request, struct plan *pl
     return true;
 }
 
-/* Another routine where passes take fewer steps at once than it would; without one it does them, too. */
+/* Another routine where passes take fewer steps at once than it would, unless none reads as few planes; without
+   another it does them, too. */
 static void prepare_for_passes(const struct plan_request *request, struct plan *plan, size_t stage)
 {
     struct chain_step *step = &plan->steps[stage];
+    const struct routine_facts *facts = plan->backend->facts(step->routines[0]);
     struct rung_wish wish = request->wish;
     struct routine *routine;
     struct fault refusal;
 
     wish.steps = plan->passes.together;
-    if (plan->backend->facts(step->routines[0])->steps <= wish.steps ||
+    if (facts->steps <= wish.steps ||
         !plan->backend->prepare(plan->device, &step->step.ops[0], &plan->shape, &wish, &routine, &refusal))
         return;
-    plan->backend->release(plan->device, step->routines[0]);
-    step->routines[0] = routine;
+    if (plan->backend->facts(routine)->reach <= facts->reach) {
+        plan->backend->release(plan->device, step->routines[0]);
+        step->routines[0] = routine;
+    } else {
+        plan->backend->release(plan->device, routine);
+    }
 }
 
 /* Where memory allows fewer steps at once than the routines were chosen for. */
