@@ -135,6 +135,13 @@ struct rung_wish {
     unsigned steps;   /* that one pass takes */
 };
 
+/* The extents of a tile, in samples. */
+struct tile {
+    unsigned x, y;
+};
+
+#define ROUTINE_TILES 6
+
 /* What a rung does with an op on a shape. Fields that mean nothing on a device are 0. */
 struct routine_facts {
     const struct rung *rung;
@@ -144,6 +151,7 @@ struct routine_facts {
     unsigned tile_x, tile_y, tile_z; /* samples that a block computes */
     unsigned coarsen, stride;
     bool tiles, coarsens, strides;      /* whether a wish may choose them */
+    struct tile offers[ROUTINE_TILES];  /* tiles that may be faster than its own; 0 by 0 after the last */
     unsigned suggested_tile;            /* side of the square that the device's own calculator suggests */
     unsigned grid[3], block[3];         /* of a launch over the whole grid */
     unsigned registers;                 /* a thread */

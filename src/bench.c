@@ -504,34 +504,47 @@ static bool bench_form(struct benching *bench, const struct rung_wish *wish)
     return done;
 }
 
-/* What is swept where a rung takes a tile, a coarsening, a stride. */
-static const unsigned swept_tiles[] = {8, 12, 14, 16, 25, 32};
+/* What is swept where a rung takes a coarsening, a stride. */
 static const unsigned swept_factors[] = {1, 2, 4, 8, 16, 32, 64};
 static const unsigned swept_strides[] = {1, 2, 8, 32};
 
-static bool is_swept_tile(unsigned tile)
+static size_t count_offers(const struct routine_facts *facts)
 {
-    for (size_t i = 0; i < sizeof swept_tiles / sizeof *swept_tiles; i++) {
-        if (swept_tiles[i] == tile)
+    size_t count = 0;
+
+    while (count < ROUTINE_TILES && facts->offers[count].x > 0)
+        count++;
+    return count;
+}
+
+static bool is_offered(const struct routine_facts *facts, unsigned side)
+{
+    for (size_t i = 0; i < count_offers(facts); i++) {
+        if (facts->offers[i].x == side && facts->offers[i].y == side)
             return true;
     }
     return false;
 }
 
-static bool bench_tile(struct benching *bench, const struct rung_wish *wish, unsigned tile)
+static bool bench_tile(struct benching *bench, const struct rung_wish *wish, struct tile tile)
 {
     struct rung_wish tiled = *wish;
 
-    tiled.tile_x = tiled.tile_y = tile;
+    tiled.tile_x = tile.x;
+    tiled.tile_y = tile.y;
     return bench_form(bench, &tiled);
 }
 
-static bool sweep_tiles(struct benching *bench, const struct rung_wish *wish, unsigned suggested)
+/* What the rung offers, and the square that the device's own calculator suggests. */
+static bool sweep_tiles(struct benching *bench, const struct rung_wish *wish,
+                        const struct routine_facts *facts)
 {
-    if (suggested > 0 && !is_swept_tile(suggested) && !bench_tile(bench, wish, suggested))
+    const struct tile suggested = {facts->suggested_tile, facts->suggested_tile};
+
+    if (suggested.x > 0 && !is_offered(facts, suggested.x) && !bench_tile(bench, wish, suggested))
         return false;
-    for (size_t i = 0; i < sizeof swept_tiles / sizeof *swept_tiles; i++) {
-        if (!bench_tile(bench, wish, swept_tiles[i]))
+    for (size_t i = 0; i < count_offers(facts); i++) {
+        if (!bench_tile(bench, wish, facts->offers[i]))
             return false;
     }
     return true;
@@ -556,18 +569,6 @@ static bool sweep_coarsenings(struct benching *bench, form_bench *line, const st
     return true;
 }
 
-/* Fewer steps a pass than the rung can take. */
-static bool sweep_depths(struct benching *bench, const struct rung_wish *wish, unsigned most)
-{
-    for (unsigned steps = 1; steps < most; steps++) {
-        struct rung_wish shallow = *wish;
-        shallow.steps = steps;
-        if (!bench_form(bench, &shallow))
-            return false;
-    }
-    return true;
-}
-
 /* What a rung does by itself; false where it does not apply. */
 static bool ask_facts(const struct benching *bench, const struct rung_wish *wish, struct routine_facts *facts)
 {
@@ -582,6 +583,19 @@ static bool ask_facts(const struct benching *bench, const struct rung_wish *wish
     return true;
 }
 
+/* Fewer steps a pass than the rung can take, where it takes so few. */
+static bool sweep_depths(struct benching *bench, const struct rung_wish *wish, unsigned most)
+{
+    struct rung_wish shallow = *wish;
+    struct routine_facts facts;
+
+    for (shallow.steps = 1; shallow.steps < most; shallow.steps++) {
+        if (ask_facts(bench, &shallow, &facts) && !bench_form(bench, &shallow))
+            return false;
+    }
+    return true;
+}
+
 /* A rung's own form, then what can be swept and is not asked for by the command line. */
 static bool bench_rung(struct benching *bench, const struct rung *rung)
 {
@@ -593,7 +607,7 @@ static bool bench_rung(struct benching *bench, const struct rung *rung)
     ask_facts(bench, &wish, &facts);
     if (!bench_form(bench, &wish))
         return false;
-    if (facts.tiles && wish.tile_x == 0 && !sweep_tiles(bench, &wish, facts.suggested_tile))
+    if (facts.tiles && wish.tile_x == 0 && !sweep_tiles(bench, &wish, &facts))
         return false;
     if (facts.coarsens && wish.coarsen == 0 && !sweep_coarsenings(bench, bench_form, &wish, facts.strides))
         return false;

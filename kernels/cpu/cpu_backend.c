@@ -343,7 +343,8 @@ static void cpu_release(struct device *device, struct routine *routine)
     mem_free(routine);
 }
 
-static void set_facts(struct routine *routine, int rung, const struct rung_wish *wish)
+static void set_facts(struct routine *routine, const struct shape *shape, int rung,
+                      const struct rung_wish *wish)
 {
     struct routine_facts *facts = &routine->facts;
     const struct cpu_tiling *tiling = &routine->tiling;
@@ -357,6 +358,7 @@ static void set_facts(struct routine *routine, int rung, const struct rung_wish 
         facts->tile_x = (unsigned)tiling->tile_x;
         facts->tile_y = (unsigned)tiling->tile_rows;
         facts->tile_z = 1;
+        cpu_tiling_offers(tiling, routine->op, shape, facts->offers, ROUTINE_TILES);
     }
     snprintf(facts->reason, sizeof facts->reason, "%s",
              wish->reason != NULL ? wish->reason
@@ -378,7 +380,7 @@ static bool cpu_prepare(struct device *device, const struct op *op, const struct
         return false;
     routine->op = op;
     routine->tiling = tiling;
-    set_facts(routine, rung, wish);
+    set_facts(routine, shape, rung, wish);
     if (rung != RUNG_NAIVE && !create_arenas(device, routine, fault)) {
         cpu_release(device, routine);
         return false;

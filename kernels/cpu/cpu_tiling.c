@@ -108,21 +108,46 @@ static size_t rows_that_fit(struct cpu_tiling *tiling, const struct op *op)
     return rows > halo ? rows - halo : 1;
 }
 
+/* The widest tile of at most so many columns that divides the field evenly, as high as fits. */
+static void set_tile(struct cpu_tiling *tiling, const struct op *op, const struct shape *shape, size_t width)
+{
+    size_t line = LINE_BYTES / work_size(op->work);
+
+    tiling->tile_x = rounded_up(even_part(shape->nx, width), line);
+    tiling->tile_rows = even_part(shape->rows, rows_that_fit(tiling, op));
+    set_slot(tiling, op);
+}
+
+static const size_t widths[] = {64, 128, 192, 256, 384, 512, 768, 1024, 2048};
+
+#define WIDTHS (sizeof widths / sizeof *widths)
+
 static void choose_tile(struct cpu_tiling *tiling, const struct op *op, const struct shape *shape)
 {
-    static const size_t widths[] = {64, 128, 192, 256, 384, 512, 768, 1024, 2048};
-    size_t line = LINE_BYTES / work_size(op->work);
     struct cpu_tiling best = {0};
 
-    for (size_t i = 0; i < sizeof widths / sizeof *widths; i++) {
+    for (size_t i = 0; i < WIDTHS; i++) {
         struct cpu_tiling form = *tiling;
-        form.tile_x = rounded_up(even_part(shape->nx, widths[i]), line);
-        form.tile_rows = even_part(shape->rows, rows_that_fit(&form, op));
-        set_slot(&form, op);
+        set_tile(&form, op, shape, widths[i]);
         if (i == 0 || cpu_tiling_cost(&form, op) < cpu_tiling_cost(&best, op))
             best = form;
     }
     *tiling = best;
+}
+
+/* Narrow fields have the same tile for several widths. */
+void cpu_tiling_offers(const struct cpu_tiling *tiling, const struct op *op, const struct shape *shape,
+                       struct tile *offers, size_t most)
+{
+    size_t count = 0, last = 0;
+
+    for (size_t i = 0; i < WIDTHS && count < most; i++) {
+        struct cpu_tiling form = *tiling;
+        set_tile(&form, op, shape, widths[i]);
+        if (form.tile_x != last && form.tile_x != tiling->tile_x)
+            offers[count++] = (struct tile){(unsigned)form.tile_x, (unsigned)form.tile_rows};
+        last = form.tile_x;
+    }
 }
 
 bool cpu_tiling_make(struct cpu_tiling *tiling, const struct op *op, const struct shape *shape,

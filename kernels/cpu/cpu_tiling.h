@@ -31,6 +31,10 @@ struct cpu_tiling {
 bool cpu_tiling_make(struct cpu_tiling *tiling, const struct op *op, const struct shape *shape,
                      unsigned steps, size_t tile_x, size_t tile_rows);
 
+/* Tiles of other widths, as high as fits, for whoever measures which is fastest. */
+void cpu_tiling_offers(const struct cpu_tiling *tiling, const struct op *op, const struct shape *shape,
+                       struct tile *offers, size_t most);
+
 /* The same tiles for fewer steps: they fit into the same arena. */
 void cpu_tiling_fewer(struct cpu_tiling *fewer, const struct cpu_tiling *tiling, const struct op *op,
                       unsigned steps);

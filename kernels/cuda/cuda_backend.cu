@@ -632,6 +632,15 @@ static void cuda_release(struct device *device, struct routine *routine)
     mem_free(routine);
 }
 
+/* Squares of all sizes that a block may have. */
+static void offer_tiles(struct routine_facts *facts)
+{
+    static const unsigned sides[ROUTINE_TILES] = {8, 12, 14, 16, 25, 32};
+
+    for (size_t i = 0; i < ROUTINE_TILES; i++)
+        facts->offers[i] = {sides[i], sides[i]};
+}
+
 static bool cuda_prepare(struct device *device, const struct op *op, const struct shape *shape,
                          const struct rung_wish *wish, struct routine **result, struct fault *fault)
 {
@@ -644,6 +653,8 @@ static bool cuda_prepare(struct device *device, const struct op *op, const struc
     if (choose_rung(device, op, shape, wish, routine, fault) && put_operands(device, routine, shape, fault) &&
         describe_form(device, &routine->form, &routine->facts, fault)) {
         routine->facts.tiles = routine->rung->tiles;
+        if (routine->facts.tiles)
+            offer_tiles(&routine->facts);
         routine->facts.coarsens = routine->rung->coarsens;
         routine->facts.strides = routine->rung->coarsens && takes_stride(device, routine, shape);
         *result = routine;
