@@ -152,7 +152,10 @@ START_TEST(fields_may_hold_a_part)
                                          "-f star:4 -e mirror",
                                          "-f gradient -e constant:2",
                                          "-f taps:lopsided.taps -e hold",
-                                         "-f laplace -e hold"};
+                                         "-f laplace -e hold",
+                                         "-f matrix:0,1,0;2,-3,4;0,5,0 -e wrap",
+                                         "-f matrix:1,2,1;0,-3,1;0,0,0",
+                                         "-f matrix:0,0,0;1,-3,1;0,2,0 -e mirror"};
     const char *stage = stages[_i];
 
     ways_vary((uint64_t)_i);
@@ -305,7 +308,7 @@ TCase *forms_case(void)
     TCase *tests = tcase_create("forms");
 
     tcase_add_test(tests, many_steps);
-    tcase_add_loop_test(tests, fields_may_hold_a_part, 0, 6);
+    tcase_add_loop_test(tests, fields_may_hold_a_part, 0, 9);
     tcase_add_test(tests, rungs_that_do_not_exist_are_refused);
     tcase_add_loop_test(tests, forms_are_as_wished, 0, 6);
     return tests;
