@@ -22,38 +22,43 @@ enum plane_taps { PLANE_STAR, PLANE_BOX, PLANE_SOME };
 template <typename Type, enum plane_taps Taps_, int Radius_, int Rows_, int Across_, int Down_, int Blocks_,
           int Slots_>
 struct plane_form {
-    using T = Type; static constexpr enum plane_taps Taps = Taps_;
+    using T = Type;
+    static constexpr enum plane_taps Taps = Taps_;
     static constexpr int Radius = Radius_, Rows = Rows_, Blocks = Blocks_, Slots = Slots_;
     static constexpr int Across = Across_, Down = Down_; /* warps of a block */
     static constexpr int Threads = CUDA_WARP * Across * Down;
     static constexpr int Pack = cuda_chunk<T>::samples;
-    static constexpr int Width = CUDA_WARP * Pack * Across, Height = Rows *Down;
+    static constexpr int Width = CUDA_WARP * Pack * Across;
+    static constexpr int Height = Down * Rows;
     static constexpr int Window = Rows + 2 * Radius; /* rows in reach of a warp */
     static constexpr int Pitch = Width + 2 * Pack;   /* of a row in the ring */
     static constexpr int SlotSamples = (Height + 2 * Radius) * Pitch;
     static constexpr int Ahead = Slots - Radius; /* planes under way: the ring keeps Radius for `hold` */
     static constexpr int TapCount = Taps == PLANE_STAR ? 6 * Radius + 1 : 27;
-    static constexpr size_t SharedBytes = sizeof(T) * Slots * SlotSamples; static_assert(
-        Radius <= Pack && Ahead > 0 && (Taps == PLANE_STAR || Radius == 1), "the window holds the taps");
+    static constexpr size_t SharedBytes = sizeof(T) * Slots * SlotSamples;
 
-    static __host__ __device__ constexpr bool has(int dx, int drow, int dplane){
-        return Taps != PLANE_STAR || (dx != 0) + (drow != 0) + (dplane != 0) <= 1;}
-/* The place of a tap in raster order. */
-static __host__ __device__ constexpr int index(int dx, int drow, int dplane)
-{
-    if (Taps != PLANE_STAR)
-        return (dplane + 1) * 9 + (drow + 1) * 3 + dx + 1;
-    return dplane != 0 ? (dplane < 0 ? Radius : 5 * Radius) + dplane
-           : drow != 0 ? (drow < 0 ? 2 : 4) * Radius + drow
-                       : 3 * Radius + dx;
-}
-/* A row of the window has neighbours beside it that count. */
-static __host__ __device__ constexpr bool widens(int row)
-{
-    return Taps != PLANE_STAR || (row >= Radius && row < Radius + Rows);
-}
-}
-;
+    static_assert(Radius <= Pack && Ahead > 0 && (Taps == PLANE_STAR || Radius == 1),
+                  "the window holds the taps");
+
+    static __host__ __device__ constexpr bool has(int dx, int drow, int dplane)
+    {
+        return Taps != PLANE_STAR || (dx != 0) + (drow != 0) + (dplane != 0) <= 1;
+    }
+    /* The place of a tap in raster order. */
+    static __host__ __device__ constexpr int index(int dx, int drow, int dplane)
+    {
+        if (Taps != PLANE_STAR)
+            return (dplane + 1) * 9 + (drow + 1) * 3 + dx + 1;
+        return dplane != 0 ? (dplane < 0 ? Radius : 5 * Radius) + dplane
+               : drow != 0 ? (drow < 0 ? 2 : 4) * Radius + drow
+                           : 3 * Radius + dx;
+    }
+    /* A row of the window has neighbours beside it that count. */
+    static __host__ __device__ constexpr bool widens(int row)
+    {
+        return Taps != PLANE_STAR || (row >= Radius && row < Radius + Rows);
+    }
+};
 
 template <typename Form> struct plane_job {
     using T = typename Form::T;
