@@ -49,17 +49,23 @@ struct window {
     const unsigned char *in, *whole; /* of the grid, before and after the steps */
 };
 
-/* What the steps can reach from the planes. */
+/* What the steps can reach from the planes: what the taps do, or, at an end of the grid, what edge rules take in their
+   place: as far inwards as the taps go outwards, and the other end under wrap. */
 static struct range reached(const struct window *window, struct range planes)
 {
-    size_t low = window->steps * (size_t)-window->op->plane.low;
-    size_t high = window->steps * (size_t)window->op->plane.high;
-    size_t end = planes.first + planes.count + high;
-    struct range range = {.first = planes.first > low ? planes.first - low : 0};
+    const struct op *op = window->op;
+    size_t all = window->seam.shape.planes;
+    size_t low = window->steps * (size_t)-op->plane.low;
+    size_t high = window->steps * (size_t)op->plane.high;
+    size_t end = planes.first + planes.count;
+    bool before = planes.first < low, behind = end + high > all;
+    size_t back = behind && high > low ? high : low, ahead = before && low > high ? low : high;
+    struct range range;
 
-    if (end > window->seam.shape.planes)
-        end = window->seam.shape.planes;
-    range.count = end - range.first;
+    if ((before || behind) && op->edge == EDGE_WRAP)
+        return (struct range){0, all};
+    range.first = planes.first > back ? planes.first - back : 0;
+    range.count = (end + ahead < all ? end + ahead : all) - range.first;
     return range;
 }
 

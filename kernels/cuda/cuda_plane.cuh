@@ -162,7 +162,7 @@ template <typename Form> struct plane_walk {
     CUDA_INLINE void fetch_pack(T *to, const T *from, int at) const
     {
         if (!ragged || (at >= 0 && at + Pack <= job.from.nx)) {
-            cuda_copy_async<16>(to, from + at);
+            cuda_copy_row_async(to, from + at);
             return;
         }
 #pragma unroll
@@ -411,7 +411,7 @@ static inline long long plane_columns(long long nx, long long rows, long long ch
 }
 
 /* Blocks that walk further drift apart, and miss in L2 what they share. */
-#define PLANE_MOST_PLANES 32
+#define PLANE_MOST_PLANES 24
 
 /* The planes of a chunk: all rounds of blocks together shall end soonest. The 2 · Radius planes that a chunk
    reads besides count half, being in L2 more often than not. */
