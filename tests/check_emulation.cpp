@@ -355,8 +355,10 @@ __global__ static void bad_copy(const char *from, int which)
 
     if (which == 0)
         cuda_copy_async<16>(bytes + 4, from);
-    else
+    else if (which == 1)
         cuda_copy_async<16>(bytes + 64, from);
+    else
+        cuda_copy_async<16>(bytes, from + (which == 2 ? 64 : 1 << 20));
 }
 
 START_TEST(bad_copies_are_reported)
@@ -366,6 +368,10 @@ START_TEST(bad_copies_are_reported)
     expect_complaint(CUDA_LAUNCH(nullptr, one, one, 64, bad_copy, from, 0), "not aligned");
     device_array<char> again(64);
     expect_complaint(CUDA_LAUNCH(nullptr, one, one, 64, bad_copy, again, 1), "64 bytes of shared memory");
+    for (int which = 2; which <= 3; which++) {
+        device_array<char> small(64);
+        expect_complaint(CUDA_LAUNCH(nullptr, one, one, 64, bad_copy, small, which), "any allocation");
+    }
 }
 END_TEST
 

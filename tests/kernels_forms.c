@@ -49,17 +49,23 @@ struct window {
     const unsigned char *in, *whole; /* of the grid, before and after the steps */
 };
 
-/* What the steps can reach from the planes. */
+/* What the steps can reach from the planes: what the taps do, or, at an end of the grid, what edge rules take in their
+   place: as far inwards as the taps go outwards, and the other end under wrap. */
 static struct range reached(const struct window *window, struct range planes)
 {
-    size_t low = window->steps * (size_t)-window->op->plane.low;
-    size_t high = window->steps * (size_t)window->op->plane.high;
-    size_t end = planes.first + planes.count + high;
-    struct range range = {.first = planes.first > low ? planes.first - low : 0};
+    const struct op *op = window->op;
+    size_t all = window->seam.shape.planes;
+    size_t low = window->steps * (size_t)-op->plane.low;
+    size_t high = window->steps * (size_t)op->plane.high;
+    size_t end = planes.first + planes.count;
+    bool before = planes.first < low, behind = end + high > all;
+    size_t back = behind && high > low ? high : low, ahead = before && low > high ? low : high;
+    struct range range;
 
-    if (end > window->seam.shape.planes)
-        end = window->seam.shape.planes;
-    range.count = end - range.first;
+    if ((before || behind) && op->edge == EDGE_WRAP)
+        return (struct range){0, all};
+    range.first = planes.first > back ? planes.first - back : 0;
+    range.count = (end + ahead < all ? end + ahead : all) - range.first;
     return range;
 }
 
@@ -152,7 +158,10 @@ START_TEST(fields_may_hold_a_part)
                                          "-f star:4 -e mirror",
                                          "-f gradient -e constant:2",
                                          "-f taps:lopsided.taps -e hold",
-                                         "-f laplace -e hold"};
+                                         "-f laplace -e hold",
+                                         "-f matrix:0,1,0;2,-3,4;0,5,0 -e wrap",
+                                         "-f matrix:1,2,1;0,-3,1;0,0,0",
+                                         "-f matrix:0,0,0;1,-3,1;0,2,0 -e mirror"};
     const char *stage = stages[_i];
 
     ways_vary((uint64_t)_i);
@@ -305,7 +314,7 @@ TCase *forms_case(void)
     TCase *tests = tcase_create("forms");
 
     tcase_add_test(tests, many_steps);
-    tcase_add_loop_test(tests, fields_may_hold_a_part, 0, 6);
+    tcase_add_loop_test(tests, fields_may_hold_a_part, 0, 9);
     tcase_add_test(tests, rungs_that_do_not_exist_are_refused);
     tcase_add_loop_test(tests, forms_are_as_wished, 0, 6);
     return tests;

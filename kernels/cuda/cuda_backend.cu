@@ -724,7 +724,8 @@ static bool cuda_copy(struct device *device, const struct field *from, struct fi
 
 /* ---- sums ---- */
 
-/* Device memory for a reduction, and host memory for what it gives of each plane; kept for the next one. */
+/* Device memory for a reduction, and host memory for what it gives of each plane; kept for the next one. Results are
+   cleared since kernels do not write the gaps between their members, which are copied, too. */
 static bool reserve_scratch(struct device *device, size_t bytes, size_t host_bytes, struct fault *fault)
 {
     if (bytes <= device->scratch_bytes && host_bytes <= device->results_bytes)
@@ -736,6 +737,7 @@ static bool reserve_scratch(struct device *device, size_t bytes, size_t host_byt
     device->scratch_bytes = device->results_bytes = 0;
     if (!check(cudaMalloc(&device->scratch, bytes), device, "sums", fault) ||
         !check(cudaMalloc(&device->results, host_bytes), device, "sums", fault) ||
+        !check(cudaMemsetAsync(device->results, 0, host_bytes, device->stream), device, "sums", fault) ||
         !check(cudaMallocHost(&device->host_results, host_bytes), device, "sums", fault))
         return false;
     device->scratch_bytes = bytes;

@@ -1,11 +1,12 @@
 /* Rung `plane`.
  *
  * Idea: one step at the speed of copying: a block streams along the planes, and its tile begins and ends with
- * the lines of the memory. Adds: planes ahead by asynchronous copies, 16 bytes an access; x neighbours by
- * warp shuffle; open sums instead of a window of planes; edge rules in what is fetched, so that no tile is
- * slower than another. Costs: a row above and below a tile, and a sector on either side, are read again, from
- * L2. Traffic per sample: 2 words through memory. Wins when: one step of a small stencil is all that is asked
- * for. */
+ *   the lines of the memory.
+ * Adds: planes ahead by asynchronous copies, 16 bytes an access; x neighbours by warp shuffle; open sums
+ *   instead of a window of planes; edge rules in what is fetched, so that no tile is slower than another.
+ * Costs: a row above and below a tile, and a sector on either side, are read again, from L2.
+ * Traffic per sample: 2 words through memory.
+ * Wins when: one step of a small stencil is all that is asked for. */
 #include "cuda_plane.cuh"
 #include "cuda_plane.h"
 

@@ -22,38 +22,43 @@ enum plane_taps { PLANE_STAR, PLANE_BOX, PLANE_SOME };
 template <typename Type, enum plane_taps Taps_, int Radius_, int Rows_, int Across_, int Down_, int Blocks_,
           int Slots_>
 struct plane_form {
-    using T = Type; static constexpr enum plane_taps Taps = Taps_;
+    using T = Type;
+    static constexpr enum plane_taps Taps = Taps_;
     static constexpr int Radius = Radius_, Rows = Rows_, Blocks = Blocks_, Slots = Slots_;
     static constexpr int Across = Across_, Down = Down_; /* warps of a block */
     static constexpr int Threads = CUDA_WARP * Across * Down;
     static constexpr int Pack = cuda_chunk<T>::samples;
-    static constexpr int Width = CUDA_WARP * Pack * Across, Height = Rows *Down;
+    static constexpr int Width = CUDA_WARP * Pack * Across;
+    static constexpr int Height = Down * Rows;
     static constexpr int Window = Rows + 2 * Radius; /* rows in reach of a warp */
     static constexpr int Pitch = Width + 2 * Pack;   /* of a row in the ring */
     static constexpr int SlotSamples = (Height + 2 * Radius) * Pitch;
     static constexpr int Ahead = Slots - Radius; /* planes under way: the ring keeps Radius for `hold` */
     static constexpr int TapCount = Taps == PLANE_STAR ? 6 * Radius + 1 : 27;
-    static constexpr size_t SharedBytes = sizeof(T) * Slots * SlotSamples; static_assert(
-        Radius <= Pack && Ahead > 0 && (Taps == PLANE_STAR || Radius == 1), "the window holds the taps");
+    static constexpr size_t SharedBytes = sizeof(T) * Slots * SlotSamples;
 
-    static __host__ __device__ constexpr bool has(int dx, int drow, int dplane){
-        return Taps != PLANE_STAR || (dx != 0) + (drow != 0) + (dplane != 0) <= 1;}
-/* The place of a tap in raster order. */
-static __host__ __device__ constexpr int index(int dx, int drow, int dplane)
-{
-    if (Taps != PLANE_STAR)
-        return (dplane + 1) * 9 + (drow + 1) * 3 + dx + 1;
-    return dplane != 0 ? (dplane < 0 ? Radius : 5 * Radius) + dplane
-           : drow != 0 ? (drow < 0 ? 2 : 4) * Radius + drow
-                       : 3 * Radius + dx;
-}
-/* A row of the window has neighbours beside it that count. */
-static __host__ __device__ constexpr bool widens(int row)
-{
-    return Taps != PLANE_STAR || (row >= Radius && row < Radius + Rows);
-}
-}
-;
+    static_assert(Radius <= Pack && Ahead > 0 && (Taps == PLANE_STAR || Radius == 1),
+                  "the window holds the taps");
+
+    static __host__ __device__ constexpr bool has(int dx, int drow, int dplane)
+    {
+        return Taps != PLANE_STAR || (dx != 0) + (drow != 0) + (dplane != 0) <= 1;
+    }
+    /* The place of a tap in raster order. */
+    static __host__ __device__ constexpr int index(int dx, int drow, int dplane)
+    {
+        if (Taps != PLANE_STAR)
+            return (dplane + 1) * 9 + (drow + 1) * 3 + dx + 1;
+        return dplane != 0 ? (dplane < 0 ? Radius : 5 * Radius) + dplane
+               : drow != 0 ? (drow < 0 ? 2 : 4) * Radius + drow
+                           : 3 * Radius + dx;
+    }
+    /* A row of the window has neighbours beside it that count. */
+    static __host__ __device__ constexpr bool widens(int row)
+    {
+        return Taps != PLANE_STAR || (row >= Radius && row < Radius + Rows);
+    }
+};
 
 template <typename Form> struct plane_job {
     using T = typename Form::T;
@@ -157,7 +162,7 @@ template <typename Form> struct plane_walk {
     CUDA_INLINE void fetch_pack(T *to, const T *from, int at) const
     {
         if (!ragged || (at >= 0 && at + Pack <= job.from.nx)) {
-            cuda_copy_async<16>(to, from + at);
+            cuda_copy_row_async(to, from + at);
             return;
         }
 #pragma unroll
@@ -213,7 +218,8 @@ template <typename Form> struct plane_walk {
     CUDA_INLINE void fetch(long long plane, T *slot) const
     {
         const long long source = arith_edge_index(job.rule, plane, job.from.planes);
-        const T *const from = source < 0 ? NULL : job.from.row(source, channel, 0);
+        const long long here = Form::Taps == PLANE_SOME ? job.from.nearest(source) : source;
+        const T *const from = source < 0 ? NULL : job.from.row(here, channel, 0);
 
 #pragma unroll
         for (int r = 0; r < Rows; r++)
@@ -405,7 +411,7 @@ static inline long long plane_columns(long long nx, long long rows, long long ch
 }
 
 /* Blocks that walk further drift apart, and miss in L2 what they share. */
-#define PLANE_MOST_PLANES 32
+#define PLANE_MOST_PLANES 24
 
 /* The planes of a chunk: all rounds of blocks together shall end soonest. The 2 · Radius planes that a chunk
    reads besides count half, being in L2 more often than not. */

@@ -4,7 +4,7 @@
  * run blocks of fibers: every launch, every piece of shared memory and every asynchronous copy passes through here.
  *
  * Rules for kernels: shared memory is dynamic alone, one CUDA_SHARED a kernel, carved by hand; launches go
- * through CUDA_LAUNCH alone; asynchronous copies through cuda_copy_async alone. Everything else of CUDA that they
+ * through CUDA_LAUNCH alone; asynchronous copies through cuda_copy_async and cuda_copy_row_async alone. Everything else of CUDA that they
  * may use by its own name: threadIdx, blockIdx, blockDim, gridDim, __syncthreads, __syncwarp, __shfl_sync,
  * __shfl_up_sync, __shfl_down_sync, __shfl_xor_sync, __ballot_sync, __any_sync, __ldg, atomicAdd, vector types. */
 #ifndef CUDA_PLATFORM_H
@@ -43,6 +43,17 @@ template <int Bytes> static __device__ __forceinline__ void cuda_copy_async(void
         *static_cast<int2 *>(shared) = *static_cast<const int2 *>(global);
     else
         *static_cast<int *>(shared) = *static_cast<const int *>(global);
+#endif
+}
+
+/* The same for 16 bytes of a row that is read whole: L2 fetches the 256 bytes around them together. */
+static __device__ __forceinline__ void cuda_copy_row_async(void *shared, const void *global)
+{
+#if __CUDA_ARCH__ >= 800
+    unsigned to = static_cast<unsigned>(__cvta_generic_to_shared(shared));
+    asm volatile("cp.async.cg.shared.global.L2::256B [%0], [%1], 16;" ::"r"(to), "l"(global) : "memory");
+#else
+    cuda_copy_async<16>(shared, global);
 #endif
 }
 

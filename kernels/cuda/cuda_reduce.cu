@@ -45,7 +45,9 @@ struct leaf_place {
     }
 };
 
-/* ---- what is folded ---- */
+/* ---- what is folded ----
+ *
+ * resident_blocks: how many a multiprocessor must hold at once; 0 leaves it to the assembler. */
 
 /* Σ (a − b)². */
 template <typename T> struct change_source {
@@ -54,6 +56,11 @@ template <typename T> struct change_source {
 
     typedef double item;
     typedef double total;
+
+    static constexpr int resident_blocks(int)
+    {
+        return 0;
+    }
 
     CUDA_INLINE item read(const leaf_place &place, int i) const
     {
@@ -128,6 +135,12 @@ struct survey_source {
 
     typedef survey_item item;
     typedef struct tally total;
+
+    /* Where the assembler, left to itself, would spill so that a few more blocks fit a multiprocessor. */
+    static constexpr int resident_blocks(int factor)
+    {
+        return factor == 4 ? 3 : factor == 16 ? 8 : 0;
+    }
 
     CUDA_INLINE item read(const leaf_place &place, int i) const
     {
@@ -216,7 +229,7 @@ template <typename Source, int Factor> struct thread_fold<Source, Factor, Factor
 
 /* A block folds leaves, with 1024/Factor threads. */
 template <typename Source, int Factor>
-__global__ void __launch_bounds__(ARITH_LEAF / Factor)
+__global__ void __launch_bounds__(ARITH_LEAF / Factor, Source::resident_blocks(Factor))
     leaf_kernel(const Source source, const leaves leaves, typename Source::total *totals)
 {
     CUDA_SHARED(typename Source::item, items);

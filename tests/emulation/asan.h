@@ -35,11 +35,6 @@ inline void allow(const void *memory, std::size_t bytes)
     __asan_unpoison_memory_region(memory, bytes);
 }
 
-inline bool is_forbidden(const void *memory, std::size_t bytes)
-{
-    return __asan_region_is_poisoned(const_cast<void *>(memory), bytes) != nullptr;
-}
-
 inline void before_switch(void **fake_stack, const void *bottom, std::size_t bytes)
 {
     __sanitizer_start_switch_fiber(fake_stack, bottom, bytes);
@@ -58,11 +53,6 @@ inline void forbid(const void *, std::size_t)
 
 inline void allow(const void *, std::size_t)
 {
-}
-
-inline bool is_forbidden(const void *, std::size_t)
-{
-    return false;
 }
 
 inline void before_switch(void **, const void *, std::size_t)

@@ -3,7 +3,6 @@
  * A thread runs until it must wait for others; then the next one runs. Who arrives last goes on at once, far
  * ahead of the others: that is what brings a missing barrier to light. */
 #include "blocks.h"
-#include "asan.h"
 #include "fiber.h"
 #include "poison.h"
 
@@ -227,7 +226,7 @@ void block_runner::copy_async(void *shared, const void *global, std::size_t byte
     if (!shared_->contains(shared, bytes))
         give_up("asynchronous copy to outside of the block's " + std::to_string(shared_->bytes()) +
                 " bytes of shared memory");
-    if (is_forbidden(global, bytes))
+    if (!shape_->is_allocated(global, bytes))
         give_up("asynchronous copy from outside of any allocation");
     poison(shared, bytes);
     copies().copies.push_back({shared, global, bytes, copies().groups_closed});

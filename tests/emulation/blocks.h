@@ -15,6 +15,7 @@ struct launch_shape {
     std::string kernel; /* its name, and where it was launched */
     dim3 grid, block;
     std::size_t shared_bytes;
+    bool (*is_allocated)(const void *memory, std::size_t bytes);
 };
 
 struct schedule {

@@ -385,6 +385,13 @@ allocation *find_allocation(const void *memory)
     return candidate->memory.contains(memory, 0) ? candidate : nullptr;
 }
 
+bool is_allocated(const void *memory, std::size_t bytes)
+{
+    const allocation *owner = find_allocation(memory);
+
+    return owner != nullptr && owner->memory.contains(memory, bytes);
+}
+
 /* The host may not touch the device's memory; kernels and copies open it for themselves. */
 void close(const allocation &owned)
 {
@@ -628,7 +635,8 @@ cudaError_t launch(const launch_request &request, std::function<void()> thread)
     if (error == cudaSuccess)
         error = check_launch(request);
     if (error == cudaSuccess) {
-        launch_shape shape = {name_of(request), request.grid, request.block, request.shared_bytes};
+        launch_shape shape = {name_of(request), request.grid, request.block, request.shared_bytes,
+                              is_allocated};
         error = submit(request.stream, [shape, thread] { run_launch(shape, thread); });
     }
     remember(error);

@@ -573,6 +573,11 @@ template <int Bytes> void cuda_copy_async(void *shared, const void *global)
     emulation::copy_async(shared, global, Bytes);
 }
 
+inline void cuda_copy_row_async(void *shared, const void *global)
+{
+    cuda_copy_async<16>(shared, global);
+}
+
 inline void cuda_commit_copies()
 {
     emulation::commit_copies();
