@@ -49,19 +49,25 @@ struct window {
     const unsigned char *in, *whole; /* of the grid, before and after the steps */
 };
 
-/* What the steps can reach from the planes: what the taps do, or, at an end of the grid, what edge rules take in their
-   place: as far inwards as the taps go outwards, and the other end under wrap. */
-static struct range reached(const struct window *window, struct range planes)
+/* What the steps read for the planes: what the taps or the routine reach, or, at an end of the grid, what edge rules
+   take in their place: as far inwards as the taps go outwards, and the other end under wrap. */
+static struct range reached(const struct window *window, unsigned reach, struct range planes)
 {
     const struct op *op = window->op;
     size_t all = window->seam.shape.planes;
-    size_t low = window->steps * (size_t)-op->plane.low;
-    size_t high = window->steps * (size_t)op->plane.high;
+    size_t low = (size_t)-op->plane.low < reach ? reach : (size_t)-op->plane.low;
+    size_t high = (size_t)op->plane.high < reach ? reach : (size_t)op->plane.high;
     size_t end = planes.first + planes.count;
-    bool before = planes.first < low, behind = end + high > all;
-    size_t back = behind && high > low ? high : low, ahead = before && low > high ? low : high;
+    bool before, behind;
+    size_t back, ahead;
     struct range range;
 
+    low *= window->steps;
+    high *= window->steps;
+    before = planes.first < low;
+    behind = end + high > all;
+    back = behind && high > low ? high : low;
+    ahead = before && low > high ? low : high;
     if ((before || behind) && op->edge == EDGE_WRAP)
         return (struct range){0, all};
     range.first = planes.first > back ? planes.first - back : 0;
@@ -69,14 +75,14 @@ static struct range reached(const struct window *window, struct range planes)
     return range;
 }
 
-/* Planes from a field that holds what the steps reach, and no more. */
+/* Planes from a field that holds what the steps read, and no more. */
 static void check_window(const struct window *window, struct routine *routine, struct range planes)
 {
     const struct backend *backend = window->seam.way->backend;
     const struct shape *shape = &window->seam.shape;
     struct device *device = window->seam.way->device;
     const struct encoding encoding = plain_encoding(window->seam.work, shape->channels);
-    const struct range source = reached(window, planes);
+    const struct range source = reached(window, backend->facts(routine)->reach, planes);
     size_t plane = shape->nx * shape->rows * shape->channels * work_size(window->seam.work);
     unsigned char *got = fixture_memory(planes.count, plane);
     struct field *from, *to;

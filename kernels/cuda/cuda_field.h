@@ -23,12 +23,6 @@ template <typename T> struct cuda_view {
         return samples + (((plane - first) * channels + channel) * rows + row_index) * pitch;
     }
 
-    /* The plane next to this one that is here: for walks that fetch what no tap may ask for. */
-    __host__ __device__ __forceinline__ long long nearest(long long plane) const
-    {
-        return plane < first ? first : plane < first + count ? plane : first + count - 1;
-    }
-
     /* Samples from a plane to the next, within one channel. */
     __host__ __device__ __forceinline__ long long plane_stride() const
     {

@@ -218,8 +218,7 @@ template <typename Form> struct plane_walk {
     CUDA_INLINE void fetch(long long plane, T *slot) const
     {
         const long long source = arith_edge_index(job.rule, plane, job.from.planes);
-        const long long here = Form::Taps == PLANE_SOME ? job.from.nearest(source) : source;
-        const T *const from = source < 0 ? NULL : job.from.row(here, channel, 0);
+        const T *const from = source < 0 ? NULL : job.from.row(source, channel, 0);
 
 #pragma unroll
         for (int r = 0; r < Rows; r++)

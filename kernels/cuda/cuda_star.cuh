@@ -221,8 +221,6 @@ template <typename Form> struct star_walk {
 
         if (plane_wraps())
             plane = arith_edge_index(EDGE_WRAP, plane, job.from.planes);
-        if (!Form::Full)
-            plane = job.from.nearest(plane);
         base = job.from.row(plane, channel, 0);
         if (job.rule_x == STAR_WRAP && !scattered)
             x = static_cast<int>(arith_edge_index(EDGE_WRAP, x, job.from.nx));
