@@ -184,9 +184,9 @@ struct backend {
     unsigned (*count)(void);
     void (*describe)(int index, char *text, size_t size);
 
-    /* What may be expected of an op, without opening anything. */
+    /* What may be expected of an op, without opening anything; `single`: no pass takes more than a step of it. */
     struct forecast (*predict)(const struct device_request *request, const struct op *op,
-                               const struct shape *shape);
+                               const struct shape *shape, bool single);
 
     bool (*open)(struct device **device, const struct device_request *request, struct fault *fault);
     void (*close)(struct device *device);

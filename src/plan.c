@@ -119,7 +119,7 @@ static double predict_overhead(const struct plan_request *request, const struct 
 
     if (plan->step_count == 0)
         return 0.0;
-    forecast = backend->predict(&device, &plan->steps[0].step.ops[0], &plan->shape);
+    forecast = backend->predict(&device, &plan->steps[0].step.ops[0], &plan->shape, true);
     return forecast.start + forecast.moving * file_bytes;
 }
 
@@ -129,12 +129,12 @@ static double predict_updates(const struct plan_request *request, const struct p
                               const struct op *op)
 {
     const struct device_request device = device_request_of(request, 0);
+    bool single = plan_is_single(&plan->job->stages[stage], &plan->steps[stage].step);
     const struct wisdom_entry *known;
 
-    wisdom_name_problem(key, op, &plan->shape,
-                        plan_is_single(&plan->job->stages[stage], &plan->steps[stage].step));
+    wisdom_name_problem(key, op, &plan->shape, single);
     known = wisdom_find(request->wisdom, key);
-    return known != NULL ? known->updates : backend->predict(&device, op, &plan->shape).updates;
+    return known != NULL ? known->updates : backend->predict(&device, op, &plan->shape, single).updates;
 }
 
 /* Seconds that a device should take, from its start to the last sample back on the host. */

@@ -131,14 +131,14 @@ START_TEST(every_call_can_fail)
 }
 END_TEST
 
-/* So much to do that the GPU is taken unasked. */
-#define AUTO_JOB "-n 24 -t f32 -f heat -s 40000 -o out"
+/* So much for one thread to do that the GPU is taken unasked. */
+#define AUTO_JOB "-n 24 -t f64 -j 1 -f heat -s 30000 -o out"
 
 /* The CPU does what a GPU that was not asked for leaves undone, and says so in one line. */
 START_TEST(automatic_devices_are_replaced)
 {
     size_t size;
-    unsigned char *wanted = good_output("-i in -D cpu " AUTO_JOB, SAMPLE_F32, (size_t)24 * 24 * 24, &size);
+    unsigned char *wanted = good_output("-i in -D cpu " AUTO_JOB, SAMPLE_F64, (size_t)24 * 24 * 24, &size);
     size_t replaced = 0;
 
     for (unsigned long long call = 2; call < 40; call += 4) {

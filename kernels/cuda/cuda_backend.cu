@@ -97,7 +97,7 @@ static void cuda_describe(int index, char *text, size_t size)
 }
 
 static struct forecast cuda_predict(const struct device_request *request, const struct op *op,
-                                    const struct shape *shape)
+                                    const struct shape *shape, bool single)
 {
     double sample = static_cast<double>(work_size(op->work));
     double relaxations = op->kind == OP_HEAT ? static_cast<double>(op->inner) : 1.0;
@@ -106,7 +106,7 @@ static struct forecast cuda_predict(const struct device_request *request, const 
     double by_taps = ASSUMED_TAPS_PER_SECOND / operands;
     struct forecast forecast;
 
-    (void)request, (void)shape;
+    (void)request, (void)shape, (void)single;
     forecast.start = ASSUMED_START_SECONDS;
     forecast.moving = 1.0 / ASSUMED_MOVING_BYTES_PER_SECOND;
     forecast.updates = by_memory < by_taps ? by_memory : by_taps;
