@@ -139,6 +139,10 @@ struct survey_source {
     /* Where the assembler, left to itself, would spill so that a few more blocks fit a multiprocessor. */
     static constexpr int resident_blocks(int factor)
     {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900
+        if (factor == 8)
+            return 5;
+#endif
         return factor == 4 ? 3 : factor == 16 ? 8 : 0;
     }
 
