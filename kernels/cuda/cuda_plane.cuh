@@ -410,7 +410,7 @@ static inline long long plane_columns(long long nx, long long rows, long long ch
 }
 
 /* Blocks that walk further drift apart, and miss in L2 what they share. */
-#define PLANE_MOST_PLANES 24
+#define PLANE_MOST_PLANES 32
 
 /* The planes of a chunk: all rounds of blocks together shall end soonest. The 2 · Radius planes that a chunk
    reads besides count half, being in L2 more often than not. */
