@@ -1,15 +1,15 @@
 /* Rungs `blocked` and `fused`.
  *
- * Idea: a block of rows of the field streams plane by plane through a thread's own cache. A plane that comes in
- * takes the first level on by one plane, which takes the next level on, and so the last level leaves after
+ * Idea: a block of rows of the field streams plane by plane through a thread's own cache. A plane that comes
+ * in takes the first level on by one plane, which takes the next level on, and so the last level leaves after
  * `steps` steps, once in and once out of memory; `blocked` is the same with one level. The blocks of a tile
  * follow one another along the rows. A level lags behind the one below by what a step reads ahead, so that it
- * finds there all that it reads: rows of its own block, and, kept aside for every plane and level, the last rows
- * of the block before. Adds: a slot a plane, a few planes a level, kept rows, and margins around each tile that
- * edge rules fill, so that no loop over samples knows of edges. Costs: the halo of a tile along x and the planes
- * is read and computed again by its neighbours; the kept rows go to the third-level cache and come back.
- * Traffic per sample: 2 words through memory a pass, divided by the steps of the pass, and the halo. Wins when:
- * `fused`, a stage has more than one step; `blocked`, it has one. */
+ * finds there all that it reads: rows of its own block, and, kept aside for every plane and level, the last
+ * rows of the block before. Adds: a slot a plane, a few planes a level, kept rows, and margins around each
+ * tile that edge rules fill, so that no loop over samples knows of edges. Costs: the halo of a tile along x
+ * and the planes is read and computed again by its neighbours; the kept rows go to the third-level cache and
+ * come back. Traffic per sample: 2 words through memory a pass, divided by the steps of the pass, and the
+ * halo. Wins when: `fused`, a stage has more than one step; `blocked`, it has one. */
 
 struct FN(tile) {
     const struct op *op;
@@ -17,6 +17,7 @@ struct FN(tile) {
     const struct field *from;
     struct field *to;
     bool is_star; /* OP_TAPS of the sample and its nearest neighbours on all axes that there are */
+    bool is_box;  /* OP_TAPS of the sample and all 26 around it */
     struct pump pump;
     unsigned channel;
     struct axis x, row, plane;
@@ -244,10 +245,11 @@ static void FN(look_ahead)(struct FN(tile) * tile, int64_t plane)
                                                 .rows = (size_t)(rows.end - rows.first)});
     }
     if (FN(keeps_rows)(tile, 1) && plane < read.end)
-        pump_expect(&tile->pump,
-                    (struct strip){.from = (const char *)FN(kept_rows)(tile, 1, plane - (int64_t)tiling->plane.after),
-                                   .bytes = TOGETHER * (tiling->steps - 1) * tiling->kept_samples * sizeof(REAL),
-                                   .rows = 1});
+        pump_expect(
+            &tile->pump,
+            (struct strip){.from = (const char *)FN(kept_rows)(tile, 1, plane - (int64_t)tiling->plane.after),
+                           .bytes = TOGETHER * (tiling->steps - 1) * tiling->kept_samples * sizeof(REAL),
+                           .rows = 1});
 }
 
 static void FN(load_plane)(struct FN(tile) * tile, int64_t plane)
@@ -330,6 +332,18 @@ static void FN(chain_area)(struct FN(tile) * tile, const struct FN(area) * area,
      (size_t)(area->x.end - area->x.first), out, &tile->pump);
 }
 
+/* The bases of a box, plane by plane: the middle of each face is where its plane is read. */
+static void FN(box_area)(struct FN(tile) * tile, const struct FN(area) * area, REAL *out)
+{
+    struct FN(box) box = {.weights = tile->weights};
+
+    for (size_t plane = 0; plane < BOX_SIDE; plane++)
+        box.planes[plane] = tile->bases[plane * BOX_FACE + BOX_FACE / 2];
+    FN(box_rows)
+    (&box, tile->tiling->pitch, (size_t)(area->rows.end - area->rows.first),
+     (size_t)(area->x.end - area->x.first), out, &tile->pump);
+}
+
 static void FN(compute_area)(struct FN(tile) * tile, const struct FN(step) * step, int64_t plane,
                              struct FN(area) area)
 {
@@ -349,7 +363,10 @@ static void FN(compute_area)(struct FN(tile) * tile, const struct FN(step) * ste
         FN(gradient_area)(tile, &area, out);
         break;
     default:
-        FN(chain_area)(tile, &area, out);
+        if (tile->is_box)
+            FN(box_area)(tile, &area, out);
+        else
+            FN(chain_area)(tile, &area, out);
         break;
     }
 }
@@ -418,8 +435,8 @@ static void FN(advance_star_pair)(struct FN(tile) * tile, unsigned level, int64_
 static void FN(advance_plane)(struct FN(tile) * tile, unsigned level, int64_t plane)
 {
     struct FN(area) area = {FN(block_span)(tile, level), level_span(&tile->x, tile->tiling->steps - level)};
-    struct FN(step) step = {level, FN(begin_plane)(tile, level, plane),
-                            FN(plane_slot)(tile, level - 1, plane)};
+    struct FN(step)
+        step = {level, FN(begin_plane)(tile, level, plane), FN(plane_slot)(tile, level - 1, plane)};
 
     if (tile->op->edge == EDGE_HOLD && FN(is_held)(&tile->plane, tile->op->plane, plane))
         FN(copy_held)(tile, &step, area.rows, area.x);
@@ -586,6 +603,20 @@ static bool FN(is_star)(const struct op *op)
     return true;
 }
 
+/* Raster order leaves one place for each tap of a full box. */
+static bool FN(is_box)(const struct op *op)
+{
+    if (op->kind != OP_TAPS || op->tap_count != BOX_TAPS)
+        return false;
+    for (int k = 0; k < BOX_TAPS; k++) {
+        const struct op_tap *tap = &op->taps[k];
+        if (tap->dx != k % BOX_SIDE - 1 || tap->drow != k / BOX_SIDE % BOX_SIDE - 1 ||
+            tap->dplane != k / BOX_FACE - 1)
+            return false;
+    }
+    return true;
+}
+
 static struct axis FN(axis_of)(const struct op *op, struct cpu_margin margin, size_t extent, size_t first,
                                size_t count, size_t end)
 {
@@ -614,10 +645,10 @@ static void FN(sweep)(const struct cpu_sweep *sweep)
                                             .to = sweep->to,
                                             .pump = {.past_caches = sweep->past_caches},
                                             .is_star = FN(is_star)(sweep->op),
+                                            .is_box = FN(is_box)(sweep->op),
                                             .channel = channel};
                     tile.x = FN(axis_of)(sweep->op, tiling->x, shape->nx, x, tiling->tile_x, shape->nx);
-                    tile.row =
-                        FN(axis_of)(sweep->op, tiling->row, shape->rows, row, cut.rows, shape->rows);
+                    tile.row = FN(axis_of)(sweep->op, tiling->row, shape->rows, row, cut.rows, shape->rows);
                     tile.plane = FN(axis_of)(sweep->op, tiling->plane, shape->planes, plane, cut.planes, end);
                     FN(lay_out)(&tile, sweep->arenas + (size_t)omp_get_thread_num() * sweep->arena_bytes);
                     FN(run_tile)(&tile);

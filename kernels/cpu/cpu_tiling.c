@@ -3,8 +3,9 @@
 
 #include <stdint.h>
 
-/* What the slots of a tile may take of the second-level cache. */
-#define CACHE_BYTES ((size_t)400 << 10)
+/* What the slots of a tile may take: more than the second level has, since planes come one after the other,
+   as a cache expects them, and a higher block leaves fewer rows to the next one. */
+#define CACHE_BYTES ((size_t)800 << 10)
 
 /* What kept rows may take of the third-level cache, where that leaves tiles long enough. */
 #define KEPT_BYTES ((size_t)4 << 20)
