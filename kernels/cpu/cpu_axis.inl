@@ -11,6 +11,22 @@ struct axis {
     bool wraps;
 };
 
+/* Taps read as far as they reach. Beside an end of the grid a rule that mirrors turns them round, and so the
+   other side may be asked for as much: the axis has room for that, which a field that holds a part of the grid
+   has nothing for elsewhere. */
+static struct cpu_margin margin_read(const struct axis *axis, struct reach reach, unsigned steps)
+{
+    struct cpu_margin margin = {(size_t) - (int64_t)reach.low, (size_t)reach.high};
+    bool before = axis->own.first < (int64_t)(margin.before * steps);
+    bool behind = axis->own.end + (int64_t)(margin.after * steps) > axis->extent;
+
+    if (behind)
+        margin.before = axis->margin.before;
+    if (before)
+        margin.after = axis->margin.after;
+    return margin;
+}
+
 /* What a level must have while `left` more follow; indices outside the grid stand for themselves when an axis
    wraps, and are left to the edge rule when it does not. */
 static struct span unclipped_span(const struct axis *axis, unsigned left)

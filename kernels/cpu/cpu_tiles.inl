@@ -499,6 +499,7 @@ static void FN(sweep)(const struct cpu_sweep *sweep)
                     tile.row =
                         FN(axis_of)(sweep->op, tiling->row, shape->rows, row, tiling->tile_rows, shape->rows);
                     tile.plane = FN(axis_of)(sweep->op, tiling->plane, shape->planes, plane, segment, end);
+                    tile.plane.margin = margin_read(&tile.plane, sweep->op->plane, tiling->steps);
                     FN(lay_out)(&tile, sweep->arenas + (size_t)omp_get_thread_num() * sweep->arena_bytes);
                     FN(run_tile)(&tile);
                     isa_stores_done();
