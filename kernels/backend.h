@@ -53,6 +53,8 @@ enum op_kind {
     OP_GRADIENT /* the length of the vector of central differences */
 };
 
+const char *op_name(enum op_kind kind);
+
 enum flux { FLUX_LINEAR, FLUX_TANH, FLUX_PM1, FLUX_PM2, FLUXES };
 
 /* A tap along the axes of a shape. */
@@ -145,9 +147,9 @@ struct tile {
 /* What a rung does with an op on a shape. Fields that mean nothing on a device are 0. */
 struct routine_facts {
     const struct rung *rung;
-    char reason[160];                /* why this rung and not another */
-    unsigned steps;                  /* the most that one advance takes */
-    unsigned reach; /* planes to both sides that each of them reads, where that is more than the op's */
+    char reason[160]; /* why this rung and not another */
+    unsigned steps;   /* the most that one advance takes */
+    unsigned reach;   /* planes to both sides that each of them reads, where that is more than the op's */
     unsigned tile_x, tile_y, tile_z; /* samples that a block computes */
     unsigned coarsen, stride;
     bool tiles, coarsens, strides;      /* whether a wish may choose them */
@@ -184,7 +186,7 @@ struct backend {
     unsigned (*count)(void);
     void (*describe)(int index, char *text, size_t size);
 
-    /* What may be expected of an op, without opening anything; `single`: no pass takes more than a step of it. */
+    /* What may be expected of an op, without opening anything; `single`: a pass takes one step of it. */
     struct forecast (*predict)(const struct device_request *request, const struct op *op,
                                const struct shape *shape, bool single);
 
@@ -209,8 +211,9 @@ struct backend {
                          enum work_type work, struct range planes, struct fault *fault);
     void (*field_destroy)(struct device *device, struct field *field);
 
-    /* Let the field hold as many planes as before, but from `first` on. Of the values that it had, those of the planes
-       `keep` stay, which lie in the old range and in the new one; the field moves up, unless nothing is kept. */
+    /* Let the field hold as many planes as before, but from `first` on. Of the values that it had, those of
+       the planes `keep` stay, which lie in the old range and in the new one; the field moves up, unless
+       nothing is kept. */
     bool (*field_slide)(struct device *device, struct field *field, size_t first, struct range keep,
                         struct fault *fault);
 
@@ -226,9 +229,9 @@ struct backend {
     bool (*download)(struct device *device, const struct field *field, const struct encoding *encoding,
                      void *samples, struct range planes, uint64_t *nans, struct fault *fault);
 
-    /* Planes of `to` from `from`, which holds every plane that the edge rule and steps × the reach, the op's or
-       the routine's, ask for; the two differ. `kept` is the stage's input for OP_UNSHARP, else NULL. The work may still be
-       under way on return: sync waits, and reports what failed. */
+    /* Planes of `to` from `from`, which holds every plane that the edge rule and steps × the reach, the op's
+       or the routine's, ask for; the two differ. `kept` is the stage's input for OP_UNSHARP, else NULL. The
+       work may still be under way on return: sync waits, and reports what failed. */
     bool (*advance)(struct device *device, struct routine *routine, unsigned steps, const struct field *from,
                     const struct field *kept, struct field *to, struct range planes, struct fault *fault);
     bool (*sync)(struct device *device, struct fault *fault);

@@ -29,8 +29,8 @@ struct file_in {
     off_t begin; /* where it stood when it was opened; −1: it cannot be set back */
     unsigned char ahead[PEEK_CAPACITY];
     size_t ahead_begin, ahead_end;
-    bool stops;      /* a read waits for the alarm, too */
-    int alarm[2];    /* a pipe: something to read there means stop */
+    bool stops;   /* a read waits for the alarm, too */
+    int alarm[2]; /* a pipe: something to read there means stop */
 };
 
 struct file_out {
@@ -183,7 +183,11 @@ static bool wait_to_read(const struct file_in *file, struct fault *fault)
     return true;
 }
 
-static bool read_fully(struct file_in *file, unsigned char *bytes, size_t size, size_t *got,
+#define IN_TURN ((off_t)-1)
+
+/* As much of size bytes as there is, from an offset or IN_TURN: from where the file stands, which moves on.
+ */
+static bool read_fully(const struct file_in *file, off_t from, unsigned char *bytes, size_t size, size_t *got,
                        struct fault *fault)
 {
     *got = 0;
@@ -192,7 +196,8 @@ static bool read_fully(struct file_in *file, unsigned char *bytes, size_t size, 
         ssize_t count;
         if (!wait_to_read(file, fault))
             return false;
-        count = read(file->descriptor, bytes + *got, wish);
+        count = from == IN_TURN ? read(file->descriptor, bytes + *got, wish)
+                                : pread(file->descriptor, bytes + *got, wish, from + (off_t)*got);
         if (count < 0 && errno == EINTR)
             continue;
         if (count < 0)
@@ -214,7 +219,7 @@ bool file_in_peek(struct file_in *file, void *bytes, size_t size, size_t *got, s
     if (held < size) {
         memmove(file->ahead, file->ahead + file->ahead_begin, held);
         file->ahead_begin = 0;
-        if (!read_fully(file, file->ahead + held, size - held, &more, fault))
+        if (!read_fully(file, IN_TURN, file->ahead + held, size - held, &more, fault))
             return false;
         held += more;
         file->ahead_end = held;
@@ -232,7 +237,7 @@ bool file_in_read(struct file_in *file, void *bytes, size_t size, size_t *got, s
 
     memcpy(bytes, file->ahead + file->ahead_begin, taken);
     file->ahead_begin += taken;
-    if (!read_fully(file, (unsigned char *)bytes + taken, size - taken, &more, fault))
+    if (!read_fully(file, IN_TURN, (unsigned char *)bytes + taken, size - taken, &more, fault))
         return false;
     *got = taken + more;
     return true;
@@ -251,19 +256,7 @@ bool file_in_read_at(const struct file_in *file, uint64_t offset, void *bytes, s
     off_t position = lseek(file->descriptor, 0, SEEK_CUR);
     off_t begin = position - (off_t)(file->ahead_end - file->ahead_begin) + (off_t)offset;
 
-    *got = 0;
-    while (*got < size) {
-        size_t wish = size - *got < IO_CHUNK ? size - *got : IO_CHUNK;
-        ssize_t count = pread(file->descriptor, (char *)bytes + *got, wish, begin + (off_t)*got);
-        if (count < 0 && errno == EINTR)
-            continue;
-        if (count < 0)
-            return fault_raise(fault, STATUS_IO, "%s: %s", file->name, strerror(errno));
-        if (count == 0)
-            break;
-        *got += (size_t)count;
-    }
-    return true;
+    return read_fully(file, begin, bytes, size, got, fault);
 }
 
 bool file_in_pass_over(struct file_in *file, uint64_t bytes, struct fault *fault)

@@ -31,15 +31,15 @@ bool file_in_rewind(struct file_in *file);
 /* Whether bytes can be read from any place: those of regular files. */
 bool file_in_is_regular(const struct file_in *file);
 
-/* Read exactly size bytes, so many after those that have been taken, and take none. Threads may do so at once. */
+/* Read size bytes, so many after those that have been taken, and take none. Threads may do so at once. */
 bool file_in_read_at(const struct file_in *file, uint64_t offset, void *bytes, size_t size, size_t *got,
                      struct fault *fault);
 
 /* Take so many bytes unread. */
 bool file_in_pass_over(struct file_in *file, uint64_t bytes, struct fault *fault);
 
-/* From any thread: a read that waits for a pipe, and every later one, fails. The file must have been made ready for
-   it. */
+/* From any thread: a read that waits for a pipe, and every later one, fails. The file must have been made
+   ready for it. */
 bool file_in_allow_stop(struct file_in *file, struct fault *fault);
 void file_in_stop(struct file_in *file);
 
@@ -57,8 +57,8 @@ bool file_out_unseen(const struct file_out *file);
 /* The output is complete: flush, close with a check, give it its name. */
 bool file_out_commit(struct file_out *file, struct fault *fault);
 
-/* A new file without a name in the folder that the output is in, or where temporary files go if it is in none; −1
-   where there can be none. */
+/* A new file without a name in the folder that the output is in, or where temporary files go if it is in
+   none; −1 where there can be none. */
 int file_out_nameless(const struct file_out *file, struct fault *fault);
 
 /* Release; what was not committed is removed. */

@@ -54,7 +54,7 @@ struct source {
 
 struct sink_request {
     int level;                   /* of compression, 0 to 9; −1: the format's own default */
-    size_t threads; /* for the format's own work, at least 1 */
+    size_t threads;              /* for the format's own work, at least 1 */
     const struct source *origin; /* stays open until the sink is closed, and ends before it: whose metadata to
                                     keep, if the sink's format understands it */
 };

@@ -236,7 +236,8 @@ static bool raw_read(struct source *source, void *samples, size_t planes, struct
     return got == bytes || refuse_short(source, fault);
 }
 
-static bool raw_read_at(struct source *source, void *samples, size_t first, size_t planes, struct fault *fault)
+static bool raw_read_at(struct source *source, void *samples, size_t first, size_t planes,
+                        struct fault *fault)
 {
     size_t plane = header_plane_bytes(&source->header), bytes = planes * plane;
     size_t got;

@@ -79,21 +79,6 @@ static void print_stage(FILE *stream, const struct stage *stage, size_t index)
     fprintf(stream, "\n");
 }
 
-static const char *op_name(enum op_kind kind)
-{
-    switch (kind) {
-    case OP_TAPS:
-        return "taps";
-    case OP_HEAT:
-        return "heat";
-    case OP_UNSHARP:
-        return "unsharp";
-    case OP_GRADIENT:
-        return "gradient";
-    }
-    return "";
-}
-
 static void print_reach(FILE *stream, const char *along, const struct reach *reach)
 {
     if (reach->low != 0 || reach->high != 0)
@@ -196,7 +181,8 @@ static void print_memory(FILE *stream, const struct plan *plan)
     if (passes->field_count > 0)
         fprintf(stream, ": %zu fields of %s", passes->field_count,
                 number_format_bytes((double)passes->field_bytes, field, sizeof field));
-    fprintf(stream, "%s %zu buffers of %s", passes->field_count > 0 ? "," : ":", passes->in_buffers + passes->out_buffers,
+    fprintf(stream, "%s %zu buffers of %s", passes->field_count > 0 ? "," : ":",
+            passes->in_buffers + passes->out_buffers,
             number_format_bytes((double)passes->batch_bytes, batch, sizeof batch));
     if (plan->held_bytes > 0)
         fprintf(stream, ", %s for an interlaced input",
@@ -217,7 +203,8 @@ static void print_passes(FILE *stream, const struct plan *plan)
 
     fprintf(stream, "run       ");
     if (passes->spooled && passes->whole)
-        fprintf(stream, "steps are taken on trial, in passes over two spool files of %s: in slabs of %zu plane%s, ",
+        fprintf(stream,
+                "steps are taken on trial, in passes over two spool files of %s: in slabs of %zu plane%s, ",
                 number_format_bytes((double)passes->spool_bytes, spool, sizeof spool), passes->slab,
                 plural(passes->slab));
     else if (passes->spooled)

@@ -82,8 +82,7 @@ void stage_inherit(struct stage_request *request, const struct stage_request *de
     if (!(own & STAGE_SCALE) && has_linear_flux(request, defaults))
         usable &= ~(unsigned)STAGE_SCALE;
     for (unsigned option = 1; option <= STAGE_FLIP; option <<= 1) {
-        if ((usable & option) &&
-            stage_option_applies((enum stage_option)option, request->call.filter))
+        if ((usable & option) && stage_option_applies((enum stage_option)option, request->call.filter))
             merged.given |= option;
     }
     *request = merged;

@@ -33,26 +33,11 @@ static unsigned extent_class(size_t extent)
     return class;
 }
 
-static const char *kind_name(enum op_kind kind)
-{
-    switch (kind) {
-    case OP_TAPS:
-        return "taps";
-    case OP_HEAT:
-        return "heat";
-    case OP_UNSHARP:
-        return "unsharp";
-    case OP_GRADIENT:
-        return "gradient";
-    }
-    return "";
-}
-
 void wisdom_name_problem(struct wisdom_entry *entry, const struct op *op, const struct shape *shape,
                          bool single)
 {
     snprintf(entry->problem, sizeof entry->problem,
-             "%s %zu flux %d inner %llu reach %d..%d %d..%d %d..%d %s %s on %u %u %u", kind_name(op->kind),
+             "%s %zu flux %d inner %llu reach %d..%d %d..%d %d..%d %s %s on %u %u %u", op_name(op->kind),
              op->tap_count, (int)op->flux, (unsigned long long)op->inner, op->x.low, op->x.high, op->row.low,
              op->row.high, op->plane.low, op->plane.high, work_name(op->work), single ? "once" : "often",
              extent_class(shape->nx), extent_class(shape->rows), extent_class(shape->planes));

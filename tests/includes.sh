@@ -27,7 +27,7 @@ bench               never  options command report
 bench               from   command
 job                 never  options command report
 backend arith       only   diag mem sample edge backend arith
-encoding            only   diag mem sample edge backend arith
+encoding op         only   diag mem sample edge backend arith
 cpu_*               only   diag mem sample edge backend arith cpu_*
 cuda_*              only   diag mem sample edge backend arith cuda_*
 cpu_*               from   cpu_*

@@ -49,8 +49,8 @@ struct window {
     const unsigned char *in, *whole; /* of the grid, before and after the steps */
 };
 
-/* What the steps read for the planes: what the taps or the routine reach, or, at an end of the grid, what edge rules
-   take in their place: as far inwards as the taps go outwards, and the other end under wrap. */
+/* What the steps read for the planes: what the taps or the routine reach, or, at an end of the grid, what
+   edge rules take in their place: as far inwards as the taps go outwards, and the other end under wrap. */
 static struct range reached(const struct window *window, unsigned reach, struct range planes)
 {
     const struct op *op = window->op;

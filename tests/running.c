@@ -3,16 +3,13 @@
 
 #include "file.h"
 #include "format.h"
+#include "harness.h"
 #include "job.h"
 #include "plan.h"
 
 #include <check.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
-
-#define EXIT_SKIPPED 77
 
 #define FORMAT_THREADS 2
 
@@ -119,36 +116,7 @@ static bool device_is_there(void)
     return plan_find_device(&request, &backend, &index, &fault);
 }
 
-static bool gpu_is_required(void)
-{
-    const char *required = getenv("REQUIRE_GPU");
-
-    return required != NULL && strcmp(required, "1") == 0;
-}
-
-/* Tests stay in this process, where check's own time-out does not work. */
-static void start_patience(void)
-{
-    alarm(RUNNING_PATIENCE);
-}
-
 int running_suite(const char *name, TCase *tests)
 {
-    Suite *suite = suite_create(name);
-    SRunner *runner;
-    int failed;
-
-    if (!device_is_there())
-        return gpu_is_required() ? EXIT_FAILURE : EXIT_SKIPPED;
-    tcase_add_checked_fixture(tests, start_patience, NULL);
-    suite_add_tcase(suite, tests);
-    runner = srunner_create(suite);
-    /* A child of a process that has run OpenMP loops may not run one. */
-    srunner_set_fork_status(runner, CK_NOFORK);
-    folder_enter();
-    srunner_run_all(runner, CK_ENV);
-    folder_leave();
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return device_is_there() ? harness_run(name, &tests, 1, RUNNING_PATIENCE) : harness_without_device();
 }

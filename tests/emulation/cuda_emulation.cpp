@@ -899,8 +899,7 @@ static cudaError_t find_attribute(int *value, cudaDeviceAttr attribute)
 
 cudaError_t cudaDeviceGetAttribute(int *value, cudaDeviceAttr attribute, int device)
 {
-    return serve(
-        [=] { return is_device(device) ? find_attribute(value, attribute) : missing_device(); });
+    return serve([=] { return is_device(device) ? find_attribute(value, attribute) : missing_device(); });
 }
 
 cudaError_t cudaDeviceSynchronize()

@@ -1,0 +1,45 @@
+/* The program of a suite whose tests stay in one process: a child of a process that has run OpenMP loops may
+   not run one, nor may a child of one that has used a GPU. */
+#include "harness.h"
+
+#include "fixture.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define EXIT_SKIPPED 77
+
+static unsigned seconds_a_test;
+
+static void start_patience(void)
+{
+    alarm(seconds_a_test);
+}
+
+int harness_run(const char *name, TCase *const cases[], size_t count, unsigned patience)
+{
+    Suite *suite = suite_create(name);
+    SRunner *runner = srunner_create(suite);
+    int failed;
+
+    seconds_a_test = patience;
+    for (size_t i = 0; i < count; i++) {
+        tcase_add_checked_fixture(cases[i], start_patience, NULL);
+        suite_add_tcase(suite, cases[i]);
+    }
+    srunner_set_fork_status(runner, CK_NOFORK);
+    folder_enter();
+    srunner_run_all(runner, CK_ENV);
+    folder_leave();
+    failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
+int harness_without_device(void)
+{
+    const char *required = getenv("REQUIRE_GPU");
+
+    return required != NULL && strcmp(required, "1") == 0 ? EXIT_FAILURE : EXIT_SKIPPED;
+}

@@ -1,0 +1,16 @@
+/* The program of a suite whose tests stay in one process: a child of a process that has run OpenMP loops may
+   not run one, nor may a child of one that has used a GPU. */
+#ifndef HARNESS_H
+#define HARNESS_H
+
+#include <check.h>
+#include <stddef.h>
+
+/* Run the cases in a folder of the program's own, and return its exit status. A test may take so many
+   seconds; check's own time-out works on children alone. */
+int harness_run(const char *name, TCase *const cases[], size_t count, unsigned patience);
+
+/* The exit status where this machine lacks the device: skipped, and failed under REQUIRE_GPU=1. */
+int harness_without_device(void);
+
+#endif
