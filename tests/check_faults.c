@@ -3,8 +3,8 @@
 #include "command.h"
 #include "emulation.h"
 #include "fixture.h"
+#include "harness.h"
 #include "running.h"
-#include "ways.h"
 
 #include <check.h>
 #include <stdio.h>
@@ -17,9 +17,6 @@
 enum { OUT_OF_MEMORY = 2, ILLEGAL_ADDRESS = 700, LAUNCH_FAILURE = 719, UNKNOWN = 999 };
 
 #define EXIT_NO_FAULT 96 /* the command needed fewer calls, and is done */
-
-/* Of so many calls, one fails in a process of its own: sanitizers make processes slow to start. */
-#define THIN (WAYS_SANITIZED ? 4 : 1)
 
 struct fate {
     int status;
@@ -120,17 +117,19 @@ START_TEST(every_call_can_fail)
     static const int errors[] = {UNKNOWN, OUT_OF_MEMORY, ILLEGAL_ADDRESS, LAUNCH_FAILURE};
     const char *words = jobs[_i / (int)LENGTH(errors)];
     int error = errors[_i % (int)LENGTH(errors)];
+    const unsigned thinning = harness_thinning(); /* each call fails in a process of its own */
     size_t size, files, failures = 0;
     unsigned char *wanted = good_output(words, SAMPLE_U8, _i / (int)LENGTH(errors) == 0 ? 864 : 216, &size);
     struct fate fate = {.status = 0};
 
     files = folder_count();
-    for (unsigned long long call = 1 + (unsigned)_i % THIN; fate.status != EXIT_NO_FAULT; call += THIN) {
+    for (unsigned long long call = 1 + (unsigned)_i % thinning; fate.status != EXIT_NO_FAULT;
+         call += thinning) {
         fate = run_failing(words, call, error);
         failures += ck_fate(&fate, error, words, call, wanted, size);
         ck_assert_uint_eq(folder_count(), files - !file_exists("out"));
     }
-    ck_assert_uint_gt(failures, 20 / THIN);
+    ck_assert_uint_gt(failures, 20 / thinning);
     free(wanted);
 }
 END_TEST
@@ -141,17 +140,18 @@ END_TEST
 /* The CPU does what a GPU that was not asked for leaves undone, and says so in one line. */
 START_TEST(automatic_devices_are_replaced)
 {
+    const unsigned thinning = harness_thinning();
     size_t size;
     unsigned char *wanted = good_output("-i in -D cpu " AUTO_JOB, SAMPLE_F64, (size_t)24 * 24 * 24, &size);
     size_t replaced = 0;
 
-    for (unsigned long long call = 2; call < 40; call += 4 * THIN) {
+    for (unsigned long long call = 2; call < 40; call += 4 * thinning) {
         struct fate fate = run_failing("-i in -D auto " AUTO_JOB, call, ILLEGAL_ADDRESS);
         ck_assert_msg(fate.status == 0, "call %llu: status %d: %s", call, fate.status, fate.text);
         ck_output(wanted, size, AUTO_JOB, call);
         replaced += fate.lines == 1 && strstr(fate.text, "; computing on the CPU") != NULL;
     }
-    ck_assert_uint_gt(replaced, 5 / THIN);
+    ck_assert_uint_gt(replaced, 5 / thinning);
     free(wanted);
 }
 END_TEST

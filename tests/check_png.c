@@ -405,17 +405,18 @@ static void read_from_bytes(png_structp png, png_bytep data, size_t size)
     cursor->position += size;
 }
 
-static void ignore_warning(png_structp png, png_const_charp message)
+/* What we write gives libpng no cause to warn, but for the colour profiles of these tests, which are none. */
+static void fail_on_warning(png_structp png, png_const_charp message)
 {
-    (void)png;
-    (void)message;
+    if (strncmp(message, "iCCP: ", 6) != 0)
+        fail_test(png, message);
 }
 
 /* The samples as they stand in the file: 16 bit is big-endian. */
 static unsigned char *libpng_samples(const struct bytes *file, const struct header *header)
 {
     struct cursor cursor = {.bytes = file};
-    png_structp png = png_create_read_struct(PNG_LIBPNG_VER_STRING, NULL, fail_test, ignore_warning);
+    png_structp png = png_create_read_struct(PNG_LIBPNG_VER_STRING, NULL, fail_test, fail_on_warning);
     png_infop info = png_create_info_struct(png);
     unsigned char *samples = malloc(file_samples_bytes(header));
     ck_assert_ptr_nonnull(samples);

@@ -10,6 +10,26 @@
 
 #define EXIT_SKIPPED 77
 
+#if defined(__SANITIZE_ADDRESS__)
+#define SANITIZED 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define SANITIZED 1
+#endif
+#endif
+#ifndef SANITIZED
+#define SANITIZED 0
+#endif
+
+unsigned harness_thinning(void)
+{
+    const char *wanted = getenv("VOXFILT_THIN");
+    unsigned long thinning = wanted != NULL ? strtoul(wanted, NULL, 10) : 1;
+
+    fixture_require(thinning >= 1 && thinning <= 100, "VOXFILT_THIN is none of 1 to 100");
+    return (unsigned)thinning * (SANITIZED ? 4 : 1);
+}
+
 static unsigned seconds_a_test;
 
 static void start_patience(void)

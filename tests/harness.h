@@ -10,6 +10,10 @@
    seconds; check's own time-out works on children alone. */
 int harness_run(const char *name, TCase *const cases[], size_t count, unsigned patience);
 
+/* Of so many trials of a large set, take one. More than 1 where a run repeats what another has shown, only
+   slower: under sanitizers, and where VOXFILT_THIN=N is set, which multiplies. */
+unsigned harness_thinning(void);
+
 /* The exit status where this machine lacks the device: skipped, and failed under REQUIRE_GPU=1. */
 int harness_without_device(void);
 

@@ -20,13 +20,14 @@ holds()
     [ "$(wc -c < "$1")" -eq "$2" ] || fail "$1 has $(wc -c < "$1") bytes, not $2"
 }
 
-# FILE is a PNG of WIDTH by HEIGHT that has an end.
+# FILE is a PNG of WIDTH by HEIGHT that has an end, and pngcheck, where it is installed, has nothing to say against it.
 is_png()
 {
     [ -f "$1" ] || fail "$1 is missing"
     extents=$(od -An -tu1 -j16 -N8 "$1" | awk '{ print $3 * 256 + $4, $7 * 256 + $8 }')
     [ "$extents" = "$2 $3" ] || fail "$1 is a picture of $extents, not $2 $3"
     [ "$(tail -c 8 "$1" | head -c 4)" = IEND ] || fail "$1 has no end"
+    ! command -v pngcheck > "$work/path" || pngcheck -q "$1" || fail "pngcheck refuses $1"
 }
 
 cd "$work"

@@ -11,7 +11,7 @@
 
 #define MOST_WAYS 32
 
-static size_t served[MOST_WAYS][WORK_F64 + 1];
+static size_t served[MOST_WAYS][WORK_F64 + 1][EDGE_RULES];
 
 /* FNV-1a. */
 static void hash(uint64_t *number, const void *bytes, size_t size)
@@ -31,9 +31,9 @@ uint64_t trial_number(const struct trial *trial)
     return number >> 16; /* the low bits are the worst */
 }
 
-size_t trial_served(const struct way *way, enum work_type work)
+size_t trial_served(const struct way *way, enum work_type work, enum edge_rule edge)
 {
-    return served[way - ways][work];
+    return served[way - ways][work][edge];
 }
 
 static void compare(const struct trial *trial, const struct seam *seam, const struct rung_wish *form,
@@ -79,7 +79,7 @@ static void attempt_in(const struct attempt *attempt, const struct way *way)
     if (seam_run(&seam, &attempt->step, attempt->stage.steps, number / CUTS, &form)) {
         seam_download(&seam, &attempt->encoding, attempt->got);
         compare(trial, &seam, &form, attempt->got, attempt->wanted);
-        served[way - ways][trial->work]++;
+        served[way - ways][trial->work][attempt->stage.edge.rule]++;
     }
     seam_close(&seam);
 }

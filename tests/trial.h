@@ -25,6 +25,6 @@ uint64_t trial_number(const struct trial *trial);
 void trial_check(const struct trial *trial, bool all_ways);
 
 /* Trials that a way has served so far. */
-size_t trial_served(const struct way *way, enum work_type work);
+size_t trial_served(const struct way *way, enum work_type work, enum edge_rule edge);
 
 #endif

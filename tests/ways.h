@@ -8,18 +8,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Sanitizers slow everything down some twenty times. */
-#if defined(__SANITIZE_ADDRESS__)
-#define WAYS_SANITIZED 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define WAYS_SANITIZED 1
-#endif
-#endif
-#ifndef WAYS_SANITIZED
-#define WAYS_SANITIZED 0
-#endif
-
 struct way {
     char name[48]; /* for messages */
     const struct backend *backend;

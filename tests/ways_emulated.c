@@ -1,6 +1,7 @@
 /* What the emulated GPU adds to its ways: fewer turns, for it is slow, and another order of threads in each.
  */
 #include "emulation.h"
+#include "harness.h"
 #include "ways.h"
 #include "ways_cuda.h"
 
@@ -22,7 +23,7 @@ unsigned ways_cuda_turns(const char *rung)
         if (rung == NULL || strcmp(rung, slow[i].rung) == 0)
             turns = slow[i].turns;
     }
-    return turns * (WAYS_SANITIZED ? 3 : 1);
+    return turns * harness_thinning();
 }
 
 void ways_vary(uint64_t turn)

@@ -1,0 +1,100 @@
+#!/bin/sh
+# imgheat's PNG codec and a 3×3 matrix against other programs, on one picture: whole processes, in turn.
+# Usage: png_rivals.sh [ROUNDS [SIDE]], in a build directory. What is not installed is left out; Debian has
+# libvips-tools imagemagick graphicsmagick python3-opencv.
+set -eu
+
+rounds=${1:-5}
+side=${2:-4096}
+sources=$(cd "$(dirname "$0")" && pwd)
+build=$PWD
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+
+has()
+{
+    command -v "$1" > "$folder/path"
+}
+
+has_opencv()
+{
+    python3 -c 'import cv2' 2> "$folder/said"
+}
+
+versions()
+{
+    "$build/imgheat" --version
+    sed -n 's/^#define PNG_LIBPNG_VER_STRING "\(.*\)"/libpng \1/p' "$(pkg-config --variable=includedir libpng)/png.h"
+    ! has vips || vips --version
+    ! has convert || convert -version | sed -n '1s/^Version: \(ImageMagick [^ ]*\).*/\1/p'
+    ! has gm || gm version | sed -n '1s/ Q.*//p'
+    ! has_opencv || python3 -c 'import cv2; print("OpenCV", cv2.__version__)'
+}
+
+# What reads a PNG and writes it again as it is.
+copies()
+{
+    echo "imgheat | $build/imgheat -q -D cpu -f identity in.png -o imgheat.png"
+    echo "libpng | ./libpng_rival in.png libpng.png"
+    ! has vips || echo "vips | vips copy in.png vips.png"
+    ! has convert || echo "ImageMagick | convert in.png magick.png"
+    ! has gm || echo "GraphicsMagick | gm convert in.png gm.png"
+    ! has_opencv || echo "OpenCV | python3 $sources/opencv_rival.py copy in.png cv2.png"
+}
+
+matrices()
+{
+    echo "imgheat | $build/imgheat -q -D cpu -f 'matrix:1,2,1;2,4,2;1,2,1/16' in.png -o imgheat.png"
+    ! has vips || echo "vips | vips conv in.png vips.png mask.mat --precision integer"
+    ! has convert || echo "ImageMagick | convert in.png -define convolve:scale='!'" \
+        "-morphology Convolve '3x3: 1,2,1 2,4,2 1,2,1' magick.png"
+    ! has gm || echo "GraphicsMagick | gm convert in.png -convolve 1,2,1,2,4,2,1,2,1 gm.png"
+    ! has_opencv || echo "OpenCV | python3 $sources/opencv_rival.py matrix in.png cv2.png"
+}
+
+# FILE COLUMN NAME: the median of the column in the lines of the name.
+median()
+{
+    awk -v column="$2" -v name="$3" '$1 == name { print $column }' "$1" | sort -n | awk '
+        { value[NR] = $1 }
+        END { print value[int((NR + 1) / 2)] }'
+}
+
+# Seconds that reading and writing took, by imgheat's report and by libpng's own calls, in turn. Threads share imgheat's
+# work, so its two may overlap.
+parts()
+{
+    for _ in $(seq "$rounds"); do
+        "$build/imgheat" -q -D cpu -f identity in.png -o imgheat.png --report=json > report 2>&1
+        sed 's/.*"read": \([0-9.]*\).*"write": \([0-9.]*\).*/imgheat \1 \2/' report
+        ./libpng_rival in.png libpng.png
+    done > parts
+    printf '%-24s %9s %9s\n' '' reading writing
+    for name in imgheat libpng; do
+        printf '%-24s %9.3f %9.3f\n' "$name" "$(median parts 2 "$name")" "$(median parts 3 "$name")"
+    done
+}
+
+sizes()
+{
+    for file in *.png; do
+        printf '%-24s %12d bytes\n' "${file%.png}" "$(wc -c < "$file")"
+    done
+}
+
+cd "$folder"
+# shellcheck disable=SC2046  # flags are words
+${CC:-cc} -O2 -o libpng_rival "$sources/libpng_rival.c" $(pkg-config --cflags --libs libpng)
+"$build/samples/make_picture" -d "$side,$side" -o in.png
+printf '3 3 16 0\n1 2 1\n2 4 2\n1 2 1\n' > mask.mat
+
+versions
+echo "$(getconf _NPROCESSORS_ONLN) cores; $side × $side RGB, 8 bit"
+printf '\n3 × 3 matrix, seconds of the whole process\n'
+matrices | "$sources/rounds.sh" "$rounds"
+sizes
+printf '\nread and written as it is, seconds of the whole process\n'
+copies | "$sources/rounds.sh" "$rounds"
+sizes
+printf '\nread and written as it is, seconds within\n'
+parts
