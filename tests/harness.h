@@ -4,14 +4,19 @@
 #define HARNESS_H
 
 #include <check.h>
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* Run the cases in a folder of the program's own, and return its exit status. A test may take so many
    seconds; check's own time-out works on children alone. */
 int harness_run(const char *name, TCase *const cases[], size_t count, unsigned patience);
 
-/* Of so many trials of a large set, take one. More than 1 where a run repeats what another has shown, only
-   slower: under sanitizers, and where VOXFILT_THIN=N is set, which multiplies. */
+/* Whether this run takes the trial of a number, of a large set of them. It leaves out most where it repeats
+   what another has shown, only slower: under sanitizers, and where VOXFILT_THIN=N is set. */
+bool harness_takes(uint64_t number);
+
+/* Of so many trials, it takes about one. */
 unsigned harness_thinning(void);
 
 /* The exit status where this machine lacks the device: skipped, and failed under REQUIRE_GPU=1. */

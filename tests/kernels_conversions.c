@@ -1,5 +1,6 @@
 /* Samples of files into fields and back. */
 #include "fixture.h"
+#include "harness.h"
 #include "kernels.h"
 #include "reference.h"
 #include "seam.h"
@@ -79,6 +80,8 @@ static void try_conversion(struct conversion conversion)
     static uint64_t done;
     uint64_t number = done++;
 
+    if (!harness_takes(number))
+        return;
     conversion.seed = number;
     conversion.grid = number % 2 == 0 ? grid_make(3, 13, 4, 3) : grid_make(2, 11, 5, 1);
     for (size_t i = 0; i < way_count; i++) {

@@ -1,6 +1,7 @@
 /* Trials: one stage on one grid, in the ways whose turn it is, held against the reference. */
 #include "trial.h"
 
+#include "harness.h"
 #include "lower.h"
 #include "reference.h"
 #include "seam.h"
@@ -127,7 +128,7 @@ void trial_check(const struct trial *given, bool all_ways)
 
     while (first < way_count && !has_turn(&ways[first], attempt.number, all_ways))
         first++;
-    if (first == way_count)
+    if (first == way_count || !harness_takes(attempt.number))
         return;
     command_parse(&command, PROGRAM_VOXFILT, trial.options);
     attempt_begin(&attempt, &trial, &command);
