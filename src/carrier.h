@@ -1,5 +1,5 @@
-/* Carriers: threads that bring batches of planes from a file into a ring, or from a ring into a file, while others
-   compute. */
+/* Carriers: threads that bring batches of planes from a file into a ring, or from a ring into a file, while
+   others compute. */
 #ifndef CARRIER_H
 #define CARRIER_H
 
@@ -14,16 +14,17 @@
 struct carrier_end {
     void *file;
     bool (*move)(void *file, void *samples, struct range planes, struct fault *fault);
-    bool (*finish)(void *file, struct fault *fault); /* after the last plane, before it is passed on; may be NULL */
+    bool (*finish)(void *file, struct fault *fault); /* before the last plane is passed on; may be NULL */
     void (*interrupt)(void *file);                   /* make a move that waits fail; may be NULL */
 };
 
 struct carrier;
 
-/* Fill the ring with all planes in batches. With more than one thread, moves run side by side and in any order. What
-   fails stops the other ring, too, if there is one. */
-bool carrier_fetch(struct carrier **carrier, struct ring *ring, struct ring *other, const struct carrier_end *end,
-                   size_t planes, size_t batch, unsigned threads, struct fault *fault);
+/* Fill the ring with all planes in batches. With more than one thread, moves run side by side and in any
+   order. What fails stops the other ring, too, if there is one. */
+bool carrier_fetch(struct carrier **carrier, struct ring *ring, struct ring *other,
+                   const struct carrier_end *end, size_t planes, size_t batch, unsigned threads,
+                   struct fault *fault);
 
 /* Empty the ring until it is finished. */
 bool carrier_deliver(struct carrier **carrier, struct ring *ring, struct ring *other,

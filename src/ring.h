@@ -21,8 +21,9 @@ bool ring_create(struct ring **ring, const struct backend *backend, struct devic
                  size_t bytes, struct fault *fault);
 void ring_destroy(struct ring *ring);
 
-/* Whoever fills: the next free buffer, and then that it is full. Buffers are emptied in the order in which they were
-   claimed, whatever the order in which they become full. False with the ring's fault once it has stopped. */
+/* Whoever fills: the next free buffer, and then that it is full. Buffers are emptied in the order in which
+   they were claimed, whatever the order in which they become full. False with the ring's fault once it has
+   stopped. */
 bool ring_claim(struct ring *ring, struct ring_slot **slot, struct fault *fault);
 void ring_fill(struct ring *ring, struct ring_slot *slot);
 

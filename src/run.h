@@ -16,8 +16,8 @@ struct run_request {
     enum progress_mode progress;
 };
 
-/* What a run did; seconds by what they were spent on, at the same time where that was possible. The start is that of the
-   device, too. */
+/* What a run did; seconds by what they were spent on, at the same time where that was possible. The start is
+   that of the device, too. */
 struct run_summary {
     double start, read, stats, upload, compute, download, write, total;
     uint64_t steps;                         /* taken, of all stages */

@@ -37,8 +37,8 @@ bool spool_write(struct spool *spool, const void *samples, struct range planes, 
     off_t offset = offset_of(spool, planes.first);
 
     while (done < size) {
-        ssize_t count = pwrite(spool->descriptor, (const char *)samples + done, size - done,
-                               offset + (off_t)done);
+        ssize_t count =
+            pwrite(spool->descriptor, (const char *)samples + done, size - done, offset + (off_t)done);
         if (count < 0 && errno != EINTR)
             return refuse(spool, strerror(errno), fault);
         done += count > 0 ? (size_t)count : 0;

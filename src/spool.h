@@ -15,7 +15,8 @@ struct spool {
     const char *output; /* the file beside which it lies, for messages */
 };
 
-bool spool_create(struct spool *spool, const struct file_out *beside, size_t plane_bytes, struct fault *fault);
+bool spool_create(struct spool *spool, const struct file_out *beside, size_t plane_bytes,
+                  struct fault *fault);
 void spool_close(struct spool *spool);
 
 /* Planes in any order, packed. */
