@@ -319,7 +319,8 @@ static size_t served_under(const struct way *way, enum edge_rule edge)
     return trial_served(way, WORK_F32, edge) + trial_served(way, WORK_F64, edge);
 }
 
-/* After all trials: a rung that never applied has not been tested. */
+/* After all trials: a rung that never applied has not been tested. A thinned run leaves some pairs of rung
+   and edge rule to another. */
 START_TEST(every_way_has_served)
 {
     for (const struct way *way = ways; way < ways + way_count; way++) {
@@ -327,7 +328,7 @@ START_TEST(every_way_has_served)
             ck_assert_msg(served_in(way, (enum work_type)work) > 20 / harness_thinning(),
                           "%s: %zu trials in %s", way->name, served_in(way, (enum work_type)work),
                           work_name((enum work_type)work));
-        for (int edge = 0; edge < EDGE_RULES; edge++)
+        for (int edge = 0; edge < EDGE_RULES && harness_thinning() == 1; edge++)
             ck_assert_msg(served_under(way, (enum edge_rule)edge) > 0, "%s: no trial under %s", way->name,
                           edges[edge]);
     }
