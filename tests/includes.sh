@@ -16,7 +16,8 @@ rules()
 
     cat <<END
 $vocabulary         only   $vocabulary
-file                only   $vocabulary
+file guard          only   $vocabulary guard
+guard               from   file
 $model              only   $vocabulary $model backend arith
 format* png_*       only   $vocabulary grid sample edge file format* png_*
 ring carrier        only   $vocabulary backend ring carrier
