@@ -15,6 +15,7 @@ struct carrier {
     struct ring *ring, *other;
     struct carrier_end end;
     size_t planes, batch;
+    FILE *messages; /* where those of the thread that started it go */
     pthread_mutex_t order; /* guards claims: whoever holds it may wait for the ring */
     size_t claimed;        /* planes */
     pthread_mutex_t count; /* guards what has been done */
@@ -80,6 +81,7 @@ static void *fetch(void *data)
     struct ring_slot *slot;
     struct fault fault;
 
+    diag_divert(carrier->messages);
     while (claim(carrier, &slot, &fault) && slot != NULL) {
         if (!move(carrier, slot, &fault) || !finish(carrier, slot, &fault)) {
             stop(carrier, &fault);
@@ -96,6 +98,7 @@ static void *deliver(void *data)
     struct ring_slot *slot;
     struct fault fault;
 
+    diag_divert(carrier->messages);
     while (ring_take(carrier->ring, &slot, &fault) && slot->planes.count > 0) {
         if (!move(carrier, slot, &fault)) {
             stop(carrier, &fault);
@@ -114,6 +117,7 @@ static bool start(struct carrier **result, const struct carrier *form, void *(*w
     if (carrier == NULL)
         return false;
     *carrier = *form;
+    carrier->messages = diag_stream();
     pthread_mutex_init(&carrier->order, NULL);
     pthread_mutex_init(&carrier->count, NULL);
     for (; carrier->thread_count < threads && carrier->thread_count < MOST_THREADS; carrier->thread_count++) {

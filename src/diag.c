@@ -2,11 +2,11 @@
 #include "diag.h"
 
 #include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
 static const char *diag_program = "voxfilt";
 static enum diag_level diag_current = DIAG_NORMAL;
+static _Thread_local FILE *diag_diverted;
 
 bool fault_raise(struct fault *fault, enum status status, const char *format, ...)
 {
@@ -57,12 +57,25 @@ const char *diag_printable(const char *text, char *line, size_t size)
     return line;
 }
 
+FILE *diag_stream(void)
+{
+    return diag_diverted != NULL ? diag_diverted : stderr;
+}
+
+void diag_divert(FILE *stream)
+{
+    diag_diverted = stream;
+}
+
 /* A file name may hold anything; a message is one line whatever it quotes. */
 static void write_line(const char *text)
 {
     char line[DIAG_TEXT];
 
-    fprintf(stderr, "%s: %s\n", diag_program, diag_printable(text, line, sizeof line));
+    diag_printable(text, line, sizeof line);
+    /* Where memory ends, a line out of its place is better than none. */
+    if (fprintf(diag_stream(), "%s: %s\n", diag_program, line) < 0 && diag_diverted != NULL)
+        fprintf(stderr, "%s: %s\n", diag_program, line);
 }
 
 static void write_format(const char *format, va_list arguments) DIAG_PRINTF(1, 0);

@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -50,6 +51,10 @@ enum diag_level { DIAG_QUIET, DIAG_NORMAL, DIAG_VERBOSE };
 void diag_open(const char *program);
 void diag_set_level(enum diag_level level);
 enum diag_level diag_level(void);
+
+/* Where the lines of this thread go: to standard error, or to where they have been diverted, until NULL ends that. */
+FILE *diag_stream(void);
+void diag_divert(FILE *stream);
 
 /* One line each: an error always, a note unless quiet, a detail only when verbose. */
 void diag_error(const struct fault *fault);

@@ -1,13 +1,13 @@
 /* Files as byte streams: `-`, temporaries that are renamed when complete, and checked ends. */
 #include "file.h"
 
+#include "guard.h"
 #include "mem.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,48 +38,12 @@ struct file_out {
     char *name;      /* as messages give it */
     char *target;    /* what the temporary becomes; NULL when written in place */
     char *temporary; /* NULL when written in place */
+    struct guarded guarded; /* the temporary */
     bool owned;
     unsigned char *buffer;
     size_t used;
     bool flushed; /* something has left the buffer */
 };
-
-/* The temporaries of the moment, for the signal handler alone, which has no other way to reach them. */
-#define GUARDED_FILES 64
-static const char *volatile guarded[GUARDED_FILES];
-
-static void guard_add(const char *path)
-{
-    for (int i = 0; i < GUARDED_FILES; i++) {
-        if (guarded[i] == NULL) {
-            guarded[i] = path;
-            return;
-        }
-    }
-}
-
-static void guard_remove(const char *path)
-{
-    for (int i = 0; i < GUARDED_FILES; i++) {
-        if (guarded[i] == path)
-            guarded[i] = NULL;
-    }
-}
-
-static void remove_guarded(void)
-{
-    for (int i = 0; i < GUARDED_FILES; i++) {
-        if (guarded[i] != NULL)
-            unlink(guarded[i]);
-    }
-}
-
-static void end_by_signal(int signal_number)
-{
-    remove_guarded();
-    signal(signal_number, SIG_DFL);
-    raise(signal_number);
-}
 
 /* A file that is opened must never become the place where messages go. */
 static void fill_standard_descriptors(void)
@@ -92,19 +56,8 @@ static void fill_standard_descriptors(void)
 
 void file_guard(void)
 {
-    static const int signals[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGPIPE, SIGXCPU, SIGXFSZ};
-    struct sigaction action = {.sa_handler = end_by_signal};
-
     fill_standard_descriptors();
-    sigemptyset(&action.sa_mask);
-    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {
-        struct sigaction before;
-        /* What the parent chose to ignore (nohup) stays ignored. */
-        if (sigaction(signals[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN)
-            sigaction(signals[i], &action, NULL);
-    }
-    /* A library that ends the program (OpenMP, when it gets no threads) does so by exit. */
-    atexit(remove_guarded);
+    guard_open();
 }
 
 static bool is_standard(const char *path)
@@ -349,25 +302,24 @@ static bool open_temporary(struct file_out *file, const struct stat *existing, s
 {
     size_t size = strlen(file->target) + 48;
     mode_t mode = existing == NULL ? 0666 : existing->st_mode & 0777;
-    sigset_t all, before;
-    int attempt = 0;
+    sigset_t before;
+    int attempt = 0, reason;
 
     file->temporary = mem_alloc(size, 1, "a file name", fault);
     if (file->temporary == NULL)
         return false;
-    /* No signal may come between the file and its guard. */
-    sigfillset(&all);
-    sigprocmask(SIG_SETMASK, &all, &before);
+    guard_enter(&before);
     do {
         snprintf(file->temporary, size, "%s.%ld-%d.part", file->target, (long)getpid(), attempt);
         file->descriptor = open(file->temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
                                 existing == NULL ? mode : 0600);
     } while (file->descriptor < 0 && errno == EEXIST && ++attempt < TEMPORARY_ATTEMPTS);
+    reason = errno;
+    file->guarded.path = file->temporary;
     if (file->descriptor >= 0)
-        guard_add(file->temporary);
-    sigprocmask(SIG_SETMASK, &before, NULL);
+        guard_add(&file->guarded);
+    guard_leave(&before);
     if (file->descriptor < 0) {
-        int reason = errno;
         mem_free(file->temporary);
         file->temporary = NULL;
         return fault_raise(fault, STATUS_IO, "%s: %s", file->name, strerror(reason));
@@ -487,6 +439,25 @@ bool file_out_unseen(const struct file_out *file)
     return file->temporary != NULL || !file->flushed;
 }
 
+static bool give_name(struct file_out *file, struct fault *fault)
+{
+    sigset_t before;
+    bool named;
+    int reason;
+
+    guard_enter(&before);
+    named = rename(file->temporary, file->target) == 0;
+    reason = errno;
+    if (named)
+        guard_drop(&file->guarded);
+    guard_leave(&before);
+    if (!named)
+        return fault_raise(fault, STATUS_IO, "%s: %s", file->name, strerror(reason));
+    mem_free(file->temporary);
+    file->temporary = NULL;
+    return true;
+}
+
 bool file_out_commit(struct file_out *file, struct fault *fault)
 {
     int descriptor = file->descriptor;
@@ -496,14 +467,7 @@ bool file_out_commit(struct file_out *file, struct fault *fault)
     file->descriptor = -1;
     if (close(descriptor) != 0)
         return fault_raise(fault, STATUS_IO, "%s: %s", file->name, strerror(errno));
-    if (file->temporary == NULL)
-        return true;
-    if (rename(file->temporary, file->target) != 0)
-        return fault_raise(fault, STATUS_IO, "%s: %s", file->name, strerror(errno));
-    guard_remove(file->temporary);
-    mem_free(file->temporary);
-    file->temporary = NULL;
-    return true;
+    return file->temporary == NULL || give_name(file, fault);
 }
 
 static int make_nameless(const char *folder, size_t length)
@@ -526,7 +490,7 @@ static int make_nameless(const char *folder, size_t length)
 int file_out_nameless(const struct file_out *file, struct fault *fault)
 {
     const char *folder = getenv("TMPDIR"), *slash = NULL;
-    sigset_t all, before;
+    sigset_t before;
     int descriptor, reason;
 
     if (file->target != NULL) {
@@ -535,15 +499,25 @@ int file_out_nameless(const struct file_out *file, struct fault *fault)
     } else if (folder == NULL || *folder == '\0') {
         folder = "/tmp";
     }
-    /* No signal may come between its name and the loss of it. */
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
+    /* The program may not end between its name and the loss of it. */
+    guard_enter(&before);
     descriptor = make_nameless(folder, slash == NULL ? strlen(folder) : (size_t)(slash - folder));
     reason = errno;
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    guard_leave(&before);
     if (descriptor < 0)
         fault_raise(fault, STATUS_IO, "%s: a spool file: %s", file->name, strerror(reason));
     return descriptor;
+}
+
+static void remove_temporary(struct file_out *file)
+{
+    sigset_t before;
+
+    guard_enter(&before);
+    unlink(file->temporary);
+    guard_drop(&file->guarded);
+    guard_leave(&before);
+    mem_free(file->temporary);
 }
 
 void file_out_close(struct file_out *file)
@@ -552,11 +526,8 @@ void file_out_close(struct file_out *file)
         return;
     if (file->owned && file->descriptor >= 0)
         close(file->descriptor);
-    if (file->temporary != NULL) {
-        unlink(file->temporary);
-        guard_remove(file->temporary);
-        mem_free(file->temporary);
-    }
+    if (file->temporary != NULL)
+        remove_temporary(file);
     free(file->target);
     mem_free(file->buffer);
     mem_free(file->name);

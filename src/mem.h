@@ -6,6 +6,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -25,6 +26,12 @@ void *mem_zeroed(size_t count, size_t size, const char *purpose, struct fault *f
 char *mem_text(const char *text, struct fault *fault);
 
 void mem_free(void *pointer);
+
+/* Bytes that this machine has; 0 where it does not say. */
+uint64_t mem_of_machine(void);
+
+/* Whether there is a limit on addresses (ulimit -v). */
+bool mem_is_limited(void);
 
 #ifdef __cplusplus
 }

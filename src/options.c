@@ -759,7 +759,8 @@ void options_help(FILE *stream, enum program program)
                         "Filter a raw 3D volume: convolutions and heat steps.\n\n"
                         "  voxfilt -i vol.raw -n 256 -o out.raw\n\n");
     else
-        fprintf(stream, "Usage: imgheat [OPTION]... [FILE]... > OUTPUT\n"
+        fprintf(stream, "Usage: imgheat [OPTION]... [FILE] > OUTPUT\n"
+                        "       imgheat [OPTION]... -o DIR/ FILE...\n"
                         "Filter PNG pictures: convolutions and heat steps.\n\n"
                         "  cat in.png | imgheat > out.png\n\n");
     for (size_t i = 0; i < ENTRIES; i++) {

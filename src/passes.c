@@ -5,7 +5,6 @@
 #include "number.h"
 
 #include <stdlib.h>
-#include <unistd.h>
 
 /* Levels advance by slabs of about this size. */
 #define SLAB_BYTES ((size_t)64 << 20)
@@ -285,15 +284,11 @@ static bool settle_on_many(const struct passes_request *request, uint64_t memory
 /* Where nothing else is said, the machine's own memory is what a grid is held in. */
 static uint64_t comfortable_memory(const struct passes_request *request)
 {
-    long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
-
     if (request->memory > 0)
         return request->memory;
     if (request->limits.memory > 0)
         return request->limits.memory;
-    if (pages <= 0 || page <= 0)
-        return 0;
-    return (uint64_t)pages / MEMORY_DENOMINATOR * MEMORY_NUMERATOR * (uint64_t)page;
+    return mem_of_machine() / MEMORY_DENOMINATOR * MEMORY_NUMERATOR;
 }
 
 /* The least that would do, as the message names it. */

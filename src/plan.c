@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 /* Threads that read a file at once: these bring more than a device takes. */
@@ -171,14 +170,6 @@ static bool knows_wishes(const struct plan_request *request, const struct backen
     return has_rung(backend->rungs, request->wish.rung) && has_rung(backend->sum_rungs, request->sums.rung);
 }
 
-/* CUDA reserves far more addresses than it uses: where they are limited it is not started unasked. */
-static bool addresses_are_limited(void)
-{
-    struct rlimit limit;
-
-    return getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
-}
-
 static void give_reason(struct plan *plan, const char *format, ...) DIAG_PRINTF(2, 3);
 
 static void give_reason(struct plan *plan, const char *format, ...)
@@ -205,7 +196,8 @@ static void consider(const struct plan_request *request, struct plan *plan, cons
                     backend->name, overhead);
         return;
     }
-    if (addresses_are_limited()) {
+    /* CUDA reserves far more addresses than it uses. */
+    if (mem_is_limited()) {
         give_reason(plan, "%s is not started: addresses are limited", backend->name);
         return;
     }

@@ -12,14 +12,28 @@
 #define REPAINT_SECONDS 0.1
 #define BAR_WIDTH       30
 
-void progress_begin(struct progress *progress, enum progress_mode mode, double total)
+static void begin(struct progress *progress, enum progress_mode mode, double total, const char *unit,
+                  double unit_size)
 {
     bool wanted = mode == PROGRESS_ALWAYS ||
                   (mode == PROGRESS_AUTO && diag_level() != DIAG_QUIET && isatty(STDERR_FILENO));
 
-    *progress = (struct progress){.shown = wanted && total > 0.0, .total = total};
+    *progress = (struct progress){.shown = wanted && total > 0.0,
+                                  .unit = unit,
+                                  .unit_size = unit_size,
+                                  .total = total};
     progress->first = mode == PROGRESS_ALWAYS ? 0.0 : FIRST_SECONDS;
     progress->begun = clock_seconds();
+}
+
+void progress_begin(struct progress *progress, enum progress_mode mode, double total)
+{
+    begin(progress, mode, total, "Msamples", 1e6);
+}
+
+void progress_begin_files(struct progress *progress, enum progress_mode mode, size_t files)
+{
+    begin(progress, mode, (double)files, "files", 1.0);
 }
 
 static void paint(struct progress *progress, double now)
@@ -32,8 +46,8 @@ static void paint(struct progress *progress, double now)
     memset(bar, '.', BAR_WIDTH);
     memset(bar, '#', (size_t)(share * BAR_WIDTH));
     bar[BAR_WIDTH] = '\0';
-    fprintf(stderr, "\r[%s] %3.0f %%  %.1f Msamples/s  %02.0f:%02d left ", bar, 100.0 * share,
-            progress->done / elapsed / 1e6, (double)(long)(remaining / 60.0), (int)((long)remaining % 60));
+    fprintf(stderr, "\r[%s] %3.0f %%  %.1f %s/s  %02.0f:%02d left ", bar, 100.0 * share,
+            progress->done / elapsed / progress->unit_size, progress->unit, (double)(long)(remaining / 60.0), (int)((long)remaining % 60));
     progress->drawn = true;
     progress->painted = now;
 }
@@ -50,10 +64,16 @@ void progress_add(struct progress *progress, double work)
         paint(progress, now);
 }
 
-void progress_end(struct progress *progress)
+void progress_wipe(struct progress *progress)
 {
     /* A carriage return and blanks leave the terminal as if the bar had never been. */
     if (progress->drawn)
         fprintf(stderr, "\r%*s\r", BAR_WIDTH + 50, "");
-    progress->shown = progress->drawn = false;
+    progress->drawn = false;
+}
+
+void progress_end(struct progress *progress)
+{
+    progress_wipe(progress);
+    progress->shown = false;
 }

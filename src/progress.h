@@ -3,11 +3,14 @@
 #define PROGRESS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 enum progress_mode { PROGRESS_AUTO, PROGRESS_ALWAYS, PROGRESS_NEVER };
 
 struct progress {
     bool shown;   /* at all: decided when it begins */
+    const char *unit;
+    double unit_size; /* in what total and done count */
     double first; /* seconds before the bar is drawn */
     bool drawn;   /* there is a bar to wipe */
     double total, done;
@@ -16,7 +19,14 @@ struct progress {
 
 /* `total` is the work ahead in sample updates. Auto shows the bar where standard error is a terminal. */
 void progress_begin(struct progress *progress, enum progress_mode mode, double total);
+
+/* The same for files; each counts as 1. */
+void progress_begin_files(struct progress *progress, enum progress_mode mode, size_t files);
+
 void progress_add(struct progress *progress, double work);
+
+/* Take the bar away until it is drawn again: something else is to be written. */
+void progress_wipe(struct progress *progress);
 void progress_end(struct progress *progress);
 
 #endif

@@ -293,6 +293,20 @@ static void print_tally(FILE *stream, const char *end, unsigned channel, const s
     fprintf(stream, "\n");
 }
 
+static void print_ends(FILE *stream, const struct report_ends *ends)
+{
+    char line[DIAG_TEXT];
+
+    fprintf(stream, "%s → ", diag_printable(ends->input, line, sizeof line));
+    fprintf(stream, "%s", diag_printable(ends->output, line, sizeof line));
+}
+
+void report_heading(FILE *stream, const struct report_ends *ends)
+{
+    print_ends(stream, ends);
+    fprintf(stream, "\n");
+}
+
 void report_stats(FILE *stream, const struct job *job, const struct run_summary *summary)
 {
     for (unsigned channel = 0; channel < job->in.grid.channels; channel++)
@@ -332,10 +346,10 @@ static void print_text_summary(FILE *stream, const struct plan *plan, const stru
                                const struct run_summary *summary)
 {
     const struct job *job = plan->job;
-    char memory[32], line[DIAG_TEXT];
+    char memory[32];
 
-    fprintf(stream, "%s → ", diag_printable(ends->input, line, sizeof line));
-    fprintf(stream, "%s: ", diag_printable(ends->output, line, sizeof line));
+    print_ends(stream, ends);
+    fprintf(stream, ": ");
     print_grid(stream, &job->in.grid);
     fprintf(stream, ", %s → %s, work %s\n", sample_name(job->in.type), sample_name(job->out.type),
             work_name(job->work));

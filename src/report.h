@@ -16,6 +16,9 @@ struct report_ends {
 void report_plan(FILE *stream, const struct plan *plan, const struct report_ends *ends);
 void report_summary(FILE *stream, enum report_mode mode, const struct plan *plan,
                     const struct report_ends *ends, const struct run_summary *summary);
+
+/* Names the run to which the lines that follow belong. */
+void report_heading(FILE *stream, const struct report_ends *ends);
 void report_stats(FILE *stream, const struct job *job, const struct run_summary *summary);
 
 /* What --list prints: filters, rungs, formats, devices. */

@@ -9,6 +9,9 @@
 /* False where no thread is to be had; the caller does the work itself then. */
 bool thread_start(pthread_t *thread, void *(*run)(void *), void *argument);
 
+/* The same with a stack as large as that of the program: for work that any other thread may do, too. */
+bool thread_start_roomy(pthread_t *thread, void *(*run)(void *), void *argument);
+
 /* As many as were asked for; without a wish (0) as many as the loops over samples take by themselves. */
 size_t thread_count(size_t wanted);
 

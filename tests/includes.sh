@@ -12,11 +12,14 @@ rules()
 {
     vocabulary='diag mem clock number thread'
     model='grid sample stencil taps_file edge heat filter filters stage'
-    above='lower wisdom chain passes plan job ring carrier spool sweep run bench progress report options command voxfilt imgheat'
+    above='lower wisdom chain passes plan job ring carrier spool sweep run bench progress report options'
+    above="$above outputs budget task batch command voxfilt imgheat"
 
     cat <<END
 $vocabulary         only   $vocabulary
-file                only   $vocabulary
+file guard          only   $vocabulary guard
+guard               from   file
+budget              only   $vocabulary
 $model              only   $vocabulary $model backend arith
 format* png_*       only   $vocabulary grid sample edge file format* png_*
 ring carrier        only   $vocabulary backend ring carrier

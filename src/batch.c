@@ -1,0 +1,321 @@
+/* Batches: all inputs of a command, several at the same time, each told in its turn. */
+#include "batch.h"
+
+#include "budget.h"
+#include "mem.h"
+#include "outputs.h"
+#include "progress.h"
+#include "task.h"
+#include "thread.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Each has a few files open; more than this many is more than processes may have by default. */
+#define MOST_AT_ONCE 64
+
+/* From so many rounds on it is of no account that the last one may leave threads idle. */
+#define ROUNDS_THAT_COUNT 5
+
+/* The share of the machine's memory that tasks take together where nothing else is said. */
+#define MEMORY_NUMERATOR   3
+#define MEMORY_DENOMINATOR 4
+
+struct entry {
+    struct task task;
+    bool over;
+    enum status status;
+    char *messages; /* as they stand on standard error when its turn comes */
+    size_t messages_size;
+};
+
+struct batch {
+    struct entry *entries;
+    size_t count;
+    struct budget budget;
+    size_t at_once; /* the most tasks that run at the same time */
+
+    /* Guarded by the mutex. */
+    pthread_mutex_t mutex;
+    size_t next, told;
+    size_t running, idle_threads;
+    struct progress progress;
+};
+
+static size_t least(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+static size_t rounded_up(size_t a, size_t b)
+{
+    return (a + b - 1) / b;
+}
+
+static enum status tell(const struct fault *fault)
+{
+    diag_error(fault);
+    return fault->status;
+}
+
+/* ---- one after the other ---- */
+
+static enum status run_in_turn(const struct options *options, const struct outputs *outputs)
+{
+    enum status status = STATUS_DONE;
+    struct fault fault;
+
+    for (size_t i = 0; i < options->input_count; i++) {
+        const struct task task = task_alone(options, options->inputs[i], outputs->paths[i]);
+        if (task_run(&task, &fault))
+            continue;
+        diag_error(&fault);
+        if (status == STATUS_DONE)
+            status = fault.status;
+    }
+    return status;
+}
+
+/* ---- one among others ---- */
+
+/* A line on its own does not say which of the inputs it is about. */
+static bool names_file(const struct fault *fault, const char *path)
+{
+    size_t length = strlen(path);
+
+    return strncmp(fault->text, path, length) == 0 && fault->text[length] == ':';
+}
+
+static enum status run_task(const struct task *task)
+{
+    struct fault fault;
+
+    if (task_run(task, &fault))
+        return STATUS_DONE;
+    if (!names_file(&fault, task->input) && !names_file(&fault, task->output))
+        fault_prefix(&fault, task->input);
+    return tell(&fault);
+}
+
+/* What it says is kept; without memory for that it is said at once. */
+static void run_entry(struct entry *entry)
+{
+    FILE *stream = open_memstream(&entry->messages, &entry->messages_size);
+
+    diag_divert(stream);
+    entry->status = run_task(&entry->task);
+    diag_divert(NULL);
+    if (stream != NULL)
+        fclose(stream);
+}
+
+/* Threads for a task that starts now: those that are idle, shared with the tasks that may start beside it. */
+static size_t share_of_threads(const struct batch *batch)
+{
+    size_t waiting = batch->count - batch->next, places = batch->at_once - batch->running;
+
+    return batch->idle_threads / least(waiting, places);
+}
+
+static struct entry *begin_next(struct batch *batch)
+{
+    struct entry *entry = NULL;
+
+    pthread_mutex_lock(&batch->mutex);
+    if (batch->next < batch->count) {
+        size_t share = share_of_threads(batch);
+        entry = &batch->entries[batch->next++];
+        entry->task.plan.threads = (unsigned)share;
+        batch->idle_threads -= share;
+        batch->running++;
+    }
+    pthread_mutex_unlock(&batch->mutex);
+    return entry;
+}
+
+static void tell_entry(struct batch *batch, struct entry *entry)
+{
+    if (entry->messages_size > 0) {
+        progress_wipe(&batch->progress);
+        fwrite(entry->messages, 1, entry->messages_size, stderr);
+    }
+    free(entry->messages);
+    entry->messages = NULL;
+}
+
+static void end(struct batch *batch, struct entry *entry)
+{
+    pthread_mutex_lock(&batch->mutex);
+    batch->idle_threads += entry->task.plan.threads;
+    batch->running--;
+    entry->over = true;
+    for (; batch->told < batch->count && batch->entries[batch->told].over; batch->told++)
+        tell_entry(batch, &batch->entries[batch->told]);
+    progress_add(&batch->progress, 1.0);
+    pthread_mutex_unlock(&batch->mutex);
+}
+
+static void *work(void *data)
+{
+    struct batch *batch = data;
+    struct entry *entry;
+
+    while ((entry = begin_next(batch)) != NULL) {
+        run_entry(entry);
+        end(batch, entry);
+    }
+    return NULL;
+}
+
+/* ---- all of them ---- */
+
+/* Whether a task like the first can do with such a share of memory. */
+static bool fits(struct batch *batch, size_t at_once)
+{
+    struct task *first = &batch->entries[0].task;
+    FILE *nowhere = fopen("/dev/null", "w"); /* what is to be told it tells when it runs */
+    bool enough;
+
+    first->share = batch->budget.memory / at_once;
+    diag_divert(nowhere);
+    enough = task_fits_share(first);
+    diag_divert(NULL);
+    if (nowhere != NULL)
+        fclose(nowhere);
+    return enough;
+}
+
+/* Anything but a file gives its bytes once, and is not looked at beforehand. */
+static bool is_file(const char *path)
+{
+    struct stat info;
+
+    return stat(path, &info) == 0 && S_ISREG(info.st_mode);
+}
+
+/* A device serves one task at a time, and OpenMP ends the program where its threads find no addresses. */
+static bool runs_one_by_one(const struct options *options)
+{
+    const char *device = options->plan.device;
+    bool names_device =
+        device != NULL && strcmp(device, "auto") != 0 && strcmp(device, backend_cpu.name) != 0;
+
+    return names_device || mem_is_limited();
+}
+
+/* In few rounds the last one counts: it gets about as many tasks as the others, and each more threads. */
+static size_t even_out(size_t count, size_t most)
+{
+    size_t rounds = rounded_up(count, most);
+
+    return rounds < ROUNDS_THAT_COUNT ? rounded_up(count, rounds) : most;
+}
+
+/* As many at a time as there are threads, and as memory has room for. */
+static size_t count_at_once(struct batch *batch, const struct options *options, size_t threads)
+{
+    size_t most = least(least(threads, batch->count), MOST_AT_ONCE);
+
+    if (runs_one_by_one(options))
+        return 1;
+    if (is_file(batch->entries[0].task.input)) {
+        while (most > 1 && !fits(batch, most))
+            most--;
+    }
+    return even_out(batch->count, most);
+}
+
+static void fill(struct batch *batch, const struct options *options, const struct outputs *outputs)
+{
+    for (size_t i = 0; i < batch->count; i++) {
+        struct task *task = &batch->entries[i].task;
+        *task = task_alone(options, options->inputs[i], outputs->paths[i]);
+        task->run.progress = PROGRESS_NEVER;
+        task->budget = &batch->budget;
+    }
+}
+
+static void run_all(struct batch *batch)
+{
+    pthread_t threads[MOST_AT_ONCE];
+    size_t started = 0;
+
+    for (size_t i = 0; i < batch->count; i++)
+        batch->entries[i].task.share = batch->budget.memory / batch->at_once;
+    while (started + 1 < batch->at_once && thread_start_roomy(&threads[started], work, batch))
+        started++;
+    work(batch);
+    while (started > 0)
+        pthread_join(threads[--started], NULL);
+}
+
+static enum status first_failure(const struct batch *batch)
+{
+    for (size_t i = 0; i < batch->count; i++) {
+        if (batch->entries[i].status != STATUS_DONE)
+            return batch->entries[i].status;
+    }
+    return STATUS_DONE;
+}
+
+static uint64_t memory_for_all(const struct options *options)
+{
+    uint64_t machine = mem_of_machine();
+
+    if (options->plan.memory > 0)
+        return options->plan.memory;
+    return machine > 0 ? machine / MEMORY_DENOMINATOR * MEMORY_NUMERATOR : UINT64_MAX;
+}
+
+static enum status run_together(const struct options *options, const struct outputs *outputs)
+{
+    struct batch batch = {.count = options->input_count};
+    struct fault fault;
+    enum status status;
+
+    batch.entries = mem_zeroed(batch.count, sizeof *batch.entries, "the files' tasks", &fault);
+    if (batch.entries == NULL)
+        return tell(&fault);
+    budget_open(&batch.budget, memory_for_all(options));
+    pthread_mutex_init(&batch.mutex, NULL);
+    fill(&batch, options, outputs);
+    batch.idle_threads = thread_count(options->plan.threads);
+    batch.at_once = count_at_once(&batch, options, batch.idle_threads);
+    progress_begin_files(&batch.progress, options->run.progress, batch.count);
+    run_all(&batch);
+    progress_end(&batch.progress);
+    status = first_failure(&batch);
+    pthread_mutex_destroy(&batch.mutex);
+    budget_close(&batch.budget);
+    mem_free(batch.entries);
+    return status;
+}
+
+static bool check_inputs(const struct options *options, struct fault *fault)
+{
+    for (size_t i = 0; i < options->input_count; i++) {
+        if (strcmp(options->inputs[i], "-") == 0 && isatty(STDIN_FILENO))
+            return fault_raise(fault, STATUS_USAGE,
+                               "standard input is a terminal: name a file, or pipe one in");
+    }
+    return true;
+}
+
+enum status batch_run(const struct options *options)
+{
+    struct outputs outputs;
+    struct fault fault;
+    enum status status;
+
+    if (!check_inputs(options, &fault) || !outputs_name(&outputs, options, &fault))
+        return tell(&fault);
+    if (options->input_count == 1 || options->action == ACTION_EXPLAIN)
+        status = run_in_turn(options, &outputs);
+    else
+        status = run_together(options, &outputs);
+    outputs_free(&outputs);
+    return status;
+}

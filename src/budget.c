@@ -1,0 +1,50 @@
+/* Budgets: memory and the device, shared by tasks that run at the same time. */
+#include "budget.h"
+
+void budget_open(struct budget *budget, uint64_t memory)
+{
+    *budget = (struct budget){.memory = memory};
+    pthread_mutex_init(&budget->device, NULL);
+    pthread_mutex_init(&budget->mutex, NULL);
+    pthread_cond_init(&budget->changed, NULL);
+}
+
+void budget_close(struct budget *budget)
+{
+    pthread_mutex_destroy(&budget->device);
+    pthread_mutex_destroy(&budget->mutex);
+    pthread_cond_destroy(&budget->changed);
+}
+
+uint64_t budget_claim(struct budget *budget, uint64_t bytes)
+{
+    uint64_t wanted = bytes < budget->memory ? bytes : budget->memory, ticket;
+
+    pthread_mutex_lock(&budget->mutex);
+    ticket = budget->arrived++;
+    while (budget->served != ticket || wanted > budget->memory - budget->taken)
+        pthread_cond_wait(&budget->changed, &budget->mutex);
+    budget->served++;
+    budget->taken += wanted;
+    pthread_cond_broadcast(&budget->changed);
+    pthread_mutex_unlock(&budget->mutex);
+    return wanted;
+}
+
+void budget_return(struct budget *budget, uint64_t bytes)
+{
+    pthread_mutex_lock(&budget->mutex);
+    budget->taken -= bytes;
+    pthread_cond_broadcast(&budget->changed);
+    pthread_mutex_unlock(&budget->mutex);
+}
+
+void budget_take_device(struct budget *budget)
+{
+    pthread_mutex_lock(&budget->device);
+}
+
+void budget_return_device(struct budget *budget)
+{
+    pthread_mutex_unlock(&budget->device);
+}

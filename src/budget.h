@@ -1,0 +1,31 @@
+/* Budgets: memory and the device, shared by tasks that run at the same time. */
+#ifndef BUDGET_H
+#define BUDGET_H
+
+#include <pthread.h>
+#include <stdint.h>
+
+struct budget {
+    uint64_t memory; /* bytes in all */
+    pthread_mutex_t device;
+
+    /* Guarded by the mutex. */
+    pthread_mutex_t mutex;
+    pthread_cond_t changed;
+    uint64_t taken;           /* bytes */
+    uint64_t arrived, served; /* claims, ever growing */
+};
+
+void budget_open(struct budget *budget, uint64_t memory);
+void budget_close(struct budget *budget);
+
+/* Wait until so many bytes are free, or all of them where it asks for more, and take them: first come, first served, so
+   that nobody waits for ever. Returns what was taken, to be returned. */
+uint64_t budget_claim(struct budget *budget, uint64_t bytes);
+void budget_return(struct budget *budget, uint64_t bytes);
+
+/* The device is one task's at a time. */
+void budget_take_device(struct budget *budget);
+void budget_return_device(struct budget *budget);
+
+#endif

@@ -1,0 +1,117 @@
+/* Temporary files that are removed however the program ends. */
+#include "guard.h"
+
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+/* Who may touch the list. A signal's handler can wait for OPEN without a lock, since no thread is interrupted while it
+   is BUSY; after REMOVING nobody comes in any more. */
+enum state { OPEN, BUSY, REMOVING, REMOVED };
+
+/* The handler, and whoever calls exit, have no other way to reach them. */
+static atomic_int state = OPEN;
+static struct guarded *first;
+
+/* Threads take turns; the handler does not. */
+static pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;
+
+static bool change(int from, int to)
+{
+    return atomic_compare_exchange_strong(&state, &from, to);
+}
+
+/* Async-signal-safe. */
+static void wait_a_little(void)
+{
+    poll(NULL, 0, 1);
+}
+
+static void block_signals(sigset_t *before)
+{
+    sigset_t all;
+
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, before);
+}
+
+void guard_enter(sigset_t *before)
+{
+    block_signals(before);
+    pthread_mutex_lock(&turn);
+    /* The program is about to end, and whatever were made now would stay. */
+    while (!change(OPEN, BUSY))
+        wait_a_little();
+}
+
+void guard_leave(const sigset_t *before)
+{
+    atomic_store(&state, OPEN);
+    pthread_mutex_unlock(&turn);
+    pthread_sigmask(SIG_SETMASK, before, NULL);
+}
+
+void guard_add(struct guarded *guarded)
+{
+    guarded->next = first;
+    first = guarded;
+}
+
+void guard_drop(struct guarded *guarded)
+{
+    struct guarded **link = &first;
+
+    while (*link != guarded)
+        link = &(*link)->next;
+    *link = guarded->next;
+}
+
+/* Once; another thread that comes here waits until it is done. */
+static void remove_all(void)
+{
+    while (!change(OPEN, REMOVING)) {
+        if (atomic_load(&state) == REMOVED)
+            return;
+        wait_a_little();
+    }
+    for (const struct guarded *guarded = first; guarded != NULL; guarded = guarded->next)
+        unlink(guarded->path);
+    atomic_store(&state, REMOVED);
+}
+
+static void end_by_signal(int signal_number)
+{
+    remove_all();
+    signal(signal_number, SIG_DFL);
+    raise(signal_number);
+}
+
+/* No signal may come while this thread removes: its handler would wait for it. */
+static void end_by_exit(void)
+{
+    sigset_t before;
+
+    block_signals(&before);
+    remove_all();
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+void guard_open(void)
+{
+    static const int signals[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGPIPE, SIGXCPU, SIGXFSZ};
+    struct sigaction action = {.sa_handler = end_by_signal};
+
+    sigfillset(&action.sa_mask);
+    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {
+        struct sigaction before;
+        /* What the parent chose to ignore (nohup) stays ignored. */
+        if (sigaction(signals[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN)
+            sigaction(signals[i], &action, NULL);
+    }
+    /* A library that ends the program (OpenMP, when it gets no threads) does so by exit. */
+    atexit(end_by_exit);
+}

@@ -1,0 +1,206 @@
+/* The outputs of a command: what each is called, and that none gets into another's way. */
+#include "outputs.h"
+
+#include "mem.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* A file, by a name that tells it from others, and whose it is. */
+struct place {
+    const char *name;
+    size_t owner; /* the number of the input */
+    bool is_output;
+};
+
+static const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return slash == NULL ? path : slash + 1;
+}
+
+/* Whether --output names a folder for outputs, there yet or not. */
+static bool wants_directory(const struct options *options)
+{
+    const char *path = options->output;
+    struct stat info;
+
+    if (options->program != PROGRAM_IMGHEAT || path == NULL || *path == '\0')
+        return false;
+    return path[strlen(path) - 1] == '/' || (stat(path, &info) == 0 && S_ISDIR(info.st_mode));
+}
+
+static bool check_directory(const struct options *options, struct fault *fault)
+{
+    struct stat info;
+
+    if (stat(options->output, &info) != 0)
+        return fault_raise(fault, STATUS_IO, "%s: %s", options->output, strerror(errno));
+    return true;
+}
+
+/* By name, then outputs before inputs, then as the inputs were given. */
+static int compare_places(const void *left, const void *right)
+{
+    const struct place *a = left, *b = right;
+    int names = strcmp(a->name, b->name);
+
+    if (names != 0)
+        return names;
+    if (a->is_output != b->is_output)
+        return a->is_output ? -1 : 1;
+    return a->owner < b->owner ? -1 : 1;
+}
+
+/* Two inputs of one name would overwrite each other in the directory. */
+static bool check_names(const struct options *options, struct place *places, struct fault *fault)
+{
+    const char *const *inputs = options->inputs;
+
+    for (size_t i = 0; i < options->input_count; i++) {
+        if (strcmp(inputs[i], "-") == 0)
+            return fault_raise(fault, STATUS_USAGE, "standard input has no name to take in %s",
+                               options->output);
+        places[i] = (struct place){.name = base_name(inputs[i]), .owner = i};
+    }
+    qsort(places, options->input_count, sizeof *places, compare_places);
+    for (size_t i = 1; i < options->input_count; i++) {
+        if (strcmp(places[i - 1].name, places[i].name) == 0)
+            return fault_raise(fault, STATUS_USAGE, "%s and %s would have the same name in %s",
+                               inputs[places[i - 1].owner], inputs[places[i].owner], options->output);
+    }
+    return true;
+}
+
+/* The name without links of a regular file that is there; NULL for any other. */
+static char *true_name(const char *path)
+{
+    struct stat info;
+
+    return stat(path, &info) == 0 && S_ISREG(info.st_mode) ? realpath(path, NULL) : NULL;
+}
+
+static size_t find_places(const struct options *options, const struct outputs *outputs, struct place *places)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < options->input_count; i++) {
+        char *input = true_name(options->inputs[i]), *output = true_name(outputs->paths[i]);
+        if (input != NULL)
+            places[count++] = (struct place){.name = input, .owner = i};
+        if (output != NULL)
+            places[count++] = (struct place){.name = output, .owner = i, .is_output = true};
+    }
+    return count;
+}
+
+static bool refuse_place(const struct options *options, const struct outputs *outputs,
+                         const struct place *output, const struct place *other, struct fault *fault)
+{
+    if (other->is_output)
+        return fault_raise(fault, STATUS_USAGE, "%s and %s are the same file", outputs->paths[output->owner],
+                           outputs->paths[other->owner]);
+    return fault_raise(fault, STATUS_USAGE, "%s: it would be replaced by the output for %s",
+                       options->inputs[other->owner], options->inputs[output->owner]);
+}
+
+/* An input may be replaced by its own output, which comes after it, but by no other. */
+static bool check_places(const struct options *options, const struct outputs *outputs,
+                         const struct place *places, size_t count, struct fault *fault)
+{
+    const struct place *first = places;
+
+    for (size_t i = 1; i < count; i++) {
+        if (strcmp(first->name, places[i].name) != 0)
+            first = &places[i];
+        else if (first->is_output && places[i].owner != first->owner)
+            return refuse_place(options, outputs, first, &places[i], fault);
+    }
+    return true;
+}
+
+static bool check_links(const struct options *options, const struct outputs *outputs, struct place *places,
+                        struct fault *fault)
+{
+    size_t count = find_places(options, outputs, places);
+    bool fine;
+
+    qsort(places, count, sizeof *places, compare_places);
+    fine = check_places(options, outputs, places, count, fault);
+    for (size_t i = 0; i < count; i++)
+        free((char *)places[i].name);
+    return fine;
+}
+
+static bool name_one(struct outputs *outputs, const char *path, struct fault *fault)
+{
+    char *copy = mem_text(path, fault);
+
+    outputs->paths[outputs->count] = copy;
+    outputs->count += copy != NULL;
+    return copy != NULL;
+}
+
+static bool name_in_directory(struct outputs *outputs, const char *directory, const char *name,
+                              struct fault *fault)
+{
+    size_t size = strlen(directory) + strlen(name) + 2;
+    char *path = mem_alloc(size, 1, "a file name", fault);
+
+    if (path == NULL)
+        return false;
+    snprintf(path, size, "%s%s%s", directory, directory[strlen(directory) - 1] == '/' ? "" : "/", name);
+    outputs->paths[outputs->count++] = path;
+    return true;
+}
+
+static bool name_all(struct outputs *outputs, const struct options *options, bool directory,
+                     struct fault *fault)
+{
+    for (size_t i = 0; i < options->input_count; i++) {
+        const char *path = options->output == NULL ? "-" : options->output;
+        if (directory ? !name_in_directory(outputs, path, base_name(options->inputs[i]), fault)
+                      : !name_one(outputs, path, fault))
+            return false;
+    }
+    return true;
+}
+
+static bool name_and_check(struct outputs *outputs, const struct options *options, struct place *places,
+                           struct fault *fault)
+{
+    bool directory = wants_directory(options);
+
+    if (directory && (!check_directory(options, fault) || !check_names(options, places, fault)))
+        return false;
+    if (!directory && options->input_count > 1 && options->action == ACTION_RUN)
+        return fault_raise(fault, STATUS_USAGE, "%zu files need a directory: --output DIR/",
+                           options->input_count);
+    return name_all(outputs, options, directory, fault) &&
+           (!directory || check_links(options, outputs, places, fault));
+}
+
+bool outputs_name(struct outputs *outputs, const struct options *options, struct fault *fault)
+{
+    size_t count = options->input_count;
+    struct place *places = mem_alloc(count, 2 * sizeof *places, "file names", fault);
+    bool done;
+
+    *outputs = (struct outputs){.paths = mem_zeroed(count, sizeof *outputs->paths, "file names", fault)};
+    done = places != NULL && outputs->paths != NULL && name_and_check(outputs, options, places, fault);
+    mem_free(places);
+    if (!done)
+        outputs_free(outputs);
+    return done;
+}
+
+void outputs_free(struct outputs *outputs)
+{
+    for (size_t i = 0; i < outputs->count; i++)
+        mem_free(outputs->paths[i]);
+    mem_free(outputs->paths);
+    *outputs = (struct outputs){0};
+}
