@@ -288,6 +288,15 @@ static bool deepen(const struct passes_request *request, struct chain_walk surve
     return true;
 }
 
+/* Passes that take all steps at once but for those that do not go together. */
+static bool settle_at_full_depth(const struct passes_request *request, uint64_t memory, struct passes *passes)
+{
+    const struct chain *chain = request->chain;
+    struct chain_walk survey = chain_survey(chain, chain_begin(), chain_end(chain));
+
+    return survey.depth < chain->planes && settle(request, &survey, memory, passes);
+}
+
 static bool settle_on_many_of(const struct passes_request *request, uint64_t memory, struct passes *passes)
 {
     struct passes_request unrolled = *request;
@@ -297,12 +306,13 @@ static bool settle_on_many_of(const struct passes_request *request, uint64_t mem
     chain.unrolled = true;
     unrolled.chain = &chain;
     passes->spooled = true;
-    if (!deepen(&unrolled, chain_survey_levels(&chain), memory, passes))
+    if (!settle_at_full_depth(&unrolled, memory, passes) &&
+        !deepen(&unrolled, chain_survey_levels(&chain), memory, passes))
         return false;
-    cost = route_survey(&chain, passes->depth, request->random);
+    cost = route_survey(&chain, passes->depth, request->random, passes->whole);
     passes->count = cost.passes;
     passes->again = cost.again;
-    passes->spools = passes->whole ? 2 : cost.spools;
+    passes->spools = cost.spools;
     return true;
 }
 

@@ -187,10 +187,18 @@ static void print_sums(FILE *stream, const struct plan *plan)
     fprintf(stream, ", blocks of %u threads\n", plan->sums.block[0]);
 }
 
+static void print_share(FILE *stream, size_t bytes, const char *purpose)
+{
+    char text[32];
+
+    if (bytes > 0)
+        fprintf(stream, ", %s for %s", number_format_bytes((double)bytes, text, sizeof text), purpose);
+}
+
 static void print_memory(FILE *stream, const struct plan *plan)
 {
     const struct passes *passes = &plan->passes;
-    char all[32], field[32], batch[32], held[32];
+    char all[32], field[32], batch[32];
 
     fprintf(stream, "memory    %s", number_format_bytes((double)passes->memory_bytes, all, sizeof all));
     if (passes->field_count > 0)
@@ -198,9 +206,9 @@ static void print_memory(FILE *stream, const struct plan *plan)
                 number_format_bytes((double)passes->field_bytes, field, sizeof field));
     fprintf(stream, "%s %zu buffers of %s", passes->field_count > 0 ? "," : ":", passes->in_buffers + passes->out_buffers,
             number_format_bytes((double)passes->batch_bytes, batch, sizeof batch));
-    if (plan->held_bytes > 0)
-        fprintf(stream, ", %s for an interlaced input",
-                number_format_bytes((double)plan->held_bytes, held, sizeof held));
+    print_share(stream, passes->routine_bytes, "kernels");
+    print_share(stream, passes->sum_bytes, "sums and conversion");
+    print_share(stream, plan->held_bytes, "an interlaced input");
     fprintf(stream, "\n");
 }
 
@@ -209,24 +217,34 @@ static const char *plural(uint64_t count)
     return count == 1 ? "" : "s";
 }
 
+/* Passes that follow a route, and what lies between them. */
+static void print_route(FILE *stream, const struct passes *passes)
+{
+    char spool[32];
+
+    if (passes->whole)
+        fprintf(stream, "steps are taken on trial, in at most ");
+    fprintf(stream, "%llu pass%s", (unsigned long long)passes->count, passes->count == 1 ? "" : "es");
+    if (passes->spools > 0)
+        fprintf(stream, " over %s spool file%s of %s", passes->spools == 1 ? "a" : "two",
+                plural(passes->spools), number_format_bytes((double)passes->spool_bytes, spool, sizeof spool));
+    if (passes->again > 0)
+        fprintf(stream, ", which read %llu planes once more beyond the ends of a grid that wraps",
+                (unsigned long long)passes->again);
+    fprintf(stream, ": in slabs of %zu plane%s, ", passes->slab, plural(passes->slab));
+}
+
 /* What the planes are held for, or that they are not. */
 static void print_passes(FILE *stream, const struct plan *plan)
 {
     const struct passes *passes = &plan->passes;
-    char spool[32];
 
     fprintf(stream, "run       ");
-    if (passes->spooled && passes->whole)
-        fprintf(stream, "steps are taken on trial, in passes over two spool files of %s: in slabs of %zu plane%s, ",
-                number_format_bytes((double)passes->spool_bytes, spool, sizeof spool), passes->slab,
-                plural(passes->slab));
-    else if (passes->spooled)
-        fprintf(stream, "%llu passes over a spool file of %s: in slabs of %zu plane%s, ",
-                (unsigned long long)passes->count,
-                number_format_bytes((double)passes->spool_bytes, spool, sizeof spool), passes->slab,
-                plural(passes->slab));
+    if (passes->spooled)
+        print_route(stream, passes);
     else if (passes->whole)
-        fprintf(stream, "the whole grid is held, since the steps of --until are taken one by one; ");
+        fprintf(stream, "the whole grid is held, since --until takes steps one by one, each of which goes through "
+                        "memory twice, once to add up its change; ");
     else if (passes->window == plan->shape.planes)
         fprintf(stream, "the whole grid is held: ");
     else

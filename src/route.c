@@ -52,20 +52,32 @@ bool route_is_at(const struct route *route, struct chain_place end)
     return route->where != ROUTE_SOURCE && chain_is_same_place(route->at, chain_settle(route->chain, end));
 }
 
-struct route_cost route_survey(const struct chain *chain, size_t depth, bool random)
+static void survey_to(struct route *route, struct chain_place end, bool into_sink, struct route_cost *cost)
 {
+    do {
+        struct route_leg leg = route_next(route, end, into_sink);
+        route_take(route, &leg);
+        cost->passes++;
+        cost->again += 2 * leg.overlap;
+        if (leg.to == ROUTE_FIRST_SPOOL && cost->spools < 1)
+            cost->spools = 1;
+        if (leg.to == ROUTE_SECOND_SPOOL)
+            cost->spools = 2;
+    } while (!route_is_at(route, end));
+}
+
+struct route_cost route_survey(const struct chain *chain, size_t depth, bool random, bool on_trial)
+{
+    struct chain_place last = {chain->stage_count - 1, 0}, end = chain_end(chain);
     struct route route = route_start(chain, depth, random);
     struct route_cost cost = {0};
 
-    while (route.where != ROUTE_SINK) {
-        struct route_leg leg = route_next(&route, chain_end(chain), true);
-        route_take(&route, &leg);
-        cost.passes++;
-        cost.again += 2 * leg.overlap;
-        if (leg.to == ROUTE_FIRST_SPOOL && cost.spools < 1)
-            cost.spools = 1;
-        if (leg.to == ROUTE_SECOND_SPOOL)
-            cost.spools = 2;
+    if (on_trial) {
+        survey_to(&route, last, false, &cost);
+        if (!route_is_at(&route, end))
+            survey_to(&route, end, false, &cost);
+        cost.spools = 2;
     }
+    survey_to(&route, end, true, &cost);
     return cost;
 }

@@ -37,13 +37,13 @@ bool route_is_at(const struct route *route, struct chain_place end);
 
 enum route_place route_other_spool(enum route_place spool);
 
-/* What all passes from source to sink need. */
+/* What all passes from source to sink need; where steps are taken on trial, at most. */
 struct route_cost {
     uint64_t passes;
     uint64_t again; /* planes that are read once more, by all of them */
     size_t spools;
 };
 
-struct route_cost route_survey(const struct chain *chain, size_t depth, bool random);
+struct route_cost route_survey(const struct chain *chain, size_t depth, bool random, bool on_trial);
 
 #endif

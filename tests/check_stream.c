@@ -444,7 +444,7 @@ START_TEST(ways_are_taken)
         {"-d 5,4,30 -f heat -s 3 -e wrap", {.slab = 2, .batch = 1}, true, false, false, true, 0, 1, 0},
         {"-d 5,4,30 -f gauss:1 -s 3 -m 3K", {.slab = 2, .batch = 1}, false, true, false, false, 1, 3, 0},
         {"-d 5,4,30 -f heat -s 9 --until 0.01", {.slab = 2, .batch = 1}, false, false, true, true, 0, 1, 0},
-        {"-d 5,4,30 -f heat -s 9 --until 0.01 -m 1100", {.slab = 2, .batch = 1}, false, true, true, false, 2, 9, 0},
+        {"-d 5,4,30 -f heat -s 9 --until 0.01 -m 1100", {.slab = 2, .batch = 1}, false, true, true, false, 2, 11, 0},
         {"-d 5,4,30 -f heat -e wrap -s 3 -m 3K", {.slab = 2, .batch = 1}, true, true, false, false, 0, 1, 6},
         {"-d 5,4,30 -f heat -e wrap -s 3 -m 3K", {.slab = 2, .batch = 1}, false, true, false, false, 1, 2, 6},
         {"-d 5,4,30 -f heat -e wrap -s 20 -m 2K", {.slab = 2, .batch = 1}, true, true, false, false, 2, 4, 40},
