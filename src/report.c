@@ -359,6 +359,45 @@ static void print_routines(FILE *stream, const struct plan *plan)
     print_sums(stream, plan);
 }
 
+/* What a run spends its time on, some of it at the same time. */
+struct span {
+    const char *name;
+    double seconds;
+    unsigned threads; /* whose seconds are added up */
+    double share;     /* of the run, that they were busy */
+};
+
+enum { SPANS = 7 };
+
+static void measure_spans(const struct plan *plan, const struct run_summary *summary, struct span *spans)
+{
+    const struct span all[SPANS] = {
+        {"start", summary->start, 1, 0.0},       {"read", summary->read, plan->passes.readers, 0.0},
+        {"stats", summary->stats, 1, 0.0},       {"upload", summary->upload, 1, 0.0},
+        {"compute", summary->compute, 1, 0.0},   {"download", summary->download, 1, 0.0},
+        {"write", summary->write, 1, 0.0},
+    };
+
+    for (size_t i = 0; i < SPANS; i++) {
+        spans[i] = all[i];
+        spans[i].share = all[i].seconds / summary->total / all[i].threads;
+    }
+}
+
+static void print_seconds(FILE *stream, const struct plan *plan, const struct run_summary *summary)
+{
+    struct span spans[SPANS];
+
+    measure_spans(plan, summary, spans);
+    fprintf(stream, "seconds   %.4f", summary->total);
+    for (size_t i = 0; i < SPANS; i++) {
+        if (strcmp(spans[i].name, "stats") != 0 || summary->tallies_in != NULL)
+            fprintf(stream, "%s %s %.4f (%.0f %%)", i == 0 ? ", side by side:" : ",", spans[i].name,
+                    spans[i].seconds, 100.0 * spans[i].share);
+    }
+    fprintf(stream, "\n");
+}
+
 static void print_text_summary(FILE *stream, const struct plan *plan, const struct report_ends *ends,
                                const struct run_summary *summary)
 {
@@ -377,13 +416,9 @@ static void print_text_summary(FILE *stream, const struct plan *plan, const stru
     fprintf(stream, "steps     %llu", (unsigned long long)summary->steps);
     if (!isnan(summary->last_change))
         fprintf(stream, ", RMS change of the last %.9g", summary->last_change);
-    fprintf(stream,
-            "\nseconds   %.4f: start %.4f, read %.4f, upload %.4f, compute %.4f, download %.4f, write %.4f",
-            summary->total, summary->start, summary->read, summary->upload, summary->compute,
-            summary->download, summary->write);
-    if (summary->tallies_in != NULL)
-        fprintf(stream, ", stats %.4f", summary->stats);
-    fprintf(stream, "\nrate      ");
+    fprintf(stream, "\n");
+    print_seconds(stream, plan, summary);
+    fprintf(stream, "rate      ");
     if (summary->compute > 0.0)
         fprintf(stream, "%.1f Msamples·steps/s of computing, ",
                 updates(plan, summary) / summary->compute / 1e6);
@@ -448,16 +483,29 @@ static void print_json_kernels(FILE *stream, const struct plan *plan)
     }
 }
 
+static void print_json_seconds(FILE *stream, const struct plan *plan, const struct run_summary *summary)
+{
+    struct span spans[SPANS];
+
+    measure_spans(plan, summary, spans);
+    fprintf(stream, "\"seconds\": {");
+    json_number(stream, "total", summary->total);
+    for (size_t i = 0; i < SPANS; i++) {
+        fprintf(stream, ", ");
+        json_number(stream, spans[i].name, spans[i].seconds);
+    }
+    fprintf(stream, "}, \"busy\": {");
+    for (size_t i = 0; i < SPANS; i++) {
+        fprintf(stream, "%s", i > 0 ? ", " : "");
+        json_number(stream, spans[i].name, spans[i].share);
+    }
+    fprintf(stream, "}");
+}
+
 static void print_json_summary(FILE *stream, const struct plan *plan, const struct report_ends *ends,
                                const struct run_summary *summary)
 {
     const struct job *job = plan->job;
-    const struct {
-        const char *name;
-        double seconds;
-    } times[] = {{"total", summary->total},       {"start", summary->start},   {"read", summary->read},
-                 {"stats", summary->stats},       {"upload", summary->upload}, {"compute", summary->compute},
-                 {"download", summary->download}, {"write", summary->write}};
     fprintf(stream, "{\"input\": ");
     json_text(stream, ends->input);
     fprintf(stream, ", \"output\": ");
@@ -473,12 +521,9 @@ static void print_json_summary(FILE *stream, const struct plan *plan, const stru
     fprintf(stream, ", \"planned_bytes\": %zu, \"steps\": %llu, \"nan_written_as_zero\": %llu, ",
             plan->passes.memory_bytes, (unsigned long long)summary->steps, (unsigned long long)summary->nans);
     json_number(stream, "last_change", summary->last_change);
-    fprintf(stream, ", \"seconds\": {");
-    for (size_t i = 0; i < sizeof times / sizeof *times; i++) {
-        fprintf(stream, "%s", i > 0 ? ", " : "");
-        json_number(stream, times[i].name, times[i].seconds);
-    }
-    fprintf(stream, "}, ");
+    fprintf(stream, ", ");
+    print_json_seconds(stream, plan, summary);
+    fprintf(stream, ", ");
     json_number(stream, "samples_steps_per_second", updates(plan, summary) / summary->compute);
     fprintf(stream, ", ");
     json_number(stream, "bytes_per_second", file_bytes(job) / summary->total);
