@@ -22,6 +22,8 @@ bool thread_start(pthread_t *thread, void *(*run)(void *), void *argument)
 {
     sigset_t all, before;
     sigfillset(&all);
+    /* It means whoever writes, and ends the program as in any other thread. */
+    sigdelset(&all, SIGPIPE);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     bool created = create(thread, run, argument);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
