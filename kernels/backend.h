@@ -135,6 +135,7 @@ struct rung_wish {
     unsigned coarsen; /* planes, rows or samples that a thread computes */
     unsigned stride;  /* between them, in samples */
     unsigned steps;   /* that one pass takes */
+    bool lean;        /* by the rung that takes the least memory beside fields, where none is named */
 };
 
 /* The extents of a tile, in samples. */
@@ -164,6 +165,7 @@ struct routine_facts {
     double occupancy;                   /* of the multiprocessor's warps, in theory */
     double waves;                       /* launch over what fits at once */
     double bytes_per_update, operations_per_update;
+    size_t memory_bytes; /* that it holds beside fields */
 };
 
 /* An op that is ready to run by one rung in one form. */
@@ -261,6 +263,13 @@ struct backend {
     /* How changes of such fields are added; false where there is but one way. */
     bool (*sum_facts)(struct device *device, const struct shape *shape, enum work_type work,
                       struct routine_facts *facts, struct fault *fault);
+
+    /* Bytes beside fields: memory_bytes of the routine that would be prepared, and what adding up takes of the samples
+       of so many packed planes, and of the changes of so many planes of a field. */
+    size_t (*routine_bytes)(const struct device *device, const struct op *op, const struct shape *shape,
+                            const struct rung_wish *wish);
+    size_t (*survey_bytes)(const struct shape *shape, size_t planes);
+    size_t (*change_bytes)(const struct shape *shape, size_t planes);
 };
 
 extern const struct backend backend_cpu;

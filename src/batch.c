@@ -2,6 +2,7 @@
 #include "batch.h"
 
 #include "budget.h"
+#include "machine.h"
 #include "mem.h"
 #include "outputs.h"
 #include "progress.h"
@@ -19,10 +20,6 @@
 
 /* From so many rounds on it is of no account that the last one may leave threads idle. */
 #define ROUNDS_THAT_COUNT 5
-
-/* The share of the machine's memory that tasks take together where nothing else is said. */
-#define MEMORY_NUMERATOR   3
-#define MEMORY_DENOMINATOR 4
 
 struct entry {
     struct task task;
@@ -203,7 +200,7 @@ static bool runs_one_by_one(const struct options *options)
     bool names_device =
         device != NULL && strcmp(device, "auto") != 0 && strcmp(device, backend_cpu.name) != 0;
 
-    return names_device || mem_is_limited();
+    return names_device || machine_limits_addresses();
 }
 
 /* In few rounds the last one counts: it gets about as many tasks as the others, and each more threads. */
@@ -263,11 +260,11 @@ static enum status first_failure(const struct batch *batch)
 
 static uint64_t memory_for_all(const struct options *options)
 {
-    uint64_t machine = mem_of_machine();
+    uint64_t spare = machine_spare_memory();
 
     if (options->plan.memory > 0)
         return options->plan.memory;
-    return machine > 0 ? machine / MEMORY_DENOMINATOR * MEMORY_NUMERATOR : UINT64_MAX;
+    return spare > 0 ? spare : UINT64_MAX;
 }
 
 static enum status run_together(const struct options *options, const struct outputs *outputs)

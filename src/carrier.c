@@ -4,10 +4,9 @@
 
 #include "clock.h"
 #include "mem.h"
+#include "thread.h"
 
-#include <errno.h>
 #include <pthread.h>
-#include <string.h>
 
 #define MOST_THREADS 64
 
@@ -120,14 +119,12 @@ static bool start(struct carrier **result, const struct carrier *form, void *(*w
     carrier->messages = diag_stream();
     pthread_mutex_init(&carrier->order, NULL);
     pthread_mutex_init(&carrier->count, NULL);
-    for (; carrier->thread_count < threads && carrier->thread_count < MOST_THREADS; carrier->thread_count++) {
-        int error = pthread_create(&carrier->threads[carrier->thread_count], NULL, work, carrier);
-        if (error != 0 && carrier->thread_count == 0) {
-            (void)carrier_close(carrier);
-            return fault_raise(fault, STATUS_LIMIT, "a thread: %s", strerror(error));
-        }
-        if (error != 0)
-            break;
+    while (carrier->thread_count < threads && carrier->thread_count < MOST_THREADS &&
+           thread_start(&carrier->threads[carrier->thread_count], work, carrier))
+        carrier->thread_count++;
+    if (carrier->thread_count == 0) {
+        (void)carrier_close(carrier);
+        return fault_raise(fault, STATUS_LIMIT, "a thread for reading or writing cannot be had");
     }
     *result = carrier;
     return true;

@@ -17,8 +17,7 @@ bool chain_is_same_place(struct chain_place a, struct chain_place b)
     return a.stage == b.stage && a.step == b.step;
 }
 
-/* Past stages without steps, and from the end of a stage to the start of the next. */
-static struct chain_place settle(const struct chain *chain, struct chain_place place)
+struct chain_place chain_settle(const struct chain *chain, struct chain_place place)
 {
     while (place.stage < chain->stage_count && place.step >= chain->stages[place.stage].steps)
         place = (struct chain_place){place.stage + 1, 0};
@@ -81,15 +80,22 @@ static unsigned steps_together(const struct chain_walk *walk)
     return (unsigned)(left / levels + (left % levels > 0));
 }
 
-/* Planes on both sides that so many steps of an operation read. Edge rules turn the side that a tap reaches to
-   around, so the longer one counts for both. */
-static size_t reach_of(const struct chain *chain, const struct chain_step *step, size_t index, unsigned steps)
+/* Planes on both sides that an operation reads. Edge rules turn the side that a tap reaches to around, so the longer
+   one counts for both. */
+static size_t single_reach(const struct chain *chain, const struct chain_step *step, size_t index)
 {
     const struct op *op = &step->step.ops[index];
     size_t low = (size_t)-(int64_t)op->plane.low, high = (size_t)op->plane.high;
-    size_t reach = larger(larger(low, high), chain->backend->facts(step->routines[index])->reach);
 
-    if (reach > 0 && op->edge == EDGE_WRAP)
+    return larger(larger(low, high), chain->backend->facts(step->routines[index])->reach);
+}
+
+/* The same of so many steps at once. */
+static size_t reach_of(const struct chain *chain, const struct chain_step *step, size_t index, unsigned steps)
+{
+    size_t reach = single_reach(chain, step, index);
+
+    if (reach > 0 && step->step.ops[index].edge == EDGE_WRAP && !chain->unrolled)
         return chain->planes;
     return reach > chain->planes / steps ? chain->planes : limited(chain, reach * steps);
 }
@@ -108,7 +114,7 @@ void chain_walk_start(struct chain_walk *walk, const struct chain *chain, struct
                       struct chain_place end, unsigned field)
 {
     *walk = (struct chain_walk){
-        .chain = chain, .at = settle(chain, begin), .end = settle(chain, end), .level = {.to = field}};
+        .chain = chain, .at = chain_settle(chain, begin), .end = chain_settle(chain, end), .level = {.to = field}};
 }
 
 unsigned chain_walk_field(const struct chain_walk *walk)
@@ -151,16 +157,51 @@ bool chain_walk_next(struct chain_walk *walk)
     walk->next_op = level->ends_step ? 0 : level->op + 1;
     if (level->ends_step) {
         walk->at.step += level->steps;
-        walk->at = settle(walk->chain, walk->at);
+        walk->at = chain_settle(walk->chain, walk->at);
     }
     return true;
 }
 
-size_t chain_done(const struct chain *chain, size_t lag, size_t fed)
+/* What an edge rule is to the steps of a stage. */
+enum ends { NO_MATTER, WRAPPED, BOUNDED };
+
+/* All operations of a stage have its edge. */
+static enum ends ends_of(const struct chain *chain, size_t stage)
 {
-    if (fed == chain->planes)
+    const struct chain_step *step = &chain->steps[stage];
+
+    for (size_t i = 0; i < step->step.count; i++) {
+        if (single_reach(chain, step, i) > 0)
+            return step->step.ops[i].edge == EDGE_WRAP ? WRAPPED : BOUNDED;
+    }
+    return NO_MATTER;
+}
+
+bool chain_wraps(const struct chain *chain)
+{
+    for (size_t i = 0; i < chain->stage_count; i++) {
+        if (chain->stages[i].steps > 0 && ends_of(chain, i) == WRAPPED)
+            return true;
+    }
+    return false;
+}
+
+/* All planes are done when all have been read, but for those at both ends of an unrolled grid, which nobody asks for:
+   what they would read beyond it is not there. */
+static size_t done(const struct chain *chain, size_t lag, size_t fed)
+{
+    if (fed == chain->planes && !chain->unrolled)
         return fed;
     return fed > lag ? fed - lag : 0;
+}
+
+struct range chain_ready(const struct chain *chain, size_t lag, size_t before, size_t fed)
+{
+    size_t first = done(chain, lag, before), end = done(chain, lag, fed);
+
+    if (chain->unrolled)
+        first = larger(first, lag);
+    return (struct range){first, end > first ? end - first : 0};
 }
 
 struct chain_walk chain_survey(const struct chain *chain, struct chain_place begin, struct chain_place end)
@@ -173,17 +214,28 @@ struct chain_walk chain_survey(const struct chain *chain, struct chain_place beg
     return walk;
 }
 
-struct chain_place chain_cut(const struct chain *chain, struct chain_place begin, size_t depth)
+/* Whether a pass may go on into a stage with such ends. */
+static bool goes_along(const struct chain *chain, enum ends pass, enum ends stage)
 {
-    struct chain_place cut = settle(chain, begin), end = chain_end(chain);
+    return !chain->unrolled || pass == NO_MATTER || stage == NO_MATTER || pass == stage;
+}
+
+struct chain_cut chain_cut(const struct chain *chain, struct chain_place begin, struct chain_place end,
+                           size_t depth)
+{
+    struct chain_place start = chain_settle(chain, begin);
+    struct chain_cut cut = {start, 0};
+    enum ends ends = NO_MATTER;
     struct chain_walk walk;
 
     chain_walk_start(&walk, chain, begin, end, 0);
     while (chain_walk_next(&walk)) {
-        if (walk.depth > depth && !chain_is_same_place(cut, settle(chain, begin)))
+        enum ends level = ends_of(chain, walk.level.stage);
+        if (!goes_along(chain, ends, level) || (walk.depth > depth && !chain_is_same_place(cut.end, start)))
             break;
+        ends = level == NO_MATTER ? ends : level;
         if (walk.level.ends_step)
-            cut = walk.at;
+            cut = (struct chain_cut){walk.at, ends == WRAPPED ? walk.level.lag : 0};
     }
     return cut;
 }

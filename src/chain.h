@@ -25,8 +25,10 @@ struct chain {
     const struct stage *stages;
     const struct chain_step *steps; /* one a stage */
     size_t stage_count;
-    size_t planes;     /* of the grid */
+    size_t planes;     /* of the grid; of an unrolled one with those that stand beside it */
     unsigned together; /* the most steps that a level takes at once; 0: as many as its routine takes */
+    bool unrolled;     /* the last planes come before the first and the first after the last, so that no level has to
+                          go around where an edge wraps */
 };
 
 /* Between two steps: so many of a stage are behind. */
@@ -62,6 +64,9 @@ struct chain_place chain_begin(void);
 struct chain_place chain_end(const struct chain *chain);
 bool chain_is_same_place(struct chain_place a, struct chain_place b);
 
+/* Past stages without steps, and from the end of a stage to the start of the next. */
+struct chain_place chain_settle(const struct chain *chain, struct chain_place place);
+
 /* The most steps that a level of the chain takes at once. */
 unsigned chain_most_together(const struct chain *chain);
 
@@ -76,14 +81,25 @@ bool chain_walk_next(struct chain_walk *walk);
 /* The field of the last level, or of the input. */
 unsigned chain_walk_field(const struct chain_walk *walk);
 
-/* Planes that a level with such a lag has done. */
-size_t chain_done(const struct chain *chain, size_t lag, size_t fed);
+/* Whether an edge wraps along the planes anywhere. */
+bool chain_wraps(const struct chain *chain);
+
+/* Planes that a level with such a lag can do once `fed` planes have been read, beyond those that it could before. */
+struct range chain_ready(const struct chain *chain, size_t lag, size_t before, size_t fed);
 
 /* What a walk between two places needs; it ends early where it has seen that all planes are needed at once. */
 struct chain_walk chain_survey(const struct chain *chain, struct chain_place begin, struct chain_place end);
 
-/* The farthest place that a pass gets to from `begin` within such a depth; one step at least. */
-struct chain_place chain_cut(const struct chain *chain, struct chain_place begin, size_t depth);
+/* How far a pass gets. */
+struct chain_cut {
+    struct chain_place end;
+    size_t overlap; /* planes beyond both ends of the grid that its steps need, where they go around; else 0 */
+};
+
+/* The farthest place up to `end` that a pass gets to from `begin` within such a depth; one step at least. Steps that go
+   around the grid and steps that end at its edges are in one pass only where nothing is unrolled. */
+struct chain_cut chain_cut(const struct chain *chain, struct chain_place begin, struct chain_place end,
+                           size_t depth);
 
 /* What gets through every stage: the depth of the deepest of its steps, or of those that are taken at once, and the
    widest seam. */

@@ -4,8 +4,6 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
-#include <unistd.h>
 
 #define MEM_ALIGNMENT 64
 
@@ -52,18 +50,4 @@ char *mem_text(const char *text, struct fault *fault)
 void mem_free(void *pointer)
 {
     free(pointer);
-}
-
-uint64_t mem_of_machine(void)
-{
-    long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
-
-    return pages > 0 && page > 0 ? (uint64_t)pages * (uint64_t)page : 0;
-}
-
-bool mem_is_limited(void)
-{
-    struct rlimit limit;
-
-    return getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
 }

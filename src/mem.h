@@ -27,12 +27,6 @@ char *mem_text(const char *text, struct fault *fault);
 
 void mem_free(void *pointer);
 
-/* Bytes that this machine has; 0 where it does not say. */
-uint64_t mem_of_machine(void);
-
-/* Whether there is a limit on addresses (ulimit -v). */
-bool mem_is_limited(void);
-
 #ifdef __cplusplus
 }
 #endif

@@ -1,10 +1,10 @@
 /* Passes: how often a run goes over the data, in what slabs, and how much memory that takes. */
 #include "passes.h"
 
+#include "machine.h"
 #include "mem.h"
 #include "number.h"
-
-#include <stdlib.h>
+#include "route.h"
 
 /* Levels advance by slabs of about this size. */
 #define SLAB_BYTES ((size_t)64 << 20)
@@ -23,10 +23,6 @@
 
 /* Buffers on each side: one is moved from or to the file, one from or to the fields, and one waits. */
 #define BUFFERS 3
-
-/* The share of the machine's memory above which passes over a spool file are better. */
-#define MEMORY_NUMERATOR   3
-#define MEMORY_DENOMINATOR 4
 
 static size_t smaller(size_t a, size_t b)
 {
@@ -51,10 +47,43 @@ struct size {
     unsigned readers;
 };
 
+/* Planes of the longest grid that a pass has, which may have to be unrolled. */
+static size_t most_planes(const struct passes_request *request, const struct passes *passes)
+{
+    size_t planes = request->chain->planes;
+
+    return passes->spooled && chain_wraps(request->chain) ? planes + 2 * passes->depth : planes;
+}
+
+/* Planes on their way between their own memory and the host's, and what is added up. */
+static size_t scratch_bytes(const struct passes_request *request, const struct passes *passes)
+{
+    const struct backend *backend = request->chain->backend;
+    size_t bytes = request->device_memory > 0 ? passes->batch_bytes : 0;
+
+    if (request->surveys)
+        bytes += backend->survey_bytes(request->shape, passes->batch);
+    if (request->changes)
+        bytes += backend->change_bytes(request->shape, passes->window);
+    return bytes;
+}
+
+/* False where addresses end. */
+static bool add_up(size_t *sum, size_t count, const size_t *bytes)
+{
+    *sum = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (bytes[i] > SIZE_MAX - *sum)
+            return false;
+        *sum += bytes[i];
+    }
+    return true;
+}
+
 /* Fill in what follows from sizes and depth; false where addresses end. */
 static bool measure(const struct passes_request *request, const struct size *size, struct passes *passes)
 {
-    size_t planes = request->chain->planes, fields, buffers;
+    size_t fields, buffers;
     size_t plane_bytes = larger(request->file_plane_bytes, passes->spooled ? request->work_plane_bytes : 0);
 
     passes->batch = size->batch;
@@ -63,22 +92,24 @@ static bool measure(const struct passes_request *request, const struct size *siz
     passes->in_buffers = size->buffers + size->readers - 1;
     passes->out_buffers = size->buffers;
     passes->field_count = request->chain->stage_count == 0 ? 0 : chain_field_count(request->chain);
-    passes->window = smaller(planes, size->slab + passes->depth + size->slack);
+    passes->window = smaller(most_planes(request, passes), size->slab + passes->depth + size->slack);
     if (!mem_product(&passes->field_bytes, request->field_plane_bytes, passes->window) ||
         !mem_product(&fields, passes->field_bytes, passes->field_count) ||
         !mem_product(&passes->batch_bytes, plane_bytes, passes->batch) ||
         !mem_product(&buffers, passes->batch_bytes, passes->in_buffers + passes->out_buffers) ||
-        !mem_product(&passes->spool_bytes, request->work_plane_bytes, passes->spooled ? planes : 0) ||
-        fields > SIZE_MAX - buffers || fields + buffers > SIZE_MAX - request->held_bytes)
+        !mem_product(&passes->spool_bytes, request->work_plane_bytes,
+                     passes->spooled ? request->chain->planes : 0))
         return false;
-    passes->memory_bytes = fields + buffers + request->held_bytes;
-    return true;
+    passes->sum_bytes = scratch_bytes(request, passes);
+    return add_up(&passes->memory_bytes, 5,
+                  (const size_t[]){fields, buffers, request->held_bytes, passes->routine_bytes, passes->sum_bytes});
 }
 
 static bool fits_device(const struct passes_request *request, const struct passes *passes)
 {
     return request->device_memory == 0 ||
-           passes->field_bytes * passes->field_count + passes->batch_bytes <= request->device_memory;
+           passes->field_bytes * passes->field_count + passes->sum_bytes + passes->routine_bytes <=
+               request->device_memory;
 }
 
 static bool fits(const struct passes_request *request, const struct size *size, uint64_t memory,
@@ -170,21 +201,23 @@ static bool takes_whole_steps(const struct chain *chain)
     return chain->stage_count > 0 && chain->stages[chain->stage_count - 1].until > 0.0;
 }
 
-/* A way to plan: false where the memory does not allow it. */
+/* A way to plan: false where the memory does not allow it. What the routines take is known. */
 typedef bool planner(const struct passes_request *request, uint64_t memory, struct passes *passes);
 
+/* With no steps together, one step by the routines that take the least. */
 static bool settle_together(planner *plan, const struct passes_request *request, unsigned together,
                             uint64_t memory, struct passes *passes)
 {
     struct passes_request narrowed = *request;
     struct chain chain = *request->chain;
-    bool settled;
 
-    chain.together = together;
+    chain.together = together > 0 ? together : 1;
     narrowed.chain = &chain;
-    settled = plan(&narrowed, memory, passes);
-    passes->together = together;
-    return settled;
+    *passes = (struct passes){.together = chain.together,
+                              .lean = together == 0,
+                              .routine_bytes = request->routine_bytes(request->context, together),
+                              .whole = takes_whole_steps(&chain)};
+    return plan(&narrowed, memory, passes);
 }
 
 /* A third fewer; after a single one, none. */
@@ -199,7 +232,7 @@ static bool settle_on_one_of(const struct passes_request *request, uint64_t memo
     const struct chain *chain = request->chain;
     struct chain_walk survey = chain_survey(chain, chain_begin(), chain_end(chain));
 
-    *passes = (struct passes){.whole = takes_whole_steps(chain), .count = 1};
+    passes->count = 1;
     if (passes->whole)
         survey.depth = chain->planes;
     return settle(request, &survey, memory, passes);
@@ -212,17 +245,7 @@ static bool settle_on_one(const struct passes_request *request, uint64_t memory,
         if (settle_together(settle_on_one_of, request, together, memory, passes))
             return true;
     }
-    return false;
-}
-
-static uint64_t count_passes(const struct chain *chain, size_t depth)
-{
-    struct chain_place place = chain_begin();
-    uint64_t count = 0;
-
-    for (; !chain_is_same_place(place, chain_end(chain)); count++)
-        place = chain_cut(chain, place, depth);
-    return count;
+    return settle_together(settle_on_one_of, request, 0, memory, passes);
 }
 
 /* Passes of a depth, whose slabs are a quarter of what there is; sliding often costs less than a pass more. */
@@ -240,16 +263,13 @@ static bool fits_depth(const struct passes_request *request, const struct passes
 }
 
 /* The deepest passes that fit. */
-static bool settle_on_many_of(const struct passes_request *request, uint64_t memory, struct passes *passes)
+static bool deepen(const struct passes_request *request, struct chain_walk survey, uint64_t memory,
+                   struct passes *passes)
 {
-    const struct chain *chain = request->chain;
-    struct chain_walk survey = chain_survey_levels(chain);
-    size_t deepest = survey.depth, too_deep = chain->planes;
+    size_t deepest = survey.depth, too_deep = request->chain->planes;
     struct passes shallow, deeper;
 
-    *passes = (struct passes){.spooled = true, .whole = takes_whole_steps(chain)};
-    passes->spools = passes->whole ? 2 : 1;
-    if (deepest >= chain->planes || !settle(request, &survey, memory, passes))
+    if (deepest >= too_deep || !settle(request, &survey, memory, passes))
         return false;
     shallow = *passes;
     while (too_deep - deepest > 1) {
@@ -261,7 +281,34 @@ static bool settle_on_many_of(const struct passes_request *request, uint64_t mem
             too_deep = survey.depth;
         }
     }
-    passes->count = count_passes(chain, passes->depth);
+    return true;
+}
+
+/* Passes that take all steps at once but for those that do not go together. */
+static bool settle_at_full_depth(const struct passes_request *request, uint64_t memory, struct passes *passes)
+{
+    const struct chain *chain = request->chain;
+    struct chain_walk survey = chain_survey(chain, chain_begin(), chain_end(chain));
+
+    return survey.depth < chain->planes && settle(request, &survey, memory, passes);
+}
+
+static bool settle_on_many_of(const struct passes_request *request, uint64_t memory, struct passes *passes)
+{
+    struct passes_request unrolled = *request;
+    struct chain chain = *request->chain;
+    struct route_cost cost;
+
+    chain.unrolled = true;
+    unrolled.chain = &chain;
+    passes->spooled = true;
+    if (!settle_at_full_depth(&unrolled, memory, passes) &&
+        !deepen(&unrolled, chain_survey_levels(&chain), memory, passes))
+        return false;
+    cost = route_survey(&chain, passes->depth, request->random, passes->whole);
+    passes->count = cost.passes;
+    passes->again = cost.again;
+    passes->spools = cost.spools;
     return true;
 }
 
@@ -278,59 +325,74 @@ static bool settle_on_many(const struct passes_request *request, uint64_t memory
             settled = true;
         }
     }
-    return settled;
+    return settled || settle_together(settle_on_many_of, request, 0, memory, passes);
 }
 
-/* Where nothing else is said, the machine's own memory is what a grid is held in. */
+/* Where nothing else is said, what the machine can spare is what a grid is held in. */
 static uint64_t comfortable_memory(const struct passes_request *request)
 {
     if (request->memory > 0)
         return request->memory;
     if (request->limits.memory > 0)
         return request->limits.memory;
-    return mem_of_machine() / MEMORY_DENOMINATOR * MEMORY_NUMERATOR;
+    return machine_spare_memory();
 }
 
-/* The least that would do, as the message names it. */
-static bool refuse(const struct passes_request *request, struct fault *fault)
+/* More than this is not tried: the system might not refuse it, but kill for it. */
+static uint64_t most_memory(const struct passes_request *request)
+{
+    return request->memory > 0 || request->device_memory > 0 ? request->memory : machine_whole_memory();
+}
+
+/* The least that would do; false where addresses end. */
+static bool least_memory(const struct passes_request *request, size_t *least)
 {
     struct passes_request unlimited = *request;
     struct chain chain = *request->chain;
     struct size size = tightest();
     struct passes one, many;
+
+    unlimited.chain = &chain;
+    unlimited.device_memory = request->device_memory > 0 ? UINT64_MAX : 0;
+    (void)settle_together(settle_on_one_of, &unlimited, 0, 0, &one);
+    if (!measure(&unlimited, &size, &one))
+        return false;
+    *least = one.memory_bytes;
+    if (settle_together(settle_on_many_of, &unlimited, 0, 0, &many)) {
+        chain.together = 1;
+        chain.unrolled = true;
+        many.depth = chain_survey_levels(&chain).depth;
+        if (measure(&unlimited, &size, &many))
+            *least = smaller(*least, many.memory_bytes);
+    }
+    return true;
+}
+
+static bool refuse(const struct passes_request *request, struct fault *fault)
+{
+    uint64_t whole = machine_whole_memory();
     char needed[32], allowed[32];
     size_t least;
 
-    chain.together = 1;
-    unlimited.chain = &chain;
-    unlimited.device_memory = 0;
-    (void)settle_on_one_of(&unlimited, 0, &one);
-    if (!measure(&unlimited, &size, &one))
+    if (!least_memory(request, &least))
         return fault_raise(fault, STATUS_LIMIT, "the grid is too large for this machine's addresses");
-    least = one.memory_bytes;
-    if (settle_on_many_of(&unlimited, 0, &many)) {
-        many.depth = chain_survey_levels(&chain).depth;
-        if (measure(&unlimited, &size, &many))
-            least = smaller(least, many.memory_bytes);
-    }
+    number_format_bytes((double)least, needed, sizeof needed);
     if (request->memory > 0 && least > request->memory)
         return fault_raise(fault, STATUS_LIMIT, "--memory: this job needs %s (%zu bytes), and %s are allowed",
-                           number_format_bytes((double)least, needed, sizeof needed), least,
-                           number_format_bytes((double)request->memory, allowed, sizeof allowed));
-    return fault_raise(fault, STATUS_LIMIT, "the device: this job needs %s there, and %s are free",
-                       number_format_bytes((double)least, needed, sizeof needed),
-                       number_format_bytes((double)request->device_memory, allowed, sizeof allowed));
+                           needed, least, number_format_bytes((double)request->memory, allowed, sizeof allowed));
+    if (request->device_memory > 0)
+        return fault_raise(fault, STATUS_LIMIT, "the device: this job needs %s there, and %s are free", needed,
+                           number_format_bytes((double)request->device_memory, allowed, sizeof allowed));
+    return fault_raise(fault, STATUS_LIMIT,
+                       "this job needs %s of memory, and this process may have %s (--memory=SIZE allows more)",
+                       needed, number_format_bytes((double)whole, allowed, sizeof allowed));
 }
 
 bool passes_make(const struct passes_request *request, struct passes *passes, struct fault *fault)
 {
-    uint64_t comfortable = comfortable_memory(request);
+    uint64_t comfortable = comfortable_memory(request), most = most_memory(request);
 
     return settle_on_one(request, comfortable, passes) || settle_on_many(request, comfortable, passes) ||
-           settle_on_one(request, request->memory, passes) || refuse(request, fault);
-}
-
-bool passes_hold(const struct passes *passes, const struct chain *chain)
-{
-    return passes->window == chain->planes;
+           settle_on_one(request, most, passes) || settle_on_many(request, most, passes) ||
+           refuse(request, fault);
 }

@@ -19,6 +19,7 @@ struct passes_limits {
 /* What passes are planned for. */
 struct passes_request {
     const struct chain *chain; /* without stages where the job copies */
+    const struct shape *shape;
     struct passes_limits limits;
     uint64_t memory;          /* the most bytes to use, 0: no limit */
     uint64_t device_memory;   /* the most bytes of fields, 0: they are in this process's own memory */
@@ -27,28 +28,35 @@ struct passes_request {
     size_t file_plane_bytes;  /* of a plane of the input or the output, the larger */
     size_t held_bytes;        /* that the source keeps */
     unsigned readers;         /* threads that may read at once */
+    bool random;              /* the source gives planes in any order */
+    bool surveys, changes;    /* samples and steps are added up */
+
+    /* Bytes that the routines take if a level takes so many steps at once; 0: those that take the least, one step at a
+       time. */
+    size_t (*routine_bytes)(const void *context, unsigned together);
+    const void *context;
 };
 
 struct passes {
-    bool spooled;       /* between passes the planes are kept in files; else there is one pass */
+    bool spooled;       /* passes follow a route, and between them the planes are kept in files */
     size_t spools;      /* such files */
     bool whole;         /* steps are taken one by one over all planes: --until */
     unsigned together;  /* the most steps that a level takes at once */
+    bool lean;          /* by the routines that take the least memory */
     size_t depth;       /* planes that levels lag behind those read */
     size_t slab, batch; /* planes */
     size_t window;      /* planes that a field holds */
     unsigned readers;
     size_t in_buffers, out_buffers; /* of a batch, before the levels and after them */
-    uint64_t count; /* of passes over the data; --until may need fewer */
+    uint64_t count;    /* of passes over the data; --until may need fewer */
+    uint64_t again;    /* planes that they read once more, where they go around the grid */
 
     size_t field_count;
     size_t field_bytes, batch_bytes, spool_bytes; /* one of each */
+    size_t routine_bytes, sum_bytes;              /* what routines and sums take beside */
     size_t memory_bytes;                          /* all of it, on host and device */
 };
 
 bool passes_make(const struct passes_request *request, struct passes *passes, struct fault *fault);
-
-/* Whether the fields hold all planes. */
-bool passes_hold(const struct passes *passes, const struct chain *chain);
 
 #endif

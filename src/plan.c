@@ -2,9 +2,11 @@
 #include "plan.h"
 
 #include "clock.h"
+#include "machine.h"
 #include "mem.h"
 #include "number.h"
 
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -71,27 +73,6 @@ static unsigned count_readers(const struct plan_request *request, const struct s
     if (source->format->read_at == NULL || !source->random || processors < 4)
         return 1;
     return processors / 2 < MOST_READERS ? (unsigned)processors / 2 : MOST_READERS;
-}
-
-static bool make_passes(const struct plan_request *request, struct plan *plan, const struct source *source,
-                        struct fault *fault)
-{
-    const struct job *job = plan->job;
-    size_t in_plane = header_plane_bytes(&job->in), out_plane = header_plane_bytes(&job->out);
-    const struct passes_request passes = {
-        .chain = &plan->chain,
-        .limits = request->limits,
-        .memory = request->memory,
-        .device_memory = plan->backend->memory(plan->device),
-        .field_plane_bytes = plan->backend->field_bytes(&plan->shape, job->work, 1),
-        .work_plane_bytes = (size_t)plan_samples(plan, 1) * work_size(job->work),
-        .file_plane_bytes = in_plane > out_plane ? in_plane : out_plane,
-        .held_bytes = source->held_bytes,
-        .readers = count_readers(request, source),
-    };
-
-    plan->held_bytes = source->held_bytes;
-    return passes_make(&passes, &plan->passes, fault);
 }
 
 double plan_samples(const struct plan *plan, size_t planes)
@@ -196,8 +177,8 @@ static void consider(const struct plan_request *request, struct plan *plan, cons
                     backend->name, overhead);
         return;
     }
-    /* CUDA reserves far more addresses than it uses. */
-    if (mem_is_limited()) {
+    /* It reserves far more of them than it uses. */
+    if (machine_limits_addresses()) {
         give_reason(plan, "%s is not started: addresses are limited", backend->name);
         return;
     }
@@ -299,10 +280,13 @@ static bool prepare_by_wisdom(const struct plan_request *request, struct plan *p
     known = wisdom_find(request->wisdom, &key);
     if (known == NULL)
         return false;
-    wish = (struct rung_wish){known->rung,    "measured to be the fastest here: wisdom",
-                              known->tile_x,  known->tile_y,
-                              known->coarsen, known->stride,
-                              known->steps};
+    wish = (struct rung_wish){.rung = known->rung,
+                              .reason = "measured to be the fastest here: wisdom",
+                              .tile_x = known->tile_x,
+                              .tile_y = known->tile_y,
+                              .coarsen = known->coarsen,
+                              .stride = known->stride,
+                              .steps = known->steps};
     return plan->backend->prepare(plan->device, op, &plan->shape, &wish, routine, &refusal);
 }
 
@@ -331,45 +315,127 @@ static bool prepare_routines(const struct plan_request *request, struct plan *pl
     return true;
 }
 
-/* Another routine where passes take fewer steps at once than it would, unless none reads as few planes; without
-   another it does them, too. */
-static void prepare_for_passes(const struct plan_request *request, struct plan *plan, size_t stage)
+/* A wish that stands where passes take fewer steps at once than a routine would; 0: the least memory instead. */
+static struct rung_wish wish_for_passes(const struct plan_request *request, unsigned together)
 {
-    struct chain_step *step = &plan->steps[stage];
-    const struct routine_facts *facts = plan->backend->facts(step->routines[0]);
     struct rung_wish wish = request->wish;
+
+    wish.steps = together > 0 ? together : 1;
+    wish.lean = together == 0;
+    if (wish.lean && wish.rung == NULL)
+        wish.reason = "there is no memory for more";
+    return wish;
+}
+
+/* Whether the routine that is there is not what passes of so many steps ask for. */
+static bool is_to_be_replaced(const struct plan *plan, size_t stage, size_t index, unsigned together)
+{
+    const struct chain_step *step = &plan->steps[stage];
+
+    return together == 0 || (!plan_is_single(&plan->job->stages[stage], &step->step) &&
+                             plan->backend->facts(step->routines[index])->steps > together);
+}
+
+/* Steps at once as routines are chosen for them: all that they would take, unless passes take fewer. */
+static unsigned steps_to_fit(const struct plan *plan, unsigned together)
+{
+    return together < chain_most_together(&plan->chain) ? together : UINT_MAX;
+}
+
+/* Another routine instead, unless none reads as few planes; without another it does fewer steps, too. */
+static void replace_routine(const struct plan_request *request, struct plan *plan, size_t stage, size_t index)
+{
+    const struct rung_wish wish = wish_for_passes(request, plan->passes.lean ? 0 : plan->passes.together);
+    struct chain_step *step = &plan->steps[stage];
     struct routine *routine;
     struct fault refusal;
 
-    wish.steps = plan->passes.together;
-    if (facts->steps <= wish.steps ||
-        !plan->backend->prepare(plan->device, &step->step.ops[0], &plan->shape, &wish, &routine, &refusal))
+    if (!plan->backend->prepare(plan->device, &step->step.ops[index], &plan->shape, &wish, &routine, &refusal))
         return;
-    if (plan->backend->facts(routine)->reach <= facts->reach) {
-        plan->backend->release(plan->device, step->routines[0]);
-        step->routines[0] = routine;
+    if (plan->backend->facts(routine)->reach <= plan->backend->facts(step->routines[index])->reach) {
+        plan->backend->release(plan->device, step->routines[index]);
+        step->routines[index] = routine;
     } else {
         plan->backend->release(plan->device, routine);
     }
 }
 
-/* Where memory allows fewer steps at once than the routines were chosen for. */
+/* Where memory allows less than the routines were chosen for. */
 static void fit_routines(const struct plan_request *request, struct plan *plan)
 {
-    if (plan->passes.together >= chain_most_together(&plan->chain))
-        return;
-    plan->chain.together = plan->passes.together;
+    unsigned together = steps_to_fit(plan, plan->passes.lean ? 0 : plan->passes.together);
+
     for (size_t i = 0; i < plan->step_count; i++) {
-        if (!plan_is_single(&plan->job->stages[i], &plan->steps[i].step))
-            prepare_for_passes(request, plan, i);
+        for (size_t k = 0; k < plan->steps[i].step.count; k++) {
+            if (is_to_be_replaced(plan, i, k, together))
+                replace_routine(request, plan, i, k);
+        }
     }
+    if (together < UINT_MAX)
+        plan->chain.together = plan->passes.together;
+    plan->chain.unrolled = plan->passes.spooled;
+}
+
+/* What routine_bytes is asked with. */
+struct routines {
+    const struct plan_request *request;
+    const struct plan *plan;
+};
+
+static size_t routine_bytes(const void *context, unsigned together)
+{
+    const struct routines *routines = context;
+    const struct plan *plan = routines->plan;
+    const struct rung_wish wish = wish_for_passes(routines->request, together);
+    size_t bytes = 0;
+
+    together = steps_to_fit(plan, together);
+    for (size_t i = 0; i < plan->step_count; i++) {
+        const struct chain_step *step = &plan->steps[i];
+        for (size_t k = 0; k < step->step.count; k++)
+            bytes += is_to_be_replaced(plan, i, k, together)
+                         ? plan->backend->routine_bytes(plan->device, &step->step.ops[k], &plan->shape, &wish)
+                         : plan->backend->facts(step->routines[k])->memory_bytes;
+    }
+    return bytes;
+}
+
+static bool waits_for_change(const struct job *job)
+{
+    return job->stage_count > 0 && job->stages[job->stage_count - 1].until > 0.0;
+}
+
+static bool make_passes(const struct plan_request *request, struct plan *plan, const struct source *source,
+                        struct fault *fault)
+{
+    const struct job *job = plan->job;
+    size_t in_plane = header_plane_bytes(&job->in), out_plane = header_plane_bytes(&job->out);
+    const struct routines routines = {request, plan};
+    const struct passes_request passes = {
+        .chain = &plan->chain,
+        .shape = &plan->shape,
+        .limits = request->limits,
+        .memory = request->memory,
+        .device_memory = plan->backend->memory(plan->device),
+        .field_plane_bytes = plan->backend->field_bytes(&plan->shape, job->work, 1),
+        .work_plane_bytes = (size_t)plan_samples(plan, 1) * work_size(job->work),
+        .file_plane_bytes = in_plane > out_plane ? in_plane : out_plane,
+        .held_bytes = source->held_bytes,
+        .readers = count_readers(request, source),
+        .random = source->random,
+        .surveys = request->stats,
+        .changes = waits_for_change(job),
+        .routine_bytes = routine_bytes,
+        .context = &routines,
+    };
+
+    plan->held_bytes = source->held_bytes;
+    return passes_make(&passes, &plan->passes, fault);
 }
 
 static bool prepare_sums(const struct plan_request *request, struct plan *plan, struct fault *fault)
 {
-    plan->adds = request->stats;
-    for (size_t i = 0; i < plan->step_count; i++)
-        plan->adds = plan->adds || plan->job->stages[i].until > 0.0;
+    plan->adds = request->stats || waits_for_change(plan->job);
     return plan->backend->choose_sums(plan->device, &request->sums, fault) &&
            (!plan->adds || plan->backend->sum_rungs->name == NULL ||
             plan->backend->sum_facts(plan->device, &plan->shape, plan->job->work, &plan->sums, fault));

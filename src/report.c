@@ -172,10 +172,18 @@ static void print_sums(FILE *stream, const struct plan *plan)
     fprintf(stream, ", blocks of %u threads\n", plan->sums.block[0]);
 }
 
+static void print_share(FILE *stream, size_t bytes, const char *purpose)
+{
+    char text[32];
+
+    if (bytes > 0)
+        fprintf(stream, ", %s for %s", number_format_bytes((double)bytes, text, sizeof text), purpose);
+}
+
 static void print_memory(FILE *stream, const struct plan *plan)
 {
     const struct passes *passes = &plan->passes;
-    char all[32], field[32], batch[32], held[32];
+    char all[32], field[32], batch[32];
 
     fprintf(stream, "memory    %s", number_format_bytes((double)passes->memory_bytes, all, sizeof all));
     if (passes->field_count > 0)
@@ -184,9 +192,9 @@ static void print_memory(FILE *stream, const struct plan *plan)
     fprintf(stream, "%s %zu buffers of %s", passes->field_count > 0 ? "," : ":",
             passes->in_buffers + passes->out_buffers,
             number_format_bytes((double)passes->batch_bytes, batch, sizeof batch));
-    if (plan->held_bytes > 0)
-        fprintf(stream, ", %s for an interlaced input",
-                number_format_bytes((double)plan->held_bytes, held, sizeof held));
+    print_share(stream, passes->routine_bytes, "kernels");
+    print_share(stream, passes->sum_bytes, "sums and conversion");
+    print_share(stream, plan->held_bytes, "an interlaced input");
     fprintf(stream, "\n");
 }
 
@@ -195,25 +203,34 @@ static const char *plural(uint64_t count)
     return count == 1 ? "" : "s";
 }
 
+/* Passes that follow a route, and what lies between them. */
+static void print_route(FILE *stream, const struct passes *passes)
+{
+    char spool[32];
+
+    if (passes->whole)
+        fprintf(stream, "steps are taken on trial, in at most ");
+    fprintf(stream, "%llu pass%s", (unsigned long long)passes->count, passes->count == 1 ? "" : "es");
+    if (passes->spools > 0)
+        fprintf(stream, " over %s spool file%s of %s", passes->spools == 1 ? "a" : "two",
+                plural(passes->spools), number_format_bytes((double)passes->spool_bytes, spool, sizeof spool));
+    if (passes->again > 0)
+        fprintf(stream, ", which read %llu planes once more beyond the ends of a grid that wraps",
+                (unsigned long long)passes->again);
+    fprintf(stream, ": in slabs of %zu plane%s, ", passes->slab, plural(passes->slab));
+}
+
 /* What the planes are held for, or that they are not. */
 static void print_passes(FILE *stream, const struct plan *plan)
 {
     const struct passes *passes = &plan->passes;
-    char spool[32];
 
     fprintf(stream, "run       ");
-    if (passes->spooled && passes->whole)
-        fprintf(stream,
-                "steps are taken on trial, in passes over two spool files of %s: in slabs of %zu plane%s, ",
-                number_format_bytes((double)passes->spool_bytes, spool, sizeof spool), passes->slab,
-                plural(passes->slab));
-    else if (passes->spooled)
-        fprintf(stream, "%llu passes over a spool file of %s: in slabs of %zu plane%s, ",
-                (unsigned long long)passes->count,
-                number_format_bytes((double)passes->spool_bytes, spool, sizeof spool), passes->slab,
-                plural(passes->slab));
+    if (passes->spooled)
+        print_route(stream, passes);
     else if (passes->whole)
-        fprintf(stream, "the whole grid is held, since the steps of --until are taken one by one; ");
+        fprintf(stream, "the whole grid is held, since --until takes steps one by one, each of which goes through "
+                        "memory twice, once to add up its change; ");
     else if (passes->window == plan->shape.planes)
         fprintf(stream, "the whole grid is held: ");
     else
@@ -342,6 +359,45 @@ static void print_routines(FILE *stream, const struct plan *plan)
     print_sums(stream, plan);
 }
 
+/* What a run spends its time on, some of it at the same time. */
+struct span {
+    const char *name;
+    double seconds;
+    unsigned threads; /* whose seconds are added up */
+    double share;     /* of the run, that they were busy */
+};
+
+enum { SPANS = 7 };
+
+static void measure_spans(const struct plan *plan, const struct run_summary *summary, struct span *spans)
+{
+    const struct span all[SPANS] = {
+        {"start", summary->start, 1, 0.0},       {"read", summary->read, plan->passes.readers, 0.0},
+        {"stats", summary->stats, 1, 0.0},       {"upload", summary->upload, 1, 0.0},
+        {"compute", summary->compute, 1, 0.0},   {"download", summary->download, 1, 0.0},
+        {"write", summary->write, 1, 0.0},
+    };
+
+    for (size_t i = 0; i < SPANS; i++) {
+        spans[i] = all[i];
+        spans[i].share = all[i].seconds / summary->total / all[i].threads;
+    }
+}
+
+static void print_seconds(FILE *stream, const struct plan *plan, const struct run_summary *summary)
+{
+    struct span spans[SPANS];
+
+    measure_spans(plan, summary, spans);
+    fprintf(stream, "seconds   %.4f", summary->total);
+    for (size_t i = 0; i < SPANS; i++) {
+        if (strcmp(spans[i].name, "stats") != 0 || summary->tallies_in != NULL)
+            fprintf(stream, "%s %s %.4f (%.0f %%)", i == 0 ? ", side by side:" : ",", spans[i].name,
+                    spans[i].seconds, 100.0 * spans[i].share);
+    }
+    fprintf(stream, "\n");
+}
+
 static void print_text_summary(FILE *stream, const struct plan *plan, const struct report_ends *ends,
                                const struct run_summary *summary)
 {
@@ -360,13 +416,9 @@ static void print_text_summary(FILE *stream, const struct plan *plan, const stru
     fprintf(stream, "steps     %llu", (unsigned long long)summary->steps);
     if (!isnan(summary->last_change))
         fprintf(stream, ", RMS change of the last %.9g", summary->last_change);
-    fprintf(stream,
-            "\nseconds   %.4f: start %.4f, read %.4f, upload %.4f, compute %.4f, download %.4f, write %.4f",
-            summary->total, summary->start, summary->read, summary->upload, summary->compute,
-            summary->download, summary->write);
-    if (summary->tallies_in != NULL)
-        fprintf(stream, ", stats %.4f", summary->stats);
-    fprintf(stream, "\nrate      ");
+    fprintf(stream, "\n");
+    print_seconds(stream, plan, summary);
+    fprintf(stream, "rate      ");
     if (summary->compute > 0.0)
         fprintf(stream, "%.1f Msamples·steps/s of computing, ",
                 updates(plan, summary) / summary->compute / 1e6);
@@ -431,16 +483,29 @@ static void print_json_kernels(FILE *stream, const struct plan *plan)
     }
 }
 
+static void print_json_seconds(FILE *stream, const struct plan *plan, const struct run_summary *summary)
+{
+    struct span spans[SPANS];
+
+    measure_spans(plan, summary, spans);
+    fprintf(stream, "\"seconds\": {");
+    json_number(stream, "total", summary->total);
+    for (size_t i = 0; i < SPANS; i++) {
+        fprintf(stream, ", ");
+        json_number(stream, spans[i].name, spans[i].seconds);
+    }
+    fprintf(stream, "}, \"busy\": {");
+    for (size_t i = 0; i < SPANS; i++) {
+        fprintf(stream, "%s", i > 0 ? ", " : "");
+        json_number(stream, spans[i].name, spans[i].share);
+    }
+    fprintf(stream, "}");
+}
+
 static void print_json_summary(FILE *stream, const struct plan *plan, const struct report_ends *ends,
                                const struct run_summary *summary)
 {
     const struct job *job = plan->job;
-    const struct {
-        const char *name;
-        double seconds;
-    } times[] = {{"total", summary->total},       {"start", summary->start},   {"read", summary->read},
-                 {"stats", summary->stats},       {"upload", summary->upload}, {"compute", summary->compute},
-                 {"download", summary->download}, {"write", summary->write}};
     fprintf(stream, "{\"input\": ");
     json_text(stream, ends->input);
     fprintf(stream, ", \"output\": ");
@@ -456,12 +521,9 @@ static void print_json_summary(FILE *stream, const struct plan *plan, const stru
     fprintf(stream, ", \"planned_bytes\": %zu, \"steps\": %llu, \"nan_written_as_zero\": %llu, ",
             plan->passes.memory_bytes, (unsigned long long)summary->steps, (unsigned long long)summary->nans);
     json_number(stream, "last_change", summary->last_change);
-    fprintf(stream, ", \"seconds\": {");
-    for (size_t i = 0; i < sizeof times / sizeof *times; i++) {
-        fprintf(stream, "%s", i > 0 ? ", " : "");
-        json_number(stream, times[i].name, times[i].seconds);
-    }
-    fprintf(stream, "}, ");
+    fprintf(stream, ", ");
+    print_json_seconds(stream, plan, summary);
+    fprintf(stream, ", ");
     json_number(stream, "samples_steps_per_second", updates(plan, summary) / summary->compute);
     fprintf(stream, ", ");
     json_number(stream, "bytes_per_second", file_bytes(job) / summary->total);

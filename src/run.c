@@ -5,6 +5,7 @@
 #include "clock.h"
 #include "mem.h"
 #include "ring.h"
+#include "route.h"
 #include "spool.h"
 #include "sweep.h"
 
@@ -32,18 +33,28 @@ struct running {
 struct pass_end {
     struct carrier_end carrier;
     const struct encoding *encoding;
+    size_t plane_bytes;
     struct tally *tallies; /* NULL: they are not asked for */
     unsigned threads;
+};
+
+/* The planes of a file that are those of an unrolled grid. */
+struct roll {
+    const struct pass_end *end;
+    struct range own; /* the file's planes among those of the grid */
 };
 
 /* One pass over the data. Without `from` the planes of the pass before it are still there; without `to` they stay. */
 struct pass {
     struct chain_place begin, end;
+    size_t overlap; /* planes beyond either end of the grid that it reads */
     const struct pass_end *from, *to;
     double *changes;
+    struct range own; /* the grid's own planes among those of the pass */
+    struct roll roll;
     struct ring *in, *out;
     struct carrier *reader, *writer;
-    size_t given; /* planes put out */
+    size_t given; /* planes put out, up to this one of the pass */
 };
 
 /* ---- the ends of passes ---- */
@@ -83,47 +94,108 @@ static bool write_spool(void *file, void *samples, struct range planes, struct f
     return spool_write(file, samples, planes, fault);
 }
 
+static bool reads_anywhere(const struct running *run)
+{
+    return run->source->random;
+}
+
+static size_t spool_plane_bytes(const struct running *run)
+{
+    return (size_t)plan_samples(run->plan, 1) * work_size(run->job->work);
+}
+
 static struct pass_end from_source(const struct running *run)
 {
-    const struct carrier_end carrier = {run->source, run->source->random ? read_anywhere : read_in_order,
+    const struct carrier_end carrier = {run->source, reads_anywhere(run) ? read_anywhere : read_in_order,
                                         end_source, stop_source};
 
-    return (struct pass_end){carrier, &run->job->decode, run->summary->tallies_in, run->plan->passes.readers};
+    return (struct pass_end){carrier, &run->job->decode, header_plane_bytes(&run->job->in),
+                             run->summary->tallies_in, run->plan->passes.readers};
 }
 
 static struct pass_end to_sink(const struct running *run)
 {
     const struct carrier_end carrier = {run->sink, write_in_order, NULL, NULL};
 
-    return (struct pass_end){carrier, &run->job->encode, run->summary->tallies_out, 1};
+    return (struct pass_end){carrier, &run->job->encode, header_plane_bytes(&run->job->out),
+                             run->summary->tallies_out, 1};
 }
 
-static struct pass_end from_spool(struct running *run, unsigned which)
+static struct pass_end from_spool(struct running *run, enum route_place spool)
 {
-    const struct carrier_end carrier = {&run->spools[which], read_spool, NULL, NULL};
+    const struct carrier_end carrier = {&run->spools[spool - ROUTE_FIRST_SPOOL], read_spool, NULL, NULL};
 
-    return (struct pass_end){carrier, &run->spooled, NULL, 1};
+    return (struct pass_end){carrier, &run->spooled, spool_plane_bytes(run), NULL, 1};
 }
 
-static struct pass_end to_spool(struct running *run, unsigned which)
+static struct pass_end to_spool(struct running *run, enum route_place spool)
 {
-    const struct carrier_end carrier = {&run->spools[which], write_spool, NULL, NULL};
+    const struct carrier_end carrier = {&run->spools[spool - ROUTE_FIRST_SPOOL], write_spool, NULL, NULL};
 
-    return (struct pass_end){carrier, &run->spooled, NULL, 1};
+    return (struct pass_end){carrier, &run->spooled, spool_plane_bytes(run), NULL, 1};
+}
+
+static struct pass_end from_place(struct running *run, enum route_place place)
+{
+    return place == ROUTE_SOURCE ? from_source(run) : from_spool(run, place);
+}
+
+static struct pass_end to_place(struct running *run, enum route_place place)
+{
+    return place == ROUTE_SINK ? to_sink(run) : to_spool(run, place);
+}
+
+/* Planes of an unrolled grid, which lie apart where it goes around. */
+static bool read_around(void *file, void *samples, struct range planes, struct fault *fault)
+{
+    const struct roll *roll = file;
+    const struct carrier_end *carrier = &roll->end->carrier;
+    size_t count = roll->own.count, next = (planes.first + count - roll->own.first) % count;
+    unsigned char *to = samples;
+
+    while (planes.count > 0) {
+        struct range piece = {next, planes.count < count - next ? planes.count : count - next};
+        if (!carrier->move(carrier->file, to, piece, fault))
+            return false;
+        to += piece.count * roll->end->plane_bytes;
+        planes.count -= piece.count;
+        next = 0;
+    }
+    return true;
+}
+
+static bool end_around(void *file, struct fault *fault)
+{
+    const struct carrier_end *carrier = &((const struct roll *)file)->end->carrier;
+
+    return carrier->finish == NULL || carrier->finish(carrier->file, fault);
+}
+
+static void stop_around(void *file)
+{
+    const struct carrier_end *carrier = &((const struct roll *)file)->end->carrier;
+
+    if (carrier->interrupt != NULL)
+        carrier->interrupt(carrier->file);
 }
 
 /* ---- one pass ---- */
 
-static bool survey(struct running *run, const struct pass_end *end, const struct ring_slot *slot)
+/* Of the grid's own planes, each once. */
+static bool survey(struct running *run, const struct pass *pass, const struct pass_end *end,
+                   const struct ring_slot *slot)
 {
     const struct plan *plan = run->plan;
+    struct range planes = sweep_overlap(slot->planes, pass->own);
+    const unsigned char *samples = slot->samples;
     double begun = clock_seconds();
     bool done;
 
-    if (end->tallies == NULL)
+    if (end->tallies == NULL || planes.count == 0)
         return true;
-    done = plan->backend->survey(plan->device, end->encoding, &plan->shape, slot->samples, slot->planes.count,
-                                 end->tallies, run->fault);
+    samples += (planes.first - slot->planes.first) * end->plane_bytes;
+    done = plan->backend->survey(plan->device, end->encoding, &plan->shape, samples, planes.count, end->tallies,
+                                 run->fault);
     run->summary->stats += clock_seconds() - begun;
     return done;
 }
@@ -136,7 +208,7 @@ static bool take_batch(struct running *run, struct pass *pass)
     struct ring_slot *slot;
     double begun;
 
-    if (!ring_take(pass->in, &slot, run->fault) || !survey(run, pass->from, slot) ||
+    if (!ring_take(pass->in, &slot, run->fault) || !survey(run, pass, pass->from, slot) ||
         !sweep_make_room(sweep, slot->planes.count, run->fault))
         return false;
     begun = clock_seconds();
@@ -159,12 +231,20 @@ static bool advance(struct running *run)
     return done;
 }
 
+/* Planes of the last level that may leave. */
+static size_t ready(const struct running *run, const struct pass *pass)
+{
+    size_t end = pass->own.first + pass->own.count;
+
+    return run->sweep.done < end ? run->sweep.done : end;
+}
+
 /* The next planes of the last level, out of the fields. */
 static bool give_batch(struct running *run, struct pass *pass)
 {
     const struct plan *plan = run->plan;
     const struct sweep *sweep = &run->sweep;
-    size_t left = sweep->done - pass->given;
+    size_t left = ready(run, pass) - pass->given;
     struct ring_slot *slot;
     double begun;
 
@@ -176,17 +256,18 @@ static bool give_batch(struct running *run, struct pass *pass)
                                  slot->planes, &run->summary->nans, run->fault))
         return false;
     run->summary->download += clock_seconds() - begun;
-    if (!survey(run, pass->to, slot))
+    if (!survey(run, pass, pass->to, slot))
         return false;
     progress_add(&run->progress, plan_samples(plan, slot->planes.count));
     pass->given += slot->planes.count;
+    slot->planes.first -= pass->own.first;
     ring_fill(pass->out, slot);
     return true;
 }
 
 static bool give(struct running *run, struct pass *pass)
 {
-    while (pass->to != NULL && pass->given < run->sweep.done) {
+    while (pass->to != NULL && pass->given < ready(run, pass)) {
         if (!give_batch(run, pass))
             return false;
     }
@@ -202,9 +283,9 @@ static bool filter(struct running *run, struct pass *pass)
         sweep_begin_again(sweep, pass->begin, pass->end, pass->changes);
         return advance(run) && give(run, pass);
     }
-    if (!sweep_begin(sweep, pass->begin, pass->end, pass->changes, run->fault))
+    if (!sweep_begin(sweep, pass->begin, pass->end, pass->overlap, pass->changes, run->fault))
         return false;
-    while (sweep->swept < run->plan->shape.planes) {
+    while (sweep->swept < sweep->chain.planes) {
         while (!sweep_is_due(sweep)) {
             if (!take_batch(run, pass))
                 return false;
@@ -224,7 +305,7 @@ static bool copy(struct running *run, struct pass *pass)
 
     while (pass->given < run->plan->shape.planes) {
         void *samples;
-        if (!ring_take(pass->in, &full, run->fault) || !survey(run, pass->from, full) ||
+        if (!ring_take(pass->in, &full, run->fault) || !survey(run, pass, pass->from, full) ||
             !ring_claim(pass->out, &empty, run->fault))
             return false;
         samples = empty->samples;
@@ -233,7 +314,7 @@ static bool copy(struct running *run, struct pass *pass)
         ring_free(pass->in, full);
         if (swaps)
             sample_swap(in->type, empty->samples, empty->planes.count * grid_plane_samples(&in->grid));
-        if (!survey(run, pass->to, empty))
+        if (!survey(run, pass, pass->to, empty))
             return false;
         progress_add(&run->progress, plan_samples(run->plan, empty->planes.count));
         pass->given += empty->planes.count;
@@ -249,6 +330,15 @@ static bool create_ring(struct running *run, struct ring **ring, size_t buffers)
     return ring_create(ring, plan->backend, plan->device, buffers, plan->passes.batch_bytes, run->fault);
 }
 
+static bool start_reader(struct running *run, struct pass *pass)
+{
+    const struct passes *passes = &run->plan->passes;
+    const struct carrier_end around = {&pass->roll, read_around, end_around, stop_around};
+
+    return carrier_fetch(&pass->reader, pass->in, pass->out, pass->overlap > 0 ? &around : &pass->from->carrier,
+                         pass->own.count + 2 * pass->overlap, passes->batch, pass->from->threads, run->fault);
+}
+
 static bool open_pass(struct running *run, struct pass *pass)
 {
     const struct passes *passes = &run->plan->passes;
@@ -257,10 +347,7 @@ static bool open_pass(struct running *run, struct pass *pass)
                   (pass->to == NULL || create_ring(run, &pass->out, passes->out_buffers));
 
     run->summary->start += clock_seconds() - begun;
-    return opened &&
-           (pass->from == NULL ||
-            carrier_fetch(&pass->reader, pass->in, pass->out, &pass->from->carrier, run->plan->shape.planes,
-                          passes->batch, pass->from->threads, run->fault)) &&
+    return opened && (pass->from == NULL || start_reader(run, pass)) &&
            (pass->to == NULL ||
             carrier_deliver(&pass->writer, pass->out, pass->in, &pass->to->carrier, run->fault));
 }
@@ -293,15 +380,47 @@ static void close_pass(struct running *run, struct pass *pass, bool done)
     ring_destroy(pass->out);
 }
 
-static bool make_pass(struct running *run, struct chain_place begin, struct chain_place end,
-                      const struct pass_end *from, const struct pass_end *to, double *changes)
+static bool make_pass(struct running *run, struct pass *pass)
 {
-    struct pass pass = {.begin = begin, .end = end, .from = from, .to = to, .changes = changes};
-    bool done = open_pass(run, &pass) && (run->job->copies ? copy(run, &pass) : filter(run, &pass)) &&
-                finish_pass(run, &pass);
+    bool done;
 
-    close_pass(run, &pass, done);
+    pass->own = (struct range){pass->overlap, run->plan->shape.planes};
+    pass->given = pass->own.first;
+    pass->roll = (struct roll){pass->from, pass->own};
+    done = open_pass(run, pass) && (run->job->copies ? copy(run, pass) : filter(run, pass)) &&
+           finish_pass(run, pass);
+    close_pass(run, pass, done);
     return done;
+}
+
+static bool make_leg(struct running *run, const struct route_leg *leg, double *changes)
+{
+    const struct pass_end from = from_place(run, leg->from), to = to_place(run, leg->to);
+    struct pass pass = {.begin = leg->begin,
+                        .end = leg->end,
+                        .overlap = leg->overlap,
+                        .from = &from,
+                        .to = &to,
+                        .changes = changes};
+
+    return make_pass(run, &pass);
+}
+
+/* All the way to a place: into the sink, or into a spool file. */
+static bool follow(struct running *run, struct route *route, struct chain_place end, bool into_sink)
+{
+    do {
+        struct route_leg leg = route_next(route, end, into_sink);
+        if (!make_leg(run, &leg, NULL))
+            return false;
+        route_take(route, &leg);
+    } while (!route_is_at(route, end));
+    return true;
+}
+
+static struct route start_route(const struct running *run)
+{
+    return route_start(&run->plan->chain, run->plan->passes.depth, reads_anywhere(run));
 }
 
 /* ---- steps until they change little ---- */
@@ -353,7 +472,7 @@ static bool step_in_fields(struct running *run)
         struct chain_place next = {place.stage, place.step + 1};
         for (unsigned channel = 0; channel < channels; channel++)
             sums[channel] = 0.0;
-        done = make_pass(run, place, next, NULL, NULL, sums);
+        done = make_pass(run, &(struct pass){.begin = place, .end = next, .changes = sums});
         if (done)
             (void)judge(run, sums, 1, &enough);
         place = next;
@@ -366,38 +485,45 @@ static bool filter_until_in_fields(struct running *run)
 {
     const struct pass_end in = from_source(run), out = to_sink(run);
     struct chain_place last = start_of_last(run);
+    struct pass first = {.end = last, .from = &in}, leave = {.begin = last, .end = last, .to = &out};
 
-    return make_pass(run, chain_begin(), last, &in, NULL, NULL) && step_in_fields(run) &&
-           make_pass(run, last, last, NULL, &out, NULL);
+    return make_pass(run, &first) && step_in_fields(run) && make_pass(run, &leave);
 }
 
 /* Steps that a pass takes before anyone knows whether the run takes them. */
-static struct chain_place venture(const struct running *run, struct chain_place place)
+static struct route_leg venture(const struct running *run, const struct route *route)
 {
-    struct chain_place end = chain_cut(&run->plan->chain, place, run->plan->passes.depth);
-    uint64_t most = place.step + MOST_AT_A_VENTURE;
+    struct chain_place end = chain_end(route->chain), most = route->at;
+    struct route_leg leg;
 
-    if (end.stage != place.stage)
-        end = (struct chain_place){place.stage, last_stage(run)->steps};
-    if (end.step > most)
-        end.step = most;
-    return end;
+    most.step += MOST_AT_A_VENTURE;
+    if (most.step < last_stage(run)->steps)
+        end = most;
+    leg = route_next(route, end, false);
+    leg.to = route_other_spool(leg.from);
+    return leg;
 }
 
-/* From spool to spool, until the spool `*which` holds the last state whose steps are all taken and `*rest` says how
-   many more are. */
-static bool step_over_spools(struct running *run, struct chain_place *place, unsigned *which, uint64_t *rest)
+static size_t steps_of(const struct running *run, const struct route_leg *leg)
+{
+    uint64_t end = leg->end.stage > leg->begin.stage ? last_stage(run)->steps : leg->end.step;
+
+    return (size_t)(end - leg->begin.step);
+}
+
+/* From spool to spool, until the planes stand where the last state does whose steps are all taken; *rest says how many
+   more are. */
+static bool step_over_spools(struct running *run, struct route *route, uint64_t *rest)
 {
     unsigned channels = run->job->in.grid.channels;
     bool enough = false;
 
     *rest = 0;
-    while (!enough && place->step < last_stage(run)->steps) {
-        const struct pass_end from = from_spool(run, *which), to = to_spool(run, 1 - *which);
-        struct chain_place next = venture(run, *place);
-        size_t steps = (size_t)(next.step - place->step), taken = 0;
+    while (!enough && !route_is_at(route, chain_end(route->chain))) {
+        struct route_leg leg = venture(run, route);
+        size_t steps = steps_of(run, &leg), taken = 0;
         double *sums = mem_zeroed(steps, channels * sizeof *sums, "the sums", run->fault);
-        bool done = sums != NULL && make_pass(run, *place, next, &from, &to, sums);
+        bool done = sums != NULL && make_leg(run, &leg, sums);
         if (done)
             taken = judge(run, sums, steps, &enough);
         mem_free(sums);
@@ -407,54 +533,39 @@ static bool step_over_spools(struct running *run, struct chain_place *place, uns
             *rest = taken;
             return true;
         }
-        *place = next;
-        *which = 1 - *which;
+        route_take(route, &leg);
     }
     return true;
 }
 
 static bool filter_until_over_spools(struct running *run)
 {
-    const struct pass_end in = from_source(run), first = to_spool(run, 0), out = to_sink(run);
-    struct chain_place place = start_of_last(run), end;
-    struct pass_end from;
-    unsigned which = 0;
+    struct route route = start_route(run);
+    struct chain_place end;
     uint64_t rest;
 
-    if (!make_pass(run, chain_begin(), place, &in, &first, NULL) ||
-        !step_over_spools(run, &place, &which, &rest))
+    if (!follow(run, &route, start_of_last(run), false) || !step_over_spools(run, &route, &rest))
         return false;
-    from = from_spool(run, which);
-    end = (struct chain_place){place.stage, place.step + rest};
-    return make_pass(run, place, end, &from, &out, NULL);
+    end = route.at;
+    end.step += rest;
+    return follow(run, &route, end, true);
 }
 
 /* ---- all passes ---- */
 
-/* One spool is enough: a plane is written only after it has been read. */
-static bool filter_over_spool(struct running *run)
+static bool filter_over_spools(struct running *run)
 {
-    const struct chain *chain = &run->plan->chain;
-    const struct pass_end out = to_sink(run), to = to_spool(run, 0);
-    struct chain_place place = chain_begin(), end;
-    struct pass_end from = from_source(run);
+    struct route route = start_route(run);
 
-    for (;;) {
-        end = chain_cut(chain, place, run->plan->passes.depth);
-        if (chain_is_same_place(end, chain_end(chain)))
-            return make_pass(run, place, end, &from, &out, NULL);
-        if (!make_pass(run, place, end, &from, &to, NULL))
-            return false;
-        from = from_spool(run, 0);
-        place = end;
-    }
+    return follow(run, &route, chain_end(route.chain), true);
 }
 
 static bool filter_at_once(struct running *run)
 {
     const struct pass_end in = from_source(run), out = to_sink(run);
+    struct pass pass = {.end = chain_end(&run->plan->chain), .from = &in, .to = &out};
 
-    return make_pass(run, chain_begin(), chain_end(&run->plan->chain), &in, &out, NULL);
+    return make_pass(run, &pass);
 }
 
 static void count_steps(struct running *run)
@@ -472,19 +583,17 @@ static bool filter_all(struct running *run)
     count_steps(run);
     if (passes->whole)
         return passes->spooled ? filter_until_over_spools(run) : filter_until_in_fields(run);
-    return passes->spooled ? filter_over_spool(run) : filter_at_once(run);
+    return passes->spooled ? filter_over_spools(run) : filter_at_once(run);
 }
 
 static bool create_spools(struct running *run)
 {
     const struct plan *plan = run->plan;
-    size_t plane_bytes = (size_t)plan_samples(plan, 1) * work_size(run->job->work);
-
     run->spooled = (struct encoding){.type = run->job->work == WORK_F32 ? SAMPLE_F32 : SAMPLE_F64,
                                      .channels = plan->shape.channels,
                                      .gamma = 1.0};
     for (size_t i = 0; i < plan->passes.spools; i++) {
-        if (!spool_create(&run->spools[i], run->sink->file, plane_bytes, run->fault))
+        if (!spool_create(&run->spools[i], run->sink->file, spool_plane_bytes(run), run->fault))
             return false;
     }
     return true;
@@ -523,10 +632,12 @@ static bool prepare(struct running *run)
    every step. */
 static double work_ahead(const struct running *run)
 {
-    double sweeps = run->job->copies ? 1.0 : 2.0 * (double)run->plan->passes.count;
+    const struct passes *passes = &run->plan->passes;
+    double sweeps = run->job->copies ? 1.0 : 2.0 * (double)passes->count;
 
     for (size_t i = 0; i < run->plan->step_count; i++)
         sweeps += (double)run->job->stages[i].steps * (double)run->plan->steps[i].step.count;
+    sweeps *= 1.0 + (double)passes->again / (double)passes->count / (double)run->plan->shape.planes;
     return sweeps * plan_samples(run->plan, run->plan->shape.planes);
 }
 

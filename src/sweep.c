@@ -8,21 +8,46 @@
 /* Sample updates that may be under way before the run waits for them, so that progress tells what is done. */
 #define MOST_UNDER_WAY 4e9
 
-bool sweep_create(struct sweep *sweep, const struct plan *plan, struct progress *progress, struct fault *fault)
+static void destroy_fields(struct sweep *sweep)
 {
-    *sweep = (struct sweep){.plan = plan, .progress = progress, .window = {0, plan->passes.window}};
+    for (size_t i = 0; i < CHAIN_FIELDS; i++) {
+        sweep->plan->backend->field_destroy(sweep->plan->device, sweep->fields[i]);
+        sweep->fields[i] = NULL;
+    }
+}
+
+static bool create_fields(struct sweep *sweep, size_t planes, struct fault *fault)
+{
+    const struct plan *plan = sweep->plan;
+    struct shape shape = plan->shape;
+
+    shape.planes = sweep->field_planes = planes;
+    sweep->window = (struct range){0, plan->passes.window < planes ? plan->passes.window : planes};
     for (size_t i = 0; i < plan->passes.field_count; i++) {
-        if (!plan->backend->field_create(plan->device, &sweep->fields[i], &plan->shape, plan->job->work,
-                                         sweep->window, fault))
+        if (!plan->backend->field_create(plan->device, &sweep->fields[i], &shape, plan->job->work, sweep->window,
+                                         fault))
             return false;
     }
     return true;
 }
 
+bool sweep_create(struct sweep *sweep, const struct plan *plan, struct progress *progress, struct fault *fault)
+{
+    *sweep = (struct sweep){.plan = plan, .progress = progress};
+    return create_fields(sweep, plan->shape.planes, fault);
+}
+
 void sweep_destroy(struct sweep *sweep)
 {
-    for (size_t i = 0; i < CHAIN_FIELDS; i++)
-        sweep->plan->backend->field_destroy(sweep->plan->device, sweep->fields[i]);
+    destroy_fields(sweep);
+}
+
+struct range sweep_overlap(struct range a, struct range b)
+{
+    size_t first = a.first > b.first ? a.first : b.first;
+    size_t end_a = a.first + a.count, end_b = b.first + b.count, end = end_a < end_b ? end_a : end_b;
+
+    return (struct range){first, end > first ? end - first : 0};
 }
 
 static bool slide(struct sweep *sweep, size_t first, struct range keep, struct fault *fault)
@@ -37,15 +62,28 @@ static bool slide(struct sweep *sweep, size_t first, struct range keep, struct f
     return true;
 }
 
-bool sweep_begin(struct sweep *sweep, struct chain_place begin, struct chain_place end, double *changes,
-                 struct fault *fault)
+/* Fields of the pass before serve this one if their grid is the same. */
+static bool fit_fields(struct sweep *sweep, struct fault *fault)
 {
+    if (sweep->chain.planes == sweep->field_planes)
+        return slide(sweep, 0, (struct range){0, 0}, fault);
+    destroy_fields(sweep);
+    return create_fields(sweep, sweep->chain.planes, fault);
+}
+
+bool sweep_begin(struct sweep *sweep, struct chain_place begin, struct chain_place end, size_t overlap,
+                 double *changes, struct fault *fault)
+{
+    sweep->chain = sweep->plan->chain;
+    sweep->chain.unrolled = overlap > 0;
+    sweep->chain.planes += 2 * overlap;
+    sweep->own = (struct range){overlap, sweep->plan->chain.planes};
     sweep->begin = begin;
     sweep->end = end;
     sweep->fed = sweep->swept = sweep->done = 0;
     sweep->input = sweep->output = 0;
     sweep->changes = changes;
-    return slide(sweep, 0, (struct range){0, 0}, fault);
+    return fit_fields(sweep, fault);
 }
 
 void sweep_begin_again(struct sweep *sweep, struct chain_place begin, struct chain_place end, double *changes)
@@ -74,7 +112,7 @@ void sweep_feed(struct sweep *sweep, size_t planes)
 
 bool sweep_is_due(const struct sweep *sweep)
 {
-    return sweep->fed - sweep->swept >= sweep->plan->passes.slab || sweep->fed == sweep->plan->shape.planes;
+    return sweep->fed - sweep->swept >= sweep->plan->passes.slab || sweep->fed == sweep->chain.planes;
 }
 
 static bool tell_updates(struct sweep *sweep, double updates, struct fault *fault)
@@ -118,28 +156,29 @@ static bool advance(struct sweep *sweep, const struct level *level, struct range
     return true;
 }
 
-/* Over the channels that the file has. */
+/* Over the channels that the file has, and its planes. */
 static bool add_change(struct sweep *sweep, const struct level *level, struct range planes, double *sums,
                        struct fault *fault)
 {
     const struct plan *plan = sweep->plan;
 
-    return plan->backend->change(plan->device, sweep->fields[level->kept], sweep->fields[level->to],
+    planes = sweep_overlap(planes, sweep->own);
+    return planes.count == 0 ||
+           plan->backend->change(plan->device, sweep->fields[level->kept], sweep->fields[level->to],
                                  plan->job->in.grid.channels, planes, sums, fault);
 }
 
 bool sweep_run(struct sweep *sweep, struct fault *fault)
 {
-    const struct chain *chain = &sweep->plan->chain;
     double *changes = sweep->changes;
     size_t done = sweep->fed;
     struct chain_walk walk;
 
-    chain_walk_start(&walk, chain, sweep->begin, sweep->end, sweep->input);
+    chain_walk_start(&walk, &sweep->chain, sweep->begin, sweep->end, sweep->input);
     while (done > 0 && chain_walk_next(&walk)) {
         const struct level *level = &walk.level;
-        size_t before = chain_done(chain, level->lag, sweep->swept);
-        struct range planes = {before, (done = chain_done(chain, level->lag, sweep->fed)) - before};
+        struct range planes = chain_ready(&sweep->chain, level->lag, sweep->swept, sweep->fed);
+        done = planes.first + planes.count;
         if (!advance(sweep, level, planes, fault))
             return false;
         if (changes != NULL && level->ends_step) {

@@ -11,26 +11,33 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+/* Planes of an unrolled grid are counted from the first that stands before the grid's own. */
 struct sweep {
     const struct plan *plan;
     struct progress *progress;
+    struct chain chain;    /* of the pass: the plan's, or that of the unrolled grid */
+    struct range own;      /* the grid's own planes among those of the chain */
     struct field *fields[CHAIN_FIELDS];
+    size_t field_planes;           /* of the grid that the fields are for */
     struct chain_place begin, end; /* of the pass */
     struct range window;           /* planes that the fields hold */
     size_t fed, swept;             /* planes read, and how many of them the levels have seen */
-    size_t done;                   /* planes of the last level */
+    size_t done;                   /* planes of the last level, up to this one */
     unsigned input, output;        /* fields of the planes read, and of the last level */
     double *changes;               /* of each step of the pass and each channel: Σ (after − before)²; or NULL */
     double under_way;              /* sample updates asked for and not waited for */
 };
 
+/* The planes that are in both. */
+struct range sweep_overlap(struct range a, struct range b);
+
 bool sweep_create(struct sweep *sweep, const struct plan *plan, struct progress *progress, struct fault *fault);
 void sweep_destroy(struct sweep *sweep);
 
 /* A pass from one place to another: over planes that are to come, or over those that the pass before it left, if it
-   left all. `changes` may be NULL. */
-bool sweep_begin(struct sweep *sweep, struct chain_place begin, struct chain_place end, double *changes,
-                 struct fault *fault);
+   left all. `overlap` planes more stand on either side where the grid is unrolled. `changes` may be NULL. */
+bool sweep_begin(struct sweep *sweep, struct chain_place begin, struct chain_place end, size_t overlap,
+                 double *changes, struct fault *fault);
 void sweep_begin_again(struct sweep *sweep, struct chain_place begin, struct chain_place end, double *changes);
 
 /* Room for so many planes more in the input's field; and that they are there. */

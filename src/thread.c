@@ -23,6 +23,8 @@ static bool start(pthread_t *thread, size_t stack_bytes, void *(*run)(void *), v
 {
     sigset_t all, before;
     sigfillset(&all);
+    /* It means whoever writes, and ends the program as in any other thread. */
+    sigdelset(&all, SIGPIPE);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     bool created = create(thread, stack_bytes, run, argument);
     pthread_sigmask(SIG_SETMASK, &before, NULL);

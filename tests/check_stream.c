@@ -41,6 +41,16 @@ static bool tape_read(struct source *source, void *samples, size_t planes, struc
     return true;
 }
 
+static bool tape_read_at(struct source *source, void *samples, size_t first, size_t planes, struct fault *fault)
+{
+    const struct tape *tape = source->state;
+
+    if (first + planes > tape->read_most)
+        return fault_raise(fault, STATUS_INPUT, "tape: it is torn");
+    memcpy(samples, tape->in + first * tape->in_plane, planes * tape->in_plane);
+    return true;
+}
+
 static bool tape_end(struct source *source, struct fault *fault)
 {
     const struct tape *tape = source->state;
@@ -66,7 +76,13 @@ static bool tape_finish(struct sink *sink, struct fault *fault)
 }
 
 static const struct format format_tape = {
-    .name = "tape", .read = tape_read, .end = tape_end, .write = tape_write, .finish = tape_finish};
+    .name = "tape",
+    .read = tape_read,
+    .read_at = tape_read_at,
+    .end = tape_end,
+    .write = tape_write,
+    .finish = tape_finish,
+};
 
 /* ---- a device that counts, and that fails when told ---- */
 
@@ -139,17 +155,18 @@ struct outcome {
     struct fault fault;
 };
 
-/* What is wrong with one run. */
-struct trouble {
+/* What the ends of one run are like, and what is wrong with them. */
+struct setting {
     size_t read_most, write_most; /* planes */
     bool bad_end;
     long advances; /* −1: all of them work */
+    bool random;   /* the input gives planes in any order */
 };
 
-static const struct trouble none = {SIZE_MAX, SIZE_MAX, false, -1};
+static const struct setting none = {SIZE_MAX, SIZE_MAX, false, -1, false};
 
 static void run_job(struct outcome *outcome, const struct job *job, struct source *source,
-                    const struct trouble *trouble)
+                    const struct setting *setting)
 {
     struct sink sink = {.format = &format_tape, .header = job->out, .state = &outcome->tape};
     struct plan plan;
@@ -157,7 +174,7 @@ static void run_job(struct outcome *outcome, const struct job *job, struct sourc
     if (!plan_make(&outcome->command.options.plan, job, source, &plan, &outcome->fault))
         return;
     outcome->passes = plan.passes;
-    count_device(&plan, trouble->advances);
+    count_device(&plan, setting->advances);
     ck_assert(file_open_output(&sink.file, "out", &outcome->fault));
     outcome->done = run_plan(&plan, &outcome->command.options.run, source, &sink, &outcome->summary,
                              &outcome->fault);
@@ -175,9 +192,9 @@ static struct header header_of(const struct options *options)
 }
 
 static void run_tape(struct outcome *outcome, const char *options, const struct passes_limits *limits,
-                     const void *in, const struct trouble *trouble)
+                     const void *in, const struct setting *setting)
 {
-    struct source source = {.format = &format_tape, .state = &outcome->tape};
+    struct source source = {.format = &format_tape, .random = setting->random, .state = &outcome->tape};
     char text[480];
     struct job job;
 
@@ -194,10 +211,10 @@ static void run_tape(struct outcome *outcome, const char *options, const struct 
                                   .out = fixture_memory(grid_samples(&job.out.grid), 8),
                                   .in_plane = header_plane_bytes(&job.in),
                                   .out_plane = header_plane_bytes(&job.out),
-                                  .read_most = trouble->read_most,
-                                  .write_most = trouble->write_most,
-                                  .bad_end = trouble->bad_end};
-    run_job(outcome, &job, &source, trouble);
+                                  .read_most = setting->read_most,
+                                  .write_most = setting->write_most,
+                                  .bad_end = setting->bad_end};
+    run_job(outcome, &job, &source, setting);
     job_free(&job);
     file_in_close(source.file);
     ck_assert(!file_exists("out"));
@@ -251,6 +268,10 @@ static const char *const chains[] = {
     "-d 5,4,9 -f laplace -f heat -s 0 --until 1",
     "-d 5,4,1 -f gauss:2",
     "-d 5,4,2 -f star:8 -s 2 -f heat -s 7",
+    "-d 5,4,14 -f heat -s 9 -f heat -s 5 --until 1e-9",
+    "-d 5,4,14 -t u8 -f heat -s 3 -e wrap -f gauss:0.5 -e reflect -f identity -f star:4 -s 2 -e wrap",
+    "-d 4,3,13 -f gauss:0.6 -e mirror -f taps:below.taps -e wrap -f box:1 -e wrap -s 9 --until 0.02",
+    "-d 6,5,9 -t i16 -f matrix:1,2,1/4 -f unsharp:0.5,1 -e wrap -s 2 -f laplace -e hold",
 };
 
 #define EDGES  ((int)LENGTH(edges))
@@ -285,14 +306,21 @@ static void free_example(struct example *example)
     free(example->in);
 }
 
-static void ck_like_whole(const struct example *example, const char *more, const struct passes_limits *limits,
-                          struct outcome *outcome)
+static void ck_like_whole_from(const struct example *example, const char *more,
+                               const struct passes_limits *limits, const struct setting *setting,
+                               struct outcome *outcome)
 {
     char options[240];
 
     snprintf(options, sizeof options, "%s %s", more, example->options);
-    run_tape(outcome, options, limits, example->in, &none);
+    run_tape(outcome, options, limits, example->in, setting);
     ck_same(outcome, &example->whole, options);
+}
+
+static void ck_like_whole(const struct example *example, const char *more, const struct passes_limits *limits,
+                          struct outcome *outcome)
+{
+    ck_like_whole_from(example, more, limits, &none, outcome);
 }
 
 START_TEST(any_slab)
@@ -354,6 +382,7 @@ START_TEST(any_memory)
     const struct passes *passes;
     struct example example;
     struct outcome outcome;
+    struct setting setting = none;
     bool all = false;
 
     make_example(&example, chains[_i / EDGES], edges[_i % EDGES]);
@@ -361,7 +390,8 @@ START_TEST(any_memory)
     for (unsigned long long memory = least_memory(&example); !all; memory += memory / 6 + 1) {
         char limit[40];
         snprintf(limit, sizeof limit, "-m %llu", memory);
-        ck_like_whole(&example, limit, &unlimited, &outcome);
+        setting.random = !setting.random;
+        ck_like_whole_from(&example, limit, &unlimited, &setting, &outcome);
         ck_assert_uint_le(outcome.passes.memory_bytes, memory);
         all = memory >= passes->memory_bytes;
         outcome_free(&outcome);
@@ -404,24 +434,35 @@ START_TEST(ways_are_taken)
     static const struct {
         const char *options;
         struct passes_limits limits;
-        bool spooled, whole, held;
+        bool random, spooled, whole, held;
+        size_t spools;
+        uint64_t passes, again;
     } ways[] = {
-        {"-d 5,4,30 -f heat -s 3", {.slab = 2, .batch = 1}, false, false, false},
-        {"-d 5,4,30 -f heat -s 3", {0}, false, false, true},
-        {"-d 5,4,30 -f heat -s 40", {.slab = 2, .batch = 1}, false, false, true},
-        {"-d 5,4,30 -f heat -s 3 -e wrap", {.slab = 2, .batch = 1}, false, false, true},
-        {"-d 5,4,30 -f gauss:1 -s 3 -m 3K", {.slab = 2, .batch = 1}, true, false, false},
-        {"-d 5,4,30 -f heat -s 9 --until 0.01", {.slab = 2, .batch = 1}, false, true, true},
-        {"-d 5,4,30 -f heat -s 9 --until 0.01 -m 1000", {.slab = 2, .batch = 1}, true, true, false},
+        {"-d 5,4,30 -f heat -s 3", {.slab = 2, .batch = 1}, false, false, false, false, 0, 1, 0},
+        {"-d 5,4,30 -f heat -s 3", {0}, false, false, false, true, 0, 1, 0},
+        {"-d 5,4,30 -f heat -s 40", {.slab = 2, .batch = 1}, false, false, false, true, 0, 1, 0},
+        {"-d 5,4,30 -f heat -s 3 -e wrap", {.slab = 2, .batch = 1}, true, false, false, true, 0, 1, 0},
+        {"-d 5,4,30 -f gauss:1 -s 3 -m 3K", {.slab = 2, .batch = 1}, false, true, false, false, 1, 3, 0},
+        {"-d 5,4,30 -f heat -s 9 --until 0.01", {.slab = 2, .batch = 1}, false, false, true, true, 0, 1, 0},
+        {"-d 5,4,30 -f heat -s 9 --until 0.01 -m 1100", {.slab = 2, .batch = 1}, false, true, true, false, 2, 11, 0},
+        {"-d 5,4,30 -f heat -e wrap -s 3 -m 3K", {.slab = 2, .batch = 1}, true, true, false, false, 0, 1, 6},
+        {"-d 5,4,30 -f heat -e wrap -s 3 -m 3K", {.slab = 2, .batch = 1}, false, true, false, false, 1, 2, 6},
+        {"-d 5,4,30 -f heat -e wrap -s 20 -m 2K", {.slab = 2, .batch = 1}, true, true, false, false, 2, 4, 40},
+        {"-d 5,4,30 -f heat -e wrap -s 3", {.memory = 3 << 10}, true, true, false, false, 0, 1, 6},
     };
     static const float samples[600];
+    struct setting setting = none;
     struct outcome outcome;
 
-    run_tape(&outcome, ways[_i].options, &ways[_i].limits, samples, &none);
+    setting.random = ways[_i].random;
+    run_tape(&outcome, ways[_i].options, &ways[_i].limits, samples, &setting);
     ck_assert_msg(outcome.done, "%s", outcome.fault.text);
     ck_assert_int_eq(outcome.passes.spooled, ways[_i].spooled);
     ck_assert_int_eq(outcome.passes.whole, ways[_i].whole);
-    ck_assert_int_eq(outcome.passes.window == 30, ways[_i].held);
+    ck_assert_int_eq(!outcome.passes.spooled && outcome.passes.window == 30, ways[_i].held);
+    ck_assert_uint_eq(outcome.passes.spools, ways[_i].spools);
+    ck_assert_uint_eq(outcome.passes.count, ways[_i].passes);
+    ck_assert_uint_eq(outcome.passes.again, ways[_i].again);
     outcome_free(&outcome);
 }
 END_TEST
@@ -455,6 +496,7 @@ static const char *const fault_jobs[] = {
     "-d 6,5,24 -f gauss:1 -s 3 -m 3K",
     "-d 6,5,24 -f heat --until 1e-9 -s 8",
     "-d 6,5,24 -f heat --until 1e-9 -s 8 -m 2K",
+    "-d 6,5,24 -f heat -e wrap -s 9 -m 3K",
 };
 
 #define PATIENCE 1000
@@ -476,13 +518,13 @@ static void ck_threads(size_t wanted)
     ck_assert_uint_eq(count_threads(), wanted);
 }
 
-static void ck_fails(const char *options, const struct trouble *trouble, enum status status, const char *words)
+static void ck_fails(const char *options, const struct setting *setting, enum status status, const char *words)
 {
     const struct passes_limits limits = {.slab = 2, .batch = 1};
     struct outcome outcome;
     size_t threads = count_threads();
 
-    run_tape(&outcome, options, &limits, volume, trouble);
+    run_tape(&outcome, options, &limits, volume, setting);
     ck_assert_msg(!outcome.done, "%s: done", options);
     ck_assert_int_eq(outcome.fault.status, status);
     ck_assert_str_eq(outcome.fault.text, words);
@@ -494,30 +536,30 @@ static void ck_fails(const char *options, const struct trouble *trouble, enum st
 START_TEST(torn_inputs)
 {
     const char *options = fault_jobs[_i / PLANES];
-    struct trouble trouble = none;
+    struct setting setting = none;
 
-    trouble.read_most = (size_t)_i % PLANES;
-    ck_fails(options, &trouble, STATUS_INPUT, "tape: it is torn");
+    setting.read_most = (size_t)_i % PLANES;
+    ck_fails(options, &setting, STATUS_INPUT, "tape: it is torn");
 }
 END_TEST
 
 /* Damage behind the last plane: the output has no end. */
 START_TEST(inputs_without_end)
 {
-    struct trouble trouble = none;
+    struct setting setting = none;
 
-    trouble.bad_end = true;
-    ck_fails(fault_jobs[_i], &trouble, STATUS_INPUT, "tape: it has no end");
+    setting.bad_end = true;
+    ck_fails(fault_jobs[_i], &setting, STATUS_INPUT, "tape: it has no end");
 }
 END_TEST
 
 START_TEST(full_outputs)
 {
     const char *options = fault_jobs[_i / PLANES];
-    struct trouble trouble = none;
+    struct setting setting = none;
 
-    trouble.write_most = (size_t)_i % PLANES;
-    ck_fails(options, &trouble, STATUS_IO, "tape: it is full");
+    setting.write_most = (size_t)_i % PLANES;
+    ck_fails(options, &setting, STATUS_IO, "tape: it is full");
 }
 END_TEST
 
@@ -535,16 +577,16 @@ static long count_advances(const char *options)
 
 START_TEST(devices_that_break_down)
 {
-    static const int filtering[] = {0, 2, 3, 4};
+    static const int filtering[] = {0, 2, 3, 4, 5};
     const char *options = fault_jobs[filtering[_i]];
-    struct trouble trouble = none;
+    struct setting setting = none;
     long advances = count_advances(options);
 
     ck_assert_int_gt(advances, 3);
-    for (trouble.advances = 0; trouble.advances < advances; trouble.advances += advances / 3)
-        ck_fails(options, &trouble, STATUS_DEVICE, "counted: it broke down");
-    trouble.advances = advances - 1;
-    ck_fails(options, &trouble, STATUS_DEVICE, "counted: it broke down");
+    for (setting.advances = 0; setting.advances < advances; setting.advances += advances / 3)
+        ck_fails(options, &setting, STATUS_DEVICE, "counted: it broke down");
+    setting.advances = advances - 1;
+    ck_fails(options, &setting, STATUS_DEVICE, "counted: it broke down");
 }
 END_TEST
 
@@ -607,12 +649,12 @@ static Suite *stream_suite(void)
     tcase_add_loop_test(tests, any_slab, 0, CHAINS * EDGES);
     tcase_add_loop_test(tests, any_memory, 0, CHAINS * EDGES);
     tcase_add_loop_test(tests, steps_at_once_follow_memory, 0, 3);
-    tcase_add_loop_test(tests, ways_are_taken, 0, 7);
+    tcase_add_loop_test(tests, ways_are_taken, 0, 11);
     tcase_add_test(tests, long_volumes_take_no_more);
     tcase_add_loop_test(tests, torn_inputs, 0, (int)LENGTH(fault_jobs) * PLANES);
     tcase_add_loop_test(tests, inputs_without_end, 0, (int)LENGTH(fault_jobs));
     tcase_add_loop_test(tests, full_outputs, 0, (int)LENGTH(fault_jobs) * PLANES);
-    tcase_add_loop_test(tests, devices_that_break_down, 0, 4);
+    tcase_add_loop_test(tests, devices_that_break_down, 0, 5);
     tcase_add_test(tests, a_reader_that_waits_is_called_off);
     suite_add_tcase(suite, tests);
     return suite;

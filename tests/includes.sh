@@ -10,9 +10,9 @@ set -eu
 # Every room may include itself. The rules for a room add up.
 rules()
 {
-    vocabulary='diag mem clock number thread'
+    vocabulary='diag mem clock number thread machine'
     model='grid sample stencil taps_file edge heat filter filters stage'
-    above='lower wisdom chain passes plan job ring carrier spool sweep run bench progress report options'
+    above='lower wisdom chain route passes plan job ring carrier spool sweep run bench progress report options'
     above="$above outputs budget task batch command voxfilt imgheat"
 
     cat <<END
@@ -24,7 +24,7 @@ $model              only   $vocabulary $model backend arith
 format* png_*       only   $vocabulary grid sample edge file format* png_*
 ring carrier        only   $vocabulary backend ring carrier
 spool               only   $vocabulary backend file spool
-lower chain passes plan sweep run never options command bench
+lower chain route passes plan sweep run never options command bench
 wisdom              only   $vocabulary file backend
 bench               never  options command report
 bench               from   command

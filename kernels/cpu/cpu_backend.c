@@ -338,7 +338,7 @@ static bool choose_rung(const struct op *op, const struct shape *shape, const st
             return false;
         refusal = refusal_of(*rung, op, shape, wish, tiling);
     } else {
-        *rung = RUNG_FUSED;
+        *rung = wish->lean ? RUNG_NAIVE : RUNG_FUSED;
         while ((refusal = refusal_of(*rung, op, shape, wish, tiling)) != NULL && *rung > RUNG_NAIVE)
             --*rung;
     }
@@ -362,15 +362,20 @@ static void advise_large_pages(void *memory, size_t bytes)
 #endif
 }
 
-static bool create_arenas(struct device *device, struct routine *routine, struct fault *fault)
+static size_t bytes_of_arenas(const struct device *device, int rung, const struct cpu_tiling *tiling)
 {
-    size_t threads = (size_t)device->threads, bytes = routine->tiling.arena_bytes;
+    return rung == RUNG_NAIVE ? 0 : (size_t)device->threads * tiling->arena_bytes;
+}
 
-    routine->arenas = mem_alloc(threads, bytes, "tiles", fault);
+static bool create_arenas(struct routine *routine, struct fault *fault)
+{
+    size_t bytes = routine->facts.memory_bytes;
+
+    routine->arenas = mem_alloc(bytes, 1, "tiles", fault);
     if (routine->arenas == NULL)
         return false;
-    advise_large_pages(routine->arenas, threads * bytes);
-    memset(routine->arenas, 0, threads * bytes);
+    advise_large_pages(routine->arenas, bytes);
+    memset(routine->arenas, 0, bytes);
     return true;
 }
 
@@ -419,12 +424,23 @@ static bool cpu_prepare(struct device *device, const struct op *op, const struct
     routine->op = op;
     routine->tiling = tiling;
     set_facts(routine, shape, rung, wish);
-    if (rung != RUNG_NAIVE && !create_arenas(device, routine, fault)) {
+    routine->facts.memory_bytes = bytes_of_arenas(device, rung, &tiling);
+    if (rung != RUNG_NAIVE && !create_arenas(routine, fault)) {
         cpu_release(device, routine);
         return false;
     }
     *result = routine;
     return true;
+}
+
+static size_t cpu_routine_bytes(const struct device *device, const struct op *op, const struct shape *shape,
+                                const struct rung_wish *wish)
+{
+    struct cpu_tiling tiling = {0};
+    struct fault fault;
+    int rung;
+
+    return choose_rung(op, shape, wish, &rung, &tiling, &fault) ? bytes_of_arenas(device, rung, &tiling) : 0;
 }
 
 static const struct routine_facts *cpu_facts(const struct routine *routine)
@@ -694,6 +710,23 @@ static bool cpu_survey(struct device *device, const struct encoding *encoding, c
     return true;
 }
 
+static size_t rows_together(const struct shape *shape, size_t planes)
+{
+    size_t rows = shape->channels * shape->rows;
+
+    return planes_together(rows, planes) * rows;
+}
+
+static size_t cpu_survey_bytes(const struct shape *shape, size_t planes)
+{
+    return rows_together(shape, planes) * sizeof(struct tally);
+}
+
+static size_t cpu_change_bytes(const struct shape *shape, size_t planes)
+{
+    return rows_together(shape, planes) * sizeof(double);
+}
+
 static bool cpu_choose_sums(struct device *device, const struct rung_wish *wish, struct fault *fault)
 {
     (void)device;
@@ -738,4 +771,7 @@ const struct backend backend_cpu = {
     .sum_rungs = cpu_sum_rungs,
     .choose_sums = cpu_choose_sums,
     .sum_facts = cpu_sum_facts,
+    .routine_bytes = cpu_routine_bytes,
+    .survey_bytes = cpu_survey_bytes,
+    .change_bytes = cpu_change_bytes,
 };

@@ -641,6 +641,14 @@ static void offer_tiles(struct routine_facts *facts)
         facts->offers[i] = {sides[i], sides[i]};
 }
 
+/* What put_operands puts there. */
+static size_t operand_bytes(const struct op *op, const struct shape *shape)
+{
+    const size_t taps = (op->tap_count + 1) * (op->work == WORK_F32 ? sizeof(cuda_tap<float>) : sizeof(cuda_tap<double>));
+
+    return taps + (op->edge == EDGE_CONSTANT ? shape->channels * work_size(op->work) : 0);
+}
+
 static bool cuda_prepare(struct device *device, const struct op *op, const struct shape *shape,
                          const struct rung_wish *wish, struct routine **result, struct fault *fault)
 {
@@ -656,6 +664,7 @@ static bool cuda_prepare(struct device *device, const struct op *op, const struc
         if (routine->facts.tiles)
             offer_tiles(&routine->facts);
         routine->facts.coarsens = routine->rung->coarsens;
+        routine->facts.memory_bytes = operand_bytes(op, shape);
         routine->facts.strides = routine->rung->coarsens && takes_stride(device, routine, shape);
         *result = routine;
         return true;
@@ -895,6 +904,26 @@ static bool cuda_sum_facts(struct device *device, const struct shape *shape, enu
     return describe_form(device, &form, facts, fault);
 }
 
+static size_t cuda_routine_bytes(const struct device *device, const struct op *op, const struct shape *shape,
+                                 const struct rung_wish *wish)
+{
+    (void)device, (void)wish;
+    return operand_bytes(op, shape);
+}
+
+/* Scratch, and results here and on the host. */
+static size_t cuda_survey_bytes(const struct shape *shape, size_t planes)
+{
+    return cuda_survey_scratch(shape, planes) + 2 * planes * shape->channels * sizeof(struct tally);
+}
+
+static size_t cuda_change_bytes(const struct shape *shape, size_t planes)
+{
+    const size_t together = planes_together(cuda_change_scratch(shape, 1), planes);
+
+    return cuda_change_scratch(shape, together) + 2 * together * shape->channels * sizeof(double);
+}
+
 extern "C" const struct backend backend_cuda = {
     "cuda",
     cuda_rungs,
@@ -925,4 +954,7 @@ extern "C" const struct backend backend_cuda = {
     cuda_sum_rungs,
     cuda_choose_sums,
     cuda_sum_facts,
+    cuda_routine_bytes,
+    cuda_survey_bytes,
+    cuda_change_bytes,
 };

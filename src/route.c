@@ -1,0 +1,83 @@
+/* Routes: the passes that take planes from the source through spool files into the sink, one after another. */
+#include "route.h"
+
+static bool is_spool(enum route_place place)
+{
+    return place == ROUTE_FIRST_SPOOL || place == ROUTE_SECOND_SPOOL;
+}
+
+enum route_place route_other_spool(enum route_place spool)
+{
+    return spool == ROUTE_FIRST_SPOOL ? ROUTE_SECOND_SPOOL : ROUTE_FIRST_SPOOL;
+}
+
+/* A plane is written only after it has been read, so that one spool is enough; but the first planes of a grid that is
+   gone around are read once more at the end. */
+static enum route_place spool_behind(const struct route_leg *leg)
+{
+    if (!is_spool(leg->from))
+        return ROUTE_FIRST_SPOOL;
+    return leg->overlap > 0 ? route_other_spool(leg->from) : leg->from;
+}
+
+struct route route_start(const struct chain *chain, size_t depth, bool random)
+{
+    return (struct route){chain, depth, random, chain_begin(), ROUTE_SOURCE};
+}
+
+/* What cannot be read from any place is spooled first. */
+struct route_leg route_next(const struct route *route, struct chain_place end, bool into_sink)
+{
+    struct chain_place begin = chain_settle(route->chain, route->at);
+    struct chain_cut cut = chain_cut(route->chain, begin, end, route->depth);
+    struct route_leg leg = {.begin = begin, .end = cut.end, .from = route->where, .overlap = cut.overlap};
+
+    if (leg.overlap > 0 && leg.from == ROUTE_SOURCE && !route->random) {
+        leg.end = leg.begin;
+        leg.overlap = 0;
+    }
+    leg.to = into_sink && chain_is_same_place(leg.end, chain_settle(route->chain, end)) ? ROUTE_SINK
+                                                                                         : spool_behind(&leg);
+    return leg;
+}
+
+void route_take(struct route *route, const struct route_leg *leg)
+{
+    route->at = leg->end;
+    route->where = leg->to;
+}
+
+bool route_is_at(const struct route *route, struct chain_place end)
+{
+    return route->where != ROUTE_SOURCE && chain_is_same_place(route->at, chain_settle(route->chain, end));
+}
+
+static void survey_to(struct route *route, struct chain_place end, bool into_sink, struct route_cost *cost)
+{
+    do {
+        struct route_leg leg = route_next(route, end, into_sink);
+        route_take(route, &leg);
+        cost->passes++;
+        cost->again += 2 * leg.overlap;
+        if (leg.to == ROUTE_FIRST_SPOOL && cost->spools < 1)
+            cost->spools = 1;
+        if (leg.to == ROUTE_SECOND_SPOOL)
+            cost->spools = 2;
+    } while (!route_is_at(route, end));
+}
+
+struct route_cost route_survey(const struct chain *chain, size_t depth, bool random, bool on_trial)
+{
+    struct chain_place last = {chain->stage_count - 1, 0}, end = chain_end(chain);
+    struct route route = route_start(chain, depth, random);
+    struct route_cost cost = {0};
+
+    if (on_trial) {
+        survey_to(&route, last, false, &cost);
+        if (!route_is_at(&route, end))
+            survey_to(&route, end, false, &cost);
+        cost.spools = 2;
+    }
+    survey_to(&route, end, true, &cost);
+    return cost;
+}

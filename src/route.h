@@ -1,0 +1,49 @@
+/* Routes: the passes that take planes from the source through spool files into the sink, one after another. */
+#ifndef ROUTE_H
+#define ROUTE_H
+
+#include "chain.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Where planes stand between passes. */
+enum route_place { ROUTE_SOURCE, ROUTE_FIRST_SPOOL, ROUTE_SECOND_SPOOL, ROUTE_SINK };
+
+struct route {
+    const struct chain *chain;
+    size_t depth;           /* of passes, in planes */
+    bool random;            /* the source gives planes in any order */
+    struct chain_place at;  /* steps that are behind */
+    enum route_place where; /* the planes stand */
+};
+
+/* A pass. */
+struct route_leg {
+    struct chain_place begin, end;
+    enum route_place from, to;
+    size_t overlap; /* planes that are read once more, beyond either end of the grid */
+};
+
+struct route route_start(const struct chain *chain, size_t depth, bool random);
+
+/* The next pass on the way to a place; the last one puts planes into the sink, or like all others into a spool file. */
+struct route_leg route_next(const struct route *route, struct chain_place end, bool into_sink);
+
+/* The pass has been made. */
+void route_take(struct route *route, const struct route_leg *leg);
+bool route_is_at(const struct route *route, struct chain_place end);
+
+enum route_place route_other_spool(enum route_place spool);
+
+/* What all passes from source to sink need; where steps are taken on trial, at most. */
+struct route_cost {
+    uint64_t passes;
+    uint64_t again; /* planes that are read once more, by all of them */
+    size_t spools;
+};
+
+struct route_cost route_survey(const struct chain *chain, size_t depth, bool random, bool on_trial);
+
+#endif
