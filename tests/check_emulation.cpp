@@ -1,8 +1,8 @@
 /* The emulated GPU: it computes what a GPU would, and finds what it is there to find. */
 #include "asan.h"
 #include "backend.h"
+#include "cuda_code.cuh"
 #include "cuda_platform.h"
-#include "cuda_walk.cuh"
 #include "emulation.h"
 #include "poison.h"
 
@@ -319,7 +319,7 @@ START_TEST(code_is_that_of_the_stream_and_traps_without_a_form)
     ck_assert_int_eq(cudaStreamSynchronize(old), cudaSuccess);
     ck_assert_int_eq(out.values()[0], 86);
     ck_assert_int_eq(cudaStreamDestroy(old), cudaSuccess);
-    expect_complaint(CUDA_LAUNCH(nullptr, one, one, 0, tell_code, out), "trap at cuda_walk.cuh");
+    expect_complaint(CUDA_LAUNCH(nullptr, one, one, 0, tell_code, out), "trap at cuda_code.cuh");
 }
 END_TEST
 

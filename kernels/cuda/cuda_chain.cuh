@@ -6,6 +6,7 @@
 #ifndef CUDA_CHAIN_CUH
 #define CUDA_CHAIN_CUH
 
+#include "cuda_code.cuh"
 #include "cuda_rung.h"
 
 #include <stdarg.h>
@@ -394,26 +395,6 @@ static inline bool cuda_refuse(char *reason, size_t size, const char *format, ..
 static inline long long cuda_ceil_divide(long long a, long long b)
 {
     return (a + b - 1) / b;
-}
-
-/* As many of the blocks that a multiprocessor should run at once as one can that runs code for a compute
-   capability. */
-static __host__ __device__ constexpr int cuda_residents(int code, int threads, int blocks)
-{
-    const int most_threads = code == 75 ? 1024 : (code >= 86 && code <= 89) || code >= 110 ? 1536 : 2048;
-    const int most_blocks = code == 75 || (code >= 86 && code <= 88) ? 16
-                            : code == 89 || code >= 110              ? 24
-                                                                     : 32;
-    const int most = most_blocks < most_threads / threads ? most_blocks : most_threads / threads;
-
-    return blocks < most ? blocks : most;
-}
-
-/* How many blocks a multiprocessor must be able to hold at once. 0 leaves it to the assembler, which for 10.0
-   and later would spill so that one more fits. */
-static constexpr int cuda_least_residents(int code)
-{
-    return code >= 100 ? 1 : 0;
 }
 
 static inline int cuda_larger(int a, int b)

@@ -1,18 +1,8 @@
-/* What the walks along the planes of a volume share: how the planes are cut into chunks, and which code has a
- * form. */
+/* What the walks along the planes of a volume share: how the planes are cut into chunks. */
 #ifndef CUDA_WALK_CUH
 #define CUDA_WALK_CUH
 
 #include "cuda_chain.cuh"
-
-/* Whether this code has a form: the body of a kernel is left out of code that it does not serve. The host
- * knows, too; should it ever choose wrongly, the kernel ends in an error and not in wrong samples. */
-template <typename Form> static CUDA_INLINE bool cuda_code_has()
-{
-    if (!Form::serves(cuda_code()))
-        __trap();
-    return Form::serves(cuda_code());
-}
 
 /* The planes of a chunk, at most `most` of them, for which cost(chunk, chunks) is least; of equals the
  * longest. */
