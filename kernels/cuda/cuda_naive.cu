@@ -80,15 +80,17 @@ static CUDA_INLINE T naive_edge_sample(const naive_part<T> &part, const cuda_edg
 }
 
 /* Blocks that a multiprocessor should hold: many where the filter knows its offsets, since more loads on
-   their way are worth more than registers. From 10.0 on ptxas wants some more of those. */
+   their way are worth more than registers. Before 7.5 and from 10.0 on ptxas wants some more
+   of those. */
 template <typename T> static constexpr int naive_residents(int, const cuda_any_filter<T> *)
 {
     return 1;
 }
 template <typename Filter> static constexpr int naive_residents(int code, const Filter *)
 {
-    return cuda_residents(code, NAIVE_THREADS,
-                          sizeof(Filter::weights[0]) == sizeof(float) && code < 100 ? 8 : 6);
+    const bool frugal = sizeof(Filter::weights[0]) == sizeof(float) && code >= 75 && code < 100;
+
+    return cuda_residents(code, NAIVE_THREADS, frugal ? 8 : 6);
 }
 
 template <typename T, typename Filter>

@@ -110,14 +110,17 @@ template <typename T> struct register_walk {
 };
 
 /* Blocks that a multiprocessor should hold: many where the filter knows its offsets, since more loads on
-   their way are worth more than registers. For 12.x ptxas wants some more of those. */
+   their way are worth more than registers. Before 7.5 and for 12.x ptxas wants some
+   more of those. */
 template <typename T> static constexpr int register_residents(int, int, const cuda_any_filter<T> *)
 {
     return 1;
 }
 template <typename Filter> static constexpr int register_residents(int code, int threads, const Filter *)
 {
-    return threads != REGISTER_THREADS ? 1 : cuda_residents(code, threads, code < 120 ? 5 : 4);
+    const int blocks = code < 75 ? 3 : code < 120 ? 5 : 4;
+
+    return threads == REGISTER_THREADS ? cuda_residents(code, threads, blocks) : 1;
 }
 
 template <typename T, typename Filter, int Radius, int Threads>
