@@ -132,10 +132,12 @@ CUDA_INLINE void load_window(const T *row, int lane, T (&values)[Side + LANE_SAM
         values[i] = chunks[halo - Side / 2 + i];
 }
 
-/* Warps, each a block, that a multiprocessor is to run at once: as many as the sums leave registers for. */
+/* Warps, each a block, that a multiprocessor is to run at once: as many as the sums leave registers for,
+   of which ptxas wants some more from 10.0 on. */
 template <typename T> __host__ __device__ constexpr int unrolled_warps(int side, int code)
 {
-    const int f32 = side <= 5 ? 32 : side <= 9 ? 24 : 16, f64 = side <= 5 ? 24 : side <= 9 ? 14 : 8;
+    const int f32 = side <= 5 ? 32 : side <= 9 ? (code < 100 ? 24 : 20) : 16;
+    const int f64 = side <= 5 ? 24 : side <= 9 ? 14 : 8;
 
     return cuda_residents(code, CUDA_WARP, sizeof(T) == 4 ? f32 : f64);
 }
@@ -222,7 +224,7 @@ CUDA_INLINE void chain_chunk(const float *weights, const float *values, float (&
     }
 }
 
-/* The same; ptxas wants some more registers for 12.x. */
+/* The same for large windows, where 12.x wants more. */
 __host__ __device__ constexpr int rolled_warps(int side, int code)
 {
     return side <= 19 && code < 120 ? 16 : side <= 27 ? 12 : 8;
