@@ -1,6 +1,7 @@
 /* The emulated GPU: it computes what a GPU would, and finds what it is there to find. */
 #include "asan.h"
 #include "backend.h"
+#include "cuda_code.cuh"
 #include "cuda_platform.h"
 #include "emulation.h"
 #include "poison.h"
@@ -285,6 +286,40 @@ START_TEST(votes_are_counted)
     ck_assert_uint_eq(got[17], 0x49249249u);
     ck_assert_uint_eq(got[32], 2u);
     ck_assert_uint_eq(got[64], emulation::poison_word);
+}
+END_TEST
+
+struct old_form {
+    static constexpr bool serves(int code)
+    {
+        return code < 90;
+    }
+};
+
+__global__ static void tell_code(int *out)
+{
+    if (cuda_code_has<old_form>())
+        *out = cuda_code();
+}
+
+START_TEST(code_is_that_of_the_stream_and_traps_without_a_form)
+{
+    struct emulation_device device = emulation_get_device();
+    device_array<int> out(1);
+    cudaStream_t old;
+
+    ck_assert_int_eq(device.major, 9);
+    device.major = 8;
+    device.minor = 6;
+    emulation_set_device(&device);
+    ck_assert_int_eq(cudaStreamCreate(&old), cudaSuccess);
+    device.major = 9;
+    emulation_set_device(&device);
+    ck_assert_int_eq(CUDA_LAUNCH(old, one, one, 0, tell_code, out), cudaSuccess);
+    ck_assert_int_eq(cudaStreamSynchronize(old), cudaSuccess);
+    ck_assert_int_eq(out.values()[0], 86);
+    ck_assert_int_eq(cudaStreamDestroy(old), cudaSuccess);
+    expect_complaint(CUDA_LAUNCH(nullptr, one, one, 0, tell_code, out), "trap at cuda_code.cuh");
 }
 END_TEST
 
@@ -726,6 +761,7 @@ static void add_tests(TCase *cases)
     tcase_add_test(cases, divergent_barriers_are_reported);
     tcase_add_test(cases, shuffles_move_values);
     tcase_add_test(cases, votes_are_counted);
+    tcase_add_test(cases, code_is_that_of_the_stream_and_traps_without_a_form);
     tcase_add_test(cases, bad_masks_are_reported);
     tcase_add_test(cases, copies_happen_when_awaited);
     tcase_add_test(cases, bad_copies_are_reported);

@@ -25,6 +25,23 @@ unsigned ways_cuda_turns(const char *rung)
     return turns;
 }
 
+bool ways_cuda_be_old(bool old)
+{
+    static struct emulation_device usual;
+    struct emulation_device device = emulation_get_device();
+
+    if (old) {
+        usual = device;
+        device.major = 7;
+        device.minor = 0;
+        device.shared_per_block_opt_in = device.shared_per_multiprocessor = (size_t)96 << 10;
+    } else {
+        device = usual;
+    }
+    emulation_set_device(&device);
+    return true;
+}
+
 void ways_vary(uint64_t turn)
 {
     emulation_set_order((enum emulation_order)(turn % 3), turn + 1);

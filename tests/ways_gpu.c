@@ -10,6 +10,12 @@ unsigned ways_cuda_turns(const char *rung)
     return 1;
 }
 
+bool ways_cuda_be_old(bool old)
+{
+    (void)old;
+    return false;
+}
+
 void ways_vary(uint64_t turn)
 {
     (void)turn;

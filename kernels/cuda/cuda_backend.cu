@@ -126,9 +126,23 @@ static bool read_limits(struct device *device, struct fault *fault)
     device->limits.registers_per_multiprocessor = properties.regsPerMultiprocessor;
     device->limits.shared_per_block = properties.sharedMemPerBlockOptin;
     device->limits.shared_per_multiprocessor = properties.sharedMemPerMultiprocessor;
-    device->limits.major = properties.major;
-    device->limits.minor = properties.minor;
     device->limits.l2_bytes = properties.l2CacheSize;
+    return true;
+}
+
+/* All kernels are compiled for the same; of what there is, the runtime takes what suits the device best. */
+static __global__ void any_kernel()
+{
+}
+
+static bool read_code(struct device *device, struct fault *fault)
+{
+    cudaFuncAttributes attributes;
+
+    if (!check(cudaFuncGetAttributes(&attributes, reinterpret_cast<const void *>(&any_kernel)), device,
+               "its code", fault))
+        return false;
+    device->limits.code = attributes.ptxVersion;
     return true;
 }
 
@@ -194,6 +208,7 @@ static bool cuda_open(struct device **result, const struct device_request *reque
     device->index = request->index;
     if (cuda_choose_sums(device, &any, fault) &&
         check(cudaSetDevice(device->index), device, "starting it", fault) && read_limits(device, fault) &&
+        read_code(device, fault) &&
         check(cudaStreamCreateWithFlags(&device->stream, cudaStreamNonBlocking), device, "a stream", fault) &&
         check(cudaEventCreate(&device->started), device, "an event", fault) &&
         check(cudaEventCreate(&device->stopped), device, "an event", fault) &&
@@ -685,9 +700,15 @@ static cudaError_t launch(struct device *device, const struct routine *routine, 
 {
     cuda_view<T> source = view_of<T>(from), target = view_of<T>(to),
                  input = view_of<T>(kept != NULL ? kept : from);
-    struct cuda_job job = {&routine->on_device,          &routine->form, &source,
-                           kept != NULL ? &input : NULL, &target,        planes,
-                           static_cast<int>(steps),      device->stream};
+    struct cuda_job job = {&device->limits,
+                           &routine->on_device,
+                           &routine->form,
+                           &source,
+                           kept != NULL ? &input : NULL,
+                           &target,
+                           planes,
+                           static_cast<int>(steps),
+                           device->stream};
 
     return routine->rung->launch(&job);
 }

@@ -6,6 +6,7 @@
 #ifndef CUDA_CHAIN_CUH
 #define CUDA_CHAIN_CUH
 
+#include "cuda_code.cuh"
 #include "cuda_rung.h"
 
 #include <stdarg.h>

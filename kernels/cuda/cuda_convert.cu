@@ -155,7 +155,7 @@ CUDA_INLINE long long index_stride()
 }
 
 template <typename T, typename S>
-__global__ void __launch_bounds__(CONVERT_THREADS)
+__global__ void __launch_bounds__(CONVERT_THREADS, cuda_least_residents(cuda_code()))
     load_kernel(const coding<T> coding, const S *packed, const cuda_view<T> to, const pixels pixels)
 {
     for (long long index = first_index(); index < pixels.total(); index += index_stride()) {

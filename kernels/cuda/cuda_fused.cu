@@ -15,52 +15,63 @@ static constexpr int fused_most_steps(bool keeps)
 }
 
 /* Many warps of few rows beat few of many: the waits of one warp are filled by others. Twelve leave a thread
-   168 registers, ten the 204 that a form wants which keeps planes. */
-static constexpr int fused_warps(bool keeps)
+   168 registers, ten the 204 that a form wants which keeps planes. Eight leave it all, and four levels of
+   their tile fit into 96 KiB. */
+static constexpr int fused_warps(bool crowded, bool keeps)
 {
-    return keeps ? 10 : 12;
+    return !crowded ? 8 : keeps ? 10 : 12;
 }
 
-static constexpr int fused_rows(int levels)
+static constexpr int fused_rows(bool crowded, int levels)
 {
-    return levels < 4 ? 4 : 3;
+    return crowded && levels == 4 ? 3 : 4;
 }
 
-template <typename T, int Levels, bool Full, bool Keeps>
-using fused_form = star_form<T, 16 / static_cast<int>(sizeof(T)), fused_rows(Levels), fused_warps(Keeps),
-                             Levels, Full, Keeps>;
+template <typename T, bool Crowded, int Levels, bool Full, bool Keeps>
+using fused_form = star_form<T, 16 / static_cast<int>(sizeof(T)), fused_rows(Crowded, Levels),
+                             fused_warps(Crowded, Keeps), Levels, Full, Keeps>;
 
 static bool fused_keeps(const struct op *op)
 {
     return !cuda_is_full_star(op) || star_keeps(op);
 }
 
-/* Call act with the form that an op and a number of steps, at least two, need. */
-template <typename T, int Levels, typename Act> static auto fused_choose(const struct op *op, Act act)
+template <typename T, int Levels, bool Full, bool Keeps, typename Act>
+static auto fused_choose_kind(int code, Act act)
 {
-    if (!cuda_is_full_star(op))
-        return act(fused_form<T, Levels, false, true>());
-    if (star_keeps(op))
-        return act(fused_form<T, Levels, true, true>());
-    return act(fused_form<T, Levels, true, false>());
+    return star_is_crowded(code, Keeps) ? act(fused_form<T, true, Levels, Full, Keeps>())
+                                        : act(fused_form<T, false, Levels, Full, Keeps>());
 }
 
-template <typename T, typename Act> static auto fused_choose_levels(const struct op *op, int steps, Act act)
+/* Call act with the form that an op and a number of steps, at least two, need. */
+template <typename T, int Levels, typename Act>
+static auto fused_choose(int code, const struct op *op, Act act)
+{
+    if (!cuda_is_full_star(op))
+        return fused_choose_kind<T, Levels, false, true>(code, act);
+    if (star_keeps(op))
+        return fused_choose_kind<T, Levels, true, true>(code, act);
+    return fused_choose_kind<T, Levels, true, false>(code, act);
+}
+
+template <typename T, typename Act>
+static auto fused_choose_levels(int code, const struct op *op, int steps, Act act)
 {
     switch (steps) {
     case 2:
-        return fused_choose<T, 2>(op, act);
+        return fused_choose<T, 2>(code, op, act);
     case 3:
-        return fused_choose<T, 3>(op, act);
+        return fused_choose<T, 3>(code, op, act);
     default:
-        return act(fused_form<T, 4, true, false>());
+        return fused_choose_kind<T, 4, true, false>(code, act);
     }
 }
 
-template <typename Act> static auto fused_dispatch(const struct op *op, int steps, Act act)
+template <typename Act>
+static auto fused_dispatch(const struct cuda_limits *limits, const struct op *op, int steps, Act act)
 {
-    return op->work == WORK_F32 ? fused_choose_levels<float>(op, steps, act)
-                                : fused_choose_levels<double>(op, steps, act);
+    return op->work == WORK_F32 ? fused_choose_levels<float>(limits->code, op, steps, act)
+                                : fused_choose_levels<double>(limits->code, op, steps, act);
 }
 
 static bool fused_shape(const struct cuda_limits *limits, const struct op *op, const struct shape *shape,
@@ -69,7 +80,7 @@ static bool fused_shape(const struct cuda_limits *limits, const struct op *op, c
     const int most = fused_most_steps(fused_keeps(op));
     int steps = wish->steps > 0 && wish->steps < most ? wish->steps : most;
     const auto shared_bytes = [&] {
-        return fused_dispatch(op, steps, [](auto chosen) { return decltype(chosen)::SharedBytes; });
+        return fused_dispatch(limits, op, steps, [](auto chosen) { return decltype(chosen)::SharedBytes; });
     };
 
     if (steps == 1)
@@ -79,7 +90,7 @@ static bool fused_shape(const struct cuda_limits *limits, const struct op *op, c
         steps--;
     if (!star_serves(limits, op, shape, shared_bytes(), reason, size))
         return false;
-    fused_dispatch(op, steps, [&](auto chosen) {
+    fused_dispatch(limits, op, steps, [&](auto chosen) {
         star_describe<decltype(chosen)>(limits, op, shape, wish->coarsen, form);
     });
     return true;
@@ -89,7 +100,7 @@ static cudaError_t fused_launch(const struct cuda_job *job)
 {
     if (job->steps == 1)
         return cuda_plane_step(job, job->form->resident_blocks);
-    return fused_dispatch(job->op->op, job->steps,
+    return fused_dispatch(job->limits, job->op->op, job->steps,
                           [&](auto chosen) { return star_launch<decltype(chosen)>(job); });
 }
 

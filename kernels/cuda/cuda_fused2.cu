@@ -291,7 +291,9 @@ CUDA_INLINE T advance_rim(const patch_task<T> &task, const cuda_any_filter<T> &f
 
 /* A warp takes the rows of a patch in turns. Taps stand in shared memory, for every thread reads all of them.
  */
-template <typename T> __global__ void __launch_bounds__(PATCH_THREADS) patch_kernel(const patch_task<T> task)
+template <typename T>
+__global__ void __launch_bounds__(PATCH_THREADS, cuda_least_residents(cuda_code()))
+    patch_kernel(const patch_task<T> task)
 {
     CUDA_SHARED(T, shared);
     const int channel = static_cast<int>(blockIdx.y);

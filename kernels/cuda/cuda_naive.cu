@@ -80,18 +80,22 @@ static CUDA_INLINE T naive_edge_sample(const naive_part<T> &part, const cuda_edg
 }
 
 /* Blocks that a multiprocessor should hold: many where the filter knows its offsets, since more loads on
-   their way are worth more than registers. */
-template <typename T> static constexpr int naive_residents(const cuda_any_filter<T> *)
+   their way are worth more than registers. Before 7.5 and from 10.0 on ptxas wants some more
+   of those. */
+template <typename T> static constexpr int naive_residents(int, const cuda_any_filter<T> *)
 {
     return 1;
 }
-template <typename Filter> static constexpr int naive_residents(const Filter *)
+template <typename Filter> static constexpr int naive_residents(int code, const Filter *)
 {
-    return sizeof(Filter::weights[0]) == sizeof(float) ? 8 : 6;
+    const bool frugal = sizeof(Filter::weights[0]) == sizeof(float) && code >= 75 && code < 100;
+
+    return cuda_residents(code, NAIVE_THREADS, frugal ? 8 : 6);
 }
 
 template <typename T, typename Filter>
-__global__ void __launch_bounds__(NAIVE_THREADS, naive_residents(static_cast<const Filter *>(nullptr)))
+__global__ void __launch_bounds__(NAIVE_THREADS,
+                                  naive_residents(cuda_code(), static_cast<const Filter *>(nullptr)))
     naive_kernel(naive_part<T> part, cuda_edge<T> edge, Filter filter)
 {
     naive_site site;

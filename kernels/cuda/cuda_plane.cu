@@ -45,23 +45,25 @@ static enum plane_stencil stencil_of(const struct op *op)
     return cuda_is_full_star(op) ? PLANE_SEVEN : op->tap_count == 27 ? PLANE_TWENTYSEVEN : PLANE_FEWER;
 }
 
-/* Rows of a thread: few rows and many warps are fastest where registers allow. */
-template <typename T> struct plane_rows;
-template <> struct plane_rows<float> {
-    enum { rows = 2, down = 16 };
-};
-template <> struct plane_rows<double> {
-    enum { rows = 4, down = 8 };
-};
+/* Few rows and many warps are fastest where registers allow. */
+template <typename T, typename Act> static auto choose_seven(int code, Act act)
+{
+    if constexpr (sizeof(T) == sizeof(double)) {
+        (void)code;
+        return act(plane_form<T, PLANE_STAR, 1, 4, 2, 8, 1, 3>());
+    } else {
+        return plane_is_asynchronous(code)
+                   ? act(plane_form<T, PLANE_STAR, 1, 2, 2, 16, 1, 3, PLANE_ASYNCHRONOUS_CODE>())
+                   : act(plane_form<T, PLANE_STAR, 1, 4, 2, 8, 1, 3, PLANE_SYNCHRONOUS_CODE>());
+    }
+}
 
 /* Call act with the form that a stencil needs. */
-template <typename T, typename Act> static auto choose(enum plane_stencil stencil, Act act)
+template <typename T, typename Act> static auto choose(int code, enum plane_stencil stencil, Act act)
 {
-    using seven = plane_rows<T>;
-
     switch (stencil) {
     case PLANE_SEVEN:
-        return act(plane_form<T, PLANE_STAR, 1, seven::rows, 2, seven::down, 1, 3>());
+        return choose_seven<T>(code, act);
     case PLANE_THIRTEEN:
         return act(plane_form<T, PLANE_STAR, 2, 4, 2, 6, 1, 4>());
     case PLANE_TWENTYSEVEN:
@@ -71,9 +73,10 @@ template <typename T, typename Act> static auto choose(enum plane_stencil stenci
     }
 }
 
-template <typename Act> static auto dispatch(const struct op *op, Act act)
+template <typename Act> static auto dispatch(const struct cuda_limits *limits, const struct op *op, Act act)
 {
-    return op->work == WORK_F32 ? choose<float>(stencil_of(op), act) : choose<double>(stencil_of(op), act);
+    return op->work == WORK_F32 ? choose<float>(limits->code, stencil_of(op), act)
+                                : choose<double>(limits->code, stencil_of(op), act);
 }
 
 static bool plane_shape(const struct cuda_limits *limits, const struct op *op, const struct shape *shape,
@@ -88,7 +91,7 @@ static bool plane_shape(const struct cuda_limits *limits, const struct op *op, c
         return cuda_refuse(reason, size, "taps lie outside the 3x3x3 box, and are no star of radius 2");
     if (shape->rows == 1)
         return cuda_refuse(reason, size, "planes of one row: a picture's rungs serve it");
-    dispatch(op,
+    dispatch(limits, op,
              [&](auto chosen) { plane_describe<decltype(chosen)>(limits, op, shape, wish->coarsen, form); });
     if (form->shared_bytes > limits->shared_per_block)
         return cuda_refuse(reason, size, "takes %zu bytes of shared memory a block, the device has %zu",
@@ -98,7 +101,7 @@ static bool plane_shape(const struct cuda_limits *limits, const struct op *op, c
 
 cudaError_t cuda_plane_step(const struct cuda_job *job, int multiprocessors)
 {
-    return dispatch(job->op->op, [&](auto chosen) {
+    return dispatch(job->limits, job->op->op, [&](auto chosen) {
         using form = decltype(chosen);
         return plane_launch<form>(job, multiprocessors * form::Blocks);
     });
@@ -106,7 +109,7 @@ cudaError_t cuda_plane_step(const struct cuda_job *job, int multiprocessors)
 
 static cudaError_t plane_start(const struct cuda_job *job)
 {
-    return dispatch(job->op->op, [&](auto chosen) {
+    return dispatch(job->limits, job->op->op, [&](auto chosen) {
         return plane_launch<decltype(chosen)>(job, job->form->resident_blocks);
     });
 }

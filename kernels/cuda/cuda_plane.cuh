@@ -18,11 +18,21 @@
 /* The taps along the axes; all of a box of radius 1; those of that box that `present` names. */
 enum plane_taps { PLANE_STAR, PLANE_BOX, PLANE_SOME };
 
+/* The code that a form is for: any; for compute capabilities before 8.0, where what is copied passes through
+ * registers; from there on. */
+enum plane_code { PLANE_ANY_CODE, PLANE_SYNCHRONOUS_CODE, PLANE_ASYNCHRONOUS_CODE };
+
+static __host__ __device__ constexpr bool plane_is_asynchronous(int code)
+{
+    return code >= 80;
+}
+
 /* What the compiler must know of a walk. */
 template <typename Type, enum plane_taps Taps_, int Radius_, int Rows_, int Across_, int Down_, int Blocks_,
-          int Slots_>
+          int Slots_, enum plane_code Code_ = PLANE_ANY_CODE>
 struct plane_form {
     using T = Type;
+    static constexpr enum plane_code Code = Code_;
     static constexpr enum plane_taps Taps = Taps_;
     static constexpr int Radius = Radius_, Rows = Rows_, Blocks = Blocks_, Slots = Slots_;
     static constexpr int Across = Across_, Down = Down_; /* warps of a block */
@@ -40,6 +50,10 @@ struct plane_form {
     static_assert(Radius <= Pack && Ahead > 0 && (Taps == PLANE_STAR || Radius == 1),
                   "the window holds the taps");
 
+    static __host__ __device__ constexpr bool serves(int code)
+    {
+        return Code == PLANE_ANY_CODE || (Code == PLANE_ASYNCHRONOUS_CODE) == plane_is_asynchronous(code);
+    }
     static __host__ __device__ constexpr bool has(int dx, int drow, int dplane)
     {
         return Taps != PLANE_STAR || (dx != 0) + (drow != 0) + (dplane != 0) <= 1;
@@ -398,8 +412,10 @@ template <typename Form>
 __global__ void __launch_bounds__(Form::Threads, Form::Blocks) plane_kernel(const plane_job<Form> job)
 {
     CUDA_SHARED(typename Form::T, shared);
-    plane_walk<Form> walk(job, shared);
 
+    if (!cuda_code_has<Form>())
+        return;
+    plane_walk<Form> walk(job, shared);
     walk.run();
 }
 

@@ -6,7 +6,8 @@
  * Rules for kernels: shared memory is dynamic alone, one CUDA_SHARED a kernel, carved by hand; launches go
  * through CUDA_LAUNCH alone; asynchronous copies through cuda_copy_async and cuda_copy_row_async alone. Everything else of CUDA that they
  * may use by its own name: threadIdx, blockIdx, blockDim, gridDim, __syncthreads, __syncwarp, __shfl_sync,
- * __shfl_up_sync, __shfl_down_sync, __shfl_xor_sync, __ballot_sync, __any_sync, __ldg, atomicAdd, vector types. */
+ * __shfl_up_sync, __shfl_down_sync, __shfl_xor_sync, __ballot_sync, __any_sync, __ldg, __trap, atomicAdd, vector
+ * types. */
 #ifndef CUDA_PLATFORM_H
 #define CUDA_PLATFORM_H
 
@@ -24,6 +25,16 @@
 /* Launch a kernel and return the error of the launch. */
 #define CUDA_LAUNCH(stream, grid, block, shared_bytes, kernel, ...)                                               \
     (kernel<<<(grid), (block), (shared_bytes), (stream)>>>(__VA_ARGS__), cudaGetLastError())
+
+/* The compute capability that this code is compiled for, as 90. A newer device may run it. */
+static __device__ __forceinline__ constexpr int cuda_code()
+{
+#ifdef __CUDA_ARCH__
+    return __CUDA_ARCH__ / 10;
+#else
+    return 0;
+#endif
+}
 
 /* Copy 16 (or 8, or 4) bytes from global to shared memory without a register; both aligned to the size. Where the
    architecture has no such copy, an ordinary one is made. */

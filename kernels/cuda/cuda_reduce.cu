@@ -47,7 +47,8 @@ struct leaf_place {
 
 /* ---- what is folded ----
  *
- * resident_blocks: how many a multiprocessor must hold at once; 0 leaves it to the assembler. */
+ * resident_blocks: how many a multiprocessor must hold at once, by the code and the factor; 0 leaves it to
+ * the assembler. */
 
 /* Σ (a − b)². */
 template <typename T> struct change_source {
@@ -57,7 +58,7 @@ template <typename T> struct change_source {
     typedef double item;
     typedef double total;
 
-    static constexpr int resident_blocks(int)
+    static constexpr int resident_blocks(int, int)
     {
         return 0;
     }
@@ -137,13 +138,9 @@ struct survey_source {
     typedef struct tally total;
 
     /* Where the assembler, left to itself, would spill so that a few more blocks fit a multiprocessor. */
-    static constexpr int resident_blocks(int factor)
+    static constexpr int resident_blocks(int code, int factor)
     {
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900
-        if (factor == 8)
-            return 5;
-#endif
-        return factor == 4 ? 3 : factor == 16 ? 8 : 0;
+        return factor == 4 ? 3 : factor == 8 && code < 90 ? 5 : factor == 16 ? 8 : 0;
     }
 
     CUDA_INLINE item read(const leaf_place &place, int i) const
@@ -233,7 +230,7 @@ template <typename Source, int Factor> struct thread_fold<Source, Factor, Factor
 
 /* A block folds leaves, with 1024/Factor threads. */
 template <typename Source, int Factor>
-__global__ void __launch_bounds__(ARITH_LEAF / Factor, Source::resident_blocks(Factor))
+__global__ void __launch_bounds__(ARITH_LEAF / Factor, Source::resident_blocks(cuda_code(), Factor))
     leaf_kernel(const Source source, const leaves leaves, typename Source::total *totals)
 {
     CUDA_SHARED(typename Source::item, items);

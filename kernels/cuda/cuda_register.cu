@@ -110,18 +110,22 @@ template <typename T> struct register_walk {
 };
 
 /* Blocks that a multiprocessor should hold: many where the filter knows its offsets, since more loads on
-   their way are worth more than registers. */
-template <typename T> static constexpr int register_residents(int, const cuda_any_filter<T> *)
+   their way are worth more than registers. Before 7.5 and for 12.x ptxas wants some
+   more of those. */
+template <typename T> static constexpr int register_residents(int, int, const cuda_any_filter<T> *)
 {
     return 1;
 }
-template <typename Filter> static constexpr int register_residents(int threads, const Filter *)
+template <typename Filter> static constexpr int register_residents(int code, int threads, const Filter *)
 {
-    return threads == REGISTER_THREADS ? 5 : 1;
+    const int blocks = code < 75 ? 3 : code < 120 ? 5 : 4;
+
+    return threads == REGISTER_THREADS ? cuda_residents(code, threads, blocks) : 1;
 }
 
 template <typename T, typename Filter, int Radius, int Threads>
-__global__ void __launch_bounds__(Threads, register_residents(Threads, static_cast<const Filter *>(nullptr)))
+__global__ void __launch_bounds__(Threads, register_residents(cuda_code(), Threads,
+                                                              static_cast<const Filter *>(nullptr)))
     register_kernel(halo_task<T> task, Filter filter)
 {
     CUDA_SHARED(unsigned char, shared);

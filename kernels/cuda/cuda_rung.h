@@ -15,7 +15,7 @@ struct cuda_limits {
     int registers_per_multiprocessor;
     size_t shared_per_block; /* with the opt-in */
     size_t shared_per_multiprocessor;
-    int major, minor;
+    int code; /* the compute capability that the kernels it runs were compiled for, as 90 */
     long long l2_bytes;
 };
 
@@ -51,6 +51,7 @@ struct cuda_op {
 
 /* One launch: planes of `to` from `from`, `steps` at once. Fields are cuda_view<T> of the op's work type. */
 struct cuda_job {
+    const struct cuda_limits *limits;
     const struct cuda_op *op;
     const struct cuda_form *form;
     const void *from, *kept, *to; /* const cuda_view<T> * */

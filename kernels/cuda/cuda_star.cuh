@@ -42,6 +42,14 @@ template <typename T> struct star_job {
     int tiles_x, tiles_rows;
 };
 
+/* Two kinds of forms. Crowded ones have so many warps that a thread has to do with fewer registers than it
+ * could use: fastest on an H100. Code has them where ptxas fits them into the registers (those that keep
+ * planes, for 9.x alone) and where shared memory holds so large a tile; else the others. */
+static __host__ __device__ constexpr bool star_is_crowded(int code, bool keeps)
+{
+    return code >= 90 && code < (keeps ? 100 : 120);
+}
+
 /* The shape of a walk: everything that the compiler must know.
  * Full: all seven taps exist. Keeps: the last plane is kept instead of its product. */
 template <typename Type, int Pack_, int Rows_, int Warps_, int Levels_, bool Full_, bool Keeps_>
@@ -50,6 +58,7 @@ struct star_form {
     static constexpr int Pack = Pack_, Rows = Rows_, Warps = Warps_, Levels = Levels_;
     static constexpr bool Full = Full_, Keeps = Keeps_;
     static constexpr int Threads = 32 * Warps;
+    static constexpr bool Crowded = Warps > 8;
     static constexpr int Width = 32 * Pack, Height = Rows * Warps;
     static constexpr int HaloX = (Levels + Pack - 1) / Pack * Pack;
     static constexpr int UsefulX = Width - 2 * HaloX, UsefulRows = Height - 2 * Levels;
@@ -60,6 +69,11 @@ struct star_form {
     static constexpr size_t SharedBytes = (STAR_SLOTS * SlotSamples + 2 * ExchangeSamples) * sizeof(T);
     static_assert(Pack % Vector == 0 && Rows >= 2 && UsefulX > 0 && UsefulRows > 0,
                   "a tile with something left");
+
+    static __host__ __device__ constexpr bool serves(int code)
+    {
+        return star_is_crowded(code, Keeps) == Crowded;
+    }
 };
 
 template <typename T> struct alignas(16) star_vector {
@@ -575,8 +589,10 @@ template <typename Form>
 __global__ void __launch_bounds__(Form::Threads, 1) star_kernel(const star_job<typename Form::T> job)
 {
     CUDA_SHARED(typename Form::T, shared);
-    star_walk<Form> walk(job, shared);
 
+    if (!cuda_code_has<Form>())
+        return;
+    star_walk<Form> walk(job, shared);
     walk.run();
 }
 

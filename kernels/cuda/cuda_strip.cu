@@ -110,8 +110,12 @@ template <typename T> struct sparse_row {
     }
 };
 
-template <typename T, int Side> struct window {
+/* A kernel's parameters may take 4 KiB: with toolkits before 12.1 no more than the largest of these. */
+template <typename T, int Side> struct dense_window {
     T weights[Side * Side];
+};
+
+template <typename T, int Side> struct window : dense_window<T, Side> {
     unsigned present[Side]; /* a bit for each tap of a row */
 };
 
@@ -128,14 +132,18 @@ CUDA_INLINE void load_window(const T *row, int lane, T (&values)[Side + LANE_SAM
         values[i] = chunks[halo - Side / 2 + i];
 }
 
-/* Warps a multiprocessor is to run at once: as many as the sums leave registers for. */
-template <typename T> __host__ __device__ constexpr int unrolled_warps(int side)
+/* Warps, each a block, that a multiprocessor is to run at once: as many as the sums leave registers for,
+   of which ptxas wants some more from 10.0 on. */
+template <typename T> __host__ __device__ constexpr int unrolled_warps(int side, int code)
 {
-    return sizeof(T) == 4 ? (side <= 5 ? 32 : side <= 9 ? 24 : 16) : (side <= 5 ? 24 : side <= 9 ? 14 : 8);
+    const int f32 = side <= 5 ? 32 : side <= 9 ? (code < 100 ? 24 : 20) : 16;
+    const int f64 = side <= 5 ? 24 : side <= 9 ? 14 : 8;
+
+    return cuda_residents(code, CUDA_WARP, sizeof(T) == 4 ? f32 : f64);
 }
 
 template <typename T, int Side, template <typename> class Row>
-__global__ void __launch_bounds__(CUDA_WARP, unrolled_warps<T>(Side))
+__global__ void __launch_bounds__(CUDA_WARP, unrolled_warps<T>(Side, cuda_code()))
     strip_kernel(const strip_task<T> task, const window<T, Side> window)
 {
     CUDA_SHARED(T, slots);
@@ -216,14 +224,15 @@ CUDA_INLINE void chain_chunk(const float *weights, const float *values, float (&
     }
 }
 
-__host__ __device__ constexpr int rolled_warps(int side)
+/* The same for large windows, where 12.x wants more. */
+__host__ __device__ constexpr int rolled_warps(int side, int code)
 {
-    return side <= 19 ? 16 : side <= 27 ? 12 : 8;
+    return side <= 19 && code < 120 ? 16 : side <= 27 ? 12 : 8;
 }
 
 template <int Side>
-__global__ void __launch_bounds__(CUDA_WARP, rolled_warps(Side))
-    large_strip_kernel(const strip_task<float> task, const window<float, Side> window)
+__global__ void __launch_bounds__(CUDA_WARP, rolled_warps(Side, cuda_code()))
+    large_strip_kernel(const strip_task<float> task, const dense_window<float, Side> window)
 {
     CUDA_SHARED(float, shared);
     const int first = first_chunk(Side), rest = (Side - first) % 4;
@@ -285,7 +294,8 @@ bool is_dense(const struct op *op)
 
 /* One kernel of the family, ready to be asked about and launched. */
 struct strip_kernel_entry {
-    int side, warps;
+    int side;
+    int (*warps)(int side, int code);
     const void *kernel;
     cudaError_t (*launch)(const struct cuda_job *job);
 };
@@ -344,14 +354,13 @@ template <int Side> cudaError_t launch_large(const struct cuda_job *job)
 
 template <typename T, int Side, template <typename> class Row> strip_kernel_entry unrolled_entry()
 {
-    return {Side, unrolled_warps<T>(Side), reinterpret_cast<const void *>(strip_kernel<T, Side, Row>),
+    return {Side, unrolled_warps<T>, reinterpret_cast<const void *>(strip_kernel<T, Side, Row>),
             launch_unrolled<T, Side, Row>};
 }
 
 template <int Side> strip_kernel_entry large_entry()
 {
-    return {Side, rolled_warps(Side), reinterpret_cast<const void *>(large_strip_kernel<Side>),
-            launch_large<Side>};
+    return {Side, rolled_warps, reinterpret_cast<const void *>(large_strip_kernel<Side>), launch_large<Side>};
 }
 
 template <typename T> strip_kernel_entry dense_entry(int side)
@@ -461,7 +470,8 @@ bool strip_shape(const struct cuda_limits *limits, const struct op *op, const st
     *form = cuda_form();
     const long long columns =
         cuda_ceil_divide(static_cast<long long>(shape->nx), STRIP_COLUMNS) * shape->channels;
-    const long long warps = static_cast<long long>(limits->multiprocessors) * entry.warps;
+    const long long warps =
+        static_cast<long long>(limits->multiprocessors) * entry.warps(entry.side, limits->code);
     const long long rows = static_cast<long long>(shape->planes);
     form->coarsen =
         wish->coarsen > 0

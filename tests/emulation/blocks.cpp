@@ -78,6 +78,8 @@ class block_runner
     void meet_block(site where);
     std::uint64_t meet_warp(const warp_call &call);
     void *shared_memory() const;
+    int code() const;
+    [[noreturn]] void trap(site where);
     void copy_async(void *shared, const void *global, std::size_t bytes);
     copy_queue &copies();
 
@@ -390,6 +392,16 @@ void *block_runner::shared_memory() const
     return shared_->begin();
 }
 
+int block_runner::code() const
+{
+    return shape_->code;
+}
+
+void block_runner::trap(site where)
+{
+    give_up("trap at " + place(where));
+}
+
 /* ---------------------------------------------------------------- meetings */
 
 void block_runner::meet_block(site where)
@@ -572,6 +584,16 @@ std::uint64_t meet_warp(const warp_call &call)
 void *shared_memory()
 {
     return this_runner().shared_memory();
+}
+
+int code()
+{
+    return this_runner().code();
+}
+
+void trap(site where)
+{
+    this_runner().trap(where);
 }
 
 void copy_async(void *shared, const void *global, std::size_t bytes)

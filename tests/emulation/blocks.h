@@ -15,6 +15,7 @@ struct launch_shape {
     std::string kernel; /* its name, and where it was launched */
     dim3 grid, block;
     std::size_t shared_bytes;
+    int code; /* the compute capability that the kernel is said to be compiled for, as 90 */
     bool (*is_allocated)(const void *memory, std::size_t bytes);
 };
 

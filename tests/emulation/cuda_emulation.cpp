@@ -21,6 +21,7 @@ using work_type = std::function<void()>;
 
 struct cudaStream_st {
     bool blocking; /* in turns with the default stream */
+    int code;      /* what its kernels are said to be compiled for, as 90 */
     pid_t owner;
     std::deque<work_type> work; /* of a lazy stream */
 };
@@ -598,6 +599,19 @@ std::string find_damage(const std::string &kernel)
     return "";
 }
 
+int code_of(const struct emulation_device &device)
+{
+    return device.major * 10 + device.minor;
+}
+
+/* A stream stays on the device that it was created on, as that was then. */
+int code_of(cudaStream_t stream)
+{
+    auto owned = the().streams.find(stream);
+
+    return owned == the().streams.end() ? code_of(the().device) : owned->second->code;
+}
+
 void run_launch(const launch_shape &shape, const work_type &thread)
 {
     runtime &state = the();
@@ -636,7 +650,7 @@ cudaError_t launch(const launch_request &request, std::function<void()> thread)
         error = check_launch(request);
     if (error == cudaSuccess) {
         launch_shape shape = {name_of(request), request.grid, request.block, request.shared_bytes,
-                              is_allocated};
+                              code_of(request.stream), is_allocated};
         error = submit(request.stream, [shape, thread] { run_launch(shape, thread); });
     }
     remember(error);
@@ -1007,7 +1021,8 @@ cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned int flags)
             return cudaErrorInvalidValue;
         if (the().device.count == 0)
             return cudaErrorNoDevice;
-        std::unique_ptr<cudaStream_st> owned(new cudaStream_st{flags == cudaStreamDefault, getpid(), {}});
+        std::unique_ptr<cudaStream_st> owned(
+            new cudaStream_st{flags == cudaStreamDefault, code_of(the().device), getpid(), {}});
         *stream = owned.get();
         the().streams[*stream] = std::move(owned);
         return cudaSuccess;
@@ -1161,7 +1176,7 @@ cudaError_t cudaFuncGetAttributes(cudaFuncAttributes *attributes, const void *ke
         attributes->maxThreadsPerBlock =
             std::min(device.threads_per_block, device.registers_per_block / device.registers_per_thread);
         attributes->numRegs = device.registers_per_thread;
-        attributes->ptxVersion = attributes->binaryVersion = device.major * 10 + device.minor;
+        attributes->ptxVersion = attributes->binaryVersion = code_of(device);
         attributes->maxDynamicSharedSizeBytes = static_cast<int>(shared_limit(kernel));
         return cudaSuccess;
     });

@@ -116,6 +116,8 @@ std::uint64_t meet_warp(const warp_call &call);
 void meet_block(site where);
 
 void *shared_memory();
+int code();
+[[noreturn]] void trap(site where);
 void copy_async(void *shared, const void *global, std::size_t bytes);
 void commit_copies();
 void await_copies(std::size_t pending);
@@ -188,6 +190,11 @@ inline int __all_sync(unsigned mask, int predicate, EMULATION_SITE)
 {
     return static_cast<int>(
         emulation::meet_warp({emulation::meeting::all, mask, predicate != 0, 0, 0, 0, {file, line}}));
+}
+
+[[noreturn]] inline void __trap(EMULATION_SITE)
+{
+    emulation::trap({file, line});
 }
 
 #undef EMULATION_SITE
@@ -565,6 +572,11 @@ configured_kernel<Parameters...> configure(const char *name, site where, cudaStr
 #define CUDA_LAUNCH(stream, grid, block, shared_bytes, kernel, ...)                                          \
     emulation::configure(#kernel, {__FILE__, __LINE__}, (stream), (grid), (block), (shared_bytes),           \
                          kernel)(__VA_ARGS__)
+
+inline int cuda_code()
+{
+    return emulation::code();
+}
 
 /* Copies happen when they are awaited. Until then what they are to overwrite is poison. */
 template <int Bytes> void cuda_copy_async(void *shared, const void *global)

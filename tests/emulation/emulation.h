@@ -24,7 +24,8 @@ void emulation_set_order(enum emulation_order order, uint64_t seed);
    launch that fails while it runs says so where it is waited for, as on a GPU. */
 void emulation_set_lazy_streams(bool lazy);
 
-/* What every emulated device is. */
+/* What every emulated device is. Kernels are said to be compiled for its compute capability; what is launched
+   into a stream keeps to the capability that there was when the stream was created. */
 struct emulation_device {
     int count; /* of devices; 0 is a machine without one */
     int major, minor;
