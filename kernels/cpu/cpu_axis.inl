@@ -44,6 +44,16 @@ static struct span clipped(struct span span, int64_t extent)
     return span;
 }
 
+/* What two spans share; where that is nothing, an end that is the first. */
+static struct span common_span(struct span a, struct span b)
+{
+    struct span span = {a.first > b.first ? a.first : b.first, a.end < b.end ? a.end : b.end};
+
+    if (span.end < span.first)
+        span.end = span.first;
+    return span;
+}
+
 static struct span level_span(const struct axis *axis, unsigned left)
 {
     struct span span = unclipped_span(axis, left);

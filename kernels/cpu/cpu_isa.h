@@ -85,6 +85,16 @@ static inline void isa_copy_past_caches(void *to, const void *from, size_t bytes
 #endif
 }
 
+/* Have a line at hand in the second-level cache soon. */
+static inline void isa_fetch(const void *line)
+{
+#if defined(__GNUC__)
+    __builtin_prefetch(line, 0, 2);
+#else
+    (void)line;
+#endif
+}
+
 static inline void isa_stores_done(void)
 {
 #if defined(__SSE2__)

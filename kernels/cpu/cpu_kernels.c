@@ -30,6 +30,7 @@ static size_t least(size_t a, size_t b)
 #include "cpu_naive.inl"
 #include "cpu_chain.inl"
 #include "cpu_star.inl"
+#include "cpu_box.inl"
 #include "cpu_tiles.inl"
 #undef REAL
 #undef FN
@@ -42,6 +43,7 @@ static size_t least(size_t a, size_t b)
 #include "cpu_naive.inl"
 #include "cpu_chain.inl"
 #include "cpu_star.inl"
+#include "cpu_box.inl"
 #include "cpu_tiles.inl"
 #undef REAL
 #undef FN

@@ -3,9 +3,12 @@
 
 #include <stdint.h>
 
-/* What a tile may take of the caches: more than the second level has, since its planes come one after the
-   other, as a cache expects them, from the third. */
-#define CACHE_BYTES ((size_t)2 << 20)
+/* What the slots of a tile may take: more than the second level has, since planes come one after the other,
+   as a cache expects them, and a higher block leaves fewer rows to the next one. */
+#define CACHE_BYTES ((size_t)800 << 10)
+
+/* What kept rows may take of the third-level cache, where that leaves tiles long enough. */
+#define KEPT_BYTES ((size_t)4 << 20)
 
 /* The most that a thread may have, where taps reach so far that no cache holds a tile. */
 #define ARENA_BYTES ((size_t)16 << 20)
@@ -16,6 +19,9 @@
    flux in plain taps. */
 #define MOVING_TAPS 30.0
 #define FLUX_TAPS   8.0
+
+/* Keeping a sample for the next block and finding it again, in taps. */
+#define KEEPING_TAPS 6.0
 
 /* Planes that are computed twice at the seam of two segments may be one in so many. */
 #define SEGMENT_LENGTH 8
@@ -59,7 +65,8 @@ static void set_slot(struct cpu_tiling *tiling, const struct op *op)
 
     tiling->lead = rounded_up(tiling->x.before * steps, line);
     tiling->pitch = tiling->lead + rounded_up(tiling->tile_x + tiling->x.after * steps, line);
-    tiling->slot_rows = tiling->tile_rows + both(tiling->row) * steps;
+    tiling->slot_rows = tiling->tile_rows + both(tiling->row);
+    tiling->kept_samples = steps > 1 ? both(tiling->row) * tiling->pitch : 0;
 }
 
 /* Each level keeps the planes that the next one reads. Beside them there are, two at once, planes that nobody
@@ -70,9 +77,21 @@ static void set_slots(struct cpu_tiling *tiling, const struct op *op)
     tiling->slots = both(tiling->plane) * tiling->steps + 6 + (op->edge == EDGE_CONSTANT ? 1 : 0);
 }
 
+/* Planes of a level, seams included, that rows are kept of. */
+static void set_kept(struct cpu_tiling *tiling, const struct op *op, const struct shape *shape)
+{
+    size_t seams = both(tiling->plane) * tiling->steps, all = shape->planes + seams;
+    size_t bytes = (tiling->steps - 1) * tiling->kept_samples * work_size(op->work);
+    size_t fit = bytes == 0 ? all : KEPT_BYTES / bytes;
+
+    fit = larger(fit, seams + 1);
+    tiling->kept_planes = fit < all ? fit : all;
+}
+
 static void set_arena(struct cpu_tiling *tiling, const struct op *op)
 {
-    size_t samples = (tiling->slots * tiling->slot_rows + 2) * tiling->pitch + op->tap_count;
+    size_t kept = (tiling->steps - 1) * tiling->kept_planes * tiling->kept_samples;
+    size_t samples = (tiling->slots * tiling->slot_rows + 2) * tiling->pitch + op->tap_count + kept;
     size_t pointers = tiling->slots + tiling->ring * (tiling->steps + 1) + 2 * op->tap_count;
 
     tiling->pointers_at = rounded_up(samples * work_size(op->work), LINE_BYTES);
@@ -90,22 +109,23 @@ double cpu_tiling_cost(const struct cpu_tiling *tiling, const struct op *op)
 {
     double x = (double)tiling->tile_x, rows = (double)tiling->tile_rows, steps = tiling->steps;
     double line = LINE_BYTES / (double)work_size(op->work);
-    double wide = tiling->steps > 1 && both(tiling->x) > 0 ? x + line : x;
-    double high = rows + (double)both(tiling->row) * (steps - 1.0) / 2.0;
-    double moved = 0.5 + 0.5 * (double)tiling->pitch * (double)tiling->slot_rows / (x * rows);
+    double halo = (double)both(tiling->x) * (steps - 1.0) / 2.0;
+    double wide = halo > 0.0 ? x + halo + line / 2.0 : x;
+    double moved = 0.5 + 0.5 * (double)tiling->pitch * (rows + (double)both(tiling->row)) / (x * rows);
+    double kept = (double)both(tiling->row) / rows * (steps - 1.0) / steps;
 
-    return work_of(op) * wide * high / (x * rows) + MOVING_TAPS * moved / steps;
+    return (work_of(op) + KEEPING_TAPS * kept) * wide / x + MOVING_TAPS * moved / steps;
 }
 
-/* The rows that a tile of so many columns may have. */
+/* The rows that a block of so many columns may have. */
 static size_t rows_that_fit(struct cpu_tiling *tiling, const struct op *op)
 {
-    size_t room = CACHE_BYTES / work_size(op->work), halo = both(tiling->row) * tiling->steps, rows;
+    size_t room = CACHE_BYTES / work_size(op->work), rows;
 
     tiling->tile_rows = 1;
     set_slot(tiling, op);
     rows = room / tiling->slots / tiling->pitch;
-    return rows > halo ? rows - halo : 1;
+    return rows > both(tiling->row) ? rows - both(tiling->row) : 1;
 }
 
 /* The widest tile of at most so many columns that divides the field evenly, as high as fits. */
@@ -114,7 +134,7 @@ static void set_tile(struct cpu_tiling *tiling, const struct op *op, const struc
     size_t line = LINE_BYTES / work_size(op->work);
 
     tiling->tile_x = rounded_up(even_part(shape->nx, width), line);
-    tiling->tile_rows = even_part(shape->rows, rows_that_fit(tiling, op));
+    tiling->tile_rows = even_part(shape->rows + tiling->row.after * tiling->steps, rows_that_fit(tiling, op));
     set_slot(tiling, op);
 }
 
@@ -167,6 +187,7 @@ bool cpu_tiling_make(struct cpu_tiling *tiling, const struct op *op, const struc
     }
     if ((double)tiling->slots * (double)tiling->slot_rows * (double)tiling->pitch > (double)ARENA_BYTES)
         return false;
+    set_kept(tiling, op, shape);
     set_arena(tiling, op);
     return tiling->arena_bytes <= ARENA_BYTES;
 }
@@ -181,13 +202,19 @@ void cpu_tiling_fewer(struct cpu_tiling *fewer, const struct cpu_tiling *tiling,
     set_arena(fewer, op);
 }
 
-size_t cpu_tiling_segment(const struct cpu_tiling *tiling, const struct shape *shape, size_t planes,
-                          int threads)
+struct cpu_cut cpu_tiling_cut(const struct cpu_tiling *tiling, const struct shape *shape, size_t planes,
+                              int threads)
 {
-    size_t columns = (shape->nx + tiling->tile_x - 1) / tiling->tile_x;
-    size_t tiles = columns * ((shape->rows + tiling->tile_rows - 1) / tiling->tile_rows) * shape->channels;
-    size_t wanted = threads == 1 ? 1 : (4 * (size_t)threads + tiles - 1) / tiles;
-    size_t least = SEGMENT_LENGTH * (both(tiling->plane) * tiling->steps + 1);
+    size_t seams = both(tiling->plane) * tiling->steps, shortest = SEGMENT_LENGTH * (seams + 1);
+    size_t columns = (shape->nx + tiling->tile_x - 1) / tiling->tile_x * shape->channels;
+    size_t wanted = threads == 1 ? 1 : 4 * (size_t)threads;
+    struct cpu_cut cut = {shape->rows, larger(shortest, (planes * columns + wanted - 1) / wanted)};
 
-    return larger(least, (planes + wanted - 1) / wanted);
+    if (cut.planes > tiling->kept_planes - seams)
+        cut.planes = even_part(planes, tiling->kept_planes - seams);
+    columns *= (planes + cut.planes - 1) / cut.planes;
+    wanted = (wanted + columns - 1) / columns;
+    shortest = SEGMENT_LENGTH * (both(tiling->row) * tiling->steps + 1);
+    cut.rows = larger(shortest, (shape->rows + wanted - 1) / wanted);
+    return cut;
 }
