@@ -16,8 +16,7 @@ struct FN(tile) {
     const struct cpu_tiling *tiling;
     const struct field *from;
     struct field *to;
-    bool is_star; /* OP_TAPS of the sample and its nearest neighbours on all axes that there are */
-    bool is_box;  /* OP_TAPS of the sample and all 26 around it */
+    bool is_box; /* OP_TAPS of the sample and all 26 around it */
     struct pump pump;
     unsigned channel;
     struct axis x, row, plane;
@@ -76,9 +75,12 @@ static REAL *FN(take_slot)(struct FN(tile) * tile, unsigned level, int64_t plane
     return *FN(slot_of)(tile, level, plane) = tile->free_slots[--tile->free_count];
 }
 
-static void FN(give_slot)(struct FN(tile) * tile, REAL *slot)
+/* Planes that were written over others may stand some rows behind the start of their slot. */
+static void FN(give_slot)(struct FN(tile) * tile, REAL *plane)
 {
-    tile->free_slots[tile->free_count++] = slot;
+    size_t at = (size_t)(plane - tile->slots);
+
+    tile->free_slots[tile->free_count++] = plane - at % tile->tiling->slot_samples;
 }
 
 /* Rows that a level keeps of a plane from one block to the next: what all levels find when a plane comes in
@@ -97,14 +99,11 @@ static bool FN(keeps_rows)(const struct FN(tile) * tile, unsigned level)
     return level > 0 && level < tile->tiling->steps && tile->tiling->kept_samples > 0;
 }
 
-/* A slot for a plane of a level, with the rows that the block before has left. */
-static REAL *FN(begin_plane)(struct FN(tile) * tile, unsigned level, int64_t plane)
+/* The rows of a plane that the block before has left. */
+static void FN(find_kept)(const struct FN(tile) * tile, unsigned level, int64_t plane, REAL *slot)
 {
-    REAL *slot = FN(take_slot)(tile, level, plane);
-
     if (FN(keeps_rows)(tile, level))
         memcpy(slot, FN(kept_rows)(tile, level, plane), tile->tiling->kept_samples * sizeof *slot);
-    return slot;
 }
 
 /* The slot that a tap reads for a plane of a level, NULL where the rule has none. */
@@ -377,6 +376,7 @@ static void FN(finish_plane)(const struct FN(tile) * tile, const struct FN(step)
 {
     const struct cpu_tiling *tiling = tile->tiling;
 
+    FN(find_kept)(tile, step->level, plane, step->slot);
     if (tile->op->edge == EDGE_HOLD)
         FN(hold_plane)(tile, step, area->rows, area->x);
     if (step->level < tiling->steps)
@@ -394,7 +394,7 @@ static bool FN(is_star_pair)(const struct FN(tile) * tile, unsigned level, int64
     bool held = op->edge == EDGE_HOLD && (FN(is_held)(&tile->plane, op->plane, plane) ||
                                           FN(is_held)(&tile->plane, op->plane, plane + 1));
 
-    return tile->is_star && !held && plane >= planes.first && plane + 1 < planes.end;
+    return tile->tiling->is_star && !held && plane >= planes.first && plane + 1 < planes.end;
 }
 
 /* The star's weights in the places of the full star. */
@@ -406,23 +406,44 @@ static void FN(star_weights)(const struct FN(tile) * tile, REAL *weights)
         weights[k] = tile->op->tap_count == 5 && (k == 1 || k == 5) ? (REAL)0 : *from++;
 }
 
+/* Whether a pair may stand where the two planes below did that nobody reads after it. */
+static bool FN(replaces)(const struct FN(tile) * tile, unsigned level, int64_t plane)
+{
+    struct span below = level_span(&tile->plane, tile->tiling->steps - level + 1);
+
+    return tile->op->edge != EDGE_HOLD && plane - 1 >= below.first;
+}
+
+/* Slots for a pair; a plane that replaces the one it is computed from stands a row farther on. */
+static void FN(place_pair)(struct FN(tile) * tile, unsigned level, int64_t plane, REAL **lower, REAL **upper)
+{
+    if (FN(replaces)(tile, level, plane)) {
+        *lower = *FN(slot_of)(tile, level - 1, plane - 1);
+        *upper = *FN(slot_of)(tile, level - 1, plane) + tile->tiling->pitch;
+        *FN(slot_of)(tile, level, plane) = *lower;
+        *FN(slot_of)(tile, level, plane + 1) = *upper;
+    } else {
+        *lower = FN(take_slot)(tile, level, plane);
+        *upper = FN(take_slot)(tile, level, plane + 1);
+    }
+}
+
 static void FN(advance_star_pair)(struct FN(tile) * tile, unsigned level, int64_t plane)
 {
     struct FN(area) area = {FN(block_span)(tile, level), level_span(&tile->x, tile->tiling->steps - level)};
     struct span whole = FN(whole_vectors)(tile, area.x);
-    struct FN(step) lower = {level, FN(begin_plane)(tile, level, plane), NULL};
-    struct FN(step) upper = {level, FN(begin_plane)(tile, level, plane + 1), NULL};
+    struct FN(step) lower = {level, NULL, FN(plane_slot)(tile, level - 1, plane)};
+    struct FN(step) upper = {level, NULL, FN(plane_slot)(tile, level - 1, plane + 1)};
     int64_t row = area.rows.first;
     REAL weights[7];
     struct FN(star) star = {.weights = weights, .rows = tile->op->tap_count == 7};
 
     FN(star_weights)(tile, weights);
-    lower.old = FN(plane_slot)(tile, level - 1, plane);
-    upper.old = FN(plane_slot)(tile, level - 1, plane + 1);
     star.below = FN(cell)(tile, level - 1, FN(plane_slot)(tile, level - 1, plane - 1), row, whole.first);
     star.lower = FN(cell)(tile, level - 1, lower.old, row, whole.first);
     star.upper = FN(cell)(tile, level - 1, upper.old, row, whole.first);
     star.above = FN(cell)(tile, level - 1, FN(plane_slot)(tile, level - 1, plane + 2), row, whole.first);
+    FN(place_pair)(tile, level, plane, &lower.slot, &upper.slot);
     star.lower_out = FN(cell)(tile, level, lower.slot, row, whole.first);
     star.upper_out = FN(cell)(tile, level, upper.slot, row, whole.first);
     FN(star_planes)
@@ -435,8 +456,7 @@ static void FN(advance_star_pair)(struct FN(tile) * tile, unsigned level, int64_
 static void FN(advance_plane)(struct FN(tile) * tile, unsigned level, int64_t plane)
 {
     struct FN(area) area = {FN(block_span)(tile, level), level_span(&tile->x, tile->tiling->steps - level)};
-    struct FN(step)
-        step = {level, FN(begin_plane)(tile, level, plane), FN(plane_slot)(tile, level - 1, plane)};
+    struct FN(step) step = {level, FN(take_slot)(tile, level, plane), FN(plane_slot)(tile, level - 1, plane)};
 
     if (tile->op->edge == EDGE_HOLD && FN(is_held)(&tile->plane, tile->op->plane, plane))
         FN(copy_held)(tile, &step, area.rows, area.x);
@@ -463,6 +483,8 @@ static void FN(advance_level)(struct FN(tile) * tile, unsigned level, int64_t pl
 
     if (FN(is_star_pair)(tile, level, plane)) {
         FN(advance_star_pair)(tile, level, plane);
+        if (FN(replaces)(tile, level, plane))
+            return;
     } else {
         for (int64_t i = plane; i < plane + TOGETHER; i++) {
             if (i >= planes.first && i < planes.end)
@@ -496,7 +518,7 @@ static size_t FN(pump_turns)(const struct FN(tile) * tile)
 {
     size_t rows = tile->tiling->tile_rows * tile->tiling->steps;
 
-    return !tile->is_star ? TOGETHER * rows : tile->op->tap_count == 7 ? (rows + 1) / 2 : rows;
+    return !tile->tiling->is_star ? TOGETHER * rows : tile->op->tap_count == 7 ? (rows + 1) / 2 : rows;
 }
 
 /* Take in planes, and every level on by as many; meanwhile the last ones leave. */
@@ -528,15 +550,14 @@ static void FN(advance_tile)(struct FN(tile) * tile, int64_t plane)
 static void FN(clear_slots)(struct FN(tile) * tile)
 {
     const struct cpu_tiling *tiling = tile->tiling;
-    size_t samples = tiling->slot_rows * tiling->pitch;
 
     tile->free_count = 0;
     for (size_t i = 0; i < tiling->slots; i++)
-        FN(give_slot)(tile, tile->slots + i * samples);
+        FN(give_slot)(tile, tile->slots + i * tiling->slot_samples);
     tile->constant = NULL;
     if (tile->op->edge == EDGE_CONSTANT) {
         tile->constant = tile->free_slots[--tile->free_count];
-        for (size_t i = 0; i < samples; i++)
+        for (size_t i = 0; i < tiling->slot_samples; i++)
             tile->constant[i] = FN(outside)(tile);
     }
 }
@@ -569,9 +590,8 @@ static void FN(run_tile)(struct FN(tile) * tile)
 static void FN(lay_out)(struct FN(tile) * tile, void *arena)
 {
     const struct cpu_tiling *tiling = tile->tiling;
-    size_t slot = tiling->slot_rows * tiling->pitch;
     REAL *samples = (REAL *)arena + tiling->pitch; /* a row ahead that rounding may read */
-    REAL *weights = samples + tiling->slots * slot + tiling->pitch;
+    REAL *weights = samples + tiling->slots * tiling->slot_samples + tiling->pitch;
 
     tile->slots = samples;
     tile->weights = weights;
@@ -581,26 +601,6 @@ static void FN(lay_out)(struct FN(tile) * tile, void *arena)
     tile->bases = (const REAL **)(tile->levels + tiling->ring * (tiling->steps + 1));
     for (size_t k = 0; k < tile->op->tap_count; k++)
         weights[k] = (REAL)tile->op->taps[k].weight;
-}
-
-/* Raster order leaves one place for each tap of a full star. */
-static bool FN(is_star)(const struct op *op)
-{
-    static const struct op_tap full[7] = {{0, 0, -1, 0}, {0, -1, 0, 0}, {-1, 0, 0, 0}, {0, 0, 0, 0},
-                                          {1, 0, 0, 0},  {0, 1, 0, 0},  {0, 0, 1, 0}};
-    size_t k = 0;
-
-    if (op->kind != OP_TAPS || (op->tap_count != 5 && op->tap_count != 7))
-        return false;
-    for (size_t i = 0; i < 7; i++) {
-        if (op->tap_count == 5 && full[i].drow != 0)
-            continue;
-        if (op->taps[k].dx != full[i].dx || op->taps[k].drow != full[i].drow ||
-            op->taps[k].dplane != full[i].dplane)
-            return false;
-        k++;
-    }
-    return true;
 }
 
 /* Raster order leaves one place for each tap of a full box. */
@@ -627,6 +627,36 @@ static struct axis FN(axis_of)(const struct op *op, struct cpu_margin margin, si
     return axis;
 }
 
+/* What a thread takes on at once: a channel of a run of planes, rows and samples. */
+static void FN(sweep_part)(const struct cpu_sweep *sweep, unsigned channel, const struct axis *axes)
+{
+    char *arena = sweep->arenas + (size_t)omp_get_thread_num() * sweep->arena_bytes;
+
+    if (sweep->tiling->is_direct) {
+        struct FN(direct) direct = {.op = sweep->op,
+                                    .from = sweep->from,
+                                    .to = sweep->to,
+                                    .past_caches = sweep->past_caches,
+                                    .channel = channel};
+        FN(direct_tile)(&direct, sweep->tiling, arena, axes);
+    } else {
+        struct FN(tile) tile = {.op = sweep->op,
+                                .tiling = sweep->tiling,
+                                .from = sweep->from,
+                                .to = sweep->to,
+                                .pump = {.past_caches = sweep->past_caches},
+                                .is_box = FN(is_box)(sweep->op),
+                                .channel = channel,
+                                .x = axes[0],
+                                .row = axes[1],
+                                .plane = axes[2]};
+        tile.plane.margin = margin_read(&tile.plane, sweep->op->plane, sweep->tiling->steps);
+        FN(lay_out)(&tile, arena);
+        FN(run_tile)(&tile);
+    }
+    isa_stores_done();
+}
+
 static void FN(sweep)(const struct cpu_sweep *sweep)
 {
     const struct cpu_tiling *tiling = sweep->tiling;
@@ -639,21 +669,11 @@ static void FN(sweep)(const struct cpu_sweep *sweep)
         for (size_t plane = sweep->planes.first; plane < end; plane += cut.planes) {
             for (size_t row = 0; row < shape->rows; row += cut.rows) {
                 for (size_t x = 0; x < shape->nx; x += tiling->tile_x) {
-                    struct FN(tile) tile = {.op = sweep->op,
-                                            .tiling = tiling,
-                                            .from = sweep->from,
-                                            .to = sweep->to,
-                                            .pump = {.past_caches = sweep->past_caches},
-                                            .is_star = FN(is_star)(sweep->op),
-                                            .is_box = FN(is_box)(sweep->op),
-                                            .channel = channel};
-                    tile.x = FN(axis_of)(sweep->op, tiling->x, shape->nx, x, tiling->tile_x, shape->nx);
-                    tile.row = FN(axis_of)(sweep->op, tiling->row, shape->rows, row, cut.rows, shape->rows);
-                    tile.plane = FN(axis_of)(sweep->op, tiling->plane, shape->planes, plane, cut.planes, end);
-                    tile.plane.margin = margin_read(&tile.plane, sweep->op->plane, tiling->steps);
-                    FN(lay_out)(&tile, sweep->arenas + (size_t)omp_get_thread_num() * sweep->arena_bytes);
-                    FN(run_tile)(&tile);
-                    isa_stores_done();
+                    const struct axis axes[] = {
+                        FN(axis_of)(sweep->op, tiling->x, shape->nx, x, tiling->tile_x, shape->nx),
+                        FN(axis_of)(sweep->op, tiling->row, shape->rows, row, cut.rows, shape->rows),
+                        FN(axis_of)(sweep->op, tiling->plane, shape->planes, plane, cut.planes, end)};
+                    FN(sweep_part)(sweep, channel, axes);
                 }
             }
         }

@@ -3,12 +3,16 @@
 
 #include <stdint.h>
 
-/* What the slots of a tile may take: more than the second level has, since planes come one after the other,
-   as a cache expects them, and a higher block leaves fewer rows to the next one. */
-#define CACHE_BYTES ((size_t)800 << 10)
+/* What the slots of a tile may take: a share of the third-level cache, from which planes come one after the
+   other, as a cache expects them. A higher block leaves fewer rows to the next one. */
+#define CACHE_BYTES ((size_t)7 << 19)
 
-/* What kept rows may take of the third-level cache, where that leaves tiles long enough. */
-#define KEPT_BYTES ((size_t)4 << 20)
+/* What a tile without slots may take of the second-level cache: the planes that a step reads, and two more on
+   their way in and out. */
+#define NEAR_CACHE_BYTES ((size_t)3 << 17)
+
+/* What kept rows may take of the third level, where that leaves tiles long enough. */
+#define KEPT_BYTES ((size_t)8 << 20)
 
 /* The most that a thread may have, where taps reach so far that no cache holds a tile. */
 #define ARENA_BYTES ((size_t)16 << 20)
@@ -59,6 +63,26 @@ static size_t even_part(size_t extent, size_t most)
     return (extent + parts - 1) / parts;
 }
 
+/* Raster order leaves one place for each tap of a full star. */
+static bool is_nearest_star(const struct op *op)
+{
+    static const struct op_tap full[7] = {{0, 0, -1, 0}, {0, -1, 0, 0}, {-1, 0, 0, 0}, {0, 0, 0, 0},
+                                          {1, 0, 0, 0},  {0, 1, 0, 0},  {0, 0, 1, 0}};
+    size_t k = 0;
+
+    if (op->kind != OP_TAPS || (op->tap_count != 5 && op->tap_count != 7))
+        return false;
+    for (size_t i = 0; i < 7; i++) {
+        if (op->tap_count == 5 && full[i].drow != 0)
+            continue;
+        if (op->taps[k].dx != full[i].dx || op->taps[k].drow != full[i].drow ||
+            op->taps[k].dplane != full[i].dplane)
+            return false;
+        k++;
+    }
+    return true;
+}
+
 static void set_slot(struct cpu_tiling *tiling, const struct op *op)
 {
     size_t line = LINE_BYTES / work_size(op->work), steps = tiling->steps;
@@ -66,6 +90,7 @@ static void set_slot(struct cpu_tiling *tiling, const struct op *op)
     tiling->lead = rounded_up(tiling->x.before * steps, line);
     tiling->pitch = tiling->lead + rounded_up(tiling->tile_x + tiling->x.after * steps, line);
     tiling->slot_rows = tiling->tile_rows + both(tiling->row);
+    tiling->slot_samples = (tiling->slot_rows + (tiling->is_star ? steps : 0)) * tiling->pitch;
     tiling->kept_samples = steps > 1 ? both(tiling->row) * tiling->pitch : 0;
 }
 
@@ -73,8 +98,10 @@ static void set_slot(struct cpu_tiling *tiling, const struct op *op)
    reads any more, planes being written, and planes that leave; one more slot holds what is outside. */
 static void set_slots(struct cpu_tiling *tiling, const struct op *op)
 {
+    tiling->is_direct = tiling->steps == 1 && op->kind == OP_TAPS && op->tap_count <= MOST_FIXED_TAPS;
     tiling->ring = both(tiling->plane) + 4;
-    tiling->slots = both(tiling->plane) * tiling->steps + 6 + (op->edge == EDGE_CONSTANT ? 1 : 0);
+    tiling->slots =
+        tiling->is_direct ? 0 : both(tiling->plane) * tiling->steps + 6 + (op->edge == EDGE_CONSTANT ? 1 : 0);
 }
 
 /* Planes of a level, seams included, that rows are kept of. */
@@ -91,8 +118,8 @@ static void set_kept(struct cpu_tiling *tiling, const struct op *op, const struc
 static void set_arena(struct cpu_tiling *tiling, const struct op *op)
 {
     size_t kept = (tiling->steps - 1) * tiling->kept_planes * tiling->kept_samples;
-    size_t samples = (tiling->slots * tiling->slot_rows + 2) * tiling->pitch + op->tap_count + kept;
-    size_t pointers = tiling->slots + tiling->ring * (tiling->steps + 1) + 2 * op->tap_count;
+    size_t samples = tiling->slots * tiling->slot_samples + 2 * tiling->pitch + op->tap_count + kept;
+    size_t pointers = tiling->slots + tiling->ring * (tiling->steps + 1) + 3 * op->tap_count;
 
     tiling->pointers_at = rounded_up(samples * work_size(op->work), LINE_BYTES);
     tiling->arena_bytes = rounded_up(tiling->pointers_at + pointers * sizeof(void *), LINE_BYTES);
@@ -120,10 +147,12 @@ double cpu_tiling_cost(const struct cpu_tiling *tiling, const struct op *op)
 /* The rows that a block of so many columns may have. */
 static size_t rows_that_fit(struct cpu_tiling *tiling, const struct op *op)
 {
-    size_t room = CACHE_BYTES / work_size(op->work), rows;
+    size_t room = (tiling->is_direct ? NEAR_CACHE_BYTES : CACHE_BYTES) / work_size(op->work), rows;
 
     tiling->tile_rows = 1;
     set_slot(tiling, op);
+    if (tiling->is_direct)
+        return larger(1, room / (both(tiling->plane) + 2) / tiling->tile_x);
     rows = room / tiling->slots / tiling->pitch;
     return rows > both(tiling->row) ? rows - both(tiling->row) : 1;
 }
@@ -176,7 +205,8 @@ bool cpu_tiling_make(struct cpu_tiling *tiling, const struct op *op, const struc
     *tiling = (struct cpu_tiling){.steps = steps,
                                   .x = margin_of(op->x, op->edge),
                                   .row = margin_of(op->row, op->edge),
-                                  .plane = margin_of(op->plane, op->edge)};
+                                  .plane = margin_of(op->plane, op->edge),
+                                  .is_star = is_nearest_star(op)};
     set_slots(tiling, op);
     if (tile_x > 0) {
         tiling->tile_x = tile_x;
@@ -185,7 +215,7 @@ bool cpu_tiling_make(struct cpu_tiling *tiling, const struct op *op, const struc
     } else {
         choose_tile(tiling, op, shape);
     }
-    if ((double)tiling->slots * (double)tiling->slot_rows * (double)tiling->pitch > (double)ARENA_BYTES)
+    if ((double)tiling->slots * (double)tiling->slot_samples > (double)ARENA_BYTES)
         return false;
     set_kept(tiling, op, shape);
     set_arena(tiling, op);
@@ -215,6 +245,6 @@ struct cpu_cut cpu_tiling_cut(const struct cpu_tiling *tiling, const struct shap
     columns *= (planes + cut.planes - 1) / cut.planes;
     wanted = (wanted + columns - 1) / columns;
     shortest = SEGMENT_LENGTH * (both(tiling->row) * tiling->steps + 1);
-    cut.rows = larger(shortest, (shape->rows + wanted - 1) / wanted);
+    cut.rows = tiling->is_direct ? tiling->tile_rows : larger(shortest, (shape->rows + wanted - 1) / wanted);
     return cut;
 }

@@ -5,6 +5,9 @@
 
 #include "backend.h"
 
+/* Chains up to this length have a loop of their own, with their weights in registers. */
+#define MOST_FIXED_TAPS 9
+
 /* Samples around a sample that one step may read along an axis. */
 struct cpu_margin {
     size_t before, after;
@@ -15,11 +18,15 @@ struct cpu_margin {
    thread's slots stand in its arena, and so do the rows that a block leaves to the next one. */
 struct cpu_tiling {
     unsigned steps;
+    bool is_star;   /* OP_TAPS of the sample and its nearest neighbours on all axes that there are */
+    bool is_direct; /* one step of so few OP_TAPS that rows are best read where they stand: a tile has no
+                       slots */
     struct cpu_margin x, row, plane;
     size_t tile_x, tile_rows;
-    size_t lead;      /* columns of a slot before the tile's own */
-    size_t pitch;     /* columns of a slot */
-    size_t slot_rows; /* rows of a slot */
+    size_t lead;         /* columns of a slot before the tile's own */
+    size_t pitch;        /* columns of a slot */
+    size_t slot_rows;    /* rows of a slot */
+    size_t slot_samples; /* rows included that a plane moves on when it takes the place of another */
     size_t slots;
     size_t ring;         /* planes of one level that are there at once */
     size_t kept_samples; /* that a block leaves of a plane of a level */
