@@ -40,7 +40,9 @@ static REAL FN(gather_sum)(const struct FN(direct) * direct, int64_t x)
 
 static REAL FN(end_sample)(const struct FN(direct) * direct, const REAL *old, int64_t x)
 {
-    return direct->op->edge == EDGE_HOLD ? old[x] : FN(gather_sum)(direct, x);
+    bool held = direct->op->edge == EDGE_HOLD && (x < direct->inside.first || x >= direct->inside.end);
+
+    return held ? old[x] : FN(gather_sum)(direct, x);
 }
 
 /* `count` sums from x on, whole vectors of them. */

@@ -215,7 +215,8 @@ bool cpu_tiling_make(struct cpu_tiling *tiling, const struct op *op, const struc
     } else {
         choose_tile(tiling, op, shape);
     }
-    if ((double)tiling->slots * (double)tiling->slot_samples > (double)ARENA_BYTES)
+    if ((double)tiling->slots * (double)tiling->slot_samples > (double)ARENA_BYTES ||
+        (double)(both(tiling->plane) + 1) * (double)tile_rows * (double)tile_x > (double)ARENA_BYTES)
         return false;
     set_kept(tiling, op, shape);
     set_arena(tiling, op);
