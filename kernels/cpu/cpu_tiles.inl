@@ -5,7 +5,8 @@
  * `steps` steps, once in and once out of memory; `blocked` is the same with one level. The blocks of a tile
  * follow one another along the rows. A level lags behind the one below by what a step reads ahead, so that it
  * finds there all that it reads: rows of its own block, and, kept aside for every plane and level, the last
- * rows of the block before. Adds: a slot a plane, a few planes a level, kept rows, and margins around each
+ * rows of the block before. Planes of a star go in pairs, which take the place of the two planes below that
+ * they are the last to read. Adds: a slot a plane, a few planes a level, kept rows, and margins around each
  * tile that edge rules fill, so that no loop over samples knows of edges. Costs: the halo of a tile along x
  * and the planes is read and computed again by its neighbours; the kept rows go to the third-level cache and
  * come back. Traffic per sample: 2 words through memory a pass, divided by the steps of the pass, and the
