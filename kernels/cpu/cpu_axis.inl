@@ -12,8 +12,8 @@ struct axis {
 };
 
 /* Taps read as far as they reach. Beside an end of the grid a rule that mirrors turns them round, and so the
-   other side may be asked for as much: the axis has room for that, which a field that holds a part of the grid
-   has nothing for elsewhere. */
+   other side may be asked for as much: the axis has room for that, which a field that holds a part of the
+   grid has nothing for elsewhere. */
 static struct cpu_margin margin_read(const struct axis *axis, struct reach reach, unsigned steps)
 {
     struct cpu_margin margin = {(size_t) - (int64_t)reach.low, (size_t)reach.high};

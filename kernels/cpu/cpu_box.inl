@@ -32,8 +32,7 @@ ISA_INLINE void FN(box_plane)(bool first, const REAL *weights, const REAL *centr
 #pragma GCC unroll 3
             for (size_t x = 0; x < BOX_SIDE; x++) {
                 FN(vector)
-                values = FN(vector_load)(samples + x - 1),
-                weight = splat[(row - i) * BOX_SIDE + x];
+                values = FN(vector_load)(samples + x - 1), weight = splat[(row - i) * BOX_SIDE + x];
                 sums[i] =
                     first && row == i && x == 0 ? weight * values : FN(isa_fma)(weight, values, sums[i]);
             }
