@@ -41,6 +41,24 @@ START_TEST(many_steps)
 }
 END_TEST
 
+/* Rows in which no vector fits, one does, or several and a rest; some samples have taps outside, others none.
+ */
+START_TEST(rows_of_every_width)
+{
+    static const char *const stages[] = {"-f laplace", "-f matrix:0,1,0,0;2,-3,4,5;0,5,0,0"};
+    char options[200];
+
+    for (size_t nx = 1; nx <= 20; nx++) {
+        for (size_t i = 0; i < LENGTH(stages) * EDGE_RULES; i++) {
+            struct trial trial = {.options = options, .grid = grid_make(3, nx, 4, 4)};
+            snprintf(options, sizeof options, "%s -e %s", stages[i / EDGE_RULES], edges[i % EDGE_RULES]);
+            trial.work = nx % 2 == 0 ? WORK_F32 : WORK_F64;
+            trial_check(&trial, false);
+        }
+    }
+}
+END_TEST
+
 /* ---- fields that hold a part of the grid ---- */
 
 struct window {
@@ -340,6 +358,7 @@ TCase *forms_case(void)
     TCase *tests = tcase_create("forms");
 
     tcase_add_test(tests, many_steps);
+    tcase_add_test(tests, rows_of_every_width);
     tcase_add_loop_test(tests, fields_may_hold_a_part, 0, 9);
     tcase_add_test(tests, rungs_that_do_not_exist_are_refused);
     tcase_add_loop_test(tests, forms_are_as_wished, 0, 6);

@@ -12,8 +12,8 @@ struct axis {
 };
 
 /* Taps read as far as they reach. Beside an end of the grid a rule that mirrors turns them round, and so the
-   other side may be asked for as much: the axis has room for that, which a field that holds a part of the grid
-   has nothing for elsewhere. */
+   other side may be asked for as much: the axis has room for that, which a field that holds a part of the
+   grid has nothing for elsewhere. */
 static struct cpu_margin margin_read(const struct axis *axis, struct reach reach, unsigned steps)
 {
     struct cpu_margin margin = {(size_t) - (int64_t)reach.low, (size_t)reach.high};
@@ -41,6 +41,16 @@ static struct span clipped(struct span span, int64_t extent)
 {
     span.first = span.first < 0 ? 0 : span.first;
     span.end = span.end > extent ? extent : span.end;
+    return span;
+}
+
+/* What two spans share; where that is nothing, an end that is the first. */
+static struct span common_span(struct span a, struct span b)
+{
+    struct span span = {a.first > b.first ? a.first : b.first, a.end < b.end ? a.end : b.end};
+
+    if (span.end < span.first)
+        span.end = span.first;
     return span;
 }
 

@@ -32,9 +32,11 @@ static const struct assumed_taps assumed_f64 = {2.8e9, 5.6e9, 3.4e9, 1.25e9, 0.7
 /* Samples that make a thread worth waking. */
 #define SAMPLES_A_THREAD ((size_t)1 << 14)
 
-/* Steps of a pass: those that are chosen, and the most that a wish may ask for. */
-#define CHOSEN_STEPS 8
-#define MOST_STEPS   64
+/* Steps of a pass: those that are chosen, of planes and of planes of one row, and the most that a wish may
+   ask for. */
+#define CHOSEN_STEPS      8
+#define CHOSEN_FLAT_STEPS 16
+#define MOST_STEPS        64
 
 /* A pass that writes more than this finds nothing of it in the caches afterwards. */
 #define CACHES_BYTES ((size_t)16 << 20)
@@ -295,7 +297,8 @@ static bool check_wish(const struct rung_wish *wish, struct fault *fault)
 static bool choose_steps(struct cpu_tiling *best, const struct op *op, const struct shape *shape,
                          const struct rung_wish *wish)
 {
-    unsigned least = wish->steps > 0 ? wish->steps : 2, most = wish->steps > 0 ? wish->steps : CHOSEN_STEPS;
+    unsigned chosen = shape->rows > 1 ? CHOSEN_STEPS : CHOSEN_FLAT_STEPS;
+    unsigned least = wish->steps > 0 ? wish->steps : 2, most = wish->steps > 0 ? wish->steps : chosen;
     bool found = false;
 
     for (unsigned steps = least; steps <= most; steps++) {

@@ -13,9 +13,6 @@ typedef FN(isa_vector) FN(stored_vector) __attribute__((aligned(sizeof(REAL)), m
  */
 #define OPEN_SUMS 8
 
-/* Chains up to this length have a loop of their own, with their weights in registers. */
-#define MOST_FIXED_TAPS 9
-
 struct FN(chain) {
     size_t taps;
     const REAL *weights;

@@ -85,6 +85,43 @@ static inline void isa_copy_past_caches(void *to, const void *from, size_t bytes
 #endif
 }
 
+/* The same from a register; `to` is aligned like a vector. */
+ISA_INLINE void isa_stream_f32(float *to, isa_vector_f32 values)
+{
+#if defined(__AVX512F__)
+    _mm512_stream_ps(to, (__m512)values);
+#elif defined(__AVX2__)
+    _mm256_stream_ps(to, (__m256)values);
+#elif defined(__SSE2__)
+    _mm_stream_ps(to, (__m128)values);
+#else
+    *(isa_vector_f32 *)(void *)to = values;
+#endif
+}
+
+ISA_INLINE void isa_stream_f64(double *to, isa_vector_f64 values)
+{
+#if defined(__AVX512F__)
+    _mm512_stream_pd(to, (__m512d)values);
+#elif defined(__AVX2__)
+    _mm256_stream_pd(to, (__m256d)values);
+#elif defined(__SSE2__)
+    _mm_stream_pd(to, (__m128d)values);
+#else
+    *(isa_vector_f64 *)(void *)to = values;
+#endif
+}
+
+/* Have a line at hand in the second-level cache soon. */
+static inline void isa_fetch(const void *line)
+{
+#if defined(__GNUC__)
+    __builtin_prefetch(line, 0, 2);
+#else
+    (void)line;
+#endif
+}
+
 static inline void isa_stores_done(void)
 {
 #if defined(__SSE2__)

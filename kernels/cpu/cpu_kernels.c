@@ -29,7 +29,9 @@ static size_t least(size_t a, size_t b)
 #include "cpu_rows.inl"
 #include "cpu_naive.inl"
 #include "cpu_chain.inl"
+#include "cpu_direct.inl"
 #include "cpu_star.inl"
+#include "cpu_box.inl"
 #include "cpu_tiles.inl"
 #undef REAL
 #undef FN
@@ -41,7 +43,9 @@ static size_t least(size_t a, size_t b)
 #include "cpu_rows.inl"
 #include "cpu_naive.inl"
 #include "cpu_chain.inl"
+#include "cpu_direct.inl"
 #include "cpu_star.inl"
+#include "cpu_box.inl"
 #include "cpu_tiles.inl"
 #undef REAL
 #undef FN

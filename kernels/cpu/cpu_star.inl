@@ -1,5 +1,9 @@
 /* The star of nearest neighbours on two planes at once, and on two rows of each: what one sum reads is still
-   in a register when the next one needs it. */
+   in a register when the next one needs it.
+
+   Rows come last to first, and a vector is stored when all that stands around it has been loaded. So the
+   lower plane may be written over the one below, at the same row or at the next one, and the upper plane over
+   the lower, a row farther on: what it overwrites has been read. */
 
 /* Planes of a slot, at the first sample of the first row: the one below the two, these two, the one above. */
 struct FN(star) {
@@ -35,7 +39,7 @@ ISA_INLINE void FN(star_rows)(const struct FN(star) * star, const FN(vector) * w
     REAL *lower_out = star->lower_out + row, *upper_out = star->upper_out + row;
 
     for (size_t x = 0; x < count; x += LANES) {
-        FN(vector) low[4], up[4];
+        FN(vector) low[4], up[4], low_sums[2], up_sums[2];
 #pragma GCC unroll 4
         for (size_t i = 0; i < high + 2; i++) {
             size_t at = rows ? x + i * pitch - pitch : x;
@@ -45,12 +49,15 @@ ISA_INLINE void FN(star_rows)(const struct FN(star) * star, const FN(vector) * w
 #pragma GCC unroll 2
         for (size_t i = 0; i < high; i++) {
             size_t at = x + i * pitch;
-            FN(vector_store)
-            (lower_out + at, FN(star_sum)(weights, rows, FN(vector_load)(below + at), low[i], lower + at,
-                                          low[i + 1], low[i + 2], up[i + 1]));
-            FN(vector_store)
-            (upper_out + at, FN(star_sum)(weights, rows, low[i + 1], up[i], upper + at, up[i + 1], up[i + 2],
-                                          FN(vector_load)(above + at)));
+            low_sums[i] = FN(star_sum)(weights, rows, FN(vector_load)(below + at), low[i], lower + at,
+                                       low[i + 1], low[i + 2], up[i + 1]);
+            up_sums[i] = FN(star_sum)(weights, rows, low[i + 1], up[i], upper + at, up[i + 1], up[i + 2],
+                                      FN(vector_load)(above + at));
+        }
+#pragma GCC unroll 2
+        for (size_t i = 0; i < high; i++) {
+            FN(vector_store)(lower_out + x + i * pitch, low_sums[i]);
+            FN(vector_store)(upper_out + x + i * pitch, up_sums[i]);
         }
     }
 }
@@ -59,17 +66,17 @@ ISA_INLINE void FN(star_area)(const struct FN(star) * star, bool by_rows, size_t
                               size_t count, struct pump *pump)
 {
     FN(vector) weights[7];
-    size_t row = 0;
+    size_t row = rows;
 
 #pragma GCC unroll 7
     for (size_t k = 0; k < 7; k++)
         weights[k] = FN(vector_splat)(star->weights[k]);
-    for (; row + 2 <= rows && by_rows; row += 2) {
-        FN(star_rows)(star, weights, by_rows, 2, pitch, row * pitch, count);
+    for (; row >= 2 && by_rows; row -= 2) {
+        FN(star_rows)(star, weights, by_rows, 2, pitch, (row - 2) * pitch, count);
         pump_once(pump);
     }
-    for (; row < rows; row++) {
-        FN(star_rows)(star, weights, by_rows, 1, pitch, row * pitch, count);
+    for (; row > 0; row--) {
+        FN(star_rows)(star, weights, by_rows, 1, pitch, (row - 1) * pitch, count);
         pump_once(pump);
     }
 }

@@ -1,37 +1,65 @@
 /* Rungs `blocked` and `fused`.
  *
- * Idea: a tile of the field streams plane by plane through a thread's own cache. A plane that comes in takes
- * the first level on by one plane, which takes the next level on, and so the last level leaves after `steps`
- * steps, once in and once out of memory; `blocked` is the same with one level. Adds: a slot a plane, a few
- * planes a level, and margins around each tile that edge rules fill, so that no loop over samples knows of
- * edges. Costs: the halo of a tile is read and computed again by its neighbours. Traffic per sample: 2 words
- * through memory a pass, divided by the steps of the pass, and the halo. Wins when: `fused`, a stage has more
- * than one step; `blocked`, it has one. */
+ * Idea: a block of rows of the field streams plane by plane through a thread's own cache. A plane that comes
+ * in takes the first level on by one plane, which takes the next level on, and so the last level leaves after
+ * `steps` steps, once in and once out of memory; `blocked` is the same with one level. The blocks of a tile
+ * follow one another along the rows. A level lags behind the one below by what a step reads ahead, so that it
+ * finds there all that it reads: rows of its own block, and, kept aside for every plane and level, the last
+ * rows of the block before. Planes of a star go in pairs, which take the place of the two planes below that
+ * they are the last to read. Adds: a slot a plane, a few planes a level, kept rows, and margins around each
+ * tile that edge rules fill, so that no loop over samples knows of edges. Costs: the halo of a tile along x
+ * and the planes is read and computed again by its neighbours; the kept rows go to the third-level cache and
+ * come back. Traffic per sample: 2 words through memory a pass, divided by the steps of the pass, and the
+ * halo. Wins when: `fused`, a stage has more than one step; `blocked`, it has one. */
 
 struct FN(tile) {
     const struct op *op;
     const struct cpu_tiling *tiling;
     const struct field *from;
     struct field *to;
-    bool is_star; /* OP_TAPS of the sample and its nearest neighbours on all axes that there are */
+    bool is_box; /* OP_TAPS of the sample and all 26 around it */
     struct pump pump;
     unsigned channel;
     struct axis x, row, plane;
+    int64_t block; /* first row of the block that streams, at level 0 */
 
+    REAL *slots;
     REAL **free_slots;
     size_t free_count;
     REAL **levels;  /* slots of planes: ring of them a level */
     REAL *constant; /* a slot of what EDGE_CONSTANT puts outside, or NULL */
     REAL *weights;
+    REAL *kept;         /* rows of the block before, by level and plane */
     const REAL **bases; /* of the taps, and of their opposites */
 };
 
 /* ---- slots ---- */
 
-static REAL *FN(cell)(const struct FN(tile) * tile, REAL *slot, int64_t row, int64_t x)
+/* Rows that a slot of a level holds: those of the block before that are still read, and the block's own. */
+static struct span FN(slot_span)(const struct FN(tile) * tile, unsigned level)
 {
     const struct cpu_tiling *tiling = tile->tiling;
-    int64_t slot_row = row - tile->row.own.first + (int64_t)(tiling->row.before * tiling->steps);
+    int64_t ahead = (int64_t)tiling->row.after, kept = ahead + (int64_t)tiling->row.before;
+    struct span span = {tile->block - level * ahead - kept, 0};
+
+    span.end = span.first + (int64_t)tiling->slot_rows;
+    return span;
+}
+
+/* Rows that a level gains by the block: level 0 reads all anew. */
+static struct span FN(block_span)(const struct FN(tile) * tile, unsigned level)
+{
+    struct span span = FN(slot_span)(tile, level);
+
+    if (level > 0)
+        span.first = span.end - (int64_t)tile->tiling->tile_rows;
+    return common_span(span, level_span(&tile->row, tile->tiling->steps - level));
+}
+
+static REAL *FN(cell)(const struct FN(tile) * tile, unsigned level, REAL *slot, int64_t row, int64_t x)
+{
+    const struct cpu_tiling *tiling = tile->tiling;
+    int64_t slot_row = row - FN(slot_span)(tile, level).first;
 
     return slot + slot_row * (int64_t)tiling->pitch + (x - tile->x.own.first + (int64_t)tiling->lead);
 }
@@ -48,9 +76,35 @@ static REAL *FN(take_slot)(struct FN(tile) * tile, unsigned level, int64_t plane
     return *FN(slot_of)(tile, level, plane) = tile->free_slots[--tile->free_count];
 }
 
-static void FN(give_slot)(struct FN(tile) * tile, REAL *slot)
+/* Planes that were written over others may stand some rows behind the start of their slot. */
+static void FN(give_slot)(struct FN(tile) * tile, REAL *plane)
 {
-    tile->free_slots[tile->free_count++] = slot;
+    size_t at = (size_t)(plane - tile->slots);
+
+    tile->free_slots[tile->free_count++] = plane - at % tile->tiling->slot_samples;
+}
+
+/* Rows that a level keeps of a plane from one block to the next: what all levels find when a plane comes in
+   stands side by side. */
+static REAL *FN(kept_rows)(const struct FN(tile) * tile, unsigned level, int64_t plane)
+{
+    const struct cpu_tiling *tiling = tile->tiling;
+    int64_t first = tile->plane.own.first - (int64_t)(tiling->plane.before * tiling->steps);
+    int64_t coming = plane + level * (int64_t)tiling->plane.after;
+
+    return tile->kept + ((size_t)(coming - first) * (tiling->steps - 1) + level - 1) * tiling->kept_samples;
+}
+
+static bool FN(keeps_rows)(const struct FN(tile) * tile, unsigned level)
+{
+    return level > 0 && level < tile->tiling->steps && tile->tiling->kept_samples > 0;
+}
+
+/* The rows of a plane that the block before has left. */
+static void FN(find_kept)(const struct FN(tile) * tile, unsigned level, int64_t plane, REAL *slot)
+{
+    if (FN(keeps_rows)(tile, level))
+        memcpy(slot, FN(kept_rows)(tile, level, plane), tile->tiling->kept_samples * sizeof *slot);
 }
 
 /* The slot that a tap reads for a plane of a level, NULL where the rule has none. */
@@ -70,27 +124,32 @@ static REAL FN(outside)(const struct FN(tile) * tile)
     return (REAL)tile->op->outside[tile->channel];
 }
 
-static void FN(fill_columns)(const struct FN(tile) * tile, REAL *slot, struct span rows, struct span columns)
+static void FN(fill_columns)(const struct FN(tile) * tile, unsigned level, REAL *slot, struct span columns)
 {
+    struct span rows = FN(block_span)(tile, level);
+
     for (int64_t x = columns.first; x < columns.end; x++) {
         int64_t inside = arith_edge_index(tile->op->edge, x, tile->x.extent);
         for (int64_t row = rows.first; row < rows.end; row++)
-            *FN(cell)(tile, slot, row, x) =
-                inside < 0 ? FN(outside)(tile) : *FN(cell)(tile, slot, row, inside);
+            *FN(cell)(tile, level, slot, row, x) =
+                inside < 0 ? FN(outside)(tile) : *FN(cell)(tile, level, slot, row, inside);
     }
 }
 
-static void FN(fill_rows)(const struct FN(tile) * tile, REAL *slot, struct span rows)
+/* Rows that a slot has room for. Where it lacks the row inside the grid, nobody reads the one outside. */
+static void FN(fill_rows)(const struct FN(tile) * tile, unsigned level, REAL *slot, struct span rows)
 {
     size_t pitch = tile->tiling->pitch;
     int64_t first = tile->x.own.first - (int64_t)tile->tiling->lead;
+    struct span there = FN(slot_span)(tile, level);
 
+    rows = common_span(rows, there);
     for (int64_t row = rows.first; row < rows.end; row++) {
         int64_t inside = arith_edge_index(tile->op->edge, row, tile->row.extent);
-        REAL *to = FN(cell)(tile, slot, row, first);
-        if (inside >= 0) {
-            memcpy(to, FN(cell)(tile, slot, inside, first), pitch * sizeof *to);
-        } else {
+        REAL *to = FN(cell)(tile, level, slot, row, first);
+        if (inside >= there.first && inside < there.end && inside >= 0) {
+            memcpy(to, FN(cell)(tile, level, slot, inside, first), pitch * sizeof *to);
+        } else if (inside < 0) {
             for (size_t i = 0; i < pitch; i++)
                 to[i] = FN(outside)(tile);
         }
@@ -101,14 +160,13 @@ static void FN(fill_rows)(const struct FN(tile) * tile, REAL *slot, struct span 
 static void FN(fill_margins)(const struct FN(tile) * tile, unsigned level, REAL *slot)
 {
     unsigned left = tile->tiling->steps - level;
-    struct span rows = level_span(&tile->row, left);
 
     if (tile->op->edge == EDGE_WRAP || tile->op->edge == EDGE_HOLD)
         return;
-    FN(fill_columns)(tile, slot, rows, margin_before(&tile->x, left));
-    FN(fill_columns)(tile, slot, rows, margin_behind(&tile->x, left));
-    FN(fill_rows)(tile, slot, margin_before(&tile->row, left));
-    FN(fill_rows)(tile, slot, margin_behind(&tile->row, left));
+    FN(fill_columns)(tile, level, slot, margin_before(&tile->x, left));
+    FN(fill_columns)(tile, level, slot, margin_behind(&tile->x, left));
+    FN(fill_rows)(tile, level, slot, margin_before(&tile->row, left));
+    FN(fill_rows)(tile, level, slot, margin_behind(&tile->row, left));
 }
 
 static bool FN(is_held)(const struct axis *axis, struct reach reach, int64_t index)
@@ -116,16 +174,23 @@ static bool FN(is_held)(const struct axis *axis, struct reach reach, int64_t ind
     return index + reach.low < 0 || index + reach.high >= axis->extent;
 }
 
-static void FN(copy_held)(const struct FN(tile) * tile, REAL *slot, REAL *old, struct span rows,
+/* A plane of a level under way: its slot, and the slot of the same plane a step before. */
+struct FN(step) {
+    unsigned level;
+    REAL *slot, *old;
+};
+
+static void FN(copy_held)(const struct FN(tile) * tile, const struct FN(step) * step, struct span rows,
                           struct span x)
 {
     for (int64_t row = rows.first; row < rows.end && x.first < x.end; row++)
-        memcpy(FN(cell)(tile, slot, row, x.first), FN(cell)(tile, old, row, x.first),
-               (size_t)(x.end - x.first) * sizeof *slot);
+        memcpy(FN(cell)(tile, step->level, step->slot, row, x.first),
+               FN(cell)(tile, step->level - 1, step->old, row, x.first),
+               (size_t)(x.end - x.first) * sizeof(REAL));
 }
 
 /* EDGE_HOLD: samples of a plane inside the grid that have a tap outside in its rows. */
-static void FN(hold_plane)(const struct FN(tile) * tile, REAL *slot, REAL *old, struct span rows,
+static void FN(hold_plane)(const struct FN(tile) * tile, const struct FN(step) * step, struct span rows,
                            struct span x)
 {
     for (int64_t row = rows.first; row < rows.end; row++) {
@@ -139,8 +204,8 @@ static void FN(hold_plane)(const struct FN(tile) * tile, REAL *slot, REAL *old, 
             while (high.first > low.end && high.first - 1 + tile->op->x.high >= tile->x.extent)
                 high.first--;
         }
-        FN(copy_held)(tile, slot, old, line, low);
-        FN(copy_held)(tile, slot, old, line, high);
+        FN(copy_held)(tile, step, line, low);
+        FN(copy_held)(tile, step, line, high);
     }
 }
 
@@ -158,19 +223,43 @@ static void FN(load_samples)(const struct FN(tile) * tile, const REAL *row, stru
     }
 }
 
+/* Where a row of a plane stands in the field, from the first sample of a span inside the grid. */
+static const REAL *FN(source)(const struct FN(tile) * tile, int64_t plane, int64_t row)
+{
+    return FN(row_of)(tile->from, (size_t)wrapped(plane, tile->plane.extent), tile->channel,
+                      (size_t)wrapped(row, tile->row.extent));
+}
+
+/* What the next call for planes will read from far away. */
+static void FN(look_ahead)(struct FN(tile) * tile, int64_t plane)
+{
+    const struct cpu_tiling *tiling = tile->tiling;
+    struct span rows = FN(block_span)(tile, 0), read = level_span(&tile->plane, tiling->steps);
+    struct span x = clipped(level_span(&tile->x, tiling->steps), tile->x.extent);
+
+    for (int64_t i = plane; i < plane + TOGETHER && i < read.end && rows.first < rows.end; i++) {
+        const REAL *from = FN(source)(tile, i, rows.first) + x.first;
+        pump_expect(&tile->pump, (struct strip){.from = (const char *)from,
+                                                .bytes = (size_t)(x.end - x.first) * sizeof *from,
+                                                .from_stride = (size_t)tile->x.extent * sizeof *from,
+                                                .rows = (size_t)(rows.end - rows.first)});
+    }
+    if (FN(keeps_rows)(tile, 1) && plane < read.end)
+        pump_expect(
+            &tile->pump,
+            (struct strip){.from = (const char *)FN(kept_rows)(tile, 1, plane - (int64_t)tiling->plane.after),
+                           .bytes = TOGETHER * (tiling->steps - 1) * tiling->kept_samples * sizeof(REAL),
+                           .rows = 1});
+}
+
 static void FN(load_plane)(struct FN(tile) * tile, int64_t plane)
 {
     unsigned steps = tile->tiling->steps;
-    struct span rows = level_span(&tile->row, steps), x = level_span(&tile->x, steps);
+    struct span rows = FN(block_span)(tile, 0), x = level_span(&tile->x, steps);
     REAL *slot = FN(take_slot)(tile, 0, plane);
 
-    for (int64_t row = rows.first; row < rows.end; row++) {
-        size_t from_plane = (size_t)wrapped(plane, tile->plane.extent);
-        size_t from_row = (size_t)wrapped(row, tile->row.extent);
-        FN(load_samples)
-        (tile, FN(row_of)(tile->from, from_plane, tile->channel, from_row), x,
-         FN(cell)(tile, slot, row, x.first));
-    }
+    for (int64_t row = rows.first; row < rows.end; row++)
+        FN(load_samples)(tile, FN(source)(tile, plane, row), x, FN(cell)(tile, 0, slot, row, x.first));
     FN(fill_margins)(tile, 0, slot);
 }
 
@@ -186,7 +275,8 @@ static void FN(find_bases)(struct FN(tile) * tile, unsigned level, int64_t plane
     for (size_t k = 0; k < tile->op->tap_count; k++) {
         const struct op_tap *tap = &tile->op->taps[k];
         REAL *slot = FN(plane_slot)(tile, level, plane + sign * tap->dplane);
-        bases[k] = FN(cell)(tile, slot, area->rows.first + sign * tap->drow, area->x.first + sign * tap->dx);
+        bases[k] =
+            FN(cell)(tile, level, slot, area->rows.first + sign * tap->drow, area->x.first + sign * tap->dx);
     }
 }
 
@@ -242,37 +332,59 @@ static void FN(chain_area)(struct FN(tile) * tile, const struct FN(area) * area,
      (size_t)(area->x.end - area->x.first), out, &tile->pump);
 }
 
-static void FN(compute_area)(struct FN(tile) * tile, unsigned level, int64_t plane, struct FN(area) area,
-                             REAL *slot)
+/* The bases of a box, plane by plane: the middle of each face is where its plane is read. */
+static void FN(box_area)(struct FN(tile) * tile, const struct FN(area) * area, REAL *out)
 {
-    REAL *old = FN(plane_slot)(tile, level - 1, plane), *out;
+    struct FN(box) box = {.weights = tile->weights};
+
+    for (size_t plane = 0; plane < BOX_SIDE; plane++)
+        box.planes[plane] = tile->bases[plane * BOX_FACE + BOX_FACE / 2];
+    FN(box_rows)
+    (&box, tile->tiling->pitch, (size_t)(area->rows.end - area->rows.first),
+     (size_t)(area->x.end - area->x.first), out, &tile->pump);
+}
+
+static void FN(compute_area)(struct FN(tile) * tile, const struct FN(step) * step, int64_t plane,
+                             struct FN(area) area)
+{
+    REAL *out;
 
     if (tile->op->kind == OP_TAPS)
         area.x = FN(whole_vectors)(tile, area.x);
-    out = FN(cell)(tile, slot, area.rows.first, area.x.first);
-    FN(find_bases)(tile, level - 1, plane, &area, 1, tile->bases);
+    out = FN(cell)(tile, step->level, step->slot, area.rows.first, area.x.first);
+    FN(find_bases)(tile, step->level - 1, plane, &area, 1, tile->bases);
     switch (tile->op->kind) {
     case OP_HEAT:
-        FN(heat_area)(tile, &area, FN(cell)(tile, old, area.rows.first, area.x.first), out);
+        FN(heat_area)
+        (tile, &area, FN(cell)(tile, step->level - 1, step->old, area.rows.first, area.x.first), out);
         break;
     case OP_GRADIENT:
-        FN(find_bases)(tile, level - 1, plane, &area, -1, tile->bases + tile->op->tap_count);
+        FN(find_bases)(tile, step->level - 1, plane, &area, -1, tile->bases + tile->op->tap_count);
         FN(gradient_area)(tile, &area, out);
         break;
     default:
-        FN(chain_area)(tile, &area, out);
+        if (tile->is_box)
+            FN(box_area)(tile, &area, out);
+        else
+            FN(chain_area)(tile, &area, out);
         break;
     }
 }
 
-/* The edges of a plane that has been computed. */
-static void FN(finish_plane)(const struct FN(tile) * tile, unsigned level, REAL *slot, REAL *old,
-                             struct span rows, struct span x)
+/* The edges of a plane that has been computed, and the rows that the next block reads. */
+static void FN(finish_plane)(const struct FN(tile) * tile, const struct FN(step) * step, int64_t plane,
+                             const struct FN(area) * area)
 {
+    const struct cpu_tiling *tiling = tile->tiling;
+
+    FN(find_kept)(tile, step->level, plane, step->slot);
     if (tile->op->edge == EDGE_HOLD)
-        FN(hold_plane)(tile, slot, old, rows, x);
-    if (level < tile->tiling->steps)
-        FN(fill_margins)(tile, level, slot);
+        FN(hold_plane)(tile, step, area->rows, area->x);
+    if (step->level < tiling->steps)
+        FN(fill_margins)(tile, step->level, step->slot);
+    if (FN(keeps_rows)(tile, step->level))
+        memcpy(FN(kept_rows)(tile, step->level, plane), step->slot + tiling->tile_rows * tiling->pitch,
+               tiling->kept_samples * sizeof(REAL));
 }
 
 /* Whether two planes next to each other are a pair for the star's own loop. */
@@ -283,7 +395,7 @@ static bool FN(is_star_pair)(const struct FN(tile) * tile, unsigned level, int64
     bool held = op->edge == EDGE_HOLD && (FN(is_held)(&tile->plane, op->plane, plane) ||
                                           FN(is_held)(&tile->plane, op->plane, plane + 1));
 
-    return tile->is_star && !held && plane >= planes.first && plane + 1 < planes.end;
+    return tile->tiling->is_star && !held && plane >= planes.first && plane + 1 < planes.end;
 }
 
 /* The star's weights in the places of the full star. */
@@ -295,43 +407,63 @@ static void FN(star_weights)(const struct FN(tile) * tile, REAL *weights)
         weights[k] = tile->op->tap_count == 5 && (k == 1 || k == 5) ? (REAL)0 : *from++;
 }
 
+/* Whether a pair may stand where the two planes below did that nobody reads after it. */
+static bool FN(replaces)(const struct FN(tile) * tile, unsigned level, int64_t plane)
+{
+    struct span below = level_span(&tile->plane, tile->tiling->steps - level + 1);
+
+    return tile->op->edge != EDGE_HOLD && plane - 1 >= below.first;
+}
+
+/* Slots for a pair; a plane that replaces the one it is computed from stands a row farther on. */
+static void FN(place_pair)(struct FN(tile) * tile, unsigned level, int64_t plane, REAL **lower, REAL **upper)
+{
+    if (FN(replaces)(tile, level, plane)) {
+        *lower = *FN(slot_of)(tile, level - 1, plane - 1);
+        *upper = *FN(slot_of)(tile, level - 1, plane) + tile->tiling->pitch;
+        *FN(slot_of)(tile, level, plane) = *lower;
+        *FN(slot_of)(tile, level, plane + 1) = *upper;
+    } else {
+        *lower = FN(take_slot)(tile, level, plane);
+        *upper = FN(take_slot)(tile, level, plane + 1);
+    }
+}
+
 static void FN(advance_star_pair)(struct FN(tile) * tile, unsigned level, int64_t plane)
 {
-    unsigned left = tile->tiling->steps - level;
-    struct span rows = level_span(&tile->row, left), x = level_span(&tile->x, left);
-    struct span whole = FN(whole_vectors)(tile, x);
-    REAL *lower = FN(take_slot)(tile, level, plane), *upper = FN(take_slot)(tile, level, plane + 1);
-    REAL *old[4], weights[7];
+    struct FN(area) area = {FN(block_span)(tile, level), level_span(&tile->x, tile->tiling->steps - level)};
+    struct span whole = FN(whole_vectors)(tile, area.x);
+    struct FN(step) lower = {level, NULL, FN(plane_slot)(tile, level - 1, plane)};
+    struct FN(step) upper = {level, NULL, FN(plane_slot)(tile, level - 1, plane + 1)};
+    int64_t row = area.rows.first;
+    REAL weights[7];
     struct FN(star) star = {.weights = weights, .rows = tile->op->tap_count == 7};
 
     FN(star_weights)(tile, weights);
-    for (int i = 0; i < 4; i++)
-        old[i] = FN(plane_slot)(tile, level - 1, plane - 1 + i);
-    star.below = FN(cell)(tile, old[0], rows.first, whole.first);
-    star.lower = FN(cell)(tile, old[1], rows.first, whole.first);
-    star.upper = FN(cell)(tile, old[2], rows.first, whole.first);
-    star.above = FN(cell)(tile, old[3], rows.first, whole.first);
-    star.lower_out = FN(cell)(tile, lower, rows.first, whole.first);
-    star.upper_out = FN(cell)(tile, upper, rows.first, whole.first);
+    star.below = FN(cell)(tile, level - 1, FN(plane_slot)(tile, level - 1, plane - 1), row, whole.first);
+    star.lower = FN(cell)(tile, level - 1, lower.old, row, whole.first);
+    star.upper = FN(cell)(tile, level - 1, upper.old, row, whole.first);
+    star.above = FN(cell)(tile, level - 1, FN(plane_slot)(tile, level - 1, plane + 2), row, whole.first);
+    FN(place_pair)(tile, level, plane, &lower.slot, &upper.slot);
+    star.lower_out = FN(cell)(tile, level, lower.slot, row, whole.first);
+    star.upper_out = FN(cell)(tile, level, upper.slot, row, whole.first);
     FN(star_planes)
-    (&star, tile->tiling->pitch, (size_t)(rows.end - rows.first), (size_t)(whole.end - whole.first),
+    (&star, tile->tiling->pitch, (size_t)(area.rows.end - row), (size_t)(whole.end - whole.first),
      &tile->pump);
-    FN(finish_plane)(tile, level, lower, old[1], rows, x);
-    FN(finish_plane)(tile, level, upper, old[2], rows, x);
+    FN(finish_plane)(tile, &lower, plane, &area);
+    FN(finish_plane)(tile, &upper, plane + 1, &area);
 }
 
 static void FN(advance_plane)(struct FN(tile) * tile, unsigned level, int64_t plane)
 {
-    unsigned left = tile->tiling->steps - level;
-    struct FN(area) area = {level_span(&tile->row, left), level_span(&tile->x, left)};
-    REAL *slot = FN(take_slot)(tile, level, plane), *old = FN(plane_slot)(tile, level - 1, plane);
+    struct FN(area) area = {FN(block_span)(tile, level), level_span(&tile->x, tile->tiling->steps - level)};
+    struct FN(step) step = {level, FN(take_slot)(tile, level, plane), FN(plane_slot)(tile, level - 1, plane)};
 
-    if (tile->op->edge == EDGE_HOLD && FN(is_held)(&tile->plane, tile->op->plane, plane)) {
-        FN(copy_held)(tile, slot, old, area.rows, area.x);
-        return;
-    }
-    FN(compute_area)(tile, level, plane, area, slot);
-    FN(finish_plane)(tile, level, slot, old, area.rows, area.x);
+    if (tile->op->edge == EDGE_HOLD && FN(is_held)(&tile->plane, tile->op->plane, plane))
+        FN(copy_held)(tile, &step, area.rows, area.x);
+    else
+        FN(compute_area)(tile, &step, plane, area);
+    FN(finish_plane)(tile, &step, plane, &area);
 }
 
 /* The planes below that nobody reads any more when a level has a plane. */
@@ -352,6 +484,8 @@ static void FN(advance_level)(struct FN(tile) * tile, unsigned level, int64_t pl
 
     if (FN(is_star_pair)(tile, level, plane)) {
         FN(advance_star_pair)(tile, level, plane);
+        if (FN(replaces)(tile, level, plane))
+            return;
     } else {
         for (int64_t i = plane; i < plane + TOGETHER; i++) {
             if (i >= planes.first && i < planes.end)
@@ -365,14 +499,17 @@ static void FN(advance_level)(struct FN(tile) * tile, unsigned level, int64_t pl
 /* A finished plane, on its way to the field. */
 static void FN(let_leave)(struct FN(tile) * tile, int64_t plane)
 {
-    struct span rows = tile->row.own, x = tile->x.own;
-    REAL *slot = *FN(slot_of)(tile, tile->tiling->steps, plane);
-    struct strip strip = {.from = (const char *)FN(cell)(tile, slot, rows.first, x.first),
+    unsigned level = tile->tiling->steps;
+    struct span rows = FN(block_span)(tile, level), x = tile->x.own;
+    REAL *slot = *FN(slot_of)(tile, level, plane);
+    struct strip strip = {.from = (const char *)FN(cell)(tile, level, slot, rows.first, x.first),
                           .bytes = (size_t)(x.end - x.first) * sizeof(REAL),
                           .from_stride = tile->tiling->pitch * sizeof(REAL),
                           .to_stride = (size_t)tile->x.extent * sizeof(REAL),
                           .rows = (size_t)(rows.end - rows.first)};
 
+    if (rows.first == rows.end)
+        return;
     strip.to = (char *)(FN(row_of)(tile->to, (size_t)plane, tile->channel, (size_t)rows.first) + x.first);
     pump_add(&tile->pump, strip);
 }
@@ -380,9 +517,9 @@ static void FN(let_leave)(struct FN(tile) * tile, int64_t plane)
 /* Turns of the pump while planes go through all levels. */
 static size_t FN(pump_turns)(const struct FN(tile) * tile)
 {
-    size_t rows = (size_t)(tile->row.own.end - tile->row.own.first) * tile->tiling->steps;
+    size_t rows = tile->tiling->tile_rows * tile->tiling->steps;
 
-    return !tile->is_star ? TOGETHER * rows : tile->op->tap_count == 7 ? (rows + 1) / 2 : rows;
+    return !tile->tiling->is_star ? TOGETHER * rows : tile->op->tap_count == 7 ? (rows + 1) / 2 : rows;
 }
 
 /* Take in planes, and every level on by as many; meanwhile the last ones leave. */
@@ -399,6 +536,7 @@ static void FN(advance_tile)(struct FN(tile) * tile, int64_t plane)
         if (leaving + i >= written.first && leaving + i < written.end)
             FN(let_leave)(tile, leaving + i);
     }
+    FN(look_ahead)(tile, plane + TOGETHER);
     pump_pace(&tile->pump, FN(pump_turns)(tile));
     for (unsigned level = 1; level <= steps; level++)
         FN(advance_level)(tile, level, plane - level * ahead);
@@ -409,14 +547,42 @@ static void FN(advance_tile)(struct FN(tile) * tile, int64_t plane)
     }
 }
 
-static void FN(run_tile)(struct FN(tile) * tile)
+/* Take all slots back from the block before. */
+static void FN(clear_slots)(struct FN(tile) * tile)
+{
+    const struct cpu_tiling *tiling = tile->tiling;
+
+    tile->free_count = 0;
+    for (size_t i = 0; i < tiling->slots; i++)
+        FN(give_slot)(tile, tile->slots + i * tiling->slot_samples);
+    tile->constant = NULL;
+    if (tile->op->edge == EDGE_CONSTANT) {
+        tile->constant = tile->free_slots[--tile->free_count];
+        for (size_t i = 0; i < tiling->slot_samples; i++)
+            tile->constant[i] = FN(outside)(tile);
+    }
+}
+
+/* All planes of a block of rows. */
+static void FN(stream_block)(struct FN(tile) * tile)
 {
     unsigned steps = tile->tiling->steps;
     struct span read = level_span(&tile->plane, steps), written = tile->plane.own;
     int64_t end = written.end + steps * (int64_t)tile->plane.margin.after + TOGETHER;
 
+    FN(clear_slots)(tile);
     for (int64_t plane = read.first; plane < end; plane += TOGETHER)
         FN(advance_tile)(tile, plane);
+}
+
+static void FN(run_tile)(struct FN(tile) * tile)
+{
+    unsigned steps = tile->tiling->steps;
+    int64_t lag = steps * (int64_t)tile->row.margin.after;
+
+    tile->block = level_span(&tile->row, steps).first;
+    for (; tile->block - lag < tile->row.own.end; tile->block += (int64_t)tile->tiling->tile_rows)
+        FN(stream_block)(tile);
 }
 
 /* ---- the field ---- */
@@ -425,43 +591,29 @@ static void FN(run_tile)(struct FN(tile) * tile)
 static void FN(lay_out)(struct FN(tile) * tile, void *arena)
 {
     const struct cpu_tiling *tiling = tile->tiling;
-    size_t slot = tiling->slot_rows * tiling->pitch;
     REAL *samples = (REAL *)arena + tiling->pitch; /* a row ahead that rounding may read */
-    REAL *weights = samples + tiling->slots * slot + tiling->pitch;
+    REAL *weights = samples + tiling->slots * tiling->slot_samples + tiling->pitch;
 
+    tile->slots = samples;
     tile->weights = weights;
+    tile->kept = weights + tile->op->tap_count;
     tile->free_slots = (REAL **)((char *)arena + tiling->pointers_at);
     tile->levels = tile->free_slots + tiling->slots;
     tile->bases = (const REAL **)(tile->levels + tiling->ring * (tiling->steps + 1));
-    tile->free_count = 0;
-    for (size_t i = 0; i < tiling->slots; i++)
-        FN(give_slot)(tile, samples + i * slot);
-    tile->constant = NULL;
-    if (tile->op->edge == EDGE_CONSTANT) {
-        tile->constant = tile->free_slots[--tile->free_count];
-        for (size_t i = 0; i < slot; i++)
-            tile->constant[i] = FN(outside)(tile);
-    }
     for (size_t k = 0; k < tile->op->tap_count; k++)
         weights[k] = (REAL)tile->op->taps[k].weight;
 }
 
-/* Raster order leaves one place for each tap of a full star. */
-static bool FN(is_star)(const struct op *op)
+/* Raster order leaves one place for each tap of a full box. */
+static bool FN(is_box)(const struct op *op)
 {
-    static const struct op_tap full[7] = {{0, 0, -1, 0}, {0, -1, 0, 0}, {-1, 0, 0, 0}, {0, 0, 0, 0},
-                                          {1, 0, 0, 0},  {0, 1, 0, 0},  {0, 0, 1, 0}};
-    size_t k = 0;
-
-    if (op->kind != OP_TAPS || (op->tap_count != 5 && op->tap_count != 7))
+    if (op->kind != OP_TAPS || op->tap_count != BOX_TAPS)
         return false;
-    for (size_t i = 0; i < 7; i++) {
-        if (op->tap_count == 5 && full[i].drow != 0)
-            continue;
-        if (op->taps[k].dx != full[i].dx || op->taps[k].drow != full[i].drow ||
-            op->taps[k].dplane != full[i].dplane)
+    for (int k = 0; k < BOX_TAPS; k++) {
+        const struct op_tap *tap = &op->taps[k];
+        if (tap->dx != k % BOX_SIDE - 1 || tap->drow != k / BOX_SIDE % BOX_SIDE - 1 ||
+            tap->dplane != k / BOX_FACE - 1)
             return false;
-        k++;
     }
     return true;
 }
@@ -476,33 +628,53 @@ static struct axis FN(axis_of)(const struct op *op, struct cpu_margin margin, si
     return axis;
 }
 
+/* What a thread takes on at once: a channel of a run of planes, rows and samples. */
+static void FN(sweep_part)(const struct cpu_sweep *sweep, unsigned channel, const struct axis *axes)
+{
+    char *arena = sweep->arenas + (size_t)omp_get_thread_num() * sweep->arena_bytes;
+
+    if (sweep->tiling->is_direct) {
+        struct FN(direct) direct = {.op = sweep->op,
+                                    .from = sweep->from,
+                                    .to = sweep->to,
+                                    .past_caches = sweep->past_caches,
+                                    .channel = channel};
+        FN(direct_tile)(&direct, sweep->tiling, arena, axes);
+    } else {
+        struct FN(tile) tile = {.op = sweep->op,
+                                .tiling = sweep->tiling,
+                                .from = sweep->from,
+                                .to = sweep->to,
+                                .pump = {.past_caches = sweep->past_caches},
+                                .is_box = FN(is_box)(sweep->op),
+                                .channel = channel,
+                                .x = axes[0],
+                                .row = axes[1],
+                                .plane = axes[2]};
+        tile.plane.margin = margin_read(&tile.plane, sweep->op->plane, sweep->tiling->steps);
+        FN(lay_out)(&tile, arena);
+        FN(run_tile)(&tile);
+    }
+    isa_stores_done();
+}
+
 static void FN(sweep)(const struct cpu_sweep *sweep)
 {
     const struct cpu_tiling *tiling = sweep->tiling;
     const struct shape *shape = &sweep->to->shape;
     size_t end = sweep->planes.first + sweep->planes.count;
-    size_t segment = cpu_tiling_segment(tiling, shape, sweep->planes.count, sweep->threads);
+    struct cpu_cut cut = cpu_tiling_cut(tiling, shape, sweep->planes.count, sweep->threads);
 
 #pragma omp parallel for collapse(4) num_threads(sweep->threads) schedule(dynamic)
     for (unsigned channel = 0; channel < shape->channels; channel++) {
-        for (size_t plane = sweep->planes.first; plane < end; plane += segment) {
-            for (size_t row = 0; row < shape->rows; row += tiling->tile_rows) {
+        for (size_t plane = sweep->planes.first; plane < end; plane += cut.planes) {
+            for (size_t row = 0; row < shape->rows; row += cut.rows) {
                 for (size_t x = 0; x < shape->nx; x += tiling->tile_x) {
-                    struct FN(tile) tile = {.op = sweep->op,
-                                            .tiling = tiling,
-                                            .from = sweep->from,
-                                            .to = sweep->to,
-                                            .pump = {.past_caches = sweep->past_caches},
-                                            .is_star = FN(is_star)(sweep->op),
-                                            .channel = channel};
-                    tile.x = FN(axis_of)(sweep->op, tiling->x, shape->nx, x, tiling->tile_x, shape->nx);
-                    tile.row =
-                        FN(axis_of)(sweep->op, tiling->row, shape->rows, row, tiling->tile_rows, shape->rows);
-                    tile.plane = FN(axis_of)(sweep->op, tiling->plane, shape->planes, plane, segment, end);
-                    tile.plane.margin = margin_read(&tile.plane, sweep->op->plane, tiling->steps);
-                    FN(lay_out)(&tile, sweep->arenas + (size_t)omp_get_thread_num() * sweep->arena_bytes);
-                    FN(run_tile)(&tile);
-                    isa_stores_done();
+                    const struct axis axes[] = {
+                        FN(axis_of)(sweep->op, tiling->x, shape->nx, x, tiling->tile_x, shape->nx),
+                        FN(axis_of)(sweep->op, tiling->row, shape->rows, row, cut.rows, shape->rows),
+                        FN(axis_of)(sweep->op, tiling->plane, shape->planes, plane, cut.planes, end)};
+                    FN(sweep_part)(sweep, channel, axes);
                 }
             }
         }

@@ -3,9 +3,16 @@
 
 #include <stdint.h>
 
-/* What a tile may take of the caches: more than the second level has, since its planes come one after the
-   other, as a cache expects them, from the third. */
-#define CACHE_BYTES ((size_t)2 << 20)
+/* What the slots of a tile may take: a share of the third-level cache, from which planes come one after the
+   other, as a cache expects them. A higher block leaves fewer rows to the next one. */
+#define CACHE_BYTES ((size_t)7 << 19)
+
+/* What a tile without slots may take of the second-level cache: the planes that a step reads, and two more on
+   their way in and out. */
+#define NEAR_CACHE_BYTES ((size_t)3 << 17)
+
+/* What kept rows may take of the third level, where that leaves tiles long enough. */
+#define KEPT_BYTES ((size_t)8 << 20)
 
 /* The most that a thread may have, where taps reach so far that no cache holds a tile. */
 #define ARENA_BYTES ((size_t)16 << 20)
@@ -16,6 +23,9 @@
    flux in plain taps. */
 #define MOVING_TAPS 30.0
 #define FLUX_TAPS   8.0
+
+/* Keeping a sample for the next block and finding it again, in taps. */
+#define KEEPING_TAPS 6.0
 
 /* Planes that are computed twice at the seam of two segments may be one in so many. */
 #define SEGMENT_LENGTH 8
@@ -53,27 +63,63 @@ static size_t even_part(size_t extent, size_t most)
     return (extent + parts - 1) / parts;
 }
 
+/* Raster order leaves one place for each tap of a full star. */
+static bool is_nearest_star(const struct op *op)
+{
+    static const struct op_tap full[7] = {{0, 0, -1, 0}, {0, -1, 0, 0}, {-1, 0, 0, 0}, {0, 0, 0, 0},
+                                          {1, 0, 0, 0},  {0, 1, 0, 0},  {0, 0, 1, 0}};
+    size_t k = 0;
+
+    if (op->kind != OP_TAPS || (op->tap_count != 5 && op->tap_count != 7))
+        return false;
+    for (size_t i = 0; i < 7; i++) {
+        if (op->tap_count == 5 && full[i].drow != 0)
+            continue;
+        if (op->taps[k].dx != full[i].dx || op->taps[k].drow != full[i].drow ||
+            op->taps[k].dplane != full[i].dplane)
+            return false;
+        k++;
+    }
+    return true;
+}
+
 static void set_slot(struct cpu_tiling *tiling, const struct op *op)
 {
     size_t line = LINE_BYTES / work_size(op->work), steps = tiling->steps;
 
     tiling->lead = rounded_up(tiling->x.before * steps, line);
     tiling->pitch = tiling->lead + rounded_up(tiling->tile_x + tiling->x.after * steps, line);
-    tiling->slot_rows = tiling->tile_rows + both(tiling->row) * steps;
+    tiling->slot_rows = tiling->tile_rows + both(tiling->row);
+    tiling->slot_samples = (tiling->slot_rows + (tiling->is_star ? steps : 0)) * tiling->pitch;
+    tiling->kept_samples = steps > 1 ? both(tiling->row) * tiling->pitch : 0;
 }
 
 /* Each level keeps the planes that the next one reads. Beside them there are, two at once, planes that nobody
    reads any more, planes being written, and planes that leave; one more slot holds what is outside. */
 static void set_slots(struct cpu_tiling *tiling, const struct op *op)
 {
+    tiling->is_direct = tiling->steps == 1 && op->kind == OP_TAPS && op->tap_count <= MOST_FIXED_TAPS;
     tiling->ring = both(tiling->plane) + 4;
-    tiling->slots = both(tiling->plane) * tiling->steps + 6 + (op->edge == EDGE_CONSTANT ? 1 : 0);
+    tiling->slots =
+        tiling->is_direct ? 0 : both(tiling->plane) * tiling->steps + 6 + (op->edge == EDGE_CONSTANT ? 1 : 0);
+}
+
+/* Planes of a level, seams included, that rows are kept of. */
+static void set_kept(struct cpu_tiling *tiling, const struct op *op, const struct shape *shape)
+{
+    size_t seams = both(tiling->plane) * tiling->steps, all = shape->planes + seams;
+    size_t bytes = (tiling->steps - 1) * tiling->kept_samples * work_size(op->work);
+    size_t fit = bytes == 0 ? all : KEPT_BYTES / bytes;
+
+    fit = larger(fit, seams + 1);
+    tiling->kept_planes = fit < all ? fit : all;
 }
 
 static void set_arena(struct cpu_tiling *tiling, const struct op *op)
 {
-    size_t samples = (tiling->slots * tiling->slot_rows + 2) * tiling->pitch + op->tap_count;
-    size_t pointers = tiling->slots + tiling->ring * (tiling->steps + 1) + 2 * op->tap_count;
+    size_t kept = (tiling->steps - 1) * tiling->kept_planes * tiling->kept_samples;
+    size_t samples = tiling->slots * tiling->slot_samples + 2 * tiling->pitch + op->tap_count + kept;
+    size_t pointers = tiling->slots + tiling->ring * (tiling->steps + 1) + 3 * op->tap_count;
 
     tiling->pointers_at = rounded_up(samples * work_size(op->work), LINE_BYTES);
     tiling->arena_bytes = rounded_up(tiling->pointers_at + pointers * sizeof(void *), LINE_BYTES);
@@ -90,22 +136,25 @@ double cpu_tiling_cost(const struct cpu_tiling *tiling, const struct op *op)
 {
     double x = (double)tiling->tile_x, rows = (double)tiling->tile_rows, steps = tiling->steps;
     double line = LINE_BYTES / (double)work_size(op->work);
-    double wide = tiling->steps > 1 && both(tiling->x) > 0 ? x + line : x;
-    double high = rows + (double)both(tiling->row) * (steps - 1.0) / 2.0;
-    double moved = 0.5 + 0.5 * (double)tiling->pitch * (double)tiling->slot_rows / (x * rows);
+    double halo = (double)both(tiling->x) * (steps - 1.0) / 2.0;
+    double wide = halo > 0.0 ? x + halo + line / 2.0 : x;
+    double moved = 0.5 + 0.5 * (double)tiling->pitch * (rows + (double)both(tiling->row)) / (x * rows);
+    double kept = (double)both(tiling->row) / rows * (steps - 1.0) / steps;
 
-    return work_of(op) * wide * high / (x * rows) + MOVING_TAPS * moved / steps;
+    return (work_of(op) + KEEPING_TAPS * kept) * wide / x + MOVING_TAPS * moved / steps;
 }
 
-/* The rows that a tile of so many columns may have. */
+/* The rows that a block of so many columns may have. */
 static size_t rows_that_fit(struct cpu_tiling *tiling, const struct op *op)
 {
-    size_t room = CACHE_BYTES / work_size(op->work), halo = both(tiling->row) * tiling->steps, rows;
+    size_t room = (tiling->is_direct ? NEAR_CACHE_BYTES : CACHE_BYTES) / work_size(op->work), rows;
 
     tiling->tile_rows = 1;
     set_slot(tiling, op);
+    if (tiling->is_direct)
+        return larger(1, room / (both(tiling->plane) + 2) / tiling->tile_x);
     rows = room / tiling->slots / tiling->pitch;
-    return rows > halo ? rows - halo : 1;
+    return rows > both(tiling->row) ? rows - both(tiling->row) : 1;
 }
 
 /* The widest tile of at most so many columns that divides the field evenly, as high as fits. */
@@ -114,7 +163,7 @@ static void set_tile(struct cpu_tiling *tiling, const struct op *op, const struc
     size_t line = LINE_BYTES / work_size(op->work);
 
     tiling->tile_x = rounded_up(even_part(shape->nx, width), line);
-    tiling->tile_rows = even_part(shape->rows, rows_that_fit(tiling, op));
+    tiling->tile_rows = even_part(shape->rows + tiling->row.after * tiling->steps, rows_that_fit(tiling, op));
     set_slot(tiling, op);
 }
 
@@ -156,7 +205,8 @@ bool cpu_tiling_make(struct cpu_tiling *tiling, const struct op *op, const struc
     *tiling = (struct cpu_tiling){.steps = steps,
                                   .x = margin_of(op->x, op->edge),
                                   .row = margin_of(op->row, op->edge),
-                                  .plane = margin_of(op->plane, op->edge)};
+                                  .plane = margin_of(op->plane, op->edge),
+                                  .is_star = is_nearest_star(op)};
     set_slots(tiling, op);
     if (tile_x > 0) {
         tiling->tile_x = tile_x;
@@ -165,8 +215,10 @@ bool cpu_tiling_make(struct cpu_tiling *tiling, const struct op *op, const struc
     } else {
         choose_tile(tiling, op, shape);
     }
-    if ((double)tiling->slots * (double)tiling->slot_rows * (double)tiling->pitch > (double)ARENA_BYTES)
+    if ((double)tiling->slots * (double)tiling->slot_samples > (double)ARENA_BYTES ||
+        (double)(both(tiling->plane) + 1) * (double)tile_rows * (double)tile_x > (double)ARENA_BYTES)
         return false;
+    set_kept(tiling, op, shape);
     set_arena(tiling, op);
     return tiling->arena_bytes <= ARENA_BYTES;
 }
@@ -181,13 +233,19 @@ void cpu_tiling_fewer(struct cpu_tiling *fewer, const struct cpu_tiling *tiling,
     set_arena(fewer, op);
 }
 
-size_t cpu_tiling_segment(const struct cpu_tiling *tiling, const struct shape *shape, size_t planes,
-                          int threads)
+struct cpu_cut cpu_tiling_cut(const struct cpu_tiling *tiling, const struct shape *shape, size_t planes,
+                              int threads)
 {
-    size_t columns = (shape->nx + tiling->tile_x - 1) / tiling->tile_x;
-    size_t tiles = columns * ((shape->rows + tiling->tile_rows - 1) / tiling->tile_rows) * shape->channels;
-    size_t wanted = threads == 1 ? 1 : (4 * (size_t)threads + tiles - 1) / tiles;
-    size_t least = SEGMENT_LENGTH * (both(tiling->plane) * tiling->steps + 1);
+    size_t seams = both(tiling->plane) * tiling->steps, shortest = SEGMENT_LENGTH * (seams + 1);
+    size_t columns = (shape->nx + tiling->tile_x - 1) / tiling->tile_x * shape->channels;
+    size_t wanted = threads == 1 ? 1 : 4 * (size_t)threads;
+    struct cpu_cut cut = {shape->rows, larger(shortest, (planes * columns + wanted - 1) / wanted)};
 
-    return larger(least, (planes + wanted - 1) / wanted);
+    if (cut.planes > tiling->kept_planes - seams)
+        cut.planes = even_part(planes, tiling->kept_planes - seams);
+    columns *= (planes + cut.planes - 1) / cut.planes;
+    wanted = (wanted + columns - 1) / columns;
+    shortest = SEGMENT_LENGTH * (both(tiling->row) * tiling->steps + 1);
+    cut.rows = tiling->is_direct ? tiling->tile_rows : larger(shortest, (shape->rows + wanted - 1) / wanted);
+    return cut;
 }

@@ -5,25 +5,41 @@
 
 #include "backend.h"
 
+/* Chains up to this length have a loop of their own, with their weights in registers. */
+#define MOST_FIXED_TAPS 9
+
 /* Samples around a sample that one step may read along an axis. */
 struct cpu_margin {
     size_t before, after;
 };
 
-/* A tile is a column of the field, tile_x by tile_rows samples wide and as long as its planes go. A plane of
-   it, with what surrounds it, stands in a slot; a thread's slots stand in its arena. */
+/* A tile is a column of the field, tile_x samples wide; blocks of tile_rows of its rows stream through a
+   thread's cache one after the other. A plane of a block, with what surrounds it, stands in a slot; a
+   thread's slots stand in its arena, and so do the rows that a block leaves to the next one. */
 struct cpu_tiling {
     unsigned steps;
+    bool is_star;   /* OP_TAPS of the sample and its nearest neighbours on all axes that there are */
+    bool is_direct; /* one step of so few OP_TAPS that rows are best read where they stand: a tile has no
+                       slots */
     struct cpu_margin x, row, plane;
     size_t tile_x, tile_rows;
-    size_t lead;      /* columns of a slot before the tile's own */
-    size_t pitch;     /* columns of a slot */
-    size_t slot_rows; /* rows of a slot */
+    size_t lead;         /* columns of a slot before the tile's own */
+    size_t pitch;        /* columns of a slot */
+    size_t slot_rows;    /* rows of a slot */
+    size_t slot_samples; /* rows included that a plane moves on when it takes the place of another */
     size_t slots;
-    size_t ring; /* planes of one level that are there at once */
+    size_t ring;         /* planes of one level that are there at once */
+    size_t kept_samples; /* that a block leaves of a plane of a level */
+    size_t kept_planes;  /* of a level that rows may be kept of */
 
-    /* A thread's arena: samples, weights, and, so many bytes on, pointers. It must be zeroed once. */
+    /* A thread's arena: samples, weights, kept rows, and, so many bytes on, pointers. It must be zeroed
+       once. */
     size_t arena_bytes, pointers_at;
+};
+
+/* The most rows and planes of a tile. */
+struct cpu_cut {
+    size_t rows, planes;
 };
 
 /* Tiles of the extents wished for, or else those that move and compute least. False where so many steps of
@@ -42,8 +58,8 @@ void cpu_tiling_fewer(struct cpu_tiling *fewer, const struct cpu_tiling *tiling,
 /* What an update of a sample costs, halo and memory included, in taps. */
 double cpu_tiling_cost(const struct cpu_tiling *tiling, const struct op *op);
 
-/* Tiles along the planes, so that there are enough for all threads. */
-size_t cpu_tiling_segment(const struct cpu_tiling *tiling, const struct shape *shape, size_t planes,
-                          int threads);
+/* Tiles along the rows and the planes, so that there are enough for all threads. */
+struct cpu_cut cpu_tiling_cut(const struct cpu_tiling *tiling, const struct shape *shape, size_t planes,
+                              int threads);
 
 #endif

@@ -1,0 +1,299 @@
+/* Rung `blocked` where the operation is a short chain of taps.
+ *
+ * Idea: rows are read where they stand in the field, and a block of one is summed in the first-level cache,
+ * from which it leaves past the others. Adds: rows that follow one another plane by plane, few enough for the
+ * second-level cache to hold them until the next plane reads them; the plane after that is fetched ahead.
+ * Costs: samples whose taps leave their row are gathered one by one. Traffic per sample: 2 words through
+ * memory. Wins when: there is one step to take, so that no sample would be read a second time from a tile. */
+
+/* Samples a line of memory. */
+#define LINE_SAMPLES (ISA_LINE / sizeof(REAL))
+
+struct FN(direct) {
+    const struct op *op;
+    const struct field *from;
+    struct field *to;
+    bool past_caches;
+    unsigned channel;
+    struct span inside; /* samples of a row whose taps stay in it */
+    REAL *weights;
+    const REAL **rows;  /* that the taps read, NULL where the rule has none */
+    const REAL **bases; /* the same for the samples at hand */
+    ptrdiff_t *offsets; /* to the taps' rows, where no edge is near */
+    REAL outside;
+    REAL beyond[BLOCK]; /* what EDGE_CONSTANT puts outside, all along a block */
+};
+
+/* One sample whose taps may leave the row. */
+static REAL FN(gather_sum)(const struct FN(direct) * direct, int64_t x)
+{
+    const struct op *op = direct->op;
+    REAL sum = (REAL)0;
+
+    for (size_t k = 0; k < op->tap_count; k++) {
+        int64_t at = arith_edge_index(op->edge, x + op->taps[k].dx, (int64_t)direct->from->shape.nx);
+        REAL value = at < 0 || direct->rows[k] == NULL ? direct->outside : direct->rows[k][at];
+        sum = k == 0 ? direct->weights[k] * value : FN(arith_fma)(direct->weights[k], value, sum);
+    }
+    return sum;
+}
+
+static REAL FN(end_sample)(const struct FN(direct) * direct, const REAL *old, int64_t x)
+{
+    bool held = direct->op->edge == EDGE_HOLD && (x < direct->inside.first || x >= direct->inside.end);
+
+    return held ? old[x] : FN(gather_sum)(direct, x);
+}
+
+/* `count` sums from x on, whole vectors of them. */
+static void FN(sum_vectors)(const struct FN(direct) * direct, int64_t x, size_t count, REAL *out)
+{
+    const struct op *op = direct->op;
+    const struct FN(chain) chain = {op->tap_count, direct->weights, direct->bases};
+    struct pump idle;
+
+    pump_empty(&idle);
+    for (size_t k = 0; k < op->tap_count; k++)
+        direct->bases[k] = direct->rows[k] == NULL ? direct->beyond : direct->rows[k] + x + op->taps[k].dx;
+    FN(chain_rows)(&chain, 0, 1, count, out, &idle);
+}
+
+/* The sums of a block; out has room for a vector before the first. The last vector ends where the samples do,
+   and so computes some for a second time. */
+static void FN(sum_block)(const struct FN(direct) * direct, struct span x, const REAL *old, REAL *out)
+{
+    struct span inside = common_span(x, direct->inside);
+    int64_t lanes = (int64_t)LANES, whole = (inside.end - inside.first) / lanes * lanes;
+    bool rest = inside.first + whole < inside.end;
+
+    if (rest && inside.end - lanes < direct->inside.first)
+        inside.end = inside.first;
+    if (inside.end > inside.first && whole > 0)
+        FN(sum_vectors)(direct, inside.first, (size_t)whole, out + (inside.first - x.first));
+    if (inside.end > inside.first && rest)
+        FN(sum_vectors)(direct, inside.end - lanes, LANES, out + (inside.end - lanes - x.first));
+    for (int64_t i = x.first; i < x.end; i++) {
+        if (i == inside.first)
+            i = inside.end;
+        if (i < x.end)
+            out[i - x.first] = FN(end_sample)(direct, old, i);
+    }
+}
+
+/* The row that the next plane is the first to read; the last one again where there is none. */
+static const REAL *FN(coming_row)(const struct FN(direct) * direct, size_t plane, size_t row)
+{
+    const struct field *from = direct->from;
+    size_t last = from->planes.first + from->planes.count - 1;
+
+    return FN(row_of)(from, least(plane + (size_t)direct->op->plane.high + 1, last), direct->channel, row);
+}
+
+/* What the taps read in the planes and rows around one; false where its samples are held. */
+static bool FN(find_rows)(struct FN(direct) * direct, size_t plane, size_t row)
+{
+    const struct op *op = direct->op;
+    const struct shape *shape = &direct->from->shape;
+
+    if (!FN(reaches_outside)(op->plane, plane, shape->planes) &&
+        !FN(reaches_outside)(op->row, row, shape->rows)) {
+        const REAL *old = FN(row_of)(direct->from, plane, direct->channel, row);
+        for (size_t k = 0; k < op->tap_count; k++)
+            direct->rows[k] = old + direct->offsets[k];
+        return true;
+    }
+    if (op->edge == EDGE_HOLD)
+        return false;
+    for (size_t k = 0; k < op->tap_count; k++) {
+        const struct op_tap *tap = &op->taps[k];
+        int64_t from_plane = arith_edge_index(op->edge, (int64_t)plane + tap->dplane, (int64_t)shape->planes);
+        int64_t from_row = arith_edge_index(op->edge, (int64_t)row + tap->drow, (int64_t)shape->rows);
+        bool outside = from_plane < 0 || from_row < 0;
+
+        direct->rows[k] =
+            outside ? NULL : FN(row_of)(direct->from, (size_t)from_plane, direct->channel, (size_t)from_row);
+    }
+    return true;
+}
+
+static void FN(store_block)(const struct FN(direct) * direct, REAL *to, const REAL *from, size_t count)
+{
+    if (direct->past_caches)
+        isa_copy_past_caches(to, from, count * sizeof *to);
+    else
+        memcpy(to, from, count * sizeof *to);
+}
+
+/* Sums of whole lines of memory; past the caches they go from registers, so that the row that comes is
+   fetched and the one that is done leaves while others are being added up. */
+ISA_INLINE void FN(lines_fixed)(size_t taps, bool past_caches, const struct FN(direct) * direct,
+                                struct span lines, const REAL *coming, REAL *out)
+{
+    FN(vector) weights[MOST_FIXED_TAPS];
+    const REAL *rows[MOST_FIXED_TAPS];
+
+#pragma GCC unroll 9
+    for (size_t k = 0; k < taps; k++) {
+        weights[k] = FN(vector_splat)(direct->weights[k]);
+        rows[k] = direct->rows[k] + direct->op->taps[k].dx + lines.first;
+    }
+    for (size_t x = 0; x < (size_t)(lines.end - lines.first); x += LINE_SAMPLES) {
+        isa_fetch(coming + lines.first + x);
+#pragma GCC unroll 4
+        for (size_t i = x; i < x + LINE_SAMPLES; i += LANES) {
+            FN(vector) sum = weights[0] * FN(vector_load)(rows[0] + i);
+#pragma GCC unroll 9
+            for (size_t k = 1; k < taps; k++)
+                sum = FN(isa_fma)(weights[k], FN(vector_load)(rows[k] + i), sum);
+            if (past_caches)
+                FN(isa_stream)(out + i, sum);
+            else
+                FN(vector_store)(out + i, sum);
+        }
+    }
+}
+
+static void FN(sum_lines)(const struct FN(direct) * direct, bool past_caches, struct span lines,
+                          const REAL *coming, REAL *out)
+{
+    switch (direct->op->tap_count) {
+#define FIXED(taps)                                                                                          \
+    case taps:                                                                                               \
+        if (past_caches)                                                                                     \
+            FN(lines_fixed)(taps, true, direct, lines, coming, out);                                         \
+        else                                                                                                 \
+            FN(lines_fixed)(taps, false, direct, lines, coming, out);                                        \
+        break;
+        FIXED(1)
+        FIXED(2)
+        FIXED(3)
+        FIXED(4)
+        FIXED(5)
+        FIXED(6)
+        FIXED(7)
+        FIXED(8)
+        FIXED(9)
+#undef FIXED
+    default:
+        break;
+    }
+}
+
+/* A line at an end of a row: what its vectors read beside the row does not count. */
+static void FN(end_line)(const struct FN(direct) * direct, int64_t first, const REAL *old, const REAL *coming,
+                         REAL *to)
+{
+    struct span line = {first, first + (int64_t)LINE_SAMPLES};
+    REAL sums[LINE_SAMPLES];
+
+    FN(sum_lines)(direct, false, line, coming, sums);
+    for (int64_t x = line.first; x < line.end; x++) {
+        if (x < direct->inside.first || x >= direct->inside.end)
+            sums[x - first] = FN(end_sample)(direct, old, x);
+    }
+    FN(store_block)(direct, to + first, sums, LINE_SAMPLES);
+}
+
+static void FN(stream_lines)(const struct FN(direct) * direct, struct span lines, const REAL *old,
+                             const REAL *coming, REAL *to)
+{
+    struct span ends = {lines.first<direct->inside.first, lines.end> direct->inside.end};
+
+    if (lines.first == lines.end)
+        return;
+    if (ends.first)
+        FN(end_line)(direct, lines.first, old, coming, to);
+    if (ends.end && lines.end - lines.first > ends.first * (int64_t)LINE_SAMPLES)
+        FN(end_line)(direct, lines.end - (int64_t)LINE_SAMPLES, old, coming, to);
+    lines.first += ends.first * (int64_t)LINE_SAMPLES;
+    lines.end -= ends.end * (int64_t)LINE_SAMPLES;
+    if (lines.first < lines.end)
+        FN(sum_lines)(direct, direct->past_caches, lines, coming, to + lines.first);
+}
+
+/* Whether vectors may read a little beside a row, which is another row of the field. */
+static bool FN(has_neighbours)(const struct FN(direct) * direct, const REAL *row)
+{
+    const struct field *from = direct->from;
+    const struct shape *shape = &from->shape;
+    const REAL *samples = from->samples;
+    const REAL *last = samples + (from->planes.count * shape->channels * shape->rows - 1) * shape->nx;
+
+    return row != NULL && shape->nx >= LINE_SAMPLES && row > samples && row < last;
+}
+
+/* The lines of memory in a row that may be summed as a whole, but for samples at its ends. */
+static struct span FN(whole_lines)(const struct FN(direct) * direct, struct span x, const REAL *to)
+{
+    const struct op *op = direct->op;
+    int64_t line = (int64_t)LINE_SAMPLES;
+    bool apply = op->tap_count >= 1 && -op->x.low < line && op->x.high < line;
+
+    for (size_t k = 0; apply && k < op->tap_count; k++)
+        apply = FN(has_neighbours)(direct, direct->rows[k]);
+    x.first += (int64_t)(-(uintptr_t)(to + x.first) % ISA_LINE / sizeof *to);
+    if (!apply || x.first > x.end)
+        x.first = x.end;
+    x.end -= (x.end - x.first) % line;
+    return x;
+}
+
+/* Other samples are summed block by block. */
+static void FN(sum_blocks)(const struct FN(direct) * direct, struct span x, const REAL *old,
+                           const REAL *coming, REAL *to)
+{
+    REAL sums[LANES + BLOCK];
+
+    for (struct span block = {x.first, x.first}; block.first < x.end; block.first = block.end) {
+        size_t count = least(BLOCK, (size_t)(x.end - block.first));
+        block.end = block.first + (int64_t)count;
+        for (size_t i = 0; i < count; i += ISA_LINE / sizeof *to)
+            isa_fetch(coming + block.first + i);
+        FN(sum_block)(direct, block, old, sums + LANES);
+        FN(store_block)(direct, to + block.first, sums + LANES, count);
+    }
+}
+
+static void FN(direct_row)(struct FN(direct) * direct, size_t plane, size_t row, struct span x)
+{
+    const REAL *old = FN(row_of)(direct->from, plane, direct->channel, row);
+    const REAL *coming = FN(coming_row)(direct, plane, row);
+    REAL *to = FN(row_of)(direct->to, plane, direct->channel, row);
+    struct span lines;
+
+    if (!FN(find_rows)(direct, plane, row)) {
+        FN(store_block)(direct, to + x.first, old + x.first, (size_t)(x.end - x.first));
+        return;
+    }
+    lines = FN(whole_lines)(direct, x, to);
+    FN(sum_blocks)(direct, (struct span){x.first, lines.first}, old, coming, to);
+    FN(stream_lines)(direct, lines, old, coming, to);
+    FN(sum_blocks)(direct, (struct span){lines.end, x.end}, old, coming, to);
+}
+
+/* A thread's part of its arena is the weights and pointers of a tile's. */
+static void FN(direct_tile)(struct FN(direct) * direct, const struct cpu_tiling *tiling, char *arena,
+                            const struct axis *axes)
+{
+    const struct op *op = direct->op;
+    ptrdiff_t nx = (ptrdiff_t)axes[0].extent, rows = (ptrdiff_t)axes[1].extent;
+    unsigned channels = direct->from->shape.channels;
+
+    direct->weights = (REAL *)arena;
+    direct->rows = (const REAL **)(arena + tiling->pointers_at);
+    direct->bases = direct->rows + op->tap_count;
+    direct->offsets = (ptrdiff_t *)(direct->bases + op->tap_count);
+    direct->inside = clipped((struct span){-(int64_t)op->x.low, nx - (int64_t)op->x.high}, nx);
+    direct->outside = op->outside == NULL ? (REAL)0 : (REAL)op->outside[direct->channel];
+    for (size_t k = 0; k < op->tap_count; k++) {
+        const struct op_tap *tap = &op->taps[k];
+        direct->weights[k] = (REAL)tap->weight;
+        direct->offsets[k] = (tap->dplane * rows * (ptrdiff_t)channels + tap->drow) * nx;
+    }
+    for (size_t i = 0; i < BLOCK; i++)
+        direct->beyond[i] = direct->outside;
+    for (int64_t plane = axes[2].own.first; plane < axes[2].own.end; plane++) {
+        for (int64_t row = axes[1].own.first; row < axes[1].own.end; row++)
+            FN(direct_row)(direct, (size_t)plane, (size_t)row, axes[0].own);
+    }
+}
