@@ -840,6 +840,8 @@ static struct header header_of(const struct bytes *file)
         type, text, sizeof text - 1                                                                          \
     }
 #define GAMMA_45455 CHUNK("gAMA", "\0\0\xb1\x8f")
+#define PRIMARIES                                                                                            \
+    CHUNK("cHRM", "\0\0\x7a\x26\0\0\x80\x84\0\0\xfa\0\0\0\x80\xe8\0\0\x75\x30\0\0\xea\x60\0\0\x3a\x98\0\0\x17\x70")
 #define PERCEPTUAL  CHUNK("sRGB", "\0")
 #define PROFILE     CHUNK("iCCP", "name\0\0not really a profile")
 
@@ -848,7 +850,7 @@ START_TEST(notes_are_kept)
     static const struct extra early[] = {
         GAMMA_45455,
         PROFILE,
-        CHUNK("cHRM", "01234567890123456789012345678901"),
+        PRIMARIES,
         CHUNK("pHYs", "\0\0\x0b\x13\0\0\x0b\x13\1"),
         CHUNK("tEXt", "Title\0before"),
         CHUNK("tEXt", "Title\0again"),
@@ -856,7 +858,7 @@ START_TEST(notes_are_kept)
     };
     static const struct extra late[] = {
         CHUNK("tEXt", "Comment\0after"),
-        CHUNK("zTXt", "Comment\0\0packed"),
+        CHUNK("zTXt", "Comment\0\0\170\332\053\110\114\316\116\115\001\000\010\206\002\151"),
         CHUNK("iTXt", "Comment\0\0\0en\0\0text"),
     };
     static const struct extra stale[] = {
