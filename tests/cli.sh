@@ -3,32 +3,9 @@
 # signals and terminals. Prints a line a case and fails if one does.
 set -u
 
-work=$(mktemp -d) || exit 1
-trap 'rm -rf "$work"' EXIT
+# shellcheck source=tests/casebook.sh
+. "$(dirname "$0")/casebook.sh"
 PATH=$(dirname "${VOXFILT:?}"):$(dirname "${MAKE_VOLUME:?}"):$PATH
-unset VOXFILT_ISA OMP_NUM_THREADS POSIXLY_CORRECT
-export XDG_CACHE_HOME="$work/cache"
-umask 022
-mkdir "$work/run"
-cd "$work/run" || exit 1
-cases=0
-failures=0
-
-result() # STATUS NAME
-{
-    cases=$((cases + 1))
-    if [ "$1" = 0 ]; then
-        printf 'ok    %s\n' "$2"
-    else
-        printf 'FAIL  %s\n' "$2"
-        failures=$((failures + 1))
-    fi
-}
-
-skip()
-{
-    echo "skip  $1"
-}
 
 has()
 {
@@ -842,5 +819,4 @@ else
     skip 'the picture of README.md: base64 is not here'
 fi
 
-echo "$cases cases, $failures failures"
-[ "$failures" = 0 ]
+conclude

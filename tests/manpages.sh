@@ -3,21 +3,10 @@
 # every example works; and the pages are clean.
 set -u
 
-work=$(mktemp -d) || exit 1
-trap 'rm -rf "$work"' EXIT
+# shellcheck source=tests/casebook.sh
+. "$(dirname "$0")/casebook.sh"
 man=${top_srcdir:?}/man
 PATH=$(dirname "${VOXFILT:?}"):$(dirname "${MAKE_VOLUME:?}"):$PATH
-failures=0
-
-result()
-{
-    if [ "$1" = 0 ]; then
-        echo "ok    $2"
-    else
-        echo "FAIL  $2"
-        failures=$((failures + 1))
-    fi
-}
 
 # The tags of a section: the lines after .TP, without fonts.
 tags() # PAGE SECTION
@@ -112,7 +101,6 @@ filters_of_list > filters
 tags voxfilt FILTERS > filters.page
 same 'voxfilt.1: filters' filters filters.page
 
-mkdir run
 (cd run && make_inputs) || exit 1
 for page in voxfilt imgheat; do
     options_of_help "$page" > options
@@ -140,9 +128,8 @@ for page in voxfilt imgheat; do
         [ ! -s groff.said ]
         result $? "$page.1: groff"
     else
-        echo "skip  $page.1: neither mandoc nor groff is here"
+        skip "$page.1: neither mandoc nor groff is here"
     fi
 done
 
-echo "$failures failures"
-[ "$failures" = 0 ]
+conclude

@@ -3,33 +3,10 @@
 # left behind. Prints a line a case and fails if one does.
 set -u
 
-work=$(mktemp -d) || exit 1
-trap 'rm -rf "$work"' EXIT
+# shellcheck source=tests/casebook.sh
+. "$(dirname "$0")/casebook.sh"
 : "${IMGHEAT:?}" "${MAKE_PICTURE:?}"
 PATH=$(dirname "$IMGHEAT"):$(dirname "$MAKE_PICTURE"):$PATH
-unset VOXFILT_ISA OMP_NUM_THREADS POSIXLY_CORRECT
-export XDG_CACHE_HOME="$work/cache"
-umask 022
-mkdir "$work/run"
-cd "$work/run" || exit 1
-cases=0
-failures=0
-
-result() # STATUS NAME
-{
-    cases=$((cases + 1))
-    if [ "$1" = 0 ]; then
-        printf 'ok    %s\n' "$2"
-    else
-        printf 'FAIL  %s\n' "$2"
-        failures=$((failures + 1))
-    fi
-}
-
-skip()
-{
-    echo "skip  $1"
-}
 
 # A command ends with a status and says these lines, no more, on standard error, and nothing on standard output.
 says() # STATUS LINES COMMAND...
@@ -359,5 +336,4 @@ else
     skip 'one device for many: imgheat_emulated is not built'
 fi
 
-echo "$cases cases, $failures failures"
-[ "$failures" = 0 ]
+conclude

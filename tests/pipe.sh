@@ -3,21 +3,9 @@
 set -u
 : "${VOXFILT:?}" "${LONG_VOLUME:?}"
 
-work=$(mktemp -d) || exit 1
-trap 'rm -rf "$work"' EXIT
-unset VOXFILT_ISA OMP_NUM_THREADS
-export XDG_CACHE_HOME="$work/cache" TMPDIR="$work"
-failures=0
-
-result() # STATUS NAME
-{
-    if [ "$1" = 0 ]; then
-        printf 'ok    %s\n' "$2"
-    else
-        printf 'FAIL  %s\n' "$2"
-        failures=$((failures + 1))
-    fi
-}
+# shellcheck source=tests/casebook.sh
+. "$(dirname "$0")/casebook.sh"
+export TMPDIR="$work"
 
 # shellcheck disable=SC3045  # where the shell cannot limit addresses, or a sanitizer needs all of them, this is skipped
 limit()
@@ -26,7 +14,7 @@ limit()
 }
 
 if ! (limit 400000 && "$VOXFILT" --version) > "$work/bare" 2>&1; then
-    echo 'skip  addresses cannot be limited here'
+    skip 'addresses cannot be limited here'
     exit 77
 fi
 
@@ -88,4 +76,5 @@ steady() # NAME OPTION...
 steady 'memory does not grow with the volume'
 steady 'nor with statistics and another type' --stats --out-type u8 -f gauss:1
 steady 'nor where bits are copied' -f identity
-[ "$failures" = 0 ]
+
+conclude

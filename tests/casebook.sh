@@ -1,0 +1,34 @@
+# What scripts of cases share: a folder to work in, a line a case, and the count at the end. Sourced, not run; whoever
+# sources it ends with `conclude`.
+
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+unset VOXFILT_ISA OMP_NUM_THREADS POSIXLY_CORRECT
+export XDG_CACHE_HOME="$work/cache"
+umask 022
+mkdir "$work/run"
+cd "$work/run" || exit 1
+cases=0
+failures=0
+
+result() # STATUS NAME
+{
+    cases=$((cases + 1))
+    if [ "$1" = 0 ]; then
+        printf 'ok    %s\n' "$2"
+    else
+        printf 'FAIL  %s\n' "$2"
+        failures=$((failures + 1))
+    fi
+}
+
+skip() # WHAT-AND-WHY
+{
+    printf 'skip  %s\n' "$1"
+}
+
+conclude()
+{
+    echo "$cases cases, $failures failures"
+    [ "$failures" = 0 ]
+}
