@@ -34,7 +34,7 @@ static const struct assumed_taps assumed_f64 = {2.8e9, 5.6e9, 3.4e9, 1.25e9, 0.7
 
 /* Steps of a pass: those that are chosen, of planes and of planes of one row, and the most that a wish may
    ask for. */
-#define CHOSEN_STEPS      8
+#define CHOSEN_STEPS      10
 #define CHOSEN_FLAT_STEPS 16
 #define MOST_STEPS        64
 
