@@ -382,6 +382,18 @@ struct routines {
     const struct plan *plan;
 };
 
+/* Where no other routine serves, the one that is there stays. */
+static size_t bytes_of_routine(const struct plan *plan, size_t stage, size_t index, unsigned together,
+                               const struct rung_wish *wish)
+{
+    const struct chain_step *step = &plan->steps[stage];
+    size_t bytes = SIZE_MAX;
+
+    if (is_to_be_replaced(plan, stage, index, together))
+        bytes = plan->backend->routine_bytes(plan->device, &step->step.ops[index], &plan->shape, wish);
+    return bytes < SIZE_MAX ? bytes : plan->backend->facts(step->routines[index])->memory_bytes;
+}
+
 static size_t routine_bytes(const void *context, unsigned together)
 {
     const struct routines *routines = context;
@@ -391,11 +403,8 @@ static size_t routine_bytes(const void *context, unsigned together)
 
     together = steps_to_fit(plan, together);
     for (size_t i = 0; i < plan->step_count; i++) {
-        const struct chain_step *step = &plan->steps[i];
-        for (size_t k = 0; k < step->step.count; k++)
-            bytes += is_to_be_replaced(plan, i, k, together)
-                         ? plan->backend->routine_bytes(plan->device, &step->step.ops[k], &plan->shape, &wish)
-                         : plan->backend->facts(step->routines[k])->memory_bytes;
+        for (size_t k = 0; k < plan->steps[i].step.count; k++)
+            bytes += bytes_of_routine(plan, i, k, together, &wish);
     }
     return bytes;
 }

@@ -453,7 +453,7 @@ static size_t cpu_routine_bytes(const struct device *device, const struct op *op
     struct fault fault;
     int rung;
 
-    return choose_rung(op, shape, wish, &rung, &tiling, &fault) ? bytes_of_arenas(device, rung, &tiling) : 0;
+    return choose_rung(op, shape, wish, &rung, &tiling, &fault) ? bytes_of_arenas(device, rung, &tiling) : SIZE_MAX;
 }
 
 static const struct routine_facts *cpu_facts(const struct routine *routine)
