@@ -35,9 +35,9 @@ struct file_in {
 
 struct file_out {
     int descriptor;
-    char *name;      /* as messages give it */
-    char *target;    /* what the temporary becomes; NULL when written in place */
-    char *temporary; /* NULL when written in place */
+    char *name;             /* as messages give it */
+    char *target;           /* what the temporary becomes; NULL when written in place */
+    char *temporary;        /* NULL when written in place */
     struct guarded guarded; /* the temporary */
     bool owned;
     unsigned char *buffer;

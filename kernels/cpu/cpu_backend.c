@@ -382,8 +382,8 @@ static bool create_arenas(struct routine *routine, struct fault *fault)
     return true;
 }
 
-/* Those of so many threads, when there is something to compute: a plan may yet replace the routine by one that takes
-   less memory. */
+/* Those of so many threads, when there is something to compute: a plan may yet replace the routine by one
+   that takes less memory. */
 static void clear_arenas(struct routine *routine, int threads)
 {
     size_t bytes = routine->tiling.arena_bytes;
@@ -453,7 +453,8 @@ static size_t cpu_routine_bytes(const struct device *device, const struct op *op
     struct fault fault;
     int rung;
 
-    return choose_rung(op, shape, wish, &rung, &tiling, &fault) ? bytes_of_arenas(device, rung, &tiling) : SIZE_MAX;
+    return choose_rung(op, shape, wish, &rung, &tiling, &fault) ? bytes_of_arenas(device, rung, &tiling)
+                                                                : SIZE_MAX;
 }
 
 static const struct routine_facts *cpu_facts(const struct routine *routine)
