@@ -264,8 +264,9 @@ struct backend {
     bool (*sum_facts)(struct device *device, const struct shape *shape, enum work_type work,
                       struct routine_facts *facts, struct fault *fault);
 
-    /* Bytes beside fields: memory_bytes of the routine that would be prepared, and what adding up takes of the samples
-       of so many packed planes, and of the changes of so many planes of a field. */
+    /* Bytes beside fields: memory_bytes of the routine that would be prepared, SIZE_MAX where none would be;
+       and what adding up takes of the samples of so many packed planes, and of the changes of so many planes
+       of a field. */
     size_t (*routine_bytes)(const struct device *device, const struct op *op, const struct shape *shape,
                             const struct rung_wish *wish);
     size_t (*survey_bytes)(const struct shape *shape, size_t planes);

@@ -169,7 +169,7 @@ static void *work(void *data)
 
 /* ---- all of them ---- */
 
-/* Whether a task like the first can do with such a share of memory. */
+/* Whether a task like the first can do with such a share of memory, on its share of the threads. */
 static bool fits(struct batch *batch, size_t at_once)
 {
     struct task *first = &batch->entries[0].task;
@@ -177,6 +177,7 @@ static bool fits(struct batch *batch, size_t at_once)
     bool enough;
 
     first->share = batch->budget.memory / at_once;
+    first->plan.threads = (unsigned)(batch->idle_threads / at_once);
     diag_divert(nowhere);
     enough = task_fits_share(first);
     diag_divert(NULL);

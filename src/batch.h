@@ -5,8 +5,8 @@
 #include "diag.h"
 #include "options.h"
 
-/* Run, or explain, each input. One that fails is told and the others are done; the status is that of the first, in the
-   order of the command line, that failed. */
+/* Run, or explain, each input. One that fails is told and the others are done; the status is that of the
+   first, in the order of the command line, that failed. */
 enum status batch_run(const struct options *options);
 
 #endif

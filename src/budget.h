@@ -19,8 +19,8 @@ struct budget {
 void budget_open(struct budget *budget, uint64_t memory);
 void budget_close(struct budget *budget);
 
-/* Wait until so many bytes are free, or all of them where it asks for more, and take them: first come, first served, so
-   that nobody waits for ever. Returns what was taken, to be returned. */
+/* Wait until so many bytes are free, or all of them where it asks for more, and take them: first come, first
+   served, so that nobody waits for ever. Returns what was taken, to be returned. */
 uint64_t budget_claim(struct budget *budget, uint64_t bytes);
 void budget_return(struct budget *budget, uint64_t bytes);
 

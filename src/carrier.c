@@ -1,5 +1,5 @@
-/* Carriers: threads that bring batches of planes from a file into a ring, or from a ring into a file, while others
-   compute. */
+/* Carriers: threads that bring batches of planes from a file into a ring, or from a ring into a file, while
+   others compute. */
 #include "carrier.h"
 
 #include "clock.h"
@@ -14,7 +14,7 @@ struct carrier {
     struct ring *ring, *other;
     struct carrier_end end;
     size_t planes, batch;
-    FILE *messages; /* where those of the thread that started it go */
+    FILE *messages;        /* where those of the thread that started it go */
     pthread_mutex_t order; /* guards claims: whoever holds it may wait for the ring */
     size_t claimed;        /* planes */
     pthread_mutex_t count; /* guards what has been done */
@@ -54,7 +54,8 @@ static bool claim(struct carrier *carrier, struct ring_slot **slot, struct fault
     return claimed;
 }
 
-/* What ends wrong is not passed on as a whole: the thread that moves the last planes looks at the end first. */
+/* What ends wrong is not passed on as a whole: the thread that moves the last planes looks at the end first.
+ */
 static bool finish(struct carrier *carrier, const struct ring_slot *slot, struct fault *fault)
 {
     bool last;
@@ -108,8 +109,8 @@ static void *deliver(void *data)
     return NULL;
 }
 
-static bool start(struct carrier **result, const struct carrier *form, void *(*work)(void *), unsigned threads,
-                  struct fault *fault)
+static bool start(struct carrier **result, const struct carrier *form, void *(*work)(void *),
+                  unsigned threads, struct fault *fault)
 {
     struct carrier *carrier = mem_alloc(1, sizeof *carrier, "a carrier", fault);
 
@@ -130,8 +131,9 @@ static bool start(struct carrier **result, const struct carrier *form, void *(*w
     return true;
 }
 
-bool carrier_fetch(struct carrier **carrier, struct ring *ring, struct ring *other, const struct carrier_end *end,
-                   size_t planes, size_t batch, unsigned threads, struct fault *fault)
+bool carrier_fetch(struct carrier **carrier, struct ring *ring, struct ring *other,
+                   const struct carrier_end *end, size_t planes, size_t batch, unsigned threads,
+                   struct fault *fault)
 {
     const struct carrier form = {.ring = ring, .other = other, .end = *end, .planes = planes, .batch = batch};
 

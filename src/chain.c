@@ -1,5 +1,5 @@
-/* Chains: the levels that planes pass through on their way from the input to the output, and how far each has to
-   lag behind the planes that were read. */
+/* Chains: the levels that planes pass through on their way from the input to the output, and how far each has
+   to lag behind the planes that were read. */
 #include "chain.h"
 
 struct chain_place chain_begin(void)
@@ -44,8 +44,8 @@ static size_t limited(const struct chain *chain, size_t planes)
     return planes < chain->planes ? planes : chain->planes;
 }
 
-/* The most steps of a stage that one level takes: more than one where a step is a single operation whose every state
-   is not asked for. */
+/* The most steps of a stage that one level takes: more than one where a step is a single operation whose
+   every state is not asked for. */
 static unsigned most_together(const struct chain *chain, size_t stage)
 {
     const struct chain_step *step = &chain->steps[stage];
@@ -80,12 +80,12 @@ static unsigned steps_together(const struct chain_walk *walk)
     return (unsigned)(left / levels + (left % levels > 0));
 }
 
-/* Planes on both sides that an operation reads. Edge rules turn the side that a tap reaches to around, so the longer
-   one counts for both. */
+/* Planes on both sides that an operation reads. Edge rules turn the side that a tap reaches to around, so the
+   longer one counts for both. */
 static size_t single_reach(const struct chain *chain, const struct chain_step *step, size_t index)
 {
     const struct op *op = &step->step.ops[index];
-    size_t low = (size_t)-(int64_t)op->plane.low, high = (size_t)op->plane.high;
+    size_t low = (size_t) - (int64_t)op->plane.low, high = (size_t)op->plane.high;
 
     return larger(larger(low, high), chain->backend->facts(step->routines[index])->reach);
 }
@@ -113,8 +113,10 @@ static unsigned free_field(const struct chain_walk *walk, bool keeps)
 void chain_walk_start(struct chain_walk *walk, const struct chain *chain, struct chain_place begin,
                       struct chain_place end, unsigned field)
 {
-    *walk = (struct chain_walk){
-        .chain = chain, .at = chain_settle(chain, begin), .end = chain_settle(chain, end), .level = {.to = field}};
+    *walk = (struct chain_walk){.chain = chain,
+                                .at = chain_settle(chain, begin),
+                                .end = chain_settle(chain, end),
+                                .level = {.to = field}};
 }
 
 unsigned chain_walk_field(const struct chain_walk *walk)
@@ -122,7 +124,8 @@ unsigned chain_walk_field(const struct chain_walk *walk)
     return walk->level.to;
 }
 
-/* The level reads its input to its reach. What is kept it reads at its own planes, which no later level is ahead of. */
+/* The level reads its input to its reach. What is kept it reads at its own planes, which no later level is
+ * ahead of. */
 static void note_readers(struct chain_walk *walk)
 {
     const struct level *level = &walk->level;
@@ -186,8 +189,8 @@ bool chain_wraps(const struct chain *chain)
     return false;
 }
 
-/* All planes are done when all have been read, but for those at both ends of an unrolled grid, which nobody asks for:
-   what they would read beyond it is not there. */
+/* All planes are done when all have been read, but for those at both ends of an unrolled grid, which nobody
+   asks for: what they would read beyond it is not there. */
 static size_t done(const struct chain *chain, size_t lag, size_t fed)
 {
     if (fed == chain->planes && !chain->unrolled)

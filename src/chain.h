@@ -1,5 +1,5 @@
-/* Chains: the levels that planes pass through on their way from the input to the output, and how far each has to
-   lag behind the planes that were read. */
+/* Chains: the levels that planes pass through on their way from the input to the output, and how far each has
+   to lag behind the planes that were read. */
 #ifndef CHAIN_H
 #define CHAIN_H
 
@@ -27,8 +27,8 @@ struct chain {
     size_t stage_count;
     size_t planes;     /* of the grid; of an unrolled one with those that stand beside it */
     unsigned together; /* the most steps that a level takes at once; 0: as many as its routine takes */
-    bool unrolled;     /* the last planes come before the first and the first after the last, so that no level has to
-                          go around where an edge wraps */
+    bool unrolled; /* the last planes come before the first and the first after the last, so that no level has
+                      to go around where an edge wraps */
 };
 
 /* Between two steps: so many of a stage are behind. */
@@ -37,8 +37,8 @@ struct chain_place {
     uint64_t step;
 };
 
-/* One call of a routine over all planes. When `fed` planes have been read, the level has done all but the last `lag`
-   of them, or all planes when all have been read. */
+/* One call of a routine over all planes. When `fed` planes have been read, the level has done all but the
+   last `lag` of them, or all planes when all have been read. */
 struct level {
     size_t stage, op;
     unsigned steps;          /* that it takes at once */
@@ -54,9 +54,9 @@ struct chain_walk {
     size_t next_op;
     struct level level;          /* the one that the walk has come to */
     size_t behind[CHAIN_FIELDS]; /* how far behind the planes read the last reader of what a field holds is */
-    size_t depth;                /* how far behind any reader of any level so far is: planes to be remembered */
-    size_t seam;                 /* the most planes that a level of several steps computes again where slabs meet, on
-                                    average of its steps */
+    size_t depth; /* how far behind any reader of any level so far is: planes to be remembered */
+    size_t seam;  /* the most planes that a level of several steps computes again where slabs meet, on
+                     average of its steps */
     uint64_t levels;
 };
 
@@ -70,7 +70,8 @@ struct chain_place chain_settle(const struct chain *chain, struct chain_place pl
 /* The most steps that a level of the chain takes at once. */
 unsigned chain_most_together(const struct chain *chain);
 
-/* One field to read and one to write; a third where a step of several operations needs its input until its end. */
+/* One field to read and one to write; a third where a step of several operations needs its input until its
+ * end. */
 size_t chain_field_count(const struct chain *chain);
 
 /* Walk from one place to another; the input stands in a field. */
@@ -84,25 +85,29 @@ unsigned chain_walk_field(const struct chain_walk *walk);
 /* Whether an edge wraps along the planes anywhere. */
 bool chain_wraps(const struct chain *chain);
 
-/* Planes that a level with such a lag can do once `fed` planes have been read, beyond those that it could before. */
+/* Planes that a level with such a lag can do once `fed` planes have been read, beyond those that it could
+ * before. */
 struct range chain_ready(const struct chain *chain, size_t lag, size_t before, size_t fed);
 
-/* What a walk between two places needs; it ends early where it has seen that all planes are needed at once. */
+/* What a walk between two places needs; it ends early where it has seen that all planes are needed at once.
+ */
 struct chain_walk chain_survey(const struct chain *chain, struct chain_place begin, struct chain_place end);
 
 /* How far a pass gets. */
 struct chain_cut {
     struct chain_place end;
-    size_t overlap; /* planes beyond both ends of the grid that its steps need, where they go around; else 0 */
+    size_t
+        overlap; /* planes beyond both ends of the grid that its steps need, where they go around; else 0 */
 };
 
-/* The farthest place up to `end` that a pass gets to from `begin` within such a depth; one step at least. Steps that go
-   around the grid and steps that end at its edges are in one pass only where nothing is unrolled. */
+/* The farthest place up to `end` that a pass gets to from `begin` within such a depth; one step at least.
+   Steps that go around the grid and steps that end at its edges are in one pass only where nothing is
+   unrolled. */
 struct chain_cut chain_cut(const struct chain *chain, struct chain_place begin, struct chain_place end,
                            size_t depth);
 
-/* What gets through every stage: the depth of the deepest of its steps, or of those that are taken at once, and the
-   widest seam. */
+/* What gets through every stage: the depth of the deepest of its steps, or of those that are taken at once,
+   and the widest seam. */
 struct chain_walk chain_survey_levels(const struct chain *chain);
 
 #endif

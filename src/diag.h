@@ -52,7 +52,8 @@ void diag_open(const char *program);
 void diag_set_level(enum diag_level level);
 enum diag_level diag_level(void);
 
-/* Where the lines of this thread go: to standard error, or to where they have been diverted, until NULL ends that. */
+/* Where the lines of this thread go: to standard error, or to where they have been diverted, until NULL ends
+ * that. */
 FILE *diag_stream(void);
 void diag_divert(FILE *stream);
 

@@ -35,9 +35,9 @@ struct file_in {
 
 struct file_out {
     int descriptor;
-    char *name;      /* as messages give it */
-    char *target;    /* what the temporary becomes; NULL when written in place */
-    char *temporary; /* NULL when written in place */
+    char *name;             /* as messages give it */
+    char *target;           /* what the temporary becomes; NULL when written in place */
+    char *temporary;        /* NULL when written in place */
     struct guarded guarded; /* the temporary */
     bool owned;
     unsigned char *buffer;
@@ -276,9 +276,7 @@ static char *link_target(const char *path)
     return target;
 }
 
-/* Symlinks are followed to the file that they name in the end, there yet or not: the file is replaced, not a
-   link. NULL with errno on failure. */
-static char *resolved_target(const char *path)
+char *file_out_target(const char *path)
 {
     char *target = strdup(path);
 
@@ -344,7 +342,7 @@ static bool open_target(struct file_out *file, const char *path, struct fault *f
     }
     if (exists && access(path, W_OK) != 0)
         return fault_raise(fault, STATUS_IO, "%s: %s", path, strerror(errno));
-    file->target = resolved_target(path);
+    file->target = file_out_target(path);
     if (file->target == NULL)
         return fault_raise(fault, STATUS_IO, "%s: %s", path, strerror(errno));
     return open_temporary(file, exists ? &info : NULL, fault);

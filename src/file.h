@@ -54,6 +54,10 @@ bool file_out_write(struct file_out *file, const void *bytes, size_t size, struc
 /* Whether nobody can have seen a byte of it yet. */
 bool file_out_unseen(const struct file_out *file);
 
+/* Symlinks are followed to the file that they name in the end, there yet or not: the file is replaced, not a
+   link. To be freed; NULL with errno on failure. */
+char *file_out_target(const char *path);
+
 /* The output is complete: flush, close with a check, give it its name. */
 bool file_out_commit(struct file_out *file, struct fault *fault);
 

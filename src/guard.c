@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* Who may touch the list. A signal's handler can wait for OPEN without a lock, since no thread is interrupted while it
-   is BUSY; after REMOVING nobody comes in any more. */
+/* Who may touch the list. A signal's handler can wait for OPEN without a lock, since no thread is interrupted
+   while it is BUSY; after REMOVING nobody comes in any more. */
 enum state { OPEN, BUSY, REMOVING, REMOVED };
 
 /* The handler, and whoever calls exit, have no other way to reach them. */

@@ -13,8 +13,9 @@ struct guarded {
 /* Remove what is guarded upon signals and exit; call once, first. */
 void guard_open(void);
 
-/* Between the two the program does not end by a signal: a temporary is made and guarded, or gets its name and is no
-   longer guarded, in one. From any thread; short. `before` keeps the signals that were blocked before. */
+/* Between the two the program does not end by a signal: a temporary is made and guarded, or gets its name and
+   is no longer guarded, in one. From any thread; short. `before` keeps the signals that were blocked before.
+ */
 void guard_enter(sigset_t *before);
 void guard_leave(const sigset_t *before);
 

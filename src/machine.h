@@ -5,11 +5,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* What a process may take without asking: three quarters of the bytes that nobody needs now; 0 where nothing tells. */
+/* What a process may take without asking: three quarters of the bytes that nobody needs now; 0 where nothing
+ * tells. */
 uint64_t machine_spare_memory(void);
 
-/* All that the process may ever have, by the machine, its control groups and its limit on addresses; 0 where nothing
-   tells. */
+/* All that the process may ever have, by the machine, its control groups and its limit on addresses; 0 where
+   nothing tells. */
 uint64_t machine_whole_memory(void);
 
 /* Whether there is a limit on addresses (ulimit -v). */

@@ -1,6 +1,7 @@
 /* The outputs of a command: what each is called, and that none gets into another's way. */
 #include "outputs.h"
 
+#include "file.h"
 #include "mem.h"
 
 #include <errno.h>
@@ -83,12 +84,42 @@ static char *true_name(const char *path)
     return stat(path, &info) == 0 && S_ISREG(info.st_mode) ? realpath(path, NULL) : NULL;
 }
 
+/* The same of a file that is yet to be made: that of its folder, and its own in there. */
+static char *coming_name(const char *path)
+{
+    char *target = file_out_target(path), *folder = NULL, *name = NULL, *slash;
+
+    if (target == NULL)
+        return NULL;
+    slash = strrchr(target, '/');
+    if (slash != NULL)
+        *slash = '\0';
+    folder = realpath(slash == NULL ? "." : slash == target ? "/" : target, NULL);
+    if (folder != NULL) {
+        const char *own = slash == NULL ? target : slash + 1;
+        size_t size = strlen(folder) + strlen(own) + 2;
+        name = malloc(size);
+        if (name != NULL)
+            snprintf(name, size, "%s/%s", folder, own);
+    }
+    free(folder);
+    free(target);
+    return name;
+}
+
+static char *output_name(const char *path)
+{
+    struct stat info;
+
+    return stat(path, &info) == 0 ? true_name(path) : coming_name(path);
+}
+
 static size_t find_places(const struct options *options, const struct outputs *outputs, struct place *places)
 {
     size_t count = 0;
 
     for (size_t i = 0; i < options->input_count; i++) {
-        char *input = true_name(options->inputs[i]), *output = true_name(outputs->paths[i]);
+        char *input = true_name(options->inputs[i]), *output = output_name(outputs->paths[i]);
         if (input != NULL)
             places[count++] = (struct place){.name = input, .owner = i};
         if (output != NULL)

@@ -13,12 +13,13 @@
    run in parallel, small beside any field. */
 #define BATCH_BYTES ((size_t)16 << 20)
 
-/* One over the share of the work that may be lost where slabs meet, and of the bytes that may be moved for nothing
-   but to make room in the fields. */
+/* One over the share of the work that may be lost where slabs meet, and of the bytes that may be moved for
+   nothing but to make room in the fields. */
 #define SEAM_SHARE  20
 #define SLIDE_SHARE 10
 
-/* Seams in a slab, below which more is lost by what is computed twice than is won by taking several steps at once. */
+/* Seams in a slab, below which more is lost by what is computed twice than is won by taking several steps at
+ * once. */
 #define LEAST_SEAMS 2
 
 /* Buffers on each side: one is moved from or to the file, one from or to the fields, and one waits. */
@@ -101,8 +102,9 @@ static bool measure(const struct passes_request *request, const struct size *siz
                      passes->spooled ? request->chain->planes : 0))
         return false;
     passes->sum_bytes = scratch_bytes(request, passes);
-    return add_up(&passes->memory_bytes, 5,
-                  (const size_t[]){fields, buffers, request->held_bytes, passes->routine_bytes, passes->sum_bytes});
+    return add_up(
+        &passes->memory_bytes, 5,
+        (const size_t[]){fields, buffers, request->held_bytes, passes->routine_bytes, passes->sum_bytes});
 }
 
 static bool fits_device(const struct passes_request *request, const struct passes *passes)
@@ -119,8 +121,10 @@ static bool fits(const struct passes_request *request, const struct size *size, 
            fits_device(request, passes);
 }
 
-/* Whether little enough is computed twice; nothing is where all planes have to be there before a level begins. */
-static bool is_worth_its_seams(const struct passes_request *request, const struct chain_walk *survey, size_t slab)
+/* Whether little enough is computed twice; nothing is where all planes have to be there before a level
+ * begins. */
+static bool is_worth_its_seams(const struct passes_request *request, const struct chain_walk *survey,
+                               size_t slab)
 {
     return request->limits.slab > 0 || survey->depth >= request->chain->planes ||
            slab >= LEAST_SEAMS * survey->seam;
@@ -138,8 +142,8 @@ static size_t roomy_slab(const struct passes_request *request, const struct chai
 
     if (request->limits.slab > 0)
         return smaller(request->limits.slab, planes);
-    return smaller(planes, larger(planes_of(SLAB_BYTES, request->field_plane_bytes, planes),
-                                  SEAM_SHARE * survey->seam));
+    return smaller(
+        planes, larger(planes_of(SLAB_BYTES, request->field_plane_bytes, planes), SEAM_SHARE * survey->seam));
 }
 
 /* Planes that a window has beyond what is needed: so many that it seldom has to slide. */
@@ -248,7 +252,8 @@ static bool settle_on_one(const struct passes_request *request, uint64_t memory,
     return settle_together(settle_on_one_of, request, 0, memory, passes);
 }
 
-/* Passes of a depth, whose slabs are a quarter of what there is; sliding often costs less than a pass more. */
+/* Passes of a depth, whose slabs are a quarter of what there is; sliding often costs less than a pass more.
+ */
 static bool fits_depth(const struct passes_request *request, const struct passes *shallow,
                        const struct chain_walk *survey, uint64_t memory, struct passes *passes)
 {
@@ -312,7 +317,8 @@ static bool settle_on_many_of(const struct passes_request *request, uint64_t mem
     return true;
 }
 
-/* The fewest passes, since each costs reading and writing all planes once more, and then the most steps at once. */
+/* The fewest passes, since each costs reading and writing all planes once more, and then the most steps at
+ * once. */
 static bool settle_on_many(const struct passes_request *request, uint64_t memory, struct passes *passes)
 {
     bool settled = false;
@@ -379,13 +385,16 @@ static bool refuse(const struct passes_request *request, struct fault *fault)
     number_format_bytes((double)least, needed, sizeof needed);
     if (request->memory > 0 && least > request->memory)
         return fault_raise(fault, STATUS_LIMIT, "--memory: this job needs %s (%zu bytes), and %s are allowed",
-                           needed, least, number_format_bytes((double)request->memory, allowed, sizeof allowed));
+                           needed, least,
+                           number_format_bytes((double)request->memory, allowed, sizeof allowed));
     if (request->device_memory > 0)
-        return fault_raise(fault, STATUS_LIMIT, "the device: this job needs %s there, and %s are free", needed,
+        return fault_raise(fault, STATUS_LIMIT, "the device: this job needs %s there, and %s are free",
+                           needed,
                            number_format_bytes((double)request->device_memory, allowed, sizeof allowed));
-    return fault_raise(fault, STATUS_LIMIT,
-                       "this job needs %s of memory, and this process may have %s (--memory=SIZE allows more)",
-                       needed, number_format_bytes((double)whole, allowed, sizeof allowed));
+    return fault_raise(
+        fault, STATUS_LIMIT,
+        "this job needs %s of memory, and this process may have %s (--memory=SIZE allows more)", needed,
+        number_format_bytes((double)whole, allowed, sizeof allowed));
 }
 
 bool passes_make(const struct passes_request *request, struct passes *passes, struct fault *fault)

@@ -31,8 +31,8 @@ struct passes_request {
     bool random;              /* the source gives planes in any order */
     bool surveys, changes;    /* samples and steps are added up */
 
-    /* Bytes that the routines take if a level takes so many steps at once; 0: those that take the least, one step at a
-       time. */
+    /* Bytes that the routines take if a level takes so many steps at once; 0: those that take the least, one
+       step at a time. */
     size_t (*routine_bytes)(const void *context, unsigned together);
     const void *context;
 };
@@ -48,8 +48,8 @@ struct passes {
     size_t window;      /* planes that a field holds */
     unsigned readers;
     size_t in_buffers, out_buffers; /* of a batch, before the levels and after them */
-    uint64_t count;    /* of passes over the data; --until may need fewer */
-    uint64_t again;    /* planes that they read once more, where they go around the grid */
+    uint64_t count;                 /* of passes over the data; --until may need fewer */
+    uint64_t again;                 /* planes that they read once more, where they go around the grid */
 
     size_t field_count;
     size_t field_bytes, batch_bytes, spool_bytes; /* one of each */

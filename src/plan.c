@@ -315,7 +315,8 @@ static bool prepare_routines(const struct plan_request *request, struct plan *pl
     return true;
 }
 
-/* A wish that stands where passes take fewer steps at once than a routine would; 0: the least memory instead. */
+/* A wish that stands where passes take fewer steps at once than a routine would; 0: the least memory instead.
+ */
 static struct rung_wish wish_for_passes(const struct plan_request *request, unsigned together)
 {
     struct rung_wish wish = request->wish;
@@ -350,7 +351,8 @@ static void replace_routine(const struct plan_request *request, struct plan *pla
     struct routine *routine;
     struct fault refusal;
 
-    if (!plan->backend->prepare(plan->device, &step->step.ops[index], &plan->shape, &wish, &routine, &refusal))
+    if (!plan->backend->prepare(plan->device, &step->step.ops[index], &plan->shape, &wish, &routine,
+                                &refusal))
         return;
     if (plan->backend->facts(routine)->reach <= plan->backend->facts(step->routines[index])->reach) {
         plan->backend->release(plan->device, step->routines[index]);
@@ -382,6 +384,18 @@ struct routines {
     const struct plan *plan;
 };
 
+/* Where no other routine serves, the one that is there stays. */
+static size_t bytes_of_routine(const struct plan *plan, size_t stage, size_t index, unsigned together,
+                               const struct rung_wish *wish)
+{
+    const struct chain_step *step = &plan->steps[stage];
+    size_t bytes = SIZE_MAX;
+
+    if (is_to_be_replaced(plan, stage, index, together))
+        bytes = plan->backend->routine_bytes(plan->device, &step->step.ops[index], &plan->shape, wish);
+    return bytes < SIZE_MAX ? bytes : plan->backend->facts(step->routines[index])->memory_bytes;
+}
+
 static size_t routine_bytes(const void *context, unsigned together)
 {
     const struct routines *routines = context;
@@ -391,11 +405,8 @@ static size_t routine_bytes(const void *context, unsigned together)
 
     together = steps_to_fit(plan, together);
     for (size_t i = 0; i < plan->step_count; i++) {
-        const struct chain_step *step = &plan->steps[i];
-        for (size_t k = 0; k < step->step.count; k++)
-            bytes += is_to_be_replaced(plan, i, k, together)
-                         ? plan->backend->routine_bytes(plan->device, &step->step.ops[k], &plan->shape, &wish)
-                         : plan->backend->facts(step->routines[k])->memory_bytes;
+        for (size_t k = 0; k < plan->steps[i].step.count; k++)
+            bytes += bytes_of_routine(plan, i, k, together, &wish);
     }
     return bytes;
 }
@@ -476,8 +487,8 @@ static bool open_device(const struct plan_request *request, struct plan *plan, s
     const struct device_request device = device_request_of(request, plan->index);
     double begun = clock_seconds();
 
-    if (!plan->backend->open(&plan->device, &device, fault) ||
-        !prepare_routines(request, plan, fault) || !prepare_sums(request, plan, fault))
+    if (!plan->backend->open(&plan->device, &device, fault) || !prepare_routines(request, plan, fault) ||
+        !prepare_sums(request, plan, fault))
         return false;
     plan->start = clock_seconds() - begun;
     return true;
@@ -511,8 +522,8 @@ static void forecast_bytes(struct plan *plan)
     for (size_t i = 0; i < plan->step_count; i++) {
         for (size_t k = 0; k < plan->steps[i].step.count; k++) {
             const struct routine_facts *facts = plan->backend->facts(plan->steps[i].routines[k]);
-            plan->moved_bytes +=
-                (double)plan->job->stages[i].steps * plan_samples(plan, plan->shape.planes) * facts->bytes_per_update;
+            plan->moved_bytes += (double)plan->job->stages[i].steps * plan_samples(plan, plan->shape.planes) *
+                                 facts->bytes_per_update;
         }
     }
 }
@@ -558,8 +569,8 @@ static bool fill(const struct plan_request *request, const struct source *source
 bool plan_make(const struct plan_request *request, const struct job *job, const struct source *source,
                struct plan *plan, struct fault *fault)
 {
-    *plan = (struct plan){.job = job,
-                          .shape = lower_shape(&job->in.grid, encoding_work_channels(&job->decode))};
+    *plan =
+        (struct plan){.job = job, .shape = lower_shape(&job->in.grid, encoding_work_channels(&job->decode))};
     if (fill(request, source, plan, fault))
         return true;
     plan_free(plan);

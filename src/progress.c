@@ -18,10 +18,8 @@ static void begin(struct progress *progress, enum progress_mode mode, double tot
     bool wanted = mode == PROGRESS_ALWAYS ||
                   (mode == PROGRESS_AUTO && diag_level() != DIAG_QUIET && isatty(STDERR_FILENO));
 
-    *progress = (struct progress){.shown = wanted && total > 0.0,
-                                  .unit = unit,
-                                  .unit_size = unit_size,
-                                  .total = total};
+    *progress = (struct progress){
+        .shown = wanted && total > 0.0, .unit = unit, .unit_size = unit_size, .total = total};
     progress->first = mode == PROGRESS_ALWAYS ? 0.0 : FIRST_SECONDS;
     progress->begun = clock_seconds();
 }
@@ -47,7 +45,8 @@ static void paint(struct progress *progress, double now)
     memset(bar, '#', (size_t)(share * BAR_WIDTH));
     bar[BAR_WIDTH] = '\0';
     fprintf(stderr, "\r[%s] %3.0f %%  %.1f %s/s  %02.0f:%02d left ", bar, 100.0 * share,
-            progress->done / elapsed / progress->unit_size, progress->unit, (double)(long)(remaining / 60.0), (int)((long)remaining % 60));
+            progress->done / elapsed / progress->unit_size, progress->unit, (double)(long)(remaining / 60.0),
+            (int)((long)remaining % 60));
     progress->drawn = true;
     progress->painted = now;
 }

@@ -8,11 +8,11 @@
 enum progress_mode { PROGRESS_AUTO, PROGRESS_ALWAYS, PROGRESS_NEVER };
 
 struct progress {
-    bool shown;   /* at all: decided when it begins */
+    bool shown; /* at all: decided when it begins */
     const char *unit;
     double unit_size; /* in what total and done count */
-    double first; /* seconds before the bar is drawn */
-    bool drawn;   /* there is a bar to wipe */
+    double first;     /* seconds before the bar is drawn */
+    bool drawn;       /* there is a bar to wipe */
     double total, done;
     double begun, painted;
 };

@@ -213,7 +213,8 @@ static void print_route(FILE *stream, const struct passes *passes)
     fprintf(stream, "%llu pass%s", (unsigned long long)passes->count, passes->count == 1 ? "" : "es");
     if (passes->spools > 0)
         fprintf(stream, " over %s spool file%s of %s", passes->spools == 1 ? "a" : "two",
-                plural(passes->spools), number_format_bytes((double)passes->spool_bytes, spool, sizeof spool));
+                plural(passes->spools),
+                number_format_bytes((double)passes->spool_bytes, spool, sizeof spool));
     if (passes->again > 0)
         fprintf(stream, ", which read %llu planes once more beyond the ends of a grid that wraps",
                 (unsigned long long)passes->again);
@@ -229,8 +230,9 @@ static void print_passes(FILE *stream, const struct plan *plan)
     if (passes->spooled)
         print_route(stream, passes);
     else if (passes->whole)
-        fprintf(stream, "the whole grid is held, since --until takes steps one by one, each of which goes through "
-                        "memory twice, once to add up its change; ");
+        fprintf(stream,
+                "the whole grid is held, since --until takes steps one by one, each of which goes through "
+                "memory twice, once to add up its change; ");
     else if (passes->window == plan->shape.planes)
         fprintf(stream, "the whole grid is held: ");
     else
@@ -372,9 +374,9 @@ enum { SPANS = 7 };
 static void measure_spans(const struct plan *plan, const struct run_summary *summary, struct span *spans)
 {
     const struct span all[SPANS] = {
-        {"start", summary->start, 1, 0.0},       {"read", summary->read, plan->passes.readers, 0.0},
-        {"stats", summary->stats, 1, 0.0},       {"upload", summary->upload, 1, 0.0},
-        {"compute", summary->compute, 1, 0.0},   {"download", summary->download, 1, 0.0},
+        {"start", summary->start, 1, 0.0},     {"read", summary->read, plan->passes.readers, 0.0},
+        {"stats", summary->stats, 1, 0.0},     {"upload", summary->upload, 1, 0.0},
+        {"compute", summary->compute, 1, 0.0}, {"download", summary->download, 1, 0.0},
         {"write", summary->write, 1, 0.0},
     };
 

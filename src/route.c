@@ -1,4 +1,5 @@
-/* Routes: the passes that take planes from the source through spool files into the sink, one after another. */
+/* Routes: the passes that take planes from the source through spool files into the sink, one after another.
+ */
 #include "route.h"
 
 static bool is_spool(enum route_place place)
@@ -11,8 +12,8 @@ enum route_place route_other_spool(enum route_place spool)
     return spool == ROUTE_FIRST_SPOOL ? ROUTE_SECOND_SPOOL : ROUTE_FIRST_SPOOL;
 }
 
-/* A plane is written only after it has been read, so that one spool is enough; but the first planes of a grid that is
-   gone around are read once more at the end. */
+/* A plane is written only after it has been read, so that one spool is enough; but the first planes of a grid
+   that is gone around are read once more at the end. */
 static enum route_place spool_behind(const struct route_leg *leg)
 {
     if (!is_spool(leg->from))
@@ -37,7 +38,7 @@ struct route_leg route_next(const struct route *route, struct chain_place end, b
         leg.overlap = 0;
     }
     leg.to = into_sink && chain_is_same_place(leg.end, chain_settle(route->chain, end)) ? ROUTE_SINK
-                                                                                         : spool_behind(&leg);
+                                                                                        : spool_behind(&leg);
     return leg;
 }
 

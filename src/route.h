@@ -1,4 +1,5 @@
-/* Routes: the passes that take planes from the source through spool files into the sink, one after another. */
+/* Routes: the passes that take planes from the source through spool files into the sink, one after another.
+ */
 #ifndef ROUTE_H
 #define ROUTE_H
 
@@ -28,7 +29,8 @@ struct route_leg {
 
 struct route route_start(const struct chain *chain, size_t depth, bool random);
 
-/* The next pass on the way to a place; the last one puts planes into the sink, or like all others into a spool file. */
+/* The next pass on the way to a place; the last one puts planes into the sink, or like all others into a
+ * spool file. */
 struct route_leg route_next(const struct route *route, struct chain_place end, bool into_sink);
 
 /* The pass has been made. */

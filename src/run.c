@@ -11,7 +11,8 @@
 
 #include <math.h>
 
-/* Steps that are taken before their changes are looked at, where looking at each would be a pass of its own. */
+/* Steps that are taken before their changes are looked at, where looking at each would be a pass of its own.
+ */
 #define MOST_AT_A_VENTURE 4096
 
 /* A run under way. */
@@ -44,7 +45,8 @@ struct roll {
     struct range own; /* the file's planes among those of the grid */
 };
 
-/* One pass over the data. Without `from` the planes of the pass before it are still there; without `to` they stay. */
+/* One pass over the data. Without `from` the planes of the pass before it are still there; without `to` they
+ * stay. */
 struct pass {
     struct chain_place begin, end;
     size_t overlap; /* planes beyond either end of the grid that it reads */
@@ -194,8 +196,8 @@ static bool survey(struct running *run, const struct pass *pass, const struct pa
     if (end->tallies == NULL || planes.count == 0)
         return true;
     samples += (planes.first - slot->planes.first) * end->plane_bytes;
-    done = plan->backend->survey(plan->device, end->encoding, &plan->shape, samples, planes.count, end->tallies,
-                                 run->fault);
+    done = plan->backend->survey(plan->device, end->encoding, &plan->shape, samples, planes.count,
+                                 end->tallies, run->fault);
     run->summary->stats += clock_seconds() - begun;
     return done;
 }
@@ -252,8 +254,8 @@ static bool give_batch(struct running *run, struct pass *pass)
         return false;
     slot->planes = (struct range){pass->given, left < plan->passes.batch ? left : plan->passes.batch};
     begun = clock_seconds();
-    if (!plan->backend->download(plan->device, sweep->fields[sweep->output], pass->to->encoding, slot->samples,
-                                 slot->planes, &run->summary->nans, run->fault))
+    if (!plan->backend->download(plan->device, sweep->fields[sweep->output], pass->to->encoding,
+                                 slot->samples, slot->planes, &run->summary->nans, run->fault))
         return false;
     run->summary->download += clock_seconds() - begun;
     if (!survey(run, pass, pass->to, slot))
@@ -335,7 +337,8 @@ static bool start_reader(struct running *run, struct pass *pass)
     const struct passes *passes = &run->plan->passes;
     const struct carrier_end around = {&pass->roll, read_around, end_around, stop_around};
 
-    return carrier_fetch(&pass->reader, pass->in, pass->out, pass->overlap > 0 ? &around : &pass->from->carrier,
+    return carrier_fetch(&pass->reader, pass->in, pass->out,
+                         pass->overlap > 0 ? &around : &pass->from->carrier,
                          pass->own.count + 2 * pass->overlap, passes->batch, pass->from->threads, run->fault);
 }
 
@@ -511,8 +514,8 @@ static size_t steps_of(const struct running *run, const struct route_leg *leg)
     return (size_t)(end - leg->begin.step);
 }
 
-/* From spool to spool, until the planes stand where the last state does whose steps are all taken; *rest says how many
-   more are. */
+/* From spool to spool, until the planes stand where the last state does whose steps are all taken; *rest says
+   how many more are. */
 static bool step_over_spools(struct running *run, struct route *route, uint64_t *rest)
 {
     unsigned channels = run->job->in.grid.channels;
@@ -628,8 +631,8 @@ static bool prepare(struct running *run)
     return done;
 }
 
-/* Sample updates of the whole run: each plane is read and written by every pass, and advanced by every operation of
-   every step. */
+/* Sample updates of the whole run: each plane is read and written by every pass, and advanced by every
+   operation of every step. */
 static double work_ahead(const struct running *run)
 {
     const struct passes *passes = &run->plan->passes;

@@ -1,8 +1,9 @@
-/* Sweeps: the levels of a pass advanced as far as the planes read allow, in fields that hold a window of the grid. */
+/* Sweeps: the levels of a pass advanced as far as the planes read allow, in fields that hold a window of the
+ * grid. */
 #include "sweep.h"
 
-/* What one call of a backend in this process's memory advances, so that progress is seen while a large field is
-   computed. Other devices take all at once: they would compute the seams between pieces twice. */
+/* What one call of a backend in this process's memory advances, so that progress is seen while a large field
+   is computed. Other devices take all at once: they would compute the seams between pieces twice. */
 #define PIECE_BYTES ((size_t)256 << 20)
 
 /* Sample updates that may be under way before the run waits for them, so that progress tells what is done. */
@@ -24,14 +25,15 @@ static bool create_fields(struct sweep *sweep, size_t planes, struct fault *faul
     shape.planes = sweep->field_planes = planes;
     sweep->window = (struct range){0, plan->passes.window < planes ? plan->passes.window : planes};
     for (size_t i = 0; i < plan->passes.field_count; i++) {
-        if (!plan->backend->field_create(plan->device, &sweep->fields[i], &shape, plan->job->work, sweep->window,
-                                         fault))
+        if (!plan->backend->field_create(plan->device, &sweep->fields[i], &shape, plan->job->work,
+                                         sweep->window, fault))
             return false;
     }
     return true;
 }
 
-bool sweep_create(struct sweep *sweep, const struct plan *plan, struct progress *progress, struct fault *fault)
+bool sweep_create(struct sweep *sweep, const struct plan *plan, struct progress *progress,
+                  struct fault *fault)
 {
     *sweep = (struct sweep){.plan = plan, .progress = progress};
     return create_fields(sweep, plan->shape.planes, fault);
@@ -149,7 +151,8 @@ static bool advance(struct sweep *sweep, const struct level *level, struct range
         piece.first += piece.count;
         piece.count = left < most ? left : most;
         if (!plan->backend->advance(plan->device, step->routines[level->op], level->steps,
-                                    sweep->fields[level->from], kept, sweep->fields[level->to], piece, fault) ||
+                                    sweep->fields[level->from], kept, sweep->fields[level->to], piece,
+                                    fault) ||
             !tell_updates(sweep, level->steps * plan_samples(plan, piece.count), fault))
             return false;
     }

@@ -1,4 +1,5 @@
-/* Sweeps: the levels of a pass advanced as far as the planes read allow, in fields that hold a window of the grid. */
+/* Sweeps: the levels of a pass advanced as far as the planes read allow, in fields that hold a window of the
+ * grid. */
 #ifndef SWEEP_H
 #define SWEEP_H
 
@@ -15,8 +16,8 @@
 struct sweep {
     const struct plan *plan;
     struct progress *progress;
-    struct chain chain;    /* of the pass: the plan's, or that of the unrolled grid */
-    struct range own;      /* the grid's own planes among those of the chain */
+    struct chain chain; /* of the pass: the plan's, or that of the unrolled grid */
+    struct range own;   /* the grid's own planes among those of the chain */
     struct field *fields[CHAIN_FIELDS];
     size_t field_planes;           /* of the grid that the fields are for */
     struct chain_place begin, end; /* of the pass */
@@ -24,21 +25,24 @@ struct sweep {
     size_t fed, swept;             /* planes read, and how many of them the levels have seen */
     size_t done;                   /* planes of the last level, up to this one */
     unsigned input, output;        /* fields of the planes read, and of the last level */
-    double *changes;               /* of each step of the pass and each channel: Σ (after − before)²; or NULL */
-    double under_way;              /* sample updates asked for and not waited for */
+    double *changes;  /* of each step of the pass and each channel: Σ (after − before)²; or NULL */
+    double under_way; /* sample updates asked for and not waited for */
 };
 
 /* The planes that are in both. */
 struct range sweep_overlap(struct range a, struct range b);
 
-bool sweep_create(struct sweep *sweep, const struct plan *plan, struct progress *progress, struct fault *fault);
+bool sweep_create(struct sweep *sweep, const struct plan *plan, struct progress *progress,
+                  struct fault *fault);
 void sweep_destroy(struct sweep *sweep);
 
-/* A pass from one place to another: over planes that are to come, or over those that the pass before it left, if it
-   left all. `overlap` planes more stand on either side where the grid is unrolled. `changes` may be NULL. */
+/* A pass from one place to another: over planes that are to come, or over those that the pass before it left,
+   if it left all. `overlap` planes more stand on either side where the grid is unrolled. `changes` may be
+   NULL. */
 bool sweep_begin(struct sweep *sweep, struct chain_place begin, struct chain_place end, size_t overlap,
                  double *changes, struct fault *fault);
-void sweep_begin_again(struct sweep *sweep, struct chain_place begin, struct chain_place end, double *changes);
+void sweep_begin_again(struct sweep *sweep, struct chain_place begin, struct chain_place end,
+                       double *changes);
 
 /* Room for so many planes more in the input's field; and that they are there. */
 bool sweep_make_room(struct sweep *sweep, size_t planes, struct fault *fault);

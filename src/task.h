@@ -17,7 +17,7 @@ struct task {
     struct plan_request plan;
     struct run_request run;
     struct budget *budget; /* NULL: it runs alone */
-    uint64_t share;        /* of the budget's memory: more is taken where less means more passes over the data */
+    uint64_t share; /* of the budget's memory: more is taken where less means more passes over the data */
 };
 
 /* A task that runs alone, by the options as they are. */
@@ -25,7 +25,8 @@ struct task task_alone(const struct options *options, const char *input, const c
 
 bool task_run(const struct task *task, struct fault *fault);
 
-/* Whether the task's share is enough for it on the CPU, as far as the input's header tells; nothing else is read. */
+/* Whether the task's share is enough for it on the CPU, as far as the input's header tells; nothing else is
+ * read. */
 bool task_fits_share(const struct task *task);
 
 /* The format that an input must have: pictures for imgheat, anything else for voxfilt. */

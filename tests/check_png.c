@@ -841,9 +841,10 @@ static struct header header_of(const struct bytes *file)
     }
 #define GAMMA_45455 CHUNK("gAMA", "\0\0\xb1\x8f")
 #define PRIMARIES                                                                                            \
-    CHUNK("cHRM", "\0\0\x7a\x26\0\0\x80\x84\0\0\xfa\0\0\0\x80\xe8\0\0\x75\x30\0\0\xea\x60\0\0\x3a\x98\0\0\x17\x70")
-#define PERCEPTUAL  CHUNK("sRGB", "\0")
-#define PROFILE     CHUNK("iCCP", "name\0\0not really a profile")
+    CHUNK("cHRM",                                                                                            \
+          "\0\0\x7a\x26\0\0\x80\x84\0\0\xfa\0\0\0\x80\xe8\0\0\x75\x30\0\0\xea\x60\0\0\x3a\x98\0\0\x17\x70")
+#define PERCEPTUAL CHUNK("sRGB", "\0")
+#define PROFILE    CHUNK("iCCP", "name\0\0not really a profile")
 
 START_TEST(notes_are_kept)
 {

@@ -1,5 +1,5 @@
-/* Tests of the streaming run: the same samples from slabs of any size, from several passes over spool files, in any
-   memory that is enough; and clean ends where a reader, a writer or a device fails in the middle. */
+/* Tests of the streaming run: the same samples from slabs of any size, from several passes over spool files,
+   in any memory that is enough; and clean ends where a reader, a writer or a device fails in the middle. */
 #include "fixture.h"
 #include "job.h"
 #include "plan.h"
@@ -41,7 +41,8 @@ static bool tape_read(struct source *source, void *samples, size_t planes, struc
     return true;
 }
 
-static bool tape_read_at(struct source *source, void *samples, size_t first, size_t planes, struct fault *fault)
+static bool tape_read_at(struct source *source, void *samples, size_t first, size_t planes,
+                         struct fault *fault)
 {
     const struct tape *tape = source->state;
 
@@ -176,8 +177,8 @@ static void run_job(struct outcome *outcome, const struct job *job, struct sourc
     outcome->passes = plan.passes;
     count_device(&plan, setting->advances);
     ck_assert(file_open_output(&sink.file, "out", &outcome->fault));
-    outcome->done = run_plan(&plan, &outcome->command.options.run, source, &sink, &outcome->summary,
-                             &outcome->fault);
+    outcome->done =
+        run_plan(&plan, &outcome->command.options.run, source, &sink, &outcome->summary, &outcome->fault);
     file_out_close(sink.file);
     plan_free(&plan);
     ck_assert_int_eq(counted.fields, 0);
@@ -234,7 +235,8 @@ static void ck_same(const struct outcome *got, const struct outcome *wanted, con
     const char *how = got->passes.spooled ? "spooled" : "streamed";
 
     ck_assert_msg(got->done, "%s: %s", options, got->fault.text);
-    ck_assert_msg(got->tape.written == wanted->tape.written && memcmp(got->tape.out, wanted->tape.out, bytes) == 0,
+    ck_assert_msg(got->tape.written == wanted->tape.written &&
+                      memcmp(got->tape.out, wanted->tape.out, bytes) == 0,
                   "%s: %s in slabs of %zu, batches of %zu, a window of %zu: the samples differ", options, how,
                   got->passes.slab, got->passes.batch, got->passes.window);
     ck_assert_uint_eq(a->steps, b->steps);
@@ -400,12 +402,12 @@ START_TEST(any_memory)
 }
 END_TEST
 
-/* A rung that takes several steps at once needs no more memory than one that takes one at a time, and takes as many as
-   it can where there is more. */
+/* A rung that takes several steps at once needs no more memory than one that takes one at a time, and takes
+   as many as it can where there is more. */
 START_TEST(steps_at_once_follow_memory)
 {
-    static const char *const jobs[] = {
-        "-d 5,4,90 -f heat", "-d 5,4,90 -f star:4 -s 9 -f heat -s 8", "-d 6,90 -f heat"};
+    static const char *const jobs[] = {"-d 5,4,90 -f heat", "-d 5,4,90 -f star:4 -s 9 -f heat -s 8",
+                                       "-d 6,90 -f heat"};
     unsigned long long least, more;
     struct example example, single;
     char naive[80];
@@ -444,10 +446,26 @@ START_TEST(ways_are_taken)
         {"-d 5,4,30 -f heat -s 3 -e wrap", {.slab = 2, .batch = 1}, true, false, false, true, 0, 1, 0},
         {"-d 5,4,30 -f gauss:1 -s 3 -m 3K", {.slab = 2, .batch = 1}, false, true, false, false, 1, 3, 0},
         {"-d 5,4,30 -f heat -s 9 --until 0.01", {.slab = 2, .batch = 1}, false, false, true, true, 0, 1, 0},
-        {"-d 5,4,30 -f heat -s 9 --until 0.01 -m 1100", {.slab = 2, .batch = 1}, false, true, true, false, 2, 11, 0},
+        {"-d 5,4,30 -f heat -s 9 --until 0.01 -m 1100",
+         {.slab = 2, .batch = 1},
+         false,
+         true,
+         true,
+         false,
+         2,
+         11,
+         0},
         {"-d 5,4,30 -f heat -e wrap -s 3 -m 3K", {.slab = 2, .batch = 1}, true, true, false, false, 0, 1, 6},
         {"-d 5,4,30 -f heat -e wrap -s 3 -m 3K", {.slab = 2, .batch = 1}, false, true, false, false, 1, 2, 6},
-        {"-d 5,4,30 -f heat -e wrap -s 20 -m 2K", {.slab = 2, .batch = 1}, true, true, false, false, 2, 4, 40},
+        {"-d 5,4,30 -f heat -e wrap -s 20 -m 2K",
+         {.slab = 2, .batch = 1},
+         true,
+         true,
+         false,
+         false,
+         2,
+         4,
+         40},
         {"-d 5,4,30 -f heat -e wrap -s 3", {.memory = 3 << 10}, true, true, false, false, 0, 1, 6},
     };
     static const float samples[600];
@@ -467,7 +485,8 @@ START_TEST(ways_are_taken)
 }
 END_TEST
 
-/* Memory does not follow the length of the volume, as soon as that has more planes than kernels keep rows of. */
+/* Memory does not follow the length of the volume, as soon as that has more planes than kernels keep rows of.
+ */
 START_TEST(long_volumes_take_no_more)
 {
     static const float samples[4 * 4 * 16000];
@@ -518,7 +537,8 @@ static void ck_threads(size_t wanted)
     ck_assert_uint_eq(count_threads(), wanted);
 }
 
-static void ck_fails(const char *options, const struct setting *setting, enum status status, const char *words)
+static void ck_fails(const char *options, const struct setting *setting, enum status status,
+                     const char *words)
 {
     const struct passes_limits limits = {.slab = 2, .batch = 1};
     struct outcome outcome;
@@ -590,7 +610,8 @@ START_TEST(devices_that_break_down)
 }
 END_TEST
 
-/* A writer fails while the levels wait for the reader, and the reader for a pipe that stays open and gives no more. */
+/* A writer fails while the levels wait for the reader, and the reader for a pipe that stays open and gives no
+ * more. */
 START_TEST(a_reader_that_waits_is_called_off)
 {
     const struct source_request request = {.has_dims = true,
@@ -613,7 +634,7 @@ START_TEST(a_reader_that_waits_is_called_off)
         char byte;
         close(gate[1]);
         _exit(fwrite(volume, 120, 5, stream) == 5 && fflush(stream) == 0 && read(gate[0], &byte, 1) == 0 ? 0
-                                                                                                           : 1);
+                                                                                                         : 1);
     }
     close(gate[0]);
     command_parse(&outcome.command, PROGRAM_VOXFILT, "-i in -o out -q -d 6,5,24 -f heat -s 2");
@@ -665,8 +686,8 @@ int main(void)
     SRunner *runner = srunner_create(stream_suite());
     int failed;
 
-    /* A child of a process that has run OpenMP loops may not run one: tests stay in this process, where a run that
-       never ends has to be ended from outside. */
+    /* A child of a process that has run OpenMP loops may not run one: tests stay in this process, where a run
+       that never ends has to be ended from outside. */
     srunner_set_fork_status(runner, CK_NOFORK);
     alarm(TIMEOUT_SECONDS);
     folder_enter();

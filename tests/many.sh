@@ -199,6 +199,13 @@ says 2 'imgheat: links/z.png: it would be replaced by the output for in/b.png' \
 ln -s b.png same/link.png
 # shellcheck disable=SC2086
 says 2 'imgheat: same/b.png and same/link.png are the same file' imgheat $filters same/b.png same/link.png -o same
+empty out
+ln -s new.png out/a.png
+ln -s new.png out/b.png
+ln -s d.png out/c.png
+says 2 'imgheat: out/a.png and out/b.png are the same file' imgheat in/a.png in/b.png -o out
+says 2 'imgheat: out/c.png and out/d.png are the same file' imgheat in/c.png in/d.png -o out
+holds out a.png b.png c.png
 cp in/d.png same/d.png
 rm same/link.png
 ln same/d.png same/hard.png

@@ -7,8 +7,8 @@
 /* How often a kernel is tried, the slow ones less. NULL: the backend's own choice. */
 unsigned ways_cuda_turns(const char *rung);
 
-/* Devices that are opened from now on are as others are not: with little shared memory, and code of the oldest
-   compute capability. false: the device cannot be changed. */
+/* Devices that are opened from now on are as others are not: with little shared memory, and code of the
+   oldest compute capability. false: the device cannot be changed. */
 bool ways_cuda_be_old(bool old);
 
 #endif

@@ -59,14 +59,15 @@ struct routine {
     struct routine_facts facts;
     struct cpu_tiling tiling; /* of the most steps; a pass of fewer has a smaller one */
     char *arenas;             /* one a thread; NULL: the rung has no tiles */
+    int cleared;              /* of them, zeroed for their threads: others take no memory yet */
 };
 
 enum { RUNG_NAIVE, RUNG_BLOCKED, RUNG_FUSED };
 
 static const struct rung cpu_rungs[] = {
     [RUNG_NAIVE] = {"naive", "one step a pass, row by row; edge rules only where a row meets the edge"},
-    [RUNG_BLOCKED] = {"blocked", "one step a pass; tiles stream through the second-level cache"},
-    [RUNG_FUSED] = {"fused", "several steps a pass; tiles stream through the second-level cache"},
+    [RUNG_BLOCKED] = {"blocked", "one step a pass; rows or tiles stream through the caches"},
+    [RUNG_FUSED] = {"fused", "several steps a pass; tiles stream through the third-level cache"},
     {NULL, NULL},
 };
 
@@ -378,8 +379,17 @@ static bool create_arenas(struct routine *routine, struct fault *fault)
     if (routine->arenas == NULL)
         return false;
     advise_large_pages(routine->arenas, bytes);
-    memset(routine->arenas, 0, bytes);
     return true;
+}
+
+/* Those of so many threads, when there is something to compute: a plan may yet replace the routine by one
+   that takes less memory. */
+static void clear_arenas(struct routine *routine, int threads)
+{
+    size_t bytes = routine->tiling.arena_bytes;
+
+    for (; routine->cleared < threads; routine->cleared++)
+        memset(routine->arenas + (size_t)routine->cleared * bytes, 0, bytes);
 }
 
 static void cpu_release(struct device *device, struct routine *routine)
@@ -443,7 +453,8 @@ static size_t cpu_routine_bytes(const struct device *device, const struct op *op
     struct fault fault;
     int rung;
 
-    return choose_rung(op, shape, wish, &rung, &tiling, &fault) ? bytes_of_arenas(device, rung, &tiling) : 0;
+    return choose_rung(op, shape, wish, &rung, &tiling, &fault) ? bytes_of_arenas(device, rung, &tiling)
+                                                                : SIZE_MAX;
 }
 
 static const struct routine_facts *cpu_facts(const struct routine *routine)
@@ -571,6 +582,7 @@ static bool cpu_advance(struct device *device, struct routine *routine, unsigned
         device->kernels->advance(routine->op, from, kept, to, planes, sweep.threads);
         return true;
     }
+    clear_arenas(routine, sweep.threads);
     cpu_tiling_fewer(&tiling, &routine->tiling, routine->op, steps);
     device->kernels->sweep(&sweep);
     return true;
