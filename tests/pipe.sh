@@ -76,5 +76,7 @@ steady() # NAME OPTION...
 steady 'memory does not grow with the volume'
 steady 'nor with statistics and another type' --stats --out-type u8 -f gauss:1
 steady 'nor where bits are copied' -f identity
+steady 'eight threads stay within it' -j 8
+steady 'and with three stages' -j 8 -f heat -f gauss:1 -f heat
 
 conclude
