@@ -47,15 +47,9 @@ static size_t least(size_t a, size_t b)
     return a < b ? a : b;
 }
 
-static size_t rounded_up(size_t a, size_t b)
+static size_t divided_up(size_t a, size_t b)
 {
     return (a + b - 1) / b;
-}
-
-static enum status tell(const struct fault *fault)
-{
-    diag_error(fault);
-    return fault->status;
 }
 
 /* ---- one after the other ---- */
@@ -94,7 +88,7 @@ static enum status run_task(const struct task *task)
         return STATUS_DONE;
     if (!names_file(&fault, task->input) && !names_file(&fault, task->output))
         fault_prefix(&fault, task->input);
-    return tell(&fault);
+    return diag_error(&fault);
 }
 
 /* What it says is kept; without memory for that it is said at once. */
@@ -207,9 +201,9 @@ static bool runs_one_by_one(const struct options *options)
 /* In few rounds the last one counts: it gets about as many tasks as the others, and each more threads. */
 static size_t even_out(size_t count, size_t most)
 {
-    size_t rounds = rounded_up(count, most);
+    size_t rounds = divided_up(count, most);
 
-    return rounds < ROUNDS_THAT_COUNT ? rounded_up(count, rounds) : most;
+    return rounds < ROUNDS_THAT_COUNT ? divided_up(count, rounds) : most;
 }
 
 /* As many at a time as there are threads, and as memory has room for. */
@@ -276,7 +270,7 @@ static enum status run_together(const struct options *options, const struct outp
 
     batch.entries = mem_zeroed(batch.count, sizeof *batch.entries, "the files' tasks", &fault);
     if (batch.entries == NULL)
-        return tell(&fault);
+        return diag_error(&fault);
     budget_open(&batch.budget, memory_for_all(options));
     pthread_mutex_init(&batch.mutex, NULL);
     fill(&batch, options, outputs);
@@ -309,7 +303,7 @@ enum status batch_run(const struct options *options)
     enum status status;
 
     if (!check_inputs(options, &fault) || !outputs_name(&outputs, options, &fault))
-        return tell(&fault);
+        return diag_error(&fault);
     if (options->input_count == 1 || options->action == ACTION_EXPLAIN)
         status = run_in_turn(options, &outputs);
     else

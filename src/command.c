@@ -13,12 +13,6 @@
 #include <stdio.h>
 #include <string.h>
 
-static enum status tell(const struct fault *fault)
-{
-    diag_error(fault);
-    return fault->status;
-}
-
 /* What was printed must have arrived: a full disk behind standard output is a failure. */
 static enum status close_stdout(void)
 {
@@ -27,7 +21,7 @@ static enum status close_stdout(void)
     if (!ferror(stdout) && fflush(stdout) == 0)
         return STATUS_DONE;
     fault_raise(&fault, STATUS_IO, "standard output: it could not be written");
-    return tell(&fault);
+    return diag_error(&fault);
 }
 
 /* Extents to measure on where nothing gives any: larger than any cache of the device. */
@@ -128,7 +122,7 @@ static enum status act(struct options *options)
         printf("%s (%s) %s\n", options_program_name(options->program), PACKAGE_NAME, PACKAGE_VERSION);
         return STATUS_DONE;
     case ACTION_BENCH:
-        return bench(options, &fault) ? STATUS_DONE : tell(&fault);
+        return bench(options, &fault) ? STATUS_DONE : diag_error(&fault);
     case ACTION_LIST:
         report_list(stdout);
         return STATUS_DONE;
@@ -150,7 +144,7 @@ int command_main(int argc, char **argv, enum program program)
     if (options_parse(argc, argv, program, &options, &fault))
         status = act(&options);
     else
-        status = tell(&fault);
+        status = diag_error(&fault);
     options_free(&options);
     printed = close_stdout();
     return (int)(status == STATUS_DONE ? printed : status);

@@ -88,9 +88,10 @@ static void write_format(const char *format, va_list arguments)
     write_line(text);
 }
 
-void diag_error(const struct fault *fault)
+enum status diag_error(const struct fault *fault)
 {
     write_line(fault->text);
+    return fault->status;
 }
 
 void diag_note(const char *format, ...)

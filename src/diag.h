@@ -57,8 +57,8 @@ enum diag_level diag_level(void);
 FILE *diag_stream(void);
 void diag_divert(FILE *stream);
 
-/* One line each: an error always, a note unless quiet, a detail only when verbose. */
-void diag_error(const struct fault *fault);
+/* One line each: an error always, which gives its status; a note unless quiet; a detail only when verbose. */
+enum status diag_error(const struct fault *fault);
 void diag_note(const char *format, ...) DIAG_PRINTF(1, 2);
 void diag_detail(const char *format, ...) DIAG_PRINTF(1, 2);
 

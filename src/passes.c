@@ -107,18 +107,27 @@ static bool measure(const struct passes_request *request, const struct size *siz
         (const size_t[]){fields, buffers, request->held_bytes, passes->routine_bytes, passes->sum_bytes});
 }
 
-static bool fits_device(const struct passes_request *request, const struct passes *passes)
+static size_t device_bytes(const struct passes_request *request, const struct passes *passes)
 {
-    return request->device_memory == 0 ||
-           passes->field_bytes * passes->field_count + passes->sum_bytes + passes->routine_bytes <=
-               request->device_memory;
+    return request->device_memory == 0
+               ? 0
+               : passes->field_bytes * passes->field_count + passes->sum_bytes + passes->routine_bytes;
+}
+
+/* What is held against a ceiling: one that was asked for is for host and device together, that of the machine for its
+   own memory. */
+static size_t counted_bytes(const struct passes_request *request, const struct passes *passes)
+{
+    bool asked = request->memory > 0 || request->limits.memory > 0;
+
+    return asked ? passes->memory_bytes : passes->memory_bytes - device_bytes(request, passes);
 }
 
 static bool fits(const struct passes_request *request, const struct size *size, uint64_t memory,
                  struct passes *passes)
 {
-    return measure(request, size, passes) && (memory == 0 || passes->memory_bytes <= memory) &&
-           fits_device(request, passes);
+    return measure(request, size, passes) && (memory == 0 || counted_bytes(request, passes) <= memory) &&
+           (request->device_memory == 0 || device_bytes(request, passes) <= request->device_memory);
 }
 
 /* Whether little enough is computed twice; nothing is where all planes have to be there before a level
