@@ -497,7 +497,7 @@ START_TEST(long_volumes_take_no_more)
     run_tape(&lengthy, "-d 4,4,16000 -f heat", &limits, samples, &none);
     ck_assert(brief.done && lengthy.done);
     ck_assert_uint_eq(brief.passes.memory_bytes, lengthy.passes.memory_bytes);
-    ck_assert_uint_lt(lengthy.passes.window, 30);
+    ck_assert_uint_lt(lengthy.passes.window, 25);
     outcome_free(&brief);
     outcome_free(&lengthy);
 }

@@ -197,16 +197,20 @@ static void FN(end_line)(const struct FN(direct) * direct, int64_t first, const 
 static void FN(stream_lines)(const struct FN(direct) * direct, struct span lines, const REAL *old,
                              const REAL *coming, REAL *to)
 {
-    struct span ends = {lines.first<direct->inside.first, lines.end> direct->inside.end};
+    bool starts_outside = lines.first < direct->inside.first;
+    bool ends_outside = lines.end > direct->inside.end;
+    int64_t line = (int64_t)LINE_SAMPLES;
 
     if (lines.first == lines.end)
         return;
-    if (ends.first)
+    if (starts_outside) {
         FN(end_line)(direct, lines.first, old, coming, to);
-    if (ends.end && lines.end - lines.first > ends.first * (int64_t)LINE_SAMPLES)
-        FN(end_line)(direct, lines.end - (int64_t)LINE_SAMPLES, old, coming, to);
-    lines.first += ends.first * (int64_t)LINE_SAMPLES;
-    lines.end -= ends.end * (int64_t)LINE_SAMPLES;
+        lines.first += line;
+    }
+    if (ends_outside && lines.first < lines.end) {
+        lines.end -= line;
+        FN(end_line)(direct, lines.end, old, coming, to);
+    }
     if (lines.first < lines.end)
         FN(sum_lines)(direct, direct->past_caches, lines, coming, to + lines.first);
 }
