@@ -660,6 +660,47 @@ START_TEST(lazy_streams_show_missing_waits)
 }
 END_TEST
 
+START_TEST(the_default_stream_needs_an_order)
+{
+    device_array<int> values(std::vector<int>(1));
+    cudaStream_t waiting, free;
+    int value = 1;
+
+    ck_assert_int_eq(cudaStreamCreate(&waiting), cudaSuccess);
+    ck_assert_int_eq(cudaMemcpy(values, &value, sizeof value, cudaMemcpyHostToDevice), cudaSuccess);
+    ck_assert_int_eq(cudaStreamCreateWithFlags(&free, cudaStreamNonBlocking), cudaSuccess);
+    ck_assert_int_eq(cudaMemcpy(values, &value, sizeof value, cudaMemcpyHostToDevice), cudaErrorNotSupported);
+    ck_assert_int_eq(cudaStreamDestroy(free), cudaSuccess);
+    ck_assert_int_eq(cudaMemcpy(values, &value, sizeof value, cudaMemcpyHostToDevice), cudaSuccess);
+    ck_assert_int_eq(cudaStreamDestroy(waiting), cudaSuccess);
+}
+END_TEST
+
+START_TEST(pageable_memory_is_read_at_once)
+{
+    device_array<int> values(std::vector<int>(1));
+    cudaStream_t stream;
+    int pageable = 1, *locked, seen = 0;
+
+    emulation_set_lazy_streams(true);
+    ck_assert_int_eq(cudaStreamCreate(&stream), cudaSuccess);
+    ck_assert_int_eq(cudaMallocHost(&locked, sizeof *locked), cudaSuccess);
+    *locked = 1;
+    ck_assert_int_eq(cudaMemcpyAsync(values, &pageable, sizeof(int), cudaMemcpyHostToDevice, stream),
+                     cudaSuccess);
+    ck_assert_int_eq(cudaMemcpyAsync(&seen, values, sizeof(int), cudaMemcpyDeviceToHost, stream),
+                     cudaSuccess);
+    ck_assert_int_eq(cudaMemcpyAsync(values, locked, sizeof(int), cudaMemcpyHostToDevice, stream),
+                     cudaSuccess);
+    pageable = 2;
+    *locked = 2;
+    ck_assert_int_eq(cudaStreamSynchronize(stream), cudaSuccess);
+    ck_assert_int_eq(seen, 1);
+    ck_assert_int_eq(values.values()[0], 2);
+    ck_assert_int_eq(cudaFreeHost(locked), cudaSuccess);
+}
+END_TEST
+
 START_TEST(events_measure_time)
 {
     cudaEvent_t start, stop;
@@ -776,6 +817,8 @@ static void add_tests(TCase *cases)
     tcase_add_test(cases, a_launch_reports_errors_left_behind);
     tcase_add_test(cases, atomics_add);
     tcase_add_test(cases, lazy_streams_show_missing_waits);
+    tcase_add_test(cases, the_default_stream_needs_an_order);
+    tcase_add_test(cases, pageable_memory_is_read_at_once);
     tcase_add_test(cases, events_measure_time);
     tcase_add_test(cases, every_call_can_fail);
     tcase_add_test(cases, leaks_are_found);

@@ -306,7 +306,7 @@ tells 'and messages have lines of their own' '/^imgheat/p' 'imgheat: none.png: N
 if [ -z "$(sh -c 'kill -TERM $$; echo alive' 2>&1)" ]; then
     for threads in 2 5; do
         empty out
-        imgheat -j $threads -s 1000000000 in/a.png in/b.png in/c.png in/e.png in/f.png -o out/ 2> ../stderr &
+        imgheat -D cpu -j $threads -s 1000000000 in/a.png in/b.png in/c.png in/e.png in/f.png -o out/ 2> ../stderr &
         running=$!
         tries=0
         until [ "$(find out -name '*.part' | wc -l)" -ge $threads ] || [ $tries = 100 ]; do

@@ -46,13 +46,13 @@ result $? 'the same with an edge that wraps'
 rm -f "$work/volume" "$work/by-pipe" "$work/by-file" "$work/held"
 
 # Nothing grows with the volume. How many of its buffers a run needs is a matter of chance, so that peaks are held
-# against what was planned, which must not grow, and what a process has anyway.
+# against what was planned, which must not grow, and what a process has anyway. (A CUDA context has hundreds of MiB.)
 peak() # PLANES OPTION...
 {
     planes=$1
     shift
     "$LONG_VOLUME" make 64 64 "$planes" |
-        "$LONG_VOLUME" watch "$VOXFILT" -q -j 1 -d "64,64,$planes" -t f32 -m 12M --report=json "$@" 2> "$work/report" \
+        "$LONG_VOLUME" watch "$VOXFILT" -q -D cpu -j 1 -d "64,64,$planes" -t f32 -m 12M --report=json "$@" 2> "$work/report" \
             > "$work/bare"
     planned=$(sed -n 's/.*"planned_bytes": \([0-9]*\).*/\1/p' "$work/report")
     peak=$(tail -n 1 "$work/report")

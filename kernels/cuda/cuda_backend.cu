@@ -69,6 +69,16 @@ static bool check(cudaError_t error, const struct device *device, const char *de
                        "cuda:%d: %s: %s", device->index, deed, cudaGetErrorString(error));
 }
 
+/* Bytes that kernels are to find on the device. By the stream of those kernels: a plain copy from pageable
+   memory may return before its bytes are there, and a non-blocking stream does not wait for it. */
+static bool put(const struct device *device, void **to, const void *from, size_t bytes, const char *what,
+                struct fault *fault)
+{
+    return check(cudaMalloc(to, bytes), device, what, fault) &&
+           check(cudaMemcpyAsync(*to, from, bytes, cudaMemcpyHostToDevice, device->stream), device, what,
+                 fault);
+}
+
 /* ---- devices ---- */
 
 static unsigned cuda_count(void)
@@ -294,8 +304,9 @@ static bool cuda_field_slide(struct device *device, struct field *field, size_t 
 
     for (size_t done = 0; done < bytes && gap > 0; done += gap) {
         const size_t piece = bytes - done < gap ? bytes - done : gap;
-        if (!check(cudaMemcpyAsync(to + done, to + done + gap, piece, cudaMemcpyDeviceToDevice, device->stream), device,
-                   "a copy", fault))
+        if (!check(
+                cudaMemcpyAsync(to + done, to + done + gap, piece, cudaMemcpyDeviceToDevice, device->stream),
+                device, "a copy", fault))
             return false;
     }
     field->planes.first = first;
@@ -415,8 +426,8 @@ static bool put_taps(const struct device *device, struct routine *routine, struc
 {
     const struct op *op = routine->op;
     size_t bytes = (op->tap_count + 1) * sizeof(cuda_tap<T>);
-    cuda_tap<T> *taps = static_cast<cuda_tap<T> *>(mem_alloc(bytes, 1, "the taps", fault));
-    bool put;
+    cuda_tap<T> *taps = static_cast<cuda_tap<T> *>(mem_zeroed(bytes, 1, "the taps", fault));
+    bool done;
 
     if (taps == NULL)
         return false;
@@ -426,11 +437,9 @@ static bool put_taps(const struct device *device, struct routine *routine, struc
         taps[i].dplane = op->taps[i].dplane;
         taps[i].weight = static_cast<T>(op->taps[i].weight);
     }
-    put = check(cudaMalloc(&routine->taps, bytes), device, "the taps", fault) &&
-          check(cudaMemcpy(routine->taps, taps, bytes - sizeof *taps, cudaMemcpyHostToDevice), device,
-                "the taps", fault);
+    done = put(device, &routine->taps, taps, bytes, "the taps", fault);
     mem_free(taps);
-    return put;
+    return done;
 }
 
 template <typename T>
@@ -439,7 +448,7 @@ static bool put_outside(const struct device *device, struct routine *routine, un
 {
     size_t bytes = channels * sizeof(T);
     T *outside;
-    bool put;
+    bool done;
 
     if (routine->op->outside == NULL)
         return true;
@@ -448,26 +457,24 @@ static bool put_outside(const struct device *device, struct routine *routine, un
         return false;
     for (unsigned channel = 0; channel < channels; channel++)
         outside[channel] = static_cast<T>(routine->op->outside[channel]);
-    put = check(cudaMalloc(&routine->outside, bytes), device, "the edge", fault) &&
-          check(cudaMemcpy(routine->outside, outside, bytes, cudaMemcpyHostToDevice), device, "the edge",
-                fault);
+    done = put(device, &routine->outside, outside, bytes, "the edge", fault);
     mem_free(outside);
-    return put;
+    return done;
 }
 
 static bool put_operands(const struct device *device, struct routine *routine, const struct shape *shape,
                          struct fault *fault)
 {
-    bool put = routine->op->work == WORK_F32
-                   ? put_taps<float>(device, routine, fault) &&
-                         put_outside<float>(device, routine, shape->channels, fault)
-                   : put_taps<double>(device, routine, fault) &&
-                         put_outside<double>(device, routine, shape->channels, fault);
+    bool done = routine->op->work == WORK_F32
+                    ? put_taps<float>(device, routine, fault) &&
+                          put_outside<float>(device, routine, shape->channels, fault)
+                    : put_taps<double>(device, routine, fault) &&
+                          put_outside<double>(device, routine, shape->channels, fault);
 
     routine->on_device.op = routine->op;
     routine->on_device.taps = routine->taps;
     routine->on_device.outside = routine->outside;
-    return put;
+    return done;
 }
 
 /* Whether the rung serves the op in the form that is wished for, which is settled then. */
@@ -659,7 +666,8 @@ static void offer_tiles(struct routine_facts *facts)
 /* What put_operands puts there. */
 static size_t operand_bytes(const struct op *op, const struct shape *shape)
 {
-    const size_t taps = (op->tap_count + 1) * (op->work == WORK_F32 ? sizeof(cuda_tap<float>) : sizeof(cuda_tap<double>));
+    const size_t taps =
+        (op->tap_count + 1) * (op->work == WORK_F32 ? sizeof(cuda_tap<float>) : sizeof(cuda_tap<double>));
 
     return taps + (op->edge == EDGE_CONSTANT ? shape->channels * work_size(op->work) : 0);
 }
@@ -700,15 +708,9 @@ static cudaError_t launch(struct device *device, const struct routine *routine, 
 {
     cuda_view<T> source = view_of<T>(from), target = view_of<T>(to),
                  input = view_of<T>(kept != NULL ? kept : from);
-    struct cuda_job job = {&device->limits,
-                           &routine->on_device,
-                           &routine->form,
-                           &source,
-                           kept != NULL ? &input : NULL,
-                           &target,
-                           planes,
-                           static_cast<int>(steps),
-                           device->stream};
+    struct cuda_job job = {&device->limits, &routine->on_device,          &routine->form,
+                           &source,         kept != NULL ? &input : NULL, &target,
+                           planes,          static_cast<int>(steps),      device->stream};
 
     return routine->rung->launch(&job);
 }
@@ -754,8 +756,8 @@ static bool cuda_copy(struct device *device, const struct field *from, struct fi
 
 /* ---- sums ---- */
 
-/* Device memory for a reduction, and host memory for what it gives of each plane; kept for the next one. Results are
-   cleared since kernels do not write the gaps between their members, which are copied, too. */
+/* Device memory for a reduction, and host memory for what it gives of each plane; kept for the next one.
+   Results are cleared since kernels do not write the gaps between their members, which are copied, too. */
 static bool reserve_scratch(struct device *device, size_t bytes, size_t host_bytes, struct fault *fault)
 {
     if (bytes <= device->scratch_bytes && host_bytes <= device->results_bytes)
@@ -854,7 +856,7 @@ static bool set_anchors(struct device *device, const struct encoding *encoding, 
 {
     size_t bytes = encoding->channels * sizeof(double);
     double *anchors = static_cast<double *>(mem_alloc(bytes, 1, "anchors", fault));
-    bool set;
+    bool done;
 
     if (anchors == NULL)
         return false;
@@ -873,11 +875,9 @@ static bool set_anchors(struct device *device, const struct encoding *encoding, 
     }
     cudaFree(device->anchors);
     device->anchors = NULL;
-    set =
-        check(cudaMalloc(reinterpret_cast<void **>(&device->anchors), bytes), device, "anchors", fault) &&
-        check(cudaMemcpy(device->anchors, anchors, bytes, cudaMemcpyHostToDevice), device, "anchors", fault);
+    done = put(device, reinterpret_cast<void **>(&device->anchors), anchors, bytes, "anchors", fault);
     mem_free(anchors);
-    return set;
+    return done;
 }
 
 static void add_tally(struct tally *total, const struct tally *part)

@@ -350,11 +350,24 @@ bool is_event(cudaEvent_t event)
     return the().events.count(event) != 0;
 }
 
-/* The default stream is never behind. */
+/* Whether nothing orders what the default stream does and what another one does. */
+bool has_free_streams()
+{
+    for (auto &[stream, owned] : the().streams) {
+        if (!stream->blocking)
+            return true;
+    }
+    return false;
+}
+
+/* The default stream is never behind. On a device it may be, by itself, where a copy from pageable memory
+   returns: beside streams that do not wait for it, it is refused. */
 cudaError_t submit(cudaStream_t stream, work_type work)
 {
     if (!is_stream(stream))
         return cudaErrorInvalidResourceHandle;
+    if (stream == nullptr && has_free_streams())
+        return cudaErrorNotSupported;
     if (stream != nullptr && the().lazy) {
         stream->work.push_back(std::move(work));
         return cudaSuccess;
@@ -518,6 +531,27 @@ template <typename Action> void with_open(std::initializer_list<const void *> pl
     }
 }
 
+/* What a copy reads: device memory and page-locked memory when its turn comes, pageable memory when it is
+ * asked for. */
+class copy_source
+{
+  public:
+    explicit copy_source(const rows &area) : area_(area)
+    {
+        if (area.bytes() > 0 && find_allocation(area.begin) == nullptr)
+            staging_ =
+                std::make_shared<const std::vector<unsigned char>>(area.begin, area.begin + area.bytes());
+    }
+    const unsigned char *row(std::size_t index) const
+    {
+        return (staging_ != nullptr ? staging_->data() : area_.begin) + index * area_.pitch;
+    }
+
+  private:
+    rows area_;
+    std::shared_ptr<const std::vector<unsigned char>> staging_;
+};
+
 cudaError_t copy_rows(const rows &to, const rows &from, cudaMemcpyKind kind, cudaStream_t stream)
 {
     if (kind < cudaMemcpyHostToHost || kind > cudaMemcpyDefault)
@@ -526,10 +560,10 @@ cudaError_t copy_rows(const rows &to, const rows &from, cudaMemcpyKind kind, cud
         return cudaErrorInvalidPitchValue;
     if (!is_within(to, to_side(kind)) || !is_within(from, from_side(kind)))
         return cudaErrorInvalidValue;
-    return submit(stream, [=] {
+    return submit(stream, [to, from, source = copy_source(from)] {
         with_open({to.begin, from.begin}, [&] {
             for (std::size_t row = 0; row < to.height && to.width > 0; row++)
-                std::memcpy(to.begin + row * to.pitch, from.begin + row * from.pitch, to.width);
+                std::memcpy(to.begin + row * to.pitch, source.row(row), to.width);
         });
     });
 }
@@ -649,7 +683,7 @@ cudaError_t launch(const launch_request &request, std::function<void()> thread)
     if (error == cudaSuccess)
         error = check_launch(request);
     if (error == cudaSuccess) {
-        launch_shape shape = {name_of(request), request.grid, request.block, request.shared_bytes,
+        launch_shape shape = {name_of(request),        request.grid, request.block, request.shared_bytes,
                               code_of(request.stream), is_allocated};
         error = submit(request.stream, [shape, thread] { run_launch(shape, thread); });
     }
