@@ -23,6 +23,7 @@
 
 struct entry {
     struct task task;
+    size_t threads; /* of those that the tasks share */
     bool over;
     enum status status;
     char *messages; /* as they stand on standard error when its turn comes */
@@ -119,7 +120,10 @@ static struct entry *begin_next(struct batch *batch)
     if (batch->next < batch->count) {
         size_t share = share_of_threads(batch);
         entry = &batch->entries[batch->next++];
-        entry->task.plan.threads = (unsigned)share;
+        entry->threads = share;
+        /* Whoever is alone takes what was asked for, which may be as many threads as can be had. */
+        if (batch->at_once > 1)
+            entry->task.plan.threads = (unsigned)share;
         batch->idle_threads -= share;
         batch->running++;
     }
@@ -140,7 +144,7 @@ static void tell_entry(struct batch *batch, struct entry *entry)
 static void end(struct batch *batch, struct entry *entry)
 {
     pthread_mutex_lock(&batch->mutex);
-    batch->idle_threads += entry->task.plan.threads;
+    batch->idle_threads += entry->threads;
     batch->running--;
     entry->over = true;
     for (; batch->told < batch->count && batch->entries[batch->told].over; batch->told++)
@@ -164,16 +168,16 @@ static void *work(void *data)
 /* ---- all of them ---- */
 
 /* Whether a task like the first can do with such a share of memory, on its share of the threads. */
-static bool fits(struct batch *batch, size_t at_once)
+static bool fits(const struct batch *batch, size_t at_once)
 {
-    struct task *first = &batch->entries[0].task;
+    struct task first = batch->entries[0].task;
     FILE *nowhere = fopen("/dev/null", "w"); /* what is to be told it tells when it runs */
     bool enough;
 
-    first->share = batch->budget.memory / at_once;
-    first->plan.threads = (unsigned)(batch->idle_threads / at_once);
+    first.share = batch->budget.memory / at_once;
+    first.plan.threads = (unsigned)(batch->idle_threads / at_once);
     diag_divert(nowhere);
-    enough = task_fits_share(first);
+    enough = task_fits_share(&first);
     diag_divert(NULL);
     if (nowhere != NULL)
         fclose(nowhere);
@@ -207,7 +211,7 @@ static size_t even_out(size_t count, size_t most)
 }
 
 /* As many at a time as there are threads, and as memory has room for. */
-static size_t count_at_once(struct batch *batch, const struct options *options, size_t threads)
+static size_t count_at_once(const struct batch *batch, const struct options *options, size_t threads)
 {
     size_t most = least(least(threads, batch->count), MOST_AT_ONCE);
 
