@@ -15,13 +15,13 @@ struct carrier {
     struct carrier_end end;
     size_t planes, batch;
     FILE *messages;        /* where those of the thread that started it go */
-    pthread_mutex_t order; /* guards claims: whoever holds it may wait for the ring */
+    pthread_mutex_t order; /* guards the ring's end that is ours: whoever holds it may wait for the ring */
     size_t claimed;        /* planes */
     pthread_mutex_t count; /* guards what has been done */
     size_t moved;          /* planes */
     double seconds;
     pthread_t threads[MOST_THREADS];
-    unsigned thread_count;
+    unsigned thread_count, joined;
 };
 
 static bool move(struct carrier *carrier, struct ring_slot *slot, struct fault *fault)
@@ -92,6 +92,16 @@ static void *fetch(void *data)
     return NULL;
 }
 
+static bool take(struct carrier *carrier, struct ring_slot **slot, struct fault *fault)
+{
+    bool taken;
+
+    pthread_mutex_lock(&carrier->order);
+    taken = ring_take(carrier->ring, slot, fault);
+    pthread_mutex_unlock(&carrier->order);
+    return taken;
+}
+
 static void *deliver(void *data)
 {
     struct carrier *carrier = data;
@@ -99,7 +109,7 @@ static void *deliver(void *data)
     struct fault fault;
 
     diag_divert(carrier->messages);
-    while (ring_take(carrier->ring, &slot, &fault) && slot->planes.count > 0) {
+    while (take(carrier, &slot, &fault) && slot->planes.count > 0) {
         if (!move(carrier, slot, &fault)) {
             stop(carrier, &fault);
             break;
@@ -141,17 +151,17 @@ bool carrier_fetch(struct carrier **carrier, struct ring *ring, struct ring *oth
 }
 
 bool carrier_deliver(struct carrier **carrier, struct ring *ring, struct ring *other,
-                     const struct carrier_end *end, struct fault *fault)
+                     const struct carrier_end *end, unsigned threads, struct fault *fault)
 {
     const struct carrier form = {.ring = ring, .other = other, .end = *end};
 
-    return start(carrier, &form, deliver, 1, fault);
+    return start(carrier, &form, deliver, threads, fault);
 }
 
 void carrier_join(struct carrier *carrier)
 {
-    while (carrier->thread_count > 0)
-        pthread_join(carrier->threads[--carrier->thread_count], NULL);
+    for (; carrier->joined < carrier->thread_count; carrier->joined++)
+        pthread_join(carrier->threads[carrier->joined], NULL);
 }
 
 void carrier_abandon(struct carrier *carrier)
@@ -162,12 +172,13 @@ void carrier_abandon(struct carrier *carrier)
     carrier_join(carrier);
 }
 
-double carrier_close(struct carrier *carrier)
+struct carrier_work carrier_close(struct carrier *carrier)
 {
-    double seconds = carrier->seconds;
+    unsigned threads = carrier->thread_count == 0 ? 1 : carrier->thread_count;
+    struct carrier_work work = {carrier->seconds, carrier->seconds / threads};
 
     pthread_mutex_destroy(&carrier->order);
     pthread_mutex_destroy(&carrier->count);
     mem_free(carrier);
-    return seconds;
+    return work;
 }

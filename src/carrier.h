@@ -18,6 +18,11 @@ struct carrier_end {
     void (*interrupt)(void *file);                   /* make a move that waits fail; may be NULL */
 };
 
+/* Seconds of all threads, and of each of them in the mean. */
+struct carrier_work {
+    double seconds, each;
+};
+
 struct carrier;
 
 /* Fill the ring with all planes in batches. With more than one thread, moves run side by side and in any
@@ -26,9 +31,9 @@ bool carrier_fetch(struct carrier **carrier, struct ring *ring, struct ring *oth
                    const struct carrier_end *end, size_t planes, size_t batch, unsigned threads,
                    struct fault *fault);
 
-/* Empty the ring until it is finished. */
+/* Empty the ring until it is finished. With more than one thread, moves run side by side and in any order. */
 bool carrier_deliver(struct carrier **carrier, struct ring *ring, struct ring *other,
-                     const struct carrier_end *end, struct fault *fault);
+                     const struct carrier_end *end, unsigned threads, struct fault *fault);
 
 /* Wait until its work is over: all of it, or what was under way if the ring has stopped. */
 void carrier_join(struct carrier *carrier);
@@ -36,7 +41,7 @@ void carrier_join(struct carrier *carrier);
 /* Stop the ring, whatever is under way, and wait. */
 void carrier_abandon(struct carrier *carrier);
 
-/* Seconds that its threads spent moving, once it has been joined; then release it. */
-double carrier_close(struct carrier *carrier);
+/* What its threads spent moving, once it has been joined; then release it. */
+struct carrier_work carrier_close(struct carrier *carrier);
 
 #endif

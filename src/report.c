@@ -364,38 +364,34 @@ static void print_routines(FILE *stream, const struct plan *plan)
 /* What a run spends its time on, some of it at the same time. */
 struct span {
     const char *name;
-    double seconds;
-    unsigned threads; /* whose seconds are added up */
-    double share;     /* of the run, that they were busy */
+    double seconds; /* of all threads */
+    double each;    /* of one of those that do it at once, in the mean */
 };
 
 enum { SPANS = 7 };
 
-static void measure_spans(const struct plan *plan, const struct run_summary *summary, struct span *spans)
+static void measure_spans(const struct run_summary *summary, struct span *spans)
 {
     const struct span all[SPANS] = {
-        {"start", summary->start, 1, 0.0},     {"read", summary->read, plan->passes.readers, 0.0},
-        {"stats", summary->stats, 1, 0.0},     {"upload", summary->upload, 1, 0.0},
-        {"compute", summary->compute, 1, 0.0}, {"download", summary->download, 1, 0.0},
-        {"write", summary->write, 1, 0.0},
+        {"start", summary->start, summary->start},       {"read", summary->read, summary->reading},
+        {"stats", summary->stats, summary->stats},       {"upload", summary->upload, summary->upload},
+        {"compute", summary->compute, summary->compute}, {"download", summary->download, summary->download},
+        {"write", summary->write, summary->writing},
     };
 
-    for (size_t i = 0; i < SPANS; i++) {
-        spans[i] = all[i];
-        spans[i].share = all[i].seconds / summary->total / all[i].threads;
-    }
+    memcpy(spans, all, sizeof all);
 }
 
-static void print_seconds(FILE *stream, const struct plan *plan, const struct run_summary *summary)
+static void print_seconds(FILE *stream, const struct run_summary *summary)
 {
     struct span spans[SPANS];
 
-    measure_spans(plan, summary, spans);
+    measure_spans(summary, spans);
     fprintf(stream, "seconds   %.4f", summary->total);
     for (size_t i = 0; i < SPANS; i++) {
         if (strcmp(spans[i].name, "stats") != 0 || summary->tallies_in != NULL)
             fprintf(stream, "%s %s %.4f (%.0f %%)", i == 0 ? ", side by side:" : ",", spans[i].name,
-                    spans[i].seconds, 100.0 * spans[i].share);
+                    spans[i].seconds, 100.0 * spans[i].each / summary->total);
     }
     fprintf(stream, "\n");
 }
@@ -419,7 +415,7 @@ static void print_text_summary(FILE *stream, const struct plan *plan, const stru
     if (!isnan(summary->last_change))
         fprintf(stream, ", RMS change of the last %.9g", summary->last_change);
     fprintf(stream, "\n");
-    print_seconds(stream, plan, summary);
+    print_seconds(stream, summary);
     fprintf(stream, "rate      ");
     if (summary->compute > 0.0)
         fprintf(stream, "%.1f Msamples·steps/s of computing, ",
@@ -485,11 +481,11 @@ static void print_json_kernels(FILE *stream, const struct plan *plan)
     }
 }
 
-static void print_json_seconds(FILE *stream, const struct plan *plan, const struct run_summary *summary)
+static void print_json_seconds(FILE *stream, const struct run_summary *summary)
 {
     struct span spans[SPANS];
 
-    measure_spans(plan, summary, spans);
+    measure_spans(summary, spans);
     fprintf(stream, "\"seconds\": {");
     json_number(stream, "total", summary->total);
     for (size_t i = 0; i < SPANS; i++) {
@@ -499,7 +495,7 @@ static void print_json_seconds(FILE *stream, const struct plan *plan, const stru
     fprintf(stream, "}, \"busy\": {");
     for (size_t i = 0; i < SPANS; i++) {
         fprintf(stream, "%s", i > 0 ? ", " : "");
-        json_number(stream, spans[i].name, spans[i].share);
+        json_number(stream, spans[i].name, spans[i].each / summary->total);
     }
     fprintf(stream, "}");
 }
@@ -524,7 +520,7 @@ static void print_json_summary(FILE *stream, const struct plan *plan, const stru
             plan->passes.memory_bytes, (unsigned long long)summary->steps, (unsigned long long)summary->nans);
     json_number(stream, "last_change", summary->last_change);
     fprintf(stream, ", ");
-    print_json_seconds(stream, plan, summary);
+    print_json_seconds(stream, summary);
     fprintf(stream, ", ");
     json_number(stream, "samples_steps_per_second", updates(plan, summary) / summary->compute);
     fprintf(stream, ", ");

@@ -7,6 +7,7 @@
 
 #include <check.h>
 #include <math.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,8 +25,9 @@ struct tape {
     const unsigned char *in;
     unsigned char *out;
     size_t in_plane, out_plane; /* bytes */
-    size_t read, written;       /* planes */
-    size_t read_most;           /* reading more fails */
+    size_t read;                /* planes */
+    atomic_size_t written;
+    size_t read_most; /* reading more fails */
     size_t write_most;
     bool bad_end;
 };
@@ -70,6 +72,18 @@ static bool tape_write(struct sink *sink, const void *samples, size_t planes, st
     return true;
 }
 
+static bool tape_write_at(const struct sink *sink, const void *samples, size_t first, size_t planes,
+                          struct fault *fault)
+{
+    struct tape *tape = sink->state;
+
+    if (first + planes > tape->write_most)
+        return fault_raise(fault, STATUS_IO, "tape: it is full");
+    memcpy(tape->out + first * tape->out_plane, samples, planes * tape->out_plane);
+    atomic_fetch_add(&tape->written, planes);
+    return true;
+}
+
 static bool tape_finish(struct sink *sink, struct fault *fault)
 {
     (void)sink, (void)fault;
@@ -82,6 +96,7 @@ static const struct format format_tape = {
     .read_at = tape_read_at,
     .end = tape_end,
     .write = tape_write,
+    .write_at = tape_write_at,
     .finish = tape_finish,
 };
 
@@ -161,7 +176,7 @@ struct setting {
     size_t read_most, write_most; /* planes */
     bool bad_end;
     long advances; /* −1: all of them work */
-    bool random;   /* the input gives planes in any order */
+    bool random;   /* both ends take planes in any order */
 };
 
 static const struct setting none = {SIZE_MAX, SIZE_MAX, false, -1, false};
@@ -169,7 +184,8 @@ static const struct setting none = {SIZE_MAX, SIZE_MAX, false, -1, false};
 static void run_job(struct outcome *outcome, const struct job *job, struct source *source,
                     const struct setting *setting)
 {
-    struct sink sink = {.format = &format_tape, .header = job->out, .state = &outcome->tape};
+    struct sink sink = {
+        .format = &format_tape, .header = job->out, .random = setting->random, .state = &outcome->tape};
     struct plan plan;
 
     if (!plan_make(&outcome->command.options.plan, job, source, &plan, &outcome->fault))
@@ -391,8 +407,8 @@ START_TEST(any_memory)
     passes = &example.whole.passes;
     for (unsigned long long memory = least_memory(&example); !all; memory += memory / 6 + 1) {
         char limit[40];
-        snprintf(limit, sizeof limit, "-m %llu", memory);
         setting.random = !setting.random;
+        snprintf(limit, sizeof limit, "-m %llu -j %d", memory, setting.random ? 8 : 1);
         ck_like_whole_from(&example, limit, &unlimited, &setting, &outcome);
         ck_assert_uint_le(outcome.passes.memory_bytes, memory);
         all = memory >= passes->memory_bytes;
@@ -543,8 +559,10 @@ static void ck_fails(const char *options, const struct setting *setting, enum st
     const struct passes_limits limits = {.slab = 2, .batch = 1};
     struct outcome outcome;
     size_t threads = count_threads();
+    char all[120];
 
-    run_tape(&outcome, options, &limits, volume, setting);
+    snprintf(all, sizeof all, "%s -j %d", options, setting->random ? 8 : 1);
+    run_tape(&outcome, all, &limits, volume, setting);
     ck_assert_msg(!outcome.done, "%s: done", options);
     ck_assert_int_eq(outcome.fault.status, status);
     ck_assert_str_eq(outcome.fault.text, words);
@@ -559,6 +577,7 @@ START_TEST(torn_inputs)
     struct setting setting = none;
 
     setting.read_most = (size_t)_i % PLANES;
+    setting.random = _i % 2 == 1;
     ck_fails(options, &setting, STATUS_INPUT, "tape: it is torn");
 }
 END_TEST
@@ -579,6 +598,7 @@ START_TEST(full_outputs)
     struct setting setting = none;
 
     setting.write_most = (size_t)_i % PLANES;
+    setting.random = _i % 2 == 1;
     ck_fails(options, &setting, STATUS_IO, "tape: it is full");
 }
 END_TEST
