@@ -15,7 +15,7 @@ struct carrier {
     struct carrier_end end;
     size_t planes, batch;
     FILE *messages;        /* where those of the thread that started it go */
-    pthread_mutex_t order; /* guards the ring's end that is ours: whoever holds it may wait for the ring */
+    pthread_mutex_t order; /* guards claims: whoever holds it may wait for the ring */
     size_t claimed;        /* planes */
     pthread_mutex_t count; /* guards what has been done */
     size_t moved;          /* planes */
@@ -92,16 +92,6 @@ static void *fetch(void *data)
     return NULL;
 }
 
-static bool take(struct carrier *carrier, struct ring_slot **slot, struct fault *fault)
-{
-    bool taken;
-
-    pthread_mutex_lock(&carrier->order);
-    taken = ring_take(carrier->ring, slot, fault);
-    pthread_mutex_unlock(&carrier->order);
-    return taken;
-}
-
 static void *deliver(void *data)
 {
     struct carrier *carrier = data;
@@ -109,7 +99,7 @@ static void *deliver(void *data)
     struct fault fault;
 
     diag_divert(carrier->messages);
-    while (take(carrier, &slot, &fault) && slot->planes.count > 0) {
+    while (ring_take(carrier->ring, &slot, &fault) && slot->planes.count > 0) {
         if (!move(carrier, slot, &fault)) {
             stop(carrier, &fault);
             break;
@@ -151,11 +141,11 @@ bool carrier_fetch(struct carrier **carrier, struct ring *ring, struct ring *oth
 }
 
 bool carrier_deliver(struct carrier **carrier, struct ring *ring, struct ring *other,
-                     const struct carrier_end *end, unsigned threads, struct fault *fault)
+                     const struct carrier_end *end, struct fault *fault)
 {
     const struct carrier form = {.ring = ring, .other = other, .end = *end};
 
-    return start(carrier, &form, deliver, threads, fault);
+    return start(carrier, &form, deliver, 1, fault);
 }
 
 void carrier_join(struct carrier *carrier)

@@ -31,9 +31,9 @@ bool carrier_fetch(struct carrier **carrier, struct ring *ring, struct ring *oth
                    const struct carrier_end *end, size_t planes, size_t batch, unsigned threads,
                    struct fault *fault);
 
-/* Empty the ring until it is finished. With more than one thread, moves run side by side and in any order. */
+/* Empty the ring until it is finished. */
 bool carrier_deliver(struct carrier **carrier, struct ring *ring, struct ring *other,
-                     const struct carrier_end *end, unsigned threads, struct fault *fault);
+                     const struct carrier_end *end, struct fault *fault);
 
 /* Wait until its work is over: all of it, or what was under way if the ring has stopped. */
 void carrier_join(struct carrier *carrier);

@@ -42,8 +42,7 @@ struct file_out {
     bool owned;
     unsigned char *buffer;
     size_t used;
-    bool flushed;   /* something has left the buffer */
-    uint64_t given; /* bytes, in order */
+    bool flushed; /* something has left the buffer */
 };
 
 /* A file that is opened must never become the place where messages go. */
@@ -399,29 +398,19 @@ const char *file_out_name(const struct file_out *file)
     return file->name;
 }
 
-/* From where the file stands, which moves on, or from an offset. */
-static bool write_fully(const struct file_out *file, off_t to, const unsigned char *bytes, size_t size,
-                        struct fault *fault)
+static bool write_fully(struct file_out *file, const unsigned char *bytes, size_t size, struct fault *fault)
 {
+    file->flushed = file->flushed || size > 0;
     while (size > 0) {
-        size_t wish = size < IO_CHUNK ? size : IO_CHUNK;
-        ssize_t count =
-            to == IN_TURN ? write(file->descriptor, bytes, wish) : pwrite(file->descriptor, bytes, wish, to);
+        ssize_t count = write(file->descriptor, bytes, size < IO_CHUNK ? size : IO_CHUNK);
         if (count < 0 && errno == EINTR)
             continue;
         if (count < 0)
             return fault_raise(fault, STATUS_IO, "%s: %s", file->name, strerror(errno));
         bytes += count;
         size -= (size_t)count;
-        to += to == IN_TURN ? 0 : (off_t)count;
     }
     return true;
-}
-
-static bool write_in_turn(struct file_out *file, const unsigned char *bytes, size_t size, struct fault *fault)
-{
-    file->flushed = file->flushed || size > 0;
-    return write_fully(file, IN_TURN, bytes, size, fault);
 }
 
 static bool flush(struct file_out *file, struct fault *fault)
@@ -429,30 +418,18 @@ static bool flush(struct file_out *file, struct fault *fault)
     size_t used = file->used;
 
     file->used = 0;
-    return write_in_turn(file, file->buffer, used, fault);
+    return write_fully(file, file->buffer, used, fault);
 }
 
 bool file_out_write(struct file_out *file, const void *bytes, size_t size, struct fault *fault)
 {
-    file->given += size;
     if (size > WRITE_BUFFER - file->used && !flush(file, fault))
         return false;
     if (size >= WRITE_BUFFER)
-        return write_in_turn(file, bytes, size, fault);
+        return write_fully(file, bytes, size, fault);
     memcpy(file->buffer + file->used, bytes, size);
     file->used += size;
     return true;
-}
-
-bool file_out_is_regular(const struct file_out *file)
-{
-    return file->temporary != NULL;
-}
-
-bool file_out_write_at(const struct file_out *file, uint64_t offset, const void *bytes, size_t size,
-                       struct fault *fault)
-{
-    return write_fully(file, (off_t)(file->given + offset), bytes, size, fault);
 }
 
 bool file_out_unseen(const struct file_out *file)

@@ -51,14 +51,6 @@ bool file_open_output(struct file_out **file, const char *path, struct fault *fa
 const char *file_out_name(const struct file_out *file);
 bool file_out_write(struct file_out *file, const void *bytes, size_t size, struct fault *fault);
 
-/* Whether bytes can be written to any place: until it has its name, a file of ours can be. */
-bool file_out_is_regular(const struct file_out *file);
-
-/* Write size bytes, so many after all that file_out_write has been given. Threads may do so at once, but not
-   while one writes in order. */
-bool file_out_write_at(const struct file_out *file, uint64_t offset, const void *bytes, size_t size,
-                       struct fault *fault);
-
 /* Whether nobody can have seen a byte of it yet. */
 bool file_out_unseen(const struct file_out *file);
 

@@ -91,12 +91,6 @@ bool sink_write(struct sink *sink, const void *samples, size_t planes, struct fa
     return sink->format->write(sink, samples, planes, fault);
 }
 
-bool sink_write_at(const struct sink *sink, const void *samples, size_t first, size_t planes,
-                   struct fault *fault)
-{
-    return sink->format->write_at(sink, samples, first, planes, fault);
-}
-
 bool sink_finish(struct sink *sink, struct fault *fault)
 {
     return sink->format->finish(sink, fault);

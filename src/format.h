@@ -63,7 +63,6 @@ struct sink {
     const struct format *format;
     struct file_out *file;
     struct header header;
-    bool random; /* planes can be written in any order, by several threads */
     void *state;
 };
 
@@ -90,11 +89,6 @@ struct format {
     /* Write the header of sink->header. */
     bool (*create)(struct sink *sink, const struct sink_request *request, struct fault *fault);
     bool (*write)(struct sink *sink, const void *samples, size_t planes, struct fault *fault);
-
-    /* Planes in any order, into a sink that says so; all of them before it is finished. NULL where no sink
-     * can. */
-    bool (*write_at)(const struct sink *sink, const void *samples, size_t first, size_t planes,
-                     struct fault *fault);
 
     /* After the last plane: write what closes the file. */
     bool (*finish)(struct sink *sink, struct fault *fault);
@@ -128,8 +122,6 @@ void source_close(struct source *source);
 bool sink_open(struct sink *sink, struct file_out *file, const struct format *format,
                const struct header *header, const struct sink_request *request, struct fault *fault);
 bool sink_write(struct sink *sink, const void *samples, size_t planes, struct fault *fault);
-bool sink_write_at(const struct sink *sink, const void *samples, size_t first, size_t planes,
-                   struct fault *fault);
 bool sink_finish(struct sink *sink, struct fault *fault);
 void sink_close(struct sink *sink);
 

@@ -272,22 +272,13 @@ static void raw_close(struct source *source)
 
 static bool raw_create(struct sink *sink, const struct sink_request *request, struct fault *fault)
 {
-    (void)request, (void)fault;
-    sink->random = file_out_is_regular(sink->file);
+    (void)sink, (void)request, (void)fault;
     return true;
 }
 
 static bool raw_write(struct sink *sink, const void *samples, size_t planes, struct fault *fault)
 {
     return file_out_write(sink->file, samples, planes * header_plane_bytes(&sink->header), fault);
-}
-
-static bool raw_write_at(const struct sink *sink, const void *samples, size_t first, size_t planes,
-                         struct fault *fault)
-{
-    size_t plane = header_plane_bytes(&sink->header);
-
-    return file_out_write_at(sink->file, (uint64_t)first * plane, samples, planes * plane, fault);
 }
 
 static bool raw_finish(struct sink *sink, struct fault *fault)
@@ -312,7 +303,6 @@ const struct format format_raw = {
     .close = raw_close,
     .create = raw_create,
     .write = raw_write,
-    .write_at = raw_write_at,
     .finish = raw_finish,
     .discard = raw_discard,
 };

@@ -44,8 +44,8 @@ static size_t planes_of(size_t bytes, size_t plane_bytes, size_t planes)
 struct size {
     size_t slab, batch; /* planes */
     size_t slack;       /* planes of a window beyond what is needed */
-    size_t buffers;     /* on each side, and one more for each thread there beside the first */
-    unsigned readers, writers;
+    size_t buffers;     /* on each side, and one more for each reader beside the first */
+    unsigned readers;
 };
 
 /* Planes of the longest grid that a pass has, which may have to be unrolled. */
@@ -90,9 +90,8 @@ static bool measure(const struct passes_request *request, const struct size *siz
     passes->batch = size->batch;
     passes->slab = size->slab / size->batch * size->batch;
     passes->readers = size->readers;
-    passes->writers = size->writers;
     passes->in_buffers = size->buffers + size->readers - 1;
-    passes->out_buffers = size->buffers + size->writers - 1;
+    passes->out_buffers = size->buffers;
     passes->field_count = request->chain->stage_count == 0 ? 0 : chain_field_count(request->chain);
     passes->window = smaller(most_planes(request, passes), size->slab + passes->depth + size->slack);
     if (!mem_product(&passes->field_bytes, request->field_plane_bytes, passes->window) ||
@@ -115,8 +114,8 @@ static size_t device_bytes(const struct passes_request *request, const struct pa
                : passes->field_bytes * passes->field_count + passes->sum_bytes + passes->routine_bytes;
 }
 
-/* What is held against a ceiling: one that was asked for is for host and device together, that of the machine
-   for its own memory. */
+/* What is held against a ceiling: one that was asked for is for host and device together, that of the machine for its
+   own memory. */
 static size_t counted_bytes(const struct passes_request *request, const struct passes *passes)
 {
     bool asked = request->memory > 0 || request->limits.memory > 0;
@@ -142,7 +141,7 @@ static bool is_worth_its_seams(const struct passes_request *request, const struc
 
 static struct size tightest(void)
 {
-    return (struct size){.slab = 1, .batch = 1, .buffers = 1, .readers = 1, .writers = 1};
+    return (struct size){.slab = 1, .batch = 1, .buffers = 1, .readers = 1};
 }
 
 /* Planes of a slab: enough of them that little is computed twice where two slabs meet. */
@@ -167,8 +166,7 @@ static size_t roomy_slack(const struct chain_walk *survey, size_t slab)
 static struct size roomy(const struct passes_request *request, const struct chain_walk *survey)
 {
     size_t planes = request->chain->planes;
-    struct size size = {
-        .slab = roomy_slab(request, survey), .readers = request->readers, .writers = request->writers};
+    struct size size = {.slab = roomy_slab(request, survey), .readers = request->readers};
 
     size.batch = request->limits.batch > 0 ? smaller(request->limits.batch, planes)
                                            : planes_of(BATCH_BYTES, request->file_plane_bytes, planes);
@@ -190,7 +188,7 @@ static bool tighten(struct size *size)
     size->slab = larger(1, size->slab / 2);
     size->slack = size->slab - 1;
     size->batch = larger(1, smaller(size->batch / 2, size->slab));
-    size->readers = size->writers = 1;
+    size->readers = 1;
     size->buffers = size->slab == 1 ? 1 : BUFFERS;
     return true;
 }
@@ -270,11 +268,8 @@ static bool fits_depth(const struct passes_request *request, const struct passes
 {
     size_t least = larger(LEAST_SEAMS * survey->seam, survey->depth / 4);
     size_t slab = smaller(larger(1, least), roomy_slab(request, survey));
-    const struct size size = {.slab = slab,
-                              .batch = smaller(slab, shallow->batch),
-                              .buffers = shallow->out_buffers - shallow->writers + 1,
-                              .readers = 1,
-                              .writers = 1};
+    const struct size size = {
+        .slab = slab, .batch = smaller(slab, shallow->batch), .buffers = shallow->out_buffers, .readers = 1};
 
     *passes = *shallow;
     passes->depth = survey->depth;

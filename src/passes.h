@@ -27,7 +27,7 @@ struct passes_request {
     size_t work_plane_bytes;  /* of a plane in the work type, packed */
     size_t file_plane_bytes;  /* of a plane of the input or the output, the larger */
     size_t held_bytes;        /* that the source keeps */
-    unsigned readers, writers; /* threads that may read at once, and write */
+    unsigned readers;         /* threads that may read at once */
     bool random;              /* the source gives planes in any order */
     bool surveys, changes;    /* samples and steps are added up */
 
@@ -46,7 +46,7 @@ struct passes {
     size_t depth;       /* planes that levels lag behind those read */
     size_t slab, batch; /* planes */
     size_t window;      /* planes that a field holds */
-    unsigned readers, writers;
+    unsigned readers;
     size_t in_buffers, out_buffers; /* of a batch, before the levels and after them */
     uint64_t count;                 /* of passes over the data; --until may need fewer */
     uint64_t again;                 /* planes that they read once more, where they go around the grid */

@@ -13,9 +13,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Threads that read or write a file at once: these bring more than a device takes, and the system does not
-   write much faster for more. */
-#define MOST_AT_FILE 4
+/* Threads that read a file at once: these bring more than a device takes. */
+#define MOST_READERS 4
 
 const struct backend *const plan_backends[] = {
 #ifdef HAVE_CUDA
@@ -67,23 +66,13 @@ static bool lower_stages(struct plan *plan, struct fault *fault)
 }
 
 /* Two processors are busy with reading, computing and writing as it is. */
-static unsigned threads_at_file(const struct plan_request *request)
-{
-    long processors = request->threads > 0 ? (long)request->threads : sysconf(_SC_NPROCESSORS_ONLN);
-    long most = processors < 4 ? 1 : processors / 2;
-
-    return most < MOST_AT_FILE ? (unsigned)most : MOST_AT_FILE;
-}
-
 static unsigned count_readers(const struct plan_request *request, const struct source *source)
 {
-    return source->format->read_at == NULL || !source->random ? 1 : threads_at_file(request);
-}
+    long processors = request->threads > 0 ? (long)request->threads : sysconf(_SC_NPROCESSORS_ONLN);
 
-/* The output has the input's format, unless another one is asked for; what it is written to shows later. */
-static unsigned count_writers(const struct plan_request *request, const struct source *source)
-{
-    return source->format->write_at == NULL ? 1 : threads_at_file(request);
+    if (source->format->read_at == NULL || !source->random || processors < 4)
+        return 1;
+    return processors / 2 < MOST_READERS ? (unsigned)processors / 2 : MOST_READERS;
 }
 
 double plan_samples(const struct plan *plan, size_t planes)
@@ -444,7 +433,6 @@ static bool make_passes(const struct plan_request *request, struct plan *plan, c
         .file_plane_bytes = in_plane > out_plane ? in_plane : out_plane,
         .held_bytes = source->held_bytes,
         .readers = count_readers(request, source),
-        .writers = count_writers(request, source),
         .random = source->random,
         .surveys = request->stats,
         .changes = waits_for_change(job),

@@ -376,7 +376,7 @@ static void measure_spans(const struct run_summary *summary, struct span *spans)
         {"start", summary->start, summary->start},       {"read", summary->read, summary->reading},
         {"stats", summary->stats, summary->stats},       {"upload", summary->upload, summary->upload},
         {"compute", summary->compute, summary->compute}, {"download", summary->download, summary->download},
-        {"write", summary->write, summary->writing},
+        {"write", summary->write, summary->write},
     };
 
     memcpy(spans, all, sizeof all);

@@ -86,11 +86,6 @@ static bool write_in_order(void *file, void *samples, struct range planes, struc
     return sink_write(file, samples, planes.count, fault);
 }
 
-static bool write_anywhere(void *file, void *samples, struct range planes, struct fault *fault)
-{
-    return sink_write_at(file, samples, planes.first, planes.count, fault);
-}
-
 static bool read_spool(void *file, void *samples, struct range planes, struct fault *fault)
 {
     return spool_read(file, samples, planes, fault);
@@ -122,11 +117,10 @@ static struct pass_end from_source(const struct running *run)
 
 static struct pass_end to_sink(const struct running *run)
 {
-    bool random = run->sink->random;
-    const struct carrier_end carrier = {run->sink, random ? write_anywhere : write_in_order, NULL, NULL};
+    const struct carrier_end carrier = {run->sink, write_in_order, NULL, NULL};
 
     return (struct pass_end){carrier, &run->job->encode, header_plane_bytes(&run->job->out),
-                             run->summary->tallies_out, random ? run->plan->passes.writers : 1};
+                             run->summary->tallies_out, 1};
 }
 
 static struct pass_end from_spool(struct running *run, enum route_place spool)
@@ -140,7 +134,7 @@ static struct pass_end to_spool(struct running *run, enum route_place spool)
 {
     const struct carrier_end carrier = {&run->spools[spool - ROUTE_FIRST_SPOOL], write_spool, NULL, NULL};
 
-    return (struct pass_end){carrier, &run->spooled, spool_plane_bytes(run), NULL, run->plan->passes.writers};
+    return (struct pass_end){carrier, &run->spooled, spool_plane_bytes(run), NULL, 1};
 }
 
 static struct pass_end from_place(struct running *run, enum route_place place)
@@ -357,8 +351,8 @@ static bool open_pass(struct running *run, struct pass *pass)
 
     run->summary->start += clock_seconds() - begun;
     return opened && (pass->from == NULL || start_reader(run, pass)) &&
-           (pass->to == NULL || carrier_deliver(&pass->writer, pass->out, pass->in, &pass->to->carrier,
-                                                pass->to->threads, run->fault));
+           (pass->to == NULL ||
+            carrier_deliver(&pass->writer, pass->out, pass->in, &pass->to->carrier, run->fault));
 }
 
 /* Wait until the last plane has been written. */
@@ -370,25 +364,24 @@ static bool finish_pass(struct running *run, struct pass *pass)
     return ring_drain(pass->out, run->fault);
 }
 
-static void close_carrier(struct carrier *carrier, bool done, double *seconds, double *each)
+static struct carrier_work close_carrier(struct carrier *carrier, bool done)
 {
-    struct carrier_work work;
-
     if (carrier == NULL)
-        return;
+        return (struct carrier_work){0.0, 0.0};
     if (done)
         carrier_join(carrier);
     else
         carrier_abandon(carrier);
-    work = carrier_close(carrier);
-    *seconds += work.seconds;
-    *each += work.each;
+    return carrier_close(carrier);
 }
 
 static void close_pass(struct running *run, struct pass *pass, bool done)
 {
-    close_carrier(pass->reader, done, &run->summary->read, &run->summary->reading);
-    close_carrier(pass->writer, done, &run->summary->write, &run->summary->writing);
+    struct carrier_work reading = close_carrier(pass->reader, done);
+
+    run->summary->read += reading.seconds;
+    run->summary->reading += reading.each;
+    run->summary->write += close_carrier(pass->writer, done).seconds;
     ring_destroy(pass->in);
     ring_destroy(pass->out);
 }
@@ -675,9 +668,7 @@ bool run_plan(const struct plan *plan, const struct run_request *request, struct
     if (done) {
         double finishing = clock_seconds();
         done = sink_finish(sink, fault);
-        finishing = clock_seconds() - finishing;
-        summary->write += finishing;
-        summary->writing += finishing;
+        summary->write += clock_seconds() - finishing;
     }
     progress_end(&run.progress);
     release(&run);

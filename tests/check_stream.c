@@ -7,7 +7,6 @@
 
 #include <check.h>
 #include <math.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,9 +24,8 @@ struct tape {
     const unsigned char *in;
     unsigned char *out;
     size_t in_plane, out_plane; /* bytes */
-    size_t read;                /* planes */
-    atomic_size_t written;
-    size_t read_most; /* reading more fails */
+    size_t read, written;       /* planes */
+    size_t read_most;           /* reading more fails */
     size_t write_most;
     bool bad_end;
 };
@@ -72,18 +70,6 @@ static bool tape_write(struct sink *sink, const void *samples, size_t planes, st
     return true;
 }
 
-static bool tape_write_at(const struct sink *sink, const void *samples, size_t first, size_t planes,
-                          struct fault *fault)
-{
-    struct tape *tape = sink->state;
-
-    if (first + planes > tape->write_most)
-        return fault_raise(fault, STATUS_IO, "tape: it is full");
-    memcpy(tape->out + first * tape->out_plane, samples, planes * tape->out_plane);
-    atomic_fetch_add(&tape->written, planes);
-    return true;
-}
-
 static bool tape_finish(struct sink *sink, struct fault *fault)
 {
     (void)sink, (void)fault;
@@ -96,7 +82,6 @@ static const struct format format_tape = {
     .read_at = tape_read_at,
     .end = tape_end,
     .write = tape_write,
-    .write_at = tape_write_at,
     .finish = tape_finish,
 };
 
@@ -176,7 +161,7 @@ struct setting {
     size_t read_most, write_most; /* planes */
     bool bad_end;
     long advances; /* −1: all of them work */
-    bool random;   /* both ends take planes in any order */
+    bool random;   /* the input gives planes in any order */
 };
 
 static const struct setting none = {SIZE_MAX, SIZE_MAX, false, -1, false};
@@ -184,8 +169,7 @@ static const struct setting none = {SIZE_MAX, SIZE_MAX, false, -1, false};
 static void run_job(struct outcome *outcome, const struct job *job, struct source *source,
                     const struct setting *setting)
 {
-    struct sink sink = {
-        .format = &format_tape, .header = job->out, .random = setting->random, .state = &outcome->tape};
+    struct sink sink = {.format = &format_tape, .header = job->out, .state = &outcome->tape};
     struct plan plan;
 
     if (!plan_make(&outcome->command.options.plan, job, source, &plan, &outcome->fault))
@@ -598,7 +582,6 @@ START_TEST(full_outputs)
     struct setting setting = none;
 
     setting.write_most = (size_t)_i % PLANES;
-    setting.random = _i % 2 == 1;
     ck_fails(options, &setting, STATUS_IO, "tape: it is full");
 }
 END_TEST
