@@ -6,8 +6,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#define CONTROL_GROUPS "/sys/fs/cgroup"
-#define PATH_BYTES     4096
+#define PATH_BYTES 4096
 
 /* The lesser of two numbers of which 0 says nothing. */
 static uint64_t lesser(uint64_t a, uint64_t b)
@@ -34,8 +33,25 @@ static uint64_t number_in(const char *path, const char *label)
     return number;
 }
 
-/* The control group that the process is in, as a folder; false where it is in none of the unified kind. */
-static bool find_group(char *folder, size_t size)
+/* A kind of control groups: the mark of its line in /proc/self/cgroup, the folder of them all, and where a
+   group's folder tells of its memory. */
+static const struct accounting {
+    const char *mark, *root, *limit, *usage, *idle;
+} accountings[] = {
+    {"0::", "/sys/fs/cgroup", "memory.max", "memory.current", "inactive_file "},
+    {":memory:", "/sys/fs/cgroup/memory", "memory.limit_in_bytes", "memory.usage_in_bytes",
+     "total_inactive_file "},
+};
+
+#define ACCOUNTINGS (sizeof accountings / sizeof *accountings)
+
+/* What control groups allow, and what they have left; 0 where nothing tells. */
+struct allowance {
+    uint64_t limit, left;
+};
+
+/* The folder of the control group that the process is in; false where it is in none of this kind. */
+static bool find_group(const struct accounting *accounting, char *folder, size_t size)
 {
     FILE *file = fopen("/proc/self/cgroup", "re");
     char line[PATH_BYTES];
@@ -44,28 +60,52 @@ static bool find_group(char *folder, size_t size)
     if (file == NULL)
         return false;
     while (!found && fgets(line, sizeof line, file) != NULL) {
+        const char *mark = strstr(line, accounting->mark);
         line[strcspn(line, "\n")] = '\0';
-        found = strncmp(line, "0::", 3) == 0 &&
-                (size_t)snprintf(folder, size, CONTROL_GROUPS "%s", line + 3) < size;
+        found = mark != NULL && (size_t)snprintf(folder, size, "%s%s", accounting->root,
+                                                 mark + strlen(accounting->mark)) < size;
     }
     fclose(file);
     return found;
 }
 
-/* The strictest limit of the group and of those that it is in. */
-static uint64_t group_limit(void)
+static uint64_t number_of_group(const char *folder, const char *name, const char *label)
 {
-    char folder[PATH_BYTES], path[PATH_BYTES + 16];
-    uint64_t limit = 0;
+    char path[PATH_BYTES + 40];
 
-    if (!find_group(folder, sizeof folder))
-        return 0;
-    while (strlen(folder) >= strlen(CONTROL_GROUPS)) {
-        snprintf(path, sizeof path, "%s/memory.max", folder);
-        limit = lesser(limit, number_in(path, ""));
-        *strrchr(folder, '/') = '\0';
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    return number_in(path, label);
+}
+
+/* Files that a group has cached and does not use give way. */
+static void heed_group(const struct accounting *accounting, const char *folder, struct allowance *allowance)
+{
+    uint64_t limit = number_of_group(folder, accounting->limit, "");
+    uint64_t usage = number_of_group(folder, accounting->usage, "");
+    uint64_t idle = number_of_group(folder, "memory.stat", accounting->idle);
+    uint64_t taken = usage > idle ? usage - idle : 0;
+
+    if (limit == 0)
+        return;
+    allowance->limit = lesser(allowance->limit, limit);
+    allowance->left = lesser(allowance->left, limit > taken ? limit - taken : 1);
+}
+
+/* The strictest of the process's groups and of those that they are in. */
+static struct allowance group_allowance(void)
+{
+    struct allowance allowance = {0, 0};
+    char folder[PATH_BYTES];
+
+    for (size_t i = 0; i < ACCOUNTINGS; i++) {
+        if (!find_group(&accountings[i], folder, sizeof folder))
+            continue;
+        while (strlen(folder) >= strlen(accountings[i].root)) {
+            heed_group(&accountings[i], folder, &allowance);
+            *strrchr(folder, '/') = '\0';
+        }
     }
-    return limit;
+    return allowance;
 }
 
 bool machine_limits_addresses(void)
@@ -91,12 +131,12 @@ uint64_t machine_whole_memory(void)
     long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
     uint64_t bytes = pages > 0 && page > 0 ? (uint64_t)pages * (uint64_t)page : 0;
 
-    return lesser(lesser(bytes, group_limit()), addresses_left());
+    return lesser(lesser(bytes, group_allowance().limit), addresses_left());
 }
 
 uint64_t machine_spare_memory(void)
 {
     uint64_t free = lesser(number_in("/proc/meminfo", "MemAvailable:") * 1024, machine_whole_memory());
 
-    return free / 4 * 3;
+    return lesser(free, group_allowance().left) / 4 * 3;
 }
