@@ -13,6 +13,7 @@ struct options {
     uint32_t width, height;
     int channels; /* 1 gray, 3 RGB, 4 RGBA */
     int depth;
+    bool interlaced;
     uint64_t seed;
     const char *output;
 };
@@ -32,7 +33,8 @@ static void fail(const char *message)
 
 static void usage(FILE *stream)
 {
-    fputs("Usage: make_picture [-d X,Y] [--gray|--rgb|--rgba] [--depth 8|16] [--seed N] [-o FILE]\n"
+    fputs("Usage: make_picture [-d X,Y] [--gray|--rgb|--rgba] [--depth 8|16] [--interlaced]\n"
+          "                    [--seed N] [-o FILE]\n"
           "Write a test picture as PNG (default: -d 640,480 --rgb --depth 8).\n",
           stream);
 }
@@ -119,13 +121,16 @@ static void write_picture(FILE *stream, const struct options *options, unsigned 
         fail("writing failed");
     png_init_io(png, stream);
     png_set_IHDR(png, info, options->width, options->height, options->depth, types[options->channels],
-                 PNG_INTERLACE_NONE, PNG_COMPRESSION_TYPE_DEFAULT, PNG_FILTER_TYPE_DEFAULT);
+                 options->interlaced ? PNG_INTERLACE_ADAM7 : PNG_INTERLACE_NONE, PNG_COMPRESSION_TYPE_DEFAULT,
+                 PNG_FILTER_TYPE_DEFAULT);
     png_write_info(png, info);
-    for (uint32_t y = 0; y < options->height; y++) {
-        size_t used = 0;
-        for (uint32_t x = 0; x < options->width; x++)
-            used += store(row + used, options, paint(options, x, y));
-        png_write_row(png, row);
+    for (int pass = png_set_interlace_handling(png); pass > 0; pass--) {
+        for (uint32_t y = 0; y < options->height; y++) {
+            size_t used = 0;
+            for (uint32_t x = 0; x < options->width; x++)
+                used += store(row + used, options, paint(options, x, y));
+            png_write_row(png, row);
+        }
     }
     png_write_end(png, info);
     png_destroy_write_struct(&png, &info);
@@ -146,14 +151,12 @@ static void parse_extents(struct options *options, const char *text)
 
 static struct options parse(int argc, char **argv)
 {
-    static const struct option names[] = {{"gray", no_argument, NULL, 1},
-                                          {"rgb", no_argument, NULL, 3},
-                                          {"rgba", no_argument, NULL, 4},
-                                          {"depth", required_argument, NULL, 'D'},
-                                          {"seed", required_argument, NULL, 'S'},
-                                          {"help", no_argument, NULL, 'h'},
-                                          {NULL, 0, NULL, 0}};
-    struct options options = {640, 480, 3, 8, 1, NULL};
+    static const struct option names[] = {
+        {"gray", no_argument, NULL, 1},         {"rgb", no_argument, NULL, 3},
+        {"rgba", no_argument, NULL, 4},         {"depth", required_argument, NULL, 'D'},
+        {"interlaced", no_argument, NULL, 'I'}, {"seed", required_argument, NULL, 'S'},
+        {"help", no_argument, NULL, 'h'},       {NULL, 0, NULL, 0}};
+    struct options options = {640, 480, 3, 8, false, 1, NULL};
     int name;
 
     while ((name = getopt_long(argc, argv, "d:o:", names, NULL)) != -1) {
@@ -170,6 +173,9 @@ static struct options parse(int argc, char **argv)
             options.depth = atoi(optarg);
             if (options.depth != 8 && options.depth != 16)
                 fail("the depth is 8 or 16");
+            break;
+        case 'I':
+            options.interlaced = true;
             break;
         case 'S':
             options.seed = strtoull(optarg, NULL, 10);

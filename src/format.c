@@ -49,6 +49,11 @@ const struct format *format_sniff(struct file_in *file, struct fault *fault)
     return NULL;
 }
 
+bool source_hold_in_file(struct source *source, int descriptor, struct fault *fault)
+{
+    return source->format->hold_in_file(source, descriptor, fault);
+}
+
 bool source_read(struct source *source, void *samples, size_t planes, struct fault *fault)
 {
     return source->format->read(source, samples, planes, fault);

@@ -47,7 +47,8 @@ struct source {
     struct file_in *file;
     struct header header;
     char remark[512];  /* what was assumed, to be told once the job is accepted; else empty */
-    size_t held_bytes; /* memory that the format itself needs to hold, an interlaced picture for one */
+    size_t held_bytes; /* what the format itself has to hold, an interlaced picture for one: in memory, unless
+                          it is given a file for it */
     bool random;       /* planes can be read in any order, by several threads */
     void *state;       /* the format's own */
 };
@@ -75,6 +76,10 @@ struct format {
 
     /* Read the header: fill source->header, held_bytes and state. */
     bool (*open)(struct source *source, const struct source_request *request, struct fault *fault);
+
+    /* Before the first planes: a file for held_bytes, which becomes the source's. NULL where no source holds
+     * any. */
+    bool (*hold_in_file)(struct source *source, int descriptor, struct fault *fault);
 
     /* The next planes. */
     bool (*read)(struct source *source, void *samples, size_t planes, struct fault *fault);
@@ -110,6 +115,7 @@ const struct format *format_sniff(struct file_in *file, struct fault *fault);
 bool source_open(struct source *source, struct file_in *file, const struct format *format,
                  const struct source_request *request, struct fault *fault);
 
+bool source_hold_in_file(struct source *source, int descriptor, struct fault *fault);
 bool source_read(struct source *source, void *samples, size_t planes, struct fault *fault);
 bool source_read_at(struct source *source, void *samples, size_t first, size_t planes, struct fault *fault);
 bool source_end(struct source *source, struct fault *fault);

@@ -4,6 +4,7 @@
 #include "png_encoder.h"
 #include "png_idat.h"
 #include "png_notes.h"
+#include "png_passes.h"
 #include "png_trap.h"
 
 #include <setjmp.h>
@@ -28,10 +29,14 @@ struct reader {
     struct png_idat idat;
     bool image_begun;     /* chunks from here on stand after the image */
     bool checksum_failed; /* of the chunk under way */
-    int passes;           /* 0 before the first row is read, then 1 unless interlaced */
+    bool rows_ready;      /* to be read */
+    bool interlaced;
     size_t row_bytes;
     size_t rows;
-    unsigned char *held; /* the whole picture, once decoded, where it is interlaced */
+    /* An interlaced picture, once decoded: all of it, or its passes where there is a file for them. */
+    bool decoded;
+    unsigned char *held;
+    struct png_passes passes;
     size_t held_rows_taken;
 };
 
@@ -210,7 +215,8 @@ static bool measure(struct reader *reader, struct source *source, struct fault *
     reader->row_bytes = header_plane_bytes(&source->header);
     reader->rows = source->header.grid.ny;
     source->held_bytes = 0;
-    if (png_get_interlace_type(reader->png, reader->info) == PNG_INTERLACE_NONE)
+    reader->interlaced = png_get_interlace_type(reader->png, reader->info) != PNG_INTERLACE_NONE;
+    if (!reader->interlaced)
         return true;
     if (!mem_product(&source->held_bytes, reader->row_bytes, reader->rows))
         return fault_raise(fault, STATUS_LIMIT,
@@ -228,6 +234,7 @@ static void close_source(struct source *source)
     png_idat_release(&reader->idat);
     png_notes_release(&reader->notes);
     mem_free(reader->held);
+    png_passes_close(&reader->passes);
     mem_free(reader);
     source->state = NULL;
 }
@@ -239,6 +246,7 @@ static bool open_source(struct source *source, const struct source_request *requ
         return false;
     source->state = reader;
     reader->file = source->file;
+    reader->passes.descriptor = -1;
     reader->idat.read = read_file;
     reader->idat.threads = request->threads;
     reader->trap.name = file_in_name(source->file);
@@ -257,48 +265,82 @@ static bool ready_rows(struct reader *reader, struct fault *fault)
     if (setjmp(png_jmpbuf(reader->png)) != 0)
         return false;
     png_set_expand(reader->png);
-    reader->passes = png_set_interlace_handling(reader->png);
+    if (reader->passes.descriptor < 0)
+        (void)png_set_interlace_handling(reader->png);
     png_read_update_info(reader->png, reader->info);
+    reader->rows_ready = true;
     return true;
 }
 
-static void decode_rows(struct reader *reader, unsigned char *samples, size_t rows)
+static bool hold_in_file(struct source *source, int descriptor, struct fault *fault)
 {
-    for (int pass = 0; pass < reader->passes; pass++)
-        for (size_t row = 0; row < rows; row++)
-            png_read_row(reader->png, samples + row * reader->row_bytes, NULL);
+    struct reader *reader = source->state;
+
+    reader->passes = (struct png_passes){.name = reader->trap.name,
+                                         .width = source->header.grid.nx,
+                                         .rows = reader->rows,
+                                         .pixel_bytes = reader->row_bytes / source->header.grid.nx};
+    return png_passes_open(&reader->passes, descriptor, fault);
 }
 
-static bool decode(struct reader *reader, unsigned char *samples, size_t rows, struct fault *fault)
+static bool decode_passes(const struct reader *reader, struct fault *fault)
 {
-    png_trap_set(&reader->trap, fault);
     if (setjmp(png_jmpbuf(reader->png)) != 0)
         return false;
-    decode_rows(reader, samples, rows);
+    return png_passes_decode(&reader->passes, reader->png, fault);
+}
+
+/* With the passes of an interlaced picture one over the other, if rows are all that there are. */
+static bool decode_rows(struct reader *reader, unsigned char *samples, size_t rows)
+{
+    int passes = reader->interlaced ? PNG_INTERLACE_ADAM7_PASSES : 1;
+
+    if (setjmp(png_jmpbuf(reader->png)) != 0)
+        return false;
+    for (int pass = 0; pass < passes; pass++)
+        for (size_t row = 0; row < rows; row++)
+            png_read_row(reader->png, samples + row * reader->row_bytes, NULL);
     return true;
 }
 
 /* The last pass ends with the file, so all of it is decoded before the first row is known. */
-static bool hold(struct reader *reader, struct fault *fault)
+static bool decode_all(struct reader *reader, struct fault *fault)
 {
+    if (reader->passes.descriptor >= 0)
+        return decode_passes(reader, fault);
     reader->held = mem_alloc(reader->rows, reader->row_bytes, "interlaced picture", fault);
     if (reader->held == NULL)
         return fault_prefix(fault, reader->trap.name);
-    return decode(reader, reader->held, reader->rows, fault);
+    return decode_rows(reader, reader->held, reader->rows);
+}
+
+static bool read_decoded(struct reader *reader, unsigned char *samples, size_t rows, struct fault *fault)
+{
+    size_t first = reader->held_rows_taken;
+
+    reader->held_rows_taken += rows;
+    if (reader->held != NULL) {
+        memcpy(samples, reader->held + first * reader->row_bytes, rows * reader->row_bytes);
+        return true;
+    }
+    for (size_t row = 0; row < rows; row++) {
+        if (!png_passes_row(&reader->passes, first + row, samples + row * reader->row_bytes, fault))
+            return false;
+    }
+    return true;
 }
 
 static bool read_rows(struct source *source, void *samples, size_t rows, struct fault *fault)
 {
     struct reader *reader = source->state;
-    if (reader->passes == 0 && !ready_rows(reader, fault))
+
+    if (!reader->rows_ready && !ready_rows(reader, fault))
         return false;
-    if (reader->passes == 1)
-        return decode(reader, samples, rows, fault);
-    if (reader->held == NULL && !hold(reader, fault))
-        return false;
-    memcpy(samples, reader->held + reader->held_rows_taken * reader->row_bytes, rows * reader->row_bytes);
-    reader->held_rows_taken += rows;
-    return true;
+    png_trap_set(&reader->trap, fault);
+    if (!reader->interlaced)
+        return decode_rows(reader, samples, rows);
+    reader->decoded = reader->decoded || decode_all(reader, fault);
+    return reader->decoded && read_decoded(reader, samples, rows, fault);
 }
 
 static bool end_source(struct source *source, struct fault *fault)
@@ -383,6 +425,7 @@ const struct format format_png = {
     .summary = "Portable Network Graphics",
     .sniff = sniff,
     .open = open_source,
+    .hold_in_file = hold_in_file,
     .read = read_rows,
     .end = end_source,
     .close = close_source,

@@ -416,8 +416,8 @@ static bool waits_for_change(const struct job *job)
     return job->stage_count > 0 && job->stages[job->stage_count - 1].until > 0.0;
 }
 
-static bool make_passes(const struct plan_request *request, struct plan *plan, const struct source *source,
-                        struct fault *fault)
+static bool make_passes_beside(const struct plan_request *request, struct plan *plan,
+                               const struct source *source, size_t held_bytes, struct fault *fault)
 {
     const struct job *job = plan->job;
     size_t in_plane = header_plane_bytes(&job->in), out_plane = header_plane_bytes(&job->out);
@@ -431,7 +431,7 @@ static bool make_passes(const struct plan_request *request, struct plan *plan, c
         .field_plane_bytes = plan->backend->field_bytes(&plan->shape, job->work, 1),
         .work_plane_bytes = (size_t)plan_samples(plan, 1) * work_size(job->work),
         .file_plane_bytes = in_plane > out_plane ? in_plane : out_plane,
-        .held_bytes = source->held_bytes,
+        .held_bytes = held_bytes,
         .readers = count_readers(request, source),
         .random = source->random,
         .surveys = request->stats,
@@ -440,8 +440,18 @@ static bool make_passes(const struct plan_request *request, struct plan *plan, c
         .context = &routines,
     };
 
-    plan->held_bytes = source->held_bytes;
     return passes_make(&passes, &plan->passes, fault);
+}
+
+/* What the source holds goes into a file before planes do. */
+static bool make_passes(const struct plan_request *request, struct plan *plan, const struct source *source,
+                        struct fault *fault)
+{
+    bool made = make_passes_beside(request, plan, source, source->held_bytes, fault);
+
+    plan->held_bytes = source->held_bytes;
+    plan->holds_in_file = source->held_bytes > 0 && (!made || plan->passes.spooled);
+    return plan->holds_in_file ? make_passes_beside(request, plan, source, 0, fault) : made;
 }
 
 static bool prepare_sums(const struct plan_request *request, struct plan *plan, struct fault *fault)

@@ -183,7 +183,7 @@ static void print_share(FILE *stream, size_t bytes, const char *purpose)
 static void print_memory(FILE *stream, const struct plan *plan)
 {
     const struct passes *passes = &plan->passes;
-    char all[32], field[32], batch[32];
+    char all[32], field[32], batch[32], held[32];
 
     fprintf(stream, "memory    %s", number_format_bytes((double)passes->memory_bytes, all, sizeof all));
     if (passes->field_count > 0)
@@ -194,7 +194,11 @@ static void print_memory(FILE *stream, const struct plan *plan)
             number_format_bytes((double)passes->batch_bytes, batch, sizeof batch));
     print_share(stream, passes->routine_bytes, "kernels");
     print_share(stream, passes->sum_bytes, "sums and conversion");
-    print_share(stream, plan->held_bytes, "an interlaced input");
+    if (!plan->holds_in_file)
+        print_share(stream, plan->held_bytes, "an interlaced input");
+    else
+        fprintf(stream, "; an interlaced input of %s in a file",
+                number_format_bytes((double)plan->held_bytes, held, sizeof held));
     fprintf(stream, "\n");
 }
 

@@ -605,6 +605,16 @@ static bool create_spools(struct running *run)
     return true;
 }
 
+static bool hold_source(struct running *run)
+{
+    int descriptor;
+
+    if (!run->plan->holds_in_file)
+        return true;
+    descriptor = file_out_nameless(run->sink->file, run->fault);
+    return descriptor >= 0 && source_hold_in_file(run->source, descriptor, run->fault);
+}
+
 static bool create_tallies(struct running *run)
 {
     struct run_summary *summary = run->summary;
@@ -628,7 +638,7 @@ static bool prepare(struct running *run)
 {
     double begun = clock_seconds();
     bool done = create_tallies(run) && source_allow_stop(run->source, run->fault) && create_spools(run) &&
-                sweep_create(&run->sweep, run->plan, &run->progress, run->fault);
+                hold_source(run) && sweep_create(&run->sweep, run->plan, &run->progress, run->fault);
 
     run->summary->start = run->plan->start + clock_seconds() - begun;
     return done;

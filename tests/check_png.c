@@ -277,14 +277,27 @@ struct opened {
     struct source source;
 };
 
+static int nameless_file(void)
+{
+    char path[] = "/tmp/check_png.XXXXXX";
+    int descriptor = mkstemp(path);
+    ck_assert_int_ge(descriptor, 0);
+    ck_assert_int_eq(unlink(path), 0);
+    return descriptor;
+}
+
+/* With two threads, a picture that has to be held is held in a file. */
 static bool open_picture(struct opened *opened, struct fault *fault)
 {
     struct source_request request = {.threads = threads};
     ck_assert(file_open_input(&opened->file, scratch_in.path, fault));
-    if (source_open(&opened->source, opened->file, &format_png, &request, fault))
-        return true;
-    file_in_close(opened->file);
-    return false;
+    if (!source_open(&opened->source, opened->file, &format_png, &request, fault)) {
+        file_in_close(opened->file);
+        return false;
+    }
+    if (opened->source.held_bytes > 0 && threads > 1)
+        ck_assert(source_hold_in_file(&opened->source, nameless_file(), fault));
+    return true;
 }
 
 static void close_picture(struct opened *opened)

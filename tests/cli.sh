@@ -553,6 +553,18 @@ result $? 'and --explain says which they are'
 voxfilt -q -d 32,32,256 -m 100K --until 0.02 < long.raw > until-spooled.raw
 voxfilt -q -i long.raw -d 32,32,256 --until 0.02 -o until-held.raw
 same '--until takes the same steps on trial' until-held.raw until-spooled.raw
+make_picture -d 300,400 --interlaced -o woven.png
+make_picture -d 300,400 -o plain.png
+imgheat -f heat -o plain-heat.png plain.png
+imgheat -f heat -m 2M -o woven-heat.png woven.png
+same 'an interlaced picture gives what a plain one gives' plain-heat.png woven-heat.png
+mkdir woven
+imgheat -f heat -m 300K -o woven/heat.png < woven.png
+same 'and so it does where its passes are kept in a file' plain-heat.png woven/heat.png
+[ "$(ls -A woven)" = heat.png ]
+result $? 'of which nothing is left'
+imgheat -f heat -m 300K --explain woven.png | grep -q '^memory .*; an interlaced input of 352 KiB in a file$'
+result $? 'and --explain says so'
 # shellcheck disable=SC3045  # where the shell cannot limit addresses, or a sanitizer needs all of them, this is skipped
 if (ulimit -v 400000; voxfilt --version) > ../bare 2>&1; then
     head -c 268435456 /dev/zero | (ulimit -v 400000; voxfilt -q -d 64,64,16384 -m 64M 2> ../stderr) | cksum > sum
