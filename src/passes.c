@@ -114,8 +114,8 @@ static size_t device_bytes(const struct passes_request *request, const struct pa
                : passes->field_bytes * passes->field_count + passes->sum_bytes + passes->routine_bytes;
 }
 
-/* What is held against a ceiling: one that was asked for is for host and device together, that of the machine for its
-   own memory. */
+/* What is held against a ceiling: one that was asked for is for host and device together, that of the machine
+   for its own memory. */
 static size_t counted_bytes(const struct passes_request *request, const struct passes *passes)
 {
     bool asked = request->memory > 0 || request->limits.memory > 0;

@@ -20,7 +20,7 @@ struct run_request {
    that of the device, too. */
 struct run_summary {
     double start, read, stats, upload, compute, download, write, total;
-    double reading; /* the mean of the threads that read at once */
+    double reading;                         /* the mean of the threads that read at once */
     uint64_t steps;                         /* taken, of all stages */
     double last_change;                     /* RMS of the last step of a stage with until; else NaN */
     uint64_t nans;                          /* written as 0 */

@@ -12,8 +12,9 @@
 /* Planes [first, first + count) of a grid, in the order plane, channel, row, x. */
 template <typename T> struct cuda_view {
     T *samples;
-    long long pitch;  /* samples from a row to the next; a multiple of CUDA_ROW_ALIGNMENT bytes; the same for all fields of a shape */
-    int nx, rows;     /* of the grid */
+    long long pitch; /* samples from a row to the next; a multiple of CUDA_ROW_ALIGNMENT bytes; the same for
+                        all fields of a shape */
+    int nx, rows;    /* of the grid */
     int channels;
     long long planes; /* of the whole grid */
     long long first, count;
@@ -42,7 +43,8 @@ template <typename T> struct cuda_edge {
     const T *outside; /* EDGE_CONSTANT: one value a channel, in the device's memory; else NULL */
 };
 
-/* arith_edge_index, and not inlined: it divides, for which samples inside the grid shall not pay in registers. */
+/* arith_edge_index, and not inlined: it divides, for which samples inside the grid shall not pay in
+ * registers. */
 __device__ inline __attribute__((noinline)) long long cuda_edge_index(enum edge_rule rule, long long i,
                                                                       long long n)
 {

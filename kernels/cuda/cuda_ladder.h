@@ -6,8 +6,8 @@
 
 enum cuda_grids { CUDA_VOLUMES = 1, CUDA_PICTURES = 2, CUDA_GRIDS = CUDA_VOLUMES | CUDA_PICTURES };
 
-/* A rung's place. A name may stand for two rungs, one for volumes and one for pictures (fused); a rung may have two
- * places. */
+/* A rung's place. A name may stand for two rungs, one for volumes and one for pictures (fused); a rung may
+ * have two places. */
 struct cuda_ladder_place {
     const struct cuda_rung *rung;
     enum cuda_grids grids;

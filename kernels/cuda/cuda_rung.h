@@ -33,11 +33,12 @@ struct cuda_form {
     int tile_x, tile_y, tile_z; /* samples of a block's tile; 0 where it has none */
     int coarsen, stride;
     int steps; /* the most steps one launch takes */
-    int reach; /* planes to each side of its own that a step reads, wanted by a tap or not; 0: as far as the taps */
+    int reach; /* planes to each side of its own that a step reads, wanted by a tap or not; 0: as far as the
+                  taps */
     dim3 grid, block;
     size_t shared_bytes;
-    int resident_blocks; /* that the device runs at once, where the launch has to know; else 0 */
-    const void *kernel; /* for cudaFuncGetAttributes and the occupancy calculator */
+    int resident_blocks;     /* that the device runs at once, where the launch has to know; else 0 */
+    const void *kernel;      /* for cudaFuncGetAttributes and the occupancy calculator */
     double bytes_per_update; /* through device memory, as the card predicts */
     double operations_per_update;
 };
