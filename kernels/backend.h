@@ -188,6 +188,10 @@ struct backend {
     unsigned (*count)(void);
     void (*describe)(int index, char *text, size_t size);
 
+    /* Start a device beforehand, from any thread, so that it opens sooner. What keeps it from it is told
+     * there. */
+    void (*warm_up)(int index);
+
     /* What may be expected of an op, without opening anything; `single`: a pass takes one step of it. */
     struct forecast (*predict)(const struct device_request *request, const struct op *op,
                                const struct shape *shape, bool single);

@@ -195,11 +195,7 @@ static bool is_file(const char *path)
 /* A device serves one task at a time, and OpenMP ends the program where its threads find no addresses. */
 static bool runs_one_by_one(const struct options *options)
 {
-    const char *device = options->plan.device;
-    bool names_device =
-        device != NULL && strcmp(device, "auto") != 0 && strcmp(device, backend_cpu.name) != 0;
-
-    return names_device || machine_limits_addresses();
+    return plan_names_device(&options->plan) || machine_limits_addresses();
 }
 
 /* In few rounds the last one counts: it gets about as many tasks as the others, and each more threads. */

@@ -241,12 +241,31 @@ static bool choose_by_name(const char *name, struct candidate *chosen, struct fa
     return fault_raise(fault, STATUS_USAGE, "--device: %s: no such device (--list names them)", name);
 }
 
+static bool names_device(const struct plan_request *request)
+{
+    return request->device != NULL && strcmp(request->device, "auto") != 0;
+}
+
+bool plan_names_device(const struct plan_request *request)
+{
+    return names_device(request) && strcmp(request->device, backend_cpu.name) != 0;
+}
+
+void plan_warm_up(const struct plan_request *request)
+{
+    struct candidate chosen;
+    struct fault refusal;
+
+    if (choose_by_name(request->device, &chosen, &refusal))
+        chosen.backend->warm_up(chosen.index);
+}
+
 bool plan_find_device(const struct plan_request *request, const struct backend **backend, int *index,
                       struct fault *fault)
 {
     struct candidate chosen = {.backend = &backend_cpu};
 
-    if (request->device != NULL && strcmp(request->device, "auto") != 0) {
+    if (names_device(request)) {
         if (!choose_by_name(request->device, &chosen, fault))
             return false;
     } else {
@@ -558,7 +577,7 @@ static bool fill(const struct plan_request *request, const struct source *source
         return false;
     if (!plan->job->copies && !lower_stages(plan, fault))
         return false;
-    if (request->device != NULL && strcmp(request->device, "auto") != 0) {
+    if (names_device(request)) {
         if (!choose_by_name(request->device, &chosen, fault))
             return false;
     } else {

@@ -58,6 +58,13 @@ extern const struct backend *const plan_backends[];
 bool plan_find_device(const struct plan_request *request, const struct backend **backend, int *index,
                       struct fault *fault);
 
+/* Whether the request names a device that has to be started, as the CPU has not. */
+bool plan_names_device(const struct plan_request *request);
+
+/* Start the device that the request names. Others may go on meanwhile: the plan that opens it waits for as
+   long as that takes. */
+void plan_warm_up(const struct plan_request *request);
+
 /* For a source that is open. A plan over the memory limit is refused with STATUS_LIMIT. */
 bool plan_make(const struct plan_request *request, const struct job *job, const struct source *source,
                struct plan *plan, struct fault *fault);

@@ -7,6 +7,7 @@
 #include "run.h"
 #include "thread.h"
 
+#include <pthread.h>
 #include <string.h>
 
 /* One try at a task, on the device that the request asks for. */
@@ -236,7 +237,7 @@ static bool filter_again(struct attempt *attempt, struct file_in *file, struct f
     return filter_once(attempt, file, fault);
 }
 
-static bool attempt_file(struct attempt *attempt, struct fault *fault)
+static bool filter_file(struct attempt *attempt, struct fault *fault)
 {
     struct file_in *file;
     bool done;
@@ -247,6 +248,27 @@ static bool attempt_file(struct attempt *attempt, struct fault *fault)
     if (!done && attempt->again)
         done = filter_again(attempt, file, fault);
     file_in_close(file);
+    return done;
+}
+
+static void *warm_up(void *data)
+{
+    plan_warm_up(&((const struct task *)data)->plan);
+    return NULL;
+}
+
+/* A device starts while the input is being opened, which may mean to wait for another program. Among other
+   tasks it has been started, or soon is. */
+static bool attempt_file(struct attempt *attempt, struct fault *fault)
+{
+    struct task task = *attempt->task;
+    pthread_t thread;
+    bool started =
+        task.budget == NULL && plan_names_device(&task.plan) && thread_start_roomy(&thread, warm_up, &task);
+    bool done = filter_file(attempt, fault);
+
+    if (started)
+        pthread_join(thread, NULL);
     return done;
 }
 

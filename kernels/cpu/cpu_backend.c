@@ -222,6 +222,11 @@ static void cpu_describe(int index, char *text, size_t size)
     snprintf(text, size, "%d processors, %s instructions", omp_get_num_procs(), fastest_kernels()->name);
 }
 
+static void cpu_warm_up(int index)
+{
+    (void)index;
+}
+
 static bool is_near(struct reach reach)
 {
     return reach.low >= -1 && reach.high <= 1;
@@ -761,6 +766,7 @@ const struct backend backend_cpu = {
     .rungs = cpu_rungs,
     .count = cpu_count,
     .describe = cpu_describe,
+    .warm_up = cpu_warm_up,
     .predict = cpu_predict,
     .open = cpu_open,
     .close = cpu_close,

@@ -106,6 +106,14 @@ static void cuda_describe(int index, char *text, size_t size)
                  runtime % 1000 / 10);
 }
 
+/* The first call that needs the device's context makes it, for all threads; before toolkit 12 choosing the device was
+   not such a call. */
+static void cuda_warm_up(int index)
+{
+    if (cudaSetDevice(index) == cudaSuccess)
+        cudaFree(NULL);
+}
+
 static struct forecast cuda_predict(const struct device_request *request, const struct op *op,
                                     const struct shape *shape, bool single)
 {
@@ -950,6 +958,7 @@ extern "C" const struct backend backend_cuda = {
     cuda_rungs,
     cuda_count,
     cuda_describe,
+    cuda_warm_up,
     cuda_predict,
     cuda_open,
     cuda_close,
