@@ -49,9 +49,9 @@ const struct format *format_sniff(struct file_in *file, struct fault *fault)
     return NULL;
 }
 
-bool source_hold_in_file(struct source *source, int descriptor, struct fault *fault)
+bool source_hold_in_spool(struct source *source, const struct spool *spool, struct fault *fault)
 {
-    return source->format->hold_in_file(source, descriptor, fault);
+    return source->format->hold_in_spool(source, spool, fault);
 }
 
 bool source_read(struct source *source, void *samples, size_t planes, struct fault *fault)

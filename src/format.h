@@ -6,6 +6,7 @@
 #include "file.h"
 #include "grid.h"
 #include "sample.h"
+#include "spool.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -77,9 +78,9 @@ struct format {
     /* Read the header: fill source->header, held_bytes and state. */
     bool (*open)(struct source *source, const struct source_request *request, struct fault *fault);
 
-    /* Before the first planes: a file for held_bytes, which becomes the source's. NULL where no source holds
-     * any. */
-    bool (*hold_in_file)(struct source *source, int descriptor, struct fault *fault);
+    /* Before the first planes: a spool for held_bytes, which stays the caller's until the source is closed.
+       NULL where no source holds any. */
+    bool (*hold_in_spool)(struct source *source, const struct spool *spool, struct fault *fault);
 
     /* The next planes. */
     bool (*read)(struct source *source, void *samples, size_t planes, struct fault *fault);
@@ -115,7 +116,7 @@ const struct format *format_sniff(struct file_in *file, struct fault *fault);
 bool source_open(struct source *source, struct file_in *file, const struct format *format,
                  const struct source_request *request, struct fault *fault);
 
-bool source_hold_in_file(struct source *source, int descriptor, struct fault *fault);
+bool source_hold_in_spool(struct source *source, const struct spool *spool, struct fault *fault);
 bool source_read(struct source *source, void *samples, size_t planes, struct fault *fault);
 bool source_read_at(struct source *source, void *samples, size_t first, size_t planes, struct fault *fault);
 bool source_end(struct source *source, struct fault *fault);

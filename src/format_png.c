@@ -33,7 +33,7 @@ struct reader {
     bool interlaced;
     size_t row_bytes;
     size_t rows;
-    /* An interlaced picture, once decoded: all of it, or its passes where there is a file for them. */
+    /* An interlaced picture, once decoded: all of it, or its passes where there is a spool for them. */
     bool decoded;
     unsigned char *held;
     struct png_passes passes;
@@ -246,7 +246,6 @@ static bool open_source(struct source *source, const struct source_request *requ
         return false;
     source->state = reader;
     reader->file = source->file;
-    reader->passes.descriptor = -1;
     reader->idat.read = read_file;
     reader->idat.threads = request->threads;
     reader->trap.name = file_in_name(source->file);
@@ -265,22 +264,22 @@ static bool ready_rows(struct reader *reader, struct fault *fault)
     if (setjmp(png_jmpbuf(reader->png)) != 0)
         return false;
     png_set_expand(reader->png);
-    if (reader->passes.descriptor < 0)
+    if (reader->passes.spool == NULL)
         (void)png_set_interlace_handling(reader->png);
     png_read_update_info(reader->png, reader->info);
     reader->rows_ready = true;
     return true;
 }
 
-static bool hold_in_file(struct source *source, int descriptor, struct fault *fault)
+static bool hold_in_spool(struct source *source, const struct spool *spool, struct fault *fault)
 {
     struct reader *reader = source->state;
 
-    reader->passes = (struct png_passes){.name = reader->trap.name,
+    reader->passes = (struct png_passes){.spool = spool,
                                          .width = source->header.grid.nx,
                                          .rows = reader->rows,
                                          .pixel_bytes = reader->row_bytes / source->header.grid.nx};
-    return png_passes_open(&reader->passes, descriptor, fault);
+    return png_passes_open(&reader->passes, fault);
 }
 
 static bool decode_passes(const struct reader *reader, struct fault *fault)
@@ -306,7 +305,7 @@ static bool decode_rows(struct reader *reader, unsigned char *samples, size_t ro
 /* The last pass ends with the file, so all of it is decoded before the first row is known. */
 static bool decode_all(struct reader *reader, struct fault *fault)
 {
-    if (reader->passes.descriptor >= 0)
+    if (reader->passes.spool != NULL)
         return decode_passes(reader, fault);
     reader->held = mem_alloc(reader->rows, reader->row_bytes, "interlaced picture", fault);
     if (reader->held == NULL)
@@ -425,7 +424,7 @@ const struct format format_png = {
     .summary = "Portable Network Graphics",
     .sniff = sniff,
     .open = open_source,
-    .hold_in_file = hold_in_file,
+    .hold_in_spool = hold_in_spool,
     .read = read_rows,
     .end = end_source,
     .close = close_source,

@@ -462,15 +462,15 @@ static bool make_passes_beside(const struct plan_request *request, struct plan *
     return passes_make(&passes, &plan->passes, fault);
 }
 
-/* What the source holds goes into a file before planes do. */
+/* What the source holds goes into a spool before planes do. */
 static bool make_passes(const struct plan_request *request, struct plan *plan, const struct source *source,
                         struct fault *fault)
 {
     bool made = make_passes_beside(request, plan, source, source->held_bytes, fault);
 
     plan->held_bytes = source->held_bytes;
-    plan->holds_in_file = source->held_bytes > 0 && (!made || plan->passes.spooled);
-    return plan->holds_in_file ? make_passes_beside(request, plan, source, 0, fault) : made;
+    plan->holds_in_spool = source->held_bytes > 0 && (!made || plan->passes.spooled);
+    return plan->holds_in_spool ? make_passes_beside(request, plan, source, 0, fault) : made;
 }
 
 static bool prepare_sums(const struct plan_request *request, struct plan *plan, struct fault *fault)

@@ -40,7 +40,7 @@ struct plan {
     bool adds; /* the run adds samples up, as `sums` says; sums.rung is NULL on a device with but one way */
     struct routine_facts sums;
     size_t held_bytes;           /* what the source holds, */
-    bool holds_in_file;          /* in a file, since there is no memory for it */
+    bool holds_in_spool;         /* in a spool, since there is no memory for it */
     double moved_bytes, seconds; /* forecast of the steps */
 };
 

@@ -1,13 +1,10 @@
-/* The passes of an interlaced picture, kept in a file, and the rows that they make up together. */
+/* The passes of an interlaced picture, kept in a spool, and the rows that they make up together. */
 #include "png_passes.h"
 
 #include "mem.h"
 
-#include <errno.h>
 #include <stdint.h>
 #include <string.h>
-#include <sys/types.h>
-#include <unistd.h>
 
 static size_t pass_columns(const struct png_passes *passes, int pass)
 {
@@ -24,63 +21,24 @@ static size_t pass_row_bytes(const struct png_passes *passes, int pass)
     return pass_columns(passes, pass) * passes->pixel_bytes;
 }
 
-/* Passes stand in the file one after the other, row by row. */
-static off_t offset_of(const struct png_passes *passes, int pass, size_t row)
+/* Passes stand there one after the other, row by row. */
+static uint64_t offset_of(const struct png_passes *passes, int pass, size_t row)
 {
-    off_t offset = (off_t)row * (off_t)pass_row_bytes(passes, pass);
+    uint64_t offset = (uint64_t)row * pass_row_bytes(passes, pass);
 
     for (int before = 0; before < pass; before++)
-        offset += (off_t)pass_rows(passes, before) * (off_t)pass_row_bytes(passes, before);
+        offset += (uint64_t)pass_rows(passes, before) * pass_row_bytes(passes, before);
     return offset;
 }
 
-static bool refuse(const struct png_passes *passes, const char *reason, struct fault *fault)
+bool png_passes_open(struct png_passes *passes, struct fault *fault)
 {
-    return fault_raise(fault, STATUS_IO, "%s: the file of its passes: %s", passes->name, reason);
-}
-
-static bool put_row(const struct png_passes *passes, int pass, size_t row, struct fault *fault)
-{
-    size_t size = pass_row_bytes(passes, pass);
-    off_t offset = offset_of(passes, pass, row);
-
-    for (size_t done = 0; done < size;) {
-        ssize_t count = pwrite(passes->descriptor, passes->row + done, size - done, offset + (off_t)done);
-        if (count < 0 && errno != EINTR)
-            return refuse(passes, strerror(errno), fault);
-        done += count > 0 ? (size_t)count : 0;
-    }
-    return true;
-}
-
-static bool find_row(const struct png_passes *passes, int pass, size_t row, struct fault *fault)
-{
-    size_t size = pass_row_bytes(passes, pass);
-    off_t offset = offset_of(passes, pass, row);
-
-    for (size_t done = 0; done < size;) {
-        ssize_t count = pread(passes->descriptor, passes->row + done, size - done, offset + (off_t)done);
-        if (count == 0)
-            return refuse(passes, "it has become shorter", fault);
-        if (count < 0 && errno != EINTR)
-            return refuse(passes, strerror(errno), fault);
-        done += count > 0 ? (size_t)count : 0;
-    }
-    return true;
-}
-
-bool png_passes_open(struct png_passes *passes, int descriptor, struct fault *fault)
-{
-    passes->descriptor = descriptor;
     passes->row = mem_alloc(passes->width, passes->pixel_bytes, "a row of an interlaced picture", fault);
     return passes->row != NULL;
 }
 
 void png_passes_close(struct png_passes *passes)
 {
-    if (passes->descriptor >= 0)
-        close(passes->descriptor);
-    passes->descriptor = -1;
     mem_free(passes->row);
     passes->row = NULL;
 }
@@ -90,7 +48,8 @@ bool png_passes_decode(const struct png_passes *passes, png_structp png, struct 
     for (int pass = 0; pass < PNG_INTERLACE_ADAM7_PASSES; pass++) {
         for (size_t row = 0; row < pass_rows(passes, pass); row++) {
             png_read_row(png, passes->row, NULL);
-            if (!put_row(passes, pass, row, fault))
+            if (!spool_write(passes->spool, offset_of(passes, pass, row), passes->row,
+                             pass_row_bytes(passes, pass), fault))
                 return false;
         }
     }
@@ -110,7 +69,8 @@ bool png_passes_row(const struct png_passes *passes, size_t row, unsigned char *
     for (int pass = 0; pass < PNG_INTERLACE_ADAM7_PASSES; pass++) {
         if (!PNG_ROW_IN_INTERLACE_PASS(row, pass) || pass_columns(passes, pass) == 0)
             continue;
-        if (!find_row(passes, pass, row >> PNG_PASS_ROW_SHIFT(pass), fault))
+        if (!spool_read(passes->spool, offset_of(passes, pass, row >> PNG_PASS_ROW_SHIFT(pass)), passes->row,
+                        pass_row_bytes(passes, pass), fault))
             return false;
         spread(passes, pass, samples);
     }

@@ -194,7 +194,7 @@ static void print_memory(FILE *stream, const struct plan *plan)
             number_format_bytes((double)passes->batch_bytes, batch, sizeof batch));
     print_share(stream, passes->routine_bytes, "kernels");
     print_share(stream, passes->sum_bytes, "sums and conversion");
-    if (!plan->holds_in_file)
+    if (!plan->holds_in_spool)
         print_share(stream, plan->held_bytes, "an interlaced input");
     else
         fprintf(stream, "; an interlaced input of %s in a file",

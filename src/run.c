@@ -15,6 +15,12 @@
  */
 #define MOST_AT_A_VENTURE 4096
 
+/* Planes in any order, packed. */
+struct plane_spool {
+    struct spool spool;
+    size_t plane_bytes;
+};
+
 /* A run under way. */
 struct running {
     const struct plan *plan;
@@ -26,8 +32,9 @@ struct running {
     struct fault *fault;
     struct progress progress;
     struct sweep sweep;
-    struct spool spools[2];
+    struct plane_spool spools[2];
     struct encoding spooled; /* how planes stand in them */
+    struct spool held;       /* what the source holds */
 };
 
 /* Where a pass has its planes from, or puts them. */
@@ -88,12 +95,18 @@ static bool write_in_order(void *file, void *samples, struct range planes, struc
 
 static bool read_spool(void *file, void *samples, struct range planes, struct fault *fault)
 {
-    return spool_read(file, samples, planes, fault);
+    const struct plane_spool *spool = file;
+
+    return spool_read(&spool->spool, (uint64_t)planes.first * spool->plane_bytes, samples,
+                      planes.count * spool->plane_bytes, fault);
 }
 
 static bool write_spool(void *file, void *samples, struct range planes, struct fault *fault)
 {
-    return spool_write(file, samples, planes, fault);
+    const struct plane_spool *spool = file;
+
+    return spool_write(&spool->spool, (uint64_t)planes.first * spool->plane_bytes, samples,
+                       planes.count * spool->plane_bytes, fault);
 }
 
 static bool reads_anywhere(const struct running *run)
@@ -599,7 +612,8 @@ static bool create_spools(struct running *run)
                                      .channels = plan->shape.channels,
                                      .gamma = 1.0};
     for (size_t i = 0; i < plan->passes.spools; i++) {
-        if (!spool_create(&run->spools[i], run->sink->file, spool_plane_bytes(run), run->fault))
+        run->spools[i].plane_bytes = spool_plane_bytes(run);
+        if (!spool_create(&run->spools[i].spool, run->sink->file, run->fault))
             return false;
     }
     return true;
@@ -607,12 +621,8 @@ static bool create_spools(struct running *run)
 
 static bool hold_source(struct running *run)
 {
-    int descriptor;
-
-    if (!run->plan->holds_in_file)
-        return true;
-    descriptor = file_out_nameless(run->sink->file, run->fault);
-    return descriptor >= 0 && source_hold_in_file(run->source, descriptor, run->fault);
+    return !run->plan->holds_in_spool || (spool_create(&run->held, run->sink->file, run->fault) &&
+                                          source_hold_in_spool(run->source, &run->held, run->fault));
 }
 
 static bool create_tallies(struct running *run)
@@ -631,7 +641,8 @@ static void release(struct running *run)
 {
     sweep_destroy(&run->sweep);
     for (size_t i = 0; i < 2; i++)
-        spool_close(&run->spools[i]);
+        spool_close(&run->spools[i].spool);
+    spool_close(&run->held);
 }
 
 static bool prepare(struct running *run)
@@ -668,7 +679,8 @@ bool run_plan(const struct plan *plan, const struct run_request *request, struct
                           .summary = summary,
                           .fault = fault,
                           .sweep = {.plan = plan},
-                          .spools = {{.descriptor = -1}, {.descriptor = -1}}};
+                          .spools = {{.spool.descriptor = -1}, {.spool.descriptor = -1}},
+                          .held.descriptor = -1};
     double begun = clock_seconds();
     bool done;
 

@@ -1,4 +1,4 @@
-/* Spools: planes that are kept between two passes, in a file without a name. */
+/* Spools: bytes that are kept for a while, in a file without a name. */
 #include "spool.h"
 
 #include <errno.h>
@@ -6,10 +6,9 @@
 #include <sys/types.h>
 #include <unistd.h>
 
-bool spool_create(struct spool *spool, const struct file_out *beside, size_t plane_bytes, struct fault *fault)
+bool spool_create(struct spool *spool, const struct file_out *beside, struct fault *fault)
 {
     spool->descriptor = file_out_nameless(beside, fault);
-    spool->plane_bytes = plane_bytes;
     spool->output = file_out_name(beside);
     return spool->descriptor >= 0;
 }
@@ -26,19 +25,12 @@ static bool refuse(const struct spool *spool, const char *reason, struct fault *
     return fault_raise(fault, STATUS_IO, "%s: its spool file: %s", spool->output, reason);
 }
 
-static off_t offset_of(const struct spool *spool, size_t plane)
+bool spool_write(const struct spool *spool, uint64_t offset, const void *bytes, size_t size,
+                 struct fault *fault)
 {
-    return (off_t)plane * (off_t)spool->plane_bytes;
-}
-
-bool spool_write(struct spool *spool, const void *samples, struct range planes, struct fault *fault)
-{
-    size_t size = planes.count * spool->plane_bytes, done = 0;
-    off_t offset = offset_of(spool, planes.first);
-
-    while (done < size) {
+    for (size_t done = 0; done < size;) {
         ssize_t count =
-            pwrite(spool->descriptor, (const char *)samples + done, size - done, offset + (off_t)done);
+            pwrite(spool->descriptor, (const char *)bytes + done, size - done, (off_t)(offset + done));
         if (count < 0 && errno != EINTR)
             return refuse(spool, strerror(errno), fault);
         done += count > 0 ? (size_t)count : 0;
@@ -46,13 +38,10 @@ bool spool_write(struct spool *spool, const void *samples, struct range planes, 
     return true;
 }
 
-bool spool_read(struct spool *spool, void *samples, struct range planes, struct fault *fault)
+bool spool_read(const struct spool *spool, uint64_t offset, void *bytes, size_t size, struct fault *fault)
 {
-    size_t size = planes.count * spool->plane_bytes, done = 0;
-    off_t offset = offset_of(spool, planes.first);
-
-    while (done < size) {
-        ssize_t count = pread(spool->descriptor, (char *)samples + done, size - done, offset + (off_t)done);
+    for (size_t done = 0; done < size;) {
+        ssize_t count = pread(spool->descriptor, (char *)bytes + done, size - done, (off_t)(offset + done));
         if (count == 0)
             return refuse(spool, "it has become shorter", fault);
         if (count < 0 && errno != EINTR)

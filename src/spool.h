@@ -1,26 +1,25 @@
-/* Spools: planes that are kept between two passes, in a file without a name. */
+/* Spools: bytes that are kept for a while, in a file without a name. */
 #ifndef SPOOL_H
 #define SPOOL_H
 
-#include "backend.h"
 #include "diag.h"
 #include "file.h"
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct spool {
-    int descriptor;
-    size_t plane_bytes;
+    int descriptor;     /* −1: there is none */
     const char *output; /* the file beside which it lies, for messages */
 };
 
-bool spool_create(struct spool *spool, const struct file_out *beside, size_t plane_bytes,
-                  struct fault *fault);
+bool spool_create(struct spool *spool, const struct file_out *beside, struct fault *fault);
 void spool_close(struct spool *spool);
 
-/* Planes in any order, packed. */
-bool spool_write(struct spool *spool, const void *samples, struct range planes, struct fault *fault);
-bool spool_read(struct spool *spool, void *samples, struct range planes, struct fault *fault);
+/* Bytes in any order, by several threads. */
+bool spool_write(const struct spool *spool, uint64_t offset, const void *bytes, size_t size,
+                 struct fault *fault);
+bool spool_read(const struct spool *spool, uint64_t offset, void *bytes, size_t size, struct fault *fault);
 
 #endif

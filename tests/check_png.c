@@ -275,6 +275,7 @@ static unsigned sample_at(const unsigned char *samples, size_t index, enum sampl
 struct opened {
     struct file_in *file;
     struct source source;
+    struct spool spool;
 };
 
 static int nameless_file(void)
@@ -286,23 +287,27 @@ static int nameless_file(void)
     return descriptor;
 }
 
-/* With two threads, a picture that has to be held is held in a file. */
+/* With two threads, a picture that has to be held is held in a spool. */
 static bool open_picture(struct opened *opened, struct fault *fault)
 {
     struct source_request request = {.threads = threads};
+    opened->spool = (struct spool){.descriptor = -1, .output = "out"};
     ck_assert(file_open_input(&opened->file, scratch_in.path, fault));
     if (!source_open(&opened->source, opened->file, &format_png, &request, fault)) {
         file_in_close(opened->file);
         return false;
     }
-    if (opened->source.held_bytes > 0 && threads > 1)
-        ck_assert(source_hold_in_file(&opened->source, nameless_file(), fault));
+    if (opened->source.held_bytes > 0 && threads > 1) {
+        opened->spool.descriptor = nameless_file();
+        ck_assert(source_hold_in_spool(&opened->source, &opened->spool, fault));
+    }
     return true;
 }
 
 static void close_picture(struct opened *opened)
 {
     source_close(&opened->source);
+    spool_close(&opened->spool);
     file_in_close(opened->file);
 }
 

@@ -12,7 +12,7 @@ rules()
 {
     vocabulary='diag mem clock number thread machine'
     model='grid sample stencil taps_file edge heat filter filters stage'
-    above='lower wisdom chain route passes plan job ring carrier spool sweep run bench progress report options'
+    above='lower wisdom chain route passes plan job ring carrier sweep run bench progress report options'
     above="$above outputs budget task batch command voxfilt imgheat"
 
     cat <<END
@@ -21,9 +21,9 @@ file guard          only   $vocabulary guard
 guard               from   file
 budget              only   $vocabulary
 $model              only   $vocabulary $model backend arith
-format* png_*       only   $vocabulary grid sample edge file format* png_*
+format* png_*       only   $vocabulary grid sample edge file spool format* png_*
 ring carrier        only   $vocabulary backend ring carrier
-spool               only   $vocabulary backend file spool
+spool               only   $vocabulary file spool
 lower chain route passes plan sweep run never options command bench
 wisdom              only   $vocabulary file backend
 bench               never  options command report
