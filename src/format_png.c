@@ -279,7 +279,7 @@ static bool hold_in_spool(struct source *source, const struct spool *spool, stru
                                          .width = source->header.grid.nx,
                                          .rows = reader->rows,
                                          .pixel_bytes = reader->row_bytes / source->header.grid.nx};
-    return png_passes_open(&reader->passes, fault);
+    return png_passes_open(&reader->passes, fault) || fault_prefix(fault, reader->trap.name);
 }
 
 static bool decode_passes(const struct reader *reader, struct fault *fault)

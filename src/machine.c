@@ -138,5 +138,6 @@ uint64_t machine_spare_memory(void)
 {
     uint64_t free = lesser(number_in("/proc/meminfo", "MemAvailable:") * 1024, machine_whole_memory());
 
-    return lesser(free, group_allowance().left) / 4 * 3;
+    free = lesser(free, group_allowance().left);
+    return free > 0 && free < 4 ? 1 : free / 4 * 3;
 }

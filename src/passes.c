@@ -343,6 +343,48 @@ static bool settle_on_many(const struct passes_request *request, uint64_t memory
     return settled || settle_together(settle_on_many_of, request, 0, memory, passes);
 }
 
+/* Whether other passes take more steps at once than these, or slabs that are much larger. */
+static bool are_roomier(const struct passes *others, const struct passes *passes)
+{
+    return others->together > passes->together || others->slab / 4 >= passes->slab;
+}
+
+static struct passes_request with_source_in_spool(const struct passes_request *request)
+{
+    struct passes_request relieved = *request;
+
+    relieved.held_bytes = 0;
+    return relieved;
+}
+
+/* What the source holds stands in memory, too, unless that leaves levels much less. */
+static bool settle_on_one_and_source(const struct passes_request *request, uint64_t memory,
+                                     struct passes *passes)
+{
+    const struct passes_request relieved = with_source_in_spool(request);
+    bool settled = settle_on_one(request, memory, passes);
+    struct passes others;
+
+    if (request->held_bytes > 0 && settle_on_one(&relieved, memory, &others) &&
+        (!settled || are_roomier(&others, passes))) {
+        *passes = others;
+        passes->holds_in_spool = settled = true;
+    }
+    return settled;
+}
+
+static bool settle_within(const struct passes_request *request, uint64_t memory, struct passes *passes)
+{
+    const struct passes_request relieved = with_source_in_spool(request);
+
+    if (settle_on_one_and_source(request, memory, passes))
+        return true;
+    if (!settle_on_many(&relieved, memory, passes))
+        return false;
+    passes->holds_in_spool = request->held_bytes > 0;
+    return true;
+}
+
 /* Where nothing else is said, what the machine can spare is what a grid is held in. */
 static uint64_t comfortable_memory(const struct passes_request *request)
 {
@@ -356,13 +398,13 @@ static uint64_t comfortable_memory(const struct passes_request *request)
 /* More than this is not tried: the system might not refuse it, but kill for it. */
 static uint64_t most_memory(const struct passes_request *request)
 {
-    return request->memory > 0 || request->device_memory > 0 ? request->memory : machine_whole_memory();
+    return request->memory > 0 ? request->memory : machine_whole_memory();
 }
 
 /* The least that would do; false where addresses end. */
 static bool least_memory(const struct passes_request *request, size_t *least)
 {
-    struct passes_request unlimited = *request;
+    struct passes_request unlimited = with_source_in_spool(request);
     struct chain chain = *request->chain;
     struct size size = tightest();
     struct passes one, many;
@@ -406,11 +448,15 @@ static bool refuse(const struct passes_request *request, struct fault *fault)
         number_format_bytes((double)whole, allowed, sizeof allowed));
 }
 
+/* Where what is comfortable does not suffice, a little more may. 0: as much as is wanted. */
 bool passes_make(const struct passes_request *request, struct passes *passes, struct fault *fault)
 {
-    uint64_t comfortable = comfortable_memory(request), most = most_memory(request);
+    uint64_t memory = comfortable_memory(request), most = most_memory(request);
 
-    return settle_on_one(request, comfortable, passes) || settle_on_many(request, comfortable, passes) ||
-           settle_on_one(request, most, passes) || settle_on_many(request, most, passes) ||
-           refuse(request, fault);
+    while (!settle_within(request, memory, passes)) {
+        if (memory == 0 || (most > 0 && memory >= most))
+            return refuse(request, fault);
+        memory = most == 0 || memory < most / 2 ? 2 * memory : most;
+    }
+    return true;
 }

@@ -38,14 +38,15 @@ struct passes_request {
 };
 
 struct passes {
-    bool spooled;       /* passes follow a route, and between them the planes are kept in files */
-    size_t spools;      /* such files */
-    bool whole;         /* steps are taken one by one over all planes: --until */
-    unsigned together;  /* the most steps that a level takes at once */
-    bool lean;          /* by the routines that take the least memory */
-    size_t depth;       /* planes that levels lag behind those read */
-    size_t slab, batch; /* planes */
-    size_t window;      /* planes that a field holds */
+    bool holds_in_spool; /* what the source holds, since there is no memory for it */
+    bool spooled;        /* passes follow a route, and between them the planes are kept in files */
+    size_t spools;       /* such files */
+    bool whole;          /* steps are taken one by one over all planes: --until */
+    unsigned together;   /* the most steps that a level takes at once */
+    bool lean;           /* by the routines that take the least memory */
+    size_t depth;        /* planes that levels lag behind those read */
+    size_t slab, batch;  /* planes */
+    size_t window;       /* planes that a field holds */
     unsigned readers;
     size_t in_buffers, out_buffers; /* of a batch, before the levels and after them */
     uint64_t count;                 /* of passes over the data; --until may need fewer */

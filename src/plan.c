@@ -222,33 +222,45 @@ static bool refuse_device(const char *name, const struct backend *backend, struc
     return fault_raise(fault, STATUS_DEVICE, "--device: %s: this machine has none: %s", name, text);
 }
 
-/* "cuda:1" → a backend and an index. */
-static bool choose_by_name(const char *name, struct candidate *chosen, struct fault *fault)
+/* "cuda:1" → a backend and an index; NULL if there is no such backend. */
+static const struct backend *find_backend(const char *name, uint64_t *index)
 {
     for (size_t i = 0; plan_backends[i] != NULL; i++) {
         const struct backend *backend = plan_backends[i];
         size_t length = strlen(backend->name);
-        uint64_t index = 0;
+        *index = 0;
         if (strncmp(name, backend->name, length) != 0)
             continue;
-        if (name[length] != '\0' && (name[length] != ':' || !number_parse_count(name + length + 1, &index)))
-            continue;
-        if (index >= backend->count())
-            return refuse_device(name, backend, fault);
-        *chosen = (struct candidate){.backend = backend, .index = (int)index};
-        return true;
+        if (name[length] == '\0' || (name[length] == ':' && number_parse_count(name + length + 1, index)))
+            return backend;
     }
-    return fault_raise(fault, STATUS_USAGE, "--device: %s: no such device (--list names them)", name);
+    return NULL;
 }
 
-static bool names_device(const struct plan_request *request)
+static bool choose_by_name(const char *name, struct candidate *chosen, struct fault *fault)
 {
-    return request->device != NULL && strcmp(request->device, "auto") != 0;
+    uint64_t index;
+    const struct backend *backend = find_backend(name, &index);
+
+    if (backend == NULL)
+        return fault_raise(fault, STATUS_USAGE, "--device: %s: no such device (--list names them)", name);
+    if (index >= backend->count())
+        return refuse_device(name, backend, fault);
+    *chosen = (struct candidate){.backend = backend, .index = (int)index};
+    return true;
+}
+
+bool plan_chooses_device(const struct plan_request *request)
+{
+    return request->device == NULL || strcmp(request->device, "auto") == 0;
 }
 
 bool plan_names_device(const struct plan_request *request)
 {
-    return names_device(request) && strcmp(request->device, backend_cpu.name) != 0;
+    uint64_t index;
+    const struct backend *named = plan_chooses_device(request) ? NULL : find_backend(request->device, &index);
+
+    return named != NULL && named != &backend_cpu;
 }
 
 void plan_warm_up(const struct plan_request *request)
@@ -265,7 +277,7 @@ bool plan_find_device(const struct plan_request *request, const struct backend *
 {
     struct candidate chosen = {.backend = &backend_cpu};
 
-    if (names_device(request)) {
+    if (!plan_chooses_device(request)) {
         if (!choose_by_name(request->device, &chosen, fault))
             return false;
     } else {
@@ -435,8 +447,8 @@ static bool waits_for_change(const struct job *job)
     return job->stage_count > 0 && job->stages[job->stage_count - 1].until > 0.0;
 }
 
-static bool make_passes_beside(const struct plan_request *request, struct plan *plan,
-                               const struct source *source, size_t held_bytes, struct fault *fault)
+static bool make_passes(const struct plan_request *request, struct plan *plan, const struct source *source,
+                        struct fault *fault)
 {
     const struct job *job = plan->job;
     size_t in_plane = header_plane_bytes(&job->in), out_plane = header_plane_bytes(&job->out);
@@ -450,7 +462,7 @@ static bool make_passes_beside(const struct plan_request *request, struct plan *
         .field_plane_bytes = plan->backend->field_bytes(&plan->shape, job->work, 1),
         .work_plane_bytes = (size_t)plan_samples(plan, 1) * work_size(job->work),
         .file_plane_bytes = in_plane > out_plane ? in_plane : out_plane,
-        .held_bytes = held_bytes,
+        .held_bytes = source->held_bytes,
         .readers = count_readers(request, source),
         .random = source->random,
         .surveys = request->stats,
@@ -459,18 +471,8 @@ static bool make_passes_beside(const struct plan_request *request, struct plan *
         .context = &routines,
     };
 
-    return passes_make(&passes, &plan->passes, fault);
-}
-
-/* What the source holds goes into a spool before planes do. */
-static bool make_passes(const struct plan_request *request, struct plan *plan, const struct source *source,
-                        struct fault *fault)
-{
-    bool made = make_passes_beside(request, plan, source, source->held_bytes, fault);
-
     plan->held_bytes = source->held_bytes;
-    plan->holds_in_spool = source->held_bytes > 0 && (!made || plan->passes.spooled);
-    return plan->holds_in_spool ? make_passes_beside(request, plan, source, 0, fault) : made;
+    return passes_make(&passes, &plan->passes, fault);
 }
 
 static bool prepare_sums(const struct plan_request *request, struct plan *plan, struct fault *fault)
@@ -577,7 +579,7 @@ static bool fill(const struct plan_request *request, const struct source *source
         return false;
     if (!plan->job->copies && !lower_stages(plan, fault))
         return false;
-    if (names_device(request)) {
+    if (!plan_chooses_device(request)) {
         if (!choose_by_name(request->device, &chosen, fault))
             return false;
     } else {

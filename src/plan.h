@@ -39,8 +39,7 @@ struct plan {
     struct passes passes;
     bool adds; /* the run adds samples up, as `sums` says; sums.rung is NULL on a device with but one way */
     struct routine_facts sums;
-    size_t held_bytes;           /* what the source holds, */
-    bool holds_in_spool;         /* in a spool, since there is no memory for it */
+    size_t held_bytes;           /* what the source holds */
     double moved_bytes, seconds; /* forecast of the steps */
 };
 
@@ -58,7 +57,8 @@ extern const struct backend *const plan_backends[];
 bool plan_find_device(const struct plan_request *request, const struct backend **backend, int *index,
                       struct fault *fault);
 
-/* Whether the request names a device that has to be started, as the CPU has not. */
+/* Whether the request leaves the device to the plan, and whether it names one other than the CPU. */
+bool plan_chooses_device(const struct plan_request *request);
 bool plan_names_device(const struct plan_request *request);
 
 /* Start the device that the request names. Others may go on meanwhile: the plan that opens it waits for as

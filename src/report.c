@@ -183,7 +183,7 @@ static void print_share(FILE *stream, size_t bytes, const char *purpose)
 static void print_memory(FILE *stream, const struct plan *plan)
 {
     const struct passes *passes = &plan->passes;
-    char all[32], field[32], batch[32], held[32];
+    char all[32], field[32], batch[32];
 
     fprintf(stream, "memory    %s", number_format_bytes((double)passes->memory_bytes, all, sizeof all));
     if (passes->field_count > 0)
@@ -194,11 +194,8 @@ static void print_memory(FILE *stream, const struct plan *plan)
             number_format_bytes((double)passes->batch_bytes, batch, sizeof batch));
     print_share(stream, passes->routine_bytes, "kernels");
     print_share(stream, passes->sum_bytes, "sums and conversion");
-    if (!plan->holds_in_spool)
+    if (!passes->holds_in_spool)
         print_share(stream, plan->held_bytes, "an interlaced input");
-    else
-        fprintf(stream, "; an interlaced input of %s in a file",
-                number_format_bytes((double)plan->held_bytes, held, sizeof held));
     fprintf(stream, "\n");
 }
 
@@ -229,6 +226,7 @@ static void print_route(FILE *stream, const struct passes *passes)
 static void print_passes(FILE *stream, const struct plan *plan)
 {
     const struct passes *passes = &plan->passes;
+    char held[32];
 
     fprintf(stream, "run       ");
     if (passes->spooled)
@@ -241,8 +239,12 @@ static void print_passes(FILE *stream, const struct plan *plan)
         fprintf(stream, "the whole grid is held: ");
     else
         fprintf(stream, "streamed in slabs of %zu plane%s: ", passes->slab, plural(passes->slab));
-    fprintf(stream, "output lags %zu of %zu planes behind input, fields hold %zu\n", passes->depth,
+    fprintf(stream, "output lags %zu of %zu planes behind input, fields hold %zu", passes->depth,
             plan->shape.planes, passes->window);
+    if (passes->holds_in_spool)
+        fprintf(stream, "; the interlaced input goes through a spool file of %s",
+                number_format_bytes((double)plan->held_bytes, held, sizeof held));
+    fprintf(stream, "\n");
 }
 
 static void print_device(FILE *stream, const struct plan *plan)

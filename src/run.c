@@ -621,8 +621,8 @@ static bool create_spools(struct running *run)
 
 static bool hold_source(struct running *run)
 {
-    return !run->plan->holds_in_spool || (spool_create(&run->held, run->sink->file, run->fault) &&
-                                          source_hold_in_spool(run->source, &run->held, run->fault));
+    return !run->plan->passes.holds_in_spool || (spool_create(&run->held, run->sink->file, run->fault) &&
+                                                 source_hold_in_spool(run->source, &run->held, run->fault));
 }
 
 static bool create_tallies(struct running *run)

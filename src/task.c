@@ -143,10 +143,10 @@ static void return_device(struct attempt *attempt)
 /* Before a plan is made nobody knows whether it takes a device. */
 static bool may_take_device(const struct attempt *attempt)
 {
-    const char *device = attempt->request.device;
+    const struct plan_request *request = &attempt->request;
 
     return attempt->task->budget != NULL && plan_backends[0] != &backend_cpu &&
-           (device == NULL || strcmp(device, backend_cpu.name) != 0);
+           (plan_chooses_device(request) || plan_names_device(request));
 }
 
 /* Within the share where that costs no pass over the data more, else within all the memory that there is. */
@@ -157,7 +157,7 @@ static bool make_plan(struct attempt *attempt, const struct job *job, const stru
 
     within_share.memory = attempt->task->share;
     if (within_share.memory > 0 && plan_make(&within_share, job, source, plan, fault)) {
-        attempt->fits = !plan->passes.spooled;
+        attempt->fits = !plan->passes.spooled && !plan->passes.holds_in_spool;
         if (attempt->fits)
             return true;
         plan_free(plan);
@@ -237,18 +237,9 @@ static bool filter_again(struct attempt *attempt, struct file_in *file, struct f
     return filter_once(attempt, file, fault);
 }
 
-static bool filter_file(struct attempt *attempt, struct fault *fault)
+static bool filter_file(struct attempt *attempt, struct file_in *file, struct fault *fault)
 {
-    struct file_in *file;
-    bool done;
-
-    if (!file_open_input(&file, attempt->task->input, fault))
-        return false;
-    done = filter_once(attempt, file, fault);
-    if (!done && attempt->again)
-        done = filter_again(attempt, file, fault);
-    file_in_close(file);
-    return done;
+    return filter_once(attempt, file, fault) || (attempt->again && filter_again(attempt, file, fault));
 }
 
 static void *warm_up(void *data)
@@ -257,18 +248,30 @@ static void *warm_up(void *data)
     return NULL;
 }
 
-/* A device starts while the input is being opened, which may mean to wait for another program. Among other
-   tasks it has been started, or soon is. */
-static bool attempt_file(struct attempt *attempt, struct fault *fault)
+/* A device starts while the first of the input is being read, which may mean to wait for another program.
+   Among other tasks it has been started, or soon is. */
+static bool filter_and_warm_up(struct attempt *attempt, struct file_in *file, struct fault *fault)
 {
     struct task task = *attempt->task;
     pthread_t thread;
     bool started =
         task.budget == NULL && plan_names_device(&task.plan) && thread_start_roomy(&thread, warm_up, &task);
-    bool done = filter_file(attempt, fault);
+    bool done = filter_file(attempt, file, fault);
 
     if (started)
         pthread_join(thread, NULL);
+    return done;
+}
+
+static bool attempt_file(struct attempt *attempt, struct fault *fault)
+{
+    struct file_in *file;
+    bool done;
+
+    if (!file_open_input(&file, attempt->task->input, fault))
+        return false;
+    done = filter_and_warm_up(attempt, file, fault);
+    file_in_close(file);
     return done;
 }
 

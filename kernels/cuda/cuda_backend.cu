@@ -69,14 +69,15 @@ static bool check(cudaError_t error, const struct device *device, const char *de
                        "cuda:%d: %s: %s", device->index, deed, cudaGetErrorString(error));
 }
 
-/* Bytes that kernels are to find on the device. By the stream of those kernels: a plain copy from pageable
-   memory may return before its bytes are there, and a non-blocking stream does not wait for it. */
+/* Bytes that kernels are to find on the device. By the stream of those kernels, which a plain copy would not
+   wait for, nor they for it; the caller may change the bytes afterwards. */
 static bool put(const struct device *device, void **to, const void *from, size_t bytes, const char *what,
                 struct fault *fault)
 {
     return check(cudaMalloc(to, bytes), device, what, fault) &&
            check(cudaMemcpyAsync(*to, from, bytes, cudaMemcpyHostToDevice, device->stream), device, what,
-                 fault);
+                 fault) &&
+           check(cudaStreamSynchronize(device->stream), device, what, fault);
 }
 
 /* ---- devices ---- */
@@ -106,8 +107,8 @@ static void cuda_describe(int index, char *text, size_t size)
                  runtime % 1000 / 10);
 }
 
-/* The first call that needs the device's context makes it, for all threads; before toolkit 12 choosing the device was
-   not such a call. */
+/* The first call that needs the device's context makes it, for all threads; before toolkit 12 choosing the
+   device was not such a call. */
 static void cuda_warm_up(int index)
 {
     if (cudaSetDevice(index) == cudaSuccess)
