@@ -211,18 +211,6 @@ static void FN(hold_plane)(const struct FN(tile) * tile, const struct FN(step) *
 
 /* ---- planes ---- */
 
-/* Samples of one row from the field, however often the axis wraps. */
-static void FN(load_samples)(const struct FN(tile) * tile, const REAL *row, struct span x, REAL *to)
-{
-    while (x.first < x.end) {
-        int64_t inside = wrapped(x.first, tile->x.extent);
-        int64_t count = tile->x.extent - inside < x.end - x.first ? tile->x.extent - inside : x.end - x.first;
-        memcpy(to, row + inside, (size_t)count * sizeof *to);
-        to += count;
-        x.first += count;
-    }
-}
-
 /* Where a row of a plane stands in the field, from the first sample of a span inside the grid. */
 static const REAL *FN(source)(const struct FN(tile) * tile, int64_t plane, int64_t row)
 {
@@ -258,8 +246,10 @@ static void FN(load_plane)(struct FN(tile) * tile, int64_t plane)
     struct span rows = FN(block_span)(tile, 0), x = level_span(&tile->x, steps);
     REAL *slot = FN(take_slot)(tile, 0, plane);
 
-    for (int64_t row = rows.first; row < rows.end; row++)
-        FN(load_samples)(tile, FN(source)(tile, plane, row), x, FN(cell)(tile, 0, slot, row, x.first));
+    for (int64_t row = rows.first; row < rows.end; row++) {
+        const REAL *from = FN(source)(tile, plane, row);
+        FN(copy_around)(from, tile->x.extent, x, FN(cell)(tile, 0, slot, row, x.first));
+    }
     FN(fill_margins)(tile, 0, slot);
 }
 
@@ -640,6 +630,17 @@ static void FN(sweep_part)(const struct cpu_sweep *sweep, unsigned channel, cons
                                     .past_caches = sweep->past_caches,
                                     .channel = channel};
         FN(direct_tile)(&direct, sweep->tiling, arena, axes);
+    } else if (sweep->tiling->is_picture) {
+        struct FN(picture) picture = {.op = sweep->op,
+                                      .tiling = sweep->tiling,
+                                      .from = sweep->from,
+                                      .to = sweep->to,
+                                      .pump = {.past_caches = sweep->past_caches},
+                                      .channel = channel,
+                                      .place = (size_t)axes[1].own.first,
+                                      .x = axes[0],
+                                      .row = axes[2]};
+        FN(run_picture)(&picture, arena);
     } else {
         struct FN(tile) tile = {.op = sweep->op,
                                 .tiling = sweep->tiling,
