@@ -19,13 +19,14 @@
 /* Taps that a thread adds up a second, by what stands behind them. */
 struct assumed_taps {
     double star, fused_star; /* the sample and its nearest neighbours; several steps a pass */
+    double picture;          /* several steps, where these go row by row */
     double box;              /* all neighbours */
     double other;
     double flux;
 };
 
-static const struct assumed_taps assumed_f32 = {7.0e9, 16.8e9, 6.75e9, 2.5e9, 1.5e9};
-static const struct assumed_taps assumed_f64 = {2.8e9, 5.6e9, 3.4e9, 1.25e9, 0.75e9};
+static const struct assumed_taps assumed_f32 = {7.0e9, 16.8e9, 29e9, 6.75e9, 2.5e9, 1.5e9};
+static const struct assumed_taps assumed_f64 = {2.8e9, 5.6e9, 14e9, 3.4e9, 1.25e9, 0.75e9};
 
 #define ASSUMED_STACK_BYTES ((size_t)8 << 20) /* of a thread, where no limit says */
 
@@ -249,6 +250,8 @@ static double assumed_taps_per_second(const struct op *op, bool single)
 
     if (op->kind == OP_HEAT)
         return assumed->flux;
+    if (!single && cpu_tiling_suits_picture(op))
+        return assumed->picture;
     if (op->kind != OP_TAPS || !is_near(op->x) || !is_near(op->row) || !is_near(op->plane))
         return assumed->other;
     if (!is_star(op))

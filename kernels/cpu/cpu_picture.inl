@@ -213,9 +213,9 @@ static void FN(load_lines)(struct FN(picture) * picture, int64_t row)
     struct span rows = FN(lines_due)(picture, 0, row), x = level_span(&picture->x, picture->tiling->steps);
 
     for (int64_t i = rows.first; i < rows.end; i++) {
+        const REAL *from = FN(line_source)(picture, i);
         REAL *slot = FN(take_line)(picture, 0, i);
-        FN(copy_around)
-        (FN(line_source)(picture, i), picture->x.extent, x, FN(sample_at)(picture, slot, x.first));
+        FN(copy_around)(from, picture->x.extent, x, FN(sample_at)(picture, slot, x.first));
         FN(fill_ends)(picture, 0, slot);
     }
 }
@@ -230,8 +230,8 @@ static void FN(expect_lines)(struct FN(picture) * picture, int64_t row)
 {
     struct span rows = FN(lines_due)(picture, 0, row + PICTURE_ROWS);
     struct span x = clipped(level_span(&picture->x, picture->tiling->steps), picture->x.extent);
-    int64_t count = rows.end - rows.first,
-            left = picture->row.extent - wrapped(rows.first, picture->row.extent);
+    int64_t left = picture->row.extent - wrapped(rows.first, picture->row.extent);
+    int64_t count = rows.end - rows.first;
 
     if (count == 0)
         return;
@@ -309,13 +309,13 @@ static void FN(advance_picture)(struct FN(picture) * picture, int64_t row)
 static void FN(lay_out_picture)(struct FN(picture) * picture, char *arena)
 {
     const struct cpu_tiling *tiling = picture->tiling;
-    REAL *samples = (REAL *)(void *)arena + tiling->pitch; /* a row ahead that vectors may read */
+    REAL *samples = (REAL *)arena + tiling->pitch; /* a row ahead that vectors may read */
     size_t taps = picture->op->tap_count;
 
     picture->leaving = samples;
     picture->beyond = samples + PICTURE_ROWS * tiling->pitch;
     picture->weights = samples + tiling->slots * tiling->slot_samples + tiling->pitch;
-    picture->free_slots = (REAL **)(void *)(arena + tiling->pointers_at);
+    picture->free_slots = (REAL **)(arena + tiling->pointers_at);
     picture->levels = picture->free_slots + tiling->slots;
     for (size_t i = PICTURE_ROWS + 1; i < tiling->slots; i++)
         picture->free_slots[picture->free_count++] = samples + i * tiling->pitch;
