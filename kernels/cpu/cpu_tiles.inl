@@ -388,15 +388,6 @@ static bool FN(is_star_pair)(const struct FN(tile) * tile, unsigned level, int64
     return tile->tiling->is_star && !held && plane >= planes.first && plane + 1 < planes.end;
 }
 
-/* The star's weights in the places of the full star. */
-static void FN(star_weights)(const struct FN(tile) * tile, REAL *weights)
-{
-    const REAL *from = tile->weights;
-
-    for (size_t k = 0; k < 7; k++)
-        weights[k] = tile->op->tap_count == 5 && (k == 1 || k == 5) ? (REAL)0 : *from++;
-}
-
 /* Whether a pair may stand where the two planes below did that nobody reads after it. */
 static bool FN(replaces)(const struct FN(tile) * tile, unsigned level, int64_t plane)
 {
@@ -426,10 +417,8 @@ static void FN(advance_star_pair)(struct FN(tile) * tile, unsigned level, int64_
     struct FN(step) lower = {level, NULL, FN(plane_slot)(tile, level - 1, plane)};
     struct FN(step) upper = {level, NULL, FN(plane_slot)(tile, level - 1, plane + 1)};
     int64_t row = area.rows.first;
-    REAL weights[7];
-    struct FN(star) star = {.weights = weights, .rows = tile->op->tap_count == 7};
+    struct FN(star) star = {.weights = tile->weights};
 
-    FN(star_weights)(tile, weights);
     star.below = FN(cell)(tile, level - 1, FN(plane_slot)(tile, level - 1, plane - 1), row, whole.first);
     star.lower = FN(cell)(tile, level - 1, lower.old, row, whole.first);
     star.upper = FN(cell)(tile, level - 1, upper.old, row, whole.first);
@@ -509,7 +498,7 @@ static size_t FN(pump_turns)(const struct FN(tile) * tile)
 {
     size_t rows = tile->tiling->tile_rows * tile->tiling->steps;
 
-    return !tile->tiling->is_star ? TOGETHER * rows : tile->op->tap_count == 7 ? (rows + 1) / 2 : rows;
+    return tile->tiling->is_star ? (rows + 1) / 2 : TOGETHER * rows;
 }
 
 /* Take in planes, and every level on by as many; meanwhile the last ones leave. */

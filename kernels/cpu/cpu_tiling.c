@@ -72,17 +72,13 @@ static bool is_nearest_star(const struct op *op)
 {
     static const struct op_tap full[7] = {{0, 0, -1, 0}, {0, -1, 0, 0}, {-1, 0, 0, 0}, {0, 0, 0, 0},
                                           {1, 0, 0, 0},  {0, 1, 0, 0},  {0, 0, 1, 0}};
-    size_t k = 0;
 
-    if (op->kind != OP_TAPS || (op->tap_count != 5 && op->tap_count != 7))
+    if (op->kind != OP_TAPS || op->tap_count != 7)
         return false;
-    for (size_t i = 0; i < 7; i++) {
-        if (op->tap_count == 5 && full[i].drow != 0)
-            continue;
-        if (op->taps[k].dx != full[i].dx || op->taps[k].drow != full[i].drow ||
-            op->taps[k].dplane != full[i].dplane)
+    for (size_t k = 0; k < 7; k++) {
+        if (op->taps[k].dx != full[k].dx || op->taps[k].drow != full[k].drow ||
+            op->taps[k].dplane != full[k].dplane)
             return false;
-        k++;
     }
     return true;
 }

@@ -26,7 +26,7 @@ struct cpu_margin {
    thread's slots stand in its arena, and so do the rows that a block leaves to the next one. */
 struct cpu_tiling {
     unsigned steps;
-    bool is_star;    /* OP_TAPS of the sample and its nearest neighbours on all axes that there are */
+    bool is_star;    /* OP_TAPS of the sample and its nearest neighbours on all three axes */
     bool is_direct;  /* one step of so few OP_TAPS that rows are best read where they stand: a tile has no
                         slots */
     bool is_picture; /* several steps of a star or box whose rows read none of the same plane: each plane is
