@@ -41,6 +41,29 @@ START_TEST(many_steps)
 }
 END_TEST
 
+/* Pictures of few rows and of many, and volumes whose rows do not read each other: a pass takes rows by the
+   handful, and its levels begin and end with fewer. */
+START_TEST(rows_of_pictures)
+{
+    static const char *const stages[] = {"-f heat -s 9", "-f matrix:.1,.2,-.1;.3,-.2,.1;-.2,.1,.2 -s 26",
+                                         "-f seven:.3,-.1,.2,0,0,.13,.2 -s 6"};
+    static const size_t widths[] = {1, 2, 5, 36, 77};
+    char options[200];
+
+    for (size_t rows = 1; rows <= 23; rows++) {
+        for (size_t i = 0; i < LENGTH(stages) * EDGE_RULES; i++) {
+            size_t nx = widths[(rows + i) % LENGTH(widths)];
+            struct trial trial = {.options = options, .work = rows % 2 == 0 ? WORK_F32 : WORK_F64};
+            bool is_picture = i / EDGE_RULES < 2;
+            trial.grid = is_picture ? grid_make(2, nx, rows, 1) : grid_make(3, nx, 3, rows);
+            trial.grid.channels = 1 + (unsigned)rows % 3;
+            snprintf(options, sizeof options, "%s -e %s", stages[i / EDGE_RULES], edges[i % EDGE_RULES]);
+            trial_check(&trial, false);
+        }
+    }
+}
+END_TEST
+
 /* Rows in which no vector fits, one does, or several and a rest; some samples have taps outside, others none.
  */
 START_TEST(rows_of_every_width)
@@ -186,7 +209,8 @@ START_TEST(fields_may_hold_a_part)
                                          "-f laplace -e hold",
                                          "-f matrix:0,1,0;2,-3,4;0,5,0 -e wrap",
                                          "-f matrix:1,2,1;0,-3,1;0,0,0",
-                                         "-f matrix:0,0,0;1,-3,1;0,2,0 -e mirror"};
+                                         "-f matrix:0,0,0;1,-3,1;0,2,0 -e mirror",
+                                         "-f matrix:1,2,1;2,-3,4;1,5,1 -e nearest"};
     const char *stage = stages[_i];
 
     ways_vary((uint64_t)_i);
@@ -358,8 +382,9 @@ TCase *forms_case(void)
     TCase *tests = tcase_create("forms");
 
     tcase_add_test(tests, many_steps);
+    tcase_add_test(tests, rows_of_pictures);
     tcase_add_test(tests, rows_of_every_width);
-    tcase_add_loop_test(tests, fields_may_hold_a_part, 0, 9);
+    tcase_add_loop_test(tests, fields_may_hold_a_part, 0, 10);
     tcase_add_test(tests, rungs_that_do_not_exist_are_refused);
     tcase_add_loop_test(tests, forms_are_as_wished, 0, 6);
     return tests;

@@ -19,24 +19,26 @@
 /* Taps that a thread adds up a second, by what stands behind them. */
 struct assumed_taps {
     double star, fused_star; /* the sample and its nearest neighbours; several steps a pass */
+    double picture;          /* several steps, where these go row by row */
     double box;              /* all neighbours */
     double other;
     double flux;
 };
 
-static const struct assumed_taps assumed_f32 = {7.0e9, 16.8e9, 6.75e9, 2.5e9, 1.5e9};
-static const struct assumed_taps assumed_f64 = {2.8e9, 5.6e9, 3.4e9, 1.25e9, 0.75e9};
+static const struct assumed_taps assumed_f32 = {7.0e9, 16.8e9, 29e9, 6.75e9, 2.5e9, 1.5e9};
+static const struct assumed_taps assumed_f64 = {2.8e9, 5.6e9, 14e9, 3.4e9, 1.25e9, 0.75e9};
 
 #define ASSUMED_STACK_BYTES ((size_t)8 << 20) /* of a thread, where no limit says */
 
 /* Samples that make a thread worth waking. */
 #define SAMPLES_A_THREAD ((size_t)1 << 14)
 
-/* Steps of a pass: those that are chosen, of planes and of planes of one row, and the most that a wish may
-   ask for. */
-#define CHOSEN_STEPS      10
-#define CHOSEN_FLAT_STEPS 16
-#define MOST_STEPS        64
+/* Steps of a pass: those that are chosen, of planes, of planes of one row and of pictures that go row by row,
+   and the most that a wish may ask for. */
+#define CHOSEN_STEPS         10
+#define CHOSEN_FLAT_STEPS    16
+#define CHOSEN_PICTURE_STEPS 24
+#define MOST_STEPS           64
 
 /* A pass that writes more than this finds nothing of it in the caches afterwards. */
 #define CACHES_BYTES ((size_t)16 << 20)
@@ -67,7 +69,7 @@ enum { RUNG_NAIVE, RUNG_BLOCKED, RUNG_FUSED };
 static const struct rung cpu_rungs[] = {
     [RUNG_NAIVE] = {"naive", "one step a pass, row by row; edge rules only where a row meets the edge"},
     [RUNG_BLOCKED] = {"blocked", "one step a pass; rows or tiles stream through the caches"},
-    [RUNG_FUSED] = {"fused", "several steps a pass; tiles stream through the third-level cache"},
+    [RUNG_FUSED] = {"fused", "several steps a pass; tiles stream through a thread's own caches"},
     {NULL, NULL},
 };
 
@@ -248,6 +250,8 @@ static double assumed_taps_per_second(const struct op *op, bool single)
 
     if (op->kind == OP_HEAT)
         return assumed->flux;
+    if (!single && cpu_tiling_suits_picture(op))
+        return assumed->picture;
     if (op->kind != OP_TAPS || !is_near(op->x) || !is_near(op->row) || !is_near(op->plane))
         return assumed->other;
     if (!is_star(op))
@@ -299,12 +303,19 @@ static bool check_wish(const struct rung_wish *wish, struct fault *fault)
     return true;
 }
 
+static unsigned chosen_steps(const struct op *op, const struct shape *shape)
+{
+    return cpu_tiling_suits_picture(op) ? CHOSEN_PICTURE_STEPS
+           : shape->rows > 1            ? CHOSEN_STEPS
+                                        : CHOSEN_FLAT_STEPS;
+}
+
 /* As many steps a pass as make one of them cheapest. */
 static bool choose_steps(struct cpu_tiling *best, const struct op *op, const struct shape *shape,
                          const struct rung_wish *wish)
 {
-    unsigned chosen = shape->rows > 1 ? CHOSEN_STEPS : CHOSEN_FLAT_STEPS;
-    unsigned least = wish->steps > 0 ? wish->steps : 2, most = wish->steps > 0 ? wish->steps : chosen;
+    unsigned least = wish->steps > 0 ? wish->steps : 2;
+    unsigned most = wish->steps > 0 ? wish->steps : chosen_steps(op, shape);
     bool found = false;
 
     for (unsigned steps = least; steps <= most; steps++) {

@@ -8,6 +8,18 @@ static REAL *FN(row_of)(const struct field *field, size_t plane, unsigned channe
     return (REAL *)field->samples + index * shape->nx;
 }
 
+/* Samples of a row of the field, which starts anew as often as they leave it. */
+static void FN(copy_around)(const REAL *row, int64_t extent, struct span x, REAL *to)
+{
+    while (x.first < x.end) {
+        int64_t inside = wrapped(x.first, extent);
+        int64_t count = extent - inside < x.end - x.first ? extent - inside : x.end - x.first;
+        memcpy(to, row + inside, (size_t)count * sizeof *to);
+        to += count;
+        x.first += count;
+    }
+}
+
 static double FN(change_row)(const REAL *a, const REAL *b, size_t count)
 {
     double leaf[ARITH_LEAF];

@@ -32,6 +32,7 @@ static size_t least(size_t a, size_t b)
 #include "cpu_direct.inl"
 #include "cpu_star.inl"
 #include "cpu_box.inl"
+#include "cpu_picture.inl"
 #include "cpu_tiles.inl"
 #undef REAL
 #undef FN
@@ -46,6 +47,7 @@ static size_t least(size_t a, size_t b)
 #include "cpu_direct.inl"
 #include "cpu_star.inl"
 #include "cpu_box.inl"
+#include "cpu_picture.inl"
 #include "cpu_tiles.inl"
 #undef REAL
 #undef FN

@@ -10,29 +10,26 @@ struct FN(star) {
     const REAL *below, *lower, *upper, *above;
     REAL *lower_out, *upper_out;
     const REAL *weights;
-    bool rows; /* whether it reads the rows before and behind: a picture has one row a plane */
 };
 
 /* A row's chain at x, with the centre and the rows and planes around it at hand. */
 ISA_INLINE FN(vector)
-    FN(star_sum)(const FN(vector) * weights, bool rows, FN(vector) below, FN(vector) before,
-                 const REAL *centres, FN(vector) centre, FN(vector) behind, FN(vector) above)
+    FN(star_sum)(const FN(vector) * weights, FN(vector) below, FN(vector) before, const REAL *centres,
+                 FN(vector) centre, FN(vector) behind, FN(vector) above)
 {
     FN(vector) sum = weights[0] * below;
 
-    if (rows)
-        sum = FN(isa_fma)(weights[1], before, sum);
+    sum = FN(isa_fma)(weights[1], before, sum);
     sum = FN(isa_fma)(weights[2], FN(vector_load)(centres - 1), sum);
     sum = FN(isa_fma)(weights[3], centre, sum);
     sum = FN(isa_fma)(weights[4], FN(vector_load)(centres + 1), sum);
-    if (rows)
-        sum = FN(isa_fma)(weights[5], behind, sum);
+    sum = FN(isa_fma)(weights[5], behind, sum);
     return FN(isa_fma)(weights[6], above, sum);
 }
 
 /* `high` rows from the one at an offset of `row`. */
-ISA_INLINE void FN(star_rows)(const struct FN(star) * star, const FN(vector) * weights, bool rows,
-                              size_t high, size_t pitch, size_t row, size_t count)
+ISA_INLINE void FN(star_rows)(const struct FN(star) * star, const FN(vector) * weights, size_t high,
+                              size_t pitch, size_t row, size_t count)
 {
     const REAL *below = star->below + row, *lower = star->lower + row, *upper = star->upper + row;
     const REAL *above = star->above + row;
@@ -42,16 +39,16 @@ ISA_INLINE void FN(star_rows)(const struct FN(star) * star, const FN(vector) * w
         FN(vector) low[4], up[4], low_sums[2], up_sums[2];
 #pragma GCC unroll 4
         for (size_t i = 0; i < high + 2; i++) {
-            size_t at = rows ? x + i * pitch - pitch : x;
+            size_t at = x + i * pitch - pitch;
             low[i] = FN(vector_load)(lower + at);
             up[i] = FN(vector_load)(upper + at);
         }
 #pragma GCC unroll 2
         for (size_t i = 0; i < high; i++) {
             size_t at = x + i * pitch;
-            low_sums[i] = FN(star_sum)(weights, rows, FN(vector_load)(below + at), low[i], lower + at,
-                                       low[i + 1], low[i + 2], up[i + 1]);
-            up_sums[i] = FN(star_sum)(weights, rows, low[i + 1], up[i], upper + at, up[i + 1], up[i + 2],
+            low_sums[i] = FN(star_sum)(weights, FN(vector_load)(below + at), low[i], lower + at, low[i + 1],
+                                       low[i + 2], up[i + 1]);
+            up_sums[i] = FN(star_sum)(weights, low[i + 1], up[i], upper + at, up[i + 1], up[i + 2],
                                       FN(vector_load)(above + at));
         }
 #pragma GCC unroll 2
@@ -62,8 +59,8 @@ ISA_INLINE void FN(star_rows)(const struct FN(star) * star, const FN(vector) * w
     }
 }
 
-ISA_INLINE void FN(star_area)(const struct FN(star) * star, bool by_rows, size_t pitch, size_t rows,
-                              size_t count, struct pump *pump)
+static void FN(star_planes)(const struct FN(star) * star, size_t pitch, size_t rows, size_t count,
+                            struct pump *pump)
 {
     FN(vector) weights[7];
     size_t row = rows;
@@ -71,21 +68,12 @@ ISA_INLINE void FN(star_area)(const struct FN(star) * star, bool by_rows, size_t
 #pragma GCC unroll 7
     for (size_t k = 0; k < 7; k++)
         weights[k] = FN(vector_splat)(star->weights[k]);
-    for (; row >= 2 && by_rows; row -= 2) {
-        FN(star_rows)(star, weights, by_rows, 2, pitch, (row - 2) * pitch, count);
+    for (; row >= 2; row -= 2) {
+        FN(star_rows)(star, weights, 2, pitch, (row - 2) * pitch, count);
         pump_once(pump);
     }
-    for (; row > 0; row--) {
-        FN(star_rows)(star, weights, by_rows, 1, pitch, (row - 1) * pitch, count);
+    if (row > 0) {
+        FN(star_rows)(star, weights, 1, pitch, 0, count);
         pump_once(pump);
     }
-}
-
-static void FN(star_planes)(const struct FN(star) * star, size_t pitch, size_t rows, size_t count,
-                            struct pump *pump)
-{
-    if (star->rows)
-        FN(star_area)(star, true, pitch, rows, count, pump);
-    else
-        FN(star_area)(star, false, pitch, rows, count, pump);
 }

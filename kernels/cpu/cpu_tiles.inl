@@ -211,18 +211,6 @@ static void FN(hold_plane)(const struct FN(tile) * tile, const struct FN(step) *
 
 /* ---- planes ---- */
 
-/* Samples of one row from the field, however often the axis wraps. */
-static void FN(load_samples)(const struct FN(tile) * tile, const REAL *row, struct span x, REAL *to)
-{
-    while (x.first < x.end) {
-        int64_t inside = wrapped(x.first, tile->x.extent);
-        int64_t count = tile->x.extent - inside < x.end - x.first ? tile->x.extent - inside : x.end - x.first;
-        memcpy(to, row + inside, (size_t)count * sizeof *to);
-        to += count;
-        x.first += count;
-    }
-}
-
 /* Where a row of a plane stands in the field, from the first sample of a span inside the grid. */
 static const REAL *FN(source)(const struct FN(tile) * tile, int64_t plane, int64_t row)
 {
@@ -258,8 +246,10 @@ static void FN(load_plane)(struct FN(tile) * tile, int64_t plane)
     struct span rows = FN(block_span)(tile, 0), x = level_span(&tile->x, steps);
     REAL *slot = FN(take_slot)(tile, 0, plane);
 
-    for (int64_t row = rows.first; row < rows.end; row++)
-        FN(load_samples)(tile, FN(source)(tile, plane, row), x, FN(cell)(tile, 0, slot, row, x.first));
+    for (int64_t row = rows.first; row < rows.end; row++) {
+        const REAL *from = FN(source)(tile, plane, row);
+        FN(copy_around)(from, tile->x.extent, x, FN(cell)(tile, 0, slot, row, x.first));
+    }
     FN(fill_margins)(tile, 0, slot);
 }
 
@@ -398,15 +388,6 @@ static bool FN(is_star_pair)(const struct FN(tile) * tile, unsigned level, int64
     return tile->tiling->is_star && !held && plane >= planes.first && plane + 1 < planes.end;
 }
 
-/* The star's weights in the places of the full star. */
-static void FN(star_weights)(const struct FN(tile) * tile, REAL *weights)
-{
-    const REAL *from = tile->weights;
-
-    for (size_t k = 0; k < 7; k++)
-        weights[k] = tile->op->tap_count == 5 && (k == 1 || k == 5) ? (REAL)0 : *from++;
-}
-
 /* Whether a pair may stand where the two planes below did that nobody reads after it. */
 static bool FN(replaces)(const struct FN(tile) * tile, unsigned level, int64_t plane)
 {
@@ -436,10 +417,8 @@ static void FN(advance_star_pair)(struct FN(tile) * tile, unsigned level, int64_
     struct FN(step) lower = {level, NULL, FN(plane_slot)(tile, level - 1, plane)};
     struct FN(step) upper = {level, NULL, FN(plane_slot)(tile, level - 1, plane + 1)};
     int64_t row = area.rows.first;
-    REAL weights[7];
-    struct FN(star) star = {.weights = weights, .rows = tile->op->tap_count == 7};
+    struct FN(star) star = {.weights = tile->weights};
 
-    FN(star_weights)(tile, weights);
     star.below = FN(cell)(tile, level - 1, FN(plane_slot)(tile, level - 1, plane - 1), row, whole.first);
     star.lower = FN(cell)(tile, level - 1, lower.old, row, whole.first);
     star.upper = FN(cell)(tile, level - 1, upper.old, row, whole.first);
@@ -519,7 +498,7 @@ static size_t FN(pump_turns)(const struct FN(tile) * tile)
 {
     size_t rows = tile->tiling->tile_rows * tile->tiling->steps;
 
-    return !tile->tiling->is_star ? TOGETHER * rows : tile->op->tap_count == 7 ? (rows + 1) / 2 : rows;
+    return tile->tiling->is_star ? (rows + 1) / 2 : TOGETHER * rows;
 }
 
 /* Take in planes, and every level on by as many; meanwhile the last ones leave. */
@@ -640,6 +619,17 @@ static void FN(sweep_part)(const struct cpu_sweep *sweep, unsigned channel, cons
                                     .past_caches = sweep->past_caches,
                                     .channel = channel};
         FN(direct_tile)(&direct, sweep->tiling, arena, axes);
+    } else if (sweep->tiling->is_picture) {
+        struct FN(picture) picture = {.op = sweep->op,
+                                      .tiling = sweep->tiling,
+                                      .from = sweep->from,
+                                      .to = sweep->to,
+                                      .pump = {.past_caches = sweep->past_caches},
+                                      .channel = channel,
+                                      .place = (size_t)axes[1].own.first,
+                                      .x = axes[0],
+                                      .row = axes[2]};
+        FN(run_picture)(&picture, arena);
     } else {
         struct FN(tile) tile = {.op = sweep->op,
                                 .tiling = sweep->tiling,

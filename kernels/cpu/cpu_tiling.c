@@ -17,6 +17,10 @@
 /* The most that a thread may have, where taps reach so far that no cache holds a tile. */
 #define ARENA_BYTES ((size_t)16 << 20)
 
+/* A row of a picture's column: a few of them are in the first-level cache, those of all levels in the
+   second. */
+#define PICTURE_BYTES ((size_t)4 << 10)
+
 #define LINE_BYTES 64
 
 /* Reading a sample from memory and writing one, in taps that are computed in the meantime, and a tap of a
@@ -68,19 +72,44 @@ static bool is_nearest_star(const struct op *op)
 {
     static const struct op_tap full[7] = {{0, 0, -1, 0}, {0, -1, 0, 0}, {-1, 0, 0, 0}, {0, 0, 0, 0},
                                           {1, 0, 0, 0},  {0, 1, 0, 0},  {0, 0, 1, 0}};
-    size_t k = 0;
 
-    if (op->kind != OP_TAPS || (op->tap_count != 5 && op->tap_count != 7))
+    if (op->kind != OP_TAPS || op->tap_count != 7)
         return false;
-    for (size_t i = 0; i < 7; i++) {
-        if (op->tap_count == 5 && full[i].drow != 0)
-            continue;
-        if (op->taps[k].dx != full[i].dx || op->taps[k].drow != full[i].drow ||
-            op->taps[k].dplane != full[i].dplane)
+    for (size_t k = 0; k < 7; k++) {
+        if (op->taps[k].dx != full[k].dx || op->taps[k].drow != full[k].drow ||
+            op->taps[k].dplane != full[k].dplane)
             return false;
-        k++;
     }
     return true;
+}
+
+/* Raster order leaves one place for each tap. */
+bool cpu_tiling_suits_picture(const struct op *op)
+{
+    size_t k = 0;
+
+    if (op->kind != OP_TAPS || (op->tap_count != PICTURE_STAR && op->tap_count != PICTURE_BOX))
+        return false;
+    for (int dplane = -1; dplane <= 1; dplane++) {
+        for (int dx = -1; dx <= 1; dx++) {
+            if (op->tap_count == PICTURE_STAR && dplane != 0 && dx != 0)
+                continue;
+            if (op->taps[k].dx != dx || op->taps[k].drow != 0 || op->taps[k].dplane != dplane)
+                return false;
+            k++;
+        }
+    }
+    return true;
+}
+
+/* One row, of an odd number of lines: rows of several slots at once never share the same few places of a
+   cache. */
+static void set_picture_slot(struct cpu_tiling *tiling, size_t line)
+{
+    if (tiling->pitch / line % 2 == 0)
+        tiling->pitch += line;
+    tiling->slot_rows = 1;
+    tiling->slot_samples = tiling->pitch;
 }
 
 static void set_slot(struct cpu_tiling *tiling, const struct op *op)
@@ -92,12 +121,27 @@ static void set_slot(struct cpu_tiling *tiling, const struct op *op)
     tiling->slot_rows = tiling->tile_rows + both(tiling->row);
     tiling->slot_samples = (tiling->slot_rows + (tiling->is_star ? steps : 0)) * tiling->pitch;
     tiling->kept_samples = steps > 1 ? both(tiling->row) * tiling->pitch : 0;
+    if (tiling->is_picture)
+        set_picture_slot(tiling, line);
+}
+
+/* Beside the two rows that the next level reads again there are rows being read, rows being written, and rows
+   that leave; one more slot holds what is outside. */
+static void set_picture_slots(struct cpu_tiling *tiling)
+{
+    tiling->ring = PICTURE_RING;
+    tiling->slots = 2 * tiling->steps + 3 * PICTURE_ROWS + 1;
 }
 
 /* Each level keeps the planes that the next one reads. Beside them there are, two at once, planes that nobody
    reads any more, planes being written, and planes that leave; one more slot holds what is outside. */
 static void set_slots(struct cpu_tiling *tiling, const struct op *op)
 {
+    tiling->is_picture = tiling->steps > 1 && cpu_tiling_suits_picture(op);
+    if (tiling->is_picture) {
+        set_picture_slots(tiling);
+        return;
+    }
     tiling->is_direct = tiling->steps == 1 && op->kind == OP_TAPS && op->tap_count <= MOST_FIXED_TAPS;
     tiling->ring = both(tiling->plane) + 4;
     tiling->slots =
@@ -151,6 +195,8 @@ static size_t rows_that_fit(struct cpu_tiling *tiling, const struct op *op)
 
     tiling->tile_rows = 1;
     set_slot(tiling, op);
+    if (tiling->is_picture)
+        return 1;
     if (tiling->is_direct)
         return larger(1, room / (both(tiling->plane) + 2) / tiling->tile_x);
     rows = room / tiling->slots / tiling->pitch;
@@ -175,6 +221,10 @@ static void choose_tile(struct cpu_tiling *tiling, const struct op *op, const st
 {
     struct cpu_tiling best = {0};
 
+    if (tiling->is_picture) {
+        set_tile(tiling, op, shape, PICTURE_BYTES / work_size(op->work));
+        return;
+    }
     for (size_t i = 0; i < WIDTHS; i++) {
         struct cpu_tiling form = *tiling;
         set_tile(&form, op, shape, widths[i]);
@@ -233,6 +283,21 @@ void cpu_tiling_fewer(struct cpu_tiling *fewer, const struct cpu_tiling *tiling,
     set_arena(fewer, op);
 }
 
+/* Whole columns where they keep all threads busy, else parts of them as long as do. */
+static struct cpu_cut picture_cut(const struct cpu_tiling *tiling, const struct shape *shape, size_t planes,
+                                  int threads)
+{
+    size_t seam = 2 * tiling->steps + 1;
+    size_t columns = (shape->nx + tiling->tile_x - 1) / tiling->tile_x * shape->channels * shape->rows;
+    size_t fair = planes * columns / (size_t)threads + 1;
+    size_t longest = larger(SEGMENT_LENGTH * seam, fair / 4);
+    struct cpu_cut cut = {1, planes};
+
+    if (threads > 1)
+        cut.planes = even_part(planes, longest < fair ? longest : larger(seam, fair));
+    return cut;
+}
+
 struct cpu_cut cpu_tiling_cut(const struct cpu_tiling *tiling, const struct shape *shape, size_t planes,
                               int threads)
 {
@@ -241,6 +306,8 @@ struct cpu_cut cpu_tiling_cut(const struct cpu_tiling *tiling, const struct shap
     size_t wanted = threads == 1 ? 1 : 4 * (size_t)threads;
     struct cpu_cut cut = {shape->rows, larger(shortest, (planes * columns + wanted - 1) / wanted)};
 
+    if (tiling->is_picture)
+        return picture_cut(tiling, shape, planes, threads);
     if (cut.planes > tiling->kept_planes - seams)
         cut.planes = even_part(planes, tiling->kept_planes - seams);
     columns *= (planes + cut.planes - 1) / cut.planes;

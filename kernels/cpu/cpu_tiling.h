@@ -8,6 +8,14 @@
 /* Chains up to this length have a loop of their own, with their weights in registers. */
 #define MOST_FIXED_TAPS 9
 
+/* Taps of the stars and boxes of nearest neighbours that pictures have loops of their own for. */
+#define PICTURE_STAR 5
+#define PICTURE_BOX  9
+
+/* Rows of a picture that a level takes on together, and rows of a level that are told apart. */
+#define PICTURE_ROWS 4
+#define PICTURE_RING 8
+
 /* Samples around a sample that one step may read along an axis. */
 struct cpu_margin {
     size_t before, after;
@@ -18,9 +26,11 @@ struct cpu_margin {
    thread's slots stand in its arena, and so do the rows that a block leaves to the next one. */
 struct cpu_tiling {
     unsigned steps;
-    bool is_star;   /* OP_TAPS of the sample and its nearest neighbours on all axes that there are */
-    bool is_direct; /* one step of so few OP_TAPS that rows are best read where they stand: a tile has no
-                       slots */
+    bool is_star;    /* OP_TAPS of the sample and its nearest neighbours on all three axes */
+    bool is_direct;  /* one step of so few OP_TAPS that rows are best read where they stand: a tile has no
+                        slots */
+    bool is_picture; /* several steps of a star or box whose rows read none of the same plane: each plane is
+                        one row, a tile has no blocks of them, and a slot holds one */
     struct cpu_margin x, row, plane;
     size_t tile_x, tile_rows;
     size_t lead;         /* columns of a slot before the tile's own */
@@ -41,6 +51,10 @@ struct cpu_tiling {
 struct cpu_cut {
     size_t rows, planes;
 };
+
+/* Whether several steps of the op go through a picture row by row: taps on the sample and its nearest
+   neighbours along x and the planes, with or without corners. */
+bool cpu_tiling_suits_picture(const struct op *op);
 
 /* Tiles of the extents wished for, or else those that move and compute least. False where so many steps of
    the op need more memory than a thread should have. */

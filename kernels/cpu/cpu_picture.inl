@@ -1,0 +1,341 @@
+/* Rung `fused` for pictures whose taps are the nearest neighbours: a star or a whole box.
+ *
+ * Idea: a column of the picture streams through a thread's own cache. Rows that come in, some at once, take
+ * the first level on by as many, these the next level, and so the last level leaves after `steps` steps. A
+ * level lags a row behind the one below: of its rows it reads those that were computed a moment ago, and the
+ * two before. Adds: two rows a level; rows that nobody reads any more are the first to be written anew, while
+ * they are still near. Costs: the halo of a column is read and computed again by its neighbours. Traffic per
+ * sample: 2 words through memory a pass, divided by the steps of the pass, and the halo. Wins when: a plane
+ * has one row, or rows that do not read each other; `blocked` reads short chains where they stand.
+ *
+ * Planes are rows here: of one channel, and at one place of the planes if they have several. */
+
+struct FN(picture) {
+    const struct op *op;
+    const struct cpu_tiling *tiling;
+    const struct field *from;
+    struct field *to;
+    struct pump pump;
+    unsigned channel;
+    size_t place; /* of its rows in the planes */
+    struct axis x, row;
+    int64_t origin; /* the column where slots begin */
+
+    REAL **free_slots;
+    size_t free_count;
+    REAL **levels; /* slots of rows: a ring a level */
+    REAL *leaving; /* slots, side by side, of rows on their way to the field */
+    REAL *beyond;  /* a row outside the grid, as EDGE_CONSTANT has it */
+    REAL *weights;
+};
+
+/* ---- sums ---- */
+
+/* Rows that are computed at once: the sums go from `first` to `end` in slots. */
+struct FN(lines) {
+    const REAL *in[PICTURE_ROWS + 2]; /* one more on either side */
+    REAL *out[PICTURE_ROWS];
+    size_t count, first, end;
+};
+
+ISA_INLINE void FN(star_lines)(size_t rows, const REAL *weights, const struct FN(lines) * lines)
+{
+    FN(vector) splat[PICTURE_STAR];
+    struct FN(lines) at = *lines;
+
+#pragma GCC unroll 5
+    for (size_t k = 0; k < PICTURE_STAR; k++)
+        splat[k] = FN(vector_splat)(weights[k]);
+    for (size_t x = at.first; x < at.end; x += LANES) {
+        FN(vector) centres[PICTURE_ROWS + 2], sums[PICTURE_ROWS];
+#pragma GCC unroll 6
+        for (size_t i = 0; i < rows + 2; i++)
+            centres[i] = FN(vector_load)(at.in[i] + x);
+#pragma GCC unroll 4
+        for (size_t i = 0; i < rows; i++) {
+            sums[i] = splat[0] * centres[i];
+            sums[i] = FN(isa_fma)(splat[1], FN(vector_load)(at.in[i + 1] + x - 1), sums[i]);
+            sums[i] = FN(isa_fma)(splat[2], centres[i + 1], sums[i]);
+            sums[i] = FN(isa_fma)(splat[3], FN(vector_load)(at.in[i + 1] + x + 1), sums[i]);
+            sums[i] = FN(isa_fma)(splat[4], centres[i + 2], sums[i]);
+        }
+#pragma GCC unroll 4
+        for (size_t i = 0; i < rows; i++)
+            FN(vector_store)(at.out[i] + x, sums[i]);
+    }
+}
+
+/* A row of a box continues the sums of the rows around it: the third row of taps of the one before, the first
+   of the one behind. */
+ISA_INLINE void FN(box_lines)(size_t rows, const REAL *weights, const struct FN(lines) * lines)
+{
+    FN(vector) splat[PICTURE_BOX];
+    struct FN(lines) at = *lines;
+
+#pragma GCC unroll 9
+    for (size_t k = 0; k < PICTURE_BOX; k++)
+        splat[k] = FN(vector_splat)(weights[k]);
+    for (size_t x = at.first; x < at.end; x += LANES) {
+        FN(vector) sums[PICTURE_ROWS];
+#pragma GCC unroll 6
+        for (size_t i = 0; i < rows + 2; i++) {
+            FN(vector) before = FN(vector_load)(at.in[i] + x - 1), centre = FN(vector_load)(at.in[i] + x);
+            FN(vector) behind = FN(vector_load)(at.in[i] + x + 1);
+#pragma GCC unroll 3
+            for (size_t line = 0; line < 3; line++) {
+                const FN(vector) *taps = splat + 3 * line;
+                size_t row = i - line;
+                if (line > i || row >= rows)
+                    continue;
+                sums[row] = line == 0 ? taps[0] * before : FN(isa_fma)(taps[0], before, sums[row]);
+                sums[row] = FN(isa_fma)(taps[1], centre, sums[row]);
+                sums[row] = FN(isa_fma)(taps[2], behind, sums[row]);
+            }
+        }
+#pragma GCC unroll 4
+        for (size_t i = 0; i < rows; i++)
+            FN(vector_store)(at.out[i] + x, sums[i]);
+    }
+}
+
+static void FN(sum_picture)(const struct FN(picture) * picture, const struct FN(lines) * lines)
+{
+    bool is_star = picture->op->tap_count == PICTURE_STAR;
+
+    switch (lines->count) {
+#define FIXED(rows)                                                                                          \
+    case rows:                                                                                               \
+        if (is_star)                                                                                         \
+            FN(star_lines)(rows, picture->weights, lines);                                                   \
+        else                                                                                                 \
+            FN(box_lines)(rows, picture->weights, lines);                                                    \
+        break;
+        FIXED(1)
+        FIXED(2)
+        FIXED(3)
+        FIXED(4)
+#undef FIXED
+    default:
+        break;
+    }
+}
+
+/* ---- slots ---- */
+
+static REAL **FN(line_of)(const struct FN(picture) * picture, unsigned level, int64_t row)
+{
+    return &picture->levels[level * PICTURE_RING + (size_t)row % PICTURE_RING];
+}
+
+static REAL *FN(take_line)(struct FN(picture) * picture, unsigned level, int64_t row)
+{
+    return *FN(line_of)(picture, level, row) = picture->free_slots[--picture->free_count];
+}
+
+/* The slot that a tap reads for a row of a level. What a held sample reads outside does not count. */
+static const REAL *FN(line_read)(const struct FN(picture) * picture, unsigned level, int64_t row)
+{
+    if (!picture->row.wraps)
+        row = arith_edge_index(picture->op->edge, row, picture->row.extent);
+    return row < 0 && !picture->row.wraps ? picture->beyond : *FN(line_of)(picture, level, row);
+}
+
+/* Rows of a level that the rows from `row` on of level 0 lead to. */
+static struct span FN(lines_due)(const struct FN(picture) * picture, unsigned level, int64_t row)
+{
+    struct span due = {row - level, row - level + PICTURE_ROWS};
+
+    return common_span(level_span(&picture->row, picture->tiling->steps - level), due);
+}
+
+/* When a level has rows, all but the last two that they read are done with. */
+static void FN(let_lines_go)(struct FN(picture) * picture, unsigned level, struct span rows)
+{
+    struct span below = level_span(&picture->row, picture->tiling->steps - level + 1);
+    struct span done = common_span(below, (struct span){rows.first - 1, rows.end - 1});
+
+    for (int64_t row = done.first; row < done.end; row++)
+        picture->free_slots[picture->free_count++] = *FN(line_of)(picture, level - 1, row);
+}
+
+/* ---- edges ---- */
+
+static REAL *FN(sample_at)(const struct FN(picture) * picture, REAL *slot, int64_t x)
+{
+    return slot + (x - picture->origin);
+}
+
+static void FN(fill_sample)(const struct FN(picture) * picture, REAL *slot, int64_t x)
+{
+    int64_t inside = arith_edge_index(picture->op->edge, x, picture->x.extent);
+
+    *FN(sample_at)(picture, slot, x) = inside < 0 ? *picture->beyond : *FN(sample_at)(picture, slot, inside);
+}
+
+/* What the next level reads beside a row. */
+static void FN(fill_ends)(const struct FN(picture) * picture, unsigned level, REAL *slot)
+{
+    unsigned left = picture->tiling->steps - level;
+    struct span before = margin_before(&picture->x, left), behind = margin_behind(&picture->x, left);
+
+    if (left == 0 || picture->op->edge == EDGE_WRAP || picture->op->edge == EDGE_HOLD)
+        return;
+    if (before.first < before.end)
+        FN(fill_sample)(picture, slot, before.first);
+    if (behind.first < behind.end)
+        FN(fill_sample)(picture, slot, behind.first);
+}
+
+/* EDGE_HOLD: samples that have a tap outside stay as they were. */
+static void FN(hold_line)(const struct FN(picture) * picture, int64_t row, const REAL *old, REAL *slot)
+{
+    size_t first = (size_t)-picture->origin, last = first + (size_t)picture->x.extent - 1;
+    size_t pitch = picture->tiling->pitch;
+
+    if (row == 0 || row == picture->row.extent - 1)
+        memcpy(slot, old, pitch * sizeof *slot);
+    if (first < pitch)
+        slot[first] = old[first];
+    if (last < pitch)
+        slot[last] = old[last];
+}
+
+/* ---- rows on their way ---- */
+
+static const REAL *FN(line_source)(const struct FN(picture) * picture, int64_t row)
+{
+    return FN(row_of)(picture->from, (size_t)wrapped(row, picture->row.extent), picture->channel,
+                      picture->place);
+}
+
+static void FN(load_lines)(struct FN(picture) * picture, int64_t row)
+{
+    struct span rows = FN(lines_due)(picture, 0, row), x = level_span(&picture->x, picture->tiling->steps);
+
+    for (int64_t i = rows.first; i < rows.end; i++) {
+        const REAL *from = FN(line_source)(picture, i);
+        REAL *slot = FN(take_line)(picture, 0, i);
+        FN(copy_around)(from, picture->x.extent, x, FN(sample_at)(picture, slot, x.first));
+        FN(fill_ends)(picture, 0, slot);
+    }
+}
+
+static size_t FN(line_stride)(const struct field *field)
+{
+    return (size_t)field->shape.channels * field->shape.rows * field->shape.nx * sizeof(REAL);
+}
+
+/* The rows that come in after those from `row` on, as far as they follow one another in the field. */
+static void FN(expect_lines)(struct FN(picture) * picture, int64_t row)
+{
+    struct span rows = FN(lines_due)(picture, 0, row + PICTURE_ROWS);
+    struct span x = clipped(level_span(&picture->x, picture->tiling->steps), picture->x.extent);
+    int64_t left = picture->row.extent - wrapped(rows.first, picture->row.extent);
+    int64_t count = rows.end - rows.first;
+
+    if (count == 0)
+        return;
+    pump_expect(&picture->pump,
+                (struct strip){.from = (const char *)(FN(line_source)(picture, rows.first) + x.first),
+                               .bytes = (size_t)(x.end - x.first) * sizeof(REAL),
+                               .from_stride = FN(line_stride)(picture->from),
+                               .rows = (size_t)(count < left ? count : left)});
+}
+
+/* Rows of the last level, to the field while the next ones go through the levels. */
+static void FN(let_lines_leave)(struct FN(picture) * picture, struct span rows)
+{
+    struct span x = picture->x.own;
+    struct strip strip = {.from = (const char *)FN(sample_at)(picture, picture->leaving, x.first),
+                          .bytes = (size_t)(x.end - x.first) * sizeof(REAL),
+                          .from_stride = picture->tiling->pitch * sizeof(REAL),
+                          .to_stride = FN(line_stride)(picture->to),
+                          .rows = (size_t)(rows.end - rows.first)};
+
+    if (rows.first == rows.end)
+        return;
+    strip.to =
+        (char *)(FN(row_of)(picture->to, (size_t)rows.first, picture->channel, picture->place) + x.first);
+    pump_add(&picture->pump, strip);
+}
+
+/* ---- levels ---- */
+
+/* Rows of a level, in whole vectors: what these hold beside the level's columns is read by nobody. */
+static void FN(advance_lines)(struct FN(picture) * picture, unsigned level, struct span rows)
+{
+    const struct cpu_tiling *tiling = picture->tiling;
+    struct span x = level_span(&picture->x, tiling->steps - level);
+    struct FN(lines) lines = {.count = (size_t)(rows.end - rows.first)};
+
+    lines.first = (size_t)(x.first - picture->origin) / LANES * LANES;
+    lines.end = (size_t)(x.end - picture->origin);
+    for (size_t i = 0; i < lines.count + 2; i++)
+        lines.in[i] = FN(line_read)(picture, level - 1, rows.first - 1 + (int64_t)i);
+    for (size_t i = 0; i < lines.count; i++)
+        lines.out[i] = level == tiling->steps ? picture->leaving + i * tiling->pitch
+                                              : FN(take_line)(picture, level, rows.first + (int64_t)i);
+    FN(sum_picture)(picture, &lines);
+    for (size_t i = 0; i < lines.count; i++) {
+        if (picture->op->edge == EDGE_HOLD)
+            FN(hold_line)(picture, rows.first + (int64_t)i, lines.in[i + 1], lines.out[i]);
+        FN(fill_ends)(picture, level, lines.out[i]);
+    }
+    FN(let_lines_go)(picture, level, rows);
+}
+
+/* Take in rows, and every level on by as many; meanwhile the last ones leave. */
+static void FN(advance_picture)(struct FN(picture) * picture, int64_t row)
+{
+    unsigned steps = picture->tiling->steps;
+
+    FN(load_lines)(picture, row);
+    FN(expect_lines)(picture, row);
+    pump_pace(&picture->pump, steps * PICTURE_ROWS);
+    for (unsigned level = 1; level <= steps; level++) {
+        struct span rows = FN(lines_due)(picture, level, row);
+        for (int i = 0; i < PICTURE_ROWS; i++)
+            pump_once(&picture->pump);
+        if (level == steps)
+            pump_drain(&picture->pump);
+        if (rows.first < rows.end)
+            FN(advance_lines)(picture, level, rows);
+    }
+    pump_empty(&picture->pump);
+    FN(let_lines_leave)(picture, FN(lines_due)(picture, steps, row));
+}
+
+/* Put a thread's arena in order for a column. */
+static void FN(lay_out_picture)(struct FN(picture) * picture, char *arena)
+{
+    const struct cpu_tiling *tiling = picture->tiling;
+    REAL *samples = (REAL *)arena + tiling->pitch; /* a row ahead that vectors may read */
+    size_t taps = picture->op->tap_count;
+
+    picture->leaving = samples;
+    picture->beyond = samples + PICTURE_ROWS * tiling->pitch;
+    picture->weights = samples + tiling->slots * tiling->slot_samples + tiling->pitch;
+    picture->free_slots = (REAL **)(arena + tiling->pointers_at);
+    picture->levels = picture->free_slots + tiling->slots;
+    for (size_t i = PICTURE_ROWS + 1; i < tiling->slots; i++)
+        picture->free_slots[picture->free_count++] = samples + i * tiling->pitch;
+    for (size_t i = 0; i < tiling->pitch; i++)
+        picture->beyond[i] =
+            picture->op->outside == NULL ? (REAL)0 : (REAL)picture->op->outside[picture->channel];
+    for (size_t k = 0; k < taps; k++)
+        picture->weights[k] = (REAL)picture->op->taps[k].weight;
+}
+
+static void FN(run_picture)(struct FN(picture) * picture, char *arena)
+{
+    unsigned steps = picture->tiling->steps;
+
+    picture->origin = picture->x.own.first - (int64_t)picture->tiling->lead;
+    FN(lay_out_picture)(picture, arena);
+    pump_empty(&picture->pump);
+    for (int64_t row = level_span(&picture->row, steps).first; row - steps < picture->row.own.end;
+         row += PICTURE_ROWS)
+        FN(advance_picture)(picture, row);
+    pump_pace(&picture->pump, 1);
+    pump_drain(&picture->pump);
+}
