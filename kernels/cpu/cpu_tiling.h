@@ -8,6 +8,9 @@
 /* Chains up to this length have a loop of their own, with their weights in registers. */
 #define MOST_FIXED_TAPS 9
 
+/* Rows of sums along an axis that are open at once. */
+#define LINE_ROWS 4
+
 /* Samples around a sample that one step may read along an axis. */
 struct cpu_margin {
     size_t before, after;
@@ -21,6 +24,7 @@ struct cpu_tiling {
     bool is_star;   /* OP_TAPS of the sample and its nearest neighbours on all axes that there are */
     bool is_direct; /* one step of so few OP_TAPS that rows are best read where they stand: a tile has no
                        slots */
+    bool is_line;   /* the same for any number of taps that are neighbours along one axis */
     struct cpu_margin x, row, plane;
     size_t tile_x, tile_rows;
     size_t lead;         /* columns of a slot before the tile's own */
