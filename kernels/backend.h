@@ -219,7 +219,7 @@ struct backend {
 
     /* Let the field hold as many planes as before, but from `first` on. Of the values that it had, those of
        the planes `keep` stay, which lie in the old range and in the new one; the field moves up, unless
-       nothing is kept. */
+       nothing is kept. In the process's own memory values stay where they are. */
     bool (*field_slide)(struct device *device, struct field *field, size_t first, struct range keep,
                         struct fault *fault);
 

@@ -192,7 +192,7 @@ static bool is_file(const char *path)
     return stat(path, &info) == 0 && S_ISREG(info.st_mode);
 }
 
-/* A device serves one task at a time, and OpenMP ends the program where its threads find no addresses. */
+/* A device serves one task at a time, and each wants addresses for the stacks of its threads. */
 static bool runs_one_by_one(const struct options *options)
 {
     return plan_names_device(&options->plan) || machine_limits_addresses();

@@ -13,6 +13,10 @@
    run in parallel, small beside any field. */
 #define BATCH_BYTES ((size_t)16 << 20)
 
+/* The same for fields in this process's own memory, where what is small enough is found in the caches. */
+#define CACHED_SLAB_BYTES  ((size_t)16 << 20)
+#define CACHED_BATCH_BYTES ((size_t)4 << 20)
+
 /* One over the share of the work that may be lost where slabs meet, and of the bytes that may be moved for
    nothing but to make room in the fields. */
 #define SEAM_SHARE  20
@@ -144,6 +148,27 @@ static struct size tightest(void)
     return (struct size){.slab = 1, .batch = 1, .buffers = 1, .readers = 1};
 }
 
+/* Whether fields are in this process's own memory. There a window slides without moving anything. */
+static bool is_cached(const struct passes_request *request)
+{
+    return request->device_memory == 0;
+}
+
+static size_t batch_bytes(const struct passes_request *request)
+{
+    return is_cached(request) ? CACHED_BATCH_BYTES : BATCH_BYTES;
+}
+
+/* Where nothing is computed twice, a level finds in the caches what the one before has left. Planes too large
+   for that are read again by the next slab, which is why it is no shorter than what lies between the levels.
+ */
+static size_t cached_slab(const struct passes_request *request, const struct chain_walk *survey)
+{
+    size_t slab = planes_of(CACHED_SLAB_BYTES, request->field_plane_bytes, request->chain->planes);
+
+    return larger(slab, survey->levels == 0 ? 1 : (size_t)(survey->depth / survey->levels));
+}
+
 /* Planes of a slab: enough of them that little is computed twice where two slabs meet. */
 static size_t roomy_slab(const struct passes_request *request, const struct chain_walk *survey)
 {
@@ -151,15 +176,19 @@ static size_t roomy_slab(const struct passes_request *request, const struct chai
 
     if (request->limits.slab > 0)
         return smaller(request->limits.slab, planes);
+    if (survey->seam == 0 && is_cached(request))
+        return smaller(planes, cached_slab(request, survey));
     return smaller(
         planes, larger(planes_of(SLAB_BYTES, request->field_plane_bytes, planes), SEAM_SHARE * survey->seam));
 }
 
 /* Planes that a window has beyond what is needed: so many that it seldom has to slide. */
-static size_t roomy_slack(const struct chain_walk *survey, size_t slab)
+static size_t roomy_slack(const struct passes_request *request, const struct chain_walk *survey, size_t slab)
 {
     uint64_t levels = survey->levels == 0 ? 1 : survey->levels;
 
+    if (request->limits.slab > 0 || is_cached(request))
+        return 0;
     return larger(slab, SLIDE_SHARE * 2 * survey->depth / levels);
 }
 
@@ -168,10 +197,11 @@ static struct size roomy(const struct passes_request *request, const struct chai
     size_t planes = request->chain->planes;
     struct size size = {.slab = roomy_slab(request, survey), .readers = request->readers};
 
-    size.batch = request->limits.batch > 0 ? smaller(request->limits.batch, planes)
-                                           : planes_of(BATCH_BYTES, request->file_plane_bytes, planes);
+    size.batch = request->limits.batch > 0
+                     ? smaller(request->limits.batch, planes)
+                     : planes_of(batch_bytes(request), request->file_plane_bytes, planes);
     size.batch = smaller(size.batch, size.slab);
-    size.slack = request->limits.slab > 0 ? 0 : roomy_slack(survey, size.slab);
+    size.slack = roomy_slack(request, survey, size.slab);
     size.buffers = BUFFERS;
     return size;
 }
@@ -186,7 +216,7 @@ static bool tighten(struct size *size)
         return true;
     }
     size->slab = larger(1, size->slab / 2);
-    size->slack = size->slab - 1;
+    size->slack = smaller(size->slack, size->slab - 1);
     size->batch = larger(1, smaller(size->batch / 2, size->slab));
     size->readers = 1;
     size->buffers = size->slab == 1 ? 1 : BUFFERS;

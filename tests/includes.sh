@@ -31,7 +31,7 @@ bench               from   command
 job                 never  options command report
 backend arith       only   diag mem sample edge backend arith
 encoding op         only   diag mem sample edge backend arith
-cpu_*               only   diag mem sample edge backend arith cpu_*
+cpu_*               only   diag mem thread sample edge backend arith cpu_*
 cuda_*              only   diag mem sample edge backend arith cuda_*
 cpu_*               from   cpu_*
 cuda_*              from   cuda_*

@@ -64,11 +64,26 @@ START_TEST(rows_of_pictures)
 }
 END_TEST
 
+/* Planes that are a power of two long, which a backend may keep apart in memory. */
+START_TEST(planes_apart)
+{
+    static const char *const stages[] = {"-f gauss:1.5", "-f laplace", "-f heat -s 3"};
+    char options[200];
+
+    for (size_t i = 0; i < LENGTH(stages) * 2; i++) {
+        const struct grid grids[] = {grid_make(3, 128, 128, 5), grid_make(2, 16384, 5, 1)};
+        struct trial trial = {.options = options, .grid = grids[i % 2], .work = WORK_F32};
+        snprintf(options, sizeof options, "%s -e %s", stages[i / 2], edges[i % EDGE_RULES]);
+        trial_check(&trial, false);
+    }
+}
+END_TEST
+
 /* Rows in which no vector fits, one does, or several and a rest; some samples have taps outside, others none.
  */
 START_TEST(rows_of_every_width)
 {
-    static const char *const stages[] = {"-f laplace", "-f matrix:0,1,0,0;2,-3,4,5;0,5,0,0"};
+    static const char *const stages[] = {"-f laplace", "-f matrix:0,1,0,0;2,-3,4,5;0,5,0,0", "-f box:2"};
     char options[200];
 
     for (size_t nx = 1; nx <= 20; nx++) {
@@ -384,6 +399,7 @@ TCase *forms_case(void)
     tcase_add_test(tests, many_steps);
     tcase_add_test(tests, rows_of_pictures);
     tcase_add_test(tests, rows_of_every_width);
+    tcase_add_test(tests, planes_apart);
     tcase_add_loop_test(tests, fields_may_hold_a_part, 0, 10);
     tcase_add_test(tests, rungs_that_do_not_exist_are_refused);
     tcase_add_loop_test(tests, forms_are_as_wished, 0, 6);

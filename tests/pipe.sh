@@ -58,7 +58,7 @@ peak() # PLANES OPTION...
     peak=$(tail -n 1 "$work/report")
 }
 
-slack=1000 # KiB
+slack=1500 # KiB
 bare=$("$LONG_VOLUME" watch "$VOXFILT" --version 2>&1 > "$work/bare")
 
 steady() # NAME OPTION...

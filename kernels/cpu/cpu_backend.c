@@ -1,4 +1,4 @@
-/* The CPU as a device: memory of the process, loops chosen for its instruction set, threads by OpenMP. */
+/* The CPU as a device: memory of the process, loops chosen for its instruction set, a team of threads. */
 #include "arith.h"
 #include "backend.h"
 #include "cpu_kernels.h"
@@ -43,6 +43,13 @@ static const struct assumed_taps assumed_f64 = {2.8e9, 5.6e9, 14e9, 3.4e9, 1.25e
 /* A pass that writes more than this finds nothing of it in the caches afterwards. */
 #define CACHES_BYTES ((size_t)16 << 20)
 
+/* Bytes after which a first-level cache has the same places again, and what keeps large planes, and rows that
+   are planes, from such distances. */
+#define CACHE_PERIOD ((size_t)4 << 10)
+#define LEAST_APART  ((size_t)64 << 10)
+#define PLANE_GAP    ((size_t)33 << 6)
+#define ROW_GAP      ((size_t)1 << 6)
+
 /* Bytes that one thread copies at a time. */
 #define COPY_CHUNK ((size_t)256 << 10)
 
@@ -51,6 +58,7 @@ static const struct assumed_taps assumed_f64 = {2.8e9, 5.6e9, 14e9, 3.4e9, 1.25e
 
 struct device {
     const struct cpu_kernels *kernels;
+    struct cpu_team *team;
     int threads;
     bool asked;   /* for just so many */
     double timer; /* when it was started */
@@ -61,7 +69,7 @@ struct routine {
     struct routine_facts facts;
     struct cpu_tiling tiling; /* of the most steps; a pass of fewer has a smaller one */
     char *arenas;             /* one a thread; NULL: the rung has no tiles */
-    int cleared;              /* of them, zeroed for their threads: others take no memory yet */
+    unsigned cleared;         /* of them, zeroed for their threads: others take no memory yet */
 };
 
 enum { RUNG_NAIVE, RUNG_BLOCKED, RUNG_FUSED };
@@ -166,6 +174,7 @@ static int threads_of(const struct device_request *request)
 
 static void cpu_close(struct device *device)
 {
+    cpu_team_destroy(device->team);
     mem_free(device);
 }
 
@@ -182,7 +191,7 @@ static size_t affordable_threads(void)
     return (size_t)addresses.rlim_cur / 4 / stack_bytes + 1;
 }
 
-/* OpenMP ends the program when it gets no threads, so what it cannot get is not asked for. */
+/* Stacks of threads take from the addresses that the data needs. */
 static bool count_threads(const struct device_request *request, int *threads, struct fault *fault)
 {
     size_t affordable = affordable_threads(), wanted = request->threads;
@@ -210,7 +219,8 @@ static bool cpu_open(struct device **result, const struct device_request *reques
         return true;
     }
     device->asked = request->threads > 0;
-    if (!count_threads(request, &device->threads, fault) || !choose_kernels(device, fault)) {
+    if (!count_threads(request, &device->threads, fault) || !choose_kernels(device, fault) ||
+        !cpu_team_create(&device->team, (unsigned)device->threads, fault)) {
         cpu_close(device);
         *result = NULL;
         return false;
@@ -278,9 +288,19 @@ static uint64_t cpu_memory(const struct device *device)
     return 0;
 }
 
+/* Samples one above the other must not all compete for the same few places of a cache. */
+static size_t gap_behind(size_t plane_bytes, size_t rows)
+{
+    if (plane_bytes % CACHE_PERIOD != 0 || plane_bytes < LEAST_APART)
+        return 0;
+    return rows > 1 ? PLANE_GAP : ROW_GAP;
+}
+
 static size_t cpu_field_bytes(const struct shape *shape, enum work_type work, size_t planes)
 {
-    return planes * shape->channels * shape->rows * shape->nx * work_size(work);
+    size_t plane = shape->channels * shape->rows * shape->nx * work_size(work);
+
+    return planes * (plane + gap_behind(plane, shape->rows));
 }
 
 /* A wish for nothing in particular leads to the highest rung that runs the op. */
@@ -400,7 +420,7 @@ static bool create_arenas(struct routine *routine, struct fault *fault)
 
 /* Those of so many threads, when there is something to compute: a plan may yet replace the routine by one
    that takes less memory. */
-static void clear_arenas(struct routine *routine, int threads)
+static void clear_arenas(struct routine *routine, unsigned threads)
 {
     size_t bytes = routine->tiling.arena_bytes;
 
@@ -491,11 +511,12 @@ static void cpu_staging_destroy(struct device *device, void *staging)
 }
 
 /* Threads for so many samples: as many as were asked for, else no more than they are worth. */
-static int team(const struct device *device, size_t samples)
+static struct cpu_crew crew_for(const struct device *device, size_t samples)
 {
     size_t worth = samples / SAMPLES_A_THREAD + 1;
+    bool fewer = !device->asked && worth < (size_t)device->threads;
 
-    return !device->asked && worth < (size_t)device->threads ? (int)worth : device->threads;
+    return (struct cpu_crew){device->team, fewer ? (unsigned)worth : (unsigned)device->threads};
 }
 
 static size_t samples_of(const struct shape *shape, size_t planes)
@@ -522,8 +543,8 @@ static bool cpu_field_create(struct device *device, struct field **result, const
     field->shape = *shape;
     field->work = work;
     field->planes = planes;
-    field->samples = mem_alloc(planes.count, shape->channels * shape->rows * shape->nx * work_size(work),
-                               "the planes", fault);
+    field->pitch = cpu_field_bytes(shape, work, 1) / work_size(work);
+    field->samples = mem_alloc(planes.count, field->pitch * work_size(work), "the planes", fault);
     if (field->samples == NULL) {
         cpu_field_destroy(device, field);
         return false;
@@ -533,26 +554,11 @@ static bool cpu_field_create(struct device *device, struct field **result, const
     return true;
 }
 
-/* Copy bytes that do not overlap, in chunks for all threads. */
-static void copy_bytes(struct device *device, char *to, const char *from, size_t bytes)
-{
-    int threads = bytes > COPY_CHUNK ? device->threads : 1;
-
-#pragma omp parallel for num_threads(threads) schedule(static)
-    for (size_t done = 0; done < bytes; done += COPY_CHUNK)
-        memcpy(to + done, from + done, bytes - done < COPY_CHUNK ? bytes - done : COPY_CHUNK);
-}
-
 static bool cpu_field_slide(struct device *device, struct field *field, size_t first, struct range keep,
                             struct fault *fault)
 {
-    size_t plane = cpu_field_bytes(&field->shape, field->work, 1);
-    size_t gap = (first - field->planes.first) * plane, bytes = keep.count * plane;
-    char *to = (char *)field->samples + (keep.first - first) * plane;
-
-    (void)fault;
-    for (size_t done = 0; done < bytes && gap > 0; done += gap)
-        copy_bytes(device, to + done, to + done + gap, bytes - done < gap ? bytes - done : gap);
+    (void)device, (void)fault;
+    field->start = keep.count == 0 ? 0 : (field->start + first - field->planes.first) % field->planes.count;
     field->planes.first = first;
     return true;
 }
@@ -560,18 +566,20 @@ static bool cpu_field_slide(struct device *device, struct field *field, size_t f
 static bool cpu_upload(struct device *device, struct field *field, const struct encoding *encoding,
                        const void *samples, struct range planes, struct fault *fault)
 {
+    const struct cpu_crew crew = crew_for(device, samples_of(&field->shape, planes.count));
+
     (void)fault;
-    device->kernels->load(field, encoding, samples, planes,
-                          team(device, samples_of(&field->shape, planes.count)));
+    device->kernels->load(field, encoding, samples, planes, &crew);
     return true;
 }
 
 static bool cpu_download(struct device *device, const struct field *field, const struct encoding *encoding,
                          void *samples, struct range planes, uint64_t *nans, struct fault *fault)
 {
+    const struct cpu_crew crew = crew_for(device, samples_of(&field->shape, planes.count));
+
     (void)fault;
-    *nans += device->kernels->store(field, encoding, samples, planes,
-                                    team(device, samples_of(&field->shape, planes.count)));
+    *nans += device->kernels->store(field, encoding, samples, planes, &crew);
     return true;
 }
 
@@ -588,17 +596,17 @@ static bool cpu_advance(struct device *device, struct routine *routine, unsigned
                               .planes = planes,
                               .arenas = routine->arenas,
                               .arena_bytes = routine->tiling.arena_bytes,
-                              .threads = team(device, samples),
+                              .crew = crew_for(device, samples),
                               .past_caches = samples * work_size(to->work) > CACHES_BYTES};
 
     if (steps > routine->facts.steps)
         return fault_raise(fault, STATUS_FAILURE, "%u steps in one pass: this rung takes %u", steps,
                            routine->facts.steps);
     if (routine->arenas == NULL) {
-        device->kernels->advance(routine->op, from, kept, to, planes, sweep.threads);
+        device->kernels->advance(routine->op, from, kept, to, planes, &sweep.crew);
         return true;
     }
-    clear_arenas(routine, sweep.threads);
+    clear_arenas(routine, sweep.crew.members);
     cpu_tiling_fewer(&tiling, &routine->tiling, routine->op, steps);
     device->kernels->sweep(&sweep);
     return true;
@@ -624,14 +632,28 @@ static bool cpu_stop_timer(struct device *device, double *seconds, struct fault 
     return true;
 }
 
+struct copying {
+    char *to;
+    const char *from;
+};
+
+static void copy_some(void *context, struct range bytes, unsigned member)
+{
+    const struct copying *copying = context;
+
+    (void)member;
+    memcpy(copying->to + bytes.first, copying->from + bytes.first, bytes.count);
+}
+
 static bool cpu_copy(struct device *device, const struct field *from, struct field *to, struct fault *fault)
 {
-    size_t plane = cpu_field_bytes(&from->shape, from->work, 1);
+    const struct cpu_crew crew = {device->team, (unsigned)device->threads};
+    struct copying copying = {to->samples, from->samples};
 
     (void)fault;
-#pragma omp parallel for num_threads(device->threads) schedule(static)
-    for (size_t i = 0; i < from->planes.count; i++)
-        memcpy((char *)to->samples + i * plane, (const char *)from->samples + i * plane, plane);
+    cpu_team_share(&crew, cpu_field_bytes(&from->shape, from->work, from->planes.count), COPY_CHUNK,
+                   copy_some, &copying);
+    to->start = from->start;
     return true;
 }
 
@@ -658,14 +680,15 @@ static bool cpu_change(struct device *device, const struct field *a, const struc
     size_t rows = a->shape.rows, together = planes_together(channels * rows, planes.count);
     double *row_sums = mem_alloc(together, channels * rows * sizeof *row_sums, "row sums", fault);
     struct range part = {planes.first, 0};
+    struct cpu_crew crew;
 
     if (row_sums == NULL)
         return false;
     for (size_t left = planes.count; left > 0; left -= part.count) {
         part.first += part.count;
         part.count = left < together ? left : together;
-        device->kernels->change_rows(a, b, channels, part, row_sums,
-                                     team(device, samples_of(&a->shape, part.count)));
+        crew = crew_for(device, samples_of(&a->shape, part.count));
+        device->kernels->change_rows(a, b, channels, part, row_sums, &crew);
         for (size_t i = 0; i < part.count * channels; i++)
             sums[i % channels] += plane_sum(row_sums + i * rows, rows);
     }
@@ -706,12 +729,13 @@ static void set_anchors(struct device *device, const struct encoding *encoding, 
 {
     struct shape first = {.nx = 1, .rows = 1, .planes = 1, .channels = 1};
     struct encoding single = *encoding;
+    const struct cpu_crew alone = {device->team, 1};
 
     single.channels = 1;
     for (unsigned channel = 0; channel < encoding->channels; channel++) {
         const unsigned char *sample = (const unsigned char *)samples + channel * sample_size(encoding->type);
         struct tally probe = empty_tally(0.0);
-        device->kernels->survey_rows(&single, &first, sample, 1, &probe, 1);
+        device->kernels->survey_rows(&single, &first, sample, 1, &probe, &alone);
         tallies[channel] = empty_tally(isfinite(probe.min) ? probe.min : 0.0);
     }
 }
@@ -723,9 +747,11 @@ static bool cpu_survey(struct device *device, const struct encoding *encoding, c
     size_t plane_bytes = shape->nx * shape->rows * channels * sample_size(encoding->type);
     size_t together = planes_together(channels * shape->rows, planes);
     struct tally *rows = mem_alloc(together, channels * shape->rows * sizeof *rows, "row sums", fault);
+    struct cpu_crew crew;
 
     if (rows == NULL)
         return false;
+    crew = crew_for(device, samples_of(shape, together));
     if (!tallies[0].anchored)
         set_anchors(device, encoding, samples, tallies);
     for (size_t plane = 0, count; plane < planes; plane += count) {
@@ -733,7 +759,7 @@ static bool cpu_survey(struct device *device, const struct encoding *encoding, c
         for (size_t i = 0; i < count * channels * shape->rows; i++)
             rows[i] = empty_tally(tallies[i / shape->rows % channels].anchor);
         device->kernels->survey_rows(encoding, shape, (const unsigned char *)samples + plane * plane_bytes,
-                                     count, rows, team(device, samples_of(shape, count)));
+                                     count, rows, &crew);
         for (size_t i = 0; i < count * channels; i++)
             add_plane(&tallies[i % channels], rows + i * shape->rows, shape->rows);
     }

@@ -66,8 +66,8 @@ static void FN(encode_row)(REAL *row, size_t count, const struct encoding *encod
     }
 }
 
-static void FN(load_row)(struct field *field, const struct encoding *encoding, const unsigned char *samples,
-                         size_t plane, size_t row)
+static void FN(load_row)(const struct field *field, const struct encoding *encoding,
+                         const unsigned char *samples, size_t plane, size_t row)
 {
     static void (*const load[SAMPLE_TYPES])(const void *, size_t, size_t, bool, REAL *) = {
         [SAMPLE_U8] = FN(load_u8),   [SAMPLE_I8] = FN(load_i8),   [SAMPLE_U16] = FN(load_u16),
@@ -147,34 +147,64 @@ static uint64_t FN(store_row)(const struct field *field, const struct encoding *
     return nans;
 }
 
-static void FN(load_planes)(struct field *field, const struct encoding *encoding, const void *samples,
-                            struct range planes, int threads)
-{
-    size_t rows = field->shape.rows;
-    size_t row_bytes = field->shape.nx * encoding->channels * sample_size(encoding->type);
+/* Planes of a file on their way into a field or out of it. */
+struct FN(transit) {
+    const struct field *field;
+    const struct encoding *encoding;
+    unsigned char *samples;
+    size_t first_plane, row_bytes;
+    atomic_uint_least64_t nans;
+};
 
-#pragma omp parallel for collapse(2) num_threads(threads) schedule(static)
-    for (size_t plane = 0; plane < planes.count; plane++) {
-        for (size_t row = 0; row < rows; row++)
-            FN(load_row)
-        (field, encoding, (const unsigned char *)samples + (plane * rows + row) * row_bytes,
-         planes.first + plane, row);
-    }
+static struct FN(transit) FN(transit_of)(const struct field *field, const struct encoding *encoding,
+                                         const void *samples, struct range planes)
+{
+    return (struct FN(transit)){.field = field,
+                                .encoding = encoding,
+                                .samples = (unsigned char *)samples,
+                                .first_plane = planes.first,
+                                .row_bytes =
+                                    field->shape.nx * encoding->channels * sample_size(encoding->type)};
+}
+
+static void FN(load_rows)(void *context, struct range rows, unsigned member)
+{
+    const struct FN(transit) *transit = context;
+    size_t in_plane = transit->field->shape.rows;
+
+    (void)member;
+    for (size_t i = rows.first; i < rows.first + rows.count; i++)
+        FN(load_row)
+    (transit->field, transit->encoding, transit->samples + i * transit->row_bytes,
+     transit->first_plane + i / in_plane, i % in_plane);
+}
+
+static void FN(load_planes)(struct field *field, const struct encoding *encoding, const void *samples,
+                            struct range planes, const struct cpu_crew *crew)
+{
+    struct FN(transit) transit = FN(transit_of)(field, encoding, samples, planes);
+
+    cpu_team_share_evenly(crew, planes.count * field->shape.rows, FN(load_rows), &transit);
+}
+
+static void FN(store_rows)(void *context, struct range rows, unsigned member)
+{
+    struct FN(transit) *transit = context;
+    size_t in_plane = transit->field->shape.rows;
+    uint64_t nans = 0;
+
+    (void)member;
+    for (size_t i = rows.first; i < rows.first + rows.count; i++)
+        nans += FN(store_row)(transit->field, transit->encoding, transit->samples + i * transit->row_bytes,
+                              transit->first_plane + i / in_plane, i % in_plane);
+    atomic_fetch_add(&transit->nans, nans);
 }
 
 static uint64_t FN(store_planes)(const struct field *field, const struct encoding *encoding, void *samples,
-                                 struct range planes, int threads)
+                                 struct range planes, const struct cpu_crew *crew)
 {
-    size_t rows = field->shape.rows;
-    size_t row_bytes = field->shape.nx * encoding->channels * sample_size(encoding->type);
-    uint64_t nans = 0;
+    struct FN(transit) transit = FN(transit_of)(field, encoding, samples, planes);
 
-#pragma omp parallel for collapse(2) num_threads(threads) schedule(static) reduction(+ : nans)
-    for (size_t plane = 0; plane < planes.count; plane++) {
-        for (size_t row = 0; row < rows; row++)
-            nans +=
-                FN(store_row)(field, encoding, (unsigned char *)samples + (plane * rows + row) * row_bytes,
-                              planes.first + plane, row);
-    }
-    return nans;
+    cpu_team_share_evenly(crew, planes.count * field->shape.rows, FN(store_rows), &transit);
+    return atomic_load(&transit.nans);
 }

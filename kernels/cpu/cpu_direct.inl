@@ -89,21 +89,29 @@ static const REAL *FN(coming_row)(const struct FN(direct) * direct, size_t plane
     return FN(row_of)(from, least(plane + (size_t)direct->op->plane.high + 1, last), direct->channel, row);
 }
 
-/* What the taps read in the planes and rows around one; false where its samples are held. */
-static bool FN(find_rows)(struct FN(direct) * direct, size_t plane, size_t row)
+/* Whether the planes around one stand beside it in the order of the grid. */
+static bool FN(stands_among)(const struct FN(direct) * direct, size_t plane)
+{
+    const struct op *op = direct->op;
+    size_t first = plane - (size_t) - (int64_t)op->plane.low, last = plane + (size_t)op->plane.high;
+
+    return place_in(direct->from, first) <= place_in(direct->from, last);
+}
+
+/* Rows that stand among others as their planes do in the grid. */
+static void FN(rows_among)(struct FN(direct) * direct, size_t plane, size_t row)
+{
+    const REAL *old = FN(row_of)(direct->from, plane, direct->channel, row);
+
+    for (size_t k = 0; k < direct->op->tap_count; k++)
+        direct->rows[k] = old + direct->offsets[k];
+}
+
+static void FN(rows_by_rule)(struct FN(direct) * direct, size_t plane, size_t row)
 {
     const struct op *op = direct->op;
     const struct shape *shape = &direct->from->shape;
 
-    if (!FN(reaches_outside)(op->plane, plane, shape->planes) &&
-        !FN(reaches_outside)(op->row, row, shape->rows)) {
-        const REAL *old = FN(row_of)(direct->from, plane, direct->channel, row);
-        for (size_t k = 0; k < op->tap_count; k++)
-            direct->rows[k] = old + direct->offsets[k];
-        return true;
-    }
-    if (op->edge == EDGE_HOLD)
-        return false;
     for (size_t k = 0; k < op->tap_count; k++) {
         const struct op_tap *tap = &op->taps[k];
         int64_t from_plane = arith_edge_index(op->edge, (int64_t)plane + tap->dplane, (int64_t)shape->planes);
@@ -113,6 +121,22 @@ static bool FN(find_rows)(struct FN(direct) * direct, size_t plane, size_t row)
         direct->rows[k] =
             outside ? NULL : FN(row_of)(direct->from, (size_t)from_plane, direct->channel, (size_t)from_row);
     }
+}
+
+/* What the taps read in the planes and rows around one; false where its samples are held. */
+static bool FN(find_rows)(struct FN(direct) * direct, size_t plane, size_t row)
+{
+    const struct op *op = direct->op;
+    const struct shape *shape = &direct->from->shape;
+    bool at_edge = FN(reaches_outside)(op->plane, plane, shape->planes) ||
+                   FN(reaches_outside)(op->row, row, shape->rows);
+
+    if (at_edge && op->edge == EDGE_HOLD)
+        return false;
+    if (!at_edge && FN(stands_among)(direct, plane))
+        FN(rows_among)(direct, plane, row);
+    else
+        FN(rows_by_rule)(direct, plane, row);
     return true;
 }
 
@@ -221,7 +245,8 @@ static bool FN(has_neighbours)(const struct FN(direct) * direct, const REAL *row
     const struct field *from = direct->from;
     const struct shape *shape = &from->shape;
     const REAL *samples = from->samples;
-    const REAL *last = samples + (from->planes.count * shape->channels * shape->rows - 1) * shape->nx;
+    const REAL *last =
+        samples + (from->planes.count - 1) * from->pitch + (shape->channels * shape->rows - 1) * shape->nx;
 
     return row != NULL && shape->nx >= LINE_SAMPLES && row > samples && row < last;
 }
@@ -280,8 +305,7 @@ static void FN(direct_tile)(struct FN(direct) * direct, const struct cpu_tiling 
                             const struct axis *axes)
 {
     const struct op *op = direct->op;
-    ptrdiff_t nx = (ptrdiff_t)axes[0].extent, rows = (ptrdiff_t)axes[1].extent;
-    unsigned channels = direct->from->shape.channels;
+    ptrdiff_t nx = (ptrdiff_t)axes[0].extent, pitch = (ptrdiff_t)direct->from->pitch;
 
     direct->weights = (REAL *)arena;
     direct->rows = (const REAL **)(arena + tiling->pointers_at);
@@ -292,7 +316,7 @@ static void FN(direct_tile)(struct FN(direct) * direct, const struct cpu_tiling 
     for (size_t k = 0; k < op->tap_count; k++) {
         const struct op_tap *tap = &op->taps[k];
         direct->weights[k] = (REAL)tap->weight;
-        direct->offsets[k] = (tap->dplane * rows * (ptrdiff_t)channels + tap->drow) * nx;
+        direct->offsets[k] = tap->dplane * pitch + tap->drow * nx;
     }
     for (size_t i = 0; i < BLOCK; i++)
         direct->beyond[i] = direct->outside;

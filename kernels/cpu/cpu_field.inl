@@ -3,9 +3,9 @@
 static REAL *FN(row_of)(const struct field *field, size_t plane, unsigned channel, size_t row)
 {
     const struct shape *shape = &field->shape;
-    size_t index = ((plane - field->planes.first) * shape->channels + channel) * shape->rows + row;
+    size_t in_plane = (channel * shape->rows + row) * shape->nx;
 
-    return (REAL *)field->samples + index * shape->nx;
+    return (REAL *)field->samples + place_in(field, plane) * field->pitch + in_plane;
 }
 
 /* Samples of a row of the field, which starts anew as often as they leave it. */
@@ -37,18 +37,33 @@ static double FN(change_row)(const REAL *a, const REAL *b, size_t count)
     return sum;
 }
 
-static void FN(change_planes)(const struct field *a, const struct field *b, unsigned channels,
-                              struct range planes, double *sums, int threads)
-{
-    size_t rows = a->shape.rows;
+/* Two fields whose difference is added up, row by row. */
+struct FN(changing) {
+    const struct field *a, *b;
+    unsigned channels;
+    size_t first_plane;
+    double *sums;
+};
 
-#pragma omp parallel for collapse(3) num_threads(threads) schedule(static)
-    for (size_t plane = 0; plane < planes.count; plane++) {
-        for (unsigned channel = 0; channel < channels; channel++) {
-            for (size_t row = 0; row < rows; row++)
-                sums[(plane * channels + channel) * rows + row] =
-                    FN(change_row)(FN(row_of)(a, planes.first + plane, channel, row),
-                                   FN(row_of)(b, planes.first + plane, channel, row), a->shape.nx);
-        }
+static void FN(change_rows)(void *context, struct range rows, unsigned member)
+{
+    const struct FN(changing) *changing = context;
+    const struct shape *shape = &changing->a->shape;
+
+    (void)member;
+    for (size_t i = rows.first; i < rows.first + rows.count; i++) {
+        struct place place = place_of(i, changing->channels, shape->rows);
+        size_t plane = changing->first_plane + place.plane;
+        changing->sums[i] =
+            FN(change_row)(FN(row_of)(changing->a, plane, place.channel, place.row),
+                           FN(row_of)(changing->b, plane, place.channel, place.row), shape->nx);
     }
+}
+
+static void FN(change_planes)(const struct field *a, const struct field *b, unsigned channels,
+                              struct range planes, double *sums, const struct cpu_crew *crew)
+{
+    struct FN(changing) changing = {a, b, channels, planes.first, sums};
+
+    cpu_team_share_evenly(crew, planes.count * channels * a->shape.rows, FN(change_rows), &changing);
 }

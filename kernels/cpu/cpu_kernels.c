@@ -4,7 +4,7 @@
 #include "arith.h"
 #include "cpu_isa.h"
 
-#include <omp.h>
+#include <stdatomic.h>
 #include <string.h>
 
 /* Samples of a row that are computed together: their chains stay in the first-level cache. */
@@ -16,6 +16,25 @@
 static size_t least(size_t a, size_t b)
 {
     return a < b ? a : b;
+}
+
+/* Where a plane stands among those of a field. */
+static size_t place_in(const struct field *field, size_t plane)
+{
+    size_t place = field->start + (plane - field->planes.first);
+
+    return place < field->planes.count ? place : place - field->planes.count;
+}
+
+/* A row of a field or of a file: channels follow one another in a plane. */
+struct place {
+    size_t plane, row;
+    unsigned channel;
+};
+
+static struct place place_of(size_t index, unsigned channels, size_t rows)
+{
+    return (struct place){index / rows / channels, index % rows, (unsigned)(index / rows % channels)};
 }
 
 #include "cpu_axis.inl"
@@ -30,6 +49,7 @@ static size_t least(size_t a, size_t b)
 #include "cpu_naive.inl"
 #include "cpu_chain.inl"
 #include "cpu_direct.inl"
+#include "cpu_line.inl"
 #include "cpu_star.inl"
 #include "cpu_box.inl"
 #include "cpu_picture.inl"
@@ -45,6 +65,7 @@ static size_t least(size_t a, size_t b)
 #include "cpu_naive.inl"
 #include "cpu_chain.inl"
 #include "cpu_direct.inl"
+#include "cpu_line.inl"
 #include "cpu_star.inl"
 #include "cpu_box.inl"
 #include "cpu_picture.inl"
@@ -53,28 +74,28 @@ static size_t least(size_t a, size_t b)
 #undef FN
 
 static void load(struct field *field, const struct encoding *encoding, const void *samples,
-                 struct range planes, int threads)
+                 struct range planes, const struct cpu_crew *crew)
 {
     if (field->work == WORK_F32)
-        load_planes_f32(field, encoding, samples, planes, threads);
+        load_planes_f32(field, encoding, samples, planes, crew);
     else
-        load_planes_f64(field, encoding, samples, planes, threads);
+        load_planes_f64(field, encoding, samples, planes, crew);
 }
 
 static uint64_t store(const struct field *field, const struct encoding *encoding, void *samples,
-                      struct range planes, int threads)
+                      struct range planes, const struct cpu_crew *crew)
 {
-    return field->work == WORK_F32 ? store_planes_f32(field, encoding, samples, planes, threads)
-                                   : store_planes_f64(field, encoding, samples, planes, threads);
+    return field->work == WORK_F32 ? store_planes_f32(field, encoding, samples, planes, crew)
+                                   : store_planes_f64(field, encoding, samples, planes, crew);
 }
 
 static void advance(const struct op *op, const struct field *from, const struct field *kept, struct field *to,
-                    struct range planes, int threads)
+                    struct range planes, const struct cpu_crew *crew)
 {
     if (op->work == WORK_F32)
-        advance_planes_f32(op, from, kept, to, planes, threads);
+        advance_planes_f32(op, from, kept, to, planes, crew);
     else
-        advance_planes_f64(op, from, kept, to, planes, threads);
+        advance_planes_f64(op, from, kept, to, planes, crew);
 }
 
 static void sweep(const struct cpu_sweep *sweep)
@@ -86,12 +107,12 @@ static void sweep(const struct cpu_sweep *sweep)
 }
 
 static void change_rows(const struct field *a, const struct field *b, unsigned channels, struct range planes,
-                        double *sums, int threads)
+                        double *sums, const struct cpu_crew *crew)
 {
     if (a->work == WORK_F32)
-        change_planes_f32(a, b, channels, planes, sums, threads);
+        change_planes_f32(a, b, channels, planes, sums, crew);
     else
-        change_planes_f64(a, b, channels, planes, sums, threads);
+        change_planes_f64(a, b, channels, planes, sums, crew);
 }
 
 #define NAME_OF_(isa) #isa

@@ -3,13 +3,17 @@
 #define CPU_KERNELS_H
 
 #include "backend.h"
+#include "cpu_team.h"
 #include "cpu_tiling.h"
 
-/* Planes in memory: plane, channel, row, x, without gaps. */
+/* Planes in memory: plane, channel, row, x, without gaps but those between planes. Behind the last place they
+   go on at the first one, so that a field slides without moving them. */
 struct field {
     struct shape shape;
     enum work_type work;
     struct range planes;
+    size_t start; /* place of the first of them */
+    size_t pitch; /* samples from one place to the next */
     void *samples;
 };
 
@@ -22,22 +26,22 @@ struct cpu_sweep {
     struct range planes; /* of `to` */
     char *arenas;        /* one a thread, side by side */
     size_t arena_bytes;
-    int threads;
+    struct cpu_crew crew;
     bool past_caches; /* what is written is too large to be found in them */
 };
 
-/* All take planes inside the field and use `threads` threads; none can fail. */
+/* All take planes inside the field; none can fail. */
 struct cpu_kernels {
     const char *name;
 
     void (*load)(struct field *field, const struct encoding *encoding, const void *samples,
-                 struct range planes, int threads);
+                 struct range planes, const struct cpu_crew *crew);
 
     /* Returns how many NaNs became 0. */
     uint64_t (*store)(const struct field *field, const struct encoding *encoding, void *samples,
-                      struct range planes, int threads);
+                      struct range planes, const struct cpu_crew *crew);
     void (*advance)(const struct op *op, const struct field *from, const struct field *kept, struct field *to,
-                    struct range planes, int threads);
+                    struct range planes, const struct cpu_crew *crew);
 
     /* Takes the steps of the tiling. */
     void (*sweep)(const struct cpu_sweep *sweep);
@@ -45,12 +49,12 @@ struct cpu_kernels {
     /* Row sums of (a − b)²: sums[(plane · channels + channel) · rows + row], planes from the first of the
      * range. */
     void (*change_rows)(const struct field *a, const struct field *b, unsigned channels, struct range planes,
-                        double *sums, int threads);
+                        double *sums, const struct cpu_crew *crew);
 
     /* Add each row of packed planes to its tally, whose anchor is set: rows[(plane · channels + channel) ·
        shape.rows + row]. */
     void (*survey_rows)(const struct encoding *encoding, const struct shape *shape, const void *samples,
-                        size_t planes, struct tally *rows, int threads);
+                        size_t planes, struct tally *rows, const struct cpu_crew *crew);
 };
 
 extern const struct cpu_kernels cpu_kernels_baseline;

@@ -132,20 +132,35 @@ static void FN(advance_block)(const struct op *op, const struct field *from, con
         FN(hold)(op, from, site, out);
 }
 
-static void FN(advance_planes)(const struct op *op, const struct field *from, const struct field *kept,
-                               struct field *to, struct range planes, int threads)
-{
-    const struct shape *shape = &to->shape;
+/* An operation on planes of a field. */
+struct FN(advancing) {
+    const struct op *op;
+    const struct field *from, *kept;
+    struct field *to;
+    size_t first_plane;
+};
 
-#pragma omp parallel for collapse(3) num_threads(threads) schedule(static)
-    for (size_t plane = planes.first; plane < planes.first + planes.count; plane++) {
-        for (unsigned channel = 0; channel < shape->channels; channel++) {
-            for (size_t row = 0; row < shape->rows; row++) {
-                for (size_t begin = 0; begin < shape->nx; begin += BLOCK) {
-                    struct FN(site) site = {plane, row, channel, begin, least(BLOCK, shape->nx - begin)};
-                    FN(advance_block)(op, from, kept, to, &site);
-                }
-            }
+static void FN(advance_rows)(void *context, struct range rows, unsigned member)
+{
+    const struct FN(advancing) *advancing = context;
+    const struct shape *shape = &advancing->to->shape;
+
+    (void)member;
+    for (size_t i = rows.first; i < rows.first + rows.count; i++) {
+        struct place place = place_of(i, shape->channels, shape->rows);
+        size_t plane = advancing->first_plane + place.plane;
+        for (size_t begin = 0; begin < shape->nx; begin += BLOCK) {
+            struct FN(site) site = {plane, place.row, place.channel, begin, least(BLOCK, shape->nx - begin)};
+            FN(advance_block)(advancing->op, advancing->from, advancing->kept, advancing->to, &site);
         }
     }
+}
+
+static void FN(advance_planes)(const struct op *op, const struct field *from, const struct field *kept,
+                               struct field *to, struct range planes, const struct cpu_crew *crew)
+{
+    struct FN(advancing) advancing = {op, from, kept, to, planes.first};
+
+    cpu_team_share_evenly(crew, planes.count * to->shape.channels * to->shape.rows, FN(advance_rows),
+                          &advancing);
 }

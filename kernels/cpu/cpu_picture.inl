@@ -220,9 +220,10 @@ static void FN(load_lines)(struct FN(picture) * picture, int64_t row)
     }
 }
 
-static size_t FN(line_stride)(const struct field *field)
+/* How many of the rows from `row` on follow one another in the memory of a field, which goes round. */
+static size_t FN(lines_together)(const struct field *field, int64_t row, size_t count)
 {
-    return (size_t)field->shape.channels * field->shape.rows * field->shape.nx * sizeof(REAL);
+    return least(count, field->planes.count - place_in(field, (size_t)row));
 }
 
 /* The rows that come in after those from `row` on, as far as they follow one another in the field. */
@@ -230,33 +231,37 @@ static void FN(expect_lines)(struct FN(picture) * picture, int64_t row)
 {
     struct span rows = FN(lines_due)(picture, 0, row + PICTURE_ROWS);
     struct span x = clipped(level_span(&picture->x, picture->tiling->steps), picture->x.extent);
-    int64_t left = picture->row.extent - wrapped(rows.first, picture->row.extent);
-    int64_t count = rows.end - rows.first;
+    int64_t inside = wrapped(rows.first, picture->row.extent);
+    size_t left = (size_t)(picture->row.extent - inside), count = (size_t)(rows.end - rows.first);
 
     if (count == 0)
         return;
     pump_expect(&picture->pump,
                 (struct strip){.from = (const char *)(FN(line_source)(picture, rows.first) + x.first),
                                .bytes = (size_t)(x.end - x.first) * sizeof(REAL),
-                               .from_stride = FN(line_stride)(picture->from),
-                               .rows = (size_t)(count < left ? count : left)});
+                               .from_stride = picture->from->pitch * sizeof(REAL),
+                               .rows = FN(lines_together)(picture->from, inside, least(count, left))});
 }
 
 /* Rows of the last level, to the field while the next ones go through the levels. */
 static void FN(let_lines_leave)(struct FN(picture) * picture, struct span rows)
 {
-    struct span x = picture->x.own;
-    struct strip strip = {.from = (const char *)FN(sample_at)(picture, picture->leaving, x.first),
-                          .bytes = (size_t)(x.end - x.first) * sizeof(REAL),
-                          .from_stride = picture->tiling->pitch * sizeof(REAL),
-                          .to_stride = FN(line_stride)(picture->to),
-                          .rows = (size_t)(rows.end - rows.first)};
+    const size_t pitch = picture->tiling->pitch;
+    const REAL *from = FN(sample_at)(picture, picture->leaving, picture->x.own.first);
 
-    if (rows.first == rows.end)
-        return;
-    strip.to =
-        (char *)(FN(row_of)(picture->to, (size_t)rows.first, picture->channel, picture->place) + x.first);
-    pump_add(&picture->pump, strip);
+    while (rows.first < rows.end) {
+        REAL *to = FN(row_of)(picture->to, (size_t)rows.first, picture->channel, picture->place);
+        size_t count = FN(lines_together)(picture->to, rows.first, (size_t)(rows.end - rows.first));
+        pump_add(&picture->pump,
+                 (struct strip){.from = (const char *)from,
+                                .to = (char *)(to + picture->x.own.first),
+                                .bytes = (size_t)(picture->x.own.end - picture->x.own.first) * sizeof(REAL),
+                                .from_stride = pitch * sizeof(REAL),
+                                .to_stride = picture->to->pitch * sizeof(REAL),
+                                .rows = count});
+        from += count * pitch;
+        rows.first += (int64_t)count;
+    }
 }
 
 /* ---- levels ---- */

@@ -110,20 +110,35 @@ static void survey_row(const struct encoding *encoding, const unsigned char *sam
     }
 }
 
-static void survey_rows(const struct encoding *encoding, const struct shape *shape, const void *samples,
-                        size_t planes, struct tally *rows, int threads)
-{
-    unsigned channels = encoding->channels;
-    size_t sample = sample_size(encoding->type), row_bytes = shape->nx * channels * sample;
+/* Planes of a file under survey. */
+struct surveying {
+    const struct encoding *encoding;
+    const struct shape *shape;
+    const unsigned char *samples;
+    struct tally *tallies; /* one a row */
+};
 
-#pragma omp parallel for collapse(3) num_threads(threads) schedule(static)
-    for (size_t plane = 0; plane < planes; plane++) {
-        for (unsigned channel = 0; channel < channels; channel++) {
-            for (size_t row = 0; row < shape->rows; row++)
-                survey_row(encoding,
-                           (const unsigned char *)samples + (plane * shape->rows + row) * row_bytes +
-                               channel * sample,
-                           shape->nx, &rows[(plane * channels + channel) * shape->rows + row]);
-        }
+static void survey_some(void *context, struct range rows, unsigned member)
+{
+    const struct surveying *surveying = context;
+    const struct shape *shape = surveying->shape;
+    unsigned channels = surveying->encoding->channels;
+    size_t sample = sample_size(surveying->encoding->type), row_bytes = shape->nx * channels * sample;
+
+    (void)member;
+    for (size_t i = rows.first; i < rows.first + rows.count; i++) {
+        struct place place = place_of(i, channels, shape->rows);
+        survey_row(surveying->encoding,
+                   surveying->samples + (place.plane * shape->rows + place.row) * row_bytes +
+                       place.channel * sample,
+                   shape->nx, &surveying->tallies[i]);
     }
+}
+
+static void survey_rows(const struct encoding *encoding, const struct shape *shape, const void *samples,
+                        size_t planes, struct tally *rows, const struct cpu_crew *crew)
+{
+    struct surveying surveying = {encoding, shape, samples, rows};
+
+    cpu_team_share_evenly(crew, planes * encoding->channels * shape->rows, survey_some, &surveying);
 }

@@ -608,11 +608,17 @@ static struct axis FN(axis_of)(const struct op *op, struct cpu_margin margin, si
 }
 
 /* What a thread takes on at once: a channel of a run of planes, rows and samples. */
-static void FN(sweep_part)(const struct cpu_sweep *sweep, unsigned channel, const struct axis *axes)
+static void FN(sweep_part)(const struct cpu_sweep *sweep, unsigned channel, const struct axis *axes,
+                           char *arena)
 {
-    char *arena = sweep->arenas + (size_t)omp_get_thread_num() * sweep->arena_bytes;
-
-    if (sweep->tiling->is_direct) {
+    if (sweep->tiling->is_line) {
+        struct FN(line) line = {.op = sweep->op,
+                                .from = sweep->from,
+                                .to = sweep->to,
+                                .past_caches = sweep->past_caches,
+                                .channel = channel};
+        FN(line_tile)(&line, sweep->tiling, arena, axes);
+    } else if (sweep->tiling->is_direct) {
         struct FN(direct) direct = {.op = sweep->op,
                                     .from = sweep->from,
                                     .to = sweep->to,
@@ -648,25 +654,50 @@ static void FN(sweep_part)(const struct cpu_sweep *sweep, unsigned channel, cons
     isa_stores_done();
 }
 
-static void FN(sweep)(const struct cpu_sweep *sweep)
+/* A sweep cut into parts: channels, runs of planes, runs of rows, tiles. */
+struct FN(cut_sweep) {
+    const struct cpu_sweep *sweep;
+    struct cpu_cut cut;
+    size_t runs_of_planes, runs_of_rows, tiles;
+};
+
+static size_t FN(parts_of)(size_t extent, size_t part)
 {
+    return (extent + part - 1) / part;
+}
+
+static void FN(sweep_parts)(void *context, struct range parts, unsigned member)
+{
+    const struct FN(cut_sweep) *cut = context;
+    const struct cpu_sweep *sweep = cut->sweep;
     const struct cpu_tiling *tiling = sweep->tiling;
     const struct shape *shape = &sweep->to->shape;
     size_t end = sweep->planes.first + sweep->planes.count;
-    struct cpu_cut cut = cpu_tiling_cut(tiling, shape, sweep->planes.count, sweep->threads);
+    char *arena = sweep->arenas + member * sweep->arena_bytes;
 
-#pragma omp parallel for collapse(4) num_threads(sweep->threads) schedule(dynamic)
-    for (unsigned channel = 0; channel < shape->channels; channel++) {
-        for (size_t plane = sweep->planes.first; plane < end; plane += cut.planes) {
-            for (size_t row = 0; row < shape->rows; row += cut.rows) {
-                for (size_t x = 0; x < shape->nx; x += tiling->tile_x) {
-                    const struct axis axes[] = {
-                        FN(axis_of)(sweep->op, tiling->x, shape->nx, x, tiling->tile_x, shape->nx),
-                        FN(axis_of)(sweep->op, tiling->row, shape->rows, row, cut.rows, shape->rows),
-                        FN(axis_of)(sweep->op, tiling->plane, shape->planes, plane, cut.planes, end)};
-                    FN(sweep_part)(sweep, channel, axes);
-                }
-            }
-        }
+    for (size_t i = parts.first; i < parts.first + parts.count; i++) {
+        size_t x = i % cut->tiles * tiling->tile_x, runs = i / cut->tiles;
+        size_t row = runs % cut->runs_of_rows * cut->cut.rows;
+        size_t run = runs / cut->runs_of_rows % cut->runs_of_planes;
+        const struct axis axes[] = {
+            FN(axis_of)(sweep->op, tiling->x, shape->nx, x, tiling->tile_x, shape->nx),
+            FN(axis_of)(sweep->op, tiling->row, shape->rows, row, cut->cut.rows, shape->rows),
+            FN(axis_of)(sweep->op, tiling->plane, shape->planes, sweep->planes.first + run * cut->cut.planes,
+                        cut->cut.planes, end)};
+        FN(sweep_part)(sweep, (unsigned)(runs / cut->runs_of_rows / cut->runs_of_planes), axes, arena);
     }
+}
+
+static void FN(sweep)(const struct cpu_sweep *sweep)
+{
+    const struct shape *shape = &sweep->to->shape;
+    struct FN(cut_sweep)
+        cut = {.sweep = sweep,
+               .cut = cpu_tiling_cut(sweep->tiling, shape, sweep->planes.count, (int)sweep->crew.members)};
+
+    cut.runs_of_planes = FN(parts_of)(sweep->planes.count, cut.cut.planes);
+    cut.runs_of_rows = FN(parts_of)(shape->rows, cut.cut.rows);
+    cut.tiles = FN(parts_of)(shape->nx, sweep->tiling->tile_x);
+    cpu_team_share(&sweep->crew, shape->channels * cut.runs_of_planes * cut.runs_of_rows * cut.tiles, 1,
+                   FN(sweep_parts), &cut);
 }

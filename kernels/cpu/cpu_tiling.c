@@ -112,6 +112,22 @@ static void set_picture_slot(struct cpu_tiling *tiling, size_t line)
     tiling->slot_samples = tiling->pitch;
 }
 
+static bool moves(struct reach reach)
+{
+    return reach.low != 0 || reach.high != 0;
+}
+
+/* Taps without a gap on one axis, the only one along which they move; enough of them for all rows of sums
+   that are open at once. */
+static bool is_line(const struct op *op)
+{
+    int axes = moves(op->x) + moves(op->row) + moves(op->plane);
+    struct reach reach = moves(op->x) ? op->x : moves(op->row) ? op->row : op->plane;
+
+    return op->kind == OP_TAPS && axes == 1 && op->tap_count >= LINE_ROWS &&
+           (size_t)(reach.high - reach.low) + 1 == op->tap_count;
+}
+
 static void set_slot(struct cpu_tiling *tiling, const struct op *op)
 {
     size_t line = LINE_BYTES / work_size(op->work), steps = tiling->steps;
@@ -142,7 +158,9 @@ static void set_slots(struct cpu_tiling *tiling, const struct op *op)
         set_picture_slots(tiling);
         return;
     }
-    tiling->is_direct = tiling->steps == 1 && op->kind == OP_TAPS && op->tap_count <= MOST_FIXED_TAPS;
+    tiling->is_line = tiling->steps == 1 && is_line(op);
+    tiling->is_direct =
+        tiling->is_line || (tiling->steps == 1 && op->kind == OP_TAPS && op->tap_count <= MOST_FIXED_TAPS);
     tiling->ring = both(tiling->plane) + 4;
     tiling->slots =
         tiling->is_direct ? 0 : both(tiling->plane) * tiling->steps + 6 + (op->edge == EDGE_CONSTANT ? 1 : 0);
@@ -225,10 +243,10 @@ static void choose_tile(struct cpu_tiling *tiling, const struct op *op, const st
         set_tile(tiling, op, shape, PICTURE_BYTES / work_size(op->work));
         return;
     }
-    for (size_t i = 0; i < WIDTHS; i++) {
+    for (size_t i = tiling->is_line ? WIDTHS - 1 : 0; i < WIDTHS; i++) {
         struct cpu_tiling form = *tiling;
         set_tile(&form, op, shape, widths[i]);
-        if (i == 0 || cpu_tiling_cost(&form, op) < cpu_tiling_cost(&best, op))
+        if (best.tile_x == 0 || cpu_tiling_cost(&form, op) <= cpu_tiling_cost(&best, op))
             best = form;
     }
     *tiling = best;

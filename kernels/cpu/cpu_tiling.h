@@ -16,6 +16,9 @@
 #define PICTURE_ROWS 4
 #define PICTURE_RING 8
 
+/* Rows of sums along an axis that are open at once. */
+#define LINE_ROWS 4
+
 /* Samples around a sample that one step may read along an axis. */
 struct cpu_margin {
     size_t before, after;
@@ -31,6 +34,7 @@ struct cpu_tiling {
                         slots */
     bool is_picture; /* several steps of a star or box whose rows read none of the same plane: each plane is
                         one row, a tile has no blocks of them, and a slot holds one */
+    bool is_line;    /* is_direct for any number of taps that are neighbours along one axis */
     struct cpu_margin x, row, plane;
     size_t tile_x, tile_rows;
     size_t lead;         /* columns of a slot before the tile's own */
