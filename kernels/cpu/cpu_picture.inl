@@ -187,7 +187,7 @@ static void FN(fill_ends)(const struct FN(picture) * picture, unsigned level, RE
 }
 
 /* EDGE_HOLD: samples that have a tap outside stay as they were. */
-static void FN(hold_line)(const struct FN(picture) * picture, int64_t row, const REAL *old, REAL *slot)
+static void FN(hold_picture_row)(const struct FN(picture) * picture, int64_t row, const REAL *old, REAL *slot)
 {
     size_t first = (size_t)-picture->origin, last = first + (size_t)picture->x.extent - 1;
     size_t pitch = picture->tiling->pitch;
@@ -283,7 +283,7 @@ static void FN(advance_lines)(struct FN(picture) * picture, unsigned level, stru
     FN(sum_picture)(picture, &lines);
     for (size_t i = 0; i < lines.count; i++) {
         if (picture->op->edge == EDGE_HOLD)
-            FN(hold_line)(picture, rows.first + (int64_t)i, lines.in[i + 1], lines.out[i]);
+            FN(hold_picture_row)(picture, rows.first + (int64_t)i, lines.in[i + 1], lines.out[i]);
         FN(fill_ends)(picture, level, lines.out[i]);
     }
     FN(let_lines_go)(picture, level, rows);
