@@ -14,8 +14,8 @@
 #define BATCH_BYTES ((size_t)16 << 20)
 
 /* The same for fields in this process's own memory, where what is small enough is found in the caches. */
-#define CACHED_SLAB_BYTES  ((size_t)16 << 20)
-#define CACHED_BATCH_BYTES ((size_t)4 << 20)
+#define CACHED_SLAB_BYTES  ((size_t)32 << 20)
+#define CACHED_BATCH_BYTES ((size_t)8 << 20)
 
 /* One over the share of the work that may be lost where slabs meet, and of the bytes that may be moved for
    nothing but to make room in the fields. */
