@@ -1,5 +1,6 @@
 /* Teams: the threads that share the loops of a device. Between two loops they sleep, so that whoever reads
-   and writes files meanwhile has the processors. */
+   and writes files meanwhile has the processors. (OpenMP's spin there, unless the environment forbids it
+   before the program starts.) */
 #ifndef CPU_TEAM_H
 #define CPU_TEAM_H
 
