@@ -98,6 +98,11 @@ struct op {
 struct field;
 struct device;
 
+/* Memory for packed planes of a file, from which a device copies fast. */
+struct staging {
+    void *samples;
+};
+
 struct range {
     size_t first, count;
 };
@@ -223,28 +228,37 @@ struct backend {
     bool (*field_slide)(struct device *device, struct field *field, size_t first, struct range keep,
                         struct fault *fault);
 
-    /* Memory for packed planes of a file, from which this device copies fast. */
-    void *(*staging_create)(struct device *device, size_t bytes, struct fault *fault);
-    void (*staging_destroy)(struct device *device, void *staging);
+    struct staging *(*staging_create)(struct device *device, size_t bytes, struct fault *fault);
+    void (*staging_destroy)(struct device *device, struct staging *staging);
 
-    /* Planes of a file, packed, into the field. */
+    /* Planes of a file, packed, into the field; and planes of the field into a file's samples. Either may
+       still be under way on return: the samples are their owner's again after staging_wait. Whatever is asked
+       of the field afterwards finds it done. */
     bool (*upload)(struct device *device, struct field *field, const struct encoding *encoding,
-                   const void *samples, struct range planes, struct fault *fault);
-
-    /* Planes of the field into a file's samples; NaNs that became 0 are added to *nans. */
+                   struct staging *staging, struct range planes, struct fault *fault);
     bool (*download)(struct device *device, const struct field *field, const struct encoding *encoding,
-                     void *samples, struct range planes, uint64_t *nans, struct fault *fault);
+                     struct staging *staging, struct range planes, struct fault *fault);
+
+    /* Wait for what is under way from or to the samples, and add the seconds that it took to *seconds. From
+       any thread. */
+    bool (*staging_wait)(struct device *device, struct staging *staging, double *seconds,
+                         struct fault *fault);
+
+    /* Add the NaNs that became 0 in all downloads since the last call to *nans. */
+    bool (*count_nans)(struct device *device, uint64_t *nans, struct fault *fault);
 
     /* Planes of `to` from `from`, which holds every plane that the edge rule and steps × the reach, the op's
        or the routine's, ask for; the two differ. `kept` is the stage's input for OP_UNSHARP, else NULL. The
        work may still be under way on return: sync waits, and reports what failed. */
     bool (*advance)(struct device *device, struct routine *routine, unsigned steps, const struct field *from,
                     const struct field *kept, struct field *to, struct range planes, struct fault *fault);
-    bool (*sync)(struct device *device, struct fault *fault);
 
-    /* The device's own stopwatch: between the two, everything that was asked for is done. */
-    bool (*start_timer)(struct device *device, struct fault *fault);
-    bool (*stop_timer)(struct device *device, double *seconds, struct fault *fault);
+    /* Spans of work, one after the other, by the device's own stopwatch. Ending one waits until the one
+       before it is done and adds its seconds to *seconds, so that no more than one is under way behind the
+       caller; sync waits for all that was asked for, and adds those that nobody was told. */
+    bool (*begin_span)(struct device *device, struct fault *fault);
+    bool (*end_span)(struct device *device, double *seconds, struct fault *fault);
+    bool (*sync)(struct device *device, double *seconds, struct fault *fault);
 
     /* Copy one field to another of the same shape, as fast as the device can. */
     bool (*copy)(struct device *device, const struct field *from, struct field *to, struct fault *fault);

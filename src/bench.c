@@ -22,7 +22,7 @@ struct stand {
     const struct backend *backend;
     struct device *device;
     struct field *fields[FIELDS];
-    void *staging;
+    struct staging *staging;
 };
 
 struct row {
@@ -116,15 +116,30 @@ static void close_stand(struct stand *stand)
     *stand = (struct stand){0};
 }
 
+static bool await_staging(struct benching *bench, struct stand *stand)
+{
+    double unused = 0.0;
+
+    return stand->backend->staging_wait(stand->device, stand->staging, &unused, bench->fault);
+}
+
+static bool fetch(struct benching *bench, struct stand *stand, const struct field *field, struct range planes)
+{
+    return stand->backend->download(stand->device, field, &bench->encoding, stand->staging, planes,
+                                    bench->fault) &&
+           await_staging(bench, stand);
+}
+
 /* Noise into a field, the same on every stand. */
 static bool fill_field(struct benching *bench, struct stand *stand, size_t field)
 {
     struct range planes = {0, 0};
 
     while (next_range(bench, &planes)) {
-        fill_batch(bench, field, stand->staging, planes);
+        fill_batch(bench, field, stand->staging->samples, planes);
         if (!stand->backend->upload(stand->device, stand->fields[field], &bench->encoding, stand->staging,
-                                    planes, bench->fault))
+                                    planes, bench->fault) ||
+            !await_staging(bench, stand))
             return false;
     }
     return true;
@@ -152,6 +167,7 @@ static bool take_steps(struct benching *bench, struct stand *stand, struct routi
                        struct field **last)
 {
     unsigned most = stand->backend->facts(routine)->steps;
+    double unused = 0.0;
 
     *last = stand->fields[0];
     for (unsigned taken = 0, together; taken < steps; taken += together) {
@@ -162,7 +178,20 @@ static bool take_steps(struct benching *bench, struct stand *stand, struct routi
             return false;
         *last = to;
     }
-    return stand->backend->sync(stand->device, bench->fault);
+    return stand->backend->sync(stand->device, &unused, bench->fault);
+}
+
+static bool keep_expected(struct benching *bench, const struct field *field)
+{
+    struct range planes = {0, 0};
+
+    while (next_range(bench, &planes)) {
+        if (!fetch(bench, &bench->judge, field, planes))
+            return false;
+        memcpy(bench->expected + planes.first * bench->plane_bytes, bench->judge.staging->samples,
+               planes.count * bench->plane_bytes);
+    }
+    return true;
 }
 
 /* The judge's bytes after so many steps; kept until another number is asked for. */
@@ -172,16 +201,13 @@ static bool expect(struct benching *bench, unsigned steps)
     struct stand *judge = &bench->judge;
     struct routine *routine;
     struct field *last;
-    uint64_t nans = 0;
     bool done;
 
     if (bench->expected_steps == steps)
         return true;
     if (!judge->backend->prepare(judge->device, bench->op, &bench->shape, &any, &routine, bench->fault))
         return false;
-    done = take_steps(bench, judge, routine, steps, &last) &&
-           judge->backend->download(judge->device, last, &bench->encoding, bench->expected, all_planes(bench),
-                                    &nans, bench->fault);
+    done = take_steps(bench, judge, routine, steps, &last) && keep_expected(bench, last);
     judge->backend->release(judge->device, routine);
     bench->expected_steps = done ? steps : 0;
     return done;
@@ -191,14 +217,12 @@ static bool compare(struct benching *bench, const struct field *field, bool *equ
 {
     struct stand *stand = &bench->device;
     struct range planes = {0, 0};
-    uint64_t nans = 0;
 
     *equal = true;
     while (*equal && next_range(bench, &planes)) {
-        if (!stand->backend->download(stand->device, field, &bench->encoding, stand->staging, planes, &nans,
-                                      bench->fault))
+        if (!fetch(bench, stand, field, planes))
             return false;
-        *equal = memcmp(stand->staging, bench->expected + planes.first * bench->plane_bytes,
+        *equal = memcmp(stand->staging->samples, bench->expected + planes.first * bench->plane_bytes,
                         planes.count * bench->plane_bytes) == 0;
     }
     return true;
@@ -230,13 +254,15 @@ static bool measure(struct benching *bench, measured_call *call, void *context, 
     double runs[RUNS + 1];
 
     for (int run = 0; run <= RUNS; run++) {
-        if (!stand->backend->start_timer(stand->device, bench->fault))
+        runs[run] = 0.0;
+        if (!stand->backend->begin_span(stand->device, bench->fault))
             return false;
         for (unsigned i = 0; i < calls; i++) {
             if (!call(bench, context))
                 return false;
         }
-        if (!stand->backend->stop_timer(stand->device, &runs[run], bench->fault))
+        if (!stand->backend->end_span(stand->device, &runs[run], bench->fault) ||
+            !stand->backend->sync(stand->device, &runs[run], bench->fault))
             return false;
         runs[run] /= calls;
         if (run == 0)

@@ -26,9 +26,13 @@ struct carrier {
 
 static bool move(struct carrier *carrier, struct ring_slot *slot, struct fault *fault)
 {
-    double begun = clock_seconds();
-    bool done = carrier->end.move(carrier->end.file, slot->samples, slot->planes, fault);
+    double begun;
+    bool done;
 
+    if (!ring_await(carrier->ring, slot, fault))
+        return false;
+    begun = clock_seconds();
+    done = carrier->end.move(carrier->end.file, slot->staging->samples, slot->planes, fault);
     pthread_mutex_lock(&carrier->count);
     carrier->seconds += clock_seconds() - begun;
     pthread_mutex_unlock(&carrier->count);

@@ -60,11 +60,12 @@ static size_t most_planes(const struct passes_request *request, const struct pas
     return passes->spooled && chain_wraps(request->chain) ? planes + 2 * passes->depth : planes;
 }
 
-/* Planes on their way between their own memory and the host's, and what is added up. */
+/* Each buffer's other side in a device's own memory, and what adding up takes. */
 static size_t scratch_bytes(const struct passes_request *request, const struct passes *passes)
 {
     const struct backend *backend = request->chain->backend;
-    size_t bytes = request->device_memory > 0 ? passes->batch_bytes : 0;
+    size_t sides = passes->in_buffers + passes->out_buffers + (request->surveys ? 1 : 0);
+    size_t bytes = request->device_memory > 0 ? sides * passes->batch_bytes : 0;
 
     if (request->surveys)
         bytes += backend->survey_bytes(request->shape, passes->batch);

@@ -1,4 +1,5 @@
-/* Rings: a few buffers that go round between the thread that fills them and the one that empties them. */
+/* Rings: a few buffers that go round between the thread that fills them and the one that empties them. One of
+ * the two is a device, which may not be done with a buffer yet when it passes it on. */
 #include "ring.h"
 
 #include "mem.h"
@@ -23,6 +24,7 @@ struct ring {
     size_t count;
     uint64_t claimed, taken, emptied; /* buffers so far */
     bool finished, stopped;
+    double seconds; /* of the device */
     struct fault fault;
 };
 
@@ -32,10 +34,10 @@ static bool create_places(struct ring *ring, size_t count, size_t bytes, struct 
     if (ring->places == NULL)
         return false;
     for (; ring->count < count; ring->count++) {
-        void *samples = ring->backend->staging_create(ring->device, bytes, fault);
-        if (samples == NULL)
+        struct staging *staging = ring->backend->staging_create(ring->device, bytes, fault);
+        if (staging == NULL)
             return false;
-        ring->places[ring->count].slot.samples = samples;
+        ring->places[ring->count].slot.staging = staging;
     }
     return true;
 }
@@ -64,7 +66,7 @@ void ring_destroy(struct ring *ring)
     if (ring == NULL)
         return;
     for (size_t i = 0; i < ring->count; i++)
-        ring->backend->staging_destroy(ring->device, ring->places[i].slot.samples);
+        ring->backend->staging_destroy(ring->device, ring->places[i].slot.staging);
     pthread_cond_destroy(&ring->changed);
     pthread_mutex_destroy(&ring->mutex);
     mem_free(ring->places);
@@ -151,6 +153,27 @@ void ring_free(struct ring *ring, struct ring_slot *slot)
     change(ring, slot, FREE);
 }
 
+bool ring_await(struct ring *ring, struct ring_slot *slot, struct fault *fault)
+{
+    double seconds = 0.0;
+    bool done = ring->backend->staging_wait(ring->device, slot->staging, &seconds, fault);
+
+    pthread_mutex_lock(&ring->mutex);
+    ring->seconds += seconds;
+    pthread_mutex_unlock(&ring->mutex);
+    return done;
+}
+
+double ring_seconds(struct ring *ring)
+{
+    double seconds;
+
+    pthread_mutex_lock(&ring->mutex);
+    seconds = ring->seconds;
+    pthread_mutex_unlock(&ring->mutex);
+    return seconds;
+}
+
 void ring_finish(struct ring *ring)
 {
     pthread_mutex_lock(&ring->mutex);
@@ -168,6 +191,8 @@ bool ring_drain(struct ring *ring, struct fault *fault)
         pthread_cond_wait(&ring->changed, &ring->mutex);
     drained = tell(ring, !ring->stopped, fault);
     pthread_mutex_unlock(&ring->mutex);
+    for (size_t i = 0; drained && i < ring->count; i++)
+        drained = ring_await(ring, &ring->places[i].slot, fault);
     return drained;
 }
 

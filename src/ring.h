@@ -1,4 +1,5 @@
-/* Rings: a few buffers that go round between the thread that fills them and the one that empties them. */
+/* Rings: a few buffers that go round between the thread that fills them and the one that empties them. One of
+ * the two is a device, which may not be done with a buffer yet when it passes it on. */
 #ifndef RING_H
 #define RING_H
 
@@ -12,7 +13,7 @@ struct ring;
 
 /* A buffer, and the planes that it holds or is to hold. */
 struct ring_slot {
-    void *samples;
+    struct staging *staging;
     struct range planes;
 };
 
@@ -31,10 +32,17 @@ void ring_fill(struct ring *ring, struct ring_slot *slot);
 bool ring_take(struct ring *ring, struct ring_slot **slot, struct fault *fault);
 void ring_free(struct ring *ring, struct ring_slot *slot);
 
+/* Wait until the device is done with the buffer. Who claims or takes one that the device had does so before
+   touching its samples. */
+bool ring_await(struct ring *ring, struct ring_slot *slot, struct fault *fault);
+
+/* Seconds that the device spent on the buffers that were awaited. */
+double ring_seconds(struct ring *ring);
+
 /* Nothing more will be filled: after the last full buffer, taking gives a slot of no planes. */
 void ring_finish(struct ring *ring);
 
-/* Wait until all that was filled has been emptied. */
+/* Wait until all that was filled has been emptied, and the device is done with all of it. */
 bool ring_drain(struct ring *ring, struct fault *fault);
 
 /* Nobody waits any longer; the first fault is the one that is told. */

@@ -202,7 +202,7 @@ static bool survey(struct running *run, const struct pass *pass, const struct pa
 {
     const struct plan *plan = run->plan;
     struct range planes = sweep_overlap(slot->planes, pass->own);
-    const unsigned char *samples = slot->samples;
+    const unsigned char *samples = slot->staging->samples;
     double begun = clock_seconds();
     bool done;
 
@@ -221,29 +221,16 @@ static bool take_batch(struct running *run, struct pass *pass)
     const struct plan *plan = run->plan;
     struct sweep *sweep = &run->sweep;
     struct ring_slot *slot;
-    double begun;
 
     if (!ring_take(pass->in, &slot, run->fault) || !survey(run, pass, pass->from, slot) ||
-        !sweep_make_room(sweep, slot->planes.count, run->fault))
-        return false;
-    begun = clock_seconds();
-    if (!plan->backend->upload(plan->device, sweep->fields[sweep->input], pass->from->encoding, slot->samples,
+        !sweep_make_room(sweep, slot->planes.count, run->fault) ||
+        !plan->backend->upload(plan->device, sweep->fields[sweep->input], pass->from->encoding, slot->staging,
                                slot->planes, run->fault))
         return false;
-    run->summary->upload += clock_seconds() - begun;
     progress_add(&run->progress, plan_samples(plan, slot->planes.count));
     sweep_feed(sweep, slot->planes.count);
     ring_free(pass->in, slot);
     return true;
-}
-
-static bool advance(struct running *run)
-{
-    double begun = clock_seconds();
-    bool done = sweep_run(&run->sweep, run->fault);
-
-    run->summary->compute += clock_seconds() - begun;
-    return done;
 }
 
 /* Planes of the last level that may leave. */
@@ -261,17 +248,14 @@ static bool give_batch(struct running *run, struct pass *pass)
     const struct sweep *sweep = &run->sweep;
     size_t left = ready(run, pass) - pass->given;
     struct ring_slot *slot;
-    double begun;
 
     if (!ring_claim(pass->out, &slot, run->fault))
         return false;
     slot->planes = (struct range){pass->given, left < plan->passes.batch ? left : plan->passes.batch};
-    begun = clock_seconds();
     if (!plan->backend->download(plan->device, sweep->fields[sweep->output], pass->to->encoding,
-                                 slot->samples, slot->planes, &run->summary->nans, run->fault))
-        return false;
-    run->summary->download += clock_seconds() - begun;
-    if (!survey(run, pass, pass->to, slot))
+                                 slot->staging, slot->planes, run->fault) ||
+        (pass->to->tallies != NULL && !ring_await(pass->out, slot, run->fault)) ||
+        !survey(run, pass, pass->to, slot))
         return false;
     progress_add(&run->progress, plan_samples(plan, slot->planes.count));
     pass->given += slot->planes.count;
@@ -296,7 +280,7 @@ static bool filter(struct running *run, struct pass *pass)
 
     if (pass->from == NULL) {
         sweep_begin_again(sweep, pass->begin, pass->end, pass->changes);
-        return advance(run) && give(run, pass);
+        return sweep_run(sweep, run->fault) && give(run, pass);
     }
     if (!sweep_begin(sweep, pass->begin, pass->end, pass->overlap, pass->changes, run->fault))
         return false;
@@ -305,7 +289,7 @@ static bool filter(struct running *run, struct pass *pass)
             if (!take_batch(run, pass))
                 return false;
         }
-        if (!advance(run) || !give(run, pass))
+        if (!sweep_run(sweep, run->fault) || !give(run, pass))
             return false;
     }
     return true;
@@ -319,16 +303,17 @@ static bool copy(struct running *run, struct pass *pass)
     struct ring_slot *full, *empty;
 
     while (pass->given < run->plan->shape.planes) {
-        void *samples;
+        struct staging *staging;
         if (!ring_take(pass->in, &full, run->fault) || !survey(run, pass, pass->from, full) ||
             !ring_claim(pass->out, &empty, run->fault))
             return false;
-        samples = empty->samples;
+        staging = empty->staging;
         *empty = *full;
-        full->samples = samples;
+        full->staging = staging;
         ring_free(pass->in, full);
         if (swaps)
-            sample_swap(in->type, empty->samples, empty->planes.count * grid_plane_samples(&in->grid));
+            sample_swap(in->type, empty->staging->samples,
+                        empty->planes.count * grid_plane_samples(&in->grid));
         if (!survey(run, pass, pass->to, empty))
             return false;
         progress_add(&run->progress, plan_samples(run->plan, empty->planes.count));
@@ -368,10 +353,20 @@ static bool open_pass(struct running *run, struct pass *pass)
             carrier_deliver(&pass->writer, pass->out, pass->in, &pass->to->carrier, run->fault));
 }
 
-/* Wait until the last plane has been written. */
+static bool count_nans(struct running *run)
+{
+    const struct plan *plan = run->plan;
+
+    return plan->backend->count_nans(plan->device, &run->summary->nans, run->fault);
+}
+
+/* Wait until the last plane has been written, and nothing is under way on the device. */
 static bool finish_pass(struct running *run, struct pass *pass)
 {
-    if (pass->to == NULL)
+    if (!sweep_finish(&run->sweep, run->fault) || !count_nans(run) ||
+        (pass->in != NULL && !ring_drain(pass->in, run->fault)))
+        return false;
+    if (pass->out == NULL)
         return true;
     ring_finish(pass->out);
     return ring_drain(pass->out, run->fault);
@@ -388,6 +383,15 @@ static struct carrier_work close_carrier(struct carrier *carrier, bool done)
     return carrier_close(carrier);
 }
 
+/* The seconds that the device spent on its buffers. */
+static double close_ring(struct ring *ring)
+{
+    double seconds = ring == NULL ? 0.0 : ring_seconds(ring);
+
+    ring_destroy(ring);
+    return seconds;
+}
+
 static void close_pass(struct running *run, struct pass *pass, bool done)
 {
     struct carrier_work reading = close_carrier(pass->reader, done);
@@ -395,8 +399,8 @@ static void close_pass(struct running *run, struct pass *pass, bool done)
     run->summary->read += reading.seconds;
     run->summary->reading += reading.each;
     run->summary->write += close_carrier(pass->writer, done).seconds;
-    ring_destroy(pass->in);
-    ring_destroy(pass->out);
+    run->summary->upload += close_ring(pass->in);
+    run->summary->download += close_ring(pass->out);
 }
 
 static bool make_pass(struct running *run, struct pass *pass)
@@ -693,6 +697,7 @@ bool run_plan(const struct plan *plan, const struct run_request *request, struct
         summary->write += clock_seconds() - finishing;
     }
     progress_end(&run.progress);
+    summary->compute = run.sweep.seconds;
     release(&run);
     summary->total = plan->start + clock_seconds() - begun;
     return done;

@@ -6,8 +6,8 @@
    is computed. Other devices take all at once: they would compute the seams between pieces twice. */
 #define PIECE_BYTES ((size_t)256 << 20)
 
-/* Sample updates that may be under way before the run waits for them, so that progress tells what is done. */
-#define MOST_UNDER_WAY 4e9
+/* Sample updates in one span of work: small, so that progress tells what is done or soon will be. */
+#define SPAN_UPDATES 4e9
 
 static void destroy_fields(struct sweep *sweep)
 {
@@ -117,16 +117,22 @@ bool sweep_is_due(const struct sweep *sweep)
     return sweep->fed - sweep->swept >= sweep->plan->passes.slab || sweep->fed == sweep->chain.planes;
 }
 
+static bool begin_span(struct sweep *sweep, struct fault *fault)
+{
+    sweep->span = 0.0;
+    return sweep->plan->backend->begin_span(sweep->plan->device, fault);
+}
+
+static bool end_span(struct sweep *sweep, struct fault *fault)
+{
+    return sweep->plan->backend->end_span(sweep->plan->device, &sweep->seconds, fault);
+}
+
 static bool tell_updates(struct sweep *sweep, double updates, struct fault *fault)
 {
-    sweep->under_way += updates;
-    if (sweep->under_way >= MOST_UNDER_WAY) {
-        if (!sweep->plan->backend->sync(sweep->plan->device, fault))
-            return false;
-        sweep->under_way = 0.0;
-    }
     progress_add(sweep->progress, updates);
-    return true;
+    sweep->span += updates;
+    return sweep->span < SPAN_UPDATES || (end_span(sweep, fault) && begin_span(sweep, fault));
 }
 
 static size_t piece_planes(const struct plan *plan)
@@ -178,6 +184,8 @@ bool sweep_run(struct sweep *sweep, struct fault *fault)
     struct chain_walk walk;
 
     chain_walk_start(&walk, &sweep->chain, sweep->begin, sweep->end, sweep->input);
+    if (!begin_span(sweep, fault))
+        return false;
     while (done > 0 && chain_walk_next(&walk)) {
         const struct level *level = &walk.level;
         struct range planes = chain_ready(&sweep->chain, level->lag, sweep->swept, sweep->fed);
@@ -193,5 +201,10 @@ bool sweep_run(struct sweep *sweep, struct fault *fault)
     sweep->done = done;
     sweep->output = chain_walk_field(&walk);
     sweep->swept = sweep->fed;
-    return sweep->plan->backend->sync(sweep->plan->device, fault);
+    return end_span(sweep, fault);
+}
+
+bool sweep_finish(struct sweep *sweep, struct fault *fault)
+{
+    return sweep->plan->backend->sync(sweep->plan->device, &sweep->seconds, fault);
 }

@@ -25,8 +25,9 @@ struct sweep {
     size_t fed, swept;             /* planes read, and how many of them the levels have seen */
     size_t done;                   /* planes of the last level, up to this one */
     unsigned input, output;        /* fields of the planes read, and of the last level */
-    double *changes;  /* of each step of the pass and each channel: Σ (after − before)²; or NULL */
-    double under_way; /* sample updates asked for and not waited for */
+    double *changes; /* of each step of the pass and each channel: Σ (after − before)²; or NULL */
+    double span;     /* sample updates asked for in the device's span of work */
+    double seconds;  /* of the spans that are done */
 };
 
 /* The planes that are in both. */
@@ -48,8 +49,12 @@ void sweep_begin_again(struct sweep *sweep, struct chain_place begin, struct cha
 bool sweep_make_room(struct sweep *sweep, size_t planes, struct fault *fault);
 void sweep_feed(struct sweep *sweep, size_t planes);
 
-/* Whether enough planes have come for the levels to advance. */
+/* Whether enough planes have come for the levels to advance. They may still be under way when the next ones
+   come: the device does in order what it is asked. */
 bool sweep_is_due(const struct sweep *sweep);
 bool sweep_run(struct sweep *sweep, struct fault *fault);
+
+/* Wait until nothing is under way. */
+bool sweep_finish(struct sweep *sweep, struct fault *fault);
 
 #endif

@@ -32,6 +32,7 @@ static _Noreturn void be_command(const char *words, unsigned long long call, int
     command_parse(&command, PROGRAM_VOXFILT, words);
     if (freopen("stderr", "wb", stderr) == NULL)
         _exit(EXIT_FAILURE);
+    emulation_set_lazy_streams((call + (unsigned)error) % 2 == 1);
     emulation_fail_call(call, error);
     status = command_main(command.argc, command.argv, PROGRAM_VOXFILT);
     command_free(&command);

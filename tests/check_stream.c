@@ -108,15 +108,15 @@ static void counted_field_destroy(struct device *device, struct field *field)
     backend_cpu.field_destroy(device, field);
 }
 
-static void *counted_staging_create(struct device *device, size_t bytes, struct fault *fault)
+static struct staging *counted_staging_create(struct device *device, size_t bytes, struct fault *fault)
 {
-    void *staging = backend_cpu.staging_create(device, bytes, fault);
+    struct staging *staging = backend_cpu.staging_create(device, bytes, fault);
 
     counted.staging += staging != NULL;
     return staging;
 }
 
-static void counted_staging_destroy(struct device *device, void *staging)
+static void counted_staging_destroy(struct device *device, struct staging *staging)
 {
     counted.staging -= staging != NULL;
     backend_cpu.staging_destroy(device, staging);

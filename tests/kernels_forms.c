@@ -144,14 +144,13 @@ static void check_window(const struct window *window, struct routine *routine, s
     unsigned char *got = fixture_memory(planes.count, plane);
     struct field *from, *to;
     struct fault fault;
-    uint64_t nans = 0;
 
     ck_assert(backend->field_create(device, &from, shape, window->seam.work, source, &fault));
     ck_assert(backend->field_create(device, &to, shape, window->seam.work, planes, &fault));
-    ck_assert(backend->upload(device, from, &encoding, window->in + source.first * plane, source, &fault));
+    seam_send(window->seam.way, from, &encoding, window->in + source.first * plane, plane, source);
     ck_assert_msg(backend->advance(device, routine, window->steps, from, NULL, to, planes, &fault), "%s",
                   fault.text);
-    ck_assert(backend->download(device, to, &encoding, got, planes, &nans, &fault));
+    seam_fetch(window->seam.way, to, &encoding, got, plane, planes);
     ck_assert_msg(memcmp(got, window->whole + planes.first * plane, planes.count * plane) == 0,
                   "%s, %u steps: planes %zu + %zu differ", window->seam.way->name, window->steps,
                   planes.first, planes.count);

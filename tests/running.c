@@ -63,7 +63,9 @@ void running_command(struct outcome *outcome, enum program program, const char *
     struct source_request request;
     struct file_in *file;
     struct source source;
+    static unsigned long runs;
 
+    running_vary(runs++);
     *outcome = (struct outcome){.done = false};
     snprintf(text, sizeof text, "-i in -o out -q -j 2 -D %s %s", running_device, options);
     unlink("out");

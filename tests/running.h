@@ -16,6 +16,9 @@
 /* As --device takes it. */
 extern const char *const running_device;
 
+/* Before the run of this number, in what its outcome must not depend on. */
+void running_vary(unsigned long run);
+
 struct outcome {
     struct command command;
     bool done;

@@ -66,17 +66,59 @@ static size_t plane_bytes(const struct seam *seam, const struct encoding *encodi
     return seam->shape.nx * seam->shape.rows * encoding->channels * sample_size(encoding->type);
 }
 
+static struct staging *open_staging(const struct way *way, size_t bytes)
+{
+    struct fault fault;
+    struct staging *staging = way->backend->staging_create(way->device, bytes, &fault);
+
+    ck_assert_msg(staging != NULL, "%s", fault.text);
+    return staging;
+}
+
+static void await_staging(const struct way *way, struct staging *staging)
+{
+    struct fault fault;
+    double seconds = 0.0;
+
+    ck_assert_msg(way->backend->staging_wait(way->device, staging, &seconds, &fault), "%s", fault.text);
+    ck_assert_double_ge(seconds, 0.0);
+}
+
+void seam_send(const struct way *way, struct field *field, const struct encoding *encoding,
+               const unsigned char *samples, size_t plane_bytes, struct range planes)
+{
+    struct staging *staging = open_staging(way, planes.count * plane_bytes);
+    struct fault fault;
+
+    memcpy(staging->samples, samples, planes.count * plane_bytes);
+    ck_assert_msg(way->backend->upload(way->device, field, encoding, staging, planes, &fault), "%s",
+                  fault.text);
+    await_staging(way, staging);
+    memset(staging->samples, 0xa5, planes.count * plane_bytes);
+    way->backend->staging_destroy(way->device, staging);
+}
+
+void seam_fetch(const struct way *way, const struct field *field, const struct encoding *encoding,
+                unsigned char *samples, size_t plane_bytes, struct range planes)
+{
+    struct staging *staging = open_staging(way, planes.count * plane_bytes);
+    struct fault fault;
+
+    ck_assert_msg(way->backend->download(way->device, field, encoding, staging, planes, &fault), "%s",
+                  fault.text);
+    await_staging(way, staging);
+    memcpy(samples, staging->samples, planes.count * plane_bytes);
+    way->backend->staging_destroy(way->device, staging);
+}
+
 void seam_upload(struct seam *seam, struct field *field, const struct encoding *encoding,
                  const unsigned char *samples)
 {
     size_t plane = plane_bytes(seam, encoding);
     struct range planes = {0, 0};
-    struct fault fault;
 
     while (cut_next(seam->cut, seam->shape.planes, &planes))
-        ck_assert_msg(seam->way->backend->upload(seam->way->device, field, encoding,
-                                                 samples + planes.first * plane, planes, &fault),
-                      "%s", fault.text);
+        seam_send(seam->way, field, encoding, samples + planes.first * plane, plane, planes);
 }
 
 uint64_t seam_download(struct seam *seam, const struct encoding *encoding, unsigned char *samples)
@@ -87,9 +129,8 @@ uint64_t seam_download(struct seam *seam, const struct encoding *encoding, unsig
     uint64_t nans = 0;
 
     while (cut_next(seam->cut, seam->shape.planes, &planes))
-        ck_assert_msg(seam->way->backend->download(seam->way->device, seam->fields[0], encoding,
-                                                   samples + planes.first * plane, planes, &nans, &fault),
-                      "%s", fault.text);
+        seam_fetch(seam->way, seam->fields[0], encoding, samples + planes.first * plane, plane, planes);
+    ck_assert_msg(seam->way->backend->count_nans(seam->way->device, &nans, &fault), "%s", fault.text);
     return nans;
 }
 
@@ -216,6 +257,7 @@ bool seam_run(struct seam *seam, const struct step *step, uint64_t steps, uint64
     struct routine *routines[LOWER_OPS];
     size_t served = prepare_all(seam, step, number, routines, form);
     uint64_t left = steps;
+    double unused = 0.0;
     struct fault fault;
 
     while (left > 0 && served > 0) {
@@ -223,7 +265,7 @@ bool seam_run(struct seam *seam, const struct step *step, uint64_t steps, uint64
         pass(seam, step, routines, together);
         left -= together;
     }
-    ck_assert_msg(seam->way->backend->sync(seam->way->device, &fault), "%s", fault.text);
+    ck_assert_msg(seam->way->backend->sync(seam->way->device, &unused, &fault), "%s", fault.text);
     for (size_t i = 0; i < step->count; i++)
         seam->way->backend->release(seam->way->device, routines[i]);
     return served > 0;

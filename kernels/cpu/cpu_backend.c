@@ -60,8 +60,15 @@ struct device {
     const struct cpu_kernels *kernels;
     struct cpu_team *team;
     int threads;
-    bool asked;   /* for just so many */
-    double timer; /* when it was started */
+    bool asked;  /* for just so many */
+    double span; /* when it began */
+    uint64_t nans;
+};
+
+/* What is moved is there on return; its time is told to who waits for it. */
+struct cpu_staging {
+    struct staging staging;
+    double seconds;
 };
 
 struct routine {
@@ -498,16 +505,37 @@ static const struct routine_facts *cpu_facts(const struct routine *routine)
     return &routine->facts;
 }
 
-static void *cpu_staging_create(struct device *device, size_t bytes, struct fault *fault)
+static void cpu_staging_destroy(struct device *device, struct staging *staging)
 {
     (void)device;
-    return mem_alloc(bytes, 1, "the batch", fault);
+    if (staging == NULL)
+        return;
+    mem_free(staging->samples);
+    mem_free((struct cpu_staging *)staging);
 }
 
-static void cpu_staging_destroy(struct device *device, void *staging)
+static struct staging *cpu_staging_create(struct device *device, size_t bytes, struct fault *fault)
 {
-    (void)device;
-    mem_free(staging);
+    struct cpu_staging *created = mem_zeroed(1, sizeof *created, "the batch", fault);
+
+    if (created == NULL)
+        return NULL;
+    created->staging.samples = mem_alloc(bytes, 1, "the batch", fault);
+    if (created->staging.samples != NULL)
+        return &created->staging;
+    cpu_staging_destroy(device, &created->staging);
+    return NULL;
+}
+
+static bool cpu_staging_wait(struct device *device, struct staging *staging, double *seconds,
+                             struct fault *fault)
+{
+    struct cpu_staging *moved = (struct cpu_staging *)staging;
+
+    (void)device, (void)fault;
+    *seconds += moved->seconds;
+    moved->seconds = 0.0;
+    return true;
 }
 
 /* Threads for so many samples: as many as were asked for, else no more than they are worth. */
@@ -564,22 +592,34 @@ static bool cpu_field_slide(struct device *device, struct field *field, size_t f
 }
 
 static bool cpu_upload(struct device *device, struct field *field, const struct encoding *encoding,
-                       const void *samples, struct range planes, struct fault *fault)
+                       struct staging *staging, struct range planes, struct fault *fault)
 {
     const struct cpu_crew crew = crew_for(device, samples_of(&field->shape, planes.count));
+    double begun = omp_get_wtime();
 
     (void)fault;
-    device->kernels->load(field, encoding, samples, planes, &crew);
+    device->kernels->load(field, encoding, staging->samples, planes, &crew);
+    ((struct cpu_staging *)staging)->seconds += omp_get_wtime() - begun;
     return true;
 }
 
 static bool cpu_download(struct device *device, const struct field *field, const struct encoding *encoding,
-                         void *samples, struct range planes, uint64_t *nans, struct fault *fault)
+                         struct staging *staging, struct range planes, struct fault *fault)
 {
     const struct cpu_crew crew = crew_for(device, samples_of(&field->shape, planes.count));
+    double begun = omp_get_wtime();
 
     (void)fault;
-    *nans += device->kernels->store(field, encoding, samples, planes, &crew);
+    device->nans += device->kernels->store(field, encoding, staging->samples, planes, &crew);
+    ((struct cpu_staging *)staging)->seconds += omp_get_wtime() - begun;
+    return true;
+}
+
+static bool cpu_count_nans(struct device *device, uint64_t *nans, struct fault *fault)
+{
+    (void)fault;
+    *nans += device->nans;
+    device->nans = 0;
     return true;
 }
 
@@ -612,23 +652,23 @@ static bool cpu_advance(struct device *device, struct routine *routine, unsigned
     return true;
 }
 
-static bool cpu_sync(struct device *device, struct fault *fault)
+static bool cpu_begin_span(struct device *device, struct fault *fault)
 {
-    (void)device, (void)fault;
+    (void)fault;
+    device->span = omp_get_wtime();
     return true;
 }
 
-static bool cpu_start_timer(struct device *device, struct fault *fault)
+static bool cpu_end_span(struct device *device, double *seconds, struct fault *fault)
 {
     (void)fault;
-    device->timer = omp_get_wtime();
+    *seconds += omp_get_wtime() - device->span;
     return true;
 }
 
-static bool cpu_stop_timer(struct device *device, double *seconds, struct fault *fault)
+static bool cpu_sync(struct device *device, double *seconds, struct fault *fault)
 {
-    (void)fault;
-    *seconds = omp_get_wtime() - device->timer;
+    (void)device, (void)seconds, (void)fault;
     return true;
 }
 
@@ -819,10 +859,12 @@ const struct backend backend_cpu = {
     .staging_destroy = cpu_staging_destroy,
     .upload = cpu_upload,
     .download = cpu_download,
+    .staging_wait = cpu_staging_wait,
+    .count_nans = cpu_count_nans,
     .advance = cpu_advance,
+    .begin_span = cpu_begin_span,
+    .end_span = cpu_end_span,
     .sync = cpu_sync,
-    .start_timer = cpu_start_timer,
-    .stop_timer = cpu_stop_timer,
     .copy = cpu_copy,
     .change = cpu_change,
     .survey = cpu_survey,

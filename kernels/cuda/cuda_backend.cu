@@ -28,16 +28,24 @@
 /* What a reduction may hold at once. */
 #define SCRATCH_BYTES ((size_t)64 << 20)
 
+/* Kernels between two events of the stream that they run in. */
+struct span {
+    cudaEvent_t begun, ended;
+    bool under_way;
+};
+
 struct device {
     int index;
-    cudaStream_t stream;
-    cudaEvent_t started, stopped;
+    cudaStream_t stream;             /* of all kernels */
+    cudaStream_t incoming, outgoing; /* of planes on their way between the host's memory and the device's */
+    struct span spans[2];            /* that take turns */
+    unsigned turn;                   /* whose turn it is */
     struct cuda_limits limits;
     uint64_t memory; /* that fields may take */
-    void *packed;    /* planes of a file on their way */
-    size_t packed_bytes;
-    unsigned long long *nans;
-    struct cuda_reduction reduction; /* how it adds */
+    void *surveyed;  /* planes of a file that are added up */
+    size_t surveyed_bytes;
+    unsigned long long *nans, found_nans; /* there, and here once they are counted */
+    struct cuda_reduction reduction;      /* how it adds */
     const char *reduction_reason;
     void *scratch, *results, *host_results; /* of reductions */
     size_t scratch_bytes, results_bytes;
@@ -50,6 +58,15 @@ struct field {
     struct range planes;
     size_t pitch; /* samples */
     void *samples;
+};
+
+/* Page-locked samples, and the same on the device: copies go between the two while kernels run, which convert
+   between the second and fields. */
+struct cuda_staging : staging {
+    void *packed;
+    cudaEvent_t begun, done; /* of the copy */
+    cudaEvent_t converted;   /* by the kernels that read or write `packed` */
+    bool under_way;
 };
 
 struct routine {
@@ -175,22 +192,69 @@ static bool read_memory(struct device *device, uint64_t most, struct fault *faul
     return true;
 }
 
+/* Of their own, since whatever else is asked of the device must not wait for it. */
+static bool create_stream(const struct device *device, cudaStream_t *stream, struct fault *fault)
+{
+    return check(cudaStreamCreateWithFlags(stream, cudaStreamNonBlocking), device, "a stream", fault);
+}
+
+static void destroy_stream(cudaStream_t stream)
+{
+    if (stream != NULL)
+        cudaStreamDestroy(stream);
+}
+
+/* Whoever waits for it sleeps. */
+static bool create_event(const struct device *device, cudaEvent_t *event, struct fault *fault)
+{
+    return check(cudaEventCreateWithFlags(event, cudaEventBlockingSync), device, "an event", fault);
+}
+
+static void destroy_event(cudaEvent_t event)
+{
+    if (event != NULL)
+        cudaEventDestroy(event);
+}
+
+/* Wait for what ends with an event, and add the seconds since another one. */
+static bool await_event(const struct device *device, cudaEvent_t begun, cudaEvent_t ended, const char *deed,
+                        double *seconds, struct fault *fault)
+{
+    float milliseconds = 0.0f;
+
+    if (!check(cudaEventSynchronize(ended), device, deed, fault) ||
+        !check(cudaEventElapsedTime(&milliseconds, begun, ended), device, "an event", fault))
+        return false;
+    *seconds += 1e-3 * static_cast<double>(milliseconds);
+    return true;
+}
+
+static bool create_spans(struct device *device, struct fault *fault)
+{
+    for (struct span &span : device->spans) {
+        if (!create_event(device, &span.begun, fault) || !create_event(device, &span.ended, fault))
+            return false;
+    }
+    return true;
+}
+
 static void cuda_close(struct device *device)
 {
     if (device == NULL)
         return;
-    cudaFree(device->packed);
+    cudaFree(device->surveyed);
     cudaFree(device->nans);
     cudaFree(device->scratch);
     cudaFree(device->results);
     cudaFreeHost(device->host_results);
     cudaFree(device->anchors);
-    if (device->started != NULL)
-        cudaEventDestroy(device->started);
-    if (device->stopped != NULL)
-        cudaEventDestroy(device->stopped);
-    if (device->stream != NULL)
-        cudaStreamDestroy(device->stream);
+    for (const struct span &span : device->spans) {
+        destroy_event(span.begun);
+        destroy_event(span.ended);
+    }
+    destroy_stream(device->stream);
+    destroy_stream(device->incoming);
+    destroy_stream(device->outgoing);
     mem_free(device);
 }
 
@@ -217,6 +281,19 @@ static bool cuda_choose_sums(struct device *device, const struct rung_wish *wish
     return true;
 }
 
+static bool clear_count(struct device *device, struct fault *fault)
+{
+    return check(cudaMemsetAsync(device->nans, 0, sizeof *device->nans, device->stream), device, "a count",
+                 fault);
+}
+
+static bool create_count(struct device *device, struct fault *fault)
+{
+    return check(cudaMalloc(reinterpret_cast<void **>(&device->nans), sizeof *device->nans), device, "memory",
+                 fault) &&
+           clear_count(device, fault);
+}
+
 static bool cuda_open(struct device **result, const struct device_request *request, struct fault *fault)
 {
     struct device *device = static_cast<struct device *>(mem_zeroed(1, sizeof *device, "the device", fault));
@@ -227,12 +304,9 @@ static bool cuda_open(struct device **result, const struct device_request *reque
     device->index = request->index;
     if (cuda_choose_sums(device, &any, fault) &&
         check(cudaSetDevice(device->index), device, "starting it", fault) && read_limits(device, fault) &&
-        read_code(device, fault) &&
-        check(cudaStreamCreateWithFlags(&device->stream, cudaStreamNonBlocking), device, "a stream", fault) &&
-        check(cudaEventCreate(&device->started), device, "an event", fault) &&
-        check(cudaEventCreate(&device->stopped), device, "an event", fault) &&
-        check(cudaMalloc(reinterpret_cast<void **>(&device->nans), sizeof *device->nans), device, "memory",
-              fault) &&
+        read_code(device, fault) && create_stream(device, &device->stream, fault) &&
+        create_stream(device, &device->incoming, fault) && create_stream(device, &device->outgoing, fault) &&
+        create_spans(device, fault) && create_count(device, fault) &&
         read_memory(device, request->memory, fault)) {
         *result = device;
         return true;
@@ -337,32 +411,49 @@ template <typename T> static cuda_view<T> view_of(const struct field *field)
     return view;
 }
 
-static void *cuda_staging_create(struct device *device, size_t bytes, struct fault *fault)
+/* Both sides of it wait for whatever uses it, so that nothing that is under way loses its memory. */
+static void cuda_staging_destroy(struct device *device, struct staging *staging)
 {
-    void *staging = NULL;
+    struct cuda_staging *destroyed = static_cast<struct cuda_staging *>(staging);
 
-    check(cudaMallocHost(&staging, bytes), device, "page-locked memory", fault);
-    return staging;
-}
-
-static void cuda_staging_destroy(struct device *device, void *staging)
-{
     (void)device;
-    cudaFreeHost(staging);
+    if (destroyed == NULL)
+        return;
+    cudaFreeHost(destroyed->samples);
+    cudaFree(destroyed->packed);
+    destroy_event(destroyed->begun);
+    destroy_event(destroyed->done);
+    destroy_event(destroyed->converted);
+    mem_free(destroyed);
 }
 
-/* Room on the device for so many bytes of packed planes. */
-static bool reserve_packed(struct device *device, size_t bytes, struct fault *fault)
+static struct staging *cuda_staging_create(struct device *device, size_t bytes, struct fault *fault)
 {
-    if (bytes <= device->packed_bytes)
+    struct cuda_staging *created =
+        static_cast<struct cuda_staging *>(mem_zeroed(1, sizeof *created, "a batch", fault));
+
+    if (created == NULL)
+        return NULL;
+    if (check(cudaMallocHost(&created->samples, bytes), device, "page-locked memory", fault) &&
+        check(cudaMalloc(&created->packed, bytes), device, "a batch", fault) &&
+        create_event(device, &created->begun, fault) && create_event(device, &created->done, fault) &&
+        create_event(device, &created->converted, fault))
+        return created;
+    cuda_staging_destroy(device, created);
+    return NULL;
+}
+
+/* Threads other than the one that opened the device have not chosen it yet. */
+static bool cuda_staging_wait(struct device *device, struct staging *staging, double *seconds,
+                              struct fault *fault)
+{
+    struct cuda_staging *moved = static_cast<struct cuda_staging *>(staging);
+
+    if (!moved->under_way)
         return true;
-    cudaFree(device->packed);
-    device->packed = NULL;
-    device->packed_bytes = 0;
-    if (!check(cudaMalloc(&device->packed, bytes), device, "a batch", fault))
-        return false;
-    device->packed_bytes = bytes;
-    return true;
+    moved->under_way = false;
+    return check(cudaSetDevice(device->index), device, "a thread", fault) &&
+           await_event(device, moved->begun, moved->done, "a copy", seconds, fault);
 }
 
 static size_t packed_bytes(const struct shape *shape, const struct encoding *encoding, size_t planes)
@@ -370,61 +461,76 @@ static size_t packed_bytes(const struct shape *shape, const struct encoding *enc
     return planes * shape->rows * shape->nx * encoding->channels * sample_size(encoding->type);
 }
 
-static bool send_packed(struct device *device, const void *samples, size_t bytes, struct fault *fault)
+/* One way or the other, between its two sides. */
+static bool copy_staging(struct device *device, struct cuda_staging *staging, size_t bytes,
+                         cudaMemcpyKind way, struct fault *fault)
 {
-    return reserve_packed(device, bytes, fault) &&
-           check(cudaMemcpyAsync(device->packed, samples, bytes, cudaMemcpyHostToDevice, device->stream),
-                 device, "upload", fault);
+    const bool comes = way == cudaMemcpyHostToDevice;
+    const cudaStream_t stream = comes ? device->incoming : device->outgoing;
+    void *to = comes ? staging->packed : staging->samples;
+    const void *from = comes ? staging->samples : staging->packed;
+
+    staging->under_way = check(cudaStreamWaitEvent(stream, staging->converted, 0), device, "a copy", fault) &&
+                         check(cudaEventRecord(staging->begun, stream), device, "an event", fault) &&
+                         check(cudaMemcpyAsync(to, from, bytes, way, stream), device, "a copy", fault) &&
+                         check(cudaEventRecord(staging->done, stream), device, "an event", fault);
+    return staging->under_way;
 }
 
-static bool cuda_sync(struct device *device, struct fault *fault)
+static bool note_converted(struct device *device, struct cuda_staging *staging, struct fault *fault)
 {
-    return check(cudaStreamSynchronize(device->stream), device, "a kernel", fault);
+    return check(cudaEventRecord(staging->converted, device->stream), device, "an event", fault);
 }
 
 static cudaError_t load_packed(struct device *device, struct field *field, const struct encoding *encoding,
-                               struct range planes)
+                               const void *packed, struct range planes)
 {
     if (field->work == WORK_F32)
-        return cuda_load_planes(encoding, device->packed, view_of<float>(field), planes, device->stream);
-    return cuda_load_planes(encoding, device->packed, view_of<double>(field), planes, device->stream);
+        return cuda_load_planes(encoding, packed, view_of<float>(field), planes, device->stream);
+    return cuda_load_planes(encoding, packed, view_of<double>(field), planes, device->stream);
 }
 
 static cudaError_t store_packed(struct device *device, const struct field *field,
-                                const struct encoding *encoding, struct range planes)
+                                const struct encoding *encoding, void *packed, struct range planes)
 {
     if (field->work == WORK_F32)
-        return cuda_store_planes(encoding, view_of<float>(field), device->packed, planes, device->nans,
+        return cuda_store_planes(encoding, view_of<float>(field), packed, planes, device->nans,
                                  device->stream);
-    return cuda_store_planes(encoding, view_of<double>(field), device->packed, planes, device->nans,
-                             device->stream);
+    return cuda_store_planes(encoding, view_of<double>(field), packed, planes, device->nans, device->stream);
 }
 
 static bool cuda_upload(struct device *device, struct field *field, const struct encoding *encoding,
-                        const void *samples, struct range planes, struct fault *fault)
+                        struct staging *staging, struct range planes, struct fault *fault)
 {
-    return send_packed(device, samples, packed_bytes(&field->shape, encoding, planes.count), fault) &&
-           check(load_packed(device, field, encoding, planes), device, "conversion", fault) &&
-           cuda_sync(device, fault);
+    struct cuda_staging *from = static_cast<struct cuda_staging *>(staging);
+
+    return copy_staging(device, from, packed_bytes(&field->shape, encoding, planes.count),
+                        cudaMemcpyHostToDevice, fault) &&
+           check(cudaStreamWaitEvent(device->stream, from->done, 0), device, "conversion", fault) &&
+           check(load_packed(device, field, encoding, from->packed, planes), device, "conversion", fault) &&
+           note_converted(device, from, fault);
 }
 
 static bool cuda_download(struct device *device, const struct field *field, const struct encoding *encoding,
-                          void *samples, struct range planes, uint64_t *nans, struct fault *fault)
+                          struct staging *staging, struct range planes, struct fault *fault)
 {
-    size_t bytes = packed_bytes(&field->shape, encoding, planes.count);
-    unsigned long long found = 0;
+    struct cuda_staging *to = static_cast<struct cuda_staging *>(staging);
 
-    if (!reserve_packed(device, bytes, fault) ||
-        !check(cudaMemsetAsync(device->nans, 0, sizeof *device->nans, device->stream), device, "a count",
-               fault) ||
-        !check(store_packed(device, field, encoding, planes), device, "conversion", fault) ||
-        !check(cudaMemcpyAsync(samples, device->packed, bytes, cudaMemcpyDeviceToHost, device->stream),
-               device, "download", fault) ||
-        !check(cudaMemcpyAsync(&found, device->nans, sizeof found, cudaMemcpyDeviceToHost, device->stream),
+    return check(store_packed(device, field, encoding, to->packed, planes), device, "conversion", fault) &&
+           note_converted(device, to, fault) &&
+           copy_staging(device, to, packed_bytes(&field->shape, encoding, planes.count),
+                        cudaMemcpyDeviceToHost, fault);
+}
+
+static bool cuda_count_nans(struct device *device, uint64_t *nans, struct fault *fault)
+{
+    if (!check(cudaMemcpyAsync(&device->found_nans, device->nans, sizeof device->found_nans,
+                               cudaMemcpyDeviceToHost, device->stream),
                device, "a count", fault) ||
-        !cuda_sync(device, fault))
+        !clear_count(device, fault) ||
+        !check(cudaStreamSynchronize(device->stream), device, "a count", fault))
         return false;
-    *nans += found;
+    *nans += device->found_nans;
     return true;
 }
 
@@ -737,22 +843,36 @@ static bool cuda_advance(struct device *device, struct routine *routine, unsigne
 
 /* ---- measures ---- */
 
-static bool cuda_start_timer(struct device *device, struct fault *fault)
+static bool tell_span(struct device *device, struct span *span, double *seconds, struct fault *fault)
 {
-    return check(cudaEventRecord(device->started, device->stream), device, "an event", fault);
+    if (!span->under_way)
+        return true;
+    span->under_way = false;
+    return await_event(device, span->begun, span->ended, "a kernel", seconds, fault);
 }
 
-static bool cuda_stop_timer(struct device *device, double *seconds, struct fault *fault)
+static bool cuda_begin_span(struct device *device, struct fault *fault)
 {
-    float milliseconds = 0.0f;
+    return check(cudaEventRecord(device->spans[device->turn].begun, device->stream), device, "an event",
+                 fault);
+}
 
-    if (!check(cudaEventRecord(device->stopped, device->stream), device, "an event", fault) ||
-        !check(cudaEventSynchronize(device->stopped), device, "a kernel", fault) ||
-        !check(cudaEventElapsedTime(&milliseconds, device->started, device->stopped), device, "an event",
-               fault))
+static bool cuda_end_span(struct device *device, double *seconds, struct fault *fault)
+{
+    struct span *span = &device->spans[device->turn];
+
+    if (!check(cudaEventRecord(span->ended, device->stream), device, "an event", fault))
         return false;
-    *seconds = 1e-3 * static_cast<double>(milliseconds);
-    return true;
+    span->under_way = true;
+    device->turn ^= 1;
+    return tell_span(device, &device->spans[device->turn], seconds, fault);
+}
+
+static bool cuda_sync(struct device *device, double *seconds, struct fault *fault)
+{
+    return check(cudaStreamSynchronize(device->stream), device, "a kernel", fault) &&
+           tell_span(device, &device->spans[0], seconds, fault) &&
+           tell_span(device, &device->spans[1], seconds, fault);
 }
 
 static bool cuda_copy(struct device *device, const struct field *from, struct field *to, struct fault *fault)
@@ -791,7 +911,7 @@ static bool fetch_results(struct device *device, size_t bytes, struct fault *fau
     return check(cudaMemcpyAsync(device->host_results, device->results, bytes, cudaMemcpyDeviceToHost,
                                  device->stream),
                  device, "sums", fault) &&
-           cuda_sync(device, fault);
+           check(cudaStreamSynchronize(device->stream), device, "sums", fault);
 }
 
 /* Planes that one reduction takes, so that its memory stays small. */
@@ -889,6 +1009,20 @@ static bool set_anchors(struct device *device, const struct encoding *encoding, 
     return done;
 }
 
+/* Room on the device for so many bytes of packed planes. */
+static bool reserve_surveyed(struct device *device, size_t bytes, struct fault *fault)
+{
+    if (bytes <= device->surveyed_bytes)
+        return true;
+    cudaFree(device->surveyed);
+    device->surveyed = NULL;
+    device->surveyed_bytes = 0;
+    if (!check(cudaMalloc(&device->surveyed, bytes), device, "statistics", fault))
+        return false;
+    device->surveyed_bytes = bytes;
+    return true;
+}
+
 static void add_tally(struct tally *total, const struct tally *part)
 {
     total->count += part->count;
@@ -900,6 +1034,13 @@ static void add_tally(struct tally *total, const struct tally *part)
     total->energy += part->energy;
 }
 
+static bool send_surveyed(struct device *device, const void *samples, size_t bytes, struct fault *fault)
+{
+    return reserve_surveyed(device, bytes, fault) &&
+           check(cudaMemcpyAsync(device->surveyed, samples, bytes, cudaMemcpyHostToDevice, device->stream),
+                 device, "statistics", fault);
+}
+
 static bool cuda_survey_of(struct device *device, const struct encoding *encoding, const struct shape *shape,
                            const void *samples, size_t planes, struct tally *tallies, struct fault *fault)
 {
@@ -908,8 +1049,8 @@ static bool cuda_survey_of(struct device *device, const struct encoding *encodin
 
     if (!set_anchors(device, encoding, samples, tallies, fault) ||
         !reserve_scratch(device, cuda_survey_scratch(shape, planes), results * sizeof *parts, fault) ||
-        !send_packed(device, samples, packed_bytes(shape, encoding, planes), fault) ||
-        !check(cuda_survey(&device->reduction, encoding, shape, device->packed, planes, device->anchors,
+        !send_surveyed(device, samples, packed_bytes(shape, encoding, planes), fault) ||
+        !check(cuda_survey(&device->reduction, encoding, shape, device->surveyed, planes, device->anchors,
                            device->scratch, static_cast<struct tally *>(device->results), device->stream),
                device, "statistics", fault) ||
         !fetch_results(device, results * sizeof *parts, fault))
@@ -975,10 +1116,12 @@ extern "C" const struct backend backend_cuda = {
     cuda_staging_destroy,
     cuda_upload,
     cuda_download,
+    cuda_staging_wait,
+    cuda_count_nans,
     cuda_advance,
+    cuda_begin_span,
+    cuda_end_span,
     cuda_sync,
-    cuda_start_timer,
-    cuda_stop_timer,
     cuda_copy,
     cuda_change_of,
     cuda_survey_of,
