@@ -66,10 +66,10 @@ static size_t plane_bytes(const struct seam *seam, const struct encoding *encodi
     return seam->shape.nx * seam->shape.rows * encoding->channels * sample_size(encoding->type);
 }
 
-static struct staging *open_staging(const struct way *way, size_t bytes)
+static struct staging *take_staging(const struct way *way, size_t bytes)
 {
     struct fault fault;
-    struct staging *staging = way->backend->staging_create(way->device, bytes, &fault);
+    struct staging *staging = ways_take_staging(way, bytes, &fault);
 
     ck_assert_msg(staging != NULL, "%s", fault.text);
     return staging;
@@ -87,7 +87,7 @@ static void await_staging(const struct way *way, struct staging *staging)
 void seam_send(const struct way *way, struct field *field, const struct encoding *encoding,
                const unsigned char *samples, size_t plane_bytes, struct range planes)
 {
-    struct staging *staging = open_staging(way, planes.count * plane_bytes);
+    struct staging *staging = take_staging(way, planes.count * plane_bytes);
     struct fault fault;
 
     memcpy(staging->samples, samples, planes.count * plane_bytes);
@@ -95,20 +95,20 @@ void seam_send(const struct way *way, struct field *field, const struct encoding
                   fault.text);
     await_staging(way, staging);
     memset(staging->samples, 0xa5, planes.count * plane_bytes);
-    way->backend->staging_destroy(way->device, staging);
+    ways_leave_staging(way, staging);
 }
 
 void seam_fetch(const struct way *way, const struct field *field, const struct encoding *encoding,
                 unsigned char *samples, size_t plane_bytes, struct range planes)
 {
-    struct staging *staging = open_staging(way, planes.count * plane_bytes);
+    struct staging *staging = take_staging(way, planes.count * plane_bytes);
     struct fault fault;
 
     ck_assert_msg(way->backend->download(way->device, field, encoding, staging, planes, &fault), "%s",
                   fault.text);
     await_staging(way, staging);
     memcpy(samples, staging->samples, planes.count * plane_bytes);
-    way->backend->staging_destroy(way->device, staging);
+    ways_leave_staging(way, staging);
 }
 
 void seam_upload(struct seam *seam, struct field *field, const struct encoding *encoding,

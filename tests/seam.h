@@ -41,7 +41,7 @@ struct seam {
 void seam_open(struct seam *seam);
 void seam_close(struct seam *seam);
 
-/* Packed planes into a field of a way's device, and out of it, through memory of just their size. */
+/* Packed planes into a field of a way's device, and out of it. */
 void seam_send(const struct way *way, struct field *field, const struct encoding *encoding,
                const unsigned char *samples, size_t plane_bytes, struct range planes);
 void seam_fetch(const struct way *way, const struct field *field, const struct encoding *encoding,

@@ -23,6 +23,11 @@ void ways_close(void);
 /* The ways, as many as were opened. */
 extern const struct way *ways;
 
+/* Memory of a way's device to move so many bytes through: of just that size, unless it takes long to come by.
+ */
+struct staging *ways_take_staging(const struct way *way, size_t bytes, struct fault *fault);
+void ways_leave_staging(const struct way *way, struct staging *staging);
+
 /* Whatever else may change from turn to turn, and may change no byte. */
 void ways_vary(uint64_t turn);
 

@@ -62,6 +62,7 @@ size_t ways_open(void)
 
 void ways_close(void)
 {
+    ways_cuda_closing();
     if (usual_device != NULL)
         backend_cuda.close(usual_device);
     if (old_device != NULL)

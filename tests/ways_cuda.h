@@ -11,4 +11,7 @@ unsigned ways_cuda_turns(const char *rung);
    oldest compute capability. false: the device cannot be changed. */
 bool ways_cuda_be_old(bool old);
 
+/* Before the devices are closed: give back what is kept of their memory. */
+void ways_cuda_closing(void);
+
 #endif
