@@ -390,7 +390,7 @@ static bool choose_rung(const struct op *op, const struct shape *shape, const st
             --*rung;
     }
     return refusal == NULL ||
-           fault_raise(fault, STATUS_USAGE, "--rung: %s does not apply: %s", cpu_rungs[*rung].name, refusal);
+           fault_raise(fault, STATUS_USAGE, "--rung: %s: %s", cpu_rungs[*rung].name, refusal);
 }
 
 /* Large pages, where the system has them, for memory that is swept in strides: a page of the usual size holds
