@@ -369,6 +369,8 @@ refuses 4 'voxfilt: missing.raw: No such file or directory' voxfilt -n 8 -i miss
 refuses 5 'voxfilt: VOXFILT_ISA: z80: this build on this machine has '"$(voxfilt --list |
     sed -n 's/.*, v4 instructions/baseline and v3 and v4/p; s/.*, v3 instructions/baseline and v3/p; s/.*, baseline instructions/baseline/p')" \
     with_isa z80 v8 -o out
+with_isa baseline voxfilt --list | grep -q ', baseline instructions$'
+result $? 'the instructions that are named are those in use'
 refuses 4 'voxfilt: a\012b: No such file or directory' voxfilt -n 8 -i 'a
 b'
 

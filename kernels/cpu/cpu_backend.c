@@ -156,22 +156,35 @@ static void name_builds(char *text, size_t size)
 }
 
 /* VOXFILT_ISA lets tests compare the builds on one machine. */
+static const char *wanted_build(void)
+{
+    return getenv("VOXFILT_ISA");
+}
+
+/* NULL where the one that is wanted does not run here. */
+static const struct cpu_kernels *kernels_here(void)
+{
+    const char *wanted = wanted_build();
+
+    if (wanted == NULL)
+        return fastest_kernels();
+    for (size_t i = 0; i < BUILDS; i++) {
+        if (strcmp(wanted, builds[i].kernels->name) == 0 && builds[i].runs_here())
+            return builds[i].kernels;
+    }
+    return NULL;
+}
+
 static bool choose_kernels(struct device *device, struct fault *fault)
 {
-    const char *wanted = getenv("VOXFILT_ISA");
     char names[64] = "";
 
-    device->kernels = fastest_kernels();
-    if (wanted == NULL)
+    device->kernels = kernels_here();
+    if (device->kernels != NULL)
         return true;
-    for (size_t i = 0; i < BUILDS; i++) {
-        device->kernels = builds[i].kernels;
-        if (strcmp(wanted, builds[i].kernels->name) == 0 && builds[i].runs_here())
-            return true;
-    }
     name_builds(names, sizeof names);
-    return fault_raise(fault, STATUS_DEVICE, "VOXFILT_ISA: %s: this build on this machine has %s", wanted,
-                       names);
+    return fault_raise(fault, STATUS_DEVICE, "VOXFILT_ISA: %s: this build on this machine has %s",
+                       wanted_build(), names);
 }
 
 static int threads_of(const struct device_request *request)
@@ -237,8 +250,11 @@ static bool cpu_open(struct device **result, const struct device_request *reques
 
 static void cpu_describe(int index, char *text, size_t size)
 {
+    const struct cpu_kernels *kernels = kernels_here();
+
     (void)index;
-    snprintf(text, size, "%d processors, %s instructions", omp_get_num_procs(), fastest_kernels()->name);
+    snprintf(text, size, "%d processors, %s instructions", omp_get_num_procs(),
+             kernels == NULL ? "no such" : kernels->name);
 }
 
 static void cpu_warm_up(int index)
