@@ -255,7 +255,7 @@ struct backend {
 
     /* Spans of work, one after the other, by the device's own stopwatch. Ending one waits until the one
        before it is done and adds its seconds to *seconds, so that no more than one is under way behind the
-       caller; sync waits for all that was asked for, and adds those that nobody was told. */
+       caller; sync waits for all but what staging_wait waits for, and adds those that nobody was told. */
     bool (*begin_span)(struct device *device, struct fault *fault);
     bool (*end_span)(struct device *device, double *seconds, struct fault *fault);
     bool (*sync)(struct device *device, double *seconds, struct fault *fault);

@@ -193,7 +193,7 @@ static void print_memory(FILE *stream, const struct plan *plan)
             passes->in_buffers + passes->out_buffers,
             number_format_bytes((double)passes->batch_bytes, batch, sizeof batch));
     print_share(stream, passes->routine_bytes, "kernels");
-    print_share(stream, passes->sum_bytes, "sums and conversion");
+    print_share(stream, passes->sum_bytes, "sums and a device's side of buffers");
     if (!passes->holds_in_spool)
         print_share(stream, plan->held_bytes, "an interlaced input");
     fprintf(stream, "\n");

@@ -363,11 +363,12 @@ static bool count_nans(struct running *run)
 /* Wait until the last plane has been written, and nothing is under way on the device. */
 static bool finish_pass(struct running *run, struct pass *pass)
 {
-    if (!sweep_finish(&run->sweep, run->fault) || !count_nans(run) ||
-        (pass->in != NULL && !ring_drain(pass->in, run->fault)))
+    if (!sweep_finish(&run->sweep, run->fault) || (pass->in != NULL && !ring_drain(pass->in, run->fault)))
         return false;
     if (pass->out == NULL)
         return true;
+    if (!count_nans(run))
+        return false;
     ring_finish(pass->out);
     return ring_drain(pass->out, run->fault);
 }

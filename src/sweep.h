@@ -49,12 +49,13 @@ void sweep_begin_again(struct sweep *sweep, struct chain_place begin, struct cha
 bool sweep_make_room(struct sweep *sweep, size_t planes, struct fault *fault);
 void sweep_feed(struct sweep *sweep, size_t planes);
 
-/* Whether enough planes have come for the levels to advance. They may still be under way when the next ones
-   come: the device does in order what it is asked. */
+/* Whether enough planes have come for the levels to advance. */
 bool sweep_is_due(const struct sweep *sweep);
+
+/* Advance them. That may still be under way on return: the device does in order what it is asked. */
 bool sweep_run(struct sweep *sweep, struct fault *fault);
 
-/* Wait until nothing is under way. */
+/* Wait until no level is. */
 bool sweep_finish(struct sweep *sweep, struct fault *fault);
 
 #endif

@@ -6,18 +6,13 @@
 #include "fixture.h"
 #include "options.h"
 #include "run.h"
+#include "running_device.h"
 
 #include <check.h>
 #include <stdbool.h>
 #include <stddef.h>
 
 #define RUNNING_PATIENCE 300 /* seconds that a test may take */
-
-/* As --device takes it. */
-extern const char *const running_device;
-
-/* Before the run of this number, in what its outcome must not depend on. */
-void running_vary(unsigned long run);
 
 struct outcome {
     struct command command;

@@ -104,6 +104,7 @@ void seam_fetch(const struct way *way, const struct field *field, const struct e
     struct staging *staging = take_staging(way, planes.count * plane_bytes);
     struct fault fault;
 
+    memset(staging->samples, 0xa5, planes.count * plane_bytes);
     ck_assert_msg(way->backend->download(way->device, field, encoding, staging, planes, &fault), "%s",
                   fault.text);
     await_staging(way, staging);

@@ -38,6 +38,7 @@ struct device {
     int index;
     cudaStream_t stream;             /* of all kernels */
     cudaStream_t incoming, outgoing; /* of planes on their way between the host's memory and the device's */
+    cudaStream_t surveys;            /* of samples that are added up beside all that */
     struct span spans[2];            /* that take turns */
     unsigned turn;                   /* whose turn it is */
     struct cuda_limits limits;
@@ -50,6 +51,7 @@ struct device {
     void *scratch, *results, *host_results; /* of reductions */
     size_t scratch_bytes, results_bytes;
     double *anchors;
+    size_t anchor_bytes;
 };
 
 struct field {
@@ -255,6 +257,7 @@ static void cuda_close(struct device *device)
     destroy_stream(device->stream);
     destroy_stream(device->incoming);
     destroy_stream(device->outgoing);
+    destroy_stream(device->surveys);
     mem_free(device);
 }
 
@@ -306,8 +309,8 @@ static bool cuda_open(struct device **result, const struct device_request *reque
         check(cudaSetDevice(device->index), device, "starting it", fault) && read_limits(device, fault) &&
         read_code(device, fault) && create_stream(device, &device->stream, fault) &&
         create_stream(device, &device->incoming, fault) && create_stream(device, &device->outgoing, fault) &&
-        create_spans(device, fault) && create_count(device, fault) &&
-        read_memory(device, request->memory, fault)) {
+        create_stream(device, &device->surveys, fault) && create_spans(device, fault) &&
+        create_count(device, fault) && read_memory(device, request->memory, fault)) {
         *result = device;
         return true;
     }
@@ -411,14 +414,16 @@ template <typename T> static cuda_view<T> view_of(const struct field *field)
     return view;
 }
 
-/* Both sides of it wait for whatever uses it, so that nothing that is under way loses its memory. */
+/* After a fault copies may still be under way. */
 static void cuda_staging_destroy(struct device *device, struct staging *staging)
 {
     struct cuda_staging *destroyed = static_cast<struct cuda_staging *>(staging);
 
-    (void)device;
     if (destroyed == NULL)
         return;
+    cudaStreamSynchronize(device->incoming);
+    cudaStreamSynchronize(device->outgoing);
+    cudaStreamSynchronize(device->stream);
     cudaFreeHost(destroyed->samples);
     cudaFree(destroyed->packed);
     destroy_event(destroyed->begun);
@@ -887,7 +892,8 @@ static bool cuda_copy(struct device *device, const struct field *from, struct fi
 
 /* Device memory for a reduction, and host memory for what it gives of each plane; kept for the next one.
    Results are cleared since kernels do not write the gaps between their members, which are copied, too. */
-static bool reserve_scratch(struct device *device, size_t bytes, size_t host_bytes, struct fault *fault)
+static bool reserve_scratch(struct device *device, size_t bytes, size_t host_bytes, cudaStream_t stream,
+                            struct fault *fault)
 {
     if (bytes <= device->scratch_bytes && host_bytes <= device->results_bytes)
         return true;
@@ -898,7 +904,7 @@ static bool reserve_scratch(struct device *device, size_t bytes, size_t host_byt
     device->scratch_bytes = device->results_bytes = 0;
     if (!check(cudaMalloc(&device->scratch, bytes), device, "sums", fault) ||
         !check(cudaMalloc(&device->results, host_bytes), device, "sums", fault) ||
-        !check(cudaMemsetAsync(device->results, 0, host_bytes, device->stream), device, "sums", fault) ||
+        !check(cudaMemsetAsync(device->results, 0, host_bytes, stream), device, "sums", fault) ||
         !check(cudaMallocHost(&device->host_results, host_bytes), device, "sums", fault))
         return false;
     device->scratch_bytes = bytes;
@@ -906,12 +912,12 @@ static bool reserve_scratch(struct device *device, size_t bytes, size_t host_byt
     return true;
 }
 
-static bool fetch_results(struct device *device, size_t bytes, struct fault *fault)
+static bool fetch_results(struct device *device, size_t bytes, cudaStream_t stream, struct fault *fault)
 {
-    return check(cudaMemcpyAsync(device->host_results, device->results, bytes, cudaMemcpyDeviceToHost,
-                                 device->stream),
-                 device, "sums", fault) &&
-           check(cudaStreamSynchronize(device->stream), device, "sums", fault);
+    return check(
+               cudaMemcpyAsync(device->host_results, device->results, bytes, cudaMemcpyDeviceToHost, stream),
+               device, "sums", fault) &&
+           check(cudaStreamSynchronize(stream), device, "sums", fault);
 }
 
 /* Planes that one reduction takes, so that its memory stays small. */
@@ -931,14 +937,15 @@ static bool add_changes(struct device *device, const struct field *a, const stru
     cudaError_t error;
 
     if (!reserve_scratch(device, cuda_change_scratch(&a->shape, planes.count), results * sizeof *changes,
-                         fault))
+                         device->stream, fault))
         return false;
     changes = static_cast<double *>(device->results);
     error = a->work == WORK_F32 ? cuda_change(&device->reduction, view_of<float>(a), view_of<float>(b), count,
                                               planes, device->scratch, changes, device->stream)
                                 : cuda_change(&device->reduction, view_of<double>(a), view_of<double>(b),
                                               count, planes, device->scratch, changes, device->stream);
-    if (!check(error, device, "sums", fault) || !fetch_results(device, results * sizeof *changes, fault))
+    if (!check(error, device, "sums", fault) ||
+        !fetch_results(device, results * sizeof *changes, device->stream, fault))
         return false;
     for (size_t i = 0; i < results; i++)
         sums[i % channels] += static_cast<const double *>(device->host_results)[i];
@@ -979,6 +986,21 @@ struct sample_reader {
     }
 };
 
+static bool put_anchors(struct device *device, const double *anchors, size_t bytes, struct fault *fault)
+{
+    if (bytes > device->anchor_bytes) {
+        cudaFree(device->anchors);
+        device->anchors = NULL;
+        device->anchor_bytes = 0;
+        if (!check(cudaMalloc(reinterpret_cast<void **>(&device->anchors), bytes), device, "anchors", fault))
+            return false;
+        device->anchor_bytes = bytes;
+    }
+    return check(cudaMemcpyAsync(device->anchors, anchors, bytes, cudaMemcpyHostToDevice, device->surveys),
+                 device, "anchors", fault) &&
+           check(cudaStreamSynchronize(device->surveys), device, "anchors", fault);
+}
+
 /* The first sample of a channel is the anchor of all its sums. */
 static bool set_anchors(struct device *device, const struct encoding *encoding, const void *samples,
                         struct tally *tallies, struct fault *fault)
@@ -1002,9 +1024,7 @@ static bool set_anchors(struct device *device, const struct encoding *encoding, 
         }
         anchors[channel] = tally->anchor;
     }
-    cudaFree(device->anchors);
-    device->anchors = NULL;
-    done = put(device, reinterpret_cast<void **>(&device->anchors), anchors, bytes, "anchors", fault);
+    done = put_anchors(device, anchors, bytes, fault);
     mem_free(anchors);
     return done;
 }
@@ -1037,7 +1057,7 @@ static void add_tally(struct tally *total, const struct tally *part)
 static bool send_surveyed(struct device *device, const void *samples, size_t bytes, struct fault *fault)
 {
     return reserve_surveyed(device, bytes, fault) &&
-           check(cudaMemcpyAsync(device->surveyed, samples, bytes, cudaMemcpyHostToDevice, device->stream),
+           check(cudaMemcpyAsync(device->surveyed, samples, bytes, cudaMemcpyHostToDevice, device->surveys),
                  device, "statistics", fault);
 }
 
@@ -1048,12 +1068,13 @@ static bool cuda_survey_of(struct device *device, const struct encoding *encodin
     struct tally *parts;
 
     if (!set_anchors(device, encoding, samples, tallies, fault) ||
-        !reserve_scratch(device, cuda_survey_scratch(shape, planes), results * sizeof *parts, fault) ||
+        !reserve_scratch(device, cuda_survey_scratch(shape, planes), results * sizeof *parts, device->surveys,
+                         fault) ||
         !send_surveyed(device, samples, packed_bytes(shape, encoding, planes), fault) ||
         !check(cuda_survey(&device->reduction, encoding, shape, device->surveyed, planes, device->anchors,
-                           device->scratch, static_cast<struct tally *>(device->results), device->stream),
+                           device->scratch, static_cast<struct tally *>(device->results), device->surveys),
                device, "statistics", fault) ||
-        !fetch_results(device, results * sizeof *parts, fault))
+        !fetch_results(device, results * sizeof *parts, device->surveys, fault))
         return false;
     parts = static_cast<struct tally *>(device->host_results);
     for (size_t i = 0; i < results; i++)

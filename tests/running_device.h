@@ -1,0 +1,14 @@
+/* The device that a program of tests runs on: each is linked with one. */
+#ifndef RUNNING_DEVICE_H
+#define RUNNING_DEVICE_H
+
+/* As --device takes it. */
+extern const char *const running_device;
+
+/* Of large sets of runs, it takes one in so many. */
+unsigned running_turns(void);
+
+/* Before the run of this number, in what its outcome must not depend on. */
+void running_vary(unsigned long run);
+
+#endif
