@@ -684,14 +684,22 @@ fi
 accepts '--bench' '' voxfilt -d 20,12,10 -D cpu --bench
 grep -q '^naive .* equal ' ../stdout && [ ! -e ../cache ]
 result $? 'it measures what is equal and keeps nothing'
+grep -q ' GB/s read and written, [0-9.e+]* G multiply-adds/s, ' ../stdout && grep -q ' copy *fma *bytes ' ../stdout &&
+    grep -q '^naive .* [0-9]*%  *[0-9]*% equal ' ../stdout
+result $? 'by a copy and by multiply-adds'
 if has python3; then
     voxfilt -d 20,12,10 -D cpu -f unsharp:1,1 --bench=json > ../stdout
     python3 -c '
 import json, sys
 rows = json.load(sys.stdin)
-assert len(rows) >= 4 and all(row["equal"] and row["seconds_per_step"] > 0 for row in rows if "refused" not in row)' \
+measured = [row for row in rows if "refused" not in row]
+assert len(rows) >= 4 and all(row["equal"] and row["seconds_per_step"] > 0 for row in measured)
+for row in measured:
+    per_cell = row["share_of_multiply_adds"] and (
+        row["share_of_multiply_adds"] * row["multiply_adds_per_second"] / row["cells_per_second"])
+    assert (per_cell is None if "operation 4" in row["table"] else abs(per_cell - 9) < 1e-6), row' \
         < ../stdout
-    result $? '--bench=json is JSON'
+    result $? '--bench=json is JSON, a multiply-add for each tap'
 fi
 accepts '--tune' '' imgheat --tune -D cpu one.png
 [ "$(sed 1d ../cache/voxfilt/wisdom | wc -l)" -eq 1 ] && head -n 1 ../cache/voxfilt/wisdom | grep -q '^voxfilt wisdom '
