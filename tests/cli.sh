@@ -758,6 +758,13 @@ agree tanh v16 --flux tanh --scale 9 --inner 2 --reaction 0.01 -e constant:3
 agree 'a chain' v16 -f unsharp:1.5,2 -e wrap -f gradient -f matrix:'1 2;3 4/5' -s 2 -e hold --out-type u16
 agree 'double precision' v16 --work f64 --flux pm2 --scale 9 --out-type f64
 agree until v16 --until 0.5
+# Rows so wide that a tile of the CPU keeps none of them for all planes at once, even on one thread.
+seq 20000 | head -c 92160 > wide.raw
+wide() { voxfilt -i wide.raw -d 512,2,90 -t u8 --work f64 --out-type f64 -D cpu "$@"; }
+wide --rung naive -o naive.raw
+wide --rung fused -o fused.raw
+same 'planes in runs' naive.raw fused.raw
+agree 'planes in runs' wide
 agree 'a picture' imgheat rgba.png
 agree 'linear light' imgheat --linear -f gauss:2 rgba.png
 agree '16 bits' imgheat -f unsharp:1,1 -f sobel:x deep.png
