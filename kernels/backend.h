@@ -263,6 +263,10 @@ struct backend {
     /* Copy one field to another of the same shape, as fast as the device can. */
     bool (*copy)(struct device *device, const struct field *from, struct field *to, struct fault *fault);
 
+    /* Fused multiply-adds a second, a sample each, that all its threads reach from registers alone, measured
+       for some hundredths of a second. NULL: this backend does not measure it. */
+    double (*multiply_adds)(struct device *device, enum work_type work);
+
     /* Add Σ (a − b)² of each of the first `channels` channels to sums, plane after plane. */
     bool (*change)(struct device *device, const struct field *a, const struct field *b, unsigned channels,
                    struct range planes, double *sums, struct fault *fault);

@@ -6,16 +6,18 @@
 #include "mem.h"
 #include "wisdom.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define RUNS          9
-#define LEAST_SECONDS 0.02 /* of one run: so many launches that starting them does not show */
-#define MOST_LAUNCHES 1000
-#define BATCH_BYTES   ((size_t)64 << 20)
-#define FIELDS        3 /* the input, and two that take turns */
+#define RUNS             9
+#define LEAST_SECONDS    0.02 /* of one run: so many launches that starting them does not show */
+#define MOST_LAUNCHES    1000
+#define MULTIPLYING_RUNS 5
+#define BATCH_BYTES      ((size_t)64 << 20)
+#define FIELDS           3 /* the input, and two that take turns */
 
 /* One device with fields of the case at hand. */
 struct stand {
@@ -47,7 +49,8 @@ struct benching {
     int index;               /* of the device */
     unsigned char *expected; /* by the judge after `expected_steps` steps */
     unsigned expected_steps;
-    double copy_speed; /* bytes read and written a second */
+    double copy_speed;    /* bytes read and written a second */
+    double multiply_adds; /* a second; NAN: not measured on this device */
     FILE *stream;
     bool json_begun;
     bool differs; /* some row's bytes are wrong */
@@ -228,7 +231,7 @@ static bool compare(struct benching *bench, const struct field *field, bool *equ
     return true;
 }
 
-static int compare_seconds(const void *a, const void *b)
+static int compare_numbers(const void *a, const void *b)
 {
     double left = *(const double *)a, right = *(const double *)b;
 
@@ -269,7 +272,7 @@ static bool measure(struct benching *bench, measured_call *call, void *context, 
             calls = calls_for(runs[0]);
     }
     /* The first run warmed up and set the number of calls. */
-    qsort(runs + 1, RUNS, sizeof *runs, compare_seconds);
+    qsort(runs + 1, RUNS, sizeof *runs, compare_numbers);
     *seconds = runs[1 + RUNS / 2];
     return true;
 }
@@ -310,6 +313,20 @@ static bool measure_copy(struct benching *bench)
     return true;
 }
 
+static void measure_multiply_adds(struct benching *bench)
+{
+    struct stand *stand = &bench->device;
+    double rates[MULTIPLYING_RUNS];
+
+    bench->multiply_adds = NAN;
+    if (stand->backend->multiply_adds == NULL)
+        return;
+    for (int run = 0; run < MULTIPLYING_RUNS; run++)
+        rates[run] = stand->backend->multiply_adds(stand->device, bench->request->work);
+    qsort(rates, MULTIPLYING_RUNS, sizeof *rates, compare_numbers);
+    bench->multiply_adds = rates[MULTIPLYING_RUNS / 2];
+}
+
 /* ---- the table ---- */
 
 static unsigned threads_of(const struct routine_facts *facts)
@@ -330,6 +347,15 @@ static double rate_of(const struct benching *bench, double seconds)
     return count / seconds;
 }
 
+/* Taps added up a second by the multiply-adds that the device could do; NAN where either is unknown: an
+   update that is not a chain of taps is more than multiply-adds. */
+static double share_of_multiply_adds(const struct benching *bench, const struct row *row)
+{
+    if (bench->op == NULL || bench->op->kind != OP_TAPS)
+        return NAN;
+    return cells(bench) / row->seconds * (double)bench->op->tap_count / bench->multiply_adds;
+}
+
 static void print_head(struct benching *bench)
 {
     const struct shape *shape = &bench->shape;
@@ -340,12 +366,14 @@ static void print_head(struct benching *bench)
             work_name(bench->request->work));
     if (shape->channels > 1)
         fprintf(bench->stream, " with %u channels", shape->channels);
-    fprintf(bench->stream, ", copy %.4g GB/s read and written, bytes compared with those of %s\n",
-            bench->copy_speed / 1e9, judge_name(bench));
-    fprintf(bench->stream, "%-11s %-9s %-8s %5s %7s %5s %4s %8s %9s %5s %6s %9s %9s %7s %6s %-6s %s\n",
+    fprintf(bench->stream, ", copy %.4g GB/s read and written", bench->copy_speed / 1e9);
+    if (!isnan(bench->multiply_adds))
+        fprintf(bench->stream, ", %.4g G multiply-adds/s", bench->multiply_adds / 1e9);
+    fprintf(bench->stream, ", bytes compared with those of %s\n", judge_name(bench));
+    fprintf(bench->stream, "%-11s %-9s %-8s %5s %7s %5s %4s %8s %9s %5s %6s %9s %9s %7s %6s %6s %-6s %s\n",
             "rung", "tile", "coarsen", "steps", "threads", "warps", "regs", "shared", "blocks/SM", "occ.",
-            "OP/B", "ms/step", bench->request->pictures ? "Mpx/s" : "GCells/s", "GB/s", "copy", "bytes",
-            "comment");
+            "OP/B", "ms/step", bench->request->pictures ? "Mpx/s" : "GCells/s", "GB/s", "copy", "fma",
+            "bytes", "comment");
 }
 
 static bool is_planned(const struct benching *bench, const struct routine_facts *facts)
@@ -395,11 +423,14 @@ static void print_text_row(struct benching *bench, const struct row *row)
 {
     const struct routine_facts *facts = &row->facts;
     double moved = cells(bench) / row->seconds * facts->bytes_per_update;
-    char tile[32], coarsen[32], words[256];
+    double share = share_of_multiply_adds(bench, row);
+    char tile[32], coarsen[32], multiplied[32] = "-", words[256];
 
     snprintf(tile, sizeof tile, facts->tile_z > 1 ? "%ux%ux%u" : "%ux%u", facts->tile_x, facts->tile_y,
              facts->tile_z);
     snprintf(coarsen, sizeof coarsen, facts->stride > 1 ? "%ux%u" : "%u", facts->coarsen, facts->stride);
+    if (row->equal && !isnan(share))
+        snprintf(multiplied, sizeof multiplied, "%.0f%%", 100.0 * share);
     comment(bench, row, words, sizeof words);
     fprintf(bench->stream, "%-11s %-9s %-8s %5u %7u %5u %4u %8zu %9u %4.0f%% %6.2f ", facts->rung->name,
             facts->tile_x > 0 ? tile : "-", facts->coarsen > 0 ? coarsen : "-", facts->steps,
@@ -407,11 +438,12 @@ static void print_text_row(struct benching *bench, const struct row *row)
             facts->blocks_per_multiprocessor, 100.0 * facts->occupancy,
             facts->operations_per_update / facts->bytes_per_update);
     if (row->equal)
-        fprintf(bench->stream, "%9.4f %9.2f %7.0f %5.0f%% %-6s %s\n", 1e3 * row->seconds,
+        fprintf(bench->stream, "%9.4f %9.2f %7.0f %5.0f%% %6s %-6s %s\n", 1e3 * row->seconds,
                 rate_of(bench, row->seconds) / (bench->request->pictures ? 1e6 : 1e9), moved / 1e9,
-                100.0 * moved / bench->copy_speed, "equal", words);
+                100.0 * moved / bench->copy_speed, multiplied, "equal", words);
     else
-        fprintf(bench->stream, "%9s %9s %7s %6s %-6s %s\n", "-", "-", "-", "-", "DIFFER", words);
+        fprintf(bench->stream, "%9s %9s %7s %6s %6s %-6s %s\n", "-", "-", "-", "-", multiplied, "DIFFER",
+                words);
 }
 
 /* What rows and refusals have in common. */
@@ -442,6 +474,8 @@ static void print_json_times(const struct benching *bench, const struct row *row
     json_number(stream, "bytes_per_second", moved);
     fprintf(stream, ", ");
     json_number(stream, "share_of_copy", moved / bench->copy_speed);
+    fprintf(stream, ", ");
+    json_number(stream, "share_of_multiply_adds", share_of_multiply_adds(bench, row));
 }
 
 static void print_json_row(struct benching *bench, const struct row *row)
@@ -462,6 +496,8 @@ static void print_json_row(struct benching *bench, const struct row *row)
     json_number(stream, "operations_per_byte", facts->operations_per_update / facts->bytes_per_update);
     fprintf(stream, ", ");
     json_number(stream, "copy_bytes_per_second", bench->copy_speed);
+    fprintf(stream, ", ");
+    json_number(stream, "multiply_adds_per_second", bench->multiply_adds);
     fprintf(stream, ", \"equal\": %s, \"compared_with\": \"%s\"", row->equal ? "true" : "false",
             judge_name(bench));
     if (row->equal)
@@ -823,7 +859,10 @@ static bool prepare_bench(struct benching *bench, const struct stage *stage)
     if (!lower_stage(stage, grid, &bench->encoding, bench->request->work, &bench->step, bench->fault))
         return false;
     bench->expected = mem_alloc(bench->shape.planes, bench->plane_bytes, "the expected bytes", bench->fault);
-    return bench->expected != NULL && open_stands(bench) && measure_copy(bench);
+    if (bench->expected == NULL || !open_stands(bench) || !measure_copy(bench))
+        return false;
+    measure_multiply_adds(bench);
+    return true;
 }
 
 static bool bench_stage(struct benching *bench, const struct stage_request *request, bool last)

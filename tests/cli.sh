@@ -684,14 +684,22 @@ fi
 accepts '--bench' '' voxfilt -d 20,12,10 -D cpu --bench
 grep -q '^naive .* equal ' ../stdout && [ ! -e ../cache ]
 result $? 'it measures what is equal and keeps nothing'
+grep -q ' GB/s read and written, [0-9.e+]* G multiply-adds/s, ' ../stdout && grep -q ' copy *fma *bytes ' ../stdout &&
+    grep -q '^naive .* [0-9]*%  *[0-9]*% equal ' ../stdout
+result $? 'by a copy and by multiply-adds'
 if has python3; then
     voxfilt -d 20,12,10 -D cpu -f unsharp:1,1 --bench=json > ../stdout
     python3 -c '
 import json, sys
 rows = json.load(sys.stdin)
-assert len(rows) >= 4 and all(row["equal"] and row["seconds_per_step"] > 0 for row in rows if "refused" not in row)' \
+measured = [row for row in rows if "refused" not in row]
+assert len(rows) >= 4 and all(row["equal"] and row["seconds_per_step"] > 0 for row in measured)
+for row in measured:
+    per_cell = row["share_of_multiply_adds"] and (
+        row["share_of_multiply_adds"] * row["multiply_adds_per_second"] / row["cells_per_second"])
+    assert (per_cell is None if "operation 4" in row["table"] else abs(per_cell - 9) < 1e-6), row' \
         < ../stdout
-    result $? '--bench=json is JSON'
+    result $? '--bench=json is JSON, a multiply-add for each tap'
 fi
 accepts '--tune' '' imgheat --tune -D cpu one.png
 [ "$(sed 1d ../cache/voxfilt/wisdom | wc -l)" -eq 1 ] && head -n 1 ../cache/voxfilt/wisdom | grep -q '^voxfilt wisdom '
@@ -750,6 +758,13 @@ agree tanh v16 --flux tanh --scale 9 --inner 2 --reaction 0.01 -e constant:3
 agree 'a chain' v16 -f unsharp:1.5,2 -e wrap -f gradient -f matrix:'1 2;3 4/5' -s 2 -e hold --out-type u16
 agree 'double precision' v16 --work f64 --flux pm2 --scale 9 --out-type f64
 agree until v16 --until 0.5
+# Rows so wide that a tile of the CPU keeps none of them for all planes at once, even on one thread.
+seq 20000 | head -c 92160 > wide.raw
+wide() { voxfilt -i wide.raw -d 512,2,90 -t u8 --work f64 --out-type f64 -D cpu "$@"; }
+wide --rung naive -o naive.raw
+wide --rung fused -o fused.raw
+same 'planes in runs' naive.raw fused.raw
+agree 'planes in runs' wide
 agree 'a picture' imgheat rgba.png
 agree 'linear light' imgheat --linear -f gauss:2 rgba.png
 agree '16 bits' imgheat -f unsharp:1,1 -f sobel:x deep.png

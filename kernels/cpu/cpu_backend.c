@@ -6,6 +6,7 @@
 
 #include <math.h>
 #include <omp.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -52,6 +53,9 @@ static const struct assumed_taps assumed_f64 = {2.8e9, 5.6e9, 14e9, 3.4e9, 1.25e
 
 /* Bytes that one thread copies at a time. */
 #define COPY_CHUNK ((size_t)256 << 10)
+
+/* Of multiply-adds: so long that waking threads does not show. */
+#define MULTIPLYING_SECONDS 0.02
 
 /* Row sums that are held at once. */
 #define ROW_SUMS ((size_t)1 << 16)
@@ -713,6 +717,34 @@ static bool cpu_copy(struct device *device, const struct field *from, struct fie
     return true;
 }
 
+struct multiplying {
+    const struct cpu_kernels *kernels;
+    enum work_type work;
+    double end;
+    atomic_uint_fast64_t count;
+};
+
+static void multiply_until_end(void *context, struct range turns, unsigned member)
+{
+    struct multiplying *multiplying = context;
+    uint64_t count = 0;
+
+    (void)turns, (void)member;
+    while (omp_get_wtime() < multiplying->end)
+        (void)multiplying->kernels->multiply_add(multiplying->work, 0.5, &count);
+    atomic_fetch_add(&multiplying->count, count);
+}
+
+static double cpu_multiply_adds(struct device *device, enum work_type work)
+{
+    const struct cpu_crew crew = {device->team, (unsigned)device->threads};
+    double start = omp_get_wtime();
+    struct multiplying multiplying = {device->kernels, work, start + MULTIPLYING_SECONDS, 0};
+
+    cpu_team_share(&crew, crew.members, 1, multiply_until_end, &multiplying);
+    return (double)atomic_load(&multiplying.count) / (omp_get_wtime() - start);
+}
+
 /* Planes whose rows are summed together, so that threads have work and the row sums stay few. */
 static size_t planes_together(size_t rows, size_t planes)
 {
@@ -882,6 +914,7 @@ const struct backend backend_cpu = {
     .end_span = cpu_end_span,
     .sync = cpu_sync,
     .copy = cpu_copy,
+    .multiply_adds = cpu_multiply_adds,
     .change = cpu_change,
     .survey = cpu_survey,
     .sum_rungs = cpu_sum_rungs,

@@ -48,6 +48,7 @@ static struct place place_of(size_t index, unsigned channels, size_t rows)
 #include "cpu_rows.inl"
 #include "cpu_naive.inl"
 #include "cpu_chain.inl"
+#include "cpu_multiply.inl"
 #include "cpu_direct.inl"
 #include "cpu_line.inl"
 #include "cpu_star.inl"
@@ -64,6 +65,7 @@ static struct place place_of(size_t index, unsigned channels, size_t rows)
 #include "cpu_rows.inl"
 #include "cpu_naive.inl"
 #include "cpu_chain.inl"
+#include "cpu_multiply.inl"
 #include "cpu_direct.inl"
 #include "cpu_line.inl"
 #include "cpu_star.inl"
@@ -115,6 +117,11 @@ static void change_rows(const struct field *a, const struct field *b, unsigned c
         change_planes_f64(a, b, channels, planes, sums, crew);
 }
 
+static double multiply_add(enum work_type work, double factor, uint64_t *count)
+{
+    return work == WORK_F32 ? multiply_add_f32(factor, count) : multiply_add_f64(factor, count);
+}
+
 #define NAME_OF_(isa) #isa
 #define NAME_OF(isa)  NAME_OF_(isa)
 
@@ -126,4 +133,5 @@ const struct cpu_kernels JOIN(cpu_kernels_, CPU_ISA) = {
     .sweep = sweep,
     .change_rows = change_rows,
     .survey_rows = survey_rows,
+    .multiply_add = multiply_add,
 };

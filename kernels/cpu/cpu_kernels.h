@@ -55,6 +55,10 @@ struct cpu_kernels {
        shape.rows + row]. */
     void (*survey_rows)(const struct encoding *encoding, const struct shape *shape, const void *samples,
                         size_t planes, struct tally *rows, const struct cpu_crew *crew);
+
+    /* A burst of fused multiply-adds of values in registers, added to *count. Returns what they come to:
+       what nobody could ask for would not be computed. */
+    double (*multiply_add)(enum work_type work, double factor, uint64_t *count);
 };
 
 extern const struct cpu_kernels cpu_kernels_baseline;

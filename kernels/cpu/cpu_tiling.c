@@ -34,6 +34,16 @@
 /* Planes that are computed twice at the seam of two segments may be one in so many. */
 #define SEGMENT_LENGTH 8
 
+/* Planes go in pairs, and so do rows. */
+#define PAIR 2
+
+/* A part of a sweep is at the least so many times as long as what it computes beside itself. */
+#define PART_LENGTH 4
+
+/* More parts for each thread are not tried, and where the threads end, so much of one is waited for. */
+#define PARTS_A_THREAD 4
+#define WAITED_PART    0.125
+
 static size_t rounded_up(size_t value, size_t unit)
 {
     return (value + unit - 1) / unit * unit;
@@ -173,7 +183,7 @@ static void set_kept(struct cpu_tiling *tiling, const struct op *op, const struc
     size_t bytes = (tiling->steps - 1) * tiling->kept_samples * work_size(op->work);
     size_t fit = bytes == 0 ? all : KEPT_BYTES / bytes;
 
-    fit = larger(fit, seams + 1);
+    fit = larger(fit, seams + PAIR);
     tiling->kept_planes = fit < all ? fit : all;
 }
 
@@ -316,21 +326,89 @@ static struct cpu_cut picture_cut(const struct cpu_tiling *tiling, const struct 
     return cut;
 }
 
+/* Long runs of planes of all rows that a tile has. */
+static struct cpu_cut direct_cut(const struct cpu_tiling *tiling, size_t columns, size_t planes, int threads)
+{
+    size_t wanted = threads == 1 ? 1 : PARTS_A_THREAD * (size_t)threads;
+    size_t shortest = SEGMENT_LENGTH * (both(tiling->plane) + 1);
+
+    return (struct cpu_cut){tiling->tile_rows, larger(shortest, (planes * columns + wanted - 1) / wanted)};
+}
+
+/* An axis that is cut. */
+struct cut_axis {
+    size_t extent;
+    size_t seam;         /* of which two parts that meet compute so much twice, over all levels */
+    size_t fewest, most; /* parts */
+};
+
+static size_t part_length(const struct cut_axis *axis, size_t parts)
+{
+    return rounded_up((axis->extent + parts - 1) / parts, PAIR);
+}
+
+static size_t parts_of_length(const struct cut_axis *axis, size_t length)
+{
+    return (axis->extent + length - 1) / length;
+}
+
+static struct cut_axis cut_axis_of(size_t extent, struct cpu_margin margin, unsigned steps, size_t longest)
+{
+    struct cut_axis axis = {.extent = extent, .seam = both(margin) * steps / 2};
+    size_t shortest = PART_LENGTH * larger(1, axis.seam);
+
+    axis.fewest = longest < extent ? parts_of_length(&axis, longest / PAIR * PAIR) : 1;
+    axis.most = larger(axis.fewest, (extent + shortest / 2) / shortest);
+    return axis;
+}
+
+/* What a thread computes of the axis for a part of it. */
+static double part_work(const struct cut_axis *axis, size_t length)
+{
+    double parts = (double)parts_of_length(axis, length);
+
+    return (double)length + (double)axis->seam * (parts - 1.0) / parts;
+}
+
+/* When the last thread is done. */
+static double time_of(const struct cut_axis *plane, const struct cut_axis *row, const struct cpu_cut *cut,
+                      size_t columns, size_t threads)
+{
+    size_t parts = parts_of_length(plane, cut->planes) * parts_of_length(row, cut->rows) * columns;
+    double turns = (double)((parts + threads - 1) / threads) + (threads > 1 ? WAITED_PART : 0.0);
+
+    return turns * part_work(plane, cut->planes) * part_work(row, cut->rows);
+}
+
+/* Parts with which all threads are done soonest. */
+static struct cpu_cut shared_cut(const struct cut_axis *plane, const struct cut_axis *row, size_t columns,
+                                 size_t threads)
+{
+    size_t most = PARTS_A_THREAD * threads;
+    struct cpu_cut best = {part_length(row, row->fewest), part_length(plane, plane->fewest)};
+
+    for (size_t i = plane->fewest; i <= plane->most && (i == plane->fewest || i * columns <= most); i++) {
+        for (size_t k = row->fewest; k <= row->most && i * k * columns <= most; k++) {
+            struct cpu_cut cut = {part_length(row, k), part_length(plane, i)};
+            if (time_of(plane, row, &cut, columns, threads) < time_of(plane, row, &best, columns, threads))
+                best = cut;
+        }
+    }
+    return best;
+}
+
 struct cpu_cut cpu_tiling_cut(const struct cpu_tiling *tiling, const struct shape *shape, size_t planes,
                               int threads)
 {
-    size_t seams = both(tiling->plane) * tiling->steps, shortest = SEGMENT_LENGTH * (seams + 1);
     size_t columns = (shape->nx + tiling->tile_x - 1) / tiling->tile_x * shape->channels;
-    size_t wanted = threads == 1 ? 1 : 4 * (size_t)threads;
-    struct cpu_cut cut = {shape->rows, larger(shortest, (planes * columns + wanted - 1) / wanted)};
+    size_t longest = tiling->kept_planes - both(tiling->plane) * tiling->steps;
+    struct cut_axis plane, row;
 
     if (tiling->is_picture)
         return picture_cut(tiling, shape, planes, threads);
-    if (cut.planes > tiling->kept_planes - seams)
-        cut.planes = even_part(planes, tiling->kept_planes - seams);
-    columns *= (planes + cut.planes - 1) / cut.planes;
-    wanted = (wanted + columns - 1) / columns;
-    shortest = SEGMENT_LENGTH * (both(tiling->row) * tiling->steps + 1);
-    cut.rows = tiling->is_direct ? tiling->tile_rows : larger(shortest, (shape->rows + wanted - 1) / wanted);
-    return cut;
+    if (tiling->is_direct)
+        return direct_cut(tiling, columns, planes, threads);
+    plane = cut_axis_of(planes, tiling->plane, tiling->steps, longest);
+    row = cut_axis_of(shape->rows, tiling->row, tiling->steps, shape->rows);
+    return shared_cut(&plane, &row, columns, (size_t)threads);
 }

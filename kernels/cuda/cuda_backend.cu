@@ -1144,6 +1144,7 @@ extern "C" const struct backend backend_cuda = {
     cuda_end_span,
     cuda_sync,
     cuda_copy,
+    NULL, /* multiply_adds */
     cuda_change_of,
     cuda_survey_of,
     cuda_sum_rungs,
