@@ -36,7 +36,7 @@ struct span {
 
 struct device {
     int index;
-    cudaStream_t stream;             /* of all kernels */
+    cudaStream_t stream;             /* of all kernels that know fields */
     cudaStream_t incoming, outgoing; /* of planes on their way between the host's memory and the device's */
     cudaStream_t surveys;            /* of samples that are added up beside all that */
     struct span spans[2];            /* that take turns */
