@@ -62,13 +62,3 @@ void ways_vary(uint64_t turn)
 {
     (void)turn;
 }
-
-struct staging *ways_take_staging(const struct way *way, size_t bytes, struct fault *fault)
-{
-    return way->backend->staging_create(way->device, bytes, fault);
-}
-
-void ways_leave_staging(const struct way *way, struct staging *staging)
-{
-    way->backend->staging_destroy(way->device, staging);
-}

@@ -48,16 +48,6 @@ void ways_vary(uint64_t turn)
     emulation_set_lazy_streams(turn / 3 % 2 == 1);
 }
 
-struct staging *ways_take_staging(const struct way *way, size_t bytes, struct fault *fault)
-{
-    return way->backend->staging_create(way->device, bytes, fault);
-}
-
-void ways_leave_staging(const struct way *way, struct staging *staging)
-{
-    way->backend->staging_destroy(way->device, staging);
-}
-
 void ways_cuda_closing(void)
 {
 }
