@@ -183,14 +183,17 @@ static size_t roomy_slab(const struct passes_request *request, const struct chai
         planes, larger(planes_of(SLAB_BYTES, request->field_plane_bytes, planes), SEAM_SHARE * survey->seam));
 }
 
-/* Planes that a window has beyond what is needed: so many that it seldom has to slide. */
+/* Planes that a window has beyond what levels need: a slab that leaves while the next one comes, and so many
+   that it seldom has to slide. */
 static size_t roomy_slack(const struct passes_request *request, const struct chain_walk *survey, size_t slab)
 {
     uint64_t levels = survey->levels == 0 ? 1 : survey->levels;
 
-    if (request->limits.slab > 0 || is_cached(request))
+    if (is_cached(request))
         return 0;
-    return larger(slab, SLIDE_SHARE * 2 * survey->depth / levels);
+    if (request->limits.slab > 0)
+        return slab;
+    return slab + larger(slab, SLIDE_SHARE * 2 * survey->depth / levels);
 }
 
 static struct size roomy(const struct passes_request *request, const struct chain_walk *survey)
@@ -217,7 +220,7 @@ static bool tighten(struct size *size)
         return true;
     }
     size->slab = larger(1, size->slab / 2);
-    size->slack = smaller(size->slack, size->slab - 1);
+    size->slack = size->slab == 1 ? 0 : smaller(size->slack, size->slab);
     size->batch = larger(1, smaller(size->batch / 2, size->slab));
     size->readers = 1;
     size->buffers = size->slab == 1 ? 1 : BUFFERS;

@@ -63,7 +63,6 @@ struct pass {
     struct roll roll;
     struct ring *in, *out;
     struct carrier *reader, *writer;
-    size_t given; /* planes put out, up to this one of the pass */
 };
 
 /* ---- the ends of passes ---- */
@@ -233,44 +232,56 @@ static bool take_batch(struct running *run, struct pass *pass)
     return true;
 }
 
-/* Planes of the last level that may leave. */
-static size_t ready(const struct running *run, const struct pass *pass)
-{
-    size_t end = pass->own.first + pass->own.count;
-
-    return run->sweep.done < end ? run->sweep.done : end;
-}
-
 /* The next planes of the last level, out of the fields. */
 static bool give_batch(struct running *run, struct pass *pass)
 {
     const struct plan *plan = run->plan;
-    const struct sweep *sweep = &run->sweep;
-    size_t left = ready(run, pass) - pass->given;
+    struct sweep *sweep = &run->sweep;
+    struct range leaving = sweep_leaving(sweep);
     struct ring_slot *slot;
 
     if (!ring_claim(pass->out, &slot, run->fault))
         return false;
-    slot->planes = (struct range){pass->given, left < plan->passes.batch ? left : plan->passes.batch};
+    slot->planes = leaving;
+    if (leaving.count > plan->passes.batch)
+        slot->planes.count = plan->passes.batch;
     if (!plan->backend->download(plan->device, sweep->fields[sweep->output], pass->to->encoding,
                                  slot->staging, slot->planes, run->fault) ||
         (pass->to->tallies != NULL && !ring_await(pass->out, slot, run->fault)) ||
         !survey(run, pass, pass->to, slot))
         return false;
     progress_add(&run->progress, plan_samples(plan, slot->planes.count));
-    pass->given += slot->planes.count;
+    sweep_leave(sweep, slot->planes.count);
     slot->planes.first -= pass->own.first;
     ring_fill(pass->out, slot);
     return true;
 }
 
+static bool is_to_give(const struct running *run, const struct pass *pass)
+{
+    return pass->to != NULL && sweep_leaving(&run->sweep).count > 0;
+}
+
 static bool give(struct running *run, struct pass *pass)
 {
-    while (pass->to != NULL && pass->given < ready(run, pass)) {
+    while (is_to_give(run, pass)) {
         if (!give_batch(run, pass))
             return false;
     }
     return true;
+}
+
+/* Planes for the next slab, and for each batch of them one of the slab before, so that whoever reads and
+   whoever writes have work at the same time. */
+static bool take_and_give(struct running *run, struct pass *pass)
+{
+    while (!sweep_is_due(&run->sweep)) {
+        if (is_to_give(run, pass) && !give_batch(run, pass))
+            return false;
+        if ((!is_to_give(run, pass) || sweep_has_room(&run->sweep)) && !take_batch(run, pass))
+            return false;
+    }
+    return give(run, pass);
 }
 
 /* Slab by slab: planes in, levels forward, planes out. */
@@ -285,14 +296,10 @@ static bool filter(struct running *run, struct pass *pass)
     if (!sweep_begin(sweep, pass->begin, pass->end, pass->overlap, pass->changes, run->fault))
         return false;
     while (sweep->swept < sweep->chain.planes) {
-        while (!sweep_is_due(sweep)) {
-            if (!take_batch(run, pass))
-                return false;
-        }
-        if (!sweep_run(sweep, run->fault) || !give(run, pass))
+        if (!take_and_give(run, pass) || !sweep_run(sweep, run->fault))
             return false;
     }
-    return true;
+    return give(run, pass);
 }
 
 /* Bits pass untouched but for the order of bytes: full buffers change places with empty ones. */
@@ -300,9 +307,10 @@ static bool copy(struct running *run, struct pass *pass)
 {
     const struct header *in = &run->job->in;
     bool swaps = in->endian != run->job->out.endian;
+    size_t left = run->plan->shape.planes;
     struct ring_slot *full, *empty;
 
-    while (pass->given < run->plan->shape.planes) {
+    while (left > 0) {
         struct staging *staging;
         if (!ring_take(pass->in, &full, run->fault) || !survey(run, pass, pass->from, full) ||
             !ring_claim(pass->out, &empty, run->fault))
@@ -317,7 +325,7 @@ static bool copy(struct running *run, struct pass *pass)
         if (!survey(run, pass, pass->to, empty))
             return false;
         progress_add(&run->progress, plan_samples(run->plan, empty->planes.count));
-        pass->given += empty->planes.count;
+        left -= empty->planes.count;
         ring_fill(pass->out, empty);
     }
     return true;
@@ -409,7 +417,6 @@ static bool make_pass(struct running *run, struct pass *pass)
     bool done;
 
     pass->own = (struct range){pass->overlap, run->plan->shape.planes};
-    pass->given = pass->own.first;
     pass->roll = (struct roll){pass->from, pass->own};
     done = open_pass(run, pass) && (run->job->copies ? copy(run, pass) : filter(run, pass)) &&
            finish_pass(run, pass);

@@ -44,6 +44,16 @@ void sweep_destroy(struct sweep *sweep)
     destroy_fields(sweep);
 }
 
+static size_t smaller(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+static bool is_in_own_memory(const struct plan *plan)
+{
+    return plan->backend->memory(plan->device) == 0;
+}
+
 struct range sweep_overlap(struct range a, struct range b)
 {
     size_t first = a.first > b.first ? a.first : b.first;
@@ -52,12 +62,27 @@ struct range sweep_overlap(struct range a, struct range b)
     return (struct range){first, end > first ? end - first : 0};
 }
 
-static bool slide(struct sweep *sweep, size_t first, struct range keep, struct fault *fault)
+/* The planes of a field that are still needed: as far back as levels look, what is to leave, and what has
+ * come.
+ */
+static struct range needed(const struct sweep *sweep, size_t field)
+{
+    size_t depth = sweep->plan->passes.depth, end = field == sweep->input ? sweep->fed : sweep->swept;
+    size_t first = sweep->swept > depth ? sweep->swept - depth : 0;
+    struct range leaving = sweep_leaving(sweep);
+
+    if (field == sweep->output && leaving.count > 0 && leaving.first < first)
+        first = leaving.first;
+    return (struct range){first, end - first};
+}
+
+static bool slide(struct sweep *sweep, struct fault *fault)
 {
     const struct plan *plan = sweep->plan;
+    size_t first = needed(sweep, sweep->output).first;
 
     for (size_t i = 0; i < plan->passes.field_count; i++) {
-        if (!plan->backend->field_slide(plan->device, sweep->fields[i], first, keep, fault))
+        if (!plan->backend->field_slide(plan->device, sweep->fields[i], first, needed(sweep, i), fault))
             return false;
     }
     sweep->window.first = first;
@@ -68,7 +93,7 @@ static bool slide(struct sweep *sweep, size_t first, struct range keep, struct f
 static bool fit_fields(struct sweep *sweep, struct fault *fault)
 {
     if (sweep->chain.planes == sweep->field_planes)
-        return slide(sweep, 0, (struct range){0, 0}, fault);
+        return slide(sweep, fault);
     destroy_fields(sweep);
     return create_fields(sweep, sweep->chain.planes, fault);
 }
@@ -83,6 +108,7 @@ bool sweep_begin(struct sweep *sweep, struct chain_place begin, struct chain_pla
     sweep->begin = begin;
     sweep->end = end;
     sweep->fed = sweep->swept = sweep->done = 0;
+    sweep->left = overlap;
     sweep->input = sweep->output = 0;
     sweep->changes = changes;
     return fit_fields(sweep, fault);
@@ -93,18 +119,28 @@ void sweep_begin_again(struct sweep *sweep, struct chain_place begin, struct cha
     sweep->begin = begin;
     sweep->end = end;
     sweep->swept = sweep->done = 0;
+    sweep->left = sweep->own.first;
     sweep->input = sweep->output;
     sweep->changes = changes;
 }
 
+/* A device in this process's own memory slides without moving anything. Another moves what is needed, which
+   is worth it once a slab: it has to make room for all that is still to come before the levels advance. */
+bool sweep_has_room(const struct sweep *sweep)
+{
+    const struct plan *plan = sweep->plan;
+    size_t to_come = sweep->chain.planes - sweep->fed;
+    size_t batch = smaller(plan->passes.batch, to_come);
+    size_t slab = smaller(sweep->swept + plan->passes.slab - sweep->fed, to_come);
+    size_t asked = is_in_own_memory(plan) ? batch : slab;
+
+    return sweep->fed + batch <= sweep->window.first + sweep->window.count ||
+           sweep->fed + asked <= needed(sweep, sweep->output).first + sweep->window.count;
+}
+
 bool sweep_make_room(struct sweep *sweep, size_t planes, struct fault *fault)
 {
-    size_t depth = sweep->plan->passes.depth;
-    size_t first = sweep->swept > depth ? sweep->swept - depth : 0;
-
-    if (sweep->fed + planes <= sweep->window.first + sweep->window.count)
-        return true;
-    return slide(sweep, first, (struct range){first, sweep->fed - first}, fault);
+    return sweep->fed + planes <= sweep->window.first + sweep->window.count || slide(sweep, fault);
 }
 
 void sweep_feed(struct sweep *sweep, size_t planes)
@@ -139,7 +175,7 @@ static size_t piece_planes(const struct plan *plan)
 {
     size_t plane = plan->backend->field_bytes(&plan->shape, plan->job->work, 1);
 
-    if (plan->backend->memory(plan->device) > 0)
+    if (!is_in_own_memory(plan))
         return plan->shape.planes;
     return plane >= PIECE_BYTES ? 1 : PIECE_BYTES / plane;
 }
@@ -202,6 +238,18 @@ bool sweep_run(struct sweep *sweep, struct fault *fault)
     sweep->output = chain_walk_field(&walk);
     sweep->swept = sweep->fed;
     return end_span(sweep, fault);
+}
+
+struct range sweep_leaving(const struct sweep *sweep)
+{
+    size_t end = smaller(sweep->done, sweep->own.first + sweep->own.count);
+
+    return (struct range){sweep->left, end > sweep->left ? end - sweep->left : 0};
+}
+
+void sweep_leave(struct sweep *sweep, size_t planes)
+{
+    sweep->left += planes;
 }
 
 bool sweep_finish(struct sweep *sweep, struct fault *fault)

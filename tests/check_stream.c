@@ -98,6 +98,8 @@ static struct {
     const struct backend *base;
     long fields, staging; /* that are there */
     long advances, most;  /* that worked, and before one fails; −1: none does */
+    size_t left_in_a_row; /* downloads since the last upload */
+    size_t most_in_a_row; /* of those between two uploads */
 } counted;
 
 static bool counted_field_create(struct device *device, struct field **field, const struct shape *shape,
@@ -139,6 +141,23 @@ static bool counted_advance(struct device *device, struct routine *routine, unsi
     return counted.base->advance(device, routine, steps, from, kept, to, planes, fault);
 }
 
+static bool counted_upload(struct device *device, struct field *field, const struct encoding *encoding,
+                           struct staging *staging, struct range planes, struct fault *fault)
+{
+    if (counted.left_in_a_row > counted.most_in_a_row)
+        counted.most_in_a_row = counted.left_in_a_row;
+    counted.left_in_a_row = 0;
+    return counted.base->upload(device, field, encoding, staging, planes, fault);
+}
+
+static bool counted_download(struct device *device, const struct field *field,
+                             const struct encoding *encoding, struct staging *staging, struct range planes,
+                             struct fault *fault)
+{
+    counted.left_in_a_row++;
+    return counted.base->download(device, field, encoding, staging, planes, fault);
+}
+
 static void count_device(struct plan *plan, long advances)
 {
     counted.base = plan->backend;
@@ -148,7 +167,10 @@ static void count_device(struct plan *plan, long advances)
     counted.backend.staging_create = counted_staging_create;
     counted.backend.staging_destroy = counted_staging_destroy;
     counted.backend.advance = counted_advance;
+    counted.backend.upload = counted_upload;
+    counted.backend.download = counted_download;
     counted.advances = 0;
+    counted.left_in_a_row = counted.most_in_a_row = 0;
     counted.most = advances;
     plan->backend = plan->chain.backend = &counted.backend;
 }
@@ -460,6 +482,24 @@ START_TEST(steps_at_once_follow_memory)
 }
 END_TEST
 
+/* While a slab leaves, the next one comes: whoever reads and whoever writes work at the same time. */
+START_TEST(planes_come_while_others_leave)
+{
+    static const char *const jobs[] = {"-d 5,4,90 -f heat", "-d 5,4,90 -f heat -s 3",
+                                       "-d 5,4,90 -f unsharp:1,0.5 -s 2", "-d 9,90 -f gauss:2 -f laplace"};
+    static const struct passes_limits limits[] = {{.slab = 8, .batch = 1}, {.slab = 9, .batch = 3}};
+    struct example example;
+    struct outcome outcome;
+
+    make_example(&example, jobs[_i / 2], "reflect");
+    run_tape(&outcome, example.options, &limits[_i % 2], example.in, &none);
+    ck_same(&outcome, &example.whole, example.options);
+    ck_assert_uint_eq(counted.most_in_a_row, 1);
+    outcome_free(&outcome);
+    free_example(&example);
+}
+END_TEST
+
 /* The cases above reach what they are for. */
 START_TEST(ways_are_taken)
 {
@@ -722,6 +762,7 @@ static Suite *stream_suite(void)
     tcase_set_timeout(tests, TIMEOUT_SECONDS);
     tcase_add_loop_test(tests, any_slab, 0, CHAINS * EDGES);
     tcase_add_loop_test(tests, any_memory, 0, CHAINS * EDGES);
+    tcase_add_loop_test(tests, planes_come_while_others_leave, 0, 8);
     if (!has_own_memory()) { /* bytes that they name are those that it takes */
         tcase_add_loop_test(tests, steps_at_once_follow_memory, 0, 3);
         tcase_add_loop_test(tests, ways_are_taken, 0, 11);
