@@ -87,9 +87,14 @@ static struct device_request device_request_of(const struct plan_request *reques
     return (struct device_request){.index = index, .threads = request->threads, .memory = request->memory};
 }
 
-/* What any stage waits for: the start of a device, and the way there and back. */
-static double predict_overhead(const struct plan_request *request, const struct plan *plan,
-                               const struct backend *backend)
+/* What comes before the first level is computed, and what goes on beside them: the start of a device, and the
+   way there and back. */
+struct overhead {
+    double start, moving; /* seconds */
+};
+
+static struct overhead predict_overhead(const struct plan_request *request, const struct plan *plan,
+                                        const struct backend *backend)
 {
     const struct device_request device = device_request_of(request, 0);
     const struct header *in = &plan->job->in, *out = &plan->job->out;
@@ -98,9 +103,9 @@ static double predict_overhead(const struct plan_request *request, const struct 
     struct forecast forecast;
 
     if (plan->step_count == 0)
-        return 0.0;
+        return (struct overhead){0.0, 0.0};
     forecast = backend->predict(&device, &plan->steps[0].step.ops[0], &plan->shape, true);
-    return forecast.start + forecast.moving * file_bytes;
+    return (struct overhead){forecast.start, forecast.moving * file_bytes};
 }
 
 /* Updates a second of an op: as measured, or else as the backend assumes. */
@@ -117,21 +122,27 @@ static double predict_updates(const struct plan_request *request, const struct p
     return known != NULL ? known->updates : backend->predict(&device, op, &plan->shape, single).updates;
 }
 
+static double larger(double a, double b)
+{
+    return a > b ? a : b;
+}
+
 /* Seconds that a device should take, from its start to the last sample back on the host. */
 static double predict(const struct plan_request *request, const struct plan *plan,
                       const struct backend *backend, int index)
 {
-    double seconds = predict_overhead(request, plan, backend);
+    struct overhead overhead = predict_overhead(request, plan, backend);
+    double computing = 0.0;
     struct wisdom_entry key;
 
     plan_wisdom_device(request, backend, index, key.device, sizeof key.device);
     for (size_t i = 0; i < plan->step_count; i++) {
         const struct step *step = &plan->steps[i].step;
         for (size_t k = 0; k < step->count; k++)
-            seconds += (double)plan->job->stages[i].steps * plan_samples(plan, plan->shape.planes) /
-                       predict_updates(request, plan, backend, &key, i, &step->ops[k]);
+            computing += (double)plan->job->stages[i].steps * plan_samples(plan, plan->shape.planes) /
+                         predict_updates(request, plan, backend, &key, i, &step->ops[k]);
     }
-    return seconds;
+    return overhead.start + larger(overhead.moving, computing);
 }
 
 static bool has_rung(const struct rung *rungs, const char *name)
@@ -168,13 +179,14 @@ static void consider(const struct plan_request *request, struct plan *plan, cons
                      struct candidate *chosen)
 {
     bool needed = !knows_wishes(request, chosen->backend);
-    double overhead = predict_overhead(request, plan, backend), seconds;
+    struct overhead overhead = predict_overhead(request, plan, backend);
+    double least = overhead.start + overhead.moving, seconds;
 
     if (!knows_wishes(request, backend))
         return;
-    if (!needed && overhead >= chosen->seconds) {
-        give_reason(plan, "%.3g s predicted; %s would take %.3g s before it computes", chosen->seconds,
-                    backend->name, overhead);
+    if (!needed && least >= chosen->seconds) {
+        give_reason(plan, "%.3g s predicted; %s would take %.3g s to start and to move the samples",
+                    chosen->seconds, backend->name, least);
         return;
     }
     /* It reserves far more of them than it uses. */

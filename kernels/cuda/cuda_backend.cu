@@ -34,6 +34,12 @@ struct span {
     bool under_way;
 };
 
+/* Device memory that is kept for the next time. */
+struct store {
+    void *samples;
+    size_t bytes;
+};
+
 struct device {
     int index;
     cudaStream_t stream;             /* of all kernels that know fields */
@@ -42,16 +48,13 @@ struct device {
     struct span spans[2];            /* that take turns */
     unsigned turn;                   /* whose turn it is */
     struct cuda_limits limits;
-    uint64_t memory; /* that fields may take */
-    void *surveyed;  /* planes of a file that are added up */
-    size_t surveyed_bytes;
+    uint64_t memory;                      /* that fields may take */
     unsigned long long *nans, found_nans; /* there, and here once they are counted */
     struct cuda_reduction reduction;      /* how it adds */
     const char *reduction_reason;
-    void *scratch, *results, *host_results; /* of reductions */
-    size_t scratch_bytes, results_bytes;
-    double *anchors;
-    size_t anchor_bytes;
+    struct store surveyed, anchors; /* planes of a file that are added up, and about what */
+    struct store scratch, results;  /* of reductions */
+    void *host_results;
 };
 
 struct field {
@@ -244,12 +247,12 @@ static void cuda_close(struct device *device)
 {
     if (device == NULL)
         return;
-    cudaFree(device->surveyed);
+    cudaFree(device->surveyed.samples);
+    cudaFree(device->anchors.samples);
     cudaFree(device->nans);
-    cudaFree(device->scratch);
-    cudaFree(device->results);
+    cudaFree(device->scratch.samples);
+    cudaFree(device->results.samples);
     cudaFreeHost(device->host_results);
-    cudaFree(device->anchors);
     for (const struct span &span : device->spans) {
         destroy_event(span.begun);
         destroy_event(span.ended);
@@ -890,33 +893,45 @@ static bool cuda_copy(struct device *device, const struct field *from, struct fi
 
 /* ---- sums ---- */
 
-/* Device memory for a reduction, and host memory for what it gives of each plane; kept for the next one.
-   Results are cleared since kernels do not write the gaps between their members, which are copied, too. */
-static bool reserve_scratch(struct device *device, size_t bytes, size_t host_bytes, cudaStream_t stream,
+/* Room for so many bytes. What was there is lost where it has to grow. */
+static bool reserve(const struct device *device, struct store *store, size_t bytes, const char *what,
+                    struct fault *fault)
+{
+    if (bytes <= store->bytes)
+        return true;
+    cudaFree(store->samples);
+    *store = {NULL, 0};
+    if (!check(cudaMalloc(&store->samples, bytes), device, what, fault))
+        return false;
+    store->bytes = bytes;
+    return true;
+}
+
+/* For what a reduction gives of each plane, there and here. It is cleared since kernels do not write the gaps
+   between members, which are copied, too. */
+static bool reserve_results(struct device *device, size_t bytes, cudaStream_t stream, struct fault *fault)
+{
+    if (bytes <= device->results.bytes && device->host_results != NULL)
+        return true;
+    cudaFreeHost(device->host_results);
+    device->host_results = NULL;
+    return check(cudaMallocHost(&device->host_results, bytes), device, "sums", fault) &&
+           reserve(device, &device->results, bytes, "sums", fault) &&
+           check(cudaMemsetAsync(device->results.samples, 0, bytes, stream), device, "sums", fault);
+}
+
+static bool reserve_scratch(struct device *device, size_t bytes, size_t result_bytes, cudaStream_t stream,
                             struct fault *fault)
 {
-    if (bytes <= device->scratch_bytes && host_bytes <= device->results_bytes)
-        return true;
-    cudaFree(device->scratch);
-    cudaFree(device->results);
-    cudaFreeHost(device->host_results);
-    device->scratch = device->results = device->host_results = NULL;
-    device->scratch_bytes = device->results_bytes = 0;
-    if (!check(cudaMalloc(&device->scratch, bytes), device, "sums", fault) ||
-        !check(cudaMalloc(&device->results, host_bytes), device, "sums", fault) ||
-        !check(cudaMemsetAsync(device->results, 0, host_bytes, stream), device, "sums", fault) ||
-        !check(cudaMallocHost(&device->host_results, host_bytes), device, "sums", fault))
-        return false;
-    device->scratch_bytes = bytes;
-    device->results_bytes = host_bytes;
-    return true;
+    return reserve(device, &device->scratch, bytes, "sums", fault) &&
+           reserve_results(device, result_bytes, stream, fault);
 }
 
 static bool fetch_results(struct device *device, size_t bytes, cudaStream_t stream, struct fault *fault)
 {
-    return check(
-               cudaMemcpyAsync(device->host_results, device->results, bytes, cudaMemcpyDeviceToHost, stream),
-               device, "sums", fault) &&
+    return check(cudaMemcpyAsync(device->host_results, device->results.samples, bytes, cudaMemcpyDeviceToHost,
+                                 stream),
+                 device, "sums", fault) &&
            check(cudaStreamSynchronize(stream), device, "sums", fault);
 }
 
@@ -939,11 +954,12 @@ static bool add_changes(struct device *device, const struct field *a, const stru
     if (!reserve_scratch(device, cuda_change_scratch(&a->shape, planes.count), results * sizeof *changes,
                          device->stream, fault))
         return false;
-    changes = static_cast<double *>(device->results);
-    error = a->work == WORK_F32 ? cuda_change(&device->reduction, view_of<float>(a), view_of<float>(b), count,
-                                              planes, device->scratch, changes, device->stream)
-                                : cuda_change(&device->reduction, view_of<double>(a), view_of<double>(b),
-                                              count, planes, device->scratch, changes, device->stream);
+    changes = static_cast<double *>(device->results.samples);
+    error = a->work == WORK_F32
+                ? cuda_change(&device->reduction, view_of<float>(a), view_of<float>(b), count, planes,
+                              device->scratch.samples, changes, device->stream)
+                : cuda_change(&device->reduction, view_of<double>(a), view_of<double>(b), count, planes,
+                              device->scratch.samples, changes, device->stream);
     if (!check(error, device, "sums", fault) ||
         !fetch_results(device, results * sizeof *changes, device->stream, fault))
         return false;
@@ -988,15 +1004,9 @@ struct sample_reader {
 
 static bool put_anchors(struct device *device, const double *anchors, size_t bytes, struct fault *fault)
 {
-    if (bytes > device->anchor_bytes) {
-        cudaFree(device->anchors);
-        device->anchors = NULL;
-        device->anchor_bytes = 0;
-        if (!check(cudaMalloc(reinterpret_cast<void **>(&device->anchors), bytes), device, "anchors", fault))
-            return false;
-        device->anchor_bytes = bytes;
-    }
-    return check(cudaMemcpyAsync(device->anchors, anchors, bytes, cudaMemcpyHostToDevice, device->surveys),
+    return reserve(device, &device->anchors, bytes, "anchors", fault) &&
+           check(cudaMemcpyAsync(device->anchors.samples, anchors, bytes, cudaMemcpyHostToDevice,
+                                 device->surveys),
                  device, "anchors", fault) &&
            check(cudaStreamSynchronize(device->surveys), device, "anchors", fault);
 }
@@ -1029,20 +1039,6 @@ static bool set_anchors(struct device *device, const struct encoding *encoding, 
     return done;
 }
 
-/* Room on the device for so many bytes of packed planes. */
-static bool reserve_surveyed(struct device *device, size_t bytes, struct fault *fault)
-{
-    if (bytes <= device->surveyed_bytes)
-        return true;
-    cudaFree(device->surveyed);
-    device->surveyed = NULL;
-    device->surveyed_bytes = 0;
-    if (!check(cudaMalloc(&device->surveyed, bytes), device, "statistics", fault))
-        return false;
-    device->surveyed_bytes = bytes;
-    return true;
-}
-
 static void add_tally(struct tally *total, const struct tally *part)
 {
     total->count += part->count;
@@ -1056,8 +1052,9 @@ static void add_tally(struct tally *total, const struct tally *part)
 
 static bool send_surveyed(struct device *device, const void *samples, size_t bytes, struct fault *fault)
 {
-    return reserve_surveyed(device, bytes, fault) &&
-           check(cudaMemcpyAsync(device->surveyed, samples, bytes, cudaMemcpyHostToDevice, device->surveys),
+    return reserve(device, &device->surveyed, bytes, "statistics", fault) &&
+           check(cudaMemcpyAsync(device->surveyed.samples, samples, bytes, cudaMemcpyHostToDevice,
+                                 device->surveys),
                  device, "statistics", fault);
 }
 
@@ -1071,8 +1068,9 @@ static bool cuda_survey_of(struct device *device, const struct encoding *encodin
         !reserve_scratch(device, cuda_survey_scratch(shape, planes), results * sizeof *parts, device->surveys,
                          fault) ||
         !send_surveyed(device, samples, packed_bytes(shape, encoding, planes), fault) ||
-        !check(cuda_survey(&device->reduction, encoding, shape, device->surveyed, planes, device->anchors,
-                           device->scratch, static_cast<struct tally *>(device->results), device->surveys),
+        !check(cuda_survey(&device->reduction, encoding, shape, device->surveyed.samples, planes,
+                           static_cast<const double *>(device->anchors.samples), device->scratch.samples,
+                           static_cast<struct tally *>(device->results.samples), device->surveys),
                device, "statistics", fault) ||
         !fetch_results(device, results * sizeof *parts, device->surveys, fault))
         return false;
