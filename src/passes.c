@@ -17,8 +17,8 @@
 #define CACHED_SLAB_BYTES  ((size_t)32 << 20)
 #define CACHED_BATCH_BYTES ((size_t)8 << 20)
 
-/* One over the share of the work that may be lost where slabs meet, and of the bytes that may be moved for
-   nothing but to make room in the fields. */
+/* One over the share of the work that may be lost where slabs meet, and of the bytes of planes that levels
+   need that may be moved for nothing but to make room. */
 #define SEAM_SHARE  20
 #define SLIDE_SHARE 10
 

@@ -148,6 +148,16 @@ bool ring_take(struct ring *ring, struct ring_slot **slot, struct fault *fault)
     return taken;
 }
 
+bool ring_has_full(struct ring *ring)
+{
+    bool full;
+
+    pthread_mutex_lock(&ring->mutex);
+    full = place_of(ring, ring->taken)->state == FULL;
+    pthread_mutex_unlock(&ring->mutex);
+    return full;
+}
+
 void ring_free(struct ring *ring, struct ring_slot *slot)
 {
     change(ring, slot, FREE);

@@ -28,8 +28,11 @@ void ring_destroy(struct ring *ring);
 bool ring_claim(struct ring *ring, struct ring_slot **slot, struct fault *fault);
 void ring_fill(struct ring *ring, struct ring_slot *slot);
 
-/* Whoever empties: the oldest full buffer, and then that it is free. */
+/* Whoever empties: the oldest full buffer, once there is one, and then that it is free. */
 bool ring_take(struct ring *ring, struct ring_slot **slot, struct fault *fault);
+
+/* Whether taking would not wait. */
+bool ring_has_full(struct ring *ring);
 void ring_free(struct ring *ring, struct ring_slot *slot);
 
 /* Wait until the device is done with the buffer. Who claims or takes one that the device had does so before

@@ -257,28 +257,29 @@ static bool give_batch(struct running *run, struct pass *pass)
     return true;
 }
 
-static bool is_to_give(const struct running *run, const struct pass *pass)
+static bool has_to_give(const struct running *run, const struct pass *pass)
 {
     return pass->to != NULL && sweep_leaving(&run->sweep).count > 0;
 }
 
 static bool give(struct running *run, struct pass *pass)
 {
-    while (is_to_give(run, pass)) {
+    while (has_to_give(run, pass)) {
         if (!give_batch(run, pass))
             return false;
     }
     return true;
 }
 
-/* Planes for the next slab, and for each batch of them one of the slab before, so that whoever reads and
-   whoever writes have work at the same time. */
+/* Planes for the next slab as they come, and in between those of the slab before, so that whoever reads and
+   whoever writes have work at the same time. Nobody waits for the reader while there is something to give. */
 static bool take_and_give(struct running *run, struct pass *pass)
 {
     while (!sweep_is_due(&run->sweep)) {
-        if (is_to_give(run, pass) && !give_batch(run, pass))
+        if (has_to_give(run, pass) && !give_batch(run, pass))
             return false;
-        if ((!is_to_give(run, pass) || sweep_has_room(&run->sweep)) && !take_batch(run, pass))
+        if ((!has_to_give(run, pass) || (ring_has_full(pass->in) && sweep_has_room(&run->sweep))) &&
+            !take_batch(run, pass))
             return false;
     }
     return give(run, pass);

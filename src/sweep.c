@@ -9,6 +9,11 @@
 /* Sample updates in one span of work: small, so that progress tells what is done or soon will be. */
 #define SPAN_UPDATES 4e9
 
+static size_t smaller(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
 static void destroy_fields(struct sweep *sweep)
 {
     for (size_t i = 0; i < CHAIN_FIELDS; i++) {
@@ -23,7 +28,7 @@ static bool create_fields(struct sweep *sweep, size_t planes, struct fault *faul
     struct shape shape = plan->shape;
 
     shape.planes = sweep->field_planes = planes;
-    sweep->window = (struct range){0, plan->passes.window < planes ? plan->passes.window : planes};
+    sweep->window = (struct range){0, smaller(plan->passes.window, planes)};
     for (size_t i = 0; i < plan->passes.field_count; i++) {
         if (!plan->backend->field_create(plan->device, &sweep->fields[i], &shape, plan->job->work,
                                          sweep->window, fault))
@@ -44,11 +49,6 @@ void sweep_destroy(struct sweep *sweep)
     destroy_fields(sweep);
 }
 
-static size_t smaller(size_t a, size_t b)
-{
-    return a < b ? a : b;
-}
-
 static bool is_in_own_memory(const struct plan *plan)
 {
     return plan->backend->memory(plan->device) == 0;
@@ -57,7 +57,7 @@ static bool is_in_own_memory(const struct plan *plan)
 struct range sweep_overlap(struct range a, struct range b)
 {
     size_t first = a.first > b.first ? a.first : b.first;
-    size_t end_a = a.first + a.count, end_b = b.first + b.count, end = end_a < end_b ? end_a : end_b;
+    size_t end = smaller(a.first + a.count, b.first + b.count);
 
     return (struct range){first, end > first ? end - first : 0};
 }
@@ -108,7 +108,7 @@ bool sweep_begin(struct sweep *sweep, struct chain_place begin, struct chain_pla
     sweep->begin = begin;
     sweep->end = end;
     sweep->fed = sweep->swept = sweep->done = 0;
-    sweep->left = overlap;
+    sweep->gone = overlap;
     sweep->input = sweep->output = 0;
     sweep->changes = changes;
     return fit_fields(sweep, fault);
@@ -119,7 +119,7 @@ void sweep_begin_again(struct sweep *sweep, struct chain_place begin, struct cha
     sweep->begin = begin;
     sweep->end = end;
     sweep->swept = sweep->done = 0;
-    sweep->left = sweep->own.first;
+    sweep->gone = sweep->own.first;
     sweep->input = sweep->output;
     sweep->changes = changes;
 }
@@ -244,12 +244,12 @@ struct range sweep_leaving(const struct sweep *sweep)
 {
     size_t end = smaller(sweep->done, sweep->own.first + sweep->own.count);
 
-    return (struct range){sweep->left, end > sweep->left ? end - sweep->left : 0};
+    return (struct range){sweep->gone, end > sweep->gone ? end - sweep->gone : 0};
 }
 
 void sweep_leave(struct sweep *sweep, size_t planes)
 {
-    sweep->left += planes;
+    sweep->gone += planes;
 }
 
 bool sweep_finish(struct sweep *sweep, struct fault *fault)

@@ -24,7 +24,7 @@ struct sweep {
     struct range window;           /* planes that the fields hold */
     size_t fed, swept;             /* planes read, and how many of them the levels have seen */
     size_t done;                   /* planes of the last level, up to this one */
-    size_t left;                   /* those of them that have left, up to this one of the grid's own */
+    size_t gone;                   /* those of them that have left the fields, up to this one */
     unsigned input, output;        /* fields of the planes read, and of the last level */
     double *changes; /* of each step of the pass and each channel: Σ (after − before)²; or NULL */
     double span;     /* sample updates asked for in the device's span of work */
@@ -46,18 +46,20 @@ bool sweep_begin(struct sweep *sweep, struct chain_place begin, struct chain_pla
 void sweep_begin_again(struct sweep *sweep, struct chain_place begin, struct chain_place end,
                        double *changes);
 
-/* Whether the next batch is better taken now than once all planes that are to leave have left: there is room
-   for it, or room is made without moving most of what the fields hold again and again. */
+/* While no level is due: whether the next batch is better taken now than once all planes that are to leave
+   have left. There is room for it, or it is made without moving what the fields hold more than once a slab.
+ */
 bool sweep_has_room(const struct sweep *sweep);
 
 /* Room for so many planes more in the input's field; and that they are there. */
 bool sweep_make_room(struct sweep *sweep, size_t planes, struct fault *fault);
 void sweep_feed(struct sweep *sweep, size_t planes);
 
-/* Whether enough planes have come for the levels to advance. They may once nothing is to leave any more. */
+/* Whether enough planes have come for the levels to advance. */
 bool sweep_is_due(const struct sweep *sweep);
 
-/* Advance them. That may still be under way on return: the device does in order what it is asked. */
+/* Advance them, once nothing is to leave any more: what leaves later does so from fields that hold all
+   planes. That may still be under way on return: the device does in order what it is asked. */
 bool sweep_run(struct sweep *sweep, struct fault *fault);
 
 /* Planes of the last level that are to leave; and that so many of them have. */

@@ -8,6 +8,7 @@
 
 #include <check.h>
 #include <math.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,18 +19,37 @@
 
 #define TIMEOUT_SECONDS 300
 
+/* Milliseconds until what is waited for is given up. */
+#define PATIENCE 1000
+
 /* ---- files in memory ---- */
 
 /* Both ends of a run: planes to read, and room for those that are written. */
 struct tape {
     const unsigned char *in;
     unsigned char *out;
-    size_t in_plane, out_plane; /* bytes */
-    size_t read, written;       /* planes */
-    size_t read_most;           /* reading more fails */
+    size_t in_plane, out_plane;  /* bytes */
+    atomic_size_t read, written; /* planes */
+    size_t freely, until;        /* reading more waits until so many have been written */
+    bool tired;                  /* of waiting */
+    size_t read_most;            /* reading more fails */
     size_t write_most;
     bool bad_end;
 };
+
+static void pause_briefly(void)
+{
+    const struct timespec moment = {.tv_nsec = 1000000};
+
+    nanosleep(&moment, NULL);
+}
+
+static void wait_for_writer(struct tape *tape)
+{
+    for (int tries = 0; tape->written < tape->until && tries < PATIENCE; tries++)
+        pause_briefly();
+    tape->tired |= tape->written < tape->until;
+}
 
 static bool tape_read(struct source *source, void *samples, size_t planes, struct fault *fault)
 {
@@ -37,6 +57,8 @@ static bool tape_read(struct source *source, void *samples, size_t planes, struc
 
     if (tape->read + planes > tape->read_most)
         return fault_raise(fault, STATUS_INPUT, "tape: it is torn");
+    if (tape->read + planes > tape->freely)
+        wait_for_writer(tape);
     memcpy(samples, tape->in + tape->read * tape->in_plane, planes * tape->in_plane);
     tape->read += planes;
     return true;
@@ -98,8 +120,12 @@ static struct {
     const struct backend *base;
     long fields, staging; /* that are there */
     long advances, most;  /* that worked, and before one fails; −1: none does */
-    size_t left_in_a_row; /* downloads since the last upload */
-    size_t most_in_a_row; /* of those between two uploads */
+    long slides;
+    const struct tape *awaited; /* where planes are read ahead of those that leave; or NULL */
+    size_t planes, batch;       /* of the plan */
+    size_t taken;               /* planes uploaded */
+    size_t given_in_a_row;      /* downloads since the last upload */
+    size_t most_in_a_row;       /* of those between two uploads */
 } counted;
 
 static bool counted_field_create(struct device *device, struct field **field, const struct shape *shape,
@@ -141,20 +167,43 @@ static bool counted_advance(struct device *device, struct routine *routine, unsi
     return counted.base->advance(device, routine, steps, from, kept, to, planes, fault);
 }
 
+static bool counted_field_slide(struct device *device, struct field *field, size_t first, struct range keep,
+                                struct fault *fault)
+{
+    counted.slides++;
+    return counted.base->field_slide(device, field, first, keep, fault);
+}
+
 static bool counted_upload(struct device *device, struct field *field, const struct encoding *encoding,
                            struct staging *staging, struct range planes, struct fault *fault)
 {
-    if (counted.left_in_a_row > counted.most_in_a_row)
-        counted.most_in_a_row = counted.left_in_a_row;
-    counted.left_in_a_row = 0;
+    if (counted.given_in_a_row > counted.most_in_a_row)
+        counted.most_in_a_row = counted.given_in_a_row;
+    counted.given_in_a_row = 0;
+    counted.taken = planes.first + planes.count;
     return counted.base->upload(device, field, encoding, staging, planes, fault);
+}
+
+/* Until the next batch has been passed on, since another one has been read after it. Where there is no other
+   one, nobody can tell, and nothing is counted. */
+static void await_reader(void)
+{
+    size_t wanted = counted.taken + 2 * counted.batch;
+
+    if (wanted > counted.planes)
+        counted.given_in_a_row = 0;
+    for (int tries = 0; wanted <= counted.planes && counted.awaited->read < wanted && tries < PATIENCE;
+         tries++)
+        pause_briefly();
 }
 
 static bool counted_download(struct device *device, const struct field *field,
                              const struct encoding *encoding, struct staging *staging, struct range planes,
                              struct fault *fault)
 {
-    counted.left_in_a_row++;
+    counted.given_in_a_row++;
+    if (counted.awaited != NULL)
+        await_reader();
     return counted.base->download(device, field, encoding, staging, planes, fault);
 }
 
@@ -167,10 +216,12 @@ static void count_device(struct plan *plan, long advances)
     counted.backend.staging_create = counted_staging_create;
     counted.backend.staging_destroy = counted_staging_destroy;
     counted.backend.advance = counted_advance;
+    counted.backend.field_slide = counted_field_slide;
     counted.backend.upload = counted_upload;
     counted.backend.download = counted_download;
     counted.advances = 0;
-    counted.left_in_a_row = counted.most_in_a_row = 0;
+    counted.slides = 0;
+    counted.given_in_a_row = counted.most_in_a_row = 0;
     counted.most = advances;
     plan->backend = plan->chain.backend = &counted.backend;
 }
@@ -190,12 +241,14 @@ struct outcome {
 struct setting {
     size_t read_most, write_most; /* planes */
     bool bad_end;
-    long advances;   /* −1: all of them work */
-    bool random;     /* the input gives planes in any order */
-    bool unsurveyed; /* nobody adds up samples, which would be waited for */
+    long advances;        /* −1: all of them work */
+    bool random;          /* the input gives planes in any order */
+    bool unsurveyed;      /* nobody adds up samples, which would be waited for */
+    bool awaited;         /* planes do not leave before others have been read */
+    size_t freely, until; /* planes read before so many have been written */
 };
 
-static const struct setting none = {SIZE_MAX, SIZE_MAX, false, -1, false, false};
+static const struct setting none = {SIZE_MAX, SIZE_MAX, false, -1, false, false, false, SIZE_MAX, 0};
 
 static void run_job(struct outcome *outcome, const struct job *job, struct source *source,
                     const struct setting *setting)
@@ -207,6 +260,9 @@ static void run_job(struct outcome *outcome, const struct job *job, struct sourc
         return;
     outcome->passes = plan.passes;
     count_device(&plan, setting->advances);
+    counted.awaited = setting->awaited ? &outcome->tape : NULL;
+    counted.planes = plan.shape.planes;
+    counted.batch = plan.passes.batch;
     ck_assert(file_open_output(&sink.file, "out", &outcome->fault));
     outcome->done =
         run_plan(&plan, &outcome->command.options.run, source, &sink, &outcome->summary, &outcome->fault);
@@ -246,6 +302,8 @@ static void run_tape(struct outcome *outcome, const char *options, const struct 
                                   .out = fixture_memory(grid_samples(&job.out.grid), 8),
                                   .in_plane = header_plane_bytes(&job.in),
                                   .out_plane = header_plane_bytes(&job.out),
+                                  .freely = setting->freely,
+                                  .until = setting->until,
                                   .read_most = setting->read_most,
                                   .write_most = setting->write_most,
                                   .bad_end = setting->bad_end};
@@ -488,15 +546,36 @@ START_TEST(planes_come_while_others_leave)
     static const char *const jobs[] = {"-d 5,4,90 -f heat", "-d 5,4,90 -f heat -s 3",
                                        "-d 5,4,90 -f unsharp:1,0.5 -s 2", "-d 9,90 -f gauss:2 -f laplace"};
     static const struct passes_limits limits[] = {{.slab = 8, .batch = 1}, {.slab = 9, .batch = 3}};
+    struct setting setting = none;
     struct example example;
     struct outcome outcome;
 
+    setting.awaited = true;
     make_example(&example, jobs[_i / 2], "reflect");
-    run_tape(&outcome, example.options, &limits[_i % 2], example.in, &none);
+    run_tape(&outcome, example.options, &limits[_i % 2], example.in, &setting);
     ck_same(&outcome, &example.whole, example.options);
     ck_assert_uint_eq(counted.most_in_a_row, 1);
+    if (has_own_memory()) /* where it costs something, each field slides no more than once a slab */
+        ck_assert_int_le(counted.slides, (long)(outcome.passes.field_count * (90 / limits[_i % 2].slab + 2)));
     outcome_free(&outcome);
     free_example(&example);
+}
+END_TEST
+
+/* What is done leaves, also when nothing more comes: of two slabs all but what three steps still need. */
+START_TEST(nothing_waits_for_the_reader)
+{
+    const struct passes_limits limits = {.slab = 8, .batch = 1};
+    static const float samples[5 * 4 * 90];
+    struct setting setting = none;
+    struct outcome outcome;
+
+    setting.freely = 16;
+    setting.until = 13;
+    run_tape(&outcome, "-d 5,4,90 -f heat -s 3", &limits, samples, &setting);
+    ck_assert_msg(outcome.done, "%s", outcome.fault.text);
+    ck_assert(!outcome.tape.tired);
+    outcome_free(&outcome);
 }
 END_TEST
 
@@ -602,8 +681,6 @@ static void write_options(const struct fault_job *job, int threads, char *text, 
         snprintf(text + used, size - (size_t)used, " -m %uK", sides * job->kilobytes);
 }
 
-#define PATIENCE 1000
-
 static size_t count_threads(void)
 {
     struct stat tasks;
@@ -614,10 +691,8 @@ static size_t count_threads(void)
 /* A thread that has been joined may be seen a moment longer, before the run as well as after it. */
 static void ck_threads(size_t wanted)
 {
-    const struct timespec moment = {.tv_nsec = 1000000};
-
     for (int tries = 0; count_threads() > wanted && tries < PATIENCE; tries++)
-        nanosleep(&moment, NULL);
+        pause_briefly();
     ck_assert_uint_le(count_threads(), wanted);
 }
 
@@ -710,7 +785,8 @@ START_TEST(a_reader_that_waits_is_called_off)
                                            .has_type = true,
                                            .type = SAMPLE_F32,
                                            .threads = 1};
-    struct outcome outcome = {.tape = {.out = fixture_memory(sizeof volume, 1), .out_plane = 120}};
+    struct outcome outcome = {
+        .tape = {.out = fixture_memory(sizeof volume, 1), .out_plane = 120, .freely = SIZE_MAX}};
     struct source source;
     struct file_in *file;
     struct job job;
@@ -762,6 +838,7 @@ static Suite *stream_suite(void)
     tcase_set_timeout(tests, TIMEOUT_SECONDS);
     tcase_add_loop_test(tests, any_slab, 0, CHAINS * EDGES);
     tcase_add_loop_test(tests, any_memory, 0, CHAINS * EDGES);
+    tcase_add_test(tests, nothing_waits_for_the_reader);
     tcase_add_loop_test(tests, planes_come_while_others_leave, 0, 8);
     if (!has_own_memory()) { /* bytes that they name are those that it takes */
         tcase_add_loop_test(tests, steps_at_once_follow_memory, 0, 3);

@@ -55,6 +55,7 @@ struct device {
     struct store surveyed, anchors; /* planes of a file that are added up, and about what */
     struct store scratch, results;  /* of reductions */
     void *host_results;
+    size_t host_result_bytes;
 };
 
 struct field {
@@ -911,13 +912,17 @@ static bool reserve(const struct device *device, struct store *store, size_t byt
    between members, which are copied, too. */
 static bool reserve_results(struct device *device, size_t bytes, cudaStream_t stream, struct fault *fault)
 {
-    if (bytes <= device->results.bytes && device->host_results != NULL)
+    if (bytes <= device->host_result_bytes)
         return true;
     cudaFreeHost(device->host_results);
     device->host_results = NULL;
-    return check(cudaMallocHost(&device->host_results, bytes), device, "sums", fault) &&
-           reserve(device, &device->results, bytes, "sums", fault) &&
-           check(cudaMemsetAsync(device->results.samples, 0, bytes, stream), device, "sums", fault);
+    device->host_result_bytes = 0;
+    if (!reserve(device, &device->results, bytes, "sums", fault) ||
+        !check(cudaMemsetAsync(device->results.samples, 0, bytes, stream), device, "sums", fault) ||
+        !check(cudaMallocHost(&device->host_results, bytes), device, "sums", fault))
+        return false;
+    device->host_result_bytes = bytes;
+    return true;
 }
 
 static bool reserve_scratch(struct device *device, size_t bytes, size_t result_bytes, cudaStream_t stream,
