@@ -49,8 +49,9 @@ struct benching {
     int index;               /* of the device */
     unsigned char *expected; /* by the judge after `expected_steps` steps */
     unsigned expected_steps;
-    double copy_speed;    /* bytes read and written a second */
-    double multiply_adds; /* a second; NAN: not measured on this device */
+    struct field *expected_field; /* the judge's that they stand in */
+    double copy_speed;            /* bytes read and written a second */
+    double multiply_adds;         /* a second; NAN: not measured on this device */
     FILE *stream;
     bool json_begun;
     bool differs; /* some row's bytes are wrong */
@@ -165,14 +166,14 @@ static bool open_stand(struct benching *bench, struct stand *stand, const struct
     return fill_field(bench, stand, 0);
 }
 
-/* So many steps of a routine from the input; *last is the field that holds the outcome. */
+/* So many steps of a routine from a field on; *last is the field at hand, and in the end the one that holds
+   the outcome. */
 static bool take_steps(struct benching *bench, struct stand *stand, struct routine *routine, unsigned steps,
                        struct field **last)
 {
     unsigned most = stand->backend->facts(routine)->steps;
     double unused = 0.0;
 
-    *last = stand->fields[0];
     for (unsigned taken = 0, together; taken < steps; taken += together) {
         struct field *to = *last == stand->fields[1] ? stand->fields[2] : stand->fields[1];
         together = steps - taken < most ? steps - taken : most;
@@ -197,22 +198,31 @@ static bool keep_expected(struct benching *bench, const struct field *field)
     return true;
 }
 
-/* The judge's bytes after so many steps; kept until another number is asked for. */
+/* Whoever asks for the judge's bytes next begins anew. */
+static void forget_expected(struct benching *bench)
+{
+    bench->expected_steps = 0;
+    bench->expected_field = bench->judge.fields[0];
+}
+
+/* The judge's bytes after so many steps; a higher number than the last one takes the steps between. */
 static bool expect(struct benching *bench, unsigned steps)
 {
     const struct rung_wish any = {.rung = NULL};
     struct stand *judge = &bench->judge;
     struct routine *routine;
-    struct field *last;
     bool done;
 
     if (bench->expected_steps == steps)
         return true;
+    if (bench->expected_steps > steps)
+        forget_expected(bench);
     if (!judge->backend->prepare(judge->device, bench->op, &bench->shape, &any, &routine, bench->fault))
         return false;
-    done = take_steps(bench, judge, routine, steps, &last) && keep_expected(bench, last);
+    done = take_steps(bench, judge, routine, steps - bench->expected_steps, &bench->expected_field) &&
+           keep_expected(bench, bench->expected_field);
     judge->backend->release(judge->device, routine);
-    bench->expected_steps = done ? steps : 0;
+    bench->expected_steps = steps;
     return done;
 }
 
@@ -545,9 +555,9 @@ static bool bench_form(struct benching *bench, const struct rung_wish *wish)
 {
     struct stand *stand = &bench->device;
     struct row row = {.wish = *wish};
+    struct field *last = stand->fields[0];
     struct routine *routine;
     struct fault refusal;
-    struct field *last;
     bool done;
 
     if (!stand->backend->prepare(stand->device, bench->op, &bench->shape, wish, &routine, &refusal)) {
@@ -715,7 +725,7 @@ static bool bench_ladder(struct benching *bench)
 
     bench->best.facts.rung = NULL;
     bench->planned.rung = NULL;
-    bench->expected_steps = 0;
+    forget_expected(bench);
     ask_facts(bench, &free, &bench->planned);
     print_head(bench);
     for (const struct rung *rung = bench->device.backend->rungs; rung->name != NULL; rung++) {
@@ -880,7 +890,6 @@ static bool bench_stage(struct benching *bench, const struct stage_request *requ
     lower_free(&bench->step);
     mem_free(bench->expected);
     bench->expected = NULL;
-    bench->expected_steps = 0;
     stage_free(&stage);
     return done;
 }

@@ -33,37 +33,59 @@ static uint64_t number_in(const char *path, const char *label)
     return number;
 }
 
-/* A kind of control groups: the mark of its line in /proc/self/cgroup, the folder of them all, and where a
-   group's folder tells of its memory. */
+/* A kind of control groups: the controller that its line in /proc/self/cgroup names, none where the kernel
+   has one hierarchy for all; the folder of them all; and where a group's folder tells of its memory. */
 static const struct accounting {
-    const char *mark, *root, *limit, *usage, *idle;
+    const char *controller, *folder, *limit, *usage, *idle;
 } accountings[] = {
-    {"0::", "/sys/fs/cgroup", "memory.max", "memory.current", "inactive_file "},
-    {":memory:", "/sys/fs/cgroup/memory", "memory.limit_in_bytes", "memory.usage_in_bytes",
+    {"", "/sys/fs/cgroup", "memory.max", "memory.current", "inactive_file "},
+    {"memory", "/sys/fs/cgroup/memory", "memory.limit_in_bytes", "memory.usage_in_bytes",
      "total_inactive_file "},
 };
 
 #define ACCOUNTINGS (sizeof accountings / sizeof *accountings)
 
-/* What control groups allow, and what they have left; 0 where nothing tells. */
-struct allowance {
-    uint64_t limit, left;
-};
+/* Whether a name stands between the commas of a list. */
+static bool lists(const char *list, const char *name)
+{
+    size_t length = strlen(name);
+
+    while (strncmp(list, name, length) != 0 || (list[length] != ',' && list[length] != '\0')) {
+        list = strchr(list, ',');
+        if (list == NULL)
+            return false;
+        list++;
+    }
+    return true;
+}
+
+/* The path in a line "number:controllers:path", if it is about the controller; its colons are overwritten. */
+static const char *path_in(char *line, const char *controller)
+{
+    char *controllers = strchr(line, ':'), *path = controllers == NULL ? NULL : strchr(controllers + 1, ':');
+
+    if (path == NULL)
+        return NULL;
+    *path = '\0';
+    path[1 + strcspn(path + 1, "\n")] = '\0';
+    return lists(controllers + 1, controller) ? path + 1 : NULL;
+}
 
 /* The folder of the control group that the process is in; false where it is in none of this kind. */
-static bool find_group(const struct accounting *accounting, char *folder, size_t size)
+static bool find_group(const struct accounting *accounting, const char *root, char *folder, size_t size)
 {
-    FILE *file = fopen("/proc/self/cgroup", "re");
-    char line[PATH_BYTES];
+    char line[PATH_BYTES], file_name[PATH_BYTES];
     bool found = false;
+    FILE *file;
 
+    snprintf(file_name, sizeof file_name, "%s/proc/self/cgroup", root);
+    file = fopen(file_name, "re");
     if (file == NULL)
         return false;
     while (!found && fgets(line, sizeof line, file) != NULL) {
-        const char *mark = strstr(line, accounting->mark);
-        line[strcspn(line, "\n")] = '\0';
-        found = mark != NULL && (size_t)snprintf(folder, size, "%s%s", accounting->root,
-                                                 mark + strlen(accounting->mark)) < size;
+        const char *path = path_in(line, accounting->controller);
+        found =
+            path != NULL && (size_t)snprintf(folder, size, "%s%s%s", root, accounting->folder, path) < size;
     }
     fclose(file);
     return found;
@@ -78,7 +100,8 @@ static uint64_t number_of_group(const char *folder, const char *name, const char
 }
 
 /* Files that a group has cached and does not use give way. */
-static void heed_group(const struct accounting *accounting, const char *folder, struct allowance *allowance)
+static void heed_group(const struct accounting *accounting, const char *folder,
+                       struct machine_allowance *allowance)
 {
     uint64_t limit = number_of_group(folder, accounting->limit, "");
     uint64_t usage = number_of_group(folder, accounting->usage, "");
@@ -91,16 +114,15 @@ static void heed_group(const struct accounting *accounting, const char *folder, 
     allowance->left = lesser(allowance->left, limit > taken ? limit - taken : 1);
 }
 
-/* The strictest of the process's groups and of those that they are in. */
-static struct allowance group_allowance(void)
+struct machine_allowance machine_groups(const char *root)
 {
-    struct allowance allowance = {0, 0};
+    struct machine_allowance allowance = {0, 0};
     char folder[PATH_BYTES];
 
     for (size_t i = 0; i < ACCOUNTINGS; i++) {
-        if (!find_group(&accountings[i], folder, sizeof folder))
+        if (!find_group(&accountings[i], root, folder, sizeof folder))
             continue;
-        while (strlen(folder) >= strlen(accountings[i].root)) {
+        while (strlen(folder) >= strlen(root) + strlen(accountings[i].folder)) {
             heed_group(&accountings[i], folder, &allowance);
             *strrchr(folder, '/') = '\0';
         }
@@ -131,13 +153,13 @@ uint64_t machine_whole_memory(void)
     long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
     uint64_t bytes = pages > 0 && page > 0 ? (uint64_t)pages * (uint64_t)page : 0;
 
-    return lesser(lesser(bytes, group_allowance().limit), addresses_left());
+    return lesser(lesser(bytes, machine_groups("").limit), addresses_left());
 }
 
 uint64_t machine_spare_memory(void)
 {
     uint64_t free = lesser(number_in("/proc/meminfo", "MemAvailable:") * 1024, machine_whole_memory());
 
-    free = lesser(free, group_allowance().left);
+    free = lesser(free, machine_groups("").left);
     return free > 0 && free < 4 ? 1 : free / 4 * 3;
 }

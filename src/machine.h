@@ -5,6 +5,15 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* What control groups allow a process in bytes, and what they have left; 0 where nothing tells. */
+struct machine_allowance {
+    uint64_t limit, left;
+};
+
+/* The strictest of the process's groups and of those that they are in, as the files of /proc and /sys tell
+   that stand below `root`: "" for this machine's own. */
+struct machine_allowance machine_groups(const char *root);
+
 /* What a process may take without asking: three quarters of the bytes that nobody needs now; 0 where nothing
  * tells. */
 uint64_t machine_spare_memory(void);

@@ -124,6 +124,12 @@ void sweep_begin_again(struct sweep *sweep, struct chain_place begin, struct cha
     sweep->changes = changes;
 }
 
+/* Whether the fields have places for so many planes more as they stand. */
+static bool stand_free(const struct sweep *sweep, size_t planes)
+{
+    return sweep->fed + planes <= sweep->window.first + sweep->window.count;
+}
+
 /* A device in this process's own memory slides without moving anything. Another moves what is needed, which
    is worth it once a slab: it has to make room for all that is still to come before the levels advance. */
 bool sweep_has_room(const struct sweep *sweep)
@@ -134,13 +140,13 @@ bool sweep_has_room(const struct sweep *sweep)
     size_t slab = smaller(sweep->swept + plan->passes.slab - sweep->fed, to_come);
     size_t asked = is_in_own_memory(plan) ? batch : slab;
 
-    return sweep->fed + batch <= sweep->window.first + sweep->window.count ||
+    return stand_free(sweep, batch) ||
            sweep->fed + asked <= needed(sweep, sweep->output).first + sweep->window.count;
 }
 
 bool sweep_make_room(struct sweep *sweep, size_t planes, struct fault *fault)
 {
-    return sweep->fed + planes <= sweep->window.first + sweep->window.count || slide(sweep, fault);
+    return stand_free(sweep, planes) || slide(sweep, fault);
 }
 
 void sweep_feed(struct sweep *sweep, size_t planes)
