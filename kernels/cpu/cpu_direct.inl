@@ -1,10 +1,11 @@
 /* Rung `blocked` where the operation is a short chain of taps.
  *
- * Idea: rows are read where they stand in the field, and a block of one is summed in the first-level cache,
- * from which it leaves past the others. Adds: rows that follow one another plane by plane, few enough for the
- * second-level cache to hold them until the next plane reads them; the plane after that is fetched ahead.
- * Costs: samples whose taps leave their row are gathered one by one. Traffic per sample: 2 words through
- * memory. Wins when: there is one step to take, so that no sample would be read a second time from a tile. */
+ * Idea: rows are read where they stand in the field, and summed line of memory by line, each of which leaves
+ * past the caches. Adds: rows that follow one another plane by plane, few enough for the second-level cache
+ * to hold them until the next plane reads them; the plane after that is fetched ahead. Costs: samples whose
+ * taps leave their row are gathered one by one, and rows at the ends of the field's memory go through
+ * scratch. Traffic per sample: 2 words through memory. Wins when: there is one step to take, so that no
+ * sample would be read a second time from a tile. */
 
 /* Samples a line of memory. */
 #define LINE_SAMPLES (ISA_LINE / sizeof(REAL))
@@ -15,7 +16,9 @@ struct FN(direct) {
     struct field *to;
     bool past_caches;
     unsigned channel;
-    struct span inside; /* samples of a row whose taps stay in it */
+    struct span inside;               /* samples of a row whose taps stay in it */
+    bool takes_lines;                 /* its rows are so long that vectors may read beside one */
+    const REAL *first_row, *last_row; /* of the field: vectors may read beside those between them */
     REAL *weights;
     const REAL **rows;  /* that the taps read, NULL where the rule has none */
     const REAL **bases; /* the same for the samples at hand */
@@ -148,45 +151,96 @@ static void FN(store_block)(const struct FN(direct) * direct, REAL *to, const RE
         memcpy(to, from, count * sizeof *to);
 }
 
-/* Sums of whole lines of memory; past the caches they go from registers, so that the row that comes is
-   fetched and the one that is done leaves while others are being added up. */
-ISA_INLINE void FN(lines_fixed)(size_t taps, bool past_caches, const struct FN(direct) * direct,
-                                struct span lines, const REAL *coming, REAL *out)
+/* The part of a line of memory that is asked for; what its vectors have read where taps leave the row does
+   not count. */
+static void FN(put_end)(const struct FN(direct) * direct, struct span line, struct span x, const REAL *old,
+                        const FN(vector) * sums, REAL *to)
 {
+    struct span part = common_span(line, x), inside = common_span(part, direct->inside);
+    REAL samples[LINE_SAMPLES];
+
+    memcpy(samples, sums, sizeof samples);
+    for (int64_t i = part.first; i < part.end && i < inside.first; i++)
+        samples[i - line.first] = FN(end_sample)(direct, old, i);
+    for (int64_t i = inside.end; i < part.end; i++)
+        samples[i - line.first] = FN(end_sample)(direct, old, i);
+    FN(store_block)
+    (direct, to + part.first, samples + (part.first - line.first), (size_t)(part.end - part.first));
+}
+
+/* A row under way: what the taps read for its first sample, the row that comes and the one
+   that is written. */
+struct FN(streaming) {
     FN(vector) weights[MOST_FIXED_TAPS];
-    const REAL *rows[MOST_FIXED_TAPS];
+    const REAL *rows[MOST_FIXED_TAPS], *coming;
+    REAL *to;
+};
+
+ISA_INLINE void FN(sum_line)(size_t taps, const struct FN(streaming) * row, int64_t first, FN(vector) * sums)
+{
+    isa_fetch(row->coming + first);
+#pragma GCC unroll 4
+    for (size_t i = 0; i < LINE_SAMPLES / LANES; i++) {
+        int64_t x = first + (int64_t)(i * LANES);
+        sums[i] = row->weights[0] * FN(vector_load)(row->rows[0] + x);
+#pragma GCC unroll 9
+        for (size_t k = 1; k < taps; k++)
+            sums[i] = FN(isa_fma)(row->weights[k], FN(vector_load)(row->rows[k] + x), sums[i]);
+    }
+}
+
+/* A line that goes as it is; past the caches from registers, so that the row that comes is fetched and the
+   one that is done leaves while others are being added up. */
+ISA_INLINE void FN(whole_line)(size_t taps, bool past_caches, const struct FN(streaming) * row, int64_t first)
+{
+    FN(vector) sums[LINE_SAMPLES / LANES];
+
+    FN(sum_line)(taps, row, first, sums);
+#pragma GCC unroll 4
+    for (size_t i = 0; i < LINE_SAMPLES / LANES; i++) {
+        if (past_caches)
+            FN(isa_stream)(row->to + first + i * LANES, sums[i]);
+        else
+            FN(vector_store)(row->to + first + i * LANES, sums[i]);
+    }
+}
+
+/* A part of a row, line of memory by line. */
+ISA_INLINE void FN(lines_fixed)(size_t taps, bool past_caches, const struct FN(direct) * direct,
+                                struct span x, const REAL *old, const REAL *coming, REAL *to)
+{
+    const int64_t line = (int64_t)LINE_SAMPLES;
+    struct FN(streaming) row = {.coming = coming, .to = to};
+    struct span plain = common_span(x, direct->inside);
+    int64_t first = x.first - (int64_t)((uintptr_t)(to + x.first) % ISA_LINE / sizeof *to);
+    FN(vector) sums[LINE_SAMPLES / LANES];
 
 #pragma GCC unroll 9
     for (size_t k = 0; k < taps; k++) {
-        weights[k] = FN(vector_splat)(direct->weights[k]);
-        rows[k] = direct->rows[k] + direct->op->taps[k].dx + lines.first;
+        row.weights[k] = FN(vector_splat)(direct->weights[k]);
+        row.rows[k] = direct->rows[k] + direct->op->taps[k].dx;
     }
-    for (size_t x = 0; x < (size_t)(lines.end - lines.first); x += LINE_SAMPLES) {
-        isa_fetch(coming + lines.first + x);
-#pragma GCC unroll 4
-        for (size_t i = x; i < x + LINE_SAMPLES; i += LANES) {
-            FN(vector) sum = weights[0] * FN(vector_load)(rows[0] + i);
-#pragma GCC unroll 9
-            for (size_t k = 1; k < taps; k++)
-                sum = FN(isa_fma)(weights[k], FN(vector_load)(rows[k] + i), sum);
-            if (past_caches)
-                FN(isa_stream)(out + i, sum);
-            else
-                FN(vector_store)(out + i, sum);
+    while (first < x.end) {
+        for (; first >= plain.first && first + line <= plain.end; first += line)
+            FN(whole_line)(taps, past_caches, &row, first);
+        if (first < x.end) {
+            FN(sum_line)(taps, &row, first, sums);
+            FN(put_end)(direct, (struct span){first, first + line}, x, old, sums, to);
+            first += line;
         }
     }
 }
 
-static void FN(sum_lines)(const struct FN(direct) * direct, bool past_caches, struct span lines,
-                          const REAL *coming, REAL *out)
+static void FN(sum_lines)(const struct FN(direct) * direct, struct span x, const REAL *old,
+                          const REAL *coming, REAL *to)
 {
     switch (direct->op->tap_count) {
 #define FIXED(taps)                                                                                          \
     case taps:                                                                                               \
-        if (past_caches)                                                                                     \
-            FN(lines_fixed)(taps, true, direct, lines, coming, out);                                         \
+        if (direct->past_caches)                                                                             \
+            FN(lines_fixed)(taps, true, direct, x, old, coming, to);                                         \
         else                                                                                                 \
-            FN(lines_fixed)(taps, false, direct, lines, coming, out);                                        \
+            FN(lines_fixed)(taps, false, direct, x, old, coming, to);                                        \
         break;
         FIXED(1)
         FIXED(2)
@@ -203,71 +257,18 @@ static void FN(sum_lines)(const struct FN(direct) * direct, bool past_caches, st
     }
 }
 
-/* A line at an end of a row: what its vectors read beside the row does not count. */
-static void FN(end_line)(const struct FN(direct) * direct, int64_t first, const REAL *old, const REAL *coming,
-                         REAL *to)
+/* Whether vectors may read beside the rows of all taps, which are other rows of the field. */
+static bool FN(have_neighbours)(const struct FN(direct) * direct)
 {
-    struct span line = {first, first + (int64_t)LINE_SAMPLES};
-    REAL sums[LINE_SAMPLES];
-
-    FN(sum_lines)(direct, false, line, coming, sums);
-    for (int64_t x = line.first; x < line.end; x++) {
-        if (x < direct->inside.first || x >= direct->inside.end)
-            sums[x - first] = FN(end_sample)(direct, old, x);
+    for (size_t k = 0; k < direct->op->tap_count; k++) {
+        const REAL *row = direct->rows[k];
+        if (row == NULL || row <= direct->first_row || row >= direct->last_row)
+            return false;
     }
-    FN(store_block)(direct, to + first, sums, LINE_SAMPLES);
+    return true;
 }
 
-static void FN(stream_lines)(const struct FN(direct) * direct, struct span lines, const REAL *old,
-                             const REAL *coming, REAL *to)
-{
-    bool starts_outside = lines.first < direct->inside.first;
-    bool ends_outside = lines.end > direct->inside.end;
-    int64_t line = (int64_t)LINE_SAMPLES;
-
-    if (lines.first == lines.end)
-        return;
-    if (starts_outside) {
-        FN(end_line)(direct, lines.first, old, coming, to);
-        lines.first += line;
-    }
-    if (ends_outside && lines.first < lines.end) {
-        lines.end -= line;
-        FN(end_line)(direct, lines.end, old, coming, to);
-    }
-    if (lines.first < lines.end)
-        FN(sum_lines)(direct, direct->past_caches, lines, coming, to + lines.first);
-}
-
-/* Whether vectors may read a little beside a row, which is another row of the field. */
-static bool FN(has_neighbours)(const struct FN(direct) * direct, const REAL *row)
-{
-    const struct field *from = direct->from;
-    const struct shape *shape = &from->shape;
-    const REAL *samples = from->samples;
-    const REAL *last =
-        samples + (from->planes.count - 1) * from->pitch + (shape->channels * shape->rows - 1) * shape->nx;
-
-    return row != NULL && shape->nx >= LINE_SAMPLES && row > samples && row < last;
-}
-
-/* The lines of memory in a row that may be summed as a whole, but for samples at its ends. */
-static struct span FN(whole_lines)(const struct FN(direct) * direct, struct span x, const REAL *to)
-{
-    const struct op *op = direct->op;
-    int64_t line = (int64_t)LINE_SAMPLES;
-    bool apply = op->tap_count >= 1 && -op->x.low < line && op->x.high < line;
-
-    for (size_t k = 0; apply && k < op->tap_count; k++)
-        apply = FN(has_neighbours)(direct, direct->rows[k]);
-    x.first += (int64_t)(-(uintptr_t)(to + x.first) % ISA_LINE / sizeof *to);
-    if (!apply || x.first > x.end)
-        x.first = x.end;
-    x.end -= (x.end - x.first) % line;
-    return x;
-}
-
-/* Other samples are summed block by block. */
+/* Rows with nothing beside them are summed block by block. */
 static void FN(sum_blocks)(const struct FN(direct) * direct, struct span x, const REAL *old,
                            const REAL *coming, REAL *to)
 {
@@ -288,16 +289,32 @@ static void FN(direct_row)(struct FN(direct) * direct, size_t plane, size_t row,
     const REAL *old = FN(row_of)(direct->from, plane, direct->channel, row);
     const REAL *coming = FN(coming_row)(direct, plane, row);
     REAL *to = FN(row_of)(direct->to, plane, direct->channel, row);
-    struct span lines;
 
     if (!FN(find_rows)(direct, plane, row)) {
         FN(store_block)(direct, to + x.first, old + x.first, (size_t)(x.end - x.first));
         return;
     }
-    lines = FN(whole_lines)(direct, x, to);
-    FN(sum_blocks)(direct, (struct span){x.first, lines.first}, old, coming, to);
-    FN(stream_lines)(direct, lines, old, coming, to);
-    FN(sum_blocks)(direct, (struct span){lines.end, x.end}, old, coming, to);
+    if (direct->takes_lines && FN(have_neighbours)(direct))
+        FN(sum_lines)(direct, x, old, coming, to);
+    else
+        FN(sum_blocks)(direct, x, old, coming, to);
+}
+
+static void FN(know_field)(struct FN(direct) * direct)
+{
+    const struct op *op = direct->op;
+    const struct field *from = direct->from;
+    const struct shape *shape = &from->shape;
+    int64_t nx = (int64_t)shape->nx, line = (int64_t)LINE_SAMPLES;
+
+    direct->inside = clipped((struct span){-(int64_t)op->x.low, nx - (int64_t)op->x.high}, nx);
+    direct->takes_lines = op->tap_count > 0 && nx >= 2 * line && -op->x.low <= line && op->x.high <= line;
+    direct->first_row = from->samples;
+    direct->last_row = direct->first_row + (from->planes.count - 1) * from->pitch +
+                       (shape->channels * shape->rows - 1) * shape->nx;
+    direct->outside = op->outside == NULL ? (REAL)0 : (REAL)op->outside[direct->channel];
+    for (size_t i = 0; i < BLOCK; i++)
+        direct->beyond[i] = direct->outside;
 }
 
 /* A thread's part of its arena is the weights and pointers of a tile's. */
@@ -311,15 +328,12 @@ static void FN(direct_tile)(struct FN(direct) * direct, const struct cpu_tiling 
     direct->rows = (const REAL **)(arena + tiling->pointers_at);
     direct->bases = direct->rows + op->tap_count;
     direct->offsets = (ptrdiff_t *)(direct->bases + op->tap_count);
-    direct->inside = clipped((struct span){-(int64_t)op->x.low, nx - (int64_t)op->x.high}, nx);
-    direct->outside = op->outside == NULL ? (REAL)0 : (REAL)op->outside[direct->channel];
+    FN(know_field)(direct);
     for (size_t k = 0; k < op->tap_count; k++) {
         const struct op_tap *tap = &op->taps[k];
         direct->weights[k] = (REAL)tap->weight;
         direct->offsets[k] = tap->dplane * pitch + tap->drow * nx;
     }
-    for (size_t i = 0; i < BLOCK; i++)
-        direct->beyond[i] = direct->outside;
     for (int64_t plane = axes[2].own.first; plane < axes[2].own.end; plane++) {
         for (int64_t row = axes[1].own.first; row < axes[1].own.end; row++)
             FN(direct_row)(direct, (size_t)plane, (size_t)row, axes[0].own);
