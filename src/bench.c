@@ -222,7 +222,10 @@ static bool expect(struct benching *bench, unsigned steps)
     done = take_steps(bench, judge, routine, steps - bench->expected_steps, &bench->expected_field) &&
            keep_expected(bench, bench->expected_field);
     judge->backend->release(judge->device, routine);
-    bench->expected_steps = steps;
+    if (done)
+        bench->expected_steps = steps;
+    else
+        forget_expected(bench);
     return done;
 }
 

@@ -59,7 +59,7 @@ static bool lists(const char *list, const char *name)
     return true;
 }
 
-/* The path in a line "number:controllers:path", if it is about the controller; its colons are overwritten. */
+/* The path in a line "number:controllers:path", if it is about the controller; the line is overwritten. */
 static const char *path_in(char *line, const char *controller)
 {
     char *controllers = strchr(line, ':'), *path = controllers == NULL ? NULL : strchr(controllers + 1, ':');

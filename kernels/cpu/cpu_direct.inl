@@ -3,9 +3,9 @@
  * Idea: rows are read where they stand in the field, and summed line of memory by line, each of which leaves
  * past the caches. Adds: rows that follow one another plane by plane, few enough for the second-level cache
  * to hold them until the next plane reads them; the plane after that is fetched ahead. Costs: samples whose
- * taps leave their row are gathered one by one, and rows at the ends of the field's memory go through
- * scratch. Traffic per sample: 2 words through memory. Wins when: there is one step to take, so that no
- * sample would be read a second time from a tile. */
+ * taps leave their row are gathered one by one; rows that are short or have no others on either side go
+ * through scratch. Traffic per sample: 2 words through memory. Wins when: there is one step to take, so that
+ * no sample would be read a second time from a tile. */
 
 /* Samples a line of memory. */
 #define LINE_SAMPLES (ISA_LINE / sizeof(REAL))
@@ -268,7 +268,7 @@ static bool FN(have_neighbours)(const struct FN(direct) * direct)
     return true;
 }
 
-/* Rows with nothing beside them are summed block by block. */
+/* Other rows are summed block by block, in scratch. */
 static void FN(sum_blocks)(const struct FN(direct) * direct, struct span x, const REAL *old,
                            const REAL *coming, REAL *to)
 {
