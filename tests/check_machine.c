@@ -1,15 +1,16 @@
 /* Tests of the machine: what control groups leave, as the files of /proc and /sys tell in many ways. */
 #include "fixture.h"
+#include "harness.h"
 #include "machine.h"
 
 #include <check.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define FILES 8
+#define FILES    8
+#define PATIENCE 30 /* seconds */
 
 /* What a process in the lines of `cgroup` finds below the root of all files, and what it makes of that. */
 static const struct surroundings {
@@ -148,26 +149,11 @@ START_TEST(no_more_is_spared_than_there_is)
 }
 END_TEST
 
-static Suite *machine_suite(void)
+int main(void)
 {
-    Suite *suite = suite_create("machine");
     TCase *machine = tcase_create("machine");
 
     tcase_add_loop_test(machine, control_groups_are_heeded, 0, LENGTH(surroundings));
     tcase_add_test(machine, no_more_is_spared_than_there_is);
-    suite_add_tcase(suite, machine);
-    return suite;
-}
-
-int main(void)
-{
-    SRunner *runner = srunner_create(machine_suite());
-    int failed;
-
-    folder_enter();
-    srunner_run_all(runner, CK_ENV);
-    folder_leave();
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return harness_run("machine", &machine, 1, PATIENCE);
 }

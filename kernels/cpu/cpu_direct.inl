@@ -48,6 +48,16 @@ static REAL FN(end_sample)(const struct FN(direct) * direct, const REAL *old, in
     return held ? old[x] : FN(gather_sum)(direct, x);
 }
 
+/* What stands beside the sums of a part, of whose samples `out` has the first. */
+static void FN(sum_ends)(const struct FN(direct) * direct, struct span part, struct span summed,
+                         const REAL *old, REAL *out)
+{
+    for (int64_t x = part.first; x < part.end && x < summed.first; x++)
+        out[x - part.first] = FN(end_sample)(direct, old, x);
+    for (int64_t x = summed.end; x < part.end; x++)
+        out[x - part.first] = FN(end_sample)(direct, old, x);
+}
+
 /* `count` sums from x on, whole vectors of them. */
 static void FN(sum_vectors)(const struct FN(direct) * direct, int64_t x, size_t count, REAL *out)
 {
@@ -75,12 +85,7 @@ static void FN(sum_block)(const struct FN(direct) * direct, struct span x, const
         FN(sum_vectors)(direct, inside.first, (size_t)whole, out + (inside.first - x.first));
     if (inside.end > inside.first && rest)
         FN(sum_vectors)(direct, inside.end - lanes, LANES, out + (inside.end - lanes - x.first));
-    for (int64_t i = x.first; i < x.end; i++) {
-        if (i == inside.first)
-            i = inside.end;
-        if (i < x.end)
-            out[i - x.first] = FN(end_sample)(direct, old, i);
-    }
+    FN(sum_ends)(direct, x, inside, old, out);
 }
 
 /* The row that the next plane is the first to read; the last one again where there is none. */
@@ -156,20 +161,15 @@ static void FN(store_block)(const struct FN(direct) * direct, REAL *to, const RE
 static void FN(put_end)(const struct FN(direct) * direct, struct span line, struct span x, const REAL *old,
                         const FN(vector) * sums, REAL *to)
 {
-    struct span part = common_span(line, x), inside = common_span(part, direct->inside);
-    REAL samples[LINE_SAMPLES];
+    struct span part = common_span(line, x);
+    REAL samples[LINE_SAMPLES], *asked = samples + (part.first - line.first);
 
     memcpy(samples, sums, sizeof samples);
-    for (int64_t i = part.first; i < part.end && i < inside.first; i++)
-        samples[i - line.first] = FN(end_sample)(direct, old, i);
-    for (int64_t i = inside.end; i < part.end; i++)
-        samples[i - line.first] = FN(end_sample)(direct, old, i);
-    FN(store_block)
-    (direct, to + part.first, samples + (part.first - line.first), (size_t)(part.end - part.first));
+    FN(sum_ends)(direct, part, common_span(part, direct->inside), old, asked);
+    FN(store_block)(direct, to + part.first, asked, (size_t)(part.end - part.first));
 }
 
-/* A row under way: what the taps read for its first sample, the row that comes and the one
-   that is written. */
+/* A row under way: what the taps read for its first sample, the row that comes, the one that is written. */
 struct FN(streaming) {
     FN(vector) weights[MOST_FIXED_TAPS];
     const REAL *rows[MOST_FIXED_TAPS], *coming;
