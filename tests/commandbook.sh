@@ -1,0 +1,159 @@
+# What scripts of cases of the command line share: how a command must end, pictures made by hand, and the inputs. Sourced,
+# not run; whoever sources it ends with `conclude`.
+
+# shellcheck source=tests/casebook.sh
+. "$(dirname "$0")/casebook.sh"
+PATH=$(dirname "${VOXFILT:?}"):$(dirname "${MAKE_VOLUME:?}"):$PATH
+
+has()
+{
+    command -v "$1" > ../has
+}
+
+# A command fails with a status and one line, writes nothing to standard output, and leaves neither `out` nor a
+# temporary.
+refuses() # STATUS MESSAGE COMMAND...
+{
+    wanted=$1 message=$2
+    shift 2
+    rm -f out
+    printf '%s\n' "$message" > ../message
+    "$@" > ../stdout 2> ../stderr < /dev/null
+    status=$?
+    if [ "$status" != "$wanted" ]; then
+        result 1 "$message: the status is $status, not $wanted"
+    elif ! diff ../message ../stderr; then
+        result 1 "$message: the words differ"
+    elif [ -s ../stdout ]; then
+        result 1 "$message: something stands on standard output"
+    elif [ -e out ] || ls -- *.part > ../parts 2>&1; then
+        result 1 "$message: a file was left"
+    else
+        result 0 "$message"
+    fi
+}
+
+# A command succeeds, and standard error is as given (nothing, most often).
+accepts() # NAME STDERR COMMAND...
+{
+    name=$1
+    printf '%s' "$2" > ../message
+    shift 2
+    "$@" > ../stdout 2> ../stderr < /dev/null
+    status=$?
+    if [ "$status" != 0 ]; then
+        result 1 "$name: the status is $status"
+    elif ! diff ../message ../stderr; then
+        result 1 "$name: the words on standard error differ"
+    else
+        result 0 "$name"
+    fi
+}
+
+# Two files have the same bytes, and some.
+same() # NAME A B
+{
+    [ -s "$2" ] && cmp "$2" "$3"
+    result $? "$1"
+}
+
+differ()
+{
+    [ -s "$2" ] && [ -s "$3" ] && ! cmp -s "$2" "$3"
+    result $? "$1"
+}
+
+from() # FILE COMMAND...
+{
+    file=$1
+    shift
+    "$@" < "$file"
+}
+
+piped() # FILE COMMAND...
+{
+    file=$1
+    shift
+    # shellcheck disable=SC2002  # a pipe is the point
+    cat "$file" | "$@"
+}
+
+into() # FILE COMMAND...
+{
+    file=$1
+    shift
+    "$@" > "$file"
+}
+
+bytes()
+{
+    od -An -v -tu1 "$1" | xargs
+}
+
+mode()
+{
+    # shellcheck disable=SC2012  # stat differs between systems
+    ls -l "$1" | cut -c 1-10
+}
+
+# ---------------------------------------------------------------- PNG by hand
+
+# A chunk; its data in the escapes of printf.
+chunk() # TYPE DATA
+{
+    # shellcheck disable=SC2059  # escapes are wanted
+    printf "$1$2" > ../chunk
+    size=$(($(wc -c < ../chunk) - 4))
+    escape_word $((size >> 24)) $((size >> 16)) $((size >> 8)) $size
+    cat ../chunk
+    # gzip ends in a checksum, little end first, and a length.
+    # shellcheck disable=SC2046  # four words
+    set -- $(gzip -c ../chunk | tail -c 8 | head -c 4 | od -An -tu1)
+    escape_word "$4" "$3" "$2" "$1"
+}
+
+escape_word()
+{
+    for byte in "$@"; do
+        # shellcheck disable=SC2059
+        printf "\\$(printf %o $((byte & 255)))"
+    done
+}
+
+# A picture with chunks put between its header and the rest.
+with_chunks() # FILE, chunks on standard input
+{
+    head -c 33 "$1"
+    cat
+    tail -c +34 "$1"
+}
+
+# ---------------------------------------------------------------- inputs
+
+make_volume -n 8 -t u8 -o v8.raw
+make_volume -n 16 -t f32 -o v16.raw
+make_volume -n 64 -t f32 -o v64.raw
+make_picture -d 40,30 --gray -o gray.png
+make_picture -d 40,30 -o rgb.png
+make_picture -d 40,30 --rgba -o rgba.png
+make_picture -d 40,30 --depth 16 -o deep.png
+printf '\000\001\002\003\004\005\006\007' > eight.raw
+cp v8.raw scan_8x8x8_u8.raw
+cp v8.raw slice_16x32.raw
+
+v8()
+{
+    voxfilt -i v8.raw -n 8 -t u8 "$@"
+}
+
+v16()
+{
+    voxfilt -i v16.raw -n 16 -t f32 "$@"
+}
+
+with_isa() # NAME COMMAND...
+{
+    isa=$1
+    shift
+    (VOXFILT_ISA=$isa && export VOXFILT_ISA && "$@")
+}
