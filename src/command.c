@@ -6,8 +6,8 @@
 #include "file.h"
 #include "format.h"
 #include "job.h"
+#include "list.h"
 #include "plan.h"
-#include "report.h"
 #include "task.h"
 
 #include <stdio.h>
@@ -124,7 +124,7 @@ static enum status act(struct options *options)
     case ACTION_BENCH:
         return bench(options, &fault) ? STATUS_DONE : diag_error(&fault);
     case ACTION_LIST:
-        report_list(stdout);
+        list_print(stdout);
         return STATUS_DONE;
     case ACTION_RUN:
     case ACTION_EXPLAIN:

@@ -1,6 +1,7 @@
 /* Tasks: one input to one output, opened, planned, run and told. */
 #include "task.h"
 
+#include "explain.h"
 #include "job.h"
 #include "plan.h"
 #include "report.h"
@@ -41,21 +42,13 @@ static size_t codec_threads(const struct attempt *attempt)
     return thread_count(attempt->request.threads);
 }
 
-static void tell_outcome(const struct task *task, const struct plan *plan, const struct report_ends *ends,
+static void tell_outcome(const struct task *task, const struct plan *plan, const struct record_ends *ends,
                          const struct run_summary *summary)
 {
-    const struct options *options = task->options;
-    FILE *stream = diag_stream();
-
     if (summary->nans > 0)
         diag_note("%s: %llu NaN%s written as 0", ends->output, (unsigned long long)summary->nans,
                   summary->nans == 1 ? "" : "s");
-    if (task->run.stats && options->report != REPORT_JSON) {
-        if (task->budget != NULL)
-            report_heading(stream, ends);
-        report_stats(stream, plan->job, summary);
-    }
-    report_summary(stream, options->report, plan, ends, summary);
+    report_run(diag_stream(), task->options, task->budget != NULL, plan, ends, summary);
 }
 
 static bool write_output(const struct attempt *attempt, const struct plan *plan, struct source *source,
@@ -65,7 +58,7 @@ static bool write_output(const struct attempt *attempt, const struct plan *plan,
     const struct options *options = task->options;
     const struct sink_request request = {
         .level = options->level, .threads = codec_threads(attempt), .origin = source};
-    const struct report_ends ends = {file_in_name(source->file), file_out_name(file)};
+    const struct record_ends ends = {file_in_name(source->file), file_out_name(file)};
     const struct format *format = options->out_format != NULL ? options->out_format : source->format;
     struct run_summary summary;
     struct sink sink;
@@ -119,9 +112,9 @@ static bool carry_out(struct attempt *attempt, const struct plan *plan, struct s
     if (source->remark[0] != '\0' && !attempt->repeated)
         diag_note("%s", source->remark);
     if (task->options->action == ACTION_EXPLAIN) {
-        const struct report_ends ends = {file_in_name(source->file),
+        const struct record_ends ends = {file_in_name(source->file),
                                          strcmp(task->output, "-") == 0 ? "standard output" : task->output};
-        report_plan(stdout, plan, &ends);
+        explain_plan(stdout, plan, &ends);
         return true;
     }
     return task->budget != NULL ? run_within_budget(attempt, plan, source, fault)

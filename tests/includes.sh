@@ -12,8 +12,8 @@ rules()
 {
     vocabulary='diag mem clock number thread machine'
     model='grid sample stencil taps_file edge heat filter filters stage'
-    above='lower wisdom chain route passes plan job ring carrier sweep run bench progress report options'
-    above="$above outputs budget task batch command voxfilt imgheat"
+    above='lower wisdom chain route passes plan job ring carrier sweep run bench progress options'
+    above="$above record phrase explain list report* outputs budget task batch command voxfilt imgheat"
 
     cat <<END
 $vocabulary         only   $vocabulary

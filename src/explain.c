@@ -1,0 +1,240 @@
+/* Explaining: the plan of a run, in words. */
+#include "explain.h"
+
+#include "number.h"
+#include "phrase.h"
+
+#include <string.h>
+
+static const char *endian_name(enum endian endian)
+{
+    return endian == ENDIAN_LITTLE ? "little" : "big";
+}
+
+static const char *alpha_name(const struct encoding *encoding)
+{
+    return encoding->premultiply ? "premultiplied" : "separate";
+}
+
+static const char *transfer_name(const struct encoding *encoding)
+{
+    switch (encoding->transfer) {
+    case TRANSFER_SRGB:
+        return "linear light by the sRGB curve";
+    case TRANSFER_GAMMA:
+        return "linear light by the file's gAMA";
+    case TRANSFER_NONE:
+        break;
+    }
+    return NULL;
+}
+
+static void print_header(FILE *stream, const char *label, const char *name, const struct header *header)
+{
+    char line[DIAG_TEXT];
+
+    fprintf(stream, "%s  %s: %s", label, diag_printable(name, line, sizeof line), sample_name(header->type));
+    if (sample_size(header->type) > 1)
+        fprintf(stream, " %s-endian", endian_name(header->endian));
+    fprintf(stream, "\n");
+}
+
+static void print_heat(FILE *stream, const struct heat *heat)
+{
+    fprintf(stream, "; alpha %g, dt %g, %s flux", heat->alpha, heat->dt, heat_flux_name(heat->flux));
+    if (heat->flux != FLUX_LINEAR)
+        fprintf(stream, " of scale %g", heat->scale);
+    if (heat->inner > 1)
+        fprintf(stream, ", %llu inner relaxations", (unsigned long long)heat->inner);
+    if (heat->reacts)
+        fprintf(stream, ", reaction %g", heat->reaction);
+}
+
+static void print_edge(FILE *stream, const struct edge *edge)
+{
+    fprintf(stream, ", edge %s", edge_name(edge->rule));
+    if (edge->rule == EDGE_CONSTANT)
+        fprintf(stream, ":%g", edge->value);
+}
+
+static void print_stage(FILE *stream, const struct stage *stage, size_t index)
+{
+    fprintf(stream, "stage %-2zu  %s, %s%llu step%s", index + 1, stage->spec,
+            stage->until > 0.0 ? "at most " : "", (unsigned long long)stage->steps,
+            stage->steps == 1 ? "" : "s");
+    print_edge(stream, &stage->edge);
+    if (stage->filter->kind == FILTER_HEAT)
+        print_heat(stream, &stage->heat);
+    if (stage->until > 0.0)
+        fprintf(stream, ", until the RMS change is below %g", stage->until);
+    fprintf(stream, "\n");
+}
+
+static void print_reach(FILE *stream, const char *along, const struct reach *reach)
+{
+    if (reach->low != 0 || reach->high != 0)
+        fprintf(stream, ", %d..%d along %s", reach->low, reach->high, along);
+}
+
+/* A refusal as it is told where nobody gave the option. */
+static const char *without_option(const char *refusal)
+{
+    static const char option[] = "--rung: ";
+
+    return strncmp(refusal, option, strlen(option)) == 0 ? refusal + strlen(option) : refusal;
+}
+
+/* The rungs that were not taken: why they cannot be, or that they could. */
+static void print_others(FILE *stream, const struct plan *plan, const struct op *op, bool single,
+                         const struct rung *taken)
+{
+    char able[256] = "";
+    size_t used = 0;
+
+    for (const struct rung *rung = plan->backend->rungs; rung->name != NULL; rung++) {
+        const struct rung_wish wish = {.rung = rung->name, .steps = single ? 1 : 0};
+        struct routine *routine;
+        struct fault refusal;
+        if (strcmp(rung->name, taken->name) == 0)
+            continue;
+        if (plan->backend->prepare(plan->device, op, &plan->shape, &wish, &routine, &refusal)) {
+            plan->backend->release(plan->device, routine);
+            if (used < sizeof able)
+                used += (size_t)snprintf(able + used, sizeof able - used, "%s%s", used > 0 ? ", " : "",
+                                         rung->name);
+            continue;
+        }
+        fprintf(stream, "          not %s\n", without_option(refusal.text));
+    }
+    if (used > 0)
+        fprintf(stream, "          could be: %s\n", able);
+}
+
+static void print_op(FILE *stream, const struct plan *plan, size_t stage, size_t index)
+{
+    const struct chain_step *step = &plan->steps[stage];
+    const struct op *op = &step->step.ops[index];
+    const struct routine_facts *facts = plan->backend->facts(step->routines[index]);
+
+    fprintf(stream, "          %s: %zu tap%s", op_name(op->kind), op->tap_count,
+            op->tap_count == 1 ? "" : "s");
+    print_reach(stream, "x", &op->x);
+    print_reach(stream, "rows", &op->row);
+    print_reach(stream, "planes", &op->plane);
+    fprintf(stream, "; rung %s: %s", facts->rung->name, facts->reason);
+    phrase_form(stream, facts);
+    phrase_launch(stream, facts);
+    fprintf(stream, "\n");
+    print_others(stream, plan, op, plan_is_single(&plan->job->stages[stage], &step->step), facts->rung);
+}
+
+static void print_share(FILE *stream, size_t bytes, const char *purpose)
+{
+    char text[32];
+
+    if (bytes > 0)
+        fprintf(stream, ", %s for %s", number_format_bytes((double)bytes, text, sizeof text), purpose);
+}
+
+static void print_memory(FILE *stream, const struct plan *plan)
+{
+    const struct passes *passes = &plan->passes;
+    char all[32], field[32], batch[32];
+
+    fprintf(stream, "memory    %s", number_format_bytes((double)passes->memory_bytes, all, sizeof all));
+    if (passes->field_count > 0)
+        fprintf(stream, ": %zu fields of %s", passes->field_count,
+                number_format_bytes((double)passes->field_bytes, field, sizeof field));
+    fprintf(stream, "%s %zu buffers of %s", passes->field_count > 0 ? "," : ":",
+            passes->in_buffers + passes->out_buffers,
+            number_format_bytes((double)passes->batch_bytes, batch, sizeof batch));
+    print_share(stream, passes->routine_bytes, "kernels");
+    print_share(stream, passes->sum_bytes, "sums and a device's side of buffers");
+    if (!passes->holds_in_spool)
+        print_share(stream, plan->held_bytes, "an interlaced input");
+    fprintf(stream, "\n");
+}
+
+static const char *plural(uint64_t count)
+{
+    return count == 1 ? "" : "s";
+}
+
+/* Passes that follow a route, and what lies between them. */
+static void print_route(FILE *stream, const struct passes *passes)
+{
+    char spool[32];
+
+    if (passes->whole)
+        fprintf(stream, "steps are taken on trial, in at most ");
+    fprintf(stream, "%llu pass%s", (unsigned long long)passes->count, passes->count == 1 ? "" : "es");
+    if (passes->spools > 0)
+        fprintf(stream, " over %s spool file%s of %s", passes->spools == 1 ? "a" : "two",
+                plural(passes->spools),
+                number_format_bytes((double)passes->spool_bytes, spool, sizeof spool));
+    if (passes->again > 0)
+        fprintf(stream, ", which read %llu planes once more beyond the ends of a grid that wraps",
+                (unsigned long long)passes->again);
+    fprintf(stream, ": in slabs of %zu plane%s, ", passes->slab, plural(passes->slab));
+}
+
+/* What the planes are held for, or that they are not. */
+static void print_passes(FILE *stream, const struct plan *plan)
+{
+    const struct passes *passes = &plan->passes;
+    char held[32];
+
+    fprintf(stream, "run       ");
+    if (passes->spooled)
+        print_route(stream, passes);
+    else if (passes->whole)
+        fprintf(stream,
+                "the whole grid is held, since --until takes steps one by one, each of which goes through "
+                "memory twice, once to add up its change; ");
+    else if (passes->window == plan->shape.planes)
+        fprintf(stream, "the whole grid is held: ");
+    else
+        fprintf(stream, "streamed in slabs of %zu plane%s: ", passes->slab, plural(passes->slab));
+    fprintf(stream, "output lags %zu of %zu planes behind input, fields hold %zu", passes->depth,
+            plan->shape.planes, passes->window);
+    if (passes->holds_in_spool)
+        fprintf(stream, "; the interlaced input goes through a spool file of %s",
+                number_format_bytes((double)plan->held_bytes, held, sizeof held));
+    fprintf(stream, "\n");
+}
+
+void explain_plan(FILE *stream, const struct plan *plan, const struct record_ends *ends)
+{
+    const struct job *job = plan->job;
+    char moved[32];
+
+    print_header(stream, "input   ", ends->input, &job->in);
+    fprintf(stream, "grid      ");
+    phrase_grid(stream, &job->in.grid);
+    fprintf(stream, ", spacing %g %g", job->in.grid.spacing[0], job->in.grid.spacing[1]);
+    if (job->in.grid.axes == 3)
+        fprintf(stream, " %g", job->in.grid.spacing[2]);
+    fprintf(stream, "\n");
+    print_header(stream, "output  ", ends->output, &job->out);
+    phrase_device(stream, plan);
+    if (job->copies) {
+        fprintf(stream, "stages    identity alone: bits are copied, plane by plane\n");
+    } else {
+        fprintf(stream, "work      %s", work_name(job->work));
+        if (job->decode.alpha)
+            fprintf(stream, ", alpha %s", alpha_name(&job->decode));
+        if (transfer_name(&job->decode) != NULL)
+            fprintf(stream, ", %s", transfer_name(&job->decode));
+        fprintf(stream, "\n");
+        for (size_t i = 0; i < job->stage_count; i++) {
+            print_stage(stream, &job->stages[i], i);
+            for (size_t k = 0; k < plan->steps[i].step.count; k++)
+                print_op(stream, plan, i, k);
+        }
+        print_passes(stream, plan);
+    }
+    phrase_sums(stream, plan);
+    print_memory(stream, plan);
+    fprintf(stream, "forecast  %s through memory, %.3g s\n",
+            number_format_bytes(plan->moved_bytes, moved, sizeof moved), plan->seconds);
+}

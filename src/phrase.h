@@ -1,0 +1,24 @@
+/* Phrases: what several texts say in the same words. */
+#ifndef PHRASE_H
+#define PHRASE_H
+
+#include "backend.h"
+#include "grid.h"
+#include "plan.h"
+#include "record.h"
+
+#include <stdio.h>
+
+/* Parts of a line. */
+void phrase_grid(FILE *stream, const struct grid *grid);
+void phrase_ends(FILE *stream, const struct record_ends *ends);
+void phrase_form(FILE *stream, const struct routine_facts *facts);
+
+/* How a device with blocks and threads launches it. */
+void phrase_launch(FILE *stream, const struct routine_facts *facts);
+
+/* Whole lines. */
+void phrase_sums(FILE *stream, const struct plan *plan);
+void phrase_device(FILE *stream, const struct plan *plan);
+
+#endif

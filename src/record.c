@@ -1,0 +1,42 @@
+/* Records: what is known of a task once it is over, and the figures that follow from it. */
+#include "record.h"
+
+#include <math.h>
+#include <string.h>
+
+double record_deviation(const struct tally *tally)
+{
+    double mean = tally->sum / (double)tally->count;
+    double variance = tally->squares / (double)tally->count - mean * mean;
+
+    /* Rounding may leave a little below 0; what is no number stays none. */
+    return variance < 0.0 ? 0.0 : sqrt(variance);
+}
+
+double record_mean(const struct tally *tally)
+{
+    return tally->anchor + tally->sum / (double)tally->count;
+}
+
+double record_updates(const struct plan *plan, const struct run_summary *summary)
+{
+    return (double)grid_samples(&plan->job->in.grid) * (double)summary->steps;
+}
+
+double record_file_bytes(const struct job *job)
+{
+    return (double)grid_samples(&job->in.grid) *
+           (double)(sample_size(job->in.type) + sample_size(job->out.type));
+}
+
+void record_spans(const struct run_summary *summary, struct record_span *spans)
+{
+    const struct record_span all[RECORD_SPANS] = {
+        {"start", summary->start, summary->start},       {"read", summary->read, summary->reading},
+        {"stats", summary->stats, summary->stats},       {"upload", summary->upload, summary->upload},
+        {"compute", summary->compute, summary->compute}, {"download", summary->download, summary->download},
+        {"write", summary->write, summary->write},
+    };
+
+    memcpy(spans, all, sizeof all);
+}

@@ -1,0 +1,35 @@
+/* Records: what is known of a run once it is over, and the figures that follow from it. */
+#ifndef RECORD_H
+#define RECORD_H
+
+#include "backend.h"
+#include "job.h"
+#include "plan.h"
+#include "run.h"
+
+/* The ends of a run as messages name them. */
+struct record_ends {
+    const char *input, *output;
+};
+
+/* What a run spends its time on, some of it at the same time. */
+struct record_span {
+    const char *name;
+    double seconds; /* of all threads */
+    double each;    /* of one of those that do it at once, in the mean */
+};
+
+enum { RECORD_SPANS = 7 };
+
+void record_spans(const struct run_summary *summary, struct record_span *spans);
+
+double record_mean(const struct tally *tally);
+double record_deviation(const struct tally *tally);
+
+/* Updates of the file's samples in all steps. */
+double record_updates(const struct plan *plan, const struct run_summary *summary);
+
+/* Samples in and out, as files hold them. */
+double record_file_bytes(const struct job *job);
+
+#endif

@@ -1,0 +1,93 @@
+/* Reports of runs as text. */
+#include "report_text.h"
+
+#include "number.h"
+#include "phrase.h"
+
+#include <math.h>
+#include <string.h>
+
+static void print_tally(FILE *stream, const char *end, unsigned channel, const struct tally *tally)
+{
+    fprintf(stream, "%-6s channel %u", end, channel);
+    if (tally->count == 0)
+        fprintf(stream, "  no sample is a number");
+    else
+        fprintf(stream, "  min %.9g  max %.9g  mean %.9g  deviation %.9g  L2 %.9g", tally->min, tally->max,
+                record_mean(tally), record_deviation(tally), sqrt(tally->energy));
+    if (tally->nans > 0)
+        fprintf(stream, "  NaN %llu", (unsigned long long)tally->nans);
+    fprintf(stream, "\n");
+}
+
+void report_text_heading(FILE *stream, const struct record_ends *ends)
+{
+    phrase_ends(stream, ends);
+    fprintf(stream, "\n");
+}
+
+void report_text_stats(FILE *stream, const struct job *job, const struct run_summary *summary)
+{
+    for (unsigned channel = 0; channel < job->in.grid.channels; channel++)
+        print_tally(stream, "input", channel, &summary->tallies_in[channel]);
+    for (unsigned channel = 0; channel < job->out.grid.channels; channel++)
+        print_tally(stream, "output", channel, &summary->tallies_out[channel]);
+}
+
+static void print_routines(FILE *stream, const struct plan *plan)
+{
+    for (size_t i = 0; i < plan->step_count; i++) {
+        for (size_t k = 0; k < plan->steps[i].step.count; k++) {
+            const struct routine_facts *facts = plan->backend->facts(plan->steps[i].routines[k]);
+            fprintf(stream, "kernel    stage %zu %s: rung %s", i + 1,
+                    op_name(plan->steps[i].step.ops[k].kind), facts->rung->name);
+            phrase_form(stream, facts);
+            phrase_launch(stream, facts);
+            fprintf(stream, "\n");
+        }
+    }
+    phrase_sums(stream, plan);
+}
+
+static void print_seconds(FILE *stream, const struct run_summary *summary)
+{
+    struct record_span spans[RECORD_SPANS];
+
+    record_spans(summary, spans);
+    fprintf(stream, "seconds   %.4f", summary->total);
+    for (size_t i = 0; i < RECORD_SPANS; i++) {
+        if (strcmp(spans[i].name, "stats") != 0 || summary->tallies_in != NULL)
+            fprintf(stream, "%s %s %.4f (%.0f %%)", i == 0 ? ", side by side:" : ",", spans[i].name,
+                    spans[i].seconds, 100.0 * spans[i].each / summary->total);
+    }
+    fprintf(stream, "\n");
+}
+
+void report_text_summary(FILE *stream, const struct plan *plan, const struct record_ends *ends,
+                         const struct run_summary *summary)
+{
+    const struct job *job = plan->job;
+    char memory[32];
+
+    phrase_ends(stream, ends);
+    fprintf(stream, ": ");
+    phrase_grid(stream, &job->in.grid);
+    fprintf(stream, ", %s → %s, work %s\n", sample_name(job->in.type), sample_name(job->out.type),
+            work_name(job->work));
+    phrase_device(stream, plan);
+    fprintf(stream, "memory    %s planned\n",
+            number_format_bytes((double)plan->passes.memory_bytes, memory, sizeof memory));
+    print_routines(stream, plan);
+    fprintf(stream, "steps     %llu", (unsigned long long)summary->steps);
+    if (!isnan(summary->last_change))
+        fprintf(stream, ", RMS change of the last %.9g", summary->last_change);
+    fprintf(stream, "\n");
+    print_seconds(stream, summary);
+    fprintf(stream, "rate      ");
+    if (summary->compute > 0.0)
+        fprintf(stream, "%.1f Msamples·steps/s of computing, ",
+                record_updates(plan, summary) / summary->compute / 1e6);
+    fprintf(stream, "%.1f MB/s from input to output\n", record_file_bytes(job) / summary->total / 1e6);
+    if (summary->nans > 0)
+        fprintf(stream, "NaN       %llu samples were written as 0\n", (unsigned long long)summary->nans);
+}
