@@ -79,7 +79,8 @@ struct op {
     double *outside; /* EDGE_CONSTANT: one value a channel */
 
     /* In raster order. OP_TAPS: the chain. OP_HEAT: the chain of FLUX_LINEAR, of ∇² for FLUX_TANH, the faces
-       with their c_a for FLUX_PM1 and FLUX_PM2. OP_GRADIENT: the neighbour ahead on each axis. */
+       with their c_a for FLUX_PM1 and FLUX_PM2. OP_GRADIENT: the neighbour ahead on each axis, with the
+       weight of its difference to the one behind; at least one. */
     size_t tap_count;
     struct op_tap *taps;
     struct reach x, row, plane;

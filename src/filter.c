@@ -36,12 +36,12 @@ static bool add(const struct building *b, int dx, int dy, int dz, double weight)
     return stencil_add(&b->body->taps, dx, dy, dz, weight, b->fault);
 }
 
-/* The sample and its two neighbours at a distance along each axis of the grid. */
-static bool add_ring(const struct building *b, int distance, double weight)
+/* The two neighbours at a distance, with a weight for each axis of the grid. */
+static bool add_ring(const struct building *b, int distance, const double weight[3])
 {
     for (unsigned axis = 0; axis < b->grid->axes; axis++) {
         int dx = axis == 0 ? distance : 0, dy = axis == 1 ? distance : 0, dz = axis == 2 ? distance : 0;
-        if (!add(b, dx, dy, dz, weight) || !add(b, -dx, -dy, -dz, weight))
+        if (!add(b, dx, dy, dz, weight[axis]) || !add(b, -dx, -dy, -dz, weight[axis]))
             return false;
     }
     return true;
@@ -49,11 +49,13 @@ static bool add_ring(const struct building *b, int distance, double weight)
 
 static bool star(const struct building *b, double centre, double face)
 {
-    return add(b, 0, 0, 0, centre) && add_ring(b, 1, face);
+    const double faces[3] = {face, face, face};
+
+    return add(b, 0, 0, 0, centre) && add_ring(b, 1, faces);
 }
 
-/* Second derivatives by central differences of even order, the centre last in each row. */
-static bool high_order_star(const struct building *b, double order)
+/* The sum of second derivatives by central differences of even order. */
+static bool laplacian(const struct building *b, double order)
 {
     static const double rings[4][4] = {
         {1.0},
@@ -62,21 +64,26 @@ static bool high_order_star(const struct building *b, double order)
         {8.0 / 5.0, -1.0 / 5.0, 8.0 / 315.0, -1.0 / 560.0},
     };
     static const double centres[4] = {-2.0, -5.0 / 2.0, -49.0 / 18.0, -205.0 / 72.0};
+    const double *h = b->grid->spacing;
+    double curvature[3], ring[3], curvatures = grid_curvatures(b->grid, curvature);
     int radius = (int)(order / 2.0);
 
     if (order != 2.0 && order != 4.0 && order != 6.0 && order != 8.0)
         return fault_raise(b->fault, STATUS_USAGE, "the order is 2, 4, 6 or 8");
     for (int distance = 1; distance <= radius; distance++) {
-        if (!add_ring(b, distance, rings[radius - 1][distance - 1]))
+        for (unsigned axis = 0; axis < 3; axis++)
+            ring[axis] = rings[radius - 1][distance - 1] / (h[axis] * h[axis]);
+        if (!add_ring(b, distance, ring))
             return false;
     }
-    return add(b, 0, 0, 0, axes(b) * centres[radius - 1]);
+    return add(b, 0, 0, 0, centres[radius - 1] * curvatures);
 }
 
-/* −1 0 1 along the axis of the call, 1 s 1 along the others. */
+/* −1 0 1 along the axis of the call, divided by its spacing, 1 s 1 along the others. */
 static bool derivative(const struct building *b, double middle)
 {
     int reach_z = b->grid->axes == 3 ? 1 : 0;
+    double h = b->grid->spacing[b->call->axis];
 
     if (b->call->axis >= (int)b->grid->axes)
         return fault_raise(b->fault, STATUS_USAGE, "this grid has no z axis");
@@ -87,7 +94,7 @@ static bool derivative(const struct building *b, double middle)
                 double weight = 1.0;
                 for (int axis = 0; axis < (int)b->grid->axes; axis++) {
                     double across = offset[axis] == 0 ? middle : 1.0;
-                    weight *= axis == b->call->axis ? (double)offset[axis] : across;
+                    weight *= axis == b->call->axis ? (double)offset[axis] / h : across;
                 }
                 if (!add(b, dx, dy, dz, weight))
                     return false;
@@ -294,7 +301,7 @@ static bool given_taps(const struct building *b)
 #define FILTER_BUILDER_(line) build_##line
 #define FILTER_BUILDER(line)  FILTER_BUILDER_(line)
 
-#define FILTER(name, syntax, kind, arguments, least, most, summary, expression)                              \
+#define FILTER(name, syntax, kind, unit, arguments, least, most, summary, expression)                        \
     static bool FILTER_BUILDER(__LINE__)(const struct filter_call *call, const struct grid *grid,            \
                                          struct filter_body *body, struct fault *fault)                      \
     {                                                                                                        \
@@ -306,11 +313,11 @@ static bool given_taps(const struct building *b)
 #undef FILTER
 
 const struct filter filter_list[] = {
-#define FILTER(name, syntax, kind, arguments, least, most, summary, expression)                              \
-    {name, syntax, kind, arguments, least, most, summary, FILTER_BUILDER(__LINE__)},
+#define FILTER(name, syntax, kind, unit, arguments, least, most, summary, expression)                        \
+    {name, syntax, kind, unit, arguments, least, most, summary, FILTER_BUILDER(__LINE__)},
 #include "filters.def"
 #undef FILTER
-    {NULL, NULL, FILTER_TAPS, ARGUMENTS_NONE, 0, 0, NULL, NULL},
+    {NULL, NULL, FILTER_TAPS, UNIT_SAMPLE, ARGUMENTS_NONE, 0, 0, NULL, NULL},
 };
 
 static const struct filter *find(const char *spec, size_t length)
@@ -387,6 +394,11 @@ bool filter_parse(const char *spec, struct filter_call *call, struct fault *faul
 void filter_call_free(struct filter_call *call)
 {
     stencil_free(&call->taps);
+}
+
+bool filter_heeds_spacing(const struct filter_call *call)
+{
+    return call->filter->unit == UNIT_SPACING || call->in_spacing;
 }
 
 static void flip_body(struct filter_body *body)

@@ -17,6 +17,12 @@ enum filter_kind {
     FILTER_GRADIENT /* the length of the vector of central differences */
 };
 
+/* What a filter's offsets are counted in. */
+enum filter_unit {
+    UNIT_SAMPLE, /* samples, wherever they lie; a sigma may be marked to be in units of spacing */
+    UNIT_SPACING /* distances: what is divided by them is divided by the spacing */
+};
+
 /* What stands behind the colon of a SPEC. */
 enum filter_arguments {
     ARGUMENTS_NONE,
@@ -42,6 +48,7 @@ struct filter {
     const char *name;
     const char *syntax; /* of what follows the name */
     enum filter_kind kind;
+    enum filter_unit unit;
     enum filter_arguments arguments;
     size_t least, most; /* numbers */
     const char *summary;
@@ -67,6 +74,9 @@ extern const struct filter filter_list[];
 /* The call is to be freed, also after a failure. */
 bool filter_parse(const char *spec, struct filter_call *call, struct fault *fault);
 void filter_call_free(struct filter_call *call);
+
+/* Whether another spacing of the grid makes another filter of it. */
+bool filter_heeds_spacing(const struct filter_call *call);
 
 /* Build the stencils for a grid; what needs an axis that the grid has not is a usage error. */
 bool filter_build(const struct filter_call *call, const struct grid *grid, bool flip,

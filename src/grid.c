@@ -58,3 +58,12 @@ double grid_min_spacing(const struct grid *grid)
     }
     return least;
 }
+
+double grid_curvatures(const struct grid *grid, double curvature[3])
+{
+    for (unsigned axis = 0; axis < 3; axis++) {
+        double h = grid->spacing[axis];
+        curvature[axis] = axis < grid->axes ? 1.0 / (h * h) : 0.0;
+    }
+    return (curvature[0] + curvature[1]) + curvature[2];
+}

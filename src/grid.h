@@ -35,4 +35,8 @@ size_t grid_samples(const struct grid *grid);
 /* The smallest spacing among the axes that the grid has. */
 double grid_min_spacing(const struct grid *grid);
 
+/* 1/h² along x, y, z: what a second difference counts in the Laplacian; 0 for an axis that the grid has not.
+   Returns their sum. */
+double grid_curvatures(const struct grid *grid, double curvature[3]);
+
 #endif

@@ -129,16 +129,15 @@ static bool add_faces(struct stencil *stencil, const double weight[3], unsigned 
 bool heat_stencil(const struct heat *heat, const struct grid *grid, struct stencil *stencil,
                   struct fault *fault)
 {
-    double curvature[3] = {0.0, 0.0, 0.0};
+    double curvature[3], centre;
 
     switch (heat->flux) {
     case FLUX_LINEAR:
         return stencil_add(stencil, 0, 0, 0, 1.0 - 2.0 * rate_sum(heat), fault) &&
                add_faces(stencil, heat->rate, grid->axes, fault);
     case FLUX_TANH:
-        for (unsigned axis = 0; axis < grid->axes; axis++)
-            curvature[axis] = 1.0 / (grid->spacing[axis] * grid->spacing[axis]);
-        return stencil_add(stencil, 0, 0, 0, -2.0 * ((curvature[0] + curvature[1]) + curvature[2]), fault) &&
+        centre = -2.0 * grid_curvatures(grid, curvature);
+        return stencil_add(stencil, 0, 0, 0, centre, fault) &&
                add_faces(stencil, curvature, grid->axes, fault);
     default:
         return add_faces(stencil, heat->rate, grid->axes, fault);

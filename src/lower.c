@@ -5,6 +5,8 @@
 
 #include <math.h>
 
+#define CENTRAL 0.5 /* a central difference reaches across two samples */
+
 struct shape lower_shape(const struct grid *grid, unsigned channels)
 {
     struct shape shape = {grid->nx, grid_rows(grid), grid_planes(grid), channels};
@@ -98,18 +100,20 @@ static bool is_plain(const struct heat *heat)
 }
 
 /* The stencil of a gradient: the neighbour ahead on each axis; the backend knows the one behind. Both count
-   for how far the operation reaches. */
-static bool lower_gradient(unsigned axes, struct op *op, struct fault *fault)
+   for how far the operation reaches. Without any weight it is what a stage without taps is. */
+static bool lower_gradient(const struct grid *grid, struct op *op, struct fault *fault)
 {
     struct stencil ahead = {0};
     bool lowered = true;
 
-    for (unsigned axis = 0; axis < axes && lowered; axis++)
-        lowered = stencil_add(&ahead, axis == 0, axis == 1, axis == 2, 1.0, fault);
-    lowered = lowered && lower_taps(&ahead, axes, op, fault);
+    for (unsigned axis = 0; axis < grid->axes && lowered; axis++)
+        lowered = stencil_add(&ahead, axis == 0, axis == 1, axis == 2, CENTRAL / grid->spacing[axis], fault);
+    lowered = lowered && lower_taps(&ahead, grid->axes, op, fault);
     op->x.low = -op->x.high;
     op->row.low = -op->row.high;
     op->plane.low = -op->plane.high;
+    if (op->tap_count == 0)
+        op->kind = OP_TAPS;
     stencil_free(&ahead);
     return lowered;
 }
@@ -128,7 +132,7 @@ static bool lower_into(const struct stage *stage, const struct grid *grid, const
     }
     if (kind == FILTER_GRADIENT) {
         op = begin_op(step, OP_GRADIENT, stage, encoding, work, fault);
-        return op != NULL && lower_gradient(grid->axes, op, fault);
+        return op != NULL && lower_gradient(grid, op, fault);
     }
     for (unsigned axis = 0; axis < grid->axes; axis++) {
         op = begin_op(step, OP_TAPS, stage, encoding, work, fault);

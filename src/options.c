@@ -695,14 +695,29 @@ static bool check_sums(const struct parsing *parsing)
                        "--rung: %s: nothing is added up without --stats or --until", options->plan.sums.rung);
 }
 
-static bool settle_spacing(struct parsing *parsing)
+static bool any_stage_heeds_spacing(const struct options *options)
 {
-    const struct source_request *source = &parsing->options->source;
+    for (size_t i = 0; i < options->job.stage_count; i++) {
+        if (filter_heeds_spacing(&options->stages[i].call))
+            return true;
+    }
+    return false;
+}
 
-    if (source->spacing_count > 0 && source->has_dims && source->spacing_count != source->grid.axes)
+/* A file may bring spacing that no stage heeds; whoever gives it on the command line means something by it.
+ */
+static bool check_spacing(const struct parsing *parsing)
+{
+    const struct options *options = parsing->options;
+    const struct source_request *source = &options->source;
+
+    if (source->spacing_count == 0)
+        return true;
+    if (source->has_dims && source->spacing_count != source->grid.axes)
         return fault_raise(parsing->fault, STATUS_USAGE, "--spacing: %zu distances for %u axes",
                            source->spacing_count, source->grid.axes);
-    return true;
+    return any_stage_heeds_spacing(options) ||
+           fault_raise(parsing->fault, STATUS_USAGE, "--spacing: no stage of this chain heeds it");
 }
 
 bool options_parse(int argc, char **argv, enum program program, struct options *options, struct fault *fault)
@@ -720,7 +735,7 @@ bool options_parse(int argc, char **argv, enum program program, struct options *
         return false;
     if (options->action == ACTION_HELP || options->action == ACTION_VERSION || options->action == ACTION_LIST)
         return true;
-    return settle_spacing(&parsing) && settle_stages(&parsing) && check_sums(&parsing);
+    return settle_stages(&parsing) && check_spacing(&parsing) && check_sums(&parsing);
 }
 
 void options_free(struct options *options)

@@ -238,6 +238,9 @@ static const struct box {
     {"-f prewitt:z", 3, {-1, -1, -1}, {1, 1, 1}, {-1, -1, -1, -1, -1, -1, -1, -1, -1, 0, 0, 0, 0, 0,
                                                   0,  0,  0,  0,  1,  1,  1,  1,  1,  1, 1, 1, 1}},
     {"-f sobel:x --flip", 2, {-1, -1, 0}, {1, 1, 0}, {1, 0, -1, 2, 0, -2, 1, 0, -1}},
+    {"-f laplace --spacing 2,0.5", 2, {-1, -1, 0}, {1, 1, 0}, {0, 4, 0, 0.25, -8.5, 0.25, 0, 4, 0}},
+    {"-f sobel:x --spacing 4,3", 2, {-1, -1, 0}, {1, 1, 0}, {-0.25, 0, 0.25, -0.5, 0, 0.5, -0.25, 0, 0.25}},
+    {"-f prewitt:y --spacing 4,0.5", 2, {-1, -1, 0}, {1, 1, 0}, {-2, -2, -2, 0, 0, 0, 2, 2, 2}},
     {"-f identity", 3, {0, 0, 0}, {0, 0, 0}, {1}},
     {"-f star:2", 2, {-1, -1, 0}, {1, 1, 0}, {0, 1, 0, 1, -4, 1, 0, 1, 0}},
     {"-f seven:1,2,3,4,5,6,7", 3, {-1, -1, -1}, {1, 1, 1}, {0, 0, 0, 0, 6, 0, 0, 0, 0, 0, 4, 0, 2, 1,
@@ -325,7 +328,7 @@ START_TEST(stencils_have_their_weights)
 }
 END_TEST
 
-/* Build the only stage of some options on a grid without spacing of its own. */
+/* Build the first stage of some options on a grid without spacing of its own. */
 static void build(const char *options, unsigned axes, struct stage *stage)
 {
     struct grid grid = grid_make(axes, 9, 9, axes == 3 ? 9 : 1);
@@ -367,6 +370,20 @@ START_TEST(stars_have_their_coefficients)
 }
 END_TEST
 
+START_TEST(stars_are_divided_by_squares)
+{
+    struct stage stage;
+
+    build("-f star:4 --spacing 3,7,0.1", 3, &stage);
+    ck_assert_double_eq(find_tap(&stage.body.taps, 1, 0, 0).weight, 4.0 / 3.0 / (3.0 * 3.0));
+    ck_assert_double_eq(find_tap(&stage.body.taps, 0, -2, 0).weight, -1.0 / 12.0 / (7.0 * 7.0));
+    ck_assert_double_eq(find_tap(&stage.body.taps, 0, 0, 2).weight, -1.0 / 12.0 / (0.1 * 0.1));
+    ck_assert_double_eq(find_tap(&stage.body.taps, 0, 0, 0).weight,
+                        -2.5 * ((1.0 / (3.0 * 3.0) + 1.0 / (7.0 * 7.0)) + 1.0 / (0.1 * 0.1)));
+    stage_free(&stage);
+}
+END_TEST
+
 static const struct {
     const char *options;
     double sigma[3];
@@ -379,7 +396,7 @@ static const struct {
     {"-f gauss:0.1", {0.1, 0.1, 0.1}, {0, 0, 0}},
     {"-f gauss:0", {0, 0, 0}, {0, 0, 0}},
     {"-f gauss:2u --spacing 1,2,0.5", {2, 1, 4}, {8, 4, 16}},
-    {"-f gauss:2 --spacing 1,2,0.5", {2, 2, 2}, {8, 8, 8}},
+    {"-f gauss:2 -f laplace --spacing 1,2,0.5", {2, 2, 2}, {8, 8, 8}},
     {"-f unsharp:2u,0.5 --spacing 1,2,0.5", {2, 1, 4}, {8, 4, 16}},
 };
 
@@ -805,6 +822,7 @@ static const struct {
     {PROGRAM_VOXFILT, "--spacing 1,0,1", "--spacing: 1,0,1: expected distances from 1e-100 to 1e100"},
     {PROGRAM_VOXFILT, "--spacing 1,1 -n 5", "--spacing: 2 distances for 3 axes"},
     {PROGRAM_VOXFILT, "-d 5,5 --spacing 1,1,1", "--spacing: 3 distances for 2 axes"},
+    {PROGRAM_VOXFILT, "-f gauss:2 -f box:1 --spacing 1,2,3", "--spacing: no stage of this chain heeds it"},
     {PROGRAM_VOXFILT, "--format png", "--format: png: expected raw"},
     {PROGRAM_VOXFILT, "--out-format nrrd", "--out-format: nrrd: expected raw"},
     {PROGRAM_IMGHEAT, "-f nosuch", "--filter: nosuch: no such filter (--list names them)"},
@@ -952,6 +970,7 @@ static Suite *model_suite(void)
     tcase_add_test(words, grids);
     tcase_add_loop_test(filters, stencils_have_their_weights, 0, (int)LENGTH(boxes));
     tcase_add_loop_test(filters, stars_have_their_coefficients, 0, 8);
+    tcase_add_test(filters, stars_are_divided_by_squares);
     tcase_add_loop_test(filters, gauss_is_normalised, 0, (int)LENGTH(gausses));
     tcase_add_test(filters, box_is_a_mean);
     tcase_add_test(filters, unsharp_takes_its_amount);

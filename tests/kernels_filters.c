@@ -209,6 +209,18 @@ START_TEST(several_steps)
 }
 END_TEST
 
+/* Distances, and distances so large that f32 has no weight for what lies along them. */
+START_TEST(spaced_derivatives)
+{
+    check_options("-f gradient --steps 2 --spacing 0.3,1.7,2", EITHER);
+    check_options("-f gradient --spacing 1e60,0.7,3", EITHER);
+    check_options("-f gradient --spacing 1e60,1e60,1e60", EITHER);
+    check_options("-f laplace --spacing 0.3,1.7,2", EITHER);
+    check_options("-f star:6 --spacing 2,1e40,0.9", EITHER);
+    check_options("-f sobel:y --spacing 1,0.6,1", EITHER);
+}
+END_TEST
+
 /* Rows as long as the blocks that they are computed in, and the leaves that they are summed in, and one more
  * or less. */
 START_TEST(long_rows)
@@ -262,6 +274,7 @@ TCase *filters_case(void)
     tcase_add_test(tests, flipped_filters);
     tcase_add_loop_test(tests, heat_of_every_kind, 0, (int)LENGTH(heats));
     tcase_add_test(tests, several_steps);
+    tcase_add_test(tests, spaced_derivatives);
     tcase_add_test(tests, long_rows);
     tcase_add_test(tests, every_way);
     return tests;

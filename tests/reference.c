@@ -591,36 +591,42 @@ static void diffuse(const struct stage *stage, const struct grid *grid, const st
 
 /* ---- what combines ---- */
 
-static double slope(const struct lattice *lattice, const long at[3], unsigned axis)
+static double slope(const struct lattice *lattice, const long at[3], unsigned axis, double weight)
 {
     long ahead[3] = {at[0], at[1], at[2]}, behind[3] = {at[0], at[1], at[2]};
 
     ahead[axis]++;
     behind[axis]--;
     return times(lattice->work,
-                 minus(lattice->work, read_sample(lattice, ahead), read_sample(lattice, behind)), 0.5);
+                 minus(lattice->work, read_sample(lattice, ahead), read_sample(lattice, behind)), weight);
 }
 
-static double gradient_length(const struct lattice *lattice, const long at[3], unsigned axes)
+/* An axis whose weight is zero does not count. */
+static double gradient_length(const struct lattice *lattice, const long at[3], const double weight[3])
 {
     double sum = 0.0;
+    unsigned counted = 0;
 
-    for (unsigned axis = 0; axis < axes; axis++) {
-        double component = slope(lattice, at, axis);
-        sum = extend(lattice->work, axis, component, component, sum);
+    for (unsigned axis = 0; axis < 3; axis++) {
+        double component = weight[axis] == 0.0 ? 0.0 : slope(lattice, at, axis, weight[axis]);
+        if (weight[axis] != 0.0)
+            sum = extend(lattice->work, counted++, component, component, sum);
     }
     return root(lattice->work, sum);
 }
 
 static void gradient(const struct grid *grid, const struct lattice *from, double *to)
 {
-    const double ones[3] = {1.0, 1.0, 1.0};
-    struct chain reach = star_of(from->work, grid->axes, 0.0, ones);
+    double weight[3] = {0.0, 0.0, 0.0};
+    struct chain reach;
 
+    for (unsigned axis = 0; axis < grid->axes; axis++)
+        weight[axis] = rounded(from->work, 0.5 / grid->spacing[axis]);
+    reach = star_of(from->work, grid->axes, 0.0, weight);
     for (size_t i = 0; i < count_samples(from); i++) {
         long at[3];
         locate(from, i, at);
-        to[i] = is_held(from, at, &reach) ? from->samples[i] : gradient_length(from, at, grid->axes);
+        to[i] = is_held(from, at, &reach) ? from->samples[i] : gradient_length(from, at, weight);
     }
     free(reach.links);
 }

@@ -77,7 +77,7 @@ static void FN(advance_gradient)(const struct op *op, const struct field *from, 
         struct op_tap ahead = op->taps[k];
         struct op_tap behind = {-ahead.dx, -ahead.drow, -ahead.dplane, ahead.weight};
         FN(slope_row)
-        (k == 0, FN(tap_values)(op, from, &ahead, site, ahead_scratch),
+        (k == 0, (REAL)ahead.weight, FN(tap_values)(op, from, &ahead, site, ahead_scratch),
          FN(tap_values)(op, from, &behind, site, behind_scratch), site->count, out);
     }
     FN(root_row)(out, site->count);

@@ -99,18 +99,17 @@ static void FN(heat_row)(const struct op *op, const REAL *const *values, const R
 }
 
 /* One axis of a gradient, added to the squares of the axes before it. */
-static void FN(slope_row)(bool first, const REAL *ahead, const REAL *behind, size_t count, REAL *squares)
+static void FN(slope_row)(bool first, REAL weight, const REAL *ahead, const REAL *behind, size_t count,
+                          REAL *squares)
 {
-    const REAL half = (REAL)0.5;
-
     if (first) {
         for (size_t i = 0; i < count; i++) {
-            REAL slope = (ahead[i] - behind[i]) * half;
+            REAL slope = (ahead[i] - behind[i]) * weight;
             squares[i] = slope * slope;
         }
     } else {
         for (size_t i = 0; i < count; i++) {
-            REAL slope = (ahead[i] - behind[i]) * half;
+            REAL slope = (ahead[i] - behind[i]) * weight;
             squares[i] = FN(arith_fma)(slope, slope, squares[i]);
         }
     }

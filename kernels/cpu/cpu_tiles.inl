@@ -296,7 +296,8 @@ static void FN(gradient_area)(struct FN(tile) * tile, const struct FN(area) * ar
         size_t shift = row * tile->tiling->pitch;
         for (size_t k = 0; k < taps; k++)
             FN(slope_row)
-        (k == 0, tile->bases[k] + shift, tile->bases[taps + k] + shift, count, out + shift);
+        (k == 0, (REAL)tile->op->taps[k].weight, tile->bases[k] + shift, tile->bases[taps + k] + shift, count,
+         out + shift);
         FN(root_row)(out + shift, count);
         pump_once(&tile->pump);
     }

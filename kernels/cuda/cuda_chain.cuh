@@ -112,7 +112,7 @@ template <typename T> struct cuda_any_filter {
             const cuda_tap<T> tap = taps[k];
             const T ahead = read(tap.dx, tap.drow, tap.dplane);
             const T behind = read(-tap.dx, -tap.drow, -tap.dplane);
-            const T slope = (ahead - behind) * T(0.5);
+            const T slope = (ahead - behind) * tap.weight;
             sum = k == 0 ? slope * slope : cuda_fma(slope, slope, sum);
         }
         return cuda_sqrt(sum);
