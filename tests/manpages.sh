@@ -116,8 +116,8 @@ for page in voxfilt imgheat; do
     cd ..
 
     version=$("$page" --version | sed 's/.* //')
-    grep -q "^\\.TH .* \"voxfilt $version\"" "$man/$page.1"
-    result $? "$page.1: is of version $version"
+    grep -q "^\\.TH .* \"20[0-9][0-9]-[01][0-9]-[0-3][0-9]\" \"voxfilt $version\"" "$man/$page.1"
+    result $? "$page.1: has a date and is of version $version"
 
     if command -v mandoc > mandoc.path; then
         mandoc -T lint -W warning "$man/$page.1"
