@@ -29,6 +29,13 @@ const char *heat_flux_name(enum flux flux)
     return flux_names[flux];
 }
 
+const char *heat_scale_meaning(enum flux flux)
+{
+    if (flux == FLUX_TANH)
+        return "no update changes a sample by more than alpha·dt times it";
+    return "differences well above it stay, those well below it are smoothed";
+}
+
 static void set_rates(struct heat *heat, const struct grid *grid)
 {
     for (unsigned axis = 0; axis < 3; axis++) {

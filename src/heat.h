@@ -37,6 +37,9 @@ struct heat {
 bool heat_parse_flux(const char *name, enum flux *flux);
 const char *heat_flux_name(enum flux flux);
 
+/* What the scale of a nonlinear flux decides, in a few words. */
+const char *heat_scale_meaning(enum flux flux);
+
 /* Settle alpha, dt and the number of steps on a grid. An unstable step is refused, with the limit. */
 bool heat_resolve(const struct heat_request *request, const struct grid *grid, struct heat *heat,
                   uint64_t *steps, struct fault *fault);

@@ -95,6 +95,15 @@ static bool refuse_option(const struct stage_request *request, enum stage_option
                        reason);
 }
 
+/* No number is right for all data, and one that is taken from the data would be another for a part of them,
+   and another after the first steps. */
+static bool ask_for_scale(const struct stage_request *request, struct fault *fault)
+{
+    return fault_raise(fault, STATUS_USAGE, "--%s: %s: %s needs a --%s: %s", stage_option_name(STAGE_FLUX),
+                       request->call.spec, heat_flux_name(request->flux), stage_option_name(STAGE_SCALE),
+                       heat_scale_meaning(request->flux));
+}
+
 static bool check_options(const struct stage_request *request, struct fault *fault)
 {
     unsigned given = request->given;
@@ -106,7 +115,7 @@ static bool check_options(const struct stage_request *request, struct fault *fau
     }
     if ((given & STAGE_SCALE) && !nonlinear)
         return refuse_option(request, STAGE_SCALE, "a linear flux has no scale", fault);
-    return true;
+    return !nonlinear || (given & STAGE_SCALE) || ask_for_scale(request, fault);
 }
 
 static uint64_t default_steps(const struct stage_request *request)

@@ -528,6 +528,12 @@ static const struct {
     {"-f box:1 --dt 1", STATUS_USAGE, "--dt: box:1: this filter is not heat"},
     {"-f heat --scale 2", STATUS_USAGE, "--scale: heat: a linear flux has no scale"},
     {"-f heat --flux linear --scale 2", STATUS_USAGE, "--scale: heat: a linear flux has no scale"},
+    {"-f heat --flux pm1", STATUS_USAGE,
+     "--flux: heat: pm1 needs a --scale: differences well above it stay, those well below it are smoothed"},
+    {"-f heat --flux pm2", STATUS_USAGE,
+     "--flux: heat: pm2 needs a --scale: differences well above it stay, those well below it are smoothed"},
+    {"-f heat --flux tanh", STATUS_USAGE,
+     "--flux: heat: tanh needs a --scale: no update changes a sample by more than alpha·dt times it"},
     {"-f heat --sigma 1 --dt 0.1", STATUS_USAGE,
      "--sigma chooses steps and dt itself: it goes without --steps, --dt and --until"},
     {"-f heat --sigma 1 --steps 3", STATUS_USAGE,
@@ -675,7 +681,7 @@ START_TEST(heat_takes_its_options)
     ck_assert_double_eq(stage.heat.rate[2], 0.0078125);
     ck_assert_uint_eq(stage.body.taps.count, 6);
     stage_free(&stage);
-    build("-f heat --flux tanh --spacing 1,2,4", 3, &stage);
+    build("-f heat --flux tanh --scale 1 --spacing 1,2,4", 3, &stage);
     ck_assert_double_eq(find_tap(&stage.body.taps, 0, 1, 0).weight, 0.25);
     ck_assert_double_eq(find_tap(&stage.body.taps, 0, 0, 0).weight, -2.0 * (1.25 + 0.0625));
     stage_free(&stage);

@@ -45,4 +45,14 @@ for filter in heat gauss:1u unsharp:1u,1 laplace star:4 sobel:x prewitt:y gradie
     accepts "--spacing means something to $filter, before others" '' v16 -f "$filter" -f box:1 --spacing 1,2,3 -o spaced.raw
 done
 
+# ---------------------------------------------------------------- the scale of a nonlinear flux
+
+for flux in pm1 pm2; do
+    refuses 2 "voxfilt: --flux: heat: $flux needs a --scale: differences well above it stay, those well below it are smoothed" \
+        v16 --flux $flux -o out
+done
+refuses 2 'imgheat: --flux: heat: tanh needs a --scale: no update changes a sample by more than alpha·dt times it' \
+    imgheat -f heat --flux tanh -o out gray.png
+accepts 'a default scale is enough' '' v8 --scale 9 -f heat --flux tanh -f heat --flux pm1 --scale 1 -o scaled.raw
+
 conclude

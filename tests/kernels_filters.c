@@ -177,16 +177,16 @@ static const char *const heats[] = {
     "--steps 2 --inner 3",
     "--steps 2 --reaction 0.9",
     "--steps 2 --flux tanh --scale 0.7",
-    "--steps 2 --flux tanh --inner 3 --reaction -0.2",
-    "--steps 1 --flux tanh --dt 0",
+    "--steps 2 --flux tanh --scale 1 --inner 3 --reaction -0.2",
+    "--steps 1 --flux tanh --scale 1 --dt 0",
     "--steps 2 --flux pm1 --scale 0.3",
-    "--steps 2 --flux pm1 --inner 3 --dt 0.1 --alpha 1.3",
+    "--steps 2 --flux pm1 --scale 1 --inner 3 --dt 0.1 --alpha 1.3",
     "--steps 2 --flux pm2 --scale 3",
     "--steps 2 --flux pm2 --inner 2 --reaction 0.05 --scale 0.9",
-    "--steps 1 --flux pm2 --dt 0",
+    "--steps 1 --flux pm2 --scale 1 --dt 0",
     "--steps 2 --spacing 1,2.5,0.7",
-    "--steps 2 --spacing 0.3,1,1.1 --flux tanh",
-    "--steps 2 --spacing 1,0.9,3 --flux pm1",
+    "--steps 2 --spacing 0.3,1,1.1 --flux tanh --scale 1",
+    "--steps 2 --spacing 1,0.9,3 --flux pm1 --scale 1",
     "--sigma 0.8",
 };
 
@@ -226,9 +226,13 @@ END_TEST
 START_TEST(long_rows)
 {
     static const size_t lengths[] = {1023, 1024, 1025, 2047, 2048, 2049};
-    static const char *const stages[] = {
-        "-f heat --steps 2",  "-f taps:lopsided.taps",        "-f box:2", "-f unsharp:1,2", "-f gradient",
-        "-f heat --flux pm1", "-f heat --flux tanh --steps 1"};
+    static const char *const stages[] = {"-f heat --steps 2",
+                                         "-f taps:lopsided.taps",
+                                         "-f box:2",
+                                         "-f unsharp:1,2",
+                                         "-f gradient",
+                                         "-f heat --flux pm1 --scale 1",
+                                         "-f heat --flux tanh --scale 1 --steps 1"};
     char options[200];
 
     for (size_t i = 0; i < LENGTH(stages) * EDGE_RULES; i++) {
@@ -247,9 +251,12 @@ END_TEST
 /* The same bytes from each way, on grids with channels. */
 START_TEST(every_way)
 {
-    static const char *const stages[] = {"-f heat --flux pm2", "-f gauss:1.5",
-                                         "-f unsharp:1,0.5",   "-f gradient -s 2",
-                                         "-f sobel:y",         "-f heat --inner 2 --reaction 0.1"};
+    static const char *const stages[] = {"-f heat --flux pm2 --scale 1",
+                                         "-f gauss:1.5",
+                                         "-f unsharp:1,0.5",
+                                         "-f gradient -s 2",
+                                         "-f sobel:y",
+                                         "-f heat --inner 2 --reaction 0.1"};
     char options[200];
 
     for (size_t i = 0; i < LENGTH(stages) * EDGE_RULES; i++) {

@@ -24,7 +24,8 @@ static const size_t roomy_extents[][3] = {{70, 33, 9}, {301, 18, 5}, {40, 90, 12
 START_TEST(many_steps)
 {
     static const char *const stages[] = {"-f heat -s 11", "-f matrix:.1,.2,.1;.2,-.3,.2;.1,.2,.1 -s 21",
-                                         "-f star:4 -s 5", "-f heat --flux pm1 -s 5", "-f laplace -s 23"};
+                                         "-f star:4 -s 5", "-f heat --flux pm1 --scale 1 -s 5",
+                                         "-f laplace -s 23"};
     char options[200];
 
     for (size_t i = 0; i < LENGTH(stages) * EDGE_RULES; i++) {
@@ -216,7 +217,7 @@ static void check_partial_fields(const char *stage_options, unsigned steps, unsi
 START_TEST(fields_may_hold_a_part)
 {
     static const char *const stages[] = {"-f heat",
-                                         "-f heat --flux tanh -e nearest",
+                                         "-f heat --flux tanh --scale 1 -e nearest",
                                          "-f star:4 -e mirror",
                                          "-f gradient -e constant:2",
                                          "-f taps:lopsided.taps -e hold",
@@ -347,7 +348,7 @@ START_TEST(forms_are_as_wished)
 {
     const struct grid grids[] = {grid_make(2, 300, 200, 1), grid_make(3, 70, 60, 50)};
     static const char *const stages[] = {"-f heat -s 1", "-f matrix:1,2,1;2,4,2;1,2,1 -s 1",
-                                         "-f heat --flux pm1 -s 1"};
+                                         "-f heat --flux pm1 --scale 1 -s 1"};
     struct subject subject;
 
     for (size_t i = 0; i < way_count; i++) {
