@@ -69,15 +69,32 @@ unsigned chain_most_together(const struct chain *chain)
     return most;
 }
 
+/* Steps of a place's stage that are still to come on the way to an end. */
+static uint64_t steps_left(const struct chain *chain, struct chain_place at, struct chain_place end)
+{
+    return (at.stage == end.stage ? end.step : chain->stages[at.stage].steps) - at.step;
+}
+
 /* Steps that the next level takes, so that the levels up to the end are few and alike. */
 static unsigned steps_together(const struct chain_walk *walk)
 {
-    size_t stage = walk->at.stage;
-    uint64_t end = stage == walk->end.stage ? walk->end.step : walk->chain->stages[stage].steps;
-    uint64_t left = end - walk->at.step, most = most_together(walk->chain, stage);
+    uint64_t left = steps_left(walk->chain, walk->at, walk->end);
+    uint64_t most = most_together(walk->chain, walk->at.stage);
     uint64_t levels = left / most + (left % most > 0);
 
     return (unsigned)(left / levels + (left % levels > 0));
+}
+
+/* While more than the square of the most that a level takes are left, each takes the most. */
+uint64_t chain_steps_alike(const struct chain *chain, struct chain_place at, struct chain_place end)
+{
+    uint64_t most, left;
+
+    if (at.stage == chain->stage_count)
+        return 0;
+    most = most_together(chain, at.stage);
+    left = steps_left(chain, at, end);
+    return left > most * most ? left - most * most : 0;
 }
 
 /* Planes on both sides that an operation reads. Edge rules turn the side that a tap reaches to around, so the
@@ -165,6 +182,82 @@ bool chain_walk_next(struct chain_walk *walk)
     return true;
 }
 
+/* How far the last reader of a field is behind the level, which is all that later levels see of it. */
+static size_t waiting(const struct chain_walk *walk, unsigned field)
+{
+    return walk->behind[field] > walk->level.lag ? walk->behind[field] - walk->level.lag : 0;
+}
+
+/* Whether the levels behind two steps of a stage go on in the same way, some planes apart. */
+static bool go_on_alike(const struct chain_walk *walk, const struct chain_walk *before)
+{
+    if (before->chain == NULL || before->at.stage != walk->at.stage || before->level.to != walk->level.to)
+        return false;
+    for (unsigned field = 0; field < CHAIN_FIELDS; field++) {
+        if (waiting(before, field) != waiting(walk, field))
+            return false;
+    }
+    return true;
+}
+
+/* Rounds of levels as the one since `before`, within a depth: all that are left but for the last steps. */
+static uint64_t rounds_alike(const struct chain_walk *walk, const struct chain_walk *before, size_t depth)
+{
+    uint64_t rounds = chain_steps_alike(walk->chain, walk->at, walk->end) / (walk->at.step - before->at.step);
+    size_t rise = walk->level.lag - before->level.lag, room = depth > walk->depth ? depth - walk->depth : 0;
+
+    return rise > 0 && room / rise < rounds ? room / rise : rounds;
+}
+
+/* Past rounds of levels that only repeat what is known; the last one is walked, since it is the deepest. */
+static void leave_out_rounds(struct chain_walk *walk, const struct chain_walk *before, size_t depth)
+{
+    uint64_t rounds = rounds_alike(walk, before, depth), out = rounds > 0 ? rounds - 1 : 0;
+    size_t rise = (size_t)out * (walk->level.lag - before->level.lag);
+
+    for (unsigned field = 0; field < CHAIN_FIELDS; field++)
+        walk->behind[field] += waiting(walk, field) > 0 ? rise : 0;
+    walk->level.lag += rise;
+    walk->at.step += out * (walk->at.step - before->at.step);
+    walk->levels += out * (walk->levels - before->levels);
+}
+
+/* Steps after which a stage's levels have the fields that they had, whatever their number. */
+#define STEPS_OF_A_ROUND 6
+
+/* A walk that does not stop at every level, for whoever wants to know how deep it gets. */
+struct stride {
+    struct chain_walk walk;
+    struct chain_walk before; /* where the walk stood some steps ago */
+    uint64_t steps;           /* so many */
+};
+
+static void start_stride(struct stride *stride, const struct chain *chain, struct chain_place begin,
+                         struct chain_place end)
+{
+    *stride = (struct stride){.steps = 0};
+    chain_walk_start(&stride->walk, chain, begin, end, 0);
+}
+
+/* The next level, or one far behind it with levels alike in between, none of them deeper than `depth` unless
+   the next one is. */
+static bool stride_next(struct stride *stride, size_t depth)
+{
+    struct chain_walk *walk = &stride->walk;
+
+    if (!chain_walk_next(walk))
+        return false;
+    if (!walk->level.ends_step)
+        return true;
+    /* What reaches all planes lags no farther than that. */
+    if (go_on_alike(walk, &stride->before))
+        leave_out_rounds(walk, &stride->before,
+                         depth < walk->chain->planes ? depth : walk->chain->planes - 1);
+    if (stride->steps++ % STEPS_OF_A_ROUND == 0)
+        stride->before = *walk;
+    return true;
+}
+
 /* What an edge rule is to the steps of a stage. */
 enum ends { NO_MATTER, WRAPPED, BOUNDED };
 
@@ -209,12 +302,12 @@ struct range chain_ready(const struct chain *chain, size_t lag, size_t before, s
 
 struct chain_walk chain_survey(const struct chain *chain, struct chain_place begin, struct chain_place end)
 {
-    struct chain_walk walk;
+    struct stride stride;
 
-    chain_walk_start(&walk, chain, begin, end, 0);
-    while (walk.depth < chain->planes && chain_walk_next(&walk))
+    start_stride(&stride, chain, begin, end);
+    while (stride.walk.depth < chain->planes && stride_next(&stride, chain->planes))
         ;
-    return walk;
+    return stride.walk;
 }
 
 /* Whether a pass may go on into a stage with such ends. */
@@ -229,16 +322,18 @@ struct chain_cut chain_cut(const struct chain *chain, struct chain_place begin, 
     struct chain_place start = chain_settle(chain, begin);
     struct chain_cut cut = {start, 0};
     enum ends ends = NO_MATTER;
-    struct chain_walk walk;
+    const struct chain_walk *walk;
+    struct stride stride;
 
-    chain_walk_start(&walk, chain, begin, end, 0);
-    while (chain_walk_next(&walk)) {
-        enum ends level = ends_of(chain, walk.level.stage);
-        if (!goes_along(chain, ends, level) || (walk.depth > depth && !chain_is_same_place(cut.end, start)))
+    start_stride(&stride, chain, begin, end);
+    walk = &stride.walk;
+    while (stride_next(&stride, depth)) {
+        enum ends level = ends_of(chain, walk->level.stage);
+        if (!goes_along(chain, ends, level) || (walk->depth > depth && !chain_is_same_place(cut.end, start)))
             break;
         ends = level == NO_MATTER ? ends : level;
-        if (walk.level.ends_step)
-            cut = (struct chain_cut){walk.at, ends == WRAPPED ? walk.level.lag : 0};
+        if (walk->level.ends_step)
+            cut = (struct chain_cut){walk->at, ends == WRAPPED ? walk->level.lag : 0};
     }
     return cut;
 }

@@ -70,6 +70,10 @@ struct chain_place chain_settle(const struct chain *chain, struct chain_place pl
 /* The most steps that a level of the chain takes at once. */
 unsigned chain_most_together(const struct chain *chain);
 
+/* Of the steps of a stage from a place on, on the way to an end, those that levels take as many at once as
+   they can: all but some last ones. */
+uint64_t chain_steps_alike(const struct chain *chain, struct chain_place at, struct chain_place end);
+
 /* One field to read and one to write; a third where a step of several operations needs its input until its
  * end. */
 size_t chain_field_count(const struct chain *chain);

@@ -173,8 +173,8 @@ static void print_route(FILE *stream, const struct passes *passes)
                 plural(passes->spools),
                 number_format_bytes((double)passes->spool_bytes, spool, sizeof spool));
     if (passes->again > 0)
-        fprintf(stream, ", which read %llu planes once more beyond the ends of a grid that wraps",
-                (unsigned long long)passes->again);
+        fprintf(stream, ", which read %.0f planes once more beyond the ends of a grid that wraps",
+                passes->again);
     fprintf(stream, ": in slabs of %zu plane%s, ", passes->slab, plural(passes->slab));
 }
 

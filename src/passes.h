@@ -50,7 +50,7 @@ struct passes {
     unsigned readers;
     size_t in_buffers, out_buffers; /* of a batch, before the levels and after them */
     uint64_t count;                 /* of passes over the data; --until may need fewer */
-    uint64_t again;                 /* planes that they read once more, where they go around the grid */
+    double again;                   /* planes that they read once more, where they go around the grid */
 
     size_t field_count;
     size_t field_bytes, batch_bytes, spool_bytes; /* one of each */

@@ -53,13 +53,45 @@ bool route_is_at(const struct route *route, struct chain_place end)
     return route->where != ROUTE_SOURCE && chain_is_same_place(route->at, chain_settle(route->chain, end));
 }
 
+static uint64_t steps_of(const struct route_leg *leg)
+{
+    return leg->end.step - leg->begin.step;
+}
+
+/* Whether two passes, one after the other, are within a stage, and take as much of it. */
+static bool are_alike(const struct route_leg *first, const struct route_leg *second)
+{
+    return is_spool(first->from) && first->begin.stage == second->end.stage &&
+           steps_of(first) == steps_of(second) && first->overlap == second->overlap;
+}
+
+static void count(struct route_cost *cost, const struct route_leg *leg, uint64_t legs)
+{
+    cost->passes += legs;
+    cost->again += 2.0 * (double)leg->overlap * (double)legs;
+}
+
+/* Past passes of steps that levels take alike; an even number, so that the planes stand where they do. */
+static void leave_out(struct route *route, const struct route_leg *leg, struct chain_place end,
+                      struct route_cost *cost)
+{
+    uint64_t legs = chain_steps_alike(route->chain, route->at, end) / steps_of(leg) / 2 * 2;
+
+    route->at.step += legs * steps_of(leg);
+    count(cost, leg, legs);
+}
+
 static void survey_to(struct route *route, struct chain_place end, bool into_sink, struct route_cost *cost)
 {
+    struct route_leg before = {.from = ROUTE_SOURCE};
+
     do {
         struct route_leg leg = route_next(route, end, into_sink);
         route_take(route, &leg);
-        cost->passes++;
-        cost->again += 2 * leg.overlap;
+        count(cost, &leg, 1);
+        if (are_alike(&before, &leg))
+            leave_out(route, &leg, end, cost);
+        before = leg;
         if (leg.to == ROUTE_FIRST_SPOOL && cost->spools < 1)
             cost->spools = 1;
         if (leg.to == ROUTE_SECOND_SPOOL)

@@ -42,7 +42,7 @@ enum route_place route_other_spool(enum route_place spool);
 /* What all passes from source to sink need; where steps are taken on trial, at most. */
 struct route_cost {
     uint64_t passes;
-    uint64_t again; /* planes that are read once more, by all of them */
+    double again; /* planes that are read once more, by all of them */
     size_t spools;
 };
 

@@ -677,7 +677,7 @@ static double work_ahead(const struct running *run)
 
     for (size_t i = 0; i < run->plan->step_count; i++)
         sweeps += (double)run->job->stages[i].steps * (double)run->plan->steps[i].step.count;
-    sweeps *= 1.0 + (double)passes->again / (double)passes->count / (double)run->plan->shape.planes;
+    sweeps *= 1.0 + passes->again / (double)passes->count / (double)run->plan->shape.planes;
     return sweeps * plan_samples(run->plan, run->plan->shape.planes);
 }
 

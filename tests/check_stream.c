@@ -587,7 +587,8 @@ START_TEST(ways_are_taken)
         struct passes_limits limits;
         bool random, spooled, whole, held;
         size_t spools;
-        uint64_t passes, again;
+        uint64_t passes;
+        double again;
     } ways[] = {
         {"-d 5,4,30 -f heat -s 3", {.slab = 2, .batch = 1}, false, false, false, false, 0, 1, 0},
         {"-d 5,4,30 -f heat -s 3", {0}, false, false, false, true, 0, 1, 0},
@@ -629,7 +630,7 @@ START_TEST(ways_are_taken)
     ck_assert_int_eq(!outcome.passes.spooled && outcome.passes.window == 30, ways[_i].held);
     ck_assert_uint_eq(outcome.passes.spools, ways[_i].spools);
     ck_assert_uint_eq(outcome.passes.count, ways[_i].passes);
-    ck_assert_uint_eq(outcome.passes.again, ways[_i].again);
+    ck_assert_double_eq(outcome.passes.again, ways[_i].again);
     outcome_free(&outcome);
 }
 END_TEST
