@@ -5,7 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MEM_ALIGNMENT 64
+#define MEM_ALIGNMENT  64
+#define FIRST_CAPACITY 32 /* of an array that grows */
 
 bool mem_product(size_t *result, size_t a, size_t b)
 {
@@ -35,6 +36,24 @@ void *mem_zeroed(size_t count, size_t size, const char *purpose, struct fault *f
     if (pointer != NULL)
         memset(pointer, 0, count * size);
     return pointer;
+}
+
+void *mem_grown(void *items, size_t count, size_t *capacity, size_t size, const char *purpose,
+                struct fault *fault)
+{
+    size_t grown = *capacity == 0 ? FIRST_CAPACITY : 2 * *capacity;
+    void *larger;
+
+    if (count < *capacity)
+        return items;
+    larger = mem_alloc(grown, size, purpose, fault);
+    if (larger == NULL)
+        return NULL;
+    if (count > 0)
+        memcpy(larger, items, count * size);
+    mem_free(items);
+    *capacity = grown;
+    return larger;
 }
 
 char *mem_text(const char *text, struct fault *fault)

@@ -22,6 +22,11 @@ void *mem_alloc(size_t count, size_t size, const char *purpose, struct fault *fa
 /* The same, every byte zero. */
 void *mem_zeroed(size_t count, size_t size, const char *purpose, struct fault *fault);
 
+/* Room for one item more than count: the array as it is, or twice as long in its place, which sets *capacity.
+   NULL as from mem_alloc; the array then stays what it was. */
+void *mem_grown(void *items, size_t count, size_t *capacity, size_t size, const char *purpose,
+                struct fault *fault);
+
 /* A copy of text. */
 char *mem_text(const char *text, struct fault *fault);
 

@@ -6,31 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool comes_before(const struct tap *a, const struct tap *b)
+bool stencil_comes_before(const struct tap *a, const struct tap *b)
 {
     if (a->dz != b->dz)
         return a->dz < b->dz;
     if (a->dy != b->dy)
         return a->dy < b->dy;
     return a->dx < b->dx;
-}
-
-static bool reserve(struct stencil *stencil, struct fault *fault)
-{
-    size_t capacity = stencil->capacity == 0 ? 32 : 2 * stencil->capacity;
-    struct tap *taps;
-
-    if (stencil->count < stencil->capacity)
-        return true;
-    taps = mem_alloc(capacity, sizeof *taps, "the taps", fault);
-    if (taps == NULL)
-        return false;
-    if (stencil->count > 0)
-        memcpy(taps, stencil->taps, stencil->count * sizeof *taps);
-    mem_free(stencil->taps);
-    stencil->taps = taps;
-    stencil->capacity = capacity;
-    return true;
 }
 
 /* Where the tap belongs: the first place whose tap does not come before it. */
@@ -40,7 +22,7 @@ static size_t place_of(const struct stencil *stencil, const struct tap *tap)
 
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        if (comes_before(&stencil->taps[middle], tap))
+        if (stencil_comes_before(&stencil->taps[middle], tap))
             low = middle + 1;
         else
             high = middle;
@@ -50,18 +32,20 @@ static size_t place_of(const struct stencil *stencil, const struct tap *tap)
 
 bool stencil_add(struct stencil *stencil, int dx, int dy, int dz, double weight, struct fault *fault)
 {
-    struct tap tap = {dx, dy, dz, weight};
+    struct tap tap = {dx, dy, dz, weight}, *taps;
     size_t place = place_of(stencil, &tap);
 
     if (abs(dx) > STENCIL_REACH || abs(dy) > STENCIL_REACH || abs(dz) > STENCIL_REACH)
         return fault_raise(fault, STATUS_USAGE, "the tap at %d %d %d reaches farther than %d samples", dx, dy,
                            dz, STENCIL_REACH);
-    if (place < stencil->count && !comes_before(&tap, &stencil->taps[place]))
+    if (place < stencil->count && !stencil_comes_before(&tap, &stencil->taps[place]))
         return fault_raise(fault, STATUS_USAGE, "the tap at %d %d %d is given twice", dx, dy, dz);
     if (weight == 0.0)
         return true;
-    if (!reserve(stencil, fault))
+    taps = mem_grown(stencil->taps, stencil->count, &stencil->capacity, sizeof tap, "the taps", fault);
+    if (taps == NULL)
         return false;
+    stencil->taps = taps;
     memmove(stencil->taps + place + 1, stencil->taps + place, (stencil->count - place) * sizeof tap);
     stencil->taps[place] = tap;
     stencil->count++;

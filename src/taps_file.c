@@ -1,6 +1,7 @@
 /* Taps files: a tap a line, dx dy dz weight; # begins a comment. */
 #include "taps_file.h"
 
+#include "mem.h"
 #include "number.h"
 
 #include <errno.h>
@@ -9,7 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define WORDS 4
+#define WORDS      4
+#define LINE_BYTES 254
+#define MOST_LINES 1000000
 
 /* Cut a line into words; how many there are, or WORDS + 1 for more than a tap has. */
 static size_t cut_words(char *line, const char *words[WORDS + 1])
@@ -29,8 +32,24 @@ static bool refuse_line(struct fault *fault)
     return fault_raise(fault, STATUS_INPUT, "a tap is three whole offsets and a weight: dx dy dz w");
 }
 
-static bool add_words(const char *const words[WORDS], struct stencil *stencil, struct fault *fault)
+/* A tap as it stands in the file. */
+struct given_tap {
+    struct tap tap;
+    size_t line;
+};
+
+/* A file under way. Its taps are put into the stencil when all are there, in the stencil's order: a tap that
+   goes between others would move all behind it. */
+struct reading {
+    FILE *file;
+    size_t line;
+    struct given_tap *taps;
+    size_t count, capacity;
+};
+
+static bool keep_words(struct reading *reading, const char *const words[WORDS], struct fault *fault)
 {
+    struct given_tap *taps;
     double value[WORDS];
 
     for (size_t i = 0; i < WORDS; i++) {
@@ -40,55 +59,108 @@ static bool add_words(const char *const words[WORDS], struct stencil *stencil, s
         if (i < 3 && (value[i] != floor(value[i]) || fabs(value[i]) > 2.0 * STENCIL_REACH))
             return refuse_line(fault);
     }
-    if (stencil_add(stencil, (int)value[0], (int)value[1], (int)value[2], value[3], fault))
-        return true;
-    /* What is wrong in a file is no matter of usage. */
-    if (fault->status == STATUS_USAGE)
-        fault->status = STATUS_INPUT;
-    return false;
+    taps = mem_grown(reading->taps, reading->count, &reading->capacity, sizeof *taps, "the taps", fault);
+    if (taps == NULL)
+        return false;
+    reading->taps = taps;
+    taps[reading->count++] =
+        (struct given_tap){{(int)value[0], (int)value[1], (int)value[2], value[3]}, reading->line};
+    return true;
 }
 
-static bool add_line(char *line, size_t length, struct stencil *stencil, struct fault *fault)
+static bool keep_line(struct reading *reading, char *line, size_t length, struct fault *fault)
 {
     const char *words[WORDS + 1];
     size_t count;
 
+    if (reading->line > MOST_LINES)
+        return fault_raise(fault, STATUS_INPUT, "more than %d lines", MOST_LINES);
     if (memchr(line, '\0', length) != NULL)
         return refuse_line(fault);
     count = cut_words(line, words);
     if (count == 0)
         return true;
-    return count == WORDS ? add_words(words, stencil, fault) : refuse_line(fault);
+    return count == WORDS ? keep_words(reading, words, fault) : refuse_line(fault);
 }
 
-static bool add_lines(FILE *file, const char *path, struct stencil *stencil, struct fault *fault)
+/* The next line without its end, or nothing where there is none; what is too long is refused before it is
+ * there. */
+static bool read_line(struct reading *reading, char line[LINE_BYTES + 1], size_t *length, bool *found,
+                      struct fault *fault)
 {
-    char *line = NULL, place[64];
-    size_t capacity = 0, number = 1;
-    ssize_t length;
-    bool added = true;
+    int byte;
 
-    for (; added && (length = getline(&line, &capacity, file)) >= 0; number++)
-        added = add_line(line, (size_t)length, stencil, fault);
-    free(line);
-    if (!added) {
-        snprintf(place, sizeof place, "line %zu", number - 1);
-        fault_prefix(fault, place);
-        return fault_prefix(fault, path);
+    *length = 0;
+    while ((byte = getc(reading->file)) != EOF && byte != '\n') {
+        if (*length == LINE_BYTES)
+            return fault_raise(fault, STATUS_INPUT, "it is longer than %d bytes", LINE_BYTES);
+        line[(*length)++] = (char)byte;
     }
-    if (ferror(file))
-        return fault_raise(fault, STATUS_IO, "%s: %s", path, strerror(errno));
+    line[*length] = '\0';
+    *found = byte != EOF || *length > 0;
+    return true;
+}
+
+static bool prefix_line(size_t line, struct fault *fault)
+{
+    char place[64];
+
+    snprintf(place, sizeof place, "line %zu", line);
+    return fault_prefix(fault, place);
+}
+
+static bool read_lines(struct reading *reading, struct fault *fault)
+{
+    char line[LINE_BYTES + 1];
+    bool found = true, kept = true;
+    size_t length;
+
+    while (kept && found) {
+        reading->line++;
+        kept = read_line(reading, line, &length, &found, fault);
+        kept = kept && (!found || keep_line(reading, line, length, fault));
+    }
+    if (!kept)
+        return prefix_line(reading->line, fault);
+    return !ferror(reading->file) || fault_raise(fault, STATUS_IO, "%s", strerror(errno));
+}
+
+static int compare_taps(const void *left, const void *right)
+{
+    const struct given_tap *a = left, *b = right;
+
+    if (stencil_comes_before(&a->tap, &b->tap))
+        return -1;
+    if (stencil_comes_before(&b->tap, &a->tap))
+        return 1;
+    return a->line < b->line ? -1 : 1;
+}
+
+static bool add_taps(struct reading *reading, struct stencil *stencil, struct fault *fault)
+{
+    if (reading->count > 0)
+        qsort(reading->taps, reading->count, sizeof *reading->taps, compare_taps);
+    for (size_t i = 0; i < reading->count; i++) {
+        const struct tap *tap = &reading->taps[i].tap;
+        if (stencil_add(stencil, tap->dx, tap->dy, tap->dz, tap->weight, fault))
+            continue;
+        /* What is wrong in a file is no matter of usage. */
+        if (fault->status == STATUS_USAGE)
+            fault->status = STATUS_INPUT;
+        return prefix_line(reading->taps[i].line, fault);
+    }
     return true;
 }
 
 bool taps_file_read(const char *path, struct stencil *stencil, struct fault *fault)
 {
-    FILE *file = fopen(path, "re");
+    struct reading reading = {.file = fopen(path, "re")};
     bool read;
 
-    if (file == NULL)
+    if (reading.file == NULL)
         return fault_raise(fault, STATUS_IO, "%s: %s", path, strerror(errno));
-    read = add_lines(file, path, stencil, fault);
-    fclose(file);
-    return read;
+    read = read_lines(&reading, fault) && add_taps(&reading, stencil, fault);
+    mem_free(reading.taps);
+    fclose(reading.file);
+    return read || fault_prefix(fault, path);
 }
