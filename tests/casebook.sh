@@ -10,6 +10,7 @@ mkdir "$work/run"
 cd "$work/run" || exit 1
 cases=0
 failures=0
+skips=0
 
 result() # STATUS NAME
 {
@@ -24,11 +25,12 @@ result() # STATUS NAME
 
 skip() # WHAT-AND-WHY
 {
+    skips=$((skips + 1))
     printf 'skip  %s\n' "$1"
 }
 
 conclude()
 {
-    echo "$cases cases, $failures failures"
+    echo "$cases cases, $failures failures, $skips skipped"
     [ "$failures" = 0 ]
 }

@@ -1,5 +1,6 @@
 #!/bin/sh
-# What the manual promises of results: runs that can be cut in two, snapshots, spacing, agreement with scipy.ndimage. Prints a line a case and fails if one does.
+# What the manual promises of results: runs that can be cut in two, snapshots, spacing, agreement with scipy.ndimage.
+# Prints a line a case and fails if one does.
 set -u
 
 # shellcheck source=tests/commandbook.sh
@@ -12,7 +13,8 @@ v16f()
     v16 --work f64 --out-type f64 "$@"
 }
 
-# With spacing S along all axes a derivative is what the matrix makes of the one in samples: halves and quarters are exact.
+# With spacing S along all axes a derivative is what the matrix makes of the one in samples: halves and quarters are
+# exact.
 is_divided() # FILTER S FACTOR
 {
     v16f -f "$1" --spacing "$2,$2,$2" -o spaced.raw
@@ -42,17 +44,66 @@ for filter in gauss:1 box:1 unsharp:1,1 sharpen identity matrix:2 seven:1,2,3,4,
     refuses 2 'voxfilt: --spacing: no stage of this chain heeds it' v16 -f "$filter" --spacing 1,2,3 -o out
 done
 for filter in heat gauss:1u unsharp:1u,1 laplace star:4 sobel:x prewitt:y gradient; do
-    accepts "--spacing means something to $filter, before others" '' v16 -f "$filter" -f box:1 --spacing 1,2,3 -o spaced.raw
+    accepts "--spacing means something to $filter, before others" '' \
+        v16 -f "$filter" -f box:1 --spacing 1,2,3 -o spaced.raw
 done
 
 # ---------------------------------------------------------------- the scale of a nonlinear flux
 
 for flux in pm1 pm2; do
-    refuses 2 "voxfilt: --flux: heat: $flux needs a --scale: differences well above it stay, those well below it are smoothed" \
-        v16 --flux $flux -o out
+    reason='differences well above it stay, those well below it are smoothed'
+    refuses 2 "voxfilt: --flux: heat: $flux needs a --scale: $reason" v16 --flux $flux -o out
 done
 refuses 2 'imgheat: --flux: heat: tanh needs a --scale: no update changes a sample by more than alpha·dt times it' \
     imgheat -f heat --flux tanh -o out gray.png
 accepts 'a default scale is enough' '' v8 --scale 9 -f heat --flux tanh -f heat --flux pm1 --scale 1 -o scaled.raw
+
+# ---------------------------------------------------------------- runs in two
+
+v16f -f gauss:0.5 -o v16d.raw
+
+# Ten steps through a pipe into ten steps are twenty, and what stands between them is ten.
+composes() # TYPE FILE OPTION...
+{
+    type=$1 file=$2
+    shift 2
+    voxfilt -i "$file" -n 16 -t "$type" "$@" -s 20 -o twenty.raw
+    voxfilt -i "$file" -n 16 -t "$type" "$@" -s 10 -o ten.raw
+    voxfilt -n 16 -t "$type" "$@" -s 10 < "$file" | tee snapshot.raw | voxfilt -n 16 -t "$type" "$@" -s 10 > both.raw
+    same "10 steps and 10 steps are 20: $type $*" both.raw twenty.raw
+    same "tee between them has the 10: $type $*" snapshot.raw ten.raw
+    differ "which are not the 20: $type $*" ten.raw twenty.raw
+}
+
+for type in f32 f64; do
+    file=v16.raw
+    [ "$type" = f32 ] || file=v16d.raw
+    for edge in reflect wrap constant:3 hold; do
+        composes "$type" "$file" -f heat -e "$edge"
+    done
+    composes "$type" "$file" -f heat --flux pm2 --scale 9
+    composes "$type" "$file" -f heat --flux tanh --scale 9 --inner 2 --reaction 0.01
+    composes "$type" "$file" -f gauss:0.7
+    composes "$type" "$file" -f unsharp:1,0.1 -e mirror
+    voxfilt -i "$file" -n 16 -t "$type" -f gauss:1 -f gradient -f matrix:3 -o chain.raw
+    voxfilt -n 16 -t "$type" -f gauss:1 < "$file" | voxfilt -n 16 -t "$type" -f gradient |
+        voxfilt -n 16 -t "$type" -f matrix:3 > stages.raw
+    same "a chain is its stages, one run each: $type" chain.raw stages.raw
+done
+imgheat -s 20 -o twenty.png rgb.png
+imgheat -s 10 < rgb.png | imgheat -s 10 > both.png
+differ 'pictures are rounded in between' twenty.png both.png
+
+# ---------------------------------------------------------------- scipy.ndimage
+
+if python3 -c 'import scipy.ndimage' > ../has 2>&1; then
+    python3 "${top_srcdir:?}/tests/ndimage.py" > ../agreement
+    result $? 'the table of scipy.ndimage is tried'
+    while read -r status name; do
+        result "$status" "$name"
+    done < ../agreement
+else
+    skip 'the table of scipy.ndimage: python3 with scipy is not here'
+fi
 
 conclude
