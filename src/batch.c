@@ -57,18 +57,16 @@ static size_t divided_up(size_t a, size_t b)
 
 static enum status run_in_turn(const struct options *options, const struct outputs *outputs)
 {
-    enum status status = STATUS_DONE;
+    enum status all = STATUS_DONE, status;
     struct fault fault;
 
     for (size_t i = 0; i < options->input_count; i++) {
         const struct task task = task_alone(options, options->inputs[i], outputs->paths[i]);
-        if (task_run(&task, &fault))
-            continue;
-        diag_error(&fault);
-        if (status == STATUS_DONE)
-            status = fault.status;
+        if (!task_run(&task, &status, &fault))
+            diag_error(&fault);
+        all = status_of_both(all, status);
     }
-    return status;
+    return all;
 }
 
 /* ---- one among others ---- */
@@ -83,10 +81,11 @@ static bool names_file(const struct fault *fault, const char *path)
 
 static enum status run_task(const struct task *task)
 {
+    enum status status;
     struct fault fault;
 
-    if (task_run(task, &fault))
-        return STATUS_DONE;
+    if (task_run(task, &status, &fault))
+        return status;
     if (!names_file(&fault, task->input) && !names_file(&fault, task->output))
         fault_prefix(&fault, task->input);
     return diag_error(&fault);
@@ -244,13 +243,13 @@ static void run_all(struct batch *batch)
         pthread_join(threads[--started], NULL);
 }
 
-static enum status first_failure(const struct batch *batch)
+static enum status status_of_all(const struct batch *batch)
 {
-    for (size_t i = 0; i < batch->count; i++) {
-        if (batch->entries[i].status != STATUS_DONE)
-            return batch->entries[i].status;
-    }
-    return STATUS_DONE;
+    enum status all = STATUS_DONE;
+
+    for (size_t i = 0; i < batch->count; i++)
+        all = status_of_both(all, batch->entries[i].status);
+    return all;
 }
 
 static uint64_t memory_for_all(const struct options *options)
@@ -279,7 +278,7 @@ static enum status run_together(const struct options *options, const struct outp
     progress_begin_files(&batch.progress, options->run.progress, batch.count);
     run_all(&batch);
     progress_end(&batch.progress);
-    status = first_failure(&batch);
+    status = status_of_all(&batch);
     pthread_mutex_destroy(&batch.mutex);
     budget_close(&batch.budget);
     mem_free(batch.entries);

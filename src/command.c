@@ -147,5 +147,5 @@ int command_main(int argc, char **argv, enum program program)
         status = diag_error(&fault);
     options_free(&options);
     printed = close_stdout();
-    return (int)(status == STATUS_DONE ? printed : status);
+    return (int)status_of_both(status, printed);
 }

@@ -8,6 +8,15 @@ static const char *diag_program = "voxfilt";
 static enum diag_level diag_current = DIAG_NORMAL;
 static _Thread_local FILE *diag_diverted;
 
+enum status status_of_both(enum status first, enum status second)
+{
+    bool complete = first == STATUS_DONE || first == STATUS_UNREACHED;
+
+    if (!complete || second == STATUS_DONE)
+        return first;
+    return second;
+}
+
 bool fault_raise(struct fault *fault, enum status status, const char *format, ...)
 {
     va_list arguments;

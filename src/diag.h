@@ -13,13 +13,18 @@ extern "C" {
 /* The exit statuses of both commands. */
 enum status {
     STATUS_DONE = 0,
-    STATUS_FAILURE = 1, /* what no other status names */
-    STATUS_USAGE = 2,   /* the command line asks for something that cannot be */
-    STATUS_INPUT = 3,   /* the input is refused */
-    STATUS_IO = 4,      /* reading or writing failed */
-    STATUS_DEVICE = 5,  /* the device failed */
-    STATUS_LIMIT = 6    /* over a limit: memory, size */
+    STATUS_FAILURE = 1,  /* what no other status names */
+    STATUS_USAGE = 2,    /* the command line asks for something that cannot be */
+    STATUS_INPUT = 3,    /* the input is refused */
+    STATUS_IO = 4,       /* reading or writing failed */
+    STATUS_DEVICE = 5,   /* the device failed */
+    STATUS_LIMIT = 6,    /* over a limit: memory, size */
+    STATUS_UNREACHED = 7 /* --until was not reached; the output is complete */
 };
+
+/* The status of two pieces of work, one after the other: that of the first that failed; an output that is
+   complete is no failure. */
+enum status status_of_both(enum status first, enum status second);
 
 /* Room for the longest path and a reason. */
 #define DIAG_TEXT 5120

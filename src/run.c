@@ -509,6 +509,7 @@ static bool step_in_fields(struct running *run)
             (void)judge(run, sums, 1, &enough);
         place = next;
     }
+    run->summary->unreached = !enough;
     mem_free(sums);
     return done;
 }
@@ -567,6 +568,7 @@ static bool step_over_spools(struct running *run, struct route *route, uint64_t 
         }
         route_take(route, &leg);
     }
+    run->summary->unreached = !enough;
     return true;
 }
 

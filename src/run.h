@@ -23,6 +23,7 @@ struct run_summary {
     double reading;                         /* the mean of the threads that read at once */
     uint64_t steps;                         /* taken, of all stages */
     double last_change;                     /* RMS of the last step of a stage with until; else NaN */
+    bool unreached;                         /* the stage with until took all its steps in vain */
     uint64_t nans;                          /* written as 0 */
     struct tally *tallies_in, *tallies_out; /* one a channel of the file, where stats are asked */
 };

@@ -8,6 +8,7 @@
 #include "run.h"
 #include "thread.h"
 
+#include <math.h>
 #include <pthread.h>
 #include <string.h>
 
@@ -18,8 +19,9 @@ struct attempt {
     bool measures; /* whether the share is enough is all that is asked for */
     bool fits;     /* it is */
     bool holds_device;
-    bool repeated; /* another one came before */
-    bool again;    /* it failed by a device that was chosen unasked, and nobody has seen any output */
+    bool repeated;      /* another one came before */
+    enum status status; /* of what was carried out */
+    bool again;         /* it failed by a device that was chosen unasked, and nobody has seen any output */
 };
 
 const struct format *task_format(const struct options *options, struct file_in *file, struct fault *fault)
@@ -42,16 +44,32 @@ static size_t codec_threads(const struct attempt *attempt)
     return thread_count(attempt->request.threads);
 }
 
+static void note_unreached(const struct plan *plan, const char *output, double last_change)
+{
+    const struct stage *last = &plan->job->stages[plan->job->stage_count - 1];
+    char change[32];
+
+    if (last->steps == 0) {
+        diag_note("%s: --until %g was not reached: no step was to be taken", output, last->until);
+        return;
+    }
+    snprintf(change, sizeof change, "%g", last_change);
+    diag_note("%s: --until %g was not reached: the RMS change of step %llu is %s", output, last->until,
+              (unsigned long long)last->steps, isnan(last_change) ? "not a number" : change);
+}
+
 static void tell_outcome(const struct task *task, const struct plan *plan, const struct record_ends *ends,
                          const struct run_summary *summary)
 {
     if (summary->nans > 0)
         diag_note("%s: %llu NaN%s written as 0", ends->output, (unsigned long long)summary->nans,
                   summary->nans == 1 ? "" : "s");
+    if (summary->unreached)
+        note_unreached(plan, ends->output, summary->last_change);
     report_run(diag_stream(), task->options, task->budget != NULL, plan, ends, summary);
 }
 
-static bool write_output(const struct attempt *attempt, const struct plan *plan, struct source *source,
+static bool write_output(struct attempt *attempt, const struct plan *plan, struct source *source,
                          struct file_out *file, struct fault *fault)
 {
     const struct task *task = attempt->task;
@@ -69,8 +87,10 @@ static bool write_output(const struct attempt *attempt, const struct plan *plan,
     done = run_plan(plan, &task->run, source, &sink, &summary, fault);
     sink_close(&sink);
     done = done && file_out_commit(file, fault);
-    if (done)
+    if (done) {
+        attempt->status = summary.unreached ? STATUS_UNREACHED : STATUS_DONE;
         tell_outcome(task, plan, &ends, &summary);
+    }
     run_summary_free(&summary);
     return done;
 }
@@ -274,11 +294,13 @@ struct task task_alone(const struct options *options, const char *input, const c
         .options = options, .input = input, .output = output, .plan = options->plan, .run = options->run};
 }
 
-bool task_run(const struct task *task, struct fault *fault)
+bool task_run(const struct task *task, enum status *status, struct fault *fault)
 {
     struct attempt attempt = {.task = task, .request = task->plan};
+    bool done = attempt_file(&attempt, fault);
 
-    return attempt_file(&attempt, fault);
+    *status = done ? attempt.status : fault->status;
+    return done;
 }
 
 bool task_fits_share(const struct task *task)

@@ -23,7 +23,9 @@ struct task {
 /* A task that runs alone, by the options as they are. */
 struct task task_alone(const struct options *options, const char *input, const char *output);
 
-bool task_run(const struct task *task, struct fault *fault);
+/* What was carried out ends with STATUS_DONE or, its output complete, with STATUS_UNREACHED;
+   the status of what failed is the fault's. */
+bool task_run(const struct task *task, enum status *status, struct fault *fault);
 
 /* Whether the task's share is enough for it on the CPU, as far as the input's header tells; nothing else is
  * read. */

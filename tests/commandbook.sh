@@ -33,21 +33,29 @@ refuses() # STATUS MESSAGE COMMAND...
     fi
 }
 
-# A command succeeds, and standard error is as given (nothing, most often).
-accepts() # NAME STDERR COMMAND...
+# A command ends with a status, and standard error is as given.
+ends() # NAME STATUS STDERR COMMAND...
 {
-    name=$1
-    printf '%s' "$2" > ../message
-    shift 2
+    name=$1 wanted=$2
+    printf '%s' "$3" > ../message
+    shift 3
     "$@" > ../stdout 2> ../stderr < /dev/null
     status=$?
-    if [ "$status" != 0 ]; then
-        result 1 "$name: the status is $status"
+    if [ "$status" != "$wanted" ]; then
+        result 1 "$name: the status is $status, not $wanted"
     elif ! diff ../message ../stderr; then
         result 1 "$name: the words on standard error differ"
     else
         result 0 "$name"
     fi
+}
+
+# A command succeeds, and standard error is as given (nothing, most often).
+accepts() # NAME STDERR COMMAND...
+{
+    name=$1 message=$2
+    shift 2
+    ends "$name" 0 "$message" "$@"
 }
 
 # Two files have the same bytes, and some.
