@@ -108,6 +108,13 @@ struct range {
     size_t first, count;
 };
 
+/* What became of samples on their way between files and fields. */
+struct outcomes {
+    uint64_t strays;       /* came as NaN or infinite */
+    uint64_t nans;         /* went as NaN, or as 0 where the type has none */
+    uint64_t below, above; /* went as what they were not: an end of an integer type, or infinite */
+};
+
 /* One channel of a file's samples, in double, summed in the order of DESIGN 4.7. NaNs are left out and
    counted. The second moment is taken about an anchor, so that a large mean does not swallow a small
    deviation. */
@@ -234,9 +241,10 @@ struct backend {
 
     /* Planes of a file, packed, into the field; and planes of the field into a file's samples. Either may
        still be under way on return: the samples are their owner's again after staging_wait. Whatever is asked
-       of the field afterwards finds it done. */
+       of the field afterwards finds it done. Strays are looked for in the `counted` ones of the planes that
+       come. */
     bool (*upload)(struct device *device, struct field *field, const struct encoding *encoding,
-                   struct staging *staging, struct range planes, struct fault *fault);
+                   struct staging *staging, struct range planes, struct range counted, struct fault *fault);
     bool (*download)(struct device *device, const struct field *field, const struct encoding *encoding,
                      struct staging *staging, struct range planes, struct fault *fault);
 
@@ -245,8 +253,8 @@ struct backend {
     bool (*staging_wait)(struct device *device, struct staging *staging, double *seconds,
                          struct fault *fault);
 
-    /* Add the NaNs that became 0 in all downloads since the last call to *nans. */
-    bool (*count_nans)(struct device *device, uint64_t *nans, struct fault *fault);
+    /* Add the outcomes of all uploads and downloads since the last call. */
+    bool (*tell_outcomes)(struct device *device, struct outcomes *outcomes, struct fault *fault);
 
     /* Planes of `to` from `from`, which holds every plane that the edge rule and steps × the reach, the op's
        or the routine's, ask for; the two differ. `kept` is the stage's input for OP_UNSHARP, else NULL. The

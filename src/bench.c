@@ -137,12 +137,13 @@ static bool fetch(struct benching *bench, struct stand *stand, const struct fiel
 /* Noise into a field, the same on every stand. */
 static bool fill_field(struct benching *bench, struct stand *stand, size_t field)
 {
+    const struct range none = {0, 0};
     struct range planes = {0, 0};
 
     while (next_range(bench, &planes)) {
         fill_batch(bench, field, stand->staging->samples, planes);
         if (!stand->backend->upload(stand->device, stand->fields[field], &bench->encoding, stand->staging,
-                                    planes, bench->fault) ||
+                                    planes, none, bench->fault) ||
             !await_staging(bench, stand))
             return false;
     }

@@ -93,3 +93,26 @@ const char *number_format_bytes(double bytes, char *text, size_t size)
     snprintf(text, size, unit == 0 || bytes >= 100.0 ? "%.0f %s" : "%.1f %s", bytes, units[unit]);
     return text;
 }
+
+/* More digits where what is left of the whole, or of nothing, would be lost to rounding. */
+static int digits_of_share(double percent)
+{
+    if (percent < 1.0 || percent >= 99.0)
+        return 2;
+    return percent < 10.0 || percent >= 90.0 ? 1 : 0;
+}
+
+const char *number_format_share(uint64_t part, uint64_t whole, char *text, size_t size)
+{
+    double percent = 100.0 * ((double)part / (double)whole);
+
+    if (part == 0 || part == whole)
+        snprintf(text, size, "%d %%", part == 0 ? 0 : 100);
+    else if (percent < 0.01)
+        snprintf(text, size, "less than 0.01 %%");
+    else if (percent > 99.99)
+        snprintf(text, size, "more than 99.99 %%");
+    else
+        snprintf(text, size, "%.*f %%", digits_of_share(percent), percent);
+    return text;
+}

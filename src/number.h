@@ -22,4 +22,8 @@ bool number_parse_list(const char *text, char separator, size_t least, size_t mo
 /* Bytes for a reader: "1.5 GiB". Returns text. */
 const char *number_format_bytes(double bytes, char *text, size_t size);
 
+/* A share of a whole above 0 for a reader: "12 %". It says 0 % of nothing and 100 % of everything alone.
+   Returns text. */
+const char *number_format_share(uint64_t part, uint64_t whole, char *text, size_t size);
+
 #endif

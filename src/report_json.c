@@ -2,6 +2,7 @@
 #include "report_json.h"
 
 #include "json.h"
+#include "loss.h"
 
 #include <math.h>
 
@@ -96,8 +97,10 @@ void report_json_summary(FILE *stream, const struct plan *plan, const struct rec
     fprintf(stream, ", \"device_text\": ");
     json_text(stream, plan->device_text);
     print_kernels(stream, plan);
-    fprintf(stream, ", \"planned_bytes\": %zu, \"steps\": %llu, \"nan_written_as_zero\": %llu, ",
-            plan->passes.memory_bytes, (unsigned long long)summary->steps, (unsigned long long)summary->nans);
+    fprintf(stream, ", \"planned_bytes\": %zu, \"steps\": %llu, ", plan->passes.memory_bytes,
+            (unsigned long long)summary->steps);
+    loss_print_json(stream, job, summary);
+    fprintf(stream, ", ");
     json_number(stream, "last_change", summary->last_change);
     fprintf(stream, ", ");
     print_seconds(stream, summary);

@@ -1,6 +1,7 @@
 /* Reports of runs as text. */
 #include "report_text.h"
 
+#include "loss.h"
 #include "number.h"
 #include "phrase.h"
 
@@ -88,6 +89,5 @@ void report_text_summary(FILE *stream, const struct plan *plan, const struct rec
         fprintf(stream, "%.1f Msamples·steps/s of computing, ",
                 record_updates(plan, summary) / summary->compute / 1e6);
     fprintf(stream, "%.1f MB/s from input to output\n", record_file_bytes(job) / summary->total / 1e6);
-    if (summary->nans > 0)
-        fprintf(stream, "NaN       %llu samples were written as 0\n", (unsigned long long)summary->nans);
+    loss_print(stream, job, summary);
 }

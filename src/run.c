@@ -44,6 +44,7 @@ struct pass_end {
     size_t plane_bytes;
     struct tally *tallies; /* NULL: they are not asked for */
     unsigned threads;
+    bool counts; /* what becomes of its samples is the run's outcome */
 };
 
 /* The planes of a file that are those of an unrolled grid. */
@@ -123,30 +124,35 @@ static struct pass_end from_source(const struct running *run)
     const struct carrier_end carrier = {run->source, reads_anywhere(run) ? read_anywhere : read_in_order,
                                         end_source, stop_source};
 
-    return (struct pass_end){carrier, &run->job->decode, header_plane_bytes(&run->job->in),
-                             run->summary->tallies_in, run->plan->passes.readers};
+    return (struct pass_end){carrier,
+                             &run->job->decode,
+                             header_plane_bytes(&run->job->in),
+                             run->summary->tallies_in,
+                             run->plan->passes.readers,
+                             true};
 }
 
 static struct pass_end to_sink(const struct running *run)
 {
     const struct carrier_end carrier = {run->sink, write_in_order, NULL, NULL};
 
-    return (struct pass_end){carrier, &run->job->encode, header_plane_bytes(&run->job->out),
-                             run->summary->tallies_out, 1};
+    return (struct pass_end){
+        carrier, &run->job->encode, header_plane_bytes(&run->job->out), run->summary->tallies_out, 1, true};
 }
 
 static struct pass_end from_spool(struct running *run, enum route_place spool)
 {
     const struct carrier_end carrier = {&run->spools[spool - ROUTE_FIRST_SPOOL], read_spool, NULL, NULL};
 
-    return (struct pass_end){carrier, &run->spooled, spool_plane_bytes(run), NULL, run->plan->passes.readers};
+    return (struct pass_end){carrier, &run->spooled, spool_plane_bytes(run), NULL, run->plan->passes.readers,
+                             false};
 }
 
 static struct pass_end to_spool(struct running *run, enum route_place spool)
 {
     const struct carrier_end carrier = {&run->spools[spool - ROUTE_FIRST_SPOOL], write_spool, NULL, NULL};
 
-    return (struct pass_end){carrier, &run->spooled, spool_plane_bytes(run), NULL, 1};
+    return (struct pass_end){carrier, &run->spooled, spool_plane_bytes(run), NULL, 1, false};
 }
 
 static struct pass_end from_place(struct running *run, enum route_place place)
@@ -214,6 +220,12 @@ static bool survey(struct running *run, const struct pass *pass, const struct pa
     return done;
 }
 
+/* Of the grid's own planes, each once. */
+static struct range counted(const struct pass *pass, const struct ring_slot *slot)
+{
+    return pass->from->counts ? sweep_overlap(slot->planes, pass->own) : (struct range){0, 0};
+}
+
 /* The next planes read, into the fields. */
 static bool take_batch(struct running *run, struct pass *pass)
 {
@@ -224,7 +236,7 @@ static bool take_batch(struct running *run, struct pass *pass)
     if (!ring_take(pass->in, &slot, run->fault) || !survey(run, pass, pass->from, slot) ||
         !sweep_make_room(sweep, slot->planes.count, run->fault) ||
         !plan->backend->upload(plan->device, sweep->fields[sweep->input], pass->from->encoding, slot->staging,
-                               slot->planes, run->fault))
+                               slot->planes, counted(pass, slot), run->fault))
         return false;
     progress_add(&run->progress, plan_samples(plan, slot->planes.count));
     sweep_feed(sweep, slot->planes.count);
@@ -362,11 +374,21 @@ static bool open_pass(struct running *run, struct pass *pass)
             carrier_deliver(&pass->writer, pass->out, pass->in, &pass->to->carrier, run->fault));
 }
 
-static bool count_nans(struct running *run)
+/* What went into a spool file is to come back. */
+static bool add_outcomes(struct running *run, const struct pass *pass)
 {
     const struct plan *plan = run->plan;
+    struct outcomes *all = &run->summary->outcomes, of_pass = {0};
 
-    return plan->backend->count_nans(plan->device, &run->summary->nans, run->fault);
+    if (!plan->backend->tell_outcomes(plan->device, &of_pass, run->fault))
+        return false;
+    all->strays += of_pass.strays;
+    if (pass->to->counts) {
+        all->nans += of_pass.nans;
+        all->below += of_pass.below;
+        all->above += of_pass.above;
+    }
+    return true;
 }
 
 /* Wait until the last plane has been written, and nothing is under way on the device. */
@@ -376,7 +398,7 @@ static bool finish_pass(struct running *run, struct pass *pass)
         return false;
     if (pass->out == NULL)
         return true;
-    if (!count_nans(run))
+    if (!add_outcomes(run, pass))
         return false;
     ring_finish(pass->out);
     return ring_drain(pass->out, run->fault);

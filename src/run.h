@@ -20,11 +20,11 @@ struct run_request {
    that of the device, too. */
 struct run_summary {
     double start, read, stats, upload, compute, download, write, total;
-    double reading;                         /* the mean of the threads that read at once */
-    uint64_t steps;                         /* taken, of all stages */
-    double last_change;                     /* RMS of the last step of a stage with until; else NaN */
-    bool unreached;                         /* the stage with until took all its steps in vain */
-    uint64_t nans;                          /* written as 0 */
+    double reading;           /* the mean of the threads that read at once */
+    uint64_t steps;           /* taken, of all stages */
+    double last_change;       /* RMS of the last step of a stage with until; else NaN */
+    bool unreached;           /* the stage with until took all its steps in vain */
+    struct outcomes outcomes; /* of the samples read and written; of none where bits are copied */
     struct tally *tallies_in, *tallies_out; /* one a channel of the file, where stats are asked */
 };
 

@@ -1,6 +1,8 @@
 /* Sample types: what a file stores, and the work type that arithmetic uses. */
 #include "sample.h"
 
+#include <float.h>
+#include <math.h>
 #include <string.h>
 
 static const struct {
@@ -44,6 +46,42 @@ bool sample_is_integer(enum sample_type type)
 double sample_max(enum sample_type type)
 {
     return sample_table[type].max;
+}
+
+double sample_min(enum sample_type type)
+{
+    switch (type) {
+    case SAMPLE_I8:
+    case SAMPLE_I16:
+    case SAMPLE_I32:
+        return -1.0 - sample_table[type].max;
+    default:
+        return 0.0;
+    }
+}
+
+/* The value of the work type that is nearest to a double on the side of zero. */
+static double work_truncate(enum work_type work, double value)
+{
+    float nearest = (float)value;
+
+    if (work == WORK_F64)
+        return value;
+    return (double)(fabs((double)nearest) > fabs(value) ? nextafterf(nearest, 0.0f) : nearest);
+}
+
+/* The end of floats from which on a double is rounded to an infinite one. */
+#define F32_END 0x1.ffffffp127
+
+/* A greatest integer is odd, so that half a unit above it rounds up; the least is even. */
+struct sample_limits sample_limits(enum sample_type type, enum work_type work)
+{
+    double high = type == SAMPLE_F64   ? DBL_MAX
+                  : type == SAMPLE_F32 ? nextafter(F32_END, 0.0)
+                                       : nextafter(sample_max(type) + 0.5, 0.0);
+    double low = sample_is_integer(type) ? sample_min(type) - 0.5 : -high;
+
+    return (struct sample_limits){work_truncate(work, low), work_truncate(work, high)};
 }
 
 enum work_type sample_work_type(enum sample_type type)

@@ -31,6 +31,16 @@ bool sample_is_integer(enum sample_type type);
 /* The largest value of an integer type: what full intensity means in a picture. */
 double sample_max(enum sample_type type);
 
+/* The least: 0, or what two's complement has beyond the negative of the largest. */
+double sample_min(enum sample_type type);
+
+/* The least and the greatest value of a work type that a sample type stores as what it is, but for rounding.
+   What lies beyond is cut off at an end of an integer type, and infinite in any other. */
+struct sample_limits {
+    double low, high;
+};
+struct sample_limits sample_limits(enum sample_type type, enum work_type work);
+
 /* The work type that holds every value of the sample type, or comes nearest to it. */
 enum work_type sample_work_type(enum sample_type type);
 

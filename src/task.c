@@ -3,6 +3,7 @@
 
 #include "explain.h"
 #include "job.h"
+#include "loss.h"
 #include "plan.h"
 #include "report.h"
 #include "run.h"
@@ -61,9 +62,7 @@ static void note_unreached(const struct plan *plan, const char *output, double l
 static void tell_outcome(const struct task *task, const struct plan *plan, const struct record_ends *ends,
                          const struct run_summary *summary)
 {
-    if (summary->nans > 0)
-        diag_note("%s: %llu NaN%s written as 0", ends->output, (unsigned long long)summary->nans,
-                  summary->nans == 1 ? "" : "s");
+    loss_note(ends->output, plan->job, summary);
     if (summary->unreached)
         note_unreached(plan, ends->output, summary->last_change);
     report_run(diag_stream(), task->options, task->budget != NULL, plan, ends, summary);

@@ -84,6 +84,46 @@ START_TEST(lists_have_a_length)
 }
 END_TEST
 
+START_TEST(shares_are_written_for_readers)
+{
+    char text[32];
+
+    ck_assert_str_eq(number_format_share(0, 7, text, sizeof text), "0 %");
+    ck_assert_str_eq(number_format_share(7, 7, text, sizeof text), "100 %");
+    ck_assert_str_eq(number_format_share(1, 3, text, sizeof text), "33 %");
+    ck_assert_str_eq(number_format_share(1, 27, text, sizeof text), "3.7 %");
+    ck_assert_str_eq(number_format_share(1, 1000, text, sizeof text), "0.10 %");
+    ck_assert_str_eq(number_format_share(19, 20, text, sizeof text), "95.0 %");
+    ck_assert_str_eq(number_format_share(999, 1000, text, sizeof text), "99.90 %");
+    ck_assert_str_eq(number_format_share(1, UINT64_C(1) << 40, text, sizeof text), "less than 0.01 %");
+    ck_assert_str_eq(number_format_share((UINT64_C(1) << 60) - 1, UINT64_C(1) << 60, text, sizeof text),
+                     "more than 99.99 %");
+}
+END_TEST
+
+/* Each limit is stored as a value of the type, and the next one of the work type beyond it is not. */
+START_TEST(limits_are_the_last_values_that_fit)
+{
+    for (int i = 0; i < SAMPLE_TYPES; i++) {
+        enum sample_type type = (enum sample_type)i;
+        struct sample_limits wide = sample_limits(type, WORK_F64), narrow = sample_limits(type, WORK_F32);
+        ck_assert_double_eq(narrow.low, (double)(float)narrow.low);
+        ck_assert_double_eq(narrow.high, (double)(float)narrow.high);
+        ck_assert(narrow.high <= wide.high && narrow.low >= wide.low);
+        ck_assert((double)nextafterf((float)narrow.high, INFINITY) > wide.high);
+        ck_assert((double)nextafterf((float)narrow.low, -INFINITY) < wide.low);
+        if (sample_is_integer(type)) {
+            ck_assert_double_eq(rint(wide.high), sample_max(type));
+            ck_assert_double_eq(rint(nextafter(wide.high, INFINITY)), sample_max(type) + 1.0);
+            ck_assert_double_eq(rint(wide.low), sample_min(type));
+            ck_assert_double_eq(rint(nextafter(wide.low, -INFINITY)), sample_min(type) - 1.0);
+        }
+    }
+    ck_assert(isfinite((float)sample_limits(SAMPLE_F32, WORK_F64).high));
+    ck_assert(isinf((float)nextafter(sample_limits(SAMPLE_F32, WORK_F64).high, INFINITY)));
+}
+END_TEST
+
 START_TEST(bytes_are_written_for_readers)
 {
     char text[32];
@@ -970,6 +1010,8 @@ static Suite *model_suite(void)
     tcase_add_loop_test(words, numbers_are_the_whole_text, 0, (int)LENGTH(number_texts));
     tcase_add_test(words, lists_have_a_length);
     tcase_add_test(words, bytes_are_written_for_readers);
+    tcase_add_test(words, shares_are_written_for_readers);
+    tcase_add_test(words, limits_are_the_last_values_that_fit);
     tcase_add_loop_test(words, sample_types, 0, SAMPLE_TYPES);
     tcase_add_test(words, work_types);
     tcase_add_loop_test(words, edge_rules, 0, (int)LENGTH(edge_texts));

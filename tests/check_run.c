@@ -47,7 +47,7 @@ static struct reference_outcome run_reference(struct reference_job job, const st
 static void ck_same_outcome(const struct run_summary *summary, const struct reference_outcome *wanted)
 {
     ck_assert_uint_eq(summary->steps, wanted->steps);
-    ck_assert_uint_eq(summary->nans, wanted->nans);
+    ck_assert_mem_eq(&summary->outcomes, &wanted->outcomes, sizeof wanted->outcomes);
     if (isnan(wanted->last_change))
         ck_assert_double_nan(summary->last_change);
     else
@@ -328,7 +328,7 @@ START_TEST(pipes_of_another_length_are_refused)
 }
 END_TEST
 
-START_TEST(nans_become_0_and_are_counted)
+START_TEST(what_a_type_cannot_hold_is_counted)
 {
     static const float samples[8] = {NAN, 300.0f, -NAN, -5.0f, 2.5f, NAN, 3.5f, INFINITY};
     static const unsigned char wanted[8] = {0, 255, 0, 0, 2, 0, 4, 255};
@@ -337,7 +337,10 @@ START_TEST(nans_become_0_and_are_counted)
         running_bytes("-n 2 -f identity --out-type u8", samples, sizeof samples, sizeof wanted, &outcome);
 
     ck_assert_mem_eq(out, wanted, sizeof wanted);
-    ck_assert_uint_eq(outcome.summary.nans, 3);
+    ck_assert_uint_eq(outcome.summary.outcomes.strays, 4);
+    ck_assert_uint_eq(outcome.summary.outcomes.nans, 3);
+    ck_assert_uint_eq(outcome.summary.outcomes.below, 1);
+    ck_assert_uint_eq(outcome.summary.outcomes.above, 2);
     free(out);
     outcome_free(&outcome);
 }
@@ -525,7 +528,7 @@ int main(void)
     tcase_add_test(tests, memory_is_a_ceiling);
     tcase_add_test(tests, files_of_another_length_are_refused);
     tcase_add_loop_test(tests, pipes_of_another_length_are_refused, 0, 5);
-    tcase_add_test(tests, nans_become_0_and_are_counted);
+    tcase_add_test(tests, what_a_type_cannot_hold_is_counted);
     tcase_add_loop_test(tests, statistics_of_both_ends, 0, 2);
     tcase_add_loop_test(tests, pictures, 0, (int)LENGTH(picture_runs) * PICTURE_KINDS);
     return running_suite("run", tests);

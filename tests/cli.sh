@@ -112,7 +112,8 @@ refuses 2 'voxfilt: heat: alpha·dt = 1 is unstable on this grid: the largest st
 refuses 2 'imgheat: heat: alpha·dt = 0.26 is unstable on this grid: the largest stable value is 0.25 (--force runs it all the same)' \
     imgheat --alpha 2 --dt 0.13 gray.png -o out
 accepts 'the largest stable value is taken' '' v8 --dt 0.166666 -o stable.raw
-accepts '--force runs what is unstable' '' v8 --dt 1 --force -o unstable.raw
+accepts '--force runs what is unstable' 'voxfilt: unstable.raw: 257 samples (50 %) were cut off at 0, and 255 samples (50 %) at 255
+' v8 --dt 1 --force -o unstable.raw
 refuses 2 'voxfilt: --sigma chooses steps and dt itself: it goes without --steps, --dt and --until' v8 --sigma 2 --steps 3
 refuses 2 'voxfilt: --sigma chooses steps and dt itself: it goes without --steps, --dt and --until' v8 --sigma 2 --until 3
 refuses 2 'voxfilt: --force: no stage of this chain is heat' v8 --force -f gauss:1
@@ -493,6 +494,7 @@ voxfilt -i eight.raw -t u8 -d 4,2 -f matrix:-100 --out-type i8 -o clipped.raw
 result $? 'what is beyond the type becomes its nearest value'
 printf '\000\000\200\177\000\000\300\177\000\000\200\077' > special.raw
 accepts 'NaN is written as 0, and counted' 'voxfilt: nan.raw: 1 NaN written as 0
+voxfilt: nan.raw: 1 sample (33 %) was cut off at 255
 ' voxfilt -i special.raw -t f32 -d 3,1 -f identity --out-type u8 -o nan.raw
 [ "$(bytes nan.raw)" = '255 0 1' ]
 result $? 'infinity becomes the greatest value'

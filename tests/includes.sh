@@ -13,7 +13,7 @@ rules()
     vocabulary='diag mem clock number thread machine'
     model='grid sample stencil taps_file edge heat filter filters stage'
     above='lower wisdom chain route passes plan job ring carrier sweep run bench progress options'
-    above="$above record phrase explain list report* outputs budget task batch command voxfilt imgheat"
+    above="$above record phrase loss explain list report* outputs budget task batch command voxfilt imgheat"
 
     cat <<END
 $vocabulary         only   $vocabulary
@@ -24,7 +24,7 @@ $model              only   $vocabulary $model backend arith
 format* png_*       only   $vocabulary grid sample edge file spool format* png_*
 ring carrier        only   $vocabulary backend ring carrier
 spool               only   $vocabulary file spool
-lower chain route passes plan sweep run never options command bench
+lower chain route passes plan sweep run loss never options command bench
 wisdom              only   $vocabulary file backend
 bench               never  options command report
 bench               from   command

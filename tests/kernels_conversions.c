@@ -31,21 +31,26 @@ static void describe(const struct conversion *conversion, const char *what)
                  in->premultiply, (int)in->transfer, (int)conversion->fill);
 }
 
-static void compare_download(struct seam *seam, const struct conversion *conversion,
-                             const struct encoding *encoding, const double *field)
+/* Returns the strays that were uploaded before. */
+static uint64_t compare_download(struct seam *seam, const struct conversion *conversion,
+                                 const struct encoding *encoding, const double *field)
 {
     size_t pixels = conversion->grid.nx * conversion->grid.ny * conversion->grid.nz;
     size_t bytes = pixels * encoding->channels * sample_size(encoding->type);
     unsigned char *got = fixture_memory(bytes, 1), *wanted = fixture_memory(bytes, 1);
-    uint64_t nans = seam_download(seam, encoding, got);
+    struct outcomes outcomes = seam_download(seam, encoding, got);
+    struct outcomes meant = reference_encode(encoding, conversion->work, field, pixels, wanted);
 
-    if (nans != reference_encode(encoding, conversion->work, field, pixels, wanted))
+    if (outcomes.nans != meant.nans)
         describe(conversion, "the count of NaNs differs");
+    if (outcomes.below != meant.below || outcomes.above != meant.above)
+        describe(conversion, "the count of what is cut off or infinite differs");
     if (memcmp(got, wanted, bytes) != 0)
         describe(conversion,
                  encoding == &conversion->out ? "what is written differs" : "what is read differs");
     free(got);
     free(wanted);
+    return outcomes.strays;
 }
 
 static void check_conversion(struct conversion conversion, const struct way *way, enum cut cut)
@@ -66,8 +71,10 @@ static void check_conversion(struct conversion conversion, const struct way *way
     reference_decode(in, conversion.work, file, pixels, field);
     seam_open(&seam);
     seam_upload(&seam, seam.fields[0], in, file);
-    compare_download(&seam, &conversion, &plain, field);
-    compare_download(&seam, &conversion, &conversion.out, field);
+    if (compare_download(&seam, &conversion, &plain, field) != reference_strays(in, file, samples))
+        describe(&conversion, "the count of strays differs");
+    if (compare_download(&seam, &conversion, &conversion.out, field) != 0)
+        describe(&conversion, "strays are counted twice");
     seam_close(&seam);
     free(native);
     free(file);

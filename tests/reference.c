@@ -307,13 +307,36 @@ void reference_decode(const struct encoding *encoding, enum work_type work, cons
     }
 }
 
-uint64_t reference_encode(const struct encoding *encoding, enum work_type work, const double *field,
-                          size_t pixels, void *samples)
+static void note_outcome(const struct kind *kind, double value, struct outcomes *outcomes)
+{
+    if (isnan(value))
+        outcomes->nans++;
+    else if (kind->is_float && kind->bits == 32 ? isinf((float)value) : isinf(value))
+        *(value < 0.0 ? &outcomes->below : &outcomes->above) += 1;
+    else if (!kind->is_float && nearest_even(value) < lowest(kind))
+        outcomes->below++;
+    else if (!kind->is_float && nearest_even(value) > highest(kind))
+        outcomes->above++;
+}
+
+uint64_t reference_strays(const struct encoding *encoding, const void *samples, size_t count)
+{
+    const unsigned char *bytes = samples;
+    size_t size = kinds[encoding->type].bits / 8;
+    uint64_t strays = 0;
+
+    for (size_t i = 0; i < count; i++)
+        strays += isfinite(get_sample(encoding, bytes + i * size)) ? 0 : 1;
+    return strays;
+}
+
+struct outcomes reference_encode(const struct encoding *encoding, enum work_type work, const double *field,
+                                 size_t pixels, void *samples)
 {
     unsigned char *bytes = samples;
     size_t size = kinds[encoding->type].bits / 8;
     double stored[CHANNELS], pixel[CHANNELS];
-    uint64_t nans = 0;
+    struct outcomes outcomes = {0};
 
     for (size_t i = 0; i < pixels; i++) {
         for (unsigned c = 0; c < reference_work_channels(encoding); c++)
@@ -321,10 +344,10 @@ uint64_t reference_encode(const struct encoding *encoding, enum work_type work, 
         encode_pixel(encoding, work, pixel, stored);
         for (unsigned c = 0; c < encoding->channels; c++, bytes += size) {
             put_sample(encoding, stored[c], bytes);
-            nans += isnan(stored[c]) && !kinds[encoding->type].is_float;
+            note_outcome(&kinds[encoding->type], stored[c], &outcomes);
         }
     }
-    return nans;
+    return outcomes;
 }
 
 void reference_outside(const struct encoding *encoding, enum work_type work, double value, double *pixel)
@@ -826,7 +849,8 @@ struct reference_outcome reference_run(const struct reference_job *job, const vo
                 break;
         }
     }
-    outcome.nans = reference_encode(&job->out, job->work, fields.after, fields.count, out);
+    outcome.outcomes = reference_encode(&job->out, job->work, fields.after, fields.count, out);
+    outcome.outcomes.strays = reference_strays(&job->in, in, fields.count * job->in.channels);
     free(fields.before);
     free(fields.after);
     return outcome;

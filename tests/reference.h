@@ -25,18 +25,19 @@ struct reference_job {
 struct reference_outcome {
     uint64_t steps;     /* taken */
     double last_change; /* RMS of the last step of a stage with until; else NaN */
-    uint64_t nans;      /* written as 0 */
+    struct outcomes outcomes;
 };
 
 struct reference_outcome reference_run(const struct reference_job *job, const void *in, void *out);
 
 /* Channels of a field, and pixels of a file into a field and back: channel c of the field starts at c ·
-   pixels. Encoding returns how many NaNs became 0. */
+   pixels. Encoding returns what became of them; strays are looked for in a file's samples. */
 unsigned reference_work_channels(const struct encoding *encoding);
 void reference_decode(const struct encoding *encoding, enum work_type work, const void *samples,
                       size_t pixels, double *field);
-uint64_t reference_encode(const struct encoding *encoding, enum work_type work, const double *field,
-                          size_t pixels, void *samples);
+struct outcomes reference_encode(const struct encoding *encoding, enum work_type work, const double *field,
+                                 size_t pixels, void *samples);
+uint64_t reference_strays(const struct encoding *encoding, const void *samples, size_t count);
 
 /* What a constant edge puts into each channel of a field: a pixel of the file whose every channel has the
  * value. */

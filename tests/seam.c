@@ -91,7 +91,7 @@ void seam_send(const struct way *way, struct field *field, const struct encoding
     struct fault fault;
 
     memcpy(staging->samples, samples, planes.count * plane_bytes);
-    ck_assert_msg(way->backend->upload(way->device, field, encoding, staging, planes, &fault), "%s",
+    ck_assert_msg(way->backend->upload(way->device, field, encoding, staging, planes, planes, &fault), "%s",
                   fault.text);
     await_staging(way, staging);
     memset(staging->samples, 0xa5, planes.count * plane_bytes);
@@ -122,17 +122,17 @@ void seam_upload(struct seam *seam, struct field *field, const struct encoding *
         seam_send(seam->way, field, encoding, samples + planes.first * plane, plane, planes);
 }
 
-uint64_t seam_download(struct seam *seam, const struct encoding *encoding, unsigned char *samples)
+struct outcomes seam_download(struct seam *seam, const struct encoding *encoding, unsigned char *samples)
 {
     size_t plane = plane_bytes(seam, encoding);
     struct range planes = {0, 0};
     struct fault fault;
-    uint64_t nans = 0;
+    struct outcomes outcomes = {0};
 
     while (cut_next(seam->cut, seam->shape.planes, &planes))
         seam_fetch(seam->way, seam->fields[0], encoding, samples + planes.first * plane, plane, planes);
-    ck_assert_msg(seam->way->backend->count_nans(seam->way->device, &nans, &fault), "%s", fault.text);
-    return nans;
+    ck_assert_msg(seam->way->backend->tell_outcomes(seam->way->device, &outcomes, &fault), "%s", fault.text);
+    return outcomes;
 }
 
 /* ---- kernels ---- */

@@ -50,8 +50,8 @@ void seam_fetch(const struct way *way, const struct field *field, const struct e
 void seam_upload(struct seam *seam, struct field *field, const struct encoding *encoding,
                  const unsigned char *samples);
 
-/* Of the state; returns how many NaNs became 0. */
-uint64_t seam_download(struct seam *seam, const struct encoding *encoding, unsigned char *samples);
+/* Of the state. The outcomes are those of uploads, too. */
+struct outcomes seam_download(struct seam *seam, const struct encoding *encoding, unsigned char *samples);
 
 /* A routine by the way's rung, its form varied with the number as far as the rung lets wishes choose it. NULL
    where the rung does not serve the op. `form` is filled in with what was chosen, for messages. */

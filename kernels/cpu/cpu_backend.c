@@ -66,7 +66,7 @@ struct device {
     int threads;
     bool asked;  /* for just so many */
     double span; /* when it began */
-    uint64_t nans;
+    struct outcomes outcomes;
 };
 
 /* What is moved is there on return; its time is told to who waits for it. */
@@ -612,13 +612,14 @@ static bool cpu_field_slide(struct device *device, struct field *field, size_t f
 }
 
 static bool cpu_upload(struct device *device, struct field *field, const struct encoding *encoding,
-                       struct staging *staging, struct range planes, struct fault *fault)
+                       struct staging *staging, struct range planes, struct range counted,
+                       struct fault *fault)
 {
     const struct cpu_crew crew = crew_for(device, samples_of(&field->shape, planes.count));
     double begun = omp_get_wtime();
 
     (void)fault;
-    device->kernels->load(field, encoding, staging->samples, planes, &crew);
+    device->kernels->load(field, encoding, staging->samples, planes, counted, &crew, &device->outcomes);
     ((struct cpu_staging *)staging)->seconds += omp_get_wtime() - begun;
     return true;
 }
@@ -630,16 +631,19 @@ static bool cpu_download(struct device *device, const struct field *field, const
     double begun = omp_get_wtime();
 
     (void)fault;
-    device->nans += device->kernels->store(field, encoding, staging->samples, planes, &crew);
+    device->kernels->store(field, encoding, staging->samples, planes, &crew, &device->outcomes);
     ((struct cpu_staging *)staging)->seconds += omp_get_wtime() - begun;
     return true;
 }
 
-static bool cpu_count_nans(struct device *device, uint64_t *nans, struct fault *fault)
+static bool cpu_tell_outcomes(struct device *device, struct outcomes *outcomes, struct fault *fault)
 {
     (void)fault;
-    *nans += device->nans;
-    device->nans = 0;
+    outcomes->strays += device->outcomes.strays;
+    outcomes->nans += device->outcomes.nans;
+    outcomes->below += device->outcomes.below;
+    outcomes->above += device->outcomes.above;
+    device->outcomes = (struct outcomes){0};
     return true;
 }
 
@@ -908,7 +912,7 @@ const struct backend backend_cpu = {
     .upload = cpu_upload,
     .download = cpu_download,
     .staging_wait = cpu_staging_wait,
-    .count_nans = cpu_count_nans,
+    .tell_outcomes = cpu_tell_outcomes,
     .advance = cpu_advance,
     .begin_span = cpu_begin_span,
     .end_span = cpu_end_span,

@@ -29,13 +29,20 @@ SAMPLE_KINDS(DEFINE_LOAD)
 SAMPLE_KINDS(DEFINE_STORE)
 #undef DEFINE_STORE
 
-static uint64_t FN(count_nans)(const REAL *row, size_t count)
+static void FN(count_outcomes)(const REAL *row, size_t count, const struct sample_limits *limits,
+                               struct outcomes *outcomes)
 {
-    uint64_t nans = 0;
+    COUNTER nans = 0, below = 0, above = 0;
+    REAL low = (REAL)limits->low, high = (REAL)limits->high;
 
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++) {
         nans += row[i] != row[i];
-    return nans;
+        below += row[i] < low;
+        above += row[i] > high;
+    }
+    outcomes->nans += nans;
+    outcomes->below += below;
+    outcomes->above += above;
 }
 
 static void FN(decode_row)(REAL *row, size_t count, const struct encoding *encoding)
@@ -117,8 +124,9 @@ static void FN(settle_colour)(const struct field *field, const struct encoding *
     FN(encode_row)(settled, block.count, encoding);
 }
 
-static uint64_t FN(store_row)(const struct field *field, const struct encoding *encoding,
-                              unsigned char *samples, size_t plane, size_t row)
+static void FN(store_row)(const struct field *field, const struct encoding *encoding,
+                          const struct sample_limits *limits, unsigned char *samples, size_t plane,
+                          size_t row, struct outcomes *outcomes)
 {
     static void (*const store[SAMPLE_TYPES])(const REAL *, size_t, size_t, bool, void *) = {
         [SAMPLE_U8] = FN(store_u8),   [SAMPLE_I8] = FN(store_i8),   [SAMPLE_U16] = FN(store_u16),
@@ -128,7 +136,6 @@ static uint64_t FN(store_row)(const struct field *field, const struct encoding *
     size_t size = sample_size(encoding->type), nx = field->shape.nx;
     unsigned colours = encoding->channels - (encoding->alpha ? 1 : 0);
     REAL settled[BLOCK];
-    uint64_t nans = 0;
 
     for (unsigned channel = 0; channel < encoding->channels; channel++) {
         for (size_t begin = 0; begin < nx; begin += BLOCK) {
@@ -140,20 +147,20 @@ static uint64_t FN(store_row)(const struct field *field, const struct encoding *
             }
             store[encoding->type](values, encoding->channels, block.count, encoding->swapped,
                                   samples + (begin * encoding->channels + channel) * size);
-            if (sample_is_integer(encoding->type))
-                nans += FN(count_nans)(values, block.count);
+            FN(count_outcomes)(values, block.count, limits, outcomes);
         }
     }
-    return nans;
 }
 
 /* Planes of a file on their way into a field or out of it. */
 struct FN(transit) {
     const struct field *field;
     const struct encoding *encoding;
+    struct sample_limits limits;
     unsigned char *samples;
     size_t first_plane, row_bytes;
-    atomic_uint_least64_t nans;
+    struct range counted; /* planes whose strays are looked for */
+    struct counters counters;
 };
 
 static struct FN(transit) FN(transit_of)(const struct field *field, const struct encoding *encoding,
@@ -161,6 +168,7 @@ static struct FN(transit) FN(transit_of)(const struct field *field, const struct
 {
     return (struct FN(transit)){.field = field,
                                 .encoding = encoding,
+                                .limits = sample_limits(encoding->type, field->work),
                                 .samples = (unsigned char *)samples,
                                 .first_plane = planes.first,
                                 .row_bytes =
@@ -169,42 +177,52 @@ static struct FN(transit) FN(transit_of)(const struct field *field, const struct
 
 static void FN(load_rows)(void *context, struct range rows, unsigned member)
 {
-    const struct FN(transit) *transit = context;
-    size_t in_plane = transit->field->shape.rows;
+    struct FN(transit) *transit = context;
+    const struct encoding *encoding = transit->encoding;
+    size_t in_plane = transit->field->shape.rows, nx = transit->field->shape.nx;
+    struct outcomes outcomes = {0};
 
     (void)member;
-    for (size_t i = rows.first; i < rows.first + rows.count; i++)
-        FN(load_row)
-    (transit->field, transit->encoding, transit->samples + i * transit->row_bytes,
-     transit->first_plane + i / in_plane, i % in_plane);
+    for (size_t i = rows.first; i < rows.first + rows.count; i++) {
+        const unsigned char *samples = transit->samples + i * transit->row_bytes;
+        size_t plane = transit->first_plane + i / in_plane;
+        FN(load_row)(transit->field, encoding, samples, plane, i % in_plane);
+        if (plane - transit->counted.first < transit->counted.count)
+            outcomes.strays += count_strays(encoding, samples, nx * encoding->channels);
+    }
+    add_to_counters(&transit->counters, &outcomes);
 }
 
 static void FN(load_planes)(struct field *field, const struct encoding *encoding, const void *samples,
-                            struct range planes, const struct cpu_crew *crew)
+                            struct range planes, struct range counted, const struct cpu_crew *crew,
+                            struct outcomes *outcomes)
 {
     struct FN(transit) transit = FN(transit_of)(field, encoding, samples, planes);
 
+    transit.counted = counted;
     cpu_team_share_evenly(crew, planes.count * field->shape.rows, FN(load_rows), &transit);
+    add_counters(outcomes, &transit.counters);
 }
 
 static void FN(store_rows)(void *context, struct range rows, unsigned member)
 {
     struct FN(transit) *transit = context;
     size_t in_plane = transit->field->shape.rows;
-    uint64_t nans = 0;
+    struct outcomes outcomes = {0};
 
     (void)member;
     for (size_t i = rows.first; i < rows.first + rows.count; i++)
-        nans += FN(store_row)(transit->field, transit->encoding, transit->samples + i * transit->row_bytes,
-                              transit->first_plane + i / in_plane, i % in_plane);
-    atomic_fetch_add(&transit->nans, nans);
+        FN(store_row)
+    (transit->field, transit->encoding, &transit->limits, transit->samples + i * transit->row_bytes,
+     transit->first_plane + i / in_plane, i % in_plane, &outcomes);
+    add_to_counters(&transit->counters, &outcomes);
 }
 
-static uint64_t FN(store_planes)(const struct field *field, const struct encoding *encoding, void *samples,
-                                 struct range planes, const struct cpu_crew *crew)
+static void FN(store_planes)(const struct field *field, const struct encoding *encoding, void *samples,
+                             struct range planes, const struct cpu_crew *crew, struct outcomes *outcomes)
 {
     struct FN(transit) transit = FN(transit_of)(field, encoding, samples, planes);
 
     cpu_team_share_evenly(crew, planes.count * field->shape.rows, FN(store_rows), &transit);
-    return atomic_load(&transit.nans);
+    add_counters(outcomes, &transit.counters);
 }

@@ -40,8 +40,11 @@ static struct place place_of(size_t index, unsigned channels, size_t rows)
 #include "cpu_axis.inl"
 #include "cpu_pump.inl"
 #include "cpu_survey.inl"
+#include "cpu_outcome.inl"
 
+/* COUNTER is as wide as REAL, so that a vector of comparisons is added to one of counts as it stands. */
 #define REAL     float
+#define COUNTER  uint32_t
 #define FN(name) JOIN(name, _f32)
 #include "cpu_field.inl"
 #include "cpu_convert.inl"
@@ -56,9 +59,11 @@ static struct place place_of(size_t index, unsigned channels, size_t rows)
 #include "cpu_picture.inl"
 #include "cpu_tiles.inl"
 #undef REAL
+#undef COUNTER
 #undef FN
 
 #define REAL     double
+#define COUNTER  uint64_t
 #define FN(name) JOIN(name, _f64)
 #include "cpu_field.inl"
 #include "cpu_convert.inl"
@@ -73,22 +78,26 @@ static struct place place_of(size_t index, unsigned channels, size_t rows)
 #include "cpu_picture.inl"
 #include "cpu_tiles.inl"
 #undef REAL
+#undef COUNTER
 #undef FN
 
 static void load(struct field *field, const struct encoding *encoding, const void *samples,
-                 struct range planes, const struct cpu_crew *crew)
+                 struct range planes, struct range counted, const struct cpu_crew *crew,
+                 struct outcomes *outcomes)
 {
     if (field->work == WORK_F32)
-        load_planes_f32(field, encoding, samples, planes, crew);
+        load_planes_f32(field, encoding, samples, planes, counted, crew, outcomes);
     else
-        load_planes_f64(field, encoding, samples, planes, crew);
+        load_planes_f64(field, encoding, samples, planes, counted, crew, outcomes);
 }
 
-static uint64_t store(const struct field *field, const struct encoding *encoding, void *samples,
-                      struct range planes, const struct cpu_crew *crew)
+static void store(const struct field *field, const struct encoding *encoding, void *samples,
+                  struct range planes, const struct cpu_crew *crew, struct outcomes *outcomes)
 {
-    return field->work == WORK_F32 ? store_planes_f32(field, encoding, samples, planes, crew)
-                                   : store_planes_f64(field, encoding, samples, planes, crew);
+    if (field->work == WORK_F32)
+        store_planes_f32(field, encoding, samples, planes, crew, outcomes);
+    else
+        store_planes_f64(field, encoding, samples, planes, crew, outcomes);
 }
 
 static void advance(const struct op *op, const struct field *from, const struct field *kept, struct field *to,

@@ -34,12 +34,12 @@ struct cpu_sweep {
 struct cpu_kernels {
     const char *name;
 
+    /* Both add what becomes of the samples; strays are those of the counted planes. */
     void (*load)(struct field *field, const struct encoding *encoding, const void *samples,
-                 struct range planes, const struct cpu_crew *crew);
-
-    /* Returns how many NaNs became 0. */
-    uint64_t (*store)(const struct field *field, const struct encoding *encoding, void *samples,
-                      struct range planes, const struct cpu_crew *crew);
+                 struct range planes, struct range counted, const struct cpu_crew *crew,
+                 struct outcomes *outcomes);
+    void (*store)(const struct field *field, const struct encoding *encoding, void *samples,
+                  struct range planes, const struct cpu_crew *crew, struct outcomes *outcomes);
     void (*advance)(const struct op *op, const struct field *from, const struct field *kept, struct field *to,
                     struct range planes, const struct cpu_crew *crew);
 

@@ -48,9 +48,9 @@ struct device {
     struct span spans[2];            /* that take turns */
     unsigned turn;                   /* whose turn it is */
     struct cuda_limits limits;
-    uint64_t memory;                      /* that fields may take */
-    unsigned long long *nans, found_nans; /* there, and here once they are counted */
-    struct cuda_reduction reduction;      /* how it adds */
+    uint64_t memory;                       /* that fields may take */
+    struct cuda_outcomes *outcomes, found; /* there, and here once they are told */
+    struct cuda_reduction reduction;       /* how it adds */
     const char *reduction_reason;
     struct store surveyed, anchors; /* planes of a file that are added up, and about what */
     struct store scratch, results;  /* of reductions */
@@ -250,7 +250,7 @@ static void cuda_close(struct device *device)
         return;
     cudaFree(device->surveyed.samples);
     cudaFree(device->anchors.samples);
-    cudaFree(device->nans);
+    cudaFree(device->outcomes);
     cudaFree(device->scratch.samples);
     cudaFree(device->results.samples);
     cudaFreeHost(device->host_results);
@@ -288,17 +288,17 @@ static bool cuda_choose_sums(struct device *device, const struct rung_wish *wish
     return true;
 }
 
-static bool clear_count(struct device *device, struct fault *fault)
+static bool clear_outcomes(struct device *device, struct fault *fault)
 {
-    return check(cudaMemsetAsync(device->nans, 0, sizeof *device->nans, device->stream), device, "a count",
-                 fault);
+    return check(cudaMemsetAsync(device->outcomes, 0, sizeof *device->outcomes, device->stream), device,
+                 "a count", fault);
 }
 
-static bool create_count(struct device *device, struct fault *fault)
+static bool create_outcomes(struct device *device, struct fault *fault)
 {
-    return check(cudaMalloc(reinterpret_cast<void **>(&device->nans), sizeof *device->nans), device, "memory",
-                 fault) &&
-           clear_count(device, fault);
+    return check(cudaMalloc(reinterpret_cast<void **>(&device->outcomes), sizeof *device->outcomes), device,
+                 "memory", fault) &&
+           clear_outcomes(device, fault);
 }
 
 static bool cuda_open(struct device **result, const struct device_request *request, struct fault *fault)
@@ -314,7 +314,7 @@ static bool cuda_open(struct device **result, const struct device_request *reque
         read_code(device, fault) && create_stream(device, &device->stream, fault) &&
         create_stream(device, &device->incoming, fault) && create_stream(device, &device->outgoing, fault) &&
         create_stream(device, &device->surveys, fault) && create_spans(device, fault) &&
-        create_count(device, fault) && read_memory(device, request->memory, fault)) {
+        create_outcomes(device, fault) && read_memory(device, request->memory, fault)) {
         *result = device;
         return true;
     }
@@ -492,31 +492,36 @@ static bool note_converted(struct device *device, struct cuda_staging *staging, 
 }
 
 static cudaError_t load_packed(struct device *device, struct field *field, const struct encoding *encoding,
-                               const void *packed, struct range planes)
+                               const void *packed, struct range planes, struct range counted)
 {
     if (field->work == WORK_F32)
-        return cuda_load_planes(encoding, packed, view_of<float>(field), planes, device->stream);
-    return cuda_load_planes(encoding, packed, view_of<double>(field), planes, device->stream);
+        return cuda_load_planes(encoding, packed, view_of<float>(field), planes, counted, device->outcomes,
+                                device->stream);
+    return cuda_load_planes(encoding, packed, view_of<double>(field), planes, counted, device->outcomes,
+                            device->stream);
 }
 
 static cudaError_t store_packed(struct device *device, const struct field *field,
                                 const struct encoding *encoding, void *packed, struct range planes)
 {
     if (field->work == WORK_F32)
-        return cuda_store_planes(encoding, view_of<float>(field), packed, planes, device->nans,
+        return cuda_store_planes(encoding, view_of<float>(field), packed, planes, device->outcomes,
                                  device->stream);
-    return cuda_store_planes(encoding, view_of<double>(field), packed, planes, device->nans, device->stream);
+    return cuda_store_planes(encoding, view_of<double>(field), packed, planes, device->outcomes,
+                             device->stream);
 }
 
 static bool cuda_upload(struct device *device, struct field *field, const struct encoding *encoding,
-                        struct staging *staging, struct range planes, struct fault *fault)
+                        struct staging *staging, struct range planes, struct range counted,
+                        struct fault *fault)
 {
     struct cuda_staging *from = static_cast<struct cuda_staging *>(staging);
 
     return copy_staging(device, from, packed_bytes(&field->shape, encoding, planes.count),
                         cudaMemcpyHostToDevice, fault) &&
            check(cudaStreamWaitEvent(device->stream, from->done, 0), device, "conversion", fault) &&
-           check(load_packed(device, field, encoding, from->packed, planes), device, "conversion", fault) &&
+           check(load_packed(device, field, encoding, from->packed, planes, counted), device, "conversion",
+                 fault) &&
            note_converted(device, from, fault);
 }
 
@@ -531,15 +536,18 @@ static bool cuda_download(struct device *device, const struct field *field, cons
                         cudaMemcpyDeviceToHost, fault);
 }
 
-static bool cuda_count_nans(struct device *device, uint64_t *nans, struct fault *fault)
+static bool cuda_tell_outcomes(struct device *device, struct outcomes *outcomes, struct fault *fault)
 {
-    if (!check(cudaMemcpyAsync(&device->found_nans, device->nans, sizeof device->found_nans,
-                               cudaMemcpyDeviceToHost, device->stream),
+    if (!check(cudaMemcpyAsync(&device->found, device->outcomes, sizeof device->found, cudaMemcpyDeviceToHost,
+                               device->stream),
                device, "a count", fault) ||
-        !clear_count(device, fault) ||
+        !clear_outcomes(device, fault) ||
         !check(cudaStreamSynchronize(device->stream), device, "a count", fault))
         return false;
-    *nans += device->found_nans;
+    outcomes->strays += device->found.strays;
+    outcomes->nans += device->found.nans;
+    outcomes->below += device->found.below;
+    outcomes->above += device->found.above;
     return true;
 }
 
@@ -1141,7 +1149,7 @@ extern "C" const struct backend backend_cuda = {
     cuda_upload,
     cuda_download,
     cuda_staging_wait,
-    cuda_count_nans,
+    cuda_tell_outcomes,
     cuda_advance,
     cuda_begin_span,
     cuda_end_span,

@@ -9,10 +9,14 @@
 
 #include "cuda_sample.cuh"
 
+#include <type_traits>
+
 namespace
 {
 
 #define CONVERT_THREADS 256
+#define WARP            32
+#define ALL_LANES       0xffffffffu
 
 /* arith.h by sample and work type. */
 #define STORE(type, stored)                                                                                  \
@@ -69,11 +73,12 @@ CUDA_INLINE double cover(double alpha, double max)
 
 /* An encoding as kernels read it. */
 template <typename T> struct coding {
-    bool swapped, integer;
+    bool swapped;
     int channels, colours;
     bool premultiply; /* there is alpha, too */
     enum transfer transfer;
     T max, decode, encode; /* the type's largest value, and the exponents of TRANSFER_GAMMA */
+    T low, high;           /* what is stored as what it is, but for rounding */
 
     CUDA_INLINE T decoded(T value) const
     {
@@ -99,12 +104,23 @@ template <typename T> struct coding {
     }
 };
 
+CUDA_INLINE constexpr enum work_type work_of(float)
+{
+    return WORK_F32;
+}
+CUDA_INLINE constexpr enum work_type work_of(double)
+{
+    return WORK_F64;
+}
+
 template <typename T> coding<T> coding_of(const struct encoding *encoding)
 {
+    const struct sample_limits limits = sample_limits(encoding->type, work_of(T()));
     coding<T> coding = {};
 
     coding.swapped = encoding->swapped;
-    coding.integer = sample_is_integer(encoding->type);
+    coding.low = static_cast<T>(limits.low);
+    coding.high = static_cast<T>(limits.high);
     coding.channels = static_cast<int>(encoding->channels);
     coding.colours = coding.channels - (encoding->alpha ? 1 : 0);
     coding.premultiply = encoding->alpha && encoding->premultiply;
@@ -154,10 +170,37 @@ CUDA_INLINE long long index_stride()
     return static_cast<long long>(gridDim.x) * CONVERT_THREADS;
 }
 
+/* Add what the threads of a block have counted, all of which come here: an atomic a warp, and none where
+   there is nothing. */
+CUDA_INLINE void add_count(unsigned long long *total, unsigned mine)
+{
+    unsigned long long sum = mine;
+
+    if (!__any_sync(ALL_LANES, mine != 0))
+        return;
+#pragma unroll
+    for (int distance = WARP / 2; distance > 0; distance /= 2)
+        sum += __shfl_down_sync(ALL_LANES, sum, distance);
+    if (threadIdx.x % WARP == 0)
+        atomicAdd(total, sum);
+}
+
+/* Whether a file's sample is NaN or infinite. */
+template <typename S> CUDA_INLINE bool is_stray(S stored)
+{
+    if constexpr (std::is_floating_point<S>::value)
+        return !(stored - stored == S(0));
+    else
+        return false;
+}
+
 template <typename T, typename S>
 __global__ void __launch_bounds__(CONVERT_THREADS, cuda_least_residents(cuda_code()))
-    load_kernel(const coding<T> coding, const S *packed, const cuda_view<T> to, const pixels pixels)
+    load_kernel(const coding<T> coding, const S *packed, const cuda_view<T> to, const pixels pixels,
+                const struct range counted, struct cuda_outcomes *outcomes)
 {
+    unsigned strays = 0;
+
     for (long long index = first_index(); index < pixels.total(); index += index_stride()) {
         const pixel pixel(pixels, index);
         const S *samples = packed + index * coding.channels;
@@ -165,8 +208,10 @@ __global__ void __launch_bounds__(CONVERT_THREADS, cuda_least_residents(cuda_cod
         const T covered =
             cover(static_cast<T>(coding.swapped ? cuda_swapped(stored_alpha) : stored_alpha), coding.max);
         for (int channel = 0; channel < coding.channels; channel++) {
-            const S stored = samples[channel];
-            T value = static_cast<T>(coding.swapped ? cuda_swapped(stored) : stored);
+            const S stored = coding.swapped ? cuda_swapped(samples[channel]) : samples[channel];
+            T value = static_cast<T>(stored);
+            if (is_stray(stored) && static_cast<size_t>(pixel.plane) - counted.first < counted.count)
+                strays++;
             if (channel < coding.colours) {
                 value = coding.decoded(value);
                 if (coding.premultiply) {
@@ -177,6 +222,8 @@ __global__ void __launch_bounds__(CONVERT_THREADS, cuda_least_residents(cuda_cod
             pixel.of(to, channel) = value;
         }
     }
+    if constexpr (std::is_floating_point<S>::value)
+        add_count(&outcomes->strays, strays);
 }
 
 /* Colour as it is written: divided by alpha where it was multiplied, and encoded. */
@@ -196,9 +243,9 @@ CUDA_INLINE T settled_colour(const coding<T> &coding, const cuda_view<T> &from, 
 template <typename T, typename S>
 __global__ void __launch_bounds__(CONVERT_THREADS)
     store_kernel(const coding<T> coding, const cuda_view<T> from, S *packed, const pixels pixels,
-                 unsigned long long *nans)
+                 struct cuda_outcomes *outcomes)
 {
-    unsigned long long mine = 0;
+    unsigned nans = 0, below = 0, above = 0;
 
     for (long long index = first_index(); index < pixels.total(); index += index_stride()) {
         const pixel pixel(pixels, index);
@@ -209,11 +256,14 @@ __global__ void __launch_bounds__(CONVERT_THREADS)
             S stored;
             settle(value, &stored);
             samples[channel] = coding.swapped ? cuda_swapped(stored) : stored;
-            mine += coding.integer && value != value ? 1 : 0;
+            nans += value != value ? 1 : 0;
+            below += value < coding.low ? 1 : 0;
+            above += value > coding.high ? 1 : 0;
         }
     }
-    if (mine != 0)
-        atomicAdd(nans, mine);
+    add_count(&outcomes->nans, nans);
+    add_count(&outcomes->below, below);
+    add_count(&outcomes->above, above);
 }
 
 template <typename T> pixels pixels_of(const cuda_view<T> &view, struct range planes)
@@ -231,7 +281,8 @@ dim3 convert_grid(const pixels &pixels)
 
 template <typename T>
 cudaError_t load_planes(const struct encoding *encoding, const void *packed, const cuda_view<T> &to,
-                        struct range planes, cudaStream_t stream)
+                        struct range planes, struct range counted, struct cuda_outcomes *outcomes,
+                        cudaStream_t stream)
 {
     const pixels pixels = pixels_of(to, planes);
 
@@ -239,13 +290,14 @@ cudaError_t load_planes(const struct encoding *encoding, const void *packed, con
         typedef decltype(sample) S;
         const auto kernel = load_kernel<T, S>;
         return CUDA_LAUNCH(stream, convert_grid(pixels), dim3(CONVERT_THREADS), 0, kernel,
-                           coding_of<T>(encoding), static_cast<const S *>(packed), to, pixels);
+                           coding_of<T>(encoding), static_cast<const S *>(packed), to, pixels, counted,
+                           outcomes);
     });
 }
 
 template <typename T>
 cudaError_t store_planes(const struct encoding *encoding, const cuda_view<T> &from, void *packed,
-                         struct range planes, unsigned long long *nans, cudaStream_t stream)
+                         struct range planes, struct cuda_outcomes *outcomes, cudaStream_t stream)
 {
     const pixels pixels = pixels_of(from, planes);
 
@@ -253,32 +305,34 @@ cudaError_t store_planes(const struct encoding *encoding, const cuda_view<T> &fr
         typedef decltype(sample) S;
         const auto kernel = store_kernel<T, S>;
         return CUDA_LAUNCH(stream, convert_grid(pixels), dim3(CONVERT_THREADS), 0, kernel,
-                           coding_of<T>(encoding), from, static_cast<S *>(packed), pixels, nans);
+                           coding_of<T>(encoding), from, static_cast<S *>(packed), pixels, outcomes);
     });
 }
 
 } // namespace
 
 cudaError_t cuda_load_planes(const struct encoding *encoding, const void *packed, const cuda_view<float> &to,
-                             struct range planes, cudaStream_t stream)
+                             struct range planes, struct range counted, struct cuda_outcomes *outcomes,
+                             cudaStream_t stream)
 {
-    return load_planes(encoding, packed, to, planes, stream);
+    return load_planes(encoding, packed, to, planes, counted, outcomes, stream);
 }
 
 cudaError_t cuda_load_planes(const struct encoding *encoding, const void *packed, const cuda_view<double> &to,
-                             struct range planes, cudaStream_t stream)
+                             struct range planes, struct range counted, struct cuda_outcomes *outcomes,
+                             cudaStream_t stream)
 {
-    return load_planes(encoding, packed, to, planes, stream);
+    return load_planes(encoding, packed, to, planes, counted, outcomes, stream);
 }
 
 cudaError_t cuda_store_planes(const struct encoding *encoding, const cuda_view<float> &from, void *packed,
-                              struct range planes, unsigned long long *nans, cudaStream_t stream)
+                              struct range planes, struct cuda_outcomes *outcomes, cudaStream_t stream)
 {
-    return store_planes(encoding, from, packed, planes, nans, stream);
+    return store_planes(encoding, from, packed, planes, outcomes, stream);
 }
 
 cudaError_t cuda_store_planes(const struct encoding *encoding, const cuda_view<double> &from, void *packed,
-                              struct range planes, unsigned long long *nans, cudaStream_t stream)
+                              struct range planes, struct cuda_outcomes *outcomes, cudaStream_t stream)
 {
-    return store_planes(encoding, from, packed, planes, nans, stream);
+    return store_planes(encoding, from, packed, planes, outcomes, stream);
 }

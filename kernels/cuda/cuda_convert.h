@@ -4,17 +4,24 @@
 
 #include "cuda_field.h"
 
-/* Planes of a file, packed, in the device's memory, into planes of a field.
-   The field has encoding_work_channels(encoding) channels. */
-cudaError_t cuda_load_planes(const struct encoding *encoding, const void *packed, const cuda_view<float> &to,
-                             struct range planes, cudaStream_t stream);
-cudaError_t cuda_load_planes(const struct encoding *encoding, const void *packed, const cuda_view<double> &to,
-                             struct range planes, cudaStream_t stream);
+/* struct outcomes as kernels count it, in the device's memory. */
+struct cuda_outcomes {
+    unsigned long long strays, nans, below, above;
+};
 
-/* And back. NaNs that became 0 are added to *nans, in the device's memory. */
+/* Planes of a file, packed, in the device's memory, into planes of a field. Strays of the counted planes are
+   added. The field has encoding_work_channels(encoding) channels. */
+cudaError_t cuda_load_planes(const struct encoding *encoding, const void *packed, const cuda_view<float> &to,
+                             struct range planes, struct range counted, struct cuda_outcomes *outcomes,
+                             cudaStream_t stream);
+cudaError_t cuda_load_planes(const struct encoding *encoding, const void *packed, const cuda_view<double> &to,
+                             struct range planes, struct range counted, struct cuda_outcomes *outcomes,
+                             cudaStream_t stream);
+
+/* And back; the other outcomes are added. */
 cudaError_t cuda_store_planes(const struct encoding *encoding, const cuda_view<float> &from, void *packed,
-                              struct range planes, unsigned long long *nans, cudaStream_t stream);
+                              struct range planes, struct cuda_outcomes *outcomes, cudaStream_t stream);
 cudaError_t cuda_store_planes(const struct encoding *encoding, const cuda_view<double> &from, void *packed,
-                              struct range planes, unsigned long long *nans, cudaStream_t stream);
+                              struct range planes, struct cuda_outcomes *outcomes, cudaStream_t stream);
 
 #endif

@@ -1,0 +1,133 @@
+/* Losses: samples that were not written as what they came to, in words. */
+#include "loss.h"
+
+#include "diag.h"
+#include "number.h"
+
+#define SENTENCE 200
+
+/* What a run has lost, of so many samples. */
+struct loss {
+    uint64_t samples;
+    bool integers;
+    double least, greatest;         /* where samples are cut off; of integers alone */
+    uint64_t nans, below, above;    /* of integers */
+    uint64_t strays_in, strays_out; /* NaN or infinite; what is written so is a float */
+};
+
+static struct loss loss_of(const struct job *job, const struct run_summary *summary)
+{
+    const struct outcomes *outcomes = &summary->outcomes;
+    struct loss loss = {.samples = grid_samples(&job->out.grid),
+                        .integers = sample_is_integer(job->out.type),
+                        .strays_in = outcomes->strays};
+
+    if (loss.integers) {
+        loss.least = sample_min(job->out.type);
+        loss.greatest = sample_max(job->out.type);
+        loss.nans = outcomes->nans;
+        loss.below = outcomes->below;
+        loss.above = outcomes->above;
+    } else {
+        loss.strays_out = outcomes->nans + outcomes->below + outcomes->above;
+    }
+    return loss;
+}
+
+/* "1 sample (0.3 %)" */
+static const char *count(const struct loss *loss, uint64_t samples, char *text, size_t size)
+{
+    char share[32];
+
+    snprintf(text, size, "%llu sample%s (%s)", (unsigned long long)samples, samples == 1 ? "" : "s",
+             number_format_share(samples, loss->samples, share, sizeof share));
+    return text;
+}
+
+static const char *were(uint64_t samples)
+{
+    return samples == 1 ? "was" : "were";
+}
+
+/* False where none were. */
+static bool tell_cut_off(const struct loss *loss, char *text, size_t size)
+{
+    char below[64], above[64];
+
+    count(loss, loss->below, below, sizeof below);
+    count(loss, loss->above, above, sizeof above);
+    if (loss->below > 0 && loss->above > 0)
+        snprintf(text, size, "%s %s cut off at %.10g, and %s at %.10g", below, were(loss->below), loss->least,
+                 above, loss->greatest);
+    else if (loss->below > 0)
+        snprintf(text, size, "%s %s cut off at %.10g", below, were(loss->below), loss->least);
+    else if (loss->above > 0)
+        snprintf(text, size, "%s %s cut off at %.10g", above, were(loss->above), loss->greatest);
+    return loss->below > 0 || loss->above > 0;
+}
+
+/* False where there are no more than the input had. */
+static bool tell_strays(const struct loss *loss, char *text, size_t size)
+{
+    char samples[64];
+
+    count(loss, loss->strays_out, samples, sizeof samples);
+    if (loss->strays_in == 0)
+        snprintf(text, size, "%s %s NaN or infinite, which the input was not", samples,
+                 loss->strays_out == 1 ? "is" : "are");
+    else
+        snprintf(text, size, "%s %s NaN or infinite, and %llu of the input", samples,
+                 loss->strays_out == 1 ? "is" : "are", (unsigned long long)loss->strays_in);
+    return loss->strays_out > loss->strays_in;
+}
+
+static bool tell_nans(const struct loss *loss, char *text, size_t size)
+{
+    snprintf(text, size, "%llu NaN%s written as 0", (unsigned long long)loss->nans,
+             loss->nans == 1 ? "" : "s");
+    return loss->nans > 0;
+}
+
+void loss_note(const char *output, const struct job *job, const struct run_summary *summary)
+{
+    struct loss loss = loss_of(job, summary);
+    char text[SENTENCE];
+
+    if (tell_nans(&loss, text, sizeof text))
+        diag_note("%s: %s", output, text);
+    if (tell_cut_off(&loss, text, sizeof text))
+        diag_note("%s: %s", output, text);
+    if (tell_strays(&loss, text, sizeof text))
+        diag_note("%s: %s", output, text);
+}
+
+void loss_print(FILE *stream, const struct job *job, const struct run_summary *summary)
+{
+    struct loss loss = loss_of(job, summary);
+    char text[SENTENCE];
+
+    if (tell_nans(&loss, text, sizeof text))
+        fprintf(stream, "NaN       %s\n", text);
+    if (tell_cut_off(&loss, text, sizeof text))
+        fprintf(stream, "cut off   %s\n", text);
+    if (tell_strays(&loss, text, sizeof text))
+        fprintf(stream, "strays    %s\n", text);
+}
+
+void loss_print_json(FILE *stream, const struct job *job, const struct run_summary *summary)
+{
+    struct loss loss = loss_of(job, summary);
+
+    fprintf(stream, "\"nan_written_as_zero\": %llu, \"cut_off\": ", (unsigned long long)loss.nans);
+    if (loss.integers)
+        fprintf(stream, "{\"least\": %.10g, \"below\": %llu, \"greatest\": %.10g, \"above\": %llu}",
+                loss.least, (unsigned long long)loss.below, loss.greatest, (unsigned long long)loss.above);
+    else
+        fprintf(stream, "null");
+    fprintf(stream, ", \"nan_or_infinite\": ");
+    if (job->copies && !loss.integers)
+        fprintf(stream, "null");
+    else
+        fprintf(stream, "{\"input\": %llu, \"output\": %llu}", (unsigned long long)loss.strays_in,
+                (unsigned long long)loss.strays_out);
+}

@@ -1,0 +1,19 @@
+/* Losses: samples that were not written as what they came to, in words. */
+#ifndef LOSS_H
+#define LOSS_H
+
+#include "job.h"
+#include "run.h"
+
+#include <stdio.h>
+
+/* A note on each kind of loss; where nothing was lost, none. */
+void loss_note(const char *output, const struct job *job, const struct run_summary *summary);
+
+/* The same as lines of a report. */
+void loss_print(FILE *stream, const struct job *job, const struct run_summary *summary);
+
+/* All counts, as members of an object; where none were made, null. */
+void loss_print_json(FILE *stream, const struct job *job, const struct run_summary *summary);
+
+#endif
