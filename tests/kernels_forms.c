@@ -361,6 +361,38 @@ START_TEST(forms_are_as_wished)
 }
 END_TEST
 
+static unsigned steps_taken_by_itself(const struct way *way, const char *stage)
+{
+    const struct grid picture = grid_make(2, 300, 200, 1);
+    const struct rung_wish any = {.rung = NULL};
+    struct subject subject;
+    struct routine *routine;
+    struct fault fault;
+    unsigned steps;
+
+    subject_make(&subject, way, stage, &picture);
+    routine = subject_prepare(&subject, &any, &fault);
+    ck_assert_msg(routine != NULL, "%s: %s", way->name, fault.text);
+    steps = way->backend->facts(routine)->steps;
+    way->backend->release(way->device, routine);
+    subject_free(&subject);
+    return steps;
+}
+
+/* A GPU that takes several steps a pass computes samples twice where patches meet, which pays only where
+   moving binds. */
+START_TEST(a_gpu_fuses_where_moving_binds)
+{
+    for (const struct way *way = ways; way < ways + way_count; way++) {
+        if (way->rung != NULL || strcmp(way->backend->name, "cuda") != 0)
+            continue;
+        ck_assert_uint_gt(steps_taken_by_itself(way, "-f heat -s 40"), 1);
+        ck_assert_uint_eq(
+            steps_taken_by_itself(way, "-f heat --flux tanh --scale 1 --inner 100 --reaction 0.1 -s 40"), 1);
+    }
+}
+END_TEST
+
 /* Trials in a work type, and under an edge rule. */
 static size_t served_in(const struct way *way, enum work_type work)
 {
@@ -403,6 +435,7 @@ TCase *forms_case(void)
     tcase_add_loop_test(tests, fields_may_hold_a_part, 0, 10);
     tcase_add_test(tests, rungs_that_do_not_exist_are_refused);
     tcase_add_loop_test(tests, forms_are_as_wished, 0, 6);
+    tcase_add_test(tests, a_gpu_fuses_where_moving_binds);
     return tests;
 }
 

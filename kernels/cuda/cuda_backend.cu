@@ -25,6 +25,11 @@
 #define ASSUMED_MEMORY_BYTES_PER_SECOND 1e12
 #define ASSUMED_TAPS_PER_SECOND         1e12
 
+/* The share of its peak that a device reaches in chains of taps, and in what one filter serves for all: as
+   measured, to weigh computing against moving. */
+#define REACHED_BY_CHAINS 0.5
+#define REACHED_BY_OTHERS 0.125
+
 /* What a reduction may hold at once. */
 #define SCRATCH_BYTES ((size_t)64 << 20)
 
@@ -155,6 +160,42 @@ static struct forecast cuda_predict(const struct device_request *request, const 
     return forecast;
 }
 
+static bool read_attribute(const struct device *device, cudaDeviceAttr attribute, double *number,
+                           struct fault *fault)
+{
+    int value;
+
+    if (!check(cudaDeviceGetAttribute(&value, attribute, device->index), device, "its properties", fault))
+        return false;
+    *number = value;
+    return true;
+}
+
+/* Lanes of a multiprocessor that compute in f32. */
+static double lanes_of(const cudaDeviceProp *properties)
+{
+    const int code = 10 * properties->major + properties->minor;
+
+    return code < 86 && code != 61 ? 64.0 : 128.0;
+}
+
+/* Its peaks: what it moves, with two transfers a clock, and what it computes, with a multiply-add a clock. */
+static bool read_speeds(struct device *device, const cudaDeviceProp *properties, struct fault *fault)
+{
+    double clock, memory_clock, bus_bits, ratio;
+
+    if (!read_attribute(device, cudaDevAttrClockRate, &clock, fault) ||
+        !read_attribute(device, cudaDevAttrMemoryClockRate, &memory_clock, fault) ||
+        !read_attribute(device, cudaDevAttrGlobalMemoryBusWidth, &bus_bits, fault) ||
+        !read_attribute(device, cudaDevAttrSingleToDoublePrecisionPerfRatio, &ratio, fault))
+        return false;
+    device->limits.bytes_per_second = 2.0 * 1e3 * memory_clock * bus_bits / 8.0;
+    device->limits.operations_per_second[WORK_F32] =
+        2.0 * 1e3 * clock * lanes_of(properties) * properties->multiProcessorCount;
+    device->limits.operations_per_second[WORK_F64] = device->limits.operations_per_second[WORK_F32] / ratio;
+    return true;
+}
+
 static bool read_limits(struct device *device, struct fault *fault)
 {
     cudaDeviceProp properties;
@@ -169,7 +210,7 @@ static bool read_limits(struct device *device, struct fault *fault)
     device->limits.shared_per_block = properties.sharedMemPerBlockOptin;
     device->limits.shared_per_multiprocessor = properties.sharedMemPerMultiprocessor;
     device->limits.l2_bytes = properties.l2CacheSize;
-    return true;
+    return read_speeds(device, &properties, fault);
 }
 
 /* All kernels are compiled for the same; of what there is, the runtime takes what suits the device best. */
@@ -626,13 +667,14 @@ static bool settle(const struct device *device, const struct cuda_rung *rung, co
     return true;
 }
 
-/* Whether a place of the ladder is to be tried for such a shape and wish. */
-static bool is_candidate(const struct cuda_ladder_place *place, const struct shape *shape,
-                         const struct rung_wish *wish)
+/* Whether a place of the ladder is to be tried for such an op, shape and wish. */
+static bool is_candidate(const struct cuda_ladder_place *place, const struct op *op,
+                         const struct shape *shape, const struct rung_wish *wish)
 {
     const enum cuda_grids grid = shape->rows == 1 ? CUDA_PICTURES : CUDA_VOLUMES;
+    const enum cuda_ops ops = cuda_is_chain(op) ? CUDA_CHAINS : CUDA_OTHERS;
 
-    if ((place->grids & grid) == 0 || (place->single && wish->steps != 1))
+    if ((place->grids & grid) == 0 || (place->ops & ops) == 0 || (place->single && wish->steps != 1))
         return false;
     return wish->rung == NULL || strcmp(wish->rung, place->rung->rung.name) == 0;
 }
@@ -663,24 +705,78 @@ static const char *reason_for(const struct rung_wish *wish)
                                 : "the first of the ladder that applies";
 }
 
+/* The next place, from one on, whose rung serves the op as it is wished for; the end of the ladder where none
+   does. */
+static const struct cuda_ladder_place *find_place(const struct device *device,
+                                                  const struct cuda_ladder_place *place, const struct op *op,
+                                                  const struct shape *shape, const struct rung_wish *wish,
+                                                  struct cuda_form *form, char *refusal, size_t size)
+{
+    const struct cuda_wish wished = wish_for_rungs(wish);
+
+    while (place->rung != NULL && (!is_candidate(place, op, shape, wish) ||
+                                   !settle(device, place->rung, op, shape, &wished, form, refusal, size)))
+        place++;
+    return place;
+}
+
+/* Seconds that the whole device spends on an update: those of moving or those of computing. */
+static double seconds_per_update(const struct cuda_limits *limits, const struct op *op,
+                                 const struct cuda_form *form)
+{
+    const double reached = cuda_is_chain(op) ? REACHED_BY_CHAINS : REACHED_BY_OTHERS;
+    const double moving = form->bytes_per_update / limits->bytes_per_second;
+    const double computing =
+        form->operations_per_update / (reached * limits->operations_per_second[op->work]);
+
+    return std::max(moving, computing);
+}
+
+static void take_place(struct routine *routine, const struct cuda_ladder_place *place,
+                       const struct cuda_form *form, const char *reason)
+{
+    routine->form = *form;
+    routine->rung = place->rung;
+    routine->facts.rung = &place->rung->rung;
+    snprintf(routine->facts.reason, sizeof routine->facts.reason, "%s", reason);
+}
+
+/* Several steps a pass compute some samples more than once. Where computing takes longer than moving, the
+   first rung that takes a single step is faster. */
+static void prefer_single(const struct device *device, const struct cuda_ladder_place *place,
+                          const struct op *op, const struct shape *shape, const struct rung_wish *wish,
+                          struct routine *routine)
+{
+    const double fused = seconds_per_update(&device->limits, op, &routine->form);
+    struct rung_wish single_wish = *wish;
+    struct cuda_form form;
+    char refusal[160], reason[160];
+
+    single_wish.steps = 1;
+    place = find_place(device, place, op, shape, &single_wish, &form, refusal, sizeof refusal);
+    if (place->rung == NULL || seconds_per_update(&device->limits, op, &form) >= fused)
+        return;
+    snprintf(reason, sizeof reason, "computing takes longer than moving: %d steps a pass would compute more",
+             routine->form.steps);
+    take_place(routine, place, &form, reason);
+}
+
 /* The first rung of the ladder that serves the op as it is wished for. */
 static bool choose_rung(const struct device *device, const struct op *op, const struct shape *shape,
                         const struct rung_wish *wish, struct routine *routine, struct fault *fault)
 {
-    const struct cuda_wish wished = wish_for_rungs(wish);
+    const struct cuda_ladder_place *place;
+    struct cuda_form form;
     char refusal[160];
 
     snprintf(refusal, sizeof refusal, "it is for %s", shape->rows == 1 ? "volumes" : "pictures");
-    for (const struct cuda_ladder_place *place = cuda_ladder; place->rung != NULL; place++) {
-        if (!is_candidate(place, shape, wish) ||
-            !settle(device, place->rung, op, shape, &wished, &routine->form, refusal, sizeof refusal))
-            continue;
-        routine->rung = place->rung;
-        routine->facts.rung = &place->rung->rung;
-        snprintf(routine->facts.reason, sizeof routine->facts.reason, "%s", reason_for(wish));
-        return true;
-    }
-    return refuse_wish(wish, refusal, fault);
+    place = find_place(device, cuda_ladder, op, shape, wish, &form, refusal, sizeof refusal);
+    if (place->rung == NULL)
+        return refuse_wish(wish, refusal, fault);
+    take_place(routine, place, &form, reason_for(wish));
+    if (form.steps > 1 && wish->rung == NULL)
+        prefer_single(device, place + 1, op, shape, wish, routine);
+    return true;
 }
 
 /* Whether the rung heeds a wish for a stride. */

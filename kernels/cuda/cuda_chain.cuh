@@ -372,12 +372,32 @@ template <typename T, typename Act> static inline auto cuda_with_filter(const st
     return cuda_with_filter<T>(&bare, act);
 }
 
+/* For forecasts: what arith.h spells of a flux, once a sample or once a face, and of a reaction. */
+static inline double cuda_flux_operations(const struct op *op)
+{
+    const double faces = static_cast<double>(op->tap_count);
+    const double division = 10, exponential = 28, hyperbolic = 26 + division;
+
+    switch (op->flux) {
+    case FLUX_TANH:
+        return hyperbolic + 3;
+    case FLUX_PM1:
+        return faces * (exponential + 4) + 1;
+    case FLUX_PM2:
+        return faces * (division + 5) + 1;
+    default:
+        return 0;
+    }
+}
+
 /* For forecasts: the first tap of a chain is one operation, each next one two. */
 static inline double cuda_operations(const struct op *op)
 {
-    double relaxations = op->kind == OP_HEAT ? static_cast<double>(op->inner) : 1;
+    const double chain = 2.0 * static_cast<double>(op->tap_count) - 1, reaction = 24;
 
-    return relaxations * (2.0 * static_cast<double>(op->tap_count) - 1);
+    if (op->kind != OP_HEAT)
+        return chain;
+    return static_cast<double>(op->inner) * (chain + cuda_flux_operations(op) + (op->reacts ? reaction : 0));
 }
 
 /* Give a reason and return false. */

@@ -525,9 +525,9 @@ void fused_settle(const struct cuda_limits *limits, const struct op *op, const s
     form->block = dim3(PATCH_THREADS);
     form->shared_bytes = patch_bytes(op, steps);
     form->kernel = reinterpret_cast<const void *>(patch_kernel<T>);
-    form->operations_per_update = cuda_operations(op);
     double walked = PATCH_SIDE + 2.0 * steps;
     double read = walked * walked / (PATCH_SIDE * PATCH_SIDE);
+    form->operations_per_update = cuda_operations(op) * read;
     if (walks(op)) {
         form->tile_x = width - 2 * fused_halo<T>(steps);
         const long long columns = cuda_ceil_divide(nx, form->tile_x) * shape->channels;
@@ -540,6 +540,7 @@ void fused_settle(const struct cuda_limits *limits, const struct op *op, const s
         form->shared_bytes = cuda_ring_bytes(width, sizeof(T));
         form->kernel = kernel_of<T>(class_of(op), whole);
         read = static_cast<double>(width) / form->tile_x * (1 + 2.0 * steps / form->coarsen);
+        form->operations_per_update = cuda_operations(op) * read;
     }
     form->grid =
         dim3(cuda_blocks(cuda_ceil_divide(nx, form->tile_x) * cuda_ceil_divide(planes, form->tile_y)),

@@ -5,19 +5,20 @@ extern const struct cuda_rung cuda_rung_naive, cuda_rung_tile, cuda_rung_march, 
     cuda_rung_plane, cuda_rung_fused, cuda_rung_fused2, cuda_rung_strip, cuda_rung_passes;
 
 const struct cuda_ladder_place cuda_ladder[] = {
-    {&cuda_rung_plane, CUDA_VOLUMES, true},
-    {&cuda_rung_passes, CUDA_GRIDS, true},
-    {&cuda_rung_strip, CUDA_PICTURES, true},
-    {&cuda_rung_fused, CUDA_VOLUMES, false},
-    {&cuda_rung_fused2, CUDA_PICTURES, false},
-    {&cuda_rung_plane, CUDA_VOLUMES, false},
-    {&cuda_rung_passes, CUDA_GRIDS, false},
-    {&cuda_rung_strip, CUDA_PICTURES, false},
-    {&cuda_rung_naive, CUDA_GRIDS, false},
-    {&cuda_rung_tile, CUDA_GRIDS, false},
-    {&cuda_rung_march, CUDA_GRIDS, false},
-    {&cuda_rung_register, CUDA_GRIDS, false},
-    {NULL, CUDA_GRIDS, false},
+    {&cuda_rung_plane, CUDA_VOLUMES, CUDA_ALL_OPS, true},
+    {&cuda_rung_passes, CUDA_GRIDS, CUDA_ALL_OPS, true},
+    {&cuda_rung_strip, CUDA_PICTURES, CUDA_ALL_OPS, true},
+    {&cuda_rung_fused, CUDA_VOLUMES, CUDA_ALL_OPS, false},
+    {&cuda_rung_fused2, CUDA_PICTURES, CUDA_ALL_OPS, false},
+    {&cuda_rung_plane, CUDA_VOLUMES, CUDA_ALL_OPS, false},
+    {&cuda_rung_passes, CUDA_GRIDS, CUDA_ALL_OPS, false},
+    {&cuda_rung_strip, CUDA_PICTURES, CUDA_ALL_OPS, false},
+    {&cuda_rung_tile, CUDA_VOLUMES, CUDA_OTHERS, false},
+    {&cuda_rung_naive, CUDA_GRIDS, CUDA_ALL_OPS, false},
+    {&cuda_rung_tile, CUDA_GRIDS, CUDA_ALL_OPS, false},
+    {&cuda_rung_march, CUDA_GRIDS, CUDA_ALL_OPS, false},
+    {&cuda_rung_register, CUDA_GRIDS, CUDA_ALL_OPS, false},
+    {NULL, CUDA_GRIDS, CUDA_ALL_OPS, false},
 };
 
 const struct rung cuda_rungs[] = {

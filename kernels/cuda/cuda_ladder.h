@@ -6,11 +6,15 @@
 
 enum cuda_grids { CUDA_VOLUMES = 1, CUDA_PICTURES = 2, CUDA_GRIDS = CUDA_VOLUMES | CUDA_PICTURES };
 
+/* Chains of taps, whose kernels know their taps, and the rest, which one filter serves for all. */
+enum cuda_ops { CUDA_CHAINS = 1, CUDA_OTHERS = 2, CUDA_ALL_OPS = CUDA_CHAINS | CUDA_OTHERS };
+
 /* A rung's place. A name may stand for two rungs, one for volumes and one for pictures (fused); a rung may
  * have two places. */
 struct cuda_ladder_place {
     const struct cuda_rung *rung;
     enum cuda_grids grids;
+    enum cuda_ops ops;
     bool single; /* only where a pass takes one step */
 };
 

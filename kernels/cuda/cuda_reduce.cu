@@ -439,7 +439,7 @@ extern const struct rung cuda_sum_rungs[] = {
 static bool settle_threads(const struct cuda_wish *wish, struct cuda_reduction *reduction, char *reason,
                            size_t size)
 {
-    const int factor = wish->coarsen > 0 ? wish->coarsen : 8;
+    const int factor = wish->coarsen > 0 ? wish->coarsen : 16;
 
     if (factor > ARITH_LEAF / WARP || ARITH_LEAF % factor != 0)
         return cuda_refuse(reason, size, "a thread folds 1, 2, 4, 8, 16 or 32 samples of a leaf, not %d",

@@ -17,6 +17,8 @@ struct cuda_limits {
     size_t shared_per_multiprocessor;
     int code; /* the compute capability that the kernels it runs were compiled for, as 90 */
     long long l2_bytes;
+    double bytes_per_second;         /* of its memory */
+    double operations_per_second[2]; /* of all its lanes, by enum work_type; a multiply-add is two */
 };
 
 /* What the user forces; 0 or NULL leaves the choice to the rung. */

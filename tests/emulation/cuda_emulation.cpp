@@ -927,6 +927,10 @@ static cudaError_t find_attribute(int *value, cudaDeviceAttr attribute)
         return put(value, device.registers_per_block);
     case cudaDevAttrMultiProcessorCount:
         return put(value, device.multiprocessors);
+    case cudaDevAttrClockRate:
+        return put(value, 1000000);
+    case cudaDevAttrSingleToDoublePrecisionPerfRatio:
+        return put(value, 2);
     case cudaDevAttrMemoryClockRate:
         return put(value, 1000000);
     case cudaDevAttrGlobalMemoryBusWidth:
