@@ -79,16 +79,17 @@ static size_t store(const struct png_deflate_strip *strip, unsigned char *deflat
 
 /* ---- the engines: each returns the bytes used, or 0 where the room does not do ---- */
 
-static size_t dictionary_size(const struct png_deflate_strip *strip)
+/* What an engine is told of the bytes before a strip. */
+static size_t dictionary_size(const struct png_deflate_strip *strip, size_t window)
 {
-    return strip->before < PNG_DEFLATE_WINDOW ? strip->before : PNG_DEFLATE_WINDOW;
+    return strip->before < window ? strip->before : window;
 }
 
 static size_t code_with_zlib(struct png_deflater *deflater, int level, enum coding coding,
                              const struct png_deflate_strip *strip, unsigned char *deflated, size_t room)
 {
     z_stream *zlib = &deflater->zlib;
-    size_t known = dictionary_size(strip);
+    size_t known = dictionary_size(strip, PNG_DEFLATE_WINDOW);
     deflateReset(zlib);
     deflateParams(zlib, level, coding == RUNS ? Z_RLE : Z_DEFAULT_STRATEGY);
     if (coding == MATCHES && known > 0)
@@ -114,11 +115,18 @@ static bool start_zlib(struct png_deflater *deflater, struct fault *fault)
 #ifdef HAVE_ISAL
 enum { IGZIP_RUNS_WINDOW_BITS = 2, IGZIP_TABLES_BYTES = ISAL_DEF_LVL3_DEFAULT };
 
-static size_t code_with_igzip(struct png_deflater *deflater, int level, enum coding coding,
-                              const struct png_deflate_strip *strip, unsigned char *deflated, size_t room)
+static size_t igzip_window(enum coding coding)
+{
+    return coding == RUNS ? (size_t)1 << IGZIP_RUNS_WINDOW_BITS : PNG_DEFLATE_WINDOW;
+}
+
+/* Of a strip with at least a byte before it. */
+static size_t code_rest_with_igzip(struct png_deflater *deflater, int level, enum coding coding,
+                                   const struct png_deflate_strip *strip, unsigned char *deflated,
+                                   size_t room)
 {
     struct isal_zstream *igzip = &deflater->igzip;
-    size_t known = dictionary_size(strip);
+    size_t known = dictionary_size(strip, igzip_window(coding));
     isal_deflate_init(igzip);
     igzip->level = (uint32_t)level;
     igzip->level_buf = deflater->igzip_tables;
@@ -126,14 +134,29 @@ static size_t code_with_igzip(struct png_deflater *deflater, int level, enum cod
     igzip->hist_bits = coding == RUNS ? IGZIP_RUNS_WINDOW_BITS : 0;
     igzip->flush = strip->last ? NO_FLUSH : SYNC_FLUSH;
     igzip->end_of_stream = strip->last;
-    if (coding == MATCHES && known > 0)
-        isal_deflate_set_dict(igzip, (uint8_t *)strip->bytes - known, (uint32_t)known);
+    isal_deflate_set_dict(igzip, (uint8_t *)strip->bytes - known, (uint32_t)known);
     igzip->next_in = (uint8_t *)strip->bytes;
     igzip->avail_in = (uint32_t)strip->size;
     igzip->next_out = deflated;
     igzip->avail_out = (uint32_t)room;
     bool complete = isal_deflate(igzip) == COMP_OK && igzip->avail_in == 0 && igzip->avail_out > 0;
     return complete ? room - igzip->avail_out : 0;
+}
+
+/* Where nothing stands before the first byte, igzip's hash of the third one is that of the address of its
+   stream (HACKING.md). So the first byte goes ahead, stored, and stands before the rest. */
+static size_t code_with_igzip(struct png_deflater *deflater, int level, enum coding coding,
+                              const struct png_deflate_strip *strip, unsigned char *deflated, size_t room)
+{
+    size_t ahead = strip->before == 0 ? 1 : 0, stored = ahead == 0 ? 0 : STORED_HEAD + ahead;
+    struct png_deflate_strip rest = {strip->bytes + ahead, strip->size - ahead, strip->before + ahead,
+                                     strip->last};
+    if (room <= stored)
+        return 0;
+    if (ahead > 0)
+        store_block(deflated, strip->bytes, ahead, false);
+    size_t used = code_rest_with_igzip(deflater, level, coding, &rest, deflated + stored, room - stored);
+    return used > 0 ? stored + used : 0;
 }
 
 static bool start_igzip(struct png_deflater *deflater, struct fault *fault)

@@ -15,7 +15,7 @@ struct png_deflater;
 
 struct png_deflate_strip {
     const unsigned char *bytes;
-    size_t size;
+    size_t size;   /* at least 1 */
     size_t before; /* bytes that stand before these, in the stream as in memory; 0 to know none of them */
     bool last;     /* of the stream */
 };
