@@ -27,9 +27,12 @@ struct reader {
     struct file_in *file;
     struct png_notes notes;
     struct png_idat idat;
-    bool image_begun;     /* chunks from here on stand after the image */
-    bool checksum_failed; /* of the chunk under way */
-    bool rows_ready;      /* to be read */
+    bool image_begun;       /* chunks from here on stand after the image */
+    char chunk[5];          /* the type of the chunk under way */
+    png_uint_32 chunk_size; /* and its length */
+    bool chunk_expected;    /* libpng is to hand it over */
+    bool checksum_failed;   /* of the chunk under way */
+    bool rows_ready;        /* to be read */
     bool interlaced;
     size_t row_bytes;
     size_t rows;
@@ -71,31 +74,61 @@ static bool begins_image(const struct reader *reader, png_const_bytep head)
     return reader->idat.next == NULL && memcmp(head + sizeof(png_uint_32), "IDAT", 4) == 0;
 }
 
+static bool is_ancillary(const char *type)
+{
+    return (type[0] & 0x20) != 0;
+}
+
+static void enter_chunk(struct reader *reader, png_const_bytep head)
+{
+    reader->chunk_size = png_get_uint_32(head);
+    memcpy(reader->chunk, head + sizeof(png_uint_32), sizeof reader->chunk - 1);
+    reader->chunk_expected = is_ancillary(reader->chunk) && strcmp(reader->chunk, "tRNS") != 0;
+    reader->checksum_failed = false;
+}
+
+/* libpng skips what it has no memory for, with no more than a warning, and goes on. */
+static void leave_chunk(struct reader *reader)
+{
+    if (!reader->chunk_expected)
+        return;
+    reader->chunk_expected = false;
+    reader->trap.starved = false;
+    png_notes_lose(&reader->notes, reader->chunk,
+                   reader->chunk_size > CHUNK_BYTES_MOST ? "larger than 64 MiB" : "not enough memory");
+}
+
 static void read_bytes(png_structp png, png_bytep bytes, size_t size)
 {
     struct reader *reader = png_get_io_ptr(png);
     bool head = (png_get_io_state(png) & PNG_IO_CHUNK_HDR) != 0;
     if (head)
-        reader->checksum_failed = false;
-    if (reader->idat.gives) {
+        leave_chunk(reader);
+    if (reader->idat.gives)
         png_idat_give(&reader->idat, png, bytes, size, reader->trap.fault);
+    else
+        read_file(png, bytes, size);
+    if (!head)
         return;
-    }
-    read_file(png, bytes, size);
-    if (head && begins_image(reader, bytes))
+    if (begins_image(reader, bytes))
         png_idat_begin(&reader->idat, png, bytes);
+    enter_chunk(reader, bytes);
 }
 
+/* Depths below 16 leave bits of tRNS unused, which libpng masks, and warns if they are not 0. */
+static const char unused_bits[] = "tRNS chunk has out-of-range samples for bit_depth";
+
 /* What libpng only warns of is damage all the same where it decides about samples. */
-static bool decides_samples(png_uint_32 chunk)
+static bool decides_samples(png_uint_32 chunk, const char *message)
 {
-    return chunk == chunk_code("IHDR") || chunk == chunk_code("tRNS") || chunk == chunk_code("IDAT");
+    return chunk == chunk_code("IHDR") || chunk == chunk_code("IDAT") ||
+           (chunk == chunk_code("tRNS") && strcmp(message, unused_bits) != 0);
 }
 
 static void heed_warning(png_structp png, png_const_charp message)
 {
     struct reader *reader = png_get_error_ptr(png);
-    if (decides_samples(png_get_io_chunk_type(png)))
+    if (decides_samples(png_get_io_chunk_type(png), message))
         png_error(png, message);
     if ((png_get_io_state(png) & PNG_IO_CHUNK_CRC) != 0)
         reader->checksum_failed = true;
@@ -114,11 +147,11 @@ static int take_chunk(png_structp png, png_unknown_chunkp chunk)
 {
     struct reader *reader = png_get_user_chunk_ptr(png);
     const char *type = (const char *)chunk->name;
-    bool critical = (chunk->name[0] & 0x20) == 0;
-    if (critical)
+    if (!is_ancillary(type))
         png_chunk_error(png, "unknown critical chunk");
+    reader->chunk_expected = false;
     if (reader->checksum_failed) {
-        png_notes_drop(&reader->notes, type, "its checksum is wrong");
+        png_notes_lose(&reader->notes, type, "its checksum is wrong");
         return 1;
     }
     if (!png_notes_offer(&reader->notes, type, place_of(reader, chunk), chunk->data, chunk->size,
@@ -349,6 +382,7 @@ static bool end_source(struct source *source, struct fault *fault)
     if (setjmp(png_jmpbuf(reader->png)) != 0)
         return false;
     png_read_end(reader->png, reader->info);
+    png_notes_tell_losses(&reader->notes, source->losses, sizeof source->losses);
     return true;
 }
 

@@ -3,13 +3,18 @@
 
 #include "mem.h"
 
+#include <stdarg.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 enum { NOTES_MOST = 1000, NOTES_BYTES_MOST = 64 << 20, KEYWORD_MOST = 79 };
 
 /* What libpng takes for a gamma, in units of 1/100000, and the last rendering intent. */
 enum { GAMMA_LEAST = 16, GAMMA_MOST = 625000000, INTENT_LAST = 3 };
+
+/* Of an animation; the frames themselves come in fdAT. */
+static const char frame_head[] = "fcTL";
 
 /* What is not listed is dropped: it describes samples that are no more (bKGD, hIST, sBIT, sPLT, tIME, frames
    of an animation) or nobody here knows what it describes. */
@@ -56,11 +61,10 @@ static bool in_range(const char *type, const unsigned char *bytes)
     return gamma >= GAMMA_LEAST && gamma <= GAMMA_MOST;
 }
 
-static const char *why_not(const struct png_notes *notes, const struct rule *rule, enum png_notes_place place,
-                           const unsigned char *bytes, size_t size)
+/* NULL where a chunk that has a rule is as the rule says. */
+static const char *damage_of(const struct png_notes *notes, const struct rule *rule,
+                             enum png_notes_place place, const unsigned char *bytes, size_t size)
 {
-    if (rule == NULL)
-        return "does not describe a filtered picture";
     if (place > rule->last_place)
         return "out of place";
     if (!rule->repeats && png_notes_find(notes, rule->type) != NULL)
@@ -91,19 +95,54 @@ static bool tells_colours(const char *type)
            strcmp(type, "cICP") == 0;
 }
 
-void png_notes_drop(struct png_notes *notes, const char *type, const char *reason)
+static void mark_damaged(struct png_notes *notes, const char *type)
 {
-    diag_detail("%s: %s: dropped: %s", notes->file_name, type, reason);
-    if (tells_colours(type) && notes->damaged[0] == '\0')
+    if (notes->damaged[0] == '\0')
         memcpy(notes->damaged, type, sizeof notes->damaged);
+}
+
+static void remember_loss(struct png_notes *notes, const char *type, const char *damage)
+{
+    for (size_t i = 0; i < notes->loss_count; i++)
+        if (strcmp(notes->losses[i].type, type) == 0)
+            return;
+    if (notes->loss_count == PNG_LOSSES_MOST)
+        return;
+    struct png_loss *loss = &notes->losses[notes->loss_count++];
+    memcpy(loss->type, type, sizeof loss->type);
+    loss->damage = damage;
+}
+
+static void drop(struct png_notes *notes, const char *type, const char *damage)
+{
+    diag_detail("%s: %s: dropped: %s", notes->file_name, type,
+                damage != NULL ? damage : "does not describe a filtered picture");
+    remember_loss(notes, type, damage);
+}
+
+void png_notes_lose(struct png_notes *notes, const char *type, const char *damage)
+{
+    drop(notes, type, damage);
+    mark_damaged(notes, type);
+}
+
+/* The image itself may be the first frame: then a head of a frame stands before it. */
+static void count_frame(struct png_notes *notes, const char *type, enum png_notes_place place)
+{
+    if (strcmp(type, frame_head) == 0 && place == PNG_NOTES_AFTER_IMAGE)
+        notes->frames_lost++;
 }
 
 bool png_notes_offer(struct png_notes *notes, const char *type, enum png_notes_place place, const void *bytes,
                      size_t size, struct fault *fault)
 {
-    const char *reason = why_not(notes, find_rule(type), place, bytes, size);
-    if (reason != NULL) {
-        png_notes_drop(notes, type, reason);
+    const struct rule *rule = find_rule(type);
+    const char *damage = rule == NULL ? NULL : damage_of(notes, rule, place, bytes, size);
+    if (rule == NULL || damage != NULL) {
+        drop(notes, type, damage);
+        count_frame(notes, type, place);
+        if (damage != NULL && tells_colours(type))
+            mark_damaged(notes, type);
         return true;
     }
     if (notes->count == NOTES_MOST)
@@ -117,7 +156,7 @@ bool png_notes_offer(struct png_notes *notes, const char *type, enum png_notes_p
         return fault_prefix(fault, notes->file_name);
     note->next = NULL;
     note->place = place;
-    memcpy(note->type, find_rule(type)->type, sizeof note->type);
+    memcpy(note->type, rule->type, sizeof note->type);
     note->size = size;
     if (size != 0)
         memcpy(note->bytes, bytes, size);
@@ -131,6 +170,45 @@ const struct png_note *png_notes_find(const struct png_notes *notes, const char 
         if (strcmp(note->type, type) == 0)
             return note;
     return NULL;
+}
+
+static bool tells_frames(const struct png_notes *notes, const char *type)
+{
+    return notes->frames_lost > 0 &&
+           (strcmp(type, "acTL") == 0 || strcmp(type, frame_head) == 0 || strcmp(type, "fdAT") == 0);
+}
+
+/* Put another item on a list in words; what does not fit is cut off. */
+static void list(char *text, size_t size, const char *format, ...) DIAG_PRINTF(3, 4);
+
+static void list(char *text, size_t size, const char *format, ...)
+{
+    size_t used = strlen(text);
+    va_list arguments;
+    if (used > 0 && used < size)
+        used += (size_t)snprintf(text + used, size - used, ", ");
+    if (used >= size)
+        return;
+    va_start(arguments, format);
+    vsnprintf(text + used, size - used, format, arguments);
+    va_end(arguments);
+}
+
+void png_notes_tell_losses(const struct png_notes *notes, char *text, size_t size)
+{
+    text[0] = '\0';
+    if (notes->frames_lost > 0)
+        list(text, size, "%zu frame%s of an animation", notes->frames_lost,
+             notes->frames_lost == 1 ? "" : "s");
+    for (size_t i = 0; i < notes->loss_count; i++) {
+        const struct png_loss *loss = &notes->losses[i];
+        if (loss->damage != NULL)
+            list(text, size, "%s (%s)", loss->type, loss->damage);
+        else if (!tells_frames(notes, loss->type))
+            list(text, size, "%s", loss->type);
+    }
+    if (notes->loss_count == PNG_LOSSES_MOST)
+        list(text, size, "perhaps more");
 }
 
 void png_notes_release(struct png_notes *notes)

@@ -17,20 +17,35 @@ struct png_note {
     unsigned char bytes[]; /* the chunk's data, without length, type and checksum */
 };
 
+/* A type of chunk that is left out. */
+struct png_loss {
+    char type[5];
+    const char *damage; /* why the first of them could not be kept; NULL where only its kind was against it */
+};
+
+enum { PNG_LOSSES_MOST = 16 };
+
 /* In the order of the file; all zero but the name is empty. */
 struct png_notes {
     const char *file_name; /* for messages */
     struct png_note *first, *last;
     size_t count, bytes;
-    char damaged[5]; /* the first chunk that was to say what colours mean and could not be used; else empty */
+    char damaged[5]; /* the first chunk that may have said what colours mean and could not be used; else empty
+                      */
+    struct png_loss losses[PNG_LOSSES_MOST]; /* the first so many types */
+    size_t loss_count;
+    size_t frames_lost; /* of an animation */
 };
 
 /* Keep a copy of a chunk if a filtered picture can carry it on; false only when that is over a limit. */
 bool png_notes_offer(struct png_notes *notes, const char *type, enum png_notes_place place, const void *bytes,
                      size_t size, struct fault *fault);
 
-/* A chunk that cannot be used, and why. */
-void png_notes_drop(struct png_notes *notes, const char *type, const char *reason);
+/* A chunk of which no more is known than what its head says, and why. It may have been about colours. */
+void png_notes_lose(struct png_notes *notes, const char *type, const char *damage);
+
+/* What is left out, as a line of text; empty where nothing is. */
+void png_notes_tell_losses(const struct png_notes *notes, char *text, size_t size);
 
 /* The first note of a type, or NULL. */
 const struct png_note *png_notes_find(const struct png_notes *notes, const char *type);

@@ -216,6 +216,8 @@ static bool filter_source(struct attempt *attempt, struct source *source, struct
         return false;
     done = filter_planned(attempt, &job, source, fault);
     job_free(&job);
+    if (done && source->losses[0] != '\0')
+        diag_note("%s: left out: %s", file_in_name(source->file), source->losses);
     return done;
 }
 

@@ -971,6 +971,44 @@ START_TEST(transfer_curve)
 }
 END_TEST
 
+/* Set the bits of tRNS that the depth leaves unused. */
+static void fill_unused_bits(struct bytes *file, int depth)
+{
+    unsigned char *chunk = file->data + chunk_offset(file, "tRNS");
+    uint32_t size = get32(chunk), unused = 0xffffU << depth;
+    for (uint32_t i = 0; i < size; i += 2) {
+        chunk[8 + i] |= (unsigned char)(unused >> 8);
+        chunk[9 + i] |= (unsigned char)unused;
+    }
+    put32(chunk + 8 + size, checksum(chunk + 4, size + 4));
+}
+
+static void check_key_above_depth(const struct kind *kind, bool interlaced)
+{
+    struct fault fault;
+    struct opened opened;
+    struct picture picture = picture_make(33, 31, kind->color_type, kind->depth, interlaced, true);
+    struct bytes file = picture_encode(&picture);
+    fill_unused_bits(&file, kind->depth);
+    fill_input(file.data, file.size);
+    ck_assert_msg(open_picture(&opened, &fault), "%s", fault.text);
+    unsigned char *samples = read_samples(&opened, 4, &fault);
+    ck_assert_msg(samples != NULL, "%s", fault.text);
+    check_samples(&opened.source.header, samples, &picture);
+    close_picture(&opened);
+    free(samples);
+    bytes_free(&file);
+    picture_free(&picture);
+}
+
+START_TEST(unused_bits_of_a_transparent_colour_do_not_count)
+{
+    const struct kind *kind = &kinds[_i / 2];
+    if (kind->transparent && kind->color_type != PNG_COLOR_TYPE_PALETTE && kind->depth < 16)
+        check_key_above_depth(kind, _i % 2 != 0);
+}
+END_TEST
+
 /* ---- damage ---- */
 
 START_TEST(truncation_is_refused)
@@ -1225,6 +1263,7 @@ static Suite *png_suite(void)
     tcase_add_test(notes_case, bad_notes_are_dropped);
     tcase_add_test(notes_case, colour_chunks_after_the_palette_do_not_count);
     tcase_add_loop_test(notes_case, transfer_curve, 0, 8);
+    tcase_add_loop_test(notes_case, unused_bits_of_a_transparent_colour_do_not_count, 0, 2 * KINDS);
     tcase_add_loop_test(damage_case, truncation_is_refused, 0, 2 * KINDS);
     tcase_add_loop_test(damage_case, a_flipped_bit_is_refused, 0, 2 * KINDS);
     tcase_add_test(damage_case, a_damaged_note_is_dropped);

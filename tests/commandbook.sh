@@ -111,6 +111,12 @@ chunk() # TYPE DATA
 {
     # shellcheck disable=SC2059  # escapes are wanted
     printf "$1$2" > ../chunk
+    seal_chunk
+}
+
+# Type and data of a chunk stand in ../chunk.
+seal_chunk()
+{
     size=$(($(wc -c < ../chunk) - 4))
     escape_word $((size >> 24)) $((size >> 16)) $((size >> 8)) $size
     cat ../chunk
@@ -134,6 +140,14 @@ with_chunks() # FILE, chunks on standard input
     head -c 33 "$1"
     cat
     tail -c +34 "$1"
+}
+
+# Likewise, between its image and its end.
+with_late_chunks() # FILE
+{
+    head -c $(($(wc -c < "$1") - 12)) "$1"
+    cat
+    tail -c 12 "$1"
 }
 
 # ---------------------------------------------------------------- inputs
