@@ -1,4 +1,4 @@
-/* The arithmetic contract (DESIGN 4), read by both compilers: the same bits from a CPU and from a GPU.
+/* The arithmetic contract, read by both compilers: the same bits from a CPU and from a GPU.
  *
  * Everything here is made of +, −, *, /, fma and moves of bits, each of which IEEE 754 defines to the last
  * bit, and of nothing from a mathematics library but fma and sqrt. Compile with -ffp-contract=off; with nvcc,
@@ -683,7 +683,8 @@ ARITH_FN int64_t arith_edge_index(enum edge_rule rule, int64_t i, int64_t n)
     return rule == EDGE_REFLECT ? period - 1 - i : period - i;
 }
 
-/* Sums are folded in leaves of so many samples, padded with zeros (DESIGN 4.7). */
+/* The order of sums: the rows of a channel are cut into leaves of so many samples, the last padded with
+   zeros; a leaf is folded by halves; then leaves, rows and planes are added one after the other. */
 #define ARITH_LEAF 1024
 
 /* lower[i] += upper[i]: apart, so that the compiler may take for granted that the halves do not overlap. */

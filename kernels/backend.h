@@ -48,7 +48,7 @@ void encoding_outside(const struct encoding *encoding, enum work_type work, doub
 
 enum op_kind {
     OP_TAPS,    /* u ← Σ w·v */
-    OP_HEAT,    /* relax against the neighbours under a flux, then react: DESIGN 4.6 */
+    OP_HEAT,    /* relax against the neighbours under a flux, then react */
     OP_UNSHARP, /* u ← fma(amount, kept − u, kept): kept is the stage's input, u its blur */
     OP_GRADIENT /* the length of the vector of central differences */
 };
@@ -115,7 +115,7 @@ struct outcomes {
     uint64_t below, above; /* went as what they were not: an end of an integer type, or infinite */
 };
 
-/* One channel of a file's samples, in double, summed in the order of DESIGN 4.7. NaNs are left out and
+/* One channel of a file's samples, in double, summed in the order of arith.h. NaNs are left out and
    counted. The second moment is taken about an anchor, so that a large mean does not swallow a small
    deviation. */
 struct tally {

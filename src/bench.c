@@ -376,8 +376,10 @@ static void print_head(struct benching *bench)
 
     if (bench->request->json)
         return;
-    fprintf(bench->stream, "%s: %zu × %zu × %zu %s", bench->title, shape->nx, shape->rows, shape->planes,
-            work_name(bench->request->work));
+    fprintf(bench->stream, "%s: %zu × ", bench->title, shape->nx);
+    if (bench->request->grid.axes == 3)
+        fprintf(bench->stream, "%zu × ", shape->rows);
+    fprintf(bench->stream, "%zu %s", shape->planes, work_name(bench->request->work));
     if (shape->channels > 1)
         fprintf(bench->stream, " with %u channels", shape->channels);
     fprintf(bench->stream, ", copy %.4g GB/s read and written", bench->copy_speed / 1e9);

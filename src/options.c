@@ -98,10 +98,12 @@ static bool take_cube(struct parsing *parsing, const char *value)
 static bool take_dims(struct parsing *parsing, const char *value)
 {
     double extents[3] = {1.0, 1.0, 1.0};
+    bool picture = parsing->options->program == PROGRAM_IMGHEAT;
     size_t count;
 
-    if (!read_extents(value, extents, &count))
-        return refuse(parsing, value, "X,Y or X,Y,Z, whole numbers above 0");
+    if (!read_extents(value, extents, &count) || (picture && count == 3))
+        return refuse(parsing, value,
+                      picture ? "X,Y, whole numbers above 0" : "X,Y or X,Y,Z, whole numbers above 0");
     if (parsing->has_cube)
         return fault_raise(parsing->fault, STATUS_USAGE, "%s: -n gives the extents already", value);
     return set_extents(parsing, (unsigned)count, extents[0], extents[1], extents[2]);
@@ -543,12 +545,12 @@ static void fill_getopt(enum program program, char *letters, struct option *long
     *longs = (struct option){NULL, 0, NULL, 0};
 }
 
-static const struct option_entry *entry_of(int code)
+static const struct option_entry *entry_of(enum program program, int code)
 {
     if (code >= LONG_CODE)
         return &entries[code - LONG_CODE];
     for (size_t i = 0; i < ENTRIES; i++) {
-        if (entries[i].letter == code)
+        if (entries[i].letter == code && (entries[i].programs & program) != 0)
             return &entries[i];
     }
     return NULL;
@@ -611,7 +613,7 @@ static bool take_all(struct parsing *parsing, int argc, char **argv)
     while ((code = getopt_long(argc, argv, letters, longs, NULL)) != -1) {
         if (code == '?' || code == ':')
             return refuse_code(code, argv, parsing->fault);
-        if (!take_entry(parsing, entry_of(code), optarg))
+        if (!take_entry(parsing, entry_of(parsing->options->program, code), optarg))
             return false;
     }
     return settle_inputs(parsing, (const char *const *)argv + optind, (size_t)(argc - optind));
@@ -695,6 +697,18 @@ static bool check_sums(const struct parsing *parsing)
                        "--rung: %s: nothing is added up without --stats or --until", options->plan.sums.rung);
 }
 
+/* A picture brings its extents; those for measuring without one are given. */
+static bool check_extents(const struct parsing *parsing)
+{
+    const struct options *options = parsing->options;
+    bool given = options->program == PROGRAM_IMGHEAT && options->source.has_dims;
+    bool measures = options->action == ACTION_BENCH && strcmp(options->inputs[0], "-") == 0;
+
+    return !given || measures ||
+           fault_raise(parsing->fault, STATUS_USAGE,
+                       "-d: pictures have their own extents; it is for --bench and --tune without a file");
+}
+
 static bool any_stage_heeds_spacing(const struct options *options)
 {
     for (size_t i = 0; i < options->job.stage_count; i++) {
@@ -735,7 +749,8 @@ bool options_parse(int argc, char **argv, enum program program, struct options *
         return false;
     if (options->action == ACTION_HELP || options->action == ACTION_VERSION || options->action == ACTION_LIST)
         return true;
-    return settle_stages(&parsing) && check_spacing(&parsing) && check_sums(&parsing);
+    return settle_stages(&parsing) && check_extents(&parsing) && check_spacing(&parsing) &&
+           check_sums(&parsing);
 }
 
 void options_free(struct options *options)

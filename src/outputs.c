@@ -29,7 +29,7 @@ static bool wants_directory(const struct options *options)
     const char *path = options->output;
     struct stat info;
 
-    if (options->program != PROGRAM_IMGHEAT || path == NULL || *path == '\0')
+    if (path == NULL || *path == '\0')
         return false;
     return path[strlen(path) - 1] == '/' || (stat(path, &info) == 0 && S_ISDIR(info.st_mode));
 }

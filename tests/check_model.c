@@ -250,7 +250,7 @@ END_TEST
 
 /* ---- filters ---- */
 
-/* Weights on a box of offsets, in raster order, as scipy.ndimage and DESIGN 3 have them. */
+/* Weights on a box of offsets, in raster order, as scipy.ndimage and the manual have them. */
 static const struct box {
     const char *options;
     unsigned axes;

@@ -282,7 +282,8 @@ refuses 3 'imgheat: cut.png: IDAT: the file ends early' imgheat -o many/ gray.pn
 result $? 'the others of several pictures are done'
 imgheat gray.png -o one.png
 same 'a picture among many is as one alone' many/gray.png one.png
-refuses 4 'voxfilt: many: Is a directory' v8 -o many
+mkdir many/v8.raw
+refuses 4 'voxfilt: many/v8.raw: Is a directory' v8 -o many
 
 # ---------------------------------------------------------------- what is written where
 

@@ -94,6 +94,34 @@ imgheat -s 20 -o twenty.png rgb.png
 imgheat -s 10 < rgb.png | imgheat -s 10 > both.png
 differ 'pictures are rounded in between' twenty.png both.png
 
+# ---------------------------------------------------------------- commands that documents show
+
+# Those that measure, on less data.
+sed -n 's/^    \([a-z]* --\(bench\|tune\) .*\)/\1/p' "${top_srcdir:?}/README.md" "$top_srcdir/kernels/README.md" |
+    sed 's/ *#.*//; s/16384/48/g; s/512/12/g; s/ -D cpu//; s/$/ -D cpu/' > ../shown
+while read -r line; do
+    sh -c "$line" > ../stdout 2> ../stderr && [ ! -s ../stderr ] && grep -qE ' (12|48) × (12|48)' ../stdout
+    result $? "$line"
+done < ../shown
+[ "$(wc -l < ../shown)" -ge 5 ]
+result $? 'commands that measure are found'
+rm -rf ../cache
+accepts 'imgheat measures extents that are given' '' imgheat --bench -d 30,20 -D cpu -f laplace
+grep -q '^laplace: 30 × 20 f32' ../stdout
+result $? 'and names them'
+refuses 2 'imgheat: -d: 30,20,1: expected X,Y, whole numbers above 0' imgheat --bench -d 30,20,1
+reason='pictures have their own extents; it is for --bench and --tune without a file'
+refuses 2 "imgheat: -d: $reason" imgheat -d 40,30 -o out gray.png
+refuses 2 "imgheat: -d: $reason" imgheat --bench -d 40,30 gray.png
+
+# An output directory, as of imgheat.
+mkdir into
+accepts 'an output goes into a directory under the name of its input' '' v8 -o into/
+accepts 'which needs no slash' '' voxfilt -i v16.raw -n 16 -t f32 -o into
+[ "$(ls into)" = "$(printf 'v16.raw\nv8.raw')" ]
+result $? 'both are there'
+refuses 2 'voxfilt: standard input has no name to take in into/' from v8.raw voxfilt -n 8 -t u8 -o into/
+
 # ---------------------------------------------------------------- scipy.ndimage
 
 if python3 -c 'import scipy.ndimage' > ../has 2>&1; then

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Dependencies point one way (DESIGN.md 5): this reads every #include "…" of src/ and kernels/ and holds it against the
+# Dependencies point one way (HACKING.md): this reads every #include "…" of src/ and kernels/ and holds it against the
 # table below, then looks for circles.
 set -eu
 

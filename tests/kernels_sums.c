@@ -1,4 +1,4 @@
-/* Sums in the order of DESIGN 4.7. */
+/* Sums in the order of arith.h. */
 #include "fixture.h"
 #include "kernels.h"
 #include "reference.h"

@@ -96,6 +96,29 @@ run_example()
     result 0 "example: $first"
 }
 
+# Every word of a list that the sources have stands in a section of the page.
+names_all() # PAGE SECTION WORD...
+{
+    page=$1 section=$2 missing=
+    shift 2
+    sed -n "/^\.SH $section\$/,/^\.SH /p" "$man/$page.1" > words
+    for word in "$@"; do
+        grep -qw "$word" words || missing="$missing $word"
+    done
+    [ $# -gt 0 ] && [ -z "$missing" ]
+    result $? "$page.1: $section names $*${missing:+, but not$missing}"
+}
+
+signals_of_guard()
+{
+    sed -n 's/.*signals\[\] = {\(.*\)};/\1/p' "$top_srcdir/src/guard.c" | sed 's/SIG//g; s/,//g'
+}
+
+instruction_sets()
+{
+    sed -n 's/.*-DCPU_ISA=//p' "$top_srcdir/Makefile.am"
+}
+
 cd "$work" || exit 1
 filters_of_list > filters
 tags voxfilt FILTERS > filters.page
@@ -106,6 +129,11 @@ for page in voxfilt imgheat; do
     options_of_help "$page" > options
     tags "$page" OPTIONS > options.page
     same "$page.1: options" options options.page
+
+    # shellcheck disable=SC2046  # words
+    names_all "$page" 'INPUT AND OUTPUT FILES' $(signals_of_guard)
+    # shellcheck disable=SC2046
+    names_all "$page" ENVIRONMENT $(instruction_sets)
 
     rm -f example.*
     cut_examples "$page"

@@ -3,7 +3,7 @@
  * Idea: a leaf is folded by halves. In the form `sum-threads`, a thread holds `factor` samples of the leaf,
  * 1024/factor apart, so that the first folds are its own; then the block's threads fold on, in shared memory,
  * at last by shuffles. In the form `sum-blocks`, a thread holds two, and a block takes `factor` leaves,
- * `stride` apart. Adds: the order of additions is that of DESIGN 4.7 whatever the form. Costs: thread:
+ * `stride` apart. Adds: the order of additions is that of arith.h whatever the form. Costs: thread:
  * registers and fewer threads; block: as many barriers a leaf as there are warps to be folded. Traffic per
  * sample: each operand once. Wins when: thread, nearly always; block shows what barriers cost. */
 #include "cuda_reduce.h"

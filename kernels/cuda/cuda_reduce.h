@@ -1,4 +1,4 @@
-/* Sums on a GPU in the order of DESIGN 4.7: leaves of 1024 folded by halves; then leaves, rows and planes in
+/* Sums on a GPU in the order of arith.h: leaves of 1024 folded by halves; then leaves, rows and planes in
    order. What is computed here ends with planes: the caller adds them, one after the other. */
 #ifndef CUDA_REDUCE_H
 #define CUDA_REDUCE_H
