@@ -429,12 +429,6 @@ fi
 
 # ---------------------------------------------------------------- signals and terminals
 
-# A signal that the caller ignores stays ignored, and then there is nothing to see.
-takes_signal()
-{
-    [ -z "$(sh -c "kill -$1 \$\$; echo alive" 2>&1)" ]
-}
-
 for signal in TERM HUP; do
     if ! takes_signal $signal > ../signal 2>&1; then
         skip "SIG$signal is ignored here"

@@ -122,6 +122,82 @@ accepts 'which needs no slash' '' voxfilt -i v16.raw -n 16 -t f32 -o into
 result $? 'both are there'
 refuses 2 'voxfilt: standard input has no name to take in into/' from v8.raw voxfilt -n 8 -t u8 -o into/
 
+# ---------------------------------------------------------------- sentences of the manual
+
+refuses 2 'voxfilt: --out: no such option, or not clear which (--help lists them)' voxfilt --out x
+accepts 'a long option may be cut short' '' v16 --ste 3 -o short.raw
+v16 --steps 3 -o whole.raw
+same 'and is the same' short.raw whole.raw
+refuses 4 'imgheat: --flip: No such file or directory' env POSIXLY_CORRECT=1 imgheat -o into/ gray.png --flip
+
+size=$(wc -c < gray.png)
+accepts '--format=raw takes a picture for samples' '' \
+    voxfilt -i gray.png -d "$((size)),1" -t u8 --format raw -f identity -o picture.raw
+same 'which it copies' gray.png picture.raw
+{ head -c 1024 /dev/zero && cat eight.raw; } > kept.raw
+voxfilt -i kept.raw -d 4,2 -t u8 --skip 1K -f identity -o skipped.raw
+same 'K stands for 1024' eight.raw skipped.raw
+accepts '--explain leaves --report and --stats without a word' '' v8 --explain --report --stats -o unwritten.raw
+[ ! -e unwritten.raw ]
+result $? 'and writes nothing'
+
+# What a tap three samples ahead reads in the rows 0 1 2 3 and 4 5 6 7.
+printf '3 0 0 1\n' > three-ahead.taps
+reads() # EDGE BYTES
+{
+    voxfilt -i eight.raw -t u8 -d 4,2 -f taps:three-ahead.taps -e "$1" -o read.raw
+    [ "$(bytes read.raw)" = "$2" ]
+    result $? "edge $1 reads $2"
+}
+reads reflect '3 3 2 1 7 7 6 5'
+reads mirror '3 2 1 0 7 6 5 4'
+reads nearest '3 3 3 3 7 7 7 7'
+reads wrap '3 0 1 2 7 4 5 6'
+reads constant '3 0 0 0 7 0 0 0'
+reads constant:9 '3 9 9 9 7 9 9 9'
+reads hold '3 1 2 3 7 5 6 7'
+voxfilt -i eight.raw -t u8 -d 1,8 -f taps:three-ahead.taps -e mirror -o alone.raw
+same 'a row of one sample reads itself' eight.raw alone.raw
+
+# Between two numbers a NaN that no common build makes, and what becomes of it.
+printf '\000\000\200\077\001\002\240\377\000\000\200\077' > payload.raw
+voxfilt -i payload.raw -d 3,1 -t f32 -f identity -o copied.raw
+same 'identity alone copies the bits of a NaN' payload.raw copied.raw
+voxfilt -q -i payload.raw -d 3,1 -t f32 -f seven:1,0,0,0,0,0,0 -o quiet.raw
+[ "$(bytes quiet.raw)" = '0 0 128 63 0 0 192 127 0 0 128 63' ]
+result $? 'weights of zero spread no NaN, and NaN is written as 7fc00000'
+voxfilt -q -i payload.raw -d 3,1 -t f32 -f identity --out-type f64 -o double.raw
+[ "$(bytes double.raw)" = '0 0 0 0 0 0 240 63 0 0 0 0 0 0 248 127 0 0 0 0 0 0 240 63' ]
+result $? 'or as 7ff8000000000000'
+
+# The sine of 2^20 is a number, that of the next one is not.
+printf '\000\000\200\111\001\000\200\111' > large.raw
+voxfilt -q -i large.raw -d 2,1 -t f32 -f heat --dt 0 -s 1 --reaction 1 -o sine.raw
+bytes sine.raw | grep -q '^[0-9 ]* 0 0 192 127$' && ! bytes sine.raw | grep -q '^0 0 192 127'
+result $? 'the sine of more than 2^20 is NaN'
+
+imgheat --sigma 2 -o samples.png gray.png
+imgheat --sigma 2u -o units.png gray.png
+same 'the spacing of pictures is 1' samples.png units.png
+imgheat -o plain.png gray.png
+{ cat gray.png && echo behind; } > longer.png
+accepts 'bytes after the end of a picture are not looked at' '' imgheat -o behind.png longer.png
+same 'and change nothing' plain.png behind.png
+
+# The signals for which shells need a hand: those that they keep from their jobs.
+for signal in INT QUIT XCPU XFSZ; do
+    if ! takes_signal $signal > ../signal 2>&1 || ! has timeout; then
+        skip "SIG$signal is ignored here, or there is no timeout"
+        continue
+    fi
+    # shellcheck disable=SC3045  # where the shell cannot limit cores, there may be one in the folder that is removed
+    (ulimit -c 0; timeout -k 9 -s $signal 0.5 \
+        voxfilt -i v64.raw -n 64 -t f32 -s 1000000000 -o killed.raw) 2> ../stderr
+    status=$?
+    ! ls killed.raw* > ../parts 2>&1 && [ $status -ge 124 ] && [ $status != 137 ]
+    result $? "SIG$signal ends a run and leaves nothing"
+done
+
 # ---------------------------------------------------------------- scipy.ndimage
 
 if python3 -c 'import scipy.ndimage' > ../has 2>&1; then

@@ -93,6 +93,12 @@ into() # FILE COMMAND...
     "$@" > "$file"
 }
 
+# A signal that the caller ignores stays ignored, and then there is nothing to see.
+takes_signal()
+{
+    [ -z "$(sh -c "kill -$1 \$\$; echo alive" 2>&1)" ]
+}
+
 bytes()
 {
     od -An -v -tu1 "$1" | xargs
