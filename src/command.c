@@ -116,10 +116,10 @@ static enum status act(struct options *options)
 
     switch (options->action) {
     case ACTION_HELP:
-        options_help(stdout, options->program);
+        words_help(stdout, options->program);
         return STATUS_DONE;
     case ACTION_VERSION:
-        printf("%s (%s) %s\n", options_program_name(options->program), PACKAGE_NAME, PACKAGE_VERSION);
+        printf("%s (%s) %s\n", words_program_name(options->program), PACKAGE_NAME, PACKAGE_VERSION);
         return STATUS_DONE;
     case ACTION_BENCH:
         return bench(options, &fault) ? STATUS_DONE : diag_error(&fault);
@@ -139,7 +139,7 @@ int command_main(int argc, char **argv, enum program program)
     struct fault fault;
     enum status status, printed;
 
-    diag_open(options_program_name(program));
+    diag_open(words_program_name(program));
     file_guard();
     if (options_parse(argc, argv, program, &options, &fault))
         status = act(&options);

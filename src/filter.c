@@ -3,6 +3,7 @@
 
 #include "arith.h"
 #include "number.h"
+#include "suggest.h"
 #include "taps_file.h"
 
 #include <math.h>
@@ -320,6 +321,25 @@ const struct filter filter_list[] = {
     {NULL, NULL, FILTER_TAPS, UNIT_SAMPLE, ARGUMENTS_NONE, 0, 0, NULL, NULL},
 };
 
+/* What other programs call them. */
+static const struct alias filter_aliases[] = {
+    {"average", "box"},    {"blur", "gauss"},    {"boxcar", "box"},        {"convolve", "matrix"},
+    {"copy", "identity"},  {"diffuse", "heat"},  {"diffusion", "heat"},    {"edges", "gradient"},
+    {"gaussian", "gauss"}, {"kernel", "matrix"}, {"laplacian", "laplace"}, {"magnitude", "gradient"},
+    {"mean", "box"},       {"smooth", "gauss"},  {"stencil", "taps"},      {"uniform", "box"},
+    {"usm", "unsharp"},    {NULL, NULL},
+};
+
+static const char *meant_filter(const char *spec, size_t length)
+{
+    struct suggestion suggestion = suggest_for(spec, length);
+
+    for (const struct filter *filter = filter_list; filter->name != NULL; filter++)
+        suggest_name(&suggestion, filter->name);
+    suggest_aliases(&suggestion, filter_aliases);
+    return suggestion.meant;
+}
+
 static const struct filter *find(const char *spec, size_t length)
 {
     for (const struct filter *filter = filter_list; filter->name != NULL; filter++) {
@@ -382,9 +402,10 @@ bool filter_parse(const char *spec, struct filter_call *call, struct fault *faul
     size_t length = strcspn(spec, ":");
 
     *call = (struct filter_call){.filter = find(spec, length), .spec = spec};
-    if (call->filter == NULL)
-        return fault_raise(fault, STATUS_USAGE, "--filter: %.*s: no such filter (--list names them)",
-                           (int)length, spec);
+    if (call->filter == NULL) {
+        fault_raise(fault, STATUS_USAGE, "--filter: %.*s: no such filter", (int)length, spec);
+        return suggest_add(fault, meant_filter(spec, length), " (--list names them)");
+    }
     if (!parse_arguments(spec[length] == ':' ? spec + length + 1 : NULL, call))
         return fault_raise(fault, STATUS_USAGE, "--filter: %s: expected %s%s", spec, call->filter->name,
                            call->filter->syntax);

@@ -1,6 +1,8 @@
 /* Heat: what a step of diffusion is on a grid, and when it is stable. */
 #include "heat.h"
 
+#include "suggest.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +15,13 @@
 static const char *const flux_names[FLUXES] = {
     [FLUX_LINEAR] = "linear", [FLUX_TANH] = "tanh", [FLUX_PM1] = "pm1", [FLUX_PM2] = "pm2"};
 
+static const struct alias flux_aliases[] = {
+    {"catte", "pm2"},       {"edge-preserving", "pm2"}, {"exp", "pm1"},
+    {"exponential", "pm1"}, {"gaussian", "pm1"},        {"lorentzian", "pm2"},
+    {"none", "linear"},     {"perona-malik", "pm2"},    {"quadratic", "pm2"},
+    {NULL, NULL},
+};
+
 bool heat_parse_flux(const char *name, enum flux *flux)
 {
     for (int i = 0; i < FLUXES; i++) {
@@ -22,6 +31,16 @@ bool heat_parse_flux(const char *name, enum flux *flux)
         }
     }
     return false;
+}
+
+const char *heat_meant_flux(const char *word)
+{
+    struct suggestion suggestion = suggest_for(word, strlen(word));
+
+    for (int i = 0; i < FLUXES; i++)
+        suggest_name(&suggestion, flux_names[i]);
+    suggest_aliases(&suggestion, flux_aliases);
+    return suggestion.meant;
 }
 
 const char *heat_flux_name(enum flux flux)

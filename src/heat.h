@@ -35,6 +35,10 @@ struct heat {
 };
 
 bool heat_parse_flux(const char *name, enum flux *flux);
+
+/* The name that somebody may have meant who gave a word that is none; NULL: nobody knows. */
+const char *heat_meant_flux(const char *word);
+
 const char *heat_flux_name(enum flux flux);
 
 /* What the scale of a nonlinear flux decides, in a few words. */

@@ -6,8 +6,8 @@
 #include "mem.h"
 #include "number.h"
 #include "sample.h"
+#include "suggest.h"
 
-#include <getopt.h>
 #include <limits.h>
 #include <string.h>
 
@@ -19,10 +19,6 @@
 #define LEAST_SPACING 1e-100
 #define MOST_SPACING  1e100
 
-#define VOXFILT PROGRAM_VOXFILT
-#define IMGHEAT PROGRAM_IMGHEAT
-#define BOTH    (PROGRAM_VOXFILT | PROGRAM_IMGHEAT)
-
 struct parsing {
     struct options *options;
     struct stage_request defaults;
@@ -32,19 +28,33 @@ struct parsing {
     struct fault *fault;
 };
 
-struct option_entry {
-    char letter;
-    const char *name;
-    const char *argument;
-    unsigned programs;
-    bool (*take)(struct parsing *parsing, const char *value);
-    const char *help;
-};
-
 /* Takers raise the reason alone; the name of the option is put before it where they are called. */
 static bool refuse(struct parsing *parsing, const char *value, const char *expected)
 {
     return fault_raise(parsing->fault, STATUS_USAGE, "%s: expected %s", value, expected);
+}
+
+/* The same, and what may have been meant; NULL: nobody knows. */
+static bool refuse_for(struct parsing *parsing, const char *value, const char *expected, const char *meant)
+{
+    refuse(parsing, value, expected);
+    return suggest_add(parsing->fault, meant, "");
+}
+
+/* One of a few words, by its place among them; `words` ends with NULL, `expected` lists them for a reader. */
+static bool read_word(struct parsing *parsing, const char *value, const char *const *words,
+                      const struct alias *aliases, const char *expected, int *place)
+{
+    struct suggestion suggestion = suggest_for(value, strlen(value));
+
+    for (*place = 0; words[*place] != NULL; (*place)++) {
+        if (strcmp(value, words[*place]) == 0)
+            return true;
+        suggest_name(&suggestion, words[*place]);
+    }
+    if (aliases != NULL)
+        suggest_aliases(&suggestion, aliases);
+    return refuse_for(parsing, value, expected, suggestion.meant);
 }
 
 static bool take_input(struct parsing *parsing, const char *value)
@@ -59,9 +69,9 @@ static bool take_output(struct parsing *parsing, const char *value)
     return true;
 }
 
-static bool read_extents(const char *value, double *extents, size_t *count)
+static bool read_extents(const char *value, size_t most, double *extents, size_t *count)
 {
-    if (!number_parse_list(value, ',', 2, 3, extents, count))
+    if (!number_parse_list(value, ',', 2, most, extents, count))
         return false;
     for (size_t i = 0; i < *count; i++) {
         /* Beyond 2^53 a double no longer holds every whole number. */
@@ -83,27 +93,62 @@ static bool set_extents(struct parsing *parsing, unsigned axes, double x, double
     return true;
 }
 
-static bool take_cube(struct parsing *parsing, const char *value)
+/* "512x512x300" as -d takes it, with the option before it if that was another one; NULL where it is no list
+   of extents, either. */
+static const char *meant_dims(const char *option, const char *value, size_t most, char *meant, size_t size)
+{
+    char list[64];
+    double extents[3];
+    size_t count;
+
+    if (!read_extents(suggest_separator(value, ',', list, sizeof list), most, extents, &count))
+        return NULL;
+    snprintf(meant, size, "%s%s", option, list);
+    return meant;
+}
+
+static const char *meant_side(const char *value, char *meant, size_t size)
 {
     uint64_t side;
 
+    if (!number_parse_count(value, &side) || side == 0)
+        return NULL;
+    snprintf(meant, size, "-n %s", value);
+    return meant;
+}
+
+static bool take_cube(struct parsing *parsing, const char *value)
+{
+    uint64_t side;
+    char meant[72];
+
     if (!number_parse_count(value, &side) || side == 0 || side > (uint64_t)1 << 53)
-        return refuse(parsing, value, "a whole number above 0");
+        return refuse_for(parsing, value, "a whole number above 0",
+                          meant_dims("-d ", value, 3, meant, sizeof meant));
     if (parsing->options->source.has_dims && !parsing->has_cube)
         return fault_raise(parsing->fault, STATUS_USAGE, "%s: -d gives the extents already", value);
     parsing->has_cube = true;
     return set_extents(parsing, 3, (double)side, (double)side, (double)side);
 }
 
+static bool refuse_dims(struct parsing *parsing, const char *value, size_t most)
+{
+    const char *expected = most == 2 ? "X,Y, whole numbers above 0" : "X,Y or X,Y,Z, whole numbers above 0";
+    char list[72], side[72];
+    const char *meant = meant_dims("", value, most, list, sizeof list);
+
+    if (meant == NULL && most == 3)
+        meant = meant_side(value, side, sizeof side);
+    return refuse_for(parsing, value, expected, meant);
+}
+
 static bool take_dims(struct parsing *parsing, const char *value)
 {
+    size_t most = parsing->options->program == PROGRAM_IMGHEAT ? 2 : 3, count;
     double extents[3] = {1.0, 1.0, 1.0};
-    bool picture = parsing->options->program == PROGRAM_IMGHEAT;
-    size_t count;
 
-    if (!read_extents(value, extents, &count) || (picture && count == 3))
-        return refuse(parsing, value,
-                      picture ? "X,Y, whole numbers above 0" : "X,Y or X,Y,Z, whole numbers above 0");
+    if (!read_extents(value, most, extents, &count))
+        return refuse_dims(parsing, value, most);
     if (parsing->has_cube)
         return fault_raise(parsing->fault, STATUS_USAGE, "%s: -n gives the extents already", value);
     return set_extents(parsing, (unsigned)count, extents[0], extents[1], extents[2]);
@@ -121,7 +166,8 @@ static bool take_channels(struct parsing *parsing, const char *value)
 
 static bool read_type(struct parsing *parsing, const char *value, enum sample_type *type)
 {
-    return sample_parse(value, type) || refuse(parsing, value, "u8, i8, u16, i16, u32, i32, f32 or f64");
+    return sample_parse(value, type) ||
+           refuse_for(parsing, value, "u8, i8, u16, i16, u32, i32, f32 or f64", sample_meant(value));
 }
 
 static bool take_type(struct parsing *parsing, const char *value)
@@ -138,9 +184,15 @@ static bool take_out_type(struct parsing *parsing, const char *value)
 
 static bool read_endian(struct parsing *parsing, const char *value, enum endian *endian)
 {
-    if (strcmp(value, "little") != 0 && strcmp(value, "big") != 0)
-        return refuse(parsing, value, "little or big");
-    *endian = strcmp(value, "little") == 0 ? ENDIAN_LITTLE : ENDIAN_BIG;
+    static const char *const orders[] = {[ENDIAN_LITTLE] = "little", [ENDIAN_BIG] = "big", NULL};
+    static const struct alias aliases[] = {{"le", "little"}, {"lsb", "little"}, {"intel", "little"},
+                                           {"be", "big"},    {"msb", "big"},    {"network", "big"},
+                                           {NULL, NULL}};
+    int order;
+
+    if (!read_word(parsing, value, orders, aliases, "little or big", &order))
+        return false;
+    *endian = (enum endian)order;
     return true;
 }
 
@@ -261,7 +313,7 @@ static bool take_flux(struct parsing *parsing, const char *value)
 {
     parsing->stage->given |= STAGE_FLUX;
     return heat_parse_flux(value, &parsing->stage->flux) ||
-           refuse(parsing, value, "linear, tanh, pm1 or pm2");
+           refuse_for(parsing, value, "linear, tanh, pm1 or pm2", heat_meant_flux(value));
 }
 
 static bool take_scale(struct parsing *parsing, const char *value)
@@ -313,9 +365,15 @@ static bool take_linear(struct parsing *parsing, const char *value)
 
 static bool take_alpha_mode(struct parsing *parsing, const char *value)
 {
-    if (strcmp(value, "premultiply") != 0 && strcmp(value, "separate") != 0)
-        return refuse(parsing, value, "premultiply or separate");
-    parsing->options->job.alpha_mode = strcmp(value, "premultiply") == 0 ? ALPHA_PREMULTIPLY : ALPHA_SEPARATE;
+    static const char *const modes[] = {
+        [ALPHA_PREMULTIPLY] = "premultiply", [ALPHA_SEPARATE] = "separate", NULL};
+    static const struct alias aliases[] = {
+        {"associated", "premultiply"}, {"straight", "separate"}, {"unassociated", "separate"}, {NULL, NULL}};
+    int mode;
+
+    if (!read_word(parsing, value, modes, aliases, "premultiply or separate", &mode))
+        return false;
+    parsing->options->job.alpha_mode = (enum alpha_mode)mode;
     return true;
 }
 
@@ -332,7 +390,8 @@ static bool take_level(struct parsing *parsing, const char *value)
 static bool take_work(struct parsing *parsing, const char *value)
 {
     parsing->options->job.has_work = true;
-    return work_parse(value, &parsing->options->job.work) || refuse(parsing, value, "f32 or f64");
+    return work_parse(value, &parsing->options->job.work) ||
+           refuse_for(parsing, value, "f32 or f64", work_meant(value));
 }
 
 static bool take_device(struct parsing *parsing, const char *value)
@@ -379,12 +438,22 @@ static bool read_pair(const char *value, uint64_t *first, uint64_t *second)
            (cross == NULL || (number_parse_count(cross + 1, second) && *second > 0 && *second <= MOST_TILE));
 }
 
+/* "32,8" as read_pair takes it. */
+static const char *meant_pair(const char *value, char *meant, size_t size)
+{
+    uint64_t first, second;
+
+    return read_pair(suggest_separator(value, 'x', meant, size), &first, &second) ? meant : NULL;
+}
+
 static bool take_tile(struct parsing *parsing, const char *value)
 {
     uint64_t width, height;
+    char meant[64];
 
     if (!read_pair(value, &width, &height))
-        return refuse(parsing, value, "W or WxH, whole numbers from 1 to 65536");
+        return refuse_for(parsing, value, "W or WxH, whole numbers from 1 to 65536",
+                          meant_pair(value, meant, sizeof meant));
     parsing->wish->tile_x = (unsigned)width;
     parsing->wish->tile_y = (unsigned)(height == 0 ? width : height);
     return true;
@@ -393,9 +462,11 @@ static bool take_tile(struct parsing *parsing, const char *value)
 static bool take_coarsen(struct parsing *parsing, const char *value)
 {
     uint64_t factor, stride;
+    char meant[64];
 
     if (!read_pair(value, &factor, &stride))
-        return refuse(parsing, value, "N or NxS, whole numbers from 1 to 65536");
+        return refuse_for(parsing, value, "N or NxS, whole numbers from 1 to 65536",
+                          meant_pair(value, meant, sizeof meant));
     parsing->wish->coarsen = (unsigned)factor;
     parsing->wish->stride = (unsigned)stride;
     return true;
@@ -467,15 +538,15 @@ static bool take_list(struct parsing *parsing, const char *value)
 static bool take_progress(struct parsing *parsing, const char *value)
 {
     static const char *const modes[] = {
-        [PROGRESS_AUTO] = "auto", [PROGRESS_ALWAYS] = "always", [PROGRESS_NEVER] = "never"};
+        [PROGRESS_AUTO] = "auto", [PROGRESS_ALWAYS] = "always", [PROGRESS_NEVER] = "never", NULL};
+    static const struct alias aliases[] = {{"on", "always"}, {"yes", "always"}, {"off", "never"},
+                                           {"no", "never"},  {"none", "never"}, {NULL, NULL}};
+    int mode;
 
-    for (int i = 0; i < (int)(sizeof modes / sizeof *modes); i++) {
-        if (strcmp(value, modes[i]) == 0) {
-            parsing->options->run.progress = (enum progress_mode)i;
-            return true;
-        }
-    }
-    return refuse(parsing, value, "auto, always or never");
+    if (!read_word(parsing, value, modes, aliases, "auto, always or never", &mode))
+        return false;
+    parsing->options->run.progress = (enum progress_mode)mode;
+    return true;
 }
 
 static bool take_quiet(struct parsing *parsing, const char *value)
@@ -506,84 +577,11 @@ static bool take_version(struct parsing *parsing, const char *value)
     return true;
 }
 
-static const struct option_entry entries[] = {
-#define OPTION(letter, name, argument, programs, take, help) {letter, name, argument, programs, take, help},
-#include "options.def"
+static bool (*const takers[])(struct parsing *parsing, const char *value) = {
+#define OPTION(letter, name, argument, programs, take, help) take,
+#include "words.def"
 #undef OPTION
 };
-#define ENTRIES (sizeof entries / sizeof *entries)
-
-/* What getopt_long returns for the long form of entries[i] is LONG_CODE + i. */
-#define LONG_CODE 256
-
-static bool may_be_left_out(const struct option_entry *entry)
-{
-    return entry->argument != NULL && entry->argument[0] == '[';
-}
-
-/* The leading colon makes getopt tell a missing argument from an unknown option. */
-static void fill_getopt(enum program program, char *letters, struct option *longs)
-{
-    *letters++ = ':';
-    for (size_t i = 0; i < ENTRIES; i++) {
-        const struct option_entry *entry = &entries[i];
-        if ((entry->programs & program) == 0)
-            continue;
-        if (entry->letter != 0) {
-            *letters++ = entry->letter;
-            if (entry->argument != NULL)
-                *letters++ = ':';
-        }
-        if (entry->name != NULL)
-            *longs++ = (struct option){entry->name,
-                                       entry->argument == NULL  ? no_argument
-                                       : may_be_left_out(entry) ? optional_argument
-                                                                : required_argument,
-                                       NULL, LONG_CODE + (int)i};
-    }
-    *letters = '\0';
-    *longs = (struct option){NULL, 0, NULL, 0};
-}
-
-static const struct option_entry *entry_of(enum program program, int code)
-{
-    if (code >= LONG_CODE)
-        return &entries[code - LONG_CODE];
-    for (size_t i = 0; i < ENTRIES; i++) {
-        if (entries[i].letter == code && (entries[i].programs & program) != 0)
-            return &entries[i];
-    }
-    return NULL;
-}
-
-static bool refuse_code(int code, char **argv, struct fault *fault)
-{
-    const char *word = argv[optind - 1];
-    char letter[3] = {'-', (char)optopt, '\0'};
-
-    if (optopt > 0 && optopt < LONG_CODE)
-        word = letter;
-    if (code == ':')
-        return fault_raise(fault, STATUS_USAGE, "%s: it needs an argument", word);
-    if (optopt >= LONG_CODE)
-        return fault_raise(fault, STATUS_USAGE, "%s: it takes no argument", word);
-    return fault_raise(fault, STATUS_USAGE, "%s: no such option, or not clear which (--help lists them)",
-                       word);
-}
-
-static bool take_entry(struct parsing *parsing, const struct option_entry *entry, const char *value)
-{
-    char prefix[64];
-
-    if (entry->take(parsing, value))
-        return true;
-    /* Some reasons come from deeper rooms that name their option already. */
-    if (strncmp(parsing->fault->text, "--", 2) == 0)
-        return false;
-    snprintf(prefix, sizeof prefix, entry->name != NULL ? "--%s" : "-%s",
-             entry->name != NULL ? entry->name : (char[]){entry->letter, '\0'});
-    return fault_prefix(parsing->fault, prefix);
-}
 
 static bool settle_inputs(struct parsing *parsing, const char *const *operands, size_t count)
 {
@@ -603,20 +601,19 @@ static bool settle_inputs(struct parsing *parsing, const char *const *operands, 
 
 static bool take_all(struct parsing *parsing, int argc, char **argv)
 {
-    char letters[3 * ENTRIES + 2];
-    struct option longs[ENTRIES + 1];
-    int code;
+    struct words words;
+    const char *value;
+    size_t option;
 
-    fill_getopt(parsing->options->program, letters, longs);
-    optind = 0; /* glibc: begin anew, permuting */
-    opterr = 0;
-    while ((code = getopt_long(argc, argv, letters, longs, NULL)) != -1) {
-        if (code == '?' || code == ':')
-            return refuse_code(code, argv, parsing->fault);
-        if (!take_entry(parsing, entry_of(parsing->options->program, code), optarg))
+    words_begin(&words, parsing->options->program, argc, argv);
+    for (;;) {
+        if (!words_next(&words, &option, &value, parsing->fault))
             return false;
+        if (option == WORDS)
+            return settle_inputs(parsing, (const char *const *)argv + optind, (size_t)(argc - optind));
+        if (!takers[option](parsing, value))
+            return words_refuse(&words, option, parsing->fault);
     }
-    return settle_inputs(parsing, (const char *const *)argv + optind, (size_t)(argc - optind));
 }
 
 static bool any_stage_is_heat(const struct options *options)
@@ -759,49 +756,4 @@ void options_free(struct options *options)
         filter_call_free(&options->stages[i].call);
     mem_free(options->stages);
     options->stages = NULL;
-}
-
-const char *options_program_name(enum program program)
-{
-    return program == PROGRAM_VOXFILT ? "voxfilt" : "imgheat";
-}
-
-static void print_entry(FILE *stream, const struct option_entry *entry)
-{
-    char form[64];
-    const char *argument = entry->argument == NULL ? "" : entry->argument;
-
-    if (entry->name == NULL)
-        snprintf(form, sizeof form, "-%c %s", entry->letter, argument);
-    else if (may_be_left_out(entry))
-        snprintf(form, sizeof form, "    --%s[=%s", entry->name, argument + 1);
-    else
-        snprintf(form, sizeof form, "%c%c%c --%s%s%s", entry->letter ? '-' : ' ',
-                 entry->letter ? entry->letter : ' ', entry->letter ? ',' : ' ', entry->name,
-                 *argument ? "=" : "", argument);
-    fprintf(stream, "  %-26s %s\n", form, entry->help);
-}
-
-void options_help(FILE *stream, enum program program)
-{
-    if (program == PROGRAM_VOXFILT)
-        fprintf(stream, "Usage: voxfilt [OPTION]... < INPUT > OUTPUT\n"
-                        "Filter a raw 3D volume: convolutions and heat steps.\n\n"
-                        "  voxfilt -i vol.raw -n 256 -o out.raw\n\n");
-    else
-        fprintf(stream, "Usage: imgheat [OPTION]... [FILE] > OUTPUT\n"
-                        "       imgheat [OPTION]... -o DIR/ FILE...\n"
-                        "Filter PNG pictures: convolutions and heat steps.\n\n"
-                        "  cat in.png | imgheat > out.png\n\n");
-    for (size_t i = 0; i < ENTRIES; i++) {
-        if (entries[i].programs & program)
-            print_entry(stream, &entries[i]);
-    }
-    fprintf(stream,
-            "\nStage options before the first --filter are defaults for every stage; after one, they are its "
-            "own.\n"
-            "Exit status: 0 done, 2 usage, 3 input refused, 4 reading or writing failed,\n"
-            "5 device failed, 6 over a limit, 7 --until not reached (the output is complete), 1 else.\n"
-            "The manual: man %s\n",
-            options_program_name(program));
 }

@@ -8,12 +8,10 @@
 #include "plan.h"
 #include "run.h"
 #include "stage.h"
+#include "words.h"
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdio.h>
-
-enum program { PROGRAM_VOXFILT = 1, PROGRAM_IMGHEAT = 2 };
 
 enum action { ACTION_RUN, ACTION_EXPLAIN, ACTION_BENCH, ACTION_LIST, ACTION_HELP, ACTION_VERSION };
 
@@ -40,9 +38,5 @@ struct options {
 /* Parse and check all that can be checked without the input. Texts stay in argv. */
 bool options_parse(int argc, char **argv, enum program program, struct options *options, struct fault *fault);
 void options_free(struct options *options);
-
-void options_help(FILE *stream, enum program program);
-
-const char *options_program_name(enum program program);
 
 #endif

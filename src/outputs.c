@@ -200,6 +200,27 @@ static bool name_all(struct outputs *outputs, const struct options *options, boo
     return true;
 }
 
+/* Two operands are what cp and others take for an input and its output. Here all are inputs: `imgheat *.png`
+   in a folder of two would destroy one of them. */
+static bool refuse_several(const struct options *options, struct fault *fault)
+{
+    const char *last = options->inputs[options->input_count - 1];
+    struct stat info;
+
+    if (options->input_count == 2 && options->output == NULL) {
+        if (lstat(last, &info) != 0 && errno == ENOENT)
+            return fault_raise(
+                fault, STATUS_USAGE,
+                "%s: operands are inputs, and there is no such file; did you mean --output %s?", last, last);
+        return fault_raise(fault, STATUS_USAGE,
+                           "2 inputs need a directory, --output DIR/; did you mean to replace %s, by "
+                           "--output %s?",
+                           last, last);
+    }
+    return fault_raise(fault, STATUS_USAGE, "%zu inputs need a directory: --output DIR/",
+                       options->input_count);
+}
+
 static bool name_and_check(struct outputs *outputs, const struct options *options, struct place *places,
                            struct fault *fault)
 {
@@ -208,8 +229,7 @@ static bool name_and_check(struct outputs *outputs, const struct options *option
     if (directory && (!check_directory(options, fault) || !check_names(options, places, fault)))
         return false;
     if (!directory && options->input_count > 1 && options->action == ACTION_RUN)
-        return fault_raise(fault, STATUS_USAGE, "%zu files need a directory: --output DIR/",
-                           options->input_count);
+        return refuse_several(options, fault);
     return name_all(outputs, options, directory, fault) &&
            (!directory || check_links(options, outputs, places, fault));
 }

@@ -1,6 +1,8 @@
 /* Sample types: what a file stores, and the work type that arithmetic uses. */
 #include "sample.h"
 
+#include "suggest.h"
+
 #include <float.h>
 #include <math.h>
 #include <string.h>
@@ -15,6 +17,15 @@ static const struct {
     [SAMPLE_U16] = {"u16", 2, 65535.0, WORK_F32},      [SAMPLE_I16] = {"i16", 2, 32767.0, WORK_F32},
     [SAMPLE_U32] = {"u32", 4, 4294967295.0, WORK_F64}, [SAMPLE_I32] = {"i32", 4, 2147483647.0, WORK_F64},
     [SAMPLE_F32] = {"f32", 4, 0.0, WORK_F32},          [SAMPLE_F64] = {"f64", 8, 0.0, WORK_F64},
+};
+
+/* What languages and libraries call them. */
+static const struct alias sample_aliases[] = {
+    {"byte", "u8"},     {"char", "i8"},    {"double", "f64"}, {"float", "f32"},  {"float32", "f32"},
+    {"float64", "f64"}, {"int", "i32"},    {"int16", "i16"},  {"int32", "i32"},  {"int8", "i8"},
+    {"real", "f32"},    {"schar", "i8"},   {"short", "i16"},  {"single", "f32"}, {"uchar", "u8"},
+    {"uint", "u32"},    {"uint16", "u16"}, {"uint32", "u32"}, {"uint8", "u8"},   {"ushort", "u16"},
+    {"s8", "i8"},       {"s16", "i16"},    {"s32", "i32"},    {NULL, NULL},
 };
 
 size_t sample_size(enum sample_type type)
@@ -36,6 +47,16 @@ bool sample_parse(const char *name, enum sample_type *type)
         }
     }
     return false;
+}
+
+const char *sample_meant(const char *word)
+{
+    struct suggestion suggestion = suggest_for(word, strlen(word));
+
+    for (int i = 0; i < SAMPLE_TYPES; i++)
+        suggest_name(&suggestion, sample_table[i].name);
+    suggest_aliases(&suggestion, sample_aliases);
+    return suggestion.meant;
 }
 
 bool sample_is_integer(enum sample_type type)
@@ -119,6 +140,14 @@ bool work_parse(const char *name, enum work_type *work)
         return false;
     *work = strcmp(name, "f32") == 0 ? WORK_F32 : WORK_F64;
     return true;
+}
+
+const char *work_meant(const char *word)
+{
+    const char *meant = sample_meant(word);
+    enum work_type work;
+
+    return meant != NULL && work_parse(meant, &work) ? meant : NULL;
 }
 
 double work_round(enum work_type work, double value)

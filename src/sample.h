@@ -26,6 +26,10 @@ enum work_type { WORK_F32, WORK_F64 };
 size_t sample_size(enum sample_type type);
 const char *sample_name(enum sample_type type);
 bool sample_parse(const char *name, enum sample_type *type);
+
+/* The name that somebody may have meant who gave a word that is none; NULL: nobody knows. */
+const char *sample_meant(const char *word);
+
 bool sample_is_integer(enum sample_type type);
 
 /* The largest value of an integer type: what full intensity means in a picture. */
@@ -50,6 +54,7 @@ void sample_swap(enum sample_type type, void *samples, size_t count);
 size_t work_size(enum work_type work);
 const char *work_name(enum work_type work);
 bool work_parse(const char *name, enum work_type *work);
+const char *work_meant(const char *word);
 
 /* A double as the work type holds it: rounded once, to nearest even. */
 double work_round(enum work_type work, double value);

@@ -199,9 +199,9 @@ static const struct {
     {"constant:", EDGE_CONSTANT, 0.0, "--edge: constant:: the constant is not a finite number"},
     {"constant:inf", EDGE_CONSTANT, 0.0, "--edge: constant:inf: the constant is not a finite number"},
     {"clamp", EDGE_CONSTANT, 0.0,
-     "--edge: clamp: not one of reflect, mirror, nearest, wrap, constant[:V], hold"},
+     "--edge: clamp: not one of reflect, mirror, nearest, wrap, constant[:V], hold; did you mean nearest?"},
     {"wrap:1", EDGE_CONSTANT, 0.0,
-     "--edge: wrap:1: not one of reflect, mirror, nearest, wrap, constant[:V], hold"},
+     "--edge: wrap:1: not one of reflect, mirror, nearest, wrap, constant[:V], hold; did you mean wrap?"},
 };
 
 START_TEST(edge_rules)
@@ -506,7 +506,7 @@ static const struct {
     const char *text;
 } filter_refusals[] = {
     {"-f nosuch", STATUS_USAGE, "--filter: nosuch: no such filter (--list names them)"},
-    {"-f lap", STATUS_USAGE, "--filter: lap: no such filter (--list names them)"},
+    {"-f lap", STATUS_USAGE, "--filter: lap: no such filter; did you mean laplace?"},
     {"-f nosuch:1", STATUS_USAGE, "--filter: nosuch: no such filter (--list names them)"},
     {"-f heat:1", STATUS_USAGE, "--filter: heat:1: expected heat"},
     {"-f laplace:", STATUS_USAGE, "--filter: laplace:: expected laplace"},
@@ -834,14 +834,14 @@ static const struct {
     enum program program;
     const char *options, *text;
 } usage_errors[] = {
-    {PROGRAM_VOXFILT, "--nosuch", "--nosuch: no such option, or not clear which (--help lists them)"},
-    {PROGRAM_VOXFILT, "-X", "-X: no such option, or not clear which (--help lists them)"},
-    {PROGRAM_VOXFILT, "--s 3", "--s: no such option, or not clear which (--help lists them)"},
-    {PROGRAM_VOXFILT, "--linear", "--linear: no such option, or not clear which (--help lists them)"},
-    {PROGRAM_VOXFILT, "--level 3", "--level: no such option, or not clear which (--help lists them)"},
-    {PROGRAM_IMGHEAT, "-n 3", "-n: no such option, or not clear which (--help lists them)"},
-    {PROGRAM_IMGHEAT, "--skip 3", "--skip: no such option, or not clear which (--help lists them)"},
-    {PROGRAM_IMGHEAT, "--out-type u8", "--out-type: no such option, or not clear which (--help lists them)"},
+    {PROGRAM_VOXFILT, "--nosuch", "--nosuch: no such option (--help lists them)"},
+    {PROGRAM_VOXFILT, "-X", "-X: no such option (--help lists them)"},
+    {PROGRAM_VOXFILT, "--s 3", "--s: not clear which: --skip, --spacing, --steps, --sigma, --scale, --stats"},
+    {PROGRAM_VOXFILT, "--linear", "--linear: no such option (imgheat has it)"},
+    {PROGRAM_VOXFILT, "--level 3", "--level: no such option (imgheat has it)"},
+    {PROGRAM_IMGHEAT, "-n 3", "-n: no such option (voxfilt has it)"},
+    {PROGRAM_IMGHEAT, "--skip 3", "--skip: no such option (voxfilt has it)"},
+    {PROGRAM_IMGHEAT, "--out-type u8", "--out-type: no such option (voxfilt has it)"},
     {PROGRAM_VOXFILT, "--steps", "--steps: it needs an argument"},
     {PROGRAM_VOXFILT, "-n", "-n: it needs an argument"},
     {PROGRAM_VOXFILT, "-f", "-f: it needs an argument"},
@@ -851,7 +851,7 @@ static const struct {
     {PROGRAM_VOXFILT, "-n 0", "-n: 0: expected a whole number above 0"},
     {PROGRAM_VOXFILT, "-n 1.5", "-n: 1.5: expected a whole number above 0"},
     {PROGRAM_VOXFILT, "-n 99999999999999999", "-n: 99999999999999999: expected a whole number above 0"},
-    {PROGRAM_VOXFILT, "-d 5", "-d: 5: expected X,Y or X,Y,Z, whole numbers above 0"},
+    {PROGRAM_VOXFILT, "-d 5", "-d: 5: expected X,Y or X,Y,Z, whole numbers above 0; did you mean -n 5?"},
     {PROGRAM_VOXFILT, "-d 5,0", "-d: 5,0: expected X,Y or X,Y,Z, whole numbers above 0"},
     {PROGRAM_VOXFILT, "-d 5,4.5", "-d: 5,4.5: expected X,Y or X,Y,Z, whole numbers above 0"},
     {PROGRAM_VOXFILT, "-d 1,2,3,4", "-d: 1,2,3,4: expected X,Y or X,Y,Z, whole numbers above 0"},

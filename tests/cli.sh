@@ -9,11 +9,11 @@ set -u
 # ---------------------------------------------------------------- usage, both commands
 
 refuses 2 'voxfilt: foo: no operands are taken; the input is --input FILE' voxfilt foo
-refuses 2 'voxfilt: --bogus: no such option, or not clear which (--help lists them)' voxfilt --bogus
-refuses 2 'voxfilt: --out: no such option, or not clear which (--help lists them)' voxfilt --out x
-refuses 2 'voxfilt: -Z: no such option, or not clear which (--help lists them)' voxfilt -qZ
-refuses 2 'voxfilt: --linear: no such option, or not clear which (--help lists them)' voxfilt --linear
-refuses 2 'imgheat: -n: no such option, or not clear which (--help lists them)' imgheat -n 3
+refuses 2 'voxfilt: --bogus: no such option (--help lists them)' voxfilt --bogus
+refuses 2 'voxfilt: --out: not clear which: --output, --out-endian, --out-type, --out-format' voxfilt --out x
+refuses 2 'voxfilt: -Z: no such option (--help lists them)' voxfilt -qZ
+refuses 2 'voxfilt: --linear: no such option (imgheat has it)' voxfilt --linear
+refuses 2 'imgheat: -n: no such option (voxfilt has it)' imgheat -n 3
 refuses 2 'voxfilt: -f: it needs an argument' voxfilt -f
 refuses 2 'voxfilt: --channels: it needs an argument' voxfilt --channels
 refuses 2 'voxfilt: --help=x: it takes no argument' voxfilt --help=x
@@ -21,7 +21,7 @@ refuses 2 'voxfilt: -n: 0: expected a whole number above 0' voxfilt -n 0
 refuses 2 'voxfilt: -n: 8x: expected a whole number above 0' voxfilt -n 8x
 refuses 2 'voxfilt: -d: 1,2: -n gives the extents already' voxfilt -n 8 -d 1,2
 refuses 2 'voxfilt: -n: 8: -d gives the extents already' voxfilt -d 1,2 -n 8
-refuses 2 'voxfilt: -d: 5: expected X,Y or X,Y,Z, whole numbers above 0' voxfilt -d 5
+refuses 2 'voxfilt: -d: 5: expected X,Y or X,Y,Z, whole numbers above 0; did you mean -n 5?' voxfilt -d 5
 refuses 2 'voxfilt: -d: 0,1: expected X,Y or X,Y,Z, whole numbers above 0' voxfilt -d 0,1
 refuses 2 'voxfilt: -d: 1,2,3,4: expected X,Y or X,Y,Z, whole numbers above 0' voxfilt -d 1,2,3,4
 refuses 2 'voxfilt: --channels: 0: expected a whole number from 1 to 65536' voxfilt --channels 0
@@ -271,7 +271,7 @@ fi
 
 # ---------------------------------------------------------------- several pictures
 
-refuses 2 'imgheat: 2 files need a directory: --output DIR/' imgheat gray.png rgb.png
+refuses 2 'imgheat: 3 inputs need a directory: --output DIR/' imgheat gray.png rgb.png deep.png
 refuses 2 'imgheat: rgb.png: --input gives the input already' imgheat -i gray.png rgb.png
 mkdir many
 refuses 2 'imgheat: gray.png and ./gray.png would have the same name in many' imgheat -o many gray.png ./gray.png
@@ -375,7 +375,7 @@ result $? 'a FIFO is written in place'
 accepts '--explain' '' v8 --explain -o explained.raw
 grep -q '^stage 1   heat, 10 steps' ../stdout && [ ! -e explained.raw ]
 result $? 'it prints the plan and writes nothing'
-for option in --help --version --list; do
+for option in --help -h --version -V --list; do
     for program in voxfilt imgheat; do
         accepts "$program $option" '' $program $option
         [ -s ../stdout ]

@@ -10,7 +10,7 @@ set -eu
 # Every room may include itself. The rules for a room add up.
 rules()
 {
-    vocabulary='diag mem clock number thread machine'
+    vocabulary='diag mem clock number suggest thread machine'
     model='grid sample stencil taps_file edge heat filter filters stage'
     above='lower wisdom chain route passes plan job ring carrier sweep run bench progress options'
     above="$above record phrase loss explain list report* outputs budget task batch command voxfilt imgheat"

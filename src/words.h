@@ -1,0 +1,43 @@
+/* The options as words: what there are, which of them an argument is, and the help that lists them. */
+#ifndef WORDS_H
+#define WORDS_H
+
+#include "diag.h"
+
+#include <getopt.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+enum program { PROGRAM_VOXFILT = 1, PROGRAM_IMGHEAT = 2 };
+
+/* How many options there are, of both programs. */
+enum {
+    WORDS = 0
+#define OPTION(letter, name, argument, programs, take, help) +1
+#include "words.def"
+#undef OPTION
+};
+
+/* The options of one program as getopt wants them, and where it stands in a command line. */
+struct words {
+    enum program program;
+    int argc;
+    char **argv;
+    char letters[3 * WORDS + 2];
+    struct option longs[WORDS + 1];
+};
+
+void words_begin(struct words *words, enum program program, int argc, char **argv);
+
+/* The next option, by its place in words.def, and its value (NULL without one). Ends with true and WORDS:
+   the operands then stand at the end of argv, from optind on. */
+bool words_next(struct words *words, size_t *option, const char **value, struct fault *fault);
+
+/* After the value of an option was refused: name the option before the reason. */
+bool words_refuse(const struct words *words, size_t option, struct fault *fault);
+
+const char *words_program_name(enum program program);
+void words_help(FILE *stream, enum program program);
+
+#endif
