@@ -23,7 +23,7 @@ struct header {
     enum endian endian;
     bool alpha;          /* the last channel is alpha */
     double file_gamma;   /* stored = linear^file_gamma; 0: the sRGB curve */
-    const char *profile; /* the chunk or field whose profile defines the colours instead; else NULL */
+    const char *profile; /* the chunk or field whose profile defines the colours otherwise; else NULL */
     const char *damaged; /* NULL or empty; else what should have told of the colours and cannot be used */
 };
 

@@ -5,6 +5,7 @@
 #include "png_idat.h"
 #include "png_notes.h"
 #include "png_passes.h"
+#include "png_profile.h"
 #include "png_trap.h"
 
 #include <setjmp.h>
@@ -187,17 +188,25 @@ static void configure(struct reader *reader)
     png_set_read_user_chunk_fn(png, reader, take_chunk);
 }
 
+/* The chunk whose profile has to be known to tell what colours mean; NULL where sRGB or gAMA does. */
+static const char *unknown_profile(const struct png_notes *notes, const struct header *header)
+{
+    const struct png_note *profile = png_notes_find(notes, "iCCP");
+    enum icc_space space = header->grid.channels > 2 ? ICC_RGB : ICC_GRAY;
+    if (profile != NULL && !png_profile_is_srgb(profile, space))
+        return "iCCP";
+    return png_notes_find(notes, "cICP") != NULL ? "cICP" : NULL;
+}
+
 static void describe_colour(const struct png_notes *notes, struct header *header)
 {
     const struct png_note *gamma = png_notes_find(notes, "gAMA");
-    header->profile = png_notes_find(notes, "iCCP") != NULL   ? "iCCP"
-                      : png_notes_find(notes, "cICP") != NULL ? "cICP"
-                                                              : NULL;
+    bool srgb = png_notes_find(notes, "sRGB") != NULL || png_notes_find(notes, "iCCP") != NULL;
+    header->profile = unknown_profile(notes, header);
     header->damaged = notes->damaged;
     header->file_gamma = 0;
-    if (header->profile != NULL || gamma == NULL || png_notes_find(notes, "sRGB") != NULL)
-        return;
-    header->file_gamma = png_get_uint_32(gamma->bytes) / GAMMA_UNIT;
+    if (header->profile == NULL && gamma != NULL && !srgb)
+        header->file_gamma = png_get_uint_32(gamma->bytes) / GAMMA_UNIT;
 }
 
 static void describe_samples(struct reader *reader, struct header *header)

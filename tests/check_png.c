@@ -1,5 +1,6 @@
 /* Tests of the PNG format: every kind of picture in, samples and notes out, damage refused. */
 #include "format.h"
+#include "profile.h"
 
 #include <check.h>
 #include <png.h>
@@ -9,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include <zlib.h>
 
 enum { ROWS_MOST = 64, PALETTE_SIZE = 16 };
 
@@ -971,6 +973,56 @@ START_TEST(transfer_curve)
 }
 END_TEST
 
+/* A profile as iCCP has it, and bytes after its end. */
+static struct bytes profile_chunk(const struct profile_recipe *recipe, size_t excess)
+{
+    unsigned char profile[PROFILE_ROOM], deflated[2 * PROFILE_ROOM];
+    uLongf deflated_size = sizeof deflated;
+    struct bytes chunk = {0};
+    ck_assert_int_eq(compress(deflated, &deflated_size, profile, profile_make(recipe, profile)), Z_OK);
+    bytes_append(&chunk, "any name\0", 10);
+    bytes_append(&chunk, deflated, deflated_size);
+    bytes_append(&chunk, "excess", excess);
+    return chunk;
+}
+
+static bool profile_is_unknown(int color_type, const struct bytes *chunk)
+{
+    struct extra chunks[] = {{"iCCP", (const char *)chunk->data, chunk->size}, GAMMA_45455};
+    struct bytes plain = small_png(color_type, 8, false, false);
+    struct bytes file = with_chunks(&plain, chunks, 2, NULL, 0);
+    struct header header = header_of(&file);
+    ck_assert(header.profile == NULL || strcmp(header.profile, "iCCP") == 0);
+    ck_assert_double_eq(header.file_gamma, 0);
+    bytes_free(&plain);
+    bytes_free(&file);
+    return header.profile != NULL;
+}
+
+START_TEST(profiles_are_known_by_what_they_say)
+{
+    static const struct {
+        const struct profile_recipe *recipe;
+        int color_type;
+        bool unknown;
+    } cases[] = {
+        {&profile_srgb_v2, PNG_COLOR_TYPE_RGB, false}, {&profile_srgb_v4, PNG_COLOR_TYPE_RGB_ALPHA, false},
+        {&profile_gray, PNG_COLOR_TYPE_GRAY, false},   {&profile_gray, PNG_COLOR_TYPE_GRAY_ALPHA, false},
+        {&profile_adobe, PNG_COLOR_TYPE_RGB, true},    {&profile_srgb_v2, PNG_COLOR_TYPE_GRAY, true},
+        {&profile_gray, PNG_COLOR_TYPE_RGB, true},
+    };
+    struct bytes chunk = profile_chunk(cases[_i].recipe, 0), longer = profile_chunk(cases[_i].recipe, 1);
+    ck_assert_int_eq(profile_is_unknown(cases[_i].color_type, &chunk), cases[_i].unknown);
+    ck_assert(profile_is_unknown(cases[_i].color_type, &longer));
+    for (; chunk.size > 10; chunk.size -= chunk.size > 40 ? 30 : 1) {
+        struct bytes shorter = {chunk.data, chunk.size - 1};
+        ck_assert(profile_is_unknown(cases[_i].color_type, &shorter));
+    }
+    bytes_free(&chunk);
+    bytes_free(&longer);
+}
+END_TEST
+
 /* Set the bits of tRNS that the depth leaves unused. */
 static void fill_unused_bits(struct bytes *file, int depth)
 {
@@ -1263,6 +1315,7 @@ static Suite *png_suite(void)
     tcase_add_test(notes_case, bad_notes_are_dropped);
     tcase_add_test(notes_case, colour_chunks_after_the_palette_do_not_count);
     tcase_add_loop_test(notes_case, transfer_curve, 0, 8);
+    tcase_add_loop_test(notes_case, profiles_are_known_by_what_they_say, 0, 7);
     tcase_add_loop_test(notes_case, unused_bits_of_a_transparent_colour_do_not_count, 0, 2 * KINDS);
     tcase_add_loop_test(damage_case, truncation_is_refused, 0, 2 * KINDS);
     tcase_add_loop_test(damage_case, a_flipped_bit_is_refused, 0, 2 * KINDS);

@@ -244,7 +244,7 @@ if has gzip; then
     chunk tEXt 'Note\000n' > ../note
     awk 'BEGIN { for (i = 0; i < 1001; i++) print "../note" }' | xargs cat | with_chunks rgb.png > noted.png
     { head -c 8 rgb.png; chunk IHDR '\177\377\377\377\177\377\377\377\020\006\000\000\000'; tail -c +34 rgb.png; } > vast.png
-    refuses 3 'imgheat: profiled.png: iCCP: --linear knows sRGB and gAMA, not profiles' imgheat --linear profiled.png
+    refuses 3 'imgheat: profiled.png: iCCP: --linear knows sRGB and gAMA, not this profile' imgheat --linear profiled.png
     refuses 3 'imgheat: critical.png: VOXF: unknown critical chunk' imgheat critical.png -o out
     refuses 6 'imgheat: noted.png: tEXt: more than 1000 chunks of metadata' imgheat noted.png -o out
     refuses 3 'imgheat: vast.png: IDAT: the file is too short for the size that IHDR gives' imgheat vast.png -o out
