@@ -651,6 +651,32 @@ ARITH_FN double arith_store_f64_f32(float v)
     return arith_store_f64_f64((double)v);
 }
 
+/* v from a range into another, for --out-range: both ends of the one become those of the other exactly. */
+ARITH_FN double arith_stretch_f64(double v, double low, double span, double least, double width)
+{
+    return arith_fma_f64((v - low) / span, width, least);
+}
+
+/* NaN stays. */
+ARITH_FN double arith_clamp_f64(double v, double least, double greatest)
+{
+    v = v < least ? least : v;
+    return v > greatest ? greatest : v;
+}
+
+/* Numbers above 0 in the order of the finite values, so that integers find the extremes; and back. */
+ARITH_FN uint64_t arith_rank_f64(double v)
+{
+    uint64_t bits = arith_bits_f64(v);
+
+    return bits & ARITH_SIGN_F64 ? ~bits : bits | ARITH_SIGN_F64;
+}
+
+ARITH_FN double arith_ranked_f64(uint64_t rank)
+{
+    return arith_value_f64(rank & ARITH_SIGN_F64 ? rank & ~ARITH_SIGN_F64 : ~rank);
+}
+
 /* The index in [0, n) that a tap at i reads, or −1 where the rule puts nothing of the grid there (constant,
    hold). n ≥ 1; |i| and n up to 2^40 and beyond. */
 ARITH_FN int64_t arith_edge_index(enum edge_rule rule, int64_t i, int64_t n)

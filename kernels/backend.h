@@ -37,7 +37,22 @@ struct encoding {
     bool premultiply;  /* with alpha: filter colour times alpha */
     enum transfer transfer;
     double gamma; /* TRANSFER_GAMMA: linear = stored^gamma */
+
+    /* Into files: low becomes the least and high the greatest value of an integer type, 0 and 1 of another,
+       what is between them follows, what is beyond is cut off. An alpha is left alone. */
+    bool ranged;
+    double low, high;
 };
+
+/* The same as numbers: v becomes least + (v − low)/span · width, cut off at least and greatest. */
+struct stretch {
+    double low, span;
+    double least, width, greatest;
+};
+struct stretch encoding_stretch(const struct encoding *encoding);
+
+/* The least and the greatest that are not cut off then, but for rounding. */
+struct sample_limits encoding_stretched_limits(const struct encoding *encoding);
 
 /* Channels of the field that holds such samples. Premultiplied pictures carry colour twice: times alpha, then
    alpha, then as it stands, which is what remains where the filtered alpha is 0. */
@@ -112,7 +127,13 @@ struct range {
 struct outcomes {
     uint64_t strays;       /* came as NaN or infinite */
     uint64_t nans;         /* went as NaN, or as 0 where the type has none */
-    uint64_t below, above; /* went as what they were not: an end of an integer type, or infinite */
+    uint64_t below, above; /* went as what they were not: an end of a range, or infinite */
+};
+
+/* The least and the greatest of the finite samples that were measured. */
+struct extremes {
+    bool any;
+    double least, greatest;
 };
 
 /* One channel of a file's samples, in double, summed in the order of arith.h. NaNs are left out and
@@ -255,6 +276,12 @@ struct backend {
 
     /* Add the outcomes of all uploads and downloads since the last call. */
     bool (*tell_outcomes)(struct device *device, struct outcomes *outcomes, struct fault *fault);
+
+    /* Look at what a download of the planes would write, before it is put into a range or cut off; alpha is
+       left out. And tell the extremes of all that was looked at since the last call. */
+    bool (*measure)(struct device *device, const struct field *field, const struct encoding *encoding,
+                    struct range planes, struct fault *fault);
+    bool (*tell_extremes)(struct device *device, struct extremes *extremes, struct fault *fault);
 
     /* Planes of `to` from `from`, which holds every plane that the edge rule and steps × the reach, the op's
        or the routine's, ask for; the two differ. `kept` is the stage's input for OP_UNSHARP, else NULL. The

@@ -50,3 +50,26 @@ void encoding_outside(const struct encoding *encoding, enum work_type work, doub
         }
     }
 }
+
+/* Where all is alike, all becomes the least. */
+struct stretch encoding_stretch(const struct encoding *encoding)
+{
+    bool integer = sample_is_integer(encoding->type);
+    double least = integer ? sample_min(encoding->type) : 0.0;
+    double greatest = integer ? sample_max(encoding->type) : 1.0;
+
+    return (struct stretch){
+        .low = encoding->low,
+        .span = encoding->high != encoding->low ? encoding->high - encoding->low : 1.0,
+        .least = least,
+        .width = greatest - least,
+        .greatest = greatest,
+    };
+}
+
+struct sample_limits encoding_stretched_limits(const struct encoding *encoding)
+{
+    if (sample_is_integer(encoding->type))
+        return sample_limits(encoding->type, WORK_F64);
+    return (struct sample_limits){0.0, 1.0};
+}

@@ -165,13 +165,15 @@ static void print_route(FILE *stream, const struct passes *passes)
 {
     char spool[32];
 
-    if (passes->whole)
+    if (passes->on_trial)
         fprintf(stream, "steps are taken on trial, in at most ");
     fprintf(stream, "%llu pass%s", (unsigned long long)passes->count, passes->count == 1 ? "" : "es");
     if (passes->spools > 0)
         fprintf(stream, " over %s spool file%s of %s", passes->spools == 1 ? "a" : "two",
                 plural(passes->spools),
                 number_format_bytes((double)passes->spool_bytes, spool, sizeof spool));
+    if (passes->whole && !passes->on_trial)
+        fprintf(stream, ", the last of which puts the result into its range");
     if (passes->again > 0)
         fprintf(stream, ", which read %.0f planes once more beyond the ends of a grid that wraps",
                 passes->again);
@@ -187,10 +189,14 @@ static void print_passes(FILE *stream, const struct plan *plan)
     fprintf(stream, "run       ");
     if (passes->spooled)
         print_route(stream, passes);
-    else if (passes->whole)
+    else if (passes->on_trial)
         fprintf(stream,
                 "the whole grid is held, since --until takes steps one by one, each of which goes through "
                 "memory twice, once to add up its change; ");
+    else if (passes->whole)
+        fprintf(stream,
+                "the whole grid is held, since --out-range=auto looks at all of the result before any "
+                "of it is written; ");
     else if (passes->window == plan->shape.planes)
         fprintf(stream, "the whole grid is held: ");
     else
@@ -201,6 +207,19 @@ static void print_passes(FILE *stream, const struct plan *plan)
         fprintf(stream, "; the interlaced input goes through a spool file of %s",
                 number_format_bytes((double)plan->held_bytes, held, sizeof held));
     fprintf(stream, "\n");
+}
+
+static void print_range(FILE *stream, const struct job *job)
+{
+    const struct stretch ends = encoding_stretch(&job->encode);
+
+    if (!job->encode.ranged)
+        return;
+    if (job->measures)
+        fprintf(stream, "range     the least and the greatest sample of the result");
+    else
+        fprintf(stream, "range     %.9g to %.9g", job->encode.low, job->encode.high);
+    fprintf(stream, " become %.10g to %.10g\n", ends.least, ends.greatest);
 }
 
 void explain_plan(FILE *stream, const struct plan *plan, const struct record_ends *ends)
@@ -216,6 +235,7 @@ void explain_plan(FILE *stream, const struct plan *plan, const struct record_end
         fprintf(stream, " %g", job->in.grid.spacing[2]);
     fprintf(stream, "\n");
     print_header(stream, "output  ", ends->output, &job->out);
+    print_range(stream, job);
     phrase_device(stream, plan);
     if (job->copies) {
         fprintf(stream, "stages    identity alone: bits are copied, plane by plane\n");

@@ -69,7 +69,11 @@ bool job_make(const struct job_request *request, const struct source *source, st
         job_free(job);
         return false;
     }
-    job->copies = all_identity(job) && job->in.type == job->out.type;
+    job->encode.ranged = request->ranged;
+    job->encode.low = request->low;
+    job->encode.high = request->high;
+    job->measures = request->ranged && request->auto_range;
+    job->copies = all_identity(job) && job->in.type == job->out.type && !request->ranged;
     return true;
 }
 

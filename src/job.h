@@ -25,6 +25,8 @@ struct job_request {
     enum endian out_endian;
     bool linear_light;
     enum alpha_mode alpha_mode;
+    bool ranged, auto_range; /* --out-range; low and high are given, or those of the result */
+    double low, high;
 };
 
 struct job {
@@ -33,7 +35,8 @@ struct job {
     struct encoding decode, encode; /* of in and out */
     struct stage *stages;
     size_t stage_count;
-    bool copies; /* identity alone that keeps its type: bits pass untouched */
+    bool copies;   /* identity alone that keeps its type: bits pass untouched */
+    bool measures; /* the extremes of the result must be known before any of it is encoded */
 };
 
 /* Settle the job for an open source. */

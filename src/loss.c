@@ -4,33 +4,40 @@
 #include "diag.h"
 #include "number.h"
 
+#include <math.h>
+
 #define SENTENCE 200
 
 /* What a run has lost, of so many samples. */
 struct loss {
     uint64_t samples;
-    bool integers;
-    double least, greatest;         /* where samples are cut off; of integers alone */
-    uint64_t nans, below, above;    /* of integers */
+    bool integers, cuts;            /* floats are cut off at the ends of a range alone */
+    double least, greatest;         /* where samples are cut off */
+    uint64_t nans, below, above;    /* NaNs of integers */
     uint64_t strays_in, strays_out; /* NaN or infinite; what is written so is a float */
 };
 
 static struct loss loss_of(const struct job *job, const struct run_summary *summary)
 {
     const struct outcomes *outcomes = &summary->outcomes;
+    const struct stretch ends = encoding_stretch(&job->encode);
     struct loss loss = {.samples = grid_samples(&job->out.grid),
                         .integers = sample_is_integer(job->out.type),
+                        .least = ends.least,
+                        .greatest = ends.greatest,
                         .strays_in = outcomes->strays};
 
-    if (loss.integers) {
-        loss.least = sample_min(job->out.type);
-        loss.greatest = sample_max(job->out.type);
-        loss.nans = outcomes->nans;
+    loss.cuts = loss.integers || job->encode.ranged;
+    if (loss.cuts) {
         loss.below = outcomes->below;
         loss.above = outcomes->above;
     } else {
-        loss.strays_out = outcomes->nans + outcomes->below + outcomes->above;
+        loss.strays_out = outcomes->below + outcomes->above;
     }
+    if (loss.integers)
+        loss.nans = outcomes->nans;
+    else
+        loss.strays_out += outcomes->nans;
     return loss;
 }
 
@@ -88,11 +95,24 @@ static bool tell_nans(const struct loss *loss, char *text, size_t size)
     return loss->nans > 0;
 }
 
+/* False where values were not put into a range. */
+static bool tell_range(const struct loss *loss, const struct run_summary *summary, char *text, size_t size)
+{
+    if (summary->low == summary->high)
+        snprintf(text, size, "%.9g, which is all there is, became %.10g", summary->low, loss->least);
+    else
+        snprintf(text, size, "%.9g to %.9g became %.10g to %.10g", summary->low, summary->high, loss->least,
+                 loss->greatest);
+    return !isnan(summary->low);
+}
+
 void loss_note(const char *output, const struct job *job, const struct run_summary *summary)
 {
     struct loss loss = loss_of(job, summary);
     char text[SENTENCE];
 
+    if (job->measures && tell_range(&loss, summary, text, sizeof text))
+        diag_note("%s: %s", output, text);
     if (tell_nans(&loss, text, sizeof text))
         diag_note("%s: %s", output, text);
     if (tell_cut_off(&loss, text, sizeof text))
@@ -106,6 +126,8 @@ void loss_print(FILE *stream, const struct job *job, const struct run_summary *s
     struct loss loss = loss_of(job, summary);
     char text[SENTENCE];
 
+    if (tell_range(&loss, summary, text, sizeof text))
+        fprintf(stream, "range     %s\n", text);
     if (tell_nans(&loss, text, sizeof text))
         fprintf(stream, "NaN       %s\n", text);
     if (tell_cut_off(&loss, text, sizeof text))
@@ -114,12 +136,22 @@ void loss_print(FILE *stream, const struct job *job, const struct run_summary *s
         fprintf(stream, "strays    %s\n", text);
 }
 
+static void print_json_range(FILE *stream, const struct loss *loss, const struct run_summary *summary)
+{
+    if (isnan(summary->low))
+        fprintf(stream, "\"out_range\": null, ");
+    else
+        fprintf(stream, "\"out_range\": {\"from\": [%.17g, %.17g], \"to\": [%.10g, %.10g]}, ", summary->low,
+                summary->high, loss->least, loss->greatest);
+}
+
 void loss_print_json(FILE *stream, const struct job *job, const struct run_summary *summary)
 {
     struct loss loss = loss_of(job, summary);
 
+    print_json_range(stream, &loss, summary);
     fprintf(stream, "\"nan_written_as_zero\": %llu, \"cut_off\": ", (unsigned long long)loss.nans);
-    if (loss.integers)
+    if (loss.cuts)
         fprintf(stream, "{\"least\": %.10g, \"below\": %llu, \"greatest\": %.10g, \"above\": %llu}",
                 loss.least, (unsigned long long)loss.below, loss.greatest, (unsigned long long)loss.above);
     else

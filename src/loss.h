@@ -1,4 +1,5 @@
-/* Losses: samples that were not written as what they came to, in words. */
+/* Losses: samples that were not written as what they came to, in words; and the range that they were put
+ * into. */
 #ifndef LOSS_H
 #define LOSS_H
 
@@ -7,7 +8,7 @@
 
 #include <stdio.h>
 
-/* A note on each kind of loss; where nothing was lost, none. */
+/* A note on each kind of loss, where something was lost, and on a range that nobody gave. */
 void loss_note(const char *output, const struct job *job, const struct run_summary *summary);
 
 /* The same as lines of a report. */

@@ -9,6 +9,7 @@
 #include "suggest.h"
 
 #include <limits.h>
+#include <math.h>
 #include <string.h>
 
 #define MOST_THREADS  4096
@@ -180,6 +181,25 @@ static bool take_out_type(struct parsing *parsing, const char *value)
 {
     parsing->options->job.has_out_type = true;
     return read_type(parsing, value, &parsing->options->job.out_type);
+}
+
+static bool take_out_range(struct parsing *parsing, const char *value)
+{
+    struct job_request *job = &parsing->options->job;
+    double ends[2] = {0.0, 0.0};
+    size_t count;
+
+    job->ranged = true;
+    job->auto_range = strcmp(value, "auto") == 0;
+    if (!job->auto_range && !number_parse_list(value, ',', 2, 2, ends, &count))
+        return refuse(parsing, value, "LO,HI or auto");
+    if (!job->auto_range && ends[0] == ends[1])
+        return fault_raise(parsing->fault, STATUS_USAGE, "%s: LO and HI are the same", value);
+    if (!isfinite(ends[1] - ends[0]))
+        return fault_raise(parsing->fault, STATUS_USAGE, "%s: LO and HI are too far apart", value);
+    job->low = ends[0];
+    job->high = ends[1];
+    return true;
 }
 
 static bool read_endian(struct parsing *parsing, const char *value, enum endian *endian)

@@ -263,7 +263,8 @@ static bool settle_together(planner *plan, const struct passes_request *request,
     *passes = (struct passes){.together = chain.together,
                               .lean = together == 0,
                               .routine_bytes = request->routine_bytes(request->context, together),
-                              .whole = takes_whole_steps(&chain)};
+                              .on_trial = takes_whole_steps(&chain),
+                              .whole = takes_whole_steps(&chain) || request->measures};
     return plan(&narrowed, memory, passes);
 }
 
@@ -353,7 +354,8 @@ static bool settle_on_many_of(const struct passes_request *request, uint64_t mem
     if (!settle_at_full_depth(&unrolled, memory, passes) &&
         !deepen(&unrolled, chain_survey_levels(&chain), memory, passes))
         return false;
-    cost = route_survey(&chain, passes->depth, request->random, passes->whole);
+    cost = route_survey(&chain, passes->depth, request->random,
+                        (struct route_way){passes->on_trial, request->measures});
     passes->count = cost.passes;
     passes->again = cost.again;
     passes->spools = cost.spools;

@@ -30,6 +30,7 @@ struct passes_request {
     unsigned readers;         /* threads that may read at once */
     bool random;              /* the source gives planes in any order */
     bool surveys, changes;    /* samples and steps are added up */
+    bool measures;            /* all of the result is looked at before any of it leaves */
 
     /* Bytes that the routines take if a level takes so many steps at once; 0: those that take the least, one
        step at a time. */
@@ -41,7 +42,8 @@ struct passes {
     bool holds_in_spool; /* what the source holds, since there is no memory for it */
     bool spooled;        /* passes follow a route, and between them the planes are kept in files */
     size_t spools;       /* such files */
-    bool whole;          /* steps are taken one by one over all planes: --until */
+    bool on_trial;       /* steps are taken one by one over all planes: --until */
+    bool whole;          /* so they are, or all planes of the result are there before any leaves */
     unsigned together;   /* the most steps that a level takes at once */
     bool lean;           /* by the routines that take the least memory */
     size_t depth;        /* planes that levels lag behind those read */

@@ -479,6 +479,7 @@ static bool make_passes(const struct plan_request *request, struct plan *plan, c
         .random = source->random,
         .surveys = request->stats,
         .changes = waits_for_change(job),
+        .measures = job->measures,
         .routine_bytes = routine_bytes,
         .context = &routines,
     };

@@ -99,18 +99,20 @@ static void survey_to(struct route *route, struct chain_place end, bool into_sin
     } while (!route_is_at(route, end));
 }
 
-struct route_cost route_survey(const struct chain *chain, size_t depth, bool random, bool on_trial)
+struct route_cost route_survey(const struct chain *chain, size_t depth, bool random, struct route_way way)
 {
     struct chain_place last = {chain->stage_count - 1, 0}, end = chain_end(chain);
     struct route route = route_start(chain, depth, random);
     struct route_cost cost = {0};
 
-    if (on_trial) {
+    if (way.on_trial) {
         survey_to(&route, last, false, &cost);
         if (!route_is_at(&route, end))
             survey_to(&route, end, false, &cost);
         cost.spools = 2;
     }
+    if (way.stops)
+        survey_to(&route, end, false, &cost);
     survey_to(&route, end, true, &cost);
     return cost;
 }

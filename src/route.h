@@ -39,6 +39,12 @@ bool route_is_at(const struct route *route, struct chain_place end);
 
 enum route_place route_other_spool(enum route_place spool);
 
+/* What a route has to do besides getting to the end. */
+struct route_way {
+    bool on_trial; /* steps are taken before anyone knows how many are to be */
+    bool stops;    /* the result stands in a spool file before it goes into the sink */
+};
+
 /* What all passes from source to sink need; where steps are taken on trial, at most. */
 struct route_cost {
     uint64_t passes;
@@ -46,6 +52,6 @@ struct route_cost {
     size_t spools;
 };
 
-struct route_cost route_survey(const struct chain *chain, size_t depth, bool random, bool on_trial);
+struct route_cost route_survey(const struct chain *chain, size_t depth, bool random, struct route_way way);
 
 #endif

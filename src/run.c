@@ -32,6 +32,7 @@ struct running {
     struct fault *fault;
     struct progress progress;
     struct sweep sweep;
+    struct encoding encode; /* of the output, with the range once it is known */
     struct plane_spool spools[2];
     struct encoding spooled; /* how planes stand in them */
     struct spool held;       /* what the source holds */
@@ -60,6 +61,7 @@ struct pass {
     size_t overlap; /* planes beyond either end of the grid that it reads */
     const struct pass_end *from, *to;
     double *changes;
+    bool measures;    /* its planes are the result, whose extremes are asked for */
     struct range own; /* the grid's own planes among those of the pass */
     struct roll roll;
     struct ring *in, *out;
@@ -137,7 +139,7 @@ static struct pass_end to_sink(const struct running *run)
     const struct carrier_end carrier = {run->sink, write_in_order, NULL, NULL};
 
     return (struct pass_end){
-        carrier, &run->job->encode, header_plane_bytes(&run->job->out), run->summary->tallies_out, 1, true};
+        carrier, &run->encode, header_plane_bytes(&run->job->out), run->summary->tallies_out, 1, true};
 }
 
 static struct pass_end from_spool(struct running *run, enum route_place spool)
@@ -244,6 +246,14 @@ static bool take_batch(struct running *run, struct pass *pass)
     return true;
 }
 
+static bool measure(struct running *run, struct range planes)
+{
+    const struct plan *plan = run->plan;
+
+    return plan->backend->measure(plan->device, run->sweep.fields[run->sweep.output], &run->encode, planes,
+                                  run->fault);
+}
+
 /* The next planes of the last level, out of the fields. */
 static bool give_batch(struct running *run, struct pass *pass)
 {
@@ -257,7 +267,8 @@ static bool give_batch(struct running *run, struct pass *pass)
     slot->planes = leaving;
     if (leaving.count > plan->passes.batch)
         slot->planes.count = plan->passes.batch;
-    if (!plan->backend->download(plan->device, sweep->fields[sweep->output], pass->to->encoding,
+    if ((pass->measures && !measure(run, slot->planes)) ||
+        !plan->backend->download(plan->device, sweep->fields[sweep->output], pass->to->encoding,
                                  slot->staging, slot->planes, run->fault) ||
         (pass->to->tallies != NULL && !ring_await(pass->out, slot, run->fault)) ||
         !survey(run, pass, pass->to, slot))
@@ -447,7 +458,7 @@ static bool make_pass(struct running *run, struct pass *pass)
     return done;
 }
 
-static bool make_leg(struct running *run, const struct route_leg *leg, double *changes)
+static bool make_leg(struct running *run, const struct route_leg *leg, double *changes, bool measures)
 {
     const struct pass_end from = from_place(run, leg->from), to = to_place(run, leg->to);
     struct pass pass = {.begin = leg->begin,
@@ -455,21 +466,46 @@ static bool make_leg(struct running *run, const struct route_leg *leg, double *c
                         .overlap = leg->overlap,
                         .from = &from,
                         .to = &to,
-                        .changes = changes};
+                        .changes = changes,
+                        .measures = measures};
 
     return make_pass(run, &pass);
 }
 
-/* All the way to a place: into the sink, or into a spool file. */
-static bool follow(struct running *run, struct route *route, struct chain_place end, bool into_sink)
+/* All the way to a place: into the sink, or into a spool file; there the extremes may be asked for. */
+static bool follow(struct running *run, struct route *route, struct chain_place end, bool into_sink,
+                   bool measures)
 {
+    struct chain_place there = chain_settle(route->chain, end);
+
     do {
         struct route_leg leg = route_next(route, end, into_sink);
-        if (!make_leg(run, &leg, NULL))
+        if (!make_leg(run, &leg, NULL, measures && chain_is_same_place(leg.end, there)))
             return false;
         route_take(route, &leg);
     } while (!route_is_at(route, end));
     return true;
+}
+
+/* The extremes of the result are the ends of its range. Where nothing is finite, zero is both. */
+static bool settle_range(struct running *run)
+{
+    const struct plan *plan = run->plan;
+    struct extremes extremes;
+
+    if (!plan->backend->tell_extremes(plan->device, &extremes, run->fault))
+        return false;
+    run->encode.low = extremes.any ? extremes.least : 0.0;
+    run->encode.high = extremes.any ? extremes.greatest : 0.0;
+    return true;
+}
+
+/* To the end, and into the sink: by way of a spool file where all of the result must be seen first. */
+static bool follow_into_sink(struct running *run, struct route *route, struct chain_place end)
+{
+    if (run->job->measures && (!follow(run, route, end, false, true) || !settle_range(run)))
+        return false;
+    return follow(run, route, end, true, false);
 }
 
 static struct route start_route(const struct running *run)
@@ -536,13 +572,23 @@ static bool step_in_fields(struct running *run)
     return done;
 }
 
-static bool filter_until_in_fields(struct running *run)
+/* All planes are in the fields. */
+static bool measure_fields(struct running *run)
+{
+    const struct range planes = {0, run->plan->shape.planes};
+
+    return measure(run, planes) && settle_range(run);
+}
+
+static bool filter_in_fields(struct running *run)
 {
     const struct pass_end in = from_source(run), out = to_sink(run);
-    struct chain_place last = start_of_last(run);
-    struct pass first = {.end = last, .from = &in}, leave = {.begin = last, .end = last, .to = &out};
+    bool on_trial = run->plan->passes.on_trial;
+    struct chain_place end = on_trial ? start_of_last(run) : chain_end(&run->plan->chain);
+    struct pass first = {.end = end, .from = &in}, leave = {.begin = end, .end = end, .to = &out};
 
-    return make_pass(run, &first) && step_in_fields(run) && make_pass(run, &leave);
+    return make_pass(run, &first) && (!on_trial || step_in_fields(run)) &&
+           (!run->job->measures || measure_fields(run)) && make_pass(run, &leave);
 }
 
 /* Steps that a pass takes before anyone knows whether the run takes them. */
@@ -578,7 +624,7 @@ static bool step_over_spools(struct running *run, struct route *route, uint64_t 
         struct route_leg leg = venture(run, route);
         size_t steps = steps_of(run, &leg), taken = 0;
         double *sums = mem_zeroed(steps, channels * sizeof *sums, "the sums", run->fault);
-        bool done = sums != NULL && make_leg(run, &leg, sums);
+        bool done = sums != NULL && make_leg(run, &leg, sums, false);
         if (done)
             taken = judge(run, sums, steps, &enough);
         mem_free(sums);
@@ -600,11 +646,11 @@ static bool filter_until_over_spools(struct running *run)
     struct chain_place end;
     uint64_t rest;
 
-    if (!follow(run, &route, start_of_last(run), false) || !step_over_spools(run, &route, &rest))
+    if (!follow(run, &route, start_of_last(run), false, false) || !step_over_spools(run, &route, &rest))
         return false;
     end = route.at;
     end.step += rest;
-    return follow(run, &route, end, true);
+    return follow_into_sink(run, &route, end);
 }
 
 /* ---- all passes ---- */
@@ -613,7 +659,7 @@ static bool filter_over_spools(struct running *run)
 {
     struct route route = start_route(run);
 
-    return follow(run, &route, chain_end(route.chain), true);
+    return follow_into_sink(run, &route, chain_end(route.chain));
 }
 
 static bool filter_at_once(struct running *run)
@@ -637,9 +683,9 @@ static bool filter_all(struct running *run)
     const struct passes *passes = &run->plan->passes;
 
     count_steps(run);
-    if (passes->whole)
-        return passes->spooled ? filter_until_over_spools(run) : filter_until_in_fields(run);
-    return passes->spooled ? filter_over_spools(run) : filter_at_once(run);
+    if (passes->spooled)
+        return passes->on_trial ? filter_until_over_spools(run) : filter_over_spools(run);
+    return passes->whole ? filter_in_fields(run) : filter_at_once(run);
 }
 
 static bool create_spools(struct running *run)
@@ -715,13 +761,14 @@ bool run_plan(const struct plan *plan, const struct run_request *request, struct
                           .sink = sink,
                           .summary = summary,
                           .fault = fault,
+                          .encode = plan->job->encode,
                           .sweep = {.plan = plan},
                           .spools = {{.spool.descriptor = -1}, {.spool.descriptor = -1}},
                           .held.descriptor = -1};
     double begun = clock_seconds();
     bool done;
 
-    *summary = (struct run_summary){.last_change = NAN};
+    *summary = (struct run_summary){.last_change = NAN, .low = NAN, .high = NAN};
     progress_begin(&run.progress, request->progress, work_ahead(&run));
     done = prepare(&run) && filter_all(&run);
     if (done) {
@@ -730,6 +777,10 @@ bool run_plan(const struct plan *plan, const struct run_request *request, struct
         summary->write += clock_seconds() - finishing;
     }
     progress_end(&run.progress);
+    if (done && run.encode.ranged) {
+        summary->low = run.encode.low;
+        summary->high = run.encode.high;
+    }
     summary->compute = run.sweep.seconds;
     release(&run);
     summary->total = plan->start + clock_seconds() - begun;

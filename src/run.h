@@ -25,6 +25,7 @@ struct run_summary {
     double last_change;       /* RMS of the last step of a stage with until; else NaN */
     bool unreached;           /* the stage with until took all its steps in vain */
     struct outcomes outcomes; /* of the samples read and written; of none where bits are copied */
+    double low, high;         /* what --out-range put at the ends of the range; else NaN */
     struct tally *tallies_in, *tallies_out; /* one a channel of the file, where stats are asked */
 };
 

@@ -104,11 +104,34 @@ static const struct raw_run {
     {"-d 9,8 --channels 2 -t f64 -f unsharp:1,-0.5 --until 0.01", SAMPLE_F64, SAMPLE_F64, WORK_F64, false,
      false, 0},
     {"-n 7 -t f32 -f heat --until 1e-9 -s 4", SAMPLE_F32, SAMPLE_F32, WORK_F32, false, false, 0},
+    {"-n 7 -t u8 -f sobel:x --out-range auto", SAMPLE_U8, SAMPLE_U8, WORK_F32, false, false, 0},
+    {"-n 7 -t u16 -f laplace --out-range -300,9000 --out-type i8", SAMPLE_U16, SAMPLE_I8, WORK_F32, false,
+     false, 0},
+    {"-n 7 -t i16 -f identity --out-range 200,-300", SAMPLE_I16, SAMPLE_I16, WORK_F32, false, false, 0},
+    {"-n 7 -f gradient --out-range auto --out-type u32", SAMPLE_F32, SAMPLE_U32, WORK_F32, false, false, 0},
+    {"-n 7 -t f64 -f laplace --out-range auto --out-type i32", SAMPLE_F64, SAMPLE_I32, WORK_F64, false, false,
+     0},
+    {"-n 7 -t f64 -f laplace --out-range auto --out-type f32", SAMPLE_F64, SAMPLE_F32, WORK_F64, false, false,
+     0},
+    {"-n 7 -f box:1 --out-range -0.5,0.5 --out-endian big", SAMPLE_F32, SAMPLE_F32, WORK_F32, false, true, 0},
+    {"-n 7 -t u8 -f matrix:0 --out-range auto --out-type i16", SAMPLE_U8, SAMPLE_I16, WORK_F32, false, false,
+     0},
+    {"-n 7 -t u8 -f heat --until 2 --out-range auto", SAMPLE_U8, SAMPLE_U8, WORK_F32, false, false, 0},
 };
 
 static bool must_swap(enum sample_type type, bool big)
 {
     return sample_size(type) > 1 && big != (endian_native() == ENDIAN_BIG);
+}
+
+static void take_range(struct reference_job *job, const struct command *command)
+{
+    const struct job_request *request = &command->options.job;
+
+    job->out.ranged = request->ranged;
+    job->out.low = request->low;
+    job->out.high = request->high;
+    job->measures = request->auto_range;
 }
 
 static void check_raw_run(const struct raw_run *run, enum fill fill)
@@ -123,11 +146,14 @@ static void check_raw_run(const struct raw_run *run, enum fill fill)
     command_parse(&command, PROGRAM_VOXFILT, run->options);
     ck_assert_msg(command.parsed, "%s", command.fault.text);
     job.grid = command.options.source.grid;
-    job.in = (struct encoding){
-        run->in, must_swap(run->in, run->in_big), job.grid.channels, false, false, TRANSFER_NONE, 1.0};
+    job.in = (struct encoding){.type = run->in,
+                               .swapped = must_swap(run->in, run->in_big),
+                               .channels = job.grid.channels,
+                               .gamma = 1.0};
     job.out = job.in;
     job.out.type = run->out;
     job.out.swapped = must_swap(run->out, run->out_big);
+    take_range(&job, &command);
     samples = grid_samples(&job.grid);
     in_size = run->skip + samples * sample_size(run->in);
     out_size = samples * sample_size(run->out);
@@ -404,6 +430,9 @@ static const struct picture_run {
     {"-f heat --flux pm1 --scale 30 --work f64", false, false, 0.0},
     {"-f identity", false, false, 0.0},
     {"-f identity -f matrix:0", false, false, 0.0},
+    {"-f gauss:0.8 --out-range auto", false, false, 0.0},
+    {"-f sharpen --out-range auto --alpha-mode separate", true, false, 0.0},
+    {"-f gauss:0.8 --linear --out-range 20,300.5", false, true, 0.0},
 };
 enum { PICTURE_WIDTH = 13, PICTURE_HEIGHT = 9, PICTURE_KINDS = 8 }; /* 1 to 4 channels of 8 or 16 bits */
 
@@ -495,6 +524,7 @@ static void check_picture(const struct picture_run *run, unsigned kind)
     running_command(&outcome, PROGRAM_IMGHEAT, run->options);
     outcome_done(&outcome);
     job.work = outcome.command.options.job.has_work ? WORK_F64 : WORK_F32;
+    take_range(&job, &outcome.command);
     wanted_outcome = run_reference(job, &outcome.command, in, wanted);
     out = read_picture(&encoding);
     ck_assert_msg(memcmp(out, strcmp(run->options, "-f identity") == 0 ? in : wanted,

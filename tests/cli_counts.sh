@@ -10,6 +10,7 @@ set -u
 { printf '\000\000'; awk 'BEGIN { for (i = 1; i < 20000; i++) printf "\054\001" }'; } > most.u16
 # 1, NaN, infinity, 2, 3, 4.
 printf '\000\000\200\077\000\000\300\177\000\000\200\177\000\000\000\100\000\000\100\100\000\000\200\100' > odd.raw
+printf '\005\005\005\005' > flat.in
 # 1 and 1e300.
 printf '\000\000\000\000\000\000\360\077\234\165\000\210\074\344\067\176' > huge.raw
 
@@ -66,6 +67,67 @@ accepts 'nor does the work type' 'voxfilt: narrow.raw: 1 sample (50 %) is NaN or
 accepts 'integers have no NaN, and no infinity' 'voxfilt: bytes.raw: 1 NaN written as 0
 voxfilt: bytes.raw: 1 sample (17 %) was cut off at 255
 ' odd -f identity --out-type u8 -o bytes.raw
+
+# ---------------------------------------------------------------- --out-range
+
+accepts '--out-range=LO,HI' 'voxfilt: part.raw: 2 samples (25 %) were cut off at 0, and 2 samples (25 %) at 255
+' eight -f identity --out-range 2,5 -o part.raw
+[ "$(bytes part.raw)" = '0 0 0 85 170 255 255 255' ]
+result $? 'the ends become the ends of the type'
+accepts '--out-range=HI,LO' '' eight -f identity --out-range 7,0 --out-type i8 -o turned.raw
+[ "$(bytes turned.raw)" = '127 91 54 18 237 201 164 128' ]
+result $? 'a range may be turned around'
+accepts '--out-range=auto' 'voxfilt: auto.raw: -8 to 8 became 0 to 255
+' eight -f sobel:x -e wrap --out-range auto -o auto.raw
+[ "$(bytes auto.raw)" = '0 255 255 0 0 255 255 0' ]
+result $? 'negative halves are lifted'
+eight -f sobel:x -e wrap --out-range=-8,8 -o given.raw
+same 'auto is what could have been given' auto.raw given.raw
+accepts '--out-range=auto of floats' 'voxfilt: unit.raw: 0 to 7 became 0 to 1
+' eight -f identity --out-type f32 --out-range auto -o unit.raw
+accepts 'floats are cut off, too' 'voxfilt: unit.raw: 4 samples (50 %) were cut off at 1
+' eight -f identity --out-type f32 --out-range 0,3 -o unit.raw
+accepts 'a constant becomes the least' 'voxfilt: flat.raw: 5, which is all there is, became -128
+' voxfilt -i flat.in -t u8 -d 4,1 -f identity --out-range auto --out-type i8 -o flat.raw
+[ "$(bytes flat.raw)" = '128 128 128 128' ]
+result $? 'all of it'
+accepts 'what is not finite does not count' 'voxfilt: finite.raw: 1 to 4 became 0 to 255
+voxfilt: finite.raw: 1 NaN written as 0
+voxfilt: finite.raw: 1 sample (17 %) was cut off at 255
+' odd -f identity --out-range auto --out-type u8 -o finite.raw
+[ "$(bytes finite.raw)" = '0 0 255 85 170 255' ]
+result $? 'nor does it move'
+refuses 2 'voxfilt: --out-range: 1,1: LO and HI are the same' eight --out-range 1,1 -o out
+refuses 2 'voxfilt: --out-range: -1e308,1e308: LO and HI are too far apart' eight --out-range -1e308,1e308 -o out
+refuses 2 'voxfilt: --out-range: 1: expected LO,HI or auto' eight --out-range 1 -o out
+
+# Held, over a spool file, from a pipe, into a pipe, by other threads and instructions: the same bytes.
+v64_auto()
+{
+    voxfilt -q -t f32 -n 64 -f gauss:1.5 -f sobel:x --out-range auto --out-type u8 "$@"
+}
+v64_auto -i v64.raw -o held.raw
+v64_auto -i v64.raw -m 700K -o spooled.raw
+same '--out-range=auto: -m' held.raw spooled.raw
+piped v64.raw v64_auto -m 700K > piped.raw
+same '--out-range=auto: pipes' held.raw piped.raw
+v64_auto -i v64.raw -j 1 -o one.raw
+same '--out-range=auto: -j 1' held.raw one.raw
+with_isa baseline v64_auto -i v64.raw -o baseline.raw
+same '--out-range=auto: baseline' held.raw baseline.raw
+[ "$(od -An -v -tu1 held.raw | tr -s ' ' '\n' | sed '/^$/d' | sort -nu | sed -n '1p;$p' | xargs)" = '0 255' ]
+result $? '--out-range=auto reaches both ends'
+v64_auto -i v64.raw --explain > held.txt
+grep -q '^range     the least and the greatest sample of the result become 0 to 255$' held.txt
+result $? '--explain: the range'
+grep -q '^run       the whole grid is held, since --out-range=auto looks at all of the result' held.txt
+result $? '--explain: the grid is held'
+v64_auto -i v64.raw -m 700K --explain > spooled.txt
+grep -q '^run       2 passes over a spool file of 1.0 MiB, the last of which puts the result into its range' spooled.txt
+result $? '--explain: the result is spooled'
+v64_auto --report=json -i v64.raw -o held.raw 2> ../stderr
+grep -q '"out_range": {"from": \[-[0-9.]*, [0-9.]*\], "to": \[0, 255\]}' ../stderr
+result $? '--report=json: the range'
 
 # ---------------------------------------------------------------- in reports
 

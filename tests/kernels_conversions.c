@@ -240,6 +240,92 @@ START_TEST(integers_round_and_saturate)
 }
 END_TEST
 
+/* The extremes of what a download would write, of planes that are looked at in pieces. */
+static void check_extremes(struct seam *seam, const struct encoding *out, const double *field, size_t pixels)
+{
+    const struct backend *backend = seam->way->backend;
+    struct range planes = {0, 0};
+    struct extremes extremes;
+    struct fault fault;
+    double low, high;
+
+    reference_extremes(out, seam->work, field, pixels, &low, &high);
+    while (cut_next(seam->cut, seam->shape.planes, &planes))
+        ck_assert_msg(backend->measure(seam->way->device, seam->fields[0], out, planes, &fault), "%s",
+                      fault.text);
+    ck_assert_msg(backend->tell_extremes(seam->way->device, &extremes, &fault), "%s", fault.text);
+    ck_assert(extremes.any);
+    ck_assert_double_eq(extremes.least, low);
+    ck_assert_double_eq(extremes.greatest, high);
+    ck_assert(backend->tell_extremes(seam->way->device, &extremes, &fault));
+    ck_assert_msg(!extremes.any, "%s: extremes are told twice", seam->way->name);
+}
+
+static void check_range(const struct encoding *out, enum work_type work, const struct way *way)
+{
+    const struct grid grid = grid_make(3, 1030, 3, 5);
+    size_t pixels = grid.nx * grid.ny * grid.nz;
+    unsigned channels = reference_work_channels(out);
+    const struct encoding plain = plain_encoding(work, channels);
+    struct conversion conversion = {plain, *out, work, FILL_SPECIAL, grid, 0};
+    struct seam seam = {.way = way, .shape = lower_shape(&grid, channels), .work = work, .cut = CUT_UNEVEN};
+    unsigned char *samples = fixture_memory(pixels * channels, work_size(work));
+    double *field = fixture_memory(pixels * channels, sizeof *field);
+
+    fill_samples(FILL_SPECIAL, plain.type, samples, pixels * channels, 6);
+    reference_decode(&plain, work, samples, pixels, field);
+    seam_open(&seam);
+    seam_upload(&seam, seam.fields[0], &plain, samples);
+    check_extremes(&seam, out, field, pixels);
+    compare_download(&seam, &conversion, &conversion.out, field);
+    seam_close(&seam);
+    free(samples);
+    free(field);
+}
+
+/* Ranges either way around, of one value, and of all; a picture's alpha stays out of them. */
+START_TEST(ranges_are_put_into_types)
+{
+    static const double ranges[][2] = {{-1.5, 2.0}, {2.0, -1.5}, {0.25, 0.25}, {-1e300, 1e7}};
+    struct encoding out = {.type = (enum sample_type)_i, .ranged = true, .gamma = 1.0};
+
+    for (unsigned i = 0; i < LENGTH(ranges) * 2 * 3; i++) {
+        out.low = ranges[i % LENGTH(ranges)][0];
+        out.high = ranges[i % LENGTH(ranges)][1];
+        out.alpha = i / 8 > 0 && sample_is_integer(out.type);
+        out.premultiply = out.alpha && i / 8 == 1;
+        out.channels = out.alpha ? 4 : 1;
+        for (size_t k = 0; k < way_count; k++) {
+            if (ways[k].rung == NULL && way_has_turn(&ways[k], i))
+                check_range(&out, i & 4 ? WORK_F32 : WORK_F64, &ways[k]);
+        }
+    }
+}
+END_TEST
+
+START_TEST(without_a_finite_sample_there_are_no_extremes)
+{
+    static const double samples[] = {(double)NAN, (double)INFINITY, -(double)INFINITY};
+    const struct encoding in = {.type = SAMPLE_F64, .channels = 1, .gamma = 1.0};
+    const struct grid grid = grid_make(2, LENGTH(samples), 1, 1);
+
+    for (size_t i = 0; i < way_count; i++) {
+        struct seam seam = {.way = &ways[i], .shape = lower_shape(&grid, 1), .work = WORK_F32};
+        struct extremes extremes;
+        struct fault fault;
+        if (ways[i].rung != NULL)
+            continue;
+        seam_open(&seam);
+        seam_upload(&seam, seam.fields[0], &in, (const unsigned char *)samples);
+        ck_assert(
+            ways[i].backend->measure(ways[i].device, seam.fields[0], &in, (struct range){0, 1}, &fault));
+        ck_assert(ways[i].backend->tell_extremes(ways[i].device, &extremes, &fault));
+        ck_assert(!extremes.any);
+        seam_close(&seam);
+    }
+}
+END_TEST
+
 /* A constant edge in a picture with alpha and a curve: what stands outside is a pixel of the file. */
 START_TEST(outside_is_a_pixel_of_the_file)
 {
@@ -268,6 +354,8 @@ TCase *conversions_case(void)
     tcase_add_loop_test(tests, every_kind_of_picture, 0, SAMPLE_F32);
     tcase_add_test(tests, what_filters_leave_is_settled);
     tcase_add_loop_test(tests, integers_round_and_saturate, 0, 2 * SAMPLE_TYPES);
+    tcase_add_loop_test(tests, ranges_are_put_into_types, 0, SAMPLE_TYPES);
+    tcase_add_test(tests, without_a_finite_sample_there_are_no_extremes);
     tcase_add_loop_test(tests, outside_is_a_pixel_of_the_file, 0, 24);
     return tests;
 }

@@ -330,6 +330,44 @@ uint64_t reference_strays(const struct encoding *encoding, const void *samples, 
     return strays;
 }
 
+void reference_extremes(const struct encoding *encoding, enum work_type work, const double *field,
+                        size_t pixels, double *low, double *high)
+{
+    double stored[CHANNELS], pixel[CHANNELS];
+    bool any = false;
+
+    *low = *high = 0.0;
+    for (size_t i = 0; i < pixels; i++) {
+        for (unsigned c = 0; c < reference_work_channels(encoding); c++)
+            pixel[c] = field[c * pixels + i];
+        encode_pixel(encoding, work, pixel, stored);
+        for (unsigned c = 0; c < colours_of(encoding); c++) {
+            if (!isfinite(stored[c]))
+                continue;
+            *low = any && *low < stored[c] ? *low : stored[c];
+            *high = any && *high > stored[c] ? *high : stored[c];
+            any = true;
+        }
+    }
+}
+
+/* Into the range of the type, in double; what is beyond it is counted, and cut off. */
+static double into_range(const struct encoding *encoding, double value, struct outcomes *outcomes)
+{
+    const struct kind *kind = &kinds[encoding->type];
+    double least = kind->is_float ? 0.0 : lowest(kind), greatest = kind->is_float ? 1.0 : highest(kind);
+    double span = encoding->high - encoding->low;
+    double put = fma((value - encoding->low) / (span == 0.0 ? 1.0 : span), greatest - least, least);
+    double written = kind->is_float ? put : nearest_even(put);
+
+    outcomes->nans += isnan(put) ? 1 : 0;
+    outcomes->below += written < least ? 1 : 0;
+    outcomes->above += written > greatest ? 1 : 0;
+    if (put < least)
+        return least;
+    return put > greatest ? greatest : put;
+}
+
 struct outcomes reference_encode(const struct encoding *encoding, enum work_type work, const double *field,
                                  size_t pixels, void *samples)
 {
@@ -343,8 +381,12 @@ struct outcomes reference_encode(const struct encoding *encoding, enum work_type
             pixel[c] = field[c * pixels + i];
         encode_pixel(encoding, work, pixel, stored);
         for (unsigned c = 0; c < encoding->channels; c++, bytes += size) {
-            put_sample(encoding, stored[c], bytes);
-            note_outcome(&kinds[encoding->type], stored[c], &outcomes);
+            if (encoding->ranged && c < colours_of(encoding)) {
+                put_sample(encoding, into_range(encoding, stored[c], &outcomes), bytes);
+            } else {
+                put_sample(encoding, stored[c], bytes);
+                note_outcome(&kinds[encoding->type], stored[c], &outcomes);
+            }
         }
     }
     return outcomes;
@@ -832,6 +874,7 @@ static double rms_change(const struct reference_job *job, const struct fields *f
 struct reference_outcome reference_run(const struct reference_job *job, const void *in, void *out)
 {
     struct reference_outcome outcome = {.last_change = NAN};
+    struct encoding ranged = job->out;
     struct fields fields = {.channels = reference_work_channels(&job->in),
                             .count = job->grid.nx * job->grid.ny * job->grid.nz};
 
@@ -849,7 +892,9 @@ struct reference_outcome reference_run(const struct reference_job *job, const vo
                 break;
         }
     }
-    outcome.outcomes = reference_encode(&job->out, job->work, fields.after, fields.count, out);
+    if (job->measures)
+        reference_extremes(&job->out, job->work, fields.after, fields.count, &ranged.low, &ranged.high);
+    outcome.outcomes = reference_encode(&ranged, job->work, fields.after, fields.count, out);
     outcome.outcomes.strays = reference_strays(&job->in, in, fields.count * job->in.channels);
     free(fields.before);
     free(fields.after);

@@ -20,6 +20,7 @@ struct reference_job {
     const struct stage *stages;
     size_t stage_count;
     struct encoding in, out;
+    bool measures; /* the extremes of the result are the ends of its range */
 };
 
 struct reference_outcome {
@@ -35,6 +36,10 @@ struct reference_outcome reference_run(const struct reference_job *job, const vo
 unsigned reference_work_channels(const struct encoding *encoding);
 void reference_decode(const struct encoding *encoding, enum work_type work, const void *samples,
                       size_t pixels, double *field);
+/* The extremes of what encoding would write, alpha and what is not finite left out; 0 where nothing remains.
+ */
+void reference_extremes(const struct encoding *encoding, enum work_type work, const double *field,
+                        size_t pixels, double *low, double *high);
 struct outcomes reference_encode(const struct encoding *encoding, enum work_type work, const double *field,
                                  size_t pixels, void *samples);
 uint64_t reference_strays(const struct encoding *encoding, const void *samples, size_t count);

@@ -67,6 +67,7 @@ struct device {
     bool asked;  /* for just so many */
     double span; /* when it began */
     struct outcomes outcomes;
+    struct extremes extremes;
 };
 
 /* What is moved is there on return; its time is told to who waits for it. */
@@ -647,6 +648,24 @@ static bool cpu_tell_outcomes(struct device *device, struct outcomes *outcomes, 
     return true;
 }
 
+static bool cpu_measure(struct device *device, const struct field *field, const struct encoding *encoding,
+                        struct range planes, struct fault *fault)
+{
+    const struct cpu_crew crew = crew_for(device, samples_of(&field->shape, planes.count));
+
+    (void)fault;
+    device->kernels->measure(field, encoding, planes, &crew, &device->extremes);
+    return true;
+}
+
+static bool cpu_tell_extremes(struct device *device, struct extremes *extremes, struct fault *fault)
+{
+    (void)fault;
+    *extremes = device->extremes;
+    device->extremes = (struct extremes){0};
+    return true;
+}
+
 static bool cpu_advance(struct device *device, struct routine *routine, unsigned steps,
                         const struct field *from, const struct field *kept, struct field *to,
                         struct range planes, struct fault *fault)
@@ -913,6 +932,8 @@ const struct backend backend_cpu = {
     .download = cpu_download,
     .staging_wait = cpu_staging_wait,
     .tell_outcomes = cpu_tell_outcomes,
+    .measure = cpu_measure,
+    .tell_extremes = cpu_tell_extremes,
     .advance = cpu_advance,
     .begin_span = cpu_begin_span,
     .end_span = cpu_end_span,

@@ -124,30 +124,65 @@ static void FN(settle_colour)(const struct field *field, const struct encoding *
     FN(encode_row)(settled, block.count, encoding);
 }
 
-static void FN(store_row)(const struct field *field, const struct encoding *encoding,
-                          const struct sample_limits *limits, unsigned char *samples, size_t plane,
-                          size_t row, struct outcomes *outcomes)
+/* A block of a channel as it is to be written: where it stands, or settled in scratch. */
+static const REAL *FN(values_of)(const struct field *field, const struct encoding *encoding, size_t plane,
+                                 unsigned channel, size_t row, struct range block, REAL *scratch)
+{
+    unsigned colours = encoding->channels - (encoding->alpha ? 1 : 0);
+
+    if (channel >= colours || (!encoding->premultiply && encoding->transfer == TRANSFER_NONE))
+        return FN(row_of)(field, plane, channel, row) + block.first;
+    FN(settle_colour)(field, encoding, plane, channel, row, block, scratch);
+    return scratch;
+}
+
+static void FN(put_values)(const struct encoding *encoding, const REAL *values, size_t count,
+                           unsigned char *samples)
 {
     static void (*const store[SAMPLE_TYPES])(const REAL *, size_t, size_t, bool, void *) = {
         [SAMPLE_U8] = FN(store_u8),   [SAMPLE_I8] = FN(store_i8),   [SAMPLE_U16] = FN(store_u16),
         [SAMPLE_I16] = FN(store_i16), [SAMPLE_U32] = FN(store_u32), [SAMPLE_I32] = FN(store_i32),
         [SAMPLE_F32] = FN(store_f32), [SAMPLE_F64] = FN(store_f64),
     };
+
+    store[encoding->type](values, encoding->channels, count, encoding->swapped, samples);
+}
+
+/* What is cut off is counted before it is: no store does that to floats. */
+static void FN(put_stretched)(const struct writing *writing, const REAL *values, size_t count,
+                              unsigned char *samples, struct outcomes *outcomes)
+{
+    const struct stretch *stretch = &writing->stretch;
+    double stretched[BLOCK];
+
+    for (size_t i = 0; i < count; i++)
+        stretched[i] =
+            arith_stretch_f64((double)values[i], stretch->low, stretch->span, stretch->least, stretch->width);
+    count_outcomes_f64(stretched, count, &writing->stretched, outcomes);
+    for (size_t i = 0; i < count; i++)
+        stretched[i] = arith_clamp_f64(stretched[i], stretch->least, stretch->greatest);
+    put_values_f64(writing->encoding, stretched, count, samples);
+}
+
+static void FN(store_row)(const struct field *field, const struct writing *writing, unsigned char *samples,
+                          size_t plane, size_t row, struct outcomes *outcomes)
+{
+    const struct encoding *encoding = writing->encoding;
     size_t size = sample_size(encoding->type), nx = field->shape.nx;
     unsigned colours = encoding->channels - (encoding->alpha ? 1 : 0);
-    REAL settled[BLOCK];
+    REAL scratch[BLOCK];
 
     for (unsigned channel = 0; channel < encoding->channels; channel++) {
         for (size_t begin = 0; begin < nx; begin += BLOCK) {
             struct range block = {begin, least(BLOCK, nx - begin)};
-            const REAL *values = FN(row_of)(field, plane, channel, row) + begin;
-            if (channel < colours && (encoding->premultiply || encoding->transfer != TRANSFER_NONE)) {
-                FN(settle_colour)(field, encoding, plane, channel, row, block, settled);
-                values = settled;
+            const REAL *values = FN(values_of)(field, encoding, plane, channel, row, block, scratch);
+            unsigned char *to = samples + (begin * encoding->channels + channel) * size;
+            if (channel < colours && encoding->ranged) {
+                FN(put_stretched)(writing, values, block.count, to, outcomes);
+            } else {
+                FN(put_values)(encoding, values, block.count, to);
+                FN(count_outcomes)(values, block.count, &writing->limits, outcomes);
             }
-            store[encoding->type](values, encoding->channels, block.count, encoding->swapped,
-                                  samples + (begin * encoding->channels + channel) * size);
-            FN(count_outcomes)(values, block.count, limits, outcomes);
         }
     }
 }
@@ -155,8 +190,7 @@ static void FN(store_row)(const struct field *field, const struct encoding *enco
 /* Planes of a file on their way into a field or out of it. */
 struct FN(transit) {
     const struct field *field;
-    const struct encoding *encoding;
-    struct sample_limits limits;
+    struct writing writing;
     unsigned char *samples;
     size_t first_plane, row_bytes;
     struct range counted; /* planes whose strays are looked for */
@@ -167,8 +201,7 @@ static struct FN(transit) FN(transit_of)(const struct field *field, const struct
                                          const void *samples, struct range planes)
 {
     return (struct FN(transit)){.field = field,
-                                .encoding = encoding,
-                                .limits = sample_limits(encoding->type, field->work),
+                                .writing = writing_of(encoding, field->work),
                                 .samples = (unsigned char *)samples,
                                 .first_plane = planes.first,
                                 .row_bytes =
@@ -178,7 +211,7 @@ static struct FN(transit) FN(transit_of)(const struct field *field, const struct
 static void FN(load_rows)(void *context, struct range rows, unsigned member)
 {
     struct FN(transit) *transit = context;
-    const struct encoding *encoding = transit->encoding;
+    const struct encoding *encoding = transit->writing.encoding;
     size_t in_plane = transit->field->shape.rows, nx = transit->field->shape.nx;
     struct outcomes outcomes = {0};
 
@@ -213,7 +246,7 @@ static void FN(store_rows)(void *context, struct range rows, unsigned member)
     (void)member;
     for (size_t i = rows.first; i < rows.first + rows.count; i++)
         FN(store_row)
-    (transit->field, transit->encoding, &transit->limits, transit->samples + i * transit->row_bytes,
+    (transit->field, &transit->writing, transit->samples + i * transit->row_bytes,
      transit->first_plane + i / in_plane, i % in_plane, &outcomes);
     add_to_counters(&transit->counters, &outcomes);
 }
@@ -225,4 +258,67 @@ static void FN(store_planes)(const struct field *field, const struct encoding *e
 
     cpu_team_share_evenly(crew, planes.count * field->shape.rows, FN(store_rows), &transit);
     add_counters(outcomes, &transit.counters);
+}
+
+/* Planes whose extremes are looked for. */
+struct FN(measuring) {
+    const struct field *field;
+    const struct encoding *encoding;
+    size_t first_plane;
+    struct peaks peaks;
+};
+
+/* Finite values between the infinite ones. */
+static void FN(widen)(const REAL *values, size_t count, REAL *least, REAL *greatest)
+{
+    REAL low = *least, high = *greatest;
+
+    for (size_t i = 0; i < count; i++) {
+        REAL value = values[i];
+        bool finite = value - value == (REAL)0;
+        low = finite && value < low ? value : low;
+        high = finite && value > high ? value : high;
+    }
+    *least = low;
+    *greatest = high;
+}
+
+static void FN(measure_row)(const struct FN(measuring) * measuring, size_t plane, size_t row, REAL *least,
+                            REAL *greatest)
+{
+    const struct encoding *encoding = measuring->encoding;
+    size_t nx = measuring->field->shape.nx;
+    unsigned colours = encoding->channels - (encoding->alpha ? 1 : 0);
+    REAL scratch[BLOCK];
+
+    for (unsigned channel = 0; channel < colours; channel++) {
+        for (size_t begin = 0; begin < nx; begin += BLOCK) {
+            struct range block = {begin, nx - begin < BLOCK ? nx - begin : BLOCK};
+            FN(widen)
+            (FN(values_of)(measuring->field, encoding, plane, channel, row, block, scratch), block.count,
+             least, greatest);
+        }
+    }
+}
+
+static void FN(measure_rows)(void *context, struct range rows, unsigned member)
+{
+    struct FN(measuring) *measuring = context;
+    size_t in_plane = measuring->field->shape.rows;
+    REAL least = (REAL)INFINITY, greatest = -(REAL)INFINITY;
+
+    (void)member;
+    for (size_t i = rows.first; i < rows.first + rows.count; i++)
+        FN(measure_row)(measuring, measuring->first_plane + i / in_plane, i % in_plane, &least, &greatest);
+    if (least <= greatest)
+        add_to_peaks(&measuring->peaks, (double)least, (double)greatest);
+}
+
+static void FN(measure_planes)(const struct field *field, const struct encoding *encoding,
+                               struct range planes, const struct cpu_crew *crew, struct extremes *extremes)
+{
+    struct FN(measuring) measuring = {.field = field, .encoding = encoding, .first_plane = planes.first};
+
+    cpu_team_share_evenly(crew, planes.count * field->shape.rows, FN(measure_rows), &measuring);
+    add_peaks(extremes, &measuring.peaks);
 }

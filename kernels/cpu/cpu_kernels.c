@@ -100,6 +100,15 @@ static void store(const struct field *field, const struct encoding *encoding, vo
         store_planes_f64(field, encoding, samples, planes, crew, outcomes);
 }
 
+static void measure(const struct field *field, const struct encoding *encoding, struct range planes,
+                    const struct cpu_crew *crew, struct extremes *extremes)
+{
+    if (field->work == WORK_F32)
+        measure_planes_f32(field, encoding, planes, crew, extremes);
+    else
+        measure_planes_f64(field, encoding, planes, crew, extremes);
+}
+
 static void advance(const struct op *op, const struct field *from, const struct field *kept, struct field *to,
                     struct range planes, const struct cpu_crew *crew)
 {
@@ -138,6 +147,7 @@ const struct cpu_kernels JOIN(cpu_kernels_, CPU_ISA) = {
     .name = NAME_OF(CPU_ISA),
     .load = load,
     .store = store,
+    .measure = measure,
     .advance = advance,
     .sweep = sweep,
     .change_rows = change_rows,

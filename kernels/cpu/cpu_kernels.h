@@ -40,6 +40,9 @@ struct cpu_kernels {
                  struct outcomes *outcomes);
     void (*store)(const struct field *field, const struct encoding *encoding, void *samples,
                   struct range planes, const struct cpu_crew *crew, struct outcomes *outcomes);
+    /* Widens the extremes by what store would write. */
+    void (*measure)(const struct field *field, const struct encoding *encoding, struct range planes,
+                    const struct cpu_crew *crew, struct extremes *extremes);
     void (*advance)(const struct op *op, const struct field *from, const struct field *kept, struct field *to,
                     struct range planes, const struct cpu_crew *crew);
 

@@ -20,6 +20,57 @@ static void add_counters(struct outcomes *outcomes, struct counters *counters)
     outcomes->above += atomic_load(&counters->above);
 }
 
+/* The ranks of extremes; 0 where there is none yet. The least has the greatest complement. */
+struct peaks {
+    atomic_uint_least64_t least, greatest;
+};
+
+static void raise_peak(atomic_uint_least64_t *peak, uint64_t rank)
+{
+    uint_least64_t seen = atomic_load(peak);
+
+    while (seen < rank && !atomic_compare_exchange_weak(peak, &seen, rank))
+        ;
+}
+
+static void add_to_peaks(struct peaks *peaks, double least, double greatest)
+{
+    raise_peak(&peaks->least, ~arith_rank_f64(least));
+    raise_peak(&peaks->greatest, arith_rank_f64(greatest));
+}
+
+static void add_peaks(struct extremes *extremes, struct peaks *peaks)
+{
+    double least, greatest;
+
+    if (atomic_load(&peaks->greatest) == 0)
+        return;
+    least = arith_ranked_f64(~atomic_load(&peaks->least));
+    greatest = arith_ranked_f64(atomic_load(&peaks->greatest));
+    extremes->least = extremes->any && extremes->least < least ? extremes->least : least;
+    extremes->greatest = extremes->any && extremes->greatest > greatest ? extremes->greatest : greatest;
+    extremes->any = true;
+}
+
+/* How samples are written. */
+struct writing {
+    const struct encoding *encoding;
+    struct stretch stretch;
+    struct sample_limits limits, stretched; /* of values of the work type, and of what is stretched */
+};
+
+static struct writing writing_of(const struct encoding *encoding, enum work_type work)
+{
+    return (struct writing){encoding, encoding_stretch(encoding), sample_limits(encoding->type, work),
+                            encoding_stretched_limits(encoding)};
+}
+
+/* Whatever the work type, what is stretched is counted and written as doubles. */
+static void count_outcomes_f64(const double *row, size_t count, const struct sample_limits *limits,
+                               struct outcomes *outcomes);
+static void put_values_f64(const struct encoding *encoding, const double *values, size_t count,
+                           unsigned char *samples);
+
 /* Among samples as the file has them: what is finite there may be infinite in the work type. */
 #define DEFINE_COUNT_STRAYS(type, bits, infinity)                                                            \
     static uint64_t count_strays_##type(const void *samples, size_t count, bool swapped)                     \

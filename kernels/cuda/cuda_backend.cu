@@ -55,6 +55,7 @@ struct device {
     struct cuda_limits limits;
     uint64_t memory;                       /* that fields may take */
     struct cuda_outcomes *outcomes, found; /* there, and here once they are told */
+    struct cuda_peaks *peaks, found_peaks; /* likewise */
     struct cuda_reduction reduction;       /* how it adds */
     const char *reduction_reason;
     struct store surveyed, anchors; /* planes of a file that are added up, and about what */
@@ -292,6 +293,7 @@ static void cuda_close(struct device *device)
     cudaFree(device->surveyed.samples);
     cudaFree(device->anchors.samples);
     cudaFree(device->outcomes);
+    cudaFree(device->peaks);
     cudaFree(device->scratch.samples);
     cudaFree(device->results.samples);
     cudaFreeHost(device->host_results);
@@ -329,17 +331,27 @@ static bool cuda_choose_sums(struct device *device, const struct rung_wish *wish
     return true;
 }
 
-static bool clear_outcomes(struct device *device, struct fault *fault)
+/* What kernels count, from nothing. */
+static bool create_count(struct device *device, void **count, size_t bytes, struct fault *fault)
 {
-    return check(cudaMemsetAsync(device->outcomes, 0, sizeof *device->outcomes, device->stream), device,
-                 "a count", fault);
+    return check(cudaMalloc(count, bytes), device, "memory", fault) &&
+           check(cudaMemsetAsync(*count, 0, bytes, device->stream), device, "a count", fault);
 }
 
-static bool create_outcomes(struct device *device, struct fault *fault)
+/* And begin anew. */
+static bool take_count(struct device *device, void *count, void *found, size_t bytes, struct fault *fault)
 {
-    return check(cudaMalloc(reinterpret_cast<void **>(&device->outcomes), sizeof *device->outcomes), device,
-                 "memory", fault) &&
-           clear_outcomes(device, fault);
+    return check(cudaMemcpyAsync(found, count, bytes, cudaMemcpyDeviceToHost, device->stream), device,
+                 "a count", fault) &&
+           check(cudaMemsetAsync(count, 0, bytes, device->stream), device, "a count", fault) &&
+           check(cudaStreamSynchronize(device->stream), device, "a count", fault);
+}
+
+static bool create_counts(struct device *device, struct fault *fault)
+{
+    return create_count(device, reinterpret_cast<void **>(&device->outcomes), sizeof *device->outcomes,
+                        fault) &&
+           create_count(device, reinterpret_cast<void **>(&device->peaks), sizeof *device->peaks, fault);
 }
 
 static bool cuda_open(struct device **result, const struct device_request *request, struct fault *fault)
@@ -355,7 +367,7 @@ static bool cuda_open(struct device **result, const struct device_request *reque
         read_code(device, fault) && create_stream(device, &device->stream, fault) &&
         create_stream(device, &device->incoming, fault) && create_stream(device, &device->outgoing, fault) &&
         create_stream(device, &device->surveys, fault) && create_spans(device, fault) &&
-        create_outcomes(device, fault) && read_memory(device, request->memory, fault)) {
+        create_counts(device, fault) && read_memory(device, request->memory, fault)) {
         *result = device;
         return true;
     }
@@ -579,16 +591,41 @@ static bool cuda_download(struct device *device, const struct field *field, cons
 
 static bool cuda_tell_outcomes(struct device *device, struct outcomes *outcomes, struct fault *fault)
 {
-    if (!check(cudaMemcpyAsync(&device->found, device->outcomes, sizeof device->found, cudaMemcpyDeviceToHost,
-                               device->stream),
-               device, "a count", fault) ||
-        !clear_outcomes(device, fault) ||
-        !check(cudaStreamSynchronize(device->stream), device, "a count", fault))
+    if (!take_count(device, device->outcomes, &device->found, sizeof device->found, fault))
         return false;
     outcomes->strays += device->found.strays;
     outcomes->nans += device->found.nans;
     outcomes->below += device->found.below;
     outcomes->above += device->found.above;
+    return true;
+}
+
+static cudaError_t measure_field(struct device *device, const struct field *field,
+                                 const struct encoding *encoding, struct range planes)
+{
+    if (field->work == WORK_F32)
+        return cuda_measure_planes(encoding, view_of<float>(field), planes, device->peaks, device->stream);
+    return cuda_measure_planes(encoding, view_of<double>(field), planes, device->peaks, device->stream);
+}
+
+static bool cuda_measure(struct device *device, const struct field *field, const struct encoding *encoding,
+                         struct range planes, struct fault *fault)
+{
+    return check(measure_field(device, field, encoding, planes), device, "extremes", fault);
+}
+
+static bool cuda_tell_extremes(struct device *device, struct extremes *extremes, struct fault *fault)
+{
+    const struct cuda_peaks *found = &device->found_peaks;
+
+    if (!take_count(device, device->peaks, &device->found_peaks, sizeof device->found_peaks, fault))
+        return false;
+    *extremes = {};
+    extremes->any = found->greatest != 0;
+    if (extremes->any) {
+        extremes->least = arith_ranked_f64(~found->least);
+        extremes->greatest = arith_ranked_f64(found->greatest);
+    }
     return true;
 }
 
@@ -1246,6 +1283,8 @@ extern "C" const struct backend backend_cuda = {
     cuda_download,
     cuda_staging_wait,
     cuda_tell_outcomes,
+    cuda_measure,
+    cuda_tell_extremes,
     cuda_advance,
     cuda_begin_span,
     cuda_end_span,

@@ -79,6 +79,9 @@ template <typename T> struct coding {
     enum transfer transfer;
     T max, decode, encode; /* the type's largest value, and the exponents of TRANSFER_GAMMA */
     T low, high;           /* what is stored as what it is, but for rounding */
+    bool ranged;
+    struct stretch stretch;
+    struct sample_limits stretched; /* of what is */
 
     CUDA_INLINE T decoded(T value) const
     {
@@ -121,6 +124,9 @@ template <typename T> coding<T> coding_of(const struct encoding *encoding)
     coding.swapped = encoding->swapped;
     coding.low = static_cast<T>(limits.low);
     coding.high = static_cast<T>(limits.high);
+    coding.ranged = encoding->ranged;
+    coding.stretch = encoding_stretch(encoding);
+    coding.stretched = encoding_stretched_limits(encoding);
     coding.channels = static_cast<int>(encoding->channels);
     coding.colours = coding.channels - (encoding->alpha ? 1 : 0);
     coding.premultiply = encoding->alpha && encoding->premultiply;
@@ -240,30 +246,99 @@ CUDA_INLINE T settled_colour(const coding<T> &coding, const cuda_view<T> &from, 
     return coding.encoded(value);
 }
 
+/* What a thread writes, and what becomes of it. */
+struct tally_of_thread {
+    unsigned nans, below, above;
+
+    template <typename V> CUDA_INLINE void note(V value, V low, V high)
+    {
+        nans += value != value ? 1 : 0;
+        below += value < low ? 1 : 0;
+        above += value > high ? 1 : 0;
+    }
+    CUDA_INLINE void add_to(struct cuda_outcomes *outcomes) const
+    {
+        add_count(&outcomes->nans, nans);
+        add_count(&outcomes->below, below);
+        add_count(&outcomes->above, above);
+    }
+};
+
+template <typename T, typename S>
+CUDA_INLINE S stretched_sample(const coding<T> &coding, T value, tally_of_thread *tally)
+{
+    const struct stretch &to = coding.stretch;
+    const double v = arith_stretch_f64(static_cast<double>(value), to.low, to.span, to.least, to.width);
+    S stored;
+
+    tally->note(v, coding.stretched.low, coding.stretched.high);
+    settle(arith_clamp_f64(v, to.least, to.greatest), &stored);
+    return stored;
+}
+
+template <typename T, typename S>
+CUDA_INLINE S plain_sample(const coding<T> &coding, T value, tally_of_thread *tally)
+{
+    S stored;
+
+    tally->note(value, coding.low, coding.high);
+    settle(value, &stored);
+    return stored;
+}
+
 template <typename T, typename S>
 __global__ void __launch_bounds__(CONVERT_THREADS)
     store_kernel(const coding<T> coding, const cuda_view<T> from, S *packed, const pixels pixels,
                  struct cuda_outcomes *outcomes)
 {
-    unsigned nans = 0, below = 0, above = 0;
+    tally_of_thread tally = {0, 0, 0};
 
     for (long long index = first_index(); index < pixels.total(); index += index_stride()) {
         const pixel pixel(pixels, index);
         S *samples = packed + index * coding.channels;
         for (int channel = 0; channel < coding.channels; channel++) {
-            const T value = channel < coding.colours ? settled_colour(coding, from, pixel, channel)
-                                                     : pixel.of(from, channel);
-            S stored;
-            settle(value, &stored);
+            const bool colour = channel < coding.colours;
+            const T value = colour ? settled_colour(coding, from, pixel, channel) : pixel.of(from, channel);
+            const S stored = colour && coding.ranged ? stretched_sample<T, S>(coding, value, &tally)
+                                                     : plain_sample<T, S>(coding, value, &tally);
             samples[channel] = coding.swapped ? cuda_swapped(stored) : stored;
-            nans += value != value ? 1 : 0;
-            below += value < coding.low ? 1 : 0;
-            above += value > coding.high ? 1 : 0;
         }
     }
-    add_count(&outcomes->nans, nans);
-    add_count(&outcomes->below, below);
-    add_count(&outcomes->above, above);
+    tally.add_to(outcomes);
+}
+
+/* Add a rank of each thread of a block: an atomic a warp. */
+CUDA_INLINE void raise_peak(unsigned long long *peak, unsigned long long mine)
+{
+#pragma unroll
+    for (int distance = WARP / 2; distance > 0; distance /= 2) {
+        const unsigned long long other = __shfl_down_sync(ALL_LANES, mine, distance);
+        mine = other > mine ? other : mine;
+    }
+    if (threadIdx.x % WARP == 0 && mine > *static_cast<volatile unsigned long long *>(peak))
+        atomicMax(peak, mine);
+}
+
+template <typename T>
+__global__ void __launch_bounds__(CONVERT_THREADS)
+    measure_kernel(const coding<T> coding, const cuda_view<T> from, const pixels pixels,
+                   struct cuda_peaks *peaks)
+{
+    unsigned long long least = 0, greatest = 0;
+
+    for (long long index = first_index(); index < pixels.total(); index += index_stride()) {
+        const pixel pixel(pixels, index);
+        for (int channel = 0; channel < coding.colours; channel++) {
+            const double value = static_cast<double>(settled_colour(coding, from, pixel, channel));
+            const unsigned long long rank = arith_rank_f64(value), rest = ~rank;
+            if (!(value - value == 0.0))
+                continue;
+            greatest = rank > greatest ? rank : greatest;
+            least = rest > least ? rest : least;
+        }
+    }
+    raise_peak(&peaks->least, least);
+    raise_peak(&peaks->greatest, greatest);
 }
 
 template <typename T> pixels pixels_of(const cuda_view<T> &view, struct range planes)
@@ -309,6 +384,17 @@ cudaError_t store_planes(const struct encoding *encoding, const cuda_view<T> &fr
     });
 }
 
+template <typename T>
+cudaError_t measure_planes(const struct encoding *encoding, const cuda_view<T> &from, struct range planes,
+                           struct cuda_peaks *peaks, cudaStream_t stream)
+{
+    const pixels pixels = pixels_of(from, planes);
+    const auto kernel = measure_kernel<T>;
+
+    return CUDA_LAUNCH(stream, convert_grid(pixels), dim3(CONVERT_THREADS), 0, kernel, coding_of<T>(encoding),
+                       from, pixels, peaks);
+}
+
 } // namespace
 
 cudaError_t cuda_load_planes(const struct encoding *encoding, const void *packed, const cuda_view<float> &to,
@@ -335,4 +421,16 @@ cudaError_t cuda_store_planes(const struct encoding *encoding, const cuda_view<d
                               struct range planes, struct cuda_outcomes *outcomes, cudaStream_t stream)
 {
     return store_planes(encoding, from, packed, planes, outcomes, stream);
+}
+
+cudaError_t cuda_measure_planes(const struct encoding *encoding, const cuda_view<float> &from,
+                                struct range planes, struct cuda_peaks *peaks, cudaStream_t stream)
+{
+    return measure_planes(encoding, from, planes, peaks, stream);
+}
+
+cudaError_t cuda_measure_planes(const struct encoding *encoding, const cuda_view<double> &from,
+                                struct range planes, struct cuda_peaks *peaks, cudaStream_t stream)
+{
+    return measure_planes(encoding, from, planes, peaks, stream);
 }

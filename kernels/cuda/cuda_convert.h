@@ -24,4 +24,16 @@ cudaError_t cuda_store_planes(const struct encoding *encoding, const cuda_view<f
 cudaError_t cuda_store_planes(const struct encoding *encoding, const cuda_view<double> &from, void *packed,
                               struct range planes, struct cuda_outcomes *outcomes, cudaStream_t stream);
 
+/* The ranks of extremes, in the device's memory; 0 where there is none yet. The least has the greatest
+   complement. */
+struct cuda_peaks {
+    unsigned long long least, greatest;
+};
+
+/* Add the extremes of the colours that cuda_store_planes would write. */
+cudaError_t cuda_measure_planes(const struct encoding *encoding, const cuda_view<float> &from,
+                                struct range planes, struct cuda_peaks *peaks, cudaStream_t stream);
+cudaError_t cuda_measure_planes(const struct encoding *encoding, const cuda_view<double> &from,
+                                struct range planes, struct cuda_peaks *peaks, cudaStream_t stream);
+
 #endif

@@ -8,7 +8,7 @@
  * through CUDA_LAUNCH alone; asynchronous copies through cuda_copy_async and cuda_copy_row_async alone.
  * Everything else of CUDA that they may use by its own name: threadIdx, blockIdx, blockDim, gridDim,
  * __syncthreads, __syncwarp, __shfl_sync, __shfl_up_sync, __shfl_down_sync, __shfl_xor_sync, __ballot_sync,
- * __any_sync, __ldg, __trap, atomicAdd, vector types. */
+ * __any_sync, __ldg, __trap, atomicAdd, atomicMax, vector types. */
 #ifndef CUDA_PLATFORM_H
 #define CUDA_PLATFORM_H
 

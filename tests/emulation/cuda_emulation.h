@@ -230,6 +230,14 @@ EMULATION_ATOMIC_ADD(float)
 EMULATION_ATOMIC_ADD(double)
 #undef EMULATION_ATOMIC_ADD
 
+inline unsigned long long atomicMax(unsigned long long *address, unsigned long long value)
+{
+    unsigned long long old = *address;
+
+    *address = old > value ? old : value;
+    return old;
+}
+
 namespace emulation
 {
 
