@@ -124,7 +124,6 @@ refuses 2 'voxfilt: standard input has no name to take in into/' from v8.raw vox
 
 # ---------------------------------------------------------------- sentences of the manual
 
-refuses 2 'voxfilt: --out: no such option, or not clear which (--help lists them)' voxfilt --out x
 accepts 'a long option may be cut short' '' v16 --ste 3 -o short.raw
 v16 --steps 3 -o whole.raw
 same 'and is the same' short.raw whole.raw

@@ -2,7 +2,8 @@
  *
  * A rung is a data movement: it gives a reader, a function of (dx, drow, dplane) that returns the value which
  * a tap reads there, edge rule included. What is made of the values is here, the same chains as in
- * kernels/cpu/cpu_chain.inl and kernels/cpu/cpu_rows.inl. A filter is a function of a sample's own value and a reader. */
+ * kernels/cpu/cpu_chain.inl and kernels/cpu/cpu_rows.inl. A filter is a function of a sample's own value and
+ * a reader. */
 #ifndef CUDA_CHAIN_CUH
 #define CUDA_CHAIN_CUH
 
