@@ -48,6 +48,7 @@ struct source {
     struct file_in *file;
     struct header header;
     char remark[512];  /* what was assumed, to be told once the job is accepted; else empty */
+    char doubt[512];   /* what speaks against it, likewise */
     char losses[512];  /* after the end: what of the file the format cannot pass on; else empty */
     size_t held_bytes; /* what the format itself has to hold, an interlaced picture for one: in memory, unless
                           it is given a file for it */

@@ -1,5 +1,6 @@
 /* Raw volumes: samples and nothing else, described by the command line. */
 #include "format.h"
+#include "kind.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -9,6 +10,9 @@
 #include <string.h>
 
 #define SKIP_CHUNK 65536
+
+/* Headers of more bytes than this are no guess. */
+#define MOST_HEADER 65536
 
 /* Text that grows until it is full: the list of what would fit is as long as a message allows. */
 struct hint {
@@ -43,6 +47,22 @@ static uint64_t cube_side(uint64_t count)
 /* One type of each size stands for all of that size. */
 static const enum sample_type size_types[] = {SAMPLE_U8, SAMPLE_U16, SAMPLE_F32, SAMPLE_F64};
 #define SIZE_TYPES (sizeof size_types / sizeof *size_types)
+
+/* A header is what most often makes a file a little too long. */
+static void hint_skip(struct hint *hint, const struct grid *grid, const struct source_request *request,
+                      uint64_t bytes)
+{
+    for (size_t i = 0; i < SIZE_TYPES; i++) {
+        enum sample_type type = request->has_type ? request->type : size_types[i];
+        uint64_t taken = grid_samples(grid) * sample_size(type), extra = bytes - taken;
+        if (bytes < taken || extra > MOST_HEADER || extra >= taken || extra == request->skip)
+            continue;
+        hint_add(hint, "%s--skip %llu", hint->used == 0 ? "" : ", ", (unsigned long long)extra);
+        if (request->has_type)
+            return;
+        hint_add(hint, " -t %s", sample_name(type));
+    }
+}
 
 static void hint_types(struct hint *hint, const struct grid *grid, uint64_t bytes)
 {
@@ -96,6 +116,28 @@ static void hint_name(struct hint *hint, const char *name)
     }
 }
 
+/* What the file is that its first bytes tell of, and what to do with it; empty where they tell nothing. */
+static bool advise(const struct source *source, char *text, size_t size, struct fault *fault)
+{
+    unsigned char start[KIND_BYTES];
+    const struct kind *kind;
+    size_t got;
+
+    text[0] = '\0';
+    if (!file_in_peek(source->file, start, sizeof start, &got, fault))
+        return false;
+    kind = kind_of_start(start, got);
+    if (kind != NULL)
+        kind_advise(kind, start, got, text, size);
+    return true;
+}
+
+static void hint_kind(struct hint *hint, const char *advice)
+{
+    if (advice[0] != '\0')
+        hint_add(hint, "%s%s", hint->used == 0 ? "" : "; ", advice);
+}
+
 static bool refuse_without_dims(const struct source *source, const struct source_request *request,
                                 struct fault *fault)
 {
@@ -104,10 +146,12 @@ static bool refuse_without_dims(const struct source *source, const struct source
     uint64_t bytes;
 
     if (!file_in_remaining(source->file, &bytes))
-        return fault_raise(fault, STATUS_USAGE, "%s: raw samples need -n N or -d X,Y[,Z]", name);
+        return fault_raise(fault, STATUS_USAGE, "%s: raw samples need -n N or -d X,Y[,Z]%s%s", name,
+                           source->doubt[0] != '\0' ? "; " : "", source->doubt);
     if (bytes >= request->skip)
         hint_cubes(&hint, request->grid.channels, bytes - request->skip);
     hint_name(&hint, name);
+    hint_kind(&hint, source->doubt);
     return fault_raise(fault, STATUS_USAGE, "%s: raw samples need -n N or -d X,Y[,Z]; %llu bytes%s%s%s", name,
                        (unsigned long long)bytes, hint.used > 0 ? " (" : "", hint.text,
                        hint.used > 0 ? ")" : "");
@@ -131,12 +175,14 @@ static bool refuse_length(const struct source *source, const struct source_reque
     char extents[128], needed[128], skipped[48] = "";
     bool fits;
 
+    hint_skip(&hint, grid, request, bytes);
     if (bytes >= request->skip) {
         hint_types(&hint, grid, bytes - request->skip);
         hint_cubes(&hint, grid->channels, bytes - request->skip);
     }
     fits = hint.used > 0;
     hint_name(&hint, file_in_name(source->file));
+    hint_kind(&hint, source->doubt);
     name_extents(grid, extents, sizeof extents);
     if (request->has_type)
         snprintf(needed, sizeof needed, "%s take %zu", sample_name(request->type),
@@ -153,6 +199,21 @@ static bool refuse_length(const struct source *source, const struct source_reque
                        hint.text, hint.used > 0 ? ")" : "");
 }
 
+/* What to give where the samples are of another type of that size. */
+static const char *other_types(enum sample_type type)
+{
+    switch (type) {
+    case SAMPLE_U8:
+        return " (if they are signed: -t i8)";
+    case SAMPLE_U16:
+        return " (if they are signed: -t i16)";
+    case SAMPLE_F32:
+        return " (if they are integers: -t u32 or -t i32)";
+    default:
+        return ", the only type of that size";
+    }
+}
+
 /* The type that the length of a regular file leaves; said, because signed and floating types hide behind it.
  */
 static bool infer_type(struct source *source, const struct source_request *request, uint64_t bytes,
@@ -161,10 +222,9 @@ static bool infer_type(struct source *source, const struct source_request *reque
     for (size_t i = 0; i < SIZE_TYPES; i++) {
         if (grid_samples(&source->header.grid) * sample_size(size_types[i]) == bytes - request->skip) {
             source->header.type = size_types[i];
-            snprintf(source->remark, sizeof source->remark,
-                     "%s: %zu byte%s a sample, taken as %s (--type says otherwise)",
+            snprintf(source->remark, sizeof source->remark, "%s: %zu byte%s a sample, taken as %s%s",
                      file_in_name(source->file), sample_size(size_types[i]), i == 0 ? "" : "s",
-                     sample_name(size_types[i]));
+                     sample_name(size_types[i]), other_types(size_types[i]));
             return true;
         }
     }
@@ -214,8 +274,24 @@ static bool skip_bytes(struct source *source, uint64_t skip, struct fault *fault
     return true;
 }
 
+/* Samples that fit although a header stands among them are filtered, and told; behind --skip nothing is
+ * doubted. */
+static void settle_doubt(struct source *source, const struct source_request *request)
+{
+    char advice[sizeof source->doubt];
+
+    memcpy(advice, source->doubt, sizeof advice);
+    if (request->skip > 0)
+        source->doubt[0] = '\0';
+    else if (advice[0] != '\0')
+        snprintf(source->doubt, sizeof source->doubt, "%.128s: all of it is taken as samples, but %.256s",
+                 file_in_name(source->file), advice);
+}
+
 static bool raw_open(struct source *source, const struct source_request *request, struct fault *fault)
 {
+    if (!advise(source, source->doubt, sizeof source->doubt, fault))
+        return false;
     if (!request->has_dims)
         return refuse_without_dims(source, request, fault);
     source->header.grid = request->grid;
@@ -223,7 +299,10 @@ static bool raw_open(struct source *source, const struct source_request *request
     if (!grid_check(&request->grid, fault))
         return fault_prefix(fault, file_in_name(source->file));
     source->random = file_in_is_regular(source->file);
-    return settle_type(source, request, fault) && skip_bytes(source, request->skip, fault);
+    if (!settle_type(source, request, fault))
+        return false;
+    settle_doubt(source, request);
+    return skip_bytes(source, request->skip, fault);
 }
 
 static bool raw_read(struct source *source, void *samples, size_t planes, struct fault *fault)

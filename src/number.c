@@ -40,26 +40,39 @@ bool number_parse_count(const char *text, uint64_t *value)
     return parse_digits(text, value, &end) && *end == '\0';
 }
 
-bool number_parse_bytes(const char *text, uint64_t *value)
+/* Powers of 1024: the bits of K, M, G or T, with or without iB or B; 0 where there is none. */
+static unsigned parse_unit(const char **text)
 {
     static const char units[] = "KMGT";
-    const char *end, *unit;
+    const char *unit = **text == '\0' ? NULL : strchr(units, toupper((unsigned char)**text));
+
+    if (unit != NULL)
+        *text += (*text)[1] == 'i' ? 2 : 1;
+    if (**text == 'B')
+        (*text)++;
+    return unit == NULL ? 0 : 10 * (unsigned)(unit - units + 1);
+}
+
+bool number_parse_bytes(const char *text, uint64_t *value)
+{
+    const char *end, *point;
+    size_t digits = 0;
+    unsigned shift;
 
     if (!parse_digits(text, value, &end))
         return false;
-    unit = *end == '\0' ? NULL : strchr(units, toupper((unsigned char)*end));
-    if (unit != NULL) {
-        unsigned shift = 10 * (unsigned)(unit - units + 1);
-        if (*value > UINT64_MAX >> shift)
-            return false;
-        *value <<= shift;
-        end++;
-        if (*end == 'i')
-            end++;
+    point = end;
+    if (*point == '.') {
+        digits = strspn(point + 1, "0123456789");
+        end = point + 1 + digits;
     }
-    if (*end == 'B')
-        end++;
-    return *end == '\0';
+    shift = parse_unit(&end);
+    if (*end != '\0' || *value > UINT64_MAX >> shift || (*point == '.' && (shift == 0 || digits == 0)))
+        return false;
+    *value <<= shift;
+    if (*point == '.')
+        *value += (uint64_t)ldexp(strtod(point, NULL), (int)shift);
+    return true;
 }
 
 bool number_parse_list(const char *text, char separator, size_t least, size_t most, double *values,

@@ -12,7 +12,8 @@ bool number_parse_double(const char *text, double *value);
 /* Digits alone: no sign, no space. */
 bool number_parse_count(const char *text, uint64_t *value);
 
-/* A count of bytes: digits, then nothing or one of K M G T (powers of 1024), with or without iB or B. */
+/* A count of bytes: digits, then nothing or one of K M G T (powers of 1024), with or without iB or B. Before
+   such a letter there may be a fraction ("1.5G"); the count is rounded down. */
 bool number_parse_bytes(const char *text, uint64_t *value);
 
 /* Between `least` and `most` finite numbers with `separator` between them; *count says how many. */

@@ -3,14 +3,21 @@
 
 #include "clock.h"
 #include "diag.h"
+#include "number.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #define FIRST_SECONDS   1.0
 #define REPAINT_SECONDS 0.1
-#define BAR_WIDTH       30
+#define BAR_MOST        30
+#define BAR_LEAST       5
+#define BAR_FRAME       3 /* its brackets, and a blank behind them */
+#define LINE_MOST       120
+#define COLUMNS_ASSUMED 80
 
 static void begin(struct progress *progress, enum progress_mode mode, double total, const char *unit,
                   double unit_size)
@@ -34,20 +41,62 @@ void progress_begin_files(struct progress *progress, enum progress_mode mode, si
     begin(progress, mode, (double)files, "files", 1.0);
 }
 
-static void paint(struct progress *progress, double now)
+/* Columns of the terminal, as it or else COLUMNS tells. */
+static size_t count_columns(void)
+{
+    const char *given = getenv("COLUMNS");
+    struct winsize size;
+    uint64_t columns;
+
+    if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
+        return size.ws_col;
+    if (given != NULL && number_parse_count(given, &columns) && columns > 0 && columns <= LINE_MOST)
+        return (size_t)columns;
+    return COLUMNS_ASSUMED;
+}
+
+static size_t bar_width(size_t most, size_t words)
+{
+    size_t room = most > words + BAR_FRAME ? most - words - BAR_FRAME : 0;
+
+    return room < BAR_LEAST ? 0 : room < BAR_MOST ? room : BAR_MOST;
+}
+
+/* A line of at most so many columns: where they are few the rate goes first, then the time, then the bar. */
+static void compose(const struct progress *progress, double now, char *line, size_t most)
 {
     double share = progress->done < progress->total ? progress->done / progress->total : 1.0;
     double elapsed = now - progress->begun;
-    double remaining = share > 0.0 ? elapsed / share - elapsed : 0.0;
-    char bar[BAR_WIDTH + 1];
+    long left = share > 0.0 ? (long)(elapsed / share - elapsed) : 0;
+    char percent[16], rate[48], time[32], bar[BAR_MOST + 1];
+    size_t width;
 
-    memset(bar, '.', BAR_WIDTH);
-    memset(bar, '#', (size_t)(share * BAR_WIDTH));
-    bar[BAR_WIDTH] = '\0';
-    fprintf(stderr, "\r[%s] %3.0f %%  %.1f %s/s  %02.0f:%02d left ", bar, 100.0 * share,
-            progress->done / elapsed / progress->unit_size, progress->unit, (double)(long)(remaining / 60.0),
-            (int)((long)remaining % 60));
-    progress->drawn = true;
+    snprintf(percent, sizeof percent, "%3.0f %%", 100.0 * share);
+    snprintf(rate, sizeof rate, "  %.1f %s/s", progress->done / elapsed / progress->unit_size,
+             progress->unit);
+    snprintf(time, sizeof time, "  %02ld:%02ld left", left / 60, left % 60);
+    if (bar_width(most, strlen(percent) + strlen(rate) + strlen(time)) == 0)
+        rate[0] = '\0';
+    if (bar_width(most, strlen(percent) + strlen(rate) + strlen(time)) == 0)
+        time[0] = '\0';
+    width = bar_width(most, strlen(percent) + strlen(rate) + strlen(time));
+    memset(bar, '.', width);
+    memset(bar, '#', (size_t)(share * (double)width));
+    bar[width] = '\0';
+    snprintf(line, most + 1, "%s%s%s%s%s%s", width > 0 ? "[" : "", bar, width > 0 ? "] " : "", percent, rate,
+             time);
+}
+
+static void paint(struct progress *progress, double now)
+{
+    size_t columns = count_columns();
+    char line[LINE_MOST + 1];
+
+    /* The last column stays free: some terminals go on to the next line once it is written. */
+    compose(progress, now, line, columns > LINE_MOST ? LINE_MOST : columns - 1);
+    fprintf(stderr, "\r%s%*s", line,
+            progress->drawn > strlen(line) ? (int)(progress->drawn - strlen(line)) : 0, "");
+    progress->drawn = strlen(line);
     progress->painted = now;
 }
 
@@ -66,9 +115,9 @@ void progress_add(struct progress *progress, double work)
 void progress_wipe(struct progress *progress)
 {
     /* A carriage return and blanks leave the terminal as if the bar had never been. */
-    if (progress->drawn)
-        fprintf(stderr, "\r%*s\r", BAR_WIDTH + 50, "");
-    progress->drawn = false;
+    if (progress->drawn > 0)
+        fprintf(stderr, "\r%*s\r", (int)progress->drawn, "");
+    progress->drawn = 0;
 }
 
 void progress_end(struct progress *progress)

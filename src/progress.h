@@ -12,7 +12,7 @@ struct progress {
     const char *unit;
     double unit_size; /* in what total and done count */
     double first;     /* seconds before the bar is drawn */
-    bool drawn;       /* there is a bar to wipe */
+    size_t drawn;     /* columns that are to be wiped */
     double total, done;
     double begun, painted;
 };

@@ -3,6 +3,7 @@
 
 #include "explain.h"
 #include "job.h"
+#include "kind.h"
 #include "loss.h"
 #include "plan.h"
 #include "report.h"
@@ -123,13 +124,27 @@ static bool run_within_budget(struct attempt *attempt, const struct plan *plan, 
     return done;
 }
 
+/* What to know before the job is done: what was assumed, and what will not be what it looks like. */
+static void tell_beforehand(const struct task *task, const struct source *source)
+{
+    const struct kind *kind = kind_of_name(task->output);
+
+    if (source->remark[0] != '\0')
+        diag_note("%s", source->remark);
+    if (source->doubt[0] != '\0')
+        diag_note("%s", source->doubt);
+    if (kind != NULL && task->options->out_format == NULL && !(kind->is_png && source->format == &format_png))
+        diag_note("%s: %s written there, whatever the name says", task->output,
+                  source->format == &format_png ? "a PNG picture is" : "raw samples are");
+}
+
 static bool carry_out(struct attempt *attempt, const struct plan *plan, struct source *source,
                       struct fault *fault)
 {
     const struct task *task = attempt->task;
 
-    if (source->remark[0] != '\0' && !attempt->repeated)
-        diag_note("%s", source->remark);
+    if (!attempt->repeated)
+        tell_beforehand(task, source);
     if (task->options->action == ACTION_EXPLAIN) {
         const struct record_ends ends = {file_in_name(source->file),
                                          strcmp(task->output, "-") == 0 ? "standard output" : task->output};

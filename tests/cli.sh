@@ -175,7 +175,7 @@ length_says() # WORDS OPTION...
 }
 length_says 'v8.raw:_length:_512_bytes 729_samples (fits:_-n_8_-t_u8,_-n_4_-t_f64)' voxfilt -i v8.raw -n 9
 length_says 'length:_512_bytes u16_take_1024 (fits:_-t_u8,' voxfilt -i v8.raw -n 8 -t u16
-length_says 'length:_512_bytes,_4_of_them_skipped u8_take_512' voxfilt -i v8.raw -n 8 -t u8 --skip 4
+length_says 'length:_512_bytes,_4_of_them_skipped u8_take_512 (fits:_--skip_0' voxfilt -i v8.raw -n 8 -t u8 --skip 4
 length_says '512_bytes,_1000_of_them_skipped' voxfilt -i v8.raw -n 8 --skip 1000
 length_says 'its_name_suggests_-d_16,32)' voxfilt -i slice_16x32.raw -n 9
 length_says '(fits:_-t_u16' voxfilt -i v8.raw -d 16,16 -t u8
@@ -294,14 +294,14 @@ accepts 'reading a pipe' '' piped v8.raw voxfilt -n 8 -t u8
 same 'a pipe and a file' first.raw ../stdout
 accepts 'reading standard input' '' from v8.raw voxfilt -n 8 -t u8 -i - -o -
 same 'standard input and a file' first.raw ../stdout
-note='voxfilt: v8.raw: 1 byte a sample, taken as u8 (--type says otherwise)
+note='voxfilt: v8.raw: 1 byte a sample, taken as u8 (if they are signed: -t i8)
 '
 accepts 'the type is taken from the length, and told' "$note" voxfilt -i v8.raw -n 8
 same 'a type from the length' first.raw ../stdout
 accepts '-q silences the note' '' voxfilt -q -i v8.raw -n 8
 accepts 'the type of a pipe is f32' 'voxfilt: standard input: taken as f32 (--type says otherwise)
 ' piped v16.raw voxfilt -n 16 -o pipe.raw
-accepts 'four bytes a sample are f32' 'voxfilt: v16.raw: 4 bytes a sample, taken as f32 (--type says otherwise)
+accepts 'four bytes a sample are f32' 'voxfilt: v16.raw: 4 bytes a sample, taken as f32 (if they are integers: -t u32 or -t i32)
 ' voxfilt -i v16.raw -n 16 -o file.raw
 same 'f32 from a pipe and from a file' pipe.raw file.raw
 

@@ -88,4 +88,112 @@ refuses 2 'imgheat: 2 inputs need a directory, --output DIR/; did you mean to re
     imgheat gray.png dangling.png
 refuses 2 'imgheat: 2 inputs need a directory: --output DIR/' imgheat gray.png rgb.png -o out
 
+# ---------------------------------------------------------------- files that are more than samples
+
+# The start of a file that somebody takes for raw samples: bytes in the escapes of printf, then zeros up to a size.
+header() # SIZE BYTES...
+{
+    size=$1
+    shift
+    # shellcheck disable=SC2059  # escapes are wanted
+    { printf "$@"; head -c "$size" /dev/zero; } | head -c "$size"
+}
+
+# Zeros are filtered, whatever the header says.
+before_volume() # NAME SIZE BYTES...
+{
+    name=$1
+    shift
+    { header "$@"; cat v8.raw; } > "$name"
+}
+
+before_volume long.raw 100 ''
+refuses 3 'voxfilt: long.raw: length: 612 bytes, but 8 × 8 × 8 u8 take 512 (fits: --skip 100)' \
+    voxfilt -i long.raw -n 8 -t u8 -o out
+refuses 3 'voxfilt: long.raw: length: 612 bytes, but 8 × 8 × 8 are 512 samples of 1, 2, 4 or 8 bytes (fits: --skip 100 -t u8)' \
+    voxfilt -i long.raw -n 8 -o out
+accepts 'which does fit' '' voxfilt -i long.raw -n 8 -t u8 --skip 100 -o skipped.raw
+v8 -o plain.raw
+same 'and leads to the samples' plain.raw skipped.raw
+
+before_volume brain.nii 352 "\\134\\001$(printf '%0342d' 0 | sed 's/0/\\000/g')n+1"
+before_volume brain2.nii 544 '\034\002\000\000n+2\000\015\012\032\012'
+before_volume a.npy 128 '\223NUMPY\001\000\166\000'
+before_volume a.nrrd 59 'NRRD0004\ntype: uint8\nencoding: raw\nsizes: 8 8 8\n#23456789\n\n'
+before_volume a.mha 53 'ObjectType = Image\nNDims = 3\nElementDataFile = LOCAL\n'
+before_volume a.dcm 132 "$(printf '%0128d' 0 | sed 's/0/\\000/g')DICM"
+before_volume a.tif 8 'II*\000'
+before_volume big.tif 16 'II+\000\010\000'
+before_volume a.h5 8 '\211HDF\r\n\032\n'
+before_volume a.raw.gz 4 '\037\213\010'
+
+# What it is, without extents, with extents that do not fit, and with those that do.
+recognises() # FILE ADVICE
+{
+    voxfilt -i "$1" -o out > ../stdout 2> ../stderr
+    [ $? = 2 ] && grep -q "raw samples need .*it is $2)\$" ../stderr && [ ! -e out ]
+    result $? "$1 without extents: it is $2"
+    voxfilt -i "$1" -n 9 -t u8 -o out > ../stdout 2> ../stderr
+    [ $? = 3 ] && grep -q "length: .*it is $2)\$" ../stderr && [ ! -e out ]
+    result $? "$1 of another length: it is $2"
+    length=$(wc -c < "$1")
+    accepts "$1 that fits" "voxfilt: $1: all of it is taken as samples, but it is $2
+" voxfilt -i "$1" -d "$length,1" -t u8 -o fits.raw
+    accepts "$1 that fits, quietly" '' voxfilt -q -i "$1" -d "$length,1" -t u8 -o fits.raw
+}
+recognises brain.nii 'a NIfTI-1 file: --skip 352 passes over its header'
+recognises brain2.nii 'a NIfTI-2 file: --skip 544 passes over its header'
+recognises a.npy 'a NumPy file: --skip 128 passes over its header'
+recognises a.nrrd 'an NRRD file: --skip 59 passes over its header'
+recognises a.mha 'a MetaImage file: --skip 53 passes over its header'
+recognises a.dcm 'a DICOM file: convert it to raw samples'
+recognises a.tif 'a TIFF file: convert it to raw samples'
+recognises big.tif 'a BigTIFF file: convert it to raw samples'
+recognises a.h5 'an HDF5 file: convert it to raw samples'
+recognises a.raw.gz 'a file compressed by gzip: unpack it: gunzip -c FILE | voxfilt ...'
+accepts 'what is skipped is not doubted' '' voxfilt -i brain.nii -n 8 -t u8 --skip 352 -o skipped.raw
+same 'and leads to the samples, too' plain.raw skipped.raw
+accepts 'a header that comes by a pipe' \
+    'voxfilt: standard input: all of it is taken as samples, but it is a NIfTI-1 file: --skip 352 passes over its header
+' piped brain.nii voxfilt -d 864,1 -t u8 -o fits.raw
+
+# ---------------------------------------------------------------- names that promise something else
+
+accepts 'raw samples under the name of a picture' 'voxfilt: slice.png: raw samples are written there, whatever the name says
+' v8 -o slice.png
+accepts 'raw samples under the name of a NIfTI file' 'voxfilt: out.nii.gz: raw samples are written there, whatever the name says
+' v8 -o out.nii.gz
+accepts 'raw samples that are asked for' '' v8 --out-format raw -o slice.png
+accepts 'a PNG under the name of a JPEG' 'imgheat: gray.JPG: a PNG picture is written there, whatever the name says
+' imgheat gray.png -o gray.JPG
+accepts 'a PNG under its own name' '' imgheat gray.png -o gray-out.png
+
+# ---------------------------------------------------------------- types and sizes
+
+i16='(if they are signed: -t i16)'
+accepts 'two bytes a sample may be signed' "voxfilt: v8.raw: 2 bytes a sample, taken as u16 $i16
+" voxfilt -i v8.raw -d 16,16 -o two.raw
+accepts 'eight bytes a sample are no question' 'voxfilt: v8.raw: 8 bytes a sample, taken as f64, the only type of that size
+' voxfilt -i v8.raw -d 8,8 -o eight.raw
+accepts 'a fraction of K' '' v8 -m 2.5K -o /dev/null
+refuses 6 'voxfilt: --memory: this job needs 2.0 KiB (2048 bytes), and 1.5 KiB are allowed' v8 -m 1.5K -o out
+refuses 2 'voxfilt: --memory: 1.5: expected a count of bytes above 0, with K, M, G or T' v8 -m 1.5 -o out
+
+# ---------------------------------------------------------------- a narrow terminal
+
+# The bar never reaches the last column, and ends with what there is no room to leave out.
+fits_columns() # COLUMNS PATTERN
+{
+    COLUMNS=$1 voxfilt -i v64.raw -n 64 -t f32 -s 20 -j 1 --progress=always -o bar.raw 2> ../bar
+    tr '\r' '\n' < ../bar > ../lines
+    grep -qx "$2" ../lines && awk -v most="$1" 'length($0) >= most { print; exit 1 }' ../lines
+    result $? "the bar in $1 columns"
+}
+fits_columns 80 '\[[#.]\{30\}\] [ 0-9]\{3\} %  [0-9.]* Msamples/s  [0-9]*:[0-9]* left *'
+fits_columns 40 '\[[#.]*\] [ 0-9]\{3\} %  [0-9]*:[0-9]* left *'
+fits_columns 30 '\[[#.]*\] [ 0-9]\{3\} %  [0-9]*:[0-9]* left *'
+fits_columns 20 '\[[#.]*\] [ 0-9]\{3\} % *'
+fits_columns 8 '[ 0-9]\{3\} % *'
+fits_columns 1 ' *'
+
 conclude

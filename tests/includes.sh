@@ -21,9 +21,10 @@ file guard          only   $vocabulary guard
 guard               from   file
 budget              only   $vocabulary
 $model              only   $vocabulary $model backend arith
-format* png_*       only   $vocabulary grid sample edge file spool format* png_* icc
+format* png_*       only   $vocabulary grid sample edge file spool kind format* png_* icc
 icc                 only   icc
 icc                 from   png_profile
+kind                only   $vocabulary
 ring carrier        only   $vocabulary backend ring carrier
 spool               only   $vocabulary file spool
 lower chain route passes plan sweep run loss never options command bench

@@ -1,0 +1,34 @@
+/* Kinds of files that are neither raw samples nor pictures of ours: known by how they begin, or by their
+ * names. */
+#ifndef KIND_H
+#define KIND_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* So many bytes from the start of a file are looked at. */
+#define KIND_BYTES 4096
+
+struct kind {
+    const char *name;    /* with its article: "a NIfTI-1 file" */
+    const char *advice;  /* what to do about samples of which it is not clear where they begin */
+    const char *endings; /* of names, as ".tif .tiff" */
+    size_t at;           /* where its mark stands */
+    const char *mark;
+    size_t mark_size;
+    bool is_png; /* which imgheat writes */
+
+    /* Bytes before the first sample, if they follow as they are; else 0. NULL: never. */
+    uint64_t (*header)(const unsigned char *start, size_t size);
+};
+
+/* NULL: none of them. */
+const struct kind *kind_of_start(const unsigned char *start, size_t size);
+const struct kind *kind_of_name(const char *path);
+
+/* "it is a NIfTI-1 file: --skip 352 passes over its header", or what else to do. Returns text. */
+const char *kind_advise(const struct kind *kind, const unsigned char *start, size_t size, char *text,
+                        size_t text_size);
+
+#endif
