@@ -120,7 +120,7 @@ static void print_op(FILE *stream, const struct plan *plan, size_t stage, size_t
             op->tap_count == 1 ? "" : "s");
     print_reach(stream, "x", &op->x);
     print_reach(stream, "rows", &op->row);
-    print_reach(stream, "planes", &op->plane);
+    print_reach(stream, plan->job->in.grid.axes == 3 ? "planes" : "rows", &op->plane);
     fprintf(stream, "; rung %s: %s", facts->rung->name, facts->reason);
     phrase_form(stream, facts);
     phrase_launch(stream, facts);
@@ -160,9 +160,17 @@ static const char *plural(uint64_t count)
     return count == 1 ? "" : "s";
 }
 
-/* Passes that follow a route, and what lies between them. */
-static void print_route(FILE *stream, const struct passes *passes)
+/* A plane as whoever looks at the data calls it. */
+static const char *plane_name(const struct grid *grid)
 {
+    return grid->axes == 3 ? "plane" : "row";
+}
+
+/* Passes that follow a route, and what lies between them. */
+static void print_route(FILE *stream, const struct plan *plan)
+{
+    const struct passes *passes = &plan->passes;
+    const char *name = plane_name(&plan->job->in.grid);
     char spool[32];
 
     if (passes->on_trial)
@@ -175,20 +183,21 @@ static void print_route(FILE *stream, const struct passes *passes)
     if (passes->whole && !passes->on_trial)
         fprintf(stream, ", the last of which puts the result into its range");
     if (passes->again > 0)
-        fprintf(stream, ", which read %.0f planes once more beyond the ends of a grid that wraps",
-                passes->again);
-    fprintf(stream, ": in slabs of %zu plane%s, ", passes->slab, plural(passes->slab));
+        fprintf(stream, ", which read %.0f %ss once more beyond the ends of a grid that wraps", passes->again,
+                name);
+    fprintf(stream, ": in slabs of %zu %s%s, ", passes->slab, name, plural(passes->slab));
 }
 
 /* What the planes are held for, or that they are not. */
 static void print_passes(FILE *stream, const struct plan *plan)
 {
     const struct passes *passes = &plan->passes;
+    const char *name = plane_name(&plan->job->in.grid);
     char held[32];
 
     fprintf(stream, "run       ");
     if (passes->spooled)
-        print_route(stream, passes);
+        print_route(stream, plan);
     else if (passes->on_trial)
         fprintf(stream,
                 "the whole grid is held, since --until takes steps one by one, each of which goes through "
@@ -200,9 +209,9 @@ static void print_passes(FILE *stream, const struct plan *plan)
     else if (passes->window == plan->shape.planes)
         fprintf(stream, "the whole grid is held: ");
     else
-        fprintf(stream, "streamed in slabs of %zu plane%s: ", passes->slab, plural(passes->slab));
-    fprintf(stream, "output lags %zu of %zu planes behind input, fields hold %zu", passes->depth,
-            plan->shape.planes, passes->window);
+        fprintf(stream, "streamed in slabs of %zu %s%s: ", passes->slab, name, plural(passes->slab));
+    fprintf(stream, "output lags %zu of %zu %ss behind input, fields hold %zu", passes->depth,
+            plan->shape.planes, name, passes->window);
     if (passes->holds_in_spool)
         fprintf(stream, "; the interlaced input goes through a spool file of %s",
                 number_format_bytes((double)plan->held_bytes, held, sizeof held));
@@ -225,7 +234,7 @@ static void print_range(FILE *stream, const struct job *job)
 void explain_plan(FILE *stream, const struct plan *plan, const struct record_ends *ends)
 {
     const struct job *job = plan->job;
-    char moved[32];
+    char moved[32], taken[32];
 
     print_header(stream, "input   ", ends->input, &job->in);
     fprintf(stream, "grid      ");
@@ -238,7 +247,8 @@ void explain_plan(FILE *stream, const struct plan *plan, const struct record_end
     print_range(stream, job);
     phrase_device(stream, plan);
     if (job->copies) {
-        fprintf(stream, "stages    identity alone: bits are copied, plane by plane\n");
+        fprintf(stream, "stages    identity alone: bits are copied, %s by %s\n", plane_name(&job->in.grid),
+                plane_name(&job->in.grid));
     } else {
         fprintf(stream, "work      %s", work_name(job->work));
         if (job->decode.alpha)
@@ -255,6 +265,7 @@ void explain_plan(FILE *stream, const struct plan *plan, const struct record_end
     }
     phrase_sums(stream, plan);
     print_memory(stream, plan);
-    fprintf(stream, "forecast  %s through memory, %.3g s\n",
-            number_format_bytes(plan->moved_bytes, moved, sizeof moved), plan->seconds);
+    fprintf(stream, "forecast  %s through memory, %s\n",
+            number_format_bytes(plan->moved_bytes, moved, sizeof moved),
+            number_format_seconds(plan->seconds, taken, sizeof taken));
 }

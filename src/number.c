@@ -129,3 +129,25 @@ const char *number_format_share(uint64_t part, uint64_t whole, char *text, size_
         snprintf(text, size, "%.*f %%", digits_of_share(percent), percent);
     return text;
 }
+
+const char *number_format_seconds(double seconds, char *text, size_t size)
+{
+    double whole = floor(seconds + 0.5);
+
+    if (seconds < 1e-6)
+        snprintf(text, size, "less than 0.001 ms");
+    else if (seconds < 0.0995)
+        snprintf(text, size,
+                 seconds < 0.000995  ? "%.3f ms"
+                 : seconds < 0.00995 ? "%.2f ms"
+                                     : "%.1f ms",
+                 1e3 * seconds);
+    else if (seconds < 99.95)
+        snprintf(text, size, seconds < 0.9995 ? "%.0f ms" : "%.1f s",
+                 seconds < 0.9995 ? 1e3 * seconds : seconds);
+    else if (seconds < 3600.0)
+        snprintf(text, size, "%.0f min %.0f s", floor(whole / 60.0), fmod(whole, 60.0));
+    else
+        snprintf(text, size, "%.0f h %.0f min", floor(whole / 3600.0), floor(fmod(whole, 3600.0) / 60.0));
+    return text;
+}

@@ -27,4 +27,7 @@ const char *number_format_bytes(double bytes, char *text, size_t size);
    Returns text. */
 const char *number_format_share(uint64_t part, uint64_t whole, char *text, size_t size);
 
+/* A time for a reader: "0.012 ms", "350 ms", "12.3 s", "5 min 20 s". Returns text. */
+const char *number_format_seconds(double seconds, char *text, size_t size);
+
 #endif

@@ -5,6 +5,7 @@
 #include "machine.h"
 #include "mem.h"
 #include "number.h"
+#include "suggest.h"
 
 #include <limits.h>
 #include <stdarg.h>
@@ -181,12 +182,14 @@ static void consider(const struct plan_request *request, struct plan *plan, cons
     bool needed = !knows_wishes(request, chosen->backend);
     struct overhead overhead = predict_overhead(request, plan, backend);
     double least = overhead.start + overhead.moving, seconds;
+    char own[32], other[32];
 
     if (!knows_wishes(request, backend))
         return;
     if (!needed && least >= chosen->seconds) {
-        give_reason(plan, "%.3g s predicted; %s would take %.3g s to start and to move the samples",
-                    chosen->seconds, backend->name, least);
+        number_format_seconds(least, other, sizeof other);
+        give_reason(plan, "%s predicted; %s would take %s to start and to move the samples",
+                    number_format_seconds(chosen->seconds, own, sizeof own), backend->name, other);
         return;
     }
     /* It reserves far more of them than it uses. */
@@ -198,14 +201,17 @@ static void consider(const struct plan_request *request, struct plan *plan, cons
         return;
     seconds = predict(request, plan, backend, 0);
     if (!needed && seconds >= chosen->seconds) {
-        give_reason(plan, "%.3g s predicted; %s would take %.3g s", chosen->seconds, backend->name, seconds);
+        number_format_seconds(seconds, other, sizeof other);
+        give_reason(plan, "%s predicted; %s would take %s",
+                    number_format_seconds(chosen->seconds, own, sizeof own), backend->name, other);
         return;
     }
+    number_format_seconds(seconds, own, sizeof own);
     if (needed)
-        give_reason(plan, "it has the rung that is asked for; %.3g s predicted", seconds);
+        give_reason(plan, "it has the rung that is asked for; %s predicted", own);
     else
-        give_reason(plan, "%.3g s predicted; %s would take %.3g s", seconds, chosen->backend->name,
-                    chosen->seconds);
+        give_reason(plan, "%s predicted; %s would take %s", own, chosen->backend->name,
+                    number_format_seconds(chosen->seconds, other, sizeof other));
     *chosen = (struct candidate){backend, 0, true, seconds};
 }
 
@@ -213,8 +219,10 @@ static void consider(const struct plan_request *request, struct plan *plan, cons
 static void choose_automatically(const struct plan_request *request, struct plan *plan,
                                  struct candidate *chosen)
 {
+    char text[32];
+
     *chosen = (struct candidate){&backend_cpu, 0, true, predict(request, plan, &backend_cpu, 0)};
-    give_reason(plan, "%.3g s predicted", chosen->seconds);
+    give_reason(plan, "%s predicted", number_format_seconds(chosen->seconds, text, sizeof text));
     for (size_t i = 0; plan_backends[i] != NULL; i++) {
         if (plan_backends[i] != &backend_cpu && !plan->job->copies)
             consider(request, plan, plan_backends[i], chosen);
@@ -249,13 +257,29 @@ static const struct backend *find_backend(const char *name, uint64_t *index)
     return NULL;
 }
 
+static const struct alias device_aliases[] = {
+    {"gpu", "cuda"}, {"nvidia", "cuda"}, {"processor", "cpu"}, {"host", "cpu"}, {NULL, NULL}};
+
+static bool refuse_name(const char *name, struct fault *fault)
+{
+    struct suggestion suggestion = suggest_for(name, strcspn(name, ":"));
+
+    suggest_aliases(&suggestion, device_aliases);
+    for (size_t i = 0; plan_backends[i] != NULL; i++)
+        suggest_name(&suggestion, plan_backends[i]->name);
+    if (strncmp(name, "cuda", 4) == 0 && plan_backends[0] == &backend_cpu)
+        return fault_raise(fault, STATUS_USAGE, "--device: %s: this program was built without CUDA", name);
+    fault_raise(fault, STATUS_USAGE, "--device: %s: no such device", name);
+    return suggest_add(fault, suggestion.meant, " (--list names them)");
+}
+
 static bool choose_by_name(const char *name, struct candidate *chosen, struct fault *fault)
 {
     uint64_t index;
     const struct backend *backend = find_backend(name, &index);
 
     if (backend == NULL)
-        return fault_raise(fault, STATUS_USAGE, "--device: %s: no such device (--list names them)", name);
+        return refuse_name(name, fault);
     if (index >= backend->count())
         return refuse_device(name, backend, fault);
     *chosen = (struct candidate){.backend = backend, .index = (int)index};

@@ -131,6 +131,24 @@ START_TEST(limits_are_the_last_values_that_fit)
 }
 END_TEST
 
+static const struct {
+    double seconds;
+    const char *text;
+} times[] = {
+    {0.0, "less than 0.001 ms"}, {1.2e-5, "0.012 ms"},  {0.00123, "1.23 ms"},
+    {0.0456, "45.6 ms"},         {0.25, "250 ms"},      {0.99951, "1.0 s"},
+    {12.34, "12.3 s"},           {99.96, "1 min 40 s"}, {119.6, "2 min 0 s"},
+    {3599.0, "59 min 59 s"},     {7260.0, "2 h 1 min"},
+};
+
+START_TEST(times_are_written_for_readers)
+{
+    char text[32];
+
+    ck_assert_str_eq(number_format_seconds(times[_i].seconds, text, sizeof text), times[_i].text);
+}
+END_TEST
+
 START_TEST(bytes_are_written_for_readers)
 {
     char text[32];
@@ -1017,6 +1035,7 @@ static Suite *model_suite(void)
     tcase_add_loop_test(words, numbers_are_the_whole_text, 0, (int)LENGTH(number_texts));
     tcase_add_test(words, lists_have_a_length);
     tcase_add_test(words, bytes_are_written_for_readers);
+    tcase_add_loop_test(words, times_are_written_for_readers, 0, (int)LENGTH(times));
     tcase_add_test(words, shares_are_written_for_readers);
     tcase_add_test(words, limits_are_the_last_values_that_fit);
     tcase_add_loop_test(words, sample_types, 0, SAMPLE_TYPES);

@@ -10,7 +10,7 @@ set -u
 
 refuses 2 'voxfilt: foo: no operands are taken; the input is --input FILE' voxfilt foo
 refuses 2 'voxfilt: --bogus: no such option (--help lists them)' voxfilt --bogus
-refuses 2 'voxfilt: --out: not clear which: --output, --out-endian, --out-type, --out-format' voxfilt --out x
+refuses 2 'voxfilt: --out: not clear which: --output, --out-endian, --out-type, --out-range, --out-format' voxfilt --out x
 refuses 2 'voxfilt: -Z: no such option (--help lists them)' voxfilt -qZ
 refuses 2 'voxfilt: --linear: no such option (imgheat has it)' voxfilt --linear
 refuses 2 'imgheat: -n: no such option (voxfilt has it)' imgheat -n 3
@@ -191,10 +191,10 @@ refuses 6 'voxfilt: standard input: the grid is too large: 1000000 × 1000000 ×
 refuses 6 'voxfilt: --memory: this job needs 2.0 KiB (2048 bytes), and 100 B are allowed' v8 -m 100 -o out
 accepts 'just enough memory' '' v8 -m 2048 -o /dev/null
 refuses 2 'voxfilt: --device: abacus: no such device (--list names them)' v8 -D abacus -o out
-refuses 2 'voxfilt: --device: cpu:x: no such device (--list names them)' v8 -D cpu:x -o out
+refuses 2 'voxfilt: --device: cpu:x: no such device; did you mean cpu?' v8 -D cpu:x -o out
 refuses 5 'voxfilt: --device: cpu:1: this machine has cpu:0 to cpu:0' v8 -D cpu:1 -o out
 if ! voxfilt --list | grep -q '^  cuda naive'; then
-    refuses 2 'voxfilt: --device: cuda: no such device (--list names them)' v8 -D cuda -o out
+    refuses 2 'voxfilt: --device: cuda: this program was built without CUDA' v8 -D cuda -o out
 elif ! voxfilt --list | grep -q '^  cuda:0'; then
     v8 -D cuda -o out 2> ../stderr
     [ $? = 5 ] && [ ! -e out ] && [ "$(wc -l < ../stderr)" -eq 1 ] &&

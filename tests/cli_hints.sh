@@ -15,7 +15,7 @@ refuses 2 'voxfilt: --dtype: no such option; did you mean --type?' voxfilt --dty
 refuses 2 'voxfilt: --dims: no such option; did you mean -d?' voxfilt --dims 8,8,8
 refuses 2 'voxfilt: --gpu: no such option; did you mean --device cuda?' voxfilt --gpu
 refuses 2 'voxfilt: --x: no such option (--help lists them)' voxfilt --x
-refuses 2 'voxfilt: --o: not clear which: --output, --out-endian, --out-type, --out-format' voxfilt --o out
+refuses 2 'voxfilt: --o: not clear which: --output, --out-endian, --out-type, --out-range, --out-format' voxfilt --o out
 refuses 2 'voxfilt: --alpha-mode: no such option (imgheat has it)' voxfilt --alpha-mode=separate
 refuses 2 'voxfilt: --steps: teps: expected a whole number; did you mean --steps?' voxfilt -steps 5
 refuses 2 'imgheat: --edge: lp: not one of reflect, mirror, nearest, wrap, constant[:V], hold; did you mean --help?' \
@@ -195,5 +195,17 @@ fits_columns 30 '\[[#.]*\] [ 0-9]\{3\} %  [0-9]*:[0-9]* left *'
 fits_columns 20 '\[[#.]*\] [ 0-9]\{3\} % *'
 fits_columns 8 '[ 0-9]\{3\} % *'
 fits_columns 1 ' *'
+
+# ---------------------------------------------------------------- devices, rows, times
+
+refuses 2 'voxfilt: --device: gpu: no such device; did you mean cuda?' v8 -D gpu -o out
+refuses 2 'voxfilt: --device: CPU: no such device; did you mean cpu?' v8 -D CPU -o out
+accepts 'a picture is explained' '' imgheat --explain -f gauss:1 -D cpu gray.png
+grep -q 'behind input' ../stdout && grep -q ' rows' ../stdout && ! grep -q 'planes' ../stdout
+result $? 'in rows'
+accepts 'a volume is explained' '' v8 --explain
+grep -q ' of 8 planes behind input' ../stdout && grep -Eq '^forecast  .* through memory, [0-9.]+ ms$' ../stdout &&
+    ! grep -Eq '[0-9]e-?[0-9]+ s' ../stdout
+result $? 'in planes, and milliseconds'
 
 conclude
