@@ -370,6 +370,12 @@ static double share_of_multiply_adds(const struct benching *bench, const struct 
     return cells(bench) / row->seconds * (double)bench->op->tap_count / bench->multiply_adds;
 }
 
+/* Blocks of threads, with registers and shared memory of their own: columns of a GPU's table. */
+static bool has_blocks(const struct benching *bench)
+{
+    return bench->device.backend != &backend_cpu;
+}
+
 static void print_head(struct benching *bench)
 {
     const struct shape *shape = &bench->shape;
@@ -386,10 +392,12 @@ static void print_head(struct benching *bench)
     if (!isnan(bench->multiply_adds))
         fprintf(bench->stream, ", %.4g G multiply-adds/s", bench->multiply_adds / 1e9);
     fprintf(bench->stream, ", bytes compared with those of %s\n", judge_name(bench));
-    fprintf(bench->stream, "%-11s %-9s %-8s %5s %7s %5s %4s %8s %9s %5s %6s %9s %9s %7s %6s %6s %-6s %s\n",
-            "rung", "tile", "coarsen", "steps", "threads", "warps", "regs", "shared", "blocks/SM", "occ.",
-            "OP/B", "ms/step", bench->request->pictures ? "Mpx/s" : "GCells/s", "GB/s", "copy", "fma",
-            "bytes", "comment");
+    fprintf(bench->stream, "%-11s %-9s %-8s %5s ", "rung", "tile", "coarsen", "steps");
+    if (has_blocks(bench))
+        fprintf(bench->stream, "%7s %5s %4s %8s %9s %5s ", "threads", "warps", "regs", "shared", "blocks/SM",
+                "occ.");
+    fprintf(bench->stream, "%6s %9s %9s %7s %6s %6s %-6s %s\n", "OP/B", "ms/step",
+            bench->request->pictures ? "Mpx/s" : "GCells/s", "GB/s", "copy", "fma", "bytes", "comment");
 }
 
 static bool is_planned(const struct benching *bench, const struct routine_facts *facts)
@@ -448,11 +456,13 @@ static void print_text_row(struct benching *bench, const struct row *row)
     if (row->equal && !isnan(share))
         snprintf(multiplied, sizeof multiplied, "%.0f%%", 100.0 * share);
     comment(bench, row, words, sizeof words);
-    fprintf(bench->stream, "%-11s %-9s %-8s %5u %7u %5u %4u %8zu %9u %4.0f%% %6.2f ", facts->rung->name,
-            facts->tile_x > 0 ? tile : "-", facts->coarsen > 0 ? coarsen : "-", facts->steps,
-            threads_of(facts), (threads_of(facts) + 31) / 32, facts->registers, facts->shared_bytes,
-            facts->blocks_per_multiprocessor, 100.0 * facts->occupancy,
-            facts->operations_per_update / facts->bytes_per_update);
+    fprintf(bench->stream, "%-11s %-9s %-8s %5u ", facts->rung->name, facts->tile_x > 0 ? tile : "-",
+            facts->coarsen > 0 ? coarsen : "-", facts->steps);
+    if (has_blocks(bench))
+        fprintf(bench->stream, "%7u %5u %4u %8zu %9u %4.0f%% ", threads_of(facts),
+                (threads_of(facts) + 31) / 32, facts->registers, facts->shared_bytes,
+                facts->blocks_per_multiprocessor, 100.0 * facts->occupancy);
+    fprintf(bench->stream, "%6.2f ", facts->operations_per_update / facts->bytes_per_update);
     if (row->equal)
         fprintf(bench->stream, "%9.4f %9.2f %7.0f %5.0f%% %6s %-6s %s\n", 1e3 * row->seconds,
                 rate_of(bench, row->seconds) / (bench->request->pictures ? 1e6 : 1e9), moved / 1e9,

@@ -208,4 +208,9 @@ grep -q ' of 8 planes behind input' ../stdout && grep -Eq '^forecast  .* through
     ! grep -Eq '[0-9]e-?[0-9]+ s' ../stdout
 result $? 'in planes, and milliseconds'
 
+accepts 'the bench of a CPU' '' voxfilt -d 20,12,10 -D cpu --bench
+grep -q '^rung  *tile  *coarsen  *steps  *OP/B  *ms/step ' ../stdout && ! grep -q 'warps\|blocks/SM' ../stdout &&
+    grep -Eq '^naive +- +- +1 +[0-9.]+ +[0-9.]+ +[0-9.]+ ' ../stdout
+result $? 'has no columns of a GPU'
+
 conclude
