@@ -12,12 +12,13 @@ files()
     ls HACKING.md NEWS README.md Makefile.am configure.ac
 }
 
-# Lines "NAME FILE", of names of such files; those of the system stand in <>, those of the configuration are made.
+# Lines "NAME FILE", of names of such files; those of the system stand in <>, those of the configuration are made, and
+# shorter ones are members of structs.
 mentions()
 {
     files | while IFS= read -r file; do
         sed -E 's/<[^<>]*>//g; s|[^ ]*\$[^ ]*||g; s/\.( |$)/ /g' "$file" |
-            grep -oE '[A-Za-z0-9_]+\.(c|h|cu|cuh|inl|def|sh|md|py|cpp)([^A-Za-z0-9_.(]|$)' |
+            grep -oE '[A-Za-z0-9_]{3,}\.(c|h|cu|cuh|inl|def|sh|md|py|cpp)([^A-Za-z0-9_.(]|$)' |
             sed 's/[^A-Za-z0-9_.]$//' | sort -u | sed "s|\$| $file|"
     done | grep -vE '^(config\.h|conftest\.cu|conftest\.c|png\.h) '
 }
