@@ -210,6 +210,7 @@ struct forecast {
     double start;   /* seconds until the device is there */
     double moving;  /* seconds to bring a byte to the device and back */
     double updates; /* sample updates per second of the op given */
+    double changes; /* samples per second whose change is added up */
 };
 
 /* Functions that return bool fill the fault and return false on failure. Ranges are always inside the grid.

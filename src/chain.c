@@ -44,16 +44,23 @@ static size_t limited(const struct chain *chain, size_t planes)
     return planes < chain->planes ? planes : chain->planes;
 }
 
-/* The most steps of a stage that one level takes: more than one where a step is a single operation whose
-   every state is not asked for. */
+/* The most steps of a stage that one level takes: more than one where a step is a single operation, and not
+   every state is asked for. */
 static unsigned most_together(const struct chain *chain, size_t stage)
 {
     const struct chain_step *step = &chain->steps[stage];
     unsigned most = 1;
 
-    if (step->step.count == 1 && !step->keeps)
+    if (chain->on_trial && chain->stages[stage].until > 0.0)
+        return 1;
+    if (step->step.count == 1)
         most = chain->backend->facts(step->routines[0])->steps;
     return chain->together > 0 && chain->together < most ? chain->together : most;
+}
+
+static uint64_t steps_in_a_row(const struct stage *stage)
+{
+    return stage->until > 0.0 ? looks_stretch(&stage->looks) : stage->steps;
 }
 
 unsigned chain_most_together(const struct chain *chain)
@@ -62,8 +69,9 @@ unsigned chain_most_together(const struct chain *chain)
 
     for (size_t i = 0; i < chain->stage_count; i++) {
         unsigned together = most_together(chain, i);
-        if (together > chain->stages[i].steps)
-            together = (unsigned)chain->stages[i].steps;
+        uint64_t in_a_row = steps_in_a_row(&chain->stages[i]);
+        if (together > in_a_row)
+            together = (unsigned)in_a_row;
         most = together > most ? together : most;
     }
     return most;
@@ -170,6 +178,7 @@ bool chain_walk_next(struct chain_walk *walk)
         level->kept = level->from;
     level->to = free_field(walk, step->keeps);
     level->steps = steps_together(walk);
+    level->behind = walk->at.step + level->steps;
     level->reach = reach_of(walk->chain, step, level->op, level->steps);
     level->ends_step = level->op + 1 == step->step.count;
     level->lag = limited(walk->chain, larger(level->lag + level->reach, walk->behind[level->to]));

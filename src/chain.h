@@ -27,6 +27,7 @@ struct chain {
     size_t stage_count;
     size_t planes;     /* of the grid; of an unrolled one with those that stand beside it */
     unsigned together; /* the most steps that a level takes at once; 0: as many as its routine takes */
+    bool on_trial;     /* steps of a stage with --until may be taken in vain: each is a level of its own */
     bool unrolled; /* the last planes come before the first and the first after the last, so that no level has
                       to go around where an edge wraps */
 };
@@ -42,6 +43,7 @@ struct chain_place {
 struct level {
     size_t stage, op;
     unsigned steps;          /* that it takes at once */
+    uint64_t behind;         /* of its stage, with these */
     size_t reach, lag;       /* in planes; `planes` where all of them have to be there first */
     unsigned from, to, kept; /* fields; kept is the step's input */
     bool ends_step;

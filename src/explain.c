@@ -57,6 +57,17 @@ static void print_edge(FILE *stream, const struct edge *edge)
         fprintf(stream, ":%g", edge->value);
 }
 
+static void print_until(FILE *stream, const struct stage *stage)
+{
+    fprintf(stream, ", until the RMS change is below %g; looked at is ", stage->until);
+    if (stage->looks.every == 1)
+        fprintf(stream, "every step");
+    else if (stage->looks.every >= stage->looks.last)
+        fprintf(stream, "the last step");
+    else
+        fprintf(stream, "one step in %llu, and the last", (unsigned long long)stage->looks.every);
+}
+
 static void print_stage(FILE *stream, const struct stage *stage, size_t index)
 {
     fprintf(stream, "stage %-2zu  %s, %s%llu step%s", index + 1, stage->spec,
@@ -66,7 +77,7 @@ static void print_stage(FILE *stream, const struct stage *stage, size_t index)
     if (stage->filter->kind == FILTER_HEAT)
         print_heat(stream, &stage->heat);
     if (stage->until > 0.0)
-        fprintf(stream, ", until the RMS change is below %g", stage->until);
+        print_until(stream, stage);
     fprintf(stream, "\n");
 }
 
@@ -199,9 +210,10 @@ static void print_passes(FILE *stream, const struct plan *plan)
     if (passes->spooled)
         print_route(stream, plan);
     else if (passes->on_trial)
-        fprintf(stream,
-                "the whole grid is held, since --until takes steps one by one, each of which goes through "
-                "memory twice, once to add up its change; ");
+        fprintf(
+            stream,
+            "the whole grid is held, since --until may end the run at any step that is looked at, each of "
+            "which goes through memory by itself, and once more to add up its change; ");
     else if (passes->whole)
         fprintf(stream,
                 "the whole grid is held, since --out-range=auto looks at all of the result before any "
@@ -265,7 +277,7 @@ void explain_plan(FILE *stream, const struct plan *plan, const struct record_end
     }
     phrase_sums(stream, plan);
     print_memory(stream, plan);
-    fprintf(stream, "forecast  %s through memory, %s\n",
+    fprintf(stream, "forecast  %s%s through memory, %s\n", plan->passes.on_trial ? "at most " : "",
             number_format_bytes(plan->moved_bytes, moved, sizeof moved),
             number_format_seconds(plan->seconds, taken, sizeof taken));
 }

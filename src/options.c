@@ -362,6 +362,14 @@ static bool take_until(struct parsing *parsing, const char *value)
     return read_least(parsing, value, 0.0, false, &parsing->stage->until);
 }
 
+static bool take_check_every(struct parsing *parsing, const char *value)
+{
+    parsing->stage->given |= STAGE_CHECK_EVERY;
+    if (!number_parse_count(value, &parsing->stage->check_every) || parsing->stage->check_every == 0)
+        return refuse(parsing, value, "a whole number above 0");
+    return true;
+}
+
 static bool take_flip(struct parsing *parsing, const char *value)
 {
     (void)value;
@@ -652,7 +660,7 @@ static bool check_defaults(const struct parsing *parsing)
 
     if (options->job.force && !any_stage_is_heat(options))
         return fault_raise(parsing->fault, STATUS_USAGE, "--force: no stage of this chain is heat");
-    for (unsigned option = 1; option <= STAGE_FLIP; option <<= 1) {
+    for (unsigned option = 1; option <= STAGE_LAST_OPTION; option <<= 1) {
         bool used = false;
         for (size_t i = 0; i < options->job.stage_count; i++)
             used = used || stage_option_applies((enum stage_option)option, options->stages[i].call.filter);
@@ -690,7 +698,7 @@ static bool settle_stages(struct parsing *parsing)
     for (size_t i = 0; i <= last; i++) {
         struct stage_request defaults = parsing->defaults;
         if (i < last)
-            defaults.given &= ~(unsigned)STAGE_UNTIL;
+            defaults.given &= ~(unsigned)(STAGE_UNTIL | STAGE_CHECK_EVERY);
         if (i < last && (options->stages[i].given & STAGE_UNTIL))
             return fault_raise(parsing->fault, STATUS_USAGE,
                                "--until: %s: only the last stage can wait for it",

@@ -243,7 +243,7 @@ static bool settle(const struct passes_request *request, const struct chain_walk
     return false;
 }
 
-static bool takes_whole_steps(const struct chain *chain)
+static bool looks_at_all_planes(const struct chain *chain)
 {
     return chain->stage_count > 0 && chain->stages[chain->stage_count - 1].until > 0.0;
 }
@@ -263,8 +263,8 @@ static bool settle_together(planner *plan, const struct passes_request *request,
     *passes = (struct passes){.together = chain.together,
                               .lean = together == 0,
                               .routine_bytes = request->routine_bytes(request->context, together),
-                              .on_trial = takes_whole_steps(&chain),
-                              .whole = takes_whole_steps(&chain) || request->measures};
+                              .on_trial = looks_at_all_planes(&chain),
+                              .whole = looks_at_all_planes(&chain) || request->measures};
     return plan(&narrowed, memory, passes);
 }
 
@@ -366,17 +366,21 @@ static bool settle_on_many_of(const struct passes_request *request, uint64_t mem
  * once. */
 static bool settle_on_many(const struct passes_request *request, uint64_t memory, struct passes *passes)
 {
+    struct passes_request on_trial = *request;
+    struct chain chain = *request->chain;
     bool settled = false;
     struct passes other;
 
-    for (unsigned together = chain_most_together(request->chain); together > 0; together = fewer(together)) {
-        if (settle_together(settle_on_many_of, request, together, memory, &other) &&
+    chain.on_trial = true;
+    on_trial.chain = &chain;
+    for (unsigned together = chain_most_together(&chain); together > 0; together = fewer(together)) {
+        if (settle_together(settle_on_many_of, &on_trial, together, memory, &other) &&
             (!settled || other.count < passes->count)) {
             *passes = other;
             settled = true;
         }
     }
-    return settled || settle_together(settle_on_many_of, request, 0, memory, passes);
+    return settled || settle_together(settle_on_many_of, &on_trial, 0, memory, passes);
 }
 
 /* Whether other passes take more steps at once than these, or slabs that are much larger. */

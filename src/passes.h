@@ -42,7 +42,7 @@ struct passes {
     bool holds_in_spool; /* what the source holds, since there is no memory for it */
     bool spooled;        /* passes follow a route, and between them the planes are kept in files */
     size_t spools;       /* such files */
-    bool on_trial;       /* steps are taken one by one over all planes: --until */
+    bool on_trial;       /* steps are looked at, over all planes: --until */
     bool whole;          /* so they are, or all planes of the result are there before any leaves */
     unsigned together;   /* the most steps that a level takes at once */
     bool lean;           /* by the routines that take the least memory */

@@ -35,7 +35,9 @@ struct candidate {
 
 bool plan_is_single(const struct stage *stage, const struct step *step)
 {
-    return stage->steps == 1 || stage->until > 0.0 || step->count > 1 || step->keeps;
+    bool seen = stage->until > 0.0 && looks_stretch(&stage->looks) <= 1;
+
+    return stage->steps == 1 || seen || step->count > 1 || step->keeps;
 }
 
 void plan_wisdom_device(const struct plan_request *request, const struct backend *backend, int index,
@@ -111,11 +113,10 @@ static struct overhead predict_overhead(const struct plan_request *request, cons
 
 /* Updates a second of an op: as measured, or else as the backend assumes. */
 static double predict_updates(const struct plan_request *request, const struct plan *plan,
-                              const struct backend *backend, struct wisdom_entry *key, size_t stage,
-                              const struct op *op)
+                              const struct backend *backend, struct wisdom_entry *key, const struct op *op,
+                              bool single)
 {
     const struct device_request device = device_request_of(request, 0);
-    bool single = plan_is_single(&plan->job->stages[stage], &plan->steps[stage].step);
     const struct wisdom_entry *known;
 
     wisdom_name_problem(key, op, &plan->shape, single);
@@ -128,6 +129,26 @@ static double larger(double a, double b)
     return a > b ? a : b;
 }
 
+/* Steps that are looked at are taken one by one, and their changes added up. */
+static double predict_stage(const struct plan_request *request, const struct plan *plan,
+                            const struct backend *backend, struct wisdom_entry *key, size_t index)
+{
+    const struct device_request device = device_request_of(request, 0);
+    const struct stage *stage = &plan->job->stages[index];
+    const struct step *step = &plan->steps[index].step;
+    bool single = plan_is_single(stage, step);
+    double looks = (double)looks_count(&stage->looks), others = (double)stage->steps - looks, sweeps = 0.0;
+
+    for (size_t k = 0; k < step->count; k++) {
+        sweeps += others / predict_updates(request, plan, backend, key, &step->ops[k], single);
+        if (looks > 0.0)
+            sweeps += looks / predict_updates(request, plan, backend, key, &step->ops[k], true);
+    }
+    if (looks > 0.0)
+        sweeps += looks / backend->predict(&device, &step->ops[0], &plan->shape, true).changes;
+    return sweeps * plan_samples(plan, plan->shape.planes);
+}
+
 /* Seconds that a device should take, from its start to the last sample back on the host. */
 static double predict(const struct plan_request *request, const struct plan *plan,
                       const struct backend *backend, int index)
@@ -137,12 +158,8 @@ static double predict(const struct plan_request *request, const struct plan *pla
     struct wisdom_entry key;
 
     plan_wisdom_device(request, backend, index, key.device, sizeof key.device);
-    for (size_t i = 0; i < plan->step_count; i++) {
-        const struct step *step = &plan->steps[i].step;
-        for (size_t k = 0; k < step->count; k++)
-            computing += (double)plan->job->stages[i].steps * plan_samples(plan, plan->shape.planes) /
-                         predict_updates(request, plan, backend, &key, i, &step->ops[k]);
-    }
+    for (size_t i = 0; i < plan->step_count; i++)
+        computing += predict_stage(request, plan, backend, &key, i);
     return overhead.start + larger(overhead.moving, computing);
 }
 
@@ -442,7 +459,7 @@ static void fit_routines(const struct plan_request *request, struct plan *plan)
     }
     if (together < UINT_MAX)
         plan->chain.together = plan->passes.together;
-    plan->chain.unrolled = plan->passes.spooled;
+    plan->chain.on_trial = plan->chain.unrolled = plan->passes.spooled;
 }
 
 /* What routine_bytes is asked with. */
@@ -585,15 +602,26 @@ static bool settle_on(const struct plan_request *request, struct plan *plan, con
     return false;
 }
 
+/* Bytes a sample of a stage. A step that is looked at goes through memory by itself, and two fields are read
+   to add up its change. */
+static double stage_bytes(const struct plan *plan, size_t index)
+{
+    const struct stage *stage = &plan->job->stages[index];
+    const struct chain_step *step = &plan->steps[index];
+    double looks = (double)looks_count(&stage->looks), others = (double)stage->steps - looks;
+    double bytes = looks * 2.0 * (double)work_size(plan->job->work);
+
+    for (size_t k = 0; k < step->step.count; k++) {
+        const struct routine_facts *facts = plan->backend->facts(step->routines[k]);
+        bytes += (others + looks * facts->steps) * facts->bytes_per_update;
+    }
+    return bytes;
+}
+
 static void forecast_bytes(struct plan *plan)
 {
-    for (size_t i = 0; i < plan->step_count; i++) {
-        for (size_t k = 0; k < plan->steps[i].step.count; k++) {
-            const struct routine_facts *facts = plan->backend->facts(plan->steps[i].routines[k]);
-            plan->moved_bytes += (double)plan->job->stages[i].steps * plan_samples(plan, plan->shape.planes) *
-                                 facts->bytes_per_update;
-        }
-    }
+    for (size_t i = 0; i < plan->step_count; i++)
+        plan->moved_bytes += stage_bytes(plan, i) * plan_samples(plan, plan->shape.planes);
 }
 
 /* No kernel runs where bits are copied. */

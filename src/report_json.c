@@ -81,6 +81,19 @@ static void print_seconds(FILE *stream, const struct run_summary *summary)
     fprintf(stream, "}");
 }
 
+/* The latest, HISTORY_KEPT at most. */
+static void print_looks(FILE *stream, const struct history *looks)
+{
+    fprintf(stream, ", \"look_count\": %llu, \"looks\": [", (unsigned long long)looks->count);
+    for (size_t i = 0; i < history_kept(looks); i++) {
+        struct history_look look = history_at(looks, i);
+        fprintf(stream, "%s{\"step\": %llu, ", i > 0 ? ", " : "", (unsigned long long)look.step);
+        json_number(stream, "change", look.change);
+        fprintf(stream, "}");
+    }
+    fprintf(stream, "]");
+}
+
 void report_json_summary(FILE *stream, const struct plan *plan, const struct record_ends *ends,
                          const struct run_summary *summary)
 {
@@ -102,6 +115,7 @@ void report_json_summary(FILE *stream, const struct plan *plan, const struct rec
     loss_print_json(stream, job, summary);
     fprintf(stream, ", ");
     json_number(stream, "last_change", summary->last_change);
+    print_looks(stream, &summary->looks);
     fprintf(stream, ", ");
     print_seconds(stream, summary);
     fprintf(stream, ", ");

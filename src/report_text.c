@@ -64,6 +64,23 @@ static void print_seconds(FILE *stream, const struct run_summary *summary)
     fprintf(stream, "\n");
 }
 
+#define LATEST_LOOKS 4
+
+static void print_looks(FILE *stream, const struct history *looks)
+{
+    size_t kept = history_kept(looks), first = kept > LATEST_LOOKS ? kept - LATEST_LOOKS : 0;
+
+    if (kept == 0)
+        return;
+    fprintf(stream, "looks     %llu, RMS change", (unsigned long long)looks->count);
+    for (size_t i = first; i < kept; i++) {
+        struct history_look look = history_at(looks, i);
+        fprintf(stream, "%s %.9g at step %llu", i > first ? "," : "", look.change,
+                (unsigned long long)look.step);
+    }
+    fprintf(stream, "\n");
+}
+
 void report_text_summary(FILE *stream, const struct plan *plan, const struct record_ends *ends,
                          const struct run_summary *summary)
 {
@@ -83,6 +100,7 @@ void report_text_summary(FILE *stream, const struct plan *plan, const struct rec
     if (!isnan(summary->last_change))
         fprintf(stream, ", RMS change of the last %.9g", summary->last_change);
     fprintf(stream, "\n");
+    print_looks(stream, &summary->looks);
     print_seconds(stream, summary);
     fprintf(stream, "rate      ");
     if (summary->compute > 0.0)

@@ -530,16 +530,27 @@ static double change_of(const struct running *run, const double *sums)
     return sqrt(total / (double)grid_samples(&run->job->in.grid));
 }
 
-/* Look at steps in order; how many of them the run takes. */
-static size_t judge(struct running *run, const double *changes, size_t steps, bool *enough)
+/* Look at a step; whether the run ends with it. */
+static bool judge(struct running *run, uint64_t step, const double *sums)
+{
+    struct run_summary *summary = run->summary;
+
+    summary->last_change = change_of(run, sums);
+    history_add(&summary->looks, step, summary->last_change);
+    return summary->last_change < last_stage(run)->until;
+}
+
+/* Look at those of some steps in a row that are looked at; how many of them the run takes. */
+static size_t judge_all(struct running *run, uint64_t behind, const double *changes, size_t steps,
+                        bool *enough)
 {
     size_t taken = 0;
 
     *enough = false;
     while (taken < steps && !*enough) {
-        run->summary->last_change = change_of(run, changes + taken * run->job->in.grid.channels);
-        *enough = run->summary->last_change < last_stage(run)->until;
-        taken++;
+        const double *sums = changes + taken++ * run->job->in.grid.channels;
+        if (looks_at(&last_stage(run)->looks, behind + taken))
+            *enough = judge(run, behind + taken, sums);
     }
     run->summary->steps += taken;
     return taken;
@@ -550,23 +561,43 @@ static struct chain_place start_of_last(const struct running *run)
     return (struct chain_place){run->job->stage_count - 1, 0};
 }
 
-/* The planes are all in the fields: one step after the other. */
+/* All planes are in the fields: steps that nobody looks at, as many at once as there are. */
+static bool step_unseen(struct running *run, struct chain_place *place, uint64_t step)
+{
+    struct chain_place end = {place->stage, step};
+    bool done =
+        place->step == step || make_pass(run, &(struct pass){.begin = *place, .end = end, .changes = NULL});
+
+    *place = end;
+    return done;
+}
+
+/* A step whose change is added to sums. */
+static bool step_seen(struct running *run, struct chain_place *place, double *sums)
+{
+    struct chain_place end = {place->stage, place->step + 1};
+    bool done;
+
+    for (unsigned channel = 0; channel < run->job->in.grid.channels; channel++)
+        sums[channel] = 0.0;
+    done = make_pass(run, &(struct pass){.begin = *place, .end = end, .changes = sums});
+    *place = end;
+    return done;
+}
+
 static bool step_in_fields(struct running *run)
 {
+    const struct stage *last = last_stage(run);
     struct chain_place place = start_of_last(run);
-    unsigned channels = run->job->in.grid.channels;
-    double *sums = mem_zeroed(channels, sizeof *sums, "the sums", run->fault);
+    double *sums = mem_zeroed(run->job->in.grid.channels, sizeof *sums, "the sums", run->fault);
     bool enough = false, done = sums != NULL;
 
-    while (done && !enough && place.step < last_stage(run)->steps) {
-        struct chain_place next = {place.stage, place.step + 1};
-        for (unsigned channel = 0; channel < channels; channel++)
-            sums[channel] = 0.0;
-        done = make_pass(run, &(struct pass){.begin = place, .end = next, .changes = sums});
-        if (done)
-            (void)judge(run, sums, 1, &enough);
-        place = next;
+    while (done && !enough && place.step < last->steps) {
+        done = step_unseen(run, &place, looks_next(&last->looks, place.step) - 1) &&
+               step_seen(run, &place, sums);
+        enough = done && judge(run, place.step, sums);
     }
+    run->summary->steps += place.step;
     run->summary->unreached = !enough;
     mem_free(sums);
     return done;
@@ -626,7 +657,7 @@ static bool step_over_spools(struct running *run, struct route *route, uint64_t 
         double *sums = mem_zeroed(steps, channels * sizeof *sums, "the sums", run->fault);
         bool done = sums != NULL && make_leg(run, &leg, sums, false);
         if (done)
-            taken = judge(run, sums, steps, &enough);
+            taken = judge_all(run, leg.begin.step, sums, steps, &enough);
         mem_free(sums);
         if (!done)
             return false;
@@ -683,6 +714,9 @@ static bool filter_all(struct running *run)
     const struct passes *passes = &run->plan->passes;
 
     count_steps(run);
+    if (passes->on_trial &&
+        !history_open(&run->summary->looks, looks_count(&last_stage(run)->looks), run->fault))
+        return false;
     if (passes->spooled)
         return passes->on_trial ? filter_until_over_spools(run) : filter_over_spools(run);
     return passes->whole ? filter_in_fields(run) : filter_at_once(run);
@@ -792,4 +826,5 @@ void run_summary_free(struct run_summary *summary)
     mem_free(summary->tallies_in);
     mem_free(summary->tallies_out);
     summary->tallies_in = summary->tallies_out = NULL;
+    history_close(&summary->looks);
 }

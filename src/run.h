@@ -5,6 +5,7 @@
 #include "backend.h"
 #include "diag.h"
 #include "format.h"
+#include "history.h"
 #include "plan.h"
 #include "progress.h"
 
@@ -22,7 +23,8 @@ struct run_summary {
     double start, read, stats, upload, compute, download, write, total;
     double reading;           /* the mean of the threads that read at once */
     uint64_t steps;           /* taken, of all stages */
-    double last_change;       /* RMS of the last step of a stage with until; else NaN */
+    struct history looks;     /* at the stage with until */
+    double last_change;       /* RMS of its last step; NaN without such a stage */
     bool unreached;           /* the stage with until took all its steps in vain */
     struct outcomes outcomes; /* of the samples read and written; of none where bits are copied */
     double low, high;         /* what --out-range put at the ends of the range; else NaN */

@@ -33,6 +33,8 @@ const char *stage_option_name(enum stage_option option)
         return "until";
     case STAGE_FLIP:
         return "flip";
+    case STAGE_CHECK_EVERY:
+        return "check-every";
     }
     return "";
 }
@@ -77,11 +79,13 @@ void stage_inherit(struct stage_request *request, const struct stage_request *de
         merged.reaction = request->reaction;
     if (own & STAGE_UNTIL)
         merged.until = request->until;
+    if (own & STAGE_CHECK_EVERY)
+        merged.check_every = request->check_every;
     merged.given = own;
     /* A default scale is meant for the stages whose flux has one. */
     if (!(own & STAGE_SCALE) && has_linear_flux(request, defaults))
         usable &= ~(unsigned)STAGE_SCALE;
-    for (unsigned option = 1; option <= STAGE_FLIP; option <<= 1) {
+    for (unsigned option = 1; option <= STAGE_LAST_OPTION; option <<= 1) {
         if ((usable & option) && stage_option_applies((enum stage_option)option, request->call.filter))
             merged.given |= option;
     }
@@ -109,12 +113,14 @@ static bool check_options(const struct stage_request *request, struct fault *fau
     unsigned given = request->given;
     bool nonlinear = (given & STAGE_FLUX) && request->flux != FLUX_LINEAR;
 
-    for (unsigned option = 1; option <= STAGE_FLIP; option <<= 1) {
+    for (unsigned option = 1; option <= STAGE_LAST_OPTION; option <<= 1) {
         if ((given & option) && !stage_option_applies((enum stage_option)option, request->call.filter))
             return refuse_option(request, (enum stage_option)option, "this filter is not heat", fault);
     }
     if ((given & STAGE_SCALE) && !nonlinear)
         return refuse_option(request, STAGE_SCALE, "a linear flux has no scale", fault);
+    if ((given & STAGE_CHECK_EVERY) && !(given & STAGE_UNTIL))
+        return refuse_option(request, STAGE_CHECK_EVERY, "without --until nobody looks at changes", fault);
     return !nonlinear || (given & STAGE_SCALE) || ask_for_scale(request, fault);
 }
 
@@ -150,6 +156,33 @@ static bool build_heat(const struct stage_request *request, const struct grid *g
            heat_stencil(&stage->heat, grid, &stage->body.taps, fault);
 }
 
+/* A flux is a function of each tap's difference. */
+#define FLUX_TAPS 8.0
+
+static double taps_of_heat(const struct stage *stage)
+{
+    double taps = (double)stage->body.taps.count * (double)stage->heat.inner;
+
+    return stage->heat.flux == FLUX_LINEAR ? taps : taps * FLUX_TAPS;
+}
+
+static struct looks looks_of(const struct stage_request *request, const struct stage *stage)
+{
+    const struct filter_body *body = &stage->body;
+    double taps = stage->filter->kind == FILTER_HEAT ? taps_of_heat(stage) : (double)body->taps.count;
+    unsigned passes = 0;
+
+    if (!(request->given & STAGE_UNTIL))
+        return (struct looks){0, stage->steps};
+    if (request->given & STAGE_CHECK_EVERY)
+        return (struct looks){request->check_every, stage->steps};
+    for (size_t axis = 0; axis < 3; axis++) {
+        taps += (double)body->pass[axis].count;
+        passes += body->pass[axis].count > 0;
+    }
+    return (struct looks){looks_spacing(taps, passes), stage->steps};
+}
+
 bool stage_build(const struct stage_request *request, const struct grid *grid, bool force,
                  struct stage *stage, struct fault *fault)
 {
@@ -167,6 +200,7 @@ bool stage_build(const struct stage_request *request, const struct grid *grid, b
         stage_free(stage);
         return false;
     }
+    stage->looks = looks_of(request, stage);
     return true;
 }
 

@@ -7,6 +7,7 @@
 #include "filter.h"
 #include "grid.h"
 #include "heat.h"
+#include "looks.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -25,8 +26,11 @@ enum stage_option {
     STAGE_INNER = 1 << 7,
     STAGE_REACTION = 1 << 8,
     STAGE_UNTIL = 1 << 9,
-    STAGE_FLIP = 1 << 10
+    STAGE_FLIP = 1 << 10,
+    STAGE_CHECK_EVERY = 1 << 11
 };
+
+#define STAGE_LAST_OPTION STAGE_CHECK_EVERY
 
 struct stage_request {
     struct filter_call call;
@@ -40,6 +44,7 @@ struct stage_request {
     uint64_t inner;
     double reaction;
     double until;
+    uint64_t check_every;
 };
 
 /* The name of a single option, without dashes. */
@@ -59,7 +64,8 @@ struct stage {
     struct edge edge;
     struct filter_body body; /* FILTER_HEAT: taps are what the flux chains */
     struct heat heat;
-    double until; /* stop at the first step whose RMS change is below this; 0: never */
+    double until; /* stop at the first step looked at whose RMS change is below this; 0: never */
+    struct looks looks;
 };
 
 bool stage_build(const struct stage_request *request, const struct grid *grid, bool force,

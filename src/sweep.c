@@ -235,7 +235,8 @@ bool sweep_run(struct sweep *sweep, struct fault *fault)
         if (!advance(sweep, level, planes, fault))
             return false;
         if (changes != NULL && level->ends_step) {
-            if (!add_change(sweep, level, planes, changes, fault))
+            if (looks_at(&sweep->chain.stages[level->stage].looks, level->behind) &&
+                !add_change(sweep, level, planes, changes, fault))
                 return false;
             changes += sweep->plan->job->in.grid.channels;
         }

@@ -26,9 +26,10 @@ struct sweep {
     size_t done;                   /* planes of the last level, up to this one */
     size_t gone;                   /* those of them that have left the fields, up to this one */
     unsigned input, output;        /* fields of the planes read, and of the last level */
-    double *changes; /* of each step of the pass and each channel: Σ (after − before)²; or NULL */
+    double *changes; /* of each step of the pass, and each channel: Σ (after − before)² where it is looked at;
+                        or NULL */
     double span;     /* sample updates asked for in the device's span of work */
-    double seconds;  /* of the spans that are done */
+    double seconds; /* of the spans that are done */
 };
 
 /* The planes that are in both. */

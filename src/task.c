@@ -46,6 +46,16 @@ static size_t codec_threads(const struct attempt *attempt)
     return thread_count(attempt->request.threads);
 }
 
+/* A run that nobody looks at before its end ends nowhere sooner. */
+static void note_late_look(const struct job *job)
+{
+    const struct stage *last = &job->stages[job->stage_count - 1];
+
+    if (last->until > 0.0 && last->steps > 1 && looks_count(&last->looks) == 1)
+        diag_note("--until: of %llu steps only the last is looked at; --check-every looks sooner",
+                  (unsigned long long)last->steps);
+}
+
 static void note_unreached(const struct plan *plan, const char *output, double last_change)
 {
     const struct stage *last = &plan->job->stages[plan->job->stage_count - 1];
@@ -143,8 +153,10 @@ static bool carry_out(struct attempt *attempt, const struct plan *plan, struct s
 {
     const struct task *task = attempt->task;
 
-    if (!attempt->repeated)
+    if (!attempt->repeated) {
         tell_beforehand(task, source);
+        note_late_look(plan->job);
+    }
     if (task->options->action == ACTION_EXPLAIN) {
         const struct record_ends ends = {file_in_name(source->file),
                                          strcmp(task->output, "-") == 0 ? "standard output" : task->output};

@@ -3,6 +3,7 @@
 #include "edge.h"
 #include "fixture.h"
 #include "heat.h"
+#include "history.h"
 #include "number.h"
 
 #include <check.h>
@@ -793,7 +794,8 @@ START_TEST(every_option_is_inherited)
                                           .scale = 1.0,
                                           .inner = 1,
                                           .reaction = 1.0,
-                                          .until = 1.0};
+                                          .until = 1.0,
+                                          .check_every = 1};
     const struct stage_request defaults = {.given = 1U << _i,
                                            .steps = 2,
                                            .edge = {EDGE_WRAP, 2.0},
@@ -805,7 +807,8 @@ START_TEST(every_option_is_inherited)
                                            .scale = 2.0,
                                            .inner = 2,
                                            .reaction = 2.0,
-                                           .until = 2.0};
+                                           .until = 2.0,
+                                           .check_every = 2};
     for (unsigned own = 0; own <= 1; own++) {
         struct stage_request stage = request;
         double wanted = own ? 1.0 : 2.0;
@@ -823,6 +826,7 @@ START_TEST(every_option_is_inherited)
                                  stage.reaction,      stage.until};
         if (_i < (int)LENGTH(values))
             ck_assert_double_eq(values[_i], wanted);
+        ck_assert(1U << _i != STAGE_CHECK_EVERY || (double)stage.check_every == wanted);
         ck_assert(_i != 4 || stage.sigma_in_spacing == !own);
     }
 }
@@ -837,6 +841,48 @@ START_TEST(a_default_scale_leaves_linear_stages_alone)
     ck_assert(filter_parse("heat", &stage.call, &fault));
     stage_inherit(&stage, &defaults);
     ck_assert_uint_eq(stage.given, 0);
+}
+END_TEST
+
+START_TEST(looks_are_every_so_many_and_the_last)
+{
+    for (uint64_t last = 0; last < 25; last++) {
+        const struct looks looks = {(uint64_t)_i, last};
+        uint64_t count = 0, unseen = 0, longest = 0;
+        for (uint64_t step = 1; step <= last; step++) {
+            bool looked = step % (uint64_t)_i == 0 || step == last;
+            ck_assert(looks_at(&looks, step) == looked);
+            count += looked;
+            unseen = looked ? 0 : unseen + 1;
+            longest = unseen > longest ? unseen : longest;
+        }
+        ck_assert_uint_eq(looks_count(&looks), count);
+        ck_assert_uint_eq(looks_stretch(&looks), longest);
+        for (uint64_t behind = 0; behind < last; behind++) {
+            uint64_t next = behind + 1;
+            while (!looks_at(&looks, next))
+                next++;
+            ck_assert_uint_eq(looks_next(&looks, behind), next);
+        }
+    }
+    ck_assert_uint_eq(looks_next(&(struct looks){UINT64_MAX, UINT64_MAX}, 7), UINT64_MAX);
+}
+END_TEST
+
+START_TEST(histories_keep_the_latest)
+{
+    struct history history;
+    struct fault fault;
+
+    ck_assert(history_open(&history, UINT64_MAX, &fault));
+    for (uint64_t step = 1; step <= HISTORY_KEPT + 3; step++)
+        history_add(&history, step, 0.5 * (double)step);
+    ck_assert_uint_eq(history.count, HISTORY_KEPT + 3);
+    ck_assert_uint_eq(history_kept(&history), HISTORY_KEPT);
+    ck_assert_uint_eq(history_at(&history, 0).step, 4);
+    ck_assert_uint_eq(history_at(&history, HISTORY_KEPT - 1).step, HISTORY_KEPT + 3);
+    ck_assert_double_eq(history_at(&history, 1).change, 2.5);
+    history_close(&history);
 }
 END_TEST
 
@@ -1053,7 +1099,9 @@ static Suite *model_suite(void)
     tcase_add_loop_test(stages, schedules_are_settled, 0, (int)LENGTH(schedules));
     tcase_add_test(stages, heat_takes_its_options);
     tcase_add_test(stages, stages_take_defaults);
-    tcase_add_loop_test(stages, every_option_is_inherited, 0, 11);
+    tcase_add_loop_test(stages, every_option_is_inherited, 0, 12);
+    tcase_add_loop_test(stages, looks_are_every_so_many_and_the_last, 1, 10);
+    tcase_add_test(stages, histories_keep_the_latest);
     tcase_add_test(stages, identity_is_known);
     tcase_add_test(stages, a_default_scale_leaves_linear_stages_alone);
     tcase_add_loop_test(options, bad_usage_is_refused, 0, (int)LENGTH(usage_errors));

@@ -48,6 +48,7 @@ static void ck_same_outcome(const struct run_summary *summary, const struct refe
 {
     ck_assert_uint_eq(summary->steps, wanted->steps);
     ck_assert_mem_eq(&summary->outcomes, &wanted->outcomes, sizeof wanted->outcomes);
+    ck_assert_uint_eq(summary->looks.count, wanted->looks);
     if (isnan(wanted->last_change))
         ck_assert_double_nan(summary->last_change);
     else
@@ -100,9 +101,18 @@ static const struct raw_run {
     {"-n 6 -t u8 -f heat --spacing 1,2,0.5 --sigma 1.3", SAMPLE_U8, SAMPLE_U8, WORK_F32, false, false, 0},
     {"-n 6 -t u8 --sigma 1.3u --spacing 1,2,0.5 -f heat", SAMPLE_U8, SAMPLE_U8, WORK_F32, false, false, 0},
     {"-n 7 -t u8 -f heat --until 2", SAMPLE_U8, SAMPLE_U8, WORK_F32, false, false, 0},
+    {"-n 7 -t u8 -f heat --until 2 --check-every 1", SAMPLE_U8, SAMPLE_U8, WORK_F32, false, false, 0},
+    {"-n 7 -t u8 -f heat --until 0.4 --check-every 7", SAMPLE_U8, SAMPLE_U8, WORK_F32, false, false, 0},
+    {"-n 7 -t u8 -f heat --until 0.4 --check-every 2 -e wrap", SAMPLE_U8, SAMPLE_U8, WORK_F32, false, false,
+     0},
+    {"-n 7 -t f32 -f heat --until 1e-9 --check-every 4 -s 11", SAMPLE_F32, SAMPLE_F32, WORK_F32, false, false,
+     0},
+    {"-d 40,30 -t f32 -f heat --until 0.02 --check-every 20", SAMPLE_F32, SAMPLE_F32, WORK_F32, false, false,
+     0},
+    {"-d 9,8 -f gauss:1 --until 0.01 --check-every 3", SAMPLE_F32, SAMPLE_F32, WORK_F32, false, false, 0},
     {"-n 7 -t u8 --until 0.5 -f box:1 -f gauss:1", SAMPLE_U8, SAMPLE_U8, WORK_F32, false, false, 0},
-    {"-d 9,8 --channels 2 -t f64 -f unsharp:1,-0.5 --until 0.01", SAMPLE_F64, SAMPLE_F64, WORK_F64, false,
-     false, 0},
+    {"-d 9,8 --channels 2 -t f64 -f unsharp:1,-0.5 --until 0.01 --check-every 2", SAMPLE_F64, SAMPLE_F64,
+     WORK_F64, false, false, 0},
     {"-n 7 -t f32 -f heat --until 1e-9 -s 4", SAMPLE_F32, SAMPLE_F32, WORK_F32, false, false, 0},
     {"-n 7 -t u8 -f sobel:x --out-range auto", SAMPLE_U8, SAMPLE_U8, WORK_F32, false, false, 0},
     {"-n 7 -t u16 -f laplace --out-range -300,9000 --out-type i8", SAMPLE_U16, SAMPLE_I8, WORK_F32, false,
@@ -189,7 +199,8 @@ START_TEST(until_stops_between)
     struct outcome outcome;
 
     samples[171] = 100.0f;
-    free(running_bytes("-n 7 -f heat --until 0.05", samples, sizeof samples, sizeof samples, &outcome));
+    free(running_bytes("-n 7 -f heat --until 0.05 --check-every 1", samples, sizeof samples, sizeof samples,
+                       &outcome));
     ck_assert_uint_gt(outcome.summary.steps, 2);
     ck_assert_uint_lt(outcome.summary.steps, 1000);
     ck_assert_double_lt(outcome.summary.last_change, 0.05);

@@ -321,6 +321,16 @@ static void outcome_free(struct outcome *outcome)
     command_free(&outcome->command);
 }
 
+static void ck_same_looks(const struct history *got, const struct history *wanted)
+{
+    ck_assert_uint_eq(got->count, wanted->count);
+    for (size_t i = 0; i < history_kept(wanted); i++) {
+        const struct history_look a = history_at(got, i), b = history_at(wanted, i);
+        ck_assert_uint_eq(a.step, b.step);
+        ck_assert_mem_eq(&a.change, &b.change, sizeof a.change);
+    }
+}
+
 static void ck_same(const struct outcome *got, const struct outcome *wanted, const char *options)
 {
     const struct run_summary *a = &got->summary, *b = &wanted->summary;
@@ -335,6 +345,7 @@ static void ck_same(const struct outcome *got, const struct outcome *wanted, con
     ck_assert_uint_eq(a->steps, b->steps);
     ck_assert_mem_eq(&a->outcomes, &b->outcomes, sizeof a->outcomes);
     ck_assert_mem_eq(&a->last_change, &b->last_change, sizeof a->last_change);
+    ck_same_looks(&a->looks, &b->looks);
     if (!got->command.options.run.stats)
         return;
     for (unsigned c = 0; c < got->command.options.source.grid.channels; c++) {
@@ -358,16 +369,18 @@ static const char *const chains[] = {
     "-d 6,5,8 -t i16 --out-type f32 -f matrix:1,2,1/4 -s 3",
     "-d 6,5,8 -t u16 -f heat -s 0 -f heat --flux tanh --scale 1 --inner 2 --reaction 0.1 -s 2",
     "-d 7,13 -t f64 -f gauss:1 -f heat -s 4",
-    "-d 5,4,9 -f heat -s 9 --until 0.2",
-    "-d 5,4,9 -t f64 -f sharpen -f box:1 -s 9 --until 0.02",
-    "-d 5,4,9 -f unsharp:0.7,0.5 -s 5 --until 0.01",
+    "-d 5,4,9 -f heat -s 9 --until 0.2 --check-every 1",
+    "-d 5,4,9 -f heat -s 40 --until 0.05 --check-every 7",
+    "-d 5,4,9 -t f64 -f sharpen -f box:1 -s 9 --until 0.02 --check-every 2",
+    "-d 5,4,9 -f unsharp:0.7,0.5 -s 5 --until 0.01 --check-every 1",
     "-d 5,4,9 -f heat -s 4 --until 1e-9",
     "-d 5,4,9 -f laplace -f heat -s 0 --until 1",
     "-d 5,4,1 -f gauss:2",
     "-d 5,4,2 -f star:8 -s 2 -f heat -s 7",
-    "-d 5,4,14 -f heat -s 9 -f heat -s 5 --until 1e-9",
+    "-d 5,4,14 -f heat -s 9 -f heat -s 5 --until 1e-9 --check-every 2",
     "-d 5,4,14 -t u8 -f heat -s 3 -e wrap -f gauss:0.5 -e reflect -f identity -f star:4 -s 2 -e wrap",
-    "-d 4,3,13 -f gauss:0.6 -e mirror -f taps:below.taps -e wrap -f box:1 -e wrap -s 9 --until 0.02",
+    "-d 4,3,13 -f gauss:0.6 -e mirror -f taps:below.taps -e wrap -f box:1 -e wrap -s 9 --until 0.02 "
+    "--check-every 1",
     "-d 6,5,9 -t i16 -f matrix:1,2,1/4 -f unsharp:0.5,1 -e wrap -s 2 -f laplace -e hold",
     "-d 5,4,9 -t i16 -f gauss:0.6 -f laplace --out-range auto --out-type u8",
     "-d 5,4,9 -f heat -s 9 --until 0.2 --out-range auto --out-type u16",
@@ -670,8 +683,8 @@ static const struct fault_job {
     {"-d 6,5,24 -f heat -s 3", 0},
     {"-d 6,5,24 -f identity", 0},
     {"-d 6,5,24 -f gauss:1 -s 3", 3},
-    {"-d 6,5,24 -f heat --until 1e-9 -s 8", 0},
-    {"-d 6,5,24 -f heat --until 1e-9 -s 8", 2},
+    {"-d 6,5,24 -f heat --until 1e-9 -s 8 --check-every 3", 0},
+    {"-d 6,5,24 -f heat --until 1e-9 -s 8 --check-every 3", 2},
     {"-d 6,5,24 -f heat -e wrap -s 9", 3},
 };
 

@@ -570,7 +570,7 @@ for damage in 'printf garbage' 'head -c 60 ../damaged' 'cat ../damaged' true; do
 done
 rm -r ../cache
 
-v16 --until 0.5 --report -o until.raw 2> ../stderr
+v16 --until 0.5 --check-every 1 --report -o until.raw 2> ../stderr
 steps=$(sed -n 's/^steps     \([0-9]*\), RMS change of the last 0\.4.*/\1/p' ../stderr)
 v16 -s "${steps:-0}" -o steps.raw
 same '--until stops where --steps would' until.raw steps.raw

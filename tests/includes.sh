@@ -11,8 +11,8 @@ set -eu
 rules()
 {
     vocabulary='diag mem clock number suggest thread machine'
-    model='grid sample stencil taps_file edge heat filter filters stage'
-    above='lower wisdom chain route passes plan job ring carrier sweep run bench progress options'
+    model='grid sample stencil taps_file edge heat filter filters looks stage'
+    above='lower wisdom chain route passes plan job ring carrier sweep run bench progress history options'
     above="$above record phrase loss explain list report* outputs budget task batch command voxfilt imgheat"
 
     cat <<END

@@ -15,7 +15,8 @@
 #include <unistd.h>
 
 /* Forecasts assume a machine of today; --bench is for the real one. */
-#define ASSUMED_BYTES_PER_SECOND 16e9
+#define ASSUMED_BYTES_PER_SECOND   16e9
+#define ASSUMED_CHANGES_PER_SECOND 0.8e9 /* of a thread, which adds up their squares in f64 */
 
 /* Taps that a thread adds up a second, by what stands behind them. */
 struct assumed_taps {
@@ -304,7 +305,11 @@ static struct forecast cpu_predict(const struct device_request *request, const s
     double fields = op->kind == OP_UNSHARP ? 3.0 : 2.0;
     double by_memory = ASSUMED_BYTES_PER_SECOND / (fields * (double)work_size(op->work));
     double by_taps = assumed_taps_per_second(op, single) * threads_of(request) / taps;
-    struct forecast forecast = {.updates = fmin(by_memory * (single ? 1 : CHOSEN_STEPS), by_taps)};
+    struct forecast forecast = {
+        .updates = fmin(by_memory * (single ? 1 : CHOSEN_STEPS), by_taps),
+        .changes = fmin(ASSUMED_BYTES_PER_SECOND / (2.0 * (double)work_size(op->work)),
+                        ASSUMED_CHANGES_PER_SECOND * threads_of(request)),
+    };
 
     (void)shape;
     return forecast;

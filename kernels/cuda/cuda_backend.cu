@@ -158,6 +158,7 @@ static struct forecast cuda_predict(const struct device_request *request, const 
     forecast.start = ASSUMED_START_SECONDS;
     forecast.moving = 1.0 / ASSUMED_MOVING_BYTES_PER_SECOND;
     forecast.updates = by_memory < by_taps ? by_memory : by_taps;
+    forecast.changes = by_memory;
     return forecast;
 }
 
