@@ -14,10 +14,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define PEEK_CAPACITY      4096
-#define WRITE_BUFFER       ((size_t)256 * 1024)
-#define TEMPORARY_ATTEMPTS 100
-#define LINKS_MOST         40 /* as the kernel has it */
+#define PEEK_CAPACITY 4096
+#define WRITE_BUFFER  ((size_t)256 * 1024)
+#define LINKS_MOST    40 /* as the kernel has it */
 
 /* One system call moves at most this much on Linux; larger requests are cut, not refused. */
 #define IO_CHUNK ((size_t)1 << 30)
@@ -119,21 +118,25 @@ bool file_in_remaining(const struct file_in *file, uint64_t *bytes)
     return true;
 }
 
-/* Wait until something can be read; false if what comes is a stop. */
+/* Wait until something can be read, or the end has come; false if what comes is a stop. */
 static bool wait_to_read(const struct file_in *file, struct fault *fault)
 {
     struct pollfd watched[] = {{.fd = file->descriptor, .events = POLLIN},
-                               {.fd = file->alarm[0], .events = POLLIN}};
+                               {.fd = file->stops ? file->alarm[0] : -1, .events = POLLIN}};
 
-    while (file->stops) {
+    do {
         if (poll(watched, 2, -1) < 0 && errno != EINTR)
             return fault_raise(fault, STATUS_IO, "%s: %s", file->name, strerror(errno));
         if (watched[1].revents != 0)
             return fault_raise(fault, STATUS_IO, "%s: reading was stopped", file->name);
-        if (watched[0].revents != 0)
-            break;
-    }
+    } while (watched[0].revents == 0);
     return true;
+}
+
+/* Whether a call failed only because whoever gave us the descriptor has set it not to wait. */
+static bool would_wait(ssize_t count)
+{
+    return count < 0 && (errno == EAGAIN || errno == EWOULDBLOCK);
 }
 
 #define IN_TURN ((off_t)-1)
@@ -143,15 +146,20 @@ static bool wait_to_read(const struct file_in *file, struct fault *fault)
 static bool read_fully(const struct file_in *file, off_t from, unsigned char *bytes, size_t size, size_t *got,
                        struct fault *fault)
 {
+    bool waits = file->stops;
+
     *got = 0;
     while (*got < size) {
         size_t wish = size - *got < IO_CHUNK ? size - *got : IO_CHUNK;
         ssize_t count;
-        if (!wait_to_read(file, fault))
+        if (waits && !wait_to_read(file, fault))
             return false;
         count = from == IN_TURN ? read(file->descriptor, bytes + *got, wish)
                                 : pread(file->descriptor, bytes + *got, wish, from + (off_t)*got);
         if (count < 0 && errno == EINTR)
+            continue;
+        waits = file->stops || would_wait(count);
+        if (would_wait(count))
             continue;
         if (count < 0)
             return fault_raise(fault, STATUS_IO, "%s: %s", file->name, strerror(errno));
@@ -209,6 +217,8 @@ bool file_in_read_at(const struct file_in *file, uint64_t offset, void *bytes, s
     off_t position = lseek(file->descriptor, 0, SEEK_CUR);
     off_t begin = position - (off_t)(file->ahead_end - file->ahead_begin) + (off_t)offset;
 
+    if (position < 0)
+        return fault_raise(fault, STATUS_IO, "%s: %s", file->name, strerror(errno));
     return read_fully(file, begin, bytes, size, got, fault);
 }
 
@@ -295,23 +305,38 @@ char *file_out_target(const char *path)
     return NULL;
 }
 
+/* A name beside the target that nobody can guess and have taken; as short for a long name as for any. */
+static char *temporary_name(const char *target, struct fault *fault)
+{
+    const char *slash = strrchr(target, '/');
+    size_t folder = slash == NULL ? 0 : (size_t)(slash - target) + 1, size = folder + 48;
+    char *name = mem_alloc(size, 1, "a file name", fault);
+    uint64_t chance;
+
+    if (name == NULL)
+        return NULL;
+    if (getentropy(&chance, sizeof chance) != 0) {
+        fault_raise(fault, STATUS_IO, "%s: a temporary name: %s", target, strerror(errno));
+        mem_free(name);
+        return NULL;
+    }
+    snprintf(name, size, "%.*svoxfilt-%016llx.part", (int)folder, target, (unsigned long long)chance);
+    return name;
+}
+
 /* The permissions of a file that is replaced stay; a new file gets what the umask leaves. */
 static bool open_temporary(struct file_out *file, const struct stat *existing, struct fault *fault)
 {
-    size_t size = strlen(file->target) + 48;
     mode_t mode = existing == NULL ? 0666 : existing->st_mode & 0777;
     sigset_t before;
-    int attempt = 0, reason;
+    int reason;
 
-    file->temporary = mem_alloc(size, 1, "a file name", fault);
+    file->temporary = temporary_name(file->target, fault);
     if (file->temporary == NULL)
         return false;
     guard_enter(&before);
-    do {
-        snprintf(file->temporary, size, "%s.%ld-%d.part", file->target, (long)getpid(), attempt);
-        file->descriptor = open(file->temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
-                                existing == NULL ? mode : 0600);
-    } while (file->descriptor < 0 && errno == EEXIST && ++attempt < TEMPORARY_ATTEMPTS);
+    file->descriptor = open(file->temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+                            existing == NULL ? mode : 0600);
     reason = errno;
     file->guarded.path = file->temporary;
     if (file->descriptor >= 0)
@@ -398,6 +423,14 @@ const char *file_out_name(const struct file_out *file)
     return file->name;
 }
 
+static bool wait_to_write(const struct file_out *file, struct fault *fault)
+{
+    struct pollfd watched = {.fd = file->descriptor, .events = POLLOUT};
+
+    return poll(&watched, 1, -1) >= 0 || errno == EINTR ||
+           fault_raise(fault, STATUS_IO, "%s: %s", file->name, strerror(errno));
+}
+
 static bool write_fully(struct file_out *file, const unsigned char *bytes, size_t size, struct fault *fault)
 {
     file->flushed = file->flushed || size > 0;
@@ -405,6 +438,11 @@ static bool write_fully(struct file_out *file, const unsigned char *bytes, size_
         ssize_t count = write(file->descriptor, bytes, size < IO_CHUNK ? size : IO_CHUNK);
         if (count < 0 && errno == EINTR)
             continue;
+        if (would_wait(count)) {
+            if (!wait_to_write(file, fault))
+                return false;
+            continue;
+        }
         if (count < 0)
             return fault_raise(fault, STATUS_IO, "%s: %s", file->name, strerror(errno));
         bytes += count;

@@ -67,10 +67,11 @@ static bool laplacian(const struct building *b, double order)
     static const double centres[4] = {-2.0, -5.0 / 2.0, -49.0 / 18.0, -205.0 / 72.0};
     const double *h = b->grid->spacing;
     double curvature[3], ring[3], curvatures = grid_curvatures(b->grid, curvature);
-    int radius = (int)(order / 2.0);
+    int radius;
 
     if (order != 2.0 && order != 4.0 && order != 6.0 && order != 8.0)
         return fault_raise(b->fault, STATUS_USAGE, "the order is 2, 4, 6 or 8");
+    radius = (int)order / 2;
     for (int distance = 1; distance <= radius; distance++) {
         for (unsigned axis = 0; axis < 3; axis++)
             ring[axis] = rings[radius - 1][distance - 1] / (h[axis] * h[axis]);

@@ -132,6 +132,10 @@ bool heat_resolve(const struct heat_request *request, const struct grid *grid, s
     } else {
         heat->dt = heat->alpha > 0.0 ? DEFAULT_DT * h * h / heat->alpha : 0.0;
     }
+    if (!isfinite(heat->dt))
+        return fault_raise(fault, STATUS_USAGE,
+                           "--alpha: %g: so little that the time of a step is not finite (--dt gives one)",
+                           heat->alpha);
     set_rates(heat, grid);
     if (!request->force && !(rate_sum(heat) <= STABLE_RATE))
         return fault_raise(fault, STATUS_USAGE,

@@ -93,6 +93,23 @@ static bool lower_heat(const struct heat *heat, struct op *op, struct fault *fau
            settle(op->work, 1.0 - heat->reaction, "1 - reaction", &op->remainder, fault);
 }
 
+static bool reaches_out(const struct op *op)
+{
+    return op->x.low < 0 || op->x.high > 0 || op->row.low < 0 || op->row.high > 0 || op->plane.low < 0 ||
+           op->plane.high > 0;
+}
+
+/* Heat that is asked to flow does not stand still because the work type has no number so small. */
+static bool check_flow(const struct heat *heat, const struct op *op, struct fault *fault)
+{
+    bool asked = heat->alpha > 0.0 && heat->dt > 0.0;
+    bool flows = reaches_out(op) && (heat->flux != FLUX_TANH || op->rate > 0.0);
+
+    return !asked || flows ||
+           fault_raise(fault, STATUS_USAGE, "alpha·dt = %g becomes 0 in %s%s", heat->alpha * heat->dt,
+                       work_name(op->work), op->work == WORK_F32 ? " (--work f64 reaches farther)" : "");
+}
+
 /* A single relaxation of linear heat without reaction is nothing but its taps. */
 static bool is_plain(const struct heat *heat)
 {
@@ -128,7 +145,10 @@ static bool lower_into(const struct stage *stage, const struct grid *grid, const
         op = begin_op(step, OP_TAPS, stage, encoding, work, fault);
         if (op == NULL || !lower_taps(&stage->body.taps, grid->axes, op, fault))
             return false;
-        return kind != FILTER_HEAT || is_plain(&stage->heat) || lower_heat(&stage->heat, op, fault);
+        if (kind != FILTER_HEAT)
+            return true;
+        return (is_plain(&stage->heat) || lower_heat(&stage->heat, op, fault)) &&
+               check_flow(&stage->heat, op, fault);
     }
     if (kind == FILTER_GRADIENT) {
         op = begin_op(step, OP_GRADIENT, stage, encoding, work, fault);

@@ -842,6 +842,30 @@ START_TEST(a_reader_that_waits_is_called_off)
 }
 END_TEST
 
+/* A pipe gives each byte once, and in order, whatever a reader asks for. */
+START_TEST(pipes_are_read_in_order_alone)
+{
+    struct fault fault;
+    struct file_in *file;
+    char words[80], bytes[4] = "";
+    size_t got;
+    int ends[2];
+
+    ck_assert_int_eq(pipe(ends), 0);
+    ck_assert_int_eq(write(ends[1], "abc", 3), 3);
+    close(ends[1]);
+    snprintf(words, sizeof words, "/dev/fd/%d", ends[0]);
+    ck_assert(file_open_input(&file, words, &fault));
+    ck_assert(!file_in_read_at(file, 0, bytes, 1, &got, &fault));
+    ck_assert_int_eq(fault.status, STATUS_IO);
+    ck_assert(file_in_read(file, bytes, 4, &got, &fault));
+    ck_assert_uint_eq(got, 3);
+    ck_assert_str_eq(bytes, "abc");
+    file_in_close(file);
+    close(ends[0]);
+}
+END_TEST
+
 static void write_text(const char *name, const char *text)
 {
     file_fill(name, text, strlen(text));
@@ -855,6 +879,7 @@ static Suite *stream_suite(void)
     tcase_set_timeout(tests, TIMEOUT_SECONDS);
     tcase_add_loop_test(tests, any_slab, 0, CHAINS * EDGES);
     tcase_add_loop_test(tests, any_memory, 0, CHAINS * EDGES);
+    tcase_add_test(tests, pipes_are_read_in_order_alone);
     tcase_add_test(tests, nothing_waits_for_the_reader);
     tcase_add_loop_test(tests, planes_come_while_others_leave, 0, 8);
     if (!has_own_memory()) { /* bytes that they name are those that it takes */

@@ -437,16 +437,16 @@ for signal in TERM HUP; do
     voxfilt -i v64.raw -n 64 -t f32 -s 1000000000 -o killed.raw 2> ../stderr &
     running=$!
     tries=0
-    until ls killed.raw.*.part > ../parts 2>&1 || [ $tries = 50 ]; do
+    until ls voxfilt-*.part > ../parts 2>&1 || [ $tries = 50 ]; do
         sleep 0.1
         tries=$((tries + 1))
     done
-    grep -q "^killed.raw.$running-0.part$" ../parts
+    grep -q '^voxfilt-[0-9a-f]\{16\}\.part$' ../parts
     result $? 'the output has a temporary name at first'
     kill -$signal $running
     wait $running 2> ../waited
     status=$?
-    ! ls killed.raw* > ../parts 2>&1 && [ $status -gt 128 ]
+    [ ! -e killed.raw ] && ! ls voxfilt-*.part > ../parts 2>&1 && [ $status -gt 128 ]
     result $? "SIG$signal removes it"
 done
 if takes_signal PIPE > ../signal 2>&1; then

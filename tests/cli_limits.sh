@@ -63,6 +63,119 @@ else
     skip 'a limit on addresses'
 fi
 
+# ---------------------------------------------------------------- numbers out of range
+
+refuses 2 'voxfilt: --filter: star:1e10: the order is 2, 4, 6 or 8' v8 -f star:1e10 -o out
+refuses 2 'voxfilt: --alpha: 1e-310: so little that the time of a step is not finite (--dt gives one)' \
+    v8 --alpha 1e-310 -o out
+refuses 2 'voxfilt: --alpha: 1e-310: so little that the time of a step is not finite (--dt gives one)' \
+    v8 --alpha 1e-310 --sigma 2 -o out
+for flux in linear 'tanh --scale 1' 'pm2 --scale 1'; do
+    # shellcheck disable=SC2086  # options
+    refuses 2 'voxfilt: heat: alpha·dt = 1e-50 becomes 0 in f32 (--work f64 reaches farther)' \
+        v8 --flux $flux --alpha 1e-50 --dt 1 -o out
+done
+refuses 2 'voxfilt: heat: alpha·dt = 0 becomes 0 in f64' v16 --work f64 --alpha 1e-200 --dt 1e-200 -o out
+accepts 'no heat that is asked for' '' v8 --alpha 0 -o still.raw
+same 'changes nothing' v8.raw still.raw
+
+# Weights that are no normal numbers count all the same: 1e-40 of 1e38 in f32, 1e-310 of 1e300 in f64.
+thousandths() # TYPE
+{
+    od -An -v -t"$1" | awk '{ for (i = 1; i <= NF; i++) printf "%.3g ", $i }'
+}
+printf '\000\000\000\000\231\166\226\176\000\000\000\000' > peak32.raw
+printf '\000\000\000\000\000\000\000\000\234\165\000\210\074\344\067\176\000\000\000\000\000\000\000\000' > peak64.raw
+for isa in baseline v3; do
+    with_isa $isa voxfilt -i peak32.raw -t f32 -d 3,1 --alpha 1e-40 --dt 1 -s 1 > ../stdout 2> ../stderr
+    case $? in
+    0) [ "$(thousandths f4 < ../stdout)" = '0.01 1e+38 0.01 ' ] && [ ! -s ../stderr ]
+        result $? "a weight below the normal numbers of f32, $isa" ;;
+    5) skip "$isa: not here" ;;
+    *) result 1 "a weight below the normal numbers of f32, $isa" ;;
+    esac
+done
+voxfilt -i peak64.raw -t f64 -d 3,1 --alpha 1e-310 --dt 1 -s 1 > ../stdout 2> ../stderr
+[ "$(thousandths f8 < ../stdout)" = '1e-10 1e+300 1e-10 ' ] && [ ! -s ../stderr ]
+result $? 'and of f64'
+
+# ---------------------------------------------------------------- long names, and temporary ones
+
+letters() # HOW-MANY
+{
+    hashes "$1" | tr '#' x
+}
+
+v8 -o first.raw
+for length in 238 239 250 255; do
+    long=$(letters $length)
+    accepts "a name of $length bytes" '' v8 -o "$long"
+    same 'is written' first.raw "$long"
+    rm -f -- "$long"
+done
+refuses 4 "voxfilt: $(letters 256): File name too long" v8 -o "$(letters 256)"
+
+# A process that has the number of another, and finds what that would have called its temporary.
+for number in $(seq 0 120); do
+    echo "ln -s ../bare planted.raw.\$\$-$number.part"
+done > ../plant
+accepts 'temporaries that others have planted' '' \
+    sh -c '. ../plant; exec voxfilt -i v8.raw -n 8 -t u8 -o planted.raw'
+same 'deny nothing' first.raw planted.raw
+rm -f planted.raw.*.part
+
+# ---------------------------------------------------------------- descriptors that do not wait
+
+make_volume -d 64,64,256 -t u8 -o deep.raw
+voxfilt -i deep.raw -d 64,64,256 -t u8 -o deep-heat.raw
+make_picture -d 700,500 -o large.png
+imgheat large.png -o large-heat.png
+
+# What gives and takes a pipe's bytes late.
+slowly() # FILE
+{
+    head -c 100000 "$1"
+    sleep 1
+    tail -c +100001 "$1"
+}
+
+late()
+{
+    sleep 2
+    cat
+}
+
+slowly deep.raw | "${NONBLOCKING:?}" voxfilt -d 64,64,256 -t u8 2> ../stderr | late > ../stdout
+[ ! -s ../stderr ]
+result $? 'a volume through pipes that do not wait'
+same 'is whole' deep-heat.raw ../stdout
+slowly large.png | "$NONBLOCKING" imgheat 2> ../stderr | late > ../stdout
+[ ! -s ../stderr ]
+result $? 'a picture through pipes that do not wait'
+same 'is whole' large-heat.png ../stdout
+mkfifo silent.fifo
+"$NONBLOCKING" voxfilt -n 8 -t u8 -o waiting.raw < silent.fifo > ../stdout 2> ../stderr &
+running=$!
+exec 3> silent.fifo
+sleep 1
+kill -TERM $running
+wait $running 2> ../waited
+[ $? -gt 128 ] && [ ! -s ../stderr ] && [ ! -e waiting.raw ] && ! ls ./*.part > ../parts 2>&1
+result $? 'a signal ends what waits for its input'
+exec 3>&-
+{
+    "$NONBLOCKING" voxfilt -i deep.raw -d 64,64,256 -t u8 &
+    echo $! > ../running
+    wait $! 2> ../waited
+    echo $? > ../code
+} | {
+    sleep 1
+    kill -TERM "$(cat ../running)"
+    sleep 1
+}
+[ "$(cat ../code)" -gt 128 ]
+result $? 'and what waits for its reader'
+
 # ---------------------------------------------------------------- steps without number
 
 # A command is done within a second; it may be run on a busy machine, and gets five.
@@ -80,7 +193,7 @@ at_once() # NAME COMMAND...
 for chain in '-f gauss:0' '-f identity -f gauss:0' '-f heat -e wrap' '-f unsharp:0,1'; do
     # shellcheck disable=SC2086  # options
     at_once "$chain, 2^64 - 1 steps" voxfilt -i v8.raw -n 8 -t u8 -s 18446744073709551615 $chain --explain
-    grep -q '^stage 1   .*, 18446744073709551615 steps, ' ../stdout && grep -q 'e+[0-9]* s predicted' ../stdout
+    grep -q '^stage 1   .*, 18446744073709551615 steps, ' ../stdout && grep -q '([0-9]* h [0-9]* min predicted)' ../stdout
     result $? 'are explained, and their time is told'
 done
 for edge in reflect wrap; do

@@ -39,7 +39,7 @@ ISA_INLINE void FN(star_rows)(const struct FN(star) * star, const FN(vector) * w
         FN(vector) low[4], up[4], low_sums[2], up_sums[2];
 #pragma GCC unroll 4
         for (size_t i = 0; i < high + 2; i++) {
-            size_t at = x + i * pitch - pitch;
+            ptrdiff_t at = (ptrdiff_t)(x + i * pitch) - (ptrdiff_t)pitch;
             low[i] = FN(vector_load)(lower + at);
             up[i] = FN(vector_load)(upper + at);
         }
