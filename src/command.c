@@ -6,8 +6,10 @@
 #include "file.h"
 #include "format.h"
 #include "job.h"
+#include "options.h"
 #include "list.h"
 #include "plan.h"
+#include "program.h"
 #include "task.h"
 
 #include <stdio.h>
@@ -119,7 +121,7 @@ static enum status act(struct options *options)
         words_help(stdout, options->program);
         return STATUS_DONE;
     case ACTION_VERSION:
-        printf("%s (%s) %s\n", words_program_name(options->program), PACKAGE_NAME, PACKAGE_VERSION);
+        printf("%s (%s) %s\n", program_name(options->program), PACKAGE_NAME, PACKAGE_VERSION);
         return STATUS_DONE;
     case ACTION_BENCH:
         return bench(options, &fault) ? STATUS_DONE : diag_error(&fault);
@@ -133,19 +135,32 @@ static enum status act(struct options *options)
     return STATUS_FAILURE;
 }
 
-int command_main(int argc, char **argv, enum program program)
+static enum status run_program(int argc, char **argv, enum program program)
 {
     struct options options;
     struct fault fault;
-    enum status status, printed;
+    enum status status;
 
-    diag_open(words_program_name(program));
-    file_guard();
+    diag_open(program_name(program));
     if (options_parse(argc, argv, program, &options, &fault))
         status = act(&options);
     else
         status = diag_error(&fault);
     options_free(&options);
+    return status;
+}
+
+int command_main(int argc, char **argv)
+{
+    enum status status, printed;
+    enum program program;
+    struct fault fault;
+
+    file_guard();
+    if (program_find(argc, argv, &program, &fault))
+        status = run_program(argc, argv, program);
+    else
+        status = diag_error(&fault);
     printed = close_stdout();
     return (int)status_of_both(status, printed);
 }

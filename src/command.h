@@ -2,8 +2,6 @@
 #ifndef COMMAND_H
 #define COMMAND_H
 
-#include "options.h"
-
-int command_main(int argc, char **argv, enum program program);
+int command_main(int argc, char **argv);
 
 #endif

@@ -591,6 +591,17 @@ static bool take_verbose(struct parsing *parsing, const char *value)
     return true;
 }
 
+/* Which program this is was settled before its options were known. */
+static bool take_program(struct parsing *parsing, const char *value)
+{
+    enum program program;
+
+    if (!program_parse(value, &program))
+        return refuse(parsing, value, "voxfilt or imgheat");
+    return program == parsing->options->program ||
+           fault_raise(parsing->fault, STATUS_USAGE, "%s: it has to be the first argument", value);
+}
+
 static bool take_help(struct parsing *parsing, const char *value)
 {
     (void)value;

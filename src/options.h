@@ -6,6 +6,7 @@
 #include "format.h"
 #include "job.h"
 #include "plan.h"
+#include "program.h"
 #include "run.h"
 #include "stage.h"
 #include "words.h"

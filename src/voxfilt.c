@@ -1,7 +1,7 @@
-/* The command voxfilt. */
+/* The program of both commands: which of them it is its name says. */
 #include "command.h"
 
 int main(int argc, char **argv)
 {
-    return command_main(argc, argv, PROGRAM_VOXFILT);
+    return command_main(argc, argv);
 }

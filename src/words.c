@@ -71,7 +71,7 @@ void words_begin(struct words *words, enum program program, int argc, char **arg
 
 static const char *other_program(enum program program)
 {
-    return words_program_name(program == PROGRAM_VOXFILT ? PROGRAM_IMGHEAT : PROGRAM_VOXFILT);
+    return program_name(program == PROGRAM_VOXFILT ? PROGRAM_IMGHEAT : PROGRAM_VOXFILT);
 }
 
 static bool refuse_others(const struct words *words, const char *given, struct fault *fault)
@@ -210,11 +210,6 @@ bool words_refuse(const struct words *words, size_t option, struct fault *fault)
 
 /* ---- help ---- */
 
-const char *words_program_name(enum program program)
-{
-    return program == PROGRAM_VOXFILT ? "voxfilt" : "imgheat";
-}
-
 static void print_word(FILE *stream, const struct word *word)
 {
     char form[64];
@@ -252,5 +247,5 @@ void words_help(FILE *stream, enum program program)
             "Exit status: 0 done, 2 usage, 3 input refused, 4 reading or writing failed,\n"
             "5 device failed, 6 over a limit, 7 --until not reached (the output is complete), 1 else.\n"
             "The manual: man %s\n",
-            words_program_name(program));
+            program_name(program));
 }

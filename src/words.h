@@ -3,13 +3,12 @@
 #define WORDS_H
 
 #include "diag.h"
+#include "program.h"
 
 #include <getopt.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
-
-enum program { PROGRAM_VOXFILT = 1, PROGRAM_IMGHEAT = 2 };
 
 /* How many options there are, of both programs. */
 enum {
@@ -37,7 +36,6 @@ bool words_next(struct words *words, size_t *option, const char **value, struct 
 /* After the value of an option was refused: name the option before the reason. */
 bool words_refuse(const struct words *words, size_t option, struct fault *fault);
 
-const char *words_program_name(enum program program);
 void words_help(FILE *stream, enum program program);
 
 #endif

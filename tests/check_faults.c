@@ -34,7 +34,7 @@ static _Noreturn void be_command(const char *words, unsigned long long call, int
         _exit(EXIT_FAILURE);
     emulation_set_lazy_streams((call + (unsigned)error) % 2 == 1);
     emulation_fail_call(call, error);
-    status = command_main(command.argc, command.argv, PROGRAM_VOXFILT);
+    status = command_main(command.argc, command.argv);
     command_free(&command);
     exit(status == 0 && call != 0 && !emulation_has_failed() ? EXIT_NO_FAULT : status);
 }

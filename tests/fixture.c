@@ -24,7 +24,7 @@ void command_parse(struct command *command, enum program program, const char *te
 {
     char *rest = NULL;
 
-    *command = (struct command){.argv = {"test"}, .argc = 1};
+    *command = (struct command){.argv = {program == PROGRAM_VOXFILT ? "voxfilt" : "imgheat"}, .argc = 1};
     ck_assert_uint_lt(strlen(text), sizeof command->text);
     strcpy(command->text, text);
     for (char *word = strtok_r(command->text, " ", &rest); word != NULL; word = strtok_r(NULL, " ", &rest)) {

@@ -1,0 +1,202 @@
+# Completions of a command for a shell, on standard output, from the program's own lists of options and filters.
+#
+# Usage: awk -v shell=bash|zsh -v program=voxfilt|imgheat -v command=NAME -f completions.awk words.def filters.def
+
+BEGIN {
+    values["program"] = "voxfilt imgheat"
+    values["type"] = values["out-type"] = "u8 i8 u16 i16 u32 i32 f32 f64"
+    values["endian"] = values["out-endian"] = "little big"
+    values["format"] = values["out-format"] = "raw"
+    values["edge"] = "reflect mirror nearest wrap constant hold"
+    values["flux"] = "linear tanh pm1 pm2"
+    values["alpha-mode"] = "premultiply separate"
+    values["level"] = "0 1 2 3 4 5 6 7 8 9"
+    values["work"] = "f32 f64"
+    values["device"] = "auto cpu cuda"
+    values["report"] = values["bench"] = "text json"
+    values["progress"] = "auto always never"
+}
+
+# The next argument of the call in `rest`: a text without its quotes, or a word.
+function take(    value) {
+    sub(/^[ \t]*/, "", rest)
+    if (match(rest, /^"([^"\\]|\\.)*"/))
+        value = substr(rest, 2, RLENGTH - 2)
+    else if (match(rest, /^[^,)]*/))
+        value = substr(rest, 1, RLENGTH)
+    rest = substr(rest, RLENGTH + 1)
+    sub(/^[ \t]*[,)]/, "", rest)
+    return value
+}
+
+function fail(text) {
+    print FILENAME ":" FNR ": " text > "/dev/stderr"
+    failed = 1
+    exit 1
+}
+
+function add_option(    letter, name, argument, programs, help) {
+    letter = take()
+    name = take()
+    argument = take()
+    programs = take()
+    take()
+    help = take()
+    if (programs !~ /^(BOTH|VOXFILT|IMGHEAT)$/ || help == "")
+        fail("not an option: " call)
+    if (programs != "BOTH" && tolower(programs) != program)
+        return
+    options++
+    letters[options] = letter ~ /^'.'$/ ? "-" substr(letter, 2, 1) : ""
+    names[options] = name == "NULL" ? "" : name
+    arguments[options] = argument == "NULL" ? "" : argument
+    helps[options] = help
+}
+
+# A filter as far as it is the same for everybody; an axis is written out.
+function add_filter(    name, syntax) {
+    name = take()
+    syntax = take()
+    if (name !~ /^[a-z]+$/)
+        fail("not a filter: " call)
+    if (syntax == ":x|y|z")
+        filters = filters " " name ":x " name ":y " name ":z"
+    else
+        filters = filters " " name (syntax == "" ? "" : ":")
+}
+
+/^(OPTION|FILTER)\(/ {
+    call = $0
+    while (call !~ /\)[ \t]*$/ && (getline line) > 0)
+        call = call line
+    rest = call
+    sub(/^[A-Z]*\(/, "", rest)
+    if (call ~ /^OPTION/)
+        add_option()
+    else
+        add_filter()
+}
+
+function may_be_left_out(option) {
+    return arguments[option] ~ /^\[/
+}
+
+function words_of(option) {
+    return names[option] == "filter" ? substr(filters, 2) : values[names[option]]
+}
+
+# ---- bash
+
+function patterns_of(option,    long) {
+    long = names[option] == "" ? "" : "--" names[option]
+    return letters[option] (letters[option] != "" && long != "" ? " | " : "") long
+}
+
+# What may be left out stands behind an equals sign or not at all.
+function print_bash_cases(    i) {
+    for (i = 1; i <= options; i++) {
+        if (arguments[i] == "")
+            continue
+        printf "    %s) ", may_be_left_out(i) ? "--" names[i] "=" : patterns_of(i) (names[i] == "" ? "" : " | --" names[i] "=")
+        if (arguments[i] == "FILE")
+            print "kind='file' ;;"
+        else
+            printf "kind='word' words='%s' ;;\n", words_of(i)
+    }
+}
+
+function print_bash(    i, all) {
+    for (i = 1; i <= options; i++) {
+        all = all (letters[i] != "" && names[i] == "" ? " " letters[i] : "")
+        if (names[i] != "")
+            all = all " --" names[i] (arguments[i] == "" || may_be_left_out(i) ? "" : "=")
+    }
+    print "# Completions of " command " for bash."
+    print ""
+    print "_" program "()"
+    print "{"
+    print "    local line=${COMP_LINE:0:COMP_POINT} typed option lead='' breaks='' kept='' kind='" \
+          (program == "imgheat" ? "file" : "option") "'"
+    print "    local words='" substr(all, 2) "'"
+    print ""
+    print "    # Words as blanks divide them, whatever else divides them for the shell."
+    print "    typed=${line##*[[:space:]]}"
+    print "    line=${line%\"$typed\"}"
+    print "    line=${line%\"${line##*[![:space:]]}\"}"
+    print "    option=${line##*[[:space:]]}"
+    print "    case $typed in"
+    print "    --*=*) option=${typed%%=*}= lead=${typed%%=*}= ;;"
+    print "    -*) kind='option' ;;"
+    print "    esac"
+    print "    case $option in"
+    print_bash_cases()
+    print "    esac"
+    print "    if [[ ${typed#\"$lead\"} == taps:* ]]; then"
+    print "        lead=${lead}taps: kind='file'"
+    print "    fi"
+    print "    if [ $kind = file ]; then"
+    print "        compopt -o filenames 2> /dev/null"
+    print "        mapfile -t COMPREPLY < <(compgen -P \"$lead\" -f -- \"${typed#\"$lead\"}\")"
+    print "    else"
+    print "        mapfile -t COMPREPLY < <(compgen -P \"$lead\" -W \"$words\" -- \"${typed#\"$lead\"}\")"
+    print "        [[ ${COMPREPLY[0]-} == *[=:] ]] && compopt -o nospace 2> /dev/null"
+    print "    fi"
+    print ""
+    print "    # The shell puts in what comes behind the last of its own dividers."
+    print "    [[ $COMP_WORDBREAKS == *=* ]] && breaks+='='"
+    print "    [[ $COMP_WORDBREAKS == *:* ]] && breaks+=':'"
+    print "    [ -n \"$breaks\" ] && kept=${typed%\"${typed##*[\"$breaks\"]}\"}"
+    print "    COMPREPLY=(\"${COMPREPLY[@]#\"$kept\"}\")"
+    print "}"
+    print "complete -F _" program " " command
+}
+
+# ---- zsh
+
+# Text within a specification: what would end it or mean something there is escaped.
+function plain(text) {
+    gsub(/\\"/, "\"", text)
+    gsub(/[]\[:\\]/, "\\\\&", text)
+    gsub(/'/, "'\\''", text)
+    return text
+}
+
+function action_of(option,    words) {
+    words = words_of(option)
+    gsub(/:/, "\\:", words)
+    return arguments[option] == "FILE" ? "_files" : words != "" ? "(" words ")" : " "
+}
+
+function print_zsh_option(option,    takes, tail) {
+    takes = arguments[option] != ""
+    tail = "[" plain(helps[option]) "]"
+    if (takes)
+        tail = tail (may_be_left_out(option) ? "::" : ":") plain(arguments[option]) ":" action_of(option)
+    if (letters[option] == "")
+        printf "    '*--%s%s%s' \\\n", names[option], takes ? "=" (may_be_left_out(option) ? "-" : "") : "", tail
+    else if (names[option] == "")
+        printf "    '*%s%s%s' \\\n", letters[option], takes ? "+" : "", tail
+    else
+        printf "    '*'{%s%s,--%s%s}'%s' \\\n", letters[option], takes ? "+" : "", names[option], takes ? "=" : "", tail
+}
+
+function print_zsh(    i) {
+    print "#compdef " command
+    print "# Completions of " command " for zsh."
+    print ""
+    print "_arguments -s -S \\"
+    for (i = 1; i <= options; i++)
+        print_zsh_option(i)
+    print (program == "imgheat" ? "    '*:picture:_files'" : "    && return 0")
+}
+
+END {
+    if (failed)
+        exit 1
+    if (options == 0 || filters == "")
+        fail("no options or no filters were found")
+    if (shell == "bash")
+        print_bash()
+    else
+        print_zsh()
+}
