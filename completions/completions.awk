@@ -9,6 +9,7 @@ BEGIN {
     values["format"] = values["out-format"] = "raw"
     values["edge"] = "reflect mirror nearest wrap constant hold"
     values["flux"] = "linear tanh pm1 pm2"
+    values["flux-channels"] = "joint separate"
     values["alpha-mode"] = "premultiply separate"
     values["level"] = "0 1 2 3 4 5 6 7 8 9"
     values["work"] = "f32 f64"

@@ -490,21 +490,31 @@ ARITH_FN double arith_power_f64(double x, double y, double y_low)
  * the constant of the type.
  *
  * pow: x ≥ 0 to the power of a finite y.
- * pm1, pm2: the Perona–Malik fluxes g(q).
- * react: one reaction after a relaxation, E = reaction and 1 − E = remainder.
- * srgb_decode, srgb_encode: IEC 61966-2-1 on the unit scale, odd, and past 1 by the same power. 1 stays 1.
- * srgb_to_linear, srgb_from_linear, gamma_scaled: the same curves on the scale of the samples, 0 to max.
- * gamma: a power of the magnitude, under the sign.
- * cover: alpha in [0, max] as a fraction of max; NaN counts as 0. */
+ * pm1, pm2: the Perona–Malik fluxes g(q); pm1_joint, pm2_joint: the same of s = Σ q², one for several
+ * channels. react: one reaction after a relaxation, E = reaction and 1 − E = remainder. srgb_decode,
+ * srgb_encode: IEC 61966-2-1 on the unit scale, odd, and past 1 by the same power. 1 stays 1. srgb_to_linear,
+ * srgb_from_linear, gamma_scaled: the same curves on the scale of the samples, 0 to max. gamma: a power of
+ * the magnitude, under the sign. cover: alpha in [0, max] as a fraction of max; NaN counts as 0. uncovered:
+ * colour that was multiplied by a cover, which is `separate` where nothing is left to divide by. */
 #define ARITH_TWINS(real, number, twin, constant)                                                            \
     ARITH_FN real twin(arith_pow)(real x, real y)                                                            \
     {                                                                                                        \
         return twin(arith_power)(x, y, number(0.0));                                                         \
     }                                                                                                        \
                                                                                                              \
+    ARITH_FN real twin(arith_pm1_joint)(real s)                                                              \
+    {                                                                                                        \
+        return twin(arith_exp)(-s);                                                                          \
+    }                                                                                                        \
+                                                                                                             \
+    ARITH_FN real twin(arith_pm2_joint)(real s)                                                              \
+    {                                                                                                        \
+        return number(1.0) / (s + number(1.0));                                                              \
+    }                                                                                                        \
+                                                                                                             \
     ARITH_FN real twin(arith_pm1)(real q)                                                                    \
     {                                                                                                        \
-        return twin(arith_exp)(-(q * q));                                                                    \
+        return twin(arith_pm1_joint)(q * q);                                                                 \
     }                                                                                                        \
                                                                                                              \
     ARITH_FN real twin(arith_pm2)(real q)                                                                    \
@@ -561,6 +571,11 @@ ARITH_FN double arith_power_f64(double x, double y, double y_low)
         alpha = alpha > number(0.0) ? alpha : number(0.0);                                                   \
         alpha = alpha < max ? alpha : max;                                                                   \
         return alpha / max;                                                                                  \
+    }                                                                                                        \
+                                                                                                             \
+    ARITH_FN real twin(arith_uncovered)(real colour, real separate, real cover)                              \
+    {                                                                                                        \
+        return cover == number(0.0) ? separate : colour / cover;                                             \
     }
 
 #define ARITH_NUMBER_F32(literal) literal##f

@@ -54,18 +54,24 @@ struct stretch encoding_stretch(const struct encoding *encoding);
 /* The least and the greatest that are not cut off then, but for rounding. */
 struct sample_limits encoding_stretched_limits(const struct encoding *encoding);
 
-/* Channels of the field that holds such samples. Premultiplied pictures carry colour twice: times alpha, then
-   alpha, then as it stands, which is what remains where the filtered alpha is 0. */
+/* Channels that a field must have for such samples; of more, an upload sets those behind to 0. Premultiplied
+   pictures carry colour twice: times alpha, then alpha, then as it stands, which is what remains where the
+   filtered alpha is 0. */
 unsigned encoding_work_channels(const struct encoding *encoding);
+
+/* Channels of the file that are not alpha. */
+unsigned encoding_colours(const struct encoding *encoding);
 
 /* value, in units of the file, in every channel of a pixel, as it stands in the channels of a field. */
 void encoding_outside(const struct encoding *encoding, enum work_type work, double value, double *channels);
 
 enum op_kind {
-    OP_TAPS,    /* u ← Σ w·v */
-    OP_HEAT,    /* relax against the neighbours under a flux, then react */
-    OP_UNSHARP, /* u ← fma(amount, kept − u, kept): kept is the stage's input, u its blur */
-    OP_GRADIENT /* the length of the vector of central differences */
+    OP_TAPS,     /* u ← Σ w·v */
+    OP_HEAT,     /* relax against the neighbours under a flux, then react */
+    OP_UNSHARP,  /* u ← fma(amount, kept − u, kept): kept is the stage's input, u its blur */
+    OP_GRADIENT, /* the length of the vector of central differences */
+    OP_COVER,    /* colour as it stands → as premultiplied pictures carry it: times alpha, and once more */
+    OP_UNCOVER   /* and back, for the first channels alone */
 };
 
 const char *op_name(enum op_kind kind);
@@ -91,7 +97,11 @@ struct op {
     enum op_kind kind;
     enum work_type work;
     enum edge_rule edge;
-    double *outside; /* EDGE_CONSTANT: one value a channel */
+    double *outside; /* EDGE_CONSTANT: one value a channel of the field */
+
+    unsigned channels; /* that are computed, from the first on; those behind keep their values */
+    unsigned joint;    /* OP_HEAT with FLUX_PM1 or FLUX_PM2: so many channels, from the first on, have one
+                          conductivity, and those behind them another; 0: each channel has its own */
 
     /* In raster order. OP_TAPS: the chain. OP_HEAT: the chain of FLUX_LINEAR, of ∇² for FLUX_TANH, the faces
        with their c_a for FLUX_PM1 and FLUX_PM2. OP_GRADIENT: the neighbour ahead on each axis, with the
@@ -108,6 +118,9 @@ struct op {
     double reaction, remainder; /* E and 1 − E */
 
     double amount; /* OP_UNSHARP */
+
+    unsigned colours; /* OP_COVER, OP_UNCOVER: channels before alpha */
+    double max;       /* of alpha */
 };
 
 /* A run of whole planes in the device's memory: plane p of the grid for first ≤ p < first + count. */
@@ -135,6 +148,16 @@ struct extremes {
     bool any;
     double least, greatest;
 };
+
+/* Channels that are computed together, since each depends on all: one alone, but under a joint flux. */
+size_t op_group_count(const struct op *op);
+struct range op_group(const struct op *op, size_t index);
+
+/* The most channels of a group. */
+size_t op_group_most(const struct op *op);
+
+/* Whether a sample depends on other channels than its own. */
+bool op_mixes_channels(const struct op *op);
 
 /* One channel of a file's samples, in double, summed in the order of arith.h. NaNs are left out and
    counted. The second moment is taken about an anchor, so that a large mean does not swallow a small

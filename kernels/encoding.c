@@ -4,9 +4,13 @@
 
 unsigned encoding_work_channels(const struct encoding *encoding)
 {
-    unsigned colours = encoding->channels - 1;
+    return encoding->alpha && encoding->premultiply ? encoding->channels + encoding_colours(encoding)
+                                                    : encoding->channels;
+}
 
-    return encoding->alpha && encoding->premultiply ? 2 * colours + 1 : encoding->channels;
+unsigned encoding_colours(const struct encoding *encoding)
+{
+    return encoding->channels - (encoding->alpha ? 1 : 0);
 }
 
 static double decoded(const struct encoding *encoding, enum work_type work, double value)
@@ -35,7 +39,7 @@ static double covered(enum work_type work, double colour, double alpha, double m
 
 void encoding_outside(const struct encoding *encoding, enum work_type work, double value, double *channels)
 {
-    unsigned colours = encoding->channels - (encoding->alpha ? 1 : 0);
+    unsigned colours = encoding_colours(encoding);
     double alpha = work_round(work, value);
     double colour = decoded(encoding, work, alpha);
 

@@ -1,4 +1,4 @@
-/* What the operations that a backend runs are called. */
+/* Operations that a backend runs: what they are called, and which channels they take together. */
 #include "backend.h"
 
 const char *op_name(enum op_kind kind)
@@ -12,6 +12,38 @@ const char *op_name(enum op_kind kind)
         return "unsharp";
     case OP_GRADIENT:
         return "gradient";
+    case OP_COVER:
+        return "cover";
+    case OP_UNCOVER:
+        return "uncover";
     }
     return "";
+}
+
+size_t op_group_count(const struct op *op)
+{
+    if (op->joint == 0)
+        return op->channels;
+    return op->channels > op->joint ? 2 : 1;
+}
+
+struct range op_group(const struct op *op, size_t index)
+{
+    if (op->joint == 0)
+        return (struct range){index, 1};
+    return index == 0 ? (struct range){0, op->joint} : (struct range){op->joint, op->channels - op->joint};
+}
+
+size_t op_group_most(const struct op *op)
+{
+    size_t behind = op->channels - op->joint;
+
+    if (op->joint == 0)
+        return 1;
+    return op->joint > behind ? op->joint : behind;
+}
+
+bool op_mixes_channels(const struct op *op)
+{
+    return op->joint > 0 || op->kind == OP_COVER || op->kind == OP_UNCOVER;
 }

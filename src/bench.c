@@ -882,7 +882,8 @@ static bool prepare_bench(struct benching *bench, const struct stage *stage)
     bench->batch = bench->plane_bytes >= BATCH_BYTES ? 1 : BATCH_BYTES / bench->plane_bytes;
     if (bench->batch > bench->shape.planes)
         bench->batch = bench->shape.planes;
-    if (!lower_stage(stage, grid, &bench->encoding, bench->request->work, &bench->step, bench->fault))
+    if (!lower_stage(stage, grid, &bench->request->encoding, bench->request->work, &bench->step,
+                     bench->fault))
         return false;
     bench->expected = mem_alloc(bench->shape.planes, bench->plane_bytes, "the expected bytes", bench->fault);
     if (bench->expected == NULL || !open_stands(bench) || !measure_copy(bench))

@@ -15,6 +15,7 @@ struct bench_request {
     size_t stage_count;
     bool force;
     struct grid grid;
+    struct encoding encoding; /* of the samples, with the channels of the grid: what they are to each other */
     enum work_type work;
     struct plan_request plan; /* the device, threads, and a wish that narrows the ladder */
     bool pictures;            /* rates are told in pixels */

@@ -44,6 +44,7 @@ static bool default_case(const struct options *options, struct bench_request *re
                     : picture                ? grid_make(2, side, side, 1)
                                              : grid_make(3, side, side, side);
     request->grid.channels = options->source.grid.channels;
+    request->encoding = (struct encoding){.channels = request->grid.channels, .gamma = 1.0};
     return true;
 }
 
@@ -56,7 +57,8 @@ static bool case_of_source(const struct options *options, const struct source *s
     if (!job_make(&options->job, source, &job, fault))
         return false;
     request->grid = job.in.grid;
-    request->grid.channels = encoding_work_channels(&job.decode);
+    request->grid.channels = encoding_work_channels(&job.field);
+    request->encoding = job.field;
     request->work = job.work;
     job_free(&job);
     return true;

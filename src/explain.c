@@ -78,7 +78,17 @@ static void print_stage(FILE *stream, const struct stage *stage, size_t index)
         print_heat(stream, &stage->heat);
     if (stage->until > 0.0)
         print_until(stream, stage);
+    if (stage->leaves_alpha)
+        fprintf(stream, "; alpha stays as it is");
     fprintf(stream, "\n");
+}
+
+/* What the job puts between stages. */
+static void print_between(FILE *stream, const struct stage *stage, size_t index)
+{
+    fprintf(stream, "stage %-2zu  %s: %s\n", index + 1, stage->spec,
+            stage->filter->kind == FILTER_COVER ? "from here on colour is multiplied by alpha"
+                                                : "from here on colour is as it stands");
 }
 
 static void print_reach(FILE *stream, const char *along, const struct reach *reach)
@@ -132,6 +142,7 @@ static void print_op(FILE *stream, const struct plan *plan, size_t stage, size_t
     print_reach(stream, "x", &op->x);
     print_reach(stream, "rows", &op->row);
     print_reach(stream, plan->job->in.grid.axes == 3 ? "planes" : "rows", &op->plane);
+    phrase_joint(stream, op);
     fprintf(stream, "; rung %s: %s", facts->rung->name, facts->reason);
     phrase_form(stream, facts);
     phrase_launch(stream, facts);
@@ -263,13 +274,16 @@ void explain_plan(FILE *stream, const struct plan *plan, const struct record_end
                 plane_name(&job->in.grid));
     } else {
         fprintf(stream, "work      %s", work_name(job->work));
-        if (job->decode.alpha)
-            fprintf(stream, ", alpha %s", alpha_name(&job->decode));
+        if (job->field.alpha)
+            fprintf(stream, ", alpha %s", alpha_name(&job->field));
         if (transfer_name(&job->decode) != NULL)
             fprintf(stream, ", %s", transfer_name(&job->decode));
         fprintf(stream, "\n");
         for (size_t i = 0; i < job->stage_count; i++) {
-            print_stage(stream, &job->stages[i], i);
+            if (stage_is_given(&job->stages[i]))
+                print_stage(stream, &job->stages[i], i);
+            else
+                print_between(stream, &job->stages[i], i);
             for (size_t k = 0; k < plan->steps[i].step.count; k++)
                 print_op(stream, plan, i, k);
         }

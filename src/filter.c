@@ -341,6 +341,9 @@ static const char *meant_filter(const char *spec, size_t length)
     return suggestion.meant;
 }
 
+const struct filter filter_cover = {.name = "cover", .kind = FILTER_COVER};
+const struct filter filter_uncover = {.name = "uncover", .kind = FILTER_UNCOVER};
+
 static const struct filter *find(const char *spec, size_t length)
 {
     for (const struct filter *filter = filter_list; filter->name != NULL; filter++) {

@@ -10,11 +10,13 @@
 #include <stddef.h>
 
 enum filter_kind {
-    FILTER_TAPS,    /* one stencil */
-    FILTER_PASSES,  /* one-axis stencils in the order x, y, z */
-    FILTER_HEAT,    /* a stencil that the heat options make */
-    FILTER_UNSHARP, /* what passes take away, added */
-    FILTER_GRADIENT /* the length of the vector of central differences */
+    FILTER_TAPS,     /* one stencil */
+    FILTER_PASSES,   /* one-axis stencils in the order x, y, z */
+    FILTER_HEAT,     /* a stencil that the heat options make */
+    FILTER_UNSHARP,  /* what passes take away, added */
+    FILTER_GRADIENT, /* the length of the vector of central differences */
+    FILTER_COVER,    /* none that --filter takes: between stages, colour becomes colour times alpha */
+    FILTER_UNCOVER   /* likewise, and back */
 };
 
 /* What a filter's offsets are counted in. */
@@ -70,6 +72,9 @@ struct filter_call {
 
 /* All filters, in the order of filters.def; ends with one without name. */
 extern const struct filter filter_list[];
+
+/* What a job puts between stages, of FILTER_COVER and FILTER_UNCOVER. */
+extern const struct filter filter_cover, filter_uncover;
 
 /* The call is to be freed, also after a failure. */
 bool filter_parse(const char *spec, struct filter_call *call, struct fault *fault);

@@ -55,6 +55,11 @@ const char *heat_scale_meaning(enum flux flux)
     return "differences well above it stay, those well below it are smoothed";
 }
 
+bool heat_flux_conducts(enum flux flux)
+{
+    return flux == FLUX_PM1 || flux == FLUX_PM2;
+}
+
 static void set_rates(struct heat *heat, const struct grid *grid)
 {
     for (unsigned axis = 0; axis < 3; axis++) {
@@ -119,6 +124,7 @@ bool heat_resolve(const struct heat_request *request, const struct grid *grid, s
 
     *heat = (struct heat){.flux = request->flux,
                           .alpha = request->alpha,
+                          .joint = request->joint && heat_flux_conducts(request->flux),
                           .scale = request->scale,
                           .inner = request->inner,
                           .reacts = request->reacts,

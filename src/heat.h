@@ -17,6 +17,7 @@ struct heat_request {
     double sigma;
     bool sigma_in_spacing; /* in units of spacing, not samples */
     enum flux flux;
+    bool joint;
     double scale;
     uint64_t inner;
     bool reacts;
@@ -28,6 +29,7 @@ struct heat {
     enum flux flux;
     double alpha, dt;
     double rate[3]; /* alpha·dt/h² along x, y, z; 0 for an axis that the grid has not */
+    bool joint;     /* FLUX_PM1, FLUX_PM2: channels of a pixel have one conductivity */
     double scale;
     uint64_t inner;
     bool reacts;
@@ -43,6 +45,9 @@ const char *heat_flux_name(enum flux flux);
 
 /* What the scale of a nonlinear flux decides, in a few words. */
 const char *heat_scale_meaning(enum flux flux);
+
+/* Whether each face has a conductivity of its own, which channels may share. */
+bool heat_flux_conducts(enum flux flux);
 
 /* Settle alpha, dt and the number of steps on a grid. An unstable step is refused, with the limit. */
 bool heat_resolve(const struct heat_request *request, const struct grid *grid, struct heat *heat,

@@ -3,9 +3,11 @@
 
 #include "mem.h"
 
+#include <string.h>
+
 static bool build_stages(const struct job_request *request, struct job *job, struct fault *fault)
 {
-    job->stages = mem_zeroed(request->stage_count, sizeof *job->stages, "the stages", fault);
+    job->stages = mem_zeroed(2 * request->stage_count, sizeof *job->stages, "the stages", fault);
     if (job->stages == NULL)
         return false;
     for (; job->stage_count < request->stage_count; job->stage_count++) {
@@ -14,6 +16,48 @@ static bool build_stages(const struct job_request *request, struct job *job, str
             return false;
     }
     return true;
+}
+
+static void insert_stage(struct job *job, size_t place, struct stage stage)
+{
+    memmove(&job->stages[place + 1], &job->stages[place], (job->stage_count - place) * sizeof stage);
+    job->stages[place] = stage;
+    job->stage_count++;
+}
+
+/* Alpha weighs colour for the stages that filter alpha, too, and for no others. Those that take no step do
+   not count. */
+static void settle_cover(struct job *job)
+{
+    bool begun = false, covered = false;
+
+    job->field.premultiply = false;
+    for (size_t i = 0; i < job->stage_count; i++) {
+        bool wanted = !job->stages[i].leaves_alpha;
+        if (job->stages[i].steps == 0)
+            continue;
+        if (!begun)
+            job->decode.premultiply = wanted;
+        else if (wanted != covered)
+            insert_stage(job, i++, stage_between(wanted ? &filter_cover : &filter_uncover));
+        begun = true;
+        covered = wanted;
+        job->field.premultiply |= covered;
+    }
+    if (begun)
+        job->encode.premultiply = covered;
+    else
+        job->field.premultiply = job->decode.premultiply;
+}
+
+/* A stage that does not keep a constant would leave nothing to see of a full alpha. */
+static void settle_alpha(struct job *job)
+{
+    for (size_t i = 0; i < job->stage_count; i++)
+        job->stages[i].leaves_alpha = job->in.alpha && !stage_keeps_constants(&job->stages[i]);
+    job->field = job->decode;
+    if (job->decode.premultiply)
+        settle_cover(job);
 }
 
 static struct encoding encoding_of(const struct header *header, const struct job_request *request)
@@ -69,6 +113,7 @@ bool job_make(const struct job_request *request, const struct source *source, st
         job_free(job);
         return false;
     }
+    settle_alpha(job);
     job->encode.ranged = request->ranged;
     job->encode.low = request->low;
     job->encode.high = request->high;

@@ -32,8 +32,10 @@ struct job_request {
 struct job {
     struct header in, out;
     enum work_type work;
-    struct encoding decode, encode; /* of in and out */
-    struct stage *stages;
+    struct encoding decode, encode; /* of in and out, as the first stage takes colour, and as the last leaves
+                                       it */
+    struct encoding field;          /* of in, with all channels that a field must have */
+    struct stage *stages; /* those asked for, and between them what turns colour into what the next takes */
     size_t stage_count;
     bool copies;   /* identity alone that keeps its type: bits pass untouched */
     bool measures; /* the extremes of the result must be known before any of it is encoded */

@@ -60,6 +60,25 @@ static bool lower_taps(const struct stencil *stencil, unsigned axes, struct op *
     return true;
 }
 
+/* What EDGE_CONSTANT puts into the channels of a field: of those that the stage does not compute, nothing. */
+static bool lower_outside(const struct stage *stage, const struct encoding *encoding, struct op *op,
+                          struct fault *fault)
+{
+    unsigned channels = encoding_work_channels(encoding);
+    struct encoding own = *encoding;
+
+    own.premultiply = encoding->premultiply && !stage->leaves_alpha;
+    op->outside = mem_zeroed(channels, sizeof *op->outside, "the edge", fault);
+    if (op->outside == NULL)
+        return false;
+    encoding_outside(&own, op->work, stage->edge.value, op->outside);
+    for (unsigned channel = 0; channel < channels; channel++) {
+        if (!settle(op->work, op->outside[channel], "--edge: a constant", &op->outside[channel], fault))
+            return false;
+    }
+    return true;
+}
+
 /* A new operation at the end of the step. */
 static struct op *begin_op(struct step *step, enum op_kind kind, const struct stage *stage,
                            const struct encoding *encoding, enum work_type work, struct fault *fault)
@@ -67,26 +86,30 @@ static struct op *begin_op(struct step *step, enum op_kind kind, const struct st
     struct op *op = &step->ops[step->count];
 
     *op = (struct op){.kind = kind, .work = work, .edge = stage->edge.rule, .inner = 1};
+    op->channels = stage->leaves_alpha ? encoding_colours(encoding) : encoding_work_channels(encoding);
     step->count++;
-    if (op->edge == EDGE_CONSTANT) {
-        op->outside = mem_alloc(encoding_work_channels(encoding), sizeof *op->outside, "the edge", fault);
-        if (op->outside == NULL)
-            return NULL;
-        encoding_outside(encoding, work, stage->edge.value, op->outside);
-        for (unsigned channel = 0; channel < encoding_work_channels(encoding); channel++) {
-            if (!settle(work, op->outside[channel], "--edge: a constant", &op->outside[channel], fault))
-                return NULL;
-        }
-    }
-    return op;
+    return op->edge != EDGE_CONSTANT || lower_outside(stage, encoding, op, fault) ? op : NULL;
 }
 
-static bool lower_heat(const struct heat *heat, struct op *op, struct fault *fault)
+unsigned lower_joint_channels(const struct stage *stage, const struct encoding *encoding)
 {
+    bool covered = encoding->alpha && encoding->premultiply && !stage->leaves_alpha;
+
+    return encoding_colours(encoding) + (covered ? 1 : 0);
+}
+
+static bool lower_heat(const struct stage *stage, const struct encoding *encoding, struct op *op,
+                       struct fault *fault)
+{
+    const struct heat *heat = &stage->heat;
+
     op->kind = OP_HEAT;
     op->flux = heat->flux;
     op->inner = heat->inner;
     op->reacts = heat->reacts;
+    op->joint = heat->joint ? lower_joint_channels(stage, encoding) : 0;
+    if (op_group_most(op) == 1)
+        op->joint = 0;
     return settle(op->work, 1.0 / heat->scale, "1/scale", &op->inverse_scale, fault) &&
            settle(op->work, heat->alpha * heat->dt * heat->scale, "alpha·dt·scale", &op->rate, fault) &&
            settle(op->work, heat->reaction, "a reaction", &op->reaction, fault) &&
@@ -108,6 +131,15 @@ static bool check_flow(const struct heat *heat, const struct op *op, struct faul
     return !asked || flows ||
            fault_raise(fault, STATUS_USAGE, "alpha·dt = %g becomes 0 in %s%s", heat->alpha * heat->dt,
                        work_name(op->work), op->work == WORK_F32 ? " (--work f64 reaches farther)" : "");
+}
+
+/* What turns colour as it stands into what premultiplied pictures carry, and back. */
+static void lower_cover(const struct encoding *encoding, struct op *op)
+{
+    op->colours = encoding_colours(encoding);
+    op->max = sample_max(encoding->type);
+    if (op->kind == OP_UNCOVER)
+        op->channels = op->colours;
 }
 
 /* A single relaxation of linear heat without reaction is nothing but its taps. */
@@ -147,8 +179,13 @@ static bool lower_into(const struct stage *stage, const struct grid *grid, const
             return false;
         if (kind != FILTER_HEAT)
             return true;
-        return (is_plain(&stage->heat) || lower_heat(&stage->heat, op, fault)) &&
+        return (is_plain(&stage->heat) || lower_heat(stage, encoding, op, fault)) &&
                check_flow(&stage->heat, op, fault);
+    }
+    if (kind == FILTER_COVER || kind == FILTER_UNCOVER) {
+        op = begin_op(step, kind == FILTER_COVER ? OP_COVER : OP_UNCOVER, stage, encoding, work, fault);
+        lower_cover(encoding, op);
+        return true;
     }
     if (kind == FILTER_GRADIENT) {
         op = begin_op(step, OP_GRADIENT, stage, encoding, work, fault);

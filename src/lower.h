@@ -19,10 +19,16 @@ struct step {
     bool keeps; /* the last operation reads the step's input beside the one before it */
 };
 
+/* Channels that a joint flux puts under one conductivity; one has nothing to share. Colour times alpha goes
+   with alpha: else a flat colour would change where alpha does. Colour as it stands does not know of alpha.
+ */
+unsigned lower_joint_channels(const struct stage *stage, const struct encoding *encoding);
+
 /* The extents of the fields of a grid with so many channels of work. */
 struct shape lower_shape(const struct grid *grid, unsigned channels);
 
-/* `encoding` says what a constant edge means in the channels of a field. */
+/* `encoding` says what the channels of the field are: whatever stages take colour as it stands, as
+   premultiplied pictures carry it where any stage takes that. */
 bool lower_stage(const struct stage *stage, const struct grid *grid, const struct encoding *encoding,
                  enum work_type work, struct step *step, struct fault *fault);
 void lower_free(struct step *step);

@@ -336,6 +336,14 @@ static bool take_flux(struct parsing *parsing, const char *value)
            refuse_for(parsing, value, "linear, tanh, pm1 or pm2", heat_meant_flux(value));
 }
 
+static bool take_flux_channels(struct parsing *parsing, const char *value)
+{
+    parsing->stage->given |= STAGE_FLUX_CHANNELS;
+    parsing->stage->joint_flux = strcmp(value, "joint") == 0;
+    return parsing->stage->joint_flux || strcmp(value, "separate") == 0 ||
+           refuse(parsing, value, "joint or separate");
+}
+
 static bool take_scale(struct parsing *parsing, const char *value)
 {
     parsing->stage->given |= STAGE_SCALE;
@@ -682,18 +690,19 @@ static bool check_defaults(const struct parsing *parsing)
     return true;
 }
 
-/* Stages with a linear flux leave a default scale alone; some stage must have taken it. */
-static bool check_default_scale(const struct parsing *parsing)
+/* Stages whose flux has no use for a default leave it alone; some stage must have taken it. */
+static bool check_default_of_flux(const struct parsing *parsing, enum stage_option option, const char *flux)
 {
     const struct options *options = parsing->options;
 
-    if (!(parsing->defaults.given & STAGE_SCALE))
+    if (!(parsing->defaults.given & option))
         return true;
     for (size_t i = 0; i < options->job.stage_count; i++) {
-        if (options->stages[i].given & STAGE_SCALE)
+        if (options->stages[i].given & option)
             return true;
     }
-    return fault_raise(parsing->fault, STATUS_USAGE, "--scale: no stage of this chain has a nonlinear flux");
+    return fault_raise(parsing->fault, STATUS_USAGE, "--%s: no stage of this chain has %s",
+                       stage_option_name(option), flux);
 }
 
 static bool settle_stages(struct parsing *parsing)
@@ -717,7 +726,8 @@ static bool settle_stages(struct parsing *parsing)
         stage_inherit(&options->stages[i], &defaults);
     }
     options->job.stages = options->stages;
-    return check_default_scale(parsing);
+    return check_default_of_flux(parsing, STAGE_SCALE, "a nonlinear flux") &&
+           check_default_of_flux(parsing, STAGE_FLUX_CHANNELS, "a flux of pm1 or pm2");
 }
 
 /* Sums have a rung only where something is added up. */
@@ -780,6 +790,7 @@ bool options_parse(int argc, char **argv, enum program program, struct options *
     if (options->stages == NULL)
         return false;
     parsing.stage = &parsing.defaults;
+    parsing.defaults.joint_flux = program == PROGRAM_IMGHEAT;
     parsing.wish = &options->plan.wish;
     if (!take_all(&parsing, argc, argv))
         return false;

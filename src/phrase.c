@@ -11,6 +11,15 @@ void phrase_grid(FILE *stream, const struct grid *grid)
     fprintf(stream, ", %u channel%s", grid->channels, grid->channels == 1 ? "" : "s");
 }
 
+void phrase_joint(FILE *stream, const struct op *op)
+{
+    if (op->joint == 0)
+        return;
+    fprintf(stream, ", one conductivity for %zu channels", op_group(op, 0).count);
+    if (op_group_count(op) > 1)
+        fprintf(stream, " and one for the other %zu", op_group(op, 1).count);
+}
+
 void phrase_form(FILE *stream, const struct routine_facts *facts)
 {
     if (facts->tile_x > 0)

@@ -12,6 +12,9 @@
 /* Parts of a line. */
 void phrase_grid(FILE *stream, const struct grid *grid);
 void phrase_ends(FILE *stream, const struct record_ends *ends);
+
+/* Channels that share a conductivity, if any do. */
+void phrase_joint(FILE *stream, const struct op *op);
 void phrase_form(FILE *stream, const struct routine_facts *facts);
 
 /* How a device with blocks and threads launches it. */

@@ -61,7 +61,7 @@ static bool lower_stages(struct plan *plan, struct fault *fault)
     for (; plan->step_count < job->stage_count; plan->step_count++) {
         const struct stage *stage = &job->stages[plan->step_count];
         struct chain_step *step = &plan->steps[plan->step_count];
-        if (!lower_stage(stage, &job->in.grid, &job->decode, job->work, &step->step, fault))
+        if (!lower_stage(stage, &job->in.grid, &job->field, job->work, &step->step, fault))
             return false;
         step->keeps = step->step.keeps || stage->until > 0.0;
     }
@@ -349,6 +349,12 @@ static bool is_free(const struct rung_wish *wish)
     return wish->rung == NULL && wish->tile_x == 0 && wish->coarsen == 0;
 }
 
+/* Nobody has wishes for what stands between the stages asked for. */
+static struct rung_wish wish_for_stage(const struct plan_request *request, const struct stage *stage)
+{
+    return stage_is_given(stage) ? request->wish : (struct rung_wish){.rung = NULL};
+}
+
 /* Wisdom stands in for a wish that the user does not have; where it no longer fits the device, nothing is
    lost. */
 static bool prepare_by_wisdom(const struct plan_request *request, struct plan *plan, const struct op *op,
@@ -380,7 +386,7 @@ static bool prepare_routine(const struct plan_request *request, struct plan *pla
     struct chain_step *step = &plan->steps[stage];
     const struct op *op = &step->step.ops[index];
     bool single = plan_is_single(&plan->job->stages[stage], &step->step);
-    struct rung_wish wish = request->wish;
+    struct rung_wish wish = wish_for_stage(request, &plan->job->stages[stage]);
 
     if (is_free(&wish) && prepare_by_wisdom(request, plan, op, single, &step->routines[index]))
         return true;
@@ -401,9 +407,10 @@ static bool prepare_routines(const struct plan_request *request, struct plan *pl
 
 /* A wish that stands where passes take fewer steps at once than a routine would; 0: the least memory instead.
  */
-static struct rung_wish wish_for_passes(const struct plan_request *request, unsigned together)
+static struct rung_wish wish_for_passes(const struct plan_request *request, const struct stage *stage,
+                                        unsigned together)
 {
-    struct rung_wish wish = request->wish;
+    struct rung_wish wish = wish_for_stage(request, stage);
 
     wish.steps = together > 0 ? together : 1;
     wish.lean = together == 0;
@@ -430,7 +437,8 @@ static unsigned steps_to_fit(const struct plan *plan, unsigned together)
 /* Another routine instead, unless none reads as few planes; without another it does fewer steps, too. */
 static void replace_routine(const struct plan_request *request, struct plan *plan, size_t stage, size_t index)
 {
-    const struct rung_wish wish = wish_for_passes(request, plan->passes.lean ? 0 : plan->passes.together);
+    const struct rung_wish wish =
+        wish_for_passes(request, &plan->job->stages[stage], plan->passes.lean ? 0 : plan->passes.together);
     struct chain_step *step = &plan->steps[stage];
     struct routine *routine;
     struct fault refusal;
@@ -484,13 +492,13 @@ static size_t routine_bytes(const void *context, unsigned together)
 {
     const struct routines *routines = context;
     const struct plan *plan = routines->plan;
-    const struct rung_wish wish = wish_for_passes(routines->request, together);
+    unsigned fitting = steps_to_fit(plan, together);
     size_t bytes = 0;
 
-    together = steps_to_fit(plan, together);
     for (size_t i = 0; i < plan->step_count; i++) {
+        const struct rung_wish wish = wish_for_passes(routines->request, &plan->job->stages[i], together);
         for (size_t k = 0; k < plan->steps[i].step.count; k++)
-            bytes += bytes_of_routine(plan, i, k, together, &wish);
+            bytes += bytes_of_routine(plan, i, k, fitting, &wish);
     }
     return bytes;
 }
@@ -666,7 +674,7 @@ bool plan_make(const struct plan_request *request, const struct job *job, const 
                struct plan *plan, struct fault *fault)
 {
     *plan =
-        (struct plan){.job = job, .shape = lower_shape(&job->in.grid, encoding_work_channels(&job->decode))};
+        (struct plan){.job = job, .shape = lower_shape(&job->in.grid, encoding_work_channels(&job->field))};
     if (fill(request, source, plan, fault))
         return true;
     plan_free(plan);

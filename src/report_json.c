@@ -44,8 +44,9 @@ static void print_kernels(FILE *stream, const struct plan *plan)
     for (size_t i = 0; i < plan->step_count; i++) {
         for (size_t k = 0; k < plan->steps[i].step.count; k++) {
             const struct routine_facts *facts = plan->backend->facts(plan->steps[i].routines[k]);
-            fprintf(stream, "%s{\"stage\": %zu, \"op\": \"%s\", ", separator, i + 1,
-                    op_name(plan->steps[i].step.ops[k].kind));
+            const struct op *op = &plan->steps[i].step.ops[k];
+            fprintf(stream, "%s{\"stage\": %zu, \"op\": \"%s\", \"joint\": %s, ", separator, i + 1,
+                    op_name(op->kind), op->joint > 0 ? "true" : "false");
             print_rung(stream, facts);
             fprintf(stream, ", \"grid\": [%u, %u, %u], \"registers\": %u, \"shared_bytes\": %zu, ",
                     facts->grid[0], facts->grid[1], facts->grid[2], facts->registers, facts->shared_bytes);

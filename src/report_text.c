@@ -40,8 +40,10 @@ static void print_routines(FILE *stream, const struct plan *plan)
     for (size_t i = 0; i < plan->step_count; i++) {
         for (size_t k = 0; k < plan->steps[i].step.count; k++) {
             const struct routine_facts *facts = plan->backend->facts(plan->steps[i].routines[k]);
-            fprintf(stream, "kernel    stage %zu %s: rung %s", i + 1,
-                    op_name(plan->steps[i].step.ops[k].kind), facts->rung->name);
+            const struct op *op = &plan->steps[i].step.ops[k];
+            fprintf(stream, "kernel    stage %zu %s", i + 1, op_name(op->kind));
+            phrase_joint(stream, op);
+            fprintf(stream, ": rung %s", facts->rung->name);
             phrase_form(stream, facts);
             phrase_launch(stream, facts);
             fprintf(stream, "\n");

@@ -704,7 +704,7 @@ static bool filter_at_once(struct running *run)
 static void count_steps(struct running *run)
 {
     for (size_t i = 0; i < run->plan->step_count; i++) {
-        if (run->job->stages[i].until == 0.0)
+        if (run->job->stages[i].until == 0.0 && stage_is_given(&run->job->stages[i]))
             run->summary->steps += run->job->stages[i].steps;
     }
 }

@@ -1,12 +1,16 @@
 /* Stages: one filter, applied a number of times under one edge rule. */
 #include "stage.h"
 
+#include <math.h>
 #include <string.h>
 
 #define HEAT_STEPS 10
 
+#define SUM_TOLERANCE 0x1p-9
+
 #define HEAT_OPTIONS                                                                                         \
-    (STAGE_ALPHA | STAGE_DT | STAGE_SIGMA | STAGE_FLUX | STAGE_SCALE | STAGE_INNER | STAGE_REACTION)
+    (STAGE_ALPHA | STAGE_DT | STAGE_SIGMA | STAGE_FLUX | STAGE_FLUX_CHANNELS | STAGE_SCALE | STAGE_INNER |   \
+     STAGE_REACTION)
 
 const char *stage_option_name(enum stage_option option)
 {
@@ -35,6 +39,8 @@ const char *stage_option_name(enum stage_option option)
         return "flip";
     case STAGE_CHECK_EVERY:
         return "check-every";
+    case STAGE_FLUX_CHANNELS:
+        return "flux-channels";
     }
     return "";
 }
@@ -44,11 +50,16 @@ bool stage_option_applies(enum stage_option option, const struct filter *filter)
     return (HEAT_OPTIONS & option) == 0 || filter->kind == FILTER_HEAT;
 }
 
-static bool has_linear_flux(const struct stage_request *request, const struct stage_request *defaults)
+static enum flux flux_of(const struct stage_request *request)
 {
-    if (request->given & STAGE_FLUX)
-        return request->flux == FLUX_LINEAR;
-    return !(defaults->given & STAGE_FLUX) || defaults->flux == FLUX_LINEAR;
+    return request->given & STAGE_FLUX ? request->flux : FLUX_LINEAR;
+}
+
+/* Options that mean something to some fluxes only: those that do not suit this one. */
+static unsigned unsuitable_options(enum flux flux)
+{
+    return (flux == FLUX_LINEAR ? (unsigned)STAGE_SCALE : 0) |
+           (heat_flux_conducts(flux) ? 0 : (unsigned)STAGE_FLUX_CHANNELS);
 }
 
 void stage_inherit(struct stage_request *request, const struct stage_request *defaults)
@@ -71,6 +82,8 @@ void stage_inherit(struct stage_request *request, const struct stage_request *de
     }
     if (own & STAGE_FLUX)
         merged.flux = request->flux;
+    if (own & STAGE_FLUX_CHANNELS)
+        merged.joint_flux = request->joint_flux;
     if (own & STAGE_SCALE)
         merged.scale = request->scale;
     if (own & STAGE_INNER)
@@ -82,9 +95,8 @@ void stage_inherit(struct stage_request *request, const struct stage_request *de
     if (own & STAGE_CHECK_EVERY)
         merged.check_every = request->check_every;
     merged.given = own;
-    /* A default scale is meant for the stages whose flux has one. */
-    if (!(own & STAGE_SCALE) && has_linear_flux(request, defaults))
-        usable &= ~(unsigned)STAGE_SCALE;
+    /* A default scale is meant for the stages whose flux has one, and so are channels. */
+    usable &= ~unsuitable_options(flux_of(own & STAGE_FLUX ? request : defaults));
     for (unsigned option = 1; option <= STAGE_LAST_OPTION; option <<= 1) {
         if ((usable & option) && stage_option_applies((enum stage_option)option, request->call.filter))
             merged.given |= option;
@@ -111,17 +123,20 @@ static bool ask_for_scale(const struct stage_request *request, struct fault *fau
 static bool check_options(const struct stage_request *request, struct fault *fault)
 {
     unsigned given = request->given;
-    bool nonlinear = (given & STAGE_FLUX) && request->flux != FLUX_LINEAR;
+    unsigned unsuitable = given & unsuitable_options(flux_of(request));
 
     for (unsigned option = 1; option <= STAGE_LAST_OPTION; option <<= 1) {
         if ((given & option) && !stage_option_applies((enum stage_option)option, request->call.filter))
             return refuse_option(request, (enum stage_option)option, "this filter is not heat", fault);
     }
-    if ((given & STAGE_SCALE) && !nonlinear)
+    if (unsuitable & STAGE_SCALE)
         return refuse_option(request, STAGE_SCALE, "a linear flux has no scale", fault);
+    if (unsuitable & STAGE_FLUX_CHANNELS)
+        return refuse_option(request, STAGE_FLUX_CHANNELS, "only pm1 and pm2 have a conductivity to share",
+                             fault);
     if ((given & STAGE_CHECK_EVERY) && !(given & STAGE_UNTIL))
         return refuse_option(request, STAGE_CHECK_EVERY, "without --until nobody looks at changes", fault);
-    return !nonlinear || (given & STAGE_SCALE) || ask_for_scale(request, fault);
+    return flux_of(request) == FLUX_LINEAR || (given & STAGE_SCALE) || ask_for_scale(request, fault);
 }
 
 static uint64_t default_steps(const struct stage_request *request)
@@ -145,6 +160,7 @@ static bool build_heat(const struct stage_request *request, const struct grid *g
         .sigma = request->sigma,
         .sigma_in_spacing = request->sigma_in_spacing,
         .flux = given & STAGE_FLUX ? request->flux : FLUX_LINEAR,
+        .joint = request->joint_flux,
         .scale = given & STAGE_SCALE ? request->scale : 1.0,
         .inner = given & STAGE_INNER ? request->inner : 1,
         .reacts = given & STAGE_REACTION,
@@ -193,6 +209,7 @@ bool stage_build(const struct stage_request *request, const struct grid *grid, b
         return false;
     stage->steps = given & STAGE_STEPS ? request->steps : default_steps(request);
     stage->edge = given & STAGE_EDGE ? request->edge : (struct edge){EDGE_REFLECT, 0.0};
+    stage->chooses_channels = given & STAGE_FLUX_CHANNELS;
     stage->until = given & STAGE_UNTIL ? request->until : 0.0;
     if (!filter_build(&request->call, grid, given & STAGE_FLIP, &stage->body, fault))
         return false;
@@ -202,6 +219,34 @@ bool stage_build(const struct stage_request *request, const struct grid *grid, b
     }
     stage->looks = looks_of(request, stage);
     return true;
+}
+
+bool stage_keeps_constants(const struct stage *stage)
+{
+    switch (stage->filter->kind) {
+    case FILTER_TAPS:
+        return fabs(stencil_sum(&stage->body.taps) - 1.0) <= SUM_TOLERANCE;
+    case FILTER_HEAT:
+        return !stage->heat.reacts || stage->heat.reaction == 0.0;
+    case FILTER_GRADIENT:
+        return false;
+    case FILTER_PASSES:
+    case FILTER_UNSHARP:
+    case FILTER_COVER:
+    case FILTER_UNCOVER:
+        break;
+    }
+    return true;
+}
+
+struct stage stage_between(const struct filter *filter)
+{
+    return (struct stage){.filter = filter, .spec = filter->name, .steps = 1, .edge = {EDGE_REFLECT, 0.0}};
+}
+
+bool stage_is_given(const struct stage *stage)
+{
+    return stage->filter != &filter_cover && stage->filter != &filter_uncover;
 }
 
 bool stage_is_identity(const struct stage *stage)

@@ -27,10 +27,11 @@ enum stage_option {
     STAGE_REACTION = 1 << 8,
     STAGE_UNTIL = 1 << 9,
     STAGE_FLIP = 1 << 10,
-    STAGE_CHECK_EVERY = 1 << 11
+    STAGE_CHECK_EVERY = 1 << 11,
+    STAGE_FLUX_CHANNELS = 1 << 12
 };
 
-#define STAGE_LAST_OPTION STAGE_CHECK_EVERY
+#define STAGE_LAST_OPTION STAGE_FLUX_CHANNELS
 
 struct stage_request {
     struct filter_call call;
@@ -40,6 +41,7 @@ struct stage_request {
     double alpha, dt, sigma;
     bool sigma_in_spacing;
     enum flux flux;
+    bool joint_flux; /* without STAGE_FLUX_CHANNELS, too: what the program's default is */
     double scale;
     uint64_t inner;
     double reaction;
@@ -66,10 +68,25 @@ struct stage {
     struct heat heat;
     double until; /* stop at the first step looked at whose RMS change is below this; 0: never */
     struct looks looks;
+    bool chooses_channels; /* STAGE_FLUX_CHANNELS was given */
+
+    /* Alpha stays as it is, and colour is filtered as it stands: alpha is there, and the stage does not keep
+       a constant (stage_keeps_constants). The job decides. */
+    bool leaves_alpha;
 };
 
 bool stage_build(const struct stage_request *request, const struct grid *grid, bool force,
                  struct stage *stage, struct fault *fault);
+
+/* Whether a grid of one value comes out with that value, edges aside: by its kind, or of taps by their sum,
+   which may be 1/512 off. So full alpha of 8 bits stays full, and weights given with three digits do. */
+bool stage_keeps_constants(const struct stage *stage);
+
+/* A stage that the job puts between two others, which take colour differently. */
+struct stage stage_between(const struct filter *filter);
+
+/* Whether the stage was asked for. */
+bool stage_is_given(const struct stage *stage);
 
 /* Whether the stage gives every sample back as it is. */
 bool stage_is_identity(const struct stage *stage);

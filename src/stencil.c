@@ -68,6 +68,15 @@ void stencil_flip(struct stencil *stencil)
     }
 }
 
+double stencil_sum(const struct stencil *stencil)
+{
+    double sum = 0.0;
+
+    for (size_t i = 0; i < stencil->count; i++)
+        sum += stencil->taps[i].weight;
+    return sum;
+}
+
 bool stencil_leaves_plane(const struct stencil *stencil)
 {
     for (size_t i = 0; i < stencil->count; i++) {

@@ -28,6 +28,9 @@ struct stencil {
    already or lies beyond STENCIL_REACH is refused. */
 bool stencil_add(struct stencil *stencil, int dx, int dy, int dz, double weight, struct fault *fault);
 
+/* The sum of the weights in raster order, before the work type rounds them. */
+double stencil_sum(const struct stencil *stencil);
+
 /* Negate every offset: correlation becomes convolution. */
 void stencil_flip(struct stencil *stencil);
 

@@ -70,10 +70,22 @@ static void note_unreached(const struct plan *plan, const char *output, double l
               (unsigned long long)last->steps, isnan(last_change) ? "not a number" : change);
 }
 
+/* An option that made no difference. */
+static void note_lone_channel(const struct job *job, const char *output)
+{
+    for (size_t i = 0; i < job->stage_count; i++) {
+        if (job->stages[i].chooses_channels && lower_joint_channels(&job->stages[i], &job->field) < 2) {
+            diag_note("%s: --flux-channels changes nothing: there is one channel", output);
+            return;
+        }
+    }
+}
+
 static void tell_outcome(const struct task *task, const struct plan *plan, const struct record_ends *ends,
                          const struct run_summary *summary)
 {
     loss_note(ends->output, plan->job, summary);
+    note_lone_channel(plan->job, ends->output);
     if (summary->unreached)
         note_unreached(plan, ends->output, summary->last_change);
     report_run(diag_stream(), task->options, task->budget != NULL, plan, ends, summary);

@@ -370,10 +370,14 @@ START_TEST(fluxes_follow_their_formulas)
         float q_f32 = (float)q, reaction_f32 = (float)reaction;
         ck_assert(same_f64(arith_pm1_f64(q), arith_exp_f64(-(q * q))));
         ck_assert(same_f64(arith_pm2_f64(q), 1.0 / fma(q, q, 1.0)));
+        ck_assert(same_f64(arith_pm1_joint_f64(q * q), arith_pm1_f64(q)));
+        ck_assert(same_f64(arith_pm2_joint_f64(q * q), 1.0 / (q * q + 1.0)));
         ck_assert(same_f64(arith_react_f64(q, reaction, 1.0 - reaction),
                            fma(reaction, arith_sin_f64(q), (1.0 - reaction) * q)));
         ck_assert(same_f32(arith_pm1_f32(q_f32), arith_exp_f32(-(q_f32 * q_f32))));
         ck_assert(same_f32(arith_pm2_f32(q_f32), 1.0f / fmaf(q_f32, q_f32, 1.0f)));
+        ck_assert(same_f32(arith_pm1_joint_f32(q_f32 * q_f32), arith_pm1_f32(q_f32)));
+        ck_assert(same_f32(arith_pm2_joint_f32(q_f32 * q_f32), 1.0f / (q_f32 * q_f32 + 1.0f)));
         ck_assert(same_f32(arith_react_f32(q_f32, reaction_f32, 1.0f - reaction_f32),
                            fmaf(reaction_f32, arith_sin_f32(q_f32), (1.0f - reaction_f32) * q_f32)));
     }
@@ -437,6 +441,15 @@ START_TEST(srgb_and_gamma_return_every_value)
         }
     ck_assert(same_f32(arith_gamma_f32(-0.25f, 0.5f), -0.5f) && same_f64(arith_gamma_f64(-0.25, 0.5), -0.5));
     ck_assert(same_f32(arith_gamma_f32(-0.0f, 2.2f), -0.0f) && isnan(arith_gamma_f32(NAN, 2.2f)));
+}
+END_TEST
+
+START_TEST(colour_is_divided_by_its_cover)
+{
+    ck_assert(same_f32(arith_uncovered_f32(3.0f, 7.0f, 0.25f), 12.0f));
+    ck_assert(same_f32(arith_uncovered_f32(3.0f, 7.0f, 0.0f), 7.0f));
+    ck_assert(same_f64(arith_uncovered_f64(3.0, 7.0, 0.25), 12.0));
+    ck_assert(same_f64(arith_uncovered_f64(3.0, 7.0, 0.0), 7.0));
 }
 END_TEST
 
@@ -731,6 +744,7 @@ static TCase *values_case(void)
     tcase_add_test(tests, pow_has_special_values);
     tcase_add_test(tests, fluxes_follow_their_formulas);
     tcase_add_test(tests, cover_is_a_clamped_fraction);
+    tcase_add_test(tests, colour_is_divided_by_its_cover);
     tcase_add_test(tests, edge_indices_follow_the_rules);
     tcase_add_test(tests, integer_stores_round_and_saturate);
     tcase_add_test(tests, float_stores_have_one_nan);

@@ -594,6 +594,11 @@ static const struct {
     {"-f box:1 --dt 1", STATUS_USAGE, "--dt: box:1: this filter is not heat"},
     {"-f heat --scale 2", STATUS_USAGE, "--scale: heat: a linear flux has no scale"},
     {"-f heat --flux linear --scale 2", STATUS_USAGE, "--scale: heat: a linear flux has no scale"},
+    {"-f heat --flux-channels joint", STATUS_USAGE,
+     "--flux-channels: heat: only pm1 and pm2 have a conductivity to share"},
+    {"-f heat --flux tanh --scale 2 --flux-channels separate", STATUS_USAGE,
+     "--flux-channels: heat: only pm1 and pm2 have a conductivity to share"},
+    {"-f box:1 --flux-channels joint", STATUS_USAGE, "--flux-channels: box:1: this filter is not heat"},
     {"-f heat --flux pm1", STATUS_USAGE,
      "--flux: heat: pm1 needs a --scale: differences well above it stay, those well below it are smoothed"},
     {"-f heat --flux pm2", STATUS_USAGE,
@@ -795,7 +800,8 @@ START_TEST(every_option_is_inherited)
                                           .inner = 1,
                                           .reaction = 1.0,
                                           .until = 1.0,
-                                          .check_every = 1};
+                                          .check_every = 1,
+                                          .joint_flux = true};
     const struct stage_request defaults = {.given = 1U << _i,
                                            .steps = 2,
                                            .edge = {EDGE_WRAP, 2.0},
@@ -814,8 +820,8 @@ START_TEST(every_option_is_inherited)
         double wanted = own ? 1.0 : 2.0;
         struct fault fault;
         ck_assert(filter_parse("heat", &stage.call, &fault));
-        /* A default scale goes to stages with a nonlinear flux alone; this one has its own. */
-        unsigned flux = 1U << _i == STAGE_SCALE ? STAGE_FLUX : 0;
+        /* Some defaults go to stages with a nonlinear flux alone; this one has its own. */
+        unsigned flux = 1U << _i & (STAGE_SCALE | STAGE_FLUX_CHANNELS) ? STAGE_FLUX : 0;
         stage.given = own << _i | flux;
         stage_inherit(&stage, &defaults);
         ck_assert_uint_eq(stage.given, 1U << _i | flux);
@@ -828,6 +834,7 @@ START_TEST(every_option_is_inherited)
             ck_assert_double_eq(values[_i], wanted);
         ck_assert(1U << _i != STAGE_CHECK_EVERY || (double)stage.check_every == wanted);
         ck_assert(_i != 4 || stage.sigma_in_spacing == !own);
+        ck_assert(1U << _i != STAGE_FLUX_CHANNELS || stage.joint_flux == own);
     }
 }
 END_TEST
@@ -883,6 +890,79 @@ START_TEST(histories_keep_the_latest)
     ck_assert_uint_eq(history_at(&history, HISTORY_KEPT - 1).step, HISTORY_KEPT + 3);
     ck_assert_double_eq(history_at(&history, 1).change, 2.5);
     history_close(&history);
+}
+END_TEST
+
+/* The program's default is there although nobody gave it. */
+START_TEST(channels_of_a_flux)
+{
+    static const struct {
+        enum program program;
+        const char *options;
+        bool joint;
+    } cases[] = {{PROGRAM_IMGHEAT, "--flux pm1 --scale 1", true},
+                 {PROGRAM_VOXFILT, "-n 2 --flux pm1 --scale 1", false},
+                 {PROGRAM_IMGHEAT, "--flux-channels separate --flux pm2 --scale 1", false},
+                 {PROGRAM_VOXFILT, "-n 2 --flux pm2 --flux-channels joint --scale 1", true},
+                 {PROGRAM_IMGHEAT,
+                  "--flux-channels separate -f heat --flux pm1 --scale 1 --flux-channels joint", true},
+                 {PROGRAM_IMGHEAT, "--flux tanh --scale 1", false},
+                 {PROGRAM_IMGHEAT, "-s 1", false}};
+    const struct grid grid = grid_make(2, 4, 4, 1);
+
+    for (size_t i = 0; i < LENGTH(cases); i++) {
+        struct command command;
+        struct stage stage;
+        struct fault fault;
+        command_parse(&command, cases[i].program, cases[i].options);
+        ck_assert_msg(command.parsed, "%s: %s", cases[i].options, command.fault.text);
+        ck_assert(stage_build(&command.options.stages[0], &grid, false, &stage, &fault));
+        ck_assert_msg(stage.heat.joint == cases[i].joint, "%s", cases[i].options);
+        stage_free(&stage);
+        command_free(&command);
+    }
+}
+END_TEST
+
+static const struct {
+    const char *options;
+    bool keeps;
+} constants[] = {
+    {"-f heat", true},
+    {"-f heat --flux pm1 --scale 3", true},
+    {"-f heat --flux tanh --scale 3 --inner 2", true},
+    {"-f heat --reaction 0.5", false},
+    {"-f heat --reaction 0", true},
+    {"-f gauss:2", true},
+    {"-f box:3", true},
+    {"-f unsharp:1,5", true},
+    {"-f identity", true},
+    {"-f sharpen", true},
+    {"-f gradient", false},
+    {"-f laplace", false},
+    {"-f star:6", false},
+    {"-f sobel:x", false},
+    {"-f prewitt:y", false},
+    {"-f seven:0.2,0.2,0.2,0.2,0.2,0,0", true},
+    {"-f seven:1,1,1,1,1,0,0", false},
+    {"-f matrix:0", false},
+    {"-f matrix:3", false},
+    {"-f matrix:1,2,1;2,4,2;1,2,1/16", true},
+    {"-f matrix:1,2,1;2,4,2;1,2,1/15", false},
+    {"-f matrix:.111,.111,.111;.111,.111,.111;.111,.111,.111", true},
+    {"-f matrix:1.001953125", true},
+    {"-f matrix:1.001953126", false},
+    {"-f matrix:0.998046875", true},
+    {"-f matrix:0.998046874", false},
+};
+
+START_TEST(stages_that_keep_constants)
+{
+    struct stage stage;
+
+    build(constants[_i].options, 2, &stage);
+    ck_assert_msg(stage_keeps_constants(&stage) == constants[_i].keeps, "%s", constants[_i].options);
+    stage_free(&stage);
 }
 END_TEST
 
@@ -954,6 +1034,10 @@ static const struct {
     {PROGRAM_IMGHEAT, "--sigma 1v", "--sigma: 1v: expected a number, 0 or more, with or without u"},
     {PROGRAM_IMGHEAT, "--flux cubic", "--flux: cubic: expected linear, tanh, pm1 or pm2"},
     {PROGRAM_IMGHEAT, "--scale 0", "--scale: 0: expected a number above 0"},
+    {PROGRAM_IMGHEAT, "--flux-channels both", "--flux-channels: both: expected joint or separate"},
+    {PROGRAM_VOXFILT, "--flux-channels joint",
+     "--flux-channels: no stage of this chain has a flux of pm1 or pm2"},
+    {PROGRAM_IMGHEAT, "--flux-channels joint -f box:1", "--flux-channels: no stage of this chain is heat"},
     {PROGRAM_IMGHEAT, "--inner 0", "--inner: 0: expected a whole number above 0"},
     {PROGRAM_IMGHEAT, "--reaction x", "--reaction: x: expected a number"},
     {PROGRAM_IMGHEAT, "--until 0", "--until: 0: expected a number above 0"},
@@ -1099,11 +1183,13 @@ static Suite *model_suite(void)
     tcase_add_loop_test(stages, schedules_are_settled, 0, (int)LENGTH(schedules));
     tcase_add_test(stages, heat_takes_its_options);
     tcase_add_test(stages, stages_take_defaults);
-    tcase_add_loop_test(stages, every_option_is_inherited, 0, 12);
+    tcase_add_loop_test(stages, every_option_is_inherited, 0, 13);
     tcase_add_loop_test(stages, looks_are_every_so_many_and_the_last, 1, 10);
     tcase_add_test(stages, histories_keep_the_latest);
     tcase_add_test(stages, identity_is_known);
     tcase_add_test(stages, a_default_scale_leaves_linear_stages_alone);
+    tcase_add_test(stages, channels_of_a_flux);
+    tcase_add_loop_test(stages, stages_that_keep_constants, 0, LENGTH(constants));
     tcase_add_loop_test(options, bad_usage_is_refused, 0, (int)LENGTH(usage_errors));
     tcase_add_test(options, voxfilt_takes_its_options);
     tcase_add_test(options, imgheat_takes_its_options);

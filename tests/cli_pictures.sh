@@ -110,4 +110,88 @@ always_the_same many_rgba.png 2
 always_the_same many_deep.png 4
 always_the_same many_wide.png 1
 
+# ---------------------------------------------------------------- filters whose weights do not sum to one, and alpha
+
+# Statistics of a channel of one end of the last run.
+channel_of() # END CHANNEL
+{
+    sed -n "s/^$1 *channel $2  //p" ../stderr
+}
+
+# The filters leave alpha as it is; colour is not all 0.
+leaves_alpha() # COMMAND...
+{
+    name="alpha stays: $*"
+    "$@" --stats -o out.png > ../stdout 2> ../stderr < /dev/null
+    status=$?
+    if [ "$status" != 0 ]; then
+        result 1 "$name: the status is $status"
+    elif [ -z "$(channel_of input 3)" ] || [ "$(channel_of input 3)" != "$(channel_of output 3)" ]; then
+        result 1 "$name: it does not"
+    elif channel_of output 0 | grep -q 'max 0 '; then
+        result 1 "$name: there is nothing to see"
+    else
+        result 0 "$name"
+    fi
+}
+
+for filter in gradient laplace star:4 sobel:x prewitt:y 'matrix:-1 2 -1' matrix:3 'matrix:1 1 1/2'; do
+    leaves_alpha imgheat -f "$filter" rgba.png
+done
+leaves_alpha imgheat -f laplace --alpha-mode separate rgba.png
+leaves_alpha imgheat -f laplace --linear rgba.png
+leaves_alpha imgheat -s 3 -f heat --reaction 0.3 rgba.png
+leaves_alpha imgheat -f matrix:0.99 rgba.png
+for mode in premultiply separate; do
+    imgheat -f gradient -f matrix:3 --alpha-mode "$mode" rgba.png -o "edges-$mode.png"
+done
+same 'edges do not depend on the mode of alpha' edges-premultiply.png edges-separate.png
+imgheat --explain -f gauss:1 -f gradient -f matrix:3 rgba.png > ../explained
+grep -q '^stage 2   uncover: from here on colour is as it stands$' ../explained
+result $? 'the turn of colour between two stages is explained'
+imgheat -f gauss:1 rgba.png -o blurred.png
+imgheat -f gauss:1 -f gradient -f matrix:3 rgba.png --stats -o out.png 2> ../stderr
+channel_of output 3 > ../mixed
+imgheat -f identity --stats blurred.png -o out.png 2> ../stderr
+channel_of output 3 > ../blurred
+same 'a blur before them filters alpha, and the derivatives leave that' ../mixed ../blurred
+for filter in heat gauss:2 box:1 unsharp:1,2 sharpen 'matrix:1 2 1; 2 4 2; 1 2 1/16' 'matrix:.333 .333 .333'; do
+    imgheat -f "$filter" --stats rgba.png -o out.png 2> ../stderr
+    channel_of input 3 > ../alpha_in
+    channel_of output 3 > ../alpha_out
+    differ "alpha is filtered by $filter" ../alpha_in ../alpha_out
+done
+
+# ---------------------------------------------------------------- one conductivity for all channels
+
+imgheat --flux pm2 --scale 20 rgb.png -o joint.png
+imgheat --flux pm2 --scale 20 --flux-channels joint rgb.png -o asked.png
+imgheat --flux pm2 --scale 20 --flux-channels separate rgb.png -o apart.png
+same 'pictures have one conductivity for all channels' joint.png asked.png
+differ 'channels may have their own' joint.png apart.png
+accepts 'a flux of one channel has nothing to share, and says so' \
+    'imgheat: out.png: --flux-channels changes nothing: there is one channel
+' imgheat --flux pm2 --scale 20 --flux-channels joint gray.png -o out.png
+accepts 'nothing is said where nobody asked' '' imgheat --flux pm2 --scale 20 gray.png -o alone.png
+same 'a single channel is as it was' out.png alone.png
+voxels() # OPTION...
+{
+    voxfilt -i v8.raw -d 8,8,4 --channels 2 -t u8 --flux pm1 --scale 60 "$@"
+}
+voxels -o plain.raw
+voxels --flux-channels separate -o apart.raw
+voxels --flux-channels joint -o joint.raw
+same 'channels of a volume have their own conductivity' plain.raw apart.raw
+differ 'channels of a volume may have one' plain.raw joint.raw
+imgheat --explain --flux pm1 --scale 20 rgba.png > ../explained
+grep -q 'one conductivity for 4 channels and one for the other 3; rung' ../explained
+result $? 'what shares a conductivity is explained'
+accepts 'a default of channels goes to fluxes that have a conductivity' '' \
+    imgheat --flux-channels separate -f heat -f heat --flux pm1 --scale 20 rgb.png -o out.png
+refuses 2 'imgheat: --flux-channels: no stage of this chain has a flux of pm1 or pm2' \
+    imgheat --flux-channels joint rgb.png -o out
+refuses 2 'imgheat: --flux-channels: heat: only pm1 and pm2 have a conductivity to share' \
+    imgheat -f heat --flux tanh --scale 2 --flux-channels joint rgb.png -o out
+refuses 2 'imgheat: --flux-channels: all: expected joint or separate' imgheat --flux-channels all rgb.png -o out
+
 conclude

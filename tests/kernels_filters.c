@@ -271,6 +271,50 @@ START_TEST(every_way)
 }
 END_TEST
 
+/* A stage under every edge rule, on grids whose pixels have channels, with the last one as alpha or not. */
+static void check_channels(const char *stage_options, const unsigned *channels, size_t count)
+{
+    char options[400];
+
+    for (size_t i = 0; i < count * EDGE_RULES * 2; i++) {
+        struct trial trial = {.options = options,
+                              .grid = i % 2 == 0 ? grid_make(3, 9, 7, 8) : grid_make(2, 37, 17, 1),
+                              .work = i / 2 % 3 == 0 ? WORK_F64 : WORK_F32,
+                              .fill = i % 5 == 0 ? FILL_SPECIAL : FILL_RANDOM,
+                              .alpha = i / 3 % 2 == 0};
+        snprintf(options, sizeof options, "%s -e %s", stage_options, edges[i / 2 % EDGE_RULES]);
+        trial.grid.channels = channels[i / 2 / EDGE_RULES];
+        trial_check(&trial, true);
+    }
+}
+
+/* Up to as many as a tile takes together, and more. */
+START_TEST(joint_conductivity)
+{
+    static const unsigned channels[] = {2, 3, 4, 8, 9, 16};
+    static const char *const stages[] = {
+        "--steps 1 --flux pm1 --scale 0.7", "--steps 3 --flux pm2 --scale 0.4",
+        "--steps 2 --flux pm1 --scale 0.9 --inner 3 --dt 0.1",
+        "--steps 2 --flux pm2 --scale 0.6 --inner 2 --reaction 0.3", "--steps 1 --flux pm2 --scale 2 --dt 0"};
+    char options[300];
+
+    snprintf(options, sizeof options, "-f heat --flux-channels joint %s", stages[_i]);
+    check_channels(options, channels, LENGTH(channels));
+}
+END_TEST
+
+/* Alpha stays as it is, whichever rung computes the others. */
+START_TEST(alpha_left_alone)
+{
+    static const unsigned channels[] = {2, 4};
+    static const char *const stages[] = {"-f gradient -s 2", "-f sobel:y",
+                                         "-f laplace -s 5",  "-f matrix:1,2,0,-7,0.1",
+                                         "-f star:4",        "-f matrix:1,2,1;2,4,2;1,2,1/17 -s 4"};
+
+    check_channels(stages[_i], channels, LENGTH(channels));
+}
+END_TEST
+
 TCase *filters_case(void)
 {
     TCase *tests = tcase_create("filters");
@@ -284,5 +328,7 @@ TCase *filters_case(void)
     tcase_add_test(tests, spaced_derivatives);
     tcase_add_test(tests, long_rows);
     tcase_add_test(tests, every_way);
+    tcase_add_loop_test(tests, joint_conductivity, 0, 5);
+    tcase_add_loop_test(tests, alpha_left_alone, 0, 6);
     return tests;
 }

@@ -596,6 +596,14 @@ static double face_sum(const struct lattice *lattice, const long at[3], const st
     return sum;
 }
 
+/* A reaction after a relaxation, where there is one. */
+static double react(enum work_type work, const struct relaxation *relaxation, double u)
+{
+    if (!relaxation->reacts)
+        return u;
+    return fused(work, relaxation->reaction, sine(work, u), times(work, relaxation->remainder, u));
+}
+
 static double relax(const struct lattice *lattice, const long at[3], const struct relaxation *relaxation,
                     double u)
 {
@@ -610,9 +618,31 @@ static double relax(const struct lattice *lattice, const long at[3], const struc
     } else {
         u = plus(work, u, face_sum(lattice, at, relaxation, u));
     }
-    if (relaxation->reacts)
-        u = fused(work, relaxation->reaction, sine(work, u), times(work, relaxation->remainder, u));
-    return u;
+    return react(work, relaxation, u);
+}
+
+/* Channels of a pixel under one conductivity: that of the sum of their q². */
+static void relax_jointly(const struct lattice *channels, unsigned count, const long at[3],
+                          const struct relaxation *relaxation, double *u)
+{
+    enum work_type work = channels->work;
+    double sums[CHANNELS] = {0.0}, differences[CHANNELS];
+
+    for (size_t i = 0; i < relaxation->chain.count; i++) {
+        const struct link *link = &relaxation->chain.links[i];
+        double s = 0.0, g;
+        for (unsigned c = 0; c < count; c++) {
+            double q;
+            differences[c] = minus(work, read_link(&channels[c], at, link), u[c]);
+            q = times(work, differences[c], relaxation->inverse_scale);
+            s = extend(work, c, q, q, s);
+        }
+        g = relaxation->flux == FLUX_PM1 ? exponential(work, -s) : over(work, 1.0, plus(work, s, 1.0));
+        for (unsigned c = 0; c < count; c++)
+            sums[c] = extend(work, i, times(work, link->weight, g), differences[c], sums[c]);
+    }
+    for (unsigned c = 0; c < count; c++)
+        u[c] = react(work, relaxation, plus(work, u[c], sums[c]));
 }
 
 static struct relaxation relaxation_of(const struct heat *heat, const struct grid *grid, enum work_type work)
@@ -650,6 +680,26 @@ static void diffuse(const struct stage *stage, const struct grid *grid, const st
         to[i] = from->samples[i];
         for (uint64_t n = 0; n < stage->heat.inner && !is_held(from, at, &relaxation.chain); n++)
             to[i] = relax(from, at, &relaxation, to[i]);
+    }
+    free(relaxation.chain.links);
+}
+
+static void diffuse_jointly(const struct stage *stage, const struct grid *grid,
+                            const struct lattice *channels, unsigned count, double *to)
+{
+    struct relaxation relaxation = relaxation_of(&stage->heat, grid, channels->work);
+    size_t samples = count_samples(channels);
+    double u[CHANNELS];
+
+    for (size_t i = 0; i < samples; i++) {
+        long at[3];
+        locate(channels, i, at);
+        for (unsigned c = 0; c < count; c++)
+            u[c] = channels[c].samples[i];
+        for (uint64_t n = 0; n < stage->heat.inner && !is_held(channels, at, &relaxation.chain); n++)
+            relax_jointly(channels, count, at, &relaxation, u);
+        for (unsigned c = 0; c < count; c++)
+            to[c * samples + i] = u[c];
     }
     free(relaxation.chain.links);
 }
@@ -746,6 +796,8 @@ static void step(const struct stage *stage, const struct grid *grid, const struc
     case FILTER_GRADIENT:
         gradient(grid, from, to);
         break;
+    default: /* what a job puts between stages is no stage of the reference */
+        abort();
     }
 }
 
@@ -838,27 +890,113 @@ struct tally reference_tally(const struct grid *grid, const struct encoding *enc
 struct fields {
     unsigned channels;
     size_t count;
+    bool covered; /* colour is multiplied by alpha, and stands behind alpha as it is without */
     double *before, *after;
 };
 
+/* Whether alpha, and colour times alpha, would be less than they were where all is the same. */
+static bool leaves_alpha(const struct reference_job *job, const struct stage *stage)
+{
+    double sum = 0.0;
+
+    for (size_t i = 0; i < stage->body.taps.count; i++)
+        sum += stage->body.taps.taps[i].weight;
+    switch (stage->filter->kind) {
+    case FILTER_TAPS:
+        return job->in.alpha && fabs(sum - 1.0) > 1.0 / 512.0;
+    case FILTER_HEAT:
+        return job->in.alpha && stage->heat.reacts && stage->heat.reaction != 0.0;
+    default:
+        return job->in.alpha && stage->filter->kind == FILTER_GRADIENT;
+    }
+}
+
+static void cover_fields(const struct reference_job *job, struct fields *fields)
+{
+    unsigned colours = colours_of(&job->in);
+
+    for (unsigned c = 0; c < colours; c++) {
+        for (size_t i = 0; i < fields->count; i++) {
+            double *colour = &fields->after[c * fields->count + i];
+            double alpha = fields->after[colours * fields->count + i];
+            fields->after[(colours + 1 + c) * fields->count + i] = *colour;
+            *colour = times(job->work, *colour, cover(&job->in, job->work, alpha));
+        }
+    }
+    fields->covered = true;
+}
+
+static void uncover_fields(const struct reference_job *job, struct fields *fields)
+{
+    unsigned colours = colours_of(&job->in);
+
+    for (unsigned c = 0; c < colours; c++) {
+        for (size_t i = 0; i < fields->count; i++) {
+            double *colour = &fields->after[c * fields->count + i];
+            double covered = cover(&job->in, job->work, fields->after[colours * fields->count + i]);
+            *colour = covered == 0.0 ? fields->after[(colours + 1 + c) * fields->count + i]
+                                     : over(job->work, *colour, covered);
+        }
+    }
+    fields->covered = false;
+}
+
+/* Colour as the stage takes it: of the first, as it is decoded. */
+static void take_colour(const struct reference_job *job, const struct stage *stage, struct fields *fields)
+{
+    bool wanted = premultiplies(&job->in) && !leaves_alpha(job, stage);
+
+    if (wanted && !fields->covered)
+        cover_fields(job, fields);
+    if (!wanted && fields->covered)
+        uncover_fields(job, fields);
+}
+
+/* Channels whose conductivity is one, from the first on: colours, and alpha if it weighs them. */
+static unsigned count_joint(const struct reference_job *job, const struct stage *stage,
+                            const struct fields *fields)
+{
+    if (stage->filter->kind != FILTER_HEAT || !stage->heat.joint)
+        return 1;
+    return colours_of(&job->in) + (fields->covered ? 1 : 0);
+}
+
+static unsigned smaller(unsigned a, unsigned b)
+{
+    return a < b ? a : b;
+}
+
 static void step_all(const struct reference_job *job, const struct stage *stage, struct fields *fields)
 {
-    double outside[CHANNELS];
+    unsigned joint = count_joint(job, stage, fields), count = colours_of(&job->in);
+    struct lattice from[CHANNELS];
+    double outside[CHANNELS] = {0.0};
+    struct encoding encoding = job->in;
     double *before = fields->after;
 
     fields->after = fields->before;
     fields->before = before;
-    reference_outside(&job->in, job->work, stage->edge.value, outside);
-    for (unsigned c = 0; c < fields->channels; c++) {
-        struct lattice from = {
+    memcpy(fields->after, fields->before, fields->channels * fields->count * sizeof *before);
+    encoding.premultiply = fields->covered;
+    if (!leaves_alpha(job, stage))
+        count = reference_work_channels(&encoding);
+    reference_outside(&encoding, job->work, stage->edge.value, outside);
+    for (unsigned c = 0; c < count; c++)
+        from[c] = (struct lattice){
             .work = job->work,
             .rule = stage->edge.rule,
             .outside = outside[c],
             .extent = {(long)job->grid.nx, (long)job->grid.ny, (long)job->grid.nz},
             .samples = fields->before + c * fields->count,
         };
-        step(stage, &job->grid, &from, fields->after + c * fields->count);
-    }
+    for (unsigned c = 0; c < count && joint < 2; c++)
+        step(stage, &job->grid, &from[c], fields->after + c * fields->count);
+    if (joint < 2)
+        return;
+    diffuse_jointly(stage, &job->grid, from, smaller(joint, count), fields->after);
+    if (count > joint)
+        diffuse_jointly(stage, &job->grid, from + joint, count - joint,
+                        fields->after + joint * fields->count);
 }
 
 static double rms_change(const struct reference_job *job, const struct fields *fields)
@@ -871,18 +1009,31 @@ static double rms_change(const struct reference_job *job, const struct fields *f
     return sqrt(total / (double)(fields->count * job->in.channels));
 }
 
+/* How colour stands at first: as the first stage that takes a step takes it. */
+static bool begins_covered(const struct reference_job *job)
+{
+    for (size_t i = 0; i < job->stage_count; i++) {
+        if (job->stages[i].steps > 0)
+            return premultiplies(&job->in) && !leaves_alpha(job, &job->stages[i]);
+    }
+    return premultiplies(&job->in);
+}
+
 struct reference_outcome reference_run(const struct reference_job *job, const void *in, void *out)
 {
     struct reference_outcome outcome = {.last_change = NAN};
-    struct encoding ranged = job->out;
+    struct encoding decoded = job->in, encoded = job->out;
     struct fields fields = {.channels = reference_work_channels(&job->in),
                             .count = job->grid.nx * job->grid.ny * job->grid.nz};
 
     fields.before = allocate(fields.channels * fields.count, sizeof *fields.before);
     fields.after = allocate(fields.channels * fields.count, sizeof *fields.after);
-    reference_decode(&job->in, job->work, in, fields.count, fields.after);
+    decoded.premultiply = fields.covered = begins_covered(job);
+    reference_decode(&decoded, job->work, in, fields.count, fields.after);
     for (size_t i = 0; i < job->stage_count; i++) {
         const struct stage *stage = &job->stages[i];
+        if (stage->steps > 0)
+            take_colour(job, stage, &fields);
         for (uint64_t taken = 0; taken < stage->steps; taken++) {
             step_all(job, stage, &fields);
             outcome.steps++;
@@ -894,9 +1045,10 @@ struct reference_outcome reference_run(const struct reference_job *job, const vo
                 break;
         }
     }
+    encoded.premultiply = fields.covered;
     if (job->measures)
-        reference_extremes(&job->out, job->work, fields.after, fields.count, &ranged.low, &ranged.high);
-    outcome.outcomes = reference_encode(&ranged, job->work, fields.after, fields.count, out);
+        reference_extremes(&encoded, job->work, fields.after, fields.count, &encoded.low, &encoded.high);
+    outcome.outcomes = reference_encode(&encoded, job->work, fields.after, fields.count, out);
     outcome.outcomes.strays = reference_strays(&job->in, in, fields.count * job->in.channels);
     free(fields.before);
     free(fields.after);

@@ -23,8 +23,9 @@ static void hash(uint64_t *number, const void *bytes, size_t size)
 
 uint64_t trial_number(const struct trial *trial)
 {
-    const size_t numbers[] = {trial->grid.nx,   trial->grid.ny,      trial->grid.nz,     trial->grid.channels,
-                              trial->grid.axes, (size_t)trial->work, (size_t)trial->fill};
+    const size_t numbers[] = {trial->grid.nx,       trial->grid.ny,   trial->grid.nz,
+                              trial->grid.channels, trial->grid.axes, (size_t)trial->work,
+                              (size_t)trial->fill,  trial->alpha};
     uint64_t number = UINT64_C(0xcbf29ce484222325);
 
     hash(&number, trial->options, strlen(trial->options));
@@ -47,11 +48,12 @@ static void compare(const struct trial *trial, const struct seam *seam, const st
     while (memcmp(got + i * size, wanted + i * size, size) == 0)
         i++;
     ck_abort_msg(
-        "%s, %u axes, %zu × %zu × %zu × %u, %s, fill %d, %s, tile %ux%u, coarsen %u, %u steps, cut %d, "
+        "%s, %u axes, %zu × %zu × %zu × %u%s, %s, fill %d, %s, tile %ux%u, coarsen %u, %u steps, cut %d, "
         "number %llu: sample %zu differs",
         trial->options, trial->grid.axes, trial->grid.nx, trial->grid.ny, trial->grid.nz,
-        trial->grid.channels, work_name(trial->work), (int)trial->fill, seam->way->name, form->tile_x,
-        form->tile_y, form->coarsen, form->steps, (int)seam->cut, (unsigned long long)trial_number(trial), i);
+        trial->grid.channels, trial->alpha ? " with alpha" : "", work_name(trial->work), (int)trial->fill,
+        seam->way->name, form->tile_x, form->tile_y, form->coarsen, form->steps, (int)seam->cut,
+        (unsigned long long)trial_number(trial), i);
 }
 
 /* A trial under way: what goes in, and what must come out. */
@@ -92,7 +94,9 @@ static void attempt_begin(struct attempt *attempt, struct trial *trial, const st
     size_t samples, size = work_size(trial->work);
 
     attempt->encoding = job.in = job.out = plain_encoding(trial->work, trial->grid.channels);
+    attempt->encoding.alpha = job.in.alpha = job.out.alpha = trial->alpha;
     command_stage(command, &trial->grid, &attempt->stage);
+    attempt->stage.leaves_alpha = trial->alpha && !stage_keeps_constants(&attempt->stage);
     ck_assert_msg(
         lower_stage(&attempt->stage, &trial->grid, &attempt->encoding, trial->work, &attempt->step, &fault),
         "%s", fault.text);

@@ -16,6 +16,7 @@ struct trial {
     struct grid grid;
     enum work_type work;
     enum fill fill;
+    bool alpha; /* the last channel is alpha, apart from the others */
 };
 
 /* A number for the trial that is as good as random, and the same in every run. */

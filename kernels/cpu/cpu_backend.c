@@ -58,6 +58,9 @@ static const struct assumed_taps assumed_f64 = {2.8e9, 5.6e9, 14e9, 3.4e9, 1.25e
 /* Of multiply-adds: so long that waking threads does not show. */
 #define MULTIPLYING_SECONDS 0.02
 
+#define TEXT_OF_(number) #number
+#define TEXT_OF(number)  TEXT_OF_(number)
+
 /* Row sums that are held at once. */
 #define ROW_SUMS ((size_t)1 << 16)
 
@@ -388,8 +391,10 @@ static const char *refusal_of(int rung, const struct op *op, const struct shape 
 {
     if (rung == RUNG_NAIVE)
         return wish->tile_x > 0 ? "it has no tiles" : wish->steps > 1 ? "it takes one step a pass" : NULL;
-    if (op->kind == OP_UNSHARP)
+    if (op->kind == OP_UNSHARP || op->kind == OP_COVER || op->kind == OP_UNCOVER)
         return "each sample is read once: there is nothing to keep in a cache";
+    if (op_group_most(op) > MOST_LAYERS)
+        return "a tile takes " TEXT_OF(MOST_LAYERS) " channels under one conductivity at most";
     if (rung == RUNG_BLOCKED && wish->steps > 1)
         return "it takes one step a pass";
     if (rung == RUNG_BLOCKED && !cpu_tiling_make(tiling, op, shape, 1, wish->tile_x, wish->tile_y))

@@ -82,7 +82,7 @@ static void FN(load_row)(const struct field *field, const struct encoding *encod
         [SAMPLE_F32] = FN(load_f32), [SAMPLE_F64] = FN(load_f64),
     };
     size_t nx = field->shape.nx;
-    unsigned colours = encoding->channels - (encoding->alpha ? 1 : 0);
+    unsigned colours = encoding_colours(encoding);
     REAL max = (REAL)sample_max(encoding->type);
 
     for (unsigned channel = 0; channel < encoding->channels; channel++) {
@@ -92,14 +92,14 @@ static void FN(load_row)(const struct field *field, const struct encoding *encod
         if (channel < colours)
             FN(decode_row)(values, nx, encoding);
     }
+    for (unsigned channel = encoding_work_channels(encoding); channel < field->shape.channels; channel++)
+        memset(FN(row_of)(field, plane, channel, row), 0, nx * sizeof(REAL));
     if (!encoding->alpha || !encoding->premultiply)
         return;
     for (unsigned channel = 0; channel < colours; channel++) {
-        const REAL *alpha = FN(row_of)(field, plane, colours, row);
         REAL *colour = FN(row_of)(field, plane, channel, row);
         memcpy(FN(row_of)(field, plane, colours + 1 + channel, row), colour, nx * sizeof *colour);
-        for (size_t i = 0; i < nx; i++)
-            colour[i] *= FN(arith_cover)(alpha[i], max);
+        FN(cover_row)(colour, FN(row_of)(field, plane, colours, row), max, nx, colour);
     }
 }
 
@@ -108,16 +108,13 @@ static void FN(settle_colour)(const struct field *field, const struct encoding *
                               unsigned channel, size_t row, struct range block, REAL *settled)
 {
     const REAL *colour = FN(row_of)(field, plane, channel, row) + block.first;
-    unsigned colours = encoding->channels - (encoding->alpha ? 1 : 0);
+    unsigned colours = encoding_colours(encoding);
 
     if (encoding->alpha && encoding->premultiply) {
         const REAL *alpha = FN(row_of)(field, plane, colours, row) + block.first;
         const REAL *separate = FN(row_of)(field, plane, colours + 1 + channel, row) + block.first;
-        REAL max = (REAL)sample_max(encoding->type);
-        for (size_t i = 0; i < block.count; i++) {
-            REAL cover = FN(arith_cover)(alpha[i], max);
-            settled[i] = cover == (REAL)0 ? separate[i] : colour[i] / cover;
-        }
+        FN(uncover_row)
+        (colour, separate, alpha, (REAL)sample_max(encoding->type), block.count, settled);
     } else {
         memcpy(settled, colour, block.count * sizeof *settled);
     }
@@ -128,7 +125,7 @@ static void FN(settle_colour)(const struct field *field, const struct encoding *
 static const REAL *FN(values_of)(const struct field *field, const struct encoding *encoding, size_t plane,
                                  unsigned channel, size_t row, struct range block, REAL *scratch)
 {
-    unsigned colours = encoding->channels - (encoding->alpha ? 1 : 0);
+    unsigned colours = encoding_colours(encoding);
 
     if (channel >= colours || (!encoding->premultiply && encoding->transfer == TRANSFER_NONE))
         return FN(row_of)(field, plane, channel, row) + block.first;
@@ -169,7 +166,7 @@ static void FN(store_row)(const struct field *field, const struct writing *writi
 {
     const struct encoding *encoding = writing->encoding;
     size_t size = sample_size(encoding->type), nx = field->shape.nx;
-    unsigned colours = encoding->channels - (encoding->alpha ? 1 : 0);
+    unsigned colours = encoding_colours(encoding);
     REAL scratch[BLOCK];
 
     for (unsigned channel = 0; channel < encoding->channels; channel++) {
@@ -288,7 +285,7 @@ static void FN(measure_row)(const struct FN(measuring) * measuring, size_t plane
 {
     const struct encoding *encoding = measuring->encoding;
     size_t nx = measuring->field->shape.nx;
-    unsigned colours = encoding->channels - (encoding->alpha ? 1 : 0);
+    unsigned colours = encoding_colours(encoding);
     REAL scratch[BLOCK];
 
     for (unsigned channel = 0; channel < colours; channel++) {

@@ -26,13 +26,13 @@ static size_t place_in(const struct field *field, size_t plane)
     return place < field->planes.count ? place : place - field->planes.count;
 }
 
-/* A row of a field or of a file: channels follow one another in a plane. */
+/* A row of a field or of a file: channels, or groups of them, follow one another in a plane. */
 struct place {
     size_t plane, row;
     unsigned channel;
 };
 
-static struct place place_of(size_t index, unsigned channels, size_t rows)
+static struct place place_of(size_t index, size_t channels, size_t rows)
 {
     return (struct place){index / rows / channels, index % rows, (unsigned)(index / rows % channels)};
 }
@@ -47,8 +47,8 @@ static struct place place_of(size_t index, unsigned channels, size_t rows)
 #define COUNTER  uint32_t
 #define FN(name) JOIN(name, _f32)
 #include "cpu_field.inl"
-#include "cpu_convert.inl"
 #include "cpu_rows.inl"
+#include "cpu_convert.inl"
 #include "cpu_naive.inl"
 #include "cpu_chain.inl"
 #include "cpu_multiply.inl"
@@ -66,8 +66,8 @@ static struct place place_of(size_t index, unsigned channels, size_t rows)
 #define COUNTER  uint64_t
 #define FN(name) JOIN(name, _f64)
 #include "cpu_field.inl"
-#include "cpu_convert.inl"
 #include "cpu_rows.inl"
+#include "cpu_convert.inl"
 #include "cpu_naive.inl"
 #include "cpu_chain.inl"
 #include "cpu_multiply.inl"

@@ -68,6 +68,41 @@ static void FN(advance_heat)(const struct op *op, const struct field *from, cons
     (op, values, FN(row_of)(from, site->plane, site->channel, site->row) + site->begin, site->count, out);
 }
 
+/* Where the taps of a group of channels read for a block. */
+struct FN(block) {
+    const struct op *op;
+    const struct field *from;
+    const struct FN(site) * site;
+};
+
+static const REAL *FN(read_block)(const void *source, size_t tap, size_t channel, REAL *scratch)
+{
+    const struct FN(block) *block = source;
+    struct FN(site) site = *block->site;
+
+    site.channel += (unsigned)channel;
+    return FN(tap_values)(block->op, block->from, &block->op->taps[tap], &site, scratch);
+}
+
+static void FN(advance_joint)(const struct op *op, const struct field *from, const struct FN(site) * site,
+                              size_t channels, REAL *out)
+{
+    const struct FN(block) block = {op, from, site};
+    const size_t stride = from->shape.rows * from->shape.nx;
+    const struct FN(joint)
+        joint = {.op = op,
+                 .channels = channels,
+                 .count = site->count,
+                 .u = FN(row_of)(from, site->plane, site->channel, site->row) + site->begin,
+                 .out = out,
+                 .u_stride = stride,
+                 .out_stride = stride,
+                 .read = FN(read_block),
+                 .source = &block};
+
+    FN(joint_row)(&joint);
+}
+
 static void FN(advance_gradient)(const struct op *op, const struct field *from, const struct FN(site) * site,
                                  REAL *out)
 {
@@ -89,6 +124,33 @@ static void FN(advance_unsharp)(const struct op *op, const struct field *from, c
     FN(unsharp_row)
     ((REAL)op->amount, FN(row_of)(kept, site->plane, site->channel, site->row) + site->begin,
      FN(row_of)(from, site->plane, site->channel, site->row) + site->begin, site->count, out);
+}
+
+/* The block in another channel of the same pixels. */
+static const REAL *FN(in_channel)(const struct field *from, const struct FN(site) * site, unsigned channel)
+{
+    return FN(row_of)(from, site->plane, channel, site->row) + site->begin;
+}
+
+/* Alpha stands behind the colours, and behind it colour as it is without. */
+static void FN(advance_cover)(const struct op *op, const struct field *from, const struct FN(site) * site,
+                              REAL *out)
+{
+    unsigned channel = site->channel, colours = op->colours;
+    const REAL *colour = FN(in_channel)(from, site, channel > colours ? channel - colours - 1 : channel);
+
+    if (channel < colours)
+        FN(cover_row)(colour, FN(in_channel)(from, site, colours), (REAL)op->max, site->count, out);
+    else
+        memcpy(out, colour, site->count * sizeof *out);
+}
+
+static void FN(advance_uncover)(const struct op *op, const struct field *from, const struct FN(site) * site,
+                                REAL *out)
+{
+    FN(uncover_row)
+    (FN(in_channel)(from, site, site->channel), FN(in_channel)(from, site, op->colours + 1 + site->channel),
+     FN(in_channel)(from, site, op->colours), (REAL)op->max, site->count, out);
 }
 
 static bool FN(reaches_outside)(struct reach reach, size_t index, size_t extent)
@@ -127,9 +189,29 @@ static void FN(advance_block)(const struct op *op, const struct field *from, con
     case OP_UNSHARP:
         FN(advance_unsharp)(op, from, kept, site, out);
         break;
+    case OP_COVER:
+        FN(advance_cover)(op, from, site, out);
+        break;
+    case OP_UNCOVER:
+        FN(advance_uncover)(op, from, site, out);
+        break;
     }
     if (op->edge == EDGE_HOLD)
         FN(hold)(op, from, site, out);
+}
+
+/* A block of each channel of a group. */
+static void FN(advance_group)(const struct op *op, const struct field *from, const struct field *kept,
+                              struct field *to, struct FN(site) site, size_t channels)
+{
+    if (op->joint == 0) {
+        FN(advance_block)(op, from, kept, to, &site);
+        return;
+    }
+    FN(advance_joint)
+    (op, from, &site, channels, FN(row_of)(to, site.plane, site.channel, site.row) + site.begin);
+    for (; channels > 0 && op->edge == EDGE_HOLD; channels--, site.channel++)
+        FN(hold)(op, from, &site, FN(row_of)(to, site.plane, site.channel, site.row) + site.begin);
 }
 
 /* An operation on planes of a field. */
@@ -143,17 +225,46 @@ struct FN(advancing) {
 static void FN(advance_rows)(void *context, struct range rows, unsigned member)
 {
     const struct FN(advancing) *advancing = context;
+    const struct op *op = advancing->op;
     const struct shape *shape = &advancing->to->shape;
 
     (void)member;
     for (size_t i = rows.first; i < rows.first + rows.count; i++) {
-        struct place place = place_of(i, shape->channels, shape->rows);
+        struct place place = place_of(i, op_group_count(op), shape->rows);
+        struct range group = op_group(op, place.channel);
         size_t plane = advancing->first_plane + place.plane;
         for (size_t begin = 0; begin < shape->nx; begin += BLOCK) {
-            struct FN(site) site = {plane, place.row, place.channel, begin, least(BLOCK, shape->nx - begin)};
-            FN(advance_block)(advancing->op, advancing->from, advancing->kept, advancing->to, &site);
+            struct FN(site)
+                site = {plane, place.row, (unsigned)group.first, begin, least(BLOCK, shape->nx - begin)};
+            FN(advance_group)(op, advancing->from, advancing->kept, advancing->to, site, group.count);
         }
     }
+}
+
+/* Channels that an op leaves alone. */
+static void FN(keep_rows)(void *context, struct range rows, unsigned member)
+{
+    const struct FN(advancing) *advancing = context;
+    const struct shape *shape = &advancing->to->shape;
+    unsigned first = advancing->op->channels;
+
+    (void)member;
+    for (size_t i = rows.first; i < rows.first + rows.count; i++) {
+        struct place place = place_of(i, shape->channels - first, shape->rows);
+        size_t plane = advancing->first_plane + place.plane;
+        unsigned channel = first + place.channel;
+        memcpy(FN(row_of)(advancing->to, plane, channel, place.row),
+               FN(row_of)(advancing->from, plane, channel, place.row), shape->nx * sizeof(REAL));
+    }
+}
+
+static void FN(keep_channels)(const struct op *op, const struct field *from, struct field *to,
+                              struct range planes, const struct cpu_crew *crew)
+{
+    struct FN(advancing) advancing = {.op = op, .from = from, .to = to, .first_plane = planes.first};
+    size_t kept = to->shape.channels - op->channels;
+
+    cpu_team_share_evenly(crew, planes.count * kept * to->shape.rows, FN(keep_rows), &advancing);
 }
 
 static void FN(advance_planes)(const struct op *op, const struct field *from, const struct field *kept,
@@ -161,6 +272,7 @@ static void FN(advance_planes)(const struct op *op, const struct field *from, co
 {
     struct FN(advancing) advancing = {op, from, kept, to, planes.first};
 
-    cpu_team_share_evenly(crew, planes.count * to->shape.channels * to->shape.rows, FN(advance_rows),
+    cpu_team_share_evenly(crew, planes.count * op_group_count(op) * to->shape.rows, FN(advance_rows),
                           &advancing);
+    FN(keep_channels)(op, from, to, planes, crew);
 }

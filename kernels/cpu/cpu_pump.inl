@@ -12,13 +12,13 @@ struct strip {
 };
 
 struct pump {
-    struct strip strips[TOGETHER];
+    struct strip strips[TOGETHER * MOST_LAYERS];
     size_t count, first; /* strips, and the first that is not empty */
     size_t moved;        /* bytes of its first row */
     size_t portion;
     bool past_caches;
 
-    struct strip expected[TOGETHER + 1]; /* come in: they have no `to` */
+    struct strip expected[TOGETHER * MOST_LAYERS + 1]; /* come in: they have no `to` */
     size_t expected_count, expected_first, fetched, fetch_portion;
 };
 

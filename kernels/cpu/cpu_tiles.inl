@@ -19,7 +19,7 @@ struct FN(tile) {
     struct field *to;
     bool is_box; /* OP_TAPS of the sample and all 26 around it */
     struct pump pump;
-    unsigned channel;
+    struct range channels; /* that go together: each is a layer of a slot */
     struct axis x, row, plane;
     int64_t block; /* first row of the block that streams, at level 0 */
 
@@ -64,6 +64,17 @@ static REAL *FN(cell)(const struct FN(tile) * tile, unsigned level, REAL *slot, 
     return slot + slot_row * (int64_t)tiling->pitch + (x - tile->x.own.first + (int64_t)tiling->lead);
 }
 
+/* Where a layer of a slot begins. */
+static REAL *FN(layer_of)(const struct FN(tile) * tile, REAL *slot, size_t layer)
+{
+    return slot + layer * tile->tiling->layer_samples;
+}
+
+static unsigned FN(channel_of)(const struct FN(tile) * tile, size_t layer)
+{
+    return (unsigned)(tile->channels.first + layer);
+}
+
 static REAL **FN(slot_of)(const struct FN(tile) * tile, unsigned level, int64_t plane)
 {
     size_t ring = tile->tiling->ring;
@@ -84,6 +95,12 @@ static void FN(give_slot)(struct FN(tile) * tile, REAL *plane)
     tile->free_slots[tile->free_count++] = plane - at % tile->tiling->slot_samples;
 }
 
+/* That a block leaves of all layers of a plane of a level. */
+static size_t FN(kept_of_plane)(const struct FN(tile) * tile)
+{
+    return tile->tiling->layers * tile->tiling->kept_samples;
+}
+
 /* Rows that a level keeps of a plane from one block to the next: what all levels find when a plane comes in
    stands side by side. */
 static REAL *FN(kept_rows)(const struct FN(tile) * tile, unsigned level, int64_t plane)
@@ -92,7 +109,8 @@ static REAL *FN(kept_rows)(const struct FN(tile) * tile, unsigned level, int64_t
     int64_t first = tile->plane.own.first - (int64_t)(tiling->plane.before * tiling->steps);
     int64_t coming = plane + level * (int64_t)tiling->plane.after;
 
-    return tile->kept + ((size_t)(coming - first) * (tiling->steps - 1) + level - 1) * tiling->kept_samples;
+    return tile->kept +
+           ((size_t)(coming - first) * (tiling->steps - 1) + level - 1) * FN(kept_of_plane)(tile);
 }
 
 static bool FN(keeps_rows)(const struct FN(tile) * tile, unsigned level)
@@ -103,8 +121,21 @@ static bool FN(keeps_rows)(const struct FN(tile) * tile, unsigned level)
 /* The rows of a plane that the block before has left. */
 static void FN(find_kept)(const struct FN(tile) * tile, unsigned level, int64_t plane, REAL *slot)
 {
-    if (FN(keeps_rows)(tile, level))
-        memcpy(slot, FN(kept_rows)(tile, level, plane), tile->tiling->kept_samples * sizeof *slot);
+    size_t kept = tile->tiling->kept_samples;
+
+    for (size_t layer = 0; layer < tile->channels.count && FN(keeps_rows)(tile, level); layer++)
+        memcpy(FN(layer_of)(tile, slot, layer), FN(kept_rows)(tile, level, plane) + layer * kept,
+               kept * sizeof *slot);
+}
+
+/* What the next block reads of a plane. */
+static void FN(keep_rows_of)(const struct FN(tile) * tile, unsigned level, int64_t plane, REAL *slot)
+{
+    size_t kept = tile->tiling->kept_samples, own = tile->tiling->tile_rows * tile->tiling->pitch;
+
+    for (size_t layer = 0; layer < tile->channels.count && FN(keeps_rows)(tile, level); layer++)
+        memcpy(FN(kept_rows)(tile, level, plane) + layer * kept, FN(layer_of)(tile, slot, layer) + own,
+               kept * sizeof *slot);
 }
 
 /* The slot that a tap reads for a plane of a level, NULL where the rule has none. */
@@ -119,26 +150,38 @@ static REAL *FN(plane_slot)(const struct FN(tile) * tile, unsigned level, int64_
 
 /* ---- edges ---- */
 
-static REAL FN(outside)(const struct FN(tile) * tile)
+/* A layer of a plane of a level: where it stands, and what EDGE_CONSTANT puts beside it. */
+struct FN(sheet) {
+    unsigned level;
+    REAL *samples;
+    REAL outside;
+};
+
+static REAL FN(outside)(const struct FN(tile) * tile, size_t layer)
 {
-    return (REAL)tile->op->outside[tile->channel];
+    return tile->op->outside == NULL ? (REAL)0 : (REAL)tile->op->outside[FN(channel_of)(tile, layer)];
 }
 
-static void FN(fill_columns)(const struct FN(tile) * tile, unsigned level, REAL *slot, struct span columns)
+static void FN(fill_columns)(const struct FN(tile) * tile, const struct FN(sheet) * sheet,
+                             struct span columns)
 {
+    unsigned level = sheet->level;
+    REAL *slot = sheet->samples;
     struct span rows = FN(block_span)(tile, level);
 
     for (int64_t x = columns.first; x < columns.end; x++) {
         int64_t inside = arith_edge_index(tile->op->edge, x, tile->x.extent);
         for (int64_t row = rows.first; row < rows.end; row++)
             *FN(cell)(tile, level, slot, row, x) =
-                inside < 0 ? FN(outside)(tile) : *FN(cell)(tile, level, slot, row, inside);
+                inside < 0 ? sheet->outside : *FN(cell)(tile, level, slot, row, inside);
     }
 }
 
 /* Rows that a slot has room for. Where it lacks the row inside the grid, nobody reads the one outside. */
-static void FN(fill_rows)(const struct FN(tile) * tile, unsigned level, REAL *slot, struct span rows)
+static void FN(fill_rows)(const struct FN(tile) * tile, const struct FN(sheet) * sheet, struct span rows)
 {
+    unsigned level = sheet->level;
+    REAL *slot = sheet->samples;
     size_t pitch = tile->tiling->pitch;
     int64_t first = tile->x.own.first - (int64_t)tile->tiling->lead;
     struct span there = FN(slot_span)(tile, level);
@@ -151,7 +194,7 @@ static void FN(fill_rows)(const struct FN(tile) * tile, unsigned level, REAL *sl
             memcpy(to, FN(cell)(tile, level, slot, inside, first), pitch * sizeof *to);
         } else if (inside < 0) {
             for (size_t i = 0; i < pitch; i++)
-                to[i] = FN(outside)(tile);
+                to[i] = sheet->outside;
         }
     }
 }
@@ -163,10 +206,13 @@ static void FN(fill_margins)(const struct FN(tile) * tile, unsigned level, REAL 
 
     if (tile->op->edge == EDGE_WRAP || tile->op->edge == EDGE_HOLD)
         return;
-    FN(fill_columns)(tile, level, slot, margin_before(&tile->x, left));
-    FN(fill_columns)(tile, level, slot, margin_behind(&tile->x, left));
-    FN(fill_rows)(tile, level, slot, margin_before(&tile->row, left));
-    FN(fill_rows)(tile, level, slot, margin_behind(&tile->row, left));
+    for (size_t layer = 0; layer < tile->channels.count; layer++) {
+        struct FN(sheet) sheet = {level, FN(layer_of)(tile, slot, layer), FN(outside)(tile, layer)};
+        FN(fill_columns)(tile, &sheet, margin_before(&tile->x, left));
+        FN(fill_columns)(tile, &sheet, margin_behind(&tile->x, left));
+        FN(fill_rows)(tile, &sheet, margin_before(&tile->row, left));
+        FN(fill_rows)(tile, &sheet, margin_behind(&tile->row, left));
+    }
 }
 
 static bool FN(is_held)(const struct axis *axis, struct reach reach, int64_t index)
@@ -183,10 +229,13 @@ struct FN(step) {
 static void FN(copy_held)(const struct FN(tile) * tile, const struct FN(step) * step, struct span rows,
                           struct span x)
 {
-    for (int64_t row = rows.first; row < rows.end && x.first < x.end; row++)
-        memcpy(FN(cell)(tile, step->level, step->slot, row, x.first),
-               FN(cell)(tile, step->level - 1, step->old, row, x.first),
-               (size_t)(x.end - x.first) * sizeof(REAL));
+    for (size_t layer = 0; layer < tile->channels.count; layer++) {
+        REAL *slot = FN(layer_of)(tile, step->slot, layer), *old = FN(layer_of)(tile, step->old, layer);
+        for (int64_t row = rows.first; row < rows.end && x.first < x.end; row++)
+            memcpy(FN(cell)(tile, step->level, slot, row, x.first),
+                   FN(cell)(tile, step->level - 1, old, row, x.first),
+                   (size_t)(x.end - x.first) * sizeof(REAL));
+    }
 }
 
 /* EDGE_HOLD: samples of a plane inside the grid that have a tap outside in its rows. */
@@ -212,10 +261,21 @@ static void FN(hold_plane)(const struct FN(tile) * tile, const struct FN(step) *
 /* ---- planes ---- */
 
 /* Where a row of a plane stands in the field, from the first sample of a span inside the grid. */
-static const REAL *FN(source)(const struct FN(tile) * tile, int64_t plane, int64_t row)
+static const REAL *FN(source)(const struct FN(tile) * tile, size_t layer, int64_t plane, int64_t row)
 {
-    return FN(row_of)(tile->from, (size_t)wrapped(plane, tile->plane.extent), tile->channel,
+    return FN(row_of)(tile->from, (size_t)wrapped(plane, tile->plane.extent), FN(channel_of)(tile, layer),
                       (size_t)wrapped(row, tile->row.extent));
+}
+
+static void FN(expect_plane)(struct FN(tile) * tile, int64_t plane, struct span rows, struct span x)
+{
+    for (size_t layer = 0; layer < tile->channels.count; layer++) {
+        const REAL *from = FN(source)(tile, layer, plane, rows.first) + x.first;
+        pump_expect(&tile->pump, (struct strip){.from = (const char *)from,
+                                                .bytes = (size_t)(x.end - x.first) * sizeof *from,
+                                                .from_stride = (size_t)tile->x.extent * sizeof *from,
+                                                .rows = (size_t)(rows.end - rows.first)});
+    }
 }
 
 /* What the next call for planes will read from far away. */
@@ -225,18 +285,13 @@ static void FN(look_ahead)(struct FN(tile) * tile, int64_t plane)
     struct span rows = FN(block_span)(tile, 0), read = level_span(&tile->plane, tiling->steps);
     struct span x = clipped(level_span(&tile->x, tiling->steps), tile->x.extent);
 
-    for (int64_t i = plane; i < plane + TOGETHER && i < read.end && rows.first < rows.end; i++) {
-        const REAL *from = FN(source)(tile, i, rows.first) + x.first;
-        pump_expect(&tile->pump, (struct strip){.from = (const char *)from,
-                                                .bytes = (size_t)(x.end - x.first) * sizeof *from,
-                                                .from_stride = (size_t)tile->x.extent * sizeof *from,
-                                                .rows = (size_t)(rows.end - rows.first)});
-    }
+    for (int64_t i = plane; i < plane + TOGETHER && i < read.end && rows.first < rows.end; i++)
+        FN(expect_plane)(tile, i, rows, x);
     if (FN(keeps_rows)(tile, 1) && plane < read.end)
         pump_expect(
             &tile->pump,
             (struct strip){.from = (const char *)FN(kept_rows)(tile, 1, plane - (int64_t)tiling->plane.after),
-                           .bytes = TOGETHER * (tiling->steps - 1) * tiling->kept_samples * sizeof(REAL),
+                           .bytes = TOGETHER * (tiling->steps - 1) * FN(kept_of_plane)(tile) * sizeof(REAL),
                            .rows = 1});
 }
 
@@ -246,9 +301,11 @@ static void FN(load_plane)(struct FN(tile) * tile, int64_t plane)
     struct span rows = FN(block_span)(tile, 0), x = level_span(&tile->x, steps);
     REAL *slot = FN(take_slot)(tile, 0, plane);
 
-    for (int64_t row = rows.first; row < rows.end; row++) {
-        const REAL *from = FN(source)(tile, plane, row);
-        FN(copy_around)(from, tile->x.extent, x, FN(cell)(tile, 0, slot, row, x.first));
+    for (size_t layer = 0; layer < tile->channels.count; layer++) {
+        for (int64_t row = rows.first; row < rows.end; row++)
+            FN(copy_around)
+        (FN(source)(tile, layer, plane, row), tile->x.extent, x,
+         FN(cell)(tile, 0, FN(layer_of)(tile, slot, layer), row, x.first));
     }
     FN(fill_margins)(tile, 0, slot);
 }
@@ -267,6 +324,43 @@ static void FN(find_bases)(struct FN(tile) * tile, unsigned level, int64_t plane
         REAL *slot = FN(plane_slot)(tile, level, plane + sign * tap->dplane);
         bases[k] =
             FN(cell)(tile, level, slot, area->rows.first + sign * tap->drow, area->x.first + sign * tap->dx);
+    }
+}
+
+/* Where the taps of all layers read. */
+struct FN(layers) {
+    const REAL *const *bases;
+    size_t shift, layer_samples;
+};
+
+static const REAL *FN(read_layer)(const void *source, size_t tap, size_t layer, REAL *scratch)
+{
+    const struct FN(layers) *layers = source;
+
+    (void)scratch;
+    return layers->bases[tap] + layers->shift + layer * layers->layer_samples;
+}
+
+static void FN(joint_area)(struct FN(tile) * tile, const struct FN(area) * area, const REAL *u, REAL *out)
+{
+    size_t rows = (size_t)(area->rows.end - area->rows.first), count = (size_t)(area->x.end - area->x.first);
+    struct FN(layers) layers = {.bases = tile->bases, .layer_samples = tile->tiling->layer_samples};
+    struct FN(joint) joint = {.op = tile->op,
+                              .channels = tile->channels.count,
+                              .u_stride = layers.layer_samples,
+                              .out_stride = layers.layer_samples,
+                              .read = FN(read_layer),
+                              .source = &layers};
+
+    for (size_t row = 0; row < rows; row++) {
+        for (size_t begin = 0; begin < count; begin += BLOCK) {
+            layers.shift = row * tile->tiling->pitch + begin;
+            joint.u = u + layers.shift;
+            joint.out = out + layers.shift;
+            joint.count = least(BLOCK, count - begin);
+            FN(joint_row)(&joint);
+        }
+        pump_once(&tile->pump);
     }
 }
 
@@ -338,16 +432,20 @@ static void FN(box_area)(struct FN(tile) * tile, const struct FN(area) * area, R
 static void FN(compute_area)(struct FN(tile) * tile, const struct FN(step) * step, int64_t plane,
                              struct FN(area) area)
 {
+    const REAL *u;
     REAL *out;
 
     if (tile->op->kind == OP_TAPS)
         area.x = FN(whole_vectors)(tile, area.x);
+    u = FN(cell)(tile, step->level - 1, step->old, area.rows.first, area.x.first);
     out = FN(cell)(tile, step->level, step->slot, area.rows.first, area.x.first);
     FN(find_bases)(tile, step->level - 1, plane, &area, 1, tile->bases);
     switch (tile->op->kind) {
     case OP_HEAT:
-        FN(heat_area)
-        (tile, &area, FN(cell)(tile, step->level - 1, step->old, area.rows.first, area.x.first), out);
+        if (tile->op->joint > 0)
+            FN(joint_area)(tile, &area, u, out);
+        else
+            FN(heat_area)(tile, &area, u, out);
         break;
     case OP_GRADIENT:
         FN(find_bases)(tile, step->level - 1, plane, &area, -1, tile->bases + tile->op->tap_count);
@@ -366,16 +464,12 @@ static void FN(compute_area)(struct FN(tile) * tile, const struct FN(step) * ste
 static void FN(finish_plane)(const struct FN(tile) * tile, const struct FN(step) * step, int64_t plane,
                              const struct FN(area) * area)
 {
-    const struct cpu_tiling *tiling = tile->tiling;
-
     FN(find_kept)(tile, step->level, plane, step->slot);
     if (tile->op->edge == EDGE_HOLD)
         FN(hold_plane)(tile, step, area->rows, area->x);
-    if (step->level < tiling->steps)
+    if (step->level < tile->tiling->steps)
         FN(fill_margins)(tile, step->level, step->slot);
-    if (FN(keeps_rows)(tile, step->level))
-        memcpy(FN(kept_rows)(tile, step->level, plane), step->slot + tiling->tile_rows * tiling->pitch,
-               tiling->kept_samples * sizeof(REAL));
+    FN(keep_rows_of)(tile, step->level, plane, step->slot);
 }
 
 /* Whether two planes next to each other are a pair for the star's own loop. */
@@ -482,16 +576,19 @@ static void FN(let_leave)(struct FN(tile) * tile, int64_t plane)
     unsigned level = tile->tiling->steps;
     struct span rows = FN(block_span)(tile, level), x = tile->x.own;
     REAL *slot = *FN(slot_of)(tile, level, plane);
-    struct strip strip = {.from = (const char *)FN(cell)(tile, level, slot, rows.first, x.first),
-                          .bytes = (size_t)(x.end - x.first) * sizeof(REAL),
+    struct strip strip = {.bytes = (size_t)(x.end - x.first) * sizeof(REAL),
                           .from_stride = tile->tiling->pitch * sizeof(REAL),
                           .to_stride = (size_t)tile->x.extent * sizeof(REAL),
                           .rows = (size_t)(rows.end - rows.first)};
 
-    if (rows.first == rows.end)
-        return;
-    strip.to = (char *)(FN(row_of)(tile->to, (size_t)plane, tile->channel, (size_t)rows.first) + x.first);
-    pump_add(&tile->pump, strip);
+    for (size_t layer = 0; layer < tile->channels.count && rows.first < rows.end; layer++) {
+        REAL *to =
+            FN(row_of)(tile->to, (size_t)plane, FN(channel_of)(tile, layer), (size_t)rows.first) + x.first;
+        strip.from =
+            (const char *)FN(cell)(tile, level, FN(layer_of)(tile, slot, layer), rows.first, x.first);
+        strip.to = (char *)to;
+        pump_add(&tile->pump, strip);
+    }
 }
 
 /* Turns of the pump while planes go through all levels. */
@@ -538,8 +635,8 @@ static void FN(clear_slots)(struct FN(tile) * tile)
     tile->constant = NULL;
     if (tile->op->edge == EDGE_CONSTANT) {
         tile->constant = tile->free_slots[--tile->free_count];
-        for (size_t i = 0; i < tiling->slot_samples; i++)
-            tile->constant[i] = FN(outside)(tile);
+        for (size_t i = 0; i < tile->channels.count * tiling->layer_samples; i++)
+            tile->constant[i] = FN(outside)(tile, i / tiling->layer_samples);
     }
 }
 
@@ -608,10 +705,12 @@ static struct axis FN(axis_of)(const struct op *op, struct cpu_margin margin, si
     return axis;
 }
 
-/* What a thread takes on at once: a channel of a run of planes, rows and samples. */
-static void FN(sweep_part)(const struct cpu_sweep *sweep, unsigned channel, const struct axis *axes,
+/* What a thread takes on at once: channels of a run of planes, rows and samples. */
+static void FN(sweep_part)(const struct cpu_sweep *sweep, struct range channels, const struct axis *axes,
                            char *arena)
 {
+    unsigned channel = (unsigned)channels.first;
+
     if (sweep->tiling->is_line) {
         struct FN(line) line = {.op = sweep->op,
                                 .from = sweep->from,
@@ -644,7 +743,7 @@ static void FN(sweep_part)(const struct cpu_sweep *sweep, unsigned channel, cons
                                 .to = sweep->to,
                                 .pump = {.past_caches = sweep->past_caches},
                                 .is_box = FN(is_box)(sweep->op),
-                                .channel = channel,
+                                .channels = channels,
                                 .x = axes[0],
                                 .row = axes[1],
                                 .plane = axes[2]};
@@ -655,7 +754,7 @@ static void FN(sweep_part)(const struct cpu_sweep *sweep, unsigned channel, cons
     isa_stores_done();
 }
 
-/* A sweep cut into parts: channels, runs of planes, runs of rows, tiles. */
+/* A sweep cut into parts: groups of channels, runs of planes, runs of rows, tiles. */
 struct FN(cut_sweep) {
     const struct cpu_sweep *sweep;
     struct cpu_cut cut;
@@ -685,7 +784,8 @@ static void FN(sweep_parts)(void *context, struct range parts, unsigned member)
             FN(axis_of)(sweep->op, tiling->row, shape->rows, row, cut->cut.rows, shape->rows),
             FN(axis_of)(sweep->op, tiling->plane, shape->planes, sweep->planes.first + run * cut->cut.planes,
                         cut->cut.planes, end)};
-        FN(sweep_part)(sweep, (unsigned)(runs / cut->runs_of_rows / cut->runs_of_planes), axes, arena);
+        FN(sweep_part)
+        (sweep, op_group(sweep->op, runs / cut->runs_of_rows / cut->runs_of_planes), axes, arena);
     }
 }
 
@@ -699,6 +799,7 @@ static void FN(sweep)(const struct cpu_sweep *sweep)
     cut.runs_of_planes = FN(parts_of)(sweep->planes.count, cut.cut.planes);
     cut.runs_of_rows = FN(parts_of)(shape->rows, cut.cut.rows);
     cut.tiles = FN(parts_of)(shape->nx, sweep->tiling->tile_x);
-    cpu_team_share(&sweep->crew, shape->channels * cut.runs_of_planes * cut.runs_of_rows * cut.tiles, 1,
+    cpu_team_share(&sweep->crew, sweep->tiling->groups * cut.runs_of_planes * cut.runs_of_rows * cut.tiles, 1,
                    FN(sweep_parts), &cut);
+    FN(keep_channels)(sweep->op, sweep->from, sweep->to, sweep->planes, &sweep->crew);
 }

@@ -119,7 +119,7 @@ static void set_picture_slot(struct cpu_tiling *tiling, size_t line)
     if (tiling->pitch / line % 2 == 0)
         tiling->pitch += line;
     tiling->slot_rows = 1;
-    tiling->slot_samples = tiling->pitch;
+    tiling->layer_samples = tiling->slot_samples = tiling->pitch;
 }
 
 static bool moves(struct reach reach)
@@ -145,7 +145,8 @@ static void set_slot(struct cpu_tiling *tiling, const struct op *op)
     tiling->lead = rounded_up(tiling->x.before * steps, line);
     tiling->pitch = tiling->lead + rounded_up(tiling->tile_x + tiling->x.after * steps, line);
     tiling->slot_rows = tiling->tile_rows + both(tiling->row);
-    tiling->slot_samples = (tiling->slot_rows + (tiling->is_star ? steps : 0)) * tiling->pitch;
+    tiling->layer_samples = (tiling->slot_rows + (tiling->is_star ? steps : 0)) * tiling->pitch;
+    tiling->slot_samples = tiling->layers * tiling->layer_samples;
     tiling->kept_samples = steps > 1 ? both(tiling->row) * tiling->pitch : 0;
     if (tiling->is_picture)
         set_picture_slot(tiling, line);
@@ -180,7 +181,7 @@ static void set_slots(struct cpu_tiling *tiling, const struct op *op)
 static void set_kept(struct cpu_tiling *tiling, const struct op *op, const struct shape *shape)
 {
     size_t seams = both(tiling->plane) * tiling->steps, all = shape->planes + seams;
-    size_t bytes = (tiling->steps - 1) * tiling->kept_samples * work_size(op->work);
+    size_t bytes = (tiling->steps - 1) * tiling->layers * tiling->kept_samples * work_size(op->work);
     size_t fit = bytes == 0 ? all : KEPT_BYTES / bytes;
 
     fit = larger(fit, seams + PAIR);
@@ -189,7 +190,7 @@ static void set_kept(struct cpu_tiling *tiling, const struct op *op, const struc
 
 static void set_arena(struct cpu_tiling *tiling, const struct op *op)
 {
-    size_t kept = (tiling->steps - 1) * tiling->kept_planes * tiling->kept_samples;
+    size_t kept = (tiling->steps - 1) * tiling->kept_planes * tiling->layers * tiling->kept_samples;
     size_t samples = tiling->slots * tiling->slot_samples + 2 * tiling->pitch + op->tap_count + kept;
     size_t pointers = tiling->slots + tiling->ring * (tiling->steps + 1) + 3 * op->tap_count;
 
@@ -227,7 +228,7 @@ static size_t rows_that_fit(struct cpu_tiling *tiling, const struct op *op)
         return 1;
     if (tiling->is_direct)
         return larger(1, room / (both(tiling->plane) + 2) / tiling->tile_x);
-    rows = room / tiling->slots / tiling->pitch;
+    rows = room / tiling->slots / tiling->layers / tiling->pitch;
     return rows > both(tiling->row) ? rows - both(tiling->row) : 1;
 }
 
@@ -284,6 +285,8 @@ bool cpu_tiling_make(struct cpu_tiling *tiling, const struct op *op, const struc
                                   .x = margin_of(op->x, op->edge),
                                   .row = margin_of(op->row, op->edge),
                                   .plane = margin_of(op->plane, op->edge),
+                                  .groups = op_group_count(op),
+                                  .layers = op_group_most(op),
                                   .is_star = is_nearest_star(op)};
     set_slots(tiling, op);
     if (tile_x > 0) {
@@ -316,7 +319,7 @@ static struct cpu_cut picture_cut(const struct cpu_tiling *tiling, const struct 
                                   int threads)
 {
     size_t seam = 2 * tiling->steps + 1;
-    size_t columns = (shape->nx + tiling->tile_x - 1) / tiling->tile_x * shape->channels * shape->rows;
+    size_t columns = (shape->nx + tiling->tile_x - 1) / tiling->tile_x * tiling->groups * shape->rows;
     size_t fair = planes * columns / (size_t)threads + 1;
     size_t longest = larger(SEGMENT_LENGTH * seam, fair / 4);
     struct cpu_cut cut = {1, planes};
@@ -400,7 +403,7 @@ static struct cpu_cut shared_cut(const struct cut_axis *plane, const struct cut_
 struct cpu_cut cpu_tiling_cut(const struct cpu_tiling *tiling, const struct shape *shape, size_t planes,
                               int threads)
 {
-    size_t columns = (shape->nx + tiling->tile_x - 1) / tiling->tile_x * shape->channels;
+    size_t columns = (shape->nx + tiling->tile_x - 1) / tiling->tile_x * tiling->groups;
     size_t longest = tiling->kept_planes - both(tiling->plane) * tiling->steps;
     struct cut_axis plane, row;
 

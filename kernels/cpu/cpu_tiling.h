@@ -19,6 +19,9 @@
 /* Rows of sums along an axis that are open at once. */
 #define LINE_ROWS 4
 
+/* The most channels that a tile takes together. */
+#define MOST_LAYERS 8
+
 /* Samples around a sample that one step may read along an axis. */
 struct cpu_margin {
     size_t before, after;
@@ -36,14 +39,16 @@ struct cpu_tiling {
                         one row, a tile has no blocks of them, and a slot holds one */
     bool is_line;    /* is_direct for any number of taps that are neighbours along one axis */
     struct cpu_margin x, row, plane;
+    size_t groups, layers; /* groups of channels, and the most channels of one: each is a layer of a slot */
     size_t tile_x, tile_rows;
-    size_t lead;         /* columns of a slot before the tile's own */
-    size_t pitch;        /* columns of a slot */
-    size_t slot_rows;    /* rows of a slot */
-    size_t slot_samples; /* rows included that a plane moves on when it takes the place of another */
+    size_t lead;          /* columns of a slot before the tile's own */
+    size_t pitch;         /* columns of a slot */
+    size_t slot_rows;     /* rows of a slot */
+    size_t layer_samples; /* rows included that a plane moves on when it takes the place of another */
+    size_t slot_samples;  /* of all layers */
     size_t slots;
     size_t ring;         /* planes of one level that are there at once */
-    size_t kept_samples; /* that a block leaves of a plane of a level */
+    size_t kept_samples; /* that a block leaves of a layer of a plane of a level */
     size_t kept_planes;  /* of a level that rows may be kept of */
 
     /* A thread's arena: samples, weights, kept rows, and, so many bytes on, pointers. It must be zeroed

@@ -697,6 +697,8 @@ static bool settle(const struct device *device, const struct cuda_rung *rung, co
         return cuda_refuse(reason, size, "it has no tile to choose");
     if (wish->coarsen > 0 && !rung->coarsens)
         return cuda_refuse(reason, size, "it is not coarsened");
+    if (op_mixes_channels(op) && !rung->mixes)
+        return cuda_refuse(reason, size, "a thread has one channel of a pixel, and this takes several");
     *form = cuda_form();
     if (!rung->shape(&device->limits, op, shape, wish, form, reason, size))
         return false;
@@ -981,6 +983,22 @@ static cudaError_t launch(struct device *device, const struct routine *routine, 
     return routine->rung->launch(&job);
 }
 
+/* Channels that the op leaves alone, over whatever the kernel made of them. */
+static bool keep_channels(struct device *device, const struct op *op, const struct field *from,
+                          struct field *to, struct range planes, struct fault *fault)
+{
+    const size_t channel = from->shape.rows * from->pitch * work_size(from->work);
+    const size_t plane = from->shape.channels * channel;
+    const size_t kept = (from->shape.channels - op->channels) * channel, before = op->channels * channel;
+    const char *source =
+        static_cast<const char *>(from->samples) + (planes.first - from->planes.first) * plane + before;
+    char *target = static_cast<char *>(to->samples) + (planes.first - to->planes.first) * plane + before;
+
+    return kept == 0 || check(cudaMemcpy2DAsync(target, plane, source, plane, kept, planes.count,
+                                                cudaMemcpyDeviceToDevice, device->stream),
+                              device, "a copy", fault);
+}
+
 static bool cuda_advance(struct device *device, struct routine *routine, unsigned steps,
                          const struct field *from, const struct field *kept, struct field *to,
                          struct range planes, struct fault *fault)
@@ -989,7 +1007,8 @@ static bool cuda_advance(struct device *device, struct routine *routine, unsigne
                             ? launch<float>(device, routine, steps, from, kept, to, planes)
                             : launch<double>(device, routine, steps, from, kept, to, planes);
 
-    return check(error, device, routine->rung->rung.name, fault);
+    return check(error, device, routine->rung->rung.name, fault) &&
+           keep_channels(device, routine->op, from, to, planes, fault);
 }
 
 /* ---- measures ---- */

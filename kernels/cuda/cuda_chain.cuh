@@ -61,6 +61,39 @@ CUDA_INLINE double cuda_react(double u, double reaction, double remainder)
     return arith_react_f64(u, reaction, remainder);
 }
 
+CUDA_INLINE float cuda_pm1_joint(float s)
+{
+    return arith_pm1_joint_f32(s);
+}
+CUDA_INLINE double cuda_pm1_joint(double s)
+{
+    return arith_pm1_joint_f64(s);
+}
+CUDA_INLINE float cuda_pm2_joint(float s)
+{
+    return arith_pm2_joint_f32(s);
+}
+CUDA_INLINE double cuda_pm2_joint(double s)
+{
+    return arith_pm2_joint_f64(s);
+}
+CUDA_INLINE float cuda_cover(float alpha, float max)
+{
+    return arith_cover_f32(alpha, max);
+}
+CUDA_INLINE double cuda_cover(double alpha, double max)
+{
+    return arith_cover_f64(alpha, max);
+}
+CUDA_INLINE float cuda_uncovered(float colour, float separate, float cover)
+{
+    return arith_uncovered_f32(colour, separate, cover);
+}
+CUDA_INLINE double cuda_uncovered(double colour, double separate, double cover)
+{
+    return arith_uncovered_f64(colour, separate, cover);
+}
+
 /* What OP_HEAT makes of a sample and its frozen neighbours. */
 template <typename T> struct cuda_heat {
     enum flux flux;
@@ -70,7 +103,7 @@ template <typename T> struct cuda_heat {
     T reaction, remainder;
 };
 
-/* Any op but OP_UNSHARP, its taps in the device's memory. */
+/* Any op that looks at its neighbours in its own channel, its taps in the device's memory. */
 template <typename T> struct cuda_any_filter {
     enum op_kind kind;
     int tap_count;
@@ -180,6 +213,60 @@ template <typename T> struct cuda_any_filter {
     }
 };
 
+/* OP_HEAT of channels under one conductivity. */
+template <typename T> struct cuda_joint_filter {
+    int tap_count;
+    const cuda_tap<T> *taps;
+    cuda_heat<T> heat;
+
+    /* One relaxation of a pixel: own(c) is its value in a channel, read(k, c) what tap k reads there, and
+       put(c, value) takes what it becomes. A channel is read twice, which the first-level cache serves, so
+       that there may be any number. */
+    template <typename Own, typename Read, typename Put>
+    CUDA_INLINE void relax(int channels, const Own &own, const Read &read, const Put &put) const
+    {
+        T factors[OP_HEAT_TAPS];
+
+        conduct(channels, own, read, factors);
+#pragma unroll 1
+        for (int c = 0; c < channels; c++) {
+            const T u = own(c);
+            T sum = T(0);
+#pragma unroll
+            for (int k = 0; k < OP_HEAT_TAPS; k++) {
+                if (k < tap_count) {
+                    const T difference = read(k, c) - u;
+                    sum = k == 0 ? factors[k] * difference : cuda_fma(factors[k], difference, sum);
+                }
+            }
+            put(c, heat.reacts ? cuda_react(u + sum, heat.reaction, heat.remainder) : u + sum);
+        }
+    }
+
+    /* c·g(s) of every face. */
+    template <typename Own, typename Read>
+    CUDA_INLINE void conduct(int channels, const Own &own, const Read &read, T (&factors)[OP_HEAT_TAPS]) const
+    {
+#pragma unroll 1
+        for (int c = 0; c < channels; c++) {
+            const T u = own(c);
+#pragma unroll
+            for (int k = 0; k < OP_HEAT_TAPS; k++) {
+                if (k < tap_count) {
+                    const T q = (read(k, c) - u) * heat.inverse_scale;
+                    factors[k] = c == 0 ? q * q : cuda_fma(q, q, factors[k]);
+                }
+            }
+        }
+#pragma unroll
+        for (int k = 0; k < OP_HEAT_TAPS; k++) {
+            if (k < tap_count)
+                factors[k] = taps[k].weight * (heat.flux == FLUX_PM1 ? cuda_pm1_joint(factors[k])
+                                                                     : cuda_pm2_joint(factors[k]));
+        }
+    }
+};
+
 /* The seven-point star with all its taps: offsets are known to the compiler, weights are kernel parameters.
  */
 template <typename T> struct cuda_star_filter {
@@ -265,15 +352,22 @@ template <typename T> static inline cuda_edge<T> cuda_edge_of(const struct cuda_
     return {op->op->edge, static_cast<const T *>(op->outside)};
 }
 
+template <typename T> static inline cuda_heat<T> cuda_heat_of(const struct op *op)
+{
+    return {op->flux,   static_cast<T>(op->inverse_scale), static_cast<T>(op->rate),     op->inner,
+            op->reacts, static_cast<T>(op->reaction),      static_cast<T>(op->remainder)};
+}
+
 template <typename T> static inline cuda_any_filter<T> cuda_any_filter_of(const struct cuda_op *op)
 {
-    const struct op *from = op->op;
+    return {op->op->kind, static_cast<int>(op->op->tap_count), static_cast<const cuda_tap<T> *>(op->taps),
+            cuda_heat_of<T>(op->op)};
+}
 
-    return {from->kind,
-            static_cast<int>(from->tap_count),
-            static_cast<const cuda_tap<T> *>(op->taps),
-            {from->flux, static_cast<T>(from->inverse_scale), static_cast<T>(from->rate), from->inner,
-             from->reacts, static_cast<T>(from->reaction), static_cast<T>(from->remainder)}};
+template <typename T> static inline cuda_joint_filter<T> cuda_joint_filter_of(const struct cuda_op *op)
+{
+    return {static_cast<int>(op->op->tap_count), static_cast<const cuda_tap<T> *>(op->taps),
+            cuda_heat_of<T>(op->op)};
 }
 
 /* A linear op is a tap chain: OP_TAPS, and one linear relaxation without a reaction. */

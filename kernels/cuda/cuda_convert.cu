@@ -62,20 +62,13 @@ CUDA_INLINE double gamma_scaled(double v, double max, double exponent)
 {
     return arith_gamma_scaled_f64(v, max, exponent);
 }
-CUDA_INLINE float cover(float alpha, float max)
-{
-    return arith_cover_f32(alpha, max);
-}
-CUDA_INLINE double cover(double alpha, double max)
-{
-    return arith_cover_f64(alpha, max);
-}
 
 /* An encoding as kernels read it. */
 template <typename T> struct coding {
     bool swapped;
     int channels, colours;
-    bool premultiply; /* there is alpha, too */
+    int work_channels; /* that it fills of a field */
+    bool premultiply;  /* there is alpha, too */
     enum transfer transfer;
     T max, decode, encode; /* the type's largest value, and the exponents of TRANSFER_GAMMA */
     T low, high;           /* what is stored as what it is, but for rounding */
@@ -128,7 +121,8 @@ template <typename T> coding<T> coding_of(const struct encoding *encoding)
     coding.stretch = encoding_stretch(encoding);
     coding.stretched = encoding_stretched_limits(encoding);
     coding.channels = static_cast<int>(encoding->channels);
-    coding.colours = coding.channels - (encoding->alpha ? 1 : 0);
+    coding.colours = static_cast<int>(encoding_colours(encoding));
+    coding.work_channels = static_cast<int>(encoding_work_channels(encoding));
     coding.premultiply = encoding->alpha && encoding->premultiply;
     coding.transfer = encoding->transfer;
     coding.max = static_cast<T>(sample_max(encoding->type));
@@ -211,8 +205,8 @@ __global__ void __launch_bounds__(CONVERT_THREADS, cuda_least_residents(cuda_cod
         const pixel pixel(pixels, index);
         const S *samples = packed + index * coding.channels;
         const S stored_alpha = samples[coding.channels - 1];
-        const T covered =
-            cover(static_cast<T>(coding.swapped ? cuda_swapped(stored_alpha) : stored_alpha), coding.max);
+        const T covered = cuda_cover(
+            static_cast<T>(coding.swapped ? cuda_swapped(stored_alpha) : stored_alpha), coding.max);
         for (int channel = 0; channel < coding.channels; channel++) {
             const S stored = coding.swapped ? cuda_swapped(samples[channel]) : samples[channel];
             T value = static_cast<T>(stored);
@@ -227,6 +221,8 @@ __global__ void __launch_bounds__(CONVERT_THREADS, cuda_least_residents(cuda_cod
             }
             pixel.of(to, channel) = value;
         }
+        for (int channel = coding.work_channels; channel < to.channels; channel++)
+            pixel.of(to, channel) = T(0);
     }
     if constexpr (std::is_floating_point<S>::value)
         add_count(&outcomes->strays, strays);
@@ -239,10 +235,9 @@ CUDA_INLINE T settled_colour(const coding<T> &coding, const cuda_view<T> &from, 
 {
     T value = pixel.of(from, channel);
 
-    if (coding.premultiply) {
-        const T covered = cover(pixel.of(from, coding.colours), coding.max);
-        value = covered == T(0) ? pixel.of(from, coding.colours + 1 + channel) : value / covered;
-    }
+    if (coding.premultiply)
+        value = cuda_uncovered(value, pixel.of(from, coding.colours + 1 + channel),
+                               cuda_cover(pixel.of(from, coding.colours), coding.max));
     return coding.encoded(value);
 }
 

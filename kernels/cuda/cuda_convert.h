@@ -10,7 +10,7 @@ struct cuda_outcomes {
 };
 
 /* Planes of a file, packed, in the device's memory, into planes of a field. Strays of the counted planes are
-   added. The field has encoding_work_channels(encoding) channels. */
+   added. Channels that the field has beyond encoding_work_channels(encoding) become 0. */
 cudaError_t cuda_load_planes(const struct encoding *encoding, const void *packed, const cuda_view<float> &to,
                              struct range planes, struct range counted, struct cuda_outcomes *outcomes,
                              cudaStream_t stream);

@@ -105,5 +105,5 @@ static cudaError_t fused_launch(const struct cuda_job *job)
 }
 
 extern const struct cuda_rung cuda_rung_fused = {
-    {"fused", "several steps a pass"}, false, true, fused_shape, fused_launch,
+    {"fused", "several steps a pass"}, false, true, false, fused_shape, fused_launch,
 };

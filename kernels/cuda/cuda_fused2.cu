@@ -670,6 +670,7 @@ extern const struct cuda_rung cuda_rung_fused2 = {
     {"fused", "several steps a pass: a warp streams down with every level in registers"},
     false,
     true,
+    false,
     fused_shape,
     fused_launch,
 };

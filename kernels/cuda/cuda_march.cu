@@ -142,6 +142,7 @@ extern const struct cuda_rung cuda_rung_march = {
     {"march", "a walk along the planes, those in reach in shared memory"},
     true,
     true,
+    false,
     march_shape,
     march_launch,
 };

@@ -1,7 +1,8 @@
 /* Rung `naive`.
  *
  * Idea: one thread a sample, and nothing between it and the device's memory.
- * Adds: nothing; it serves every op, shape and edge rule, and is what the other rungs are compared with.
+ * Adds: nothing; it serves every op, shape and edge rule, and is what the other rungs are compared with. Of
+ * channels under one conductivity a thread takes all of a pixel, so that exponentials are done once for them.
  * Costs: each tap is a load of its own; only the caches know that neighbours read the same samples.
  * Traffic per sample: 2 words through memory while the caches hold 2r + 1 planes, taps + 1 words through L1.
  * Wins when: the grid is small, the op is bound by arithmetic (fluxes), or no other rung applies. */
@@ -123,10 +124,119 @@ __global__ void __launch_bounds__(NAIVE_THREADS) naive_unsharp_kernel(naive_part
     part.to[site.offset] = cuda_fma(amount, original - blurred, original);
 }
 
+/* Colour in the channels before alpha. */
+template <typename T> struct naive_colour {
+    int colours;
+    T max; /* of alpha */
+};
+
+template <typename T>
+__global__ void __launch_bounds__(NAIVE_THREADS)
+    naive_cover_kernel(naive_part<T> part, naive_colour<T> colour)
+{
+    naive_site site;
+
+    if (!naive_locate(part, &site))
+        return;
+    const int channel = static_cast<int>((part.first_layer + site.layer) % part.channels);
+    const T *pixel = part.from + site.offset - channel * part.layer_stride;
+    const T value =
+        pixel[(channel > colour.colours ? channel - colour.colours - 1 : channel) * part.layer_stride];
+    part.to[site.offset] = channel < colour.colours
+                               ? value * cuda_cover(pixel[colour.colours * part.layer_stride], colour.max)
+                               : value;
+}
+
+template <typename T>
+__global__ void __launch_bounds__(NAIVE_THREADS)
+    naive_uncover_kernel(naive_part<T> part, naive_colour<T> colour)
+{
+    naive_site site;
+
+    if (!naive_locate(part, &site))
+        return;
+    const int channel = static_cast<int>((part.first_layer + site.layer) % part.channels);
+    if (channel >= colour.colours)
+        return;
+    const T *pixel = part.from + site.offset - channel * part.layer_stride;
+    part.to[site.offset] =
+        cuda_uncovered(part.from[site.offset], pixel[(colour.colours + 1 + channel) * part.layer_stride],
+                       cuda_cover(pixel[colour.colours * part.layer_stride], colour.max));
+}
+
+/* Channels that go together; a layer of such a launch is a plane. */
+struct naive_group {
+    int first, count;
+    long long stride; /* samples from a channel to the next */
+};
+
+/* What the taps of a pixel read, in any channel. */
+template <typename T> struct naive_reads {
+    long long shifts[OP_HEAT_TAPS];
+    unsigned outside; /* a bit a tap that the rule gives nothing of the grid */
+
+    CUDA_INLINE naive_reads(const naive_part<T> &part, const cuda_edge<T> &edge,
+                            const cuda_joint_filter<T> &filter, const naive_site &site)
+        : outside(0)
+    {
+        const long long plane = part.first_layer + site.layer;
+
+#pragma unroll
+        for (int k = 0; k < OP_HEAT_TAPS; k++) {
+            if (k < filter.tap_count) {
+                const cuda_tap<T> tap = filter.taps[k];
+                bool beyond = false;
+                shifts[k] =
+                    naive_shift(edge.rule, plane, tap.dplane, part.planes, &beyond) * part.plane_stride +
+                    naive_shift(edge.rule, site.row, tap.drow, part.rows, &beyond) * part.pitch +
+                    naive_shift(edge.rule, site.x, tap.dx, part.nx, &beyond);
+                outside |= (beyond ? 1u : 0u) << k;
+            }
+        }
+    }
+};
+
+template <typename T>
+__global__ void __launch_bounds__(NAIVE_THREADS)
+    naive_joint_kernel(naive_part<T> part, cuda_edge<T> edge, cuda_joint_filter<T> filter, naive_group group)
+{
+    naive_site site;
+
+    if (!naive_locate(part, &site))
+        return;
+    const T *from = part.from + site.offset + group.first * group.stride;
+    T *to = part.to + site.offset + group.first * group.stride;
+    const bool inside = part.x.holds(site.x) && part.row.holds(site.row) && part.layer.holds(site.layer);
+    const auto before = [=](int c) { return from[c * group.stride]; };
+    const auto now = [=](int c) { return to[c * group.stride]; };
+    const auto put = [=](int c, T value) { to[c * group.stride] = value; };
+    if (edge.rule == EDGE_HOLD && !inside) {
+#pragma unroll 1
+        for (int c = 0; c < group.count; c++)
+            put(c, before(c));
+        return;
+    }
+    const naive_reads<T> reads(part, edge, filter, site);
+    const auto read = [&](int k, int c) {
+        return reads.outside >> k & 1 ? edge.outside[group.first + c]
+                                      : from[c * group.stride + reads.shifts[k]];
+    };
+    filter.relax(group.count, before, read, put);
+#pragma unroll 1
+    for (unsigned long long n = 1; n < filter.heat.inner; n++)
+        filter.relax(group.count, now, read, put);
+}
+
 template <typename T> static const void *naive_kernel_of(const struct op *op)
 {
     if (op->kind == OP_UNSHARP)
         return reinterpret_cast<const void *>(&naive_unsharp_kernel<T>);
+    if (op->kind == OP_COVER)
+        return reinterpret_cast<const void *>(&naive_cover_kernel<T>);
+    if (op->kind == OP_UNCOVER)
+        return reinterpret_cast<const void *>(&naive_uncover_kernel<T>);
+    if (op->joint > 0)
+        return reinterpret_cast<const void *>(&naive_joint_kernel<T>);
     return cuda_with_filter<T>(op, [](const auto &filter) {
         return reinterpret_cast<const void *>(&naive_kernel<T, std::decay_t<decltype(filter)>>);
     });
@@ -150,6 +260,12 @@ static dim3 naive_grid(dim3 block, size_t nx, size_t rows, unsigned long long la
                 blocks(layers, block.z, NAIVE_BLOCKS));
 }
 
+/* Layers of a plane, as a launch counts them. */
+static int naive_layers(const struct op *op, int channels)
+{
+    return op->joint > 0 ? 1 : channels;
+}
+
 static bool naive_shape(const struct cuda_limits *, const struct op *op, const struct shape *shape,
                         const struct cuda_wish *, struct cuda_form *form, char *, size_t)
 {
@@ -159,7 +275,8 @@ static bool naive_shape(const struct cuda_limits *, const struct op *op, const s
     form->steps = 1;
     form->block = naive_block(shape->rows);
     form->grid = naive_grid(form->block, shape->nx, shape->rows,
-                            static_cast<unsigned long long>(shape->planes) * shape->channels);
+                            static_cast<unsigned long long>(shape->planes) *
+                                naive_layers(op, static_cast<int>(shape->channels)));
     form->kernel = op->work == WORK_F32 ? naive_kernel_of<float>(op) : naive_kernel_of<double>(op);
     form->bytes_per_update = (op->kind == OP_UNSHARP ? 3.0 : 2.0) * static_cast<double>(work_size(op->work));
     form->operations_per_update = op->kind == OP_UNSHARP ? 3 : cuda_operations(op);
@@ -173,11 +290,11 @@ static naive_part<T> naive_part_of(const struct cuda_job *job, long long first, 
     const cuda_view<T> &from = *static_cast<const cuda_view<T> *>(job->from);
     const cuda_view<T> &to = *static_cast<const cuda_view<T> *>(job->to);
     const struct op *op = job->op->op;
-    const int channels = from.channels;
+    const int channels = naive_layers(op, from.channels);
     const struct reach plane = {op->plane.low * channels, op->plane.high * channels};
     naive_part<T> part = {};
 
-    part.layer_stride = from.pitch * from.rows;
+    part.layer_stride = from.plane_stride() / channels;
     part.plane_stride = from.plane_stride();
     part.from = from.samples + (first - from.first * channels) * part.layer_stride;
     part.to = to.samples + (first - to.first * channels) * part.layer_stride;
@@ -199,15 +316,41 @@ static naive_part<T> naive_part_of(const struct cuda_job *job, long long first, 
     return part;
 }
 
+/* Group by group. */
+template <typename T>
+static cudaError_t naive_launch_joint(const struct cuda_job *job, dim3 grid, dim3 block,
+                                      const naive_part<T> &part)
+{
+    const struct op *op = job->op->op;
+    cudaError_t status = cudaSuccess;
+
+    for (size_t i = 0; i < op_group_count(op) && status == cudaSuccess; i++) {
+        const struct range channels = op_group(op, i);
+        const naive_group group = {static_cast<int>(channels.first), static_cast<int>(channels.count),
+                                   static_cast<long long>(part.pitch) * part.rows};
+        status = CUDA_LAUNCH(job->stream, grid, block, 0, naive_joint_kernel<T>, part,
+                             cuda_edge_of<T>(job->op), cuda_joint_filter_of<T>(job->op), group);
+    }
+    return status;
+}
+
 template <typename T>
 static cudaError_t naive_launch_part(const struct cuda_job *job, dim3 grid, dim3 block,
                                      const naive_part<T> &part)
 {
     const struct op *op = job->op->op;
 
+    const naive_colour<T> colour = {static_cast<int>(op->colours), static_cast<T>(op->max)};
+
     if (op->kind == OP_UNSHARP)
         return CUDA_LAUNCH(job->stream, grid, block, 0, naive_unsharp_kernel<T>, part,
                            static_cast<T>(op->amount));
+    if (op->kind == OP_COVER)
+        return CUDA_LAUNCH(job->stream, grid, block, 0, naive_cover_kernel<T>, part, colour);
+    if (op->kind == OP_UNCOVER)
+        return CUDA_LAUNCH(job->stream, grid, block, 0, naive_uncover_kernel<T>, part, colour);
+    if (op->joint > 0)
+        return naive_launch_joint<T>(job, grid, block, part);
     return cuda_with_filter<T>(job->op, [&](const auto &filter) {
         auto kernel = naive_kernel<T, std::decay_t<decltype(filter)>>;
         return CUDA_LAUNCH(job->stream, grid, block, 0, kernel, part, cuda_edge_of<T>(job->op), filter);
@@ -219,12 +362,13 @@ template <typename T> static cudaError_t naive_launch_as(const struct cuda_job *
 {
     const cuda_view<T> &from = *static_cast<const cuda_view<T> *>(job->from);
     const dim3 block = naive_block(static_cast<size_t>(from.rows));
-    const long long end = static_cast<long long>(job->planes.first + job->planes.count) * from.channels;
+    const int channels = naive_layers(job->op->op, from.channels);
+    const long long end = static_cast<long long>(job->planes.first + job->planes.count) * channels;
     const long long most_layers = static_cast<long long>(NAIVE_BLOCKS) * block.z;
     const long long most_rows = static_cast<long long>(NAIVE_BLOCKS) * block.y;
     cudaError_t status = cudaSuccess;
 
-    for (long long first = static_cast<long long>(job->planes.first) * from.channels; first < end;
+    for (long long first = static_cast<long long>(job->planes.first) * channels; first < end;
          first += most_layers) {
         const long long layers = end - first < most_layers ? end - first : most_layers;
         for (long long row = 0; row < from.rows && status == cudaSuccess; row += most_rows) {
@@ -245,5 +389,5 @@ static cudaError_t naive_launch(const struct cuda_job *job)
 }
 
 extern const struct cuda_rung cuda_rung_naive = {
-    {"naive", "one thread a sample"}, false, false, naive_shape, naive_launch,
+    {"naive", "one thread a sample"}, false, false, true, naive_shape, naive_launch,
 };

@@ -389,6 +389,7 @@ extern const struct cuda_rung cuda_rung_passes = {
     {"passes", "taps of one axis: lines of sums in registers, or a window over a row"},
     false,
     false,
+    false,
     pass_shape,
     pass_launch,
 };

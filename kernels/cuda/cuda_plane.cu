@@ -115,5 +115,5 @@ static cudaError_t plane_start(const struct cuda_job *job)
 }
 
 extern const struct cuda_rung cuda_rung_plane = {
-    {"plane", "one step, streamed along the planes"}, false, true, plane_shape, plane_start,
+    {"plane", "one step, streamed along the planes"}, false, true, false, plane_shape, plane_start,
 };

@@ -284,6 +284,7 @@ extern const struct cuda_rung cuda_rung_register = {
     {"register", "a walk along the planes, each thread's column in registers"},
     true,
     true,
+    false,
     register_shape,
     register_launch,
 };

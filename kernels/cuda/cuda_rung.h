@@ -66,6 +66,7 @@ struct cuda_job {
 struct cuda_rung {
     struct rung rung;
     bool tiles, coarsens; /* whether a wish may choose its tile, its coarsening */
+    bool mixes;           /* whether it serves ops that mix channels */
 
     /* Settle the form, or say in one line why this rung does not apply (or which limit a wish breaks). */
     bool (*shape)(const struct cuda_limits *limits, const struct op *op, const struct shape *shape,

@@ -502,6 +502,7 @@ extern const struct cuda_rung cuda_rung_strip = {
     {"strip", "a warp streams down with the sums of all rows of the window in registers"},
     false,
     true,
+    false,
     strip_shape,
     strip_launch,
 };

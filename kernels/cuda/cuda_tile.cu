@@ -169,5 +169,5 @@ static cudaError_t tile_launch(const struct cuda_job *job)
 }
 
 extern const struct cuda_rung cuda_rung_tile = {
-    {"tile", "a tile with halo in shared memory"}, true, false, tile_shape, tile_launch,
+    {"tile", "a tile with halo in shared memory"}, true, false, false, tile_shape, tile_launch,
 };
