@@ -158,7 +158,7 @@ START_TEST(routes_are_all_their_passes)
     trial.chain.unrolled = true;
     depth = chain_survey_levels(&trial.chain).depth + (unsigned)_i % 7;
     wanted = route_by_leg(&trial.chain, depth, _i % 3 == 0);
-    cost = route_survey(&trial.chain, depth, _i % 3 == 0, false);
+    cost = route_survey(&trial.chain, depth, _i % 3 == 0, (struct route_way){.on_trial = false});
     ck_assert_uint_eq(cost.passes, wanted.passes);
     ck_assert_double_eq(cost.again, wanted.again);
 }
@@ -177,7 +177,8 @@ START_TEST(steps_without_number)
     trial.chain.planes = _i % 3 == 0 ? (size_t)1 << 60 : trial.chain.planes;
     ck_assert_uint_gt(chain_survey(&trial.chain, chain_begin(), chain_end(&trial.chain)).levels, 0);
     trial.chain.unrolled = true;
-    cost = route_survey(&trial.chain, chain_survey_levels(&trial.chain).depth, true, false);
+    cost = route_survey(&trial.chain, chain_survey_levels(&trial.chain).depth, true,
+                        (struct route_way){.on_trial = false});
     ck_assert_uint_gt(cost.passes, 0);
 }
 END_TEST
