@@ -168,9 +168,10 @@ imgheat: in/b.png: --filter: sobel:z: this grid has no z axis' imgheat -f sobel:
 # ---------------------------------------------------------------- names that cannot be
 
 empty out
-says 2 'imgheat: 2 files need a directory: --output DIR/' imgheat in/a.png in/b.png
-says 2 'imgheat: 2 files need a directory: --output DIR/' imgheat in/a.png in/b.png -o out.png
-says 2 'imgheat: 2 files need a directory: --output DIR/' imgheat in/a.png in/b.png -o in/c.png
+says 2 'imgheat: 2 inputs need a directory, --output DIR/; did you mean to replace in/b.png, by --output in/b.png?' \
+    imgheat in/a.png in/b.png
+says 2 'imgheat: 2 inputs need a directory: --output DIR/' imgheat in/a.png in/b.png -o out.png
+says 2 'imgheat: 2 inputs need a directory: --output DIR/' imgheat in/a.png in/b.png -o in/c.png
 says 4 'imgheat: no/: No such file or directory' imgheat in/a.png in/b.png -o no/
 says 4 'imgheat: in/c.png/: Not a directory' imgheat in/a.png in/b.png -o in/c.png/
 says 2 'imgheat: in/b.png and single/b.png would have the same name in out/' \
