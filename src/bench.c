@@ -4,6 +4,7 @@
 #include "json.h"
 #include "lower.h"
 #include "mem.h"
+#include "number.h"
 #include "wisdom.h"
 
 #include <math.h>
@@ -376,16 +377,25 @@ static bool has_blocks(const struct benching *bench)
     return bench->device.backend != &backend_cpu;
 }
 
+static void print_extents(const struct benching *bench)
+{
+    const struct shape *shape = &bench->shape;
+    bool volume = bench->request->grid.axes == 3;
+    size_t extents[3] = {shape->nx, volume ? shape->rows : shape->planes, shape->planes};
+    char text[96];
+
+    fprintf(bench->stream, "%s: %s %s", bench->title,
+            number_format_product(extents, volume ? 3 : 2, text, sizeof text),
+            work_name(bench->request->work));
+}
+
 static void print_head(struct benching *bench)
 {
     const struct shape *shape = &bench->shape;
 
     if (bench->request->json)
         return;
-    fprintf(bench->stream, "%s: %zu × ", bench->title, shape->nx);
-    if (bench->request->grid.axes == 3)
-        fprintf(bench->stream, "%zu × ", shape->rows);
-    fprintf(bench->stream, "%zu %s", shape->planes, work_name(bench->request->work));
+    print_extents(bench);
     if (shape->channels > 1)
         fprintf(bench->stream, " with %u channels", shape->channels);
     fprintf(bench->stream, ", copy %.4g GB/s read and written", bench->copy_speed / 1e9);

@@ -5,6 +5,7 @@
 #include "bench.h"
 #include "file.h"
 #include "format.h"
+#include "glyph.h"
 #include "job.h"
 #include "options.h"
 #include "list.h"
@@ -158,6 +159,7 @@ int command_main(int argc, char **argv)
     enum program program;
     struct fault fault;
 
+    glyph_open();
     file_guard();
     if (program_find(argc, argv, &program, &fault))
         status = run_program(argc, argv, program);

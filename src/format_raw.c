@@ -1,6 +1,7 @@
 /* Raw volumes: samples and nothing else, described by the command line. */
 #include "format.h"
 #include "kind.h"
+#include "number.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -159,12 +160,13 @@ static bool refuse_without_dims(const struct source *source, const struct source
 
 static void name_extents(const struct grid *grid, char *text, size_t size)
 {
-    int used = snprintf(text, size, "%zu × %zu", grid->nx, grid->ny);
+    size_t factors[] = {grid->nx, grid->ny, grid->nz, 1}, used;
 
-    if (grid->axes == 3)
-        used += snprintf(text + used, size - (size_t)used, " × %zu", grid->nz);
+    factors[grid->axes] = grid->channels;
+    number_format_product(factors, grid->axes + (grid->channels > 1), text, size);
+    used = strlen(text);
     if (grid->channels > 1)
-        snprintf(text + used, size - (size_t)used, " × %u channels", grid->channels);
+        snprintf(text + used, size - used, " channels");
 }
 
 static bool refuse_length(const struct source *source, const struct source_request *request, uint64_t bytes,

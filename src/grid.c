@@ -2,6 +2,7 @@
 #include "grid.h"
 
 #include "mem.h"
+#include "number.h"
 
 #include <stdint.h>
 
@@ -13,18 +14,25 @@ struct grid grid_make(unsigned axes, size_t nx, size_t ny, size_t nz)
     return grid;
 }
 
+static bool refuse(const struct grid *grid, enum status status, const char *what, struct fault *fault)
+{
+    char extents[128];
+
+    return fault_raise(fault, status, "the grid is %s: %s channels", what,
+                       number_format_product((const size_t[]){grid->nx, grid->ny, grid->nz, grid->channels},
+                                             4, extents, sizeof extents));
+}
+
 bool grid_check(const struct grid *grid, struct fault *fault)
 {
     size_t samples = grid->channels;
 
     if (grid->nx == 0 || grid->ny == 0 || grid->nz == 0 || grid->channels == 0)
-        return fault_raise(fault, STATUS_INPUT, "the grid is empty: %zu × %zu × %zu × %u channels", grid->nx,
-                           grid->ny, grid->nz, grid->channels);
+        return refuse(grid, STATUS_INPUT, "empty", fault);
     /* Sixteen bytes a sample leave room for a work type and its fields in every later product. */
     if (!mem_product(&samples, samples, grid->nx) || !mem_product(&samples, samples, grid->ny) ||
         !mem_product(&samples, samples, grid->nz) || samples > PTRDIFF_MAX / 16)
-        return fault_raise(fault, STATUS_LIMIT, "the grid is too large: %zu × %zu × %zu × %u channels",
-                           grid->nx, grid->ny, grid->nz, grid->channels);
+        return refuse(grid, STATUS_LIMIT, "too large", fault);
     return true;
 }
 

@@ -51,7 +51,7 @@ const char *heat_flux_name(enum flux flux)
 const char *heat_scale_meaning(enum flux flux)
 {
     if (flux == FLUX_TANH)
-        return "no update changes a sample by more than alpha·dt times it";
+        return "no update changes a sample by more than alpha*dt times it";
     return "differences well above it stay, those well below it are smoothed";
 }
 
@@ -145,7 +145,7 @@ bool heat_resolve(const struct heat_request *request, const struct grid *grid, s
     set_rates(heat, grid);
     if (!request->force && !(rate_sum(heat) <= STABLE_RATE))
         return fault_raise(fault, STATUS_USAGE,
-                           "heat: alpha·dt = %g is unstable on this grid: the largest stable value is %g "
+                           "heat: alpha*dt = %g is unstable on this grid: the largest stable value is %g "
                            "(--force runs it all the same)",
                            heat->alpha * heat->dt, largest_stable(grid));
     return true;

@@ -111,7 +111,7 @@ static bool lower_heat(const struct stage *stage, const struct encoding *encodin
     if (op_group_most(op) == 1)
         op->joint = 0;
     return settle(op->work, 1.0 / heat->scale, "1/scale", &op->inverse_scale, fault) &&
-           settle(op->work, heat->alpha * heat->dt * heat->scale, "alpha·dt·scale", &op->rate, fault) &&
+           settle(op->work, heat->alpha * heat->dt * heat->scale, "alpha*dt*scale", &op->rate, fault) &&
            settle(op->work, heat->reaction, "a reaction", &op->reaction, fault) &&
            settle(op->work, 1.0 - heat->reaction, "1 - reaction", &op->remainder, fault);
 }
@@ -129,7 +129,7 @@ static bool check_flow(const struct heat *heat, const struct op *op, struct faul
     bool flows = reaches_out(op) && (heat->flux != FLUX_TANH || op->rate > 0.0);
 
     return !asked || flows ||
-           fault_raise(fault, STATUS_USAGE, "alpha·dt = %g becomes 0 in %s%s", heat->alpha * heat->dt,
+           fault_raise(fault, STATUS_USAGE, "alpha*dt = %g becomes 0 in %s%s", heat->alpha * heat->dt,
                        work_name(op->work), op->work == WORK_F32 ? " (--work f64 reaches farther)" : "");
 }
 

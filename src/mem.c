@@ -1,6 +1,8 @@
 /* Allocation that checks its products and reports what it could not have. */
 #include "mem.h"
 
+#include "number.h"
+
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +20,7 @@ bool mem_product(size_t *result, size_t a, size_t b)
 
 void *mem_alloc(size_t count, size_t size, const char *purpose, struct fault *fault)
 {
+    char product[64];
     size_t bytes;
     void *pointer = NULL;
 
@@ -25,7 +28,8 @@ void *mem_alloc(size_t count, size_t size, const char *purpose, struct fault *fa
     if (mem_product(&bytes, count, size) && bytes <= PTRDIFF_MAX - MEM_ALIGNMENT)
         pointer = aligned_alloc(MEM_ALIGNMENT, (bytes / MEM_ALIGNMENT + 1) * MEM_ALIGNMENT);
     if (pointer == NULL)
-        fault_raise(fault, STATUS_LIMIT, "not enough memory for %s: %zu × %zu bytes", purpose, count, size);
+        fault_raise(fault, STATUS_LIMIT, "not enough memory for %s: %s bytes", purpose,
+                    number_format_product((const size_t[]){count, size}, 2, product, sizeof product));
     return pointer;
 }
 

@@ -1,6 +1,8 @@
 /* Numbers as the command line writes them: the whole text or nothing. */
 #include "number.h"
 
+#include "glyph.h"
+
 #include <ctype.h>
 #include <errno.h>
 #include <math.h>
@@ -104,6 +106,19 @@ const char *number_format_bytes(double bytes, char *text, size_t size)
         unit++;
     }
     snprintf(text, size, unit == 0 || bytes >= 100.0 ? "%.0f %s" : "%.1f %s", bytes, units[unit]);
+    return text;
+}
+
+const char *number_format_product(const size_t *factors, size_t count, char *text, size_t size)
+{
+    size_t used = 0;
+
+    for (size_t i = 0; i < count && used < size; i++) {
+        if (i > 0)
+            used += (size_t)snprintf(text + used, size - used, " %s ", glyph(GLYPH_TIMES));
+        if (used < size)
+            used += (size_t)snprintf(text + used, size - used, "%zu", factors[i]);
+    }
     return text;
 }
 

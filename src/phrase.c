@@ -1,14 +1,16 @@
 /* Phrases: what several texts say in the same words. */
 #include "phrase.h"
 
+#include "glyph.h"
 #include "number.h"
 
 void phrase_grid(FILE *stream, const struct grid *grid)
 {
-    fprintf(stream, "%zu × %zu", grid->nx, grid->ny);
-    if (grid->axes == 3)
-        fprintf(stream, " × %zu", grid->nz);
-    fprintf(stream, ", %u channel%s", grid->channels, grid->channels == 1 ? "" : "s");
+    char extents[96];
+
+    number_format_product((const size_t[]){grid->nx, grid->ny, grid->nz}, grid->axes, extents,
+                          sizeof extents);
+    fprintf(stream, "%s, %u channel%s", extents, grid->channels, grid->channels == 1 ? "" : "s");
 }
 
 void phrase_joint(FILE *stream, const struct op *op)
@@ -22,24 +24,31 @@ void phrase_joint(FILE *stream, const struct op *op)
 
 void phrase_form(FILE *stream, const struct routine_facts *facts)
 {
+    char tile[96];
+
     if (facts->tile_x > 0)
-        fprintf(stream, ", tile %u × %u", facts->tile_x, facts->tile_y);
-    if (facts->tile_z > 1)
-        fprintf(stream, " × %u", facts->tile_z);
+        fprintf(stream, ", tile %s",
+                number_format_product((const size_t[]){facts->tile_x, facts->tile_y, facts->tile_z},
+                                      facts->tile_z > 1 ? 3 : 2, tile, sizeof tile));
     if (facts->coarsen > 0)
         fprintf(stream, ", coarsened %u", facts->coarsen);
     if (facts->stride > 1)
-        fprintf(stream, " × %u apart", facts->stride);
+        fprintf(stream, " %s %u apart", glyph(GLYPH_TIMES), facts->stride);
     if (facts->steps > 1)
         fprintf(stream, ", up to %u steps a pass", facts->steps);
 }
 
 void phrase_launch(FILE *stream, const struct routine_facts *facts)
 {
+    char grid[96], block[96];
+
     if (facts->block[0] == 0)
         return;
-    fprintf(stream, ", grid %u × %u × %u of blocks %u × %u × %u", facts->grid[0], facts->grid[1],
-            facts->grid[2], facts->block[0], facts->block[1], facts->block[2]);
+    number_format_product((const size_t[]){facts->grid[0], facts->grid[1], facts->grid[2]}, 3, grid,
+                          sizeof grid);
+    number_format_product((const size_t[]){facts->block[0], facts->block[1], facts->block[2]}, 3, block,
+                          sizeof block);
+    fprintf(stream, ", grid %s of blocks %s", grid, block);
     fprintf(stream, ", %u registers, %zu bytes shared a block, occupancy %.0f %%", facts->registers,
             facts->shared_bytes, 100.0 * facts->occupancy);
 }
@@ -66,6 +75,6 @@ void phrase_ends(FILE *stream, const struct record_ends *ends)
 {
     char line[DIAG_TEXT];
 
-    fprintf(stream, "%s → ", diag_printable(ends->input, line, sizeof line));
+    fprintf(stream, "%s %s ", diag_printable(ends->input, line, sizeof line), glyph(GLYPH_ARROW));
     fprintf(stream, "%s", diag_printable(ends->output, line, sizeof line));
 }

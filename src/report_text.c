@@ -1,6 +1,7 @@
 /* Reports of runs as text. */
 #include "report_text.h"
 
+#include "glyph.h"
 #include "loss.h"
 #include "number.h"
 #include "phrase.h"
@@ -92,8 +93,8 @@ void report_text_summary(FILE *stream, const struct plan *plan, const struct rec
     phrase_ends(stream, ends);
     fprintf(stream, ": ");
     phrase_grid(stream, &job->in.grid);
-    fprintf(stream, ", %s → %s, work %s\n", sample_name(job->in.type), sample_name(job->out.type),
-            work_name(job->work));
+    fprintf(stream, ", %s %s %s, work %s\n", sample_name(job->in.type), glyph(GLYPH_ARROW),
+            sample_name(job->out.type), work_name(job->work));
     phrase_device(stream, plan);
     fprintf(stream, "memory    %s planned\n",
             number_format_bytes((double)plan->passes.memory_bytes, memory, sizeof memory));
@@ -106,7 +107,7 @@ void report_text_summary(FILE *stream, const struct plan *plan, const struct rec
     print_seconds(stream, summary);
     fprintf(stream, "rate      ");
     if (summary->compute > 0.0)
-        fprintf(stream, "%.1f Msamples·steps/s of computing, ",
+        fprintf(stream, "%.1f Msample-steps/s of computing, ",
                 record_updates(plan, summary) / summary->compute / 1e6);
     fprintf(stream, "%.1f MB/s from input to output\n", record_file_bytes(job) / summary->total / 1e6);
     loss_print(stream, job, summary);

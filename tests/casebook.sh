@@ -5,6 +5,7 @@ work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
 unset VOXFILT_ISA OMP_NUM_THREADS POSIXLY_CORRECT
 export XDG_CACHE_HOME="$work/cache"
+export LC_ALL=C.UTF-8
 umask 022
 mkdir "$work/run"
 cd "$work/run" || exit 1

@@ -2,6 +2,7 @@
  */
 #include "edge.h"
 #include "fixture.h"
+#include "glyph.h"
 #include "heat.h"
 #include "history.h"
 #include "number.h"
@@ -59,6 +60,24 @@ static const struct number_text {
     {"7KK", false, 0.0, false, 0, false, 0},
     {"K", false, 0.0, false, 0, false, 0},
 };
+
+START_TEST(products_are_in_the_characters_of_the_locale)
+{
+    static const size_t factors[] = {640, 480, SIZE_MAX, 1};
+    char text[64];
+
+    ck_assert_int_eq(setenv("LC_ALL", "C.UTF-8", 1), 0);
+    glyph_open();
+    ck_assert_str_eq(number_format_product(factors, 4, text, sizeof text),
+                     "640 × 480 × 18446744073709551615 × 1");
+    ck_assert_str_eq(number_format_product(factors, 2, text, sizeof text), "640 × 480");
+    ck_assert_str_eq(number_format_product(factors, 1, text, sizeof text), "640");
+    ck_assert_int_eq(setenv("LC_ALL", "C", 1), 0);
+    glyph_open();
+    ck_assert_str_eq(number_format_product(factors, 2, text, sizeof text), "640 x 480");
+    ck_assert_str_eq(number_format_product(factors, 4, text, 12), "640 x 480 x");
+}
+END_TEST
 
 START_TEST(numbers_are_the_whole_text)
 {
@@ -604,7 +623,7 @@ static const struct {
     {"-f heat --flux pm2", STATUS_USAGE,
      "--flux: heat: pm2 needs a --scale: differences well above it stay, those well below it are smoothed"},
     {"-f heat --flux tanh", STATUS_USAGE,
-     "--flux: heat: tanh needs a --scale: no update changes a sample by more than alpha·dt times it"},
+     "--flux: heat: tanh needs a --scale: no update changes a sample by more than alpha*dt times it"},
     {"-f heat --sigma 1 --dt 0.1", STATUS_USAGE,
      "--sigma chooses steps and dt itself: it goes without --steps, --dt and --until"},
     {"-f heat --sigma 1 --steps 3", STATUS_USAGE,
@@ -612,7 +631,7 @@ static const struct {
     {"-f heat --sigma 1 --alpha 0", STATUS_USAGE, "--sigma needs an --alpha above 0"},
     {"-f heat --sigma 1e6", STATUS_USAGE, "--sigma 1e+06 takes 4e+12 steps: more than 10^9"},
     {"-f heat --dt 0.26", STATUS_USAGE,
-     "heat: alpha·dt = 0.26 is unstable on this grid: the largest stable value is 0.25 (--force runs it all "
+     "heat: alpha*dt = 0.26 is unstable on this grid: the largest stable value is 0.25 (--force runs it all "
      "the same)"},
 };
 
@@ -1162,6 +1181,7 @@ static Suite *model_suite(void)
     TCase *words = tcase_create("words"), *filters = tcase_create("filters");
     TCase *stages = tcase_create("stages"), *options = tcase_create("options");
 
+    tcase_add_test(words, products_are_in_the_characters_of_the_locale);
     tcase_add_loop_test(words, numbers_are_the_whole_text, 0, (int)LENGTH(number_texts));
     tcase_add_test(words, lists_have_a_length);
     tcase_add_test(words, bytes_are_written_for_readers);

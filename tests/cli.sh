@@ -107,9 +107,9 @@ refuses 4 'voxfilt: --filter: .: Is a directory' v8 -f taps:.
 
 # ---------------------------------------------------------------- heat
 
-refuses 2 'voxfilt: heat: alpha·dt = 1 is unstable on this grid: the largest stable value is 0.166666 (--force runs it all the same)' \
+refuses 2 'voxfilt: heat: alpha*dt = 1 is unstable on this grid: the largest stable value is 0.166666 (--force runs it all the same)' \
     v8 --dt 1 -o out
-refuses 2 'imgheat: heat: alpha·dt = 0.26 is unstable on this grid: the largest stable value is 0.25 (--force runs it all the same)' \
+refuses 2 'imgheat: heat: alpha*dt = 0.26 is unstable on this grid: the largest stable value is 0.25 (--force runs it all the same)' \
     imgheat --alpha 2 --dt 0.13 gray.png -o out
 accepts 'the largest stable value is taken' '' v8 --dt 0.166666 -o stable.raw
 accepts '--force runs what is unstable' 'voxfilt: unstable.raw: 257 samples (50 %) were cut off at 0, and 255 samples (50 %) at 255

@@ -213,4 +213,62 @@ grep -q '^rung  *tile  *coarsen  *steps  *OP/B  *ms/step ' ../stdout && ! grep -
     grep -Eq '^naive +- +- +1 +[0-9.]+ +[0-9.]+ +[0-9.]+ ' ../stdout
 result $? 'has no columns of a GPU'
 
+# ---------------------------------------------------------------- locales without UTF-8
+
+under_c()
+{
+    (LC_ALL=C && export LC_ALL && "$@")
+}
+
+# Under LC_ALL=C a command prints something, and nothing but ASCII.
+plain() # NAME COMMAND...
+{
+    name=$1
+    shift
+    under_c "$@" > ../printed 2>&1 < /dev/null
+    [ -s ../printed ] && ! under_c tr -d '\000-\177' < ../printed | grep -q .
+    result $? "LC_ALL=C: $name is ASCII"
+}
+
+for program in voxfilt imgheat; do
+    plain "$program --help" "$program" --help
+    plain "$program --list" "$program" --list
+    plain "the bench of $program" "$program" --bench -d 20,12 -D cpu
+done
+plain 'the plan of a picture' imgheat --explain rgba.png
+plain 'the plan of a volume' v8 --explain -f heat -f gauss:1 --stats
+plain 'the report' v8 --report --stats --until 1 -o report.raw
+plain 'the report of several' imgheat --report gray.png rgb.png -o ./
+plain 'the bench of a volume' voxfilt --bench -d 20,12,10 -D cpu
+refuses 2 'voxfilt: heat: alpha*dt = 1 is unstable on this grid: the largest stable value is 0.166666 (--force runs it all the same)' \
+    under_c v8 --dt 1 -o out
+refuses 3 'voxfilt: long.raw: length: 612 bytes, but 8 x 8 x 8 u8 take 512 (fits: --skip 100)' \
+    under_c voxfilt -i long.raw -n 8 -t u8 -o out
+refuses 6 'voxfilt: standard input: the grid is too large: 1000000 x 1000000 x 1000000 x 2 channels' \
+    under_c voxfilt -n 1000000 -t u8 --channels 2 -o out
+under_c v8 --report -o größe.raw 2>&1 | grep -q '^v8.raw -> größe.raw: 8 x 8 x 8, 1 channel, u8 -> u8, '
+result $? 'LC_ALL=C: names of files pass as they are'
+
+# What the environment calls the locale, and the sign for `times` that follows from it.
+signs() # SIGN [VARIABLE=LOCALE]...
+{
+    sign=$1
+    shift
+    env -u LC_ALL -u LC_CTYPE -u LANG "$@" voxfilt -i long.raw -n 8 -t u8 -o out 2>&1 | grep -q " 8 $sign 8 $sign 8 u8 "
+    result $? "the sign is $sign under ${*:-no locale}"
+}
+signs x
+signs × LANG=C.UTF-8
+signs × LC_CTYPE=C.UTF-8
+signs × LC_ALL= LC_CTYPE= LANG=C.UTF-8
+signs x LC_CTYPE=C LANG=C.UTF-8
+signs x LC_ALL=C LC_CTYPE=C.UTF-8 LANG=C.UTF-8
+signs x LC_ALL=POSIX
+# None of these is installed anywhere; the second is what some terminals send by ssh.
+signs × LC_ALL=none_NO.utf8
+signs × LC_CTYPE=UTF-8
+signs × LANG=none_NO.UTF-8@euro
+signs x LC_ALL=none_NO.ISO-8859-15
+signs x LC_ALL=none_NO
+
 conclude

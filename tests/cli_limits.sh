@@ -72,10 +72,10 @@ refuses 2 'voxfilt: --alpha: 1e-310: so little that the time of a step is not fi
     v8 --alpha 1e-310 --sigma 2 -o out
 for flux in linear 'tanh --scale 1' 'pm2 --scale 1'; do
     # shellcheck disable=SC2086  # options
-    refuses 2 'voxfilt: heat: alpha·dt = 1e-50 becomes 0 in f32 (--work f64 reaches farther)' \
+    refuses 2 'voxfilt: heat: alpha*dt = 1e-50 becomes 0 in f32 (--work f64 reaches farther)' \
         v8 --flux $flux --alpha 1e-50 --dt 1 -o out
 done
-refuses 2 'voxfilt: heat: alpha·dt = 0 becomes 0 in f64' v16 --work f64 --alpha 1e-200 --dt 1e-200 -o out
+refuses 2 'voxfilt: heat: alpha*dt = 0 becomes 0 in f64' v16 --work f64 --alpha 1e-200 --dt 1e-200 -o out
 accepts 'no heat that is asked for' '' v8 --alpha 0 -o still.raw
 same 'changes nothing' v8.raw still.raw
 

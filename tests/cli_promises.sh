@@ -54,7 +54,7 @@ for flux in pm1 pm2; do
     reason='differences well above it stay, those well below it are smoothed'
     refuses 2 "voxfilt: --flux: heat: $flux needs a --scale: $reason" v16 --flux $flux -o out
 done
-refuses 2 'imgheat: --flux: heat: tanh needs a --scale: no update changes a sample by more than alpha·dt times it' \
+refuses 2 'imgheat: --flux: heat: tanh needs a --scale: no update changes a sample by more than alpha*dt times it' \
     imgheat -f heat --flux tanh -o out gray.png
 accepts 'a default scale is enough' '' v8 --scale 9 -f heat --flux tanh -f heat --flux pm1 --scale 1 -o scaled.raw
 

@@ -10,7 +10,7 @@ set -eu
 # Every room may include itself. The rules for a room add up.
 rules()
 {
-    vocabulary='diag mem clock number suggest thread machine program'
+    vocabulary='diag mem clock glyph number suggest thread machine program'
     model='grid sample stencil taps_file edge heat filter filters looks stage'
     above='lower wisdom chain route passes plan job ring carrier sweep run bench progress history options'
     above="$above record phrase loss explain list report* outputs budget task batch command voxfilt"

@@ -465,7 +465,7 @@ bool strip_shape(const struct cuda_limits *limits, const struct op *op, const st
     const double word = static_cast<double>(work_size(op->work));
     if (entry.side == 0)
         return cuda_refuse(reason, size,
-                           "a window of %d×%d with %zu taps: dense ones up to %d (f64: %d), others up to %d",
+                           "a window of %dx%d with %zu taps: dense ones up to %d (f64: %d), others up to %d",
                            side_of(op), side_of(op), op->tap_count, LARGEST_SIDE, UNROLLED_SIDE, SPARSE_SIDE);
     *form = cuda_form();
     const long long columns =

@@ -1,0 +1,40 @@
+#!/bin/sh
+# What is printed goes through src/glyph.c where it is not ASCII: no other source has such characters outside comments.
+# Prints a line for each that has.
+set -u
+
+cd "${top_srcdir:?}" || exit 1
+
+LC_ALL=C
+export LC_ALL
+find src kernels -type f \( -name '*.[ch]' -o -name '*.cu' -o -name '*.cuh' -o -name '*.inl' -o -name '*.def' \) |
+    sort | xargs awk '
+    # The line without comments; one that goes on leaves `inside` set.
+    function code(line,    kept, at) {
+        kept = ""
+        while (line != "") {
+            at = index(line, inside ? "*/" : "/*")
+            if (!inside)
+                kept = kept (at ? substr(line, 1, at - 1) : line)
+            if (!at)
+                break
+            line = substr(line, at + 2)
+            inside = !inside
+        }
+        return kept
+    }
+    FNR == 1 { inside = 0 }
+    code($0) ~ /[^\t-~]/ {
+        found++
+        if (FILENAME != "src/glyph.c") {
+            print "FAIL: " FILENAME ":" FNR ": characters that are not ASCII outside a comment"
+            failed = 1
+        }
+    }
+    END {
+        if (!found) {
+            print "FAIL: src/glyph.c was not read"
+            failed = 1
+        }
+        exit failed
+    }'
