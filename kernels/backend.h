@@ -29,6 +29,14 @@ enum transfer {
     TRANSFER_GAMMA /* decoded by a power */
 };
 
+/* v ← fma(factor, v, offset), `times` times. */
+struct scale {
+    double factor, offset;
+    uint64_t times;
+};
+
+#define ENCODING_SCALES 4 /* the most that conversion takes along */
+
 struct encoding {
     enum sample_type type;
     bool swapped;      /* bytes stand in the order that this machine does not use */
@@ -37,6 +45,10 @@ struct encoding {
     bool premultiply;  /* with alpha: filter colour times alpha */
     enum transfer transfer;
     double gamma; /* TRANSFER_GAMMA: linear = stored^gamma */
+
+    /* Colour as it stands is scaled by each of these in turn: after it is decoded, before it is encoded. */
+    unsigned scale_count;
+    struct scale scales[ENCODING_SCALES];
 
     /* Into files: low becomes the least and high the greatest value of an integer type, 0 and 1 of another,
        what is between them follows, what is beyond is cut off. An alpha is left alone. */
@@ -70,6 +82,7 @@ enum op_kind {
     OP_HEAT,     /* relax against the neighbours under a flux, then react */
     OP_UNSHARP,  /* u ← fma(amount, kept − u, kept): kept is the stage's input, u its blur */
     OP_GRADIENT, /* the length of the vector of central differences */
+    OP_SCALE,    /* u ← fma(factor, u, offset) */
     OP_COVER,    /* colour as it stands → as premultiplied pictures carry it: times alpha, and once more */
     OP_UNCOVER   /* and back, for the first channels alone */
 };
@@ -118,6 +131,8 @@ struct op {
     double reaction, remainder; /* E and 1 − E */
 
     double amount; /* OP_UNSHARP */
+
+    double factor, offset; /* OP_SCALE */
 
     unsigned colours; /* OP_COVER, OP_UNCOVER: channels before alpha */
     double max;       /* of alpha */

@@ -16,6 +16,8 @@ const char *op_name(enum op_kind kind)
         return "cover";
     case OP_UNCOVER:
         return "uncover";
+    case OP_SCALE:
+        return "scale";
     }
     return "";
 }

@@ -19,7 +19,8 @@ bool chain_is_same_place(struct chain_place a, struct chain_place b)
 
 struct chain_place chain_settle(const struct chain *chain, struct chain_place place)
 {
-    while (place.stage < chain->stage_count && place.step >= chain->stages[place.stage].steps)
+    while (place.stage < chain->stage_count &&
+           (chain->stages[place.stage].converted || place.step >= chain->stages[place.stage].steps))
         place = (struct chain_place){place.stage + 1, 0};
     return place;
 }

@@ -66,7 +66,7 @@ struct chain_place chain_begin(void);
 struct chain_place chain_end(const struct chain *chain);
 bool chain_is_same_place(struct chain_place a, struct chain_place b);
 
-/* Past stages without steps, and from the end of a stage to the start of the next. */
+/* Past stages without steps of their own, and from the end of a stage to the start of the next. */
 struct chain_place chain_settle(const struct chain *chain, struct chain_place place);
 
 /* The most steps that a level of the chain takes at once. */

@@ -73,7 +73,10 @@ static void print_stage(FILE *stream, const struct stage *stage, size_t index)
     fprintf(stream, "stage %-2zu  %s, %s%llu step%s", index + 1, stage->spec,
             stage->until > 0.0 ? "at most " : "", (unsigned long long)stage->steps,
             stage->steps == 1 ? "" : "s");
-    print_edge(stream, &stage->edge);
+    if (stage->filter->kind != FILTER_SCALE)
+        print_edge(stream, &stage->edge);
+    if (stage->converted)
+        fprintf(stream, ", while samples are converted: no pass of its own");
     if (stage->filter->kind == FILTER_HEAT)
         print_heat(stream, &stage->heat);
     if (stage->until > 0.0)

@@ -137,6 +137,13 @@ static bool set_amount(const struct building *b, double amount)
     return true;
 }
 
+static bool set_scale(const struct building *b)
+{
+    b->body->factor = number(b, 0);
+    b->body->offset = number(b, 1);
+    return true;
+}
+
 /* The same weights, from −radius to radius, along one axis. */
 static bool add_pass(const struct building *b, unsigned axis, int radius, const double *weights)
 {

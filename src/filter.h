@@ -15,6 +15,7 @@ enum filter_kind {
     FILTER_HEAT,     /* a stencil that the heat options make */
     FILTER_UNSHARP,  /* what passes take away, added */
     FILTER_GRADIENT, /* the length of the vector of central differences */
+    FILTER_SCALE,    /* a factor and an offset */
     FILTER_COVER,    /* none that --filter takes: between stages, colour becomes colour times alpha */
     FILTER_UNCOVER   /* likewise, and back */
 };
@@ -43,7 +44,8 @@ struct filter_call;
 struct filter_body {
     struct stencil taps;
     struct stencil pass[3];
-    double amount; /* FILTER_UNSHARP */
+    double amount;         /* FILTER_UNSHARP */
+    double factor, offset; /* FILTER_SCALE */
 };
 
 struct filter {

@@ -1,6 +1,7 @@
 /* Jobs: a chain of stages from a source to a sink, with every choice made that the data's header decides. */
 #include "job.h"
 
+#include "lower.h"
 #include "mem.h"
 
 #include <string.h>
@@ -26,16 +27,20 @@ static void insert_stage(struct job *job, size_t place, struct stage stage)
 }
 
 /* Alpha weighs colour for the stages that filter alpha, too, and for no others. Those that take no step do
-   not count. */
+   not count. What samples are scaled by while they are converted is applied to colour as it stands. */
 static void settle_cover(struct job *job)
 {
-    bool begun = false, covered = false;
+    bool begun = false, covered = false, scaled = false;
 
     job->field.premultiply = false;
     for (size_t i = 0; i < job->stage_count; i++) {
         bool wanted = !job->stages[i].leaves_alpha;
         if (job->stages[i].steps == 0)
             continue;
+        if (job->stages[i].converted) {
+            scaled = true;
+            continue;
+        }
         if (!begun)
             job->decode.premultiply = wanted;
         else if (wanted != covered)
@@ -44,7 +49,9 @@ static void settle_cover(struct job *job)
         covered = wanted;
         job->field.premultiply |= covered;
     }
-    if (begun)
+    if (!begun && scaled)
+        job->decode.premultiply = false;
+    if (begun || scaled)
         job->encode.premultiply = covered;
     else
         job->field.premultiply = job->decode.premultiply;
@@ -90,6 +97,37 @@ static bool all_identity(const struct job *job)
     return true;
 }
 
+static bool can_be_converted(const struct stage *stage)
+{
+    return stage->filter->kind == FILTER_SCALE && stage->until == 0.0;
+}
+
+static bool convert(struct job *job, struct stage *stage, struct scale *scale, struct fault *fault)
+{
+    stage->converted = true;
+    return lower_scale(stage, job->work, scale, fault);
+}
+
+/* What scales at the start or at the end of the chain costs no level: samples are converted there as it is.
+ */
+static bool convert_scales(struct job *job, struct fault *fault)
+{
+    struct encoding *out = &job->encode, *in = &job->decode;
+    size_t end = job->stage_count, first, next = 0;
+
+    while (end > 0 && job->stage_count - end < ENCODING_SCALES && can_be_converted(&job->stages[end - 1]))
+        end--;
+    for (first = end; first < job->stage_count; first++) {
+        if (!convert(job, &job->stages[first], &out->scales[out->scale_count++], fault))
+            return false;
+    }
+    for (; next < end && in->scale_count < ENCODING_SCALES && can_be_converted(&job->stages[next]); next++) {
+        if (!convert(job, &job->stages[next], &in->scales[in->scale_count++], fault))
+            return false;
+    }
+    return true;
+}
+
 bool job_make(const struct job_request *request, const struct source *source, struct job *job,
               struct fault *fault)
 {
@@ -109,7 +147,7 @@ bool job_make(const struct job_request *request, const struct source *source, st
         job->out.endian = request->out_endian;
     job->decode = encoding_of(&job->in, request);
     job->encode = encoding_of(&job->out, request);
-    if (!build_stages(request, job, fault)) {
+    if (!build_stages(request, job, fault) || !convert_scales(job, fault)) {
         job_free(job);
         return false;
     }

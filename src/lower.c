@@ -187,6 +187,11 @@ static bool lower_into(const struct stage *stage, const struct grid *grid, const
         lower_cover(encoding, op);
         return true;
     }
+    if (kind == FILTER_SCALE) {
+        op = begin_op(step, OP_SCALE, stage, encoding, work, fault);
+        return op != NULL && settle(work, stage->body.factor, "a factor", &op->factor, fault) &&
+               settle(work, stage->body.offset, "an offset", &op->offset, fault);
+    }
     if (kind == FILTER_GRADIENT) {
         op = begin_op(step, OP_GRADIENT, stage, encoding, work, fault);
         return op != NULL && lower_gradient(grid, op, fault);
@@ -204,6 +209,14 @@ static bool lower_into(const struct stage *stage, const struct grid *grid, const
         return settle(work, stage->body.amount, "an amount", &op->amount, fault);
     }
     return true;
+}
+
+bool lower_scale(const struct stage *stage, enum work_type work, struct scale *scale, struct fault *fault)
+{
+    scale->times = stage->steps;
+    return (settle(work, stage->body.factor, "a factor", &scale->factor, fault) &&
+            settle(work, stage->body.offset, "an offset", &scale->offset, fault)) ||
+           fault_prefix(fault, stage->spec);
 }
 
 bool lower_stage(const struct stage *stage, const struct grid *grid, const struct encoding *encoding,

@@ -33,4 +33,7 @@ bool lower_stage(const struct stage *stage, const struct grid *grid, const struc
                  enum work_type work, struct step *step, struct fault *fault);
 void lower_free(struct step *step);
 
+/* All steps of a stage of FILTER_SCALE, as conversion takes them along. */
+bool lower_scale(const struct stage *stage, enum work_type work, struct scale *scale, struct fault *fault);
+
 #endif

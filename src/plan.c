@@ -61,6 +61,8 @@ static bool lower_stages(struct plan *plan, struct fault *fault)
     for (; plan->step_count < job->stage_count; plan->step_count++) {
         const struct stage *stage = &job->stages[plan->step_count];
         struct chain_step *step = &plan->steps[plan->step_count];
+        if (stage->converted)
+            continue;
         if (!lower_stage(stage, &job->in.grid, &job->field, job->work, &step->step, fault))
             return false;
         step->keeps = step->step.keeps || stage->until > 0.0;

@@ -229,6 +229,7 @@ bool stage_keeps_constants(const struct stage *stage)
     case FILTER_HEAT:
         return !stage->heat.reacts || stage->heat.reaction == 0.0;
     case FILTER_GRADIENT:
+    case FILTER_SCALE:
         return false;
     case FILTER_PASSES:
     case FILTER_UNSHARP:

@@ -66,7 +66,8 @@ struct stage {
     struct edge edge;
     struct filter_body body; /* FILTER_HEAT: taps are what the flux chains */
     struct heat heat;
-    double until; /* stop at the first step looked at whose RMS change is below this; 0: never */
+    bool converted; /* its steps are taken while samples are converted, not between fields */
+    double until;   /* stop at the first step looked at whose RMS change is below this; 0: never */
     struct looks looks;
     bool chooses_channels; /* STAGE_FLUX_CHANNELS was given */
 

@@ -958,6 +958,7 @@ static const struct {
     {"-f identity", true},
     {"-f sharpen", true},
     {"-f gradient", false},
+    {"-f scale:1,0", false},
     {"-f laplace", false},
     {"-f star:6", false},
     {"-f sobel:x", false},

@@ -68,6 +68,40 @@ accepts 'integers have no NaN, and no infinity' 'voxfilt: bytes.raw: 1 NaN writt
 voxfilt: bytes.raw: 1 sample (17 %) was cut off at 255
 ' odd -f identity --out-type u8 -o bytes.raw
 
+# ---------------------------------------------------------------- scale
+
+accepts 'scale' '' eight -f scale:10,5 -o scaled.raw
+[ "$(bytes scaled.raw)" = '5 15 25 35 45 55 65 75' ]
+result $? 'A v + B'
+accepts 'scale -s 2' '' eight -f scale:2,1 -s 2 -o scaled.raw
+[ "$(bytes scaled.raw)" = '3 7 11 15 19 23 27 31' ]
+result $? 'twice'
+accepts 'negative halves are lifted' '' eight -f sobel:x -e wrap -f scale:1,128 -o lifted.raw
+[ "$(bytes lifted.raw)" = '120 136 136 120 120 136 136 120' ]
+result $? 'by a stage behind'
+accepts 'scale before' '' v16 -f scale:0.3,7 -f gauss:1 -o before.raw
+accepts 'scale between' '' v16 -f identity -f scale:0.3,7 -f gauss:1 -o between.raw
+same 'scale is the same with a level of its own and without' before.raw between.raw
+accepts 'scale behind' '' v16 -f gauss:1 -f scale:0.3,7 -o behind.raw
+accepts 'scale between' '' v16 -f gauss:1 -f scale:0.3,7 -f identity -o between.raw
+same 'behind, too' behind.raw between.raw
+v16 -f scale:0.3,7 -f gauss:1 -f scale:2,0 -f gauss:1 -f scale:2,0 --explain > explained.txt
+[ "$(grep -c 'while samples are converted: no pass of its own$' explained.txt)" = 2 ] &&
+    [ "$(grep -c '^          scale: ' explained.txt)" = 1 ]
+result $? '--explain: what scale costs'
+imgheat -i rgba.png -f scale:-1,255 -o once.png
+imgheat -i once.png -f scale:-1,255 -o twice.png
+imgheat -i rgba.png -f identity -o copy.png
+differ 'scale turns a picture' once.png copy.png
+same 'and back, and its alpha stays' twice.png copy.png
+accepts 'scale between two stages of a picture' '' imgheat -i rgba.png -f gauss:1 -f scale:1,0 -f gauss:1 -o one.png
+accepts 'which takes colour as it stands' '' imgheat -i rgba.png -f gauss:1 -f scale:-1,255 -f gauss:1 -o turned.png
+imgheat -i turned.png -f scale:-1,255 -o back.png
+same 'and keeps alpha' one.png back.png
+refuses 2 'voxfilt: --filter: scale:2: expected scale:A,B' v8 -f scale:2 -o out
+refuses 2 'voxfilt: scale:1e40,0: a factor of 1e+40 does not fit f32 (--work f64 reaches farther)' v8 -f scale:1e40,0 \
+    -o out
+
 # ---------------------------------------------------------------- --out-range
 
 accepts '--out-range=LO,HI' 'voxfilt: part.raw: 2 samples (25 %) were cut off at 0, and 2 samples (25 %) at 255

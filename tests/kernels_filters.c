@@ -32,6 +32,7 @@ static const struct spec {
     {"prewitt:y", EITHER},
     {"prewitt:z", SOLID},
     {"unsharp:0.6,1.5", EITHER},
+    {"scale:-1.5,0.25", EITHER},
     {"seven:0.3,-0.1,0.7,1.1,0.13,0,0", EITHER},
     {"seven:0,0.1,0.2,0.3,0.4,0.5,0.6", SOLID},
     {"twentyseven:0.3,0.06,-0.02,0.01", SOLID},

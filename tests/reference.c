@@ -255,6 +255,16 @@ static double stored_light(const struct encoding *encoding, enum work_type work,
     return linear;
 }
 
+static double scaled(const struct encoding *encoding, enum work_type work, double value)
+{
+    for (unsigned i = 0; i < encoding->scale_count; i++) {
+        const struct scale *scale = &encoding->scales[i];
+        for (uint64_t n = 0; n < scale->times; n++)
+            value = fused(work, rounded(work, scale->factor), value, rounded(work, scale->offset));
+    }
+    return value;
+}
+
 /* One pixel as it stands in a file, rounded to the work type, into the channels of a field: colour, times
    alpha where that is asked; alpha; and then colour once more, as it is without alpha. */
 static void decode_pixel(const struct encoding *encoding, enum work_type work, const double *stored,
@@ -263,7 +273,7 @@ static void decode_pixel(const struct encoding *encoding, enum work_type work, c
     unsigned colours = colours_of(encoding);
 
     for (unsigned c = 0; c < colours; c++)
-        pixel[c] = linear_light(encoding, work, stored[c]);
+        pixel[c] = scaled(encoding, work, linear_light(encoding, work, stored[c]));
     if (encoding->alpha)
         pixel[colours] = stored[colours];
     if (!premultiplies(encoding))
@@ -285,7 +295,7 @@ static void encode_pixel(const struct encoding *encoding, enum work_type work, c
             double covered = cover(encoding, work, pixel[colours]);
             linear = covered == 0.0 ? pixel[colours + 1 + c] : over(work, pixel[c], covered);
         }
-        stored[c] = stored_light(encoding, work, linear);
+        stored[c] = stored_light(encoding, work, scaled(encoding, work, linear));
     }
     if (encoding->alpha)
         stored[colours] = pixel[colours];
@@ -796,6 +806,11 @@ static void step(const struct stage *stage, const struct grid *grid, const struc
     case FILTER_GRADIENT:
         gradient(grid, from, to);
         break;
+    case FILTER_SCALE:
+        for (size_t i = 0; i < count_samples(from); i++)
+            to[i] = fused(from->work, rounded(from->work, stage->body.factor), from->samples[i],
+                          rounded(from->work, stage->body.offset));
+        break;
     default: /* what a job puts between stages is no stage of the reference */
         abort();
     }
@@ -906,8 +921,11 @@ static bool leaves_alpha(const struct reference_job *job, const struct stage *st
         return job->in.alpha && fabs(sum - 1.0) > 1.0 / 512.0;
     case FILTER_HEAT:
         return job->in.alpha && stage->heat.reacts && stage->heat.reaction != 0.0;
+    case FILTER_GRADIENT:
+    case FILTER_SCALE:
+        return job->in.alpha;
     default:
-        return job->in.alpha && stage->filter->kind == FILTER_GRADIENT;
+        return false;
     }
 }
 

@@ -391,7 +391,7 @@ static const char *refusal_of(int rung, const struct op *op, const struct shape 
 {
     if (rung == RUNG_NAIVE)
         return wish->tile_x > 0 ? "it has no tiles" : wish->steps > 1 ? "it takes one step a pass" : NULL;
-    if (op->kind == OP_UNSHARP || op->kind == OP_COVER || op->kind == OP_UNCOVER)
+    if (op->kind == OP_UNSHARP || op->kind == OP_SCALE || op->kind == OP_COVER || op->kind == OP_UNCOVER)
         return "each sample is read once: there is nothing to keep in a cache";
     if (op_group_most(op) > MOST_LAYERS)
         return "a tile takes " TEXT_OF(MOST_LAYERS) " channels under one conductivity at most";

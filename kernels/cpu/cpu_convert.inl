@@ -73,6 +73,16 @@ static void FN(encode_row)(REAL *row, size_t count, const struct encoding *encod
     }
 }
 
+/* Colour as it stands: not times alpha, and not encoded. */
+static void FN(scale_colour)(REAL *row, size_t count, const struct encoding *encoding)
+{
+    for (unsigned i = 0; i < encoding->scale_count; i++) {
+        const struct scale *scale = &encoding->scales[i];
+        for (uint64_t n = 0; n < scale->times; n++)
+            FN(scale_row)((REAL)scale->factor, (REAL)scale->offset, row, count, row);
+    }
+}
+
 static void FN(load_row)(const struct field *field, const struct encoding *encoding,
                          const unsigned char *samples, size_t plane, size_t row)
 {
@@ -89,8 +99,10 @@ static void FN(load_row)(const struct field *field, const struct encoding *encod
         REAL *values = FN(row_of)(field, plane, channel, row);
         load[encoding->type](samples + channel * sample_size(encoding->type), encoding->channels, nx,
                              encoding->swapped, values);
-        if (channel < colours)
+        if (channel < colours) {
             FN(decode_row)(values, nx, encoding);
+            FN(scale_colour)(values, nx, encoding);
+        }
     }
     for (unsigned channel = encoding_work_channels(encoding); channel < field->shape.channels; channel++)
         memset(FN(row_of)(field, plane, channel, row), 0, nx * sizeof(REAL));
@@ -103,7 +115,7 @@ static void FN(load_row)(const struct field *field, const struct encoding *encod
     }
 }
 
-/* Colour of a block as it is written: divided by alpha where it was multiplied, and encoded. */
+/* Colour of a block as it is written: divided by alpha where it was multiplied, scaled, and encoded. */
 static void FN(settle_colour)(const struct field *field, const struct encoding *encoding, size_t plane,
                               unsigned channel, size_t row, struct range block, REAL *settled)
 {
@@ -118,6 +130,7 @@ static void FN(settle_colour)(const struct field *field, const struct encoding *
     } else {
         memcpy(settled, colour, block.count * sizeof *settled);
     }
+    FN(scale_colour)(settled, block.count, encoding);
     FN(encode_row)(settled, block.count, encoding);
 }
 
@@ -127,7 +140,8 @@ static const REAL *FN(values_of)(const struct field *field, const struct encodin
 {
     unsigned colours = encoding_colours(encoding);
 
-    if (channel >= colours || (!encoding->premultiply && encoding->transfer == TRANSFER_NONE))
+    if (channel >= colours ||
+        (!encoding->premultiply && encoding->transfer == TRANSFER_NONE && encoding->scale_count == 0))
         return FN(row_of)(field, plane, channel, row) + block.first;
     FN(settle_colour)(field, encoding, plane, channel, row, block, scratch);
     return scratch;

@@ -126,6 +126,14 @@ static void FN(advance_unsharp)(const struct op *op, const struct field *from, c
      FN(row_of)(from, site->plane, site->channel, site->row) + site->begin, site->count, out);
 }
 
+static void FN(advance_scale)(const struct op *op, const struct field *from, const struct FN(site) * site,
+                              REAL *out)
+{
+    FN(scale_row)
+    ((REAL)op->factor, (REAL)op->offset,
+     FN(row_of)(from, site->plane, site->channel, site->row) + site->begin, site->count, out);
+}
+
 /* The block in another channel of the same pixels. */
 static const REAL *FN(in_channel)(const struct field *from, const struct FN(site) * site, unsigned channel)
 {
@@ -188,6 +196,9 @@ static void FN(advance_block)(const struct op *op, const struct field *from, con
         break;
     case OP_UNSHARP:
         FN(advance_unsharp)(op, from, kept, site, out);
+        break;
+    case OP_SCALE:
+        FN(advance_scale)(op, from, site, out);
         break;
     case OP_COVER:
         FN(advance_cover)(op, from, site, out);

@@ -235,6 +235,12 @@ static void FN(unsharp_row)(REAL amount, const REAL *original, const REAL *blurr
         out[i] = FN(arith_fma)(amount, original[i] - blurred[i], original[i]);
 }
 
+static void FN(scale_row)(REAL factor, REAL offset, const REAL *values, size_t count, REAL *out)
+{
+    for (size_t i = 0; i < count; i++)
+        out[i] = FN(arith_fma)(factor, values[i], offset);
+}
+
 static bool FN(is_centre)(const struct op_tap *tap)
 {
     return tap->dx == 0 && tap->drow == 0 && tap->dplane == 0;

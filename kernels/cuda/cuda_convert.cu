@@ -63,8 +63,15 @@ CUDA_INLINE double gamma_scaled(double v, double max, double exponent)
     return arith_gamma_scaled_f64(v, max, exponent);
 }
 
+template <typename T> struct coding_scale {
+    T factor, offset;
+    unsigned long long times;
+};
+
 /* An encoding as kernels read it. */
 template <typename T> struct coding {
+    unsigned scale_count;
+    coding_scale<T> scales[ENCODING_SCALES];
     bool swapped;
     int channels, colours;
     int work_channels; /* that it fills of a field */
@@ -76,6 +83,16 @@ template <typename T> struct coding {
     struct stretch stretch;
     struct sample_limits stretched; /* of what is */
 
+    CUDA_INLINE T scaled(T value) const
+    {
+#pragma unroll 1
+        for (unsigned i = 0; i < scale_count; i++) {
+#pragma unroll 1
+            for (unsigned long long n = 0; n < scales[i].times; n++)
+                value = cuda_fma(scales[i].factor, value, scales[i].offset);
+        }
+        return value;
+    }
     CUDA_INLINE T decoded(T value) const
     {
         switch (transfer) {
@@ -114,6 +131,10 @@ template <typename T> coding<T> coding_of(const struct encoding *encoding)
     const struct sample_limits limits = sample_limits(encoding->type, work_of(T()));
     coding<T> coding = {};
 
+    coding.scale_count = encoding->scale_count;
+    for (unsigned i = 0; i < encoding->scale_count; i++)
+        coding.scales[i] = {static_cast<T>(encoding->scales[i].factor),
+                            static_cast<T>(encoding->scales[i].offset), encoding->scales[i].times};
     coding.swapped = encoding->swapped;
     coding.low = static_cast<T>(limits.low);
     coding.high = static_cast<T>(limits.high);
@@ -213,7 +234,7 @@ __global__ void __launch_bounds__(CONVERT_THREADS, cuda_least_residents(cuda_cod
             if (is_stray(stored) && static_cast<size_t>(pixel.plane) - counted.first < counted.count)
                 strays++;
             if (channel < coding.colours) {
-                value = coding.decoded(value);
+                value = coding.scaled(coding.decoded(value));
                 if (coding.premultiply) {
                     pixel.of(to, coding.colours + 1 + channel) = value;
                     value = value * covered;
@@ -228,7 +249,7 @@ __global__ void __launch_bounds__(CONVERT_THREADS, cuda_least_residents(cuda_cod
         add_count(&outcomes->strays, strays);
 }
 
-/* Colour as it is written: divided by alpha where it was multiplied, and encoded. */
+/* Colour as it is written: divided by alpha where it was multiplied, scaled, and encoded. */
 template <typename T>
 CUDA_INLINE T settled_colour(const coding<T> &coding, const cuda_view<T> &from, const pixel &pixel,
                              int channel)
@@ -238,7 +259,7 @@ CUDA_INLINE T settled_colour(const coding<T> &coding, const cuda_view<T> &from, 
     if (coding.premultiply)
         value = cuda_uncovered(value, pixel.of(from, coding.colours + 1 + channel),
                                cuda_cover(pixel.of(from, coding.colours), coding.max));
-    return coding.encoded(value);
+    return coding.encoded(coding.scaled(value));
 }
 
 /* What a thread writes, and what becomes of it. */

@@ -241,7 +241,7 @@ template <typename T> static CUDA_INLINE bool halo_holds(const halo_task<T> &tas
 /* Any op of taps; not what looks at one sample alone. */
 static inline bool halo_serves(const struct op *op, char *reason, size_t size)
 {
-    if (op->kind == OP_UNSHARP)
+    if (op->kind == OP_UNSHARP || op->kind == OP_SCALE)
         return cuda_refuse(reason, size, "a sample reads no neighbours: nothing to share");
     if (op->tap_count == 0)
         return cuda_refuse(reason, size, "no taps");

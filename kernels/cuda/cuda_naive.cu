@@ -124,6 +124,16 @@ __global__ void __launch_bounds__(NAIVE_THREADS) naive_unsharp_kernel(naive_part
     part.to[site.offset] = cuda_fma(amount, original - blurred, original);
 }
 
+template <typename T>
+__global__ void __launch_bounds__(NAIVE_THREADS) naive_scale_kernel(naive_part<T> part, T factor, T offset)
+{
+    naive_site site;
+
+    if (!naive_locate(part, &site))
+        return;
+    part.to[site.offset] = cuda_fma(factor, part.from[site.offset], offset);
+}
+
 /* Colour in the channels before alpha. */
 template <typename T> struct naive_colour {
     int colours;
@@ -231,6 +241,8 @@ template <typename T> static const void *naive_kernel_of(const struct op *op)
 {
     if (op->kind == OP_UNSHARP)
         return reinterpret_cast<const void *>(&naive_unsharp_kernel<T>);
+    if (op->kind == OP_SCALE)
+        return reinterpret_cast<const void *>(&naive_scale_kernel<T>);
     if (op->kind == OP_COVER)
         return reinterpret_cast<const void *>(&naive_cover_kernel<T>);
     if (op->kind == OP_UNCOVER)
@@ -279,7 +291,7 @@ static bool naive_shape(const struct cuda_limits *, const struct op *op, const s
                                 naive_layers(op, static_cast<int>(shape->channels)));
     form->kernel = op->work == WORK_F32 ? naive_kernel_of<float>(op) : naive_kernel_of<double>(op);
     form->bytes_per_update = (op->kind == OP_UNSHARP ? 3.0 : 2.0) * static_cast<double>(work_size(op->work));
-    form->operations_per_update = op->kind == OP_UNSHARP ? 3 : cuda_operations(op);
+    form->operations_per_update = op->kind == OP_UNSHARP ? 3 : op->kind == OP_SCALE ? 2 : cuda_operations(op);
     return true;
 }
 
@@ -345,6 +357,9 @@ static cudaError_t naive_launch_part(const struct cuda_job *job, dim3 grid, dim3
     if (op->kind == OP_UNSHARP)
         return CUDA_LAUNCH(job->stream, grid, block, 0, naive_unsharp_kernel<T>, part,
                            static_cast<T>(op->amount));
+    if (op->kind == OP_SCALE)
+        return CUDA_LAUNCH(job->stream, grid, block, 0, naive_scale_kernel<T>, part,
+                           static_cast<T>(op->factor), static_cast<T>(op->offset));
     if (op->kind == OP_COVER)
         return CUDA_LAUNCH(job->stream, grid, block, 0, naive_cover_kernel<T>, part, colour);
     if (op->kind == OP_UNCOVER)
