@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -170,24 +171,55 @@ static bool read_fully(const struct file_in *file, off_t from, unsigned char *by
     return true;
 }
 
-bool file_in_peek(struct file_in *file, void *bytes, size_t size, size_t *got, struct fault *fault)
+/* Let so many bytes, or all that there is room for, be held ahead. */
+static bool hold_ahead(struct file_in *file, size_t size, struct fault *fault)
 {
     size_t held = file->ahead_end - file->ahead_begin;
     size_t more;
 
-    if (size > PEEK_CAPACITY)
-        size = PEEK_CAPACITY;
-    if (held < size) {
-        memmove(file->ahead, file->ahead + file->ahead_begin, held);
-        file->ahead_begin = 0;
-        if (!read_fully(file, IN_TURN, file->ahead + held, size - held, &more, fault))
-            return false;
-        held += more;
-        file->ahead_end = held;
-    }
-    *got = held < size ? held : size;
-    memcpy(bytes, file->ahead + file->ahead_begin, *got);
+    if (held >= size)
+        return true;
+    memmove(file->ahead, file->ahead + file->ahead_begin, held);
+    file->ahead_begin = 0;
+    file->ahead_end = held;
+    if (!read_fully(file, IN_TURN, file->ahead + held, size - held, &more, fault))
+        return false;
+    file->ahead_end += more;
     return true;
+}
+
+static size_t show_ahead(const struct file_in *file, void *bytes, size_t size)
+{
+    size_t held = file->ahead_end - file->ahead_begin;
+    size_t shown = held < size ? held : size;
+
+    memcpy(bytes, file->ahead + file->ahead_begin, shown);
+    return shown;
+}
+
+bool file_in_peek(struct file_in *file, void *bytes, size_t size, size_t *got, struct fault *fault)
+{
+    if (!hold_ahead(file, size < PEEK_CAPACITY ? size : PEEK_CAPACITY, fault))
+        return false;
+    *got = show_ahead(file, bytes, size);
+    return true;
+}
+
+/* Bytes that reading would give at once; 0 where nobody can tell. */
+static size_t waiting_bytes(const struct file_in *file)
+{
+    int waiting = 0;
+
+    if (file_in_is_regular(file))
+        return PEEK_CAPACITY;
+    return ioctl(file->descriptor, FIONREAD, &waiting) == 0 && waiting > 0 ? (size_t)waiting : 0;
+}
+
+bool file_in_glance(struct file_in *file, void *bytes, size_t size, size_t *got, struct fault *fault)
+{
+    size_t there = file->ahead_end - file->ahead_begin + waiting_bytes(file);
+
+    return file_in_peek(file, bytes, there < size ? there : size, got, fault);
 }
 
 bool file_in_read(struct file_in *file, void *bytes, size_t size, size_t *got, struct fault *fault)

@@ -23,6 +23,9 @@ bool file_in_remaining(const struct file_in *file, uint64_t *bytes);
 /* Look at the next bytes without taking them: up to size of them, less only before the end of the file. */
 bool file_in_peek(struct file_in *file, void *bytes, size_t size, size_t *got, struct fault *fault);
 
+/* The same without waiting: less, too, where whoever writes into a pipe has not written more yet. */
+bool file_in_glance(struct file_in *file, void *bytes, size_t size, size_t *got, struct fault *fault);
+
 /* Take up to size bytes, less only at the end of the file. */
 bool file_in_read(struct file_in *file, void *bytes, size_t size, size_t *got, struct fault *fault);
 

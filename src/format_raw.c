@@ -125,7 +125,7 @@ static bool advise(const struct source *source, char *text, size_t size, struct 
     size_t got;
 
     text[0] = '\0';
-    if (!file_in_peek(source->file, start, sizeof start, &got, fault))
+    if (!file_in_glance(source->file, start, sizeof start, &got, fault))
         return false;
     kind = kind_of_start(start, got);
     if (kind != NULL)
