@@ -110,7 +110,7 @@ static unsigned char *good_output(const char *words, enum sample_type type, size
 static const char *const jobs[] = {
     "-i in -o out -n 6 -q -D cuda -f heat -s 5",
     "-i in -o out -d 6,9,4 -q -D cuda -t u8 -f gauss:1 -f unsharp:1,0.5 -e constant:3 --stats",
-    "-i in -o out -d 12,18 -q -D cuda -t u8 -f heat --until 0.5 -s 3 --check-every 1",
+    "-i in -o out -d 12,18 -q -D cuda -t u8 -f heat --until 18 -s 9 --check-every 1",
     "-i in -o out -d 12,18 -q -D cuda -t u8 -f heat -s 3 -m 6K",
 };
 
