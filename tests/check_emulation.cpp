@@ -787,10 +787,36 @@ START_TEST(there_may_be_no_device)
     emulation_set_device(&device);
     ck_assert_uint_eq(backend_cuda.count(), 0);
     backend_cuda.describe(0, line, sizeof line);
-    ck_assert_str_eq(line, cudaGetErrorString(cudaErrorNoDevice));
+    ck_assert_str_eq(line, "the NVIDIA driver finds no GPU");
     ck_assert_int_eq(cudaMalloc(&memory, 1), cudaErrorNoDevice);
     ck_assert_int_eq(cudaSetDevice(0), cudaErrorNoDevice);
     ck_assert_str_eq(cudaGetErrorString(cudaErrorNoDevice), "no CUDA-capable device is detected");
+}
+END_TEST
+
+START_TEST(there_may_be_no_driver_that_serves)
+{
+    static const struct {
+        int driver;
+        const char *line;
+    } machines[] = {
+        {0, "no NVIDIA driver is installed"},
+        {11080,
+         "the NVIDIA driver is too old: it serves CUDA 11.8, and this program was built with CUDA 12.0"},
+    };
+    char line[256];
+    struct emulation_device device = emulation_get_device();
+    void *memory;
+
+    for (const auto &machine : machines) {
+        device.driver = machine.driver;
+        emulation_set_device(&device);
+        ck_assert_uint_eq(backend_cuda.count(), 0);
+        backend_cuda.describe(0, line, sizeof line);
+        ck_assert_str_eq(line, machine.line);
+        ck_assert_int_eq(cudaMalloc(&memory, 1), cudaErrorInsufficientDriver);
+        ck_assert_int_eq(cudaSetDevice(0), cudaErrorInsufficientDriver);
+    }
 }
 END_TEST
 
@@ -823,6 +849,7 @@ static void add_tests(TCase *cases)
     tcase_add_test(cases, every_call_can_fail);
     tcase_add_test(cases, leaks_are_found);
     tcase_add_test(cases, there_may_be_no_device);
+    tcase_add_test(cases, there_may_be_no_driver_that_serves);
 }
 
 int main()

@@ -198,7 +198,7 @@ if ! voxfilt --list | grep -q '^  cuda naive'; then
 elif ! voxfilt --list | grep -q '^  cuda:0'; then
     v8 -D cuda -o out 2> ../stderr
     [ $? = 5 ] && [ ! -e out ] && [ "$(wc -l < ../stderr)" -eq 1 ] &&
-        grep -q '^voxfilt: --device: cuda: this machine has none: ' ../stderr
+        grep -qE '^voxfilt: --device: cuda: this machine has none: (no NVIDIA|the NVIDIA) driver ' ../stderr
     result $? 'a GPU that is not there is told of in a line'
 else
     accepts '-D cuda' '' v8 -q -D cuda -o cuda.raw

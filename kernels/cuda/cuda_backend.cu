@@ -118,6 +118,36 @@ static unsigned cuda_count(void)
     return cudaGetDeviceCount(&devices) == cudaSuccess ? static_cast<unsigned>(devices) : 0;
 }
 
+static int major_of(int version)
+{
+    return version / 1000;
+}
+
+static int minor_of(int version)
+{
+    return version % 1000 / 10;
+}
+
+/* Why there is no GPU. CUDA tells of a missing driver as of an old one. */
+static void explain_absence(cudaError_t error, char *text, size_t size)
+{
+    int driver = 0, runtime = 0;
+    bool known =
+        cudaDriverGetVersion(&driver) == cudaSuccess && cudaRuntimeGetVersion(&runtime) == cudaSuccess;
+
+    if (known && driver == 0)
+        snprintf(text, size, "no NVIDIA driver is installed");
+    else if (known && error == cudaErrorInsufficientDriver)
+        snprintf(
+            text, size,
+            "the NVIDIA driver is too old: it serves CUDA %d.%d, and this program was built with CUDA %d.%d",
+            major_of(driver), minor_of(driver), major_of(runtime), minor_of(runtime));
+    else if (error == cudaErrorNoDevice)
+        snprintf(text, size, "the NVIDIA driver finds no GPU");
+    else
+        snprintf(text, size, "%s", cudaGetErrorString(error));
+}
+
 /* With the toolkit, since what was measured with another one says little. */
 static void cuda_describe(int index, char *text, size_t size)
 {
@@ -128,12 +158,12 @@ static void cuda_describe(int index, char *text, size_t size)
     if (error == cudaSuccess)
         error = cudaRuntimeGetVersion(&runtime);
     if (error != cudaSuccess)
-        snprintf(text, size, "%s", cudaGetErrorString(error));
+        explain_absence(error, text, size);
     else
         snprintf(text, size, "%s, compute capability %d.%d, %d multiprocessors, %.1f GiB, CUDA %d.%d",
                  properties.name, properties.major, properties.minor, properties.multiProcessorCount,
-                 static_cast<double>(properties.totalGlobalMem) / (1024.0 * 1024.0 * 1024.0), runtime / 1000,
-                 runtime % 1000 / 10);
+                 static_cast<double>(properties.totalGlobalMem) / (1024.0 * 1024.0 * 1024.0),
+                 major_of(runtime), minor_of(runtime));
 }
 
 /* The first call that needs the device's context makes it, for all threads; before toolkit 12 choosing the

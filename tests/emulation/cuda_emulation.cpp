@@ -55,9 +55,12 @@ namespace emulation
 namespace
 {
 
+constexpr int version = 12000; /* of the runtime */
+
 /* Limits of today's devices, so that every rung applies, but few multiprocessors and little memory. */
 constexpr struct emulation_device default_device = {
-    1, /* count */
+    1,       /* count */
+    version, /* of the driver */
     9,
     0, /* compute capability */
     2, /* multiprocessors */
@@ -78,7 +81,6 @@ constexpr std::size_t reserved_shared_bytes = 1024;
 
 constexpr int most_block_z = 64;
 constexpr unsigned most_grid_x = 0x7fffffff, most_grid_yz = 65535;
-constexpr int version = 12000;
 
 struct allocation {
     guarded_memory memory;
@@ -248,6 +250,16 @@ template <typename Body> cudaError_t serve_release(Body body)
     cudaError_t error = refusal(), release_error = body();
 
     return remember(error != cudaSuccess ? error : release_error);
+}
+
+/* Why there is no device for anyone; cudaSuccess where there is one. */
+cudaError_t absence()
+{
+    const struct emulation_device &device = the().device;
+
+    if (device.driver < version)
+        return cudaErrorInsufficientDriver;
+    return device.count == 0 ? cudaErrorNoDevice : cudaSuccess;
 }
 
 struct error_text {
@@ -437,8 +449,8 @@ cudaError_t allocate(void **memory, std::size_t bytes, bool on_device)
     if (memory == nullptr)
         return cudaErrorInvalidValue;
     *memory = nullptr;
-    if (state.device.count == 0)
-        return cudaErrorNoDevice;
+    if (absence() != cudaSuccess)
+        return absence();
     if (bytes == 0)
         return cudaSuccess;
     if (on_device &&
@@ -607,8 +619,8 @@ cudaError_t check_launch(const launch_request &request)
     unsigned most_threads = static_cast<unsigned>(device.threads_per_block);
     unsigned long long threads = 1ull * request.block.x * request.block.y * request.block.z;
 
-    if (device.count == 0)
-        return cudaErrorNoDevice;
+    if (absence() != cudaSuccess)
+        return absence();
     if (request.kernel == nullptr)
         return cudaErrorInvalidDeviceFunction;
     if (!is_extent(request.grid, most_grid_x, most_grid_yz, most_grid_yz) ||
@@ -796,7 +808,7 @@ const char *cudaGetErrorString(cudaError_t error)
 
 static bool is_device(int device)
 {
-    return device >= 0 && device < the().device.count;
+    return absence() == cudaSuccess && device >= 0 && device < the().device.count;
 }
 
 static cudaError_t put(int *place, int value)
@@ -809,7 +821,7 @@ static cudaError_t put(int *place, int value)
 
 cudaError_t cudaDriverGetVersion(int *version_number)
 {
-    return serve([=] { return put(version_number, version); });
+    return serve([=] { return put(version_number, the().device.driver); });
 }
 
 cudaError_t cudaRuntimeGetVersion(int *version_number)
@@ -820,20 +832,19 @@ cudaError_t cudaRuntimeGetVersion(int *version_number)
 cudaError_t cudaGetDeviceCount(int *count)
 {
     return serve([=] {
-        cudaError_t error = put(count, the().device.count);
-        return error == cudaSuccess && the().device.count == 0 ? cudaErrorNoDevice : error;
+        cudaError_t error = put(count, absence() == cudaSuccess ? the().device.count : 0);
+        return error == cudaSuccess ? absence() : error;
     });
 }
 
 cudaError_t cudaGetDevice(int *device)
 {
-    return serve(
-        [=] { return the().device.count == 0 ? cudaErrorNoDevice : put(device, the().current_device); });
+    return serve([=] { return absence() != cudaSuccess ? absence() : put(device, the().current_device); });
 }
 
 static cudaError_t missing_device()
 {
-    return the().device.count == 0 ? cudaErrorNoDevice : cudaErrorInvalidDevice;
+    return absence() != cudaSuccess ? absence() : cudaErrorInvalidDevice;
 }
 
 cudaError_t cudaSetDevice(int device)
@@ -1057,8 +1068,8 @@ cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned int flags)
     return serve([=] {
         if (stream == nullptr || flags > cudaStreamNonBlocking)
             return cudaErrorInvalidValue;
-        if (the().device.count == 0)
-            return cudaErrorNoDevice;
+        if (absence() != cudaSuccess)
+            return absence();
         std::unique_ptr<cudaStream_st> owned(
             new cudaStream_st{flags == cudaStreamDefault, code_of(the().device), getpid(), {}});
         *stream = owned.get();
@@ -1126,8 +1137,8 @@ cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned int flags)
     return serve([=] {
         if (event == nullptr)
             return cudaErrorInvalidValue;
-        if (the().device.count == 0)
-            return cudaErrorNoDevice;
+        if (absence() != cudaSuccess)
+            return absence();
         std::unique_ptr<cudaEvent_st> owned(
             new cudaEvent_st{(flags & cudaEventDisableTiming) == 0, getpid(), nullptr});
         *event = owned.get();

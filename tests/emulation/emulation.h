@@ -27,7 +27,8 @@ void emulation_set_lazy_streams(bool lazy);
 /* What every emulated device is. Kernels are said to be compiled for its compute capability; what is launched
    into a stream keeps to the capability that there was when the stream was created. */
 struct emulation_device {
-    int count; /* of devices; 0 is a machine without one */
+    int count;  /* of devices; 0 is a machine without one */
+    int driver; /* the version of CUDA that it serves, 12000 for 12.0; 0 is a machine without one */
     int major, minor;
     int multiprocessors;
     int threads_per_block, threads_per_multiprocessor, blocks_per_multiprocessor;
