@@ -6,6 +6,7 @@
 #include "mem.h"
 #include "number.h"
 #include "sample.h"
+#include "stages.h"
 #include "suggest.h"
 
 #include <limits.h>
@@ -663,81 +664,24 @@ static bool take_all(struct parsing *parsing, int argc, char **argv)
     }
 }
 
-static bool any_stage_is_heat(const struct options *options)
-{
-    for (size_t i = 0; i < options->job.stage_count; i++) {
-        if (options->stages[i].call.filter->kind == FILTER_HEAT)
-            return true;
-    }
-    return false;
-}
-
-/* An option that no stage of the chain can use would be parsed and ignored; it is refused. */
-static bool check_defaults(const struct parsing *parsing)
-{
-    const struct options *options = parsing->options;
-
-    if (options->job.force && !any_stage_is_heat(options))
-        return fault_raise(parsing->fault, STATUS_USAGE, "--force: no stage of this chain is heat");
-    for (unsigned option = 1; option <= STAGE_LAST_OPTION; option <<= 1) {
-        bool used = false;
-        for (size_t i = 0; i < options->job.stage_count; i++)
-            used = used || stage_option_applies((enum stage_option)option, options->stages[i].call.filter);
-        if ((parsing->defaults.given & option) && !used)
-            return fault_raise(parsing->fault, STATUS_USAGE, "--%s: no stage of this chain is heat",
-                               stage_option_name((enum stage_option)option));
-    }
-    return true;
-}
-
-/* Stages whose flux has no use for a default leave it alone; some stage must have taken it. */
-static bool check_default_of_flux(const struct parsing *parsing, enum stage_option option, const char *flux)
-{
-    const struct options *options = parsing->options;
-
-    if (!(parsing->defaults.given & option))
-        return true;
-    for (size_t i = 0; i < options->job.stage_count; i++) {
-        if (options->stages[i].given & option)
-            return true;
-    }
-    return fault_raise(parsing->fault, STATUS_USAGE, "--%s: no stage of this chain has %s",
-                       stage_option_name(option), flux);
-}
-
 static bool settle_stages(struct parsing *parsing)
 {
-    struct options *options = parsing->options;
-    size_t last;
+    struct job_request *job = &parsing->options->job;
 
-    if (options->job.stage_count == 0 && !take_filter(parsing, "heat"))
+    if (job->stage_count == 0 && !take_filter(parsing, "heat"))
         return false;
-    last = options->job.stage_count - 1;
-    if (!check_defaults(parsing))
-        return false;
-    for (size_t i = 0; i <= last; i++) {
-        struct stage_request defaults = parsing->defaults;
-        if (i < last)
-            defaults.given &= ~(unsigned)(STAGE_UNTIL | STAGE_CHECK_EVERY);
-        if (i < last && (options->stages[i].given & STAGE_UNTIL))
-            return fault_raise(parsing->fault, STATUS_USAGE,
-                               "--until: %s: only the last stage can wait for it",
-                               options->stages[i].call.spec);
-        stage_inherit(&options->stages[i], &defaults);
-    }
-    options->job.stages = options->stages;
-    return check_default_of_flux(parsing, STAGE_SCALE, "a nonlinear flux") &&
-           check_default_of_flux(parsing, STAGE_FLUX_CHANNELS, "a flux of pm1 or pm2");
+    job->stages = parsing->options->stages;
+    return stages_settle(parsing->options->stages, job->stage_count, &parsing->defaults, job->force,
+                         parsing->fault);
 }
 
 /* Sums have a rung only where something is added up. */
 static bool check_sums(const struct parsing *parsing)
 {
     const struct options *options = parsing->options;
-    bool adds = options->action == ACTION_BENCH || options->run.stats;
+    bool adds = options->action == ACTION_BENCH || options->run.stats ||
+                stages_wait(options->stages, options->job.stage_count);
 
-    for (size_t i = 0; i < options->job.stage_count; i++)
-        adds = adds || (options->stages[i].given & STAGE_UNTIL);
     return adds || options->plan.sums.rung == NULL ||
            fault_raise(parsing->fault, STATUS_USAGE,
                        "--rung: %s: nothing is added up without --stats or --until", options->plan.sums.rung);
@@ -755,15 +699,6 @@ static bool check_extents(const struct parsing *parsing)
                        "-d: pictures have their own extents; it is for --bench and --tune without a file");
 }
 
-static bool any_stage_heeds_spacing(const struct options *options)
-{
-    for (size_t i = 0; i < options->job.stage_count; i++) {
-        if (filter_heeds_spacing(&options->stages[i].call))
-            return true;
-    }
-    return false;
-}
-
 /* A file may bring spacing that no stage heeds; whoever gives it on the command line means something by it.
  */
 static bool check_spacing(const struct parsing *parsing)
@@ -776,7 +711,7 @@ static bool check_spacing(const struct parsing *parsing)
     if (source->has_dims && source->spacing_count != source->grid.axes)
         return fault_raise(parsing->fault, STATUS_USAGE, "--spacing: %zu distances for %u axes",
                            source->spacing_count, source->grid.axes);
-    return any_stage_heeds_spacing(options) ||
+    return stages_heed_spacing(options->stages, options->job.stage_count) ||
            fault_raise(parsing->fault, STATUS_USAGE, "--spacing: no stage of this chain heeds it");
 }
 
