@@ -69,6 +69,7 @@ static void compose(const struct progress *progress, double now, char *line, siz
     double elapsed = now - progress->begun;
     long left = share > 0.0 ? (long)(elapsed / share - elapsed) : 0;
     char percent[16], rate[48], time[32], bar[BAR_MOST + 1];
+    char whole[BAR_FRAME + sizeof bar + sizeof percent + sizeof rate + sizeof time];
     size_t width;
 
     snprintf(percent, sizeof percent, "%3.0f %%", 100.0 * share);
@@ -83,8 +84,9 @@ static void compose(const struct progress *progress, double now, char *line, siz
     memset(bar, '.', width);
     memset(bar, '#', (size_t)(share * (double)width));
     bar[width] = '\0';
-    snprintf(line, most + 1, "%s%s%s%s%s%s", width > 0 ? "[" : "", bar, width > 0 ? "] " : "", percent, rate,
-             time);
+    snprintf(whole, sizeof whole, "%s%s%s%s%s%s", width > 0 ? "[" : "", bar, width > 0 ? "] " : "", percent,
+             rate, time);
+    snprintf(line, most + 1, "%.*s", (int)most, whole);
 }
 
 static void paint(struct progress *progress, double now)
