@@ -59,7 +59,7 @@ static void print_edge(FILE *stream, const struct edge *edge)
 
 static void print_until(FILE *stream, const struct stage *stage)
 {
-    fprintf(stream, ", until the RMS change is below %g; looked at is ", stage->until);
+    fprintf(stream, ", until the RMS change is below %g; checked: ", stage->until);
     if (stage->looks.every == 1)
         fprintf(stream, "every step");
     else if (stage->looks.every >= stage->looks.last)
@@ -91,7 +91,7 @@ static void print_between(FILE *stream, const struct stage *stage, size_t index)
 {
     fprintf(stream, "stage %-2zu  %s: %s\n", index + 1, stage->spec,
             stage->filter->kind == FILTER_COVER ? "from here on colour is multiplied by alpha"
-                                                : "from here on colour is as it stands");
+                                                : "from here on colour is not multiplied by alpha");
 }
 
 static void print_reach(FILE *stream, const char *along, const struct reach *reach)
@@ -206,7 +206,7 @@ static void print_route(FILE *stream, const struct plan *plan)
                 plural(passes->spools),
                 number_format_bytes((double)passes->spool_bytes, spool, sizeof spool));
     if (passes->whole && !passes->on_trial)
-        fprintf(stream, ", the last of which puts the result into its range");
+        fprintf(stream, ", the last of which maps the result into its range");
     if (passes->again > 0)
         fprintf(stream, ", which read %.0f %ss once more beyond the ends of a grid that wraps", passes->again,
                 name);
@@ -224,14 +224,12 @@ static void print_passes(FILE *stream, const struct plan *plan)
     if (passes->spooled)
         print_route(stream, plan);
     else if (passes->on_trial)
-        fprintf(
-            stream,
-            "the whole grid is held, since --until may end the run at any step that is looked at, each of "
-            "which goes through memory by itself, and once more to add up its change; ");
+        fprintf(stream, "the whole grid is held, since --until may end the run at any checked step; each of "
+                        "these takes a "
+                        "pass of its own, and another to sum its change; ");
     else if (passes->whole)
-        fprintf(stream,
-                "the whole grid is held, since --out-range=auto looks at all of the result before any "
-                "of it is written; ");
+        fprintf(stream, "the whole grid is held, since --out-range=auto needs the whole result before any "
+                        "of it is written; ");
     else if (passes->window == plan->shape.planes)
         fprintf(stream, "the whole grid is held: ");
     else

@@ -140,7 +140,7 @@ bool heat_resolve(const struct heat_request *request, const struct grid *grid, s
     }
     if (!isfinite(heat->dt))
         return fault_raise(fault, STATUS_USAGE,
-                           "--alpha: %g: so little that the time of a step is not finite (--dt gives one)",
+                           "--alpha: %g: too small: the default time step is not finite (give --dt)",
                            heat->alpha);
     set_rates(heat, grid);
     if (!request->force && !(rate_sum(heat) <= STABLE_RATE))

@@ -135,7 +135,7 @@ bool job_make(const struct job_request *request, const struct source *source, st
 
     *job = (struct job){.in = *in, .out = *in};
     if (request->linear_light && in->profile != NULL)
-        return fault_raise(fault, STATUS_INPUT, "%s: %s: --linear knows sRGB and gAMA, not this profile",
+        return fault_raise(fault, STATUS_INPUT, "%s: %s: --linear supports sRGB and gAMA, not this profile",
                            file_in_name(source->file), in->profile);
     if (request->linear_light && in->damaged != NULL && in->damaged[0] != '\0')
         return fault_raise(fault, STATUS_INPUT, "%s: %s: damaged, and --linear depends on it",

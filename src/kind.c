@@ -102,7 +102,7 @@ static const struct kind kinds[] = {
     {"a GIF picture", CONVERT, ".gif", NO_MARK, false, NULL},
     {"a BMP picture", CONVERT, ".bmp", NO_MARK, false, NULL},
     {"a WebP picture", CONVERT, ".webp", NO_MARK, false, NULL},
-    {"a picture of Netpbm", CONVERT, ".pgm .ppm .pnm .pam", NO_MARK, false, NULL},
+    {"a Netpbm picture", CONVERT, ".pgm .ppm .pnm .pam", NO_MARK, false, NULL},
 };
 #define KINDS (sizeof kinds / sizeof *kinds)
 

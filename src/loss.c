@@ -80,7 +80,7 @@ static bool tell_strays(const struct loss *loss, char *text, size_t size)
 
     count(loss, loss->strays_out, samples, sizeof samples);
     if (loss->strays_in == 0)
-        snprintf(text, size, "%s %s NaN or infinite, which the input was not", samples,
+        snprintf(text, size, "%s %s NaN or infinite, but none of the input", samples,
                  loss->strays_out == 1 ? "is" : "are");
     else
         snprintf(text, size, "%s %s NaN or infinite, and %llu of the input", samples,
@@ -99,7 +99,7 @@ static bool tell_nans(const struct loss *loss, char *text, size_t size)
 static bool tell_range(const struct loss *loss, const struct run_summary *summary, char *text, size_t size)
 {
     if (summary->low == summary->high)
-        snprintf(text, size, "%.9g, which is all there is, became %.10g", summary->low, loss->least);
+        snprintf(text, size, "%.9g, the only value, became %.10g", summary->low, loss->least);
     else
         snprintf(text, size, "%.9g to %.9g became %.10g to %.10g", summary->low, summary->high, loss->least,
                  loss->greatest);

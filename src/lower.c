@@ -37,7 +37,7 @@ static bool settle(enum work_type work, double number, const char *what, double 
     if (isfinite(*settled))
         return true;
     return fault_raise(fault, STATUS_USAGE, "%s of %g does not fit %s%s", what, number, work_name(work),
-                       work == WORK_F32 ? " (--work f64 reaches farther)" : "");
+                       work == WORK_F32 ? " (--work f64 has a larger range)" : "");
 }
 
 /* A weight that the work type rounds to zero does not exist either. */
@@ -129,8 +129,8 @@ static bool check_flow(const struct heat *heat, const struct op *op, struct faul
     bool flows = reaches_out(op) && (heat->flux != FLUX_TANH || op->rate > 0.0);
 
     return !asked || flows ||
-           fault_raise(fault, STATUS_USAGE, "alpha*dt = %g becomes 0 in %s%s", heat->alpha * heat->dt,
-                       work_name(op->work), op->work == WORK_F32 ? " (--work f64 reaches farther)" : "");
+           fault_raise(fault, STATUS_USAGE, "alpha*dt = %g is too small for %s%s", heat->alpha * heat->dt,
+                       work_name(op->work), op->work == WORK_F32 ? " (--work f64 has a larger range)" : "");
 }
 
 /* What turns colour as it stands into what premultiplied pictures carry, and back. */

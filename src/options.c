@@ -608,7 +608,7 @@ static bool take_program(struct parsing *parsing, const char *value)
     if (!program_parse(value, &program))
         return refuse(parsing, value, "voxfilt or imgheat");
     return program == parsing->options->program ||
-           fault_raise(parsing->fault, STATUS_USAGE, "%s: it has to be the first argument", value);
+           fault_raise(parsing->fault, STATUS_USAGE, "%s: it must be the first argument", value);
 }
 
 static bool take_help(struct parsing *parsing, const char *value)
@@ -712,7 +712,7 @@ static bool check_spacing(const struct parsing *parsing)
         return fault_raise(parsing->fault, STATUS_USAGE, "--spacing: %zu distances for %u axes",
                            source->spacing_count, source->grid.axes);
     return stages_heed_spacing(options->stages, options->job.stage_count) ||
-           fault_raise(parsing->fault, STATUS_USAGE, "--spacing: no stage of this chain heeds it");
+           fault_raise(parsing->fault, STATUS_USAGE, "--spacing: no stage of this chain uses it");
 }
 
 bool options_parse(int argc, char **argv, enum program program, struct options *options, struct fault *fault)

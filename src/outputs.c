@@ -213,7 +213,7 @@ static bool refuse_several(const struct options *options, struct fault *fault)
                 fault, STATUS_USAGE,
                 "%s: operands are inputs, and there is no such file; did you mean --output %s?", last, last);
         return fault_raise(fault, STATUS_USAGE,
-                           "2 inputs need a directory, --output DIR/; did you mean to replace %s, by "
+                           "2 inputs need a directory, --output DIR/; did you mean to replace %s with "
                            "--output %s?",
                            last, last);
     }

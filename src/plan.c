@@ -227,7 +227,7 @@ static void consider(const struct plan_request *request, struct plan *plan, cons
     }
     number_format_seconds(seconds, own, sizeof own);
     if (needed)
-        give_reason(plan, "it has the rung that is asked for; %s predicted", own);
+        give_reason(plan, "it has the requested rung; %s predicted", own);
     else
         give_reason(plan, "%s predicted; %s would take %s", own, chosen->backend->name,
                     number_format_seconds(chosen->seconds, other, sizeof other));

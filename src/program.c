@@ -68,7 +68,7 @@ bool program_find(int argc, char **argv, enum program *program, struct fault *fa
                fault_raise(fault, STATUS_USAGE, "--program: %s: expected voxfilt or imgheat", asked);
     return find_by_name(name, program) ||
            fault_raise(fault, STATUS_USAGE,
-                       "%s: neither voxfilt nor imgheat is called by that name "
-                       "(--program=voxfilt or --program=imgheat, first of all, says which is meant)",
+                       "%s: this name selects neither voxfilt nor imgheat "
+                       "(give --program=voxfilt or --program=imgheat as the first argument)",
                        name);
 }

@@ -75,7 +75,7 @@ static void print_looks(FILE *stream, const struct history *looks)
 
     if (kept == 0)
         return;
-    fprintf(stream, "looks     %llu, RMS change", (unsigned long long)looks->count);
+    fprintf(stream, "checks    %llu, RMS change", (unsigned long long)looks->count);
     for (size_t i = first; i < kept; i++) {
         struct history_look look = history_at(looks, i);
         fprintf(stream, "%s %.9g at step %llu", i > first ? "," : "", look.change,

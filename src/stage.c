@@ -135,7 +135,7 @@ static bool check_options(const struct stage_request *request, struct fault *fau
         return refuse_option(request, STAGE_FLUX_CHANNELS, "only pm1 and pm2 have a conductivity to share",
                              fault);
     if ((given & STAGE_CHECK_EVERY) && !(given & STAGE_UNTIL))
-        return refuse_option(request, STAGE_CHECK_EVERY, "without --until nobody looks at changes", fault);
+        return refuse_option(request, STAGE_CHECK_EVERY, "it needs --until", fault);
     return flux_of(request) == FLUX_LINEAR || (given & STAGE_SCALE) || ask_for_scale(request, fault);
 }
 

@@ -93,7 +93,7 @@ static bool read_line(struct reading *reading, char line[LINE_BYTES + 1], size_t
     *length = 0;
     while ((byte = getc(reading->file)) != EOF && byte != '\n') {
         if (*length == LINE_BYTES)
-            return fault_raise(fault, STATUS_INPUT, "it is longer than %d bytes", LINE_BYTES);
+            return fault_raise(fault, STATUS_INPUT, "longer than %d bytes", LINE_BYTES);
         line[(*length)++] = (char)byte;
     }
     line[*length] = '\0';

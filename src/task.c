@@ -52,7 +52,7 @@ static void note_late_look(const struct job *job)
     const struct stage *last = &job->stages[job->stage_count - 1];
 
     if (last->until > 0.0 && last->steps > 1 && looks_count(&last->looks) == 1)
-        diag_note("--until: of %llu steps only the last is looked at; --check-every looks sooner",
+        diag_note("--until: only the last of %llu steps is checked; --check-every checks sooner",
                   (unsigned long long)last->steps);
 }
 
@@ -62,7 +62,7 @@ static void note_unreached(const struct plan *plan, const char *output, double l
     char change[32];
 
     if (last->steps == 0) {
-        diag_note("%s: --until %g was not reached: no step was to be taken", output, last->until);
+        diag_note("%s: --until %g was not reached: no steps were requested", output, last->until);
         return;
     }
     snprintf(change, sizeof change, "%g", last_change);
@@ -75,7 +75,7 @@ static void note_lone_channel(const struct job *job, const char *output)
 {
     for (size_t i = 0; i < job->stage_count; i++) {
         if (job->stages[i].chooses_channels && lower_joint_channels(&job->stages[i], &job->field) < 2) {
-            diag_note("%s: --flux-channels changes nothing: there is one channel", output);
+            diag_note("%s: --flux-channels has no effect: there is only one channel", output);
             return;
         }
     }
@@ -156,7 +156,7 @@ static void tell_beforehand(const struct task *task, const struct source *source
     if (source->doubt[0] != '\0')
         diag_note("%s", source->doubt);
     if (kind != NULL && task->options->out_format == NULL && !(kind->is_png && source->format == &format_png))
-        diag_note("%s: %s written there, whatever the name says", task->output,
+        diag_note("%s: %s written, despite the name", task->output,
                   source->format == &format_png ? "a PNG picture is" : "raw samples are");
 }
 

@@ -130,7 +130,7 @@ static bool refuse_name(const struct words *words, const char *word, struct faul
 
     snprintf(given, sizeof given, "--%.*s", (int)length, word);
     if (list_beginnings(words, word, length, text, sizeof text) > 1)
-        return fault_raise(fault, STATUS_USAGE, "%s: not clear which: %s", given, text);
+        return fault_raise(fault, STATUS_USAGE, "%s: ambiguous option; possibilities: %s", given, text);
     for (size_t i = 0; i < WORDS; i++) {
         if (list[i].name != NULL && strlen(list[i].name) == length &&
             strncmp(list[i].name, word, length) == 0)
@@ -147,9 +147,10 @@ static bool refuse_code(const struct words *words, int code, struct fault *fault
     bool is_letter = optopt > 0 && optopt < LONG_CODE;
 
     if (code == ':')
-        return fault_raise(fault, STATUS_USAGE, "%s: it needs an argument", is_letter ? letter : given);
+        return fault_raise(fault, STATUS_USAGE, "%s: option requires an argument",
+                           is_letter ? letter : given);
     if (optopt >= LONG_CODE)
-        return fault_raise(fault, STATUS_USAGE, "%s: it takes no argument", given);
+        return fault_raise(fault, STATUS_USAGE, "%s: option takes no argument", given);
     return is_letter ? refuse_letter(words, (char)optopt, fault) : refuse_name(words, given + 2, fault);
 }
 

@@ -10,13 +10,13 @@ set -u
 
 refuses 2 'voxfilt: foo: no operands are taken; the input is --input FILE' voxfilt foo
 refuses 2 'voxfilt: --bogus: no such option (--help lists them)' voxfilt --bogus
-refuses 2 'voxfilt: --out: not clear which: --output, --out-endian, --out-type, --out-range, --out-format' voxfilt --out x
+refuses 2 'voxfilt: --out: ambiguous option; possibilities: --output, --out-endian, --out-type, --out-range, --out-format' voxfilt --out x
 refuses 2 'voxfilt: -Z: no such option (--help lists them)' voxfilt -qZ
 refuses 2 'voxfilt: --linear: no such option (imgheat has it)' voxfilt --linear
 refuses 2 'imgheat: -n: no such option (voxfilt has it)' imgheat -n 3
-refuses 2 'voxfilt: -f: it needs an argument' voxfilt -f
-refuses 2 'voxfilt: --channels: it needs an argument' voxfilt --channels
-refuses 2 'voxfilt: --help=x: it takes no argument' voxfilt --help=x
+refuses 2 'voxfilt: -f: option requires an argument' voxfilt -f
+refuses 2 'voxfilt: --channels: option requires an argument' voxfilt --channels
+refuses 2 'voxfilt: --help=x: option takes no argument' voxfilt --help=x
 refuses 2 'voxfilt: -n: 0: expected a whole number above 0' voxfilt -n 0
 refuses 2 'voxfilt: -n: 8x: expected a whole number above 0' voxfilt -n 8x
 refuses 2 'voxfilt: -d: 1,2: -n gives the extents already' voxfilt -n 8 -d 1,2
@@ -121,9 +121,9 @@ refuses 2 'voxfilt: --sigma needs an --alpha above 0' v8 --sigma 2 --alpha 0
 refuses 2 'voxfilt: --sigma 1e+09 takes 4e+18 steps: more than 10^9' v8 --sigma 1e9
 refuses 2 'voxfilt: --scale: no stage of this chain has a nonlinear flux' v8 --scale 3
 refuses 2 'voxfilt: --scale: heat: a linear flux has no scale' v8 -f heat --scale 3
-refuses 2 'voxfilt: heat: 1/scale of 1e+50 does not fit f32 (--work f64 reaches farther)' v8 --flux pm2 --scale 1e-50
-refuses 2 'voxfilt: matrix:1e300: a weight of 1e+300 does not fit f32 (--work f64 reaches farther)' v8 -f matrix:1e300
-refuses 2 'voxfilt: heat: --edge: a constant of inf does not fit f32 (--work f64 reaches farther)' v8 -e constant:1e300
+refuses 2 'voxfilt: heat: 1/scale of 1e+50 does not fit f32 (--work f64 has a larger range)' v8 --flux pm2 --scale 1e-50
+refuses 2 'voxfilt: matrix:1e300: a weight of 1e+300 does not fit f32 (--work f64 has a larger range)' v8 -f matrix:1e300
+refuses 2 'voxfilt: heat: --edge: a constant of inf does not fit f32 (--work f64 has a larger range)' v8 -e constant:1e300
 accepts 'a default scale goes to the stages that have one' '' \
     v8 --scale 5 -f heat --flux pm1 -f heat -o scaled.raw
 refuses 2 'voxfilt: --alpha: gauss:1: this filter is not heat' v8 -f gauss:1 --alpha 3
@@ -244,7 +244,7 @@ if has gzip; then
     chunk tEXt 'Note\000n' > ../note
     awk 'BEGIN { for (i = 0; i < 1001; i++) print "../note" }' | xargs cat | with_chunks rgb.png > noted.png
     { head -c 8 rgb.png; chunk IHDR '\177\377\377\377\177\377\377\377\020\006\000\000\000'; tail -c +34 rgb.png; } > vast.png
-    refuses 3 'imgheat: profiled.png: iCCP: --linear knows sRGB and gAMA, not this profile' imgheat --linear profiled.png
+    refuses 3 'imgheat: profiled.png: iCCP: --linear supports sRGB and gAMA, not this profile' imgheat --linear profiled.png
     refuses 3 'imgheat: critical.png: VOXF: unknown critical chunk' imgheat critical.png -o out
     refuses 6 'imgheat: noted.png: tEXt: more than 1000 chunks of metadata' imgheat noted.png -o out
     refuses 3 'imgheat: vast.png: IDAT: the file is too short for the size that IHDR gives' imgheat vast.png -o out

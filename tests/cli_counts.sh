@@ -55,14 +55,14 @@ done
 
 # ---------------------------------------------------------------- NaN and infinite
 
-accepts 'steps that explode' 'voxfilt: steep.raw: 4096 samples (100 %) are NaN or infinite, which the input was not
+accepts 'steps that explode' 'voxfilt: steep.raw: 4096 samples (100 %) are NaN or infinite, but none of the input
 ' v16 --dt 10 --force -s 100 -o steep.raw
 accepts 'what the input had is no news' '' odd -f matrix:2 -o twice.raw
 accepts 'NaNs that spread' 'voxfilt: spread.raw: 4 samples (67 %) are NaN or infinite, and 2 of the input
 ' odd -f matrix:'1 1 1' -o spread.raw
-accepts 'doubles that f32 does not reach' 'voxfilt: narrow.raw: 1 sample (50 %) is NaN or infinite, which the input was not
+accepts 'doubles that f32 does not reach' 'voxfilt: narrow.raw: 1 sample (50 %) is NaN or infinite, but none of the input
 ' voxfilt -i huge.raw -t f64 -d 2,1 -f identity --out-type f32 -o narrow.raw
-accepts 'nor does the work type' 'voxfilt: narrow.raw: 1 sample (50 %) is NaN or infinite, which the input was not
+accepts 'nor does the work type' 'voxfilt: narrow.raw: 1 sample (50 %) is NaN or infinite, but none of the input
 ' voxfilt -i huge.raw -t f64 -d 2,1 -f box:0 --work f32 -o narrow.raw
 accepts 'integers have no NaN, and no infinity' 'voxfilt: bytes.raw: 1 NaN written as 0
 voxfilt: bytes.raw: 1 sample (17 %) was cut off at 255
@@ -99,7 +99,7 @@ accepts 'which takes colour as it stands' '' imgheat -i rgba.png -f gauss:1 -f s
 imgheat -i turned.png -f scale:-1,255 -o back.png
 same 'and keeps alpha' one.png back.png
 refuses 2 'voxfilt: --filter: scale:2: expected scale:A,B' v8 -f scale:2 -o out
-refuses 2 'voxfilt: scale:1e40,0: a factor of 1e+40 does not fit f32 (--work f64 reaches farther)' v8 -f scale:1e40,0 \
+refuses 2 'voxfilt: scale:1e40,0: a factor of 1e+40 does not fit f32 (--work f64 has a larger range)' v8 -f scale:1e40,0 \
     -o out
 
 # ---------------------------------------------------------------- --out-range
@@ -121,7 +121,7 @@ accepts '--out-range=auto of floats' 'voxfilt: unit.raw: 0 to 7 became 0 to 1
 ' eight -f identity --out-type f32 --out-range auto -o unit.raw
 accepts 'floats are cut off, too' 'voxfilt: unit.raw: 4 samples (50 %) were cut off at 1
 ' eight -f identity --out-type f32 --out-range 0,3 -o unit.raw
-accepts 'a constant becomes the least' 'voxfilt: flat.raw: 5, which is all there is, became -128
+accepts 'a constant becomes the least' 'voxfilt: flat.raw: 5, the only value, became -128
 ' voxfilt -i flat.in -t u8 -d 4,1 -f identity --out-range auto --out-type i8 -o flat.raw
 [ "$(bytes flat.raw)" = '128 128 128 128' ]
 result $? 'all of it'
@@ -154,10 +154,10 @@ result $? '--out-range=auto reaches both ends'
 v64_auto -i v64.raw --explain > held.txt
 grep -q '^range     the least and the greatest sample of the result become 0 to 255$' held.txt
 result $? '--explain: the range'
-grep -q '^run       the whole grid is held, since --out-range=auto looks at all of the result' held.txt
+grep -q '^run       the whole grid is held, since --out-range=auto needs the whole result before' held.txt
 result $? '--explain: the grid is held'
 v64_auto -i v64.raw -m 700K --explain > spooled.txt
-grep -q '^run       2 passes over a spool file of 1.0 MiB, the last of which puts the result into its range' spooled.txt
+grep -q '^run       2 passes over a spool file of 1.0 MiB, the last of which maps the result into its range' spooled.txt
 result $? '--explain: the result is spooled'
 v64_auto --report=json -i v64.raw -o held.raw 2> ../stderr
 grep -q '"out_range": {"from": \[-[0-9.]*, [0-9.]*\], "to": \[0, 255\]}' ../stderr

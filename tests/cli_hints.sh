@@ -15,7 +15,7 @@ refuses 2 'voxfilt: --dtype: no such option; did you mean --type?' voxfilt --dty
 refuses 2 'voxfilt: --dims: no such option; did you mean -d?' voxfilt --dims 8,8,8
 refuses 2 'voxfilt: --gpu: no such option; did you mean --device cuda?' voxfilt --gpu
 refuses 2 'voxfilt: --x: no such option (--help lists them)' voxfilt --x
-refuses 2 'voxfilt: --o: not clear which: --output, --out-endian, --out-type, --out-range, --out-format' voxfilt --o out
+refuses 2 'voxfilt: --o: ambiguous option; possibilities: --output, --out-endian, --out-type, --out-range, --out-format' voxfilt --o out
 refuses 2 'voxfilt: --alpha-mode: no such option (imgheat has it)' voxfilt --alpha-mode=separate
 refuses 2 'voxfilt: --steps: teps: expected a whole number; did you mean --steps?' voxfilt -steps 5
 refuses 2 'imgheat: --edge: lp: not one of reflect, mirror, nearest, wrap, constant[:V], hold; did you mean --help?' \
@@ -80,11 +80,11 @@ means --tile 32,8 32x8 '--tile: 32,8: expected W or WxH, whole numbers from 1 to
 refuses 2 'imgheat: out: operands are inputs, and there is no such file; did you mean --output out?' \
     imgheat gray.png out
 cp rgb.png second.png
-refuses 2 'imgheat: 2 inputs need a directory, --output DIR/; did you mean to replace second.png, by --output second.png?' \
+refuses 2 'imgheat: 2 inputs need a directory, --output DIR/; did you mean to replace second.png with --output second.png?' \
     imgheat gray.png second.png
 same 'and the second is as it was' rgb.png second.png
 ln -s nowhere.png dangling.png
-refuses 2 'imgheat: 2 inputs need a directory, --output DIR/; did you mean to replace dangling.png, by --output dangling.png?' \
+refuses 2 'imgheat: 2 inputs need a directory, --output DIR/; did you mean to replace dangling.png with --output dangling.png?' \
     imgheat gray.png dangling.png
 refuses 2 'imgheat: 2 inputs need a directory: --output DIR/' imgheat gray.png rgb.png -o out
 
@@ -159,12 +159,12 @@ accepts 'a header that comes by a pipe' \
 
 # ---------------------------------------------------------------- names that promise something else
 
-accepts 'raw samples under the name of a picture' 'voxfilt: slice.png: raw samples are written there, whatever the name says
+accepts 'raw samples under the name of a picture' 'voxfilt: slice.png: raw samples are written, despite the name
 ' v8 -o slice.png
-accepts 'raw samples under the name of a NIfTI file' 'voxfilt: out.nii.gz: raw samples are written there, whatever the name says
+accepts 'raw samples under the name of a NIfTI file' 'voxfilt: out.nii.gz: raw samples are written, despite the name
 ' v8 -o out.nii.gz
 accepts 'raw samples that are asked for' '' v8 --out-format raw -o slice.png
-accepts 'a PNG under the name of a JPEG' 'imgheat: gray.JPG: a PNG picture is written there, whatever the name says
+accepts 'a PNG under the name of a JPEG' 'imgheat: gray.JPG: a PNG picture is written, despite the name
 ' imgheat gray.png -o gray.JPG
 accepts 'a PNG under its own name' '' imgheat gray.png -o gray-out.png
 

@@ -17,8 +17,8 @@ hashes() # HOW-MANY
 { printf '0 0 0 1\n' && hashes 255 && echo; } > wider.taps
 accepts 'a line of 254 bytes' '' v8 -f taps:widest.taps -o widest.raw
 same 'is read' v8.raw widest.raw
-refuses 3 'voxfilt: --filter: wider.taps: line 2: it is longer than 254 bytes' v8 -f taps:wider.taps -o out
-refuses 3 'voxfilt: --filter: /dev/zero: line 1: it is longer than 254 bytes' v8 -f taps:/dev/zero -o out
+refuses 3 'voxfilt: --filter: wider.taps: line 2: longer than 254 bytes' v8 -f taps:wider.taps -o out
+refuses 3 'voxfilt: --filter: /dev/zero: line 1: longer than 254 bytes' v8 -f taps:/dev/zero -o out
 mkfifo endless.fifo
 yes '# on and on' > endless.fifo 2> ../yes &
 refuses 3 'voxfilt: --filter: endless.fifo: line 1000001: more than 1000000 lines' v8 -f taps:endless.fifo -o out
@@ -66,16 +66,16 @@ fi
 # ---------------------------------------------------------------- numbers out of range
 
 refuses 2 'voxfilt: --filter: star:1e10: the order is 2, 4, 6 or 8' v8 -f star:1e10 -o out
-refuses 2 'voxfilt: --alpha: 1e-310: so little that the time of a step is not finite (--dt gives one)' \
+refuses 2 'voxfilt: --alpha: 1e-310: too small: the default time step is not finite (give --dt)' \
     v8 --alpha 1e-310 -o out
-refuses 2 'voxfilt: --alpha: 1e-310: so little that the time of a step is not finite (--dt gives one)' \
+refuses 2 'voxfilt: --alpha: 1e-310: too small: the default time step is not finite (give --dt)' \
     v8 --alpha 1e-310 --sigma 2 -o out
 for flux in linear 'tanh --scale 1' 'pm2 --scale 1'; do
     # shellcheck disable=SC2086  # options
-    refuses 2 'voxfilt: heat: alpha*dt = 1e-50 becomes 0 in f32 (--work f64 reaches farther)' \
+    refuses 2 'voxfilt: heat: alpha*dt = 1e-50 is too small for f32 (--work f64 has a larger range)' \
         v8 --flux $flux --alpha 1e-50 --dt 1 -o out
 done
-refuses 2 'voxfilt: heat: alpha*dt = 0 becomes 0 in f64' v16 --work f64 --alpha 1e-200 --dt 1e-200 -o out
+refuses 2 'voxfilt: heat: alpha*dt = 0 is too small for f64' v16 --work f64 --alpha 1e-200 --dt 1e-200 -o out
 accepts 'no heat that is asked for' '' v8 --alpha 0 -o still.raw
 same 'changes nothing' v8.raw still.raw
 

@@ -147,7 +147,7 @@ for mode in premultiply separate; do
 done
 same 'edges do not depend on the mode of alpha' edges-premultiply.png edges-separate.png
 imgheat --explain -f gauss:1 -f gradient -f matrix:3 rgba.png > ../explained
-grep -q '^stage 2   uncover: from here on colour is as it stands$' ../explained
+grep -q '^stage 2   uncover: from here on colour is not multiplied by alpha$' ../explained
 result $? 'the turn of colour between two stages is explained'
 imgheat -f gauss:1 rgba.png -o blurred.png
 imgheat -f gauss:1 -f gradient -f matrix:3 rgba.png --stats -o out.png 2> ../stderr
@@ -170,7 +170,7 @@ imgheat --flux pm2 --scale 20 --flux-channels separate rgb.png -o apart.png
 same 'pictures have one conductivity for all channels' joint.png asked.png
 differ 'channels may have their own' joint.png apart.png
 accepts 'a flux of one channel has nothing to share, and says so' \
-    'imgheat: out.png: --flux-channels changes nothing: there is one channel
+    'imgheat: out.png: --flux-channels has no effect: there is only one channel
 ' imgheat --flux pm2 --scale 20 --flux-channels joint gray.png -o out.png
 accepts 'nothing is said where nobody asked' '' imgheat --flux pm2 --scale 20 gray.png -o alone.png
 same 'a single channel is as it was' out.png alone.png

@@ -41,7 +41,7 @@ v16 -f sobel:y -o plain.raw
 same 'spacing across a derivative does not count' across.raw plain.raw
 
 for filter in gauss:1 box:1 unsharp:1,1 sharpen identity matrix:2 seven:1,2,3,4,5,6,7 twentyseven:1,2,3,4; do
-    refuses 2 'voxfilt: --spacing: no stage of this chain heeds it' v16 -f "$filter" --spacing 1,2,3 -o out
+    refuses 2 'voxfilt: --spacing: no stage of this chain uses it' v16 -f "$filter" --spacing 1,2,3 -o out
 done
 for filter in heat gauss:1u unsharp:1u,1 laplace star:4 sobel:x prewitt:y gradient; do
     accepts "--spacing means something to $filter, before others" '' \

@@ -17,7 +17,7 @@ voxfilt -q -n 16 -t f32 --until 0.001 -s 3 --check-every 1 < v16.raw > piped.raw
 [ $? = 7 ]
 result $? '--until: not reached in a pipe'
 same '--until: not reached in a pipe, the output is complete' piped.raw three.raw
-ends '--until: not reached without a step' 7 "voxfilt: none.raw: --until 9 was not reached: no step was to be taken
+ends '--until: not reached without a step' 7 "voxfilt: none.raw: --until 9 was not reached: no steps were requested
 " v16 --until 9 -s 0 -o none.raw
 same '--until: not reached without a step, the output is complete' none.raw v16.raw
 printf '\000\000\300\177' > nan.raw
@@ -53,12 +53,12 @@ result $? '--until: a file that fails, and then not reached'
 # ---------------------------------------------------------------- --check-every
 
 refuses 2 'voxfilt: --check-every: 0: expected a whole number above 0' v16 --until 1 --check-every 0 -o out
-refuses 2 'voxfilt: --check-every: heat: without --until nobody looks at changes' v16 --check-every 3 -o out
-refuses 2 'imgheat: --check-every: heat: without --until nobody looks at changes' imgheat -f heat --check-every 3 gray.png
+refuses 2 'voxfilt: --check-every: heat: it needs --until' v16 --check-every 3 -o out
+refuses 2 'imgheat: --check-every: heat: it needs --until' imgheat -f heat --check-every 3 gray.png
 
 looks_of() # COMMAND...: the line of the report
 {
-    "$@" -q --report -o looked.raw 2>&1 | sed -n 's/^looks     //p'
+    "$@" -q --report -o looked.raw 2>&1 | sed -n 's/^checks    //p'
 }
 
 steps_of() # COMMAND...: its first word but one
@@ -94,10 +94,10 @@ result $? '--report: the latest looks, and how many there were'
 # By default, which follows from the job alone.
 for how in '-j 1' '-j 2' '-m 30K' '--rung naive'; do
     # shellcheck disable=SC2086
-    v16 -q --until 1e-30 -s 100 --explain $how | grep -q '; looked at is one step in 72, and the last$'
+    v16 -q --until 1e-30 -s 100 --explain $how | grep -q '; checked: one step in 72, and the last$'
     result $? "--until: looks as often with $how"
 done
-ends '--until: looks too seldom' 7 "voxfilt: --until: of 20 steps only the last is looked at; --check-every looks sooner
+ends '--until: looks too seldom' 7 "voxfilt: --until: only the last of 20 steps is checked; --check-every checks sooner
 voxfilt: late.raw: --until 0.001 was not reached: the RMS change of step 20 is 0.52186
 " v16 --until 0.001 -s 20 -o late.raw
 v16 --until 0.35 --explain | grep -q '^forecast  at most '

@@ -17,7 +17,7 @@ ln -s "$program" other
 result $? 'a name with imgheat in it is imgheat'
 [ "$(./gvoxfilt --version)" = "$(voxfilt --version)" ]
 result $? 'a name with voxfilt in it is voxfilt'
-unclear='voxfilt: other: neither voxfilt nor imgheat is called by that name (--program=voxfilt or --program=imgheat, first of all, says which is meant)'
+unclear='voxfilt: other: this name selects neither voxfilt nor imgheat (give --program=voxfilt or --program=imgheat as the first argument)'
 refuses 2 "$unclear" ./other --version
 refuses 2 "$unclear" ./other --program
 for name in voxfilt imgheat; do
@@ -29,7 +29,7 @@ for name in voxfilt imgheat; do
 done
 refuses 2 'voxfilt: --program: cat: expected voxfilt or imgheat' ./other --program=cat
 refuses 2 'voxfilt: --program: cat: expected voxfilt or imgheat' voxfilt -q --program=cat
-refuses 2 'voxfilt: --program: imgheat: it has to be the first argument' voxfilt -q --program=imgheat gray.png -o out
+refuses 2 'voxfilt: --program: imgheat: it must be the first argument' voxfilt -q --program=imgheat gray.png -o out
 imgheat gray.png -o one.png
 accepts 'a picture' '' ./other --program=imgheat gray.png -o two.png
 same 'is the same by any name' one.png two.png

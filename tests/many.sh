@@ -168,7 +168,7 @@ imgheat: in/b.png: --filter: sobel:z: this grid has no z axis' imgheat -f sobel:
 # ---------------------------------------------------------------- names that cannot be
 
 empty out
-says 2 'imgheat: 2 inputs need a directory, --output DIR/; did you mean to replace in/b.png, by --output in/b.png?' \
+says 2 'imgheat: 2 inputs need a directory, --output DIR/; did you mean to replace in/b.png with --output in/b.png?' \
     imgheat in/a.png in/b.png
 says 2 'imgheat: 2 inputs need a directory: --output DIR/' imgheat in/a.png in/b.png -o out.png
 says 2 'imgheat: 2 inputs need a directory: --output DIR/' imgheat in/a.png in/b.png -o in/c.png
