@@ -802,7 +802,7 @@ START_TEST(there_may_be_no_driver_that_serves)
     } machines[] = {
         {0, "no NVIDIA driver is installed"},
         {11080,
-         "the NVIDIA driver is too old: it serves CUDA 11.8, and this program was built with CUDA 12.0"},
+         "the NVIDIA driver is too old: it supports CUDA 11.8, but this program was built with CUDA 12.0"},
     };
     char line[256];
     struct emulation_device device = emulation_get_device();

@@ -394,13 +394,13 @@ static const char *refusal_of(int rung, const struct op *op, const struct shape 
     if (op->kind == OP_UNSHARP || op->kind == OP_SCALE || op->kind == OP_COVER || op->kind == OP_UNCOVER)
         return "each sample is read once: there is nothing to keep in a cache";
     if (op_group_most(op) > MOST_LAYERS)
-        return "a tile takes " TEXT_OF(MOST_LAYERS) " channels under one conductivity at most";
+        return "a tile takes at most " TEXT_OF(MOST_LAYERS) " channels that share a conductivity";
     if (rung == RUNG_BLOCKED && wish->steps > 1)
-        return "it takes one step a pass";
+        return "it takes only one step a pass";
     if (rung == RUNG_BLOCKED && !cpu_tiling_make(tiling, op, shape, 1, wish->tile_x, wish->tile_y))
         return "a tile takes more than 16 MiB a thread";
     if (rung == RUNG_FUSED && wish->steps == 1)
-        return "it takes several steps a pass";
+        return "it needs more than one step a pass";
     if (rung == RUNG_FUSED && !choose_steps(tiling, op, shape, wish))
         return "a tile of several steps takes more than 16 MiB a thread";
     return NULL;

@@ -138,10 +138,10 @@ static void explain_absence(cudaError_t error, char *text, size_t size)
     if (known && driver == 0)
         snprintf(text, size, "no NVIDIA driver is installed");
     else if (known && error == cudaErrorInsufficientDriver)
-        snprintf(
-            text, size,
-            "the NVIDIA driver is too old: it serves CUDA %d.%d, and this program was built with CUDA %d.%d",
-            major_of(driver), minor_of(driver), major_of(runtime), minor_of(runtime));
+        snprintf(text, size,
+                 "the NVIDIA driver is too old: it supports CUDA %d.%d, but this program was built with CUDA "
+                 "%d.%d",
+                 major_of(driver), minor_of(driver), major_of(runtime), minor_of(runtime));
     else if (error == cudaErrorNoDevice)
         snprintf(text, size, "the NVIDIA driver finds no GPU");
     else
@@ -728,7 +728,8 @@ static bool settle(const struct device *device, const struct cuda_rung *rung, co
     if (wish->coarsen > 0 && !rung->coarsens)
         return cuda_refuse(reason, size, "it is not coarsened");
     if (op_mixes_channels(op) && !rung->mixes)
-        return cuda_refuse(reason, size, "a thread has one channel of a pixel, and this takes several");
+        return cuda_refuse(reason, size,
+                           "a thread holds one channel of a pixel, but this step needs several");
     *form = cuda_form();
     if (!rung->shape(&device->limits, op, shape, wish, form, reason, size))
         return false;
