@@ -86,6 +86,13 @@ function words_of(option) {
     return names[option] == "filter" ? substr(filters, 2) : values[names[option]]
 }
 
+# Words that may have a file behind a colon.
+function words_before_files(option) {
+    if (names[option] == "filter")
+        return "taps"
+    return arguments[option] ~ /:FILE/ ? words_of(option) : ""
+}
+
 # ---- bash
 
 function patterns_of(option,    long) {
@@ -102,7 +109,7 @@ function print_bash_cases(    i) {
         if (arguments[i] == "FILE")
             print "kind='file' ;;"
         else
-            printf "kind='word' words='%s' ;;\n", words_of(i)
+            printf "kind='word' words='%s' before_files='%s' ;;\n", words_of(i), words_before_files(i)
     }
 }
 
@@ -116,7 +123,7 @@ function print_bash(    i, all) {
     print ""
     print "_" program "()"
     print "{"
-    print "    local line=${COMP_LINE:0:COMP_POINT} typed option lead='' breaks='' kept='' kind='" \
+    print "    local line=${COMP_LINE:0:COMP_POINT} typed option lead='' breaks='' kept='' word before_files='' kind='" \
           (program == "imgheat" ? "file" : "option") "'"
     print "    local words='" substr(all, 2) "'"
     print ""
@@ -132,9 +139,12 @@ function print_bash(    i, all) {
     print "    case $option in"
     print_bash_cases()
     print "    esac"
-    print "    if [[ ${typed#\"$lead\"} == taps:* ]]; then"
-    print "        lead=${lead}taps: kind='file'"
-    print "    fi"
+    print "    for word in $before_files; do"
+    print "        if [[ $typed == \"$lead$word\":* ]]; then"
+    print "            lead=$lead$word: kind='file'"
+    print "            break"
+    print "        fi"
+    print "    done"
     print "    if [ $kind = file ]; then"
     print "        compopt -o filenames 2> /dev/null"
     print "        mapfile -t COMPREPLY < <(compgen -P \"$lead\" -f -- \"${typed#\"$lead\"}\")"

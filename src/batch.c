@@ -6,6 +6,9 @@
 #include "mem.h"
 #include "outputs.h"
 #include "progress.h"
+#include "record.h"
+#include "report.h"
+#include "report_file.h"
 #include "task.h"
 #include "thread.h"
 
@@ -28,11 +31,13 @@ struct entry {
     enum status status;
     char *messages; /* as they stand on standard error when its turn comes */
     size_t messages_size;
+    struct report_part report; /* of the file of --report */
 };
 
 struct batch {
     struct entry *entries;
     size_t count;
+    struct report_file *report;
     struct budget budget;
     size_t at_once; /* the most tasks that run at the same time */
 
@@ -53,18 +58,36 @@ static size_t divided_up(size_t a, size_t b)
     return (a + b - 1) / b;
 }
 
+static enum status tell_failure(const struct task *task, const struct fault *fault)
+{
+    const struct record_ends ends = record_ends(task->input, task->output);
+
+    report_failure(task->report, task->options, &ends, fault);
+    return diag_error(fault);
+}
+
 /* ---- one after the other ---- */
 
-static enum status run_in_turn(const struct options *options, const struct outputs *outputs)
+static enum status run_one(const struct task *task)
 {
-    enum status all = STATUS_DONE, status;
+    enum status status;
     struct fault fault;
 
+    return task_run(task, &status, &fault) ? status : tell_failure(task, &fault);
+}
+
+static enum status run_in_turn(const struct options *options, const struct outputs *outputs,
+                               struct report_file *report)
+{
+    enum status all = STATUS_DONE;
+
     for (size_t i = 0; i < options->input_count; i++) {
-        const struct task task = task_alone(options, options->inputs[i], outputs->paths[i]);
-        if (!task_run(&task, &status, &fault))
-            diag_error(&fault);
-        all = status_of_both(all, status);
+        struct task task = task_alone(options, options->inputs[i], outputs->paths[i]);
+        struct report_part part;
+        report_part_begin(report, &part);
+        task.report = part.stream;
+        all = status_of_both(all, run_one(&task));
+        report_file_add(report, &part);
     }
     return all;
 }
@@ -88,14 +111,16 @@ static enum status run_task(const struct task *task)
         return status;
     if (!names_file(&fault, task->input) && !names_file(&fault, task->output))
         fault_prefix(&fault, task->input);
-    return diag_error(&fault);
+    return tell_failure(task, &fault);
 }
 
 /* What it says is kept; without memory for that it is said at once. */
-static void run_entry(struct entry *entry)
+static void run_entry(struct entry *entry, const struct report_file *report)
 {
     FILE *stream = open_memstream(&entry->messages, &entry->messages_size);
 
+    report_part_begin(report, &entry->report);
+    entry->task.report = entry->report.stream;
     diag_divert(stream);
     entry->status = run_task(&entry->task);
     diag_divert(NULL);
@@ -138,6 +163,7 @@ static void tell_entry(struct batch *batch, struct entry *entry)
     }
     free(entry->messages);
     entry->messages = NULL;
+    report_file_add(batch->report, &entry->report);
 }
 
 static void end(struct batch *batch, struct entry *entry)
@@ -158,7 +184,7 @@ static void *work(void *data)
     struct entry *entry;
 
     while ((entry = begin_next(batch)) != NULL) {
-        run_entry(entry);
+        run_entry(entry, batch->report);
         end(batch, entry);
     }
     return NULL;
@@ -261,15 +287,30 @@ static uint64_t memory_for_all(const struct options *options)
     return spare > 0 ? spare : UINT64_MAX;
 }
 
-static enum status run_together(const struct options *options, const struct outputs *outputs)
+/* Nothing runs, for one reason. */
+static enum status refuse_all(const struct options *options, const struct outputs *outputs,
+                              struct report_file *report, const struct fault *fault)
 {
-    struct batch batch = {.count = options->input_count};
+    for (size_t i = 0; i < options->input_count; i++) {
+        const struct record_ends ends = record_ends(options->inputs[i], outputs->paths[i]);
+        struct report_part part;
+        report_part_begin(report, &part);
+        report_failure(part.stream, options, &ends, fault);
+        report_file_add(report, &part);
+    }
+    return diag_error(fault);
+}
+
+static enum status run_together(const struct options *options, const struct outputs *outputs,
+                                struct report_file *report)
+{
+    struct batch batch = {.count = options->input_count, .report = report};
     struct fault fault;
     enum status status;
 
     batch.entries = mem_zeroed(batch.count, sizeof *batch.entries, "the files' tasks", &fault);
     if (batch.entries == NULL)
-        return diag_error(&fault);
+        return refuse_all(options, outputs, report, &fault);
     budget_open(&batch.budget, memory_for_all(options));
     pthread_mutex_init(&batch.mutex, NULL);
     fill(&batch, options, outputs);
@@ -295,18 +336,44 @@ static bool check_inputs(const struct options *options, struct fault *fault)
     return true;
 }
 
+static enum status run_all_inputs(const struct options *options, const struct outputs *outputs,
+                                  struct report_file *report)
+{
+    struct fault fault;
+
+    if (!check_inputs(options, &fault) || !outputs_check(outputs, options, &fault))
+        return refuse_all(options, outputs, report, &fault);
+    if (options->input_count == 1 || options->action == ACTION_EXPLAIN)
+        return run_in_turn(options, outputs, report);
+    return run_together(options, outputs, report);
+}
+
+static enum status run_and_report(const struct options *options, const struct outputs *outputs)
+{
+    const char *path = options->action == ACTION_RUN ? options->report_path : NULL;
+    struct report_file report;
+    struct fault fault;
+    enum status status;
+
+    if (path != NULL && !outputs_leave_room(outputs, options, path, &fault)) {
+        fault_prefix(&fault, "--report");
+        return diag_error(&fault);
+    }
+    if (!report_file_open(&report, path, &fault))
+        return diag_error(&fault);
+    status = run_all_inputs(options, outputs, &report);
+    return report_file_commit(&report, &fault) ? status : status_of_both(status, diag_error(&fault));
+}
+
 enum status batch_run(const struct options *options)
 {
     struct outputs outputs;
     struct fault fault;
     enum status status;
 
-    if (!check_inputs(options, &fault) || !outputs_name(&outputs, options, &fault))
+    if (!outputs_name(&outputs, options, &fault))
         return diag_error(&fault);
-    if (options->input_count == 1 || options->action == ACTION_EXPLAIN)
-        status = run_in_turn(options, &outputs);
-    else
-        status = run_together(options, &outputs);
+    status = run_and_report(options, &outputs);
     outputs_free(&outputs);
     return status;
 }

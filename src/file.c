@@ -421,7 +421,7 @@ static bool open_in_place(struct file_out *file, const char *path, struct fault 
     return true;
 }
 
-bool file_open_output(struct file_out **result, const char *path, struct fault *fault)
+static bool open_output(struct file_out **result, const char *path, bool is_text, struct fault *fault)
 {
     struct file_out *file = mem_zeroed(1, sizeof *file, "the output file", fault);
     bool opened;
@@ -439,7 +439,7 @@ bool file_open_output(struct file_out **result, const char *path, struct fault *
         opened = open_in_place(file, path, fault);
     else if (opened)
         opened = open_target(file, path, fault);
-    if (opened && isatty(file->descriptor))
+    if (opened && !is_text && isatty(file->descriptor))
         opened = fault_raise(fault, STATUS_USAGE, "%s is a terminal: binary data is not written there",
                              file->name);
     if (!opened) {
@@ -448,6 +448,16 @@ bool file_open_output(struct file_out **result, const char *path, struct fault *
     }
     *result = file;
     return true;
+}
+
+bool file_open_output(struct file_out **file, const char *path, struct fault *fault)
+{
+    return open_output(file, path, false, fault);
+}
+
+bool file_open_text_output(struct file_out **file, const char *path, struct fault *fault)
+{
+    return open_output(file, path, true, fault);
 }
 
 const char *file_out_name(const struct file_out *file)

@@ -51,6 +51,9 @@ void file_in_close(struct file_in *file);
 /* NULL or "-" is standard output, which must not be a terminal. A new or regular target is written under a
    temporary name in its directory; nothing stands under its own name before file_out_commit. */
 bool file_open_output(struct file_out **file, const char *path, struct fault *fault);
+
+/* The same for text, which may go to a terminal. */
+bool file_open_text_output(struct file_out **file, const char *path, struct fault *fault);
 const char *file_out_name(const struct file_out *file);
 bool file_out_write(struct file_out *file, const void *bytes, size_t size, struct fault *fault);
 

@@ -533,12 +533,29 @@ static bool take_explain(struct parsing *parsing, const char *value)
     return true;
 }
 
+/* Whether value is a format, alone or with a file behind a colon; *path is NULL where that is standard error.
+ */
+static bool read_report(const char *value, const char *format, const char **path)
+{
+    size_t length = strlen(format);
+
+    if (strncmp(value, format, length) != 0 || (value[length] != '\0' && value[length] != ':'))
+        return false;
+    *path = value[length] == ':' && strcmp(value + length, ":-") != 0 ? value + length + 1 : NULL;
+    return *path == NULL || **path != '\0';
+}
+
 static bool take_report(struct parsing *parsing, const char *value)
 {
-    if (value != NULL && strcmp(value, "text") != 0 && strcmp(value, "json") != 0)
-        return refuse(parsing, value, "text or json");
-    parsing->options->report = value != NULL && strcmp(value, "json") == 0 ? REPORT_JSON : REPORT_TEXT;
-    return true;
+    struct options *options = parsing->options;
+
+    options->report = REPORT_TEXT;
+    options->report_path = NULL;
+    if (value == NULL || read_report(value, "text", &options->report_path))
+        return true;
+    options->report = REPORT_JSON;
+    return read_report(value, "json", &options->report_path) ||
+           refuse(parsing, value, "text, json, text:FILE or json:FILE");
 }
 
 static bool take_stats(struct parsing *parsing, const char *value)
@@ -715,6 +732,17 @@ static bool check_spacing(const struct parsing *parsing)
            fault_raise(parsing->fault, STATUS_USAGE, "--spacing: no stage of this chain uses it");
 }
 
+/* getopt puts operands last. */
+static bool keep_words(struct options *options, int argc, char **argv, struct fault *fault)
+{
+    options->words = mem_alloc((size_t)argc, sizeof *options->words, "the command line", fault);
+    if (options->words == NULL)
+        return false;
+    for (int i = 0; i < argc; i++)
+        options->words[options->word_count++] = argv[i];
+    return true;
+}
+
 bool options_parse(int argc, char **argv, enum program program, struct options *options, struct fault *fault)
 {
     struct parsing parsing = {.options = options, .fault = fault};
@@ -722,7 +750,7 @@ bool options_parse(int argc, char **argv, enum program program, struct options *
     *options = (struct options){.program = program, .level = -1};
     options->source.grid = grid_make(3, 0, 0, 0);
     options->stages = mem_zeroed((size_t)argc + 1, sizeof *options->stages, "the stages", fault);
-    if (options->stages == NULL)
+    if (options->stages == NULL || !keep_words(options, argc, argv, fault))
         return false;
     parsing.stage = &parsing.defaults;
     parsing.defaults.joint_flux = program == PROGRAM_IMGHEAT;
@@ -740,5 +768,7 @@ void options_free(struct options *options)
     for (size_t i = 0; i < options->job.stage_count; i++)
         filter_call_free(&options->stages[i].call);
     mem_free(options->stages);
+    mem_free(options->words);
     options->stages = NULL;
+    options->words = NULL;
 }

@@ -33,6 +33,9 @@ struct options {
     struct run_request run;
     int level;
     enum report_mode report;
+    const char *report_path; /* NULL: standard error */
+    const char **words;      /* of the command line, as it was given */
+    size_t word_count;
     bool bench_json, tune;
 };
 

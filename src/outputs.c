@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 /* A file, by a name that tells it from others, and whose it is. */
 struct place {
@@ -221,31 +222,81 @@ static bool refuse_several(const struct options *options, struct fault *fault)
                        options->input_count);
 }
 
-static bool name_and_check(struct outputs *outputs, const struct options *options, struct place *places,
-                           struct fault *fault)
-{
-    bool directory = wants_directory(options);
-
-    if (directory && (!check_directory(options, fault) || !check_names(options, places, fault)))
-        return false;
-    if (!directory && options->input_count > 1 && options->action == ACTION_RUN)
-        return refuse_several(options, fault);
-    return name_all(outputs, options, directory, fault) &&
-           (!directory || check_links(options, outputs, places, fault));
-}
-
 bool outputs_name(struct outputs *outputs, const struct options *options, struct fault *fault)
 {
-    size_t count = options->input_count;
-    struct place *places = mem_alloc(count, 2 * sizeof *places, "file names", fault);
-    bool done;
+    *outputs = (struct outputs){
+        .paths = mem_zeroed(options->input_count, sizeof *outputs->paths, "file names", fault)};
+    if (outputs->paths != NULL && name_all(outputs, options, wants_directory(options), fault))
+        return true;
+    outputs_free(outputs);
+    return false;
+}
 
-    *outputs = (struct outputs){.paths = mem_zeroed(count, sizeof *outputs->paths, "file names", fault)};
-    done = places != NULL && outputs->paths != NULL && name_and_check(outputs, options, places, fault);
+bool outputs_check(const struct outputs *outputs, const struct options *options, struct fault *fault)
+{
+    struct place *places;
+    bool fine;
+
+    if (!wants_directory(options))
+        return options->input_count == 1 || options->action != ACTION_RUN || refuse_several(options, fault);
+    places = mem_alloc(options->input_count, 2 * sizeof *places, "file names", fault);
+    fine = places != NULL && check_directory(options, fault) && check_names(options, places, fault) &&
+           check_links(options, outputs, places, fault);
     mem_free(places);
-    if (!done)
-        outputs_free(outputs);
-    return done;
+    return fine;
+}
+
+/* ---- a file beside them ---- */
+
+/* What is there under a name, or behind a descriptor that "-" stands for. */
+static bool look(const char *path, int descriptor, struct stat *info)
+{
+    return (strcmp(path, "-") == 0 ? fstat(descriptor, info) : stat(path, info)) == 0;
+}
+
+static bool is_coming_name(const char *path, const char *other)
+{
+    char *name = coming_name(path), *other_name = coming_name(other);
+    bool same = name != NULL && other_name != NULL && strcmp(name, other_name) == 0;
+
+    free(name);
+    free(other_name);
+    return same;
+}
+
+/* Whether a path is the file of another one, which may be "-" for a descriptor. Devices take all that comes.
+ */
+static bool is_file_of(const char *path, const char *other, int descriptor)
+{
+    struct stat info, other_info;
+    bool is_there = stat(path, &info) == 0, other_is_there = look(other, descriptor, &other_info);
+
+    if (is_there && other_is_there)
+        return !S_ISCHR(info.st_mode) && info.st_dev == other_info.st_dev && info.st_ino == other_info.st_ino;
+    return !is_there && !other_is_there && is_coming_name(path, other);
+}
+
+static bool is_taps_file(const struct options *options, const char *path)
+{
+    for (size_t i = 0; i < options->job.stage_count; i++) {
+        const struct filter_call *call = &options->stages[i].call;
+        if (call->filter->arguments == ARGUMENTS_FILE && is_file_of(path, call->text, -1))
+            return true;
+    }
+    return false;
+}
+
+bool outputs_leave_room(const struct outputs *outputs, const struct options *options, const char *path,
+                        struct fault *fault)
+{
+    for (size_t i = 0; i < options->input_count; i++) {
+        if (is_file_of(path, outputs->paths[i], STDOUT_FILENO))
+            return fault_raise(fault, STATUS_USAGE, "%s: an output goes there", path);
+        if (is_file_of(path, options->inputs[i], STDIN_FILENO))
+            return fault_raise(fault, STATUS_USAGE, "%s: an input would be replaced", path);
+    }
+    return !is_taps_file(options, path) ||
+           fault_raise(fault, STATUS_USAGE, "%s: a taps file would be replaced", path);
 }
 
 void outputs_free(struct outputs *outputs)

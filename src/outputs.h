@@ -13,8 +13,15 @@ struct outputs {
     size_t count;
 };
 
-/* Nothing is written; what cannot be is refused here, before anything is. */
+/* Whether the paths can be written is another question. */
 bool outputs_name(struct outputs *outputs, const struct options *options, struct fault *fault);
+
+/* Nothing is written; what cannot be is refused here, before anything is. */
+bool outputs_check(const struct outputs *outputs, const struct options *options, struct fault *fault);
+
+/* Refuse a file beside them that is one of them, or one that the runs read. */
+bool outputs_leave_room(const struct outputs *outputs, const struct options *options, const char *path,
+                        struct fault *fault);
 void outputs_free(struct outputs *outputs);
 
 #endif

@@ -4,6 +4,12 @@
 #include <math.h>
 #include <string.h>
 
+struct record_ends record_ends(const char *input, const char *output)
+{
+    return (struct record_ends){strcmp(input, "-") == 0 ? "standard input" : input,
+                                strcmp(output, "-") == 0 ? "standard output" : output};
+}
+
 double record_deviation(const struct tally *tally)
 {
     double mean = tally->sum / (double)tally->count;

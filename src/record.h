@@ -3,13 +3,27 @@
 #define RECORD_H
 
 #include "backend.h"
+#include "diag.h"
 #include "job.h"
+#include "options.h"
 #include "plan.h"
 #include "run.h"
 
 /* The ends of a run as messages name them. */
 struct record_ends {
     const char *input, *output;
+};
+
+/* By their paths, of which "-" is standard input and output. */
+struct record_ends record_ends(const char *input, const char *output);
+
+/* A run that was carried out. */
+struct record {
+    const struct options *options;
+    struct record_ends ends;
+    enum status status;
+    const struct plan *plan;
+    const struct run_summary *summary;
 };
 
 /* What a run spends its time on, some of it at the same time. */

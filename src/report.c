@@ -4,21 +4,34 @@
 #include "report_json.h"
 #include "report_text.h"
 
-static void tell_stats(FILE *stream, bool among_others, const struct plan *plan,
-                       const struct record_ends *ends, const struct run_summary *summary)
+static void tell_stats(FILE *stream, bool among_others, const struct record *record)
 {
     if (among_others)
-        report_text_heading(stream, ends);
-    report_text_stats(stream, plan->job, summary);
+        report_text_heading(stream, &record->ends);
+    report_text_stats(stream, record->plan->job, record->summary);
 }
 
-void report_run(FILE *stream, const struct options *options, bool among_others, const struct plan *plan,
-                const struct record_ends *ends, const struct run_summary *summary)
+void report_run(FILE *stream, bool among_others, const struct record *record)
 {
+    const struct options *options = record->options;
+
+    if (stream == NULL)
+        stream = diag_stream();
     if (options->run.stats && options->report != REPORT_JSON)
-        tell_stats(stream, among_others, plan, ends, summary);
+        tell_stats(diag_stream(), among_others, record);
     if (options->report == REPORT_TEXT)
-        report_text_summary(stream, plan, ends, summary);
+        report_text_run(stream, record);
     else if (options->report == REPORT_JSON)
-        report_json_summary(stream, plan, ends, summary);
+        report_json_run(stream, record);
+}
+
+void report_failure(FILE *stream, const struct options *options, const struct record_ends *ends,
+                    const struct fault *fault)
+{
+    if (stream == NULL)
+        return;
+    if (options->report == REPORT_JSON)
+        report_json_failure(stream, options, ends, fault);
+    else
+        report_text_failure(stream, ends, fault);
 }

@@ -85,7 +85,7 @@ static void print_seconds(FILE *stream, const struct run_summary *summary)
 /* The latest, HISTORY_KEPT at most. */
 static void print_looks(FILE *stream, const struct history *looks)
 {
-    fprintf(stream, ", \"look_count\": %llu, \"looks\": [", (unsigned long long)looks->count);
+    fprintf(stream, ", \"check_count\": %llu, \"checks\": [", (unsigned long long)looks->count);
     for (size_t i = 0; i < history_kept(looks); i++) {
         struct history_look look = history_at(looks, i);
         fprintf(stream, "%s{\"step\": %llu, ", i > 0 ? ", " : "", (unsigned long long)look.step);
@@ -95,21 +95,119 @@ static void print_looks(FILE *stream, const struct history *looks)
     fprintf(stream, "]");
 }
 
-void report_json_summary(FILE *stream, const struct plan *plan, const struct record_ends *ends,
-                         const struct run_summary *summary)
+/* Between what and what, by whom, how it ended, and what had been asked for. */
+static void print_head(FILE *stream, const struct options *options, const struct record_ends *ends,
+                       enum status status, const char *error)
 {
-    const struct job *job = plan->job;
     fprintf(stream, "{\"input\": ");
     json_text(stream, ends->input);
     fprintf(stream, ", \"output\": ");
     json_text(stream, ends->output);
-    fprintf(stream, ", \"axes\": %u, \"grid\": [%zu, %zu, %zu], \"channels\": %u", job->in.grid.axes,
-            job->in.grid.nx, job->in.grid.ny, job->in.grid.nz, job->in.grid.channels);
-    fprintf(stream, ", \"type\": \"%s\", \"out_type\": \"%s\", \"work\": \"%s\", \"device\": ",
-            sample_name(job->in.type), sample_name(job->out.type), work_name(job->work));
+    fprintf(stream, ", \"status\": %d, \"error\": ", (int)status);
+    if (error == NULL)
+        fprintf(stream, "null");
+    else
+        json_text(stream, error);
+    fprintf(stream, ", \"program\": \"%s\", \"version\": \"%s\", \"command\": [",
+            program_name(options->program), PACKAGE_VERSION);
+    for (size_t i = 0; i < options->word_count; i++) {
+        fprintf(stream, "%s", i > 0 ? ", " : "");
+        json_text(stream, options->words[i]);
+    }
+    fprintf(stream, "]");
+}
+
+static void print_data(FILE *stream, const struct job *job)
+{
+    const struct grid *grid = &job->in.grid;
+
+    fprintf(stream, ", \"axes\": %u, \"grid\": [%zu, %zu, %zu], \"channels\": %u", grid->axes, grid->nx,
+            grid->ny, grid->nz, grid->channels);
+    fprintf(stream, ", \"spacing\": [%.17g, %.17g, %.17g]", grid->spacing[0], grid->spacing[1],
+            grid->spacing[2]);
+    fprintf(stream, ", \"type\": \"%s\", \"out_type\": \"%s\", \"work\": \"%s\"", sample_name(job->in.type),
+            sample_name(job->out.type), work_name(job->work));
+}
+
+static void print_heat(FILE *stream, const struct heat *heat)
+{
+    fprintf(stream, ", ");
+    json_number(stream, "alpha", heat->alpha);
+    fprintf(stream, ", ");
+    json_number(stream, "dt", heat->dt);
+    fprintf(stream, ", \"inner\": %llu, \"flux\": \"%s\"", (unsigned long long)heat->inner,
+            heat_flux_name(heat->flux));
+    if (heat_flux_conducts(heat->flux))
+        fprintf(stream, ", \"flux_channels\": \"%s\"", heat->joint ? "joint" : "separate");
+    if (heat->flux != FLUX_LINEAR) {
+        fprintf(stream, ", ");
+        json_number(stream, "scale", heat->scale);
+    }
+    if (heat->reacts) {
+        fprintf(stream, ", ");
+        json_number(stream, "reaction", heat->reaction);
+    }
+}
+
+/* Parameters that the stage has no use for are left out. */
+static void print_stage(FILE *stream, const struct stage *stage)
+{
+    fprintf(stream, "{\"filter\": \"%s\", \"spec\": ", stage->filter->name);
+    json_text(stream, stage->spec);
+    fprintf(stream, ", \"given\": %s, \"steps\": %llu, \"flip\": %s, \"edge\": \"%s\"",
+            stage_is_given(stage) ? "true" : "false", (unsigned long long)stage->steps,
+            stage->flipped ? "true" : "false", edge_name(stage->edge.rule));
+    if (stage->edge.rule == EDGE_CONSTANT) {
+        fprintf(stream, ", ");
+        json_number(stream, "outside", stage->edge.value);
+    }
+    if (stage->filter->kind == FILTER_HEAT)
+        print_heat(stream, &stage->heat);
+    if (stage->until > 0.0) {
+        fprintf(stream, ", ");
+        json_number(stream, "until", stage->until);
+        fprintf(stream, ", \"check_every\": %llu", (unsigned long long)stage->looks.every);
+    }
+    fprintf(stream, "}");
+}
+
+static void print_stages(FILE *stream, const struct job *job)
+{
+    fprintf(stream, ", \"stages\": [");
+    for (size_t i = 0; i < job->stage_count; i++) {
+        fprintf(stream, "%s", i > 0 ? ", " : "");
+        print_stage(stream, &job->stages[i]);
+    }
+    fprintf(stream, "]");
+}
+
+static void print_device(FILE *stream, const struct plan *plan)
+{
+    fprintf(stream, ", \"device\": ");
     json_text(stream, plan->device_name);
     fprintf(stream, ", \"device_text\": ");
     json_text(stream, plan->device_text);
+    fprintf(stream, ", \"device_reason\": ");
+    json_text(stream, plan->device_reason);
+}
+
+void report_json_failure(FILE *stream, const struct options *options, const struct record_ends *ends,
+                         const struct fault *fault)
+{
+    print_head(stream, options, ends, fault->status, fault->text);
+    fprintf(stream, "}\n");
+}
+
+void report_json_run(FILE *stream, const struct record *record)
+{
+    const struct plan *plan = record->plan;
+    const struct job *job = plan->job;
+    const struct run_summary *summary = record->summary;
+
+    print_head(stream, record->options, &record->ends, record->status, NULL);
+    print_data(stream, job);
+    print_stages(stream, job);
+    print_device(stream, plan);
     print_kernels(stream, plan);
     fprintf(stream, ", \"planned_bytes\": %zu, \"steps\": %llu, ", plan->passes.memory_bytes,
             (unsigned long long)summary->steps);

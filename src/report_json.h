@@ -2,14 +2,15 @@
 #ifndef REPORT_JSON_H
 #define REPORT_JSON_H
 
-#include "plan.h"
+#include "diag.h"
+#include "options.h"
 #include "record.h"
-#include "run.h"
 
 #include <stdio.h>
 
-/* A line. */
-void report_json_summary(FILE *stream, const struct plan *plan, const struct record_ends *ends,
-                         const struct run_summary *summary);
+/* A line, of a run and of one that failed: the same members first. */
+void report_json_run(FILE *stream, const struct record *record);
+void report_json_failure(FILE *stream, const struct options *options, const struct record_ends *ends,
+                         const struct fault *fault);
 
 #endif

@@ -22,6 +22,15 @@ static void print_tally(FILE *stream, const char *end, unsigned channel, const s
     fprintf(stream, "\n");
 }
 
+void report_text_failure(FILE *stream, const struct record_ends *ends, const struct fault *fault)
+{
+    char line[DIAG_TEXT];
+
+    phrase_ends(stream, ends);
+    fprintf(stream, ": failed with status %d: %s\n", (int)fault->status,
+            diag_printable(fault->text, line, sizeof line));
+}
+
 void report_text_heading(FILE *stream, const struct record_ends *ends)
 {
     phrase_ends(stream, ends);
@@ -84,13 +93,14 @@ static void print_looks(FILE *stream, const struct history *looks)
     fprintf(stream, "\n");
 }
 
-void report_text_summary(FILE *stream, const struct plan *plan, const struct record_ends *ends,
-                         const struct run_summary *summary)
+void report_text_run(FILE *stream, const struct record *record)
 {
+    const struct plan *plan = record->plan;
     const struct job *job = plan->job;
+    const struct run_summary *summary = record->summary;
     char memory[32];
 
-    phrase_ends(stream, ends);
+    phrase_ends(stream, &record->ends);
     fprintf(stream, ": ");
     phrase_grid(stream, &job->in.grid);
     fprintf(stream, ", %s %s %s, work %s\n", sample_name(job->in.type), glyph(GLYPH_ARROW),

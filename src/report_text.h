@@ -2,15 +2,17 @@
 #ifndef REPORT_TEXT_H
 #define REPORT_TEXT_H
 
+#include "diag.h"
 #include "job.h"
-#include "plan.h"
 #include "record.h"
 #include "run.h"
 
 #include <stdio.h>
 
-void report_text_summary(FILE *stream, const struct plan *plan, const struct record_ends *ends,
-                         const struct run_summary *summary);
+void report_text_run(FILE *stream, const struct record *record);
+
+/* A line. */
+void report_text_failure(FILE *stream, const struct record_ends *ends, const struct fault *fault);
 
 /* Names the run to which the lines that follow belong. */
 void report_text_heading(FILE *stream, const struct record_ends *ends);

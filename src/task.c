@@ -6,6 +6,7 @@
 #include "kind.h"
 #include "loss.h"
 #include "plan.h"
+#include "record.h"
 #include "report.h"
 #include "run.h"
 #include "thread.h"
@@ -81,14 +82,16 @@ static void note_lone_channel(const struct job *job, const char *output)
     }
 }
 
-static void tell_outcome(const struct task *task, const struct plan *plan, const struct record_ends *ends,
-                         const struct run_summary *summary)
+static void tell_outcome(const struct task *task, const struct record *record)
 {
-    loss_note(ends->output, plan->job, summary);
-    note_lone_channel(plan->job, ends->output);
+    const struct run_summary *summary = record->summary;
+    const char *output = record->ends.output;
+
+    loss_note(output, record->plan->job, summary);
+    note_lone_channel(record->plan->job, output);
     if (summary->unreached)
-        note_unreached(plan, ends->output, summary->last_change);
-    report_run(diag_stream(), task->options, task->budget != NULL, plan, ends, summary);
+        note_unreached(record->plan, output, summary->last_change);
+    report_run(task->report, task->budget != NULL, record);
 }
 
 static bool write_output(struct attempt *attempt, const struct plan *plan, struct source *source,
@@ -98,7 +101,6 @@ static bool write_output(struct attempt *attempt, const struct plan *plan, struc
     const struct options *options = task->options;
     const struct sink_request request = {
         .level = options->level, .threads = codec_threads(attempt), .origin = source};
-    const struct record_ends ends = {file_in_name(source->file), file_out_name(file)};
     const struct format *format = options->out_format != NULL ? options->out_format : source->format;
     struct run_summary summary;
     struct sink sink;
@@ -111,7 +113,8 @@ static bool write_output(struct attempt *attempt, const struct plan *plan, struc
     done = done && file_out_commit(file, fault);
     if (done) {
         attempt->status = summary.unreached ? STATUS_UNREACHED : STATUS_DONE;
-        tell_outcome(task, plan, &ends, &summary);
+        tell_outcome(task, &(struct record){options, record_ends(task->input, task->output), attempt->status,
+                                            plan, &summary});
     }
     run_summary_free(&summary);
     return done;
@@ -170,8 +173,7 @@ static bool carry_out(struct attempt *attempt, const struct plan *plan, struct s
         note_late_look(plan->job);
     }
     if (task->options->action == ACTION_EXPLAIN) {
-        const struct record_ends ends = {file_in_name(source->file),
-                                         strcmp(task->output, "-") == 0 ? "standard output" : task->output};
+        const struct record_ends ends = record_ends(task->input, task->output);
         explain_plan(stdout, plan, &ends);
         return true;
     }

@@ -10,12 +10,14 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 
 struct task {
     const struct options *options;
     const char *input, *output; /* as file_open_input and file_open_output take them */
     struct plan_request plan;
     struct run_request run;
+    FILE *report;          /* where the report goes; NULL: to the messages */
     struct budget *budget; /* NULL: it runs alone */
     uint64_t share; /* of the budget's memory: more is taken where less means more passes over the data */
 };

@@ -1068,7 +1068,7 @@ static const struct {
     {PROGRAM_IMGHEAT, "-j 4097", "--threads: 4097: expected a whole number from 1 to 4096"},
     {PROGRAM_IMGHEAT, "-m 0", "--memory: 0: expected a count of bytes above 0, with K, M, G or T"},
     {PROGRAM_IMGHEAT, "-m 1X", "--memory: 1X: expected a count of bytes above 0, with K, M, G or T"},
-    {PROGRAM_IMGHEAT, "--report=xml", "--report: xml: expected text or json"},
+    {PROGRAM_IMGHEAT, "--report=xml", "--report: xml: expected text, json, text:FILE or json:FILE"},
     {PROGRAM_IMGHEAT, "--progress sometimes", "--progress: sometimes: expected auto, always or never"},
     {PROGRAM_VOXFILT, "--alpha 1 -f box:1", "--alpha: no stage of this chain is heat"},
     {PROGRAM_VOXFILT, "--flux pm1 -f box:1 -f gauss:1", "--flux: no stage of this chain is heat"},

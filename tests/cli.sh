@@ -60,7 +60,7 @@ refuses 2 'voxfilt: --threads: 0: expected a whole number from 1 to 4096' voxfil
 refuses 2 'voxfilt: --threads: 4097: expected a whole number from 1 to 4096' voxfilt -j 4097
 refuses 2 'voxfilt: --memory: 0: expected a count of bytes above 0, with K, M, G or T' voxfilt -m 0
 refuses 2 'voxfilt: --memory: 99999999T: expected a count of bytes above 0, with K, M, G or T' voxfilt -m 99999999T
-refuses 2 'voxfilt: --report: xml: expected text or json' voxfilt --report=xml
+refuses 2 'voxfilt: --report: xml: expected text, json, text:FILE or json:FILE' voxfilt --report=xml
 refuses 2 'voxfilt: --progress: x: expected auto, always or never' voxfilt --progress x
 
 # ---------------------------------------------------------------- filters

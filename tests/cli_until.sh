@@ -120,4 +120,207 @@ with=$(best_of seconds_of --until 1e-30) without=$(best_of seconds_of)
 awk -v with="$with" -v without="$without" 'BEGIN { exit !(with < 1.3 * without) }'
 result $? "--until: looking costs little: $with s of computing, and $without s without"
 
+# ---------------------------------------------------------------- reports in files
+
+formats='text, json, text:FILE or json:FILE'
+for value in 'json:' 'text:' ':r.json' 'jsonr' 'json,r' 'r.json'; do
+    refuses 2 "voxfilt: --report: $value: expected $formats" v8 "--report=$value" -o out
+done
+
+# Notes stay on standard error, and only they.
+printf 'old' > r.json
+unreached='voxfilt: out.raw: --until 0.001 was not reached: the RMS change of step 3 is 3.36434
+'
+ends '--report=json:FILE: notes stay apart' 7 "$unreached" \
+    v16 --until 0.001 -s 3 --check-every 1 -o out.raw --report=json:r.json
+[ "$(wc -l < r.json)" = 1 ] && [ -z "$(ls -- *.part 2> ../parts)" ]
+result $? '--report=json:FILE is a line'
+ends '--report=text:FILE: notes stay apart' 7 "$unreached" \
+    v16 --until 0.001 -s 3 --check-every 1 -o out.raw --report=text:r.txt
+grep -q '^v16.raw → out.raw: 16 × 16 × 16, ' r.txt && grep -q '^checks    3, RMS change ' r.txt
+result $? '--report=text:FILE is the report'
+v16 -s 3 --report=json:- -o out.raw 2> ../stderr
+grep -q '^{"input": "v16.raw", .*}$' ../stderr && [ ! -e - ]
+result $? '--report=json:- goes to standard error'
+rm -f r.json
+accepts '--report: the last one counts' '' v16 -q -s 0 --report=json:r.json --report=text:r.txt -o out.raw
+[ ! -e r.json ]
+result $? '--report: what a later one replaces is not written'
+v8 --report=text:r.txt --stats -o out.raw > ../stdout 2> ../stderr
+grep -q '^input  channel 0  min 0 ' ../stderr && ! grep -q '^input ' r.txt
+result $? '--stats stay on standard error beside --report=text:FILE'
+rm -f r.json
+accepts '--explain writes no report' '' v8 --explain --report=json:r.json
+[ ! -e r.json ]
+result $? '--explain leaves the file of --report alone'
+v8 --report=json:/dev/stdout -o out.raw > ../stdout 2> ../stderr
+grep -q '^{.*}$' ../stdout && [ ! -s ../stderr ]
+result $? '--report: standard output is free where the output is a file'
+ln -s r.json link.json
+accepts '--report through a link' '' v8 --report=json:link.json -o out.raw
+[ -h link.json ] && [ -f r.json ]
+result $? '--report: a link stays, and its file is written'
+accepts '--report and output both thrown away' '' v8 --report=json:/dev/null -o /dev/null
+
+# What cannot be written is refused before anything runs; what failed later leaves nothing half done.
+refuses 4 'voxfilt: --report: none/r.json: No such file or directory' v8 -o out --report=json:none/r.json
+refuses 4 'voxfilt: --report: many: Is a directory' v8 -o out --report=json:many
+if [ -w /dev/full ]; then
+    ends '--report: a full disk' 4 'voxfilt: --report: /dev/full: No space left on device
+' v8 -s 1 -o complete.raw --report=json:/dev/full
+    v8 -s 1 -o step.raw
+    same '--report: a full disk leaves the output complete' complete.raw step.raw
+else
+    skip '--report: a full disk: /dev/full is not here'
+fi
+
+# Not in the place of a file that the run reads or writes, by whatever name.
+cp v8.raw kept.raw
+ln v8.raw hard.raw
+ln -s v8.raw soft.raw
+ln -s coming.raw hanging.raw
+printf '0 0 0 1\n' > one.taps
+replaced='an input would be replaced'
+written='an output goes there'
+for name in v8.raw ./v8.raw hard.raw soft.raw; do
+    refuses 2 "voxfilt: --report: $name: $replaced" v8 -o out "--report=json:$name"
+done
+refuses 2 "voxfilt: --report: v8.raw: $replaced" from v8.raw voxfilt -n 8 -t u8 -o out --report=json:v8.raw
+refuses 2 "voxfilt: --report: v8.raw: $written" v8 -o v8.raw --report=json:v8.raw
+refuses 2 "voxfilt: --report: ./out: $written" v8 -o out --report=text:./out
+refuses 2 "voxfilt: --report: coming.raw: $written" v8 -o hanging.raw --report=text:coming.raw
+refuses 2 'voxfilt: --report: one.taps: a taps file would be replaced' v8 -f taps:one.taps -o out --report=text:one.taps
+refuses 2 "imgheat: --report: many/rgb.png: $written" imgheat gray.png rgb.png -o many --report=json:many/rgb.png
+refuses 2 "imgheat: --report: rgb.png: $replaced" imgheat gray.png rgb.png -o many --report=json:rgb.png
+v8 --report=json:/dev/stdout > v8.out 2> ../stderr
+[ $? = 2 ] && [ ! -s v8.out ] && grep -q "^voxfilt: --report: /dev/stdout: $written\$" ../stderr
+result $? '--report: not among the samples'
+same '--report: no input was touched' v8.raw kept.raw
+
+if has python3; then
+    cat > ../facts.py << 'END'
+"""Lines of JSON in a file, strictly; the expressions that follow must be true of them (r: the first, all: all)."""
+import json, sys
+
+def once(pairs):
+    names = [name for name, _ in pairs]
+    assert len(names) == len(set(names)), names
+    return dict(pairs)
+
+def no_number(text):
+    raise ValueError(text)
+
+HEAD = ["input", "output", "status", "error", "program", "version", "command"]
+RUN = HEAD + [
+    "axes", "grid", "channels", "spacing", "type", "out_type", "work", "stages", "device", "device_text",
+    "device_reason", "kernels", "planned_bytes", "steps", "out_range", "nan_written_as_zero", "cut_off",
+    "nan_or_infinite", "last_change", "check_count", "checks", "seconds", "busy", "samples_steps_per_second",
+    "bytes_per_second"]
+STAGE = ["filter", "spec", "given", "steps", "flip", "edge"]
+HEAT = STAGE + ["alpha", "dt", "inner", "flux"]
+SPANS = ["total", "start", "read", "stats", "upload", "compute", "download", "write"]
+with open(sys.argv[1], "rb") as file:
+    text = file.read().decode("utf-8", "strict")
+all = [json.loads(line, object_pairs_hook=once, parse_constant=no_number) for line in text.splitlines()]
+r = all[0]
+for line in all:
+    assert list(line) == HEAD if line["error"] is not None else set(RUN) <= set(line), line
+for fact in sys.argv[2:]:
+    if not eval(fact):
+        sys.exit("not so: %s\n%s" % (fact, text))
+END
+    facts() # NAME FILE FACT...
+    {
+        fact_name=$1
+        shift
+        python3 ../facts.py "$@"
+        result $? "$fact_name"
+    }
+
+    v16 -q --until 0.001 -s 3 --check-every 1 -o out.raw --report=json:r.json
+    facts '--report=json: a volume, and --until in vain' r.json 'len(all) == 1 and set(r) == set(RUN)' \
+        'r["status"] == 7 and r["error"] is None and r["program"] == "voxfilt"' \
+        'r["command"][1:5] == ["-i", "v16.raw", "-n", "16"] and r["command"][-1] == "--report=json:r.json"' \
+        'r["command"][5:-1] == "-t f32 -q --until 0.001 -s 3 --check-every 1 -o out.raw".split()' \
+        'r["input"] == "v16.raw" and r["output"] == "out.raw" and r["device"] == "cpu"' \
+        'r["axes"] == 3 and r["grid"] == [16, 16, 16] and r["channels"] == 1 and r["spacing"] == [1, 1, 1]' \
+        'r["type"] == r["out_type"] == r["work"] == "f32" and r["cut_off"] is None' \
+        'r["steps"] == r["check_count"] == 3 and [check["step"] for check in r["checks"]] == [1, 2, 3]' \
+        'r["last_change"] == r["checks"][2]["change"] and abs(r["last_change"] - 3.36434) < 1e-5' \
+        'len(r["stages"]) == 1 and list(r["stages"][0]) == HEAT + ["until", "check_every"]' \
+        'r["stages"][0]["until"] == 0.001 and r["stages"][0]["check_every"] == 1 and r["stages"][0]["steps"] == 3' \
+        'list(r["seconds"]) == SPANS and list(r["busy"]) == SPANS[1:] and r["seconds"]["total"] > 0' \
+        "r['version'] == '$(voxfilt --version | sed 's/.* //')'"
+    v16 -q --spacing 1,2,3 --out-type u8 --stats --report=json:r.json -o out.raw \
+        -f heat --flux pm2 --scale 3 --dt 0.02 --inner 2 --reaction 0.5 --alpha 2 -e constant:7 -s 4 \
+        -f gauss:1 --flip -e wrap
+    facts '--report=json: the stages with their parameters' r.json 'r["status"] == 0 and len(r["stages"]) == 2' \
+        'set(r) == set(RUN + ["stats_in", "stats_out"])' 'r["spacing"] == [1, 2, 3] and r["out_type"] == "u8"' \
+        'r["stages"][0] == dict(filter="heat", spec="heat", given=True, steps=4, flip=False, edge="constant",
+            outside=7, alpha=2, dt=0.02, inner=2, flux="pm2", flux_channels="separate", scale=3, reaction=0.5)' \
+        'r["stages"][1] == dict(filter="gauss", spec="gauss:1", given=True, steps=1, flip=True, edge="wrap")' \
+        'r["steps"] == 5 and set(r["cut_off"]) == {"least", "below", "greatest", "above"}' \
+        '{kernel["stage"] for kernel in r["kernels"]} == {1, 2} and r["stats_out"][0]["count"] == 4096'
+    imgheat -q rgba.png -f gauss:1 -f sobel:x -o out.png --report=json:r.json
+    facts '--report=json: a picture' r.json 'set(r) == set(RUN) and r["status"] == 0 and r["program"] == "imgheat"' \
+        'r["command"][1:] == "-q rgba.png -f gauss:1 -f sobel:x -o out.png --report=json:r.json".split()' \
+        'r["axes"] == 2 and r["grid"] == [40, 30, 1] and r["channels"] == 4' \
+        '[stage["filter"] for stage in r["stages"] if stage["given"]] == ["gauss", "sobel"]' \
+        '{kernel["stage"] for kernel in r["kernels"]} == set(range(1, len(r["stages"]) + 1))' \
+        'r["input"] == "rgba.png" and r["output"] == "out.png"'
+    imgheat -q -o - --report=json:r.json - < gray.png > out.png
+    facts '--report=json: in a pipe' r.json 'r["input"] == "standard input" and r["output"] == "standard output"'
+    imgheat -j 2 gray.png broken.png rgb.png none.png -o many --report=json:r.json 2> ../stderr
+    [ $? = 3 ]
+    result $? '--report=json: several pictures, two of them bad'
+    facts '--report=json: several pictures in their order' r.json \
+        '[line["input"] for line in all] == ["gray.png", "broken.png", "rgb.png", "none.png"]' \
+        '[line["output"] for line in all] == ["many/" + line["input"] for line in all]' \
+        '[line["status"] for line in all] == [0, 3, 0, 4]' 'set(all[0]) == set(all[2]) == set(RUN)' \
+        'all[3]["error"] == "none.png: No such file or directory"'
+    facts '--report=json: errors are those of the messages' r.json \
+        '["imgheat: " + all[i]["error"] for i in (1, 3)] == open("../stderr").read().splitlines()'
+    imgheat -q -j 2 gray.png broken.png -o many --report=text:r.txt 2> ../stderr
+    sed -n 's/, work.*//p; s/: failed with/&/p' r.txt > ../found
+    {
+        echo 'gray.png → many/gray.png: 40 × 30, 1 channel, u8 → u8'
+        sed 's/^imgheat: /broken.png → many\/broken.png: failed with status 3: /' ../stderr
+    } | diff - ../found
+    result $? '--report=text: several pictures in their order'
+
+    # A single run that fails, before its input is opened or later.
+    fails() # NAME STATUS COMMAND...
+    {
+        fails_name=$1 fails_status=$2
+        shift 2
+        rm -f r.json
+        "$@" --report=json:r.json > ../stdout 2> ../stderr < /dev/null
+        [ $? = "$fails_status" ]
+        result $? "$fails_name: the status is $fails_status"
+        facts "$fails_name is in the report" r.json "len(all) == 1 and r['status'] == $fails_status" \
+            'r["program"] + ": " + r["error"] + "\n" == open("../stderr").read()'
+    }
+    fails '--report=json: a refused input' 3 voxfilt -i v8.raw -n 9 -t u8 -o out
+    fails '--report=json: an input that is not there' 4 voxfilt -i absent.raw -n 8 -t u8 -o out
+    fails '--report=json: an output without its folder' 4 voxfilt -i v8.raw -n 8 -t u8 -o none/out
+    fails '--report=json: a directory that is not there' 4 voxfilt -i v8.raw -n 8 -t u8 -o none/
+    fails '--report=json: a step that is refused' 2 voxfilt -i v8.raw -n 8 -t u8 --dt 9 -o out
+    fails '--report=json: too little memory' 6 voxfilt -i v8.raw -n 8 -t u8 -m 1 -o out
+    rm -f r.json
+    imgheat gray.png rgb.png --report=json:r.json 2> ../stderr
+    facts '--report=json: all are refused' r.json '[line["status"] for line in all] == [2, 2]' \
+        'all[0]["error"] == all[1]["error"] and all[0]["error"].startswith("2 inputs need a directory, ")'
+
+    # Names may hold any bytes: no form that is too long, no surrogate, nothing past the end of Unicode.
+    odd=$(printf 'a"b\\c\001\177 \303\266\342\202\254\360\235\204\236\364\217\277\277 \355\237\277')
+    odd=$odd$(printf ' \300\257 \340\200\257 \355\240\200 \360\200\200\257 \364\220\200\200 \377 \200')
+    mkdir odd
+    cp gray.png "odd/$odd"
+    imgheat -q "odd/$odd" -o out.png --report=json:r.json
+    facts '--report=json: any name is UTF-8' r.json 'r["input"] == r["command"][2]' \
+        'r["input"] == "odd/" + __import__("os").listdir(b"odd")[0].decode("utf-8", "replace")'
+else
+    skip '--report=json: what is in it: python3 is not here'
+fi
+
 conclude

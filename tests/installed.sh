@@ -76,6 +76,8 @@ if has bash && bash -c '[ "${BASH_VERSINFO[0]}" -ge 4 ]'; then
     completes 'imgheat -s ' ''
     completes 'imgheat --report=' 'json text'
     completes 'imgheat --report rgb' 'rgb.png rgba.png'
+    completes 'imgheat --report=json:rgb' 'rgb.png rgba.png'
+    completes 'imgheat --bench=json:rgb' ''
 
     # A word that is offered is one that the program takes.
     for name in voxfilt imgheat; do

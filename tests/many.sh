@@ -279,7 +279,7 @@ output channel 1
 output channel 2"
 # shellcheck disable=SC2086
 imgheat -j 3 --stats --report=json $filters in/f.png in/b.png none.png in/d.png -o out/ 2> ../stderr
-tells '--report=json: a line each, in order' 's/, "axes.*}$//p; /none/p' '{"input": "in/f.png", "output": "out/f.png"
+tells '--report=json: a line each, in order' 's/, "status.*}$//p; /none/p' '{"input": "in/f.png", "output": "out/f.png"
 {"input": "in/b.png", "output": "out/b.png"
 imgheat: none.png: No such file or directory
 {"input": "in/d.png", "output": "out/d.png"'
