@@ -126,7 +126,7 @@ struct op {
     enum flux flux;
     double inverse_scale; /* 1/K */
     double rate;          /* FLUX_TANH: alpha·dt·K */
-    uint64_t inner;       /* relaxations against frozen neighbours */
+    uint64_t inner;       /* relaxations against frozen neighbours; 1 for every other op */
     bool reacts;
     double reaction, remainder; /* E and 1 − E */
 

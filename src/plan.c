@@ -132,6 +132,19 @@ static double larger(double a, double b)
 }
 
 /* Steps that are looked at are taken one by one, and their changes added up. */
+/* Seconds for what scales samples while they are converted: a multiply-add a step, all in registers. */
+static double predict_conversion(const struct plan_request *request, const struct plan *plan,
+                                 const struct backend *backend, const struct stage *stage)
+{
+    const struct device_request device = device_request_of(request, 0);
+    const struct op op = {.kind = OP_SCALE, .work = plan->job->work, .tap_count = 1, .inner = stage->steps};
+
+    if (stage->steps == 0)
+        return 0.0;
+    return plan_samples(plan, plan->shape.planes) /
+           backend->predict(&device, &op, &plan->shape, true).updates;
+}
+
 static double predict_stage(const struct plan_request *request, const struct plan *plan,
                             const struct backend *backend, struct wisdom_entry *key, size_t index)
 {
@@ -141,6 +154,8 @@ static double predict_stage(const struct plan_request *request, const struct pla
     bool single = plan_is_single(stage, step);
     double looks = (double)looks_count(&stage->looks), others = (double)stage->steps - looks, sweeps = 0.0;
 
+    if (stage->converted)
+        return predict_conversion(request, plan, backend, stage);
     for (size_t k = 0; k < step->count; k++) {
         sweeps += others / predict_updates(request, plan, backend, key, &step->ops[k], single);
         if (looks > 0.0)

@@ -24,9 +24,16 @@ double record_mean(const struct tally *tally)
     return tally->anchor + tally->sum / (double)tally->count;
 }
 
-double record_updates(const struct plan *plan, const struct run_summary *summary)
+double record_rate(const struct plan *plan, const struct run_summary *summary)
 {
-    return (double)grid_samples(&plan->job->in.grid) * (double)summary->steps;
+    const struct job *job = plan->job;
+    double steps = (double)summary->steps;
+
+    for (size_t i = 0; i < job->stage_count; i++)
+        steps -= job->stages[i].converted ? (double)job->stages[i].steps : 0.0;
+    return steps > 0.0 && summary->compute > 0.0
+               ? (double)grid_samples(&job->in.grid) * steps / summary->compute
+               : NAN;
 }
 
 double record_file_bytes(const struct job *job)

@@ -218,7 +218,7 @@ void report_json_run(FILE *stream, const struct record *record)
     fprintf(stream, ", ");
     print_seconds(stream, summary);
     fprintf(stream, ", ");
-    json_number(stream, "samples_steps_per_second", record_updates(plan, summary) / summary->compute);
+    json_number(stream, "samples_steps_per_second", record_rate(plan, summary));
     fprintf(stream, ", ");
     json_number(stream, "bytes_per_second", record_file_bytes(job) / summary->total);
     if (summary->tallies_in != NULL) {

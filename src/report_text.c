@@ -98,6 +98,7 @@ void report_text_run(FILE *stream, const struct record *record)
     const struct plan *plan = record->plan;
     const struct job *job = plan->job;
     const struct run_summary *summary = record->summary;
+    double rate = record_rate(plan, summary);
     char memory[32];
 
     phrase_ends(stream, &record->ends);
@@ -116,9 +117,8 @@ void report_text_run(FILE *stream, const struct record *record)
     print_looks(stream, &summary->looks);
     print_seconds(stream, summary);
     fprintf(stream, "rate      ");
-    if (summary->compute > 0.0)
-        fprintf(stream, "%.1f Msample-steps/s of computing, ",
-                record_updates(plan, summary) / summary->compute / 1e6);
+    if (!isnan(rate))
+        fprintf(stream, "%.1f Msample-steps/s of computing, ", rate / 1e6);
     fprintf(stream, "%.1f MB/s from input to output\n", record_file_bytes(job) / summary->total / 1e6);
     loss_print(stream, job, summary);
 }

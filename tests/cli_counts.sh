@@ -89,6 +89,15 @@ v16 -f scale:0.3,7 -f gauss:1 -f scale:2,0 -f gauss:1 -f scale:2,0 --explain > e
 [ "$(grep -c 'while samples are converted: no pass of its own$' explained.txt)" = 2 ] &&
     [ "$(grep -c '^          scale: ' explained.txt)" = 1 ]
 result $? '--explain: what scale costs'
+forecast()
+{
+    voxfilt -n 64 -i v64.raw -f scale:1,0.001 -s "$1" --explain | sed -n 's/^forecast.*, //p'
+}
+[ "$(forecast 1)" != "$(forecast 1000)" ]
+result $? 'a forecast of scale knows its steps'
+v16 -f scale:2,1 --report -o /dev/null 2> ../stderr
+! grep -q 'of computing' ../stderr
+result $? 'and where only samples are converted the report has no rate of computing'
 imgheat -i rgba.png -f scale:-1,255 -o once.png
 imgheat -i once.png -f scale:-1,255 -o twice.png
 imgheat -i rgba.png -f identity -o copy.png

@@ -304,7 +304,7 @@ static double assumed_taps_per_second(const struct op *op, bool single)
 static struct forecast cpu_predict(const struct device_request *request, const struct op *op,
                                    const struct shape *shape, bool single)
 {
-    double taps = fmax(1.0, (double)op->tap_count) * (op->kind == OP_HEAT ? (double)op->inner : 1.0);
+    double taps = fmax(1.0, (double)op->tap_count) * (double)op->inner;
     double fields = op->kind == OP_UNSHARP ? 3.0 : 2.0;
     double by_memory = ASSUMED_BYTES_PER_SECOND / (fields * (double)work_size(op->work));
     double by_taps = assumed_taps_per_second(op, single) * threads_of(request) / taps;

@@ -178,8 +178,7 @@ static struct forecast cuda_predict(const struct device_request *request, const 
                                     const struct shape *shape, bool single)
 {
     double sample = static_cast<double>(work_size(op->work));
-    double relaxations = op->kind == OP_HEAT ? static_cast<double>(op->inner) : 1.0;
-    double operands = static_cast<double>(op->tap_count) * relaxations + 1.0;
+    double operands = static_cast<double>(op->tap_count) * static_cast<double>(op->inner) + 1.0;
     double by_memory = ASSUMED_MEMORY_BYTES_PER_SECOND / (2.0 * sample);
     double by_taps = ASSUMED_TAPS_PER_SECOND / operands;
     struct forecast forecast;
