@@ -40,8 +40,8 @@ void record_spans(const struct run_summary *summary, struct record_span *spans);
 double record_mean(const struct tally *tally);
 double record_deviation(const struct tally *tally);
 
-/* Updates of the file's samples a second of computing, in all steps but those that are taken while samples are
-   converted; NAN where there are no others. */
+/* Updates of the file's samples a second of computing, in all steps but those that are taken while samples
+   are converted; NAN where there are no others. */
 double record_rate(const struct plan *plan, const struct run_summary *summary);
 
 /* Samples in and out, as files hold them. */

@@ -1007,7 +1007,8 @@ static const struct {
 } usage_errors[] = {
     {PROGRAM_VOXFILT, "--nosuch", "--nosuch: no such option (--help lists them)"},
     {PROGRAM_VOXFILT, "-X", "-X: no such option (--help lists them)"},
-    {PROGRAM_VOXFILT, "--s 3", "--s: ambiguous option; possibilities: --skip, --spacing, --steps, --sigma, --scale, --stats"},
+    {PROGRAM_VOXFILT, "--s 3",
+     "--s: ambiguous option; possibilities: --skip, --spacing, --steps, --sigma, --scale, --stats"},
     {PROGRAM_VOXFILT, "--linear", "--linear: no such option (imgheat has it)"},
     {PROGRAM_VOXFILT, "--level 3", "--level: no such option (imgheat has it)"},
     {PROGRAM_IMGHEAT, "-n 3", "-n: no such option (voxfilt has it)"},
