@@ -198,7 +198,7 @@ result $? '--report: not among the samples'
 same '--report: no input was touched' v8.raw kept.raw
 
 if has python3; then
-    cat > ../facts.py << 'END'
+    cat > ../facts_of_reports << 'END'
 """Lines of JSON in a file, strictly; the expressions that follow must be true of them (r: the first, all: all)."""
 import json, sys
 
@@ -233,7 +233,7 @@ END
     {
         fact_name=$1
         shift
-        python3 ../facts.py "$@"
+        python3 ../facts_of_reports "$@"
         result $? "$fact_name"
     }
 
