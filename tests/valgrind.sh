@@ -35,7 +35,7 @@ head -c 300 p.png > cut.png
 
 watch 0 "$VOXFILT" -i v.raw -n 12 -q -o heat.raw -s 3 --stats --report
 watch 0 "$VOXFILT" -i v.raw -n 12 -q -o pm1.raw --flux pm1 --scale 1 --inner 2 --reaction 0.1 -e constant:1 -s 2
-watch 0 "$VOXFILT" -i v.raw -n 12 -q -o chain.raw -f gauss:1 -f gradient -f unsharp:1,1 --until 0.1 --out-type u16
+watch 7 "$VOXFILT" -i v.raw -n 12 -q -o chain.raw -f gauss:1 -f gradient -f unsharp:1,1 --until 0.1 --out-type u16
 watch 0 "$VOXFILT" -i v.raw -n 12 -q -o copy.raw -f identity --out-endian big
 watch 0 "$IMGHEAT" p.png -o heat.png
 watch 0 "$IMGHEAT" --linear -f sobel:x -e wrap p.png -o sobel.png
