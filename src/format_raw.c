@@ -177,7 +177,9 @@ static bool refuse_length(const struct source *source, const struct source_reque
     char extents[128], needed[128], skipped[48] = "";
     bool fits;
 
-    hint_skip(&hint, grid, request, bytes);
+    /* A header that is recognised says for itself where it ends. */
+    if (source->doubt[0] == '\0')
+        hint_skip(&hint, grid, request, bytes);
     if (bytes >= request->skip) {
         hint_types(&hint, grid, bytes - request->skip);
         hint_cubes(&hint, grid->channels, bytes - request->skip);

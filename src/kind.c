@@ -7,72 +7,155 @@
 #include <string.h>
 #include <strings.h>
 
-/* Where the bytes of `mark` are in the start of a file, from its beginning to behind them; 0: nowhere. */
-static uint64_t behind(const unsigned char *start, size_t size, const char *mark)
-{
-    size_t length = strlen(mark);
+/* The beginning of a file as a string. */
+struct text {
+    char bytes[KIND_BYTES + 1];
+};
 
-    for (size_t at = 0; at + length <= size; at++) {
-        if (memcmp(start + at, mark, length) == 0)
-            return at + length;
+static void make_text(struct text *text, const unsigned char *bytes, size_t size)
+{
+    memcpy(text->bytes, bytes, size);
+    text->bytes[size] = '\0';
+}
+
+static bool begins(const char *text, const char *with)
+{
+    return strncasecmp(text, with, strlen(with)) == 0;
+}
+
+/* The text as far as the end of `mark`, which ends it; false: it is not there. */
+static bool end_behind(struct text *text, const char *mark, uint64_t *end)
+{
+    char *found = strstr(text->bytes, mark);
+
+    if (found == NULL)
+        return false;
+    found += strlen(mark);
+    *found = '\0';
+    *end = (uint64_t)(found - text->bytes);
+    return true;
+}
+
+/* The value in a line "KEY: VALUE" or "KEY = VALUE", and what follows it; "" where there is no such line. */
+static const char *value_of(const struct text *text, const char *key)
+{
+    size_t length = strlen(key);
+
+    for (const char *line = strchr(text->bytes, '\n'); line != NULL; line = strchr(line, '\n')) {
+        line++;
+        if (begins(line, key) && strchr(" \t:=", line[length]) != NULL)
+            return line + length + strspn(line + length, " \t:=");
     }
-    return 0;
+    return "";
 }
 
-static bool says(const unsigned char *start, size_t size, const char *mark)
+static bool has_value(const struct text *text, const char *key)
 {
-    return behind(start, size, mark) > 0;
+    return *value_of(text, key) != '\0';
 }
 
-static uint64_t little(const unsigned char *bytes, size_t count)
+static bool is_true(const struct text *text, const char *key)
+{
+    const char *value = value_of(text, key);
+
+    return begins(value, "T") || begins(value, "1");
+}
+
+static uint64_t number_at(const unsigned char *bytes, size_t count, bool big)
 {
     uint64_t value = 0;
 
-    while (count-- > 0)
-        value = value << 8 | bytes[count];
+    for (size_t i = 0; i < count; i++)
+        value = value << 8 | bytes[big ? i : count - 1 - i];
     return value;
 }
 
-/* NIfTI says where samples begin in the byte order of the machine that wrote it; the size of the header,
-   which comes first, tells which. The least that files have is taken for others. */
-static uint64_t nifti1_header(const unsigned char *start, size_t size)
+/* The size of a NIfTI header comes first, in the byte order of the machine that wrote all of the file. */
+static bool find_order(const unsigned char *start, uint64_t header, bool *big)
 {
-    uint32_t bits = (uint32_t)little(start + 108, 4);
+    *big = number_at(start, 4, true) == header;
+    return *big || number_at(start, 4, false) == header;
+}
+
+/* Offsets below the least that NIfTI files have mean the least. */
+static bool find_nifti1(const unsigned char *start, size_t size, struct kind_samples *samples)
+{
+    uint32_t bits;
     float offset;
 
     (void)size;
+    if (!find_order(start, 348, &samples->big))
+        return false;
+    bits = (uint32_t)number_at(start + 108, 4, samples->big);
     memcpy(&offset, &bits, sizeof offset);
-    return little(start, 4) == 348 && offset > 352.0F && offset < 0x1p24F ? (uint64_t)offset : 352;
+    samples->at = offset > 352.0F && offset < 0x1p24F ? (uint64_t)offset : 352;
+    return offset < 0x1p24F;
 }
 
-static uint64_t nifti2_header(const unsigned char *start, size_t size)
+static bool find_nifti2(const unsigned char *start, size_t size, struct kind_samples *samples)
 {
-    uint64_t offset = little(start + 168, 8);
+    uint64_t offset;
 
     (void)size;
-    return little(start, 4) == 540 && offset > 544 && offset < (1U << 24) ? offset : 544;
+    if (!find_order(start, 540, &samples->big))
+        return false;
+    offset = number_at(start + 168, 8, samples->big);
+    samples->at = offset > 544 ? offset : 544;
+    return offset < 1U << 24;
 }
 
-static uint64_t npy_header(const unsigned char *start, size_t size)
+/* Types that NumPy writes and --type has: bytes of either order, x fastest. */
+static bool find_npy(const unsigned char *start, size_t size, struct kind_samples *samples)
 {
-    (void)size;
-    return start[6] == 1 ? 10 + little(start + 8, 2) : 12 + little(start + 8, 4);
+    static const char *const types[] = {"u1'", "i1'", "u2'", "i2'", "u4'", "i4'", "f4'", "f8'"};
+    size_t dictionary = start[6] == 1 ? 10 : 12;
+    struct text text;
+    const char *type;
+
+    samples->at = dictionary + number_at(start + 8, dictionary - 8, false);
+    if (samples->at > size)
+        return false;
+    make_text(&text, start + dictionary, (size_t)samples->at - dictionary);
+    type = strstr(text.bytes, "'descr': '");
+    if (type == NULL || strstr(text.bytes, "'fortran_order': False") == NULL)
+        return false;
+    type += strlen("'descr': '");
+    samples->big = *type == '>';
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+        if (strchr("<>|", *type) != NULL && begins(type + 1, types[i]))
+            return true;
+    }
+    return false;
 }
 
-/* Samples follow an empty line, unless they are coded or in a file of their own. */
-static uint64_t nrrd_header(const unsigned char *start, size_t size)
+/* Samples follow an empty line, unless they are coded, in a file of their own, or behind more to skip. */
+static bool find_nrrd(const unsigned char *start, size_t size, struct kind_samples *samples)
 {
-    uint64_t end = behind(start, size, "\n\n");
+    static const char *const elsewhere[] = {"data file", "datafile",  "line skip",
+                                            "lineskip",  "byte skip", "byteskip"};
+    struct text text;
 
-    return says(start, (size_t)end, "\nencoding: raw\n") && !says(start, (size_t)end, "\ndata file:") ? end
-                                                                                                      : 0;
+    make_text(&text, start, size);
+    if (!end_behind(&text, "\n\n", &samples->at) || !begins(value_of(&text, "encoding"), "raw\n"))
+        return false;
+    for (size_t i = 0; i < sizeof elsewhere / sizeof *elsewhere; i++) {
+        if (has_value(&text, elsewhere[i]))
+            return false;
+    }
+    samples->big = begins(value_of(&text, "endian"), "big");
+    return true;
 }
 
-static uint64_t meta_header(const unsigned char *start, size_t size)
+static bool find_meta(const unsigned char *start, size_t size, struct kind_samples *samples)
 {
-    uint64_t end = behind(start, size, "\nElementDataFile = LOCAL\n");
+    struct text text;
 
-    return says(start, (size_t)end, "\nCompressedData = True") ? 0 : end;
+    make_text(&text, start, size);
+    if (!end_behind(&text, "\nElementDataFile = LOCAL\n", &samples->at))
+        return false;
+    samples->big = is_true(&text, "BinaryDataByteOrderMSB") || is_true(&text, "ElementByteOrderMSB");
+    return !is_true(&text, "CompressedData") &&
+           (!has_value(&text, "BinaryData") || is_true(&text, "BinaryData"));
 }
 
 #define CONVERT "convert it to raw samples"
@@ -81,14 +164,14 @@ static uint64_t meta_header(const unsigned char *start, size_t size)
 #define NO_MARK        0, NULL, 0
 
 static const struct kind kinds[] = {
-    {"a NIfTI-1 file", CONVERT, ".nii", MARK(344, "n+1"), false, nifti1_header},
+    {"a NIfTI-1 file", CONVERT, ".nii", MARK(344, "n+1"), false, find_nifti1},
     {"the header of a NIfTI-1 file", "the samples are in the file .img", ".hdr", MARK(344, "ni1"), false,
      NULL},
-    {"a NIfTI-2 file", CONVERT, ".nii", MARK(4, "n+2\0\r\n\032\n"), false, nifti2_header},
-    {"a NumPy file", CONVERT, ".npy", MARK(0, "\x93NUMPY"), false, npy_header},
-    {"an NRRD file", CONVERT, ".nrrd .nhdr", MARK(0, "NRRD000"), false, nrrd_header},
-    {"a MetaImage file", CONVERT, ".mha .mhd", MARK(0, "ObjectType = Image"), false, meta_header},
-    {"a MetaImage file", CONVERT, ".mha .mhd", MARK(0, "NDims = "), false, meta_header},
+    {"a NIfTI-2 file", CONVERT, ".nii", MARK(4, "n+2\0\r\n\032\n"), false, find_nifti2},
+    {"a NumPy file", CONVERT, ".npy", MARK(0, "\x93NUMPY"), false, find_npy},
+    {"an NRRD file", CONVERT, ".nrrd .nhdr", MARK(0, "NRRD000"), false, find_nrrd},
+    {"a MetaImage file", CONVERT, ".mha .mhd", MARK(0, "ObjectType = Image"), false, find_meta},
+    {"a MetaImage file", CONVERT, ".mha .mhd", MARK(0, "NDims = "), false, find_meta},
     {"a file compressed by gzip", "unpack it: gunzip -c FILE | voxfilt ...", ".gz", MARK(0, "\x1f\x8b\b"),
      false, NULL},
     {"a TIFF file", CONVERT, ".tif .tiff", MARK(0, "II*\0"), false, NULL},
@@ -113,7 +196,7 @@ const struct kind *kind_of_start(const unsigned char *start, size_t size)
         /* All that are recognised have more bytes than any of the fields that are read. */
         if (kind->mark != NULL && size >= 16 && size >= kind->at + kind->mark_size &&
             memcmp(start + kind->at, kind->mark, kind->mark_size) == 0)
-            return size >= 176 || kind->header == NULL || kind->at == 0 ? kind : NULL;
+            return size >= 176 || kind->find == NULL || kind->at == 0 ? kind : NULL;
     }
     return NULL;
 }
@@ -141,11 +224,12 @@ const struct kind *kind_of_name(const char *path)
 const char *kind_advise(const struct kind *kind, const unsigned char *start, size_t size, char *text,
                         size_t text_size)
 {
-    uint64_t header = kind->header == NULL ? 0 : kind->header(start, size);
+    struct kind_samples samples = {0};
+    bool ends = size < KIND_BYTES;
 
-    if (header > 0)
-        snprintf(text, text_size, "it is %s: --skip %llu passes over its header", kind->name,
-                 (unsigned long long)header);
+    if (kind->find != NULL && kind->find(start, size, &samples) && (samples.at <= size || !ends))
+        snprintf(text, text_size, "it is %s: --skip %llu passes over its header%s", kind->name,
+                 (unsigned long long)samples.at, samples.big ? ", and --endian big reads what follows" : "");
     else
         snprintf(text, text_size, "it is %s: %s", kind->name, kind->advice);
     return text;

@@ -118,7 +118,12 @@ same 'and leads to the samples' plain.raw skipped.raw
 
 before_volume brain.nii 352 "\\134\\001$(printf '%0342d' 0 | sed 's/0/\\000/g')n+1"
 before_volume brain2.nii 544 '\034\002\000\000n+2\000\015\012\032\012'
-before_volume a.npy 128 '\223NUMPY\001\000\166\000'
+numpy() # NAME SIZE VERSION-AND-LENGTH TYPE [FORTRAN-ORDER]
+{
+    before_volume "$1" "$2" "\\223NUMPY$3{'descr': $4, 'fortran_order': ${5:-False}, 'shape': (8, 8, 8), }"
+}
+v1='\001\000\166\000'
+numpy a.npy 128 "$v1" "'|u1'"
 before_volume a.nrrd 59 'NRRD0004\ntype: uint8\nencoding: raw\nsizes: 8 8 8\n#23456789\n\n'
 before_volume a.mha 53 'ObjectType = Image\nNDims = 3\nElementDataFile = LOCAL\n'
 before_volume a.dcm 132 "$(printf '%0128d' 0 | sed 's/0/\\000/g')DICM"
@@ -151,6 +156,68 @@ recognises a.tif 'a TIFF file: convert it to raw samples'
 recognises big.tif 'a BigTIFF file: convert it to raw samples'
 recognises a.h5 'an HDF5 file: convert it to raw samples'
 recognises a.raw.gz 'a file compressed by gzip: unpack it: gunzip -c FILE | voxfilt ...'
+
+# Samples that do not follow as they are, or in the other byte order.
+other='and --endian big reads what follows'
+numpy big.npy 128 "$v1" "'>i2'"
+numpy double.npy 128 "$v1" "'<f8'"
+numpy turned.npy 128 "$v1" "'<f4'" True
+numpy objects.npy 128 "$v1" "'|O'"
+numpy long.npy 128 "$v1" "'<i8'"
+numpy fields.npy 128 "$v1" "[('a', '<f4')]"
+numpy second.npy 128 '\002\000\164\000\000\000' "'<u2'"
+numpy unseen.npy 128 '\002\000\000\040\000\000' "'<u2'"
+numpy endless.npy 128 '\003\000\377\377\377\177' "'<u2'"
+recognises big.npy "a NumPy file: --skip 128 passes over its header, $other"
+recognises double.npy 'a NumPy file: --skip 128 passes over its header'
+recognises second.npy 'a NumPy file: --skip 128 passes over its header'
+for name in turned objects long fields unseen endless; do
+    recognises $name.npy 'a NumPy file: convert it to raw samples'
+done
+zeros()
+{
+    printf "%0${1}d" 0 | sed 's/0/\\000/g'
+}
+before_volume big.nii 352 "\\000\\000\\001\\134$(zeros 104)\\103\\300\\000\\000$(zeros 232)n+1"
+before_volume far.nii 352 "\\134\\001$(zeros 106)\\000\\000\\200\\111$(zeros 232)n+1"
+before_volume odd.nii 352 "$(zeros 344)n+1"
+before_volume big2.nii 544 "\\000\\000\\002\\034n+2\\000\\015\\012\\032\\012$(zeros 162)\\002\\100"
+recognises big.nii "a NIfTI-1 file: --skip 384 passes over its header, $other"
+recognises big2.nii "a NIfTI-2 file: --skip 576 passes over its header, $other"
+recognises far.nii 'a NIfTI-1 file: convert it to raw samples'
+recognises odd.nii 'a NIfTI-1 file: convert it to raw samples'
+nrrd() # NAME LINES
+{
+    before_volume "$1" 100 "NRRD0004\\ntype: uint16\\n$2\\nsizes: 8 8 8\\n\\n"
+}
+nrrd big.nrrd 'encoding: raw\nendian: big'
+nrrd little.nrrd 'encoding:raw\nendian: little'
+recognises big.nrrd "an NRRD file: --skip 62 passes over its header, $other"
+recognises little.nrrd 'an NRRD file: --skip 64 passes over its header'
+for lines in 'encoding: gzip' 'encoding: rawish' 'encoding: raw\nbyte skip: 9' 'encoding: raw\nline skip: 1' \
+    'encoding: raw\nbyteskip: -1' 'encoding: raw\ndatafile: a.raw' 'data file: a.raw\nencoding: raw'; do
+    nrrd coded.nrrd "$lines"
+    recognises coded.nrrd 'an NRRD file: convert it to raw samples'
+done
+meta() # NAME LINE [FILE]
+{
+    before_volume "$1" 130 "ObjectType = Image\\nNDims = 3\\n$2\\nElementDataFile = ${3:-LOCAL}\\n"
+}
+meta big.mha 'BinaryDataByteOrderMSB = True'
+meta little.mha 'BinaryDataByteOrderMSB = False\nBinaryData = True\nCompressedData = False'
+recognises big.mha "a MetaImage file: --skip 83 passes over its header, $other"
+recognises little.mha 'a MetaImage file: --skip 125 passes over its header'
+for line in 'CompressedData = True' 'CompressedData=true' 'BinaryData = False'; do
+    meta coded.mha "$line"
+    recognises coded.mha 'a MetaImage file: convert it to raw samples'
+done
+meta apart.mha 'BinaryData = True' a.raw
+recognises apart.mha 'a MetaImage file: convert it to raw samples'
+refuses 3 'voxfilt: big.npy: length: 640 bytes, but 8 × 8 × 8 u8 take 512 (it is a NumPy file: --skip 128 passes over its header, and --endian big reads what follows)' \
+    voxfilt -i big.npy -n 8 -t u8 -o out
+refuses 3 'voxfilt: turned.npy: length: 640 bytes, but 8 × 8 × 8 u8 take 512 (it is a NumPy file: convert it to raw samples)' \
+    voxfilt -i turned.npy -n 8 -t u8 -o out
+
 accepts 'what is skipped is not doubted' '' voxfilt -i brain.nii -n 8 -t u8 --skip 352 -o skipped.raw
 same 'and leads to the samples, too' plain.raw skipped.raw
 accepts 'a header that comes by a pipe' \
