@@ -4,6 +4,7 @@
 #include "mem.h"
 
 #include <math.h>
+#include <stdio.h>
 
 #define CENTRAL 0.5 /* a central difference reaches across two samples */
 
@@ -30,6 +31,17 @@ static struct op_tap lower_tap(const struct tap *tap, unsigned axes)
     return lowered;
 }
 
+static const char *larger_range(enum work_type work)
+{
+    return work == WORK_F32 ? " (--work f64 has a larger range)" : "";
+}
+
+static bool refuse_small(enum work_type work, const char *what, struct fault *fault)
+{
+    return fault_raise(fault, STATUS_USAGE, "%s is too small for %s%s", what, work_name(work),
+                       larger_range(work));
+}
+
 /* A number as the work type holds it; one that it cannot hold is refused. */
 static bool settle(enum work_type work, double number, const char *what, double *settled, struct fault *fault)
 {
@@ -37,7 +49,21 @@ static bool settle(enum work_type work, double number, const char *what, double 
     if (isfinite(*settled))
         return true;
     return fault_raise(fault, STATUS_USAGE, "%s of %g does not fit %s%s", what, number, work_name(work),
-                       work == WORK_F32 ? " (--work f64 has a larger range)" : "");
+                       larger_range(work));
+}
+
+/* The factor and the offset of a FILTER_SCALE. */
+static bool settle_scale(const struct stage *stage, enum work_type work, double *factor, double *offset,
+                         struct fault *fault)
+{
+    const struct filter_body *body = &stage->body;
+    char what[64];
+
+    if (!settle(work, body->factor, "a factor", factor, fault) ||
+        !settle(work, body->offset, "an offset", offset, fault))
+        return false;
+    snprintf(what, sizeof what, "a factor of %g", body->factor);
+    return *factor != 0.0 || body->factor == 0.0 || refuse_small(work, what, fault);
 }
 
 /* A weight that the work type rounds to zero does not exist either. */
@@ -58,6 +84,13 @@ static bool lower_taps(const struct stencil *stencil, unsigned axes, struct op *
         op->taps[op->tap_count++] = tap;
     }
     return true;
+}
+
+/* Where weights are asked for, not all of them may be rounded to zero. */
+static bool lower_weights(const struct stencil *stencil, unsigned axes, struct op *op, struct fault *fault)
+{
+    return lower_taps(stencil, axes, op, fault) &&
+           (op->tap_count > 0 || stencil->count == 0 || refuse_small(op->work, "every weight", fault));
 }
 
 /* What EDGE_CONSTANT puts into the channels of a field: of those that the stage does not compute, nothing. */
@@ -128,9 +161,10 @@ static bool check_flow(const struct heat *heat, const struct op *op, struct faul
     bool asked = heat->alpha > 0.0 && heat->dt > 0.0;
     bool flows = reaches_out(op) && (heat->flux != FLUX_TANH || op->rate > 0.0);
 
-    return !asked || flows ||
-           fault_raise(fault, STATUS_USAGE, "alpha*dt = %g is too small for %s%s", heat->alpha * heat->dt,
-                       work_name(op->work), op->work == WORK_F32 ? " (--work f64 has a larger range)" : "");
+    char what[64];
+
+    snprintf(what, sizeof what, "alpha*dt = %g", heat->alpha * heat->dt);
+    return !asked || flows || refuse_small(op->work, what, fault);
 }
 
 /* What turns colour as it stands into what premultiplied pictures carry, and back. */
@@ -149,7 +183,7 @@ static bool is_plain(const struct heat *heat)
 }
 
 /* The stencil of a gradient: the neighbour ahead on each axis; the backend knows the one behind. Both count
-   for how far the operation reaches. Without any weight it is what a stage without taps is. */
+   for how far the operation reaches. */
 static bool lower_gradient(const struct grid *grid, struct op *op, struct fault *fault)
 {
     struct stencil ahead = {0};
@@ -157,12 +191,10 @@ static bool lower_gradient(const struct grid *grid, struct op *op, struct fault 
 
     for (unsigned axis = 0; axis < grid->axes && lowered; axis++)
         lowered = stencil_add(&ahead, axis == 0, axis == 1, axis == 2, CENTRAL / grid->spacing[axis], fault);
-    lowered = lowered && lower_taps(&ahead, grid->axes, op, fault);
+    lowered = lowered && lower_weights(&ahead, grid->axes, op, fault);
     op->x.low = -op->x.high;
     op->row.low = -op->row.high;
     op->plane.low = -op->plane.high;
-    if (op->tap_count == 0)
-        op->kind = OP_TAPS;
     stencil_free(&ahead);
     return lowered;
 }
@@ -173,13 +205,14 @@ static bool lower_into(const struct stage *stage, const struct grid *grid, const
     enum filter_kind kind = stage->filter->kind;
     struct op *op;
 
-    if (kind == FILTER_TAPS || kind == FILTER_HEAT) {
+    if (kind == FILTER_TAPS) {
         op = begin_op(step, OP_TAPS, stage, encoding, work, fault);
-        if (op == NULL || !lower_taps(&stage->body.taps, grid->axes, op, fault))
-            return false;
-        if (kind != FILTER_HEAT)
-            return true;
-        return (is_plain(&stage->heat) || lower_heat(stage, encoding, op, fault)) &&
+        return op != NULL && lower_weights(&stage->body.taps, grid->axes, op, fault);
+    }
+    if (kind == FILTER_HEAT) {
+        op = begin_op(step, OP_TAPS, stage, encoding, work, fault);
+        return op != NULL && lower_taps(&stage->body.taps, grid->axes, op, fault) &&
+               (is_plain(&stage->heat) || lower_heat(stage, encoding, op, fault)) &&
                check_flow(&stage->heat, op, fault);
     }
     if (kind == FILTER_COVER || kind == FILTER_UNCOVER) {
@@ -189,8 +222,7 @@ static bool lower_into(const struct stage *stage, const struct grid *grid, const
     }
     if (kind == FILTER_SCALE) {
         op = begin_op(step, OP_SCALE, stage, encoding, work, fault);
-        return op != NULL && settle(work, stage->body.factor, "a factor", &op->factor, fault) &&
-               settle(work, stage->body.offset, "an offset", &op->offset, fault);
+        return op != NULL && settle_scale(stage, work, &op->factor, &op->offset, fault);
     }
     if (kind == FILTER_GRADIENT) {
         op = begin_op(step, OP_GRADIENT, stage, encoding, work, fault);
@@ -198,7 +230,7 @@ static bool lower_into(const struct stage *stage, const struct grid *grid, const
     }
     for (unsigned axis = 0; axis < grid->axes; axis++) {
         op = begin_op(step, OP_TAPS, stage, encoding, work, fault);
-        if (op == NULL || !lower_taps(&stage->body.pass[axis], grid->axes, op, fault))
+        if (op == NULL || !lower_weights(&stage->body.pass[axis], grid->axes, op, fault))
             return false;
     }
     if (kind == FILTER_UNSHARP) {
@@ -214,8 +246,7 @@ static bool lower_into(const struct stage *stage, const struct grid *grid, const
 bool lower_scale(const struct stage *stage, enum work_type work, struct scale *scale, struct fault *fault)
 {
     scale->times = stage->steps;
-    return (settle(work, stage->body.factor, "a factor", &scale->factor, fault) &&
-            settle(work, stage->body.offset, "an offset", &scale->offset, fault)) ||
+    return settle_scale(stage, work, &scale->factor, &scale->offset, fault) ||
            fault_prefix(fault, stage->spec);
 }
 

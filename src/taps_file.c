@@ -122,7 +122,9 @@ static bool read_lines(struct reading *reading, struct fault *fault)
     }
     if (!kept)
         return prefix_line(reading->line, fault);
-    return !ferror(reading->file) || fault_raise(fault, STATUS_IO, "%s", strerror(errno));
+    if (ferror(reading->file))
+        return fault_raise(fault, STATUS_IO, "%s", strerror(errno));
+    return reading->count > 0 || fault_raise(fault, STATUS_INPUT, "no tap");
 }
 
 static int compare_taps(const void *left, const void *right)
@@ -138,8 +140,7 @@ static int compare_taps(const void *left, const void *right)
 
 static bool add_taps(struct reading *reading, struct stencil *stencil, struct fault *fault)
 {
-    if (reading->count > 0)
-        qsort(reading->taps, reading->count, sizeof *reading->taps, compare_taps);
+    qsort(reading->taps, reading->count, sizeof *reading->taps, compare_taps);
     for (size_t i = 0; i < reading->count; i++) {
         const struct tap *tap = &reading->taps[i].tap;
         if (stencil_add(stencil, tap->dx, tap->dy, tap->dz, tap->weight, fault))

@@ -19,6 +19,11 @@ accepts 'a line of 254 bytes' '' v8 -f taps:widest.taps -o widest.raw
 same 'is read' v8.raw widest.raw
 refuses 3 'voxfilt: --filter: wider.taps: line 2: longer than 254 bytes' v8 -f taps:wider.taps -o out
 refuses 3 'voxfilt: --filter: /dev/zero: line 1: longer than 254 bytes' v8 -f taps:/dev/zero -o out
+refuses 3 'voxfilt: --filter: /dev/null: no tap' v8 -f taps:/dev/null -o out
+printf '# nothing\n\n  # at all\n' > bare.taps
+refuses 3 'voxfilt: --filter: bare.taps: no tap' v8 -f taps:bare.taps -o out
+echo '0 0 0 0' > zero.taps
+accepts 'a tap of weight 0' '' v8 -f taps:zero.taps -o zero.raw
 mkfifo endless.fifo
 yes '# on and on' > endless.fifo 2> ../yes &
 refuses 3 'voxfilt: --filter: endless.fifo: line 1000001: more than 1000000 lines' v8 -f taps:endless.fifo -o out
@@ -78,6 +83,33 @@ done
 refuses 2 'voxfilt: heat: alpha*dt = 0 is too small for f64' v16 --work f64 --alpha 1e-200 --dt 1e-200 -o out
 accepts 'no heat that is asked for' '' v8 --alpha 0 -o still.raw
 same 'changes nothing' v8.raw still.raw
+
+for filter in laplace star:4 star:8; do
+    refuses 2 "voxfilt: $filter: every weight is too small for f32 (--work f64 has a larger range)" \
+        v8 --spacing 1e30,1e30,1e30 -f $filter -o out
+    accepts "$filter with small weights" '' v8 --work f64 --spacing 1e100,1e100,1e100 -f $filter -o faint.raw
+done
+for filter in sobel:x prewitt:z gradient; do
+    refuses 2 "voxfilt: $filter: every weight is too small for f32 (--work f64 has a larger range)" \
+        v8 --spacing 1e50,1e50,1e50 -f $filter -o out
+done
+refuses 2 'voxfilt: matrix:1e-60: every weight is too small for f32 (--work f64 has a larger range)' \
+    v8 -f matrix:1e-60 -o out
+for offset in 0 5; do
+    refuses 2 "voxfilt: scale:1e-60,$offset: a factor of 1e-60 is too small for f32 (--work f64 has a larger range)" \
+        v8 -f scale:1e-60,$offset -o out
+done
+refuses 2 'voxfilt: scale:1e-60,0: a factor of 1e-60 is too small for f32 (--work f64 has a larger range)' \
+    v8 -f gauss:1 -f scale:1e-60,0 -f scale:1e30,0 -o out
+accepts 'which f64 has' '' v8 --work f64 -f matrix:1e-60 -f scale:1e60,0 -o there-and-back.raw
+same 'and brings back' v8.raw there-and-back.raw
+for filter in matrix:0 'scale:0,0'; do
+    accepts "$filter, which asks for zeros" '' v8 -f $filter -o zeros.raw
+    [ "$(tr -d '\000' < zeros.raw | wc -c)" -eq 0 ] && [ -s zeros.raw ]
+    result $? 'has them'
+done
+accepts 'one of two weights that are too small' '' v8 -f 'matrix:1e-60 1 1e-60' -o one.raw
+same 'leaves the other' v8.raw one.raw
 
 # Weights that are no normal numbers count all the same: 1e-40 of 1e38 in f32, 1e-310 of 1e300 in f64.
 thousandths() # TYPE
