@@ -96,14 +96,18 @@ static bool tell_nans(const struct loss *loss, char *text, size_t size)
 }
 
 /* False where values were not put into a range. */
-static bool tell_range(const struct loss *loss, const struct run_summary *summary, char *text, size_t size)
+static bool tell_range(const struct loss *loss, const struct job *job, const struct run_summary *summary,
+                       char *text, size_t size)
 {
-    if (summary->low == summary->high)
+    if (isnan(summary->low))
+        snprintf(text, size, "no value is finite; -inf became %.10g, inf %.10g, and NaN %s", loss->least,
+                 loss->greatest, loss->integers ? "0" : "stayed NaN");
+    else if (summary->low == summary->high)
         snprintf(text, size, "%.9g, the only value, became %.10g", summary->low, loss->least);
     else
         snprintf(text, size, "%.9g to %.9g became %.10g to %.10g", summary->low, summary->high, loss->least,
                  loss->greatest);
-    return !isnan(summary->low);
+    return job->encode.ranged;
 }
 
 void loss_note(const char *output, const struct job *job, const struct run_summary *summary)
@@ -111,7 +115,7 @@ void loss_note(const char *output, const struct job *job, const struct run_summa
     struct loss loss = loss_of(job, summary);
     char text[SENTENCE];
 
-    if (job->measures && tell_range(&loss, summary, text, sizeof text))
+    if (job->measures && tell_range(&loss, job, summary, text, sizeof text))
         diag_note("%s: %s", output, text);
     if (tell_nans(&loss, text, sizeof text))
         diag_note("%s: %s", output, text);
@@ -126,7 +130,7 @@ void loss_print(FILE *stream, const struct job *job, const struct run_summary *s
     struct loss loss = loss_of(job, summary);
     char text[SENTENCE];
 
-    if (tell_range(&loss, summary, text, sizeof text))
+    if (tell_range(&loss, job, summary, text, sizeof text))
         fprintf(stream, "range     %s\n", text);
     if (tell_nans(&loss, text, sizeof text))
         fprintf(stream, "NaN       %s\n", text);

@@ -10,18 +10,24 @@ struct record_ends record_ends(const char *input, const char *output)
                                 strcmp(output, "-") == 0 ? "standard output" : output};
 }
 
+/* A NaN that was computed has a sign, which means nothing and would be printed. */
+static double without_sign(double number)
+{
+    return isnan(number) ? NAN : number;
+}
+
 double record_deviation(const struct tally *tally)
 {
     double mean = tally->sum / (double)tally->count;
     double variance = tally->squares / (double)tally->count - mean * mean;
 
     /* Rounding may leave a little below 0; what is no number stays none. */
-    return variance < 0.0 ? 0.0 : sqrt(variance);
+    return variance < 0.0 ? 0.0 : sqrt(without_sign(variance));
 }
 
 double record_mean(const struct tally *tally)
 {
-    return tally->anchor + tally->sum / (double)tally->count;
+    return without_sign(tally->anchor + tally->sum / (double)tally->count);
 }
 
 double record_rate(const struct plan *plan, const struct run_summary *summary)

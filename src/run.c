@@ -33,6 +33,7 @@ struct running {
     struct progress progress;
     struct sweep sweep;
     struct encoding encode; /* of the output, with the range once it is known */
+    bool unmapped;          /* no value has told of a range */
     struct plane_spool spools[2];
     struct encoding spooled; /* how planes stand in them */
     struct spool held;       /* what the source holds */
@@ -495,6 +496,7 @@ static bool settle_range(struct running *run)
 
     if (!plan->backend->tell_extremes(plan->device, &extremes, run->fault))
         return false;
+    run->unmapped = !extremes.any;
     run->encode.low = extremes.any ? extremes.least : 0.0;
     run->encode.high = extremes.any ? extremes.greatest : 0.0;
     return true;
@@ -811,7 +813,7 @@ bool run_plan(const struct plan *plan, const struct run_request *request, struct
         summary->write += clock_seconds() - finishing;
     }
     progress_end(&run.progress);
-    if (done && run.encode.ranged) {
+    if (done && run.encode.ranged && !run.unmapped) {
         summary->low = run.encode.low;
         summary->high = run.encode.high;
     }

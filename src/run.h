@@ -27,7 +27,7 @@ struct run_summary {
     double last_change;       /* RMS of its last step; NaN without such a stage */
     bool unreached;           /* the stage with until took all its steps in vain */
     struct outcomes outcomes; /* of the samples read and written; of none where bits are copied */
-    double low, high;         /* what --out-range put at the ends of the range; else NaN */
+    double low, high;         /* what --out-range put at the ends of the range; NaN: nothing was */
     struct tally *tallies_in, *tallies_out; /* one a channel of the file, where stats are asked */
 };
 

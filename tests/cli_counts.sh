@@ -140,6 +140,31 @@ voxfilt: finite.raw: 1 sample (17 %) was cut off at 255
 ' odd -f identity --out-range auto --out-type u8 -o finite.raw
 [ "$(bytes finite.raw)" = '0 0 255 85 170 255' ]
 result $? 'nor does it move'
+printf '\000\000\300\177\000\000\200\177\000\000\200\377' > nothing.in
+nothing()
+{
+    voxfilt -i nothing.in -t f32 -d 3,1 -f identity --out-range auto "$@"
+}
+accepts 'nothing that is finite' 'voxfilt: nothing.raw: no value is finite; -inf became -128, inf 127, and NaN 0
+voxfilt: nothing.raw: 1 NaN written as 0
+voxfilt: nothing.raw: 1 sample (33 %) was cut off at -128, and 1 sample (33 %) at 127
+' nothing --out-type i8 -o nothing.raw
+[ "$(bytes nothing.raw)" = '0 127 128' ]
+result $? 'is written so'
+accepts 'nothing that is finite, as floats' 'voxfilt: nothing.raw: no value is finite; -inf became 0, inf 1, and NaN stayed NaN
+voxfilt: nothing.raw: 1 sample (33 %) was cut off at 0, and 1 sample (33 %) at 1
+' nothing -o nothing.raw
+[ "$(od -An -v -tf4 nothing.raw | xargs)" = 'nan 1 0' ]
+result $? 'is written so, too'
+nothing -q --report=json -o nothing.raw 2> ../stderr
+grep -q '"out_range": null, ' ../stderr
+result $? '--report=json: no range'
+nothing -q --report -o nothing.raw 2> ../stderr
+grep -q '^range     no value is finite; -inf became 0, inf 1, and NaN stayed NaN$' ../stderr
+result $? '--report: no range'
+nothing -q --stats -o nothing.raw 2> ../stderr
+grep -q '^input .* mean nan  deviation nan ' ../stderr && ! grep -q -e '-nan' ../stderr
+result $? '--stats: what is no number has no sign'
 refuses 2 'voxfilt: --out-range: 1,1: LO and HI are the same' eight --out-range 1,1 -o out
 refuses 2 'voxfilt: --out-range: -1e308,1e308: LO and HI are too far apart' eight --out-range -1e308,1e308 -o out
 refuses 2 'voxfilt: --out-range: 1: expected LO,HI or auto' eight --out-range 1 -o out
