@@ -587,7 +587,7 @@ static const struct {
     {"-f matrix:1,a", STATUS_USAGE, "--filter: matrix:1,a: row 1 of the matrix: not a number"},
     {"-f matrix:1,,2", STATUS_USAGE, "--filter: matrix:1,,2: row 1 of the matrix: not a number"},
     {"-f matrix:1,2;3", STATUS_USAGE,
-     "--filter: matrix:1,2;3: row 2 of the matrix has 1 weights, the first has 2"},
+     "--filter: matrix:1,2;3: row 2 of the matrix has 1 weight, the first has 2"},
     {"-f matrix:1;", STATUS_USAGE, "--filter: matrix:1;: row 2 of the matrix has 0 weights, the first has 1"},
     {"-f matrix:;1", STATUS_USAGE, "--filter: matrix:;1: a matrix has 1 to 1024 rows and columns"},
     {"-f matrix:1/0", STATUS_USAGE,

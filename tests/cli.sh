@@ -79,7 +79,7 @@ refuses 2 'voxfilt: --filter: gauss:1e9: a radius of 4000000000 is more than 104
 refuses 2 'voxfilt: --filter: box:1.5: the radius is a whole number, 0 or more' v8 -f box:1.5 -o out
 refuses 2 'voxfilt: --filter: star:3: the order is 2, 4, 6 or 8' v8 -f star:3 -o out
 refuses 2 'voxfilt: --filter: twentyseven:1,2,3,4,5: 5 weights: there are 4 or 27' v8 -f twentyseven:1,2,3,4,5
-refuses 2 'voxfilt: --filter: matrix:1 2;3: row 2 of the matrix has 1 weights, the first has 2' v8 -f 'matrix:1 2;3'
+refuses 2 'voxfilt: --filter: matrix:1 2;3: row 2 of the matrix has 1 weight, the first has 2' v8 -f 'matrix:1 2;3'
 refuses 2 'voxfilt: --filter: matrix:1 a: row 1 of the matrix: not a number' v8 -f 'matrix:1 a'
 refuses 2 'voxfilt: --filter: matrix:;: a matrix has 1 to 1024 rows and columns' v8 -f 'matrix:;'
 refuses 2 'voxfilt: --filter: matrix:1/0: the divisor of the matrix is not a number above or below 0' \
@@ -186,7 +186,7 @@ refuses 3 'voxfilt: standard input: length: it ends before the last of 512 f32 s
 refuses 3 'voxfilt: standard input: length: it goes on after the last of 512 u8 samples' piped twofold.raw voxfilt -n 8 -t u8
 refuses 3 'voxfilt: standard input: length: it goes on after the last of 512 u8 samples' \
     piped twofold.raw voxfilt -n 8 -t u8 -f identity -o out
-refuses 6 'voxfilt: standard input: the grid is too large: 1000000 × 1000000 × 1000000 × 1 channels' \
+refuses 6 'voxfilt: standard input: the grid is too large: 1000000 × 1000000 × 1000000 × 1 channel' \
     piped v8.raw voxfilt -n 1000000 -t u8
 refuses 6 'voxfilt: --memory: this job needs 2.0 KiB (2048 bytes), and 100 B are allowed' v8 -m 100 -o out
 accepts 'just enough memory' '' v8 -m 2048 -o /dev/null
@@ -214,7 +214,7 @@ refuses 2 'voxfilt: --tile: identity alone is copied: no kernel runs' v8 --tile 
 refuses 2 'voxfilt: --bench: xml: expected text or json' voxfilt --bench=xml
 refuses 4 'voxfilt: missing.raw: No such file or directory' voxfilt -n 8 -i missing.raw --bench
 refuses 5 'voxfilt: VOXFILT_ISA: z80: this build on this machine has '"$(voxfilt --list |
-    sed -n 's/.*, v4 instructions/baseline and v3 and v4/p; s/.*, v3 instructions/baseline and v3/p; s/.*, baseline instructions/baseline/p')" \
+    sed -n 's/.*, v4 instructions/baseline, v3 and v4/p; s/.*, v3 instructions/baseline and v3/p; s/.*, baseline instructions/baseline/p')" \
     with_isa z80 v8 -o out
 with_isa baseline voxfilt --list | grep -q ', baseline instructions$'
 result $? 'the instructions that are named are those in use'

@@ -152,15 +152,19 @@ static const struct cpu_kernels *fastest_kernels(void)
     return builds[i].kernels;
 }
 
-/* "baseline and v3": the builds that run here. */
+/* "baseline, v3 and v4": the builds that run here. */
 static void name_builds(char *text, size_t size)
 {
-    size_t length = 0;
+    const char *names[BUILDS];
+    size_t count = 0, length = 0;
 
-    for (size_t i = 0; i < BUILDS && length < size; i++) {
+    for (size_t i = 0; i < BUILDS; i++) {
         if (builds[i].runs_here())
-            length += (size_t)snprintf(text + length, size - length, "%s%s", length == 0 ? "" : " and ",
-                                       builds[i].kernels->name);
+            names[count++] = builds[i].kernels->name;
+    }
+    for (size_t i = 0; i < count && length < size; i++) {
+        const char *before = i == 0 ? "" : i + 1 == count ? " and " : ", ";
+        length += (size_t)snprintf(text + length, size - length, "%s%s", before, names[i]);
     }
 }
 
