@@ -215,7 +215,6 @@ START_TEST(spaced_derivatives)
 {
     check_options("-f gradient --steps 2 --spacing 0.3,1.7,2", EITHER);
     check_options("-f gradient --spacing 1e60,0.7,3", EITHER);
-    check_options("-f gradient --spacing 1e60,1e60,3", EITHER);
     check_options("-f laplace --spacing 0.3,1.7,2", EITHER);
     check_options("-f star:6 --spacing 2,1e40,0.9", EITHER);
     check_options("-f sobel:y --spacing 1,0.6,1", EITHER);
