@@ -24,8 +24,9 @@ struct job_request {
     bool has_out_endian;
     enum endian out_endian;
     bool linear_light;
-    enum alpha_mode alpha_mode;
-    bool ranged, auto_range; /* --out-range; low and high are given, or those of the result */
+    bool has_alpha_mode;
+    enum alpha_mode alpha_mode; /* without has_alpha_mode, too: the default */
+    bool ranged, auto_range;    /* --out-range; low and high are given, or those of the result */
     double low, high;
 };
 

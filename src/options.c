@@ -59,16 +59,28 @@ static bool read_word(struct parsing *parsing, const char *value, const char *co
     return refuse_for(parsing, value, expected, suggestion.meant);
 }
 
+static bool refuse_twice(struct parsing *parsing)
+{
+    return fault_raise(parsing->fault, STATUS_USAGE, "given twice");
+}
+
+/* Of two files one would be left out in silence. */
+static bool take_file(struct parsing *parsing, const char **file, const char *value)
+{
+    if (*file != NULL)
+        return refuse_twice(parsing);
+    *file = value;
+    return true;
+}
+
 static bool take_input(struct parsing *parsing, const char *value)
 {
-    parsing->options->input = value;
-    return true;
+    return take_file(parsing, &parsing->options->input, value);
 }
 
 static bool take_output(struct parsing *parsing, const char *value)
 {
-    parsing->options->output = value;
-    return true;
+    return take_file(parsing, &parsing->options->output, value);
 }
 
 static bool read_extents(const char *value, size_t most, double *extents, size_t *count)
@@ -127,7 +139,9 @@ static bool take_cube(struct parsing *parsing, const char *value)
     if (!number_parse_count(value, &side) || side == 0 || side > (uint64_t)1 << 53)
         return refuse_for(parsing, value, "a whole number above 0",
                           meant_dims("-d ", value, 3, meant, sizeof meant));
-    if (parsing->options->source.has_dims && !parsing->has_cube)
+    if (parsing->has_cube)
+        return refuse_twice(parsing);
+    if (parsing->options->source.has_dims)
         return fault_raise(parsing->fault, STATUS_USAGE, "%s: -d gives the extents already", value);
     parsing->has_cube = true;
     return set_extents(parsing, 3, (double)side, (double)side, (double)side);
@@ -153,6 +167,8 @@ static bool take_dims(struct parsing *parsing, const char *value)
         return refuse_dims(parsing, value, most);
     if (parsing->has_cube)
         return fault_raise(parsing->fault, STATUS_USAGE, "%s: -n gives the extents already", value);
+    if (parsing->options->source.has_dims)
+        return refuse_twice(parsing);
     return set_extents(parsing, (unsigned)count, extents[0], extents[1], extents[2]);
 }
 
@@ -410,6 +426,7 @@ static bool take_alpha_mode(struct parsing *parsing, const char *value)
 
     if (!read_word(parsing, value, modes, aliases, "premultiply or separate", &mode))
         return false;
+    parsing->options->job.has_alpha_mode = true;
     parsing->options->job.alpha_mode = (enum alpha_mode)mode;
     return true;
 }

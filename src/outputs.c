@@ -24,15 +24,23 @@ static const char *base_name(const char *path)
     return slash == NULL ? path : slash + 1;
 }
 
-/* Whether --output names a folder for outputs, there yet or not. */
-static bool wants_directory(const struct options *options)
+static bool is_directory(const char *path)
 {
-    const char *path = options->output;
     struct stat info;
 
-    if (path == NULL || *path == '\0')
-        return false;
-    return path[strlen(path) - 1] == '/' || (stat(path, &info) == 0 && S_ISDIR(info.st_mode));
+    return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
+}
+
+/* Whether it is the name of a folder, there yet or not. */
+static bool names_directory(const char *path)
+{
+    return *path != '\0' && (path[strlen(path) - 1] == '/' || is_directory(path));
+}
+
+/* Whether --output names a folder for outputs. */
+static bool wants_directory(const struct options *options)
+{
+    return options->output != NULL && names_directory(options->output);
 }
 
 static bool check_directory(const struct options *options, struct fault *fault)
@@ -201,23 +209,48 @@ static bool name_all(struct outputs *outputs, const struct options *options, boo
     return true;
 }
 
+static bool refuse_directory(const struct options *options, const char *last, struct fault *fault)
+{
+    if (!is_directory(last))
+        return fault_raise(
+            fault, STATUS_USAGE,
+            "%s: operands are inputs, and there is no such directory; --output needs one that exists", last);
+    /* Standard input has no name to take in there. */
+    if (strcmp(options->inputs[0], "-") == 0)
+        return fault_raise(fault, STATUS_USAGE, "%s: operands are inputs, and this one is a directory", last);
+    return fault_raise(fault, STATUS_USAGE,
+                       "%s: operands are inputs, and this one is a directory; did you mean --output %s?",
+                       last, last);
+}
+
 /* Two operands are what cp and others take for an input and its output. Here all are inputs: `imgheat *.png`
    in a folder of two would destroy one of them. */
+static bool refuse_second(const char *second, struct fault *fault)
+{
+    struct stat info;
+
+    if (strcmp(second, "-") == 0)
+        return fault_raise(
+            fault, STATUS_USAGE,
+            "-: operands are inputs, and this one is standard input; did you mean --output -?");
+    if (lstat(second, &info) != 0 && errno == ENOENT)
+        return fault_raise(fault, STATUS_USAGE,
+                           "%s: operands are inputs, and there is no such file; did you mean --output %s?",
+                           second, second);
+    return fault_raise(fault, STATUS_USAGE,
+                       "2 inputs need a directory, --output DIR/; did you mean to replace %s with "
+                       "--output %s?",
+                       second, second);
+}
+
 static bool refuse_several(const struct options *options, struct fault *fault)
 {
     const char *last = options->inputs[options->input_count - 1];
-    struct stat info;
 
-    if (options->input_count == 2 && options->output == NULL) {
-        if (lstat(last, &info) != 0 && errno == ENOENT)
-            return fault_raise(
-                fault, STATUS_USAGE,
-                "%s: operands are inputs, and there is no such file; did you mean --output %s?", last, last);
-        return fault_raise(fault, STATUS_USAGE,
-                           "2 inputs need a directory, --output DIR/; did you mean to replace %s with "
-                           "--output %s?",
-                           last, last);
-    }
+    if (options->output == NULL && names_directory(last))
+        return refuse_directory(options, last, fault);
+    if (options->output == NULL && options->input_count == 2)
+        return refuse_second(last, fault);
     return fault_raise(fault, STATUS_USAGE, "%zu inputs need a directory: --output DIR/",
                        options->input_count);
 }

@@ -94,7 +94,7 @@ void stage_inherit(struct stage_request *request, const struct stage_request *de
         merged.until = request->until;
     if (own & STAGE_CHECK_EVERY)
         merged.check_every = request->check_every;
-    merged.given = own;
+    merged.given = merged.own = own;
     /* A default scale is meant for the stages whose flux has one, and so are channels. */
     usable &= ~unsuitable_options(flux_of(own & STAGE_FLUX ? request : defaults));
     for (unsigned option = 1; option <= STAGE_LAST_OPTION; option <<= 1) {
@@ -210,7 +210,8 @@ bool stage_build(const struct stage_request *request, const struct grid *grid, b
     stage->steps = given & STAGE_STEPS ? request->steps : default_steps(request);
     stage->edge = given & STAGE_EDGE ? request->edge : (struct edge){EDGE_REFLECT, 0.0};
     stage->flipped = given & STAGE_FLIP;
-    stage->chooses_channels = given & STAGE_FLUX_CHANNELS;
+    stage->given = given;
+    stage->own = request->own;
     stage->until = given & STAGE_UNTIL ? request->until : 0.0;
     if (!filter_build(&request->call, grid, given & STAGE_FLIP, &stage->body, fault))
         return false;
@@ -254,6 +255,24 @@ bool stage_is_given(const struct stage *stage)
 bool stage_is_identity(const struct stage *stage)
 {
     return strcmp(stage->filter->name, "identity") == 0;
+}
+
+bool stage_reads_neighbours(const struct stage *stage)
+{
+    const struct filter_body *body = &stage->body;
+
+    return stage->filter->kind == FILTER_GRADIENT || stencil_leaves_centre(&body->taps) ||
+           stencil_leaves_centre(&body->pass[0]) || stencil_leaves_centre(&body->pass[1]) ||
+           stencil_leaves_centre(&body->pass[2]);
+}
+
+/* The length of a gradient is that of its negative. */
+bool stage_heeds_flip(const struct stage *stage)
+{
+    const struct filter_body *body = &stage->body;
+
+    return !stencil_is_symmetric(&body->taps) || !stencil_is_symmetric(&body->pass[0]) ||
+           !stencil_is_symmetric(&body->pass[1]) || !stencil_is_symmetric(&body->pass[2]);
 }
 
 void stage_free(struct stage *stage)

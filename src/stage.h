@@ -36,6 +36,7 @@ enum stage_option {
 struct stage_request {
     struct filter_call call;
     unsigned given; /* of enum stage_option */
+    unsigned own;   /* those of `given` that are not inherited; stage_inherit tells them apart */
     uint64_t steps;
     struct edge edge;
     double alpha, dt, sigma;
@@ -70,7 +71,7 @@ struct stage {
     bool converted; /* its steps are taken while samples are converted, not between fields */
     double until;   /* stop at the first step looked at whose RMS change is below this; 0: never */
     struct looks looks;
-    bool chooses_channels; /* STAGE_FLUX_CHANNELS was given */
+    unsigned given, own; /* as of the request */
 
     /* Alpha stays as it is, and colour is filtered as it stands: alpha is there, and the stage does not keep
        a constant (stage_keeps_constants). The job decides. */
@@ -92,6 +93,12 @@ bool stage_is_given(const struct stage *stage);
 
 /* Whether the stage gives every sample back as it is. */
 bool stage_is_identity(const struct stage *stage);
+
+/* Whether a result depends on samples beside its own, and so on the edge rule. */
+bool stage_reads_neighbours(const struct stage *stage);
+
+/* Whether the stage gives other results when its taps are flipped. */
+bool stage_heeds_flip(const struct stage *stage);
 
 void stage_free(struct stage *stage);
 

@@ -68,6 +68,18 @@ void stencil_flip(struct stencil *stencil)
     }
 }
 
+/* Raster order puts a tap as far from the start as its mirror image lies from the end. */
+bool stencil_is_symmetric(const struct stencil *stencil)
+{
+    for (size_t i = 0; i < stencil->count; i++) {
+        const struct tap *tap = &stencil->taps[i], *image = &stencil->taps[stencil->count - 1 - i];
+        if (tap->dx != -image->dx || tap->dy != -image->dy || tap->dz != -image->dz ||
+            tap->weight != image->weight)
+            return false;
+    }
+    return true;
+}
+
 double stencil_sum(const struct stencil *stencil)
 {
     double sum = 0.0;
@@ -75,6 +87,16 @@ double stencil_sum(const struct stencil *stencil)
     for (size_t i = 0; i < stencil->count; i++)
         sum += stencil->taps[i].weight;
     return sum;
+}
+
+bool stencil_leaves_centre(const struct stencil *stencil)
+{
+    for (size_t i = 0; i < stencil->count; i++) {
+        const struct tap *tap = &stencil->taps[i];
+        if (tap->dx != 0 || tap->dy != 0 || tap->dz != 0)
+            return true;
+    }
+    return false;
 }
 
 bool stencil_leaves_plane(const struct stencil *stencil)

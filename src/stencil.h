@@ -34,6 +34,12 @@ double stencil_sum(const struct stencil *stencil);
 /* Negate every offset: correlation becomes convolution. */
 void stencil_flip(struct stencil *stencil);
 
+/* Whether flipping leaves it as it is. */
+bool stencil_is_symmetric(const struct stencil *stencil);
+
+/* Whether a tap lies off the centre. */
+bool stencil_leaves_centre(const struct stencil *stencil);
+
 /* Whether a tap lies off the xy plane. */
 bool stencil_leaves_plane(const struct stencil *stencil);
 

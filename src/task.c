@@ -1,6 +1,7 @@
 /* Tasks: one input to one output, opened, planned, run and told. */
 #include "task.h"
 
+#include "effect.h"
 #include "explain.h"
 #include "job.h"
 #include "kind.h"
@@ -71,24 +72,12 @@ static void note_unreached(const struct plan *plan, const char *output, double l
               (unsigned long long)last->steps, isnan(last_change) ? "not a number" : change);
 }
 
-/* An option that made no difference. */
-static void note_lone_channel(const struct job *job, const char *output)
-{
-    for (size_t i = 0; i < job->stage_count; i++) {
-        if (job->stages[i].chooses_channels && lower_joint_channels(&job->stages[i], &job->field) < 2) {
-            diag_note("%s: --flux-channels has no effect: there is only one channel", output);
-            return;
-        }
-    }
-}
-
 static void tell_outcome(const struct task *task, const struct record *record)
 {
     const struct run_summary *summary = record->summary;
     const char *output = record->ends.output;
 
     loss_note(output, record->plan->job, summary);
-    note_lone_channel(record->plan->job, output);
     if (summary->unreached)
         note_unreached(record->plan, output, summary->last_change);
     report_run(task->report, task->budget != NULL, record);
@@ -171,6 +160,8 @@ static bool carry_out(struct attempt *attempt, const struct plan *plan, struct s
     if (!attempt->repeated) {
         tell_beforehand(task, source);
         note_late_look(plan->job);
+        effect_note_stages(plan->job);
+        effect_note_input(file_in_name(source->file), &task->options->job, plan->job);
     }
     if (task->options->action == ACTION_EXPLAIN) {
         const struct record_ends ends = record_ends(task->input, task->output);

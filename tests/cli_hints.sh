@@ -87,6 +87,98 @@ ln -s nowhere.png dangling.png
 refuses 2 'imgheat: 2 inputs need a directory, --output DIR/; did you mean to replace dangling.png with --output dangling.png?' \
     imgheat gray.png dangling.png
 refuses 2 'imgheat: 2 inputs need a directory: --output DIR/' imgheat gray.png rgb.png -o out
+mkdir there
+for place in there there/; do
+    refuses 2 "imgheat: $place: operands are inputs, and this one is a directory; did you mean --output $place?" \
+        imgheat gray.png "$place"
+    refuses 2 "imgheat: $place: operands are inputs, and this one is a directory; did you mean --output $place?" \
+        imgheat gray.png rgb.png "$place"
+    refuses 2 "imgheat: $place: operands are inputs, and this one is a directory" imgheat - "$place"
+done
+accepts 'and what was meant works' '' imgheat gray.png rgb.png --output there
+for place in absent/ gray.png/; do
+    refuses 2 "imgheat: $place: operands are inputs, and there is no such directory; --output needs one that exists" \
+        imgheat gray.png "$place"
+done
+refuses 2 'imgheat: -: operands are inputs, and this one is standard input; did you mean --output -?' \
+    imgheat gray.png -
+accepts 'and standard output is what --output - means' '' into piped.png imgheat gray.png --output -
+same 'with the same picture' there/gray.png piped.png
+
+# ---------------------------------------------------------------- options that are given twice
+
+refuses 2 'imgheat: --input: given twice' imgheat -i gray.png -i rgb.png -o there/
+refuses 2 'imgheat: --output: given twice' imgheat gray.png -o out -o there/
+refuses 2 'voxfilt: --input: given twice' voxfilt -i v8.raw --input v8.raw -n 8 -o out
+refuses 2 'voxfilt: --output: given twice' v8 -o out -o -
+refuses 2 'voxfilt: -n: given twice' v8 -n 8 -o out
+refuses 2 'voxfilt: -d: given twice' voxfilt -i v8.raw -d 8,8,8 -d 8,64 -t u8 -o out
+refuses 2 'voxfilt: -d: 8,64: -n gives the extents already' v8 -d 8,64 -o out
+refuses 2 'voxfilt: -n: 8: -d gives the extents already' voxfilt -i v8.raw -d 8,64 -n 8 -o out
+v8 -s 3 -o three.raw
+v8 -s 5 -s 3 -o later.raw
+same 'of others the later one counts' three.raw later.raw
+accepts '-q -v: the later one counts' 'voxfilt: v8.raw: 2 bytes a sample, taken as u16 (if they are signed: -t i16)
+' voxfilt -q -v -i v8.raw -d 16,16 -f identity -o two.raw
+accepts '-v -q: the later one counts' '' voxfilt -v -q -i v8.raw -d 16,16 -f identity -o two.raw
+
+# ---------------------------------------------------------------- options without effect
+
+# That the note is true, too: without the option the output is the same.
+idle() # NOTE OPTION ARGUMENT...
+{
+    note=$1 option=$2
+    shift 2
+    v16 "$@" -o without.raw
+    # shellcheck disable=SC2086  # an option and its value
+    accepts "$option $*: $note" "voxfilt: ${option%% *} has no effect: $note
+" v16 "$@" $option -o with.raw
+    same "$option $*: as without" without.raw with.raw
+}
+
+printf '0 0 0 2\n' > centre.taps
+printf '0 0 0 0.5\n1 0 0 0.5\n' > ahead.taps
+for spec in identity scale:2,1 taps:centre.taps gauss:0 unsharp:0,1; do
+    idle "$spec reads no neighbours" '--edge wrap' -f "$spec"
+done
+idle 'heat reads no neighbours' '--edge hold' -f heat --dt 0
+for spec in heat gauss:1 box:1 gradient scale:2,1 laplace sharpen unsharp:1,1; do
+    idle "$spec is the same when flipped" --flip -f "$spec"
+done
+
+heeded() # ARGUMENT...
+{
+    accepts "$*: no note" '' v16 "$@" -o with.raw
+}
+heeded -f gradient -e wrap
+heeded -f unsharp:1,1 -e wrap
+heeded -f sobel:x --flip
+heeded -f taps:ahead.taps -e wrap --flip
+heeded -e wrap --flip -f scale:2,0 -f taps:ahead.taps
+accepts 'defaults that no stage heeds' 'voxfilt: --edge has no effect: no stage reads neighbours
+voxfilt: --flip has no effect: every stage is the same when flipped
+' v16 -e wrap --flip -f scale:2,0 -f identity -o with.raw
+
+separately() # NOTE FILE ARGUMENT...
+{
+    note=$1 picture=$2
+    shift 2
+    imgheat -q "$picture" "$@" -o without.png
+    imgheat -q "$picture" "$@" --alpha-mode separate -o with.png
+    accepts "--alpha-mode on $picture $*: $note" "${note:+imgheat: $picture: --alpha-mode has no effect: $note
+}" imgheat --explain "$picture" "$@" --alpha-mode separate
+}
+for picture in gray.png rgb.png; do
+    separately 'there is no alpha' "$picture" -f gauss:1
+    same 'as without' without.png with.png
+done
+for spec in laplace scale:0.5,0 identity; do
+    separately 'no stage filters alpha' rgba.png -f "$spec"
+    same 'as without' without.png with.png
+done
+separately '' rgba.png -f gauss:1
+differ 'where a stage filters alpha the mode matters' without.png with.png
+separately '' rgba.png -f gauss:1 -f laplace
 
 # ---------------------------------------------------------------- files that are more than samples
 

@@ -170,7 +170,7 @@ imgheat --flux pm2 --scale 20 --flux-channels separate rgb.png -o apart.png
 same 'pictures have one conductivity for all channels' joint.png asked.png
 differ 'channels may have their own' joint.png apart.png
 accepts 'a flux of one channel has nothing to share, and says so' \
-    'imgheat: out.png: --flux-channels has no effect: there is only one channel
+    'imgheat: gray.png: --flux-channels has no effect: there is only one channel
 ' imgheat --flux pm2 --scale 20 --flux-channels joint gray.png -o out.png
 accepts 'nothing is said where nobody asked' '' imgheat --flux pm2 --scale 20 gray.png -o alone.png
 same 'a single channel is as it was' out.png alone.png

@@ -13,7 +13,7 @@ rules()
     vocabulary='diag mem clock glyph number suggest thread machine program'
     model='grid sample stencil taps_file edge heat filter filters looks stage stages'
     above='lower wisdom chain route passes plan job ring carrier sweep run bench progress history options'
-    above="$above record phrase loss explain list report* outputs budget task batch command voxfilt"
+    above="$above record phrase loss effect explain list report* outputs budget task batch command voxfilt"
 
     cat <<END
 $vocabulary         only   $vocabulary
