@@ -410,6 +410,196 @@ START_TEST(bad_copies_are_reported)
 }
 END_TEST
 
+/* ---------------------------------------------------------------- barriers with phases, and boxes */
+
+/* Each warp passes its number on to the next, round by round, and does not wait where it arrives. */
+template <bool Waits> __global__ static void pass_on(int *values, int rounds)
+{
+    CUDA_SHARED(cuda_barrier, barrier);
+    int *const cells = reinterpret_cast<int *>(barrier + 1);
+    const unsigned warps = blockDim.x / 32, warp = threadIdx.x / 32;
+    int own = static_cast<int>(warp);
+
+    if (threadIdx.x == 0)
+        cuda_barrier_create(barrier, warps);
+    cuda_barriers_created();
+    for (int round = 0; round < rounds; round++) {
+        int *const cell = cells + static_cast<unsigned>(round & 1) * warps;
+        if (threadIdx.x % 32 == 31)
+            cell[warp] = own;
+        __syncwarp();
+        if (threadIdx.x % 32 == 0)
+            cuda_barrier_arrive(barrier);
+        if (Waits)
+            cuda_barrier_await(barrier, static_cast<unsigned>(round) & 1);
+        own = cell[(warp + 1) % warps];
+    }
+    values[threadIdx.x] = own;
+}
+
+static void check_passing(int code)
+{
+    const struct emulation_device usual = emulation_get_device();
+    struct emulation_device device = usual;
+    device_array<int> values(128);
+
+    device.major = code / 10;
+    emulation_set_device(&device);
+    for (int order = EMULATION_FORWARD; order <= EMULATION_SHUFFLED; order++) {
+        emulation_set_order(static_cast<enum emulation_order>(order), 3);
+        ck_assert_int_eq(CUDA_LAUNCH(nullptr, one, dim3(128), 64, pass_on<true>, values, 3), cudaSuccess);
+        for (int i = 0; i < 128; i++)
+            ck_assert_int_eq(values.values()[static_cast<std::size_t>(i)], (i / 32 + 3) % 4);
+    }
+    emulation_set_device(&usual);
+    emulation_set_order(EMULATION_FORWARD, 0);
+}
+
+START_TEST(warps_arrive_before_they_wait)
+{
+    check_passing(70);
+    check_passing(80);
+    check_passing(90);
+}
+END_TEST
+
+__global__ static void bad_barrier(int which)
+{
+    CUDA_SHARED(cuda_barrier, barriers);
+
+    if (threadIdx.x == 0)
+        cuda_barrier_create(barriers, which == 1 ? 2 : 1);
+    cuda_barriers_created();
+    if (which == 4 && threadIdx.x == 0)
+        barriers[0].state = 0;
+    __syncthreads();
+    if (threadIdx.x == 0 && which < 2)
+        cuda_barrier_arrive(barriers + (which == 0 ? 1 : 0));
+    if (threadIdx.x == 0 && which == 2) {
+        cuda_barrier_arrive(barriers);
+        cuda_barrier_arrive(barriers);
+    }
+    cuda_barrier_await(barriers, which == 3 ? 1 : 0);
+}
+
+START_TEST(bad_barriers_are_reported)
+{
+    expect_complaint(CUDA_LAUNCH(nullptr, one, dim3(32), 16, bad_barrier, 0), "never created");
+    expect_complaint(CUDA_LAUNCH(nullptr, one, dim3(32), 16, bad_barrier, 1), "at a phase of a barrier");
+    expect_complaint(CUDA_LAUNCH(nullptr, one, dim3(32), 16, bad_barrier, 2), "at which all have arrived");
+    expect_complaint(CUDA_LAUNCH(nullptr, one, dim3(32), 16, bad_barrier, 3), "another phase");
+    expect_complaint(CUDA_LAUNCH(nullptr, one, dim3(32), 16, bad_barrier, 4), "overwritten");
+    expect_complaint(CUDA_LAUNCH(nullptr, one, dim3(32), 4, bad_barrier, 0), "outside of shared memory");
+}
+END_TEST
+
+/* A box of 4 × 2 samples to shared memory and from there to `to`; what is wrong with it depends on the case.
+ */
+enum { BOX_RIGHT, BOX_UNAWAITED, BOX_SHIFTED, BOX_BEYOND, BOX_FEWER_BYTES, BOX_LATE };
+
+__global__ static void fetch_box(const cuda_box_map map, cuda_box_place place, float *to, int which)
+{
+    CUDA_SHARED(unsigned char, shared);
+    cuda_barrier *const barrier = reinterpret_cast<cuda_barrier *>(shared + 128);
+    const float *const box = reinterpret_cast<const float *>(shared);
+
+    if (threadIdx.x == 0)
+        cuda_barrier_create(barrier, 1);
+    cuda_barriers_created();
+    if (threadIdx.x == 0) {
+        if (which == BOX_LATE)
+            cuda_barrier_arrive(barrier);
+        cuda_fetch_box(shared + (which == BOX_SHIFTED  ? 16
+                                 : which == BOX_BEYOND ? 128
+                                                       : 0),
+                       &map, place, barrier, which == BOX_FEWER_BYTES ? 16 : 32);
+        cuda_barrier_arrive(barrier);
+    }
+    if (which != BOX_UNAWAITED)
+        cuda_barrier_await(barrier, 0);
+    if (threadIdx.x < 8)
+        to[threadIdx.x] = box[threadIdx.x];
+}
+
+/* Two planes of 5 × 3, a row 32 bytes, numbered from 1 on by hundreds, tens and ones. */
+static cuda_boxed_field numbered_field(std::vector<float> *samples)
+{
+    samples->assign(2 * 3 * 8, -1.0f);
+    for (std::size_t plane = 0; plane < 2; plane++) {
+        for (std::size_t row = 0; row < 3; row++) {
+            for (std::size_t x = 0; x < 5; x++)
+                (*samples)[(plane * 3 + row) * 8 + x] =
+                    static_cast<float>(100 * (plane + 1) + 10 * (row + 1) + x + 1);
+        }
+    }
+    return {nullptr, 4, 5, 3, 1, 2, 32, 96, 96};
+}
+
+static cudaError_t fetch_from(const device_array<float> &samples, cuda_boxed_field field,
+                              const cuda_box_place &place, const device_array<float> &to, int which)
+{
+    cuda_box_map map;
+
+    field.samples = samples;
+    ck_assert_int_eq(cuda_map_boxes(&map, &field, 4, 2), cudaSuccess);
+    return CUDA_LAUNCH(nullptr, one, dim3(32), 136, fetch_box, map, place, to, which);
+}
+
+START_TEST(boxes_come_with_zeros_around_the_field)
+{
+    std::vector<float> numbers;
+    const cuda_boxed_field field = numbered_field(&numbers);
+    device_array<float> samples(numbers), to(8);
+
+    ck_assert_int_eq(fetch_from(samples, field, {1, 1, 0, 1}, to, BOX_RIGHT), cudaSuccess);
+    ck_assert(to.values() == std::vector<float>({222, 223, 224, 225, 232, 233, 234, 235}));
+    ck_assert_int_eq(fetch_from(samples, field, {3, -1, 0, 0}, to, BOX_RIGHT), cudaSuccess);
+    ck_assert(to.values() == std::vector<float>({0, 0, 0, 0, 114, 115, 0, 0}));
+    ck_assert_int_eq(fetch_from(samples, field, {-2, 2, 0, 0}, to, BOX_RIGHT), cudaSuccess);
+    ck_assert(to.values() == std::vector<float>({0, 0, 131, 132, 0, 0, 0, 0}));
+    ck_assert_int_eq(fetch_from(samples, field, {0, 0, 0, 2}, to, BOX_RIGHT), cudaSuccess);
+    ck_assert(to.values() == std::vector<float>(8, 0.0f));
+    ck_assert_int_eq(fetch_from(samples, field, {0, 0, 0, 0}, to, BOX_UNAWAITED), cudaSuccess);
+    for (float value : to.values())
+        ck_assert(value != value);
+}
+END_TEST
+
+static void expect_bad_box(int which, int major, const char *part)
+{
+    struct emulation_device device = emulation_get_device();
+    std::vector<float> numbers;
+    const cuda_boxed_field field = numbered_field(&numbers);
+    device_array<float> samples(numbers), to(8);
+
+    device.major = major;
+    emulation_set_device(&device);
+    expect_complaint(fetch_from(samples, field, {0, 0, 0, 0}, to, which), part);
+}
+
+START_TEST(bad_boxes_are_reported)
+{
+    std::vector<float> numbers;
+    cuda_boxed_field field = numbered_field(&numbers);
+    device_array<float> samples(numbers);
+    cuda_box_map map;
+
+    field.samples = samples;
+    ck_assert_int_eq(cuda_map_boxes(&map, &field, 5, 2), cudaErrorInvalidValue);
+    ck_assert_int_eq(cuda_map_boxes(&map, &field, 4, 257), cudaErrorInvalidValue);
+    field.planes = 3;
+    ck_assert_int_eq(cuda_map_boxes(&map, &field, 4, 2), cudaErrorInvalidValue);
+    field.planes = 2;
+    field.row_stride = 24;
+    ck_assert_int_eq(cuda_map_boxes(&map, &field, 4, 2), cudaErrorInvalidValue);
+    expect_bad_box(BOX_SHIFTED, 9, "not aligned to 128 bytes");
+    expect_bad_box(BOX_BEYOND, 9, "136 bytes of shared memory");
+    expect_bad_box(BOX_FEWER_BYTES, 9, "waits for 16 bytes of a box of 32");
+    expect_bad_box(BOX_LATE, 9, "does not wait for");
+    expect_bad_box(BOX_RIGHT, 8, "before 9.0");
+}
+END_TEST
+
 /* ---------------------------------------------------------------- memory */
 
 __global__ static void write_shared(int index)
@@ -832,6 +1022,10 @@ static void add_tests(TCase *cases)
     tcase_add_test(cases, bad_masks_are_reported);
     tcase_add_test(cases, copies_happen_when_awaited);
     tcase_add_test(cases, bad_copies_are_reported);
+    tcase_add_test(cases, warps_arrive_before_they_wait);
+    tcase_add_test(cases, bad_barriers_are_reported);
+    tcase_add_test(cases, boxes_come_with_zeros_around_the_field);
+    tcase_add_test(cases, bad_boxes_are_reported);
     tcase_add_test(cases, out_of_bounds_is_found);
     tcase_add_test(cases, reads_out_of_bounds_and_by_the_host_are_found);
     tcase_add_test(cases, unwritten_memory_is_poison);

@@ -393,6 +393,52 @@ START_TEST(a_gpu_fuses_where_moving_binds)
 }
 END_TEST
 
+/* Where samples outside the grid are the nearest ones, and where those at the edge are held, a pass over
+   memory takes as many steps of a volume, on devices that have boxes. */
+START_TEST(held_volumes_take_as_many_steps)
+{
+    static const char *const stages[] = {"-f heat", "-f heat -e nearest", "-f heat -e hold"};
+    const struct grid grid = grid_make(3, 128, 60, 20);
+
+    for (size_t i = 0; i < way_count; i++) {
+        const struct way *way = &ways[i];
+        if (way->rung == NULL || strcmp(way->name, "fused") != 0)
+            continue;
+        for (size_t k = 0; k < LENGTH(stages); k++) {
+            const struct rung_wish wish = {.rung = way->rung};
+            struct subject subject;
+            struct routine *routine;
+            struct fault fault;
+            subject_make(&subject, way, stages[k], &grid);
+            routine = subject_prepare(&subject, &wish, &fault);
+            ck_assert_msg(routine != NULL, "%s", fault.text);
+            ck_assert_uint_eq(way->backend->facts(routine)->steps, 4);
+            way->backend->release(way->device, routine);
+            subject_free(&subject);
+        }
+    }
+}
+END_TEST
+
+/* Planes higher than a tile, and rows wider, of whole packs and not; few steps and more than a pass takes. */
+START_TEST(volumes_of_several_tiles)
+{
+    static const size_t extents[][3] = {{128, 48, 7}, {124, 49, 12}, {244, 91, 5}, {127, 53, 6}, {8, 48, 11}};
+    char options[200];
+
+    for (size_t i = 0; i < LENGTH(extents) * EDGE_RULES; i++) {
+        const size_t *extent = extents[i / EDGE_RULES];
+        struct trial trial = {.options = options, .grid = grid_make(3, extent[0], extent[1], extent[2])};
+        snprintf(options, sizeof options, "-f seven:.3,-.1,.2,.15,-.2,.13,.2 -s %zu -e %s", 4 + 2 * (i % 3),
+                 edges[i % EDGE_RULES]);
+        for (int work = WORK_F32; work <= WORK_F64; work++) {
+            trial.work = (enum work_type)work;
+            trial_check(&trial, false);
+        }
+    }
+}
+END_TEST
+
 /* Trials in a work type, and under an edge rule. */
 static size_t served_in(const struct way *way, enum work_type work)
 {
@@ -429,6 +475,8 @@ TCase *forms_case(void)
     TCase *tests = tcase_create("forms");
 
     tcase_add_test(tests, many_steps);
+    tcase_add_test(tests, volumes_of_several_tiles);
+    tcase_add_test(tests, held_volumes_take_as_many_steps);
     tcase_add_test(tests, rows_of_pictures);
     tcase_add_test(tests, rows_of_every_width);
     tcase_add_test(tests, planes_apart);

@@ -1,17 +1,27 @@
 /* Rung `fused`, for volumes.
  *
  * Idea: several steps a pass over memory: a block streams along the planes and carries each sample through
- * all levels. Adds: levels, each two registers a sample, and one barrier a plane for all of them
- * (cuda_star.cuh says how). Costs: a halo of one sample a level around each tile is computed for nothing; all
- * registers there are. Traffic per sample: 2 words through memory a pass, divided by the steps of the pass.
+ *   all levels.
+ * Adds: levels, each two registers a sample, and one barrier a plane for all of them; from 9.0 on, for plain
+ *   grids, a barrier that warps pass before they wait at it, planes that arrive as boxes, and edges outside
+ *   the loop. cuda_relay.cuh has this walk, cuda_star.cuh that of all other grids and devices.
+ * Costs: a halo of one sample a level around each tile is computed for nothing; all registers there are.
+ * Traffic per sample: 2 words through memory a pass, divided by the steps of the pass.
  * Wins when: a stage has more than one step. */
 #include "cuda_plane.h"
+#include "cuda_relay.cuh"
 #include "cuda_star.cuh"
 
-/* Steps of a pass. A form that keeps planes has no registers for a fourth. */
-static constexpr int fused_most_steps(bool keeps)
+#define FUSED_MOST_STEPS 4
+
+/* The relay. Many warps of few rows beat few of many: the waits of one are filled by others. Twelve leave a
+   thread 168 registers, in which four levels of four rows keep two planes each. */
+template <typename T> using fused_relay = relay_form<T, 4, 12, FUSED_MOST_STEPS>;
+
+/* Steps of a pass. A form of the star's walk that keeps planes has no registers for a fourth. */
+static constexpr int fused_most_star_steps(bool keeps)
 {
-    return keeps ? 3 : 4;
+    return keeps ? 3 : FUSED_MOST_STEPS;
 }
 
 /* Many warps of few rows beat few of many: the waits of one warp are filled by others. Twelve leave a thread
@@ -74,17 +84,40 @@ static auto fused_dispatch(const struct cuda_limits *limits, const struct op *op
                                 : fused_choose_levels<double>(limits->code, op, steps, act);
 }
 
+/* Whether the relay serves so many steps of an op on a grid, nx × rows a plane. */
+static bool fused_relays(const struct cuda_limits *limits, const struct op *op, size_t nx, size_t rows,
+                         int steps)
+{
+    return steps == FUSED_MOST_STEPS &&
+           (op->work == WORK_F32 ? relay_serves<fused_relay<float>>(limits, op, nx, rows)
+                                 : relay_serves<fused_relay<double>>(limits, op, nx, rows));
+}
+
+static void fused_describe_relay(const struct cuda_limits *limits, const struct op *op,
+                                 const struct shape *shape, int coarsen, struct cuda_form *form)
+{
+    if (op->work == WORK_F32)
+        relay_describe<fused_relay<float>>(limits, op, shape, coarsen, form);
+    else
+        relay_describe<fused_relay<double>>(limits, op, shape, coarsen, form);
+}
+
 static bool fused_shape(const struct cuda_limits *limits, const struct op *op, const struct shape *shape,
                         const struct cuda_wish *wish, struct cuda_form *form, char *reason, size_t size)
 {
-    const int most = fused_most_steps(fused_keeps(op));
-    int steps = wish->steps > 0 && wish->steps < most ? wish->steps : most;
+    const int most = fused_most_star_steps(fused_keeps(op));
+    const int wished = wish->steps > 0 ? wish->steps : FUSED_MOST_STEPS;
+    int steps = wished < most ? wished : most;
     const auto shared_bytes = [&] {
         return fused_dispatch(limits, op, steps, [](auto chosen) { return decltype(chosen)::SharedBytes; });
     };
 
     if (steps == 1)
         return cuda_refuse(reason, size, "one step a pass: rung plane serves it");
+    if (wished >= FUSED_MOST_STEPS && fused_relays(limits, op, shape->nx, shape->rows, FUSED_MOST_STEPS)) {
+        fused_describe_relay(limits, op, shape, wish->coarsen, form);
+        return true;
+    }
     /* Fewer levels take less shared memory. */
     while (steps > 2 && shared_bytes() > limits->shared_per_block)
         steps--;
@@ -96,12 +129,22 @@ static bool fused_shape(const struct cuda_limits *limits, const struct op *op, c
     return true;
 }
 
+template <typename T> static cudaError_t fused_launch_of(const struct cuda_job *job)
+{
+    const cuda_view<T> &from = *static_cast<const cuda_view<T> *>(job->from);
+
+    if (fused_relays(job->limits, job->op->op, static_cast<size_t>(from.nx), static_cast<size_t>(from.rows),
+                     job->steps))
+        return relay_launch<fused_relay<T>>(job);
+    return fused_dispatch(job->limits, job->op->op, job->steps,
+                          [&](auto chosen) { return star_launch<decltype(chosen)>(job); });
+}
+
 static cudaError_t fused_launch(const struct cuda_job *job)
 {
     if (job->steps == 1)
         return cuda_plane_step(job, job->form->resident_blocks);
-    return fused_dispatch(job->limits, job->op->op, job->steps,
-                          [&](auto chosen) { return star_launch<decltype(chosen)>(job); });
+    return job->op->op->work == WORK_F32 ? fused_launch_of<float>(job) : fused_launch_of<double>(job);
 }
 
 extern const struct cuda_rung cuda_rung_fused = {

@@ -1,5 +1,5 @@
-/* The walk of rung `fused`: a block streams along the planes of a volume and takes every sample of its tile
- * through several levels of a radius-1 star on the way.
+/* The walk of rung `fused` through any grid, on any device: a block streams along the planes of a volume and
+ * takes every sample of its tile through several levels of a radius-1 star on the way.
  *
  * The tile is 32 lanes × Pack samples wide and Warps × Rows high; a thread owns Rows packs. Planes of level 0
  * arrive by asynchronous copies in a ring of three. When plane p of level 0 arrives, plane p − l of level l

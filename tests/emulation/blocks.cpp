@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <map>
 #include <memory>
 #include <numeric>
 #include <random>
@@ -31,7 +32,10 @@ namespace
 
 constexpr unsigned warp_lanes = 32;
 
-enum class status { ready, at_barrier, at_warp, exited };
+/* What a barrier that was created holds in shared memory. */
+constexpr std::uint64_t barrier_mark = 0x6261727269657221;
+
+enum class status { ready, at_barrier, at_phase, at_warp, exited };
 
 /* Thrown through a thread that must end because its launch has failed. */
 struct abandonment {
@@ -53,6 +57,27 @@ struct copy_queue {
     void perform_all_but(std::size_t pending_groups);
 };
 
+/* A box under way to shared memory. */
+struct box {
+    unsigned char *to;
+    box_map map;
+    int origin[4];
+
+    std::size_t bytes() const
+    {
+        return std::size_t(map.width) * map.height * map.sample_bytes;
+    }
+};
+
+/* A barrier at which warps arrive before they wait. A phase that all have arrived at ends when it is awaited:
+   that late its boxes come. */
+struct phase_barrier {
+    unsigned warps, arrived;
+    std::uint64_t phases; /* that have ended */
+    std::vector<box> boxes;
+    std::vector<struct thread_state *> waiting;
+};
+
 /* Lanes of a warp, a bit each. */
 struct warp_state {
     unsigned waiting, exited;
@@ -64,6 +89,7 @@ struct thread_state {
     uint3 index = {};
     status state = status::exited;
     site barrier = {};
+    std::map<const void *, std::uint64_t> awaited; /* phases of each barrier */
     warp_call call = {};
     std::uint64_t result = 0;
     copy_queue copies;
@@ -82,6 +108,10 @@ class block_runner
     [[noreturn]] void trap(site where);
     void copy_async(void *shared, const void *global, std::size_t bytes);
     copy_queue &copies();
+    void create_barrier(void *barrier, unsigned warps);
+    void arrive_at_barrier(void *barrier);
+    void await_barrier(void *barrier, unsigned parity, site where);
+    void fetch_box(void *shared, const box_map &map, const int (&origin)[4], void *barrier, unsigned bytes);
 
   private:
     static void serve(void *thread);
@@ -107,6 +137,9 @@ class block_runner
     void check_warp_call(const thread_state &thread);
     void finish_barrier();
 
+    phase_barrier &find_barrier(void *barrier);
+    bool has_ended(phase_barrier &barrier, std::uint64_t phase);
+
     [[noreturn]] void give_up(const std::string &reason);
     std::string describe_waiting() const;
 
@@ -119,6 +152,7 @@ class block_runner
     std::size_t at_barrier_ = 0, exited_ = 0;
     std::vector<std::uint32_t> thread_sequence_;
     std::vector<warp_state> warps_;
+    std::map<const void *, phase_barrier> barriers_;
     std::unique_ptr<guarded_memory> shared_;
     thread_state *running_ = nullptr;
     std::string complaint_;
@@ -234,6 +268,128 @@ void block_runner::copy_async(void *shared, const void *global, std::size_t byte
     copies().copies.push_back({shared, global, bytes, copies().groups_closed});
 }
 
+/* ---------------------------------------------------------------- barriers with phases, and boxes */
+
+/* The samples of a row of the box; those outside the field are zeros. */
+void fetch_row(const box &fetched, unsigned row, unsigned char *to)
+{
+    const box_map &map = fetched.map;
+    const long long at[] = {fetched.origin[1] + static_cast<long long>(row), fetched.origin[2],
+                            fetched.origin[3]};
+    const unsigned char *from = map.samples;
+
+    std::memset(to, 0, map.width * map.sample_bytes);
+    for (int axis = 0; axis < 3; axis++) {
+        if (at[axis] < 0 || at[axis] >= map.extents[axis + 1])
+            return;
+        from += static_cast<std::size_t>(at[axis]) * map.strides[axis];
+    }
+    const long long first = std::max(0, fetched.origin[0]);
+    const long long end = std::min(fetched.origin[0] + static_cast<long long>(map.width), map.extents[0]);
+    if (first < end)
+        std::memcpy(to + static_cast<std::size_t>(first - fetched.origin[0]) * map.sample_bytes,
+                    from + static_cast<std::size_t>(first) * map.sample_bytes,
+                    static_cast<std::size_t>(end - first) * map.sample_bytes);
+}
+
+void perform(const box &fetched)
+{
+    for (unsigned row = 0; row < fetched.map.height; row++)
+        fetch_row(fetched, row, fetched.to + row * fetched.map.width * fetched.map.sample_bytes);
+}
+
+void block_runner::create_barrier(void *barrier, unsigned warps)
+{
+    if (reinterpret_cast<std::uintptr_t>(barrier) % sizeof barrier_mark != 0 ||
+        !shared_->contains(barrier, sizeof barrier_mark))
+        give_up("a barrier is created that is not aligned, or outside of shared memory");
+    std::memcpy(barrier, &barrier_mark, sizeof barrier_mark);
+    barriers_[barrier] = {warps, 0, 0, {}, {}};
+}
+
+phase_barrier &block_runner::find_barrier(void *barrier)
+{
+    auto found = barriers_.find(barrier);
+
+    if (found == barriers_.end())
+        give_up("a barrier is used that was never created");
+    if (std::memcmp(barrier, &barrier_mark, sizeof barrier_mark) != 0)
+        give_up("a barrier was overwritten");
+    return found->second;
+}
+
+/* Code before 8.0 has no such barriers, as cuda_platform.h says. */
+void block_runner::arrive_at_barrier(void *barrier)
+{
+    phase_barrier &at = find_barrier(barrier);
+
+    if (code() < 80)
+        return;
+    if (at.arrived == at.warps)
+        give_up("arrival at a phase of a barrier at which all have arrived");
+    if (++at.arrived < at.warps)
+        return;
+    for (thread_state *waiting : at.waiting)
+        waiting->state = status::ready;
+    at.waiting.clear();
+}
+
+bool block_runner::has_ended(phase_barrier &barrier, std::uint64_t phase)
+{
+    if (barrier.phases == phase && barrier.arrived == barrier.warps) {
+        for (const box &fetched : barrier.boxes)
+            perform(fetched);
+        barrier.boxes.clear();
+        barrier.arrived = 0;
+        barrier.phases++;
+    }
+    return barrier.phases > phase;
+}
+
+void block_runner::await_barrier(void *barrier, unsigned parity, site where)
+{
+    thread_state &thread = *running_;
+    phase_barrier &at = find_barrier(barrier);
+    const std::uint64_t phase = thread.awaited[barrier]++;
+
+    if (parity != (phase & 1))
+        give_up("waits for another phase of a barrier than the next at " + place(where));
+    if (at.phases > phase + 1)
+        give_up("a phase of a barrier is over before this one was awaited at " + place(where));
+    if (code() < 80) {
+        meet_block(where);
+        return;
+    }
+    while (!has_ended(at, phase)) {
+        thread.state = status::at_phase;
+        thread.barrier = where;
+        at.waiting.push_back(&thread);
+        wait(thread);
+    }
+}
+
+void block_runner::fetch_box(void *shared, const box_map &map, const int (&origin)[4], void *barrier,
+                             unsigned bytes)
+{
+    phase_barrier &at = find_barrier(barrier);
+    box fetched = {static_cast<unsigned char *>(shared), map, {origin[0], origin[1], origin[2], origin[3]}};
+
+    if (code() < 90)
+        give_up("code before 9.0 fetches no boxes");
+    if (reinterpret_cast<std::uintptr_t>(shared) % 128 != 0)
+        give_up("a box goes to shared memory that is not aligned to 128 bytes");
+    if (!shared_->contains(shared, fetched.bytes()))
+        give_up("a box goes outside of the block's " + std::to_string(shared_->bytes()) +
+                " bytes of shared memory");
+    if (bytes != fetched.bytes())
+        give_up("a barrier waits for " + std::to_string(bytes) + " bytes of a box of " +
+                std::to_string(fetched.bytes()));
+    if (at.arrived == at.warps)
+        give_up("a box is sent for that a phase at which all have arrived does not wait for");
+    poison(shared, fetched.bytes());
+    at.boxes.push_back(fetched);
+}
+
 /* ---------------------------------------------------------------- blocks */
 
 std::string block_runner::run(const launch_shape &shape, const schedule &schedule,
@@ -330,7 +486,9 @@ void block_runner::start_block(std::size_t number)
     for (std::size_t i = 0; i < thread_count_; i++) {
         pool_[i]->state = status::ready;
         pool_[i]->copies.clear();
+        pool_[i]->awaited.clear();
     }
+    barriers_.clear();
 }
 
 void block_runner::run_block(std::size_t number)
@@ -549,11 +707,12 @@ std::string block_runner::describe_waiting() const
 
     for (std::size_t i = 0; i < thread_count_; i++) {
         const thread_state &thread = *pool_[i];
-        std::string where = thread.state == status::exited ? "exited"
-                            : thread.state == status::at_barrier
-                                ? "at __syncthreads at " + place(thread.barrier)
-                            : thread.state == status::at_warp ? "at " + describe(thread.call)
-                                                              : "running";
+        std::string where =
+            thread.state == status::exited       ? "exited"
+            : thread.state == status::at_barrier ? "at __syncthreads at " + place(thread.barrier)
+            : thread.state == status::at_phase   ? "at a phase of a barrier at " + place(thread.barrier)
+            : thread.state == status::at_warp    ? "at " + describe(thread.call)
+                                                 : "running";
         auto group =
             std::find_if(groups.begin(), groups.end(), [&](auto &known) { return known.first == where; });
         if (group == groups.end())
@@ -609,6 +768,26 @@ void commit_copies()
 void await_copies(std::size_t pending)
 {
     this_runner().copies().perform_all_but(pending);
+}
+
+void create_barrier(void *barrier, unsigned warps)
+{
+    this_runner().create_barrier(barrier, warps);
+}
+
+void arrive_at_barrier(void *barrier)
+{
+    this_runner().arrive_at_barrier(barrier);
+}
+
+void await_barrier(void *barrier, unsigned parity, site where)
+{
+    this_runner().await_barrier(barrier, parity, where);
+}
+
+void fetch_box(void *shared, const box_map &map, const int (&origin)[4], void *barrier, unsigned bytes)
+{
+    this_runner().fetch_box(shared, map, origin, barrier, bytes);
 }
 
 std::string run_blocks(const launch_shape &shape, const schedule &schedule,

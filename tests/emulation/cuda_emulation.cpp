@@ -1293,3 +1293,50 @@ cudaError_t cudaOccupancyMaxPotentialBlockSize(int *blocks, int *threads, const 
         return error == cudaSuccess ? put(threads, best_threads) : error;
     });
 }
+
+/* ---------------------------------------------------------------- boxes */
+
+static bool is_stride(std::size_t bytes, std::size_t least)
+{
+    return bytes % 16 == 0 && bytes >= least && bytes < (std::size_t(1) << 40);
+}
+
+static bool is_field(const cuda_boxed_field &field)
+{
+    const std::size_t extents[] = {field.nx, field.rows, field.channels, field.planes};
+    const std::size_t bytes = (field.planes - 1) * field.plane_stride +
+                              (field.channels - 1) * field.channel_stride +
+                              (field.rows - 1) * field.row_stride + field.nx * field.sample_bytes;
+
+    for (std::size_t extent : extents) {
+        if (extent < 1 || extent > UINT32_MAX)
+            return false;
+    }
+    return (field.sample_bytes == 4 || field.sample_bytes == 8) &&
+           reinterpret_cast<std::uintptr_t>(field.samples) % 16 == 0 &&
+           is_stride(field.row_stride, field.nx * field.sample_bytes) &&
+           is_stride(field.channel_stride, field.rows * field.row_stride) &&
+           is_stride(field.plane_stride, field.channels * field.channel_stride) &&
+           is_within(rows_of(field.samples, bytes, bytes, 1), side::device);
+}
+
+static bool is_box(const cuda_boxed_field &field, unsigned width, unsigned height)
+{
+    return width >= 1 && width <= 256 && height >= 1 && height <= 256 && width * field.sample_bytes % 16 == 0;
+}
+
+cudaError_t cuda_map_boxes(cuda_box_map *map, const cuda_boxed_field *field, unsigned width, unsigned height)
+{
+    return serve([=] {
+        if (map == nullptr || !is_field(*field) || !is_box(*field, width, height))
+            return cudaErrorInvalidValue;
+        *map = {static_cast<const unsigned char *>(field->samples),
+                field->sample_bytes,
+                {static_cast<long long>(field->nx), static_cast<long long>(field->rows),
+                 static_cast<long long>(field->channels), static_cast<long long>(field->planes)},
+                {field->row_stride, field->channel_stride, field->plane_stride},
+                width,
+                height};
+        return cudaSuccess;
+    });
+}

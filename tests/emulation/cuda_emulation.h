@@ -115,6 +115,20 @@ struct warp_call {
 std::uint64_t meet_warp(const warp_call &call);
 void meet_block(site where);
 
+/* A box of a field: where its samples are, the field's extents, the strides in bytes, and the box's own. */
+struct box_map {
+    const unsigned char *samples;
+    std::size_t sample_bytes;
+    long long extents[4];
+    std::size_t strides[3];
+    unsigned width, height;
+};
+
+void create_barrier(void *barrier, unsigned warps);
+void arrive_at_barrier(void *barrier);
+void await_barrier(void *barrier, unsigned parity, site where);
+void fetch_box(void *shared, const box_map &map, const int (&origin)[4], void *barrier, unsigned bytes);
+
 void *shared_memory();
 int code();
 [[noreturn]] void trap(site where);
@@ -609,6 +623,79 @@ template <int Pending> void cuda_await_copies()
 {
     static_assert(Pending >= 0, "a number of groups");
     emulation::await_copies(Pending);
+}
+
+inline void cuda_keep_branch()
+{
+}
+
+template <typename T> void cuda_forget(T *)
+{
+}
+
+inline void cuda_store_past(bool wanted, float *to, const float (&pack)[4])
+{
+    if (wanted)
+        *reinterpret_cast<float4 *>(to) = make_float4(pack[0], pack[1], pack[2], pack[3]);
+}
+inline void cuda_store_past(bool wanted, double *to, const double (&pack)[2])
+{
+    if (wanted)
+        *reinterpret_cast<double2 *>(to) = make_double2(pack[0], pack[1]);
+}
+
+struct cuda_barrier {
+    unsigned long long state;
+};
+
+inline void cuda_barrier_create(cuda_barrier *barrier, unsigned warps)
+{
+    emulation::create_barrier(barrier, warps);
+}
+
+inline void cuda_barriers_created(const char *file = __builtin_FILE(), int line = __builtin_LINE())
+{
+    __syncthreads(file, line);
+}
+
+inline void cuda_barrier_arrive(cuda_barrier *barrier)
+{
+    emulation::arrive_at_barrier(barrier);
+}
+
+inline void cuda_barrier_await(cuda_barrier *barrier, unsigned parity, const char *file = __builtin_FILE(),
+                               int line = __builtin_LINE())
+{
+    emulation::await_barrier(barrier, parity, {file, line});
+}
+
+constexpr bool cuda_has_boxes(int code)
+{
+    return code >= 90;
+}
+
+struct cuda_boxed_field {
+    const void *samples;
+    std::size_t sample_bytes;
+    std::size_t nx, rows, channels, planes;
+    std::size_t row_stride, channel_stride, plane_stride;
+};
+
+typedef emulation::box_map cuda_box_map;
+
+/* Refuses what cuTensorMapEncodeTiled does. */
+cudaError_t cuda_map_boxes(cuda_box_map *map, const cuda_boxed_field *field, unsigned width, unsigned height);
+
+struct cuda_box_place {
+    int x, row, channel, plane;
+};
+
+/* Boxes come when the phase that waits for them is awaited. Until then what they are to overwrite is poison.
+ */
+inline void cuda_fetch_box(void *shared, const cuda_box_map *map, const cuda_box_place &place,
+                           cuda_barrier *barrier, unsigned bytes)
+{
+    emulation::fetch_box(shared, *map, {place.x, place.row, place.channel, place.plane}, barrier, bytes);
 }
 
 #endif
