@@ -7,7 +7,8 @@
 
 #include <stdbool.h>
 
-/* Add the taps of a file, which may be a pipe, to the stencil: at least one, at most 254 bytes a line, and a million lines.
+/* Add the taps of a file, which may be a pipe, to the stencil: at least one, at most 254 bytes a line, and a
+ * million lines.
  */
 bool taps_file_read(const char *path, struct stencil *stencil, struct fault *fault);
 
