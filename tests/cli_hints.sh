@@ -362,7 +362,7 @@ refuses 2 'voxfilt: --device: CPU: no such device; did you mean cpu?' v8 -D CPU 
 accepts 'a picture is explained' '' imgheat --explain -f gauss:1 -D cpu gray.png
 grep -q 'behind input' ../stdout && grep -q ' rows' ../stdout && ! grep -q 'planes' ../stdout
 result $? 'in rows'
-accepts 'a volume is explained' '' v8 --explain
+accepts 'a volume is explained' '' v8 --explain -D cpu
 grep -q ' of 8 planes behind input' ../stdout && grep -Eq '^forecast  .* through memory, [0-9.]+ ms$' ../stdout &&
     ! grep -Eq '[0-9]e-?[0-9]+ s' ../stdout
 result $? 'in planes, and milliseconds'
