@@ -379,8 +379,8 @@ static const char *const chains[] = {
     "-d 5,4,2 -f star:8 -s 2 -f heat -s 7",
     "-d 5,4,14 -f heat -s 9 -f heat -s 5 --until 1e-9 --check-every 2",
     "-d 5,4,14 -t u8 -f heat -s 3 -e wrap -f gauss:0.5 -e reflect -f identity -f star:4 -s 2 -e wrap",
-    "-d 4,3,13 -f gauss:0.6 -e mirror -f taps:below.taps -e wrap -f box:1 -e wrap -s 9 --until 0.02 "
-    "--check-every 1",
+    ("-d 4,3,13 -f gauss:0.6 -e mirror -f taps:below.taps -e wrap -f box:1 -e wrap -s 9 --until 0.02 "
+     "--check-every 1"),
     "-d 6,5,9 -t i16 -f matrix:1,2,1/4 -f unsharp:0.5,1 -e wrap -s 2 -f laplace -e hold",
     "-d 5,4,9 -t i16 -f scale:2,1 -f gauss:0.6 -f scale:0.3,7 -f laplace --out-range auto --out-type u8",
     "-d 5,4,9 -f heat -s 9 --until 0.2 --out-range auto --out-type u16",
