@@ -148,7 +148,7 @@ END_TEST
 static void choose_litter(int byte)
 {
 #ifdef M_PERTURB
-    ck_assert_int_eq(mallopt(M_PERTURB, byte), 1);
+    mallopt(M_PERTURB, byte);
 #else
     (void)byte;
 #endif
