@@ -1,5 +1,5 @@
 #!/bin/sh
-# What is printed goes through src/glyph.c where it is not ASCII: no other source has such characters outside comments.
+# What is printed goes through src/base/glyph.c where it is not ASCII: no other source has such characters outside comments.
 # Prints a line for each that has.
 set -u
 
@@ -26,14 +26,14 @@ find src kernels -type f \( -name '*.[ch]' -o -name '*.cu' -o -name '*.cuh' -o -
     FNR == 1 { inside = 0 }
     code($0) ~ /[^\t-~]/ {
         found++
-        if (FILENAME != "src/glyph.c") {
+        if (FILENAME != "src/base/glyph.c") {
             print "FAIL: " FILENAME ":" FNR ": characters that are not ASCII outside a comment"
             failed = 1
         }
     }
     END {
         if (!found) {
-            print "FAIL: src/glyph.c was not read"
+            print "FAIL: src/base/glyph.c was not read"
             failed = 1
         }
         exit failed

@@ -111,7 +111,7 @@ names_all() # PAGE SECTION WORD...
 
 signals_of_guard()
 {
-    sed -n 's/.*signals\[\] = {\(.*\)};/\1/p' "$top_srcdir/src/guard.c" | sed 's/SIG//g; s/,//g'
+    sed -n 's/.*signals\[\] = {\(.*\)};/\1/p' "$top_srcdir/src/base/guard.c" | sed 's/SIG//g; s/,//g'
 }
 
 instruction_sets()
