@@ -2,9 +2,10 @@
 #ifndef BACKEND_H
 #define BACKEND_H
 
-#include "diag.h"
-#include "edge.h"
-#include "sample.h"
+#include "base/diag.h"
+#include "model/edge.h"
+#include "model/flux.h"
+#include "model/sample.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -88,8 +89,6 @@ enum op_kind {
 };
 
 const char *op_name(enum op_kind kind);
-
-enum flux { FLUX_LINEAR, FLUX_TANH, FLUX_PM1, FLUX_PM2, FLUXES };
 
 /* A tap along the axes of a shape. */
 struct op_tap {

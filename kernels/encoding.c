@@ -1,5 +1,5 @@
 /* What a picture's encoding means for the channels of a field, alike on every device. */
-#include "arith.h"
+#include "model/arith.h"
 #include "backend.h"
 
 unsigned encoding_work_channels(const struct encoding *encoding)

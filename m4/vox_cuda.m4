@@ -120,7 +120,7 @@ AC_DEFUN([_VOX_CUDA_OLDEST], [
 # The flags, and whether they work from source to program: nvcc is particular about its host compiler.
 AC_DEFUN([_VOX_CUDA_TRY], [
   : ${NVCCFLAGS="-O3"}
-  # The contract of kernels/arith.h, for device and host code.
+  # The contract of src/model/arith.h, for device and host code.
   CUDA_NVCCFLAGS="-std=c++17 --fmad=false --prec-div=true --prec-sqrt=true --ftz=false"
   CUDA_NVCCFLAGS="$CUDA_NVCCFLAGS -Xcompiler -ffp-contract=off,-Wall,-Wextra"
   AS_IF([test "$enable_werror" != no], [CUDA_NVCCFLAGS="$CUDA_NVCCFLAGS -Werror all-warnings"])

@@ -1,5 +1,5 @@
 /* The arithmetic contract: accuracy, special values, and the bits themselves. */
-#include "arith.h"
+#include "model/arith.h"
 
 #include <check.h>
 #include <stdlib.h>

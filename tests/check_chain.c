@@ -1,8 +1,8 @@
 /* Tests of chains and routes: what is left out of a walk because it only repeats changes nothing of what is
    found, and any number of steps is surveyed at once. */
-#include "chain.h"
+#include "plan/chain.h"
+#include "plan/route.h"
 #include "harness.h"
-#include "route.h"
 
 #include <check.h>
 #include <string.h>

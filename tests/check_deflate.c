@@ -1,6 +1,6 @@
 /* Tests of deflating in strips: zlib gives back what went in, and the bytes depend on strip and level alone.
  */
-#include "png_deflate.h"
+#include "png/png_deflate.h"
 
 #include <check.h>
 #include <malloc.h>

@@ -1,8 +1,8 @@
 /* The emulated GPU: it computes what a GPU would, and finds what it is there to find. */
+#include "kernels/backend.h"
+#include "kernels/cuda/cuda_code.cuh"
+#include "kernels/cuda/cuda_platform.h"
 #include "asan.h"
-#include "backend.h"
-#include "cuda_code.cuh"
-#include "cuda_platform.h"
 #include "emulation.h"
 #include "poison.h"
 

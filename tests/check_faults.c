@@ -1,6 +1,6 @@
 /* Tests of what becomes of a command when a GPU fails under it: each call of CUDA in turn, on the emulated
  * GPU. */
-#include "command.h"
+#include "cli/command.h"
 #include "emulation.h"
 #include "fixture.h"
 #include "harness.h"

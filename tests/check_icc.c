@@ -1,5 +1,5 @@
 /* Tests of colour profiles: those of sRGB are known, whatever their version, and nothing else is. */
-#include "icc.h"
+#include "png/icc.h"
 #include "profile.h"
 
 #include <check.h>

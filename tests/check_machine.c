@@ -1,7 +1,7 @@
 /* Tests of the machine: what control groups leave, as the files of /proc and /sys tell in many ways. */
+#include "base/machine.h"
 #include "fixture.h"
 #include "harness.h"
-#include "machine.h"
 
 #include <check.h>
 #include <stdio.h>

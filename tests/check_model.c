@@ -1,11 +1,11 @@
 /* Tests of the model: numbers, grids, edges, filters and their weights, heat, stages, and the command line.
  */
-#include "edge.h"
+#include "base/glyph.h"
+#include "base/history.h"
+#include "base/number.h"
+#include "model/edge.h"
+#include "model/heat.h"
 #include "fixture.h"
-#include "glyph.h"
-#include "heat.h"
-#include "history.h"
-#include "number.h"
 
 #include <check.h>
 #include <float.h>

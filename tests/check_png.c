@@ -1,5 +1,5 @@
 /* Tests of the PNG format: every kind of picture in, samples and notes out, damage refused. */
-#include "format.h"
+#include "format/format.h"
 #include "profile.h"
 
 #include <check.h>

@@ -1,9 +1,9 @@
 /* Tests of the streaming run: the same samples from slabs of any size, from several passes over spool files,
    in any memory that is enough; and clean ends where a reader, a writer or a device fails in the middle. */
+#include "plan/job.h"
+#include "plan/plan.h"
+#include "run/run.h"
 #include "fixture.h"
-#include "job.h"
-#include "plan.h"
-#include "run.h"
 #include "running_device.h"
 
 #include <check.h>

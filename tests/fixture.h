@@ -3,10 +3,10 @@
 #ifndef FIXTURE_H
 #define FIXTURE_H
 
-#include "grid.h"
-#include "options.h"
-#include "sample.h"
-#include "stage.h"
+#include "model/grid.h"
+#include "model/sample.h"
+#include "model/stage.h"
+#include "cli/options.h"
 
 #include <stdbool.h>
 #include <stddef.h>

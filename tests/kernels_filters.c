@@ -1,5 +1,5 @@
 /* Every filter under every edge rule, in every work type, on extents that are awkward. */
-#include "filter.h"
+#include "model/filter.h"
 #include "fixture.h"
 #include "kernels.h"
 #include "trial.h"

@@ -1,7 +1,7 @@
 /* The reference: the arithmetic of voxfilt(1) once more, scalar and slow, to hold the product against. */
 #include "reference.h"
 
-#include "arith.h"
+#include "model/arith.h"
 
 #include <math.h>
 #include <stdbool.h>

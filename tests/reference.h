@@ -6,9 +6,9 @@
 #ifndef REFERENCE_H
 #define REFERENCE_H
 
-#include "backend.h"
-#include "grid.h"
-#include "stage.h"
+#include "model/grid.h"
+#include "model/stage.h"
+#include "kernels/backend.h"
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,11 +1,11 @@
 /* Runs as the commands make them, from the file named in to the file named out, on the program's device. */
 #include "running.h"
 
-#include "file.h"
-#include "format.h"
+#include "base/file.h"
+#include "format/format.h"
+#include "plan/job.h"
+#include "plan/plan.h"
 #include "harness.h"
-#include "job.h"
-#include "plan.h"
 
 #include <check.h>
 #include <stdio.h>

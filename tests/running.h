@@ -2,10 +2,10 @@
 #ifndef RUNNING_H
 #define RUNNING_H
 
-#include "diag.h"
+#include "base/diag.h"
+#include "run/run.h"
+#include "cli/options.h"
 #include "fixture.h"
-#include "options.h"
-#include "run.h"
 #include "running_device.h"
 
 #include <check.h>

@@ -2,8 +2,8 @@
  */
 #include "seam.h"
 
+#include "model/sample.h"
 #include "fixture.h"
-#include "sample.h"
 
 #include <check.h>
 #include <string.h>

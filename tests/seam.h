@@ -3,8 +3,8 @@
 #ifndef SEAM_H
 #define SEAM_H
 
-#include "backend.h"
-#include "lower.h"
+#include "kernels/backend.h"
+#include "plan/lower.h"
 #include "ways.h"
 
 #include <stdbool.h>

@@ -1,8 +1,8 @@
 /* Trials: one stage on one grid, in the ways whose turn it is, held against the reference. */
 #include "trial.h"
 
+#include "plan/lower.h"
 #include "harness.h"
-#include "lower.h"
 #include "reference.h"
 #include "seam.h"
 

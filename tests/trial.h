@@ -2,9 +2,9 @@
 #ifndef TRIAL_H
 #define TRIAL_H
 
+#include "model/grid.h"
+#include "model/sample.h"
 #include "fixture.h"
-#include "grid.h"
-#include "sample.h"
 #include "ways.h"
 
 #include <stdbool.h>

@@ -3,7 +3,7 @@
 #ifndef WAYS_H
 #define WAYS_H
 
-#include "backend.h"
+#include "kernels/backend.h"
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,8 +1,8 @@
 /* The CPU as a device: memory of the process, loops chosen for its instruction set, a team of threads. */
-#include "arith.h"
-#include "backend.h"
+#include "base/mem.h"
+#include "model/arith.h"
+#include "kernels/backend.h"
 #include "cpu_kernels.h"
-#include "mem.h"
 
 #include <math.h>
 #include <omp.h>

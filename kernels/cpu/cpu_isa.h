@@ -3,7 +3,7 @@
 #ifndef CPU_ISA_H
 #define CPU_ISA_H
 
-#include "arith.h"
+#include "model/arith.h"
 
 #if defined(__x86_64__)
 #include <immintrin.h>

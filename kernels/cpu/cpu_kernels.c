@@ -1,7 +1,7 @@
 /* The loops of the CPU backend, built once for each instruction set (CPU_ISA names it) and work type. */
 #include "cpu_kernels.h"
 
-#include "arith.h"
+#include "model/arith.h"
 #include "cpu_isa.h"
 
 #include <stdatomic.h>

@@ -2,7 +2,7 @@
 #ifndef CPU_KERNELS_H
 #define CPU_KERNELS_H
 
-#include "backend.h"
+#include "kernels/backend.h"
 #include "cpu_team.h"
 #include "cpu_tiling.h"
 

@@ -1,8 +1,8 @@
 /* Teams: the threads that share the loops of a device, and sleep between them. */
 #include "cpu_team.h"
 
-#include "mem.h"
-#include "thread.h"
+#include "base/mem.h"
+#include "base/thread.h"
 
 #include <stdatomic.h>
 

@@ -4,7 +4,7 @@
 #ifndef CPU_TEAM_H
 #define CPU_TEAM_H
 
-#include "backend.h"
+#include "kernels/backend.h"
 
 /* The threads of a device; the one that calls is always among them. */
 struct cpu_team;

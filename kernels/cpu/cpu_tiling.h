@@ -3,7 +3,7 @@
 #ifndef CPU_TILING_H
 #define CPU_TILING_H
 
-#include "backend.h"
+#include "kernels/backend.h"
 
 /* Chains up to this length have a loop of their own, with their weights in registers. */
 #define MOST_FIXED_TAPS 9

@@ -1,6 +1,7 @@
 /* An NVIDIA GPU as a device: its memory, its streams, and the ladder of kernels that it runs. */
-#include "backend.h"
+#include "kernels/backend.h"
 
+#include "base/mem.h"
 #include "cuda_convert.h"
 #include "cuda_field.h"
 #include "cuda_ladder.h"
@@ -8,7 +9,6 @@
 #include "cuda_reduce.h"
 #include "cuda_rung.h"
 #include "cuda_sample.cuh"
-#include "mem.h"
 
 #include <algorithm>
 #include <math.h>

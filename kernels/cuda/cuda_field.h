@@ -2,8 +2,8 @@
 #ifndef CUDA_FIELD_H
 #define CUDA_FIELD_H
 
-#include "arith.h"
-#include "backend.h"
+#include "model/arith.h"
+#include "kernels/backend.h"
 #include "cuda_platform.h"
 
 /* Rows begin at multiples of this many bytes, so that a thread may move 16 at once. */

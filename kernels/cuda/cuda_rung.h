@@ -2,7 +2,7 @@
 #ifndef CUDA_RUNG_H
 #define CUDA_RUNG_H
 
-#include "backend.h"
+#include "kernels/backend.h"
 #include "cuda_field.h"
 #include "cuda_platform.h"
 

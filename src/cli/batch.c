@@ -1,16 +1,16 @@
 /* Batches: all inputs of a command, several at the same time, each told in its turn. */
 #include "batch.h"
 
+#include "base/machine.h"
+#include "base/mem.h"
+#include "base/progress.h"
+#include "base/thread.h"
 #include "budget.h"
-#include "machine.h"
-#include "mem.h"
 #include "outputs.h"
-#include "progress.h"
 #include "record.h"
 #include "report.h"
 #include "report_file.h"
 #include "task.h"
-#include "thread.h"
 
 #include <pthread.h>
 #include <stdlib.h>

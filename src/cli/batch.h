@@ -2,7 +2,7 @@
 #ifndef BATCH_H
 #define BATCH_H
 
-#include "diag.h"
+#include "base/diag.h"
 #include "options.h"
 
 /* Run, or explain, each input. One that fails is told and the others are done; the status is that of the

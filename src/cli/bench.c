@@ -1,11 +1,11 @@
 /* The bench: every rung of a device on one stage, compared with the CPU's bytes and then timed. */
 #include "bench.h"
 
-#include "json.h"
-#include "lower.h"
-#include "mem.h"
-#include "number.h"
-#include "wisdom.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/number.h"
+#include "plan/lower.h"
+#include "plan/wisdom.h"
 
 #include <math.h>
 #include <stdarg.h>

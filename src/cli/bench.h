@@ -2,10 +2,10 @@
 #ifndef BENCH_H
 #define BENCH_H
 
-#include "diag.h"
-#include "grid.h"
-#include "plan.h"
-#include "stage.h"
+#include "base/diag.h"
+#include "model/grid.h"
+#include "model/stage.h"
+#include "plan/plan.h"
 
 #include <stdbool.h>
 #include <stdio.h>

@@ -1,16 +1,16 @@
 /* The commands themselves: from argv to an exit status. */
 #include "command.h"
 
+#include "base/file.h"
+#include "base/glyph.h"
+#include "base/program.h"
+#include "format/format.h"
+#include "plan/job.h"
+#include "plan/plan.h"
 #include "batch.h"
 #include "bench.h"
-#include "file.h"
-#include "format.h"
-#include "glyph.h"
-#include "job.h"
-#include "options.h"
 #include "list.h"
-#include "plan.h"
-#include "program.h"
+#include "options.h"
 #include "task.h"
 
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* Explaining: the plan of a run, in words. */
 #include "explain.h"
 
-#include "number.h"
+#include "base/number.h"
 #include "phrase.h"
 
 #include <string.h>
@@ -41,7 +41,7 @@ static void print_header(FILE *stream, const char *label, const char *name, cons
 
 static void print_heat(FILE *stream, const struct heat *heat)
 {
-    fprintf(stream, "; alpha %g, dt %g, %s flux", heat->alpha, heat->dt, heat_flux_name(heat->flux));
+    fprintf(stream, "; alpha %g, dt %g, %s flux", heat->alpha, heat->dt, flux_name(heat->flux));
     if (heat->flux != FLUX_LINEAR)
         fprintf(stream, " of scale %g", heat->scale);
     if (heat->inner > 1)

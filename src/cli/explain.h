@@ -2,7 +2,7 @@
 #ifndef EXPLAIN_H
 #define EXPLAIN_H
 
-#include "plan.h"
+#include "plan/plan.h"
 #include "record.h"
 
 #include <stdio.h>

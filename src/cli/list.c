@@ -1,9 +1,9 @@
 /* What --list prints: filters, rungs, formats, devices. */
 #include "list.h"
 
-#include "filter.h"
-#include "format.h"
-#include "plan.h"
+#include "model/filter.h"
+#include "format/format.h"
+#include "plan/plan.h"
 
 static void list_filters(FILE *stream)
 {

@@ -1,8 +1,8 @@
 /* Losses: samples that were not written as what they came to, in words. */
 #include "loss.h"
 
-#include "diag.h"
-#include "number.h"
+#include "base/diag.h"
+#include "base/number.h"
 
 #include <math.h>
 

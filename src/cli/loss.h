@@ -3,8 +3,8 @@
 #ifndef LOSS_H
 #define LOSS_H
 
-#include "job.h"
-#include "run.h"
+#include "plan/job.h"
+#include "run/run.h"
 
 #include <stdio.h>
 

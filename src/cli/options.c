@@ -1,13 +1,13 @@
 /* The command line of both commands: from argv to plain requests. */
 #include "options.h"
 
-#include "edge.h"
-#include "heat.h"
-#include "mem.h"
-#include "number.h"
-#include "sample.h"
-#include "stages.h"
-#include "suggest.h"
+#include "base/mem.h"
+#include "base/number.h"
+#include "base/suggest.h"
+#include "model/edge.h"
+#include "model/heat.h"
+#include "model/sample.h"
+#include "model/stages.h"
 
 #include <limits.h>
 #include <math.h>
@@ -349,8 +349,8 @@ static bool take_sigma(struct parsing *parsing, const char *value)
 static bool take_flux(struct parsing *parsing, const char *value)
 {
     parsing->stage->given |= STAGE_FLUX;
-    return heat_parse_flux(value, &parsing->stage->flux) ||
-           refuse_for(parsing, value, "linear, tanh, pm1 or pm2", heat_meant_flux(value));
+    return flux_parse(value, &parsing->stage->flux) ||
+           refuse_for(parsing, value, "linear, tanh, pm1 or pm2", flux_meant(value));
 }
 
 static bool take_flux_channels(struct parsing *parsing, const char *value)

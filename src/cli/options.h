@@ -2,13 +2,13 @@
 #ifndef OPTIONS_H
 #define OPTIONS_H
 
-#include "diag.h"
-#include "format.h"
-#include "job.h"
-#include "plan.h"
-#include "program.h"
-#include "run.h"
-#include "stage.h"
+#include "base/diag.h"
+#include "base/program.h"
+#include "model/stage.h"
+#include "format/format.h"
+#include "plan/job.h"
+#include "plan/plan.h"
+#include "run/run.h"
 #include "words.h"
 
 #include <stdbool.h>

@@ -1,8 +1,8 @@
 /* The outputs of a command: what each is called, and that none gets into another's way. */
 #include "outputs.h"
 
-#include "file.h"
-#include "mem.h"
+#include "base/file.h"
+#include "base/mem.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 #ifndef OUTPUTS_H
 #define OUTPUTS_H
 
-#include "diag.h"
+#include "base/diag.h"
 #include "options.h"
 
 #include <stdbool.h>

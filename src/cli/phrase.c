@@ -1,8 +1,8 @@
 /* Phrases: what several texts say in the same words. */
 #include "phrase.h"
 
-#include "glyph.h"
-#include "number.h"
+#include "base/glyph.h"
+#include "base/number.h"
 
 void phrase_grid(FILE *stream, const struct grid *grid)
 {

@@ -2,9 +2,9 @@
 #ifndef PHRASE_H
 #define PHRASE_H
 
-#include "backend.h"
-#include "grid.h"
-#include "plan.h"
+#include "model/grid.h"
+#include "kernels/backend.h"
+#include "plan/plan.h"
 #include "record.h"
 
 #include <stdio.h>

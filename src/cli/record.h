@@ -2,12 +2,12 @@
 #ifndef RECORD_H
 #define RECORD_H
 
-#include "backend.h"
-#include "diag.h"
-#include "job.h"
+#include "base/diag.h"
+#include "kernels/backend.h"
+#include "plan/job.h"
+#include "plan/plan.h"
+#include "run/run.h"
 #include "options.h"
-#include "plan.h"
-#include "run.h"
 
 /* The ends of a run as messages name them. */
 struct record_ends {

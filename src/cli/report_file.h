@@ -2,8 +2,8 @@
 #ifndef REPORT_FILE_H
 #define REPORT_FILE_H
 
-#include "diag.h"
-#include "file.h"
+#include "base/diag.h"
+#include "base/file.h"
 
 #include <stdbool.h>
 #include <stddef.h>

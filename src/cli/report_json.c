@@ -1,7 +1,7 @@
 /* Reports of runs as JSON. */
 #include "report_json.h"
 
-#include "json.h"
+#include "base/json.h"
 #include "loss.h"
 
 #include <math.h>
@@ -136,8 +136,8 @@ static void print_heat(FILE *stream, const struct heat *heat)
     fprintf(stream, ", ");
     json_number(stream, "dt", heat->dt);
     fprintf(stream, ", \"inner\": %llu, \"flux\": \"%s\"", (unsigned long long)heat->inner,
-            heat_flux_name(heat->flux));
-    if (heat_flux_conducts(heat->flux))
+            flux_name(heat->flux));
+    if (flux_conducts(heat->flux))
         fprintf(stream, ", \"flux_channels\": \"%s\"", heat->joint ? "joint" : "separate");
     if (heat->flux != FLUX_LINEAR) {
         fprintf(stream, ", ");

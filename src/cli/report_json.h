@@ -2,7 +2,7 @@
 #ifndef REPORT_JSON_H
 #define REPORT_JSON_H
 
-#include "diag.h"
+#include "base/diag.h"
 #include "options.h"
 #include "record.h"
 

@@ -1,9 +1,9 @@
 /* Reports of runs as text. */
 #include "report_text.h"
 
-#include "glyph.h"
+#include "base/glyph.h"
+#include "base/number.h"
 #include "loss.h"
-#include "number.h"
 #include "phrase.h"
 
 #include <math.h>

@@ -2,10 +2,10 @@
 #ifndef REPORT_TEXT_H
 #define REPORT_TEXT_H
 
-#include "diag.h"
-#include "job.h"
+#include "base/diag.h"
+#include "plan/job.h"
+#include "run/run.h"
 #include "record.h"
-#include "run.h"
 
 #include <stdio.h>
 

@@ -1,16 +1,16 @@
 /* Tasks: one input to one output, opened, planned, run and told. */
 #include "task.h"
 
-#include "effect.h"
+#include "base/thread.h"
+#include "format/kind.h"
+#include "plan/effect.h"
+#include "plan/job.h"
+#include "plan/plan.h"
+#include "run/run.h"
 #include "explain.h"
-#include "job.h"
-#include "kind.h"
 #include "loss.h"
-#include "plan.h"
 #include "record.h"
 #include "report.h"
-#include "run.h"
-#include "thread.h"
 
 #include <math.h>
 #include <pthread.h>

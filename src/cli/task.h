@@ -2,10 +2,10 @@
 #ifndef TASK_H
 #define TASK_H
 
+#include "base/diag.h"
+#include "base/file.h"
+#include "format/format.h"
 #include "budget.h"
-#include "diag.h"
-#include "file.h"
-#include "format.h"
 #include "options.h"
 
 #include <stdbool.h>

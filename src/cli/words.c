@@ -1,7 +1,7 @@
 /* The options as words: what there are, which of them an argument is, and the help that lists them. */
 #include "words.h"
 
-#include "suggest.h"
+#include "base/suggest.h"
 
 #include <string.h>
 

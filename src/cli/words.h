@@ -2,8 +2,8 @@
 #ifndef WORDS_H
 #define WORDS_H
 
-#include "diag.h"
-#include "program.h"
+#include "base/diag.h"
+#include "base/program.h"
 
 #include <getopt.h>
 #include <stdbool.h>

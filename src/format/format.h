@@ -2,11 +2,11 @@
 #ifndef FORMAT_H
 #define FORMAT_H
 
-#include "diag.h"
-#include "file.h"
-#include "grid.h"
-#include "sample.h"
-#include "spool.h"
+#include "base/diag.h"
+#include "base/file.h"
+#include "base/spool.h"
+#include "model/grid.h"
+#include "model/sample.h"
 
 #include <stdbool.h>
 #include <stddef.h>

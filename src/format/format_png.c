@@ -1,12 +1,12 @@
 /* PNG: rows streamed through libpng; every colour type and depth in, gray or RGB of 8 or 16 bits out. */
+#include "base/mem.h"
+#include "png/png_encoder.h"
+#include "png/png_idat.h"
+#include "png/png_notes.h"
+#include "png/png_passes.h"
+#include "png/png_profile.h"
+#include "png/png_trap.h"
 #include "format.h"
-#include "mem.h"
-#include "png_encoder.h"
-#include "png_idat.h"
-#include "png_notes.h"
-#include "png_passes.h"
-#include "png_profile.h"
-#include "png_trap.h"
 
 #include <setjmp.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* Raw volumes: samples and nothing else, described by the command line. */
+#include "base/number.h"
 #include "format.h"
 #include "kind.h"
-#include "number.h"
 
 #include <ctype.h>
 #include <math.h>

@@ -1,8 +1,8 @@
 /* Edge rules: what a tap reads outside the grid. */
 #include "edge.h"
 
-#include "number.h"
-#include "suggest.h"
+#include "base/number.h"
+#include "base/suggest.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
 #ifndef EDGE_H
 #define EDGE_H
 
-#include "diag.h"
+#include "base/diag.h"
 
 #include <stdbool.h>
 #include <stddef.h>

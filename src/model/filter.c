@@ -1,9 +1,9 @@
 /* Filters: the names that --filter takes, their arguments, and the stencils they stand for. */
 #include "filter.h"
 
+#include "base/number.h"
+#include "base/suggest.h"
 #include "arith.h"
-#include "number.h"
-#include "suggest.h"
 #include "taps_file.h"
 
 #include <math.h>

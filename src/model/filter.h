@@ -2,7 +2,7 @@
 #ifndef FILTER_H
 #define FILTER_H
 
-#include "diag.h"
+#include "base/diag.h"
 #include "grid.h"
 #include "stencil.h"
 

@@ -1,8 +1,8 @@
 /* The lattice of samples: extents, channels, spacing, and which axis streams. */
 #include "grid.h"
 
-#include "mem.h"
-#include "number.h"
+#include "base/mem.h"
+#include "base/number.h"
 
 #include <stdint.h>
 

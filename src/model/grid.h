@@ -2,7 +2,7 @@
 #ifndef GRID_H
 #define GRID_H
 
-#include "diag.h"
+#include "base/diag.h"
 
 #include <stdbool.h>
 #include <stddef.h>

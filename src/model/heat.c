@@ -1,8 +1,6 @@
 /* Heat: what a step of diffusion is on a grid, and when it is stable. */
 #include "heat.h"
 
-#include "suggest.h"
-
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,54 +9,6 @@
 #define DEFAULT_DT         0.125 /* of min(h)²/alpha */
 #define STABLE_RATE        0.5   /* (cx + cy) + cz may be this much */
 #define STEPS_PER_VARIANCE 4.0   /* T = ⌈4·S²/min(h)²⌉ keeps --sigma far inside the limit */
-
-static const char *const flux_names[FLUXES] = {
-    [FLUX_LINEAR] = "linear", [FLUX_TANH] = "tanh", [FLUX_PM1] = "pm1", [FLUX_PM2] = "pm2"};
-
-static const struct alias flux_aliases[] = {
-    {"catte", "pm2"},       {"edge-preserving", "pm2"}, {"exp", "pm1"},
-    {"exponential", "pm1"}, {"gaussian", "pm1"},        {"lorentzian", "pm2"},
-    {"none", "linear"},     {"perona-malik", "pm2"},    {"quadratic", "pm2"},
-    {NULL, NULL},
-};
-
-bool heat_parse_flux(const char *name, enum flux *flux)
-{
-    for (int i = 0; i < FLUXES; i++) {
-        if (strcmp(name, flux_names[i]) == 0) {
-            *flux = (enum flux)i;
-            return true;
-        }
-    }
-    return false;
-}
-
-const char *heat_meant_flux(const char *word)
-{
-    struct suggestion suggestion = suggest_for(word, strlen(word));
-
-    for (int i = 0; i < FLUXES; i++)
-        suggest_name(&suggestion, flux_names[i]);
-    suggest_aliases(&suggestion, flux_aliases);
-    return suggestion.meant;
-}
-
-const char *heat_flux_name(enum flux flux)
-{
-    return flux_names[flux];
-}
-
-const char *heat_scale_meaning(enum flux flux)
-{
-    if (flux == FLUX_TANH)
-        return "no update changes a sample by more than alpha*dt times it";
-    return "differences well above it stay, those well below it are smoothed";
-}
-
-bool heat_flux_conducts(enum flux flux)
-{
-    return flux == FLUX_PM1 || flux == FLUX_PM2;
-}
 
 static void set_rates(struct heat *heat, const struct grid *grid)
 {
@@ -124,7 +74,7 @@ bool heat_resolve(const struct heat_request *request, const struct grid *grid, s
 
     *heat = (struct heat){.flux = request->flux,
                           .alpha = request->alpha,
-                          .joint = request->joint && heat_flux_conducts(request->flux),
+                          .joint = request->joint && flux_conducts(request->flux),
                           .scale = request->scale,
                           .inner = request->inner,
                           .reacts = request->reacts,

@@ -2,8 +2,8 @@
 #ifndef HEAT_H
 #define HEAT_H
 
-#include "backend.h"
-#include "diag.h"
+#include "base/diag.h"
+#include "flux.h"
 #include "grid.h"
 #include "stencil.h"
 
@@ -35,19 +35,6 @@ struct heat {
     bool reacts;
     double reaction;
 };
-
-bool heat_parse_flux(const char *name, enum flux *flux);
-
-/* The name that somebody may have meant who gave a word that is none; NULL: nobody knows. */
-const char *heat_meant_flux(const char *word);
-
-const char *heat_flux_name(enum flux flux);
-
-/* What the scale of a nonlinear flux decides, in a few words. */
-const char *heat_scale_meaning(enum flux flux);
-
-/* Whether each face has a conductivity of its own, which channels may share. */
-bool heat_flux_conducts(enum flux flux);
 
 /* Settle alpha, dt and the number of steps on a grid. An unstable step is refused, with the limit. */
 bool heat_resolve(const struct heat_request *request, const struct grid *grid, struct heat *heat,

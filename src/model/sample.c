@@ -1,7 +1,7 @@
 /* Sample types: what a file stores, and the work type that arithmetic uses. */
 #include "sample.h"
 
-#include "suggest.h"
+#include "base/suggest.h"
 
 #include <float.h>
 #include <math.h>

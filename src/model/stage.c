@@ -59,7 +59,7 @@ static enum flux flux_of(const struct stage_request *request)
 static unsigned unsuitable_options(enum flux flux)
 {
     return (flux == FLUX_LINEAR ? (unsigned)STAGE_SCALE : 0) |
-           (heat_flux_conducts(flux) ? 0 : (unsigned)STAGE_FLUX_CHANNELS);
+           (flux_conducts(flux) ? 0 : (unsigned)STAGE_FLUX_CHANNELS);
 }
 
 void stage_inherit(struct stage_request *request, const struct stage_request *defaults)
@@ -116,8 +116,8 @@ static bool refuse_option(const struct stage_request *request, enum stage_option
 static bool ask_for_scale(const struct stage_request *request, struct fault *fault)
 {
     return fault_raise(fault, STATUS_USAGE, "--%s: %s: %s needs a --%s: %s", stage_option_name(STAGE_FLUX),
-                       request->call.spec, heat_flux_name(request->flux), stage_option_name(STAGE_SCALE),
-                       heat_scale_meaning(request->flux));
+                       request->call.spec, flux_name(request->flux), stage_option_name(STAGE_SCALE),
+                       flux_scale_meaning(request->flux));
 }
 
 static bool check_options(const struct stage_request *request, struct fault *fault)

@@ -2,7 +2,7 @@
 #ifndef STAGE_H
 #define STAGE_H
 
-#include "diag.h"
+#include "base/diag.h"
 #include "edge.h"
 #include "filter.h"
 #include "grid.h"

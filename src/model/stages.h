@@ -2,7 +2,7 @@
 #ifndef STAGES_H
 #define STAGES_H
 
-#include "diag.h"
+#include "base/diag.h"
 #include "stage.h"
 
 #include <stdbool.h>

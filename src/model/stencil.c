@@ -1,7 +1,7 @@
 /* Stencils: taps in raster order of their offsets. */
 #include "stencil.h"
 
-#include "mem.h"
+#include "base/mem.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 #ifndef STENCIL_H
 #define STENCIL_H
 
-#include "diag.h"
+#include "base/diag.h"
 
 #include <stdbool.h>
 #include <stddef.h>

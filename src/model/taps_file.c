@@ -1,8 +1,8 @@
 /* Taps files: a tap a line, dx dy dz weight; # begins a comment. */
 #include "taps_file.h"
 
-#include "mem.h"
-#include "number.h"
+#include "base/mem.h"
+#include "base/number.h"
 
 #include <errno.h>
 #include <math.h>

@@ -2,7 +2,7 @@
 #ifndef TAPS_FILE_H
 #define TAPS_FILE_H
 
-#include "diag.h"
+#include "base/diag.h"
 #include "stencil.h"
 
 #include <stdbool.h>

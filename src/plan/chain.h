@@ -3,9 +3,9 @@
 #ifndef CHAIN_H
 #define CHAIN_H
 
-#include "backend.h"
+#include "model/stage.h"
+#include "kernels/backend.h"
 #include "lower.h"
-#include "stage.h"
 
 #include <stdbool.h>
 #include <stddef.h>

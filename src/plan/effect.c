@@ -1,7 +1,7 @@
 /* Effects: options that were given and change nothing, in words. */
 #include "effect.h"
 
-#include "diag.h"
+#include "base/diag.h"
 #include "lower.h"
 
 /* What makes an option of no use to a stage. */

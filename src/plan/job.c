@@ -1,8 +1,8 @@
 /* Jobs: a chain of stages from a source to a sink, with every choice made that the data's header decides. */
 #include "job.h"
 
+#include "base/mem.h"
 #include "lower.h"
-#include "mem.h"
 
 #include <string.h>
 

@@ -2,10 +2,10 @@
 #ifndef JOB_H
 #define JOB_H
 
-#include "backend.h"
-#include "diag.h"
-#include "format.h"
-#include "stage.h"
+#include "base/diag.h"
+#include "model/stage.h"
+#include "kernels/backend.h"
+#include "format/format.h"
 
 #include <stdbool.h>
 #include <stddef.h>

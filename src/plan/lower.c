@@ -1,7 +1,7 @@
 /* Lowering: from a stage on a grid to the operations that a backend runs for one step of it. */
 #include "lower.h"
 
-#include "mem.h"
+#include "base/mem.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -2,10 +2,10 @@
 #ifndef LOWER_H
 #define LOWER_H
 
-#include "backend.h"
-#include "diag.h"
-#include "grid.h"
-#include "stage.h"
+#include "base/diag.h"
+#include "model/grid.h"
+#include "model/stage.h"
+#include "kernels/backend.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,9 +1,9 @@
 /* Passes: how often a run goes over the data, in what slabs, and how much memory that takes. */
 #include "passes.h"
 
-#include "machine.h"
-#include "mem.h"
-#include "number.h"
+#include "base/machine.h"
+#include "base/mem.h"
+#include "base/number.h"
 #include "route.h"
 
 /* Levels advance by slabs of about this size. */

@@ -2,8 +2,8 @@
 #ifndef PASSES_H
 #define PASSES_H
 
+#include "base/diag.h"
 #include "chain.h"
-#include "diag.h"
 
 #include <stdbool.h>
 #include <stddef.h>

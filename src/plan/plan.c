@@ -1,11 +1,11 @@
 /* Plans: what will run for a job, on which device, in how much memory, and how long that should take. */
 #include "plan.h"
 
-#include "clock.h"
-#include "machine.h"
-#include "mem.h"
-#include "number.h"
-#include "suggest.h"
+#include "base/clock.h"
+#include "base/machine.h"
+#include "base/mem.h"
+#include "base/number.h"
+#include "base/suggest.h"
 
 #include <limits.h>
 #include <stdarg.h>

@@ -2,9 +2,9 @@
 #ifndef PLAN_H
 #define PLAN_H
 
-#include "backend.h"
+#include "base/diag.h"
+#include "kernels/backend.h"
 #include "chain.h"
-#include "diag.h"
 #include "job.h"
 #include "passes.h"
 #include "wisdom.h"

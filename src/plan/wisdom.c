@@ -1,7 +1,7 @@
 /* Wisdom: what was measured to be fastest on a device, kept for plans to come. */
 #include "wisdom.h"
 
-#include "file.h"
+#include "base/file.h"
 
 #include <errno.h>
 #include <math.h>

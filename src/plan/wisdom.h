@@ -2,8 +2,8 @@
 #ifndef WISDOM_H
 #define WISDOM_H
 
-#include "backend.h"
-#include "diag.h"
+#include "base/diag.h"
+#include "kernels/backend.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 /* Deflating strips of a PNG's image data, each by itself; the pieces joined are one deflate stream. */
 #include "png_deflate.h"
 
-#include "mem.h"
+#include "base/mem.h"
 
 #include <string.h>
 #include <zlib.h>

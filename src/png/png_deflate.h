@@ -2,7 +2,7 @@
 #ifndef PNG_DEFLATE_H
 #define PNG_DEFLATE_H
 
-#include "diag.h"
+#include "base/diag.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 /* Encoding of a PNG: libpng writes its frame, strips of rows are filtered and deflated on several threads. */
 #include "png_encoder.h"
 
-#include "mem.h"
+#include "base/mem.h"
 #include "png_deflate.h"
 #include "png_strips.h"
 #include "png_trap.h"

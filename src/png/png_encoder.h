@@ -2,8 +2,8 @@
 #ifndef PNG_ENCODER_H
 #define PNG_ENCODER_H
 
-#include "diag.h"
-#include "file.h"
+#include "base/diag.h"
+#include "base/file.h"
 #include "png_notes.h"
 
 #include <stdbool.h>

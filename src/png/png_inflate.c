@@ -1,8 +1,8 @@
 /* Inflating a PNG's image data beside its reader: deflated bytes in, IDAT chunks of stored blocks out. */
 #include "png_inflate.h"
 
-#include "mem.h"
-#include "thread.h"
+#include "base/mem.h"
+#include "base/thread.h"
 
 #include <pthread.h>
 #include <stdint.h>

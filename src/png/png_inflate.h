@@ -2,7 +2,7 @@
 #ifndef PNG_INFLATE_H
 #define PNG_INFLATE_H
 
-#include "diag.h"
+#include "base/diag.h"
 
 #include <stdbool.h>
 #include <stddef.h>

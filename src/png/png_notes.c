@@ -1,7 +1,7 @@
 /* Notes of a PNG: the ancillary chunks that still hold for a filtered copy of it, kept byte for byte. */
 #include "png_notes.h"
 
-#include "mem.h"
+#include "base/mem.h"
 
 #include <stdarg.h>
 #include <stdint.h>

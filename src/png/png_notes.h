@@ -2,7 +2,7 @@
 #ifndef PNG_NOTES_H
 #define PNG_NOTES_H
 
-#include "diag.h"
+#include "base/diag.h"
 
 #include <stdbool.h>
 #include <stddef.h>

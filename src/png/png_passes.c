@@ -1,7 +1,7 @@
 /* The passes of an interlaced picture, kept in a spool, and the rows that they make up together. */
 #include "png_passes.h"
 
-#include "mem.h"
+#include "base/mem.h"
 
 #include <stdint.h>
 #include <string.h>

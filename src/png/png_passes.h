@@ -2,8 +2,8 @@
 #ifndef PNG_PASSES_H
 #define PNG_PASSES_H
 
-#include "diag.h"
-#include "spool.h"
+#include "base/diag.h"
+#include "base/spool.h"
 
 #include <png.h>
 #include <stdbool.h>

@@ -1,7 +1,7 @@
 /* The colour profile of a PNG, as iCCP has it: a name, then the profile, deflated. */
 #include "png_profile.h"
 
-#include "mem.h"
+#include "base/mem.h"
 
 #include <string.h>
 #include <zlib.h>

@@ -1,11 +1,11 @@
 /* Image data of a PNG in the making: rows go in, strips filtered and deflated on several threads come out. */
 #include "png_strips.h"
 
-#include "mem.h"
+#include "base/mem.h"
+#include "base/thread.h"
+#include "model/sample.h"
 #include "png_deflate.h"
 #include "png_filter.h"
-#include "sample.h"
-#include "thread.h"
 
 #include <pthread.h>
 #include <string.h>

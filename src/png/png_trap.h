@@ -2,7 +2,7 @@
 #ifndef PNG_TRAP_H
 #define PNG_TRAP_H
 
-#include "diag.h"
+#include "base/diag.h"
 
 #include <png.h>
 #include <stdbool.h>

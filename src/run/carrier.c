@@ -2,9 +2,9 @@
    others compute. */
 #include "carrier.h"
 
-#include "clock.h"
-#include "mem.h"
-#include "thread.h"
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/thread.h"
 
 #include <pthread.h>
 

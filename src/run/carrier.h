@@ -3,8 +3,8 @@
 #ifndef CARRIER_H
 #define CARRIER_H
 
-#include "backend.h"
-#include "diag.h"
+#include "base/diag.h"
+#include "kernels/backend.h"
 #include "ring.h"
 
 #include <stdbool.h>

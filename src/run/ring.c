@@ -2,7 +2,7 @@
  * the two is a device, which may not be done with a buffer yet when it passes it on. */
 #include "ring.h"
 
-#include "mem.h"
+#include "base/mem.h"
 
 #include <pthread.h>
 #include <stdint.h>

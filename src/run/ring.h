@@ -3,8 +3,8 @@
 #ifndef RING_H
 #define RING_H
 
-#include "backend.h"
-#include "diag.h"
+#include "base/diag.h"
+#include "kernels/backend.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,12 +1,12 @@
 /* The run: planes from a source through a plan's levels into a sink, in one pass or in several. */
 #include "run.h"
 
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/spool.h"
+#include "plan/route.h"
 #include "carrier.h"
-#include "clock.h"
-#include "mem.h"
 #include "ring.h"
-#include "route.h"
-#include "spool.h"
 #include "sweep.h"
 
 #include <math.h>

@@ -2,12 +2,12 @@
 #ifndef RUN_H
 #define RUN_H
 
-#include "backend.h"
-#include "diag.h"
-#include "format.h"
-#include "history.h"
-#include "plan.h"
-#include "progress.h"
+#include "base/diag.h"
+#include "base/history.h"
+#include "base/progress.h"
+#include "kernels/backend.h"
+#include "format/format.h"
+#include "plan/plan.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -3,11 +3,11 @@
 #ifndef SWEEP_H
 #define SWEEP_H
 
-#include "backend.h"
-#include "chain.h"
-#include "diag.h"
-#include "plan.h"
-#include "progress.h"
+#include "base/diag.h"
+#include "base/progress.h"
+#include "kernels/backend.h"
+#include "plan/chain.h"
+#include "plan/plan.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 /* The CUDA runtime on host memory: allocations, streams, events, launches, and faults on demand. */
-#include "cuda_emulation.h"
 #include "asan.h"
 #include "blocks.h"
+#include "cuda_emulation.h"
 #include "emulation.h"
 #include "poison.h"
 

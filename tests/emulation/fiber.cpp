@@ -1,6 +1,6 @@
 /* Fibers: functions with stacks of their own that one host thread switches between. */
-#include "fiber.h"
 #include "asan.h"
+#include "fiber.h"
 
 #include <cstdint>
 #include <new>

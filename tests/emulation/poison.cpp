@@ -1,6 +1,6 @@
 /* Bytes that nobody has written yet, and memory whose edges notice. */
-#include "poison.h"
 #include "asan.h"
+#include "poison.h"
 
 #include <cstdlib>
 #include <cstring>
