@@ -156,7 +156,7 @@ static void print_stage(FILE *stream, const struct stage *stage)
     json_text(stream, stage->spec);
     fprintf(stream, ", \"given\": %s, \"steps\": %llu, \"flip\": %s, \"edge\": \"%s\"",
             stage_is_given(stage) ? "true" : "false", (unsigned long long)stage->steps,
-            stage->flipped ? "true" : "false", edge_name(stage->edge.rule));
+            stage->given & STAGE_FLIP ? "true" : "false", edge_name(stage->edge.rule));
     if (stage->edge.rule == EDGE_CONSTANT) {
         fprintf(stream, ", ");
         json_number(stream, "outside", stage->edge.value);

@@ -209,7 +209,6 @@ bool stage_build(const struct stage_request *request, const struct grid *grid, b
         return false;
     stage->steps = given & STAGE_STEPS ? request->steps : default_steps(request);
     stage->edge = given & STAGE_EDGE ? request->edge : (struct edge){EDGE_REFLECT, 0.0};
-    stage->flipped = given & STAGE_FLIP;
     stage->given = given;
     stage->own = request->own;
     stage->until = given & STAGE_UNTIL ? request->until : 0.0;

@@ -65,7 +65,6 @@ struct stage {
     const char *spec;
     uint64_t steps; /* the most, where until is above 0 */
     struct edge edge;
-    bool flipped;            /* the body is */
     struct filter_body body; /* FILTER_HEAT: taps are what the flux chains */
     struct heat heat;
     bool converted; /* its steps are taken while samples are converted, not between fields */
