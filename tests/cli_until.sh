@@ -97,7 +97,7 @@ for how in '-j 1' '-j 2' '-m 30K' '--rung naive'; do
     v16 -q --until 1e-30 -s 100 --explain $how | grep -q '; checked: one step in 72, and the last$'
     result $? "--until: looks as often with $how"
 done
-ends '--until: looks too seldom' 7 "voxfilt: --until: only the last of 20 steps is checked; --check-every checks sooner
+ends '--until: looks too seldom' 7 "voxfilt: v16.raw: --until: only the last of 20 steps is checked; --check-every checks sooner
 voxfilt: late.raw: --until 0.001 was not reached: the RMS change of step 20 is 0.52186
 " v16 --until 0.001 -s 20 -o late.raw
 v16 --until 0.35 --explain | grep -q '^forecast  at most '

@@ -301,6 +301,27 @@ grep -q '^\[#[#.]*\]  *[0-9]* %  [0-9.]* files/s' ../stderr
 result $? '--progress counts files'
 tells 'and messages have lines of their own' '/^imgheat/p' 'imgheat: none.png: No such file or directory'
 
+# What is said of the options alone is said once, even if the first of the files cannot be read.
+empty out
+idle='imgheat: --edge has no effect: no stage reads neighbours
+imgheat: --flip has no effect: every stage is the same when flipped'
+absent='imgheat: none.png: No such file or directory'
+for threads in 1 3; do
+    says 0 "$idle" imgheat -j $threads -e wrap --flip -f identity in/*.png -o out/
+    says 4 "$absent
+$idle" imgheat -j $threads -e wrap --flip -f identity none.png in/a.png in/b.png -o out/
+done
+imgheat --explain -e wrap --flip -f identity none.png in/a.png in/b.png -o out/ > ../stdout 2> ../stderr
+printf '%s\n%s\n' "$absent" "$idle" | diff - ../stderr
+result $? '--explain: once, too'
+# A note for each file names it.
+sooner='--until: only the last of 20 steps is checked; --check-every checks sooner'
+says 0 "imgheat: --flip has no effect: heat is the same when flipped
+imgheat: in/a.png: $sooner
+imgheat: in/b.png: $sooner" imgheat -j 2 -f heat --flip --until 100 -s 20 in/a.png in/b.png -o out/
+says 0 "imgheat: in/b.png: --flux-channels has no effect: there is only one channel" \
+    imgheat --flux pm2 --scale 9 --flux-channels joint in/a.png in/b.png in/e.png -o out/
+
 # ---------------------------------------------------------------- signals
 
 # A signal that the caller ignores stays ignored, and then there is nothing to see.

@@ -24,13 +24,19 @@
 /* From so many rounds on it is of no account that the last one may leave threads idle. */
 #define ROUNDS_THAT_COUNT 5
 
+/* Lines for standard error that are kept until their turn comes. */
+struct lines {
+    FILE *stream; /* NULL, for want of memory: they are told at once */
+    char *text;
+    size_t size;
+};
+
 struct entry {
     struct task task;
     size_t threads; /* of those that the tasks share */
     bool over;
     enum status status;
-    char *messages; /* as they stand on standard error when its turn comes */
-    size_t messages_size;
+    struct lines on_options, messages;
     struct report_part report; /* of the file of --report */
 };
 
@@ -44,6 +50,7 @@ struct batch {
     /* Guarded by the mutex. */
     pthread_mutex_t mutex;
     size_t next, told;
+    struct lines told_on_options;
     size_t running, idle_threads;
     struct progress progress;
 };
@@ -56,6 +63,43 @@ static size_t least(size_t a, size_t b)
 static size_t divided_up(size_t a, size_t b)
 {
     return (a + b - 1) / b;
+}
+
+static void lines_begin(struct lines *lines)
+{
+    lines->stream = open_memstream(&lines->text, &lines->size);
+}
+
+static void lines_end(struct lines *lines)
+{
+    if (lines->stream != NULL)
+        fclose(lines->stream);
+    lines->stream = NULL;
+}
+
+static void lines_free(struct lines *lines)
+{
+    free(lines->text);
+    *lines = (struct lines){.stream = NULL};
+}
+
+static void lines_tell(struct lines *lines)
+{
+    if (lines->size > 0)
+        fwrite(lines->text, 1, lines->size, stderr);
+    lines_free(lines);
+}
+
+/* What many inputs would repeat is told once. */
+static void lines_tell_new(struct lines *lines, struct lines *told)
+{
+    if (lines->size > 0 && (told->size != lines->size || memcmp(told->text, lines->text, lines->size) != 0)) {
+        fwrite(lines->text, 1, lines->size, stderr);
+        lines_free(told);
+        *told = *lines;
+    } else {
+        lines_free(lines);
+    }
 }
 
 static enum status tell_failure(const struct task *task, const struct fault *fault)
@@ -80,15 +124,23 @@ static enum status run_in_turn(const struct options *options, const struct outpu
                                struct report_file *report)
 {
     enum status all = STATUS_DONE;
+    struct lines told = {.stream = NULL};
 
     for (size_t i = 0; i < options->input_count; i++) {
         struct task task = task_alone(options, options->inputs[i], outputs->paths[i]);
         struct report_part part;
+        struct lines on_options = {.stream = NULL};
         report_part_begin(report, &part);
+        if (options->input_count > 1)
+            lines_begin(&on_options);
         task.report = part.stream;
+        task.on_options = on_options.stream;
         all = status_of_both(all, run_one(&task));
+        lines_end(&on_options);
+        lines_tell_new(&on_options, &told);
         report_file_add(report, &part);
     }
+    lines_free(&told);
     return all;
 }
 
@@ -114,18 +166,18 @@ static enum status run_task(const struct task *task)
     return tell_failure(task, &fault);
 }
 
-/* What it says is kept; without memory for that it is said at once. */
 static void run_entry(struct entry *entry, const struct report_file *report)
 {
-    FILE *stream = open_memstream(&entry->messages, &entry->messages_size);
-
+    lines_begin(&entry->on_options);
+    lines_begin(&entry->messages);
     report_part_begin(report, &entry->report);
     entry->task.report = entry->report.stream;
-    diag_divert(stream);
+    entry->task.on_options = entry->on_options.stream;
+    diag_divert(entry->messages.stream);
     entry->status = run_task(&entry->task);
     diag_divert(NULL);
-    if (stream != NULL)
-        fclose(stream);
+    lines_end(&entry->messages);
+    lines_end(&entry->on_options);
 }
 
 /* Threads for a task that starts now: those that are idle, shared with the tasks that may start beside it. */
@@ -157,12 +209,10 @@ static struct entry *begin_next(struct batch *batch)
 
 static void tell_entry(struct batch *batch, struct entry *entry)
 {
-    if (entry->messages_size > 0) {
+    if (entry->on_options.size + entry->messages.size > 0)
         progress_wipe(&batch->progress);
-        fwrite(entry->messages, 1, entry->messages_size, stderr);
-    }
-    free(entry->messages);
-    entry->messages = NULL;
+    lines_tell_new(&entry->on_options, &batch->told_on_options);
+    lines_tell(&entry->messages);
     report_file_add(batch->report, &entry->report);
 }
 
@@ -320,6 +370,7 @@ static enum status run_together(const struct options *options, const struct outp
     run_all(&batch);
     progress_end(&batch.progress);
     status = status_of_all(&batch);
+    lines_free(&batch.told_on_options);
     pthread_mutex_destroy(&batch.mutex);
     budget_close(&batch.budget);
     mem_free(batch.entries);

@@ -49,13 +49,23 @@ static size_t codec_threads(const struct attempt *attempt)
 }
 
 /* A run that nobody looks at before its end ends nowhere sooner. */
-static void note_late_look(const struct job *job)
+static void note_late_look(const char *input, const struct job *job)
 {
     const struct stage *last = &job->stages[job->stage_count - 1];
 
     if (last->until > 0.0 && last->steps > 1 && looks_count(&last->looks) == 1)
-        diag_note("--until: only the last of %llu steps is checked; --check-every checks sooner",
+        diag_note("%s: --until: only the last of %llu steps is checked; --check-every checks sooner", input,
                   (unsigned long long)last->steps);
+}
+
+static void note_options(FILE *stream, const struct job *job)
+{
+    FILE *messages = diag_stream();
+
+    if (stream != NULL)
+        diag_divert(stream);
+    effect_note_stages(job);
+    diag_divert(messages);
 }
 
 static void note_unreached(const struct plan *plan, const char *output, double last_change)
@@ -158,10 +168,11 @@ static bool carry_out(struct attempt *attempt, const struct plan *plan, struct s
     const struct task *task = attempt->task;
 
     if (!attempt->repeated) {
+        const char *input = file_in_name(source->file);
+        note_options(task->on_options, plan->job);
         tell_beforehand(task, source);
-        note_late_look(plan->job);
-        effect_note_stages(plan->job);
-        effect_note_input(file_in_name(source->file), &task->options->job, plan->job);
+        note_late_look(input, plan->job);
+        effect_note_input(input, &task->options->job, plan->job);
     }
     if (task->options->action == ACTION_EXPLAIN) {
         const struct record_ends ends = record_ends(task->input, task->output);

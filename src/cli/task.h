@@ -18,6 +18,7 @@ struct task {
     struct plan_request plan;
     struct run_request run;
     FILE *report;          /* where the report goes; NULL: to the messages */
+    FILE *on_options;      /* likewise notes on options whatever the input is */
     struct budget *budget; /* NULL: it runs alone */
     uint64_t share; /* of the budget's memory: more is taken where less means more passes over the data */
 };
