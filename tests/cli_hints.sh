@@ -208,8 +208,20 @@ accepts 'which does fit' '' voxfilt -i long.raw -n 8 -t u8 --skip 100 -o skipped
 v8 -o plain.raw
 same 'and leads to the samples' plain.raw skipped.raw
 
-before_volume brain.nii 352 "\\134\\001$(printf '%0342d' 0 | sed 's/0/\\000/g')n+1"
-before_volume brain2.nii 544 '\034\002\000\000n+2\000\015\012\032\012'
+zeros()
+{
+    printf "%0${1}d" 0 | sed 's/0/\\000/g'
+}
+nifti() # NAME DATATYPE, two bytes
+{
+    before_volume "$1" 352 "\\134\\001$(zeros 68)$2$(zeros 272)n+1"
+}
+nifti2() # NAME DATATYPE
+{
+    before_volume "$1" 544 "\\034\\002\\000\\000n+2\\000\\015\\012\\032\\012$2"
+}
+nifti brain.nii '\002\000'
+nifti2 brain2.nii '\000\003'
 numpy() # NAME SIZE VERSION-AND-LENGTH TYPE [FORTRAN-ORDER]
 {
     before_volume "$1" "$2" "\\223NUMPY$3{'descr': $4, 'fortran_order': ${5:-False}, 'shape': (8, 8, 8), }"
@@ -217,8 +229,8 @@ numpy() # NAME SIZE VERSION-AND-LENGTH TYPE [FORTRAN-ORDER]
 v1='\001\000\166\000'
 numpy a.npy 128 "$v1" "'|u1'"
 before_volume a.nrrd 59 'NRRD0004\ntype: uint8\nencoding: raw\nsizes: 8 8 8\n#23456789\n\n'
-before_volume a.mha 53 'ObjectType = Image\nNDims = 3\nElementDataFile = LOCAL\n'
-before_volume a.dcm 132 "$(printf '%0128d' 0 | sed 's/0/\\000/g')DICM"
+before_volume a.mha 77 'ObjectType = Image\nNDims = 3\nElementType = MET_UCHAR\nElementDataFile = LOCAL\n'
+before_volume a.dcm 132 "$(zeros 128)DICM"
 before_volume a.tif 8 'II*\000'
 before_volume big.tif 16 'II+\000\010\000'
 before_volume a.h5 8 '\211HDF\r\n\032\n'
@@ -242,7 +254,7 @@ recognises brain.nii 'a NIfTI-1 file: --skip 352 passes over its header'
 recognises brain2.nii 'a NIfTI-2 file: --skip 544 passes over its header'
 recognises a.npy 'a NumPy file: --skip 128 passes over its header'
 recognises a.nrrd 'an NRRD file: --skip 59 passes over its header'
-recognises a.mha 'a MetaImage file: --skip 53 passes over its header'
+recognises a.mha 'a MetaImage file: --skip 77 passes over its header'
 recognises a.dcm 'a DICOM file: convert it to raw samples'
 recognises a.tif 'a TIFF file: convert it to raw samples'
 recognises big.tif 'a BigTIFF file: convert it to raw samples'
@@ -266,22 +278,31 @@ recognises second.npy 'a NumPy file: --skip 128 passes over its header'
 for name in turned objects long fields unseen endless; do
     recognises $name.npy 'a NumPy file: convert it to raw samples'
 done
-zeros()
-{
-    printf "%0${1}d" 0 | sed 's/0/\\000/g'
-}
-before_volume big.nii 352 "\\000\\000\\001\\134$(zeros 104)\\103\\300\\000\\000$(zeros 232)n+1"
-before_volume far.nii 352 "\\134\\001$(zeros 106)\\000\\000\\200\\111$(zeros 232)n+1"
+before_volume big.nii 352 "\\000\\000\\001\\134$(zeros 66)\\000\\020$(zeros 36)\\103\\300\\000\\000$(zeros 232)n+1"
+before_volume far.nii 352 "\\134\\001$(zeros 68)\\002$(zeros 37)\\000\\000\\200\\111$(zeros 232)n+1"
 before_volume odd.nii 352 "$(zeros 344)n+1"
-before_volume big2.nii 544 "\\000\\000\\002\\034n+2\\000\\015\\012\\032\\012$(zeros 162)\\002\\100"
+before_volume big2.nii 544 "\\000\\000\\002\\034n+2\\000\\015\\012\\032\\012\\000\\002$(zeros 160)\\002\\100"
 recognises big.nii "a NIfTI-1 file: --skip 384 passes over its header, $other"
 recognises big2.nii "a NIfTI-2 file: --skip 576 passes over its header, $other"
 recognises far.nii 'a NIfTI-1 file: convert it to raw samples'
 recognises odd.nii 'a NIfTI-1 file: convert it to raw samples'
-nrrd() # NAME LINES
+# No type, one bit, complex, RGB, 64 bits.
+for type in '\000\000' '\001\000' '\040\000' '\200\000' '\000\004' '\000\005'; do
+    nifti other.nii "$type"
+    recognises other.nii 'a NIfTI-1 file: convert it to raw samples'
+    nifti2 other2.nii "$type"
+    recognises other2.nii 'a NIfTI-2 file: convert it to raw samples'
+done
+nrrd() # NAME LINES [TYPE]
 {
-    before_volume "$1" 100 "NRRD0004\\ntype: uint16\\n$2\\nsizes: 8 8 8\\n\\n"
+    before_volume "$1" 100 "NRRD0004\\ntype: ${3:-uint16}\\n$2\\nsizes: 8 8 8\\n\\n"
 }
+nrrd words.nrrd 'encoding: raw' 'unsigned short int \t'
+recognises words.nrrd 'an NRRD file: --skip 64 passes over its header'
+for type in int64 'long long int' uint64_t block 'int|float' ''; do
+    nrrd other.nrrd 'encoding: raw' "${type:- }"
+    recognises other.nrrd 'an NRRD file: convert it to raw samples'
+done
 nrrd big.nrrd 'encoding: raw\nendian: big'
 nrrd little.nrrd 'encoding:raw\nendian: little'
 recognises big.nrrd "an NRRD file: --skip 62 passes over its header, $other"
@@ -293,18 +314,23 @@ for lines in 'encoding: gzip' 'encoding: rawish' 'encoding: raw\nbyte skip: 9' '
 done
 meta() # NAME LINE [FILE]
 {
-    before_volume "$1" 130 "ObjectType = Image\\nNDims = 3\\n$2\\nElementDataFile = ${3:-LOCAL}\\n"
+    before_volume "$1" 160 "ObjectType = Image\\nNDims = 3\\n$2\\n${type}ElementDataFile = ${3:-LOCAL}\\n"
 }
+type='ElementType = MET_SHORT\n'
 meta big.mha 'BinaryDataByteOrderMSB = True'
 meta little.mha 'BinaryDataByteOrderMSB = False\nBinaryData = True\nCompressedData = False'
-recognises big.mha "a MetaImage file: --skip 83 passes over its header, $other"
-recognises little.mha 'a MetaImage file: --skip 125 passes over its header'
+recognises big.mha "a MetaImage file: --skip 107 passes over its header, $other"
+recognises little.mha 'a MetaImage file: --skip 149 passes over its header'
 for line in 'CompressedData = True' 'CompressedData=true' 'BinaryData = False'; do
     meta coded.mha "$line"
     recognises coded.mha 'a MetaImage file: convert it to raw samples'
 done
 meta apart.mha 'BinaryData = True' a.raw
 recognises apart.mha 'a MetaImage file: convert it to raw samples'
+for type in '' 'ElementType = MET_LONG_LONG\n' 'ElementType = MET_FLOAT_ARRAY\n' 'ElementType = MET\n'; do
+    meta other.mha 'BinaryData = True'
+    recognises other.mha 'a MetaImage file: convert it to raw samples'
+done
 refuses 3 'voxfilt: big.npy: length: 640 bytes, but 8 × 8 × 8 u8 take 512 (it is a NumPy file: --skip 128 passes over its header, and --endian big reads what follows)' \
     voxfilt -i big.npy -n 8 -t u8 -o out
 refuses 3 'voxfilt: turned.npy: length: 640 bytes, but 8 × 8 × 8 u8 take 512 (it is a NumPy file: convert it to raw samples)' \
@@ -354,6 +380,13 @@ fits_columns 30 '\[[#.]*\] [ 0-9]\{3\} %  [0-9]*:[0-9]* left *'
 fits_columns 20 '\[[#.]*\] [ 0-9]\{3\} % *'
 fits_columns 8 '[ 0-9]\{3\} % *'
 fits_columns 1 ' *'
+if has timeout; then
+    timeout 1 voxfilt -i v64.raw -n 64 -t f32 -s 18446744073709551615 --progress=always -o endless.raw 2> ../bar
+    tr '\r' '\n' < ../bar | grep -q ' [0-9]\{4,\} h [0-5]\{0,1\}[0-9] min left *$' && ! grep -q ':[0-9]* left' ../bar
+    result $? 'the bar counts hours'
+else
+    skip 'the bar counts hours: timeout is not here'
+fi
 
 # ---------------------------------------------------------------- devices, rows, times
 
@@ -371,6 +404,9 @@ accepts 'the bench of a CPU' '' voxfilt -d 20,12,10 -D cpu --bench
 grep -q '^rung  *tile  *coarsen  *steps  *OP/B  *ms/step ' ../stdout && ! grep -q 'warps\|blocks/SM' ../stdout &&
     grep -Eq '^naive +- +- +1 +[0-9.]+ +[0-9.]+ +[0-9.]+ ' ../stdout
 result $? 'has no columns of a GPU'
+accepts 'the bench of a picture' '' imgheat -d 20,12 -D cpu --bench=json
+grep -q '"extents": \[20, 12, 1\], ' ../stdout
+result $? 'gives the extents of a picture'
 
 # ---------------------------------------------------------------- locales without UTF-8
 

@@ -62,20 +62,29 @@ static size_t bar_width(size_t most, size_t words)
     return room < BAR_LEAST ? 0 : room < BAR_MOST ? room : BAR_MOST;
 }
 
+static void write_left(double seconds, char *text, size_t size)
+{
+    char time[32];
+
+    if (seconds < 3600.0)
+        snprintf(text, size, "  %02d:%02d left", (int)seconds / 60, (int)seconds % 60);
+    else
+        snprintf(text, size, "  %s left", number_format_seconds(seconds, time, sizeof time));
+}
+
 /* A line of at most so many columns: where they are few the rate goes first, then the time, then the bar. */
 static void compose(const struct progress *progress, double now, char *line, size_t most)
 {
     double share = progress->done < progress->total ? progress->done / progress->total : 1.0;
     double elapsed = now - progress->begun;
-    long left = share > 0.0 ? (long)(elapsed / share - elapsed) : 0;
-    char percent[16], rate[48], time[32], bar[BAR_MOST + 1];
+    char percent[16], rate[48], time[48], bar[BAR_MOST + 1];
     char whole[BAR_FRAME + sizeof bar + sizeof percent + sizeof rate + sizeof time];
     size_t width;
 
     snprintf(percent, sizeof percent, "%3.0f %%", 100.0 * share);
     snprintf(rate, sizeof rate, "  %.1f %s/s", progress->done / elapsed / progress->unit_size,
              progress->unit);
-    snprintf(time, sizeof time, "  %02ld:%02ld left", left / 60, left % 60);
+    write_left(share > 0.0 ? elapsed / share - elapsed : 0.0, time, sizeof time);
     if (bar_width(most, strlen(percent) + strlen(rate) + strlen(time)) == 0)
         rate[0] = '\0';
     if (bar_width(most, strlen(percent) + strlen(rate) + strlen(time)) == 0)

@@ -379,14 +379,12 @@ static bool has_blocks(const struct benching *bench)
 
 static void print_extents(const struct benching *bench)
 {
-    const struct shape *shape = &bench->shape;
-    bool volume = bench->request->grid.axes == 3;
-    size_t extents[3] = {shape->nx, volume ? shape->rows : shape->planes, shape->planes};
+    const struct grid *grid = &bench->request->grid;
+    size_t extents[3] = {grid->nx, grid->ny, grid->nz};
     char text[96];
 
     fprintf(bench->stream, "%s: %s %s", bench->title,
-            number_format_product(extents, volume ? 3 : 2, text, sizeof text),
-            work_name(bench->request->work));
+            number_format_product(extents, grid->axes, text, sizeof text), work_name(bench->request->work));
 }
 
 static void print_head(struct benching *bench)
@@ -485,13 +483,14 @@ static void print_text_row(struct benching *bench, const struct row *row)
 /* What rows and refusals have in common. */
 static void begin_json_row(struct benching *bench, const char *rung)
 {
+    const struct grid *grid = &bench->request->grid;
     FILE *stream = bench->stream;
 
     fprintf(stream, "%s{\"table\": ", bench->json_begun ? ",\n " : "[");
     json_text(stream, bench->title);
     fprintf(stream,
-            ", \"extents\": [%zu, %zu, %zu], \"channels\": %u, \"work\": \"%s\", \"rung\": ", bench->shape.nx,
-            bench->shape.rows, bench->shape.planes, bench->shape.channels, work_name(bench->request->work));
+            ", \"extents\": [%zu, %zu, %zu], \"channels\": %u, \"work\": \"%s\", \"rung\": ", grid->nx,
+            grid->ny, grid->nz, bench->shape.channels, work_name(bench->request->work));
     json_text(stream, rung);
     bench->json_begun = true;
 }

@@ -61,6 +61,21 @@ static bool is_true(const struct text *text, const char *key)
     return begins(value, "T") || begins(value, "1");
 }
 
+/* Whether the value of the key is one of a list of words with | around each. */
+static bool is_among(const struct text *text, const char *key, const char *list)
+{
+    const char *value = value_of(text, key);
+    size_t length = strcspn(value, "\r\n");
+    char word[64];
+
+    while (length > 0 && strchr(" \t", value[length - 1]) != NULL)
+        length--;
+    if (length + 3 > sizeof word)
+        return false;
+    snprintf(word, sizeof word, "|%.*s|", (int)length, value);
+    return length > 0 && strstr(list, word) != NULL;
+}
+
 static uint64_t number_at(const unsigned char *bytes, size_t count, bool big)
 {
     uint64_t value = 0;
@@ -77,6 +92,18 @@ static bool find_order(const unsigned char *start, uint64_t header, bool *big)
     return *big || number_at(start, 4, false) == header;
 }
 
+/* The numbers of NIfTI for u8, i16, i32, f32, f64, i8, u16 and u32. */
+static bool is_nifti_type(uint64_t type)
+{
+    static const uint16_t types[] = {2, 4, 8, 16, 64, 256, 512, 768};
+
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+        if (type == types[i])
+            return true;
+    }
+    return false;
+}
+
 /* Offsets below the least that NIfTI files have mean the least. */
 static bool find_nifti1(const unsigned char *start, size_t size, struct kind_samples *samples)
 {
@@ -89,7 +116,7 @@ static bool find_nifti1(const unsigned char *start, size_t size, struct kind_sam
     bits = (uint32_t)number_at(start + 108, 4, samples->big);
     memcpy(&offset, &bits, sizeof offset);
     samples->at = offset > 352.0F && offset < 0x1p24F ? (uint64_t)offset : 352;
-    return offset < 0x1p24F;
+    return offset < 0x1p24F && is_nifti_type(number_at(start + 70, 2, samples->big));
 }
 
 static bool find_nifti2(const unsigned char *start, size_t size, struct kind_samples *samples)
@@ -101,7 +128,7 @@ static bool find_nifti2(const unsigned char *start, size_t size, struct kind_sam
         return false;
     offset = number_at(start + 168, 8, samples->big);
     samples->at = offset > 544 ? offset : 544;
-    return offset < 1U << 24;
+    return offset < 1U << 24 && is_nifti_type(number_at(start + 12, 2, samples->big));
 }
 
 /* Types that NumPy writes and --type has: bytes of either order, x fastest. */
@@ -133,10 +160,16 @@ static bool find_nrrd(const unsigned char *start, size_t size, struct kind_sampl
 {
     static const char *const elsewhere[] = {"data file", "datafile",  "line skip",
                                             "lineskip",  "byte skip", "byteskip"};
+    static const char types[] = "|signed char|int8|int8_t|uchar|unsigned char|uint8|uint8_t"
+                                "|short|short int|signed short|signed short int|int16|int16_t"
+                                "|ushort|unsigned short|unsigned short int|uint16|uint16_t"
+                                "|int|signed int|int32|int32_t|uint|unsigned int|uint32|uint32_t"
+                                "|float|double|";
     struct text text;
 
     make_text(&text, start, size);
-    if (!end_behind(&text, "\n\n", &samples->at) || !begins(value_of(&text, "encoding"), "raw\n"))
+    if (!end_behind(&text, "\n\n", &samples->at) || !begins(value_of(&text, "encoding"), "raw\n") ||
+        !is_among(&text, "type", types))
         return false;
     for (size_t i = 0; i < sizeof elsewhere / sizeof *elsewhere; i++) {
         if (has_value(&text, elsewhere[i]))
@@ -148,10 +181,13 @@ static bool find_nrrd(const unsigned char *start, size_t size, struct kind_sampl
 
 static bool find_meta(const unsigned char *start, size_t size, struct kind_samples *samples)
 {
+    static const char types[] =
+        "|MET_CHAR|MET_UCHAR|MET_SHORT|MET_USHORT|MET_INT|MET_UINT|MET_FLOAT|MET_DOUBLE|";
     struct text text;
 
     make_text(&text, start, size);
-    if (!end_behind(&text, "\nElementDataFile = LOCAL\n", &samples->at))
+    if (!end_behind(&text, "\nElementDataFile = LOCAL\n", &samples->at) ||
+        !is_among(&text, "ElementType", types))
         return false;
     samples->big = is_true(&text, "BinaryDataByteOrderMSB") || is_true(&text, "ElementByteOrderMSB");
     return !is_true(&text, "CompressedData") &&
