@@ -212,6 +212,14 @@ refuses 2 'voxfilt: --rung: march: naive is asked for already' v8 --rung naive -
 refuses 2 'voxfilt: --rung: identity alone is copied: no kernel runs' v8 --rung naive -f identity -o out
 refuses 2 'voxfilt: --tile: identity alone is copied: no kernel runs' v8 --tile 8 -f identity -o out
 refuses 2 'voxfilt: --bench: xml: expected text or json' voxfilt --bench=xml
+idle='--bench and --tune filter nothing, and have no use for it'
+for option in --output=out --out-type=u8 --out-endian=big --out-range=0,1 --out-format=raw --memory=1G --report --stats \
+    --progress=always; do
+    for way in --bench --tune; do
+        refuses 2 "voxfilt: ${option%%=*}: $idle" voxfilt -n 8 -D cpu $way "$option"
+    done
+done
+refuses 2 "imgheat: --level: $idle" imgheat -D cpu --bench --level 3
 refuses 4 'voxfilt: missing.raw: No such file or directory' voxfilt -n 8 -i missing.raw --bench
 refuses 5 'voxfilt: VOXFILT_ISA: z80: this build on this machine has '"$(voxfilt --list |
     sed -n 's/.*, v4 instructions/baseline, v3 and v4/p; s/.*, v3 instructions/baseline and v3/p; s/.*, baseline instructions/baseline/p')" \

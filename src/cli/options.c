@@ -733,6 +733,29 @@ static bool check_extents(const struct parsing *parsing)
                        "-d: pictures have their own extents; it is for --bench and --tune without a file");
 }
 
+/* What says how to write, how much to hold or what to tell of a run. */
+static bool check_measuring(const struct parsing *parsing)
+{
+    const struct options *options = parsing->options;
+    const struct {
+        bool given;
+        const char *name;
+    } idle[] = {
+        {options->output != NULL, "--output"},     {options->out_format != NULL, "--out-format"},
+        {options->job.has_out_type, "--out-type"}, {options->job.has_out_endian, "--out-endian"},
+        {options->job.ranged, "--out-range"},      {options->level >= 0, "--level"},
+        {options->plan.memory > 0, "--memory"},    {options->report != REPORT_NONE, "--report"},
+        {options->run.stats, "--stats"},           {options->run.progress == PROGRESS_ALWAYS, "--progress"},
+    };
+
+    for (size_t i = 0; options->action == ACTION_BENCH && i < sizeof idle / sizeof *idle; i++) {
+        if (idle[i].given)
+            return fault_raise(parsing->fault, STATUS_USAGE,
+                               "%s: --bench and --tune filter nothing, and have no use for it", idle[i].name);
+    }
+    return true;
+}
+
 /* A file may bring spacing that no stage heeds; whoever gives it on the command line means something by it.
  */
 static bool check_spacing(const struct parsing *parsing)
@@ -777,7 +800,7 @@ bool options_parse(int argc, char **argv, enum program program, struct options *
     if (options->action == ACTION_HELP || options->action == ACTION_VERSION || options->action == ACTION_LIST)
         return true;
     return settle_stages(&parsing) && check_extents(&parsing) && check_spacing(&parsing) &&
-           check_sums(&parsing);
+           check_sums(&parsing) && check_measuring(&parsing);
 }
 
 void options_free(struct options *options)
