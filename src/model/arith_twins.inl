@@ -1,0 +1,313 @@
+/* What differs in nothing but the type: arith.h includes this file once for each work type. Within, `real` is
+   the type, `bits_of_real` the unsigned integer of its width, number(x) a literal of the type, twin(name) the
+   function and constant(NAME) the constant of the type. */
+
+/* The bits of a value, and the value of bits. */
+ARITH_FN bits_of_real twin(arith_bits)(real value)
+{
+    bits_of_real bits;
+
+    memcpy(&bits, &value, sizeof bits);
+    return bits;
+}
+
+ARITH_FN real twin(arith_value)(bits_of_real bits)
+{
+    real value;
+
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+ARITH_FN real twin(arith_magnitude)(real value)
+{
+    return twin(arith_value)(twin(arith_bits)(value) & ~constant(ARITH_SIGN));
+}
+
+/* A magnitude, its sign bit clear, with the sign of another value. */
+ARITH_FN real twin(arith_signed)(real magnitude, real sign)
+{
+    return twin(arith_value)(twin(arith_bits)(magnitude) | (twin(arith_bits)(sign) & constant(ARITH_SIGN)));
+}
+
+/* exp(r) − 1 for |r| ≤ ln(2)/2 and a little more. */
+ARITH_FN real twin(arith_expm1_core)(real r)
+{
+    return twin(arith_fma)(r * r, twin(arith_expm1_series)(r), r);
+}
+
+/* value·2^n, rounded once, for value near 1 and |n| up to twice the bias less 2; shifted is n + SIGNED_WHOLE.
+   Two factors, since 2^n itself may be no normal number: the first product is exact. */
+ARITH_FN real twin(arith_scale)(real value, real shifted)
+{
+    bits_of_real exponents =
+        twin(arith_bits)(shifted) - twin(arith_bits)(constant(ARITH_SIGNED_WHOLE)) + 2 * constant(ARITH_BIAS);
+    bits_of_real half = exponents >> 1;
+
+    return value * twin(arith_value)(half << constant(ARITH_FRACTION)) *
+           twin(arith_value)((exponents - half) << constant(ARITH_FRACTION));
+}
+
+/* exp(x), denormal results included. Beyond the bounds the result is 0 or infinite all the same. */
+ARITH_FN real twin(arith_exp)(real x)
+{
+    const real highest = constant(ARITH_EXP_HIGHEST), lowest = constant(ARITH_EXP_LOWEST);
+    real shifted, n, r;
+
+    x = x > highest ? highest : x;
+    x = x < lowest ? lowest : x;
+    shifted = twin(arith_fma)(x, constant(ARITH_LOG2E), constant(ARITH_SIGNED_WHOLE));
+    n = shifted - constant(ARITH_SIGNED_WHOLE);
+    r = twin(arith_fma)(n, -constant(ARITH_LN2_HIGH), x);
+    r = twin(arith_fma)(n, -constant(ARITH_LN2_LOW), r);
+    return twin(arith_scale)(number(1.0) + twin(arith_expm1_core)(r), shifted);
+}
+
+/* tanh(x) = e/(e + 2) with e = exp(2|x|) − 1, which loses nothing near 0. What the sum and the quotient lose
+   to rounding is put back at the end. Beyond the bound on 2|x| it is 1. */
+ARITH_FN real twin(arith_tanh)(real x)
+{
+    const real highest = constant(ARITH_TANH_HIGHEST);
+    real twice = number(2.0) * twin(arith_magnitude)(x);
+    real shifted, n, r, power, e, sum, sum_low, inverse, quotient, rest;
+
+    twice = twice > highest ? highest : twice;
+    shifted = twin(arith_fma)(twice, constant(ARITH_LOG2E), constant(ARITH_WHOLE));
+    n = shifted - constant(ARITH_WHOLE);
+    r = twin(arith_fma)(n, -constant(ARITH_LN2_HIGH), twice);
+    r = twin(arith_fma)(n, -constant(ARITH_LN2_LOW), r);
+    power = twin(arith_value)((twin(arith_bits)(shifted) + constant(ARITH_BIAS)) << constant(ARITH_FRACTION));
+    e = twin(arith_fma)(power, twin(arith_expm1_core)(r), power - number(1.0));
+    sum = e + number(2.0);
+    sum_low = e > number(2.0) ? number(2.0) - (sum - e) : e - (sum - number(2.0));
+    inverse = number(1.0) / sum;
+    quotient = e * inverse;
+    rest = twin(arith_fma)(-quotient, sum_low, twin(arith_fma)(-quotient, sum, e));
+    return twin(arith_signed)(twin(arith_fma)(rest, inverse, quotient), x);
+}
+
+/* sin(u) for |u| ≤ 2^20, else NaN. With |u| = n·π + r, |r| ≤ π/2 and a little more, it is sin(r) times the
+   sign of u, negated where n is odd. */
+ARITH_FN real twin(arith_sin)(real u)
+{
+    real magnitude = twin(arith_magnitude)(u);
+    real shifted = twin(arith_fma)(magnitude, constant(ARITH_INVERSE_PI), constant(ARITH_WHOLE));
+    real n = shifted - constant(ARITH_WHOLE);
+    real r, square, s;
+    bits_of_real odd = twin(arith_bits)(shifted) << (8 * sizeof(real) - 1);
+    bits_of_real sign = odd ^ (twin(arith_bits)(u) & constant(ARITH_SIGN));
+
+    r = twin(arith_fma)(n, -constant(ARITH_PI_HIGH), magnitude); /* exact */
+    r = twin(arith_fma)(n, -constant(ARITH_PI_MIDDLE), r);
+    r = twin(arith_fma)(n, -constant(ARITH_PI_LOW), r);
+    square = r * r;
+    s = twin(arith_fma)(r * square, twin(arith_sin_series)(square), r);
+    s = twin(arith_value)(twin(arith_bits)(s) ^ sign);
+    return magnitude <= (real)ARITH_SIN_LIMIT ? s : twin(arith_value)(constant(ARITH_NAN));
+}
+
+/* A number of more than a word's precision: high + low, low at most half a unit in the last place of high. */
+struct twin(arith_pair)
+{
+    real high, low;
+};
+
+/* log2(x) for finite x > 0; any finite pair for other x. */
+ARITH_FN struct twin(arith_pair) twin(arith_log2)(real x)
+{
+    bool denormal = x < constant(ARITH_LEAST_NORMAL);
+    bits_of_real bits = twin(arith_bits)(denormal ? x * constant(ARITH_LIFT) : x);
+    bits_of_real biased =
+        (bits + (twin(arith_bits)(number(1.0)) - constant(ARITH_ROOT_HALF))) >> constant(ARITH_FRACTION);
+    real m = twin(arith_value)(bits - (biased << constant(ARITH_FRACTION)) + twin(arith_bits)(number(1.0)));
+    real n = twin(arith_value)(twin(arith_bits)(constant(ARITH_WHOLE)) | biased) -
+             (constant(ARITH_WHOLE) + constant(ARITH_BIAS));
+    real numerator = m - number(1.0); /* exact */
+    real denominator = m + number(1.0);
+    real denominator_low = m - (denominator - number(1.0));
+    real inverse = number(1.0) / denominator;
+    real s = numerator * inverse;
+    real s_low = twin(arith_fma)(-s, denominator_low, twin(arith_fma)(-s, denominator, numerator)) * inverse;
+    real square = s * s;
+    real leading, tail, sum;
+    struct twin(arith_pair) result;
+
+    leading = s * constant(ARITH_TWO_LOG2E_HIGH);
+    tail = twin(arith_fma)(s, constant(ARITH_TWO_LOG2E_HIGH), -leading);
+    tail = twin(arith_fma)(s, constant(ARITH_TWO_LOG2E_LOW), tail);
+    tail = twin(arith_fma)(s_low, constant(ARITH_TWO_LOG2E_HIGH), tail);
+    tail = twin(arith_fma)(s * square, twin(arith_log2_series)(square), tail);
+
+    n -= denormal ? constant(ARITH_LIFTED) : number(0.0);
+    sum = n + leading; /* |n| ≥ 1 > |leading|, or n = 0 */
+    tail += leading - (sum - n);
+    result.high = sum + tail;
+    result.low = tail - (result.high - sum);
+    return result;
+}
+
+/* x to the power of y + y_low, y finite and y_low the rest of a longer y, for x ≥ 0; NaN for other x. 0 and ∞
+   are as in C. */
+ARITH_FN real twin(arith_power)(real x, real y, real y_low)
+{
+    const real highest = constant(ARITH_POWER_HIGHEST), lowest = constant(ARITH_POWER_LOWEST);
+    const real infinity = twin(arith_value)(constant(ARITH_INFINITY));
+    struct twin(arith_pair) log2 = twin(arith_log2)(x);
+    real high = y * log2.high;
+    real low = twin(arith_fma)(y, log2.low, twin(arith_fma)(y, log2.high, -high));
+    real bounded, shifted, r, power, limit;
+
+    low = twin(arith_fma)(y_low, log2.high, low);
+    bounded = high > highest ? highest : high;
+    bounded = bounded < lowest ? lowest : bounded;
+    low = bounded == high ? low : number(0.0);
+    shifted = bounded + constant(ARITH_SIGNED_WHOLE);
+    r = (bounded - (shifted - constant(ARITH_SIGNED_WHOLE))) + low;
+    power = twin(arith_scale)(number(1.0) + twin(arith_expm1_core)(r * constant(ARITH_LN2_HIGH)), shifted);
+
+    limit = (x == number(0.0)) == (y > number(0.0)) ? number(0.0) : infinity;
+    power = ((x == number(0.0)) | (x == infinity)) ? limit : power;
+    power = y == number(0.0) ? number(1.0) : power;
+    return ((x >= number(0.0)) & (y == y)) ? power : twin(arith_value)(constant(ARITH_NAN));
+}
+
+/* x ≥ 0 to the power of a finite y. */
+ARITH_FN real twin(arith_pow)(real x, real y)
+{
+    return twin(arith_power)(x, y, number(0.0));
+}
+
+/* The Perona–Malik fluxes of s = Σ q², one for several channels. */
+ARITH_FN real twin(arith_pm1_joint)(real s)
+{
+    return twin(arith_exp)(-s);
+}
+
+ARITH_FN real twin(arith_pm2_joint)(real s)
+{
+    return number(1.0) / (s + number(1.0));
+}
+
+/* The Perona–Malik fluxes g(q). */
+ARITH_FN real twin(arith_pm1)(real q)
+{
+    return twin(arith_pm1_joint)(q * q);
+}
+
+ARITH_FN real twin(arith_pm2)(real q)
+{
+    return number(1.0) / twin(arith_fma)(q, q, number(1.0));
+}
+
+/* One reaction after a relaxation: reaction is E, remainder 1 − E. */
+ARITH_FN real twin(arith_react)(real u, real reaction, real remainder)
+{
+    return twin(arith_fma)(reaction, twin(arith_sin)(u), remainder * u);
+}
+
+/* IEC 61966-2-1 on the unit scale, odd, and past 1 by the same power. 1 stays 1. */
+ARITH_FN real twin(arith_srgb_decode)(real v)
+{
+    real m = twin(arith_magnitude)(v);
+    real base = twin(arith_fma)(m, constant(ARITH_DECODE_SLOPE), constant(ARITH_DECODE_OFFSET));
+    real curve = twin(arith_power)(base, constant(ARITH_DECODE_POWER), constant(ARITH_DECODE_REST));
+
+    return twin(arith_signed)(m <= number(0.04045) ? m / number(12.92) : curve, v);
+}
+
+ARITH_FN real twin(arith_srgb_encode)(real v)
+{
+    real m = twin(arith_magnitude)(v);
+    real root = twin(arith_power)(m, constant(ARITH_ENCODE_POWER), constant(ARITH_ENCODE_REST));
+    real offset = twin(arith_fma)(constant(ARITH_ENCODE_SCALE_REST), root, number(-0.055));
+    real curve = twin(arith_fma)(number(1.055), root, offset);
+
+    return twin(arith_signed)(m <= number(0.0031308) ? m * number(12.92) : curve, v);
+}
+
+/* A power of the magnitude, under the sign. */
+ARITH_FN real twin(arith_gamma)(real v, real exponent)
+{
+    return twin(arith_signed)(twin(arith_pow)(twin(arith_magnitude)(v), exponent), v);
+}
+
+/* The same curves on the scale of the samples, 0 to max. */
+ARITH_FN real twin(arith_srgb_to_linear)(real v, real max)
+{
+    return twin(arith_srgb_decode)(v / max) * max;
+}
+
+ARITH_FN real twin(arith_srgb_from_linear)(real v, real max)
+{
+    return twin(arith_srgb_encode)(v / max) * max;
+}
+
+ARITH_FN real twin(arith_gamma_scaled)(real v, real max, real exponent)
+{
+    return twin(arith_gamma)(v / max, exponent) * max;
+}
+
+/* alpha in [0, max] as a fraction of max; NaN counts as 0. */
+ARITH_FN real twin(arith_cover)(real alpha, real max)
+{
+    alpha = alpha > number(0.0) ? alpha : number(0.0);
+    alpha = alpha < max ? alpha : max;
+    return alpha / max;
+}
+
+/* Colour that was multiplied by a cover, which is `separate` where nothing is left to divide by. */
+ARITH_FN real twin(arith_uncovered)(real colour, real separate, real cover)
+{
+    return cover == number(0.0) ? separate : colour / cover;
+}
+
+/* The bits of the nearest whole number, half to even, in [0, highest]; NaN becomes 0. */
+ARITH_FN bits_of_real twin(arith_unsigned)(real v, real highest)
+{
+    v = v > number(0.0) ? v : number(0.0); /* NaN, too */
+    v = v < highest ? v : highest;
+    return twin(arith_bits)(v + constant(ARITH_WHOLE));
+}
+
+/* The same in [−highest − 1, highest], whose low bits are the number in two's complement. */
+ARITH_FN bits_of_real twin(arith_twos_complement)(real v, real highest)
+{
+    const real lowest = -highest - number(1.0);
+
+    v = v == v ? v : number(0.0);
+    v = v > lowest ? v : lowest;
+    v = v < highest ? v : highest;
+    return twin(arith_bits)(v + constant(ARITH_SIGNED_WHOLE));
+}
+
+/* Stores: to the nearest whole number, half to even; what lies outside goes to the nearest that the type has,
+   NaN to 0. */
+ARITH_FN uint8_t twin(arith_store_u8)(real v)
+{
+    return (uint8_t)twin(arith_unsigned)(v, number(255.0));
+}
+
+ARITH_FN int8_t twin(arith_store_i8)(real v)
+{
+    return (int8_t)twin(arith_twos_complement)(v, number(127.0));
+}
+
+ARITH_FN uint16_t twin(arith_store_u16)(real v)
+{
+    return (uint16_t)twin(arith_unsigned)(v, number(65535.0));
+}
+
+ARITH_FN int16_t twin(arith_store_i16)(real v)
+{
+    return (int16_t)twin(arith_twos_complement)(v, number(32767.0));
+}
+
+/* The value, or for any NaN the one that is canonical. The choice is made among bits, where no compiler may
+   take one NaN for another. */
+ARITH_FN real twin(arith_canonical)(real v)
+{
+    bits_of_real bits = twin(arith_bits)(v);
+
+    return twin(arith_value)((bits & ~constant(ARITH_SIGN)) > constant(ARITH_INFINITY) ? constant(ARITH_NAN)
+                                                                                       : bits);
+}
