@@ -421,15 +421,13 @@ template <bool Waits> __global__ static void pass_on(int *values, int rounds)
     int own = static_cast<int>(warp);
 
     if (threadIdx.x == 0)
-        cuda_barrier_create(barrier, warps);
+        cuda_barrier_create(barrier, blockDim.x);
     cuda_barriers_created();
     for (int round = 0; round < rounds; round++) {
         int *const cell = cells + static_cast<unsigned>(round & 1) * warps;
         if (threadIdx.x % 32 == 31)
             cell[warp] = own;
-        __syncwarp();
-        if (threadIdx.x % 32 == 0)
-            cuda_barrier_arrive(barrier);
+        cuda_barrier_arrive(barrier);
         if (Waits)
             cuda_barrier_await(barrier, static_cast<unsigned>(round) & 1);
         own = cell[(warp + 1) % warps];

@@ -6,7 +6,7 @@
  *
  * Rules for kernels: shared memory is dynamic alone, one CUDA_SHARED a kernel, carved by hand; launches go
  * through CUDA_LAUNCH alone; asynchronous copies through cuda_copy_async, cuda_copy_row_async and
- * cuda_fetch_box alone; barriers at which warps arrive before they wait through cuda_barrier alone.
+ * cuda_fetch_box alone; barriers at which threads arrive before they wait through cuda_barrier alone.
  * Everything else of CUDA that they may use by its own name: threadIdx, blockIdx, blockDim, gridDim,
  * __syncthreads, __syncwarp, __shfl_sync, __shfl_up_sync, __shfl_down_sync, __shfl_xor_sync, __ballot_sync,
  * __any_sync, __ldg, __trap, atomicAdd, atomicMax, vector types. */
@@ -122,12 +122,13 @@ static __device__ __forceinline__ void cuda_store_past(bool wanted, double *to, 
                  : "memory");
 }
 
-/* ---- barriers at which warps arrive before they wait ----
+/* ---- barriers at which threads arrive before they wait ----
  *
- * In shared memory. A phase ends when as many warps have arrived as the barrier was created for, and all
- * bytes have come that were expected. What a warp did before it arrived is seen by who has awaited the phase.
- * Every thread of the block awaits every phase, one after the other; parity is that of the phase, from 0 on.
- * Code before 8.0 has no such barriers: there a wait is __syncthreads. */
+ * In shared memory. A phase ends when there were as many arrivals as the barrier was created for, and all
+ * bytes have come that were expected. What a thread did before it arrived is seen by who has awaited the
+ * phase; a lane that arrives for its warp says nothing of the others. Every thread of the block awaits every
+ * phase, one after the other; parity is that of the phase, from 0 on. Code before 8.0 has no such barriers:
+ * there a wait is __syncthreads. */
 struct cuda_barrier {
     unsigned long long state;
 };
@@ -138,10 +139,10 @@ static __device__ __forceinline__ unsigned cuda_shared_address(const void *share
 }
 
 /* By one thread. */
-static __device__ __forceinline__ void cuda_barrier_create(cuda_barrier *barrier, unsigned warps)
+static __device__ __forceinline__ void cuda_barrier_create(cuda_barrier *barrier, unsigned arrivals)
 {
 #if __CUDA_ARCH__ >= 800
-    asm volatile("mbarrier.init.shared.b64 [%0], %1;" ::"r"(cuda_shared_address(barrier)), "r"(warps)
+    asm volatile("mbarrier.init.shared.b64 [%0], %1;" ::"r"(cuda_shared_address(barrier)), "r"(arrivals)
                  : "memory");
 #endif
 }
@@ -155,7 +156,7 @@ static __device__ __forceinline__ void cuda_barriers_created()
     __syncthreads();
 }
 
-/* By one lane, after __syncwarp. */
+/* By each thread that the barrier counts. */
 static __device__ __forceinline__ void cuda_barrier_arrive(cuda_barrier *barrier)
 {
 #if __CUDA_ARCH__ >= 800

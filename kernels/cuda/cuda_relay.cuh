@@ -24,7 +24,7 @@
  * the edge has put into shared memory. What edges cost stands outside the loop over the planes, which is
  * there three times: for warps and planes that see no edge, for those at the sides, and for the ends of the
  * grid and of a chunk. Registers are what there is least of: what a loop needs of the edges is a word of
- * bits, tested anew where it is needed. */
+ * bits, tested anew where it is needed, and addresses are found anew for each plane. */
 #ifndef CUDA_RELAY_CUH
 #define CUDA_RELAY_CUH
 
@@ -496,9 +496,7 @@ template <typename Form> struct relay_walk {
 
     CUDA_INLINE void arrive(int at) const
     {
-        __syncwarp();
-        if (lane == 0)
-            cuda_barrier_arrive(barriers + at);
+        cuda_barrier_arrive(barriers + at);
     }
 
     /* Turn: of the two halves of the exchange, the one that this step writes. */
@@ -508,8 +506,7 @@ template <typename Form> struct relay_walk {
         const T *const before = own(turned(stage, Form::Stages - 1));
         const int next = turned(stage, 1);
 
-        if (Edges != RELAY_INSIDE)
-            forget_place();
+        forget_place();
         cuda_barrier_await(barriers + stage, parity);
         fetch(now + Form::Ahead, turned(stage, Form::Ahead));
         if (Edges != RELAY_INSIDE && !job.hold && sees(RELAY_TOP | RELAY_BOTTOM)) {
@@ -535,6 +532,7 @@ template <typename Form> struct relay_walk {
     {
         cuda_forget(&lane);
         cuda_forget(&warp);
+        cuda_forget(&stage);
     }
 
     /* Two steps at a time, so that the planes kept change their roles and not their registers. */
@@ -550,7 +548,7 @@ template <typename Form> struct relay_walk {
     CUDA_INLINE void start()
     {
         if (warp == 0 && lane < Form::Stages)
-            cuda_barrier_create(barriers + lane, Form::Warps);
+            cuda_barrier_create(barriers + lane, Form::Threads);
         cuda_barriers_created();
 #pragma unroll
         for (int n = 0; n < Form::Ahead; n++)

@@ -69,11 +69,11 @@ struct box {
     }
 };
 
-/* A barrier at which warps arrive before they wait. A phase that all have arrived at ends when it is awaited:
-   that late its boxes come. */
+/* A barrier at which threads arrive before they wait. A phase that all have arrived at ends when it is
+   awaited: that late its boxes come. */
 struct phase_barrier {
-    unsigned warps, arrived;
-    std::uint64_t phases; /* that have ended */
+    unsigned arrivals, arrived; /* wanted, and so far */
+    std::uint64_t phases;       /* that have ended */
     std::vector<box> boxes;
     std::vector<struct thread_state *> waiting;
 };
@@ -108,7 +108,7 @@ class block_runner
     [[noreturn]] void trap(site where);
     void copy_async(void *shared, const void *global, std::size_t bytes);
     copy_queue &copies();
-    void create_barrier(void *barrier, unsigned warps);
+    void create_barrier(void *barrier, unsigned arrivals);
     void arrive_at_barrier(void *barrier);
     void await_barrier(void *barrier, unsigned parity, site where);
     void fetch_box(void *shared, const box_map &map, const int (&origin)[4], void *barrier, unsigned bytes);
@@ -298,13 +298,13 @@ void perform(const box &fetched)
         fetch_row(fetched, row, fetched.to + row * fetched.map.width * fetched.map.sample_bytes);
 }
 
-void block_runner::create_barrier(void *barrier, unsigned warps)
+void block_runner::create_barrier(void *barrier, unsigned arrivals)
 {
     if (reinterpret_cast<std::uintptr_t>(barrier) % sizeof barrier_mark != 0 ||
         !shared_->contains(barrier, sizeof barrier_mark))
         give_up("a barrier is created that is not aligned, or outside of shared memory");
     std::memcpy(barrier, &barrier_mark, sizeof barrier_mark);
-    barriers_[barrier] = {warps, 0, 0, {}, {}};
+    barriers_[barrier] = {arrivals, 0, 0, {}, {}};
 }
 
 phase_barrier &block_runner::find_barrier(void *barrier)
@@ -325,9 +325,9 @@ void block_runner::arrive_at_barrier(void *barrier)
 
     if (code() < 80)
         return;
-    if (at.arrived == at.warps)
+    if (at.arrived == at.arrivals)
         give_up("arrival at a phase of a barrier at which all have arrived");
-    if (++at.arrived < at.warps)
+    if (++at.arrived < at.arrivals)
         return;
     for (thread_state *waiting : at.waiting)
         waiting->state = status::ready;
@@ -336,7 +336,7 @@ void block_runner::arrive_at_barrier(void *barrier)
 
 bool block_runner::has_ended(phase_barrier &barrier, std::uint64_t phase)
 {
-    if (barrier.phases == phase && barrier.arrived == barrier.warps) {
+    if (barrier.phases == phase && barrier.arrived == barrier.arrivals) {
         for (const box &fetched : barrier.boxes)
             perform(fetched);
         barrier.boxes.clear();
@@ -384,7 +384,7 @@ void block_runner::fetch_box(void *shared, const box_map &map, const int (&origi
     if (bytes != fetched.bytes())
         give_up("a barrier waits for " + std::to_string(bytes) + " bytes of a box of " +
                 std::to_string(fetched.bytes()));
-    if (at.arrived == at.warps)
+    if (at.arrived == at.arrivals)
         give_up("a box is sent for that a phase at which all have arrived does not wait for");
     poison(shared, fetched.bytes());
     at.boxes.push_back(fetched);
@@ -770,9 +770,9 @@ void await_copies(std::size_t pending)
     this_runner().copies().perform_all_but(pending);
 }
 
-void create_barrier(void *barrier, unsigned warps)
+void create_barrier(void *barrier, unsigned arrivals)
 {
-    this_runner().create_barrier(barrier, warps);
+    this_runner().create_barrier(barrier, arrivals);
 }
 
 void arrive_at_barrier(void *barrier)

@@ -124,7 +124,7 @@ struct box_map {
     unsigned width, height;
 };
 
-void create_barrier(void *barrier, unsigned warps);
+void create_barrier(void *barrier, unsigned arrivals);
 void arrive_at_barrier(void *barrier);
 void await_barrier(void *barrier, unsigned parity, site where);
 void fetch_box(void *shared, const box_map &map, const int (&origin)[4], void *barrier, unsigned bytes);
@@ -648,9 +648,9 @@ struct cuda_barrier {
     unsigned long long state;
 };
 
-inline void cuda_barrier_create(cuda_barrier *barrier, unsigned warps)
+inline void cuda_barrier_create(cuda_barrier *barrier, unsigned arrivals)
 {
-    emulation::create_barrier(barrier, warps);
+    emulation::create_barrier(barrier, arrivals);
 }
 
 inline void cuda_barriers_created(const char *file = __builtin_FILE(), int line = __builtin_LINE())
