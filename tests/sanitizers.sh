@@ -1,0 +1,97 @@
+#!/bin/sh
+# CUDA's own checkers watch the kernels: memory, races, memory that nobody wrote, and barriers. Volumes are so large that
+# grids have several tiles. It takes some minutes of a GPU, so that it runs only where VOXFILT_SANITIZERS is set.
+set -u
+
+[ -n "${VOXFILT_SANITIZERS:-}" ] || { echo 'VOXFILT_SANITIZERS is not set'; exit 77; }
+
+# shellcheck source=tests/casebook.sh
+. "$(dirname "$0")/casebook.sh"
+found=99
+
+refuse() # WHY
+{
+    echo "$1"
+    [ -n "${REQUIRE_GPU:-}" ] && exit 1
+    exit 77
+}
+
+command -v compute-sanitizer > ../stdout || refuse 'compute-sanitizer is not installed'
+"${VOXFILT:?}" -D cuda --bench=json -n 8 --rung naive > ../rows 2> ../stderr || refuse "$(cat ../stderr)"
+
+"${MAKE_VOLUME:?}" -n 160 -t f32 -o f32.raw &&
+    "$MAKE_VOLUME" -n 160 -t u16 -o u16.raw &&
+    "${MAKE_PICTURE:?}" -d 1000,700 --gray -o gray.png &&
+    "$MAKE_PICTURE" -d 1000,700 --rgb -o rgb.png &&
+    "$MAKE_PICTURE" -d 1000,700 --rgba -o rgba.png || exit 1
+
+# One checker over a command, which ends well, be it that --until is not reached.
+watch() # TOOL COMMAND...
+{
+    tool=$1
+    shift
+    timeout 500 compute-sanitizer --tool "$tool" --error-exitcode $found "$@" > "../$tool.log" 2>&1
+    status=$?
+    { [ $status = 0 ] || [ $status = 7 ]; } && grep -q 'SUMMARY: 0 ' "../$tool.log"
+}
+
+# All checkers at once over a command.
+job() # COMMAND...
+{
+    failed=
+    for tool in memcheck racecheck initcheck synccheck; do
+        { watch $tool "$@" || : > "../$tool.failed"; } &
+    done
+    wait
+    for tool in memcheck racecheck initcheck synccheck; do
+        if [ -e "../$tool.failed" ]; then
+            failed="$failed $tool"
+            tail -n 30 "../$tool.log"
+            rm "../$tool.failed"
+        fi
+    done
+    [ -z "$failed" ]
+    shift
+    result $? "$*${failed:+ (found by$failed)}"
+}
+
+volume() # OPTION...
+{
+    job "$VOXFILT" -D cuda -q -i f32.raw -n 160 -t f32 -o /dev/null "$@"
+}
+
+picture() # FILE OPTION...
+{
+    file=$1
+    shift
+    job "${IMGHEAT:?}" -D cuda -q -i "$file" -o /dev/null "$@"
+}
+
+for edge in reflect nearest hold mirror wrap constant; do
+    volume -s 10 -e $edge
+    volume -s 10 -e $edge --work f64
+done
+volume -s 1
+volume -s 3
+volume --flux pm1 --scale 20 -s 3
+volume -f gauss:1.5 -f scale:2,1 --out-type u8
+volume --alpha 10 --dt 1 --force -s 50
+volume --until 1e-3 --check-every 4 -s 12
+volume -f twentyseven:0.1,0.05,0.02,0.01 -s 3
+volume -f star:4
+volume -f laplace --out-range auto --out-type u8
+job "$VOXFILT" -D cuda -q -i u16.raw -n 160 -t u16 -f sobel:x --out-type u8 -o /dev/null
+
+for edge in reflect hold constant wrap; do
+    picture gray.png -s 24 -e $edge
+done
+picture gray.png -s 24 --work f64
+picture gray.png -f 'matrix:1 2 1; 2 4 2; 1 2 1/16' -s 14
+picture gray.png -f 'matrix:1 2 1; 2 4 2; 1 2 1/16' -s 14 -e mirror --work f64
+picture rgb.png --flux pm2 --scale 20 -s 5
+picture rgb.png --flux pm2 --scale 20 -s 5 --flux-channels separate
+picture rgba.png -f sobel:x
+picture rgb.png --linear -s 4
+picture gray.png -f gauss:2
+
+conclude
