@@ -388,6 +388,36 @@ else
     skip 'the bar counts hours: timeout is not here'
 fi
 
+# On a terminal, of which `script` makes one: the lines that a command draws, none where it draws none.
+if has timeout && script --version 2>&1 | grep -q util-linux && script -qec true /dev/null < /dev/null > ../bare 2>&1; then
+    draws() # COLUMNS COMMAND
+    {
+        script -qec "stty cols $1; timeout -s INT 1.7 $2" /dev/null < /dev/null | tr '\r' '\n' | grep '%' > ../drawn
+    }
+    long='voxfilt -i v64.raw -n 64 -t f32 -s 1000000000 -o endless.raw'
+    for columns in 10 80; do
+        draws $columns "$long"
+        grep -q '^.* %' ../drawn && awk -v most=$columns 'length($0) >= most { exit 1 }' ../drawn
+        result $? "the bar in a terminal of $columns columns"
+    done
+    grep -q 'Msamples/s' ../drawn
+    result $? 'with the rate where there is room'
+    draws 40 "env COLUMNS=100 $long"
+    grep -q 'left' ../drawn && ! grep -q 'Msamples/s' ../drawn
+    result $? 'COLUMNS does not count where the terminal reports its width'
+    draws 0 "env COLUMNS=40 $long"
+    grep -q 'left' ../drawn && ! grep -q 'Msamples/s' ../drawn
+    result $? 'and does where it does not'
+    ! draws 80 "$long -q" && ! draws 80 "$long --progress=never" && ! draws 80 "$long 2> ../stderr" && [ ! -s ../stderr ]
+    result $? 'no bar with -q, with never, and where standard error is no terminal'
+    ! draws 80 'voxfilt -i v64.raw -n 64 -t f32 -o brief.raw'
+    result $? 'nor for a run of less than a second'
+    draws 80 "$long -q --progress=always"
+    result $? 'always is always'
+else
+    skip 'the bar on a terminal: script of util-linux or timeout is not here, or there are no pseudo-terminals'
+fi
+
 # ---------------------------------------------------------------- devices, rows, times
 
 refuses 2 'voxfilt: --device: gpu: no such device; did you mean cuda?' v8 -D gpu -o out

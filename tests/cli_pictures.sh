@@ -59,6 +59,102 @@ else
     skip 'what is left out: gzip is not here'
 fi
 
+# ---------------------------------------------------------------- the chunks that the manual lists
+
+# Chunks of a picture that are there in its output, byte for byte, in their order, at the place where they stood.
+if has gzip; then
+    ratio='\000\000\172\045'
+    {
+        chunk gAMA '\000\000\261\217'
+        chunk cHRM "$ratio$ratio$ratio$ratio$ratio$ratio$ratio$ratio"
+        chunk sRGB '\001'
+        chunk iCCP 'of mine\000\000not looked at'
+        chunk cICP '\001\015\000\001'
+        chunk mDCV '0123456789abcdefghijklmn'
+        chunk cLLI '01234567'
+        chunk pHYs '\000\000\013\023\000\000\013\023\001'
+        chunk eXIf 'II*\000\010\000\000\000'
+        chunk tEXt 'Title\000one'
+        chunk zTXt 'Comment\000\000not looked at'
+        chunk iTXt 'Title\000\000\000\000\000two'
+        chunk tEXt 'Title\000one'
+    } > ../kept
+    with_chunks rgb.png < ../kept > rich.png
+    accepts 'every kind of chunk that is kept' '' imgheat rich.png -o rich-out.png
+    tail -c +34 rich-out.png | head -c "$(wc -c < ../kept)" > ../found
+    same 'is in the output, byte for byte, in their order' ../kept ../found
+    {
+        chunk zTXt 'Comment\000\000not looked at'
+        chunk eXIf 'II*\000\010\000\000\000'
+        chunk iTXt 'Title\000\000\000\000\000two'
+        chunk tEXt 'Title\000late'
+    } > ../kept
+    with_late_chunks rgb.png < ../kept > late.png
+    accepts 'chunks behind the image' '' imgheat late.png -o late-out.png
+    tail -c $(($(wc -c < ../kept) + 12)) late-out.png | head -c "$(wc -c < ../kept)" > ../found
+    same 'stay there' ../kept ../found
+    {
+        chunk bKGD '\000\001\000\002\000\003'
+        chunk hIST '\000\001'
+        chunk sBIT '\005\006\005'
+        chunk sPLT 'few\000\010rgba\000\001'
+        chunk tIME '\007\352\001\001\000\000\000'
+        chunk oFFs '\000\000\000\001\000\000\000\001\000'
+        chunk zzzz 'x'
+    } | with_chunks rgb.png > shed.png
+    left_out shed.png 'bKGD, hIST, sBIT, sPLT, tIME, oFFs, zzzz'
+    imgheat rgb.png -o plain.png
+    same 'and nothing of them is in the output' plain.png left.png
+    {
+        chunk pHYs '\000\000\013\023\000\000\013\023\001'
+        chunk pHYs '\000\000\013\023\000\000\013\023\001'
+        chunk tEXt '\000no keyword'
+        chunk sRGB '\004'
+    } | with_chunks rgb.png > odd.png
+    { chunk gAMA '\000\000\261\217' && chunk sRGB '\000'; } | with_late_chunks odd.png > odder.png
+    left_out odder.png 'pHYs (duplicate), tEXt (no keyword), sRGB (out of range), gAMA (out of place)'
+    accepts '-v reports each chunk' 'imgheat: odder.png: pHYs: dropped: duplicate
+imgheat: odder.png: tEXt: dropped: no keyword
+imgheat: odder.png: sRGB: dropped: out of range
+imgheat: odder.png: gAMA: dropped: out of place
+imgheat: odder.png: sRGB: dropped: out of place
+imgheat: odder.png: left out: pHYs (duplicate), tEXt (no keyword), sRGB (out of range), gAMA (out of place)
+' imgheat -v odder.png -o left.png
+
+    # Colour: gAMA counts where no sRGB stands, and cICP is refused.
+    chunk gAMA '\000\001\206\240' > ../gamma
+    with_chunks rgb.png < ../gamma > gamma.png
+    { cat ../gamma && chunk sRGB '\000'; } | with_chunks rgb.png > both.png
+    chunk cICP '\001\015\000\001' | with_chunks rgb.png > coded.png
+    for name in rgb gamma both; do
+        imgheat --linear $name.png -o linear.png
+        imgheat -f identity --stats linear.png -o out.png 2> ../$name
+    done
+    imgheat rgb.png -o plain.png
+    imgheat -f identity --stats plain.png -o out.png 2> ../plain
+    same 'sRGB goes before gAMA' ../rgb ../both
+    same 'gAMA of 1 is linear light already' ../gamma ../plain
+    differ 'sRGB is not' ../rgb ../plain
+    refuses 3 'imgheat: coded.png: cICP: --linear supports sRGB and gAMA, not this profile' imgheat --linear coded.png -o out
+
+    # More rows than the header says.
+    { head -c 8 gray.png; chunk IHDR '\000\000\000\050\000\000\000\035\010\000\000\000\000'; tail -c +34 gray.png; } > longer.png
+    refuses 3 'imgheat: longer.png: IDAT: Too much image data' imgheat longer.png -o out
+else
+    skip 'the chunks that the manual lists: gzip is not here'
+fi
+
+# ---------------------------------------------------------------- levels
+
+imgheat --level 0 rgb.png -o first.png
+for level in 1 2 5 6 7 9; do
+    imgheat --level $level rgb.png -o coded.png
+    imgheat --level 0 -f identity coded.png -o decoded.png
+    same "level $level has the same samples" first.png decoded.png
+    [ "$(wc -c < coded.png)" -lt "$(wc -c < first.png)" ]
+    result $? 'in a smaller file'
+done
+
 # ---------------------------------------------------------------- tRNS
 
 if has gzip; then

@@ -122,6 +122,141 @@ accepts 'which needs no slash' '' voxfilt -i v16.raw -n 16 -t f32 -o into
 result $? 'both are there'
 refuses 2 'voxfilt: standard input has no name to take in into/' from v8.raw voxfilt -n 8 -t u8 -o into/
 
+# ---------------------------------------------------------------- what options stand for
+
+v8 -o bare.raw
+v8 -f heat -s 10 --alpha 1 --dt 0.125 -e reflect --flux linear -o spelled.raw
+same 'without a filter, ten steps of heat' bare.raw spelled.raw
+imgheat rgb.png -o bare.png
+imgheat -i rgb.png -f heat -s 10 --alpha 1 --dt 0.125 -e reflect --level 6 -o spelled.png
+same 'of a picture, too, and level 6; and -i is an operand' bare.png spelled.png
+v16 --spacing 2,3,4 --alpha 2 -s 1 -o bare.raw
+v16 --spacing 2,3,4 --alpha 2 --dt 0.25 -s 1 -o spelled.raw
+same 'dt is 0.125 times the square of the smallest spacing, by alpha' bare.raw spelled.raw
+v16 -f scale:2,0 -f scale:1,5 -o forth.raw
+v16 -f scale:1,5 -f scale:2,0 -o back.raw
+differ 'stages run in the order given' forth.raw back.raw
+accepts 'a third extent of 1 is an axis' '' voxfilt -i v8.raw -t u8 -d 64,8,1 -f sobel:z -o flat.raw
+voxfilt -i eight.raw -t u16 -d 2,2 --endian big -f scale:1,1 -o big.raw
+[ "$(bytes big.raw)" = '0 2 2 4 4 6 6 8' ]
+result $? 'the output has the byte order of the input'
+voxfilt -i eight.raw -t u16 -d 2,2 -f scale:1,1 -o little.raw
+[ "$(bytes little.raw)" = '1 1 3 3 5 5 7 7' ]
+result $? 'which is little-endian by itself'
+voxfilt -i eight.raw -t u8 -d 2,2 --skip 0.0045K -f identity -o skipped.raw
+[ "$(bytes skipped.raw)" = '4 5 6 7' ]
+result $? 'a fraction of K is rounded down'
+printf '\000\002\004\006' > even.raw
+printf '\001\003\005\007' > uneven.raw
+voxfilt -i eight.raw -t u8 -d 2,2 --channels 2 -f gauss:1 -o both.raw
+for name in even uneven; do
+    voxfilt -i $name.raw -t u8 -d 2,2 -f gauss:1 -o $name.out
+done
+for name in even uneven; do
+    bytes $name.out | tr ' ' '\n' > ../$name
+done
+[ "$(bytes both.raw)" = "$(paste -d ' ' ../even ../uneven | xargs)" ]
+result $? 'every channel is filtered alone'
+
+# A line of the plan.
+plans() # WORDS COMMAND...
+{
+    words=$1
+    shift
+    "$@" -q --explain > ../stdout 2> ../stderr && grep -qF -e "$words" ../stdout
+    result $? "$words: $*"
+}
+plans 'heat, 16 steps, edge reflect; alpha 3, dt 0.0416667,' v16 --sigma 2 --alpha 3
+plans 'heat, 5 steps, edge reflect; alpha 1, dt 0.121,' v16 --sigma 1.1
+plans 'heat, 16 steps, edge reflect; alpha 1, dt 0.5,' v16 --sigma 2 --spacing 2,3,4
+plans 'heat, 4 steps, edge reflect; alpha 1, dt 0.5,' v16 --sigma 2u --spacing 2,3,4
+plans 'stage 1   gauss:1, 1 step, edge reflect' v16 --until 1 -f gauss:1 -f heat
+plans 'stage 2   heat, at most 1000 steps, edge reflect;' v16 --until 1 -f gauss:1 -f heat
+plans 'rung blocked: asked for, tile 8 × 8' v16 --rung blocked --tile 8
+
+# How many steps apart --until checks.
+picture()
+{
+    imgheat rgb.png "$@"
+}
+plane()
+{
+    voxfilt -i v16.raw -t f32 -d 64,64 "$@"
+}
+for case in 'v16 72 heat' 'v16 19 twentyseven:.1,.05,.03,.03' 'v16 4 gauss:1' 'plane 100 heat' 'plane 5 gauss:1' \
+    'picture 100 heat' 'picture 56 matrix:1,2,1;2,4,2;1,2,1/16' 'picture 5 gauss:1'; do
+    # shellcheck disable=SC2086  # words
+    set -- $case
+    plans "checked: one step in $2, and the last" "$1" -f "$3" --until 1e-30
+done
+
+nine=$(seq 9 | sed 's/.*/-f scale:1,&/')
+# shellcheck disable=SC2086  # words
+v16 $nine --explain > explained.txt
+# shellcheck disable=SC2086
+v16 $nine -f gauss:1 $nine --explain > between.txt
+[ "$(grep -c 'while samples are converted' explained.txt)" = 8 ] && [ "$(grep -c '^          scale: ' explained.txt)" = 1 ] &&
+    [ "$(grep -c 'while samples are converted' between.txt)" = 8 ] && [ "$(grep -c '^          scale: ' between.txt)" = 10 ]
+result $? 'four scale stages at each end cost no pass'
+
+printf '\000\000\300\177\000\000\200\077\000\000\000\100' > nan.raw
+voxfilt -i nan.raw -t f32 -d 3,1 -f identity --stats -o copied.raw 2> ../stderr
+grep -q '^output channel 0  min 1  max 2  mean 1.5  deviation 0.5  L2 2.236[0-9]*  NaN 1$' ../stderr
+result $? '--stats leave NaNs out and count them'
+
+wide=$(seq -s ' ' 1024)
+accepts 'a matrix of 1024 columns' '' v16 -f "matrix:$wide" -o wide.raw
+refuses 2 "voxfilt: --filter: matrix:$wide 1: a matrix has 1 to 1024 rows and columns" v16 -f "matrix:$wide 1" -o out
+
+for excess in 65536 65537; do
+    { head -c $excess /dev/zero; make_volume -n 64 -t u8; } > behind.raw
+    advice=''
+    [ $excess = 65537 ] || advice=" (fits: --skip $excess)"
+    refuses 3 "voxfilt: behind.raw: length: $((262144 + excess)) bytes, but 64 × 64 × 64 u8 take 262144$advice" \
+        voxfilt -i behind.raw -n 64 -t u8 -o out
+done
+
+# No update by the flux tanh is more than alpha dt K.
+v16 --flux tanh --scale 3 -s 1 -o moved.raw
+od -An -v -tf4 -w4 v16.raw > ../before
+od -An -v -tf4 -w4 moved.raw | paste ../before - | awk '
+    { change = $2 - $1; if (change < 0) change = -change; if (change > most) most = change }
+    END { exit !(NR == 4096 && most > 0.374 && most < 0.37501) }'
+result $? 'tanh changes nothing by more than alpha dt K'
+
+# Wisdom without XDG_CACHE_HOME.
+mkdir home
+(unset XDG_CACHE_HOME && HOME=$PWD/home imgheat --tune -D cpu gray.png > ../stdout)
+[ "$(cd home && find . -type f)" = ./.cache/voxfilt/wisdom ]
+result $? 'wisdom is kept in ~/.cache, and nothing else'
+refuses 2 'voxfilt: --steps: x: expected a whole number' v8 -s x --report=json:refused.json -o out
+[ ! -e refused.json ]
+result $? 'options that are refused leave no report'
+
+# A GPU is not even looked for where there is little to do, and under a limit on addresses.
+looks_for_gpu() # COMMAND...
+{
+    LD_DEBUG=libs "$@" 2>&1 | grep -q libcuda
+}
+if looks_for_gpu voxfilt --list; then
+    large='voxfilt -i v64.raw -n 64 -t f32 -s 1000000000 --explain'
+    ! looks_for_gpu v8 -o little.raw
+    result $? 'a little work looks for no GPU'
+    # shellcheck disable=SC2086  # words
+    looks_for_gpu $large
+    result $? 'a lot does'
+    # shellcheck disable=SC3045  # where the shell cannot limit addresses, this is skipped
+    if (ulimit -v 4000000 && voxfilt --version) > ../bare 2>&1; then
+        # shellcheck disable=SC2086,SC3045
+        ! (ulimit -v 4000000 && looks_for_gpu $large)
+        result $? 'but not under a limit on addresses'
+    else
+        skip 'a limit on addresses'
+    fi
+else
+    skip 'whether a GPU is looked for: there is no CUDA here, or no way to see it'
+fi
+
 # ---------------------------------------------------------------- sentences of the manual
 
 accepts 'a long option may be cut short' '' v16 --ste 3 -o short.raw
