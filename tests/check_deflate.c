@@ -1,6 +1,6 @@
 /* Tests of deflating in strips: zlib gives back what went in, and the bytes depend on strip and level alone.
  */
-#include "png/png_deflate.h"
+#include "base/deflate.h"
 
 #include <check.h>
 #include <malloc.h>
@@ -73,28 +73,28 @@ struct deflated {
     size_t size;
 };
 
-static struct png_deflater *deflater_make(int level)
+static struct deflater *deflater_make(int level)
 {
     struct fault fault;
-    struct png_deflater *deflater;
-    ck_assert(png_deflater_create(&deflater, level, TEXT_BYTES, &fault));
+    struct deflater *deflater;
+    ck_assert(deflater_create(&deflater, level, TEXT_BYTES, &fault));
     return deflater;
 }
 
-static struct deflated deflate_strip(struct png_deflater *deflater, const struct png_deflate_strip *strip)
+static struct deflated deflate_strip(struct deflater *deflater, const struct deflate_strip *strip)
 {
-    struct deflated deflated = {.bytes = malloc(png_deflate_bound(strip->size))};
+    struct deflated deflated = {.bytes = malloc(deflate_bound(strip->size))};
     ck_assert_ptr_nonnull(deflated.bytes);
-    deflated.size = png_deflater_run(deflater, strip, deflated.bytes);
-    ck_assert_uint_le(deflated.size, png_deflate_bound(strip->size));
+    deflated.size = deflater_run(deflater, strip, deflated.bytes);
+    ck_assert_uint_le(deflated.size, deflate_bound(strip->size));
     return deflated;
 }
 
 /* By zlib, which knows what stands before the strip. */
-static void check_inflates(const struct deflated *deflated, const struct png_deflate_strip *strip)
+static void check_inflates(const struct deflated *deflated, const struct deflate_strip *strip)
 {
     unsigned char *text = malloc(strip->size + 1);
-    size_t known = strip->before < PNG_DEFLATE_WINDOW ? strip->before : PNG_DEFLATE_WINDOW;
+    size_t known = strip->before < DEFLATE_WINDOW ? strip->before : DEFLATE_WINDOW;
     z_stream zlib = {.next_in = deflated->bytes, .avail_in = (uInt)deflated->size};
     ck_assert_ptr_nonnull(text);
     zlib.next_out = text;
@@ -113,7 +113,7 @@ static void check_inflates(const struct deflated *deflated, const struct png_def
     free(text);
 }
 
-static void check_strip(struct png_deflater *deflater, const struct png_deflate_strip *strip)
+static void check_strip(struct deflater *deflater, const struct deflate_strip *strip)
 {
     struct deflated deflated = deflate_strip(deflater, strip);
     check_inflates(&deflated, strip);
@@ -125,13 +125,13 @@ static void check_strips(int level, enum pattern pattern)
     static const size_t sizes[] = {1, 2, 3, 4, 5, 6, 8, 15, 16, 17, 18, 40, 288, 300, 4000, 70000};
     static const size_t befores[] = {0, 1, 2, 3, 4, 5, 300, 32767, 32768, 40000};
     unsigned char *text = text_make(pattern);
-    struct png_deflater *deflater = deflater_make(level);
+    struct deflater *deflater = deflater_make(level);
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
         for (size_t j = 0; j < 2 * sizeof befores / sizeof befores[0]; j++) {
-            struct png_deflate_strip strip = {text + befores[j / 2], sizes[i], befores[j / 2], j % 2 != 0};
+            struct deflate_strip strip = {text + befores[j / 2], sizes[i], befores[j / 2], j % 2 != 0};
             check_strip(deflater, &strip);
         }
-    png_deflater_free(deflater);
+    deflater_free(deflater);
     free(text);
 }
 
@@ -155,17 +155,17 @@ static void choose_litter(int byte)
 }
 
 /* A strip that is coded in between leaves behind what the next one must not see. */
-static void leave_traces(struct png_deflater *deflater, const unsigned char *text, size_t size)
+static void leave_traces(struct deflater *deflater, const unsigned char *text, size_t size)
 {
-    struct png_deflate_strip other = {text, size, 0, false};
+    struct deflate_strip other = {text, size, 0, false};
     struct deflated deflated = deflate_strip(deflater, &other);
     free(deflated.bytes);
 }
 
 /* By deflaters that all stand at the same time, so at as many addresses. */
-static void check_any_deflater(int level, unsigned char *text, const struct png_deflate_strip *strip)
+static void check_any_deflater(int level, unsigned char *text, const struct deflate_strip *strip)
 {
-    struct png_deflater *deflaters[DEFLATERS], *first = deflater_make(level);
+    struct deflater *deflaters[DEFLATERS], *first = deflater_make(level);
     struct deflated deflated = deflate_strip(first, strip);
     for (int i = 0; i < DEFLATERS; i++) {
         choose_litter(i);
@@ -181,8 +181,8 @@ static void check_any_deflater(int level, unsigned char *text, const struct png_
     }
     choose_litter(0);
     for (int i = 0; i < DEFLATERS; i++)
-        png_deflater_free(deflaters[i]);
-    png_deflater_free(first);
+        deflater_free(deflaters[i]);
+    deflater_free(first);
     free(deflated.bytes);
 }
 
@@ -192,7 +192,7 @@ START_TEST(where_a_deflater_stands_does_not_show)
     unsigned char *text = text_make((enum pattern)(_i % PATTERNS));
     size_t quarter = TEXT_BYTES / 4;
     for (size_t before = 0; before <= quarter; before += quarter) {
-        struct png_deflate_strip strip = {text + quarter, quarter, before, before > 0};
+        struct deflate_strip strip = {text + quarter, quarter, before, before > 0};
         check_any_deflater(level, text, &strip);
     }
     free(text);

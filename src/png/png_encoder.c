@@ -1,8 +1,8 @@
 /* Encoding of a PNG: libpng writes its frame, strips of rows are filtered and deflated on several threads. */
 #include "png_encoder.h"
 
+#include "base/deflate.h"
 #include "base/mem.h"
-#include "png_deflate.h"
 #include "png_strips.h"
 #include "png_trap.h"
 
@@ -134,10 +134,10 @@ bool png_encoder_begin(struct png_encoder **encoder, struct file_out *file,
 
 static void write_idat(struct png_encoder *encoder, const unsigned char *bytes, size_t size, bool ends)
 {
-    unsigned char header[PNG_DEFLATE_HEADER], checksum[CHECKSUM_BYTES];
+    unsigned char header[DEFLATE_HEADER], checksum[CHECKSUM_BYTES];
     size_t header_bytes = encoder->image_begun ? 0 : sizeof header,
            checksum_bytes = ends ? sizeof checksum : 0;
-    png_deflate_header(encoder->level, header);
+    deflate_header(encoder->level, header);
     png_save_uint_32(checksum, encoder->checksum);
     png_write_chunk_start(encoder->png, (png_const_bytep) "IDAT",
                           (png_uint_32)(header_bytes + size + checksum_bytes));
@@ -153,7 +153,7 @@ static void write_strip(struct png_encoder *encoder, const struct png_strip *str
     const unsigned char *bytes = strip->bytes;
     size_t left = strip->size;
     encoder->checksum = encoder->image_begun
-                            ? png_deflate_join(encoder->checksum, strip->checksum, strip->plain_size)
+                            ? deflate_join(encoder->checksum, strip->checksum, strip->plain_size)
                             : strip->checksum;
     for (; left > IDAT_BYTES_MOST; left -= IDAT_BYTES_MOST, bytes += IDAT_BYTES_MOST)
         write_idat(encoder, bytes, IDAT_BYTES_MOST, false);

@@ -1,10 +1,10 @@
 /* Image data of a PNG in the making: rows go in, strips filtered and deflated on several threads come out. */
 #include "png_strips.h"
 
+#include "base/deflate.h"
 #include "base/mem.h"
 #include "base/thread.h"
 #include "model/sample.h"
-#include "png_deflate.h"
 #include "png_filter.h"
 
 #include <pthread.h>
@@ -31,7 +31,7 @@ struct slot {
 
 struct worker {
     struct png_strips *strips;
-    struct png_deflater *deflater;
+    struct deflater *deflater;
     unsigned char *filtered;
     pthread_t thread;
 };
@@ -78,7 +78,7 @@ static void filter_and_deflate(const struct png_strips *strips, struct worker *w
         .pixel = picture->pixel_bytes,
     };
     size_t before = slot->context * (picture->row_bytes + 1);
-    const struct png_deflate_strip plain = {
+    const struct deflate_strip plain = {
         .bytes = worker->filtered + before,
         .size = slot->count * (picture->row_bytes + 1),
         .before = before,
@@ -86,10 +86,10 @@ static void filter_and_deflate(const struct png_strips *strips, struct worker *w
     };
     png_filter_apply(&rows, picture->level > 0 ? PNG_FILTER_LEAST_SUM : PNG_FILTER_NONE_ROW,
                      worker->filtered);
-    slot->strip.size = png_deflater_run(worker->deflater, &plain, slot->deflated);
+    slot->strip.size = deflater_run(worker->deflater, &plain, slot->deflated);
     slot->strip.bytes = slot->deflated;
     slot->strip.plain_size = plain.size;
-    slot->strip.checksum = png_deflate_checksum(&plain);
+    slot->strip.checksum = deflate_checksum(&plain);
 }
 
 /* With the mutex held, which is let go meanwhile. */
@@ -229,8 +229,7 @@ static void shape(struct png_strips *strips, size_t threads)
     size_t filtered = picture->row_bytes + 1;
     strips->stride = picture->row_bytes + PNG_FILTER_REACH;
     strips->strip_rows = least(picture->rows, filtered > STRIP_BYTES ? 1 : STRIP_BYTES / filtered);
-    strips->context_rows =
-        least(rounded_up(PNG_DEFLATE_WINDOW, filtered), strips->strip_rows / CONTEXT_SHARE);
+    strips->context_rows = least(rounded_up(DEFLATE_WINDOW, filtered), strips->strip_rows / CONTEXT_SHARE);
     size_t count = rounded_up(picture->rows, strips->strip_rows);
     strips->worker_count = least(threads, count);
     strips->slot_count = least(strips->worker_count * STRIPS_A_THREAD, count);
@@ -240,7 +239,7 @@ static bool make_slot(const struct png_strips *strips, struct slot *slot, struct
 {
     size_t rows = strips->context_rows + 1 + strips->strip_rows;
     slot->rows = mem_alloc(rows, strips->stride, "a strip of rows", fault);
-    slot->deflated = mem_alloc(png_deflate_bound(strips->strip_rows * (strips->picture.row_bytes + 1)), 1,
+    slot->deflated = mem_alloc(deflate_bound(strips->strip_rows * (strips->picture.row_bytes + 1)), 1,
                                "a deflated strip", fault);
     if (slot->rows == NULL || slot->deflated == NULL)
         return false;
@@ -254,8 +253,8 @@ static bool make_worker(struct png_strips *strips, struct worker *worker, struct
     size_t filtered = strips->picture.row_bytes + 1;
     worker->strips = strips;
     worker->filtered = mem_alloc(strips->context_rows + strips->strip_rows, filtered, "filtered rows", fault);
-    return worker->filtered != NULL && png_deflater_create(&worker->deflater, strips->picture.level,
-                                                           strips->strip_rows * filtered, fault);
+    return worker->filtered != NULL &&
+           deflater_create(&worker->deflater, strips->picture.level, strips->strip_rows * filtered, fault);
 }
 
 static bool make_room(struct png_strips *strips, struct fault *fault)
@@ -322,7 +321,7 @@ void png_strips_close(struct png_strips *strips)
     }
     for (size_t i = 0; strips->workers != NULL && i < strips->worker_count; i++) {
         mem_free(strips->workers[i].filtered);
-        png_deflater_free(strips->workers[i].deflater);
+        deflater_free(strips->workers[i].deflater);
     }
     mem_free(strips->slots);
     mem_free(strips->workers);

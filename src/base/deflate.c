@@ -1,7 +1,7 @@
-/* Deflating strips of a PNG's image data, each by itself; the pieces joined are one deflate stream. */
-#include "png_deflate.h"
+/* Deflating strips of data, each by itself; the pieces joined are one deflate stream. */
+#include "deflate.h"
 
-#include "base/mem.h"
+#include "mem.h"
 
 #include <string.h>
 #include <zlib.h>
@@ -20,7 +20,7 @@ enum {
 /* Runs are matches with the bytes just before. */
 enum coding { RUNS, MATCHES };
 
-struct png_deflater {
+struct deflater {
     int level;
     z_stream zlib;
     bool zlib_started;
@@ -32,26 +32,26 @@ struct png_deflater {
 #endif
 };
 
-void png_deflate_header(int level, unsigned char header[PNG_DEFLATE_HEADER])
+void deflate_header(int level, unsigned char header[DEFLATE_HEADER])
 {
     static const unsigned char flags[] = {0x01, 0x01, 0x5e, 0x5e, 0x5e, 0x5e, 0x9c, 0xda, 0xda, 0xda};
     header[0] = 0x78; /* deflate with a window of 32 KiB */
     header[1] = flags[level];
 }
 
-uint32_t png_deflate_checksum(const struct png_deflate_strip *strip)
+uint32_t deflate_checksum(const struct deflate_strip *strip)
 {
     return (uint32_t)adler32_z(adler32_z(0, NULL, 0), strip->bytes, strip->size);
 }
 
-uint32_t png_deflate_join(uint32_t first, uint32_t second, size_t second_size)
+uint32_t deflate_join(uint32_t first, uint32_t second, size_t second_size)
 {
     return (uint32_t)adler32_combine(first, second, (z_off_t)second_size);
 }
 
 /* ---- nothing gained: stored blocks ---- */
 
-size_t png_deflate_bound(size_t size)
+size_t deflate_bound(size_t size)
 {
     return size + (size / STORED_MOST + 1) * STORED_HEAD;
 }
@@ -67,7 +67,7 @@ static unsigned char *store_block(unsigned char *to, const unsigned char *bytes,
     return to + STORED_HEAD + size;
 }
 
-static size_t store(const struct png_deflate_strip *strip, unsigned char *deflated)
+static size_t store(const struct deflate_strip *strip, unsigned char *deflated)
 {
     const unsigned char *from = strip->bytes;
     unsigned char *to = deflated;
@@ -80,16 +80,16 @@ static size_t store(const struct png_deflate_strip *strip, unsigned char *deflat
 /* ---- the engines: each returns the bytes used, or 0 where the room does not do ---- */
 
 /* What an engine is told of the bytes before a strip. */
-static size_t dictionary_size(const struct png_deflate_strip *strip, size_t window)
+static size_t dictionary_size(const struct deflate_strip *strip, size_t window)
 {
     return strip->before < window ? strip->before : window;
 }
 
-static size_t code_with_zlib(struct png_deflater *deflater, int level, enum coding coding,
-                             const struct png_deflate_strip *strip, unsigned char *deflated, size_t room)
+static size_t code_with_zlib(struct deflater *deflater, int level, enum coding coding,
+                             const struct deflate_strip *strip, unsigned char *deflated, size_t room)
 {
     z_stream *zlib = &deflater->zlib;
-    size_t known = dictionary_size(strip, PNG_DEFLATE_WINDOW);
+    size_t known = dictionary_size(strip, DEFLATE_WINDOW);
     deflateReset(zlib);
     deflateParams(zlib, level, coding == RUNS ? Z_RLE : Z_DEFAULT_STRATEGY);
     if (coding == MATCHES && known > 0)
@@ -103,7 +103,7 @@ static size_t code_with_zlib(struct png_deflater *deflater, int level, enum codi
     return complete ? room - zlib->avail_out : 0;
 }
 
-static bool start_zlib(struct png_deflater *deflater, struct fault *fault)
+static bool start_zlib(struct deflater *deflater, struct fault *fault)
 {
     if (deflateInit2(&deflater->zlib, Z_DEFAULT_COMPRESSION, Z_DEFLATED, -WINDOW_BITS, MEMORY_LEVEL,
                      Z_DEFAULT_STRATEGY) != Z_OK)
@@ -117,13 +117,12 @@ enum { IGZIP_RUNS_WINDOW_BITS = 2, IGZIP_TABLES_BYTES = ISAL_DEF_LVL3_DEFAULT };
 
 static size_t igzip_window(enum coding coding)
 {
-    return coding == RUNS ? (size_t)1 << IGZIP_RUNS_WINDOW_BITS : PNG_DEFLATE_WINDOW;
+    return coding == RUNS ? (size_t)1 << IGZIP_RUNS_WINDOW_BITS : DEFLATE_WINDOW;
 }
 
 /* Of a strip with at least a byte before it. */
-static size_t code_rest_with_igzip(struct png_deflater *deflater, int level, enum coding coding,
-                                   const struct png_deflate_strip *strip, unsigned char *deflated,
-                                   size_t room)
+static size_t code_rest_with_igzip(struct deflater *deflater, int level, enum coding coding,
+                                   const struct deflate_strip *strip, unsigned char *deflated, size_t room)
 {
     struct isal_zstream *igzip = &deflater->igzip;
     size_t known = dictionary_size(strip, igzip_window(coding));
@@ -145,12 +144,12 @@ static size_t code_rest_with_igzip(struct png_deflater *deflater, int level, enu
 
 /* Where nothing stands before the first byte, igzip's hash of the third one is that of the address of its
    stream (HACKING.md). So the first byte goes ahead, stored, and stands before the rest. */
-static size_t code_with_igzip(struct png_deflater *deflater, int level, enum coding coding,
-                              const struct png_deflate_strip *strip, unsigned char *deflated, size_t room)
+static size_t code_with_igzip(struct deflater *deflater, int level, enum coding coding,
+                              const struct deflate_strip *strip, unsigned char *deflated, size_t room)
 {
     size_t ahead = strip->before == 0 ? 1 : 0, stored = ahead == 0 ? 0 : STORED_HEAD + ahead;
-    struct png_deflate_strip rest = {strip->bytes + ahead, strip->size - ahead, strip->before + ahead,
-                                     strip->last};
+    struct deflate_strip rest = {strip->bytes + ahead, strip->size - ahead, strip->before + ahead,
+                                 strip->last};
     if (room <= stored)
         return 0;
     if (ahead > 0)
@@ -159,7 +158,7 @@ static size_t code_with_igzip(struct png_deflater *deflater, int level, enum cod
     return used > 0 ? stored + used : 0;
 }
 
-static bool start_igzip(struct png_deflater *deflater, struct fault *fault)
+static bool start_igzip(struct deflater *deflater, struct fault *fault)
 {
     deflater->igzip_tables = mem_alloc(IGZIP_TABLES_BYTES, 1, "compressing", fault);
     return deflater->igzip_tables != NULL;
@@ -169,8 +168,8 @@ static bool start_igzip(struct png_deflater *deflater, struct fault *fault)
 /* ---- what a level asks of them ---- */
 
 struct engine {
-    size_t (*code)(struct png_deflater *deflater, int level, enum coding coding,
-                   const struct png_deflate_strip *strip, unsigned char *deflated, size_t room);
+    size_t (*code)(struct deflater *deflater, int level, enum coding coding,
+                   const struct deflate_strip *strip, unsigned char *deflated, size_t room);
     int level;
 };
 
@@ -210,27 +209,26 @@ enum { SAMPLE_BYTES = 32 << 10 };
 #define WORTHWHILE 32
 
 /* From the middle of a strip. */
-static bool sample_wants_matches(struct png_deflater *deflater, const struct png_deflate_strip *strip)
+static bool sample_wants_matches(struct deflater *deflater, const struct deflate_strip *strip)
 {
     size_t size = strip->size < SAMPLE_BYTES ? strip->size : SAMPLE_BYTES, skipped = (strip->size - size) / 2;
-    struct png_deflate_strip sample = {strip->bytes + skipped, size, strip->before + skipped, true};
+    struct deflate_strip sample = {strip->bytes + skipped, size, strip->before + skipped, true};
     size_t room = deflater->other_size;
     size_t by_runs = sampler.code(deflater, sampler.level, RUNS, &sample, deflater->other, room);
     size_t by_matches = sampler.code(deflater, sampler.level, MATCHES, &sample, deflater->other, room);
     return by_matches > 0 && by_matches < by_runs - by_runs / WORTHWHILE;
 }
 
-static size_t run(struct png_deflater *deflater, enum coding coding, const struct png_deflate_strip *strip,
+static size_t run(struct deflater *deflater, enum coding coding, const struct deflate_strip *strip,
                   unsigned char *deflated)
 {
     const struct engine *engine = &efforts[deflater->level].codings[coding];
-    size_t room = png_deflate_bound(strip->size);
+    size_t room = deflate_bound(strip->size);
     size_t used = engine->code(deflater, engine->level, coding, strip, deflated, room);
     return used > 0 ? used : store(strip, deflated);
 }
 
-static size_t run_both(struct png_deflater *deflater, const struct png_deflate_strip *strip,
-                       unsigned char *deflated)
+static size_t run_both(struct deflater *deflater, const struct deflate_strip *strip, unsigned char *deflated)
 {
     size_t by_matches = run(deflater, MATCHES, strip, deflated);
     size_t by_runs = run(deflater, RUNS, strip, deflater->other);
@@ -240,8 +238,7 @@ static size_t run_both(struct png_deflater *deflater, const struct png_deflate_s
     return by_runs;
 }
 
-size_t png_deflater_run(struct png_deflater *deflater, const struct png_deflate_strip *strip,
-                        unsigned char *deflated)
+size_t deflater_run(struct deflater *deflater, const struct deflate_strip *strip, unsigned char *deflated)
 {
     enum tactic tactic = efforts[deflater->level].tactic;
     if (tactic == STORE || strip->size > ENGINE_BYTES_MOST)
@@ -252,7 +249,7 @@ size_t png_deflater_run(struct png_deflater *deflater, const struct png_deflate_
     return run(deflater, matches ? MATCHES : RUNS, strip, deflated);
 }
 
-static bool start_engines(struct png_deflater *deflater, struct fault *fault)
+static bool start_engines(struct deflater *deflater, struct fault *fault)
 {
 #ifdef HAVE_ISAL
     if (!start_igzip(deflater, fault))
@@ -261,31 +258,31 @@ static bool start_engines(struct png_deflater *deflater, struct fault *fault)
     return start_zlib(deflater, fault);
 }
 
-static bool start(struct png_deflater *deflater, size_t strip_bytes, struct fault *fault)
+static bool start(struct deflater *deflater, size_t strip_bytes, struct fault *fault)
 {
     enum tactic tactic = efforts[deflater->level].tactic;
     if (tactic == STORE || strip_bytes > ENGINE_BYTES_MOST)
         return true;
-    deflater->other_size = png_deflate_bound(tactic == TRY_BOTH ? strip_bytes : SAMPLE_BYTES);
+    deflater->other_size = deflate_bound(tactic == TRY_BOTH ? strip_bytes : SAMPLE_BYTES);
     deflater->other = mem_alloc(deflater->other_size, 1, "compressing", fault);
     return deflater->other != NULL && start_engines(deflater, fault);
 }
 
-bool png_deflater_create(struct png_deflater **deflater, int level, size_t strip_bytes, struct fault *fault)
+bool deflater_create(struct deflater **deflater, int level, size_t strip_bytes, struct fault *fault)
 {
-    struct png_deflater *made = mem_zeroed(1, sizeof *made, "compressing", fault);
+    struct deflater *made = mem_zeroed(1, sizeof *made, "compressing", fault);
     if (made == NULL)
         return false;
     made->level = level;
     if (!start(made, strip_bytes, fault)) {
-        png_deflater_free(made);
+        deflater_free(made);
         return false;
     }
     *deflater = made;
     return true;
 }
 
-void png_deflater_free(struct png_deflater *deflater)
+void deflater_free(struct deflater *deflater)
 {
     if (deflater == NULL)
         return;
