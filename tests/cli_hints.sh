@@ -381,7 +381,7 @@ fits_columns 20 '\[[#.]*\] [ 0-9]\{3\} % *'
 fits_columns 8 '[ 0-9]\{3\} % *'
 fits_columns 1 ' *'
 if has timeout; then
-    timeout 1 voxfilt -i v64.raw -n 64 -t f32 -s 18446744073709551615 --progress=always -o endless.raw 2> ../bar
+    timeout 2 voxfilt -i v64.raw -n 64 -t f32 -s 18446744073709551615 --progress=always -o endless.raw 2> ../bar
     tr '\r' '\n' < ../bar | grep -q ' [0-9]\{4,\} h [0-5]\{0,1\}[0-9] min left *$' && ! grep -q ':[0-9]* left' ../bar
     result $? 'the bar counts hours'
 else
@@ -392,7 +392,7 @@ fi
 if has timeout && script --version 2>&1 | grep -q util-linux && script -qec true /dev/null < /dev/null > ../bare 2>&1; then
     draws() # COLUMNS COMMAND
     {
-        script -qec "stty cols $1; timeout -s INT 1.7 $2" /dev/null < /dev/null | tr '\r' '\n' | grep '%' > ../drawn
+        script -qec "stty cols $1; timeout -s INT 2.5 $2" /dev/null < /dev/null | tr '\r' '\n' | grep '%' > ../drawn
     }
     long='voxfilt -i v64.raw -n 64 -t f32 -s 1000000000 -o endless.raw'
     for columns in 10 80; do

@@ -156,6 +156,166 @@ accepts 'temporaries that others have planted' '' \
 same 'deny nothing' first.raw planted.raw
 rm -f planted.raw.*.part
 
+# ---------------------------------------------------------------- what is held, and where
+
+# What the plan for a volume of f32 from a pipe says, of planes of 1 MiB unless the extents say otherwise.
+plan_of() # EXTENTS OPTION...
+{
+    extents=$1
+    shift
+    voxfilt -q -D cpu -d "$extents" -t f32 "$@" --explain < /dev/null > ../plan
+}
+figure() # PATTERN: the number in it
+{
+    sed -n "s/.*$1.*/\\1/p" ../plan | head -n 1
+}
+
+plan_of 512,512,512 -s 1
+[ "$(figure 'lags \([0-9]*\) ')" = 2 ] && [ "$(figure 'slabs of \([0-9]*\) ')" -le 32 ] && [ "$(figure 'slabs of \([0-9]*\) ')" -ge 24 ]
+result $? 'one step is taken in slabs of about 32 MiB'
+for steps in 20 40; do
+    plan_of 512,512,512 -s $steps --rung blocked
+    [ "$(figure 'lags \([0-9]*\) ')" = $((steps + 1)) ]
+    result $? "$steps steps lag a plane each"
+    plan_of 512,512,512 -s $steps --rung fused
+    together=$(figure 'up to \([0-9]*\) steps') slab=$(figure 'slabs of \([0-9]*\) ')
+    [ "$(figure 'lags \([0-9]*\) ')" = $((steps + together)) ]
+    result $? "$steps steps, $together at once, lag a plane more for each of these"
+    wanted=$((20 * (together - 1)))
+    [ $wanted -ge 64 ] || wanted=64
+    [ "$slab" -le $wanted ] && [ "$slab" -ge $((wanted * 9 / 10)) ]
+    result $? "in slabs of $slab planes, of about $wanted MiB"
+done
+for threads in 1 2 3; do
+    plan_of 512,512,512 -j $threads --rung fused
+    [ "$(figure ', \([0-9]*\)[.0-9]* MiB for kernels')" -le $((16 * threads)) ]
+    result $? "tiles of at most 16 MiB for each of $threads"
+done
+for job in '2 heat' '2 gauss:2' '3 unsharp:2,1' '2 heat --until 1' '3 gauss:1 --until 1'; do
+    # shellcheck disable=SC2086  # words
+    plan_of 256,256,256 -f ${job#* }
+    grep -q "^memory .*: ${job%% *} fields of .*, 6 buffers of 8.0 MiB" ../plan
+    result $? "${job#* }: ${job%% *} fields, and buffers of 8 MiB"
+done
+plan_of 2048,2048,300
+grep -q ', 6 buffers of 16.0 MiB' ../plan
+result $? 'or of a plane where that is more'
+plan_of 512,512,8 && grep -q '^run  *the whole grid is held: ' ../plan &&
+    plan_of 256,256,512 -e wrap && grep -q '^run  *the whole grid is held: ' ../plan &&
+    plan_of 256,256,512 --until 1 && grep -q '^run  *the whole grid is held, since --until ' ../plan
+result $? 'the whole grid is held where steps reach across it, by wrap, and for --until'
+plan_of 256,256,512 --until 1 -m 100M && grep -q ' passes over two spool files of 128 MiB' ../plan &&
+    plan_of 256,256,512 -t u8 -e wrap -m 100M && grep -q ' passes over a spool file of 128 MiB' ../plan
+result $? 'or kept in files as large as the grid in the work type, two for --until'
+
+# Bytes of fields, by the channels of a picture.
+field_of() # COLOUR [tRNS]
+{
+    {
+        head -c 8 gray.png
+        chunk IHDR '\000\000\010\000\000\000\010\000\010\00'"$1"'\000\000\000'
+        [ $# = 1 ] || chunk tRNS '\000\007'
+        tail -c +34 gray.png
+    } | imgheat -q -D cpu -e wrap --explain > ../plan
+    figure '2 fields of \([0-9]*\)[0-9.]* MiB'
+}
+if has gzip; then
+    [ "$(field_of 0)" = 16 ] && [ "$(field_of 2)" = 48 ] && [ "$(field_of 0 tRNS)" = 48 ] && grep -q '2 channels' ../plan
+    result $? 'gray with alpha counts as 3 channels'
+    [ "$(field_of 6)" = 112 ]
+    result $? 'and RGBA as 7'
+else
+    skip 'how channels count: gzip is not here'
+fi
+
+# The least memory that a refusal names is enough, and a byte less is not.
+names_least() # COMMAND...
+{
+    "$@" -q -m 1 -o out 2> ../stderr
+    least=$(sed -n 's/.*(\([0-9]*\) bytes).*/\1/p' ../stderr)
+    "$@" -q -m "${least:-none}" -o least.out && ! "$@" -q -m $((least - 1)) -o out 2> ../stderr && "$@" -q -o most.out &&
+        cmp least.out most.out
+    result $? "${least:-0} bytes are the least for $*"
+}
+make_volume -d 32,32,256 -o long.raw
+make_picture -d 300,200 --interlaced -o woven.png
+long()
+{
+    voxfilt -i long.raw -d 32,32,256 -t f32 "$@"
+}
+for options in '-s 9' '-f gauss:2 -j 3' '-e wrap -s 3' '--until 9 --check-every 7' '-f unsharp:1,1 --stats' '-f identity' \
+    '-f sobel:x --out-range auto --out-type u8'; do
+    # shellcheck disable=SC2086  # words
+    names_least long $options
+done
+names_least imgheat woven.png -f gauss:2
+names_least imgheat rgba.png -e wrap
+
+# Where a run that waits for its input keeps planes: in a file without a name.
+keeps_in() # NAME FOLDER OPTION...
+{
+    name=$1 folder=$2
+    shift 2
+    { cat long.raw; sleep 3; } | TMPDIR=$work/run/spools voxfilt -q -d 32,32,256 -t f32 -s 40 -m 100K "$@" > piped.raw &
+    running=$!
+    tries=0
+    # shellcheck disable=SC2010  # links are what is looked at
+    until ls -l "/proc/$running/fd" 2> ../gone | grep -q -e "-> $folder/[^/]* (deleted)" || [ $tries = 25 ]; do
+        sleep 0.1
+        tries=$((tries + 1))
+    done
+    [ $tries -lt 25 ]
+    result $? "planes are kept in $name"
+    wait $running
+}
+mkdir spools results
+long -q -s 40 -o results/plain.raw
+if [ -e /proc/self/fd ]; then
+    here=$(pwd -P)
+    keeps_in 'the folder of the output' "$here/results" -o results/spooled.raw
+    same 'and the output is the same' results/plain.raw results/spooled.raw
+    keeps_in 'TMPDIR for standard output' "$here/spools"
+    same 'and the output is the same' results/plain.raw piped.raw
+    keeps_in 'TMPDIR for what is written in place' "$here/spools" -o /dev/stdout
+    same 'and the output is the same' results/plain.raw piped.raw
+    [ -z "$(ls -A spools)" ] && [ "$(cd results && find . -type f | sort | xargs)" = './plain.raw ./spooled.raw' ]
+    result $? 'nothing is left of them'
+else
+    skip 'where planes are kept: there is no /proc here'
+fi
+
+# ---------------------------------------------------------------- what is left of runs that fail, and replaced
+
+for filter in heat identity; do
+    { cat long.raw && echo; } | voxfilt -q -d 32,32,256 -m 100K -f $filter > ../part 2> ../stderr
+    status=$?
+    [ $status = 3 ] && [ "$(wc -c < ../part)" -lt "$(wc -c < long.raw)" ]
+    result $? "of an input that is too long the reader has not all: $filter"
+done
+make_picture -d 2000,1500 -o tall.png
+head -c $(($(wc -c < tall.png) - 500)) tall.png > cut.png
+imgheat -m 4M < cut.png > ../part 2> ../stderr
+[ $? = 3 ] && [ -s ../part ] && ! grep -q IEND ../part
+result $? 'of a picture that is damaged late the reader has rows, and no end'
+voxfilt -i v64.raw -n 64 -t f32 -s 1000000000 -o killed.raw 2> ../stderr &
+running=$!
+sleep 1
+kill -KILL $running
+wait $running 2> ../waited
+ls -- *.part > ../parts && [ "$(grep -c '^voxfilt-[0-9a-f]\{16\}\.part$' ../parts)" = 1 ] && [ ! -e killed.raw ]
+result $? 'SIGKILL leaves the temporary file'
+rm -f ./*.part
+v8 -o linked.raw
+ln linked.raw hard.raw
+v8 -s 3 -o linked.raw
+differ 'a file that is replaced loses its hard links' linked.raw hard.raw
+{ printf tEXt && printf 'T\000' && head -c 40000000 /dev/zero | tr '\000' x; } > ../chunk
+if has gzip; then
+    seal_chunk > ../long
+    cat ../long ../long | with_chunks rgb.png > wordy.png
+    refuses 6 'imgheat: wordy.png: tEXt: more than 67108864 bytes of metadata' imgheat wordy.png -o out
+fi
+
 # ---------------------------------------------------------------- descriptors that do not wait
 
 make_volume -d 64,64,256 -t u8 -o deep.raw
