@@ -1,8 +1,7 @@
 /* Tests of the streaming run: the same samples from slabs of any size, from several passes over spool files,
    in any memory that is enough; and clean ends where a reader, a writer or a device fails in the middle. */
-#include "plan/job.h"
-#include "plan/plan.h"
-#include "run/run.h"
+#include "pipeline/pipeline.h"
+#include "cli/task.h"
 #include "fixture.h"
 #include "running_device.h"
 
@@ -99,8 +98,45 @@ static bool tape_finish(struct sink *sink, struct fault *fault)
     return true;
 }
 
+/* The tape of the run under way, and what its header says. */
+static struct {
+    struct tape *tape;
+    struct header header;
+    bool random;
+} playing;
+
+static bool tape_open(struct source *source, const struct source_request *request, struct fault *fault)
+{
+    (void)request, (void)fault;
+    source->header = playing.header;
+    source->random = playing.random;
+    source->state = playing.tape;
+    return true;
+}
+
+static void tape_close(struct source *source)
+{
+    (void)source;
+}
+
+static bool tape_create(struct sink *sink, const struct sink_request *request, struct fault *fault)
+{
+    (void)request, (void)fault;
+    sink->state = playing.tape;
+    return true;
+}
+
+static void tape_discard(struct sink *sink)
+{
+    (void)sink;
+}
+
 static const struct format format_tape = {
     .name = "tape",
+    .open = tape_open,
+    .close = tape_close,
+    .create = tape_create,
+    .discard = tape_discard,
     .read = tape_read,
     .read_at = tape_read_at,
     .end = tape_end,
@@ -251,26 +287,41 @@ struct setting {
 
 static const struct setting none = {SIZE_MAX, SIZE_MAX, false, -1, false, false, false, SIZE_MAX, 0};
 
-static void run_job(struct outcome *outcome, const struct job *job, struct source *source,
-                    const struct setting *setting)
+/* On the counted device, from a pipeline that is open. */
+static void run_counted(struct outcome *outcome, struct pipeline *pipeline, const struct setting *setting)
 {
-    struct sink sink = {.format = &format_tape, .header = job->out, .state = &outcome->tape};
-    struct plan plan;
-
-    if (!plan_make(&outcome->command.options.plan, job, source, &plan, &outcome->fault))
+    if (!pipeline_plan(pipeline, &outcome->fault))
         return;
-    outcome->passes = plan.passes;
-    count_device(&plan, setting->advances);
+    outcome->passes = pipeline->plan.passes;
+    count_device(&pipeline->plan, setting->advances);
     counted.awaited = setting->awaited ? &outcome->tape : NULL;
-    counted.planes = plan.shape.planes;
-    counted.batch = plan.passes.batch;
-    ck_assert(file_open_output(&sink.file, "out", &outcome->fault));
-    outcome->done =
-        run_plan(&plan, &outcome->command.options.run, source, &sink, &outcome->summary, &outcome->fault);
-    file_out_close(sink.file);
-    plan_free(&plan);
+    counted.planes = pipeline->plan.shape.planes;
+    counted.batch = pipeline->plan.passes.batch;
+    outcome->done = pipeline_run(pipeline, &outcome->fault);
+    outcome->summary = pipeline->summary;
+    pipeline->summary = (struct run_summary){0};
+}
+
+/* Nothing but the file at the end of the output has its name. */
+static void ck_left(const struct outcome *outcome)
+{
     ck_assert_int_eq(counted.fields, 0);
     ck_assert_int_eq(counted.staging, 0);
+    ck_assert_int_eq(file_exists("out"), outcome->done);
+    unlink("out");
+}
+
+static void run_request(struct outcome *outcome, const struct pipeline_request *request,
+                        const struct setting *setting)
+{
+    struct pipeline pipeline;
+
+    playing.tape = &outcome->tape;
+    playing.random = setting->random;
+    ck_assert_msg(pipeline_open(&pipeline, request, &outcome->fault), "%s", outcome->fault.text);
+    run_counted(outcome, &pipeline, setting);
+    pipeline_close(&pipeline);
+    ck_left(outcome);
 }
 
 static struct header header_of(const struct options *options)
@@ -280,13 +331,18 @@ static struct header header_of(const struct options *options)
                            .endian = endian_native()};
 }
 
+static size_t packed_plane(const struct grid *grid, enum sample_type type)
+{
+    return grid_plane_samples(grid) * sample_size(type);
+}
+
 static void run_tape(struct outcome *outcome, const char *options, const struct passes_limits *limits,
                      const void *in, const struct setting *setting)
 {
-    struct source source = {.format = &format_tape, .random = setting->random, .state = &outcome->tape};
+    const struct options *parsed = &outcome->command.options;
     static unsigned long runs;
     char text[480];
-    struct job job;
+    struct task task;
 
     *outcome = (struct outcome){.done = false};
     running_vary(runs++);
@@ -294,24 +350,22 @@ static void run_tape(struct outcome *outcome, const char *options, const struct 
              setting->unsurveyed ? "" : "--stats", options);
     command_parse(&outcome->command, PROGRAM_VOXFILT, text);
     ck_assert_msg(outcome->command.parsed, "%s: %s", options, outcome->command.fault.text);
-    outcome->command.options.plan.limits = *limits;
-    source.header = header_of(&outcome->command.options);
-    ck_assert(file_open_input(&source.file, "in", &outcome->fault));
-    ck_assert_msg(job_make(&outcome->command.options.job, &source, &job, &outcome->fault), "%s",
-                  outcome->fault.text);
+    task = task_alone(parsed, "in", "out");
+    task.request.format = &format_tape;
+    task.request.plan.limits = *limits;
+    playing.header = header_of(parsed);
     outcome->tape = (struct tape){.in = in,
-                                  .out = fixture_memory(grid_samples(&job.out.grid), 8),
-                                  .in_plane = header_plane_bytes(&job.in),
-                                  .out_plane = header_plane_bytes(&job.out),
+                                  .out = fixture_memory(grid_samples(&playing.header.grid), 8),
+                                  .in_plane = header_plane_bytes(&playing.header),
+                                  .out_plane = packed_plane(&playing.header.grid, parsed->job.has_out_type
+                                                                                      ? parsed->job.out_type
+                                                                                      : playing.header.type),
                                   .freely = setting->freely,
                                   .until = setting->until,
                                   .read_most = setting->read_most,
                                   .write_most = setting->write_most,
                                   .bad_end = setting->bad_end};
-    run_job(outcome, &job, &source, setting);
-    job_free(&job);
-    file_in_close(source.file);
-    ck_assert(!file_exists("out"));
+    run_request(outcome, &task.request, setting);
 }
 
 static void outcome_free(struct outcome *outcome)
@@ -797,16 +851,9 @@ END_TEST
  * more. */
 START_TEST(a_reader_that_waits_is_called_off)
 {
-    const struct source_request request = {.has_dims = true,
-                                           .grid = grid_make(3, 6, 5, PLANES),
-                                           .has_type = true,
-                                           .type = SAMPLE_F32,
-                                           .threads = 1};
     struct outcome outcome = {
         .tape = {.out = fixture_memory(sizeof volume, 1), .out_plane = 120, .freely = SIZE_MAX}};
-    struct source source;
-    struct file_in *file;
-    struct job job;
+    struct task task;
     pid_t child;
     int gate[2];
     char words[80];
@@ -822,19 +869,16 @@ START_TEST(a_reader_that_waits_is_called_off)
                                                                                                          : 1);
     }
     close(gate[0]);
-    snprintf(words, sizeof words, "-i in -o out -q -D %s -d 6,5,24 -f heat -s 2", running_device);
+    snprintf(words, sizeof words, "-i in -o out -q -D %s -d 6,5,24 -t f32 -f heat -s 2", running_device);
     command_parse(&outcome.command, PROGRAM_VOXFILT, words);
     ck_assert(outcome.command.parsed);
-    outcome.command.options.plan.limits = (struct passes_limits){.slab = 2, .batch = 1};
-    ck_assert(file_open_input(&file, "waiting", &outcome.fault));
-    ck_assert(source_open(&source, file, &format_raw, &request, &outcome.fault));
-    ck_assert(job_make(&outcome.command.options.job, &source, &job, &outcome.fault));
-    run_job(&outcome, &job, &source, &none);
+    task = task_alone(&outcome.command.options, "waiting", "out");
+    task.request.format = &format_raw;
+    task.request.out_format = &format_tape;
+    task.request.plan.limits = (struct passes_limits){.slab = 2, .batch = 1};
+    run_request(&outcome, &task.request, &none);
     ck_assert(!outcome.done);
     ck_assert_str_eq(outcome.fault.text, "tape: it is full");
-    job_free(&job);
-    source_close(&source);
-    file_in_close(file);
     close(gate[1]);
     ck_assert_int_eq(waitpid(child, NULL, 0), child);
     unlink("waiting");

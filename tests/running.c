@@ -1,9 +1,6 @@
 /* Runs as the commands make them, from the file named in to the file named out, on the program's device. */
 #include "running.h"
 
-#include "base/file.h"
-#include "format/format.h"
-#include "plan/job.h"
 #include "plan/plan.h"
 #include "harness.h"
 
@@ -11,58 +8,23 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#define FORMAT_THREADS 2
-
-static bool run_into_sink(struct outcome *outcome, const struct plan *plan, struct source *source,
-                          struct file_out *file)
+/* The summary outlives the pipeline. */
+static void run_pipeline(struct outcome *outcome, const struct pipeline_request *request)
 {
-    const struct sink_request request = {.level = -1, .threads = FORMAT_THREADS, .origin = source};
-    struct sink sink;
-    bool done;
+    struct pipeline pipeline;
 
-    if (!sink_open(&sink, file, source->format, &plan->job->out, &request, &outcome->fault))
-        return false;
-    done = run_plan(plan, &outcome->command.options.run, source, &sink, &outcome->summary, &outcome->fault);
-    sink_close(&sink);
-    return done && file_out_commit(file, &outcome->fault);
-}
-
-static bool run_job(struct outcome *outcome, const struct job *job, struct source *source)
-{
-    struct plan plan;
-    struct file_out *file;
-    bool done;
-
-    if (!plan_make(&outcome->command.options.plan, job, source, &plan, &outcome->fault))
-        return false;
-    done = file_open_output(&file, outcome->command.options.output, &outcome->fault);
-    if (done) {
-        done = run_into_sink(outcome, &plan, source, file);
-        file_out_close(file);
-    }
-    plan_free(&plan);
-    return done;
-}
-
-static bool run_source(struct outcome *outcome, struct source *source)
-{
-    struct job job;
-    bool done;
-
-    if (!job_make(&outcome->command.options.job, source, &job, &outcome->fault))
-        return false;
-    done = run_job(outcome, &job, source);
-    job_free(&job);
-    return done;
+    outcome->done = pipeline_open(&pipeline, request, &outcome->fault) &&
+                    pipeline_plan(&pipeline, &outcome->fault) && pipeline_run(&pipeline, &outcome->fault);
+    outcome->summary = pipeline.summary;
+    pipeline.summary = (struct run_summary){0};
+    pipeline_close(&pipeline);
 }
 
 void running_command(struct outcome *outcome, enum program program, const char *options)
 {
-    const struct format *format = program == PROGRAM_IMGHEAT ? &format_png : &format_raw;
+    const struct options *parsed = &outcome->command.options;
     char text[480];
-    struct source_request request;
-    struct file_in *file;
-    struct source source;
+    struct task task;
     static unsigned long runs;
 
     running_vary(runs++);
@@ -71,14 +33,8 @@ void running_command(struct outcome *outcome, enum program program, const char *
     unlink("out");
     command_parse(&outcome->command, program, text);
     ck_assert_msg(outcome->command.parsed, "%s: %s", options, outcome->command.fault.text);
-    request = outcome->command.options.source;
-    request.threads = FORMAT_THREADS;
-    ck_assert(file_open_input(&file, outcome->command.options.input, &outcome->fault));
-    if (source_open(&source, file, format, &request, &outcome->fault)) {
-        outcome->done = run_source(outcome, &source);
-        source_close(&source);
-    }
-    file_in_close(file);
+    task = task_alone(parsed, parsed->input, parsed->output);
+    run_pipeline(outcome, &task.request);
 }
 
 void outcome_free(struct outcome *outcome)

@@ -3,8 +3,8 @@
 #define RUNNING_H
 
 #include "base/diag.h"
-#include "run/run.h"
-#include "cli/options.h"
+#include "pipeline/pipeline.h"
+#include "cli/task.h"
 #include "fixture.h"
 #include "running_device.h"
 

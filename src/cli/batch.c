@@ -5,9 +5,8 @@
 #include "base/mem.h"
 #include "base/progress.h"
 #include "base/thread.h"
-#include "budget.h"
+#include "pipeline/pipeline.h"
 #include "outputs.h"
-#include "record.h"
 #include "report.h"
 #include "report_file.h"
 #include "task.h"
@@ -102,23 +101,7 @@ static void lines_tell_new(struct lines *lines, struct lines *told)
     }
 }
 
-static enum status tell_failure(const struct task *task, const struct fault *fault)
-{
-    const struct record_ends ends = record_ends(task->input, task->output);
-
-    report_failure(task->report, task->options, &ends, fault);
-    return diag_error(fault);
-}
-
 /* ---- one after the other ---- */
-
-static enum status run_one(const struct task *task)
-{
-    enum status status;
-    struct fault fault;
-
-    return task_run(task, &status, &fault) ? status : tell_failure(task, &fault);
-}
 
 static enum status run_in_turn(const struct options *options, const struct outputs *outputs,
                                struct report_file *report)
@@ -135,7 +118,7 @@ static enum status run_in_turn(const struct options *options, const struct outpu
             lines_begin(&on_options);
         task.report = part.stream;
         task.on_options = on_options.stream;
-        all = status_of_both(all, run_one(&task));
+        all = status_of_both(all, task_run(&task));
         lines_end(&on_options);
         lines_tell_new(&on_options, &told);
         report_file_add(report, &part);
@@ -146,26 +129,6 @@ static enum status run_in_turn(const struct options *options, const struct outpu
 
 /* ---- one among others ---- */
 
-/* A line on its own does not say which of the inputs it is about. */
-static bool names_file(const struct fault *fault, const char *path)
-{
-    size_t length = strlen(path);
-
-    return strncmp(fault->text, path, length) == 0 && fault->text[length] == ':';
-}
-
-static enum status run_task(const struct task *task)
-{
-    enum status status;
-    struct fault fault;
-
-    if (task_run(task, &status, &fault))
-        return status;
-    if (!names_file(&fault, task->input) && !names_file(&fault, task->output))
-        fault_prefix(&fault, task->input);
-    return tell_failure(task, &fault);
-}
-
 static void run_entry(struct entry *entry, const struct report_file *report)
 {
     lines_begin(&entry->on_options);
@@ -174,7 +137,7 @@ static void run_entry(struct entry *entry, const struct report_file *report)
     entry->task.report = entry->report.stream;
     entry->task.on_options = entry->on_options.stream;
     diag_divert(entry->messages.stream);
-    entry->status = run_task(&entry->task);
+    entry->status = task_run(&entry->task);
     diag_divert(NULL);
     lines_end(&entry->messages);
     lines_end(&entry->on_options);
@@ -199,7 +162,7 @@ static struct entry *begin_next(struct batch *batch)
         entry->threads = share;
         /* Whoever is alone takes what was asked for, which may be as many threads as can be had. */
         if (batch->at_once > 1)
-            entry->task.plan.threads = (unsigned)share;
+            entry->task.request.plan.threads = (unsigned)share;
         batch->idle_threads -= share;
         batch->running++;
     }
@@ -245,18 +208,11 @@ static void *work(void *data)
 /* Whether a task like the first can do with such a share of memory, on its share of the threads. */
 static bool fits(const struct batch *batch, size_t at_once)
 {
-    struct task first = batch->entries[0].task;
-    FILE *nowhere = fopen("/dev/null", "w"); /* what is to be told it tells when it runs */
-    bool enough;
+    struct pipeline_request first = batch->entries[0].task.request;
 
     first.share = batch->budget.memory / at_once;
     first.plan.threads = (unsigned)(batch->idle_threads / at_once);
-    diag_divert(nowhere);
-    enough = task_fits_share(&first);
-    diag_divert(NULL);
-    if (nowhere != NULL)
-        fclose(nowhere);
-    return enough;
+    return pipeline_would_fit(&first);
 }
 
 /* Anything but a file gives its bytes once, and is not looked at beforehand. */
@@ -288,7 +244,7 @@ static size_t count_at_once(const struct batch *batch, const struct options *opt
 
     if (runs_one_by_one(options))
         return 1;
-    if (is_file(batch->entries[0].task.input)) {
+    if (is_file(batch->entries[0].task.request.input)) {
         while (most > 1 && !fits(batch, most))
             most--;
     }
@@ -300,8 +256,8 @@ static void fill(struct batch *batch, const struct options *options, const struc
     for (size_t i = 0; i < batch->count; i++) {
         struct task *task = &batch->entries[i].task;
         *task = task_alone(options, options->inputs[i], outputs->paths[i]);
-        task->run.progress = PROGRESS_NEVER;
-        task->budget = &batch->budget;
+        task->request.run.progress = PROGRESS_NEVER;
+        task->request.budget = &batch->budget;
     }
 }
 
@@ -311,7 +267,7 @@ static void run_all(struct batch *batch)
     size_t started = 0;
 
     for (size_t i = 0; i < batch->count; i++)
-        batch->entries[i].task.share = batch->budget.memory / batch->at_once;
+        batch->entries[i].task.request.share = batch->budget.memory / batch->at_once;
     while (started + 1 < batch->at_once && thread_start_roomy(&threads[started], work, batch))
         started++;
     work(batch);
@@ -342,10 +298,10 @@ static enum status refuse_all(const struct options *options, const struct output
                               struct report_file *report, const struct fault *fault)
 {
     for (size_t i = 0; i < options->input_count; i++) {
-        const struct record_ends ends = record_ends(options->inputs[i], outputs->paths[i]);
+        const struct task task = task_alone(options, options->inputs[i], outputs->paths[i]);
         struct report_part part;
         report_part_begin(report, &part);
-        report_failure(part.stream, options, &ends, fault);
+        report_failure(part.stream, options, &task.request, fault);
         report_file_add(report, &part);
     }
     return diag_error(fault);

@@ -4,9 +4,8 @@
 #include "base/file.h"
 #include "base/glyph.h"
 #include "base/program.h"
-#include "format/format.h"
-#include "plan/job.h"
 #include "plan/plan.h"
+#include "pipeline/pipeline.h"
 #include "batch.h"
 #include "bench.h"
 #include "list.h"
@@ -49,38 +48,20 @@ static bool default_case(const struct options *options, struct bench_request *re
     return true;
 }
 
-/* The fields that a job for an input would have. */
-static bool case_of_source(const struct options *options, const struct source *source,
-                           struct bench_request *request, struct fault *fault)
-{
-    struct job job;
-
-    if (!job_make(&options->job, source, &job, fault))
-        return false;
-    request->grid = job.in.grid;
-    request->grid.channels = encoding_work_channels(&job.field);
-    request->encoding = job.field;
-    request->work = job.work;
-    job_free(&job);
-    return true;
-}
-
+/* The fields that a job for the input would have. */
 static bool case_of_input(const struct options *options, struct bench_request *request, struct fault *fault)
 {
-    const struct format *format;
-    struct file_in *file;
-    struct source source;
-    bool done = false;
+    const struct task task = task_alone(options, options->inputs[0], "-");
+    struct pipeline pipeline;
 
-    if (!file_open_input(&file, options->inputs[0], fault))
+    if (!pipeline_open(&pipeline, &task.request, fault))
         return false;
-    format = task_format(options, file, fault);
-    if (format != NULL && source_open(&source, file, format, &options->source, fault)) {
-        done = case_of_source(options, &source, request, fault);
-        source_close(&source);
-    }
-    file_in_close(file);
-    return done;
+    request->grid = pipeline.job.in.grid;
+    request->grid.channels = encoding_work_channels(&pipeline.job.field);
+    request->encoding = pipeline.job.field;
+    request->work = pipeline.job.work;
+    pipeline_close(&pipeline);
+    return true;
 }
 
 static bool bench(const struct options *options, struct fault *fault)

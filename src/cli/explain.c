@@ -255,19 +255,20 @@ static void print_range(FILE *stream, const struct job *job)
     fprintf(stream, " become %.10g to %.10g\n", ends.least, ends.greatest);
 }
 
-void explain_plan(FILE *stream, const struct plan *plan, const struct record_ends *ends)
+void explain_plan(FILE *stream, const struct pipeline *pipeline)
 {
-    const struct job *job = plan->job;
+    const struct plan *plan = &pipeline->plan;
+    const struct job *job = &pipeline->job;
     char moved[32], taken[32];
 
-    print_header(stream, "input   ", ends->input, &job->in);
+    print_header(stream, "input   ", phrase_input(pipeline->request->input), &job->in);
     fprintf(stream, "grid      ");
     phrase_grid(stream, &job->in.grid);
     fprintf(stream, ", spacing %g %g", job->in.grid.spacing[0], job->in.grid.spacing[1]);
     if (job->in.grid.axes == 3)
         fprintf(stream, " %g", job->in.grid.spacing[2]);
     fprintf(stream, "\n");
-    print_header(stream, "output  ", ends->output, &job->out);
+    print_header(stream, "output  ", phrase_output(pipeline->request->output), &job->out);
     print_range(stream, job);
     phrase_device(stream, plan);
     if (job->copies) {

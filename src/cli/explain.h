@@ -2,11 +2,11 @@
 #ifndef EXPLAIN_H
 #define EXPLAIN_H
 
-#include "plan/plan.h"
-#include "record.h"
+#include "pipeline/pipeline.h"
 
 #include <stdio.h>
 
-void explain_plan(FILE *stream, const struct plan *plan, const struct record_ends *ends);
+/* Of a pipeline that is planned. */
+void explain_plan(FILE *stream, const struct pipeline *pipeline);
 
 #endif

@@ -4,6 +4,8 @@
 #include "base/glyph.h"
 #include "base/number.h"
 
+#include <string.h>
+
 void phrase_grid(FILE *stream, const struct grid *grid)
 {
     char extents[96];
@@ -71,10 +73,20 @@ void phrase_device(FILE *stream, const struct plan *plan)
     fprintf(stream, "\n");
 }
 
-void phrase_ends(FILE *stream, const struct record_ends *ends)
+const char *phrase_input(const char *path)
+{
+    return strcmp(path, "-") == 0 ? "standard input" : path;
+}
+
+const char *phrase_output(const char *path)
+{
+    return strcmp(path, "-") == 0 ? "standard output" : path;
+}
+
+void phrase_ends(FILE *stream, const char *input, const char *output)
 {
     char line[DIAG_TEXT];
 
-    fprintf(stream, "%s %s ", diag_printable(ends->input, line, sizeof line), glyph(GLYPH_ARROW));
-    fprintf(stream, "%s", diag_printable(ends->output, line, sizeof line));
+    fprintf(stream, "%s %s ", diag_printable(phrase_input(input), line, sizeof line), glyph(GLYPH_ARROW));
+    fprintf(stream, "%s", diag_printable(phrase_output(output), line, sizeof line));
 }

@@ -5,13 +5,16 @@
 #include "model/grid.h"
 #include "kernels/backend.h"
 #include "plan/plan.h"
-#include "record.h"
 
 #include <stdio.h>
 
+/* What a run reads and writes, by its paths, of which "-" is standard input and output. */
+const char *phrase_input(const char *path);
+const char *phrase_output(const char *path);
+
 /* Parts of a line. */
 void phrase_grid(FILE *stream, const struct grid *grid);
-void phrase_ends(FILE *stream, const struct record_ends *ends);
+void phrase_ends(FILE *stream, const char *input, const char *output);
 
 /* Channels that share a conductivity, if any do. */
 void phrase_joint(FILE *stream, const struct op *op);

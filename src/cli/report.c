@@ -4,34 +4,32 @@
 #include "report_json.h"
 #include "report_text.h"
 
-static void tell_stats(FILE *stream, bool among_others, const struct record *record)
+static void tell_stats(FILE *stream, const struct pipeline *pipeline)
 {
-    if (among_others)
-        report_text_heading(stream, &record->ends);
-    report_text_stats(stream, record->plan->job, record->summary);
+    if (pipeline->request->budget != NULL)
+        report_text_heading(stream, pipeline->request);
+    report_text_stats(stream, pipeline);
 }
 
-void report_run(FILE *stream, bool among_others, const struct record *record)
+void report_run(FILE *stream, const struct options *options, const struct pipeline *pipeline)
 {
-    const struct options *options = record->options;
-
     if (stream == NULL)
         stream = diag_stream();
     if (options->run.stats && options->report != REPORT_JSON)
-        tell_stats(diag_stream(), among_others, record);
+        tell_stats(diag_stream(), pipeline);
     if (options->report == REPORT_TEXT)
-        report_text_run(stream, record);
+        report_text_run(stream, pipeline);
     else if (options->report == REPORT_JSON)
-        report_json_run(stream, record);
+        report_json_run(stream, options, pipeline);
 }
 
-void report_failure(FILE *stream, const struct options *options, const struct record_ends *ends,
+void report_failure(FILE *stream, const struct options *options, const struct pipeline_request *request,
                     const struct fault *fault)
 {
     if (stream == NULL)
         return;
     if (options->report == REPORT_JSON)
-        report_json_failure(stream, options, ends, fault);
+        report_json_failure(stream, options, request, fault);
     else
-        report_text_failure(stream, ends, fault);
+        report_text_failure(stream, request, fault);
 }

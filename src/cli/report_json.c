@@ -2,7 +2,9 @@
 #include "report_json.h"
 
 #include "base/json.h"
-#include "loss.h"
+#include "pipeline/loss.h"
+#include "pipeline/record.h"
+#include "phrase.h"
 
 #include <math.h>
 
@@ -96,13 +98,13 @@ static void print_looks(FILE *stream, const struct history *looks)
 }
 
 /* Between what and what, by whom, how it ended, and what had been asked for. */
-static void print_head(FILE *stream, const struct options *options, const struct record_ends *ends,
+static void print_head(FILE *stream, const struct options *options, const struct pipeline_request *request,
                        enum status status, const char *error)
 {
     fprintf(stream, "{\"input\": ");
-    json_text(stream, ends->input);
+    json_text(stream, phrase_input(request->input));
     fprintf(stream, ", \"output\": ");
-    json_text(stream, ends->output);
+    json_text(stream, phrase_output(request->output));
     fprintf(stream, ", \"status\": %d, \"error\": ", (int)status);
     if (error == NULL)
         fprintf(stream, "null");
@@ -191,27 +193,56 @@ static void print_device(FILE *stream, const struct plan *plan)
     json_text(stream, plan->device_reason);
 }
 
-void report_json_failure(FILE *stream, const struct options *options, const struct record_ends *ends,
+static void print_range(FILE *stream, const struct loss *loss, const struct run_summary *summary)
+{
+    if (isnan(summary->low))
+        fprintf(stream, "\"out_range\": null, ");
+    else
+        fprintf(stream, "\"out_range\": {\"from\": [%.17g, %.17g], \"to\": [%.10g, %.10g]}, ", summary->low,
+                summary->high, loss->least, loss->greatest);
+}
+
+/* All counts; where none were made, null. */
+static void print_losses(FILE *stream, const struct job *job, const struct run_summary *summary)
+{
+    struct loss loss = loss_of(job, summary);
+
+    print_range(stream, &loss, summary);
+    fprintf(stream, "\"nan_written_as_zero\": %llu, \"cut_off\": ", (unsigned long long)loss.nans);
+    if (loss.cuts)
+        fprintf(stream, "{\"least\": %.10g, \"below\": %llu, \"greatest\": %.10g, \"above\": %llu}",
+                loss.least, (unsigned long long)loss.below, loss.greatest, (unsigned long long)loss.above);
+    else
+        fprintf(stream, "null");
+    fprintf(stream, ", \"nan_or_infinite\": ");
+    if (job->copies && !loss.integers)
+        fprintf(stream, "null");
+    else
+        fprintf(stream, "{\"input\": %llu, \"output\": %llu}", (unsigned long long)loss.strays_in,
+                (unsigned long long)loss.strays_out);
+}
+
+void report_json_failure(FILE *stream, const struct options *options, const struct pipeline_request *request,
                          const struct fault *fault)
 {
-    print_head(stream, options, ends, fault->status, fault->text);
+    print_head(stream, options, request, fault->status, fault->text);
     fprintf(stream, "}\n");
 }
 
-void report_json_run(FILE *stream, const struct record *record)
+void report_json_run(FILE *stream, const struct options *options, const struct pipeline *pipeline)
 {
-    const struct plan *plan = record->plan;
-    const struct job *job = plan->job;
-    const struct run_summary *summary = record->summary;
+    const struct plan *plan = &pipeline->plan;
+    const struct job *job = &pipeline->job;
+    const struct run_summary *summary = &pipeline->summary;
 
-    print_head(stream, record->options, &record->ends, record->status, NULL);
+    print_head(stream, options, pipeline->request, pipeline->status, NULL);
     print_data(stream, job);
     print_stages(stream, job);
     print_device(stream, plan);
     print_kernels(stream, plan);
     fprintf(stream, ", \"planned_bytes\": %zu, \"steps\": %llu, ", plan->passes.memory_bytes,
             (unsigned long long)summary->steps);
-    loss_print_json(stream, job, summary);
+    print_losses(stream, job, summary);
     fprintf(stream, ", ");
     json_number(stream, "last_change", summary->last_change);
     print_looks(stream, &summary->looks);

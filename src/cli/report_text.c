@@ -3,7 +3,8 @@
 
 #include "base/glyph.h"
 #include "base/number.h"
-#include "loss.h"
+#include "pipeline/record.h"
+#include "loss_text.h"
 #include "phrase.h"
 
 #include <math.h>
@@ -22,23 +23,26 @@ static void print_tally(FILE *stream, const char *end, unsigned channel, const s
     fprintf(stream, "\n");
 }
 
-void report_text_failure(FILE *stream, const struct record_ends *ends, const struct fault *fault)
+void report_text_failure(FILE *stream, const struct pipeline_request *request, const struct fault *fault)
 {
     char line[DIAG_TEXT];
 
-    phrase_ends(stream, ends);
+    phrase_ends(stream, request->input, request->output);
     fprintf(stream, ": failed with status %d: %s\n", (int)fault->status,
             diag_printable(fault->text, line, sizeof line));
 }
 
-void report_text_heading(FILE *stream, const struct record_ends *ends)
+void report_text_heading(FILE *stream, const struct pipeline_request *request)
 {
-    phrase_ends(stream, ends);
+    phrase_ends(stream, request->input, request->output);
     fprintf(stream, "\n");
 }
 
-void report_text_stats(FILE *stream, const struct job *job, const struct run_summary *summary)
+void report_text_stats(FILE *stream, const struct pipeline *pipeline)
 {
+    const struct job *job = &pipeline->job;
+    const struct run_summary *summary = &pipeline->summary;
+
     for (unsigned channel = 0; channel < job->in.grid.channels; channel++)
         print_tally(stream, "input", channel, &summary->tallies_in[channel]);
     for (unsigned channel = 0; channel < job->out.grid.channels; channel++)
@@ -93,15 +97,15 @@ static void print_looks(FILE *stream, const struct history *looks)
     fprintf(stream, "\n");
 }
 
-void report_text_run(FILE *stream, const struct record *record)
+void report_text_run(FILE *stream, const struct pipeline *pipeline)
 {
-    const struct plan *plan = record->plan;
-    const struct job *job = plan->job;
-    const struct run_summary *summary = record->summary;
+    const struct plan *plan = &pipeline->plan;
+    const struct job *job = &pipeline->job;
+    const struct run_summary *summary = &pipeline->summary;
     double rate = record_rate(plan, summary);
     char memory[32];
 
-    phrase_ends(stream, &record->ends);
+    phrase_ends(stream, pipeline->request->input, pipeline->request->output);
     fprintf(stream, ": ");
     phrase_grid(stream, &job->in.grid);
     fprintf(stream, ", %s %s %s, work %s\n", sample_name(job->in.type), glyph(GLYPH_ARROW),
@@ -120,5 +124,5 @@ void report_text_run(FILE *stream, const struct record *record)
     if (!isnan(rate))
         fprintf(stream, "%.1f Msample-steps/s of computing, ", rate / 1e6);
     fprintf(stream, "%.1f MB/s from input to output\n", record_file_bytes(job) / summary->total / 1e6);
-    loss_print(stream, job, summary);
+    loss_text_print(stream, job, summary);
 }

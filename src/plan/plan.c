@@ -678,7 +678,7 @@ static bool fill(const struct plan_request *request, const struct source *source
     if (!settle_on(request, plan, source, &chosen, fault)) {
         if (!plan->replaceable || fault->status == STATUS_USAGE)
             return false;
-        diag_note("%s; computing on the CPU", fault->text);
+        plan->setback = *fault;
         give_reason(plan, "%s failed", chosen.backend->name);
         if (!settle_on(request, plan, source, &cpu, fault))
             return false;
@@ -704,5 +704,5 @@ void plan_free(struct plan *plan)
     for (size_t i = 0; i < plan->step_count; i++)
         lower_free(&plan->steps[i].step);
     mem_free(plan->steps);
-    *plan = (struct plan){0};
+    *plan = (struct plan){.setback = plan->setback};
 }

@@ -30,8 +30,9 @@ struct plan {
     struct device *device;
     int index; /* of the device, among the backend's */
     char device_name[32], device_text[256], device_reason[160];
-    bool replaceable; /* the device was chosen unasked, and the CPU can stand in for it */
-    double start;     /* seconds until the device was open and the routines were ready */
+    bool replaceable;     /* the device was chosen unasked, and the CPU can stand in for it */
+    struct fault setback; /* of the device that the CPU stands in for; else its status is STATUS_DONE */
+    double start;         /* seconds until the device was open and the routines were ready */
     struct shape shape;
     struct chain_step *steps; /* one a stage; none where the job copies */
     size_t step_count;
@@ -65,7 +66,8 @@ bool plan_names_device(const struct plan_request *request);
    long as that takes. */
 void plan_warm_up(const struct plan_request *request);
 
-/* For a source that is open. A plan over the memory limit is refused with STATUS_LIMIT. */
+/* For a source that is open. A plan over the memory limit is refused with STATUS_LIMIT. Whatever becomes of
+   the plan, its setback tells whether the CPU was to stand in for another device. */
 bool plan_make(const struct plan_request *request, const struct job *job, const struct source *source,
                struct plan *plan, struct fault *fault);
 

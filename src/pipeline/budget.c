@@ -1,4 +1,4 @@
-/* Budgets: memory and the device, shared by tasks that run at the same time. */
+/* Budgets: memory and the device, shared by pipelines that run at the same time. */
 #include "budget.h"
 
 void budget_open(struct budget *budget, uint64_t memory)
@@ -18,8 +18,11 @@ void budget_close(struct budget *budget)
 
 uint64_t budget_claim(struct budget *budget, uint64_t bytes)
 {
-    uint64_t wanted = bytes < budget->memory ? bytes : budget->memory, ticket;
+    uint64_t wanted, ticket;
 
+    if (budget == NULL)
+        return 0;
+    wanted = bytes < budget->memory ? bytes : budget->memory;
     pthread_mutex_lock(&budget->mutex);
     ticket = budget->arrived++;
     while (budget->served != ticket || wanted > budget->memory - budget->taken)
@@ -33,6 +36,8 @@ uint64_t budget_claim(struct budget *budget, uint64_t bytes)
 
 void budget_return(struct budget *budget, uint64_t bytes)
 {
+    if (budget == NULL)
+        return;
     pthread_mutex_lock(&budget->mutex);
     budget->taken -= bytes;
     pthread_cond_broadcast(&budget->changed);

@@ -1,14 +1,8 @@
-/* Records: what is known of a task once it is over, and the figures that follow from it. */
+/* Records: the figures that follow from what is known of a run once it is over. */
 #include "record.h"
 
 #include <math.h>
 #include <string.h>
-
-struct record_ends record_ends(const char *input, const char *output)
-{
-    return (struct record_ends){strcmp(input, "-") == 0 ? "standard input" : input,
-                                strcmp(output, "-") == 0 ? "standard output" : output};
-}
 
 /* A NaN that was computed has a sign, which means nothing and would be printed. */
 static double without_sign(double number)

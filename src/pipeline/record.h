@@ -1,30 +1,11 @@
-/* Records: what is known of a run once it is over, and the figures that follow from it. */
+/* Records: the figures that follow from what is known of a run once it is over. */
 #ifndef RECORD_H
 #define RECORD_H
 
-#include "base/diag.h"
 #include "kernels/backend.h"
 #include "plan/job.h"
 #include "plan/plan.h"
 #include "run/run.h"
-#include "options.h"
-
-/* The ends of a run as messages name them. */
-struct record_ends {
-    const char *input, *output;
-};
-
-/* By their paths, of which "-" is standard input and output. */
-struct record_ends record_ends(const char *input, const char *output);
-
-/* A run that was carried out. */
-struct record {
-    const struct options *options;
-    struct record_ends ends;
-    enum status status;
-    const struct plan *plan;
-    const struct run_summary *summary;
-};
 
 /* What a run spends its time on, some of it at the same time. */
 struct record_span {

@@ -1,4 +1,4 @@
-/* Budgets: memory and the device, shared by tasks that run at the same time. */
+/* Budgets: memory and the device, shared by pipelines that run at the same time. */
 #ifndef BUDGET_H
 #define BUDGET_H
 
@@ -20,11 +20,12 @@ void budget_open(struct budget *budget, uint64_t memory);
 void budget_close(struct budget *budget);
 
 /* Wait until so many bytes are free, or all of them where it asks for more, and take them: first come, first
-   served, so that nobody waits for ever. Returns what was taken, to be returned. */
+   served, so that nobody waits for ever. Returns what was taken, to be returned. Without a budget (NULL)
+   nothing is counted. */
 uint64_t budget_claim(struct budget *budget, uint64_t bytes);
 void budget_return(struct budget *budget, uint64_t bytes);
 
-/* The device is one task's at a time. */
+/* The device is one pipeline's at a time. */
 void budget_take_device(struct budget *budget);
 void budget_return_device(struct budget *budget);
 

@@ -1,45 +1,13 @@
-/* Losses: samples that were not written as what they came to, in words. */
-#include "loss.h"
+/* Losses in words. */
+#include "loss_text.h"
 
 #include "base/diag.h"
 #include "base/number.h"
+#include "pipeline/loss.h"
 
 #include <math.h>
 
 #define SENTENCE 200
-
-/* What a run has lost, of so many samples. */
-struct loss {
-    uint64_t samples;
-    bool integers, cuts;            /* floats are cut off at the ends of a range alone */
-    double least, greatest;         /* where samples are cut off */
-    uint64_t nans, below, above;    /* NaNs of integers */
-    uint64_t strays_in, strays_out; /* NaN or infinite; what is written so is a float */
-};
-
-static struct loss loss_of(const struct job *job, const struct run_summary *summary)
-{
-    const struct outcomes *outcomes = &summary->outcomes;
-    const struct stretch ends = encoding_stretch(&job->encode);
-    struct loss loss = {.samples = grid_samples(&job->out.grid),
-                        .integers = sample_is_integer(job->out.type),
-                        .least = ends.least,
-                        .greatest = ends.greatest,
-                        .strays_in = outcomes->strays};
-
-    loss.cuts = loss.integers || job->encode.ranged;
-    if (loss.cuts) {
-        loss.below = outcomes->below;
-        loss.above = outcomes->above;
-    } else {
-        loss.strays_out = outcomes->below + outcomes->above;
-    }
-    if (loss.integers)
-        loss.nans = outcomes->nans;
-    else
-        loss.strays_out += outcomes->nans;
-    return loss;
-}
 
 /* "1 sample (0.3 %)" */
 static const char *count(const struct loss *loss, uint64_t samples, char *text, size_t size)
@@ -110,7 +78,7 @@ static bool tell_range(const struct loss *loss, const struct job *job, const str
     return job->encode.ranged;
 }
 
-void loss_note(const char *output, const struct job *job, const struct run_summary *summary)
+void loss_text_note(const char *output, const struct job *job, const struct run_summary *summary)
 {
     struct loss loss = loss_of(job, summary);
     char text[SENTENCE];
@@ -125,7 +93,7 @@ void loss_note(const char *output, const struct job *job, const struct run_summa
         diag_note("%s: %s", output, text);
 }
 
-void loss_print(FILE *stream, const struct job *job, const struct run_summary *summary)
+void loss_text_print(FILE *stream, const struct job *job, const struct run_summary *summary)
 {
     struct loss loss = loss_of(job, summary);
     char text[SENTENCE];
@@ -138,32 +106,4 @@ void loss_print(FILE *stream, const struct job *job, const struct run_summary *s
         fprintf(stream, "cut off   %s\n", text);
     if (tell_strays(&loss, text, sizeof text))
         fprintf(stream, "strays    %s\n", text);
-}
-
-static void print_json_range(FILE *stream, const struct loss *loss, const struct run_summary *summary)
-{
-    if (isnan(summary->low))
-        fprintf(stream, "\"out_range\": null, ");
-    else
-        fprintf(stream, "\"out_range\": {\"from\": [%.17g, %.17g], \"to\": [%.10g, %.10g]}, ", summary->low,
-                summary->high, loss->least, loss->greatest);
-}
-
-void loss_print_json(FILE *stream, const struct job *job, const struct run_summary *summary)
-{
-    struct loss loss = loss_of(job, summary);
-
-    print_json_range(stream, &loss, summary);
-    fprintf(stream, "\"nan_written_as_zero\": %llu, \"cut_off\": ", (unsigned long long)loss.nans);
-    if (loss.cuts)
-        fprintf(stream, "{\"least\": %.10g, \"below\": %llu, \"greatest\": %.10g, \"above\": %llu}",
-                loss.least, (unsigned long long)loss.below, loss.greatest, (unsigned long long)loss.above);
-    else
-        fprintf(stream, "null");
-    fprintf(stream, ", \"nan_or_infinite\": ");
-    if (job->copies && !loss.integers)
-        fprintf(stream, "null");
-    else
-        fprintf(stream, "{\"input\": %llu, \"output\": %llu}", (unsigned long long)loss.strays_in,
-                (unsigned long long)loss.strays_out);
 }

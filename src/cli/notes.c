@@ -1,0 +1,131 @@
+/* Notes: what people are told of a pipeline besides its outcome. */
+#include "notes.h"
+
+#include "format/kind.h"
+#include "pipeline/effect.h"
+#include "loss_text.h"
+#include "phrase.h"
+
+#include <math.h>
+
+static void note_name(const struct pipeline *pipeline)
+{
+    const char *output = pipeline->request->output;
+    const struct kind *kind = kind_of_name(output);
+    bool is_png = pipeline->source.format == &format_png;
+
+    if (kind != NULL && pipeline->request->out_format == NULL && !(kind->is_png && is_png))
+        diag_note("%s: %s written, despite the name", output,
+                  is_png ? "a PNG picture is" : "raw samples are");
+}
+
+static const struct stage *last_stage(const struct job *job)
+{
+    return &job->stages[job->stage_count - 1];
+}
+
+/* A run that nobody looks at before its end ends nowhere sooner. */
+static void note_late_look(const char *input, const struct job *job)
+{
+    const struct stage *last = last_stage(job);
+
+    if (last->until > 0.0 && last->steps > 1 && looks_count(&last->looks) == 1)
+        diag_note("%s: --until: only the last of %llu steps is checked; --check-every checks sooner", input,
+                  (unsigned long long)last->steps);
+}
+
+/* Why an option has no effect: on a stage, whose name comes first; on all that it is for. */
+static const struct {
+    const char *on_one, *on_all;
+    bool names_input;
+} reasons[] = {
+    [EFFECT_NO_NEIGHBOURS] = {"reads no neighbours", "no stage reads neighbours", false},
+    [EFFECT_SYMMETRIC] = {"is the same when flipped", "every stage is the same when flipped", false},
+    [EFFECT_LONE_CHANNEL] = {NULL, "there is only one channel", true},
+    [EFFECT_NO_ALPHA] = {NULL, "there is no alpha", true},
+    [EFFECT_ALPHA_UNFILTERED] = {NULL, "no stage filters alpha", true},
+};
+
+static void note_effect(const char *input, const struct effect *effect)
+{
+    const char *reason = reasons[effect->reason].on_all;
+
+    if (effect->stage != NULL)
+        diag_note("--%s has no effect: %s %s", effect->option, effect->stage->spec,
+                  reasons[effect->reason].on_one);
+    else if (reasons[effect->reason].names_input)
+        diag_note("%s: --%s has no effect: %s", input, effect->option, reason);
+    else
+        diag_note("--%s has no effect: %s", effect->option, reason);
+}
+
+/* Those that depend on the input, or those that do not. */
+static void note_effects(const struct pipeline *pipeline, const char *input, bool of_input)
+{
+    struct effect effect;
+    size_t next = 0;
+
+    while (effect_next(&pipeline->request->job, &pipeline->job, &next, &effect)) {
+        if (reasons[effect.reason].names_input == of_input)
+            note_effect(input, &effect);
+    }
+}
+
+void notes_options(FILE *stream, const struct pipeline *pipeline)
+{
+    FILE *messages = diag_stream();
+
+    if (stream != NULL)
+        diag_divert(stream);
+    note_effects(pipeline, NULL, false);
+    diag_divert(messages);
+}
+
+void notes_beforehand(const struct pipeline *pipeline)
+{
+    const struct source *source = &pipeline->source;
+    const char *input = phrase_input(pipeline->request->input);
+
+    if (source->remark[0] != '\0')
+        diag_note("%s", source->remark);
+    if (source->doubt[0] != '\0')
+        diag_note("%s", source->doubt);
+    note_name(pipeline);
+    note_late_look(input, &pipeline->job);
+    note_effects(pipeline, input, true);
+}
+
+void notes_setback(const struct fault *setback)
+{
+    if (setback->status != STATUS_DONE)
+        diag_note("%s; computing on the CPU", setback->text);
+}
+
+static void note_unreached(const char *output, const struct stage *last, double last_change)
+{
+    char change[32];
+
+    if (last->steps == 0) {
+        diag_note("%s: --until %g was not reached: no steps were requested", output, last->until);
+        return;
+    }
+    snprintf(change, sizeof change, "%g", last_change);
+    diag_note("%s: --until %g was not reached: the RMS change of step %llu is %s", output, last->until,
+              (unsigned long long)last->steps, isnan(last_change) ? "not a number" : change);
+}
+
+void notes_outcome(const struct pipeline *pipeline)
+{
+    const char *output = phrase_output(pipeline->request->output);
+    const struct run_summary *summary = &pipeline->summary;
+
+    loss_text_note(output, &pipeline->job, summary);
+    if (summary->unreached)
+        note_unreached(output, last_stage(&pipeline->job), summary->last_change);
+}
+
+void notes_left_out(const struct source *source)
+{
+    if (source->losses[0] != '\0')
+        diag_note("%s: left out: %s", file_in_name(source->file), source->losses);
+}

@@ -1,0 +1,26 @@
+/* Losses: samples that were not written as what they came to. */
+#include "loss.h"
+
+struct loss loss_of(const struct job *job, const struct run_summary *summary)
+{
+    const struct outcomes *outcomes = &summary->outcomes;
+    const struct stretch ends = encoding_stretch(&job->encode);
+    struct loss loss = {.samples = grid_samples(&job->out.grid),
+                        .integers = sample_is_integer(job->out.type),
+                        .least = ends.least,
+                        .greatest = ends.greatest,
+                        .strays_in = outcomes->strays};
+
+    loss.cuts = loss.integers || job->encode.ranged;
+    if (loss.cuts) {
+        loss.below = outcomes->below;
+        loss.above = outcomes->above;
+    } else {
+        loss.strays_out = outcomes->below + outcomes->above;
+    }
+    if (loss.integers)
+        loss.nans = outcomes->nans;
+    else
+        loss.strays_out += outcomes->nans;
+    return loss;
+}

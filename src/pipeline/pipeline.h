@@ -1,0 +1,79 @@
+/* Pipelines: one input through the stages of a job to one output. Open, plan, run, close. Nothing is printed
+   but the run's progress, where it is asked for: what a pipeline has found stands in it, and the caller tells
+   it. */
+#ifndef PIPELINE_H
+#define PIPELINE_H
+
+#include "base/diag.h"
+#include "base/file.h"
+#include "format/format.h"
+#include "plan/job.h"
+#include "plan/plan.h"
+#include "run/run.h"
+#include "budget.h"
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct pipeline_request {
+    const char *input, *output;   /* as file_open_input and file_open_output take them */
+    const struct format *format;  /* of the input; NULL: by what it begins with */
+    const struct format *refused; /* the format that is not taken, whoever names it; NULL: all are */
+    const char *refusal;          /* why it is not */
+    struct source_request source; /* but for its threads: those of the plan are taken */
+    struct job_request job;
+    struct plan_request plan;
+    const struct format *out_format; /* NULL: that of the input */
+    int level;                       /* as sinks take it */
+    struct run_request run;
+    struct budget *budget; /* NULL: it runs alone */
+    uint64_t share; /* of the budget's memory: more is taken where less means more passes over the data */
+};
+
+struct pipeline {
+    const struct pipeline_request *request;
+
+    /* Once it is open. */
+    struct source source;
+    struct job job;
+
+    /* Once it is planned; plan.setback also where that failed. */
+    struct plan plan;
+    bool fits_share; /* the share is enough, without a pass over the data more */
+
+    /* Once it has run. */
+    enum status status; /* STATUS_DONE or, the output complete, STATUS_UNREACHED */
+    struct run_summary summary;
+
+    /* Once the run has failed: by a device that was chosen unasked, and nobody has seen any output. */
+    bool may_retreat;
+
+    /* The pipeline's own. */
+    struct file_in *file;
+    const char *device; /* instead of the request's, after a retreat */
+    pthread_t starter;  /* of the device that the request names */
+    bool starts, holds_device;
+};
+
+/* Settle the job for the input. The request stays where it is until the pipeline is closed, and so does the
+   pipeline. On failure nothing is left open. */
+bool pipeline_open(struct pipeline *pipeline, const struct pipeline_request *request, struct fault *fault);
+
+/* Then settle what will run. */
+bool pipeline_plan(struct pipeline *pipeline, struct fault *fault);
+
+/* Then do it: the output stands under its name, or there is none. */
+bool pipeline_run(struct pipeline *pipeline, struct fault *fault);
+
+/* After a run that failed so: back to the start of the input, to be planned and run again, on the CPU. */
+bool pipeline_retreat(struct pipeline *pipeline, struct fault *fault);
+
+/* Whatever has been done so far, or failed; NULL is no pipeline. */
+void pipeline_close(struct pipeline *pipeline);
+
+/* Whether such a pipeline could do with its share of memory on the CPU, as far as the input's header tells;
+   of the input nothing else is read. */
+bool pipeline_would_fit(const struct pipeline_request *request);
+
+#endif
