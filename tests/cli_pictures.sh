@@ -137,6 +137,10 @@ imgheat: odder.png: left out: pHYs (duplicate), tEXt (no keyword), sRGB (out of 
     differ 'sRGB is not' ../rgb ../plain
     refuses 3 'imgheat: coded.png: cICP: --linear supports sRGB and gAMA, not this profile' imgheat --linear coded.png -o out
 
+    chunk tEXt 'Title\000x' | sed 's/tEXt/tEXu/' | with_late_chunks rgb.png > spoilt.png
+    accepts 'a wrong checksum behind the image' 'imgheat: spoilt.png: left out: tEXu (its checksum is wrong)
+' imgheat --linear spoilt.png -o left.png
+
     # More rows than the header says.
     { head -c 8 gray.png; chunk IHDR '\000\000\000\050\000\000\000\035\010\000\000\000\000'; tail -c +34 gray.png; } > longer.png
     refuses 3 'imgheat: longer.png: IDAT: Too much image data' imgheat longer.png -o out

@@ -229,6 +229,14 @@ mkdir home
 (unset XDG_CACHE_HOME && HOME=$PWD/home imgheat --tune -D cpu gray.png > ../stdout)
 [ "$(cd home && find . -type f)" = ./.cache/voxfilt/wisdom ]
 result $? 'wisdom is kept in ~/.cache, and nothing else'
+# A line for extents of the same class, another for twice as many, another work type, another kind of stage.
+for case in '1 20,12' '1 24,15' '2 40,24' '3 20,12 --work f64' '4 20,12 -f laplace'; do
+    # shellcheck disable=SC2086  # words
+    imgheat --tune -D cpu -d ${case#* } > ../stdout
+    [ "$(sed 1d ../cache/voxfilt/wisdom | wc -l)" -eq "${case%% *}" ]
+    result $? "--tune -d ${case#* }: as many lines as cases that differ"
+done
+rm -r ../cache
 refuses 2 'voxfilt: --steps: x: expected a whole number' v8 -s x --report=json:refused.json -o out
 [ ! -e refused.json ]
 result $? 'options that are refused leave no report'

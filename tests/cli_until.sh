@@ -266,6 +266,8 @@ END
         'r["command"][1:] == "-q rgba.png -f gauss:1 -f sobel:x -o out.png --report=json:r.json".split()' \
         'r["axes"] == 2 and r["grid"] == [40, 30, 1] and r["channels"] == 4' \
         '[stage["filter"] for stage in r["stages"] if stage["given"]] == ["gauss", "sobel"]' \
+        '{" ".join(kernel) for kernel in r["kernels"]} == {
+            "stage op joint rung tile coarsen stride steps block grid registers shared_bytes occupancy"}' \
         '{kernel["stage"] for kernel in r["kernels"]} == set(range(1, len(r["stages"]) + 1))' \
         'r["input"] == "rgba.png" and r["output"] == "out.png"'
     imgheat -q -o - --report=json:r.json - < gray.png > out.png
