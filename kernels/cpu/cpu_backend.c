@@ -65,7 +65,7 @@ static const struct assumed_taps assumed_f64 = {2.8e9, 5.6e9, 14e9, 3.4e9, 1.25e
 #define ROW_SUMS ((size_t)1 << 16)
 
 struct device {
-    const struct cpu_kernels *kernels;
+    const struct build *build;
     struct cpu_team *team;
     int threads;
     bool asked;  /* for just so many */
@@ -127,29 +127,33 @@ static bool has_v4(void)
 }
 #endif
 
-/* The builds of the kernels, the fastest last. */
+/* The kernels of each work type, built for an instruction set; the fastest last. */
 static const struct build {
-    const struct cpu_kernels *kernels;
+    const char *name;
     bool (*runs_here)(void);
+    const struct cpu_kernels *kernels[2];
 } builds[] = {
-    {&cpu_kernels_baseline, always},
+#define BUILD(isa, runs_here)                                                                                \
+    {#isa, runs_here, {[WORK_F32] = &cpu_kernels_##isa##_f32, [WORK_F64] = &cpu_kernels_##isa##_f64}},
+    BUILD(baseline, always)
 #ifdef HAVE_CPU_V3
-    {&cpu_kernels_v3, has_v3},
+        BUILD(v3, has_v3)
 #endif
 #ifdef HAVE_CPU_V4
-    {&cpu_kernels_v4, has_v4},
+            BUILD(v4, has_v4)
 #endif
+#undef BUILD
 };
 
 #define BUILDS (sizeof builds / sizeof *builds)
 
-static const struct cpu_kernels *fastest_kernels(void)
+static const struct build *fastest_build(void)
 {
     size_t i = BUILDS - 1;
 
     while (!builds[i].runs_here())
         i--;
-    return builds[i].kernels;
+    return &builds[i];
 }
 
 /* "baseline, v3 and v4": the builds that run here. */
@@ -160,7 +164,7 @@ static void name_builds(char *text, size_t size)
 
     for (size_t i = 0; i < BUILDS; i++) {
         if (builds[i].runs_here())
-            names[count++] = builds[i].kernels->name;
+            names[count++] = builds[i].name;
     }
     for (size_t i = 0; i < count && length < size; i++) {
         const char *before = i == 0 ? "" : i + 1 == count ? " and " : ", ";
@@ -175,25 +179,25 @@ static const char *wanted_build(void)
 }
 
 /* NULL where the one that is wanted does not run here. */
-static const struct cpu_kernels *kernels_here(void)
+static const struct build *build_here(void)
 {
     const char *wanted = wanted_build();
 
     if (wanted == NULL)
-        return fastest_kernels();
+        return fastest_build();
     for (size_t i = 0; i < BUILDS; i++) {
-        if (strcmp(wanted, builds[i].kernels->name) == 0 && builds[i].runs_here())
-            return builds[i].kernels;
+        if (strcmp(wanted, builds[i].name) == 0 && builds[i].runs_here())
+            return &builds[i];
     }
     return NULL;
 }
 
-static bool choose_kernels(struct device *device, struct fault *fault)
+static bool choose_build(struct device *device, struct fault *fault)
 {
     char names[64] = "";
 
-    device->kernels = kernels_here();
-    if (device->kernels != NULL)
+    device->build = build_here();
+    if (device->build != NULL)
         return true;
     name_builds(names, sizeof names);
     return fault_raise(fault, STATUS_DEVICE, "VOXFILT_ISA: %s: this build on this machine has %s",
@@ -247,12 +251,12 @@ static bool cpu_open(struct device **result, const struct device_request *reques
         return false;
     *result = device;
     if (request->plain) {
-        device->kernels = &cpu_kernels_baseline;
+        device->build = &builds[0];
         device->threads = 1;
         return true;
     }
     device->asked = request->threads > 0;
-    if (!count_threads(request, &device->threads, fault) || !choose_kernels(device, fault) ||
+    if (!count_threads(request, &device->threads, fault) || !choose_build(device, fault) ||
         !cpu_team_create(&device->team, (unsigned)device->threads, fault)) {
         cpu_close(device);
         *result = NULL;
@@ -263,11 +267,11 @@ static bool cpu_open(struct device **result, const struct device_request *reques
 
 static void cpu_describe(int index, char *text, size_t size)
 {
-    const struct cpu_kernels *kernels = kernels_here();
+    const struct build *build = build_here();
 
     (void)index;
     snprintf(text, size, "%d processors, %s instructions", omp_get_num_procs(),
-             kernels == NULL ? "no such" : kernels->name);
+             build == NULL ? "no such" : build->name);
 }
 
 static void cpu_warm_up(int index)
@@ -634,7 +638,8 @@ static bool cpu_upload(struct device *device, struct field *field, const struct 
     double begun = omp_get_wtime();
 
     (void)fault;
-    device->kernels->load(field, encoding, staging->samples, planes, counted, &crew, &device->outcomes);
+    device->build->kernels[field->work]->load(field, encoding, staging->samples, planes, counted, &crew,
+                                              &device->outcomes);
     ((struct cpu_staging *)staging)->seconds += omp_get_wtime() - begun;
     return true;
 }
@@ -646,7 +651,8 @@ static bool cpu_download(struct device *device, const struct field *field, const
     double begun = omp_get_wtime();
 
     (void)fault;
-    device->kernels->store(field, encoding, staging->samples, planes, &crew, &device->outcomes);
+    device->build->kernels[field->work]->store(field, encoding, staging->samples, planes, &crew,
+                                               &device->outcomes);
     ((struct cpu_staging *)staging)->seconds += omp_get_wtime() - begun;
     return true;
 }
@@ -668,7 +674,7 @@ static bool cpu_measure(struct device *device, const struct field *field, const 
     const struct cpu_crew crew = crew_for(device, samples_of(&field->shape, planes.count));
 
     (void)fault;
-    device->kernels->measure(field, encoding, planes, &crew, &device->extremes);
+    device->build->kernels[field->work]->measure(field, encoding, planes, &crew, &device->extremes);
     return true;
 }
 
@@ -700,12 +706,12 @@ static bool cpu_advance(struct device *device, struct routine *routine, unsigned
         return fault_raise(fault, STATUS_FAILURE, "%u steps in one pass: this rung takes %u", steps,
                            routine->facts.steps);
     if (routine->arenas == NULL) {
-        device->kernels->advance(routine->op, from, kept, to, planes, &sweep.crew);
+        device->build->kernels[routine->op->work]->advance(routine->op, from, kept, to, planes, &sweep.crew);
         return true;
     }
     clear_arenas(routine, sweep.crew.members);
     cpu_tiling_fewer(&tiling, &routine->tiling, routine->op, steps);
-    device->kernels->sweep(&sweep);
+    device->build->kernels[routine->op->work]->sweep(&sweep);
     return true;
 }
 
@@ -756,7 +762,6 @@ static bool cpu_copy(struct device *device, const struct field *from, struct fie
 
 struct multiplying {
     const struct cpu_kernels *kernels;
-    enum work_type work;
     double end;
     atomic_uint_fast64_t count;
 };
@@ -768,7 +773,7 @@ static void multiply_until_end(void *context, struct range turns, unsigned membe
 
     (void)turns, (void)member;
     while (omp_get_wtime() < multiplying->end)
-        (void)multiplying->kernels->multiply_add(multiplying->work, 0.5, &count);
+        (void)multiplying->kernels->multiply_add(0.5, &count);
     atomic_fetch_add(&multiplying->count, count);
 }
 
@@ -776,7 +781,7 @@ static double cpu_multiply_adds(struct device *device, enum work_type work)
 {
     const struct cpu_crew crew = {device->team, (unsigned)device->threads};
     double start = omp_get_wtime();
-    struct multiplying multiplying = {device->kernels, work, start + MULTIPLYING_SECONDS, 0};
+    struct multiplying multiplying = {device->build->kernels[work], start + MULTIPLYING_SECONDS, 0};
 
     cpu_team_share(&crew, crew.members, 1, multiply_until_end, &multiplying);
     return (double)atomic_load(&multiplying.count) / (omp_get_wtime() - start);
@@ -813,7 +818,7 @@ static bool cpu_change(struct device *device, const struct field *a, const struc
         part.first += part.count;
         part.count = left < together ? left : together;
         crew = crew_for(device, samples_of(&a->shape, part.count));
-        device->kernels->change_rows(a, b, channels, part, row_sums, &crew);
+        device->build->kernels[a->work]->change_rows(a, b, channels, part, row_sums, &crew);
         for (size_t i = 0; i < part.count * channels; i++)
             sums[i % channels] += plane_sum(row_sums + i * rows, rows);
     }
@@ -860,7 +865,7 @@ static void set_anchors(struct device *device, const struct encoding *encoding, 
     for (unsigned channel = 0; channel < encoding->channels; channel++) {
         const unsigned char *sample = (const unsigned char *)samples + channel * sample_size(encoding->type);
         struct tally probe = empty_tally(0.0);
-        device->kernels->survey_rows(&single, &first, sample, 1, &probe, &alone);
+        device->build->kernels[WORK_F64]->survey_rows(&single, &first, sample, 1, &probe, &alone);
         tallies[channel] = empty_tally(isfinite(probe.min) ? probe.min : 0.0);
     }
 }
@@ -883,8 +888,8 @@ static bool cpu_survey(struct device *device, const struct encoding *encoding, c
         count = planes - plane < together ? planes - plane : together;
         for (size_t i = 0; i < count * channels * shape->rows; i++)
             rows[i] = empty_tally(tallies[i / shape->rows % channels].anchor);
-        device->kernels->survey_rows(encoding, shape, (const unsigned char *)samples + plane * plane_bytes,
-                                     count, rows, &crew);
+        device->build->kernels[WORK_F64]->survey_rows(
+            encoding, shape, (const unsigned char *)samples + plane * plane_bytes, count, rows, &crew);
         for (size_t i = 0; i < count * channels; i++)
             add_plane(&tallies[i % channels], rows + i * shape->rows, shape->rows);
     }

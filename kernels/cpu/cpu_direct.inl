@@ -8,9 +8,9 @@
  * no sample would be read a second time from a tile. */
 
 /* Samples a line of memory. */
-#define LINE_SAMPLES (ISA_LINE / sizeof(REAL))
+#define LINE_SAMPLES (ISA_LINE / sizeof(real))
 
-struct FN(direct) {
+struct direct {
     const struct op *op;
     const struct field *from;
     struct field *to;
@@ -18,62 +18,62 @@ struct FN(direct) {
     unsigned channel;
     struct span inside;               /* samples of a row whose taps stay in it */
     bool takes_lines;                 /* its rows are so long that vectors may read beside one */
-    const REAL *first_row, *last_row; /* of the field: vectors may read beside those between them */
-    REAL *weights;
-    const REAL **rows;  /* that the taps read, NULL where the rule has none */
-    const REAL **bases; /* the same for the samples at hand */
+    const real *first_row, *last_row; /* of the field: vectors may read beside those between them */
+    real *weights;
+    const real **rows;  /* that the taps read, NULL where the rule has none */
+    const real **bases; /* the same for the samples at hand */
     ptrdiff_t *offsets; /* to the taps' rows, where no edge is near */
-    REAL outside;
-    REAL beyond[BLOCK]; /* what EDGE_CONSTANT puts outside, all along a block */
+    real outside;
+    real beyond[BLOCK]; /* what EDGE_CONSTANT puts outside, all along a block */
 };
 
 /* One sample whose taps may leave the row. */
-static REAL FN(gather_sum)(const struct FN(direct) * direct, int64_t x)
+static real gather_sum(const struct direct *direct, int64_t x)
 {
     const struct op *op = direct->op;
-    REAL sum = (REAL)0;
+    real sum = (real)0;
 
     for (size_t k = 0; k < op->tap_count; k++) {
         int64_t at = arith_edge_index(op->edge, x + op->taps[k].dx, (int64_t)direct->from->shape.nx);
-        REAL value = at < 0 || direct->rows[k] == NULL ? direct->outside : direct->rows[k][at];
-        sum = k == 0 ? direct->weights[k] * value : FN(arith_fma)(direct->weights[k], value, sum);
+        real value = at < 0 || direct->rows[k] == NULL ? direct->outside : direct->rows[k][at];
+        sum = k == 0 ? direct->weights[k] * value : real_fma(direct->weights[k], value, sum);
     }
     return sum;
 }
 
-static REAL FN(end_sample)(const struct FN(direct) * direct, const REAL *old, int64_t x)
+static real end_sample(const struct direct *direct, const real *old, int64_t x)
 {
     bool held = direct->op->edge == EDGE_HOLD && (x < direct->inside.first || x >= direct->inside.end);
 
-    return held ? old[x] : FN(gather_sum)(direct, x);
+    return held ? old[x] : gather_sum(direct, x);
 }
 
 /* What stands beside the sums of a part, of whose samples `out` has the first. */
-static void FN(sum_ends)(const struct FN(direct) * direct, struct span part, struct span summed,
-                         const REAL *old, REAL *out)
+static void sum_ends(const struct direct *direct, struct span part, struct span summed, const real *old,
+                     real *out)
 {
     for (int64_t x = part.first; x < part.end && x < summed.first; x++)
-        out[x - part.first] = FN(end_sample)(direct, old, x);
+        out[x - part.first] = end_sample(direct, old, x);
     for (int64_t x = summed.end; x < part.end; x++)
-        out[x - part.first] = FN(end_sample)(direct, old, x);
+        out[x - part.first] = end_sample(direct, old, x);
 }
 
 /* `count` sums from x on, whole vectors of them. */
-static void FN(sum_vectors)(const struct FN(direct) * direct, int64_t x, size_t count, REAL *out)
+static void sum_vectors(const struct direct *direct, int64_t x, size_t count, real *out)
 {
     const struct op *op = direct->op;
-    const struct FN(chain) chain = {op->tap_count, direct->weights, direct->bases};
+    const struct chain chain = {op->tap_count, direct->weights, direct->bases};
     struct pump idle;
 
     pump_empty(&idle);
     for (size_t k = 0; k < op->tap_count; k++)
         direct->bases[k] = direct->rows[k] == NULL ? direct->beyond : direct->rows[k] + x + op->taps[k].dx;
-    FN(chain_rows)(&chain, 0, 1, count, out, &idle);
+    chain_rows(&chain, 0, 1, count, out, &idle);
 }
 
 /* The sums of a block; out has room for a vector before the first. The last vector ends where the samples do,
    and so computes some for a second time. */
-static void FN(sum_block)(const struct FN(direct) * direct, struct span x, const REAL *old, REAL *out)
+static void sum_block(const struct direct *direct, struct span x, const real *old, real *out)
 {
     struct span inside = common_span(x, direct->inside);
     int64_t lanes = (int64_t)LANES, whole = (inside.end - inside.first) / lanes * lanes;
@@ -82,23 +82,23 @@ static void FN(sum_block)(const struct FN(direct) * direct, struct span x, const
     if (rest && inside.end - lanes < direct->inside.first)
         inside.end = inside.first;
     if (inside.end > inside.first && whole > 0)
-        FN(sum_vectors)(direct, inside.first, (size_t)whole, out + (inside.first - x.first));
+        sum_vectors(direct, inside.first, (size_t)whole, out + (inside.first - x.first));
     if (inside.end > inside.first && rest)
-        FN(sum_vectors)(direct, inside.end - lanes, LANES, out + (inside.end - lanes - x.first));
-    FN(sum_ends)(direct, x, inside, old, out);
+        sum_vectors(direct, inside.end - lanes, LANES, out + (inside.end - lanes - x.first));
+    sum_ends(direct, x, inside, old, out);
 }
 
 /* The row that the next plane is the first to read; the last one again where there is none. */
-static const REAL *FN(coming_row)(const struct FN(direct) * direct, size_t plane, size_t row)
+static const real *coming_row(const struct direct *direct, size_t plane, size_t row)
 {
     const struct field *from = direct->from;
     size_t last = from->planes.first + from->planes.count - 1;
 
-    return FN(row_of)(from, least(plane + (size_t)direct->op->plane.high + 1, last), direct->channel, row);
+    return row_of(from, least(plane + (size_t)direct->op->plane.high + 1, last), direct->channel, row);
 }
 
 /* Whether the planes around one stand beside it in the order of the grid. */
-static bool FN(stands_among)(const struct FN(direct) * direct, size_t plane)
+static bool stands_among(const struct direct *direct, size_t plane)
 {
     const struct op *op = direct->op;
     size_t first = plane - (size_t) - (int64_t)op->plane.low, last = plane + (size_t)op->plane.high;
@@ -107,15 +107,15 @@ static bool FN(stands_among)(const struct FN(direct) * direct, size_t plane)
 }
 
 /* Rows that stand among others as their planes do in the grid. */
-static void FN(rows_among)(struct FN(direct) * direct, size_t plane, size_t row)
+static void rows_among(struct direct *direct, size_t plane, size_t row)
 {
-    const REAL *old = FN(row_of)(direct->from, plane, direct->channel, row);
+    const real *old = row_of(direct->from, plane, direct->channel, row);
 
     for (size_t k = 0; k < direct->op->tap_count; k++)
         direct->rows[k] = old + direct->offsets[k];
 }
 
-static void FN(rows_by_rule)(struct FN(direct) * direct, size_t plane, size_t row)
+static void rows_by_rule(struct direct *direct, size_t plane, size_t row)
 {
     const struct op *op = direct->op;
     const struct shape *shape = &direct->from->shape;
@@ -127,28 +127,28 @@ static void FN(rows_by_rule)(struct FN(direct) * direct, size_t plane, size_t ro
         bool outside = from_plane < 0 || from_row < 0;
 
         direct->rows[k] =
-            outside ? NULL : FN(row_of)(direct->from, (size_t)from_plane, direct->channel, (size_t)from_row);
+            outside ? NULL : row_of(direct->from, (size_t)from_plane, direct->channel, (size_t)from_row);
     }
 }
 
 /* What the taps read in the planes and rows around one; false where its samples are held. */
-static bool FN(find_rows)(struct FN(direct) * direct, size_t plane, size_t row)
+static bool find_rows(struct direct *direct, size_t plane, size_t row)
 {
     const struct op *op = direct->op;
     const struct shape *shape = &direct->from->shape;
-    bool at_edge = FN(reaches_outside)(op->plane, plane, shape->planes) ||
-                   FN(reaches_outside)(op->row, row, shape->rows);
+    bool at_edge =
+        reaches_outside(op->plane, plane, shape->planes) || reaches_outside(op->row, row, shape->rows);
 
     if (at_edge && op->edge == EDGE_HOLD)
         return false;
-    if (!at_edge && FN(stands_among)(direct, plane))
-        FN(rows_among)(direct, plane, row);
+    if (!at_edge && stands_among(direct, plane))
+        rows_among(direct, plane, row);
     else
-        FN(rows_by_rule)(direct, plane, row);
+        rows_by_rule(direct, plane, row);
     return true;
 }
 
-static void FN(store_block)(const struct FN(direct) * direct, REAL *to, const REAL *from, size_t count)
+static void store_block(const struct direct *direct, real *to, const real *from, size_t count)
 {
     if (direct->past_caches)
         isa_copy_past_caches(to, from, count * sizeof *to);
@@ -158,89 +158,89 @@ static void FN(store_block)(const struct FN(direct) * direct, REAL *to, const RE
 
 /* The part of a line of memory that is asked for; what its vectors have read where taps leave the row does
    not count. */
-static void FN(put_end)(const struct FN(direct) * direct, struct span line, struct span x, const REAL *old,
-                        const FN(vector) * sums, REAL *to)
+static void put_end(const struct direct *direct, struct span line, struct span x, const real *old,
+                    const vector *sums, real *to)
 {
     struct span part = common_span(line, x);
-    REAL samples[LINE_SAMPLES], *asked = samples + (part.first - line.first);
+    real samples[LINE_SAMPLES], *asked = samples + (part.first - line.first);
 
     memcpy(samples, sums, sizeof samples);
-    FN(sum_ends)(direct, part, common_span(part, direct->inside), old, asked);
-    FN(store_block)(direct, to + part.first, asked, (size_t)(part.end - part.first));
+    sum_ends(direct, part, common_span(part, direct->inside), old, asked);
+    store_block(direct, to + part.first, asked, (size_t)(part.end - part.first));
 }
 
 /* A row under way: what the taps read for its first sample, the row that comes, the one that is written. */
-struct FN(streaming) {
-    FN(vector) weights[MOST_FIXED_TAPS];
-    const REAL *rows[MOST_FIXED_TAPS], *coming;
-    REAL *to;
+struct streaming {
+    vector weights[MOST_FIXED_TAPS];
+    const real *rows[MOST_FIXED_TAPS], *coming;
+    real *to;
 };
 
-ISA_INLINE void FN(sum_line)(size_t taps, const struct FN(streaming) * row, int64_t first, FN(vector) * sums)
+ISA_INLINE void sum_line(size_t taps, const struct streaming *row, int64_t first, vector *sums)
 {
     isa_fetch(row->coming + first);
 #pragma GCC unroll 4
     for (size_t i = 0; i < LINE_SAMPLES / LANES; i++) {
         int64_t x = first + (int64_t)(i * LANES);
-        sums[i] = row->weights[0] * FN(vector_load)(row->rows[0] + x);
+        sums[i] = row->weights[0] * vector_load(row->rows[0] + x);
 #pragma GCC unroll 9
         for (size_t k = 1; k < taps; k++)
-            sums[i] = FN(isa_fma)(row->weights[k], FN(vector_load)(row->rows[k] + x), sums[i]);
+            sums[i] = vector_fma(row->weights[k], vector_load(row->rows[k] + x), sums[i]);
     }
 }
 
 /* A line that goes as it is; past the caches from registers, so that the row that comes is fetched and the
    one that is done leaves while others are being added up. */
-ISA_INLINE void FN(whole_line)(size_t taps, bool past_caches, const struct FN(streaming) * row, int64_t first)
+ISA_INLINE void whole_line(size_t taps, bool past_caches, const struct streaming *row, int64_t first)
 {
-    FN(vector) sums[LINE_SAMPLES / LANES];
+    vector sums[LINE_SAMPLES / LANES];
 
-    FN(sum_line)(taps, row, first, sums);
+    sum_line(taps, row, first, sums);
 #pragma GCC unroll 4
     for (size_t i = 0; i < LINE_SAMPLES / LANES; i++) {
         if (past_caches)
-            FN(isa_stream)(row->to + first + i * LANES, sums[i]);
+            vector_stream(row->to + first + i * LANES, sums[i]);
         else
-            FN(vector_store)(row->to + first + i * LANES, sums[i]);
+            vector_store(row->to + first + i * LANES, sums[i]);
     }
 }
 
 /* A part of a row, line of memory by line. */
-ISA_INLINE void FN(lines_fixed)(size_t taps, bool past_caches, const struct FN(direct) * direct,
-                                struct span x, const REAL *old, const REAL *coming, REAL *to)
+ISA_INLINE void lines_fixed(size_t taps, bool past_caches, const struct direct *direct, struct span x,
+                            const real *old, const real *coming, real *to)
 {
     const int64_t line = (int64_t)LINE_SAMPLES;
-    struct FN(streaming) row = {.coming = coming, .to = to};
+    struct streaming row = {.coming = coming, .to = to};
     struct span plain = common_span(x, direct->inside);
     int64_t first = x.first - (int64_t)((uintptr_t)(to + x.first) % ISA_LINE / sizeof *to);
-    FN(vector) sums[LINE_SAMPLES / LANES];
+    vector sums[LINE_SAMPLES / LANES];
 
 #pragma GCC unroll 9
     for (size_t k = 0; k < taps; k++) {
-        row.weights[k] = FN(vector_splat)(direct->weights[k]);
+        row.weights[k] = vector_splat(direct->weights[k]);
         row.rows[k] = direct->rows[k] + direct->op->taps[k].dx;
     }
     while (first < x.end) {
         for (; first >= plain.first && first + line <= plain.end; first += line)
-            FN(whole_line)(taps, past_caches, &row, first);
+            whole_line(taps, past_caches, &row, first);
         if (first < x.end) {
-            FN(sum_line)(taps, &row, first, sums);
-            FN(put_end)(direct, (struct span){first, first + line}, x, old, sums, to);
+            sum_line(taps, &row, first, sums);
+            put_end(direct, (struct span){first, first + line}, x, old, sums, to);
             first += line;
         }
     }
 }
 
-static void FN(sum_lines)(const struct FN(direct) * direct, struct span x, const REAL *old,
-                          const REAL *coming, REAL *to)
+static void sum_lines(const struct direct *direct, struct span x, const real *old, const real *coming,
+                      real *to)
 {
     switch (direct->op->tap_count) {
 #define FIXED(taps)                                                                                          \
     case taps:                                                                                               \
         if (direct->past_caches)                                                                             \
-            FN(lines_fixed)(taps, true, direct, x, old, coming, to);                                         \
+            lines_fixed(taps, true, direct, x, old, coming, to);                                             \
         else                                                                                                 \
-            FN(lines_fixed)(taps, false, direct, x, old, coming, to);                                        \
+            lines_fixed(taps, false, direct, x, old, coming, to);                                            \
         break;
         FIXED(1)
         FIXED(2)
@@ -258,10 +258,10 @@ static void FN(sum_lines)(const struct FN(direct) * direct, struct span x, const
 }
 
 /* Whether vectors may read beside the rows of all taps, which are other rows of the field. */
-static bool FN(have_neighbours)(const struct FN(direct) * direct)
+static bool have_neighbours(const struct direct *direct)
 {
     for (size_t k = 0; k < direct->op->tap_count; k++) {
-        const REAL *row = direct->rows[k];
+        const real *row = direct->rows[k];
         if (row == NULL || row <= direct->first_row || row >= direct->last_row)
             return false;
     }
@@ -269,38 +269,38 @@ static bool FN(have_neighbours)(const struct FN(direct) * direct)
 }
 
 /* Other rows are summed block by block, in scratch. */
-static void FN(sum_blocks)(const struct FN(direct) * direct, struct span x, const REAL *old,
-                           const REAL *coming, REAL *to)
+static void sum_blocks(const struct direct *direct, struct span x, const real *old, const real *coming,
+                       real *to)
 {
-    REAL sums[LANES + BLOCK];
+    real sums[LANES + BLOCK];
 
     for (struct span block = {x.first, x.first}; block.first < x.end; block.first = block.end) {
         size_t count = least(BLOCK, (size_t)(x.end - block.first));
         block.end = block.first + (int64_t)count;
         for (size_t i = 0; i < count; i += ISA_LINE / sizeof *to)
             isa_fetch(coming + block.first + i);
-        FN(sum_block)(direct, block, old, sums + LANES);
-        FN(store_block)(direct, to + block.first, sums + LANES, count);
+        sum_block(direct, block, old, sums + LANES);
+        store_block(direct, to + block.first, sums + LANES, count);
     }
 }
 
-static void FN(direct_row)(struct FN(direct) * direct, size_t plane, size_t row, struct span x)
+static void direct_row(struct direct *direct, size_t plane, size_t row, struct span x)
 {
-    const REAL *old = FN(row_of)(direct->from, plane, direct->channel, row);
-    const REAL *coming = FN(coming_row)(direct, plane, row);
-    REAL *to = FN(row_of)(direct->to, plane, direct->channel, row);
+    const real *old = row_of(direct->from, plane, direct->channel, row);
+    const real *coming = coming_row(direct, plane, row);
+    real *to = row_of(direct->to, plane, direct->channel, row);
 
-    if (!FN(find_rows)(direct, plane, row)) {
-        FN(store_block)(direct, to + x.first, old + x.first, (size_t)(x.end - x.first));
+    if (!find_rows(direct, plane, row)) {
+        store_block(direct, to + x.first, old + x.first, (size_t)(x.end - x.first));
         return;
     }
-    if (direct->takes_lines && FN(have_neighbours)(direct))
-        FN(sum_lines)(direct, x, old, coming, to);
+    if (direct->takes_lines && have_neighbours(direct))
+        sum_lines(direct, x, old, coming, to);
     else
-        FN(sum_blocks)(direct, x, old, coming, to);
+        sum_blocks(direct, x, old, coming, to);
 }
 
-static void FN(know_field)(struct FN(direct) * direct)
+static void know_field(struct direct *direct)
 {
     const struct op *op = direct->op;
     const struct field *from = direct->from;
@@ -312,30 +312,30 @@ static void FN(know_field)(struct FN(direct) * direct)
     direct->first_row = from->samples;
     direct->last_row = direct->first_row + (from->planes.count - 1) * from->pitch +
                        (shape->channels * shape->rows - 1) * shape->nx;
-    direct->outside = op->outside == NULL ? (REAL)0 : (REAL)op->outside[direct->channel];
+    direct->outside = op->outside == NULL ? (real)0 : (real)op->outside[direct->channel];
     for (size_t i = 0; i < BLOCK; i++)
         direct->beyond[i] = direct->outside;
 }
 
 /* A thread's part of its arena is the weights and pointers of a tile's. */
-static void FN(direct_tile)(struct FN(direct) * direct, const struct cpu_tiling *tiling, char *arena,
-                            const struct axis *axes)
+static void direct_tile(struct direct *direct, const struct cpu_tiling *tiling, char *arena,
+                        const struct axis *axes)
 {
     const struct op *op = direct->op;
     ptrdiff_t nx = (ptrdiff_t)axes[0].extent, pitch = (ptrdiff_t)direct->from->pitch;
 
-    direct->weights = (REAL *)arena;
-    direct->rows = (const REAL **)(arena + tiling->pointers_at);
+    direct->weights = (real *)arena;
+    direct->rows = (const real **)(arena + tiling->pointers_at);
     direct->bases = direct->rows + op->tap_count;
     direct->offsets = (ptrdiff_t *)(direct->bases + op->tap_count);
-    FN(know_field)(direct);
+    know_field(direct);
     for (size_t k = 0; k < op->tap_count; k++) {
         const struct op_tap *tap = &op->taps[k];
-        direct->weights[k] = (REAL)tap->weight;
+        direct->weights[k] = (real)tap->weight;
         direct->offsets[k] = tap->dplane * pitch + tap->drow * nx;
     }
     for (int64_t plane = axes[2].own.first; plane < axes[2].own.end; plane++) {
         for (int64_t row = axes[1].own.first; row < axes[1].own.end; row++)
-            FN(direct_row)(direct, (size_t)plane, (size_t)row, axes[0].own);
+            direct_row(direct, (size_t)plane, (size_t)row, axes[0].own);
     }
 }

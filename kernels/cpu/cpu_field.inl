@@ -1,15 +1,15 @@
 /* Rows of a field of one work type, and their sums of squared change. */
 
-static REAL *FN(row_of)(const struct field *field, size_t plane, unsigned channel, size_t row)
+static real *row_of(const struct field *field, size_t plane, unsigned channel, size_t row)
 {
     const struct shape *shape = &field->shape;
     size_t in_plane = (channel * shape->rows + row) * shape->nx;
 
-    return (REAL *)field->samples + place_in(field, plane) * field->pitch + in_plane;
+    return (real *)field->samples + place_in(field, plane) * field->pitch + in_plane;
 }
 
 /* Samples of a row of the field, which starts anew as often as they leave it. */
-static void FN(copy_around)(const REAL *row, int64_t extent, struct span x, REAL *to)
+static void copy_around(const real *row, int64_t extent, struct span x, real *to)
 {
     while (x.first < x.end) {
         int64_t inside = wrapped(x.first, extent);
@@ -20,7 +20,7 @@ static void FN(copy_around)(const REAL *row, int64_t extent, struct span x, REAL
     }
 }
 
-static double FN(change_row)(const REAL *a, const REAL *b, size_t count)
+static double change_row(const real *a, const real *b, size_t count)
 {
     double leaf[ARITH_LEAF];
     double sum = 0.0;
@@ -38,32 +38,31 @@ static double FN(change_row)(const REAL *a, const REAL *b, size_t count)
 }
 
 /* Two fields whose difference is added up, row by row. */
-struct FN(changing) {
+struct changing {
     const struct field *a, *b;
     unsigned channels;
     size_t first_plane;
     double *sums;
 };
 
-static void FN(change_rows)(void *context, struct range rows, unsigned member)
+static void change_rows(void *context, struct range rows, unsigned member)
 {
-    const struct FN(changing) *changing = context;
+    const struct changing *changing = context;
     const struct shape *shape = &changing->a->shape;
 
     (void)member;
     for (size_t i = rows.first; i < rows.first + rows.count; i++) {
         struct place place = place_of(i, changing->channels, shape->rows);
         size_t plane = changing->first_plane + place.plane;
-        changing->sums[i] =
-            FN(change_row)(FN(row_of)(changing->a, plane, place.channel, place.row),
-                           FN(row_of)(changing->b, plane, place.channel, place.row), shape->nx);
+        changing->sums[i] = change_row(row_of(changing->a, plane, place.channel, place.row),
+                                       row_of(changing->b, plane, place.channel, place.row), shape->nx);
     }
 }
 
-static void FN(change_planes)(const struct field *a, const struct field *b, unsigned channels,
-                              struct range planes, double *sums, const struct cpu_crew *crew)
+static void change_planes(const struct field *a, const struct field *b, unsigned channels,
+                          struct range planes, double *sums, const struct cpu_crew *crew)
 {
-    struct FN(changing) changing = {a, b, channels, planes.first, sums};
+    struct changing changing = {a, b, channels, planes.first, sums};
 
-    cpu_team_share_evenly(crew, planes.count * channels * a->shape.rows, FN(change_rows), &changing);
+    cpu_team_share_evenly(crew, planes.count * channels * a->shape.rows, change_rows, &changing);
 }

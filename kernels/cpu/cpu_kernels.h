@@ -1,21 +1,12 @@
-/* The loops of the CPU backend, one set of them for each instruction set that they are built for. */
+/* The loops of the CPU backend, one set of them for each instruction set and work type that they are built
+ * for. */
 #ifndef CPU_KERNELS_H
 #define CPU_KERNELS_H
 
 #include "kernels/backend.h"
+#include "cpu_field.h"
 #include "cpu_team.h"
 #include "cpu_tiling.h"
-
-/* Planes in memory: plane, channel, row, x, without gaps but those between planes. Behind the last place they
-   go on at the first one, so that a field slides without moving them. */
-struct field {
-    struct shape shape;
-    enum work_type work;
-    struct range planes;
-    size_t start; /* place of the first of them */
-    size_t pitch; /* samples from one place to the next */
-    void *samples;
-};
 
 /* A pass over a field in tiles. */
 struct cpu_sweep {
@@ -32,8 +23,6 @@ struct cpu_sweep {
 
 /* All take planes inside the field; none can fail. */
 struct cpu_kernels {
-    const char *name;
-
     /* Both add what becomes of the samples; strays are those of the counted planes. */
     void (*load)(struct field *field, const struct encoding *encoding, const void *samples,
                  struct range planes, struct range counted, const struct cpu_crew *crew,
@@ -55,17 +44,17 @@ struct cpu_kernels {
                         double *sums, const struct cpu_crew *crew);
 
     /* Add each row of packed planes to its tally, whose anchor is set: rows[(plane · channels + channel) ·
-       shape.rows + row]. */
+       shape.rows + row]. The same for every work type. */
     void (*survey_rows)(const struct encoding *encoding, const struct shape *shape, const void *samples,
                         size_t planes, struct tally *rows, const struct cpu_crew *crew);
 
     /* A burst of fused multiply-adds of values in registers, added to *count. Returns what they come to:
        what nobody could ask for would not be computed. */
-    double (*multiply_add)(enum work_type work, double factor, uint64_t *count);
+    double (*multiply_add)(double factor, uint64_t *count);
 };
 
-extern const struct cpu_kernels cpu_kernels_baseline;
-extern const struct cpu_kernels cpu_kernels_v3;
-extern const struct cpu_kernels cpu_kernels_v4;
+extern const struct cpu_kernels cpu_kernels_baseline_f32, cpu_kernels_baseline_f64;
+extern const struct cpu_kernels cpu_kernels_v3_f32, cpu_kernels_v3_f64;
+extern const struct cpu_kernels cpu_kernels_v4_f32, cpu_kernels_v4_f64;
 
 #endif

@@ -7,20 +7,20 @@
 /* Some microseconds, where the instruction set has a fused multiply-add. */
 #define MULTIPLY_ROUNDS 4096
 
-static double FN(multiply_add)(double factor, uint64_t *count)
+static double multiply_add(double factor, uint64_t *count)
 {
-    const FN(vector) weight = FN(vector_splat)((REAL)factor), value = FN(vector_splat)((REAL)0x1p-20);
-    FN(vector) sums[MULTIPLY_CHAINS];
+    const vector weight = vector_splat((real)factor), value = vector_splat((real)0x1p-20);
+    vector sums[MULTIPLY_CHAINS];
     double total = 0.0;
 
     /* No two chains begin alike: they would be computed once. */
 #pragma GCC unroll 12
     for (size_t k = 0; k < MULTIPLY_CHAINS; k++)
-        sums[k] = FN(vector_splat)((REAL)factor + (REAL)k);
+        sums[k] = vector_splat((real)factor + (real)k);
     for (size_t round = 0; round < MULTIPLY_ROUNDS; round++) {
 #pragma GCC unroll 12
         for (size_t k = 0; k < MULTIPLY_CHAINS; k++)
-            sums[k] = FN(isa_fma)(weight, value, sums[k]);
+            sums[k] = vector_fma(weight, value, sums[k]);
     }
 #pragma GCC unroll 12
     for (size_t k = 0; k < MULTIPLY_CHAINS; k++) {

@@ -7,7 +7,7 @@
  * Wins when: taps reach so far that no tile of them fits a cache, or an operation reads a sample once. */
 
 /* A block of a row to compute: x in [begin, begin + count) of one row. */
-struct FN(site) {
+struct site {
     size_t plane, row;
     unsigned channel;
     size_t begin, count;
@@ -15,23 +15,23 @@ struct FN(site) {
 
 /* The values that a tap reads along a block. Inside the grid they stand in the field already; what an edge
    rule supplies is gathered into scratch. */
-static const REAL *FN(tap_values)(const struct op *op, const struct field *from, const struct op_tap *tap,
-                                  const struct FN(site) * site, REAL *scratch)
+static const real *tap_values(const struct op *op, const struct field *from, const struct op_tap *tap,
+                              const struct site *site, real *scratch)
 {
     const struct shape *shape = &from->shape;
     int64_t nx = (int64_t)shape->nx;
     int64_t plane = arith_edge_index(op->edge, (int64_t)site->plane + tap->dplane, (int64_t)shape->planes);
     int64_t row = arith_edge_index(op->edge, (int64_t)site->row + tap->drow, (int64_t)shape->rows);
     int64_t first = (int64_t)site->begin + tap->dx;
-    REAL outside = op->outside == NULL ? (REAL)0 : (REAL)op->outside[site->channel];
-    const REAL *values;
+    real outside = op->outside == NULL ? (real)0 : (real)op->outside[site->channel];
+    const real *values;
 
     if (plane < 0 || row < 0) {
         for (size_t i = 0; i < site->count; i++)
             scratch[i] = outside;
         return scratch;
     }
-    values = FN(row_of)(from, (size_t)plane, site->channel, (size_t)row);
+    values = row_of(from, (size_t)plane, site->channel, (size_t)row);
     if (first >= 0 && first + (int64_t)site->count <= nx)
         return values + first;
     for (size_t i = 0; i < site->count; i++) {
@@ -41,201 +41,190 @@ static const REAL *FN(tap_values)(const struct op *op, const struct field *from,
     return scratch;
 }
 
-static void FN(advance_taps)(const struct op *op, const struct field *from, const struct FN(site) * site,
-                             REAL *out)
+static void advance_taps(const struct op *op, const struct field *from, const struct site *site, real *out)
 {
-    REAL scratch[BLOCK];
+    real scratch[BLOCK];
 
     if (op->tap_count == 0)
         memset(out, 0, site->count * sizeof *out);
     for (size_t k = 0; k < op->tap_count; k++) {
-        const REAL *values = FN(tap_values)(op, from, &op->taps[k], site, scratch);
-        FN(chain_weight)(k == 0, (REAL)op->taps[k].weight, values, site->count, out);
+        const real *values = tap_values(op, from, &op->taps[k], site, scratch);
+        chain_weight(k == 0, (real)op->taps[k].weight, values, site->count, out);
     }
 }
 
-static void FN(advance_heat)(const struct op *op, const struct field *from, const struct FN(site) * site,
-                             REAL *out)
+static void advance_heat(const struct op *op, const struct field *from, const struct site *site, real *out)
 {
-    REAL scratch[OP_HEAT_TAPS][BLOCK];
-    const REAL *values[OP_HEAT_TAPS];
+    real scratch[OP_HEAT_TAPS][BLOCK];
+    const real *values[OP_HEAT_TAPS];
 
     for (size_t k = 0; k < op->tap_count; k++) {
         const struct op_tap *tap = &op->taps[k];
-        values[k] = FN(is_centre)(tap) ? NULL : FN(tap_values)(op, from, tap, site, scratch[k]);
+        values[k] = is_centre(tap) ? NULL : tap_values(op, from, tap, site, scratch[k]);
     }
-    FN(heat_row)
-    (op, values, FN(row_of)(from, site->plane, site->channel, site->row) + site->begin, site->count, out);
+    heat_row(op, values, row_of(from, site->plane, site->channel, site->row) + site->begin, site->count, out);
 }
 
 /* Where the taps of a group of channels read for a block. */
-struct FN(block) {
+struct block {
     const struct op *op;
     const struct field *from;
-    const struct FN(site) * site;
+    const struct site *site;
 };
 
-static const REAL *FN(read_block)(const void *source, size_t tap, size_t channel, REAL *scratch)
+static const real *read_block(const void *source, size_t tap, size_t channel, real *scratch)
 {
-    const struct FN(block) *block = source;
-    struct FN(site) site = *block->site;
+    const struct block *block = source;
+    struct site site = *block->site;
 
     site.channel += (unsigned)channel;
-    return FN(tap_values)(block->op, block->from, &block->op->taps[tap], &site, scratch);
+    return tap_values(block->op, block->from, &block->op->taps[tap], &site, scratch);
 }
 
-static void FN(advance_joint)(const struct op *op, const struct field *from, const struct FN(site) * site,
-                              size_t channels, REAL *out)
+static void advance_joint(const struct op *op, const struct field *from, const struct site *site,
+                          size_t channels, real *out)
 {
-    const struct FN(block) block = {op, from, site};
+    const struct block block = {op, from, site};
     const size_t stride = from->shape.rows * from->shape.nx;
-    const struct FN(joint)
-        joint = {.op = op,
-                 .channels = channels,
-                 .count = site->count,
-                 .u = FN(row_of)(from, site->plane, site->channel, site->row) + site->begin,
-                 .out = out,
-                 .u_stride = stride,
-                 .out_stride = stride,
-                 .read = FN(read_block),
-                 .source = &block};
+    const struct joint joint = {.op = op,
+                                .channels = channels,
+                                .count = site->count,
+                                .u = row_of(from, site->plane, site->channel, site->row) + site->begin,
+                                .out = out,
+                                .u_stride = stride,
+                                .out_stride = stride,
+                                .read = read_block,
+                                .source = &block};
 
-    FN(joint_row)(&joint);
+    joint_row(&joint);
 }
 
-static void FN(advance_gradient)(const struct op *op, const struct field *from, const struct FN(site) * site,
-                                 REAL *out)
+static void advance_gradient(const struct op *op, const struct field *from, const struct site *site,
+                             real *out)
 {
-    REAL ahead_scratch[BLOCK], behind_scratch[BLOCK];
+    real ahead_scratch[BLOCK], behind_scratch[BLOCK];
 
     for (size_t k = 0; k < op->tap_count; k++) {
         struct op_tap ahead = op->taps[k];
         struct op_tap behind = {-ahead.dx, -ahead.drow, -ahead.dplane, ahead.weight};
-        FN(slope_row)
-        (k == 0, (REAL)ahead.weight, FN(tap_values)(op, from, &ahead, site, ahead_scratch),
-         FN(tap_values)(op, from, &behind, site, behind_scratch), site->count, out);
+        slope_row(k == 0, (real)ahead.weight, tap_values(op, from, &ahead, site, ahead_scratch),
+                  tap_values(op, from, &behind, site, behind_scratch), site->count, out);
     }
-    FN(root_row)(out, site->count);
+    root_row(out, site->count);
 }
 
-static void FN(advance_unsharp)(const struct op *op, const struct field *from, const struct field *kept,
-                                const struct FN(site) * site, REAL *out)
+static void advance_unsharp(const struct op *op, const struct field *from, const struct field *kept,
+                            const struct site *site, real *out)
 {
-    FN(unsharp_row)
-    ((REAL)op->amount, FN(row_of)(kept, site->plane, site->channel, site->row) + site->begin,
-     FN(row_of)(from, site->plane, site->channel, site->row) + site->begin, site->count, out);
+    unsharp_row((real)op->amount, row_of(kept, site->plane, site->channel, site->row) + site->begin,
+                row_of(from, site->plane, site->channel, site->row) + site->begin, site->count, out);
 }
 
-static void FN(advance_scale)(const struct op *op, const struct field *from, const struct FN(site) * site,
-                              REAL *out)
+static void advance_scale(const struct op *op, const struct field *from, const struct site *site, real *out)
 {
-    FN(scale_row)
-    ((REAL)op->factor, (REAL)op->offset,
-     FN(row_of)(from, site->plane, site->channel, site->row) + site->begin, site->count, out);
+    scale_row((real)op->factor, (real)op->offset,
+              row_of(from, site->plane, site->channel, site->row) + site->begin, site->count, out);
 }
 
 /* The block in another channel of the same pixels. */
-static const REAL *FN(in_channel)(const struct field *from, const struct FN(site) * site, unsigned channel)
+static const real *in_channel(const struct field *from, const struct site *site, unsigned channel)
 {
-    return FN(row_of)(from, site->plane, channel, site->row) + site->begin;
+    return row_of(from, site->plane, channel, site->row) + site->begin;
 }
 
 /* Alpha stands behind the colours, and behind it colour as it is without. */
-static void FN(advance_cover)(const struct op *op, const struct field *from, const struct FN(site) * site,
-                              REAL *out)
+static void advance_cover(const struct op *op, const struct field *from, const struct site *site, real *out)
 {
     unsigned channel = site->channel, colours = op->colours;
-    const REAL *colour = FN(in_channel)(from, site, channel > colours ? channel - colours - 1 : channel);
+    const real *colour = in_channel(from, site, channel > colours ? channel - colours - 1 : channel);
 
     if (channel < colours)
-        FN(cover_row)(colour, FN(in_channel)(from, site, colours), (REAL)op->max, site->count, out);
+        cover_row(colour, in_channel(from, site, colours), (real)op->max, site->count, out);
     else
         memcpy(out, colour, site->count * sizeof *out);
 }
 
-static void FN(advance_uncover)(const struct op *op, const struct field *from, const struct FN(site) * site,
-                                REAL *out)
+static void advance_uncover(const struct op *op, const struct field *from, const struct site *site, real *out)
 {
-    FN(uncover_row)
-    (FN(in_channel)(from, site, site->channel), FN(in_channel)(from, site, op->colours + 1 + site->channel),
-     FN(in_channel)(from, site, op->colours), (REAL)op->max, site->count, out);
+    uncover_row(in_channel(from, site, site->channel),
+                in_channel(from, site, op->colours + 1 + site->channel), in_channel(from, site, op->colours),
+                (real)op->max, site->count, out);
 }
 
-static bool FN(reaches_outside)(struct reach reach, size_t index, size_t extent)
+static bool reaches_outside(struct reach reach, size_t index, size_t extent)
 {
     return (int64_t)index + reach.low < 0 || (int64_t)index + reach.high >= (int64_t)extent;
 }
 
 /* EDGE_HOLD: give samples of the block with a tap outside their old values back. */
-static void FN(hold)(const struct op *op, const struct field *from, const struct FN(site) * site, REAL *out)
+static void hold(const struct op *op, const struct field *from, const struct site *site, real *out)
 {
-    const REAL *old = FN(row_of)(from, site->plane, site->channel, site->row) + site->begin;
-    bool whole = FN(reaches_outside)(op->plane, site->plane, from->shape.planes) ||
-                 FN(reaches_outside)(op->row, site->row, from->shape.rows);
+    const real *old = row_of(from, site->plane, site->channel, site->row) + site->begin;
+    bool whole = reaches_outside(op->plane, site->plane, from->shape.planes) ||
+                 reaches_outside(op->row, site->row, from->shape.rows);
 
     for (size_t i = 0; i < site->count; i++) {
-        if (whole || FN(reaches_outside)(op->x, site->begin + i, from->shape.nx))
+        if (whole || reaches_outside(op->x, site->begin + i, from->shape.nx))
             out[i] = old[i];
     }
 }
 
-static void FN(advance_block)(const struct op *op, const struct field *from, const struct field *kept,
-                              struct field *to, const struct FN(site) * site)
+static void advance_block(const struct op *op, const struct field *from, const struct field *kept,
+                          struct field *to, const struct site *site)
 {
-    REAL *out = FN(row_of)(to, site->plane, site->channel, site->row) + site->begin;
+    real *out = row_of(to, site->plane, site->channel, site->row) + site->begin;
 
     switch (op->kind) {
     case OP_TAPS:
-        FN(advance_taps)(op, from, site, out);
+        advance_taps(op, from, site, out);
         break;
     case OP_HEAT:
-        FN(advance_heat)(op, from, site, out);
+        advance_heat(op, from, site, out);
         break;
     case OP_GRADIENT:
-        FN(advance_gradient)(op, from, site, out);
+        advance_gradient(op, from, site, out);
         break;
     case OP_UNSHARP:
-        FN(advance_unsharp)(op, from, kept, site, out);
+        advance_unsharp(op, from, kept, site, out);
         break;
     case OP_SCALE:
-        FN(advance_scale)(op, from, site, out);
+        advance_scale(op, from, site, out);
         break;
     case OP_COVER:
-        FN(advance_cover)(op, from, site, out);
+        advance_cover(op, from, site, out);
         break;
     case OP_UNCOVER:
-        FN(advance_uncover)(op, from, site, out);
+        advance_uncover(op, from, site, out);
         break;
     }
     if (op->edge == EDGE_HOLD)
-        FN(hold)(op, from, site, out);
+        hold(op, from, site, out);
 }
 
 /* A block of each channel of a group. */
-static void FN(advance_group)(const struct op *op, const struct field *from, const struct field *kept,
-                              struct field *to, struct FN(site) site, size_t channels)
+static void advance_group(const struct op *op, const struct field *from, const struct field *kept,
+                          struct field *to, struct site site, size_t channels)
 {
     if (op->joint == 0) {
-        FN(advance_block)(op, from, kept, to, &site);
+        advance_block(op, from, kept, to, &site);
         return;
     }
-    FN(advance_joint)
-    (op, from, &site, channels, FN(row_of)(to, site.plane, site.channel, site.row) + site.begin);
+    advance_joint(op, from, &site, channels, row_of(to, site.plane, site.channel, site.row) + site.begin);
     for (; channels > 0 && op->edge == EDGE_HOLD; channels--, site.channel++)
-        FN(hold)(op, from, &site, FN(row_of)(to, site.plane, site.channel, site.row) + site.begin);
+        hold(op, from, &site, row_of(to, site.plane, site.channel, site.row) + site.begin);
 }
 
 /* An operation on planes of a field. */
-struct FN(advancing) {
+struct advancing {
     const struct op *op;
     const struct field *from, *kept;
     struct field *to;
     size_t first_plane;
 };
 
-static void FN(advance_rows)(void *context, struct range rows, unsigned member)
+static void advance_rows(void *context, struct range rows, unsigned member)
 {
-    const struct FN(advancing) *advancing = context;
+    const struct advancing *advancing = context;
     const struct op *op = advancing->op;
     const struct shape *shape = &advancing->to->shape;
 
@@ -245,17 +234,17 @@ static void FN(advance_rows)(void *context, struct range rows, unsigned member)
         struct range group = op_group(op, place.channel);
         size_t plane = advancing->first_plane + place.plane;
         for (size_t begin = 0; begin < shape->nx; begin += BLOCK) {
-            struct FN(site)
-                site = {plane, place.row, (unsigned)group.first, begin, least(BLOCK, shape->nx - begin)};
-            FN(advance_group)(op, advancing->from, advancing->kept, advancing->to, site, group.count);
+            struct site site = {plane, place.row, (unsigned)group.first, begin,
+                                least(BLOCK, shape->nx - begin)};
+            advance_group(op, advancing->from, advancing->kept, advancing->to, site, group.count);
         }
     }
 }
 
 /* Channels that an op leaves alone. */
-static void FN(keep_rows)(void *context, struct range rows, unsigned member)
+static void keep_rows(void *context, struct range rows, unsigned member)
 {
-    const struct FN(advancing) *advancing = context;
+    const struct advancing *advancing = context;
     const struct shape *shape = &advancing->to->shape;
     unsigned first = advancing->op->channels;
 
@@ -264,26 +253,25 @@ static void FN(keep_rows)(void *context, struct range rows, unsigned member)
         struct place place = place_of(i, shape->channels - first, shape->rows);
         size_t plane = advancing->first_plane + place.plane;
         unsigned channel = first + place.channel;
-        memcpy(FN(row_of)(advancing->to, plane, channel, place.row),
-               FN(row_of)(advancing->from, plane, channel, place.row), shape->nx * sizeof(REAL));
+        memcpy(row_of(advancing->to, plane, channel, place.row),
+               row_of(advancing->from, plane, channel, place.row), shape->nx * sizeof(real));
     }
 }
 
-static void FN(keep_channels)(const struct op *op, const struct field *from, struct field *to,
-                              struct range planes, const struct cpu_crew *crew)
+static void keep_channels(const struct op *op, const struct field *from, struct field *to,
+                          struct range planes, const struct cpu_crew *crew)
 {
-    struct FN(advancing) advancing = {.op = op, .from = from, .to = to, .first_plane = planes.first};
+    struct advancing advancing = {.op = op, .from = from, .to = to, .first_plane = planes.first};
     size_t kept = to->shape.channels - op->channels;
 
-    cpu_team_share_evenly(crew, planes.count * kept * to->shape.rows, FN(keep_rows), &advancing);
+    cpu_team_share_evenly(crew, planes.count * kept * to->shape.rows, keep_rows, &advancing);
 }
 
-static void FN(advance_planes)(const struct op *op, const struct field *from, const struct field *kept,
-                               struct field *to, struct range planes, const struct cpu_crew *crew)
+static void advance_planes(const struct op *op, const struct field *from, const struct field *kept,
+                           struct field *to, struct range planes, const struct cpu_crew *crew)
 {
-    struct FN(advancing) advancing = {op, from, kept, to, planes.first};
+    struct advancing advancing = {op, from, kept, to, planes.first};
 
-    cpu_team_share_evenly(crew, planes.count * op_group_count(op) * to->shape.rows, FN(advance_rows),
-                          &advancing);
-    FN(keep_channels)(op, from, to, planes, crew);
+    cpu_team_share_evenly(crew, planes.count * op_group_count(op) * to->shape.rows, advance_rows, &advancing);
+    keep_channels(op, from, to, planes, crew);
 }

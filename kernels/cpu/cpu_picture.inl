@@ -10,7 +10,7 @@
  *
  * Planes are rows here: of one channel, and at one place of the planes if they have several. */
 
-struct FN(picture) {
+struct picture {
     const struct op *op;
     const struct cpu_tiling *tiling;
     const struct field *from;
@@ -21,84 +21,84 @@ struct FN(picture) {
     struct axis x, row;
     int64_t origin; /* the column where slots begin */
 
-    REAL **free_slots;
+    real **free_slots;
     size_t free_count;
-    REAL **levels; /* slots of rows: a ring a level */
-    REAL *leaving; /* slots, side by side, of rows on their way to the field */
-    REAL *beyond;  /* a row outside the grid, as EDGE_CONSTANT has it */
-    REAL *weights;
+    real **levels; /* slots of rows: a ring a level */
+    real *leaving; /* slots, side by side, of rows on their way to the field */
+    real *beyond;  /* a row outside the grid, as EDGE_CONSTANT has it */
+    real *weights;
 };
 
 /* ---- sums ---- */
 
 /* Rows that are computed at once: the sums go from `first` to `end` in slots. */
-struct FN(lines) {
-    const REAL *in[PICTURE_ROWS + 2]; /* one more on either side */
-    REAL *out[PICTURE_ROWS];
+struct lines {
+    const real *in[PICTURE_ROWS + 2]; /* one more on either side */
+    real *out[PICTURE_ROWS];
     size_t count, first, end;
 };
 
-ISA_INLINE void FN(star_lines)(size_t rows, const REAL *weights, const struct FN(lines) * lines)
+ISA_INLINE void star_lines(size_t rows, const real *weights, const struct lines *lines)
 {
-    FN(vector) splat[PICTURE_STAR];
-    struct FN(lines) at = *lines;
+    vector splat[PICTURE_STAR];
+    struct lines at = *lines;
 
 #pragma GCC unroll 5
     for (size_t k = 0; k < PICTURE_STAR; k++)
-        splat[k] = FN(vector_splat)(weights[k]);
+        splat[k] = vector_splat(weights[k]);
     for (size_t x = at.first; x < at.end; x += LANES) {
-        FN(vector) centres[PICTURE_ROWS + 2], sums[PICTURE_ROWS];
+        vector centres[PICTURE_ROWS + 2], sums[PICTURE_ROWS];
 #pragma GCC unroll 6
         for (size_t i = 0; i < rows + 2; i++)
-            centres[i] = FN(vector_load)(at.in[i] + x);
+            centres[i] = vector_load(at.in[i] + x);
 #pragma GCC unroll 4
         for (size_t i = 0; i < rows; i++) {
             sums[i] = splat[0] * centres[i];
-            sums[i] = FN(isa_fma)(splat[1], FN(vector_load)(at.in[i + 1] + x - 1), sums[i]);
-            sums[i] = FN(isa_fma)(splat[2], centres[i + 1], sums[i]);
-            sums[i] = FN(isa_fma)(splat[3], FN(vector_load)(at.in[i + 1] + x + 1), sums[i]);
-            sums[i] = FN(isa_fma)(splat[4], centres[i + 2], sums[i]);
+            sums[i] = vector_fma(splat[1], vector_load(at.in[i + 1] + x - 1), sums[i]);
+            sums[i] = vector_fma(splat[2], centres[i + 1], sums[i]);
+            sums[i] = vector_fma(splat[3], vector_load(at.in[i + 1] + x + 1), sums[i]);
+            sums[i] = vector_fma(splat[4], centres[i + 2], sums[i]);
         }
 #pragma GCC unroll 4
         for (size_t i = 0; i < rows; i++)
-            FN(vector_store)(at.out[i] + x, sums[i]);
+            vector_store(at.out[i] + x, sums[i]);
     }
 }
 
 /* A row of a box continues the sums of the rows around it: the third row of taps of the one before, the first
    of the one behind. */
-ISA_INLINE void FN(box_lines)(size_t rows, const REAL *weights, const struct FN(lines) * lines)
+ISA_INLINE void box_lines(size_t rows, const real *weights, const struct lines *lines)
 {
-    FN(vector) splat[PICTURE_BOX];
-    struct FN(lines) at = *lines;
+    vector splat[PICTURE_BOX];
+    struct lines at = *lines;
 
 #pragma GCC unroll 9
     for (size_t k = 0; k < PICTURE_BOX; k++)
-        splat[k] = FN(vector_splat)(weights[k]);
+        splat[k] = vector_splat(weights[k]);
     for (size_t x = at.first; x < at.end; x += LANES) {
-        FN(vector) sums[PICTURE_ROWS];
+        vector sums[PICTURE_ROWS];
 #pragma GCC unroll 6
         for (size_t i = 0; i < rows + 2; i++) {
-            FN(vector) before = FN(vector_load)(at.in[i] + x - 1), centre = FN(vector_load)(at.in[i] + x);
-            FN(vector) behind = FN(vector_load)(at.in[i] + x + 1);
+            vector before = vector_load(at.in[i] + x - 1), centre = vector_load(at.in[i] + x);
+            vector behind = vector_load(at.in[i] + x + 1);
 #pragma GCC unroll 3
             for (size_t line = 0; line < 3; line++) {
-                const FN(vector) *taps = splat + 3 * line;
+                const vector *taps = splat + 3 * line;
                 size_t row = i - line;
                 if (line > i || row >= rows)
                     continue;
-                sums[row] = line == 0 ? taps[0] * before : FN(isa_fma)(taps[0], before, sums[row]);
-                sums[row] = FN(isa_fma)(taps[1], centre, sums[row]);
-                sums[row] = FN(isa_fma)(taps[2], behind, sums[row]);
+                sums[row] = line == 0 ? taps[0] * before : vector_fma(taps[0], before, sums[row]);
+                sums[row] = vector_fma(taps[1], centre, sums[row]);
+                sums[row] = vector_fma(taps[2], behind, sums[row]);
             }
         }
 #pragma GCC unroll 4
         for (size_t i = 0; i < rows; i++)
-            FN(vector_store)(at.out[i] + x, sums[i]);
+            vector_store(at.out[i] + x, sums[i]);
     }
 }
 
-static void FN(sum_picture)(const struct FN(picture) * picture, const struct FN(lines) * lines)
+static void sum_picture(const struct picture *picture, const struct lines *lines)
 {
     bool is_star = picture->op->tap_count == PICTURE_STAR;
 
@@ -106,9 +106,9 @@ static void FN(sum_picture)(const struct FN(picture) * picture, const struct FN(
 #define FIXED(rows)                                                                                          \
     case rows:                                                                                               \
         if (is_star)                                                                                         \
-            FN(star_lines)(rows, picture->weights, lines);                                                   \
+            star_lines(rows, picture->weights, lines);                                                       \
         else                                                                                                 \
-            FN(box_lines)(rows, picture->weights, lines);                                                    \
+            box_lines(rows, picture->weights, lines);                                                        \
         break;
         FIXED(1)
         FIXED(2)
@@ -122,26 +122,26 @@ static void FN(sum_picture)(const struct FN(picture) * picture, const struct FN(
 
 /* ---- slots ---- */
 
-static REAL **FN(line_of)(const struct FN(picture) * picture, unsigned level, int64_t row)
+static real **line_of(const struct picture *picture, unsigned level, int64_t row)
 {
     return &picture->levels[level * PICTURE_RING + (size_t)row % PICTURE_RING];
 }
 
-static REAL *FN(take_line)(struct FN(picture) * picture, unsigned level, int64_t row)
+static real *take_line(struct picture *picture, unsigned level, int64_t row)
 {
-    return *FN(line_of)(picture, level, row) = picture->free_slots[--picture->free_count];
+    return *line_of(picture, level, row) = picture->free_slots[--picture->free_count];
 }
 
 /* The slot that a tap reads for a row of a level. What a held sample reads outside does not count. */
-static const REAL *FN(line_read)(const struct FN(picture) * picture, unsigned level, int64_t row)
+static const real *line_read(const struct picture *picture, unsigned level, int64_t row)
 {
     if (!picture->row.wraps)
         row = arith_edge_index(picture->op->edge, row, picture->row.extent);
-    return row < 0 && !picture->row.wraps ? picture->beyond : *FN(line_of)(picture, level, row);
+    return row < 0 && !picture->row.wraps ? picture->beyond : *line_of(picture, level, row);
 }
 
 /* Rows of a level that the rows from `row` on of level 0 lead to. */
-static struct span FN(lines_due)(const struct FN(picture) * picture, unsigned level, int64_t row)
+static struct span lines_due(const struct picture *picture, unsigned level, int64_t row)
 {
     struct span due = {row - level, row - level + PICTURE_ROWS};
 
@@ -149,31 +149,31 @@ static struct span FN(lines_due)(const struct FN(picture) * picture, unsigned le
 }
 
 /* When a level has rows, all but the last two that they read are done with. */
-static void FN(let_lines_go)(struct FN(picture) * picture, unsigned level, struct span rows)
+static void let_lines_go(struct picture *picture, unsigned level, struct span rows)
 {
     struct span below = level_span(&picture->row, picture->tiling->steps - level + 1);
     struct span done = common_span(below, (struct span){rows.first - 1, rows.end - 1});
 
     for (int64_t row = done.first; row < done.end; row++)
-        picture->free_slots[picture->free_count++] = *FN(line_of)(picture, level - 1, row);
+        picture->free_slots[picture->free_count++] = *line_of(picture, level - 1, row);
 }
 
 /* ---- edges ---- */
 
-static REAL *FN(sample_at)(const struct FN(picture) * picture, REAL *slot, int64_t x)
+static real *sample_at(const struct picture *picture, real *slot, int64_t x)
 {
     return slot + (x - picture->origin);
 }
 
-static void FN(fill_sample)(const struct FN(picture) * picture, REAL *slot, int64_t x)
+static void fill_sample(const struct picture *picture, real *slot, int64_t x)
 {
     int64_t inside = arith_edge_index(picture->op->edge, x, picture->x.extent);
 
-    *FN(sample_at)(picture, slot, x) = inside < 0 ? *picture->beyond : *FN(sample_at)(picture, slot, inside);
+    *sample_at(picture, slot, x) = inside < 0 ? *picture->beyond : *sample_at(picture, slot, inside);
 }
 
 /* What the next level reads beside a row. */
-static void FN(fill_ends)(const struct FN(picture) * picture, unsigned level, REAL *slot)
+static void fill_ends(const struct picture *picture, unsigned level, real *slot)
 {
     unsigned left = picture->tiling->steps - level;
     struct span before = margin_before(&picture->x, left), behind = margin_behind(&picture->x, left);
@@ -181,13 +181,13 @@ static void FN(fill_ends)(const struct FN(picture) * picture, unsigned level, RE
     if (left == 0 || picture->op->edge == EDGE_WRAP || picture->op->edge == EDGE_HOLD)
         return;
     if (before.first < before.end)
-        FN(fill_sample)(picture, slot, before.first);
+        fill_sample(picture, slot, before.first);
     if (behind.first < behind.end)
-        FN(fill_sample)(picture, slot, behind.first);
+        fill_sample(picture, slot, behind.first);
 }
 
 /* EDGE_HOLD: samples that have a tap outside stay as they were. */
-static void FN(hold_picture_row)(const struct FN(picture) * picture, int64_t row, const REAL *old, REAL *slot)
+static void hold_picture_row(const struct picture *picture, int64_t row, const real *old, real *slot)
 {
     size_t first = (size_t)-picture->origin, last = first + (size_t)picture->x.extent - 1;
     size_t pitch = picture->tiling->pitch;
@@ -202,34 +202,33 @@ static void FN(hold_picture_row)(const struct FN(picture) * picture, int64_t row
 
 /* ---- rows on their way ---- */
 
-static const REAL *FN(line_source)(const struct FN(picture) * picture, int64_t row)
+static const real *line_source(const struct picture *picture, int64_t row)
 {
-    return FN(row_of)(picture->from, (size_t)wrapped(row, picture->row.extent), picture->channel,
-                      picture->place);
+    return row_of(picture->from, (size_t)wrapped(row, picture->row.extent), picture->channel, picture->place);
 }
 
-static void FN(load_lines)(struct FN(picture) * picture, int64_t row)
+static void load_lines(struct picture *picture, int64_t row)
 {
-    struct span rows = FN(lines_due)(picture, 0, row), x = level_span(&picture->x, picture->tiling->steps);
+    struct span rows = lines_due(picture, 0, row), x = level_span(&picture->x, picture->tiling->steps);
 
     for (int64_t i = rows.first; i < rows.end; i++) {
-        const REAL *from = FN(line_source)(picture, i);
-        REAL *slot = FN(take_line)(picture, 0, i);
-        FN(copy_around)(from, picture->x.extent, x, FN(sample_at)(picture, slot, x.first));
-        FN(fill_ends)(picture, 0, slot);
+        const real *from = line_source(picture, i);
+        real *slot = take_line(picture, 0, i);
+        copy_around(from, picture->x.extent, x, sample_at(picture, slot, x.first));
+        fill_ends(picture, 0, slot);
     }
 }
 
 /* How many of the rows from `row` on follow one another in the memory of a field, which goes round. */
-static size_t FN(lines_together)(const struct field *field, int64_t row, size_t count)
+static size_t lines_together(const struct field *field, int64_t row, size_t count)
 {
     return least(count, field->planes.count - place_in(field, (size_t)row));
 }
 
 /* The rows that come in after those from `row` on, as far as they follow one another in the field. */
-static void FN(expect_lines)(struct FN(picture) * picture, int64_t row)
+static void expect_lines(struct picture *picture, int64_t row)
 {
-    struct span rows = FN(lines_due)(picture, 0, row + PICTURE_ROWS);
+    struct span rows = lines_due(picture, 0, row + PICTURE_ROWS);
     struct span x = clipped(level_span(&picture->x, picture->tiling->steps), picture->x.extent);
     int64_t inside = wrapped(rows.first, picture->row.extent);
     size_t left = (size_t)(picture->row.extent - inside), count = (size_t)(rows.end - rows.first);
@@ -237,27 +236,27 @@ static void FN(expect_lines)(struct FN(picture) * picture, int64_t row)
     if (count == 0)
         return;
     pump_expect(&picture->pump,
-                (struct strip){.from = (const char *)(FN(line_source)(picture, rows.first) + x.first),
-                               .bytes = (size_t)(x.end - x.first) * sizeof(REAL),
-                               .from_stride = picture->from->pitch * sizeof(REAL),
-                               .rows = FN(lines_together)(picture->from, inside, least(count, left))});
+                (struct strip){.from = (const char *)(line_source(picture, rows.first) + x.first),
+                               .bytes = (size_t)(x.end - x.first) * sizeof(real),
+                               .from_stride = picture->from->pitch * sizeof(real),
+                               .rows = lines_together(picture->from, inside, least(count, left))});
 }
 
 /* Rows of the last level, to the field while the next ones go through the levels. */
-static void FN(let_lines_leave)(struct FN(picture) * picture, struct span rows)
+static void let_lines_leave(struct picture *picture, struct span rows)
 {
     const size_t pitch = picture->tiling->pitch;
-    const REAL *from = FN(sample_at)(picture, picture->leaving, picture->x.own.first);
+    const real *from = sample_at(picture, picture->leaving, picture->x.own.first);
 
     while (rows.first < rows.end) {
-        REAL *to = FN(row_of)(picture->to, (size_t)rows.first, picture->channel, picture->place);
-        size_t count = FN(lines_together)(picture->to, rows.first, (size_t)(rows.end - rows.first));
+        real *to = row_of(picture->to, (size_t)rows.first, picture->channel, picture->place);
+        size_t count = lines_together(picture->to, rows.first, (size_t)(rows.end - rows.first));
         pump_add(&picture->pump,
                  (struct strip){.from = (const char *)from,
                                 .to = (char *)(to + picture->x.own.first),
-                                .bytes = (size_t)(picture->x.own.end - picture->x.own.first) * sizeof(REAL),
-                                .from_stride = pitch * sizeof(REAL),
-                                .to_stride = picture->to->pitch * sizeof(REAL),
+                                .bytes = (size_t)(picture->x.own.end - picture->x.own.first) * sizeof(real),
+                                .from_stride = pitch * sizeof(real),
+                                .to_stride = picture->to->pitch * sizeof(real),
                                 .rows = count});
         from += count * pitch;
         rows.first += (int64_t)count;
@@ -267,80 +266,80 @@ static void FN(let_lines_leave)(struct FN(picture) * picture, struct span rows)
 /* ---- levels ---- */
 
 /* Rows of a level, in whole vectors: what these hold beside the level's columns is read by nobody. */
-static void FN(advance_lines)(struct FN(picture) * picture, unsigned level, struct span rows)
+static void advance_lines(struct picture *picture, unsigned level, struct span rows)
 {
     const struct cpu_tiling *tiling = picture->tiling;
     struct span x = level_span(&picture->x, tiling->steps - level);
-    struct FN(lines) lines = {.count = (size_t)(rows.end - rows.first)};
+    struct lines lines = {.count = (size_t)(rows.end - rows.first)};
 
     lines.first = (size_t)(x.first - picture->origin) / LANES * LANES;
     lines.end = (size_t)(x.end - picture->origin);
     for (size_t i = 0; i < lines.count + 2; i++)
-        lines.in[i] = FN(line_read)(picture, level - 1, rows.first - 1 + (int64_t)i);
+        lines.in[i] = line_read(picture, level - 1, rows.first - 1 + (int64_t)i);
     for (size_t i = 0; i < lines.count; i++)
         lines.out[i] = level == tiling->steps ? picture->leaving + i * tiling->pitch
-                                              : FN(take_line)(picture, level, rows.first + (int64_t)i);
-    FN(sum_picture)(picture, &lines);
+                                              : take_line(picture, level, rows.first + (int64_t)i);
+    sum_picture(picture, &lines);
     for (size_t i = 0; i < lines.count; i++) {
         if (picture->op->edge == EDGE_HOLD)
-            FN(hold_picture_row)(picture, rows.first + (int64_t)i, lines.in[i + 1], lines.out[i]);
-        FN(fill_ends)(picture, level, lines.out[i]);
+            hold_picture_row(picture, rows.first + (int64_t)i, lines.in[i + 1], lines.out[i]);
+        fill_ends(picture, level, lines.out[i]);
     }
-    FN(let_lines_go)(picture, level, rows);
+    let_lines_go(picture, level, rows);
 }
 
 /* Take in rows, and every level on by as many; meanwhile the last ones leave. */
-static void FN(advance_picture)(struct FN(picture) * picture, int64_t row)
+static void advance_picture(struct picture *picture, int64_t row)
 {
     unsigned steps = picture->tiling->steps;
 
-    FN(load_lines)(picture, row);
-    FN(expect_lines)(picture, row);
+    load_lines(picture, row);
+    expect_lines(picture, row);
     pump_pace(&picture->pump, steps * PICTURE_ROWS);
     for (unsigned level = 1; level <= steps; level++) {
-        struct span rows = FN(lines_due)(picture, level, row);
+        struct span rows = lines_due(picture, level, row);
         for (int i = 0; i < PICTURE_ROWS; i++)
             pump_once(&picture->pump);
         if (level == steps)
             pump_drain(&picture->pump);
         if (rows.first < rows.end)
-            FN(advance_lines)(picture, level, rows);
+            advance_lines(picture, level, rows);
     }
     pump_empty(&picture->pump);
-    FN(let_lines_leave)(picture, FN(lines_due)(picture, steps, row));
+    let_lines_leave(picture, lines_due(picture, steps, row));
 }
 
 /* Put a thread's arena in order for a column. */
-static void FN(lay_out_picture)(struct FN(picture) * picture, char *arena)
+static void lay_out_picture(struct picture *picture, char *arena)
 {
     const struct cpu_tiling *tiling = picture->tiling;
-    REAL *samples = (REAL *)arena + tiling->pitch; /* a row ahead that vectors may read */
+    real *samples = (real *)arena + tiling->pitch; /* a row ahead that vectors may read */
     size_t taps = picture->op->tap_count;
 
     picture->leaving = samples;
     picture->beyond = samples + PICTURE_ROWS * tiling->pitch;
     picture->weights = samples + tiling->slots * tiling->slot_samples + tiling->pitch;
-    picture->free_slots = (REAL **)(arena + tiling->pointers_at);
+    picture->free_slots = (real **)(arena + tiling->pointers_at);
     picture->levels = picture->free_slots + tiling->slots;
     for (size_t i = PICTURE_ROWS + 1; i < tiling->slots; i++)
         picture->free_slots[picture->free_count++] = samples + i * tiling->pitch;
     for (size_t i = 0; i < tiling->pitch; i++)
         picture->beyond[i] =
-            picture->op->outside == NULL ? (REAL)0 : (REAL)picture->op->outside[picture->channel];
+            picture->op->outside == NULL ? (real)0 : (real)picture->op->outside[picture->channel];
     for (size_t k = 0; k < taps; k++)
-        picture->weights[k] = (REAL)picture->op->taps[k].weight;
+        picture->weights[k] = (real)picture->op->taps[k].weight;
 }
 
-static void FN(run_picture)(struct FN(picture) * picture, char *arena)
+static void run_picture(struct picture *picture, char *arena)
 {
     unsigned steps = picture->tiling->steps;
 
     picture->origin = picture->x.own.first - (int64_t)picture->tiling->lead;
-    FN(lay_out_picture)(picture, arena);
+    lay_out_picture(picture, arena);
     pump_empty(&picture->pump);
     for (int64_t row = level_span(&picture->row, steps).first; row - steps < picture->row.own.end;
          row += PICTURE_ROWS)
-        FN(advance_picture)(picture, row);
+        advance_picture(picture, row);
     pump_pace(&picture->pump, 1);
     pump_drain(&picture->pump);
 }

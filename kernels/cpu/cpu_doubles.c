@@ -1,0 +1,110 @@
+/* What is computed in double whatever the work type, built once for each instruction set. */
+#include "cpu_doubles.h"
+
+#include "cpu_field.h"
+#include "cpu_real.h"
+
+#include <string.h>
+
+#include "cpu_samples.inl"
+
+/* Sums of one leaf. NaNs, and what fills the leaf up, count as zeros. */
+static void add_leaf_sums(const double *values, size_t count, struct tally *tally)
+{
+    double sum[ARITH_LEAF], squares[ARITH_LEAF], energy[ARITH_LEAF];
+    size_t rest = (ARITH_LEAF - count) * sizeof(double);
+    double anchor = tally->anchor;
+
+    for (size_t i = 0; i < count; i++) {
+        double value = values[i] == values[i] ? values[i] : 0.0;
+        double deviation = values[i] == values[i] ? values[i] - anchor : 0.0;
+        sum[i] = deviation;
+        squares[i] = deviation * deviation;
+        energy[i] = value * value;
+    }
+    memset(sum + count, 0, rest);
+    memset(squares + count, 0, rest);
+    memset(energy + count, 0, rest);
+    tally->sum += arith_fold_leaf(sum);
+    tally->squares += arith_fold_leaf(squares);
+    tally->energy += arith_fold_leaf(energy);
+}
+
+static void add_extremes(const double *values, size_t count, struct tally *tally)
+{
+    double min = tally->min, max = tally->max;
+    uint64_t nans = 0;
+
+    /* A NaN compares false, and so it never becomes an extreme. */
+    for (size_t i = 0; i < count; i++) {
+        min = values[i] < min ? values[i] : min;
+        max = values[i] > max ? values[i] : max;
+        nans += values[i] != values[i];
+    }
+    /* Adding zero makes −0 a 0, so that it does not matter which of the two came first. */
+    tally->min = min + 0.0;
+    tally->max = max + 0.0;
+    tally->nans += nans;
+    tally->count += count - nans;
+}
+
+static void survey_row(const struct encoding *encoding, const unsigned char *samples, size_t count,
+                       struct tally *tally)
+{
+    size_t pixel = encoding->channels * sample_size(encoding->type);
+    double values[ARITH_LEAF];
+
+    for (size_t begin = 0; begin < count; begin += ARITH_LEAF) {
+        size_t length = least(ARITH_LEAF, count - begin);
+        get_values(encoding, samples + begin * pixel, length, values);
+        add_leaf_sums(values, length, tally);
+        add_extremes(values, length, tally);
+    }
+}
+
+/* Planes of a file under survey. */
+struct surveying {
+    const struct encoding *encoding;
+    const struct shape *shape;
+    const unsigned char *samples;
+    struct tally *tallies; /* one a row */
+};
+
+static void survey_some(void *context, struct range rows, unsigned member)
+{
+    const struct surveying *surveying = context;
+    const struct shape *shape = surveying->shape;
+    unsigned channels = surveying->encoding->channels;
+    size_t sample = sample_size(surveying->encoding->type), row_bytes = shape->nx * channels * sample;
+
+    (void)member;
+    for (size_t i = rows.first; i < rows.first + rows.count; i++) {
+        struct place place = place_of(i, channels, shape->rows);
+        survey_row(surveying->encoding,
+                   surveying->samples + (place.plane * shape->rows + place.row) * row_bytes +
+                       place.channel * sample,
+                   shape->nx, &surveying->tallies[i]);
+    }
+}
+
+void OF_ISA(cpu_survey_rows)(const struct encoding *encoding, const struct shape *shape, const void *samples,
+                             size_t planes, struct tally *rows, const struct cpu_crew *crew)
+{
+    struct surveying surveying = {encoding, shape, samples, rows};
+
+    cpu_team_share_evenly(crew, planes * encoding->channels * shape->rows, survey_some, &surveying);
+}
+
+/* What is cut off is counted before it is: no store does that to floats. */
+void OF_ISA(cpu_put_stretched)(const struct cpu_writing *writing, double *values, size_t count,
+                               unsigned char *samples, struct outcomes *outcomes)
+{
+    const struct stretch *stretch = &writing->stretch;
+
+    for (size_t i = 0; i < count; i++)
+        values[i] = arith_stretch_f64(values[i], stretch->low, stretch->span, stretch->least, stretch->width);
+    count_outcomes(values, count, &writing->stretched, outcomes);
+    for (size_t i = 0; i < count; i++)
+        values[i] = arith_clamp_f64(values[i], stretch->least, stretch->greatest);
+    put_values(writing->encoding, values, count, samples);
+}

@@ -1,0 +1,113 @@
+/* Runs of samples of a file as values of the unit's work type, and back: types and byte order. */
+
+#define SAMPLE_KINDS(X)                                                                                      \
+    X(u8, uint8_t, 8)                                                                                        \
+    X(i8, int8_t, 8)                                                                                         \
+    X(u16, uint16_t, 16)                                                                                     \
+    X(i16, int16_t, 16)                                                                                      \
+    X(u32, uint32_t, 32)                                                                                     \
+    X(i32, int32_t, 32)                                                                                      \
+    X(f32, float, 32)                                                                                        \
+    X(f64, double, 64)
+
+static uint8_t swap_bits_8(uint8_t bits)
+{
+    return bits;
+}
+
+static uint16_t swap_bits_16(uint16_t bits)
+{
+    return __builtin_bswap16(bits);
+}
+
+static uint32_t swap_bits_32(uint32_t bits)
+{
+    return __builtin_bswap32(bits);
+}
+
+static uint64_t swap_bits_64(uint64_t bits)
+{
+    return __builtin_bswap64(bits);
+}
+
+#define DEFINE_SWAP(type, stored, bits)                                                                      \
+    static stored swap_##type(stored value)                                                                  \
+    {                                                                                                        \
+        uint##bits##_t pattern;                                                                              \
+        memcpy(&pattern, &value, sizeof pattern);                                                            \
+        pattern = swap_bits_##bits(pattern);                                                                 \
+        memcpy(&value, &pattern, sizeof value);                                                              \
+        return value;                                                                                        \
+    }
+SAMPLE_KINDS(DEFINE_SWAP)
+#undef DEFINE_SWAP
+
+#define DEFINE_LOAD(type, stored, bits)                                                                      \
+    static void load_##type(const void *samples, size_t stride, size_t count, bool swapped, real *row)       \
+    {                                                                                                        \
+        const stored *from = samples;                                                                        \
+        if (swapped) {                                                                                       \
+            for (size_t i = 0; i < count; i++)                                                               \
+                row[i] = (real)swap_##type(from[i * stride]);                                                \
+        } else {                                                                                             \
+            for (size_t i = 0; i < count; i++)                                                               \
+                row[i] = (real)from[i * stride];                                                             \
+        }                                                                                                    \
+    }
+SAMPLE_KINDS(DEFINE_LOAD)
+#undef DEFINE_LOAD
+
+#define DEFINE_STORE(type, stored, bits)                                                                     \
+    static void store_##type(const real *row, size_t stride, size_t count, bool swapped, void *samples)      \
+    {                                                                                                        \
+        stored *to = samples;                                                                                \
+        for (size_t i = 0; i < count; i++)                                                                   \
+            to[i * stride] = OF_WORK(arith_store_##type)(row[i]);                                            \
+        if (swapped) {                                                                                       \
+            for (size_t i = 0; i < count; i++)                                                               \
+                to[i * stride] = swap_##type(to[i * stride]);                                                \
+        }                                                                                                    \
+    }
+SAMPLE_KINDS(DEFINE_STORE)
+#undef DEFINE_STORE
+
+/* Every `channels`-th sample of a file, from one channel of a pixel on. */
+static void get_values(const struct encoding *encoding, const unsigned char *samples, size_t count,
+                       real *values)
+{
+    static void (*const load[SAMPLE_TYPES])(const void *, size_t, size_t, bool, real *) = {
+        [SAMPLE_U8] = load_u8,   [SAMPLE_I8] = load_i8,   [SAMPLE_U16] = load_u16, [SAMPLE_I16] = load_i16,
+        [SAMPLE_U32] = load_u32, [SAMPLE_I32] = load_i32, [SAMPLE_F32] = load_f32, [SAMPLE_F64] = load_f64,
+    };
+
+    load[encoding->type](samples, encoding->channels, count, encoding->swapped, values);
+}
+
+static void put_values(const struct encoding *encoding, const real *values, size_t count,
+                       unsigned char *samples)
+{
+    static void (*const store[SAMPLE_TYPES])(const real *, size_t, size_t, bool, void *) = {
+        [SAMPLE_U8] = store_u8,   [SAMPLE_I8] = store_i8,   [SAMPLE_U16] = store_u16,
+        [SAMPLE_I16] = store_i16, [SAMPLE_U32] = store_u32, [SAMPLE_I32] = store_i32,
+        [SAMPLE_F32] = store_f32, [SAMPLE_F64] = store_f64,
+    };
+
+    store[encoding->type](values, encoding->channels, count, encoding->swapped, samples);
+}
+
+/* What becomes of values that are put. */
+static void count_outcomes(const real *row, size_t count, const struct sample_limits *limits,
+                           struct outcomes *outcomes)
+{
+    counter nans = 0, below = 0, above = 0;
+    real low = (real)limits->low, high = (real)limits->high;
+
+    for (size_t i = 0; i < count; i++) {
+        nans += row[i] != row[i];
+        below += row[i] < low;
+        above += row[i] > high;
+    }
+    outcomes->nans += nans;
+    outcomes->below += below;
+    outcomes->above += above;
+}
