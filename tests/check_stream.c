@@ -263,11 +263,64 @@ static void count_device(struct plan *plan, long advances)
     plan->backend = plan->chain.backend = &counted.backend;
 }
 
+/* ---- an observer ---- */
+
+#define ENDS 2 /* of a run */
+
+/* Keeps what leaves, and holds what comes against the tape. */
+struct onlooker {
+    const struct tape *tape;
+    unsigned char *out;
+    size_t seen[ENDS]; /* planes */
+    size_t most;       /* seeing more of the output fails */
+    bool begun, finished, astray;
+};
+
+static bool onlooker_begin(void *state, const struct plan *plan, struct fault *fault)
+{
+    struct onlooker *onlooker = state;
+
+    onlooker->out = fixture_memory(grid_planes(&plan->job->out.grid), onlooker->tape->out_plane);
+    onlooker->begun = true;
+    (void)fault;
+    return true;
+}
+
+static bool onlooker_see(void *state, enum observer_end end, const void *samples, struct range planes,
+                         struct fault *fault)
+{
+    struct onlooker *onlooker = state;
+    const struct tape *tape = onlooker->tape;
+
+    onlooker->astray |= !onlooker->begun || planes.first != onlooker->seen[end];
+    onlooker->seen[end] = planes.first + planes.count;
+    if (end == OBSERVER_INPUT)
+        onlooker->astray |=
+            memcmp(samples, tape->in + planes.first * tape->in_plane, planes.count * tape->in_plane) != 0;
+    else if (onlooker->seen[end] > onlooker->most)
+        return fault_raise(fault, STATUS_FAILURE, "onlooker: it has seen enough");
+    else
+        memcpy(onlooker->out + planes.first * tape->out_plane, samples, planes.count * tape->out_plane);
+    return true;
+}
+
+static bool onlooker_finish(void *state, struct fault *fault)
+{
+    struct onlooker *onlooker = state;
+
+    (void)fault;
+    onlooker->finished = true;
+    return true;
+}
+
+static const struct observer_kind onlooker_kind = {"onlooker", onlooker_begin, onlooker_see, onlooker_finish};
+
 /* ---- a run ---- */
 
 struct outcome {
     struct command command;
     struct tape tape;
+    struct onlooker onlooker; /* unless nobody adds up samples */
     struct passes passes;
     struct run_summary summary;
     bool done;
@@ -280,12 +333,14 @@ struct setting {
     bool bad_end;
     long advances;        /* −1: all of them work */
     bool random;          /* the input gives planes in any order */
-    bool unsurveyed;      /* nobody adds up samples, which would be waited for */
+    bool unsurveyed;      /* nobody looks at samples, which would be waited for */
     bool awaited;         /* planes do not leave before others have been read */
     size_t freely, until; /* planes read before so many have been written */
+    size_t see_most;      /* planes of the output */
 };
 
-static const struct setting none = {SIZE_MAX, SIZE_MAX, false, -1, false, false, false, SIZE_MAX, 0};
+static const struct setting none = {
+    .read_most = SIZE_MAX, .write_most = SIZE_MAX, .advances = -1, .freely = SIZE_MAX, .see_most = SIZE_MAX};
 
 /* On the counted device, from a pipeline that is open. */
 static void run_counted(struct outcome *outcome, struct pipeline *pipeline, const struct setting *setting)
@@ -311,11 +366,16 @@ static void ck_left(const struct outcome *outcome)
     unlink("out");
 }
 
-static void run_request(struct outcome *outcome, const struct pipeline_request *request,
+static void run_request(struct outcome *outcome, struct pipeline_request *request,
                         const struct setting *setting)
 {
+    const struct observer onlooker = {&onlooker_kind, &outcome->onlooker};
     struct pipeline pipeline;
 
+    outcome->onlooker.tape = &outcome->tape;
+    outcome->onlooker.most = setting->see_most;
+    if (!setting->unsurveyed)
+        request->run.observers = (struct observers){&onlooker, 1};
     playing.tape = &outcome->tape;
     playing.random = setting->random;
     ck_assert_msg(pipeline_open(&pipeline, request, &outcome->fault), "%s", outcome->fault.text);
@@ -371,6 +431,7 @@ static void run_tape(struct outcome *outcome, const char *options, const struct 
 static void outcome_free(struct outcome *outcome)
 {
     run_summary_free(&outcome->summary);
+    free(outcome->onlooker.out);
     free(outcome->tape.out);
     command_free(&outcome->command);
 }
@@ -383,6 +444,20 @@ static void ck_same_looks(const struct history *got, const struct history *wante
         ck_assert_uint_eq(a.step, b.step);
         ck_assert_mem_eq(&a.change, &b.change, sizeof a.change);
     }
+}
+
+/* An observer has seen each plane of both ends, once and in order. */
+static void ck_seen(const struct outcome *outcome, const char *options)
+{
+    const struct onlooker *onlooker = &outcome->onlooker;
+    const struct tape *tape = &outcome->tape;
+
+    if (!onlooker->begun)
+        return;
+    ck_assert_msg(onlooker->finished && !onlooker->astray, "%s: the onlooker was misled", options);
+    ck_assert_uint_eq(onlooker->seen[OBSERVER_INPUT], tape->written);
+    ck_assert_uint_eq(onlooker->seen[OBSERVER_OUTPUT], tape->written);
+    ck_assert_mem_eq(onlooker->out, tape->out, tape->written * tape->out_plane);
 }
 
 static void ck_same(const struct outcome *got, const struct outcome *wanted, const char *options)
@@ -400,6 +475,8 @@ static void ck_same(const struct outcome *got, const struct outcome *wanted, con
     ck_assert_mem_eq(&a->outcomes, &b->outcomes, sizeof a->outcomes);
     ck_assert_mem_eq(&a->last_change, &b->last_change, sizeof a->last_change);
     ck_same_looks(&a->looks, &b->looks);
+    ck_assert_int_eq(got->onlooker.begun, got->command.options.run.stats);
+    ck_seen(got, options);
     if (!got->command.options.run.stats)
         return;
     for (unsigned c = 0; c < got->command.options.source.grid.channels; c++) {
@@ -818,6 +895,19 @@ START_TEST(full_outputs)
 }
 END_TEST
 
+/* Whoever looks on can end a run. */
+START_TEST(onlookers_that_fail)
+{
+    struct setting setting = none;
+
+    if (is_left_out(_i))
+        return;
+    setting.see_most = (size_t)_i % PLANES;
+    setting.random = _i % 2 == 1;
+    ck_fails(&fault_jobs[_i / PLANES], &setting, STATUS_FAILURE, "onlooker: it has seen enough");
+}
+END_TEST
+
 /* Advances of the device that the job asks for when all goes well. */
 static long count_advances(const struct fault_job *job)
 {
@@ -934,6 +1024,7 @@ static Suite *stream_suite(void)
     tcase_add_loop_test(tests, torn_inputs, 0, (int)LENGTH(fault_jobs) * PLANES);
     tcase_add_loop_test(tests, inputs_without_end, 0, (int)LENGTH(fault_jobs));
     tcase_add_loop_test(tests, full_outputs, 0, (int)LENGTH(fault_jobs) * PLANES);
+    tcase_add_loop_test(tests, onlookers_that_fail, 0, (int)LENGTH(fault_jobs) * PLANES);
     tcase_add_loop_test(tests, devices_that_break_down, 0, 5);
     tcase_add_test(tests, a_reader_that_waits_is_called_off);
     suite_add_tcase(suite, tests);

@@ -7,6 +7,7 @@
 #include "plan/route.h"
 #include "carrier.h"
 #include "ring.h"
+#include "stats.h"
 #include "sweep.h"
 
 #include <math.h>
@@ -31,6 +32,9 @@ struct running {
     struct run_summary *summary;
     struct fault *fault;
     struct progress progress;
+    struct stats stats;
+    struct observer *all; /* the list of observers, the run's own first */
+    struct observers observers;
     struct sweep sweep;
     struct encoding encode; /* of the output, with the range once it is known */
     bool unmapped;          /* no value has told of a range */
@@ -44,9 +48,9 @@ struct pass_end {
     struct carrier_end carrier;
     const struct encoding *encoding;
     size_t plane_bytes;
-    struct tally *tallies; /* NULL: they are not asked for */
     unsigned threads;
-    bool counts; /* what becomes of its samples is the run's outcome */
+    bool of_run;             /* it is one of the run's ends: observed, and counted in its outcomes */
+    enum observer_end which; /* of them */
 };
 
 /* The planes of a file that are those of an unrolled grid. */
@@ -127,35 +131,42 @@ static struct pass_end from_source(const struct running *run)
     const struct carrier_end carrier = {run->source, reads_anywhere(run) ? read_anywhere : read_in_order,
                                         end_source, stop_source};
 
-    return (struct pass_end){carrier,
-                             &run->job->decode,
-                             header_plane_bytes(&run->job->in),
-                             run->summary->tallies_in,
-                             run->plan->passes.readers,
-                             true};
+    return (struct pass_end){.carrier = carrier,
+                             .encoding = &run->job->decode,
+                             .plane_bytes = header_plane_bytes(&run->job->in),
+                             .threads = run->plan->passes.readers,
+                             .of_run = true,
+                             .which = OBSERVER_INPUT};
 }
 
 static struct pass_end to_sink(const struct running *run)
 {
     const struct carrier_end carrier = {run->sink, write_in_order, NULL, NULL};
 
-    return (struct pass_end){
-        carrier, &run->encode, header_plane_bytes(&run->job->out), run->summary->tallies_out, 1, true};
+    return (struct pass_end){.carrier = carrier,
+                             .encoding = &run->encode,
+                             .plane_bytes = header_plane_bytes(&run->job->out),
+                             .threads = 1,
+                             .of_run = true,
+                             .which = OBSERVER_OUTPUT};
 }
 
 static struct pass_end from_spool(struct running *run, enum route_place spool)
 {
     const struct carrier_end carrier = {&run->spools[spool - ROUTE_FIRST_SPOOL], read_spool, NULL, NULL};
 
-    return (struct pass_end){carrier, &run->spooled, spool_plane_bytes(run), NULL, run->plan->passes.readers,
-                             false};
+    return (struct pass_end){.carrier = carrier,
+                             .encoding = &run->spooled,
+                             .plane_bytes = spool_plane_bytes(run),
+                             .threads = run->plan->passes.readers};
 }
 
 static struct pass_end to_spool(struct running *run, enum route_place spool)
 {
     const struct carrier_end carrier = {&run->spools[spool - ROUTE_FIRST_SPOOL], write_spool, NULL, NULL};
 
-    return (struct pass_end){carrier, &run->spooled, spool_plane_bytes(run), NULL, 1, false};
+    return (struct pass_end){
+        .carrier = carrier, .encoding = &run->spooled, .plane_bytes = spool_plane_bytes(run), .threads = 1};
 }
 
 static struct pass_end from_place(struct running *run, enum route_place place)
@@ -204,29 +215,29 @@ static void stop_around(void *file)
 
 /* ---- one pass ---- */
 
-/* Of the grid's own planes, each once. */
-static bool survey(struct running *run, const struct pass *pass, const struct pass_end *end,
-                   const struct ring_slot *slot)
+static bool is_observed(const struct running *run, const struct pass_end *end)
 {
-    const struct plan *plan = run->plan;
+    return end->of_run && run->observers.count > 0;
+}
+
+/* The grid's own planes, each once. */
+static bool observe(struct running *run, const struct pass *pass, const struct pass_end *end,
+                    const struct ring_slot *slot)
+{
     struct range planes = sweep_overlap(slot->planes, pass->own);
     const unsigned char *samples = slot->staging->samples;
-    double begun = clock_seconds();
-    bool done;
 
-    if (end->tallies == NULL || planes.count == 0)
+    if (!is_observed(run, end) || planes.count == 0)
         return true;
     samples += (planes.first - slot->planes.first) * end->plane_bytes;
-    done = plan->backend->survey(plan->device, end->encoding, &plan->shape, samples, planes.count,
-                                 end->tallies, run->fault);
-    run->summary->stats += clock_seconds() - begun;
-    return done;
+    planes.first -= pass->own.first;
+    return observers_see(&run->observers, end->which, samples, planes, run->fault);
 }
 
 /* Of the grid's own planes, each once. */
 static struct range counted(const struct pass *pass, const struct ring_slot *slot)
 {
-    return pass->from->counts ? sweep_overlap(slot->planes, pass->own) : (struct range){0, 0};
+    return pass->from->of_run ? sweep_overlap(slot->planes, pass->own) : (struct range){0, 0};
 }
 
 /* The next planes read, into the fields. */
@@ -236,7 +247,7 @@ static bool take_batch(struct running *run, struct pass *pass)
     struct sweep *sweep = &run->sweep;
     struct ring_slot *slot;
 
-    if (!ring_take(pass->in, &slot, run->fault) || !survey(run, pass, pass->from, slot) ||
+    if (!ring_take(pass->in, &slot, run->fault) || !observe(run, pass, pass->from, slot) ||
         !sweep_make_room(sweep, slot->planes.count, run->fault) ||
         !plan->backend->upload(plan->device, sweep->fields[sweep->input], pass->from->encoding, slot->staging,
                                slot->planes, counted(pass, slot), run->fault))
@@ -271,8 +282,8 @@ static bool give_batch(struct running *run, struct pass *pass)
     if ((pass->measures && !measure(run, slot->planes)) ||
         !plan->backend->download(plan->device, sweep->fields[sweep->output], pass->to->encoding,
                                  slot->staging, slot->planes, run->fault) ||
-        (pass->to->tallies != NULL && !ring_await(pass->out, slot, run->fault)) ||
-        !survey(run, pass, pass->to, slot))
+        (is_observed(run, pass->to) && !ring_await(pass->out, slot, run->fault)) ||
+        !observe(run, pass, pass->to, slot))
         return false;
     progress_add(&run->progress, plan_samples(plan, slot->planes.count));
     sweep_leave(sweep, slot->planes.count);
@@ -337,7 +348,7 @@ static bool copy(struct running *run, struct pass *pass)
 
     while (left > 0) {
         struct staging *staging;
-        if (!ring_take(pass->in, &full, run->fault) || !survey(run, pass, pass->from, full) ||
+        if (!ring_take(pass->in, &full, run->fault) || !observe(run, pass, pass->from, full) ||
             !ring_claim(pass->out, &empty, run->fault))
             return false;
         staging = empty->staging;
@@ -347,7 +358,7 @@ static bool copy(struct running *run, struct pass *pass)
         if (swaps)
             sample_swap(in->type, empty->staging->samples,
                         empty->planes.count * grid_plane_samples(&in->grid));
-        if (!survey(run, pass, pass->to, empty))
+        if (!observe(run, pass, pass->to, empty))
             return false;
         progress_add(&run->progress, plan_samples(run->plan, empty->planes.count));
         left -= empty->planes.count;
@@ -395,7 +406,7 @@ static bool add_outcomes(struct running *run, const struct pass *pass)
     if (!plan->backend->tell_outcomes(plan->device, &of_pass, run->fault))
         return false;
     all->strays += of_pass.strays;
-    if (pass->to->counts) {
+    if (pass->to->of_run) {
         all->nans += of_pass.nans;
         all->below += of_pass.below;
         all->above += of_pass.above;
@@ -744,16 +755,19 @@ static bool hold_source(struct running *run)
                                                  source_hold_in_spool(run->source, &run->held, run->fault));
 }
 
-static bool create_tallies(struct running *run)
+static bool begin_observers(struct running *run)
 {
-    struct run_summary *summary = run->summary;
-    unsigned channels = run->job->in.grid.channels;
+    const struct observers *others = &run->request->observers;
 
-    if (!run->request->stats)
-        return true;
-    summary->tallies_in = mem_zeroed(channels, sizeof *summary->tallies_in, "the statistics", run->fault);
-    summary->tallies_out = mem_zeroed(channels, sizeof *summary->tallies_out, "the statistics", run->fault);
-    return summary->tallies_in != NULL && summary->tallies_out != NULL;
+    run->all = mem_alloc(others->count + 1, sizeof *run->all, "the observers", run->fault);
+    if (run->all == NULL)
+        return false;
+    run->observers.list = run->all;
+    if (run->request->stats)
+        run->all[run->observers.count++] = (struct observer){&stats_kind, &run->stats};
+    for (size_t i = 0; i < others->count; i++)
+        run->all[run->observers.count++] = others->list[i];
+    return observers_begin(&run->observers, run->plan, run->fault);
 }
 
 static void release(struct running *run)
@@ -762,12 +776,13 @@ static void release(struct running *run)
     for (size_t i = 0; i < 2; i++)
         spool_close(&run->spools[i].spool);
     spool_close(&run->held);
+    mem_free(run->all);
 }
 
 static bool prepare(struct running *run)
 {
     double begun = clock_seconds();
-    bool done = create_tallies(run) && source_allow_stop(run->source, run->fault) && create_spools(run) &&
+    bool done = begin_observers(run) && source_allow_stop(run->source, run->fault) && create_spools(run) &&
                 hold_source(run) && sweep_create(&run->sweep, run->plan, &run->progress, run->fault);
 
     run->summary->start = run->plan->start + clock_seconds() - begun;
@@ -806,7 +821,7 @@ bool run_plan(const struct plan *plan, const struct run_request *request, struct
 
     *summary = (struct run_summary){.last_change = NAN, .low = NAN, .high = NAN};
     progress_begin(&run.progress, request->progress, work_ahead(&run));
-    done = prepare(&run) && filter_all(&run);
+    done = prepare(&run) && filter_all(&run) && observers_finish(&run.observers, fault);
     if (done) {
         double finishing = clock_seconds();
         done = sink_finish(sink, fault);
@@ -818,6 +833,9 @@ bool run_plan(const struct plan *plan, const struct run_request *request, struct
         summary->high = run.encode.high;
     }
     summary->compute = run.sweep.seconds;
+    summary->stats = run.stats.seconds;
+    summary->tallies_in = run.stats.in;
+    summary->tallies_out = run.stats.out;
     release(&run);
     summary->total = plan->start + clock_seconds() - begun;
     return done;

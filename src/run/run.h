@@ -8,13 +8,15 @@
 #include "kernels/backend.h"
 #include "format/format.h"
 #include "plan/plan.h"
+#include "observer.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
 struct run_request {
-    bool stats;
+    bool stats; /* the first observer */
     enum progress_mode progress;
+    struct observers observers; /* others */
 };
 
 /* What a run did; seconds by what they were spent on, at the same time where that was possible. The start is

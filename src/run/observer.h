@@ -1,0 +1,48 @@
+/* Observers: whoever looks at the planes of a run as files hold them, those that come and those that go. */
+#ifndef OBSERVER_H
+#define OBSERVER_H
+
+#include "base/diag.h"
+#include "kernels/backend.h"
+#include "plan/plan.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* The ends of a run. */
+enum observer_end { OBSERVER_INPUT, OBSERVER_OUTPUT };
+
+/* One kind of observer. All are called by the thread that runs the plan. */
+struct observer_kind {
+    const char *name;
+
+    /* Before the first plane. */
+    bool (*begin)(void *state, const struct plan *plan, struct fault *fault);
+
+    /* Planes of an end, by their numbers in the grid: packed samples, as the plan's job says of that end.
+       Each plane of the run comes once, and those of one end come in order. The samples must stay as they
+       are, and are gone afterwards. */
+    bool (*see)(void *state, enum observer_end end, const void *samples, struct range planes,
+                struct fault *fault);
+
+    /* After the last plane of both ends, while the output is not complete yet. */
+    bool (*finish)(void *state, struct fault *fault);
+};
+
+struct observer {
+    const struct observer_kind *kind;
+    void *state;
+};
+
+/* Some of them, in the order in which they are called; the first that fails ends the run. */
+struct observers {
+    const struct observer *list;
+    size_t count;
+};
+
+bool observers_begin(const struct observers *observers, const struct plan *plan, struct fault *fault);
+bool observers_see(const struct observers *observers, enum observer_end end, const void *samples,
+                   struct range planes, struct fault *fault);
+bool observers_finish(const struct observers *observers, struct fault *fault);
+
+#endif
