@@ -1,5 +1,8 @@
 /* Tests of the PNG format: every kind of picture in, samples and notes out, damage refused. */
+#include "base/checksum.h"
 #include "format/format.h"
+#include "png/png_filter.h"
+#include "png/png_unfilter.h"
 #include "profile.h"
 
 #include <check.h>
@@ -1186,11 +1189,20 @@ START_TEST(image_data_may_be_cut_anywhere)
 }
 END_TEST
 
+static uint32_t expected_adler(const unsigned char *data, size_t size)
+{
+    uint32_t a = 1, b = 0;
+    for (size_t i = 0; i < size; i++) {
+        a = (a + data[i]) % 65521;
+        b = (b + a) % 65521;
+    }
+    return b << 16 | a;
+}
+
 /* The picture's image data as stored blocks of so many bytes. */
 static struct bytes stored(const unsigned char *data, size_t size, size_t part)
 {
     struct bytes stream = {0};
-    uint32_t a = 1, b = 0;
     unsigned char sum[4];
     bytes_append(&stream, "\x78\x01", 2);
     for (size_t done = 0; done < size; done += part) {
@@ -1199,11 +1211,7 @@ static struct bytes stored(const unsigned char *data, size_t size, size_t part)
         bytes_append(&stream, head, 5);
         bytes_append(&stream, data + done, count);
     }
-    for (size_t i = 0; i < size; i++) {
-        a = (a + data[i]) % 65521;
-        b = (b + a) % 65521;
-    }
-    put32(sum, b << 16 | a);
+    put32(sum, expected_adler(data, size));
     bytes_append(&stream, sum, 4);
     return stream;
 }
@@ -1293,6 +1301,197 @@ START_TEST(an_empty_promise_is_refused)
 }
 END_TEST
 
+/* Damage within the deflated data, by the words that libpng has for it. */
+static const struct wrong {
+    size_t size, excess; /* bytes of rows, and of what follows the stream */
+    unsigned char type;  /* of the last row's filter */
+    const char *text;
+} wrongs[] = {
+    {24, 0, 4, NULL},
+    {24, 0, 5, "bad adaptive filter value"},
+    {24, 0, 255, "bad adaptive filter value"},
+    {23, 0, 0, "Not enough image data"},
+    {25, 0, 0, "IDAT: Too much image data"},
+    {24, 1, 0, "IDAT: extra compressed data"},
+    {23, 1, 0, "Not enough image data"},
+    {25, 1, 0, "IDAT: Too much image data"},
+};
+enum { WRONGS = sizeof wrongs / sizeof wrongs[0] };
+
+START_TEST(what_is_wrong_with_image_data_is_said)
+{
+    const struct wrong *wrong = &wrongs[_i];
+    struct bytes plain = small_png(PNG_COLOR_TYPE_GRAY, 8, false, false);
+    unsigned char rows[25] = {0};
+    char expected[sizeof scratch_in.path + 100];
+    struct fault fault;
+    rows[18] = wrong->type;
+    struct bytes stream = stored(rows, wrong->size, wrong->size);
+    bytes_append(&stream, "excess", wrong->excess);
+    struct bytes file = with_image(&plain, stream.data, stream.size);
+    for (threads = 1; threads <= 2; threads++) {
+        bool taken = takes(file.data, file.size, &fault);
+        ck_assert_int_eq(taken, wrong->text == NULL);
+        if (taken)
+            continue;
+        snprintf(expected, sizeof expected, "%s: %s", scratch_in.path, wrong->text);
+        ck_assert_str_eq(fault.text, expected);
+    }
+    bytes_free(&plain);
+    bytes_free(&stream);
+    bytes_free(&file);
+}
+END_TEST
+
+START_TEST(image_data_in_two_places_is_said)
+{
+    struct bytes plain = small_png(PNG_COLOR_TYPE_GRAY, 8, false, false);
+    static const struct extra chunks[] = {CHUNK("tEXt", "Title\0x"), CHUNK("IDAT", "")};
+    struct bytes file = with_chunks(&plain, NULL, 0, chunks, 2);
+    struct fault fault;
+    ck_assert(!takes(file.data, file.size, &fault));
+    ck_assert_ptr_nonnull(strstr(fault.text, ": IDAT: ..Too many IDATs found"));
+    bytes_free(&plain);
+    bytes_free(&file);
+}
+END_TEST
+
+/* ---- filters and checksums, by the letter of the specification ---- */
+
+enum { FILTERS = 5, FILTERED_ROWS = 6, FILTERED_BYTES_MOST = 400 };
+
+static int distance(int a, int b)
+{
+    return a < b ? b - a : a - b;
+}
+
+static int expected_paeth(int left, int above, int corner)
+{
+    int guess = left + above - corner;
+    int of_left = distance(guess, left), of_above = distance(guess, above),
+        of_corner = distance(guess, corner);
+    if (of_left <= of_above && of_left <= of_corner)
+        return left;
+    return of_above <= of_corner ? above : corner;
+}
+
+static int expected_prediction(unsigned type, int left, int above, int corner)
+{
+    const int predictions[FILTERS] = {0, left, above, (left + above) / 2,
+                                      expected_paeth(left, above, corner)};
+    return predictions[type];
+}
+
+static void check_unfiltered(unsigned type, const struct png_unfilter_rows *rows, const unsigned char *plain)
+{
+    for (size_t i = 0; i < rows->bytes; i++) {
+        bool inside = i >= rows->pixel;
+        int left = inside ? plain[i - rows->pixel] : 0, corner = inside ? rows->above[i - rows->pixel] : 0;
+        int expected = rows->filtered[i] + expected_prediction(type, left, rows->above[i], corner);
+        ck_assert_msg(plain[i] == (expected & 0xff),
+                      "filter %u, pixels of %zu bytes, byte %zu of %zu: %d, not %d", type, rows->pixel, i,
+                      rows->bytes, plain[i], expected & 0xff);
+    }
+}
+
+START_TEST(filters_are_taken_back)
+{
+    unsigned char filtered[FILTERED_BYTES_MOST], above[FILTERED_BYTES_MOST], plain[FILTERED_BYTES_MOST];
+    uint32_t seed = 7;
+    for (size_t pixel = 1; pixel <= PNG_FILTER_REACH; pixel++)
+        for (size_t bytes = pixel; bytes <= FILTERED_BYTES_MOST - PNG_UNFILTER_SLACK; bytes += pixel) {
+            struct png_unfilter_rows rows = {filtered, above, bytes, pixel};
+            for (size_t i = 0; i < sizeof filtered; i++) {
+                filtered[i] = (unsigned char)next_random(&seed);
+                above[i] = (unsigned char)next_random(&seed);
+            }
+            ck_assert(png_unfilter((unsigned)_i, &rows, plain));
+            check_unfiltered((unsigned)_i, &rows, plain);
+        }
+}
+END_TEST
+
+START_TEST(other_filters_are_none)
+{
+    unsigned char row[1 + PNG_UNFILTER_SLACK] = {0}, plain[1 + PNG_UNFILTER_SLACK];
+    struct png_unfilter_rows rows = {row, row, 1, 1};
+    for (unsigned type = FILTERS; type < 256; type++)
+        ck_assert(!png_unfilter(type, &rows, plain));
+}
+END_TEST
+
+/* Pixels of eight bytes, each with another value above: the first is made `left`, the second is the guess. */
+START_TEST(paeth_chooses_as_specified)
+{
+    unsigned char filtered[16 + PNG_UNFILTER_SLACK] = {0}, above[16 + PNG_UNFILTER_SLACK] = {0};
+    unsigned char plain[16 + PNG_UNFILTER_SLACK];
+    struct png_unfilter_rows rows = {filtered, above, 16, 8};
+    for (int left = 0; left < 256; left++)
+        for (int corner = 0; corner < 256; corner++) {
+            memset(filtered, left - corner, 8);
+            memset(above, corner, 8);
+            for (int first = 0; first < 256; first += 8) {
+                for (int lane = 0; lane < 8; lane++)
+                    above[8 + lane] = (unsigned char)(first + lane);
+                ck_assert(png_unfilter(4, &rows, plain));
+                for (int lane = 0; lane < 8; lane++)
+                    if (plain[8 + lane] != expected_paeth(left, first + lane, corner))
+                        ck_abort_msg("left %d, above %d, corner %d: %d", left, first + lane, corner,
+                                     plain[8 + lane]);
+            }
+        }
+}
+END_TEST
+
+static void check_comes_back(const struct png_filter_rows *rows, const unsigned char *filtered)
+{
+    unsigned char plain[FILTERED_BYTES_MOST];
+    for (size_t y = 0; y < rows->count; y++, filtered += rows->bytes + 1) {
+        const unsigned char *here = rows->first + y * rows->stride;
+        struct png_unfilter_rows back = {filtered + 1, here - rows->stride, rows->bytes, rows->pixel};
+        ck_assert(png_unfilter(filtered[0], &back, plain));
+        ck_assert_mem_eq(plain, here, rows->bytes);
+    }
+}
+
+START_TEST(what_was_filtered_comes_back)
+{
+    enum { BYTES = 192, STRIDE = BYTES + PNG_FILTER_REACH };
+    unsigned char room[(FILTERED_ROWS + 1) * STRIDE + PNG_FILTER_REACH] = {0};
+    unsigned char filtered[FILTERED_ROWS * (BYTES + 1) + PNG_UNFILTER_SLACK];
+    uint32_t seed = 3;
+    for (size_t y = 1; y <= FILTERED_ROWS; y++)
+        for (size_t i = 0; i < BYTES; i++)
+            room[y * STRIDE + PNG_FILTER_REACH + i] = (unsigned char)(i * y + next_random(&seed) % 40);
+    struct png_filter_rows rows = {room + STRIDE + PNG_FILTER_REACH, STRIDE, BYTES, FILTERED_ROWS,
+                                   (size_t)_i};
+    png_filter_apply(&rows, PNG_FILTER_LEAST_SUM, filtered);
+    check_comes_back(&rows, filtered);
+    png_filter_apply(&rows, PNG_FILTER_NONE_ROW, filtered);
+    check_comes_back(&rows, filtered);
+}
+END_TEST
+
+/* Whole and in two parts; full of 255, too, which is where sums overflow first. */
+START_TEST(checksums_are_those_of_the_specifications)
+{
+    enum { SIZE = 70000 };
+    unsigned char *data = malloc(SIZE);
+    uint32_t seed = 9;
+    ck_assert_ptr_nonnull(data);
+    for (size_t i = 0; i < SIZE; i++)
+        data[i] = (unsigned char)(_i != 0 ? 255 : next_random(&seed));
+    for (size_t size = 0; size <= SIZE; size += size < 300 ? 1 : size / 2 + 1) {
+        const unsigned char *rest = data + size / 3;
+        uint32_t crc = checksum_crc(CHECKSUM_CRC, data, size / 3),
+                 adler = checksum_adler(CHECKSUM_ADLER, data, size / 3);
+        ck_assert_uint_eq(checksum_crc(crc, rest, size - size / 3), checksum(data, size));
+        ck_assert_uint_eq(checksum_adler(adler, rest, size - size / 3), expected_adler(data, size));
+    }
+    free(data);
+}
+END_TEST
+
 static Suite *png_suite(void)
 {
     Suite *suite = suite_create("png");
@@ -1300,6 +1499,7 @@ static Suite *png_suite(void)
     TCase *strips_case = tcase_create("strips");
     TCase *notes_case = tcase_create("notes");
     TCase *damage_case = tcase_create("damage");
+    TCase *bytes_case = tcase_create("bytes");
     tcase_set_timeout(kinds_case, 60);
     tcase_set_timeout(strips_case, 300);
     tcase_set_timeout(damage_case, 60);
@@ -1324,10 +1524,18 @@ static Suite *png_suite(void)
     tcase_add_loop_test(damage_case, image_data_may_be_cut_anywhere, 0, 2);
     tcase_add_test(damage_case, the_image_data_fills_the_picture_exactly);
     tcase_add_loop_test(damage_case, a_bad_deflate_stream_is_refused, 0, 10);
+    tcase_add_loop_test(damage_case, what_is_wrong_with_image_data_is_said, 0, WRONGS);
+    tcase_add_test(damage_case, image_data_in_two_places_is_said);
     tcase_add_test(damage_case, an_unknown_critical_chunk_is_refused);
     tcase_add_test(damage_case, too_many_notes_are_over_the_limit);
     tcase_add_loop_test(damage_case, an_empty_promise_is_refused, 0, 2);
-    TCase *cases[] = {kinds_case, strips_case, notes_case, damage_case};
+    tcase_set_timeout(bytes_case, 60);
+    tcase_add_loop_test(bytes_case, filters_are_taken_back, 0, FILTERS);
+    tcase_add_test(bytes_case, other_filters_are_none);
+    tcase_add_test(bytes_case, paeth_chooses_as_specified);
+    tcase_add_loop_test(bytes_case, what_was_filtered_comes_back, 1, PNG_FILTER_REACH + 1);
+    tcase_add_loop_test(bytes_case, checksums_are_those_of_the_specifications, 0, 2);
+    TCase *cases[] = {kinds_case, strips_case, notes_case, damage_case, bytes_case};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         tcase_add_unchecked_fixture(cases[i], scratch_setup, scratch_teardown);
         suite_add_tcase(suite, cases[i]);

@@ -1,6 +1,7 @@
 /* Deflating strips of data, each by itself; the pieces joined are one deflate stream. */
 #include "deflate.h"
 
+#include "checksum.h"
 #include "mem.h"
 
 #include <string.h>
@@ -41,7 +42,7 @@ void deflate_header(int level, unsigned char header[DEFLATE_HEADER])
 
 uint32_t deflate_checksum(const struct deflate_strip *strip)
 {
-    return (uint32_t)adler32_z(adler32_z(0, NULL, 0), strip->bytes, strip->size);
+    return checksum_adler(CHECKSUM_ADLER, strip->bytes, strip->size);
 }
 
 uint32_t deflate_join(uint32_t first, uint32_t second, size_t second_size)

@@ -1,10 +1,11 @@
-/* PNG: rows streamed through libpng; every colour type and depth in, gray or RGB of 8 or 16 bits out. */
+/* PNG: chunks by libpng, rows streamed; every colour type and depth in, gray or RGB of 8 or 16 bits out. */
 #include "base/mem.h"
+#include "png/png_adam7.h"
 #include "png/png_encoder.h"
 #include "png/png_idat.h"
 #include "png/png_notes.h"
-#include "png/png_passes.h"
 #include "png/png_profile.h"
+#include "png/png_rows.h"
 #include "png/png_trap.h"
 #include "format.h"
 
@@ -15,7 +16,6 @@ enum {
     EXTENT_MOST = 0x7fffffff,
     CHUNK_BYTES_MOST = 64 << 20,
     CHUNKS_MOST = 1000,
-    IDAT_READ_BYTES = 64 << 10,
     DEFLATE_RATIO_MOST = 1032 /* two bits stand for 258 bytes at the best */
 };
 
@@ -33,15 +33,12 @@ struct reader {
     png_uint_32 chunk_size; /* and its length */
     bool chunk_expected;    /* libpng is to hand it over */
     bool checksum_failed;   /* of the chunk under way */
-    bool rows_ready;        /* to be read */
+    size_t row_bytes, row_count;
+    size_t rows_taken;
+    bool decoding; /* what follows is there */
+    struct png_rows rows;
     bool interlaced;
-    size_t row_bytes;
-    size_t rows;
-    /* An interlaced picture, once decoded: all of it, or its passes where there is a spool for them. */
-    bool decoded;
-    unsigned char *held;
-    struct png_passes passes;
-    size_t held_rows_taken;
+    struct png_adam7 adam7; /* of an interlaced picture, which is decoded as a whole */
 };
 
 static png_uint_32 chunk_code(const char *type)
@@ -70,11 +67,6 @@ static void read_file(png_structp png, png_bytep bytes, size_t size)
     png_chunk_error(png, "the file ends early");
 }
 
-static bool begins_image(const struct reader *reader, png_const_bytep head)
-{
-    return reader->idat.next == NULL && memcmp(head + sizeof(png_uint_32), "IDAT", 4) == 0;
-}
-
 static bool is_ancillary(const char *type)
 {
     return (type[0] & 0x20) != 0;
@@ -99,20 +91,28 @@ static void leave_chunk(struct reader *reader)
                    reader->chunk_size > CHUNK_BYTES_MOST ? "larger than 64 MiB" : "not enough memory");
 }
 
+/* Image data in a second place is damage, of which libpng would only warn. */
+static void meet_image(struct reader *reader, png_bytep head)
+{
+    if (reader->idat.begun)
+        png_error(reader->png, "IDAT: ..Too many IDATs found");
+    png_idat_begin(&reader->idat, reader->png, head);
+}
+
 static void read_bytes(png_structp png, png_bytep bytes, size_t size)
 {
     struct reader *reader = png_get_io_ptr(png);
     bool head = (png_get_io_state(png) & PNG_IO_CHUNK_HDR) != 0;
     if (head)
         leave_chunk(reader);
-    if (reader->idat.gives)
-        png_idat_give(&reader->idat, png, bytes, size, reader->trap.fault);
+    if (reader->idat.available > 0)
+        png_idat_give(&reader->idat, bytes, size);
     else
         read_file(png, bytes, size);
     if (!head)
         return;
-    if (begins_image(reader, bytes))
-        png_idat_begin(&reader->idat, png, bytes);
+    if (png_idat_is_head(bytes))
+        meet_image(reader, bytes);
     enter_chunk(reader, bytes);
 }
 
@@ -143,11 +143,14 @@ static enum png_notes_place place_of(const struct reader *reader, const png_unkn
     return (chunk->location & PNG_HAVE_PLTE) != 0 ? PNG_NOTES_BEFORE_IMAGE : PNG_NOTES_BEFORE_PALETTE;
 }
 
-/* libpng hands over chunks whose checksum failed, after a warning. */
+/* libpng hands over chunks whose checksum failed, after a warning. Of image data it sees none (png_idat.h).
+ */
 static int take_chunk(png_structp png, png_unknown_chunkp chunk)
 {
     struct reader *reader = png_get_user_chunk_ptr(png);
     const char *type = (const char *)chunk->name;
+    if (strcmp(type, "IDAT") == 0)
+        return 1;
     if (!is_ancillary(type))
         png_chunk_error(png, "unknown critical chunk");
     reader->chunk_expected = false;
@@ -182,9 +185,9 @@ static void configure(struct reader *reader)
     png_set_user_limits(png, EXTENT_MOST, EXTENT_MOST);
     png_set_chunk_malloc_max(png, CHUNK_BYTES_MOST);
     png_set_chunk_cache_max(png, CHUNKS_MOST);
-    png_set_compression_buffer_size(png, IDAT_READ_BYTES);
     /* A negative count: every ancillary chunk but tRNS comes to take_chunk, unparsed. */
     png_set_keep_unknown_chunks(png, PNG_HANDLE_CHUNK_NEVER, NULL, -1);
+    png_set_keep_unknown_chunks(png, PNG_HANDLE_CHUNK_NEVER, (png_const_bytep) "IDAT", 1);
     png_set_read_user_chunk_fn(png, reader, take_chunk);
 }
 
@@ -255,12 +258,12 @@ static bool measure(struct reader *reader, struct source *source, struct fault *
     if (!grid_check(&source->header.grid, fault))
         return fault_prefix(fault, reader->trap.name);
     reader->row_bytes = header_plane_bytes(&source->header);
-    reader->rows = source->header.grid.ny;
+    reader->row_count = source->header.grid.ny;
     source->held_bytes = 0;
     reader->interlaced = png_get_interlace_type(reader->png, reader->info) != PNG_INTERLACE_NONE;
     if (!reader->interlaced)
         return true;
-    if (!mem_product(&source->held_bytes, reader->row_bytes, reader->rows))
+    if (!mem_product(&source->held_bytes, reader->row_bytes, reader->row_count))
         return fault_raise(fault, STATUS_LIMIT,
                            "%s: IHDR: an interlaced picture larger than the address space",
                            reader->trap.name);
@@ -275,8 +278,8 @@ static void close_source(struct source *source)
     png_destroy_read_struct(&reader->png, &reader->info, NULL);
     png_idat_release(&reader->idat);
     png_notes_release(&reader->notes);
-    mem_free(reader->held);
-    png_passes_close(&reader->passes);
+    png_rows_close(&reader->rows);
+    png_adam7_close(&reader->adam7);
     mem_free(reader);
     source->state = NULL;
 }
@@ -299,89 +302,81 @@ static bool open_source(struct source *source, const struct source_request *requ
     return false;
 }
 
-/* Not before the first row is asked for: libpng allocates rows here, and the plan may refuse them first. */
-static bool ready_rows(struct reader *reader, struct fault *fault)
-{
-    png_trap_set(&reader->trap, fault);
-    if (setjmp(png_jmpbuf(reader->png)) != 0)
-        return false;
-    png_set_expand(reader->png);
-    if (reader->passes.spool == NULL)
-        (void)png_set_interlace_handling(reader->png);
-    png_read_update_info(reader->png, reader->info);
-    reader->rows_ready = true;
-    return true;
-}
-
 static bool hold_in_spool(struct source *source, const struct spool *spool, struct fault *fault)
 {
     struct reader *reader = source->state;
 
-    reader->passes = (struct png_passes){.spool = spool,
-                                         .width = source->header.grid.nx,
-                                         .rows = reader->rows,
-                                         .pixel_bytes = reader->row_bytes / source->header.grid.nx};
-    return png_passes_open(&reader->passes, fault) || fault_prefix(fault, reader->trap.name);
+    (void)fault;
+    reader->adam7.spool = spool;
+    return true;
 }
 
-static bool decode_passes(const struct reader *reader, struct fault *fault)
+static bool decode_passes(struct reader *reader, struct fault *fault)
 {
     if (setjmp(png_jmpbuf(reader->png)) != 0)
         return false;
-    return png_passes_decode(&reader->passes, reader->png, fault);
-}
-
-/* With the passes of an interlaced picture one over the other, if rows are all that there are. */
-static bool decode_rows(struct reader *reader, unsigned char *samples, size_t rows)
-{
-    int passes = reader->interlaced ? PNG_INTERLACE_ADAM7_PASSES : 1;
-
-    if (setjmp(png_jmpbuf(reader->png)) != 0)
+    if (!png_adam7_decode(&reader->adam7, &reader->rows, reader->png, &reader->idat, fault))
         return false;
-    for (int pass = 0; pass < passes; pass++)
-        for (size_t row = 0; row < rows; row++)
-            png_read_row(reader->png, samples + row * reader->row_bytes, NULL);
+    png_idat_end(&reader->idat, reader->png);
     return true;
 }
 
 /* The last pass ends with the file, so all of it is decoded before the first row is known. */
-static bool decode_all(struct reader *reader, struct fault *fault)
+static bool begin_interlaced(struct reader *reader, struct fault *fault)
 {
-    if (reader->passes.spool != NULL)
-        return decode_passes(reader, fault);
-    reader->held = mem_alloc(reader->rows, reader->row_bytes, "interlaced picture", fault);
-    if (reader->held == NULL)
+    reader->adam7.width = png_get_image_width(reader->png, reader->info);
+    reader->adam7.rows = reader->row_count;
+    reader->adam7.pixel_bytes = reader->row_bytes / reader->adam7.width;
+    if (!png_adam7_open(&reader->adam7, fault))
         return fault_prefix(fault, reader->trap.name);
-    return decode_rows(reader, reader->held, reader->rows);
+    return decode_passes(reader, fault);
 }
 
-static bool read_decoded(struct reader *reader, unsigned char *samples, size_t rows, struct fault *fault)
+/* Not before the first row is asked for: rows are allocated here, and the plan may refuse them first. */
+static bool begin_rows(struct reader *reader, struct fault *fault)
 {
-    size_t first = reader->held_rows_taken;
+    if (!png_rows_open(&reader->rows, reader->png, reader->info, fault))
+        return fault_prefix(fault, reader->trap.name);
+    if (reader->interlaced)
+        return begin_interlaced(reader, fault);
+    png_rows_begin(&reader->rows, png_get_image_width(reader->png, reader->info));
+    return true;
+}
 
-    reader->held_rows_taken += rows;
-    if (reader->held != NULL) {
-        memcpy(samples, reader->held + first * reader->row_bytes, rows * reader->row_bytes);
-        return true;
-    }
-    for (size_t row = 0; row < rows; row++) {
-        if (!png_passes_row(&reader->passes, first + row, samples + row * reader->row_bytes, fault))
+static bool decode_rows(struct reader *reader, unsigned char *samples, size_t rows, struct fault *fault)
+{
+    if (setjmp(png_jmpbuf(reader->png)) != 0)
+        return false;
+    for (size_t row = 0; row < rows; row++)
+        png_rows_next(&reader->rows, reader->png, &reader->idat, samples + row * reader->row_bytes, fault);
+    if (reader->rows_taken + rows == reader->row_count)
+        png_idat_end(&reader->idat, reader->png);
+    return true;
+}
+
+static bool compose_rows(const struct reader *reader, unsigned char *samples, size_t rows,
+                         struct fault *fault)
+{
+    for (size_t row = 0; row < rows; row++)
+        if (!png_adam7_row(&reader->adam7, reader->rows_taken + row, samples + row * reader->row_bytes,
+                           fault))
             return false;
-    }
     return true;
 }
 
 static bool read_rows(struct source *source, void *samples, size_t rows, struct fault *fault)
 {
     struct reader *reader = source->state;
+    bool done;
 
-    if (!reader->rows_ready && !ready_rows(reader, fault))
-        return false;
     png_trap_set(&reader->trap, fault);
-    if (!reader->interlaced)
-        return decode_rows(reader, samples, rows);
-    reader->decoded = reader->decoded || decode_all(reader, fault);
-    return reader->decoded && read_decoded(reader, samples, rows, fault);
+    if (!reader->decoding && !begin_rows(reader, fault))
+        return false;
+    reader->decoding = true;
+    done = reader->interlaced ? compose_rows(reader, samples, rows, fault)
+                              : decode_rows(reader, samples, rows, fault);
+    reader->rows_taken += rows;
+    return done;
 }
 
 static bool end_source(struct source *source, struct fault *fault)
@@ -390,6 +385,7 @@ static bool end_source(struct source *source, struct fault *fault)
     png_trap_set(&reader->trap, fault);
     if (setjmp(png_jmpbuf(reader->png)) != 0)
         return false;
+    png_idat_leave(&reader->idat, reader->png);
     png_read_end(reader->png, reader->info);
     png_notes_tell_losses(&reader->notes, source->losses, sizeof source->losses);
     return true;

@@ -1,19 +1,24 @@
-/* The image data of a PNG file on its way to libpng: inflated elsewhere, and given to libpng stored. */
+/* The image data of a PNG file: its IDAT chunks are read and inflated here, and libpng sees an empty one. */
 #include "png_idat.h"
 
+#include "base/checksum.h"
 #include "png_trap.h"
 
 #include <string.h>
-#include <zlib.h>
 
-enum { TYPE_AT = 4, CHECKSUM_BYTES = 4 };
+enum { TYPE_AT = 4, TYPE_BYTES = 4, CHECKSUM_BYTES = 4 };
+
+bool png_idat_is_head(png_const_bytep head)
+{
+    return memcmp(head + TYPE_AT, "IDAT", TYPE_BYTES) == 0;
+}
 
 /* ---- the file's chunks ---- */
 
 static void enter_chunk(struct png_idat *idat, png_structp png, png_const_bytep head)
 {
     idat->left = png_get_uint_31(png, head);
-    idat->checksum = (png_uint_32)crc32(0, head + TYPE_AT, PNG_IDAT_HEAD_BYTES - TYPE_AT);
+    idat->checksum = checksum_crc(CHECKSUM_CRC, head + TYPE_AT, TYPE_BYTES);
 }
 
 static void leave_chunk(struct png_idat *idat, png_structp png)
@@ -23,7 +28,7 @@ static void leave_chunk(struct png_idat *idat, png_structp png)
     if (png_get_uint_32(checksum) != idat->checksum)
         png_chunk_error(png, "CRC error");
     idat->read(png, idat->head, sizeof idat->head);
-    if (memcmp(idat->head + TYPE_AT, "IDAT", 4) == 0)
+    if (png_idat_is_head(idat->head))
         enter_chunk(idat, png, idat->head);
     else
         idat->file_is_past = true;
@@ -36,7 +41,7 @@ static size_t read_data(struct png_idat *idat, png_structp png, unsigned char *t
     while (got < room && !idat->file_is_past) {
         size_t part = idat->left < room - got ? idat->left : room - got;
         idat->read(png, to + got, part);
-        idat->checksum = (png_uint_32)crc32_z(idat->checksum, to + got, part);
+        idat->checksum = checksum_crc(idat->checksum, to + got, part);
         idat->left -= part;
         got += part;
         if (idat->left == 0)
@@ -45,7 +50,7 @@ static size_t read_data(struct png_idat *idat, png_structp png, unsigned char *t
     return got;
 }
 
-/* ---- between file and libpng ---- */
+/* ---- inflated ---- */
 
 static void feed(struct png_idat *idat, png_structp png)
 {
@@ -60,63 +65,76 @@ static void feed(struct png_idat *idat, png_structp png)
     }
 }
 
-static void check_nothing_follows(struct png_idat *idat, png_structp png)
+/* The next piece that has bytes; false after the last. */
+static bool fetch(struct png_idat *idat, png_structp png)
 {
-    unsigned char byte;
-    if (read_data(idat, png, &byte, 1) > 0)
-        png_chunk_error(png, "extra compressed data");
-}
-
-/* More for libpng; after the image data, what stands after it in the file. */
-static void fetch(struct png_idat *idat, png_structp png)
-{
-    struct png_inflate_chunk chunk;
-    for (;;) {
+    do {
         feed(idat, png);
-        switch (png_inflater_take(idat->inflater, &chunk)) {
-        case PNG_INFLATE_CHUNK:
-            idat->next = chunk.bytes;
-            idat->available = chunk.size;
-            return;
-        case PNG_INFLATE_HUNGRY:
-            break;
-        case PNG_INFLATE_ALL:
-            check_nothing_follows(idat, png);
-            idat->next = idat->head;
-            idat->available = sizeof idat->head;
-            idat->gives = false;
-            return;
-        case PNG_INFLATE_EXCESS:
-            png_chunk_error(png, "extra compressed data");
-        case PNG_INFLATE_DAMAGED:
-            png_chunk_error(png, chunk.damage);
-        }
-    }
+        idat->piece = png_inflater_take(idat->inflater);
+        idat->piece_used = 0;
+        if (idat->piece.state == PNG_INFLATE_DAMAGED)
+            png_chunk_error(png, idat->piece.damage);
+    } while (idat->piece.size == 0 && idat->piece.state == PNG_INFLATE_UNDER_WAY);
+    return idat->piece.size > 0;
 }
 
-void png_idat_begin(struct png_idat *idat, png_structp png, png_bytep head)
-{
-    enter_chunk(idat, png, head);
-    idat->gives = true;
-    memcpy(head, png_inflate_first, PNG_IDAT_HEAD_BYTES);
-    idat->next = png_inflate_first + PNG_IDAT_HEAD_BYTES;
-    idat->available = PNG_INFLATE_FIRST_BYTES - PNG_IDAT_HEAD_BYTES;
-}
-
-void png_idat_give(struct png_idat *idat, png_structp png, png_bytep bytes, size_t size, struct fault *fault)
+void png_idat_inflate(struct png_idat *idat, png_structp png, unsigned char *bytes, size_t size,
+                      struct fault *fault)
 {
     if (idat->inflater == NULL && !png_inflater_start(&idat->inflater, idat->threads, fault))
         png_trap_leave(png);
     while (size > 0) {
-        if (idat->available == 0)
-            fetch(idat, png);
-        size_t part = idat->available < size ? idat->available : size;
-        memcpy(bytes, idat->next, part);
-        idat->next += part;
-        idat->available -= part;
+        if (idat->piece_used == idat->piece.size && !fetch(idat, png))
+            png_error(png, "Not enough image data");
+        size_t left = idat->piece.size - idat->piece_used, part = left < size ? left : size;
+        memcpy(bytes, idat->piece.bytes + idat->piece_used, part);
+        idat->piece_used += part;
         bytes += part;
         size -= part;
     }
+}
+
+void png_idat_end(struct png_idat *idat, png_structp png)
+{
+    bool excess = idat->piece_used < idat->piece.size;
+    while (idat->piece.state == PNG_INFLATE_UNDER_WAY)
+        excess = fetch(idat, png) || excess;
+    if (excess)
+        png_chunk_error(png, "Too much image data");
+}
+
+/* ---- what libpng sees ---- */
+
+void png_idat_begin(struct png_idat *idat, png_structp png, png_bytep head)
+{
+    static const unsigned char empty_checksum[CHECKSUM_BYTES] = {0x35, 0xaf, 0x06, 0x1e};
+    enter_chunk(idat, png, head);
+    idat->begun = true;
+    memset(head, 0, TYPE_AT);
+    idat->next = empty_checksum;
+    idat->available = sizeof empty_checksum;
+}
+
+void png_idat_give(struct png_idat *idat, png_bytep bytes, size_t size)
+{
+    size_t part = idat->available < size ? idat->available : size;
+    memcpy(bytes, idat->next, part);
+    idat->next += part;
+    idat->available -= part;
+}
+
+static bool has_more(struct png_idat *idat, png_structp png)
+{
+    unsigned char byte;
+    return idat->piece.state == PNG_INFLATE_EXCESS || read_data(idat, png, &byte, 1) > 0;
+}
+
+void png_idat_leave(struct png_idat *idat, png_structp png)
+{
+    if (has_more(idat, png))
+        png_chunk_error(png, "extra compressed data");
+    idat->next = idat->head;
+    idat->available = sizeof idat->head;
 }
 
 void png_idat_release(struct png_idat *idat)

@@ -1,4 +1,4 @@
-/* The image data of a PNG file on its way to libpng: inflated elsewhere, and given to libpng stored. */
+/* The image data of a PNG file: its IDAT chunks are read and inflated here, and libpng sees an empty one. */
 #ifndef PNG_IDAT_H
 #define PNG_IDAT_H
 
@@ -7,6 +7,7 @@
 #include <png.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #define PNG_IDAT_HEAD_BYTES 8 /* of a chunk: length and type */
 
@@ -18,21 +19,36 @@ struct png_idat {
     size_t threads; /* at least 1 */
 
     /* All zero until the image data begins. */
-    bool gives;        /* libpng is to be given its bytes from here, not from the file */
+    bool begun;
     bool file_is_past; /* the file has been read up to and including `head` */
     struct png_inflater *inflater;
     size_t left;                             /* bytes of the file's chunk under way */
-    png_uint_32 checksum;                    /* of those of its bytes that were read */
+    uint32_t checksum;                       /* of those of its bytes that were read */
     unsigned char head[PNG_IDAT_HEAD_BYTES]; /* of the chunk after the image data */
-    const unsigned char *next;               /* what libpng gets next */
+    const unsigned char *next;               /* what libpng gets next, in place of the file */
     size_t available;
+    struct png_inflate_piece piece;
+    size_t piece_used;
 };
 
-/* libpng is about to see the head of the first IDAT chunk: put another in its place. */
+/* Whether this is the head of a chunk of image data. */
+bool png_idat_is_head(png_const_bytep head);
+
+/* libpng is about to see the head of the first such chunk: make it that of an empty one. */
 void png_idat_begin(struct png_idat *idat, png_structp png, png_bytep head);
 
-/* What libpng is to read while `gives` is set. */
-void png_idat_give(struct png_idat *idat, png_structp png, png_bytep bytes, size_t size, struct fault *fault);
+/* What libpng is to read while `available` is not 0. */
+void png_idat_give(struct png_idat *idat, png_bytep bytes, size_t size);
+
+/* The next bytes, inflated. What is wrong is told as libpng tells it. */
+void png_idat_inflate(struct png_idat *idat, png_structp png, unsigned char *bytes, size_t size,
+                      struct fault *fault);
+
+/* All bytes that belong to the picture were taken: none may be left. */
+void png_idat_end(struct png_idat *idat, png_structp png);
+
+/* Before libpng reads on: nothing may follow the deflated stream. */
+void png_idat_leave(struct png_idat *idat, png_structp png);
 
 void png_idat_release(struct png_idat *idat);
 

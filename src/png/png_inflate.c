@@ -1,76 +1,27 @@
-/* Inflating a PNG's image data beside its reader: deflated bytes in, IDAT chunks of stored blocks out. */
+/* Inflating a PNG's image data beside its reader: deflated bytes in, pieces of inflated ones out. What is fed
+   goes round on one belt, what comes of it on another; the engine belongs to the thread that inflates. */
 #include "png_inflate.h"
 
+#include "base/belt.h"
 #include "base/mem.h"
 #include "base/thread.h"
 
-#include <pthread.h>
 #include <stdint.h>
-#include <string.h>
 #include <zlib.h>
 #ifdef HAVE_ISAL
 #include <isa-l/igzip_lib.h>
 #endif
 
-/* A chunk: length, IDAT, the head of a stored block, its data, after the last the Adler-32, then the CRC. */
-enum {
-    TYPE_AT = 4,
-    BLOCK_AT = 8,
-    DATA_AT = 13,
-    DATA_MOST = 65535,
-    CHECKSUM_BYTES = 4,
-    CHUNK_BYTES = DATA_AT + DATA_MOST + CHECKSUM_BYTES + CHECKSUM_BYTES
-};
+enum { FEED_BYTES = 64 << 10, FEEDS = 4, PIECE_BYTES = 64 << 10, PIECES = 4 };
 
-enum { FEED_BYTES = 64 << 10, FEEDS = 4, CHUNKS = 4 };
-
-const unsigned char png_inflate_first[PNG_INFLATE_FIRST_BYTES] = {0,   0,    0,    2,    'I',  'D',  'A',
-                                                                  'T', 0x78, 0x01, 0xec, 0x1a, 0x7e, 0xd2};
+/* Stations of the belts. */
+enum { FEEDING, EATING, FEED_STATIONS };
+enum { MAKING, TAKING, PIECE_STATIONS };
 
 struct feed {
     unsigned char bytes[FEED_BYTES];
     size_t size;
 };
-
-struct chunk {
-    unsigned char bytes[CHUNK_BYTES];
-    size_t size;
-};
-
-enum state { UNDER_WAY, ENDED, DAMAGED };
-
-struct png_inflater {
-#ifdef HAVE_ISAL
-    struct inflate_state engine;
-#else
-    z_stream engine;
-#endif
-    bool engine_started;
-    bool threaded;
-    pthread_t thread;
-
-    /* Of the thread that inflates. */
-    size_t feed_used; /* bytes of the feed at hand */
-    size_t data_size; /* bytes in the chunk at hand */
-    uLong checksum;   /* Adler-32 so far */
-    bool holds_back;  /* the engine stopped for want of room, and may have more without being fed */
-
-    /* Numbers, ever growing, in rings. Guarded by the mutex. */
-    pthread_mutex_t mutex;
-    pthread_cond_t changed;
-    size_t fed, eaten;
-    size_t made, taken;
-    bool starved; /* nothing will follow what has been fed */
-    bool stopping;
-    enum state state;
-    const char *damage;
-
-    bool handed_out; /* the chunk `taken` is with the caller */
-    struct feed *feeds;
-    struct chunk *chunks;
-};
-
-/* ---- the engines ---- */
 
 /* What one call of an engine is to do, and what it has done. */
 struct portion {
@@ -80,19 +31,72 @@ struct portion {
     size_t room, made;
 };
 
+struct piece {
+    struct png_inflate_piece told;
+    unsigned char *buffer;
+    size_t feeds_eaten; /* before its end */
+};
+
+struct engine {
+#ifdef HAVE_ISAL
+    struct inflate_state stream;
+    bool begun;
+#else
+    z_stream stream;
+#endif
+    enum png_inflate_state state;
+    const char *damage;
+};
+
+struct png_inflater {
+    bool threaded;
+    pthread_t thread;
+
+    /* Of whoever inflates. */
+    struct engine engine;
+    bool engine_started;
+    bool feed_taken;
+    size_t feed, feed_used; /* the one at hand, and bytes of it that are done with */
+    size_t feeds_eaten;
+    unsigned char *making; /* the piece that is being made */
+    size_t made;           /* bytes of it */
+    bool holds_back;       /* the engine stopped for want of room, and may have more without being fed */
+
+    /* Of the caller. */
+    size_t feeding; /* where there is room */
+    bool has_room;
+    size_t feeds;
+    size_t taken; /* the piece that it has */
+    bool has_piece;
+    struct piece last;
+
+    struct belt *feed_belt, *piece_belt;
+    struct feed *larder;
+    struct piece pieces[PIECES];
+    unsigned char *room; /* for the bytes of all pieces and of the one that is being made */
+};
+
+/* ---- the engines ---- */
+
+static void damage(struct engine *engine, const char *how)
+{
+    engine->state = PNG_INFLATE_DAMAGED;
+    engine->damage = how;
+}
+
 #ifdef HAVE_ISAL
 enum { WINDOW_BITS_MOST = 15 };
 
-static bool start_engine(struct png_inflater *inflater)
+static bool start_engine(struct engine *engine)
 {
-    isal_inflate_init(&inflater->engine);
-    inflater->engine.crc_flag = ISAL_ZLIB;
+    isal_inflate_init(&engine->stream);
+    engine->stream.crc_flag = ISAL_ZLIB;
     return true;
 }
 
-static void stop_engine(struct png_inflater *inflater)
+static void stop_engine(struct engine *engine)
 {
-    (void)inflater; /* owns nothing else */
+    (void)engine; /* owns nothing else */
 }
 
 static const char *damage_of(int outcome)
@@ -112,240 +116,235 @@ static const char *damage_of(int outcome)
 }
 
 /* ISA-L does not look at the size of the window in the first byte. */
-static bool begins_badly(const struct png_inflater *inflater, const struct portion *portion)
+static bool begins_badly(struct engine *engine, const struct portion *portion)
 {
-    bool begins = inflater->eaten == 0 && inflater->feed_used == 0 && portion->size > 0;
+    bool begins = !engine->begun && portion->size > 0;
+    engine->begun = engine->begun || begins;
     return begins && portion->from[0] >> 4 > WINDOW_BITS_MOST - 8;
 }
 
-static enum state run_engine(struct png_inflater *inflater, struct portion *portion)
+static void run_engine(struct engine *engine, struct portion *portion)
 {
-    struct inflate_state *engine = &inflater->engine;
-    if (begins_badly(inflater, portion)) {
-        inflater->damage = "invalid window size";
-        return DAMAGED;
+    struct inflate_state *stream = &engine->stream;
+    if (begins_badly(engine, portion)) {
+        damage(engine, "invalid window size");
+        return;
     }
-    engine->next_in = (uint8_t *)portion->from;
-    engine->avail_in = (uint32_t)portion->size;
-    engine->next_out = portion->to;
-    engine->avail_out = (uint32_t)portion->room;
-    int outcome = isal_inflate(engine);
-    portion->used = portion->size - engine->avail_in;
-    portion->made = portion->room - engine->avail_out;
-    if (outcome < 0 || outcome == ISAL_NEED_DICT) {
-        inflater->damage = damage_of(outcome);
-        return DAMAGED;
-    }
-    return engine->block_state == ISAL_BLOCK_FINISH ? ENDED : UNDER_WAY;
+    stream->next_in = (uint8_t *)portion->from;
+    stream->avail_in = (uint32_t)portion->size;
+    stream->next_out = portion->to;
+    stream->avail_out = (uint32_t)portion->room;
+    int outcome = isal_inflate(stream);
+    portion->used = portion->size - stream->avail_in;
+    portion->made = portion->room - stream->avail_out;
+    if (outcome < 0 || outcome == ISAL_NEED_DICT)
+        damage(engine, damage_of(outcome));
+    else if (stream->block_state == ISAL_BLOCK_FINISH)
+        engine->state = PNG_INFLATE_ENDED;
 }
 #else
-static bool start_engine(struct png_inflater *inflater)
+static bool start_engine(struct engine *engine)
 {
-    return inflateInit(&inflater->engine) == Z_OK;
+    return inflateInit(&engine->stream) == Z_OK;
 }
 
-static void stop_engine(struct png_inflater *inflater)
+static void stop_engine(struct engine *engine)
 {
-    inflateEnd(&inflater->engine);
+    inflateEnd(&engine->stream);
 }
 
-static enum state run_engine(struct png_inflater *inflater, struct portion *portion)
+static void run_engine(struct engine *engine, struct portion *portion)
 {
-    z_stream *engine = &inflater->engine;
-    engine->next_in = (z_const Bytef *)portion->from;
-    engine->avail_in = (uInt)portion->size;
-    engine->next_out = portion->to;
-    engine->avail_out = (uInt)portion->room;
-    int outcome = inflate(engine, Z_NO_FLUSH);
-    portion->used = portion->size - engine->avail_in;
-    portion->made = portion->room - engine->avail_out;
+    z_stream *stream = &engine->stream;
+    stream->next_in = (z_const Bytef *)portion->from;
+    stream->avail_in = (uInt)portion->size;
+    stream->next_out = portion->to;
+    stream->avail_out = (uInt)portion->room;
+    int outcome = inflate(stream, Z_NO_FLUSH);
+    portion->used = portion->size - stream->avail_in;
+    portion->made = portion->room - stream->avail_out;
     if (outcome == Z_STREAM_END)
-        return ENDED;
-    if (outcome == Z_OK || outcome == Z_BUF_ERROR)
-        return UNDER_WAY;
-    inflater->damage = engine->msg != NULL ? engine->msg : "invalid compressed data";
-    return DAMAGED;
+        engine->state = PNG_INFLATE_ENDED;
+    else if (outcome != Z_OK && outcome != Z_BUF_ERROR)
+        damage(engine, stream->msg != NULL ? stream->msg : "invalid compressed data");
 }
 #endif
 
-/* ---- chunks ---- */
+/* ---- pieces, by whoever inflates ---- */
 
-static void put32(unsigned char *to, uLong value)
+/* Have a feed at hand; without one the belt tells whether any will come. */
+static enum belt_outcome take_feed(struct png_inflater *inflater, bool waits)
 {
-    for (int i = 0; i < 4; i++)
-        to[i] = (unsigned char)(value >> (24 - 8 * i));
+    enum belt_outcome outcome;
+    if (inflater->feed_taken)
+        return BELT_TAKEN;
+    outcome = waits ? belt_take(inflater->feed_belt, EATING, &inflater->feed)
+                    : belt_try(inflater->feed_belt, EATING, &inflater->feed);
+    inflater->feed_taken = outcome == BELT_TAKEN;
+    inflater->feed_used = 0;
+    return outcome;
 }
 
-static void put_block_head(unsigned char *to, size_t size, bool last)
+static void leave_feed(struct png_inflater *inflater)
 {
-    to[0] = last;
-    to[1] = (unsigned char)(size & 0xff);
-    to[2] = (unsigned char)(size >> 8);
-    to[3] = (unsigned char)~to[1];
-    to[4] = (unsigned char)~to[2];
+    inflater->feed_taken = false;
+    inflater->feeds_eaten++;
+    belt_pass(inflater->feed_belt, inflater->feed);
 }
 
-/* Put around the data of a chunk what makes it one. */
-static void wrap(struct png_inflater *inflater, struct chunk *chunk, bool last)
+/* One call of the engine, with or without a feed. */
+static void run(struct png_inflater *inflater, bool last_chance)
 {
-    size_t size = inflater->data_size, end = DATA_AT + size;
-    inflater->checksum = adler32_z(inflater->checksum, chunk->bytes + DATA_AT, size);
-    memcpy(chunk->bytes + TYPE_AT, "IDAT", 4);
-    put_block_head(chunk->bytes + BLOCK_AT, size, last);
-    if (last) {
-        put32(chunk->bytes + end, inflater->checksum);
-        end += CHECKSUM_BYTES;
-    }
-    put32(chunk->bytes, end - BLOCK_AT);
-    put32(chunk->bytes + end, crc32_z(0, chunk->bytes + TYPE_AT, end - TYPE_AT));
-    chunk->size = end + CHECKSUM_BYTES;
-    inflater->data_size = 0;
-}
-
-/* ---- work, by whichever thread ---- */
-
-static bool has_feed(const struct png_inflater *inflater)
-{
-    return inflater->fed > inflater->eaten;
-}
-
-static bool can_work(const struct png_inflater *inflater)
-{
-    return inflater->state == UNDER_WAY && inflater->made - inflater->taken < CHUNKS &&
-           (has_feed(inflater) || inflater->holds_back || inflater->starved);
-}
-
-/* One call of the engine. With the mutex held, which is let go meanwhile. */
-static void work(struct png_inflater *inflater)
-{
-    struct chunk *chunk = &inflater->chunks[inflater->made % CHUNKS];
-    const struct feed *feed = has_feed(inflater) ? &inflater->feeds[inflater->eaten % FEEDS] : NULL;
+    const struct feed *feed = inflater->feed_taken ? &inflater->larder[inflater->feed] : NULL;
     struct portion portion = {
         .from = feed == NULL ? NULL : feed->bytes + inflater->feed_used,
         .size = feed == NULL ? 0 : feed->size - inflater->feed_used,
-        .to = chunk->bytes + DATA_AT + inflater->data_size,
-        .room = DATA_MOST - inflater->data_size,
+        .to = inflater->making + inflater->made,
+        .room = PIECE_BYTES - inflater->made,
     };
-    bool last_chance = feed == NULL && !inflater->holds_back;
-    pthread_mutex_unlock(&inflater->mutex);
-    enum state state = run_engine(inflater, &portion);
-    if (state == UNDER_WAY && last_chance) {
-        inflater->damage = "not enough image data";
-        state = DAMAGED;
-    }
+    run_engine(&inflater->engine, &portion);
     inflater->feed_used += portion.used;
-    inflater->data_size += portion.made;
-    inflater->holds_back = inflater->data_size == DATA_MOST;
-    bool complete = state == ENDED || inflater->holds_back;
-    if (complete)
-        wrap(inflater, chunk, state == ENDED);
-    pthread_mutex_lock(&inflater->mutex);
-    inflater->state = state;
-    inflater->made += complete;
-    if (feed != NULL && inflater->feed_used == feed->size) {
-        inflater->eaten++;
-        inflater->feed_used = 0;
+    inflater->made += portion.made;
+    inflater->holds_back = inflater->made == PIECE_BYTES;
+    if (inflater->engine.state == PNG_INFLATE_UNDER_WAY && last_chance)
+        damage(&inflater->engine, "not enough image data");
+    if (feed != NULL && inflater->feed_used == feed->size)
+        leave_feed(inflater);
+}
+
+/* Go on with the piece until it is full, the stream is over, or there is nothing to eat. */
+static void make(struct png_inflater *inflater)
+{
+    while (inflater->made < PIECE_BYTES && inflater->engine.state == PNG_INFLATE_UNDER_WAY) {
+        enum belt_outcome feed = take_feed(inflater, false);
+        if (feed == BELT_EMPTY && !inflater->holds_back)
+            return;
+        run(inflater, feed == BELT_FINISHED && !inflater->holds_back);
     }
-    pthread_cond_signal(&inflater->changed);
+}
+
+/* What was made just before damage does not come out: whether a row of it is whole would depend on the
+ * engine. */
+static bool is_complete(const struct png_inflater *inflater)
+{
+    return inflater->made == PIECE_BYTES || inflater->engine.state == PNG_INFLATE_ENDED;
+}
+
+/* The bytes go out in exchange for those of an earlier piece, in whose place the next is made. */
+static void put_out(struct png_inflater *inflater, size_t place)
+{
+    struct piece *piece = &inflater->pieces[place];
+    piece->told =
+        (struct png_inflate_piece){.state = inflater->engine.state, .damage = inflater->engine.damage};
+    piece->feeds_eaten = inflater->feeds_eaten;
+    if (is_complete(inflater)) {
+        unsigned char *bytes = inflater->making;
+        inflater->making = piece->buffer;
+        piece->buffer = bytes;
+        piece->told.bytes = bytes;
+        piece->told.size = inflater->made;
+        inflater->made = 0;
+    }
+    belt_pass(inflater->piece_belt, place);
 }
 
 static void *run_thread(void *argument)
 {
     struct png_inflater *inflater = argument;
-    pthread_mutex_lock(&inflater->mutex);
-    while (!inflater->stopping) {
-        if (can_work(inflater))
-            work(inflater);
-        else
-            pthread_cond_wait(&inflater->changed, &inflater->mutex);
+    size_t place;
+    while (inflater->engine.state == PNG_INFLATE_UNDER_WAY &&
+           belt_take(inflater->piece_belt, MAKING, &place) == BELT_TAKEN) {
+        if (!inflater->holds_back && take_feed(inflater, true) == BELT_STOPPED)
+            break;
+        make(inflater);
+        put_out(inflater, place);
     }
-    pthread_mutex_unlock(&inflater->mutex);
     return NULL;
 }
 
 /* ---- the reader's side ---- */
 
-static bool has_room(const struct png_inflater *inflater)
-{
-    return inflater->fed - inflater->eaten < FEEDS;
-}
-
 unsigned char *png_inflater_room(struct png_inflater *inflater, size_t *size)
 {
-    pthread_mutex_lock(&inflater->mutex);
-    bool room = has_room(inflater);
-    pthread_mutex_unlock(&inflater->mutex);
+    if (!inflater->has_room)
+        inflater->has_room = belt_try(inflater->feed_belt, FEEDING, &inflater->feeding) == BELT_TAKEN;
     *size = FEED_BYTES;
-    return room ? inflater->feeds[inflater->fed % FEEDS].bytes : NULL;
+    return inflater->has_room ? inflater->larder[inflater->feeding].bytes : NULL;
 }
 
 void png_inflater_feed(struct png_inflater *inflater, size_t size)
 {
-    pthread_mutex_lock(&inflater->mutex);
-    inflater->feeds[inflater->fed % FEEDS].size = size;
-    inflater->fed++;
-    pthread_cond_signal(&inflater->changed);
-    pthread_mutex_unlock(&inflater->mutex);
+    inflater->larder[inflater->feeding].size = size;
+    inflater->has_room = false;
+    inflater->feeds++;
+    belt_pass(inflater->feed_belt, inflater->feeding);
 }
 
 void png_inflater_end(struct png_inflater *inflater)
 {
-    pthread_mutex_lock(&inflater->mutex);
-    inflater->starved = true;
-    pthread_cond_signal(&inflater->changed);
-    pthread_mutex_unlock(&inflater->mutex);
+    belt_finish(inflater->feed_belt);
 }
 
-/* Until there is a chunk, or none will come of what is there. With the mutex held. */
-static void await(struct png_inflater *inflater)
+static void give_back(struct png_inflater *inflater)
 {
-    while (inflater->made == inflater->taken && inflater->state == UNDER_WAY) {
-        if (inflater->threaded ? has_room(inflater) && !inflater->starved : !can_work(inflater))
-            return;
-        if (inflater->threaded)
-            pthread_cond_wait(&inflater->changed, &inflater->mutex);
-        else
-            work(inflater);
-    }
+    if (inflater->has_piece)
+        belt_pass(inflater->piece_belt, inflater->taken);
+    inflater->has_piece = false;
 }
 
-static enum png_inflate_outcome take(struct png_inflater *inflater, struct png_inflate_chunk *chunk)
+static void make_by_itself(struct png_inflater *inflater)
 {
-    if (inflater->made > inflater->taken) {
-        const struct chunk *next = &inflater->chunks[inflater->taken % CHUNKS];
-        *chunk = (struct png_inflate_chunk){.bytes = next->bytes, .size = next->size};
-        inflater->handed_out = true;
-        return PNG_INFLATE_CHUNK;
-    }
-    if (inflater->state == UNDER_WAY)
-        return PNG_INFLATE_HUNGRY;
-    chunk->damage = inflater->damage;
-    if (inflater->state == DAMAGED)
-        return PNG_INFLATE_DAMAGED;
-    return has_feed(inflater) ? PNG_INFLATE_EXCESS : PNG_INFLATE_ALL;
+    size_t place;
+    if (belt_try(inflater->piece_belt, MAKING, &place) != BELT_TAKEN)
+        return;
+    make(inflater);
+    put_out(inflater, place);
 }
 
-enum png_inflate_outcome png_inflater_take(struct png_inflater *inflater, struct png_inflate_chunk *chunk)
+static bool is_over(const struct png_inflater *inflater)
 {
-    pthread_mutex_lock(&inflater->mutex);
-    inflater->taken += inflater->handed_out;
-    inflater->handed_out = false;
-    pthread_cond_signal(&inflater->changed);
-    await(inflater);
-    enum png_inflate_outcome outcome = take(inflater, chunk);
-    pthread_mutex_unlock(&inflater->mutex);
-    return outcome;
+    return inflater->last.told.state != PNG_INFLATE_UNDER_WAY;
+}
+
+static void take(struct png_inflater *inflater)
+{
+    if (!inflater->threaded)
+        make_by_itself(inflater);
+    inflater->has_piece = belt_take(inflater->piece_belt, TAKING, &inflater->taken) == BELT_TAKEN;
+    inflater->last = inflater->pieces[inflater->taken];
+}
+
+struct png_inflate_piece png_inflater_take(struct png_inflater *inflater)
+{
+    give_back(inflater);
+    if (is_over(inflater))
+        inflater->last.told.size = 0;
+    else
+        take(inflater);
+    if (inflater->last.told.state == PNG_INFLATE_ENDED && inflater->last.feeds_eaten < inflater->feeds)
+        inflater->last.told.state = PNG_INFLATE_EXCESS;
+    return inflater->last.told;
 }
 
 /* ---- beginning and end ---- */
 
+static void share_room(struct png_inflater *inflater)
+{
+    inflater->making = inflater->room;
+    for (size_t i = 0; i < PIECES; i++)
+        inflater->pieces[i].buffer = inflater->room + (i + 1) * PIECE_BYTES;
+}
+
 static bool make_room(struct png_inflater *inflater, struct fault *fault)
 {
-    inflater->feeds = mem_alloc(FEEDS, sizeof *inflater->feeds, "inflating", fault);
-    inflater->chunks = mem_alloc(CHUNKS, sizeof *inflater->chunks, "inflating", fault);
-    if (inflater->feeds == NULL || inflater->chunks == NULL)
+    inflater->larder = mem_alloc(FEEDS, sizeof *inflater->larder, "inflating", fault);
+    inflater->room = mem_alloc(PIECES + 1, PIECE_BYTES, "inflating", fault);
+    if (inflater->larder == NULL || inflater->room == NULL ||
+        !belt_create(&inflater->feed_belt, FEEDS, FEED_STATIONS, fault) ||
+        !belt_create(&inflater->piece_belt, PIECES, PIECE_STATIONS, fault))
         return false;
-    inflater->engine_started = start_engine(inflater);
+    share_room(inflater);
+    inflater->engine_started = start_engine(&inflater->engine);
     return inflater->engine_started || fault_raise(fault, STATUS_LIMIT, "not enough memory for inflating");
 }
 
@@ -354,9 +353,6 @@ bool png_inflater_start(struct png_inflater **inflater, size_t threads, struct f
     struct png_inflater *made = mem_zeroed(1, sizeof *made, "inflating", fault);
     if (made == NULL)
         return false;
-    made->checksum = adler32(0, NULL, 0);
-    pthread_mutex_init(&made->mutex, NULL);
-    pthread_cond_init(&made->changed, NULL);
     if (!make_room(made, fault)) {
         png_inflater_stop(made);
         return false;
@@ -368,10 +364,8 @@ bool png_inflater_start(struct png_inflater **inflater, size_t threads, struct f
 
 static void stop_thread(struct png_inflater *inflater)
 {
-    pthread_mutex_lock(&inflater->mutex);
-    inflater->stopping = true;
-    pthread_cond_signal(&inflater->changed);
-    pthread_mutex_unlock(&inflater->mutex);
+    belt_stop(inflater->feed_belt);
+    belt_stop(inflater->piece_belt);
     pthread_join(inflater->thread, NULL);
 }
 
@@ -382,10 +376,10 @@ void png_inflater_stop(struct png_inflater *inflater)
     if (inflater->threaded)
         stop_thread(inflater);
     if (inflater->engine_started)
-        stop_engine(inflater);
-    pthread_cond_destroy(&inflater->changed);
-    pthread_mutex_destroy(&inflater->mutex);
-    mem_free(inflater->feeds);
-    mem_free(inflater->chunks);
+        stop_engine(&inflater->engine);
+    belt_destroy(inflater->feed_belt);
+    belt_destroy(inflater->piece_belt);
+    mem_free(inflater->larder);
+    mem_free(inflater->room);
     mem_free(inflater);
 }

@@ -1,0 +1,32 @@
+/* Interlaced pictures: their seven passes, decoded and kept, and the rows that they make up together. */
+#ifndef PNG_ADAM7_H
+#define PNG_ADAM7_H
+
+#include "base/diag.h"
+#include "base/spool.h"
+#include "png_idat.h"
+#include "png_rows.h"
+
+#include <png.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+struct png_adam7 {
+    const struct spool *spool; /* where they are kept; NULL: in memory */
+    size_t width, rows, pixel_bytes;
+    unsigned char *held; /* in memory */
+    unsigned char *row;  /* room for one of a pass */
+};
+
+/* With spool and extents filled in; false without memory. To be closed in any case. */
+bool png_adam7_open(struct png_adam7 *adam7, struct fault *fault);
+void png_adam7_close(struct png_adam7 *adam7);
+
+/* Decode all passes and keep them. What is wrong with them is told as libpng tells it. */
+bool png_adam7_decode(const struct png_adam7 *adam7, struct png_rows *rows, png_structp png,
+                      struct png_idat *idat, struct fault *fault);
+
+/* A row of the picture. */
+bool png_adam7_row(const struct png_adam7 *adam7, size_t row, unsigned char *samples, struct fault *fault);
+
+#endif
