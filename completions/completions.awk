@@ -1,89 +1,9 @@
-# Completions of a command for a shell, on standard output, from the program's own lists of options and filters.
+# Completions of a command for a shell, on standard output.
 #
-# Usage: awk -v shell=bash|zsh -v program=voxfilt|imgheat -v command=NAME -f completions.awk words.def filters.def
+# Usage: awk -v shell=bash|zsh -v program=voxfilt|imgheat -v command=NAME -f lists.awk -f completions.awk LISTS...
 
-BEGIN {
-    values["program"] = "voxfilt imgheat"
-    values["type"] = values["out-type"] = "u8 i8 u16 i16 u32 i32 f32 f64"
-    values["endian"] = values["out-endian"] = "little big"
-    values["format"] = values["out-format"] = "raw"
-    values["edge"] = "reflect mirror nearest wrap constant hold"
-    values["flux"] = "linear tanh pm1 pm2"
-    values["flux-channels"] = "joint separate"
-    values["alpha-mode"] = "premultiply separate"
-    values["level"] = "0 1 2 3 4 5 6 7 8 9"
-    values["work"] = "f32 f64"
-    values["device"] = "auto cpu cuda"
-    values["report"] = values["bench"] = "text json"
-    values["progress"] = "auto always never"
-}
-
-# The next argument of the call in `rest`: a text without its quotes, or a word.
-function take(    value) {
-    sub(/^[ \t]*/, "", rest)
-    if (match(rest, /^"([^"\\]|\\.)*"/))
-        value = substr(rest, 2, RLENGTH - 2)
-    else if (match(rest, /^[^,)]*/))
-        value = substr(rest, 1, RLENGTH)
-    rest = substr(rest, RLENGTH + 1)
-    sub(/^[ \t]*[,)]/, "", rest)
-    return value
-}
-
-function fail(text) {
-    print FILENAME ":" FNR ": " text > "/dev/stderr"
-    failed = 1
-    exit 1
-}
-
-function add_option(    letter, name, argument, programs, help) {
-    letter = take()
-    name = take()
-    argument = take()
-    programs = take()
-    take()
-    help = take()
-    if (programs !~ /^(BOTH|VOXFILT|IMGHEAT)$/ || help == "")
-        fail("not an option: " call)
-    if (programs != "BOTH" && tolower(programs) != program)
-        return
-    options++
-    letters[options] = letter ~ /^'.'$/ ? "-" substr(letter, 2, 1) : ""
-    names[options] = name == "NULL" ? "" : name
-    arguments[options] = argument == "NULL" ? "" : argument
-    helps[options] = help
-}
-
-# A filter as far as it is the same for everybody; an axis is written out.
-function add_filter(    name, syntax) {
-    name = take()
-    syntax = take()
-    if (name !~ /^[a-z]+$/)
-        fail("not a filter: " call)
-    if (syntax == ":x|y|z")
-        filters = filters " " name ":x " name ":y " name ":z"
-    else
-        filters = filters " " name (syntax == "" ? "" : ":")
-}
-
-/^(OPTION|FILTER)\(/ {
-    call = $0
-    while (call !~ /\)[ \t]*$/ && (getline line) > 0)
-        call = call line
-    rest = call
-    sub(/^[A-Z]*\(/, "", rest)
-    if (call ~ /^OPTION/)
-        add_option()
-    else
-        add_filter()
-}
-
-function may_be_left_out(option) {
-    return arguments[option] ~ /^\[/
-}
-
-function words_of(option) {
-    return names[option] == "filter" ? substr(filters, 2) : values[names[option]]
+function completions_of(option) {
+    return names[option] == "filter" ? substr(filters, 2) : words_of(option)
 }
 
 # Words that may have a file behind a colon.
@@ -109,7 +29,7 @@ function print_bash_cases(    i) {
         if (arguments[i] == "FILE")
             print "kind='file' ;;"
         else
-            printf "kind='word' words='%s' before_files='%s' ;;\n", words_of(i), words_before_files(i)
+            printf "kind='word' words='%s' before_files='%s' ;;\n", completions_of(i), words_before_files(i)
     }
 }
 
@@ -172,10 +92,10 @@ function plain(text) {
     return text
 }
 
-function action_of(option,    words) {
-    words = words_of(option)
-    gsub(/:/, "\\:", words)
-    return arguments[option] == "FILE" ? "_files" : words != "" ? "(" words ")" : " "
+function action_of(option,    list) {
+    list = completions_of(option)
+    gsub(/:/, "\\:", list)
+    return arguments[option] == "FILE" ? "_files" : list != "" ? "(" list ")" : " "
 }
 
 function print_zsh_option(option,    takes, tail) {

@@ -186,23 +186,24 @@ static const struct {
     const char *name;
     size_t size;
     bool integer;
-    double max;
+    double min, max;
     enum work_type work;
 } sample_facts[SAMPLE_TYPES] = {
-    [SAMPLE_U8] = {"u8", 1, true, 255.0, WORK_F32},
-    [SAMPLE_I8] = {"i8", 1, true, 127.0, WORK_F32},
-    [SAMPLE_U16] = {"u16", 2, true, 65535.0, WORK_F32},
-    [SAMPLE_I16] = {"i16", 2, true, 32767.0, WORK_F32},
-    [SAMPLE_U32] = {"u32", 4, true, 4294967295.0, WORK_F64},
-    [SAMPLE_I32] = {"i32", 4, true, 2147483647.0, WORK_F64},
-    [SAMPLE_F32] = {"f32", 4, false, 0.0, WORK_F32},
-    [SAMPLE_F64] = {"f64", 8, false, 0.0, WORK_F64},
+    [SAMPLE_U8] = {"u8", 1, true, 0.0, 255.0, WORK_F32},
+    [SAMPLE_I8] = {"i8", 1, true, -128.0, 127.0, WORK_F32},
+    [SAMPLE_U16] = {"u16", 2, true, 0.0, 65535.0, WORK_F32},
+    [SAMPLE_I16] = {"i16", 2, true, -32768.0, 32767.0, WORK_F32},
+    [SAMPLE_U32] = {"u32", 4, true, 0.0, 4294967295.0, WORK_F64},
+    [SAMPLE_I32] = {"i32", 4, true, -2147483648.0, 2147483647.0, WORK_F64},
+    [SAMPLE_F32] = {"f32", 4, false, 0.0, 0.0, WORK_F32},
+    [SAMPLE_F64] = {"f64", 8, false, 0.0, 0.0, WORK_F64},
 };
 
 START_TEST(sample_types)
 {
     enum sample_type type = (enum sample_type)_i, parsed;
 
+    ck_assert_msg(sample_facts[_i].name != NULL, "nothing is known of %s", sample_name(type));
     ck_assert_str_eq(sample_name(type), sample_facts[_i].name);
     ck_assert(sample_parse(sample_facts[_i].name, &parsed));
     ck_assert_int_eq(parsed, type);
@@ -211,18 +212,22 @@ START_TEST(sample_types)
     ck_assert_int_eq(sample_work_type(type), sample_facts[_i].work);
     if (sample_facts[_i].integer)
         ck_assert_double_eq(sample_max(type), sample_facts[_i].max);
+    ck_assert_double_eq(sample_min(type), sample_facts[_i].min);
     ck_assert(!sample_parse("u64", &parsed));
     ck_assert(!sample_parse("", &parsed));
 }
 END_TEST
 
+/* A work type is a sample type that is stored as it is. */
 START_TEST(work_types)
 {
-    enum work_type work;
+    enum work_type work = (enum work_type)_i;
+    enum sample_type type = work_sample(work);
 
-    ck_assert(work_parse("f32", &work) && work == WORK_F32);
-    ck_assert(work_parse("f64", &work) && work == WORK_F64);
-    ck_assert(!work_parse("f16", &work));
+    ck_assert_str_eq(work_name(work), sample_name(type));
+    ck_assert_uint_eq(work_size(work), sample_size(type));
+    ck_assert_int_eq(sample_work_type(type), work);
+    ck_assert(!sample_is_integer(type));
     ck_assert_double_eq(work_round(WORK_F32, 0.1), (double)0.1f);
     ck_assert_double_eq(work_round(WORK_F64, 0.1), 0.1);
 }
@@ -241,12 +246,12 @@ static const struct {
     {"hold", EDGE_HOLD, 0.0, NULL},
     {"constant", EDGE_CONSTANT, 0.0, NULL},
     {"constant:-2.5", EDGE_CONSTANT, -2.5, NULL},
-    {"constant:", EDGE_CONSTANT, 0.0, "--edge: constant:: the constant is not a finite number"},
-    {"constant:inf", EDGE_CONSTANT, 0.0, "--edge: constant:inf: the constant is not a finite number"},
+    {"constant:", EDGE_CONSTANT, 0.0, "constant:: the constant is not a finite number"},
+    {"constant:inf", EDGE_CONSTANT, 0.0, "constant:inf: the constant is not a finite number"},
     {"clamp", EDGE_CONSTANT, 0.0,
-     "--edge: clamp: not one of reflect, mirror, nearest, wrap, constant[:V], hold; did you mean nearest?"},
+     "clamp: expected reflect, mirror, nearest, wrap, constant[:V] or hold; did you mean nearest?"},
     {"wrap:1", EDGE_CONSTANT, 0.0,
-     "--edge: wrap:1: not one of reflect, mirror, nearest, wrap, constant[:V], hold; did you mean wrap?"},
+     "wrap:1: expected reflect, mirror, nearest, wrap, constant[:V] or hold; did you mean wrap?"},
 };
 
 START_TEST(edge_rules)
@@ -805,56 +810,59 @@ START_TEST(stages_take_defaults)
 }
 END_TEST
 
+static const struct {
+    enum stage_option option;
+    size_t place, size;
+} stage_options[] = {
+#define STAGE_OPTION(constant, name, type, member)                                                           \
+    {STAGE_##constant, offsetof(struct stage_request, member), sizeof(type)},
+#include "model/stage_options.def"
+};
+
+/* Every value of one byte throughout, which each of its members can have. */
+static struct stage_request request_of(unsigned char byte)
+{
+    struct stage_request request = {.given = 0};
+
+    for (size_t i = 0; i < LENGTH(stage_options); i++)
+        memset((char *)&request + stage_options[i].place, byte, stage_options[i].size);
+    return request;
+}
+
 /* Each option by itself, as a default and as a stage's own. */
 START_TEST(every_option_is_inherited)
 {
-    const struct stage_request request = {.given = 0,
-                                          .steps = 1,
-                                          .edge = {EDGE_HOLD, 1.0},
-                                          .alpha = 1.0,
-                                          .dt = 1.0,
-                                          .sigma = 1.0,
-                                          .flux = FLUX_PM1,
-                                          .scale = 1.0,
-                                          .inner = 1,
-                                          .reaction = 1.0,
-                                          .until = 1.0,
-                                          .check_every = 1,
-                                          .joint_flux = true};
-    const struct stage_request defaults = {.given = 1U << _i,
-                                           .steps = 2,
-                                           .edge = {EDGE_WRAP, 2.0},
-                                           .alpha = 2.0,
-                                           .dt = 2.0,
-                                           .sigma = 2.0,
-                                           .sigma_in_spacing = true,
-                                           .flux = FLUX_PM2,
-                                           .scale = 2.0,
-                                           .inner = 2,
-                                           .reaction = 2.0,
-                                           .until = 2.0,
-                                           .check_every = 2};
-    for (unsigned own = 0; own <= 1; own++) {
-        struct stage_request stage = request;
-        double wanted = own ? 1.0 : 2.0;
+    const unsigned option = stage_options[_i].option;
+    /* Some defaults go to stages with a nonlinear flux alone; this one has its own. */
+    const unsigned flux = option & (STAGE_SCALE | STAGE_FLUX_CHANNELS) ? STAGE_FLUX : 0;
+
+    for (unsigned char own = 0; own <= 1; own++) {
+        struct stage_request stage = request_of(1), defaults = request_of(0);
+        const unsigned char *member = (unsigned char *)&stage + stage_options[_i].place;
         struct fault fault;
+        stage.flux = FLUX_PM1;
+        stage.given = (own ? option : 0) | flux;
+        defaults.flux = FLUX_LINEAR;
+        defaults.given = option;
         ck_assert(filter_parse("heat", &stage.call, &fault));
-        /* Some defaults go to stages with a nonlinear flux alone; this one has its own. */
-        unsigned flux = 1U << _i & (STAGE_SCALE | STAGE_FLUX_CHANNELS) ? STAGE_FLUX : 0;
-        stage.given = own << _i | flux;
         stage_inherit(&stage, &defaults);
-        ck_assert_uint_eq(stage.given, 1U << _i | flux);
-        const double values[] = {(double)stage.steps, stage.edge.value,
-                                 stage.alpha,         stage.dt,
-                                 stage.sigma,         stage.flux == FLUX_PM1 ? 1.0 : 2.0,
-                                 stage.scale,         (double)stage.inner,
-                                 stage.reaction,      stage.until};
-        if (_i < (int)LENGTH(values))
-            ck_assert_double_eq(values[_i], wanted);
-        ck_assert(1U << _i != STAGE_CHECK_EVERY || (double)stage.check_every == wanted);
-        ck_assert(_i != 4 || stage.sigma_in_spacing == !own);
-        ck_assert(1U << _i != STAGE_FLUX_CHANNELS || stage.joint_flux == own);
+        ck_assert_uint_eq(stage.given, option | flux);
+        ck_assert_uint_eq(stage.own, (own ? option : 0) | flux);
+        for (size_t i = 0; i < stage_options[_i].size && option != STAGE_FLUX; i++)
+            ck_assert_uint_eq(member[i], own);
+        ck_assert(option != STAGE_FLUX || stage.flux == (own ? FLUX_PM1 : FLUX_LINEAR));
     }
+}
+END_TEST
+
+/* The order of the list, of which each option is a bit, and its names. */
+START_TEST(every_option_has_its_name)
+{
+    const char *name = stage_option_name(stage_options[_i].option);
+
+    ck_assert_uint_eq(stage_options[_i].option, 1U << _i);
+    for (int i = 0; i < _i; i++)
+        ck_assert_str_ne(stage_option_name(stage_options[i].option), name);
 }
 END_TEST
 
@@ -1047,7 +1055,7 @@ static const struct {
     {PROGRAM_IMGHEAT, "-s -1", "--steps: -1: expected a whole number"},
     {PROGRAM_IMGHEAT, "-s 1.0", "--steps: 1.0: expected a whole number"},
     {PROGRAM_IMGHEAT, "-e around",
-     "--edge: around: not one of reflect, mirror, nearest, wrap, constant[:V], hold"},
+     "--edge: around: expected reflect, mirror, nearest, wrap, constant[:V] or hold"},
     {PROGRAM_IMGHEAT, "--alpha -1", "--alpha: -1: expected 0 or more"},
     {PROGRAM_IMGHEAT, "--alpha x", "--alpha: x: expected a number"},
     {PROGRAM_IMGHEAT, "--dt -1", "--dt: -1: expected 0 or more"},
@@ -1069,7 +1077,7 @@ static const struct {
     {PROGRAM_IMGHEAT, "-j 4097", "--threads: 4097: expected a whole number from 1 to 4096"},
     {PROGRAM_IMGHEAT, "-m 0", "--memory: 0: expected a count of bytes above 0, with K, M, G or T"},
     {PROGRAM_IMGHEAT, "-m 1X", "--memory: 1X: expected a count of bytes above 0, with K, M, G or T"},
-    {PROGRAM_IMGHEAT, "--report=xml", "--report: xml: expected text, json, text:FILE or json:FILE"},
+    {PROGRAM_IMGHEAT, "--report=xml", "--report: xml: expected text[:FILE] or json[:FILE]"},
     {PROGRAM_IMGHEAT, "--progress sometimes", "--progress: sometimes: expected auto, always or never"},
     {PROGRAM_VOXFILT, "--alpha 1 -f box:1", "--alpha: no stage of this chain is heat"},
     {PROGRAM_VOXFILT, "--flux pm1 -f box:1 -f gauss:1", "--flux: no stage of this chain is heat"},
@@ -1191,7 +1199,7 @@ static Suite *model_suite(void)
     tcase_add_test(words, shares_are_written_for_readers);
     tcase_add_test(words, limits_are_the_last_values_that_fit);
     tcase_add_loop_test(words, sample_types, 0, SAMPLE_TYPES);
-    tcase_add_test(words, work_types);
+    tcase_add_loop_test(words, work_types, 0, WORK_TYPES);
     tcase_add_loop_test(words, edge_rules, 0, (int)LENGTH(edge_texts));
     tcase_add_test(words, grids);
     tcase_add_loop_test(filters, stencils_have_their_weights, 0, (int)LENGTH(boxes));
@@ -1205,7 +1213,8 @@ static Suite *model_suite(void)
     tcase_add_loop_test(stages, schedules_are_settled, 0, (int)LENGTH(schedules));
     tcase_add_test(stages, heat_takes_its_options);
     tcase_add_test(stages, stages_take_defaults);
-    tcase_add_loop_test(stages, every_option_is_inherited, 0, 13);
+    tcase_add_loop_test(stages, every_option_is_inherited, 0, (int)LENGTH(stage_options));
+    tcase_add_loop_test(stages, every_option_has_its_name, 0, (int)LENGTH(stage_options));
     tcase_add_loop_test(stages, looks_are_every_so_many_and_the_last, 1, 10);
     tcase_add_test(stages, histories_keep_the_latest);
     tcase_add_test(stages, identity_is_known);

@@ -38,7 +38,7 @@ refuses 2 'voxfilt: --spacing: 2 distances for 3 axes' voxfilt --spacing 1,1 -n 
 refuses 2 'voxfilt: --format: png: expected raw' voxfilt --format png
 refuses 2 'voxfilt: --out-format: png: expected raw' voxfilt --out-format png
 refuses 2 'voxfilt: --steps: -1: expected a whole number' voxfilt -s -1
-refuses 2 'voxfilt: --edge: foo: not one of reflect, mirror, nearest, wrap, constant[:V], hold' voxfilt -e foo
+refuses 2 'voxfilt: --edge: foo: expected reflect, mirror, nearest, wrap, constant[:V] or hold' voxfilt -e foo
 refuses 2 'voxfilt: --edge: constant:x: the constant is not a finite number' voxfilt -e constant:x
 refuses 2 'voxfilt: --edge: constant:inf: the constant is not a finite number' voxfilt -e constant:inf
 refuses 2 'voxfilt: --alpha: x: expected a number' voxfilt --alpha x
@@ -60,7 +60,7 @@ refuses 2 'voxfilt: --threads: 0: expected a whole number from 1 to 4096' voxfil
 refuses 2 'voxfilt: --threads: 4097: expected a whole number from 1 to 4096' voxfilt -j 4097
 refuses 2 'voxfilt: --memory: 0: expected a count of bytes above 0, with K, M, G or T' voxfilt -m 0
 refuses 2 'voxfilt: --memory: 99999999T: expected a count of bytes above 0, with K, M, G or T' voxfilt -m 99999999T
-refuses 2 'voxfilt: --report: xml: expected text, json, text:FILE or json:FILE' voxfilt --report=xml
+refuses 2 'voxfilt: --report: xml: expected text[:FILE] or json[:FILE]' voxfilt --report=xml
 refuses 2 'voxfilt: --progress: x: expected auto, always or never' voxfilt --progress x
 
 # ---------------------------------------------------------------- filters

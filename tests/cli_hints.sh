@@ -18,7 +18,7 @@ refuses 2 'voxfilt: --x: no such option (--help lists them)' voxfilt --x
 refuses 2 'voxfilt: --o: ambiguous option; possibilities: --output, --out-endian, --out-type, --out-range, --out-format' voxfilt --o out
 refuses 2 'voxfilt: --alpha-mode: no such option (imgheat has it)' voxfilt --alpha-mode=separate
 refuses 2 'voxfilt: --steps: teps: expected a whole number; did you mean --steps?' voxfilt -steps 5
-refuses 2 'imgheat: --edge: lp: not one of reflect, mirror, nearest, wrap, constant[:V], hold; did you mean --help?' \
+refuses 2 'imgheat: --edge: lp: expected reflect, mirror, nearest, wrap, constant[:V] or hold; did you mean --help?' \
     imgheat -help
 accepts 'options may be cut short' '' voxfilt --inp v8.raw -n 8 --typ u8 --filt gauss:1 --outp short.raw
 v8 -f gauss:1 -o whole.raw
@@ -49,10 +49,10 @@ for pair in gaus:gauss gausian:gauss Gauss:gauss gaussian:gauss soble:sobel lap:
     fi
 done
 means -f gausian:2.5 gauss '--filter: gausian: no such filter'
-rules='reflect, mirror, nearest, wrap, constant[:V], hold'
+rules='reflect, mirror, nearest, wrap, constant[:V] or hold'
 for pair in clamp:nearest replicate:nearest zero:constant periodic:wrap symmetric:reflect reflect101:mirror \
     const:constant wrp:wrap MIRROR:mirror; do
-    means -e "${pair%:*}" "${pair#*:}" "--edge: ${pair%:*}: not one of $rules"
+    means -e "${pair%:*}" "${pair#*:}" "--edge: ${pair%:*}: expected $rules"
 done
 types='u8, i8, u16, i16, u32, i32, f32 or f64'
 for pair in uint8:u8 byte:u8 uint16:u16 short:i16 int16:i16 int:i32 float:f32 float32:f32 double:f64 U16:u16; do
@@ -61,6 +61,8 @@ done
 means --out-type uint16 u16 "--out-type: uint16: expected $types"
 means --work double f64 '--work: double: expected f32 or f64'
 refuses 2 'voxfilt: --work: short: expected f32 or f64' voxfilt --work short
+means --flux-channels sep separate '--flux-channels: sep: expected joint or separate'
+refuses 2 'voxfilt: --bench: josn: expected text or json; did you mean json?' voxfilt --bench=josn
 means --flux perona-malik pm2 '--flux: perona-malik: expected linear, tanh, pm1 or pm2'
 means --endian LE little '--endian: LE: expected little or big'
 means --progress nevr never '--progress: nevr: expected auto, always or never'

@@ -122,10 +122,11 @@ result $? "--until: looking costs little: $with s of computing, and $without s w
 
 # ---------------------------------------------------------------- reports in files
 
-formats='text, json, text:FILE or json:FILE'
-for value in 'json:' 'text:' ':r.json' 'jsonr' 'json,r' 'r.json'; do
+formats='text[:FILE] or json[:FILE]'
+for value in 'json:' 'text:' ':r.json' 'json,r' 'r.json'; do
     refuses 2 "voxfilt: --report: $value: expected $formats" v8 "--report=$value" -o out
 done
+refuses 2 "voxfilt: --report: jsonr: expected $formats; did you mean json?" v8 --report=jsonr -o out
 
 # Notes stay on standard error, and only they.
 printf 'old' > r.json

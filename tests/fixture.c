@@ -63,6 +63,16 @@ static int stencil_radius(const struct stencil *stencil)
     return radius;
 }
 
+const char *edge_option(size_t rule)
+{
+    static char texts[EDGE_RULES][32];
+    enum edge_rule edge = (enum edge_rule)rule;
+
+    snprintf(texts[rule], sizeof texts[rule], "%s%s", edge_name(edge),
+             edge_has(edge, EDGE_SUPPLIES) ? ":-1.3" : "");
+    return texts[rule];
+}
+
 int stage_radius(const struct stage *stage)
 {
     int radius = stencil_radius(&stage->body.taps);

@@ -35,6 +35,10 @@ void command_free(struct command *command);
  * it. */
 void command_stage(const struct command *command, struct grid *grid, struct stage *stage);
 
+/* A rule as --edge takes it, with a value that samples do not have if it supplies one: the same text every
+ * time. */
+const char *edge_option(size_t rule);
+
 /* The farthest that a stage reaches along any axis; 1 for what has no stencil. */
 int stage_radius(const struct stage *stage);
 

@@ -47,11 +47,6 @@ static const struct spec {
     {"taps:none.taps", EITHER},
 };
 
-static const char *const edges[EDGE_RULES] = {
-    [EDGE_REFLECT] = "reflect", [EDGE_MIRROR] = "mirror",          [EDGE_NEAREST] = "nearest",
-    [EDGE_WRAP] = "wrap",       [EDGE_CONSTANT] = "constant:-1.3", [EDGE_HOLD] = "hold",
-};
-
 static const size_t solid_extents[][3] = {{1, 1, 1}, {1, 7, 3}, {5, 1, 1},  {1, 1, 4},
                                           {2, 3, 2}, {3, 5, 7}, {8, 2, 11}, {17, 13, 11}};
 static const size_t flat_extents[][3] = {{1, 1, 1}, {1, 7, 1}, {5, 1, 1}, {2, 2, 1}, {3, 5, 1}, {31, 19, 1}};
@@ -103,8 +98,8 @@ static void check_options(const char *stage_options, unsigned grids)
 {
     char options[400];
 
-    for (int edge = 0; edge < EDGE_RULES; edge++) {
-        snprintf(options, sizeof options, "%s -e %s", stage_options, edges[edge]);
+    for (size_t edge = 0; edge < EDGE_RULES; edge++) {
+        snprintf(options, sizeof options, "%s -e %s", stage_options, edge_option(edge));
         for (unsigned axes = 2; axes <= 3; axes++) {
             struct trial trial = {.options = options};
             for (int work = WORK_F32; work <= WORK_F64 && (grids & 1U << axes); work++) {
@@ -236,7 +231,7 @@ START_TEST(long_rows)
     char options[200];
 
     for (size_t i = 0; i < LENGTH(stages) * EDGE_RULES; i++) {
-        snprintf(options, sizeof options, "%s -e %s", stages[i / EDGE_RULES], edges[i % EDGE_RULES]);
+        snprintf(options, sizeof options, "%s -e %s", stages[i / EDGE_RULES], edge_option(i % EDGE_RULES));
         for (size_t k = 0; k < LENGTH(lengths); k++) {
             const size_t extents[3] = {lengths[k], 2, 1 + k % 2};
             const struct trial trial = {.options = options,
@@ -264,7 +259,7 @@ START_TEST(every_way)
                               .grid = i % 2 == 0 ? grid_make(3, 9, 7, 8) : grid_make(2, 23, 17, 1),
                               .work = i % 3 == 0 ? WORK_F64 : WORK_F32,
                               .fill = i % 4 == 0 ? FILL_SPECIAL : FILL_RANDOM};
-        snprintf(options, sizeof options, "%s -e %s", stages[i / EDGE_RULES], edges[i % EDGE_RULES]);
+        snprintf(options, sizeof options, "%s -e %s", stages[i / EDGE_RULES], edge_option(i % EDGE_RULES));
         trial.grid.channels = 1 + (unsigned)i % 3;
         trial_check(&trial, true);
     }
@@ -282,7 +277,7 @@ static void check_channels(const char *stage_options, const unsigned *channels, 
                               .work = i / 2 % 3 == 0 ? WORK_F64 : WORK_F32,
                               .fill = i % 5 == 0 ? FILL_SPECIAL : FILL_RANDOM,
                               .alpha = i / 3 % 2 == 0};
-        snprintf(options, sizeof options, "%s -e %s", stage_options, edges[i / 2 % EDGE_RULES]);
+        snprintf(options, sizeof options, "%s -e %s", stage_options, edge_option(i / 2 % EDGE_RULES));
         trial.grid.channels = channels[i / 2 / EDGE_RULES];
         trial_check(&trial, true);
     }

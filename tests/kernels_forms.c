@@ -12,11 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const edges[EDGE_RULES] = {
-    [EDGE_REFLECT] = "reflect", [EDGE_MIRROR] = "mirror",          [EDGE_NEAREST] = "nearest",
-    [EDGE_WRAP] = "wrap",       [EDGE_CONSTANT] = "constant:-1.3", [EDGE_HOLD] = "hold",
-};
-
 /* Grids with an inside that no edge touches, for tiles, strips and walks of today's widths. */
 static const size_t roomy_extents[][3] = {{70, 33, 9}, {301, 18, 5}, {40, 90, 12}};
 
@@ -31,7 +26,7 @@ START_TEST(many_steps)
     for (size_t i = 0; i < LENGTH(stages) * EDGE_RULES; i++) {
         const size_t *extents = roomy_extents[i % LENGTH(roomy_extents)];
         struct trial trial = {.options = options};
-        snprintf(options, sizeof options, "%s -e %s", stages[i / EDGE_RULES], edges[i % EDGE_RULES]);
+        snprintf(options, sizeof options, "%s -e %s", stages[i / EDGE_RULES], edge_option(i % EDGE_RULES));
         for (unsigned k = 0; k < 4; k++) {
             trial.work = k % 2 == 0 ? WORK_F32 : WORK_F64;
             trial.grid = k / 2 == 0 ? grid_make(2, extents[0], extents[1] * extents[2] / 4, 1)
@@ -58,7 +53,8 @@ START_TEST(rows_of_pictures)
             bool is_picture = i / EDGE_RULES < 2;
             trial.grid = is_picture ? grid_make(2, nx, rows, 1) : grid_make(3, nx, 3, rows);
             trial.grid.channels = 1 + (unsigned)rows % 3;
-            snprintf(options, sizeof options, "%s -e %s", stages[i / EDGE_RULES], edges[i % EDGE_RULES]);
+            snprintf(options, sizeof options, "%s -e %s", stages[i / EDGE_RULES],
+                     edge_option(i % EDGE_RULES));
             trial_check(&trial, false);
         }
     }
@@ -74,7 +70,7 @@ START_TEST(planes_apart)
     for (size_t i = 0; i < LENGTH(stages) * 2; i++) {
         const struct grid grids[] = {grid_make(3, 128, 128, 5), grid_make(2, 16384, 5, 1)};
         struct trial trial = {.options = options, .grid = grids[i % 2], .work = WORK_F32};
-        snprintf(options, sizeof options, "%s -e %s", stages[i / 2], edges[i % EDGE_RULES]);
+        snprintf(options, sizeof options, "%s -e %s", stages[i / 2], edge_option(i % EDGE_RULES));
         trial_check(&trial, false);
     }
 }
@@ -90,7 +86,8 @@ START_TEST(rows_of_every_width)
     for (size_t nx = 1; nx <= 20; nx++) {
         for (size_t i = 0; i < LENGTH(stages) * EDGE_RULES; i++) {
             struct trial trial = {.options = options, .grid = grid_make(3, nx, 4, 4)};
-            snprintf(options, sizeof options, "%s -e %s", stages[i / EDGE_RULES], edges[i % EDGE_RULES]);
+            snprintf(options, sizeof options, "%s -e %s", stages[i / EDGE_RULES],
+                     edge_option(i % EDGE_RULES));
             trial.work = nx % 2 == 0 ? WORK_F32 : WORK_F64;
             trial_check(&trial, false);
         }
@@ -430,7 +427,7 @@ START_TEST(volumes_of_several_tiles)
         const size_t *extent = extents[i / EDGE_RULES];
         struct trial trial = {.options = options, .grid = grid_make(3, extent[0], extent[1], extent[2])};
         snprintf(options, sizeof options, "-f seven:.3,-.1,.2,.15,-.2,.13,.2 -s %zu -e %s", 4 + 2 * (i % 3),
-                 edges[i % EDGE_RULES]);
+                 edge_option(i % EDGE_RULES));
         for (int work = WORK_F32; work <= WORK_F64; work++) {
             trial.work = (enum work_type)work;
             trial_check(&trial, false);
@@ -444,7 +441,7 @@ static size_t served_in(const struct way *way, enum work_type work)
 {
     size_t trials = 0;
 
-    for (int edge = 0; edge < EDGE_RULES; edge++)
+    for (size_t edge = 0; edge < EDGE_RULES; edge++)
         trials += trial_served(way, work, (enum edge_rule)edge);
     return trials;
 }
@@ -463,9 +460,9 @@ START_TEST(every_way_has_served)
             ck_assert_msg(served_in(way, (enum work_type)work) > 20 / harness_thinning(),
                           "%s: %zu trials in %s", way->name, served_in(way, (enum work_type)work),
                           work_name((enum work_type)work));
-        for (int edge = 0; edge < EDGE_RULES && harness_thinning() == 1; edge++)
+        for (size_t edge = 0; edge < EDGE_RULES && harness_thinning() == 1; edge++)
             ck_assert_msg(served_under(way, (enum edge_rule)edge) > 0, "%s: no trial under %s", way->name,
-                          edges[edge]);
+                          edge_option(edge));
     }
 }
 END_TEST

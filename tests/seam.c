@@ -27,8 +27,7 @@ bool cut_next(enum cut cut, size_t planes, struct range *range)
 
 struct encoding plain_encoding(enum work_type work, unsigned channels)
 {
-    return (struct encoding){
-        .type = work == WORK_F32 ? SAMPLE_F32 : SAMPLE_F64, .channels = channels, .gamma = 1.0};
+    return (struct encoding){.type = work_sample(work), .channels = channels, .gamma = 1.0};
 }
 
 unsigned char *encoded_copy(const struct encoding *encoding, const unsigned char *samples, size_t count)

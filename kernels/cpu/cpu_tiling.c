@@ -59,7 +59,7 @@ static struct cpu_margin margin_of(struct reach reach, enum edge_rule rule)
 {
     struct cpu_margin margin = {(size_t) - (int64_t)reach.low, (size_t)reach.high};
 
-    if (rule == EDGE_REFLECT || rule == EDGE_MIRROR)
+    if (edge_has(rule, EDGE_TURNS))
         margin.before = margin.after = larger(margin.before, margin.after);
     return margin;
 }
@@ -173,8 +173,9 @@ static void set_slots(struct cpu_tiling *tiling, const struct op *op)
     tiling->is_direct =
         tiling->is_line || (tiling->steps == 1 && op->kind == OP_TAPS && op->tap_count <= MOST_FIXED_TAPS);
     tiling->ring = both(tiling->plane) + 4;
-    tiling->slots =
-        tiling->is_direct ? 0 : both(tiling->plane) * tiling->steps + 6 + (op->edge == EDGE_CONSTANT ? 1 : 0);
+    tiling->slots = tiling->is_direct ? 0
+                                      : both(tiling->plane) * tiling->steps + 6 +
+                                            (edge_has(op->edge, EDGE_SUPPLIES) ? 1 : 0);
 }
 
 /* Planes of a level, seams included, that rows are kept of. */

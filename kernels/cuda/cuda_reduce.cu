@@ -108,22 +108,11 @@ template <typename S> CUDA_INLINE double stored_value(const void *packed, long l
 CUDA_INLINE double packed_value(enum sample_type type, const void *packed, long long index, bool swapped)
 {
     switch (type) {
-    case SAMPLE_U8:
-        return stored_value<uint8_t>(packed, index, swapped);
-    case SAMPLE_I8:
-        return stored_value<int8_t>(packed, index, swapped);
-    case SAMPLE_U16:
-        return stored_value<uint16_t>(packed, index, swapped);
-    case SAMPLE_I16:
-        return stored_value<int16_t>(packed, index, swapped);
-    case SAMPLE_U32:
-        return stored_value<uint32_t>(packed, index, swapped);
-    case SAMPLE_I32:
-        return stored_value<int32_t>(packed, index, swapped);
-    case SAMPLE_F32:
-        return stored_value<float>(packed, index, swapped);
     default:
-        return stored_value<double>(packed, index, swapped);
+#define SAMPLE(constant, name, stored, ...)                                                                  \
+    case SAMPLE_##constant:                                                                                  \
+        return stored_value<stored>(packed, index, swapped);
+#include "model/samples.def"
     }
 }
 

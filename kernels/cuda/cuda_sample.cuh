@@ -21,22 +21,10 @@ template <typename S> CUDA_INLINE S cuda_swapped(S value)
 template <typename Use> static inline cudaError_t cuda_with_sample(enum sample_type type, const Use &use)
 {
     switch (type) {
-    case SAMPLE_U8:
-        return use(uint8_t());
-    case SAMPLE_I8:
-        return use(int8_t());
-    case SAMPLE_U16:
-        return use(uint16_t());
-    case SAMPLE_I16:
-        return use(int16_t());
-    case SAMPLE_U32:
-        return use(uint32_t());
-    case SAMPLE_I32:
-        return use(int32_t());
-    case SAMPLE_F32:
-        return use(float());
-    case SAMPLE_F64:
-        return use(double());
+#define SAMPLE(constant, name, stored, ...)                                                                  \
+    case SAMPLE_##constant:                                                                                  \
+        return use(stored());
+#include "model/samples.def"
     default:
         return cudaErrorInvalidValue;
     }

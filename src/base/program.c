@@ -11,7 +11,7 @@ const char *program_name(enum program program)
     return program == PROGRAM_VOXFILT ? "voxfilt" : "imgheat";
 }
 
-bool program_parse(const char *name, enum program *program)
+static bool parse(const char *name, enum program *program)
 {
     for (size_t i = 0; i < PROGRAMS; i++) {
         if (strcmp(name, program_name(programs[i])) == 0) {
@@ -64,7 +64,7 @@ bool program_find(int argc, char **argv, enum program *program, struct fault *fa
     const char *slash = strrchr(path, '/'), *name = slash == NULL ? path : slash + 1;
 
     if (asked != NULL)
-        return program_parse(asked, program) ||
+        return parse(asked, program) ||
                fault_raise(fault, STATUS_USAGE, "--program: %s: expected voxfilt or imgheat", asked);
     return find_by_name(name, program) ||
            fault_raise(fault, STATUS_USAGE,

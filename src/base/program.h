@@ -9,7 +9,6 @@
 enum program { PROGRAM_VOXFILT = 1, PROGRAM_IMGHEAT = 2 };
 
 const char *program_name(enum program program);
-bool program_parse(const char *name, enum program *program);
 
 /* What a first argument --program asks for, or else the name that the binary was called by: imgheat if that
    is a part of it, voxfilt if that is, or what they were renamed to when the build was configured. No other

@@ -50,9 +50,10 @@ static size_t count_changes(const char *a, size_t a_length, const char *b, size_
     return changes[a_length][b_length];
 }
 
-static void offer(struct suggestion *suggestion, const char *name, const char *meant, bool beginnings)
+static void offer(struct suggestion *suggestion, const char *name, size_t length, const char *meant,
+                  bool beginnings)
 {
-    size_t length = strlen(name), longer = length > suggestion->length ? length : suggestion->length;
+    size_t longer = length > suggestion->length ? length : suggestion->length;
     size_t distance;
 
     if (longer > MOST_LETTERS || suggestion->length == 0)
@@ -76,13 +77,23 @@ struct suggestion suggest_for(const char *word, size_t length)
 
 void suggest_name(struct suggestion *suggestion, const char *name)
 {
-    offer(suggestion, name, name, true);
+    offer(suggestion, name, strlen(name), name, true);
 }
 
 void suggest_aliases(struct suggestion *suggestion, const struct alias *aliases)
 {
     for (; aliases->word != NULL; aliases++)
-        offer(suggestion, aliases->word, aliases->meant, false);
+        offer(suggestion, aliases->word, strlen(aliases->word), aliases->meant, false);
+}
+
+void suggest_others(struct suggestion *suggestion, const char *others, const char *meant)
+{
+    while (*others != '\0') {
+        size_t length = strcspn(others, " ");
+        offer(suggestion, others, length, meant, false);
+        others += length;
+        others += strspn(others, " ");
+    }
 }
 
 bool suggest_add(struct fault *fault, const char *meant, const char *otherwise)

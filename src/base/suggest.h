@@ -26,6 +26,9 @@ struct suggestion suggest_for(const char *word, size_t length);
 void suggest_name(struct suggestion *suggestion, const char *name);
 void suggest_aliases(struct suggestion *suggestion, const struct alias *aliases);
 
+/* Other programs' words for one of ours, divided by blanks. */
+void suggest_others(struct suggestion *suggestion, const char *others, const char *meant);
+
 /* End a fault's text with "; did you mean MEANT?", or as given where nothing is meant (NULL). Returns false.
  */
 bool suggest_add(struct fault *fault, const char *meant, const char *otherwise);

@@ -883,9 +883,8 @@ static bool prepare_bench(struct benching *bench, const struct stage *stage)
 {
     const struct grid *grid = &bench->request->grid;
 
-    bench->encoding = (struct encoding){.type = bench->request->work == WORK_F32 ? SAMPLE_F32 : SAMPLE_F64,
-                                        .channels = grid->channels,
-                                        .gamma = 1.0};
+    bench->encoding = (struct encoding){
+        .type = work_sample(bench->request->work), .channels = grid->channels, .gamma = 1.0};
     bench->shape = lower_shape(grid, grid->channels);
     bench->plane_bytes = grid_plane_samples(grid) * work_size(bench->request->work);
     bench->batch = bench->plane_bytes >= BATCH_BYTES ? 1 : BATCH_BYTES / bench->plane_bytes;

@@ -53,7 +53,7 @@ static void print_heat(FILE *stream, const struct heat *heat)
 static void print_edge(FILE *stream, const struct edge *edge)
 {
     fprintf(stream, ", edge %s", edge_name(edge->rule));
-    if (edge->rule == EDGE_CONSTANT)
+    if (edge_has(edge->rule, EDGE_SUPPLIES))
         fprintf(stream, ":%g", edge->value);
 }
 

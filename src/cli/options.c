@@ -1,25 +1,15 @@
 /* The command line of both commands: from argv to plain requests. */
 #include "options.h"
 
+#include "base/limits.h"
 #include "base/mem.h"
 #include "base/number.h"
 #include "base/suggest.h"
-#include "model/edge.h"
-#include "model/heat.h"
-#include "model/sample.h"
 #include "model/stages.h"
 
 #include <limits.h>
 #include <math.h>
 #include <string.h>
-
-#define MOST_THREADS  4096
-#define MOST_CHANNELS 65536
-#define MOST_TILE     65536
-
-/* Their squares, and the ratios of those, are doubles still. */
-#define LEAST_SPACING 1e-100
-#define MOST_SPACING  1e100
 
 struct parsing {
     struct options *options;
@@ -27,6 +17,7 @@ struct parsing {
     struct stage_request *stage; /* that stage options belong to: the defaults before the first --filter */
     struct rung_wish *wish; /* that --tile and --coarsen belong to: the stages' before the first --rung */
     bool has_cube;
+    const struct choice *choices; /* of the option that is being taken */
     struct fault *fault;
 };
 
@@ -43,20 +34,12 @@ static bool refuse_for(struct parsing *parsing, const char *value, const char *e
     return suggest_add(parsing->fault, meant, "");
 }
 
-/* One of a few words, by its place among them; `words` ends with NULL, `expected` lists them for a reader. */
-static bool read_word(struct parsing *parsing, const char *value, const char *const *words,
-                      const struct alias *aliases, const char *expected, int *place)
+/* One of the option's choices, by its place among them. */
+static bool read_choice(struct parsing *parsing, const char *value, int *place)
 {
-    struct suggestion suggestion = suggest_for(value, strlen(value));
+    const char *argument;
 
-    for (*place = 0; words[*place] != NULL; (*place)++) {
-        if (strcmp(value, words[*place]) == 0)
-            return true;
-        suggest_name(&suggestion, words[*place]);
-    }
-    if (aliases != NULL)
-        suggest_aliases(&suggestion, aliases);
-    return refuse_for(parsing, value, expected, suggestion.meant);
+    return choice_parse(parsing->choices, value, place, &argument, parsing->fault);
 }
 
 static bool refuse_twice(struct parsing *parsing)
@@ -177,15 +160,19 @@ static bool take_channels(struct parsing *parsing, const char *value)
     uint64_t channels;
 
     if (!number_parse_count(value, &channels) || channels == 0 || channels > MOST_CHANNELS)
-        return refuse(parsing, value, "a whole number from 1 to 65536");
+        return refuse(parsing, value, "a whole number from 1 to " TEXT(MOST_CHANNELS));
     parsing->options->source.grid.channels = (unsigned)channels;
     return true;
 }
 
 static bool read_type(struct parsing *parsing, const char *value, enum sample_type *type)
 {
-    return sample_parse(value, type) ||
-           refuse_for(parsing, value, "u8, i8, u16, i16, u32, i32, f32 or f64", sample_meant(value));
+    int place;
+
+    if (!read_choice(parsing, value, &place))
+        return false;
+    *type = (enum sample_type)place;
+    return true;
 }
 
 static bool take_type(struct parsing *parsing, const char *value)
@@ -221,13 +208,9 @@ static bool take_out_range(struct parsing *parsing, const char *value)
 
 static bool read_endian(struct parsing *parsing, const char *value, enum endian *endian)
 {
-    static const char *const orders[] = {[ENDIAN_LITTLE] = "little", [ENDIAN_BIG] = "big", NULL};
-    static const struct alias aliases[] = {{"le", "little"}, {"lsb", "little"}, {"intel", "little"},
-                                           {"be", "big"},    {"msb", "big"},    {"network", "big"},
-                                           {NULL, NULL}};
     int order;
 
-    if (!read_word(parsing, value, orders, aliases, "little or big", &order))
+    if (!read_choice(parsing, value, &order))
         return false;
     *endian = (enum endian)order;
     return true;
@@ -261,7 +244,7 @@ static bool take_spacing(struct parsing *parsing, const char *value)
         return refuse(parsing, value, "X,Y or X,Y,Z");
     for (size_t i = 0; i < 3; i++) {
         if (spacing[i] < LEAST_SPACING || spacing[i] > MOST_SPACING)
-            return refuse(parsing, value, "distances from 1e-100 to 1e100");
+            return refuse(parsing, value, "distances from " TEXT(LEAST_SPACING) " to " TEXT(MOST_SPACING));
         source->grid.spacing[i] = spacing[i];
     }
     source->spacing_count = count;
@@ -270,9 +253,11 @@ static bool take_spacing(struct parsing *parsing, const char *value)
 
 static bool read_format(struct parsing *parsing, const char *value, const struct format **format)
 {
-    if (strcmp(value, format_raw.name) != 0)
-        return refuse(parsing, value, "raw");
-    *format = &format_raw;
+    int place;
+
+    if (!read_choice(parsing, value, &place))
+        return false;
+    *format = format_chosen(place);
     return true;
 }
 
@@ -340,25 +325,32 @@ static bool take_sigma(struct parsing *parsing, const char *value)
     if (in_spacing)
         number[length - 1] = '\0';
     parsing->stage->given |= STAGE_SIGMA;
-    parsing->stage->sigma_in_spacing = in_spacing;
-    if (!number_parse_double(number, &parsing->stage->sigma) || parsing->stage->sigma < 0.0)
+    parsing->stage->sigma.in_spacing = in_spacing;
+    if (!number_parse_double(number, &parsing->stage->sigma.value) || parsing->stage->sigma.value < 0.0)
         return refuse(parsing, value, "a number, 0 or more, with or without u");
     return true;
 }
 
 static bool take_flux(struct parsing *parsing, const char *value)
 {
+    int flux;
+
+    if (!read_choice(parsing, value, &flux))
+        return false;
     parsing->stage->given |= STAGE_FLUX;
-    return flux_parse(value, &parsing->stage->flux) ||
-           refuse_for(parsing, value, "linear, tanh, pm1 or pm2", flux_meant(value));
+    parsing->stage->flux = (enum flux)flux;
+    return true;
 }
 
 static bool take_flux_channels(struct parsing *parsing, const char *value)
 {
+    int sharing;
+
+    if (!read_choice(parsing, value, &sharing))
+        return false;
     parsing->stage->given |= STAGE_FLUX_CHANNELS;
-    parsing->stage->joint_flux = strcmp(value, "joint") == 0;
-    return parsing->stage->joint_flux || strcmp(value, "separate") == 0 ||
-           refuse(parsing, value, "joint or separate");
+    parsing->stage->joint_flux = sharing == SHARING_JOINT;
+    return true;
 }
 
 static bool take_scale(struct parsing *parsing, const char *value)
@@ -399,6 +391,7 @@ static bool take_flip(struct parsing *parsing, const char *value)
 {
     (void)value;
     parsing->stage->given |= STAGE_FLIP;
+    parsing->stage->flipped = true;
     return true;
 }
 
@@ -418,13 +411,9 @@ static bool take_linear(struct parsing *parsing, const char *value)
 
 static bool take_alpha_mode(struct parsing *parsing, const char *value)
 {
-    static const char *const modes[] = {
-        [ALPHA_PREMULTIPLY] = "premultiply", [ALPHA_SEPARATE] = "separate", NULL};
-    static const struct alias aliases[] = {
-        {"associated", "premultiply"}, {"straight", "separate"}, {"unassociated", "separate"}, {NULL, NULL}};
     int mode;
 
-    if (!read_word(parsing, value, modes, aliases, "premultiply or separate", &mode))
+    if (!read_choice(parsing, value, &mode))
         return false;
     parsing->options->job.has_alpha_mode = true;
     parsing->options->job.alpha_mode = (enum alpha_mode)mode;
@@ -435,17 +424,21 @@ static bool take_level(struct parsing *parsing, const char *value)
 {
     uint64_t level;
 
-    if (!number_parse_count(value, &level) || level > 9)
-        return refuse(parsing, value, "0 to 9");
+    if (!number_parse_count(value, &level) || level > MOST_LEVEL)
+        return refuse(parsing, value, "0 to " TEXT(MOST_LEVEL));
     parsing->options->level = (int)level;
     return true;
 }
 
 static bool take_work(struct parsing *parsing, const char *value)
 {
+    int work;
+
+    if (!read_choice(parsing, value, &work))
+        return false;
     parsing->options->job.has_work = true;
-    return work_parse(value, &parsing->options->job.work) ||
-           refuse_for(parsing, value, "f32 or f64", work_meant(value));
+    parsing->options->job.work = (enum work_type)work;
+    return true;
 }
 
 static bool take_device(struct parsing *parsing, const char *value)
@@ -506,7 +499,7 @@ static bool take_tile(struct parsing *parsing, const char *value)
     char meant[64];
 
     if (!read_pair(value, &width, &height))
-        return refuse_for(parsing, value, "W or WxH, whole numbers from 1 to 65536",
+        return refuse_for(parsing, value, "W or WxH, whole numbers from 1 to " TEXT(MOST_TILE),
                           meant_pair(value, meant, sizeof meant));
     parsing->wish->tile_x = (unsigned)width;
     parsing->wish->tile_y = (unsigned)(height == 0 ? width : height);
@@ -519,7 +512,7 @@ static bool take_coarsen(struct parsing *parsing, const char *value)
     char meant[64];
 
     if (!read_pair(value, &factor, &stride))
-        return refuse_for(parsing, value, "N or NxS, whole numbers from 1 to 65536",
+        return refuse_for(parsing, value, "N or NxS, whole numbers from 1 to " TEXT(MOST_TILE),
                           meant_pair(value, meant, sizeof meant));
     parsing->wish->coarsen = (unsigned)factor;
     parsing->wish->stride = (unsigned)stride;
@@ -531,7 +524,7 @@ static bool take_threads(struct parsing *parsing, const char *value)
     uint64_t threads;
 
     if (!number_parse_count(value, &threads) || threads == 0 || threads > MOST_THREADS)
-        return refuse(parsing, value, "a whole number from 1 to 4096");
+        return refuse(parsing, value, "a whole number from 1 to " TEXT(MOST_THREADS));
     parsing->options->plan.threads = (unsigned)threads;
     return true;
 }
@@ -550,29 +543,21 @@ static bool take_explain(struct parsing *parsing, const char *value)
     return true;
 }
 
-/* Whether value is a format, alone or with a file behind a colon; *path is NULL where that is standard error.
- */
-static bool read_report(const char *value, const char *format, const char **path)
-{
-    size_t length = strlen(format);
-
-    if (strncmp(value, format, length) != 0 || (value[length] != '\0' && value[length] != ':'))
-        return false;
-    *path = value[length] == ':' && strcmp(value + length, ":-") != 0 ? value + length + 1 : NULL;
-    return *path == NULL || **path != '\0';
-}
-
+/* Without a file, or to -, a report goes to standard error. */
 static bool take_report(struct parsing *parsing, const char *value)
 {
     struct options *options = parsing->options;
+    const char *path = NULL;
+    char expected[64];
+    int form = FORM_TEXT;
 
-    options->report = REPORT_TEXT;
-    options->report_path = NULL;
-    if (value == NULL || read_report(value, "text", &options->report_path))
-        return true;
-    options->report = REPORT_JSON;
-    return read_report(value, "json", &options->report_path) ||
-           refuse(parsing, value, "text, json, text:FILE or json:FILE");
+    if (value != NULL && !choice_parse(parsing->choices, value, &form, &path, parsing->fault))
+        return false;
+    if (path != NULL && *path == '\0')
+        return refuse(parsing, value, choice_expected(parsing->choices, expected, sizeof expected));
+    options->report = form == FORM_JSON ? REPORT_JSON : REPORT_TEXT;
+    options->report_path = path != NULL && strcmp(path, "-") == 0 ? NULL : path;
+    return true;
 }
 
 static bool take_stats(struct parsing *parsing, const char *value)
@@ -584,10 +569,12 @@ static bool take_stats(struct parsing *parsing, const char *value)
 
 static bool take_bench(struct parsing *parsing, const char *value)
 {
-    if (value != NULL && strcmp(value, "text") != 0 && strcmp(value, "json") != 0)
-        return refuse(parsing, value, "text or json");
+    int form = FORM_TEXT;
+
+    if (value != NULL && !read_choice(parsing, value, &form))
+        return false;
     parsing->options->action = ACTION_BENCH;
-    parsing->options->bench_json = value != NULL && strcmp(value, "json") == 0;
+    parsing->options->bench_json = form == FORM_JSON;
     return true;
 }
 
@@ -608,13 +595,9 @@ static bool take_list(struct parsing *parsing, const char *value)
 
 static bool take_progress(struct parsing *parsing, const char *value)
 {
-    static const char *const modes[] = {
-        [PROGRESS_AUTO] = "auto", [PROGRESS_ALWAYS] = "always", [PROGRESS_NEVER] = "never", NULL};
-    static const struct alias aliases[] = {{"on", "always"}, {"yes", "always"}, {"off", "never"},
-                                           {"no", "never"},  {"none", "never"}, {NULL, NULL}};
     int mode;
 
-    if (!read_word(parsing, value, modes, aliases, "auto, always or never", &mode))
+    if (!read_choice(parsing, value, &mode))
         return false;
     parsing->options->run.progress = (enum progress_mode)mode;
     return true;
@@ -637,11 +620,11 @@ static bool take_verbose(struct parsing *parsing, const char *value)
 /* Which program this is was settled before its options were known. */
 static bool take_program(struct parsing *parsing, const char *value)
 {
-    enum program program;
+    int place;
 
-    if (!program_parse(value, &program))
-        return refuse(parsing, value, "voxfilt or imgheat");
-    return program == parsing->options->program ||
+    if (!read_choice(parsing, value, &place))
+        return false;
+    return strcmp(value, program_name(parsing->options->program)) == 0 ||
            fault_raise(parsing->fault, STATUS_USAGE, "%s: it must be the first argument", value);
 }
 
@@ -660,9 +643,8 @@ static bool take_version(struct parsing *parsing, const char *value)
 }
 
 static bool (*const takers[])(struct parsing *parsing, const char *value) = {
-#define OPTION(letter, name, argument, programs, take, help) take,
+#define OPTION(letter, name, argument, choices, programs, take, help) take,
 #include "words.def"
-#undef OPTION
 };
 
 static bool settle_inputs(struct parsing *parsing, const char *const *operands, size_t count)
@@ -693,6 +675,7 @@ static bool take_all(struct parsing *parsing, int argc, char **argv)
             return false;
         if (option == WORDS)
             return settle_inputs(parsing, (const char *const *)argv + optind, (size_t)(argc - optind));
+        parsing->choices = words_choices(option);
         if (!takers[option](parsing, value))
             return words_refuse(&words, option, parsing->fault);
     }

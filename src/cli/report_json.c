@@ -159,7 +159,7 @@ static void print_stage(FILE *stream, const struct stage *stage)
     fprintf(stream, ", \"given\": %s, \"steps\": %llu, \"flip\": %s, \"edge\": \"%s\"",
             stage_is_given(stage) ? "true" : "false", (unsigned long long)stage->steps,
             stage->given & STAGE_FLIP ? "true" : "false", edge_name(stage->edge.rule));
-    if (stage->edge.rule == EDGE_CONSTANT) {
+    if (edge_has(stage->edge.rule, EDGE_SUPPLIES)) {
         fprintf(stream, ", ");
         json_number(stream, "outside", stage->edge.value);
     }

@@ -1,7 +1,14 @@
 /* The options as words: what there are, which of them an argument is, and the help that lists them. */
 #include "words.h"
 
+#include "base/limits.h"
+#include "base/progress.h"
 #include "base/suggest.h"
+#include "model/edge.h"
+#include "model/flux.h"
+#include "model/sample.h"
+#include "format/format.h"
+#include "plan/job.h"
 
 #include <string.h>
 
@@ -9,17 +16,33 @@
 #define IMGHEAT PROGRAM_IMGHEAT
 #define BOTH    (PROGRAM_VOXFILT | PROGRAM_IMGHEAT)
 
+#define CHOICES(table)                      static const struct choice table[] = {
+#define CHOICE(value, word, syntax, others) [value] = {word, syntax, others},
+#define CHOICES_END                                                                                          \
+    {                                                                                                        \
+        NULL, NULL, NULL                                                                                     \
+    }                                                                                                        \
+    }                                                                                                        \
+    ;
+#include "choices.def"
+
 static const struct word {
     char letter;
     const char *name;
     const char *argument;
+    const struct choice *choices;
     unsigned programs;
     const char *help;
 } list[] = {
-#define OPTION(letter, name, argument, programs, take, help) {letter, name, argument, programs, help},
+#define OPTION(letter, name, argument, choices, programs, take, help)                                        \
+    {letter, name, argument, choices, programs, help},
 #include "words.def"
-#undef OPTION
 };
+
+const struct choice *words_choices(size_t option)
+{
+    return list[option].choices;
+}
 
 /* What other programs call them. */
 static const struct alias aliases[] = {
@@ -203,13 +226,42 @@ bool words_refuse(const struct words *words, size_t option, struct fault *fault)
 
     snprintf(prefix, sizeof prefix, word->name != NULL ? "--%s" : "-%s",
              word->name != NULL ? word->name : (char[]){word->letter, '\0'});
-    /* Some reasons come from deeper rooms that name their option already. */
-    if (strncmp(fault->text, "--", 2) != 0)
-        fault_prefix(fault, prefix);
+    fault_prefix(fault, prefix);
     return suggest_add(fault, missed_dash(words, prefix, sizeof prefix), "");
 }
 
 /* ---- help ---- */
+
+/* How words.def asks for a list of choices, and how that then looks. */
+static const struct mark {
+    const char *text;
+    struct choice_listing listing;
+} marks[] = {
+    {"{a b}", {" ", " ", .with_default = false}},
+    {"{a, b}", {", ", ", ", .with_default = false}},
+    {"{a (default), b}", {", ", ", ", .with_default = true}},
+    {"{a or b}", {", ", " or ", .with_default = false}},
+};
+
+/* What may follow a word is left out where the argument shows it. */
+static void print_help(FILE *stream, const struct word *word)
+{
+    const struct mark *mark = marks, *end = marks + sizeof marks / sizeof *marks;
+    struct choice_listing listing;
+    const char *place = NULL;
+    char text[256];
+
+    while (mark < end && (place = strstr(word->help, mark->text)) == NULL)
+        mark++;
+    if (place == NULL) {
+        fprintf(stream, "%s\n", word->help);
+        return;
+    }
+    listing = mark->listing;
+    listing.with_syntax = strchr(word->argument, ':') == NULL;
+    fprintf(stream, "%.*s%s%s\n", (int)(place - word->help), word->help,
+            choice_list(word->choices, &listing, text, sizeof text), place + strlen(mark->text));
+}
 
 static void print_word(FILE *stream, const struct word *word)
 {
@@ -224,7 +276,8 @@ static void print_word(FILE *stream, const struct word *word)
         snprintf(form, sizeof form, "%c%c%c --%s%s%s", word->letter ? '-' : ' ',
                  word->letter ? word->letter : ' ', word->letter ? ',' : ' ', word->name,
                  *argument ? "=" : "", argument);
-    fprintf(stream, "  %-26s %s\n", form, word->help);
+    fprintf(stream, "  %-26s ", form);
+    print_help(stream, word);
 }
 
 void words_help(FILE *stream, enum program program)

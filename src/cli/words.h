@@ -2,6 +2,7 @@
 #ifndef WORDS_H
 #define WORDS_H
 
+#include "base/choice.h"
 #include "base/diag.h"
 #include "base/program.h"
 
@@ -13,10 +14,13 @@
 /* How many options there are, of both programs. */
 enum {
     WORDS = 0
-#define OPTION(letter, name, argument, programs, take, help) +1
+#define OPTION(letter, name, argument, choices, programs, take, help) +1
 #include "words.def"
-#undef OPTION
 };
+
+/* What the choices of some options stand for; those of others are in the headers of what they are about. */
+enum form { FORM_TEXT, FORM_JSON };
+enum sharing { SHARING_JOINT, SHARING_SEPARATE };
 
 /* The options of one program as getopt wants them, and where it stands in a command line. */
 struct words {
@@ -32,6 +36,9 @@ void words_begin(struct words *words, enum program program, int argc, char **arg
 /* The next option, by its place in words.def, and its value (NULL without one). Ends with true and WORDS:
    the operands then stand at the end of argv, from optind on. */
 bool words_next(struct words *words, size_t *option, const char **value, struct fault *fault);
+
+/* The words that the option takes; NULL where it takes anything else. */
+const struct choice *words_choices(size_t option);
 
 /* After the value of an option was refused: name the option before the reason. */
 bool words_refuse(const struct words *words, size_t option, struct fault *fault);

@@ -5,8 +5,29 @@
 
 #define SNIFF_BYTES 512
 
-/* Those that mark their files; what none of them sniffs is the command's own kind. */
-const struct format *const format_list[] = {&format_png, &format_raw, NULL};
+const struct format *const format_list[] = {
+#define FORMAT(symbol, name) &format_##symbol,
+#include "formats.def"
+    NULL,
+};
+
+const struct choice format_choices[] = {
+#define FORMAT(symbol, name)
+#define VOLUME_FORMAT(symbol, name) {name, "", ""},
+#include "formats.def"
+    {NULL, NULL, NULL},
+};
+
+const struct format *format_chosen(int place)
+{
+    static const struct format *const formats[] = {
+#define FORMAT(symbol, name)
+#define VOLUME_FORMAT(symbol, name) &format_##symbol,
+#include "formats.def"
+    };
+
+    return formats[place];
+}
 
 enum endian endian_native(void)
 {

@@ -2,6 +2,7 @@
 #ifndef FORMAT_H
 #define FORMAT_H
 
+#include "base/choice.h"
 #include "base/diag.h"
 #include "base/file.h"
 #include "base/spool.h"
@@ -105,11 +106,15 @@ struct format {
     void (*discard)(struct sink *sink);
 };
 
-extern const struct format format_raw;
-extern const struct format format_png;
+#define FORMAT(symbol, name) extern const struct format format_##symbol;
+#include "formats.def"
 
 /* All formats; ends with NULL. Raw, which nothing marks, is the last. */
 extern const struct format *const format_list[];
+
+/* Those that --format and --out-format take, and the format that one of them is. */
+extern const struct choice format_choices[];
+const struct format *format_chosen(int place);
 
 /* The format that a file's first bytes are of; NULL only when they could not be read. */
 const struct format *format_sniff(struct file_in *file, struct fault *fault);

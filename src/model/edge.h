@@ -2,6 +2,7 @@
 #ifndef EDGE_H
 #define EDGE_H
 
+#include "base/choice.h"
 #include "base/diag.h"
 
 #include <stdbool.h>
@@ -12,19 +13,37 @@ extern "C" {
 #endif
 
 enum edge_rule {
-    EDGE_REFLECT,  /* d c b a | a b c d | d c b a */
-    EDGE_MIRROR,   /* d c b | a b c d | c b a */
-    EDGE_NEAREST,  /* a a a | a b c d | d d d */
-    EDGE_WRAP,     /* b c d | a b c d | a b c */
-    EDGE_CONSTANT, /* v v v | a b c d | v v v */
-    EDGE_HOLD,     /* a sample with a tap outside keeps its value */
-    EDGE_RULES     /* how many there are */
+#define EDGE(constant, name, syntax, traits, others) EDGE_##constant,
+#include "edges.def"
+    EDGE_RULES /* how many there are */
 };
+
+#define EDGE_DEFAULT ((enum edge_rule)0)
+
+enum edge_trait {
+    EDGE_TURNS = 1 << 0,      /* the grid comes again in the opposite order, from the edge on */
+    EDGE_GOES_ROUND = 1 << 1, /* what is outside at one end is at the other */
+    EDGE_SUPPLIES = 1 << 2,   /* a value of its own is outside */
+    EDGE_KEEPS = 1 << 3       /* nothing is outside: a sample with a tap there keeps its value */
+};
+
+static const unsigned char edge_traits[EDGE_RULES] = {
+#define EDGE(constant, name, syntax, traits, others) (unsigned char)(traits),
+#include "edges.def"
+};
+
+static inline bool edge_has(enum edge_rule rule, enum edge_trait trait)
+{
+    return (edge_traits[rule] & trait) != 0;
+}
 
 struct edge {
     enum edge_rule rule;
-    double value; /* of EDGE_CONSTANT, in units of the file */
+    double value; /* of a rule that supplies one, in units of the file */
 };
+
+/* As --edge takes them, in the order of the enumeration. */
+extern const struct choice edge_choices[];
 
 /* MODE as --edge takes it. */
 bool edge_parse(const char *text, struct edge *edge, struct fault *fault);

@@ -319,13 +319,11 @@ static bool given_taps(const struct building *b)
         return expression;                                                                                   \
     }
 #include "filters.def"
-#undef FILTER
 
 const struct filter filter_list[] = {
 #define FILTER(name, syntax, kind, unit, arguments, least, most, summary, expression)                        \
     {name, syntax, kind, unit, arguments, least, most, summary, FILTER_BUILDER(__LINE__)},
 #include "filters.def"
-#undef FILTER
     {NULL, NULL, FILTER_TAPS, UNIT_SAMPLE, ARGUMENTS_NONE, 0, 0, NULL, NULL},
 };
 
@@ -414,11 +412,11 @@ bool filter_parse(const char *spec, struct filter_call *call, struct fault *faul
 
     *call = (struct filter_call){.filter = find(spec, length), .spec = spec};
     if (call->filter == NULL) {
-        fault_raise(fault, STATUS_USAGE, "--filter: %.*s: no such filter", (int)length, spec);
+        fault_raise(fault, STATUS_USAGE, "%.*s: no such filter", (int)length, spec);
         return suggest_add(fault, meant_filter(spec, length), " (--list names them)");
     }
     if (!parse_arguments(spec[length] == ':' ? spec + length + 1 : NULL, call))
-        return fault_raise(fault, STATUS_USAGE, "--filter: %s: expected %s%s", spec, call->filter->name,
+        return fault_raise(fault, STATUS_USAGE, "%s: expected %s%s", spec, call->filter->name,
                            call->filter->syntax);
     return call->filter->arguments != ARGUMENTS_FILE || taps_file_read(call->text, &call->taps, fault);
 }

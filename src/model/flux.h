@@ -2,14 +2,18 @@
 #ifndef FLUX_H
 #define FLUX_H
 
+#include "base/choice.h"
+
 #include <stdbool.h>
 
-enum flux { FLUX_LINEAR, FLUX_TANH, FLUX_PM1, FLUX_PM2, FLUXES };
+enum flux {
+#define FLUX(constant, name, conducts, scale, others) FLUX_##constant,
+#include "fluxes.def"
+    FLUXES /* how many there are */
+};
 
-bool flux_parse(const char *name, enum flux *flux);
-
-/* The name that somebody may have meant who gave a word that is none; NULL: nobody knows. */
-const char *flux_meant(const char *word);
+/* As --flux takes them, in the order of the enumeration. */
+extern const struct choice flux_choices[];
 
 const char *flux_name(enum flux flux);
 

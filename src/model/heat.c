@@ -51,7 +51,7 @@ static bool settle_sigma(const struct heat_request *request, const struct grid *
                          uint64_t *steps, struct fault *fault)
 {
     double h = grid_min_spacing(grid);
-    double samples = request->sigma_in_spacing ? request->sigma / h : request->sigma;
+    double samples = request->sigma.in_spacing ? request->sigma.value / h : request->sigma.value;
     double count = ceil(STEPS_PER_VARIANCE * samples * samples);
 
     if (request->has_dt || request->has_steps)
@@ -60,8 +60,8 @@ static bool settle_sigma(const struct heat_request *request, const struct grid *
     if (heat->alpha <= 0.0)
         return fault_raise(fault, STATUS_USAGE, "--sigma needs an --alpha above 0");
     if (count > 1e9)
-        return fault_raise(fault, STATUS_USAGE, "--sigma %g takes %.3g steps: more than 10^9", request->sigma,
-                           count);
+        return fault_raise(fault, STATUS_USAGE, "--sigma %g takes %.3g steps: more than 10^9",
+                           request->sigma.value, count);
     *steps = (uint64_t)count;
     heat->dt = *steps == 0 ? 0.0 : (samples * h) * (samples * h) / (2.0 * heat->alpha * count);
     return true;

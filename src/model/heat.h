@@ -10,12 +10,16 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct heat_sigma {
+    double value;
+    bool in_spacing; /* in units of spacing, not samples */
+};
+
 /* What the command line may say of a heat stage. */
 struct heat_request {
     bool has_dt, has_sigma, has_steps, force;
     double alpha, dt;
-    double sigma;
-    bool sigma_in_spacing; /* in units of spacing, not samples */
+    struct heat_sigma sigma;
     enum flux flux;
     bool joint;
     double scale;

@@ -1,31 +1,37 @@
 /* Sample types: what a file stores, and the work type that arithmetic uses. */
 #include "sample.h"
 
-#include "base/suggest.h"
-
 #include <float.h>
 #include <math.h>
 #include <string.h>
 
 static const struct {
-    const char *name;
     size_t size;
-    double max; /* 0: not an integer */
+    double min, max; /* 0: not an integer */
     enum work_type work;
 } sample_table[SAMPLE_TYPES] = {
-    [SAMPLE_U8] = {"u8", 1, 255.0, WORK_F32},          [SAMPLE_I8] = {"i8", 1, 127.0, WORK_F32},
-    [SAMPLE_U16] = {"u16", 2, 65535.0, WORK_F32},      [SAMPLE_I16] = {"i16", 2, 32767.0, WORK_F32},
-    [SAMPLE_U32] = {"u32", 4, 4294967295.0, WORK_F64}, [SAMPLE_I32] = {"i32", 4, 2147483647.0, WORK_F64},
-    [SAMPLE_F32] = {"f32", 4, 0.0, WORK_F32},          [SAMPLE_F64] = {"f64", 8, 0.0, WORK_F64},
+#define SAMPLE(constant, name, stored, bits, least, greatest, work, others)                                  \
+    [SAMPLE_##constant] = {bits / 8, least, greatest, work},
+#include "samples.def"
 };
 
-/* What languages and libraries call them. */
-static const struct alias sample_aliases[] = {
-    {"byte", "u8"},     {"char", "i8"},    {"double", "f64"}, {"float", "f32"},  {"float32", "f32"},
-    {"float64", "f64"}, {"int", "i32"},    {"int16", "i16"},  {"int32", "i32"},  {"int8", "i8"},
-    {"real", "f32"},    {"schar", "i8"},   {"short", "i16"},  {"single", "f32"}, {"uchar", "u8"},
-    {"uint", "u32"},    {"uint16", "u16"}, {"uint32", "u32"}, {"uint8", "u8"},   {"ushort", "u16"},
-    {"s8", "i8"},       {"s16", "i16"},    {"s32", "i32"},    {NULL, NULL},
+const struct choice sample_choices[] = {
+#define SAMPLE(constant, name, stored, bits, least, greatest, work, others) {#name, "", others},
+#include "samples.def"
+    {NULL, NULL, NULL},
+};
+
+const struct choice work_choices[] = {
+#define SAMPLE(constant, name, stored, bits, least, greatest, work, others)
+#define WORK_SAMPLE(constant, name, stored, bits, least, greatest, work, others) {#name, "", others},
+#include "samples.def"
+    {NULL, NULL, NULL},
+};
+
+static const enum sample_type work_samples[WORK_TYPES] = {
+#define SAMPLE(constant, name, stored, bits, least, greatest, work, others)
+#define WORK_SAMPLE(constant, name, stored, bits, least, greatest, work, others) SAMPLE_##constant,
+#include "samples.def"
 };
 
 size_t sample_size(enum sample_type type)
@@ -35,28 +41,18 @@ size_t sample_size(enum sample_type type)
 
 const char *sample_name(enum sample_type type)
 {
-    return sample_table[type].name;
+    return sample_choices[type].word;
 }
 
 bool sample_parse(const char *name, enum sample_type *type)
 {
-    for (int i = 0; i < SAMPLE_TYPES; i++) {
-        if (strcmp(name, sample_table[i].name) == 0) {
-            *type = (enum sample_type)i;
-            return true;
-        }
-    }
-    return false;
-}
+    const char *argument;
+    int place;
 
-const char *sample_meant(const char *word)
-{
-    struct suggestion suggestion = suggest_for(word, strlen(word));
-
-    for (int i = 0; i < SAMPLE_TYPES; i++)
-        suggest_name(&suggestion, sample_table[i].name);
-    suggest_aliases(&suggestion, sample_aliases);
-    return suggestion.meant;
+    if (!choice_find(sample_choices, name, &place, &argument))
+        return false;
+    *type = (enum sample_type)place;
+    return true;
 }
 
 bool sample_is_integer(enum sample_type type)
@@ -71,14 +67,7 @@ double sample_max(enum sample_type type)
 
 double sample_min(enum sample_type type)
 {
-    switch (type) {
-    case SAMPLE_I8:
-    case SAMPLE_I16:
-    case SAMPLE_I32:
-        return -1.0 - sample_table[type].max;
-    default:
-        return 0.0;
-    }
+    return sample_table[type].min;
 }
 
 /* The value of the work type that is nearest to a double on the side of zero. */
@@ -126,28 +115,17 @@ void sample_swap(enum sample_type type, void *samples, size_t count)
 
 size_t work_size(enum work_type work)
 {
-    return work == WORK_F32 ? sizeof(float) : sizeof(double);
+    return sample_size(work_samples[work]);
 }
 
 const char *work_name(enum work_type work)
 {
-    return work == WORK_F32 ? "f32" : "f64";
+    return work_choices[work].word;
 }
 
-bool work_parse(const char *name, enum work_type *work)
+enum sample_type work_sample(enum work_type work)
 {
-    if (strcmp(name, "f32") != 0 && strcmp(name, "f64") != 0)
-        return false;
-    *work = strcmp(name, "f32") == 0 ? WORK_F32 : WORK_F64;
-    return true;
-}
-
-const char *work_meant(const char *word)
-{
-    const char *meant = sample_meant(word);
-    enum work_type work;
-
-    return meant != NULL && work_parse(meant, &work) ? meant : NULL;
+    return work_samples[work];
 }
 
 double work_round(enum work_type work, double value)

@@ -2,6 +2,8 @@
 #ifndef SAMPLE_H
 #define SAMPLE_H
 
+#include "base/choice.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -10,25 +12,24 @@ extern "C" {
 #endif
 
 enum sample_type {
-    SAMPLE_U8,
-    SAMPLE_I8,
-    SAMPLE_U16,
-    SAMPLE_I16,
-    SAMPLE_U32,
-    SAMPLE_I32,
-    SAMPLE_F32,
-    SAMPLE_F64,
+#define SAMPLE(constant, name, stored, bits, least, greatest, work, others) SAMPLE_##constant,
+#include "samples.def"
     SAMPLE_TYPES /* how many there are */
 };
 
-enum work_type { WORK_F32, WORK_F64 };
+enum work_type {
+#define SAMPLE(constant, name, stored, bits, least, greatest, work, others)
+#define WORK_SAMPLE(constant, name, stored, bits, least, greatest, work, others) WORK_##constant,
+#include "samples.def"
+    WORK_TYPES /* how many there are */
+};
+
+/* As options take them, in the order of the enumerations. */
+extern const struct choice sample_choices[], work_choices[];
 
 size_t sample_size(enum sample_type type);
 const char *sample_name(enum sample_type type);
 bool sample_parse(const char *name, enum sample_type *type);
-
-/* The name that somebody may have meant who gave a word that is none; NULL: nobody knows. */
-const char *sample_meant(const char *word);
 
 bool sample_is_integer(enum sample_type type);
 
@@ -53,8 +54,9 @@ void sample_swap(enum sample_type type, void *samples, size_t count);
 
 size_t work_size(enum work_type work);
 const char *work_name(enum work_type work);
-bool work_parse(const char *name, enum work_type *work);
-const char *work_meant(const char *word);
+
+/* The sample type that stores a work type as it is. */
+enum sample_type work_sample(enum work_type work);
 
 /* A double as the work type holds it: rounded once, to nearest even. */
 double work_round(enum work_type work, double value);

@@ -1,53 +1,36 @@
 /* Stages: one filter, applied a number of times under one edge rule. */
 #include "stage.h"
 
+#include "base/limits.h"
+
 #include <math.h>
 #include <string.h>
 
-#define HEAT_STEPS 10
-
 #define SUM_TOLERANCE 0x1p-9
 
-#define HEAT_OPTIONS                                                                                         \
-    (STAGE_ALPHA | STAGE_DT | STAGE_SIGMA | STAGE_FLUX | STAGE_FLUX_CHANNELS | STAGE_SCALE | STAGE_INNER |   \
-     STAGE_REACTION)
+static const char *const option_names[STAGE_OPTIONS] = {
+#define STAGE_OPTION(constant, name, type, member) name,
+#include "stage_options.def"
+};
+
+static const unsigned heat_options = 0
+#define STAGE_OPTION(constant, name, type, member)
+#define HEAT_OPTION(constant, name, type, member) | STAGE_##constant
+#include "stage_options.def"
+    ;
 
 const char *stage_option_name(enum stage_option option)
 {
-    switch (option) {
-    case STAGE_STEPS:
-        return "steps";
-    case STAGE_EDGE:
-        return "edge";
-    case STAGE_ALPHA:
-        return "alpha";
-    case STAGE_DT:
-        return "dt";
-    case STAGE_SIGMA:
-        return "sigma";
-    case STAGE_FLUX:
-        return "flux";
-    case STAGE_SCALE:
-        return "scale";
-    case STAGE_INNER:
-        return "inner";
-    case STAGE_REACTION:
-        return "reaction";
-    case STAGE_UNTIL:
-        return "until";
-    case STAGE_FLIP:
-        return "flip";
-    case STAGE_CHECK_EVERY:
-        return "check-every";
-    case STAGE_FLUX_CHANNELS:
-        return "flux-channels";
-    }
-    return "";
+    size_t place = 0;
+
+    while (1U << place != option)
+        place++;
+    return option_names[place];
 }
 
 bool stage_option_applies(enum stage_option option, const struct filter *filter)
 {
-    return (HEAT_OPTIONS & option) == 0 || filter->kind == FILTER_HEAT;
+    return (heat_options & option) == 0 || filter->kind == FILTER_HEAT;
 }
 
 static enum flux flux_of(const struct stage_request *request)
@@ -68,36 +51,14 @@ void stage_inherit(struct stage_request *request, const struct stage_request *de
     unsigned own = request->given, usable = defaults->given;
 
     merged.call = request->call;
-    if (own & STAGE_STEPS)
-        merged.steps = request->steps;
-    if (own & STAGE_EDGE)
-        merged.edge = request->edge;
-    if (own & STAGE_ALPHA)
-        merged.alpha = request->alpha;
-    if (own & STAGE_DT)
-        merged.dt = request->dt;
-    if (own & STAGE_SIGMA) {
-        merged.sigma = request->sigma;
-        merged.sigma_in_spacing = request->sigma_in_spacing;
-    }
-    if (own & STAGE_FLUX)
-        merged.flux = request->flux;
-    if (own & STAGE_FLUX_CHANNELS)
-        merged.joint_flux = request->joint_flux;
-    if (own & STAGE_SCALE)
-        merged.scale = request->scale;
-    if (own & STAGE_INNER)
-        merged.inner = request->inner;
-    if (own & STAGE_REACTION)
-        merged.reaction = request->reaction;
-    if (own & STAGE_UNTIL)
-        merged.until = request->until;
-    if (own & STAGE_CHECK_EVERY)
-        merged.check_every = request->check_every;
+#define STAGE_OPTION(constant, name, type, member)                                                           \
+    if (own & STAGE_##constant)                                                                              \
+        merged.member = request->member;
+#include "stage_options.def"
     merged.given = merged.own = own;
     /* A default scale is meant for the stages whose flux has one, and so are channels. */
     usable &= ~unsuitable_options(flux_of(own & STAGE_FLUX ? request : defaults));
-    for (unsigned option = 1; option <= STAGE_LAST_OPTION; option <<= 1) {
+    for (unsigned option = 1; option < 1U << STAGE_OPTIONS; option <<= 1) {
         if ((usable & option) && stage_option_applies((enum stage_option)option, request->call.filter))
             merged.given |= option;
     }
@@ -125,7 +86,7 @@ static bool check_options(const struct stage_request *request, struct fault *fau
     unsigned given = request->given;
     unsigned unsuitable = given & unsuitable_options(flux_of(request));
 
-    for (unsigned option = 1; option <= STAGE_LAST_OPTION; option <<= 1) {
+    for (unsigned option = 1; option < 1U << STAGE_OPTIONS; option <<= 1) {
         if ((given & option) && !stage_option_applies((enum stage_option)option, request->call.filter))
             return refuse_option(request, (enum stage_option)option, "this filter is not heat", fault);
     }
@@ -142,7 +103,7 @@ static bool check_options(const struct stage_request *request, struct fault *fau
 static uint64_t default_steps(const struct stage_request *request)
 {
     if (request->given & STAGE_UNTIL)
-        return STAGE_UNTIL_STEPS;
+        return UNTIL_STEPS;
     return request->call.filter->kind == FILTER_HEAT ? HEAT_STEPS : 1;
 }
 
@@ -158,7 +119,6 @@ static bool build_heat(const struct stage_request *request, const struct grid *g
         .alpha = given & STAGE_ALPHA ? request->alpha : 1.0,
         .dt = request->dt,
         .sigma = request->sigma,
-        .sigma_in_spacing = request->sigma_in_spacing,
         .flux = given & STAGE_FLUX ? request->flux : FLUX_LINEAR,
         .joint = request->joint_flux,
         .scale = given & STAGE_SCALE ? request->scale : 1.0,
@@ -208,11 +168,11 @@ bool stage_build(const struct stage_request *request, const struct grid *grid, b
     if (!check_options(request, fault))
         return false;
     stage->steps = given & STAGE_STEPS ? request->steps : default_steps(request);
-    stage->edge = given & STAGE_EDGE ? request->edge : (struct edge){EDGE_REFLECT, 0.0};
+    stage->edge = given & STAGE_EDGE ? request->edge : (struct edge){EDGE_DEFAULT, 0.0};
     stage->given = given;
     stage->own = request->own;
     stage->until = given & STAGE_UNTIL ? request->until : 0.0;
-    if (!filter_build(&request->call, grid, given & STAGE_FLIP, &stage->body, fault))
+    if (!filter_build(&request->call, grid, request->flipped, &stage->body, fault))
         return false;
     if (stage->filter->kind == FILTER_HEAT && !build_heat(request, grid, force, stage, fault)) {
         stage_free(stage);
@@ -243,7 +203,7 @@ bool stage_keeps_constants(const struct stage *stage)
 
 struct stage stage_between(const struct filter *filter)
 {
-    return (struct stage){.filter = filter, .spec = filter->name, .steps = 1, .edge = {EDGE_REFLECT, 0.0}};
+    return (struct stage){.filter = filter, .spec = filter->name, .steps = 1, .edge = {EDGE_DEFAULT, 0.0}};
 }
 
 bool stage_is_given(const struct stage *stage)

@@ -12,42 +12,25 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define STAGE_UNTIL_STEPS 1000 /* the most that --until takes without --steps */
+enum {
+#define STAGE_OPTION(constant, name, type, member) STAGE_PLACE_##constant,
+#include "stage_options.def"
+    STAGE_OPTIONS /* how many there are */
+};
 
 /* What the command line gave of a stage; each option that may be given has a bit. */
 enum stage_option {
-    STAGE_STEPS = 1 << 0,
-    STAGE_EDGE = 1 << 1,
-    STAGE_ALPHA = 1 << 2,
-    STAGE_DT = 1 << 3,
-    STAGE_SIGMA = 1 << 4,
-    STAGE_FLUX = 1 << 5,
-    STAGE_SCALE = 1 << 6,
-    STAGE_INNER = 1 << 7,
-    STAGE_REACTION = 1 << 8,
-    STAGE_UNTIL = 1 << 9,
-    STAGE_FLIP = 1 << 10,
-    STAGE_CHECK_EVERY = 1 << 11,
-    STAGE_FLUX_CHANNELS = 1 << 12
+#define STAGE_OPTION(constant, name, type, member) STAGE_##constant = 1 << STAGE_PLACE_##constant,
+#include "stage_options.def"
+    STAGE_NO_OPTION = 0
 };
-
-#define STAGE_LAST_OPTION STAGE_FLUX_CHANNELS
 
 struct stage_request {
     struct filter_call call;
     unsigned given; /* of enum stage_option */
     unsigned own;   /* those of `given` that are not inherited; stage_inherit tells them apart */
-    uint64_t steps;
-    struct edge edge;
-    double alpha, dt, sigma;
-    bool sigma_in_spacing;
-    enum flux flux;
-    bool joint_flux; /* without STAGE_FLUX_CHANNELS, too: what the program's default is */
-    double scale;
-    uint64_t inner;
-    double reaction;
-    double until;
-    uint64_t check_every;
+#define STAGE_OPTION(constant, name, type, member) type member;
+#include "stage_options.def"
 };
 
 /* The name of a single option, without dashes. */

@@ -34,7 +34,7 @@ static bool check_defaults(const struct stage_request *stages, size_t count,
 {
     if (force && !any_is_heat(stages, count))
         return fault_raise(fault, STATUS_USAGE, "--force: no stage of this chain is heat");
-    for (unsigned option = 1; option <= STAGE_LAST_OPTION; option <<= 1) {
+    for (unsigned option = 1; option < 1U << STAGE_OPTIONS; option <<= 1) {
         if ((defaults->given & option) && !any_takes(stages, count, (enum stage_option)option))
             return fault_raise(fault, STATUS_USAGE, "--%s: no stage of this chain is heat",
                                stage_option_name((enum stage_option)option));

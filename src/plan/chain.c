@@ -121,7 +121,7 @@ static size_t reach_of(const struct chain *chain, const struct chain_step *step,
 {
     size_t reach = single_reach(chain, step, index);
 
-    if (reach > 0 && step->step.ops[index].edge == EDGE_WRAP && !chain->unrolled)
+    if (reach > 0 && edge_has(step->step.ops[index].edge, EDGE_GOES_ROUND) && !chain->unrolled)
         return chain->planes;
     return reach > chain->planes / steps ? chain->planes : limited(chain, reach * steps);
 }
@@ -278,7 +278,7 @@ static enum ends ends_of(const struct chain *chain, size_t stage)
 
     for (size_t i = 0; i < step->step.count; i++) {
         if (single_reach(chain, step, i) > 0)
-            return step->step.ops[i].edge == EDGE_WRAP ? WRAPPED : BOUNDED;
+            return edge_has(step->step.ops[i].edge, EDGE_GOES_ROUND) ? WRAPPED : BOUNDED;
     }
     return NO_MATTER;
 }

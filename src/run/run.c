@@ -738,9 +738,8 @@ static bool filter_all(struct running *run)
 static bool create_spools(struct running *run)
 {
     const struct plan *plan = run->plan;
-    run->spooled = (struct encoding){.type = run->job->work == WORK_F32 ? SAMPLE_F32 : SAMPLE_F64,
-                                     .channels = plan->shape.channels,
-                                     .gamma = 1.0};
+    run->spooled = (struct encoding){
+        .type = work_sample(run->job->work), .channels = plan->shape.channels, .gamma = 1.0};
     for (size_t i = 0; i < plan->passes.spools; i++) {
         run->spools[i].plane_bytes = spool_plane_bytes(run);
         if (!spool_create(&run->spools[i].spool, run->sink->file, run->fault))

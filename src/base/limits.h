@@ -1,0 +1,26 @@
+/* Limits and defaults that options, their help and refusals, the completions of shells and the manual tell
+   of: each stands here once, and tests hold the man pages to it. */
+#ifndef LIMITS_H
+#define LIMITS_H
+
+#define MOST_CHANNELS 65536
+#define MOST_THREADS  4096
+#define MOST_TILE     65536 /* of a tile and of a coarsening, along an axis */
+
+/* Squares of distances, and the ratios of those, are doubles still. */
+#define LEAST_SPACING 1e-100
+#define MOST_SPACING  1e100
+
+/* Steps of a stage that is given none. */
+#define HEAT_STEPS  10
+#define UNTIL_STEPS 1000 /* the most, with --until */
+
+/* Of the compression of a PNG. */
+#define MOST_LEVEL 9
+#define PNG_LEVEL  6 /* the default */
+
+/* A number of this list as text, in a string. */
+#define TEXT(number)          TEXT_EXPANDED(number)
+#define TEXT_EXPANDED(number) #number
+
+#endif
