@@ -197,7 +197,7 @@ static void advance_block(const struct op *op, const struct field *from, const s
         advance_uncover(op, from, site, out);
         break;
     }
-    if (op->edge == EDGE_HOLD)
+    if (edge_has(op->edge, EDGE_KEEPS))
         hold(op, from, site, out);
 }
 
@@ -210,7 +210,7 @@ static void advance_group(const struct op *op, const struct field *from, const s
         return;
     }
     advance_joint(op, from, &site, channels, row_of(to, site.plane, site.channel, site.row) + site.begin);
-    for (; channels > 0 && op->edge == EDGE_HOLD; channels--, site.channel++)
+    for (; channels > 0 && edge_has(op->edge, EDGE_KEEPS); channels--, site.channel++)
         hold(op, from, &site, row_of(to, site.plane, site.channel, site.row) + site.begin);
 }
 

@@ -1,15 +1,5 @@
 /* Runs of samples of a file as values of the unit's work type, and back: types and byte order. */
 
-#define SAMPLE_KINDS(X)                                                                                      \
-    X(u8, uint8_t, 8)                                                                                        \
-    X(i8, int8_t, 8)                                                                                         \
-    X(u16, uint16_t, 16)                                                                                     \
-    X(i16, int16_t, 16)                                                                                      \
-    X(u32, uint32_t, 32)                                                                                     \
-    X(i32, int32_t, 32)                                                                                      \
-    X(f32, float, 32)                                                                                        \
-    X(f64, double, 64)
-
 static uint8_t swap_bits_8(uint8_t bits)
 {
     return bits;
@@ -30,7 +20,7 @@ static uint64_t swap_bits_64(uint64_t bits)
     return __builtin_bswap64(bits);
 }
 
-#define DEFINE_SWAP(type, stored, bits)                                                                      \
+#define SAMPLE(constant, type, stored, bits, ...)                                                            \
     static stored swap_##type(stored value)                                                                  \
     {                                                                                                        \
         uint##bits##_t pattern;                                                                              \
@@ -39,10 +29,9 @@ static uint64_t swap_bits_64(uint64_t bits)
         memcpy(&value, &pattern, sizeof value);                                                              \
         return value;                                                                                        \
     }
-SAMPLE_KINDS(DEFINE_SWAP)
-#undef DEFINE_SWAP
+#include "model/samples.def"
 
-#define DEFINE_LOAD(type, stored, bits)                                                                      \
+#define SAMPLE(constant, type, stored, ...)                                                                  \
     static void load_##type(const void *samples, size_t stride, size_t count, bool swapped, real *row)       \
     {                                                                                                        \
         const stored *from = samples;                                                                        \
@@ -54,10 +43,9 @@ SAMPLE_KINDS(DEFINE_SWAP)
                 row[i] = (real)from[i * stride];                                                             \
         }                                                                                                    \
     }
-SAMPLE_KINDS(DEFINE_LOAD)
-#undef DEFINE_LOAD
+#include "model/samples.def"
 
-#define DEFINE_STORE(type, stored, bits)                                                                     \
+#define SAMPLE(constant, type, stored, ...)                                                                  \
     static void store_##type(const real *row, size_t stride, size_t count, bool swapped, void *samples)      \
     {                                                                                                        \
         stored *to = samples;                                                                                \
@@ -68,16 +56,15 @@ SAMPLE_KINDS(DEFINE_LOAD)
                 to[i * stride] = swap_##type(to[i * stride]);                                                \
         }                                                                                                    \
     }
-SAMPLE_KINDS(DEFINE_STORE)
-#undef DEFINE_STORE
+#include "model/samples.def"
 
 /* Every `channels`-th sample of a file, from one channel of a pixel on. */
 static void get_values(const struct encoding *encoding, const unsigned char *samples, size_t count,
                        real *values)
 {
     static void (*const load[SAMPLE_TYPES])(const void *, size_t, size_t, bool, real *) = {
-        [SAMPLE_U8] = load_u8,   [SAMPLE_I8] = load_i8,   [SAMPLE_U16] = load_u16, [SAMPLE_I16] = load_i16,
-        [SAMPLE_U32] = load_u32, [SAMPLE_I32] = load_i32, [SAMPLE_F32] = load_f32, [SAMPLE_F64] = load_f64,
+#define SAMPLE(constant, type, ...) [SAMPLE_##constant] = load_##type,
+#include "model/samples.def"
     };
 
     load[encoding->type](samples, encoding->channels, count, encoding->swapped, values);
@@ -87,9 +74,8 @@ static void put_values(const struct encoding *encoding, const real *values, size
                        unsigned char *samples)
 {
     static void (*const store[SAMPLE_TYPES])(const real *, size_t, size_t, bool, void *) = {
-        [SAMPLE_U8] = store_u8,   [SAMPLE_I8] = store_i8,   [SAMPLE_U16] = store_u16,
-        [SAMPLE_I16] = store_i16, [SAMPLE_U32] = store_u32, [SAMPLE_I32] = store_i32,
-        [SAMPLE_F32] = store_f32, [SAMPLE_F64] = store_f64,
+#define SAMPLE(constant, type, ...) [SAMPLE_##constant] = store_##type,
+#include "model/samples.def"
     };
 
     store[encoding->type](values, encoding->channels, count, encoding->swapped, samples);

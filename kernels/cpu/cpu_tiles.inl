@@ -202,7 +202,7 @@ static void fill_margins(const struct cpu_tile *tile, unsigned level, real *slot
 {
     unsigned left = tile->tiling->steps - level;
 
-    if (tile->op->edge == EDGE_WRAP || tile->op->edge == EDGE_HOLD)
+    if (edge_has(tile->op->edge, EDGE_GOES_ROUND) || edge_has(tile->op->edge, EDGE_KEEPS))
         return;
     for (size_t layer = 0; layer < tile->channels.count; layer++) {
         struct sheet sheet = {level, layer_of(tile, slot, layer), value_outside(tile, layer)};
@@ -455,7 +455,7 @@ static void finish_plane(const struct cpu_tile *tile, const struct step *step, i
                          const struct area *area)
 {
     find_kept(tile, step->level, plane, step->slot);
-    if (tile->op->edge == EDGE_HOLD)
+    if (edge_has(tile->op->edge, EDGE_KEEPS))
         hold_plane(tile, step, area->rows, area->x);
     if (step->level < tile->tiling->steps)
         fill_margins(tile, step->level, step->slot);
@@ -467,7 +467,7 @@ static bool is_star_pair(const struct cpu_tile *tile, unsigned level, int64_t pl
 {
     const struct op *op = tile->op;
     struct span planes = level_span(&tile->plane, tile->tiling->steps - level);
-    bool held = op->edge == EDGE_HOLD &&
+    bool held = edge_has(op->edge, EDGE_KEEPS) &&
                 (is_held(&tile->plane, op->plane, plane) || is_held(&tile->plane, op->plane, plane + 1));
 
     return tile->tiling->is_star && !held && plane >= planes.first && plane + 1 < planes.end;
@@ -478,7 +478,7 @@ static bool replaces(const struct cpu_tile *tile, unsigned level, int64_t plane)
 {
     struct span below = level_span(&tile->plane, tile->tiling->steps - level + 1);
 
-    return tile->op->edge != EDGE_HOLD && plane - 1 >= below.first;
+    return !edge_has(tile->op->edge, EDGE_KEEPS) && plane - 1 >= below.first;
 }
 
 /* Slots for a pair; a plane that replaces the one it is computed from stands a row farther on. */
@@ -522,7 +522,7 @@ static void advance_plane(struct cpu_tile *tile, unsigned level, int64_t plane)
     struct area area = {block_span(tile, level), level_span(&tile->x, tile->tiling->steps - level)};
     struct step step = {level, take_slot(tile, level, plane), plane_slot(tile, level - 1, plane)};
 
-    if (tile->op->edge == EDGE_HOLD && is_held(&tile->plane, tile->op->plane, plane))
+    if (edge_has(tile->op->edge, EDGE_KEEPS) && is_held(&tile->plane, tile->op->plane, plane))
         copy_held(tile, &step, area.rows, area.x);
     else
         compute_area(tile, &step, plane, area);
@@ -620,7 +620,7 @@ static void clear_slots(struct cpu_tile *tile)
     for (size_t i = 0; i < tiling->slots; i++)
         give_slot(tile, tile->slots + i * tiling->slot_samples);
     tile->constant = NULL;
-    if (tile->op->edge == EDGE_CONSTANT) {
+    if (edge_has(tile->op->edge, EDGE_SUPPLIES)) {
         tile->constant = tile->free_slots[--tile->free_count];
         for (size_t i = 0; i < tile->channels.count * tiling->layer_samples; i++)
             tile->constant[i] = value_outside(tile, i / tiling->layer_samples);
@@ -685,7 +685,8 @@ static bool is_box(const struct op *op)
 static struct axis axis_of(const struct op *op, struct cpu_margin margin, size_t extent, size_t first,
                            size_t count, size_t end)
 {
-    struct axis axis = {.extent = (int64_t)extent, .margin = margin, .wraps = op->edge == EDGE_WRAP};
+    struct axis axis = {
+        .extent = (int64_t)extent, .margin = margin, .wraps = edge_has(op->edge, EDGE_GOES_ROUND)};
 
     axis.own.first = (int64_t)first;
     axis.own.end = (int64_t)(first + count < end ? first + count : end);
