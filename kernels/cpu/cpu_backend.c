@@ -397,8 +397,10 @@ static bool choose_steps(struct cpu_tiling *best, const struct op *op, const str
 static const char *refusal_of(int rung, const struct op *op, const struct shape *shape,
                               const struct rung_wish *wish, struct cpu_tiling *tiling)
 {
-    if (rung == RUNG_NAIVE)
+    if (rung == RUNG_NAIVE) {
+        cpu_tiling_none(tiling);
         return wish->tile_x > 0 ? "it has no tiles" : wish->steps > 1 ? "it takes one step a pass" : NULL;
+    }
     if (op->kind == OP_UNSHARP || op->kind == OP_SCALE || op->kind == OP_COVER || op->kind == OP_UNCOVER)
         return "each sample is read once: there is nothing to keep in a cache";
     if (op_group_most(op) > MOST_LAYERS)
@@ -450,7 +452,7 @@ static void advise_large_pages(void *memory, size_t bytes)
 
 static size_t bytes_of_arenas(const struct device *device, int rung, const struct cpu_tiling *tiling)
 {
-    return rung == RUNG_NAIVE ? 0 : (size_t)device->threads * tiling->arena_bytes;
+    return rung == RUNG_NAIVE ? 0 : (size_t)device->threads * tiling->layout.bytes;
 }
 
 static bool create_arenas(struct routine *routine, struct fault *fault)
@@ -468,7 +470,7 @@ static bool create_arenas(struct routine *routine, struct fault *fault)
    that takes less memory. */
 static void clear_arenas(struct routine *routine, unsigned threads)
 {
-    size_t bytes = routine->tiling.arena_bytes;
+    size_t bytes = routine->tiling.layout.bytes;
 
     for (; routine->cleared < threads; routine->cleared++)
         memset(routine->arenas + (size_t)routine->cleared * bytes, 0, bytes);
@@ -695,23 +697,21 @@ static bool cpu_advance(struct device *device, struct routine *routine, unsigned
     struct cpu_sweep sweep = {.op = routine->op,
                               .tiling = &tiling,
                               .from = from,
+                              .kept = kept,
                               .to = to,
                               .planes = planes,
                               .arenas = routine->arenas,
-                              .arena_bytes = routine->tiling.arena_bytes,
+                              .arena_bytes = routine->tiling.layout.bytes,
                               .crew = crew_for(device, samples),
                               .past_caches = samples * work_size(to->work) > CACHES_BYTES};
 
     if (steps > routine->facts.steps)
         return fault_raise(fault, STATUS_FAILURE, "%u steps in one pass: this rung takes %u", steps,
                            routine->facts.steps);
-    if (routine->arenas == NULL) {
-        device->build->kernels[routine->op->work]->advance(routine->op, from, kept, to, planes, &sweep.crew);
-        return true;
-    }
-    clear_arenas(routine, sweep.crew.members);
+    if (routine->arenas != NULL)
+        clear_arenas(routine, sweep.crew.members);
     cpu_tiling_fewer(&tiling, &routine->tiling, routine->op, steps);
-    device->build->kernels[routine->op->work]->sweep(&sweep);
+    device->build->kernels[routine->op->work]->run[tiling.engine](&sweep);
     return true;
 }
 

@@ -19,7 +19,7 @@ struct direct {
     struct span inside;               /* samples of a row whose taps stay in it */
     bool takes_lines;                 /* its rows are so long that vectors may read beside one */
     const real *first_row, *last_row; /* of the field: vectors may read beside those between them */
-    real *weights;
+    const real *weights;
     const real **rows;  /* that the taps read, NULL where the rule has none */
     const real **bases; /* the same for the samples at hand */
     ptrdiff_t *offsets; /* to the taps' rows, where no edge is near */
@@ -318,25 +318,40 @@ static void know_field(struct direct *direct)
         direct->beyond[i] = direct->outside;
 }
 
-/* A thread's part of its arena is the weights and pointers of a tile's. */
 static void direct_tile(struct direct *direct, const struct cpu_tiling *tiling, char *arena,
                         const struct axis *axes)
 {
     const struct op *op = direct->op;
     ptrdiff_t nx = (ptrdiff_t)axes[0].extent, pitch = (ptrdiff_t)direct->from->pitch;
 
-    direct->weights = (real *)arena;
-    direct->rows = (const real **)(arena + tiling->pointers_at);
+    direct->weights = put_weights(op, arena + tiling->layout.weights);
+    direct->rows = (const real **)(arena + tiling->layout.bases);
     direct->bases = direct->rows + op->tap_count;
     direct->offsets = (ptrdiff_t *)(direct->bases + op->tap_count);
     know_field(direct);
     for (size_t k = 0; k < op->tap_count; k++) {
         const struct op_tap *tap = &op->taps[k];
-        direct->weights[k] = (real)tap->weight;
         direct->offsets[k] = tap->dplane * pitch + tap->drow * nx;
     }
     for (int64_t plane = axes[2].own.first; plane < axes[2].own.end; plane++) {
         for (int64_t row = axes[1].own.first; row < axes[1].own.end; row++)
             direct_row(direct, (size_t)plane, (size_t)row, axes[0].own);
     }
+}
+
+static void direct_part(const struct cpu_sweep *sweep, struct range channels, const struct axis *axes,
+                        char *arena)
+{
+    struct direct direct = {.op = sweep->op,
+                            .from = sweep->from,
+                            .to = sweep->to,
+                            .past_caches = sweep->past_caches,
+                            .channel = (unsigned)channels.first};
+
+    direct_tile(&direct, sweep->tiling, arena, axes);
+}
+
+static void run_direct(const struct cpu_sweep *sweep)
+{
+    run_parts(sweep, direct_part);
 }

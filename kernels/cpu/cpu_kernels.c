@@ -19,6 +19,7 @@
 #include "cpu_samples.inl"
 #include "cpu_convert.inl"
 #include "cpu_naive.inl"
+#include "cpu_sweep.inl"
 #include "cpu_chain.inl"
 #include "cpu_multiply.inl"
 #include "cpu_direct.inl"
@@ -32,8 +33,12 @@ const struct cpu_kernels FN(cpu_kernels) = {
     .load = load_planes,
     .store = store_planes,
     .measure = measure_planes,
-    .advance = advance_planes,
-    .sweep = sweep,
+    .run =
+        {
+#define CPU_ENGINE(name) [CPU_ENGINE_##name] = run_##name,
+#include "cpu_engines.def"
+#undef CPU_ENGINE
+        },
     .change_rows = change_planes,
     .survey_rows = OF_ISA(cpu_survey_rows),
     .multiply_add = multiply_add,

@@ -8,11 +8,12 @@
 #include "cpu_team.h"
 #include "cpu_tiling.h"
 
-/* A pass over a field in tiles. */
+/* A pass over a field. */
 struct cpu_sweep {
     const struct op *op;
-    const struct cpu_tiling *tiling;
+    const struct cpu_tiling *tiling; /* whose steps it takes */
     const struct field *from;
+    const struct field *kept; /* the stage's input for OP_UNSHARP, which is naive's alone */
     struct field *to;
     struct range planes; /* of `to` */
     char *arenas;        /* one a thread, side by side */
@@ -20,6 +21,8 @@ struct cpu_sweep {
     struct cpu_crew crew;
     bool past_caches; /* what is written is too large to be found in them */
 };
+
+typedef void cpu_run(const struct cpu_sweep *sweep);
 
 /* All take planes inside the field; none can fail. */
 struct cpu_kernels {
@@ -32,11 +35,8 @@ struct cpu_kernels {
     /* Widens the extremes by what store would write. */
     void (*measure)(const struct field *field, const struct encoding *encoding, struct range planes,
                     const struct cpu_crew *crew, struct extremes *extremes);
-    void (*advance)(const struct op *op, const struct field *from, const struct field *kept, struct field *to,
-                    struct range planes, const struct cpu_crew *crew);
 
-    /* Takes the steps of the tiling. */
-    void (*sweep)(const struct cpu_sweep *sweep);
+    cpu_run *run[CPU_ENGINES];
 
     /* Row sums of (a − b)²: sums[(plane · channels + channel) · rows + row], planes from the first of the
      * range. */

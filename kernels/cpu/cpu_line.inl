@@ -236,17 +236,14 @@ static void lines_across(const struct line *line, const struct axis *along, stru
 
 /* ---- a part of the field ---- */
 
-/* A thread's part of its arena is the weights, the scratch and the pointers of a tile's. */
+/* No slots: what is before the weights is room for two rows. */
 static void lay_out_line(struct line *line, const struct cpu_tiling *tiling, char *arena)
 {
     const struct op *op = line->op;
-    real *weights = (real *)arena;
 
-    for (size_t k = 0; k < line->taps; k++)
-        weights[k] = (real)op->taps[k].weight;
-    line->weights = weights;
-    line->scratch = weights + line->taps;
-    line->rows = (const real **)(arena + tiling->pointers_at);
+    line->weights = put_weights(op, arena + tiling->layout.weights);
+    line->scratch = (real *)arena;
+    line->rows = (const real **)(arena + tiling->layout.bases);
     line->outside = op->outside == NULL ? (real)0 : (real)op->outside[line->channel];
     for (size_t i = 0; i < tiling->pitch; i++)
         line->scratch[i] = line->outside;
@@ -272,4 +269,21 @@ static void line_tile(struct line *line, const struct cpu_tiling *tiling, char *
         else
             lines_in_rows(line, plane, rows, axes[0].own);
     }
+}
+
+static void line_part(const struct cpu_sweep *sweep, struct range channels, const struct axis *axes,
+                      char *arena)
+{
+    struct line line = {.op = sweep->op,
+                        .from = sweep->from,
+                        .to = sweep->to,
+                        .past_caches = sweep->past_caches,
+                        .channel = (unsigned)channels.first};
+
+    line_tile(&line, sweep->tiling, arena, axes);
+}
+
+static void run_line(const struct cpu_sweep *sweep)
+{
+    run_parts(sweep, line_part);
 }

@@ -267,11 +267,12 @@ static void keep_channels(const struct op *op, const struct field *from, struct 
     cpu_team_share_evenly(crew, planes.count * kept * to->shape.rows, keep_rows, &advancing);
 }
 
-static void advance_planes(const struct op *op, const struct field *from, const struct field *kept,
-                           struct field *to, struct range planes, const struct cpu_crew *crew)
+static void run_naive(const struct cpu_sweep *sweep)
 {
-    struct advancing advancing = {op, from, kept, to, planes.first};
+    const struct op *op = sweep->op;
+    struct advancing advancing = {op, sweep->from, sweep->kept, sweep->to, sweep->planes.first};
 
-    cpu_team_share_evenly(crew, planes.count * op_group_count(op) * to->shape.rows, advance_rows, &advancing);
-    keep_channels(op, from, to, planes, crew);
+    cpu_team_share_evenly(&sweep->crew, sweep->planes.count * op_group_count(op) * sweep->to->shape.rows,
+                          advance_rows, &advancing);
+    keep_channels(op, sweep->from, sweep->to, sweep->planes, &sweep->crew);
 }

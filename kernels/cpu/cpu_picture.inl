@@ -26,7 +26,7 @@ struct picture {
     real **levels; /* slots of rows: a ring a level */
     real *leaving; /* slots, side by side, of rows on their way to the field */
     real *beyond;  /* a row outside the grid, as EDGE_CONSTANT has it */
-    real *weights;
+    const real *weights;
 };
 
 /* ---- sums ---- */
@@ -313,24 +313,22 @@ static void advance_picture(struct picture *picture, int64_t row)
 static void lay_out_picture(struct picture *picture, char *arena)
 {
     const struct cpu_tiling *tiling = picture->tiling;
-    real *samples = (real *)arena + tiling->pitch; /* a row ahead that vectors may read */
-    size_t taps = picture->op->tap_count;
+    const struct cpu_layout *layout = &tiling->layout;
+    const double *outside = picture->op->outside;
+    real *slots = (real *)(arena + layout->slots);
 
-    picture->leaving = samples;
-    picture->beyond = samples + PICTURE_ROWS * tiling->pitch;
-    picture->weights = samples + tiling->slots * tiling->slot_samples + tiling->pitch;
-    picture->free_slots = (real **)(arena + tiling->pointers_at);
-    picture->levels = picture->free_slots + tiling->slots;
+    picture->leaving = slots;
+    picture->beyond = slots + PICTURE_ROWS * tiling->pitch;
+    picture->weights = put_weights(picture->op, arena + layout->weights);
+    picture->free_slots = (real **)(arena + layout->free_slots);
+    picture->levels = (real **)(arena + layout->levels);
     for (size_t i = PICTURE_ROWS + 1; i < tiling->slots; i++)
-        picture->free_slots[picture->free_count++] = samples + i * tiling->pitch;
+        picture->free_slots[picture->free_count++] = slots + i * tiling->pitch;
     for (size_t i = 0; i < tiling->pitch; i++)
-        picture->beyond[i] =
-            picture->op->outside == NULL ? (real)0 : (real)picture->op->outside[picture->channel];
-    for (size_t k = 0; k < taps; k++)
-        picture->weights[k] = (real)picture->op->taps[k].weight;
+        picture->beyond[i] = outside == NULL ? (real)0 : (real)outside[picture->channel];
 }
 
-static void run_picture(struct picture *picture, char *arena)
+static void stream_picture(struct picture *picture, char *arena)
 {
     unsigned steps = picture->tiling->steps;
 
@@ -342,4 +340,25 @@ static void run_picture(struct picture *picture, char *arena)
         advance_picture(picture, row);
     pump_pace(&picture->pump, 1);
     pump_drain(&picture->pump);
+}
+
+static void picture_part(const struct cpu_sweep *sweep, struct range channels, const struct axis *axes,
+                         char *arena)
+{
+    struct picture picture = {.op = sweep->op,
+                              .tiling = sweep->tiling,
+                              .from = sweep->from,
+                              .to = sweep->to,
+                              .pump = {.past_caches = sweep->past_caches},
+                              .channel = (unsigned)channels.first,
+                              .place = (size_t)axes[1].own.first,
+                              .x = axes[0],
+                              .row = axes[2]};
+
+    stream_picture(&picture, arena);
+}
+
+static void run_picture(const struct cpu_sweep *sweep)
+{
+    run_parts(sweep, picture_part);
 }

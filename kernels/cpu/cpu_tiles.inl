@@ -12,12 +12,23 @@
  * come back. Traffic per sample: 2 words through memory a pass, divided by the steps of the pass, and the
  * halo. Wins when: `fused`, a stage has more than one step; `blocked`, it has one. */
 
+/* A run of samples at the same place of every row of a slot. */
+struct area {
+    struct span rows, x;
+};
+
+struct cpu_tile;
+
+/* Computes the samples of an area, of which u and out are the first, before the step and after it. */
+typedef void tile_area(struct cpu_tile *tile, const struct area *area, const real *u, real *out);
+
 struct cpu_tile {
     const struct op *op;
     const struct cpu_tiling *tiling;
     const struct field *from;
     struct field *to;
-    bool is_box; /* OP_TAPS of the sample and all 26 around it */
+    tile_area *sum;
+    bool goes_in_pairs; /* planes of a star do */
     struct pump pump;
     struct range channels; /* that go together: each is a layer of a slot */
     struct axis x, row, plane;
@@ -28,7 +39,7 @@ struct cpu_tile {
     size_t free_count;
     real **levels;  /* slots of planes: ring of them a level */
     real *constant; /* a slot of what EDGE_CONSTANT puts outside, or NULL */
-    real *weights;
+    const real *weights;
     real *kept;         /* rows of the block before, by level and plane */
     const real **bases; /* of the taps, and of their opposites */
 };
@@ -304,11 +315,6 @@ static void load_plane(struct cpu_tile *tile, int64_t plane)
     fill_margins(tile, 0, slot);
 }
 
-/* A run of samples at the same place of every row of a slot. */
-struct area {
-    struct span rows, x;
-};
-
 /* Where the taps, or their opposites, read for the first sample of an area. */
 static void find_bases(struct cpu_tile *tile, unsigned level, int64_t plane, const struct area *area,
                        int sign, const real **bases)
@@ -375,11 +381,12 @@ static void heat_area(struct cpu_tile *tile, const struct area *area, const real
     }
 }
 
-static void gradient_area(struct cpu_tile *tile, const struct area *area, real *out)
+static void gradient_area(struct cpu_tile *tile, const struct area *area, const real *u, real *out)
 {
     size_t taps = tile->op->tap_count;
     size_t rows = (size_t)(area->rows.end - area->rows.first), count = (size_t)(area->x.end - area->x.first);
 
+    (void)u;
     for (size_t row = 0; row < rows; row++) {
         size_t shift = row * tile->tiling->pitch;
         for (size_t k = 0; k < taps; k++)
@@ -401,19 +408,21 @@ static struct span whole_vectors(const struct cpu_tile *tile, struct span x)
     return x;
 }
 
-static void chain_area(struct cpu_tile *tile, const struct area *area, real *out)
+static void chain_area(struct cpu_tile *tile, const struct area *area, const real *u, real *out)
 {
     const struct chain chain = {tile->op->tap_count, tile->weights, tile->bases};
 
+    (void)u;
     chain_rows(&chain, tile->tiling->pitch, (size_t)(area->rows.end - area->rows.first),
                (size_t)(area->x.end - area->x.first), out, &tile->pump);
 }
 
 /* The bases of a box, plane by plane: the middle of each face is where its plane is read. */
-static void box_area(struct cpu_tile *tile, const struct area *area, real *out)
+static void box_area(struct cpu_tile *tile, const struct area *area, const real *u, real *out)
 {
     struct box box = {.weights = tile->weights};
 
+    (void)u;
     for (size_t plane = 0; plane < BOX_SIDE; plane++)
         box.planes[plane] = tile->bases[plane * BOX_FACE + BOX_FACE / 2];
     box_rows(&box, tile->tiling->pitch, (size_t)(area->rows.end - area->rows.first),
@@ -422,32 +431,13 @@ static void box_area(struct cpu_tile *tile, const struct area *area, real *out)
 
 static void compute_area(struct cpu_tile *tile, const struct step *step, int64_t plane, struct area area)
 {
-    const real *u;
-    real *out;
-
     if (tile->op->kind == OP_TAPS)
         area.x = whole_vectors(tile, area.x);
-    u = cell(tile, step->level - 1, step->old, area.rows.first, area.x.first);
-    out = cell(tile, step->level, step->slot, area.rows.first, area.x.first);
     find_bases(tile, step->level - 1, plane, &area, 1, tile->bases);
-    switch (tile->op->kind) {
-    case OP_HEAT:
-        if (tile->op->joint > 0)
-            joint_area(tile, &area, u, out);
-        else
-            heat_area(tile, &area, u, out);
-        break;
-    case OP_GRADIENT:
+    if (tile->op->kind == OP_GRADIENT)
         find_bases(tile, step->level - 1, plane, &area, -1, tile->bases + tile->op->tap_count);
-        gradient_area(tile, &area, out);
-        break;
-    default:
-        if (tile->is_box)
-            box_area(tile, &area, out);
-        else
-            chain_area(tile, &area, out);
-        break;
-    }
+    tile->sum(tile, &area, cell(tile, step->level - 1, step->old, area.rows.first, area.x.first),
+              cell(tile, step->level, step->slot, area.rows.first, area.x.first));
 }
 
 /* The edges of a plane that has been computed, and the rows that the next block reads. */
@@ -470,7 +460,7 @@ static bool is_star_pair(const struct cpu_tile *tile, unsigned level, int64_t pl
     bool held = edge_has(op->edge, EDGE_KEEPS) &&
                 (is_held(&tile->plane, op->plane, plane) || is_held(&tile->plane, op->plane, plane + 1));
 
-    return tile->tiling->is_star && !held && plane >= planes.first && plane + 1 < planes.end;
+    return tile->goes_in_pairs && !held && plane >= planes.first && plane + 1 < planes.end;
 }
 
 /* Whether a pair may stand where the two planes below did that nobody reads after it. */
@@ -583,7 +573,7 @@ static size_t pump_turns(const struct cpu_tile *tile)
 {
     size_t rows = tile->tiling->tile_rows * tile->tiling->steps;
 
-    return tile->tiling->is_star ? (rows + 1) / 2 : TOGETHER * rows;
+    return tile->goes_in_pairs ? (rows + 1) / 2 : TOGETHER * rows;
 }
 
 /* Take in planes, and every level on by as many; meanwhile the last ones leave. */
@@ -649,144 +639,80 @@ static void run_tile(struct cpu_tile *tile)
         stream_block(tile);
 }
 
-/* ---- the field ---- */
-
 /* Put a thread's arena in order for a tile. */
-static void lay_out(struct cpu_tile *tile, void *arena)
+static void lay_out(struct cpu_tile *tile, char *arena)
 {
-    const struct cpu_tiling *tiling = tile->tiling;
-    real *samples = (real *)arena + tiling->pitch; /* a row ahead that rounding may read */
-    real *weights = samples + tiling->slots * tiling->slot_samples + tiling->pitch;
+    const struct cpu_layout *layout = &tile->tiling->layout;
 
-    tile->slots = samples;
-    tile->weights = weights;
-    tile->kept = weights + tile->op->tap_count;
-    tile->free_slots = (real **)((char *)arena + tiling->pointers_at);
-    tile->levels = tile->free_slots + tiling->slots;
-    tile->bases = (const real **)(tile->levels + tiling->ring * (tiling->steps + 1));
-    for (size_t k = 0; k < tile->op->tap_count; k++)
-        weights[k] = (real)tile->op->taps[k].weight;
+    tile->slots = (real *)(arena + layout->slots);
+    tile->weights = put_weights(tile->op, arena + layout->weights);
+    tile->kept = (real *)(arena + layout->kept);
+    tile->free_slots = (real **)(arena + layout->free_slots);
+    tile->levels = (real **)(arena + layout->levels);
+    tile->bases = (const real **)(arena + layout->bases);
 }
 
-/* Raster order leaves one place for each tap of a full box. */
-static bool is_box(const struct op *op)
+static tile_area *area_of(const struct op *op)
 {
-    if (op->kind != OP_TAPS || op->tap_count != BOX_TAPS)
-        return false;
-    for (int k = 0; k < BOX_TAPS; k++) {
-        const struct op_tap *tap = &op->taps[k];
-        if (tap->dx != k % BOX_SIDE - 1 || tap->drow != k / BOX_SIDE % BOX_SIDE - 1 ||
-            tap->dplane != k / BOX_FACE - 1)
-            return false;
+    switch (op->kind) {
+    case OP_HEAT:
+        return op->joint > 0 ? joint_area : heat_area;
+    case OP_GRADIENT:
+        return gradient_area;
+    default:
+        return chain_area;
     }
-    return true;
 }
 
-static struct axis axis_of(const struct op *op, struct cpu_margin margin, size_t extent, size_t first,
-                           size_t count, size_t end)
+static void run_part(const struct cpu_sweep *sweep, struct range channels, const struct axis *axes,
+                     char *arena, tile_area *sum, bool goes_in_pairs)
 {
-    struct axis axis = {
-        .extent = (int64_t)extent, .margin = margin, .wraps = edge_has(op->edge, EDGE_GOES_ROUND)};
-
-    axis.own.first = (int64_t)first;
-    axis.own.end = (int64_t)(first + count < end ? first + count : end);
-    return axis;
-}
-
-/* What a thread takes on at once: channels of a run of planes, rows and samples. */
-static void sweep_part(const struct cpu_sweep *sweep, struct range channels, const struct axis *axes,
-                       char *arena)
-{
-    unsigned channel = (unsigned)channels.first;
-
-    if (sweep->tiling->is_line) {
-        struct line line = {.op = sweep->op,
+    struct cpu_tile tile = {.op = sweep->op,
+                            .tiling = sweep->tiling,
                             .from = sweep->from,
                             .to = sweep->to,
-                            .past_caches = sweep->past_caches,
-                            .channel = channel};
-        line_tile(&line, sweep->tiling, arena, axes);
-    } else if (sweep->tiling->is_direct) {
-        struct direct direct = {.op = sweep->op,
-                                .from = sweep->from,
-                                .to = sweep->to,
-                                .past_caches = sweep->past_caches,
-                                .channel = channel};
-        direct_tile(&direct, sweep->tiling, arena, axes);
-    } else if (sweep->tiling->is_picture) {
-        struct picture picture = {.op = sweep->op,
-                                  .tiling = sweep->tiling,
-                                  .from = sweep->from,
-                                  .to = sweep->to,
-                                  .pump = {.past_caches = sweep->past_caches},
-                                  .channel = channel,
-                                  .place = (size_t)axes[1].own.first,
-                                  .x = axes[0],
-                                  .row = axes[2]};
-        run_picture(&picture, arena);
-    } else {
-        struct cpu_tile tile = {.op = sweep->op,
-                                .tiling = sweep->tiling,
-                                .from = sweep->from,
-                                .to = sweep->to,
-                                .pump = {.past_caches = sweep->past_caches},
-                                .is_box = is_box(sweep->op),
-                                .channels = channels,
-                                .x = axes[0],
-                                .row = axes[1],
-                                .plane = axes[2]};
-        tile.plane.margin = margin_read(&tile.plane, sweep->op->plane, sweep->tiling->steps);
-        lay_out(&tile, arena);
-        run_tile(&tile);
-    }
-    isa_stores_done();
+                            .pump = {.past_caches = sweep->past_caches},
+                            .sum = sum,
+                            .goes_in_pairs = goes_in_pairs,
+                            .channels = channels,
+                            .x = axes[0],
+                            .row = axes[1],
+                            .plane = axes[2]};
+
+    tile.plane.margin = margin_read(&tile.plane, sweep->op->plane, sweep->tiling->steps);
+    lay_out(&tile, arena);
+    run_tile(&tile);
 }
 
-/* A sweep cut into parts: groups of channels, runs of planes, runs of rows, tiles. */
-struct cut_sweep {
-    const struct cpu_sweep *sweep;
-    struct cpu_cut cut;
-    size_t runs_of_planes, runs_of_rows, tiles;
-};
-
-static size_t parts_of(size_t extent, size_t part)
+static void tiles_part(const struct cpu_sweep *sweep, struct range channels, const struct axis *axes,
+                       char *arena)
 {
-    return (extent + part - 1) / part;
+    run_part(sweep, channels, axes, arena, area_of(sweep->op), false);
 }
 
-static void sweep_parts(void *context, struct range parts, unsigned member)
+static void star_part(const struct cpu_sweep *sweep, struct range channels, const struct axis *axes,
+                      char *arena)
 {
-    const struct cut_sweep *cut = context;
-    const struct cpu_sweep *sweep = cut->sweep;
-    const struct cpu_tiling *tiling = sweep->tiling;
-    const struct shape *shape = &sweep->to->shape;
-    size_t end = sweep->planes.first + sweep->planes.count;
-    char *arena = sweep->arenas + member * sweep->arena_bytes;
-
-    for (size_t i = parts.first; i < parts.first + parts.count; i++) {
-        size_t x = i % cut->tiles * tiling->tile_x, runs = i / cut->tiles;
-        size_t row = runs % cut->runs_of_rows * cut->cut.rows;
-        size_t run = runs / cut->runs_of_rows % cut->runs_of_planes;
-        const struct axis axes[] = {
-            axis_of(sweep->op, tiling->x, shape->nx, x, tiling->tile_x, shape->nx),
-            axis_of(sweep->op, tiling->row, shape->rows, row, cut->cut.rows, shape->rows),
-            axis_of(sweep->op, tiling->plane, shape->planes, sweep->planes.first + run * cut->cut.planes,
-                    cut->cut.planes, end)};
-        sweep_part(sweep, op_group(sweep->op, runs / cut->runs_of_rows / cut->runs_of_planes), axes, arena);
-    }
+    run_part(sweep, channels, axes, arena, chain_area, true);
 }
 
-static void sweep(const struct cpu_sweep *sweep)
+static void box_part(const struct cpu_sweep *sweep, struct range channels, const struct axis *axes,
+                     char *arena)
 {
-    const struct shape *shape = &sweep->to->shape;
-    struct cut_sweep cut = {
-        .sweep = sweep,
-        .cut = cpu_tiling_cut(sweep->tiling, shape, sweep->planes.count, (int)sweep->crew.members)};
+    run_part(sweep, channels, axes, arena, box_area, false);
+}
 
-    cut.runs_of_planes = parts_of(sweep->planes.count, cut.cut.planes);
-    cut.runs_of_rows = parts_of(shape->rows, cut.cut.rows);
-    cut.tiles = parts_of(shape->nx, sweep->tiling->tile_x);
-    cpu_team_share(&sweep->crew, sweep->tiling->groups * cut.runs_of_planes * cut.runs_of_rows * cut.tiles, 1,
-                   sweep_parts, &cut);
-    keep_channels(sweep->op, sweep->from, sweep->to, sweep->planes, &sweep->crew);
+static void run_tiles(const struct cpu_sweep *sweep)
+{
+    run_parts(sweep, tiles_part);
+}
+
+static void run_star(const struct cpu_sweep *sweep)
+{
+    run_parts(sweep, star_part);
+}
+
+static void run_box(const struct cpu_sweep *sweep)
+{
+    run_parts(sweep, box_part);
 }

@@ -77,49 +77,37 @@ static size_t even_part(size_t extent, size_t most)
     return (extent + parts - 1) / parts;
 }
 
-/* Raster order leaves one place for each tap of a full star. */
-static bool is_nearest_star(const struct op *op)
-{
-    static const struct op_tap full[7] = {{0, 0, -1, 0}, {0, -1, 0, 0}, {-1, 0, 0, 0}, {0, 0, 0, 0},
-                                          {1, 0, 0, 0},  {0, 1, 0, 0},  {0, 0, 1, 0}};
+/* ---- what the engines suit ---- */
 
-    if (op->kind != OP_TAPS || op->tap_count != 7)
-        return false;
-    for (size_t k = 0; k < 7; k++) {
-        if (op->taps[k].dx != full[k].dx || op->taps[k].drow != full[k].drow ||
-            op->taps[k].dplane != full[k].dplane)
-            return false;
-    }
-    return true;
+static bool stands_at(const struct op_tap *tap, int dx, int drow, int dplane)
+{
+    return tap->dx == dx && tap->drow == drow && tap->dplane == dplane;
 }
 
-/* Raster order leaves one place for each tap. */
-bool cpu_tiling_suits_picture(const struct op *op)
+/* Whether the taps are the sample and all its nearest neighbours that differ from it along at most so many
+   axes, `rows` to both sides of its row. Raster order leaves one place for each. */
+static bool is_neighbourhood(const struct op *op, int rows, int axes)
 {
     size_t k = 0;
 
-    if (op->kind != OP_TAPS || (op->tap_count != PICTURE_STAR && op->tap_count != PICTURE_BOX))
+    if (op->kind != OP_TAPS)
         return false;
     for (int dplane = -1; dplane <= 1; dplane++) {
-        for (int dx = -1; dx <= 1; dx++) {
-            if (op->tap_count == PICTURE_STAR && dplane != 0 && dx != 0)
-                continue;
-            if (op->taps[k].dx != dx || op->taps[k].drow != 0 || op->taps[k].dplane != dplane)
-                return false;
-            k++;
+        for (int drow = -rows; drow <= rows; drow++) {
+            for (int dx = -1; dx <= 1; dx++) {
+                if ((dplane != 0) + (drow != 0) + (dx != 0) > axes)
+                    continue;
+                if (k == op->tap_count || !stands_at(&op->taps[k++], dx, drow, dplane))
+                    return false;
+            }
         }
     }
-    return true;
+    return k == op->tap_count;
 }
 
-/* One row, of an odd number of lines: rows of several slots at once never share the same few places of a
-   cache. */
-static void set_picture_slot(struct cpu_tiling *tiling, size_t line)
+bool cpu_tiling_suits_picture(const struct op *op)
 {
-    if (tiling->pitch / line % 2 == 0)
-        tiling->pitch += line;
-    tiling->slot_rows = 1;
-    tiling->layer_samples = tiling->slot_samples = tiling->pitch;
+    return is_neighbourhood(op, 0, 1) || is_neighbourhood(op, 0, 2);
 }
 
 static bool moves(struct reach reach)
@@ -138,189 +126,124 @@ static bool is_line(const struct op *op)
            (size_t)(reach.high - reach.low) + 1 == op->tap_count;
 }
 
-static void set_slot(struct cpu_tiling *tiling, const struct op *op)
+static bool suits_picture(const struct op *op, unsigned steps)
 {
-    size_t line = LINE_BYTES / work_size(op->work), steps = tiling->steps;
+    return steps > 1 && cpu_tiling_suits_picture(op);
+}
 
-    tiling->lead = rounded_up(tiling->x.before * steps, line);
-    tiling->pitch = tiling->lead + rounded_up(tiling->tile_x + tiling->x.after * steps, line);
-    tiling->slot_rows = tiling->tile_rows + both(tiling->row);
-    tiling->layer_samples = (tiling->slot_rows + (tiling->is_star ? steps : 0)) * tiling->pitch;
-    tiling->slot_samples = tiling->layers * tiling->layer_samples;
-    tiling->kept_samples = steps > 1 ? both(tiling->row) * tiling->pitch : 0;
-    if (tiling->is_picture)
-        set_picture_slot(tiling, line);
+static bool suits_line(const struct op *op, unsigned steps)
+{
+    return steps == 1 && is_line(op);
+}
+
+static bool suits_direct(const struct op *op, unsigned steps)
+{
+    return steps == 1 && op->kind == OP_TAPS && op->tap_count <= MOST_FIXED_TAPS;
+}
+
+static bool suits_star(const struct op *op, unsigned steps)
+{
+    (void)steps;
+    return is_neighbourhood(op, 1, 1);
+}
+
+static bool suits_box(const struct op *op, unsigned steps)
+{
+    (void)steps;
+    return is_neighbourhood(op, 1, 3);
+}
+
+static bool suits_tiles(const struct op *op, unsigned steps)
+{
+    (void)op, (void)steps;
+    return true;
+}
+
+/* ---- slots ---- */
+
+/* Rows are read where they stand. */
+static void count_no_slots(struct cpu_tiling *tiling, const struct op *op)
+{
+    (void)op;
+    tiling->slots = 0;
 }
 
 /* Beside the two rows that the next level reads again there are rows being read, rows being written, and rows
    that leave; one more slot holds what is outside. */
-static void set_picture_slots(struct cpu_tiling *tiling)
+static void count_picture_slots(struct cpu_tiling *tiling, const struct op *op)
 {
+    (void)op;
     tiling->ring = PICTURE_RING;
     tiling->slots = 2 * tiling->steps + 3 * PICTURE_ROWS + 1;
 }
 
 /* Each level keeps the planes that the next one reads. Beside them there are, two at once, planes that nobody
    reads any more, planes being written, and planes that leave; one more slot holds what is outside. */
-static void set_slots(struct cpu_tiling *tiling, const struct op *op)
+static void count_tile_slots(struct cpu_tiling *tiling, const struct op *op)
 {
-    tiling->is_picture = tiling->steps > 1 && cpu_tiling_suits_picture(op);
-    if (tiling->is_picture) {
-        set_picture_slots(tiling);
-        return;
-    }
-    tiling->is_line = tiling->steps == 1 && is_line(op);
-    tiling->is_direct =
-        tiling->is_line || (tiling->steps == 1 && op->kind == OP_TAPS && op->tap_count <= MOST_FIXED_TAPS);
-    tiling->ring = both(tiling->plane) + 4;
-    tiling->slots = tiling->is_direct ? 0
-                                      : both(tiling->plane) * tiling->steps + 6 +
-                                            (edge_has(op->edge, EDGE_SUPPLIES) ? 1 : 0);
+    tiling->slots = both(tiling->plane) * tiling->steps + 6 + (edge_has(op->edge, EDGE_SUPPLIES) ? 1 : 0);
 }
 
-/* Planes of a level, seams included, that rows are kept of. */
-static void set_kept(struct cpu_tiling *tiling, const struct op *op, const struct shape *shape)
+/* One row, of an odd number of lines: rows of several slots at once never share the same few places of a
+   cache. */
+static void shape_picture_slot(struct cpu_tiling *tiling, size_t line)
 {
-    size_t seams = both(tiling->plane) * tiling->steps, all = shape->planes + seams;
-    size_t bytes = (tiling->steps - 1) * tiling->layers * tiling->kept_samples * work_size(op->work);
-    size_t fit = bytes == 0 ? all : KEPT_BYTES / bytes;
-
-    fit = larger(fit, seams + PAIR);
-    tiling->kept_planes = fit < all ? fit : all;
+    if (tiling->pitch / line % 2 == 0)
+        tiling->pitch += line;
+    tiling->slot_rows = 1;
+    tiling->layer_samples = tiling->pitch;
 }
 
-static void set_arena(struct cpu_tiling *tiling, const struct op *op)
+static void shape_tile_slot(struct cpu_tiling *tiling, size_t line)
 {
-    size_t kept = (tiling->steps - 1) * tiling->kept_planes * tiling->layers * tiling->kept_samples;
-    size_t samples = tiling->slots * tiling->slot_samples + 2 * tiling->pitch + op->tap_count + kept;
-    size_t pointers = tiling->slots + tiling->ring * (tiling->steps + 1) + 3 * op->tap_count;
-
-    tiling->pointers_at = rounded_up(samples * work_size(op->work), LINE_BYTES);
-    tiling->arena_bytes = rounded_up(tiling->pointers_at + pointers * sizeof(void *), LINE_BYTES);
+    (void)line;
+    tiling->slot_rows = tiling->tile_rows + both(tiling->row);
+    tiling->layer_samples = tiling->slot_rows * tiling->pitch;
 }
 
-static double work_of(const struct op *op)
+/* A plane may take the place of the one that it is computed from, a row farther on for every level. */
+static void shape_star_slot(struct cpu_tiling *tiling, size_t line)
 {
-    double taps = (double)op->tap_count + 1.0;
-
-    return op->kind == OP_HEAT ? FLUX_TAPS * (double)op->inner * taps : taps;
+    shape_tile_slot(tiling, line);
+    tiling->layer_samples += tiling->steps * tiling->pitch;
 }
 
-double cpu_tiling_cost(const struct cpu_tiling *tiling, const struct op *op)
-{
-    double x = (double)tiling->tile_x, rows = (double)tiling->tile_rows, steps = tiling->steps;
-    double line = LINE_BYTES / (double)work_size(op->work);
-    double halo = (double)both(tiling->x) * (steps - 1.0) / 2.0;
-    double wide = halo > 0.0 ? x + halo + line / 2.0 : x;
-    double moved = 0.5 + 0.5 * (double)tiling->pitch * (rows + (double)both(tiling->row)) / (x * rows);
-    double kept = (double)both(tiling->row) / rows * (steps - 1.0) / steps;
+/* ---- tiles ---- */
 
-    return (work_of(op) + KEEPING_TAPS * kept) * wide / x + MOVING_TAPS * moved / steps;
+static size_t one_row(const struct cpu_tiling *tiling, const struct op *op)
+{
+    (void)tiling, (void)op;
+    return 1;
 }
 
-/* The rows that a block of so many columns may have. */
-static size_t rows_that_fit(struct cpu_tiling *tiling, const struct op *op)
+static size_t rows_near(const struct cpu_tiling *tiling, const struct op *op)
 {
-    size_t room = (tiling->is_direct ? NEAR_CACHE_BYTES : CACHE_BYTES) / work_size(op->work), rows;
+    size_t room = NEAR_CACHE_BYTES / work_size(op->work);
 
-    tiling->tile_rows = 1;
-    set_slot(tiling, op);
-    if (tiling->is_picture)
-        return 1;
-    if (tiling->is_direct)
-        return larger(1, room / (both(tiling->plane) + 2) / tiling->tile_x);
-    rows = room / tiling->slots / tiling->layers / tiling->pitch;
+    return larger(1, room / (both(tiling->plane) + 2) / tiling->tile_x);
+}
+
+static size_t rows_in_slots(const struct cpu_tiling *tiling, const struct op *op)
+{
+    size_t room = CACHE_BYTES / work_size(op->work);
+    size_t rows = room / tiling->slots / tiling->layers / tiling->pitch;
+
     return rows > both(tiling->row) ? rows - both(tiling->row) : 1;
 }
 
-/* The widest tile of at most so many columns that divides the field evenly, as high as fits. */
-static void set_tile(struct cpu_tiling *tiling, const struct op *op, const struct shape *shape, size_t width)
+/* ---- cuts ---- */
+
+static size_t columns_of(const struct cpu_tiling *tiling, const struct shape *shape)
 {
-    size_t line = LINE_BYTES / work_size(op->work);
-
-    tiling->tile_x = rounded_up(even_part(shape->nx, width), line);
-    tiling->tile_rows = even_part(shape->rows + tiling->row.after * tiling->steps, rows_that_fit(tiling, op));
-    set_slot(tiling, op);
-}
-
-static const size_t widths[] = {64, 128, 192, 256, 384, 512, 768, 1024, 2048};
-
-#define WIDTHS (sizeof widths / sizeof *widths)
-
-static void choose_tile(struct cpu_tiling *tiling, const struct op *op, const struct shape *shape)
-{
-    struct cpu_tiling best = {0};
-
-    if (tiling->is_picture) {
-        set_tile(tiling, op, shape, PICTURE_BYTES / work_size(op->work));
-        return;
-    }
-    for (size_t i = tiling->is_line ? WIDTHS - 1 : 0; i < WIDTHS; i++) {
-        struct cpu_tiling form = *tiling;
-        set_tile(&form, op, shape, widths[i]);
-        if (best.tile_x == 0 || cpu_tiling_cost(&form, op) <= cpu_tiling_cost(&best, op))
-            best = form;
-    }
-    *tiling = best;
-}
-
-/* Narrow fields have the same tile for several widths. */
-void cpu_tiling_offers(const struct cpu_tiling *tiling, const struct op *op, const struct shape *shape,
-                       struct tile *offers, size_t most)
-{
-    size_t count = 0, last = 0;
-
-    for (size_t i = 0; i < WIDTHS && count < most; i++) {
-        struct cpu_tiling form = *tiling;
-        set_tile(&form, op, shape, widths[i]);
-        if (form.tile_x != last && form.tile_x != tiling->tile_x)
-            offers[count++] = (struct tile){(unsigned)form.tile_x, (unsigned)form.tile_rows};
-        last = form.tile_x;
-    }
-}
-
-bool cpu_tiling_make(struct cpu_tiling *tiling, const struct op *op, const struct shape *shape,
-                     unsigned steps, size_t tile_x, size_t tile_rows)
-{
-    *tiling = (struct cpu_tiling){.steps = steps,
-                                  .x = margin_of(op->x, op->edge),
-                                  .row = margin_of(op->row, op->edge),
-                                  .plane = margin_of(op->plane, op->edge),
-                                  .groups = op_group_count(op),
-                                  .layers = op_group_most(op),
-                                  .is_star = is_nearest_star(op)};
-    set_slots(tiling, op);
-    if (tile_x > 0) {
-        tiling->tile_x = tile_x;
-        tiling->tile_rows = tile_rows;
-        set_slot(tiling, op);
-    } else {
-        choose_tile(tiling, op, shape);
-    }
-    if ((double)tiling->slots * (double)tiling->slot_samples > (double)ARENA_BYTES ||
-        (double)(both(tiling->plane) + 1) * (double)tile_rows * (double)tile_x > (double)ARENA_BYTES)
-        return false;
-    set_kept(tiling, op, shape);
-    set_arena(tiling, op);
-    return tiling->arena_bytes <= ARENA_BYTES;
-}
-
-void cpu_tiling_fewer(struct cpu_tiling *fewer, const struct cpu_tiling *tiling, const struct op *op,
-                      unsigned steps)
-{
-    *fewer = *tiling;
-    fewer->steps = steps;
-    set_slots(fewer, op);
-    set_slot(fewer, op);
-    set_arena(fewer, op);
+    return (shape->nx + tiling->tile_x - 1) / tiling->tile_x * tiling->groups;
 }
 
 /* Whole columns where they keep all threads busy, else parts of them as long as do. */
-static struct cpu_cut picture_cut(const struct cpu_tiling *tiling, const struct shape *shape, size_t planes,
+static struct cpu_cut cut_picture(const struct cpu_tiling *tiling, const struct shape *shape, size_t planes,
                                   int threads)
 {
     size_t seam = 2 * tiling->steps + 1;
-    size_t columns = (shape->nx + tiling->tile_x - 1) / tiling->tile_x * tiling->groups * shape->rows;
+    size_t columns = columns_of(tiling, shape) * shape->rows;
     size_t fair = planes * columns / (size_t)threads + 1;
     size_t longest = larger(SEGMENT_LENGTH * seam, fair / 4);
     struct cpu_cut cut = {1, planes};
@@ -331,10 +254,12 @@ static struct cpu_cut picture_cut(const struct cpu_tiling *tiling, const struct 
 }
 
 /* Long runs of planes of all rows that a tile has. */
-static struct cpu_cut direct_cut(const struct cpu_tiling *tiling, size_t columns, size_t planes, int threads)
+static struct cpu_cut cut_rows(const struct cpu_tiling *tiling, const struct shape *shape, size_t planes,
+                               int threads)
 {
     size_t wanted = threads == 1 ? 1 : PARTS_A_THREAD * (size_t)threads;
     size_t shortest = SEGMENT_LENGTH * (both(tiling->plane) + 1);
+    size_t columns = columns_of(tiling, shape);
 
     return (struct cpu_cut){tiling->tile_rows, larger(shortest, (planes * columns + wanted - 1) / wanted)};
 }
@@ -401,18 +326,237 @@ static struct cpu_cut shared_cut(const struct cut_axis *plane, const struct cut_
     return best;
 }
 
+static struct cpu_cut cut_blocks(const struct cpu_tiling *tiling, const struct shape *shape, size_t planes,
+                                 int threads)
+{
+    size_t longest = tiling->kept_planes - both(tiling->plane) * tiling->steps;
+    struct cut_axis plane = cut_axis_of(planes, tiling->plane, tiling->steps, longest);
+    struct cut_axis row = cut_axis_of(shape->rows, tiling->row, tiling->steps, shape->rows);
+
+    return shared_cut(&plane, &row, columns_of(tiling, shape), (size_t)threads);
+}
+
+/* ---- the engines ---- */
+
+static const size_t widths[] = {64, 128, 192, 256, 384, 512, 768, 1024, 2048};
+
+#define WIDTHS (sizeof widths / sizeof *widths)
+
+/* What engines with tiles differ in. */
+static const struct engine {
+    bool (*suits)(const struct op *op, unsigned steps);
+    void (*count_slots)(struct cpu_tiling *tiling, const struct op *op);
+    void (*shape_slot)(struct cpu_tiling *tiling, size_t line);
+    size_t (*rows_that_fit)(const struct cpu_tiling *tiling, const struct op *op); /* its columns */
+    struct cpu_cut (*cut)(const struct cpu_tiling *tiling, const struct shape *shape, size_t planes,
+                          int threads);
+    size_t width;       /* the bytes of a tile's row, where others are not tried */
+    size_t first_width; /* the first of the list that is tried */
+} engines[CPU_ENGINES] = {
+    [CPU_ENGINE_picture] = {.suits = suits_picture,
+                            .count_slots = count_picture_slots,
+                            .shape_slot = shape_picture_slot,
+                            .rows_that_fit = one_row,
+                            .cut = cut_picture,
+                            .width = PICTURE_BYTES},
+    [CPU_ENGINE_line] = {.suits = suits_line,
+                         .count_slots = count_no_slots,
+                         .shape_slot = shape_tile_slot,
+                         .rows_that_fit = rows_near,
+                         .cut = cut_rows,
+                         .first_width = WIDTHS - 1},
+    [CPU_ENGINE_direct] = {.suits = suits_direct,
+                           .count_slots = count_no_slots,
+                           .shape_slot = shape_tile_slot,
+                           .rows_that_fit = rows_near,
+                           .cut = cut_rows},
+    [CPU_ENGINE_star] = {.suits = suits_star,
+                         .count_slots = count_tile_slots,
+                         .shape_slot = shape_star_slot,
+                         .rows_that_fit = rows_in_slots,
+                         .cut = cut_blocks},
+    [CPU_ENGINE_box] = {.suits = suits_box,
+                        .count_slots = count_tile_slots,
+                        .shape_slot = shape_tile_slot,
+                        .rows_that_fit = rows_in_slots,
+                        .cut = cut_blocks},
+    [CPU_ENGINE_tiles] = {.suits = suits_tiles,
+                          .count_slots = count_tile_slots,
+                          .shape_slot = shape_tile_slot,
+                          .rows_that_fit = rows_in_slots,
+                          .cut = cut_blocks},
+};
+
+/* Engines stand in order of preference; tiles take whatever the ones before them leave. */
+static void choose_engine(struct cpu_tiling *tiling, const struct op *op)
+{
+    tiling->engine = 0;
+    while (!engines[tiling->engine].suits(op, tiling->steps))
+        tiling->engine++;
+    tiling->ring = both(tiling->plane) + 2 * PAIR;
+    engines[tiling->engine].count_slots(tiling, op);
+}
+
+static void set_slot(struct cpu_tiling *tiling, const struct op *op)
+{
+    size_t line = LINE_BYTES / work_size(op->work), steps = tiling->steps;
+
+    tiling->lead = rounded_up(tiling->x.before * steps, line);
+    tiling->pitch = tiling->lead + rounded_up(tiling->tile_x + tiling->x.after * steps, line);
+    engines[tiling->engine].shape_slot(tiling, line);
+    tiling->slot_samples = tiling->layers * tiling->layer_samples;
+    tiling->kept_samples = steps > 1 ? both(tiling->row) * tiling->pitch : 0;
+}
+
+/* Planes of a level, seams included, that rows are kept of. */
+static void set_kept(struct cpu_tiling *tiling, const struct op *op, const struct shape *shape)
+{
+    size_t seams = both(tiling->plane) * tiling->steps, all = shape->planes + seams;
+    size_t bytes = (tiling->steps - 1) * tiling->layers * tiling->kept_samples * work_size(op->work);
+    size_t fit = bytes == 0 ? all : KEPT_BYTES / bytes;
+
+    fit = larger(fit, seams + PAIR);
+    tiling->kept_planes = fit < all ? fit : all;
+}
+
+/* Where everything stands in an arena that a thread has for itself. */
+static void lay_out(struct cpu_tiling *tiling, const struct op *op)
+{
+    struct cpu_layout *layout = &tiling->layout;
+    size_t sample = work_size(op->work), row = tiling->pitch * sample, pointer = sizeof(void *);
+    size_t kept = (tiling->steps - 1) * tiling->kept_planes * tiling->layers * tiling->kept_samples;
+
+    layout->slots = row;
+    layout->weights = layout->slots + tiling->slots * tiling->slot_samples * sample + row;
+    layout->kept = layout->weights + op->tap_count * sample;
+    layout->free_slots = rounded_up(layout->kept + kept * sample, LINE_BYTES);
+    layout->levels = layout->free_slots + tiling->slots * pointer;
+    layout->bases = layout->levels + tiling->ring * (tiling->steps + 1) * pointer;
+    layout->bytes = rounded_up(layout->bases + 3 * op->tap_count * pointer, LINE_BYTES);
+}
+
+static double work_of(const struct op *op)
+{
+    double taps = (double)op->tap_count + 1.0;
+
+    return op->kind == OP_HEAT ? FLUX_TAPS * (double)op->inner * taps : taps;
+}
+
+double cpu_tiling_cost(const struct cpu_tiling *tiling, const struct op *op)
+{
+    double x = (double)tiling->tile_x, rows = (double)tiling->tile_rows, steps = tiling->steps;
+    double line = LINE_BYTES / (double)work_size(op->work);
+    double halo = (double)both(tiling->x) * (steps - 1.0) / 2.0;
+    double wide = halo > 0.0 ? x + halo + line / 2.0 : x;
+    double moved = 0.5 + 0.5 * (double)tiling->pitch * (rows + (double)both(tiling->row)) / (x * rows);
+    double kept = (double)both(tiling->row) / rows * (steps - 1.0) / steps;
+
+    return (work_of(op) + KEEPING_TAPS * kept) * wide / x + MOVING_TAPS * moved / steps;
+}
+
+/* The widest tile of at most so many columns that divides the field evenly, as high as fits. */
+static void set_tile(struct cpu_tiling *tiling, const struct op *op, const struct shape *shape, size_t width)
+{
+    size_t line = LINE_BYTES / work_size(op->work), rows = shape->rows + tiling->row.after * tiling->steps;
+
+    tiling->tile_x = rounded_up(even_part(shape->nx, width), line);
+    tiling->tile_rows = 1;
+    set_slot(tiling, op);
+    tiling->tile_rows = even_part(rows, engines[tiling->engine].rows_that_fit(tiling, op));
+    set_slot(tiling, op);
+}
+
+static void choose_tile(struct cpu_tiling *tiling, const struct op *op, const struct shape *shape)
+{
+    const struct engine *engine = &engines[tiling->engine];
+    struct cpu_tiling best = {0};
+
+    if (engine->width > 0) {
+        set_tile(tiling, op, shape, engine->width / work_size(op->work));
+        return;
+    }
+    for (size_t i = engine->first_width; i < WIDTHS; i++) {
+        struct cpu_tiling form = *tiling;
+        set_tile(&form, op, shape, widths[i]);
+        if (best.tile_x == 0 || cpu_tiling_cost(&form, op) <= cpu_tiling_cost(&best, op))
+            best = form;
+    }
+    *tiling = best;
+}
+
+/* Narrow fields have the same tile for several widths. */
+void cpu_tiling_offers(const struct cpu_tiling *tiling, const struct op *op, const struct shape *shape,
+                       struct tile *offers, size_t most)
+{
+    size_t count = 0, last = 0;
+
+    for (size_t i = 0; i < WIDTHS && count < most; i++) {
+        struct cpu_tiling form = *tiling;
+        set_tile(&form, op, shape, widths[i]);
+        if (form.tile_x != last && form.tile_x != tiling->tile_x)
+            offers[count++] = (struct tile){(unsigned)form.tile_x, (unsigned)form.tile_rows};
+        last = form.tile_x;
+    }
+}
+
+void cpu_tiling_none(struct cpu_tiling *tiling)
+{
+    *tiling = (struct cpu_tiling){.engine = CPU_ENGINE_naive, .steps = 1};
+}
+
+/* Before anything is multiplied in integers: any extents may be wished for. */
+static bool exceeds_arena(const struct cpu_tiling *tiling)
+{
+    double slots = (double)tiling->slots * (double)tiling->slot_samples;
+
+    return slots > (double)ARENA_BYTES;
+}
+
+static bool wish_exceeds_arena(const struct cpu_tiling *tiling, size_t tile_x, size_t tile_rows)
+{
+    double read = (double)(both(tiling->plane) + 1) * (double)tile_rows * (double)tile_x;
+
+    return read > (double)ARENA_BYTES;
+}
+
+bool cpu_tiling_make(struct cpu_tiling *tiling, const struct op *op, const struct shape *shape,
+                     unsigned steps, size_t tile_x, size_t tile_rows)
+{
+    *tiling = (struct cpu_tiling){.steps = steps,
+                                  .x = margin_of(op->x, op->edge),
+                                  .row = margin_of(op->row, op->edge),
+                                  .plane = margin_of(op->plane, op->edge),
+                                  .groups = op_group_count(op),
+                                  .layers = op_group_most(op)};
+    choose_engine(tiling, op);
+    if (tile_x > 0) {
+        tiling->tile_x = tile_x;
+        tiling->tile_rows = tile_rows;
+        set_slot(tiling, op);
+    } else {
+        choose_tile(tiling, op, shape);
+    }
+    if (exceeds_arena(tiling) || wish_exceeds_arena(tiling, tile_x, tile_rows))
+        return false;
+    set_kept(tiling, op, shape);
+    lay_out(tiling, op);
+    return tiling->layout.bytes <= ARENA_BYTES;
+}
+
+void cpu_tiling_fewer(struct cpu_tiling *fewer, const struct cpu_tiling *tiling, const struct op *op,
+                      unsigned steps)
+{
+    *fewer = *tiling;
+    if (steps == tiling->steps)
+        return;
+    fewer->steps = steps;
+    choose_engine(fewer, op);
+    set_slot(fewer, op);
+    lay_out(fewer, op);
+}
+
 struct cpu_cut cpu_tiling_cut(const struct cpu_tiling *tiling, const struct shape *shape, size_t planes,
                               int threads)
 {
-    size_t columns = (shape->nx + tiling->tile_x - 1) / tiling->tile_x * tiling->groups;
-    size_t longest = tiling->kept_planes - both(tiling->plane) * tiling->steps;
-    struct cut_axis plane, row;
-
-    if (tiling->is_picture)
-        return picture_cut(tiling, shape, planes, threads);
-    if (tiling->is_direct)
-        return direct_cut(tiling, columns, planes, threads);
-    plane = cut_axis_of(planes, tiling->plane, tiling->steps, longest);
-    row = cut_axis_of(shape->rows, tiling->row, tiling->steps, shape->rows);
-    return shared_cut(&plane, &row, columns, (size_t)threads);
+    return engines[tiling->engine].cut(tiling, shape, planes, threads);
 }

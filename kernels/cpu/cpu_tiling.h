@@ -27,17 +27,32 @@ struct cpu_margin {
     size_t before, after;
 };
 
+/* Ways to run an op, each a row of a table in cpu_tiling.c and a loop in struct cpu_kernels. */
+enum cpu_engine {
+#define CPU_ENGINE(name) CPU_ENGINE_##name,
+#include "cpu_engines.def"
+#undef CPU_ENGINE
+    CPU_ENGINES
+};
+
+/* A thread's arena: where its parts begin, in bytes. It must be zeroed once, since loops over whole vectors
+   read what stands beside samples. */
+struct cpu_layout {
+    size_t slots;      /* behind a row that vectors may read, and before another */
+    size_t weights;    /* of the taps, in the work type */
+    size_t kept;       /* rows that a block leaves to the next one */
+    size_t free_slots; /* from here on pointers: slots that hold nothing */
+    size_t levels;     /* the slots of the planes of each level, ring of them a level */
+    size_t bases;      /* what taps read: three pointers a tap */
+    size_t bytes;
+};
+
 /* A tile is a column of the field, tile_x samples wide; blocks of tile_rows of its rows stream through a
    thread's cache one after the other. A plane of a block, with what surrounds it, stands in a slot; a
    thread's slots stand in its arena, and so do the rows that a block leaves to the next one. */
 struct cpu_tiling {
+    enum cpu_engine engine;
     unsigned steps;
-    bool is_star;    /* OP_TAPS of the sample and its nearest neighbours on all three axes */
-    bool is_direct;  /* one step of so few OP_TAPS that rows are best read where they stand: a tile has no
-                        slots */
-    bool is_picture; /* several steps of a star or box whose rows read none of the same plane: each plane is
-                        one row, a tile has no blocks of them, and a slot holds one */
-    bool is_line;    /* is_direct for any number of taps that are neighbours along one axis */
     struct cpu_margin x, row, plane;
     size_t groups, layers; /* groups of channels, and the most channels of one: each is a layer of a slot */
     size_t tile_x, tile_rows;
@@ -50,10 +65,7 @@ struct cpu_tiling {
     size_t ring;         /* planes of one level that are there at once */
     size_t kept_samples; /* that a block leaves of a layer of a plane of a level */
     size_t kept_planes;  /* of a level that rows may be kept of */
-
-    /* A thread's arena: samples, weights, kept rows, and, so many bytes on, pointers. It must be zeroed
-       once. */
-    size_t arena_bytes, pointers_at;
+    struct cpu_layout layout;
 };
 
 /* The most rows and planes of a tile. */
@@ -61,12 +73,15 @@ struct cpu_cut {
     size_t rows, planes;
 };
 
+/* One step, by the engine that has no tiles. */
+void cpu_tiling_none(struct cpu_tiling *tiling);
+
 /* Whether several steps of the op go through a picture row by row: taps on the sample and its nearest
    neighbours along x and the planes, with or without corners. */
 bool cpu_tiling_suits_picture(const struct op *op);
 
-/* Tiles of the extents wished for, or else those that move and compute least. False where so many steps of
-   the op need more memory than a thread should have. */
+/* Tiles of the extents wished for, or else those that move and compute least, for the engine that takes so
+   many steps of the op. False where so many steps of the op need more memory than a thread should have. */
 bool cpu_tiling_make(struct cpu_tiling *tiling, const struct op *op, const struct shape *shape,
                      unsigned steps, size_t tile_x, size_t tile_rows);
 
