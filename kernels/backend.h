@@ -216,8 +216,13 @@ struct tile {
 
 #define ROUTINE_TILES 6
 
-/* What a rung does with an op on a shape. Fields that mean nothing on a device are 0. */
-struct routine_facts {
+#define FORM_WORDS 32 /* of what a backend keeps in a form for itself */
+
+/* How a rung runs an op on a shape, settled to the last number. To have one costs nothing: it owns no memory,
+   and may be copied. Fields that mean nothing on a device are 0. */
+struct form {
+    const struct op *op; /* NULL: it adds up samples */
+    struct shape shape;
     const struct rung *rung;
     char reason[160]; /* why this rung and not another */
     unsigned steps;   /* the most that one advance takes */
@@ -236,10 +241,11 @@ struct routine_facts {
     double occupancy;                   /* of the multiprocessor's warps, in theory */
     double waves;                       /* launch over what fits at once */
     double bytes_per_update, operations_per_update;
-    size_t memory_bytes; /* that it holds beside fields */
+    size_t memory_bytes; /* that its routine holds beside fields */
+    uint64_t own[FORM_WORDS];
 };
 
-/* An op that is ready to run by one rung in one form. */
+/* An op that is ready to run in a form. */
 struct routine;
 
 /* The device before it is opened: enough to choose one without paying for its start. */
@@ -277,11 +283,15 @@ struct backend {
     /* Bytes of a field of so many planes. */
     size_t (*field_bytes)(const struct shape *shape, enum work_type work, size_t planes);
 
-    /* Make op ready. What the wish asks and the device cannot do is STATUS_USAGE and names the limit; an op
-       that no rung can run is STATUS_DEVICE. The op must stay where it is until the release. */
-    bool (*prepare)(struct device *device, const struct op *op, const struct shape *shape,
-                    const struct rung_wish *wish, struct routine **routine, struct fault *fault);
-    const struct routine_facts *(*facts)(const struct routine *routine);
+    /* The form in which the device would run the op as wished: nothing is allocated, nothing runs, and the
+       same question has the same answer. What the wish asks and the device cannot do is STATUS_USAGE and
+       names the limit; an op that no rung can run is STATUS_DEVICE. */
+    bool (*settle)(const struct device *device, const struct op *op, const struct shape *shape,
+                   const struct rung_wish *wish, struct form *form, struct fault *fault);
+
+    /* Allocate what the form says, and no more. The op must stay where it is until the release. */
+    bool (*prepare)(struct device *device, const struct form *form, struct routine **routine,
+                    struct fault *fault);
     void (*release)(struct device *device, struct routine *routine);
 
     /* A field for a range of planes; what it holds is undefined until it is written. */
@@ -353,18 +363,14 @@ struct backend {
        depends on it. Ends with a rung without name; empty where there is but one way. */
     const struct rung *sum_rungs;
 
-    /* Add from here on as the wish asks; refusals as in prepare. */
-    bool (*choose_sums)(struct device *device, const struct rung_wish *wish, struct fault *fault);
+    /* The form in which changes of such fields would be added as wished, without a rung where there is but
+       one way; refusals as in settle. And add in a form from here on. */
+    bool (*settle_sums)(const struct device *device, const struct shape *shape, enum work_type work,
+                        const struct rung_wish *wish, struct form *form, struct fault *fault);
+    void (*add_by)(struct device *device, const struct form *form);
 
-    /* How changes of such fields are added; false where there is but one way. */
-    bool (*sum_facts)(struct device *device, const struct shape *shape, enum work_type work,
-                      struct routine_facts *facts, struct fault *fault);
-
-    /* Bytes beside fields: memory_bytes of the routine that would be prepared, SIZE_MAX where none would be;
-       and what adding up takes of the samples of so many packed planes, and of the changes of so many planes
-       of a field. */
-    size_t (*routine_bytes)(const struct device *device, const struct op *op, const struct shape *shape,
-                            const struct rung_wish *wish);
+    /* Bytes beside fields that adding up takes of the samples of so many packed planes, and of the changes of
+       so many planes of a field. */
     size_t (*survey_bytes)(const struct shape *shape, size_t planes);
     size_t (*change_bytes)(const struct shape *shape, size_t planes);
 };

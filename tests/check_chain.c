@@ -14,23 +14,11 @@
 #define MOST_PLANES 400
 #define MOST_LEGS   2000
 
-/* ---- chains of chance, on a device that only says what its routines take ---- */
-
-struct routine {
-    struct routine_facts facts;
-};
-
-static const struct routine_facts *facts_of(const struct routine *routine)
-{
-    return &routine->facts;
-}
-
-static const struct backend paper = {.name = "paper", .facts = facts_of};
+/* ---- chains of chance, whose forms only say what they take ---- */
 
 struct trial {
     struct stage stages[MOST_STAGES];
     struct chain_step steps[MOST_STAGES];
-    struct routine routines[MOST_STAGES][LOWER_OPS];
     struct chain chain;
 };
 
@@ -48,8 +36,7 @@ static void fill_stage(struct trial *trial, size_t index, enum edge_rule edge, u
     step->step.count = 1 + chance(state, LOWER_OPS);
     step->keeps = step->step.keeps = chance(state, 2) == 0;
     for (size_t i = 0; i < step->step.count; i++) {
-        trial->routines[index][i].facts.steps = 1 + (unsigned)chance(state, 6);
-        step->routines[i] = &trial->routines[index][i];
+        step->forms[i].steps = 1 + (unsigned)chance(state, 6);
         step->step.ops[i] = (struct op){
             .edge = edge, .plane = {-(int)(chance(state, 3) * chance(state, 2)), (int)chance(state, 4) / 2}};
     }
@@ -60,8 +47,7 @@ static void make_trial(struct trial *trial, enum edge_rule edge, uint64_t number
     uint64_t state = number;
 
     memset(trial, 0, sizeof *trial);
-    trial->chain = (struct chain){.backend = &paper,
-                                  .stages = trial->stages,
+    trial->chain = (struct chain){.stages = trial->stages,
                                   .steps = trial->steps,
                                   .stage_count = 1 + chance(&state, MOST_STAGES),
                                   .planes = 1 + chance(&state, MOST_PLANES),

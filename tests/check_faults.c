@@ -1,6 +1,7 @@
 /* Tests of what becomes of a command when a GPU fails under it: each call of CUDA in turn, on the emulated
  * GPU. */
 #include "cli/command.h"
+#include "kernels/backend.h"
 #include "emulation.h"
 #include "fixture.h"
 #include "harness.h"
@@ -158,11 +159,66 @@ START_TEST(automatic_devices_are_replaced)
 }
 END_TEST
 
+/* Forms of every rung and of every way to add are asked for, as --explain and --bench do. */
+static void settle_all(const struct device *device, const struct op *op, const struct shape *shape)
+{
+    struct fault refusal;
+    struct form form;
+
+    for (const struct rung *rung = backend_cuda.rungs; rung->name != NULL; rung++) {
+        const struct rung_wish wish = {.rung = rung->name};
+        (void)backend_cuda.settle(device, op, shape, &wish, &form, &refusal);
+    }
+    for (const struct rung *rung = backend_cuda.sum_rungs; rung->name != NULL; rung++) {
+        const struct rung_wish wish = {.rung = rung->name};
+        ck_assert(backend_cuda.settle_sums(device, shape, op->work, &wish, &form, &refusal));
+    }
+}
+
+/* Asking costs nothing: no memory, no launch. What is prepared then takes what its form says. */
+START_TEST(forms_cost_nothing)
+{
+    static struct op_tap taps[] = {{0, 0, -1, 0.5}, {0, 0, 1, 0.5}};
+    const struct op op = {.kind = OP_TAPS,
+                          .work = WORK_F32,
+                          .channels = 1,
+                          .tap_count = LENGTH(taps),
+                          .taps = taps,
+                          .plane = {-1, 1},
+                          .inner = 1};
+    const struct shape shape = {64, 48, 20, 1};
+    const struct device_request request = {.index = 0};
+    const struct rung_wish any = {.rung = NULL};
+    struct emulation_device small = emulation_get_device();
+    unsigned long long launches;
+    struct routine *routine;
+    struct device *device;
+    struct fault fault;
+    struct form form;
+    size_t held;
+
+    ck_assert(backend_cuda.open(&device, &request, &fault));
+    held = emulation_leaks();
+    launches = emulation_launches();
+    small.memory_bytes = 0;
+    emulation_set_device(&small);
+    settle_all(device, &op, &shape);
+    ck_assert(backend_cuda.settle(device, &op, &shape, &any, &form, &fault));
+    ck_assert_uint_eq(emulation_leaks(), held);
+    ck_assert_uint_eq(emulation_launches(), launches);
+    ck_assert(!backend_cuda.prepare(device, &form, &routine, &fault));
+    ck_assert_int_eq(fault.status, STATUS_LIMIT);
+    backend_cuda.close(device);
+    emulation_reset();
+}
+END_TEST
+
 int main(void)
 {
     TCase *tests = tcase_create("faults");
 
     tcase_add_loop_test(tests, every_call_can_fail, 0, 4 * (int)LENGTH(jobs));
     tcase_add_test(tests, automatic_devices_are_replaced);
+    tcase_add_test(tests, forms_cost_nothing);
     return running_suite("faults", tests);
 }

@@ -260,7 +260,7 @@ static void count_device(struct plan *plan, long advances)
     counted.slides = 0;
     counted.given_in_a_row = counted.most_in_a_row = 0;
     counted.most = advances;
-    plan->backend = plan->chain.backend = &counted.backend;
+    plan->backend = &counted.backend;
 }
 
 /* ---- an observer ---- */
@@ -321,7 +321,7 @@ struct outcome {
     struct command command;
     struct tape tape;
     struct onlooker onlooker; /* unless nobody adds up samples */
-    struct passes passes;
+    struct schedule schedule;
     struct run_summary summary;
     bool done;
     struct fault fault;
@@ -347,11 +347,11 @@ static void run_counted(struct outcome *outcome, struct pipeline *pipeline, cons
 {
     if (!pipeline_plan(pipeline, &outcome->fault))
         return;
-    outcome->passes = pipeline->plan.passes;
+    outcome->schedule = pipeline->plan.schedule;
     count_device(&pipeline->plan, setting->advances);
     counted.awaited = setting->awaited ? &outcome->tape : NULL;
     counted.planes = pipeline->plan.shape.planes;
-    counted.batch = pipeline->plan.passes.batch;
+    counted.batch = pipeline->plan.schedule.batch;
     outcome->done = pipeline_run(pipeline, &outcome->fault);
     outcome->summary = pipeline->summary;
     pipeline->summary = (struct run_summary){0};
@@ -396,7 +396,7 @@ static size_t packed_plane(const struct grid *grid, enum sample_type type)
     return grid_plane_samples(grid) * sample_size(type);
 }
 
-static void run_tape(struct outcome *outcome, const char *options, const struct passes_limits *limits,
+static void run_tape(struct outcome *outcome, const char *options, const struct schedule_limits *limits,
                      const void *in, const struct setting *setting)
 {
     const struct options *parsed = &outcome->command.options;
@@ -464,13 +464,13 @@ static void ck_same(const struct outcome *got, const struct outcome *wanted, con
 {
     const struct run_summary *a = &got->summary, *b = &wanted->summary;
     size_t bytes = wanted->tape.written * wanted->tape.out_plane;
-    const char *how = got->passes.spooled ? "spooled" : "streamed";
+    const char *how = got->schedule.spooled ? "spooled" : "streamed";
 
     ck_assert_msg(got->done, "%s: %s", options, got->fault.text);
     ck_assert_msg(got->tape.written == wanted->tape.written &&
                       memcmp(got->tape.out, wanted->tape.out, bytes) == 0,
                   "%s: %s in slabs of %zu, batches of %zu, a window of %zu: the samples differ", options, how,
-                  got->passes.slab, got->passes.batch, got->passes.window);
+                  got->schedule.slab, got->schedule.batch, got->schedule.window);
     ck_assert_uint_eq(a->steps, b->steps);
     ck_assert_mem_eq(&a->outcomes, &b->outcomes, sizeof a->outcomes);
     ck_assert_mem_eq(&a->last_change, &b->last_change, sizeof a->last_change);
@@ -534,7 +534,7 @@ static bool is_left_out(int number)
 
 static void make_example(struct example *example, const char *chain, const char *edge)
 {
-    const struct passes_limits unlimited = {0};
+    const struct schedule_limits unlimited = {0};
     struct command command;
     struct header header;
 
@@ -556,7 +556,7 @@ static void free_example(struct example *example)
 }
 
 static void ck_like_whole_from(const struct example *example, const char *more,
-                               const struct passes_limits *limits, const struct setting *setting,
+                               const struct schedule_limits *limits, const struct setting *setting,
                                struct outcome *outcome)
 {
     char options[240];
@@ -566,8 +566,8 @@ static void ck_like_whole_from(const struct example *example, const char *more,
     ck_same(outcome, &example->whole, options);
 }
 
-static void ck_like_whole(const struct example *example, const char *more, const struct passes_limits *limits,
-                          struct outcome *outcome)
+static void ck_like_whole(const struct example *example, const char *more,
+                          const struct schedule_limits *limits, struct outcome *outcome)
 {
     ck_like_whole_from(example, more, limits, &none, outcome);
 }
@@ -585,7 +585,7 @@ START_TEST(any_slab)
     planes = grid_planes(&example.whole.command.options.source.grid);
     for (size_t slab = 1; slab <= planes; slab++) {
         for (size_t batch = 1; batch <= slab; batch++) {
-            const struct passes_limits limits = {.slab = slab, .batch = batch};
+            const struct schedule_limits limits = {.slab = slab, .batch = batch};
             struct outcome outcome;
             if (tried++ % running_turns() != 0)
                 continue;
@@ -601,7 +601,7 @@ END_TEST
 /* The least memory that a job names as it refuses less. */
 static unsigned long long least_memory(const struct example *example)
 {
-    const struct passes_limits unlimited = {0};
+    const struct schedule_limits unlimited = {0};
     unsigned long long least = 0;
     struct outcome outcome;
     char options[240];
@@ -620,22 +620,22 @@ static unsigned long long least_memory(const struct example *example)
 
 static unsigned together_in(const struct example *example, unsigned long long memory)
 {
-    const struct passes_limits unlimited = {0};
+    const struct schedule_limits unlimited = {0};
     struct outcome outcome;
     unsigned together;
     char limit[40];
 
     snprintf(limit, sizeof limit, "-m %llu", memory);
     ck_like_whole(example, limit, &unlimited, &outcome);
-    together = outcome.passes.together;
+    together = outcome.schedule.together;
     outcome_free(&outcome);
     return together;
 }
 
 START_TEST(any_memory)
 {
-    const struct passes_limits unlimited = {0};
-    const struct passes *passes;
+    const struct schedule_limits unlimited = {0};
+    const struct schedule *schedule;
     struct example example;
     struct outcome outcome;
     struct setting setting = none;
@@ -644,15 +644,15 @@ START_TEST(any_memory)
     if (is_left_out(_i))
         return;
     make_example(&example, chains[_i / EDGES], edges[_i % EDGES]);
-    passes = &example.whole.passes;
+    schedule = &example.whole.schedule;
     for (unsigned long long memory = least_memory(&example); !all;
          memory += running_turns() * memory / 6 + 1) {
         char limit[40];
         setting.random = !setting.random;
         snprintf(limit, sizeof limit, "-m %llu -j %d", memory, setting.random ? 8 : 1);
         ck_like_whole_from(&example, limit, &unlimited, &setting, &outcome);
-        ck_assert_uint_le(outcome.passes.memory_bytes, memory);
-        all = memory >= passes->memory_bytes;
+        ck_assert_uint_le(outcome.schedule.memory_bytes, memory);
+        all = memory >= schedule->memory_bytes;
         outcome_free(&outcome);
     }
     free_example(&example);
@@ -674,12 +674,12 @@ START_TEST(steps_at_once_follow_memory)
     make_example(&example, jobs[_i], "reflect");
     least = least_memory(&example);
     ck_assert_uint_eq(least, least_memory(&single));
-    ck_assert_uint_eq(single.whole.passes.together, 1);
-    ck_assert_uint_gt(example.whole.passes.together, 2);
-    more = example.whole.passes.memory_bytes;
+    ck_assert_uint_eq(single.whole.schedule.together, 1);
+    ck_assert_uint_gt(example.whole.schedule.together, 2);
+    more = example.whole.schedule.memory_bytes;
     ck_assert_uint_eq(together_in(&example, least), 1);
-    ck_assert_uint_eq(together_in(&example, more), example.whole.passes.together);
-    while (together_in(&example, more) == example.whole.passes.together)
+    ck_assert_uint_eq(together_in(&example, more), example.whole.schedule.together);
+    while (together_in(&example, more) == example.whole.schedule.together)
         more -= more / 8;
     ck_assert_uint_gt(together_in(&example, more), 1);
     free_example(&single);
@@ -692,7 +692,7 @@ START_TEST(planes_come_while_others_leave)
 {
     static const char *const jobs[] = {"-d 5,4,90 -f heat", "-d 5,4,90 -f heat -s 3",
                                        "-d 5,4,90 -f unsharp:1,0.5 -s 2", "-d 9,90 -f gauss:2 -f laplace"};
-    static const struct passes_limits limits[] = {{.slab = 8, .batch = 1}, {.slab = 9, .batch = 3}};
+    static const struct schedule_limits limits[] = {{.slab = 8, .batch = 1}, {.slab = 9, .batch = 3}};
     struct setting setting = none;
     struct example example;
     struct outcome outcome;
@@ -703,7 +703,8 @@ START_TEST(planes_come_while_others_leave)
     ck_same(&outcome, &example.whole, example.options);
     ck_assert_uint_eq(counted.most_in_a_row, 1);
     if (has_own_memory()) /* where it costs something, each field slides no more than once a slab */
-        ck_assert_int_le(counted.slides, (long)(outcome.passes.field_count * (90 / limits[_i % 2].slab + 2)));
+        ck_assert_int_le(counted.slides,
+                         (long)(outcome.schedule.field_count * (90 / limits[_i % 2].slab + 2)));
     outcome_free(&outcome);
     free_example(&example);
 }
@@ -712,7 +713,7 @@ END_TEST
 /* What is done leaves, also when nothing more comes: of two slabs all but what three steps still need. */
 START_TEST(nothing_waits_for_the_reader)
 {
-    const struct passes_limits limits = {.slab = 8, .batch = 1};
+    const struct schedule_limits limits = {.slab = 8, .batch = 1};
     static const float samples[5 * 4 * 90];
     struct setting setting = none;
     struct outcome outcome;
@@ -731,7 +732,7 @@ START_TEST(ways_are_taken)
 {
     static const struct {
         const char *options;
-        struct passes_limits limits;
+        struct schedule_limits limits;
         bool random, spooled, whole, held;
         size_t spools;
         uint64_t passes;
@@ -772,12 +773,12 @@ START_TEST(ways_are_taken)
     setting.random = ways[_i].random;
     run_tape(&outcome, ways[_i].options, &ways[_i].limits, samples, &setting);
     ck_assert_msg(outcome.done, "%s", outcome.fault.text);
-    ck_assert_int_eq(outcome.passes.spooled, ways[_i].spooled);
-    ck_assert_int_eq(outcome.passes.whole, ways[_i].whole);
-    ck_assert_int_eq(!outcome.passes.spooled && outcome.passes.window == 30, ways[_i].held);
-    ck_assert_uint_eq(outcome.passes.spools, ways[_i].spools);
-    ck_assert_uint_eq(outcome.passes.count, ways[_i].passes);
-    ck_assert_double_eq(outcome.passes.again, ways[_i].again);
+    ck_assert_int_eq(outcome.schedule.spooled, ways[_i].spooled);
+    ck_assert_int_eq(outcome.schedule.whole, ways[_i].whole);
+    ck_assert_int_eq(!outcome.schedule.spooled && outcome.schedule.window == 30, ways[_i].held);
+    ck_assert_uint_eq(outcome.schedule.spools, ways[_i].spools);
+    ck_assert_uint_eq(outcome.schedule.passes, ways[_i].passes);
+    ck_assert_double_eq(outcome.schedule.again, ways[_i].again);
     outcome_free(&outcome);
 }
 END_TEST
@@ -787,14 +788,14 @@ END_TEST
 START_TEST(long_volumes_take_no_more)
 {
     static const float samples[4 * 4 * 16000];
-    const struct passes_limits limits = {.slab = 4, .batch = 2};
+    const struct schedule_limits limits = {.slab = 4, .batch = 2};
     struct outcome brief, lengthy;
 
     run_tape(&brief, "-d 4,4,4000 -f heat", &limits, samples, &none);
     run_tape(&lengthy, "-d 4,4,16000 -f heat", &limits, samples, &none);
     ck_assert(brief.done && lengthy.done);
-    ck_assert_uint_eq(brief.passes.memory_bytes, lengthy.passes.memory_bytes);
-    ck_assert_uint_lt(lengthy.passes.window, 25);
+    ck_assert_uint_eq(brief.schedule.memory_bytes, lengthy.schedule.memory_bytes);
+    ck_assert_uint_lt(lengthy.schedule.window, 25);
     outcome_free(&brief);
     outcome_free(&lengthy);
 }
@@ -847,7 +848,7 @@ static void ck_threads(size_t wanted)
 static void ck_fails(const struct fault_job *job, const struct setting *setting, enum status status,
                      const char *words)
 {
-    const struct passes_limits limits = {.slab = 2, .batch = 1};
+    const struct schedule_limits limits = {.slab = 2, .batch = 1};
     struct outcome outcome;
     size_t threads = count_threads();
     char options[120];
@@ -911,7 +912,7 @@ END_TEST
 /* Advances of the device that the job asks for when all goes well. */
 static long count_advances(const struct fault_job *job)
 {
-    const struct passes_limits limits = {.slab = 2, .batch = 1};
+    const struct schedule_limits limits = {.slab = 2, .batch = 1};
     struct outcome outcome;
     char options[120];
 
@@ -965,7 +966,7 @@ START_TEST(a_reader_that_waits_is_called_off)
     task = task_alone(&outcome.command.options, "waiting", "out");
     task.request.format = &format_raw;
     task.request.out_format = &format_tape;
-    task.request.plan.limits = (struct passes_limits){.slab = 2, .batch = 1};
+    task.request.plan.limits = (struct schedule_limits){.slab = 2, .batch = 1};
     run_request(&outcome, &task.request, &none);
     ck_assert(!outcome.done);
     ck_assert_str_eq(outcome.fault.text, "tape: it is full");

@@ -131,13 +131,14 @@ static struct range reached(const struct window *window, unsigned reach, struct 
 }
 
 /* Planes from a field that holds what the steps read, and no more. */
-static void check_window(const struct window *window, struct routine *routine, struct range planes)
+static void check_window(const struct window *window, const struct form *form, struct routine *routine,
+                         struct range planes)
 {
     const struct backend *backend = window->seam.way->backend;
     const struct shape *shape = &window->seam.shape;
     struct device *device = window->seam.way->device;
     const struct encoding encoding = plain_encoding(window->seam.work, shape->channels);
-    const struct range source = reached(window, backend->facts(routine)->reach, planes);
+    const struct range source = reached(window, form->reach, planes);
     size_t plane = shape->nx * shape->rows * shape->channels * work_size(window->seam.work);
     unsigned char *got = fixture_memory(planes.count, plane);
     struct field *from, *to;
@@ -160,21 +161,20 @@ static void check_window(const struct window *window, struct routine *routine, s
 /* Windows at both ends of the grid and between. */
 static void check_windows(const struct window *window)
 {
+    const struct way *way = window->seam.way;
     size_t planes = window->seam.shape.planes;
-    struct rung_wish form;
-    struct routine *routine = seam_prepare(&window->seam, window->op, 0, &form);
+    struct range ranges[9] = {{0, 1}, {0, 4}, {planes - 3, 3}, {planes - 1, 1}};
+    struct routine *routine;
+    struct form form;
 
-    if (routine == NULL)
+    for (size_t first = 3; first < 8; first++)
+        ranges[first + 1] = (struct range){first, 1 + first % 2};
+    if (!seam_settle(&window->seam, window->op, 0, &form) || window->steps > form.steps)
         return;
-    if (window->steps <= window->seam.way->backend->facts(routine)->steps) {
-        check_window(window, routine, (struct range){0, 1});
-        check_window(window, routine, (struct range){0, 4});
-        for (size_t first = 3; first < 8; first++)
-            check_window(window, routine, (struct range){first, 1 + first % 2});
-        check_window(window, routine, (struct range){planes - 3, 3});
-        check_window(window, routine, (struct range){planes - 1, 1});
-    }
-    window->seam.way->backend->release(window->seam.way->device, routine);
+    routine = seam_prepare(way, &form);
+    for (size_t i = 0; i < LENGTH(ranges); i++)
+        check_window(window, &form, routine, ranges[i]);
+    way->backend->release(way->device, routine);
 }
 
 static void check_partial_fields(const char *stage_options, unsigned steps, unsigned axes,
@@ -266,25 +266,21 @@ static void subject_free(struct subject *subject)
     command_free(&subject->command);
 }
 
-static struct routine *subject_prepare(const struct subject *subject, const struct rung_wish *wish,
-                                       struct fault *fault)
+static bool subject_settle(const struct subject *subject, const struct rung_wish *wish, struct form *form,
+                           struct fault *fault)
 {
     const struct way *way = subject->seam.way;
-    struct routine *routine = NULL;
 
-    return way->backend->prepare(way->device, &subject->step.ops[0], &subject->seam.shape, wish, &routine,
-                                 fault)
-               ? routine
-               : NULL;
+    return way->backend->settle(way->device, &subject->step.ops[0], &subject->seam.shape, wish, form, fault);
 }
 
 static void ck_refused(const struct subject *subject, const struct rung_wish *wish, const char *words)
 {
     struct fault fault;
-    struct routine *routine = subject_prepare(subject, wish, &fault);
+    struct form form;
 
-    ck_assert_msg(routine == NULL, "%s: tile %ux%u, coarsen %u: accepted", subject->seam.way->name,
-                  wish->tile_x, wish->tile_y, wish->coarsen);
+    ck_assert_msg(!subject_settle(subject, wish, &form, &fault), "%s: tile %ux%u, coarsen %u: accepted",
+                  subject->seam.way->name, wish->tile_x, wish->tile_y, wish->coarsen);
     ck_assert_int_eq(fault.status, STATUS_USAGE);
     ck_assert_msg(strstr(fault.text, words) != NULL, "%s: %s", subject->seam.way->name, fault.text);
     ck_assert_ptr_null(strchr(fault.text, '\n'));
@@ -304,29 +300,28 @@ START_TEST(rungs_that_do_not_exist_are_refused)
 }
 END_TEST
 
-/* What a wish asks is what the rung then says that it runs, or else the wish is refused. */
+/* What a wish asks is what the rung then says that it runs, or else the wish is refused; and what it says is
+   what can be prepared. */
 static void check_wish(const struct subject *subject, const struct rung_wish *wish)
 {
     const struct way *way = subject->seam.way;
     struct fault fault;
-    struct routine *routine = subject_prepare(subject, wish, &fault);
-    const struct routine_facts *facts;
+    struct form form;
 
-    if (routine == NULL) {
+    if (!subject_settle(subject, wish, &form, &fault)) {
         ck_assert_msg(fault.status == STATUS_USAGE, "%s: %s", way->name, fault.text);
         return;
     }
-    facts = way->backend->facts(routine);
-    ck_assert_str_eq(facts->rung->name, way->rung);
-    ck_assert_uint_ge(facts->steps, 1);
-    ck_assert_msg(wish->tile_x == 0 || (facts->tile_x == wish->tile_x && facts->tile_y == wish->tile_y),
-                  "%s: tile %ux%u became %ux%u", way->name, wish->tile_x, wish->tile_y, facts->tile_x,
-                  facts->tile_y);
-    ck_assert_msg(wish->coarsen == 0 || facts->coarsen == wish->coarsen, "%s: coarsening %u became %u",
-                  way->name, wish->coarsen, facts->coarsen);
-    ck_assert_msg(wish->steps == 0 || facts->steps <= wish->steps, "%s: %u steps became %u", way->name,
-                  wish->steps, facts->steps);
-    way->backend->release(way->device, routine);
+    ck_assert_str_eq(form.rung->name, way->rung);
+    ck_assert_uint_ge(form.steps, 1);
+    ck_assert_msg(wish->tile_x == 0 || (form.tile_x == wish->tile_x && form.tile_y == wish->tile_y),
+                  "%s: tile %ux%u became %ux%u", way->name, wish->tile_x, wish->tile_y, form.tile_x,
+                  form.tile_y);
+    ck_assert_msg(wish->coarsen == 0 || form.coarsen == wish->coarsen, "%s: coarsening %u became %u",
+                  way->name, wish->coarsen, form.coarsen);
+    ck_assert_msg(wish->steps == 0 || form.steps <= wish->steps, "%s: %u steps became %u", way->name,
+                  wish->steps, form.steps);
+    way->backend->release(way->device, seam_prepare(way, &form));
 }
 
 static void check_wishes(const struct subject *subject)
@@ -363,17 +358,13 @@ static unsigned steps_taken_by_itself(const struct way *way, const char *stage)
     const struct grid picture = grid_make(2, 300, 200, 1);
     const struct rung_wish any = {.rung = NULL};
     struct subject subject;
-    struct routine *routine;
     struct fault fault;
-    unsigned steps;
+    struct form form;
 
     subject_make(&subject, way, stage, &picture);
-    routine = subject_prepare(&subject, &any, &fault);
-    ck_assert_msg(routine != NULL, "%s: %s", way->name, fault.text);
-    steps = way->backend->facts(routine)->steps;
-    way->backend->release(way->device, routine);
+    ck_assert_msg(subject_settle(&subject, &any, &form, &fault), "%s: %s", way->name, fault.text);
     subject_free(&subject);
-    return steps;
+    return form.steps;
 }
 
 /* A GPU that takes several steps a pass computes samples twice where patches meet, which pays only where
@@ -404,13 +395,11 @@ START_TEST(held_volumes_take_as_many_steps)
         for (size_t k = 0; k < LENGTH(stages); k++) {
             const struct rung_wish wish = {.rung = way->rung};
             struct subject subject;
-            struct routine *routine;
             struct fault fault;
+            struct form form;
             subject_make(&subject, way, stages[k], &grid);
-            routine = subject_prepare(&subject, &wish, &fault);
-            ck_assert_msg(routine != NULL, "%s", fault.text);
-            ck_assert_uint_eq(way->backend->facts(routine)->steps, 4);
-            way->backend->release(way->device, routine);
+            ck_assert_msg(subject_settle(&subject, &wish, &form, &fault), "%s", fault.text);
+            ck_assert_uint_eq(form.steps, 4);
             subject_free(&subject);
         }
     }

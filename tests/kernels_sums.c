@@ -148,16 +148,26 @@ START_TEST(statistics_leave_nans_out)
 }
 END_TEST
 
+static bool settle_sums(const struct way *way, const struct rung_wish *wish, const struct grid *grid,
+                        struct form *form, struct fault *fault)
+{
+    const struct shape shape = lower_shape(grid, 1);
+
+    return way->backend->settle_sums(way->device, &shape, WORK_F32, wish, form, fault);
+}
+
 /* Who adds, and in how large portions: NULL or 0 leaves it to the device. */
 static void check_sums(const struct way *way, const struct rung_wish *wish, const struct grid *grid)
 {
     const struct encoding encoding = {.type = SAMPLE_I16, .channels = 3, .swapped = true};
     struct fault fault;
+    struct form form;
 
-    if (!way->backend->choose_sums(way->device, wish, &fault)) {
+    if (!settle_sums(way, wish, grid, &form, &fault)) {
         ck_assert_msg(fault.status == STATUS_USAGE && wish->coarsen != 0, "%s", fault.text);
         return;
     }
+    way->backend->add_by(way->device, &form);
     check_change(way, grid, WORK_F32, CUT_UNEVEN);
     check_survey(way, &encoding, grid, CUT_NONE);
 }
@@ -169,6 +179,7 @@ START_TEST(any_rung_adds_the_same)
     const struct rung_wish any = {.rung = NULL}, none = {.rung = "abacus"};
     const struct grid grid = sum_grid(2 * (unsigned)_i + 1);
     struct fault fault;
+    struct form form;
 
     for (size_t i = 0; i < way_count; i++) {
         const struct backend *backend = ways[i].backend;
@@ -181,9 +192,10 @@ START_TEST(any_rung_adds_the_same)
                            &grid);
             }
         }
-        ck_assert(!backend->choose_sums(ways[i].device, &none, &fault));
+        ck_assert(!settle_sums(&ways[i], &none, &grid, &form, &fault));
         ck_assert_int_eq(fault.status, STATUS_USAGE);
-        ck_assert(backend->choose_sums(ways[i].device, &any, &fault));
+        ck_assert(settle_sums(&ways[i], &any, &grid, &form, &fault));
+        backend->add_by(ways[i].device, &form);
     }
 }
 END_TEST

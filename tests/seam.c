@@ -140,51 +140,59 @@ struct outcomes seam_download(struct seam *seam, const struct encoding *encoding
 static const unsigned tiles[][2] = {{0, 0}, {32, 32}, {5, 3}, {1, 1}, {33, 7}, {8, 25}, {64, 2}};
 static const unsigned coarsenings[] = {0, 1, 2, 3, 8, 32};
 
-static struct routine *try_wish(const struct seam *seam, const struct op *op, const struct rung_wish *wish)
+static bool try_wish(const struct seam *seam, const struct op *op, const struct rung_wish *wish,
+                     struct form *form)
 {
-    struct routine *routine = NULL;
+    const struct way *way = seam->way;
     struct fault fault;
 
-    if (seam->way->backend->prepare(seam->way->device, op, &seam->shape, wish, &routine, &fault))
-        return routine;
-    ck_assert_msg(fault.status == STATUS_USAGE && wish->rung != NULL, "%s: %s", seam->way->name, fault.text);
-    return NULL;
+    if (way->backend->settle(way->device, op, &seam->shape, wish, form, &fault))
+        return true;
+    ck_assert_msg(fault.status == STATUS_USAGE && wish->rung != NULL, "%s: %s", way->name, fault.text);
+    return false;
 }
 
 /* A form that the rung can take; it may still be too large for the device. */
-static struct rung_wish vary_form(const struct way *way, const struct routine_facts *facts, uint64_t number)
+static struct rung_wish vary_form(const struct way *way, const struct form *form, uint64_t number)
 {
     struct rung_wish wish = {.rung = way->rung};
 
-    if (facts->tiles) {
+    if (form->tiles) {
         const unsigned *tile = tiles[number / 2 % LENGTH(tiles)];
         wish.tile_x = tile[0];
         wish.tile_y = tile[1];
     }
-    if (facts->coarsens)
+    if (form->coarsens)
         wish.coarsen = coarsenings[number / 3 % LENGTH(coarsenings)];
     if (number % 4 == 1)
-        wish.steps = 1 + (unsigned)(number / 4 % facts->steps);
+        wish.steps = 1 + (unsigned)(number / 4 % form->steps);
     return wish;
 }
 
-struct routine *seam_prepare(const struct seam *seam, const struct op *op, uint64_t number,
-                             struct rung_wish *form)
+bool seam_settle(const struct seam *seam, const struct op *op, uint64_t number, struct form *form)
 {
     const struct rung_wish plain = {.rung = seam->way->rung};
-    struct routine *routine = try_wish(seam, op, &plain), *formed;
+    struct rung_wish varied;
+    struct form other;
 
-    *form = plain;
-    if (routine == NULL || seam->way->rung == NULL)
-        return routine;
-    *form = vary_form(seam->way, seam->way->backend->facts(routine), number);
-    formed = try_wish(seam, op, form);
-    if (formed == NULL) {
-        *form = plain;
-        return routine;
-    }
-    seam->way->backend->release(seam->way->device, routine);
-    return formed;
+    if (!try_wish(seam, op, &plain, form))
+        return false;
+    if (seam->way->rung == NULL)
+        return true;
+    varied = vary_form(seam->way, form, number);
+    if (try_wish(seam, op, &varied, &other))
+        *form = other;
+    return true;
+}
+
+struct routine *seam_prepare(const struct way *way, const struct form *form)
+{
+    struct routine *routine = NULL;
+    struct fault fault;
+
+    ck_assert_msg(way->backend->prepare(way->device, form, &routine, &fault), "%s: %s", way->name,
+                  fault.text);
+    return routine;
 }
 
 static void swap_fields(struct field **a, struct field **b)
@@ -217,11 +225,16 @@ static void pass(struct seam *seam, const struct step *step, struct routine *con
     }
 }
 
+/* The operations of a step, ready to run. */
+struct kit {
+    struct form forms[LOWER_OPS];
+    struct routine *routines[LOWER_OPS];
+};
+
 /* As many steps as one pass takes, or some number of them. */
-static unsigned steps_together(const struct seam *seam, const struct step *step,
-                               struct routine *const *routines, uint64_t left, uint64_t number)
+static unsigned steps_together(const struct step *step, const struct kit *kit, uint64_t left, uint64_t number)
 {
-    unsigned most = step->count == 1 ? seam->way->backend->facts(routines[0])->steps : 1;
+    unsigned most = step->count == 1 ? kit->forms[0].steps : 1;
     unsigned together = number % 2 == 0 ? most : 1 + (unsigned)((number / 2 + left) % most);
 
     return left < together ? (unsigned)left : together;
@@ -229,44 +242,39 @@ static unsigned steps_together(const struct seam *seam, const struct step *step,
 
 /* A routine for each op of the step; how many the way's own rung serves. The backend chooses for the others.
  */
-static size_t prepare_all(const struct seam *seam, const struct step *step, uint64_t number,
-                          struct routine **routines, struct rung_wish *form)
+static size_t prepare_all(const struct seam *seam, const struct step *step, uint64_t number, struct kit *kit,
+                          struct form *form)
 {
     const struct rung_wish free_wish = {.rung = NULL};
     size_t served = 0;
 
     for (size_t i = 0; i < step->count; i++) {
-        struct rung_wish chosen;
-        struct fault fault;
-        routines[i] = seam_prepare(seam, &step->ops[i], number + i, &chosen);
-        if (routines[i] != NULL) {
-            *form = chosen;
+        if (seam_settle(seam, &step->ops[i], number + i, &kit->forms[i])) {
+            *form = kit->forms[i];
             served++;
         } else {
-            ck_assert_msg(seam->way->backend->prepare(seam->way->device, &step->ops[i], &seam->shape,
-                                                      &free_wish, &routines[i], &fault),
-                          "%s", fault.text);
+            ck_assert(try_wish(seam, &step->ops[i], &free_wish, &kit->forms[i]));
         }
+        kit->routines[i] = seam_prepare(seam->way, &kit->forms[i]);
     }
     return served;
 }
 
-bool seam_run(struct seam *seam, const struct step *step, uint64_t steps, uint64_t number,
-              struct rung_wish *form)
+bool seam_run(struct seam *seam, const struct step *step, uint64_t steps, uint64_t number, struct form *form)
 {
-    struct routine *routines[LOWER_OPS];
-    size_t served = prepare_all(seam, step, number, routines, form);
+    struct kit kit;
+    size_t served = prepare_all(seam, step, number, &kit, form);
     uint64_t left = steps;
     double unused = 0.0;
     struct fault fault;
 
     while (left > 0 && served > 0) {
-        unsigned together = steps_together(seam, step, routines, left, number);
-        pass(seam, step, routines, together);
+        unsigned together = steps_together(step, &kit, left, number);
+        pass(seam, step, kit.routines, together);
         left -= together;
     }
     ck_assert_msg(seam->way->backend->sync(seam->way->device, &unused, &fault), "%s", fault.text);
     for (size_t i = 0; i < step->count; i++)
-        seam->way->backend->release(seam->way->device, routines[i]);
+        seam->way->backend->release(seam->way->device, kit.routines[i]);
     return served > 0;
 }

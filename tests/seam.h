@@ -53,14 +53,15 @@ void seam_upload(struct seam *seam, struct field *field, const struct encoding *
 /* Of the state. The outcomes are those of uploads, too. */
 struct outcomes seam_download(struct seam *seam, const struct encoding *encoding, unsigned char *samples);
 
-/* A routine by the way's rung, its form varied with the number as far as the rung lets wishes choose it. NULL
-   where the rung does not serve the op. `form` is filled in with what was chosen, for messages. */
-struct routine *seam_prepare(const struct seam *seam, const struct op *op, uint64_t number,
-                             struct rung_wish *form);
+/* The form of the way's rung, varied with the number as far as the rung lets wishes choose it. False where
+   the rung does not serve the op. */
+bool seam_settle(const struct seam *seam, const struct op *op, uint64_t number, struct form *form);
+
+/* To be released. */
+struct routine *seam_prepare(const struct way *way, const struct form *form);
 
 /* So many steps of a stage, several a pass where the routine takes them. False where the way's rung serves
-   none of its ops. */
-bool seam_run(struct seam *seam, const struct step *step, uint64_t steps, uint64_t number,
-              struct rung_wish *form);
+   none of its ops; otherwise `form` is that of the last one it serves, for messages. */
+bool seam_run(struct seam *seam, const struct step *step, uint64_t steps, uint64_t number, struct form *form);
 
 #endif

@@ -38,7 +38,7 @@ size_t trial_served(const struct way *way, enum work_type work, enum edge_rule e
     return served[way - ways][work][edge];
 }
 
-static void compare(const struct trial *trial, const struct seam *seam, const struct rung_wish *form,
+static void compare(const struct trial *trial, const struct seam *seam, const struct form *form,
                     const unsigned char *got, const unsigned char *wanted)
 {
     size_t size = work_size(trial->work), samples = grid_samples(&trial->grid), i = 0;
@@ -74,7 +74,7 @@ static void attempt_in(const struct attempt *attempt, const struct way *way)
                         .shape = lower_shape(&trial->grid, trial->grid.channels),
                         .work = trial->work,
                         .cut = (enum cut)(number % CUTS)};
-    struct rung_wish form;
+    struct form form;
 
     ways_vary(number);
     seam_open(&seam);

@@ -52,6 +52,8 @@ static const struct assumed_taps assumed_f64 = {2.8e9, 5.6e9, 14e9, 3.4e9, 1.25e
 #define PLANE_GAP    ((size_t)33 << 6)
 #define ROW_GAP      ((size_t)1 << 6)
 
+#define CACHE_LINE ((size_t)64)
+
 /* Bytes that one thread copies at a time. */
 #define COPY_CHUNK ((size_t)256 << 10)
 
@@ -82,10 +84,10 @@ struct cpu_staging {
 
 struct routine {
     const struct op *op;
-    struct routine_facts facts;
-    struct cpu_tiling tiling; /* of the most steps; a pass of fewer has a smaller one */
-    char *arenas;             /* one a thread; NULL: the rung has no tiles */
-    unsigned cleared;         /* of them, zeroed for their threads: others take no memory yet */
+    unsigned steps;           /* the most that a pass takes */
+    struct cpu_tiling tiling; /* of so many; a pass of fewer has a smaller one */
+    void *block;              /* the memory of the arenas */
+    char *arenas;             /* one a thread, from a line of the caches on; NULL: the rung has no tiles */
 };
 
 enum { RUNG_NAIVE, RUNG_BLOCKED, RUNG_FUSED };
@@ -450,100 +452,77 @@ static void advise_large_pages(void *memory, size_t bytes)
 #endif
 }
 
-static size_t bytes_of_arenas(const struct device *device, int rung, const struct cpu_tiling *tiling)
+/* Of all threads; those that never come to theirs take no memory, as no page is there before it is used. */
+static bool create_arenas(struct routine *routine, size_t bytes, struct fault *fault)
 {
-    return rung == RUNG_NAIVE ? 0 : (size_t)device->threads * tiling->layout.bytes;
-}
-
-static bool create_arenas(struct routine *routine, struct fault *fault)
-{
-    size_t bytes = routine->facts.memory_bytes;
-
-    routine->arenas = mem_alloc(bytes, 1, "tiles", fault);
-    if (routine->arenas == NULL)
+    routine->block = mem_untouched(bytes + CACHE_LINE, "tiles", fault);
+    if (routine->block == NULL)
         return false;
+    routine->arenas = (char *)(((uintptr_t)routine->block + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE);
     advise_large_pages(routine->arenas, bytes);
     return true;
-}
-
-/* Those of so many threads, when there is something to compute: a plan may yet replace the routine by one
-   that takes less memory. */
-static void clear_arenas(struct routine *routine, unsigned threads)
-{
-    size_t bytes = routine->tiling.layout.bytes;
-
-    for (; routine->cleared < threads; routine->cleared++)
-        memset(routine->arenas + (size_t)routine->cleared * bytes, 0, bytes);
 }
 
 static void cpu_release(struct device *device, struct routine *routine)
 {
     (void)device;
-    mem_free(routine->arenas);
+    mem_free(routine->block);
     mem_free(routine);
 }
 
-static void set_facts(struct routine *routine, const struct shape *shape, int rung,
-                      const struct rung_wish *wish)
-{
-    struct routine_facts *facts = &routine->facts;
-    const struct cpu_tiling *tiling = &routine->tiling;
+_Static_assert(sizeof(struct cpu_tiling) <= sizeof((struct form){0}.own), "a form has no room for tiles");
 
-    facts->rung = &cpu_rungs[rung];
-    facts->steps = rung == RUNG_NAIVE ? 1 : tiling->steps;
-    facts->bytes_per_update = 2.0 * (double)work_size(routine->op->work) / facts->steps;
-    facts->operations_per_update = 2.0 * (double)routine->op->tap_count;
-    if (rung != RUNG_NAIVE) {
-        facts->tiles = true;
-        facts->tile_x = (unsigned)tiling->tile_x;
-        facts->tile_y = (unsigned)tiling->tile_rows;
-        facts->tile_z = 1;
-        cpu_tiling_offers(tiling, routine->op, shape, facts->offers, ROUTINE_TILES);
-    }
-    snprintf(facts->reason, sizeof facts->reason, "%s",
-             wish->reason != NULL ? wish->reason
-             : wish->rung != NULL ? "asked for"
-                                  : "the highest rung that applies");
+static void tell_tiles(struct form *form, const struct device *device, const struct cpu_tiling *tiling)
+{
+    form->tiles = true;
+    form->tile_x = (unsigned)tiling->tile_x;
+    form->tile_y = (unsigned)tiling->tile_rows;
+    form->tile_z = 1;
+    form->memory_bytes = (size_t)device->threads * tiling->layout.bytes;
+    cpu_tiling_offers(tiling, form->op, &form->shape, form->offers, ROUTINE_TILES);
 }
 
-static bool cpu_prepare(struct device *device, const struct op *op, const struct shape *shape,
-                        const struct rung_wish *wish, struct routine **result, struct fault *fault)
+static const char *reason_for(const struct rung_wish *wish)
 {
-    struct routine *routine;
+    return wish->reason != NULL ? wish->reason
+           : wish->rung != NULL ? "asked for"
+                                : "the highest rung that applies";
+}
+
+static bool cpu_settle(const struct device *device, const struct op *op, const struct shape *shape,
+                       const struct rung_wish *wish, struct form *form, struct fault *fault)
+{
     struct cpu_tiling tiling = {0};
     int rung;
 
     if (!check_wish(wish, fault) || !choose_rung(op, shape, wish, &rung, &tiling, fault))
         return false;
-    routine = mem_zeroed(1, sizeof *routine, "a routine", fault);
+    *form = (struct form){.op = op, .shape = *shape, .rung = &cpu_rungs[rung], .steps = tiling.steps};
+    memcpy(form->own, &tiling, sizeof tiling);
+    if (rung != RUNG_NAIVE)
+        tell_tiles(form, device, &tiling);
+    form->bytes_per_update = 2.0 * (double)work_size(op->work) / form->steps;
+    form->operations_per_update = 2.0 * (double)op->tap_count;
+    snprintf(form->reason, sizeof form->reason, "%s", reason_for(wish));
+    return true;
+}
+
+static bool cpu_prepare(struct device *device, const struct form *form, struct routine **result,
+                        struct fault *fault)
+{
+    struct routine *routine = mem_zeroed(1, sizeof *routine, "a routine", fault);
+
     if (routine == NULL)
         return false;
-    routine->op = op;
-    routine->tiling = tiling;
-    set_facts(routine, shape, rung, wish);
-    routine->facts.memory_bytes = bytes_of_arenas(device, rung, &tiling);
-    if (rung != RUNG_NAIVE && !create_arenas(routine, fault)) {
+    routine->op = form->op;
+    routine->steps = form->steps;
+    memcpy(&routine->tiling, form->own, sizeof routine->tiling);
+    if (form->memory_bytes > 0 && !create_arenas(routine, form->memory_bytes, fault)) {
         cpu_release(device, routine);
         return false;
     }
     *result = routine;
     return true;
-}
-
-static size_t cpu_routine_bytes(const struct device *device, const struct op *op, const struct shape *shape,
-                                const struct rung_wish *wish)
-{
-    struct cpu_tiling tiling = {0};
-    struct fault fault;
-    int rung;
-
-    return choose_rung(op, shape, wish, &rung, &tiling, &fault) ? bytes_of_arenas(device, rung, &tiling)
-                                                                : SIZE_MAX;
-}
-
-static const struct routine_facts *cpu_facts(const struct routine *routine)
-{
-    return &routine->facts;
 }
 
 static void cpu_staging_destroy(struct device *device, struct staging *staging)
@@ -705,11 +684,9 @@ static bool cpu_advance(struct device *device, struct routine *routine, unsigned
                               .crew = crew_for(device, samples),
                               .past_caches = samples * work_size(to->work) > CACHES_BYTES};
 
-    if (steps > routine->facts.steps)
+    if (steps > routine->steps)
         return fault_raise(fault, STATUS_FAILURE, "%u steps in one pass: this rung takes %u", steps,
-                           routine->facts.steps);
-    if (routine->arenas != NULL)
-        clear_arenas(routine, sweep.crew.members);
+                           routine->steps);
     cpu_tiling_fewer(&tiling, &routine->tiling, routine->op, steps);
     device->build->kernels[routine->op->work]->run[tiling.engine](&sweep);
     return true;
@@ -914,18 +891,18 @@ static size_t cpu_change_bytes(const struct shape *shape, size_t planes)
     return rows_together(shape, planes) * sizeof(double);
 }
 
-static bool cpu_choose_sums(struct device *device, const struct rung_wish *wish, struct fault *fault)
+static bool cpu_settle_sums(const struct device *device, const struct shape *shape, enum work_type work,
+                            const struct rung_wish *wish, struct form *form, struct fault *fault)
 {
-    (void)device;
+    (void)device, (void)work;
+    *form = (struct form){.shape = *shape};
     return wish->rung == NULL ||
            fault_raise(fault, STATUS_USAGE, "--rung: %s: the CPU has one way to add", wish->rung);
 }
 
-static bool cpu_sum_facts(struct device *device, const struct shape *shape, enum work_type work,
-                          struct routine_facts *facts, struct fault *fault)
+static void cpu_add_by(struct device *device, const struct form *form)
 {
-    (void)device, (void)shape, (void)work, (void)facts;
-    return fault_raise(fault, STATUS_USAGE, "the CPU has one way to add");
+    (void)device, (void)form;
 }
 
 const struct backend backend_cpu = {
@@ -939,8 +916,8 @@ const struct backend backend_cpu = {
     .close = cpu_close,
     .memory = cpu_memory,
     .field_bytes = cpu_field_bytes,
+    .settle = cpu_settle,
     .prepare = cpu_prepare,
-    .facts = cpu_facts,
     .release = cpu_release,
     .field_create = cpu_field_create,
     .field_destroy = cpu_field_destroy,
@@ -962,9 +939,8 @@ const struct backend backend_cpu = {
     .change = cpu_change,
     .survey = cpu_survey,
     .sum_rungs = cpu_sum_rungs,
-    .choose_sums = cpu_choose_sums,
-    .sum_facts = cpu_sum_facts,
-    .routine_bytes = cpu_routine_bytes,
+    .settle_sums = cpu_settle_sums,
+    .add_by = cpu_add_by,
     .survey_bytes = cpu_survey_bytes,
     .change_bytes = cpu_change_bytes,
 };

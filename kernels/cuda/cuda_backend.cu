@@ -57,9 +57,8 @@ struct device {
     struct cuda_outcomes *outcomes, found; /* there, and here once they are told */
     struct cuda_peaks *peaks, found_peaks; /* likewise */
     struct cuda_reduction reduction;       /* how it adds */
-    const char *reduction_reason;
-    struct store surveyed, anchors; /* planes of a file that are added up, and about what */
-    struct store scratch, results;  /* of reductions */
+    struct store surveyed, anchors;        /* planes of a file that are added up, and about what */
+    struct store scratch, results;         /* of reductions */
     void *host_results;
     size_t host_result_bytes;
 };
@@ -81,13 +80,19 @@ struct cuda_staging : staging {
     bool under_way;
 };
 
-struct routine {
-    const struct op *op;
+/* What a form of the seam keeps for this backend. */
+struct cuda_settled {
     const struct cuda_rung *rung;
     struct cuda_form form;
+};
+
+static_assert(sizeof(struct cuda_settled) <= sizeof(form::own), "a form has no room for a launch");
+static_assert(sizeof(struct cuda_reduction) <= sizeof(form::own), "a form has no room for a reduction");
+
+struct routine {
+    struct cuda_settled settled;
     struct cuda_op on_device;
     void *taps, *outside;
-    struct routine_facts facts;
 };
 
 static bool check(cudaError_t error, const struct device *device, const char *deed, struct fault *fault)
@@ -349,16 +354,13 @@ static struct cuda_wish wish_for_rungs(const struct rung_wish *wish)
             static_cast<int>(wish->steps)};
 }
 
-static bool cuda_choose_sums(struct device *device, const struct rung_wish *wish, struct fault *fault)
+/* How the device adds unless it is told. */
+static void add_by_default(struct device *device)
 {
-    const struct cuda_wish wished = wish_for_rungs(wish);
+    const struct cuda_wish any = {};
     char refusal[160];
 
-    if (!cuda_reduction_settle(&wished, &device->reduction, refusal, sizeof refusal))
-        return fault_raise(fault, STATUS_USAGE, "--rung: %s: %s",
-                           wish->rung != NULL ? wish->rung : cuda_sum_rungs[0].name, refusal);
-    device->reduction_reason = wish->rung != NULL ? "asked for" : "the default";
-    return true;
+    cuda_reduction_settle(&any, &device->reduction, refusal, sizeof refusal);
 }
 
 /* What kernels count, from nothing. */
@@ -387,13 +389,12 @@ static bool create_counts(struct device *device, struct fault *fault)
 static bool cuda_open(struct device **result, const struct device_request *request, struct fault *fault)
 {
     struct device *device = static_cast<struct device *>(mem_zeroed(1, sizeof *device, "the device", fault));
-    const struct rung_wish any = {};
 
     if (device == NULL)
         return false;
     device->index = request->index;
-    if (cuda_choose_sums(device, &any, fault) &&
-        check(cudaSetDevice(device->index), device, "starting it", fault) && read_limits(device, fault) &&
+    add_by_default(device);
+    if (check(cudaSetDevice(device->index), device, "starting it", fault) && read_limits(device, fault) &&
         read_code(device, fault) && create_stream(device, &device->stream, fault) &&
         create_stream(device, &device->incoming, fault) && create_stream(device, &device->outgoing, fault) &&
         create_stream(device, &device->surveys, fault) && create_spans(device, fault) &&
@@ -664,7 +665,7 @@ static bool cuda_tell_extremes(struct device *device, struct extremes *extremes,
 template <typename T>
 static bool put_taps(const struct device *device, struct routine *routine, struct fault *fault)
 {
-    const struct op *op = routine->op;
+    const struct op *op = routine->on_device.op;
     size_t bytes = (op->tap_count + 1) * sizeof(cuda_tap<T>);
     cuda_tap<T> *taps = static_cast<cuda_tap<T> *>(mem_zeroed(bytes, 1, "the taps", fault));
     bool done;
@@ -690,35 +691,37 @@ static bool put_outside(const struct device *device, struct routine *routine, un
     T *outside;
     bool done;
 
-    if (routine->op->outside == NULL)
+    const double *values = routine->on_device.op->outside;
+
+    if (values == NULL)
         return true;
     outside = static_cast<T *>(mem_alloc(bytes, 1, "the edge", fault));
     if (outside == NULL)
         return false;
     for (unsigned channel = 0; channel < channels; channel++)
-        outside[channel] = static_cast<T>(routine->op->outside[channel]);
+        outside[channel] = static_cast<T>(values[channel]);
     done = put(device, &routine->outside, outside, bytes, "the edge", fault);
     mem_free(outside);
     return done;
 }
 
-static bool put_operands(const struct device *device, struct routine *routine, const struct shape *shape,
+static bool put_operands(const struct device *device, struct routine *routine, const struct form *form,
                          struct fault *fault)
 {
-    bool done = routine->op->work == WORK_F32
-                    ? put_taps<float>(device, routine, fault) &&
-                          put_outside<float>(device, routine, shape->channels, fault)
-                    : put_taps<double>(device, routine, fault) &&
-                          put_outside<double>(device, routine, shape->channels, fault);
+    bool done;
 
-    routine->on_device.op = routine->op;
+    routine->on_device.op = form->op;
+    done = form->op->work == WORK_F32 ? put_taps<float>(device, routine, fault) &&
+                                            put_outside<float>(device, routine, form->shape.channels, fault)
+                                      : put_taps<double>(device, routine, fault) &&
+                                            put_outside<double>(device, routine, form->shape.channels, fault);
     routine->on_device.taps = routine->taps;
     routine->on_device.outside = routine->outside;
     return done;
 }
 
-/* Whether the rung serves the op in the form that is wished for, which is settled then. */
-static bool settle(const struct device *device, const struct cuda_rung *rung, const struct op *op,
+/* Whether the rung serves the op in the form that is wished for, which is filled in then. */
+static bool serves(const struct device *device, const struct cuda_rung *rung, const struct op *op,
                    const struct shape *shape, const struct cuda_wish *wish, struct cuda_form *form,
                    char *reason, size_t size)
 {
@@ -785,7 +788,7 @@ static const struct cuda_ladder_place *find_place(const struct device *device,
     const struct cuda_wish wished = wish_for_rungs(wish);
 
     while (place->rung != NULL && (!is_candidate(place, op, shape, wish) ||
-                                   !settle(device, place->rung, op, shape, &wished, form, refusal, size)))
+                                   !serves(device, place->rung, op, shape, &wished, form, refusal, size)))
         place++;
     return place;
 }
@@ -802,55 +805,47 @@ static double seconds_per_update(const struct cuda_limits *limits, const struct 
     return std::max(moving, computing);
 }
 
-static void take_place(struct routine *routine, const struct cuda_ladder_place *place,
-                       const struct cuda_form *form, const char *reason)
-{
-    routine->form = *form;
-    routine->rung = place->rung;
-    routine->facts.rung = &place->rung->rung;
-    snprintf(routine->facts.reason, sizeof routine->facts.reason, "%s", reason);
-}
-
 /* Several steps a pass compute some samples more than once. Where computing takes longer than moving, the
    first rung that takes a single step is faster. */
 static void prefer_single(const struct device *device, const struct cuda_ladder_place *place,
                           const struct op *op, const struct shape *shape, const struct rung_wish *wish,
-                          struct routine *routine)
+                          struct cuda_settled *settled, char *reason, size_t size)
 {
-    const double fused = seconds_per_update(&device->limits, op, &routine->form);
+    const double fused = seconds_per_update(&device->limits, op, &settled->form);
     struct rung_wish single_wish = *wish;
     struct cuda_form form;
-    char refusal[160], reason[160];
+    char refusal[160];
 
     single_wish.steps = 1;
     place = find_place(device, place, op, shape, &single_wish, &form, refusal, sizeof refusal);
     if (place->rung == NULL || seconds_per_update(&device->limits, op, &form) >= fused)
         return;
-    snprintf(reason, sizeof reason, "computing takes longer than moving: %d steps a pass would compute more",
-             routine->form.steps);
-    take_place(routine, place, &form, reason);
+    snprintf(reason, size, "computing takes longer than moving: %d steps a pass would compute more",
+             settled->form.steps);
+    *settled = {place->rung, form};
 }
 
-/* The first rung of the ladder that serves the op as it is wished for. */
+/* The first rung of the ladder that serves the op as it is wished for, and why. */
 static bool choose_rung(const struct device *device, const struct op *op, const struct shape *shape,
-                        const struct rung_wish *wish, struct routine *routine, struct fault *fault)
+                        const struct rung_wish *wish, struct cuda_settled *settled, char *reason, size_t size,
+                        struct fault *fault)
 {
     const struct cuda_ladder_place *place;
-    struct cuda_form form;
     char refusal[160];
 
     snprintf(refusal, sizeof refusal, "it is for %s", shape->rows == 1 ? "volumes" : "pictures");
-    place = find_place(device, cuda_ladder, op, shape, wish, &form, refusal, sizeof refusal);
+    place = find_place(device, cuda_ladder, op, shape, wish, &settled->form, refusal, sizeof refusal);
     if (place->rung == NULL)
         return refuse_wish(wish, refusal, fault);
-    take_place(routine, place, &form, reason_for(wish));
-    if (form.steps > 1 && wish->rung == NULL)
-        prefer_single(device, place + 1, op, shape, wish, routine);
+    settled->rung = place->rung;
+    snprintf(reason, size, "%s", reason_for(wish));
+    if (settled->form.steps > 1 && wish->rung == NULL)
+        prefer_single(device, place + 1, op, shape, wish, settled, reason, size);
     return true;
 }
 
 /* Whether the rung heeds a wish for a stride. */
-static bool takes_stride(const struct device *device, const struct routine *routine,
+static bool takes_stride(const struct device *device, const struct cuda_rung *rung, const struct op *op,
                          const struct shape *shape)
 {
     struct cuda_wish wish = {};
@@ -858,7 +853,7 @@ static bool takes_stride(const struct device *device, const struct routine *rout
     char refusal[160];
 
     wish.coarsen = wish.stride = 2;
-    return settle(device, routine->rung, routine->op, shape, &wish, &form, refusal, sizeof refusal);
+    return serves(device, rung, op, shape, &wish, &form, refusal, sizeof refusal);
 }
 
 /* The resource that a block more would lack; registers are given out to warps in portions of 256. */
@@ -892,53 +887,54 @@ static unsigned suggested_side(int threads)
     return side;
 }
 
-/* What the form says, and what the runtime knows of its kernel. */
-static bool describe_form(const struct device *device, const struct cuda_form *form,
-                          struct routine_facts *facts, struct fault *fault)
+/* What is settled, and what the runtime knows of its kernel. */
+static bool describe_launch(const struct device *device, const struct cuda_form *launch, struct form *form,
+                            struct fault *fault)
 {
-    const int threads = static_cast<int>(form->block.x * form->block.y * form->block.z);
+    const int threads = static_cast<int>(launch->block.x * launch->block.y * launch->block.z);
     int blocks = 0, least_grid = 0, suggested = 0;
     cudaFuncAttributes attributes;
 
-    if (!check(cudaFuncGetAttributes(&attributes, form->kernel), device, "a kernel", fault))
+    if (!check(cudaFuncGetAttributes(&attributes, launch->kernel), device, "a kernel", fault))
         return false;
-    if (form->shared_bytes > FREE_SHARED_BYTES &&
-        !check(cudaFuncSetAttribute(form->kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                    static_cast<int>(form->shared_bytes)),
+    if (launch->shared_bytes > FREE_SHARED_BYTES &&
+        !check(cudaFuncSetAttribute(launch->kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                    static_cast<int>(launch->shared_bytes)),
                device, "shared memory", fault))
         return false;
-    if (!check(
-            cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, form->kernel, threads, form->shared_bytes),
-            device, "a kernel", fault) ||
-        !check(cudaOccupancyMaxPotentialBlockSize(&least_grid, &suggested, form->kernel, form->shared_bytes),
-               device, "a kernel", fault))
+    if (!check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, launch->kernel, threads,
+                                                             launch->shared_bytes),
+               device, "a kernel", fault) ||
+        !check(
+            cudaOccupancyMaxPotentialBlockSize(&least_grid, &suggested, launch->kernel, launch->shared_bytes),
+            device, "a kernel", fault))
         return false;
-    facts->steps = static_cast<unsigned>(form->steps > 0 ? form->steps : 1);
-    facts->reach = static_cast<unsigned>(form->reach);
-    facts->tile_x = static_cast<unsigned>(form->tile_x);
-    facts->tile_y = static_cast<unsigned>(form->tile_y);
-    facts->tile_z = static_cast<unsigned>(form->tile_z);
-    facts->coarsen = static_cast<unsigned>(form->coarsen);
-    facts->stride = static_cast<unsigned>(form->stride);
-    facts->suggested_tile = suggested_side(suggested);
-    facts->grid[0] = form->grid.x;
-    facts->grid[1] = form->grid.y;
-    facts->grid[2] = form->grid.z;
-    facts->block[0] = form->block.x;
-    facts->block[1] = form->block.y;
-    facts->block[2] = form->block.z;
-    facts->registers = static_cast<unsigned>(attributes.numRegs);
-    facts->local_bytes = attributes.localSizeBytes;
-    facts->shared_bytes = form->shared_bytes;
-    facts->blocks_per_multiprocessor = static_cast<unsigned>(blocks);
-    facts->bound =
-        bound_of(&device->limits, facts->registers, static_cast<unsigned>(threads), form->shared_bytes);
-    facts->occupancy = static_cast<double>(blocks * threads) / device->limits.threads_per_multiprocessor;
+    form->steps = static_cast<unsigned>(launch->steps > 0 ? launch->steps : 1);
+    form->reach = static_cast<unsigned>(launch->reach);
+    form->tile_x = static_cast<unsigned>(launch->tile_x);
+    form->tile_y = static_cast<unsigned>(launch->tile_y);
+    form->tile_z = static_cast<unsigned>(launch->tile_z);
+    form->coarsen = static_cast<unsigned>(launch->coarsen);
+    form->stride = static_cast<unsigned>(launch->stride);
+    form->suggested_tile = suggested_side(suggested);
+    form->grid[0] = launch->grid.x;
+    form->grid[1] = launch->grid.y;
+    form->grid[2] = launch->grid.z;
+    form->block[0] = launch->block.x;
+    form->block[1] = launch->block.y;
+    form->block[2] = launch->block.z;
+    form->registers = static_cast<unsigned>(attributes.numRegs);
+    form->local_bytes = attributes.localSizeBytes;
+    form->shared_bytes = launch->shared_bytes;
+    form->blocks_per_multiprocessor = static_cast<unsigned>(blocks);
+    form->bound =
+        bound_of(&device->limits, form->registers, static_cast<unsigned>(threads), launch->shared_bytes);
+    form->occupancy = static_cast<double>(blocks * threads) / device->limits.threads_per_multiprocessor;
     if (blocks > 0)
-        facts->waves = static_cast<double>(form->grid.x) * form->grid.y * form->grid.z /
-                       (static_cast<double>(blocks) * device->limits.multiprocessors);
-    facts->bytes_per_update = form->bytes_per_update;
-    facts->operations_per_update = form->operations_per_update;
+        form->waves = static_cast<double>(launch->grid.x) * launch->grid.y * launch->grid.z /
+                      (static_cast<double>(blocks) * device->limits.multiprocessors);
+    form->bytes_per_update = launch->bytes_per_update;
+    form->operations_per_update = launch->operations_per_update;
     return true;
 }
 
@@ -953,12 +949,12 @@ static void cuda_release(struct device *device, struct routine *routine)
 }
 
 /* Squares of all sizes that a block may have. */
-static void offer_tiles(struct routine_facts *facts)
+static void offer_tiles(struct form *form)
 {
     static const unsigned sides[ROUTINE_TILES] = {8, 12, 14, 16, 25, 32};
 
     for (size_t i = 0; i < ROUTINE_TILES; i++)
-        facts->offers[i] = {sides[i], sides[i]};
+        form->offers[i] = {sides[i], sides[i]};
 }
 
 /* What put_operands puts there. */
@@ -970,33 +966,43 @@ static size_t operand_bytes(const struct op *op, const struct shape *shape)
     return taps + (op->edge == EDGE_CONSTANT ? shape->channels * work_size(op->work) : 0);
 }
 
-static bool cuda_prepare(struct device *device, const struct op *op, const struct shape *shape,
-                         const struct rung_wish *wish, struct routine **result, struct fault *fault)
+static bool cuda_settle(const struct device *device, const struct op *op, const struct shape *shape,
+                        const struct rung_wish *wish, struct form *form, struct fault *fault)
+{
+    struct cuda_settled settled;
+
+    *form = {};
+    form->op = op;
+    form->shape = *shape;
+    if (!choose_rung(device, op, shape, wish, &settled, form->reason, sizeof form->reason, fault) ||
+        !describe_launch(device, &settled.form, form, fault))
+        return false;
+    form->rung = &settled.rung->rung;
+    form->tiles = settled.rung->tiles;
+    if (form->tiles)
+        offer_tiles(form);
+    form->coarsens = settled.rung->coarsens;
+    form->strides = form->coarsens && takes_stride(device, settled.rung, op, shape);
+    form->memory_bytes = operand_bytes(op, shape);
+    memcpy(form->own, &settled, sizeof settled);
+    return true;
+}
+
+static bool cuda_prepare(struct device *device, const struct form *form, struct routine **result,
+                         struct fault *fault)
 {
     struct routine *routine =
         static_cast<struct routine *>(mem_zeroed(1, sizeof *routine, "a routine", fault));
 
     if (routine == NULL)
         return false;
-    routine->op = op;
-    if (choose_rung(device, op, shape, wish, routine, fault) && put_operands(device, routine, shape, fault) &&
-        describe_form(device, &routine->form, &routine->facts, fault)) {
-        routine->facts.tiles = routine->rung->tiles;
-        if (routine->facts.tiles)
-            offer_tiles(&routine->facts);
-        routine->facts.coarsens = routine->rung->coarsens;
-        routine->facts.memory_bytes = operand_bytes(op, shape);
-        routine->facts.strides = routine->rung->coarsens && takes_stride(device, routine, shape);
-        *result = routine;
-        return true;
+    memcpy(&routine->settled, form->own, sizeof routine->settled);
+    if (!put_operands(device, routine, form, fault)) {
+        cuda_release(device, routine);
+        return false;
     }
-    cuda_release(device, routine);
-    return false;
-}
-
-static const struct routine_facts *cuda_facts(const struct routine *routine)
-{
-    return &routine->facts;
+    *result = routine;
+    return true;
 }
 
 template <typename T>
@@ -1006,11 +1012,11 @@ static cudaError_t launch(struct device *device, const struct routine *routine, 
 {
     cuda_view<T> source = view_of<T>(from), target = view_of<T>(to),
                  input = view_of<T>(kept != NULL ? kept : from);
-    struct cuda_job job = {&device->limits, &routine->on_device,          &routine->form,
+    struct cuda_job job = {&device->limits, &routine->on_device,          &routine->settled.form,
                            &source,         kept != NULL ? &input : NULL, &target,
                            planes,          static_cast<int>(steps),      device->stream};
 
-    return routine->rung->launch(&job);
+    return routine->settled.rung->launch(&job);
 }
 
 /* Channels that the op leaves alone, over whatever the kernel made of them. */
@@ -1037,8 +1043,8 @@ static bool cuda_advance(struct device *device, struct routine *routine, unsigne
                             ? launch<float>(device, routine, steps, from, kept, to, planes)
                             : launch<double>(device, routine, steps, from, kept, to, planes);
 
-    return check(error, device, routine->rung->rung.name, fault) &&
-           keep_channels(device, routine->op, from, to, planes, fault);
+    return check(error, device, routine->settled.rung->rung.name, fault) &&
+           keep_channels(device, routine->on_device.op, from, to, planes, fault);
 }
 
 /* ---- measures ---- */
@@ -1276,25 +1282,40 @@ static bool cuda_survey_of(struct device *device, const struct encoding *encodin
     return true;
 }
 
-static bool cuda_sum_facts(struct device *device, const struct shape *shape, enum work_type work,
-                           struct routine_facts *facts, struct fault *fault)
+static bool settle_reduction(const struct rung_wish *wish, struct cuda_reduction *reduction,
+                             struct fault *fault)
 {
-    const size_t planes = planes_together(cuda_change_scratch(shape, 1), shape->planes);
-    const struct cuda_form form = cuda_change_form(&device->reduction, shape, work, planes);
+    const struct cuda_wish wished = wish_for_rungs(wish);
+    char refusal[160];
 
-    *facts = {};
-    facts->rung = cuda_reduction_rung(&device->reduction);
-    facts->coarsens = true;
-    facts->strides = device->reduction.by_blocks;
-    snprintf(facts->reason, sizeof facts->reason, "%s", device->reduction_reason);
-    return describe_form(device, &form, facts, fault);
+    return cuda_reduction_settle(&wished, reduction, refusal, sizeof refusal) ||
+           fault_raise(fault, STATUS_USAGE, "--rung: %s: %s",
+                       wish->rung != NULL ? wish->rung : cuda_sum_rungs[0].name, refusal);
 }
 
-static size_t cuda_routine_bytes(const struct device *device, const struct op *op, const struct shape *shape,
-                                 const struct rung_wish *wish)
+static bool cuda_settle_sums(const struct device *device, const struct shape *shape, enum work_type work,
+                             const struct rung_wish *wish, struct form *form, struct fault *fault)
 {
-    (void)device, (void)wish;
-    return operand_bytes(op, shape);
+    const size_t planes = planes_together(cuda_change_scratch(shape, 1), shape->planes);
+    struct cuda_reduction reduction;
+    struct cuda_form launch;
+
+    if (!settle_reduction(wish, &reduction, fault))
+        return false;
+    *form = {};
+    form->shape = *shape;
+    form->rung = cuda_reduction_rung(&reduction);
+    form->coarsens = true;
+    form->strides = reduction.by_blocks;
+    snprintf(form->reason, sizeof form->reason, "%s", wish->rung != NULL ? "asked for" : "the default");
+    memcpy(form->own, &reduction, sizeof reduction);
+    launch = cuda_change_form(&reduction, shape, work, planes);
+    return describe_launch(device, &launch, form, fault);
+}
+
+static void cuda_add_by(struct device *device, const struct form *form)
+{
+    memcpy(&device->reduction, form->own, sizeof device->reduction);
 }
 
 /* Scratch, and results here and on the host. */
@@ -1310,43 +1331,48 @@ static size_t cuda_change_bytes(const struct shape *shape, size_t planes)
     return cuda_change_scratch(shape, together) + 2 * together * shape->channels * sizeof(double);
 }
 
-extern "C" const struct backend backend_cuda = {
-    "cuda",
-    cuda_rungs,
-    cuda_count,
-    cuda_describe,
-    cuda_warm_up,
-    cuda_predict,
-    cuda_open,
-    cuda_close,
-    cuda_memory,
-    cuda_field_bytes,
-    cuda_prepare,
-    cuda_facts,
-    cuda_release,
-    cuda_field_create,
-    cuda_field_destroy,
-    cuda_field_slide,
-    cuda_staging_create,
-    cuda_staging_destroy,
-    cuda_upload,
-    cuda_download,
-    cuda_staging_wait,
-    cuda_tell_outcomes,
-    cuda_measure,
-    cuda_tell_extremes,
-    cuda_advance,
-    cuda_begin_span,
-    cuda_end_span,
-    cuda_sync,
-    cuda_copy,
-    NULL, /* multiply_adds */
-    cuda_change_of,
-    cuda_survey_of,
-    cuda_sum_rungs,
-    cuda_choose_sums,
-    cuda_sum_facts,
-    cuda_routine_bytes,
-    cuda_survey_bytes,
-    cuda_change_bytes,
-};
+/* By name, as C++17 has no designated initialisers; the compiler does it. There is no multiply_adds. */
+static constexpr struct backend named_functions()
+{
+    struct backend backend = {};
+
+    backend.name = "cuda";
+    backend.rungs = cuda_rungs;
+    backend.count = cuda_count;
+    backend.describe = cuda_describe;
+    backend.warm_up = cuda_warm_up;
+    backend.predict = cuda_predict;
+    backend.open = cuda_open;
+    backend.close = cuda_close;
+    backend.memory = cuda_memory;
+    backend.field_bytes = cuda_field_bytes;
+    backend.settle = cuda_settle;
+    backend.prepare = cuda_prepare;
+    backend.release = cuda_release;
+    backend.field_create = cuda_field_create;
+    backend.field_destroy = cuda_field_destroy;
+    backend.field_slide = cuda_field_slide;
+    backend.staging_create = cuda_staging_create;
+    backend.staging_destroy = cuda_staging_destroy;
+    backend.upload = cuda_upload;
+    backend.download = cuda_download;
+    backend.staging_wait = cuda_staging_wait;
+    backend.tell_outcomes = cuda_tell_outcomes;
+    backend.measure = cuda_measure;
+    backend.tell_extremes = cuda_tell_extremes;
+    backend.advance = cuda_advance;
+    backend.begin_span = cuda_begin_span;
+    backend.end_span = cuda_end_span;
+    backend.sync = cuda_sync;
+    backend.copy = cuda_copy;
+    backend.change = cuda_change_of;
+    backend.survey = cuda_survey_of;
+    backend.sum_rungs = cuda_sum_rungs;
+    backend.settle_sums = cuda_settle_sums;
+    backend.add_by = cuda_add_by;
+    backend.survey_bytes = cuda_survey_bytes;
+    backend.change_bytes = cuda_change_bytes;
+    return backend;
+}
+
+extern "C" const struct backend backend_cuda = named_functions();

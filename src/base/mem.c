@@ -42,6 +42,15 @@ void *mem_zeroed(size_t count, size_t size, const char *purpose, struct fault *f
     return pointer;
 }
 
+void *mem_untouched(size_t bytes, const char *purpose, struct fault *fault)
+{
+    void *pointer = bytes <= PTRDIFF_MAX ? calloc(bytes, 1) : NULL;
+
+    if (pointer == NULL)
+        fault_raise(fault, STATUS_LIMIT, "not enough memory for %s: %zu bytes", purpose, bytes);
+    return pointer;
+}
+
 void *mem_grown(void *items, size_t count, size_t *capacity, size_t size, const char *purpose,
                 struct fault *fault)
 {

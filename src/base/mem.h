@@ -22,6 +22,10 @@ void *mem_alloc(size_t count, size_t size, const char *purpose, struct fault *fa
 /* The same, every byte zero. */
 void *mem_zeroed(size_t count, size_t size, const char *purpose, struct fault *fault);
 
+/* Zero as well, but not yet there: the system gives a page when it is first touched. Aligned for nothing but
+   scalars. */
+void *mem_untouched(size_t bytes, const char *purpose, struct fault *fault);
+
 /* Room for one item more than count: the array as it is, or twice as long in its place, which sets *capacity.
    NULL as from mem_alloc; the array then stays what it was. */
 void *mem_grown(void *items, size_t count, size_t *capacity, size_t size, const char *purpose,

@@ -4,6 +4,7 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/number.h"
+#include "plan/forms.h"
 #include "plan/lower.h"
 #include "plan/wisdom.h"
 
@@ -28,9 +29,15 @@ struct stand {
     struct staging *staging;
 };
 
+/* A routine, and the form that it was prepared in. */
+struct kernel {
+    struct form form;
+    struct routine *routine;
+};
+
 struct row {
     struct rung_wish wish;
-    struct routine_facts facts;
+    struct form form;
     double seconds; /* of one step */
     bool equal;
 };
@@ -45,7 +52,7 @@ struct benching {
     const struct op *op; /* of the step, the one at hand */
     bool single;         /* a pass takes one step */
     struct row best;
-    struct routine_facts planned; /* what a plan takes of itself */
+    struct form planned; /* what a plan takes of itself */
     struct stand judge, device;
     int index;               /* of the device */
     unsigned char *expected; /* by the judge after `expected_steps` steps */
@@ -168,19 +175,32 @@ static bool open_stand(struct benching *bench, struct stand *stand, const struct
     return fill_field(bench, stand, 0);
 }
 
-/* So many steps of a routine from a field on; *last is the field at hand, and in the end the one that holds
-   the outcome. */
-static bool take_steps(struct benching *bench, struct stand *stand, struct routine *routine, unsigned steps,
-                       struct field **last)
+static bool settle(const struct benching *bench, const struct stand *stand, const struct rung_wish *wish,
+                   struct form *form, struct fault *fault)
 {
-    unsigned most = stand->backend->facts(routine)->steps;
+    return stand->backend->settle(stand->device, bench->op, &bench->shape, wish, form, fault);
+}
+
+static bool prepare(const struct benching *bench, const struct stand *stand, const struct rung_wish *wish,
+                    struct kernel *kernel, struct fault *fault)
+{
+    return settle(bench, stand, wish, &kernel->form, fault) &&
+           stand->backend->prepare(stand->device, &kernel->form, &kernel->routine, fault);
+}
+
+/* So many steps from a field on; *last is the field at hand, and in the end the one that holds the outcome.
+ */
+static bool take_steps(struct benching *bench, struct stand *stand, const struct kernel *kernel,
+                       unsigned steps, struct field **last)
+{
+    unsigned most = kernel->form.steps;
     double unused = 0.0;
 
     for (unsigned taken = 0, together; taken < steps; taken += together) {
         struct field *to = *last == stand->fields[1] ? stand->fields[2] : stand->fields[1];
         together = steps - taken < most ? steps - taken : most;
-        if (!stand->backend->advance(stand->device, routine, together, *last, kept_field(bench, stand), to,
-                                     all_planes(bench), bench->fault))
+        if (!stand->backend->advance(stand->device, kernel->routine, together, *last,
+                                     kept_field(bench, stand), to, all_planes(bench), bench->fault))
             return false;
         *last = to;
     }
@@ -212,18 +232,18 @@ static bool expect(struct benching *bench, unsigned steps)
 {
     const struct rung_wish any = {.rung = NULL};
     struct stand *judge = &bench->judge;
-    struct routine *routine;
+    struct kernel kernel;
     bool done;
 
     if (bench->expected_steps == steps)
         return true;
     if (bench->expected_steps > steps)
         forget_expected(bench);
-    if (!judge->backend->prepare(judge->device, bench->op, &bench->shape, &any, &routine, bench->fault))
+    if (!prepare(bench, judge, &any, &kernel, bench->fault))
         return false;
-    done = take_steps(bench, judge, routine, steps - bench->expected_steps, &bench->expected_field) &&
+    done = take_steps(bench, judge, &kernel, steps - bench->expected_steps, &bench->expected_field) &&
            keep_expected(bench, bench->expected_field);
-    judge->backend->release(judge->device, routine);
+    judge->backend->release(judge->device, kernel.routine);
     if (done)
         bench->expected_steps = steps;
     else
@@ -292,14 +312,15 @@ static bool measure(struct benching *bench, measured_call *call, void *context, 
     return true;
 }
 
-/* One pass that takes as many steps as the routine can. */
-static bool pass(struct benching *bench, void *routine)
+/* One pass that takes as many steps as it can. */
+static bool pass(struct benching *bench, void *context)
 {
+    const struct kernel *kernel = context;
     struct stand *stand = &bench->device;
 
-    return stand->backend->advance(stand->device, routine, stand->backend->facts(routine)->steps,
-                                   stand->fields[0], kept_field(bench, stand), stand->fields[1],
-                                   all_planes(bench), bench->fault);
+    return stand->backend->advance(stand->device, kernel->routine, kernel->form.steps, stand->fields[0],
+                                   kept_field(bench, stand), stand->fields[1], all_planes(bench),
+                                   bench->fault);
 }
 
 static bool copy_field(struct benching *bench, void *unused)
@@ -344,9 +365,9 @@ static void measure_multiply_adds(struct benching *bench)
 
 /* ---- the table ---- */
 
-static unsigned threads_of(const struct routine_facts *facts)
+static unsigned threads_of(const struct form *form)
 {
-    return facts->block[0] * facts->block[1] * facts->block[2];
+    return form->block[0] * form->block[1] * form->block[2];
 }
 
 static const char *judge_name(const struct benching *bench)
@@ -408,13 +429,13 @@ static void print_head(struct benching *bench)
             bench->request->pictures ? "Mpx/s" : "GCells/s", "GB/s", "copy", "fma", "bytes", "comment");
 }
 
-static bool is_planned(const struct benching *bench, const struct routine_facts *facts)
+static bool is_planned(const struct benching *bench, const struct form *form)
 {
-    const struct routine_facts *planned = &bench->planned;
+    const struct form *planned = &bench->planned;
 
-    return facts->rung == planned->rung && facts->tile_x == planned->tile_x &&
-           facts->tile_y == planned->tile_y && facts->coarsen == planned->coarsen &&
-           facts->stride == planned->stride && facts->steps == planned->steps;
+    return form->rung == planned->rung && form->tile_x == planned->tile_x &&
+           form->tile_y == planned->tile_y && form->coarsen == planned->coarsen &&
+           form->stride == planned->stride && form->steps == planned->steps;
 }
 
 static void remark(char *text, size_t size, const char *format, ...) DIAG_PRINTF(3, 4);
@@ -436,41 +457,41 @@ static void remark(char *text, size_t size, const char *format, ...)
 /* What a reader would ask about the row next. */
 static void comment(const struct benching *bench, const struct row *row, char *text, size_t size)
 {
-    const struct routine_facts *facts = &row->facts;
+    const struct form *form = &row->form;
 
     *text = '\0';
-    if (is_planned(bench, facts))
+    if (is_planned(bench, form))
         remark(text, size, "what a plan takes");
-    if (row->wish.tile_x > 0 && row->wish.tile_x == facts->suggested_tile)
+    if (row->wish.tile_x > 0 && row->wish.tile_x == form->suggested_tile)
         remark(text, size, "tile suggested by the occupancy calculator");
-    if (facts->local_bytes > 0)
-        remark(text, size, "%zu bytes a thread spilled", facts->local_bytes);
-    if (facts->bound != NULL)
-        remark(text, size, "blocks limited by %s", facts->bound);
-    if (facts->bound != NULL && facts->waves < 1.0)
-        remark(text, size, "fills %.0f %% of the device", 100.0 * facts->waves);
+    if (form->local_bytes > 0)
+        remark(text, size, "%zu bytes a thread spilled", form->local_bytes);
+    if (form->bound != NULL)
+        remark(text, size, "blocks limited by %s", form->bound);
+    if (form->bound != NULL && form->waves < 1.0)
+        remark(text, size, "fills %.0f %% of the device", 100.0 * form->waves);
 }
 
 static void print_text_row(struct benching *bench, const struct row *row)
 {
-    const struct routine_facts *facts = &row->facts;
-    double moved = cells(bench) / row->seconds * facts->bytes_per_update;
+    const struct form *form = &row->form;
+    double moved = cells(bench) / row->seconds * form->bytes_per_update;
     double share = share_of_multiply_adds(bench, row);
     char tile[32], coarsen[32], multiplied[32] = "-", words[256];
 
-    snprintf(tile, sizeof tile, facts->tile_z > 1 ? "%ux%ux%u" : "%ux%u", facts->tile_x, facts->tile_y,
-             facts->tile_z);
-    snprintf(coarsen, sizeof coarsen, facts->stride > 1 ? "%ux%u" : "%u", facts->coarsen, facts->stride);
+    snprintf(tile, sizeof tile, form->tile_z > 1 ? "%ux%ux%u" : "%ux%u", form->tile_x, form->tile_y,
+             form->tile_z);
+    snprintf(coarsen, sizeof coarsen, form->stride > 1 ? "%ux%u" : "%u", form->coarsen, form->stride);
     if (row->equal && !isnan(share))
         snprintf(multiplied, sizeof multiplied, "%.0f%%", 100.0 * share);
     comment(bench, row, words, sizeof words);
-    fprintf(bench->stream, "%-11s %-9s %-8s %5u ", facts->rung->name, facts->tile_x > 0 ? tile : "-",
-            facts->coarsen > 0 ? coarsen : "-", facts->steps);
+    fprintf(bench->stream, "%-11s %-9s %-8s %5u ", form->rung->name, form->tile_x > 0 ? tile : "-",
+            form->coarsen > 0 ? coarsen : "-", form->steps);
     if (has_blocks(bench))
-        fprintf(bench->stream, "%7u %5u %4u %8zu %9u %4.0f%% ", threads_of(facts),
-                (threads_of(facts) + 31) / 32, facts->registers, facts->shared_bytes,
-                facts->blocks_per_multiprocessor, 100.0 * facts->occupancy);
-    fprintf(bench->stream, "%6.2f ", facts->operations_per_update / facts->bytes_per_update);
+        fprintf(bench->stream, "%7u %5u %4u %8zu %9u %4.0f%% ", threads_of(form),
+                (threads_of(form) + 31) / 32, form->registers, form->shared_bytes,
+                form->blocks_per_multiprocessor, 100.0 * form->occupancy);
+    fprintf(bench->stream, "%6.2f ", form->operations_per_update / form->bytes_per_update);
     if (row->equal)
         fprintf(bench->stream, "%9.4f %9.2f %7.0f %5.0f%% %6s %-6s %s\n", 1e3 * row->seconds,
                 rate_of(bench, row->seconds) / (bench->request->pictures ? 1e6 : 1e9), moved / 1e9,
@@ -497,7 +518,7 @@ static void begin_json_row(struct benching *bench, const char *rung)
 
 static void print_json_times(const struct benching *bench, const struct row *row)
 {
-    double rate = cells(bench) / row->seconds, moved = rate * row->facts.bytes_per_update;
+    double rate = cells(bench) / row->seconds, moved = rate * row->form.bytes_per_update;
     FILE *stream = bench->stream;
 
     fprintf(stream, ", ");
@@ -515,20 +536,20 @@ static void print_json_times(const struct benching *bench, const struct row *row
 
 static void print_json_row(struct benching *bench, const struct row *row)
 {
-    const struct routine_facts *facts = &row->facts;
+    const struct form *form = &row->form;
     FILE *stream = bench->stream;
     char words[256];
 
-    begin_json_row(bench, facts->rung->name);
+    begin_json_row(bench, form->rung->name);
     fprintf(stream, ", \"tile\": [%u, %u, %u], \"coarsen\": %u, \"stride\": %u, \"steps\": %u, ",
-            facts->tile_x, facts->tile_y, facts->tile_z, facts->coarsen, facts->stride, facts->steps);
+            form->tile_x, form->tile_y, form->tile_z, form->coarsen, form->stride, form->steps);
     fprintf(stream, "\"threads\": %u, \"warps\": %u, \"registers\": %u, \"local_bytes\": %zu, ",
-            threads_of(facts), (threads_of(facts) + 31) / 32, facts->registers, facts->local_bytes);
-    fprintf(stream, "\"shared_bytes\": %zu, \"blocks_per_multiprocessor\": %u, ", facts->shared_bytes,
-            facts->blocks_per_multiprocessor);
-    json_number(stream, "occupancy", facts->occupancy);
+            threads_of(form), (threads_of(form) + 31) / 32, form->registers, form->local_bytes);
+    fprintf(stream, "\"shared_bytes\": %zu, \"blocks_per_multiprocessor\": %u, ", form->shared_bytes,
+            form->blocks_per_multiprocessor);
+    json_number(stream, "occupancy", form->occupancy);
     fprintf(stream, ", ");
-    json_number(stream, "operations_per_byte", facts->operations_per_update / facts->bytes_per_update);
+    json_number(stream, "operations_per_byte", form->operations_per_update / form->bytes_per_update);
     fprintf(stream, ", ");
     json_number(stream, "copy_bytes_per_second", bench->copy_speed);
     fprintf(stream, ", ");
@@ -567,7 +588,7 @@ static void print_refusal(struct benching *bench, const char *rung, const struct
 static void take_row(struct benching *bench, const struct row *row)
 {
     bench->differs = bench->differs || !row->equal;
-    if (row->equal && (bench->best.facts.rung == NULL || row->seconds < bench->best.seconds))
+    if (row->equal && (bench->best.form.rung == NULL || row->seconds < bench->best.seconds))
         bench->best = *row;
     print_row(bench, row);
 }
@@ -581,21 +602,21 @@ static bool bench_form(struct benching *bench, const struct rung_wish *wish)
     struct stand *stand = &bench->device;
     struct row row = {.wish = *wish};
     struct field *last = stand->fields[0];
-    struct routine *routine;
+    struct kernel kernel;
     struct fault refusal;
     bool done;
 
-    if (!stand->backend->prepare(stand->device, bench->op, &bench->shape, wish, &routine, &refusal)) {
+    if (!prepare(bench, stand, wish, &kernel, &refusal)) {
         print_refusal(bench, wish->rung, &refusal);
         return true;
     }
-    row.facts = *stand->backend->facts(routine);
-    done = expect(bench, row.facts.steps) && take_steps(bench, stand, routine, row.facts.steps, &last) &&
+    row.form = kernel.form;
+    done = expect(bench, row.form.steps) && take_steps(bench, stand, &kernel, row.form.steps, &last) &&
            compare(bench, last, &row.equal);
     if (done && row.equal)
-        done = measure(bench, pass, routine, &row.seconds);
-    row.seconds /= row.facts.steps;
-    stand->backend->release(stand->device, routine);
+        done = measure(bench, pass, &kernel, &row.seconds);
+    row.seconds /= row.form.steps;
+    stand->backend->release(stand->device, kernel.routine);
     if (done)
         take_row(bench, &row);
     return done;
@@ -605,19 +626,19 @@ static bool bench_form(struct benching *bench, const struct rung_wish *wish)
 static const unsigned swept_factors[] = {1, 2, 4, 8, 16, 32, 64};
 static const unsigned swept_strides[] = {1, 2, 8, 32};
 
-static size_t count_offers(const struct routine_facts *facts)
+static size_t count_offers(const struct form *form)
 {
     size_t count = 0;
 
-    while (count < ROUTINE_TILES && facts->offers[count].x > 0)
+    while (count < ROUTINE_TILES && form->offers[count].x > 0)
         count++;
     return count;
 }
 
-static bool is_offered(const struct routine_facts *facts, unsigned side)
+static bool is_offered(const struct form *form, unsigned side)
 {
-    for (size_t i = 0; i < count_offers(facts); i++) {
-        if (facts->offers[i].x == side && facts->offers[i].y == side)
+    for (size_t i = 0; i < count_offers(form); i++) {
+        if (form->offers[i].x == side && form->offers[i].y == side)
             return true;
     }
     return false;
@@ -633,15 +654,14 @@ static bool bench_tile(struct benching *bench, const struct rung_wish *wish, str
 }
 
 /* What the rung offers, and the square that the device's own calculator suggests. */
-static bool sweep_tiles(struct benching *bench, const struct rung_wish *wish,
-                        const struct routine_facts *facts)
+static bool sweep_tiles(struct benching *bench, const struct rung_wish *wish, const struct form *form)
 {
-    const struct tile suggested = {facts->suggested_tile, facts->suggested_tile};
+    const struct tile suggested = {form->suggested_tile, form->suggested_tile};
 
-    if (suggested.x > 0 && !is_offered(facts, suggested.x) && !bench_tile(bench, wish, suggested))
+    if (suggested.x > 0 && !is_offered(form, suggested.x) && !bench_tile(bench, wish, suggested))
         return false;
-    for (size_t i = 0; i < count_offers(facts); i++) {
-        if (!bench_tile(bench, wish, facts->offers[i]))
+    for (size_t i = 0; i < count_offers(form); i++) {
+        if (!bench_tile(bench, wish, form->offers[i]))
             return false;
     }
     return true;
@@ -666,28 +686,15 @@ static bool sweep_coarsenings(struct benching *bench, form_bench *line, const st
     return true;
 }
 
-/* What a rung does by itself; false where it does not apply. */
-static bool ask_facts(const struct benching *bench, const struct rung_wish *wish, struct routine_facts *facts)
-{
-    const struct stand *stand = &bench->device;
-    struct routine *routine;
-    struct fault refusal;
-
-    if (!stand->backend->prepare(stand->device, bench->op, &bench->shape, wish, &routine, &refusal))
-        return false;
-    *facts = *stand->backend->facts(routine);
-    stand->backend->release(stand->device, routine);
-    return true;
-}
-
 /* Fewer steps a pass than the rung can take, where it takes so few. */
 static bool sweep_depths(struct benching *bench, const struct rung_wish *wish, unsigned most)
 {
     struct rung_wish shallow = *wish;
-    struct routine_facts facts;
+    struct fault refusal;
+    struct form form;
 
     for (shallow.steps = 1; shallow.steps < most; shallow.steps++) {
-        if (ask_facts(bench, &shallow, &facts) && !bench_form(bench, &shallow))
+        if (settle(bench, &bench->device, &shallow, &form, &refusal) && !bench_form(bench, &shallow))
             return false;
     }
     return true;
@@ -697,18 +704,22 @@ static bool sweep_depths(struct benching *bench, const struct rung_wish *wish, u
 static bool bench_rung(struct benching *bench, const struct rung *rung)
 {
     struct rung_wish wish = bench->request->plan.wish;
-    struct routine_facts facts = {.rung = NULL};
+    struct fault refusal;
+    struct form form;
 
     wish.rung = rung->name;
     wish.steps = bench->single ? 1 : 0;
-    ask_facts(bench, &wish, &facts);
+    if (!settle(bench, &bench->device, &wish, &form, &refusal)) {
+        print_refusal(bench, rung->name, &refusal);
+        return true;
+    }
     if (!bench_form(bench, &wish))
         return false;
-    if (facts.tiles && wish.tile_x == 0 && !sweep_tiles(bench, &wish, &facts))
+    if (form.tiles && wish.tile_x == 0 && !sweep_tiles(bench, &wish, &form))
         return false;
-    if (facts.coarsens && wish.coarsen == 0 && !sweep_coarsenings(bench, bench_form, &wish, facts.strides))
+    if (form.coarsens && wish.coarsen == 0 && !sweep_coarsenings(bench, bench_form, &wish, form.strides))
         return false;
-    return sweep_depths(bench, &wish, facts.steps);
+    return sweep_depths(bench, &wish, form.steps);
 }
 
 /* Keep what was fastest for plans to come. */
@@ -722,11 +733,10 @@ static bool keep_best(struct benching *bench)
                                  .steps = wish->steps,
                                  .updates = cells(bench) / bench->best.seconds};
 
-    if (bench->best.facts.rung == NULL)
+    if (bench->best.form.rung == NULL)
         return true;
-    snprintf(entry.rung, sizeof entry.rung, "%s", bench->best.facts.rung->name);
-    plan_wisdom_device(&bench->request->plan, bench->device.backend, bench->index, entry.device,
-                       sizeof entry.device);
+    snprintf(entry.rung, sizeof entry.rung, "%s", bench->best.form.rung->name);
+    wisdom_name_device(&entry, bench->device.backend, bench->index, bench->request->plan.threads);
     wisdom_name_problem(&entry, bench->op, &bench->shape, bench->single);
     return wisdom_keep(&entry, bench->fault);
 }
@@ -737,8 +747,8 @@ static void print_end(struct benching *bench)
 
     if (bench->request->json)
         return;
-    if (best->facts.rung != NULL)
-        fprintf(bench->stream, "fastest: %s, %.4f ms a step%s\n", best->facts.rung->name, 1e3 * best->seconds,
+    if (best->form.rung != NULL)
+        fprintf(bench->stream, "fastest: %s, %.4f ms a step%s\n", best->form.rung->name, 1e3 * best->seconds,
                 bench->request->keep && bench->op != NULL ? ": kept as wisdom" : "");
     fprintf(bench->stream, "\n");
 }
@@ -747,11 +757,12 @@ static bool bench_ladder(struct benching *bench)
 {
     const struct rung_wish free = {.steps = bench->single ? 1 : 0};
     const char *asked = bench->request->plan.wish.rung;
+    struct fault refusal;
 
-    bench->best.facts.rung = NULL;
-    bench->planned.rung = NULL;
+    bench->best.form.rung = NULL;
     forget_expected(bench);
-    ask_facts(bench, &free, &bench->planned);
+    if (!settle(bench, &bench->device, &free, &bench->planned, &refusal))
+        bench->planned.rung = NULL;
     print_head(bench);
     for (const struct rung *rung = bench->device.backend->rungs; rung->name != NULL; rung++) {
         if ((asked == NULL || strcmp(asked, rung->name) == 0) && !bench_rung(bench, rung))
@@ -768,7 +779,7 @@ static bool bench_ops(struct benching *bench, const struct stage *stage)
     char title[DIAG_TEXT];
 
     bench->title = title;
-    bench->single = plan_is_single(stage, &bench->step);
+    bench->single = forms_is_single(stage, &bench->step);
     for (size_t i = 0; i < bench->step.count; i++) {
         bench->op = &bench->step.ops[i];
         if (bench->step.count > 1)
@@ -783,6 +794,14 @@ static bool bench_ops(struct benching *bench, const struct stage *stage)
 
 /* ---- sums ---- */
 
+static bool settle_sums(const struct benching *bench, const struct rung_wish *wish, struct form *form,
+                        struct fault *fault)
+{
+    const struct stand *stand = &bench->device;
+
+    return stand->backend->settle_sums(stand->device, &bench->shape, bench->request->work, wish, form, fault);
+}
+
 /* One line of the table of sums: the changes between two fields. */
 static bool bench_sum_form(struct benching *bench, const struct rung_wish *wish)
 {
@@ -793,16 +812,15 @@ static bool bench_sum_form(struct benching *bench, const struct rung_wish *wish)
     double *sums;
     bool done;
 
-    if (!stand->backend->choose_sums(stand->device, wish, &refusal)) {
+    if (!settle_sums(bench, wish, &row.form, &refusal)) {
         print_refusal(bench, wish->rung, &refusal);
         return true;
     }
     sums = mem_zeroed(2, bytes, "the sums", bench->fault);
     if (sums == NULL)
         return false;
-    done = stand->backend->sum_facts(stand->device, &bench->shape, bench->request->work, &row.facts,
-                                     bench->fault) &&
-           add_changes(bench, sums) &&
+    stand->backend->add_by(stand->device, &row.form);
+    done = add_changes(bench, sums) &&
            judge->backend->change(judge->device, judge->fields[0], judge->fields[1], bench->shape.channels,
                                   all_planes(bench), sums + channels, bench->fault);
     row.equal = done && memcmp(sums, sums + channels, bytes) == 0;
@@ -817,16 +835,13 @@ static bool bench_sum_form(struct benching *bench, const struct rung_wish *wish)
 static bool bench_sum_rung(struct benching *bench, const struct rung *rung)
 {
     struct rung_wish wish = bench->request->plan.sums;
-    struct stand *stand = &bench->device;
-    struct routine_facts facts;
+    struct form form;
 
     wish.rung = rung->name;
     if (wish.coarsen > 0)
         return bench_sum_form(bench, &wish);
-    return bench_sum_form(bench, &wish) && stand->backend->choose_sums(stand->device, &wish, bench->fault) &&
-           stand->backend->sum_facts(stand->device, &bench->shape, bench->request->work, &facts,
-                                     bench->fault) &&
-           sweep_coarsenings(bench, bench_sum_form, &wish, facts.strides);
+    return bench_sum_form(bench, &wish) && settle_sums(bench, &wish, &form, bench->fault) &&
+           sweep_coarsenings(bench, bench_sum_form, &wish, form.strides);
 }
 
 /* The ways to add, where the device has several and no rung of a stage alone is asked for. */
@@ -840,11 +855,9 @@ static bool bench_sums(struct benching *bench)
         return true;
     bench->title = "changes of a step, added up";
     bench->op = NULL;
-    bench->best.facts.rung = NULL;
+    bench->best.form.rung = NULL;
     if (!fill_field(bench, &bench->judge, 1) || !fill_field(bench, &bench->device, 1) ||
-        !backend->choose_sums(bench->device.device, &free, bench->fault) ||
-        !backend->sum_facts(bench->device.device, &bench->shape, bench->request->work, &bench->planned,
-                            bench->fault))
+        !settle_sums(bench, &free, &bench->planned, bench->fault))
         return false;
     print_head(bench);
     for (const struct rung *rung = backend->sum_rungs; rung->name != NULL; rung++) {

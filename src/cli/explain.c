@@ -117,18 +117,15 @@ static void print_others(FILE *stream, const struct plan *plan, const struct op 
 
     for (const struct rung *rung = plan->backend->rungs; rung->name != NULL; rung++) {
         const struct rung_wish wish = {.rung = rung->name, .steps = single ? 1 : 0};
-        struct routine *routine;
         struct fault refusal;
+        struct form form;
         if (strcmp(rung->name, taken->name) == 0)
             continue;
-        if (plan->backend->prepare(plan->device, op, &plan->shape, &wish, &routine, &refusal)) {
-            plan->backend->release(plan->device, routine);
-            if (used < sizeof able)
-                used += (size_t)snprintf(able + used, sizeof able - used, "%s%s", used > 0 ? ", " : "",
-                                         rung->name);
-            continue;
-        }
-        fprintf(stream, "          not %s\n", without_option(refusal.text));
+        if (!plan->backend->settle(plan->device, op, &plan->shape, &wish, &form, &refusal))
+            fprintf(stream, "          not %s\n", without_option(refusal.text));
+        else if (used < sizeof able)
+            used +=
+                (size_t)snprintf(able + used, sizeof able - used, "%s%s", used > 0 ? ", " : "", rung->name);
     }
     if (used > 0)
         fprintf(stream, "          could be: %s\n", able);
@@ -138,7 +135,7 @@ static void print_op(FILE *stream, const struct plan *plan, size_t stage, size_t
 {
     const struct chain_step *step = &plan->steps[stage];
     const struct op *op = &step->step.ops[index];
-    const struct routine_facts *facts = plan->backend->facts(step->routines[index]);
+    const struct form *form = &step->forms[index];
 
     fprintf(stream, "          %s: %zu tap%s", op_name(op->kind), op->tap_count,
             op->tap_count == 1 ? "" : "s");
@@ -146,11 +143,11 @@ static void print_op(FILE *stream, const struct plan *plan, size_t stage, size_t
     print_reach(stream, "rows", &op->row);
     print_reach(stream, plan->job->in.grid.axes == 3 ? "planes" : "rows", &op->plane);
     phrase_joint(stream, op);
-    fprintf(stream, "; rung %s: %s", facts->rung->name, facts->reason);
-    phrase_form(stream, facts);
-    phrase_launch(stream, facts);
+    fprintf(stream, "; rung %s: %s", form->rung->name, form->reason);
+    phrase_form(stream, form);
+    phrase_launch(stream, form);
     fprintf(stream, "\n");
-    print_others(stream, plan, op, plan_is_single(&plan->job->stages[stage], &step->step), facts->rung);
+    print_others(stream, plan, op, forms_is_single(&plan->job->stages[stage], &step->step), form->rung);
 }
 
 static void print_share(FILE *stream, size_t bytes, const char *purpose)
@@ -163,19 +160,19 @@ static void print_share(FILE *stream, size_t bytes, const char *purpose)
 
 static void print_memory(FILE *stream, const struct plan *plan)
 {
-    const struct passes *passes = &plan->passes;
+    const struct schedule *schedule = &plan->schedule;
     char all[32], field[32], batch[32];
 
-    fprintf(stream, "memory    %s", number_format_bytes((double)passes->memory_bytes, all, sizeof all));
-    if (passes->field_count > 0)
-        fprintf(stream, ": %zu fields of %s", passes->field_count,
-                number_format_bytes((double)passes->field_bytes, field, sizeof field));
-    fprintf(stream, "%s %zu buffers of %s", passes->field_count > 0 ? "," : ":",
-            passes->in_buffers + passes->out_buffers,
-            number_format_bytes((double)passes->batch_bytes, batch, sizeof batch));
-    print_share(stream, passes->routine_bytes, "kernels");
-    print_share(stream, passes->sum_bytes, "sums and a device's side of buffers");
-    if (!passes->holds_in_spool)
+    fprintf(stream, "memory    %s", number_format_bytes((double)schedule->memory_bytes, all, sizeof all));
+    if (schedule->field_count > 0)
+        fprintf(stream, ": %zu fields of %s", schedule->field_count,
+                number_format_bytes((double)schedule->field_bytes, field, sizeof field));
+    fprintf(stream, "%s %zu buffers of %s", schedule->field_count > 0 ? "," : ":",
+            schedule->in_buffers + schedule->out_buffers,
+            number_format_bytes((double)schedule->batch_bytes, batch, sizeof batch));
+    print_share(stream, schedule->routine_bytes, "kernels");
+    print_share(stream, schedule->sum_bytes, "sums and a device's side of buffers");
+    if (!schedule->holds_in_spool)
         print_share(stream, plan->held_bytes, "an interlaced input");
     fprintf(stream, "\n");
 }
@@ -194,49 +191,49 @@ static const char *plane_name(const struct grid *grid)
 /* Passes that follow a route, and what lies between them. */
 static void print_route(FILE *stream, const struct plan *plan)
 {
-    const struct passes *passes = &plan->passes;
+    const struct schedule *schedule = &plan->schedule;
     const char *name = plane_name(&plan->job->in.grid);
     char spool[32];
 
-    if (passes->on_trial)
+    if (schedule->on_trial)
         fprintf(stream, "steps are taken on trial, in at most ");
-    fprintf(stream, "%llu pass%s", (unsigned long long)passes->count, passes->count == 1 ? "" : "es");
-    if (passes->spools > 0)
-        fprintf(stream, " over %s spool file%s of %s", passes->spools == 1 ? "a" : "two",
-                plural(passes->spools),
-                number_format_bytes((double)passes->spool_bytes, spool, sizeof spool));
-    if (passes->whole && !passes->on_trial)
+    fprintf(stream, "%llu pass%s", (unsigned long long)schedule->passes, schedule->passes == 1 ? "" : "es");
+    if (schedule->spools > 0)
+        fprintf(stream, " over %s spool file%s of %s", schedule->spools == 1 ? "a" : "two",
+                plural(schedule->spools),
+                number_format_bytes((double)schedule->spool_bytes, spool, sizeof spool));
+    if (schedule->whole && !schedule->on_trial)
         fprintf(stream, ", the last of which maps the result into its range");
-    if (passes->again > 0)
-        fprintf(stream, ", which read %.0f %ss once more beyond the ends of a grid that wraps", passes->again,
-                name);
-    fprintf(stream, ": in slabs of %zu %s%s, ", passes->slab, name, plural(passes->slab));
+    if (schedule->again > 0)
+        fprintf(stream, ", which read %.0f %ss once more beyond the ends of a grid that wraps",
+                schedule->again, name);
+    fprintf(stream, ": in slabs of %zu %s%s, ", schedule->slab, name, plural(schedule->slab));
 }
 
 /* What the planes are held for, or that they are not. */
 static void print_passes(FILE *stream, const struct plan *plan)
 {
-    const struct passes *passes = &plan->passes;
+    const struct schedule *schedule = &plan->schedule;
     const char *name = plane_name(&plan->job->in.grid);
     char held[32];
 
     fprintf(stream, "run       ");
-    if (passes->spooled)
+    if (schedule->spooled)
         print_route(stream, plan);
-    else if (passes->on_trial)
+    else if (schedule->on_trial)
         fprintf(stream, "the whole grid is held, since --until may end the run at any checked step; each of "
                         "these takes a "
                         "pass of its own, and another to sum its change; ");
-    else if (passes->whole)
+    else if (schedule->whole)
         fprintf(stream, "the whole grid is held, since --out-range=auto needs the whole result before any "
                         "of it is written; ");
-    else if (passes->window == plan->shape.planes)
+    else if (schedule->window == plan->shape.planes)
         fprintf(stream, "the whole grid is held: ");
     else
-        fprintf(stream, "streamed in slabs of %zu %s%s: ", passes->slab, name, plural(passes->slab));
-    fprintf(stream, "output lags %zu of %zu %ss behind input, fields hold %zu", passes->depth,
-            plan->shape.planes, name, passes->window);
-    if (passes->holds_in_spool)
+        fprintf(stream, "streamed in slabs of %zu %s%s: ", schedule->slab, name, plural(schedule->slab));
+    fprintf(stream, "output lags %zu of %zu %ss behind input, fields hold %zu", schedule->depth,
+            plan->shape.planes, name, schedule->window);
+    if (schedule->holds_in_spool)
         fprintf(stream, "; the interlaced input goes through a spool file of %s",
                 number_format_bytes((double)plan->held_bytes, held, sizeof held));
     fprintf(stream, "\n");
@@ -293,7 +290,7 @@ void explain_plan(FILE *stream, const struct pipeline *pipeline)
     }
     phrase_sums(stream, plan);
     print_memory(stream, plan);
-    fprintf(stream, "forecast  %s%s through memory, %s\n", plan->passes.on_trial ? "at most " : "",
+    fprintf(stream, "forecast  %s%s through memory, %s\n", plan->schedule.on_trial ? "at most " : "",
             number_format_bytes(plan->moved_bytes, moved, sizeof moved),
             number_format_seconds(plan->seconds, taken, sizeof taken));
 }

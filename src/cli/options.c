@@ -549,13 +549,13 @@ static bool take_report(struct parsing *parsing, const char *value)
     struct options *options = parsing->options;
     const char *path = NULL;
     char expected[64];
-    int form = FORM_TEXT;
+    int notation = NOTATION_TEXT;
 
-    if (value != NULL && !choice_parse(parsing->choices, value, &form, &path, parsing->fault))
+    if (value != NULL && !choice_parse(parsing->choices, value, &notation, &path, parsing->fault))
         return false;
     if (path != NULL && *path == '\0')
         return refuse(parsing, value, choice_expected(parsing->choices, expected, sizeof expected));
-    options->report = form == FORM_JSON ? REPORT_JSON : REPORT_TEXT;
+    options->report = notation == NOTATION_JSON ? REPORT_JSON : REPORT_TEXT;
     options->report_path = path != NULL && strcmp(path, "-") == 0 ? NULL : path;
     return true;
 }
@@ -569,12 +569,12 @@ static bool take_stats(struct parsing *parsing, const char *value)
 
 static bool take_bench(struct parsing *parsing, const char *value)
 {
-    int form = FORM_TEXT;
+    int notation = NOTATION_TEXT;
 
-    if (value != NULL && !read_choice(parsing, value, &form))
+    if (value != NULL && !read_choice(parsing, value, &notation))
         return false;
     parsing->options->action = ACTION_BENCH;
-    parsing->options->bench_json = form == FORM_JSON;
+    parsing->options->bench_json = notation == NOTATION_JSON;
     return true;
 }
 

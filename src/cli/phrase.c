@@ -24,35 +24,35 @@ void phrase_joint(FILE *stream, const struct op *op)
         fprintf(stream, " and one for the other %zu", op_group(op, 1).count);
 }
 
-void phrase_form(FILE *stream, const struct routine_facts *facts)
+void phrase_form(FILE *stream, const struct form *form)
 {
     char tile[96];
 
-    if (facts->tile_x > 0)
+    if (form->tile_x > 0)
         fprintf(stream, ", tile %s",
-                number_format_product((const size_t[]){facts->tile_x, facts->tile_y, facts->tile_z},
-                                      facts->tile_z > 1 ? 3 : 2, tile, sizeof tile));
-    if (facts->coarsen > 0)
-        fprintf(stream, ", coarsened %u", facts->coarsen);
-    if (facts->stride > 1)
-        fprintf(stream, " %s %u apart", glyph(GLYPH_TIMES), facts->stride);
-    if (facts->steps > 1)
-        fprintf(stream, ", up to %u steps a pass", facts->steps);
+                number_format_product((const size_t[]){form->tile_x, form->tile_y, form->tile_z},
+                                      form->tile_z > 1 ? 3 : 2, tile, sizeof tile));
+    if (form->coarsen > 0)
+        fprintf(stream, ", coarsened %u", form->coarsen);
+    if (form->stride > 1)
+        fprintf(stream, " %s %u apart", glyph(GLYPH_TIMES), form->stride);
+    if (form->steps > 1)
+        fprintf(stream, ", up to %u steps a pass", form->steps);
 }
 
-void phrase_launch(FILE *stream, const struct routine_facts *facts)
+void phrase_launch(FILE *stream, const struct form *form)
 {
     char grid[96], block[96];
 
-    if (facts->block[0] == 0)
+    if (form->block[0] == 0)
         return;
-    number_format_product((const size_t[]){facts->grid[0], facts->grid[1], facts->grid[2]}, 3, grid,
+    number_format_product((const size_t[]){form->grid[0], form->grid[1], form->grid[2]}, 3, grid,
                           sizeof grid);
-    number_format_product((const size_t[]){facts->block[0], facts->block[1], facts->block[2]}, 3, block,
+    number_format_product((const size_t[]){form->block[0], form->block[1], form->block[2]}, 3, block,
                           sizeof block);
     fprintf(stream, ", grid %s of blocks %s", grid, block);
-    fprintf(stream, ", %u registers, %zu bytes shared a block, occupancy %.0f %%", facts->registers,
-            facts->shared_bytes, 100.0 * facts->occupancy);
+    fprintf(stream, ", %u registers, %zu bytes shared a block, occupancy %.0f %%", form->registers,
+            form->shared_bytes, 100.0 * form->occupancy);
 }
 
 /* The launch is left out: it depends on what is added up. */

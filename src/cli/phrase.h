@@ -18,10 +18,10 @@ void phrase_ends(FILE *stream, const char *input, const char *output);
 
 /* Channels that share a conductivity, if any do. */
 void phrase_joint(FILE *stream, const struct op *op);
-void phrase_form(FILE *stream, const struct routine_facts *facts);
+void phrase_form(FILE *stream, const struct form *form);
 
 /* How a device with blocks and threads launches it. */
-void phrase_launch(FILE *stream, const struct routine_facts *facts);
+void phrase_launch(FILE *stream, const struct form *form);
 
 /* Whole lines. */
 void phrase_sums(FILE *stream, const struct plan *plan);

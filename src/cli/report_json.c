@@ -29,13 +29,13 @@ static void print_tallies(FILE *stream, const char *name, const struct tally *ta
     fprintf(stream, "]");
 }
 
-static void print_rung(FILE *stream, const struct routine_facts *facts)
+static void print_rung(FILE *stream, const struct form *form)
 {
     fprintf(stream, "\"rung\": ");
-    json_text(stream, facts->rung->name);
+    json_text(stream, form->rung->name);
     fprintf(stream, ", \"tile\": [%u, %u, %u], \"coarsen\": %u, \"stride\": %u, \"steps\": %u, ",
-            facts->tile_x, facts->tile_y, facts->tile_z, facts->coarsen, facts->stride, facts->steps);
-    fprintf(stream, "\"block\": [%u, %u, %u]", facts->block[0], facts->block[1], facts->block[2]);
+            form->tile_x, form->tile_y, form->tile_z, form->coarsen, form->stride, form->steps);
+    fprintf(stream, "\"block\": [%u, %u, %u]", form->block[0], form->block[1], form->block[2]);
 }
 
 static void print_kernels(FILE *stream, const struct plan *plan)
@@ -45,14 +45,14 @@ static void print_kernels(FILE *stream, const struct plan *plan)
     fprintf(stream, ", \"kernels\": [");
     for (size_t i = 0; i < plan->step_count; i++) {
         for (size_t k = 0; k < plan->steps[i].step.count; k++) {
-            const struct routine_facts *facts = plan->backend->facts(plan->steps[i].routines[k]);
+            const struct form *form = &plan->steps[i].forms[k];
             const struct op *op = &plan->steps[i].step.ops[k];
             fprintf(stream, "%s{\"stage\": %zu, \"op\": \"%s\", \"joint\": %s, ", separator, i + 1,
                     op_name(op->kind), op->joint > 0 ? "true" : "false");
-            print_rung(stream, facts);
+            print_rung(stream, form);
             fprintf(stream, ", \"grid\": [%u, %u, %u], \"registers\": %u, \"shared_bytes\": %zu, ",
-                    facts->grid[0], facts->grid[1], facts->grid[2], facts->registers, facts->shared_bytes);
-            json_number(stream, "occupancy", facts->occupancy);
+                    form->grid[0], form->grid[1], form->grid[2], form->registers, form->shared_bytes);
+            json_number(stream, "occupancy", form->occupancy);
             fprintf(stream, "}");
             separator = ", ";
         }
@@ -240,7 +240,7 @@ void report_json_run(FILE *stream, const struct options *options, const struct p
     print_stages(stream, job);
     print_device(stream, plan);
     print_kernels(stream, plan);
-    fprintf(stream, ", \"planned_bytes\": %zu, \"steps\": %llu, ", plan->passes.memory_bytes,
+    fprintf(stream, ", \"planned_bytes\": %zu, \"steps\": %llu, ", plan->schedule.memory_bytes,
             (unsigned long long)summary->steps);
     print_losses(stream, job, summary);
     fprintf(stream, ", ");

@@ -53,13 +53,13 @@ static void print_routines(FILE *stream, const struct plan *plan)
 {
     for (size_t i = 0; i < plan->step_count; i++) {
         for (size_t k = 0; k < plan->steps[i].step.count; k++) {
-            const struct routine_facts *facts = plan->backend->facts(plan->steps[i].routines[k]);
+            const struct form *form = &plan->steps[i].forms[k];
             const struct op *op = &plan->steps[i].step.ops[k];
             fprintf(stream, "kernel    stage %zu %s", i + 1, op_name(op->kind));
             phrase_joint(stream, op);
-            fprintf(stream, ": rung %s", facts->rung->name);
-            phrase_form(stream, facts);
-            phrase_launch(stream, facts);
+            fprintf(stream, ": rung %s", form->rung->name);
+            phrase_form(stream, form);
+            phrase_launch(stream, form);
             fprintf(stream, "\n");
         }
     }
@@ -112,7 +112,7 @@ void report_text_run(FILE *stream, const struct pipeline *pipeline)
             sample_name(job->out.type), work_name(job->work));
     phrase_device(stream, plan);
     fprintf(stream, "memory    %s planned\n",
-            number_format_bytes((double)plan->passes.memory_bytes, memory, sizeof memory));
+            number_format_bytes((double)plan->schedule.memory_bytes, memory, sizeof memory));
     print_routines(stream, plan);
     fprintf(stream, "steps     %llu", (unsigned long long)summary->steps);
     if (!isnan(summary->last_change))

@@ -19,7 +19,7 @@ enum {
 };
 
 /* What the choices of some options stand for; those of others are in the headers of what they are about. */
-enum form { FORM_TEXT, FORM_JSON };
+enum notation { NOTATION_TEXT, NOTATION_JSON };
 enum sharing { SHARING_JOINT, SHARING_SEPARATE };
 
 /* The options of one program as getopt wants them, and where it stands in a command line. */

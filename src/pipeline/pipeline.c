@@ -114,7 +114,7 @@ static bool make_plan(struct pipeline *pipeline, const struct plan_request *requ
 
     within_share.memory = pipeline->request->share;
     if (within_share.memory > 0 && plan_make(&within_share, &pipeline->job, &pipeline->source, plan, fault)) {
-        pipeline->fits_share = !plan->passes.spooled && !plan->passes.holds_in_spool;
+        pipeline->fits_share = !plan->schedule.spooled && !plan->schedule.holds_in_spool;
         if (pipeline->fits_share)
             return true;
         plan_free(plan);
@@ -194,7 +194,7 @@ static bool run_into_file(struct pipeline *pipeline, struct fault *fault)
 bool pipeline_run(struct pipeline *pipeline, struct fault *fault)
 {
     struct budget *budget = pipeline->request->budget;
-    uint64_t bytes = budget_claim(budget, pipeline->plan.passes.memory_bytes);
+    uint64_t bytes = budget_claim(budget, pipeline->plan.schedule.memory_bytes);
     bool done = run_into_file(pipeline, fault);
 
     budget_return(budget, bytes);

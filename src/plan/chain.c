@@ -55,7 +55,7 @@ static unsigned most_together(const struct chain *chain, size_t stage)
     if (chain->on_trial && chain->stages[stage].until > 0.0)
         return 1;
     if (step->step.count == 1)
-        most = chain->backend->facts(step->routines[0])->steps;
+        most = step->forms[0].steps;
     return chain->together > 0 && chain->together < most ? chain->together : most;
 }
 
@@ -108,18 +108,18 @@ uint64_t chain_steps_alike(const struct chain *chain, struct chain_place at, str
 
 /* Planes on both sides that an operation reads. Edge rules turn the side that a tap reaches to around, so the
    longer one counts for both. */
-static size_t single_reach(const struct chain *chain, const struct chain_step *step, size_t index)
+static size_t single_reach(const struct chain_step *step, size_t index)
 {
     const struct op *op = &step->step.ops[index];
     size_t low = (size_t) - (int64_t)op->plane.low, high = (size_t)op->plane.high;
 
-    return larger(larger(low, high), chain->backend->facts(step->routines[index])->reach);
+    return larger(larger(low, high), step->forms[index].reach);
 }
 
 /* The same of so many steps at once. */
 static size_t reach_of(const struct chain *chain, const struct chain_step *step, size_t index, unsigned steps)
 {
-    size_t reach = single_reach(chain, step, index);
+    size_t reach = single_reach(step, index);
 
     if (reach > 0 && edge_has(step->step.ops[index].edge, EDGE_GOES_ROUND) && !chain->unrolled)
         return chain->planes;
@@ -277,7 +277,7 @@ static enum ends ends_of(const struct chain *chain, size_t stage)
     const struct chain_step *step = &chain->steps[stage];
 
     for (size_t i = 0; i < step->step.count; i++) {
-        if (single_reach(chain, step, i) > 0)
+        if (single_reach(step, i) > 0)
             return edge_has(step->step.ops[i].edge, EDGE_GOES_ROUND) ? WRAPPED : BOUNDED;
     }
     return NO_MATTER;

@@ -13,20 +13,19 @@
 
 #define CHAIN_FIELDS 3 /* the most that a chain takes turns with */
 
-/* A stage's step, ready to run: a routine an operation. */
+/* A stage's step, with the form in which each of its operations runs. */
 struct chain_step {
     struct step step;
-    struct routine *routines[LOWER_OPS];
+    struct form forms[LOWER_OPS];
     bool keeps; /* the step's input is needed until its end */
 };
 
 struct chain {
-    const struct backend *backend;
     const struct stage *stages;
     const struct chain_step *steps; /* one a stage */
     size_t stage_count;
     size_t planes;     /* of the grid; of an unrolled one with those that stand beside it */
-    unsigned together; /* the most steps that a level takes at once; 0: as many as its routine takes */
+    unsigned together; /* the most steps that a level takes at once; 0: as many as its form takes */
     bool on_trial;     /* steps of a stage with --until may be taken in vain: each is a level of its own */
     bool unrolled; /* the last planes come before the first and the first after the last, so that no level has
                       to go around where an edge wraps */

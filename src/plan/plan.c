@@ -33,30 +33,13 @@ struct candidate {
     double seconds; /* predicted for the whole job */
 };
 
-bool plan_is_single(const struct stage *stage, const struct step *step)
-{
-    bool seen = stage->until > 0.0 && looks_stretch(&stage->looks) <= 1;
-
-    return stage->steps == 1 || seen || step->count > 1 || step->keeps;
-}
-
-void plan_wisdom_device(const struct plan_request *request, const struct backend *backend, int index,
-                        char *text, size_t size)
-{
-    size_t used;
-
-    backend->describe(index, text, size);
-    used = strlen(text);
-    if (backend == &backend_cpu && request->threads > 0)
-        snprintf(text + used, size - used, ", -j %u", request->threads);
-}
-
 static bool lower_stages(struct plan *plan, struct fault *fault)
 {
     const struct job *job = plan->job;
 
     plan->steps = mem_zeroed(job->stage_count, sizeof *plan->steps, "the plan", fault);
-    if (plan->steps == NULL)
+    plan->routines = mem_zeroed(job->stage_count, sizeof *plan->routines, "the plan", fault);
+    if (plan->steps == NULL || plan->routines == NULL)
         return false;
     for (; plan->step_count < job->stage_count; plan->step_count++) {
         const struct stage *stage = &job->stages[plan->step_count];
@@ -151,7 +134,7 @@ static double predict_stage(const struct plan_request *request, const struct pla
     const struct device_request device = device_request_of(request, 0);
     const struct stage *stage = &plan->job->stages[index];
     const struct step *step = &plan->steps[index].step;
-    bool single = plan_is_single(stage, step);
+    bool single = forms_is_single(stage, step);
     double looks = (double)looks_count(&stage->looks), others = (double)stage->steps - looks, sweeps = 0.0;
 
     if (stage->converted)
@@ -174,7 +157,7 @@ static double predict(const struct plan_request *request, const struct plan *pla
     double computing = 0.0;
     struct wisdom_entry key;
 
-    plan_wisdom_device(request, backend, index, key.device, sizeof key.device);
+    wisdom_name_device(&key, backend, index, request->threads);
     for (size_t i = 0; i < plan->step_count; i++)
         computing += predict_stage(request, plan, backend, &key, i);
     return overhead.start + larger(overhead.moving, computing);
@@ -361,179 +344,19 @@ bool plan_find_device(const struct plan_request *request, const struct backend *
     return true;
 }
 
-static bool is_free(const struct rung_wish *wish)
-{
-    return wish->rung == NULL && wish->tile_x == 0 && wish->coarsen == 0;
-}
-
-/* Nobody has wishes for what stands between the stages asked for. */
-static struct rung_wish wish_for_stage(const struct plan_request *request, const struct stage *stage)
-{
-    return stage_is_given(stage) ? request->wish : (struct rung_wish){.rung = NULL};
-}
-
-/* Wisdom stands in for a wish that the user does not have; where it no longer fits the device, nothing is
-   lost. */
-static bool prepare_by_wisdom(const struct plan_request *request, struct plan *plan, const struct op *op,
-                              bool single, struct routine **routine)
-{
-    const struct wisdom_entry *known;
-    struct wisdom_entry key;
-    struct fault refusal;
-    struct rung_wish wish;
-
-    plan_wisdom_device(request, plan->backend, plan->index, key.device, sizeof key.device);
-    wisdom_name_problem(&key, op, &plan->shape, single);
-    known = wisdom_find(request->wisdom, &key);
-    if (known == NULL)
-        return false;
-    wish = (struct rung_wish){.rung = known->rung,
-                              .reason = "measured to be the fastest here: wisdom",
-                              .tile_x = known->tile_x,
-                              .tile_y = known->tile_y,
-                              .coarsen = known->coarsen,
-                              .stride = known->stride,
-                              .steps = known->steps};
-    return plan->backend->prepare(plan->device, op, &plan->shape, &wish, routine, &refusal);
-}
-
-static bool prepare_routine(const struct plan_request *request, struct plan *plan, size_t stage, size_t index,
-                            struct fault *fault)
-{
-    struct chain_step *step = &plan->steps[stage];
-    const struct op *op = &step->step.ops[index];
-    bool single = plan_is_single(&plan->job->stages[stage], &step->step);
-    struct rung_wish wish = wish_for_stage(request, &plan->job->stages[stage]);
-
-    if (is_free(&wish) && prepare_by_wisdom(request, plan, op, single, &step->routines[index]))
-        return true;
-    wish.steps = single ? 1 : 0;
-    return plan->backend->prepare(plan->device, op, &plan->shape, &wish, &step->routines[index], fault);
-}
-
-static bool prepare_routines(const struct plan_request *request, struct plan *plan, struct fault *fault)
-{
-    for (size_t i = 0; i < plan->step_count; i++) {
-        for (size_t k = 0; k < plan->steps[i].step.count; k++) {
-            if (!prepare_routine(request, plan, i, k, fault))
-                return false;
-        }
-    }
-    return true;
-}
-
-/* A wish that stands where passes take fewer steps at once than a routine would; 0: the least memory instead.
- */
-static struct rung_wish wish_for_passes(const struct plan_request *request, const struct stage *stage,
-                                        unsigned together)
-{
-    struct rung_wish wish = wish_for_stage(request, stage);
-
-    wish.steps = together > 0 ? together : 1;
-    wish.lean = together == 0;
-    if (wish.lean && wish.rung == NULL)
-        wish.reason = "there is no memory for more";
-    return wish;
-}
-
-/* Whether the routine that is there is not what passes of so many steps ask for. */
-static bool is_to_be_replaced(const struct plan *plan, size_t stage, size_t index, unsigned together)
-{
-    const struct chain_step *step = &plan->steps[stage];
-
-    return together == 0 || (!plan_is_single(&plan->job->stages[stage], &step->step) &&
-                             plan->backend->facts(step->routines[index])->steps > together);
-}
-
-/* Steps at once as routines are chosen for them: all that they would take, unless passes take fewer. */
-static unsigned steps_to_fit(const struct plan *plan, unsigned together)
-{
-    return together < chain_most_together(&plan->chain) ? together : UINT_MAX;
-}
-
-/* Another routine instead, unless none reads as few planes; without another it does fewer steps, too. */
-static void replace_routine(const struct plan_request *request, struct plan *plan, size_t stage, size_t index)
-{
-    const struct rung_wish wish =
-        wish_for_passes(request, &plan->job->stages[stage], plan->passes.lean ? 0 : plan->passes.together);
-    struct chain_step *step = &plan->steps[stage];
-    struct routine *routine;
-    struct fault refusal;
-
-    if (!plan->backend->prepare(plan->device, &step->step.ops[index], &plan->shape, &wish, &routine,
-                                &refusal))
-        return;
-    if (plan->backend->facts(routine)->reach <= plan->backend->facts(step->routines[index])->reach) {
-        plan->backend->release(plan->device, step->routines[index]);
-        step->routines[index] = routine;
-    } else {
-        plan->backend->release(plan->device, routine);
-    }
-}
-
-/* Where memory allows less than the routines were chosen for. */
-static void fit_routines(const struct plan_request *request, struct plan *plan)
-{
-    unsigned together = steps_to_fit(plan, plan->passes.lean ? 0 : plan->passes.together);
-
-    for (size_t i = 0; i < plan->step_count; i++) {
-        for (size_t k = 0; k < plan->steps[i].step.count; k++) {
-            if (is_to_be_replaced(plan, i, k, together))
-                replace_routine(request, plan, i, k);
-        }
-    }
-    if (together < UINT_MAX)
-        plan->chain.together = plan->passes.together;
-    plan->chain.on_trial = plan->chain.unrolled = plan->passes.spooled;
-}
-
-/* What routine_bytes is asked with. */
-struct routines {
-    const struct plan_request *request;
-    const struct plan *plan;
-};
-
-/* Where no other routine serves, the one that is there stays. */
-static size_t bytes_of_routine(const struct plan *plan, size_t stage, size_t index, unsigned together,
-                               const struct rung_wish *wish)
-{
-    const struct chain_step *step = &plan->steps[stage];
-    size_t bytes = SIZE_MAX;
-
-    if (is_to_be_replaced(plan, stage, index, together))
-        bytes = plan->backend->routine_bytes(plan->device, &step->step.ops[index], &plan->shape, wish);
-    return bytes < SIZE_MAX ? bytes : plan->backend->facts(step->routines[index])->memory_bytes;
-}
-
-static size_t routine_bytes(const void *context, unsigned together)
-{
-    const struct routines *routines = context;
-    const struct plan *plan = routines->plan;
-    unsigned fitting = steps_to_fit(plan, together);
-    size_t bytes = 0;
-
-    for (size_t i = 0; i < plan->step_count; i++) {
-        const struct rung_wish wish = wish_for_passes(routines->request, &plan->job->stages[i], together);
-        for (size_t k = 0; k < plan->steps[i].step.count; k++)
-            bytes += bytes_of_routine(plan, i, k, fitting, &wish);
-    }
-    return bytes;
-}
-
 static bool waits_for_change(const struct job *job)
 {
     return job->stage_count > 0 && job->stages[job->stage_count - 1].until > 0.0;
 }
 
-static bool make_passes(const struct plan_request *request, struct plan *plan, const struct source *source,
-                        struct fault *fault)
+static bool make_schedule(const struct plan_request *request, struct plan *plan,
+                          const struct forms_request *forms, const struct source *source, struct fault *fault)
 {
     const struct job *job = plan->job;
     size_t in_plane = header_plane_bytes(&job->in), out_plane = header_plane_bytes(&job->out);
-    const struct routines routines = {request, plan};
-    const struct passes_request passes = {
+    const struct schedule_request schedule = {
         .chain = &plan->chain,
-        .shape = &plan->shape,
+        .forms = forms,
         .limits = request->limits,
         .memory = request->memory,
         .device_memory = plan->backend->memory(plan->device),
@@ -546,29 +369,55 @@ static bool make_passes(const struct plan_request *request, struct plan *plan, c
         .surveys = request->stats,
         .changes = waits_for_change(job),
         .measures = job->measures,
-        .routine_bytes = routine_bytes,
-        .context = &routines,
     };
 
     plan->held_bytes = source->held_bytes;
-    return passes_make(&passes, &plan->passes, fault);
+    return schedule_make(&schedule, &plan->schedule, fault);
 }
 
-static bool prepare_sums(const struct plan_request *request, struct plan *plan, struct fault *fault)
+/* Where memory allows less than the forms that are preferred take. */
+static void fit_forms(struct plan *plan, const struct forms_request *forms)
+{
+    const struct schedule *schedule = &plan->schedule;
+    unsigned together = schedule->lean ? 0 : schedule->together;
+    bool fewer = forms_are_fewer(&plan->chain, together);
+
+    forms_fit(forms, &plan->chain, plan->steps, together);
+    if (fewer)
+        plan->chain.together = schedule->together;
+    plan->chain.on_trial = plan->chain.unrolled = schedule->spooled;
+}
+
+static bool settle_sums(const struct plan_request *request, struct plan *plan, struct fault *fault)
 {
     plan->adds = request->stats || waits_for_change(plan->job);
-    return plan->backend->choose_sums(plan->device, &request->sums, fault) &&
-           (!plan->adds || plan->backend->sum_rungs->name == NULL ||
-            plan->backend->sum_facts(plan->device, &plan->shape, plan->job->work, &plan->sums, fault));
+    if (!plan->adds && request->sums.rung == NULL)
+        return true;
+    if (!plan->backend->settle_sums(plan->device, &plan->shape, plan->job->work, &request->sums, &plan->sums,
+                                    fault))
+        return false;
+    plan->backend->add_by(plan->device, &plan->sums);
+    return true;
+}
+
+static bool prepare_routines(struct plan *plan, struct fault *fault)
+{
+    for (size_t i = 0; i < plan->step_count; i++) {
+        for (size_t k = 0; k < plan->steps[i].step.count; k++) {
+            if (!plan->backend->prepare(plan->device, &plan->steps[i].forms[k], &plan->routines[i][k], fault))
+                return false;
+        }
+    }
+    return true;
 }
 
 static void release_routines(struct plan *plan)
 {
     for (size_t i = 0; i < plan->step_count; i++) {
         for (size_t k = 0; k < LOWER_OPS; k++) {
-            if (plan->steps[i].routines[k] != NULL)
-                plan->backend->release(plan->device, plan->steps[i].routines[k]);
-            plan->steps[i].routines[k] = NULL;
+            if (plan->routines[i][k] != NULL)
+                plan->backend->release(plan->device, plan->routines[i][k]);
+            plan->routines[i][k] = NULL;
         }
     }
 }
@@ -597,10 +446,32 @@ static bool open_device(const struct plan_request *request, struct plan *plan, s
     const struct device_request device = device_request_of(request, plan->index);
     double begun = clock_seconds();
 
-    if (!plan->backend->open(&plan->device, &device, fault) || !prepare_routines(request, plan, fault) ||
-        !prepare_sums(request, plan, fault))
+    if (!plan->backend->open(&plan->device, &device, fault))
         return false;
     plan->start = clock_seconds() - begun;
+    return true;
+}
+
+/* Decide all, then allocate it. */
+static bool settle_and_prepare(const struct plan_request *request, struct plan *plan,
+                               const struct source *source, struct fault *fault)
+{
+    const struct forms_request forms = {.backend = plan->backend,
+                                        .device = plan->device,
+                                        .index = plan->index,
+                                        .threads = request->threads,
+                                        .shape = &plan->shape,
+                                        .wish = request->wish,
+                                        .wisdom = request->wisdom};
+    double begun = clock_seconds();
+
+    if (!forms_settle(&forms, &plan->chain, plan->steps, fault) || !settle_sums(request, plan, fault) ||
+        !make_schedule(request, plan, &forms, source, fault))
+        return false;
+    fit_forms(plan, &forms);
+    if (!prepare_routines(plan, fault))
+        return false;
+    plan->start += clock_seconds() - begun;
     return true;
 }
 
@@ -613,13 +484,11 @@ static bool settle_on(const struct plan_request *request, struct plan *plan, con
     plan->replaceable =
         candidate->automatic && candidate->backend != &backend_cpu && knows_wishes(request, &backend_cpu);
     name_device(plan, candidate);
-    plan->chain = (struct chain){.backend = plan->backend,
-                                 .stages = plan->job->stages,
+    plan->chain = (struct chain){.stages = plan->job->stages,
                                  .steps = plan->steps,
                                  .stage_count = plan->step_count,
                                  .planes = plan->shape.planes};
-    if (open_device(request, plan, fault) && make_passes(request, plan, source, fault)) {
-        fit_routines(request, plan);
+    if (open_device(request, plan, fault) && settle_and_prepare(request, plan, source, fault)) {
         plan->seconds = predict(request, plan, candidate->backend, candidate->index);
         return true;
     }
@@ -637,8 +506,8 @@ static double stage_bytes(const struct plan *plan, size_t index)
     double bytes = looks * 2.0 * (double)work_size(plan->job->work);
 
     for (size_t k = 0; k < step->step.count; k++) {
-        const struct routine_facts *facts = plan->backend->facts(step->routines[k]);
-        bytes += (others + looks * facts->steps) * facts->bytes_per_update;
+        const struct form *form = &step->forms[k];
+        bytes += (others + looks * form->steps) * form->bytes_per_update;
     }
     return bytes;
 }
@@ -652,7 +521,7 @@ static void forecast_bytes(struct plan *plan)
 /* No kernel runs where bits are copied. */
 static bool check_copy(const struct plan_request *request, const struct plan *plan, struct fault *fault)
 {
-    return !plan->job->copies || is_free(&request->wish) ||
+    return !plan->job->copies || forms_is_free(&request->wish) ||
            fault_raise(fault, STATUS_USAGE, "--%s: identity alone is copied: no kernel runs",
                        request->wish.rung != NULL  ? "rung"
                        : request->wish.tile_x != 0 ? "tile"
@@ -704,5 +573,6 @@ void plan_free(struct plan *plan)
     for (size_t i = 0; i < plan->step_count; i++)
         lower_free(&plan->steps[i].step);
     mem_free(plan->steps);
+    mem_free(plan->routines);
     *plan = (struct plan){.setback = plan->setback};
 }

@@ -6,7 +6,7 @@
 #include "kernels/backend.h"
 #include "chain.h"
 #include "job.h"
-#include "passes.h"
+#include "schedule.h"
 #include "wisdom.h"
 
 #include <stdbool.h>
@@ -21,7 +21,7 @@ struct plan_request {
     struct rung_wish wish, sums; /* of the stages, and of what adds for --stats and --until */
     bool stats;                  /* the run adds up the samples of input and output */
     const struct wisdom *wisdom; /* NULL: none */
-    struct passes_limits limits;
+    struct schedule_limits limits;
 };
 
 struct plan {
@@ -34,22 +34,16 @@ struct plan {
     struct fault setback; /* of the device that the CPU stands in for; else its status is STATUS_DONE */
     double start;         /* seconds until the device was open and the routines were ready */
     struct shape shape;
-    struct chain_step *steps; /* one a stage; none where the job copies */
+    struct chain_step *steps;               /* one a stage; none where the job copies */
+    struct routine *(*routines)[LOWER_OPS]; /* in the forms of these steps */
     size_t step_count;
     struct chain chain; /* of these steps */
-    struct passes passes;
+    struct schedule schedule;
     bool adds; /* the run adds samples up, as `sums` says; sums.rung is NULL on a device with but one way */
-    struct routine_facts sums;
+    struct form sums;
     size_t held_bytes;           /* what the source holds */
     double moved_bytes, seconds; /* forecast of the steps */
 };
-
-/* Whether a pass takes one step of the stage and never more. */
-bool plan_is_single(const struct stage *stage, const struct step *step);
-
-/* What wisdom calls a device of a backend that is asked to run so. */
-void plan_wisdom_device(const struct plan_request *request, const struct backend *backend, int index,
-                        char *text, size_t size);
 
 /* The backends that this build has; ends with NULL. */
 extern const struct backend *const plan_backends[];

@@ -33,6 +33,17 @@ static unsigned extent_class(size_t extent)
     return class;
 }
 
+void wisdom_name_device(struct wisdom_entry *entry, const struct backend *backend, int index,
+                        unsigned threads)
+{
+    size_t used;
+
+    backend->describe(index, entry->device, sizeof entry->device);
+    used = strlen(entry->device);
+    if (backend == &backend_cpu && threads > 0)
+        snprintf(entry->device + used, sizeof entry->device - used, ", -j %u", threads);
+}
+
 void wisdom_name_problem(struct wisdom_entry *entry, const struct op *op, const struct shape *shape,
                          bool single)
 {

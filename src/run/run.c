@@ -134,7 +134,7 @@ static struct pass_end from_source(const struct running *run)
     return (struct pass_end){.carrier = carrier,
                              .encoding = &run->job->decode,
                              .plane_bytes = header_plane_bytes(&run->job->in),
-                             .threads = run->plan->passes.readers,
+                             .threads = run->plan->schedule.readers,
                              .of_run = true,
                              .which = OBSERVER_INPUT};
 }
@@ -158,7 +158,7 @@ static struct pass_end from_spool(struct running *run, enum route_place spool)
     return (struct pass_end){.carrier = carrier,
                              .encoding = &run->spooled,
                              .plane_bytes = spool_plane_bytes(run),
-                             .threads = run->plan->passes.readers};
+                             .threads = run->plan->schedule.readers};
 }
 
 static struct pass_end to_spool(struct running *run, enum route_place spool)
@@ -277,8 +277,8 @@ static bool give_batch(struct running *run, struct pass *pass)
     if (!ring_claim(pass->out, &slot, run->fault))
         return false;
     slot->planes = leaving;
-    if (leaving.count > plan->passes.batch)
-        slot->planes.count = plan->passes.batch;
+    if (leaving.count > plan->schedule.batch)
+        slot->planes.count = plan->schedule.batch;
     if ((pass->measures && !measure(run, slot->planes)) ||
         !plan->backend->download(plan->device, sweep->fields[sweep->output], pass->to->encoding,
                                  slot->staging, slot->planes, run->fault) ||
@@ -371,25 +371,25 @@ static bool create_ring(struct running *run, struct ring **ring, size_t buffers)
 {
     const struct plan *plan = run->plan;
 
-    return ring_create(ring, plan->backend, plan->device, buffers, plan->passes.batch_bytes, run->fault);
+    return ring_create(ring, plan->backend, plan->device, buffers, plan->schedule.batch_bytes, run->fault);
 }
 
 static bool start_reader(struct running *run, struct pass *pass)
 {
-    const struct passes *passes = &run->plan->passes;
+    const struct schedule *schedule = &run->plan->schedule;
     const struct carrier_end around = {&pass->roll, read_around, end_around, stop_around};
 
-    return carrier_fetch(&pass->reader, pass->in, pass->out,
-                         pass->overlap > 0 ? &around : &pass->from->carrier,
-                         pass->own.count + 2 * pass->overlap, passes->batch, pass->from->threads, run->fault);
+    return carrier_fetch(
+        &pass->reader, pass->in, pass->out, pass->overlap > 0 ? &around : &pass->from->carrier,
+        pass->own.count + 2 * pass->overlap, schedule->batch, pass->from->threads, run->fault);
 }
 
 static bool open_pass(struct running *run, struct pass *pass)
 {
-    const struct passes *passes = &run->plan->passes;
+    const struct schedule *schedule = &run->plan->schedule;
     double begun = clock_seconds();
-    bool opened = (pass->from == NULL || create_ring(run, &pass->in, passes->in_buffers)) &&
-                  (pass->to == NULL || create_ring(run, &pass->out, passes->out_buffers));
+    bool opened = (pass->from == NULL || create_ring(run, &pass->in, schedule->in_buffers)) &&
+                  (pass->to == NULL || create_ring(run, &pass->out, schedule->out_buffers));
 
     run->summary->start += clock_seconds() - begun;
     return opened && (pass->from == NULL || start_reader(run, pass)) &&
@@ -523,7 +523,7 @@ static bool follow_into_sink(struct running *run, struct route *route, struct ch
 
 static struct route start_route(const struct running *run)
 {
-    return route_start(&run->plan->chain, run->plan->passes.depth, reads_anywhere(run));
+    return route_start(&run->plan->chain, run->plan->schedule.depth, reads_anywhere(run));
 }
 
 /* ---- steps until they change little ---- */
@@ -627,7 +627,7 @@ static bool measure_fields(struct running *run)
 static bool filter_in_fields(struct running *run)
 {
     const struct pass_end in = from_source(run), out = to_sink(run);
-    bool on_trial = run->plan->passes.on_trial;
+    bool on_trial = run->plan->schedule.on_trial;
     struct chain_place end = on_trial ? start_of_last(run) : chain_end(&run->plan->chain);
     struct pass first = {.end = end, .from = &in}, leave = {.begin = end, .end = end, .to = &out};
 
@@ -724,15 +724,15 @@ static void count_steps(struct running *run)
 
 static bool filter_all(struct running *run)
 {
-    const struct passes *passes = &run->plan->passes;
+    const struct schedule *schedule = &run->plan->schedule;
 
     count_steps(run);
-    if (passes->on_trial &&
+    if (schedule->on_trial &&
         !history_open(&run->summary->looks, looks_count(&last_stage(run)->looks), run->fault))
         return false;
-    if (passes->spooled)
-        return passes->on_trial ? filter_until_over_spools(run) : filter_over_spools(run);
-    return passes->whole ? filter_in_fields(run) : filter_at_once(run);
+    if (schedule->spooled)
+        return schedule->on_trial ? filter_until_over_spools(run) : filter_over_spools(run);
+    return schedule->whole ? filter_in_fields(run) : filter_at_once(run);
 }
 
 static bool create_spools(struct running *run)
@@ -740,7 +740,7 @@ static bool create_spools(struct running *run)
     const struct plan *plan = run->plan;
     run->spooled = (struct encoding){
         .type = work_sample(run->job->work), .channels = plan->shape.channels, .gamma = 1.0};
-    for (size_t i = 0; i < plan->passes.spools; i++) {
+    for (size_t i = 0; i < plan->schedule.spools; i++) {
         run->spools[i].plane_bytes = spool_plane_bytes(run);
         if (!spool_create(&run->spools[i].spool, run->sink->file, run->fault))
             return false;
@@ -750,8 +750,8 @@ static bool create_spools(struct running *run)
 
 static bool hold_source(struct running *run)
 {
-    return !run->plan->passes.holds_in_spool || (spool_create(&run->held, run->sink->file, run->fault) &&
-                                                 source_hold_in_spool(run->source, &run->held, run->fault));
+    return !run->plan->schedule.holds_in_spool || (spool_create(&run->held, run->sink->file, run->fault) &&
+                                                   source_hold_in_spool(run->source, &run->held, run->fault));
 }
 
 static bool begin_observers(struct running *run)
@@ -792,12 +792,12 @@ static bool prepare(struct running *run)
    operation of every step. */
 static double work_ahead(const struct running *run)
 {
-    const struct passes *passes = &run->plan->passes;
-    double sweeps = run->job->copies ? 1.0 : 2.0 * (double)passes->count;
+    const struct schedule *schedule = &run->plan->schedule;
+    double sweeps = run->job->copies ? 1.0 : 2.0 * (double)schedule->passes;
 
     for (size_t i = 0; i < run->plan->step_count; i++)
         sweeps += (double)run->job->stages[i].steps * (double)run->plan->steps[i].step.count;
-    sweeps *= 1.0 + passes->again / (double)passes->count / (double)run->plan->shape.planes;
+    sweeps *= 1.0 + schedule->again / (double)schedule->passes / (double)run->plan->shape.planes;
     return sweeps * plan_samples(run->plan, run->plan->shape.planes);
 }
 

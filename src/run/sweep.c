@@ -28,8 +28,8 @@ static bool create_fields(struct sweep *sweep, size_t planes, struct fault *faul
     struct shape shape = plan->shape;
 
     shape.planes = sweep->field_planes = planes;
-    sweep->window = (struct range){0, smaller(plan->passes.window, planes)};
-    for (size_t i = 0; i < plan->passes.field_count; i++) {
+    sweep->window = (struct range){0, smaller(plan->schedule.window, planes)};
+    for (size_t i = 0; i < plan->schedule.field_count; i++) {
         if (!plan->backend->field_create(plan->device, &sweep->fields[i], &shape, plan->job->work,
                                          sweep->window, fault))
             return false;
@@ -67,7 +67,7 @@ struct range sweep_overlap(struct range a, struct range b)
  */
 static struct range needed(const struct sweep *sweep, size_t field)
 {
-    size_t depth = sweep->plan->passes.depth, end = field == sweep->input ? sweep->fed : sweep->swept;
+    size_t depth = sweep->plan->schedule.depth, end = field == sweep->input ? sweep->fed : sweep->swept;
     size_t first = sweep->swept > depth ? sweep->swept - depth : 0;
     struct range leaving = sweep_leaving(sweep);
 
@@ -81,7 +81,7 @@ static bool slide(struct sweep *sweep, struct fault *fault)
     const struct plan *plan = sweep->plan;
     size_t first = needed(sweep, sweep->output).first;
 
-    for (size_t i = 0; i < plan->passes.field_count; i++) {
+    for (size_t i = 0; i < plan->schedule.field_count; i++) {
         if (!plan->backend->field_slide(plan->device, sweep->fields[i], first, needed(sweep, i), fault))
             return false;
     }
@@ -136,8 +136,8 @@ bool sweep_has_room(const struct sweep *sweep)
 {
     const struct plan *plan = sweep->plan;
     size_t to_come = sweep->chain.planes - sweep->fed;
-    size_t batch = smaller(plan->passes.batch, to_come);
-    size_t slab = smaller(sweep->swept + plan->passes.slab - sweep->fed, to_come);
+    size_t batch = smaller(plan->schedule.batch, to_come);
+    size_t slab = smaller(sweep->swept + plan->schedule.slab - sweep->fed, to_come);
     size_t asked = is_in_own_memory(plan) ? batch : slab;
 
     return stand_free(sweep, batch) ||
@@ -156,7 +156,7 @@ void sweep_feed(struct sweep *sweep, size_t planes)
 
 bool sweep_is_due(const struct sweep *sweep)
 {
-    return sweep->fed - sweep->swept >= sweep->plan->passes.slab || sweep->fed == sweep->chain.planes;
+    return sweep->fed - sweep->swept >= sweep->plan->schedule.slab || sweep->fed == sweep->chain.planes;
 }
 
 static bool begin_span(struct sweep *sweep, struct fault *fault)
@@ -198,7 +198,7 @@ static bool advance(struct sweep *sweep, const struct level *level, struct range
     for (size_t left = planes.count; left > 0; left -= piece.count) {
         piece.first += piece.count;
         piece.count = left < most ? left : most;
-        if (!plan->backend->advance(plan->device, step->routines[level->op], level->steps,
+        if (!plan->backend->advance(plan->device, plan->routines[level->stage][level->op], level->steps,
                                     sweep->fields[level->from], kept, sweep->fields[level->to], piece,
                                     fault) ||
             !tell_updates(sweep, level->steps * plan_samples(plan, piece.count), fault))

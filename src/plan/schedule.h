@@ -1,26 +1,28 @@
-/* Passes: how often a run goes over the data, in what slabs, and how much memory that takes. */
-#ifndef PASSES_H
-#define PASSES_H
+/* Schedules: how often a run goes over the data, in what slabs, and how much memory that takes. */
+#ifndef SCHEDULE_H
+#define SCHEDULE_H
 
 #include "base/diag.h"
 #include "chain.h"
+#include "forms.h"
+#include "forms.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 /* How much at a time. 0: what suits the machine; tests want little of everything. */
-struct passes_limits {
+struct schedule_limits {
     size_t slab;     /* planes that the levels advance by */
     size_t batch;    /* planes that pass between files and device together */
     uint64_t memory; /* more than this is not taken where passes over a spool file would do with less */
 };
 
-/* What passes are planned for. */
-struct passes_request {
-    const struct chain *chain; /* without stages where the job copies */
-    const struct shape *shape;
-    struct passes_limits limits;
+/* What is scheduled. */
+struct schedule_request {
+    const struct chain *chain;         /* without stages where the job copies */
+    const struct forms_request *forms; /* of the chain, which are preferred */
+    struct schedule_limits limits;
     uint64_t memory;          /* the most bytes to use, 0: no limit */
     uint64_t device_memory;   /* the most bytes of fields, 0: they are in this process's own memory */
     size_t field_plane_bytes; /* of a plane in a field */
@@ -31,14 +33,9 @@ struct passes_request {
     bool random;              /* the source gives planes in any order */
     bool surveys, changes;    /* samples and steps are added up */
     bool measures;            /* all of the result is looked at before any of it leaves */
-
-    /* Bytes that the routines take if a level takes so many steps at once; 0: those that take the least, one
-       step at a time. */
-    size_t (*routine_bytes)(const void *context, unsigned together);
-    const void *context;
 };
 
-struct passes {
+struct schedule {
     bool holds_in_spool; /* what the source holds, since there is no memory for it */
     bool spooled;        /* passes follow a route, and between them the planes are kept in files */
     size_t spools;       /* such files */
@@ -51,7 +48,7 @@ struct passes {
     size_t window;       /* planes that a field holds */
     unsigned readers;
     size_t in_buffers, out_buffers; /* of a batch, before the levels and after them */
-    uint64_t count;                 /* of passes over the data; --until may need fewer */
+    uint64_t passes;                /* over the data; --until may need fewer */
     double again;                   /* planes that they read once more, where they go around the grid */
 
     size_t field_count;
@@ -60,6 +57,8 @@ struct passes {
     size_t memory_bytes;                          /* all of it, on host and device */
 };
 
-bool passes_make(const struct passes_request *request, struct passes *passes, struct fault *fault);
+/* A schedule that does not fit is refused with STATUS_LIMIT, and the refusal names the least memory that one
+   needs. */
+bool schedule_make(const struct schedule_request *request, struct schedule *schedule, struct fault *fault);
 
 #endif

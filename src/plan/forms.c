@@ -1,0 +1,138 @@
+/* Forms: by which rung, and how, each operation of a chain runs. */
+#include "forms.h"
+
+bool forms_is_single(const struct stage *stage, const struct step *step)
+{
+    bool seen = stage->until > 0.0 && looks_stretch(&stage->looks) <= 1;
+
+    return stage->steps == 1 || seen || step->count > 1 || step->keeps;
+}
+
+bool forms_is_free(const struct rung_wish *wish)
+{
+    return wish->rung == NULL && wish->tile_x == 0 && wish->coarsen == 0;
+}
+
+/* Nobody has wishes for what stands between the stages asked for. */
+static struct rung_wish wish_for_stage(const struct forms_request *request, const struct stage *stage)
+{
+    return stage_is_given(stage) ? request->wish : (struct rung_wish){.rung = NULL};
+}
+
+/* Wisdom stands in for a wish that the user does not have; where it no longer fits the device, nothing is
+   lost. */
+static bool settle_by_wisdom(const struct forms_request *request, const struct op *op, bool single,
+                             struct form *form)
+{
+    const struct wisdom_entry *known;
+    struct wisdom_entry key;
+    struct fault refusal;
+    struct rung_wish wish;
+
+    wisdom_name_device(&key, request->backend, request->index, request->threads);
+    wisdom_name_problem(&key, op, request->shape, single);
+    known = wisdom_find(request->wisdom, &key);
+    if (known == NULL)
+        return false;
+    wish = (struct rung_wish){.rung = known->rung,
+                              .reason = "measured to be the fastest here: wisdom",
+                              .tile_x = known->tile_x,
+                              .tile_y = known->tile_y,
+                              .coarsen = known->coarsen,
+                              .stride = known->stride,
+                              .steps = known->steps};
+    return request->backend->settle(request->device, op, request->shape, &wish, form, &refusal);
+}
+
+static bool settle_op(const struct forms_request *request, const struct stage *stage, struct chain_step *step,
+                      size_t index, struct fault *fault)
+{
+    const struct op *op = &step->step.ops[index];
+    bool single = forms_is_single(stage, &step->step);
+    struct rung_wish wish = wish_for_stage(request, stage);
+
+    if (forms_is_free(&wish) && settle_by_wisdom(request, op, single, &step->forms[index]))
+        return true;
+    wish.steps = single ? 1 : 0;
+    return request->backend->settle(request->device, op, request->shape, &wish, &step->forms[index], fault);
+}
+
+bool forms_settle(const struct forms_request *request, const struct chain *chain, struct chain_step *steps,
+                  struct fault *fault)
+{
+    for (size_t i = 0; i < chain->stage_count; i++) {
+        for (size_t k = 0; k < steps[i].step.count; k++) {
+            if (!settle_op(request, &chain->stages[i], &steps[i], k, fault))
+                return false;
+        }
+    }
+    return true;
+}
+
+bool forms_are_fewer(const struct chain *chain, unsigned together)
+{
+    return together < chain_most_together(chain);
+}
+
+/* Whether the form that is preferred is not what levels of so many steps ask for. */
+static bool is_too_much(const struct stage *stage, const struct chain_step *step, size_t index,
+                        unsigned together)
+{
+    return together == 0 || (!forms_is_single(stage, &step->step) && step->forms[index].steps > together);
+}
+
+static struct rung_wish wish_for_fewer(const struct forms_request *request, const struct stage *stage,
+                                       unsigned together)
+{
+    struct rung_wish wish = wish_for_stage(request, stage);
+
+    wish.steps = together > 0 ? together : 1;
+    wish.lean = together == 0;
+    if (wish.lean && wish.rung == NULL)
+        wish.reason = "there is no memory for more";
+    return wish;
+}
+
+/* The form of levels of so many steps, unless none reads as few planes: then the one that is preferred does
+   fewer steps, too. */
+static struct form fitting_form(const struct forms_request *request, const struct chain *chain, size_t stage,
+                                size_t index, unsigned together)
+{
+    const struct chain_step *step = &chain->steps[stage];
+    const struct rung_wish wish = wish_for_fewer(request, &chain->stages[stage], together);
+    struct fault refusal;
+    struct form form;
+
+    if (is_too_much(&chain->stages[stage], step, index, together) &&
+        request->backend->settle(request->device, &step->step.ops[index], request->shape, &wish, &form,
+                                 &refusal) &&
+        form.reach <= step->forms[index].reach)
+        return form;
+    return step->forms[index];
+}
+
+size_t forms_fitting_bytes(const struct forms_request *request, const struct chain *chain, unsigned together)
+{
+    bool fewer = forms_are_fewer(chain, together);
+    size_t bytes = 0;
+
+    for (size_t i = 0; i < chain->stage_count; i++) {
+        for (size_t k = 0; k < chain->steps[i].step.count; k++) {
+            const struct form *preferred = &chain->steps[i].forms[k];
+            bytes +=
+                fewer ? fitting_form(request, chain, i, k, together).memory_bytes : preferred->memory_bytes;
+        }
+    }
+    return bytes;
+}
+
+void forms_fit(const struct forms_request *request, const struct chain *chain, struct chain_step *steps,
+               unsigned together)
+{
+    if (!forms_are_fewer(chain, together))
+        return;
+    for (size_t i = 0; i < chain->stage_count; i++) {
+        for (size_t k = 0; k < steps[i].step.count; k++)
+            steps[i].forms[k] = fitting_form(request, chain, i, k, together);
+    }
+}

@@ -1,0 +1,532 @@
+/* Schedules: how often a run goes over the data, in what slabs, and how much memory that takes. */
+#include "schedule.h"
+
+#include "base/machine.h"
+#include "base/mem.h"
+#include "base/number.h"
+#include "route.h"
+
+/* Levels advance by slabs of about this size. */
+#define SLAB_BYTES ((size_t)64 << 20)
+
+/* Planes pass between files and device in batches of about this size: large enough for the loops over them to
+   run in parallel, small beside any field. */
+#define BATCH_BYTES ((size_t)16 << 20)
+
+/* The same for fields in this process's own memory, where what is small enough is found in the caches. */
+#define CACHED_SLAB_BYTES  ((size_t)32 << 20)
+#define CACHED_BATCH_BYTES ((size_t)8 << 20)
+
+/* One over the share of the work that may be lost where slabs meet, and of the bytes of planes that levels
+   need that may be moved for nothing but to make room. */
+#define SEAM_SHARE  20
+#define SLIDE_SHARE 10
+
+/* Seams in a slab, below which more is lost by what is computed twice than is won by taking several steps at
+ * once. */
+#define LEAST_SEAMS 2
+
+/* Buffers on each side: one is moved from or to the file, one from or to the fields, and one waits. */
+#define BUFFERS 3
+
+static size_t smaller(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+static size_t larger(size_t a, size_t b)
+{
+    return a > b ? a : b;
+}
+
+static size_t planes_of(size_t bytes, size_t plane_bytes, size_t planes)
+{
+    return larger(1, smaller(bytes / larger(1, plane_bytes), planes));
+}
+
+/* How much a plan takes, from roomy to tight. */
+struct size {
+    size_t slab, batch; /* planes */
+    size_t slack;       /* planes of a window beyond what is needed */
+    size_t buffers;     /* on each side, and one more for each reader beside the first */
+    unsigned readers;
+};
+
+/* A way to run: where planes stand meanwhile, and how much the levels take on at once. */
+struct candidate {
+    bool spooled;         /* passes follow a route over spool files; else there is one */
+    bool source_in_spool; /* so is what the source holds */
+    unsigned together;    /* the most steps that a level takes */
+    bool lean;            /* by the routines that take the least memory */
+};
+
+/* A third fewer each time come to one within 56 times; three kinds of candidates have so many, and a lean
+   one. */
+#define MOST_CANDIDATES 192
+
+/* In order of preference, but for what `beats` knows of two that both fit. */
+struct candidates {
+    struct candidate list[MOST_CANDIDATES];
+    size_t count;
+};
+
+static bool looks_at_all_planes(const struct chain *chain)
+{
+    return chain->stage_count > 0 && chain->stages[chain->stage_count - 1].until > 0.0;
+}
+
+/* A third fewer; after a single one, none. */
+static unsigned fewer(unsigned together)
+{
+    return together - (together + 2) / 3;
+}
+
+/* Levels of fewer steps lag less behind, and get along with narrower slabs. */
+static void add_candidates(struct candidates *candidates, struct candidate kind, unsigned most)
+{
+    for (kind.together = most; kind.together > 0; kind.together = fewer(kind.together))
+        candidates->list[candidates->count++] = kind;
+    kind.together = 1;
+    kind.lean = true;
+    candidates->list[candidates->count++] = kind;
+}
+
+/* One pass, since each costs reading and writing all planes once more. What the source holds stands in
+   memory, too, or else in a spool file. */
+static void list_candidates(const struct schedule_request *request, struct candidates *candidates)
+{
+    const struct candidate streamed = {.spooled = false}, relieved = {.source_in_spool = true};
+    const struct candidate spooled = {.spooled = true, .source_in_spool = request->held_bytes > 0};
+    struct chain on_trial = *request->chain;
+
+    on_trial.on_trial = true;
+    candidates->count = 0;
+    add_candidates(candidates, streamed, chain_most_together(request->chain));
+    if (request->held_bytes > 0)
+        add_candidates(candidates, relieved, chain_most_together(request->chain));
+    add_candidates(candidates, spooled, chain_most_together(&on_trial));
+}
+
+/* A candidate that is tried: the chain as it would run it, and the schedule as far as it is known. */
+struct attempt {
+    const struct schedule_request *request;
+    struct chain chain;
+    struct schedule schedule;
+};
+
+static struct attempt attempt_of(const struct schedule_request *request, const struct candidate *candidate)
+{
+    bool on_trial = looks_at_all_planes(request->chain);
+    unsigned together = candidate->lean ? 0 : candidate->together;
+    struct attempt attempt = {
+        .request = request,
+        .chain = *request->chain,
+        .schedule = {.holds_in_spool = candidate->source_in_spool,
+                     .spooled = candidate->spooled,
+                     .on_trial = on_trial,
+                     .whole = on_trial || request->measures,
+                     .together = candidate->together,
+                     .lean = candidate->lean,
+                     .passes = 1,
+                     .routine_bytes = forms_fitting_bytes(request->forms, request->chain, together)}};
+
+    attempt.chain.together = candidate->together;
+    attempt.chain.on_trial = attempt.chain.unrolled = candidate->spooled;
+    return attempt;
+}
+
+/* Planes of the longest grid that a pass has, which may have to be unrolled. */
+static size_t most_planes(const struct attempt *attempt)
+{
+    size_t planes = attempt->chain.planes;
+    const struct schedule *schedule = &attempt->schedule;
+
+    return schedule->spooled && chain_wraps(&attempt->chain) ? planes + 2 * schedule->depth : planes;
+}
+
+/* Each buffer's other side in a device's own memory, and what adding up takes. */
+static size_t scratch_bytes(const struct schedule_request *request, const struct schedule *schedule)
+{
+    const struct backend *backend = request->forms->backend;
+    const struct shape *shape = request->forms->shape;
+    size_t sides = schedule->in_buffers + schedule->out_buffers + (request->surveys ? 1 : 0);
+    size_t bytes = request->device_memory > 0 ? sides * schedule->batch_bytes : 0;
+
+    if (request->surveys)
+        bytes += backend->survey_bytes(shape, schedule->batch);
+    if (request->changes)
+        bytes += backend->change_bytes(shape, schedule->window);
+    return bytes;
+}
+
+/* False where addresses end. */
+static bool add_up(size_t *sum, size_t count, const size_t *bytes)
+{
+    *sum = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (bytes[i] > SIZE_MAX - *sum)
+            return false;
+        *sum += bytes[i];
+    }
+    return true;
+}
+
+/* What the attempt takes in such sizes, at the depth that it has; false where addresses end. */
+static bool count_memory(struct attempt *attempt, const struct size *size)
+{
+    const struct schedule_request *request = attempt->request;
+    struct schedule *schedule = &attempt->schedule;
+    size_t held_bytes = schedule->holds_in_spool ? 0 : request->held_bytes, fields, buffers;
+    size_t plane_bytes = larger(request->file_plane_bytes, schedule->spooled ? request->work_plane_bytes : 0);
+
+    schedule->batch = size->batch;
+    schedule->slab = size->slab / size->batch * size->batch;
+    schedule->readers = size->readers;
+    schedule->in_buffers = size->buffers + size->readers - 1;
+    schedule->out_buffers = size->buffers;
+    schedule->field_count = attempt->chain.stage_count == 0 ? 0 : chain_field_count(&attempt->chain);
+    schedule->window = smaller(most_planes(attempt), size->slab + schedule->depth + size->slack);
+    if (!mem_product(&schedule->field_bytes, request->field_plane_bytes, schedule->window) ||
+        !mem_product(&fields, schedule->field_bytes, schedule->field_count) ||
+        !mem_product(&schedule->batch_bytes, plane_bytes, schedule->batch) ||
+        !mem_product(&buffers, schedule->batch_bytes, schedule->in_buffers + schedule->out_buffers) ||
+        !mem_product(&schedule->spool_bytes, request->work_plane_bytes,
+                     schedule->spooled ? attempt->chain.planes : 0))
+        return false;
+    schedule->sum_bytes = scratch_bytes(request, schedule);
+    return add_up(
+        &schedule->memory_bytes, 5,
+        (const size_t[]){fields, buffers, held_bytes, schedule->routine_bytes, schedule->sum_bytes});
+}
+
+static size_t device_bytes(const struct schedule_request *request, const struct schedule *schedule)
+{
+    return request->device_memory == 0 ? 0
+                                       : schedule->field_bytes * schedule->field_count + schedule->sum_bytes +
+                                             schedule->routine_bytes;
+}
+
+/* What is held against a ceiling: one that was asked for is for host and device together, that of the machine
+   for its own memory. */
+static size_t counted_bytes(const struct schedule_request *request, const struct schedule *schedule)
+{
+    bool asked = request->memory > 0 || request->limits.memory > 0;
+
+    return asked ? schedule->memory_bytes : schedule->memory_bytes - device_bytes(request, schedule);
+}
+
+static bool fits(struct attempt *attempt, const struct size *size, uint64_t memory)
+{
+    const struct schedule_request *request = attempt->request;
+
+    return count_memory(attempt, size) &&
+           (memory == 0 || counted_bytes(request, &attempt->schedule) <= memory) &&
+           (request->device_memory == 0 ||
+            device_bytes(request, &attempt->schedule) <= request->device_memory);
+}
+
+/* Whether little enough is computed twice; nothing is where all planes have to be there before a level
+ * begins. */
+static bool is_worth_its_seams(const struct schedule_request *request, const struct chain_walk *survey,
+                               size_t slab)
+{
+    return request->limits.slab > 0 || survey->depth >= request->chain->planes ||
+           slab >= LEAST_SEAMS * survey->seam;
+}
+
+static struct size tightest(void)
+{
+    return (struct size){.slab = 1, .batch = 1, .buffers = 1, .readers = 1};
+}
+
+/* Whether fields are in this process's own memory. There a window slides without moving anything. */
+static bool is_cached(const struct schedule_request *request)
+{
+    return request->device_memory == 0;
+}
+
+static size_t batch_bytes(const struct schedule_request *request)
+{
+    return is_cached(request) ? CACHED_BATCH_BYTES : BATCH_BYTES;
+}
+
+/* Where nothing is computed twice, a level finds in the caches what the one before has left. Planes too large
+   for that are read again by the next slab, which is why it is no shorter than what lies between the levels.
+ */
+static size_t cached_slab(const struct schedule_request *request, const struct chain_walk *survey)
+{
+    size_t slab = planes_of(CACHED_SLAB_BYTES, request->field_plane_bytes, request->chain->planes);
+
+    return larger(slab, survey->levels == 0 ? 1 : (size_t)(survey->depth / survey->levels));
+}
+
+/* Planes of a slab: enough of them that little is computed twice where two slabs meet. */
+static size_t roomy_slab(const struct schedule_request *request, const struct chain_walk *survey)
+{
+    size_t planes = request->chain->planes;
+
+    if (request->limits.slab > 0)
+        return smaller(request->limits.slab, planes);
+    if (survey->seam == 0 && is_cached(request))
+        return smaller(planes, cached_slab(request, survey));
+    return smaller(
+        planes, larger(planes_of(SLAB_BYTES, request->field_plane_bytes, planes), SEAM_SHARE * survey->seam));
+}
+
+/* Planes that a window has beyond what levels need: a slab that leaves while the next one comes, and so many
+   that it seldom has to slide. */
+static size_t roomy_slack(const struct schedule_request *request, const struct chain_walk *survey,
+                          size_t slab)
+{
+    uint64_t levels = survey->levels == 0 ? 1 : survey->levels;
+
+    if (is_cached(request))
+        return 0;
+    if (request->limits.slab > 0)
+        return slab;
+    return slab + larger(slab, SLIDE_SHARE * 2 * survey->depth / levels);
+}
+
+static struct size roomy(const struct schedule_request *request, const struct chain_walk *survey)
+{
+    size_t planes = request->chain->planes;
+    struct size size = {.slab = roomy_slab(request, survey), .readers = request->readers};
+
+    size.batch = request->limits.batch > 0
+                     ? smaller(request->limits.batch, planes)
+                     : planes_of(batch_bytes(request), request->file_plane_bytes, planes);
+    size.batch = smaller(size.batch, size.slab);
+    size.slack = roomy_slack(request, survey, size.slab);
+    size.buffers = BUFFERS;
+    return size;
+}
+
+/* Less of everything; false where there is no less. */
+static bool tighten(struct size *size)
+{
+    if (size->slab == 1 && size->batch == 1 && size->slack == 0 && size->buffers == 1)
+        return false;
+    if (size->slack > size->slab) {
+        size->slack = size->slab;
+        return true;
+    }
+    size->slab = larger(1, size->slab / 2);
+    size->slack = size->slab == 1 ? 0 : smaller(size->slack, size->slab);
+    size->batch = larger(1, smaller(size->batch / 2, size->slab));
+    size->readers = 1;
+    size->buffers = size->slab == 1 ? 1 : BUFFERS;
+    return true;
+}
+
+/* The roomiest sizes for levels of such a depth that fit. */
+static bool fit_sizes(struct attempt *attempt, const struct chain_walk *survey, uint64_t memory)
+{
+    struct size size = roomy(attempt->request, survey);
+
+    attempt->schedule.depth = survey->depth;
+    do {
+        if (!is_worth_its_seams(attempt->request, survey, size.slab))
+            return false;
+        if (fits(attempt, &size, memory))
+            return true;
+    } while (tighten(&size));
+    return false;
+}
+
+static struct chain_walk survey_all(const struct chain *chain)
+{
+    return chain_survey(chain, chain_begin(), chain_end(chain));
+}
+
+/* All levels in one pass. */
+static bool fit_one_pass(struct attempt *attempt, uint64_t memory)
+{
+    struct chain_walk survey = survey_all(&attempt->chain);
+
+    if (attempt->schedule.whole)
+        survey.depth = attempt->chain.planes;
+    return fit_sizes(attempt, &survey, memory);
+}
+
+/* Passes of a depth, whose slabs are a quarter of what there is; sliding often costs less than a pass more.
+ */
+static bool fit_depth(struct attempt *attempt, const struct chain_walk *survey, uint64_t memory)
+{
+    const struct schedule *shallow = &attempt->schedule;
+    size_t least = larger(LEAST_SEAMS * survey->seam, survey->depth / 4);
+    size_t slab = smaller(larger(1, least), roomy_slab(attempt->request, survey));
+    const struct size size = {
+        .slab = slab, .batch = smaller(slab, shallow->batch), .buffers = shallow->out_buffers, .readers = 1};
+
+    attempt->schedule.depth = survey->depth;
+    return fits(attempt, &size, memory);
+}
+
+/* The deepest passes that fit. */
+static bool deepen(struct attempt *attempt, uint64_t memory)
+{
+    struct chain_walk survey = chain_survey_levels(&attempt->chain);
+    size_t deepest = survey.depth, too_deep = attempt->chain.planes;
+    struct attempt shallow;
+
+    if (deepest >= too_deep || !fit_sizes(attempt, &survey, memory))
+        return false;
+    shallow = *attempt;
+    while (too_deep - deepest > 1) {
+        struct attempt deeper = shallow;
+        survey.depth = deepest + (too_deep - deepest) / 2;
+        if (fit_depth(&deeper, &survey, memory)) {
+            *attempt = deeper;
+            deepest = survey.depth;
+        } else {
+            too_deep = survey.depth;
+        }
+    }
+    return true;
+}
+
+/* Passes that take all steps at once but for those that do not go together. */
+static bool fit_full_depth(struct attempt *attempt, uint64_t memory)
+{
+    struct chain_walk survey = survey_all(&attempt->chain);
+
+    return survey.depth < attempt->chain.planes && fit_sizes(attempt, &survey, memory);
+}
+
+static bool fit_passes(struct attempt *attempt, uint64_t memory)
+{
+    const struct schedule_request *request = attempt->request;
+    struct schedule *schedule = &attempt->schedule;
+    struct route_cost cost;
+
+    if (!fit_full_depth(attempt, memory) && !deepen(attempt, memory))
+        return false;
+    cost = route_survey(&attempt->chain, schedule->depth, request->random,
+                        (struct route_way){schedule->on_trial, request->measures});
+    schedule->passes = cost.passes;
+    schedule->again = cost.again;
+    schedule->spools = cost.spools;
+    return true;
+}
+
+static bool fit(struct attempt *attempt, uint64_t memory)
+{
+    return attempt->schedule.spooled ? fit_passes(attempt, memory) : fit_one_pass(attempt, memory);
+}
+
+/* Whether a candidate need not be tried, since another one fitted. Passes over spool files are tried with
+   fewer steps at once, too: there may be fewer of them. */
+static bool is_needless(const struct candidate *candidate, const struct candidate *fitted)
+{
+    if (fitted == NULL)
+        return false;
+    if (candidate->spooled)
+        return !fitted->spooled || candidate->lean;
+    return candidate->source_in_spool == fitted->source_in_spool;
+}
+
+/* Whether what fits later in the list is better than what fitted before: fewer passes; or, with the source in
+   a spool file, more steps at once or slabs that are much larger. */
+static bool beats(const struct schedule *later, const struct schedule *before)
+{
+    if (later->spooled)
+        return later->passes < before->passes;
+    return later->together > before->together || later->slab / 4 >= before->slab;
+}
+
+/* The first candidate that fits, or a later one that beats it. */
+static bool choose(const struct schedule_request *request, const struct candidates *candidates,
+                   uint64_t memory, struct schedule *schedule)
+{
+    const struct candidate *fitted = NULL;
+
+    for (size_t i = 0; i < candidates->count; i++) {
+        const struct candidate *candidate = &candidates->list[i];
+        struct attempt attempt;
+        if (is_needless(candidate, fitted))
+            continue;
+        attempt = attempt_of(request, candidate);
+        if (!fit(&attempt, memory))
+            continue;
+        if (fitted == NULL || beats(&attempt.schedule, schedule))
+            *schedule = attempt.schedule;
+        fitted = candidate;
+    }
+    return fitted != NULL;
+}
+
+/* Where nothing else is said, what the machine can spare is what a grid is held in. */
+static uint64_t comfortable_memory(const struct schedule_request *request)
+{
+    if (request->memory > 0)
+        return request->memory;
+    if (request->limits.memory > 0)
+        return request->limits.memory;
+    return machine_spare_memory();
+}
+
+/* More than this is not tried: the system might not refuse it, but kill for it. */
+static uint64_t most_memory(const struct schedule_request *request)
+{
+    return request->memory > 0 ? request->memory : machine_whole_memory();
+}
+
+/* The least that a candidate takes at such a depth, with the source in a spool file; SIZE_MAX where addresses
+   end. */
+static size_t least_at(struct attempt *attempt, size_t depth)
+{
+    const struct size size = tightest();
+
+    attempt->schedule.depth = depth;
+    return count_memory(attempt, &size) ? attempt->schedule.memory_bytes : SIZE_MAX;
+}
+
+/* The least that would do, in one pass or in many. */
+static size_t least_memory(const struct schedule_request *request)
+{
+    const struct candidate streamed = {.source_in_spool = true, .together = 1, .lean = true};
+    const struct candidate spooled = {.spooled = true, .source_in_spool = true, .together = 1, .lean = true};
+    struct attempt one = attempt_of(request, &streamed), many = attempt_of(request, &spooled);
+    size_t planes = request->chain->planes, shallowest = chain_survey_levels(&many.chain).depth;
+    size_t least = least_at(&one, one.schedule.whole ? planes : survey_all(&one.chain).depth);
+
+    return shallowest < planes ? smaller(least, least_at(&many, shallowest)) : least;
+}
+
+static bool refuse(const struct schedule_request *request, struct fault *fault)
+{
+    uint64_t whole = machine_whole_memory();
+    char needed[32], allowed[32];
+    size_t least = least_memory(request);
+
+    if (least == SIZE_MAX)
+        return fault_raise(fault, STATUS_LIMIT, "the grid is too large for this machine's addresses");
+    number_format_bytes((double)least, needed, sizeof needed);
+    if (request->memory > 0 && least > request->memory)
+        return fault_raise(fault, STATUS_LIMIT, "--memory: this job needs %s (%zu bytes), and %s are allowed",
+                           needed, least,
+                           number_format_bytes((double)request->memory, allowed, sizeof allowed));
+    if (request->device_memory > 0)
+        return fault_raise(fault, STATUS_LIMIT, "the device: this job needs %s there, and %s are free",
+                           needed,
+                           number_format_bytes((double)request->device_memory, allowed, sizeof allowed));
+    return fault_raise(
+        fault, STATUS_LIMIT,
+        "this job needs %s of memory, and this process may have %s (--memory=SIZE allows more)", needed,
+        number_format_bytes((double)whole, allowed, sizeof allowed));
+}
+
+/* Where what is comfortable does not suffice, a little more may. 0: as much as is wanted. */
+bool schedule_make(const struct schedule_request *request, struct schedule *schedule, struct fault *fault)
+{
+    uint64_t memory = comfortable_memory(request), most = most_memory(request);
+    struct candidates candidates;
+
+    list_candidates(request, &candidates);
+    while (!choose(request, &candidates, memory, schedule)) {
+        if (memory == 0 || (most > 0 && memory >= most))
+            return refuse(request, fault);
+        memory = most == 0 || memory < most / 2 ? 2 * memory : most;
+    }
+    return true;
+}
