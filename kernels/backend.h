@@ -173,11 +173,10 @@ size_t op_group_most(const struct op *op);
 /* Whether a sample depends on other channels than its own. */
 bool op_mixes_channels(const struct op *op);
 
-/* One channel of a file's samples, in double, summed in the order of arith.h. NaNs are left out and
-   counted. The second moment is taken about an anchor, so that a large mean does not swallow a small
-   deviation. */
+/* One channel of a file's samples, in double, summed in the order of arith.h. NaNs are left out and counted.
+   The second moment is taken about an anchor, so that a large mean does not swallow a small deviation. */
 struct tally {
-    bool anchored;        /* the first sample has set the anchor: itself, or 0 if it is not finite */
+    bool anchored;        /* false: of nothing yet */
     uint64_t count, nans; /* count leaves the NaNs out */
     double min, max;
     double anchor;
@@ -185,6 +184,18 @@ struct tally {
     double squares; /* Σ (v − anchor)² */
     double energy;  /* Σ v² */
 };
+
+struct tally tally_empty(double anchor);
+
+/* The anchor of a channel of a plane: its first sample that is finite, or 0 where none is. */
+double tally_anchor(const struct encoding *encoding, unsigned channel, const void *samples, size_t pixels);
+
+/* Add what has the same anchor: a row of the plane. */
+void tally_add(struct tally *total, const struct tally *part);
+
+/* Add a plane about its own anchor, in the order of planes; the first one's becomes that of the total, which
+   was of nothing. */
+void tally_add_plane(struct tally *total, const struct tally *plane);
 
 struct rung {
     const char *name;
@@ -351,11 +362,13 @@ struct backend {
        for some hundredths of a second. NULL: this backend does not measure it. */
     double (*multiply_adds)(struct device *device, enum work_type work);
 
-    /* Add Σ (a − b)² of each of the first `channels` channels to sums, plane after plane. */
+    /* Σ (a − b)² of the first `channels` channels of each plane: sums[plane · channels + channel], from the
+       first of the planes on. */
     bool (*change)(struct device *device, const struct field *a, const struct field *b, unsigned channels,
                    struct range planes, double *sums, struct fault *fault);
 
-    /* Add planes of a file, packed, to the tallies of its channels, plane after plane. */
+    /* Tallies of the channels of each plane of a file, packed: tallies[plane · channels + channel], each
+       about its own anchor. So neither of the two depends on what planes come together. */
     bool (*survey)(struct device *device, const struct encoding *encoding, const struct shape *shape,
                    const void *samples, size_t planes, struct tally *tallies, struct fault *fault);
 

@@ -20,6 +20,31 @@ static struct grid sum_grid(unsigned which)
     return grid_make(axes, extents[0], extents[1], axes == 3 ? extents[2] : 1);
 }
 
+static size_t plane_pixels(const struct shape *shape)
+{
+    return shape->nx * shape->rows;
+}
+
+/* A plane alone, with as many axes as the grid. */
+static struct grid grid_of_plane(const struct grid *grid)
+{
+    return grid_make(grid->axes, grid->nx, grid->axes == 3 ? grid->ny : 1, 1);
+}
+
+static void ck_changes(const struct way *way, const struct shape *shape, const struct grid *grid,
+                       double *const *fields, const double *sums)
+{
+    const struct grid plane = grid_of_plane(grid);
+    size_t pixels = plane_pixels(shape);
+
+    for (size_t i = 0; i < shape->planes * shape->channels; i++) {
+        size_t at = i % shape->channels * shape->planes * pixels + i / shape->channels * pixels;
+        double wanted = reference_change(&plane, fields[0] + at, fields[1] + at);
+        ck_assert_msg(memcmp(&sums[i], &wanted, sizeof wanted) == 0, "%s: %.17g, not %.17g", way->name,
+                      sums[i], wanted);
+    }
+}
+
 /* The sums of changes between two random fields. */
 static void check_change(const struct way *way, const struct grid *grid, enum work_type work, enum cut cut)
 {
@@ -27,7 +52,7 @@ static void check_change(const struct way *way, const struct grid *grid, enum wo
     const struct encoding plain = plain_encoding(work, channels);
     size_t pixels = grid->nx * grid->ny * grid->nz;
     struct seam seam = {.way = way, .shape = lower_shape(grid, channels), .work = work, .cut = cut};
-    double *fields[2], sums[2] = {0.0, 0.0};
+    double *fields[2], *sums = fixture_memory(seam.shape.planes, channels * sizeof *sums);
     struct range planes = {0, 0};
     struct fault fault;
 
@@ -41,15 +66,12 @@ static void check_change(const struct way *way, const struct grid *grid, enum wo
         free(samples);
     }
     while (cut_next(cut, seam.shape.planes, &planes))
-        ck_assert_msg(
-            way->backend->change(way->device, seam.fields[0], seam.fields[1], channels, planes, sums, &fault),
-            "%s", fault.text);
-    for (unsigned c = 0; c < channels; c++) {
-        double wanted = reference_change(grid, fields[0] + c * pixels, fields[1] + c * pixels);
-        ck_assert_msg(memcmp(&sums[c], &wanted, sizeof wanted) == 0, "%s: %.17g, not %.17g", way->name,
-                      sums[c], wanted);
-    }
+        ck_assert_msg(way->backend->change(way->device, seam.fields[0], seam.fields[1], channels, planes,
+                                           sums + planes.first * channels, &fault),
+                      "%s", fault.text);
+    ck_changes(way, &seam.shape, grid, fields, sums);
     seam_close(&seam);
+    free(sums);
     free(fields[0]);
     free(fields[1]);
 }
@@ -78,31 +100,43 @@ static bool same_tally(const struct tally *a, const struct tally *b)
            memcmp(&a->sum, &b->sum, sizeof a->sum) == 0;
 }
 
+static void ck_tallies(const struct way *way, const struct encoding *encoding, const struct grid *grid,
+                       const unsigned char *file, const struct tally *tallies)
+{
+    const struct shape shape = lower_shape(grid, encoding->channels);
+    size_t plane = plane_pixels(&shape) * encoding->channels * sample_size(encoding->type);
+
+    for (size_t i = 0; i < shape.planes * encoding->channels; i++) {
+        unsigned channel = (unsigned)(i % encoding->channels);
+        struct tally wanted =
+            reference_plane_tally(grid, encoding, channel, file + i / encoding->channels * plane);
+        ck_assert_msg(same_tally(&tallies[i], &wanted), "%s: %s, channel %u of %u, sum %.17g, not %.17g",
+                      way->name, sample_name(encoding->type), channel, encoding->channels, tallies[i].sum,
+                      wanted.sum);
+    }
+}
+
 static void check_survey(const struct way *way, const struct encoding *encoding, const struct grid *grid,
                          uint64_t number)
 {
     const struct shape shape = lower_shape(grid, encoding_work_channels(encoding));
-    size_t pixels = grid->nx * grid->ny * grid->nz, samples = pixels * encoding->channels;
-    size_t plane = shape.nx * shape.rows * encoding->channels * sample_size(encoding->type);
+    size_t samples = shape.planes * plane_pixels(&shape) * encoding->channels;
+    size_t plane = plane_pixels(&shape) * encoding->channels * sample_size(encoding->type);
     unsigned char *native = fixture_memory(samples, sample_size(encoding->type)), *file;
-    struct tally tallies[4] = {0};
+    struct tally *tallies = fixture_memory(shape.planes * encoding->channels, sizeof *tallies);
     struct range planes = {0, 0};
     struct fault fault;
 
-    fill_samples(FILL_RANDOM, encoding->type, native, samples, number);
+    fill_samples(number % 2 == 0 ? FILL_RANDOM : FILL_SPECIAL, encoding->type, native, samples, number);
     file = encoded_copy(encoding, native, samples);
     while (cut_next((enum cut)(number % CUTS), shape.planes, &planes))
         ck_assert_msg(way->backend->survey(way->device, encoding, &shape, file + planes.first * plane,
-                                           planes.count, tallies, &fault),
+                                           planes.count, tallies + planes.first * encoding->channels, &fault),
                       "%s", fault.text);
-    for (unsigned c = 0; c < encoding->channels; c++) {
-        struct tally wanted = reference_tally(grid, encoding, c, file);
-        ck_assert_msg(same_tally(&tallies[c], &wanted), "%s: %s, channel %u of %u, sum %.17g, not %.17g",
-                      way->name, sample_name(encoding->type), c, encoding->channels, tallies[c].sum,
-                      wanted.sum);
-    }
+    ck_tallies(way, encoding, grid, file, tallies);
     free(native);
     free(file);
+    free(tallies);
 }
 
 /* Each grid sees every third encoding, the next grid the next ones. */
@@ -122,29 +156,55 @@ START_TEST(statistics_are_summed_in_order)
 }
 END_TEST
 
-/* NaNs are left out, and a first sample that is not finite anchors nothing. */
+/* NaNs are left out, and the first sample that is finite is the anchor. */
 START_TEST(statistics_leave_nans_out)
 {
-    static const float first_nan[] = {NAN, 3.0f, -NAN, 5.0f}, first_infinite[] = {-INFINITY, 1.0f, 2.0f};
+    static const float samples[] = {NAN,  3.0f, -NAN, 5.0f, -INFINITY, 1.0f,
+                                    2.0f, 2.0f, NAN,  NAN,  INFINITY,  NAN};
     const struct encoding encoding = {.type = SAMPLE_F32, .channels = 1};
-    const struct shape four = {4, 1, 1, 1}, three = {3, 1, 1, 1};
+    const struct shape shape = {4, 1, 3, 1};
     const struct way *way = &ways[0];
-    struct tally tally = {0}, infinite = {0};
+    struct tally tallies[3];
     struct fault fault;
 
-    ck_assert(way->backend->survey(way->device, &encoding, &four, first_nan, 1, &tally, &fault));
-    ck_assert_uint_eq(tally.count, 2);
-    ck_assert_uint_eq(tally.nans, 2);
-    ck_assert_double_eq(tally.anchor, 0.0);
-    ck_assert_double_eq(tally.min, 3.0);
-    ck_assert_double_eq(tally.max, 5.0);
-    ck_assert_double_eq(tally.sum, 8.0);
-    ck_assert_double_eq(tally.squares, 34.0);
-    ck_assert_double_eq(tally.energy, 34.0);
-    ck_assert(way->backend->survey(way->device, &encoding, &three, first_infinite, 1, &infinite, &fault));
-    ck_assert_double_eq(infinite.anchor, 0.0);
-    ck_assert_double_eq(infinite.min, -(double)INFINITY);
-    ck_assert_double_eq(infinite.sum, -(double)INFINITY);
+    ck_assert(way->backend->survey(way->device, &encoding, &shape, samples, 3, tallies, &fault));
+    ck_assert_uint_eq(tallies[0].count, 2);
+    ck_assert_uint_eq(tallies[0].nans, 2);
+    ck_assert_double_eq(tallies[0].anchor, 3.0);
+    ck_assert_double_eq(tallies[0].min, 3.0);
+    ck_assert_double_eq(tallies[0].max, 5.0);
+    ck_assert_double_eq(tallies[0].sum, 2.0);
+    ck_assert_double_eq(tallies[0].squares, 4.0);
+    ck_assert_double_eq(tallies[0].energy, 34.0);
+    ck_assert_double_eq(tallies[1].anchor, 1.0);
+    ck_assert_double_eq(tallies[1].min, -(double)INFINITY);
+    ck_assert_double_eq(tallies[1].sum, -(double)INFINITY);
+    ck_assert_double_eq(tallies[2].anchor, 0.0);
+    ck_assert_uint_eq(tallies[2].count, 1);
+    ck_assert_double_eq(tallies[2].sum, (double)INFINITY);
+}
+END_TEST
+
+/* A total about the first plane's anchor: of planes about 100 and about −20, as of all their samples. */
+START_TEST(tallies_of_planes_are_added_about_one_anchor)
+{
+    static const double samples[] = {100.0, 101.0, 103.0, -20.0, NAN, -26.0, NAN, NAN, NAN};
+    const struct encoding encoding = {.type = SAMPLE_F64, .channels = 1};
+    const struct shape shape = {3, 1, 3, 1};
+    const struct way *way = &ways[0];
+    struct tally planes[3], total = {.anchored = false};
+    struct fault fault;
+
+    ck_assert(way->backend->survey(way->device, &encoding, &shape, samples, 3, planes, &fault));
+    for (size_t i = 0; i < 3; i++)
+        tally_add_plane(&total, &planes[i]);
+    ck_assert_double_eq(total.anchor, 100.0);
+    ck_assert_uint_eq(total.count, 5);
+    ck_assert_uint_eq(total.nans, 4);
+    ck_assert_double_eq(total.min, -26.0);
+    ck_assert_double_eq(total.max, 103.0);
+    ck_assert_double_eq(total.sum, 4.0 - 120.0 - 126.0);
+    ck_assert_double_eq(total.squares, 10.0 + 14400.0 + 15876.0);
 }
 END_TEST
 
@@ -207,6 +267,7 @@ TCase *sums_case(void)
     tcase_add_loop_test(tests, change_is_summed_in_order, 0, 2 * (int)LENGTH(sum_extents));
     tcase_add_loop_test(tests, statistics_are_summed_in_order, 0, 2 * (int)LENGTH(sum_extents));
     tcase_add_test(tests, statistics_leave_nans_out);
+    tcase_add_test(tests, tallies_of_planes_are_added_about_one_anchor);
     tcase_add_loop_test(tests, any_rung_adds_the_same, 0, (int)LENGTH(sum_extents));
     return tests;
 }

@@ -869,18 +869,44 @@ double reference_change(const struct grid *grid, const double *before, const dou
     return sum;
 }
 
-struct tally reference_tally(const struct grid *grid, const struct encoding *encoding, unsigned channel,
-                             const void *samples)
+static size_t plane_count(const struct grid *grid)
 {
-    size_t count = grid->nx * grid->ny * grid->nz, size = kinds[encoding->type].bits / 8;
+    return grid->axes == 3 ? grid->nz : grid->ny;
+}
+
+static struct grid grid_of_plane(const struct grid *grid)
+{
+    struct grid plane = *grid;
+
+    plane.nz = 1;
+    if (grid->axes == 2)
+        plane.ny = 1;
+    return plane;
+}
+
+static double first_finite(const double *values, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (isfinite(values[i]))
+            return values[i];
+    }
+    return 0.0;
+}
+
+struct tally reference_plane_tally(const struct grid *grid, const struct encoding *encoding, unsigned channel,
+                                   const void *samples)
+{
+    const struct grid plane = grid_of_plane(grid);
+    size_t count = plane.nx * plane.ny, size = kinds[encoding->type].bits / 8;
     const unsigned char *bytes = (const unsigned char *)samples + channel * size;
-    double first = get_sample(encoding, bytes);
-    double *terms = allocate(3 * count, sizeof *terms);
+    double *values = allocate(4 * count, sizeof *values), *terms = values + count;
     struct tally tally = {.anchored = true, .min = INFINITY, .max = -INFINITY};
 
-    tally.anchor = isfinite(first) ? first : 0.0;
-    for (size_t i = 0; i < count; i++, bytes += encoding->channels * size) {
-        double value = get_sample(encoding, bytes);
+    for (size_t i = 0; i < count; i++)
+        values[i] = get_sample(encoding, bytes + i * encoding->channels * size);
+    tally.anchor = first_finite(values, count);
+    for (size_t i = 0; i < count; i++) {
+        double value = values[i];
         if (isnan(value)) {
             tally.nans++;
             continue;
@@ -892,11 +918,34 @@ struct tally reference_tally(const struct grid *grid, const struct encoding *enc
         terms[count + i] = (value - tally.anchor) * (value - tally.anchor);
         terms[2 * count + i] = value * value;
     }
-    tally.sum = reference_sum(grid, terms);
-    tally.squares = reference_sum(grid, terms + count);
-    tally.energy = reference_sum(grid, terms + 2 * count);
-    free(terms);
+    tally.sum = reference_sum(&plane, terms);
+    tally.squares = reference_sum(&plane, terms + count);
+    tally.energy = reference_sum(&plane, terms + 2 * count);
+    free(values);
     return tally;
+}
+
+/* Σ (v − a)² = Σ (v − b)² + (b − a)·(2·Σ (v − b) + n·(b − a)), where the planes' anchors differ. */
+struct tally reference_tally(const struct grid *grid, const struct encoding *encoding, unsigned channel,
+                             const void *samples)
+{
+    const struct grid plane = grid_of_plane(grid);
+    size_t bytes = plane.nx * plane.ny * encoding->channels * (kinds[encoding->type].bits / 8);
+    struct tally total = reference_plane_tally(grid, encoding, channel, samples);
+
+    for (size_t i = 1; i < plane_count(grid); i++) {
+        const struct tally next =
+            reference_plane_tally(grid, encoding, channel, (const unsigned char *)samples + i * bytes);
+        double away = next.anchor - total.anchor, moved = (double)next.count * away;
+        total.sum += away == 0.0 ? next.sum : next.sum + moved;
+        total.squares += away == 0.0 ? next.squares : next.squares + away * (2.0 * next.sum + moved);
+        total.energy += next.energy;
+        total.count += next.count;
+        total.nans += next.nans;
+        total.min = next.min < total.min ? next.min : total.min;
+        total.max = next.max > total.max ? next.max : total.max;
+    }
+    return total;
 }
 
 /* ---- jobs ---- */

@@ -55,7 +55,12 @@ double reference_sum(const struct grid *grid, const double *terms);
 /* The sum of squared differences of one channel. */
 double reference_change(const struct grid *grid, const double *before, const double *after);
 
-/* The statistics of one channel of a file. */
+/* The statistics of one channel of a plane of a file: `samples` are the plane's, about its first finite one.
+ */
+struct tally reference_plane_tally(const struct grid *grid, const struct encoding *encoding, unsigned channel,
+                                   const void *samples);
+
+/* The statistics of one channel of a file: those of its planes in order, about the first plane's anchor. */
 struct tally reference_tally(const struct grid *grid, const struct encoding *encoding, unsigned channel,
                              const void *samples);
 

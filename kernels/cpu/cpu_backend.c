@@ -797,78 +797,69 @@ static bool cpu_change(struct device *device, const struct field *a, const struc
         crew = crew_for(device, samples_of(&a->shape, part.count));
         device->build->kernels[a->work]->change_rows(a, b, channels, part, row_sums, &crew);
         for (size_t i = 0; i < part.count * channels; i++)
-            sums[i % channels] += plane_sum(row_sums + i * rows, rows);
+            *sums++ = plane_sum(row_sums + i * rows, rows);
     }
     mem_free(row_sums);
     return true;
 }
 
-static struct tally empty_tally(double anchor)
-{
-    struct tally tally = {.anchored = true, .anchor = anchor, .min = INFINITY, .max = -INFINITY};
+/* Planes of a file that are surveyed together. */
+struct survey {
+    const struct encoding *encoding;
+    const struct shape *shape;
+    const unsigned char *samples;
+    size_t planes;
+};
 
-    return tally;
+static size_t packed_plane_bytes(const struct encoding *encoding, const struct shape *shape)
+{
+    return shape->nx * shape->rows * encoding->channels * sample_size(encoding->type);
 }
 
-static void add_tally(struct tally *total, const struct tally *part)
+/* Each channel of each plane about its own anchor: of the plane, and of all its rows. */
+static void begin_tallies(const struct survey *survey, struct tally *planes, struct tally *rows)
 {
-    total->count += part->count;
-    total->nans += part->nans;
-    total->min = fmin(total->min, part->min);
-    total->max = fmax(total->max, part->max);
-    total->sum += part->sum;
-    total->squares += part->squares;
-    total->energy += part->energy;
-}
+    const struct shape *shape = survey->shape;
+    unsigned channels = survey->encoding->channels;
+    size_t plane_bytes = packed_plane_bytes(survey->encoding, shape);
 
-static void add_plane(struct tally *total, const struct tally *row_tallies, size_t rows)
-{
-    struct tally sum = empty_tally(total->anchor);
-
-    for (size_t row = 0; row < rows; row++)
-        add_tally(&sum, &row_tallies[row]);
-    add_tally(total, &sum);
-}
-
-/* The first sample of a channel is the anchor of all its sums. */
-static void set_anchors(struct device *device, const struct encoding *encoding, const void *samples,
-                        struct tally *tallies)
-{
-    struct shape first = {.nx = 1, .rows = 1, .planes = 1, .channels = 1};
-    struct encoding single = *encoding;
-    const struct cpu_crew alone = {device->team, 1};
-
-    single.channels = 1;
-    for (unsigned channel = 0; channel < encoding->channels; channel++) {
-        const unsigned char *sample = (const unsigned char *)samples + channel * sample_size(encoding->type);
-        struct tally probe = empty_tally(0.0);
-        device->build->kernels[WORK_F64]->survey_rows(&single, &first, sample, 1, &probe, &alone);
-        tallies[channel] = empty_tally(isfinite(probe.min) ? probe.min : 0.0);
+    for (size_t i = 0; i < survey->planes * channels; i++) {
+        planes[i] =
+            tally_empty(tally_anchor(survey->encoding, (unsigned)(i % channels),
+                                     survey->samples + i / channels * plane_bytes, shape->nx * shape->rows));
+        for (size_t row = 0; row < shape->rows; row++)
+            rows[i * shape->rows + row] = planes[i];
     }
+}
+
+static void survey_planes(struct device *device, const struct survey *survey, struct tally *planes,
+                          struct tally *rows)
+{
+    const struct cpu_crew crew = crew_for(device, samples_of(survey->shape, survey->planes));
+    size_t row_count = survey->shape->rows;
+
+    begin_tallies(survey, planes, rows);
+    device->build->kernels[WORK_F64]->survey_rows(survey->encoding, survey->shape, survey->samples,
+                                                  survey->planes, rows, &crew);
+    for (size_t i = 0; i < survey->planes * survey->encoding->channels * row_count; i++)
+        tally_add(&planes[i / row_count], &rows[i]);
 }
 
 static bool cpu_survey(struct device *device, const struct encoding *encoding, const struct shape *shape,
                        const void *samples, size_t planes, struct tally *tallies, struct fault *fault)
 {
-    unsigned channels = encoding->channels;
-    size_t plane_bytes = shape->nx * shape->rows * channels * sample_size(encoding->type);
-    size_t together = planes_together(channels * shape->rows, planes);
-    struct tally *rows = mem_alloc(together, channels * shape->rows * sizeof *rows, "row sums", fault);
-    struct cpu_crew crew;
+    size_t rows_a_plane = encoding->channels * shape->rows;
+    size_t together = planes_together(rows_a_plane, planes);
+    struct tally *rows = mem_alloc(together, rows_a_plane * sizeof *rows, "row sums", fault);
+    struct survey survey = {encoding, shape, samples, 0};
 
     if (rows == NULL)
         return false;
-    crew = crew_for(device, samples_of(shape, together));
-    if (!tallies[0].anchored)
-        set_anchors(device, encoding, samples, tallies);
-    for (size_t plane = 0, count; plane < planes; plane += count) {
-        count = planes - plane < together ? planes - plane : together;
-        for (size_t i = 0; i < count * channels * shape->rows; i++)
-            rows[i] = empty_tally(tallies[i / shape->rows % channels].anchor);
-        device->build->kernels[WORK_F64]->survey_rows(
-            encoding, shape, (const unsigned char *)samples + plane * plane_bytes, count, rows, &crew);
-        for (size_t i = 0; i < count * channels; i++)
-            add_plane(&tallies[i % channels], rows + i * shape->rows, shape->rows);
+    for (size_t left = planes; left > 0; left -= survey.planes) {
+        survey.planes = left < together ? left : together;
+        survey_planes(device, &survey, tallies, rows);
+        tallies += survey.planes * encoding->channels;
+        survey.samples += survey.planes * packed_plane_bytes(encoding, shape);
     }
     mem_free(rows);
     return true;

@@ -1165,8 +1165,7 @@ static bool add_changes(struct device *device, const struct field *a, const stru
     if (!check(error, device, "sums", fault) ||
         !fetch_results(device, results * sizeof *changes, device->stream, fault))
         return false;
-    for (size_t i = 0; i < results; i++)
-        sums[i % channels] += static_cast<const double *>(device->host_results)[i];
+    memcpy(sums, device->host_results, results * sizeof *sums);
     return true;
 }
 
@@ -1178,31 +1177,11 @@ static bool cuda_change_of(struct device *device, const struct field *a, const s
     for (size_t done = 0; done < planes.count; done += together) {
         struct range part = {planes.first + done,
                              planes.count - done < together ? planes.count - done : together};
-        if (!add_changes(device, a, b, channels, part, sums, fault))
+        if (!add_changes(device, a, b, channels, part, sums + done * channels, fault))
             return false;
     }
     return true;
 }
-
-/* Reads one sample in the host's memory, whatever its type. */
-struct sample_reader {
-    const void *samples;
-    size_t index;
-    bool swapped;
-    double *value;
-
-    template <typename Stored> cudaError_t operator()(Stored stored) const
-    {
-        unsigned char bytes[sizeof stored];
-
-        memcpy(bytes, static_cast<const unsigned char *>(samples) + index * sizeof stored, sizeof stored);
-        if (swapped)
-            std::reverse(bytes, bytes + sizeof stored);
-        memcpy(&stored, bytes, sizeof stored);
-        *value = static_cast<double>(stored);
-        return cudaSuccess;
-    }
-};
 
 static bool put_anchors(struct device *device, const double *anchors, size_t bytes, struct fault *fault)
 {
@@ -1213,43 +1192,24 @@ static bool put_anchors(struct device *device, const double *anchors, size_t byt
            check(cudaStreamSynchronize(device->surveys), device, "anchors", fault);
 }
 
-/* The first sample of a channel is the anchor of all its sums. */
-static bool set_anchors(struct device *device, const struct encoding *encoding, const void *samples,
-                        struct tally *tallies, struct fault *fault)
+/* Each channel of each plane has its own. */
+static bool set_anchors(struct device *device, const struct encoding *encoding, const struct shape *shape,
+                        const void *samples, size_t planes, struct fault *fault)
 {
-    size_t bytes = encoding->channels * sizeof(double);
-    double *anchors = static_cast<double *>(mem_alloc(bytes, 1, "anchors", fault));
+    const size_t count = planes * encoding->channels, plane_bytes = packed_bytes(shape, encoding, 1);
+    double *anchors = static_cast<double *>(mem_alloc(count, sizeof *anchors, "anchors", fault));
     bool done;
 
     if (anchors == NULL)
         return false;
-    for (unsigned channel = 0; channel < encoding->channels; channel++) {
-        struct tally *tally = &tallies[channel];
-        if (!tally->anchored) {
-            double first = 0.0;
-            cuda_with_sample(encoding->type, sample_reader{samples, channel, encoding->swapped, &first});
-            memset(tally, 0, sizeof *tally);
-            tally->anchored = true;
-            tally->anchor = isfinite(first) ? first : 0.0;
-            tally->min = INFINITY;
-            tally->max = -INFINITY;
-        }
-        anchors[channel] = tally->anchor;
-    }
-    done = put_anchors(device, anchors, bytes, fault);
+    for (size_t i = 0; i < count; i++)
+        anchors[i] =
+            tally_anchor(encoding, static_cast<unsigned>(i % encoding->channels),
+                         static_cast<const unsigned char *>(samples) + i / encoding->channels * plane_bytes,
+                         shape->nx * shape->rows);
+    done = put_anchors(device, anchors, count * sizeof *anchors, fault);
     mem_free(anchors);
     return done;
-}
-
-static void add_tally(struct tally *total, const struct tally *part)
-{
-    total->count += part->count;
-    total->nans += part->nans;
-    total->min = part->min < total->min ? part->min : total->min;
-    total->max = part->max > total->max ? part->max : total->max;
-    total->sum += part->sum;
-    total->squares += part->squares;
-    total->energy += part->energy;
 }
 
 static bool send_surveyed(struct device *device, const void *samples, size_t bytes, struct fault *fault)
@@ -1263,22 +1223,18 @@ static bool send_surveyed(struct device *device, const void *samples, size_t byt
 static bool cuda_survey_of(struct device *device, const struct encoding *encoding, const struct shape *shape,
                            const void *samples, size_t planes, struct tally *tallies, struct fault *fault)
 {
-    size_t results = planes * encoding->channels;
-    struct tally *parts;
+    const size_t bytes = planes * encoding->channels * sizeof *tallies;
 
-    if (!set_anchors(device, encoding, samples, tallies, fault) ||
-        !reserve_scratch(device, cuda_survey_scratch(shape, planes), results * sizeof *parts, device->surveys,
-                         fault) ||
+    if (!set_anchors(device, encoding, shape, samples, planes, fault) ||
+        !reserve_scratch(device, cuda_survey_scratch(shape, planes), bytes, device->surveys, fault) ||
         !send_surveyed(device, samples, packed_bytes(shape, encoding, planes), fault) ||
         !check(cuda_survey(&device->reduction, encoding, shape, device->surveyed.samples, planes,
                            static_cast<const double *>(device->anchors.samples), device->scratch.samples,
                            static_cast<struct tally *>(device->results.samples), device->surveys),
                device, "statistics", fault) ||
-        !fetch_results(device, results * sizeof *parts, device->surveys, fault))
+        !fetch_results(device, bytes, device->surveys, fault))
         return false;
-    parts = static_cast<struct tally *>(device->host_results);
-    for (size_t i = 0; i < results; i++)
-        add_tally(&tallies[i % encoding->channels], &parts[i]);
+    memcpy(tallies, device->host_results, bytes);
     return true;
 }
 

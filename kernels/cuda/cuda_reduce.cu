@@ -144,7 +144,7 @@ struct survey_source {
             item.nans = 1;
             return item;
         }
-        item.sum = value - anchors[place.channel];
+        item.sum = value - anchors[place.plane * channels + place.channel];
         item.squares = item.sum * item.sum;
         item.energy = value * value;
         item.min = item.max = value;
@@ -189,7 +189,7 @@ struct survey_source {
         tally.nans = static_cast<uint64_t>(item.nans);
         tally.min = item.min;
         tally.max = item.max;
-        tally.anchor = anchors[place.channel];
+        tally.anchor = anchors[place.plane * channels + place.channel];
         tally.sum = item.sum;
         tally.squares = item.squares;
         tally.energy = item.energy;

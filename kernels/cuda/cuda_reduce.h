@@ -40,7 +40,7 @@ cudaError_t cuda_change(const struct cuda_reduction *reduction, const cuda_view<
                         double *sums, cudaStream_t stream);
 
 /* Tallies of the channels of packed planes: tallies[plane · channels + channel], each from nothing, about
-   anchors[channel]; shape gives nx and rows. */
+   anchors[plane · channels + channel]; shape gives nx and rows. */
 cudaError_t cuda_survey(const struct cuda_reduction *reduction, const struct encoding *encoding,
                         const struct shape *shape, const void *packed, size_t planes, const double *anchors,
                         void *scratch, struct tally *tallies, cudaStream_t stream);

@@ -806,7 +806,7 @@ static bool settle_sums(const struct benching *bench, const struct rung_wish *wi
 static bool bench_sum_form(struct benching *bench, const struct rung_wish *wish)
 {
     struct stand *stand = &bench->device, *judge = &bench->judge;
-    size_t channels = bench->shape.channels, bytes = channels * sizeof(double);
+    size_t count = bench->shape.channels * bench->shape.planes, bytes = count * sizeof(double);
     struct row row = {.wish = *wish};
     struct fault refusal;
     double *sums;
@@ -822,8 +822,8 @@ static bool bench_sum_form(struct benching *bench, const struct rung_wish *wish)
     stand->backend->add_by(stand->device, &row.form);
     done = add_changes(bench, sums) &&
            judge->backend->change(judge->device, judge->fields[0], judge->fields[1], bench->shape.channels,
-                                  all_planes(bench), sums + channels, bench->fault);
-    row.equal = done && memcmp(sums, sums + channels, bytes) == 0;
+                                  all_planes(bench), sums + count, bench->fault);
+    row.equal = done && memcmp(sums, sums + count, bytes) == 0;
     if (done && row.equal)
         done = measure(bench, add_changes, sums, &row.seconds);
     mem_free(sums);

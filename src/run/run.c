@@ -775,6 +775,7 @@ static void release(struct running *run)
     for (size_t i = 0; i < 2; i++)
         spool_close(&run->spools[i].spool);
     spool_close(&run->held);
+    mem_free(run->stats.planes);
     mem_free(run->all);
 }
 

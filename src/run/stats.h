@@ -8,6 +8,7 @@
 struct stats {
     const struct plan *plan;
     struct tally *in, *out; /* one a channel of the file, which whoever keeps the state releases; or NULL */
+    struct tally *planes;   /* room for those of some planes */
     double seconds;
 };
 

@@ -2,12 +2,17 @@
  * grid. */
 #include "sweep.h"
 
+#include "base/mem.h"
+
 /* What one call of a backend in this process's memory advances, so that progress is seen while a large field
    is computed. Other devices take all at once: they would compute the seams between pieces twice. */
 #define PIECE_BYTES ((size_t)256 << 20)
 
 /* Sample updates in one span of work: small, so that progress tells what is done or soon will be. */
 #define SPAN_UPDATES 4e9
+
+/* Planes whose changes are asked for at once: many rows of a picture, whose sums still take little memory. */
+#define CHANGES_TOGETHER 8192
 
 static size_t smaller(size_t a, size_t b)
 {
@@ -37,16 +42,30 @@ static bool create_fields(struct sweep *sweep, size_t planes, struct fault *faul
     return true;
 }
 
+static bool create_plane_changes(struct sweep *sweep, struct fault *fault)
+{
+    const struct plan *plan = sweep->plan;
+    size_t planes = smaller(plan->shape.planes, CHANGES_TOGETHER);
+
+    if (!plan->passes.on_trial)
+        return true;
+    sweep->plane_changes =
+        mem_alloc(planes, plan->job->in.grid.channels * sizeof *sweep->plane_changes, "the sums", fault);
+    return sweep->plane_changes != NULL;
+}
+
 bool sweep_create(struct sweep *sweep, const struct plan *plan, struct progress *progress,
                   struct fault *fault)
 {
     *sweep = (struct sweep){.plan = plan, .progress = progress};
-    return create_fields(sweep, plan->shape.planes, fault);
+    return create_plane_changes(sweep, fault) && create_fields(sweep, plan->shape.planes, fault);
 }
 
 void sweep_destroy(struct sweep *sweep)
 {
     destroy_fields(sweep);
+    mem_free(sweep->plane_changes);
+    sweep->plane_changes = NULL;
 }
 
 static bool is_in_own_memory(const struct plan *plan)
@@ -207,16 +226,24 @@ static bool advance(struct sweep *sweep, const struct level *level, struct range
     return true;
 }
 
-/* Over the channels that the file has, and its planes. */
+/* Over the channels that the file has, and its planes, one after the other. */
 static bool add_change(struct sweep *sweep, const struct level *level, struct range planes, double *sums,
                        struct fault *fault)
 {
     const struct plan *plan = sweep->plan;
+    unsigned channels = plan->job->in.grid.channels;
+    struct range own = sweep_overlap(planes, sweep->own), part = {own.first, 0};
 
-    planes = sweep_overlap(planes, sweep->own);
-    return planes.count == 0 ||
-           plan->backend->change(plan->device, sweep->fields[level->kept], sweep->fields[level->to],
-                                 plan->job->in.grid.channels, planes, sums, fault);
+    for (size_t left = own.count; left > 0; left -= part.count) {
+        part.first += part.count;
+        part.count = smaller(left, CHANGES_TOGETHER);
+        if (!plan->backend->change(plan->device, sweep->fields[level->kept], sweep->fields[level->to],
+                                   channels, part, sweep->plane_changes, fault))
+            return false;
+        for (size_t i = 0; i < part.count * channels; i++)
+            sums[i % channels] += sweep->plane_changes[i];
+    }
+    return true;
 }
 
 bool sweep_run(struct sweep *sweep, struct fault *fault)

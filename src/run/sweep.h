@@ -26,6 +26,7 @@ struct sweep {
     size_t done;                   /* planes of the last level, up to this one */
     size_t gone;                   /* those of them that have left the fields, up to this one */
     unsigned input, output;        /* fields of the planes read, and of the last level */
+    double *plane_changes;         /* room for those of some planes, where steps are looked at */
     double *changes; /* of each step of the pass, and each channel: Σ (after − before)² where it is looked at;
                         or NULL */
     double span;     /* sample updates asked for in the device's span of work */
