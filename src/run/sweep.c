@@ -47,7 +47,7 @@ static bool create_plane_changes(struct sweep *sweep, struct fault *fault)
     const struct plan *plan = sweep->plan;
     size_t planes = smaller(plan->shape.planes, CHANGES_TOGETHER);
 
-    if (!plan->passes.on_trial)
+    if (!plan->schedule.on_trial)
         return true;
     sweep->plane_changes =
         mem_alloc(planes, plan->job->in.grid.channels * sizeof *sweep->plane_changes, "the sums", fault);
