@@ -5,7 +5,6 @@
 #include "base/diag.h"
 #include "chain.h"
 #include "forms.h"
-#include "forms.h"
 
 #include <stdbool.h>
 #include <stddef.h>
