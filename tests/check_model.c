@@ -429,14 +429,15 @@ static void build(const char *options, unsigned axes, struct stage *stage)
     command_free(&command);
 }
 
+static const double star_weights[4][5] = {
+    {-2.0, 1.0, 0, 0, 0},
+    {-5.0 / 2, 4.0 / 3, -1.0 / 12, 0, 0},
+    {-49.0 / 18, 3.0 / 2, -3.0 / 20, 1.0 / 90, 0},
+    {-205.0 / 72, 8.0 / 5, -1.0 / 5, 8.0 / 315, -1.0 / 560},
+};
+
 START_TEST(stars_have_their_coefficients)
 {
-    static const double stars[4][5] = {
-        {-2.0, 1.0, 0, 0, 0},
-        {-5.0 / 2, 4.0 / 3, -1.0 / 12, 0, 0},
-        {-49.0 / 18, 3.0 / 2, -3.0 / 20, 1.0 / 90, 0},
-        {-205.0 / 72, 8.0 / 5, -1.0 / 5, 8.0 / 315, -1.0 / 560},
-    };
     int radius = _i / 2 + 1;
     unsigned axes = 2 + (unsigned)_i % 2;
     struct stage stage;
@@ -446,9 +447,10 @@ START_TEST(stars_have_their_coefficients)
     build(options, axes, &stage);
     ck_raster_order(&stage.body.taps);
     ck_assert_uint_eq(stage.body.taps.count, 1 + 2 * axes * (unsigned)radius);
-    ck_assert_double_eq_tol(find_tap(&stage.body.taps, 0, 0, 0).weight, axes * stars[radius - 1][0], 1e-15);
+    ck_assert_double_eq_tol(find_tap(&stage.body.taps, 0, 0, 0).weight, axes * star_weights[radius - 1][0],
+                            1e-15);
     for (int distance = -radius; distance <= radius; distance++) {
-        double wanted = stars[radius - 1][abs(distance)];
+        double wanted = star_weights[radius - 1][abs(distance)];
         if (distance == 0)
             continue;
         ck_assert_double_eq(find_tap(&stage.body.taps, distance, 0, 0).weight, wanted);
@@ -1166,6 +1168,7 @@ END_TEST
 
 START_TEST(actions)
 {
+    static const enum program programs[] = {PROGRAM_VOXFILT, PROGRAM_IMGHEAT};
     static const struct {
         const char *options;
         enum action action;
@@ -1175,11 +1178,11 @@ START_TEST(actions)
                  {"--help", ACTION_HELP},
                  {"--version", ACTION_VERSION}};
 
-    for (size_t i = 0; i < LENGTH(given); i++) {
+    for (size_t i = 0; i < LENGTH(programs) * LENGTH(given); i++) {
         struct command command;
-        command_parse(&command, _i == 0 ? PROGRAM_VOXFILT : PROGRAM_IMGHEAT, given[i].options);
+        command_parse(&command, programs[i / LENGTH(given)], given[i % LENGTH(given)].options);
         ck_assert(command.parsed);
-        ck_assert_int_eq(command.options.action, given[i].action);
+        ck_assert_int_eq(command.options.action, given[i % LENGTH(given)].action);
         command_free(&command);
     }
 }
@@ -1203,7 +1206,7 @@ static Suite *model_suite(void)
     tcase_add_loop_test(words, edge_rules, 0, (int)LENGTH(edge_texts));
     tcase_add_test(words, grids);
     tcase_add_loop_test(filters, stencils_have_their_weights, 0, (int)LENGTH(boxes));
-    tcase_add_loop_test(filters, stars_have_their_coefficients, 0, 8);
+    tcase_add_loop_test(filters, stars_have_their_coefficients, 0, (int)(2 * LENGTH(star_weights)));
     tcase_add_test(filters, stars_are_divided_by_squares);
     tcase_add_loop_test(filters, gauss_is_normalised, 0, (int)LENGTH(gausses));
     tcase_add_test(filters, box_is_a_mean);
@@ -1224,7 +1227,7 @@ static Suite *model_suite(void)
     tcase_add_loop_test(options, bad_usage_is_refused, 0, (int)LENGTH(usage_errors));
     tcase_add_test(options, voxfilt_takes_its_options);
     tcase_add_test(options, imgheat_takes_its_options);
-    tcase_add_loop_test(options, actions, 0, 2);
+    tcase_add_test(options, actions);
     suite_add_tcase(suite, words);
     suite_add_tcase(suite, filters);
     suite_add_tcase(suite, stages);

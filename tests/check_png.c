@@ -1,5 +1,6 @@
 /* Tests of the PNG format: every kind of picture in, samples and notes out, damage refused. */
 #include "base/checksum.h"
+#include "base/limits.h"
 #include "format/format.h"
 #include "png/png_filter.h"
 #include "png/png_unfilter.h"
@@ -538,7 +539,7 @@ START_TEST(little_endian_and_every_level)
     ck_assert_ptr_nonnull(samples);
     for (size_t i = 0; i < size; i++)
         samples[i] = (unsigned char)next_random(&seed);
-    for (int level = -1; level <= 9; level++) {
+    for (int level = -1; level <= MOST_LEVEL; level++) {
         write_picture(&header, samples, level, NULL);
         check_written(&header, samples);
     }
@@ -617,20 +618,21 @@ START_TEST(the_file_does_not_depend_on_threads)
 }
 END_TEST
 
+static const struct {
+    size_t width, height;
+    unsigned channels;
+    enum sample_type type;
+} strip_shapes[] = {
+    {1, 300000, 1, SAMPLE_U8},  {3, 40000, 2, SAMPLE_U16}, {90000, 5, 4, SAMPLE_U8},
+    {90001, 3, 4, SAMPLE_U16},  {300000, 1, 1, SAMPLE_U8}, {262143, 3, 1, SAMPLE_U8},
+    {262144, 3, 1, SAMPLE_U8},  {131071, 4, 1, SAMPLE_U8}, {511, 1025, 4, SAMPLE_U8},
+    {40000, 20, 1, SAMPLE_U16},
+};
+
 START_TEST(strips_of_every_shape)
 {
-    static const struct {
-        size_t width, height;
-        unsigned channels;
-        enum sample_type type;
-    } shapes[] = {
-        {1, 300000, 1, SAMPLE_U8},  {3, 40000, 2, SAMPLE_U16}, {90000, 5, 4, SAMPLE_U8},
-        {90001, 3, 4, SAMPLE_U16},  {300000, 1, 1, SAMPLE_U8}, {262143, 3, 1, SAMPLE_U8},
-        {262144, 3, 1, SAMPLE_U8},  {131071, 4, 1, SAMPLE_U8}, {511, 1025, 4, SAMPLE_U8},
-        {40000, 20, 1, SAMPLE_U16},
-    };
-    struct header header =
-        large_header(shapes[_i].width, shapes[_i].height, shapes[_i].channels, shapes[_i].type);
+    struct header header = large_header(strip_shapes[_i].width, strip_shapes[_i].height,
+                                        strip_shapes[_i].channels, strip_shapes[_i].type);
     check_any_threads(&header, TEXT, 1);
     check_any_threads(&header, TEXT, -1);
     check_any_threads(&header, NOISE, 3);
@@ -644,7 +646,7 @@ START_TEST(levels_compress)
     for (enum pattern pattern = FLAT; pattern < PATTERNS; pattern++) {
         unsigned char *samples = pattern_make(&header, pattern);
         size_t plain = file_samples_bytes(&header);
-        for (int level = 0; level <= 9; level++) {
+        for (int level = 0; level <= MOST_LEVEL; level++) {
             struct bytes file = written_by(2, &header, samples, level);
             if (level == 0)
                 ck_assert_uint_gt(file.size, plain);
@@ -892,19 +894,20 @@ START_TEST(notes_are_kept)
         CHUNK("vpAg", "private"),
     };
     struct bytes plain = small_png(PNG_COLOR_TYPE_RGB, 8, false, false);
-    struct bytes noted = with_chunks(&plain, early, sizeof early / sizeof early[0], late, 3);
-    struct bytes file = with_chunks(&noted, stale, 4, NULL, 0);
+    struct bytes noted =
+        with_chunks(&plain, early, sizeof early / sizeof early[0], late, sizeof late / sizeof late[0]);
+    struct bytes file = with_chunks(&noted, stale, sizeof stale / sizeof stale[0], NULL, 0);
     struct bytes copy = copy_of(&file);
     for (size_t i = 0; i < sizeof early / sizeof early[0]; i++) {
         check_has_chunk(&copy, &early[i]);
         ck_assert_uint_lt(chunk_offset(&copy, early[i].type), chunk_offset(&copy, "IDAT"));
     }
-    for (size_t i = 0; i < 3; i++)
+    for (size_t i = 0; i < sizeof late / sizeof late[0]; i++)
         check_has_chunk(&copy, &late[i]);
     ck_assert_uint_gt(chunk_offset(&copy, "zTXt"), chunk_offset(&copy, "IDAT"));
     ck_assert_uint_gt(chunk_offset(&copy, "iTXt"), chunk_offset(&copy, "IDAT"));
     ck_assert_uint_eq(chunk_count(&copy, "tEXt"), 3);
-    for (size_t i = 0; i < 4; i++)
+    for (size_t i = 0; i < sizeof stale / sizeof stale[0]; i++)
         ck_assert_uint_eq(chunk_count(&copy, stale[i].type), 0);
     bytes_free(&plain);
     bytes_free(&noted);
@@ -922,7 +925,8 @@ START_TEST(bad_notes_are_dropped)
     };
     static const struct extra late[] = {GAMMA_45455, CHUNK("pHYs", "\0\0\x0b\x13\0\0\x0b\x13\1")};
     struct bytes plain = small_png(PNG_COLOR_TYPE_GRAY, 8, true, false);
-    struct bytes file = with_chunks(&plain, early, sizeof early / sizeof early[0], late, 2);
+    struct bytes file =
+        with_chunks(&plain, early, sizeof early / sizeof early[0], late, sizeof late / sizeof late[0]);
     struct bytes copy = copy_of(&file);
     ck_assert_uint_eq(chunk_count(&copy, "gAMA"), 0);
     ck_assert_uint_eq(chunk_count(&copy, "sRGB"), 0);
@@ -949,28 +953,29 @@ START_TEST(colour_chunks_after_the_palette_do_not_count)
 }
 END_TEST
 
+static const struct {
+    struct extra chunks[2];
+    size_t count;
+    bool profiled;
+    double file_gamma;
+} transfers[] = {
+    {{{0}}, 0, false, 0},
+    {{GAMMA_45455}, 1, false, 0.45455},
+    {{PERCEPTUAL}, 1, false, 0},
+    {{PERCEPTUAL, GAMMA_45455}, 2, false, 0},
+    {{PROFILE, GAMMA_45455}, 2, true, 0},
+    {{CHUNK("cICP", "\1\15\0\1")}, 1, true, 0},
+    {{CHUNK("gAMA", "\0\0\0\0")}, 1, false, 0},
+    {{CHUNK("gAMA", "\0\1\x86\xa0")}, 1, false, 1},
+};
+
 START_TEST(transfer_curve)
 {
-    static const struct {
-        struct extra chunks[2];
-        size_t count;
-        bool profiled;
-        double file_gamma;
-    } cases[] = {
-        {{{0}}, 0, false, 0},
-        {{GAMMA_45455}, 1, false, 0.45455},
-        {{PERCEPTUAL}, 1, false, 0},
-        {{PERCEPTUAL, GAMMA_45455}, 2, false, 0},
-        {{PROFILE, GAMMA_45455}, 2, true, 0},
-        {{CHUNK("cICP", "\1\15\0\1")}, 1, true, 0},
-        {{CHUNK("gAMA", "\0\0\0\0")}, 1, false, 0},
-        {{CHUNK("gAMA", "\0\1\x86\xa0")}, 1, false, 1},
-    };
     struct bytes plain = small_png(PNG_COLOR_TYPE_RGB, 8, false, false);
-    struct bytes file = with_chunks(&plain, cases[_i].chunks, cases[_i].count, NULL, 0);
+    struct bytes file = with_chunks(&plain, transfers[_i].chunks, transfers[_i].count, NULL, 0);
     struct header header = header_of(&file);
-    ck_assert_int_eq(header.profile != NULL, cases[_i].profiled);
-    ck_assert_double_eq(header.file_gamma, cases[_i].file_gamma);
+    ck_assert_int_eq(header.profile != NULL, transfers[_i].profiled);
+    ck_assert_double_eq(header.file_gamma, transfers[_i].file_gamma);
     bytes_free(&plain);
     bytes_free(&file);
 }
@@ -1002,24 +1007,26 @@ static bool profile_is_unknown(int color_type, const struct bytes *chunk)
     return header.profile != NULL;
 }
 
+static const struct {
+    const struct profile_recipe *recipe;
+    int color_type;
+    bool unknown;
+} profiles[] = {
+    {&profile_srgb_v2, PNG_COLOR_TYPE_RGB, false}, {&profile_srgb_v4, PNG_COLOR_TYPE_RGB_ALPHA, false},
+    {&profile_gray, PNG_COLOR_TYPE_GRAY, false},   {&profile_gray, PNG_COLOR_TYPE_GRAY_ALPHA, false},
+    {&profile_adobe, PNG_COLOR_TYPE_RGB, true},    {&profile_srgb_v2, PNG_COLOR_TYPE_GRAY, true},
+    {&profile_gray, PNG_COLOR_TYPE_RGB, true},
+};
+
 START_TEST(profiles_are_known_by_what_they_say)
 {
-    static const struct {
-        const struct profile_recipe *recipe;
-        int color_type;
-        bool unknown;
-    } cases[] = {
-        {&profile_srgb_v2, PNG_COLOR_TYPE_RGB, false}, {&profile_srgb_v4, PNG_COLOR_TYPE_RGB_ALPHA, false},
-        {&profile_gray, PNG_COLOR_TYPE_GRAY, false},   {&profile_gray, PNG_COLOR_TYPE_GRAY_ALPHA, false},
-        {&profile_adobe, PNG_COLOR_TYPE_RGB, true},    {&profile_srgb_v2, PNG_COLOR_TYPE_GRAY, true},
-        {&profile_gray, PNG_COLOR_TYPE_RGB, true},
-    };
-    struct bytes chunk = profile_chunk(cases[_i].recipe, 0), longer = profile_chunk(cases[_i].recipe, 1);
-    ck_assert_int_eq(profile_is_unknown(cases[_i].color_type, &chunk), cases[_i].unknown);
-    ck_assert(profile_is_unknown(cases[_i].color_type, &longer));
+    struct bytes chunk = profile_chunk(profiles[_i].recipe, 0),
+                 longer = profile_chunk(profiles[_i].recipe, 1);
+    ck_assert_int_eq(profile_is_unknown(profiles[_i].color_type, &chunk), profiles[_i].unknown);
+    ck_assert(profile_is_unknown(profiles[_i].color_type, &longer));
     for (; chunk.size > 10; chunk.size -= chunk.size > 40 ? 30 : 1) {
         struct bytes shorter = {chunk.data, chunk.size - 1};
-        ck_assert(profile_is_unknown(cases[_i].color_type, &shorter));
+        ck_assert(profile_is_unknown(profiles[_i].color_type, &shorter));
     }
     bytes_free(&chunk);
     bytes_free(&longer);
@@ -1238,21 +1245,23 @@ START_TEST(the_image_data_fills_the_picture_exactly)
 }
 END_TEST
 
+static const struct extra bad_streams[] = {
+    CHUNK("a window of 64 KiB", "\x88\x1c\x03\x00\x00\x00\x00\x01"),
+    CHUNK("a wrong check of the header", "\x78\x02\x03\x00\x00\x00\x00\x01"),
+    CHUNK("another method", "\x77\x07\x03\x00\x00\x00\x00\x01"),
+    CHUNK("a preset dictionary", "\x78\x20\x00\x00\x00\x01\x03\x00\x00\x00\x00\x01"),
+    CHUNK("a block of type 3", "\x78\x01\x07\x00\x00\x00\x00\x01"),
+    CHUNK("a stored block of contradictory lengths", "\x78\x01\x01\x18\x00\x00\x00"),
+    CHUNK("a match before the beginning", "\x78\x01\x03\x02\x00\x00\x00\x00\x00"),
+    CHUNK("a header alone", "\x78\x01"),
+    CHUNK("half a header", "\x78"),
+    CHUNK("no samples", "\x78\x01\x03\x00\x00\x00\x00\x01"),
+};
+
 START_TEST(a_bad_deflate_stream_is_refused)
 {
-    static const struct extra streams[] = {
-        CHUNK("a window of 64 KiB", "\x88\x1c\x03\x00\x00\x00\x00\x01"),
-        CHUNK("a wrong check of the header", "\x78\x02\x03\x00\x00\x00\x00\x01"),
-        CHUNK("another method", "\x77\x07\x03\x00\x00\x00\x00\x01"),
-        CHUNK("a preset dictionary", "\x78\x20\x00\x00\x00\x01\x03\x00\x00\x00\x00\x01"),
-        CHUNK("a block of type 3", "\x78\x01\x07\x00\x00\x00\x00\x01"),
-        CHUNK("a stored block of contradictory lengths", "\x78\x01\x01\x18\x00\x00\x00"),
-        CHUNK("a match before the beginning", "\x78\x01\x03\x02\x00\x00\x00\x00\x00"),
-        CHUNK("a header alone", "\x78\x01"),
-        CHUNK("half a header", "\x78"),
-        CHUNK("no samples", "\x78\x01\x03\x00\x00\x00\x00\x01"),
-    };
-    check_refused_with_idat((const unsigned char *)streams[_i].data, streams[_i].size, streams[_i].type);
+    check_refused_with_idat((const unsigned char *)bad_streams[_i].data, bad_streams[_i].size,
+                            bad_streams[_i].type);
 }
 END_TEST
 
@@ -1507,15 +1516,17 @@ static Suite *png_suite(void)
     tcase_add_test(kinds_case, little_endian_and_every_level);
     tcase_add_test(kinds_case, what_a_png_cannot_hold);
     tcase_add_loop_test(strips_case, the_file_does_not_depend_on_threads, 0, PATTERNS);
-    tcase_add_loop_test(strips_case, strips_of_every_shape, 0, 10);
+    tcase_add_loop_test(strips_case, strips_of_every_shape, 0,
+                        (int)(sizeof strip_shapes / sizeof *strip_shapes));
     tcase_add_test(strips_case, levels_compress);
     tcase_add_test(strips_case, writing_may_be_given_up);
     tcase_add_test(strips_case, reading_may_be_given_up);
     tcase_add_test(notes_case, notes_are_kept);
     tcase_add_test(notes_case, bad_notes_are_dropped);
     tcase_add_test(notes_case, colour_chunks_after_the_palette_do_not_count);
-    tcase_add_loop_test(notes_case, transfer_curve, 0, 8);
-    tcase_add_loop_test(notes_case, profiles_are_known_by_what_they_say, 0, 7);
+    tcase_add_loop_test(notes_case, transfer_curve, 0, (int)(sizeof transfers / sizeof *transfers));
+    tcase_add_loop_test(notes_case, profiles_are_known_by_what_they_say, 0,
+                        (int)(sizeof profiles / sizeof *profiles));
     tcase_add_loop_test(notes_case, unused_bits_of_a_transparent_colour_do_not_count, 0, 2 * KINDS);
     tcase_add_loop_test(damage_case, truncation_is_refused, 0, 2 * KINDS);
     tcase_add_loop_test(damage_case, a_flipped_bit_is_refused, 0, 2 * KINDS);
@@ -1523,7 +1534,8 @@ static Suite *png_suite(void)
     tcase_add_test(damage_case, image_data_that_does_not_match_is_refused);
     tcase_add_loop_test(damage_case, image_data_may_be_cut_anywhere, 0, 2);
     tcase_add_test(damage_case, the_image_data_fills_the_picture_exactly);
-    tcase_add_loop_test(damage_case, a_bad_deflate_stream_is_refused, 0, 10);
+    tcase_add_loop_test(damage_case, a_bad_deflate_stream_is_refused, 0,
+                        (int)(sizeof bad_streams / sizeof *bad_streams));
     tcase_add_loop_test(damage_case, what_is_wrong_with_image_data_is_said, 0, WRONGS);
     tcase_add_test(damage_case, image_data_in_two_places_is_said);
     tcase_add_test(damage_case, an_unknown_critical_chunk_is_refused);

@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { TRANSFERS = TRANSFER_GAMMA + 1 };
+
 /* ---- conversions ---- */
 
 /* A file's pixels into a field, out of it as they stand there, and back into a file of another encoding. */
@@ -168,7 +170,7 @@ static void check_settling(const struct encoding *out, enum work_type work, cons
 
 START_TEST(what_filters_leave_is_settled)
 {
-    for (unsigned i = 0; i < 48; i++) {
+    for (unsigned i = 0; i < 16 * TRANSFERS; i++) {
         struct encoding out = {
             .type = i & 1 ? SAMPLE_U8 : SAMPLE_U16, .swapped = i & 2, .channels = 4, .alpha = true};
         out.premultiply = i & 4;
@@ -359,6 +361,6 @@ TCase *conversions_case(void)
     tcase_add_loop_test(tests, integers_round_and_saturate, 0, 2 * SAMPLE_TYPES);
     tcase_add_loop_test(tests, ranges_are_put_into_types, 0, SAMPLE_TYPES);
     tcase_add_test(tests, without_a_finite_sample_there_are_no_extremes);
-    tcase_add_loop_test(tests, outside_is_a_pixel_of_the_file, 0, 24);
+    tcase_add_loop_test(tests, outside_is_a_pixel_of_the_file, 0, 8 * TRANSFERS);
     return tests;
 }

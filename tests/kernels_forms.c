@@ -211,19 +211,20 @@ static void check_partial_fields(const char *stage_options, unsigned steps, unsi
     command_free(&command);
 }
 
+static const char *const stages_of_parts[] = {"-f heat",
+                                              "-f heat --flux tanh --scale 1 -e nearest",
+                                              "-f star:4 -e mirror",
+                                              "-f gradient -e constant:2",
+                                              "-f taps:lopsided.taps -e hold",
+                                              "-f laplace -e hold",
+                                              "-f matrix:0,1,0;2,-3,4;0,5,0 -e wrap",
+                                              "-f matrix:1,2,1;0,-3,1;0,0,0",
+                                              "-f matrix:0,0,0;1,-3,1;0,2,0 -e mirror",
+                                              "-f matrix:1,2,1;2,-3,4;1,5,1 -e nearest"};
+
 START_TEST(fields_may_hold_a_part)
 {
-    static const char *const stages[] = {"-f heat",
-                                         "-f heat --flux tanh --scale 1 -e nearest",
-                                         "-f star:4 -e mirror",
-                                         "-f gradient -e constant:2",
-                                         "-f taps:lopsided.taps -e hold",
-                                         "-f laplace -e hold",
-                                         "-f matrix:0,1,0;2,-3,4;0,5,0 -e wrap",
-                                         "-f matrix:1,2,1;0,-3,1;0,0,0",
-                                         "-f matrix:0,0,0;1,-3,1;0,2,0 -e mirror",
-                                         "-f matrix:1,2,1;2,-3,4;1,5,1 -e nearest"};
-    const char *stage = stages[_i];
+    const char *stage = stages_of_parts[_i];
 
     ways_vary((uint64_t)_i);
     for (unsigned axes = 2; axes <= 3; axes++) {
@@ -336,17 +337,18 @@ static void check_wishes(const struct subject *subject)
     ck_refused(subject, &(struct rung_wish){.rung = rung, .tile_x = 5000, .tile_y = 5000}, rung);
 }
 
+static const char *const stages_of_forms[] = {"-f heat -s 1", "-f matrix:1,2,1;2,4,2;1,2,1 -s 1",
+                                              "-f heat --flux pm1 --scale 1 -s 1"};
+
 START_TEST(forms_are_as_wished)
 {
     const struct grid grids[] = {grid_make(2, 300, 200, 1), grid_make(3, 70, 60, 50)};
-    static const char *const stages[] = {"-f heat -s 1", "-f matrix:1,2,1;2,4,2;1,2,1 -s 1",
-                                         "-f heat --flux pm1 --scale 1 -s 1"};
     struct subject subject;
 
     for (size_t i = 0; i < way_count; i++) {
         if (ways[i].rung == NULL)
             continue;
-        subject_make(&subject, &ways[i], stages[_i / 2], &grids[_i % 2]);
+        subject_make(&subject, &ways[i], stages_of_forms[_i / 2], &grids[_i % 2]);
         check_wishes(&subject);
         subject_free(&subject);
     }
@@ -466,9 +468,9 @@ TCase *forms_case(void)
     tcase_add_test(tests, rows_of_pictures);
     tcase_add_test(tests, rows_of_every_width);
     tcase_add_test(tests, planes_apart);
-    tcase_add_loop_test(tests, fields_may_hold_a_part, 0, 10);
+    tcase_add_loop_test(tests, fields_may_hold_a_part, 0, (int)LENGTH(stages_of_parts));
     tcase_add_test(tests, rungs_that_do_not_exist_are_refused);
-    tcase_add_loop_test(tests, forms_are_as_wished, 0, 6);
+    tcase_add_loop_test(tests, forms_are_as_wished, 0, (int)(2 * LENGTH(stages_of_forms)));
     tcase_add_test(tests, a_gpu_fuses_where_moving_binds);
     return tests;
 }

@@ -2,6 +2,7 @@
 #include "deflate.h"
 
 #include "checksum.h"
+#include "limits.h"
 #include "mem.h"
 
 #include <string.h>
@@ -201,6 +202,7 @@ static const struct effort {
     {TRY_SAMPLE, {QUICK(1), ZLIB(6)}},  {TRY_BOTH, {ZLIB(7), ZLIB(7)}},
     {TRY_BOTH, {ZLIB(8), ZLIB(8)}},     {TRY_BOTH, {ZLIB(9), ZLIB(9)}},
 };
+_Static_assert(sizeof efforts / sizeof *efforts == MOST_LEVEL + 1, "an effort for every level");
 
 static const struct engine sampler = QUICK(1);
 

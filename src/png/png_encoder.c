@@ -3,13 +3,14 @@
 
 #include "base/checksum.h"
 #include "base/deflate.h"
+#include "base/limits.h"
 #include "base/mem.h"
 #include "png_strips.h"
 #include "png_trap.h"
 
 #include <setjmp.h>
 
-enum { DEFAULT_LEVEL = 6, CHECKSUM_BYTES = 4 };
+enum { CHECKSUM_BYTES = 4 };
 
 /* An IDAT chunk holds a strip, but not what a single row of gigabytes makes. */
 #define IDAT_BYTES_MOST ((size_t)1 << 30)
@@ -122,7 +123,7 @@ bool png_encoder_begin(struct png_encoder **encoder, struct file_out *file,
     made->file = file;
     made->notes = picture->notes;
     made->row_bytes = picture->width * picture->channels * (picture->depth / 8);
-    made->level = picture->level < 0 ? DEFAULT_LEVEL : picture->level;
+    made->level = picture->level < 0 ? PNG_LEVEL : picture->level;
     if (!start_strips(made, picture, fault) || !begin(made, picture, fault)) {
         png_encoder_free(made);
         return false;
