@@ -80,7 +80,7 @@ void encoding_outside(const struct encoding *encoding, enum work_type work, doub
 
 enum op_kind {
     OP_TAPS,     /* u ← Σ w·v */
-    OP_HEAT,     /* relax against the neighbours under a flux, then react */
+    OP_HEAT,     /* relax against the neighbours under a flux, then react: voxfilt(7), HEAT */
     OP_UNSHARP,  /* u ← fma(amount, kept − u, kept): kept is the stage's input, u its blur */
     OP_GRADIENT, /* the length of the vector of central differences */
     OP_SCALE,    /* u ← fma(factor, u, offset) */
@@ -173,8 +173,9 @@ size_t op_group_most(const struct op *op);
 /* Whether a sample depends on other channels than its own. */
 bool op_mixes_channels(const struct op *op);
 
-/* One channel of a file's samples, in double, summed in the order of arith.h. NaNs are left out and counted.
-   The second moment is taken about an anchor, so that a large mean does not swallow a small deviation. */
+/* One channel of a file's samples, in double, summed in the order of voxfilt(7), ARITHMETIC. NaNs are left
+   out and counted. The second moment is taken about an anchor, so that a large mean does not swallow a small
+   deviation. */
 struct tally {
     bool anchored;        /* false: of nothing yet */
     uint64_t count, nans; /* count leaves the NaNs out */

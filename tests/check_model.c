@@ -300,7 +300,7 @@ END_TEST
 
 /* ---- filters ---- */
 
-/* Weights on a box of offsets, in raster order, as scipy.ndimage and the manual have them. */
+/* Weights on a box of offsets, in raster order, as scipy.ndimage and voxfilt(7), FILTERS have them. */
 static const struct box {
     const char *options;
     unsigned axes;

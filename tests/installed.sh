@@ -137,6 +137,7 @@ cat > ../wanted <<END
 ./share/doc/voxfilt/samples/slurm.sbatch
 ./share/man/man1/imgheat.1
 ./share/man/man1/voxfilt.1
+./share/man/man7/voxfilt.7
 ./share/zsh/site-functions/_imgheat
 ./share/zsh/site-functions/_voxfilt
 END

@@ -1,4 +1,4 @@
-/* Sums in the order of arith.h. */
+/* Sums in the order of voxfilt(7), ARITHMETIC. */
 #include "fixture.h"
 #include "kernels.h"
 #include "reference.h"

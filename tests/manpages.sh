@@ -1,6 +1,7 @@
 #!/bin/sh
 # The man pages say what is there: every option of --help and every filter of --list, in the same words, nothing more;
-# every example works; and the pages are clean.
+# every word that an option takes, and every limit; options of both commands read the same on both pages; every example
+# works; and the pages are clean.
 set -u
 
 # shellcheck source=tests/casebook.sh
@@ -14,7 +15,7 @@ tags() # PAGE SECTION
     awk -v section=".SH $2" '
         /^\.SH / { inside = ($0 == section) }
         inside && tag { print }
-        { tag = ($0 == ".TP") }' "$man/$1.1" | sed 's/\\f[BIR]//g; s/\\-/-/g'
+        { tag = ($0 == ".TP") }' "$man/$1" | sed 's/\\f[BIR]//g; s/\\-/-/g'
 }
 
 options_of_help()
@@ -101,12 +102,113 @@ names_all() # PAGE SECTION WORD...
 {
     page=$1 section=$2 missing=
     shift 2
-    sed -n "/^\.SH $section\$/,/^\.SH /p" "$man/$page.1" > words
+    sed -n "/^\.SH $section\$/,/^\.SH /p" "$man/$page" > words
     for word in "$@"; do
         grep -qw "$word" words || missing="$missing $word"
     done
     [ $# -gt 0 ] && [ -z "$missing" ]
-    result $? "$page.1: $section names $*${missing:+, but not$missing}"
+    result $? "$page: $section names $*${missing:+, but not$missing}"
+}
+
+# What a page says of an option, and nothing where it says nothing.
+paragraph() # PAGE OPTION
+{
+    awk -v option="$2" '
+        /^\.S[HS] / { inside = 0 }
+        /^\.SH / { options = ($0 == ".SH OPTIONS") }
+        tag { plain = $0; gsub(/\\f[BIR]/, "", plain); gsub(/\\-/, "-", plain); gsub(/[=,[]/, " ", plain)
+              inside = options && index(" " plain " ", " " option " ") }
+        { tag = ($0 == ".TP") }
+        inside && !/^\.TP/ { print }' "$man/$1" | sed '1d; s/\\-/-/g'
+}
+
+# Lines "OPTION WORD..." of a program, of each list of words where it first comes.
+words_of_options() # PROGRAM
+{
+    cat > words.awk <<'PROGRAM'
+END {
+    for (i = 1; i <= options; i++) {
+        if (tables[i] != "NULL" && !told[tables[i]]++)
+            print "--" names[i], words_of(i)
+    }
+}
+PROGRAM
+    find "$top_srcdir/src" -name '*.def' ! -name words.def > lists
+    # shellcheck disable=SC2046  # names without blanks
+    awk -v program="$1" -f "$top_srcdir/completions/lists.awk" -f words.awk "$top_srcdir/src/base/limits.h" \
+        $(cat lists) "$top_srcdir/src/cli/words.def"
+}
+
+names_words() # PROGRAM
+{
+    words_of_options "$1" > word.lists
+    while read -r option words; do
+        paragraph "$1.1" "$option" > text
+        missing=
+        for word in $words; do
+            grep -qw -e "$word" text || missing="$missing $word"
+        done
+        [ -s text ] && [ -z "$missing" ]
+        result $? "$1.1: $option names $words${missing:+, but not$missing}"
+    done < word.lists
+    [ "$(wc -l < word.lists)" -ge 8 ]
+    result $? "$1.1: lists of words were found"
+}
+
+# Where each number of limits.h stands: PAGE OPTION NUMBER...
+limits()
+{
+    cat <<'END'
+voxfilt.1 --channels MOST_CHANNELS
+voxfilt.1 --threads MOST_THREADS
+imgheat.1 --threads MOST_THREADS
+voxfilt.1 --spacing LEAST_SPACING MOST_SPACING
+voxfilt.1 --tile MOST_TILE
+imgheat.1 --tile MOST_TILE
+voxfilt.1 --coarsen MOST_TILE
+imgheat.1 --coarsen MOST_TILE
+voxfilt.1 --steps HEAT_STEPS
+imgheat.1 --steps HEAT_STEPS
+voxfilt.1 --until UNTIL_STEPS
+imgheat.1 --until UNTIL_STEPS
+imgheat.1 --level MOST_LEVEL PNG_LEVEL
+END
+}
+
+names_limits()
+{
+    sed -n 's/^#define \([A-Z_]*\)  *\([0-9][^ ]*\).*/\1 \2/p' "$top_srcdir/src/base/limits.h" > numbers
+    limits > limits.told
+    while read -r page option names; do
+        paragraph "$page" "$option" > text
+        for name in $names; do
+            number=$(sed -n "s/^$name //p" numbers)
+            [ -n "$number" ] && grep -qw -e "$number" text
+            result $? "$page: $option names $name, $number"
+        done
+    done < limits.told
+    sed 's/ .*//' numbers | sort > numbers.there
+    tr ' ' '\n' < limits.told | grep _ | sort -u | diff numbers.there -
+    result $? 'every number of limits.h stands in a man page'
+}
+
+# Options whose paragraphs differ between the two commands, because what they do does.
+differing='--input --output -d --out-range --alpha --dt --sigma --flux-channels --check-every --threads --memory --verbose'
+
+reads_the_same()
+{
+    tags voxfilt.1 OPTIONS | grep -o -e '--[a-z-]*' > shared
+    tags imgheat.1 OPTIONS | grep -o -e '--[a-z-]*' | grep -xF -f - shared > both
+    while read -r option; do
+        case " $differing " in
+        *" $option "*) continue ;;
+        esac
+        paragraph voxfilt.1 "$option" > text
+        paragraph imgheat.1 "$option" | diff text - && [ -s text ]
+        result $? "$option reads the same on both pages"
+    done < both
+    [ -s both ]
+    result $? 'options of both commands were found'
 }
 
 signals_of_guard()
@@ -116,24 +218,75 @@ signals_of_guard()
 
 instruction_sets()
 {
-    sed -n 's/.*-DCPU_ISA=//p' "$top_srcdir/Makefile.am"
+    sed -n 's/.*-DCPU_ISA=\([a-z0-9]*\).*/\1/p' "$top_srcdir/Makefile.am" | sort -u
+}
+
+# A page has a date, is of the program's version, and is clean.
+is_clean() # PAGE
+{
+    version=$(voxfilt --version | sed 's/.* //')
+    grep -q "^\\.TH .* \"20[0-9][0-9]-[01][0-9]-[0-3][0-9]\" \"voxfilt $version\"" "$man/$1"
+    result $? "$1: has a date and is of version $version"
+    if command -v mandoc > mandoc.path; then
+        mandoc -T lint -W warning "$man/$1"
+        result $? "$1: mandoc"
+    elif command -v groff > groff.path; then
+        groff -man -Tascii -ww -z "$man/$1" > groff.said 2>&1
+        cat groff.said
+        [ ! -s groff.said ]
+        result $? "$1: groff"
+    else
+        skip "$1: neither mandoc nor groff is here"
+    fi
+}
+
+# A section that one page sends its readers to is there on the other.
+refers_rightly() # PAGE
+{
+    awk '
+        /^\.B [A-Z ]+$/ { section = substr($0, 4); next }
+        section != "" && /^in$/ { waiting = 1; next }
+        waiting && /^\.BR voxfilt \(7\)/ { print section }
+        { section = ""; waiting = 0 }' "$man/$1" | sort -u > sections
+    while read -r section; do
+        grep -qx "\.SH $section" "$man/voxfilt.7"
+        result $? "$1: $section is in voxfilt.7"
+    done < sections
+    [ -s sections ]
+    result $? "$1: refers to voxfilt.7"
+}
+
+# Those that are computed in f64.
+types_of_f64()
+{
+    sed -n 's/^[A-Z_]*SAMPLE([A-Z0-9]*, \([a-z0-9]*\),.* WORK_F64, .*/\1/p' "$top_srcdir/src/model/samples.def" | xargs
 }
 
 cd "$work" || exit 1
 filters_of_list > filters
-tags voxfilt FILTERS > filters.page
-same 'voxfilt.1: filters' filters filters.page
+tags voxfilt.7 FILTERS > filters.page
+same 'voxfilt.7: filters' filters filters.page
+# shellcheck disable=SC2046  # words
+names_all voxfilt.7 FORMATS $(signals_of_guard)
+# shellcheck disable=SC2046
+names_all voxfilt.7 ENVIRONMENT $(instruction_sets)
+wide=$(types_of_f64)
+# shellcheck disable=SC2086  # words
+names_all voxfilt.7 ARITHMETIC $wide
+voxfilt --help | grep -q -- " --work=.*(f64 for $(echo "$wide" | sed 's/ /, /g'))"
+result $? "--help: --work names $wide"
+is_clean voxfilt.7
+names_limits
+reads_the_same
 
 (cd run && make_inputs) || exit 1
 for page in voxfilt imgheat; do
     options_of_help "$page" > options
-    tags "$page" OPTIONS > options.page
+    tags "$page.1" OPTIONS > options.page
     same "$page.1: options" options options.page
-
-    # shellcheck disable=SC2046  # words
-    names_all "$page" 'INPUT AND OUTPUT FILES' $(signals_of_guard)
-    # shellcheck disable=SC2046
-    names_all "$page" ENVIRONMENT $(instruction_sets)
+    names_words "$page"
+    refers_rightly "$page.1"
+    is_clean "$page.1"
 
     rm -f example.*
     cut_examples "$page"
@@ -142,22 +295,6 @@ for page in voxfilt imgheat; do
         run_example "$script"
     done
     cd ..
-
-    version=$("$page" --version | sed 's/.* //')
-    grep -q "^\\.TH .* \"20[0-9][0-9]-[01][0-9]-[0-3][0-9]\" \"voxfilt $version\"" "$man/$page.1"
-    result $? "$page.1: has a date and is of version $version"
-
-    if command -v mandoc > mandoc.path; then
-        mandoc -T lint -W warning "$man/$page.1"
-        result $? "$page.1: mandoc"
-    elif command -v groff > groff.path; then
-        groff -man -Tascii -ww -z "$man/$page.1" > groff.said 2>&1
-        cat groff.said
-        [ ! -s groff.said ]
-        result $? "$page.1: groff"
-    else
-        skip "$page.1: neither mandoc nor groff is here"
-    fi
 done
 
 conclude

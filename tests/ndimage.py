@@ -1,4 +1,4 @@
-"""The table of voxfilt(1), section SCIPY, held against scipy.ndimage: every row, with every edge mode that both have.
+"""The table of voxfilt(7), section SCIPY, held against scipy.ndimage: every row, with every edge mode that both have.
 
 Prints a line for each, "STATUS NAME", for the script of cases that runs it.
 """
@@ -51,7 +51,7 @@ def agree(expression, options, edge):
 
 
 def main():
-    with open(os.path.join(os.environ["top_srcdir"], "man", "voxfilt.1"), encoding="utf-8") as page:
+    with open(os.path.join(os.environ["top_srcdir"], "man", "voxfilt.7"), encoding="utf-8") as page:
         rows = list(table(page.read()))
     for expression, options in rows:
         for edge in EDGES:

@@ -1,4 +1,4 @@
-/* The reference: the arithmetic of voxfilt(1) once more, scalar and slow, to hold the product against. */
+/* The reference: the arithmetic of voxfilt(7) once more, scalar and slow, to hold the product against. */
 #include "reference.h"
 
 #include "model/arith.h"

@@ -1,4 +1,4 @@
-/* The reference: the arithmetic of voxfilt(1) once more, scalar and slow, to hold the product against.
+/* The reference: the arithmetic of voxfilt(7) once more, scalar and slow, to hold the product against.
 
    It shares the model (stages, grids, encodings) and exp, tanh, sin and the transfer curves of arith.h with
    the product, because those define the bytes, and nothing else. Every value of a work type is carried in a
@@ -49,7 +49,7 @@ uint64_t reference_strays(const struct encoding *encoding, const void *samples, 
  * value. */
 void reference_outside(const struct encoding *encoding, enum work_type work, double value, double *pixel);
 
-/* The sum of one number a sample of a channel, in the order of arith.h. */
+/* The sum of one number a sample of a channel, in the order of voxfilt(7), ARITHMETIC. */
 double reference_sum(const struct grid *grid, const double *terms);
 
 /* The sum of squared differences of one channel. */

@@ -1,5 +1,5 @@
-/* Sums on a GPU in the order of arith.h: leaves of 1024 folded by halves; then leaves, rows and planes in
-   order. What is computed here ends with planes: the caller adds them, one after the other. */
+/* Sums on a GPU in the order of voxfilt(7), ARITHMETIC: leaves of 1024 folded by halves; then leaves, rows
+   and planes in order. What is computed here ends with planes: the caller adds them, one after the other. */
 #ifndef CUDA_REDUCE_H
 #define CUDA_REDUCE_H
 

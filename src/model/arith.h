@@ -1,4 +1,5 @@
-/* The arithmetic contract, read by both compilers: the same bits from a CPU and from a GPU.
+/* The arithmetic contract, voxfilt(7), ARITHMETIC, read by both compilers: the same bits from a CPU and from
+ * a GPU.
  *
  * Everything here is made of +, −, *, /, fma and moves of bits, each of which IEEE 754 defines to the last
  * bit, and of nothing from a mathematics library but fma and sqrt. Compile with -ffp-contract=off; with nvcc,
