@@ -30,6 +30,20 @@ struct cuda_wish {
     int steps; /* fused */
 };
 
+/* A wish as rungs read it. */
+static inline struct cuda_wish cuda_wish_of(const struct rung_wish *wish)
+{
+    struct cuda_wish wished = {};
+
+    wished.rung = wish->rung;
+    wished.tile_x = static_cast<int>(wish->tile_x);
+    wished.tile_y = static_cast<int>(wish->tile_y);
+    wished.coarsen = static_cast<int>(wish->coarsen);
+    wished.stride = static_cast<int>(wish->stride);
+    wished.steps = static_cast<int>(wish->steps);
+    return wished;
+}
+
 /* How a rung will be launched for an op on a shape. */
 struct cuda_form {
     int tile_x, tile_y, tile_z; /* samples of a block's tile; 0 where it has none */

@@ -1,0 +1,334 @@
+/* An NVIDIA GPU as a device: what it is, its streams and its stopwatch. */
+#include "cuda_device.h"
+
+#include "base/mem.h"
+
+#include <stdio.h>
+
+/* Until wisdom knows better: a context start, copies to the card and back, and kernels at this share of its
+   memory's speed. */
+#define ASSUMED_START_SECONDS           0.35
+#define ASSUMED_MOVING_BYTES_PER_SECOND 20e9
+#define ASSUMED_MEMORY_BYTES_PER_SECOND 1e12
+#define ASSUMED_TAPS_PER_SECOND         1e12
+
+bool cuda_device_check(cudaError_t error, const struct device *device, const char *deed, struct fault *fault)
+{
+    if (error == cudaSuccess)
+        return true;
+    return fault_raise(fault, error == cudaErrorMemoryAllocation ? STATUS_LIMIT : STATUS_DEVICE,
+                       "cuda:%d: %s: %s", device->index, deed, cudaGetErrorString(error));
+}
+
+unsigned cuda_device_count(void)
+{
+    int devices = 0;
+
+    return cudaGetDeviceCount(&devices) == cudaSuccess ? static_cast<unsigned>(devices) : 0;
+}
+
+static int major_of(int version)
+{
+    return version / 1000;
+}
+
+static int minor_of(int version)
+{
+    return version % 1000 / 10;
+}
+
+/* Why there is no GPU. CUDA tells of a missing driver as of an old one. */
+static void explain_absence(cudaError_t error, char *text, size_t size)
+{
+    int driver = 0, runtime = 0;
+    bool known =
+        cudaDriverGetVersion(&driver) == cudaSuccess && cudaRuntimeGetVersion(&runtime) == cudaSuccess;
+
+    if (known && driver == 0)
+        snprintf(text, size, "no NVIDIA driver is installed");
+    else if (known && error == cudaErrorInsufficientDriver)
+        snprintf(text, size,
+                 "the NVIDIA driver is too old: it supports CUDA %d.%d, but this program was built with CUDA "
+                 "%d.%d",
+                 major_of(driver), minor_of(driver), major_of(runtime), minor_of(runtime));
+    else if (error == cudaErrorNoDevice)
+        snprintf(text, size, "the NVIDIA driver finds no GPU");
+    else
+        snprintf(text, size, "%s", cudaGetErrorString(error));
+}
+
+/* With the toolkit, since what was measured with another one says little. */
+void cuda_device_describe(int index, char *text, size_t size)
+{
+    cudaDeviceProp properties;
+    int runtime = 0;
+    cudaError_t error = cudaGetDeviceProperties(&properties, index);
+
+    if (error == cudaSuccess)
+        error = cudaRuntimeGetVersion(&runtime);
+    if (error != cudaSuccess)
+        explain_absence(error, text, size);
+    else
+        snprintf(text, size, "%s, compute capability %d.%d, %d multiprocessors, %.1f GiB, CUDA %d.%d",
+                 properties.name, properties.major, properties.minor, properties.multiProcessorCount,
+                 static_cast<double>(properties.totalGlobalMem) / (1024.0 * 1024.0 * 1024.0),
+                 major_of(runtime), minor_of(runtime));
+}
+
+/* The first call that needs the device's context makes it, for all threads; before toolkit 12 choosing the
+   device was not such a call. */
+void cuda_device_warm_up(int index)
+{
+    if (cudaSetDevice(index) == cudaSuccess)
+        cudaFree(NULL);
+}
+
+struct forecast cuda_device_predict(const struct device_request *request, const struct op *op,
+                                    const struct shape *shape, bool single)
+{
+    double sample = static_cast<double>(work_size(op->work));
+    double operands = static_cast<double>(op->tap_count) * static_cast<double>(op->inner) + 1.0;
+    double by_memory = ASSUMED_MEMORY_BYTES_PER_SECOND / (2.0 * sample);
+    double by_taps = ASSUMED_TAPS_PER_SECOND / operands;
+    struct forecast forecast;
+
+    (void)request, (void)shape, (void)single;
+    forecast.start = ASSUMED_START_SECONDS;
+    forecast.moving = 1.0 / ASSUMED_MOVING_BYTES_PER_SECOND;
+    forecast.updates = by_memory < by_taps ? by_memory : by_taps;
+    forecast.changes = by_memory;
+    return forecast;
+}
+
+static bool read_attribute(const struct device *device, cudaDeviceAttr attribute, double *number,
+                           struct fault *fault)
+{
+    int value;
+
+    if (!cuda_device_check(cudaDeviceGetAttribute(&value, attribute, device->index), device, "its properties",
+                           fault))
+        return false;
+    *number = value;
+    return true;
+}
+
+/* Lanes of a multiprocessor that compute in f32. */
+static double lanes_of(const cudaDeviceProp *properties)
+{
+    const int code = 10 * properties->major + properties->minor;
+
+    return code < 86 && code != 61 ? 64.0 : 128.0;
+}
+
+/* Its peaks: what it moves, with two transfers a clock, and what it computes, with a multiply-add a clock. */
+static bool read_speeds(struct device *device, const cudaDeviceProp *properties, struct fault *fault)
+{
+    double clock, memory_clock, bus_bits, ratio;
+
+    if (!read_attribute(device, cudaDevAttrClockRate, &clock, fault) ||
+        !read_attribute(device, cudaDevAttrMemoryClockRate, &memory_clock, fault) ||
+        !read_attribute(device, cudaDevAttrGlobalMemoryBusWidth, &bus_bits, fault) ||
+        !read_attribute(device, cudaDevAttrSingleToDoublePrecisionPerfRatio, &ratio, fault))
+        return false;
+    device->limits.bytes_per_second = 2.0 * 1e3 * memory_clock * bus_bits / 8.0;
+    device->limits.operations_per_second[WORK_F32] =
+        2.0 * 1e3 * clock * lanes_of(properties) * properties->multiProcessorCount;
+    device->limits.operations_per_second[WORK_F64] = device->limits.operations_per_second[WORK_F32] / ratio;
+    return true;
+}
+
+static bool read_limits(struct device *device, struct fault *fault)
+{
+    cudaDeviceProp properties;
+
+    if (!cuda_device_check(cudaGetDeviceProperties(&properties, device->index), device, "its properties",
+                           fault))
+        return false;
+    device->limits.multiprocessors = properties.multiProcessorCount;
+    device->limits.threads_per_block = properties.maxThreadsPerBlock;
+    device->limits.threads_per_multiprocessor = properties.maxThreadsPerMultiProcessor;
+    device->limits.blocks_per_multiprocessor = properties.maxBlocksPerMultiProcessor;
+    device->limits.registers_per_multiprocessor = properties.regsPerMultiprocessor;
+    device->limits.shared_per_block = properties.sharedMemPerBlockOptin;
+    device->limits.shared_per_multiprocessor = properties.sharedMemPerMultiprocessor;
+    device->limits.l2_bytes = properties.l2CacheSize;
+    return read_speeds(device, &properties, fault);
+}
+
+/* All kernels are compiled for the same; of what there is, the runtime takes what suits the device best. */
+static __global__ void any_kernel()
+{
+}
+
+static bool read_code(struct device *device, struct fault *fault)
+{
+    cudaFuncAttributes attributes;
+
+    if (!cuda_device_check(cudaFuncGetAttributes(&attributes, reinterpret_cast<const void *>(&any_kernel)),
+                           device, "its code", fault))
+        return false;
+    device->limits.code = attributes.ptxVersion;
+    return true;
+}
+
+static bool read_memory(struct device *device, uint64_t most, struct fault *fault)
+{
+    size_t room, total;
+
+    if (!cuda_device_check(cudaMemGetInfo(&room, &total), device, "its memory", fault))
+        return false;
+    device->memory = most != 0 && most < room ? most : room;
+    return true;
+}
+
+/* Of their own, since whatever else is asked of the device must not wait for it. */
+static bool create_stream(const struct device *device, cudaStream_t *stream, struct fault *fault)
+{
+    return cuda_device_check(cudaStreamCreateWithFlags(stream, cudaStreamNonBlocking), device, "a stream",
+                             fault);
+}
+
+static void destroy_stream(cudaStream_t stream)
+{
+    if (stream != NULL)
+        cudaStreamDestroy(stream);
+}
+
+/* Whoever waits for it sleeps. */
+bool cuda_device_create_event(const struct device *device, cudaEvent_t *event, struct fault *fault)
+{
+    return cuda_device_check(cudaEventCreateWithFlags(event, cudaEventBlockingSync), device, "an event",
+                             fault);
+}
+
+void cuda_device_destroy_event(cudaEvent_t event)
+{
+    if (event != NULL)
+        cudaEventDestroy(event);
+}
+
+/* Wait for what ends with an event, and add the seconds since another one. */
+bool cuda_device_await_event(const struct device *device, cudaEvent_t begun, cudaEvent_t ended,
+                             const char *deed, double *seconds, struct fault *fault)
+{
+    float milliseconds = 0.0f;
+
+    if (!cuda_device_check(cudaEventSynchronize(ended), device, deed, fault) ||
+        !cuda_device_check(cudaEventElapsedTime(&milliseconds, begun, ended), device, "an event", fault))
+        return false;
+    *seconds += 1e-3 * static_cast<double>(milliseconds);
+    return true;
+}
+
+static bool create_spans(struct device *device, struct fault *fault)
+{
+    for (struct cuda_span &span : device->spans) {
+        if (!cuda_device_create_event(device, &span.begun, fault) ||
+            !cuda_device_create_event(device, &span.ended, fault))
+            return false;
+    }
+    return true;
+}
+
+void cuda_device_close(struct device *device)
+{
+    if (device == NULL)
+        return;
+    cudaFree(device->surveyed.samples);
+    cudaFree(device->anchors.samples);
+    cudaFree(device->outcomes);
+    cudaFree(device->peaks);
+    cudaFree(device->scratch.samples);
+    cudaFree(device->results.samples);
+    cudaFreeHost(device->host_results);
+    for (const struct cuda_span &span : device->spans) {
+        cuda_device_destroy_event(span.begun);
+        cuda_device_destroy_event(span.ended);
+    }
+    destroy_stream(device->stream);
+    destroy_stream(device->incoming);
+    destroy_stream(device->outgoing);
+    destroy_stream(device->surveys);
+    mem_free(device);
+}
+
+/* How the device adds unless it is told. */
+static void add_by_default(struct device *device)
+{
+    const struct cuda_wish any = {};
+    char refusal[160];
+
+    cuda_reduction_settle(&any, &device->reduction, refusal, sizeof refusal);
+}
+
+/* What kernels count, from nothing. */
+static bool create_count(struct device *device, void **count, size_t bytes, struct fault *fault)
+{
+    return cuda_device_check(cudaMalloc(count, bytes), device, "memory", fault) &&
+           cuda_device_check(cudaMemsetAsync(*count, 0, bytes, device->stream), device, "a count", fault);
+}
+
+static bool create_counts(struct device *device, struct fault *fault)
+{
+    return create_count(device, reinterpret_cast<void **>(&device->outcomes), sizeof *device->outcomes,
+                        fault) &&
+           create_count(device, reinterpret_cast<void **>(&device->peaks), sizeof *device->peaks, fault);
+}
+
+bool cuda_device_open(struct device **result, const struct device_request *request, struct fault *fault)
+{
+    struct device *device = static_cast<struct device *>(mem_zeroed(1, sizeof *device, "the device", fault));
+
+    if (device == NULL)
+        return false;
+    device->index = request->index;
+    add_by_default(device);
+    if (cuda_device_check(cudaSetDevice(device->index), device, "starting it", fault) &&
+        read_limits(device, fault) && read_code(device, fault) &&
+        create_stream(device, &device->stream, fault) && create_stream(device, &device->incoming, fault) &&
+        create_stream(device, &device->outgoing, fault) && create_stream(device, &device->surveys, fault) &&
+        create_spans(device, fault) && create_counts(device, fault) &&
+        read_memory(device, request->memory, fault)) {
+        *result = device;
+        return true;
+    }
+    cuda_device_close(device);
+    return false;
+}
+
+uint64_t cuda_device_memory(const struct device *device)
+{
+    return device->memory;
+}
+
+static bool tell_span(struct device *device, struct cuda_span *span, double *seconds, struct fault *fault)
+{
+    if (!span->under_way)
+        return true;
+    span->under_way = false;
+    return cuda_device_await_event(device, span->begun, span->ended, "a kernel", seconds, fault);
+}
+
+bool cuda_device_begin_span(struct device *device, struct fault *fault)
+{
+    return cuda_device_check(cudaEventRecord(device->spans[device->turn].begun, device->stream), device,
+                             "an event", fault);
+}
+
+bool cuda_device_end_span(struct device *device, double *seconds, struct fault *fault)
+{
+    struct cuda_span *span = &device->spans[device->turn];
+
+    if (!cuda_device_check(cudaEventRecord(span->ended, device->stream), device, "an event", fault))
+        return false;
+    span->under_way = true;
+    device->turn ^= 1;
+    return tell_span(device, &device->spans[device->turn], seconds, fault);
+}
+
+bool cuda_device_sync(struct device *device, double *seconds, struct fault *fault)
+{
+    return cuda_device_check(cudaStreamSynchronize(device->stream), device, "a kernel", fault) &&
+           tell_span(device, &device->spans[0], seconds, fault) &&
+           tell_span(device, &device->spans[1], seconds, fault);
+}

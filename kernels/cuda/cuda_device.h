@@ -1,0 +1,65 @@
+/* An NVIDIA GPU as a device: what it is, its streams and its stopwatch. */
+#ifndef CUDA_DEVICE_H
+#define CUDA_DEVICE_H
+
+#include "kernels/backend.h"
+#include "cuda_convert.h"
+#include "cuda_platform.h"
+#include "cuda_reduce.h"
+#include "cuda_rung.h"
+
+/* Kernels between two events of the stream that they run in. */
+struct cuda_span {
+    cudaEvent_t begun, ended;
+    bool under_way;
+};
+
+/* Device memory that is kept for the next time. */
+struct cuda_store {
+    void *samples;
+    size_t bytes;
+};
+
+struct device {
+    int index;
+    cudaStream_t stream;             /* of all kernels that know fields */
+    cudaStream_t incoming, outgoing; /* of planes on their way between the host's memory and the device's */
+    cudaStream_t surveys;            /* of samples that are added up beside all that */
+    struct cuda_span spans[2];       /* that take turns */
+    unsigned turn;                   /* whose turn it is */
+    struct cuda_limits limits;
+    uint64_t memory;                       /* that fields may take */
+    struct cuda_outcomes *outcomes, found; /* there, and here once they are told */
+    struct cuda_peaks *peaks, found_peaks; /* likewise */
+    struct cuda_reduction reduction;       /* how it adds */
+    struct cuda_store surveyed, anchors;   /* planes of a file that are added up, and about what */
+    struct cuda_store scratch, results;    /* of reductions */
+    void *host_results;
+    size_t host_result_bytes;
+};
+
+/* Memory that is not to be had is STATUS_LIMIT, any other error STATUS_DEVICE. */
+bool cuda_device_check(cudaError_t error, const struct device *device, const char *deed, struct fault *fault);
+
+/* Whoever waits for such an event sleeps. */
+bool cuda_device_create_event(const struct device *device, cudaEvent_t *event, struct fault *fault);
+void cuda_device_destroy_event(cudaEvent_t event);
+
+/* Wait for what ends with an event, and add the seconds since another one. */
+bool cuda_device_await_event(const struct device *device, cudaEvent_t begun, cudaEvent_t ended,
+                             const char *deed, double *seconds, struct fault *fault);
+
+/* The seam's functions of these names. */
+unsigned cuda_device_count(void);
+void cuda_device_describe(int index, char *text, size_t size);
+void cuda_device_warm_up(int index);
+struct forecast cuda_device_predict(const struct device_request *request, const struct op *op,
+                                    const struct shape *shape, bool single);
+bool cuda_device_open(struct device **result, const struct device_request *request, struct fault *fault);
+void cuda_device_close(struct device *device);
+uint64_t cuda_device_memory(const struct device *device);
+bool cuda_device_begin_span(struct device *device, struct fault *fault);
+bool cuda_device_end_span(struct device *device, double *seconds, struct fault *fault);
+bool cuda_device_sync(struct device *device, double *seconds, struct fault *fault);
+
+#endif

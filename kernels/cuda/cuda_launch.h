@@ -1,0 +1,12 @@
+/* Launches: what the runtime knows of a kernel before it runs. */
+#ifndef CUDA_LAUNCH_H
+#define CUDA_LAUNCH_H
+
+#include "kernels/backend.h"
+#include "cuda_rung.h"
+
+/* Fill in what is known of such a launch, occupancy included. */
+bool cuda_launch_describe(const struct device *device, const struct cuda_form *launch, struct form *form,
+                          struct fault *fault);
+
+#endif

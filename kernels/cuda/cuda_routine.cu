@@ -1,0 +1,346 @@
+/* Routines: ops by a rung of the ladder, settled, prepared and run. */
+#include "cuda_routine.h"
+
+#include "base/mem.h"
+#include "cuda_chain.cuh"
+#include "cuda_device.h"
+#include "cuda_ladder.h"
+#include "cuda_launch.h"
+#include "cuda_planes.h"
+
+#include <algorithm>
+#include <stdio.h>
+#include <string.h>
+
+/* The share of its peak that a device reaches in chains of taps, and in what one filter serves for all: as
+   measured, to weigh computing against moving. */
+#define REACHED_BY_CHAINS 0.5
+#define REACHED_BY_OTHERS 0.125
+
+/* What a form of the seam keeps for this backend. */
+struct cuda_settled {
+    const struct cuda_rung *rung;
+    struct cuda_form form;
+};
+
+static_assert(sizeof(struct cuda_settled) <= sizeof(form::own), "a form has no room for a launch");
+
+struct routine {
+    struct cuda_settled settled;
+    struct cuda_op on_device;
+    void *taps, *outside;
+};
+
+/* Bytes that kernels are to find on the device. By the stream of those kernels, which a plain copy would not
+   wait for, nor they for it; the caller may change the bytes afterwards. */
+static bool put(const struct device *device, void **to, const void *from, size_t bytes, const char *what,
+                struct fault *fault)
+{
+    return cuda_device_check(cudaMalloc(to, bytes), device, what, fault) &&
+           cuda_device_check(cudaMemcpyAsync(*to, from, bytes, cudaMemcpyHostToDevice, device->stream),
+                             device, what, fault) &&
+           cuda_device_check(cudaStreamSynchronize(device->stream), device, what, fault);
+}
+
+template <typename T>
+static bool put_taps(const struct device *device, struct routine *routine, struct fault *fault)
+{
+    const struct op *op = routine->on_device.op;
+    size_t bytes = (op->tap_count + 1) * sizeof(cuda_tap<T>);
+    cuda_tap<T> *taps = static_cast<cuda_tap<T> *>(mem_zeroed(bytes, 1, "the taps", fault));
+    bool done;
+
+    if (taps == NULL)
+        return false;
+    for (size_t i = 0; i < op->tap_count; i++) {
+        taps[i].dx = op->taps[i].dx;
+        taps[i].drow = op->taps[i].drow;
+        taps[i].dplane = op->taps[i].dplane;
+        taps[i].weight = static_cast<T>(op->taps[i].weight);
+    }
+    done = put(device, &routine->taps, taps, bytes, "the taps", fault);
+    mem_free(taps);
+    return done;
+}
+
+template <typename T>
+static bool put_outside(const struct device *device, struct routine *routine, unsigned channels,
+                        struct fault *fault)
+{
+    size_t bytes = channels * sizeof(T);
+    T *outside;
+    bool done;
+
+    const double *values = routine->on_device.op->outside;
+
+    if (values == NULL)
+        return true;
+    outside = static_cast<T *>(mem_alloc(bytes, 1, "the edge", fault));
+    if (outside == NULL)
+        return false;
+    for (unsigned channel = 0; channel < channels; channel++)
+        outside[channel] = static_cast<T>(values[channel]);
+    done = put(device, &routine->outside, outside, bytes, "the edge", fault);
+    mem_free(outside);
+    return done;
+}
+
+static bool put_operands(const struct device *device, struct routine *routine, const struct form *form,
+                         struct fault *fault)
+{
+    bool done;
+
+    routine->on_device.op = form->op;
+    done = form->op->work == WORK_F32 ? put_taps<float>(device, routine, fault) &&
+                                            put_outside<float>(device, routine, form->shape.channels, fault)
+                                      : put_taps<double>(device, routine, fault) &&
+                                            put_outside<double>(device, routine, form->shape.channels, fault);
+    routine->on_device.taps = routine->taps;
+    routine->on_device.outside = routine->outside;
+    return done;
+}
+
+void cuda_routine_release(struct device *device, struct routine *routine)
+{
+    (void)device;
+    if (routine == NULL)
+        return;
+    cudaFree(routine->taps);
+    cudaFree(routine->outside);
+    mem_free(routine);
+}
+
+/* Whether the rung serves the op in the form that is wished for, which is filled in then. */
+static bool serves(const struct device *device, const struct cuda_rung *rung, const struct op *op,
+                   const struct shape *shape, const struct cuda_wish *wish, struct cuda_form *form,
+                   char *reason, size_t size)
+{
+    if (wish->tile_x > 0 && !rung->tiles)
+        return cuda_refuse(reason, size, "it has no tile to choose");
+    if (wish->coarsen > 0 && !rung->coarsens)
+        return cuda_refuse(reason, size, "it is not coarsened");
+    if (op_mixes_channels(op) && !rung->mixes)
+        return cuda_refuse(reason, size,
+                           "a thread holds one channel of a pixel, but this step needs several");
+    *form = cuda_form();
+    if (!rung->shape(&device->limits, op, shape, wish, form, reason, size))
+        return false;
+    if (wish->stride > 0 && form->stride != wish->stride)
+        return cuda_refuse(reason, size, "what a thread computes lies %d apart", form->stride);
+    return true;
+}
+
+/* Whether a place of the ladder is to be tried for such an op, shape and wish. */
+static bool is_candidate(const struct cuda_ladder_place *place, const struct op *op,
+                         const struct shape *shape, const struct rung_wish *wish)
+{
+    const enum cuda_grids grid = shape->rows == 1 ? CUDA_PICTURES : CUDA_VOLUMES;
+    const enum cuda_ops ops = cuda_is_chain(op) ? CUDA_CHAINS : CUDA_OTHERS;
+
+    if ((place->grids & grid) == 0 || (place->ops & ops) == 0 || (place->single && wish->steps != 1))
+        return false;
+    return wish->rung == NULL || strcmp(wish->rung, place->rung->rung.name) == 0;
+}
+
+static bool is_on_ladder(const char *name)
+{
+    for (const struct rung *rung = cuda_rungs; rung->name != NULL; rung++) {
+        if (strcmp(rung->name, name) == 0)
+            return true;
+    }
+    return false;
+}
+
+static bool refuse_wish(const struct rung_wish *wish, const char *refusal, struct fault *fault)
+{
+    if (wish->rung == NULL)
+        return fault_raise(fault, STATUS_USAGE, "--rung: none applies: %s", refusal);
+    if (!is_on_ladder(wish->rung))
+        return fault_raise(fault, STATUS_USAGE, "--rung: %s: the GPU has no such rung (--list names them)",
+                           wish->rung);
+    return fault_raise(fault, STATUS_USAGE, "--rung: %s: %s", wish->rung, refusal);
+}
+
+static const char *reason_for(const struct rung_wish *wish)
+{
+    return wish->reason != NULL ? wish->reason
+           : wish->rung != NULL ? "asked for"
+                                : "the first of the ladder that applies";
+}
+
+/* The next place, from one on, whose rung serves the op as it is wished for; the end of the ladder where none
+   does. */
+static const struct cuda_ladder_place *find_place(const struct device *device,
+                                                  const struct cuda_ladder_place *place, const struct op *op,
+                                                  const struct shape *shape, const struct rung_wish *wish,
+                                                  struct cuda_form *form, char *refusal, size_t size)
+{
+    const struct cuda_wish wished = cuda_wish_of(wish);
+
+    while (place->rung != NULL && (!is_candidate(place, op, shape, wish) ||
+                                   !serves(device, place->rung, op, shape, &wished, form, refusal, size)))
+        place++;
+    return place;
+}
+
+/* Seconds that the whole device spends on an update: those of moving or those of computing. */
+static double seconds_per_update(const struct cuda_limits *limits, const struct op *op,
+                                 const struct cuda_form *form)
+{
+    const double reached = cuda_is_chain(op) ? REACHED_BY_CHAINS : REACHED_BY_OTHERS;
+    const double moving = form->bytes_per_update / limits->bytes_per_second;
+    const double computing =
+        form->operations_per_update / (reached * limits->operations_per_second[op->work]);
+
+    return std::max(moving, computing);
+}
+
+/* Several steps a pass compute some samples more than once. Where computing takes longer than moving, the
+   first rung that takes a single step is faster. */
+static void prefer_single(const struct device *device, const struct cuda_ladder_place *place,
+                          const struct op *op, const struct shape *shape, const struct rung_wish *wish,
+                          struct cuda_settled *settled, char *reason, size_t size)
+{
+    const double fused = seconds_per_update(&device->limits, op, &settled->form);
+    struct rung_wish single_wish = *wish;
+    struct cuda_form form;
+    char refusal[160];
+
+    single_wish.steps = 1;
+    place = find_place(device, place, op, shape, &single_wish, &form, refusal, sizeof refusal);
+    if (place->rung == NULL || seconds_per_update(&device->limits, op, &form) >= fused)
+        return;
+    snprintf(reason, size, "computing takes longer than moving: %d steps a pass would compute more",
+             settled->form.steps);
+    *settled = {place->rung, form};
+}
+
+/* The first rung of the ladder that serves the op as it is wished for, and why. */
+static bool choose_rung(const struct device *device, const struct op *op, const struct shape *shape,
+                        const struct rung_wish *wish, struct cuda_settled *settled, char *reason, size_t size,
+                        struct fault *fault)
+{
+    const struct cuda_ladder_place *place;
+    char refusal[160];
+
+    snprintf(refusal, sizeof refusal, "it is for %s", shape->rows == 1 ? "volumes" : "pictures");
+    place = find_place(device, cuda_ladder, op, shape, wish, &settled->form, refusal, sizeof refusal);
+    if (place->rung == NULL)
+        return refuse_wish(wish, refusal, fault);
+    settled->rung = place->rung;
+    snprintf(reason, size, "%s", reason_for(wish));
+    if (settled->form.steps > 1 && wish->rung == NULL)
+        prefer_single(device, place + 1, op, shape, wish, settled, reason, size);
+    return true;
+}
+
+/* Whether the rung heeds a wish for a stride. */
+static bool takes_stride(const struct device *device, const struct cuda_rung *rung, const struct op *op,
+                         const struct shape *shape)
+{
+    struct cuda_wish wish = {};
+    struct cuda_form form;
+    char refusal[160];
+
+    wish.coarsen = wish.stride = 2;
+    return serves(device, rung, op, shape, &wish, &form, refusal, sizeof refusal);
+}
+
+/* Squares of all sizes that a block may have. */
+static void offer_tiles(struct form *form)
+{
+    static const unsigned sides[ROUTINE_TILES] = {8, 12, 14, 16, 25, 32};
+
+    for (size_t i = 0; i < ROUTINE_TILES; i++)
+        form->offers[i] = {sides[i], sides[i]};
+}
+
+/* What put_operands puts there. */
+static size_t operand_bytes(const struct op *op, const struct shape *shape)
+{
+    const size_t taps =
+        (op->tap_count + 1) * (op->work == WORK_F32 ? sizeof(cuda_tap<float>) : sizeof(cuda_tap<double>));
+
+    return taps + (op->edge == EDGE_CONSTANT ? shape->channels * work_size(op->work) : 0);
+}
+
+bool cuda_routine_settle(const struct device *device, const struct op *op, const struct shape *shape,
+                         const struct rung_wish *wish, struct form *form, struct fault *fault)
+{
+    struct cuda_settled settled;
+
+    *form = {};
+    form->op = op;
+    form->shape = *shape;
+    if (!choose_rung(device, op, shape, wish, &settled, form->reason, sizeof form->reason, fault) ||
+        !cuda_launch_describe(device, &settled.form, form, fault))
+        return false;
+    form->rung = &settled.rung->rung;
+    form->tiles = settled.rung->tiles;
+    if (form->tiles)
+        offer_tiles(form);
+    form->coarsens = settled.rung->coarsens;
+    form->strides = form->coarsens && takes_stride(device, settled.rung, op, shape);
+    form->memory_bytes = operand_bytes(op, shape);
+    memcpy(form->own, &settled, sizeof settled);
+    return true;
+}
+
+bool cuda_routine_prepare(struct device *device, const struct form *form, struct routine **result,
+                          struct fault *fault)
+{
+    struct routine *routine =
+        static_cast<struct routine *>(mem_zeroed(1, sizeof *routine, "a routine", fault));
+
+    if (routine == NULL)
+        return false;
+    memcpy(&routine->settled, form->own, sizeof routine->settled);
+    if (!put_operands(device, routine, form, fault)) {
+        cuda_routine_release(device, routine);
+        return false;
+    }
+    *result = routine;
+    return true;
+}
+
+template <typename T>
+static cudaError_t launch(struct device *device, const struct routine *routine, unsigned steps,
+                          const struct field *from, const struct field *kept, const struct field *to,
+                          struct range planes)
+{
+    cuda_view<T> source = cuda_planes_view<T>(from), target = cuda_planes_view<T>(to),
+                 input = cuda_planes_view<T>(kept != NULL ? kept : from);
+    struct cuda_job job = {&device->limits, &routine->on_device,          &routine->settled.form,
+                           &source,         kept != NULL ? &input : NULL, &target,
+                           planes,          static_cast<int>(steps),      device->stream};
+
+    return routine->settled.rung->launch(&job);
+}
+
+/* Channels that the op leaves alone, over whatever the kernel made of them. */
+static bool keep_channels(struct device *device, const struct op *op, const struct field *from,
+                          struct field *to, struct range planes, struct fault *fault)
+{
+    const size_t channel = from->shape.rows * from->pitch * work_size(from->work);
+    const size_t plane = from->shape.channels * channel;
+    const size_t kept = (from->shape.channels - op->channels) * channel, before = op->channels * channel;
+    const char *source =
+        static_cast<const char *>(from->samples) + (planes.first - from->planes.first) * plane + before;
+    char *target = static_cast<char *>(to->samples) + (planes.first - to->planes.first) * plane + before;
+
+    return kept == 0 || cuda_device_check(cudaMemcpy2DAsync(target, plane, source, plane, kept, planes.count,
+                                                            cudaMemcpyDeviceToDevice, device->stream),
+                                          device, "a copy", fault);
+}
+
+bool cuda_routine_advance(struct device *device, struct routine *routine, unsigned steps,
+                          const struct field *from, const struct field *kept, struct field *to,
+                          struct range planes, struct fault *fault)
+{
+    cudaError_t error = from->work == WORK_F32
+                            ? launch<float>(device, routine, steps, from, kept, to, planes)
+                            : launch<double>(device, routine, steps, from, kept, to, planes);
+
+    return cuda_device_check(error, device, routine->settled.rung->rung.name, fault) &&
+           keep_channels(device, routine->on_device.op, from, to, planes, fault);
+}

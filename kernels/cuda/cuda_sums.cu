@@ -1,0 +1,215 @@
+/* Sums: the changes of steps, and the statistics of samples, as reductions give them. */
+#include "cuda_sums.h"
+
+#include "base/mem.h"
+#include "cuda_device.h"
+#include "cuda_launch.h"
+#include "cuda_planes.h"
+#include "cuda_reduce.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* What a reduction may hold at once. */
+#define SCRATCH_BYTES ((size_t)64 << 20)
+
+static_assert(sizeof(struct cuda_reduction) <= sizeof(form::own), "a form has no room for a reduction");
+
+/* Room for so many bytes. What was there is lost where it has to grow. */
+static bool reserve(const struct device *device, struct cuda_store *store, size_t bytes, const char *what,
+                    struct fault *fault)
+{
+    if (bytes <= store->bytes)
+        return true;
+    cudaFree(store->samples);
+    *store = {NULL, 0};
+    if (!cuda_device_check(cudaMalloc(&store->samples, bytes), device, what, fault))
+        return false;
+    store->bytes = bytes;
+    return true;
+}
+
+/* For what a reduction gives of each plane, there and here. It is cleared since kernels do not write the gaps
+   between members, which are copied, too. */
+static bool reserve_results(struct device *device, size_t bytes, cudaStream_t stream, struct fault *fault)
+{
+    if (bytes <= device->host_result_bytes)
+        return true;
+    cudaFreeHost(device->host_results);
+    device->host_results = NULL;
+    device->host_result_bytes = 0;
+    if (!reserve(device, &device->results, bytes, "sums", fault) ||
+        !cuda_device_check(cudaMemsetAsync(device->results.samples, 0, bytes, stream), device, "sums",
+                           fault) ||
+        !cuda_device_check(cudaMallocHost(&device->host_results, bytes), device, "sums", fault))
+        return false;
+    device->host_result_bytes = bytes;
+    return true;
+}
+
+static bool reserve_scratch(struct device *device, size_t bytes, size_t result_bytes, cudaStream_t stream,
+                            struct fault *fault)
+{
+    return reserve(device, &device->scratch, bytes, "sums", fault) &&
+           reserve_results(device, result_bytes, stream, fault);
+}
+
+static bool fetch_results(struct device *device, size_t bytes, cudaStream_t stream, struct fault *fault)
+{
+    return cuda_device_check(cudaMemcpyAsync(device->host_results, device->results.samples, bytes,
+                                             cudaMemcpyDeviceToHost, stream),
+                             device, "sums", fault) &&
+           cuda_device_check(cudaStreamSynchronize(stream), device, "sums", fault);
+}
+
+/* Planes that one reduction takes, so that its memory stays small. */
+static size_t planes_together(size_t bytes_a_plane, size_t planes)
+{
+    size_t together = bytes_a_plane >= SCRATCH_BYTES ? 1 : SCRATCH_BYTES / bytes_a_plane;
+
+    return together < planes ? together : planes;
+}
+
+static bool add_changes(struct device *device, const struct field *a, const struct field *b,
+                        unsigned channels, struct range planes, double *sums, struct fault *fault)
+{
+    size_t results = planes.count * channels;
+    int count = static_cast<int>(channels);
+    double *changes;
+    cudaError_t error;
+
+    if (!reserve_scratch(device, cuda_change_scratch(&a->shape, planes.count), results * sizeof *changes,
+                         device->stream, fault))
+        return false;
+    changes = static_cast<double *>(device->results.samples);
+    error = a->work == WORK_F32
+                ? cuda_change(&device->reduction, cuda_planes_view<float>(a), cuda_planes_view<float>(b),
+                              count, planes, device->scratch.samples, changes, device->stream)
+                : cuda_change(&device->reduction, cuda_planes_view<double>(a), cuda_planes_view<double>(b),
+                              count, planes, device->scratch.samples, changes, device->stream);
+    if (!cuda_device_check(error, device, "sums", fault) ||
+        !fetch_results(device, results * sizeof *changes, device->stream, fault))
+        return false;
+    memcpy(sums, device->host_results, results * sizeof *sums);
+    return true;
+}
+
+bool cuda_sums_change(struct device *device, const struct field *a, const struct field *b, unsigned channels,
+                      struct range planes, double *sums, struct fault *fault)
+{
+    size_t together = planes_together(cuda_change_scratch(&a->shape, 1), planes.count);
+
+    for (size_t done = 0; done < planes.count; done += together) {
+        struct range part = {planes.first + done,
+                             planes.count - done < together ? planes.count - done : together};
+        if (!add_changes(device, a, b, channels, part, sums + done * channels, fault))
+            return false;
+    }
+    return true;
+}
+
+static bool put_anchors(struct device *device, const double *anchors, size_t bytes, struct fault *fault)
+{
+    return reserve(device, &device->anchors, bytes, "anchors", fault) &&
+           cuda_device_check(cudaMemcpyAsync(device->anchors.samples, anchors, bytes, cudaMemcpyHostToDevice,
+                                             device->surveys),
+                             device, "anchors", fault) &&
+           cuda_device_check(cudaStreamSynchronize(device->surveys), device, "anchors", fault);
+}
+
+/* Each channel of each plane has its own. */
+static bool set_anchors(struct device *device, const struct encoding *encoding, const struct shape *shape,
+                        const void *samples, size_t planes, struct fault *fault)
+{
+    const size_t count = planes * encoding->channels,
+                 plane_bytes = cuda_planes_packed_bytes(shape, encoding, 1);
+    double *anchors = static_cast<double *>(mem_alloc(count, sizeof *anchors, "anchors", fault));
+    bool done;
+
+    if (anchors == NULL)
+        return false;
+    for (size_t i = 0; i < count; i++)
+        anchors[i] =
+            tally_anchor(encoding, static_cast<unsigned>(i % encoding->channels),
+                         static_cast<const unsigned char *>(samples) + i / encoding->channels * plane_bytes,
+                         shape->nx * shape->rows);
+    done = put_anchors(device, anchors, count * sizeof *anchors, fault);
+    mem_free(anchors);
+    return done;
+}
+
+static bool send_surveyed(struct device *device, const void *samples, size_t bytes, struct fault *fault)
+{
+    return reserve(device, &device->surveyed, bytes, "statistics", fault) &&
+           cuda_device_check(cudaMemcpyAsync(device->surveyed.samples, samples, bytes, cudaMemcpyHostToDevice,
+                                             device->surveys),
+                             device, "statistics", fault);
+}
+
+bool cuda_sums_survey(struct device *device, const struct encoding *encoding, const struct shape *shape,
+                      const void *samples, size_t planes, struct tally *tallies, struct fault *fault)
+{
+    const size_t bytes = planes * encoding->channels * sizeof *tallies;
+
+    if (!set_anchors(device, encoding, shape, samples, planes, fault) ||
+        !reserve_scratch(device, cuda_survey_scratch(shape, planes), bytes, device->surveys, fault) ||
+        !send_surveyed(device, samples, cuda_planes_packed_bytes(shape, encoding, planes), fault) ||
+        !cuda_device_check(cuda_survey(&device->reduction, encoding, shape, device->surveyed.samples, planes,
+                                       static_cast<const double *>(device->anchors.samples),
+                                       device->scratch.samples,
+                                       static_cast<struct tally *>(device->results.samples), device->surveys),
+                           device, "statistics", fault) ||
+        !fetch_results(device, bytes, device->surveys, fault))
+        return false;
+    memcpy(tallies, device->host_results, bytes);
+    return true;
+}
+
+static bool settle_reduction(const struct rung_wish *wish, struct cuda_reduction *reduction,
+                             struct fault *fault)
+{
+    const struct cuda_wish wished = cuda_wish_of(wish);
+    char refusal[160];
+
+    return cuda_reduction_settle(&wished, reduction, refusal, sizeof refusal) ||
+           fault_raise(fault, STATUS_USAGE, "--rung: %s: %s",
+                       wish->rung != NULL ? wish->rung : cuda_sum_rungs[0].name, refusal);
+}
+
+bool cuda_sums_settle(const struct device *device, const struct shape *shape, enum work_type work,
+                      const struct rung_wish *wish, struct form *form, struct fault *fault)
+{
+    const size_t planes = planes_together(cuda_change_scratch(shape, 1), shape->planes);
+    struct cuda_reduction reduction;
+    struct cuda_form launch;
+
+    if (!settle_reduction(wish, &reduction, fault))
+        return false;
+    *form = {};
+    form->shape = *shape;
+    form->rung = cuda_reduction_rung(&reduction);
+    form->coarsens = true;
+    form->strides = reduction.by_blocks;
+    snprintf(form->reason, sizeof form->reason, "%s", wish->rung != NULL ? "asked for" : "the default");
+    memcpy(form->own, &reduction, sizeof reduction);
+    launch = cuda_change_form(&reduction, shape, work, planes);
+    return cuda_launch_describe(device, &launch, form, fault);
+}
+
+void cuda_sums_add_by(struct device *device, const struct form *form)
+{
+    memcpy(&device->reduction, form->own, sizeof device->reduction);
+}
+
+/* Scratch, and results here and on the host. */
+size_t cuda_sums_survey_bytes(const struct shape *shape, size_t planes)
+{
+    return cuda_survey_scratch(shape, planes) + 2 * planes * shape->channels * sizeof(struct tally);
+}
+
+size_t cuda_sums_change_bytes(const struct shape *shape, size_t planes)
+{
+    const size_t together = planes_together(cuda_change_scratch(shape, 1), planes);
+
+    return cuda_change_scratch(shape, together) + 2 * together * shape->channels * sizeof(double);
+}
