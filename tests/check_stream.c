@@ -337,6 +337,7 @@ struct setting {
     bool awaited;         /* planes do not leave before others have been read */
     size_t freely, until; /* planes read before so many have been written */
     size_t see_most;      /* planes of the output */
+    struct range window;  /* of planes; of none: all */
 };
 
 static const struct setting none = {
@@ -374,6 +375,8 @@ static void run_request(struct outcome *outcome, struct pipeline_request *reques
 
     outcome->onlooker.tape = &outcome->tape;
     outcome->onlooker.most = setting->see_most;
+    outcome->onlooker.seen[OBSERVER_INPUT] = outcome->onlooker.seen[OBSERVER_OUTPUT] = setting->window.first;
+    request->run.window = setting->window;
     if (!setting->unsurveyed)
         request->run.observers = (struct observers){&onlooker, 1};
     playing.tape = &outcome->tape;
@@ -595,6 +598,106 @@ START_TEST(any_slab)
         }
     }
     free_example(&example);
+}
+END_TEST
+
+/* A part of the planes: the same as the whole has there, seen by the onlooker, too. */
+static void ck_part(const struct example *example, const struct schedule_limits *limits, struct range planes)
+{
+    struct setting setting = none;
+    struct outcome outcome;
+    size_t plane = example->whole.tape.out_plane;
+    const unsigned char *wanted = example->whole.tape.out + planes.first * plane;
+
+    setting.random = true;
+    setting.window = planes;
+    run_tape(&outcome, example->options, limits, example->in, &setting);
+    ck_assert_msg(outcome.done, "%s: %s", example->options, outcome.fault.text);
+    ck_assert_uint_eq(outcome.tape.written, planes.count);
+    ck_assert_msg(memcmp(outcome.tape.out, wanted, planes.count * plane) == 0, "%s: planes %zu to %zu differ",
+                  example->options, planes.first, planes.first + planes.count - 1);
+    ck_assert_mem_eq(outcome.onlooker.out + planes.first * plane, wanted, planes.count * plane);
+    ck_assert(outcome.onlooker.finished && !outcome.onlooker.astray);
+    ck_assert_uint_eq(outcome.onlooker.seen[OBSERVER_INPUT], planes.first + planes.count);
+    outcome_free(&outcome);
+}
+
+static bool can_be_parted(const struct outcome *outcome)
+{
+    return !outcome->schedule.spooled && !outcome->schedule.whole;
+}
+
+/* Parts of any number, one after the other, are the whole. */
+START_TEST(any_part)
+{
+    static unsigned tried;
+    struct example example;
+    size_t planes;
+
+    if (is_left_out(_i))
+        return;
+    make_example(&example, chains[_i / EDGES], edges[_i % EDGES]);
+    planes = grid_planes(&example.whole.command.options.source.grid);
+    for (size_t parts = 1; parts <= planes && can_be_parted(&example.whole); parts++) {
+        for (size_t k = 0; k < parts; k++) {
+            const struct schedule_limits limits = {.slab = 1 + tried % 5, .batch = 1 + tried % 2};
+            size_t first = k * planes / parts, end = (k + 1) * planes / parts;
+            if (tried++ % running_turns() == 0)
+                ck_part(&example, &limits, (struct range){first, end - first});
+        }
+    }
+    free_example(&example);
+}
+END_TEST
+
+/* What a part cannot be had of, or from. */
+START_TEST(parts_that_are_refused)
+{
+    static const struct {
+        const char *options;
+        bool random;
+        const char *words;
+    } refused[] = {
+        {"-d 5,4,24 -f heat -s 3", false, "a part of the planes needs an input that can be read anywhere"},
+        {"-d 5,4,24 -f heat --until 0.1", true,
+         "a part of the planes takes all of them here: nothing but the whole can be run"},
+        {"-d 5,4,24 -f heat --out-range auto", true,
+         "a part of the planes takes all of them here: nothing but the whole can be run"},
+    };
+    const struct schedule_limits unlimited = {0};
+    static const float samples[480];
+    struct setting setting = none;
+    struct outcome outcome;
+
+    setting.random = refused[_i].random;
+    setting.window = (struct range){7, 5};
+    run_tape(&outcome, refused[_i].options, &unlimited, samples, &setting);
+    ck_assert(!outcome.done);
+    ck_assert_int_eq(outcome.fault.status, STATUS_USAGE);
+    ck_assert_str_eq(outcome.fault.text, refused[_i].words);
+    outcome_free(&outcome);
+}
+END_TEST
+
+/* A part of a long volume reads no more than it needs beside it: the lag of three steps, from a tape that is
+   torn elsewhere. */
+START_TEST(parts_read_what_they_need)
+{
+    const struct schedule_limits limits = {.slab = 4, .batch = 1};
+    static const float samples[5 * 4 * 90];
+    struct setting setting = none;
+    struct outcome outcome;
+
+    setting.random = true;
+    setting.window = (struct range){30, 20};
+    setting.read_most = 53;
+    run_tape(&outcome, "-d 5,4,90 -f heat -s 3 --rung naive", &limits, samples, &setting);
+    ck_assert_msg(outcome.done, "%s", outcome.fault.text);
+    outcome_free(&outcome);
+    setting.read_most = 52;
+    run_tape(&outcome, "-d 5,4,90 -f heat -s 3 --rung naive", &limits, samples, &setting);
+    ck_assert_str_eq(outcome.fault.text, "tape: it is torn");
+    outcome_free(&outcome);
 }
 END_TEST
 
@@ -1013,6 +1116,9 @@ static Suite *stream_suite(void)
 
     tcase_set_timeout(tests, TIMEOUT_SECONDS);
     tcase_add_loop_test(tests, any_slab, 0, CHAINS * EDGES);
+    tcase_add_loop_test(tests, any_part, 0, CHAINS * EDGES);
+    tcase_add_loop_test(tests, parts_that_are_refused, 0, 3);
+    tcase_add_test(tests, parts_read_what_they_need);
     tcase_add_loop_test(tests, any_memory, 0, CHAINS * EDGES);
     tcase_add_test(tests, pipes_are_read_in_order_alone);
     tcase_add_test(tests, nothing_waits_for_the_reader);

@@ -292,21 +292,21 @@ bool chain_wraps(const struct chain *chain)
     return false;
 }
 
-/* All planes are done when all have been read, but for those at both ends of an unrolled grid, which nobody
-   asks for: what they would read beyond it is not there. */
-static size_t done(const struct chain *chain, size_t lag, size_t fed)
+/* All planes are done when all have been read, but for those at an open end: what they would read beyond it
+   is not there. */
+static size_t done(const struct chain_span *span, size_t lag, size_t fed)
 {
-    if (fed == chain->planes && !chain->unrolled)
+    if (fed == span->end && !span->open_end)
         return fed;
     return fed > lag ? fed - lag : 0;
 }
 
-struct range chain_ready(const struct chain *chain, size_t lag, size_t before, size_t fed)
+struct range chain_ready(const struct chain_span *span, size_t lag, size_t before, size_t fed)
 {
-    size_t first = done(chain, lag, before), end = done(chain, lag, fed);
+    size_t first = done(span, lag, before), end = done(span, lag, fed);
 
-    if (chain->unrolled)
-        first = larger(first, lag);
+    if (span->open_begin)
+        first = larger(first, span->begin + lag);
     return (struct range){first, end > first ? end - first : 0};
 }
 
@@ -318,6 +318,20 @@ struct chain_walk chain_survey(const struct chain *chain, struct chain_place beg
     while (stride.walk.depth < chain->planes && stride_next(&stride, chain->planes))
         ;
     return stride.walk;
+}
+
+struct chain_span chain_span(const struct chain *chain, struct chain_place begin, struct chain_place end,
+                             struct range planes)
+{
+    const struct chain_walk survey = chain_survey(chain, begin, end);
+    size_t lag = survey.depth < chain->planes ? survey.level.lag : chain->planes;
+    size_t last = planes.first + planes.count;
+    struct chain_span span = {.begin = planes.first > lag ? planes.first - lag : 0,
+                              .end = chain->planes - last > lag ? last + lag : chain->planes};
+
+    span.open_begin = span.begin > 0;
+    span.open_end = span.end < chain->planes;
+    return span;
 }
 
 /* Whether a pass may go on into a stage with such ends. */

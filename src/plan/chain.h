@@ -31,6 +31,14 @@ struct chain {
                       to go around where an edge wraps */
 };
 
+/* The planes of a chain that a pass reads. At an open end there are more that it does not read: levels do
+   fewer and fewer planes there, as far as those are that they need. At a closed one the grid ends, and edge
+   rules act. */
+struct chain_span {
+    size_t begin, end;
+    bool open_begin, open_end;
+};
+
 /* Between two steps: so many of a stage are behind. */
 struct chain_place {
     size_t stage;
@@ -90,9 +98,13 @@ unsigned chain_walk_field(const struct chain_walk *walk);
 /* Whether an edge wraps along the planes anywhere. */
 bool chain_wraps(const struct chain *chain);
 
-/* Planes that a level with such a lag can do once `fed` planes have been read, beyond those that it could
- * before. */
-struct range chain_ready(const struct chain *chain, size_t lag, size_t before, size_t fed);
+/* What has to be read for some planes of the last level between two places. */
+struct chain_span chain_span(const struct chain *chain, struct chain_place begin, struct chain_place end,
+                             struct range planes);
+
+/* Planes that a level with such a lag can do once those up to `fed` have been read, beyond those that it
+   could do before. */
+struct range chain_ready(const struct chain_span *span, size_t lag, size_t before, size_t fed);
 
 /* What a walk between two places needs; it ends early where it has seen that all planes are needed at once.
  */

@@ -13,7 +13,8 @@
 struct carrier {
     struct ring *ring, *other;
     struct carrier_end end;
-    size_t planes, batch;
+    struct range planes;
+    size_t batch;
     FILE *messages;        /* where those of the thread that started it go */
     pthread_mutex_t order; /* guards claims: whoever holds it may wait for the ring */
     size_t claimed;        /* planes */
@@ -46,11 +47,12 @@ static bool claim(struct carrier *carrier, struct ring_slot **slot, struct fault
 
     *slot = NULL;
     pthread_mutex_lock(&carrier->order);
-    if (carrier->claimed < carrier->planes) {
+    if (carrier->claimed < carrier->planes.count) {
         claimed = ring_claim(carrier->ring, slot, fault);
         if (claimed) {
-            size_t left = carrier->planes - carrier->claimed;
-            (*slot)->planes = (struct range){carrier->claimed, left < carrier->batch ? left : carrier->batch};
+            size_t left = carrier->planes.count - carrier->claimed;
+            (*slot)->planes = (struct range){carrier->planes.first + carrier->claimed,
+                                             left < carrier->batch ? left : carrier->batch};
             carrier->claimed += (*slot)->planes.count;
         }
     }
@@ -66,7 +68,7 @@ static bool finish(struct carrier *carrier, const struct ring_slot *slot, struct
 
     pthread_mutex_lock(&carrier->count);
     carrier->moved += slot->planes.count;
-    last = carrier->moved == carrier->planes;
+    last = carrier->moved == carrier->planes.count;
     pthread_mutex_unlock(&carrier->count);
     return !last || carrier->end.finish == NULL || carrier->end.finish(carrier->end.file, fault);
 }
@@ -136,7 +138,7 @@ static bool start(struct carrier **result, const struct carrier *form, void *(*w
 }
 
 bool carrier_fetch(struct carrier **carrier, struct ring *ring, struct ring *other,
-                   const struct carrier_end *end, size_t planes, size_t batch, unsigned threads,
+                   const struct carrier_end *end, struct range planes, size_t batch, unsigned threads,
                    struct fault *fault)
 {
     const struct carrier form = {.ring = ring, .other = other, .end = *end, .planes = planes, .batch = batch};

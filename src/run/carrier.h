@@ -25,10 +25,10 @@ struct carrier_work {
 
 struct carrier;
 
-/* Fill the ring with all planes in batches. With more than one thread, moves run side by side and in any
+/* Fill the ring with the planes in batches. With more than one thread, moves run side by side and in any
    order. What fails stops the other ring, too, if there is one. */
 bool carrier_fetch(struct carrier **carrier, struct ring *ring, struct ring *other,
-                   const struct carrier_end *end, size_t planes, size_t batch, unsigned threads,
+                   const struct carrier_end *end, struct range planes, size_t batch, unsigned threads,
                    struct fault *fault);
 
 /* Empty the ring until it is finished. */

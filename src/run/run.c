@@ -66,8 +66,8 @@ struct pass {
     size_t overlap; /* planes beyond either end of the grid that it reads */
     const struct pass_end *from, *to;
     double *changes;
-    bool measures;    /* its planes are the result, whose extremes are asked for */
-    struct range own; /* the grid's own planes among those of the pass */
+    bool measures; /* its planes are the result, whose extremes are asked for */
+    struct sweep_frame frame;
     struct roll roll;
     struct ring *in, *out;
     struct carrier *reader, *writer;
@@ -119,6 +119,13 @@ static bool write_spool(void *file, void *samples, struct range planes, struct f
 static bool reads_anywhere(const struct running *run)
 {
     return run->source->random;
+}
+
+static struct range window_of(const struct running *run)
+{
+    const struct range all = {0, run->plan->shape.planes};
+
+    return run->request->window.count > 0 ? run->request->window : all;
 }
 
 static size_t spool_plane_bytes(const struct running *run)
@@ -224,20 +231,20 @@ static bool is_observed(const struct running *run, const struct pass_end *end)
 static bool observe(struct running *run, const struct pass *pass, const struct pass_end *end,
                     const struct ring_slot *slot)
 {
-    struct range planes = sweep_overlap(slot->planes, pass->own);
+    struct range planes = sweep_overlap(slot->planes, pass->frame.own);
     const unsigned char *samples = slot->staging->samples;
 
     if (!is_observed(run, end) || planes.count == 0)
         return true;
     samples += (planes.first - slot->planes.first) * end->plane_bytes;
-    planes.first -= pass->own.first;
+    planes.first -= pass->overlap;
     return observers_see(&run->observers, end->which, samples, planes, run->fault);
 }
 
 /* Of the grid's own planes, each once. */
 static struct range counted(const struct pass *pass, const struct ring_slot *slot)
 {
-    return pass->from->of_run ? sweep_overlap(slot->planes, pass->own) : (struct range){0, 0};
+    return pass->from->of_run ? sweep_overlap(slot->planes, pass->frame.own) : (struct range){0, 0};
 }
 
 /* The next planes read, into the fields. */
@@ -287,7 +294,7 @@ static bool give_batch(struct running *run, struct pass *pass)
         return false;
     progress_add(&run->progress, plan_samples(plan, slot->planes.count));
     sweep_leave(sweep, slot->planes.count);
-    slot->planes.first -= pass->own.first;
+    slot->planes.first -= pass->overlap;
     ring_fill(pass->out, slot);
     return true;
 }
@@ -329,9 +336,9 @@ static bool filter(struct running *run, struct pass *pass)
         sweep_begin_again(sweep, pass->begin, pass->end, pass->changes);
         return sweep_run(sweep, run->fault) && give(run, pass);
     }
-    if (!sweep_begin(sweep, pass->begin, pass->end, pass->overlap, pass->changes, run->fault))
+    if (!sweep_begin(sweep, pass->begin, pass->end, &pass->frame, pass->changes, run->fault))
         return false;
-    while (sweep->swept < sweep->chain.planes) {
+    while (sweep_goes_on(sweep)) {
         if (!take_and_give(run, pass) || !sweep_run(sweep, run->fault))
             return false;
     }
@@ -343,7 +350,7 @@ static bool copy(struct running *run, struct pass *pass)
 {
     const struct header *in = &run->job->in;
     bool swaps = in->endian != run->job->out.endian;
-    size_t left = run->plan->shape.planes;
+    size_t left = pass->frame.own.count;
     struct ring_slot *full, *empty;
 
     while (left > 0) {
@@ -374,14 +381,27 @@ static bool create_ring(struct running *run, struct ring **ring, size_t buffers)
     return ring_create(ring, plan->backend, plan->device, buffers, plan->schedule.batch_bytes, run->fault);
 }
 
+/* Whether a file can be told to end as it should. */
+static bool reads_all(const struct pass *pass)
+{
+    const struct chain_span *span = &pass->frame.span;
+
+    return pass->overlap > 0 || (!span->open_begin && !span->open_end);
+}
+
 static bool start_reader(struct running *run, struct pass *pass)
 {
     const struct schedule *schedule = &run->plan->schedule;
-    const struct carrier_end around = {&pass->roll, read_around, end_around, stop_around};
+    const struct chain_span *span = &pass->frame.span;
+    struct carrier_end end = {&pass->roll, read_around, end_around, stop_around};
 
-    return carrier_fetch(
-        &pass->reader, pass->in, pass->out, pass->overlap > 0 ? &around : &pass->from->carrier,
-        pass->own.count + 2 * pass->overlap, schedule->batch, pass->from->threads, run->fault);
+    if (pass->overlap == 0)
+        end = pass->from->carrier;
+    if (!reads_all(pass))
+        end.finish = NULL;
+    return carrier_fetch(&pass->reader, pass->in, pass->out, &end,
+                         (struct range){span->begin, span->end - span->begin}, schedule->batch,
+                         pass->from->threads, run->fault);
 }
 
 static bool open_pass(struct running *run, struct pass *pass)
@@ -458,12 +478,26 @@ static void close_pass(struct running *run, struct pass *pass, bool done)
     run->summary->download += close_ring(pass->out);
 }
 
+/* Both ends of an unrolled grid are open, where its last planes come before the first and the first after the
+   last. A part has an open end wherever the grid goes on beyond what the part needs. */
+static struct sweep_frame frame_of(const struct running *run, const struct pass *pass)
+{
+    size_t planes = run->plan->shape.planes, overlap = pass->overlap;
+    struct range window = window_of(run);
+
+    if (overlap > 0)
+        return (struct sweep_frame){overlap, {0, planes + 2 * overlap, true, true}, {overlap, planes}};
+    if (window.count == planes)
+        return (struct sweep_frame){0, {0, planes, false, false}, window};
+    return (struct sweep_frame){0, chain_span(&run->plan->chain, pass->begin, pass->end, window), window};
+}
+
 static bool make_pass(struct running *run, struct pass *pass)
 {
     bool done;
 
-    pass->own = (struct range){pass->overlap, run->plan->shape.planes};
-    pass->roll = (struct roll){pass->from, pass->own};
+    pass->frame = frame_of(run, pass);
+    pass->roll = (struct roll){pass->from, pass->frame.own};
     done = open_pass(run, pass) && (run->job->copies ? copy(run, pass) : filter(run, pass)) &&
            finish_pass(run, pass);
     close_pass(run, pass, done);
@@ -779,11 +813,28 @@ static void release(struct running *run)
     mem_free(run->all);
 }
 
+/* Planes of a part are neither the change of a step nor the range of the result, and a spool file holds all.
+ */
+static bool check_window(const struct running *run)
+{
+    const struct schedule *schedule = &run->plan->schedule;
+
+    if (window_of(run).count == run->plan->shape.planes)
+        return true;
+    if (schedule->spooled || schedule->whole)
+        return fault_raise(run->fault, STATUS_USAGE,
+                           "a part of the planes takes all of them here: nothing but the whole can be run");
+    return reads_anywhere(run) ||
+           fault_raise(run->fault, STATUS_USAGE,
+                       "a part of the planes needs an input that can be read anywhere");
+}
+
 static bool prepare(struct running *run)
 {
     double begun = clock_seconds();
-    bool done = begin_observers(run) && source_allow_stop(run->source, run->fault) && create_spools(run) &&
-                hold_source(run) && sweep_create(&run->sweep, run->plan, &run->progress, run->fault);
+    bool done = check_window(run) && begin_observers(run) && source_allow_stop(run->source, run->fault) &&
+                create_spools(run) && hold_source(run) &&
+                sweep_create(&run->sweep, run->plan, &run->progress, run->fault);
 
     run->summary->start = run->plan->start + clock_seconds() - begun;
     return done;
@@ -799,7 +850,7 @@ static double work_ahead(const struct running *run)
     for (size_t i = 0; i < run->plan->step_count; i++)
         sweeps += (double)run->job->stages[i].steps * (double)run->plan->steps[i].step.count;
     sweeps *= 1.0 + schedule->again / (double)schedule->passes / (double)run->plan->shape.planes;
-    return sweeps * plan_samples(run->plan, run->plan->shape.planes);
+    return sweeps * plan_samples(run->plan, window_of(run).count);
 }
 
 bool run_plan(const struct plan *plan, const struct run_request *request, struct source *source,

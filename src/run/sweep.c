@@ -87,7 +87,8 @@ struct range sweep_overlap(struct range a, struct range b)
 static struct range needed(const struct sweep *sweep, size_t field)
 {
     size_t depth = sweep->plan->schedule.depth, end = field == sweep->input ? sweep->fed : sweep->swept;
-    size_t first = sweep->swept > depth ? sweep->swept - depth : 0;
+    size_t begin = sweep->frame.span.begin;
+    size_t first = sweep->swept > begin + depth ? sweep->swept - depth : begin;
     struct range leaving = sweep_leaving(sweep);
 
     if (field == sweep->output && leaving.count > 0 && leaving.first < first)
@@ -117,17 +118,18 @@ static bool fit_fields(struct sweep *sweep, struct fault *fault)
     return create_fields(sweep, sweep->chain.planes, fault);
 }
 
-bool sweep_begin(struct sweep *sweep, struct chain_place begin, struct chain_place end, size_t overlap,
-                 double *changes, struct fault *fault)
+bool sweep_begin(struct sweep *sweep, struct chain_place begin, struct chain_place end,
+                 const struct sweep_frame *frame, double *changes, struct fault *fault)
 {
     sweep->chain = sweep->plan->chain;
-    sweep->chain.unrolled = overlap > 0;
-    sweep->chain.planes += 2 * overlap;
-    sweep->own = (struct range){overlap, sweep->plan->chain.planes};
+    sweep->chain.unrolled = frame->overlap > 0;
+    sweep->chain.planes += 2 * frame->overlap;
+    sweep->frame = *frame;
     sweep->begin = begin;
     sweep->end = end;
-    sweep->fed = sweep->swept = sweep->done = 0;
-    sweep->gone = overlap;
+    sweep->fed = sweep->swept = frame->span.begin;
+    sweep->done = 0;
+    sweep->gone = frame->own.first;
     sweep->input = sweep->output = 0;
     sweep->changes = changes;
     return fit_fields(sweep, fault);
@@ -138,7 +140,7 @@ void sweep_begin_again(struct sweep *sweep, struct chain_place begin, struct cha
     sweep->begin = begin;
     sweep->end = end;
     sweep->swept = sweep->done = 0;
-    sweep->gone = sweep->own.first;
+    sweep->gone = sweep->frame.own.first;
     sweep->input = sweep->output;
     sweep->changes = changes;
 }
@@ -154,7 +156,7 @@ static bool stand_free(const struct sweep *sweep, size_t planes)
 bool sweep_has_room(const struct sweep *sweep)
 {
     const struct plan *plan = sweep->plan;
-    size_t to_come = sweep->chain.planes - sweep->fed;
+    size_t to_come = sweep->frame.span.end - sweep->fed;
     size_t batch = smaller(plan->schedule.batch, to_come);
     size_t slab = smaller(sweep->swept + plan->schedule.slab - sweep->fed, to_come);
     size_t asked = is_in_own_memory(plan) ? batch : slab;
@@ -175,7 +177,12 @@ void sweep_feed(struct sweep *sweep, size_t planes)
 
 bool sweep_is_due(const struct sweep *sweep)
 {
-    return sweep->fed - sweep->swept >= sweep->plan->schedule.slab || sweep->fed == sweep->chain.planes;
+    return sweep->fed - sweep->swept >= sweep->plan->schedule.slab || sweep->fed == sweep->frame.span.end;
+}
+
+bool sweep_goes_on(const struct sweep *sweep)
+{
+    return sweep->swept < sweep->frame.span.end;
 }
 
 static bool begin_span(struct sweep *sweep, struct fault *fault)
@@ -232,7 +239,7 @@ static bool add_change(struct sweep *sweep, const struct level *level, struct ra
 {
     const struct plan *plan = sweep->plan;
     unsigned channels = plan->job->in.grid.channels;
-    struct range own = sweep_overlap(planes, sweep->own), part = {own.first, 0};
+    struct range own = sweep_overlap(planes, sweep->frame.own), part = {own.first, 0};
 
     for (size_t left = own.count; left > 0; left -= part.count) {
         part.first += part.count;
@@ -257,7 +264,7 @@ bool sweep_run(struct sweep *sweep, struct fault *fault)
         return false;
     while (done > 0 && chain_walk_next(&walk)) {
         const struct level *level = &walk.level;
-        struct range planes = chain_ready(&sweep->chain, level->lag, sweep->swept, sweep->fed);
+        struct range planes = chain_ready(&sweep->frame.span, level->lag, sweep->swept, sweep->fed);
         done = planes.first + planes.count;
         if (!advance(sweep, level, planes, fault))
             return false;
@@ -276,7 +283,7 @@ bool sweep_run(struct sweep *sweep, struct fault *fault)
 
 struct range sweep_leaving(const struct sweep *sweep)
 {
-    size_t end = smaller(sweep->done, sweep->own.first + sweep->own.count);
+    size_t end = smaller(sweep->done, sweep->frame.own.first + sweep->frame.own.count);
 
     return (struct range){sweep->gone, end > sweep->gone ? end - sweep->gone : 0};
 }

@@ -12,12 +12,19 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Planes of an unrolled grid are counted from the first that stands before the grid's own. */
+/* The planes of a pass. Those of an unrolled grid are counted from the first that stands before the grid's
+ * own. */
+struct sweep_frame {
+    size_t overlap;         /* planes that stand on either side of an unrolled grid */
+    struct chain_span span; /* that are read */
+    struct range own;       /* that are put out, each once */
+};
+
 struct sweep {
     const struct plan *plan;
     struct progress *progress;
     struct chain chain; /* of the pass: the plan's, or that of the unrolled grid */
-    struct range own;   /* the grid's own planes among those of the chain */
+    struct sweep_frame frame;
     struct field *fields[CHAIN_FIELDS];
     size_t field_planes;           /* of the grid that the fields are for */
     struct chain_place begin, end; /* of the pass */
@@ -41,10 +48,9 @@ bool sweep_create(struct sweep *sweep, const struct plan *plan, struct progress 
 void sweep_destroy(struct sweep *sweep);
 
 /* A pass from one place to another: over planes that are to come, or over those that the pass before it left,
-   if it left all. `overlap` planes more stand on either side where the grid is unrolled. `changes` may be
-   NULL. */
-bool sweep_begin(struct sweep *sweep, struct chain_place begin, struct chain_place end, size_t overlap,
-                 double *changes, struct fault *fault);
+   if it left all. `changes` may be NULL. */
+bool sweep_begin(struct sweep *sweep, struct chain_place begin, struct chain_place end,
+                 const struct sweep_frame *frame, double *changes, struct fault *fault);
 void sweep_begin_again(struct sweep *sweep, struct chain_place begin, struct chain_place end,
                        double *changes);
 
@@ -52,6 +58,9 @@ void sweep_begin_again(struct sweep *sweep, struct chain_place begin, struct cha
    have left. There is room for it, or it is made without moving what the fields hold more than once a slab.
  */
 bool sweep_has_room(const struct sweep *sweep);
+
+/* Whether planes are still to come, or to be seen by the levels. */
+bool sweep_goes_on(const struct sweep *sweep);
 
 /* Room for so many planes more in the input's field; and that they are there. */
 bool sweep_make_room(struct sweep *sweep, size_t planes, struct fault *fault);
