@@ -1,16 +1,34 @@
 /* Rungs `blocked` and `fused`.
  *
- * Idea: a block of rows of the field streams plane by plane through a thread's own cache. A plane that comes
- * in takes the first level on by one plane, which takes the next level on, and so the last level leaves after
- * `steps` steps, once in and once out of memory; `blocked` is the same with one level. The blocks of a tile
- * follow one another along the rows. A level lags behind the one below by what a step reads ahead, so that it
- * finds there all that it reads: rows of its own block, and, kept aside for every plane and level, the last
- * rows of the block before. Planes of a star go in pairs, which take the place of the two planes below that
- * they are the last to read. Adds: a slot a plane, a few planes a level, kept rows, and margins around each
- * tile that edge rules fill, so that no loop over samples knows of edges. Costs: the halo of a tile along x
- * and the planes is read and computed again by its neighbours; the kept rows go to the third-level cache and
- * come back. Traffic per sample: 2 words through memory a pass, divided by the steps of the pass, and the
- * halo. Wins when: `fused`, a stage has more than one step; `blocked`, it has one. */
+ * Idea: a thread takes a tile, a column of the field. It walks the tile block of rows by block, and streams
+ * the planes of a block through its own cache. Each plane is at one level: level 0 is the field before the
+ * pass, level n has taken n steps. Planes come in two at a time, and every level computes the two planes for
+ * which the level below now has all that a step reads. So a plane enters the cache once and leaves it once
+ * after `steps` steps; `blocked` is the same with one level. With three steps whose taps reach one plane to
+ * either side, when planes 8 and 9 come in:
+ *
+ *     plane     3   4   5   6   7   8   9
+ *     level 0               .   .   +   +     + comes in, or is computed now
+ *     level 1           .   .   +   +         . is read for the last time
+ *     level 2       .   .   +   +             > leaves for the field meanwhile
+ *     level 3   >   >   +   +
+ *
+ * A plane of a level has a slot of the thread's arena. When the level above has read a plane for the last
+ * time, its slot is free for the next plane that is computed: 2 × steps planes wait to be read again, and two
+ * each come in, are computed and leave. Two planes of a star need no free slots. They take those of the two
+ * planes below that they are the last to read: planes 7 and 8 of level 1 those of planes 6 and 7 of level 0.
+ * Rows are computed from the last to the first, and plane 8 stands one row farther on than plane 7 of level 0
+ * did, since it is computed from that plane itself. A slot has one row to spare for each level, and `shift`
+ * counts the rows.
+ *
+ * The next block of rows reads rows of this one. Level 0 reads the field again. Every other level keeps the
+ * last rows of each of its planes, and finds them when the next block comes to that plane.
+ *
+ * Adds: slots, kept rows, and margins around each tile that edge rules fill, so that no loop over samples
+ * knows of edges. Costs: neighbours read and compute the halo of a tile along x and the planes again; the
+ * kept rows go to the third-level cache and come back. Traffic per sample: 2 words through memory a pass,
+ * divided by the steps of the pass, and the halo. Wins when: `fused`, a stage has more than one step;
+ * `blocked`, it has one. */
 
 /* A run of samples at the same place of every row of a slot. */
 struct area {
@@ -35,16 +53,16 @@ struct cpu_tile {
     int64_t block; /* first row of the block that streams, at level 0 */
 
     real *slots;
-    real **free_slots;
+    struct cpu_slot *free_slots;
     size_t free_count;
-    real **levels;  /* slots of planes: ring of them a level */
-    real *constant; /* a slot of what EDGE_CONSTANT puts outside, or NULL */
+    struct cpu_slot *levels; /* of the planes: ring of them a level */
+    real *constant;          /* a slot of what EDGE_CONSTANT puts outside, or NULL */
     const real *weights;
     real *kept;         /* rows of the block before, by level and plane */
     const real **bases; /* of the taps, and of their opposites */
 };
 
-/* ---- slots ---- */
+/* ---- rows ---- */
 
 /* Rows that a slot of a level holds: those of the block before that are still read, and the block's own. */
 static struct span slot_span(const struct cpu_tile *tile, unsigned level)
@@ -86,25 +104,54 @@ static unsigned channel_of(const struct cpu_tile *tile, size_t layer)
     return (unsigned)(tile->channels.first + layer);
 }
 
-static real **slot_of(const struct cpu_tile *tile, unsigned level, int64_t plane)
+/* ---- slots ---- */
+
+static struct cpu_slot *slot_of(const struct cpu_tile *tile, unsigned level, int64_t plane)
 {
     size_t ring = tile->tiling->ring;
 
     return &tile->levels[level * ring + (size_t)wrapped(plane, (int64_t)ring)];
 }
 
-static real *take_slot(struct cpu_tile *tile, unsigned level, int64_t plane)
+/* The first sample of the plane in a slot. */
+static real *samples_in(const struct cpu_tile *tile, struct cpu_slot slot)
 {
-    return *slot_of(tile, level, plane) = tile->free_slots[--tile->free_count];
+    return tile->slots + slot.base * tile->tiling->slot_samples + slot.shift * tile->tiling->pitch;
 }
 
-/* Planes that were written over others may stand some rows behind the start of their slot. */
-static void give_slot(struct cpu_tile *tile, real *plane)
+static real *plane_at(const struct cpu_tile *tile, unsigned level, int64_t plane)
 {
-    size_t at = (size_t)(plane - tile->slots);
-
-    tile->free_slots[tile->free_count++] = plane - at % tile->tiling->slot_samples;
+    return samples_in(tile, *slot_of(tile, level, plane));
 }
+
+static real *put_plane(struct cpu_tile *tile, unsigned level, int64_t plane, struct cpu_slot slot)
+{
+    *slot_of(tile, level, plane) = slot;
+    return samples_in(tile, slot);
+}
+
+static struct cpu_slot take_slot(struct cpu_tile *tile)
+{
+    return tile->free_slots[--tile->free_count];
+}
+
+static void give_slot(struct cpu_tile *tile, struct cpu_slot slot)
+{
+    slot.shift = 0;
+    tile->free_slots[tile->free_count++] = slot;
+}
+
+/* The plane that a tap reads, NULL where the rule has none. */
+static real *plane_read(const struct cpu_tile *tile, unsigned level, int64_t plane)
+{
+    if (!tile->plane.wraps)
+        plane = arith_edge_index(tile->op->edge, plane, tile->plane.extent);
+    if (plane < 0 && !tile->plane.wraps)
+        return tile->constant;
+    return plane_at(tile, level, plane);
+}
+
+/* ---- kept rows ---- */
 
 /* That a block leaves of all layers of a plane of a level. */
 static size_t kept_of_plane(const struct cpu_tile *tile)
@@ -146,16 +193,6 @@ static void keep_rows_of(const struct cpu_tile *tile, unsigned level, int64_t pl
     for (size_t layer = 0; layer < tile->channels.count && keeps_rows(tile, level); layer++)
         memcpy(kept_rows(tile, level, plane) + layer * kept, layer_of(tile, slot, layer) + own,
                kept * sizeof *slot);
-}
-
-/* The slot that a tap reads for a plane of a level, NULL where the rule has none. */
-static real *plane_slot(const struct cpu_tile *tile, unsigned level, int64_t plane)
-{
-    if (!tile->plane.wraps)
-        plane = arith_edge_index(tile->op->edge, plane, tile->plane.extent);
-    if (plane < 0 && !tile->plane.wraps)
-        return tile->constant;
-    return *slot_of(tile, level, plane);
 }
 
 /* ---- edges ---- */
@@ -305,7 +342,7 @@ static void load_plane(struct cpu_tile *tile, int64_t plane)
 {
     unsigned steps = tile->tiling->steps;
     struct span rows = block_span(tile, 0), x = level_span(&tile->x, steps);
-    real *slot = take_slot(tile, 0, plane);
+    real *slot = put_plane(tile, 0, plane, take_slot(tile));
 
     for (size_t layer = 0; layer < tile->channels.count; layer++) {
         for (int64_t row = rows.first; row < rows.end; row++)
@@ -321,7 +358,7 @@ static void find_bases(struct cpu_tile *tile, unsigned level, int64_t plane, con
 {
     for (size_t k = 0; k < tile->op->tap_count; k++) {
         const struct op_tap *tap = &tile->op->taps[k];
-        real *slot = plane_slot(tile, level, plane + sign * tap->dplane);
+        real *slot = plane_read(tile, level, plane + sign * tap->dplane);
         bases[k] =
             cell(tile, level, slot, area->rows.first + sign * tap->drow, area->x.first + sign * tap->dx);
     }
@@ -471,33 +508,36 @@ static bool replaces(const struct cpu_tile *tile, unsigned level, int64_t plane)
     return !edge_has(tile->op->edge, EDGE_KEEPS) && plane - 1 >= below.first;
 }
 
-/* Slots for a pair; a plane that replaces the one it is computed from stands a row farther on. */
+/* Where a pair is written: over the planes below, or into free slots. */
 static void place_pair(struct cpu_tile *tile, unsigned level, int64_t plane, real **lower, real **upper)
 {
+    struct cpu_slot first, second;
+
     if (replaces(tile, level, plane)) {
-        *lower = *slot_of(tile, level - 1, plane - 1);
-        *upper = *slot_of(tile, level - 1, plane) + tile->tiling->pitch;
-        *slot_of(tile, level, plane) = *lower;
-        *slot_of(tile, level, plane + 1) = *upper;
+        first = *slot_of(tile, level - 1, plane - 1);
+        second = *slot_of(tile, level - 1, plane);
+        second.shift++;
     } else {
-        *lower = take_slot(tile, level, plane);
-        *upper = take_slot(tile, level, plane + 1);
+        first = take_slot(tile);
+        second = take_slot(tile);
     }
+    *lower = put_plane(tile, level, plane, first);
+    *upper = put_plane(tile, level, plane + 1, second);
 }
 
 static void advance_star_pair(struct cpu_tile *tile, unsigned level, int64_t plane)
 {
     struct area area = {block_span(tile, level), level_span(&tile->x, tile->tiling->steps - level)};
     struct span whole = whole_vectors(tile, area.x);
-    struct step lower = {level, NULL, plane_slot(tile, level - 1, plane)};
-    struct step upper = {level, NULL, plane_slot(tile, level - 1, plane + 1)};
+    struct step lower = {level, NULL, plane_read(tile, level - 1, plane)};
+    struct step upper = {level, NULL, plane_read(tile, level - 1, plane + 1)};
     int64_t row = area.rows.first;
     struct star star = {.weights = tile->weights};
 
-    star.below = cell(tile, level - 1, plane_slot(tile, level - 1, plane - 1), row, whole.first);
+    star.below = cell(tile, level - 1, plane_read(tile, level - 1, plane - 1), row, whole.first);
     star.lower = cell(tile, level - 1, lower.old, row, whole.first);
     star.upper = cell(tile, level - 1, upper.old, row, whole.first);
-    star.above = cell(tile, level - 1, plane_slot(tile, level - 1, plane + 2), row, whole.first);
+    star.above = cell(tile, level - 1, plane_read(tile, level - 1, plane + 2), row, whole.first);
     place_pair(tile, level, plane, &lower.slot, &upper.slot);
     star.lower_out = cell(tile, level, lower.slot, row, whole.first);
     star.upper_out = cell(tile, level, upper.slot, row, whole.first);
@@ -510,7 +550,8 @@ static void advance_star_pair(struct cpu_tile *tile, unsigned level, int64_t pla
 static void advance_plane(struct cpu_tile *tile, unsigned level, int64_t plane)
 {
     struct area area = {block_span(tile, level), level_span(&tile->x, tile->tiling->steps - level)};
-    struct step step = {level, take_slot(tile, level, plane), plane_slot(tile, level - 1, plane)};
+    struct step step = {level, put_plane(tile, level, plane, take_slot(tile)),
+                        plane_read(tile, level - 1, plane)};
 
     if (edge_has(tile->op->edge, EDGE_KEEPS) && is_held(&tile->plane, tile->op->plane, plane))
         copy_held(tile, &step, area.rows, area.x);
@@ -554,7 +595,7 @@ static void let_leave(struct cpu_tile *tile, int64_t plane)
 {
     unsigned level = tile->tiling->steps;
     struct span rows = block_span(tile, level), x = tile->x.own;
-    real *slot = *slot_of(tile, level, plane);
+    real *slot = plane_at(tile, level, plane);
     struct strip strip = {.bytes = (size_t)(x.end - x.first) * sizeof(real),
                           .from_stride = tile->tiling->pitch * sizeof(real),
                           .to_stride = (size_t)tile->x.extent * sizeof(real),
@@ -607,11 +648,11 @@ static void clear_slots(struct cpu_tile *tile)
     const struct cpu_tiling *tiling = tile->tiling;
 
     tile->free_count = 0;
-    for (size_t i = 0; i < tiling->slots; i++)
-        give_slot(tile, tile->slots + i * tiling->slot_samples);
+    for (uint32_t i = 0; i < tiling->slots; i++)
+        give_slot(tile, (struct cpu_slot){.base = i});
     tile->constant = NULL;
     if (edge_has(tile->op->edge, EDGE_SUPPLIES)) {
-        tile->constant = tile->free_slots[--tile->free_count];
+        tile->constant = samples_in(tile, take_slot(tile));
         for (size_t i = 0; i < tile->channels.count * tiling->layer_samples; i++)
             tile->constant[i] = value_outside(tile, i / tiling->layer_samples);
     }
@@ -647,8 +688,8 @@ static void lay_out(struct cpu_tile *tile, char *arena)
     tile->slots = (real *)(arena + layout->slots);
     tile->weights = put_weights(tile->op, arena + layout->weights);
     tile->kept = (real *)(arena + layout->kept);
-    tile->free_slots = (real **)(arena + layout->free_slots);
-    tile->levels = (real **)(arena + layout->levels);
+    tile->free_slots = (struct cpu_slot *)(arena + layout->free_slots);
+    tile->levels = (struct cpu_slot *)(arena + layout->levels);
     tile->bases = (const real **)(arena + layout->bases);
 }
 

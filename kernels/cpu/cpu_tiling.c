@@ -423,16 +423,17 @@ static void set_kept(struct cpu_tiling *tiling, const struct op *op, const struc
 static void lay_out(struct cpu_tiling *tiling, const struct op *op)
 {
     struct cpu_layout *layout = &tiling->layout;
-    size_t sample = work_size(op->work), row = tiling->pitch * sample, pointer = sizeof(void *);
+    size_t sample = work_size(op->work), row = tiling->pitch * sample;
+    size_t entry = larger(sizeof(void *), sizeof(struct cpu_slot));
     size_t kept = (tiling->steps - 1) * tiling->kept_planes * tiling->layers * tiling->kept_samples;
 
     layout->slots = row;
     layout->weights = layout->slots + tiling->slots * tiling->slot_samples * sample + row;
     layout->kept = layout->weights + op->tap_count * sample;
     layout->free_slots = rounded_up(layout->kept + kept * sample, LINE_BYTES);
-    layout->levels = layout->free_slots + tiling->slots * pointer;
-    layout->bases = layout->levels + tiling->ring * (tiling->steps + 1) * pointer;
-    layout->bytes = rounded_up(layout->bases + 3 * op->tap_count * pointer, LINE_BYTES);
+    layout->levels = layout->free_slots + tiling->slots * entry;
+    layout->bases = layout->levels + tiling->ring * (tiling->steps + 1) * entry;
+    layout->bytes = rounded_up(layout->bases + 3 * op->tap_count * entry, LINE_BYTES);
 }
 
 static double work_of(const struct op *op)

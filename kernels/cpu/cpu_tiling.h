@@ -5,6 +5,8 @@
 
 #include "kernels/backend.h"
 
+#include <stdint.h>
+
 /* Chains up to this length have a loop of their own, with their weights in registers. */
 #define MOST_FIXED_TAPS 9
 
@@ -35,13 +37,18 @@ enum cpu_engine {
     CPU_ENGINES
 };
 
+/* Where a plane stands in an arena: in which slot, and how many rows behind the start of the slot. */
+struct cpu_slot {
+    uint32_t base, shift;
+};
+
 /* A thread's arena: where its parts begin, in bytes. It must be zeroed once, since loops over whole vectors
    read what stands beside samples. */
 struct cpu_layout {
     size_t slots;      /* behind a row that vectors may read, and before another */
     size_t weights;    /* of the taps, in the work type */
     size_t kept;       /* rows that a block leaves to the next one */
-    size_t free_slots; /* from here on pointers: slots that hold nothing */
+    size_t free_slots; /* from here on entries: slots that hold nothing */
     size_t levels;     /* the slots of the planes of each level, ring of them a level */
     size_t bases;      /* what taps read: three pointers a tap */
     size_t bytes;
