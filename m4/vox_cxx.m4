@@ -1,6 +1,6 @@
 # VOX_CXX_LIKE_CC
 # Before AC_PROG_CXX: unless the user says otherwise, a C++ compiler of CC's family, since both must bring the same
-# OpenMP runtime.
+# runtime of sanitizers.
 AC_DEFUN([VOX_CXX_LIKE_CC], [
   AS_CASE(["${CXX-unset} $CC"],
     [unset*clang*], [CXX=`AS_ECHO(["$CC"]) | sed 's/clang/clang++/'`])

@@ -1143,8 +1143,8 @@ int main(void)
     SRunner *runner = srunner_create(stream_suite());
     int failed;
 
-    /* A child of a process that has run OpenMP loops may not run one: tests stay in this process, where a run
-       that never ends has to be ended from outside. */
+    /* As in harness.h, tests stay in this process, where a run that never ends has to be ended from outside.
+     */
     srunner_set_fork_status(runner, CK_NOFORK);
     alarm(TIMEOUT_SECONDS);
     folder_enter();

@@ -1,5 +1,5 @@
-/* The program of a suite whose tests stay in one process: a child of a process that has run OpenMP loops may
-   not run one, nor may a child of one that has used a GPU. */
+/* The program of a suite whose tests stay in one process: a device that the parent has opened is of no use to
+   a child, where its threads are not, nor its GPU. */
 #include "harness.h"
 
 #include "fixture.h"

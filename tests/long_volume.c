@@ -1,5 +1,8 @@
 /* Volumes of any length through pipes: one is made, another added up, and what ten steps of heat make of the
    first is known from slabs that are computed one by one. */
+#include "base/pool.h"
+#include "base/thread.h"
+
 #include <errno.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -155,14 +158,24 @@ static void step_plane(const struct extents *extents, const float *from, float *
     }
 }
 
-/* A step of planes first to end − 1 of a slab whose first plane is `base` of the volume. */
-static void step(const struct extents *extents, const float *from, float *to, size_t base, size_t first,
-                 size_t end)
+/* A step of a slab whose first plane is `base` of the volume. */
+struct stepping {
+    const struct extents *extents;
+    const float *from;
+    float *to;
+    size_t base, first;
+};
+
+static void step_planes(void *context, size_t first, size_t count, unsigned member)
 {
-#pragma omp parallel for
-    for (size_t plane = first; plane < end; plane++)
-        step_plane(extents, from, to, plane, clamped(base + plane, -1, extents->nz) - base,
-                   clamped(base + plane, 1, extents->nz) - base);
+    const struct stepping *step = context;
+    size_t nz = step->extents->nz;
+
+    (void)member;
+    for (size_t plane = step->first + first; plane < step->first + first + count; plane++)
+        step_plane(step->extents, step->from, step->to, plane,
+                   clamped(step->base + plane, -1, nz) - step->base,
+                   clamped(step->base + plane, 1, nz) - step->base);
 }
 
 /* A slab with as many planes beside it as there are steps, of which each step makes one fewer right. */
@@ -172,13 +185,19 @@ static void add_slab(const struct extents *extents, size_t steps, size_t first, 
     size_t base = first > steps ? first - steps : 0;
     size_t behind = extents->nz - end > steps ? end + steps : extents->nz;
     size_t plane = extents->nx * extents->ny;
+    struct pool *pool;
+    struct fault fault;
 
+    if (!pool_create(&pool, (unsigned)thread_count(0) - 1, POOL_FULL_STACKS, &fault))
+        fail(fault.text);
     make_samples((uint64_t)base * plane, fields[0], (behind - base) * plane);
     for (size_t k = 1; k <= steps; k++) {
         size_t left = steps - k, low = first > left ? first - left : 0;
         size_t high = extents->nz - end > left ? end + left : extents->nz;
-        step(extents, fields[(k + 1) % 2], fields[k % 2], base, low - base, high - base);
+        struct stepping step = {extents, fields[(k + 1) % 2], fields[k % 2], base, low - base};
+        pool_share(pool, (unsigned)thread_count(0), high - low, 1, step_planes, &step);
     }
+    pool_destroy(pool);
     add(sum, fields[steps % 2] + (first - base) * plane, (end - first) * plane * sizeof(float));
 }
 

@@ -1,11 +1,12 @@
-/* The CPU as a device: memory of the process, loops chosen for its instruction set, a team of threads. */
+/* The CPU as a device: memory of the process, loops chosen for its instruction set, a pool of threads. */
+#include "base/clock.h"
 #include "base/mem.h"
+#include "base/thread.h"
 #include "model/arith.h"
 #include "kernels/backend.h"
 #include "cpu_kernels.h"
 
 #include <math.h>
-#include <omp.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -68,7 +69,7 @@ static const struct assumed_taps assumed_f64 = {2.8e9, 5.6e9, 14e9, 3.4e9, 1.25e
 
 struct device {
     const struct build *build;
-    struct cpu_team *team;
+    struct pool *pool;
     int threads;
     bool asked;  /* for just so many */
     double span; /* when it began */
@@ -208,12 +209,12 @@ static bool choose_build(struct device *device, struct fault *fault)
 
 static int threads_of(const struct device_request *request)
 {
-    return request->threads == 0 ? omp_get_max_threads() : (int)request->threads;
+    return (int)thread_count(request->threads);
 }
 
 static void cpu_close(struct device *device)
 {
-    cpu_team_destroy(device->team);
+    pool_destroy(device->pool);
     mem_free(device);
 }
 
@@ -240,7 +241,7 @@ static bool count_threads(const struct device_request *request, int *threads, st
                            "--threads: the stacks of %zu threads leave no room in the limit on addresses",
                            wanted);
     if (wanted == 0)
-        wanted = (size_t)omp_get_max_threads();
+        wanted = thread_count(0);
     *threads = wanted < affordable ? (int)wanted : (int)affordable;
     return true;
 }
@@ -259,7 +260,7 @@ static bool cpu_open(struct device **result, const struct device_request *reques
     }
     device->asked = request->threads > 0;
     if (!count_threads(request, &device->threads, fault) || !choose_build(device, fault) ||
-        !cpu_team_create(&device->team, (unsigned)device->threads, fault)) {
+        !pool_create(&device->pool, (unsigned)device->threads - 1, POOL_FULL_STACKS, fault)) {
         cpu_close(device);
         *result = NULL;
         return false;
@@ -272,7 +273,7 @@ static void cpu_describe(int index, char *text, size_t size)
     const struct build *build = build_here();
 
     (void)index;
-    snprintf(text, size, "%d processors, %s instructions", omp_get_num_procs(),
+    snprintf(text, size, "%zu processors, %s instructions", thread_processors(),
              build == NULL ? "no such" : build->name);
 }
 
@@ -564,7 +565,7 @@ static struct cpu_crew crew_for(const struct device *device, size_t samples)
     size_t worth = samples / SAMPLES_A_THREAD + 1;
     bool fewer = !device->asked && worth < (size_t)device->threads;
 
-    return (struct cpu_crew){device->team, fewer ? (unsigned)worth : (unsigned)device->threads};
+    return (struct cpu_crew){device->pool, fewer ? (unsigned)worth : (unsigned)device->threads};
 }
 
 static size_t samples_of(const struct shape *shape, size_t planes)
@@ -616,12 +617,12 @@ static bool cpu_upload(struct device *device, struct field *field, const struct 
                        struct fault *fault)
 {
     const struct cpu_crew crew = crew_for(device, samples_of(&field->shape, planes.count));
-    double begun = omp_get_wtime();
+    double begun = clock_seconds();
 
     (void)fault;
     device->build->kernels[field->work]->load(field, encoding, staging->samples, planes, counted, &crew,
                                               &device->outcomes);
-    ((struct cpu_staging *)staging)->seconds += omp_get_wtime() - begun;
+    ((struct cpu_staging *)staging)->seconds += clock_seconds() - begun;
     return true;
 }
 
@@ -629,12 +630,12 @@ static bool cpu_download(struct device *device, const struct field *field, const
                          struct staging *staging, struct range planes, struct fault *fault)
 {
     const struct cpu_crew crew = crew_for(device, samples_of(&field->shape, planes.count));
-    double begun = omp_get_wtime();
+    double begun = clock_seconds();
 
     (void)fault;
     device->build->kernels[field->work]->store(field, encoding, staging->samples, planes, &crew,
                                                &device->outcomes);
-    ((struct cpu_staging *)staging)->seconds += omp_get_wtime() - begun;
+    ((struct cpu_staging *)staging)->seconds += clock_seconds() - begun;
     return true;
 }
 
@@ -695,14 +696,14 @@ static bool cpu_advance(struct device *device, struct routine *routine, unsigned
 static bool cpu_begin_span(struct device *device, struct fault *fault)
 {
     (void)fault;
-    device->span = omp_get_wtime();
+    device->span = clock_seconds();
     return true;
 }
 
 static bool cpu_end_span(struct device *device, double *seconds, struct fault *fault)
 {
     (void)fault;
-    *seconds += omp_get_wtime() - device->span;
+    *seconds += clock_seconds() - device->span;
     return true;
 }
 
@@ -727,11 +728,11 @@ static void copy_some(void *context, struct range bytes, unsigned member)
 
 static bool cpu_copy(struct device *device, const struct field *from, struct field *to, struct fault *fault)
 {
-    const struct cpu_crew crew = {device->team, (unsigned)device->threads};
+    const struct cpu_crew crew = {device->pool, (unsigned)device->threads};
     struct copying copying = {to->samples, from->samples};
 
     (void)fault;
-    cpu_team_share(&crew, cpu_field_bytes(&from->shape, from->work, from->planes.count), COPY_CHUNK,
+    cpu_crew_share(&crew, cpu_field_bytes(&from->shape, from->work, from->planes.count), COPY_CHUNK,
                    copy_some, &copying);
     to->start = from->start;
     return true;
@@ -749,19 +750,19 @@ static void multiply_until_end(void *context, struct range turns, unsigned membe
     uint64_t count = 0;
 
     (void)turns, (void)member;
-    while (omp_get_wtime() < multiplying->end)
+    while (clock_seconds() < multiplying->end)
         (void)multiplying->kernels->multiply_add(0.5, &count);
     atomic_fetch_add(&multiplying->count, count);
 }
 
 static double cpu_multiply_adds(struct device *device, enum work_type work)
 {
-    const struct cpu_crew crew = {device->team, (unsigned)device->threads};
-    double start = omp_get_wtime();
+    const struct cpu_crew crew = {device->pool, (unsigned)device->threads};
+    double start = clock_seconds();
     struct multiplying multiplying = {device->build->kernels[work], start + MULTIPLYING_SECONDS, 0};
 
-    cpu_team_share(&crew, crew.members, 1, multiply_until_end, &multiplying);
-    return (double)atomic_load(&multiplying.count) / (omp_get_wtime() - start);
+    cpu_crew_share(&crew, crew.members, 1, multiply_until_end, &multiplying);
+    return (double)atomic_load(&multiplying.count) / (clock_seconds() - start);
 }
 
 /* Planes whose rows are summed together, so that threads have work and the row sums stay few. */

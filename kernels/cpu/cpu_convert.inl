@@ -210,7 +210,7 @@ static void load_planes(struct field *field, const struct encoding *encoding, co
     struct transit transit = transit_of(field, encoding, samples, planes);
 
     transit.counted = counted;
-    cpu_team_share_evenly(crew, planes.count * field->shape.rows, load_rows, &transit);
+    cpu_crew_share_evenly(crew, planes.count * field->shape.rows, load_rows, &transit);
     add_counters(outcomes, &transit.counters);
 }
 
@@ -232,7 +232,7 @@ static void store_planes(const struct field *field, const struct encoding *encod
 {
     struct transit transit = transit_of(field, encoding, samples, planes);
 
-    cpu_team_share_evenly(crew, planes.count * field->shape.rows, store_rows, &transit);
+    cpu_crew_share_evenly(crew, planes.count * field->shape.rows, store_rows, &transit);
     add_counters(outcomes, &transit.counters);
 }
 
@@ -294,6 +294,6 @@ static void measure_planes(const struct field *field, const struct encoding *enc
 {
     struct measuring measuring = {.field = field, .encoding = encoding, .first_plane = planes.first};
 
-    cpu_team_share_evenly(crew, planes.count * field->shape.rows, measure_rows, &measuring);
+    cpu_crew_share_evenly(crew, planes.count * field->shape.rows, measure_rows, &measuring);
     add_peaks(extremes, &measuring.peaks);
 }

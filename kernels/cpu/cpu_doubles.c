@@ -92,7 +92,7 @@ void OF_ISA(cpu_survey_rows)(const struct encoding *encoding, const struct shape
 {
     struct surveying surveying = {encoding, shape, samples, rows};
 
-    cpu_team_share_evenly(crew, planes * encoding->channels * shape->rows, survey_some, &surveying);
+    cpu_crew_share_evenly(crew, planes * encoding->channels * shape->rows, survey_some, &surveying);
 }
 
 /* What is cut off is counted before it is: no store does that to floats. */

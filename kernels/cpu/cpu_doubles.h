@@ -5,7 +5,7 @@
 
 #include "kernels/backend.h"
 #include "cpu_real.h"
-#include "cpu_team.h"
+#include "cpu_crew.h"
 
 /* How samples are written. */
 struct cpu_writing {

@@ -64,5 +64,5 @@ static void change_planes(const struct field *a, const struct field *b, unsigned
 {
     struct changing changing = {a, b, channels, planes.first, sums};
 
-    cpu_team_share_evenly(crew, planes.count * channels * a->shape.rows, change_rows, &changing);
+    cpu_crew_share_evenly(crew, planes.count * channels * a->shape.rows, change_rows, &changing);
 }

@@ -5,7 +5,7 @@
 
 #include "kernels/backend.h"
 #include "cpu_field.h"
-#include "cpu_team.h"
+#include "cpu_crew.h"
 #include "cpu_tiling.h"
 
 /* A pass over a field. */

@@ -264,7 +264,7 @@ static void keep_channels(const struct op *op, const struct field *from, struct 
     struct advancing advancing = {.op = op, .from = from, .to = to, .first_plane = planes.first};
     size_t kept = to->shape.channels - op->channels;
 
-    cpu_team_share_evenly(crew, planes.count * kept * to->shape.rows, keep_rows, &advancing);
+    cpu_crew_share_evenly(crew, planes.count * kept * to->shape.rows, keep_rows, &advancing);
 }
 
 static void run_naive(const struct cpu_sweep *sweep)
@@ -272,7 +272,7 @@ static void run_naive(const struct cpu_sweep *sweep)
     const struct op *op = sweep->op;
     struct advancing advancing = {op, sweep->from, sweep->kept, sweep->to, sweep->planes.first};
 
-    cpu_team_share_evenly(&sweep->crew, sweep->planes.count * op_group_count(op) * sweep->to->shape.rows,
+    cpu_crew_share_evenly(&sweep->crew, sweep->planes.count * op_group_count(op) * sweep->to->shape.rows,
                           advance_rows, &advancing);
     keep_channels(op, sweep->from, sweep->to, sweep->planes, &sweep->crew);
 }

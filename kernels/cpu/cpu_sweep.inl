@@ -73,7 +73,7 @@ static void run_parts(const struct cpu_sweep *sweep, sweep_part *part)
     cut.runs_of_planes = parts_of(sweep->planes.count, cut.cut.planes);
     cut.runs_of_rows = parts_of(shape->rows, cut.cut.rows);
     cut.tiles = parts_of(shape->nx, sweep->tiling->tile_x);
-    cpu_team_share(&sweep->crew, sweep->tiling->groups * cut.runs_of_planes * cut.runs_of_rows * cut.tiles, 1,
+    cpu_crew_share(&sweep->crew, sweep->tiling->groups * cut.runs_of_planes * cut.runs_of_rows * cut.tiles, 1,
                    sweep_parts, &cut);
     keep_channels(sweep->op, sweep->from, sweep->to, sweep->planes, &sweep->crew);
 }

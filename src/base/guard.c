@@ -112,6 +112,6 @@ void guard_open(void)
         if (sigaction(signals[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN)
             sigaction(signals[i], &action, NULL);
     }
-    /* A library that ends the program (OpenMP, when it gets no threads) does so by exit. */
+    /* A library that ends the program does so by exit. */
     atexit(end_by_exit);
 }

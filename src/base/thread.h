@@ -12,7 +12,11 @@ bool thread_start(pthread_t *thread, void *(*run)(void *), void *argument);
 /* The same with a stack as large as that of the program: for work that any other thread may do, too. */
 bool thread_start_roomy(pthread_t *thread, void *(*run)(void *), void *argument);
 
-/* As many as were asked for; without a wish (0) as many as the loops over samples take by themselves. */
+/* How many processors this process may run on. */
+size_t thread_processors(void);
+
+/* As many as were asked for; without a wish (0) what OMP_NUM_THREADS says, and else a thread for each
+ * processor. */
 size_t thread_count(size_t wanted);
 
 #endif

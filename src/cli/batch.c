@@ -4,6 +4,7 @@
 #include "base/machine.h"
 #include "base/mem.h"
 #include "base/progress.h"
+#include "base/pool.h"
 #include "base/thread.h"
 #include "pipeline/pipeline.h"
 #include "outputs.h"
@@ -45,6 +46,7 @@ struct batch {
     struct report_file *report;
     struct budget budget;
     size_t at_once; /* the most tasks that run at the same time */
+    struct pool *pool;
 
     /* Guarded by the mutex. */
     pthread_mutex_t mutex;
@@ -153,19 +155,17 @@ static size_t share_of_threads(const struct batch *batch)
 
 static struct entry *begin_next(struct batch *batch)
 {
-    struct entry *entry = NULL;
+    struct entry *entry;
 
     pthread_mutex_lock(&batch->mutex);
-    if (batch->next < batch->count) {
-        size_t share = share_of_threads(batch);
-        entry = &batch->entries[batch->next++];
-        entry->threads = share;
-        /* Whoever is alone takes what was asked for, which may be as many threads as can be had. */
-        if (batch->at_once > 1)
-            entry->task.request.plan.threads = (unsigned)share;
-        batch->idle_threads -= share;
-        batch->running++;
-    }
+    size_t share = share_of_threads(batch);
+    entry = &batch->entries[batch->next++];
+    entry->threads = share;
+    /* Whoever is alone takes what was asked for, which may be as many threads as can be had. */
+    if (batch->at_once > 1)
+        entry->task.request.plan.threads = (unsigned)share;
+    batch->idle_threads -= share;
+    batch->running++;
     pthread_mutex_unlock(&batch->mutex);
     return entry;
 }
@@ -191,16 +191,17 @@ static void end(struct batch *batch, struct entry *entry)
     pthread_mutex_unlock(&batch->mutex);
 }
 
-static void *work(void *data)
+static void work(void *data, size_t first, size_t count, unsigned member)
 {
     struct batch *batch = data;
-    struct entry *entry;
 
-    while ((entry = begin_next(batch)) != NULL) {
+    (void)first;
+    (void)member;
+    for (; count > 0; count--) {
+        struct entry *entry = begin_next(batch);
         run_entry(entry, batch->report);
         end(batch, entry);
     }
-    return NULL;
 }
 
 /* ---- all of them ---- */
@@ -263,16 +264,9 @@ static void fill(struct batch *batch, const struct options *options, const struc
 
 static void run_all(struct batch *batch)
 {
-    pthread_t threads[MOST_AT_ONCE];
-    size_t started = 0;
-
     for (size_t i = 0; i < batch->count; i++)
         batch->entries[i].task.request.share = batch->budget.memory / batch->at_once;
-    while (started + 1 < batch->at_once && thread_start_roomy(&threads[started], work, batch))
-        started++;
-    work(batch);
-    while (started > 0)
-        pthread_join(threads[--started], NULL);
+    pool_share(batch->pool, (unsigned)batch->at_once, batch->count, 1, work, batch);
 }
 
 static enum status status_of_all(const struct batch *batch)
@@ -307,6 +301,18 @@ static enum status refuse_all(const struct options *options, const struct output
     return diag_error(fault);
 }
 
+static bool make_room(struct batch *batch, struct fault *fault)
+{
+    batch->entries = mem_zeroed(batch->count, sizeof *batch->entries, "the files' tasks", fault);
+    return batch->entries != NULL && pool_create(&batch->pool, MOST_AT_ONCE - 1, POOL_FULL_STACKS, fault);
+}
+
+static void free_room(struct batch *batch)
+{
+    pool_destroy(batch->pool);
+    mem_free(batch->entries);
+}
+
 static enum status run_together(const struct options *options, const struct outputs *outputs,
                                 struct report_file *report)
 {
@@ -314,9 +320,10 @@ static enum status run_together(const struct options *options, const struct outp
     struct fault fault;
     enum status status;
 
-    batch.entries = mem_zeroed(batch.count, sizeof *batch.entries, "the files' tasks", &fault);
-    if (batch.entries == NULL)
+    if (!make_room(&batch, &fault)) {
+        free_room(&batch);
         return refuse_all(options, outputs, report, &fault);
+    }
     budget_open(&batch.budget, memory_for_all(options));
     pthread_mutex_init(&batch.mutex, NULL);
     fill(&batch, options, outputs);
@@ -329,7 +336,7 @@ static enum status run_together(const struct options *options, const struct outp
     lines_free(&batch.told_on_options);
     pthread_mutex_destroy(&batch.mutex);
     budget_close(&batch.budget);
-    mem_free(batch.entries);
+    free_room(&batch);
     return status;
 }
 

@@ -4,6 +4,8 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/number.h"
+#include "base/pool.h"
+#include "base/thread.h"
 #include "plan/forms.h"
 #include "plan/lower.h"
 #include "plan/wisdom.h"
@@ -19,6 +21,7 @@
 #define MOST_LAUNCHES    1000
 #define MULTIPLYING_RUNS 5
 #define BATCH_BYTES      ((size_t)64 << 20)
+#define FILLED_TOGETHER  ((size_t)64 << 10)
 #define FIELDS           3 /* the input, and two that take turns */
 
 /* One device with fields of the case at hand. */
@@ -94,18 +97,33 @@ static double noise(uint64_t seed, uint64_t index)
     return (double)((bits ^ (bits >> 31)) >> 11) * 0x1p-52 - 1.0;
 }
 
-static void fill_batch(const struct benching *bench, uint64_t seed, void *batch, struct range planes)
+struct filling {
+    enum work_type work;
+    void *batch;
+    uint64_t seed, first; /* the index of the batch's first sample */
+};
+
+static void fill_some(void *context, size_t first, size_t count, unsigned member)
+{
+    const struct filling *filling = context;
+
+    (void)member;
+    for (size_t i = first; i < first + count; i++) {
+        double sample = noise(filling->seed, filling->first + i);
+        if (filling->work == WORK_F32)
+            ((float *)filling->batch)[i] = (float)sample;
+        else
+            ((double *)filling->batch)[i] = sample;
+    }
+}
+
+static void fill_batch(const struct benching *bench, struct pool *pool, uint64_t seed, void *batch,
+                       struct range planes)
 {
     size_t plane = bench->plane_bytes / work_size(bench->request->work);
-    size_t count = planes.count * plane, first = planes.first * plane;
+    struct filling filling = {bench->request->work, batch, seed, planes.first * plane};
 
-#pragma omp parallel for schedule(static)
-    for (size_t i = 0; i < count; i++) {
-        if (bench->request->work == WORK_F32)
-            ((float *)batch)[i] = (float)noise(seed, first + i);
-        else
-            ((double *)batch)[i] = noise(seed, first + i);
-    }
+    pool_share(pool, (unsigned)thread_count(0), planes.count * plane, FILLED_TOGETHER, fill_some, &filling);
 }
 
 static bool next_range(const struct benching *bench, struct range *range)
@@ -142,20 +160,32 @@ static bool fetch(struct benching *bench, struct stand *stand, const struct fiel
            await_staging(bench, stand);
 }
 
-/* Noise into a field, the same on every stand. */
-static bool fill_field(struct benching *bench, struct stand *stand, size_t field)
+static bool fill_field_by(struct benching *bench, struct pool *pool, struct stand *stand, size_t field)
 {
     const struct range none = {0, 0};
     struct range planes = {0, 0};
 
     while (next_range(bench, &planes)) {
-        fill_batch(bench, field, stand->staging->samples, planes);
+        fill_batch(bench, pool, field, stand->staging->samples, planes);
         if (!stand->backend->upload(stand->device, stand->fields[field], &bench->encoding, stand->staging,
                                     planes, none, bench->fault) ||
             !await_staging(bench, stand))
             return false;
     }
     return true;
+}
+
+/* Noise into a field, the same on every stand. */
+static bool fill_field(struct benching *bench, struct stand *stand, size_t field)
+{
+    struct pool *pool;
+    bool filled;
+
+    if (!pool_create(&pool, (unsigned)thread_count(0) - 1, POOL_FULL_STACKS, bench->fault))
+        return false;
+    filled = fill_field_by(bench, pool, stand, field);
+    pool_destroy(pool);
+    return filled;
 }
 
 static bool open_stand(struct benching *bench, struct stand *stand, const struct backend *backend,

@@ -4,7 +4,7 @@
 
 #include "base/belt.h"
 #include "base/mem.h"
-#include "base/thread.h"
+#include "base/pool.h"
 
 #include <stdint.h>
 #include <zlib.h>
@@ -49,8 +49,8 @@ struct engine {
 };
 
 struct png_inflater {
-    bool threaded;
-    pthread_t thread;
+    struct pool *pool;
+    bool threaded; /* else the caller inflates */
 
     /* Of whoever inflates. */
     struct engine engine;
@@ -248,10 +248,14 @@ static void put_out(struct png_inflater *inflater, size_t place)
     belt_pass(inflater->piece_belt, place);
 }
 
-static void *run_thread(void *argument)
+/* Until the stream is over or nobody wants more of it. */
+static void inflate_all(void *context, size_t first, size_t count, unsigned member)
 {
-    struct png_inflater *inflater = argument;
+    struct png_inflater *inflater = context;
     size_t place;
+    (void)first;
+    (void)count;
+    (void)member;
     while (inflater->engine.state == PNG_INFLATE_UNDER_WAY &&
            belt_take(inflater->piece_belt, MAKING, &place) == BELT_TAKEN) {
         if (!inflater->holds_back && take_feed(inflater, true) == BELT_STOPPED)
@@ -259,7 +263,6 @@ static void *run_thread(void *argument)
         make(inflater);
         put_out(inflater, place);
     }
-    return NULL;
 }
 
 /* ---- the reader's side ---- */
@@ -341,7 +344,8 @@ static bool make_room(struct png_inflater *inflater, struct fault *fault)
     inflater->room = mem_alloc(PIECES + 1, PIECE_BYTES, "inflating", fault);
     if (inflater->larder == NULL || inflater->room == NULL ||
         !belt_create(&inflater->feed_belt, FEEDS, FEED_STATIONS, fault) ||
-        !belt_create(&inflater->piece_belt, PIECES, PIECE_STATIONS, fault))
+        !belt_create(&inflater->piece_belt, PIECES, PIECE_STATIONS, fault) ||
+        !pool_create(&inflater->pool, 1, POOL_SMALL_STACKS, fault))
         return false;
     share_room(inflater);
     inflater->engine_started = start_engine(&inflater->engine);
@@ -357,7 +361,7 @@ bool png_inflater_start(struct png_inflater **inflater, size_t threads, struct f
         png_inflater_stop(made);
         return false;
     }
-    made->threaded = threads > 1 && thread_start(&made->thread, run_thread, made);
+    made->threaded = threads > 1 && pool_start(made->pool, 1, inflate_all, made) == 1;
     *inflater = made;
     return true;
 }
@@ -366,7 +370,7 @@ static void stop_thread(struct png_inflater *inflater)
 {
     belt_stop(inflater->feed_belt);
     belt_stop(inflater->piece_belt);
-    pthread_join(inflater->thread, NULL);
+    pool_join(inflater->pool);
 }
 
 void png_inflater_stop(struct png_inflater *inflater)
@@ -377,6 +381,7 @@ void png_inflater_stop(struct png_inflater *inflater)
         stop_thread(inflater);
     if (inflater->engine_started)
         stop_engine(&inflater->engine);
+    pool_destroy(inflater->pool);
     belt_destroy(inflater->feed_belt);
     belt_destroy(inflater->piece_belt);
     mem_free(inflater->larder);

@@ -2,12 +2,12 @@
 #include "png_strips.h"
 
 #include "base/deflate.h"
+#include "base/belt.h"
 #include "base/mem.h"
-#include "base/thread.h"
+#include "base/pool.h"
 #include "model/sample.h"
 #include "png_filter.h"
 
-#include <pthread.h>
 #include <string.h>
 
 /* Large enough that joins cost nothing to speak of, small enough that a picture of a megapixel has several.
@@ -20,12 +20,14 @@ enum { STRIPS_A_THREAD = 2 };
 /* A strip may see the end of the one before it, unless that costs more than it can be worth. */
 enum { CONTEXT_SHARE = 8 };
 
-/* A place in the ring. Rows before those of the strip are its context, and one more stands above. */
+/* Stations of the belt that strips go round on. */
+enum { PUTTING, DEFLATING, TAKING, STATIONS };
+
+/* At a place of the belt. Rows before those of the strip are its context, and one more stands above. */
 struct slot {
     unsigned char *rows;
     unsigned char *deflated;
     size_t context, count; /* rows */
-    bool done;
     struct png_strip strip;
 };
 
@@ -33,7 +35,6 @@ struct worker {
     struct png_strips *strips;
     struct deflater *deflater;
     unsigned char *filtered;
-    pthread_t thread;
 };
 
 struct png_strips {
@@ -42,22 +43,16 @@ struct png_strips {
     struct slot *slots;
     size_t slot_count;
     struct worker *workers; /* the first is the calling thread */
-    size_t worker_count, running;
+    size_t worker_count;
+    struct belt *belt;
+    struct pool *pool;
     size_t rows_in;
-    size_t row;      /* rows in the strip that is being filled */
-    bool handed_out; /* the strip `taken` is with the caller */
-
-    /* Numbers of strips, ever growing; each slot serves every slot_count-th. Guarded by the mutex. */
-    pthread_mutex_t mutex;
-    pthread_cond_t changed;
-    size_t filled, started, taken;
-    bool stopping;
+    bool filling, handed_out;
+    size_t filled;    /* the slot that the caller fills, or the last that it filled */
+    size_t row;       /* rows in it */
+    size_t taken;     /* the slot of the strip that was handed out */
+    size_t under_way; /* strips that are full and were not given back */
 };
-
-static struct slot *slot_of(const struct png_strips *strips, size_t number)
-{
-    return &strips->slots[number % strips->slot_count];
-}
 
 /* The slot's row with this number, counted from the one above its context. */
 static unsigned char *slot_row(const struct png_strips *strips, const struct slot *slot, size_t row)
@@ -92,74 +87,64 @@ static void filter_and_deflate(const struct png_strips *strips, struct worker *w
     slot->strip.checksum = deflate_checksum(&plain);
 }
 
-/* With the mutex held, which is let go meanwhile. */
-static void work_on_next(struct worker *worker)
+static void work_on(struct png_strips *strips, struct worker *worker, size_t place)
 {
-    struct png_strips *strips = worker->strips;
-    struct slot *slot = slot_of(strips, strips->started++);
-    pthread_mutex_unlock(&strips->mutex);
-    filter_and_deflate(strips, worker, slot);
-    pthread_mutex_lock(&strips->mutex);
-    slot->done = true;
-    pthread_cond_broadcast(&strips->changed);
+    filter_and_deflate(strips, worker, &strips->slots[place]);
+    belt_pass(strips->belt, place);
 }
 
-static void *run_worker(void *argument)
+static void run_worker(void *context, size_t first, size_t count, unsigned member)
 {
-    struct worker *worker = argument;
-    struct png_strips *strips = worker->strips;
-    pthread_mutex_lock(&strips->mutex);
-    while (!strips->stopping) {
-        if (strips->started < strips->filled)
-            work_on_next(worker);
-        else
-            pthread_cond_wait(&strips->changed, &strips->mutex);
-    }
-    pthread_mutex_unlock(&strips->mutex);
-    return NULL;
+    struct png_strips *strips = context;
+    size_t place;
+    (void)first;
+    (void)count;
+    while (belt_take(strips->belt, DEFLATING, &place) == BELT_TAKEN)
+        work_on(strips, &strips->workers[member], place);
 }
 
 /* ---- rows in ---- */
 
-static bool ring_is_full(const struct png_strips *strips)
-{
-    return strips->filled - strips->taken == strips->slot_count;
-}
-
 /* The rows above a new strip: the last ones of the strip before, or black beyond the picture's edge. */
-static void begin_strip(struct png_strips *strips)
+static void begin_strip(const struct png_strips *strips, struct slot *slot, const struct slot *before)
 {
-    struct slot *slot = slot_of(strips, strips->filled);
-    if (strips->filled == 0) {
+    if (strips->rows_in == 0) {
         slot->context = 0;
         memset(slot_row(strips, slot, 0), 0, strips->picture.row_bytes);
         return;
     }
-    const struct slot *before = slot_of(strips, strips->filled - 1);
     slot->context = strips->context_rows;
     memcpy(slot->rows, before->rows + (before->context + before->count - slot->context) * strips->stride,
            (slot->context + 1) * strips->stride);
 }
 
+/* False where no slot is free. */
+static bool has_strip(struct png_strips *strips)
+{
+    const struct slot *before = &strips->slots[strips->filled];
+    if (strips->filling)
+        return true;
+    strips->filling = belt_try(strips->belt, PUTTING, &strips->filled) == BELT_TAKEN;
+    if (strips->filling)
+        begin_strip(strips, &strips->slots[strips->filled], before);
+    return strips->filling;
+}
+
 static void end_strip(struct png_strips *strips)
 {
-    struct slot *slot = slot_of(strips, strips->filled);
+    struct slot *slot = &strips->slots[strips->filled];
     slot->count = strips->row;
     slot->strip.last = strips->rows_in == strips->picture.rows;
-    slot->done = false;
     strips->row = 0;
-    pthread_mutex_lock(&strips->mutex);
-    strips->filled++;
-    pthread_cond_broadcast(&strips->changed);
-    pthread_mutex_unlock(&strips->mutex);
+    strips->filling = false;
+    strips->under_way++;
+    belt_pass(strips->belt, strips->filled);
 }
 
 static void put_row(struct png_strips *strips, const unsigned char *row)
 {
     const struct png_strips_picture *picture = &strips->picture;
-    if (strips->row == 0)
-        begin_strip(strips);
-    const struct slot *slot = slot_of(strips, strips->filled);
+    const struct slot *slot = &strips->slots[strips->filled];
     unsigned char *to = slot_row(strips, slot, slot->context + 1 + strips->row);
     memcpy(to, row, picture->row_bytes);
     if (picture->swapped)
@@ -173,7 +158,7 @@ static void put_row(struct png_strips *strips, const unsigned char *row)
 size_t png_strips_put(struct png_strips *strips, const unsigned char *rows, size_t count)
 {
     size_t put = 0;
-    for (; put < count && !ring_is_full(strips); put++)
+    for (; put < count && has_strip(strips); put++)
         put_row(strips, rows + put * strips->picture.row_bytes);
     return put;
 }
@@ -183,32 +168,34 @@ size_t png_strips_put(struct png_strips *strips, const unsigned char *rows, size
 static bool must_take(const struct png_strips *strips)
 {
     bool all_in = strips->rows_in == strips->picture.rows;
-    return ring_is_full(strips) || (all_in && strips->taken < strips->filled);
+    return strips->under_way == strips->slot_count || (all_in && strips->under_way > 0);
 }
 
 /* The calling thread works rather than wait. */
-static void await(struct png_strips *strips, const struct slot *slot)
+static void await(struct png_strips *strips)
 {
-    pthread_mutex_lock(&strips->mutex);
-    while (!slot->done) {
-        if (strips->started < strips->filled)
-            work_on_next(&strips->workers[0]);
-        else
-            pthread_cond_wait(&strips->changed, &strips->mutex);
-    }
-    pthread_mutex_unlock(&strips->mutex);
+    unsigned station;
+    while (belt_take_any(strips->belt, DEFLATING, TAKING, &station, &strips->taken) == BELT_TAKEN &&
+           station == DEFLATING)
+        work_on(strips, &strips->workers[0], strips->taken);
+}
+
+static void give_back(struct png_strips *strips)
+{
+    if (!strips->handed_out)
+        return;
+    belt_pass(strips->belt, strips->taken);
+    strips->under_way--;
 }
 
 const struct png_strip *png_strips_take(struct png_strips *strips)
 {
-    if (strips->handed_out)
-        strips->taken++;
+    give_back(strips);
     strips->handed_out = must_take(strips);
     if (!strips->handed_out)
         return NULL;
-    struct slot *slot = slot_of(strips, strips->taken);
-    await(strips, slot);
-    return &slot->strip;
+    await(strips);
+    return &strips->slots[strips->taken].strip;
 }
 
 /* ---- beginning and end ---- */
@@ -261,7 +248,9 @@ static bool make_room(struct png_strips *strips, struct fault *fault)
 {
     strips->slots = mem_zeroed(strips->slot_count, sizeof *strips->slots, "strips", fault);
     strips->workers = mem_zeroed(strips->worker_count, sizeof *strips->workers, "threads", fault);
-    if (strips->slots == NULL || strips->workers == NULL)
+    if (strips->slots == NULL || strips->workers == NULL ||
+        !belt_create(&strips->belt, strips->slot_count, STATIONS, fault) ||
+        !pool_create(&strips->pool, (unsigned)strips->worker_count - 1, POOL_SMALL_STACKS, fault))
         return false;
     for (size_t i = 0; i < strips->slot_count; i++)
         if (!make_slot(strips, &strips->slots[i], fault))
@@ -272,23 +261,12 @@ static bool make_room(struct png_strips *strips, struct fault *fault)
     return true;
 }
 
-static void start_threads(struct png_strips *strips)
-{
-    for (strips->running = 1; strips->running < strips->worker_count; strips->running++) {
-        struct worker *worker = &strips->workers[strips->running];
-        if (!thread_start(&worker->thread, run_worker, worker))
-            return;
-    }
-}
-
 static void stop_threads(struct png_strips *strips)
 {
-    pthread_mutex_lock(&strips->mutex);
-    strips->stopping = true;
-    pthread_cond_broadcast(&strips->changed);
-    pthread_mutex_unlock(&strips->mutex);
-    for (size_t i = 1; i < strips->running; i++)
-        pthread_join(strips->workers[i].thread, NULL);
+    if (strips->belt == NULL || strips->pool == NULL)
+        return;
+    belt_stop(strips->belt);
+    pool_join(strips->pool);
 }
 
 bool png_strips_open(struct png_strips **strips, const struct png_strips_picture *picture, size_t threads,
@@ -298,14 +276,12 @@ bool png_strips_open(struct png_strips **strips, const struct png_strips_picture
     if (made == NULL)
         return false;
     made->picture = *picture;
-    pthread_mutex_init(&made->mutex, NULL);
-    pthread_cond_init(&made->changed, NULL);
     shape(made, threads);
     if (!make_room(made, fault)) {
         png_strips_close(made);
         return false;
     }
-    start_threads(made);
+    (void)pool_start(made->pool, (unsigned)made->worker_count - 1, run_worker, made);
     *strips = made;
     return true;
 }
@@ -315,6 +291,8 @@ void png_strips_close(struct png_strips *strips)
     if (strips == NULL)
         return;
     stop_threads(strips);
+    pool_destroy(strips->pool);
+    belt_destroy(strips->belt);
     for (size_t i = 0; strips->slots != NULL && i < strips->slot_count; i++) {
         mem_free(strips->slots[i].rows);
         mem_free(strips->slots[i].deflated);
@@ -325,7 +303,5 @@ void png_strips_close(struct png_strips *strips)
     }
     mem_free(strips->slots);
     mem_free(strips->workers);
-    pthread_cond_destroy(&strips->changed);
-    pthread_mutex_destroy(&strips->mutex);
     mem_free(strips);
 }

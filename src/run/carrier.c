@@ -4,7 +4,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "base/thread.h"
+#include "base/pool.h"
 
 #include <pthread.h>
 
@@ -21,8 +21,8 @@ struct carrier {
     pthread_mutex_t count; /* guards what has been done */
     size_t moved;          /* planes */
     double seconds;
-    pthread_t threads[MOST_THREADS];
-    unsigned thread_count, joined;
+    struct pool *pool;
+    unsigned threads;
 };
 
 static bool move(struct carrier *carrier, struct ring_slot *slot, struct fault *fault)
@@ -81,12 +81,15 @@ static void stop(struct carrier *carrier, const struct fault *fault)
         ring_stop(carrier->other, fault);
 }
 
-static void *fetch(void *data)
+static void fetch(void *data, size_t first, size_t count, unsigned member)
 {
     struct carrier *carrier = data;
     struct ring_slot *slot;
     struct fault fault;
 
+    (void)first;
+    (void)count;
+    (void)member;
     diag_divert(carrier->messages);
     while (claim(carrier, &slot, &fault) && slot != NULL) {
         if (!move(carrier, slot, &fault) || !finish(carrier, slot, &fault)) {
@@ -95,15 +98,17 @@ static void *fetch(void *data)
         }
         ring_fill(carrier->ring, slot);
     }
-    return NULL;
 }
 
-static void *deliver(void *data)
+static void deliver(void *data, size_t first, size_t count, unsigned member)
 {
     struct carrier *carrier = data;
     struct ring_slot *slot;
     struct fault fault;
 
+    (void)first;
+    (void)count;
+    (void)member;
     diag_divert(carrier->messages);
     while (ring_take(carrier->ring, &slot, &fault) && slot->planes.count > 0) {
         if (!move(carrier, slot, &fault)) {
@@ -112,11 +117,21 @@ static void *deliver(void *data)
         }
         ring_free(carrier->ring, slot);
     }
-    return NULL;
 }
 
-static bool start(struct carrier **result, const struct carrier *form, void *(*work)(void *),
-                  unsigned threads, struct fault *fault)
+static bool engage(struct carrier *carrier, pool_work *work, unsigned threads, struct fault *fault)
+{
+    unsigned wanted = threads < MOST_THREADS ? threads : MOST_THREADS;
+
+    if (!pool_create(&carrier->pool, wanted, POOL_SMALL_STACKS, fault))
+        return false;
+    carrier->threads = pool_start(carrier->pool, wanted, work, carrier);
+    return carrier->threads > 0 ||
+           fault_raise(fault, STATUS_LIMIT, "a thread for reading or writing cannot be had");
+}
+
+static bool start(struct carrier **result, const struct carrier *form, pool_work *work, unsigned threads,
+                  struct fault *fault)
 {
     struct carrier *carrier = mem_alloc(1, sizeof *carrier, "a carrier", fault);
 
@@ -126,12 +141,9 @@ static bool start(struct carrier **result, const struct carrier *form, void *(*w
     carrier->messages = diag_stream();
     pthread_mutex_init(&carrier->order, NULL);
     pthread_mutex_init(&carrier->count, NULL);
-    while (carrier->thread_count < threads && carrier->thread_count < MOST_THREADS &&
-           thread_start(&carrier->threads[carrier->thread_count], work, carrier))
-        carrier->thread_count++;
-    if (carrier->thread_count == 0) {
+    if (!engage(carrier, work, threads, fault)) {
         (void)carrier_close(carrier);
-        return fault_raise(fault, STATUS_LIMIT, "a thread for reading or writing cannot be had");
+        return false;
     }
     *result = carrier;
     return true;
@@ -156,8 +168,7 @@ bool carrier_deliver(struct carrier **carrier, struct ring *ring, struct ring *o
 
 void carrier_join(struct carrier *carrier)
 {
-    for (; carrier->joined < carrier->thread_count; carrier->joined++)
-        pthread_join(carrier->threads[carrier->joined], NULL);
+    pool_join(carrier->pool);
 }
 
 void carrier_abandon(struct carrier *carrier)
@@ -170,9 +181,10 @@ void carrier_abandon(struct carrier *carrier)
 
 struct carrier_work carrier_close(struct carrier *carrier)
 {
-    unsigned threads = carrier->thread_count == 0 ? 1 : carrier->thread_count;
+    unsigned threads = carrier->threads == 0 ? 1 : carrier->threads;
     struct carrier_work work = {carrier->seconds, carrier->seconds / threads};
 
+    pool_destroy(carrier->pool);
     pthread_mutex_destroy(&carrier->order);
     pthread_mutex_destroy(&carrier->count);
     mem_free(carrier);

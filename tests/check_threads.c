@@ -1,0 +1,302 @@
+/* Tests of threads: pools take every turn once, and belts keep their order, whoever is late. */
+#include "base/belt.h"
+#include "base/pool.h"
+#include "base/thread.h"
+
+#include <check.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+enum { TURNS = 1000, MEMBERS = 5, PLACES = 3, STATIONS = 3, ROUNDS = 2000 };
+
+/* ---- pools ---- */
+
+struct turns {
+    atomic_uint taken[TURNS];
+    atomic_uint at_work[MEMBERS];
+    atomic_uint wrong;
+};
+
+static void take_turns(void *context, size_t first, size_t count, unsigned member)
+{
+    struct turns *turns = context;
+    turns->wrong += member >= MEMBERS || atomic_fetch_add(&turns->at_work[member], 1) != 0;
+    for (size_t i = first; i < first + count; i++)
+        turns->taken[i]++;
+    turns->at_work[member]--;
+}
+
+static struct pool *pool_make(unsigned threads)
+{
+    struct pool *pool;
+    struct fault fault;
+    ck_assert(pool_create(&pool, threads, POOL_SMALL_STACKS, &fault));
+    return pool;
+}
+
+static void check_taken(const struct turns *turns, size_t count, unsigned times)
+{
+    ck_assert_uint_eq(turns->wrong, 0);
+    for (size_t i = 0; i < TURNS; i++)
+        ck_assert_uint_eq(turns->taken[i], i < count ? times : 0);
+}
+
+START_TEST(every_turn_is_taken_once)
+{
+    static const size_t counts[] = {0, 1, 2, 7, TURNS}, together[] = {1, 3, TURNS};
+    struct pool *pool = pool_make(MEMBERS - 1);
+    for (unsigned members = 1; members <= MEMBERS; members++)
+        for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++)
+            for (size_t j = 0; j < sizeof together / sizeof together[0]; j++) {
+                struct turns turns = {0};
+                pool_share(pool, members, counts[i], together[j], take_turns, &turns);
+                check_taken(&turns, counts[i], 1);
+            }
+    pool_destroy(pool);
+}
+END_TEST
+
+START_TEST(loops_follow_each_other)
+{
+    struct pool *pool = pool_make(MEMBERS - 1);
+    struct turns turns = {0};
+    for (unsigned round = 0; round < ROUNDS; round++)
+        pool_share(pool, 2 + round % (MEMBERS - 1), MEMBERS, 1, take_turns, &turns);
+    check_taken(&turns, MEMBERS, ROUNDS);
+    pool_destroy(pool);
+}
+END_TEST
+
+/* A pool of fewer threads than a loop asks for. */
+START_TEST(missing_threads_are_not_missed)
+{
+    struct pool *pool = pool_make((unsigned)_i);
+    struct turns turns = {0};
+    pool_share(pool, MEMBERS, TURNS, 1, take_turns, &turns);
+    check_taken(&turns, TURNS, 1);
+    pool_destroy(pool);
+}
+END_TEST
+
+START_TEST(who_is_joined_has_done_its_turn)
+{
+    struct pool *pool = pool_make(MEMBERS - 1);
+    for (unsigned round = 0; round < ROUNDS; round++) {
+        struct turns turns = {0};
+        unsigned started = pool_start(pool, MEMBERS + 1, take_turns, &turns);
+        ck_assert_uint_eq(started, MEMBERS - 1);
+        pool_join(pool);
+        check_taken(&turns, started, 1);
+    }
+    pool_join(pool);
+    pool_destroy(pool);
+}
+END_TEST
+
+START_TEST(threads_are_counted)
+{
+    size_t processors = thread_processors();
+    ck_assert_uint_ge(processors, 1);
+    ck_assert_uint_eq(thread_count(7), 7);
+    ck_assert_int_eq(unsetenv("OMP_NUM_THREADS"), 0);
+    ck_assert_uint_eq(thread_count(0), processors);
+    ck_assert_int_eq(setenv("OMP_NUM_THREADS", "3", 1), 0);
+    ck_assert_uint_eq(thread_count(0), 3);
+    ck_assert_uint_eq(thread_count(5), 5);
+    ck_assert_int_eq(setenv("OMP_NUM_THREADS", "4,2", 1), 0);
+    ck_assert_uint_eq(thread_count(0), 4);
+    static const char *const nonsense[] = {"", "0", "-2", "many", "99999999999999999999", "4097"};
+    for (size_t i = 0; i < sizeof nonsense / sizeof nonsense[0]; i++) {
+        ck_assert_int_eq(setenv("OMP_NUM_THREADS", nonsense[i], 1), 0);
+        ck_assert_uint_eq(thread_count(0), processors);
+    }
+}
+END_TEST
+
+/* ---- belts ---- */
+
+struct works {
+    struct belt *belt;
+    unsigned values[PLACES];
+};
+
+static struct belt *belt_make(size_t places, unsigned stations)
+{
+    struct belt *belt;
+    struct fault fault;
+    ck_assert(belt_create(&belt, places, stations, &fault));
+    return belt;
+}
+
+/* At the station in the middle, late by chance. */
+static void square(void *context, size_t first, size_t count, unsigned member)
+{
+    struct works *works = context;
+    size_t place;
+    (void)first;
+    (void)count;
+    while (belt_take(works->belt, 1, &place) == BELT_TAKEN) {
+        if ((works->values[place] + member) % 7 == 0)
+            usleep(50);
+        works->values[place] *= works->values[place];
+        belt_pass(works->belt, place);
+    }
+}
+
+static void fill(struct works *works, unsigned value)
+{
+    size_t place;
+    ck_assert_int_eq(belt_take(works->belt, 0, &place), BELT_TAKEN);
+    works->values[place] = value;
+    belt_pass(works->belt, place);
+}
+
+static void empty(struct works *works, unsigned value)
+{
+    size_t place;
+    ck_assert_int_eq(belt_take(works->belt, STATIONS - 1, &place), BELT_TAKEN);
+    ck_assert_uint_eq(works->values[place], value * value);
+    belt_pass(works->belt, place);
+}
+
+/* What comes out stands in the order in which it went in, however many work on it. */
+START_TEST(belts_keep_the_order)
+{
+    struct works works = {.belt = belt_make(PLACES, STATIONS)};
+    struct pool *pool = pool_make(MEMBERS - 1);
+    size_t place;
+    unsigned in = 0, out = 0;
+    ck_assert_uint_eq(pool_start(pool, (unsigned)_i, square, &works), (unsigned)_i);
+    while (in < PLACES)
+        fill(&works, in++);
+    for (; in < ROUNDS; in++, out++) {
+        empty(&works, out);
+        fill(&works, in);
+    }
+    belt_finish(works.belt);
+    while (out < in)
+        empty(&works, out++);
+    ck_assert(belt_drain(works.belt));
+    ck_assert_int_eq(belt_take(works.belt, STATIONS - 1, &place), BELT_FINISHED);
+    pool_join(pool);
+    pool_destroy(pool);
+    belt_destroy(works.belt);
+}
+END_TEST
+
+START_TEST(taking_without_waiting)
+{
+    struct belt *belt = belt_make(2, 2);
+    size_t first, second, place;
+    ck_assert(belt_has(belt, 0) && !belt_has(belt, 1));
+    ck_assert_int_eq(belt_try(belt, 1, &place), BELT_EMPTY);
+    ck_assert_int_eq(belt_try(belt, 0, &first), BELT_TAKEN);
+    ck_assert_int_eq(belt_try(belt, 0, &second), BELT_TAKEN);
+    ck_assert_uint_eq(first, 0);
+    ck_assert_uint_eq(second, 1);
+    ck_assert_int_eq(belt_try(belt, 0, &place), BELT_EMPTY);
+    belt_pass(belt, second);
+    ck_assert_int_eq(belt_try(belt, 1, &place), BELT_EMPTY); /* the first comes first */
+    belt_pass(belt, first);
+    ck_assert_int_eq(belt_try(belt, 1, &place), BELT_TAKEN);
+    ck_assert_uint_eq(place, first);
+    belt_destroy(belt);
+}
+END_TEST
+
+/* A place that was taken at the first station and not passed on does not keep a belt from finishing. */
+START_TEST(belts_finish)
+{
+    struct belt *belt = belt_make(3, 2);
+    size_t place, idle;
+    ck_assert_int_eq(belt_take(belt, 0, &place), BELT_TAKEN);
+    belt_pass(belt, place);
+    ck_assert_int_eq(belt_take(belt, 0, &idle), BELT_TAKEN);
+    belt_finish(belt);
+    ck_assert_int_eq(belt_take(belt, 1, &place), BELT_TAKEN);
+    ck_assert_int_eq(belt_take(belt, 1, &place), BELT_FINISHED);
+    belt_destroy(belt);
+}
+END_TEST
+
+START_TEST(the_later_station_comes_first)
+{
+    struct belt *belt = belt_make(2, 3);
+    size_t first, second;
+    unsigned station;
+    ck_assert_int_eq(belt_take(belt, 0, &first), BELT_TAKEN);
+    belt_pass(belt, first);
+    ck_assert_int_eq(belt_take(belt, 0, &second), BELT_TAKEN);
+    belt_pass(belt, second);
+    ck_assert_int_eq(belt_take_any(belt, 1, 2, &station, &first), BELT_TAKEN);
+    ck_assert_uint_eq(station, 1);
+    belt_pass(belt, first);
+    ck_assert_int_eq(belt_take_any(belt, 1, 2, &station, &first), BELT_TAKEN);
+    ck_assert_uint_eq(station, 2);
+    ck_assert_int_eq(belt_take_any(belt, 1, 2, &station, &second), BELT_TAKEN);
+    ck_assert_uint_eq(station, 1);
+    belt_destroy(belt);
+}
+END_TEST
+
+static void stop(void *context, size_t first, size_t count, unsigned member)
+{
+    (void)first;
+    (void)count;
+    (void)member;
+    usleep(1000);
+    belt_stop(context);
+}
+
+START_TEST(nobody_waits_for_a_belt_that_stopped)
+{
+    struct belt *belt = belt_make(1, 2);
+    struct pool *pool = pool_make(1);
+    size_t place;
+    ck_assert_int_eq(belt_take(belt, 0, &place), BELT_TAKEN);
+    if (_i != 0)
+        belt_pass(belt, place);
+    ck_assert_uint_eq(pool_start(pool, 1, stop, belt), 1);
+    if (_i != 0)
+        ck_assert(!belt_drain(belt));
+    else
+        ck_assert_int_eq(belt_take(belt, 1, &place), BELT_STOPPED);
+    ck_assert_int_eq(belt_try(belt, 0, &place), BELT_STOPPED);
+    pool_join(pool);
+    pool_destroy(pool);
+    belt_destroy(belt);
+}
+END_TEST
+
+static Suite *threads_suite(void)
+{
+    Suite *suite = suite_create("threads");
+    TCase *pools_case = tcase_create("pools"), *belts_case = tcase_create("belts");
+    tcase_set_timeout(pools_case, 60);
+    tcase_set_timeout(belts_case, 60);
+    tcase_add_test(pools_case, every_turn_is_taken_once);
+    tcase_add_test(pools_case, loops_follow_each_other);
+    tcase_add_loop_test(pools_case, missing_threads_are_not_missed, 0, MEMBERS);
+    tcase_add_test(pools_case, who_is_joined_has_done_its_turn);
+    tcase_add_test(pools_case, threads_are_counted);
+    tcase_add_loop_test(belts_case, belts_keep_the_order, 1, MEMBERS);
+    tcase_add_test(belts_case, taking_without_waiting);
+    tcase_add_test(belts_case, belts_finish);
+    tcase_add_test(belts_case, the_later_station_comes_first);
+    tcase_add_loop_test(belts_case, nobody_waits_for_a_belt_that_stopped, 0, 2);
+    suite_add_tcase(suite, pools_case);
+    suite_add_tcase(suite, belts_case);
+    return suite;
+}
+
+int main(void)
+{
+    SRunner *runner = srunner_create(threads_suite());
+    srunner_run_all(runner, CK_ENV);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
