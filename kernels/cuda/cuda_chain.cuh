@@ -496,13 +496,13 @@ static inline double cuda_operations(const struct op *op)
 }
 
 /* Give a reason and return false. */
-static inline bool cuda_refuse(char *reason, size_t size, const char *format, ...) DIAG_PRINTF(3, 4);
-static inline bool cuda_refuse(char *reason, size_t size, const char *format, ...)
+static inline bool cuda_refuse(struct cuda_refusal *refusal, const char *format, ...) DIAG_PRINTF(2, 3);
+static inline bool cuda_refuse(struct cuda_refusal *refusal, const char *format, ...)
 {
     va_list arguments;
 
     va_start(arguments, format);
-    vsnprintf(reason, size, format, arguments);
+    vsnprintf(refusal->text, sizeof refusal->text, format, arguments);
     va_end(arguments);
     return false;
 }

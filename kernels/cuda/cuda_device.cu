@@ -256,9 +256,9 @@ void cuda_device_close(struct device *device)
 static void add_by_default(struct device *device)
 {
     const struct cuda_wish any = {};
-    char refusal[160];
+    struct cuda_refusal refusal;
 
-    cuda_reduction_settle(&any, &device->reduction, refusal, sizeof refusal);
+    cuda_reduction_settle(&any, &device->reduction, &refusal);
 }
 
 /* What kernels count, from nothing. */

@@ -93,39 +93,38 @@ static bool fused_relays(const struct cuda_limits *limits, const struct op *op, 
                                  : relay_serves<fused_relay<double>>(limits, op, nx, rows));
 }
 
-static void fused_describe_relay(const struct cuda_limits *limits, const struct op *op,
-                                 const struct shape *shape, int coarsen, struct cuda_form *form)
+static void fused_describe_relay(const struct cuda_question *asked, struct cuda_form *form)
 {
-    if (op->work == WORK_F32)
-        relay_describe<fused_relay<float>>(limits, op, shape, coarsen, form);
+    if (asked->op->work == WORK_F32)
+        relay_describe<fused_relay<float>>(asked, form);
     else
-        relay_describe<fused_relay<double>>(limits, op, shape, coarsen, form);
+        relay_describe<fused_relay<double>>(asked, form);
 }
 
-static bool fused_shape(const struct cuda_limits *limits, const struct op *op, const struct shape *shape,
-                        const struct cuda_wish *wish, struct cuda_form *form, char *reason, size_t size)
+static bool fused_shape(const struct cuda_question *asked, struct cuda_form *form)
 {
-    const int most = fused_most_star_steps(fused_keeps(op));
-    const int wished = wish->steps > 0 ? wish->steps : FUSED_MOST_STEPS;
+    const int most = fused_most_star_steps(fused_keeps(asked->op));
+    const int wished = asked->wish->steps > 0 ? asked->wish->steps : FUSED_MOST_STEPS;
     int steps = wished < most ? wished : most;
     const auto shared_bytes = [&] {
-        return fused_dispatch(limits, op, steps, [](auto chosen) { return decltype(chosen)::SharedBytes; });
+        return fused_dispatch(asked->limits, asked->op, steps,
+                              [](auto chosen) { return decltype(chosen)::SharedBytes; });
     };
 
     if (steps == 1)
-        return cuda_refuse(reason, size, "one step a pass: rung plane serves it");
-    if (wished >= FUSED_MOST_STEPS && fused_relays(limits, op, shape->nx, shape->rows, FUSED_MOST_STEPS)) {
-        fused_describe_relay(limits, op, shape, wish->coarsen, form);
+        return cuda_refuse(asked->refusal, "one step a pass: rung plane serves it");
+    if (wished >= FUSED_MOST_STEPS &&
+        fused_relays(asked->limits, asked->op, asked->shape->nx, asked->shape->rows, FUSED_MOST_STEPS)) {
+        fused_describe_relay(asked, form);
         return true;
     }
     /* Fewer levels take less shared memory. */
-    while (steps > 2 && shared_bytes() > limits->shared_per_block)
+    while (steps > 2 && shared_bytes() > asked->limits->shared_per_block)
         steps--;
-    if (!star_serves(limits, op, shape, shared_bytes(), reason, size))
+    if (!star_serves(asked, shared_bytes()))
         return false;
-    fused_dispatch(limits, op, steps, [&](auto chosen) {
-        star_describe<decltype(chosen)>(limits, op, shape, wish->coarsen, form);
-    });
+    fused_dispatch(asked->limits, asked->op, steps,
+                   [&](auto chosen) { star_describe<decltype(chosen)>(asked, form); });
     return true;
 }
 
@@ -148,5 +147,5 @@ static cudaError_t fused_launch(const struct cuda_job *job)
 }
 
 extern const struct cuda_rung cuda_rung_fused = {
-    {"fused", "several steps a pass"}, false, true, false, fused_shape, fused_launch,
+    false, true, false, fused_shape, fused_launch,
 };

@@ -510,74 +510,73 @@ size_t patch_bytes(const struct op *op, int steps)
     return 2 * work_size(op->work) * static_cast<size_t>(patch_cells(steps)) + op->tap_count * tap;
 }
 
-template <typename T>
-void fused_settle(const struct cuda_limits *limits, const struct op *op, const struct shape *shape,
-                  const struct cuda_wish *wish, int steps, struct cuda_form *form)
+template <typename T> void fused_settle(const struct cuda_question *asked, int steps, struct cuda_form *form)
 {
-    const bool whole = is_whole<T>(op, steps);
+    const bool whole = is_whole<T>(asked->op, steps);
     const int width = CUDA_WARP * fused_samples<T>(whole);
-    const long long nx = static_cast<long long>(shape->nx), planes = static_cast<long long>(shape->planes);
+    const long long nx = static_cast<long long>(asked->shape->nx),
+                    planes = static_cast<long long>(asked->shape->planes);
 
     form->steps = steps;
     form->reach = 1;
     form->stride = 1;
     form->tile_x = form->tile_y = form->coarsen = PATCH_SIDE;
     form->block = dim3(PATCH_THREADS);
-    form->shared_bytes = patch_bytes(op, steps);
+    form->shared_bytes = patch_bytes(asked->op, steps);
     form->kernel = reinterpret_cast<const void *>(patch_kernel<T>);
     double walked = PATCH_SIDE + 2.0 * steps;
     double read = walked * walked / (PATCH_SIDE * PATCH_SIDE);
-    form->operations_per_update = cuda_operations(op) * read;
-    if (walks(op)) {
+    form->operations_per_update = cuda_operations(asked->op) * read;
+    if (walks(asked->op)) {
         form->tile_x = width - 2 * fused_halo<T>(steps);
-        const long long columns = cuda_ceil_divide(nx, form->tile_x) * shape->channels;
-        const long long warps = static_cast<long long>(limits->multiprocessors) * fused_sizes<T>::warps;
-        form->coarsen = wish->coarsen > 0
-                            ? wish->coarsen
+        const long long columns = cuda_ceil_divide(nx, form->tile_x) * asked->shape->channels;
+        const long long warps =
+            static_cast<long long>(asked->limits->multiprocessors) * fused_sizes<T>::warps;
+        form->coarsen = asked->wish->coarsen > 0
+                            ? asked->wish->coarsen
                             : static_cast<int>(cuda_strip_rows(columns, planes, 2 * steps, warps, MOST_ROWS));
         form->tile_y = form->coarsen;
         form->block = dim3(CUDA_WARP);
         form->shared_bytes = cuda_ring_bytes(width, sizeof(T));
-        form->kernel = kernel_of<T>(class_of(op), whole);
+        form->kernel = kernel_of<T>(class_of(asked->op), whole);
         read = static_cast<double>(width) / form->tile_x * (1 + 2.0 * steps / form->coarsen);
-        form->operations_per_update = cuda_operations(op) * read;
+        form->operations_per_update = cuda_operations(asked->op) * read;
     }
     form->grid =
         dim3(cuda_blocks(cuda_ceil_divide(nx, form->tile_x) * cuda_ceil_divide(planes, form->tile_y)),
-             shape->channels);
+             asked->shape->channels);
     form->bytes_per_update = (read + 1) * sizeof(T) / steps;
 }
 
-bool fused_shape(const struct cuda_limits *limits, const struct op *op, const struct shape *shape,
-                 const struct cuda_wish *wish, struct cuda_form *form, char *reason, size_t size)
+bool fused_shape(const struct cuda_question *asked, struct cuda_form *form)
 {
-    const int levels = op->work == WORK_F32 ? static_cast<int>(fused_sizes<float>::levels)
-                                            : static_cast<int>(fused_sizes<double>::levels);
-    const int most = walks(op) ? levels : PATCH_STEPS;
-    const int steps = wish->steps > 0 ? wish->steps : most;
+    const int levels = asked->op->work == WORK_F32 ? static_cast<int>(fused_sizes<float>::levels)
+                                                   : static_cast<int>(fused_sizes<double>::levels);
+    const int most = walks(asked->op) ? levels : PATCH_STEPS;
+    const int steps = asked->wish->steps > 0 ? asked->wish->steps : most;
 
-    if (!cuda_is_picture(op, shape))
-        return cuda_refuse(reason, size, "the grid has three axes");
-    if (op->kind != OP_TAPS && op->kind != OP_HEAT)
-        return cuda_refuse(reason, size, "only taps and heat are fused");
-    if (!reaches_one(op->x) || !reaches_one(op->plane))
-        return cuda_refuse(reason, size, "taps reach further than one sample");
-    if (wish->coarsen > 0 && !walks(op))
-        return cuda_refuse(reason, size, "this op runs in patches, which nothing coarsens");
-    if (op->edge == EDGE_WRAP && !walks(op))
-        return cuda_refuse(reason, size, "patches do not reach around the grid");
-    if (op->tap_count == 0)
-        return cuda_refuse(reason, size, "there are no taps");
+    if (!cuda_is_picture(asked->op, asked->shape))
+        return cuda_refuse(asked->refusal, "the grid has three axes");
+    if (asked->op->kind != OP_TAPS && asked->op->kind != OP_HEAT)
+        return cuda_refuse(asked->refusal, "only taps and heat are fused");
+    if (!reaches_one(asked->op->x) || !reaches_one(asked->op->plane))
+        return cuda_refuse(asked->refusal, "taps reach further than one sample");
+    if (asked->wish->coarsen > 0 && !walks(asked->op))
+        return cuda_refuse(asked->refusal, "this asked->op runs in patches, which nothing coarsens");
+    if (asked->op->edge == EDGE_WRAP && !walks(asked->op))
+        return cuda_refuse(asked->refusal, "patches do not reach around the grid");
+    if (asked->op->tap_count == 0)
+        return cuda_refuse(asked->refusal, "there are no taps");
     if (steps > most)
-        return cuda_refuse(reason, size, "%d steps in a pass: this stencil takes %d", steps, most);
-    if (patch_bytes(op, steps) > limits->shared_per_block)
-        return cuda_refuse(reason, size, "%d steps need %zu bytes of shared memory, a block has %zu", steps,
-                           patch_bytes(op, steps), limits->shared_per_block);
+        return cuda_refuse(asked->refusal, "%d steps in a pass: this stencil takes %d", steps, most);
+    if (patch_bytes(asked->op, steps) > asked->limits->shared_per_block)
+        return cuda_refuse(asked->refusal, "%d steps need %zu bytes of shared memory, a block has %zu", steps,
+                           patch_bytes(asked->op, steps), asked->limits->shared_per_block);
     *form = cuda_form();
-    if (op->work == WORK_F32)
-        fused_settle<float>(limits, op, shape, wish, steps, form);
+    if (asked->op->work == WORK_F32)
+        fused_settle<float>(asked, steps, form);
     else
-        fused_settle<double>(limits, op, shape, wish, steps, form);
+        fused_settle<double>(asked, steps, form);
     return true;
 }
 
@@ -667,10 +666,5 @@ cudaError_t fused_launch(const struct cuda_job *job)
 } // namespace
 
 extern const struct cuda_rung cuda_rung_fused2 = {
-    {"fused", "several steps a pass: a warp streams down with every level in registers"},
-    false,
-    true,
-    false,
-    fused_shape,
-    fused_launch,
+    false, true, false, fused_shape, fused_launch,
 };

@@ -239,12 +239,12 @@ template <typename T> static CUDA_INLINE bool halo_holds(const halo_task<T> &tas
 /* ---- on the host ---- */
 
 /* Any op of taps; not what looks at one sample alone. */
-static inline bool halo_serves(const struct op *op, char *reason, size_t size)
+static inline bool halo_serves(const struct cuda_question *asked)
 {
-    if (op->kind == OP_UNSHARP || op->kind == OP_SCALE)
-        return cuda_refuse(reason, size, "a sample reads no neighbours: nothing to share");
-    if (op->tap_count == 0)
-        return cuda_refuse(reason, size, "no taps");
+    if (asked->op->kind == OP_UNSHARP || asked->op->kind == OP_SCALE)
+        return cuda_refuse(asked->refusal, "a sample reads no neighbours: nothing to share");
+    if (asked->op->tap_count == 0)
+        return cuda_refuse(asked->refusal, "no taps");
     return true;
 }
 
@@ -285,23 +285,23 @@ static inline unsigned halo_block(long long samples, int most)
     return static_cast<unsigned>(threads < most ? threads : most);
 }
 
-static inline bool halo_fits(const struct cuda_limits *limits, const struct shape *shape, size_t bytes,
-                             const halo_tile &tile, int run, int planes, char *reason, size_t size)
+static inline bool halo_fits(const struct cuda_question *asked, size_t bytes, const halo_tile &tile, int run,
+                             int planes)
 {
-    const long long tiles_down = cuda_ceil_divide(static_cast<long long>(shape->rows), tile.rows);
+    const long long tiles_down = cuda_ceil_divide(static_cast<long long>(asked->shape->rows), tile.rows);
 
-    if (shape->rows > INT_MAX / (shape->nx + CUDA_ROW_ALIGNMENT))
-        return cuda_refuse(reason, size, "a plane of %zux%zu samples is beyond offsets of 32 bits", shape->nx,
-                           shape->rows);
+    if (asked->shape->rows > INT_MAX / (asked->shape->nx + CUDA_ROW_ALIGNMENT))
+        return cuda_refuse(asked->refusal, "a plane of %zux%zu samples is beyond offsets of 32 bits",
+                           asked->shape->nx, asked->shape->rows);
     if (tiles_down > HALO_BLOCKS)
-        return cuda_refuse(reason, size, "%lld tiles down a plane, a launch counts %d", tiles_down,
+        return cuda_refuse(asked->refusal, "%lld tiles down a plane, a launch counts %d", tiles_down,
                            HALO_BLOCKS);
     if (run > HALO_RUN)
-        return cuda_refuse(reason, size, "a block walks %d planes at most", HALO_RUN);
-    if (bytes > limits->shared_per_block)
-        return cuda_refuse(reason, size,
+        return cuda_refuse(asked->refusal, "a block walks %d planes at most", HALO_RUN);
+    if (bytes > asked->limits->shared_per_block)
+        return cuda_refuse(asked->refusal,
                            "%d planes of %dx%d cells take %zu bytes of shared memory, a block has %zu",
-                           planes, tile.width, tile.height, bytes, limits->shared_per_block);
+                           planes, tile.width, tile.height, bytes, asked->limits->shared_per_block);
     return true;
 }
 

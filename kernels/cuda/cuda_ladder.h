@@ -12,6 +12,7 @@ enum cuda_ops { CUDA_CHAINS = 1, CUDA_OTHERS = 2, CUDA_ALL_OPS = CUDA_CHAINS | C
 /* A rung's place. A name may stand for two rungs, one for volumes and one for pictures (fused); a rung may
  * have two places. */
 struct cuda_ladder_place {
+    const struct rung *name; /* of cuda_rungs */
     const struct cuda_rung *rung;
     enum cuda_grids grids;
     enum cuda_ops ops;

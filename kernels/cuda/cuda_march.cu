@@ -96,33 +96,29 @@ __global__ void __launch_bounds__(MARCH_THREADS, 1) march_kernel(halo_task<T> ta
     }
 }
 
-template <typename T>
-static bool march_shape_as(const struct cuda_limits *limits, const struct op *op, const struct shape *shape,
-                           const struct cuda_wish *wish, struct cuda_form *form, char *reason, size_t size)
+template <typename T> static bool march_shape_as(const struct cuda_question *asked, struct cuda_form *form)
 {
-    const halo_tile tile = halo_tile_of(op, shape, wish, MARCH_X, MARCH_ROWS);
+    const halo_tile tile = halo_tile_of(asked->op, asked->shape, asked->wish, MARCH_X, MARCH_ROWS);
     const size_t cells = static_cast<size_t>(tile.cells);
     const int depth = tile.span + 1 + MARCH_AHEAD;
     const long long samples = static_cast<long long>(tile.x) * tile.rows;
-    const int run = wish->coarsen > 0 ? wish->coarsen : MARCH_COARSEN;
-    const size_t bytes = halo_tap_bytes<T>(op) + halo_bytes<int>(cells) +
+    const int run = asked->wish->coarsen > 0 ? asked->wish->coarsen : MARCH_COARSEN;
+    const size_t bytes = halo_tap_bytes<T>(asked->op) + halo_bytes<int>(cells) +
                          halo_bytes<halo_sample>(static_cast<size_t>(samples)) + halo_bytes<T>(cells * depth);
 
-    if (!halo_serves(op, reason, size) || !halo_fits(limits, shape, bytes, tile, run, depth, reason, size))
+    if (!halo_serves(asked) || !halo_fits(asked, bytes, tile, run, depth))
         return false;
     *form =
-        halo_form(op, shape, tile, run, halo_block(samples, MARCH_THREADS), bytes,
-                  cuda_with_filter<T>(op, [](const auto &filter) {
+        halo_form(asked->op, asked->shape, tile, run, halo_block(samples, MARCH_THREADS), bytes,
+                  cuda_with_filter<T>(asked->op, [](const auto &filter) {
                       return reinterpret_cast<const void *>(&march_kernel<T, std::decay_t<decltype(filter)>>);
                   }));
     return true;
 }
 
-static bool march_shape(const struct cuda_limits *limits, const struct op *op, const struct shape *shape,
-                        const struct cuda_wish *wish, struct cuda_form *form, char *reason, size_t size)
+static bool march_shape(const struct cuda_question *asked, struct cuda_form *form)
 {
-    return (op->work == WORK_F32 ? march_shape_as<float> : march_shape_as<double>)(limits, op, shape, wish,
-                                                                                   form, reason, size);
+    return (asked->op->work == WORK_F32 ? march_shape_as<float> : march_shape_as<double>)(asked, form);
 }
 
 template <typename T> static cudaError_t march_launch_as(const struct cuda_job *job)
@@ -139,10 +135,5 @@ static cudaError_t march_launch(const struct cuda_job *job)
 }
 
 extern const struct cuda_rung cuda_rung_march = {
-    {"march", "a walk along the planes, those in reach in shared memory"},
-    true,
-    true,
-    false,
-    march_shape,
-    march_launch,
+    true, true, false, march_shape, march_launch,
 };

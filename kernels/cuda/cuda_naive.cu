@@ -278,20 +278,23 @@ static int naive_layers(const struct op *op, int channels)
     return op->joint > 0 ? 1 : channels;
 }
 
-static bool naive_shape(const struct cuda_limits *, const struct op *op, const struct shape *shape,
-                        const struct cuda_wish *, struct cuda_form *form, char *, size_t)
+static bool naive_shape(const struct cuda_question *asked, struct cuda_form *form)
 {
     *form = cuda_form();
     form->coarsen = 1;
     form->stride = 1;
     form->steps = 1;
-    form->block = naive_block(shape->rows);
-    form->grid = naive_grid(form->block, shape->nx, shape->rows,
-                            static_cast<unsigned long long>(shape->planes) *
-                                naive_layers(op, static_cast<int>(shape->channels)));
-    form->kernel = op->work == WORK_F32 ? naive_kernel_of<float>(op) : naive_kernel_of<double>(op);
-    form->bytes_per_update = (op->kind == OP_UNSHARP ? 3.0 : 2.0) * static_cast<double>(work_size(op->work));
-    form->operations_per_update = op->kind == OP_UNSHARP ? 3 : op->kind == OP_SCALE ? 2 : cuda_operations(op);
+    form->block = naive_block(asked->shape->rows);
+    form->grid = naive_grid(form->block, asked->shape->nx, asked->shape->rows,
+                            static_cast<unsigned long long>(asked->shape->planes) *
+                                naive_layers(asked->op, static_cast<int>(asked->shape->channels)));
+    form->kernel =
+        asked->op->work == WORK_F32 ? naive_kernel_of<float>(asked->op) : naive_kernel_of<double>(asked->op);
+    form->bytes_per_update =
+        (asked->op->kind == OP_UNSHARP ? 3.0 : 2.0) * static_cast<double>(work_size(asked->op->work));
+    form->operations_per_update = asked->op->kind == OP_UNSHARP ? 3
+                                  : asked->op->kind == OP_SCALE ? 2
+                                                                : cuda_operations(asked->op);
     return true;
 }
 
@@ -404,5 +407,5 @@ static cudaError_t naive_launch(const struct cuda_job *job)
 }
 
 extern const struct cuda_rung cuda_rung_naive = {
-    {"naive", "one thread a sample"}, false, false, true, naive_shape, naive_launch,
+    false, false, true, naive_shape, naive_launch,
 };

@@ -326,23 +326,22 @@ void pass_settle(const struct op *op, const struct shape *shape, struct range pl
     form->operations_per_update = cuda_operations(op);
 }
 
-bool pass_shape(const struct cuda_limits *limits, const struct op *op, const struct shape *shape,
-                const struct cuda_wish *, struct cuda_form *form, char *reason, size_t size)
+bool pass_shape(const struct cuda_question *asked, struct cuda_form *form)
 {
-    const struct range all = {0, shape->planes};
+    const struct range all = {0, asked->shape->planes};
 
-    if (op->kind != OP_TAPS || op->tap_count == 0)
-        return cuda_refuse(reason, size, "only chains of taps run in passes");
-    if (axis_of(op) == PASS_NONE)
-        return cuda_refuse(reason, size, "taps lie on more than one axis");
+    if (asked->op->kind != OP_TAPS || asked->op->tap_count == 0)
+        return cuda_refuse(asked->refusal, "only chains of taps run in passes");
+    if (axis_of(asked->op) == PASS_NONE)
+        return cuda_refuse(asked->refusal, "taps lie on more than one axis");
     *form = cuda_form();
-    if (op->work == WORK_F32)
-        pass_settle<float>(op, shape, all, form);
+    if (asked->op->work == WORK_F32)
+        pass_settle<float>(asked->op, asked->shape, all, form);
     else
-        pass_settle<double>(op, shape, all, form);
-    if (form->shared_bytes > limits->shared_per_block)
-        return cuda_refuse(reason, size, "the window takes %zu bytes of shared memory, a block has %zu",
-                           form->shared_bytes, limits->shared_per_block);
+        pass_settle<double>(asked->op, asked->shape, all, form);
+    if (form->shared_bytes > asked->limits->shared_per_block)
+        return cuda_refuse(asked->refusal, "the window takes %zu bytes of shared memory, a block has %zu",
+                           form->shared_bytes, asked->limits->shared_per_block);
     return true;
 }
 
@@ -386,10 +385,5 @@ cudaError_t pass_launch(const struct cuda_job *job)
 } // namespace
 
 extern const struct cuda_rung cuda_rung_passes = {
-    {"passes", "taps of one axis: lines of sums in registers, or a window over a row"},
-    false,
-    false,
-    false,
-    pass_shape,
-    pass_launch,
+    false, false, false, pass_shape, pass_launch,
 };

@@ -79,23 +79,21 @@ template <typename Act> static auto dispatch(const struct cuda_limits *limits, c
                                 : choose<double>(limits->code, stencil_of(op), act);
 }
 
-static bool plane_shape(const struct cuda_limits *limits, const struct op *op, const struct shape *shape,
-                        const struct cuda_wish *wish, struct cuda_form *form, char *reason, size_t size)
+static bool plane_shape(const struct cuda_question *asked, struct cuda_form *form)
 {
-    if (!cuda_is_chain(op))
-        return cuda_refuse(reason, size,
+    if (!cuda_is_chain(asked->op))
+        return cuda_refuse(asked->refusal,
                            "only linear taps: the chain of a flux, a reaction or a gradient is not one");
-    if (op->tap_count == 0)
-        return cuda_refuse(reason, size, "no taps");
-    if (stencil_of(op) == PLANE_NOT)
-        return cuda_refuse(reason, size, "taps lie outside the 3x3x3 box, and are no star of radius 2");
-    if (shape->rows == 1)
-        return cuda_refuse(reason, size, "planes of one row: a picture's rungs serve it");
-    dispatch(limits, op,
-             [&](auto chosen) { plane_describe<decltype(chosen)>(limits, op, shape, wish->coarsen, form); });
-    if (form->shared_bytes > limits->shared_per_block)
-        return cuda_refuse(reason, size, "takes %zu bytes of shared memory a block, the device has %zu",
-                           form->shared_bytes, limits->shared_per_block);
+    if (asked->op->tap_count == 0)
+        return cuda_refuse(asked->refusal, "no taps");
+    if (stencil_of(asked->op) == PLANE_NOT)
+        return cuda_refuse(asked->refusal, "taps lie outside the 3x3x3 box, and are no star of radius 2");
+    if (asked->shape->rows == 1)
+        return cuda_refuse(asked->refusal, "planes of one row: a picture's rungs serve it");
+    dispatch(asked->limits, asked->op, [&](auto chosen) { plane_describe<decltype(chosen)>(asked, form); });
+    if (form->shared_bytes > asked->limits->shared_per_block)
+        return cuda_refuse(asked->refusal, "takes %zu bytes of shared memory a block, the device has %zu",
+                           form->shared_bytes, asked->limits->shared_per_block);
     return true;
 }
 
@@ -115,5 +113,5 @@ static cudaError_t plane_start(const struct cuda_job *job)
 }
 
 extern const struct cuda_rung cuda_rung_plane = {
-    {"plane", "one step, streamed along the planes"}, false, true, false, plane_shape, plane_start,
+    false, true, false, plane_shape, plane_start,
 };

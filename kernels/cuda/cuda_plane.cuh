@@ -474,20 +474,21 @@ template <typename Form> static inline cudaError_t plane_launch(const struct cud
 }
 
 template <typename Form>
-static inline void plane_describe(const struct cuda_limits *limits, const struct op *op,
-                                  const struct shape *shape, int coarsen, struct cuda_form *form)
+static inline void plane_describe(const struct cuda_question *asked, struct cuda_form *form)
 {
-    const long long nx = static_cast<long long>(shape->nx), rows = static_cast<long long>(shape->rows);
-    const long long planes = static_cast<long long>(shape->planes);
-    const long long columns = plane_columns<Form>(nx, rows, shape->channels);
-    const int slots = limits->multiprocessors * Form::Blocks;
+    const long long nx = static_cast<long long>(asked->shape->nx),
+                    rows = static_cast<long long>(asked->shape->rows);
+    const long long planes = static_cast<long long>(asked->shape->planes);
+    const long long columns = plane_columns<Form>(nx, rows, asked->shape->channels);
+    const int slots = asked->limits->multiprocessors * Form::Blocks;
 
     *form = cuda_form();
     form->tile_x = Form::Width;
     form->tile_y = Form::Height;
     form->tile_z = 1;
-    form->resident_blocks = coarsen > 0 ? 0 : slots;
-    form->coarsen = coarsen > 0 ? coarsen : static_cast<int>(plane_chunk<Form>(planes, columns, slots));
+    form->resident_blocks = asked->wish->coarsen > 0 ? 0 : slots;
+    form->coarsen = asked->wish->coarsen > 0 ? asked->wish->coarsen
+                                             : static_cast<int>(plane_chunk<Form>(planes, columns, slots));
     form->stride = 1;
     form->steps = 1;
     form->reach = Form::Radius;
@@ -496,7 +497,7 @@ static inline void plane_describe(const struct cuda_limits *limits, const struct
     form->shared_bytes = Form::SharedBytes;
     form->kernel = reinterpret_cast<const void *>(&plane_kernel<Form>);
     form->bytes_per_update = 2.0 * sizeof(typename Form::T);
-    form->operations_per_update = cuda_operations(op);
+    form->operations_per_update = cuda_operations(asked->op);
 }
 
 #endif

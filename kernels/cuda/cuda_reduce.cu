@@ -425,43 +425,42 @@ extern const struct rung cuda_sum_rungs[] = {
 /* So many leaves and so far apart that no launch has more blocks than a device can count. */
 #define MOST_APART 65536
 
-static bool settle_threads(const struct cuda_wish *wish, struct cuda_reduction *reduction, char *reason,
-                           size_t size)
+static bool settle_threads(const struct cuda_wish *wish, struct cuda_reduction *reduction,
+                           struct cuda_refusal *refusal)
 {
     const int factor = wish->coarsen > 0 ? wish->coarsen : 16;
 
     if (factor > ARITH_LEAF / WARP || ARITH_LEAF % factor != 0)
-        return cuda_refuse(reason, size, "a thread folds 1, 2, 4, 8, 16 or 32 samples of a leaf, not %d",
-                           factor);
+        return cuda_refuse(refusal, "a thread folds 1, 2, 4, 8, 16 or 32 samples of a leaf, not %d", factor);
     if (wish->stride > 0 && wish->stride != ARITH_LEAF / factor)
-        return cuda_refuse(reason, size, "a thread that folds %d samples of a leaf takes them %d apart",
-                           factor, ARITH_LEAF / factor);
+        return cuda_refuse(refusal, "a thread that folds %d samples of a leaf takes them %d apart", factor,
+                           ARITH_LEAF / factor);
     *reduction = {false, factor, ARITH_LEAF / factor};
     return true;
 }
 
-static bool settle_blocks(const struct cuda_wish *wish, struct cuda_reduction *reduction, char *reason,
-                          size_t size)
+static bool settle_blocks(const struct cuda_wish *wish, struct cuda_reduction *reduction,
+                          struct cuda_refusal *refusal)
 {
     const int factor = wish->coarsen > 0 ? wish->coarsen : 4, stride = wish->stride > 0 ? wish->stride : 1;
 
     if (factor > MOST_APART || stride > MOST_APART)
-        return cuda_refuse(reason, size, "a block takes at most %d leaves, at most %d apart", MOST_APART,
+        return cuda_refuse(refusal, "a block takes at most %d leaves, at most %d apart", MOST_APART,
                            MOST_APART);
     *reduction = {true, factor, stride};
     return true;
 }
 
-bool cuda_reduction_settle(const struct cuda_wish *wish, struct cuda_reduction *reduction, char *reason,
-                           size_t size)
+bool cuda_reduction_settle(const struct cuda_wish *wish, struct cuda_reduction *reduction,
+                           struct cuda_refusal *refusal)
 {
     if (wish->tile_x > 0)
-        return cuda_refuse(reason, size, "sums have no tiles");
+        return cuda_refuse(refusal, "sums have no tiles");
     if (wish->rung != NULL && strcmp(wish->rung, BY_THREADS) != 0 && strcmp(wish->rung, BY_BLOCKS) != 0)
-        return cuda_refuse(reason, size, "nothing adds so");
+        return cuda_refuse(refusal, "nothing adds so");
     return wish->rung != NULL && strcmp(wish->rung, BY_BLOCKS) == 0
-               ? settle_blocks(wish, reduction, reason, size)
-               : settle_threads(wish, reduction, reason, size);
+               ? settle_blocks(wish, reduction, refusal)
+               : settle_threads(wish, reduction, refusal);
 }
 
 const struct rung *cuda_reduction_rung(const struct cuda_reduction *reduction)

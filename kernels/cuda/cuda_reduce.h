@@ -18,8 +18,8 @@ extern const struct rung cuda_sum_rungs[];
 
 /* The form that a wish asks for by the name of its rung, its factor and its stride. False with a reason for
    what cannot be. */
-bool cuda_reduction_settle(const struct cuda_wish *wish, struct cuda_reduction *reduction, char *reason,
-                           size_t size);
+bool cuda_reduction_settle(const struct cuda_wish *wish, struct cuda_reduction *reduction,
+                           struct cuda_refusal *refusal);
 const struct rung *cuda_reduction_rung(const struct cuda_reduction *reduction);
 
 /* How the changes of so many planes are folded; the grid is that of the leaves. */

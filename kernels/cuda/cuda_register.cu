@@ -219,52 +219,49 @@ static register_kernel_of<T, Filter> register_choose(const struct op *, unsigned
                                        : register_kernel<T, Filter, 1, REGISTER_THREADS_MOST>;
 }
 
-static bool register_serves(const struct op *op, char *reason, size_t size)
+static bool register_serves(const struct cuda_question *asked)
 {
-    if (!halo_serves(op, reason, size))
+    if (!halo_serves(asked))
         return false;
-    for (size_t k = 0; k < op->tap_count; k++) {
-        const struct op_tap *tap = &op->taps[k];
+    for (size_t k = 0; k < asked->op->tap_count; k++) {
+        const struct op_tap *tap = &asked->op->taps[k];
         if (tap->dplane != 0 && (tap->dx != 0 || tap->drow != 0))
-            return cuda_refuse(reason, size, "tap %d,%d,%d is off the column that a thread keeps", tap->dx,
+            return cuda_refuse(asked->refusal, "tap %d,%d,%d is off the column that a thread keeps", tap->dx,
                                tap->drow, tap->dplane);
     }
-    if (op->plane.high > REGISTER_RADIUS || -op->plane.low > REGISTER_RADIUS)
-        return cuda_refuse(reason, size, "radius over %d: the column would spill", REGISTER_RADIUS);
+    if (asked->op->plane.high > REGISTER_RADIUS || -asked->op->plane.low > REGISTER_RADIUS)
+        return cuda_refuse(asked->refusal, "radius over %d: the column would spill", REGISTER_RADIUS);
     return true;
 }
 
-template <typename T>
-static bool register_shape_as(const struct cuda_limits *limits, const struct op *op,
-                              const struct shape *shape, const struct cuda_wish *wish, struct cuda_form *form,
-                              char *reason, size_t size)
+template <typename T> static bool register_shape_as(const struct cuda_question *asked, struct cuda_form *form)
 {
-    const halo_tile tile = halo_tile_of(op, shape, wish, REGISTER_X, REGISTER_ROWS);
+    const halo_tile tile = halo_tile_of(asked->op, asked->shape, asked->wish, REGISTER_X, REGISTER_ROWS);
     const long long samples = static_cast<long long>(tile.x) * tile.rows;
     const size_t cells = static_cast<size_t>(tile.cells);
-    const size_t bytes = halo_tap_bytes<T>(op) +
+    const size_t bytes = halo_tap_bytes<T>(asked->op) +
                          halo_bytes<register_rim>(cells - static_cast<size_t>(samples)) +
                          halo_bytes<T>(cells * 2);
-    const int run = wish->coarsen > 0 ? wish->coarsen : REGISTER_COARSEN;
+    const int run = asked->wish->coarsen > 0 ? asked->wish->coarsen : REGISTER_COARSEN;
 
-    if (!register_serves(op, reason, size) || !halo_fits(limits, shape, bytes, tile, run, 2, reason, size))
+    if (!register_serves(asked) || !halo_fits(asked, bytes, tile, run, 2))
         return false;
-    const int most = register_most_threads(op);
+    const int most = register_most_threads(asked->op);
     if (samples > most)
-        return cuda_refuse(reason, size, "%dx%d columns need %lld threads, a block has at most %d", tile.x,
+        return cuda_refuse(asked->refusal, "%dx%d columns need %lld threads, a block has at most %d", tile.x,
                            tile.rows, samples, most);
     const unsigned threads = halo_block(samples, most);
-    *form = halo_form(op, shape, tile, run, threads, bytes, cuda_with_filter<T>(op, [=](const auto &filter) {
-                          return reinterpret_cast<const void *>(register_choose<T>(op, threads, filter));
-                      }));
+    *form =
+        halo_form(asked->op, asked->shape, tile, run, threads, bytes,
+                  cuda_with_filter<T>(asked->op, [=](const auto &filter) {
+                      return reinterpret_cast<const void *>(register_choose<T>(asked->op, threads, filter));
+                  }));
     return true;
 }
 
-static bool register_shape(const struct cuda_limits *limits, const struct op *op, const struct shape *shape,
-                           const struct cuda_wish *wish, struct cuda_form *form, char *reason, size_t size)
+static bool register_shape(const struct cuda_question *asked, struct cuda_form *form)
 {
-    return (op->work == WORK_F32 ? register_shape_as<float>
-                                 : register_shape_as<double>)(limits, op, shape, wish, form, reason, size);
+    return (asked->op->work == WORK_F32 ? register_shape_as<float> : register_shape_as<double>)(asked, form);
 }
 
 template <typename T> static cudaError_t register_launch_as(const struct cuda_job *job)
@@ -281,10 +278,5 @@ static cudaError_t register_launch(const struct cuda_job *job)
 }
 
 extern const struct cuda_rung cuda_rung_register = {
-    {"register", "a walk along the planes, each thread's column in registers"},
-    true,
-    true,
-    false,
-    register_shape,
-    register_launch,
+    true, true, false, register_shape, register_launch,
 };

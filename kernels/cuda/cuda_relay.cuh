@@ -687,12 +687,12 @@ template <typename Form> static inline cudaError_t relay_launch(const struct cud
 
 /* What the launch of a form looks like on a device. */
 template <typename Form>
-static inline void relay_describe(const struct cuda_limits *limits, const struct op *op,
-                                  const struct shape *shape, int coarsen, struct cuda_form *form)
+static inline void relay_describe(const struct cuda_question *asked, struct cuda_form *form)
 {
-    const long long columns = cuda_ceil_divide(static_cast<long long>(shape->nx), Form::UsefulX) *
-                              relay_row_tiles<Form>(static_cast<long long>(shape->rows)) * shape->channels;
-    const long long planes = static_cast<long long>(shape->planes);
+    const long long columns = cuda_ceil_divide(static_cast<long long>(asked->shape->nx), Form::UsefulX) *
+                              relay_row_tiles<Form>(static_cast<long long>(asked->shape->rows)) *
+                              asked->shape->channels;
+    const long long planes = static_cast<long long>(asked->shape->planes);
     const double overlap =
         static_cast<double>(Form::Width) * Form::Height / (Form::UsefulX * Form::UsefulRows);
 
@@ -700,9 +700,10 @@ static inline void relay_describe(const struct cuda_limits *limits, const struct
     form->tile_x = Form::UsefulX;
     form->tile_y = Form::UsefulRows;
     form->tile_z = 1;
-    form->resident_blocks = coarsen > 0 ? 0 : limits->multiprocessors;
-    form->coarsen =
-        coarsen > 0 ? coarsen : static_cast<int>(relay_chunk<Form>(planes, columns, form->resident_blocks));
+    form->resident_blocks = asked->wish->coarsen > 0 ? 0 : asked->limits->multiprocessors;
+    form->coarsen = asked->wish->coarsen > 0
+                        ? asked->wish->coarsen
+                        : static_cast<int>(relay_chunk<Form>(planes, columns, form->resident_blocks));
     form->stride = 1;
     form->steps = Form::Levels;
     form->reach = 1;
@@ -711,7 +712,7 @@ static inline void relay_describe(const struct cuda_limits *limits, const struct
     form->shared_bytes = Form::SharedBytes;
     form->kernel = reinterpret_cast<const void *>(&relay_kernel<Form>);
     form->bytes_per_update = 2.0 * sizeof(typename Form::T) / Form::Levels;
-    form->operations_per_update = cuda_operations(op) * overlap;
+    form->operations_per_update = cuda_operations(asked->op) * overlap;
 }
 
 #endif

@@ -19,7 +19,7 @@
 
 /* What a form of the seam keeps for this backend. */
 struct cuda_settled {
-    const struct cuda_rung *rung;
+    const struct cuda_ladder_place *place;
     struct cuda_form form;
 };
 
@@ -111,22 +111,20 @@ void cuda_routine_release(struct device *device, struct routine *routine)
 }
 
 /* Whether the rung serves the op in the form that is wished for, which is filled in then. */
-static bool serves(const struct device *device, const struct cuda_rung *rung, const struct op *op,
-                   const struct shape *shape, const struct cuda_wish *wish, struct cuda_form *form,
-                   char *reason, size_t size)
+static bool serves(const struct cuda_rung *rung, const struct cuda_question *asked, struct cuda_form *form)
 {
-    if (wish->tile_x > 0 && !rung->tiles)
-        return cuda_refuse(reason, size, "it has no tile to choose");
-    if (wish->coarsen > 0 && !rung->coarsens)
-        return cuda_refuse(reason, size, "it is not coarsened");
-    if (op_mixes_channels(op) && !rung->mixes)
-        return cuda_refuse(reason, size,
+    if (asked->wish->tile_x > 0 && !rung->tiles)
+        return cuda_refuse(asked->refusal, "it has no tile to choose");
+    if (asked->wish->coarsen > 0 && !rung->coarsens)
+        return cuda_refuse(asked->refusal, "it is not coarsened");
+    if (op_mixes_channels(asked->op) && !rung->mixes)
+        return cuda_refuse(asked->refusal,
                            "a thread holds one channel of a pixel, but this step needs several");
     *form = cuda_form();
-    if (!rung->shape(&device->limits, op, shape, wish, form, reason, size))
+    if (!rung->shape(asked, form))
         return false;
-    if (wish->stride > 0 && form->stride != wish->stride)
-        return cuda_refuse(reason, size, "what a thread computes lies %d apart", form->stride);
+    if (asked->wish->stride > 0 && form->stride != asked->wish->stride)
+        return cuda_refuse(asked->refusal, "what a thread computes lies %d apart", form->stride);
     return true;
 }
 
@@ -139,7 +137,7 @@ static bool is_candidate(const struct cuda_ladder_place *place, const struct op 
 
     if ((place->grids & grid) == 0 || (place->ops & ops) == 0 || (place->single && wish->steps != 1))
         return false;
-    return wish->rung == NULL || strcmp(wish->rung, place->rung->rung.name) == 0;
+    return wish->rung == NULL || strcmp(wish->rung, place->name->name) == 0;
 }
 
 static bool is_on_ladder(const char *name)
@@ -173,12 +171,13 @@ static const char *reason_for(const struct rung_wish *wish)
 static const struct cuda_ladder_place *find_place(const struct device *device,
                                                   const struct cuda_ladder_place *place, const struct op *op,
                                                   const struct shape *shape, const struct rung_wish *wish,
-                                                  struct cuda_form *form, char *refusal, size_t size)
+                                                  struct cuda_form *form, struct cuda_refusal *refusal)
 {
     const struct cuda_wish wished = cuda_wish_of(wish);
+    const struct cuda_question asked = {&device->limits, op, shape, &wished, refusal};
 
-    while (place->rung != NULL && (!is_candidate(place, op, shape, wish) ||
-                                   !serves(device, place->rung, op, shape, &wished, form, refusal, size)))
+    while (place->rung != NULL &&
+           (!is_candidate(place, op, shape, wish) || !serves(place->rung, &asked, form)))
         place++;
     return place;
 }
@@ -204,15 +203,15 @@ static void prefer_single(const struct device *device, const struct cuda_ladder_
     const double fused = seconds_per_update(&device->limits, op, &settled->form);
     struct rung_wish single_wish = *wish;
     struct cuda_form form;
-    char refusal[160];
+    struct cuda_refusal refusal;
 
     single_wish.steps = 1;
-    place = find_place(device, place, op, shape, &single_wish, &form, refusal, sizeof refusal);
+    place = find_place(device, place, op, shape, &single_wish, &form, &refusal);
     if (place->rung == NULL || seconds_per_update(&device->limits, op, &form) >= fused)
         return;
     snprintf(reason, size, "computing takes longer than moving: %d steps a pass would compute more",
              settled->form.steps);
-    *settled = {place->rung, form};
+    *settled = {place, form};
 }
 
 /* The first rung of the ladder that serves the op as it is wished for, and why. */
@@ -221,13 +220,13 @@ static bool choose_rung(const struct device *device, const struct op *op, const 
                         struct fault *fault)
 {
     const struct cuda_ladder_place *place;
-    char refusal[160];
+    struct cuda_refusal refusal;
 
-    snprintf(refusal, sizeof refusal, "it is for %s", shape->rows == 1 ? "volumes" : "pictures");
-    place = find_place(device, cuda_ladder, op, shape, wish, &settled->form, refusal, sizeof refusal);
+    cuda_refuse(&refusal, "it is for %s", shape->rows == 1 ? "volumes" : "pictures");
+    place = find_place(device, cuda_ladder, op, shape, wish, &settled->form, &refusal);
     if (place->rung == NULL)
-        return refuse_wish(wish, refusal, fault);
-    settled->rung = place->rung;
+        return refuse_wish(wish, refusal.text, fault);
+    settled->place = place;
     snprintf(reason, size, "%s", reason_for(wish));
     if (settled->form.steps > 1 && wish->rung == NULL)
         prefer_single(device, place + 1, op, shape, wish, settled, reason, size);
@@ -238,12 +237,13 @@ static bool choose_rung(const struct device *device, const struct op *op, const 
 static bool takes_stride(const struct device *device, const struct cuda_rung *rung, const struct op *op,
                          const struct shape *shape)
 {
+    struct cuda_refusal refusal;
     struct cuda_wish wish = {};
+    const struct cuda_question asked = {&device->limits, op, shape, &wish, &refusal};
     struct cuda_form form;
-    char refusal[160];
 
     wish.coarsen = wish.stride = 2;
-    return serves(device, rung, op, shape, &wish, &form, refusal, sizeof refusal);
+    return serves(rung, &asked, &form);
 }
 
 /* Squares of all sizes that a block may have. */
@@ -275,12 +275,12 @@ bool cuda_routine_settle(const struct device *device, const struct op *op, const
     if (!choose_rung(device, op, shape, wish, &settled, form->reason, sizeof form->reason, fault) ||
         !cuda_launch_describe(device, &settled.form, form, fault))
         return false;
-    form->rung = &settled.rung->rung;
-    form->tiles = settled.rung->tiles;
+    form->rung = settled.place->name;
+    form->tiles = settled.place->rung->tiles;
     if (form->tiles)
         offer_tiles(form);
-    form->coarsens = settled.rung->coarsens;
-    form->strides = form->coarsens && takes_stride(device, settled.rung, op, shape);
+    form->coarsens = settled.place->rung->coarsens;
+    form->strides = form->coarsens && takes_stride(device, settled.place->rung, op, shape);
     form->memory_bytes = operand_bytes(op, shape);
     memcpy(form->own, &settled, sizeof settled);
     return true;
@@ -314,7 +314,7 @@ static cudaError_t launch(struct device *device, const struct routine *routine, 
                            &source,         kept != NULL ? &input : NULL, &target,
                            planes,          static_cast<int>(steps),      device->stream};
 
-    return routine->settled.rung->launch(&job);
+    return routine->settled.place->rung->launch(&job);
 }
 
 /* Channels that the op leaves alone, over whatever the kernel made of them. */
@@ -341,6 +341,6 @@ bool cuda_routine_advance(struct device *device, struct routine *routine, unsign
                             ? launch<float>(device, routine, steps, from, kept, to, planes)
                             : launch<double>(device, routine, steps, from, kept, to, planes);
 
-    return cuda_device_check(error, device, routine->settled.rung->rung.name, fault) &&
+    return cuda_device_check(error, device, routine->settled.place->name->name, fault) &&
            keep_channels(device, routine->on_device.op, from, to, planes, fault);
 }

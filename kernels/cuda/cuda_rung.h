@@ -1,4 +1,4 @@
-/* Rungs of the CUDA ladder: what each tells of itself before it runs, and how it runs. */
+/* Rungs of the CUDA ladder: what each is asked before it runs, and how it runs. */
 #ifndef CUDA_RUNG_H
 #define CUDA_RUNG_H
 
@@ -44,6 +44,21 @@ static inline struct cuda_wish cuda_wish_of(const struct rung_wish *wish)
     return wished;
 }
 
+/* Why something cannot be, in one line. */
+struct cuda_refusal {
+    char text[160];
+};
+
+/* What a rung is asked: how it would run an op on a shape, on a device of such limits, as it is wished for.
+ */
+struct cuda_question {
+    const struct cuda_limits *limits;
+    const struct op *op;
+    const struct shape *shape;
+    const struct cuda_wish *wish;
+    struct cuda_refusal *refusal; /* filled in where it would not */
+};
+
 /* How a rung will be launched for an op on a shape. */
 struct cuda_form {
     int tile_x, tile_y, tile_z; /* samples of a block's tile; 0 where it has none */
@@ -78,13 +93,11 @@ struct cuda_job {
 };
 
 struct cuda_rung {
-    struct rung rung;
     bool tiles, coarsens; /* whether a wish may choose its tile, its coarsening */
     bool mixes;           /* whether it serves ops that mix channels */
 
-    /* Settle the form, or say in one line why this rung does not apply (or which limit a wish breaks). */
-    bool (*shape)(const struct cuda_limits *limits, const struct op *op, const struct shape *shape,
-                  const struct cuda_wish *wish, struct cuda_form *form, char *reason, size_t size);
+    /* Settle the form, or say why this rung does not apply (or which limit a wish breaks). */
+    bool (*shape)(const struct cuda_question *asked, struct cuda_form *form);
     cudaError_t (*launch)(const struct cuda_job *job);
 };
 

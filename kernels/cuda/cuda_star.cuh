@@ -611,24 +611,23 @@ static inline enum star_rule star_rule_of(enum edge_rule rule, long long extent)
 }
 
 /* The op is a chain of taps of the seven-point star, at least one. */
-static inline bool star_serves(const struct cuda_limits *limits, const struct op *op,
-                               const struct shape *shape, size_t shared_bytes, char *reason, size_t size)
+static inline bool star_serves(const struct cuda_question *asked, size_t shared_bytes)
 {
-    if (!cuda_is_chain(op))
-        return cuda_refuse(reason, size,
+    if (!cuda_is_chain(asked->op))
+        return cuda_refuse(asked->refusal,
                            "only linear taps: the chain of a flux, a reaction or a gradient is not one");
-    if (op->tap_count == 0)
-        return cuda_refuse(reason, size, "no taps");
-    for (size_t k = 0; k < op->tap_count; k++) {
-        if (cuda_star_index(&op->taps[k]) < 0)
-            return cuda_refuse(reason, size, "tap %d,%d,%d lies outside the seven-point star", op->taps[k].dx,
-                               op->taps[k].drow, op->taps[k].dplane);
+    if (asked->op->tap_count == 0)
+        return cuda_refuse(asked->refusal, "no taps");
+    for (size_t k = 0; k < asked->op->tap_count; k++) {
+        if (cuda_star_index(&asked->op->taps[k]) < 0)
+            return cuda_refuse(asked->refusal, "tap %d,%d,%d lies outside the seven-point star",
+                               asked->op->taps[k].dx, asked->op->taps[k].drow, asked->op->taps[k].dplane);
     }
-    if (shared_bytes > limits->shared_per_block)
-        return cuda_refuse(reason, size, "takes %zu bytes of shared memory a block, the device has %zu",
-                           shared_bytes, limits->shared_per_block);
-    if (shape->rows == 1)
-        return cuda_refuse(reason, size, "planes of one row: a picture's rungs serve it");
+    if (shared_bytes > asked->limits->shared_per_block)
+        return cuda_refuse(asked->refusal, "takes %zu bytes of shared memory a block, the device has %zu",
+                           shared_bytes, asked->limits->shared_per_block);
+    if (asked->shape->rows == 1)
+        return cuda_refuse(asked->refusal, "planes of one row: a picture's rungs serve it");
     return true;
 }
 
@@ -705,13 +704,13 @@ template <typename Form> static inline cudaError_t star_launch(const struct cuda
 
 /* What the launch of a form looks like on a device. */
 template <typename Form>
-static inline void star_describe(const struct cuda_limits *limits, const struct op *op,
-                                 const struct shape *shape, int coarsen, struct cuda_form *form)
+static inline void star_describe(const struct cuda_question *asked, struct cuda_form *form)
 {
-    const long long columns = cuda_ceil_divide(static_cast<long long>(shape->nx), Form::UsefulX) *
-                              star_row_tiles<Form>(static_cast<int>(shape->rows), op->edge == EDGE_WRAP) *
-                              shape->channels;
-    const long long planes = static_cast<long long>(shape->planes);
+    const long long columns =
+        cuda_ceil_divide(static_cast<long long>(asked->shape->nx), Form::UsefulX) *
+        star_row_tiles<Form>(static_cast<int>(asked->shape->rows), asked->op->edge == EDGE_WRAP) *
+        asked->shape->channels;
+    const long long planes = static_cast<long long>(asked->shape->planes);
     const double overlap =
         static_cast<double>(Form::Width) * Form::Height / (Form::UsefulX * Form::UsefulRows);
 
@@ -719,9 +718,10 @@ static inline void star_describe(const struct cuda_limits *limits, const struct 
     form->tile_x = Form::UsefulX;
     form->tile_y = Form::UsefulRows;
     form->tile_z = 1;
-    form->resident_blocks = coarsen > 0 ? 0 : limits->multiprocessors;
-    form->coarsen =
-        coarsen > 0 ? coarsen : static_cast<int>(star_chunk<Form>(planes, columns, form->resident_blocks));
+    form->resident_blocks = asked->wish->coarsen > 0 ? 0 : asked->limits->multiprocessors;
+    form->coarsen = asked->wish->coarsen > 0
+                        ? asked->wish->coarsen
+                        : static_cast<int>(star_chunk<Form>(planes, columns, form->resident_blocks));
     form->stride = 1;
     form->steps = Form::Levels;
     form->reach = 1;
@@ -730,7 +730,7 @@ static inline void star_describe(const struct cuda_limits *limits, const struct 
     form->shared_bytes = Form::SharedBytes;
     form->kernel = reinterpret_cast<const void *>(&star_kernel<Form>);
     form->bytes_per_update = 2.0 * sizeof(typename Form::T) / Form::Levels;
-    form->operations_per_update = cuda_operations(op) * overlap;
+    form->operations_per_update = cuda_operations(asked->op) * overlap;
 }
 
 /* Whether a form has to keep planes instead of products. */

@@ -453,29 +453,29 @@ size_t strip_shared_bytes(const struct op *op)
            static_cast<size_t>(weights) * work_size(op->work);
 }
 
-bool strip_shape(const struct cuda_limits *limits, const struct op *op, const struct shape *shape,
-                 const struct cuda_wish *wish, struct cuda_form *form, char *reason, size_t size)
+bool strip_shape(const struct cuda_question *asked, struct cuda_form *form)
 {
-    if (!cuda_is_picture(op, shape))
-        return cuda_refuse(reason, size, "the grid has three axes");
-    if (op->kind != OP_TAPS || op->tap_count == 0)
-        return cuda_refuse(reason, size, "only chains of taps run in strips");
+    if (!cuda_is_picture(asked->op, asked->shape))
+        return cuda_refuse(asked->refusal, "the grid has three axes");
+    if (asked->op->kind != OP_TAPS || asked->op->tap_count == 0)
+        return cuda_refuse(asked->refusal, "only chains of taps run in strips");
 
-    const strip_kernel_entry entry = entry_of(op);
-    const double word = static_cast<double>(work_size(op->work));
+    const strip_kernel_entry entry = entry_of(asked->op);
+    const double word = static_cast<double>(work_size(asked->op->work));
     if (entry.side == 0)
-        return cuda_refuse(reason, size,
+        return cuda_refuse(asked->refusal,
                            "a window of %dx%d with %zu taps: dense ones up to %d (f64: %d), others up to %d",
-                           side_of(op), side_of(op), op->tap_count, LARGEST_SIDE, UNROLLED_SIDE, SPARSE_SIDE);
+                           side_of(asked->op), side_of(asked->op), asked->op->tap_count, LARGEST_SIDE,
+                           UNROLLED_SIDE, SPARSE_SIDE);
     *form = cuda_form();
     const long long columns =
-        cuda_ceil_divide(static_cast<long long>(shape->nx), STRIP_COLUMNS) * shape->channels;
+        cuda_ceil_divide(static_cast<long long>(asked->shape->nx), STRIP_COLUMNS) * asked->shape->channels;
     const long long warps =
-        static_cast<long long>(limits->multiprocessors) * entry.warps(entry.side, limits->code);
-    const long long rows = static_cast<long long>(shape->planes);
+        static_cast<long long>(asked->limits->multiprocessors) * entry.warps(entry.side, asked->limits->code);
+    const long long rows = static_cast<long long>(asked->shape->planes);
     form->coarsen =
-        wish->coarsen > 0
-            ? wish->coarsen
+        asked->wish->coarsen > 0
+            ? asked->wish->coarsen
             : static_cast<int>(cuda_strip_rows(columns, rows, entry.side - 1, warps, most_rows(entry.side)));
     form->tile_x = STRIP_COLUMNS;
     form->tile_y = form->coarsen;
@@ -484,10 +484,10 @@ bool strip_shape(const struct cuda_limits *limits, const struct op *op, const st
     form->reach = entry.side / 2;
     form->block = dim3(CUDA_WARP);
     form->grid = dim3(cuda_blocks(columns * cuda_ceil_divide(rows, form->coarsen)));
-    form->shared_bytes = strip_shared_bytes(op);
+    form->shared_bytes = strip_shared_bytes(asked->op);
     form->kernel = entry.kernel;
     form->bytes_per_update = word * (2 + static_cast<double>(entry.side - 1) / form->coarsen);
-    form->operations_per_update = cuda_operations(op);
+    form->operations_per_update = cuda_operations(asked->op);
     return true;
 }
 
@@ -499,10 +499,5 @@ cudaError_t strip_launch(const struct cuda_job *job)
 } // namespace
 
 extern const struct cuda_rung cuda_rung_strip = {
-    {"strip", "a warp streams down with the sums of all rows of the window in registers"},
-    false,
-    true,
-    false,
-    strip_shape,
-    strip_launch,
+    false, true, false, strip_shape, strip_launch,
 };

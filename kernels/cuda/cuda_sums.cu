@@ -169,11 +169,11 @@ static bool settle_reduction(const struct rung_wish *wish, struct cuda_reduction
                              struct fault *fault)
 {
     const struct cuda_wish wished = cuda_wish_of(wish);
-    char refusal[160];
+    struct cuda_refusal refusal;
 
-    return cuda_reduction_settle(&wished, reduction, refusal, sizeof refusal) ||
+    return cuda_reduction_settle(&wished, reduction, &refusal) ||
            fault_raise(fault, STATUS_USAGE, "--rung: %s: %s",
-                       wish->rung != NULL ? wish->rung : cuda_sum_rungs[0].name, refusal);
+                       wish->rung != NULL ? wish->rung : cuda_sum_rungs[0].name, refusal.text);
 }
 
 bool cuda_sums_settle(const struct device *device, const struct shape *shape, enum work_type work,

@@ -115,35 +115,30 @@ static halo_tile tile_of_picture(const struct cuda_limits *limits, const struct 
     return tile;
 }
 
-template <typename T>
-static bool tile_shape_as(const struct cuda_limits *limits, const struct op *op, const struct shape *shape,
-                          const struct cuda_wish *wish, struct cuda_form *form, char *reason, size_t size)
+template <typename T> static bool tile_shape_as(const struct cuda_question *asked, struct cuda_form *form)
 {
-    if (!halo_serves(op, reason, size))
+    if (!halo_serves(asked))
         return false;
-    const halo_tile tile =
-        shape->rows == 1 ? tile_of_picture<T>(limits, op, wish) : tile_of_volume<T>(limits, op, wish);
-    if (!halo_fits(limits, shape, tile_bytes<T>(op, tile), tile, tile.planes, tile.planes + tile.span, reason,
-                   size))
+    const halo_tile tile = asked->shape->rows == 1 ? tile_of_picture<T>(asked->limits, asked->op, asked->wish)
+                                                   : tile_of_volume<T>(asked->limits, asked->op, asked->wish);
+    if (!halo_fits(asked, tile_bytes<T>(asked->op, tile), tile, tile.planes, tile.planes + tile.span))
         return false;
     *form =
-        halo_form(op, shape, tile, tile.planes,
+        halo_form(asked->op, asked->shape, tile, tile.planes,
                   halo_block(static_cast<long long>(tile.x) * tile.rows * tile.planes, TILE_THREADS),
-                  tile_bytes<T>(op, tile), cuda_with_filter<T>(op, [](const auto &filter) {
+                  tile_bytes<T>(asked->op, tile), cuda_with_filter<T>(asked->op, [](const auto &filter) {
                       return reinterpret_cast<const void *>(&tile_kernel<T, std::decay_t<decltype(filter)>>);
                   }));
-    if (shape->rows == 1) {
+    if (asked->shape->rows == 1) {
         form->tile_y = tile.planes;
         form->tile_z = 0;
     }
     return true;
 }
 
-static bool tile_shape(const struct cuda_limits *limits, const struct op *op, const struct shape *shape,
-                       const struct cuda_wish *wish, struct cuda_form *form, char *reason, size_t size)
+static bool tile_shape(const struct cuda_question *asked, struct cuda_form *form)
 {
-    return (op->work == WORK_F32 ? tile_shape_as<float> : tile_shape_as<double>)(limits, op, shape, wish,
-                                                                                 form, reason, size);
+    return (asked->op->work == WORK_F32 ? tile_shape_as<float> : tile_shape_as<double>)(asked, form);
 }
 
 /* The tile that a form was settled with: that of a picture names its planes as rows. */
@@ -169,5 +164,5 @@ static cudaError_t tile_launch(const struct cuda_job *job)
 }
 
 extern const struct cuda_rung cuda_rung_tile = {
-    {"tile", "a tile with halo in shared memory"}, true, false, false, tile_shape, tile_launch,
+    true, false, false, tile_shape, tile_launch,
 };
