@@ -70,7 +70,7 @@ function add_filter(    name, syntax) {
 
 # A word of a list, and the syntax of what may follow it.
 function add_word(table, word, syntax,    divider) {
-    if (word !~ /^[a-z0-9]+$/)
+    if (word !~ /^[a-z0-9.]+$/)
         fail("not a word of a list: " call)
     divider = table in words ? " " : ""
     words[table] = words[table] divider word

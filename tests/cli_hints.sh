@@ -224,133 +224,53 @@ nifti2() # NAME DATATYPE
 }
 nifti brain.nii '\002\000'
 nifti2 brain2.nii '\000\003'
-numpy() # NAME SIZE VERSION-AND-LENGTH TYPE [FORTRAN-ORDER]
-{
-    before_volume "$1" "$2" "\\223NUMPY$3{'descr': $4, 'fortran_order': ${5:-False}, 'shape': (8, 8, 8), }"
-}
-v1='\001\000\166\000'
-numpy a.npy 128 "$v1" "'|u1'"
-before_volume a.nrrd 59 'NRRD0004\ntype: uint8\nencoding: raw\nsizes: 8 8 8\n#23456789\n\n'
-before_volume a.mha 77 'ObjectType = Image\nNDims = 3\nElementType = MET_UCHAR\nElementDataFile = LOCAL\n'
 before_volume a.dcm 132 "$(zeros 128)DICM"
 before_volume a.tif 8 'II*\000'
 before_volume big.tif 16 'II+\000\010\000'
 before_volume a.h5 8 '\211HDF\r\n\032\n'
 before_volume a.raw.gz 4 '\037\213\010'
 
-# What it is, without extents, with extents that do not fit, and with those that do.
+# What it is, for those who say that it is raw: with extents that do not fit, and with those that do.
 recognises() # FILE ADVICE
 {
-    voxfilt -i "$1" -o out > ../stdout 2> ../stderr
-    [ $? = 2 ] && grep -q "raw samples need .*it is $2)\$" ../stderr && [ ! -e out ]
-    result $? "$1 without extents: it is $2"
-    voxfilt -i "$1" -n 9 -t u8 -o out > ../stdout 2> ../stderr
+    voxfilt -i "$1" --format raw -n 9 -t u8 -o out > ../stdout 2> ../stderr
     [ $? = 3 ] && grep -q "length: .*it is $2)\$" ../stderr && [ ! -e out ]
     result $? "$1 of another length: it is $2"
     length=$(wc -c < "$1")
     accepts "$1 that fits" "voxfilt: $1: all of it is taken as samples, but it is $2
-" voxfilt -i "$1" -d "$length,1" -t u8 -o fits.raw
-    accepts "$1 that fits, quietly" '' voxfilt -q -i "$1" -d "$length,1" -t u8 -o fits.raw
+" voxfilt -i "$1" --format raw -d "$length,1" -t u8 -o fits.raw
+    accepts "$1 that fits, quietly" '' voxfilt -q -i "$1" --format raw -d "$length,1" -t u8 -o fits.raw
 }
-recognises brain.nii 'a NIfTI-1 file: --skip 352 passes over its header'
-recognises brain2.nii 'a NIfTI-2 file: --skip 544 passes over its header'
-recognises a.npy 'a NumPy file: --skip 128 passes over its header'
-recognises a.nrrd 'an NRRD file: --skip 59 passes over its header'
-recognises a.mha 'a MetaImage file: --skip 77 passes over its header'
-recognises a.dcm 'a DICOM file: convert it to raw samples'
-recognises a.tif 'a TIFF file: convert it to raw samples'
-recognises big.tif 'a BigTIFF file: convert it to raw samples'
-recognises a.h5 'an HDF5 file: convert it to raw samples'
-recognises a.raw.gz 'a file compressed by gzip: unpack it: gunzip -c FILE | voxfilt ...'
 
-# Samples that do not follow as they are, or in the other byte order.
-other='and --endian big reads what follows'
-numpy big.npy 128 "$v1" "'>i2'"
-numpy double.npy 128 "$v1" "'<f8'"
-numpy turned.npy 128 "$v1" "'<f4'" True
-numpy objects.npy 128 "$v1" "'|O'"
-numpy long.npy 128 "$v1" "'<i8'"
-numpy fields.npy 128 "$v1" "[('a', '<f4')]"
-numpy second.npy 128 '\002\000\164\000\000\000' "'<u2'"
-numpy unseen.npy 128 '\002\000\000\040\000\000' "'<u2'"
-numpy endless.npy 128 '\003\000\377\377\377\177' "'<u2'"
-recognises big.npy "a NumPy file: --skip 128 passes over its header, $other"
-recognises double.npy 'a NumPy file: --skip 128 passes over its header'
-recognises second.npy 'a NumPy file: --skip 128 passes over its header'
-for name in turned objects long fields unseen endless; do
-    recognises $name.npy 'a NumPy file: convert it to raw samples'
-done
-before_volume big.nii 352 "\\000\\000\\001\\134$(zeros 66)\\000\\020$(zeros 36)\\103\\300\\000\\000$(zeros 232)n+1"
-before_volume far.nii 352 "\\134\\001$(zeros 68)\\002$(zeros 37)\\000\\000\\200\\111$(zeros 232)n+1"
-before_volume odd.nii 352 "$(zeros 344)n+1"
-before_volume big2.nii 544 "\\000\\000\\002\\034n+2\\000\\015\\012\\032\\012\\000\\002$(zeros 160)\\002\\100"
-recognises big.nii "a NIfTI-1 file: --skip 384 passes over its header, $other"
-recognises big2.nii "a NIfTI-2 file: --skip 576 passes over its header, $other"
-recognises far.nii 'a NIfTI-1 file: convert it to raw samples'
-recognises odd.nii 'a NIfTI-1 file: convert it to raw samples'
-# No type, one bit, complex, RGB, 64 bits.
-for type in '\000\000' '\001\000' '\040\000' '\200\000' '\000\004' '\000\005'; do
-    nifti other.nii "$type"
-    recognises other.nii 'a NIfTI-1 file: convert it to raw samples'
-    nifti2 other2.nii "$type"
-    recognises other2.nii 'a NIfTI-2 file: convert it to raw samples'
-done
-nrrd() # NAME LINES [TYPE]
+# Without extents, too.
+cannot_read() # FILE ADVICE
 {
-    before_volume "$1" 100 "NRRD0004\\ntype: ${3:-uint16}\\n$2\\nsizes: 8 8 8\\n\\n"
+    recognises "$1" "$2"
+    voxfilt -i "$1" -o out > ../stdout 2> ../stderr
+    [ $? = 2 ] && grep -q "raw samples need .*it is $2)\$" ../stderr && [ ! -e out ]
+    result $? "$1 without extents: it is $2"
 }
-nrrd words.nrrd 'encoding: raw' 'unsigned short int \t'
-recognises words.nrrd 'an NRRD file: --skip 64 passes over its header'
-for type in int64 'long long int' uint64_t block 'int|float' ''; do
-    nrrd other.nrrd 'encoding: raw' "${type:- }"
-    recognises other.nrrd 'an NRRD file: convert it to raw samples'
+for pair in 'brain.nii:a NIfTI file' 'brain2.nii:a NIfTI file'; do
+    recognises "${pair%%:*}" "${pair#*:}, whose header is read without -n, -d and --format raw"
 done
-nrrd big.nrrd 'encoding: raw\nendian: big'
-nrrd little.nrrd 'encoding:raw\nendian: little'
-recognises big.nrrd "an NRRD file: --skip 62 passes over its header, $other"
-recognises little.nrrd 'an NRRD file: --skip 64 passes over its header'
-for lines in 'encoding: gzip' 'encoding: rawish' 'encoding: raw\nbyte skip: 9' 'encoding: raw\nline skip: 1' \
-    'encoding: raw\nbyteskip: -1' 'encoding: raw\ndatafile: a.raw' 'data file: a.raw\nencoding: raw'; do
-    nrrd coded.nrrd "$lines"
-    recognises coded.nrrd 'an NRRD file: convert it to raw samples'
-done
-meta() # NAME LINE [FILE]
-{
-    before_volume "$1" 160 "ObjectType = Image\\nNDims = 3\\n$2\\n${type}ElementDataFile = ${3:-LOCAL}\\n"
-}
-type='ElementType = MET_SHORT\n'
-meta big.mha 'BinaryDataByteOrderMSB = True'
-meta little.mha 'BinaryDataByteOrderMSB = False\nBinaryData = True\nCompressedData = False'
-recognises big.mha "a MetaImage file: --skip 107 passes over its header, $other"
-recognises little.mha 'a MetaImage file: --skip 149 passes over its header'
-for line in 'CompressedData = True' 'CompressedData=true' 'BinaryData = False'; do
-    meta coded.mha "$line"
-    recognises coded.mha 'a MetaImage file: convert it to raw samples'
-done
-meta apart.mha 'BinaryData = True' a.raw
-recognises apart.mha 'a MetaImage file: convert it to raw samples'
-for type in '' 'ElementType = MET_LONG_LONG\n' 'ElementType = MET_FLOAT_ARRAY\n' 'ElementType = MET\n'; do
-    meta other.mha 'BinaryData = True'
-    recognises other.mha 'a MetaImage file: convert it to raw samples'
-done
-refuses 3 'voxfilt: big.npy: length: 640 bytes, but 8 × 8 × 8 u8 take 512 (it is a NumPy file: --skip 128 passes over its header, and --endian big reads what follows)' \
-    voxfilt -i big.npy -n 8 -t u8 -o out
-refuses 3 'voxfilt: turned.npy: length: 640 bytes, but 8 × 8 × 8 u8 take 512 (it is a NumPy file: convert it to raw samples)' \
-    voxfilt -i turned.npy -n 8 -t u8 -o out
+recognises a.raw.gz 'compressed by gzip, which --format raw.gz undoes'
+cannot_read a.dcm 'a DICOM file: convert it to raw samples'
+cannot_read a.tif 'a TIFF file: convert it to raw samples'
+cannot_read big.tif 'a BigTIFF file: convert it to raw samples'
+cannot_read a.h5 'an HDF5 file: convert it to raw samples'
 
 accepts 'what is skipped is not doubted' '' voxfilt -i brain.nii -n 8 -t u8 --skip 352 -o skipped.raw
 same 'and leads to the samples, too' plain.raw skipped.raw
 accepts 'a header that comes by a pipe' \
-    'voxfilt: standard input: all of it is taken as samples, but it is a NIfTI-1 file: --skip 352 passes over its header
+    'voxfilt: standard input: all of it is taken as samples, but it is a NIfTI file, whose header is read without -n, -d and --format raw
 ' piped brain.nii voxfilt -d 864,1 -t u8 -o fits.raw
 
 # ---------------------------------------------------------------- names that promise something else
 
 accepts 'raw samples under the name of a picture' 'voxfilt: slice.png: raw samples are written, despite the name
 ' v8 -o slice.png
-accepts 'raw samples under the name of a NIfTI file' 'voxfilt: out.nii.gz: raw samples are written, despite the name
-' v8 -o out.nii.gz
 accepts 'raw samples that are asked for' '' v8 --out-format raw -o slice.png
+accepts 'whatever the name' '' v8 --out-format raw -o out.nii.gz
 accepts 'a PNG under the name of a JPEG' 'imgheat: gray.JPG: a PNG picture is written, despite the name
 ' imgheat gray.png -o gray.JPG
 accepts 'a PNG under its own name' '' imgheat gray.png -o gray-out.png

@@ -104,6 +104,11 @@ const char *file_in_name(const struct file_in *file)
     return file->name;
 }
 
+bool file_in_is_standard(const struct file_in *file)
+{
+    return !file->owned;
+}
+
 bool file_in_remaining(const struct file_in *file, uint64_t *bytes)
 {
     struct stat info;
@@ -509,6 +514,29 @@ bool file_out_write(struct file_out *file, const void *bytes, size_t size, struc
         return write_fully(file, bytes, size, fault);
     memcpy(file->buffer + file->used, bytes, size);
     file->used += size;
+    return true;
+}
+
+bool file_out_is_renamed(const struct file_out *file)
+{
+    return file->temporary != NULL;
+}
+
+bool file_out_write_at(const struct file_out *file, uint64_t offset, const void *bytes, size_t size,
+                       struct fault *fault)
+{
+    const unsigned char *from = bytes;
+
+    while (size > 0) {
+        ssize_t count = pwrite(file->descriptor, from, size < IO_CHUNK ? size : IO_CHUNK, (off_t)offset);
+        if (count < 0 && errno == EINTR)
+            continue;
+        if (count < 0)
+            return fault_raise(fault, STATUS_IO, "%s: %s", file->name, strerror(errno));
+        from += count;
+        offset += (uint64_t)count;
+        size -= (size_t)count;
+    }
     return true;
 }
 

@@ -17,6 +17,9 @@ bool file_open_input(struct file_in **file, const char *path, struct fault *faul
 /* As messages name it: the path, or "standard input". */
 const char *file_in_name(const struct file_in *file);
 
+/* Whether it is standard input. */
+bool file_in_is_standard(const struct file_in *file);
+
 /* The size of a regular file from here to its end; false for pipes and the like. */
 bool file_in_remaining(const struct file_in *file, uint64_t *bytes);
 
@@ -56,6 +59,14 @@ bool file_open_output(struct file_out **file, const char *path, struct fault *fa
 bool file_open_text_output(struct file_out **file, const char *path, struct fault *fault);
 const char *file_out_name(const struct file_out *file);
 bool file_out_write(struct file_out *file, const void *bytes, size_t size, struct fault *fault);
+
+/* Whether it is a file that gets its name only when it is complete, which can be written in any order. */
+bool file_out_is_renamed(const struct file_out *file);
+
+/* Write so many bytes after its beginning; what is written in turn goes on where it was. Threads may do so at
+ * once. */
+bool file_out_write_at(const struct file_out *file, uint64_t offset, const void *bytes, size_t size,
+                       struct fault *fault);
 
 /* Whether nobody can have seen a byte of it yet. */
 bool file_out_unseen(const struct file_out *file);

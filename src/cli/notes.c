@@ -8,15 +8,28 @@
 
 #include <math.h>
 
+/* "an NRRD file is". */
+static const char *phrase_written(const struct format *format, char *text, size_t size)
+{
+    if (format == &format_png)
+        return "a PNG picture is";
+    if (format->title == NULL)
+        return "raw samples are";
+    snprintf(text, size, "%s is", format->title);
+    return text;
+}
+
 static void note_name(const struct pipeline *pipeline)
 {
     const char *output = pipeline->request->output;
-    const struct kind *kind = kind_of_name(output);
-    bool is_png = pipeline->source.format == &format_png;
+    const struct format *written = pipeline_output_format(pipeline), *promised;
+    char text[64];
 
-    if (kind != NULL && pipeline->request->out_format == NULL && !(kind->is_png && is_png))
-        diag_note("%s: %s written, despite the name", output,
-                  is_png ? "a PNG picture is" : "raw samples are");
+    if (output == NULL || pipeline->request->out_format != NULL)
+        return;
+    promised = format_of_name(output);
+    if (kind_of_name(output) != NULL || (promised != NULL && promised != written))
+        diag_note("%s: %s written, despite the name", output, phrase_written(written, text, sizeof text));
 }
 
 static const struct stage *last_stage(const struct job *job)

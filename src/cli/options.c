@@ -271,6 +271,13 @@ static bool take_out_format(struct parsing *parsing, const char *value)
     return read_format(parsing, value, &parsing->options->out_format);
 }
 
+static bool take_allow_outside(struct parsing *parsing, const char *value)
+{
+    (void)value;
+    parsing->options->source.allow_outside = true;
+    return true;
+}
+
 static bool take_filter(struct parsing *parsing, const char *value)
 {
     struct stage_request *stage = &parsing->options->stages[parsing->options->job.stage_count++];

@@ -1,9 +1,13 @@
 /* File formats: a vtable a format, and what a format tells of the samples it reads or is to write. */
 #include "format.h"
 
-#include <string.h>
+#include "flow.h"
 
-#define SNIFF_BYTES 512
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+enum { SNIFF_BYTES = 4096, PLAIN_BYTES = 1024 };
 
 const struct format *const format_list[] = {
 #define FORMAT(symbol, name) &format_##symbol,
@@ -43,12 +47,54 @@ size_t header_plane_bytes(const struct header *header)
     return grid_plane_samples(&header->grid) * sample_size(header->type);
 }
 
+/* What describes itself needs no description. */
+static bool check_description(const struct source *source, const struct source_request *request,
+                              struct fault *fault)
+{
+    const struct {
+        bool given;
+        const char *option;
+    } options[] = {{request->has_dims, "-n and -d"},
+                   {request->has_type, "--type"},
+                   {request->has_endian, "--endian"},
+                   {request->skip > 0, "--skip"},
+                   {request->grid.channels > 1, "--channels"}};
+
+    for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
+        if (options[i].given)
+            return fault_raise(fault, STATUS_USAGE,
+                               "%s: %s, whose header tells what %s would; --format raw takes all "
+                               "of it as samples",
+                               file_in_name(source->file), source->format->title, options[i].option);
+    }
+    return true;
+}
+
+/* Distances of the command line count, and say so where a header has others. */
+static void override_spacing(struct source *source, const struct source_request *request)
+{
+    struct grid *grid = &source->header.grid;
+    size_t used = strlen(source->remark);
+
+    if (request->spacing_count == 0 || source->format->title == NULL)
+        return;
+    if (memcmp(grid->spacing, request->grid.spacing, sizeof grid->spacing) != 0)
+        snprintf(source->remark + used, sizeof source->remark - used,
+                 "%s%.128s: --spacing %g,%g,%g instead of %g,%g,%g in the header", used > 0 ? "; " : "",
+                 file_in_name(source->file), request->grid.spacing[0], request->grid.spacing[1],
+                 request->grid.spacing[2], grid->spacing[0], grid->spacing[1], grid->spacing[2]);
+    memcpy(grid->spacing, request->grid.spacing, sizeof grid->spacing);
+}
+
 bool source_open(struct source *source, struct file_in *file, const struct format *format,
                  const struct source_request *request, struct fault *fault)
 {
     *source = (struct source){.format = format, .file = file};
+    if (format->title != NULL && !check_description(source, request, fault))
+        return false;
     if (!format->open(source, request, fault))
         return false;
+    override_spacing(source, request);
     if (grid_check(&source->header.grid, fault))
         return true;
     fault_prefix(fault, file_in_name(file));
@@ -56,18 +102,60 @@ bool source_open(struct source *source, struct file_in *file, const struct forma
     return false;
 }
 
-const struct format *format_sniff(struct file_in *file, struct fault *fault)
+static const struct format *find_marked(const unsigned char *start, size_t size)
+{
+    for (size_t i = 0; format_list[i] != NULL; i++) {
+        if (format_list[i]->sniff != NULL && format_list[i]->sniff(start, size))
+            return format_list[i];
+    }
+    return NULL;
+}
+
+const struct format *format_of_start(const unsigned char *start, size_t size)
+{
+    unsigned char plain[PLAIN_BYTES];
+    const struct format *format;
+
+    if (!flow_is_gzip(start, size))
+        return find_marked(start, size);
+    format = find_marked(plain, flow_glimpse(start, size, plain, sizeof plain));
+    return format == NULL ? format_raw.packed_as : format->packed_as != NULL ? format->packed_as : format;
+}
+
+const struct format *format_of_name(const char *path)
+{
+    const struct format *found = NULL;
+    size_t length = strlen(path), most = 0;
+
+    for (size_t i = 0; format_list[i] != NULL; i++) {
+        size_t own = strlen(format_list[i]->name);
+        if (own > most && length > own + 1 && path[length - own - 1] == '.' &&
+            strcasecmp(path + length - own, format_list[i]->name) == 0) {
+            found = format_list[i];
+            most = own;
+        }
+    }
+    return found;
+}
+
+const struct format *format_of_input(struct file_in *file, const struct source_request *request,
+                                     struct fault *fault)
 {
     unsigned char start[SNIFF_BYTES];
+    const struct format *marked, *named;
     size_t got;
 
     if (!file_in_peek(file, start, sizeof start, &got, fault))
         return NULL;
-    for (size_t i = 0; format_list[i] != NULL; i++) {
-        if (format_list[i]->sniff == NULL || format_list[i]->sniff(start, got))
-            return format_list[i];
-    }
-    return NULL;
+    marked = format_of_start(start, got);
+    named = format_of_name(file_in_name(file));
+    if (marked == &format_png)
+        return marked;
+    if (request->has_dims)
+        return marked == &format_raw_gz ? marked : &format_raw;
+    if (marked == NULL || marked == &format_raw_gz)
+        marked = named != NULL && named->title != NULL ? named : marked;
+    return marked != NULL ? marked : &format_raw;
 }
 
 bool source_hold_in_spool(struct source *source, const struct spool *spool, struct fault *fault)
@@ -109,12 +197,20 @@ bool sink_open(struct sink *sink, struct file_out *file, const struct format *fo
                const struct header *header, const struct sink_request *request, struct fault *fault)
 {
     *sink = (struct sink){.format = format, .file = file, .header = *header};
+    if (request->level >= 0 && !format->compresses)
+        return fault_raise(fault, STATUS_USAGE, "%s: --level: the format %s is not compressed",
+                           file_out_name(file), format->name);
     return format->create(sink, request, fault);
 }
 
 bool sink_write(struct sink *sink, const void *samples, size_t planes, struct fault *fault)
 {
     return sink->format->write(sink, samples, planes, fault);
+}
+
+bool sink_write_at(struct sink *sink, const void *samples, size_t first, size_t planes, struct fault *fault)
+{
+    return sink->format->write_at(sink, samples, first, planes, fault);
 }
 
 bool sink_finish(struct sink *sink, struct fault *fault)

@@ -25,6 +25,7 @@ struct header {
     bool alpha;          /* the last channel is alpha */
     double file_gamma;   /* stored = linear^file_gamma; 0: the sRGB curve */
     const char *profile; /* the chunk or field whose profile defines the colours otherwise; else NULL */
+    bool mapped; /* to a range that was asked for: what a file says of its samples' scale holds no longer */
     const char *damaged; /* NULL or empty; else what should have told of the colours and cannot be used */
 };
 
@@ -41,7 +42,9 @@ struct source_request {
     enum endian endian;
     uint64_t skip;
     size_t spacing_count; /* distances that were given */
-    size_t threads;       /* for the format's own work, at least 1 */
+    bool
+        allow_outside; /* samples may be in files outside the folder of their header, or in what is no file */
+    size_t threads;    /* for the format's own work, at least 1 */
 };
 
 struct source {
@@ -68,17 +71,24 @@ struct sink {
     const struct format *format;
     struct file_out *file;
     struct header header;
+    bool random; /* planes can be written in any order, by several threads */
     void *state;
 };
 
 struct format {
-    const char *name;
+    const char *name; /* which files of it end in, too */
     const char *summary;
+    const char *title;              /* with its article, where it describes its samples: "an NRRD file" */
+    const struct format *packed_as; /* the same compressed by gzip as a whole; NULL where there is none */
+    bool packed;                    /* it is that */
+    bool compresses;                /* a level of compression means something */
+    bool detached;                  /* samples are written into a file beside the header */
 
-    /* Whether a file that begins with these bytes is of this format; NULL where nothing marks it. */
+    /* Whether a file that begins with these bytes, compressed by gzip or not, is of this format; NULL where
+       nothing marks it, and in formats that differ from another one only in how they are written. */
     bool (*sniff)(const unsigned char *start, size_t size);
 
-    /* Read the header: fill source->header, held_bytes and state. */
+    /* Read the header: fill source->header, held_bytes and state. On failure nothing is left. */
     bool (*open)(struct source *source, const struct source_request *request, struct fault *fault);
 
     /* Before the first planes: a spool for held_bytes, which stays the caller's until the source is closed.
@@ -95,9 +105,13 @@ struct format {
     bool (*end)(struct source *source, struct fault *fault);
     void (*close)(struct source *source);
 
-    /* Write the header of sink->header. */
+    /* Write the header of sink->header. On failure nothing is left. */
     bool (*create)(struct sink *sink, const struct sink_request *request, struct fault *fault);
     bool (*write)(struct sink *sink, const void *samples, size_t planes, struct fault *fault);
+
+    /* Planes in any order, into a sink that says so; all of them before the end. NULL where no sink can. */
+    bool (*write_at)(struct sink *sink, const void *samples, size_t first, size_t planes,
+                     struct fault *fault);
 
     /* After the last plane: write what closes the file. */
     bool (*finish)(struct sink *sink, struct fault *fault);
@@ -109,15 +123,23 @@ struct format {
 #define FORMAT(symbol, name) extern const struct format format_##symbol;
 #include "formats.def"
 
-/* All formats; ends with NULL. Raw, which nothing marks, is the last. */
+/* All formats; ends with NULL. */
 extern const struct format *const format_list[];
 
 /* Those that --format and --out-format take, and the format that one of them is. */
 extern const struct choice format_choices[];
 const struct format *format_chosen(int place);
 
-/* The format that a file's first bytes are of; NULL only when they could not be read. */
-const struct format *format_sniff(struct file_in *file, struct fault *fault);
+/* The format of an input: that of a picture or raw samples, if the request describes them; else what its
+   first bytes are of, what its name promises, or raw. NULL only when they could not be read. */
+const struct format *format_of_input(struct file_in *file, const struct source_request *request,
+                                     struct fault *fault);
+
+/* The format that a name promises by its end; NULL: none. */
+const struct format *format_of_name(const char *path);
+
+/* The format that marks its files and that these bytes are the start of; NULL: none. */
+const struct format *format_of_start(const unsigned char *start, size_t size);
 
 /* Read a file's header. On failure nothing is left open but the file, which stays the caller's. */
 bool source_open(struct source *source, struct file_in *file, const struct format *format,
@@ -136,6 +158,7 @@ void source_close(struct source *source);
 bool sink_open(struct sink *sink, struct file_out *file, const struct format *format,
                const struct header *header, const struct sink_request *request, struct fault *fault);
 bool sink_write(struct sink *sink, const void *samples, size_t planes, struct fault *fault);
+bool sink_write_at(struct sink *sink, const void *samples, size_t first, size_t planes, struct fault *fault);
 bool sink_finish(struct sink *sink, struct fault *fault);
 void sink_close(struct sink *sink);
 

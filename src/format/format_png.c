@@ -461,6 +461,7 @@ static void discard_sink(struct sink *sink)
 const struct format format_png = {
     .name = "png",
     .summary = "Portable Network Graphics",
+    .compresses = true,
     .sniff = sniff,
     .open = open_source,
     .hold_in_spool = hold_in_spool,

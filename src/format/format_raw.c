@@ -12,6 +12,9 @@
 
 #define SKIP_CHUNK 65536
 
+/* Of a file that are looked at. */
+#define START_BYTES 4096
+
 /* Headers of more bytes than this are no guess. */
 #define MOST_HEADER 65536
 
@@ -120,16 +123,22 @@ static void hint_name(struct hint *hint, const char *name)
 /* What the file is that its first bytes tell of, and what to do with it; empty where they tell nothing. */
 static bool advise(const struct source *source, char *text, size_t size, struct fault *fault)
 {
-    unsigned char start[KIND_BYTES];
+    unsigned char start[START_BYTES];
+    const struct format *format;
     const struct kind *kind;
     size_t got;
 
     text[0] = '\0';
     if (!file_in_glance(source->file, start, sizeof start, &got, fault))
         return false;
+    format = format_of_start(start, got);
     kind = kind_of_start(start, got);
-    if (kind != NULL)
-        kind_advise(kind, start, got, text, size);
+    if (format != NULL && format->title != NULL)
+        snprintf(text, size, "it is %s, whose header is read without -n, -d and --format raw", format->title);
+    else if (format == &format_raw_gz)
+        snprintf(text, size, "it is compressed by gzip, which --format raw.gz undoes");
+    else if (kind != NULL)
+        snprintf(text, size, "it is %s: convert it to raw samples", kind->name);
     return true;
 }
 
@@ -355,13 +364,22 @@ static void raw_close(struct source *source)
 
 static bool raw_create(struct sink *sink, const struct sink_request *request, struct fault *fault)
 {
-    (void)sink, (void)request, (void)fault;
+    (void)request, (void)fault;
+    sink->random = file_out_is_renamed(sink->file);
     return true;
 }
 
 static bool raw_write(struct sink *sink, const void *samples, size_t planes, struct fault *fault)
 {
     return file_out_write(sink->file, samples, planes * header_plane_bytes(&sink->header), fault);
+}
+
+static bool raw_write_at(struct sink *sink, const void *samples, size_t first, size_t planes,
+                         struct fault *fault)
+{
+    size_t plane = header_plane_bytes(&sink->header);
+
+    return file_out_write_at(sink->file, (uint64_t)first * plane, samples, planes * plane, fault);
 }
 
 static bool raw_finish(struct sink *sink, struct fault *fault)
@@ -378,7 +396,7 @@ static void raw_discard(struct sink *sink)
 const struct format format_raw = {
     .name = "raw",
     .summary = "samples and nothing else, x fastest",
-    .sniff = NULL,
+    .packed_as = &format_raw_gz,
     .open = raw_open,
     .read = raw_read,
     .read_at = raw_read_at,
@@ -386,6 +404,7 @@ const struct format format_raw = {
     .close = raw_close,
     .create = raw_create,
     .write = raw_write,
+    .write_at = raw_write_at,
     .finish = raw_finish,
     .discard = raw_discard,
 };

@@ -28,11 +28,11 @@ static size_t codec_threads(const struct pipeline *pipeline)
 }
 
 /* NULL where there is none, or one that is refused. */
-static const struct format *format_of_input(const struct pipeline *pipeline, struct fault *fault)
+static const struct format *find_format(const struct pipeline *pipeline, struct fault *fault)
 {
     const struct pipeline_request *request = pipeline->request;
     const struct format *format =
-        request->format != NULL ? request->format : format_sniff(pipeline->file, fault);
+        request->format != NULL ? request->format : format_of_input(pipeline->file, &request->source, fault);
 
     if (format == NULL || format != request->refused)
         return format;
@@ -50,7 +50,7 @@ static void close_source(struct pipeline *pipeline)
 
 static bool open_source(struct pipeline *pipeline, struct fault *fault)
 {
-    const struct format *format = format_of_input(pipeline, fault);
+    const struct format *format = find_format(pipeline, fault);
     struct source_request request = pipeline->request->source;
 
     request.threads = codec_threads(pipeline);
@@ -153,16 +153,26 @@ bool pipeline_would_fit(const struct pipeline_request *request)
 
 /* ---- the run ---- */
 
+const struct format *pipeline_output_format(const struct pipeline *pipeline)
+{
+    const struct pipeline_request *request = pipeline->request;
+    const struct format *origin = pipeline->source.format;
+    const struct format *named = request->output == NULL ? NULL : format_of_name(request->output);
+
+    if (request->out_format != NULL)
+        return request->out_format;
+    return named == NULL || origin == &format_png || named == &format_png ? origin : named;
+}
+
 static bool run_into_sink(struct pipeline *pipeline, struct file_out *file, struct fault *fault)
 {
     const struct pipeline_request *request = pipeline->request;
     const struct sink_request sink_request = {
         .level = request->level, .threads = codec_threads(pipeline), .origin = &pipeline->source};
-    const struct format *format = request->out_format != NULL ? request->out_format : pipeline->source.format;
     struct sink sink;
     bool done;
 
-    if (!sink_open(&sink, file, format, &pipeline->job.out, &sink_request, fault))
+    if (!sink_open(&sink, file, pipeline_output_format(pipeline), &pipeline->job.out, &sink_request, fault))
         return false;
     done = run_plan(&pipeline->plan, &request->run, &pipeline->source, &sink, &pipeline->summary, fault);
     sink_close(&sink);

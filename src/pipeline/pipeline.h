@@ -24,7 +24,7 @@ struct pipeline_request {
     struct source_request source; /* but for its threads: those of the plan are taken */
     struct job_request job;
     struct plan_request plan;
-    const struct format *out_format; /* NULL: that of the input */
+    const struct format *out_format; /* NULL: what the output's name promises, or that of the input */
     int level;                       /* as sinks take it */
     struct run_request run;
     struct budget *budget; /* NULL: it runs alone */
@@ -62,6 +62,9 @@ bool pipeline_open(struct pipeline *pipeline, const struct pipeline_request *req
 
 /* Then settle what will run. */
 bool pipeline_plan(struct pipeline *pipeline, struct fault *fault);
+
+/* That which is asked for, which the output's name promises, or that of the input; pictures stay pictures. */
+const struct format *pipeline_output_format(const struct pipeline *pipeline);
 
 /* Then do it: the output stands under its name, or there is none. */
 bool pipeline_run(struct pipeline *pipeline, struct fault *fault);

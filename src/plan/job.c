@@ -145,6 +145,7 @@ bool job_make(const struct job_request *request, const struct source *source, st
         job->out.type = request->out_type;
     if (request->has_out_endian)
         job->out.endian = request->out_endian;
+    job->out.mapped = request->ranged;
     job->decode = encoding_of(&job->in, request);
     job->encode = encoding_of(&job->out, request);
     if (!build_stages(request, job, fault) || !convert_scales(job, fault)) {

@@ -1,0 +1,232 @@
+/* Fields: the lines of a header in text, in their order, those included that nobody here understands. */
+#include "fields.h"
+
+#include "base/mem.h"
+#include "base/number.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+enum { SHOWN_MOST = 64 };
+
+void fields_begin(struct fields *fields, const char *file)
+{
+    *fields = (struct fields){.file = file};
+}
+
+void fields_free(struct fields *fields)
+{
+    for (size_t i = 0; i < fields->count; i++) {
+        mem_free(fields->items[i].line);
+        mem_free(fields->items[i].parts);
+    }
+    mem_free(fields->items);
+    *fields = (struct fields){.file = fields->file};
+}
+
+bool fields_append(struct fields *fields, const char *line, struct fault *fault)
+{
+    struct field *items =
+        mem_grown(fields->items, fields->count, &fields->capacity, sizeof *items, "a header", fault);
+    char *copy;
+
+    if (items == NULL)
+        return false;
+    fields->items = items;
+    copy = mem_text(line, fault);
+    if (copy == NULL)
+        return false;
+    fields->items[fields->count++] = (struct field){.line = copy};
+    return true;
+}
+
+/* The next bytes of a line, as far as they can be looked at ahead. */
+static bool read_piece(struct flow *flow, char piece[FLOW_PEEK], size_t *size, bool *complete,
+                       struct fault *fault)
+{
+    const char *end;
+    size_t got;
+
+    if (!flow_peek(flow, piece, FLOW_PEEK, &got, fault))
+        return false;
+    end = memchr(piece, '\n', got);
+    *complete = end != NULL;
+    *size = *complete ? (size_t)(end - piece) + 1 : got;
+    return flow_read(flow, piece, *size, &got, fault);
+}
+
+static bool refuse_line(const struct fields *fields, const char *reason, struct fault *fault)
+{
+    return fault_raise(fault, STATUS_INPUT, "%s: header: line %zu: %s", fields->file, fields->count + 1,
+                       reason);
+}
+
+struct line {
+    char *text;
+    size_t size, capacity;
+};
+
+static bool add_piece(struct line *line, const char *piece, size_t size, struct fault *fault)
+{
+    while (line->size + size >= line->capacity) {
+        char *text = mem_grown(line->text, line->capacity, &line->capacity, 1, "a header", fault);
+        if (text == NULL)
+            return false;
+        line->text = text;
+    }
+    memcpy(line->text + line->size, piece, size);
+    line->size += size;
+    line->text[line->size] = '\0';
+    return true;
+}
+
+static bool read_line(struct fields *fields, struct flow *flow, struct line *line, bool *ended,
+                      struct fault *fault)
+{
+    char piece[FLOW_PEEK];
+    bool complete = false;
+
+    *ended = false;
+    while (!complete) {
+        size_t size;
+        if (!read_piece(flow, piece, &size, &complete, fault))
+            return false;
+        if (size == 0) {
+            *ended = line->size == 0;
+            return true;
+        }
+        fields->bytes += size;
+        if (fields->bytes > FIELDS_BYTES_MOST)
+            return fault_raise(fault, STATUS_INPUT, "%s: header: longer than 1 MiB", fields->file);
+        if (memchr(piece, '\0', size) != NULL)
+            return refuse_line(fields, "a byte 0 in it", fault);
+        if (!add_piece(line, piece, size, fault))
+            return false;
+    }
+    return true;
+}
+
+static void cut_end(struct line *line)
+{
+    while (line->size > 0 && (line->text[line->size - 1] == '\n' || line->text[line->size - 1] == '\r'))
+        line->text[--line->size] = '\0';
+}
+
+bool fields_read_line(struct fields *fields, struct flow *flow, bool *ended, struct fault *fault)
+{
+    struct line line = {.text = NULL};
+    bool done = read_line(fields, flow, &line, ended, fault);
+
+    if (done && !*ended) {
+        cut_end(&line);
+        done = fields_append(fields, line.text, fault);
+    }
+    mem_free(line.text);
+    return done;
+}
+
+/* The text without space around it, which is cut off behind. */
+static char *trimmed(char *text)
+{
+    size_t length;
+
+    text += strspn(text, " \t");
+    length = strlen(text);
+    while (length > 0 && isspace((unsigned char)text[length - 1]))
+        text[--length] = '\0';
+    return text;
+}
+
+bool fields_split_last(struct fields *fields, const char *separator, struct fault *fault)
+{
+    struct field *field = &fields->items[fields->count - 1];
+    char *found;
+
+    if (strstr(field->line, separator) == NULL)
+        return true;
+    field->parts = mem_text(field->line, fault);
+    if (field->parts == NULL)
+        return false;
+    found = strstr(field->parts, separator);
+    *found = '\0';
+    field->value = trimmed(found + strlen(separator));
+    field->name = trimmed(field->parts);
+    return true;
+}
+
+const char *fields_find(const struct fields *fields, const char *name)
+{
+    for (size_t i = 0; i < fields->count; i++) {
+        if (fields->items[i].name != NULL && strcasecmp(fields->items[i].name, name) == 0)
+            return fields->items[i].value;
+    }
+    return NULL;
+}
+
+bool fields_require(const struct fields *fields, const char *name, const char **value, struct fault *fault)
+{
+    *value = fields_find(fields, name);
+    return *value != NULL || fault_raise(fault, STATUS_INPUT, "%s: %s: missing", fields->file, name);
+}
+
+bool fields_check_once(const struct fields *fields, struct fault *fault)
+{
+    for (size_t i = 0; i < fields->count; i++) {
+        const char *name = fields->items[i].name;
+        if (name != NULL && fields_find(fields, name) != fields->items[i].value)
+            return fault_raise(fault, STATUS_INPUT, "%s: %.64s: given twice", fields->file, name);
+    }
+    return true;
+}
+
+bool fields_refuse(const struct fields *fields, const char *name, const char *value, const char *reason,
+                   struct fault *fault)
+{
+    return fault_raise(fault, STATUS_INPUT, "%s: %s: %.*s%s: %s", fields->file, name, SHOWN_MOST, value,
+                       strlen(value) > SHOWN_MOST ? "..." : "", reason);
+}
+
+/* The next word of a value; false at its end, and for a word that is too long. */
+static bool next_word(const char **value, char *word, size_t size)
+{
+    size_t length;
+
+    *value += strspn(*value, " \t,");
+    length = strcspn(*value, " \t,");
+    if (length == 0 || length >= size)
+        return false;
+    memcpy(word, *value, length);
+    word[length] = '\0';
+    *value += length;
+    return true;
+}
+
+static bool is_at_end(const char *value)
+{
+    return value[strspn(value, " \t,")] == '\0';
+}
+
+bool fields_counts(const char *value, size_t most, uint64_t *counts, size_t *count)
+{
+    char word[64];
+
+    for (*count = 0; *count < most && next_word(&value, word, sizeof word); ++*count) {
+        if (!number_parse_count(word, &counts[*count]))
+            return false;
+    }
+    return is_at_end(value);
+}
+
+bool fields_numbers(const char *value, size_t most, double *numbers, size_t *count)
+{
+    char word[400], *end;
+
+    for (*count = 0; *count < most && next_word(&value, word, sizeof word); ++*count) {
+        numbers[*count] = strtod(word, &end);
+        if (*end != '\0')
+            return false;
+    }
+    return is_at_end(value);
+}

@@ -1,0 +1,59 @@
+/* Flows: the bytes of a file in turn, decoded on their way where they are coded, once or several times. */
+#ifndef FLOW_H
+#define FLOW_H
+
+#include "base/diag.h"
+#include "base/file.h"
+#include "model/sample.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum coding {
+    CODING_NONE,
+    CODING_GZIP, /* any number of members */
+    CODING_ZLIB,
+    CODING_BZIP2, /* where the library was found */
+    CODING_HEX,
+    CODING_TEXT /* numbers with space between them, which become samples of this machine's byte order */
+};
+
+/* At most so many bytes can be looked at ahead. */
+#define FLOW_PEEK 4096
+
+struct flow;
+
+/* The bytes of a file from where it stands; it stays the caller's. */
+bool flow_open(struct flow **flow, struct file_in *file, struct fault *fault);
+
+/* What the bytes that *flow gives from here on are the code of; *flow becomes the new one, which owns the
+   old. On failure *flow is as it was. The type is that of numbers. */
+bool flow_decode(struct flow **flow, enum coding coding, enum sample_type type, struct fault *fault);
+
+/* Release, with what it decodes; NULL is fine. */
+void flow_close(struct flow *flow);
+
+/* As file_in_peek and file_in_read have it. */
+bool flow_peek(struct flow *flow, void *bytes, size_t size, size_t *got, struct fault *fault);
+bool flow_read(struct flow *flow, void *bytes, size_t size, size_t *got, struct fault *fault);
+
+/* Take bytes unread; *passed is less than so many only at the end. */
+bool flow_pass(struct flow *flow, uint64_t bytes, uint64_t *passed, struct fault *fault);
+
+/* Whether the end has come, and with it whatever proves that nothing was damaged. */
+bool flow_ends(struct flow *flow, bool *ends, struct fault *fault);
+
+/* The most bytes that can still come; false where nobody can tell, as of a pipe. */
+bool flow_most(const struct flow *flow, uint64_t *bytes);
+
+/* Whether its bytes are those of a regular file as they are, which can be read from any place. */
+bool flow_is_plain(const struct flow *flow);
+
+/* What the start of a file decodes to if it is compressed by gzip, as far as `size` bytes tell; 0 if it is
+ * not.
+ */
+size_t flow_glimpse(const unsigned char *start, size_t size, unsigned char *plain, size_t plain_size);
+bool flow_is_gzip(const unsigned char *start, size_t size);
+
+#endif

@@ -1,0 +1,576 @@
+/* NIfTI-1 and NIfTI-2: one file, or a header and a file of samples. */
+#include "base/mem.h"
+#include "format.h"
+#include "volume.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+enum {
+    DIMS_MOST = 7,
+    HEADER_MOST = 540,
+    EXTENSION_FLAG = 4, /* bytes after the header, of which the first says whether extensions follow */
+    EXTENSION_UNIT = 16,
+    EXTENSIONS_MOST = 16 << 20
+};
+
+/* Fields of more than a byte, for changing their order. */
+struct span {
+    unsigned short at, width, count;
+};
+
+/* Where a version keeps what is needed here. Whole numbers of extents and offsets are as wide as `dim`. */
+struct version {
+    const char *name;
+    unsigned size;
+    unsigned dim, dim_width;
+    unsigned datatype, bitpix;
+    unsigned pixdim, real; /* real: bytes of a number with a fraction */
+    unsigned vox_offset;
+    bool whole_offset; /* vox_offset is a whole number */
+    unsigned scl_slope, scl_inter;
+    unsigned sform_code, sform_width, srow;
+    unsigned magic, magic_size;
+    const char *attached, *detached; /* magic of one file, and of a header alone */
+    const struct span *spans;
+    uint64_t extent_most;
+};
+
+static const struct span spans1[] = {
+    {0, 4, 1},   {32, 4, 1},  {36, 2, 1},  {40, 2, 8},  {56, 4, 3},   {68, 2, 4},
+    {76, 4, 11}, {120, 2, 1}, {124, 4, 6}, {252, 2, 2}, {256, 4, 18}, {0, 0, 0},
+};
+
+static const struct span spans2[] = {
+    {0, 4, 1},   {12, 2, 2},  {16, 8, 8},   {80, 8, 3},  {104, 8, 8},
+    {168, 8, 9}, {344, 4, 2}, {352, 8, 18}, {496, 4, 3}, {0, 0, 0},
+};
+
+static const struct version versions[] = {
+    {"NIfTI-1", 348, 40, 2,   70,  72, 76,    4,     108,    false, 112,
+     116,       254, 2,  280, 344, 4,  "n+1", "ni1", spans1, 32767},
+    {"NIfTI-2",
+     540,
+     16,
+     8,
+     12,
+     14,
+     104,
+     8,
+     168,
+     true,
+     176,
+     184,
+     348,
+     4,
+     400,
+     4,
+     8,
+     "n+2\0\r\n\032\n",
+     "ni2\0\r\n\032\n",
+     spans2,
+     INT64_MAX},
+};
+enum { VERSIONS = sizeof versions / sizeof *versions };
+
+static const struct datatype {
+    int code;
+    enum sample_type type;
+    unsigned channels;
+} datatypes[] = {
+    {2, SAMPLE_U8, 1},  {256, SAMPLE_I8, 1}, {512, SAMPLE_U16, 1}, {4, SAMPLE_I16, 1},  {768, SAMPLE_U32, 1},
+    {8, SAMPLE_I32, 1}, {16, SAMPLE_F32, 1}, {64, SAMPLE_F64, 1},  {128, SAMPLE_U8, 3}, {2304, SAMPLE_U8, 4},
+};
+enum { DATATYPES = sizeof datatypes / sizeof *datatypes };
+
+/* What a source keeps. */
+struct kept {
+    const struct version *version;
+    enum endian endian;
+    unsigned char header[HEADER_MOST];
+    size_t extension_size; /* with the flag; 0: there is none */
+    unsigned char extension[];
+};
+
+/* ---- numbers in either order ---- */
+
+static uint64_t get_bits(const unsigned char *bytes, unsigned width, enum endian endian)
+{
+    uint64_t bits = 0;
+
+    for (unsigned i = 0; i < width; i++)
+        bits = bits << 8 | bytes[endian == ENDIAN_BIG ? i : width - 1 - i];
+    return bits;
+}
+
+static void put_bits(unsigned char *bytes, unsigned width, enum endian endian, uint64_t bits)
+{
+    for (unsigned i = 0; i < width; i++)
+        bytes[endian == ENDIAN_LITTLE ? i : width - 1 - i] = (unsigned char)(bits >> (8 * i));
+}
+
+static int64_t get_whole(const unsigned char *bytes, unsigned width, enum endian endian)
+{
+    uint64_t bits = get_bits(bytes, width, endian), sign = (uint64_t)1 << (8 * width - 1);
+
+    return (int64_t)((bits ^ sign) - sign);
+}
+
+static double get_real(const unsigned char *bytes, unsigned width, enum endian endian)
+{
+    uint64_t bits = get_bits(bytes, width, endian);
+    uint32_t half = (uint32_t)bits;
+    double value;
+    float single;
+
+    memcpy(&value, &bits, sizeof value);
+    memcpy(&single, &half, sizeof single);
+    return width == sizeof single ? (double)single : value;
+}
+
+static void put_real(unsigned char *bytes, unsigned width, enum endian endian, double value)
+{
+    float single = (float)value;
+    uint32_t half;
+    uint64_t bits;
+
+    memcpy(&half, &single, sizeof half);
+    memcpy(&bits, &value, sizeof bits);
+    put_bits(bytes, width, endian, width == sizeof single ? half : bits);
+}
+
+static void swap_bytes(unsigned char *bytes, unsigned width)
+{
+    put_bits(bytes, width, ENDIAN_LITTLE, get_bits(bytes, width, ENDIAN_BIG));
+}
+
+/* ---- reading ---- */
+
+static bool refuse(const struct source *source, const char *field, const char *reason, struct fault *fault)
+{
+    return fault_raise(fault, STATUS_INPUT, "%s: %s: %s", file_in_name(source->file), field, reason);
+}
+
+static bool find_version(const unsigned char *start, const struct version **version, enum endian *endian)
+{
+    for (size_t i = 0; i < VERSIONS; i++) {
+        for (*endian = ENDIAN_LITTLE;; *endian = ENDIAN_BIG) {
+            *version = &versions[i];
+            if (get_bits(start, 4, *endian) == versions[i].size)
+                return true;
+            if (*endian == ENDIAN_BIG)
+                break;
+        }
+    }
+    return false;
+}
+
+static bool has_magic(const struct version *version, const unsigned char *header, const char *magic)
+{
+    return memcmp(header + version->magic, magic, version->magic_size) == 0;
+}
+
+static bool sniff(const unsigned char *start, size_t size)
+{
+    for (size_t i = 0; i < VERSIONS; i++) {
+        const struct version *version = &versions[i];
+        if (size >= version->magic + version->magic_size &&
+            (has_magic(version, start, version->attached) || has_magic(version, start, version->detached)))
+            return true;
+    }
+    return false;
+}
+
+static bool read_version(struct source *source, struct kept *kept, struct fault *fault)
+{
+    if (!volume_read_header(source, kept->header, 4, fault))
+        return false;
+    if (!find_version(kept->header, &kept->version, &kept->endian))
+        return refuse(source, "sizeof_hdr", "neither 348 nor 540", fault);
+    if (!volume_read_header(source, kept->header + 4, kept->version->size - 4, fault))
+        return false;
+    if (has_magic(kept->version, kept->header, kept->version->attached) ||
+        has_magic(kept->version, kept->header, kept->version->detached))
+        return true;
+    return refuse(source, "magic", "not that of a NIfTI file", fault);
+}
+
+static int64_t whole(const struct kept *kept, unsigned at, unsigned width)
+{
+    return get_whole(kept->header + at, width, kept->endian);
+}
+
+static double real(const struct kept *kept, unsigned at)
+{
+    return get_real(kept->header + at, kept->version->real, kept->endian);
+}
+
+static bool read_type(struct source *source, const struct kept *kept, unsigned *channels, struct fault *fault)
+{
+    int64_t code = whole(kept, kept->version->datatype, 2), bits = whole(kept, kept->version->bitpix, 2);
+
+    for (size_t i = 0; i < DATATYPES; i++) {
+        const struct datatype *datatype = &datatypes[i];
+        if (datatype->code != code)
+            continue;
+        source->header.type = datatype->type;
+        *channels = datatype->channels;
+        return bits == (int64_t)(8 * sample_size(datatype->type) * datatype->channels) ||
+               fault_raise(fault, STATUS_INPUT, "%s: bitpix: %lld for datatype %lld",
+                           file_in_name(source->file), (long long)bits, (long long)code);
+    }
+    return fault_raise(fault, STATUS_INPUT, "%s: datatype: %lld is not supported", file_in_name(source->file),
+                       (long long)code);
+}
+
+static bool read_extents(struct source *source, const struct kept *kept, unsigned channels,
+                         struct fault *fault)
+{
+    const struct version *version = kept->version;
+    int64_t axes = whole(kept, version->dim, version->dim_width);
+    uint64_t extents[DIMS_MOST];
+    double spacing[3];
+
+    if (axes < 1 || axes > DIMS_MOST)
+        return fault_raise(fault, STATUS_INPUT, "%s: dim: %lld axes", file_in_name(source->file),
+                           (long long)axes);
+    for (unsigned i = 0; i < axes; i++) {
+        int64_t extent = whole(kept, version->dim + (i + 1) * version->dim_width, version->dim_width);
+        if (extent < 1)
+            return fault_raise(fault, STATUS_INPUT, "%s: dim: axis %u has an extent of %lld",
+                               file_in_name(source->file), i + 1, (long long)extent);
+        extents[i] = (uint64_t)extent;
+    }
+    for (unsigned i = 0; i < 3; i++)
+        spacing[i] = real(kept, version->pixdim + (i + 1) * version->real);
+    volume_set_spacing(source, spacing, 3);
+    return volume_set_extents(source, "dim", extents, (size_t)axes, channels, fault);
+}
+
+/* Samples are filtered as they are stored. */
+static void tell_scale(struct source *source, const struct kept *kept)
+{
+    double slope = real(kept, kept->version->scl_slope), inter = real(kept, kept->version->scl_inter);
+
+    if (isfinite(slope) && slope != 0.0 && isfinite(inter) && (slope != 1.0 || inter != 0.0))
+        snprintf(
+            source->remark, sizeof source->remark,
+            "%.256s: samples are filtered as stored; scl_slope %g and scl_inter %g are kept in NIfTI output",
+            file_in_name(source->file), slope, inter);
+}
+
+/* Where the samples of one file begin; older programs left it at 0. */
+static bool read_offset(const struct source *source, const struct kept *kept, uint64_t least,
+                        uint64_t *offset, struct fault *fault)
+{
+    const struct version *version = kept->version;
+    double value =
+        version->whole_offset ? (double)whole(kept, version->vox_offset, 8) : real(kept, version->vox_offset);
+
+    if (!(value >= 0.0) || value > 0x1p62 || value != floor(value) || (value > 0.0 && value < (double)least))
+        return fault_raise(fault, STATUS_INPUT, "%s: vox_offset: %g", file_in_name(source->file), value);
+    *offset = value == 0.0 ? least : (uint64_t)value;
+    return true;
+}
+
+/* Extensions name their lengths, which fill the room before the samples. */
+static bool check_extensions(const struct source *source, struct kept *kept, bool swapped,
+                             struct fault *fault)
+{
+    size_t at = EXTENSION_FLAG;
+    uint64_t size;
+
+    if (kept->extension_size <= EXTENSION_FLAG || kept->extension[0] == 0)
+        return true;
+    for (; kept->extension_size - at >= EXTENSION_UNIT; at += (size_t)size) {
+        size = get_bits(kept->extension + at, 4, kept->endian);
+        if (size < EXTENSION_UNIT / 2 || size > kept->extension_size - at)
+            return fault_raise(
+                fault, STATUS_INPUT, "%s: extension: esize %llu, but %zu bytes are left for it",
+                file_in_name(source->file), (unsigned long long)size, kept->extension_size - at);
+        if (swapped) {
+            swap_bytes(kept->extension + at, 4);
+            swap_bytes(kept->extension + at + 4, 4);
+        }
+    }
+    return true;
+}
+
+/* The state so far, with room for extensions behind it. */
+static bool keep(struct source *source, const struct kept *kept, uint64_t extension_size, struct fault *fault)
+{
+    struct volume *volume = source->state;
+    struct kept *copy;
+    uint64_t most;
+
+    if (extension_size > EXTENSIONS_MOST || (flow_most(volume->flow, &most) && extension_size > most))
+        return refuse(source, "vox_offset", "the file ends before it, or it is more than 16 MiB away", fault);
+    copy = mem_alloc(sizeof *copy + (size_t)extension_size, 1, "a header", fault);
+    if (copy == NULL)
+        return false;
+    *copy = *kept;
+    copy->extension_size = (size_t)extension_size;
+    volume->kept = copy;
+    volume->kept_size = sizeof *copy + (size_t)extension_size;
+    return volume_read_header(source, copy->extension, copy->extension_size, fault) &&
+           check_extensions(source, copy, false, fault);
+}
+
+static bool open_attached(struct source *source, const struct kept *kept, struct fault *fault)
+{
+    uint64_t offset;
+
+    return read_offset(source, kept, kept->version->size + EXTENSION_FLAG, &offset, fault) &&
+           keep(source, kept, offset - kept->version->size, fault);
+}
+
+static bool ends_with(const char *name, const char *ending)
+{
+    size_t length = strlen(name), own = strlen(ending);
+
+    return length > own && strcasecmp(name + length - own, ending) == 0;
+}
+
+/* The file of samples beside a header: "scan.img", or the same compressed. */
+static bool add_image(struct source *source, struct fault *fault)
+{
+    struct volume *volume = source->state;
+    const char *path = file_in_name(source->file), *slash = strrchr(path, '/');
+    const char *name = slash == NULL ? path : slash + 1;
+    size_t length = strlen(name);
+    char image[300];
+
+    volume->files.field = "image file";
+    if (ends_with(name, ".hdr"))
+        length -= strlen(".hdr");
+    else if (ends_with(name, ".hdr.gz"))
+        length -= strlen(".hdr.gz");
+    else
+        return refuse(source, "magic", "a header alone, whose name must end in .hdr to find its .img", fault);
+    if (length > sizeof image - sizeof ".img.gz")
+        return refuse(source, "magic", "a header alone, with too long a name", fault);
+    snprintf(image, sizeof image, "%.*s.img%s", (int)length, name, ends_with(name, ".gz") ? ".gz" : "");
+    if (!volume_file_exists(source, image))
+        snprintf(image, sizeof image, "%.*s.img%s", (int)length, name, ends_with(name, ".gz") ? "" : ".gz");
+    if (ends_with(image, ".gz"))
+        volume->coding.coding = CODING_GZIP;
+    return volume_add_file(source, image, fault);
+}
+
+/* What follows the header is its extensions, if there are any. */
+static bool open_detached(struct source *source, const struct kept *kept, struct fault *fault)
+{
+    struct volume *volume = source->state;
+    uint64_t extension_size = 0;
+    bool known = flow_most(volume->flow, &extension_size) && flow_is_plain(volume->flow);
+
+    return read_offset(source, kept, 0, &volume->coding.byte_skip, fault) &&
+           keep(source, kept, known ? extension_size : 0, fault) && add_image(source, fault);
+}
+
+static bool read_header(struct source *source, const struct source_request *request, struct fault *fault)
+{
+    struct kept kept = {.version = NULL};
+    unsigned channels = 1;
+
+    (void)request;
+    if (!read_version(source, &kept, fault))
+        return false;
+    source->header.endian = kept.endian;
+    if (!read_type(source, &kept, &channels, fault) || !read_extents(source, &kept, channels, fault))
+        return false;
+    tell_scale(source, &kept);
+    return has_magic(kept.version, kept.header, kept.version->attached) ? open_attached(source, &kept, fault)
+                                                                        : open_detached(source, &kept, fault);
+}
+
+static bool open_source(struct source *source, const struct source_request *request, struct fault *fault)
+{
+    return volume_open(source, request, read_header, fault);
+}
+
+/* ---- writing ---- */
+
+/* Of samples and channels as the sink has them, or NULL. */
+static const struct datatype *datatype_of(const struct header *header)
+{
+    for (size_t i = 0; i < DATATYPES; i++) {
+        if (datatypes[i].type == header->type && datatypes[i].channels == header->grid.channels)
+            return &datatypes[i];
+    }
+    return NULL;
+}
+
+static void put_whole(struct kept *kept, unsigned at, unsigned width, uint64_t value)
+{
+    put_bits(kept->header + at, width, kept->endian, value);
+}
+
+static bool make_header(const struct sink *sink, struct kept *kept, struct fault *fault)
+{
+    const struct grid *grid = &sink->header.grid;
+    const uint64_t dims[DIMS_MOST + 1] = {grid->axes, grid->nx, grid->ny, grid->nz, 1, 1, 1, 1};
+    const struct version *version = &versions[0];
+
+    for (unsigned i = 1; i <= 3; i++) {
+        if (dims[i] > version->extent_most)
+            version = &versions[1];
+    }
+    for (unsigned i = 1; i <= 3; i++) {
+        if (dims[i] > version->extent_most)
+            return fault_raise(fault, STATUS_LIMIT, "%s: an extent of %llu", file_out_name(sink->file),
+                               (unsigned long long)dims[i]);
+    }
+    kept->version = version;
+    put_whole(kept, 0, 4, version->size);
+    for (unsigned i = 0; i <= DIMS_MOST; i++) {
+        put_whole(kept, version->dim + i * version->dim_width, version->dim_width, dims[i]);
+        put_real(kept->header + version->pixdim + i * version->real, version->real, kept->endian, 1.0);
+    }
+    return true;
+}
+
+/* The header of the origin, in the sink's byte order. */
+static void copy_header(const struct kept *origin, struct kept *kept)
+{
+    memcpy(kept->header, origin->header, sizeof kept->header);
+    kept->version = origin->version;
+    if (origin->endian == kept->endian)
+        return;
+    for (const struct span *span = origin->version->spans; span->width > 0; span++) {
+        for (unsigned i = 0; i < span->count; i++)
+            swap_bytes(kept->header + span->at + i * span->width, span->width);
+    }
+}
+
+/* Where --spacing has another distance than the header, its transform is scaled with it. */
+static void put_spacing(const struct sink *sink, struct kept *kept)
+{
+    const struct version *version = kept->version;
+
+    for (unsigned i = 0; i < sink->header.grid.axes; i++) {
+        unsigned char *pixdim = kept->header + version->pixdim + (i + 1) * version->real;
+        double before = fabs(get_real(pixdim, version->real, kept->endian)),
+               now = sink->header.grid.spacing[i];
+        if (before == now || (now == 1.0 && !(before > 0.0)))
+            continue;
+        put_real(pixdim, version->real, kept->endian, now);
+        if (whole(kept, version->sform_code, version->sform_width) == 0)
+            continue;
+        for (unsigned row = 0; row < 3; row++) {
+            unsigned char *entry = kept->header + version->srow + (4 * row + i) * version->real;
+            put_real(entry, version->real, kept->endian,
+                     get_real(entry, version->real, kept->endian) * (now / before));
+        }
+    }
+}
+
+static void put_fields(const struct sink *sink, struct kept *kept, const struct datatype *datatype,
+                       uint64_t offset)
+{
+    const struct version *version = kept->version;
+
+    put_whole(kept, version->datatype, 2, (uint64_t)datatype->code);
+    put_whole(kept, version->bitpix, 2, 8 * sample_size(datatype->type) * datatype->channels);
+    put_spacing(sink, kept);
+    if (version->whole_offset)
+        put_whole(kept, version->vox_offset, 8, offset);
+    else
+        put_real(kept->header + version->vox_offset, version->real, kept->endian, (double)offset);
+    if (sink->header.mapped) {
+        put_real(kept->header + version->scl_slope, version->real, kept->endian, 0.0);
+        put_real(kept->header + version->scl_inter, version->real, kept->endian, 0.0);
+    }
+    memcpy(kept->header + version->magic, sink->format->detached ? version->detached : version->attached,
+           version->magic_size);
+}
+
+static bool write_extensions(struct sink *sink, const struct kept *origin, const struct kept *kept,
+                             struct fault *fault)
+{
+    static const unsigned char none[EXTENSION_FLAG];
+    struct kept *copy;
+    bool done;
+
+    if (origin == NULL || origin->extension_size < EXTENSION_FLAG)
+        return volume_put(sink, none, sizeof none, fault);
+    if (origin->endian == kept->endian)
+        return volume_put(sink, origin->extension, origin->extension_size, fault);
+    copy = mem_alloc(sizeof *copy + origin->extension_size, 1, "a header", fault);
+    if (copy == NULL)
+        return false;
+    memcpy(copy, origin, sizeof *copy + origin->extension_size);
+    check_extensions(NULL, copy, true, fault);
+    done = volume_put(sink, copy->extension, copy->extension_size, fault);
+    mem_free(copy);
+    return done;
+}
+
+static bool put_header(struct sink *sink, const struct kept *origin, struct kept *kept,
+                       const struct datatype *datatype, struct fault *fault)
+{
+    size_t extension =
+        origin == NULL || origin->extension_size < EXTENSION_FLAG ? EXTENSION_FLAG : origin->extension_size;
+    uint64_t offset;
+
+    if (origin != NULL)
+        copy_header(origin, kept);
+    else if (!make_header(sink, kept, fault))
+        return false;
+    offset = sink->format->detached ? 0 : kept->version->size + extension;
+    put_fields(sink, kept, datatype, offset);
+    return volume_put(sink, kept->header, kept->version->size, fault) &&
+           write_extensions(sink, origin, kept, fault);
+}
+
+static bool begin_image(struct sink *sink, struct fault *fault)
+{
+    char name[300];
+
+    return !sink->format->detached ||
+           (volume_name_data(sink, ".img", name, sizeof name, fault) && volume_detach(sink, name, fault));
+}
+
+static bool write_header(struct sink *sink, const struct sink_request *request, struct fault *fault)
+{
+    const struct volume *origin = volume_of_origin(sink, request);
+    const struct datatype *datatype = datatype_of(&sink->header);
+    struct kept kept = {.endian = sink->header.endian};
+
+    if (datatype == NULL && sink->header.grid.channels > 1)
+        return fault_raise(fault, STATUS_USAGE, "%s: NIfTI has no %u channels of %s, only 3 or 4 of u8",
+                           file_out_name(sink->file), sink->header.grid.channels,
+                           sample_name(sink->header.type));
+    if (datatype == NULL)
+        return volume_refuse_type(sink, fault);
+    return (!sink->format->packed || volume_pack(sink, PACK_GZIP, fault)) &&
+           put_header(sink, origin == NULL ? NULL : origin->kept, &kept, datatype, fault) &&
+           begin_image(sink, fault);
+}
+
+static bool create_sink(struct sink *sink, const struct sink_request *request, struct fault *fault)
+{
+    return volume_create(sink, request, write_header, fault);
+}
+
+const struct format format_nii = {.name = "nii",
+                                  .summary = "NIfTI-1 and NIfTI-2",
+                                  .title = "a NIfTI file",
+                                  .packed_as = &format_nii_gz,
+                                  .sniff = sniff,
+                                  VOLUME_OPERATIONS};
+
+const struct format format_nii_gz = {.name = "nii.gz",
+                                     .summary = "the same, compressed by gzip",
+                                     .title = "a NIfTI file",
+                                     .packed = true,
+                                     .compresses = true,
+                                     VOLUME_OPERATIONS};
+
+const struct format format_hdr = {.name = "hdr",
+                                  .summary = "the same, with the samples in a file .img beside it",
+                                  .title = "a NIfTI file",
+                                  .detached = true,
+                                  VOLUME_OPERATIONS};

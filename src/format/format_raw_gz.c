@@ -1,0 +1,45 @@
+/* Raw volumes compressed by gzip: samples that the command line describes. */
+#include "format.h"
+#include "volume.h"
+
+#include <stdio.h>
+
+static bool read_header(struct source *source, const struct source_request *request, struct fault *fault)
+{
+    struct volume *volume = source->state;
+
+    if (!request->has_dims)
+        return fault_raise(fault, STATUS_USAGE,
+                           "%s: raw samples, compressed by gzip, need -n N or -d X,Y[,Z]",
+                           file_in_name(source->file));
+    source->header.grid = request->grid;
+    source->header.type = request->has_type ? request->type : SAMPLE_F32;
+    source->header.endian = request->has_endian ? request->endian : ENDIAN_LITTLE;
+    volume->coding.byte_skip = request->skip;
+    if (!request->has_type)
+        snprintf(source->remark, sizeof source->remark, "%s: taken as %s (--type says otherwise)",
+                 file_in_name(source->file), sample_name(source->header.type));
+    return true;
+}
+
+static bool open_source(struct source *source, const struct source_request *request, struct fault *fault)
+{
+    return volume_open(source, request, read_header, fault);
+}
+
+static bool write_header(struct sink *sink, const struct sink_request *request, struct fault *fault)
+{
+    (void)request;
+    return volume_pack(sink, PACK_GZIP, fault);
+}
+
+static bool create_sink(struct sink *sink, const struct sink_request *request, struct fault *fault)
+{
+    return volume_create(sink, request, write_header, fault);
+}
+
+const struct format format_raw_gz = {.name = "raw.gz",
+                                     .summary = "the same, compressed by gzip",
+                                     .packed = true,
+                                     .compresses = true,
+                                     VOLUME_OPERATIONS};

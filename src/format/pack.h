@@ -1,0 +1,30 @@
+/* Packing: bytes go in, a stream of gzip or zlib goes into a file. Strips of a fixed size are deflated by
+   several threads; what comes out depends on the bytes, the level and the library alone. */
+#ifndef PACK_H
+#define PACK_H
+
+#include "base/diag.h"
+#include "base/file.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum pack_wrapper { PACK_GZIP, PACK_ZLIB };
+
+struct pack;
+
+#define PACK_LEVEL_DEFAULT 6
+
+/* Level is 0 to 9. The calling thread counts as one of so many; where the others cannot be had, it does their
+   work. The file stays the caller's. */
+bool pack_open(struct pack **pack, struct file_out *file, enum pack_wrapper wrapper, int level,
+               size_t threads, struct fault *fault);
+bool pack_write(struct pack *pack, const void *bytes, size_t size, struct fault *fault);
+
+/* There is no more: write what ends the stream. */
+bool pack_finish(struct pack *pack, struct fault *fault);
+
+/* Release, finished or not, once the other threads have ended; NULL is fine. */
+void pack_close(struct pack *pack);
+
+#endif

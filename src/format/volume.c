@@ -1,0 +1,662 @@
+/* Volumes in files that describe them: what their formats have in common. */
+#include "volume.h"
+
+#include "base/limits.h"
+#include "base/mem.h"
+#include "base/number.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { NAME_MOST = 4096 };
+
+/* ---- headers ---- */
+
+static bool begin(struct source *source, const struct source_request *request, struct fault *fault)
+{
+    struct volume *volume = mem_zeroed(1, sizeof *volume, "a header", fault);
+    unsigned char start[3];
+    size_t got;
+
+    source->state = volume;
+    if (volume == NULL)
+        return false;
+    volume->allows_outside = request->allow_outside;
+    fields_begin(&volume->fields, file_in_name(source->file));
+    source->header.grid = grid_make(3, 0, 0, 0);
+    return flow_open(&volume->flow, source->file, fault) &&
+           flow_peek(volume->flow, start, sizeof start, &got, fault) &&
+           (!flow_is_gzip(start, got) || flow_decode(&volume->flow, CODING_GZIP, SAMPLE_U8, fault));
+}
+
+bool volume_read_header(struct source *source, void *bytes, size_t size, struct fault *fault)
+{
+    struct volume *volume = source->state;
+    size_t got;
+
+    if (!flow_read(volume->flow, bytes, size, &got, fault))
+        return false;
+    return got == size ||
+           fault_raise(fault, STATUS_INPUT, "%s: header: the file ends in it", file_in_name(source->file));
+}
+
+static bool refuse_extents(const struct source *source, const char *field, const uint64_t *extents,
+                           size_t count, const char *reason, struct fault *fault)
+{
+    char text[256] = "";
+
+    for (size_t i = 0, used = 0; i < count && used < sizeof text; i++)
+        used += (size_t)snprintf(text + used, sizeof text - used, "%s%llu", i == 0 ? "" : " ",
+                                 (unsigned long long)extents[i]);
+    return fault_raise(fault, STATUS_INPUT, "%s: %s: %.128s: %s", file_in_name(source->file), field, text,
+                       reason);
+}
+
+/* Each extent is at least 1, and the bytes of all samples can be counted. */
+static bool check_extents(const struct source *source, const char *field, const uint64_t *extents,
+                          size_t count, uint64_t channels, struct fault *fault)
+{
+    size_t bytes = sample_size(source->header.type);
+
+    if (channels == 0 || channels > UINT32_MAX || !mem_product(&bytes, bytes, (size_t)channels))
+        return refuse_extents(source, field, &channels, 1, "no number of channels", fault);
+    for (size_t i = 0; i < count; i++) {
+        if (extents[i] == 0)
+            return refuse_extents(source, field, extents, count, "an extent of 0", fault);
+        if (extents[i] > SIZE_MAX || !mem_product(&bytes, bytes, (size_t)extents[i]))
+            return refuse_extents(source, field, extents, count, "more than can be addressed", fault);
+    }
+    return true;
+}
+
+bool volume_set_extents(struct source *source, const char *field, const uint64_t *extents, size_t count,
+                        uint64_t channels, struct fault *fault)
+{
+    struct grid *grid = &source->header.grid;
+    size_t *axes[3] = {&grid->nx, &grid->ny, &grid->nz}, left = count;
+
+    if (!check_extents(source, field, extents, count, channels, fault))
+        return false;
+    while (left > 3 && extents[left - 1] == 1)
+        left--;
+    if (left > 3)
+        return refuse_extents(source, field, extents, count, "a series of volumes, which is not supported",
+                              fault);
+    for (size_t i = 0; i < 3; i++)
+        *axes[i] = i < left ? (size_t)extents[i] : 1;
+    grid->axes = left == 3 ? 3 : 2;
+    grid->channels = (unsigned)channels;
+    return true;
+}
+
+void volume_set_spacing(struct source *source, const double *spacing, size_t count)
+{
+    for (size_t i = 0; i < count && i < 3; i++) {
+        double distance = fabs(spacing[i]);
+        if (distance >= LEAST_SPACING && distance <= MOST_SPACING)
+            source->header.grid.spacing[i] = distance;
+    }
+}
+
+/* ---- files of samples ---- */
+
+bool volume_add_file(struct source *source, const char *name, struct fault *fault)
+{
+    struct volume_files *files = &((struct volume *)source->state)->files;
+    char **names =
+        mem_grown(files->names, files->count, &files->capacity, sizeof *names, "names of files", fault);
+
+    if (names == NULL)
+        return false;
+    files->names = names;
+    names[files->count] = mem_text(name, fault);
+    return names[files->count] != NULL && ++files->count > 0;
+}
+
+/* The only conversion is %d, perhaps with zeros and a width: what printf would do with others is nobody's
+ * business. */
+static bool is_pattern(const char *text)
+{
+    const char *percent = strchr(text, '%');
+    size_t digits;
+
+    if (percent == NULL || strchr(percent + 1, '%') != NULL)
+        return false;
+    digits = strspn(percent + 1, "0123456789");
+    return digits <= 2 && percent[1 + digits] == 'd';
+}
+
+bool volume_set_pattern(struct source *source, const char *pattern, uint64_t first, uint64_t last,
+                        uint64_t step, struct fault *fault)
+{
+    struct volume_files *files = &((struct volume *)source->state)->files;
+
+    if (!is_pattern(pattern) || step == 0 || last < first || last > INT32_MAX)
+        return fault_raise(fault, STATUS_INPUT, "%s: %s: %.64s: not a pattern with numbers from and to",
+                           file_in_name(source->file), files->field, pattern);
+    files->pattern = mem_text(pattern, fault);
+    files->first = first;
+    files->step = step;
+    files->count = (size_t)((last - first) / step) + 1;
+    return files->pattern != NULL;
+}
+
+/* "%03d" with its number. */
+static void expand(const char *pattern, uint64_t number, char *name, size_t size)
+{
+    const char *percent = strchr(pattern, '%');
+    bool zeros = percent[1] == '0';
+    char *end;
+    int width = (int)strtoul(percent + 1, &end, 10);
+
+    snprintf(name, size, zeros ? "%.*s%0*llu%s" : "%.*s%*llu%s", (int)(percent - pattern), pattern, width,
+             (unsigned long long)number, end + 1);
+}
+
+/* The folder of a path with its slash, or nothing. */
+static size_t folder_length(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return slash == NULL ? 0 : (size_t)(slash - path) + 1;
+}
+
+static const char *header_path(const struct source *source)
+{
+    return file_in_is_standard(source->file) ? "" : file_in_name(source->file);
+}
+
+/* The path of a file that a header names, seen from where the header is. To be freed. */
+static char *path_of(const struct source *source, const char *name, struct fault *fault)
+{
+    const char *header = header_path(source);
+    size_t folder = name[0] == '/' ? 0 : folder_length(header), length = strlen(name);
+    char *path = mem_alloc(folder + length + 1, 1, "a file name", fault);
+
+    if (path != NULL) {
+        memcpy(path, header, folder);
+        memcpy(path + folder, name, length + 1);
+    }
+    return path;
+}
+
+static bool refuse_file(const struct source *source, const char *name, const char *reason,
+                        struct fault *fault)
+{
+    const struct volume *volume = source->state;
+
+    return fault_raise(fault, STATUS_INPUT, "%s: %s: %.256s: %s", file_in_name(source->file),
+                       volume->files.field, name, reason);
+}
+
+/* Whether a path, links followed, leads into the folder of the header or one below it. */
+static bool is_inside(const char *header, const char *path)
+{
+    size_t length = folder_length(header);
+    char *folder = length == 0 ? NULL : strndup(header, length);
+    char *home = realpath(folder == NULL ? "." : folder, NULL), *target = realpath(path, NULL);
+    size_t home_length = home == NULL ? 0 : strlen(home);
+    bool inside = home != NULL && target != NULL && strncmp(home, target, home_length) == 0 &&
+                  (target[home_length] == '/' || home[home_length - 1] == '/');
+
+    free(folder);
+    free(home);
+    free(target);
+    return inside;
+}
+
+bool volume_file_exists(const struct source *source, const char *name)
+{
+    struct fault fault;
+    char *path = path_of(source, name, &fault);
+    bool exists = path != NULL && access(path, F_OK) == 0;
+
+    mem_free(path);
+    return exists;
+}
+
+#define WITHOUT_CONSENT "; --allow-outside reads it all the same"
+
+/* Before it is opened, since opening alone can wait for ever, or make a device act. */
+static bool check_file(const struct source *source, const char *name, const char *path, struct fault *fault)
+{
+    const struct volume *volume = source->state;
+    struct stat info, header;
+
+    if (stat(path, &info) != 0)
+        return refuse_file(source, name, strerror(errno), fault);
+    if (volume->allows_outside)
+        return true;
+    if (!S_ISREG(info.st_mode))
+        return refuse_file(source, name, "not a regular file" WITHOUT_CONSENT, fault);
+    if (!is_inside(header_path(source), path))
+        return refuse_file(source, name, "outside the folder of the header" WITHOUT_CONSENT, fault);
+    if (stat(file_in_name(source->file), &header) == 0 && header.st_dev == info.st_dev &&
+        header.st_ino == info.st_ino)
+        return refuse_file(source, name, "the header itself" WITHOUT_CONSENT, fault);
+    return true;
+}
+
+/* The path of a file of samples, checked. To be freed. */
+static char *checked_path(const struct source *source, size_t index, struct fault *fault)
+{
+    const struct volume_files *files = &((const struct volume *)source->state)->files;
+    char expanded[NAME_MOST];
+    const char *name = expanded;
+    char *path;
+
+    if (files->pattern == NULL)
+        name = files->names[index];
+    else
+        expand(files->pattern, files->first + index * files->step, expanded, sizeof expanded);
+    path = path_of(source, name, fault);
+    if (path != NULL && check_file(source, name, path, fault))
+        return path;
+    mem_free(path);
+    return NULL;
+}
+
+/* ---- where samples begin ---- */
+
+static const char *data_name(const struct source *source)
+{
+    const struct volume *volume = source->state;
+
+    return file_in_name(volume->file != NULL ? volume->file : source->file);
+}
+
+static struct flow *data_of(struct volume *volume)
+{
+    return volume->data != NULL ? volume->data : volume->flow;
+}
+
+static bool pass_line(struct flow *flow, bool *passed, struct fault *fault)
+{
+    char piece[FLOW_PEEK];
+    size_t got;
+
+    for (*passed = false; !*passed;) {
+        const char *end;
+        if (!flow_peek(flow, piece, sizeof piece, &got, fault))
+            return false;
+        if (got == 0)
+            return true;
+        end = memchr(piece, '\n', got);
+        *passed = end != NULL;
+        if (!flow_read(flow, piece, *passed ? (size_t)(end - piece) + 1 : got, &got, fault))
+            return false;
+    }
+    return true;
+}
+
+static bool pass_lines(const struct source *source, struct flow *flow, struct fault *fault)
+{
+    const struct volume *volume = source->state;
+    bool passed = true;
+
+    for (uint64_t i = 0; passed && i < volume->coding.line_skip; i++) {
+        if (!pass_line(flow, &passed, fault))
+            return false;
+    }
+    return passed || fault_raise(fault, STATUS_INPUT, "%s: line skip: the file has not so many lines",
+                                 data_name(source));
+}
+
+static bool pass_bytes(const struct source *source, struct flow *flow, struct fault *fault)
+{
+    const struct volume *volume = source->state;
+    uint64_t skip = volume->coding.byte_skip, passed;
+
+    if (volume->coding.at_end) {
+        if (!flow_is_plain(flow) || !flow_most(flow, &skip))
+            return fault_raise(fault, STATUS_INPUT,
+                               "%s: byte skip: the end can be found in a regular file only",
+                               data_name(source));
+        skip = skip > volume->file_bytes ? skip - volume->file_bytes : 0;
+    }
+    if (skip == 0)
+        return true;
+    if (!flow_pass(flow, skip, &passed, fault))
+        return false;
+    return passed == skip ||
+           fault_raise(fault, STATUS_INPUT, "%s: byte skip: the file ends before %llu bytes",
+                       data_name(source), (unsigned long long)skip);
+}
+
+/* What a file has room for decides before anything is allocated for what a header claims. */
+static bool check_room(const struct source *source, const struct flow *flow, struct fault *fault)
+{
+    const struct volume *volume = source->state;
+    const struct grid *grid = &source->header.grid;
+    char extents[128];
+    uint64_t most;
+
+    if (!flow_most(flow, &most) || most == volume->file_bytes ||
+        (most > volume->file_bytes && !flow_is_plain(flow)))
+        return true;
+    number_format_product((const size_t[]){grid->nx, grid->ny, grid->nz, grid->channels},
+                          grid->channels > 1 ? 4 : grid->axes, extents, sizeof extents);
+    return fault_raise(fault, STATUS_INPUT, "%s: length: samples of %s %llu bytes, but %s %s%s take %llu",
+                       data_name(source), flow_is_plain(flow) ? "exactly" : "at most",
+                       (unsigned long long)most, extents, sample_name(source->header.type),
+                       volume->files.count > 1 ? ", a part," : "", (unsigned long long)volume->file_bytes);
+}
+
+static bool settle_flow(struct source *source, struct flow **flow, struct fault *fault)
+{
+    struct volume *volume = source->state;
+
+    volume->left = volume->file_bytes;
+    return pass_lines(source, *flow, fault) &&
+           flow_decode(flow, volume->coding.coding, source->header.type, fault) &&
+           pass_bytes(source, *flow, fault) && check_room(source, *flow, fault);
+}
+
+static void close_file(struct volume *volume)
+{
+    flow_close(volume->data);
+    file_in_close(volume->file);
+    mem_free(volume->path);
+    volume->data = NULL;
+    volume->file = NULL;
+    volume->path = NULL;
+}
+
+static bool begin_file(struct source *source, struct fault *fault)
+{
+    struct volume *volume = source->state;
+
+    close_file(volume);
+    volume->path = checked_path(source, volume->files_begun++, fault);
+    return volume->path != NULL && file_open_input(&volume->file, volume->path, fault) &&
+           flow_open(&volume->data, volume->file, fault) && settle_flow(source, &volume->data, fault);
+}
+
+/* All of them are looked at before the first byte of output. */
+static bool check_files(struct source *source, struct fault *fault)
+{
+    struct volume *volume = source->state;
+
+    for (size_t i = 0; i < volume->files.count; i++) {
+        if (!begin_file(source, fault))
+            return false;
+    }
+    volume->files_begun = 0;
+    return true;
+}
+
+static bool share_among_files(struct source *source, struct fault *fault)
+{
+    struct volume *volume = source->state;
+    uint64_t rows = (uint64_t)source->header.grid.ny * source->header.grid.nz;
+    size_t count = volume->files.count;
+
+    if (count > rows || rows % count != 0)
+        return fault_raise(fault, STATUS_INPUT, "%s: %s: %zu files for %llu rows of samples",
+                           file_in_name(source->file), volume->files.field, count, (unsigned long long)rows);
+    volume->file_bytes /= count;
+    return check_files(source, fault) && begin_file(source, fault);
+}
+
+static bool settle(struct source *source, struct fault *fault)
+{
+    struct volume *volume = source->state;
+    struct header *header = &source->header;
+    bool done;
+
+    if (!grid_check(&header->grid, fault))
+        return fault_prefix(fault, file_in_name(source->file));
+    volume->file_bytes = (uint64_t)grid_samples(&header->grid) * sample_size(header->type);
+    if (volume->coding.coding == CODING_TEXT)
+        header->endian = endian_native();
+    if (volume->files.count > 0) {
+        done = share_among_files(source, fault);
+    } else {
+        done = settle_flow(source, &volume->flow, fault);
+    }
+    source->random = done && volume->files.count <= 1 && flow_is_plain(data_of(volume));
+    return done;
+}
+
+bool volume_open(struct source *source, const struct source_request *request, volume_reader read,
+                 struct fault *fault)
+{
+    if (begin(source, request, fault) && read(source, request, fault) && settle(source, fault))
+        return true;
+    volume_close(source);
+    return false;
+}
+
+/* ---- reading ---- */
+
+static bool refuse_short(const struct source *source, struct fault *fault)
+{
+    return fault_raise(fault, STATUS_INPUT, "%s: length: it ends before the last of %zu %s samples",
+                       data_name(source), grid_samples(&source->header.grid),
+                       sample_name(source->header.type));
+}
+
+static bool check_end(const struct source *source, struct flow *flow, struct fault *fault)
+{
+    bool ends;
+
+    if (!flow_ends(flow, &ends, fault))
+        return false;
+    return ends || fault_raise(fault, STATUS_INPUT, "%s: length: it goes on after the last of %zu %s samples",
+                               data_name(source), grid_samples(&source->header.grid),
+                               sample_name(source->header.type));
+}
+
+static bool next_file(struct source *source, struct fault *fault)
+{
+    struct volume *volume = source->state;
+
+    return check_end(source, data_of(volume), fault) && begin_file(source, fault);
+}
+
+bool volume_read(struct source *source, void *samples, size_t planes, struct fault *fault)
+{
+    struct volume *volume = source->state;
+    size_t size = planes * header_plane_bytes(&source->header), got;
+    unsigned char *to = samples;
+
+    for (; size > 0; size -= got, to += got) {
+        size_t wish;
+        if (volume->left == 0 && !next_file(source, fault))
+            return false;
+        wish = volume->left < size ? (size_t)volume->left : size;
+        if (!flow_read(data_of(volume), to, wish, &got, fault))
+            return false;
+        if (got < wish)
+            return refuse_short(source, fault);
+        volume->left -= got;
+    }
+    return true;
+}
+
+static const struct file_in *samples_file(const struct source *source)
+{
+    const struct volume *volume = source->state;
+
+    return volume->file != NULL ? volume->file : source->file;
+}
+
+bool volume_read_at(struct source *source, void *samples, size_t first, size_t planes, struct fault *fault)
+{
+    size_t plane = header_plane_bytes(&source->header), bytes = planes * plane, got;
+
+    if (!file_in_read_at(samples_file(source), (uint64_t)first * plane, samples, bytes, &got, fault))
+        return false;
+    return got == bytes || refuse_short(source, fault);
+}
+
+/* What was read out of order still lies ahead. */
+bool volume_end(struct source *source, struct fault *fault)
+{
+    struct volume *volume = source->state;
+    uint64_t passed;
+
+    if (source->random && !flow_pass(data_of(volume), volume->left, &passed, fault))
+        return false;
+    return check_end(source, data_of(volume), fault);
+}
+
+void volume_close(struct source *source)
+{
+    struct volume *volume = source->state;
+
+    if (volume == NULL)
+        return;
+    close_file(volume);
+    flow_close(volume->flow);
+    fields_free(&volume->fields);
+    for (size_t i = 0; volume->files.names != NULL && i < volume->files.count; i++)
+        mem_free(volume->files.names[i]);
+    mem_free(volume->files.names);
+    mem_free(volume->files.pattern);
+    mem_free(volume->kept);
+    mem_free(volume);
+    source->state = NULL;
+}
+
+/* ---- writing ---- */
+
+/* The state of a sink. */
+struct volume_sink {
+    size_t threads;
+    int level;
+    struct file_out *file; /* of samples, if it is not the sink's */
+    struct pack *pack;     /* what compresses; NULL: nothing does */
+    uint64_t bytes;        /* put into the file */
+    uint64_t begin;        /* of them, before the first sample */
+};
+
+static struct file_out *samples_out(const struct sink *sink)
+{
+    const struct volume_sink *state = sink->state;
+
+    return state->file != NULL ? state->file : sink->file;
+}
+
+const struct volume *volume_of_origin(const struct sink *sink, const struct sink_request *request)
+{
+    const struct source *origin = request->origin;
+
+    return origin != NULL && origin->format->create == sink->format->create ? origin->state : NULL;
+}
+
+bool volume_create(struct sink *sink, const struct sink_request *request, volume_writer write,
+                   struct fault *fault)
+{
+    struct volume_sink *state = mem_zeroed(1, sizeof *state, "an output", fault);
+
+    if (state == NULL)
+        return false;
+    state->threads = request->threads;
+    state->level = request->level < 0 ? PACK_LEVEL_DEFAULT : request->level;
+    sink->state = state;
+    if (!write(sink, request, fault)) {
+        volume_discard(sink);
+        return false;
+    }
+    state->begin = state->bytes;
+    sink->random = state->pack == NULL && file_out_is_renamed(samples_out(sink));
+    return true;
+}
+
+bool volume_put(struct sink *sink, const void *bytes, size_t size, struct fault *fault)
+{
+    struct volume_sink *state = sink->state;
+
+    state->bytes += size;
+    return state->pack != NULL ? pack_write(state->pack, bytes, size, fault)
+                               : file_out_write(samples_out(sink), bytes, size, fault);
+}
+
+bool volume_pack(struct sink *sink, enum pack_wrapper wrapper, struct fault *fault)
+{
+    struct volume_sink *state = sink->state;
+
+    return pack_open(&state->pack, samples_out(sink), wrapper, state->level, state->threads, fault);
+}
+
+bool volume_name_data(const struct sink *sink, const char *ending, char *text, size_t size,
+                      struct fault *fault)
+{
+    const char *path = file_out_name(sink->file), *name = path + folder_length(path);
+    size_t length = strlen(name), own = strlen(sink->format->name) + 1;
+
+    if (length > own && name[length - own] == '.' &&
+        strcasecmp(name + length - own + 1, sink->format->name) == 0)
+        length -= own;
+    return (size_t)snprintf(text, size, "%.*s%s", (int)length, name, ending) < size ||
+           fault_raise(fault, STATUS_USAGE, "%s: too long a name", path);
+}
+
+bool volume_detach(struct sink *sink, const char *name, struct fault *fault)
+{
+    struct volume_sink *state = sink->state;
+    const char *path = file_out_name(sink->file);
+    size_t folder = folder_length(path), length = strlen(name);
+    char *full;
+    bool done;
+
+    if (!file_out_is_renamed(sink->file))
+        return fault_raise(fault, STATUS_USAGE, "%s: %s needs a regular file, since the samples go beside it",
+                           path, sink->format->name);
+    full = mem_alloc(folder + length + 1, 1, "a file name", fault);
+    if (full == NULL)
+        return false;
+    memcpy(full, path, folder);
+    memcpy(full + folder, name, length + 1);
+    done = file_open_output(&state->file, full, fault);
+    mem_free(full);
+    state->bytes = 0;
+    return done;
+}
+
+bool volume_write(struct sink *sink, const void *samples, size_t planes, struct fault *fault)
+{
+    return volume_put(sink, samples, planes * header_plane_bytes(&sink->header), fault);
+}
+
+bool volume_write_at(struct sink *sink, const void *samples, size_t first, size_t planes, struct fault *fault)
+{
+    const struct volume_sink *state = sink->state;
+    size_t plane = header_plane_bytes(&sink->header);
+
+    return file_out_write_at(samples_out(sink), state->begin + (uint64_t)first * plane, samples,
+                             planes * plane, fault);
+}
+
+/* Samples get their name before the header that names them does. */
+bool volume_finish(struct sink *sink, struct fault *fault)
+{
+    struct volume_sink *state = sink->state;
+
+    return (state->pack == NULL || pack_finish(state->pack, fault)) &&
+           (state->file == NULL || file_out_commit(state->file, fault));
+}
+
+void volume_discard(struct sink *sink)
+{
+    struct volume_sink *state = sink->state;
+
+    if (state == NULL)
+        return;
+    pack_close(state->pack);
+    file_out_close(state->file);
+    mem_free(state);
+    sink->state = NULL;
+}
+
+bool volume_refuse_type(const struct sink *sink, struct fault *fault)
+{
+    return fault_raise(fault, STATUS_USAGE, "%s: the format %s has no samples of type %s (--out-type)",
+                       file_out_name(sink->file), sink->format->name, sample_name(sink->header.type));
+}

@@ -1,0 +1,123 @@
+/* Volumes in files that describe them: what their formats have in common. A format reads and writes the
+   header; samples that follow it, or stand in files of their own, coded or not, are read and written here. */
+#ifndef VOLUME_H
+#define VOLUME_H
+
+#include "fields.h"
+#include "flow.h"
+#include "format.h"
+#include "pack.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* So many axes can be named. */
+#define VOLUME_AXES_MOST 16
+
+/* The names of files that hold the samples: those of a list, or of a pattern with %d for the numbers from
+   `first` by `step`. */
+struct volume_files {
+    const char *field; /* that names them, for messages */
+    char *pattern;     /* NULL: it is a list */
+    char **names;
+    size_t count; /* 0: the samples follow the header */
+    size_t capacity;
+    uint64_t first, step;
+};
+
+/* How each file holds its samples. */
+struct volume_coding {
+    enum coding coding;
+    uint64_t line_skip; /* lines before the code */
+    uint64_t byte_skip; /* bytes before the samples */
+    bool at_end;        /* or: the samples are the last bytes of the file */
+};
+
+/* The state of a source. */
+struct volume {
+    struct flow *flow;    /* of the header, from behind what was read of it */
+    struct fields fields; /* of headers in text */
+    void *kept;           /* of others: what the format keeps */
+    size_t kept_size;
+    struct volume_coding coding;
+    struct volume_files files;
+    bool allows_outside;
+
+    char *path;           /* of the file of samples, if it is not that of the header */
+    struct file_in *file; /* that holds the samples, if it is not that of the header */
+    struct flow *data;    /* its flow; NULL: that of the header */
+    size_t files_begun;
+    uint64_t file_bytes; /* of samples in each file */
+    uint64_t left;       /* of those, to come */
+};
+
+/* Open a source: its header, which may be compressed by gzip, is what `read` makes of the flow. Then settle
+   where the samples are, and refuse what cannot hold them. */
+typedef bool (*volume_reader)(struct source *source, const struct source_request *request,
+                              struct fault *fault);
+bool volume_open(struct source *source, const struct source_request *request, volume_reader read,
+                 struct fault *fault);
+
+/* Exactly so many bytes of the header. */
+bool volume_read_header(struct source *source, void *bytes, size_t size, struct fault *fault);
+
+/* Extents, fastest axis first, become the grid; those of 1 behind the third are dropped. `channels` of a
+   sample come before them. Fields are named as the file has them. */
+bool volume_set_extents(struct source *source, const char *field, const uint64_t *extents, size_t count,
+                        uint64_t channels, struct fault *fault);
+
+/* Distances between samples; those that are not known, or cannot be, are 1. */
+void volume_set_spacing(struct source *source, const double *spacing, size_t count);
+
+/* Whether there is a file of this name where the header is. */
+bool volume_file_exists(const struct source *source, const char *name);
+
+/* Name a file of samples, or many. "NAME %d FIRST LAST STEP" is a pattern. */
+bool volume_add_file(struct source *source, const char *name, struct fault *fault);
+bool volume_set_pattern(struct source *source, const char *pattern, uint64_t first, uint64_t last,
+                        uint64_t step, struct fault *fault);
+
+/* Operations of a source. */
+bool volume_read(struct source *source, void *samples, size_t planes, struct fault *fault);
+bool volume_read_at(struct source *source, void *samples, size_t first, size_t planes, struct fault *fault);
+bool volume_end(struct source *source, struct fault *fault);
+void volume_close(struct source *source);
+
+/* The state of a source of the same family of formats as the sink, whose header is to be kept; else NULL. */
+const struct volume *volume_of_origin(const struct sink *sink, const struct sink_request *request);
+
+/* Open a sink: `write` puts what comes before the first sample. */
+typedef bool (*volume_writer)(struct sink *sink, const struct sink_request *request, struct fault *fault);
+bool volume_create(struct sink *sink, const struct sink_request *request, volume_writer write,
+                   struct fault *fault);
+bool volume_put(struct sink *sink, const void *bytes, size_t size, struct fault *fault);
+
+/* From here on bytes are compressed. */
+bool volume_pack(struct sink *sink, enum pack_wrapper wrapper, struct fault *fault);
+
+/* The name of the file beside the sink's own that ends differently, without its folder: what a header names.
+   `size` is that of text. */
+bool volume_name_data(const struct sink *sink, const char *ending, char *text, size_t size,
+                      struct fault *fault);
+
+/* From here on bytes go into that file. */
+bool volume_detach(struct sink *sink, const char *name, struct fault *fault);
+
+/* Operations of a sink. */
+bool volume_write(struct sink *sink, const void *samples, size_t planes, struct fault *fault);
+bool volume_write_at(struct sink *sink, const void *samples, size_t first, size_t planes,
+                     struct fault *fault);
+bool volume_finish(struct sink *sink, struct fault *fault);
+void volume_discard(struct sink *sink);
+
+/* What all these formats do in the same way. */
+#define VOLUME_OPERATIONS                                                                                    \
+    .open = open_source, .read = volume_read, .read_at = volume_read_at, .end = volume_end,                  \
+    .close = volume_close, .create = create_sink, .write = volume_write, .write_at = volume_write_at,        \
+    .finish = volume_finish, .discard = volume_discard
+
+/* Refuse a type of samples that the format has not; returns false. */
+bool volume_refuse_type(const struct sink *sink, struct fault *fault);
+
+#endif
