@@ -19,7 +19,7 @@ namespace
 #define ALL_LANES       0xffffffffu
 
 /* arith.h by sample and work type. */
-#define STORE(type, stored)                                                                                  \
+#define SAMPLE(constant, type, stored, ...)                                                                  \
     CUDA_INLINE void settle(float value, stored *to)                                                         \
     {                                                                                                        \
         *to = arith_store_##type##_f32(value);                                                               \
@@ -28,15 +28,7 @@ namespace
     {                                                                                                        \
         *to = arith_store_##type##_f64(value);                                                               \
     }
-STORE(u8, uint8_t)
-STORE(i8, int8_t)
-STORE(u16, uint16_t)
-STORE(i16, int16_t)
-STORE(u32, uint32_t)
-STORE(i32, int32_t)
-STORE(f32, float)
-STORE(f64, double)
-#undef STORE
+#include "model/samples.def"
 
 CUDA_INLINE float srgb_to_linear(float v, float max)
 {
