@@ -180,6 +180,10 @@ START_TEST(bytes_are_written_for_readers)
 }
 END_TEST
 
+/* As refusals list them. */
+#define TYPES "u8, i8, u16, i16, u32, i32, f32 or f64"
+#define RULES "reflect, mirror, nearest, wrap, constant[:V] or hold"
+
 /* ---- samples, edges, grids ---- */
 
 static const struct {
@@ -248,10 +252,8 @@ static const struct {
     {"constant:-2.5", EDGE_CONSTANT, -2.5, NULL},
     {"constant:", EDGE_CONSTANT, 0.0, "constant:: the constant is not a finite number"},
     {"constant:inf", EDGE_CONSTANT, 0.0, "constant:inf: the constant is not a finite number"},
-    {"clamp", EDGE_CONSTANT, 0.0,
-     "clamp: expected reflect, mirror, nearest, wrap, constant[:V] or hold; did you mean nearest?"},
-    {"wrap:1", EDGE_CONSTANT, 0.0,
-     "wrap:1: expected reflect, mirror, nearest, wrap, constant[:V] or hold; did you mean wrap?"},
+    {"clamp", EDGE_CONSTANT, 0.0, "clamp: expected " RULES "; did you mean nearest?"},
+    {"wrap:1", EDGE_CONSTANT, 0.0, "wrap:1: expected " RULES "; did you mean wrap?"},
 };
 
 START_TEST(edge_rules)
@@ -1041,8 +1043,8 @@ static const struct {
     {PROGRAM_VOXFILT, "-d 5,5 -n 5", "-n: 5: -d gives the extents already"},
     {PROGRAM_VOXFILT, "--channels 0", "--channels: 0: expected a whole number from 1 to 65536"},
     {PROGRAM_VOXFILT, "--channels 65537", "--channels: 65537: expected a whole number from 1 to 65536"},
-    {PROGRAM_VOXFILT, "-t u64", "--type: u64: expected u8, i8, u16, i16, u32, i32, f32 or f64"},
-    {PROGRAM_VOXFILT, "--out-type x", "--out-type: x: expected u8, i8, u16, i16, u32, i32, f32 or f64"},
+    {PROGRAM_VOXFILT, "-t u64", "--type: u64: expected " TYPES},
+    {PROGRAM_VOXFILT, "--out-type x", "--out-type: x: expected " TYPES},
     {PROGRAM_VOXFILT, "--endian middle", "--endian: middle: expected little or big"},
     {PROGRAM_VOXFILT, "--out-endian x", "--out-endian: x: expected little or big"},
     {PROGRAM_VOXFILT, "--skip -1", "--skip: -1: expected a count of bytes"},
@@ -1056,8 +1058,7 @@ static const struct {
     {PROGRAM_IMGHEAT, "-f nosuch", "--filter: nosuch: no such filter (--list names them)"},
     {PROGRAM_IMGHEAT, "-s -1", "--steps: -1: expected a whole number"},
     {PROGRAM_IMGHEAT, "-s 1.0", "--steps: 1.0: expected a whole number"},
-    {PROGRAM_IMGHEAT, "-e around",
-     "--edge: around: expected reflect, mirror, nearest, wrap, constant[:V] or hold"},
+    {PROGRAM_IMGHEAT, "-e around", "--edge: around: expected " RULES},
     {PROGRAM_IMGHEAT, "--alpha -1", "--alpha: -1: expected 0 or more"},
     {PROGRAM_IMGHEAT, "--alpha x", "--alpha: x: expected a number"},
     {PROGRAM_IMGHEAT, "--dt -1", "--dt: -1: expected 0 or more"},

@@ -26,8 +26,8 @@ refuses 2 'voxfilt: -d: 0,1: expected X,Y or X,Y,Z, whole numbers above 0' voxfi
 refuses 2 'voxfilt: -d: 1,2,3,4: expected X,Y or X,Y,Z, whole numbers above 0' voxfilt -d 1,2,3,4
 refuses 2 'voxfilt: --channels: 0: expected a whole number from 1 to 65536' voxfilt --channels 0
 refuses 2 'voxfilt: --channels: 65537: expected a whole number from 1 to 65536' voxfilt --channels 65537
-refuses 2 'voxfilt: --type: u9: expected u8, i8, u16, i16, u32, i32, f32 or f64' voxfilt -t u9
-refuses 2 'voxfilt: --out-type: u9: expected u8, i8, u16, i16, u32, i32, f32 or f64' voxfilt --out-type u9
+refuses 2 "voxfilt: --type: u9: expected $types" voxfilt -t u9
+refuses 2 "voxfilt: --out-type: u9: expected $types" voxfilt --out-type u9
 refuses 2 'voxfilt: --endian: middle: expected little or big' voxfilt --endian middle
 refuses 2 'voxfilt: --out-endian: middle: expected little or big' voxfilt --out-endian middle
 refuses 2 'voxfilt: --skip: -1: expected a count of bytes' voxfilt --skip -1
@@ -38,7 +38,7 @@ refuses 2 'voxfilt: --spacing: 2 distances for 3 axes' voxfilt --spacing 1,1 -n 
 refuses 2 'voxfilt: --format: png: expected raw, raw.gz, nii, nii.gz or hdr' voxfilt --format png
 refuses 2 'voxfilt: --out-format: png: expected raw, raw.gz, nii, nii.gz or hdr' voxfilt --out-format png
 refuses 2 'voxfilt: --steps: -1: expected a whole number' voxfilt -s -1
-refuses 2 'voxfilt: --edge: foo: expected reflect, mirror, nearest, wrap, constant[:V] or hold' voxfilt -e foo
+refuses 2 "voxfilt: --edge: foo: expected $rules" voxfilt -e foo
 refuses 2 'voxfilt: --edge: constant:x: the constant is not a finite number' voxfilt -e constant:x
 refuses 2 'voxfilt: --edge: constant:inf: the constant is not a finite number' voxfilt -e constant:inf
 refuses 2 'voxfilt: --alpha: x: expected a number' voxfilt --alpha x

@@ -18,7 +18,7 @@ refuses 2 'voxfilt: --x: no such option (--help lists them)' voxfilt --x
 refuses 2 'voxfilt: --o: ambiguous option; possibilities: --output, --out-endian, --out-type, --out-range, --out-format' voxfilt --o out
 refuses 2 'voxfilt: --alpha-mode: no such option (imgheat has it)' voxfilt --alpha-mode=separate
 refuses 2 'voxfilt: --steps: teps: expected a whole number; did you mean --steps?' voxfilt -steps 5
-refuses 2 'imgheat: --edge: lp: expected reflect, mirror, nearest, wrap, constant[:V] or hold; did you mean --help?' \
+refuses 2 "imgheat: --edge: lp: expected $rules; did you mean --help?" \
     imgheat -help
 accepts 'options may be cut short' '' voxfilt --inp v8.raw -n 8 --typ u8 --filt gauss:1 --outp short.raw
 v8 -f gauss:1 -o whole.raw
@@ -49,12 +49,10 @@ for pair in gaus:gauss gausian:gauss Gauss:gauss gaussian:gauss soble:sobel lap:
     fi
 done
 means -f gausian:2.5 gauss '--filter: gausian: no such filter'
-rules='reflect, mirror, nearest, wrap, constant[:V] or hold'
 for pair in clamp:nearest replicate:nearest zero:constant periodic:wrap symmetric:reflect reflect101:mirror \
     const:constant wrp:wrap MIRROR:mirror; do
     means -e "${pair%:*}" "${pair#*:}" "--edge: ${pair%:*}: expected $rules"
 done
-types='u8, i8, u16, i16, u32, i32, f32 or f64'
 for pair in uint8:u8 byte:u8 uint16:u16 short:i16 int16:i16 int:i32 float:f32 float32:f32 double:f64 U16:u16; do
     means -t "${pair%:*}" "${pair#*:}" "--type: ${pair%:*}: expected $types"
 done
