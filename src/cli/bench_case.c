@@ -1,0 +1,387 @@
+/* The case of a bench. */
+#include "bench_case.h"
+
+#include "base/mem.h"
+#include "base/pool.h"
+#include "base/thread.h"
+#include "plan/plan.h"
+
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define RUNS             9
+#define LEAST_SECONDS    0.005 /* of one run: so many launches that starting them does not show */
+#define MOST_LAUNCHES    1000
+#define MULTIPLYING_RUNS 5
+#define BATCH_BYTES      ((size_t)64 << 20)
+#define FILLED_TOGETHER  ((size_t)64 << 10)
+
+double bench_case_cells(const struct bench_case *bench)
+{
+    const struct shape *shape = &bench->shape;
+
+    return (double)shape->nx * (double)shape->rows * (double)shape->planes * shape->channels;
+}
+
+/* What the last operation of an unsharp mask reads beside its input: any field will do to measure it. */
+static const struct field *kept_field(const struct bench_case *bench, const struct bench_stand *stand)
+{
+    return bench->op->kind == OP_UNSHARP ? stand->fields[0] : NULL;
+}
+
+struct range bench_case_planes(const struct bench_case *bench)
+{
+    return (struct range){0, bench->shape.planes};
+}
+
+/* Uniform in [−1, 1), from a counter: the same samples whatever the batch. Seeds give other samples. */
+static double noise(uint64_t seed, uint64_t index)
+{
+    uint64_t bits = ((seed << 48) + index + 1) * UINT64_C(0x9e3779b97f4a7c15);
+
+    bits = (bits ^ (bits >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    bits = (bits ^ (bits >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return (double)((bits ^ (bits >> 31)) >> 11) * 0x1p-52 - 1.0;
+}
+
+struct filling {
+    enum work_type work;
+    void *batch;
+    uint64_t seed, first; /* the index of the batch's first sample */
+};
+
+static void fill_some(void *context, size_t first, size_t count, unsigned member)
+{
+    const struct filling *filling = context;
+
+    (void)member;
+    for (size_t i = first; i < first + count; i++) {
+        double sample = noise(filling->seed, filling->first + i);
+        if (filling->work == WORK_F32)
+            ((float *)filling->batch)[i] = (float)sample;
+        else
+            ((double *)filling->batch)[i] = sample;
+    }
+}
+
+static void fill_batch(const struct bench_case *bench, struct pool *pool, uint64_t seed, void *batch,
+                       struct range planes)
+{
+    size_t plane = bench->plane_bytes / work_size(bench->request->work);
+    struct filling filling = {bench->request->work, batch, seed, planes.first * plane};
+
+    pool_share(pool, (unsigned)thread_count(0), planes.count * plane, FILLED_TOGETHER, fill_some, &filling);
+}
+
+static bool next_range(const struct bench_case *bench, struct range *range)
+{
+    size_t planes = bench->shape.planes;
+
+    range->first += range->count;
+    range->count = planes - range->first < bench->batch ? planes - range->first : bench->batch;
+    return range->count > 0;
+}
+
+static void close_stand(struct bench_stand *stand)
+{
+    if (stand->device == NULL)
+        return;
+    for (size_t i = 0; i < BENCH_FIELDS; i++)
+        stand->backend->field_destroy(stand->device, stand->fields[i]);
+    stand->backend->staging_destroy(stand->device, stand->staging);
+    stand->backend->close(stand->device);
+    *stand = (struct bench_stand){0};
+}
+
+static bool await_staging(struct bench_case *bench, struct bench_stand *stand)
+{
+    double unused = 0.0;
+
+    return stand->backend->staging_wait(stand->device, stand->staging, &unused, bench->fault);
+}
+
+static bool fetch(struct bench_case *bench, struct bench_stand *stand, const struct field *field,
+                  struct range planes)
+{
+    return stand->backend->download(stand->device, field, &bench->encoding, stand->staging, planes,
+                                    bench->fault) &&
+           await_staging(bench, stand);
+}
+
+static bool fill_field_by(struct bench_case *bench, struct pool *pool, struct bench_stand *stand,
+                          size_t field)
+{
+    const struct range none = {0, 0};
+    struct range planes = {0, 0};
+
+    while (next_range(bench, &planes)) {
+        fill_batch(bench, pool, field, stand->staging->samples, planes);
+        if (!stand->backend->upload(stand->device, stand->fields[field], &bench->encoding, stand->staging,
+                                    planes, none, bench->fault) ||
+            !await_staging(bench, stand))
+            return false;
+    }
+    return true;
+}
+
+bool bench_case_fill(struct bench_case *bench, struct bench_stand *stand, size_t field)
+{
+    struct pool *pool;
+    bool filled;
+
+    if (!pool_create(&pool, (unsigned)thread_count(0) - 1, POOL_FULL_STACKS, bench->fault))
+        return false;
+    filled = fill_field_by(bench, pool, stand, field);
+    pool_destroy(pool);
+    return filled;
+}
+
+static bool open_stand(struct bench_case *bench, struct bench_stand *stand, const struct backend *backend,
+                       const struct device_request *request)
+{
+    stand->backend = backend;
+    if (!backend->open(&stand->device, request, bench->fault))
+        return false;
+    stand->staging = backend->staging_create(stand->device, bench->batch * bench->plane_bytes, bench->fault);
+    if (stand->staging == NULL)
+        return false;
+    for (size_t i = 0; i < BENCH_FIELDS; i++) {
+        if (!backend->field_create(stand->device, &stand->fields[i], &bench->shape, bench->request->work,
+                                   bench_case_planes(bench), bench->fault))
+            return false;
+    }
+    return bench_case_fill(bench, stand, 0);
+}
+
+bool bench_case_settle(const struct bench_case *bench, const struct bench_stand *stand,
+                       const struct rung_wish *wish, struct form *form, struct fault *fault)
+{
+    return stand->backend->settle(stand->device, bench->op, &bench->shape, wish, form, fault);
+}
+
+bool bench_case_prepare(const struct bench_case *bench, const struct bench_stand *stand,
+                        const struct rung_wish *wish, struct bench_kernel *kernel, struct fault *fault)
+{
+    return bench_case_settle(bench, stand, wish, &kernel->form, fault) &&
+           stand->backend->prepare(stand->device, &kernel->form, &kernel->routine, fault);
+}
+
+bool bench_case_take_steps(struct bench_case *bench, struct bench_stand *stand,
+                           const struct bench_kernel *kernel, unsigned steps, struct field **last)
+{
+    unsigned most = kernel->form.steps;
+    double unused = 0.0;
+
+    for (unsigned taken = 0, together; taken < steps; taken += together) {
+        struct field *to = *last == stand->fields[1] ? stand->fields[2] : stand->fields[1];
+        together = steps - taken < most ? steps - taken : most;
+        if (!stand->backend->advance(stand->device, kernel->routine, together, *last,
+                                     kept_field(bench, stand), to, bench_case_planes(bench), bench->fault))
+            return false;
+        *last = to;
+    }
+    return stand->backend->sync(stand->device, &unused, bench->fault);
+}
+
+static bool keep_expected(struct bench_case *bench, const struct field *field)
+{
+    struct range planes = {0, 0};
+
+    while (next_range(bench, &planes)) {
+        if (!fetch(bench, &bench->judge, field, planes))
+            return false;
+        memcpy(bench->expected + planes.first * bench->plane_bytes, bench->judge.staging->samples,
+               planes.count * bench->plane_bytes);
+    }
+    return true;
+}
+
+void bench_case_forget(struct bench_case *bench)
+{
+    bench->expected_steps = 0;
+    bench->expected_field = bench->judge.fields[0];
+}
+
+bool bench_case_expect(struct bench_case *bench, unsigned steps)
+{
+    const struct rung_wish any = {.rung = NULL};
+    struct bench_stand *judge = &bench->judge;
+    struct bench_kernel kernel;
+    bool done;
+
+    if (bench->expected_steps == steps)
+        return true;
+    if (bench->expected_steps > steps)
+        bench_case_forget(bench);
+    if (!bench_case_prepare(bench, judge, &any, &kernel, bench->fault))
+        return false;
+    done =
+        bench_case_take_steps(bench, judge, &kernel, steps - bench->expected_steps, &bench->expected_field) &&
+        keep_expected(bench, bench->expected_field);
+    judge->backend->release(judge->device, kernel.routine);
+    if (done)
+        bench->expected_steps = steps;
+    else
+        bench_case_forget(bench);
+    return done;
+}
+
+bool bench_case_compare(struct bench_case *bench, const struct field *field, bool *equal)
+{
+    struct bench_stand *stand = &bench->device;
+    struct range planes = {0, 0};
+
+    *equal = true;
+    while (*equal && next_range(bench, &planes)) {
+        if (!fetch(bench, stand, field, planes))
+            return false;
+        *equal = memcmp(stand->staging->samples, bench->expected + planes.first * bench->plane_bytes,
+                        planes.count * bench->plane_bytes) == 0;
+    }
+    return true;
+}
+
+static int compare_numbers(const void *a, const void *b)
+{
+    double left = *(const double *)a, right = *(const double *)b;
+
+    return (left > right) - (left < right);
+}
+
+/* Calls a run, so that a run is long enough to be timed. */
+static unsigned calls_for(double seconds)
+{
+    double launches = seconds > 0.0 ? LEAST_SECONDS / seconds : MOST_LAUNCHES;
+
+    return launches < 1.0 ? 1 : launches > MOST_LAUNCHES ? MOST_LAUNCHES : (unsigned)launches;
+}
+
+bool bench_case_measure(struct bench_case *bench, bench_call *call, void *context, double *seconds)
+{
+    struct bench_stand *stand = &bench->device;
+    unsigned calls = 1;
+    double runs[RUNS + 1];
+
+    for (int run = 0; run <= RUNS; run++) {
+        runs[run] = 0.0;
+        if (!stand->backend->begin_span(stand->device, bench->fault))
+            return false;
+        for (unsigned i = 0; i < calls; i++) {
+            if (!call(bench, context))
+                return false;
+        }
+        if (!stand->backend->end_span(stand->device, &runs[run], bench->fault) ||
+            !stand->backend->sync(stand->device, &runs[run], bench->fault))
+            return false;
+        runs[run] /= calls;
+        if (run == 0)
+            calls = calls_for(runs[0]);
+    }
+    /* The first run warmed up and set the number of calls. */
+    qsort(runs + 1, RUNS, sizeof *runs, compare_numbers);
+    *seconds = runs[1 + RUNS / 2];
+    return true;
+}
+
+bool bench_case_pass(struct bench_case *bench, void *context)
+{
+    const struct bench_kernel *kernel = context;
+    struct bench_stand *stand = &bench->device;
+
+    return stand->backend->advance(stand->device, kernel->routine, kernel->form.steps, stand->fields[0],
+                                   kept_field(bench, stand), stand->fields[1], bench_case_planes(bench),
+                                   bench->fault);
+}
+
+static bool copy_field(struct bench_case *bench, void *unused)
+{
+    struct bench_stand *stand = &bench->device;
+
+    (void)unused;
+    return stand->backend->copy(stand->device, stand->fields[0], stand->fields[1], bench->fault);
+}
+
+bool bench_case_add_changes(struct bench_case *bench, void *sums)
+{
+    struct bench_stand *stand = &bench->device;
+
+    return stand->backend->change(stand->device, stand->fields[0], stand->fields[1], bench->shape.channels,
+                                  bench_case_planes(bench), sums, bench->fault);
+}
+
+static bool measure_copy(struct bench_case *bench)
+{
+    double bytes = 2.0 * bench_case_cells(bench) * (double)work_size(bench->request->work), seconds;
+
+    if (!bench_case_measure(bench, copy_field, NULL, &seconds))
+        return false;
+    bench->copy_speed = bytes / seconds;
+    return true;
+}
+
+static void measure_multiply_adds(struct bench_case *bench)
+{
+    struct bench_stand *stand = &bench->device;
+    double rates[MULTIPLYING_RUNS];
+
+    bench->multiply_adds = NAN;
+    if (stand->backend->multiply_adds == NULL)
+        return;
+    for (int run = 0; run < MULTIPLYING_RUNS; run++)
+        rates[run] = stand->backend->multiply_adds(stand->device, bench->request->work);
+    qsort(rates, MULTIPLYING_RUNS, sizeof *rates, compare_numbers);
+    bench->multiply_adds = rates[MULTIPLYING_RUNS / 2];
+}
+
+static bool open_stands(struct bench_case *bench)
+{
+    const struct plan_request *plan = &bench->request->plan;
+    struct device_request measured = {.threads = plan->threads};
+    struct device_request judging = {.threads = 0};
+    const struct backend *backend;
+    char text[256];
+
+    if (!plan_find_device(plan, &backend, &bench->index, bench->fault))
+        return false;
+    measured.index = bench->index;
+    judging.plain = backend == &backend_cpu;
+    if (!open_stand(bench, &bench->judge, &backend_cpu, &judging) ||
+        !open_stand(bench, &bench->device, backend, &measured))
+        return false;
+    backend->describe(bench->index, text, sizeof text);
+    if (!bench->request->json)
+        fprintf(bench->stream, "%s: %s\n", backend->name, text);
+    return true;
+}
+
+bool bench_case_open(struct bench_case *bench, const struct stage *stage)
+{
+    const struct grid *grid = &bench->request->grid;
+
+    bench->encoding = (struct encoding){
+        .type = work_sample(bench->request->work), .channels = grid->channels, .gamma = 1.0};
+    bench->shape = lower_shape(grid, grid->channels);
+    bench->plane_bytes = grid_plane_samples(grid) * work_size(bench->request->work);
+    bench->batch = bench->plane_bytes >= BATCH_BYTES ? 1 : BATCH_BYTES / bench->plane_bytes;
+    if (bench->batch > bench->shape.planes)
+        bench->batch = bench->shape.planes;
+    if (!lower_stage(stage, grid, &bench->request->encoding, bench->request->work, &bench->step,
+                     bench->fault))
+        return false;
+    bench->expected = mem_alloc(bench->shape.planes, bench->plane_bytes, "the expected bytes", bench->fault);
+    if (bench->expected == NULL || !open_stands(bench) || !measure_copy(bench))
+        return false;
+    measure_multiply_adds(bench);
+    return true;
+}
+
+void bench_case_close(struct bench_case *bench)
+{
+    close_stand(&bench->judge);
+    close_stand(&bench->device);
+    lower_free(&bench->step);
+    mem_free(bench->expected);
+    bench->expected = NULL;
+}

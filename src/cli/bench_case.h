@@ -1,0 +1,102 @@
+/* The case of a bench: the same noise on the device that is measured and on its judge, the judge's bytes, and
+ * how long a call takes. */
+#ifndef BENCH_CASE_H
+#define BENCH_CASE_H
+
+#include "base/diag.h"
+#include "kernels/backend.h"
+#include "plan/lower.h"
+#include "bench.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#define BENCH_FIELDS 3 /* the input, and two that take turns */
+
+/* One device with fields of the case at hand. */
+struct bench_stand {
+    const struct backend *backend;
+    struct device *device;
+    struct field *fields[BENCH_FIELDS];
+    struct staging *staging;
+};
+
+/* A routine, and the form that it was prepared in. */
+struct bench_kernel {
+    struct form form;
+    struct routine *routine;
+};
+
+struct bench_row {
+    struct rung_wish wish;
+    struct form form;
+    double seconds; /* of one step */
+    bool equal;
+};
+
+struct bench_case {
+    const struct bench_request *request;
+    const char *title; /* of the table at hand: a stage, or sums */
+    struct shape shape;
+    struct encoding encoding; /* of the samples that go in and come out: the work type itself */
+    size_t plane_bytes, batch;
+    struct step step;
+    const struct op *op; /* of the step, the one at hand */
+    bool single;         /* a pass takes one step */
+    struct bench_row best;
+    struct form planned; /* what a plan takes of itself */
+    struct bench_stand judge, device;
+    int index;               /* of the device */
+    unsigned char *expected; /* by the judge after `expected_steps` steps */
+    unsigned expected_steps;
+    struct field *expected_field; /* the judge's that they stand in */
+    double copy_speed;            /* bytes read and written a second */
+    double multiply_adds;         /* a second; NAN: not measured on this device */
+    FILE *stream;
+    bool json_begun;
+    bool differs; /* some row's bytes are wrong */
+    struct fault *fault;
+};
+
+/* Settle the case of a stage, open its stands with noise in their first fields, and measure the device's
+   copy. Whatever came of it, it is closed. */
+bool bench_case_open(struct bench_case *bench, const struct stage *stage);
+void bench_case_close(struct bench_case *bench);
+
+/* Samples of a field, with all channels. */
+double bench_case_cells(const struct bench_case *bench);
+struct range bench_case_planes(const struct bench_case *bench);
+
+/* Noise into a field, the same on every stand. */
+bool bench_case_fill(struct bench_case *bench, struct bench_stand *stand, size_t field);
+
+bool bench_case_settle(const struct bench_case *bench, const struct bench_stand *stand,
+                       const struct rung_wish *wish, struct form *form, struct fault *fault);
+bool bench_case_prepare(const struct bench_case *bench, const struct bench_stand *stand,
+                        const struct rung_wish *wish, struct bench_kernel *kernel, struct fault *fault);
+
+/* So many steps from a field on; *last is the field at hand, and in the end the one that holds the outcome.
+ */
+bool bench_case_take_steps(struct bench_case *bench, struct bench_stand *stand,
+                           const struct bench_kernel *kernel, unsigned steps, struct field **last);
+
+/* The judge's bytes after so many steps; a higher number than the last one takes the steps between. Once they
+   are forgotten, whoever asks next begins anew. */
+bool bench_case_expect(struct bench_case *bench, unsigned steps);
+void bench_case_forget(struct bench_case *bench);
+
+/* Whether a field of the device has the judge's bytes. */
+bool bench_case_compare(struct bench_case *bench, const struct field *field, bool *equal);
+
+/* What is measured: one call, on the stand of the device. */
+typedef bool bench_call(struct bench_case *bench, void *context);
+
+/* One pass of a kernel that takes as many steps as it can; and the changes between two fields, added up. */
+bool bench_case_pass(struct bench_case *bench, void *kernel);
+bool bench_case_add_changes(struct bench_case *bench, void *sums);
+
+/* The median time of a call. */
+bool bench_case_measure(struct bench_case *bench, bench_call *call, void *context, double *seconds);
+
+#endif

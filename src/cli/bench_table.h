@@ -1,0 +1,13 @@
+/* The table that a bench prints, as text or as JSON. */
+#ifndef BENCH_TABLE_H
+#define BENCH_TABLE_H
+
+#include "base/diag.h"
+#include "bench_case.h"
+
+void bench_table_head(struct bench_case *bench);
+void bench_table_row(struct bench_case *bench, const struct bench_row *row);
+void bench_table_refusal(struct bench_case *bench, const char *rung, const struct fault *refusal);
+void bench_table_end(struct bench_case *bench);
+
+#endif
