@@ -20,6 +20,11 @@ static inline size_t least(size_t a, size_t b)
     return a < b ? a : b;
 }
 
+static inline size_t samples_of(const struct shape *shape, size_t planes)
+{
+    return planes * shape->rows * shape->channels * shape->nx;
+}
+
 /* Where a plane stands among those of a field. */
 static inline size_t place_in(const struct field *field, size_t plane)
 {

@@ -21,6 +21,13 @@
 /* Rows of sums along an axis that are open at once. */
 #define LINE_ROWS 4
 
+/* Steps of a pass: those that are chosen, of planes, of planes of one row and of pictures that go row by row,
+   and the most that a wish may ask for. */
+#define CHOSEN_STEPS         10
+#define CHOSEN_FLAT_STEPS    16
+#define CHOSEN_PICTURE_STEPS 24
+#define MOST_STEPS           64
+
 /* The most channels that a tile takes together. */
 #define MOST_LAYERS 8
 

@@ -1,0 +1,239 @@
+/* The CPU as a device. */
+#include "cpu_device.h"
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/thread.h"
+
+#include <math.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+/* Forecasts assume a machine of today; --bench is for the real one. */
+#define ASSUMED_BYTES_PER_SECOND   16e9
+#define ASSUMED_CHANGES_PER_SECOND 0.8e9 /* of a thread, which adds up their squares in f64 */
+
+/* Taps that a thread adds up a second, by what stands behind them. */
+struct assumed_taps {
+    double star, fused_star; /* the sample and its nearest neighbours; several steps a pass */
+    double picture;          /* several steps, where these go row by row */
+    double box;              /* all neighbours */
+    double other;
+    double flux;
+};
+
+static const struct assumed_taps assumed_f32 = {7.0e9, 16.8e9, 29e9, 6.75e9, 2.5e9, 1.5e9};
+static const struct assumed_taps assumed_f64 = {2.8e9, 5.6e9, 14e9, 3.4e9, 1.25e9, 0.75e9};
+
+#define ASSUMED_STACK_BYTES ((size_t)8 << 20) /* of a thread, where no limit says */
+
+/* Samples that make a thread worth waking. */
+#define SAMPLES_A_THREAD ((size_t)1 << 14)
+
+/* Of multiply-adds: so long that waking threads does not show. */
+#define MULTIPLYING_SECONDS 0.02
+
+unsigned cpu_device_count(void)
+{
+    return 1;
+}
+
+static int threads_of(const struct device_request *request)
+{
+    return (int)thread_count(request->threads);
+}
+
+void cpu_device_close(struct device *device)
+{
+    pool_destroy(device->pool);
+    mem_free(device);
+}
+
+/* Threads whose stacks fit into an address-space limit (ulimit -v), with most of it left for the data. */
+static size_t affordable_threads(void)
+{
+    struct rlimit addresses, stack;
+    size_t stack_bytes = ASSUMED_STACK_BYTES;
+
+    if (getrlimit(RLIMIT_AS, &addresses) != 0 || addresses.rlim_cur == RLIM_INFINITY)
+        return SIZE_MAX;
+    if (getrlimit(RLIMIT_STACK, &stack) == 0 && stack.rlim_cur != RLIM_INFINITY)
+        stack_bytes = (size_t)stack.rlim_cur;
+    return (size_t)addresses.rlim_cur / 4 / stack_bytes + 1;
+}
+
+/* Stacks of threads take from the addresses that the data needs. */
+static bool count_threads(const struct device_request *request, int *threads, struct fault *fault)
+{
+    size_t affordable = affordable_threads(), wanted = request->threads;
+
+    if (wanted > affordable)
+        return fault_raise(fault, STATUS_LIMIT,
+                           "--threads: the stacks of %zu threads leave no room in the limit on addresses",
+                           wanted);
+    if (wanted == 0)
+        wanted = thread_count(0);
+    *threads = wanted < affordable ? (int)wanted : (int)affordable;
+    return true;
+}
+
+bool cpu_device_open(struct device **result, const struct device_request *request, struct fault *fault)
+{
+    struct device *device = mem_zeroed(1, sizeof *device, "the device", fault);
+
+    if (device == NULL)
+        return false;
+    *result = device;
+    if (request->plain) {
+        device->build = cpu_build_plain();
+        device->threads = 1;
+        return true;
+    }
+    device->asked = request->threads > 0;
+    if (!count_threads(request, &device->threads, fault) || !cpu_build_choose(&device->build, fault) ||
+        !pool_create(&device->pool, (unsigned)device->threads - 1, POOL_FULL_STACKS, fault)) {
+        cpu_device_close(device);
+        *result = NULL;
+        return false;
+    }
+    return true;
+}
+
+void cpu_device_describe(int index, char *text, size_t size)
+{
+    const struct cpu_build *build = cpu_build_here();
+
+    (void)index;
+    snprintf(text, size, "%zu processors, %s instructions", thread_processors(),
+             build == NULL ? "no such" : build->name);
+}
+
+void cpu_device_warm_up(int index)
+{
+    (void)index;
+}
+
+static bool is_near(struct reach reach)
+{
+    return reach.low >= -1 && reach.high <= 1;
+}
+
+static bool is_star(const struct op *op)
+{
+    for (size_t k = 0; k < op->tap_count; k++) {
+        const struct op_tap *tap = &op->taps[k];
+        if ((tap->dx != 0) + (tap->drow != 0) + (tap->dplane != 0) > 1)
+            return false;
+    }
+    return true;
+}
+
+static double assumed_taps_per_second(const struct op *op, bool single)
+{
+    const struct assumed_taps *assumed = op->work == WORK_F32 ? &assumed_f32 : &assumed_f64;
+
+    if (op->kind == OP_HEAT)
+        return assumed->flux;
+    if (!single && cpu_tiling_suits_picture(op))
+        return assumed->picture;
+    if (op->kind != OP_TAPS || !is_near(op->x) || !is_near(op->row) || !is_near(op->plane))
+        return assumed->other;
+    if (!is_star(op))
+        return assumed->box;
+    return single ? assumed->star : assumed->fused_star;
+}
+
+struct forecast cpu_device_predict(const struct device_request *request, const struct op *op,
+                                   const struct shape *shape, bool single)
+{
+    double taps = fmax(1.0, (double)op->tap_count) * (double)op->inner;
+    double fields = op->kind == OP_UNSHARP ? 3.0 : 2.0;
+    double by_memory = ASSUMED_BYTES_PER_SECOND / (fields * (double)work_size(op->work));
+    double by_taps = assumed_taps_per_second(op, single) * threads_of(request) / taps;
+    struct forecast forecast = {
+        .updates = fmin(by_memory * (single ? 1 : CHOSEN_STEPS), by_taps),
+        .changes = fmin(ASSUMED_BYTES_PER_SECOND / (2.0 * (double)work_size(op->work)),
+                        ASSUMED_CHANGES_PER_SECOND * threads_of(request)),
+    };
+
+    (void)shape;
+    return forecast;
+}
+
+uint64_t cpu_device_memory(const struct device *device)
+{
+    (void)device;
+    return 0;
+}
+
+void cpu_device_advise_large_pages(void *memory, size_t bytes)
+{
+#ifdef MADV_HUGEPAGE
+    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+    uintptr_t first = ((uintptr_t)memory + page - 1) / page * page;
+    uintptr_t end = ((uintptr_t)memory + bytes) / page * page;
+
+    if (end > first)
+        (void)madvise((void *)first, end - first, MADV_HUGEPAGE);
+#else
+    (void)memory, (void)bytes;
+#endif
+}
+
+struct cpu_crew cpu_device_crew(const struct device *device, size_t samples)
+{
+    size_t worth = samples / SAMPLES_A_THREAD + 1;
+    bool fewer = !device->asked && worth < (size_t)device->threads;
+
+    return (struct cpu_crew){device->pool, fewer ? (unsigned)worth : (unsigned)device->threads};
+}
+
+bool cpu_device_begin_span(struct device *device, struct fault *fault)
+{
+    (void)fault;
+    device->span = clock_seconds();
+    return true;
+}
+
+bool cpu_device_end_span(struct device *device, double *seconds, struct fault *fault)
+{
+    (void)fault;
+    *seconds += clock_seconds() - device->span;
+    return true;
+}
+
+bool cpu_device_sync(struct device *device, double *seconds, struct fault *fault)
+{
+    (void)device, (void)seconds, (void)fault;
+    return true;
+}
+
+struct multiplying {
+    const struct cpu_kernels *kernels;
+    double end;
+    atomic_uint_fast64_t count;
+};
+
+static void multiply_until_end(void *context, struct range turns, unsigned member)
+{
+    struct multiplying *multiplying = context;
+    uint64_t count = 0;
+
+    (void)turns, (void)member;
+    while (clock_seconds() < multiplying->end)
+        (void)multiplying->kernels->multiply_add(0.5, &count);
+    atomic_fetch_add(&multiplying->count, count);
+}
+
+double cpu_device_multiply_adds(struct device *device, enum work_type work)
+{
+    const struct cpu_crew crew = {device->pool, (unsigned)device->threads};
+    double start = clock_seconds();
+    struct multiplying multiplying = {device->build->kernels[work], start + MULTIPLYING_SECONDS, 0};
+
+    cpu_crew_share(&crew, crew.members, 1, multiply_until_end, &multiplying);
+    return (double)atomic_load(&multiplying.count) / (clock_seconds() - start);
+}

@@ -1,0 +1,250 @@
+/* Routines: ops by a rung and an engine. */
+#include "cpu_routine.h"
+
+#include "base/mem.h"
+#include "cpu_device.h"
+#include "cpu_field.h"
+#include "cpu_tiling.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* A pass that writes more than this finds nothing of it in the caches afterwards. */
+#define CACHES_BYTES ((size_t)16 << 20)
+
+#define CACHE_LINE ((size_t)64)
+
+#define TEXT_OF_(number) #number
+#define TEXT_OF(number)  TEXT_OF_(number)
+
+struct routine {
+    const struct op *op;
+    unsigned steps;           /* the most that a pass takes */
+    struct cpu_tiling tiling; /* of so many; a pass of fewer has a smaller one */
+    void *block;              /* the memory of the arenas */
+    char *arenas;             /* one a thread, from a line of the caches on; NULL: the rung has no tiles */
+};
+
+enum { RUNG_NAIVE, RUNG_BLOCKED, RUNG_FUSED };
+
+const struct rung cpu_routine_rungs[] = {
+    [RUNG_NAIVE] = {"naive", "one step a pass, row by row; edge rules only where a row meets the edge"},
+    [RUNG_BLOCKED] = {"blocked", "one step a pass; rows or tiles stream through the caches"},
+    [RUNG_FUSED] = {"fused", "several steps a pass; tiles stream through a thread's own caches"},
+    {NULL, NULL},
+};
+
+/* A wish for nothing in particular leads to the highest rung that runs the op. */
+static bool find_rung(const char *name, int *rung, struct fault *fault)
+{
+    for (*rung = 0; cpu_routine_rungs[*rung].name != NULL; ++*rung) {
+        if (strcmp(name, cpu_routine_rungs[*rung].name) == 0)
+            return true;
+    }
+    return fault_raise(fault, STATUS_USAGE, "--rung: %s: the CPU has naive, blocked and fused", name);
+}
+
+static bool check_wish(const struct rung_wish *wish, struct fault *fault)
+{
+    if (wish->coarsen != 0 || wish->stride != 0)
+        return fault_raise(fault, STATUS_USAGE, "--coarsen: no rung of the CPU is coarsened");
+    if (wish->steps > MOST_STEPS)
+        return fault_raise(fault, STATUS_USAGE, "%u steps a pass: the CPU takes %d at most", wish->steps,
+                           MOST_STEPS);
+    return true;
+}
+
+static unsigned chosen_steps(const struct op *op, const struct shape *shape)
+{
+    return cpu_tiling_suits_picture(op) ? CHOSEN_PICTURE_STEPS
+           : shape->rows > 1            ? CHOSEN_STEPS
+                                        : CHOSEN_FLAT_STEPS;
+}
+
+/* As many steps a pass as make one of them cheapest. */
+static bool choose_steps(struct cpu_tiling *best, const struct op *op, const struct shape *shape,
+                         const struct rung_wish *wish)
+{
+    unsigned least = wish->steps > 0 ? wish->steps : 2;
+    unsigned most = wish->steps > 0 ? wish->steps : chosen_steps(op, shape);
+    bool found = false;
+
+    for (unsigned steps = least; steps <= most; steps++) {
+        struct cpu_tiling tiling;
+        if (!cpu_tiling_make(&tiling, op, shape, steps, wish->tile_x, wish->tile_y))
+            break;
+        if (!found || cpu_tiling_cost(&tiling, op) < cpu_tiling_cost(best, op))
+            *best = tiling;
+        found = true;
+    }
+    return found;
+}
+
+/* Why no rung with tiles applies. */
+static const char *refuse_tiles(const struct op *op)
+{
+    if (op->kind == OP_UNSHARP || op->kind == OP_SCALE || op->kind == OP_COVER || op->kind == OP_UNCOVER)
+        return "each sample is read once: there is nothing to keep in a cache";
+    if (op_group_most(op) > MOST_LAYERS)
+        return "a tile takes at most " TEXT_OF(MOST_LAYERS) " channels that share a conductivity";
+    return NULL;
+}
+
+/* Tiles for a rung, or why it does not apply. */
+typedef const char *refusal(const struct op *op, const struct shape *shape, const struct rung_wish *wish,
+                            struct cpu_tiling *tiling);
+
+static const char *refuse_naive(const struct op *op, const struct shape *shape, const struct rung_wish *wish,
+                                struct cpu_tiling *tiling)
+{
+    (void)op, (void)shape;
+    cpu_tiling_none(tiling);
+    return wish->tile_x > 0 ? "it has no tiles" : wish->steps > 1 ? "it takes one step a pass" : NULL;
+}
+
+static const char *refuse_blocked(const struct op *op, const struct shape *shape,
+                                  const struct rung_wish *wish, struct cpu_tiling *tiling)
+{
+    const char *reason = refuse_tiles(op);
+
+    if (reason != NULL)
+        return reason;
+    if (wish->steps > 1)
+        return "it takes only one step a pass";
+    if (!cpu_tiling_make(tiling, op, shape, 1, wish->tile_x, wish->tile_y))
+        return "a tile takes more than 16 MiB a thread";
+    return NULL;
+}
+
+static const char *refuse_fused(const struct op *op, const struct shape *shape, const struct rung_wish *wish,
+                                struct cpu_tiling *tiling)
+{
+    const char *reason = refuse_tiles(op);
+
+    if (reason != NULL)
+        return reason;
+    if (wish->steps == 1)
+        return "it needs more than one step a pass";
+    if (!choose_steps(tiling, op, shape, wish))
+        return "a tile of several steps takes more than 16 MiB a thread";
+    return NULL;
+}
+
+static refusal *const refusals[] = {
+    [RUNG_NAIVE] = refuse_naive, [RUNG_BLOCKED] = refuse_blocked, [RUNG_FUSED] = refuse_fused};
+
+static bool choose_rung(const struct op *op, const struct shape *shape, const struct rung_wish *wish,
+                        int *rung, struct cpu_tiling *tiling, struct fault *fault)
+{
+    const char *reason;
+
+    if (wish->rung != NULL) {
+        if (!find_rung(wish->rung, rung, fault))
+            return false;
+        reason = refusals[*rung](op, shape, wish, tiling);
+    } else {
+        *rung = wish->lean ? RUNG_NAIVE : RUNG_FUSED;
+        while ((reason = refusals[*rung](op, shape, wish, tiling)) != NULL && *rung > RUNG_NAIVE)
+            --*rung;
+    }
+    return reason == NULL ||
+           fault_raise(fault, STATUS_USAGE, "--rung: %s: %s", cpu_routine_rungs[*rung].name, reason);
+}
+
+/* Of all threads; those that never come to theirs take no memory, as no page is there before it is used. */
+static bool create_arenas(struct routine *routine, size_t bytes, struct fault *fault)
+{
+    routine->block = mem_untouched(bytes + CACHE_LINE, "tiles", fault);
+    if (routine->block == NULL)
+        return false;
+    routine->arenas = (char *)(((uintptr_t)routine->block + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE);
+    cpu_device_advise_large_pages(routine->arenas, bytes);
+    return true;
+}
+
+void cpu_routine_release(struct device *device, struct routine *routine)
+{
+    (void)device;
+    mem_free(routine->block);
+    mem_free(routine);
+}
+
+_Static_assert(sizeof(struct cpu_tiling) <= sizeof((struct form){0}.own), "a form has no room for tiles");
+
+static void tell_tiles(struct form *form, const struct device *device, const struct cpu_tiling *tiling)
+{
+    form->tiles = true;
+    form->tile_x = (unsigned)tiling->tile_x;
+    form->tile_y = (unsigned)tiling->tile_rows;
+    form->tile_z = 1;
+    form->memory_bytes = (size_t)device->threads * tiling->layout.bytes;
+    cpu_tiling_offers(tiling, form->op, &form->shape, form->offers, ROUTINE_TILES);
+}
+
+static const char *reason_for(const struct rung_wish *wish)
+{
+    return wish->reason != NULL ? wish->reason
+           : wish->rung != NULL ? "asked for"
+                                : "the highest rung that applies";
+}
+
+bool cpu_routine_settle(const struct device *device, const struct op *op, const struct shape *shape,
+                        const struct rung_wish *wish, struct form *form, struct fault *fault)
+{
+    struct cpu_tiling tiling = {0};
+    int rung;
+
+    if (!check_wish(wish, fault) || !choose_rung(op, shape, wish, &rung, &tiling, fault))
+        return false;
+    *form = (struct form){.op = op, .shape = *shape, .rung = &cpu_routine_rungs[rung], .steps = tiling.steps};
+    memcpy(form->own, &tiling, sizeof tiling);
+    if (rung != RUNG_NAIVE)
+        tell_tiles(form, device, &tiling);
+    form->bytes_per_update = 2.0 * (double)work_size(op->work) / form->steps;
+    form->operations_per_update = 2.0 * (double)op->tap_count;
+    snprintf(form->reason, sizeof form->reason, "%s", reason_for(wish));
+    return true;
+}
+
+bool cpu_routine_prepare(struct device *device, const struct form *form, struct routine **result,
+                         struct fault *fault)
+{
+    struct routine *routine = mem_zeroed(1, sizeof *routine, "a routine", fault);
+
+    if (routine == NULL)
+        return false;
+    routine->op = form->op;
+    routine->steps = form->steps;
+    memcpy(&routine->tiling, form->own, sizeof routine->tiling);
+    if (form->memory_bytes > 0 && !create_arenas(routine, form->memory_bytes, fault)) {
+        cpu_routine_release(device, routine);
+        return false;
+    }
+    *result = routine;
+    return true;
+}
+
+bool cpu_routine_advance(struct device *device, struct routine *routine, unsigned steps,
+                         const struct field *from, const struct field *kept, struct field *to,
+                         struct range planes, struct fault *fault)
+{
+    size_t samples = samples_of(&to->shape, planes.count);
+    struct cpu_tiling tiling;
+    struct cpu_sweep sweep = {.op = routine->op,
+                              .tiling = &tiling,
+                              .from = from,
+                              .kept = kept,
+                              .to = to,
+                              .planes = planes,
+                              .arenas = routine->arenas,
+                              .arena_bytes = routine->tiling.layout.bytes,
+                              .crew = cpu_device_crew(device, samples),
+                              .past_caches = samples * work_size(to->work) > CACHES_BYTES};
+
+    if (steps > routine->steps)
+        return fault_raise(fault, STATUS_FAILURE, "%u steps in one pass: this rung takes %u", steps,
+                           routine->steps);
+    cpu_tiling_fewer(&tiling, &routine->tiling, routine->op, steps);
+    device->build->kernels[routine->op->work]->run[tiling.engine](&sweep);
+    return true;
+}
