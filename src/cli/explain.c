@@ -115,13 +115,13 @@ static void print_others(FILE *stream, const struct plan *plan, const struct op 
     char able[256] = "";
     size_t used = 0;
 
-    for (const struct rung *rung = plan->backend->rungs; rung->name != NULL; rung++) {
+    for (const struct rung *rung = plan->lane.backend->rungs; rung->name != NULL; rung++) {
         const struct rung_wish wish = {.rung = rung->name, .steps = single ? 1 : 0};
         struct fault refusal;
         struct form form;
         if (strcmp(rung->name, taken->name) == 0)
             continue;
-        if (!plan->backend->settle(plan->device, op, &plan->shape, &wish, &form, &refusal))
+        if (!plan->lane.backend->settle(plan->lane.device, op, &plan->shape, &wish, &form, &refusal))
             fprintf(stream, "          not %s\n", without_option(refusal.text));
         else if (used < sizeof able)
             used +=

@@ -58,11 +58,11 @@ void phrase_launch(FILE *stream, const struct form *form)
 /* The launch is left out: it depends on what is added up. */
 void phrase_sums(FILE *stream, const struct plan *plan)
 {
-    if (!plan->adds || plan->sums.rung == NULL)
+    if (!plan->adds || plan->lane.sums.rung == NULL)
         return;
-    fprintf(stream, "sums      rung %s: %s", plan->sums.rung->name, plan->sums.reason);
-    phrase_form(stream, &plan->sums);
-    fprintf(stream, ", blocks of %u threads\n", plan->sums.block[0]);
+    fprintf(stream, "sums      rung %s: %s", plan->lane.sums.rung->name, plan->lane.sums.reason);
+    phrase_form(stream, &plan->lane.sums);
+    fprintf(stream, ", blocks of %u threads\n", plan->lane.sums.block[0]);
 }
 
 void phrase_device(FILE *stream, const struct plan *plan)

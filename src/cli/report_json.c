@@ -58,9 +58,9 @@ static void print_kernels(FILE *stream, const struct plan *plan)
         }
     }
     fprintf(stream, "]");
-    if (plan->adds && plan->sums.rung != NULL) {
+    if (plan->adds && plan->lane.sums.rung != NULL) {
         fprintf(stream, ", \"sums\": {");
-        print_rung(stream, &plan->sums);
+        print_rung(stream, &plan->lane.sums);
         fprintf(stream, "}");
     }
 }

@@ -132,7 +132,7 @@ bool pipeline_plan(struct pipeline *pipeline, struct fault *fault)
     if (may_take_device(pipeline, &request))
         take_device(pipeline);
     done = make_plan(pipeline, &request, fault);
-    if (!done || pipeline->plan.backend == &backend_cpu)
+    if (!done || pipeline->plan.lane.backend == &backend_cpu)
         return_device(pipeline);
     return done;
 }

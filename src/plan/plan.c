@@ -38,8 +38,7 @@ static bool lower_stages(struct plan *plan, struct fault *fault)
     const struct job *job = plan->job;
 
     plan->steps = mem_zeroed(job->stage_count, sizeof *plan->steps, "the plan", fault);
-    plan->routines = mem_zeroed(job->stage_count, sizeof *plan->routines, "the plan", fault);
-    if (plan->steps == NULL || plan->routines == NULL)
+    if (plan->steps == NULL)
         return false;
     for (; plan->step_count < job->stage_count; plan->step_count++) {
         const struct stage *stage = &job->stages[plan->step_count];
@@ -359,8 +358,8 @@ static bool make_schedule(const struct plan_request *request, struct plan *plan,
         .forms = forms,
         .limits = request->limits,
         .memory = request->memory,
-        .device_memory = plan->backend->memory(plan->device),
-        .field_plane_bytes = plan->backend->field_bytes(&plan->shape, job->work, 1),
+        .device_memory = plan->lane.backend->memory(plan->lane.device),
+        .field_plane_bytes = plan->lane.backend->field_bytes(&plan->shape, job->work, 1),
         .work_plane_bytes = (size_t)plan_samples(plan, 1) * work_size(job->work),
         .file_plane_bytes = in_plane > out_plane ? in_plane : out_plane,
         .held_bytes = source->held_bytes,
@@ -393,42 +392,11 @@ static bool settle_sums(const struct plan_request *request, struct plan *plan, s
     plan->adds = request->stats || waits_for_change(plan->job);
     if (!plan->adds && request->sums.rung == NULL)
         return true;
-    if (!plan->backend->settle_sums(plan->device, &plan->shape, plan->job->work, &request->sums, &plan->sums,
-                                    fault))
+    if (!plan->lane.backend->settle_sums(plan->lane.device, &plan->shape, plan->job->work, &request->sums,
+                                         &plan->lane.sums, fault))
         return false;
-    plan->backend->add_by(plan->device, &plan->sums);
+    plan->lane.backend->add_by(plan->lane.device, &plan->lane.sums);
     return true;
-}
-
-static bool prepare_routines(struct plan *plan, struct fault *fault)
-{
-    for (size_t i = 0; i < plan->step_count; i++) {
-        for (size_t k = 0; k < plan->steps[i].step.count; k++) {
-            if (!plan->backend->prepare(plan->device, &plan->steps[i].forms[k], &plan->routines[i][k], fault))
-                return false;
-        }
-    }
-    return true;
-}
-
-static void release_routines(struct plan *plan)
-{
-    for (size_t i = 0; i < plan->step_count; i++) {
-        for (size_t k = 0; k < LOWER_OPS; k++) {
-            if (plan->routines[i][k] != NULL)
-                plan->backend->release(plan->device, plan->routines[i][k]);
-            plan->routines[i][k] = NULL;
-        }
-    }
-}
-
-static void close_device(struct plan *plan)
-{
-    if (plan->device == NULL)
-        return;
-    release_routines(plan);
-    plan->backend->close(plan->device);
-    plan->device = NULL;
 }
 
 static void name_device(struct plan *plan, const struct candidate *candidate)
@@ -441,12 +409,13 @@ static void name_device(struct plan *plan, const struct candidate *candidate)
     candidate->backend->describe(candidate->index, plan->device_text, sizeof plan->device_text);
 }
 
-static bool open_device(const struct plan_request *request, struct plan *plan, struct fault *fault)
+static bool open_device(const struct plan_request *request, struct plan *plan,
+                        const struct candidate *candidate, struct fault *fault)
 {
-    const struct device_request device = device_request_of(request, plan->index);
+    const struct device_request device = device_request_of(request, candidate->index);
     double begun = clock_seconds();
 
-    if (!plan->backend->open(&plan->device, &device, fault))
+    if (!lane_open(&plan->lane, candidate->backend, &device, fault))
         return false;
     plan->start = clock_seconds() - begun;
     return true;
@@ -456,9 +425,9 @@ static bool open_device(const struct plan_request *request, struct plan *plan, s
 static bool settle_and_prepare(const struct plan_request *request, struct plan *plan,
                                const struct source *source, struct fault *fault)
 {
-    const struct forms_request forms = {.backend = plan->backend,
-                                        .device = plan->device,
-                                        .index = plan->index,
+    const struct forms_request forms = {.backend = plan->lane.backend,
+                                        .device = plan->lane.device,
+                                        .index = plan->lane.index,
                                         .threads = request->threads,
                                         .shape = &plan->shape,
                                         .wish = request->wish,
@@ -469,7 +438,7 @@ static bool settle_and_prepare(const struct plan_request *request, struct plan *
         !make_schedule(request, plan, &forms, source, fault))
         return false;
     fit_forms(plan, &forms);
-    if (!prepare_routines(plan, fault))
+    if (!lane_prepare(&plan->lane, plan->steps, plan->step_count, fault))
         return false;
     plan->start += clock_seconds() - begun;
     return true;
@@ -479,8 +448,6 @@ static bool settle_and_prepare(const struct plan_request *request, struct plan *
 static bool settle_on(const struct plan_request *request, struct plan *plan, const struct source *source,
                       const struct candidate *candidate, struct fault *fault)
 {
-    plan->backend = candidate->backend;
-    plan->index = candidate->index;
     plan->replaceable =
         candidate->automatic && candidate->backend != &backend_cpu && knows_wishes(request, &backend_cpu);
     name_device(plan, candidate);
@@ -488,11 +455,11 @@ static bool settle_on(const struct plan_request *request, struct plan *plan, con
                                  .steps = plan->steps,
                                  .stage_count = plan->step_count,
                                  .planes = plan->shape.planes};
-    if (open_device(request, plan, fault) && settle_and_prepare(request, plan, source, fault)) {
+    if (open_device(request, plan, candidate, fault) && settle_and_prepare(request, plan, source, fault)) {
         plan->seconds = predict(request, plan, candidate->backend, candidate->index);
         return true;
     }
-    close_device(plan);
+    lane_close(&plan->lane);
     return false;
 }
 
@@ -569,10 +536,9 @@ bool plan_make(const struct plan_request *request, const struct job *job, const 
 
 void plan_free(struct plan *plan)
 {
-    close_device(plan);
+    lane_close(&plan->lane);
     for (size_t i = 0; i < plan->step_count; i++)
         lower_free(&plan->steps[i].step);
     mem_free(plan->steps);
-    mem_free(plan->routines);
     *plan = (struct plan){.setback = plan->setback};
 }

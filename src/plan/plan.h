@@ -6,6 +6,7 @@
 #include "kernels/backend.h"
 #include "chain.h"
 #include "job.h"
+#include "lane.h"
 #include "schedule.h"
 #include "wisdom.h"
 
@@ -26,21 +27,17 @@ struct plan_request {
 
 struct plan {
     const struct job *job;
-    const struct backend *backend;
-    struct device *device;
-    int index; /* of the device, among the backend's */
+    struct lane lane;
     char device_name[32], device_text[256], device_reason[160];
     bool replaceable;     /* the device was chosen unasked, and the CPU can stand in for it */
     struct fault setback; /* of the device that the CPU stands in for; else its status is STATUS_DONE */
     double start;         /* seconds until the device was open and the routines were ready */
     struct shape shape;
-    struct chain_step *steps;               /* one a stage; none where the job copies */
-    struct routine *(*routines)[LOWER_OPS]; /* in the forms of these steps */
+    struct chain_step *steps; /* one a stage; none where the job copies */
     size_t step_count;
     struct chain chain; /* of these steps */
     struct schedule schedule;
-    bool adds; /* the run adds samples up, as `sums` says; sums.rung is NULL on a device with but one way */
-    struct form sums;
+    bool adds;                   /* the run adds samples up */
     size_t held_bytes;           /* what the source holds */
     double moved_bytes, seconds; /* forecast of the steps */
 };

@@ -24,7 +24,8 @@ struct plane_spool {
 
 /* A run under way. */
 struct running {
-    const struct plan *plan;
+    struct plan *plan;
+    struct lane *lane;
     const struct job *job;
     const struct run_request *request;
     struct source *source;
@@ -69,7 +70,6 @@ struct pass {
     bool measures; /* its planes are the result, whose extremes are asked for */
     struct sweep_frame frame;
     struct roll roll;
-    struct ring *in, *out;
     struct carrier *reader, *writer;
 };
 
@@ -254,23 +254,21 @@ static bool take_batch(struct running *run, struct pass *pass)
     struct sweep *sweep = &run->sweep;
     struct ring_slot *slot;
 
-    if (!ring_take(pass->in, &slot, run->fault) || !observe(run, pass, pass->from, slot) ||
+    if (!ring_take(run->lane->in, &slot, run->fault) || !observe(run, pass, pass->from, slot) ||
         !sweep_make_room(sweep, slot->planes.count, run->fault) ||
-        !plan->backend->upload(plan->device, sweep->fields[sweep->input], pass->from->encoding, slot->staging,
-                               slot->planes, counted(pass, slot), run->fault))
+        !run->lane->backend->upload(run->lane->device, run->lane->fields[sweep->input], pass->from->encoding,
+                                    slot->staging, slot->planes, counted(pass, slot), run->fault))
         return false;
     progress_add(&run->progress, plan_samples(plan, slot->planes.count));
     sweep_feed(sweep, slot->planes.count);
-    ring_free(pass->in, slot);
+    ring_free(run->lane->in, slot);
     return true;
 }
 
 static bool measure(struct running *run, struct range planes)
 {
-    const struct plan *plan = run->plan;
-
-    return plan->backend->measure(plan->device, run->sweep.fields[run->sweep.output], &run->encode, planes,
-                                  run->fault);
+    return run->lane->backend->measure(run->lane->device, run->lane->fields[run->sweep.output], &run->encode,
+                                       planes, run->fault);
 }
 
 /* The next planes of the last level, out of the fields. */
@@ -281,21 +279,21 @@ static bool give_batch(struct running *run, struct pass *pass)
     struct range leaving = sweep_leaving(sweep);
     struct ring_slot *slot;
 
-    if (!ring_claim(pass->out, &slot, run->fault))
+    if (!ring_claim(run->lane->out, &slot, run->fault))
         return false;
     slot->planes = leaving;
     if (leaving.count > plan->schedule.batch)
         slot->planes.count = plan->schedule.batch;
     if ((pass->measures && !measure(run, slot->planes)) ||
-        !plan->backend->download(plan->device, sweep->fields[sweep->output], pass->to->encoding,
-                                 slot->staging, slot->planes, run->fault) ||
-        (is_observed(run, pass->to) && !ring_await(pass->out, slot, run->fault)) ||
+        !run->lane->backend->download(run->lane->device, run->lane->fields[sweep->output], pass->to->encoding,
+                                      slot->staging, slot->planes, run->fault) ||
+        (is_observed(run, pass->to) && !ring_await(run->lane->out, slot, run->fault)) ||
         !observe(run, pass, pass->to, slot))
         return false;
     progress_add(&run->progress, plan_samples(plan, slot->planes.count));
     sweep_leave(sweep, slot->planes.count);
     slot->planes.first -= pass->overlap;
-    ring_fill(pass->out, slot);
+    ring_fill(run->lane->out, slot);
     return true;
 }
 
@@ -320,7 +318,7 @@ static bool take_and_give(struct running *run, struct pass *pass)
     while (!sweep_is_due(&run->sweep)) {
         if (has_to_give(run, pass) && !give_batch(run, pass))
             return false;
-        if ((!has_to_give(run, pass) || (ring_has_full(pass->in) && sweep_has_room(&run->sweep))) &&
+        if ((!has_to_give(run, pass) || (ring_has_full(run->lane->in) && sweep_has_room(&run->sweep))) &&
             !take_batch(run, pass))
             return false;
     }
@@ -355,13 +353,13 @@ static bool copy(struct running *run, struct pass *pass)
 
     while (left > 0) {
         struct staging *staging;
-        if (!ring_take(pass->in, &full, run->fault) || !observe(run, pass, pass->from, full) ||
-            !ring_claim(pass->out, &empty, run->fault))
+        if (!ring_take(run->lane->in, &full, run->fault) || !observe(run, pass, pass->from, full) ||
+            !ring_claim(run->lane->out, &empty, run->fault))
             return false;
         staging = empty->staging;
         *empty = *full;
         full->staging = staging;
-        ring_free(pass->in, full);
+        ring_free(run->lane->in, full);
         if (swaps)
             sample_swap(in->type, empty->staging->samples,
                         empty->planes.count * grid_plane_samples(&in->grid));
@@ -369,7 +367,7 @@ static bool copy(struct running *run, struct pass *pass)
             return false;
         progress_add(&run->progress, plan_samples(run->plan, empty->planes.count));
         left -= empty->planes.count;
-        ring_fill(pass->out, empty);
+        ring_fill(run->lane->out, empty);
     }
     return true;
 }
@@ -378,7 +376,8 @@ static bool create_ring(struct running *run, struct ring **ring, size_t buffers)
 {
     const struct plan *plan = run->plan;
 
-    return ring_create(ring, plan->backend, plan->device, buffers, plan->schedule.batch_bytes, run->fault);
+    return ring_create(ring, run->lane->backend, run->lane->device, buffers, plan->schedule.batch_bytes,
+                       run->fault);
 }
 
 /* Whether a file can be told to end as it should. */
@@ -399,7 +398,7 @@ static bool start_reader(struct running *run, struct pass *pass)
         end = pass->from->carrier;
     if (!reads_all(pass))
         end.finish = NULL;
-    return carrier_fetch(&pass->reader, pass->in, pass->out, &end,
+    return carrier_fetch(&pass->reader, run->lane->in, run->lane->out, &end,
                          (struct range){span->begin, span->end - span->begin}, schedule->batch,
                          pass->from->threads, run->fault);
 }
@@ -408,22 +407,21 @@ static bool open_pass(struct running *run, struct pass *pass)
 {
     const struct schedule *schedule = &run->plan->schedule;
     double begun = clock_seconds();
-    bool opened = (pass->from == NULL || create_ring(run, &pass->in, schedule->in_buffers)) &&
-                  (pass->to == NULL || create_ring(run, &pass->out, schedule->out_buffers));
+    bool opened = (pass->from == NULL || create_ring(run, &run->lane->in, schedule->in_buffers)) &&
+                  (pass->to == NULL || create_ring(run, &run->lane->out, schedule->out_buffers));
 
     run->summary->start += clock_seconds() - begun;
     return opened && (pass->from == NULL || start_reader(run, pass)) &&
            (pass->to == NULL ||
-            carrier_deliver(&pass->writer, pass->out, pass->in, &pass->to->carrier, run->fault));
+            carrier_deliver(&pass->writer, run->lane->out, run->lane->in, &pass->to->carrier, run->fault));
 }
 
 /* What went into a spool file is to come back. */
 static bool add_outcomes(struct running *run, const struct pass *pass)
 {
-    const struct plan *plan = run->plan;
     struct outcomes *all = &run->summary->outcomes, of_pass = {0};
 
-    if (!plan->backend->tell_outcomes(plan->device, &of_pass, run->fault))
+    if (!run->lane->backend->tell_outcomes(run->lane->device, &of_pass, run->fault))
         return false;
     all->strays += of_pass.strays;
     if (pass->to->of_run) {
@@ -437,14 +435,15 @@ static bool add_outcomes(struct running *run, const struct pass *pass)
 /* Wait until the last plane has been written, and nothing is under way on the device. */
 static bool finish_pass(struct running *run, struct pass *pass)
 {
-    if (!sweep_finish(&run->sweep, run->fault) || (pass->in != NULL && !ring_drain(pass->in, run->fault)))
+    if (!sweep_finish(&run->sweep, run->fault) ||
+        (run->lane->in != NULL && !ring_drain(run->lane->in, run->fault)))
         return false;
-    if (pass->out == NULL)
+    if (run->lane->out == NULL)
         return true;
     if (!add_outcomes(run, pass))
         return false;
-    ring_finish(pass->out);
-    return ring_drain(pass->out, run->fault);
+    ring_finish(run->lane->out);
+    return ring_drain(run->lane->out, run->fault);
 }
 
 static struct carrier_work close_carrier(struct carrier *carrier, bool done)
@@ -459,11 +458,12 @@ static struct carrier_work close_carrier(struct carrier *carrier, bool done)
 }
 
 /* The seconds that the device spent on its buffers. */
-static double close_ring(struct ring *ring)
+static double close_ring(struct ring **ring)
 {
-    double seconds = ring == NULL ? 0.0 : ring_seconds(ring);
+    double seconds = *ring == NULL ? 0.0 : ring_seconds(*ring);
 
-    ring_destroy(ring);
+    ring_destroy(*ring);
+    *ring = NULL;
     return seconds;
 }
 
@@ -474,8 +474,8 @@ static void close_pass(struct running *run, struct pass *pass, bool done)
     run->summary->read += reading.seconds;
     run->summary->reading += reading.each;
     run->summary->write += close_carrier(pass->writer, done).seconds;
-    run->summary->upload += close_ring(pass->in);
-    run->summary->download += close_ring(pass->out);
+    run->summary->upload += close_ring(&run->lane->in);
+    run->summary->download += close_ring(&run->lane->out);
 }
 
 /* Both ends of an unrolled grid are open, where its last planes come before the first and the first after the
@@ -536,10 +536,9 @@ static bool follow(struct running *run, struct route *route, struct chain_place 
 /* The extremes of the result are the ends of its range. Where nothing is finite, zero is both. */
 static bool settle_range(struct running *run)
 {
-    const struct plan *plan = run->plan;
     struct extremes extremes;
 
-    if (!plan->backend->tell_extremes(plan->device, &extremes, run->fault))
+    if (!run->lane->backend->tell_extremes(run->lane->device, &extremes, run->fault))
         return false;
     run->unmapped = !extremes.any;
     run->encode.low = extremes.any ? extremes.least : 0.0;
@@ -853,10 +852,11 @@ static double work_ahead(const struct running *run)
     return sweeps * plan_samples(run->plan, window_of(run).count);
 }
 
-bool run_plan(const struct plan *plan, const struct run_request *request, struct source *source,
-              struct sink *sink, struct run_summary *summary, struct fault *fault)
+bool run_plan(struct plan *plan, const struct run_request *request, struct source *source, struct sink *sink,
+              struct run_summary *summary, struct fault *fault)
 {
     struct running run = {.plan = plan,
+                          .lane = &plan->lane,
                           .job = plan->job,
                           .request = request,
                           .source = source,
@@ -864,7 +864,7 @@ bool run_plan(const struct plan *plan, const struct run_request *request, struct
                           .summary = summary,
                           .fault = fault,
                           .encode = plan->job->encode,
-                          .sweep = {.plan = plan},
+                          .sweep = {.plan = plan, .lane = &plan->lane},
                           .spools = {{.spool.descriptor = -1}, {.spool.descriptor = -1}},
                           .held.descriptor = -1};
     double begun = clock_seconds();

@@ -39,8 +39,8 @@ struct run_summary {
 };
 
 /* The sink is left open, complete but for its commit. The summary is to be freed, also after a failure. */
-bool run_plan(const struct plan *plan, const struct run_request *request, struct source *source,
-              struct sink *sink, struct run_summary *summary, struct fault *fault);
+bool run_plan(struct plan *plan, const struct run_request *request, struct source *source, struct sink *sink,
+              struct run_summary *summary, struct fault *fault);
 void run_summary_free(struct run_summary *summary);
 
 #endif

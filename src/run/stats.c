@@ -32,7 +32,8 @@ static bool add_planes(const struct stats *stats, enum observer_end end, const v
     const struct encoding *encoding = end == OBSERVER_INPUT ? &plan->job->decode : &plan->job->encode;
     struct tally *totals = end == OBSERVER_INPUT ? stats->in : stats->out;
 
-    if (!plan->backend->survey(plan->device, encoding, &plan->shape, samples, planes, stats->planes, fault))
+    if (!plan->lane.backend->survey(plan->lane.device, encoding, &plan->shape, samples, planes, stats->planes,
+                                    fault))
         return false;
     for (size_t i = 0; i < planes * encoding->channels; i++)
         tally_add_plane(&totals[i % encoding->channels], &stats->planes[i]);

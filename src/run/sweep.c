@@ -19,14 +19,6 @@ static size_t smaller(size_t a, size_t b)
     return a < b ? a : b;
 }
 
-static void destroy_fields(struct sweep *sweep)
-{
-    for (size_t i = 0; i < CHAIN_FIELDS; i++) {
-        sweep->plan->backend->field_destroy(sweep->plan->device, sweep->fields[i]);
-        sweep->fields[i] = NULL;
-    }
-}
-
 static bool create_fields(struct sweep *sweep, size_t planes, struct fault *fault)
 {
     const struct plan *plan = sweep->plan;
@@ -34,12 +26,8 @@ static bool create_fields(struct sweep *sweep, size_t planes, struct fault *faul
 
     shape.planes = sweep->field_planes = planes;
     sweep->window = (struct range){0, smaller(plan->schedule.window, planes)};
-    for (size_t i = 0; i < plan->schedule.field_count; i++) {
-        if (!plan->backend->field_create(plan->device, &sweep->fields[i], &shape, plan->job->work,
-                                         sweep->window, fault))
-            return false;
-    }
-    return true;
+    return lane_create_fields(sweep->lane, plan->schedule.field_count, &shape, plan->job->work, sweep->window,
+                              fault);
 }
 
 static bool create_plane_changes(struct sweep *sweep, struct fault *fault)
@@ -54,23 +42,17 @@ static bool create_plane_changes(struct sweep *sweep, struct fault *fault)
     return sweep->plane_changes != NULL;
 }
 
-bool sweep_create(struct sweep *sweep, const struct plan *plan, struct progress *progress,
-                  struct fault *fault)
+bool sweep_create(struct sweep *sweep, struct plan *plan, struct progress *progress, struct fault *fault)
 {
-    *sweep = (struct sweep){.plan = plan, .progress = progress};
+    *sweep = (struct sweep){.plan = plan, .lane = &plan->lane, .progress = progress};
     return create_plane_changes(sweep, fault) && create_fields(sweep, plan->shape.planes, fault);
 }
 
 void sweep_destroy(struct sweep *sweep)
 {
-    destroy_fields(sweep);
+    lane_destroy_fields(sweep->lane);
     mem_free(sweep->plane_changes);
     sweep->plane_changes = NULL;
-}
-
-static bool is_in_own_memory(const struct plan *plan)
-{
-    return plan->backend->memory(plan->device) == 0;
 }
 
 struct range sweep_overlap(struct range a, struct range b)
@@ -102,7 +84,8 @@ static bool slide(struct sweep *sweep, struct fault *fault)
     size_t first = needed(sweep, sweep->output).first;
 
     for (size_t i = 0; i < plan->schedule.field_count; i++) {
-        if (!plan->backend->field_slide(plan->device, sweep->fields[i], first, needed(sweep, i), fault))
+        if (!sweep->lane->backend->field_slide(sweep->lane->device, sweep->lane->fields[i], first,
+                                               needed(sweep, i), fault))
             return false;
     }
     sweep->window.first = first;
@@ -114,7 +97,7 @@ static bool fit_fields(struct sweep *sweep, struct fault *fault)
 {
     if (sweep->chain.planes == sweep->field_planes)
         return slide(sweep, fault);
-    destroy_fields(sweep);
+    lane_destroy_fields(sweep->lane);
     return create_fields(sweep, sweep->chain.planes, fault);
 }
 
@@ -159,7 +142,7 @@ bool sweep_has_room(const struct sweep *sweep)
     size_t to_come = sweep->frame.span.end - sweep->fed;
     size_t batch = smaller(plan->schedule.batch, to_come);
     size_t slab = smaller(sweep->swept + plan->schedule.slab - sweep->fed, to_come);
-    size_t asked = is_in_own_memory(plan) ? batch : slab;
+    size_t asked = lane_is_in_own_memory(sweep->lane) ? batch : slab;
 
     return stand_free(sweep, batch) ||
            sweep->fed + asked <= needed(sweep, sweep->output).first + sweep->window.count;
@@ -188,12 +171,12 @@ bool sweep_goes_on(const struct sweep *sweep)
 static bool begin_span(struct sweep *sweep, struct fault *fault)
 {
     sweep->span = 0.0;
-    return sweep->plan->backend->begin_span(sweep->plan->device, fault);
+    return sweep->lane->backend->begin_span(sweep->lane->device, fault);
 }
 
 static bool end_span(struct sweep *sweep, struct fault *fault)
 {
-    return sweep->plan->backend->end_span(sweep->plan->device, &sweep->seconds, fault);
+    return sweep->lane->backend->end_span(sweep->lane->device, &sweep->seconds, fault);
 }
 
 static bool tell_updates(struct sweep *sweep, double updates, struct fault *fault)
@@ -203,11 +186,12 @@ static bool tell_updates(struct sweep *sweep, double updates, struct fault *faul
     return sweep->span < SPAN_UPDATES || (end_span(sweep, fault) && begin_span(sweep, fault));
 }
 
-static size_t piece_planes(const struct plan *plan)
+static size_t piece_planes(const struct sweep *sweep)
 {
-    size_t plane = plan->backend->field_bytes(&plan->shape, plan->job->work, 1);
+    const struct plan *plan = sweep->plan;
+    size_t plane = sweep->lane->backend->field_bytes(&plan->shape, plan->job->work, 1);
 
-    if (!is_in_own_memory(plan))
+    if (!lane_is_in_own_memory(sweep->lane))
         return plan->shape.planes;
     return plane >= PIECE_BYTES ? 1 : PIECE_BYTES / plane;
 }
@@ -217,16 +201,16 @@ static bool advance(struct sweep *sweep, const struct level *level, struct range
     const struct plan *plan = sweep->plan;
     const struct chain_step *step = &plan->steps[level->stage];
     const struct field *kept =
-        step->step.ops[level->op].kind == OP_UNSHARP ? sweep->fields[level->kept] : NULL;
-    size_t most = piece_planes(plan);
+        step->step.ops[level->op].kind == OP_UNSHARP ? sweep->lane->fields[level->kept] : NULL;
+    size_t most = piece_planes(sweep);
     struct range piece = {planes.first, 0};
 
     for (size_t left = planes.count; left > 0; left -= piece.count) {
         piece.first += piece.count;
         piece.count = left < most ? left : most;
-        if (!plan->backend->advance(plan->device, plan->routines[level->stage][level->op], level->steps,
-                                    sweep->fields[level->from], kept, sweep->fields[level->to], piece,
-                                    fault) ||
+        if (!sweep->lane->backend->advance(
+                sweep->lane->device, sweep->lane->routines[level->stage][level->op], level->steps,
+                sweep->lane->fields[level->from], kept, sweep->lane->fields[level->to], piece, fault) ||
             !tell_updates(sweep, level->steps * plan_samples(plan, piece.count), fault))
             return false;
     }
@@ -244,8 +228,9 @@ static bool add_change(struct sweep *sweep, const struct level *level, struct ra
     for (size_t left = own.count; left > 0; left -= part.count) {
         part.first += part.count;
         part.count = smaller(left, CHANGES_TOGETHER);
-        if (!plan->backend->change(plan->device, sweep->fields[level->kept], sweep->fields[level->to],
-                                   channels, part, sweep->plane_changes, fault))
+        if (!sweep->lane->backend->change(sweep->lane->device, sweep->lane->fields[level->kept],
+                                          sweep->lane->fields[level->to], channels, part,
+                                          sweep->plane_changes, fault))
             return false;
         for (size_t i = 0; i < part.count * channels; i++)
             sums[i % channels] += sweep->plane_changes[i];
@@ -295,5 +280,5 @@ void sweep_leave(struct sweep *sweep, size_t planes)
 
 bool sweep_finish(struct sweep *sweep, struct fault *fault)
 {
-    return sweep->plan->backend->sync(sweep->plan->device, &sweep->seconds, fault);
+    return sweep->lane->backend->sync(sweep->lane->device, &sweep->seconds, fault);
 }

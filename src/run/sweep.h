@@ -22,10 +22,10 @@ struct sweep_frame {
 
 struct sweep {
     const struct plan *plan;
+    struct lane *lane; /* whose fields they are */
     struct progress *progress;
     struct chain chain; /* of the pass: the plan's, or that of the unrolled grid */
     struct sweep_frame frame;
-    struct field *fields[CHAIN_FIELDS];
     size_t field_planes;           /* of the grid that the fields are for */
     struct chain_place begin, end; /* of the pass */
     struct range window;           /* planes that the fields hold */
@@ -43,8 +43,7 @@ struct sweep {
 /* The planes that are in both. */
 struct range sweep_overlap(struct range a, struct range b);
 
-bool sweep_create(struct sweep *sweep, const struct plan *plan, struct progress *progress,
-                  struct fault *fault);
+bool sweep_create(struct sweep *sweep, struct plan *plan, struct progress *progress, struct fault *fault);
 void sweep_destroy(struct sweep *sweep);
 
 /* A pass from one place to another: over planes that are to come, or over those that the pass before it left,

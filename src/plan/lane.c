@@ -1,0 +1,79 @@
+/* Lanes: one device with all that belongs to it. */
+#include "lane.h"
+
+#include "base/mem.h"
+
+bool lane_open(struct lane *lane, const struct backend *backend, const struct device_request *request,
+               struct fault *fault)
+{
+    *lane = (struct lane){.backend = backend, .index = request->index};
+    return backend->open(&lane->device, request, fault);
+}
+
+static bool prepare_step(struct lane *lane, const struct chain_step *step, struct fault *fault)
+{
+    struct routine **routines = lane->routines[lane->step_count++];
+
+    for (size_t i = 0; i < step->step.count; i++) {
+        if (!lane->backend->prepare(lane->device, &step->forms[i], &routines[i], fault))
+            return false;
+    }
+    return true;
+}
+
+bool lane_prepare(struct lane *lane, const struct chain_step *steps, size_t step_count, struct fault *fault)
+{
+    if (step_count == 0)
+        return true;
+    lane->routines = mem_zeroed(step_count, sizeof *lane->routines, "the plan", fault);
+    if (lane->routines == NULL)
+        return false;
+    for (size_t i = 0; i < step_count; i++) {
+        if (!prepare_step(lane, &steps[i], fault))
+            return false;
+    }
+    return true;
+}
+
+bool lane_create_fields(struct lane *lane, size_t count, const struct shape *shape, enum work_type work,
+                        struct range planes, struct fault *fault)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (!lane->backend->field_create(lane->device, &lane->fields[i], shape, work, planes, fault))
+            return false;
+    }
+    return true;
+}
+
+void lane_destroy_fields(struct lane *lane)
+{
+    for (size_t i = 0; i < CHAIN_FIELDS; i++) {
+        lane->backend->field_destroy(lane->device, lane->fields[i]);
+        lane->fields[i] = NULL;
+    }
+}
+
+bool lane_is_in_own_memory(const struct lane *lane)
+{
+    return lane->backend->memory(lane->device) == 0;
+}
+
+static void release_routines(struct lane *lane)
+{
+    for (size_t i = 0; i < lane->step_count; i++) {
+        for (size_t k = 0; k < LOWER_OPS; k++) {
+            if (lane->routines[i][k] != NULL)
+                lane->backend->release(lane->device, lane->routines[i][k]);
+        }
+    }
+    mem_free(lane->routines);
+}
+
+void lane_close(struct lane *lane)
+{
+    if (lane->device == NULL)
+        return;
+    release_routines(lane);
+    lane->backend->close(lane->device);
+    *lane = (struct lane){.backend = lane->backend, .index = lane->index};
+}

@@ -1,0 +1,47 @@
+/* Lanes: one device with all that belongs to it. A plan has one; of several devices each would have its own.
+ */
+#ifndef LANE_H
+#define LANE_H
+
+#include "base/diag.h"
+#include "kernels/backend.h"
+#include "chain.h"
+#include "lower.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct ring;
+
+struct lane {
+    const struct backend *backend;
+    struct device *device; /* NULL: it is not open */
+    int index;             /* among the backend's */
+
+    struct routine *(*routines)[LOWER_OPS]; /* of each step */
+    size_t step_count;
+    struct form sums; /* how it adds up; sums.rung is NULL where there is but one way */
+
+    /* While a run is under way. */
+    struct field *fields[CHAIN_FIELDS];
+    struct ring *in, *out; /* of the pass; NULL where it reads or writes nothing */
+};
+
+bool lane_open(struct lane *lane, const struct backend *backend, const struct device_request *request,
+               struct fault *fault);
+
+/* A routine for each operation of the steps, in the form that it has there. */
+bool lane_prepare(struct lane *lane, const struct chain_step *steps, size_t step_count, struct fault *fault);
+
+/* Fields for a range of planes each. */
+bool lane_create_fields(struct lane *lane, size_t count, const struct shape *shape, enum work_type work,
+                        struct range planes, struct fault *fault);
+void lane_destroy_fields(struct lane *lane);
+
+/* Whether its fields are in this process's own memory. */
+bool lane_is_in_own_memory(const struct lane *lane);
+
+/* Release the routines and the device, if it is open. */
+void lane_close(struct lane *lane);
+
+#endif
