@@ -181,8 +181,9 @@ START_TEST(bytes_are_written_for_readers)
 END_TEST
 
 /* As refusals list them. */
-#define TYPES "u8, i8, u16, i16, u32, i32, f32 or f64"
-#define RULES "reflect, mirror, nearest, wrap, constant[:V] or hold"
+#define TYPES   "u8, i8, u16, i16, u32, i32, f32 or f64"
+#define FORMATS "raw, raw.gz, nii, nii.gz or hdr"
+#define RULES   "reflect, mirror, nearest, wrap, constant[:V] or hold"
 
 /* ---- samples, edges, grids ---- */
 
@@ -1022,7 +1023,6 @@ static const struct {
     {PROGRAM_VOXFILT, "--s 3",
      "--s: ambiguous option; possibilities: --skip, --spacing, --steps, --sigma, --scale, --stats"},
     {PROGRAM_VOXFILT, "--linear", "--linear: no such option (imgheat has it)"},
-    {PROGRAM_VOXFILT, "--level 3", "--level: no such option (imgheat has it)"},
     {PROGRAM_IMGHEAT, "-n 3", "-n: no such option (voxfilt has it)"},
     {PROGRAM_IMGHEAT, "--skip 3", "--skip: no such option (voxfilt has it)"},
     {PROGRAM_IMGHEAT, "--out-type u8", "--out-type: no such option (voxfilt has it)"},
@@ -1053,8 +1053,8 @@ static const struct {
     {PROGRAM_VOXFILT, "--spacing 1,1 -n 5", "--spacing: 2 distances for 3 axes"},
     {PROGRAM_VOXFILT, "-d 5,5 --spacing 1,1,1", "--spacing: 3 distances for 2 axes"},
     {PROGRAM_VOXFILT, "-f gauss:2 -f box:1 --spacing 1,2,3", "--spacing: no stage of this chain uses it"},
-    {PROGRAM_VOXFILT, "--format png", "--format: png: expected raw"},
-    {PROGRAM_VOXFILT, "--out-format nrrd", "--out-format: nrrd: expected raw"},
+    {PROGRAM_VOXFILT, "--format png", "--format: png: expected " FORMATS},
+    {PROGRAM_VOXFILT, "--out-format nrrd", "--out-format: nrrd: expected " FORMATS},
     {PROGRAM_IMGHEAT, "-f nosuch", "--filter: nosuch: no such filter (--list names them)"},
     {PROGRAM_IMGHEAT, "-s -1", "--steps: -1: expected a whole number"},
     {PROGRAM_IMGHEAT, "-s 1.0", "--steps: 1.0: expected a whole number"},

@@ -35,8 +35,8 @@ refuses 2 'voxfilt: --spacing: 1: expected X,Y or X,Y,Z' voxfilt --spacing 1
 refuses 2 'voxfilt: --spacing: 0,1,1: expected distances from 1e-100 to 1e100' voxfilt --spacing 0,1,1
 refuses 2 'voxfilt: --spacing: 1e-170,1,1: expected distances from 1e-100 to 1e100' voxfilt -n 8 --spacing 1e-170,1,1
 refuses 2 'voxfilt: --spacing: 2 distances for 3 axes' voxfilt --spacing 1,1 -n 8
-refuses 2 'voxfilt: --format: png: expected raw, raw.gz, nii, nii.gz or hdr' voxfilt --format png
-refuses 2 'voxfilt: --out-format: png: expected raw, raw.gz, nii, nii.gz or hdr' voxfilt --out-format png
+refuses 2 "voxfilt: --format: png: expected $formats" voxfilt --format png
+refuses 2 "voxfilt: --out-format: png: expected $formats" voxfilt --out-format png
 refuses 2 'voxfilt: --steps: -1: expected a whole number' voxfilt -s -1
 refuses 2 "voxfilt: --edge: foo: expected $rules" voxfilt -e foo
 refuses 2 'voxfilt: --edge: constant:x: the constant is not a finite number' voxfilt -e constant:x
