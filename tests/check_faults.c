@@ -200,12 +200,12 @@ START_TEST(forms_cost_nothing)
     ck_assert(backend_cuda.open(&device, &request, &fault));
     held = emulation_leaks();
     launches = emulation_launches();
-    small.memory_bytes = 0;
-    emulation_set_device(&small);
     settle_all(device, &op, &shape);
-    ck_assert(backend_cuda.settle(device, &op, &shape, &any, &form, &fault));
     ck_assert_uint_eq(emulation_leaks(), held);
     ck_assert_uint_eq(emulation_launches(), launches);
+    small.memory_bytes = 0;
+    emulation_set_device(&small);
+    ck_assert(backend_cuda.settle(device, &op, &shape, &any, &form, &fault));
     ck_assert(!backend_cuda.prepare(device, &form, &routine, &fault));
     ck_assert_int_eq(fault.status, STATUS_LIMIT);
     backend_cuda.close(device);
