@@ -267,6 +267,9 @@ cd "$work" || exit 1
 filters_of_list > filters
 tags voxfilt.7 FILTERS > filters.page
 same 'voxfilt.7: filters' filters filters.page
+voxfilt --list | sed -n '/^formats:/,/^devices:/s/^  \([^ ]*\).*/\1/p' > formats
+tags voxfilt.7 FORMATS | sed 's/^\.B //' > formats.page
+same 'voxfilt.7: formats' formats formats.page
 # shellcheck disable=SC2046  # words
 names_all voxfilt.7 FORMATS $(signals_of_guard)
 # shellcheck disable=SC2046
