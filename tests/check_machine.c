@@ -6,6 +6,7 @@
 #include <check.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -140,12 +141,37 @@ START_TEST(control_groups_are_heeded)
 }
 END_TEST
 
-START_TEST(no_more_is_spared_than_there_is)
+/* Addresses that this process has. */
+static uint64_t addresses_taken(void)
 {
-    uint64_t spare = machine_spare_memory(), whole = machine_whole_memory();
+    FILE *file = fopen("/proc/self/statm", "r");
+    unsigned long long pages = 0;
 
-    ck_assert_uint_gt(spare, 0);
-    ck_assert_uint_le(spare, whole);
+    ck_assert_ptr_nonnull(file);
+    ck_assert_int_eq(fscanf(file, "%llu", &pages), 1);
+    fclose(file);
+    return pages * (unsigned long long)sysconf(_SC_PAGESIZE);
+}
+
+START_TEST(a_limit_on_addresses_is_heeded)
+{
+    const uint64_t room = (uint64_t)64 << 20;
+    uint64_t without = machine_whole_memory(), whole, spare;
+    struct rlimit kept, limit;
+
+    ck_assert(!machine_limits_addresses());
+    ck_assert_int_eq(getrlimit(RLIMIT_AS, &kept), 0);
+    limit = (struct rlimit){.rlim_cur = (rlim_t)(addresses_taken() + room), .rlim_max = kept.rlim_max};
+    ck_assert_int_eq(setrlimit(RLIMIT_AS, &limit), 0);
+    whole = machine_whole_memory();
+    spare = machine_spare_memory();
+    ck_assert(machine_limits_addresses());
+    ck_assert_int_eq(setrlimit(RLIMIT_AS, &kept), 0);
+    ck_assert_uint_gt(without, room);
+    ck_assert_uint_le(whole, room);
+    ck_assert_uint_ge(whole, room / 2);
+    ck_assert_uint_le(spare, room / 4 * 3);
+    ck_assert_uint_ge(spare, room / 4);
 }
 END_TEST
 
@@ -154,6 +180,6 @@ int main(void)
     TCase *machine = tcase_create("machine");
 
     tcase_add_loop_test(machine, control_groups_are_heeded, 0, LENGTH(surroundings));
-    tcase_add_test(machine, no_more_is_spared_than_there_is);
+    tcase_add_test(machine, a_limit_on_addresses_is_heeded);
     return harness_run("machine", &machine, 1, PATIENCE);
 }

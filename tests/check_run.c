@@ -219,9 +219,12 @@ START_TEST(until_stops_between)
     ck_assert_uint_gt(outcome.summary.steps, 2);
     ck_assert_uint_lt(outcome.summary.steps, 1000);
     ck_assert_double_lt(outcome.summary.last_change, 0.05);
+    ck_assert(!outcome.summary.unreached);
     outcome_free(&outcome);
-    free(running_bytes("-n 7 -f heat --until 1e-30", samples, sizeof samples, sizeof samples, &outcome));
-    ck_assert_uint_le(outcome.summary.steps, 1000);
+    free(running_bytes("-n 7 -f heat --until 1e-30 -s 12 --check-every 5", samples, sizeof samples,
+                       sizeof samples, &outcome));
+    ck_assert_uint_eq(outcome.summary.steps, 12);
+    ck_assert(outcome.summary.unreached);
     outcome_free(&outcome);
 }
 END_TEST

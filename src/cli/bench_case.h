@@ -4,15 +4,31 @@
 #define BENCH_CASE_H
 
 #include "base/diag.h"
+#include "model/grid.h"
+#include "model/stage.h"
 #include "kernels/backend.h"
 #include "plan/lower.h"
-#include "bench.h"
+#include "plan/plan.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 
 #define BENCH_FIELDS 3 /* the input, and two that take turns */
+
+/* What is asked of a bench. */
+struct bench_request {
+    const struct stage_request *stages; /* each is a table of its own */
+    size_t stage_count;
+    bool force;
+    struct grid grid;
+    struct encoding encoding; /* of the samples, with the channels of the grid: what they are to each other */
+    enum work_type work;
+    struct plan_request plan; /* the device, threads, and a wish that narrows the ladder */
+    bool pictures;            /* rates are told in pixels */
+    bool json;
+    bool keep; /* the fastest as wisdom */
+};
 
 /* One device with fields of the case at hand. */
 struct bench_stand {
