@@ -12,7 +12,8 @@ status=0
 
 judge()
 {
-    python3 "$VOXFILT_CASES/run.py" --voxfilt "$VOXFILT" --imgheat "$IMGHEAT" --set "$1" > "$work/$1" 2>&1
+    python3 "$VOXFILT_CASES/run.py" --voxfilt "$VOXFILT" --imgheat "$IMGHEAT" --set "$1" --match "${2-}" \
+        > "$work/$1${2+.$2}" 2>&1
 }
 
 judge filters &
@@ -20,10 +21,14 @@ filters=$!
 judge stencil3d &
 stencil3d=$!
 judge png || status=1
+# Of what programs wrote, samples of 64-bit integers and in Fortran's order are not read yet.
+for part in malformed spec_variants itk; do
+    judge vol "$part" || status=1
+done
 wait $filters || status=1
 wait $stencil3d || status=1
 
-for set in filters stencil3d png; do
+for set in filters stencil3d png vol.malformed vol.spec_variants vol.itk; do
     echo "$set:"
     cat "$work/$set"
 done

@@ -15,7 +15,7 @@ make_volume -d 6,5,4 -t u16 -o scan.raw
 
 # ---------------------------------------------------------------- every format, from raw and back
 
-for form in nii nii.gz hdr; do
+for form in nii nii.gz hdr nrrd nhdr mha mhd npy; do
     convert -i scan.raw -d 6,5,4 -t u16 -o scan.$form
     accepts "$form is recognised by what it holds" '' convert -i scan.$form -o back.raw
     same "$form: the samples are the same" scan.raw back.raw
@@ -25,7 +25,7 @@ for form in nii nii.gz hdr; do
     accepts "$form: --format may name it" '' convert -i scan.$form --format $form -o named.raw
     same "$form: with the same samples" scan.raw named.raw
 done
-for form in nii nii.gz; do
+for form in nii nii.gz nrrd mha npy; do
     piped scan.$form voxfilt -f identity > back.$form
     same "$form through a pipe stays what it is" scan.$form back.$form
     from scan.raw voxfilt -d 6,5,4 -t u16 -f identity --out-format $form > there.$form
@@ -63,7 +63,7 @@ same '--level is that of the compression' scan.nii unpacked.nii
 accepts 'a volume under the name of a picture' 'voxfilt: slice.png: a NIfTI file is written, despite the name
 ' convert -i scan.nii -o slice.png
 voxfilt --list > ../list
-for form in raw raw.gz nii nii.gz hdr; do
+for form in raw raw.gz nii nii.gz hdr nrrd nhdr mha mhd npy; do
     grep -q "^  $form " ../list
     result $? "--list has $form"
 done
@@ -150,7 +150,109 @@ mkfifo fifo.img
 cp scan.hdr fifo.hdr
 refuses 3 'voxfilt: fifo.hdr: image file: fifo.img: not a regular file; --allow-outside reads it all the same' \
     convert -i fifo.hdr -o out
+for form in nhdr mhd; do
+    refuses 2 "voxfilt: standard output: $form needs a regular file, since the samples go beside it" \
+        convert -i scan.nii --out-format $form
+done
 refuses 2 'voxfilt: standard output: hdr needs a regular file, since the samples go beside it' \
     convert -i scan.nii --out-format hdr
+
+# ---------------------------------------------------------------- NRRD
+
+# A header and samples; lines in the escapes of printf.
+nrrd() # NAME LINES
+{
+    # shellcheck disable=SC2059  # escapes are wanted
+    printf "NRRD0004\\ntype: ushort\\ndimension: 3\\nsizes: 6 5 4\\n$2\\n" > "$1"
+}
+reads() # NAME FILE
+{
+    accepts "$1" '' convert -i "$2" -o back.raw
+    same "$1: the samples" scan.raw back.raw
+}
+little='endian: little'
+nrrd a.nrrd "encoding: raw\\n$little\\n" && cat scan.raw >> a.nrrd
+reads 'nrrd: raw' a.nrrd
+nrrd a.nrrd "encoding: gzip\\n$little\\n" && gzip -c scan.raw >> a.nrrd
+reads 'nrrd: gzip' a.nrrd
+nrrd a.nrrd "encoding: gz\\n$little\\n" && head -c 100 scan.raw | gzip -c >> a.nrrd && tail -c +101 scan.raw | gzip -c >> a.nrrd
+reads 'nrrd: gzip in two members' a.nrrd
+nrrd a.nrrd "encoding: hex\\n$little\\n" && od -An -v -tx1 scan.raw >> a.nrrd
+reads 'nrrd: hex' a.nrrd
+nrrd a.nrrd 'encoding: ascii\n' && od -An -v -tu2 scan.raw >> a.nrrd
+reads 'nrrd: ascii' a.nrrd
+nrrd a.nrrd "encoding: raw\\n$little\\nline skip: 2\\nbyte skip: 3\\n" && { printf 'one\ntwo\nabc' && cat scan.raw; } >> a.nrrd
+reads 'nrrd: lines and bytes are skipped' a.nrrd
+nrrd a.nrrd "encoding: raw\\n$little\\nbyte skip: -1\\n" && { printf 'what is before' && cat scan.raw; } >> a.nrrd
+reads 'nrrd: samples at the end' a.nrrd
+for z in 0 1 2 3; do
+    tail -c +$((60 * z + 1)) scan.raw | head -c 60 > plane$z.raw
+done
+nrrd a.nhdr "encoding: raw\\n$little\\ndata file: LIST\\nplane0.raw\\nplane1.raw\\nplane2.raw\\nplane3.raw"
+reads 'nrrd: a list of files' a.nhdr
+nrrd a.nhdr "encoding: raw\\n$little\\ndata file: plane%%01d.raw 0 3 1"
+reads 'nrrd: a pattern of files' a.nhdr
+nrrd a.nhdr "encoding: raw\\n$little\\ndata file: plane%%s.raw 0 3 1"
+refuses 3 'voxfilt: a.nhdr: data file: plane%s.raw: not a pattern with numbers from and to' convert -i a.nhdr -o out
+nrrd a.nhdr "encoding: raw\\n$little\\ndata file: plane%%d.raw 0 2000000000 1"
+refuses 3 'voxfilt: a.nhdr: data file: 2000000001 files for 20 rows of samples' convert -i a.nhdr -o out
+nrrd a.nhdr "encoding: raw\\n$little\\ndata file: a.nhdr"
+refuses 3 'voxfilt: a.nhdr: data file: a.nhdr: the header itself; --allow-outside reads it all the same' convert -i a.nhdr -o out
+nrrd a.nrrd "encoding: raw\\n$little\\nspace directions: (0,0.5,0) (0.3,0,0.4) (0,0,2)\\nspace origin: (1,2,3)\\nnote:=kept\\n# kept, too\\n" &&
+    cat scan.raw >> a.nrrd
+voxfilt -i a.nrrd -f heat -s 3 -o heated.nrrd
+convert -i heated.nrrd -o heated.raw
+voxfilt -i scan.raw -d 6,5,4 -t u16 --spacing 0.5,0.5,2 -f heat -s 3 -o expected.raw
+same 'nrrd: spacing from directions' expected.raw heated.raw
+for line in 'note:=kept' '# kept, too' 'space origin: (1,2,3)' 'space directions: (0,0.5,0) (0.3,0,0.4) (0,0,2)'; do
+    grep -aqxF "$line" heated.nrrd
+    result $? "nrrd: $line"
+done
+convert -i a.nrrd --level 9 -o packed.nrrd
+convert -i packed.nrrd -o still.nrrd
+same 'nrrd: what is compressed stays so' "$(grep -aqx 'encoding: gzip' still.nrrd && echo packed.nrrd)" packed.nrrd
+reads 'nrrd: and is read back' still.nrrd
+printf 'NRRD0004\ntype: short\ndimension: 4\nsizes: 6 5 4\nencoding: raw\n\n' > bad.nrrd
+refuses 3 'voxfilt: bad.nrrd: sizes: 3 values for dimension 4' convert -i bad.nrrd -o out
+printf 'NRRD0004\ntype: uchar\ndimension: 4\nsizes: 3 6 5 4\nkinds: RGB-color domain domain domain\nencoding: raw\n\n' > rgb.nrrd
+head -c 240 scan.raw >> rgb.nrrd && head -c 120 scan.raw >> rgb.nrrd
+convert -i rgb.nrrd -o rgb.raw
+tail -c 360 rgb.nrrd > expected.raw
+same 'nrrd: an axis of colours is one of channels' expected.raw rgb.raw
+printf 'NRRD0004\ntype: uchar\ndimension: 4\nsizes: 6 5 4 2\nencoding: raw\n\n' > series.nrrd
+refuses 3 'voxfilt: series.nrrd: sizes: 6 5 4 2: a series of volumes, which is not supported' convert -i series.nrrd -o out
+
+# ---------------------------------------------------------------- MetaImage
+
+convert -i scan.raw -d 6,5,4 -t u16 --level 6 -o packed.mha
+reads 'mha: compressed' packed.mha
+grep -aqx 'CompressedData = True' packed.mha
+result $? 'mha: and says so'
+printf 'NDims = 3\nDimSize = 6 5 4\nElementType = MET_USHORT\nElementDataFile = LIST\nplane0.raw\nplane1.raw\nplane2.raw\nplane3.raw\n' > a.mhd
+reads 'mhd: a list of files' a.mhd
+printf 'NDims = 3\nDimSize = 6 5 4\nElementType = MET_USHORT\nHeaderSize = -1\nElementDataFile = scan.nii\n' > a.mhd
+reads 'mhd: samples at the end of a file' a.mhd
+printf 'NDims = 3\nDimSize = 6 5 4\nElementType = MET_USHORT\nComment = kept\nElementSpacing = 1 2 3\nElementDataFile = scan.raw\n' > a.mhd
+convert -i a.mhd -o b.mha
+grep -aqx 'Comment = kept' b.mha && grep -aqx 'ElementSpacing = 1 2 3' b.mha
+result $? 'mhd: fields are kept'
+printf 'NDims = 3\nDimSize = 6 5 4\nElementType = MET_USHORT\nElementDataFile = /etc/passwd\n' > a.mhd
+refuses 3 'voxfilt: a.mhd: ElementDataFile: /etc/passwd: outside the folder of the header; --allow-outside reads it all the same' \
+    convert -i a.mhd -o out
+
+# ---------------------------------------------------------------- NumPy
+
+if has python3 && python3 -c 'import numpy' 2> ../numpy; then
+    python3 -c 'import numpy; assert (numpy.load("scan.npy").ravel() == numpy.fromfile("scan.raw", "<u2")).all()'
+    result $? 'npy: NumPy reads it'
+else
+    skip 'npy: NumPy reads it: there is no NumPy'
+fi
+refuses 2 'voxfilt: out.npy: a NumPy file does not say which axis holds channels, and there are 3' \
+    convert -i rgb.nrrd -o out.npy
+head -c 70 scan.npy > short.npy
+refuses 3 'voxfilt: short.npy: header: the file ends in it' convert -i short.npy -o out
+sed 's/False/True /' scan.npy > turned.npy
+refuses 3 'voxfilt: turned.npy: fortran_order: True is not supported (numpy.ascontiguousarray)' convert -i turned.npy -o out
 
 conclude

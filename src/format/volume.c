@@ -131,7 +131,7 @@ static bool is_pattern(const char *text)
     return digits <= 2 && percent[1 + digits] == 'd';
 }
 
-bool volume_set_pattern(struct source *source, const char *pattern, uint64_t first, uint64_t last,
+static bool set_pattern(struct source *source, const char *pattern, uint64_t first, uint64_t last,
                         uint64_t step, struct fault *fault)
 {
     struct volume_files *files = &((struct volume *)source->state)->files;
@@ -144,6 +144,39 @@ bool volume_set_pattern(struct source *source, const char *pattern, uint64_t fir
     files->step = step;
     files->count = (size_t)((last - first) / step) + 1;
     return files->pattern != NULL;
+}
+
+/* "LIST" or "LIST 2": the names of files are the lines that follow. */
+static bool read_list(struct source *source, struct fault *fault)
+{
+    struct volume *volume = source->state;
+    struct fields *fields = &volume->fields;
+    bool ended;
+
+    for (;;) {
+        if (!fields_read_line(fields, volume->flow, &ended, fault))
+            return false;
+        if (ended)
+            return volume->files.count > 0 ||
+                   fields_refuse(fields, volume->files.field, "LIST", "no file follows", fault);
+        volume->listed++;
+        if (fields->items[fields->count - 1].line[0] != '\0' &&
+            !volume_add_file(source, fields->items[fields->count - 1].line, fault))
+            return false;
+    }
+}
+
+bool volume_name_files(struct source *source, const char *value, struct fault *fault)
+{
+    unsigned long long first, last, step;
+    char pattern[1024];
+
+    if (strncmp(value, "LIST", 4) == 0 && (value[4] == '\0' || value[4] == ' '))
+        return read_list(source, fault);
+    if (strlen(value) < sizeof pattern && strchr(value, '%') != NULL &&
+        sscanf(value, "%1023s %llu %llu %llu", pattern, &first, &last, &step) == 4)
+        return set_pattern(source, pattern, first, last, step, fault);
+    return volume_add_file(source, value, fault);
 }
 
 /* "%03d" with its number. */
@@ -412,6 +445,7 @@ static bool settle(struct source *source, struct fault *fault)
     if (!grid_check(&header->grid, fault))
         return fault_prefix(fault, file_in_name(source->file));
     volume->file_bytes = (uint64_t)grid_samples(&header->grid) * sample_size(header->type);
+    memcpy(volume->spacing, header->grid.spacing, sizeof volume->spacing);
     if (volume->coding.coding == CODING_TEXT)
         header->endian = endian_native();
     if (volume->files.count > 0) {

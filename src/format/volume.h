@@ -38,6 +38,8 @@ struct volume_coding {
 struct volume {
     struct flow *flow;    /* of the header, from behind what was read of it */
     struct fields fields; /* of headers in text */
+    size_t listed;        /* of those lines, at the end: names of files */
+    double spacing[3];    /* as the header has it */
     void *kept;           /* of others: what the format keeps */
     size_t kept_size;
     struct volume_coding coding;
@@ -73,10 +75,10 @@ void volume_set_spacing(struct source *source, const double *spacing, size_t cou
 /* Whether there is a file of this name where the header is. */
 bool volume_file_exists(const struct source *source, const char *name);
 
-/* Name a file of samples, or many. "NAME %d FIRST LAST STEP" is a pattern. */
+/* Name a file of samples; or as a field of a header in text does: "NAME", "NAME%03d FIRST LAST STEP", or
+   "LIST", before lines with names. `files.field` is set. */
 bool volume_add_file(struct source *source, const char *name, struct fault *fault);
-bool volume_set_pattern(struct source *source, const char *pattern, uint64_t first, uint64_t last,
-                        uint64_t step, struct fault *fault);
+bool volume_name_files(struct source *source, const char *value, struct fault *fault);
 
 /* Operations of a source. */
 bool volume_read(struct source *source, void *samples, size_t planes, struct fault *fault);

@@ -1,0 +1,333 @@
+/* MetaImage: a header in text, with the samples after it or in files of their own. */
+#include "base/number.h"
+#include "format.h"
+#include "volume.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+enum { LINE_MOST = 1024, DIMS_MOST = 10 };
+
+/* The first name of a type is written. */
+static const struct element {
+    const char *name;
+    enum sample_type type;
+} elements[] = {
+    {"MET_UCHAR", SAMPLE_U8},   {"MET_CHAR", SAMPLE_I8},  {"MET_USHORT", SAMPLE_U16},
+    {"MET_SHORT", SAMPLE_I16},  {"MET_UINT", SAMPLE_U32}, {"MET_INT", SAMPLE_I32},
+    {"MET_ULONG", SAMPLE_U32},  {"MET_LONG", SAMPLE_I32}, {"MET_FLOAT", SAMPLE_F32},
+    {"MET_DOUBLE", SAMPLE_F64},
+};
+enum { ELEMENTS = sizeof elements / sizeof *elements };
+
+static bool is_field(const struct field *field, const char *const *names)
+{
+    for (; field->name != NULL && *names != NULL; names++) {
+        if (strcasecmp(field->name, *names) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* ---- reading ---- */
+
+static bool begins(const unsigned char *start, size_t size, const char *name)
+{
+    size_t length = strlen(name);
+
+    if (size <= length || memcmp(start, name, length) != 0)
+        return false;
+    while (length < size && (start[length] == ' ' || start[length] == '\t'))
+        length++;
+    return length < size && start[length] == '=';
+}
+
+static bool sniff(const unsigned char *start, size_t size)
+{
+    return begins(start, size, "ObjectType") || begins(start, size, "NDims");
+}
+
+static struct fields *fields_of(struct source *source)
+{
+    return &((struct volume *)source->state)->fields;
+}
+
+/* The header ends with the field that says where the samples are. */
+static bool read_lines(struct source *source, struct fault *fault)
+{
+    struct fields *fields = fields_of(source);
+    struct flow *flow = ((struct volume *)source->state)->flow;
+    const struct field *last;
+    bool ended;
+
+    do {
+        if (!fields_read_line(fields, flow, &ended, fault))
+            return false;
+        if (ended)
+            return fault_raise(fault, STATUS_INPUT, "%s: ElementDataFile: missing", fields->file);
+        if (!fields_split_last(fields, "=", fault))
+            return false;
+        last = &fields->items[fields->count - 1];
+        if (last->name == NULL && last->line[0] != '\0')
+            return fault_raise(fault, STATUS_INPUT, "%s: header: line %zu: no field", fields->file,
+                               fields->count);
+    } while (last->name == NULL || strcasecmp(last->name, "ElementDataFile") != 0);
+    return true;
+}
+
+static bool read_flag(const struct fields *fields, const char *name, bool *flag, struct fault *fault)
+{
+    const char *value = fields_find(fields, name);
+
+    if (value == NULL)
+        return true;
+    *flag = strcasecmp(value, "True") == 0 || strcmp(value, "1") == 0;
+    return *flag || strcasecmp(value, "False") == 0 || strcmp(value, "0") == 0 ||
+           fields_refuse(fields, name, value, "neither True nor False", fault);
+}
+
+static bool read_type(struct source *source, struct fault *fault)
+{
+    const struct fields *fields = fields_of(source);
+    const char *value;
+
+    if (!fields_require(fields, "ElementType", &value, fault))
+        return false;
+    for (size_t i = 0; i < ELEMENTS; i++) {
+        size_t length = strlen(elements[i].name);
+        if (strncmp(value, elements[i].name, length) == 0 &&
+            (value[length] == '\0' || strcmp(value + length, "_ARRAY") == 0)) {
+            source->header.type = elements[i].type;
+            return true;
+        }
+    }
+    return fields_refuse(fields, "ElementType", value, "not supported", fault);
+}
+
+static bool read_extents(struct source *source, struct fault *fault)
+{
+    const struct fields *fields = fields_of(source);
+    const char *dims, *sizes, *channels = fields_find(fields, "ElementNumberOfChannels");
+    uint64_t extents[DIMS_MOST], count, of_sample = 1;
+    size_t found;
+
+    if (!fields_require(fields, "NDims", &dims, fault) || !fields_require(fields, "DimSize", &sizes, fault))
+        return false;
+    if (!number_parse_count(dims, &count) || count < 1 || count > DIMS_MOST)
+        return fields_refuse(fields, "NDims", dims, "not a number from 1 to 10", fault);
+    if (!fields_counts(sizes, DIMS_MOST, extents, &found))
+        return fields_refuse(fields, "DimSize", sizes, "not whole numbers, or too large ones", fault);
+    if (found != count)
+        return fault_raise(fault, STATUS_INPUT, "%s: DimSize: %zu value%s for NDims %llu", fields->file,
+                           found, found == 1 ? "" : "s", (unsigned long long)count);
+    if (channels != NULL && (!number_parse_count(channels, &of_sample) || of_sample == 0))
+        return fields_refuse(fields, "ElementNumberOfChannels", channels, "not a number above 0", fault);
+    return volume_set_extents(source, "DimSize", extents, found, of_sample, fault);
+}
+
+static bool read_spacing(struct source *source, struct fault *fault)
+{
+    const struct fields *fields = fields_of(source);
+    const char *name = "ElementSpacing", *value = fields_find(fields, name);
+    double spacing[DIMS_MOST];
+    size_t found;
+
+    if (value == NULL)
+        value = fields_find(fields, name = "ElementSize");
+    if (value == NULL)
+        return true;
+    if (!fields_numbers(value, DIMS_MOST, spacing, &found))
+        return fields_refuse(fields, name, value, "not numbers", fault);
+    volume_set_spacing(source, spacing, found);
+    return true;
+}
+
+static bool read_layout(struct source *source, struct fault *fault)
+{
+    struct volume *volume = source->state;
+    const struct fields *fields = &volume->fields;
+    const char *skip = fields_find(fields, "HeaderSize");
+    bool big = false, binary = true, compressed = false;
+
+    if (!read_flag(fields, "BinaryDataByteOrderMSB", &big, fault) ||
+        !read_flag(fields, "ElementByteOrderMSB", &big, fault) ||
+        !read_flag(fields, "BinaryData", &binary, fault) ||
+        !read_flag(fields, "CompressedData", &compressed, fault))
+        return false;
+    source->header.endian = big ? ENDIAN_BIG : ENDIAN_LITTLE;
+    volume->coding.coding = compressed ? CODING_ZLIB : binary ? CODING_NONE : CODING_TEXT;
+    if (skip == NULL)
+        return true;
+    volume->coding.at_end = strcmp(skip, "-1") == 0;
+    return volume->coding.at_end || number_parse_count(skip, &volume->coding.byte_skip) ||
+           fields_refuse(fields, "HeaderSize", skip, "neither a count nor -1", fault);
+}
+
+/* A size that is claimed is held against what is there. */
+static bool check_compressed(struct source *source, struct fault *fault)
+{
+    const struct volume *volume = source->state;
+    const char *value = fields_find(&volume->fields, "CompressedDataSize");
+    uint64_t claimed, left;
+
+    if (value == NULL || volume->coding.coding != CODING_ZLIB)
+        return true;
+    if (!number_parse_count(value, &claimed))
+        return fields_refuse(&volume->fields, "CompressedDataSize", value, "not a count", fault);
+    return volume->files.count > 0 || !flow_is_plain(volume->flow) || !flow_most(volume->flow, &left) ||
+           claimed == left ||
+           fault_raise(fault, STATUS_INPUT, "%s: CompressedDataSize: %llu, but %llu bytes follow the header",
+                       volume->fields.file, (unsigned long long)claimed, (unsigned long long)left);
+}
+
+static bool settle_files(struct source *source, struct fault *fault)
+{
+    struct volume *volume = source->state;
+    const char *value = fields_find(&volume->fields, "ElementDataFile");
+
+    volume->files.field = "ElementDataFile";
+    return strcasecmp(value, "LOCAL") == 0 || volume_name_files(source, value, fault);
+}
+
+static bool read_header(struct source *source, const struct source_request *request, struct fault *fault)
+{
+    (void)request;
+    return read_lines(source, fault) && fields_check_once(fields_of(source), fault) &&
+           read_type(source, fault) && read_extents(source, fault) && read_spacing(source, fault) &&
+           read_layout(source, fault) && settle_files(source, fault) && check_compressed(source, fault);
+}
+
+static bool open_source(struct source *source, const struct source_request *request, struct fault *fault)
+{
+    return volume_open(source, request, read_header, fault);
+}
+
+/* ---- writing ---- */
+
+/* What is written anew, whatever the origin has. */
+static const char *const own_fields[] = {"BinaryData",     "BinaryDataByteOrderMSB", "ElementByteOrderMSB",
+                                         "CompressedData", "CompressedDataSize",     "HeaderSize",
+                                         "ElementType",    "ElementDataFile",        NULL};
+static const char *const spacing_fields[] = {"ElementSpacing", "ElementSize", NULL};
+static const char *const range_fields[] = {"ElementMin", "ElementMax", NULL};
+
+static bool put_line(struct sink *sink, const char *line, struct fault *fault)
+{
+    return volume_put(sink, line, strlen(line), fault) && volume_put(sink, "\n", 1, fault);
+}
+
+static const char *type_name(enum sample_type type)
+{
+    for (size_t i = 0; i < ELEMENTS; i++) {
+        if (elements[i].type == type)
+            return elements[i].name;
+    }
+    return NULL;
+}
+
+static bool put_kept(struct sink *sink, const struct volume *origin, bool spaced, struct fault *fault)
+{
+    for (size_t i = 0; i + origin->listed < origin->fields.count; i++) {
+        const struct field *field = &origin->fields.items[i];
+        bool left_out = is_field(field, own_fields) || (spaced && is_field(field, spacing_fields)) ||
+                        (sink->header.mapped && is_field(field, range_fields));
+        if (!left_out && !put_line(sink, field->line, fault))
+            return false;
+    }
+    return true;
+}
+
+static bool put_extents(struct sink *sink, struct fault *fault)
+{
+    const struct grid *grid = &sink->header.grid;
+    char line[LINE_MOST];
+    int used = snprintf(line, sizeof line, "ObjectType = Image\nNDims = %u\nDimSize = %zu %zu", grid->axes,
+                        grid->nx, grid->ny);
+
+    if (grid->axes == 3)
+        used += snprintf(line + used, sizeof line - (size_t)used, " %zu", grid->nz);
+    if (grid->channels > 1)
+        snprintf(line + used, sizeof line - (size_t)used, "\nElementNumberOfChannels = %u", grid->channels);
+    return put_line(sink, line, fault);
+}
+
+static bool put_spacing(struct sink *sink, struct fault *fault)
+{
+    const double *spacing = sink->header.grid.spacing;
+    char line[LINE_MOST];
+    int used = snprintf(line, sizeof line, "ElementSpacing = %.17g %.17g", spacing[0], spacing[1]);
+
+    if (sink->header.grid.axes == 3)
+        snprintf(line + used, sizeof line - (size_t)used, " %.17g", spacing[2]);
+    return put_line(sink, line, fault);
+}
+
+static bool put_description(struct sink *sink, const struct volume *origin, struct fault *fault)
+{
+    const double *spacing = sink->header.grid.spacing;
+    bool spaced = origin == NULL || memcmp(spacing, origin->spacing, sizeof origin->spacing) != 0;
+
+    return (origin == NULL ? put_extents(sink, fault) : put_kept(sink, origin, spaced, fault)) &&
+           (!spaced || put_spacing(sink, fault));
+}
+
+/* Compressed where it is asked for, or where the origin is. */
+static bool is_compressed(const struct volume *origin, const struct sink_request *request)
+{
+    return request->level >= 0 ? request->level > 0 : origin != NULL && origin->coding.coding == CODING_ZLIB;
+}
+
+/* The size of compressed samples is known too late; without it they go on to the end of the file. */
+static bool put_layout(struct sink *sink, bool compressed, struct fault *fault)
+{
+    char line[LINE_MOST];
+
+    snprintf(line, sizeof line,
+             "BinaryData = True\nBinaryDataByteOrderMSB = %s\nCompressedData = %s\nElementType = %s",
+             sink->header.endian == ENDIAN_BIG ? "True" : "False", compressed ? "True" : "False",
+             type_name(sink->header.type));
+    return put_line(sink, line, fault);
+}
+
+static bool end_header(struct sink *sink, bool compressed, struct fault *fault)
+{
+    char name[LINE_MOST], line[LINE_MOST + 32];
+
+    if (!sink->format->detached)
+        return put_line(sink, "ElementDataFile = LOCAL", fault);
+    if (!volume_name_data(sink, compressed ? ".zraw" : ".raw", name, sizeof name, fault))
+        return false;
+    snprintf(line, sizeof line, "ElementDataFile = %s", name);
+    return put_line(sink, line, fault) && volume_detach(sink, name, fault);
+}
+
+static bool write_header(struct sink *sink, const struct sink_request *request, struct fault *fault)
+{
+    const struct volume *origin = volume_of_origin(sink, request);
+    bool compressed = is_compressed(origin, request);
+
+    if (type_name(sink->header.type) == NULL)
+        return volume_refuse_type(sink, fault);
+    return put_description(sink, origin, fault) && put_layout(sink, compressed, fault) &&
+           end_header(sink, compressed, fault) && (!compressed || volume_pack(sink, PACK_ZLIB, fault));
+}
+
+static bool create_sink(struct sink *sink, const struct sink_request *request, struct fault *fault)
+{
+    return volume_create(sink, request, write_header, fault);
+}
+
+const struct format format_mha = {.name = "mha",
+                                  .summary = "MetaImage",
+                                  .title = "a MetaImage file",
+                                  .compresses = true,
+                                  .sniff = sniff,
+                                  VOLUME_OPERATIONS};
+
+const struct format format_mhd = {.name = "mhd",
+                                  .summary = "the same, with the samples in a file .raw beside it",
+                                  .title = "a MetaImage file",
+                                  .compresses = true,
+                                  .detached = true,
+                                  VOLUME_OPERATIONS};

@@ -1,0 +1,295 @@
+/* NPY, the files of NumPy: versions 1 to 3, samples in C order. */
+#include "base/mem.h"
+#include "base/number.h"
+#include "format.h"
+#include "volume.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAGIC_SIZE = 8, DICTIONARY_MOST = 64 << 10, AXES_MOST = 32, ALIGNMENT = 64, LINE_MOST = 512 };
+
+static const char magic[] = "\x93NUMPY";
+
+static const struct descr {
+    const char *text; /* behind the byte order */
+    enum sample_type type;
+} descrs[] = {
+    {"u1", SAMPLE_U8},  {"i1", SAMPLE_I8},  {"u2", SAMPLE_U16}, {"i2", SAMPLE_I16},
+    {"u4", SAMPLE_U32}, {"i4", SAMPLE_I32}, {"f4", SAMPLE_F32}, {"f8", SAMPLE_F64},
+};
+enum { DESCRS = sizeof descrs / sizeof *descrs };
+
+/* ---- reading ---- */
+
+static bool sniff(const unsigned char *start, size_t size)
+{
+    return size >= sizeof magic - 1 && memcmp(start, magic, sizeof magic - 1) == 0;
+}
+
+static bool refuse(const struct source *source, const char *field, const char *reason, struct fault *fault)
+{
+    return fault_raise(fault, STATUS_INPUT, "%s: %s: %s", file_in_name(source->file), field, reason);
+}
+
+/* The size of the dictionary, which follows. */
+static bool read_length(struct source *source, size_t *size, struct fault *fault)
+{
+    unsigned char start[MAGIC_SIZE], length[4] = {0};
+    bool done = volume_read_header(source, start, sizeof start, fault);
+
+    if (!done)
+        return false;
+    if (memcmp(start, magic, sizeof magic - 1) != 0)
+        return refuse(source, "magic", "not that of a NumPy file", fault);
+    if (start[6] < 1 || start[6] > 3 || start[7] != 0)
+        return refuse(source, "version", "not 1.0, 2.0 or 3.0", fault);
+    if (!volume_read_header(source, length, start[6] == 1 ? 2 : 4, fault))
+        return false;
+    *size = (size_t)length[0] | (size_t)length[1] << 8 | (size_t)length[2] << 16 | (size_t)length[3] << 24;
+    return (*size > 0 && *size <= DICTIONARY_MOST) ||
+           refuse(source, "header length", "0, or over 64 KiB", fault);
+}
+
+/* A cursor in "{'descr': '<f4', 'fortran_order': False, 'shape': (4, 3, 5), }". */
+struct cursor {
+    const char *at;
+};
+
+static void pass_space(struct cursor *cursor)
+{
+    cursor->at += strspn(cursor->at, " \t\r\n");
+}
+
+static bool pass(struct cursor *cursor, const char *text)
+{
+    pass_space(cursor);
+    if (strncmp(cursor->at, text, strlen(text)) != 0)
+        return false;
+    cursor->at += strlen(text);
+    return true;
+}
+
+static bool read_quoted(struct cursor *cursor, char *text, size_t size)
+{
+    char quote;
+    size_t length;
+
+    pass_space(cursor);
+    quote = *cursor->at;
+    if (quote != '\'' && quote != '"')
+        return false;
+    length = strcspn(++cursor->at, "'\"");
+    if (length >= size || cursor->at[length] != quote)
+        return false;
+    memcpy(text, cursor->at, length);
+    text[length] = '\0';
+    cursor->at += length + 1;
+    return true;
+}
+
+struct dictionary {
+    bool has_type, has_order, has_shape;
+    enum sample_type type;
+    enum endian endian;
+    bool fortran;
+    uint64_t shape[AXES_MOST]; /* slowest axis first, unless it is in Fortran's order */
+    size_t axes;
+};
+
+static bool read_descr(struct cursor *cursor, struct dictionary *dictionary)
+{
+    char text[16];
+
+    if (dictionary->has_type || !read_quoted(cursor, text, sizeof text) || strchr("<>|=", text[0]) == NULL)
+        return false;
+    for (size_t i = 0; i < DESCRS && !dictionary->has_type; i++) {
+        dictionary->has_type = strcmp(text + 1, descrs[i].text) == 0;
+        dictionary->type = descrs[i].type;
+    }
+    dictionary->endian = text[0] == '>' ? ENDIAN_BIG : text[0] == '<' ? ENDIAN_LITTLE : endian_native();
+    return dictionary->has_type && (text[0] != '|' || sample_size(dictionary->type) == 1);
+}
+
+static bool read_order(struct cursor *cursor, struct dictionary *dictionary)
+{
+    if (dictionary->has_order)
+        return false;
+    dictionary->fortran = pass(cursor, "True");
+    return dictionary->has_order = dictionary->fortran || pass(cursor, "False");
+}
+
+static bool read_count(struct cursor *cursor, uint64_t *count)
+{
+    char digits[24];
+    size_t length;
+
+    pass_space(cursor);
+    length = strspn(cursor->at, "0123456789");
+    if (length == 0 || length >= sizeof digits)
+        return false;
+    memcpy(digits, cursor->at, length);
+    digits[length] = '\0';
+    cursor->at += length;
+    return number_parse_count(digits, count);
+}
+
+/* "(4, 3, 5)" or "(4,)". */
+static bool read_shape(struct cursor *cursor, struct dictionary *dictionary)
+{
+    if (dictionary->has_shape || !pass(cursor, "("))
+        return false;
+    while (dictionary->axes < AXES_MOST && read_count(cursor, &dictionary->shape[dictionary->axes])) {
+        dictionary->axes++;
+        if (!pass(cursor, ","))
+            break;
+    }
+    return dictionary->has_shape = dictionary->axes > 0 && pass(cursor, ")");
+}
+
+static const struct entry {
+    const char *key;
+    bool (*read)(struct cursor *cursor, struct dictionary *dictionary);
+} entries[] = {{"descr", read_descr}, {"fortran_order", read_order}, {"shape", read_shape}};
+enum { ENTRIES = sizeof entries / sizeof *entries };
+
+static bool read_entry(const struct source *source, struct cursor *cursor, struct dictionary *dictionary,
+                       struct fault *fault)
+{
+    char key[32];
+
+    if (!read_quoted(cursor, key, sizeof key) || !pass(cursor, ":"))
+        return refuse(source, "header", "not a dictionary", fault);
+    for (size_t i = 0; i < ENTRIES; i++) {
+        if (strcmp(key, entries[i].key) == 0)
+            return entries[i].read(cursor, dictionary) || refuse(source, key, "not supported", fault);
+    }
+    return refuse(source, key, "an unknown key", fault);
+}
+
+static bool read_dictionary(const struct source *source, const char *text, struct dictionary *dictionary,
+                            struct fault *fault)
+{
+    struct cursor cursor = {text};
+    bool more = pass(&cursor, "{") && !pass(&cursor, "}");
+
+    while (more) {
+        if (!read_entry(source, &cursor, dictionary, fault))
+            return false;
+        more = pass(&cursor, ",") && !pass(&cursor, "}");
+        if (!more && cursor.at[-1] != '}' && !pass(&cursor, "}"))
+            return refuse(source, "header", "not a dictionary", fault);
+    }
+    pass_space(&cursor);
+    if (*cursor.at != '\0')
+        return refuse(source, "header", "not a dictionary alone", fault);
+    return (dictionary->has_type || refuse(source, "descr", "missing", fault)) &&
+           (dictionary->has_order || refuse(source, "fortran_order", "missing", fault)) &&
+           (dictionary->has_shape || refuse(source, "shape", "missing", fault));
+}
+
+/* NumPy gives the slowest axis first; axes of 1 before the last three are none. */
+static bool set_shape(struct source *source, const struct dictionary *dictionary, struct fault *fault)
+{
+    uint64_t extents[AXES_MOST];
+
+    if (dictionary->fortran && dictionary->axes > 1)
+        return refuse(source, "fortran_order", "True is not supported (numpy.ascontiguousarray)", fault);
+    for (size_t i = 0; i < dictionary->axes; i++)
+        extents[i] = dictionary->shape[dictionary->axes - 1 - i];
+    return volume_set_extents(source, "shape", extents, dictionary->axes, 1, fault);
+}
+
+static bool parse(struct source *source, char *text, size_t size, struct fault *fault)
+{
+    struct dictionary dictionary = {0};
+
+    if (!volume_read_header(source, text, size, fault))
+        return false;
+    if (memchr(text, '\0', size) != NULL)
+        return refuse(source, "header", "a byte 0 in it", fault);
+    if (!read_dictionary(source, text, &dictionary, fault))
+        return false;
+    source->header.type = dictionary.type;
+    source->header.endian = dictionary.endian;
+    return set_shape(source, &dictionary, fault);
+}
+
+static bool read_header(struct source *source, const struct source_request *request, struct fault *fault)
+{
+    char *text;
+    size_t size = 0;
+    bool done;
+
+    (void)request;
+    if (!read_length(source, &size, fault))
+        return false;
+    text = mem_zeroed(size + 1, 1, "a header", fault);
+    done = text != NULL && parse(source, text, size, fault);
+    mem_free(text);
+    return done;
+}
+
+static bool open_source(struct source *source, const struct source_request *request, struct fault *fault)
+{
+    return volume_open(source, request, read_header, fault);
+}
+
+/* ---- writing ---- */
+
+static const char *descr_of(enum sample_type type)
+{
+    for (size_t i = 0; i < DESCRS; i++) {
+        if (descrs[i].type == type)
+            return descrs[i].text;
+    }
+    return NULL;
+}
+
+static void write_shape(const struct grid *grid, char *text, size_t size)
+{
+    if (grid->axes == 3)
+        snprintf(text, size, "%zu, %zu, %zu", grid->nz, grid->ny, grid->nx);
+    else
+        snprintf(text, size, "%zu, %zu", grid->ny, grid->nx);
+}
+
+static bool write_header(struct sink *sink, const struct sink_request *request, struct fault *fault)
+{
+    const struct header *header = &sink->header;
+    const char *descr = descr_of(header->type);
+    char shape[128], text[LINE_MOST];
+    size_t used, whole;
+
+    (void)request;
+    if (descr == NULL)
+        return volume_refuse_type(sink, fault);
+    if (header->grid.channels > 1)
+        return fault_raise(fault, STATUS_USAGE,
+                           "%s: a NumPy file does not say which axis holds channels, and there are %u",
+                           file_out_name(sink->file), header->grid.channels);
+    write_shape(&header->grid, shape, sizeof shape);
+    used = MAGIC_SIZE + 2;
+    memcpy(text, "\x93NUMPY\x01\x00", MAGIC_SIZE);
+    used += (size_t)snprintf(text + used, sizeof text - used,
+                             "{'descr': '%c%s', 'fortran_order': False, 'shape': (%s), }",
+                             sample_size(header->type) == 1 ? '|'
+                             : header->endian == ENDIAN_BIG ? '>'
+                                                            : '<',
+                             descr, shape);
+    whole = (used + 1 + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    memset(text + used, ' ', whole - used);
+    text[whole - 1] = '\n';
+    text[MAGIC_SIZE] = (char)(whole - MAGIC_SIZE - 2);
+    text[MAGIC_SIZE + 1] = (char)((whole - MAGIC_SIZE - 2) >> 8);
+    return volume_put(sink, text, whole, fault);
+}
+
+static bool create_sink(struct sink *sink, const struct sink_request *request, struct fault *fault)
+{
+    return volume_create(sink, request, write_header, fault);
+}
+
+const struct format format_npy = {
+    .name = "npy", .summary = "NumPy's files", .title = "a NumPy file", .sniff = sniff, VOLUME_OPERATIONS};

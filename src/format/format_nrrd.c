@@ -1,0 +1,506 @@
+/* NRRD: a header in text, with the samples after it or in files of their own. */
+#include "base/number.h"
+#include "format.h"
+#include "volume.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+enum { MAGIC_SIZE = 8, VERSION_MOST = 6, LINE_MOST = 1024 };
+
+static const char magic[] = "NRRD000";
+
+/* Each type by all its names, the first of which is written. */
+static const struct type_names {
+    enum sample_type type;
+    const char *names; /* with commas between them */
+} type_names[] = {
+    {SAMPLE_U8, "uint8,uchar,unsigned char,uint8_t"},
+    {SAMPLE_I8, "int8,signed char,int8_t"},
+    {SAMPLE_U16, "uint16,ushort,unsigned short,unsigned short int,uint16_t"},
+    {SAMPLE_I16, "int16,short,short int,signed short,signed short int,int16_t"},
+    {SAMPLE_U32, "uint32,uint,unsigned int,uint32_t"},
+    {SAMPLE_I32, "int32,int,signed int,int32_t"},
+    {SAMPLE_F32, "float"},
+    {SAMPLE_F64, "double"},
+};
+enum { TYPES = sizeof type_names / sizeof *type_names };
+
+static const struct encoding_names {
+    enum coding coding;
+    const char *names;
+} encoding_names[] = {
+    {CODING_NONE, "raw"}, {CODING_GZIP, "gzip,gz"},        {CODING_BZIP2, "bzip2,bz2"},
+    {CODING_HEX, "hex"},  {CODING_TEXT, "ascii,text,txt"},
+};
+enum { ENCODINGS = sizeof encoding_names / sizeof *encoding_names };
+
+/* Kinds of axes along which samples are apart in space or time; along others they are channels. */
+static const char domain_kinds[] = "domain,space,time,none,???";
+
+static bool is_one_of(const char *names, const char *word, size_t length)
+{
+    for (size_t own; *names != '\0'; names += own + (names[own] == ',')) {
+        own = strcspn(names, ",");
+        if (own == length && strncasecmp(names, word, length) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* ---- reading ---- */
+
+static bool sniff(const unsigned char *start, size_t size)
+{
+    return size >= MAGIC_SIZE && memcmp(start, magic, sizeof magic - 1) == 0;
+}
+
+static struct fields *fields_of(struct source *source)
+{
+    return &((struct volume *)source->state)->fields;
+}
+
+static bool check_magic(const struct fields *fields, struct fault *fault)
+{
+    const char *line = fields->items[0].line;
+
+    if (strncmp(line, magic, sizeof magic - 1) != 0 || line[MAGIC_SIZE - 1] < '1' ||
+        line[MAGIC_SIZE - 1] > '0' + VERSION_MOST || line[MAGIC_SIZE] != '\0')
+        return fault_raise(fault, STATUS_INPUT, "%s: magic: not NRRD0001 to NRRD000%d", fields->file,
+                           VERSION_MOST);
+    return true;
+}
+
+static bool is_key_value(const char *line)
+{
+    const char *pair = strstr(line, ":="), *field = strstr(line, ": ");
+
+    return pair != NULL && (field == NULL || pair < field);
+}
+
+/* Comments and key/value pairs are kept, but mean nothing here. */
+static bool take_line(struct fields *fields, struct fault *fault)
+{
+    const char *line = fields->items[fields->count - 1].line;
+
+    if (line[0] == '#' || is_key_value(line))
+        return true;
+    if (!fields_split_last(fields, ":", fault))
+        return false;
+    return fields->items[fields->count - 1].name != NULL ||
+           fault_raise(fault, STATUS_INPUT, "%s: header: line %zu: neither a field nor a comment",
+                       fields->file, fields->count);
+}
+
+/* Names of files follow at once. */
+static bool begins_list(const struct field *field)
+{
+    return field->name != NULL && is_one_of("data file,datafile", field->name, strlen(field->name)) &&
+           strncmp(field->value, "LIST", 4) == 0;
+}
+
+/* The header ends with an empty line, before a list of files, or where the file does. */
+static bool read_lines(struct source *source, bool *attached, struct fault *fault)
+{
+    struct fields *fields = fields_of(source);
+    struct flow *flow = ((struct volume *)source->state)->flow;
+    bool ended;
+
+    *attached = false;
+    do {
+        if (!fields_read_line(fields, flow, &ended, fault))
+            return false;
+        if (ended)
+            return fields->count > 0 ||
+                   fault_raise(fault, STATUS_INPUT, "%s: magic: the file is empty", fields->file);
+        *attached = fields->count > 1 && fields->items[fields->count - 1].line[0] == '\0';
+        if (!*attached && !(fields->count == 1 ? check_magic(fields, fault) : take_line(fields, fault)))
+            return false;
+    } while (!*attached && !begins_list(&fields->items[fields->count - 1]));
+    return true;
+}
+
+/* Some fields have two spellings. */
+static const char *find_either(const struct fields *fields, const char *name, const char *other,
+                               const char **found)
+{
+    const char *value = fields_find(fields, name);
+
+    *found = value != NULL ? name : other;
+    return value != NULL ? value : fields_find(fields, other);
+}
+
+static bool read_type(struct source *source, struct fault *fault)
+{
+    const struct fields *fields = fields_of(source);
+    const char *value;
+
+    if (!fields_require(fields, "type", &value, fault))
+        return false;
+    for (size_t i = 0; i < TYPES; i++) {
+        if (is_one_of(type_names[i].names, value, strlen(value))) {
+            source->header.type = type_names[i].type;
+            return true;
+        }
+    }
+    return fields_refuse(fields, "type", value, "not supported", fault);
+}
+
+static bool read_encoding(struct source *source, struct fault *fault)
+{
+    const struct fields *fields = fields_of(source);
+    struct volume *volume = source->state;
+    const char *value;
+
+    if (!fields_require(fields, "encoding", &value, fault))
+        return false;
+    for (size_t i = 0; i < ENCODINGS; i++) {
+        if (is_one_of(encoding_names[i].names, value, strlen(value))) {
+            volume->coding.coding = encoding_names[i].coding;
+            return true;
+        }
+    }
+    return fields_refuse(fields, "encoding", value, "not supported", fault);
+}
+
+static bool read_endian(struct source *source, struct fault *fault)
+{
+    const struct fields *fields = fields_of(source);
+    const struct volume *volume = source->state;
+    const char *value = fields_find(fields, "endian");
+
+    source->header.endian = endian_native();
+    if (value == NULL)
+        return sample_size(source->header.type) == 1 || volume->coding.coding == CODING_TEXT ||
+               fields_require(fields, "endian", &value, fault);
+    if (strcasecmp(value, "little") != 0 && strcasecmp(value, "big") != 0)
+        return fields_refuse(fields, "endian", value, "neither little nor big", fault);
+    source->header.endian = strcasecmp(value, "big") == 0 ? ENDIAN_BIG : ENDIAN_LITTLE;
+    return true;
+}
+
+/* The axes of the file, fastest first. */
+struct axes {
+    size_t count;
+    uint64_t sizes[VOLUME_AXES_MOST];
+    bool is_channel[VOLUME_AXES_MOST];
+    double spacing[VOLUME_AXES_MOST]; /* NaN where nothing is said */
+};
+
+static bool read_sizes(const struct fields *fields, struct axes *axes, struct fault *fault)
+{
+    const char *dimension, *sizes;
+    uint64_t count;
+    size_t found;
+
+    if (!fields_require(fields, "dimension", &dimension, fault) ||
+        !fields_require(fields, "sizes", &sizes, fault))
+        return false;
+    if (!number_parse_count(dimension, &count) || count < 1 || count > VOLUME_AXES_MOST)
+        return fields_refuse(fields, "dimension", dimension, "not a number from 1 to 16", fault);
+    axes->count = (size_t)count;
+    if (!fields_counts(sizes, VOLUME_AXES_MOST, axes->sizes, &found))
+        return fields_refuse(fields, "sizes", sizes, "not whole numbers, or too large ones", fault);
+    return found == axes->count ||
+           fault_raise(fault, STATUS_INPUT, "%s: sizes: %zu value%s for dimension %zu", fields->file, found,
+                       found == 1 ? "" : "s", axes->count);
+}
+
+static bool read_kinds(const struct fields *fields, struct axes *axes, struct fault *fault)
+{
+    const char *value = fields_find(fields, "kinds"), *rest = value;
+    size_t found = 0;
+
+    if (value == NULL)
+        return true;
+    for (size_t length; *(rest += strspn(rest, " \t")) != '\0'; rest += length, found++) {
+        length = strcspn(rest, " \t");
+        if (found < axes->count)
+            axes->is_channel[found] = !is_one_of(domain_kinds, rest, length);
+    }
+    return found == axes->count || fields_refuse(fields, "kinds", value, "not one for each axis", fault);
+}
+
+/* The next of "(1,0,0) none (0,2,0)": how long it is, NaN for none. */
+static bool next_length(const char **rest, double *length)
+{
+    double squares = 0.0;
+    char *end;
+
+    *rest += strspn(*rest, " \t");
+    *length = NAN;
+    if (strncmp(*rest, "none", 4) == 0) {
+        *rest += 4;
+        return true;
+    }
+    if (**rest != '(')
+        return false;
+    do {
+        double part = strtod(++*rest, &end);
+        if (end == *rest)
+            return false;
+        squares += part * part;
+        *rest = end + strspn(end, " \t");
+    } while (**rest == ',');
+    *length = sqrt(squares);
+    return *(*rest)++ == ')';
+}
+
+static bool read_directions(const struct fields *fields, struct axes *axes, struct fault *fault)
+{
+    const char *value = fields_find(fields, "space directions"), *rest = value;
+
+    for (size_t i = 0; value != NULL && i < axes->count; i++) {
+        if (!next_length(&rest, &axes->spacing[i]))
+            return fields_refuse(fields, "space directions", value, "not a vector or none for each axis",
+                                 fault);
+    }
+    return true;
+}
+
+static bool read_spacings(const struct fields *fields, struct axes *axes, struct fault *fault)
+{
+    const char *value = fields_find(fields, "spacings");
+    size_t found;
+
+    for (size_t i = 0; i < axes->count; i++)
+        axes->spacing[i] = NAN;
+    if (value == NULL)
+        return read_directions(fields, axes, fault);
+    return (fields_numbers(value, VOLUME_AXES_MOST, axes->spacing, &found) && found == axes->count) ||
+           fields_refuse(fields, "spacings", value, "not a number for each axis", fault);
+}
+
+/* The fastest axis may be one of channels. */
+static bool set_axes(struct source *source, const struct source_request *request, struct axes *axes,
+                     struct fault *fault)
+{
+    size_t first = axes->is_channel[0] && axes->count > 1;
+
+    (void)request;
+    for (size_t i = 1; i < axes->count; i++) {
+        if (axes->is_channel[i] && axes->sizes[i] > 1)
+            return fault_raise(fault, STATUS_INPUT,
+                               "%s: kinds: axis %zu holds channels, which is supported for the first "
+                               "axis alone",
+                               file_in_name(source->file), i + 1);
+    }
+    volume_set_spacing(source, axes->spacing + first, axes->count - first);
+    return volume_set_extents(source, "sizes", axes->sizes + first, axes->count - first,
+                              first ? axes->sizes[0] : 1, fault);
+}
+
+static bool read_skip(const struct fields *fields, const char *name, const char *other, uint64_t *skip,
+                      bool *at_end, struct fault *fault)
+{
+    const char *found, *value = find_either(fields, name, other, &found);
+
+    if (value == NULL)
+        return true;
+    if (at_end != NULL && strcmp(value, "-1") == 0)
+        return *at_end = true;
+    return number_parse_count(value, skip) || fields_refuse(fields, found, value, "not a count", fault);
+}
+
+static bool read_skips(struct source *source, struct fault *fault)
+{
+    struct volume *volume = source->state;
+    struct volume_coding *coding = &volume->coding;
+    const struct fields *fields = &volume->fields;
+
+    return read_skip(fields, "line skip", "lineskip", &coding->line_skip, NULL, fault) &&
+           read_skip(fields, "byte skip", "byteskip", &coding->byte_skip, &coding->at_end, fault);
+}
+
+static bool settle_files(struct source *source, bool attached, struct fault *fault)
+{
+    struct volume *volume = source->state;
+    const char *value = find_either(&volume->fields, "data file", "datafile", &volume->files.field);
+
+    if (value != NULL)
+        return volume_name_files(source, value, fault);
+    return attached || fault_raise(fault, STATUS_INPUT,
+                                   "%s: header: the file ends before an empty line, which ends a "
+                                   "header",
+                                   file_in_name(source->file));
+}
+
+static bool read_header(struct source *source, const struct source_request *request, struct fault *fault)
+{
+    struct axes axes = {0};
+    struct fields *fields = fields_of(source);
+    bool attached;
+
+    return read_lines(source, &attached, fault) && fields_check_once(fields, fault) &&
+           read_type(source, fault) && read_sizes(fields, &axes, fault) && read_encoding(source, fault) &&
+           read_endian(source, fault) && read_kinds(fields, &axes, fault) &&
+           read_spacings(fields, &axes, fault) && read_skips(source, fault) &&
+           set_axes(source, request, &axes, fault) && settle_files(source, attached, fault);
+}
+
+static bool open_source(struct source *source, const struct source_request *request, struct fault *fault)
+{
+    return volume_open(source, request, read_header, fault);
+}
+
+/* ---- writing ---- */
+
+/* What is written anew, whatever the origin has. */
+static const char own_fields[] =
+    "type,encoding,endian,data file,datafile,line skip,lineskip,byte skip,byteskip";
+
+/* These say how samples are measured, and no longer hold once they are mapped. */
+static const char range_fields[] = "min,max,old min,oldmin,old max,oldmax";
+
+static bool put_line(struct sink *sink, const char *line, struct fault *fault)
+{
+    return volume_put(sink, line, strlen(line), fault) && volume_put(sink, "\n", 1, fault);
+}
+
+static const char *type_name(const struct header *header)
+{
+    for (size_t i = 0; i < TYPES; i++) {
+        if (type_names[i].type == header->type)
+            return type_names[i].names;
+    }
+    return NULL;
+}
+
+static bool is_kept(const struct field *field, bool mapped, bool spaced)
+{
+    size_t length = field->name == NULL ? 0 : strlen(field->name);
+
+    if (field->line[0] == '\0')
+        return false;
+    if (field->name == NULL)
+        return true;
+    return !is_one_of(own_fields, field->name, length) &&
+           !(mapped && is_one_of(range_fields, field->name, length)) &&
+           !(spaced && is_one_of("spacings,space directions", field->name, length));
+}
+
+/* Fields in their order, up to the file of samples and what follows it. */
+static bool put_kept(struct sink *sink, const struct volume *origin, bool spaced, struct fault *fault)
+{
+    for (size_t i = 0; i < origin->fields.count - origin->listed; i++) {
+        const struct field *field = &origin->fields.items[i];
+        if (is_kept(field, sink->header.mapped, spaced) && !put_line(sink, field->line, fault))
+            return false;
+    }
+    return true;
+}
+
+static bool put_extents(struct sink *sink, struct fault *fault)
+{
+    const struct grid *grid = &sink->header.grid;
+    const size_t sizes[] = {grid->channels, grid->nx, grid->ny, grid->nz};
+    size_t first = grid->channels > 1 ? 0 : 1, end = 1 + grid->axes;
+    char line[LINE_MOST];
+    int used;
+
+    snprintf(line, sizeof line, "NRRD000%d\ndimension: %zu", first == 0 ? 4 : 1, end - first);
+    if (!put_line(sink, line, fault))
+        return false;
+    used = snprintf(line, sizeof line, "sizes:");
+    for (size_t i = first; i < end; i++)
+        used += snprintf(line + used, sizeof line - (size_t)used, " %zu", sizes[i]);
+    if (!put_line(sink, line, fault))
+        return false;
+    return first > 0 ||
+           put_line(sink, end == 4 ? "kinds: vector domain domain domain" : "kinds: vector domain domain",
+                    fault);
+}
+
+static bool put_spacings(struct sink *sink, struct fault *fault)
+{
+    const struct grid *grid = &sink->header.grid;
+    char line[LINE_MOST];
+    int used = snprintf(line, sizeof line, "spacings:%s", grid->channels > 1 ? " nan" : "");
+
+    for (size_t i = 0; i < grid->axes; i++)
+        used += snprintf(line + used, sizeof line - (size_t)used, " %.17g", grid->spacing[i]);
+    return put_line(sink, line, fault);
+}
+
+/* Whether the spacing that counts is another one than the origin's header has. */
+static bool is_spaced_anew(const struct sink *sink, const struct volume *origin)
+{
+    return memcmp(sink->header.grid.spacing, origin->spacing, sizeof origin->spacing) != 0;
+}
+
+static bool has_spacing(const struct grid *grid)
+{
+    return grid->spacing[0] != 1.0 || grid->spacing[1] != 1.0 || grid->spacing[2] != 1.0;
+}
+
+static bool put_description(struct sink *sink, const struct volume *origin, struct fault *fault)
+{
+    bool spaced = origin == NULL ? has_spacing(&sink->header.grid) : is_spaced_anew(sink, origin);
+
+    return (origin == NULL ? put_extents(sink, fault) : put_kept(sink, origin, spaced, fault)) &&
+           (!spaced || put_spacings(sink, fault));
+}
+
+/* Compressed where it is asked for, or where the origin is. */
+static bool is_compressed(const struct volume *origin, const struct sink_request *request)
+{
+    if (request->level >= 0)
+        return request->level > 0;
+    return origin != NULL && (origin->coding.coding == CODING_GZIP || origin->coding.coding == CODING_BZIP2);
+}
+
+static bool put_layout(struct sink *sink, bool compressed, struct fault *fault)
+{
+    char line[LINE_MOST];
+
+    snprintf(line, sizeof line, "type: %.*s\nencoding: %s\nendian: %s",
+             (int)strcspn(type_name(&sink->header), ","), type_name(&sink->header),
+             compressed ? "gzip" : "raw", sink->header.endian == ENDIAN_BIG ? "big" : "little");
+    return put_line(sink, line, fault);
+}
+
+/* The header ends with the name of the file of samples, or with an empty line. */
+static bool end_header(struct sink *sink, bool compressed, struct fault *fault)
+{
+    char name[LINE_MOST], line[LINE_MOST + 16];
+
+    if (!sink->format->detached)
+        return put_line(sink, "", fault);
+    if (!volume_name_data(sink, compressed ? ".raw.gz" : ".raw", name, sizeof name, fault))
+        return false;
+    snprintf(line, sizeof line, "data file: %s", name);
+    return put_line(sink, line, fault) && volume_detach(sink, name, fault);
+}
+
+static bool write_header(struct sink *sink, const struct sink_request *request, struct fault *fault)
+{
+    const struct volume *origin = volume_of_origin(sink, request);
+    bool compressed = is_compressed(origin, request);
+
+    if (type_name(&sink->header) == NULL)
+        return volume_refuse_type(sink, fault);
+    return put_description(sink, origin, fault) && put_layout(sink, compressed, fault) &&
+           end_header(sink, compressed, fault) && (!compressed || volume_pack(sink, PACK_GZIP, fault));
+}
+
+static bool create_sink(struct sink *sink, const struct sink_request *request, struct fault *fault)
+{
+    return volume_create(sink, request, write_header, fault);
+}
+
+const struct format format_nrrd = {.name = "nrrd",
+                                   .summary = "Nearly Raw Raster Data",
+                                   .title = "an NRRD file",
+                                   .compresses = true,
+                                   .sniff = sniff,
+                                   VOLUME_OPERATIONS};
+
+const struct format format_nhdr = {.name = "nhdr",
+                                   .summary = "the same, with the samples in a file .raw beside it",
+                                   .title = "an NRRD file",
+                                   .compresses = true,
+                                   .detached = true,
+                                   VOLUME_OPERATIONS};
