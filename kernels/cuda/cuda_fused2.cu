@@ -520,7 +520,7 @@ template <typename T> void fused_settle(const struct cuda_question *asked, int s
     form->steps = steps;
     form->reach = 1;
     form->stride = 1;
-    form->tile_x = form->tile_y = form->coarsen = PATCH_SIDE;
+    form->tile_x = form->tile_y = PATCH_SIDE;
     form->block = dim3(PATCH_THREADS);
     form->shared_bytes = patch_bytes(asked->op, steps);
     form->kernel = reinterpret_cast<const void *>(patch_kernel<T>);
@@ -562,7 +562,7 @@ bool fused_shape(const struct cuda_question *asked, struct cuda_form *form)
     if (!reaches_one(asked->op->x) || !reaches_one(asked->op->plane))
         return cuda_refuse(asked->refusal, "taps reach further than one sample");
     if (asked->wish->coarsen > 0 && !walks(asked->op))
-        return cuda_refuse(asked->refusal, "this asked->op runs in patches, which nothing coarsens");
+        return cuda_refuse(asked->refusal, "this op runs in patches, which nothing coarsens");
     if (asked->op->edge == EDGE_WRAP && !walks(asked->op))
         return cuda_refuse(asked->refusal, "patches do not reach around the grid");
     if (asked->op->tap_count == 0)

@@ -279,7 +279,7 @@ bool cuda_routine_settle(const struct device *device, const struct op *op, const
     form->tiles = settled.place->rung->tiles;
     if (form->tiles)
         offer_tiles(form);
-    form->coarsens = settled.place->rung->coarsens;
+    form->coarsens = settled.place->rung->coarsens && settled.form.coarsen > 0;
     form->strides = form->coarsens && takes_stride(device, settled.place->rung, op, shape);
     form->memory_bytes = operand_bytes(op, shape);
     memcpy(form->own, &settled, sizeof settled);
