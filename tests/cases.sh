@@ -21,14 +21,14 @@ filters=$!
 judge stencil3d &
 stencil3d=$!
 judge png || status=1
-# Of what programs wrote, samples of 64-bit integers and in Fortran's order are not read yet.
-for part in malformed spec_variants itk; do
+# Of what others wrote, samples of 64-bit integers are not read yet.
+for part in malformed spec_variants itk numpy; do
     judge vol "$part" || status=1
 done
 wait $filters || status=1
 wait $stencil3d || status=1
 
-for set in filters stencil3d png vol.malformed vol.spec_variants vol.itk; do
+for set in filters stencil3d png vol.malformed vol.spec_variants vol.itk vol.numpy; do
     echo "$set:"
     cat "$work/$set"
 done

@@ -3,6 +3,7 @@
    else. */
 #include "base/mem.h"
 #include "format/format.h"
+#include "format/turn.h"
 #include "fixture.h"
 #include "harness.h"
 
@@ -251,6 +252,64 @@ START_TEST(planes_are_written_in_any_order)
 }
 END_TEST
 
+/* ---- Fortran's order ---- */
+
+/* A sample tells where it is. */
+static unsigned char turned_sample(size_t x, size_t y, size_t z)
+{
+    return (unsigned char)(x * 7 + y * 31 + z * 101 + x * y * z);
+}
+
+struct turned_file {
+    const struct turn_shape *shape;
+    size_t next;
+};
+
+static bool read_turned(void *context, void *bytes, size_t size, struct fault *fault)
+{
+    struct turned_file *file = context;
+    unsigned char *to = bytes;
+
+    (void)fault;
+    for (size_t i = 0; i < size; i++, file->next++)
+        to[i] = turned_sample(file->next / file->shape->planes / file->shape->rows,
+                              file->next / file->shape->planes % file->shape->rows,
+                              file->next % file->shape->planes);
+    return true;
+}
+
+/* One block; several, the last of them narrow; blocks of one column. */
+static const struct turn_shape turned_shapes[] = {{5, 3, 4, 1}, {300, 200, 200, 1}, {3, 3000, 3000, 1}};
+
+START_TEST(planes_come_out_of_reversed_files)
+{
+    const struct turn_shape *shape = &turned_shapes[_i / 2];
+    struct spool spool = {.descriptor = -1, .output = "out"};
+    struct turned_file file = {shape, 0};
+    unsigned char *plane = fixture_memory(shape->columns * shape->rows, 1);
+    FILE *held = tmpfile();
+    struct fault fault;
+    struct turn *turn;
+
+    ck_assert_ptr_nonnull(held);
+    ck_assert(turn_create(&turn, shape, &fault));
+    spool.descriptor = fileno(held);
+    if (_i % 2 == 1)
+        turn_hold_in_spool(turn, &spool);
+    for (size_t z = 0; z < shape->planes; z++) {
+        ck_assert_msg(turn_read(turn, plane, 1, read_turned, &file, &fault), "%s", fault.text);
+        for (size_t y = 0; y < shape->rows && (z < 3 || z + 1 == shape->planes); y++) {
+            for (size_t x = 0; x < shape->columns; x++)
+                ck_assert_uint_eq(plane[y * shape->columns + x], turned_sample(x, y, z));
+        }
+    }
+    ck_assert_uint_eq(file.next, shape->columns * shape->rows * shape->planes);
+    turn_free(turn);
+    fclose(held);
+    free(plane);
+}
+END_TEST
+
 /* ---- headers that have been tampered with ---- */
 
 static uint64_t next_chance(uint64_t *state)
@@ -377,6 +436,7 @@ int main(void)
     tcase_add_loop_test(trips, what_is_written_is_read_back, 0, formats);
     tcase_add_loop_test(trips, threads_do_not_change_a_byte, 0, formats);
     tcase_add_loop_test(trips, planes_are_written_in_any_order, 0, formats);
+    tcase_add_loop_test(trips, planes_come_out_of_reversed_files, 0, (int)(2 * LENGTH(turned_shapes)));
     tcase_add_loop_test(damage, a_header_that_was_tampered_with_is_read_or_refused, 0, formats);
     return harness_run("format", cases, LENGTH(cases), PATIENCE);
 }

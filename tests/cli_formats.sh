@@ -252,7 +252,24 @@ refuses 2 'voxfilt: out.npy: a NumPy file does not say which axis holds channels
     convert -i rgb.nrrd -o out.npy
 head -c 70 scan.npy > short.npy
 refuses 3 'voxfilt: short.npy: header: the file ends in it' convert -i short.npy -o out
-sed 's/False/True /' scan.npy > turned.npy
-refuses 3 'voxfilt: turned.npy: fortran_order: True is not supported (numpy.ascontiguousarray)' convert -i turned.npy -o out
+# Fortran's order: the first axis of the shape, z, is the fastest.
+{ head -c 128 scan.npy | sed 's/False/True /' | head -c 128
+    x=0
+    while [ $x -lt 6 ]; do
+        y=0
+        while [ $y -lt 5 ]; do
+            for z in 0 1 2 3; do
+                tail -c +$((1 + 2 * ((z * 5 + y) * 6 + x))) scan.raw | head -c 2
+            done
+            y=$((y + 1))
+        done
+        x=$((x + 1))
+    done
+} > turned.npy
+reads "npy: Fortran's order" turned.npy
+piped turned.npy voxfilt -f identity --out-format raw > back.raw
+same "npy: Fortran's order through a pipe" scan.raw back.raw
+head -c 300 turned.npy > short.npy
+refuses 3 'voxfilt: short.npy: length: samples of exactly 172 bytes, but 6 × 5 × 4 u16 take 240' convert -i short.npy -o out
 
 conclude

@@ -1,4 +1,4 @@
-/* NPY, the files of NumPy: versions 1 to 3, samples in C order. */
+/* NPY, the files of NumPy: versions 1 to 3; in C order when written. */
 #include "base/mem.h"
 #include "base/number.h"
 #include "format.h"
@@ -194,8 +194,7 @@ static bool set_shape(struct source *source, const struct dictionary *dictionary
 {
     uint64_t extents[AXES_MOST];
 
-    if (dictionary->fortran && dictionary->axes > 1)
-        return refuse(source, "fortran_order", "True is not supported (numpy.ascontiguousarray)", fault);
+    ((struct volume *)source->state)->reversed = dictionary->fortran && dictionary->axes > 1;
     for (size_t i = 0; i < dictionary->axes; i++)
         extents[i] = dictionary->shape[dictionary->axes - 1 - i];
     return volume_set_extents(source, "shape", extents, dictionary->axes, 1, fault);

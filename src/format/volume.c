@@ -436,6 +436,20 @@ static bool share_among_files(struct source *source, struct fault *fault)
     return check_files(source, fault) && begin_file(source, fault);
 }
 
+static bool begin_turn(struct source *source, struct fault *fault)
+{
+    struct volume *volume = source->state;
+    const struct grid *grid = &source->header.grid;
+    const struct turn_shape shape = {grid->nx, grid_rows(grid), grid_planes(grid),
+                                     sample_size(source->header.type)};
+
+    if (!volume->reversed)
+        return true;
+    source->held_bytes = grid_samples(grid) * sample_size(source->header.type);
+    source->random = false;
+    return turn_create(&volume->turn, &shape, fault);
+}
+
 static bool settle(struct source *source, struct fault *fault)
 {
     struct volume *volume = source->state;
@@ -454,7 +468,7 @@ static bool settle(struct source *source, struct fault *fault)
         done = settle_flow(source, &volume->flow, fault);
     }
     source->random = done && volume->files.count <= 1 && flow_is_plain(data_of(volume));
-    return done;
+    return done && begin_turn(source, fault);
 }
 
 bool volume_open(struct source *source, const struct source_request *request, volume_reader read,
@@ -493,11 +507,12 @@ static bool next_file(struct source *source, struct fault *fault)
     return check_end(source, data_of(volume), fault) && begin_file(source, fault);
 }
 
-bool volume_read(struct source *source, void *samples, size_t planes, struct fault *fault)
+static bool read_bytes(void *context, void *bytes, size_t size, struct fault *fault)
 {
+    struct source *source = context;
     struct volume *volume = source->state;
-    size_t size = planes * header_plane_bytes(&source->header), got;
-    unsigned char *to = samples;
+    unsigned char *to = bytes;
+    size_t got;
 
     for (; size > 0; size -= got, to += got) {
         size_t wish;
@@ -511,6 +526,24 @@ bool volume_read(struct source *source, void *samples, size_t planes, struct fau
         volume->left -= got;
     }
     return true;
+}
+
+bool volume_hold_in_spool(struct source *source, const struct spool *spool, struct fault *fault)
+{
+    const struct volume *volume = source->state;
+
+    (void)fault;
+    turn_hold_in_spool(volume->turn, spool);
+    return true;
+}
+
+bool volume_read(struct source *source, void *samples, size_t planes, struct fault *fault)
+{
+    const struct volume *volume = source->state;
+
+    if (volume->turn != NULL)
+        return turn_read(volume->turn, samples, planes, read_bytes, source, fault);
+    return read_bytes(source, samples, planes * header_plane_bytes(&source->header), fault);
 }
 
 static const struct file_in *samples_file(const struct source *source)
@@ -554,6 +587,7 @@ void volume_close(struct source *source)
     mem_free(volume->files.names);
     mem_free(volume->files.pattern);
     mem_free(volume->kept);
+    turn_free(volume->turn);
     mem_free(volume);
     source->state = NULL;
 }

@@ -7,6 +7,7 @@
 #include "flow.h"
 #include "format.h"
 #include "pack.h"
+#include "turn.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -45,6 +46,8 @@ struct volume {
     struct volume_coding coding;
     struct volume_files files;
     bool allows_outside;
+    bool reversed;     /* the file has the slowest axis of the grid fastest, in samples of one channel */
+    struct turn *turn; /* what puts that right */
 
     char *path;           /* of the file of samples, if it is not that of the header */
     struct file_in *file; /* that holds the samples, if it is not that of the header */
@@ -83,6 +86,7 @@ bool volume_name_files(struct source *source, const char *value, struct fault *f
 /* Operations of a source. */
 bool volume_read(struct source *source, void *samples, size_t planes, struct fault *fault);
 bool volume_read_at(struct source *source, void *samples, size_t first, size_t planes, struct fault *fault);
+bool volume_hold_in_spool(struct source *source, const struct spool *spool, struct fault *fault);
 bool volume_end(struct source *source, struct fault *fault);
 void volume_close(struct source *source);
 
@@ -115,9 +119,9 @@ void volume_discard(struct sink *sink);
 
 /* What all these formats do in the same way. */
 #define VOLUME_OPERATIONS                                                                                    \
-    .open = open_source, .read = volume_read, .read_at = volume_read_at, .end = volume_end,                  \
-    .close = volume_close, .create = create_sink, .write = volume_write, .write_at = volume_write_at,        \
-    .finish = volume_finish, .discard = volume_discard
+    .open = open_source, .hold_in_spool = volume_hold_in_spool, .read = volume_read,                         \
+    .read_at = volume_read_at, .end = volume_end, .close = volume_close, .create = create_sink,              \
+    .write = volume_write, .write_at = volume_write_at, .finish = volume_finish, .discard = volume_discard
 
 /* Refuse a type of samples that the format has not; returns false. */
 bool volume_refuse_type(const struct sink *sink, struct fault *fault);
