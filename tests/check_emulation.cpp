@@ -491,9 +491,9 @@ START_TEST(bad_barriers_are_reported)
 }
 END_TEST
 
-/* A box of 4 × 2 samples to shared memory and from there to `to`; what is wrong with it depends on the case.
- */
-enum { BOX_RIGHT, BOX_UNAWAITED, BOX_SHIFTED, BOX_BEYOND, BOX_FEWER_BYTES, BOX_LATE };
+/* A box of 4 × 2 samples, or 4 of either plane, to shared memory and from there to `to`; what is wrong with
+   it depends on the case. */
+enum { BOX_RIGHT, BOX_OF_PLANES, BOX_UNAWAITED, BOX_SHIFTED, BOX_BEYOND, BOX_FEWER_BYTES, BOX_LATE };
 
 __global__ static void fetch_box(const cuda_box_map map, cuda_box_place place, float *to, int which)
 {
@@ -539,7 +539,9 @@ static cudaError_t fetch_from(const device_array<float> &samples, cuda_boxed_fie
     cuda_box_map map;
 
     field.samples = samples;
-    ck_assert_int_eq(cuda_map_boxes(&map, &field, 4, 2), cudaSuccess);
+    ck_assert_int_eq(which == BOX_OF_PLANES ? cuda_map_boxes(&map, &field, 4, 1, 2)
+                                            : cuda_map_boxes(&map, &field, 4, 2, 1),
+                     cudaSuccess);
     return CUDA_LAUNCH(nullptr, one, dim3(32), 136, fetch_box, map, place, to, which);
 }
 
@@ -557,6 +559,10 @@ START_TEST(boxes_come_with_zeros_around_the_field)
     ck_assert(to.values() == std::vector<float>({0, 0, 131, 132, 0, 0, 0, 0}));
     ck_assert_int_eq(fetch_from(samples, field, {0, 0, 0, 2}, to, BOX_RIGHT), cudaSuccess);
     ck_assert(to.values() == std::vector<float>(8, 0.0f));
+    ck_assert_int_eq(fetch_from(samples, field, {1, 2, 0, 0}, to, BOX_OF_PLANES), cudaSuccess);
+    ck_assert(to.values() == std::vector<float>({132, 133, 134, 135, 232, 233, 234, 235}));
+    ck_assert_int_eq(fetch_from(samples, field, {1, 2, 0, -1}, to, BOX_OF_PLANES), cudaSuccess);
+    ck_assert(to.values() == std::vector<float>({0, 0, 0, 0, 132, 133, 134, 135}));
     ck_assert_int_eq(fetch_from(samples, field, {0, 0, 0, 0}, to, BOX_UNAWAITED), cudaSuccess);
     for (float value : to.values())
         ck_assert(value != value);
@@ -583,13 +589,14 @@ START_TEST(bad_boxes_are_reported)
     cuda_box_map map;
 
     field.samples = samples;
-    ck_assert_int_eq(cuda_map_boxes(&map, &field, 5, 2), cudaErrorInvalidValue);
-    ck_assert_int_eq(cuda_map_boxes(&map, &field, 4, 257), cudaErrorInvalidValue);
+    ck_assert_int_eq(cuda_map_boxes(&map, &field, 5, 2, 1), cudaErrorInvalidValue);
+    ck_assert_int_eq(cuda_map_boxes(&map, &field, 4, 257, 1), cudaErrorInvalidValue);
+    ck_assert_int_eq(cuda_map_boxes(&map, &field, 4, 2, 0), cudaErrorInvalidValue);
     field.planes = 3;
-    ck_assert_int_eq(cuda_map_boxes(&map, &field, 4, 2), cudaErrorInvalidValue);
+    ck_assert_int_eq(cuda_map_boxes(&map, &field, 4, 2, 1), cudaErrorInvalidValue);
     field.planes = 2;
     field.row_stride = 24;
-    ck_assert_int_eq(cuda_map_boxes(&map, &field, 4, 2), cudaErrorInvalidValue);
+    ck_assert_int_eq(cuda_map_boxes(&map, &field, 4, 2, 1), cudaErrorInvalidValue);
     expect_bad_box(BOX_SHIFTED, 9, "not aligned to 128 bytes");
     expect_bad_box(BOX_BEYOND, 9, "136 bytes of shared memory");
     expect_bad_box(BOX_FEWER_BYTES, 9, "waits for 16 bytes of a box of 32");

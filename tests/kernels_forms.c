@@ -395,26 +395,48 @@ START_TEST(a_gpu_fuses_where_moving_binds)
 }
 END_TEST
 
-/* Where samples outside the grid are the nearest ones, and where those at the edge are held, a pass over
-   memory takes as many steps of a volume, on devices that have boxes. */
-START_TEST(held_volumes_take_as_many_steps)
+/* The steps of a pass that a rung takes by itself. */
+static unsigned steps_of_a_pass(const struct way *way, const char *stage, const struct grid *grid)
 {
-    static const char *const stages[] = {"-f heat", "-f heat -e nearest", "-f heat -e hold"};
-    const struct grid grid = grid_make(3, 128, 60, 20);
+    const struct rung_wish wish = {.rung = way->rung};
+    struct subject subject;
+    struct fault fault;
+    struct form form;
+
+    subject_make(&subject, way, stage, grid);
+    ck_assert_msg(subject_settle(&subject, &wish, &form, &fault), "%s", fault.text);
+    subject_free(&subject);
+    return form.steps;
+}
+
+/* What devices that have boxes take in a pass: of a volume four steps where samples outside the grid are the
+   nearest ones, and where those at the edge are held; of a picture ten of five taps and six of nine, but
+   under wrap and where rows are not of whole packs. */
+START_TEST(passes_take_as_many_steps)
+{
+    static const struct {
+        const char *stage;
+        unsigned axes;
+        size_t nx;
+        unsigned steps;
+    } passes[] = {{"-f heat", 3, 128, 4},
+                  {"-f heat -e nearest", 3, 128, 4},
+                  {"-f heat -e hold", 3, 128, 4},
+                  {"-f heat", 2, 128, 10},
+                  {"-f matrix:1,2,1;2,4,2;1,2,1", 2, 128, 6},
+                  {"-f matrix:1,2,1;2,4,2;1,2,1 -e mirror", 2, 128, 6},
+                  {"-f matrix:1,2,1;2,4,2;1,2,1 -e wrap", 2, 128, 10},
+                  {"-f matrix:1,2,1;2,4,2;1,2,1", 2, 127, 10}};
 
     for (size_t i = 0; i < way_count; i++) {
-        const struct way *way = &ways[i];
-        if (way->rung == NULL || strcmp(way->name, "fused") != 0)
+        if (ways[i].rung == NULL || strcmp(ways[i].name, "fused") != 0)
             continue;
-        for (size_t k = 0; k < LENGTH(stages); k++) {
-            const struct rung_wish wish = {.rung = way->rung};
-            struct subject subject;
-            struct fault fault;
-            struct form form;
-            subject_make(&subject, way, stages[k], &grid);
-            ck_assert_msg(subject_settle(&subject, &wish, &form, &fault), "%s", fault.text);
-            ck_assert_uint_eq(form.steps, 4);
-            subject_free(&subject);
+        for (size_t k = 0; k < LENGTH(passes); k++) {
+            const bool is_picture = passes[k].axes == 2;
+            const struct grid grid = grid_make(passes[k].axes, passes[k].nx, 60, is_picture ? 1 : 20);
+            const unsigned steps = steps_of_a_pass(&ways[i], passes[k].stage, &grid);
+            ck_assert_msg(steps == passes[k].steps, "%s, %zu wide: %u steps", passes[k].stage, passes[k].nx,
+                          steps);
         }
     }
 }
@@ -431,6 +453,31 @@ START_TEST(volumes_of_several_tiles)
         struct trial trial = {.options = options, .grid = grid_make(3, extent[0], extent[1], extent[2])};
         snprintf(options, sizeof options, "-f seven:.3,-.1,.2,.15,-.2,.13,.2 -s %zu -e %s", 4 + 2 * (i % 3),
                  edge_option(i % EDGE_RULES));
+        for (int work = WORK_F32; work <= WORK_F64; work++) {
+            trial.work = (enum work_type)work;
+            trial_check(&trial, false);
+        }
+    }
+}
+END_TEST
+
+/* Pictures wider than a strip, rows of whole packs and not, an odd number of them and as few as a pass has
+   levels; as many steps as a pass takes, fewer and more. */
+START_TEST(pictures_of_several_strips)
+{
+    static const char *const filters[] = {"seven:.3,-.1,.2,.15,-.2,0,0",
+                                          "matrix:.1,.2,-.1;.3,-.2,.1;-.2,.1,.2"};
+    static const size_t extents[][2] = {{480, 41}, {237, 64}, {500, 33}, {112, 11},
+                                        {240, 23}, {259, 11}, {2, 70}};
+    char options[200];
+
+    for (size_t i = 0; i < LENGTH(filters) * LENGTH(extents) * EDGE_RULES; i++) {
+        const size_t *extent = extents[i / EDGE_RULES % LENGTH(extents)];
+        struct trial trial = {.options = options, .grid = grid_make(2, extent[0], extent[1], 1)};
+        const size_t filter = i / EDGE_RULES / LENGTH(extents);
+        trial.grid.channels = 1 + (unsigned)(i % 2) * 2;
+        snprintf(options, sizeof options, "-f %s -s %d -e %s", filters[filter],
+                 (filter == 0 ? 10 : 6) + 3 * (i % 4 == 3), edge_option(i % EDGE_RULES));
         for (int work = WORK_F32; work <= WORK_F64; work++) {
             trial.work = (enum work_type)work;
             trial_check(&trial, false);
@@ -476,7 +523,8 @@ TCase *forms_case(void)
 
     tcase_add_test(tests, many_steps);
     tcase_add_test(tests, volumes_of_several_tiles);
-    tcase_add_test(tests, held_volumes_take_as_many_steps);
+    tcase_add_test(tests, pictures_of_several_strips);
+    tcase_add_test(tests, passes_take_as_many_steps);
     tcase_add_test(tests, rows_of_pictures);
     tcase_add_test(tests, rows_of_every_width);
     tcase_add_test(tests, planes_apart);

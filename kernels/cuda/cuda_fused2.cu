@@ -2,59 +2,19 @@
  *
  * Idea: a warp streams down a column strip; a lane holds a few samples of a row, and of every level its last
  * two rows, all in registers. A row that arrives from memory sends a row through every level before the next
- * one. Adds: no shared memory but the ring that rows arrive in, and no barrier. A level's chain is opened
- * with the two older rows before the newest is there, so that levels hang together by one fma a tap of the
- * last row. Costs: registers (2 · levels · samples), and samples that neighbouring strips compute twice.
+ * one.
+ * Adds: no shared memory but the ring that rows arrive in, and no barrier. A level's chain is opened with the
+ *   two older rows before the newest is there, so that levels hang together by one fma a tap of the last row.
+ *   From 9.0 on, for full stencils, rows that arrive as boxes and edges within the walk, for all steps that a
+ *   pass can take. cuda_solo.cuh has this walk; the one here takes fewer steps, any taps, wrapped edges and
+ *   older devices, and leaves a frame to patches.
+ * Costs: registers (2 · levels · samples), and samples that neighbouring strips compute twice.
  * Traffic per sample: 2 words per `levels` steps, and the strips' overlap.
  * Wins when: many steps of one stencil are wanted. */
-#include "cuda_stream.cuh"
+#include "cuda_solo.cuh"
 
 namespace
 {
-
-/* Which of the nine taps exist, and their weights in raster order. */
-template <typename T> struct star_taps {
-    T weights[9];
-    unsigned present;
-
-    static CUDA_INLINE constexpr bool diagonal()
-    {
-        return false;
-    }
-    CUDA_INLINE bool exists(int k) const
-    {
-        return k % 2 == 1 || k == 4;
-    }
-};
-
-template <typename T> struct box_taps {
-    T weights[9];
-    unsigned present;
-
-    static CUDA_INLINE constexpr bool diagonal()
-    {
-        return true;
-    }
-    CUDA_INLINE bool exists(int) const
-    {
-        return true;
-    }
-};
-
-/* Any taps: which they are is known at run time. */
-template <typename T> struct some_taps {
-    T weights[9];
-    unsigned present;
-
-    static CUDA_INLINE constexpr bool diagonal()
-    {
-        return true;
-    }
-    CUDA_INLINE bool exists(int k) const
-    {
-        return (present >> k & 1) != 0;
-    }
-};
 
 /* Columns [x, end_x) and rows [y, end_y) of a picture. */
 struct area {
@@ -96,37 +56,17 @@ template <typename T, template <typename> class Taps, int Samples, int Levels, b
     /* Chain the taps of one row of the stencil. */
     CUDA_INLINE void chain(int row_of_taps, const T (&row)[Samples], T (&sums)[Samples]) const
     {
-        const int k = 3 * row_of_taps;
         T before = T(0), after = T(0);
 
-        if (Taps<T>::diagonal() || row_of_taps == 1) {
-            before = __shfl_up_sync(CUDA_ALL_LANES, row[Samples - 1], 1);
-            after = __shfl_down_sync(CUDA_ALL_LANES, row[0], 1);
-        }
-        if (taps.exists(k)) {
-#pragma unroll
-            for (int i = 0; i < Samples; i++)
-                sums[i] = cuda_fma(taps.weights[k], i == 0 ? before : row[i - 1], sums[i]);
-        }
-        if (taps.exists(k + 1)) {
-#pragma unroll
-            for (int i = 0; i < Samples; i++)
-                sums[i] = cuda_fma(taps.weights[k + 1], row[i], sums[i]);
-        }
-        if (taps.exists(k + 2)) {
-#pragma unroll
-            for (int i = 0; i < Samples; i++)
-                sums[i] = cuda_fma(taps.weights[k + 2], i == Samples - 1 ? after : row[i + 1], sums[i]);
-        }
+        if (Taps<T>::diagonal() || row_of_taps == 1)
+            window_neighbours(row, &before, &after);
+        window_chain(taps, row_of_taps, row, before, after, sums);
     }
 
-    /* Chain what a level's two last rows give to the row between them and the next. A chain starts at −0:
-       fma(w, v, −0) is the product w·v, its sign included. */
+    /* Chain what a level's two last rows give to the row between them and the next. */
     template <int Turn> CUDA_INLINE void open(int level, T (&sums)[Samples]) const
     {
-#pragma unroll
-        for (int i = 0; i < Samples; i++)
-            sums[i] = -T(0);
+        window_begin(sums);
         chain(0, rows[Turn][level], sums);
         chain(1, rows[1 - Turn][level], sums);
     }
@@ -349,7 +289,24 @@ template <> struct fused_sizes<float> {
     enum { samples = 8, samples_of_any = 4, levels = 10, warps = 8 };
 };
 template <> struct fused_sizes<double> {
-    enum { samples = 4, samples_of_any = 2, levels = 8, warps = 8 };
+    enum { samples = 4, samples_of_any = 2, levels = 10, warps = 8 };
+};
+
+/* The solo walk of a stencil. Nine taps keep the multipliers busy at fewer steps, and want more warps, to
+   hide what one of them waits for. Rows through shared memory cost instructions, of which only five taps in
+   f32 leave enough. */
+template <typename T, template <typename> class Taps> struct fused_solo;
+template <> struct fused_solo<float, window_star> {
+    using form = solo_form<float, window_star, 8, 10, true, 8>;
+};
+template <> struct fused_solo<double, window_star> {
+    using form = solo_form<double, window_star, 4, 10, false, 8>;
+};
+template <> struct fused_solo<float, window_box> {
+    using form = solo_form<float, window_box, 8, 6, true, 12>;
+};
+template <> struct fused_solo<double, window_box> {
+    using form = solo_form<double, window_box, 4, 6, false, 8>;
 };
 
 template <typename T> constexpr int fused_samples(bool whole)
@@ -374,12 +331,6 @@ template <typename T> int fused_halo(int steps)
 
 enum fused_class { FUSED_STAR, FUSED_BOX, FUSED_SOME };
 
-/* The index of a tap in the 3×3 window, in raster order. */
-int window_index(const struct op_tap *tap)
-{
-    return (tap->dplane + 1) * 3 + tap->dx + 1;
-}
-
 unsigned window_of(const struct op *op)
 {
     unsigned present = 0;
@@ -401,6 +352,35 @@ fused_class class_of(const struct op *op)
     }
 }
 
+template <typename T, typename Act> auto fused_choose_solo(const struct op *op, Act act)
+{
+    return class_of(op) == FUSED_STAR ? act(typename fused_solo<T, window_star>::form())
+                                      : act(typename fused_solo<T, window_box>::form());
+}
+
+bool walks(const struct op *op)
+{
+    return cuda_is_chain(op);
+}
+
+/* The steps of a pass of the solo walk; 0 where it does not serve. */
+template <typename T>
+int solo_steps_of(const struct cuda_limits *limits, const struct op *op, size_t nx, size_t planes)
+{
+    if (!walks(op) || class_of(op) == FUSED_SOME)
+        return 0;
+    return fused_choose_solo<T>(op, [&](auto form) {
+        using Form = decltype(form);
+        return solo_serves<Form>(limits, op, nx, planes) ? Form::Levels : 0;
+    });
+}
+
+int solo_steps(const struct cuda_limits *limits, const struct op *op, size_t nx, size_t planes)
+{
+    return op->work == WORK_F32 ? solo_steps_of<float>(limits, op, nx, planes)
+                                : solo_steps_of<double>(limits, op, nx, planes);
+}
+
 /* So many steps take a kernel for exactly as many. */
 template <typename T> bool is_whole(const struct op *op, int steps)
 {
@@ -411,13 +391,13 @@ template <typename T> const void *kernel_of(fused_class stencil, bool whole)
 {
     switch (stencil) {
     case FUSED_STAR:
-        return reinterpret_cast<const void *>(whole ? fused_kernel_of<T, star_taps, true>()
-                                                    : fused_kernel_of<T, star_taps, false>());
+        return reinterpret_cast<const void *>(whole ? fused_kernel_of<T, window_star, true>()
+                                                    : fused_kernel_of<T, window_star, false>());
     case FUSED_BOX:
-        return reinterpret_cast<const void *>(whole ? fused_kernel_of<T, box_taps, true>()
-                                                    : fused_kernel_of<T, box_taps, false>());
+        return reinterpret_cast<const void *>(whole ? fused_kernel_of<T, window_box, true>()
+                                                    : fused_kernel_of<T, window_box, false>());
     default:
-        return reinterpret_cast<const void *>(fused_kernel_of<T, some_taps, false>());
+        return reinterpret_cast<const void *>(fused_kernel_of<T, window_some, false>());
     }
 }
 
@@ -436,15 +416,22 @@ bool reaches_one(struct reach reach)
 /* Rows of a strip: more of them scatter what runs together over the memory. */
 #define MOST_ROWS 128
 
-bool walks(const struct op *op)
-{
-    return cuda_is_chain(op);
-}
-
 /* The width of a patch of the frame: no walk leaves more columns to it. */
 int patch_rim(int steps)
 {
     return cuda_larger(8, fused_halo<float>(steps));
+}
+
+/* The rows of a strip, as wished for or else so that the device's warps share the work evenly. */
+template <typename T>
+int walk_height(const struct cuda_limits *limits, const struct cuda_form *form, long long columns,
+                long long rows, int steps)
+{
+    const long long warps = static_cast<long long>(limits->multiprocessors) * fused_sizes<T>::warps;
+
+    if (form->resident_blocks == 0)
+        return form->coarsen;
+    return static_cast<int>(cuda_strip_rows(columns, rows, 2 * steps, warps, MOST_ROWS));
 }
 
 /* The samples of the walk: all that lie deep enough inside, and all of a picture that wraps around. */
@@ -530,11 +517,10 @@ template <typename T> void fused_settle(const struct cuda_question *asked, int s
     if (walks(asked->op)) {
         form->tile_x = width - 2 * fused_halo<T>(steps);
         const long long columns = cuda_ceil_divide(nx, form->tile_x) * asked->shape->channels;
-        const long long warps =
-            static_cast<long long>(asked->limits->multiprocessors) * fused_sizes<T>::warps;
-        form->coarsen = asked->wish->coarsen > 0
-                            ? asked->wish->coarsen
-                            : static_cast<int>(cuda_strip_rows(columns, planes, 2 * steps, warps, MOST_ROWS));
+        form->resident_blocks =
+            asked->wish->coarsen > 0 ? 0 : asked->limits->multiprocessors * fused_sizes<T>::warps;
+        form->coarsen = asked->wish->coarsen;
+        form->coarsen = walk_height<T>(asked->limits, form, columns, planes, steps);
         form->tile_y = form->coarsen;
         form->block = dim3(CUDA_WARP);
         form->shared_bytes = cuda_ring_bytes(width, sizeof(T));
@@ -548,12 +534,23 @@ template <typename T> void fused_settle(const struct cuda_question *asked, int s
     form->bytes_per_update = (read + 1) * sizeof(T) / steps;
 }
 
+void solo_settle(const struct cuda_question *asked, struct cuda_form *form)
+{
+    const auto describe = [&](auto chosen) { solo_describe<decltype(chosen)>(asked, form); };
+
+    if (asked->op->work == WORK_F32)
+        fused_choose_solo<float>(asked->op, describe);
+    else
+        fused_choose_solo<double>(asked->op, describe);
+}
+
 bool fused_shape(const struct cuda_question *asked, struct cuda_form *form)
 {
     const int levels = asked->op->work == WORK_F32 ? static_cast<int>(fused_sizes<float>::levels)
                                                    : static_cast<int>(fused_sizes<double>::levels);
     const int most = walks(asked->op) ? levels : PATCH_STEPS;
-    const int steps = asked->wish->steps > 0 ? asked->wish->steps : most;
+    const int alone = solo_steps(asked->limits, asked->op, asked->shape->nx, asked->shape->planes);
+    const int steps = asked->wish->steps > 0 ? asked->wish->steps : alone > 0 ? alone : most;
 
     if (!cuda_is_picture(asked->op, asked->shape))
         return cuda_refuse(asked->refusal, "the grid has three axes");
@@ -569,6 +566,10 @@ bool fused_shape(const struct cuda_question *asked, struct cuda_form *form)
         return cuda_refuse(asked->refusal, "there are no taps");
     if (steps > most)
         return cuda_refuse(asked->refusal, "%d steps in a pass: this stencil takes %d", steps, most);
+    if (steps == alone) {
+        solo_settle(asked, form);
+        return true;
+    }
     if (patch_bytes(asked->op, steps) > asked->limits->shared_per_block)
         return cuda_refuse(asked->refusal, "%d steps need %zu bytes of shared memory, a block has %zu", steps,
                            patch_bytes(asked->op, steps), asked->limits->shared_per_block);
@@ -591,15 +592,15 @@ cudaError_t walk_run(const struct cuda_job *job, const struct area &area)
     task.from = *static_cast<const cuda_view<T> *>(job->from);
     task.to = *static_cast<const cuda_view<T> *>(job->to);
     task.edge = cuda_edge_of<T>(job->op);
-    task.taps.present = window_of(op);
-    for (size_t k = 0; k < op->tap_count; k++)
-        task.taps.weights[window_index(&op->taps[k])] = static_cast<T>(op->taps[k].weight);
+    task.taps = window_taps<Taps<T>>(op);
     task.area = area;
     task.steps = job->steps;
     task.halo = fused_halo<T>(job->steps);
     task.useful = width - 2 * task.halo;
     task.columns = static_cast<int>(cuda_ceil_divide(area.columns(), task.useful));
-    task.height = job->form->coarsen;
+    task.height =
+        walk_height<T>(job->limits, job->form, static_cast<long long>(task.columns) * task.from.channels,
+                       area.rows(), job->steps);
     task.strips = static_cast<int>(cuda_ceil_divide(area.rows(), task.height));
 
     const dim3 grid(static_cast<unsigned>(task.columns * task.strips * task.from.channels));
@@ -612,11 +613,11 @@ template <typename T> cudaError_t walk_launch(const struct cuda_job *job, const 
 
     switch (class_of(job->op->op)) {
     case FUSED_STAR:
-        return whole ? walk_run<T, star_taps, true>(job, area) : walk_run<T, star_taps, false>(job, area);
+        return whole ? walk_run<T, window_star, true>(job, area) : walk_run<T, window_star, false>(job, area);
     case FUSED_BOX:
-        return whole ? walk_run<T, box_taps, true>(job, area) : walk_run<T, box_taps, false>(job, area);
+        return whole ? walk_run<T, window_box, true>(job, area) : walk_run<T, window_box, false>(job, area);
     default:
-        return walk_run<T, some_taps, false>(job, area);
+        return walk_run<T, window_some, false>(job, area);
     }
 }
 
@@ -648,9 +649,14 @@ template <typename T> cudaError_t patch_launch(const struct cuda_job *job, const
 
 template <typename T> cudaError_t fused_launch_of(const struct cuda_job *job)
 {
+    const struct op *op = job->op->op;
     const cuda_view<T> &from = *static_cast<const cuda_view<T> *>(job->from);
+
+    if (job->steps ==
+        solo_steps_of<T>(job->limits, op, static_cast<size_t>(from.nx), static_cast<size_t>(from.planes)))
+        return fused_choose_solo<T>(op, [&](auto form) { return solo_launch<decltype(form)>(job); });
     const struct area area =
-        walk_area<T>(job->op->op, from.nx, static_cast<int>(from.planes), job->planes, job->steps);
+        walk_area<T>(op, from.nx, static_cast<int>(from.planes), job->planes, job->steps);
     cudaError_t error = cudaSuccess;
 
     if (!area.empty())

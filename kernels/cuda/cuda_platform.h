@@ -187,8 +187,8 @@ static __device__ __forceinline__ void cuda_barrier_await(cuda_barrier *barrier,
 
 /* ---- boxes ----
  *
- * From 9.0 on, and toolkits from 12 on, one thread sends for a box of a field, Width × Height samples of one
- * plane of one channel. What of it lies outside the field arrives as zeros. */
+ * From 9.0 on, and toolkits from 12 on, one thread sends for a box of a field, Width × Height samples of some
+ * planes of one channel. What of it lies outside the field arrives as zeros. */
 static __host__ __device__ constexpr bool cuda_has_boxes(int code)
 {
     return code >= 90 && CUDART_VERSION >= 12000;
@@ -220,13 +220,13 @@ static inline cudaError_t cuda_find_encoder(void **encoder)
     return error == cudaSuccess && found != cudaDriverEntryPointSuccess ? cudaErrorNotSupported : error;
 }
 
-/* Rows of a box are a multiple of 16 bytes; neither extent is beyond 256. */
+/* Rows of a box are a multiple of 16 bytes; no extent is beyond 256. */
 static inline cudaError_t cuda_map_boxes(cuda_box_map *map, const struct cuda_boxed_field *field,
-                                         unsigned width, unsigned height)
+                                         unsigned width, unsigned height, unsigned planes)
 {
     const cuuint64_t extents[] = {field->nx, field->rows, field->channels, field->planes};
     const cuuint64_t strides[] = {field->row_stride, field->channel_stride, field->plane_stride};
-    const cuuint32_t box[] = {width, height, 1, 1}, steps[] = {1, 1, 1, 1};
+    const cuuint32_t box[] = {width, height, 1, planes}, steps[] = {1, 1, 1, 1};
     void *encoder = NULL;
     const cudaError_t error = cuda_find_encoder(&encoder);
 
@@ -247,7 +247,8 @@ static inline cudaError_t cuda_map_boxes(cuda_box_map *map, const struct cuda_bo
 struct cuda_box_map {
 };
 
-static inline cudaError_t cuda_map_boxes(cuda_box_map *, const struct cuda_boxed_field *, unsigned, unsigned)
+static inline cudaError_t cuda_map_boxes(cuda_box_map *, const struct cuda_boxed_field *, unsigned, unsigned,
+                                         unsigned)
 {
     return cudaErrorNotSupported;
 }

@@ -31,9 +31,6 @@
 #include "cuda_stream.cuh"
 #include "cuda_walk.cuh"
 
-#define RELAY_SECTOR    32  /* bytes that memory moves together */
-#define RELAY_ALIGNMENT 128 /* bytes, of a box in shared memory */
-
 /* What a thread sees of the grid's edges; a bit each. */
 enum relay_sight {
     RELAY_TOP = 1u << 0,    /* its first row is the grid's */
@@ -67,10 +64,10 @@ template <typename Type, int Rows_, int Warps_, int Levels_> struct relay_form {
     static constexpr int UsefulX = Width - 2 * HaloX, UsefulRows = Height - 2 * Levels;
 
     /* Beside a box, so that its rows begin and end with sectors. */
-    static constexpr int Sector = RELAY_SECTOR / static_cast<int>(sizeof(T));
+    static constexpr int Sector = CUDA_SECTOR / static_cast<int>(sizeof(T));
     static constexpr int Margin = (Sector - HaloX % Sector) % Sector;
     static constexpr int Pitch = Width + 2 * Margin;
-    static constexpr int Unit = RELAY_ALIGNMENT / static_cast<int>(sizeof(T));
+    static constexpr int Unit = CUDA_BOX_ALIGNMENT / static_cast<int>(sizeof(T));
     static constexpr int StageSamples = (Pitch * Height + Unit - 1) / Unit * Unit;
     static constexpr unsigned BoxBytes = Pitch * Height * sizeof(T);
 
@@ -629,22 +626,6 @@ static inline long long relay_chunk(long long planes, long long columns, long lo
     });
 }
 
-template <typename T> static inline struct cuda_boxed_field relay_boxed(const cuda_view<T> &view)
-{
-    const size_t row = static_cast<size_t>(view.pitch) * sizeof(T);
-    const size_t channel = row * static_cast<size_t>(view.rows);
-
-    return {view.samples,
-            sizeof(T),
-            static_cast<size_t>(view.nx),
-            static_cast<size_t>(view.rows),
-            static_cast<size_t>(view.channels),
-            static_cast<size_t>(view.count),
-            row,
-            channel,
-            channel * static_cast<size_t>(view.channels)};
-}
-
 /* The launch of a form: blocks of chunks over columns of tiles. */
 template <typename Form> static inline relay_job<typename Form::T> relay_job_of(const struct cuda_job *from)
 {
@@ -674,8 +655,8 @@ template <typename Form> static inline cudaError_t relay_launch(const struct cud
 
     if (status != cudaSuccess || planes == 0)
         return status;
-    const struct cuda_boxed_field field = relay_boxed(job.from);
-    status = cuda_map_boxes(&job.boxes, &field, Form::Pitch, Form::Height);
+    const struct cuda_boxed_field field = cuda_boxed(job.from);
+    status = cuda_map_boxes(&job.boxes, &field, Form::Pitch, Form::Height, 1);
     if (status != cudaSuccess)
         return status;
     job.chunk = from->form->resident_blocks > 0

@@ -65,7 +65,7 @@ struct box {
 
     std::size_t bytes() const
     {
-        return std::size_t(map.width) * map.height * map.sample_bytes;
+        return std::size_t(map.width) * map.height * map.planes * map.sample_bytes;
     }
 };
 
@@ -270,12 +270,12 @@ void block_runner::copy_async(void *shared, const void *global, std::size_t byte
 
 /* ---------------------------------------------------------------- barriers with phases, and boxes */
 
-/* The samples of a row of the box; those outside the field are zeros. */
-void fetch_row(const box &fetched, unsigned row, unsigned char *to)
+/* The samples of a row of a plane of the box; those outside the field are zeros. */
+void fetch_row(const box &fetched, unsigned row, unsigned plane, unsigned char *to)
 {
     const box_map &map = fetched.map;
     const long long at[] = {fetched.origin[1] + static_cast<long long>(row), fetched.origin[2],
-                            fetched.origin[3]};
+                            fetched.origin[3] + static_cast<long long>(plane)};
     const unsigned char *from = map.samples;
 
     std::memset(to, 0, map.width * map.sample_bytes);
@@ -294,8 +294,11 @@ void fetch_row(const box &fetched, unsigned row, unsigned char *to)
 
 void perform(const box &fetched)
 {
-    for (unsigned row = 0; row < fetched.map.height; row++)
-        fetch_row(fetched, row, fetched.to + row * fetched.map.width * fetched.map.sample_bytes);
+    const unsigned height = fetched.map.height;
+
+    for (unsigned row = 0; row < height * fetched.map.planes; row++)
+        fetch_row(fetched, row % height, row / height,
+                  fetched.to + row * fetched.map.width * fetched.map.sample_bytes);
 }
 
 void block_runner::create_barrier(void *barrier, unsigned arrivals)

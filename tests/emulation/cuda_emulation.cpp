@@ -1320,15 +1320,17 @@ static bool is_field(const cuda_boxed_field &field)
            is_within(rows_of(field.samples, bytes, bytes, 1), side::device);
 }
 
-static bool is_box(const cuda_boxed_field &field, unsigned width, unsigned height)
+static bool is_box(const cuda_boxed_field &field, unsigned width, unsigned height, unsigned planes)
 {
-    return width >= 1 && width <= 256 && height >= 1 && height <= 256 && width * field.sample_bytes % 16 == 0;
+    return width >= 1 && width <= 256 && height >= 1 && height <= 256 && planes >= 1 && planes <= 256 &&
+           width * field.sample_bytes % 16 == 0;
 }
 
-cudaError_t cuda_map_boxes(cuda_box_map *map, const cuda_boxed_field *field, unsigned width, unsigned height)
+cudaError_t cuda_map_boxes(cuda_box_map *map, const cuda_boxed_field *field, unsigned width, unsigned height,
+                           unsigned planes)
 {
     return serve([=] {
-        if (map == nullptr || !is_field(*field) || !is_box(*field, width, height))
+        if (map == nullptr || !is_field(*field) || !is_box(*field, width, height, planes))
             return cudaErrorInvalidValue;
         *map = {static_cast<const unsigned char *>(field->samples),
                 field->sample_bytes,
@@ -1336,7 +1338,8 @@ cudaError_t cuda_map_boxes(cuda_box_map *map, const cuda_boxed_field *field, uns
                  static_cast<long long>(field->channels), static_cast<long long>(field->planes)},
                 {field->row_stride, field->channel_stride, field->plane_stride},
                 width,
-                height};
+                height,
+                planes};
         return cudaSuccess;
     });
 }

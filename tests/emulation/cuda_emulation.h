@@ -121,7 +121,7 @@ struct box_map {
     std::size_t sample_bytes;
     long long extents[4];
     std::size_t strides[3];
-    unsigned width, height;
+    unsigned width, height, planes;
 };
 
 void create_barrier(void *barrier, unsigned arrivals);
@@ -684,7 +684,8 @@ struct cuda_boxed_field {
 typedef emulation::box_map cuda_box_map;
 
 /* Refuses what cuTensorMapEncodeTiled does. */
-cudaError_t cuda_map_boxes(cuda_box_map *map, const cuda_boxed_field *field, unsigned width, unsigned height);
+cudaError_t cuda_map_boxes(cuda_box_map *map, const cuda_boxed_field *field, unsigned width, unsigned height,
+                           unsigned planes);
 
 struct cuda_box_place {
     int x, row, channel, plane;
