@@ -517,6 +517,11 @@ bool file_out_write(struct file_out *file, const void *bytes, size_t size, struc
     return true;
 }
 
+bool file_out_flush(struct file_out *file, struct fault *fault)
+{
+    return flush(file, fault);
+}
+
 bool file_out_is_renamed(const struct file_out *file)
 {
     return file->temporary != NULL;

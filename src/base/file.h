@@ -60,6 +60,9 @@ bool file_open_text_output(struct file_out **file, const char *path, struct faul
 const char *file_out_name(const struct file_out *file);
 bool file_out_write(struct file_out *file, const void *bytes, size_t size, struct fault *fault);
 
+/* Write what is buffered, so that bytes written at an offset stay. */
+bool file_out_flush(struct file_out *file, struct fault *fault);
+
 /* Whether it is a file that gets its name only when it is complete, which can be written in any order. */
 bool file_out_is_renamed(const struct file_out *file);
 

@@ -278,7 +278,6 @@ static bool is_compressed(const struct volume *origin, const struct sink_request
     return request->level >= 0 ? request->level > 0 : origin != NULL && origin->coding.coding == CODING_ZLIB;
 }
 
-/* The size of compressed samples is known too late; without it they go on to the end of the file. */
 static bool put_layout(struct sink *sink, bool compressed, struct fault *fault)
 {
     char line[LINE_MOST];
@@ -290,12 +289,21 @@ static bool put_layout(struct sink *sink, bool compressed, struct fault *fault)
     return put_line(sink, line, fault);
 }
 
+/* ITK requires the size of compressed samples that follow their header. */
+static bool put_size(struct sink *sink, struct fault *fault)
+{
+    static const char field[] = "CompressedDataSize = ";
+
+    return volume_put(sink, field, sizeof field - 1, fault) && volume_reserve_size(sink, fault) &&
+           put_line(sink, "", fault);
+}
+
 static bool end_header(struct sink *sink, bool compressed, struct fault *fault)
 {
     char name[LINE_MOST], line[LINE_MOST + 32];
 
     if (!sink->format->detached)
-        return put_line(sink, "ElementDataFile = LOCAL", fault);
+        return (!compressed || put_size(sink, fault)) && put_line(sink, "ElementDataFile = LOCAL", fault);
     if (!volume_name_data(sink, compressed ? ".zraw" : ".raw", name, sizeof name, fault))
         return false;
     snprintf(line, sizeof line, "ElementDataFile = %s", name);

@@ -41,13 +41,24 @@ struct pack {
     size_t filling; /* the strip that bytes go into */
     size_t writing; /* the next one to be written */
     uint32_t checksum;
-    uint64_t plain_bytes;
+    uint64_t plain_bytes, packed_bytes;
     struct worker workers[THREADS_MOST]; /* the first is the caller */
     size_t worker_count;
     pthread_mutex_t lock;
     pthread_cond_t changed;
     bool has_lock, stops;
 };
+
+static bool write_packed(struct pack *pack, const void *bytes, size_t size, struct fault *fault)
+{
+    pack->packed_bytes += size;
+    return file_out_write(pack->file, bytes, size, fault);
+}
+
+uint64_t pack_size(const struct pack *pack)
+{
+    return pack->packed_bytes;
+}
 
 static void deflate_taken(struct pack *pack, struct worker *worker, struct strip *strip)
 {
@@ -125,7 +136,7 @@ static bool write_next(struct pack *pack, struct fault *fault)
     struct strip *strip = &pack->strips[pack->writing];
 
     await(pack, strip);
-    if (!file_out_write(pack->file, strip->deflated, strip->deflated_size, fault))
+    if (!write_packed(pack, strip->deflated, strip->deflated_size, fault))
         return false;
     pack->checksum = pack->wrapper == PACK_GZIP
                          ? (uint32_t)crc32_combine(pack->checksum, strip->checksum, (z_off_t)strip->size)
@@ -189,9 +200,9 @@ static bool write_header(struct pack *pack, struct fault *fault)
     unsigned char zlib[DEFLATE_HEADER];
 
     if (pack->wrapper == PACK_GZIP)
-        return file_out_write(pack->file, gzip, sizeof gzip, fault);
+        return write_packed(pack, gzip, sizeof gzip, fault);
     deflate_header(pack->level, zlib);
-    return file_out_write(pack->file, zlib, sizeof zlib, fault);
+    return write_packed(pack, zlib, sizeof zlib, fault);
 }
 
 static bool write_trailer(struct pack *pack, struct fault *fault)
@@ -203,7 +214,7 @@ static bool write_trailer(struct pack *pack, struct fault *fault)
         trailer[i] = (unsigned char)(pack->checksum >> (gzip ? 8 * i : 24 - 8 * i));
         trailer[4 + i] = (unsigned char)(pack->plain_bytes >> (8 * i));
     }
-    return file_out_write(pack->file, trailer, gzip ? 8 : 4, fault);
+    return write_packed(pack, trailer, gzip ? 8 : 4, fault);
 }
 
 bool pack_finish(struct pack *pack, struct fault *fault)

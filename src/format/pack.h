@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 enum pack_wrapper { PACK_GZIP, PACK_ZLIB };
 
@@ -23,6 +24,9 @@ bool pack_write(struct pack *pack, const void *bytes, size_t size, struct fault 
 
 /* There is no more: write what ends the stream. */
 bool pack_finish(struct pack *pack, struct fault *fault);
+
+/* What has been written of the stream. */
+uint64_t pack_size(const struct pack *pack);
 
 /* Release, finished or not, once the other threads have ended; NULL is fine. */
 void pack_close(struct pack *pack);

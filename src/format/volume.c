@@ -602,6 +602,8 @@ struct volume_sink {
     struct pack *pack;     /* what compresses; NULL: nothing does */
     uint64_t bytes;        /* put into the file */
     uint64_t begin;        /* of them, before the first sample */
+    uint64_t size_at;      /* of them, before the room for the compressed size */
+    bool tells_size;
 };
 
 static struct file_out *samples_out(const struct sink *sink)
@@ -651,6 +653,31 @@ bool volume_pack(struct sink *sink, enum pack_wrapper wrapper, struct fault *fau
     struct volume_sink *state = sink->state;
 
     return pack_open(&state->pack, samples_out(sink), wrapper, state->level, state->threads, fault);
+}
+
+enum { SIZE_DIGITS = 20 };
+
+bool volume_reserve_size(struct sink *sink, struct fault *fault)
+{
+    struct volume_sink *state = sink->state;
+
+    if (!file_out_is_renamed(samples_out(sink)))
+        return fault_raise(fault, STATUS_USAGE,
+                           "%s: a compressed %s needs a regular file, since its size comes first",
+                           file_out_name(sink->file), sink->format->name);
+    state->size_at = state->bytes;
+    state->tells_size = true;
+    return volume_put(sink, "00000000000000000000", SIZE_DIGITS, fault);
+}
+
+static bool tell_size(struct sink *sink, struct fault *fault)
+{
+    const struct volume_sink *state = sink->state;
+    char digits[SIZE_DIGITS + 1];
+
+    snprintf(digits, sizeof digits, "%0*llu", SIZE_DIGITS, (unsigned long long)pack_size(state->pack));
+    return file_out_flush(samples_out(sink), fault) &&
+           file_out_write_at(samples_out(sink), state->size_at, digits, SIZE_DIGITS, fault);
 }
 
 bool volume_name_data(const struct sink *sink, const char *ending, char *text, size_t size,
@@ -708,6 +735,7 @@ bool volume_finish(struct sink *sink, struct fault *fault)
     struct volume_sink *state = sink->state;
 
     return (state->pack == NULL || pack_finish(state->pack, fault)) &&
+           (!state->tells_size || tell_size(sink, fault)) &&
            (state->file == NULL || file_out_commit(state->file, fault));
 }
 

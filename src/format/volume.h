@@ -102,6 +102,10 @@ bool volume_put(struct sink *sink, const void *bytes, size_t size, struct fault 
 /* From here on bytes are compressed. */
 bool volume_pack(struct sink *sink, enum pack_wrapper wrapper, struct fault *fault);
 
+/* Leave room for the size of what will be compressed, which is put there in the end; for files alone that can
+   be written in any order. */
+bool volume_reserve_size(struct sink *sink, struct fault *fault);
+
 /* The name of the file beside the sink's own that ends differently, without its folder: what a header names.
    `size` is that of text. */
 bool volume_name_data(const struct sink *sink, const char *ending, char *text, size_t size,
