@@ -276,7 +276,7 @@ refuses 3 'voxfilt: short.npy: length: samples of exactly 172 bytes, but 6 × 5 
 
 if has python3; then
     mkdir readers
-    (cd readers && python3 "$top_srcdir/tests/readers.py" "$VOXFILT")
+    (cd readers && python3 "${top_srcdir:?}/tests/readers.py" "$VOXFILT")
     status=$?
     if [ $status = 77 ]; then
         skip 'what others read: there is no NumPy'
