@@ -477,7 +477,7 @@ START_TEST(pictures_of_several_strips)
         const size_t filter = i / EDGE_RULES / LENGTH(extents);
         trial.grid.channels = 1 + (unsigned)(i % 2) * 2;
         snprintf(options, sizeof options, "-f %s -s %d -e %s", filters[filter],
-                 (filter == 0 ? 10 : 6) + 3 * (i % 4 == 3), edge_option(i % EDGE_RULES));
+                 (filter == 0 ? 10 : 6) + (int)(i % 4 == 3 ? 3 : 2 * (i % 4)), edge_option(i % EDGE_RULES));
         for (int work = WORK_F32; work <= WORK_F64; work++) {
             trial.work = (enum work_type)work;
             trial_check(&trial, false);

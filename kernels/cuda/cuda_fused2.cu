@@ -5,9 +5,9 @@
  * one.
  * Adds: no shared memory but the ring that rows arrive in, and no barrier. A level's chain is opened with the
  *   two older rows before the newest is there, so that levels hang together by one fma a tap of the last row.
- *   From 9.0 on, for full stencils, rows that arrive as boxes and edges within the walk, for all steps that a
- *   pass can take. cuda_solo.cuh has this walk; the one here takes fewer steps, any taps, wrapped edges and
- *   older devices, and leaves a frame to patches.
+ *   From 9.0 on, for whole stencils and an even number of steps, rows that arrive as boxes and edges within
+ *   the walk: cuda_solo.cuh. The walk here takes any number, any taps, wrapped edges and older devices, and
+ *   leaves a frame to patches.
  * Costs: registers (2 · levels · samples), and samples that neighbouring strips compute twice.
  * Traffic per sample: 2 words per `levels` steps, and the strips' overlap.
  * Wins when: many steps of one stencil are wanted. */
@@ -292,22 +292,22 @@ template <> struct fused_sizes<double> {
     enum { samples = 4, samples_of_any = 2, levels = 10, warps = 8 };
 };
 
-/* The solo walk of a stencil. Nine taps keep the multipliers busy at fewer steps, and want more warps, to
-   hide what one of them waits for. Rows through shared memory cost instructions, of which only five taps in
-   f32 leave enough. */
-template <typename T, template <typename> class Taps> struct fused_solo;
-template <> struct fused_solo<float, window_star> {
-    using form = solo_form<float, window_star, 8, 10, true, 8>;
-};
-template <> struct fused_solo<double, window_star> {
-    using form = solo_form<double, window_star, 4, 10, false, 8>;
-};
-template <> struct fused_solo<float, window_box> {
-    using form = solo_form<float, window_box, 8, 6, true, 12>;
-};
-template <> struct fused_solo<double, window_box> {
-    using form = solo_form<double, window_box, 4, 6, false, 8>;
-};
+/* The solo walk of a stencil: a lane's samples are a sector, and of three warps instead of two a scheduler
+   each has two thirds of the registers. Rows through shared memory cost instructions, which f64 does not
+   leave free. */
+template <typename T, template <typename> class Taps, int Levels> constexpr int fused_solo_warps()
+{
+    const int words = sizeof(T) / sizeof(float), samples = CUDA_SECTOR / sizeof(T);
+
+    return 2 * Levels * (samples + (Taps<T>::diagonal() ? 2 : 0)) * words <= 120 ? 12 : 8;
+}
+template <typename T, template <typename> class Taps, int Levels>
+using fused_solo = solo_form<T, Taps, CUDA_SECTOR / static_cast<int>(sizeof(T)), Levels, sizeof(T) == 4,
+                             fused_solo_warps<T, Taps, Levels>()>;
+
+/* Nine taps keep the multipliers busy at fewer steps. */
+#define SOLO_MOST_OF_STAR 10
+#define SOLO_MOST_OF_BOX  6
 
 template <typename T> constexpr int fused_samples(bool whole)
 {
@@ -352,10 +352,21 @@ fused_class class_of(const struct op *op)
     }
 }
 
-template <typename T, typename Act> auto fused_choose_solo(const struct op *op, Act act)
+template <typename T, template <typename> class Taps, int Levels, typename Act>
+auto fused_choose_levels(int steps, Act act)
 {
-    return class_of(op) == FUSED_STAR ? act(typename fused_solo<T, window_star>::form())
-                                      : act(typename fused_solo<T, window_box>::form());
+    if constexpr (Levels > 2) {
+        if (steps < Levels)
+            return fused_choose_levels<T, Taps, Levels - 2>(steps, act);
+    }
+    return act(fused_solo<T, Taps, Levels>());
+}
+
+/* Call act with the form of the solo walk for an even number of steps. */
+template <typename T, typename Act> auto fused_choose_solo(const struct op *op, int steps, Act act)
+{
+    return class_of(op) == FUSED_STAR ? fused_choose_levels<T, window_star, SOLO_MOST_OF_STAR>(steps, act)
+                                      : fused_choose_levels<T, window_box, SOLO_MOST_OF_BOX>(steps, act);
 }
 
 bool walks(const struct op *op)
@@ -363,22 +374,21 @@ bool walks(const struct op *op)
     return cuda_is_chain(op);
 }
 
-/* The steps of a pass of the solo walk; 0 where it does not serve. */
-template <typename T>
-int solo_steps_of(const struct cuda_limits *limits, const struct op *op, size_t nx, size_t planes)
+/* The most steps of a pass of the solo walk; 0 where a stencil is not whole. */
+int solo_most(const struct op *op)
 {
     if (!walks(op) || class_of(op) == FUSED_SOME)
         return 0;
-    return fused_choose_solo<T>(op, [&](auto form) {
-        using Form = decltype(form);
-        return solo_serves<Form>(limits, op, nx, planes) ? Form::Levels : 0;
-    });
+    return class_of(op) == FUSED_STAR ? SOLO_MOST_OF_STAR : SOLO_MOST_OF_BOX;
 }
 
-int solo_steps(const struct cuda_limits *limits, const struct op *op, size_t nx, size_t planes)
+/* Whether the solo walk takes so many steps of an op whose taps reach one sample. */
+template <typename T>
+bool solo_takes(const struct cuda_limits *limits, const struct op *op, size_t nx, size_t planes, int steps)
 {
-    return op->work == WORK_F32 ? solo_steps_of<float>(limits, op, nx, planes)
-                                : solo_steps_of<double>(limits, op, nx, planes);
+    return steps % 2 == 0 && steps > 0 && steps <= solo_most(op) &&
+           fused_choose_solo<T>(
+               op, steps, [&](auto form) { return solo_serves<decltype(form)>(limits, op, nx, planes); });
 }
 
 /* So many steps take a kernel for exactly as many. */
@@ -534,14 +544,22 @@ template <typename T> void fused_settle(const struct cuda_question *asked, int s
     form->bytes_per_update = (read + 1) * sizeof(T) / steps;
 }
 
-void solo_settle(const struct cuda_question *asked, struct cuda_form *form)
+/* Settle the solo walk, if it takes so many steps. */
+template <typename T> bool solo_settle(const struct cuda_question *asked, int steps, struct cuda_form *form)
 {
-    const auto describe = [&](auto chosen) { solo_describe<decltype(chosen)>(asked, form); };
+    if (!solo_takes<T>(asked->limits, asked->op, asked->shape->nx, asked->shape->planes, steps))
+        return false;
+    fused_choose_solo<T>(asked->op, steps,
+                         [&](auto chosen) { solo_describe<decltype(chosen)>(asked, form); });
+    return true;
+}
 
-    if (asked->op->work == WORK_F32)
-        fused_choose_solo<float>(asked->op, describe);
-    else
-        fused_choose_solo<double>(asked->op, describe);
+bool solo_shape(const struct cuda_question *asked, struct cuda_form *form)
+{
+    const int steps = asked->wish->steps > 0 ? asked->wish->steps : solo_most(asked->op);
+
+    return asked->op->work == WORK_F32 ? solo_settle<float>(asked, steps, form)
+                                       : solo_settle<double>(asked, steps, form);
 }
 
 bool fused_shape(const struct cuda_question *asked, struct cuda_form *form)
@@ -549,8 +567,7 @@ bool fused_shape(const struct cuda_question *asked, struct cuda_form *form)
     const int levels = asked->op->work == WORK_F32 ? static_cast<int>(fused_sizes<float>::levels)
                                                    : static_cast<int>(fused_sizes<double>::levels);
     const int most = walks(asked->op) ? levels : PATCH_STEPS;
-    const int alone = solo_steps(asked->limits, asked->op, asked->shape->nx, asked->shape->planes);
-    const int steps = asked->wish->steps > 0 ? asked->wish->steps : alone > 0 ? alone : most;
+    const int steps = asked->wish->steps > 0 ? asked->wish->steps : most;
 
     if (!cuda_is_picture(asked->op, asked->shape))
         return cuda_refuse(asked->refusal, "the grid has three axes");
@@ -566,10 +583,8 @@ bool fused_shape(const struct cuda_question *asked, struct cuda_form *form)
         return cuda_refuse(asked->refusal, "there are no taps");
     if (steps > most)
         return cuda_refuse(asked->refusal, "%d steps in a pass: this stencil takes %d", steps, most);
-    if (steps == alone) {
-        solo_settle(asked, form);
+    if (solo_shape(asked, form))
         return true;
-    }
     if (patch_bytes(asked->op, steps) > asked->limits->shared_per_block)
         return cuda_refuse(asked->refusal, "%d steps need %zu bytes of shared memory, a block has %zu", steps,
                            patch_bytes(asked->op, steps), asked->limits->shared_per_block);
@@ -652,9 +667,10 @@ template <typename T> cudaError_t fused_launch_of(const struct cuda_job *job)
     const struct op *op = job->op->op;
     const cuda_view<T> &from = *static_cast<const cuda_view<T> *>(job->from);
 
-    if (job->steps ==
-        solo_steps_of<T>(job->limits, op, static_cast<size_t>(from.nx), static_cast<size_t>(from.planes)))
-        return fused_choose_solo<T>(op, [&](auto form) { return solo_launch<decltype(form)>(job); });
+    if (solo_takes<T>(job->limits, op, static_cast<size_t>(from.nx), static_cast<size_t>(from.planes),
+                      job->steps))
+        return fused_choose_solo<T>(op, job->steps,
+                                    [&](auto form) { return solo_launch<decltype(form)>(job); });
     const struct area area =
         walk_area<T>(op, from.nx, static_cast<int>(from.planes), job->planes, job->steps);
     cudaError_t error = cudaSuccess;

@@ -525,7 +525,7 @@ template <typename Form> static inline cudaError_t solo_launch(const struct cuda
     job.first = static_cast<int>(from->planes.first);
     job.end = job.first + static_cast<int>(from->planes.count);
     job.columns = solo_columns<Form>(job.from.nx);
-    const int slots = from->form->resident_blocks;
+    const int slots = from->form->resident_blocks > 0 ? from->limits->multiprocessors * Form::Warps : 0;
     const long long rows = job.end - job.first,
                     across = static_cast<long long>(job.columns) * job.from.channels;
     job.height = slots > 0 ? solo_height<Form>(rows, across, slots) : from->form->coarsen;
