@@ -12,11 +12,12 @@ convert()
 }
 
 make_volume -d 6,5,4 -t u16 -o scan.raw
+cp scan.raw samples
 
 # ---------------------------------------------------------------- every format, from raw and back
 
 for form in nii nii.gz hdr nrrd nhdr mha mhd npy; do
-    convert -i scan.raw -d 6,5,4 -t u16 -o scan.$form
+    convert -i samples -d 6,5,4 -t u16 -o scan.$form
     accepts "$form is recognised by what it holds" '' convert -i scan.$form -o back.raw
     same "$form: the samples are the same" scan.raw back.raw
     accepts "$form: a filter reads it" '' voxfilt -i scan.$form -f gauss:1 -o filtered.raw
@@ -45,6 +46,23 @@ convert -i scan.raw -d 6,5,4 -t u16 -o ours.raw.gz
 gzip -dc ours.raw.gz > back.raw
 same 'and compressed' scan.raw back.raw
 refuses 2 'voxfilt: scan.raw.gz: raw samples, compressed by gzip, need -n N or -d X,Y[,Z]' convert -i scan.raw.gz -o out
+
+# ---------------------------------------------------------------- samples beside a header replace no input
+
+cp scan.raw own.raw
+for form in mhd nhdr; do
+    refuses 2 "voxfilt: own.raw: an input would be replaced by the samples of own.$form" \
+        voxfilt -i own.raw -d 6,5,4 -t u16 -f gauss:1 -o own.$form
+    refuses 2 "voxfilt: own.raw: an input would be replaced by the samples of own.$form" \
+        from own.raw voxfilt -d 6,5,4 -t u16 -f gauss:1 -o own.$form
+done
+same 'the input stays as it is' scan.raw own.raw
+convert -i scan.raw -d 6,5,4 -t u16 -o pair.mhd
+refuses 2 'voxfilt: pair.raw: an input would be replaced by the samples of pair.nhdr' \
+    voxfilt -i pair.mhd -f gauss:1 -o pair.nhdr
+accepts 'a header and its samples are replaced together' '' voxfilt -i pair.mhd -f gauss:1 -o pair.mhd
+voxfilt -i scan.raw -d 6,5,4 -t u16 -f gauss:1 -o expected.raw
+same 'by the result' expected.raw pair.raw
 
 # ---------------------------------------------------------------- a header speaks for itself
 
@@ -85,6 +103,23 @@ convert -i overridden.nii -o overridden.raw
 same 'and counts' expected.raw overridden.raw
 accepts 'and stands in the header that is written' 'voxfilt: overridden.nii: --spacing 2,2,2 instead of 1,1,1 in the header
 ' voxfilt -i overridden.nii --spacing 2,2,2 -f heat -s 1 -o out.nii
+
+# A header may have more axes than its grid, or one alone: a distance for each of them.
+respaced() # NAME HEADER FILE EXPECTED
+{
+    { printf '%b' "$2" && head -c 120 scan.raw; } > "$3"
+    voxfilt -q -i "$3" --spacing 2,2,3 -f heat -s 1 -o "respaced-$3"
+    grep -aqx "$4" "respaced-$3"
+    result $? "$1: spacing fits the header"
+    accepts "$1: which is read" '' convert -i "respaced-$3" -o back.raw
+}
+respaced 'a series of one' 'NRRD0004\ntype: uint8\ndimension: 4\nsizes: 6 5 4 1\nspacings: 1 1 1 7\nencoding: raw\n\n' \
+    series.nrrd 'spacings: 2 2 3 7'
+respaced 'one channel' 'NRRD0004\ntype: uint8\ndimension: 4\nsizes: 1 6 5 4\nkinds: vector space space space\nencoding: raw\n\n' \
+    channel.nrrd 'spacings: nan 2 2 3'
+respaced 'one axis' 'NRRD0004\ntype: uint8\ndimension: 1\nsizes: 120\nencoding: raw\n\n' line.nrrd 'spacings: 2'
+respaced 'mha: a series of one' 'NDims = 4\nDimSize = 6 5 4 1\nElementType = MET_UCHAR\nElementDataFile = LOCAL\n' \
+    series.mha 'ElementSpacing = 2 2 3 1'
 
 # ---------------------------------------------------------------- what is not understood is kept
 

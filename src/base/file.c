@@ -248,6 +248,14 @@ bool file_in_is_regular(const struct file_in *file)
     return file_in_remaining(file, &remaining);
 }
 
+bool file_in_is_at(const struct file_in *file, const char *path)
+{
+    struct stat own, other;
+
+    return fstat(file->descriptor, &own) == 0 && S_ISREG(own.st_mode) && stat(path, &other) == 0 &&
+           own.st_dev == other.st_dev && own.st_ino == other.st_ino;
+}
+
 bool file_in_read_at(const struct file_in *file, uint64_t offset, void *bytes, size_t size, size_t *got,
                      struct fault *fault)
 {

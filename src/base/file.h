@@ -37,6 +37,9 @@ bool file_in_rewind(struct file_in *file);
 /* Whether bytes can be read from any place: those of regular files. */
 bool file_in_is_regular(const struct file_in *file);
 
+/* Whether it is the regular file of that path, whatever both are called. */
+bool file_in_is_at(const struct file_in *file, const char *path);
+
 /* Read size bytes, so many after those that have been taken, and take none. Threads may do so at once. */
 bool file_in_read_at(const struct file_in *file, uint64_t offset, void *bytes, size_t size, size_t *got,
                      struct fault *fault);

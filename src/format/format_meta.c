@@ -252,14 +252,19 @@ static bool put_extents(struct sink *sink, struct fault *fault)
     return put_line(sink, line, fault);
 }
 
-static bool put_spacing(struct sink *sink, struct fault *fault)
+/* One for each axis of the header, which may have more than the grid, or one alone. */
+static bool put_spacing(struct sink *sink, const struct volume *origin, struct fault *fault)
 {
-    const double *spacing = sink->header.grid.spacing;
+    const struct grid *grid = &sink->header.grid;
+    const char *dims = origin == NULL ? NULL : fields_find(&origin->fields, "NDims");
+    uint64_t count = grid->axes;
     char line[LINE_MOST];
-    int used = snprintf(line, sizeof line, "ElementSpacing = %.17g %.17g", spacing[0], spacing[1]);
+    int used = snprintf(line, sizeof line, "ElementSpacing =");
 
-    if (sink->header.grid.axes == 3)
-        snprintf(line + used, sizeof line - (size_t)used, " %.17g", spacing[2]);
+    if (dims != NULL && !number_parse_count(dims, &count))
+        return fields_refuse(&origin->fields, "NDims", dims, "not a number", fault);
+    for (uint64_t i = 0; i < count; i++)
+        used += snprintf(line + used, sizeof line - (size_t)used, " %.17g", i < 3 ? grid->spacing[i] : 1.0);
     return put_line(sink, line, fault);
 }
 
@@ -269,7 +274,7 @@ static bool put_description(struct sink *sink, const struct volume *origin, stru
     bool spaced = origin == NULL || memcmp(spacing, origin->spacing, sizeof origin->spacing) != 0;
 
     return (origin == NULL ? put_extents(sink, fault) : put_kept(sink, origin, spaced, fault)) &&
-           (!spaced || put_spacing(sink, fault));
+           (!spaced || put_spacing(sink, origin, fault));
 }
 
 /* Compressed where it is asked for, or where the origin is. */
@@ -298,7 +303,8 @@ static bool put_size(struct sink *sink, struct fault *fault)
            put_line(sink, "", fault);
 }
 
-static bool end_header(struct sink *sink, bool compressed, struct fault *fault)
+static bool end_header(struct sink *sink, const struct sink_request *request, bool compressed,
+                       struct fault *fault)
 {
     char name[LINE_MOST], line[LINE_MOST + 32];
 
@@ -307,7 +313,7 @@ static bool end_header(struct sink *sink, bool compressed, struct fault *fault)
     if (!volume_name_data(sink, compressed ? ".zraw" : ".raw", name, sizeof name, fault))
         return false;
     snprintf(line, sizeof line, "ElementDataFile = %s", name);
-    return put_line(sink, line, fault) && volume_detach(sink, name, fault);
+    return put_line(sink, line, fault) && volume_detach(sink, request, name, fault);
 }
 
 static bool write_header(struct sink *sink, const struct sink_request *request, struct fault *fault)
@@ -318,7 +324,8 @@ static bool write_header(struct sink *sink, const struct sink_request *request, 
     if (type_name(sink->header.type) == NULL)
         return volume_refuse_type(sink, fault);
     return put_description(sink, origin, fault) && put_layout(sink, compressed, fault) &&
-           end_header(sink, compressed, fault) && (!compressed || volume_pack(sink, PACK_ZLIB, fault));
+           end_header(sink, request, compressed, fault) &&
+           (!compressed || volume_pack(sink, PACK_ZLIB, fault));
 }
 
 static bool create_sink(struct sink *sink, const struct sink_request *request, struct fault *fault)

@@ -457,7 +457,8 @@ static void put_spacing(const struct sink *sink, struct kept *kept)
         if (before == now || (now == 1.0 && !(before > 0.0)))
             continue;
         put_real(pixdim, version->real, kept->endian, now);
-        if (whole(kept, version->sform_code, version->sform_width) == 0)
+        if (whole(kept, version->sform_code, version->sform_width) == 0 ||
+            !(before > 0.0 && before < INFINITY))
             continue;
         for (unsigned row = 0; row < 3; row++) {
             unsigned char *entry = kept->header + version->srow + (4 * row + i) * version->real;
@@ -525,12 +526,12 @@ static bool put_header(struct sink *sink, const struct kept *origin, struct kept
            write_extensions(sink, origin, kept, fault);
 }
 
-static bool begin_image(struct sink *sink, struct fault *fault)
+static bool begin_image(struct sink *sink, const struct sink_request *request, struct fault *fault)
 {
     char name[300];
 
-    return !sink->format->detached ||
-           (volume_name_data(sink, ".img", name, sizeof name, fault) && volume_detach(sink, name, fault));
+    return !sink->format->detached || (volume_name_data(sink, ".img", name, sizeof name, fault) &&
+                                       volume_detach(sink, request, name, fault));
 }
 
 static bool write_header(struct sink *sink, const struct sink_request *request, struct fault *fault)
@@ -547,7 +548,7 @@ static bool write_header(struct sink *sink, const struct sink_request *request, 
         return volume_refuse_type(sink, fault);
     return (!sink->format->packed || volume_pack(sink, PACK_GZIP, fault)) &&
            put_header(sink, origin == NULL ? NULL : origin->kept, &kept, datatype, fault) &&
-           begin_image(sink, fault);
+           begin_image(sink, request, fault);
 }
 
 static bool create_sink(struct sink *sink, const struct sink_request *request, struct fault *fault)

@@ -274,11 +274,23 @@ static bool read_spacings(const struct fields *fields, struct axes *axes, struct
            fields_refuse(fields, "spacings", value, "not a number for each axis", fault);
 }
 
+static bool read_axes(const struct fields *fields, struct axes *axes, struct fault *fault)
+{
+    *axes = (struct axes){.count = 0};
+    return read_sizes(fields, axes, fault) && read_kinds(fields, axes, fault) &&
+           read_spacings(fields, axes, fault);
+}
+
 /* The fastest axis may be one of channels. */
+static size_t channel_axes(const struct axes *axes)
+{
+    return axes->is_channel[0] && axes->count > 1;
+}
+
 static bool set_axes(struct source *source, const struct source_request *request, struct axes *axes,
                      struct fault *fault)
 {
-    size_t first = axes->is_channel[0] && axes->count > 1;
+    size_t first = channel_axes(axes);
 
     (void)request;
     for (size_t i = 1; i < axes->count; i++) {
@@ -330,14 +342,13 @@ static bool settle_files(struct source *source, bool attached, struct fault *fau
 
 static bool read_header(struct source *source, const struct source_request *request, struct fault *fault)
 {
-    struct axes axes = {0};
+    struct axes axes;
     struct fields *fields = fields_of(source);
     bool attached;
 
     return read_lines(source, &attached, fault) && fields_check_once(fields, fault) &&
-           read_type(source, fault) && read_sizes(fields, &axes, fault) && read_encoding(source, fault) &&
-           read_endian(source, fault) && read_kinds(fields, &axes, fault) &&
-           read_spacings(fields, &axes, fault) && read_skips(source, fault) &&
+           read_type(source, fault) && read_axes(fields, &axes, fault) && read_encoding(source, fault) &&
+           read_endian(source, fault) && read_skips(source, fault) &&
            set_axes(source, request, &axes, fault) && settle_files(source, attached, fault);
 }
 
@@ -414,14 +425,23 @@ static bool put_extents(struct sink *sink, struct fault *fault)
                     fault);
 }
 
-static bool put_spacings(struct sink *sink, struct fault *fault)
+/* One for each axis of the header, which may have more than the grid: channels before them, extents of 1
+   after them. */
+static bool put_spacings(struct sink *sink, const struct volume *origin, struct fault *fault)
 {
     const struct grid *grid = &sink->header.grid;
+    bool channels = grid->channels > 1;
+    struct axes axes = {.count = grid->axes + channels, .is_channel = {channels}, .spacing = {NAN}};
     char line[LINE_MOST];
-    int used = snprintf(line, sizeof line, "spacings:%s", grid->channels > 1 ? " nan" : "");
+    int used = snprintf(line, sizeof line, "spacings:");
 
-    for (size_t i = 0; i < grid->axes; i++)
-        used += snprintf(line + used, sizeof line - (size_t)used, " %.17g", grid->spacing[i]);
+    if (origin != NULL && !read_axes(&origin->fields, &axes, fault))
+        return false;
+    for (size_t i = 0, first = channel_axes(&axes); i < axes.count; i++) {
+        bool known = i >= first && i < first + grid->axes;
+        used += snprintf(line + used, sizeof line - (size_t)used, " %.17g",
+                         known ? grid->spacing[i - first] : axes.spacing[i]);
+    }
     return put_line(sink, line, fault);
 }
 
@@ -441,7 +461,7 @@ static bool put_description(struct sink *sink, const struct volume *origin, stru
     bool spaced = origin == NULL ? has_spacing(&sink->header.grid) : is_spaced_anew(sink, origin);
 
     return (origin == NULL ? put_extents(sink, fault) : put_kept(sink, origin, spaced, fault)) &&
-           (!spaced || put_spacings(sink, fault));
+           (!spaced || put_spacings(sink, origin, fault));
 }
 
 /* Compressed where it is asked for, or where the origin is. */
@@ -463,7 +483,8 @@ static bool put_layout(struct sink *sink, bool compressed, struct fault *fault)
 }
 
 /* The header ends with the name of the file of samples, or with an empty line. */
-static bool end_header(struct sink *sink, bool compressed, struct fault *fault)
+static bool end_header(struct sink *sink, const struct sink_request *request, bool compressed,
+                       struct fault *fault)
 {
     char name[LINE_MOST], line[LINE_MOST + 16];
 
@@ -472,7 +493,7 @@ static bool end_header(struct sink *sink, bool compressed, struct fault *fault)
     if (!volume_name_data(sink, compressed ? ".raw.gz" : ".raw", name, sizeof name, fault))
         return false;
     snprintf(line, sizeof line, "data file: %s", name);
-    return put_line(sink, line, fault) && volume_detach(sink, name, fault);
+    return put_line(sink, line, fault) && volume_detach(sink, request, name, fault);
 }
 
 static bool write_header(struct sink *sink, const struct sink_request *request, struct fault *fault)
@@ -483,7 +504,8 @@ static bool write_header(struct sink *sink, const struct sink_request *request, 
     if (type_name(&sink->header) == NULL)
         return volume_refuse_type(sink, fault);
     return put_description(sink, origin, fault) && put_layout(sink, compressed, fault) &&
-           end_header(sink, compressed, fault) && (!compressed || volume_pack(sink, PACK_GZIP, fault));
+           end_header(sink, request, compressed, fault) &&
+           (!compressed || volume_pack(sink, PACK_GZIP, fault));
 }
 
 static bool create_sink(struct sink *sink, const struct sink_request *request, struct fault *fault)

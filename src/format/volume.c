@@ -275,19 +275,22 @@ static bool check_file(const struct source *source, const char *name, const char
     return true;
 }
 
+/* The name of a file of samples as the header gives it; `expanded` has room where a pattern does. */
+static const char *name_of(const struct volume_files *files, size_t index, char expanded[NAME_MOST])
+{
+    if (files->pattern == NULL)
+        return files->names[index];
+    expand(files->pattern, files->first + index * files->step, expanded, NAME_MOST);
+    return expanded;
+}
+
 /* The path of a file of samples, checked. To be freed. */
 static char *checked_path(const struct source *source, size_t index, struct fault *fault)
 {
-    const struct volume_files *files = &((const struct volume *)source->state)->files;
     char expanded[NAME_MOST];
-    const char *name = expanded;
-    char *path;
+    const char *name = name_of(&((const struct volume *)source->state)->files, index, expanded);
+    char *path = path_of(source, name, fault);
 
-    if (files->pattern == NULL)
-        name = files->names[index];
-    else
-        expand(files->pattern, files->first + index * files->step, expanded, sizeof expanded);
-    path = path_of(source, name, fault);
     if (path != NULL && check_file(source, name, path, fault))
         return path;
     mem_free(path);
@@ -693,7 +696,51 @@ bool volume_name_data(const struct sink *sink, const char *ending, char *text, s
            fault_raise(fault, STATUS_USAGE, "%s: too long a name", path);
 }
 
-bool volume_detach(struct sink *sink, const char *name, struct fault *fault)
+static bool is_same_file(const char *path, const char *other)
+{
+    struct stat info, other_info;
+
+    return stat(path, &info) == 0 && stat(other, &other_info) == 0 && info.st_dev == other_info.st_dev &&
+           info.st_ino == other_info.st_ino;
+}
+
+/* Whether samples come from there beside the header. */
+static bool names_file(const struct source *source, const char *path)
+{
+    const struct volume_files *files = &((const struct volume *)source->state)->files;
+    char expanded[NAME_MOST];
+    bool named = false;
+
+    for (size_t i = 0; i < files->count && !named; i++) {
+        struct fault fault;
+        char *own = path_of(source, name_of(files, i, expanded), &fault);
+        named = own == NULL || is_same_file(own, path);
+        mem_free(own);
+    }
+    return named;
+}
+
+static bool reads_from(const struct source *source, const char *path)
+{
+    bool is_volume = source->format->close == volume_close;
+
+    return file_in_is_at(source->file, path) || (is_volume && names_file(source, path));
+}
+
+/* Open what takes the samples. */
+static bool open_beside(struct sink *sink, const struct source *origin, const char *path, struct fault *fault)
+{
+    struct volume_sink *state = sink->state;
+    const char *header = file_out_name(sink->file);
+
+    if (origin != NULL && !file_in_is_at(origin->file, header) && reads_from(origin, path))
+        return fault_raise(fault, STATUS_USAGE, "%s: an input would be replaced by the samples of %s", path,
+                           header);
+    return file_open_output(&state->file, path, fault);
+}
+
+bool volume_detach(struct sink *sink, const struct sink_request *request, const char *name,
+                   struct fault *fault)
 {
     struct volume_sink *state = sink->state;
     const char *path = file_out_name(sink->file);
@@ -709,7 +756,7 @@ bool volume_detach(struct sink *sink, const char *name, struct fault *fault)
         return false;
     memcpy(full, path, folder);
     memcpy(full + folder, name, length + 1);
-    done = file_open_output(&state->file, full, fault);
+    done = open_beside(sink, request->origin, full, fault);
     mem_free(full);
     state->bytes = 0;
     return done;

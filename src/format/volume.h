@@ -111,8 +111,10 @@ bool volume_reserve_size(struct sink *sink, struct fault *fault);
 bool volume_name_data(const struct sink *sink, const char *ending, char *text, size_t size,
                       struct fault *fault);
 
-/* From here on bytes go into that file. */
-bool volume_detach(struct sink *sink, const char *name, struct fault *fault);
+/* From here on bytes go into that file, which nobody has named: an input is not replaced by it, unless the
+   sink replaces the input's header. */
+bool volume_detach(struct sink *sink, const struct sink_request *request, const char *name,
+                   struct fault *fault);
 
 /* Operations of a sink. */
 bool volume_write(struct sink *sink, const void *samples, size_t planes, struct fault *fault);
