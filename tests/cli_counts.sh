@@ -53,6 +53,24 @@ for isa in baseline v3 v4; do
     fi
 done
 
+# 2^63 - 1, 2^53 + 1, -2^63 and 7: a double holds the last two; the first is the nearest that there is.
+printf '\377\377\377\377\377\377\377\177\001\000\000\000\000\000\040\000\000\000\000\000\000\000\000\200\007\000\000\000\000\000\000\000' > wide.raw
+wide()
+{
+    voxfilt -i wide.raw -t i64 -d 4,1 "$@"
+}
+accepts 'integers of 64 bits are copied' '' wide -f identity -o copied.raw
+same 'bit by bit' wide.raw copied.raw
+accepts 'through f64 the ends of the type stay what they are' '' wide -f scale:1,0 -o rounded.raw
+[ "$(od -An -td8 rounded.raw | xargs)" = '9223372036854775807 9007199254740992 -9223372036854775808 7' ]
+result $? 'and what lies between is rounded to nearest even'
+accepts 'beyond the ends of 64 bits' 'voxfilt: beyond.raw: 1 sample (25 %) was cut off at -9.223372037e+18, and 1 sample (25 %) at 9.223372037e+18
+' wide -f scale:2,0 -o beyond.raw
+accepts 'to u64' 'voxfilt: unsigned.raw: 1 sample (25 %) was cut off at 0
+' wide -f scale:1,0 --out-type u64 -o unsigned.raw
+[ "$(od -An -tu8 unsigned.raw | xargs)" = '9223372036854775808 9007199254740992 0 7' ]
+result $? '2^63 is a number of u64'
+
 # ---------------------------------------------------------------- NaN and infinite
 
 accepts 'steps that explode' 'voxfilt: steep.raw: 4096 samples (100 %) are NaN or infinite, but none of the input

@@ -95,9 +95,10 @@ static const struct kind {
     unsigned bits;
     bool is_signed, is_float;
 } kinds[SAMPLE_TYPES] = {
-    [SAMPLE_U8] = {8, false, false},  [SAMPLE_I8] = {8, true, false},    [SAMPLE_U16] = {16, false, false},
-    [SAMPLE_I16] = {16, true, false}, [SAMPLE_U32] = {32, false, false}, [SAMPLE_I32] = {32, true, false},
-    [SAMPLE_F32] = {32, true, true},  [SAMPLE_F64] = {64, true, true},
+    [SAMPLE_U8] = {8, false, false},   [SAMPLE_I8] = {8, true, false},    [SAMPLE_U16] = {16, false, false},
+    [SAMPLE_I16] = {16, true, false},  [SAMPLE_U32] = {32, false, false}, [SAMPLE_I32] = {32, true, false},
+    [SAMPLE_U64] = {64, false, false}, [SAMPLE_I64] = {64, true, false},  [SAMPLE_F32] = {32, true, true},
+    [SAMPLE_F64] = {64, true, true},
 };
 
 static double highest(const struct kind *kind)
@@ -134,8 +135,16 @@ static void put_bits(const struct encoding *encoding, uint64_t bits, unsigned ch
         bytes[byte_place(encoding, i)] = (unsigned char)(bits >> 8 * i);
 }
 
-/* The value of a sample, exactly: each of them is a double. */
-static double get_sample(const struct encoding *encoding, const unsigned char *bytes)
+/* An integer of 64 bits in the work type, rounded once. */
+static double wide_integer(enum work_type work, const struct kind *kind, uint64_t bits)
+{
+    if (work == WORK_F32)
+        return kind->is_signed ? (double)(float)(int64_t)bits : (double)(float)bits;
+    return kind->is_signed ? (double)(int64_t)bits : (double)bits;
+}
+
+/* The value of a sample: exactly, but for integers of 64 bits, which a double may not hold. */
+static double get_sample(enum work_type work, const struct encoding *encoding, const unsigned char *bytes)
 {
     const struct kind *kind = &kinds[encoding->type];
     uint64_t bits = get_bits(encoding, bytes);
@@ -151,6 +160,8 @@ static double get_sample(const struct encoding *encoding, const unsigned char *b
         memcpy(&value, &bits, sizeof value);
         return value;
     }
+    if (kind->bits == 64)
+        return wide_integer(work, kind, bits);
     if (kind->is_signed && bits >> (kind->bits - 1) != 0)
         return (double)bits - ldexp(1.0, (int)kind->bits);
     return (double)bits;
@@ -169,13 +180,15 @@ static uint64_t integer_bits(const struct kind *kind, double value)
 {
     if (isnan(value))
         return 0;
+    if (kind->bits == 64 && value >= highest(kind))
+        return kind->is_signed ? INT64_MAX : UINT64_MAX;
     if (value >= highest(kind))
         value = highest(kind);
     else if (value <= lowest(kind))
         value = lowest(kind);
     else
         value = nearest_even(value);
-    return (uint64_t)(int64_t)value;
+    return value < 0.0 ? (uint64_t)(int64_t)value : (uint64_t)value;
 }
 
 static uint64_t float_bits(const struct kind *kind, double value)
@@ -310,7 +323,7 @@ void reference_decode(const struct encoding *encoding, enum work_type work, cons
 
     for (size_t i = 0; i < pixels; i++) {
         for (unsigned c = 0; c < encoding->channels; c++, bytes += size)
-            stored[c] = rounded(work, get_sample(encoding, bytes));
+            stored[c] = rounded(work, get_sample(work, encoding, bytes));
         decode_pixel(encoding, work, stored, pixel);
         for (unsigned c = 0; c < reference_work_channels(encoding); c++)
             field[c * pixels + i] = pixel[c];
@@ -336,7 +349,7 @@ uint64_t reference_strays(const struct encoding *encoding, const void *samples, 
     uint64_t strays = 0;
 
     for (size_t i = 0; i < count; i++)
-        strays += isfinite(get_sample(encoding, bytes + i * size)) ? 0 : 1;
+        strays += isfinite(get_sample(WORK_F64, encoding, bytes + i * size)) ? 0 : 1;
     return strays;
 }
 
@@ -903,7 +916,7 @@ struct tally reference_plane_tally(const struct grid *grid, const struct encodin
     struct tally tally = {.anchored = true, .min = INFINITY, .max = -INFINITY};
 
     for (size_t i = 0; i < count; i++)
-        values[i] = get_sample(encoding, bytes + i * encoding->channels * size);
+        values[i] = get_sample(WORK_F64, encoding, bytes + i * encoding->channels * size);
     tally.anchor = first_finite(values, count);
     for (size_t i = 0; i < count; i++) {
         double value = values[i];

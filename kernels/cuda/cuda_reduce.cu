@@ -127,9 +127,9 @@ struct survey_source {
     typedef struct tally total;
 
     /* Where the assembler, left to itself, would spill so that a few more blocks fit a multiprocessor. */
-    static constexpr int resident_blocks(int code, int factor)
+    static constexpr int resident_blocks(int, int factor)
     {
-        return factor == 4 ? 3 : factor == 8 && code < 90 ? 5 : factor == 16 ? 8 : 0;
+        return factor == 4 ? 3 : factor == 8 ? 5 : factor == 16 ? 8 : factor == 32 ? 12 : 0;
     }
 
     CUDA_INLINE item read(const leaf_place &place, int i) const

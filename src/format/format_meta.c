@@ -14,10 +14,10 @@ static const struct element {
     const char *name;
     enum sample_type type;
 } elements[] = {
-    {"MET_UCHAR", SAMPLE_U8},   {"MET_CHAR", SAMPLE_I8},  {"MET_USHORT", SAMPLE_U16},
-    {"MET_SHORT", SAMPLE_I16},  {"MET_UINT", SAMPLE_U32}, {"MET_INT", SAMPLE_I32},
-    {"MET_ULONG", SAMPLE_U32},  {"MET_LONG", SAMPLE_I32}, {"MET_FLOAT", SAMPLE_F32},
-    {"MET_DOUBLE", SAMPLE_F64},
+    {"MET_UCHAR", SAMPLE_U8},   {"MET_CHAR", SAMPLE_I8},        {"MET_USHORT", SAMPLE_U16},
+    {"MET_SHORT", SAMPLE_I16},  {"MET_UINT", SAMPLE_U32},       {"MET_INT", SAMPLE_I32},
+    {"MET_ULONG", SAMPLE_U32},  {"MET_LONG", SAMPLE_I32},       {"MET_FLOAT", SAMPLE_F32},
+    {"MET_DOUBLE", SAMPLE_F64}, {"MET_ULONG_LONG", SAMPLE_U64}, {"MET_LONG_LONG", SAMPLE_I64},
 };
 enum { ELEMENTS = sizeof elements / sizeof *elements };
 

@@ -80,8 +80,9 @@ static const struct datatype {
     enum sample_type type;
     unsigned channels;
 } datatypes[] = {
-    {2, SAMPLE_U8, 1},  {256, SAMPLE_I8, 1}, {512, SAMPLE_U16, 1}, {4, SAMPLE_I16, 1},  {768, SAMPLE_U32, 1},
-    {8, SAMPLE_I32, 1}, {16, SAMPLE_F32, 1}, {64, SAMPLE_F64, 1},  {128, SAMPLE_U8, 3}, {2304, SAMPLE_U8, 4},
+    {2, SAMPLE_U8, 1},     {256, SAMPLE_I8, 1},   {512, SAMPLE_U16, 1}, {4, SAMPLE_I16, 1},
+    {768, SAMPLE_U32, 1},  {8, SAMPLE_I32, 1},    {16, SAMPLE_F32, 1},  {64, SAMPLE_F64, 1},
+    {1280, SAMPLE_U64, 1}, {1024, SAMPLE_I64, 1}, {128, SAMPLE_U8, 3},  {2304, SAMPLE_U8, 4},
 };
 enum { DATATYPES = sizeof datatypes / sizeof *datatypes };
 

@@ -24,6 +24,8 @@ static const struct type_names {
     {SAMPLE_I16, "int16,short,short int,signed short,signed short int,int16_t"},
     {SAMPLE_U32, "uint32,uint,unsigned int,uint32_t"},
     {SAMPLE_I32, "int32,int,signed int,int32_t"},
+    {SAMPLE_U64, "uint64,ulonglong,unsigned long long,unsigned long long int,uint64_t"},
+    {SAMPLE_I64, "int64,longlong,long long,long long int,signed long long,signed long long int,int64_t"},
     {SAMPLE_F32, "float"},
     {SAMPLE_F64, "double"},
 };

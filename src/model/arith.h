@@ -265,6 +265,45 @@ ARITH_FN int32_t arith_store_i32_f32(float v)
     return arith_store_i32_f64((double)v);
 }
 
+/* The nearest whole number, half to even; numbers from 2^52 on are whole. */
+ARITH_FN double arith_whole_f64(double v)
+{
+    double size = v < 0.0 ? -v : v;
+    double whole = size + ARITH_WHOLE_F64 - ARITH_WHOLE_F64;
+
+    whole = size < ARITH_WHOLE_F64 ? whole : size;
+    return v < 0.0 ? -whole : whole;
+}
+
+/* A double holds neither greatest integer of 64 bits: it is chosen after the conversion of what lies below.
+ */
+ARITH_FN uint64_t arith_store_u64_f64(double v)
+{
+    const double end = 0x1p64;
+    double whole = arith_whole_f64(v > 0.0 ? v : 0.0); /* NaN, too */
+
+    return whole < end ? (uint64_t)whole : UINT64_MAX;
+}
+
+ARITH_FN int64_t arith_store_i64_f64(double v)
+{
+    const double end = 0x1p63;
+    double whole = arith_whole_f64(v == v ? v : 0.0);
+
+    whole = whole > -end ? whole : -end;
+    return whole < end ? (int64_t)whole : INT64_MAX;
+}
+
+ARITH_FN uint64_t arith_store_u64_f32(float v)
+{
+    return arith_store_u64_f64((double)v);
+}
+
+ARITH_FN int64_t arith_store_i64_f32(float v)
+{
+    return arith_store_i64_f64((double)v);
+}
+
 /* Stores to floats round to nearest, and every NaN becomes the one that is canonical. */
 ARITH_FN float arith_store_f32_f32(float v)
 {

@@ -83,12 +83,18 @@ static double work_truncate(enum work_type work, double value)
 /* The end of floats from which on a double is rounded to an infinite one. */
 #define F32_END 0x1.ffffffp127
 
-/* A greatest integer is odd, so that half a unit above it rounds up; the least is even. */
+/* The last double that is stored as the greatest integer. One below 2^53 is odd, so that half a unit above it
+   rounds up; beyond, doubles are whole, and the one next to the greatest integer is it but for rounding. */
+static double highest_stored(double greatest)
+{
+    return greatest + 0.5 > greatest ? nextafter(greatest + 0.5, 0.0) : greatest;
+}
+
 struct sample_limits sample_limits(enum sample_type type, enum work_type work)
 {
     double high = type == SAMPLE_F64   ? DBL_MAX
                   : type == SAMPLE_F32 ? nextafter(F32_END, 0.0)
-                                       : nextafter(sample_max(type) + 0.5, 0.0);
+                                       : highest_stored(sample_max(type));
     double low = sample_is_integer(type) ? sample_min(type) - 0.5 : -high;
 
     return (struct sample_limits){work_truncate(work, low), work_truncate(work, high)};
