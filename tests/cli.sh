@@ -423,7 +423,7 @@ imgheat -f heat -m 300K -o woven/heat.png < woven.png
 same 'and so it does where its passes are kept in a file' plain-heat.png woven/heat.png
 [ "$(ls -A woven)" = heat.png ]
 result $? 'of which nothing is left'
-imgheat -f heat -m 300K --explain woven.png | grep -q '^run .*; the interlaced input goes through a spool file of 352 KiB$'
+imgheat -f heat -m 300K --explain woven.png | grep -q '^run .*; the input goes through a spool file of 352 KiB$'
 result $? 'and --explain says so'
 # shellcheck disable=SC3045  # where the shell cannot limit addresses, or a sanitizer needs all of them, this is skipped
 if (ulimit -v 400000; voxfilt --version) > ../bare 2>&1; then

@@ -306,6 +306,14 @@ piped turned.npy voxfilt -f identity --out-format raw > back.raw
 same "npy: Fortran's order through a pipe" scan.raw back.raw
 head -c 300 turned.npy > short.npy
 refuses 3 'voxfilt: short.npy: length: samples of exactly 172 bytes, but 6 × 5 × 4 u16 take 240' convert -i short.npy -o out
+{ printf '\223NUMPY\001\000v\000%-117s\n' "{'descr': '<u2', 'fortran_order': True, 'shape': (64, 128, 256), }"
+    head -c 4194304 /dev/zero; } > large.npy
+voxfilt -i large.npy -m 4M -f identity -o out 2> ../refusal
+[ $? = 6 ] && grep -q '^voxfilt: --memory: this job needs 8' ../refusal
+result $? 'npy: what turns the axes counts as memory'
+voxfilt -i large.npy -m 12M -f identity --explain > ../plan
+grep -q '^memory .*, 8.0 MiB for turning its axes$' ../plan
+result $? 'npy: and has its share in the plan'
 
 # ---------------------------------------------------------------- the libraries of others
 

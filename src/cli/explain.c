@@ -173,7 +173,8 @@ static void print_memory(FILE *stream, const struct plan *plan)
     print_share(stream, schedule->routine_bytes, "kernels");
     print_share(stream, schedule->sum_bytes, "sums and a device's side of buffers");
     if (!schedule->holds_in_spool)
-        print_share(stream, plan->held_bytes, "an interlaced input");
+        print_share(stream, plan->held_bytes, "an input that is held");
+    print_share(stream, plan->beside_bytes, "turning its axes");
     fprintf(stream, "\n");
 }
 
@@ -234,7 +235,7 @@ static void print_passes(FILE *stream, const struct plan *plan)
     fprintf(stream, "output lags %zu of %zu %ss behind input, fields hold %zu", schedule->depth,
             plan->shape.planes, name, schedule->window);
     if (schedule->holds_in_spool)
-        fprintf(stream, "; the interlaced input goes through a spool file of %s",
+        fprintf(stream, "; the input goes through a spool file of %s",
                 number_format_bytes((double)plan->held_bytes, held, sizeof held));
     fprintf(stream, "\n");
 }

@@ -56,8 +56,9 @@ struct source {
     char losses[512];  /* after the end: what of the file the format cannot pass on; else empty */
     size_t held_bytes; /* what the format itself has to hold, an interlaced picture for one: in memory, unless
                           it is given a file for it */
-    bool random;       /* planes can be read in any order, by several threads */
-    void *state;       /* the format's own */
+    size_t beside_bytes; /* what it takes for that beside it, in memory always */
+    bool random;         /* planes can be read in any order, by several threads */
+    void *state;         /* the format's own */
 };
 
 struct sink_request {
@@ -88,7 +89,8 @@ struct format {
        nothing marks it, and in formats that differ from another one only in how they are written. */
     bool (*sniff)(const unsigned char *start, size_t size);
 
-    /* Read the header: fill source->header, held_bytes and state. On failure nothing is left. */
+    /* Read the header: fill source->header, held_bytes, beside_bytes and state. On failure nothing is left.
+     */
     bool (*open)(struct source *source, const struct source_request *request, struct fault *fault);
 
     /* Before the first planes: a spool for held_bytes, which stays the caller's until the source is closed.

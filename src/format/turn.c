@@ -45,6 +45,11 @@ bool turn_create(struct turn **turn, const struct turn_shape *shape, struct faul
     return true;
 }
 
+size_t turn_bytes(const struct turn *turn)
+{
+    return 2 * turn->block_columns * column_bytes(turn);
+}
+
 void turn_hold_in_spool(struct turn *turn, const struct spool *spool)
 {
     turn->spool = spool;

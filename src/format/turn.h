@@ -21,6 +21,9 @@ typedef bool (*turn_reader)(void *context, void *bytes, size_t size, struct faul
 
 bool turn_create(struct turn **turn, const struct turn_shape *shape, struct fault *fault);
 
+/* What it takes beside the samples that are held. */
+size_t turn_bytes(const struct turn *turn);
+
 /* Hold samples there, not in memory; before the first are read. */
 void turn_hold_in_spool(struct turn *turn, const struct spool *spool);
 

@@ -450,7 +450,10 @@ static bool begin_turn(struct source *source, struct fault *fault)
         return true;
     source->held_bytes = grid_samples(grid) * sample_size(source->header.type);
     source->random = false;
-    return turn_create(&volume->turn, &shape, fault);
+    if (!turn_create(&volume->turn, &shape, fault))
+        return false;
+    source->beside_bytes = turn_bytes(volume->turn);
+    return true;
 }
 
 static bool settle(struct source *source, struct fault *fault)

@@ -363,6 +363,7 @@ static bool make_schedule(const struct plan_request *request, struct plan *plan,
         .work_plane_bytes = (size_t)plan_samples(plan, 1) * work_size(job->work),
         .file_plane_bytes = in_plane > out_plane ? in_plane : out_plane,
         .held_bytes = source->held_bytes,
+        .beside_bytes = source->beside_bytes,
         .readers = count_readers(request, source),
         .random = source->random,
         .surveys = request->stats,
@@ -371,6 +372,7 @@ static bool make_schedule(const struct plan_request *request, struct plan *plan,
     };
 
     plan->held_bytes = source->held_bytes;
+    plan->beside_bytes = source->beside_bytes;
     return schedule_make(&schedule, &plan->schedule, fault);
 }
 

@@ -39,6 +39,7 @@ struct plan {
     struct schedule schedule;
     bool adds;                   /* the run adds samples up */
     size_t held_bytes;           /* what the source holds */
+    size_t beside_bytes;         /* what it takes beside that */
     double moved_bytes, seconds; /* forecast of the steps */
 };
 

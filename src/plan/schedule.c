@@ -194,9 +194,9 @@ static bool count_memory(struct attempt *attempt, const struct size *size)
                      schedule->spooled ? attempt->chain.planes : 0))
         return false;
     schedule->sum_bytes = scratch_bytes(request, schedule);
-    return add_up(
-        &schedule->memory_bytes, 5,
-        (const size_t[]){fields, buffers, held_bytes, schedule->routine_bytes, schedule->sum_bytes});
+    return add_up(&schedule->memory_bytes, 6,
+                  (const size_t[]){fields, buffers, held_bytes, request->beside_bytes,
+                                   schedule->routine_bytes, schedule->sum_bytes});
 }
 
 static size_t device_bytes(const struct schedule_request *request, const struct schedule *schedule)
