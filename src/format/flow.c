@@ -404,8 +404,9 @@ static bool store_word(const struct flow *flow, const char *word, unsigned char 
     errno = 0;
     if (sample_is_integer(flow->type)) {
         bool negative = *word == '-';
-        unsigned long long magnitude = strtoull(word + (negative || *word == '+'), &end, 10);
-        if (!isdigit((unsigned char)end[-1]) || *end != '\0' || errno == ERANGE ||
+        const char *digits = word + (negative || *word == '+');
+        unsigned long long magnitude = strtoull(digits, &end, 10);
+        if (!isdigit((unsigned char)*digits) || *end != '\0' || errno == ERANGE ||
             magnitude > most_magnitude(flow->type, negative))
             return refuse_word(flow, word, fault);
         store_integer(flow->type, negative ? 0 - (uint64_t)magnitude : magnitude, sample);
