@@ -640,14 +640,14 @@ static const struct {
     {"-f heat --flux tanh", STATUS_USAGE,
      "--flux: heat: tanh needs a --scale: no update changes a sample by more than alpha*dt times it"},
     {"-f heat --sigma 1 --dt 0.1", STATUS_USAGE,
-     "--sigma chooses steps and dt itself: it goes without --steps, --dt and --until"},
+     "--sigma chooses steps and dt itself: it excludes --steps, --dt and --until"},
     {"-f heat --sigma 1 --steps 3", STATUS_USAGE,
-     "--sigma chooses steps and dt itself: it goes without --steps, --dt and --until"},
+     "--sigma chooses steps and dt itself: it excludes --steps, --dt and --until"},
     {"-f heat --sigma 1 --alpha 0", STATUS_USAGE, "--sigma needs an --alpha above 0"},
     {"-f heat --sigma 1e6", STATUS_USAGE, "--sigma 1e+06 takes 4e+12 steps: more than 10^9"},
     {"-f heat --dt 0.26", STATUS_USAGE,
-     "heat: alpha*dt = 0.26 is unstable on this grid: the largest stable value is 0.25 (--force runs it all "
-     "the same)"},
+     "heat: alpha*dt = 0.26 is unstable on this grid: the largest stable value is 0.25 (--force runs it "
+     "anyway)"},
 };
 
 static const struct {
@@ -1035,8 +1035,8 @@ static const struct {
     {PROGRAM_VOXFILT, "-n", "-n: option requires an argument"},
     {PROGRAM_VOXFILT, "-f", "-f: option requires an argument"},
     {PROGRAM_VOXFILT, "--flip=1", "--flip=1: option takes no argument"},
-    {PROGRAM_VOXFILT, "in.raw", "in.raw: no operands are taken; the input is --input FILE"},
-    {PROGRAM_IMGHEAT, "-i a.png b.png", "b.png: --input gives the input already"},
+    {PROGRAM_VOXFILT, "in.raw", "in.raw: unexpected operand; give the input with --input FILE"},
+    {PROGRAM_IMGHEAT, "-i a.png b.png", "b.png: --input already gives the input"},
     {PROGRAM_VOXFILT, "-n 0", "-n: 0: expected a whole number above 0"},
     {PROGRAM_VOXFILT, "-n 1.5", "-n: 1.5: expected a whole number above 0"},
     {PROGRAM_VOXFILT, "-n 99999999999999999", "-n: 99999999999999999: expected a whole number above 0"},
@@ -1044,8 +1044,8 @@ static const struct {
     {PROGRAM_VOXFILT, "-d 5,0", "-d: 5,0: expected X,Y or X,Y,Z, whole numbers above 0"},
     {PROGRAM_VOXFILT, "-d 5,4.5", "-d: 5,4.5: expected X,Y or X,Y,Z, whole numbers above 0"},
     {PROGRAM_VOXFILT, "-d 1,2,3,4", "-d: 1,2,3,4: expected X,Y or X,Y,Z, whole numbers above 0"},
-    {PROGRAM_VOXFILT, "-n 5 -d 5,5", "-d: 5,5: -n gives the extents already"},
-    {PROGRAM_VOXFILT, "-d 5,5 -n 5", "-n: 5: -d gives the extents already"},
+    {PROGRAM_VOXFILT, "-n 5 -d 5,5", "-d: 5,5: -n already gives the extents"},
+    {PROGRAM_VOXFILT, "-d 5,5 -n 5", "-n: 5: -d already gives the extents"},
     {PROGRAM_VOXFILT, "--channels 0", "--channels: 0: expected a whole number from 1 to 65536"},
     {PROGRAM_VOXFILT, "--channels 65537", "--channels: 65537: expected a whole number from 1 to 65536"},
     {PROGRAM_VOXFILT, "-t u65", "--type: u65: expected " TYPES},

@@ -8,7 +8,7 @@ set -u
 
 # ---------------------------------------------------------------- usage, both commands
 
-refuses 2 'voxfilt: foo: no operands are taken; the input is --input FILE' voxfilt foo
+refuses 2 'voxfilt: foo: unexpected operand; give the input with --input FILE' voxfilt foo
 refuses 2 'voxfilt: --bogus: no such option (--help lists them)' voxfilt --bogus
 refuses 2 'voxfilt: --out: ambiguous option; possibilities: --output, --out-endian, --out-type, --out-range, --out-format' voxfilt --out x
 refuses 2 'voxfilt: -Z: no such option (--help lists them)' voxfilt -qZ
@@ -19,8 +19,8 @@ refuses 2 'voxfilt: --channels: option requires an argument' voxfilt --channels
 refuses 2 'voxfilt: --help=x: option takes no argument' voxfilt --help=x
 refuses 2 'voxfilt: -n: 0: expected a whole number above 0' voxfilt -n 0
 refuses 2 'voxfilt: -n: 8x: expected a whole number above 0' voxfilt -n 8x
-refuses 2 'voxfilt: -d: 1,2: -n gives the extents already' voxfilt -n 8 -d 1,2
-refuses 2 'voxfilt: -n: 8: -d gives the extents already' voxfilt -d 1,2 -n 8
+refuses 2 'voxfilt: -d: 1,2: -n already gives the extents' voxfilt -n 8 -d 1,2
+refuses 2 'voxfilt: -n: 8: -d already gives the extents' voxfilt -d 1,2 -n 8
 refuses 2 'voxfilt: -d: 5: expected X,Y or X,Y,Z, whole numbers above 0; did you mean -n 5?' voxfilt -d 5
 refuses 2 'voxfilt: -d: 0,1: expected X,Y or X,Y,Z, whole numbers above 0' voxfilt -d 0,1
 refuses 2 'voxfilt: -d: 1,2,3,4: expected X,Y or X,Y,Z, whole numbers above 0' voxfilt -d 1,2,3,4
@@ -107,15 +107,15 @@ refuses 4 'voxfilt: --filter: .: Is a directory' v8 -f taps:.
 
 # ---------------------------------------------------------------- heat
 
-refuses 2 'voxfilt: heat: alpha*dt = 1 is unstable on this grid: the largest stable value is 0.166666 (--force runs it all the same)' \
+refuses 2 'voxfilt: heat: alpha*dt = 1 is unstable on this grid: the largest stable value is 0.166666 (--force runs it anyway)' \
     v8 --dt 1 -o out
-refuses 2 'imgheat: heat: alpha*dt = 0.26 is unstable on this grid: the largest stable value is 0.25 (--force runs it all the same)' \
+refuses 2 'imgheat: heat: alpha*dt = 0.26 is unstable on this grid: the largest stable value is 0.25 (--force runs it anyway)' \
     imgheat --alpha 2 --dt 0.13 gray.png -o out
 accepts 'the largest stable value is taken' '' v8 --dt 0.166666 -o stable.raw
 accepts '--force runs what is unstable' 'voxfilt: unstable.raw: 257 samples (50 %) were cut off at 0, and 255 samples (50 %) at 255
 ' v8 --dt 1 --force -o unstable.raw
-refuses 2 'voxfilt: --sigma chooses steps and dt itself: it goes without --steps, --dt and --until' v8 --sigma 2 --steps 3
-refuses 2 'voxfilt: --sigma chooses steps and dt itself: it goes without --steps, --dt and --until' v8 --sigma 2 --until 3
+refuses 2 'voxfilt: --sigma chooses steps and dt itself: it excludes --steps, --dt and --until' v8 --sigma 2 --steps 3
+refuses 2 'voxfilt: --sigma chooses steps and dt itself: it excludes --steps, --dt and --until' v8 --sigma 2 --until 3
 refuses 2 'voxfilt: --force: no stage of this chain is heat' v8 --force -f gauss:1
 refuses 2 'voxfilt: --sigma needs an --alpha above 0' v8 --sigma 2 --alpha 0
 refuses 2 'voxfilt: --sigma 1e+09 takes 4e+18 steps: more than 10^9' v8 --sigma 1e9
@@ -208,11 +208,11 @@ fi
 refuses 2 'voxfilt: --tile: 8x: expected W or WxH, whole numbers from 1 to 65536' v8 --tile 8x -o out
 refuses 2 'voxfilt: --tile: 0: expected W or WxH, whole numbers from 1 to 65536' v8 --tile 0 -o out
 refuses 2 'voxfilt: --coarsen: 70000: expected N or NxS, whole numbers from 1 to 65536' v8 --coarsen 70000 -o out
-refuses 2 'voxfilt: --rung: march: naive is asked for already' v8 --rung naive --rung march -o out
+refuses 2 'voxfilt: --rung: march: naive is already requested' v8 --rung naive --rung march -o out
 refuses 2 'voxfilt: --rung: identity alone is copied: no kernel runs' v8 --rung naive -f identity -o out
 refuses 2 'voxfilt: --tile: identity alone is copied: no kernel runs' v8 --tile 8 -f identity -o out
 refuses 2 'voxfilt: --bench: xml: expected text or json' voxfilt --bench=xml
-idle='--bench and --tune filter nothing, and have no use for it'
+idle='not allowed with --bench and --tune, which filter nothing'
 for option in --output=out --out-type=u8 --out-endian=big --out-range=0,1 --out-format=raw --memory=1G --report --stats \
     --progress=always; do
     for way in --bench --tune; do
@@ -280,10 +280,10 @@ fi
 # ---------------------------------------------------------------- several pictures
 
 refuses 2 'imgheat: 3 inputs need a directory: --output DIR/' imgheat gray.png rgb.png deep.png
-refuses 2 'imgheat: rgb.png: --input gives the input already' imgheat -i gray.png rgb.png
+refuses 2 'imgheat: rgb.png: --input already gives the input' imgheat -i gray.png rgb.png
 mkdir many
 refuses 2 'imgheat: gray.png and ./gray.png would have the same name in many' imgheat -o many gray.png ./gray.png
-refuses 2 'imgheat: standard input has no name to take in many/' imgheat -o many/ gray.png -
+refuses 2 'imgheat: standard input has no name for an output in many/' imgheat -o many/ gray.png -
 refuses 4 'imgheat: no/: No such file or directory' imgheat -o no/ gray.png rgb.png
 refuses 3 'imgheat: cut.png: IDAT: the file ends early' imgheat -o many/ gray.png cut.png rgb.png
 [ "$(cd many && echo *)" = 'gray.png rgb.png' ]
@@ -572,7 +572,7 @@ for damage in 'printf garbage' 'head -c 60 ../damaged' 'cat ../damaged' true; do
     cp ../damaged ../cache/voxfilt/wisdom
     $damage > ../cache/voxfilt/wisdom
     accepts "wisdom damaged by $damage" \
-        "imgheat: $XDG_CACHE_HOME/voxfilt/wisdom: damaged wisdom is left unused; --tune replaces it
+        "imgheat: $XDG_CACHE_HOME/voxfilt/wisdom: damaged wisdom is ignored; --tune replaces it
 " imgheat -D cpu -o without.png one.png
     same 'changes nothing' by-wisdom.png without.png
 done

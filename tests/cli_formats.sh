@@ -68,10 +68,10 @@ same 'by the result' expected.raw pair.raw
 
 for option in '--type u16' '--endian little' '--skip 352' '--channels 2'; do
     # shellcheck disable=SC2086  # an option and its value
-    refuses 2 "voxfilt: scan.nii: a NIfTI file, whose header tells what ${option%% *} would; --format raw takes all of it as samples" \
+    refuses 2 "voxfilt: scan.nii: a NIfTI file, whose header replaces ${option%% *}; --format raw reads the whole file as samples" \
         convert -i scan.nii $option -o out
 done
-refuses 2 'voxfilt: scan.nii: a NIfTI file, whose header tells what -n and -d would; --format raw takes all of it as samples' \
+refuses 2 'voxfilt: scan.nii: a NIfTI file, whose header replaces -n and -d; --format raw reads the whole file as samples' \
     convert -i scan.nii --format nii -d 6,5,4 -o out
 refuses 2 'voxfilt: out.nii: --level: the format nii is not compressed' \
     convert -i scan.raw -d 6,5,4 -t u16 --level 3 -o out.nii
@@ -177,13 +177,13 @@ accepts 'a link into a folder below is followed' '' convert -i linked.hdr -o bac
 same 'to the samples' scan.raw back.raw
 cp scan.hdr elsewhere/up.hdr
 ln -s ../scan.img elsewhere/up.img
-refuses 3 'voxfilt: elsewhere/up.hdr: image file: up.img: outside the folder of the header; --allow-outside reads it all the same' \
+refuses 3 'voxfilt: elsewhere/up.hdr: image file: up.img: outside the folder of the header; --allow-outside reads it anyway' \
     convert -i elsewhere/up.hdr -o out
 accepts 'which it does' '' convert -i elsewhere/up.hdr --allow-outside -o back.raw
 same 'with the samples' scan.raw back.raw
 mkfifo fifo.img
 cp scan.hdr fifo.hdr
-refuses 3 'voxfilt: fifo.hdr: image file: fifo.img: not a regular file; --allow-outside reads it all the same' \
+refuses 3 'voxfilt: fifo.hdr: image file: fifo.img: not a regular file; --allow-outside reads it anyway' \
     convert -i fifo.hdr -o out
 for form in nhdr mhd; do
     refuses 2 "voxfilt: standard output: $form needs a regular file, since the samples go beside it" \
@@ -232,7 +232,7 @@ refuses 3 'voxfilt: a.nhdr: data file: plane%s.raw: not a pattern with numbers f
 nrrd a.nhdr "encoding: raw\\n$little\\ndata file: plane%%d.raw 0 2000000000 1"
 refuses 3 'voxfilt: a.nhdr: data file: 2000000001 files for 20 rows of samples' convert -i a.nhdr -o out
 nrrd a.nhdr "encoding: raw\\n$little\\ndata file: a.nhdr"
-refuses 3 'voxfilt: a.nhdr: data file: a.nhdr: the header itself; --allow-outside reads it all the same' convert -i a.nhdr -o out
+refuses 3 'voxfilt: a.nhdr: data file: a.nhdr: the header itself; --allow-outside reads it anyway' convert -i a.nhdr -o out
 nrrd a.nrrd "encoding: raw\\n$little\\nspace directions: (0,0.5,0) (0.3,0,0.4) (0,0,2)\\nspace origin: (1,2,3)\\nnote:=kept\\n# kept, too\\n" &&
     cat scan.raw >> a.nrrd
 voxfilt -i a.nrrd -f heat -s 3 -o heated.nrrd
@@ -283,7 +283,7 @@ convert -i a.mhd -o b.mha
 grep -aqx 'Comment = kept' b.mha && grep -aqx 'ElementSpacing = 1 2 3' b.mha
 result $? 'mhd: fields are kept'
 printf 'NDims = 3\nDimSize = 6 5 4\nElementType = MET_USHORT\nElementDataFile = /etc/passwd\n' > a.mhd
-refuses 3 'voxfilt: a.mhd: ElementDataFile: /etc/passwd: outside the folder of the header; --allow-outside reads it all the same' \
+refuses 3 'voxfilt: a.mhd: ElementDataFile: /etc/passwd: outside the folder of the header; --allow-outside reads it anyway' \
     convert -i a.mhd -o out
 
 # ---------------------------------------------------------------- NumPy

@@ -113,8 +113,8 @@ refuses 2 'voxfilt: --input: given twice' voxfilt -i v8.raw --input v8.raw -n 8 
 refuses 2 'voxfilt: --output: given twice' v8 -o out -o -
 refuses 2 'voxfilt: -n: given twice' v8 -n 8 -o out
 refuses 2 'voxfilt: -d: given twice' voxfilt -i v8.raw -d 8,8,8 -d 8,64 -t u8 -o out
-refuses 2 'voxfilt: -d: 8,64: -n gives the extents already' v8 -d 8,64 -o out
-refuses 2 'voxfilt: -n: 8: -d gives the extents already' voxfilt -i v8.raw -d 8,64 -n 8 -o out
+refuses 2 'voxfilt: -d: 8,64: -n already gives the extents' v8 -d 8,64 -o out
+refuses 2 'voxfilt: -n: 8: -d already gives the extents' voxfilt -i v8.raw -d 8,64 -n 8 -o out
 v8 -s 3 -o three.raw
 v8 -s 5 -s 3 -o later.raw
 same 'of others the later one counts' three.raw later.raw
@@ -385,7 +385,7 @@ plain 'the plan of a volume' v8 --explain -f heat -f gauss:1 --stats
 plain 'the report' v8 --report --stats --until 1 -o report.raw
 plain 'the report of several' imgheat --report gray.png rgb.png -o ./
 plain 'the bench of a volume' voxfilt --bench -d 20,12,10 -D cpu
-refuses 2 'voxfilt: heat: alpha*dt = 1 is unstable on this grid: the largest stable value is 0.166666 (--force runs it all the same)' \
+refuses 2 'voxfilt: heat: alpha*dt = 1 is unstable on this grid: the largest stable value is 0.166666 (--force runs it anyway)' \
     under_c v8 --dt 1 -o out
 refuses 3 'voxfilt: long.raw: length: 612 bytes, but 8 x 8 x 8 u8 take 512 (fits: --skip 100)' \
     under_c voxfilt -i long.raw -n 8 -t u8 -o out

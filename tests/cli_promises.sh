@@ -120,7 +120,7 @@ accepts 'an output goes into a directory under the name of its input' '' v8 -o i
 accepts 'which needs no slash' '' voxfilt -i v16.raw -n 16 -t f32 -o into
 [ "$(ls into)" = "$(printf 'v16.raw\nv8.raw')" ]
 result $? 'both are there'
-refuses 2 'voxfilt: standard input has no name to take in into/' from v8.raw voxfilt -n 8 -t u8 -o into/
+refuses 2 'voxfilt: standard input has no name for an output in into/' from v8.raw voxfilt -n 8 -t u8 -o into/
 
 # ---------------------------------------------------------------- what options stand for
 

@@ -176,8 +176,8 @@ says 4 'imgheat: no/: No such file or directory' imgheat in/a.png in/b.png -o no
 says 4 'imgheat: in/c.png/: Not a directory' imgheat in/a.png in/b.png -o in/c.png/
 says 2 'imgheat: in/b.png and single/b.png would have the same name in out/' \
     imgheat in/a.png in/b.png in/c.png single/b.png -o out/
-says 2 'imgheat: standard input has no name to take in out/' imgheat in/a.png - -o out/
-says 2 'imgheat: in/b.png: --input gives the input already' imgheat -i in/a.png in/b.png -o out/
+says 2 'imgheat: standard input has no name for an output in out/' imgheat in/a.png - -o out/
+says 2 'imgheat: in/b.png: --input already gives the input' imgheat -i in/a.png in/b.png -o out/
 [ -z "$(ls -A out)" ] && [ ! -e out.png ] && [ ! -e no ]
 result $? 'and nothing was written'
 

@@ -72,7 +72,7 @@ static bool count_threads(const struct device_request *request, int *threads, st
 
     if (wanted > affordable)
         return fault_raise(fault, STATUS_LIMIT,
-                           "--threads: the stacks of %zu threads leave no room in the limit on addresses",
+                           "--threads: the stacks of %zu threads do not fit into the limited address space",
                            wanted);
     if (wanted == 0)
         wanted = thread_count(0);

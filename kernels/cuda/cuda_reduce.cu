@@ -457,7 +457,7 @@ bool cuda_reduction_settle(const struct cuda_wish *wish, struct cuda_reduction *
     if (wish->tile_x > 0)
         return cuda_refuse(refusal, "sums have no tiles");
     if (wish->rung != NULL && strcmp(wish->rung, BY_THREADS) != 0 && strcmp(wish->rung, BY_BLOCKS) != 0)
-        return cuda_refuse(refusal, "nothing adds so");
+        return cuda_refuse(refusal, "no such reduction kernel");
     return wish->rung != NULL && strcmp(wish->rung, BY_BLOCKS) == 0
                ? settle_blocks(wish, reduction, refusal)
                : settle_threads(wish, reduction, refusal);

@@ -125,7 +125,7 @@ static bool take_cube(struct parsing *parsing, const char *value)
     if (parsing->has_cube)
         return refuse_twice(parsing);
     if (parsing->options->source.has_dims)
-        return fault_raise(parsing->fault, STATUS_USAGE, "%s: -d gives the extents already", value);
+        return fault_raise(parsing->fault, STATUS_USAGE, "%s: -d already gives the extents", value);
     parsing->has_cube = true;
     return set_extents(parsing, 3, (double)side, (double)side, (double)side);
 }
@@ -149,7 +149,7 @@ static bool take_dims(struct parsing *parsing, const char *value)
     if (!read_extents(value, most, extents, &count))
         return refuse_dims(parsing, value, most);
     if (parsing->has_cube)
-        return fault_raise(parsing->fault, STATUS_USAGE, "%s: -n gives the extents already", value);
+        return fault_raise(parsing->fault, STATUS_USAGE, "%s: -n already gives the extents", value);
     if (parsing->options->source.has_dims)
         return refuse_twice(parsing);
     return set_extents(parsing, (unsigned)count, extents[0], extents[1], extents[2]);
@@ -471,7 +471,7 @@ static bool take_rung(struct parsing *parsing, const char *value)
 
     parsing->wish = is_of_sums(value) ? &plan->sums : &plan->wish;
     if (parsing->wish->rung != NULL && strcmp(parsing->wish->rung, value) != 0)
-        return fault_raise(parsing->fault, STATUS_USAGE, "%s: %s is asked for already", value,
+        return fault_raise(parsing->fault, STATUS_USAGE, "%s: %s is already requested", value,
                            parsing->wish->rung);
     parsing->wish->rung = value;
     return true;
@@ -660,9 +660,9 @@ static bool settle_inputs(struct parsing *parsing, const char *const *operands, 
 
     if (options->program == PROGRAM_VOXFILT && count > 0)
         return fault_raise(parsing->fault, STATUS_USAGE,
-                           "%s: no operands are taken; the input is --input FILE", operands[0]);
+                           "%s: unexpected operand; give the input with --input FILE", operands[0]);
     if (options->input != NULL && count > 0)
-        return fault_raise(parsing->fault, STATUS_USAGE, "%s: --input gives the input already", operands[0]);
+        return fault_raise(parsing->fault, STATUS_USAGE, "%s: --input already gives the input", operands[0]);
     if (options->input == NULL)
         options->input = "-";
     options->inputs = count > 0 ? operands : &options->input;
@@ -708,7 +708,8 @@ static bool check_sums(const struct parsing *parsing)
 
     return adds || options->plan.sums.rung == NULL ||
            fault_raise(parsing->fault, STATUS_USAGE,
-                       "--rung: %s: nothing is added up without --stats or --until", options->plan.sums.rung);
+                       "--rung: %s: no samples are summed without --stats or --until",
+                       options->plan.sums.rung);
 }
 
 /* A picture brings its extents; those for measuring without one are given. */
@@ -741,7 +742,7 @@ static bool check_measuring(const struct parsing *parsing)
     for (size_t i = 0; options->action == ACTION_BENCH && i < sizeof idle / sizeof *idle; i++) {
         if (idle[i].given)
             return fault_raise(parsing->fault, STATUS_USAGE,
-                               "%s: --bench and --tune filter nothing, and have no use for it", idle[i].name);
+                               "%s: not allowed with --bench and --tune, which filter nothing", idle[i].name);
     }
     return true;
 }

@@ -72,7 +72,7 @@ static bool check_names(const struct options *options, struct place *places, str
 
     for (size_t i = 0; i < options->input_count; i++) {
         if (strcmp(inputs[i], "-") == 0)
-            return fault_raise(fault, STATUS_USAGE, "standard input has no name to take in %s",
+            return fault_raise(fault, STATUS_USAGE, "standard input has no name for an output in %s",
                                options->output);
         places[i] = (struct place){.name = base_name(inputs[i]), .owner = i};
     }

@@ -299,7 +299,7 @@ void words_help(FILE *stream, enum program program)
             "\nStage options before the first --filter are defaults for every stage; after one, they are its "
             "own.\n"
             "Exit status: 0 done, 2 usage, 3 input refused, 4 reading or writing failed,\n"
-            "5 device failed, 6 over a limit, 7 --until not reached (the output is complete), 1 else.\n"
+            "5 device failed, 6 over a limit, 7 --until not reached (the output is complete), 1 other.\n"
             "The manual: man %s\n",
             program_name(program));
 }

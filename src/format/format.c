@@ -63,8 +63,8 @@ static bool check_description(const struct source *source, const struct source_r
     for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
         if (options[i].given)
             return fault_raise(fault, STATUS_USAGE,
-                               "%s: %s, whose header tells what %s would; --format raw takes all "
-                               "of it as samples",
+                               "%s: %s, whose header replaces %s; --format raw reads the whole "
+                               "file as samples",
                                file_in_name(source->file), source->format->title, options[i].option);
     }
     return true;

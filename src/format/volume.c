@@ -253,7 +253,7 @@ bool volume_file_exists(const struct source *source, const char *name)
     return exists;
 }
 
-#define WITHOUT_CONSENT "; --allow-outside reads it all the same"
+#define WITHOUT_CONSENT "; --allow-outside reads it anyway"
 
 /* Before it is opened, since opening alone can wait for ever, or make a device act. */
 static bool check_file(const struct source *source, const char *name, const char *path, struct fault *fault)
@@ -339,7 +339,7 @@ static bool pass_lines(const struct source *source, struct flow *flow, struct fa
         if (!pass_line(flow, &passed, fault))
             return false;
     }
-    return passed || fault_raise(fault, STATUS_INPUT, "%s: line skip: the file has not so many lines",
+    return passed || fault_raise(fault, STATUS_INPUT, "%s: line skip: the file does not have that many lines",
                                  data_name(source));
 }
 

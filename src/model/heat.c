@@ -56,7 +56,7 @@ static bool settle_sigma(const struct heat_request *request, const struct grid *
 
     if (request->has_dt || request->has_steps)
         return fault_raise(fault, STATUS_USAGE,
-                           "--sigma chooses steps and dt itself: it goes without --steps, --dt and --until");
+                           "--sigma chooses steps and dt itself: it excludes --steps, --dt and --until");
     if (heat->alpha <= 0.0)
         return fault_raise(fault, STATUS_USAGE, "--sigma needs an --alpha above 0");
     if (count > 1e9)
@@ -96,7 +96,7 @@ bool heat_resolve(const struct heat_request *request, const struct grid *grid, s
     if (!request->force && !(rate_sum(heat) <= STABLE_RATE))
         return fault_raise(fault, STATUS_USAGE,
                            "heat: alpha*dt = %g is unstable on this grid: the largest stable value is %g "
-                           "(--force runs it all the same)",
+                           "(--force runs it anyway)",
                            heat->alpha * heat->dt, largest_stable(grid));
     return true;
 }

@@ -210,7 +210,7 @@ static void consider(const struct plan_request *request, struct plan *plan, cons
     }
     /* It reserves far more of them than it uses. */
     if (machine_limits_addresses()) {
-        give_reason(plan, "%s is not started: addresses are limited", backend->name);
+        give_reason(plan, "%s is not started: the address space is limited", backend->name);
         return;
     }
     if (backend->count() == 0)

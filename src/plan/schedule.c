@@ -500,7 +500,7 @@ static bool refuse(const struct schedule_request *request, struct fault *fault)
     size_t least = least_memory(request);
 
     if (least == SIZE_MAX)
-        return fault_raise(fault, STATUS_LIMIT, "the grid is too large for this machine's addresses");
+        return fault_raise(fault, STATUS_LIMIT, "the grid is too large for the address space");
     number_format_bytes((double)least, needed, sizeof needed);
     if (request->memory > 0 && least > request->memory)
         return fault_raise(fault, STATUS_LIMIT, "--memory: this job needs %s (%zu bytes), and %s are allowed",

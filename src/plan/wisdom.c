@@ -143,7 +143,7 @@ void wisdom_load(struct wisdom *wisdom)
     if (file == NULL)
         return;
     if (!read_wisdom(file, wisdom)) {
-        diag_note("%s: damaged wisdom is left unused; --tune replaces it", path);
+        diag_note("%s: damaged wisdom is ignored; --tune replaces it", path);
         wisdom_free(wisdom);
     }
     fclose(file);

@@ -127,7 +127,7 @@ static bool engage(struct carrier *carrier, pool_work *work, unsigned threads, s
         return false;
     carrier->threads = pool_start(carrier->pool, wanted, work, carrier);
     return carrier->threads > 0 ||
-           fault_raise(fault, STATUS_LIMIT, "a thread for reading or writing cannot be had");
+           fault_raise(fault, STATUS_LIMIT, "cannot create a thread for reading or writing");
 }
 
 static bool start(struct carrier **result, const struct carrier *form, pool_work *work, unsigned threads,
