@@ -1,6 +1,6 @@
 """Random jobs run by two builds: the same status, messages and samples, or a line that says where they differ.
 
-Usage: compare_builds.py BEFORE AFTER [--jobs N] [--seed S] [--device NAME] [--explain]
+Usage: compare_builds.py BEFORE AFTER [--jobs N] [--seed S] [--device NAME] [--explain] [--samples]
 
 BEFORE and AFTER are directories with voxfilt and imgheat. Samples are random, with some NaNs and infinities. Job K of
 a seed is always the same job, so that a difference can be run again: --only K.
@@ -163,6 +163,7 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--device")
     parser.add_argument("--explain", action="store_true", help="compare plans, too")
+    parser.add_argument("--samples", action="store_true", help="compare status and output alone")
     parser.add_argument("--only", type=int, help="run job K alone and print it")
     asked = parser.parse_args()
     differ = refused = 0
@@ -178,6 +179,8 @@ def main():
             ways = [options] + ([[*options, "--explain"]] if asked.explain else [])
             results = [[run(build, program, path, way, out) for way in ways] for build in (asked.before, asked.after)]
             refused += results[0][0][0] not in (0, 7)
+            if asked.samples:
+                results = [[(status, output) for status, _, _, output in each] for each in results]
             if results[0] != results[1]:
                 differ += 1
                 print(f"job {number} differs: {program} {' '.join(options)}")
