@@ -410,7 +410,7 @@ static unsigned steps_of_a_pass(const struct way *way, const char *stage, const 
 }
 
 /* What devices that have boxes take in a pass: of a volume four steps where samples outside the grid are the
-   nearest ones, and where those at the edge are held; of a picture ten of five taps and six of nine, but
+   nearest ones, and where those at the edge are held; of a picture eight of five taps and six of nine, but
    under wrap and where rows are not of whole packs. */
 START_TEST(passes_take_as_many_steps)
 {
@@ -422,7 +422,7 @@ START_TEST(passes_take_as_many_steps)
     } passes[] = {{"-f heat", 3, 128, 4},
                   {"-f heat -e nearest", 3, 128, 4},
                   {"-f heat -e hold", 3, 128, 4},
-                  {"-f heat", 2, 128, 10},
+                  {"-f heat", 2, 128, 8},
                   {"-f matrix:1,2,1;2,4,2;1,2,1", 2, 128, 6},
                   {"-f matrix:1,2,1;2,4,2;1,2,1 -e mirror", 2, 128, 6},
                   {"-f matrix:1,2,1;2,4,2;1,2,1 -e wrap", 2, 128, 10},

@@ -308,6 +308,7 @@ using fused_solo = solo_form<T, Taps, CUDA_SECTOR / static_cast<int>(sizeof(T)),
 /* Nine taps keep the multipliers busy at fewer steps. */
 #define SOLO_MOST_OF_STAR 10
 #define SOLO_MOST_OF_BOX  6
+#define SOLO_OWN_OF_F32   8
 
 template <typename T> constexpr int fused_samples(bool whole)
 {
@@ -380,6 +381,15 @@ int solo_most(const struct op *op)
     if (!walks(op) || class_of(op) == FUSED_SOME)
         return 0;
     return class_of(op) == FUSED_STAR ? SOLO_MOST_OF_STAR : SOLO_MOST_OF_BOX;
+}
+
+/* What a pass takes unless another number is wished for. In f32 eight steps of a star are as fast as ten on
+   large pictures and faster on small ones. */
+int solo_own(const struct op *op)
+{
+    const int most = solo_most(op);
+
+    return op->work == WORK_F32 && most > SOLO_OWN_OF_F32 ? SOLO_OWN_OF_F32 : most;
 }
 
 /* Whether the solo walk takes so many steps of an op whose taps reach one sample. */
@@ -556,7 +566,7 @@ template <typename T> bool solo_settle(const struct cuda_question *asked, int st
 
 bool solo_shape(const struct cuda_question *asked, struct cuda_form *form)
 {
-    const int steps = asked->wish->steps > 0 ? asked->wish->steps : solo_most(asked->op);
+    const int steps = asked->wish->steps > 0 ? asked->wish->steps : solo_own(asked->op);
 
     return asked->op->work == WORK_F32 ? solo_settle<float>(asked, steps, form)
                                        : solo_settle<double>(asked, steps, form);
