@@ -320,6 +320,16 @@ voxfilt -i large.npy -m 12M -f identity --explain > ../plan
 grep -q '^memory .*, 8.0 MiB for turning its axes$' ../plan
 result $? 'npy: and has its share in the plan'
 
+# ---------------------------------------------------------------- reports beside headers
+
+# Not in the place of the samples, which go beside some headers.
+for pair in rep.mhd:rep.raw rep.mhd:rep.zraw rep.nhdr:rep.raw rep.nhdr:rep.raw.gz rep.hdr:rep.img; do
+    refuses 2 "voxfilt: --report: ${pair#*:}: an output goes there" \
+        v8 -f identity -o "${pair%:*}" "--report=json:${pair#*:}"
+done
+accepts 'a report has any other name' '' v8 -f identity -o rep.mhd --report=json:rep.json
+same 'and the samples are there' v8.raw rep.raw
+
 # ---------------------------------------------------------------- the libraries of others
 
 if has python3; then

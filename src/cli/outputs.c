@@ -319,11 +319,31 @@ static bool is_taps_file(const struct options *options, const char *path)
     return false;
 }
 
+/* How much of a path stands before its ending. */
+static size_t stem_length(const char *path)
+{
+    const char *slash = strrchr(path, '/'), *dot = strrchr(slash != NULL ? slash : path, '.');
+
+    return dot != NULL ? (size_t)(dot - path) : strlen(path);
+}
+
+/* Whether a path may be that of the samples of an output whose header is a file of its own. */
+static bool may_be_samples_of(const struct options *options, const char *path, const char *output)
+{
+    const struct format *format = options->out_format != NULL ? options->out_format : format_of_name(output);
+    size_t length = stem_length(output);
+
+    return format != NULL && format->beside != NULL && strncmp(path, output, length) == 0 &&
+           (strcmp(path + length, format->beside) == 0 ||
+            (format->beside_packed != NULL && strcmp(path + length, format->beside_packed) == 0));
+}
+
 bool outputs_leave_room(const struct outputs *outputs, const struct options *options, const char *path,
                         struct fault *fault)
 {
     for (size_t i = 0; i < options->input_count; i++) {
-        if (is_file_of(path, outputs->paths[i], STDOUT_FILENO))
+        if (is_file_of(path, outputs->paths[i], STDOUT_FILENO) ||
+            may_be_samples_of(options, path, outputs->paths[i]))
             return fault_raise(fault, STATUS_USAGE, "%s: an output goes there", path);
         if (is_file_of(path, options->inputs[i], STDIN_FILENO))
             return fault_raise(fault, STATUS_USAGE, "%s: an input would be replaced", path);

@@ -83,7 +83,9 @@ struct format {
     const struct format *packed_as; /* the same compressed by gzip as a whole; NULL where there is none */
     bool packed;                    /* it is that */
     bool compresses;                /* a level of compression means something */
-    bool detached;                  /* samples are written into a file beside the header */
+    /* What the name of the file ends in that samples are written into beside the header, as they are and
+       compressed; NULL: they follow the header. */
+    const char *beside, *beside_packed;
 
     /* Whether a file that begins with these bytes, compressed by gzip or not, is of this format; NULL where
        nothing marks it, and in formats that differ from another one only in how they are written. */

@@ -308,9 +308,9 @@ static bool end_header(struct sink *sink, const struct sink_request *request, bo
 {
     char name[LINE_MOST], line[LINE_MOST + 32];
 
-    if (!sink->format->detached)
+    if (sink->format->beside == NULL)
         return (!compressed || put_size(sink, fault)) && put_line(sink, "ElementDataFile = LOCAL", fault);
-    if (!volume_name_data(sink, compressed ? ".zraw" : ".raw", name, sizeof name, fault))
+    if (!volume_name_data(sink, compressed, name, sizeof name, fault))
         return false;
     snprintf(line, sizeof line, "ElementDataFile = %s", name);
     return put_line(sink, line, fault) && volume_detach(sink, request, name, fault);
@@ -344,5 +344,6 @@ const struct format format_mhd = {.name = "mhd",
                                   .summary = "the same, with the samples in a file .raw beside it",
                                   .title = "a MetaImage file",
                                   .compresses = true,
-                                  .detached = true,
+                                  .beside = ".raw",
+                                  .beside_packed = ".zraw",
                                   VOLUME_OPERATIONS};

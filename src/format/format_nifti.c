@@ -485,8 +485,8 @@ static void put_fields(const struct sink *sink, struct kept *kept, const struct 
         put_real(kept->header + version->scl_slope, version->real, kept->endian, 0.0);
         put_real(kept->header + version->scl_inter, version->real, kept->endian, 0.0);
     }
-    memcpy(kept->header + version->magic, sink->format->detached ? version->detached : version->attached,
-           version->magic_size);
+    memcpy(kept->header + version->magic,
+           sink->format->beside != NULL ? version->detached : version->attached, version->magic_size);
 }
 
 static bool write_extensions(struct sink *sink, const struct kept *origin, const struct kept *kept,
@@ -521,7 +521,7 @@ static bool put_header(struct sink *sink, const struct kept *origin, struct kept
         copy_header(origin, kept);
     else if (!make_header(sink, kept, fault))
         return false;
-    offset = sink->format->detached ? 0 : kept->version->size + extension;
+    offset = sink->format->beside != NULL ? 0 : kept->version->size + extension;
     put_fields(sink, kept, datatype, offset);
     return volume_put(sink, kept->header, kept->version->size, fault) &&
            write_extensions(sink, origin, kept, fault);
@@ -531,8 +531,8 @@ static bool begin_image(struct sink *sink, const struct sink_request *request, s
 {
     char name[300];
 
-    return !sink->format->detached || (volume_name_data(sink, ".img", name, sizeof name, fault) &&
-                                       volume_detach(sink, request, name, fault));
+    return sink->format->beside == NULL || (volume_name_data(sink, false, name, sizeof name, fault) &&
+                                            volume_detach(sink, request, name, fault));
 }
 
 static bool write_header(struct sink *sink, const struct sink_request *request, struct fault *fault)
@@ -574,5 +574,5 @@ const struct format format_nii_gz = {.name = "nii.gz",
 const struct format format_hdr = {.name = "hdr",
                                   .summary = "the same, with the samples in a file .img beside it",
                                   .title = "a NIfTI file",
-                                  .detached = true,
+                                  .beside = ".img",
                                   VOLUME_OPERATIONS};

@@ -490,9 +490,9 @@ static bool end_header(struct sink *sink, const struct sink_request *request, bo
 {
     char name[LINE_MOST], line[LINE_MOST + 16];
 
-    if (!sink->format->detached)
+    if (sink->format->beside == NULL)
         return put_line(sink, "", fault);
-    if (!volume_name_data(sink, compressed ? ".raw.gz" : ".raw", name, sizeof name, fault))
+    if (!volume_name_data(sink, compressed, name, sizeof name, fault))
         return false;
     snprintf(line, sizeof line, "data file: %s", name);
     return put_line(sink, line, fault) && volume_detach(sink, request, name, fault);
@@ -526,5 +526,6 @@ const struct format format_nhdr = {.name = "nhdr",
                                    .summary = "the same, with the samples in a file .raw beside it",
                                    .title = "an NRRD file",
                                    .compresses = true,
-                                   .detached = true,
+                                   .beside = ".raw",
+                                   .beside_packed = ".raw.gz",
                                    VOLUME_OPERATIONS};

@@ -686,10 +686,10 @@ static bool tell_size(struct sink *sink, struct fault *fault)
            file_out_write_at(samples_out(sink), state->size_at, digits, SIZE_DIGITS, fault);
 }
 
-bool volume_name_data(const struct sink *sink, const char *ending, char *text, size_t size,
-                      struct fault *fault)
+bool volume_name_data(const struct sink *sink, bool packed, char *text, size_t size, struct fault *fault)
 {
     const char *path = file_out_name(sink->file), *name = path + folder_length(path);
+    const char *ending = packed ? sink->format->beside_packed : sink->format->beside;
     size_t length = strlen(name), own = strlen(sink->format->name) + 1;
 
     if (length > own && name[length - own] == '.' &&

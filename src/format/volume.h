@@ -106,10 +106,9 @@ bool volume_pack(struct sink *sink, enum pack_wrapper wrapper, struct fault *fau
    be written in any order. */
 bool volume_reserve_size(struct sink *sink, struct fault *fault);
 
-/* The name of the file beside the sink's own that ends differently, without its folder: what a header names.
+/* The name of the file beside the header that samples go into, without its folder: what a header names.
    `size` is that of text. */
-bool volume_name_data(const struct sink *sink, const char *ending, char *text, size_t size,
-                      struct fault *fault);
+bool volume_name_data(const struct sink *sink, bool packed, char *text, size_t size, struct fault *fault);
 
 /* From here on bytes go into that file, which nobody has named: an input is not replaced by it, unless the
    sink replaces the input's header. */
