@@ -243,6 +243,13 @@ for line in 'note:=kept' '# kept, too' 'space origin: (1,2,3)' 'space directions
     grep -aqxF "$line" heated.nrrd
     result $? "nrrd: $line"
 done
+voxfilt -q -i a.nrrd --spacing 1,0.25,2 -f heat -s 1 -o spaced.nrrd
+grep -aqxF 'space directions: (0,1,0) (0.14999999999999999,0,0.20000000000000001) (0,0,2)' spaced.nrrd &&
+    ! grep -aq '^spacings:' spaced.nrrd
+result $? 'nrrd: --spacing scales the vectors and keeps where they point'
+nrrd many.nrrd "encoding: raw\\n$little\\nspace directions: (0,0,0,0,0,0,0,0,1) (0,1,0) (0,0,1)\\n" && cat scan.raw >> many.nrrd
+refuses 3 'voxfilt: many.nrrd: space directions: (0,0,0,0,0,0,0,0,1) (0,1,0) (0,0,1): not a vector or none for each axis' \
+    convert -i many.nrrd -o out
 convert -i a.nrrd --level 9 -o packed.nrrd
 convert -i packed.nrrd -o still.nrrd
 same 'nrrd: what is compressed stays so' "$(grep -aqx 'encoding: gzip' still.nrrd && echo packed.nrrd)" packed.nrrd

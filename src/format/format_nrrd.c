@@ -184,6 +184,10 @@ static bool read_endian(struct source *source, struct fault *fault)
     return true;
 }
 
+/* The most dimensions of the space that an array is in, and so the longest line of vectors that is written.
+ */
+enum { SPACE_MOST = 8, VECTORS_MOST = 32 + VOLUME_AXES_MOST * (4 + SPACE_MOST * 32) };
+
 /* The axes of the file, fastest first. */
 struct axes {
     size_t count;
@@ -230,6 +234,7 @@ static bool read_kinds(const struct fields *fields, struct axes *axes, struct fa
 static bool next_length(const char **rest, double *length)
 {
     double squares = 0.0;
+    size_t parts = 0;
     char *end;
 
     *rest += strspn(*rest, " \t");
@@ -242,7 +247,7 @@ static bool next_length(const char **rest, double *length)
         return false;
     do {
         double part = strtod(++*rest, &end);
-        if (end == *rest)
+        if (end == *rest || ++parts > SPACE_MOST)
             return false;
         squares += part * part;
         *rest = end + strspn(end, " \t");
@@ -427,23 +432,66 @@ static bool put_extents(struct sink *sink, struct fault *fault)
                     fault);
 }
 
+/* Write one vector of "space directions" by a factor, and pass over it; one that is none stays so. */
+static int scale_vector(const char **rest, double factor, char *text, size_t size)
+{
+    int used = 0;
+    char *end;
+
+    *rest += strspn(*rest, " \t");
+    if (**rest != '(') {
+        *rest += strlen("none");
+        return snprintf(text, size, " none");
+    }
+    do {
+        double part = strtod(++*rest, &end);
+        used += snprintf(text + used, size - (size_t)used, "%s%.17g", used == 0 ? " (" : ",", part * factor);
+        *rest = end + strspn(end, " \t");
+    } while (**rest == ',');
+    ++*rest;
+    return used + snprintf(text + used, size - (size_t)used, ")");
+}
+
+/* The origin's vectors keep where they point, and take the length of the grid's spacing. */
+static void scale_directions(const char *value, const struct axes *axes, const struct grid *grid, char *line,
+                             size_t size)
+{
+    int used = snprintf(line, size, "space directions:");
+
+    for (size_t i = 0, first = channel_axes(axes); i < axes->count; i++) {
+        bool known = i >= first && i < first + grid->axes && axes->spacing[i] > 0.0;
+        used += scale_vector(&value, known ? grid->spacing[i - first] / axes->spacing[i] : 1.0, line + used,
+                             size - (size_t)used);
+    }
+}
+
+static void name_spacings(const struct axes *axes, const struct grid *grid, char *line, size_t size)
+{
+    int used = snprintf(line, size, "spacings:");
+
+    for (size_t i = 0, first = channel_axes(axes); i < axes->count; i++) {
+        bool known = i >= first && i < first + grid->axes;
+        used += snprintf(line + used, size - (size_t)used, " %.17g",
+                         known ? grid->spacing[i - first] : axes->spacing[i]);
+    }
+}
+
 /* One for each axis of the header, which may have more than the grid: channels before them, extents of 1
    after them. */
 static bool put_spacings(struct sink *sink, const struct volume *origin, struct fault *fault)
 {
     const struct grid *grid = &sink->header.grid;
+    const char *directions = origin != NULL ? fields_find(&origin->fields, "space directions") : NULL;
     bool channels = grid->channels > 1;
     struct axes axes = {.count = grid->axes + channels, .is_channel = {channels}, .spacing = {NAN}};
-    char line[LINE_MOST];
-    int used = snprintf(line, sizeof line, "spacings:");
+    char line[VECTORS_MOST];
 
     if (origin != NULL && !read_axes(&origin->fields, &axes, fault))
         return false;
-    for (size_t i = 0, first = channel_axes(&axes); i < axes.count; i++) {
-        bool known = i >= first && i < first + grid->axes;
-        used += snprintf(line + used, sizeof line - (size_t)used, " %.17g",
-                         known ? grid->spacing[i - first] : axes.spacing[i]);
-    }
+    if (directions != NULL && fields_find(&origin->fields, "spacings") == NULL)
+        scale_directions(directions, &axes, grid, line, sizeof line);
+    else
+        name_spacings(&axes, grid, line, sizeof line);
     return put_line(sink, line, fault);
 }
 
