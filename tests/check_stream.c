@@ -295,8 +295,8 @@ static bool onlooker_see(void *state, enum observer_end end, const void *samples
     onlooker->astray |= !onlooker->begun || planes.first != onlooker->seen[end];
     onlooker->seen[end] = planes.first + planes.count;
     if (end == OBSERVER_INPUT)
-        onlooker->astray |=
-            memcmp(samples, tape->in + planes.first * tape->in_plane, planes.count * tape->in_plane) != 0;
+        onlooker->astray |= tape->in != NULL && memcmp(samples, tape->in + planes.first * tape->in_plane,
+                                                       planes.count * tape->in_plane) != 0;
     else if (onlooker->seen[end] > onlooker->most)
         return fault_raise(fault, STATUS_FAILURE, "onlooker: it has seen enough");
     else
