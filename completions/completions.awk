@@ -43,8 +43,7 @@ function print_bash(    i, all) {
     print ""
     print "_" program "()"
     print "{"
-    print "    local line=${COMP_LINE:0:COMP_POINT} typed option lead='' breaks='' kept='' word before_files='' kind='" \
-          (program == "imgheat" ? "file" : "option") "'"
+    print "    local line=${COMP_LINE:0:COMP_POINT} typed option lead='' breaks='' kept='' word before_files='' kind='file'"
     print "    local words='" substr(all, 2) "'"
     print ""
     print "    # Words as blanks divide them, whatever else divides them for the shell."
@@ -118,7 +117,7 @@ function print_zsh(    i) {
     print "_arguments -s -S \\"
     for (i = 1; i <= options; i++)
         print_zsh_option(i)
-    print (program == "imgheat" ? "    '*:picture:_files'" : "    && return 0")
+    print "    '*:" (program == "imgheat" ? "picture" : "volume") ":_files'"
 }
 
 END {

@@ -1035,7 +1035,7 @@ static const struct {
     {PROGRAM_VOXFILT, "-n", "-n: option requires an argument"},
     {PROGRAM_VOXFILT, "-f", "-f: option requires an argument"},
     {PROGRAM_VOXFILT, "--flip=1", "--flip=1: option takes no argument"},
-    {PROGRAM_VOXFILT, "in.raw", "in.raw: unexpected operand; give the input with --input FILE"},
+    {PROGRAM_VOXFILT, "-i a.raw in.raw", "in.raw: --input already gives the input"},
     {PROGRAM_IMGHEAT, "-i a.png b.png", "b.png: --input already gives the input"},
     {PROGRAM_VOXFILT, "-n 0", "-n: 0: expected a whole number above 0"},
     {PROGRAM_VOXFILT, "-n 1.5", "-n: 1.5: expected a whole number above 0"},

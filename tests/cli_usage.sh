@@ -8,7 +8,8 @@ set -u
 
 # ---------------------------------------------------------------- usage, both commands
 
-refuses 2 'voxfilt: foo: unexpected operand; give the input with --input FILE' voxfilt foo
+refuses 4 'voxfilt: foo: No such file or directory' voxfilt foo
+refuses 2 'voxfilt: foo: --input already gives the input' voxfilt -i v8.raw foo
 refuses 2 'voxfilt: --bogus: no such option (--help lists them)' voxfilt --bogus
 refuses 2 'voxfilt: --out: ambiguous option; possibilities: --output, --out-endian, --out-type, --out-range, --out-format' voxfilt --out x
 refuses 2 'voxfilt: -Z: no such option (--help lists them)' voxfilt -qZ

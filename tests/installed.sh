@@ -72,6 +72,7 @@ if has bash && bash -c '[ "${BASH_VERSINFO[0]}" -ge 4 ]'; then
     completes 'voxfilt -i v8' 'v8.raw'
     completes 'voxfilt --output=v8' 'v8.raw'
     completes 'voxfilt -f taps:v8' 'v8.raw'
+    completes 'voxfilt v8' 'v8.raw'
     completes 'imgheat rg' 'rgb.png rgba.png'
     completes 'imgheat -s ' ''
     completes 'imgheat --report=' 'json text'

@@ -67,6 +67,8 @@ make_inputs()
     mkdir scans
     make_picture -d 64,80 -o scans/one.png
     make_picture -d 80,64 --gray --depth 16 -o scans/two.png
+    voxfilt -i phantom.raw -n 64 -t f32 -f identity -o scans/one.nrrd
+    voxfilt -i phantom.raw -d 64,128,32 -t f32 -f identity -o scans/two.nrrd
 }
 
 # The files that an example writes: what follows -o and >.

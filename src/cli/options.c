@@ -658,9 +658,6 @@ static bool settle_inputs(struct parsing *parsing, const char *const *operands, 
 {
     struct options *options = parsing->options;
 
-    if (options->program == PROGRAM_VOXFILT && count > 0)
-        return fault_raise(parsing->fault, STATUS_USAGE,
-                           "%s: unexpected operand; give the input with --input FILE", operands[0]);
     if (options->input != NULL && count > 0)
         return fault_raise(parsing->fault, STATUS_USAGE, "%s: --input already gives the input", operands[0]);
     if (options->input == NULL)

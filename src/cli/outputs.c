@@ -10,12 +10,21 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* Of a path that is looked at; what is longer cannot be opened. */
+#define MOST_PATH 4096
+
+/* What of an input and its output a place is. */
+enum role { ROLE_OUTPUT, ROLE_SAMPLES, ROLE_INPUT };
+
 /* A file, by a name that tells it from others, and whose it is. */
 struct place {
-    const char *name;
+    char *name;
     size_t owner; /* the number of the input */
-    bool is_output;
+    enum role role;
 };
+
+/* An input, its output, and the samples beside that, compressed and not. */
+#define PLACES_EACH 4
 
 static const char *base_name(const char *path)
 {
@@ -52,7 +61,7 @@ static bool check_directory(const struct options *options, struct fault *fault)
     return true;
 }
 
-/* By name, then outputs before inputs, then as the inputs were given. */
+/* By name, then inputs last, then as the inputs were given. */
 static int compare_places(const void *left, const void *right)
 {
     const struct place *a = left, *b = right;
@@ -60,13 +69,14 @@ static int compare_places(const void *left, const void *right)
 
     if (names != 0)
         return names;
-    if (a->is_output != b->is_output)
-        return a->is_output ? -1 : 1;
+    if ((a->role == ROLE_INPUT) != (b->role == ROLE_INPUT))
+        return b->role == ROLE_INPUT ? -1 : 1;
     return a->owner < b->owner ? -1 : 1;
 }
 
 /* Two inputs of one name would overwrite each other in the directory. */
-static bool check_names(const struct options *options, struct place *places, struct fault *fault)
+static bool check_names(const struct outputs *outputs, const struct options *options, struct place *places,
+                        struct fault *fault)
 {
     const char *const *inputs = options->inputs;
 
@@ -74,7 +84,7 @@ static bool check_names(const struct options *options, struct place *places, str
         if (strcmp(inputs[i], "-") == 0)
             return fault_raise(fault, STATUS_USAGE, "standard input has no name for an output in %s",
                                options->output);
-        places[i] = (struct place){.name = base_name(inputs[i]), .owner = i};
+        places[i] = (struct place){.name = outputs->paths[i], .owner = i};
     }
     qsort(places, options->input_count, sizeof *places, compare_places);
     for (size_t i = 1; i < options->input_count; i++) {
@@ -123,16 +133,51 @@ static char *output_name(const char *path)
     return stat(path, &info) == 0 ? true_name(path) : coming_name(path);
 }
 
+/* The format of an output whose header is a file of its own; NULL: its samples follow their header, or only
+   the input tells. */
+static const struct format *detached_format(const struct options *options, const char *output)
+{
+    const struct format *format = options->out_format != NULL ? options->out_format : format_of_name(output);
+
+    return format != NULL && format->beside != NULL ? format : NULL;
+}
+
+/* Where the samples of such a format may go, compressed or not; false where they never do. */
+static bool name_samples(const struct format *format, const char *output, bool packed, char *path,
+                         size_t size)
+{
+    return (!packed || format->beside_packed != NULL) &&
+           format_name_beside(format, output, packed, path, size);
+}
+
+static void add_place(struct place *places, size_t *count, char *name, size_t owner, enum role role)
+{
+    if (name != NULL)
+        places[(*count)++] = (struct place){name, owner, role};
+}
+
+static void add_samples(struct place *places, size_t *count, const struct format *format, const char *output,
+                        size_t owner)
+{
+    char path[MOST_PATH];
+
+    for (int packed = 0; packed < 2; packed++) {
+        if (name_samples(format, output, packed == 1, path, sizeof path))
+            add_place(places, count, output_name(path), owner, ROLE_SAMPLES);
+    }
+}
+
 static size_t find_places(const struct options *options, const struct outputs *outputs, struct place *places)
 {
     size_t count = 0;
 
     for (size_t i = 0; i < options->input_count; i++) {
-        char *input = true_name(options->inputs[i]), *output = output_name(outputs->paths[i]);
-        if (input != NULL)
-            places[count++] = (struct place){.name = input, .owner = i};
-        if (output != NULL)
-            places[count++] = (struct place){.name = output, .owner = i, .is_output = true};
+        const char *output = outputs->paths[i];
+        const struct format *detached = detached_format(options, output);
+        add_place(places, &count, true_name(options->inputs[i]), i, ROLE_INPUT);
+        add_place(places, &count, output_name(output), i, ROLE_OUTPUT);
+        if (detached != NULL)
+            add_samples(places, &count, detached, output, i);
     }
     return count;
 }
@@ -140,9 +185,13 @@ static size_t find_places(const struct options *options, const struct outputs *o
 static bool refuse_place(const struct options *options, const struct outputs *outputs,
                          const struct place *output, const struct place *other, struct fault *fault)
 {
-    if (other->is_output)
-        return fault_raise(fault, STATUS_USAGE, "%s and %s are the same file", outputs->paths[output->owner],
-                           outputs->paths[other->owner]);
+    const char *first = outputs->paths[output->owner], *second = outputs->paths[other->owner];
+
+    if (output->role == ROLE_OUTPUT && other->role == ROLE_OUTPUT)
+        return fault_raise(fault, STATUS_USAGE, "%s and %s are the same file", first, second);
+    if (other->role != ROLE_INPUT)
+        return fault_raise(fault, STATUS_USAGE, "%s and %s could both be written into %s", first, second,
+                           base_name(output->name));
     return fault_raise(fault, STATUS_USAGE, "%s: it would be replaced by the output for %s",
                        options->inputs[other->owner], options->inputs[output->owner]);
 }
@@ -156,7 +205,7 @@ static bool check_places(const struct options *options, const struct outputs *ou
     for (size_t i = 1; i < count; i++) {
         if (strcmp(first->name, places[i].name) != 0)
             first = &places[i];
-        else if (first->is_output && places[i].owner != first->owner)
+        else if (first->role != ROLE_INPUT && places[i].owner != first->owner)
             return refuse_place(options, outputs, first, &places[i], fault);
     }
     return true;
@@ -171,7 +220,7 @@ static bool check_links(const struct options *options, const struct outputs *out
     qsort(places, count, sizeof *places, compare_places);
     fine = check_places(options, outputs, places, count, fault);
     for (size_t i = 0; i < count; i++)
-        free((char *)places[i].name);
+        free(places[i].name);
     return fine;
 }
 
@@ -184,15 +233,24 @@ static bool name_one(struct outputs *outputs, const char *path, struct fault *fa
     return copy != NULL;
 }
 
-static bool name_in_directory(struct outputs *outputs, const char *directory, const char *name,
+/* In the directory it has the input's name, with the ending of the format that is asked for. */
+static bool name_in_directory(struct outputs *outputs, const struct options *options, const char *input,
                               struct fault *fault)
 {
-    size_t size = strlen(directory) + strlen(name) + 2;
-    char *path = mem_alloc(size, 1, "a file name", fault);
+    const char *directory = options->output, *name = base_name(input), *ending = "";
+    const struct format *format = options->out_format;
+    size_t length = strlen(name);
 
+    if (format != NULL && format != format_of_name(name)) {
+        length = format_stem_length(name);
+        ending = format->name;
+    }
+    size_t size = strlen(directory) + length + strlen(ending) + 3;
+    char *path = mem_alloc(size, 1, "a file name", fault);
     if (path == NULL)
         return false;
-    snprintf(path, size, "%s%s%s", directory, directory[strlen(directory) - 1] == '/' ? "" : "/", name);
+    snprintf(path, size, "%s%s%.*s%s%s", directory, directory[strlen(directory) - 1] == '/' ? "" : "/",
+             (int)length, name, *ending == '\0' ? "" : ".", ending);
     outputs->paths[outputs->count++] = path;
     return true;
 }
@@ -202,7 +260,7 @@ static bool name_all(struct outputs *outputs, const struct options *options, boo
 {
     for (size_t i = 0; i < options->input_count; i++) {
         const char *path = options->output == NULL ? "-" : options->output;
-        if (directory ? !name_in_directory(outputs, path, base_name(options->inputs[i]), fault)
+        if (directory ? !name_in_directory(outputs, options, options->inputs[i], fault)
                       : !name_one(outputs, path, fault))
             return false;
     }
@@ -272,9 +330,9 @@ bool outputs_check(const struct outputs *outputs, const struct options *options,
 
     if (!wants_directory(options))
         return options->input_count == 1 || options->action != ACTION_RUN || refuse_several(options, fault);
-    places = mem_alloc(options->input_count, 2 * sizeof *places, "file names", fault);
-    fine = places != NULL && check_directory(options, fault) && check_names(options, places, fault) &&
-           check_links(options, outputs, places, fault);
+    places = mem_alloc(options->input_count, PLACES_EACH * sizeof *places, "file names", fault);
+    fine = places != NULL && check_directory(options, fault) &&
+           check_names(outputs, options, places, fault) && check_links(options, outputs, places, fault);
     mem_free(places);
     return fine;
 }
@@ -319,23 +377,18 @@ static bool is_taps_file(const struct options *options, const char *path)
     return false;
 }
 
-/* How much of a path stands before its ending. */
-static size_t stem_length(const char *path)
-{
-    const char *slash = strrchr(path, '/'), *dot = strrchr(slash != NULL ? slash : path, '.');
-
-    return dot != NULL ? (size_t)(dot - path) : strlen(path);
-}
-
 /* Whether a path may be that of the samples of an output whose header is a file of its own. */
 static bool may_be_samples_of(const struct options *options, const char *path, const char *output)
 {
-    const struct format *format = options->out_format != NULL ? options->out_format : format_of_name(output);
-    size_t length = stem_length(output);
+    const struct format *format = detached_format(options, output);
+    char samples[MOST_PATH];
 
-    return format != NULL && format->beside != NULL && strncmp(path, output, length) == 0 &&
-           (strcmp(path + length, format->beside) == 0 ||
-            (format->beside_packed != NULL && strcmp(path + length, format->beside_packed) == 0));
+    for (int packed = 0; format != NULL && packed < 2; packed++) {
+        if (name_samples(format, output, packed == 1, samples, sizeof samples) &&
+            is_file_of(path, samples, -1))
+            return true;
+    }
+    return false;
 }
 
 bool outputs_leave_room(const struct outputs *outputs, const struct options *options, const char *path,

@@ -283,8 +283,9 @@ static void print_word(FILE *stream, const struct word *word)
 void words_help(FILE *stream, enum program program)
 {
     if (program == PROGRAM_VOXFILT)
-        fprintf(stream, "Usage: voxfilt [OPTION]... < INPUT > OUTPUT\n"
-                        "Filter a raw 3D volume: convolutions and heat steps.\n\n"
+        fprintf(stream, "Usage: voxfilt [OPTION]... [FILE] > OUTPUT\n"
+                        "       voxfilt [OPTION]... -o DIR/ FILE...\n"
+                        "Filter 3D volumes: convolutions and heat steps.\n\n"
                         "  voxfilt -i vol.raw -n 256 -o out.raw\n\n");
     else
         fprintf(stream, "Usage: imgheat [OPTION]... [FILE] > OUTPUT\n"

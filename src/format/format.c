@@ -122,20 +122,44 @@ const struct format *format_of_start(const unsigned char *start, size_t size)
     return format == NULL ? format_raw.packed_as : format->packed_as != NULL ? format->packed_as : format;
 }
 
+/* How much of a path stands before the ending of a format; 0 where it has another one. */
+static size_t length_before(const char *path, const struct format *format)
+{
+    size_t length = strlen(path), own = strlen(format->name) + 1;
+
+    return length > own && path[length - own] == '.' && strcasecmp(path + length - own + 1, format->name) == 0
+               ? length - own
+               : 0;
+}
+
 const struct format *format_of_name(const char *path)
 {
     const struct format *found = NULL;
-    size_t length = strlen(path), most = 0;
+    size_t least = strlen(path);
 
     for (size_t i = 0; format_list[i] != NULL; i++) {
-        size_t own = strlen(format_list[i]->name);
-        if (own > most && length > own + 1 && path[length - own - 1] == '.' &&
-            strcasecmp(path + length - own, format_list[i]->name) == 0) {
+        size_t before = length_before(path, format_list[i]);
+        if (before > 0 && before < least) {
             found = format_list[i];
-            most = own;
+            least = before;
         }
     }
     return found;
+}
+
+size_t format_stem_length(const char *path)
+{
+    const struct format *format = format_of_name(path);
+
+    return format != NULL ? length_before(path, format) : strlen(path);
+}
+
+bool format_name_beside(const struct format *format, const char *header, bool packed, char *text, size_t size)
+{
+    const char *ending = packed ? format->beside_packed : format->beside;
+    size_t before = length_before(header, format), length = before > 0 ? before : strlen(header);
+
+    return (size_t)snprintf(text, size, "%.*s%s", (int)length, header, ending) < size;
 }
 
 const struct format *format_of_input(struct file_in *file, const struct source_request *request,

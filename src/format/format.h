@@ -139,8 +139,14 @@ const struct format *format_chosen(int place);
 const struct format *format_of_input(struct file_in *file, const struct source_request *request,
                                      struct fault *fault);
 
-/* The format that a name promises by its end; NULL: none. */
+/* The format that a name promises by its end; NULL: none. And how much of the name stands before that. */
 const struct format *format_of_name(const char *path);
+size_t format_stem_length(const char *path);
+
+/* The path of the file of samples beside a header at another path; false where the text has no room for it.
+ */
+bool format_name_beside(const struct format *format, const char *header, bool packed, char *text,
+                        size_t size);
 
 /* The format that marks its files and that these bytes are the start of; NULL: none. */
 const struct format *format_of_start(const unsigned char *start, size_t size);

@@ -689,13 +689,8 @@ static bool tell_size(struct sink *sink, struct fault *fault)
 bool volume_name_data(const struct sink *sink, bool packed, char *text, size_t size, struct fault *fault)
 {
     const char *path = file_out_name(sink->file), *name = path + folder_length(path);
-    const char *ending = packed ? sink->format->beside_packed : sink->format->beside;
-    size_t length = strlen(name), own = strlen(sink->format->name) + 1;
 
-    if (length > own && name[length - own] == '.' &&
-        strcasecmp(name + length - own + 1, sink->format->name) == 0)
-        length -= own;
-    return (size_t)snprintf(text, size, "%.*s%s", (int)length, name, ending) < size ||
+    return format_name_beside(sink->format, name, packed, text, size) ||
            fault_raise(fault, STATUS_USAGE, "%s: too long a name", path);
 }
 
