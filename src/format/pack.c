@@ -2,20 +2,21 @@
    several threads; what comes out depends on the bytes, the level and the library alone. */
 #include "pack.h"
 
+#include "base/belt.h"
+#include "base/checksum.h"
 #include "base/deflate.h"
 #include "base/mem.h"
-#include "base/thread.h"
+#include "base/pool.h"
 
-#include <pthread.h>
 #include <string.h>
 #include <zlib.h>
 
-enum { STRIP_BYTES = 512 << 10, THREADS_MOST = 64, GZIP_HEADER = 10 };
+enum { STRIP_BYTES = 512 << 10, THREADS_MOST = 64, STRIPS_A_THREAD = 2, GZIP_HEADER = 10 };
 
-enum strip_state { STRIP_FREE, STRIP_FULL, STRIP_TAKEN, STRIP_DONE };
+/* Stations of the belt that strips go round on. */
+enum { FILLING, DEFLATING, WRITING, STATIONS };
 
 struct strip {
-    enum strip_state state;
     unsigned char *bytes; /* what deflate can look back on, then the strip */
     size_t before, size;
     bool last;
@@ -24,29 +25,21 @@ struct strip {
     uint32_t checksum;
 };
 
-struct worker {
-    struct pack *pack;
-    struct deflater *deflater;
-    pthread_t thread;
-    bool started;
-};
-
-/* A ring: strips are filled and written in turn by the caller, and deflated in any order. */
+/* Strips are filled and written in turn by the caller, and deflated in any order. */
 struct pack {
     struct file_out *file;
     enum pack_wrapper wrapper;
     int level;
-    struct strip strips[2 * THREADS_MOST];
+    struct strip strips[STRIPS_A_THREAD * THREADS_MOST];
     size_t strip_count;
-    size_t filling; /* the strip that bytes go into */
-    size_t writing; /* the next one to be written */
+    size_t filled;    /* the strip that bytes go into */
+    size_t under_way; /* strips that are full and were not written */
     uint32_t checksum;
     uint64_t plain_bytes, packed_bytes;
-    struct worker workers[THREADS_MOST]; /* the first is the caller */
+    struct deflater *deflaters[THREADS_MOST]; /* the first is the caller's */
     size_t worker_count;
-    pthread_mutex_t lock;
-    pthread_cond_t changed;
-    bool has_lock, stops;
+    struct belt *belt;
+    struct pool *pool;
 };
 
 static bool write_packed(struct pack *pack, const void *bytes, size_t size, struct fault *fault)
@@ -60,115 +53,79 @@ uint64_t pack_size(const struct pack *pack)
     return pack->packed_bytes;
 }
 
-static void deflate_taken(struct pack *pack, struct worker *worker, struct strip *strip)
+static void deflate_place(struct pack *pack, size_t worker, size_t place)
 {
-    struct deflate_strip plain = {strip->bytes + DEFLATE_WINDOW, strip->size, strip->before, strip->last};
+    struct strip *strip = &pack->strips[place];
+    const struct deflate_strip plain = {strip->bytes + DEFLATE_WINDOW, strip->size, strip->before,
+                                        strip->last};
 
-    strip->deflated_size = deflater_run(worker->deflater, &plain, strip->deflated);
-    strip->checksum =
-        pack->wrapper == PACK_GZIP ? (uint32_t)crc32_z(0, plain.bytes, plain.size) : deflate_checksum(&plain);
+    strip->deflated_size = deflater_run(pack->deflaters[worker], &plain, strip->deflated);
+    strip->checksum = pack->wrapper == PACK_GZIP ? checksum_crc(CHECKSUM_CRC, plain.bytes, plain.size)
+                                                 : deflate_checksum(&plain);
+    belt_pass(pack->belt, place);
 }
 
-/* The oldest strip that nobody deflates yet; with the lock held. */
-static struct strip *full_strip(struct pack *pack)
+static void run_worker(void *context, size_t first, size_t count, unsigned member)
 {
-    for (size_t i = 0; i < pack->strip_count; i++) {
-        struct strip *strip = &pack->strips[(pack->writing + i) % pack->strip_count];
-        if (strip->state == STRIP_FULL)
-            return strip;
-    }
-    return NULL;
+    struct pack *pack = context;
+    size_t place;
+
+    (void)first;
+    (void)count;
+    while (belt_take(pack->belt, DEFLATING, &place) == BELT_TAKEN)
+        deflate_place(pack, member, place);
 }
 
-/* With the lock held, which is let go meanwhile. */
-static void deflate_strip_of(struct pack *pack, struct worker *worker, struct strip *strip)
+/* The next strip that can be written; the caller deflates rather than wait. */
+static size_t await(struct pack *pack)
 {
-    strip->state = STRIP_TAKEN;
-    pthread_mutex_unlock(&pack->lock);
-    deflate_taken(pack, worker, strip);
-    pthread_mutex_lock(&pack->lock);
-    strip->state = STRIP_DONE;
-    pthread_cond_broadcast(&pack->changed);
-}
+    unsigned station;
+    size_t place = 0;
 
-static void *work(void *data)
-{
-    struct worker *worker = data;
-    struct pack *pack = worker->pack;
-    struct strip *strip;
-
-    pthread_mutex_lock(&pack->lock);
-    while (!pack->stops) {
-        strip = full_strip(pack);
-        if (strip != NULL)
-            deflate_strip_of(pack, worker, strip);
-        else
-            pthread_cond_wait(&pack->changed, &pack->lock);
-    }
-    pthread_mutex_unlock(&pack->lock);
-    return NULL;
-}
-
-/* Until the strip has been deflated the caller takes part in the work. */
-static void await(struct pack *pack, const struct strip *strip)
-{
-    pthread_mutex_lock(&pack->lock);
-    while (strip->state != STRIP_DONE) {
-        struct strip *full = full_strip(pack);
-        if (full != NULL)
-            deflate_strip_of(pack, &pack->workers[0], full);
-        else
-            pthread_cond_wait(&pack->changed, &pack->lock);
-    }
-    pthread_mutex_unlock(&pack->lock);
-}
-
-static void set_state(struct pack *pack, struct strip *strip, enum strip_state state)
-{
-    pthread_mutex_lock(&pack->lock);
-    strip->state = state;
-    pthread_cond_broadcast(&pack->changed);
-    pthread_mutex_unlock(&pack->lock);
+    while (belt_take_any(pack->belt, DEFLATING, WRITING, &station, &place) == BELT_TAKEN &&
+           station == DEFLATING)
+        deflate_place(pack, 0, place);
+    return place;
 }
 
 static bool write_next(struct pack *pack, struct fault *fault)
 {
-    struct strip *strip = &pack->strips[pack->writing];
+    const size_t place = await(pack);
+    const struct strip *strip = &pack->strips[place];
 
-    await(pack, strip);
     if (!write_packed(pack, strip->deflated, strip->deflated_size, fault))
         return false;
     pack->checksum = pack->wrapper == PACK_GZIP
                          ? (uint32_t)crc32_combine(pack->checksum, strip->checksum, (z_off_t)strip->size)
                          : deflate_join(pack->checksum, strip->checksum, strip->size);
     pack->plain_bytes += strip->size;
-    set_state(pack, strip, STRIP_FREE);
-    pack->writing = (pack->writing + 1) % pack->strip_count;
+    pack->under_way--;
+    belt_pass(pack->belt, place);
     return true;
 }
 
 static void submit(struct pack *pack, bool last)
 {
-    struct strip *strip = &pack->strips[pack->filling];
-
-    strip->last = last;
-    set_state(pack, strip, STRIP_FULL);
+    pack->strips[pack->filled].last = last;
+    pack->under_way++;
+    belt_pass(pack->belt, pack->filled);
 }
 
 /* The next strip begins with what deflate can look back on. */
 static bool begin_strip(struct pack *pack, struct fault *fault)
 {
-    const struct strip *before = &pack->strips[pack->filling];
-    size_t next = (pack->filling + 1) % pack->strip_count;
-    struct strip *strip = &pack->strips[next];
+    const struct strip *before = &pack->strips[pack->filled];
+    struct strip *strip;
 
     submit(pack, false);
-    if (next == pack->writing && !write_next(pack, fault))
-        return false;
+    while (belt_try(pack->belt, FILLING, &pack->filled) != BELT_TAKEN) {
+        if (!write_next(pack, fault))
+            return false;
+    }
+    strip = &pack->strips[pack->filled];
     memcpy(strip->bytes, before->bytes + before->size, DEFLATE_WINDOW);
     strip->before = DEFLATE_WINDOW;
     strip->size = 0;
-    pack->filling = next;
     return true;
 }
 
@@ -178,7 +135,7 @@ bool pack_write(struct pack *pack, const void *bytes, size_t size, struct fault 
     const unsigned char *from = bytes;
 
     while (size > 0) {
-        struct strip *strip = &pack->strips[pack->filling];
+        struct strip *strip = &pack->strips[pack->filled];
         size_t room = STRIP_BYTES - strip->size, taken = size < room ? size : room;
         if (room == 0) {
             if (!begin_strip(pack, fault))
@@ -219,13 +176,11 @@ static bool write_trailer(struct pack *pack, struct fault *fault)
 
 bool pack_finish(struct pack *pack, struct fault *fault)
 {
-    size_t end = (pack->filling + 1) % pack->strip_count;
-
     submit(pack, true);
-    do {
+    while (pack->under_way > 0) {
         if (!write_next(pack, fault))
             return false;
-    } while (pack->writing != end);
+    }
     return write_trailer(pack, fault);
 }
 
@@ -241,45 +196,36 @@ static bool make_strips(struct pack *pack, struct fault *fault)
     return true;
 }
 
-static bool make_workers(struct pack *pack, size_t threads, struct fault *fault)
+static bool make_workers(struct pack *pack, struct fault *fault)
 {
-    for (size_t i = 0; i < threads; i++) {
-        struct worker *worker = &pack->workers[i];
-        worker->pack = pack;
-        if (!deflater_create(&worker->deflater, pack->level, STRIP_BYTES, fault))
-            return false;
-        pack->worker_count++;
-        worker->started = i > 0 && thread_start(&worker->thread, work, worker);
-    }
-    return true;
-}
+    const unsigned others = (unsigned)pack->worker_count - 1;
 
-static bool start(struct pack *pack, size_t threads, struct fault *fault)
-{
-    if (pthread_mutex_init(&pack->lock, NULL) != 0)
-        return fault_raise(fault, STATUS_LIMIT, "no lock for compressing");
-    if (pthread_cond_init(&pack->changed, NULL) != 0) {
-        pthread_mutex_destroy(&pack->lock);
-        return fault_raise(fault, STATUS_LIMIT, "no lock for compressing");
+    for (size_t i = 0; i < pack->worker_count; i++) {
+        if (!deflater_create(&pack->deflaters[i], pack->level, STRIP_BYTES, fault))
+            return false;
     }
-    pack->has_lock = true;
-    return make_strips(pack, fault) && make_workers(pack, threads, fault) && write_header(pack, fault);
+    if (!belt_create(&pack->belt, pack->strip_count, STATIONS, fault) ||
+        !pool_create(&pack->pool, others, POOL_SMALL_STACKS, fault))
+        return false;
+    (void)belt_try(pack->belt, FILLING, &pack->filled);
+    (void)pool_start(pack->pool, others, run_worker, pack);
+    return true;
 }
 
 bool pack_open(struct pack **pack, struct file_out *file, enum pack_wrapper wrapper, int level,
                size_t threads, struct fault *fault)
 {
     struct pack *made = mem_zeroed(1, sizeof *made, "compressing", fault);
-    size_t workers = threads < THREADS_MOST ? threads : THREADS_MOST;
 
     if (made == NULL)
         return false;
     made->file = file;
     made->wrapper = wrapper;
     made->level = level;
-    made->strip_count = 2 * workers;
-    made->checksum = wrapper == PACK_GZIP ? 0 : 1;
-    if (!start(made, workers, fault)) {
+    made->worker_count = threads < THREADS_MOST ? threads : THREADS_MOST;
+    made->strip_count = STRIPS_A_THREAD * made->worker_count;
+    made->checksum = wrapper == PACK_GZIP ? CHECKSUM_CRC : CHECKSUM_ADLER;
+    if (!make_strips(made, fault) || !make_workers(made, fault) || !write_header(made, fault)) {
         pack_close(made);
         return false;
     }
@@ -287,27 +233,23 @@ bool pack_open(struct pack **pack, struct file_out *file, enum pack_wrapper wrap
     return true;
 }
 
-static void stop_workers(struct pack *pack)
+static void stop_threads(struct pack *pack)
 {
-    pthread_mutex_lock(&pack->lock);
-    pack->stops = true;
-    pthread_cond_broadcast(&pack->changed);
-    pthread_mutex_unlock(&pack->lock);
-    for (size_t i = 0; i < pack->worker_count; i++) {
-        if (pack->workers[i].started)
-            pthread_join(pack->workers[i].thread, NULL);
-        deflater_free(pack->workers[i].deflater);
-    }
-    pthread_cond_destroy(&pack->changed);
-    pthread_mutex_destroy(&pack->lock);
+    if (pack->belt == NULL || pack->pool == NULL)
+        return;
+    belt_stop(pack->belt);
+    pool_join(pack->pool);
 }
 
 void pack_close(struct pack *pack)
 {
     if (pack == NULL)
         return;
-    if (pack->has_lock)
-        stop_workers(pack);
+    stop_threads(pack);
+    pool_destroy(pack->pool);
+    belt_destroy(pack->belt);
+    for (size_t i = 0; i < pack->worker_count; i++)
+        deflater_free(pack->deflaters[i]);
     for (size_t i = 0; i < pack->strip_count; i++) {
         mem_free(pack->strips[i].bytes);
         mem_free(pack->strips[i].deflated);
