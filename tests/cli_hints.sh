@@ -289,7 +289,7 @@ refuses 2 'voxfilt: --memory: 1.5: expected a count of bytes above 0, with K, M,
 # The bar never reaches the last column, and ends with what there is no room to leave out.
 fits_columns() # COLUMNS PATTERN
 {
-    COLUMNS=$1 voxfilt -i v64.raw -n 64 -t f32 -s 20 -j 1 --progress=always -o bar.raw 2> ../bar
+    COLUMNS=$1 voxfilt -D cpu -i v64.raw -n 64 -t f32 -s 20 -j 1 --progress=always -o bar.raw 2> ../bar
     tr '\r' '\n' < ../bar > ../lines
     grep -qx "$2" ../lines && awk -v most="$1" 'length($0) >= most { print; exit 1 }' ../lines
     result $? "the bar in $1 columns"
@@ -301,7 +301,7 @@ fits_columns 20 '\[[#.]*\] [ 0-9]\{3\} % *'
 fits_columns 8 '[ 0-9]\{3\} % *'
 fits_columns 1 ' *'
 if has timeout; then
-    timeout 2 voxfilt -i v64.raw -n 64 -t f32 -s 18446744073709551615 --progress=always -o endless.raw 2> ../bar
+    timeout 2 voxfilt -D cpu -i v64.raw -n 64 -t f32 -s 18446744073709551615 --progress=always -o endless.raw 2> ../bar
     tr '\r' '\n' < ../bar | grep -q ' [0-9]\{4,\} h [0-5]\{0,1\}[0-9] min left *$' && ! grep -q ':[0-9]* left' ../bar
     result $? 'the bar counts hours'
 else
@@ -314,7 +314,7 @@ if has timeout && script --version 2>&1 | grep -q util-linux && script -qec true
     {
         script -qec "stty cols $1; timeout -s INT 2.5 $2" /dev/null < /dev/null | tr '\r' '\n' | grep '%' > ../drawn
     }
-    long='voxfilt -i v64.raw -n 64 -t f32 -s 1000000000 -o endless.raw'
+    long='voxfilt -D cpu -i v64.raw -n 64 -t f32 -s 1000000000 -o endless.raw'
     for columns in 10 80; do
         draws $columns "$long"
         grep -q '^.* %' ../drawn && awk -v most=$columns 'length($0) >= most { exit 1 }' ../drawn
@@ -330,7 +330,7 @@ if has timeout && script --version 2>&1 | grep -q util-linux && script -qec true
     result $? 'and does where it does not'
     ! draws 80 "$long -q" && ! draws 80 "$long --progress=never" && ! draws 80 "$long 2> ../stderr" && [ ! -s ../stderr ]
     result $? 'no bar with -q, with never, and where standard error is no terminal'
-    ! draws 80 'voxfilt -i v64.raw -n 64 -t f32 -o brief.raw'
+    ! draws 80 'voxfilt -D cpu -i v64.raw -n 64 -t f32 -o brief.raw'
     result $? 'nor for a run of less than a second'
     draws 80 "$long -q --progress=always"
     result $? 'always is always'
