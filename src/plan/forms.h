@@ -5,7 +5,7 @@
 #include "base/diag.h"
 #include "model/stage.h"
 #include "kernels/backend.h"
-#include "chain.h"
+#include "levels.h"
 #include "lower.h"
 #include "wisdom.h"
 

@@ -4,7 +4,7 @@
 
 #include "base/diag.h"
 #include "kernels/backend.h"
-#include "chain.h"
+#include "levels.h"
 #include "job.h"
 #include "lane.h"
 #include "schedule.h"

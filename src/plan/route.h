@@ -3,7 +3,7 @@
 #ifndef ROUTE_H
 #define ROUTE_H
 
-#include "chain.h"
+#include "levels.h"
 
 #include <stdbool.h>
 #include <stddef.h>

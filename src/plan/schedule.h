@@ -3,7 +3,7 @@
 #define SCHEDULE_H
 
 #include "base/diag.h"
-#include "chain.h"
+#include "levels.h"
 #include "forms.h"
 
 #include <stdbool.h>

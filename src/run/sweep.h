@@ -6,7 +6,7 @@
 #include "base/diag.h"
 #include "base/progress.h"
 #include "kernels/backend.h"
-#include "plan/chain.h"
+#include "plan/levels.h"
 #include "plan/plan.h"
 
 #include <stdbool.h>

@@ -1,6 +1,6 @@
 /* Tests of chains and routes: what is left out of a walk because it only repeats changes nothing of what is
    found, and any number of steps is surveyed at once. */
-#include "plan/chain.h"
+#include "plan/levels.h"
 #include "plan/route.h"
 #include "harness.h"
 

@@ -1,6 +1,6 @@
 /* Chains: the levels that planes pass through on their way from the input to the output, and how far each has
    to lag behind the planes that were read. */
-#include "chain.h"
+#include "levels.h"
 
 struct chain_place chain_begin(void)
 {
