@@ -1,4 +1,4 @@
-/* Tests of chains and routes: what is left out of a walk because it only repeats changes nothing of what is
+/* Tests of levels and routes: what is left out of a walk because it only repeats changes nothing of what is
    found, and any number of steps is surveyed at once. */
 #include "plan/levels.h"
 #include "plan/route.h"
@@ -14,12 +14,12 @@
 #define MOST_PLANES 400
 #define MOST_LEGS   2000
 
-/* ---- chains of chance, whose forms only say what they take ---- */
+/* ---- levels of chance, whose forms only say what they take ---- */
 
 struct trial {
     struct stage stages[MOST_STAGES];
-    struct chain_step steps[MOST_STAGES];
-    struct chain chain;
+    struct levels_step steps[MOST_STAGES];
+    struct levels levels;
 };
 
 static uint64_t chance(uint64_t *state, uint64_t below)
@@ -30,7 +30,7 @@ static uint64_t chance(uint64_t *state, uint64_t below)
 
 static void fill_stage(struct trial *trial, size_t index, enum edge_rule edge, uint64_t *state)
 {
-    struct chain_step *step = &trial->steps[index];
+    struct levels_step *step = &trial->steps[index];
 
     trial->stages[index].steps = chance(state, MOST_STEPS);
     step->step.count = 1 + chance(state, LOWER_OPS);
@@ -47,51 +47,51 @@ static void make_trial(struct trial *trial, enum edge_rule edge, uint64_t number
     uint64_t state = number;
 
     memset(trial, 0, sizeof *trial);
-    trial->chain = (struct chain){.stages = trial->stages,
-                                  .steps = trial->steps,
-                                  .stage_count = 1 + chance(&state, MOST_STAGES),
-                                  .planes = 1 + chance(&state, MOST_PLANES),
-                                  .together = (unsigned)chance(&state, 5)};
-    for (size_t i = 0; i < trial->chain.stage_count; i++)
+    trial->levels = (struct levels){.stages = trial->stages,
+                                    .steps = trial->steps,
+                                    .stage_count = 1 + chance(&state, MOST_STAGES),
+                                    .planes = 1 + chance(&state, MOST_PLANES),
+                                    .together = (unsigned)chance(&state, 5)};
+    for (size_t i = 0; i < trial->levels.stage_count; i++)
         fill_stage(trial, i, edge, &state);
 }
 
 /* ---- the same, level by level ---- */
 
-static struct chain_walk walk_all(const struct chain *chain)
+static struct levels_walk walk_all(const struct levels *levels)
 {
-    struct chain_walk walk;
+    struct levels_walk walk;
 
-    chain_walk_start(&walk, chain, chain_begin(), chain_end(chain), 0);
-    while (walk.depth < chain->planes && chain_walk_next(&walk))
+    levels_walk_start(&walk, levels, levels_begin(), levels_end(levels), 0);
+    while (walk.depth < levels->planes && levels_walk_next(&walk))
         ;
     return walk;
 }
 
-static struct chain_cut cut_by_level(const struct chain *chain, struct chain_place begin, size_t depth)
+static struct levels_cut cut_by_level(const struct levels *levels, struct levels_mark begin, size_t depth)
 {
-    struct chain_cut cut = {begin, 0};
-    struct chain_walk walk;
+    struct levels_cut cut = {begin, 0};
+    struct levels_walk walk;
 
-    chain_walk_start(&walk, chain, begin, chain_end(chain), 0);
-    while (chain_walk_next(&walk) && (walk.depth <= depth || chain_is_same_place(cut.end, begin))) {
+    levels_walk_start(&walk, levels, begin, levels_end(levels), 0);
+    while (levels_walk_next(&walk) && (walk.depth <= depth || levels_is_same_mark(cut.end, begin))) {
         if (walk.level.ends_step)
-            cut = (struct chain_cut){walk.at, chain_wraps(chain) ? walk.level.lag : 0};
+            cut = (struct levels_cut){walk.at, levels_wraps(levels) ? walk.level.lag : 0};
     }
     return cut;
 }
 
-static struct route_cost route_by_leg(const struct chain *chain, size_t depth, bool random)
+static struct route_cost route_by_leg(const struct levels *levels, size_t depth, bool random)
 {
-    struct route route = route_start(chain, depth, random);
+    struct route route = route_start(levels, depth, random);
     struct route_cost cost = {0};
 
     do {
-        struct route_leg leg = route_next(&route, chain_end(chain), true);
+        struct route_leg leg = route_next(&route, levels_end(levels), true);
         route_take(&route, &leg);
         cost.passes++;
         cost.again += 2.0 * (double)leg.overlap;
-    } while (!route_is_at(&route, chain_end(chain)) && cost.passes < MOST_LEGS);
+    } while (!route_is_at(&route, levels_end(levels)) && cost.passes < MOST_LEGS);
     return cost;
 }
 
@@ -99,37 +99,37 @@ static struct route_cost route_by_leg(const struct chain *chain, size_t depth, b
 
 START_TEST(surveys_are_walks)
 {
-    struct chain_walk wanted, survey;
+    struct levels_walk wanted, survey;
     struct trial trial;
 
     make_trial(&trial, EDGE_REFLECT, (uint64_t)_i);
-    wanted = walk_all(&trial.chain);
-    survey = chain_survey(&trial.chain, chain_begin(), chain_end(&trial.chain));
+    wanted = walk_all(&trial.levels);
+    survey = levels_survey(&trial.levels, levels_begin(), levels_end(&trial.levels));
     ck_assert_uint_eq(survey.depth, wanted.depth);
     ck_assert_uint_eq(survey.seam, wanted.seam);
-    ck_assert_uint_eq(survey.levels, wanted.levels);
+    ck_assert_uint_eq(survey.count, wanted.count);
     ck_assert_uint_eq(survey.level.lag, wanted.level.lag);
-    ck_assert(chain_is_same_place(survey.at, wanted.at));
+    ck_assert(levels_is_same_mark(survey.at, wanted.at));
 }
 END_TEST
 
 START_TEST(cuts_are_the_farthest)
 {
     uint64_t state = (uint64_t)_i;
-    struct chain_cut wanted, cut;
-    struct chain_place begin;
+    struct levels_cut wanted, cut;
+    struct levels_mark begin;
     struct trial trial;
     size_t depth;
 
     make_trial(&trial, _i % 2 == 0 ? EDGE_REFLECT : EDGE_WRAP, (uint64_t)_i);
-    trial.chain.unrolled = _i % 2 == 1;
+    trial.levels.unrolled = _i % 2 == 1;
     depth = chance(&state, MOST_PLANES);
-    begin = chain_settle(&trial.chain, (struct chain_place){0, chance(&state, MOST_STEPS)});
-    wanted = cut_by_level(&trial.chain, begin, depth);
-    cut = chain_cut(&trial.chain, begin, chain_end(&trial.chain), depth);
+    begin = levels_settle(&trial.levels, (struct levels_mark){0, chance(&state, MOST_STEPS)});
+    wanted = cut_by_level(&trial.levels, begin, depth);
+    cut = levels_cut(&trial.levels, begin, levels_end(&trial.levels), depth);
     ck_assert_uint_eq(cut.end.stage, wanted.end.stage);
     ck_assert_uint_eq(cut.end.step, wanted.end.step);
-    if (trial.chain.unrolled && chain_wraps(&trial.chain))
+    if (trial.levels.unrolled && levels_wraps(&trial.levels))
         ck_assert_uint_eq(cut.overlap, wanted.overlap);
 }
 END_TEST
@@ -141,10 +141,10 @@ START_TEST(routes_are_all_their_passes)
     size_t depth;
 
     make_trial(&trial, _i % 2 == 0 ? EDGE_REFLECT : EDGE_WRAP, (uint64_t)_i);
-    trial.chain.unrolled = true;
-    depth = chain_survey_levels(&trial.chain).depth + (unsigned)_i % 7;
-    wanted = route_by_leg(&trial.chain, depth, _i % 3 == 0);
-    cost = route_survey(&trial.chain, depth, _i % 3 == 0, (struct route_way){.on_trial = false});
+    trial.levels.unrolled = true;
+    depth = levels_survey_stages(&trial.levels).depth + (unsigned)_i % 7;
+    wanted = route_by_leg(&trial.levels, depth, _i % 3 == 0);
+    cost = route_survey(&trial.levels, depth, _i % 3 == 0, (struct route_way){.on_trial = false});
     ck_assert_uint_eq(cost.passes, wanted.passes);
     ck_assert_double_eq(cost.again, wanted.again);
 }
@@ -158,12 +158,12 @@ START_TEST(steps_without_number)
     struct route_cost cost;
 
     make_trial(&trial, _i % 2 == 0 ? EDGE_REFLECT : EDGE_WRAP, (uint64_t)_i);
-    for (size_t i = 0; i < trial.chain.stage_count; i++)
+    for (size_t i = 0; i < trial.levels.stage_count; i++)
         trial.stages[i].steps = UINT64_MAX / MOST_STAGES - trial.stages[i].steps;
-    trial.chain.planes = _i % 3 == 0 ? (size_t)1 << 60 : trial.chain.planes;
-    ck_assert_uint_gt(chain_survey(&trial.chain, chain_begin(), chain_end(&trial.chain)).levels, 0);
-    trial.chain.unrolled = true;
-    cost = route_survey(&trial.chain, chain_survey_levels(&trial.chain).depth, true,
+    trial.levels.planes = _i % 3 == 0 ? (size_t)1 << 60 : trial.levels.planes;
+    ck_assert_uint_gt(levels_survey(&trial.levels, levels_begin(), levels_end(&trial.levels)).count, 0);
+    trial.levels.unrolled = true;
+    cost = route_survey(&trial.levels, levels_survey_stages(&trial.levels).depth, true,
                         (struct route_way){.on_trial = false});
     ck_assert_uint_gt(cost.passes, 0);
 }
@@ -171,11 +171,11 @@ END_TEST
 
 int main(void)
 {
-    TCase *chain = tcase_create("chain");
+    TCase *levels = tcase_create("levels");
 
-    tcase_add_loop_test(chain, surveys_are_walks, 0, TRIALS);
-    tcase_add_loop_test(chain, cuts_are_the_farthest, 0, TRIALS);
-    tcase_add_loop_test(chain, routes_are_all_their_passes, 0, TRIALS);
-    tcase_add_loop_test(chain, steps_without_number, 0, TRIALS);
-    return harness_run("chain", &chain, 1, PATIENCE);
+    tcase_add_loop_test(levels, surveys_are_walks, 0, TRIALS);
+    tcase_add_loop_test(levels, cuts_are_the_farthest, 0, TRIALS);
+    tcase_add_loop_test(levels, routes_are_all_their_passes, 0, TRIALS);
+    tcase_add_loop_test(levels, steps_without_number, 0, TRIALS);
+    return harness_run("levels", &levels, 1, PATIENCE);
 }

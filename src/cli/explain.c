@@ -133,7 +133,7 @@ static void print_others(FILE *stream, const struct plan *plan, const struct op 
 
 static void print_op(FILE *stream, const struct plan *plan, size_t stage, size_t index)
 {
-    const struct chain_step *step = &plan->steps[stage];
+    const struct levels_step *step = &plan->steps[stage];
     const struct op *op = &step->step.ops[index];
     const struct form *form = &step->forms[index];
 

@@ -1,4 +1,4 @@
-/* Forms: by which rung, and how, each operation of a chain runs. */
+/* Forms: by which rung, and how, each operation of the levels runs. */
 #include "forms.h"
 
 bool forms_is_single(const struct stage *stage, const struct step *step)
@@ -44,8 +44,8 @@ static bool settle_by_wisdom(const struct forms_request *request, const struct o
     return request->backend->settle(request->device, op, request->shape, &wish, form, &refusal);
 }
 
-static bool settle_op(const struct forms_request *request, const struct stage *stage, struct chain_step *step,
-                      size_t index, struct fault *fault)
+static bool settle_op(const struct forms_request *request, const struct stage *stage,
+                      struct levels_step *step, size_t index, struct fault *fault)
 {
     const struct op *op = &step->step.ops[index];
     bool single = forms_is_single(stage, &step->step);
@@ -57,25 +57,25 @@ static bool settle_op(const struct forms_request *request, const struct stage *s
     return request->backend->settle(request->device, op, request->shape, &wish, &step->forms[index], fault);
 }
 
-bool forms_settle(const struct forms_request *request, const struct chain *chain, struct chain_step *steps,
+bool forms_settle(const struct forms_request *request, const struct levels *levels, struct levels_step *steps,
                   struct fault *fault)
 {
-    for (size_t i = 0; i < chain->stage_count; i++) {
+    for (size_t i = 0; i < levels->stage_count; i++) {
         for (size_t k = 0; k < steps[i].step.count; k++) {
-            if (!settle_op(request, &chain->stages[i], &steps[i], k, fault))
+            if (!settle_op(request, &levels->stages[i], &steps[i], k, fault))
                 return false;
         }
     }
     return true;
 }
 
-bool forms_are_fewer(const struct chain *chain, unsigned together)
+bool forms_are_fewer(const struct levels *levels, unsigned together)
 {
-    return together < chain_most_together(chain);
+    return together < levels_most_together(levels);
 }
 
 /* Whether the form that is preferred is not what levels of so many steps ask for. */
-static bool is_too_much(const struct stage *stage, const struct chain_step *step, size_t index,
+static bool is_too_much(const struct stage *stage, const struct levels_step *step, size_t index,
                         unsigned together)
 {
     return together == 0 || (!forms_is_single(stage, &step->step) && step->forms[index].steps > together);
@@ -95,15 +95,15 @@ static struct rung_wish wish_for_fewer(const struct forms_request *request, cons
 
 /* The form of levels of so many steps, unless none reads as few planes: then the one that is preferred does
    fewer steps, too. */
-static struct form fitting_form(const struct forms_request *request, const struct chain *chain, size_t stage,
-                                size_t index, unsigned together)
+static struct form fitting_form(const struct forms_request *request, const struct levels *levels,
+                                size_t stage, size_t index, unsigned together)
 {
-    const struct chain_step *step = &chain->steps[stage];
-    const struct rung_wish wish = wish_for_fewer(request, &chain->stages[stage], together);
+    const struct levels_step *step = &levels->steps[stage];
+    const struct rung_wish wish = wish_for_fewer(request, &levels->stages[stage], together);
     struct fault refusal;
     struct form form;
 
-    if (is_too_much(&chain->stages[stage], step, index, together) &&
+    if (is_too_much(&levels->stages[stage], step, index, together) &&
         request->backend->settle(request->device, &step->step.ops[index], request->shape, &wish, &form,
                                  &refusal) &&
         form.reach <= step->forms[index].reach)
@@ -111,28 +111,29 @@ static struct form fitting_form(const struct forms_request *request, const struc
     return step->forms[index];
 }
 
-size_t forms_fitting_bytes(const struct forms_request *request, const struct chain *chain, unsigned together)
+size_t forms_fitting_bytes(const struct forms_request *request, const struct levels *levels,
+                           unsigned together)
 {
-    bool fewer = forms_are_fewer(chain, together);
+    bool fewer = forms_are_fewer(levels, together);
     size_t bytes = 0;
 
-    for (size_t i = 0; i < chain->stage_count; i++) {
-        for (size_t k = 0; k < chain->steps[i].step.count; k++) {
-            const struct form *preferred = &chain->steps[i].forms[k];
+    for (size_t i = 0; i < levels->stage_count; i++) {
+        for (size_t k = 0; k < levels->steps[i].step.count; k++) {
+            const struct form *preferred = &levels->steps[i].forms[k];
             bytes +=
-                fewer ? fitting_form(request, chain, i, k, together).memory_bytes : preferred->memory_bytes;
+                fewer ? fitting_form(request, levels, i, k, together).memory_bytes : preferred->memory_bytes;
         }
     }
     return bytes;
 }
 
-void forms_fit(const struct forms_request *request, const struct chain *chain, struct chain_step *steps,
+void forms_fit(const struct forms_request *request, const struct levels *levels, struct levels_step *steps,
                unsigned together)
 {
-    if (!forms_are_fewer(chain, together))
+    if (!forms_are_fewer(levels, together))
         return;
-    for (size_t i = 0; i < chain->stage_count; i++) {
+    for (size_t i = 0; i < levels->stage_count; i++) {
         for (size_t k = 0; k < steps[i].step.count; k++)
-            steps[i].forms[k] = fitting_form(request, chain, i, k, together);
+            steps[i].forms[k] = fitting_form(request, levels, i, k, together);
     }
 }

@@ -1,4 +1,4 @@
-/* Forms: by which rung, and how, each operation of a chain runs. */
+/* Forms: by which rung, and how, each operation of the levels runs. */
 #ifndef FORMS_H
 #define FORMS_H
 
@@ -29,18 +29,19 @@ bool forms_is_single(const struct stage *stage, const struct step *step);
 /* Whether a wish leaves the rung and its form to the backend. */
 bool forms_is_free(const struct rung_wish *wish);
 
-/* The forms of all operations of the chain, which steps belong to, as they are preferred. */
-bool forms_settle(const struct forms_request *request, const struct chain *chain, struct chain_step *steps,
+/* The forms of all operations of the levels, which steps belong to, as they are preferred. */
+bool forms_settle(const struct forms_request *request, const struct levels *levels, struct levels_step *steps,
                   struct fault *fault);
 
 /* Where memory is short, forms change: those of levels that take so many steps at once, or, of none, those
    that take the least, one step at a time. The bytes that their routines would take; and the change itself,
    after which nothing is preferred any more. */
-size_t forms_fitting_bytes(const struct forms_request *request, const struct chain *chain, unsigned together);
-void forms_fit(const struct forms_request *request, const struct chain *chain, struct chain_step *steps,
+size_t forms_fitting_bytes(const struct forms_request *request, const struct levels *levels,
+                           unsigned together);
+void forms_fit(const struct forms_request *request, const struct levels *levels, struct levels_step *steps,
                unsigned together);
 
 /* Whether there is less to take than the forms that are preferred do. */
-bool forms_are_fewer(const struct chain *chain, unsigned together);
+bool forms_are_fewer(const struct levels *levels, unsigned together);
 
 #endif

@@ -10,7 +10,7 @@ bool lane_open(struct lane *lane, const struct backend *backend, const struct de
     return backend->open(&lane->device, request, fault);
 }
 
-static bool prepare_step(struct lane *lane, const struct chain_step *step, struct fault *fault)
+static bool prepare_step(struct lane *lane, const struct levels_step *step, struct fault *fault)
 {
     struct routine **routines = lane->routines[lane->step_count++];
 
@@ -21,7 +21,7 @@ static bool prepare_step(struct lane *lane, const struct chain_step *step, struc
     return true;
 }
 
-bool lane_prepare(struct lane *lane, const struct chain_step *steps, size_t step_count, struct fault *fault)
+bool lane_prepare(struct lane *lane, const struct levels_step *steps, size_t step_count, struct fault *fault)
 {
     if (step_count == 0)
         return true;
@@ -47,7 +47,7 @@ bool lane_create_fields(struct lane *lane, size_t count, const struct shape *sha
 
 void lane_destroy_fields(struct lane *lane)
 {
-    for (size_t i = 0; i < CHAIN_FIELDS; i++) {
+    for (size_t i = 0; i < LEVELS_FIELDS; i++) {
         lane->backend->field_destroy(lane->device, lane->fields[i]);
         lane->fields[i] = NULL;
     }

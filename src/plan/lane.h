@@ -23,7 +23,7 @@ struct lane {
     struct form sums; /* how it adds up; sums.rung is NULL where there is but one way */
 
     /* While a run is under way. */
-    struct field *fields[CHAIN_FIELDS];
+    struct field *fields[LEVELS_FIELDS];
     struct ring *in, *out; /* of the pass; NULL where it reads or writes nothing */
 };
 
@@ -31,7 +31,7 @@ bool lane_open(struct lane *lane, const struct backend *backend, const struct de
                struct fault *fault);
 
 /* A routine for each operation of the steps, in the form that it has there. */
-bool lane_prepare(struct lane *lane, const struct chain_step *steps, size_t step_count, struct fault *fault);
+bool lane_prepare(struct lane *lane, const struct levels_step *steps, size_t step_count, struct fault *fault);
 
 /* Fields for a range of planes each. */
 bool lane_create_fields(struct lane *lane, size_t count, const struct shape *shape, enum work_type work,

@@ -42,7 +42,7 @@ static bool lower_stages(struct plan *plan, struct fault *fault)
         return false;
     for (; plan->step_count < job->stage_count; plan->step_count++) {
         const struct stage *stage = &job->stages[plan->step_count];
-        struct chain_step *step = &plan->steps[plan->step_count];
+        struct levels_step *step = &plan->steps[plan->step_count];
         if (stage->converted)
             continue;
         if (!lower_stage(stage, &job->in.grid, &job->field, job->work, &step->step, fault))
@@ -354,7 +354,7 @@ static bool make_schedule(const struct plan_request *request, struct plan *plan,
     const struct job *job = plan->job;
     size_t in_plane = header_plane_bytes(&job->in), out_plane = header_plane_bytes(&job->out);
     const struct schedule_request schedule = {
-        .chain = &plan->chain,
+        .levels = &plan->levels,
         .forms = forms,
         .limits = request->limits,
         .memory = request->memory,
@@ -381,12 +381,12 @@ static void fit_forms(struct plan *plan, const struct forms_request *forms)
 {
     const struct schedule *schedule = &plan->schedule;
     unsigned together = schedule->lean ? 0 : schedule->together;
-    bool fewer = forms_are_fewer(&plan->chain, together);
+    bool fewer = forms_are_fewer(&plan->levels, together);
 
-    forms_fit(forms, &plan->chain, plan->steps, together);
+    forms_fit(forms, &plan->levels, plan->steps, together);
     if (fewer)
-        plan->chain.together = schedule->together;
-    plan->chain.on_trial = plan->chain.unrolled = schedule->spooled;
+        plan->levels.together = schedule->together;
+    plan->levels.on_trial = plan->levels.unrolled = schedule->spooled;
 }
 
 static bool settle_sums(const struct plan_request *request, struct plan *plan, struct fault *fault)
@@ -436,7 +436,7 @@ static bool settle_and_prepare(const struct plan_request *request, struct plan *
                                         .wisdom = request->wisdom};
     double begun = clock_seconds();
 
-    if (!forms_settle(&forms, &plan->chain, plan->steps, fault) || !settle_sums(request, plan, fault) ||
+    if (!forms_settle(&forms, &plan->levels, plan->steps, fault) || !settle_sums(request, plan, fault) ||
         !make_schedule(request, plan, &forms, source, fault))
         return false;
     fit_forms(plan, &forms);
@@ -453,10 +453,10 @@ static bool settle_on(const struct plan_request *request, struct plan *plan, con
     plan->replaceable =
         candidate->automatic && candidate->backend != &backend_cpu && knows_wishes(request, &backend_cpu);
     name_device(plan, candidate);
-    plan->chain = (struct chain){.stages = plan->job->stages,
-                                 .steps = plan->steps,
-                                 .stage_count = plan->step_count,
-                                 .planes = plan->shape.planes};
+    plan->levels = (struct levels){.stages = plan->job->stages,
+                                   .steps = plan->steps,
+                                   .stage_count = plan->step_count,
+                                   .planes = plan->shape.planes};
     if (open_device(request, plan, candidate, fault) && settle_and_prepare(request, plan, source, fault)) {
         plan->seconds = predict(request, plan, candidate->backend, candidate->index);
         return true;
@@ -470,7 +470,7 @@ static bool settle_on(const struct plan_request *request, struct plan *plan, con
 static double stage_bytes(const struct plan *plan, size_t index)
 {
     const struct stage *stage = &plan->job->stages[index];
-    const struct chain_step *step = &plan->steps[index];
+    const struct levels_step *step = &plan->steps[index];
     double looks = (double)looks_count(&stage->looks), others = (double)stage->steps - looks;
     double bytes = looks * 2.0 * (double)work_size(plan->job->work);
 

@@ -33,9 +33,9 @@ struct plan {
     struct fault setback; /* of the device that the CPU stands in for; else its status is STATUS_DONE */
     double start;         /* seconds until the device was open and the routines were ready */
     struct shape shape;
-    struct chain_step *steps; /* one a stage; none where the job copies */
+    struct levels_step *steps; /* one a stage; none where the job copies */
     size_t step_count;
-    struct chain chain; /* of these steps */
+    struct levels levels; /* of these steps */
     struct schedule schedule;
     bool adds;                   /* the run adds samples up */
     size_t held_bytes;           /* what the source holds */

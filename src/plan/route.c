@@ -2,43 +2,44 @@
  */
 #include "route.h"
 
-static bool is_spool(enum route_place place)
+static bool is_spool(enum route_stop stop)
 {
-    return place == ROUTE_FIRST_SPOOL || place == ROUTE_SECOND_SPOOL;
+    return stop == ROUTE_FIRST_SPOOL || stop == ROUTE_SECOND_SPOOL;
 }
 
-enum route_place route_other_spool(enum route_place spool)
+enum route_stop route_other_spool(enum route_stop spool)
 {
     return spool == ROUTE_FIRST_SPOOL ? ROUTE_SECOND_SPOOL : ROUTE_FIRST_SPOOL;
 }
 
 /* A plane is written only after it has been read, so that one spool is enough; but the first planes of a grid
    that is gone around are read once more at the end. */
-static enum route_place spool_behind(const struct route_leg *leg)
+static enum route_stop spool_behind(const struct route_leg *leg)
 {
     if (!is_spool(leg->from))
         return ROUTE_FIRST_SPOOL;
     return leg->overlap > 0 ? route_other_spool(leg->from) : leg->from;
 }
 
-struct route route_start(const struct chain *chain, size_t depth, bool random)
+struct route route_start(const struct levels *levels, size_t depth, bool random)
 {
-    return (struct route){chain, depth, random, chain_begin(), ROUTE_SOURCE};
+    return (struct route){levels, depth, random, levels_begin(), ROUTE_SOURCE};
 }
 
 /* What cannot be read from any place is spooled first. */
-struct route_leg route_next(const struct route *route, struct chain_place end, bool into_sink)
+struct route_leg route_next(const struct route *route, struct levels_mark end, bool into_sink)
 {
-    struct chain_place begin = chain_settle(route->chain, route->at);
-    struct chain_cut cut = chain_cut(route->chain, begin, end, route->depth);
+    struct levels_mark begin = levels_settle(route->levels, route->at);
+    struct levels_cut cut = levels_cut(route->levels, begin, end, route->depth);
     struct route_leg leg = {.begin = begin, .end = cut.end, .from = route->where, .overlap = cut.overlap};
 
     if (leg.overlap > 0 && leg.from == ROUTE_SOURCE && !route->random) {
         leg.end = leg.begin;
         leg.overlap = 0;
     }
-    leg.to = into_sink && chain_is_same_place(leg.end, chain_settle(route->chain, end)) ? ROUTE_SINK
-                                                                                        : spool_behind(&leg);
+    leg.to = into_sink && levels_is_same_mark(leg.end, levels_settle(route->levels, end))
+                 ? ROUTE_SINK
+                 : spool_behind(&leg);
     return leg;
 }
 
@@ -48,9 +49,9 @@ void route_take(struct route *route, const struct route_leg *leg)
     route->where = leg->to;
 }
 
-bool route_is_at(const struct route *route, struct chain_place end)
+bool route_is_at(const struct route *route, struct levels_mark end)
 {
-    return route->where != ROUTE_SOURCE && chain_is_same_place(route->at, chain_settle(route->chain, end));
+    return route->where != ROUTE_SOURCE && levels_is_same_mark(route->at, levels_settle(route->levels, end));
 }
 
 static uint64_t steps_of(const struct route_leg *leg)
@@ -72,16 +73,16 @@ static void count(struct route_cost *cost, const struct route_leg *leg, uint64_t
 }
 
 /* Past passes of steps that levels take alike; an even number, so that the planes stand where they do. */
-static void leave_out(struct route *route, const struct route_leg *leg, struct chain_place end,
+static void leave_out(struct route *route, const struct route_leg *leg, struct levels_mark end,
                       struct route_cost *cost)
 {
-    uint64_t legs = chain_steps_alike(route->chain, route->at, end) / steps_of(leg) / 2 * 2;
+    uint64_t legs = levels_steps_alike(route->levels, route->at, end) / steps_of(leg) / 2 * 2;
 
     route->at.step += legs * steps_of(leg);
     count(cost, leg, legs);
 }
 
-static void survey_to(struct route *route, struct chain_place end, bool into_sink, struct route_cost *cost)
+static void survey_to(struct route *route, struct levels_mark end, bool into_sink, struct route_cost *cost)
 {
     struct route_leg before = {.from = ROUTE_SOURCE};
 
@@ -99,10 +100,10 @@ static void survey_to(struct route *route, struct chain_place end, bool into_sin
     } while (!route_is_at(route, end));
 }
 
-struct route_cost route_survey(const struct chain *chain, size_t depth, bool random, struct route_way way)
+struct route_cost route_survey(const struct levels *levels, size_t depth, bool random, struct route_way way)
 {
-    struct chain_place last = {chain->stage_count - 1, 0}, end = chain_end(chain);
-    struct route route = route_start(chain, depth, random);
+    struct levels_mark last = {levels->stage_count - 1, 0}, end = levels_end(levels);
+    struct route route = route_start(levels, depth, random);
     struct route_cost cost = {0};
 
     if (way.on_trial) {

@@ -10,34 +10,34 @@
 #include <stdint.h>
 
 /* Where planes stand between passes. */
-enum route_place { ROUTE_SOURCE, ROUTE_FIRST_SPOOL, ROUTE_SECOND_SPOOL, ROUTE_SINK };
+enum route_stop { ROUTE_SOURCE, ROUTE_FIRST_SPOOL, ROUTE_SECOND_SPOOL, ROUTE_SINK };
 
 struct route {
-    const struct chain *chain;
-    size_t depth;           /* of passes, in planes */
-    bool random;            /* the source gives planes in any order */
-    struct chain_place at;  /* steps that are behind */
-    enum route_place where; /* the planes stand */
+    const struct levels *levels;
+    size_t depth;          /* of passes, in planes */
+    bool random;           /* the source gives planes in any order */
+    struct levels_mark at; /* steps that are behind */
+    enum route_stop where; /* the planes stand */
 };
 
 /* A pass. */
 struct route_leg {
-    struct chain_place begin, end;
-    enum route_place from, to;
+    struct levels_mark begin, end;
+    enum route_stop from, to;
     size_t overlap; /* planes that are read once more, beyond either end of the grid */
 };
 
-struct route route_start(const struct chain *chain, size_t depth, bool random);
+struct route route_start(const struct levels *levels, size_t depth, bool random);
 
-/* The next pass on the way to a place; the last one puts planes into the sink, or like all others into a
+/* The next pass on the way to a mark; the last one puts planes into the sink, or like all others into a
  * spool file. */
-struct route_leg route_next(const struct route *route, struct chain_place end, bool into_sink);
+struct route_leg route_next(const struct route *route, struct levels_mark end, bool into_sink);
 
 /* The pass has been made. */
 void route_take(struct route *route, const struct route_leg *leg);
-bool route_is_at(const struct route *route, struct chain_place end);
+bool route_is_at(const struct route *route, struct levels_mark end);
 
-enum route_place route_other_spool(enum route_place spool);
+enum route_stop route_other_spool(enum route_stop spool);
 
 /* What a route has to do besides getting to the end. */
 struct route_way {
@@ -52,6 +52,6 @@ struct route_cost {
     size_t spools;
 };
 
-struct route_cost route_survey(const struct chain *chain, size_t depth, bool random, struct route_way way);
+struct route_cost route_survey(const struct levels *levels, size_t depth, bool random, struct route_way way);
 
 #endif

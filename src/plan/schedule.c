@@ -70,9 +70,9 @@ struct candidates {
     size_t count;
 };
 
-static bool looks_at_all_planes(const struct chain *chain)
+static bool looks_at_all_planes(const struct levels *levels)
 {
-    return chain->stage_count > 0 && chain->stages[chain->stage_count - 1].until > 0.0;
+    return levels->stage_count > 0 && levels->stages[levels->stage_count - 1].until > 0.0;
 }
 
 /* A third fewer; after a single one, none. */
@@ -97,30 +97,30 @@ static void list_candidates(const struct schedule_request *request, struct candi
 {
     const struct candidate streamed = {.spooled = false}, relieved = {.source_in_spool = true};
     const struct candidate spooled = {.spooled = true, .source_in_spool = request->held_bytes > 0};
-    struct chain on_trial = *request->chain;
+    struct levels on_trial = *request->levels;
 
     on_trial.on_trial = true;
     candidates->count = 0;
-    add_candidates(candidates, streamed, chain_most_together(request->chain));
+    add_candidates(candidates, streamed, levels_most_together(request->levels));
     if (request->held_bytes > 0)
-        add_candidates(candidates, relieved, chain_most_together(request->chain));
-    add_candidates(candidates, spooled, chain_most_together(&on_trial));
+        add_candidates(candidates, relieved, levels_most_together(request->levels));
+    add_candidates(candidates, spooled, levels_most_together(&on_trial));
 }
 
-/* A candidate that is tried: the chain as it would run it, and the schedule as far as it is known. */
+/* A candidate that is tried: the levels as it would run it, and the schedule as far as it is known. */
 struct attempt {
     const struct schedule_request *request;
-    struct chain chain;
+    struct levels levels;
     struct schedule schedule;
 };
 
 static struct attempt attempt_of(const struct schedule_request *request, const struct candidate *candidate)
 {
-    bool on_trial = looks_at_all_planes(request->chain);
+    bool on_trial = looks_at_all_planes(request->levels);
     unsigned together = candidate->lean ? 0 : candidate->together;
     struct attempt attempt = {
         .request = request,
-        .chain = *request->chain,
+        .levels = *request->levels,
         .schedule = {.holds_in_spool = candidate->source_in_spool,
                      .spooled = candidate->spooled,
                      .on_trial = on_trial,
@@ -128,20 +128,20 @@ static struct attempt attempt_of(const struct schedule_request *request, const s
                      .together = candidate->together,
                      .lean = candidate->lean,
                      .passes = 1,
-                     .routine_bytes = forms_fitting_bytes(request->forms, request->chain, together)}};
+                     .routine_bytes = forms_fitting_bytes(request->forms, request->levels, together)}};
 
-    attempt.chain.together = candidate->together;
-    attempt.chain.on_trial = attempt.chain.unrolled = candidate->spooled;
+    attempt.levels.together = candidate->together;
+    attempt.levels.on_trial = attempt.levels.unrolled = candidate->spooled;
     return attempt;
 }
 
 /* Planes of the longest grid that a pass has, which may have to be unrolled. */
 static size_t most_planes(const struct attempt *attempt)
 {
-    size_t planes = attempt->chain.planes;
+    size_t planes = attempt->levels.planes;
     const struct schedule *schedule = &attempt->schedule;
 
-    return schedule->spooled && chain_wraps(&attempt->chain) ? planes + 2 * schedule->depth : planes;
+    return schedule->spooled && levels_wraps(&attempt->levels) ? planes + 2 * schedule->depth : planes;
 }
 
 /* Each buffer's other side in a device's own memory, and what adding up takes. */
@@ -184,14 +184,14 @@ static bool count_memory(struct attempt *attempt, const struct size *size)
     schedule->readers = size->readers;
     schedule->in_buffers = size->buffers + size->readers - 1;
     schedule->out_buffers = size->buffers;
-    schedule->field_count = attempt->chain.stage_count == 0 ? 0 : chain_field_count(&attempt->chain);
+    schedule->field_count = attempt->levels.stage_count == 0 ? 0 : levels_field_count(&attempt->levels);
     schedule->window = smaller(most_planes(attempt), size->slab + schedule->depth + size->slack);
     if (!mem_product(&schedule->field_bytes, request->field_plane_bytes, schedule->window) ||
         !mem_product(&fields, schedule->field_bytes, schedule->field_count) ||
         !mem_product(&schedule->batch_bytes, plane_bytes, schedule->batch) ||
         !mem_product(&buffers, schedule->batch_bytes, schedule->in_buffers + schedule->out_buffers) ||
         !mem_product(&schedule->spool_bytes, request->work_plane_bytes,
-                     schedule->spooled ? attempt->chain.planes : 0))
+                     schedule->spooled ? attempt->levels.planes : 0))
         return false;
     schedule->sum_bytes = scratch_bytes(request, schedule);
     return add_up(&schedule->memory_bytes, 6,
@@ -227,10 +227,10 @@ static bool fits(struct attempt *attempt, const struct size *size, uint64_t memo
 
 /* Whether little enough is computed twice; nothing is where all planes have to be there before a level
  * begins. */
-static bool is_worth_its_seams(const struct schedule_request *request, const struct chain_walk *survey,
+static bool is_worth_its_seams(const struct schedule_request *request, const struct levels_walk *survey,
                                size_t slab)
 {
-    return request->limits.slab > 0 || survey->depth >= request->chain->planes ||
+    return request->limits.slab > 0 || survey->depth >= request->levels->planes ||
            slab >= LEAST_SEAMS * survey->seam;
 }
 
@@ -253,17 +253,17 @@ static size_t batch_bytes(const struct schedule_request *request)
 /* Where nothing is computed twice, a level finds in the caches what the one before has left. Planes too large
    for that are read again by the next slab, which is why it is no shorter than what lies between the levels.
  */
-static size_t cached_slab(const struct schedule_request *request, const struct chain_walk *survey)
+static size_t cached_slab(const struct schedule_request *request, const struct levels_walk *survey)
 {
-    size_t slab = planes_of(CACHED_SLAB_BYTES, request->field_plane_bytes, request->chain->planes);
+    size_t slab = planes_of(CACHED_SLAB_BYTES, request->field_plane_bytes, request->levels->planes);
 
-    return larger(slab, survey->levels == 0 ? 1 : (size_t)(survey->depth / survey->levels));
+    return larger(slab, survey->count == 0 ? 1 : (size_t)(survey->depth / survey->count));
 }
 
 /* Planes of a slab: enough of them that little is computed twice where two slabs meet. */
-static size_t roomy_slab(const struct schedule_request *request, const struct chain_walk *survey)
+static size_t roomy_slab(const struct schedule_request *request, const struct levels_walk *survey)
 {
-    size_t planes = request->chain->planes;
+    size_t planes = request->levels->planes;
 
     if (request->limits.slab > 0)
         return smaller(request->limits.slab, planes);
@@ -275,21 +275,21 @@ static size_t roomy_slab(const struct schedule_request *request, const struct ch
 
 /* Planes that a window has beyond what levels need: a slab that leaves while the next one comes, and so many
    that it seldom has to slide. */
-static size_t roomy_slack(const struct schedule_request *request, const struct chain_walk *survey,
+static size_t roomy_slack(const struct schedule_request *request, const struct levels_walk *survey,
                           size_t slab)
 {
-    uint64_t levels = survey->levels == 0 ? 1 : survey->levels;
+    uint64_t count = survey->count == 0 ? 1 : survey->count;
 
     if (is_cached(request))
         return 0;
     if (request->limits.slab > 0)
         return slab;
-    return slab + larger(slab, SLIDE_SHARE * 2 * survey->depth / levels);
+    return slab + larger(slab, SLIDE_SHARE * 2 * survey->depth / count);
 }
 
-static struct size roomy(const struct schedule_request *request, const struct chain_walk *survey)
+static struct size roomy(const struct schedule_request *request, const struct levels_walk *survey)
 {
-    size_t planes = request->chain->planes;
+    size_t planes = request->levels->planes;
     struct size size = {.slab = roomy_slab(request, survey), .readers = request->readers};
 
     size.batch = request->limits.batch > 0
@@ -319,7 +319,7 @@ static bool tighten(struct size *size)
 }
 
 /* The roomiest sizes for levels of such a depth that fit. */
-static bool fit_sizes(struct attempt *attempt, const struct chain_walk *survey, uint64_t memory)
+static bool fit_sizes(struct attempt *attempt, const struct levels_walk *survey, uint64_t memory)
 {
     struct size size = roomy(attempt->request, survey);
 
@@ -333,24 +333,24 @@ static bool fit_sizes(struct attempt *attempt, const struct chain_walk *survey, 
     return false;
 }
 
-static struct chain_walk survey_all(const struct chain *chain)
+static struct levels_walk survey_all(const struct levels *levels)
 {
-    return chain_survey(chain, chain_begin(), chain_end(chain));
+    return levels_survey(levels, levels_begin(), levels_end(levels));
 }
 
 /* All levels in one pass. */
 static bool fit_one_pass(struct attempt *attempt, uint64_t memory)
 {
-    struct chain_walk survey = survey_all(&attempt->chain);
+    struct levels_walk survey = survey_all(&attempt->levels);
 
     if (attempt->schedule.whole)
-        survey.depth = attempt->chain.planes;
+        survey.depth = attempt->levels.planes;
     return fit_sizes(attempt, &survey, memory);
 }
 
 /* Passes of a depth, whose slabs are a quarter of what there is; sliding often costs less than a pass more.
  */
-static bool fit_depth(struct attempt *attempt, const struct chain_walk *survey, uint64_t memory)
+static bool fit_depth(struct attempt *attempt, const struct levels_walk *survey, uint64_t memory)
 {
     const struct schedule *shallow = &attempt->schedule;
     size_t least = larger(LEAST_SEAMS * survey->seam, survey->depth / 4);
@@ -365,8 +365,8 @@ static bool fit_depth(struct attempt *attempt, const struct chain_walk *survey, 
 /* The deepest passes that fit. */
 static bool deepen(struct attempt *attempt, uint64_t memory)
 {
-    struct chain_walk survey = chain_survey_levels(&attempt->chain);
-    size_t deepest = survey.depth, too_deep = attempt->chain.planes;
+    struct levels_walk survey = levels_survey_stages(&attempt->levels);
+    size_t deepest = survey.depth, too_deep = attempt->levels.planes;
     struct attempt shallow;
 
     if (deepest >= too_deep || !fit_sizes(attempt, &survey, memory))
@@ -388,9 +388,9 @@ static bool deepen(struct attempt *attempt, uint64_t memory)
 /* Passes that take all steps at once but for those that do not go together. */
 static bool fit_full_depth(struct attempt *attempt, uint64_t memory)
 {
-    struct chain_walk survey = survey_all(&attempt->chain);
+    struct levels_walk survey = survey_all(&attempt->levels);
 
-    return survey.depth < attempt->chain.planes && fit_sizes(attempt, &survey, memory);
+    return survey.depth < attempt->levels.planes && fit_sizes(attempt, &survey, memory);
 }
 
 static bool fit_passes(struct attempt *attempt, uint64_t memory)
@@ -401,7 +401,7 @@ static bool fit_passes(struct attempt *attempt, uint64_t memory)
 
     if (!fit_full_depth(attempt, memory) && !deepen(attempt, memory))
         return false;
-    cost = route_survey(&attempt->chain, schedule->depth, request->random,
+    cost = route_survey(&attempt->levels, schedule->depth, request->random,
                         (struct route_way){schedule->on_trial, request->measures});
     schedule->passes = cost.passes;
     schedule->again = cost.again;
@@ -487,8 +487,8 @@ static size_t least_memory(const struct schedule_request *request)
     const struct candidate streamed = {.source_in_spool = true, .together = 1, .lean = true};
     const struct candidate spooled = {.spooled = true, .source_in_spool = true, .together = 1, .lean = true};
     struct attempt one = attempt_of(request, &streamed), many = attempt_of(request, &spooled);
-    size_t planes = request->chain->planes, shallowest = chain_survey_levels(&many.chain).depth;
-    size_t least = least_at(&one, one.schedule.whole ? planes : survey_all(&one.chain).depth);
+    size_t planes = request->levels->planes, shallowest = levels_survey_stages(&many.levels).depth;
+    size_t least = least_at(&one, one.schedule.whole ? planes : survey_all(&one.levels).depth);
 
     return shallowest < planes ? smaller(least, least_at(&many, shallowest)) : least;
 }

@@ -19,8 +19,8 @@ struct schedule_limits {
 
 /* What is scheduled. */
 struct schedule_request {
-    const struct chain *chain;         /* without stages where the job copies */
-    const struct forms_request *forms; /* of the chain, which are preferred */
+    const struct levels *levels;       /* without stages where the job copies */
+    const struct forms_request *forms; /* of the levels, which are preferred */
     struct schedule_limits limits;
     uint64_t memory;          /* the most bytes to use, 0: no limit */
     uint64_t device_memory;   /* the most bytes of fields, 0: they are in this process's own memory */

@@ -63,7 +63,7 @@ struct roll {
 /* One pass over the data. Without `from` the planes of the pass before it are still there; without `to` they
  * stay. */
 struct pass {
-    struct chain_place begin, end;
+    struct levels_mark begin, end;
     size_t overlap; /* planes beyond either end of the grid that it reads */
     const struct pass_end *from, *to;
     double *changes;
@@ -158,7 +158,7 @@ static struct pass_end to_sink(const struct running *run)
                              .which = OBSERVER_OUTPUT};
 }
 
-static struct pass_end from_spool(struct running *run, enum route_place spool)
+static struct pass_end from_spool(struct running *run, enum route_stop spool)
 {
     const struct carrier_end carrier = {&run->spools[spool - ROUTE_FIRST_SPOOL], read_spool, NULL, NULL};
 
@@ -168,7 +168,7 @@ static struct pass_end from_spool(struct running *run, enum route_place spool)
                              .threads = run->plan->schedule.readers};
 }
 
-static struct pass_end to_spool(struct running *run, enum route_place spool)
+static struct pass_end to_spool(struct running *run, enum route_stop spool)
 {
     const struct carrier_end carrier = {&run->spools[spool - ROUTE_FIRST_SPOOL], write_spool, NULL, NULL};
 
@@ -176,14 +176,14 @@ static struct pass_end to_spool(struct running *run, enum route_place spool)
         .carrier = carrier, .encoding = &run->spooled, .plane_bytes = spool_plane_bytes(run), .threads = 1};
 }
 
-static struct pass_end from_place(struct running *run, enum route_place place)
+static struct pass_end from_stop(struct running *run, enum route_stop stop)
 {
-    return place == ROUTE_SOURCE ? from_source(run) : from_spool(run, place);
+    return stop == ROUTE_SOURCE ? from_source(run) : from_spool(run, stop);
 }
 
-static struct pass_end to_place(struct running *run, enum route_place place)
+static struct pass_end to_stop(struct running *run, enum route_stop stop)
 {
-    return place == ROUTE_SINK ? to_sink(run) : to_spool(run, place);
+    return stop == ROUTE_SINK ? to_sink(run) : to_spool(run, stop);
 }
 
 /* Planes of an unrolled grid, which lie apart where it goes around. */
@@ -383,7 +383,7 @@ static bool create_ring(struct running *run, struct ring **ring, size_t buffers)
 /* Whether a file can be told to end as it should. */
 static bool reads_all(const struct pass *pass)
 {
-    const struct chain_span *span = &pass->frame.span;
+    const struct levels_span *span = &pass->frame.span;
 
     return pass->overlap > 0 || (!span->open_begin && !span->open_end);
 }
@@ -391,7 +391,7 @@ static bool reads_all(const struct pass *pass)
 static bool start_reader(struct running *run, struct pass *pass)
 {
     const struct schedule *schedule = &run->plan->schedule;
-    const struct chain_span *span = &pass->frame.span;
+    const struct levels_span *span = &pass->frame.span;
     struct carrier_end end = {&pass->roll, read_around, end_around, stop_around};
 
     if (pass->overlap == 0)
@@ -489,7 +489,7 @@ static struct sweep_frame frame_of(const struct running *run, const struct pass 
         return (struct sweep_frame){overlap, {0, planes + 2 * overlap, true, true}, {overlap, planes}};
     if (window.count == planes)
         return (struct sweep_frame){0, {0, planes, false, false}, window};
-    return (struct sweep_frame){0, chain_span(&run->plan->chain, pass->begin, pass->end, window), window};
+    return (struct sweep_frame){0, levels_span(&run->plan->levels, pass->begin, pass->end, window), window};
 }
 
 static bool make_pass(struct running *run, struct pass *pass)
@@ -506,7 +506,7 @@ static bool make_pass(struct running *run, struct pass *pass)
 
 static bool make_leg(struct running *run, const struct route_leg *leg, double *changes, bool measures)
 {
-    const struct pass_end from = from_place(run, leg->from), to = to_place(run, leg->to);
+    const struct pass_end from = from_stop(run, leg->from), to = to_stop(run, leg->to);
     struct pass pass = {.begin = leg->begin,
                         .end = leg->end,
                         .overlap = leg->overlap,
@@ -518,15 +518,15 @@ static bool make_leg(struct running *run, const struct route_leg *leg, double *c
     return make_pass(run, &pass);
 }
 
-/* All the way to a place: into the sink, or into a spool file; there the extremes may be asked for. */
-static bool follow(struct running *run, struct route *route, struct chain_place end, bool into_sink,
+/* All the way to a mark: into the sink, or into a spool file; there the extremes may be asked for. */
+static bool follow(struct running *run, struct route *route, struct levels_mark end, bool into_sink,
                    bool measures)
 {
-    struct chain_place there = chain_settle(route->chain, end);
+    struct levels_mark there = levels_settle(route->levels, end);
 
     do {
         struct route_leg leg = route_next(route, end, into_sink);
-        if (!make_leg(run, &leg, NULL, measures && chain_is_same_place(leg.end, there)))
+        if (!make_leg(run, &leg, NULL, measures && levels_is_same_mark(leg.end, there)))
             return false;
         route_take(route, &leg);
     } while (!route_is_at(route, end));
@@ -547,7 +547,7 @@ static bool settle_range(struct running *run)
 }
 
 /* To the end, and into the sink: by way of a spool file where all of the result must be seen first. */
-static bool follow_into_sink(struct running *run, struct route *route, struct chain_place end)
+static bool follow_into_sink(struct running *run, struct route *route, struct levels_mark end)
 {
     if (run->job->measures && (!follow(run, route, end, false, true) || !settle_range(run)))
         return false;
@@ -556,7 +556,7 @@ static bool follow_into_sink(struct running *run, struct route *route, struct ch
 
 static struct route start_route(const struct running *run)
 {
-    return route_start(&run->plan->chain, run->plan->schedule.depth, reads_anywhere(run));
+    return route_start(&run->plan->levels, run->plan->schedule.depth, reads_anywhere(run));
 }
 
 /* ---- steps until they change little ---- */
@@ -602,48 +602,48 @@ static size_t judge_all(struct running *run, uint64_t behind, const double *chan
     return taken;
 }
 
-static struct chain_place start_of_last(const struct running *run)
+static struct levels_mark start_of_last(const struct running *run)
 {
-    return (struct chain_place){run->job->stage_count - 1, 0};
+    return (struct levels_mark){run->job->stage_count - 1, 0};
 }
 
 /* All planes are in the fields: steps that nobody looks at, as many at once as there are. */
-static bool step_unseen(struct running *run, struct chain_place *place, uint64_t step)
+static bool step_unseen(struct running *run, struct levels_mark *mark, uint64_t step)
 {
-    struct chain_place end = {place->stage, step};
+    struct levels_mark end = {mark->stage, step};
     bool done =
-        place->step == step || make_pass(run, &(struct pass){.begin = *place, .end = end, .changes = NULL});
+        mark->step == step || make_pass(run, &(struct pass){.begin = *mark, .end = end, .changes = NULL});
 
-    *place = end;
+    *mark = end;
     return done;
 }
 
 /* A step whose change is added to sums. */
-static bool step_seen(struct running *run, struct chain_place *place, double *sums)
+static bool step_seen(struct running *run, struct levels_mark *mark, double *sums)
 {
-    struct chain_place end = {place->stage, place->step + 1};
+    struct levels_mark end = {mark->stage, mark->step + 1};
     bool done;
 
     for (unsigned channel = 0; channel < run->job->in.grid.channels; channel++)
         sums[channel] = 0.0;
-    done = make_pass(run, &(struct pass){.begin = *place, .end = end, .changes = sums});
-    *place = end;
+    done = make_pass(run, &(struct pass){.begin = *mark, .end = end, .changes = sums});
+    *mark = end;
     return done;
 }
 
 static bool step_in_fields(struct running *run)
 {
     const struct stage *last = last_stage(run);
-    struct chain_place place = start_of_last(run);
+    struct levels_mark mark = start_of_last(run);
     double *sums = mem_zeroed(run->job->in.grid.channels, sizeof *sums, "the sums", run->fault);
     bool enough = false, done = sums != NULL;
 
-    while (done && !enough && place.step < last->steps) {
-        done = step_unseen(run, &place, looks_next(&last->looks, place.step) - 1) &&
-               step_seen(run, &place, sums);
-        enough = done && judge(run, place.step, sums);
+    while (done && !enough && mark.step < last->steps) {
+        done =
+            step_unseen(run, &mark, looks_next(&last->looks, mark.step) - 1) && step_seen(run, &mark, sums);
+        enough = done && judge(run, mark.step, sums);
     }
-    run->summary->steps += place.step;
+    run->summary->steps += mark.step;
     run->summary->unreached = !enough;
     mem_free(sums);
     return done;
@@ -661,7 +661,7 @@ static bool filter_in_fields(struct running *run)
 {
     const struct pass_end in = from_source(run), out = to_sink(run);
     bool on_trial = run->plan->schedule.on_trial;
-    struct chain_place end = on_trial ? start_of_last(run) : chain_end(&run->plan->chain);
+    struct levels_mark end = on_trial ? start_of_last(run) : levels_end(&run->plan->levels);
     struct pass first = {.end = end, .from = &in}, leave = {.begin = end, .end = end, .to = &out};
 
     return make_pass(run, &first) && (!on_trial || step_in_fields(run)) &&
@@ -671,7 +671,7 @@ static bool filter_in_fields(struct running *run)
 /* Steps that a pass takes before anyone knows whether the run takes them. */
 static struct route_leg venture(const struct running *run, const struct route *route)
 {
-    struct chain_place end = chain_end(route->chain), most = route->at;
+    struct levels_mark end = levels_end(route->levels), most = route->at;
     struct route_leg leg;
 
     most.step += MOST_AT_A_VENTURE;
@@ -697,7 +697,7 @@ static bool step_over_spools(struct running *run, struct route *route, uint64_t 
     bool enough = false;
 
     *rest = 0;
-    while (!enough && !route_is_at(route, chain_end(route->chain))) {
+    while (!enough && !route_is_at(route, levels_end(route->levels))) {
         struct route_leg leg = venture(run, route);
         size_t steps = steps_of(run, &leg), taken = 0;
         double *sums = mem_zeroed(steps, channels * sizeof *sums, "the sums", run->fault);
@@ -720,7 +720,7 @@ static bool step_over_spools(struct running *run, struct route *route, uint64_t 
 static bool filter_until_over_spools(struct running *run)
 {
     struct route route = start_route(run);
-    struct chain_place end;
+    struct levels_mark end;
     uint64_t rest;
 
     if (!follow(run, &route, start_of_last(run), false, false) || !step_over_spools(run, &route, &rest))
@@ -736,13 +736,13 @@ static bool filter_over_spools(struct running *run)
 {
     struct route route = start_route(run);
 
-    return follow_into_sink(run, &route, chain_end(route.chain));
+    return follow_into_sink(run, &route, levels_end(route.levels));
 }
 
 static bool filter_at_once(struct running *run)
 {
     const struct pass_end in = from_source(run), out = to_sink(run);
-    struct pass pass = {.end = chain_end(&run->plan->chain), .from = &in, .to = &out};
+    struct pass pass = {.end = levels_end(&run->plan->levels), .from = &in, .to = &out};
 
     return make_pass(run, &pass);
 }

@@ -95,18 +95,18 @@ static bool slide(struct sweep *sweep, struct fault *fault)
 /* Fields of the pass before serve this one if their grid is the same. */
 static bool fit_fields(struct sweep *sweep, struct fault *fault)
 {
-    if (sweep->chain.planes == sweep->field_planes)
+    if (sweep->levels.planes == sweep->field_planes)
         return slide(sweep, fault);
     lane_destroy_fields(sweep->lane);
-    return create_fields(sweep, sweep->chain.planes, fault);
+    return create_fields(sweep, sweep->levels.planes, fault);
 }
 
-bool sweep_begin(struct sweep *sweep, struct chain_place begin, struct chain_place end,
+bool sweep_begin(struct sweep *sweep, struct levels_mark begin, struct levels_mark end,
                  const struct sweep_frame *frame, double *changes, struct fault *fault)
 {
-    sweep->chain = sweep->plan->chain;
-    sweep->chain.unrolled = frame->overlap > 0;
-    sweep->chain.planes += 2 * frame->overlap;
+    sweep->levels = sweep->plan->levels;
+    sweep->levels.unrolled = frame->overlap > 0;
+    sweep->levels.planes += 2 * frame->overlap;
     sweep->frame = *frame;
     sweep->begin = begin;
     sweep->end = end;
@@ -118,7 +118,7 @@ bool sweep_begin(struct sweep *sweep, struct chain_place begin, struct chain_pla
     return fit_fields(sweep, fault);
 }
 
-void sweep_begin_again(struct sweep *sweep, struct chain_place begin, struct chain_place end, double *changes)
+void sweep_begin_again(struct sweep *sweep, struct levels_mark begin, struct levels_mark end, double *changes)
 {
     sweep->begin = begin;
     sweep->end = end;
@@ -199,7 +199,7 @@ static size_t piece_planes(const struct sweep *sweep)
 static bool advance(struct sweep *sweep, const struct level *level, struct range planes, struct fault *fault)
 {
     const struct plan *plan = sweep->plan;
-    const struct chain_step *step = &plan->steps[level->stage];
+    const struct levels_step *step = &plan->steps[level->stage];
     const struct field *kept =
         step->step.ops[level->op].kind == OP_UNSHARP ? sweep->lane->fields[level->kept] : NULL;
     size_t most = piece_planes(sweep);
@@ -242,26 +242,26 @@ bool sweep_run(struct sweep *sweep, struct fault *fault)
 {
     double *changes = sweep->changes;
     size_t done = sweep->fed;
-    struct chain_walk walk;
+    struct levels_walk walk;
 
-    chain_walk_start(&walk, &sweep->chain, sweep->begin, sweep->end, sweep->input);
+    levels_walk_start(&walk, &sweep->levels, sweep->begin, sweep->end, sweep->input);
     if (!begin_span(sweep, fault))
         return false;
-    while (done > 0 && chain_walk_next(&walk)) {
+    while (done > 0 && levels_walk_next(&walk)) {
         const struct level *level = &walk.level;
-        struct range planes = chain_ready(&sweep->frame.span, level->lag, sweep->swept, sweep->fed);
+        struct range planes = levels_ready(&sweep->frame.span, level->lag, sweep->swept, sweep->fed);
         done = planes.first + planes.count;
         if (!advance(sweep, level, planes, fault))
             return false;
         if (changes != NULL && level->ends_step) {
-            if (looks_at(&sweep->chain.stages[level->stage].looks, level->behind) &&
+            if (looks_at(&sweep->levels.stages[level->stage].looks, level->behind) &&
                 !add_change(sweep, level, planes, changes, fault))
                 return false;
             changes += sweep->plan->job->in.grid.channels;
         }
     }
     sweep->done = done;
-    sweep->output = chain_walk_field(&walk);
+    sweep->output = levels_walk_field(&walk);
     sweep->swept = sweep->fed;
     return end_span(sweep, fault);
 }

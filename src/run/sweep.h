@@ -15,19 +15,19 @@
 /* The planes of a pass. Those of an unrolled grid are counted from the first that stands before the grid's
  * own. */
 struct sweep_frame {
-    size_t overlap;         /* planes that stand on either side of an unrolled grid */
-    struct chain_span span; /* that are read */
-    struct range own;       /* that are put out, each once */
+    size_t overlap;          /* planes that stand on either side of an unrolled grid */
+    struct levels_span span; /* that are read */
+    struct range own;        /* that are put out, each once */
 };
 
 struct sweep {
     const struct plan *plan;
     struct lane *lane; /* whose fields they are */
     struct progress *progress;
-    struct chain chain; /* of the pass: the plan's, or that of the unrolled grid */
+    struct levels levels; /* of the pass: the plan's, or that of the unrolled grid */
     struct sweep_frame frame;
     size_t field_planes;           /* of the grid that the fields are for */
-    struct chain_place begin, end; /* of the pass */
+    struct levels_mark begin, end; /* of the pass */
     struct range window;           /* planes that the fields hold */
     size_t fed, swept;             /* planes read, and how many of them the levels have seen */
     size_t done;                   /* planes of the last level, up to this one */
@@ -46,11 +46,11 @@ struct range sweep_overlap(struct range a, struct range b);
 bool sweep_create(struct sweep *sweep, struct plan *plan, struct progress *progress, struct fault *fault);
 void sweep_destroy(struct sweep *sweep);
 
-/* A pass from one place to another: over planes that are to come, or over those that the pass before it left,
+/* A pass from one mark to another: over planes that are to come, or over those that the pass before it left,
    if it left all. `changes` may be NULL. */
-bool sweep_begin(struct sweep *sweep, struct chain_place begin, struct chain_place end,
+bool sweep_begin(struct sweep *sweep, struct levels_mark begin, struct levels_mark end,
                  const struct sweep_frame *frame, double *changes, struct fault *fault);
-void sweep_begin_again(struct sweep *sweep, struct chain_place begin, struct chain_place end,
+void sweep_begin_again(struct sweep *sweep, struct levels_mark begin, struct levels_mark end,
                        double *changes);
 
 /* While no level is due: whether the next batch is better taken now than once all planes that are to leave
