@@ -370,10 +370,10 @@ struct backend {
 
     /* Tallies of the channels of each plane of a file, packed: tallies[plane · channels + channel], each
        about its own anchor. So neither of the two depends on what planes come together. */
-    bool (*survey)(struct device *device, const struct encoding *encoding, const struct shape *shape,
-                   const void *samples, size_t planes, struct tally *tallies, struct fault *fault);
+    bool (*tally)(struct device *device, const struct encoding *encoding, const struct shape *shape,
+                  const void *samples, size_t planes, struct tally *tallies, struct fault *fault);
 
-    /* Who adds in change and survey, as rungs: the first unless another is chosen. What comes out never
+    /* Who adds in change and tally, as rungs: the first unless another is chosen. What comes out never
        depends on it. Ends with a rung without name; empty where there is but one way. */
     const struct rung *sum_rungs;
 
@@ -385,7 +385,7 @@ struct backend {
 
     /* Bytes beside fields that adding up takes of the samples of so many packed planes, and of the changes of
        so many planes of a field. */
-    size_t (*survey_bytes)(const struct shape *shape, size_t planes);
+    size_t (*tally_bytes)(const struct shape *shape, size_t planes);
     size_t (*change_bytes)(const struct shape *shape, size_t planes);
 };
 

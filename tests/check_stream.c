@@ -333,7 +333,7 @@ struct setting {
     bool bad_end;
     long advances;        /* −1: all of them work */
     bool random;          /* the input gives planes in any order */
-    bool unsurveyed;      /* nobody looks at samples, which would be waited for */
+    bool untallied;       /* nobody looks at samples, which would be waited for */
     bool awaited;         /* planes do not leave before others have been read */
     size_t freely, until; /* planes read before so many have been written */
     size_t see_most;      /* planes of the output */
@@ -377,7 +377,7 @@ static void run_request(struct outcome *outcome, struct pipeline_request *reques
     outcome->onlooker.most = setting->see_most;
     outcome->onlooker.seen[OBSERVER_INPUT] = outcome->onlooker.seen[OBSERVER_OUTPUT] = setting->window.first;
     request->run.window = setting->window;
-    if (!setting->unsurveyed)
+    if (!setting->untallied)
         request->run.observers = (struct observers){&onlooker, 1};
     playing.tape = &outcome->tape;
     playing.random = setting->random;
@@ -410,7 +410,7 @@ static void run_tape(struct outcome *outcome, const char *options, const struct 
     *outcome = (struct outcome){.done = false};
     running_vary(runs++);
     snprintf(text, sizeof text, "-i in -o out -q -D %s %s %s", running_device,
-             setting->unsurveyed ? "" : "--stats", options);
+             setting->untallied ? "" : "--stats", options);
     command_parse(&outcome->command, PROGRAM_VOXFILT, text);
     ck_assert_msg(outcome->command.parsed, "%s: %s", options, outcome->command.fault.text);
     task = task_alone(parsed, "in", "out");
@@ -592,7 +592,7 @@ START_TEST(any_slab)
             struct outcome outcome;
             if (tried++ % running_turns() != 0)
                 continue;
-            setting.unsurveyed = has_own_memory() && !setting.unsurveyed;
+            setting.untallied = has_own_memory() && !setting.untallied;
             ck_like_whole_from(&example, slab % 2 == 0 ? "-j 3" : "-j 1", &limits, &setting, &outcome);
             outcome_free(&outcome);
         }

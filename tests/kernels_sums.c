@@ -116,8 +116,8 @@ static void ck_tallies(const struct way *way, const struct encoding *encoding, c
     }
 }
 
-static void check_survey(const struct way *way, const struct encoding *encoding, const struct grid *grid,
-                         uint64_t number)
+static void check_tally(const struct way *way, const struct encoding *encoding, const struct grid *grid,
+                        uint64_t number)
 {
     const struct shape shape = lower_shape(grid, encoding_work_channels(encoding));
     size_t samples = shape.planes * plane_pixels(&shape) * encoding->channels;
@@ -130,8 +130,8 @@ static void check_survey(const struct way *way, const struct encoding *encoding,
     fill_samples(number % 2 == 0 ? FILL_RANDOM : FILL_SPECIAL, encoding->type, native, samples, number);
     file = encoded_copy(encoding, native, samples);
     while (cut_next((enum cut)(number % CUTS), shape.planes, &planes))
-        ck_assert_msg(way->backend->survey(way->device, encoding, &shape, file + planes.first * plane,
-                                           planes.count, tallies + planes.first * encoding->channels, &fault),
+        ck_assert_msg(way->backend->tally(way->device, encoding, &shape, file + planes.first * plane,
+                                          planes.count, tallies + planes.first * encoding->channels, &fault),
                       "%s", fault.text);
     ck_tallies(way, encoding, grid, file, tallies);
     free(native);
@@ -150,7 +150,7 @@ START_TEST(statistics_are_summed_in_order)
         ways_vary(i);
         for (size_t k = 0; k < way_count; k++) {
             if (ways[k].rung == NULL)
-                check_survey(&ways[k], &encoding, &grid, i + k);
+                check_tally(&ways[k], &encoding, &grid, i + k);
         }
     }
 }
@@ -167,7 +167,7 @@ START_TEST(statistics_leave_nans_out)
     struct tally tallies[3];
     struct fault fault;
 
-    ck_assert(way->backend->survey(way->device, &encoding, &shape, samples, 3, tallies, &fault));
+    ck_assert(way->backend->tally(way->device, &encoding, &shape, samples, 3, tallies, &fault));
     ck_assert_uint_eq(tallies[0].count, 2);
     ck_assert_uint_eq(tallies[0].nans, 2);
     ck_assert_double_eq(tallies[0].anchor, 3.0);
@@ -195,7 +195,7 @@ START_TEST(tallies_of_planes_are_added_about_one_anchor)
     struct tally planes[3], total = {.anchored = false};
     struct fault fault;
 
-    ck_assert(way->backend->survey(way->device, &encoding, &shape, samples, 3, planes, &fault));
+    ck_assert(way->backend->tally(way->device, &encoding, &shape, samples, 3, planes, &fault));
     for (size_t i = 0; i < 3; i++)
         tally_add_plane(&total, &planes[i]);
     ck_assert_double_eq(total.anchor, 100.0);
@@ -229,7 +229,7 @@ static void check_sums(const struct way *way, const struct rung_wish *wish, cons
     }
     way->backend->add_by(way->device, &form);
     check_change(way, grid, WORK_F32, CUT_UNEVEN);
-    check_survey(way, &encoding, grid, CUT_NONE);
+    check_tally(way, &encoding, grid, CUT_NONE);
 }
 
 /* Every way to add gives the same bytes; the device is left to its own choice again. */

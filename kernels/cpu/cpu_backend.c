@@ -38,10 +38,10 @@ const struct backend backend_cpu = {
     .copy = cpu_planes_copy,
     .multiply_adds = cpu_device_multiply_adds,
     .change = cpu_sums_change,
-    .survey = cpu_sums_survey,
+    .tally = cpu_sums_tally,
     .sum_rungs = cpu_sums_rungs,
     .settle_sums = cpu_sums_settle,
     .add_by = cpu_sums_add_by,
-    .survey_bytes = cpu_sums_survey_bytes,
+    .tally_bytes = cpu_sums_tally_bytes,
     .change_bytes = cpu_sums_change_bytes,
 };

@@ -48,8 +48,8 @@ static void add_extremes(const double *values, size_t count, struct tally *tally
     tally->count += count - nans;
 }
 
-static void survey_row(const struct encoding *encoding, const unsigned char *samples, size_t count,
-                       struct tally *tally)
+static void tally_row(const struct encoding *encoding, const unsigned char *samples, size_t count,
+                      struct tally *tally)
 {
     size_t pixel = encoding->channels * sample_size(encoding->type);
     double values[ARITH_LEAF];
@@ -62,37 +62,37 @@ static void survey_row(const struct encoding *encoding, const unsigned char *sam
     }
 }
 
-/* Planes of a file under survey. */
-struct surveying {
+/* Planes of a file whose rows are tallied. */
+struct tallying {
     const struct encoding *encoding;
     const struct shape *shape;
     const unsigned char *samples;
     struct tally *tallies; /* one a row */
 };
 
-static void survey_some(void *context, struct range rows, unsigned member)
+static void tally_some(void *context, struct range rows, unsigned member)
 {
-    const struct surveying *surveying = context;
-    const struct shape *shape = surveying->shape;
-    unsigned channels = surveying->encoding->channels;
-    size_t sample = sample_size(surveying->encoding->type), row_bytes = shape->nx * channels * sample;
+    const struct tallying *tallying = context;
+    const struct shape *shape = tallying->shape;
+    unsigned channels = tallying->encoding->channels;
+    size_t sample = sample_size(tallying->encoding->type), row_bytes = shape->nx * channels * sample;
 
     (void)member;
     for (size_t i = rows.first; i < rows.first + rows.count; i++) {
         struct place place = place_of(i, channels, shape->rows);
-        survey_row(surveying->encoding,
-                   surveying->samples + (place.plane * shape->rows + place.row) * row_bytes +
-                       place.channel * sample,
-                   shape->nx, &surveying->tallies[i]);
+        tally_row(tallying->encoding,
+                  tallying->samples + (place.plane * shape->rows + place.row) * row_bytes +
+                      place.channel * sample,
+                  shape->nx, &tallying->tallies[i]);
     }
 }
 
-void OF_ISA(cpu_survey_rows)(const struct encoding *encoding, const struct shape *shape, const void *samples,
-                             size_t planes, struct tally *rows, const struct cpu_crew *crew)
+void OF_ISA(cpu_tally_rows)(const struct encoding *encoding, const struct shape *shape, const void *samples,
+                            size_t planes, struct tally *rows, const struct cpu_crew *crew)
 {
-    struct surveying surveying = {encoding, shape, samples, rows};
+    struct tallying tallying = {encoding, shape, samples, rows};
 
-    cpu_crew_share_evenly(crew, planes * encoding->channels * shape->rows, survey_some, &surveying);
+    cpu_crew_share_evenly(crew, planes * encoding->channels * shape->rows, tally_some, &tallying);
 }
 
 /* What is cut off is counted before it is: no store does that to floats. */

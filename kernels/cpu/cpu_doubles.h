@@ -18,8 +18,8 @@ struct cpu_writing {
 void OF_ISA(cpu_put_stretched)(const struct cpu_writing *writing, double *values, size_t count,
                                unsigned char *samples, struct outcomes *outcomes);
 
-/* survey_rows of struct cpu_kernels. */
-void OF_ISA(cpu_survey_rows)(const struct encoding *encoding, const struct shape *shape, const void *samples,
-                             size_t planes, struct tally *rows, const struct cpu_crew *crew);
+/* tally_rows of struct cpu_kernels. */
+void OF_ISA(cpu_tally_rows)(const struct encoding *encoding, const struct shape *shape, const void *samples,
+                            size_t planes, struct tally *rows, const struct cpu_crew *crew);
 
 #endif

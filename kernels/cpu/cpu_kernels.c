@@ -40,6 +40,6 @@ const struct cpu_kernels FN(cpu_kernels) = {
 #undef CPU_ENGINE
         },
     .change_rows = change_planes,
-    .survey_rows = OF_ISA(cpu_survey_rows),
+    .tally_rows = OF_ISA(cpu_tally_rows),
     .multiply_add = multiply_add,
 };

@@ -45,8 +45,8 @@ struct cpu_kernels {
 
     /* Add each row of packed planes to its tally, whose anchor is set: rows[(plane · channels + channel) ·
        shape.rows + row]. The same for every work type. */
-    void (*survey_rows)(const struct encoding *encoding, const struct shape *shape, const void *samples,
-                        size_t planes, struct tally *rows, const struct cpu_crew *crew);
+    void (*tally_rows)(const struct encoding *encoding, const struct shape *shape, const void *samples,
+                       size_t planes, struct tally *rows, const struct cpu_crew *crew);
 
     /* A burst of fused multiply-adds of values in registers, added to *count. Returns what they come to:
        what nobody could ask for would not be computed. */

@@ -51,8 +51,8 @@ bool cpu_sums_change(struct device *device, const struct field *a, const struct 
     return true;
 }
 
-/* Planes of a file that are surveyed together. */
-struct survey {
+/* Planes of a file that are tallied together. */
+struct tallied {
     const struct encoding *encoding;
     const struct shape *shape;
     const unsigned char *samples;
@@ -65,49 +65,49 @@ static size_t packed_plane_bytes(const struct encoding *encoding, const struct s
 }
 
 /* Each channel of each plane about its own anchor: of the plane, and of all its rows. */
-static void begin_tallies(const struct survey *survey, struct tally *planes, struct tally *rows)
+static void begin_tallies(const struct tallied *tallied, struct tally *planes, struct tally *rows)
 {
-    const struct shape *shape = survey->shape;
-    unsigned channels = survey->encoding->channels;
-    size_t plane_bytes = packed_plane_bytes(survey->encoding, shape);
+    const struct shape *shape = tallied->shape;
+    unsigned channels = tallied->encoding->channels;
+    size_t plane_bytes = packed_plane_bytes(tallied->encoding, shape);
 
-    for (size_t i = 0; i < survey->planes * channels; i++) {
+    for (size_t i = 0; i < tallied->planes * channels; i++) {
         planes[i] =
-            tally_empty(tally_anchor(survey->encoding, (unsigned)(i % channels),
-                                     survey->samples + i / channels * plane_bytes, shape->nx * shape->rows));
+            tally_empty(tally_anchor(tallied->encoding, (unsigned)(i % channels),
+                                     tallied->samples + i / channels * plane_bytes, shape->nx * shape->rows));
         for (size_t row = 0; row < shape->rows; row++)
             rows[i * shape->rows + row] = planes[i];
     }
 }
 
-static void survey_planes(struct device *device, const struct survey *survey, struct tally *planes,
-                          struct tally *rows)
+static void tally_planes(struct device *device, const struct tallied *tallied, struct tally *planes,
+                         struct tally *rows)
 {
-    const struct cpu_crew crew = cpu_device_crew(device, samples_of(survey->shape, survey->planes));
-    size_t row_count = survey->shape->rows;
+    const struct cpu_crew crew = cpu_device_crew(device, samples_of(tallied->shape, tallied->planes));
+    size_t row_count = tallied->shape->rows;
 
-    begin_tallies(survey, planes, rows);
-    device->build->kernels[WORK_F64]->survey_rows(survey->encoding, survey->shape, survey->samples,
-                                                  survey->planes, rows, &crew);
-    for (size_t i = 0; i < survey->planes * survey->encoding->channels * row_count; i++)
+    begin_tallies(tallied, planes, rows);
+    device->build->kernels[WORK_F64]->tally_rows(tallied->encoding, tallied->shape, tallied->samples,
+                                                 tallied->planes, rows, &crew);
+    for (size_t i = 0; i < tallied->planes * tallied->encoding->channels * row_count; i++)
         tally_add(&planes[i / row_count], &rows[i]);
 }
 
-bool cpu_sums_survey(struct device *device, const struct encoding *encoding, const struct shape *shape,
-                     const void *samples, size_t planes, struct tally *tallies, struct fault *fault)
+bool cpu_sums_tally(struct device *device, const struct encoding *encoding, const struct shape *shape,
+                    const void *samples, size_t planes, struct tally *tallies, struct fault *fault)
 {
     size_t rows_a_plane = encoding->channels * shape->rows;
     size_t together = planes_together(rows_a_plane, planes);
     struct tally *rows = mem_alloc(together, rows_a_plane * sizeof *rows, "row sums", fault);
-    struct survey survey = {encoding, shape, samples, 0};
+    struct tallied tallied = {encoding, shape, samples, 0};
 
     if (rows == NULL)
         return false;
-    for (size_t left = planes; left > 0; left -= survey.planes) {
-        survey.planes = left < together ? left : together;
-        survey_planes(device, &survey, tallies, rows);
-        tallies += survey.planes * encoding->channels;
-        survey.samples += survey.planes * packed_plane_bytes(encoding, shape);
+    for (size_t left = planes; left > 0; left -= tallied.planes) {
+        tallied.planes = left < together ? left : together;
+        tally_planes(device, &tallied, tallies, rows);
+        tallies += tallied.planes * encoding->channels;
+        tallied.samples += tallied.planes * packed_plane_bytes(encoding, shape);
     }
     mem_free(rows);
     return true;
@@ -120,7 +120,7 @@ static size_t rows_together(const struct shape *shape, size_t planes)
     return planes_together(rows, planes) * rows;
 }
 
-size_t cpu_sums_survey_bytes(const struct shape *shape, size_t planes)
+size_t cpu_sums_tally_bytes(const struct shape *shape, size_t planes)
 {
     return rows_together(shape, planes) * sizeof(struct tally);
 }

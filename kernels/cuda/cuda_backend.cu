@@ -43,11 +43,11 @@ static constexpr struct backend named_functions()
     backend.sync = cuda_device_sync;
     backend.copy = cuda_planes_copy;
     backend.change = cuda_sums_change;
-    backend.survey = cuda_sums_survey;
+    backend.tally = cuda_sums_tally;
     backend.sum_rungs = cuda_sum_rungs;
     backend.settle_sums = cuda_sums_settle;
     backend.add_by = cuda_sums_add_by;
-    backend.survey_bytes = cuda_sums_survey_bytes;
+    backend.tally_bytes = cuda_sums_tally_bytes;
     backend.change_bytes = cuda_sums_change_bytes;
     return backend;
 }

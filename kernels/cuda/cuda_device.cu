@@ -234,7 +234,7 @@ void cuda_device_close(struct device *device)
 {
     if (device == NULL)
         return;
-    cudaFree(device->surveyed.samples);
+    cudaFree(device->tallied.samples);
     cudaFree(device->anchors.samples);
     cudaFree(device->outcomes);
     cudaFree(device->peaks);
@@ -248,7 +248,7 @@ void cuda_device_close(struct device *device)
     destroy_stream(device->stream);
     destroy_stream(device->incoming);
     destroy_stream(device->outgoing);
-    destroy_stream(device->surveys);
+    destroy_stream(device->tallies);
     mem_free(device);
 }
 
@@ -286,7 +286,7 @@ bool cuda_device_open(struct device **result, const struct device_request *reque
     if (cuda_device_check(cudaSetDevice(device->index), device, "starting it", fault) &&
         read_limits(device, fault) && read_code(device, fault) &&
         create_stream(device, &device->stream, fault) && create_stream(device, &device->incoming, fault) &&
-        create_stream(device, &device->outgoing, fault) && create_stream(device, &device->surveys, fault) &&
+        create_stream(device, &device->outgoing, fault) && create_stream(device, &device->tallies, fault) &&
         create_spans(device, fault) && create_counts(device, fault) &&
         read_memory(device, request->memory, fault)) {
         *result = device;

@@ -24,7 +24,7 @@ struct device {
     int index;
     cudaStream_t stream;             /* of all kernels that know fields */
     cudaStream_t incoming, outgoing; /* of planes on their way between the host's memory and the device's */
-    cudaStream_t surveys;            /* of samples that are added up beside all that */
+    cudaStream_t tallies;            /* of samples that are added up beside all that */
     struct cuda_span spans[2];       /* that take turns */
     unsigned turn;                   /* whose turn it is */
     struct cuda_limits limits;
@@ -32,7 +32,7 @@ struct device {
     struct cuda_outcomes *outcomes, found; /* there, and here once they are told */
     struct cuda_peaks *peaks, found_peaks; /* likewise */
     struct cuda_reduction reduction;       /* how it adds */
-    struct cuda_store surveyed, anchors;   /* planes of a file that are added up, and about what */
+    struct cuda_store tallied, anchors;    /* planes of a file that are added up, and about what */
     struct cuda_store scratch, results;    /* of reductions */
     void *host_results;
     size_t host_result_bytes;

@@ -89,7 +89,7 @@ template <typename T> struct change_source {
 
 /* A tally in the making. An extreme knows where it stands, so that of equal ones (−0 and 0) the first is
  * kept. */
-struct survey_item {
+struct tally_item {
     double sum, squares, energy;
     double min, max;
     int min_at, max_at;
@@ -116,14 +116,14 @@ CUDA_INLINE double packed_value(enum sample_type type, const void *packed, long 
     }
 }
 
-struct survey_source {
+struct tally_source {
     const void *packed;
     const double *anchors;
     int nx, rows, channels;
     enum sample_type type;
     bool swapped;
 
-    typedef survey_item item;
+    typedef tally_item item;
     typedef struct tally total;
 
     /* Where the assembler, left to itself, would spill so that a few more blocks fit a multiprocessor. */
@@ -497,7 +497,7 @@ size_t cuda_change_scratch(const struct shape *shape, size_t planes)
     return scratch_of(shape, planes, sizeof(double));
 }
 
-size_t cuda_survey_scratch(const struct shape *shape, size_t planes)
+size_t cuda_tally_scratch(const struct shape *shape, size_t planes)
 {
     return scratch_of(shape, planes, sizeof(struct tally));
 }
@@ -516,17 +516,17 @@ cudaError_t cuda_change(const struct cuda_reduction *reduction, const cuda_view<
     return change_of(reduction, a, b, channels, planes, scratch, sums, stream);
 }
 
-cudaError_t cuda_survey(const struct cuda_reduction *reduction, const struct encoding *encoding,
-                        const struct shape *shape, const void *packed, size_t planes, const double *anchors,
-                        void *scratch, struct tally *tallies, cudaStream_t stream)
+cudaError_t cuda_tally(const struct cuda_reduction *reduction, const struct encoding *encoding,
+                       const struct shape *shape, const void *packed, size_t planes, const double *anchors,
+                       void *scratch, struct tally *tallies, cudaStream_t stream)
 {
     const int channels = static_cast<int>(encoding->channels);
     const leaves leaves =
         leaves_of(reduction, static_cast<long long>(shape->nx), static_cast<long long>(shape->rows), channels,
                   static_cast<long long>(planes));
 
-    const survey_source source = {packed,   anchors,        leaves.nx,        leaves.rows,
-                                  channels, encoding->type, encoding->swapped};
+    const tally_source source = {packed,   anchors,        leaves.nx,        leaves.rows,
+                                 channels, encoding->type, encoding->swapped};
 
     return reduce(reduction, source, leaves, scratch, tallies, stream);
 }

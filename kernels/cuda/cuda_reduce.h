@@ -28,7 +28,7 @@ struct cuda_form cuda_change_form(const struct cuda_reduction *reduction, const 
 
 /* Bytes of device memory that a reduction of so many planes needs besides its result. */
 size_t cuda_change_scratch(const struct shape *shape, size_t planes);
-size_t cuda_survey_scratch(const struct shape *shape, size_t planes);
+size_t cuda_tally_scratch(const struct shape *shape, size_t planes);
 
 /* Σ (a − b)² of the first `channels` channels: sums[plane · channels + channel], from the first plane of the
  * range. */
@@ -41,8 +41,8 @@ cudaError_t cuda_change(const struct cuda_reduction *reduction, const cuda_view<
 
 /* Tallies of the channels of packed planes: tallies[plane · channels + channel], each from nothing, about
    anchors[plane · channels + channel]; shape gives nx and rows. */
-cudaError_t cuda_survey(const struct cuda_reduction *reduction, const struct encoding *encoding,
-                        const struct shape *shape, const void *packed, size_t planes, const double *anchors,
-                        void *scratch, struct tally *tallies, cudaStream_t stream);
+cudaError_t cuda_tally(const struct cuda_reduction *reduction, const struct encoding *encoding,
+                       const struct shape *shape, const void *packed, size_t planes, const double *anchors,
+                       void *scratch, struct tally *tallies, cudaStream_t stream);
 
 #endif

@@ -112,9 +112,9 @@ static bool put_anchors(struct device *device, const double *anchors, size_t byt
 {
     return reserve(device, &device->anchors, bytes, "anchors", fault) &&
            cuda_device_check(cudaMemcpyAsync(device->anchors.samples, anchors, bytes, cudaMemcpyHostToDevice,
-                                             device->surveys),
+                                             device->tallies),
                              device, "anchors", fault) &&
-           cuda_device_check(cudaStreamSynchronize(device->surveys), device, "anchors", fault);
+           cuda_device_check(cudaStreamSynchronize(device->tallies), device, "anchors", fault);
 }
 
 /* Each channel of each plane has its own. */
@@ -138,28 +138,28 @@ static bool set_anchors(struct device *device, const struct encoding *encoding, 
     return done;
 }
 
-static bool send_surveyed(struct device *device, const void *samples, size_t bytes, struct fault *fault)
+static bool send_tallied(struct device *device, const void *samples, size_t bytes, struct fault *fault)
 {
-    return reserve(device, &device->surveyed, bytes, "statistics", fault) &&
-           cuda_device_check(cudaMemcpyAsync(device->surveyed.samples, samples, bytes, cudaMemcpyHostToDevice,
-                                             device->surveys),
+    return reserve(device, &device->tallied, bytes, "statistics", fault) &&
+           cuda_device_check(cudaMemcpyAsync(device->tallied.samples, samples, bytes, cudaMemcpyHostToDevice,
+                                             device->tallies),
                              device, "statistics", fault);
 }
 
-bool cuda_sums_survey(struct device *device, const struct encoding *encoding, const struct shape *shape,
-                      const void *samples, size_t planes, struct tally *tallies, struct fault *fault)
+bool cuda_sums_tally(struct device *device, const struct encoding *encoding, const struct shape *shape,
+                     const void *samples, size_t planes, struct tally *tallies, struct fault *fault)
 {
     const size_t bytes = planes * encoding->channels * sizeof *tallies;
 
     if (!set_anchors(device, encoding, shape, samples, planes, fault) ||
-        !reserve_scratch(device, cuda_survey_scratch(shape, planes), bytes, device->surveys, fault) ||
-        !send_surveyed(device, samples, cuda_planes_packed_bytes(shape, encoding, planes), fault) ||
-        !cuda_device_check(cuda_survey(&device->reduction, encoding, shape, device->surveyed.samples, planes,
-                                       static_cast<const double *>(device->anchors.samples),
-                                       device->scratch.samples,
-                                       static_cast<struct tally *>(device->results.samples), device->surveys),
+        !reserve_scratch(device, cuda_tally_scratch(shape, planes), bytes, device->tallies, fault) ||
+        !send_tallied(device, samples, cuda_planes_packed_bytes(shape, encoding, planes), fault) ||
+        !cuda_device_check(cuda_tally(&device->reduction, encoding, shape, device->tallied.samples, planes,
+                                      static_cast<const double *>(device->anchors.samples),
+                                      device->scratch.samples,
+                                      static_cast<struct tally *>(device->results.samples), device->tallies),
                            device, "statistics", fault) ||
-        !fetch_results(device, bytes, device->surveys, fault))
+        !fetch_results(device, bytes, device->tallies, fault))
         return false;
     memcpy(tallies, device->host_results, bytes);
     return true;
@@ -202,9 +202,9 @@ void cuda_sums_add_by(struct device *device, const struct form *form)
 }
 
 /* Scratch, and results here and on the host. */
-size_t cuda_sums_survey_bytes(const struct shape *shape, size_t planes)
+size_t cuda_sums_tally_bytes(const struct shape *shape, size_t planes)
 {
-    return cuda_survey_scratch(shape, planes) + 2 * planes * shape->channels * sizeof(struct tally);
+    return cuda_tally_scratch(shape, planes) + 2 * planes * shape->channels * sizeof(struct tally);
 }
 
 size_t cuda_sums_change_bytes(const struct shape *shape, size_t planes)

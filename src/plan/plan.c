@@ -366,7 +366,7 @@ static bool make_schedule(const struct plan_request *request, struct plan *plan,
         .beside_bytes = source->beside_bytes,
         .readers = count_readers(request, source),
         .random = source->random,
-        .surveys = request->stats,
+        .tallies = request->stats,
         .changes = waits_for_change(job),
         .measures = job->measures,
     };

@@ -149,11 +149,11 @@ static size_t scratch_bytes(const struct schedule_request *request, const struct
 {
     const struct backend *backend = request->forms->backend;
     const struct shape *shape = request->forms->shape;
-    size_t sides = schedule->in_buffers + schedule->out_buffers + (request->surveys ? 1 : 0);
+    size_t sides = schedule->in_buffers + schedule->out_buffers + (request->tallies ? 1 : 0);
     size_t bytes = request->device_memory > 0 ? sides * schedule->batch_bytes : 0;
 
-    if (request->surveys)
-        bytes += backend->survey_bytes(shape, schedule->batch);
+    if (request->tallies)
+        bytes += backend->tally_bytes(shape, schedule->batch);
     if (request->changes)
         bytes += backend->change_bytes(shape, schedule->window);
     return bytes;

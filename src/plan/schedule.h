@@ -31,7 +31,7 @@ struct schedule_request {
     size_t beside_bytes;      /* that it takes beside them */
     unsigned readers;         /* threads that may read at once */
     bool random;              /* the source gives planes in any order */
-    bool surveys, changes;    /* samples and steps are added up */
+    bool tallies, changes;    /* samples and steps are added up */
     bool measures;            /* all of the result is looked at before any of it leaves */
 };
 

@@ -4,7 +4,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 
-/* Planes that are surveyed at once: many rows of a picture, whose tallies still take little memory. */
+/* Planes that are tallied at once: many rows of a picture, whose tallies still take little memory. */
 #define PLANES_TOGETHER 4096
 
 static struct tally *new_tallies(const struct plan *plan, size_t planes, struct fault *fault)
@@ -32,8 +32,8 @@ static bool add_planes(const struct stats *stats, enum observer_end end, const v
     const struct encoding *encoding = end == OBSERVER_INPUT ? &plan->job->decode : &plan->job->encode;
     struct tally *totals = end == OBSERVER_INPUT ? stats->in : stats->out;
 
-    if (!plan->lane.backend->survey(plan->lane.device, encoding, &plan->shape, samples, planes, stats->planes,
-                                    fault))
+    if (!plan->lane.backend->tally(plan->lane.device, encoding, &plan->shape, samples, planes, stats->planes,
+                                   fault))
         return false;
     for (size_t i = 0; i < planes * encoding->channels; i++)
         tally_add_plane(&totals[i % encoding->channels], &stats->planes[i]);
