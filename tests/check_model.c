@@ -500,13 +500,13 @@ static const struct {
     {"-f unsharp:2u,0.5 --spacing 1,2,0.5", {2, 1, 4}, {8, 4, 16}},
 };
 
-static void ck_gauss(const struct stencil *pass, int axis, double sigma, int radius)
+static void ck_gauss(const struct stencil *line, int axis, double sigma, int radius)
 {
-    double sum = 0.0, centre = find_tap(pass, 0, 0, 0).weight;
+    double sum = 0.0, centre = find_tap(line, 0, 0, 0).weight;
 
-    ck_assert_uint_eq(pass->count, (unsigned)(2 * radius + 1));
+    ck_assert_uint_eq(line->count, (unsigned)(2 * radius + 1));
     for (int i = -radius; i <= radius; i++) {
-        double weight = find_tap(pass, axis == 0 ? i : 0, axis == 1 ? i : 0, axis == 2 ? i : 0).weight;
+        double weight = find_tap(line, axis == 0 ? i : 0, axis == 1 ? i : 0, axis == 2 ? i : 0).weight;
         double wanted = i == 0 ? 1.0 : exp(-0.5 * i * i / (sigma * sigma));
         ck_assert_double_eq_tol(weight / centre, wanted, 4 * DBL_EPSILON * wanted);
         sum += weight;
@@ -520,12 +520,12 @@ START_TEST(gauss_is_normalised)
 
     build(gausses[_i].options, 3, &stage);
     for (int axis = 0; axis < 3; axis++) {
-        ck_raster_order(&stage.body.pass[axis]);
-        ck_gauss(&stage.body.pass[axis], axis, gausses[_i].sigma[axis], gausses[_i].radius[axis]);
+        ck_raster_order(&stage.body.along[axis]);
+        ck_gauss(&stage.body.along[axis], axis, gausses[_i].sigma[axis], gausses[_i].radius[axis]);
     }
     stage_free(&stage);
     build("-f gauss:1", 2, &stage);
-    ck_assert_uint_eq(stage.body.pass[2].count, 0);
+    ck_assert_uint_eq(stage.body.along[2].count, 0);
     stage_free(&stage);
 }
 END_TEST
@@ -536,9 +536,9 @@ START_TEST(box_is_a_mean)
 
     build("-f box:3", 3, &stage);
     for (int axis = 0; axis < 3; axis++) {
-        ck_assert_uint_eq(stage.body.pass[axis].count, 7);
+        ck_assert_uint_eq(stage.body.along[axis].count, 7);
         for (size_t i = 0; i < 7; i++) {
-            const struct tap *tap = &stage.body.pass[axis].taps[i];
+            const struct tap *tap = &stage.body.along[axis].taps[i];
             const int offset[3] = {tap->dx, tap->dy, tap->dz};
             ck_assert_int_eq(offset[axis], (int)i - 3);
             ck_assert_int_eq(abs(tap->dx) + abs(tap->dy) + abs(tap->dz), abs(offset[axis]));

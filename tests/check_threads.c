@@ -142,7 +142,7 @@ static void square(void *context, size_t first, size_t count, unsigned member)
         if ((works->values[place] + member) % 7 == 0)
             usleep(50);
         works->values[place] *= works->values[place];
-        belt_pass(works->belt, place);
+        belt_hand_on(works->belt, place);
     }
 }
 
@@ -151,7 +151,7 @@ static void fill(struct works *works, unsigned value)
     size_t place;
     ck_assert_int_eq(belt_take(works->belt, 0, &place), BELT_TAKEN);
     works->values[place] = value;
-    belt_pass(works->belt, place);
+    belt_hand_on(works->belt, place);
 }
 
 static void empty(struct works *works, unsigned value)
@@ -159,7 +159,7 @@ static void empty(struct works *works, unsigned value)
     size_t place;
     ck_assert_int_eq(belt_take(works->belt, STATIONS - 1, &place), BELT_TAKEN);
     ck_assert_uint_eq(works->values[place], value * value);
-    belt_pass(works->belt, place);
+    belt_hand_on(works->belt, place);
 }
 
 /* What comes out stands in the order in which it went in, however many work on it. */
@@ -198,9 +198,9 @@ START_TEST(taking_without_waiting)
     ck_assert_uint_eq(first, 0);
     ck_assert_uint_eq(second, 1);
     ck_assert_int_eq(belt_try(belt, 0, &place), BELT_EMPTY);
-    belt_pass(belt, second);
+    belt_hand_on(belt, second);
     ck_assert_int_eq(belt_try(belt, 1, &place), BELT_EMPTY); /* the first comes first */
-    belt_pass(belt, first);
+    belt_hand_on(belt, first);
     ck_assert_int_eq(belt_try(belt, 1, &place), BELT_TAKEN);
     ck_assert_uint_eq(place, first);
     belt_destroy(belt);
@@ -213,7 +213,7 @@ START_TEST(belts_finish)
     struct belt *belt = belt_make(3, 2);
     size_t place, idle;
     ck_assert_int_eq(belt_take(belt, 0, &place), BELT_TAKEN);
-    belt_pass(belt, place);
+    belt_hand_on(belt, place);
     ck_assert_int_eq(belt_take(belt, 0, &idle), BELT_TAKEN);
     belt_finish(belt);
     ck_assert_int_eq(belt_take(belt, 1, &place), BELT_TAKEN);
@@ -228,12 +228,12 @@ START_TEST(the_later_station_comes_first)
     size_t first, second;
     unsigned station;
     ck_assert_int_eq(belt_take(belt, 0, &first), BELT_TAKEN);
-    belt_pass(belt, first);
+    belt_hand_on(belt, first);
     ck_assert_int_eq(belt_take(belt, 0, &second), BELT_TAKEN);
-    belt_pass(belt, second);
+    belt_hand_on(belt, second);
     ck_assert_int_eq(belt_take_any(belt, 1, 2, &station, &first), BELT_TAKEN);
     ck_assert_uint_eq(station, 1);
-    belt_pass(belt, first);
+    belt_hand_on(belt, first);
     ck_assert_int_eq(belt_take_any(belt, 1, 2, &station, &first), BELT_TAKEN);
     ck_assert_uint_eq(station, 2);
     ck_assert_int_eq(belt_take_any(belt, 1, 2, &station, &second), BELT_TAKEN);
@@ -258,7 +258,7 @@ START_TEST(nobody_waits_for_a_belt_that_stopped)
     size_t place;
     ck_assert_int_eq(belt_take(belt, 0, &place), BELT_TAKEN);
     if (_i != 0)
-        belt_pass(belt, place);
+        belt_hand_on(belt, place);
     ck_assert_uint_eq(pool_start(pool, 1, stop, belt), 1);
     if (_i != 0)
         ck_assert(!belt_drain(belt));

@@ -78,8 +78,8 @@ int stage_radius(const struct stage *stage)
     int radius = stencil_radius(&stage->body.taps);
 
     for (int axis = 0; axis < 3; axis++) {
-        int pass = stencil_radius(&stage->body.pass[axis]);
-        radius = pass > radius ? pass : radius;
+        int along = stencil_radius(&stage->body.along[axis]);
+        radius = along > radius ? along : radius;
     }
     return radius > 0 ? radius : 1;
 }

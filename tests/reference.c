@@ -769,7 +769,8 @@ static void gradient(const struct grid *grid, const struct lattice *from, double
     free(reach.links);
 }
 
-static void passes(const struct stage *stage, const struct grid *grid, const struct lattice *from, double *to)
+static void along_axes(const struct stage *stage, const struct grid *grid, const struct lattice *from,
+                       double *to)
 {
     size_t count = count_samples(from);
     double *between = allocate(count, sizeof *between);
@@ -778,7 +779,7 @@ static void passes(const struct stage *stage, const struct grid *grid, const str
     memcpy(between, from->samples, count * sizeof *between);
     source.samples = between;
     for (unsigned axis = 0; axis < grid->axes; axis++) {
-        struct chain chain = chain_of(&stage->body.pass[axis], from->work);
+        struct chain chain = chain_of(&stage->body.along[axis], from->work);
         correlate(&source, &chain, to);
         memcpy(between, to, count * sizeof *between);
         free(chain.links);
@@ -791,7 +792,7 @@ static void unsharp(const struct stage *stage, const struct grid *grid, const st
 {
     double amount = rounded(from->work, stage->body.amount);
 
-    passes(stage, grid, from, to);
+    along_axes(stage, grid, from, to);
     for (size_t i = 0; i < count_samples(from); i++)
         to[i] = fused(from->work, amount, minus(from->work, from->samples[i], to[i]), from->samples[i]);
 }
@@ -807,8 +808,8 @@ static void step(const struct stage *stage, const struct grid *grid, const struc
         correlate(from, &chain, to);
         free(chain.links);
         break;
-    case FILTER_PASSES:
-        passes(stage, grid, from, to);
+    case FILTER_AXES:
+        along_axes(stage, grid, from, to);
         break;
     case FILTER_HEAT:
         diffuse(stage, grid, from, to);

@@ -215,7 +215,8 @@ static void advance(struct seam *seam, struct routine *routine, unsigned steps, 
 }
 
 /* One pass. What must be kept moves to the third field; the two others take turns. */
-static void pass(struct seam *seam, const struct step *step, struct routine *const *routines, unsigned steps)
+static void advance_all(struct seam *seam, const struct step *step, struct routine *const *routines,
+                        unsigned steps)
 {
     for (size_t i = 0; i < step->count; i++) {
         advance(seam, routines[i], steps, step->ops[i].kind == OP_UNSHARP ? seam->fields[2] : NULL);
@@ -270,7 +271,7 @@ bool seam_run(struct seam *seam, const struct step *step, uint64_t steps, uint64
 
     while (left > 0 && served > 0) {
         unsigned together = steps_together(step, &kit, left, number);
-        pass(seam, step, kit.routines, together);
+        advance_all(seam, step, kit.routines, together);
         left -= together;
     }
     ck_assert_msg(seam->way->backend->sync(seam->way->device, &unused, &fault), "%s", fault.text);

@@ -151,7 +151,7 @@ static void store_row(const struct field *field, const struct cpu_writing *writi
 
     for (unsigned channel = 0; channel < encoding->channels; channel++) {
         for (size_t begin = 0; begin < nx; begin += BLOCK) {
-            struct range block = {begin, least(BLOCK, nx - begin)};
+            struct range block = {begin, size_least(BLOCK, nx - begin)};
             const real *values = values_of(field, encoding, plane, channel, row, block, scratch);
             unsigned char *to = samples + (begin * encoding->channels + channel) * size;
             if (channel < colours && encoding->ranged) {

@@ -95,7 +95,7 @@ static const real *coming_row(const struct direct *direct, size_t plane, size_t 
     const struct field *from = direct->from;
     size_t last = from->planes.first + from->planes.count - 1;
 
-    return row_of(from, least(plane + (size_t)direct->op->plane.high + 1, last), direct->channel, row);
+    return row_of(from, size_least(plane + (size_t)direct->op->plane.high + 1, last), direct->channel, row);
 }
 
 /* Whether the planes around one stand beside it in the order of the grid. */
@@ -104,7 +104,7 @@ static bool stands_among(const struct direct *direct, size_t plane)
     const struct op *op = direct->op;
     size_t first = plane - (size_t) - (int64_t)op->plane.low, last = plane + (size_t)op->plane.high;
 
-    return place_in(direct->from, first) <= place_in(direct->from, last);
+    return slot_in(direct->from, first) <= slot_in(direct->from, last);
 }
 
 /* Rows that stand among others as their planes do in the grid. */
@@ -276,7 +276,7 @@ static void sum_blocks(const struct direct *direct, struct span x, const real *o
     real sums[LANES + BLOCK];
 
     for (struct span block = {x.first, x.first}; block.first < x.end; block.first = block.end) {
-        size_t count = least(BLOCK, (size_t)(x.end - block.first));
+        size_t count = size_least(BLOCK, (size_t)(x.end - block.first));
         block.end = block.first + (int64_t)count;
         for (size_t i = 0; i < count; i += ISA_LINE / sizeof *to)
             isa_fetch(coming + block.first + i);

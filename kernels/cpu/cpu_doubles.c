@@ -55,7 +55,7 @@ static void tally_row(const struct encoding *encoding, const unsigned char *samp
     double values[ARITH_LEAF];
 
     for (size_t begin = 0; begin < count; begin += ARITH_LEAF) {
-        size_t length = least(ARITH_LEAF, count - begin);
+        size_t length = size_least(ARITH_LEAF, count - begin);
         get_values(encoding, samples + begin * pixel, length, values);
         add_leaf_sums(values, length, tally);
         add_extremes(values, length, tally);

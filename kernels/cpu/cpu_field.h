@@ -2,35 +2,31 @@
 #ifndef CPU_FIELD_H
 #define CPU_FIELD_H
 
+#include "base/size.h"
 #include "kernels/backend.h"
 
-/* Planes in memory: plane, channel, row, x, without gaps but those between planes. Behind the last place they
+/* Planes in memory: plane, channel, row, x, without gaps but those between planes. Behind the last slot they
    go on at the first one, so that a field slides without moving them. */
 struct field {
     struct shape shape;
     enum work_type work;
     struct range planes;
-    size_t start; /* place of the first of them */
-    size_t pitch; /* samples from one place to the next */
+    size_t start; /* slot of the first of them */
+    size_t pitch; /* samples from one slot to the next */
     void *samples;
 };
-
-static inline size_t least(size_t a, size_t b)
-{
-    return a < b ? a : b;
-}
 
 static inline size_t samples_of(const struct shape *shape, size_t planes)
 {
     return planes * shape->rows * shape->channels * shape->nx;
 }
 
-/* Where a plane stands among those of a field. */
-static inline size_t place_in(const struct field *field, size_t plane)
+/* The slot of a plane of a field. */
+static inline size_t slot_in(const struct field *field, size_t plane)
 {
-    size_t place = field->start + (plane - field->planes.first);
+    size_t slot = field->start + (plane - field->planes.first);
 
-    return place < field->planes.count ? place : place - field->planes.count;
+    return slot < field->planes.count ? slot : slot - field->planes.count;
 }
 
 /* A row of a field or of a file: channels, or groups of them, follow one another in a plane. */

@@ -5,7 +5,7 @@ static real *row_of(const struct field *field, size_t plane, unsigned channel, s
     const struct shape *shape = &field->shape;
     size_t in_plane = (channel * shape->rows + row) * shape->nx;
 
-    return (real *)field->samples + place_in(field, plane) * field->pitch + in_plane;
+    return (real *)field->samples + slot_in(field, plane) * field->pitch + in_plane;
 }
 
 /* Samples of a row of the field, which starts anew as often as they leave it. */
@@ -26,7 +26,7 @@ static double change_row(const real *a, const real *b, size_t count)
     double sum = 0.0;
 
     for (size_t begin = 0; begin < count; begin += ARITH_LEAF) {
-        size_t length = least(ARITH_LEAF, count - begin);
+        size_t length = size_least(ARITH_LEAF, count - begin);
         for (size_t i = 0; i < length; i++) {
             double difference = (double)a[begin + i] - (double)b[begin + i];
             leaf[i] = difference * difference;

@@ -235,7 +235,7 @@ static void advance_rows(void *context, struct range rows, unsigned member)
         size_t plane = advancing->first_plane + place.plane;
         for (size_t begin = 0; begin < shape->nx; begin += BLOCK) {
             struct site site = {plane, place.row, (unsigned)group.first, begin,
-                                least(BLOCK, shape->nx - begin)};
+                                size_least(BLOCK, shape->nx - begin)};
             advance_group(op, advancing->from, advancing->kept, advancing->to, site, group.count);
         }
     }

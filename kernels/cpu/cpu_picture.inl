@@ -222,7 +222,7 @@ static void load_lines(struct picture *picture, int64_t row)
 /* How many of the rows from `row` on follow one another in the memory of a field, which goes round. */
 static size_t lines_together(const struct field *field, int64_t row, size_t count)
 {
-    return least(count, field->planes.count - place_in(field, (size_t)row));
+    return size_least(count, field->planes.count - slot_in(field, (size_t)row));
 }
 
 /* The rows that come in after those from `row` on, as far as they follow one another in the field. */
@@ -239,7 +239,7 @@ static void expect_lines(struct picture *picture, int64_t row)
                 (struct strip){.from = (const char *)(line_source(picture, rows.first) + x.first),
                                .bytes = (size_t)(x.end - x.first) * sizeof(real),
                                .from_stride = picture->from->pitch * sizeof(real),
-                               .rows = lines_together(picture->from, inside, least(count, left))});
+                               .rows = lines_together(picture->from, inside, size_least(count, left))});
 }
 
 /* Rows of the last level, to the field while the next ones go through the levels. */

@@ -66,7 +66,7 @@ static void pump_fetch(struct pump *pump)
 
     if (pump->expected_first == pump->expected_count)
         return;
-    end = least(pump->fetched + pump->fetch_portion, strip->bytes);
+    end = size_least(pump->fetched + pump->fetch_portion, strip->bytes);
     for (; pump->fetched < end; pump->fetched += ISA_LINE)
         isa_fetch(strip->from + pump->fetched);
     if (end < strip->bytes)
@@ -86,7 +86,7 @@ static void pump_leave(struct pump *pump)
     if (pump->first == pump->count)
         return;
     bytes = pump->portion + -((uintptr_t)strip->to + pump->moved) % ISA_LINE;
-    bytes = least(bytes, strip->bytes - pump->moved);
+    bytes = size_least(bytes, strip->bytes - pump->moved);
     if (pump->past_caches)
         isa_copy_past_caches(strip->to + pump->moved, strip->from + pump->moved, bytes);
     else

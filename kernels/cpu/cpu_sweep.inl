@@ -34,11 +34,6 @@ struct cut_sweep {
     size_t runs_of_planes, runs_of_rows, tiles;
 };
 
-static size_t parts_of(size_t extent, size_t part)
-{
-    return (extent + part - 1) / part;
-}
-
 static void sweep_parts(void *context, struct range parts, unsigned member)
 {
     const struct cut_sweep *cut = context;
@@ -70,9 +65,9 @@ static void run_parts(const struct cpu_sweep *sweep, sweep_part *part)
         .part = part,
         .cut = cpu_tiling_cut(sweep->tiling, shape, sweep->planes.count, (int)sweep->crew.members)};
 
-    cut.runs_of_planes = parts_of(sweep->planes.count, cut.cut.planes);
-    cut.runs_of_rows = parts_of(shape->rows, cut.cut.rows);
-    cut.tiles = parts_of(shape->nx, sweep->tiling->tile_x);
+    cut.runs_of_planes = size_divided_up(sweep->planes.count, cut.cut.planes);
+    cut.runs_of_rows = size_divided_up(shape->rows, cut.cut.rows);
+    cut.tiles = size_divided_up(shape->nx, sweep->tiling->tile_x);
     cpu_crew_share(&sweep->crew, sweep->tiling->groups * cut.runs_of_planes * cut.runs_of_rows * cut.tiles, 1,
                    sweep_parts, &cut);
     keep_channels(sweep->op, sweep->from, sweep->to, sweep->planes, &sweep->crew);

@@ -394,7 +394,7 @@ static void joint_area(struct cpu_tile *tile, const struct area *area, const rea
             layers.shift = row * tile->tiling->pitch + begin;
             joint.u = u + layers.shift;
             joint.out = out + layers.shift;
-            joint.count = least(BLOCK, count - begin);
+            joint.count = size_least(BLOCK, count - begin);
             joint_row(&joint);
         }
         pump_once(&tile->pump);
@@ -412,7 +412,7 @@ static void heat_area(struct cpu_tile *tile, const struct area *area, const real
             size_t shift = row * tile->tiling->pitch + begin;
             for (size_t k = 0; k < op->tap_count; k++)
                 values[k] = is_centre(&op->taps[k]) ? NULL : tile->bases[k] + shift;
-            heat_row(op, values, u + shift, least(BLOCK, count - begin), out + shift);
+            heat_row(op, values, u + shift, size_least(BLOCK, count - begin), out + shift);
         }
         pump_once(&tile->pump);
     }

@@ -1,6 +1,8 @@
 /* The shape of the tiles that a sweep over a field works in. */
 #include "cpu_tiling.h"
 
+#include "base/size.h"
+
 #include <stdint.h>
 
 /* What the slots of a tile may take: a share of the third-level cache, from which planes come one after the
@@ -44,23 +46,13 @@
 #define PARTS_A_THREAD 4
 #define WAITED_PART    0.125
 
-static size_t rounded_up(size_t value, size_t unit)
-{
-    return (value + unit - 1) / unit * unit;
-}
-
-static size_t larger(size_t a, size_t b)
-{
-    return a > b ? a : b;
-}
-
 /* A rule that mirrors may ask on either side for what the taps reach on the other. */
 static struct cpu_margin margin_of(struct reach reach, enum edge_rule rule)
 {
     struct cpu_margin margin = {(size_t) - (int64_t)reach.low, (size_t)reach.high};
 
     if (edge_has(rule, EDGE_TURNS))
-        margin.before = margin.after = larger(margin.before, margin.after);
+        margin.before = margin.after = size_most(margin.before, margin.after);
     return margin;
 }
 
@@ -72,9 +64,7 @@ static size_t both(struct cpu_margin margin)
 /* Cut an extent into even parts, none above `most`. */
 static size_t even_part(size_t extent, size_t most)
 {
-    size_t parts = (extent + most - 1) / most;
-
-    return (extent + parts - 1) / parts;
+    return size_divided_up(extent, size_divided_up(extent, most));
 }
 
 /* ---- what the engines suit ---- */
@@ -220,7 +210,7 @@ static size_t rows_near(const struct cpu_tiling *tiling, const struct op *op)
 {
     size_t room = NEAR_CACHE_BYTES / work_size(op->work);
 
-    return larger(1, room / (both(tiling->plane) + 2) / tiling->tile_x);
+    return size_most(1, room / (both(tiling->plane) + 2) / tiling->tile_x);
 }
 
 static size_t rows_in_slots(const struct cpu_tiling *tiling, const struct op *op)
@@ -235,7 +225,7 @@ static size_t rows_in_slots(const struct cpu_tiling *tiling, const struct op *op
 
 static size_t columns_of(const struct cpu_tiling *tiling, const struct shape *shape)
 {
-    return (shape->nx + tiling->tile_x - 1) / tiling->tile_x * tiling->groups;
+    return size_divided_up(shape->nx, tiling->tile_x) * tiling->groups;
 }
 
 /* Whole columns where they keep all threads busy, else parts of them as long as do. */
@@ -245,11 +235,11 @@ static struct cpu_cut cut_picture(const struct cpu_tiling *tiling, const struct 
     size_t seam = 2 * tiling->steps + 1;
     size_t columns = columns_of(tiling, shape) * shape->rows;
     size_t fair = planes * columns / (size_t)threads + 1;
-    size_t longest = larger(SEGMENT_LENGTH * seam, fair / 4);
+    size_t longest = size_most(SEGMENT_LENGTH * seam, fair / 4);
     struct cpu_cut cut = {1, planes};
 
     if (threads > 1)
-        cut.planes = even_part(planes, longest < fair ? longest : larger(seam, fair));
+        cut.planes = even_part(planes, longest < fair ? longest : size_most(seam, fair));
     return cut;
 }
 
@@ -261,7 +251,8 @@ static struct cpu_cut cut_rows(const struct cpu_tiling *tiling, const struct sha
     size_t shortest = SEGMENT_LENGTH * (both(tiling->plane) + 1);
     size_t columns = columns_of(tiling, shape);
 
-    return (struct cpu_cut){tiling->tile_rows, larger(shortest, (planes * columns + wanted - 1) / wanted)};
+    return (struct cpu_cut){tiling->tile_rows,
+                            size_most(shortest, size_divided_up(planes * columns, wanted))};
 }
 
 /* An axis that is cut. */
@@ -273,21 +264,21 @@ struct cut_axis {
 
 static size_t part_length(const struct cut_axis *axis, size_t parts)
 {
-    return rounded_up((axis->extent + parts - 1) / parts, PAIR);
+    return size_rounded_up(size_divided_up(axis->extent, parts), PAIR);
 }
 
 static size_t parts_of_length(const struct cut_axis *axis, size_t length)
 {
-    return (axis->extent + length - 1) / length;
+    return size_divided_up(axis->extent, length);
 }
 
 static struct cut_axis cut_axis_of(size_t extent, struct cpu_margin margin, unsigned steps, size_t longest)
 {
     struct cut_axis axis = {.extent = extent, .seam = both(margin) * steps / 2};
-    size_t shortest = PART_LENGTH * larger(1, axis.seam);
+    size_t shortest = PART_LENGTH * size_most(1, axis.seam);
 
     axis.fewest = longest < extent ? parts_of_length(&axis, longest / PAIR * PAIR) : 1;
-    axis.most = larger(axis.fewest, (extent + shortest / 2) / shortest);
+    axis.most = size_most(axis.fewest, (extent + shortest / 2) / shortest);
     return axis;
 }
 
@@ -304,7 +295,7 @@ static double time_of(const struct cut_axis *plane, const struct cut_axis *row, 
                       size_t columns, size_t threads)
 {
     size_t parts = parts_of_length(plane, cut->planes) * parts_of_length(row, cut->rows) * columns;
-    double turns = (double)((parts + threads - 1) / threads) + (threads > 1 ? WAITED_PART : 0.0);
+    double turns = (double)size_divided_up(parts, threads) + (threads > 1 ? WAITED_PART : 0.0);
 
     return turns * part_work(plane, cut->planes) * part_work(row, cut->rows);
 }
@@ -401,8 +392,8 @@ static void set_slot(struct cpu_tiling *tiling, const struct op *op)
 {
     size_t line = LINE_BYTES / work_size(op->work), steps = tiling->steps;
 
-    tiling->lead = rounded_up(tiling->x.before * steps, line);
-    tiling->pitch = tiling->lead + rounded_up(tiling->tile_x + tiling->x.after * steps, line);
+    tiling->lead = size_rounded_up(tiling->x.before * steps, line);
+    tiling->pitch = tiling->lead + size_rounded_up(tiling->tile_x + tiling->x.after * steps, line);
     engines[tiling->engine].shape_slot(tiling, line);
     tiling->slot_samples = tiling->layers * tiling->layer_samples;
     tiling->kept_samples = steps > 1 ? both(tiling->row) * tiling->pitch : 0;
@@ -415,7 +406,7 @@ static void set_kept(struct cpu_tiling *tiling, const struct op *op, const struc
     size_t bytes = (tiling->steps - 1) * tiling->layers * tiling->kept_samples * work_size(op->work);
     size_t fit = bytes == 0 ? all : KEPT_BYTES / bytes;
 
-    fit = larger(fit, seams + PAIR);
+    fit = size_most(fit, seams + PAIR);
     tiling->kept_planes = fit < all ? fit : all;
 }
 
@@ -424,16 +415,16 @@ static void lay_out(struct cpu_tiling *tiling, const struct op *op)
 {
     struct cpu_layout *layout = &tiling->layout;
     size_t sample = work_size(op->work), row = tiling->pitch * sample;
-    size_t entry = larger(sizeof(void *), sizeof(struct cpu_slot));
+    size_t entry = size_most(sizeof(void *), sizeof(struct cpu_slot));
     size_t kept = (tiling->steps - 1) * tiling->kept_planes * tiling->layers * tiling->kept_samples;
 
     layout->slots = row;
     layout->weights = layout->slots + tiling->slots * tiling->slot_samples * sample + row;
     layout->kept = layout->weights + op->tap_count * sample;
-    layout->free_slots = rounded_up(layout->kept + kept * sample, LINE_BYTES);
+    layout->free_slots = size_rounded_up(layout->kept + kept * sample, LINE_BYTES);
     layout->levels = layout->free_slots + tiling->slots * entry;
     layout->bases = layout->levels + tiling->ring * (tiling->steps + 1) * entry;
-    layout->bytes = rounded_up(layout->bases + 3 * op->tap_count * entry, LINE_BYTES);
+    layout->bytes = size_rounded_up(layout->bases + 3 * op->tap_count * entry, LINE_BYTES);
 }
 
 static double work_of(const struct op *op)
@@ -460,7 +451,7 @@ static void set_tile(struct cpu_tiling *tiling, const struct op *op, const struc
 {
     size_t line = LINE_BYTES / work_size(op->work), rows = shape->rows + tiling->row.after * tiling->steps;
 
-    tiling->tile_x = rounded_up(even_part(shape->nx, width), line);
+    tiling->tile_x = size_rounded_up(even_part(shape->nx, width), line);
     tiling->tile_rows = 1;
     set_slot(tiling, op);
     tiling->tile_rows = even_part(rows, engines[tiling->engine].rows_that_fit(tiling, op));

@@ -4,7 +4,7 @@
 extern const struct cuda_rung cuda_rung_naive, cuda_rung_tile, cuda_rung_march, cuda_rung_register,
     cuda_rung_plane, cuda_rung_fused, cuda_rung_fused2, cuda_rung_strip, cuda_rung_passes;
 
-/* Each name once, and its place in cuda_rungs. */
+/* Each name once, and its index in cuda_rungs. */
 #define RUNGS(RUNG)                                                                                          \
     RUNG(NAIVE, "naive", "one thread a sample")                                                              \
     RUNG(TILE, "tile", "a tile with its halo in shared memory")                                              \
@@ -15,14 +15,14 @@ extern const struct cuda_rung cuda_rung_naive, cuda_rung_tile, cuda_rung_march, 
     RUNG(PASSES, "passes", "taps of one axis")                                                               \
     RUNG(FUSED, "fused", "several steps a pass over memory")
 
-#define RUNG_PLACE(place, name, summary) place,
-#define RUNG_ROW(place, name, summary)   {name, summary},
+#define RUNG_INDEX(index, name, summary) index,
+#define RUNG_ROW(index, name, summary)   {name, summary},
 
-enum { RUNGS(RUNG_PLACE) };
+enum { RUNGS(RUNG_INDEX) };
 
 const struct rung cuda_rungs[] = {RUNGS(RUNG_ROW){NULL, NULL}};
 
-const struct cuda_ladder_place cuda_ladder[] = {
+const struct cuda_ladder_entry cuda_ladder[] = {
     {&cuda_rungs[PLANE], &cuda_rung_plane, CUDA_VOLUMES, CUDA_ALL_OPS, true},
     {&cuda_rungs[PASSES], &cuda_rung_passes, CUDA_GRIDS, CUDA_ALL_OPS, true},
     {&cuda_rungs[STRIP], &cuda_rung_strip, CUDA_PICTURES, CUDA_ALL_OPS, true},

@@ -9,9 +9,9 @@ enum cuda_grids { CUDA_VOLUMES = 1, CUDA_PICTURES = 2, CUDA_GRIDS = CUDA_VOLUMES
 /* Chains of taps, whose kernels know their taps, and the rest, which one filter serves for all. */
 enum cuda_ops { CUDA_CHAINS = 1, CUDA_OTHERS = 2, CUDA_ALL_OPS = CUDA_CHAINS | CUDA_OTHERS };
 
-/* A rung's place. A name may stand for two rungs, one for volumes and one for pictures (fused); a rung may
- * have two places. */
-struct cuda_ladder_place {
+/* An entry of the ladder: a rung and what it is tried for. A name may stand for two rungs, one for volumes
+ * and one for pictures (fused); a rung may have two entries. */
+struct cuda_ladder_entry {
     const struct rung *name; /* of cuda_rungs */
     const struct cuda_rung *rung;
     enum cuda_grids grids;
@@ -19,9 +19,9 @@ struct cuda_ladder_place {
     bool single; /* only where a pass takes one step */
 };
 
-/* In the order in which they are tried for an op: the first that applies is taken. Ends with a place without
+/* In the order in which they are tried for an op: the first that applies is taken. Ends with an entry without
  * rung. */
-extern const struct cuda_ladder_place cuda_ladder[];
+extern const struct cuda_ladder_entry cuda_ladder[];
 
 /* Each name once, in the order in which the ladder is climbed by a reader. Ends with a rung without name. */
 extern const struct rung cuda_rungs[];

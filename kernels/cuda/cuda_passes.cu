@@ -11,18 +11,18 @@
 namespace
 {
 
-#define PASS_THREADS 128
+#define BLOCK_THREADS 128
 
 /* Samples of a line whose sums a thread holds. */
 #define LINE_SAMPLES 16
 
 /* Rows that a block takes one after the other along x. */
-#define PASS_ROWS 8
+#define BLOCK_ROWS 8
 
-enum pass_axis { PASS_X, PASS_ROW, PASS_PLANE, PASS_NONE };
+enum axis { AXIS_X, AXIS_ROW, AXIS_PLANE, AXIS_NONE };
 
 /* Blocks stride over more work than a launch has blocks. */
-template <typename T> struct pass_task {
+template <typename T> struct axis_task {
     cuda_view<T> from, to;
     cuda_edge<T> edge;
     struct cuda_reach reach;
@@ -32,14 +32,14 @@ template <typename T> struct pass_task {
     long long first, count; /* planes to compute */
 };
 
-CUDA_INLINE int offset_along(enum pass_axis axis, int dx, int drow, int dplane)
+CUDA_INLINE int offset_along(enum axis axis, int dx, int drow, int dplane)
 {
-    return axis == PASS_X ? dx : axis == PASS_ROW ? drow : dplane;
+    return axis == AXIS_X ? dx : axis == AXIS_ROW ? drow : dplane;
 }
 
 /* The weights of the window in shared memory; a gap is 0, which no tap has. */
 template <typename T>
-CUDA_INLINE void stage_taps(const pass_task<T> &task, enum pass_axis axis, T *weights, int length)
+CUDA_INLINE void stage_taps(const axis_task<T> &task, enum axis axis, T *weights, int length)
 {
     const int thread = static_cast<int>(threadIdx.x), threads = static_cast<int>(blockDim.x);
 
@@ -54,22 +54,22 @@ CUDA_INLINE void stage_taps(const pass_task<T> &task, enum pass_axis axis, T *we
 }
 
 /* A line of a field across x: the axis is the plane's or the row's, the other one is fixed. */
-template <typename T, enum pass_axis Axis>
-struct pass_line {
+template <typename T, enum axis Axis>
+struct axis_line {
     const cuda_view<T> &view; int channel; long long fixed;
 
     CUDA_INLINE T * row(long long i)
-                        const {return Axis == PASS_PLANE ? view.row(i, channel, static_cast<int>(fixed))
+                        const {return Axis == AXIS_PLANE ? view.row(i, channel, static_cast<int>(fixed))
                                                          : view.row(fixed, channel, static_cast<int>(i));}
 CUDA_INLINE long long extent() const
 {
-    return Axis == PASS_PLANE ? view.planes : view.rows;
+    return Axis == AXIS_PLANE ? view.planes : view.rows;
 }
 }; // namespace
 
 /* What lies at place i of a line, columns x … x + chunk − 1. */
-template <typename T, enum pass_axis Axis>
-CUDA_INLINE void read_line(const pass_task<T> &task, const pass_line<T, Axis> &line, long long i, int x,
+template <typename T, enum axis Axis>
+CUDA_INLINE void read_line(const axis_task<T> &task, const axis_line<T, Axis> &line, long long i, int x,
                            T *values)
 {
     const long long source = arith_edge_index(task.edge.rule, i, line.extent());
@@ -83,17 +83,17 @@ CUDA_INLINE void read_line(const pass_task<T> &task, const pass_line<T, Axis> &l
         values[k] = task.edge.rule == EDGE_CONSTANT ? task.edge.outside[line.channel] : T(0);
 }
 
-template <typename T, enum pass_axis Axis>
-__global__ void __launch_bounds__(PASS_THREADS, 4) line_kernel(const pass_task<T> task)
+template <typename T, enum axis Axis>
+__global__ void __launch_bounds__(BLOCK_THREADS, 4) line_kernel(const axis_task<T> task)
 {
     CUDA_SHARED(T, weights);
     const int chunk = cuda_chunk<T>::samples;
-    const int x = (static_cast<int>(blockIdx.x) * PASS_THREADS + static_cast<int>(threadIdx.x)) * chunk;
+    const int x = (static_cast<int>(blockIdx.x) * BLOCK_THREADS + static_cast<int>(threadIdx.x)) * chunk;
     const cuda_view<T> &view = task.from;
-    const long long line_first = Axis == PASS_PLANE ? task.first : 0;
-    const long long line_end = Axis == PASS_PLANE ? task.first + task.count : view.rows;
+    const long long line_first = Axis == AXIS_PLANE ? task.first : 0;
+    const long long line_end = Axis == AXIS_PLANE ? task.first + task.count : view.rows;
     const long long pieces = (line_end - line_first + LINE_SAMPLES - 1) / LINE_SAMPLES;
-    const long long lines = (Axis == PASS_PLANE ? view.rows : task.count) * view.channels * pieces;
+    const long long lines = (Axis == AXIS_PLANE ? view.rows : task.count) * view.channels * pieces;
 
     stage_taps(task, Axis, weights, task.span);
     if (x >= view.nx)
@@ -102,10 +102,10 @@ __global__ void __launch_bounds__(PASS_THREADS, 4) line_kernel(const pass_task<T
         const long long begin = line_first + index % pieces * LINE_SAMPLES;
         const long long end = begin + LINE_SAMPLES < line_end ? begin + LINE_SAMPLES : line_end;
         const long long across = index / pieces;
-        const pass_line<T, Axis> line = {view, static_cast<int>(across % view.channels),
-                                         Axis == PASS_PLANE ? across / view.channels
+        const axis_line<T, Axis> line = {view, static_cast<int>(across % view.channels),
+                                         Axis == AXIS_PLANE ? across / view.channels
                                                             : task.first + across / view.channels};
-        const pass_line<T, Axis> result = {task.to, line.channel, line.fixed};
+        const axis_line<T, Axis> result = {task.to, line.channel, line.fixed};
         T sums[LINE_SAMPLES][cuda_chunk<T>::samples];
 
         /* A chain starts at −0: fma(w, v, −0) is the product w·v, its sign included. */
@@ -135,7 +135,7 @@ __global__ void __launch_bounds__(PASS_THREADS, 4) line_kernel(const pass_task<T
             if (begin + o >= end)
                 continue;
             if (task.edge.rule == EDGE_HOLD &&
-                !cuda_reach::inside(Axis == PASS_PLANE ? task.reach.plane : task.reach.row, begin + o,
+                !cuda_reach::inside(Axis == AXIS_PLANE ? task.reach.plane : task.reach.row, begin + o,
                                     line.extent()))
                 cuda_load_chunks<cuda_chunk<T>::samples>(line.row(begin + o) + x, sums[o]);
             cuda_store_columns<cuda_chunk<T>::samples>(result.row(begin + o), x, x, view.nx, sums[o]);
@@ -160,18 +160,18 @@ template <typename T> struct row_plan {
     }
     __host__ __device__ int cells() const
     {
-        return PASS_THREADS * cuda_chunk<T>::samples + taps();
+        return BLOCK_THREADS * cuda_chunk<T>::samples + taps();
     }
 };
 
 /* Send for the cells of a piece of a row: columns begin … begin + count − 1. */
 template <typename T>
-CUDA_INLINE void fetch_cells(const pass_task<T> &task, const T *row, int channel, int begin, int count,
+CUDA_INLINE void fetch_cells(const axis_task<T> &task, const T *row, int channel, int begin, int count,
                              T *cells)
 {
     const int chunk = cuda_chunk<T>::samples;
 
-    for (int i = static_cast<int>(threadIdx.x) * chunk; i < count; i += PASS_THREADS * chunk) {
+    for (int i = static_cast<int>(threadIdx.x) * chunk; i < count; i += BLOCK_THREADS * chunk) {
         if (begin + i >= 0 && begin + i + chunk <= task.from.nx) {
             cuda_copy_async<16>(cells + i, row + begin + i);
             continue;
@@ -216,25 +216,25 @@ CUDA_INLINE void chain_cells(const T *cells, const T *weights, int chunks, T (&s
     }
 }
 
-template <typename T> __global__ void __launch_bounds__(PASS_THREADS) row_kernel(const pass_task<T> task)
+template <typename T> __global__ void __launch_bounds__(BLOCK_THREADS) row_kernel(const axis_task<T> task)
 {
     CUDA_SHARED(T, shared);
     const int chunk = cuda_chunk<T>::samples;
     const row_plan<T> plan(task.low, task.span);
     T *const weights = shared, *const slots = shared + plan.taps();
     const cuda_view<T> &view = task.from;
-    const int begin = static_cast<int>(blockIdx.x) * PASS_THREADS * chunk;
+    const int begin = static_cast<int>(blockIdx.x) * BLOCK_THREADS * chunk;
     const int mine = static_cast<int>(threadIdx.x) * chunk, x = begin + mine;
     const long long rows = task.count * view.channels * view.rows;
     const long long per_plane = static_cast<long long>(view.channels) * view.rows;
-    const long long top = static_cast<long long>(blockIdx.y) * PASS_ROWS;
+    const long long top = static_cast<long long>(blockIdx.y) * BLOCK_ROWS;
 
     /* The place of tap k in the weights is k + before. */
-    pass_task<T> widened = task;
+    axis_task<T> widened = task;
     widened.low = -plan.before;
-    stage_taps(widened, PASS_X, weights, plan.taps());
-    for (long long base = top; base < rows; base += static_cast<long long>(gridDim.y) * PASS_ROWS) {
-        const long long end = base + PASS_ROWS < rows ? base + PASS_ROWS : rows;
+    stage_taps(widened, AXIS_X, weights, plan.taps());
+    for (long long base = top; base < rows; base += static_cast<long long>(gridDim.y) * BLOCK_ROWS) {
+        const long long end = base + BLOCK_ROWS < rows ? base + BLOCK_ROWS : rows;
         for (long long index = base; index <= end; index++) {
             if (index < end) {
                 const long long within = index % per_plane;
@@ -272,85 +272,85 @@ template <typename T> __global__ void __launch_bounds__(PASS_THREADS) row_kernel
 }
 
 /* The axis that all taps lie on. The centre alone lies on each: x is as good as any. */
-enum pass_axis axis_of(const struct op *op)
+enum axis axis_of(const struct op *op)
 {
     const bool x = cuda_span(op->x) > 0, row = cuda_span(op->row) > 0, plane = cuda_span(op->plane) > 0;
 
     if (x + row + plane > 1)
-        return PASS_NONE;
-    return row ? PASS_ROW : plane ? PASS_PLANE : PASS_X;
+        return AXIS_NONE;
+    return row ? AXIS_ROW : plane ? AXIS_PLANE : AXIS_X;
 }
 
-const struct reach *reach_along(const struct op *op, enum pass_axis axis)
+const struct reach *reach_along(const struct op *op, enum axis axis)
 {
-    return axis == PASS_X ? &op->x : axis == PASS_ROW ? &op->row : &op->plane;
+    return axis == AXIS_X ? &op->x : axis == AXIS_ROW ? &op->row : &op->plane;
 }
 
-template <typename T> const void *pass_kernel(enum pass_axis axis)
+template <typename T> const void *axis_kernel(enum axis axis)
 {
     switch (axis) {
-    case PASS_X:
+    case AXIS_X:
         return reinterpret_cast<const void *>(row_kernel<T>);
-    case PASS_ROW:
-        return reinterpret_cast<const void *>(line_kernel<T, PASS_ROW>);
+    case AXIS_ROW:
+        return reinterpret_cast<const void *>(line_kernel<T, AXIS_ROW>);
     default:
-        return reinterpret_cast<const void *>(line_kernel<T, PASS_PLANE>);
+        return reinterpret_cast<const void *>(line_kernel<T, AXIS_PLANE>);
     }
 }
 
 template <typename T>
-void pass_settle(const struct op *op, const struct shape *shape, struct range planes, struct cuda_form *form)
+void axis_settle(const struct op *op, const struct shape *shape, struct range planes, struct cuda_form *form)
 {
-    const enum pass_axis axis = axis_of(op);
+    const enum axis axis = axis_of(op);
     const struct reach *reach = reach_along(op, axis);
     const long long count = static_cast<long long>(planes.count), rows = static_cast<long long>(shape->rows);
-    const long long line = axis == PASS_PLANE ? count : rows, across = axis == PASS_PLANE ? rows : count;
+    const long long line = axis == AXIS_PLANE ? count : rows, across = axis == AXIS_PLANE ? rows : count;
     const row_plan<T> plan(reach->low, cuda_span(*reach) + 1);
-    long long pieces = cuda_ceil_divide(rows * count * shape->channels, PASS_ROWS);
+    long long pieces = cuda_ceil_divide(rows * count * shape->channels, BLOCK_ROWS);
 
-    if (axis != PASS_X)
+    if (axis != AXIS_X)
         pieces = across * shape->channels * cuda_ceil_divide(line, LINE_SAMPLES);
-    form->tile_x = PASS_THREADS * cuda_chunk<T>::samples;
-    form->tile_y = axis == PASS_X ? PASS_ROWS : LINE_SAMPLES;
+    form->tile_x = BLOCK_THREADS * cuda_chunk<T>::samples;
+    form->tile_y = axis == AXIS_X ? BLOCK_ROWS : LINE_SAMPLES;
     form->coarsen = form->tile_y;
     form->stride = 1;
     form->steps = 1;
-    form->block = dim3(PASS_THREADS);
+    form->block = dim3(BLOCK_THREADS);
     form->grid = dim3(cuda_blocks(cuda_ceil_divide(static_cast<long long>(shape->nx), form->tile_x)),
                       static_cast<unsigned>(pieces < 65535 ? pieces : 65535));
-    form->shared_bytes = sizeof(T) * static_cast<size_t>(axis == PASS_X ? plan.taps() + 2 * plan.cells()
+    form->shared_bytes = sizeof(T) * static_cast<size_t>(axis == AXIS_X ? plan.taps() + 2 * plan.cells()
                                                                         : cuda_span(*reach) + 1);
-    form->kernel = pass_kernel<T>(axis);
+    form->kernel = axis_kernel<T>(axis);
     form->bytes_per_update =
-        sizeof(T) * (2 + (axis == PASS_X ? 0 : static_cast<double>(cuda_span(*reach)) / LINE_SAMPLES));
+        sizeof(T) * (2 + (axis == AXIS_X ? 0 : static_cast<double>(cuda_span(*reach)) / LINE_SAMPLES));
     form->operations_per_update = cuda_operations(op);
 }
 
-bool pass_shape(const struct cuda_question *asked, struct cuda_form *form)
+bool axis_shape(const struct cuda_question *asked, struct cuda_form *form)
 {
     const struct range all = {0, asked->shape->planes};
 
     if (asked->op->kind != OP_TAPS || asked->op->tap_count == 0)
         return cuda_refuse(asked->refusal, "only chains of taps run in passes");
-    if (axis_of(asked->op) == PASS_NONE)
+    if (axis_of(asked->op) == AXIS_NONE)
         return cuda_refuse(asked->refusal, "taps lie on more than one axis");
     *form = cuda_form();
     if (asked->op->work == WORK_F32)
-        pass_settle<float>(asked->op, asked->shape, all, form);
+        axis_settle<float>(asked->op, asked->shape, all, form);
     else
-        pass_settle<double>(asked->op, asked->shape, all, form);
+        axis_settle<double>(asked->op, asked->shape, all, form);
     if (form->shared_bytes > asked->limits->shared_per_block)
         return cuda_refuse(asked->refusal, "the window takes %zu bytes of shared memory, a block has %zu",
                            form->shared_bytes, asked->limits->shared_per_block);
     return true;
 }
 
-template <typename T> cudaError_t pass_launch_of(const struct cuda_job *job)
+template <typename T> cudaError_t axis_launch_of(const struct cuda_job *job)
 {
     const struct op *op = job->op->op;
-    const enum pass_axis axis = axis_of(op);
+    const enum axis axis = axis_of(op);
     const struct reach *reach = reach_along(op, axis);
-    pass_task<T> task = {};
+    axis_task<T> task = {};
     struct cuda_form form = {};
 
     task.from = *static_cast<const cuda_view<T> *>(job->from);
@@ -367,23 +367,23 @@ template <typename T> cudaError_t pass_launch_of(const struct cuda_job *job)
     const struct shape shape = {static_cast<size_t>(task.from.nx), static_cast<size_t>(task.from.rows),
                                 static_cast<size_t>(task.from.planes),
                                 static_cast<unsigned>(task.from.channels)};
-    pass_settle<T>(op, &shape, job->planes, &form);
-    const auto kernel = axis == PASS_X     ? row_kernel<T>
-                        : axis == PASS_ROW ? line_kernel<T, PASS_ROW>
-                                           : line_kernel<T, PASS_PLANE>;
+    axis_settle<T>(op, &shape, job->planes, &form);
+    const auto kernel = axis == AXIS_X     ? row_kernel<T>
+                        : axis == AXIS_ROW ? line_kernel<T, AXIS_ROW>
+                                           : line_kernel<T, AXIS_PLANE>;
     const cudaError_t error = cuda_permit_shared(kernel, form.shared_bytes);
     if (error != cudaSuccess)
         return error;
     return CUDA_LAUNCH(job->stream, form.grid, form.block, form.shared_bytes, kernel, task);
 }
 
-cudaError_t pass_launch(const struct cuda_job *job)
+cudaError_t axis_launch(const struct cuda_job *job)
 {
-    return job->op->op->work == WORK_F32 ? pass_launch_of<float>(job) : pass_launch_of<double>(job);
+    return job->op->op->work == WORK_F32 ? axis_launch_of<float>(job) : axis_launch_of<double>(job);
 }
 
 } // namespace
 
 extern const struct cuda_rung cuda_rung_passes = {
-    false, false, false, pass_shape, pass_launch,
+    false, false, false, axis_shape, axis_launch,
 };

@@ -19,7 +19,7 @@
 
 /* What a form of the seam keeps for this backend. */
 struct cuda_settled {
-    const struct cuda_ladder_place *place;
+    const struct cuda_ladder_entry *entry;
     struct cuda_form form;
 };
 
@@ -128,16 +128,16 @@ static bool serves(const struct cuda_rung *rung, const struct cuda_question *ask
     return true;
 }
 
-/* Whether a place of the ladder is to be tried for such an op, shape and wish. */
-static bool is_candidate(const struct cuda_ladder_place *place, const struct op *op,
+/* Whether an entry of the ladder is to be tried for such an op, shape and wish. */
+static bool is_candidate(const struct cuda_ladder_entry *entry, const struct op *op,
                          const struct shape *shape, const struct rung_wish *wish)
 {
     const enum cuda_grids grid = shape->rows == 1 ? CUDA_PICTURES : CUDA_VOLUMES;
     const enum cuda_ops ops = cuda_is_chain(op) ? CUDA_CHAINS : CUDA_OTHERS;
 
-    if ((place->grids & grid) == 0 || (place->ops & ops) == 0 || (place->single && wish->steps != 1))
+    if ((entry->grids & grid) == 0 || (entry->ops & ops) == 0 || (entry->single && wish->steps != 1))
         return false;
-    return wish->rung == NULL || strcmp(wish->rung, place->name->name) == 0;
+    return wish->rung == NULL || strcmp(wish->rung, entry->name->name) == 0;
 }
 
 static bool is_on_ladder(const char *name)
@@ -166,20 +166,20 @@ static const char *reason_for(const struct rung_wish *wish)
                                 : "the first of the ladder that applies";
 }
 
-/* The next place, from one on, whose rung serves the op as it is wished for; the end of the ladder where none
+/* The next entry, from one on, whose rung serves the op as it is wished for; the end of the ladder where none
    does. */
-static const struct cuda_ladder_place *find_place(const struct device *device,
-                                                  const struct cuda_ladder_place *place, const struct op *op,
+static const struct cuda_ladder_entry *find_entry(const struct device *device,
+                                                  const struct cuda_ladder_entry *entry, const struct op *op,
                                                   const struct shape *shape, const struct rung_wish *wish,
                                                   struct cuda_form *form, struct cuda_refusal *refusal)
 {
     const struct cuda_wish wished = cuda_wish_of(wish);
     const struct cuda_question asked = {&device->limits, op, shape, &wished, refusal};
 
-    while (place->rung != NULL &&
-           (!is_candidate(place, op, shape, wish) || !serves(place->rung, &asked, form)))
-        place++;
-    return place;
+    while (entry->rung != NULL &&
+           (!is_candidate(entry, op, shape, wish) || !serves(entry->rung, &asked, form)))
+        entry++;
+    return entry;
 }
 
 /* Seconds that the whole device spends on an update: those of moving or those of computing. */
@@ -196,7 +196,7 @@ static double seconds_per_update(const struct cuda_limits *limits, const struct 
 
 /* Several steps a pass compute some samples more than once. Where computing takes longer than moving, the
    first rung that takes a single step is faster. */
-static void prefer_single(const struct device *device, const struct cuda_ladder_place *place,
+static void prefer_single(const struct device *device, const struct cuda_ladder_entry *entry,
                           const struct op *op, const struct shape *shape, const struct rung_wish *wish,
                           struct cuda_settled *settled, char *reason, size_t size)
 {
@@ -206,12 +206,12 @@ static void prefer_single(const struct device *device, const struct cuda_ladder_
     struct cuda_refusal refusal;
 
     single_wish.steps = 1;
-    place = find_place(device, place, op, shape, &single_wish, &form, &refusal);
-    if (place->rung == NULL || seconds_per_update(&device->limits, op, &form) >= fused)
+    entry = find_entry(device, entry, op, shape, &single_wish, &form, &refusal);
+    if (entry->rung == NULL || seconds_per_update(&device->limits, op, &form) >= fused)
         return;
     snprintf(reason, size, "computing takes longer than moving: %d steps a pass would compute more",
              settled->form.steps);
-    *settled = {place, form};
+    *settled = {entry, form};
 }
 
 /* The first rung of the ladder that serves the op as it is wished for, and why. */
@@ -219,17 +219,17 @@ static bool choose_rung(const struct device *device, const struct op *op, const 
                         const struct rung_wish *wish, struct cuda_settled *settled, char *reason, size_t size,
                         struct fault *fault)
 {
-    const struct cuda_ladder_place *place;
+    const struct cuda_ladder_entry *entry;
     struct cuda_refusal refusal;
 
     cuda_refuse(&refusal, "it is for %s", shape->rows == 1 ? "volumes" : "pictures");
-    place = find_place(device, cuda_ladder, op, shape, wish, &settled->form, &refusal);
-    if (place->rung == NULL)
+    entry = find_entry(device, cuda_ladder, op, shape, wish, &settled->form, &refusal);
+    if (entry->rung == NULL)
         return refuse_wish(wish, refusal.text, fault);
-    settled->place = place;
+    settled->entry = entry;
     snprintf(reason, size, "%s", reason_for(wish));
     if (settled->form.steps > 1 && wish->rung == NULL)
-        prefer_single(device, place + 1, op, shape, wish, settled, reason, size);
+        prefer_single(device, entry + 1, op, shape, wish, settled, reason, size);
     return true;
 }
 
@@ -275,12 +275,12 @@ bool cuda_routine_settle(const struct device *device, const struct op *op, const
     if (!choose_rung(device, op, shape, wish, &settled, form->reason, sizeof form->reason, fault) ||
         !cuda_launch_describe(device, &settled.form, form, fault))
         return false;
-    form->rung = settled.place->name;
-    form->tiles = settled.place->rung->tiles;
+    form->rung = settled.entry->name;
+    form->tiles = settled.entry->rung->tiles;
     if (form->tiles)
         offer_tiles(form);
-    form->coarsens = settled.place->rung->coarsens && settled.form.coarsen > 0;
-    form->strides = form->coarsens && takes_stride(device, settled.place->rung, op, shape);
+    form->coarsens = settled.entry->rung->coarsens && settled.form.coarsen > 0;
+    form->strides = form->coarsens && takes_stride(device, settled.entry->rung, op, shape);
     form->memory_bytes = operand_bytes(op, shape);
     memcpy(form->own, &settled, sizeof settled);
     return true;
@@ -314,7 +314,7 @@ static cudaError_t launch(struct device *device, const struct routine *routine, 
                            &source,         kept != NULL ? &input : NULL, &target,
                            planes,          static_cast<int>(steps),      device->stream};
 
-    return routine->settled.place->rung->launch(&job);
+    return routine->settled.entry->rung->launch(&job);
 }
 
 /* Channels that the op leaves alone, over whatever the kernel made of them. */
@@ -341,6 +341,6 @@ bool cuda_routine_advance(struct device *device, struct routine *routine, unsign
                             ? launch<float>(device, routine, steps, from, kept, to, planes)
                             : launch<double>(device, routine, steps, from, kept, to, planes);
 
-    return cuda_device_check(error, device, routine->settled.place->name->name, fault) &&
+    return cuda_device_check(error, device, routine->settled.entry->name->name, fault) &&
            keep_channels(device, routine->on_device.op, from, to, planes, fault);
 }

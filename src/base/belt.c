@@ -132,7 +132,7 @@ bool belt_has(struct belt *belt, unsigned station)
     return ready;
 }
 
-void belt_pass(struct belt *belt, size_t number)
+void belt_hand_on(struct belt *belt, size_t number)
 {
     struct place *place = &belt->places[number];
 

@@ -1,4 +1,4 @@
-/* Belts: places that go round past stations, each in the hands of one thread at a time. What is passed on
+/* Belts: places that go round past stations, each in the hands of one thread at a time. What is handed on
    from station to station may be finished out of order; every station takes it in order. */
 #ifndef BELT_H
 #define BELT_H
@@ -37,12 +37,12 @@ enum belt_outcome belt_take_any(struct belt *belt, unsigned first, unsigned last
 bool belt_has(struct belt *belt, unsigned station);
 
 /* A place that was taken is ready for the next station; after the last station, for the first. */
-void belt_pass(struct belt *belt, size_t place);
+void belt_hand_on(struct belt *belt, size_t place);
 
-/* Nothing more will be passed on from the first station. */
+/* Nothing more will be handed on from the first station. */
 void belt_finish(struct belt *belt);
 
-/* Wait until every place that was passed on from the first station has come back; false once stopped. */
+/* Wait until every place that was handed on from the first station has come back; false once stopped. */
 bool belt_drain(struct belt *belt);
 
 /* Nobody waits any longer. */

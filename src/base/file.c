@@ -267,7 +267,7 @@ bool file_in_read_at(const struct file_in *file, uint64_t offset, void *bytes, s
     return read_fully(file, begin, bytes, size, got, fault);
 }
 
-bool file_in_pass_over(struct file_in *file, uint64_t bytes, struct fault *fault)
+bool file_in_skip(struct file_in *file, uint64_t bytes, struct fault *fault)
 {
     size_t held = file->ahead_end - file->ahead_begin;
     size_t taken = held < bytes ? held : (size_t)bytes;

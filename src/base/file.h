@@ -45,7 +45,7 @@ bool file_in_read_at(const struct file_in *file, uint64_t offset, void *bytes, s
                      struct fault *fault);
 
 /* Take so many bytes unread. */
-bool file_in_pass_over(struct file_in *file, uint64_t bytes, struct fault *fault);
+bool file_in_skip(struct file_in *file, uint64_t bytes, struct fault *fault);
 
 /* From any thread: a read that waits for a pipe, and every later one, fails. The file must have been made
    ready for it. */

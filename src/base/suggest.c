@@ -1,6 +1,8 @@
 /* Suggestions: what somebody may have meant by a word that stands on no list. */
 #include "suggest.h"
 
+#include "size.h"
+
 #include <ctype.h>
 #include <string.h>
 
@@ -9,11 +11,6 @@
 /* A word is near another one if at most every fourth letter has to change, or if it is its beginning. */
 #define LETTERS_A_CHANGE 4
 #define LEAST_BEGINNING  3
-
-static size_t least(size_t a, size_t b)
-{
-    return a < b ? a : b;
-}
 
 static bool same_letter(char a, char b)
 {
@@ -41,10 +38,10 @@ static size_t count_changes(const char *a, size_t a_length, const char *b, size_
                 *here = i + k;
                 continue;
             }
-            *here = least(changes[i - 1][k] + 1, changes[i][k - 1] + 1);
-            *here = least(*here, changes[i - 1][k - 1] + !same_letter(a[i - 1], b[k - 1]));
+            *here = size_least(changes[i - 1][k] + 1, changes[i][k - 1] + 1);
+            *here = size_least(*here, changes[i - 1][k - 1] + !same_letter(a[i - 1], b[k - 1]));
             if (i > 1 && k > 1 && same_letter(a[i - 1], b[k - 2]) && same_letter(a[i - 2], b[k - 1]))
-                *here = least(*here, changes[i - 2][k - 2] + 1);
+                *here = size_least(*here, changes[i - 2][k - 2] + 1);
         }
     }
     return changes[a_length][b_length];
@@ -110,7 +107,7 @@ bool suggest_add(struct fault *fault, const char *meant, const char *otherwise)
 const char *suggest_separator(const char *text, char to, char *line, size_t size)
 {
     static const char separators[] = "xX*,;:/ ";
-    size_t length = least(strlen(text), size - 1);
+    size_t length = size_least(strlen(text), size - 1);
 
     for (size_t i = 0; i < length; i++)
         line[i] = strchr(separators, text[i]) != NULL ? to : text[i];

@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "base/progress.h"
 #include "base/pool.h"
+#include "base/size.h"
 #include "base/thread.h"
 #include "pipeline/pipeline.h"
 #include "outputs.h"
@@ -55,16 +56,6 @@ struct batch {
     size_t running, idle_threads;
     struct progress progress;
 };
-
-static size_t least(size_t a, size_t b)
-{
-    return a < b ? a : b;
-}
-
-static size_t divided_up(size_t a, size_t b)
-{
-    return (a + b - 1) / b;
-}
 
 static void lines_begin(struct lines *lines)
 {
@@ -150,7 +141,7 @@ static size_t share_of_threads(const struct batch *batch)
 {
     size_t waiting = batch->count - batch->next, places = batch->at_once - batch->running;
 
-    return batch->idle_threads / least(waiting, places);
+    return batch->idle_threads / size_least(waiting, places);
 }
 
 static struct entry *begin_next(struct batch *batch)
@@ -233,15 +224,15 @@ static bool runs_one_by_one(const struct options *options)
 /* In few rounds the last one counts: it gets about as many tasks as the others, and each more threads. */
 static size_t even_out(size_t count, size_t most)
 {
-    size_t rounds = divided_up(count, most);
+    size_t rounds = size_divided_up(count, most);
 
-    return rounds < ROUNDS_THAT_COUNT ? divided_up(count, rounds) : most;
+    return rounds < ROUNDS_THAT_COUNT ? size_divided_up(count, rounds) : most;
 }
 
 /* As many at a time as there are threads, and as memory has room for. */
 static size_t count_at_once(const struct batch *batch, const struct options *options, size_t threads)
 {
-    size_t most = least(least(threads, batch->count), MOST_AT_ONCE);
+    size_t most = size_least(size_least(threads, batch->count), MOST_AT_ONCE);
 
     if (runs_one_by_one(options))
         return 1;

@@ -13,18 +13,18 @@
 /* Of a path that is looked at; what is longer cannot be opened. */
 #define MOST_PATH 4096
 
-/* What of an input and its output a place is. */
+/* What of an input and its output a claim is for. */
 enum role { ROLE_OUTPUT, ROLE_SAMPLES, ROLE_INPUT };
 
-/* A file, by a name that tells it from others, and whose it is. */
-struct place {
+/* What an input claims: a file, by a name that tells it from others. */
+struct claim {
     char *name;
-    size_t owner; /* the number of the input */
+    size_t owner; /* the number of that input */
     enum role role;
 };
 
 /* An input, its output, and the samples beside that, compressed and not. */
-#define PLACES_EACH 4
+#define CLAIMS_EACH 4
 
 static const char *base_name(const char *path)
 {
@@ -62,9 +62,9 @@ static bool check_directory(const struct options *options, struct fault *fault)
 }
 
 /* By name, then inputs last, then as the inputs were given. */
-static int compare_places(const void *left, const void *right)
+static int compare_claims(const void *left, const void *right)
 {
-    const struct place *a = left, *b = right;
+    const struct claim *a = left, *b = right;
     int names = strcmp(a->name, b->name);
 
     if (names != 0)
@@ -75,7 +75,7 @@ static int compare_places(const void *left, const void *right)
 }
 
 /* Two inputs of one name would overwrite each other in the directory. */
-static bool check_names(const struct outputs *outputs, const struct options *options, struct place *places,
+static bool check_names(const struct outputs *outputs, const struct options *options, struct claim *claims,
                         struct fault *fault)
 {
     const char *const *inputs = options->inputs;
@@ -84,13 +84,13 @@ static bool check_names(const struct outputs *outputs, const struct options *opt
         if (strcmp(inputs[i], "-") == 0)
             return fault_raise(fault, STATUS_USAGE, "standard input has no name for an output in %s",
                                options->output);
-        places[i] = (struct place){.name = outputs->paths[i], .owner = i};
+        claims[i] = (struct claim){.name = outputs->paths[i], .owner = i};
     }
-    qsort(places, options->input_count, sizeof *places, compare_places);
+    qsort(claims, options->input_count, sizeof *claims, compare_claims);
     for (size_t i = 1; i < options->input_count; i++) {
-        if (strcmp(places[i - 1].name, places[i].name) == 0)
+        if (strcmp(claims[i - 1].name, claims[i].name) == 0)
             return fault_raise(fault, STATUS_USAGE, "%s and %s would have the same name in %s",
-                               inputs[places[i - 1].owner], inputs[places[i].owner], options->output);
+                               inputs[claims[i - 1].owner], inputs[claims[i].owner], options->output);
     }
     return true;
 }
@@ -150,40 +150,40 @@ static bool name_samples(const struct format *format, const char *output, bool p
            format_name_beside(format, output, packed, path, size);
 }
 
-static void add_place(struct place *places, size_t *count, char *name, size_t owner, enum role role)
+static void add_claim(struct claim *claims, size_t *count, char *name, size_t owner, enum role role)
 {
     if (name != NULL)
-        places[(*count)++] = (struct place){name, owner, role};
+        claims[(*count)++] = (struct claim){name, owner, role};
 }
 
-static void add_samples(struct place *places, size_t *count, const struct format *format, const char *output,
+static void add_samples(struct claim *claims, size_t *count, const struct format *format, const char *output,
                         size_t owner)
 {
     char path[MOST_PATH];
 
     for (int packed = 0; packed < 2; packed++) {
         if (name_samples(format, output, packed == 1, path, sizeof path))
-            add_place(places, count, output_name(path), owner, ROLE_SAMPLES);
+            add_claim(claims, count, output_name(path), owner, ROLE_SAMPLES);
     }
 }
 
-static size_t find_places(const struct options *options, const struct outputs *outputs, struct place *places)
+static size_t find_claims(const struct options *options, const struct outputs *outputs, struct claim *claims)
 {
     size_t count = 0;
 
     for (size_t i = 0; i < options->input_count; i++) {
         const char *output = outputs->paths[i];
         const struct format *detached = detached_format(options, output);
-        add_place(places, &count, true_name(options->inputs[i]), i, ROLE_INPUT);
-        add_place(places, &count, output_name(output), i, ROLE_OUTPUT);
+        add_claim(claims, &count, true_name(options->inputs[i]), i, ROLE_INPUT);
+        add_claim(claims, &count, output_name(output), i, ROLE_OUTPUT);
         if (detached != NULL)
-            add_samples(places, &count, detached, output, i);
+            add_samples(claims, &count, detached, output, i);
     }
     return count;
 }
 
-static bool refuse_place(const struct options *options, const struct outputs *outputs,
-                         const struct place *output, const struct place *other, struct fault *fault)
+static bool refuse_claim(const struct options *options, const struct outputs *outputs,
+                         const struct claim *output, const struct claim *other, struct fault *fault)
 {
     const char *first = outputs->paths[output->owner], *second = outputs->paths[other->owner];
 
@@ -197,30 +197,30 @@ static bool refuse_place(const struct options *options, const struct outputs *ou
 }
 
 /* An input may be replaced by its own output, which comes after it, but by no other. */
-static bool check_places(const struct options *options, const struct outputs *outputs,
-                         const struct place *places, size_t count, struct fault *fault)
+static bool check_claims(const struct options *options, const struct outputs *outputs,
+                         const struct claim *claims, size_t count, struct fault *fault)
 {
-    const struct place *first = places;
+    const struct claim *first = claims;
 
     for (size_t i = 1; i < count; i++) {
-        if (strcmp(first->name, places[i].name) != 0)
-            first = &places[i];
-        else if (first->role != ROLE_INPUT && places[i].owner != first->owner)
-            return refuse_place(options, outputs, first, &places[i], fault);
+        if (strcmp(first->name, claims[i].name) != 0)
+            first = &claims[i];
+        else if (first->role != ROLE_INPUT && claims[i].owner != first->owner)
+            return refuse_claim(options, outputs, first, &claims[i], fault);
     }
     return true;
 }
 
-static bool check_links(const struct options *options, const struct outputs *outputs, struct place *places,
+static bool check_links(const struct options *options, const struct outputs *outputs, struct claim *claims,
                         struct fault *fault)
 {
-    size_t count = find_places(options, outputs, places);
+    size_t count = find_claims(options, outputs, claims);
     bool fine;
 
-    qsort(places, count, sizeof *places, compare_places);
-    fine = check_places(options, outputs, places, count, fault);
+    qsort(claims, count, sizeof *claims, compare_claims);
+    fine = check_claims(options, outputs, claims, count, fault);
     for (size_t i = 0; i < count; i++)
-        free(places[i].name);
+        free(claims[i].name);
     return fine;
 }
 
@@ -325,15 +325,15 @@ bool outputs_name(struct outputs *outputs, const struct options *options, struct
 
 bool outputs_check(const struct outputs *outputs, const struct options *options, struct fault *fault)
 {
-    struct place *places;
+    struct claim *claims;
     bool fine;
 
     if (!wants_directory(options))
         return options->input_count == 1 || options->action != ACTION_RUN || refuse_several(options, fault);
-    places = mem_alloc(options->input_count, PLACES_EACH * sizeof *places, "file names", fault);
-    fine = places != NULL && check_directory(options, fault) &&
-           check_names(outputs, options, places, fault) && check_links(options, outputs, places, fault);
-    mem_free(places);
+    claims = mem_alloc(options->input_count, CLAIMS_EACH * sizeof *claims, "file names", fault);
+    fine = claims != NULL && check_directory(options, fault) &&
+           check_names(outputs, options, claims, fault) && check_links(options, outputs, claims, fault);
+    mem_free(claims);
     return fine;
 }
 

@@ -532,17 +532,17 @@ bool flow_read(struct flow *flow, void *bytes, size_t size, size_t *got, struct 
     return true;
 }
 
-bool flow_pass(struct flow *flow, uint64_t bytes, uint64_t *passed, struct fault *fault)
+bool flow_skip(struct flow *flow, uint64_t bytes, uint64_t *skipped, struct fault *fault)
 {
     unsigned char unread[FLOW_PEEK];
     size_t got;
 
-    if (flow_is_plain(flow) && flow_most(flow, passed)) {
-        *passed = bytes < *passed ? bytes : *passed;
-        return file_in_pass_over(flow->file, *passed, fault);
+    if (flow_is_plain(flow) && flow_most(flow, skipped)) {
+        *skipped = bytes < *skipped ? bytes : *skipped;
+        return file_in_skip(flow->file, *skipped, fault);
     }
-    for (*passed = 0; *passed < bytes; *passed += got) {
-        uint64_t left = bytes - *passed;
+    for (*skipped = 0; *skipped < bytes; *skipped += got) {
+        uint64_t left = bytes - *skipped;
         if (!flow_read(flow, unread, left < sizeof unread ? (size_t)left : sizeof unread, &got, fault))
             return false;
         if (got == 0)

@@ -38,8 +38,8 @@ void flow_close(struct flow *flow);
 bool flow_peek(struct flow *flow, void *bytes, size_t size, size_t *got, struct fault *fault);
 bool flow_read(struct flow *flow, void *bytes, size_t size, size_t *got, struct fault *fault);
 
-/* Take bytes unread; *passed is less than so many only at the end. */
-bool flow_pass(struct flow *flow, uint64_t bytes, uint64_t *passed, struct fault *fault);
+/* Take bytes unread; *skipped is less than so many only at the end. */
+bool flow_skip(struct flow *flow, uint64_t bytes, uint64_t *skipped, struct fault *fault);
 
 /* Whether the end has come, and with it whatever proves that nothing was damaged. */
 bool flow_ends(struct flow *flow, bool *ends, struct fault *fault);

@@ -57,14 +57,14 @@ struct cursor {
     const char *at;
 };
 
-static void pass_space(struct cursor *cursor)
+static void skip_space(struct cursor *cursor)
 {
     cursor->at += strspn(cursor->at, " \t\r\n");
 }
 
-static bool pass(struct cursor *cursor, const char *text)
+static bool take(struct cursor *cursor, const char *text)
 {
-    pass_space(cursor);
+    skip_space(cursor);
     if (strncmp(cursor->at, text, strlen(text)) != 0)
         return false;
     cursor->at += strlen(text);
@@ -76,7 +76,7 @@ static bool read_quoted(struct cursor *cursor, char *text, size_t size)
     char quote;
     size_t length;
 
-    pass_space(cursor);
+    skip_space(cursor);
     quote = *cursor->at;
     if (quote != '\'' && quote != '"')
         return false;
@@ -116,8 +116,8 @@ static bool read_order(struct cursor *cursor, struct dictionary *dictionary)
 {
     if (dictionary->has_order)
         return false;
-    dictionary->fortran = pass(cursor, "True");
-    return dictionary->has_order = dictionary->fortran || pass(cursor, "False");
+    dictionary->fortran = take(cursor, "True");
+    return dictionary->has_order = dictionary->fortran || take(cursor, "False");
 }
 
 static bool read_count(struct cursor *cursor, uint64_t *count)
@@ -125,7 +125,7 @@ static bool read_count(struct cursor *cursor, uint64_t *count)
     char digits[24];
     size_t length;
 
-    pass_space(cursor);
+    skip_space(cursor);
     length = strspn(cursor->at, "0123456789");
     if (length == 0 || length >= sizeof digits)
         return false;
@@ -138,14 +138,14 @@ static bool read_count(struct cursor *cursor, uint64_t *count)
 /* "(4, 3, 5)" or "(4,)". */
 static bool read_shape(struct cursor *cursor, struct dictionary *dictionary)
 {
-    if (dictionary->has_shape || !pass(cursor, "("))
+    if (dictionary->has_shape || !take(cursor, "("))
         return false;
     while (dictionary->axes < AXES_MOST && read_count(cursor, &dictionary->shape[dictionary->axes])) {
         dictionary->axes++;
-        if (!pass(cursor, ","))
+        if (!take(cursor, ","))
             break;
     }
-    return dictionary->has_shape = dictionary->axes > 0 && pass(cursor, ")");
+    return dictionary->has_shape = dictionary->axes > 0 && take(cursor, ")");
 }
 
 static const struct entry {
@@ -159,7 +159,7 @@ static bool read_entry(const struct source *source, struct cursor *cursor, struc
 {
     char key[32];
 
-    if (!read_quoted(cursor, key, sizeof key) || !pass(cursor, ":"))
+    if (!read_quoted(cursor, key, sizeof key) || !take(cursor, ":"))
         return refuse(source, "header", "not a dictionary", fault);
     for (size_t i = 0; i < ENTRIES; i++) {
         if (strcmp(key, entries[i].key) == 0)
@@ -172,16 +172,16 @@ static bool read_dictionary(const struct source *source, const char *text, struc
                             struct fault *fault)
 {
     struct cursor cursor = {text};
-    bool more = pass(&cursor, "{") && !pass(&cursor, "}");
+    bool more = take(&cursor, "{") && !take(&cursor, "}");
 
     while (more) {
         if (!read_entry(source, &cursor, dictionary, fault))
             return false;
-        more = pass(&cursor, ",") && !pass(&cursor, "}");
-        if (!more && cursor.at[-1] != '}' && !pass(&cursor, "}"))
+        more = take(&cursor, ",") && !take(&cursor, "}");
+        if (!more && cursor.at[-1] != '}' && !take(&cursor, "}"))
             return refuse(source, "header", "not a dictionary", fault);
     }
-    pass_space(&cursor);
+    skip_space(&cursor);
     if (*cursor.at != '\0')
         return refuse(source, "header", "not a dictionary alone", fault);
     return (dictionary->has_type || refuse(source, "descr", "missing", fault)) &&

@@ -136,7 +136,7 @@ static void heed_warning(png_structp png, png_const_charp message)
     diag_detail("%s: %s", reader->trap.name, message);
 }
 
-static enum png_notes_place place_of(const struct reader *reader, const png_unknown_chunk *chunk)
+static enum png_notes_section section_of(const struct reader *reader, const png_unknown_chunk *chunk)
 {
     if (reader->image_begun)
         return PNG_NOTES_AFTER_IMAGE;
@@ -158,7 +158,7 @@ static int take_chunk(png_structp png, png_unknown_chunkp chunk)
         png_notes_lose(&reader->notes, type, "its checksum is wrong");
         return 1;
     }
-    if (!png_notes_offer(&reader->notes, type, place_of(reader, chunk), chunk->data, chunk->size,
+    if (!png_notes_offer(&reader->notes, type, section_of(reader, chunk), chunk->data, chunk->size,
                          reader->trap.fault))
         png_trap_leave(png);
     return 1;

@@ -346,7 +346,7 @@ static bool raw_end(struct source *source, struct fault *fault)
     char extra;
     size_t got;
 
-    if (source->random && !file_in_pass_over(source->file, bytes, fault))
+    if (source->random && !file_in_skip(source->file, bytes, fault))
         return false;
     if (!file_in_peek(source->file, &extra, 1, &got, fault))
         return false;

@@ -62,7 +62,7 @@ static void deflate_place(struct pack *pack, size_t worker, size_t place)
     strip->deflated_size = deflater_run(pack->deflaters[worker], &plain, strip->deflated);
     strip->checksum = pack->wrapper == PACK_GZIP ? checksum_crc(CHECKSUM_CRC, plain.bytes, plain.size)
                                                  : deflate_checksum(&plain);
-    belt_pass(pack->belt, place);
+    belt_hand_on(pack->belt, place);
 }
 
 static void run_worker(void *context, size_t first, size_t count, unsigned member)
@@ -100,7 +100,7 @@ static bool write_next(struct pack *pack, struct fault *fault)
                          : deflate_join(pack->checksum, strip->checksum, strip->size);
     pack->plain_bytes += strip->size;
     pack->under_way--;
-    belt_pass(pack->belt, place);
+    belt_hand_on(pack->belt, place);
     return true;
 }
 
@@ -108,7 +108,7 @@ static void submit(struct pack *pack, bool last)
 {
     pack->strips[pack->filled].last = last;
     pack->under_way++;
-    belt_pass(pack->belt, pack->filled);
+    belt_hand_on(pack->belt, pack->filled);
 }
 
 /* The next strip begins with what deflate can look back on. */

@@ -311,42 +311,42 @@ static struct flow *data_of(struct volume *volume)
     return volume->data != NULL ? volume->data : volume->flow;
 }
 
-static bool pass_line(struct flow *flow, bool *passed, struct fault *fault)
+static bool skip_line(struct flow *flow, bool *skipped, struct fault *fault)
 {
     char piece[FLOW_PEEK];
     size_t got;
 
-    for (*passed = false; !*passed;) {
+    for (*skipped = false; !*skipped;) {
         const char *end;
         if (!flow_peek(flow, piece, sizeof piece, &got, fault))
             return false;
         if (got == 0)
             return true;
         end = memchr(piece, '\n', got);
-        *passed = end != NULL;
-        if (!flow_read(flow, piece, *passed ? (size_t)(end - piece) + 1 : got, &got, fault))
+        *skipped = end != NULL;
+        if (!flow_read(flow, piece, *skipped ? (size_t)(end - piece) + 1 : got, &got, fault))
             return false;
     }
     return true;
 }
 
-static bool pass_lines(const struct source *source, struct flow *flow, struct fault *fault)
+static bool skip_lines(const struct source *source, struct flow *flow, struct fault *fault)
 {
     const struct volume *volume = source->state;
-    bool passed = true;
+    bool skipped = true;
 
-    for (uint64_t i = 0; passed && i < volume->coding.line_skip; i++) {
-        if (!pass_line(flow, &passed, fault))
+    for (uint64_t i = 0; skipped && i < volume->coding.line_skip; i++) {
+        if (!skip_line(flow, &skipped, fault))
             return false;
     }
-    return passed || fault_raise(fault, STATUS_INPUT, "%s: line skip: the file does not have that many lines",
-                                 data_name(source));
+    return skipped || fault_raise(fault, STATUS_INPUT,
+                                  "%s: line skip: the file does not have that many lines", data_name(source));
 }
 
-static bool pass_bytes(const struct source *source, struct flow *flow, struct fault *fault)
+static bool skip_bytes(const struct source *source, struct flow *flow, struct fault *fault)
 {
     const struct volume *volume = source->state;
-    uint64_t skip = volume->coding.byte_skip, passed;
+    uint64_t skip = volume->coding.byte_skip, skipped;
 
     if (volume->coding.at_end) {
         if (!flow_is_plain(flow) || !flow_most(flow, &skip))
@@ -357,9 +357,9 @@ static bool pass_bytes(const struct source *source, struct flow *flow, struct fa
     }
     if (skip == 0)
         return true;
-    if (!flow_pass(flow, skip, &passed, fault))
+    if (!flow_skip(flow, skip, &skipped, fault))
         return false;
-    return passed == skip ||
+    return skipped == skip ||
            fault_raise(fault, STATUS_INPUT, "%s: byte skip: the file ends before %llu bytes",
                        data_name(source), (unsigned long long)skip);
 }
@@ -388,9 +388,9 @@ static bool settle_flow(struct source *source, struct flow **flow, struct fault 
     struct volume *volume = source->state;
 
     volume->left = volume->file_bytes;
-    return pass_lines(source, *flow, fault) &&
+    return skip_lines(source, *flow, fault) &&
            flow_decode(flow, volume->coding.coding, source->header.type, fault) &&
-           pass_bytes(source, *flow, fault) && check_room(source, *flow, fault);
+           skip_bytes(source, *flow, fault) && check_room(source, *flow, fault);
 }
 
 static void close_file(struct volume *volume)
@@ -572,9 +572,9 @@ bool volume_read_at(struct source *source, void *samples, size_t first, size_t p
 bool volume_end(struct source *source, struct fault *fault)
 {
     struct volume *volume = source->state;
-    uint64_t passed;
+    uint64_t skipped;
 
-    if (source->random && !flow_pass(data_of(volume), volume->left, &passed, fault))
+    if (source->random && !flow_skip(data_of(volume), volume->left, &skipped, fault))
         return false;
     return check_end(source, data_of(volume), fault);
 }

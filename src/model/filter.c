@@ -145,11 +145,11 @@ static bool set_scale(const struct building *b)
 }
 
 /* The same weights, from −radius to radius, along one axis. */
-static bool add_pass(const struct building *b, unsigned axis, int radius, const double *weights)
+static bool add_along(const struct building *b, unsigned axis, int radius, const double *weights)
 {
     for (int i = -radius; i <= radius; i++) {
         int dx = axis == 0 ? i : 0, dy = axis == 1 ? i : 0, dz = axis == 2 ? i : 0;
-        if (!stencil_add(&b->body->pass[axis], dx, dy, dz, weights[i + radius], b->fault))
+        if (!stencil_add(&b->body->along[axis], dx, dy, dz, weights[i + radius], b->fault))
             return false;
     }
     return true;
@@ -183,7 +183,7 @@ static void gauss_weights(double sigma, int radius, double *weights)
         weights[i] /= sum;
 }
 
-static bool gauss_passes(const struct building *b, double given)
+static bool gauss_along_axes(const struct building *b, double given)
 {
     if (given < 0.0)
         return fault_raise(b->fault, STATUS_USAGE, "a standard deviation of %g is below 0", given);
@@ -195,7 +195,7 @@ static bool gauss_passes(const struct building *b, double given)
         if (weights == NULL)
             return false;
         gauss_weights(sigma, (int)radius, weights);
-        added = add_pass(b, axis, (int)radius, weights);
+        added = add_along(b, axis, (int)radius, weights);
         free(weights);
         if (!added)
             return false;
@@ -203,7 +203,7 @@ static bool gauss_passes(const struct building *b, double given)
     return true;
 }
 
-static bool box_passes(const struct building *b, double radius)
+static bool box_along_axes(const struct building *b, double radius)
 {
     double *weights;
     bool added = true;
@@ -216,7 +216,7 @@ static bool box_passes(const struct building *b, double radius)
     for (size_t i = 0; i < 2 * (size_t)radius + 1; i++)
         weights[i] = 1.0 / (2.0 * radius + 1.0);
     for (unsigned axis = 0; axis < b->grid->axes && added; axis++)
-        added = add_pass(b, axis, (int)radius, weights);
+        added = add_along(b, axis, (int)radius, weights);
     free(weights);
     return added;
 }
@@ -435,7 +435,7 @@ static void flip_body(struct filter_body *body)
 {
     stencil_flip(&body->taps);
     for (unsigned axis = 0; axis < 3; axis++)
-        stencil_flip(&body->pass[axis]);
+        stencil_flip(&body->along[axis]);
 }
 
 bool filter_build(const struct filter_call *call, const struct grid *grid, bool flip,
@@ -463,5 +463,5 @@ void filter_body_free(struct filter_body *body)
 {
     stencil_free(&body->taps);
     for (unsigned axis = 0; axis < 3; axis++)
-        stencil_free(&body->pass[axis]);
+        stencil_free(&body->along[axis]);
 }

@@ -11,9 +11,9 @@
 
 enum filter_kind {
     FILTER_TAPS,     /* one stencil */
-    FILTER_PASSES,   /* one-axis stencils in the order x, y, z */
+    FILTER_AXES,     /* stencils along one axis each, in the order x, y, z */
     FILTER_HEAT,     /* a stencil that the heat options make */
-    FILTER_UNSHARP,  /* what passes take away, added */
+    FILTER_UNSHARP,  /* what a Gaussian takes away, added */
     FILTER_GRADIENT, /* the length of the vector of central differences */
     FILTER_SCALE,    /* a factor and an offset */
     FILTER_COVER,    /* none that --filter takes: between stages, colour becomes colour times alpha */
@@ -43,9 +43,9 @@ struct filter_call;
 /* What a filter is on one grid. */
 struct filter_body {
     struct stencil taps;
-    struct stencil pass[3];
-    double amount;         /* FILTER_UNSHARP */
-    double factor, offset; /* FILTER_SCALE */
+    struct stencil along[3]; /* x, y and z */
+    double amount;           /* FILTER_UNSHARP */
+    double factor, offset;   /* FILTER_SCALE */
 };
 
 struct filter {

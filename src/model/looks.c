@@ -11,9 +11,9 @@
 /* One over the share of the steps' time that looking may take. */
 #define LOOK_SHARE 10.0
 
-uint64_t looks_spacing(double taps, unsigned passes)
+uint64_t looks_spacing(double taps, unsigned axes)
 {
-    double moving = passes > 1 ? LOOK_TAPS * passes : 1.0;
+    double moving = axes > 1 ? LOOK_TAPS * axes : 1.0;
 
     return (uint64_t)ceil(LOOK_SHARE * LOOK_TAPS / fmax(taps, moving));
 }

@@ -12,9 +12,9 @@ struct looks {
 };
 
 /* So many steps apart that looking costs less than a tenth of the steps themselves, on any device, for a step
-   of so many multiply-adds a sample that goes through memory so many times. It must depend on nothing else:
-   where a run stops follows from it. */
-uint64_t looks_spacing(double taps, unsigned passes);
+   of so many multiply-adds a sample that goes through memory once for each of so many axes. It must depend on
+   nothing else: where a run stops follows from it. */
+uint64_t looks_spacing(double taps, unsigned axes);
 
 /* Whether the step is looked at; steps count from 1. */
 bool looks_at(const struct looks *looks, uint64_t step);

@@ -146,17 +146,17 @@ static struct looks looks_of(const struct stage_request *request, const struct s
 {
     const struct filter_body *body = &stage->body;
     double taps = stage->filter->kind == FILTER_HEAT ? taps_of_heat(stage) : (double)body->taps.count;
-    unsigned passes = 0;
+    unsigned axes = 0;
 
     if (!(request->given & STAGE_UNTIL))
         return (struct looks){0, stage->steps};
     if (request->given & STAGE_CHECK_EVERY)
         return (struct looks){request->check_every, stage->steps};
     for (size_t axis = 0; axis < 3; axis++) {
-        taps += (double)body->pass[axis].count;
-        passes += body->pass[axis].count > 0;
+        taps += (double)body->along[axis].count;
+        axes += body->along[axis].count > 0;
     }
-    return (struct looks){looks_spacing(taps, passes), stage->steps};
+    return (struct looks){looks_spacing(taps, axes), stage->steps};
 }
 
 bool stage_build(const struct stage_request *request, const struct grid *grid, bool force,
@@ -192,7 +192,7 @@ bool stage_keeps_constants(const struct stage *stage)
     case FILTER_GRADIENT:
     case FILTER_SCALE:
         return false;
-    case FILTER_PASSES:
+    case FILTER_AXES:
     case FILTER_UNSHARP:
     case FILTER_COVER:
     case FILTER_UNCOVER:
@@ -221,8 +221,8 @@ bool stage_reads_neighbours(const struct stage *stage)
     const struct filter_body *body = &stage->body;
 
     return stage->filter->kind == FILTER_GRADIENT || stencil_leaves_centre(&body->taps) ||
-           stencil_leaves_centre(&body->pass[0]) || stencil_leaves_centre(&body->pass[1]) ||
-           stencil_leaves_centre(&body->pass[2]);
+           stencil_leaves_centre(&body->along[0]) || stencil_leaves_centre(&body->along[1]) ||
+           stencil_leaves_centre(&body->along[2]);
 }
 
 /* The length of a gradient is that of its negative. */
@@ -230,8 +230,8 @@ bool stage_heeds_flip(const struct stage *stage)
 {
     const struct filter_body *body = &stage->body;
 
-    return !stencil_is_symmetric(&body->taps) || !stencil_is_symmetric(&body->pass[0]) ||
-           !stencil_is_symmetric(&body->pass[1]) || !stencil_is_symmetric(&body->pass[2]);
+    return !stencil_is_symmetric(&body->taps) || !stencil_is_symmetric(&body->along[0]) ||
+           !stencil_is_symmetric(&body->along[1]) || !stencil_is_symmetric(&body->along[2]);
 }
 
 void stage_free(struct stage *stage)

@@ -2,6 +2,8 @@
    behind the planes that were read. */
 #include "levels.h"
 
+#include "base/size.h"
+
 struct levels_mark levels_begin(void)
 {
     return (struct levels_mark){0, 0};
@@ -32,11 +34,6 @@ size_t levels_field_count(const struct levels *levels)
             return 3;
     }
     return 2;
-}
-
-static size_t larger(size_t a, size_t b)
-{
-    return a > b ? a : b;
 }
 
 /* Beyond all planes there is nothing to wait for. */
@@ -113,7 +110,7 @@ static size_t single_reach(const struct levels_step *step, size_t index)
     const struct op *op = &step->step.ops[index];
     size_t low = (size_t) - (int64_t)op->plane.low, high = (size_t)op->plane.high;
 
-    return larger(larger(low, high), step->forms[index].reach);
+    return size_most(size_most(low, high), step->forms[index].reach);
 }
 
 /* The same of so many steps at once. */
@@ -158,10 +155,10 @@ static void note_readers(struct levels_walk *walk)
     const struct level *level = &walk->level;
     size_t behind = limited(walk->levels, level->lag + level->reach);
 
-    walk->behind[level->from] = larger(walk->behind[level->from], behind);
+    walk->behind[level->from] = size_most(walk->behind[level->from], behind);
     walk->behind[level->to] = level->lag;
-    walk->depth = larger(walk->depth, behind);
-    walk->seam = larger(walk->seam, level->reach - level->reach / level->steps);
+    walk->depth = size_most(walk->depth, behind);
+    walk->seam = size_most(walk->seam, level->reach - level->reach / level->steps);
     walk->count++;
 }
 
@@ -183,7 +180,7 @@ bool levels_walk_next(struct levels_walk *walk)
     level->behind = walk->at.step + level->steps;
     level->reach = reach_of(walk->levels, step, level->op, level->steps);
     level->ends_step = level->op + 1 == step->step.count;
-    level->lag = limited(walk->levels, larger(level->lag + level->reach, walk->behind[level->to]));
+    level->lag = limited(walk->levels, size_most(level->lag + level->reach, walk->behind[level->to]));
     note_readers(walk);
     walk->next_op = level->ends_step ? 0 : level->op + 1;
     if (level->ends_step) {
@@ -308,7 +305,7 @@ struct range levels_ready(const struct levels_span *span, size_t lag, size_t bef
     size_t first = done(span, lag, before), end = done(span, lag, fed);
 
     if (span->open_begin)
-        first = larger(first, span->begin + lag);
+        first = size_most(first, span->begin + lag);
     return (struct range){first, end > first ? end - first : 0};
 }
 
@@ -375,8 +372,8 @@ struct levels_walk levels_survey_stages(const struct levels *levels)
         levels_walk_start(&walk, levels, begin, end, 0);
         while (levels_walk_next(&walk) && !walk.level.ends_step)
             ;
-        survey.depth = larger(survey.depth, walk.depth);
-        survey.seam = larger(survey.seam, walk.seam);
+        survey.depth = size_most(survey.depth, walk.depth);
+        survey.seam = size_most(survey.seam, walk.seam);
     }
     return survey;
 }

@@ -230,7 +230,7 @@ static bool lower_into(const struct stage *stage, const struct grid *grid, const
     }
     for (unsigned axis = 0; axis < grid->axes; axis++) {
         op = begin_op(step, OP_TAPS, stage, encoding, work, fault);
-        if (op == NULL || !lower_weights(&stage->body.pass[axis], grid->axes, op, fault))
+        if (op == NULL || !lower_weights(&stage->body.along[axis], grid->axes, op, fault))
             return false;
     }
     if (kind == FILTER_UNSHARP) {

@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define LOWER_OPS 4 /* three passes and what combines them */
+#define LOWER_OPS 4 /* one along each of three axes and what combines them */
 
 /* One step of a stage: its operations in order. */
 struct step {

@@ -4,6 +4,7 @@
 #include "base/machine.h"
 #include "base/mem.h"
 #include "base/number.h"
+#include "base/size.h"
 #include "route.h"
 
 /* Levels advance by slabs of about this size. */
@@ -29,19 +30,9 @@
 /* Buffers on each side: one is moved from or to the file, one from or to the fields, and one waits. */
 #define BUFFERS 3
 
-static size_t smaller(size_t a, size_t b)
-{
-    return a < b ? a : b;
-}
-
-static size_t larger(size_t a, size_t b)
-{
-    return a > b ? a : b;
-}
-
 static size_t planes_of(size_t bytes, size_t plane_bytes, size_t planes)
 {
-    return larger(1, smaller(bytes / larger(1, plane_bytes), planes));
+    return size_most(1, size_least(bytes / size_most(1, plane_bytes), planes));
 }
 
 /* How much a plan takes, from roomy to tight. */
@@ -177,7 +168,8 @@ static bool count_memory(struct attempt *attempt, const struct size *size)
     const struct schedule_request *request = attempt->request;
     struct schedule *schedule = &attempt->schedule;
     size_t held_bytes = schedule->holds_in_spool ? 0 : request->held_bytes, fields, buffers;
-    size_t plane_bytes = larger(request->file_plane_bytes, schedule->spooled ? request->work_plane_bytes : 0);
+    size_t plane_bytes =
+        size_most(request->file_plane_bytes, schedule->spooled ? request->work_plane_bytes : 0);
 
     schedule->batch = size->batch;
     schedule->slab = size->slab / size->batch * size->batch;
@@ -185,7 +177,7 @@ static bool count_memory(struct attempt *attempt, const struct size *size)
     schedule->in_buffers = size->buffers + size->readers - 1;
     schedule->out_buffers = size->buffers;
     schedule->field_count = attempt->levels.stage_count == 0 ? 0 : levels_field_count(&attempt->levels);
-    schedule->window = smaller(most_planes(attempt), size->slab + schedule->depth + size->slack);
+    schedule->window = size_least(most_planes(attempt), size->slab + schedule->depth + size->slack);
     if (!mem_product(&schedule->field_bytes, request->field_plane_bytes, schedule->window) ||
         !mem_product(&fields, schedule->field_bytes, schedule->field_count) ||
         !mem_product(&schedule->batch_bytes, plane_bytes, schedule->batch) ||
@@ -257,7 +249,7 @@ static size_t cached_slab(const struct schedule_request *request, const struct l
 {
     size_t slab = planes_of(CACHED_SLAB_BYTES, request->field_plane_bytes, request->levels->planes);
 
-    return larger(slab, survey->count == 0 ? 1 : (size_t)(survey->depth / survey->count));
+    return size_most(slab, survey->count == 0 ? 1 : (size_t)(survey->depth / survey->count));
 }
 
 /* Planes of a slab: enough of them that little is computed twice where two slabs meet. */
@@ -266,11 +258,11 @@ static size_t roomy_slab(const struct schedule_request *request, const struct le
     size_t planes = request->levels->planes;
 
     if (request->limits.slab > 0)
-        return smaller(request->limits.slab, planes);
+        return size_least(request->limits.slab, planes);
     if (survey->seam == 0 && is_cached(request))
-        return smaller(planes, cached_slab(request, survey));
-    return smaller(
-        planes, larger(planes_of(SLAB_BYTES, request->field_plane_bytes, planes), SEAM_SHARE * survey->seam));
+        return size_least(planes, cached_slab(request, survey));
+    return size_least(planes, size_most(planes_of(SLAB_BYTES, request->field_plane_bytes, planes),
+                                        SEAM_SHARE * survey->seam));
 }
 
 /* Planes that a window has beyond what levels need: a slab that leaves while the next one comes, and so many
@@ -284,7 +276,7 @@ static size_t roomy_slack(const struct schedule_request *request, const struct l
         return 0;
     if (request->limits.slab > 0)
         return slab;
-    return slab + larger(slab, SLIDE_SHARE * 2 * survey->depth / count);
+    return slab + size_most(slab, SLIDE_SHARE * 2 * survey->depth / count);
 }
 
 static struct size roomy(const struct schedule_request *request, const struct levels_walk *survey)
@@ -293,9 +285,9 @@ static struct size roomy(const struct schedule_request *request, const struct le
     struct size size = {.slab = roomy_slab(request, survey), .readers = request->readers};
 
     size.batch = request->limits.batch > 0
-                     ? smaller(request->limits.batch, planes)
+                     ? size_least(request->limits.batch, planes)
                      : planes_of(batch_bytes(request), request->file_plane_bytes, planes);
-    size.batch = smaller(size.batch, size.slab);
+    size.batch = size_least(size.batch, size.slab);
     size.slack = roomy_slack(request, survey, size.slab);
     size.buffers = BUFFERS;
     return size;
@@ -310,9 +302,9 @@ static bool tighten(struct size *size)
         size->slack = size->slab;
         return true;
     }
-    size->slab = larger(1, size->slab / 2);
-    size->slack = size->slab == 1 ? 0 : smaller(size->slack, size->slab);
-    size->batch = larger(1, smaller(size->batch / 2, size->slab));
+    size->slab = size_most(1, size->slab / 2);
+    size->slack = size->slab == 1 ? 0 : size_least(size->slack, size->slab);
+    size->batch = size_most(1, size_least(size->batch / 2, size->slab));
     size->readers = 1;
     size->buffers = size->slab == 1 ? 1 : BUFFERS;
     return true;
@@ -353,10 +345,12 @@ static bool fit_one_pass(struct attempt *attempt, uint64_t memory)
 static bool fit_depth(struct attempt *attempt, const struct levels_walk *survey, uint64_t memory)
 {
     const struct schedule *shallow = &attempt->schedule;
-    size_t least = larger(LEAST_SEAMS * survey->seam, survey->depth / 4);
-    size_t slab = smaller(larger(1, least), roomy_slab(attempt->request, survey));
-    const struct size size = {
-        .slab = slab, .batch = smaller(slab, shallow->batch), .buffers = shallow->out_buffers, .readers = 1};
+    size_t least = size_most(LEAST_SEAMS * survey->seam, survey->depth / 4);
+    size_t slab = size_least(size_most(1, least), roomy_slab(attempt->request, survey));
+    const struct size size = {.slab = slab,
+                              .batch = size_least(slab, shallow->batch),
+                              .buffers = shallow->out_buffers,
+                              .readers = 1};
 
     attempt->schedule.depth = survey->depth;
     return fits(attempt, &size, memory);
@@ -490,7 +484,7 @@ static size_t least_memory(const struct schedule_request *request)
     size_t planes = request->levels->planes, shallowest = levels_survey_stages(&many.levels).depth;
     size_t least = least_at(&one, one.schedule.whole ? planes : survey_all(&one.levels).depth);
 
-    return shallowest < planes ? smaller(least, least_at(&many, shallowest)) : least;
+    return shallowest < planes ? size_least(least, least_at(&many, shallowest)) : least;
 }
 
 static bool refuse(const struct schedule_request *request, struct fault *fault)

@@ -73,7 +73,7 @@ static void write_notes(struct png_encoder *encoder, bool after_image)
     if (encoder->notes == NULL)
         return;
     for (const struct png_note *note = encoder->notes->first; note != NULL; note = note->next)
-        if ((note->place == PNG_NOTES_AFTER_IMAGE) == after_image)
+        if ((note->section == PNG_NOTES_AFTER_IMAGE) == after_image)
             png_write_chunk(encoder->png, (png_const_bytep)note->type, note->bytes, note->size);
 }
 

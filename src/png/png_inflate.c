@@ -189,7 +189,7 @@ static void leave_feed(struct png_inflater *inflater)
 {
     inflater->feed_taken = false;
     inflater->feeds_eaten++;
-    belt_pass(inflater->feed_belt, inflater->feed);
+    belt_hand_on(inflater->feed_belt, inflater->feed);
 }
 
 /* One call of the engine, with or without a feed. */
@@ -245,7 +245,7 @@ static void put_out(struct png_inflater *inflater, size_t place)
         piece->told.size = inflater->made;
         inflater->made = 0;
     }
-    belt_pass(inflater->piece_belt, place);
+    belt_hand_on(inflater->piece_belt, place);
 }
 
 /* Until the stream is over or nobody wants more of it. */
@@ -280,7 +280,7 @@ void png_inflater_feed(struct png_inflater *inflater, size_t size)
     inflater->larder[inflater->feeding].size = size;
     inflater->has_room = false;
     inflater->feeds++;
-    belt_pass(inflater->feed_belt, inflater->feeding);
+    belt_hand_on(inflater->feed_belt, inflater->feeding);
 }
 
 void png_inflater_end(struct png_inflater *inflater)
@@ -291,7 +291,7 @@ void png_inflater_end(struct png_inflater *inflater)
 static void give_back(struct png_inflater *inflater)
 {
     if (inflater->has_piece)
-        belt_pass(inflater->piece_belt, inflater->taken);
+        belt_hand_on(inflater->piece_belt, inflater->taken);
     inflater->has_piece = false;
 }
 

@@ -20,7 +20,7 @@ static const char frame_head[] = "fcTL";
    of an animation) or nobody here knows what it describes. */
 struct rule {
     char type[5];
-    enum png_notes_place last_place;
+    enum png_notes_section last_section;
     bool repeats;
     bool has_keyword; /* begins with a keyword and a zero */
     size_t size;      /* 0: any */
@@ -63,9 +63,9 @@ static bool in_range(const char *type, const unsigned char *bytes)
 
 /* NULL where a chunk that has a rule is as the rule says. */
 static const char *damage_of(const struct png_notes *notes, const struct rule *rule,
-                             enum png_notes_place place, const unsigned char *bytes, size_t size)
+                             enum png_notes_section section, const unsigned char *bytes, size_t size)
 {
-    if (place > rule->last_place)
+    if (section > rule->last_section)
         return "out of place";
     if (!rule->repeats && png_notes_find(notes, rule->type) != NULL)
         return "duplicate";
@@ -127,20 +127,20 @@ void png_notes_lose(struct png_notes *notes, const char *type, const char *damag
 }
 
 /* The image itself may be the first frame: then a head of a frame stands before it. */
-static void count_frame(struct png_notes *notes, const char *type, enum png_notes_place place)
+static void count_frame(struct png_notes *notes, const char *type, enum png_notes_section section)
 {
-    if (strcmp(type, frame_head) == 0 && place == PNG_NOTES_AFTER_IMAGE)
+    if (strcmp(type, frame_head) == 0 && section == PNG_NOTES_AFTER_IMAGE)
         notes->frames_lost++;
 }
 
-bool png_notes_offer(struct png_notes *notes, const char *type, enum png_notes_place place, const void *bytes,
-                     size_t size, struct fault *fault)
+bool png_notes_offer(struct png_notes *notes, const char *type, enum png_notes_section section,
+                     const void *bytes, size_t size, struct fault *fault)
 {
     const struct rule *rule = find_rule(type);
-    const char *damage = rule == NULL ? NULL : damage_of(notes, rule, place, bytes, size);
+    const char *damage = rule == NULL ? NULL : damage_of(notes, rule, section, bytes, size);
     if (rule == NULL || damage != NULL) {
         drop(notes, type, damage);
-        count_frame(notes, type, place);
+        count_frame(notes, type, section);
         if (damage != NULL && tells_colours(type))
             mark_damaged(notes, type);
         return true;
@@ -155,7 +155,7 @@ bool png_notes_offer(struct png_notes *notes, const char *type, enum png_notes_p
     if (note == NULL)
         return fault_prefix(fault, notes->file_name);
     note->next = NULL;
-    note->place = place;
+    note->section = section;
     memcpy(note->type, rule->type, sizeof note->type);
     note->size = size;
     if (size != 0)

@@ -7,11 +7,11 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-enum png_notes_place { PNG_NOTES_BEFORE_PALETTE, PNG_NOTES_BEFORE_IMAGE, PNG_NOTES_AFTER_IMAGE };
+enum png_notes_section { PNG_NOTES_BEFORE_PALETTE, PNG_NOTES_BEFORE_IMAGE, PNG_NOTES_AFTER_IMAGE };
 
 struct png_note {
     struct png_note *next;
-    enum png_notes_place place; /* where its file had it */
+    enum png_notes_section section; /* where its file had it */
     char type[5];
     size_t size;
     unsigned char bytes[]; /* the chunk's data, without length, type and checksum */
@@ -38,8 +38,8 @@ struct png_notes {
 };
 
 /* Keep a copy of a chunk if a filtered picture can carry it on; false only when that is over a limit. */
-bool png_notes_offer(struct png_notes *notes, const char *type, enum png_notes_place place, const void *bytes,
-                     size_t size, struct fault *fault);
+bool png_notes_offer(struct png_notes *notes, const char *type, enum png_notes_section section,
+                     const void *bytes, size_t size, struct fault *fault);
 
 /* A chunk of which no more is known than what its head says, and why. It may have been about colours. */
 void png_notes_lose(struct png_notes *notes, const char *type, const char *damage);

@@ -5,6 +5,7 @@
 #include "base/belt.h"
 #include "base/mem.h"
 #include "base/pool.h"
+#include "base/size.h"
 #include "model/sample.h"
 #include "png_filter.h"
 
@@ -90,7 +91,7 @@ static void filter_and_deflate(const struct png_strips *strips, struct worker *w
 static void work_on(struct png_strips *strips, struct worker *worker, size_t place)
 {
     filter_and_deflate(strips, worker, &strips->slots[place]);
-    belt_pass(strips->belt, place);
+    belt_hand_on(strips->belt, place);
 }
 
 static void run_worker(void *context, size_t first, size_t count, unsigned member)
@@ -138,7 +139,7 @@ static void end_strip(struct png_strips *strips)
     strips->row = 0;
     strips->filling = false;
     strips->under_way++;
-    belt_pass(strips->belt, strips->filled);
+    belt_hand_on(strips->belt, strips->filled);
 }
 
 static void put_row(struct png_strips *strips, const unsigned char *row)
@@ -184,7 +185,7 @@ static void give_back(struct png_strips *strips)
 {
     if (!strips->handed_out)
         return;
-    belt_pass(strips->belt, strips->taken);
+    belt_hand_on(strips->belt, strips->taken);
     strips->under_way--;
 }
 
@@ -200,26 +201,17 @@ const struct png_strip *png_strips_take(struct png_strips *strips)
 
 /* ---- beginning and end ---- */
 
-static size_t rounded_up(size_t a, size_t b)
-{
-    return (a + b - 1) / b;
-}
-
-static size_t least(size_t a, size_t b)
-{
-    return a < b ? a : b;
-}
-
 static void shape(struct png_strips *strips, size_t threads)
 {
     const struct png_strips_picture *picture = &strips->picture;
     size_t filtered = picture->row_bytes + 1;
     strips->stride = picture->row_bytes + PNG_FILTER_REACH;
-    strips->strip_rows = least(picture->rows, filtered > STRIP_BYTES ? 1 : STRIP_BYTES / filtered);
-    strips->context_rows = least(rounded_up(DEFLATE_WINDOW, filtered), strips->strip_rows / CONTEXT_SHARE);
-    size_t count = rounded_up(picture->rows, strips->strip_rows);
-    strips->worker_count = least(threads, count);
-    strips->slot_count = least(strips->worker_count * STRIPS_A_THREAD, count);
+    strips->strip_rows = size_least(picture->rows, filtered > STRIP_BYTES ? 1 : STRIP_BYTES / filtered);
+    strips->context_rows =
+        size_least(size_divided_up(DEFLATE_WINDOW, filtered), strips->strip_rows / CONTEXT_SHARE);
+    size_t count = size_divided_up(picture->rows, strips->strip_rows);
+    strips->worker_count = size_least(threads, count);
+    strips->slot_count = size_least(strips->worker_count * STRIPS_A_THREAD, count);
 }
 
 static bool make_slot(const struct png_strips *strips, struct slot *slot, struct fault *fault)

@@ -1,5 +1,5 @@
 /* Rings: a few buffers that go round between the thread that fills them and the one that empties them. One of
- * the two is a device, which may not be done with a buffer yet when it passes it on. */
+ * the two is a device, which may not be done with a buffer yet when it hands it on. */
 #include "ring.h"
 
 #include "base/belt.h"
@@ -92,9 +92,9 @@ static bool take(struct ring *ring, unsigned station, struct ring_slot **slot, s
     }
 }
 
-static void pass(struct ring *ring, const struct ring_slot *slot)
+static void hand_on(struct ring *ring, const struct ring_slot *slot)
 {
-    belt_pass(ring->belt, (size_t)(slot - ring->slots));
+    belt_hand_on(ring->belt, (size_t)(slot - ring->slots));
 }
 
 bool ring_claim(struct ring *ring, struct ring_slot **slot, struct fault *fault)
@@ -104,7 +104,7 @@ bool ring_claim(struct ring *ring, struct ring_slot **slot, struct fault *fault)
 
 void ring_fill(struct ring *ring, struct ring_slot *slot)
 {
-    pass(ring, slot);
+    hand_on(ring, slot);
 }
 
 bool ring_take(struct ring *ring, struct ring_slot **slot, struct fault *fault)
@@ -119,7 +119,7 @@ bool ring_has_full(struct ring *ring)
 
 void ring_free(struct ring *ring, struct ring_slot *slot)
 {
-    pass(ring, slot);
+    hand_on(ring, slot);
 }
 
 bool ring_await(struct ring *ring, struct ring_slot *slot, struct fault *fault)

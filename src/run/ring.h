@@ -1,5 +1,5 @@
 /* Rings: a few buffers that go round between the thread that fills them and the one that empties them. One of
- * the two is a device, which may not be done with a buffer yet when it passes it on. */
+ * the two is a device, which may not be done with a buffer yet when it hands it on. */
 #ifndef RING_H
 #define RING_H
 

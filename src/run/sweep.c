@@ -3,6 +3,7 @@
 #include "sweep.h"
 
 #include "base/mem.h"
+#include "base/size.h"
 
 /* What one call of a backend in this process's memory advances, so that progress is seen while a large field
    is computed. Other devices take all at once: they would compute the seams between pieces twice. */
@@ -14,18 +15,13 @@
 /* Planes whose changes are asked for at once: many rows of a picture, whose sums still take little memory. */
 #define CHANGES_TOGETHER 8192
 
-static size_t smaller(size_t a, size_t b)
-{
-    return a < b ? a : b;
-}
-
 static bool create_fields(struct sweep *sweep, size_t planes, struct fault *fault)
 {
     const struct plan *plan = sweep->plan;
     struct shape shape = plan->shape;
 
     shape.planes = sweep->field_planes = planes;
-    sweep->window = (struct range){0, smaller(plan->schedule.window, planes)};
+    sweep->window = (struct range){0, size_least(plan->schedule.window, planes)};
     return lane_create_fields(sweep->lane, plan->schedule.field_count, &shape, plan->job->work, sweep->window,
                               fault);
 }
@@ -33,7 +29,7 @@ static bool create_fields(struct sweep *sweep, size_t planes, struct fault *faul
 static bool create_plane_changes(struct sweep *sweep, struct fault *fault)
 {
     const struct plan *plan = sweep->plan;
-    size_t planes = smaller(plan->shape.planes, CHANGES_TOGETHER);
+    size_t planes = size_least(plan->shape.planes, CHANGES_TOGETHER);
 
     if (!plan->schedule.on_trial)
         return true;
@@ -58,7 +54,7 @@ void sweep_destroy(struct sweep *sweep)
 struct range sweep_overlap(struct range a, struct range b)
 {
     size_t first = a.first > b.first ? a.first : b.first;
-    size_t end = smaller(a.first + a.count, b.first + b.count);
+    size_t end = size_least(a.first + a.count, b.first + b.count);
 
     return (struct range){first, end > first ? end - first : 0};
 }
@@ -140,8 +136,8 @@ bool sweep_has_room(const struct sweep *sweep)
 {
     const struct plan *plan = sweep->plan;
     size_t to_come = sweep->frame.span.end - sweep->fed;
-    size_t batch = smaller(plan->schedule.batch, to_come);
-    size_t slab = smaller(sweep->swept + plan->schedule.slab - sweep->fed, to_come);
+    size_t batch = size_least(plan->schedule.batch, to_come);
+    size_t slab = size_least(sweep->swept + plan->schedule.slab - sweep->fed, to_come);
     size_t asked = lane_is_in_own_memory(sweep->lane) ? batch : slab;
 
     return stand_free(sweep, batch) ||
@@ -227,7 +223,7 @@ static bool add_change(struct sweep *sweep, const struct level *level, struct ra
 
     for (size_t left = own.count; left > 0; left -= part.count) {
         part.first += part.count;
-        part.count = smaller(left, CHANGES_TOGETHER);
+        part.count = size_least(left, CHANGES_TOGETHER);
         if (!sweep->lane->backend->change(sweep->lane->device, sweep->lane->fields[level->kept],
                                           sweep->lane->fields[level->to], channels, part,
                                           sweep->plane_changes, fault))
@@ -268,7 +264,7 @@ bool sweep_run(struct sweep *sweep, struct fault *fault)
 
 struct range sweep_leaving(const struct sweep *sweep)
 {
-    size_t end = smaller(sweep->done, sweep->frame.own.first + sweep->frame.own.count);
+    size_t end = size_least(sweep->done, sweep->frame.own.first + sweep->frame.own.count);
 
     return (struct range){sweep->gone, end > sweep->gone ? end - sweep->gone : 0};
 }
