@@ -6,7 +6,7 @@
 #include "base/program.h"
 #include "plan/plan.h"
 #include "pipeline/pipeline.h"
-#include "batch.h"
+#include "queue.h"
 #include "bench.h"
 #include "list.h"
 #include "options.h"

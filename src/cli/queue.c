@@ -1,5 +1,5 @@
 /* Batches: all inputs of a command, several at the same time, each told in its turn. */
-#include "batch.h"
+#include "queue.h"
 
 #include "base/machine.h"
 #include "base/mem.h"
