@@ -91,7 +91,7 @@ static enum status run_with_wisdom(struct options *options)
 
     wisdom_load(&wisdom);
     options->plan.wisdom = &wisdom;
-    status = batch_run(options);
+    status = queue_run(options);
     wisdom_free(&wisdom);
     return status;
 }

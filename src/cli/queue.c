@@ -1,4 +1,4 @@
-/* Batches: all inputs of a command, several at the same time, each told in its turn. */
+/* Queues: all inputs of a command, several at the same time, each told in its turn. */
 #include "queue.h"
 
 #include "base/machine.h"
@@ -41,7 +41,7 @@ struct entry {
     struct report_part report; /* of the file of --report */
 };
 
-struct batch {
+struct queue {
     struct entry *entries;
     size_t count;
     struct report_file *report;
@@ -137,73 +137,73 @@ static void run_entry(struct entry *entry, const struct report_file *report)
 }
 
 /* Threads for a task that starts now: those that are idle, shared with the tasks that may start beside it. */
-static size_t share_of_threads(const struct batch *batch)
+static size_t share_of_threads(const struct queue *queue)
 {
-    size_t waiting = batch->count - batch->next, places = batch->at_once - batch->running;
+    size_t waiting = queue->count - queue->next, places = queue->at_once - queue->running;
 
-    return batch->idle_threads / size_least(waiting, places);
+    return queue->idle_threads / size_least(waiting, places);
 }
 
-static struct entry *begin_next(struct batch *batch)
+static struct entry *begin_next(struct queue *queue)
 {
     struct entry *entry;
 
-    pthread_mutex_lock(&batch->mutex);
-    size_t share = share_of_threads(batch);
-    entry = &batch->entries[batch->next++];
+    pthread_mutex_lock(&queue->mutex);
+    size_t share = share_of_threads(queue);
+    entry = &queue->entries[queue->next++];
     entry->threads = share;
     /* Whoever is alone takes what was asked for, which may be as many threads as can be had. */
-    if (batch->at_once > 1)
+    if (queue->at_once > 1)
         entry->task.request.plan.threads = (unsigned)share;
-    batch->idle_threads -= share;
-    batch->running++;
-    pthread_mutex_unlock(&batch->mutex);
+    queue->idle_threads -= share;
+    queue->running++;
+    pthread_mutex_unlock(&queue->mutex);
     return entry;
 }
 
-static void tell_entry(struct batch *batch, struct entry *entry)
+static void tell_entry(struct queue *queue, struct entry *entry)
 {
     if (entry->on_options.size + entry->messages.size > 0)
-        progress_wipe(&batch->progress);
-    lines_tell_new(&entry->on_options, &batch->told_on_options);
+        progress_wipe(&queue->progress);
+    lines_tell_new(&entry->on_options, &queue->told_on_options);
     lines_tell(&entry->messages);
-    report_file_add(batch->report, &entry->report);
+    report_file_add(queue->report, &entry->report);
 }
 
-static void end(struct batch *batch, struct entry *entry)
+static void end(struct queue *queue, struct entry *entry)
 {
-    pthread_mutex_lock(&batch->mutex);
-    batch->idle_threads += entry->threads;
-    batch->running--;
+    pthread_mutex_lock(&queue->mutex);
+    queue->idle_threads += entry->threads;
+    queue->running--;
     entry->over = true;
-    for (; batch->told < batch->count && batch->entries[batch->told].over; batch->told++)
-        tell_entry(batch, &batch->entries[batch->told]);
-    progress_add(&batch->progress, 1.0);
-    pthread_mutex_unlock(&batch->mutex);
+    for (; queue->told < queue->count && queue->entries[queue->told].over; queue->told++)
+        tell_entry(queue, &queue->entries[queue->told]);
+    progress_add(&queue->progress, 1.0);
+    pthread_mutex_unlock(&queue->mutex);
 }
 
 static void work(void *data, size_t first, size_t count, unsigned member)
 {
-    struct batch *batch = data;
+    struct queue *queue = data;
 
     (void)first;
     (void)member;
     for (; count > 0; count--) {
-        struct entry *entry = begin_next(batch);
-        run_entry(entry, batch->report);
-        end(batch, entry);
+        struct entry *entry = begin_next(queue);
+        run_entry(entry, queue->report);
+        end(queue, entry);
     }
 }
 
 /* ---- all of them ---- */
 
 /* Whether a task like the first can do with such a share of memory, on its share of the threads. */
-static bool fits(const struct batch *batch, size_t at_once)
+static bool fits(const struct queue *queue, size_t at_once)
 {
-    struct pipeline_request first = batch->entries[0].task.request;
+    struct pipeline_request first = queue->entries[0].task.request;
 
-    first.share = batch->budget.memory / at_once;
-    first.plan.threads = (unsigned)(batch->idle_threads / at_once);
+    first.share = queue->budget.memory / at_once;
+    first.plan.threads = (unsigned)(queue->idle_threads / at_once);
     return pipeline_would_fit(&first);
 }
 
@@ -230,42 +230,42 @@ static size_t even_out(size_t count, size_t most)
 }
 
 /* As many at a time as there are threads, and as memory has room for. */
-static size_t count_at_once(const struct batch *batch, const struct options *options, size_t threads)
+static size_t count_at_once(const struct queue *queue, const struct options *options, size_t threads)
 {
-    size_t most = size_least(size_least(threads, batch->count), MOST_AT_ONCE);
+    size_t most = size_least(size_least(threads, queue->count), MOST_AT_ONCE);
 
     if (runs_one_by_one(options))
         return 1;
-    if (is_file(batch->entries[0].task.request.input)) {
-        while (most > 1 && !fits(batch, most))
+    if (is_file(queue->entries[0].task.request.input)) {
+        while (most > 1 && !fits(queue, most))
             most--;
     }
-    return even_out(batch->count, most);
+    return even_out(queue->count, most);
 }
 
-static void fill(struct batch *batch, const struct options *options, const struct outputs *outputs)
+static void fill(struct queue *queue, const struct options *options, const struct outputs *outputs)
 {
-    for (size_t i = 0; i < batch->count; i++) {
-        struct task *task = &batch->entries[i].task;
+    for (size_t i = 0; i < queue->count; i++) {
+        struct task *task = &queue->entries[i].task;
         *task = task_alone(options, options->inputs[i], outputs->paths[i]);
         task->request.run.progress = PROGRESS_NEVER;
-        task->request.budget = &batch->budget;
+        task->request.budget = &queue->budget;
     }
 }
 
-static void run_all(struct batch *batch)
+static void run_all(struct queue *queue)
 {
-    for (size_t i = 0; i < batch->count; i++)
-        batch->entries[i].task.request.share = batch->budget.memory / batch->at_once;
-    pool_share(batch->pool, (unsigned)batch->at_once, batch->count, 1, work, batch);
+    for (size_t i = 0; i < queue->count; i++)
+        queue->entries[i].task.request.share = queue->budget.memory / queue->at_once;
+    pool_share(queue->pool, (unsigned)queue->at_once, queue->count, 1, work, queue);
 }
 
-static enum status status_of_all(const struct batch *batch)
+static enum status status_of_all(const struct queue *queue)
 {
     enum status all = STATUS_DONE;
 
-    for (size_t i = 0; i < batch->count; i++)
-        all = status_of_both(all, batch->entries[i].status);
+    for (size_t i = 0; i < queue->count; i++)
+        all = status_of_both(all, queue->entries[i].status);
     return all;
 }
 
@@ -292,42 +292,42 @@ static enum status refuse_all(const struct options *options, const struct output
     return diag_error(fault);
 }
 
-static bool make_room(struct batch *batch, struct fault *fault)
+static bool make_room(struct queue *queue, struct fault *fault)
 {
-    batch->entries = mem_zeroed(batch->count, sizeof *batch->entries, "the files' tasks", fault);
-    return batch->entries != NULL && pool_create(&batch->pool, MOST_AT_ONCE - 1, POOL_FULL_STACKS, fault);
+    queue->entries = mem_zeroed(queue->count, sizeof *queue->entries, "the files' tasks", fault);
+    return queue->entries != NULL && pool_create(&queue->pool, MOST_AT_ONCE - 1, POOL_FULL_STACKS, fault);
 }
 
-static void free_room(struct batch *batch)
+static void free_room(struct queue *queue)
 {
-    pool_destroy(batch->pool);
-    mem_free(batch->entries);
+    pool_destroy(queue->pool);
+    mem_free(queue->entries);
 }
 
 static enum status run_together(const struct options *options, const struct outputs *outputs,
                                 struct report_file *report)
 {
-    struct batch batch = {.count = options->input_count, .report = report};
+    struct queue queue = {.count = options->input_count, .report = report};
     struct fault fault;
     enum status status;
 
-    if (!make_room(&batch, &fault)) {
-        free_room(&batch);
+    if (!make_room(&queue, &fault)) {
+        free_room(&queue);
         return refuse_all(options, outputs, report, &fault);
     }
-    budget_open(&batch.budget, memory_for_all(options));
-    pthread_mutex_init(&batch.mutex, NULL);
-    fill(&batch, options, outputs);
-    batch.idle_threads = thread_count(options->plan.threads);
-    batch.at_once = count_at_once(&batch, options, batch.idle_threads);
-    progress_begin_files(&batch.progress, options->run.progress, batch.count);
-    run_all(&batch);
-    progress_end(&batch.progress);
-    status = status_of_all(&batch);
-    lines_free(&batch.told_on_options);
-    pthread_mutex_destroy(&batch.mutex);
-    budget_close(&batch.budget);
-    free_room(&batch);
+    budget_open(&queue.budget, memory_for_all(options));
+    pthread_mutex_init(&queue.mutex, NULL);
+    fill(&queue, options, outputs);
+    queue.idle_threads = thread_count(options->plan.threads);
+    queue.at_once = count_at_once(&queue, options, queue.idle_threads);
+    progress_begin_files(&queue.progress, options->run.progress, queue.count);
+    run_all(&queue);
+    progress_end(&queue.progress);
+    status = status_of_all(&queue);
+    lines_free(&queue.told_on_options);
+    pthread_mutex_destroy(&queue.mutex);
+    budget_close(&queue.budget);
+    free_room(&queue);
     return status;
 }
 
@@ -370,7 +370,7 @@ static enum status run_and_report(const struct options *options, const struct ou
     return report_file_commit(&report, &fault) ? status : status_of_both(status, diag_error(&fault));
 }
 
-enum status batch_run(const struct options *options)
+enum status queue_run(const struct options *options)
 {
     struct outputs outputs;
     struct fault fault;
