@@ -1,12 +1,18 @@
 #!/bin/sh
-# The surfaces in a volume: smooth, take the length of the gradient, and write it as bytes that any viewer reads.
+# The edges in a picture, at three scales: the length of the gradient of a Gaussian.
 #
-# Stages of a chain pass full precision on, so rounding to u8 happens once, at the end. SIGMA is in samples; larger
-# values leave only larger structures.
+# Stages of a chain pass full precision on, so rounding happens once, at the end, where --out-range stretches what came
+# out to black and white. A larger sigma leaves only larger structures. For a volume it is the same:
+#     voxfilt -i vol.nii.gz -f gauss:1.5 -f gradient --out-type u8 --out-range auto -o surfaces.nii.gz
 #
-# Usage: edges.sh IN.raw N SIGMA OUT.raw         IN.raw holds N x N x N samples of f32
+# Usage: edges.sh [FOLDER [PICTURE.png]]        needs imgheat on PATH; FOLDER is ./edges by default
 set -eu
 
-[ $# -eq 4 ] || { echo 'Usage: edges.sh IN.raw N SIGMA OUT.raw' >&2; exit 2; }
+[ $# -le 2 ] || { echo 'Usage: edges.sh [FOLDER [PICTURE.png]]' >&2; exit 2; }
+folder=${1:-edges} picture=${2:-$(dirname "$0")/picture.png}
+mkdir -p "$folder"
 
-voxfilt -i "$1" -n "$2" -t f32 -f "gauss:$3" -f gradient --out-type u8 -o "$4"
+for sigma in 1 2 4; do
+    imgheat -f "gauss:$sigma" -f gradient --out-range auto -o "$folder/edges-$sigma.png" "$picture"
+    echo "$folder/edges-$sigma.png"
+done

@@ -122,7 +122,7 @@ is_exact_gauss 'noise' harsh.png
 
 # The picture of README.md is what these commands make.
 if has base64; then
-    "${top_srcdir:?}/samples/phantom_svg.sh" > phantom.svg
+    "${top_srcdir:?}/samples/phantom-svg.sh" > phantom.svg
     same 'the picture of README.md is of today' phantom.svg "$top_srcdir/samples/phantom.svg"
 else
     skip 'the picture of README.md: base64 is not here'

@@ -131,9 +131,14 @@ cat > ../wanted <<END
 ./share/doc/voxfilt/COPYING
 ./share/doc/voxfilt/NEWS
 ./share/doc/voxfilt/README.md
-./share/doc/voxfilt/samples/denoise_ct.sh
+./share/doc/voxfilt/samples/bigger-than-memory.sh
+./share/doc/voxfilt/samples/denoise-ct.sh
+./share/doc/voxfilt/samples/edges-2.png
 ./share/doc/voxfilt/samples/edges.sh
+./share/doc/voxfilt/samples/frame-15.png
+./share/doc/voxfilt/samples/heat-movie.sh
 ./share/doc/voxfilt/samples/phantom.svg
+./share/doc/voxfilt/samples/picture.png
 ./share/doc/voxfilt/samples/pictures.sh
 ./share/doc/voxfilt/samples/slurm.sbatch
 ./share/man/man1/imgheat.1

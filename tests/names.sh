@@ -18,7 +18,7 @@ mentions()
 {
     files | while IFS= read -r file; do
         sed -E 's/<[^<>]*>//g; s|[^ ]*\$[^ ]*||g; s/\.( |$)/ /g' "$file" |
-            grep -oE '[A-Za-z0-9_]{3,}\.(c|h|cu|cuh|inl|def|sh|md|py|cpp)([^A-Za-z0-9_.(]|$)' |
+            grep -oE '[A-Za-z0-9_][A-Za-z0-9_-]{2,}\.(c|h|cu|cuh|inl|def|sh|md|py|cpp)([^A-Za-z0-9_.(]|$)' |
             sed 's/[^A-Za-z0-9_.]$//' | sort -u | sed "s|\$| $file|"
     done | grep -vE '^(config\.h|conftest\.cu|conftest\.c|png\.h|bzlib\.h) '
 }

@@ -1,0 +1,35 @@
+#!/bin/sh
+# How a picture changes as heat flows along its edges, but not across them: frames, and an animation where a program to
+# join them is found.
+#
+# Usage: heat-movie.sh [FOLDER [PICTURE.png]]        needs imgheat on PATH; FOLDER is ./heat-movie by default
+set -eu
+
+[ $# -le 2 ] || { echo 'Usage: heat-movie.sh [FOLDER [PICTURE.png]]' >&2; exit 2; }
+folder=${1:-heat-movie} picture=${2:-$(dirname "$0")/picture.png}
+frames=16
+mkdir -p "$folder"
+
+has()
+{
+    command -v "$1" > /dev/null
+}
+
+# Frame N shows the picture after N squared steps, for most happens at the beginning. Each is made from the picture
+# itself, so that no rounding adds up.
+cp "$picture" "$folder/frame-00.png"
+for n in $(seq 1 $((frames - 1))); do
+    imgheat -f heat -s $((n * n)) --flux pm2 --scale 12 -o "$(printf '%s/frame-%02d.png' "$folder" "$n")" "$picture"
+done
+
+cd "$folder"
+if has ffmpeg; then
+    ffmpeg -v error -y -framerate 8 -i frame-%02d.png -plays 0 -f apng heat.png
+    movie=heat.png
+elif convert -version 2> /dev/null | grep -q ImageMagick; then
+    convert -delay 12 frame-*.png heat.gif
+    movie=heat.gif
+else
+    movie='frame-*.png, since there is neither ffmpeg nor ImageMagick to join them'
+fi
+echo "in $folder: $movie"
