@@ -2,27 +2,6 @@
 #include "backend.h"
 
 #include <math.h>
-#include <string.h>
-
-/* A sample in this machine's order of bytes, as a number. */
-static double number_of(enum sample_type type, const void *sample)
-{
-    union {
-#define SAMPLE(constant, name, stored, bits, least, greatest, work, others) stored name;
-#include "model/samples.def"
-    } value;
-
-    memcpy(&value, sample, sample_size(type));
-    switch (type) {
-#define SAMPLE(constant, name, stored, bits, least, greatest, work, others)                                  \
-    case SAMPLE_##constant:                                                                                  \
-        return (double)value.name;
-#include "model/samples.def"
-    case SAMPLE_TYPES:
-        break;
-    }
-    return NAN;
-}
 
 struct tally tally_empty(double anchor)
 {
@@ -37,12 +16,7 @@ double tally_anchor(const struct encoding *encoding, unsigned channel, const voi
     const unsigned char *sample = (const unsigned char *)samples + channel * size;
 
     for (size_t i = 0; i < pixels; i++, sample += encoding->channels * size) {
-        unsigned char own[sizeof(double)];
-        double value;
-        memcpy(own, sample, size);
-        if (encoding->swapped)
-            sample_swap(encoding->type, own, 1);
-        value = number_of(encoding->type, own);
+        double value = sample_number(encoding->type, encoding->swapped, sample);
         if (isfinite(value))
             return value;
     }

@@ -313,7 +313,8 @@ static bool onlooker_finish(void *state, struct fault *fault)
     return true;
 }
 
-static const struct observer_kind onlooker_kind = {"onlooker", onlooker_begin, onlooker_see, onlooker_finish};
+static const struct observer_kind onlooker_kind = {"onlooker", NULL, onlooker_begin, onlooker_see,
+                                                   onlooker_finish};
 
 /* ---- a run ---- */
 

@@ -175,6 +175,7 @@ static void print_memory(FILE *stream, const struct plan *plan)
     if (!schedule->holds_in_spool)
         print_share(stream, plan->held_bytes, "an input that is held");
     print_share(stream, plan->beside_bytes, "turning its axes");
+    print_share(stream, plan->observer_bytes, "the preview");
     fprintf(stream, "\n");
 }
 

@@ -567,6 +567,11 @@ static bool take_report(struct parsing *parsing, const char *value)
     return true;
 }
 
+static bool take_preview(struct parsing *parsing, const char *value)
+{
+    return take_file(parsing, &parsing->options->preview, value);
+}
+
 static bool take_stats(struct parsing *parsing, const char *value)
 {
     (void)value;
@@ -729,11 +734,17 @@ static bool check_measuring(const struct parsing *parsing)
         bool given;
         const char *name;
     } idle[] = {
-        {options->output != NULL, "--output"},     {options->out_format != NULL, "--out-format"},
-        {options->job.has_out_type, "--out-type"}, {options->job.has_out_endian, "--out-endian"},
-        {options->job.ranged, "--out-range"},      {options->level >= 0, "--level"},
-        {options->plan.memory > 0, "--memory"},    {options->report != REPORT_NONE, "--report"},
-        {options->run.stats, "--stats"},           {options->run.progress == PROGRESS_ALWAYS, "--progress"},
+        {options->output != NULL, "--output"},
+        {options->out_format != NULL, "--out-format"},
+        {options->job.has_out_type, "--out-type"},
+        {options->job.has_out_endian, "--out-endian"},
+        {options->job.ranged, "--out-range"},
+        {options->level >= 0, "--level"},
+        {options->plan.memory > 0, "--memory"},
+        {options->report != REPORT_NONE, "--report"},
+        {options->preview != NULL, "--preview"},
+        {options->run.stats, "--stats"},
+        {options->run.progress == PROGRESS_ALWAYS, "--progress"},
     };
 
     for (size_t i = 0; options->action == ACTION_BENCH && i < sizeof idle / sizeof *idle; i++) {
@@ -742,6 +753,16 @@ static bool check_measuring(const struct parsing *parsing)
                                "%s: not allowed with --bench and --tune, which filter nothing", idle[i].name);
     }
     return true;
+}
+
+/* Of several inputs each would want a file of its own. */
+static bool check_lone(const struct parsing *parsing)
+{
+    const struct options *options = parsing->options;
+
+    return options->input_count == 1 || options->preview == NULL ||
+           fault_raise(parsing->fault, STATUS_USAGE, "--preview: it is for one input, not for %zu",
+                       options->input_count);
 }
 
 /* A file may bring spacing that no stage heeds; whoever gives it on the command line means something by it.
@@ -788,7 +809,7 @@ bool options_parse(int argc, char **argv, enum program program, struct options *
     if (options->action == ACTION_HELP || options->action == ACTION_VERSION || options->action == ACTION_LIST)
         return true;
     return settle_stages(&parsing) && check_extents(&parsing) && check_spacing(&parsing) &&
-           check_sums(&parsing) && check_measuring(&parsing);
+           check_sums(&parsing) && check_measuring(&parsing) && check_lone(&parsing);
 }
 
 void options_free(struct options *options)

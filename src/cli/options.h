@@ -34,6 +34,7 @@ struct options {
     int level;
     enum report_mode report;
     const char *report_path; /* NULL: standard error */
+    const char *preview;     /* the path of a picture, or NULL */
     const char **words;      /* of the command line, as it was given */
     size_t word_count;
     bool bench_json, tune;

@@ -391,7 +391,21 @@ static bool may_be_samples_of(const struct options *options, const char *path, c
     return false;
 }
 
-bool outputs_leave_room(const struct outputs *outputs, const struct options *options, const char *path,
+/* A file that an option asks for beside the outputs. */
+struct extra {
+    const char *option, *path;
+};
+
+#define MOST_EXTRAS 2
+
+/* By the name of the descriptor that "-" stands for. */
+static void add_extra(struct extra *extras, size_t *count, const char *option, const char *path)
+{
+    if (path != NULL)
+        extras[(*count)++] = (struct extra){option, strcmp(path, "-") == 0 ? "/dev/stdout" : path};
+}
+
+static bool leaves_room(const struct outputs *outputs, const struct options *options, const char *path,
                         struct fault *fault)
 {
     for (size_t i = 0; i < options->input_count; i++) {
@@ -403,6 +417,34 @@ bool outputs_leave_room(const struct outputs *outputs, const struct options *opt
     }
     return !is_taps_file(options, path) ||
            fault_raise(fault, STATUS_USAGE, "%s: a taps file would be replaced", path);
+}
+
+/* Those before it have been looked at. */
+static bool check_extra(const struct outputs *outputs, const struct options *options,
+                        const struct extra *extras, size_t index, struct fault *fault)
+{
+    const struct extra *extra = &extras[index];
+
+    for (size_t i = 0; i < index; i++) {
+        if (is_file_of(extra->path, extras[i].path, -1))
+            return fault_raise(fault, STATUS_USAGE, "%s: %s: %s goes there", extra->option, extra->path,
+                               extras[i].option);
+    }
+    return leaves_room(outputs, options, extra->path, fault) || fault_prefix(fault, extra->option);
+}
+
+bool outputs_leave_room(const struct outputs *outputs, const struct options *options, struct fault *fault)
+{
+    struct extra extras[MOST_EXTRAS];
+    size_t count = 0;
+
+    add_extra(extras, &count, "--report", options->report_path);
+    add_extra(extras, &count, "--preview", options->preview);
+    for (size_t i = 0; i < count; i++) {
+        if (!check_extra(outputs, options, extras, i, fault))
+            return false;
+    }
+    return true;
 }
 
 void outputs_free(struct outputs *outputs)

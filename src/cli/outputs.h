@@ -19,9 +19,9 @@ bool outputs_name(struct outputs *outputs, const struct options *options, struct
 /* Nothing is written; what cannot be is refused here, before anything is. */
 bool outputs_check(const struct outputs *outputs, const struct options *options, struct fault *fault);
 
-/* Refuse a file beside them that is one of them, or one that the runs read. */
-bool outputs_leave_room(const struct outputs *outputs, const struct options *options, const char *path,
-                        struct fault *fault);
+/* Refuse a file that an option asks for beside them, if it is one of them, one that the runs read, or that of
+   another such option. */
+bool outputs_leave_room(const struct outputs *outputs, const struct options *options, struct fault *fault);
 void outputs_free(struct outputs *outputs);
 
 #endif

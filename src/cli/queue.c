@@ -360,10 +360,8 @@ static enum status run_and_report(const struct options *options, const struct ou
     struct fault fault;
     enum status status;
 
-    if (path != NULL && !outputs_leave_room(outputs, options, path, &fault)) {
-        fault_prefix(&fault, "--report");
+    if (options->action == ACTION_RUN && !outputs_leave_room(outputs, options, &fault))
         return diag_error(&fault);
-    }
     if (!report_file_open(&report, path, &fault))
         return diag_error(&fault);
     status = run_all_inputs(options, outputs, &report);

@@ -3,6 +3,7 @@
 
 #include "explain.h"
 #include "notes.h"
+#include "preview.h"
 #include "report.h"
 
 #include <string.h>
@@ -40,13 +41,18 @@ static bool run_again(struct pipeline *pipeline, struct fault *fault)
     return pipeline_plan(pipeline, fault) && pipeline_run(pipeline, fault);
 }
 
-static bool carry_out(const struct task *task, struct pipeline *pipeline, struct fault *fault)
+static bool carry_out(const struct task *task, struct pipeline *pipeline, struct preview *preview,
+                      struct fault *fault)
 {
     if (task->options->action == ACTION_EXPLAIN) {
         explain_plan(stdout, pipeline);
         return true;
     }
+    if (preview != NULL && !preview_open(preview, task->options->preview, fault))
+        return false;
     if (!pipeline_run(pipeline, fault) && !(pipeline->may_retreat && run_again(pipeline, fault)))
+        return false;
+    if (preview != NULL && !preview_commit(preview, fault))
         return false;
     notes_outcome(pipeline);
     report_run(task->report, task->options, pipeline);
@@ -61,13 +67,14 @@ static bool plan(struct pipeline *pipeline, struct fault *fault)
     return done;
 }
 
-static bool run(const struct task *task, struct pipeline *pipeline, struct fault *fault)
+static bool run(const struct task *task, struct pipeline *pipeline, struct preview *preview,
+                struct fault *fault)
 {
     if (!plan(pipeline, fault))
         return false;
     notes_options(task->on_options, pipeline);
     notes_beforehand(pipeline);
-    if (!carry_out(task, pipeline, fault))
+    if (!carry_out(task, pipeline, preview, fault))
         return false;
     notes_left_out(&pipeline->source);
     return true;
@@ -93,13 +100,21 @@ static enum status tell_failure(const struct task *task, struct fault *fault)
 
 enum status task_run(const struct task *task)
 {
+    bool previews = task->options->preview != NULL;
+    struct preview preview = {.file = NULL};
+    const struct observer observer = preview_observer(&preview);
+    struct pipeline_request request = task->request;
     struct pipeline pipeline;
     struct fault fault;
     enum status status;
     bool done;
 
-    done = pipeline_open(&pipeline, &task->request, &fault) && run(task, &pipeline, &fault);
+    if (previews)
+        request.run.observers = (struct observers){&observer, 1};
+    done = pipeline_open(&pipeline, &request, &fault) &&
+           run(task, &pipeline, previews ? &preview : NULL, &fault);
     status = pipeline.status;
+    preview_close(&preview);
     pipeline_close(&pipeline);
     return done ? status : tell_failure(task, &fault);
 }

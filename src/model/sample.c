@@ -3,6 +3,7 @@
 
 #include <float.h>
 #include <math.h>
+#include <stdint.h>
 #include <string.h>
 
 static const struct {
@@ -117,6 +118,27 @@ void sample_swap(enum sample_type type, void *samples, size_t count)
             bytes[size - 1 - k] = byte;
         }
     }
+}
+
+double sample_number(enum sample_type type, bool swapped, const void *sample)
+{
+    union {
+#define SAMPLE(constant, name, stored, bits, least, greatest, work, others) stored name;
+#include "samples.def"
+    } value;
+
+    memcpy(&value, sample, sample_size(type));
+    if (swapped)
+        sample_swap(type, &value, 1);
+    switch (type) {
+#define SAMPLE(constant, name, stored, bits, least, greatest, work, others)                                  \
+    case SAMPLE_##constant:                                                                                  \
+        return (double)value.name;
+#include "samples.def"
+    case SAMPLE_TYPES:
+        break;
+    }
+    return NAN;
 }
 
 size_t work_size(enum work_type work)

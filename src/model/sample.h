@@ -52,6 +52,9 @@ enum work_type sample_work_type(enum sample_type type);
 /* Reverse the bytes of each of count samples. */
 void sample_swap(enum sample_type type, void *samples, size_t count);
 
+/* A sample that a file holds, in this machine's order of bytes or the other one, as a number. */
+double sample_number(enum sample_type type, bool swapped, const void *sample);
+
 size_t work_size(enum work_type work);
 const char *work_name(enum work_type work);
 

@@ -129,6 +129,7 @@ bool pipeline_plan(struct pipeline *pipeline, struct fault *fault)
 
     if (pipeline->device != NULL)
         request.device = pipeline->device;
+    request.observer_bytes = observers_bytes(&pipeline->request->run.observers, &pipeline->job);
     if (may_take_device(pipeline, &request))
         take_device(pipeline);
     done = make_plan(pipeline, &request, fault);

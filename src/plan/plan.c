@@ -363,7 +363,7 @@ static bool make_schedule(const struct plan_request *request, struct plan *plan,
         .work_plane_bytes = (size_t)plan_samples(plan, 1) * work_size(job->work),
         .file_plane_bytes = in_plane > out_plane ? in_plane : out_plane,
         .held_bytes = source->held_bytes,
-        .beside_bytes = source->beside_bytes,
+        .beside_bytes = source->beside_bytes + request->observer_bytes,
         .readers = count_readers(request, source),
         .random = source->random,
         .tallies = request->stats,
@@ -373,6 +373,7 @@ static bool make_schedule(const struct plan_request *request, struct plan *plan,
 
     plan->held_bytes = source->held_bytes;
     plan->beside_bytes = source->beside_bytes;
+    plan->observer_bytes = request->observer_bytes;
     return schedule_make(&schedule, &plan->schedule, fault);
 }
 

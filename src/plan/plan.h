@@ -20,6 +20,7 @@ struct plan_request {
     uint64_t
         memory; /* the most bytes to use, of the host's and of the device's memory; 0: no limit of ours */
     struct rung_wish wish, sums; /* of the stages, and of what adds for --stats and --until */
+    size_t observer_bytes;       /* what its observers take */
     bool stats;                  /* the run adds up the samples of input and output */
     const struct wisdom *wisdom; /* NULL: none */
     struct schedule_limits limits;
@@ -40,6 +41,7 @@ struct plan {
     bool adds;                   /* the run adds samples up */
     size_t held_bytes;           /* what the source holds */
     size_t beside_bytes;         /* what it takes beside that */
+    size_t observer_bytes;       /* what the run's observers take */
     double moved_bytes, seconds; /* forecast of the steps */
 };
 

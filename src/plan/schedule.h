@@ -28,7 +28,7 @@ struct schedule_request {
     size_t work_plane_bytes;  /* of a plane in the work type, packed */
     size_t file_plane_bytes;  /* of a plane of the input or the output, the larger */
     size_t held_bytes;        /* that the source keeps */
-    size_t beside_bytes;      /* that it takes beside them */
+    size_t beside_bytes;      /* that it and observers take beside them */
     unsigned readers;         /* threads that may read at once */
     bool random;              /* the source gives planes in any order */
     bool tallies, changes;    /* samples and steps are added up */

@@ -16,6 +16,9 @@ enum observer_end { OBSERVER_INPUT, OBSERVER_OUTPUT };
 struct observer_kind {
     const char *name;
 
+    /* What it allocates for a job; NULL: what is planned for it otherwise, or next to nothing. */
+    size_t (*bytes)(const struct job *job);
+
     /* Before the first plane. */
     bool (*begin)(void *state, const struct plan *plan, struct fault *fault);
 
@@ -39,6 +42,9 @@ struct observers {
     const struct observer *list;
     size_t count;
 };
+
+/* What they allocate for a job. */
+size_t observers_bytes(const struct observers *observers, const struct job *job);
 
 bool observers_begin(const struct observers *observers, const struct plan *plan, struct fault *fault);
 bool observers_see(const struct observers *observers, enum observer_end end, const void *samples,

@@ -1,0 +1,450 @@
+/* Previews: a picture of the middle sections of a volume before and after a run, and of what changed. */
+#include "preview.h"
+
+#include "base/canvas.h"
+#include "base/mem.h"
+#include "format/format.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Pixels. */
+enum { MARGIN = 16, GAP = 16, RAMP_WIDTH = 96, RAMP_HEIGHT = 14, BAR_HEIGHT = 4 };
+
+/* The share of the values that lies below a window, and above it. */
+#define TAIL 0.01
+
+/* Distinct for people who see few colours, too. */
+static const struct colour ground = {255, 255, 255}, ink = {32, 32, 32}, frame = {128, 128, 128};
+static const struct colour not_a_number = {0, 158, 115}, falling = {5, 80, 174}, rising = {178, 24, 43};
+
+enum column { BEFORE, AFTER, DIFFERENCE, COLUMNS };
+
+static const char *const headings[COLUMNS] = {"before", "after", "difference"};
+
+/* What is drawn from one end of a ramp of colours to the other. */
+struct window {
+    double low, high;
+    bool any, nans; /* a finite value, or a NaN, is among what is drawn */
+};
+
+struct drawing {
+    const struct preview *preview;
+    const struct grid *grid;
+    struct window grey, change;
+    size_t column_width, left;
+    struct canvas canvas; /* of no extents while the layout is being measured */
+    size_t width, height; /* what is needed */
+};
+
+/* ---- windows ---- */
+
+static double value_of(const struct section *section, enum column column, size_t index)
+{
+    double before = section->values[OBSERVER_INPUT][index], after = section->values[OBSERVER_OUTPUT][index];
+
+    return column == BEFORE ? before : column == AFTER ? after : after - before;
+}
+
+static int compare(const void *left, const void *right)
+{
+    double a = *(const double *)left, b = *(const double *)right;
+
+    return (a > b) - (a < b);
+}
+
+static size_t count_values(const struct sections *sections)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < sections->count; i++)
+        count += sections->list[i].columns * sections->list[i].rows;
+    return count;
+}
+
+/* The finite values of a column, of a difference without their sign; NaNs are remembered. */
+static size_t collect(const struct sections *sections, enum column column, double *values,
+                      struct window *window)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < sections->count; i++) {
+        const struct section *section = &sections->list[i];
+        for (size_t k = 0; k < section->columns * section->rows; k++) {
+            double value = value_of(section, column, k);
+            window->nans |= isnan(value);
+            if (isfinite(value))
+                values[count++] = column == DIFFERENCE ? fabs(value) : value;
+        }
+    }
+    return count;
+}
+
+/* Where so large a share of the values is not greater. */
+static double percentile(const double *values, size_t count, double share)
+{
+    return values[(size_t)round(share * (double)(count - 1))];
+}
+
+/* If nearly all values are the same, the others are what there is to see. */
+static void settle_grey(struct window *window, double *values, size_t count)
+{
+    window->any = count > 0;
+    if (count == 0)
+        return;
+    qsort(values, count, sizeof *values, compare);
+    window->low = percentile(values, count, TAIL);
+    window->high = percentile(values, count, 1.0 - TAIL);
+    if (window->low == window->high) {
+        window->low = values[0];
+        window->high = values[count - 1];
+    }
+}
+
+static void settle_change(struct window *window, double *values, size_t count)
+{
+    window->any = count > 0;
+    if (count == 0)
+        return;
+    qsort(values, count, sizeof *values, compare);
+    window->high = percentile(values, count, 1.0 - TAIL);
+    if (window->high == 0.0)
+        window->high = values[count - 1];
+    window->low = -window->high;
+}
+
+static bool settle_windows(struct drawing *drawing, struct fault *fault)
+{
+    const struct sections *sections = &drawing->preview->sections;
+    double *values = mem_alloc(2 * count_values(sections), sizeof *values, "the preview", fault);
+    size_t count;
+
+    if (values == NULL)
+        return false;
+    count = collect(sections, BEFORE, values, &drawing->grey);
+    count += collect(sections, AFTER, values + count, &drawing->grey);
+    settle_grey(&drawing->grey, values, count);
+    count = collect(sections, DIFFERENCE, values, &drawing->change);
+    settle_change(&drawing->change, values, count);
+    mem_free(values);
+    return true;
+}
+
+/* ---- colours ---- */
+
+static uint8_t between(uint8_t from, uint8_t to, double share)
+{
+    return (uint8_t)lround((double)from + share * ((double)to - (double)from));
+}
+
+static struct colour blend(struct colour from, struct colour to, double share)
+{
+    return (struct colour){between(from.red, to.red, share), between(from.green, to.green, share),
+                           between(from.blue, to.blue, share)};
+}
+
+/* From 0 to 1, and in the middle where a window holds one value alone. Halves do not overflow. */
+static double place_in(const struct window *window, double value)
+{
+    double width = window->high / 2.0 - window->low / 2.0;
+    double place = width > 0.0            ? (value / 2.0 - window->low / 2.0) / width
+                   : value > window->high ? 1.0
+                   : value < window->low  ? 0.0
+                                          : 0.5;
+
+    return fmin(fmax(place, 0.0), 1.0);
+}
+
+static struct colour ramp_colour(enum column column, double place)
+{
+    static const struct colour black = {0, 0, 0}, white = {255, 255, 255};
+
+    if (column != DIFFERENCE)
+        return blend(black, white, place);
+    return place < 0.5 ? blend(falling, white, 2.0 * place) : blend(white, rising, 2.0 * place - 1.0);
+}
+
+static struct colour colour_of(const struct drawing *drawing, enum column column, double value)
+{
+    const struct window *window = column == DIFFERENCE ? &drawing->change : &drawing->grey;
+
+    return isnan(value) ? not_a_number : ramp_colour(column, place_in(window, value));
+}
+
+/* ---- what is drawn; everything also says how much room it takes ---- */
+
+static void take_room(struct drawing *drawing, size_t right, size_t below)
+{
+    drawing->width = right > drawing->width ? right : drawing->width;
+    drawing->height = below > drawing->height ? below : drawing->height;
+}
+
+static void draw_box(struct drawing *drawing, size_t x, size_t y, size_t width, size_t height,
+                     struct colour colour)
+{
+    canvas_box(&drawing->canvas, x, y, width, height, colour);
+    take_room(drawing, x + width, y + height);
+}
+
+static void draw_text(struct drawing *drawing, size_t x, size_t y, const char *text)
+{
+    canvas_text(&drawing->canvas, x, y, text, ink);
+    take_room(drawing, x + canvas_text_width(text), y + CANVAS_LINE);
+}
+
+static size_t column_left(const struct drawing *drawing, enum column column)
+{
+    return MARGIN + column * (drawing->column_width + GAP);
+}
+
+static void draw_panel(struct drawing *drawing, const struct section *section, enum column column, size_t top)
+{
+    size_t left = column_left(drawing, column);
+
+    draw_box(drawing, left - 1, top - 1, section->width + 2, section->height + 2, frame);
+    for (size_t y = 0; y < section->height; y++) {
+        size_t row = y * section->rows / section->height;
+        for (size_t x = 0; x < section->width; x++) {
+            size_t index = row * section->columns + x * section->columns / section->width;
+            canvas_dot(&drawing->canvas, left + x, top + y,
+                       colour_of(drawing, column, value_of(section, column, index)));
+        }
+    }
+}
+
+/* 1, 2 or 5 times a power of ten, no longer than half the section, if that is a sample long. */
+static double bar_length(const struct drawing *drawing, const struct section *section)
+{
+    double spacing = drawing->grid->spacing[section->across];
+    double half = (double)section->width / (section->scale * section->stretch[0]) / 2.0;
+    double power = pow(10.0, floor(log10(half)));
+    double length = half >= 5.0 * power ? 5.0 * power : half >= 2.0 * power ? 2.0 * power : power;
+
+    return length < spacing ? spacing : length;
+}
+
+static bool has_spacing(const struct grid *grid)
+{
+    return grid->spacing[0] != 1.0 || grid->spacing[1] != 1.0 || (grid->axes == 3 && grid->spacing[2] != 1.0);
+}
+
+static void draw_scale_bar(struct drawing *drawing, const struct section *section, size_t top)
+{
+    double length = bar_length(drawing, section);
+    size_t pixels = (size_t)round(length * section->scale * section->stretch[0]);
+    const char *unit = has_spacing(drawing->grid) ? "unit" : "sample";
+    char text[64];
+
+    snprintf(text, sizeof text, "%.4g %s%s", length, unit, length == 1.0 ? "" : "s");
+    draw_box(drawing, MARGIN, top + (CANVAS_LINE - BAR_HEIGHT) / 2 - 3, pixels, BAR_HEIGHT, ink);
+    draw_text(drawing, MARGIN + pixels + CANVAS_LETTER, top, text);
+}
+
+static void say_stretch(const struct section *section, char *text, size_t size)
+{
+    const unsigned axes[2] = {section->across, section->down};
+
+    for (size_t i = 0; i < 2; i++) {
+        size_t used = strlen(text);
+        if (section->stretch[i] > 1.05)
+            snprintf(text + used, size - used, ", %c stretched %.3g-fold", "xyz"[axes[i]],
+                     section -> stretch[i]);
+    }
+}
+
+static void title(const struct drawing *drawing, const struct section *section, char *text, size_t size)
+{
+    if (drawing->grid->axes == 2)
+        snprintf(text, size, "x right, y down");
+    else
+        snprintf(text, size, "%c = %zu: %c right, %c down", "xyz"[section->axis], section -> at,
+                 "xyz"[section->across], "xyz"[section->down]);
+    say_stretch(section, text, size);
+}
+
+/* A title, three panels, a scale bar; returns where the next section begins. */
+static size_t draw_section(struct drawing *drawing, const struct section *section, size_t top)
+{
+    char text[128];
+
+    title(drawing, section, text, sizeof text);
+    draw_text(drawing, MARGIN, top, text);
+    top += CANVAS_LINE;
+    for (enum column column = BEFORE; column < COLUMNS; column++)
+        draw_panel(drawing, section, column, top);
+    top += section->height + GAP / 2;
+    draw_scale_bar(drawing, section, top);
+    return top + CANVAS_LINE + GAP;
+}
+
+static size_t draw_ramp(struct drawing *drawing, enum column column, const char *text, size_t top)
+{
+    draw_box(drawing, MARGIN - 1, top - 1, RAMP_WIDTH + 2, RAMP_HEIGHT + 2, frame);
+    for (size_t x = 0; x < RAMP_WIDTH; x++)
+        draw_box(drawing, MARGIN + x, top, 1, RAMP_HEIGHT, ramp_colour(column, (double)x / (RAMP_WIDTH - 1)));
+    draw_text(drawing, MARGIN + RAMP_WIDTH + CANVAS_LETTER, top, text);
+    return top + CANVAS_LINE;
+}
+
+static size_t draw_line(struct drawing *drawing, const char *text, size_t top)
+{
+    draw_text(drawing, MARGIN, top, text);
+    return top + CANVAS_LINE;
+}
+
+static size_t draw_grey_key(struct drawing *drawing, size_t top)
+{
+    const struct window *grey = &drawing->grey;
+    char text[128];
+
+    if (!grey->any)
+        return draw_line(drawing, "before and after: nothing is finite", top);
+    if (grey->low == grey->high) {
+        snprintf(text, sizeof text, "before and after: %.4g everywhere", grey->low);
+        return draw_line(drawing, text, top);
+    }
+    snprintf(text, sizeof text, "%.4g to %.4g: before and after,", grey->low, grey->high);
+    top = draw_ramp(drawing, BEFORE, text, top);
+    snprintf(text, sizeof text, "1st to 99th percentile");
+    draw_text(drawing, MARGIN + RAMP_WIDTH + CANVAS_LETTER, top, text);
+    return top + CANVAS_LINE;
+}
+
+static size_t draw_change_key(struct drawing *drawing, size_t top)
+{
+    const struct window *change = &drawing->change;
+    char text[128];
+
+    if (!change->any)
+        return draw_line(drawing, "difference: nothing is finite", top);
+    if (change->high == 0.0)
+        return draw_line(drawing, "difference: none", top);
+    snprintf(text, sizeof text, "%.4g to %.4g: difference,", change->low, change->high);
+    top = draw_ramp(drawing, DIFFERENCE, text, top);
+    snprintf(text, sizeof text, "99th percentile of its size");
+    draw_text(drawing, MARGIN + RAMP_WIDTH + CANVAS_LETTER, top, text);
+    return top + CANVAS_LINE;
+}
+
+static size_t draw_nan_key(struct drawing *drawing, size_t top)
+{
+    if (!drawing->grey.nans && !drawing->change.nans)
+        return top;
+    draw_box(drawing, MARGIN, top, RAMP_WIDTH, RAMP_HEIGHT, not_a_number);
+    draw_text(drawing, MARGIN + RAMP_WIDTH + CANVAS_LETTER, top, "not a number");
+    return top + CANVAS_LINE;
+}
+
+/* Whether a pixel stands for several samples anywhere. */
+static bool is_reduced(const struct drawing *drawing)
+{
+    const struct sections *sections = &drawing->preview->sections;
+    const size_t extents[3] = {drawing->grid->nx, drawing->grid->ny, drawing->grid->nz};
+
+    for (size_t i = 0; i < sections->count; i++) {
+        const struct section *section = &sections->list[i];
+        if (section->columns < extents[section->across] || section->rows < extents[section->down])
+            return true;
+    }
+    return false;
+}
+
+static void draw_keys(struct drawing *drawing, size_t top)
+{
+    char text[64];
+
+    top = draw_grey_key(drawing, top);
+    top = draw_change_key(drawing, top);
+    top = draw_nan_key(drawing, top);
+    if (is_reduced(drawing))
+        top = draw_line(drawing, "a pixel shows the mean of its samples", top);
+    if (drawing->grid->channels > 1) {
+        snprintf(text, sizeof text, "channel 1 of %u", drawing->grid->channels);
+        draw_line(drawing, text, top);
+    }
+}
+
+static void draw_all(struct drawing *drawing)
+{
+    const struct sections *sections = &drawing->preview->sections;
+    size_t top = MARGIN;
+
+    for (enum column column = BEFORE; column < COLUMNS; column++)
+        draw_text(drawing, column_left(drawing, column), top, headings[column]);
+    top += CANVAS_LINE + GAP / 2;
+    for (size_t i = 0; i < sections->count; i++)
+        top = draw_section(drawing, &sections->list[i], top);
+    draw_keys(drawing, top);
+}
+
+static void settle_columns(struct drawing *drawing)
+{
+    const struct sections *sections = &drawing->preview->sections;
+
+    for (enum column column = BEFORE; column < COLUMNS; column++) {
+        size_t width = canvas_text_width(headings[column]);
+        drawing->column_width = width > drawing->column_width ? width : drawing->column_width;
+    }
+    for (size_t i = 0; i < sections->count; i++) {
+        size_t width = sections->list[i].width;
+        drawing->column_width = width > drawing->column_width ? width : drawing->column_width;
+    }
+}
+
+/* Once on nothing, for its extents. */
+static bool draw(struct drawing *drawing, struct fault *fault)
+{
+    if (!settle_windows(drawing, fault))
+        return false;
+    settle_columns(drawing);
+    draw_all(drawing);
+    if (!canvas_open(&drawing->canvas, drawing->width + MARGIN, drawing->height + MARGIN / 2, ground, fault))
+        return false;
+    draw_all(drawing);
+    return true;
+}
+
+static bool write_png(const struct canvas *canvas, struct file_out *file, struct fault *fault)
+{
+    const struct sink_request request = {.level = -1, .threads = 1};
+    struct header header = {.grid = grid_make(2, canvas->width, canvas->height, 1), .type = SAMPLE_U8};
+    struct sink sink;
+    bool done;
+
+    header.grid.channels = 3;
+    if (!sink_open(&sink, file, &format_png, &header, &request, fault))
+        return false;
+    done = sink_write(&sink, canvas->pixels, canvas->height, fault) && sink_finish(&sink, fault);
+    sink_close(&sink);
+    return done;
+}
+
+bool preview_open(struct preview *preview, const char *path, struct fault *fault)
+{
+    *preview = (struct preview){.file = NULL};
+    return file_open_output(&preview->file, path, fault) || fault_prefix(fault, "--preview");
+}
+
+struct observer preview_observer(struct preview *preview)
+{
+    return (struct observer){&sections_kind, &preview->sections};
+}
+
+bool preview_commit(struct preview *preview, struct fault *fault)
+{
+    struct drawing drawing = {.preview = preview, .grid = &preview->sections.plan->job->in.grid};
+    bool done = draw(&drawing, fault) && write_png(&drawing.canvas, preview->file, fault) &&
+                file_out_commit(preview->file, fault);
+
+    canvas_close(&drawing.canvas);
+    return done || fault_prefix(fault, "--preview");
+}
+
+void preview_close(struct preview *preview)
+{
+    sections_free(&preview->sections);
+    if (preview->file != NULL)
+        file_out_close(preview->file);
+    preview->file = NULL;
+}

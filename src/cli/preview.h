@@ -1,0 +1,28 @@
+/* Previews: a picture of the middle sections of a volume before and after a run, and of what changed. */
+#ifndef PREVIEW_H
+#define PREVIEW_H
+
+#include "base/diag.h"
+#include "base/file.h"
+#include "run/sections.h"
+
+#include <stdbool.h>
+
+struct preview {
+    struct sections sections;
+    struct file_out *file;
+};
+
+/* A file that cannot be written is refused here, before anything runs. */
+bool preview_open(struct preview *preview, const char *path, struct fault *fault);
+
+/* What the run is to be observed by. */
+struct observer preview_observer(struct preview *preview);
+
+/* After the run, whose plan is still there: draw the picture, and give the file its name. */
+bool preview_commit(struct preview *preview, struct fault *fault);
+
+/* Whatever has been done so far, or failed; what was not committed is removed. */
+void preview_close(struct preview *preview);
+
+#endif

@@ -1,0 +1,206 @@
+/* Sections: the observer that keeps the middle plane across each axis, of both ends of a run. */
+#include "sections.h"
+
+#include "base/mem.h"
+
+#include <math.h>
+
+/* Sections share a scale, unless the longer side of one would be shorter than this. */
+#define LEAST_LONG_SIDE 64
+
+/* Pixels a sample, at most. */
+#define MOST_ENLARGEMENT 32.0
+
+static size_t extent(const struct grid *grid, unsigned axis)
+{
+    const size_t extents[3] = {grid->nx, grid->ny, grid->nz};
+
+    return extents[axis];
+}
+
+static double length(const struct grid *grid, unsigned axis)
+{
+    return (double)extent(grid, axis) * grid->spacing[axis];
+}
+
+/* Pixels a unit at which the longest of some axes has its place. The samples that are closest together take
+   whole pixels, if they take one. */
+static double scale_of(const struct grid *grid, const unsigned *axes, size_t count)
+{
+    double longest = 0.0, finest = INFINITY, pixels;
+
+    for (size_t i = 0; i < count; i++) {
+        longest = fmax(longest, length(grid, axes[i]));
+        finest = fmin(finest, grid->spacing[axes[i]]);
+    }
+    pixels = SECTION_MOST / (longest / finest);
+    return pixels < 1.0 ? SECTION_MOST / longest : fmin(floor(pixels), MOST_ENLARGEMENT) / finest;
+}
+
+/* Pixels of an axis, and by how much more they are than the scale says. */
+static size_t pixels_of(double length, double scale, double *stretch)
+{
+    double exact = length * scale;
+
+    *stretch = exact < SECTION_LEAST ? SECTION_LEAST / exact : 1.0;
+    return (size_t)fmax(1.0, round(exact * *stretch));
+}
+
+static size_t smaller(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+static struct section place(const struct grid *grid, unsigned axis, double common)
+{
+    const unsigned shown[2] = {axis == 0 ? 1 : 0, axis == 2 ? 1 : 2};
+    double longer = fmax(length(grid, shown[0]), length(grid, shown[1]));
+    struct section section = {.axis = axis, .across = shown[0], .down = shown[1]};
+
+    section.at = extent(grid, axis) / 2;
+    section.scale = longer * common < LEAST_LONG_SIDE ? scale_of(grid, shown, 2) : common;
+    section.width = pixels_of(length(grid, shown[0]), section.scale, &section.stretch[0]);
+    section.height = pixels_of(length(grid, shown[1]), section.scale, &section.stretch[1]);
+    section.columns = smaller(section.width, extent(grid, shown[0]));
+    section.rows = smaller(section.height, extent(grid, shown[1]));
+    return section;
+}
+
+void sections_place(struct sections *sections, const struct grid *grid)
+{
+    static const unsigned all[3] = {0, 1, 2};
+    double common = scale_of(grid, all, grid->axes);
+
+    sections->count = grid->axes == 3 ? 3 : 1;
+    for (size_t i = 0; i < sections->count; i++)
+        sections->list[i] = place(grid, 2 - (unsigned)i, common);
+}
+
+void sections_free(struct sections *sections)
+{
+    for (size_t i = 0; i < sections->count; i++) {
+        for (size_t end = 0; end < 2; end++)
+            mem_free(sections->list[i].values[end]);
+    }
+    *sections = (struct sections){0};
+}
+
+static size_t bytes(const struct job *job)
+{
+    struct sections sections;
+    size_t values = 0;
+
+    sections_place(&sections, &job->in.grid);
+    for (size_t i = 0; i < sections.count; i++)
+        values += 2 * sections.list[i].columns * sections.list[i].rows;
+    return values * sizeof(double);
+}
+
+static bool begin(void *state, const struct plan *plan, struct fault *fault)
+{
+    struct sections *sections = state;
+
+    sections_free(sections);
+    sections_place(sections, &plan->job->in.grid);
+    sections->plan = plan;
+    for (size_t i = 0; i < sections->count; i++) {
+        struct section *section = &sections->list[i];
+        for (size_t end = 0; end < 2; end++) {
+            section->values[end] =
+                mem_zeroed(section->columns * section->rows, sizeof(double), "the preview", fault);
+            if (section->values[end] == NULL)
+                return false;
+        }
+    }
+    return true;
+}
+
+/* One end of a run, and the samples of one of its planes. */
+struct view {
+    const struct encoding *encoding;
+    const struct grid *grid;
+    const unsigned char *samples;
+    enum observer_end end;
+};
+
+static double value_at(const struct view *view, size_t index)
+{
+    const struct encoding *encoding = view->encoding;
+
+    return sample_number(encoding->type, encoding->swapped,
+                         view->samples + index * encoding->channels * sample_size(encoding->type));
+}
+
+/* Add a line of the section, whose samples lie so far apart in the plane. */
+static void add_line(const struct view *view, struct section *section, size_t line, size_t first,
+                     size_t stride)
+{
+    size_t count = extent(view->grid, section->across), lines = extent(view->grid, section->down);
+    double *row = section->values[view->end] + line * section->rows / lines * section->columns;
+
+    for (size_t i = 0; i < count; i++)
+        row[i * section->columns / count] += value_at(view, first + i * stride);
+}
+
+static void add_plane(const struct view *view, struct section *section, size_t plane)
+{
+    size_t nx = view->grid->nx;
+
+    if (view->grid->axes == 2)
+        add_line(view, section, plane, 0, 1);
+    else if (section->axis == 1)
+        add_line(view, section, plane, section->at * nx, 1);
+    else if (section->axis == 0)
+        add_line(view, section, plane, section->at, nx);
+    else if (section->at == plane) {
+        for (size_t row = 0; row < view->grid->ny; row++)
+            add_line(view, section, row, row * nx, 1);
+    }
+}
+
+static bool see(void *state, enum observer_end end, const void *samples, struct range planes,
+                struct fault *fault)
+{
+    struct sections *sections = state;
+    const struct job *job = sections->plan->job;
+    const struct header *header = end == OBSERVER_INPUT ? &job->in : &job->out;
+    struct view view = {end == OBSERVER_INPUT ? &job->decode : &job->encode, &header->grid, samples, end};
+
+    (void)fault;
+    for (size_t i = 0; i < planes.count; i++, view.samples += header_plane_bytes(header)) {
+        for (size_t k = 0; k < sections->count; k++)
+            add_plane(&view, &sections->list[k], planes.first + i);
+    }
+    return true;
+}
+
+/* Samples that fall on a pixel: those i of which i · pixels / count, rounded down, is the pixel. */
+static size_t samples_on(size_t pixel, size_t pixels, size_t count)
+{
+    return ((pixel + 1) * count + pixels - 1) / pixels - (pixel * count + pixels - 1) / pixels;
+}
+
+static void divide(const struct grid *grid, struct section *section)
+{
+    for (size_t row = 0; row < section->rows; row++) {
+        size_t down = samples_on(row, section->rows, extent(grid, section->down));
+        for (size_t column = 0; column < section->columns; column++) {
+            size_t across = samples_on(column, section->columns, extent(grid, section->across));
+            for (size_t end = 0; end < 2; end++)
+                section->values[end][row * section->columns + column] /= (double)down * (double)across;
+        }
+    }
+}
+
+static bool finish(void *state, struct fault *fault)
+{
+    struct sections *sections = state;
+
+    (void)fault;
+    for (size_t i = 0; i < sections->count; i++)
+        divide(&sections->plan->job->in.grid, &sections->list[i]);
+    return true;
+}
+
+const struct observer_kind sections_kind = {
+    .name = "sections", .bytes = bytes, .begin = begin, .see = see, .finish = finish};

@@ -1,0 +1,42 @@
+/* Sections: the observer that keeps the middle plane across each axis, of both ends of a run, at the size at
+   which it is to be drawn: whatever the extents of the grid, they take no more than some megabytes. */
+#ifndef SECTIONS_H
+#define SECTIONS_H
+
+#include "model/grid.h"
+#include "observer.h"
+
+#include <stddef.h>
+
+/* Pixels a side of a section, at most and at least. */
+enum { SECTION_MOST = 384, SECTION_LEAST = 16 };
+
+#define SECTIONS_MOST 3
+
+struct section {
+    unsigned axis;         /* that it stands across */
+    size_t at;             /* its index there */
+    unsigned across, down; /* the axes that it shows, to the right and downwards */
+    size_t width, height;  /* in pixels */
+    double scale;          /* pixels a unit of spacing, along both axes but for their stretch */
+    double stretch[2];     /* across and down: 1, or more where so thin a section could not be seen */
+    size_t columns, rows;  /* of the values that are kept: one a sample, or one a pixel */
+    double *values[2];     /* by the end of the run: means of the samples that fall on a pixel */
+};
+
+struct sections {
+    const struct plan *plan;
+    size_t count;
+    struct section list[SECTIONS_MOST]; /* across z, y, x; across z alone where a grid has two axes */
+};
+
+/* Where the sections of a grid are, and how large; values are left out. */
+void sections_place(struct sections *sections, const struct grid *grid);
+
+/* Of several channels the first one is kept. */
+void sections_free(struct sections *sections);
+
+/* The state of such an observer is a struct sections, of zeros before the first run; each run begins anew. */
+extern const struct observer_kind sections_kind;
+
+#endif
