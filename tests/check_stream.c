@@ -84,10 +84,11 @@ static bool tape_end(struct source *source, struct fault *fault)
 static bool tape_write(struct sink *sink, const void *samples, size_t planes, struct fault *fault)
 {
     struct tape *tape = sink->state;
+    size_t plane = header_plane_bytes(&sink->header);
 
     if (tape->written + planes > tape->write_most)
         return fault_raise(fault, STATUS_IO, "tape: it is full");
-    memcpy(tape->out + tape->written * tape->out_plane, samples, planes * tape->out_plane);
+    memcpy(tape->out + tape->written * plane, samples, planes * plane);
     tape->written += planes;
     return true;
 }
@@ -338,7 +339,7 @@ struct setting {
     bool awaited;         /* planes do not leave before others have been read */
     size_t freely, until; /* planes read before so many have been written */
     size_t see_most;      /* planes of the output */
-    struct range window;  /* of planes; of none: all */
+    struct region_request region;
 };
 
 static const struct setting none = {
@@ -368,6 +369,15 @@ static void ck_left(const struct outcome *outcome)
     unlink("out");
 }
 
+static size_t first_plane(const struct setting *setting, const struct grid *grid)
+{
+    struct region region;
+    struct fault fault;
+
+    ck_assert_msg(region_settle(&setting->region, grid, &region, &fault), "%s", fault.text);
+    return region_first_plane(&region, grid);
+}
+
 static void run_request(struct outcome *outcome, struct pipeline_request *request,
                         const struct setting *setting)
 {
@@ -376,8 +386,9 @@ static void run_request(struct outcome *outcome, struct pipeline_request *reques
 
     outcome->onlooker.tape = &outcome->tape;
     outcome->onlooker.most = setting->see_most;
-    outcome->onlooker.seen[OBSERVER_INPUT] = outcome->onlooker.seen[OBSERVER_OUTPUT] = setting->window.first;
-    request->run.window = setting->window;
+    outcome->onlooker.seen[OBSERVER_INPUT] = outcome->onlooker.seen[OBSERVER_OUTPUT] =
+        first_plane(setting, &playing.header.grid);
+    request->job.region = setting->region;
     if (!setting->untallied)
         request->run.observers = (struct observers){&onlooker, 1};
     playing.tape = &outcome->tape;
@@ -602,106 +613,6 @@ START_TEST(any_slab)
 }
 END_TEST
 
-/* A part of the planes: the same as the whole has there, seen by the onlooker, too. */
-static void ck_part(const struct example *example, const struct schedule_limits *limits, struct range planes)
-{
-    struct setting setting = none;
-    struct outcome outcome;
-    size_t plane = example->whole.tape.out_plane;
-    const unsigned char *wanted = example->whole.tape.out + planes.first * plane;
-
-    setting.random = true;
-    setting.window = planes;
-    run_tape(&outcome, example->options, limits, example->in, &setting);
-    ck_assert_msg(outcome.done, "%s: %s", example->options, outcome.fault.text);
-    ck_assert_uint_eq(outcome.tape.written, planes.count);
-    ck_assert_msg(memcmp(outcome.tape.out, wanted, planes.count * plane) == 0, "%s: planes %zu to %zu differ",
-                  example->options, planes.first, planes.first + planes.count - 1);
-    ck_assert_mem_eq(outcome.onlooker.out + planes.first * plane, wanted, planes.count * plane);
-    ck_assert(outcome.onlooker.finished && !outcome.onlooker.astray);
-    ck_assert_uint_eq(outcome.onlooker.seen[OBSERVER_INPUT], planes.first + planes.count);
-    outcome_free(&outcome);
-}
-
-static bool can_be_parted(const struct outcome *outcome)
-{
-    return !outcome->schedule.spooled && !outcome->schedule.whole;
-}
-
-/* Parts of any number, one after the other, are the whole. */
-START_TEST(any_part)
-{
-    static unsigned tried;
-    struct example example;
-    size_t planes;
-
-    if (is_left_out(_i))
-        return;
-    make_example(&example, chains[_i / EDGES], edges[_i % EDGES]);
-    planes = grid_planes(&example.whole.command.options.source.grid);
-    for (size_t parts = 1; parts <= planes && can_be_parted(&example.whole); parts++) {
-        for (size_t k = 0; k < parts; k++) {
-            const struct schedule_limits limits = {.slab = 1 + tried % 5, .batch = 1 + tried % 2};
-            size_t first = k * planes / parts, end = (k + 1) * planes / parts;
-            if (tried++ % running_turns() == 0)
-                ck_part(&example, &limits, (struct range){first, end - first});
-        }
-    }
-    free_example(&example);
-}
-END_TEST
-
-/* What a part cannot be had of, or from. */
-START_TEST(parts_that_are_refused)
-{
-    static const struct {
-        const char *options;
-        bool random;
-        const char *words;
-    } refused[] = {
-        {"-d 5,4,24 -f heat -s 3", false, "a part of the planes needs an input that can be read anywhere"},
-        {"-d 5,4,24 -f heat --until 0.1", true,
-         "a part of the planes takes all of them here: nothing but the whole can be run"},
-        {"-d 5,4,24 -f heat --out-range auto", true,
-         "a part of the planes takes all of them here: nothing but the whole can be run"},
-    };
-    const struct schedule_limits unlimited = {0};
-    static const float samples[480];
-    struct setting setting = none;
-    struct outcome outcome;
-
-    setting.random = refused[_i].random;
-    setting.window = (struct range){7, 5};
-    run_tape(&outcome, refused[_i].options, &unlimited, samples, &setting);
-    ck_assert(!outcome.done);
-    ck_assert_int_eq(outcome.fault.status, STATUS_USAGE);
-    ck_assert_str_eq(outcome.fault.text, refused[_i].words);
-    outcome_free(&outcome);
-}
-END_TEST
-
-/* A part of a long volume reads no more than it needs beside it: the lag of three steps, from a tape that is
-   torn elsewhere. */
-START_TEST(parts_read_what_they_need)
-{
-    const struct schedule_limits limits = {.slab = 4, .batch = 1};
-    static const float samples[5 * 4 * 90];
-    struct setting setting = none;
-    struct outcome outcome;
-
-    setting.random = true;
-    setting.window = (struct range){30, 20};
-    setting.read_most = 53;
-    run_tape(&outcome, "-d 5,4,90 -f heat -s 3 --rung naive", &limits, samples, &setting);
-    ck_assert_msg(outcome.done, "%s", outcome.fault.text);
-    outcome_free(&outcome);
-    setting.read_most = 52;
-    run_tape(&outcome, "-d 5,4,90 -f heat -s 3 --rung naive", &limits, samples, &setting);
-    ck_assert_str_eq(outcome.fault.text, "tape: it is torn");
-    outcome_free(&outcome);
-}
-END_TEST
-
 /* The least memory that a job names as it refuses less. */
 static unsigned long long least_memory(const struct example *example)
 {
@@ -721,6 +632,178 @@ static unsigned long long least_memory(const struct example *example)
     outcome_free(&outcome);
     return least;
 }
+
+static struct region_request planes_from_to(size_t first, size_t end)
+{
+    return (struct region_request){.kind = REGION_PLANES, .spans = {{first, end, true}}, .span_count = 1};
+}
+
+static struct region region_of(const struct region_request *request, const struct grid *grid)
+{
+    struct region region;
+    struct fault fault;
+
+    ck_assert_msg(region_settle(request, grid, &region, &fault), "%s", fault.text);
+    return region;
+}
+
+/* What a region has of the whole result, sample by sample. */
+static size_t cut_out(const struct example *example, const struct region *region, unsigned char *samples)
+{
+    const struct grid *grid = &example->whole.command.options.source.grid;
+    size_t pixel = example->whole.tape.out_plane / grid->nx / grid_rows(grid), size = 0;
+
+    for (size_t z = 0; z < region->count[2]; z++) {
+        for (size_t y = 0; y < region->count[1]; y++) {
+            for (size_t x = 0; x < region->count[0]; x++, size += pixel)
+                memcpy(samples + size,
+                       example->whole.tape.out +
+                           (((region->first[2] + z) * grid->ny + region->first[1] + y) * grid->nx +
+                            region->first[0] + x) *
+                               pixel,
+                       pixel);
+        }
+    }
+    return size;
+}
+
+/* A region is what the whole has there; the onlooker sees the whole of its planes. */
+static void ck_region(const struct example *example, const char *more, const struct schedule_limits *limits,
+                      const struct setting *setting)
+{
+    const struct grid *grid = &example->whole.command.options.source.grid;
+    const struct region region = region_of(&setting->region, grid);
+    size_t first = region_first_plane(&region, grid), count = region_planes(&region, grid);
+    size_t plane = example->whole.tape.out_plane, size;
+    unsigned char *expected = fixture_memory(grid_samples(grid), 8);
+    struct outcome outcome;
+    char options[240];
+
+    snprintf(options, sizeof options, "%s %s", more, example->options);
+    run_tape(&outcome, options, limits, example->in, setting);
+    ck_assert_msg(outcome.done, "%s: %s", options, outcome.fault.text);
+    ck_assert_uint_eq(outcome.tape.written, count);
+    size = cut_out(example, &region, expected);
+    ck_assert_msg(memcmp(outcome.tape.out, expected, size) == 0, "%s: planes %zu to %zu differ", options,
+                  first, first + count - 1);
+    ck_assert(outcome.onlooker.finished && !outcome.onlooker.astray);
+    ck_assert_uint_eq(outcome.onlooker.seen[OBSERVER_INPUT], first + count);
+    ck_assert_mem_eq(outcome.onlooker.out + first * plane, example->whole.tape.out + first * plane,
+                     count * plane);
+    free(expected);
+    outcome_free(&outcome);
+}
+
+/* Ranges of planes of any number, one after the other, are the whole. */
+START_TEST(any_planes)
+{
+    static unsigned tried;
+    struct setting setting = none;
+    struct example example;
+    size_t planes;
+
+    if (is_left_out(_i))
+        return;
+    make_example(&example, chains[_i / EDGES], edges[_i % EDGES]);
+    planes = grid_planes(&example.whole.command.options.source.grid);
+    for (size_t parts = 1; parts <= planes; parts++) {
+        for (size_t k = 0; k < parts; k++) {
+            const struct schedule_limits limits = {.slab = 1 + tried % 5, .batch = 1 + tried % 2};
+            setting.random = tried % 3 > 0;
+            setting.region = planes_from_to(k * planes / parts, (k + 1) * planes / parts);
+            if (tried++ % running_turns() == 0)
+                ck_region(&example, tried % 2 == 0 ? "-j 3" : "-j 1", &limits, &setting);
+        }
+    }
+    free_example(&example);
+}
+END_TEST
+
+/* A box that leaves out something of every axis, if it has more than one index. */
+static struct region_request box_within(const struct grid *grid, unsigned number)
+{
+    const size_t extents[3] = {grid->nx, grid->ny, grid->nz};
+    struct region_request request = {.kind = REGION_CROP, .span_count = grid->axes};
+
+    for (unsigned axis = 0; axis < grid->axes; axis++) {
+        size_t most = extents[axis] - 1, first = (number + axis) % (most + 1);
+        size_t end = first + 1 + (number / 3) % (extents[axis] - first);
+        request.spans[axis] = (struct region_span){first, end, true};
+    }
+    return request;
+}
+
+enum { BOXES = 12 };
+
+/* Boxes, of planes that are streamed and of those that are held or spooled. */
+START_TEST(any_box)
+{
+    static unsigned tried;
+    struct setting setting = none;
+    struct example example;
+    char memory[40];
+
+    if (is_left_out(_i))
+        return;
+    make_example(&example, chains[_i / EDGES], edges[_i % EDGES]);
+    snprintf(memory, sizeof memory, "-m %llu", least_memory(&example));
+    for (unsigned box = 0; box < BOXES; box++) {
+        const struct schedule_limits limits = {.slab = 1 + tried % 4, .batch = 1 + tried % 2};
+        const struct schedule_limits unlimited = {0};
+        bool tight = box % 3 == 0;
+        setting.random = box % 2 == 0;
+        setting.region = box_within(&example.whole.command.options.source.grid, box);
+        if (tried++ % running_turns() == 0)
+            ck_region(&example, tight ? memory : "", tight ? &unlimited : &limits, &setting);
+    }
+    free_example(&example);
+}
+END_TEST
+
+/* What comes in order is read to its end, and the last planes leave after that. */
+START_TEST(regions_of_streams_end_well)
+{
+    const struct schedule_limits limits = {.slab = 2, .batch = 1};
+    static const char *const options[] = {"-d 5,4,24 -f heat -s 3", "-d 5,4,24 -f identity"};
+    static const float samples[480];
+    struct setting setting = none;
+    struct outcome outcome;
+
+    setting.region = planes_from_to(7, 9);
+    run_tape(&outcome, options[_i], &limits, samples, &setting);
+    ck_assert_msg(outcome.done, "%s", outcome.fault.text);
+    ck_assert_uint_eq(outcome.tape.read, 24);
+    ck_assert_uint_eq(outcome.tape.written, 2);
+    outcome_free(&outcome);
+    setting.bad_end = true;
+    run_tape(&outcome, options[_i], &limits, samples, &setting);
+    ck_assert_int_eq(outcome.fault.status, STATUS_INPUT);
+    ck_assert_uint_lt(outcome.tape.written, 2);
+    outcome_free(&outcome);
+}
+END_TEST
+
+/* A part of a long volume reads no more than it needs beside it: the lag of three steps, from a tape that is
+   torn elsewhere. */
+START_TEST(parts_read_what_they_need)
+{
+    const struct schedule_limits limits = {.slab = 4, .batch = 1};
+    static const float samples[5 * 4 * 90];
+    struct setting setting = none;
+    struct outcome outcome;
+
+    setting.random = true;
+    setting.region = planes_from_to(30, 50);
+    setting.read_most = 53;
+    run_tape(&outcome, "-d 5,4,90 -f heat -s 3 --rung naive", &limits, samples, &setting);
+    ck_assert_msg(outcome.done, "%s", outcome.fault.text);
+    outcome_free(&outcome);
+    setting.read_most = 52;
+    run_tape(&outcome, "-d 5,4,90 -f heat -s 3 --rung naive", &limits, samples, &setting);
+    ck_assert_str_eq(outcome.fault.text, "tape: it is torn");
+    outcome_free(&outcome);
+}
+END_TEST
 
 static unsigned together_in(const struct example *example, unsigned long long memory)
 {
@@ -1117,8 +1200,9 @@ static Suite *stream_suite(void)
 
     tcase_set_timeout(tests, TIMEOUT_SECONDS);
     tcase_add_loop_test(tests, any_slab, 0, CHAINS * EDGES);
-    tcase_add_loop_test(tests, any_part, 0, CHAINS * EDGES);
-    tcase_add_loop_test(tests, parts_that_are_refused, 0, 3);
+    tcase_add_loop_test(tests, any_planes, 0, CHAINS * EDGES);
+    tcase_add_loop_test(tests, any_box, 0, CHAINS * EDGES);
+    tcase_add_loop_test(tests, regions_of_streams_end_well, 0, 2);
     tcase_add_test(tests, parts_read_what_they_need);
     tcase_add_loop_test(tests, any_memory, 0, CHAINS * EDGES);
     tcase_add_test(tests, pipes_are_read_in_order_alone);

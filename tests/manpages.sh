@@ -196,7 +196,7 @@ names_limits()
 }
 
 # Options whose paragraphs differ between the two commands, because what they do does.
-differing='--input --output -d --out-range --alpha --dt --sigma --flux-channels --level --check-every --threads --memory --verbose'
+differing='--input --output -d --crop --out-range --alpha --dt --sigma --flux-channels --level --check-every --threads --memory --verbose'
 
 reads_the_same()
 {

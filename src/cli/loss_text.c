@@ -14,7 +14,8 @@ static const char *count(const struct loss *loss, uint64_t samples, char *text, 
 {
     char share[32];
 
-    snprintf(text, size, "%llu sample%s (%s)", (unsigned long long)samples, samples == 1 ? "" : "s",
+    snprintf(text, size, "%llu sample%s%s (%s)", (unsigned long long)samples, samples == 1 ? "" : "s",
+             loss->of_planes ? " of whole planes" : "",
              number_format_share(samples, loss->samples, share, sizeof share));
     return text;
 }

@@ -25,7 +25,8 @@ static void note_name(const struct pipeline *pipeline)
     const struct format *written = pipeline_output_format(pipeline), *promised;
     char text[64];
 
-    if (output == NULL || pipeline->request->out_format != NULL)
+    if (output == NULL ||
+        (pipeline->request->out_format != NULL && pipeline->job.region_kind != REGION_SLICE))
         return;
     promised = format_of_name(output);
     if (kind_of_name(output) != NULL || (promised != NULL && promised != written))
@@ -132,6 +133,8 @@ void notes_outcome(const struct pipeline *pipeline)
     const char *output = phrase_output(pipeline->request->output);
     const struct run_summary *summary = &pipeline->summary;
 
+    if (pipeline->remark[0] != '\0')
+        diag_note("%s: %s", output, pipeline->remark);
     loss_text_note(output, &pipeline->job, summary);
     if (summary->unreached)
         note_unreached(output, last_stage(&pipeline->job), summary->last_change);

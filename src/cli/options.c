@@ -206,6 +206,36 @@ static bool take_out_range(struct parsing *parsing, const char *value)
     return true;
 }
 
+typedef bool (*region_parser)(const char *value, struct region_request *region, struct fault *fault);
+
+/* Of two regions one would be left out in silence. */
+static bool take_region(struct parsing *parsing, const char *value, region_parser parse)
+{
+    struct region_request *region = &parsing->options->job.region, before = *region;
+
+    if (!parse(value, region, parsing->fault))
+        return false;
+    if (before.kind == region->kind)
+        return refuse_twice(parsing);
+    return before.kind == REGION_WHOLE || fault_raise(parsing->fault, STATUS_USAGE, "%s: %s is given, too",
+                                                      value, region_option(before.kind));
+}
+
+static bool take_crop(struct parsing *parsing, const char *value)
+{
+    return take_region(parsing, value, region_parse_crop);
+}
+
+static bool take_planes(struct parsing *parsing, const char *value)
+{
+    return take_region(parsing, value, region_parse_planes);
+}
+
+static bool take_slice(struct parsing *parsing, const char *value)
+{
+    return take_region(parsing, value, region_parse_slice);
+}
+
 static bool read_endian(struct parsing *parsing, const char *value, enum endian *endian)
 {
     int order;
@@ -744,6 +774,7 @@ static bool check_measuring(const struct parsing *parsing)
         {options->report != REPORT_NONE, "--report"},
         {options->preview != NULL, "--preview"},
         {options->run.stats, "--stats"},
+        {options->job.region.kind != REGION_WHOLE, region_option(options->job.region.kind)},
         {options->run.progress == PROGRESS_ALWAYS, "--progress"},
     };
 
@@ -763,6 +794,32 @@ static bool check_lone(const struct parsing *parsing)
     return options->input_count == 1 || options->preview == NULL ||
            fault_raise(parsing->fault, STATUS_USAGE, "--preview: it is for one input, not for %zu",
                        options->input_count);
+}
+
+/* What is of all samples, or of a volume's file, is not of a region. A slice becomes a picture. */
+static bool settle_region(const struct parsing *parsing)
+{
+    struct options *options = parsing->options;
+    enum region_kind kind = options->job.region.kind;
+    bool slice = kind == REGION_SLICE;
+    const struct {
+        bool given;
+        const char *name, *reason;
+    } others[] = {
+        {options->run.stats && kind != REGION_WHOLE, "--stats", "it adds up whole volumes"},
+        {options->preview != NULL && kind != REGION_WHOLE, "--preview", "it shows whole volumes"},
+        {options->out_format != NULL && slice, "--out-format", "a slice is a PNG"},
+        {options->job.has_out_endian && slice, "--out-endian", "a slice is a PNG"},
+    };
+
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        if (others[i].given)
+            return fault_raise(parsing->fault, STATUS_USAGE, "%s: not allowed with %s: %s", others[i].name,
+                               region_option(kind), others[i].reason);
+    }
+    if (slice)
+        options->out_format = &format_png;
+    return true;
 }
 
 /* A file may bring spacing that no stage heeds; whoever gives it on the command line means something by it.
@@ -809,7 +866,8 @@ bool options_parse(int argc, char **argv, enum program program, struct options *
     if (options->action == ACTION_HELP || options->action == ACTION_VERSION || options->action == ACTION_LIST)
         return true;
     return settle_stages(&parsing) && check_extents(&parsing) && check_spacing(&parsing) &&
-           check_sums(&parsing) && check_measuring(&parsing) && check_lone(&parsing);
+           check_sums(&parsing) && check_measuring(&parsing) && check_lone(&parsing) &&
+           settle_region(&parsing);
 }
 
 void options_free(struct options *options)

@@ -119,6 +119,16 @@ static void print_head(FILE *stream, const struct options *options, const struct
     fprintf(stream, "]");
 }
 
+/* As --crop takes it. */
+static void print_region(FILE *stream, const struct region *region)
+{
+    fprintf(stream, ", \"region\": [");
+    for (unsigned axis = 0; axis < 3; axis++)
+        fprintf(stream, "%s[%zu, %zu]", axis > 0 ? ", " : "", region->first[axis],
+                region->first[axis] + region->count[axis]);
+    fprintf(stream, "]");
+}
+
 static void print_data(FILE *stream, const struct job *job)
 {
     const struct grid *grid = &job->in.grid;
@@ -127,6 +137,7 @@ static void print_data(FILE *stream, const struct job *job)
             grid->ny, grid->nz, grid->channels);
     fprintf(stream, ", \"spacing\": [%.17g, %.17g, %.17g]", grid->spacing[0], grid->spacing[1],
             grid->spacing[2]);
+    print_region(stream, &job->region);
     fprintf(stream, ", \"type\": \"%s\", \"out_type\": \"%s\", \"work\": \"%s\"", sample_name(job->in.type),
             sample_name(job->out.type), work_name(job->work));
 }

@@ -25,6 +25,7 @@ struct header {
     bool alpha;          /* the last channel is alpha */
     double file_gamma;   /* stored = linear^file_gamma; 0: the sRGB curve */
     const char *profile; /* the chunk or field whose profile defines the colours otherwise; else NULL */
+    size_t first[3]; /* along x, y and z: where the grid begins in that of the input */
     bool mapped; /* to a range that was asked for: what a file says of its samples' scale holds no longer */
     const char *damaged; /* NULL or empty; else what should have told of the colours and cannot be used */
 };
@@ -73,6 +74,7 @@ struct sink {
     struct file_out *file;
     struct header header;
     bool random; /* planes can be written in any order, by several threads */
+    char remark[128]; /* once it is finished: what was made of the samples; else empty */
     void *state;
 };
 

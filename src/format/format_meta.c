@@ -226,11 +226,20 @@ static const char *type_name(enum sample_type type)
     return NULL;
 }
 
-static bool put_kept(struct sink *sink, const struct volume *origin, bool spaced, struct fault *fault)
+static const char *const crop_fields[] = {"DimSize", "Offset", "Origin", "Position", NULL};
+
+/* What of the origin's header no longer holds. */
+struct change {
+    bool spaced, cropped;
+};
+
+static bool put_kept(struct sink *sink, const struct volume *origin, const struct change *change,
+                     struct fault *fault)
 {
     for (size_t i = 0; i + origin->listed < origin->fields.count; i++) {
         const struct field *field = &origin->fields.items[i];
-        bool left_out = is_field(field, own_fields) || (spaced && is_field(field, spacing_fields)) ||
+        bool left_out = is_field(field, own_fields) || (change->spaced && is_field(field, spacing_fields)) ||
+                        (change->cropped && is_field(field, crop_fields)) ||
                         (sink->header.mapped && is_field(field, range_fields));
         if (!left_out && !put_line(sink, field->line, fault))
             return false;
@@ -268,13 +277,75 @@ static bool put_spacing(struct sink *sink, const struct volume *origin, struct f
     return put_line(sink, line, fault);
 }
 
-static bool put_description(struct sink *sink, const struct volume *origin, struct fault *fault)
+/* The first of some names that the header has, with as many numbers as it must have; false where there is
+   none. */
+static bool find_numbers(const struct volume *origin, const char *const *names, size_t count, double *numbers)
+{
+    size_t found;
+
+    for (; *names != NULL; names++) {
+        const char *value = fields_find(&origin->fields, *names);
+        if (value != NULL)
+            return fields_numbers(value, DIMS_MOST * DIMS_MOST, numbers, &found) && found == count;
+    }
+    return false;
+}
+
+/* The sample that comes first has moved along the axes, each of which the matrix has a row for. */
+static bool put_offset(struct sink *sink, const struct volume *origin, size_t dims, struct fault *fault)
+{
+    static const char *const offsets[] = {"Offset", "Origin", "Position", NULL};
+    static const char *const matrices[] = {"TransformMatrix", "Rotation", "Orientation", NULL};
+    const struct header *header = &sink->header;
+    double offset[DIMS_MOST * DIMS_MOST] = {0.0}, matrix[DIMS_MOST * DIMS_MOST];
+    bool turned = find_numbers(origin, matrices, dims * dims, matrix);
+    char line[LINE_MOST];
+    int used = snprintf(line, sizeof line, "Offset =");
+
+    if (!find_numbers(origin, offsets, dims, offset))
+        memset(offset, 0, sizeof offset);
+    for (size_t k = 0; k < dims; k++) {
+        for (size_t i = 0; i < dims && i < 3; i++)
+            offset[k] += (double)header->first[i] * header->grid.spacing[i] *
+                         (turned   ? matrix[i * dims + k]
+                          : i == k ? 1.0
+                                   : 0.0);
+        used += snprintf(line + used, sizeof line - (size_t)used, " %.17g", offset[k]);
+    }
+    return put_line(sink, line, fault);
+}
+
+static bool put_region(struct sink *sink, const struct volume *origin, struct fault *fault)
+{
+    const struct grid *grid = &sink->header.grid;
+    const size_t extents[3] = {grid->nx, grid->ny, grid->nz};
+    uint64_t sizes[DIMS_MOST];
+    char line[LINE_MOST];
+    int used = snprintf(line, sizeof line, "DimSize =");
+    const char *value;
+    size_t count;
+
+    if (!fields_require(&origin->fields, "DimSize", &value, fault))
+        return false;
+    if (!fields_counts(value, DIMS_MOST, sizes, &count))
+        return fields_refuse(&origin->fields, "DimSize", value, "not whole numbers", fault);
+    for (size_t i = 0; i < count; i++)
+        used += snprintf(line + used, sizeof line - (size_t)used, " %llu",
+                         (unsigned long long)(i < 3 ? extents[i] : sizes[i]));
+    return put_line(sink, line, fault) && put_offset(sink, origin, count, fault);
+}
+
+static bool put_description(struct sink *sink, const struct sink_request *request,
+                            const struct volume *origin, struct fault *fault)
 {
     const double *spacing = sink->header.grid.spacing;
-    bool spaced = origin == NULL || memcmp(spacing, origin->spacing, sizeof origin->spacing) != 0;
+    const struct change change = {.spaced = origin == NULL ||
+                                            memcmp(spacing, origin->spacing, sizeof origin->spacing) != 0,
+                                  .cropped = origin != NULL && volume_is_cropped(sink, request)};
 
-    return (origin == NULL ? put_extents(sink, fault) : put_kept(sink, origin, spaced, fault)) &&
-           (!spaced || put_spacing(sink, origin, fault));
+    return (origin == NULL ? put_extents(sink, fault) : put_kept(sink, origin, &change, fault)) &&
+           (!change.cropped || put_region(sink, origin, fault)) &&
+           (!change.spaced || put_spacing(sink, origin, fault));
 }
 
 /* Compressed where it is asked for, or where the origin is. */
@@ -323,7 +394,7 @@ static bool write_header(struct sink *sink, const struct sink_request *request, 
 
     if (type_name(sink->header.type) == NULL)
         return volume_refuse_type(sink, fault);
-    return put_description(sink, origin, fault) && put_layout(sink, compressed, fault) &&
+    return put_description(sink, request, origin, fault) && put_layout(sink, compressed, fault) &&
            end_header(sink, request, compressed, fault) &&
            (!compressed || volume_pack(sink, PACK_ZLIB, fault));
 }

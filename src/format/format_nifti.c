@@ -32,6 +32,8 @@ struct version {
     bool whole_offset; /* vox_offset is a whole number */
     unsigned scl_slope, scl_inter;
     unsigned sform_code, sform_width, srow;
+    unsigned qform_code, quatern, qoffset;
+    unsigned slice_start, slice_end, slice_code, slice_code_width;
     unsigned magic, magic_size;
     const char *attached, *detached; /* magic of one file, and of a header alone */
     const struct span *spans;
@@ -49,29 +51,61 @@ static const struct span spans2[] = {
 };
 
 static const struct version versions[] = {
-    {"NIfTI-1", 348, 40, 2,   70,  72, 76,    4,     108,    false, 112,
-     116,       254, 2,  280, 344, 4,  "n+1", "ni1", spans1, 32767},
-    {"NIfTI-2",
-     540,
-     16,
-     8,
-     12,
-     14,
-     104,
-     8,
-     168,
-     true,
-     176,
-     184,
-     348,
-     4,
-     400,
-     4,
-     8,
-     "n+2\0\r\n\032\n",
-     "ni2\0\r\n\032\n",
-     spans2,
-     INT64_MAX},
+    {.name = "NIfTI-1",
+     .size = 348,
+     .dim = 40,
+     .dim_width = 2,
+     .datatype = 70,
+     .bitpix = 72,
+     .pixdim = 76,
+     .real = 4,
+     .vox_offset = 108,
+     .scl_slope = 112,
+     .scl_inter = 116,
+     .sform_code = 254,
+     .sform_width = 2,
+     .srow = 280,
+     .qform_code = 252,
+     .quatern = 256,
+     .qoffset = 268,
+     .slice_start = 74,
+     .slice_end = 120,
+     .slice_code = 122,
+     .slice_code_width = 1,
+     .magic = 344,
+     .magic_size = 4,
+     .attached = "n+1",
+     .detached = "ni1",
+     .spans = spans1,
+     .extent_most = 32767},
+    {.name = "NIfTI-2",
+     .size = 540,
+     .dim = 16,
+     .dim_width = 8,
+     .datatype = 12,
+     .bitpix = 14,
+     .pixdim = 104,
+     .real = 8,
+     .vox_offset = 168,
+     .whole_offset = true,
+     .scl_slope = 176,
+     .scl_inter = 184,
+     .sform_code = 348,
+     .sform_width = 4,
+     .srow = 400,
+     .qform_code = 344,
+     .quatern = 352,
+     .qoffset = 376,
+     .slice_start = 224,
+     .slice_end = 232,
+     .slice_code = 496,
+     .slice_code_width = 4,
+     .magic = 4,
+     .magic_size = 8,
+     .attached = "n+2\0\r\n\032\n",
+     .detached = "ni2\0\r\n\032\n",
+     .spans = spans2,
+     .extent_most = INT64_MAX},
 };
 enum { VERSIONS = sizeof versions / sizeof *versions };
 
@@ -469,6 +503,83 @@ static void put_spacing(const struct sink *sink, struct kept *kept)
     }
 }
 
+static double real_at(const struct kept *kept, unsigned at, unsigned index)
+{
+    return get_real(kept->header + at + index * kept->version->real, kept->version->real, kept->endian);
+}
+
+/* Add to a number of the header, which is rounded once. */
+static void move_real(struct kept *kept, unsigned at, unsigned index, double distance)
+{
+    put_real(kept->header + at + index * kept->version->real, kept->version->real, kept->endian,
+             real_at(kept, at, index) + distance);
+}
+
+/* The rotation that the quaternion (a, b, c, d) of qform is, as the standard has it. */
+static void read_rotation(const struct kept *kept, double rotation[3][3])
+{
+    double b = real_at(kept, kept->version->quatern, 0), c = real_at(kept, kept->version->quatern, 1),
+           d = real_at(kept, kept->version->quatern, 2), rest = 1.0 - (b * b + c * c + d * d),
+           a = rest > 0.0 ? sqrt(rest) : 0.0;
+    double handed = real_at(kept, kept->version->pixdim, 0) < 0.0 ? -1.0 : 1.0;
+    const double turned[3][3] = {
+        {a * a + b * b - c * c - d * d, 2.0 * (b * c - a * d), 2.0 * (b * d + a * c)},
+        {2.0 * (b * c + a * d), a * a + c * c - b * b - d * d, 2.0 * (c * d - a * b)},
+        {2.0 * (b * d - a * c), 2.0 * (c * d + a * b), a * a + d * d - c * c - b * b},
+    };
+
+    for (unsigned row = 0; row < 3; row++) {
+        for (unsigned i = 0; i < 3; i++)
+            rotation[row][i] = turned[row][i] * (i == 2 ? handed : 1.0);
+    }
+}
+
+/* Both transforms keep where samples are in space. */
+static void move_transforms(const struct sink *sink, struct kept *kept)
+{
+    const struct version *version = kept->version;
+    bool turns = whole(kept, version->qform_code, version->sform_width) > 0,
+         maps = whole(kept, version->sform_code, version->sform_width) > 0;
+    double rotation[3][3];
+
+    read_rotation(kept, rotation);
+    for (unsigned row = 0; row < 3; row++) {
+        double turned = 0.0, mapped = 0.0;
+        for (unsigned i = 0; i < 3; i++) {
+            double first = (double)sink->header.first[i];
+            turned += rotation[row][i] * fabs(real_at(kept, version->pixdim, i + 1)) * first;
+            mapped += real_at(kept, version->srow, 4 * row + i) * first;
+        }
+        if (turns)
+            move_real(kept, version->qoffset, row, turned);
+        if (maps)
+            move_real(kept, version->srow, 4 * row + 3, mapped);
+    }
+}
+
+/* The times at which slices were taken are told by their numbers, which are others now. */
+static void forget_slices(struct kept *kept)
+{
+    const struct version *version = kept->version;
+
+    put_whole(kept, version->slice_start, version->dim_width, 0);
+    put_whole(kept, version->slice_end, version->dim_width, 0);
+    put_whole(kept, version->slice_code, version->slice_code_width, 0);
+}
+
+static void put_region(const struct sink *sink, struct kept *kept)
+{
+    const struct version *version = kept->version;
+    const size_t extents[3] = {sink->header.grid.nx, sink->header.grid.ny, sink->header.grid.nz};
+
+    for (unsigned i = 0; i < 3; i++) {
+        if (extents[i] > 1 || whole(kept, version->dim, version->dim_width) > (int64_t)i)
+            put_whole(kept, version->dim + (i + 1) * version->dim_width, version->dim_width, extents[i]);
+    }
+    move_transforms(sink, kept);
+    forget_slices(kept);
+}
+
 static void put_fields(const struct sink *sink, struct kept *kept, const struct datatype *datatype,
                        uint64_t offset)
 {
@@ -510,8 +621,8 @@ static bool write_extensions(struct sink *sink, const struct kept *origin, const
     return done;
 }
 
-static bool put_header(struct sink *sink, const struct kept *origin, struct kept *kept,
-                       const struct datatype *datatype, struct fault *fault)
+static bool put_header(struct sink *sink, const struct sink_request *request, const struct kept *origin,
+                       struct kept *kept, const struct datatype *datatype, struct fault *fault)
 {
     size_t extension =
         origin == NULL || origin->extension_size < EXTENSION_FLAG ? EXTENSION_FLAG : origin->extension_size;
@@ -523,6 +634,8 @@ static bool put_header(struct sink *sink, const struct kept *origin, struct kept
         return false;
     offset = sink->format->beside != NULL ? 0 : kept->version->size + extension;
     put_fields(sink, kept, datatype, offset);
+    if (origin != NULL && volume_is_cropped(sink, request))
+        put_region(sink, kept);
     return volume_put(sink, kept->header, kept->version->size, fault) &&
            write_extensions(sink, origin, kept, fault);
 }
@@ -548,7 +661,7 @@ static bool write_header(struct sink *sink, const struct sink_request *request, 
     if (datatype == NULL)
         return volume_refuse_type(sink, fault);
     return (!sink->format->packed || volume_pack(sink, PACK_GZIP, fault)) &&
-           put_header(sink, origin == NULL ? NULL : origin->kept, &kept, datatype, fault) &&
+           put_header(sink, request, origin == NULL ? NULL : origin->kept, &kept, datatype, fault) &&
            begin_image(sink, request, fault);
 }
 

@@ -230,15 +230,19 @@ static bool read_kinds(const struct fields *fields, struct axes *axes, struct fa
     return found == axes->count || fields_refuse(fields, "kinds", value, "not one for each axis", fault);
 }
 
-/* The next of "(1,0,0) none (0,2,0)": how long it is, NaN for none. */
-static bool next_length(const char **rest, double *length)
+/* Of no parts: none. */
+struct vector {
+    double parts[SPACE_MOST];
+    size_t count;
+};
+
+/* The next of "(1,0,0) none (0,2,0)". */
+static bool next_vector(const char **rest, struct vector *vector)
 {
-    double squares = 0.0;
-    size_t parts = 0;
     char *end;
 
     *rest += strspn(*rest, " \t");
-    *length = NAN;
+    vector->count = 0;
     if (strncmp(*rest, "none", 4) == 0) {
         *rest += 4;
         return true;
@@ -246,14 +250,39 @@ static bool next_length(const char **rest, double *length)
     if (**rest != '(')
         return false;
     do {
-        double part = strtod(++*rest, &end);
-        if (end == *rest || ++parts > SPACE_MOST)
+        if (vector->count == SPACE_MOST)
             return false;
-        squares += part * part;
+        vector->parts[vector->count++] = strtod(++*rest, &end);
+        if (end == *rest)
+            return false;
         *rest = end + strspn(end, " \t");
     } while (**rest == ',');
-    *length = sqrt(squares);
     return *(*rest)++ == ')';
+}
+
+/* How long the next one is, NaN for none. */
+static bool next_length(const char **rest, double *length)
+{
+    struct vector vector;
+    double squares = 0.0;
+
+    if (!next_vector(rest, &vector))
+        return false;
+    for (size_t i = 0; i < vector.count; i++)
+        squares += vector.parts[i] * vector.parts[i];
+    *length = vector.count == 0 ? NAN : sqrt(squares);
+    return true;
+}
+
+static int print_vector(const struct vector *vector, char *text, size_t size)
+{
+    int used = 0;
+
+    if (vector->count == 0)
+        return snprintf(text, size, " none");
+    for (size_t i = 0; i < vector->count; i++)
+        used += snprintf(text + used, size - (size_t)used, "%s%.17g", i == 0 ? " (" : ",", vector->parts[i]);
+    return used + snprintf(text + used, size - (size_t)used, ")");
 }
 
 static bool read_directions(const struct fields *fields, struct axes *axes, struct fault *fault)
@@ -387,7 +416,15 @@ static const char *type_name(const struct header *header)
     return NULL;
 }
 
-static bool is_kept(const struct field *field, bool mapped, bool spaced)
+/* These say where the origin's first and last samples are; sizes and space origin are written anew. */
+static const char crop_fields[] = "sizes,space origin,axis mins,axismins,axis maxs,axismaxs";
+
+/* What of the origin's header no longer holds. */
+struct change {
+    bool mapped, spaced, cropped;
+};
+
+static bool is_kept(const struct field *field, const struct change *change)
 {
     size_t length = field->name == NULL ? 0 : strlen(field->name);
 
@@ -396,16 +433,18 @@ static bool is_kept(const struct field *field, bool mapped, bool spaced)
     if (field->name == NULL)
         return true;
     return !is_one_of(own_fields, field->name, length) &&
-           !(mapped && is_one_of(range_fields, field->name, length)) &&
-           !(spaced && is_one_of("spacings,space directions", field->name, length));
+           !(change->mapped && is_one_of(range_fields, field->name, length)) &&
+           !(change->spaced && is_one_of("spacings,space directions", field->name, length)) &&
+           !(change->cropped && is_one_of(crop_fields, field->name, length));
 }
 
 /* Fields in their order, up to the file of samples and what follows it. */
-static bool put_kept(struct sink *sink, const struct volume *origin, bool spaced, struct fault *fault)
+static bool put_kept(struct sink *sink, const struct volume *origin, const struct change *change,
+                     struct fault *fault)
 {
     for (size_t i = 0; i < origin->fields.count - origin->listed; i++) {
         const struct field *field = &origin->fields.items[i];
-        if (is_kept(field, sink->header.mapped, spaced) && !put_line(sink, field->line, fault))
+        if (is_kept(field, change) && !put_line(sink, field->line, fault))
             return false;
     }
     return true;
@@ -432,24 +471,14 @@ static bool put_extents(struct sink *sink, struct fault *fault)
                     fault);
 }
 
-/* Write one vector of "space directions" by a factor, and pass over it; one that is none stays so. */
-static int scale_vector(const char **rest, double factor, char *text, size_t size)
+/* The direction of an axis takes the length of the grid's spacing, where it has one of its own. */
+static void scale_vector(struct vector *vector, const struct axes *axes, const struct grid *grid, size_t axis)
 {
-    int used = 0;
-    char *end;
+    size_t first = channel_axes(axes);
+    bool known = axis >= first && axis < first + grid->axes && axes->spacing[axis] > 0.0;
 
-    *rest += strspn(*rest, " \t");
-    if (**rest != '(') {
-        *rest += strlen("none");
-        return snprintf(text, size, " none");
-    }
-    do {
-        double part = strtod(++*rest, &end);
-        used += snprintf(text + used, size - (size_t)used, "%s%.17g", used == 0 ? " (" : ",", part * factor);
-        *rest = end + strspn(end, " \t");
-    } while (**rest == ',');
-    ++*rest;
-    return used + snprintf(text + used, size - (size_t)used, ")");
+    for (size_t i = 0; known && i < vector->count; i++)
+        vector->parts[i] *= grid->spacing[axis - first] / axes->spacing[axis];
 }
 
 /* The origin's vectors keep where they point, and take the length of the grid's spacing. */
@@ -457,11 +486,11 @@ static void scale_directions(const char *value, const struct axes *axes, const s
                              size_t size)
 {
     int used = snprintf(line, size, "space directions:");
+    struct vector vector;
 
-    for (size_t i = 0, first = channel_axes(axes); i < axes->count; i++) {
-        bool known = i >= first && i < first + grid->axes && axes->spacing[i] > 0.0;
-        used += scale_vector(&value, known ? grid->spacing[i - first] / axes->spacing[i] : 1.0, line + used,
-                             size - (size_t)used);
+    for (size_t i = 0; i < axes->count && next_vector(&value, &vector); i++) {
+        scale_vector(&vector, axes, grid, i);
+        used += print_vector(&vector, line + used, size - (size_t)used);
     }
 }
 
@@ -506,12 +535,65 @@ static bool has_spacing(const struct grid *grid)
     return grid->spacing[0] != 1.0 || grid->spacing[1] != 1.0 || grid->spacing[2] != 1.0;
 }
 
-static bool put_description(struct sink *sink, const struct volume *origin, struct fault *fault)
+/* Axes that the grid has not keep their sizes. */
+static bool put_sizes(struct sink *sink, const struct axes *axes, struct fault *fault)
 {
-    bool spaced = origin == NULL ? has_spacing(&sink->header.grid) : is_spaced_anew(sink, origin);
+    const struct grid *grid = &sink->header.grid;
+    const size_t extents[3] = {grid->nx, grid->ny, grid->nz};
+    char line[LINE_MOST];
+    int used = snprintf(line, sizeof line, "sizes:");
 
-    return (origin == NULL ? put_extents(sink, fault) : put_kept(sink, origin, spaced, fault)) &&
-           (!spaced || put_spacings(sink, origin, fault));
+    for (size_t i = 0, first = channel_axes(axes); i < axes->count; i++) {
+        bool known = i >= first && i < first + 3;
+        used += snprintf(line + used, sizeof line - (size_t)used, " %llu",
+                         (unsigned long long)(known ? extents[i - first] : axes->sizes[i]));
+    }
+    return put_line(sink, line, fault);
+}
+
+/* Where the first sample of the region is; without directions nobody knows in space. */
+static bool put_space_origin(struct sink *sink, const struct volume *origin, const struct axes *axes,
+                             struct fault *fault)
+{
+    const char *value = fields_find(&origin->fields, "space origin");
+    const char *directions = fields_find(&origin->fields, "space directions");
+    size_t first = channel_axes(axes);
+    struct vector place, direction;
+    char line[LINE_MOST];
+
+    if (value == NULL || directions == NULL)
+        return true;
+    if (!next_vector(&value, &place))
+        return fields_refuse(&origin->fields, "space origin", value, "not a vector", fault);
+    for (size_t i = 0; i < axes->count && next_vector(&directions, &direction); i++) {
+        scale_vector(&direction, axes, &sink->header.grid, i);
+        for (size_t k = 0; k < direction.count && i >= first && i < first + 3; k++)
+            place.parts[k] += (double)sink->header.first[i - first] * direction.parts[k];
+    }
+    snprintf(line, sizeof line, "space origin:");
+    print_vector(&place, line + strlen(line), sizeof line - strlen(line));
+    return put_line(sink, line, fault);
+}
+
+static bool put_region(struct sink *sink, const struct volume *origin, struct fault *fault)
+{
+    struct axes axes;
+
+    return read_axes(&origin->fields, &axes, fault) && put_sizes(sink, &axes, fault) &&
+           put_space_origin(sink, origin, &axes, fault);
+}
+
+static bool put_description(struct sink *sink, const struct sink_request *request,
+                            const struct volume *origin, struct fault *fault)
+{
+    const struct change change = {.mapped = sink->header.mapped,
+                                  .spaced = origin == NULL ? has_spacing(&sink->header.grid)
+                                                           : is_spaced_anew(sink, origin),
+                                  .cropped = origin != NULL && volume_is_cropped(sink, request)};
+
+    return (origin == NULL ? put_extents(sink, fault) : put_kept(sink, origin, &change, fault)) &&
+           (!change.cropped || put_region(sink, origin, fault)) &&
+           (!change.spaced || put_spacings(sink, origin, fault));
 }
 
 /* Compressed where it is asked for, or where the origin is. */
@@ -553,7 +635,7 @@ static bool write_header(struct sink *sink, const struct sink_request *request, 
 
     if (type_name(&sink->header) == NULL)
         return volume_refuse_type(sink, fault);
-    return put_description(sink, origin, fault) && put_layout(sink, compressed, fault) &&
+    return put_description(sink, request, origin, fault) && put_layout(sink, compressed, fault) &&
            end_header(sink, request, compressed, fault) &&
            (!compressed || volume_pack(sink, PACK_GZIP, fault));
 }

@@ -626,6 +626,13 @@ const struct volume *volume_of_origin(const struct sink *sink, const struct sink
     return origin != NULL && origin->format->create == sink->format->create ? origin->state : NULL;
 }
 
+bool volume_is_cropped(const struct sink *sink, const struct sink_request *request)
+{
+    const struct grid *all = &request->origin->header.grid, *grid = &sink->header.grid;
+
+    return grid->nx != all->nx || grid->ny != all->ny || grid->nz != all->nz;
+}
+
 bool volume_create(struct sink *sink, const struct sink_request *request, volume_writer write,
                    struct fault *fault)
 {

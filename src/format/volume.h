@@ -93,6 +93,9 @@ void volume_close(struct source *source);
 /* The state of a source of the same family of formats as the sink, whose header is to be kept; else NULL. */
 const struct volume *volume_of_origin(const struct sink *sink, const struct sink_request *request);
 
+/* Whether the sink takes a part of the samples of its origin. */
+bool volume_is_cropped(const struct sink *sink, const struct sink_request *request);
+
 /* Open a sink: `write` puts what comes before the first sample. */
 typedef bool (*volume_writer)(struct sink *sink, const struct sink_request *request, struct fault *fault);
 bool volume_create(struct sink *sink, const struct sink_request *request, volume_writer write,

@@ -11,9 +11,10 @@
 /* What a run has lost, of so many samples. */
 struct loss {
     uint64_t samples;
-    bool integers, cuts;            /* floats are cut off at the ends of a range alone */
-    double least, greatest;         /* where samples are cut off */
-    uint64_t nans, below, above;    /* NaNs of integers */
+    bool of_planes;              /* which are those of whole planes, though only a part of each is written */
+    bool integers, cuts;         /* floats are cut off at the ends of a range alone */
+    double least, greatest;      /* where samples are cut off */
+    uint64_t nans, below, above; /* NaNs of integers */
     uint64_t strays_in, strays_out; /* NaN or infinite; what is written so is a float */
 };
 

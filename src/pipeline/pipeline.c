@@ -2,6 +2,9 @@
 #include "pipeline.h"
 
 #include "base/thread.h"
+#include "format/slice.h"
+
+#include <string.h>
 
 /* ---- the input ---- */
 
@@ -165,6 +168,16 @@ const struct format *pipeline_output_format(const struct pipeline *pipeline)
     return named == NULL || origin == &format_png || named == &format_png ? origin : named;
 }
 
+/* What is to be a picture may need more than its format. */
+static const struct format *sink_format(const struct pipeline *pipeline)
+{
+    const struct job *job = &pipeline->job;
+
+    return job->region_kind == REGION_SLICE && !slice_is_plain(job->written.type)
+               ? &format_slice
+               : pipeline_output_format(pipeline);
+}
+
 static bool run_into_sink(struct pipeline *pipeline, struct file_out *file, struct fault *fault)
 {
     const struct pipeline_request *request = pipeline->request;
@@ -173,9 +186,10 @@ static bool run_into_sink(struct pipeline *pipeline, struct file_out *file, stru
     struct sink sink;
     bool done;
 
-    if (!sink_open(&sink, file, pipeline_output_format(pipeline), &pipeline->job.out, &sink_request, fault))
+    if (!sink_open(&sink, file, sink_format(pipeline), &pipeline->job.written, &sink_request, fault))
         return false;
     done = run_plan(&pipeline->plan, &request->run, &pipeline->source, &sink, &pipeline->summary, fault);
+    memcpy(pipeline->remark, sink.remark, sizeof pipeline->remark);
     sink_close(&sink);
     return done && file_out_commit(file, fault);
 }

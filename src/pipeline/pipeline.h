@@ -45,6 +45,7 @@ struct pipeline {
     /* Once it has run. */
     enum status status; /* STATUS_DONE or, the output complete, STATUS_UNREACHED */
     struct run_summary summary;
+    char remark[128]; /* of the output; else empty */
 
     /* Once the run has failed: by a device that was chosen unasked, and nobody has seen any output. */
     bool may_retreat;

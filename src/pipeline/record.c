@@ -32,14 +32,15 @@ double record_rate(const struct plan *plan, const struct run_summary *summary)
     for (size_t i = 0; i < job->stage_count; i++)
         steps -= job->stages[i].converted ? (double)job->stages[i].steps : 0.0;
     return steps > 0.0 && summary->compute > 0.0
-               ? (double)grid_samples(&job->in.grid) * steps / summary->compute
+               ? (double)(plan_window(plan).count * grid_plane_samples(&job->in.grid)) * steps /
+                     summary->compute
                : NAN;
 }
 
 double record_file_bytes(const struct job *job)
 {
-    return (double)grid_samples(&job->in.grid) *
-           (double)(sample_size(job->in.type) + sample_size(job->out.type));
+    return (double)job_window(job).count * (double)header_plane_bytes(&job->in) +
+           (double)grid_samples(&job->written.grid) * (double)sample_size(job->out.type);
 }
 
 void record_spans(const struct run_summary *summary, struct record_span *spans)

@@ -2,6 +2,7 @@
 #include "job.h"
 
 #include "base/mem.h"
+#include "format/slice.h"
 #include "lower.h"
 
 #include <string.h>
@@ -128,6 +129,49 @@ static bool convert_scales(struct job *job, struct fault *fault)
     return true;
 }
 
+struct range job_window(const struct job *job)
+{
+    const struct grid *grid = &job->in.grid;
+
+    return (struct range){region_first_plane(&job->region, grid), region_planes(&job->region, grid)};
+}
+
+size_t job_written_planes(const struct job *job)
+{
+    return grid_planes(&job->written.grid) / region_planes(&job->region, &job->in.grid);
+}
+
+/* Of what is left of three axes where one has a single index, the slower one becomes that of rows. */
+static void make_picture(struct grid *grid, unsigned axis)
+{
+    const double spacing[3] = {grid->spacing[0], grid->spacing[1], grid->spacing[2]};
+    const size_t extents[3] = {grid->nx, grid->ny, grid->nz};
+    unsigned across = axis == 0 ? 1 : 0, down = axis == 2 ? 1 : 2;
+
+    grid->axes = 2;
+    grid->nx = extents[across];
+    grid->ny = extents[down];
+    grid->nz = 1;
+    grid->spacing[0] = spacing[across];
+    grid->spacing[1] = spacing[down];
+    grid->spacing[2] = 1.0;
+}
+
+static bool settle_region(const struct region_request *request, struct job *job, struct fault *fault)
+{
+    const struct grid *grid = &job->in.grid;
+
+    if (!region_settle(request, grid, &job->region, fault))
+        return false;
+    job->region_kind = request->kind;
+    job->written = job->out;
+    job->written.grid = region_grid(&job->region, grid);
+    memcpy(job->written.first, job->region.first, sizeof job->written.first);
+    if (request->kind == REGION_SLICE)
+        make_picture(&job->written.grid, request->axis);
+    return true;
+}
+
 bool job_make(const struct job_request *request, const struct source *source, struct job *job,
               struct fault *fault)
 {
@@ -143,12 +187,15 @@ bool job_make(const struct job_request *request, const struct source *source, st
     job->work = request->has_work ? request->work : sample_work_type(in->type);
     if (request->has_out_type)
         job->out.type = request->out_type;
+    else if (request->region.kind == REGION_SLICE && request->ranged)
+        job->out.type = slice_type(in->type);
     if (request->has_out_endian)
         job->out.endian = request->out_endian;
     job->out.mapped = request->ranged;
     job->decode = encoding_of(&job->in, request);
     job->encode = encoding_of(&job->out, request);
-    if (!build_stages(request, job, fault) || !convert_scales(job, fault)) {
+    if (!settle_region(&request->region, job, fault) || !build_stages(request, job, fault) ||
+        !convert_scales(job, fault)) {
         job_free(job);
         return false;
     }

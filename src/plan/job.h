@@ -3,6 +3,7 @@
 #define JOB_H
 
 #include "base/diag.h"
+#include "model/region.h"
 #include "model/stage.h"
 #include "kernels/backend.h"
 #include "format/format.h"
@@ -28,10 +29,14 @@ struct job_request {
     enum alpha_mode alpha_mode; /* without has_alpha_mode, too: the default */
     bool ranged, auto_range;    /* --out-range; low and high are given, or those of the result */
     double low, high;
+    struct region_request region; /* of the result, that is written */
 };
 
 struct job {
-    struct header in, out;
+    struct header in, out; /* of the whole grid */
+    struct region region;  /* of it, that is written */
+    enum region_kind region_kind;
+    struct header written; /* of the file: of a slice a picture, whose planes are rows */
     enum work_type work;
     struct encoding decode, encode; /* of in and out, as the first stage takes colour, and as the last leaves
                                        it */
@@ -41,6 +46,10 @@ struct job {
     bool copies;   /* identity alone that keeps its type: bits pass untouched */
     bool measures; /* the extremes of the result must be known before any of it is encoded */
 };
+
+/* The planes of the grid that are written, and of each the planes of the file. */
+struct range job_window(const struct job *job);
+size_t job_written_planes(const struct job *job);
 
 /* Settle the job for an open source. */
 bool job_make(const struct job_request *request, const struct source *source, struct job *job,

@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "base/number.h"
 #include "base/suggest.h"
+#include "format/slice.h"
 
 #include <limits.h>
 #include <stdarg.h>
@@ -60,6 +61,13 @@ static unsigned count_readers(const struct plan_request *request, const struct s
     if (source->format->read_at == NULL || !source->random || processors < 4)
         return 1;
     return processors / 2 < MOST_READERS ? (unsigned)processors / 2 : MOST_READERS;
+}
+
+struct range plan_window(const struct plan *plan)
+{
+    const struct range all = {0, plan->shape.planes};
+
+    return plan->schedule.spooled || plan->schedule.whole ? all : job_window(plan->job);
 }
 
 double plan_samples(const struct plan *plan, size_t planes)
@@ -353,6 +361,11 @@ static bool make_schedule(const struct plan_request *request, struct plan *plan,
 {
     const struct job *job = plan->job;
     size_t in_plane = header_plane_bytes(&job->in), out_plane = header_plane_bytes(&job->out);
+
+    plan->held_bytes = source->held_bytes;
+    plan->beside_bytes = source->beside_bytes;
+    plan->observer_bytes = request->observer_bytes;
+    plan->slice_bytes = job->region_kind == REGION_SLICE ? slice_bytes(&job->written) : 0;
     const struct schedule_request schedule = {
         .levels = &plan->levels,
         .forms = forms,
@@ -363,7 +376,7 @@ static bool make_schedule(const struct plan_request *request, struct plan *plan,
         .work_plane_bytes = (size_t)plan_samples(plan, 1) * work_size(job->work),
         .file_plane_bytes = in_plane > out_plane ? in_plane : out_plane,
         .held_bytes = source->held_bytes,
-        .beside_bytes = source->beside_bytes + request->observer_bytes,
+        .beside_bytes = source->beside_bytes + plan->observer_bytes + plan->slice_bytes,
         .readers = count_readers(request, source),
         .random = source->random,
         .tallies = request->stats,
@@ -371,9 +384,6 @@ static bool make_schedule(const struct plan_request *request, struct plan *plan,
         .measures = job->measures,
     };
 
-    plan->held_bytes = source->held_bytes;
-    plan->beside_bytes = source->beside_bytes;
-    plan->observer_bytes = request->observer_bytes;
     return schedule_make(&schedule, &plan->schedule, fault);
 }
 

@@ -40,6 +40,7 @@ struct plan {
     struct schedule schedule;
     bool adds;                   /* the run adds samples up */
     size_t held_bytes;           /* what the source holds */
+    size_t slice_bytes;          /* what the sink does */
     size_t beside_bytes;         /* what it takes beside that */
     size_t observer_bytes;       /* what the run's observers take */
     double moved_bytes, seconds; /* forecast of the steps */
@@ -64,6 +65,9 @@ void plan_warm_up(const struct plan_request *request);
    the plan, its setback tells whether the CPU was to stand in for another device. */
 bool plan_make(const struct plan_request *request, const struct job *job, const struct source *source,
                struct plan *plan, struct fault *fault);
+
+/* The planes that a run computes with: of a part those that it writes, unless all must be there for it. */
+struct range plan_window(const struct plan *plan);
 
 /* Samples in the fields of so many planes. */
 double plan_samples(const struct plan *plan, size_t planes);

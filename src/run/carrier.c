@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/pool.h"
+#include "base/size.h"
 
 #include <pthread.h>
 
@@ -13,8 +14,7 @@
 struct carrier {
     struct ring *ring, *other;
     struct carrier_end end;
-    struct range planes;
-    size_t batch;
+    struct carrier_load load;
     FILE *messages;        /* where those of the thread that started it go */
     pthread_mutex_t order; /* guards claims: whoever holds it may wait for the ring */
     size_t claimed;        /* planes */
@@ -40,6 +40,19 @@ static bool move(struct carrier *carrier, struct ring_slot *slot, struct fault *
     return done;
 }
 
+/* Of the load, what comes next. */
+static struct range next_batch(const struct carrier *carrier)
+{
+    const struct carrier_load *load = &carrier->load;
+    size_t first = load->planes.first + carrier->claimed, end = load->planes.first + load->planes.count;
+
+    if (first < load->part.first)
+        end = size_least(end, load->part.first);
+    else if (first < load->part.first + load->part.count)
+        end = size_least(end, load->part.first + load->part.count);
+    return (struct range){first, size_least(end - first, load->batch)};
+}
+
 /* The next buffer together with the next planes, so that the order of both is the same. */
 static bool claim(struct carrier *carrier, struct ring_slot **slot, struct fault *fault)
 {
@@ -47,12 +60,10 @@ static bool claim(struct carrier *carrier, struct ring_slot **slot, struct fault
 
     *slot = NULL;
     pthread_mutex_lock(&carrier->order);
-    if (carrier->claimed < carrier->planes.count) {
+    if (carrier->claimed < carrier->load.planes.count) {
         claimed = ring_claim(carrier->ring, slot, fault);
         if (claimed) {
-            size_t left = carrier->planes.count - carrier->claimed;
-            (*slot)->planes = (struct range){carrier->planes.first + carrier->claimed,
-                                             left < carrier->batch ? left : carrier->batch};
+            (*slot)->planes = next_batch(carrier);
             carrier->claimed += (*slot)->planes.count;
         }
     }
@@ -68,7 +79,7 @@ static bool finish(struct carrier *carrier, const struct ring_slot *slot, struct
 
     pthread_mutex_lock(&carrier->count);
     carrier->moved += slot->planes.count;
-    last = carrier->moved == carrier->planes.count;
+    last = carrier->moved == carrier->load.planes.count;
     pthread_mutex_unlock(&carrier->count);
     return !last || carrier->end.finish == NULL || carrier->end.finish(carrier->end.file, fault);
 }
@@ -150,10 +161,10 @@ static bool start(struct carrier **result, const struct carrier *form, pool_work
 }
 
 bool carrier_fetch(struct carrier **carrier, struct ring *ring, struct ring *other,
-                   const struct carrier_end *end, struct range planes, size_t batch, unsigned threads,
+                   const struct carrier_end *end, const struct carrier_load *load, unsigned threads,
                    struct fault *fault)
 {
-    const struct carrier form = {.ring = ring, .other = other, .end = *end, .planes = planes, .batch = batch};
+    const struct carrier form = {.ring = ring, .other = other, .end = *end, .load = *load};
 
     return start(carrier, &form, fetch, threads, fault);
 }

@@ -25,10 +25,16 @@ struct carrier_work {
 
 struct carrier;
 
-/* Fill the ring with the planes in batches. With more than one thread, moves run side by side and in any
-   order. What fails stops the other ring, too, if there is one. */
+/* What is brought: all of the planes, in batches that lie within the part of them or outside it. */
+struct carrier_load {
+    struct range planes, part;
+    size_t batch;
+};
+
+/* Fill the ring with the load. With more than one thread, moves run side by side and in any order. What fails
+   stops the other ring, too, if there is one. */
 bool carrier_fetch(struct carrier **carrier, struct ring *ring, struct ring *other,
-                   const struct carrier_end *end, struct range planes, size_t batch, unsigned threads,
+                   const struct carrier_end *end, const struct carrier_load *load, unsigned threads,
                    struct fault *fault);
 
 /* Empty the ring until it is finished. */

@@ -6,6 +6,7 @@
 #include "base/spool.h"
 #include "plan/route.h"
 #include "carrier.h"
+#include "outlet.h"
 #include "ring.h"
 #include "stats.h"
 #include "sweep.h"
@@ -30,6 +31,7 @@ struct running {
     const struct run_request *request;
     struct source *source;
     struct sink *sink;
+    struct outlet outlet; /* of the sink */
     struct run_summary *summary;
     struct fault *fault;
     struct progress progress;
@@ -69,6 +71,8 @@ struct pass {
     double *changes;
     bool measures; /* its planes are the result, whose extremes are asked for */
     struct sweep_frame frame;
+    struct carrier_load load; /* that the reader brings */
+    size_t taken;             /* planes of it */
     struct roll roll;
     struct carrier *reader, *writer;
 };
@@ -97,7 +101,7 @@ static void stop_source(void *file)
 
 static bool write_in_order(void *file, void *samples, struct range planes, struct fault *fault)
 {
-    return sink_write(file, samples, planes.count, fault);
+    return outlet_write(file, samples, planes.count, fault);
 }
 
 static bool read_spool(void *file, void *samples, struct range planes, struct fault *fault)
@@ -121,11 +125,10 @@ static bool reads_anywhere(const struct running *run)
     return run->source->random;
 }
 
-static struct range window_of(const struct running *run)
+/* Whether the one pass of a run goes only over the planes that those of a part need. */
+static bool streams_part(const struct running *run)
 {
-    const struct range all = {0, run->plan->shape.planes};
-
-    return run->request->window.count > 0 ? run->request->window : all;
+    return plan_window(run->plan).count < run->plan->shape.planes;
 }
 
 static size_t spool_plane_bytes(const struct running *run)
@@ -146,9 +149,9 @@ static struct pass_end from_source(const struct running *run)
                              .which = OBSERVER_INPUT};
 }
 
-static struct pass_end to_sink(const struct running *run)
+static struct pass_end to_sink(struct running *run)
 {
-    const struct carrier_end carrier = {run->sink, write_in_order, NULL, NULL};
+    const struct carrier_end carrier = {&run->outlet, write_in_order, NULL, NULL};
 
     return (struct pass_end){.carrier = carrier,
                              .encoding = &run->encode,
@@ -227,11 +230,20 @@ static bool is_observed(const struct running *run, const struct pass_end *end)
     return end->of_run && run->observers.count > 0;
 }
 
-/* The grid's own planes, each once. */
+/* Planes that the job writes, as a pass counts them. */
+static struct range wanted(const struct running *run, const struct pass *pass)
+{
+    struct range planes = job_window(run->job);
+
+    planes.first += pass->overlap;
+    return planes;
+}
+
+/* Those that are wanted, each once. */
 static bool observe(struct running *run, const struct pass *pass, const struct pass_end *end,
                     const struct ring_slot *slot)
 {
-    struct range planes = sweep_overlap(slot->planes, pass->frame.own);
+    struct range planes = sweep_overlap(slot->planes, wanted(run, pass));
     const unsigned char *samples = slot->staging->samples;
 
     if (!is_observed(run, end) || planes.count == 0)
@@ -241,10 +253,43 @@ static bool observe(struct running *run, const struct pass *pass, const struct p
     return observers_see(&run->observers, end->which, samples, planes, run->fault);
 }
 
-/* Of the grid's own planes, each once. */
-static struct range counted(const struct pass *pass, const struct ring_slot *slot)
+/* Of those that are wanted, each once. */
+static struct range counted(const struct running *run, const struct pass *pass, const struct ring_slot *slot)
 {
-    return pass->from->of_run ? sweep_overlap(slot->planes, pass->frame.own) : (struct range){0, 0};
+    return pass->from->of_run ? sweep_overlap(slot->planes, wanted(run, pass)) : (struct range){0, 0};
+}
+
+/* The next planes that the reader brings. */
+static bool take_slot(struct running *run, struct pass *pass, struct ring_slot **slot)
+{
+    if (!ring_take(run->lane->in, slot, run->fault))
+        return false;
+    pass->taken += (*slot)->planes.count;
+    return true;
+}
+
+/* Past those that come before what the pass is over. */
+static bool take_needed(struct running *run, struct pass *pass, struct ring_slot **slot)
+{
+    while (take_slot(run, pass, slot)) {
+        if ((*slot)->planes.first >= pass->load.part.first)
+            return true;
+        ring_free(run->lane->in, *slot);
+    }
+    return false;
+}
+
+/* Past those that come after it: only once the file has ended as it should, the last planes are passed on. */
+static bool pass_over_rest(struct running *run, struct pass *pass)
+{
+    struct ring_slot *slot;
+
+    while (pass->taken < pass->load.planes.count) {
+        if (!take_slot(run, pass, &slot))
+            return false;
+        ring_free(run->lane->in, slot);
+    }
+    return true;
 }
 
 /* The next planes read, into the fields. */
@@ -254,10 +299,10 @@ static bool take_batch(struct running *run, struct pass *pass)
     struct sweep *sweep = &run->sweep;
     struct ring_slot *slot;
 
-    if (!ring_take(run->lane->in, &slot, run->fault) || !observe(run, pass, pass->from, slot) ||
+    if (!take_needed(run, pass, &slot) || !observe(run, pass, pass->from, slot) ||
         !sweep_make_room(sweep, slot->planes.count, run->fault) ||
         !run->lane->backend->upload(run->lane->device, run->lane->fields[sweep->input], pass->from->encoding,
-                                    slot->staging, slot->planes, counted(pass, slot), run->fault))
+                                    slot->staging, slot->planes, counted(run, pass, slot), run->fault))
         return false;
     progress_add(&run->progress, plan_samples(plan, slot->planes.count));
     sweep_feed(sweep, slot->planes.count);
@@ -331,7 +376,7 @@ static bool filter(struct running *run, struct pass *pass)
     struct sweep *sweep = &run->sweep;
 
     if (pass->from == NULL) {
-        sweep_begin_again(sweep, pass->begin, pass->end, pass->changes);
+        sweep_begin_again(sweep, pass->begin, pass->end, pass->frame.leaving, pass->changes);
         return sweep_run(sweep, run->fault) && give(run, pass);
     }
     if (!sweep_begin(sweep, pass->begin, pass->end, &pass->frame, pass->changes, run->fault))
@@ -340,7 +385,7 @@ static bool filter(struct running *run, struct pass *pass)
         if (!take_and_give(run, pass) || !sweep_run(sweep, run->fault))
             return false;
     }
-    return give(run, pass);
+    return pass_over_rest(run, pass) && give(run, pass);
 }
 
 /* Bits pass untouched but for the order of bytes: full buffers change places with empty ones. */
@@ -353,7 +398,7 @@ static bool copy(struct running *run, struct pass *pass)
 
     while (left > 0) {
         struct staging *staging;
-        if (!ring_take(run->lane->in, &full, run->fault) || !observe(run, pass, pass->from, full) ||
+        if (!take_needed(run, pass, &full) || !observe(run, pass, pass->from, full) ||
             !ring_claim(run->lane->out, &empty, run->fault))
             return false;
         staging = empty->staging;
@@ -367,6 +412,8 @@ static bool copy(struct running *run, struct pass *pass)
             return false;
         progress_add(&run->progress, plan_samples(run->plan, empty->planes.count));
         left -= empty->planes.count;
+        if (left == 0 && !pass_over_rest(run, pass))
+            return false;
         ring_fill(run->lane->out, empty);
     }
     return true;
@@ -380,27 +427,28 @@ static bool create_ring(struct running *run, struct ring **ring, size_t buffers)
                        run->fault);
 }
 
-/* Whether a file can be told to end as it should. */
-static bool reads_all(const struct pass *pass)
+/* What can be read anywhere is read where the pass needs it. Anything else is read to its end, which tells
+   that it is undamaged. */
+static struct carrier_load load_of(const struct running *run, const struct pass *pass)
 {
     const struct levels_span *span = &pass->frame.span;
+    const struct range part = {span->begin, span->end - span->begin}, all = {0, run->plan->shape.planes};
+    bool anywhere = !pass->from->of_run || reads_anywhere(run);
 
-    return pass->overlap > 0 || (!span->open_begin && !span->open_end);
+    return (struct carrier_load){anywhere ? part : all, part, run->plan->schedule.batch};
 }
 
 static bool start_reader(struct running *run, struct pass *pass)
 {
-    const struct schedule *schedule = &run->plan->schedule;
-    const struct levels_span *span = &pass->frame.span;
     struct carrier_end end = {&pass->roll, read_around, end_around, stop_around};
 
+    pass->load = load_of(run, pass);
     if (pass->overlap == 0)
         end = pass->from->carrier;
-    if (!reads_all(pass))
+    if (pass->load.planes.count < run->plan->shape.planes)
         end.finish = NULL;
-    return carrier_fetch(&pass->reader, run->lane->in, run->lane->out, &end,
-                         (struct range){span->begin, span->end - span->begin}, schedule->batch,
-                         pass->from->threads, run->fault);
+    return carrier_fetch(&pass->reader, run->lane->in, run->lane->out, &end, &pass->load, pass->from->threads,
+                         run->fault);
 }
 
 static bool open_pass(struct running *run, struct pass *pass)
@@ -483,13 +531,14 @@ static void close_pass(struct running *run, struct pass *pass, bool done)
 static struct sweep_frame frame_of(const struct running *run, const struct pass *pass)
 {
     size_t planes = run->plan->shape.planes, overlap = pass->overlap;
-    struct range window = window_of(run);
+    struct range all = {overlap, planes}, part = wanted(run, pass);
+    bool leaves = pass->to != NULL && pass->to->of_run;
 
-    if (overlap > 0)
-        return (struct sweep_frame){overlap, {0, planes + 2 * overlap, true, true}, {overlap, planes}};
-    if (window.count == planes)
-        return (struct sweep_frame){0, {0, planes, false, false}, window};
-    return (struct sweep_frame){0, levels_span(&run->plan->levels, pass->begin, pass->end, window), window};
+    if (streams_part(run))
+        return (struct sweep_frame){0, levels_span(&run->plan->levels, pass->begin, pass->end, part), part,
+                                    part};
+    return (struct sweep_frame){
+        overlap, {0, planes + 2 * overlap, overlap > 0, overlap > 0}, all, leaves ? part : all};
 }
 
 static bool make_pass(struct running *run, struct pass *pass)
@@ -812,28 +861,11 @@ static void release(struct running *run)
     mem_free(run->all);
 }
 
-/* Planes of a part are neither the change of a step nor the range of the result, and a spool file holds all.
- */
-static bool check_window(const struct running *run)
-{
-    const struct schedule *schedule = &run->plan->schedule;
-
-    if (window_of(run).count == run->plan->shape.planes)
-        return true;
-    if (schedule->spooled || schedule->whole)
-        return fault_raise(run->fault, STATUS_USAGE,
-                           "a part of the planes takes all of them here: nothing but the whole can be run");
-    return reads_anywhere(run) ||
-           fault_raise(run->fault, STATUS_USAGE,
-                       "a part of the planes needs an input that can be read anywhere");
-}
-
 static bool prepare(struct running *run)
 {
     double begun = clock_seconds();
-    bool done = check_window(run) && begin_observers(run) && source_allow_stop(run->source, run->fault) &&
-                create_spools(run) && hold_source(run) &&
-                sweep_create(&run->sweep, run->plan, &run->progress, run->fault);
+    bool done = begin_observers(run) && source_allow_stop(run->source, run->fault) && create_spools(run) &&
+                hold_source(run) && sweep_create(&run->sweep, run->plan, &run->progress, run->fault);
 
     run->summary->start = run->plan->start + clock_seconds() - begun;
     return done;
@@ -849,7 +881,7 @@ static double work_ahead(const struct running *run)
     for (size_t i = 0; i < run->plan->step_count; i++)
         sweeps += (double)run->job->stages[i].steps * (double)run->plan->steps[i].step.count;
     sweeps *= 1.0 + schedule->again / (double)schedule->passes / (double)run->plan->shape.planes;
-    return sweeps * plan_samples(run->plan, window_of(run).count);
+    return sweeps * plan_samples(run->plan, plan_window(run->plan).count);
 }
 
 bool run_plan(struct plan *plan, const struct run_request *request, struct source *source, struct sink *sink,
@@ -861,6 +893,7 @@ bool run_plan(struct plan *plan, const struct run_request *request, struct sourc
                           .request = request,
                           .source = source,
                           .sink = sink,
+                          .outlet = {plan->job, sink},
                           .summary = summary,
                           .fault = fault,
                           .encode = plan->job->encode,

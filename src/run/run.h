@@ -17,11 +17,6 @@ struct run_request {
     bool stats; /* the first observer */
     enum progress_mode progress;
     struct observers observers; /* others */
-
-    /* The planes that it puts out, read with those beside them that they need; of none: all. A part is for
-       sources that give planes in any order, and for plans that neither go over the data more than once nor
-       wait for all of the result. */
-    struct range window;
 };
 
 /* What a run did; seconds by what they were spent on, at the same time where that was possible. The start is

@@ -108,18 +108,20 @@ bool sweep_begin(struct sweep *sweep, struct levels_mark begin, struct levels_ma
     sweep->end = end;
     sweep->fed = sweep->swept = frame->span.begin;
     sweep->done = 0;
-    sweep->gone = frame->own.first;
+    sweep->gone = frame->leaving.first;
     sweep->input = sweep->output = 0;
     sweep->changes = changes;
     return fit_fields(sweep, fault);
 }
 
-void sweep_begin_again(struct sweep *sweep, struct levels_mark begin, struct levels_mark end, double *changes)
+void sweep_begin_again(struct sweep *sweep, struct levels_mark begin, struct levels_mark end,
+                       struct range leaving, double *changes)
 {
     sweep->begin = begin;
     sweep->end = end;
     sweep->swept = sweep->done = 0;
-    sweep->gone = sweep->frame.own.first;
+    sweep->frame.leaving = leaving;
+    sweep->gone = leaving.first;
     sweep->input = sweep->output;
     sweep->changes = changes;
 }
@@ -264,7 +266,8 @@ bool sweep_run(struct sweep *sweep, struct fault *fault)
 
 struct range sweep_leaving(const struct sweep *sweep)
 {
-    size_t end = size_least(sweep->done, sweep->frame.own.first + sweep->frame.own.count);
+    const struct range *leaving = &sweep->frame.leaving;
+    size_t end = size_least(sweep->done, leaving->first + leaving->count);
 
     return (struct range){sweep->gone, end > sweep->gone ? end - sweep->gone : 0};
 }

@@ -17,7 +17,8 @@
 struct sweep_frame {
     size_t overlap;          /* planes that stand on either side of an unrolled grid */
     struct levels_span span; /* that are read */
-    struct range own;        /* that are put out, each once */
+    struct range own;        /* that are the grid's, or those of a part: each is done once */
+    struct range leaving;    /* of them, that are put out */
 };
 
 struct sweep {
@@ -47,11 +48,11 @@ bool sweep_create(struct sweep *sweep, struct plan *plan, struct progress *progr
 void sweep_destroy(struct sweep *sweep);
 
 /* A pass from one mark to another: over planes that are to come, or over those that the pass before it left,
-   if it left all. `changes` may be NULL. */
+   if it left all; of the frame, only those that leave are then new. `changes` may be NULL. */
 bool sweep_begin(struct sweep *sweep, struct levels_mark begin, struct levels_mark end,
                  const struct sweep_frame *frame, double *changes, struct fault *fault);
 void sweep_begin_again(struct sweep *sweep, struct levels_mark begin, struct levels_mark end,
-                       double *changes);
+                       struct range leaving, double *changes);
 
 /* While no level is due: whether the next batch is better taken now than once all planes that are to leave
    have left. There is room for it, or it is made without moving what the fields hold more than once a slab.

@@ -1,0 +1,173 @@
+/* Slices: pictures of samples that no PNG holds as they are. */
+#include "slice.h"
+
+#include "base/mem.h"
+#include "model/arith.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+struct slice {
+    struct sink_request request;
+    unsigned char *samples;
+    size_t rows; /* that are there */
+};
+
+bool slice_is_plain(enum sample_type type)
+{
+    return type == SAMPLE_U8 || type == SAMPLE_U16;
+}
+
+enum sample_type slice_type(enum sample_type type)
+{
+    return slice_is_plain(type) ? type : sample_size(type) == 1 ? SAMPLE_U8 : SAMPLE_U16;
+}
+
+size_t slice_bytes(const struct header *header)
+{
+    return slice_is_plain(header->type) ? 0 : grid_samples(&header->grid) * sample_size(header->type);
+}
+
+/* ---- samples as numbers ---- */
+
+static double number_at(const unsigned char *samples, enum sample_type type, size_t index)
+{
+    const unsigned char *place = samples + index * sample_size(type);
+
+    switch (type) {
+#define SAMPLE(constant, name, stored, bits, least, greatest, work, others)                                  \
+    case SAMPLE_##constant: {                                                                                \
+        stored sample;                                                                                       \
+        memcpy(&sample, place, sizeof sample);                                                               \
+        return (double)sample;                                                                               \
+    }
+#include "model/samples.def"
+    default:
+        return NAN;
+    }
+}
+
+/* Of nothing finite both are 0. */
+struct ends {
+    double least, greatest;
+};
+
+static struct ends find_ends(const unsigned char *samples, enum sample_type type, size_t count)
+{
+    struct ends ends = {INFINITY, -INFINITY};
+
+    for (size_t i = 0; i < count; i++) {
+        double number = number_at(samples, type, i);
+        if (isfinite(number) && number < ends.least)
+            ends.least = number;
+        if (isfinite(number) && number > ends.greatest)
+            ends.greatest = number;
+    }
+    return ends.least <= ends.greatest ? ends : (struct ends){0.0, 0.0};
+}
+
+/* As --out-range maps it. */
+static double shade_of(double number, const struct ends *ends, double white)
+{
+    double span = ends->greatest > ends->least ? ends->greatest - ends->least : 1.0;
+    double shade = arith_stretch_f64(number, ends->least, span, 0.0, white);
+
+    return isnan(shade) ? 0.0 : rint(arith_clamp_f64(shade, 0.0, white));
+}
+
+/* In place: no shade takes more bytes than its sample. */
+static void shade(unsigned char *samples, enum sample_type type, size_t count, const struct ends *ends)
+{
+    enum sample_type shades = slice_type(type);
+    double white = sample_max(shades);
+
+    for (size_t i = 0; i < count; i++) {
+        double value = shade_of(number_at(samples, type, i), ends, white);
+        uint16_t wide = (uint16_t)value;
+        if (shades == SAMPLE_U8)
+            samples[i] = (unsigned char)value;
+        else
+            memcpy(samples + i * sizeof wide, &wide, sizeof wide);
+    }
+}
+
+/* ---- the picture ---- */
+
+static bool create(struct sink *sink, const struct sink_request *request, struct fault *fault)
+{
+    struct slice *slice = mem_zeroed(1, sizeof *slice, "a slice", fault);
+
+    sink->state = slice;
+    if (slice == NULL)
+        return false;
+    slice->request = *request;
+    slice->samples = mem_alloc(slice_bytes(&sink->header), 1, "a slice", fault);
+    if (slice->samples != NULL)
+        return true;
+    sink->format->discard(sink);
+    return false;
+}
+
+static bool write(struct sink *sink, const void *samples, size_t rows, struct fault *fault)
+{
+    struct slice *slice = sink->state;
+    size_t row = header_plane_bytes(&sink->header);
+
+    (void)fault;
+    memcpy(slice->samples + slice->rows * row, samples, rows * row);
+    slice->rows += rows;
+    return true;
+}
+
+static bool write_picture(struct sink *sink, const struct header *header, struct fault *fault)
+{
+    const struct slice *slice = sink->state;
+    struct sink picture;
+    bool done;
+
+    if (!sink_open(&picture, sink->file, &format_png, header, &slice->request, fault))
+        return false;
+    done = sink_write(&picture, slice->samples, grid_planes(&header->grid), fault) &&
+           sink_finish(&picture, fault);
+    sink_close(&picture);
+    return done;
+}
+
+static bool finish(struct sink *sink, struct fault *fault)
+{
+    struct slice *slice = sink->state;
+    struct header header = sink->header;
+    size_t count = grid_samples(&header.grid);
+    struct ends ends;
+
+    if (header.endian != endian_native())
+        sample_swap(header.type, slice->samples, count);
+    ends = find_ends(slice->samples, header.type, count);
+    shade(slice->samples, header.type, count, &ends);
+    header.type = slice_type(header.type);
+    header.endian = endian_native();
+    snprintf(sink->remark, sizeof sink->remark, "%.9g to %.9g became 0 to %g", ends.least, ends.greatest,
+             sample_max(header.type));
+    return write_picture(sink, &header, fault);
+}
+
+static void discard(struct sink *sink)
+{
+    struct slice *slice = sink->state;
+
+    if (slice != NULL)
+        mem_free(slice->samples);
+    mem_free(slice);
+    sink->state = NULL;
+}
+
+const struct format format_slice = {
+    .name = "png",
+    .summary = "Portable Network Graphics",
+    .compresses = true,
+    .create = create,
+    .write = write,
+    .finish = finish,
+    .discard = discard,
+};

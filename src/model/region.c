@@ -1,0 +1,253 @@
+/* Regions: the part of a grid that is asked for. */
+#include "region.h"
+
+#include "base/number.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const char axis_names[] = "xyz";
+
+const char *region_option(enum region_kind kind)
+{
+    static const char *const options[] = {NULL, "--crop", "--planes", "--slice", "--part"};
+
+    return options[kind];
+}
+
+/* ---- parsing ---- */
+
+/* Digits up to a place; none where nothing stands before it. */
+static bool parse_index(const char *text, size_t length, uint64_t *value, bool *given)
+{
+    char digits[32];
+
+    *given = length > 0;
+    *value = 0;
+    if (length >= sizeof digits)
+        return false;
+    memcpy(digits, text, length);
+    digits[length] = '\0';
+    return length == 0 || number_parse_count(digits, value);
+}
+
+static bool parse_span(const char *text, size_t length, struct region_span *span)
+{
+    const char *colon = memchr(text, ':', length);
+    size_t before = colon == NULL ? 0 : (size_t)(colon - text);
+    bool given;
+
+    return colon != NULL && parse_index(text, before, &span->first, &given) &&
+           parse_index(colon + 1, length - before - 1, &span->end, &span->bounded);
+}
+
+/* Ranges that have an end, and none there, are empty whatever the grid is. */
+static bool check_spans(const char *text, const struct region_request *request, struct fault *fault)
+{
+    for (size_t i = 0; i < request->span_count; i++) {
+        const struct region_span *span = &request->spans[i];
+        if (span->bounded && span->first >= span->end)
+            return fault_raise(fault, STATUS_USAGE,
+                               "%s: a range is empty: its end is the first index beyond it", text);
+    }
+    return true;
+}
+
+bool region_parse_crop(const char *text, struct region_request *request, struct fault *fault)
+{
+    const char *rest = text;
+
+    *request = (struct region_request){.kind = REGION_CROP};
+    for (;;) {
+        size_t length = strcspn(rest, ",");
+        if (request->span_count == 3 || !parse_span(rest, length, &request->spans[request->span_count++]))
+            break;
+        if (rest[length] == '\0' && request->span_count > 1)
+            return check_spans(text, request, fault);
+        if (rest[length] == '\0')
+            break;
+        rest += length + 1;
+    }
+    return fault_raise(fault, STATUS_USAGE,
+                       "%s: expected X0:X1,Y0:Y1 or X0:X1,Y0:Y1,Z0:Z1, where an end may be left out", text);
+}
+
+bool region_parse_planes(const char *text, struct region_request *request, struct fault *fault)
+{
+    *request = (struct region_request){.kind = REGION_PLANES, .span_count = 1};
+    if (!parse_span(text, strlen(text), &request->spans[0]))
+        return fault_raise(fault, STATUS_USAGE, "%s: expected A:B, where an end may be left out", text);
+    return check_spans(text, request, fault);
+}
+
+bool region_parse_slice(const char *text, struct region_request *request, struct fault *fault)
+{
+    const char *axis = *text == '\0' ? NULL : strchr(axis_names, *text);
+
+    *request = (struct region_request){.kind = REGION_SLICE};
+    if (axis == NULL || text[1] != '=' || !number_parse_count(text + 2, &request->index))
+        return fault_raise(fault, STATUS_USAGE, "%s: expected x=K, y=K or z=K", text);
+    request->axis = (unsigned)(axis - axis_names);
+    return true;
+}
+
+bool region_parse_part(const char *text, struct region_request *request, struct fault *fault)
+{
+    const char *slash = strchr(text, '/');
+    bool given;
+
+    *request = (struct region_request){.kind = REGION_PART};
+    if (slash == NULL || !parse_index(text, (size_t)(slash - text), &request->part, &given) || !given ||
+        !number_parse_count(slash + 1, &request->parts) || request->part < 1 ||
+        request->part > request->parts || request->parts > UINT32_MAX)
+        return fault_raise(fault, STATUS_USAGE, "%s: expected K/N, with K from 1 to N", text);
+    return true;
+}
+
+/* ---- settling ---- */
+
+static size_t *extent_of(struct grid *grid, unsigned axis)
+{
+    return axis == 0 ? &grid->nx : axis == 1 ? &grid->ny : &grid->nz;
+}
+
+static size_t extent(const struct grid *grid, unsigned axis)
+{
+    return axis == 0 ? grid->nx : axis == 1 ? grid->ny : grid->nz;
+}
+
+static unsigned plane_axis(const struct grid *grid)
+{
+    return grid->axes == 3 ? 2 : 1;
+}
+
+static bool set_span(const struct region_request *request, const struct region_span *span,
+                     const struct grid *grid, unsigned axis, struct region *region, struct fault *fault)
+{
+    uint64_t most = extent(grid, axis), end = span->bounded ? span->end : most;
+
+    char text[32] = "";
+
+    if (span->bounded)
+        snprintf(text, sizeof text, "%llu", (unsigned long long)end);
+    if (end > most || span->first >= end)
+        return fault_raise(fault, STATUS_USAGE, "%s: %c=%llu:%s is not within 0:%llu",
+                           region_option(request->kind), axis_names[axis], (unsigned long long)span->first,
+                           text, (unsigned long long)most);
+    region->first[axis] = (size_t)span->first;
+    region->count[axis] = (size_t)(end - span->first);
+    return true;
+}
+
+static bool set_box(const struct region_request *request, const struct grid *grid, struct region *region,
+                    struct fault *fault)
+{
+    if (request->span_count > grid->axes)
+        return fault_raise(fault, STATUS_USAGE, "--crop: %zu ranges for %u axes", request->span_count,
+                           grid->axes);
+    for (unsigned axis = 0; axis < request->span_count; axis++) {
+        if (!set_span(request, &request->spans[axis], grid, axis, region, fault))
+            return false;
+    }
+    return true;
+}
+
+static bool set_slice(const struct region_request *request, const struct grid *grid, struct region *region,
+                      struct fault *fault)
+{
+    const struct region_span span = {request->index, request->index + 1, true};
+
+    if (grid->axes != 3)
+        return fault_raise(fault, STATUS_USAGE, "--slice: this grid has two axes, so it is a slice already");
+    if (request->index >= extent(grid, request->axis))
+        return fault_raise(fault, STATUS_USAGE, "--slice: %c=%llu: the last one is %c=%zu",
+                           axis_names[request->axis], (unsigned long long)request->index,
+                           axis_names[request->axis], extent(grid, request->axis) - 1);
+    return set_span(request, &span, grid, request->axis, region, fault);
+}
+
+/* ⌊part·planes/parts⌋, with products that stay small. */
+static size_t part_begin(size_t planes, uint64_t part, uint64_t parts)
+{
+    return (size_t)(planes / parts * part + planes % parts * part / parts);
+}
+
+static bool set_part(const struct region_request *request, const struct grid *grid, struct region *region,
+                     struct fault *fault)
+{
+    unsigned axis = plane_axis(grid);
+    size_t planes = grid_planes(grid);
+
+    if (request->parts > planes)
+        return fault_raise(fault, STATUS_USAGE, "--part: %llu parts of %zu %s%s",
+                           (unsigned long long)request->parts, planes, grid->axes == 3 ? "plane" : "row",
+                           planes == 1 ? "" : "s");
+    region->first[axis] = part_begin(planes, request->part - 1, request->parts);
+    region->count[axis] = part_begin(planes, request->part, request->parts) - region->first[axis];
+    return true;
+}
+
+bool region_settle(const struct region_request *request, const struct grid *grid, struct region *region,
+                   struct fault *fault)
+{
+    *region = (struct region){{0, 0, 0}, {grid->nx, grid->ny, grid->nz}};
+    switch (request->kind) {
+    case REGION_WHOLE:
+        break;
+    case REGION_CROP:
+        return set_box(request, grid, region, fault);
+    case REGION_PLANES:
+        return set_span(request, &request->spans[0], grid, plane_axis(grid), region, fault);
+    case REGION_SLICE:
+        return set_slice(request, grid, region, fault);
+    case REGION_PART:
+        return set_part(request, grid, region, fault);
+    }
+    return true;
+}
+
+/* ---- what it is of a grid ---- */
+
+struct grid region_grid(const struct region *region, const struct grid *grid)
+{
+    struct grid part = *grid;
+
+    for (unsigned axis = 0; axis < 3; axis++)
+        *extent_of(&part, axis) = region->count[axis];
+    return part;
+}
+
+size_t region_first_plane(const struct region *region, const struct grid *grid)
+{
+    return region->first[plane_axis(grid)];
+}
+
+size_t region_planes(const struct region *region, const struct grid *grid)
+{
+    return region->count[plane_axis(grid)];
+}
+
+bool region_has_whole_planes(const struct region *region, const struct grid *grid)
+{
+    return region->count[0] == grid->nx && (grid->axes < 3 || region->count[1] == grid->ny);
+}
+
+bool region_is_whole(const struct region *region, const struct grid *grid)
+{
+    return region_has_whole_planes(region, grid) && region_planes(region, grid) == grid_planes(grid);
+}
+
+void region_cut(const struct region *region, const struct grid *grid, size_t sample_bytes, void *samples,
+                size_t planes)
+{
+    size_t pixel = grid->channels * sample_bytes, row = grid->nx * pixel, kept = region->count[0] * pixel;
+    size_t rows = grid_rows(grid), first = grid->axes == 3 ? region->first[1] : 0,
+           count = grid->axes == 3 ? region->count[1] : 1;
+    unsigned char *to = samples;
+    const unsigned char *from = to + first * row + region->first[0] * pixel;
+
+    for (size_t plane = 0; plane < planes; plane++) {
+        for (size_t y = 0; y < count; y++, to += kept)
+            memmove(to, from + (plane * rows + y) * row, kept);
+    }
+}

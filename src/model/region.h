@@ -1,0 +1,69 @@
+/* Regions: the part of a grid that is asked for. */
+#ifndef REGION_H
+#define REGION_H
+
+#include "base/diag.h"
+#include "grid.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum region_kind {
+    REGION_WHOLE,
+    REGION_CROP,   /* a box: --crop */
+    REGION_PLANES, /* some planes: --planes */
+    REGION_SLICE,  /* one index of an axis: --slice */
+    REGION_PART    /* one of so many ranges of planes: --part */
+};
+
+/* Indices from the first up to the one before the end, where there is an end. */
+struct region_span {
+    uint64_t first, end;
+    bool bounded;
+};
+
+/* What is asked of a grid that is not known yet. */
+struct region_request {
+    enum region_kind kind;
+    struct region_span spans[3]; /* of a box, x first; the first one is that of planes */
+    size_t span_count;
+    unsigned axis; /* of a slice, and its index */
+    uint64_t index;
+    uint64_t part, parts; /* counted from 1 */
+};
+
+/* Samples from the first on along x, y and z. */
+struct region {
+    size_t first[3], count[3];
+};
+
+/* As the options take them: "X0:X1,Y0:Y1,Z0:Z1" with ends that may be left out, "A:B", "z=K", "K/N". */
+bool region_parse_crop(const char *text, struct region_request *request, struct fault *fault);
+bool region_parse_planes(const char *text, struct region_request *request, struct fault *fault);
+bool region_parse_slice(const char *text, struct region_request *request, struct fault *fault);
+bool region_parse_part(const char *text, struct region_request *request, struct fault *fault);
+
+/* The option that asks for such a region. */
+const char *region_option(enum region_kind kind);
+
+/* Settle what is asked for; what the grid has not is refused. */
+bool region_settle(const struct region_request *request, const struct grid *grid, struct region *region,
+                   struct fault *fault);
+
+/* The grid of a region's samples, and whether that is all of the grid. */
+struct grid region_grid(const struct region *region, const struct grid *grid);
+bool region_is_whole(const struct region *region, const struct grid *grid);
+
+/* Of what a plane of the grid has, whether the region has all. */
+bool region_has_whole_planes(const struct region *region, const struct grid *grid);
+
+/* Its planes. */
+size_t region_first_plane(const struct region *region, const struct grid *grid);
+size_t region_planes(const struct region *region, const struct grid *grid);
+
+/* Of packed planes of the grid, leave the region's samples, packed. */
+void region_cut(const struct region *region, const struct grid *grid, size_t sample_bytes, void *samples,
+                size_t planes);
+
+#endif

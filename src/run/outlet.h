@@ -1,0 +1,20 @@
+/* Outlets: the way from whole planes of a run into a file that may hold a part of each. */
+#ifndef OUTLET_H
+#define OUTLET_H
+
+#include "base/diag.h"
+#include "format/format.h"
+#include "plan/job.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct outlet {
+    const struct job *job;
+    struct sink *sink;
+};
+
+/* The next planes of the result, packed; what of them is not written is gone afterwards. */
+bool outlet_write(struct outlet *outlet, void *samples, size_t planes, struct fault *fault);
+
+#endif
