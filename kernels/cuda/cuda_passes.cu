@@ -184,7 +184,6 @@ CUDA_INLINE void fetch_cells(const axis_task<T> &task, const T *row, int channel
                 cuda_copy_async<sizeof(T)>(cells + i + k, row + x);
         }
     }
-    cuda_commit_copies();
 }
 
 /* A thread's chunk of samples from the cells: the window slides by a chunk of taps at a time. */
@@ -216,59 +215,109 @@ CUDA_INLINE void chain_cells(const T *cells, const T *weights, int chunks, T (&s
     }
 }
 
-template <typename T> __global__ void __launch_bounds__(BLOCK_THREADS) row_kernel(const axis_task<T> task)
-{
-    CUDA_SHARED(T, shared);
-    const int chunk = cuda_chunk<T>::samples;
-    const row_plan<T> plan(task.low, task.span);
-    T *const weights = shared, *const slots = shared + plan.taps();
-    const cuda_view<T> &view = task.from;
-    const int begin = static_cast<int>(blockIdx.x) * BLOCK_THREADS * chunk;
-    const int mine = static_cast<int>(threadIdx.x) * chunk, x = begin + mine;
-    const long long rows = task.count * view.channels * view.rows;
-    const long long per_plane = static_cast<long long>(view.channels) * view.rows;
-    const long long top = static_cast<long long>(blockIdx.y) * BLOCK_ROWS;
+/* A row of the planes to compute, by its number among all of them. */
+struct numbered_row {
+    long long plane;
+    int channel, row;
 
-    /* The place of tap k in the weights is k + before. */
-    axis_task<T> widened = task;
-    widened.low = -plan.before;
-    stage_taps(widened, AXIS_X, weights, plan.taps());
-    for (long long base = top; base < rows; base += static_cast<long long>(gridDim.y) * BLOCK_ROWS) {
-        const long long end = base + BLOCK_ROWS < rows ? base + BLOCK_ROWS : rows;
-        for (long long index = base; index <= end; index++) {
-            if (index < end) {
-                const long long within = index % per_plane;
-                const int channel = static_cast<int>(within / view.rows);
-                fetch_cells(
-                    task,
-                    view.row(task.first + index / per_plane, channel, static_cast<int>(within % view.rows)),
-                    channel, begin - plan.before, plan.cells(), slots + (index & 1) * plan.cells());
-            }
-            if (index == base)
-                continue;
-            /* The row before this one has arrived once no more than this one's copies are under way. */
-            if (index < end)
-                cuda_await_copies<1>();
-            else
-                cuda_await_copies<0>();
-            __syncthreads();
-            const long long done = index - 1, within = done % per_plane;
-            const long long plane = task.first + done / per_plane;
-            const int channel = static_cast<int>(within / view.rows),
-                      row = static_cast<int>(within % view.rows);
-            T sums[cuda_chunk<T>::samples];
-            chain_cells(slots + (done & 1) * plan.cells() + mine, weights, plan.chunks, sums);
-            if (task.edge.rule == EDGE_HOLD) {
+    template <typename T> CUDA_INLINE numbered_row(const axis_task<T> &task, long long number)
+    {
+        const long long per_plane = static_cast<long long>(task.from.channels) * task.from.rows;
+        const long long within = number % per_plane;
+
+        plane = task.first + number / per_plane;
+        channel = static_cast<int>(within / task.from.rows);
+        row = static_cast<int>(within % task.from.rows);
+    }
+
+    template <typename T> CUDA_INLINE T *in(const cuda_view<T> &view) const
+    {
+        return view.row(plane, channel, row);
+    }
+};
+
+/* A block's piece of one row after another: the columns from `begin` on. The cells of two rows are in shared
+ * memory, those of the next one on their way while this one is added up. */
+template <typename T> struct row_walk {
+    static constexpr int Chunk = cuda_chunk<T>::samples;
+
+    const axis_task<T> &task;
+    const row_plan<T> plan;
+    T *const weights, *const slots;
+    const int begin, mine; /* the thread's first sample, from there */
+
+    CUDA_INLINE row_walk(const axis_task<T> &task_, T *shared)
+        : task(task_), plan(task_.low, task_.span), weights(shared), slots(shared + plan.taps()),
+          begin(static_cast<int>(blockIdx.x) * BLOCK_THREADS * Chunk),
+          mine(static_cast<int>(threadIdx.x) * Chunk)
+    {
+        axis_task<T> widened = task;
+
+        widened.low = -plan.before;
+        stage_taps(widened, AXIS_X, weights, plan.taps());
+    }
+
+    CUDA_INLINE T *slot(long long number) const
+    {
+        return slots + (number & 1) * plan.cells();
+    }
+
+    CUDA_INLINE void fetch(long long number) const
+    {
+        const numbered_row row(task, number);
+
+        fetch_cells(task, row.in(task.from), row.channel, begin - plan.before, plan.cells(), slot(number));
+    }
+
+    /* Samples with a tap outside the grid keep their value. */
+    CUDA_INLINE void hold(const T *old, T (&sums)[Chunk]) const
+    {
 #pragma unroll
-                for (int k = 0; k < chunk; k++) {
-                    if (x + k < view.nx && !cuda_reach::inside(task.reach.x, x + k, view.nx))
-                        sums[k] = view.row(plane, channel, row)[x + k];
-                }
-            }
-            cuda_store_columns<cuda_chunk<T>::samples>(task.to.row(plane, channel, row), x, x, view.nx, sums);
+        for (int k = 0; k < Chunk; k++) {
+            const int x = begin + mine + k;
+            if (x < task.from.nx && !cuda_reach::inside(task.reach.x, x, task.from.nx))
+                sums[k] = old[x];
+        }
+    }
+
+    CUDA_INLINE void sum(long long number) const
+    {
+        const numbered_row row(task, number);
+        T sums[Chunk];
+
+        chain_cells(slot(number) + mine, weights, plan.chunks, sums);
+        if (task.edge.rule == EDGE_HOLD)
+            hold(row.in(task.from), sums);
+        cuda_store_columns<Chunk>(row.in(task.to), begin + mine, begin + mine, task.from.nx, sums);
+    }
+
+    /* The copies of a row have arrived when no more than those of the next one, if there is one, are under
+     * way. */
+    CUDA_INLINE void run(long long first, long long end) const
+    {
+        fetch(first);
+        cuda_commit_copies();
+        for (long long number = first; number < end; number++) {
+            if (number + 1 < end)
+                fetch(number + 1);
+            cuda_commit_copies();
+            cuda_await_copies<1>();
+            __syncthreads();
+            sum(number);
             __syncthreads();
         }
     }
+};
+
+template <typename T> __global__ void __launch_bounds__(BLOCK_THREADS) row_kernel(const axis_task<T> task)
+{
+    CUDA_SHARED(T, shared);
+    const long long rows = task.count * task.from.channels * task.from.rows;
+    const long long stride = static_cast<long long>(gridDim.y) * BLOCK_ROWS;
+    const row_walk<T> walk(task, shared);
+
+    for (long long first = static_cast<long long>(blockIdx.y) * BLOCK_ROWS; first < rows; first += stride)
+        walk.run(first, first + BLOCK_ROWS < rows ? first + BLOCK_ROWS : rows);
 }
 
 /* The axis that all taps lie on. The centre alone lies on each: x is as good as any. */

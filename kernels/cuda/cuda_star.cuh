@@ -1,41 +1,45 @@
 /* The walk of rung `fused` through any grid, on any device: a block streams along the planes of a volume and
  * takes every sample of its tile through several levels of a radius-1 star on the way.
  *
- * The tile is 32 lanes × Pack samples wide and Warps × Rows high; a thread owns Rows packs. Planes of level 0
- * arrive by asynchronous copies in a ring of three. When plane p of level 0 arrives, plane p − l of level l
- * arrives, too:
+ * Steps of the walk go to the right here, levels down, and the number is the plane that arrives:
  *
- * - the cascade: the tap at z + 1 closes the open sums of each level. It needs no neighbours, so all levels
- * take it without a barrier: one multiply-add a sample and level.
+ *     step       0   1   2   3   4
+ *     level 0    0   1   2   3   4   fetched
+ *     level 1        0   1   2   3
+ *     level 2            0   1   2
+ *     level 3                0   1   stored, if there are three levels
+ *
+ * So in step s plane s − l arrives at level l. A step has three parts:
+ *
+ * - the cascade, down the column: plane p of a level gives the tap at z + 1 to plane p − 1 of the next level,
+ *   which stands below it and lacks only that. It needs no neighbours, so all levels take it without a
+ *   barrier: one multiply-add a sample and level.
  * - the exchange: x neighbours come by warp shuffles, y neighbours from the thread's own registers but for
- * the first and last row, which go through shared memory. One barrier a plane serves all levels.
- * - the fold: the arrived planes open the next sums with the taps of their own plane.
+ *   the first and last row, which go through shared memory. One barrier a step serves all levels.
+ * - the fold, to the right and down: plane p of a level gives plane p of the next one, which arrives a step
+ *   later, the taps of its own plane. Plane p − 1 has opened those sums with the tap at z − 1.
+ *
+ * The tile is 32 lanes × Pack samples wide and Warps × Rows high; a thread owns Rows packs. Planes of level 0
+ * arrive by asynchronous copies in a ring of three.
  *
  * A level keeps two registers a sample: the open sum, and the product of its last plane with the tap at z −
  * 1, which is what opens the next chain. This is why the chain's raster order costs nothing. Where a rule
  * asks for the last plane itself (hold, mirror), the plane is kept instead.
  *
- * Samples of the tile nearer to its border than the levels reach come out wrong and are not stored. Outside
- * the grid each level reads by the edge rule, from registers, at the time of the fold; a grid that wraps is
- * continued by the loads, and no level knows of an edge. */
+ * Samples of the tile nearer to its border than the levels reach come out wrong and are not stored. What is
+ * read outside the grid, cuda_star_edges.cuh supplies. */
 #ifndef CUDA_STAR_CUH
 #define CUDA_STAR_CUH
 
-#include "cuda_walk.cuh"
+#include "cuda_star_edges.cuh"
 
-#define STAR_SLOTS     3
-#define STAR_ALL_LANES 0xffffffffu
-
-/* What edge rules come to at radius 1. */
-enum star_rule { STAR_NEAREST, STAR_MIRROR, STAR_CONSTANT, STAR_WRAP };
+#define STAR_SLOTS 3
 
 template <typename T> struct star_job {
     cuda_view<T> from, to;
     T weights[7];     /* in raster order */
     unsigned present; /* a bit a tap */
-    enum star_rule rule_x, rule_row, rule_plane;
-    bool hold;
-    struct reach x, row, plane; /* for hold */
+    struct star_rules rules;
     const T *outside;
     long long first, end; /* planes to compute */
     long long chunk;      /* planes a block computes */
@@ -85,23 +89,84 @@ template <typename Form> struct star_walk {
     static constexpr int Pack = Form::Pack, Rows = Form::Rows, Levels = Form::Levels;
     using plane_part = T[Rows][Pack];
 
+    /* A step of the walk, with this thread's packs of level 0: of the plane that arrives, and the one before.
+     */
+    struct moment {
+        int step;
+        const T *now, *before;
+
+        /* The plane that arrives at a level, numbered from the first that the walk reads. */
+        CUDA_INLINE int plane(int level) const
+        {
+            return step - level;
+        }
+        /* Which half of the exchange is written in this step. */
+        CUDA_INLINE int parity() const
+        {
+            return step & 1;
+        }
+    };
+
+    /* What a block computes: the tile with its halo, and what of it is stored. */
+    struct tile {
+        int channel;
+        int x, row; /* of the tile's first sample */
+        int store_x, store_x_end, store_row, store_row_end;
+        long long begin, end; /* planes */
+
+        CUDA_INLINE tile(const star_job<T> &job)
+        {
+            long long rest = blockIdx.x;
+            const int across = static_cast<int>(rest % job.tiles_x);
+            rest /= job.tiles_x;
+            const int down = static_cast<int>(rest % job.tiles_rows);
+            rest /= job.tiles_rows;
+            channel = static_cast<int>(rest % job.from.channels);
+            rest /= job.from.channels;
+            begin = job.first + rest * job.chunk;
+            end = begin + job.chunk < job.end ? begin + job.chunk : job.end;
+            place_x(job, across);
+            place_rows(job, down);
+        }
+
+        CUDA_INLINE void place_x(const star_job<T> &job, int number)
+        {
+            store_x = number * Form::UsefulX;
+            store_x_end = min(store_x + Form::UsefulX, job.from.nx);
+            x = store_x - Form::HaloX;
+        }
+
+        /* The first tile begins with the grid, the last one ends with it: edges lie at the tile's. */
+        CUDA_INLINE void place_rows(const star_job<T> &job, int number)
+        {
+            const int rows = job.from.rows;
+
+            store_row = number * Form::UsefulRows;
+            if (job.rules.row == STAR_WRAP) {
+                row = store_row - Levels;
+                store_row_end = min(store_row + Form::UsefulRows, rows);
+                return;
+            }
+            row = max(min(store_row, rows - Form::Height), 0);
+            store_row_end = number + 1 == job.tiles_rows ? rows : store_row + Levels + Form::UsefulRows;
+            store_row = number == 0 ? 0 : store_row + Levels;
+        }
+
+        /* Packs of it go around the grid, and do not stand together there. */
+        CUDA_INLINE bool is_scattered(const star_job<T> &job) const
+        {
+            const int nx = job.from.nx;
+
+            return job.rules.x == STAR_WRAP && nx % Pack != 0 && (x < 0 || x + Form::Width > nx);
+        }
+    };
+
     const star_job<T> &job;
     T *const shared;
     const int lane, warp;
-    int channel;
-    int origin_x, origin_row; /* of the tile */
-    int store_x, store_x_end, store_row, store_row_end;
-    long long begin, end; /* planes to store */
-    T outside;
-
-    /* Where the edges of the grid lie, as this thread sees them. */
-    bool rows_edge, x_edge, tile_holds, scattered;
-    bool top;             /* its first row is the grid's */
-    unsigned bottom;      /* a bit for the row that is the grid's last one */
-    int before_x, past_x; /* columns of the tile just outside the grid; else out of range */
-
-    /* The steps of the walk at which the grid's first and last plane arrive at level 0; else out of range. */
-    int first_step, last_step;
+    const tile own;
+    const bool scattered;
+    star_edges<Form> edges;
 
     /* sums[l] opens level l + 1 and, from the cascade to the fold, holds the plane of it that has arrived.
        lasts[l] is of level l; level 0 has its in shared memory. */
@@ -110,21 +175,10 @@ template <typename Form> struct star_walk {
 
     CUDA_INLINE star_walk(const star_job<T> &job_, T *shared_)
         : job(job_), shared(shared_), lane(static_cast<int>(threadIdx.x) & 31),
-          warp(static_cast<int>(threadIdx.x) >> 5)
+          warp(static_cast<int>(threadIdx.x) >> 5), own(job_), scattered(own.is_scattered(job_)),
+          edges(job_.rules, job_.from, lane, warp, own.x, own.row,
+                job_.outside == NULL ? T(0) : job_.outside[own.channel])
     {
-        long long rest = blockIdx.x;
-        const int tile_x = static_cast<int>(rest % job.tiles_x);
-        rest /= job.tiles_x;
-        const int tile_row = static_cast<int>(rest % job.tiles_rows);
-        rest /= job.tiles_rows;
-        channel = static_cast<int>(rest % job.from.channels);
-        rest /= job.from.channels;
-        begin = job.first + rest * job.chunk;
-        end = begin + job.chunk < job.end ? begin + job.chunk : job.end;
-        outside = job.outside == NULL ? T(0) : job.outside[channel];
-        place_x(tile_x);
-        place_rows(tile_row);
-        find_edges();
 #pragma unroll
         for (int l = 0; l < Levels; l++) {
 #pragma unroll
@@ -136,52 +190,7 @@ template <typename Form> struct star_walk {
         }
     }
 
-    CUDA_INLINE void place_x(int tile)
-    {
-        store_x = tile * Form::UsefulX;
-        store_x_end = min(store_x + Form::UsefulX, job.from.nx);
-        origin_x = store_x - Form::HaloX;
-    }
-
-    /* The first tile begins with the grid and the last one ends with it, so that edges lie at the tile's. */
-    CUDA_INLINE void place_rows(int tile)
-    {
-        const int rows = job.from.rows;
-
-        store_row = tile * Form::UsefulRows;
-        if (job.rule_row == STAR_WRAP) {
-            origin_row = store_row - Levels;
-            store_row_end = min(store_row + Form::UsefulRows, rows);
-            return;
-        }
-        origin_row = max(min(store_row, rows - Form::Height), 0);
-        store_row_end = tile + 1 == job.tiles_rows ? rows : store_row + Levels + Form::UsefulRows;
-        store_row = tile == 0 ? 0 : store_row + Levels;
-    }
-
-    CUDA_INLINE void find_edges()
-    {
-        const int nx = job.from.nx, rows = job.from.rows;
-        const int first_row = origin_row + warp * Rows;
-
-        top = job.rule_row != STAR_WRAP && first_row == 0;
-        const int last_row = rows - 1 - first_row;
-        bottom = job.rule_row != STAR_WRAP && last_row >= 0 && last_row < Rows ? 1u << last_row : 0;
-        rows_edge = top || bottom != 0;
-        before_x = job.rule_x != STAR_WRAP && origin_x < 0 ? -1 - origin_x : -1;
-        past_x = job.rule_x != STAR_WRAP && origin_x + Form::Width > nx ? nx - origin_x : -1;
-        x_edge = before_x >= 0 || past_x >= 0;
-        tile_holds = Form::Keeps && job.hold &&
-                     (origin_x <= 0 || origin_x + Form::Width >= nx || origin_row == 0 ||
-                      origin_row + Form::Height >= rows);
-        scattered =
-            job.rule_x == STAR_WRAP && nx % Pack != 0 && (origin_x < 0 || origin_x + Form::Width > nx);
-    }
-
-    CUDA_INLINE bool plane_wraps() const
-    {
-        return job.rule_plane == STAR_WRAP;
-    }
+    /* ---- shared memory ---- */
 
     /* This thread's first pack in a slot of the ring. */
     CUDA_INLINE T *slot(int ring) const
@@ -225,24 +234,26 @@ template <typename Form> struct star_walk {
             load_pack(part[r], from + r * Form::Width);
     }
 
+    /* ---- fetching ---- */
+
     /* Send this thread's packs of a plane on their way. What lies outside the grid, or in the padding of a
        row, may be anything. */
     CUDA_INLINE void fetch(long long plane, int ring) const
     {
         T *to = slot(ring);
         const T *base;
-        int x = origin_x + lane * Pack;
+        int x = own.x + lane * Pack;
 
-        if (plane_wraps())
+        if (job.rules.plane == STAR_WRAP)
             plane = arith_edge_index(EDGE_WRAP, plane, job.from.planes);
-        base = job.from.row(plane, channel, 0);
-        if (job.rule_x == STAR_WRAP && !scattered)
+        base = job.from.row(plane, own.channel, 0);
+        if (job.rules.x == STAR_WRAP && !scattered)
             x = static_cast<int>(arith_edge_index(EDGE_WRAP, x, job.from.nx));
         x = max(min(x, static_cast<int>(job.from.pitch) - Pack), 0);
 #pragma unroll
         for (int r = 0; r < Rows; r++) {
-            int row = origin_row + warp * Rows + r;
-            if (job.rule_row == STAR_WRAP)
+            int row = own.row + warp * Rows + r;
+            if (job.rules.row == STAR_WRAP)
                 row = static_cast<int>(arith_edge_index(EDGE_WRAP, row, job.from.rows));
             row = max(min(row, job.from.rows - 1), 0);
             if (scattered)
@@ -262,10 +273,12 @@ template <typename Form> struct star_walk {
     CUDA_INLINE void fetch_scattered(T *to, const T *row) const
     {
         for (int j = 0; j < Pack; j++) {
-            const int x = origin_x + lane * Pack + j;
+            const int x = own.x + lane * Pack + j;
             cuda_copy_async<sizeof(T)>(to + j, row + arith_edge_index(EDGE_WRAP, x, job.from.nx));
         }
     }
+
+    /* ---- the chain ---- */
 
     /* The link of one tap: a tap that does not exist leaves the sum as it is. */
     template <int Tap> CUDA_INLINE T link(T sum, T value) const
@@ -291,82 +304,6 @@ template <typename Form> struct star_walk {
         }
     }
 
-    /* Samples with a tap outside the grid keep the value of the level before. */
-    CUDA_INLINE void hold_old(plane_part &fresh, const plane_part &old, int step) const
-    {
-        const bool whole = step + job.plane.low < first_step || step + job.plane.high > last_step;
-
-#pragma unroll
-        for (int r = 0; r < Rows; r++) {
-            const int row = origin_row + warp * Rows + r;
-            const bool whole_row = whole || row + job.row.low < 0 || row + job.row.high >= job.from.rows;
-#pragma unroll
-            for (int j = 0; j < Pack; j++) {
-                const int x = origin_x + lane * Pack + j;
-                if (whole_row || x + job.x.low < 0 || x + job.x.high >= job.from.nx)
-                    fresh[r][j] = old[r][j];
-            }
-        }
-    }
-
-    /* What stands outside, next to `own`, whose neighbour on the other side is `opposite`. */
-    static CUDA_INLINE T ghost(enum star_rule rule, T own, T opposite, T constant)
-    {
-        return rule == STAR_CONSTANT ? constant : rule == STAR_MIRROR ? opposite : own;
-    }
-
-    /* Put what the edge rule supplies into the columns just outside the grid. */
-    CUDA_INLINE void fill_x(plane_part &part) const
-    {
-#pragma unroll
-        for (int r = 0; r < Rows; r++) {
-            if (before_x >= 0) {
-                const T own = __shfl_down_sync(STAR_ALL_LANES, part[r][0], 1);
-                const T opposite = __shfl_down_sync(STAR_ALL_LANES, part[r][1], 1);
-                if (lane == before_x / Pack)
-                    part[r][Pack - 1] = ghost(job.rule_x, own, opposite, outside);
-            }
-            if (past_x >= 0) {
-                const T own = __shfl_up_sync(STAR_ALL_LANES, part[r][Pack - 1], 1);
-                const T opposite = __shfl_up_sync(STAR_ALL_LANES, part[r][Pack - 2], 1);
-                if (lane == past_x / Pack)
-                    fill_past(part[r], own, opposite);
-            }
-        }
-    }
-
-    /* left and farther are the two samples before the pack. */
-    CUDA_INLINE void fill_past(T (&pack)[Pack], T left, T farther) const
-    {
-        const unsigned column = 1u << past_x % Pack;
-
-#pragma unroll
-        for (int j = 0; j < Pack; j++) {
-            const T own = j >= 1 ? pack[j >= 1 ? j - 1 : 0] : left;
-            const T opposite = j >= 2 ? pack[j >= 2 ? j - 2 : 0] : j == 1 ? left : farther;
-            if ((column >> j & 1) != 0)
-                pack[j] = ghost(job.rule_x, own, opposite, outside);
-        }
-    }
-
-    /* The same for rows: above the thread's first row, below its last one, or within. */
-    CUDA_INLINE void fill_rows(plane_part &part, T (&above)[Pack], T (&below)[Pack]) const
-    {
-#pragma unroll
-        for (int j = 0; j < Pack; j++) {
-            if (top)
-                above[j] = ghost(job.rule_row, part[0][j], part[1][j], outside);
-            if ((bottom >> (Rows - 1) & 1) != 0)
-                below[j] = ghost(job.rule_row, part[Rows - 1][j], part[Rows - 2][j], outside);
-#pragma unroll
-            for (int r = 0; r < Rows - 1; r++) {
-                if ((bottom >> r & 1) != 0)
-                    part[r + 1][j] = ghost(job.rule_row, part[r][j],
-                                           r > 0 ? part[r > 0 ? r - 1 : 0][j] : above[j], outside);
-            }
-        }
-    }
-
     /* The taps of the arrived plane itself, x and y. */
     CUDA_INLINE void fold(plane_part &sum, plane_part &arrived, const T *above_row, const T *below_row) const
     {
@@ -374,10 +311,7 @@ template <typename Form> struct star_walk {
 
         load_pack(above, above_row);
         load_pack(below, below_row);
-        if (rows_edge)
-            fill_rows(arrived, above, below);
-        if (x_edge)
-            fill_x(arrived);
+        edges.fill(arrived, above, below);
 #pragma unroll
         for (int r = 0; r < Rows; r++) {
             const T left = __shfl_up_sync(STAR_ALL_LANES, arrived[r][Pack - 1], 1);
@@ -394,19 +328,7 @@ template <typename Form> struct star_walk {
         }
     }
 
-    /* The rows that other warps have published, or that a slot holds. Beyond the tile any row will do. */
-    CUDA_INLINE const T *row_above(const T *now, int level, int parity) const
-    {
-        if (level == 0)
-            return warp > 0 ? now - Form::Width : now;
-        return border(parity, level, true, max(warp - 1, 0));
-    }
-    CUDA_INLINE const T *row_below(const T *now, int level, int parity) const
-    {
-        if (level == 0)
-            return now + (warp < Form::Warps - 1 ? Rows : Rows - 1) * Form::Width;
-        return border(parity, level, false, min(warp + 1, Form::Warps - 1));
-    }
+    /* ---- the exchange ---- */
 
     CUDA_INLINE void publish(const plane_part &part, int level, int parity) const
     {
@@ -414,158 +336,188 @@ template <typename Form> struct star_walk {
         store_pack(border(parity, level, true, warp), part[Rows - 1]);
     }
 
-    /* EDGE_MIRROR: plane 0 reads plane 1 first, so its sum can open only when plane 1 has arrived. */
-    CUDA_INLINE void reopen(int level, const plane_part &arrived, plane_part &last, const T *before,
-                            int parity)
+    /* The rows that other warps have published, or that a slot holds. Beyond the tile any row will do. */
+    CUDA_INLINE const T *row_above(const T *packs, int level, int parity) const
+    {
+        if (level == 0)
+            return warp > 0 ? packs - Form::Width : packs;
+        return border(parity, level, true, max(warp - 1, 0));
+    }
+    CUDA_INLINE const T *row_below(const T *packs, int level, int parity) const
+    {
+        if (level == 0)
+            return packs + (warp < Form::Warps - 1 ? Rows : Rows - 1) * Form::Width;
+        return border(parity, level, false, min(warp + 1, Form::Warps - 1));
+    }
+
+    /* ---- the cascade ---- */
+
+    /* A mirror: the grid's first plane reads the second one first, so its sums are opened only now. */
+    CUDA_INLINE void reopen(const moment &at, int level, const plane_part &arrived, plane_part &last)
     {
         if (level > 0) {
             __syncthreads();
-            publish(last, level, parity);
+            publish(last, level, at.parity());
             __syncthreads();
         }
-#pragma unroll
-        for (int r = 0; r < Rows; r++) {
-#pragma unroll
-            for (int j = 0; j < Pack; j++)
-                sums[level][r][j] = opened(arrived[r][j]);
-        }
-        fold(sums[level], last, row_above(before, level, parity), row_below(before, level, parity));
+        open_sum(sums[level], arrived);
+        fold(sums[level], last, row_above(at.before, level, at.parity()),
+             row_below(at.before, level, at.parity()));
         if (level > 0)
             __syncthreads();
     }
 
-    /* Some sample of the block in a level's plane is held. Steps count that level's planes from the walk's
-     * first. */
-    CUDA_INLINE bool held(int step) const
+    /* `arrived` is the level's plane, `last` the one before it, of which the next level's plane arrives. */
+    CUDA_INLINE void cascade_level(const moment &at, int level, plane_part &arrived, plane_part &last)
     {
-        return job.hold && (tile_holds || step <= first_step || step >= last_step);
-    }
+        const int plane = at.plane(level);
 
-    CUDA_INLINE void cascade_level(int level, int step, plane_part &arrived, plane_part &last,
-                                   const T *before, int parity)
-    {
-        if (Form::Keeps && job.rule_plane == STAR_MIRROR && step - level == first_step + 1)
-            reopen(level, arrived, last, before, parity);
+        if (Form::Keeps && edges.mirrors_first(plane))
+            reopen(at, level, arrived, last);
         /* The sums of the grid's last plane were closed when they opened. */
-        if (step - level <= last_step)
+        if (plane <= edges.last_plane)
             close(sums[level], arrived);
-        if (Form::Keeps && held(step - level - 1))
-            hold_old(sums[level], last, step - level - 1);
+        if (Form::Keeps && edges.held(plane - 1))
+            edges.hold_old(sums[level], last, plane - 1);
     }
 
-    CUDA_INLINE void cascade(int step, const T *now, const T *before, int parity)
+    CUDA_INLINE void cascade(const moment &at)
     {
         plane_part arrived, last;
 
-        load_part(arrived, now);
-        if (Form::Keeps && (held(step - 1) || step == first_step + 1))
-            load_part(last, before);
-        cascade_level(0, step, arrived, last, before, parity);
+        load_part(arrived, at.now);
+        if (Form::Keeps && (edges.held(at.plane(0) - 1) || at.plane(0) == edges.first_plane + 1))
+            load_part(last, at.before);
+        cascade_level(at, 0, arrived, last);
 #pragma unroll
         for (int l = 1; l < Levels; l++)
-            cascade_level(l, step, sums[l - 1], lasts[l], before, parity);
+            cascade_level(at, l, sums[l - 1], lasts[l]);
     }
 
-    /* Open the sums of `level` + 1, which hold what starts the chain, with the plane of `level` that has
-     * arrived. */
-    CUDA_INLINE void open_level(int level, int step, plane_part &arrived, const plane_part &last,
-                                const T *above, const T *below)
-    {
-        if (step - level == first_step) {
-#pragma unroll
-            for (int r = 0; r < Rows; r++) {
-#pragma unroll
-                for (int j = 0; j < Pack; j++)
-                    sums[level][r][j] = opened(job.rule_plane == STAR_CONSTANT ? outside : arrived[r][j]);
-            }
-        }
-        fold(sums[level], arrived, above, below);
-        if (step - level == last_step) {
-#pragma unroll
-            for (int r = 0; r < Rows; r++) {
-#pragma unroll
-                for (int j = 0; j < Pack; j++)
-                    sums[level][r][j] =
-                        link<6>(sums[level][r][j], ghost(job.rule_plane, arrived[r][j], last[r][j], outside));
-            }
-        }
-    }
+    /* ---- the fold ---- */
 
-    CUDA_INLINE void start(plane_part &sum, const plane_part &last, bool product) const
+    CUDA_INLINE void open_sum(plane_part &sum, const plane_part &before) const
     {
 #pragma unroll
         for (int r = 0; r < Rows; r++) {
 #pragma unroll
             for (int j = 0; j < Pack; j++)
-                sum[r][j] = product ? last[r][j] : opened(last[r][j]);
+                sum[r][j] = opened(before[r][j]);
         }
     }
 
-    CUDA_INLINE void remember(plane_part &last, const plane_part &arrived) const
+    /* A level keeps of its last plane the product that opens the next sums, or the plane itself. */
+    CUDA_INLINE void keep(plane_part &last, const plane_part &plane) const
     {
 #pragma unroll
         for (int r = 0; r < Rows; r++) {
 #pragma unroll
             for (int j = 0; j < Pack; j++)
-                last[r][j] = Form::Keeps ? arrived[r][j] : opened(arrived[r][j]);
+                last[r][j] = Form::Keeps ? plane[r][j] : opened(plane[r][j]);
         }
     }
 
-    CUDA_INLINE void open(int step, const T *now, const T *before, int parity)
+    CUDA_INLINE void open_with_kept(plane_part &sum, const plane_part &last) const
+    {
+#pragma unroll
+        for (int r = 0; r < Rows; r++) {
+#pragma unroll
+            for (int j = 0; j < Pack; j++)
+                sum[r][j] = Form::Keeps ? opened(last[r][j]) : last[r][j];
+        }
+    }
+
+    /* The sums of the grid's first plane, opened with what stands before it. */
+    CUDA_INLINE void open_at_edge(plane_part &sum, const plane_part &first) const
+    {
+#pragma unroll
+        for (int r = 0; r < Rows; r++) {
+#pragma unroll
+            for (int j = 0; j < Pack; j++)
+                sum[r][j] = opened(edges.before_first(first[r][j]));
+        }
+    }
+
+    /* The sums of the grid's last plane, closed with what stands after it. */
+    CUDA_INLINE void close_at_edge(plane_part &sum, const plane_part &last, const plane_part &before) const
+    {
+#pragma unroll
+        for (int r = 0; r < Rows; r++) {
+#pragma unroll
+            for (int j = 0; j < Pack; j++)
+                sum[r][j] = link<6>(sum[r][j], edges.after_last(last[r][j], before[r][j]));
+        }
+    }
+
+    /* What a level's plane that has arrived gives to the same plane of the next level. */
+    CUDA_INLINE void fold_level(const moment &at, int level, plane_part &arrived, const plane_part &last)
+    {
+        const int plane = at.plane(level);
+
+        if (plane == edges.first_plane)
+            open_at_edge(sums[level], arrived);
+        fold(sums[level], arrived, row_above(at.now, level, at.parity()),
+             row_below(at.now, level, at.parity()));
+        if (plane == edges.last_plane)
+            close_at_edge(sums[level], arrived, last);
+    }
+
+    /* From the last level up: the plane that arrived at level l stands in sums[l − 1]. */
+    CUDA_INLINE void fold_all(const moment &at)
     {
         plane_part arrived, last;
 
 #pragma unroll
         for (int l = Levels - 1; l > 0; l--) {
-            start(sums[l], lasts[l], !Form::Keeps);
-            open_level(l, step, sums[l - 1], lasts[l], row_above(now, l, parity), row_below(now, l, parity));
-            remember(lasts[l], sums[l - 1]);
+            open_with_kept(sums[l], lasts[l]);
+            fold_level(at, l, sums[l - 1], lasts[l]);
+            keep(lasts[l], sums[l - 1]);
         }
-        load_part(last, before);
-        start(sums[0], last, false);
-        load_part(arrived, now);
-        open_level(0, step, arrived, last, row_above(now, 0, parity), row_below(now, 0, parity));
+        load_part(last, at.before);
+        open_sum(sums[0], last);
+        load_part(arrived, at.now);
+        fold_level(at, 0, arrived, last);
     }
 
+    /* ---- the walk ---- */
+
+    /* What has arrived at the last level. */
     CUDA_INLINE void store(long long plane) const
     {
-        const int x = origin_x + lane * Pack;
-        T *to = job.to.row(plane, channel, origin_row + warp * Rows) + x;
+        const int x = own.x + lane * Pack;
+        T *to = job.to.row(plane, own.channel, own.row + warp * Rows) + x;
 
-        if (x < store_x || x >= store_x_end)
+        if (x < own.store_x || x >= own.store_x_end)
             return;
 #pragma unroll
         for (int r = 0; r < Rows; r++) {
-            const int row = origin_row + warp * Rows + r;
-            if (row >= store_row && row < store_row_end)
+            const int row = own.row + warp * Rows + r;
+            if (row >= own.store_row && row < own.store_row_end)
                 store_pack(to + r * job.to.pitch, sums[Levels - 1][r]);
         }
     }
 
-    CUDA_INLINE void take(int step, long long finished, int now, int before, int parity)
+    CUDA_INLINE void take(const moment &at, long long finished)
     {
-        cascade(step, slot(now), slot(before), parity);
-        if (finished >= begin)
+        cascade(at);
+        if (finished >= own.begin)
             store(finished);
 #pragma unroll
         for (int l = 1; l < Levels; l++)
-            publish(sums[l - 1], l, parity);
+            publish(sums[l - 1], l, at.parity());
         __syncthreads();
-        open(step, slot(now), slot(before), parity);
+        fold_all(at);
     }
 
     CUDA_INLINE void run()
     {
-        const int never = 0x40000000;
-        const long long planes = job.from.planes;
-        const long long first = plane_wraps() || begin > Levels ? begin - Levels : 0;
-        const int steps = static_cast<int>(end + Levels - first);
-        int fetched = steps, now = 0, next = 1, before = 2;
+        const bool wraps = job.rules.plane == STAR_WRAP;
+        const long long first = wraps || own.begin > Levels ? own.begin - Levels : 0;
+        const int steps = static_cast<int>(own.end + Levels - first);
+        int now = 0, next = 1, before = 2;
 
-        first_step = plane_wraps() || first > 0 ? -never : 0;
-        last_step =
-            plane_wraps() || planes - 1 - first > never ? never : static_cast<int>(planes - 1 - first);
-        fetched = min(steps, last_step + 1);
+        edges.place_planes(first, job.from.planes);
+        const int fetched = min(steps, edges.last_plane + 1);
         fetch(first, now);
         cuda_commit_copies();
         if (1 < fetched)
@@ -573,7 +525,7 @@ template <typename Form> struct star_walk {
         cuda_commit_copies();
         for (int step = 0; step < steps; step++) {
             cuda_await_copies<1>();
-            take(step, first + step - Levels, now, before, step & 1);
+            take({step, slot(now), slot(before)}, first + step - Levels);
             if (step + 2 < fetched)
                 fetch(first + step + 2, before);
             cuda_commit_copies();
@@ -594,20 +546,6 @@ __global__ void __launch_bounds__(Form::Threads, 1) star_kernel(const star_job<t
         return;
     star_walk<Form> walk(job, shared);
     walk.run();
-}
-
-static inline enum star_rule star_rule_of(enum edge_rule rule, long long extent)
-{
-    switch (rule) {
-    case EDGE_MIRROR:
-        return extent > 1 ? STAR_MIRROR : STAR_NEAREST;
-    case EDGE_WRAP:
-        return STAR_WRAP;
-    case EDGE_CONSTANT:
-        return STAR_CONSTANT;
-    default:
-        return STAR_NEAREST; /* of hold no ghost is ever stored */
-    }
 }
 
 /* The op is a chain of taps of the seven-point star, at least one. */
@@ -670,18 +608,18 @@ template <typename Form> static inline star_job<typename Form::T> star_job_of(co
         job.weights[index] = static_cast<T>(op->taps[k].weight);
         job.present |= 1u << index;
     }
-    job.rule_x = star_rule_of(op->edge, job.from.nx);
-    job.rule_row = star_rule_of(op->edge, job.from.rows);
-    job.rule_plane = star_rule_of(op->edge, job.from.planes);
-    job.hold = op->edge == EDGE_HOLD;
-    job.x = op->x;
-    job.row = op->row;
-    job.plane = op->plane;
+    job.rules.x = star_rule_of(op->edge, job.from.nx);
+    job.rules.row = star_rule_of(op->edge, job.from.rows);
+    job.rules.plane = star_rule_of(op->edge, job.from.planes);
+    job.rules.hold = op->edge == EDGE_HOLD;
+    job.rules.reach_x = op->x;
+    job.rules.reach_row = op->row;
+    job.rules.reach_plane = op->plane;
     job.outside = static_cast<const T *>(from->op->outside);
     job.first = static_cast<long long>(from->planes.first);
     job.end = job.first + static_cast<long long>(from->planes.count);
     job.tiles_x = static_cast<int>(cuda_ceil_divide(job.from.nx, Form::UsefulX));
-    job.tiles_rows = star_row_tiles<Form>(job.from.rows, job.rule_row == STAR_WRAP);
+    job.tiles_rows = star_row_tiles<Form>(job.from.rows, job.rules.row == STAR_WRAP);
     return job;
 }
 
