@@ -16,19 +16,29 @@ enum { PATIENCE = 120, PATH_BYTES = 64, CODINGS = 3 };
 
 /* ---- the formats that describe their samples ---- */
 
+/* Without libtiff no TIFF is read. */
+static bool describes(const struct format *format)
+{
+#ifndef HAVE_TIFF
+    if (format->create == format_tif.create)
+        return false;
+#endif
+    return format->title != NULL;
+}
+
 static size_t described_count(void)
 {
     size_t count = 0;
 
     for (size_t i = 0; format_list[i] != NULL; i++)
-        count += format_list[i]->title != NULL;
+        count += describes(format_list[i]);
     return count;
 }
 
 static const struct format *described(size_t index)
 {
     for (size_t i = 0; format_list[i] != NULL; i++) {
-        if (format_list[i]->title != NULL && index-- == 0)
+        if (describes(format_list[i]) && index-- == 0)
             return format_list[i];
     }
     return NULL;

@@ -185,7 +185,7 @@ END_TEST
 
 /* As refusals list them. */
 #define TYPES   "u8, i8, u16, i16, u32, i32, u64, i64, f32 or f64"
-#define FORMATS "raw, raw.gz, nii, nii.gz, hdr, nrrd, nhdr, mha, mhd or npy"
+#define FORMATS "raw, raw.gz, nii, nii.gz, hdr, nrrd, nhdr, mha, mhd, npy, tif or tiff"
 #define RULES   "reflect, mirror, nearest, wrap, constant[:V] or hold"
 
 /* ---- samples, edges, grids ---- */
@@ -1059,7 +1059,7 @@ static const struct {
     {PROGRAM_VOXFILT, "-d 5,5 --spacing 1,1,1", "--spacing: 3 distances for 2 axes"},
     {PROGRAM_VOXFILT, "-f gauss:2 -f box:1 --spacing 1,2,3", "--spacing: no stage of this chain uses it"},
     {PROGRAM_VOXFILT, "--format png", "--format: png: expected " FORMATS},
-    {PROGRAM_VOXFILT, "--out-format tiff", "--out-format: tiff: expected " FORMATS},
+    {PROGRAM_VOXFILT, "--out-format gif", "--out-format: gif: expected " FORMATS},
     {PROGRAM_IMGHEAT, "-f nosuch", "--filter: nosuch: no such filter (--list names them)"},
     {PROGRAM_IMGHEAT, "-s -1", "--steps: -1: expected a whole number"},
     {PROGRAM_IMGHEAT, "-s 1.0", "--steps: 1.0: expected a whole number"},

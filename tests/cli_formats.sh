@@ -324,7 +324,7 @@ voxfilt -i large.npy -m 4M -f identity -o out 2> ../refusal
 [ $? = 6 ] && grep -q '^voxfilt: --memory: this job needs 8' ../refusal
 result $? 'npy: what turns the axes counts as memory'
 voxfilt -i large.npy -m 12M -f identity --explain > ../plan
-grep -q '^memory .*, 8.0 MiB for turning its axes$' ../plan
+grep -q '^memory .*, 8.0 MiB for reading the input$' ../plan
 result $? 'npy: and has its share in the plan'
 
 # ---------------------------------------------------------------- reports beside headers

@@ -248,13 +248,11 @@ cannot_read() # FILE ADVICE
     [ $? = 2 ] && grep -q "raw samples need .*it is $2)\$" ../stderr && [ ! -e out ]
     result $? "$1 without extents: it is $2"
 }
-for pair in 'brain.nii:a NIfTI file' 'brain2.nii:a NIfTI file'; do
+for pair in 'brain.nii:a NIfTI file' 'brain2.nii:a NIfTI file' 'a.tif:a TIFF file' 'big.tif:a TIFF file'; do
     recognises "${pair%%:*}" "${pair#*:}, whose header is read without -n, -d and --format raw"
 done
 recognises a.raw.gz 'compressed by gzip, which --format raw.gz undoes'
 cannot_read a.dcm 'a DICOM file: convert it to raw samples'
-cannot_read a.tif 'a TIFF file: convert it to raw samples'
-cannot_read big.tif 'a BigTIFF file: convert it to raw samples'
 cannot_read a.h5 'an HDF5 file: convert it to raw samples'
 
 accepts 'what is skipped is not doubted' '' voxfilt -i brain.nii -n 8 -t u8 --skip 352 -o skipped.raw

@@ -174,7 +174,7 @@ static void print_memory(FILE *stream, const struct plan *plan)
     print_share(stream, schedule->sum_bytes, "sums and a device's side of buffers");
     if (!schedule->holds_in_spool)
         print_share(stream, plan->held_bytes, "an input that is held");
-    print_share(stream, plan->beside_bytes, "turning its axes");
+    print_share(stream, plan->beside_bytes, "reading the input");
     print_share(stream, plan->observer_bytes, "the preview");
     print_share(stream, plan->slice_bytes, "a slice that is held");
     fprintf(stream, "\n");

@@ -9,10 +9,6 @@
 #define NO_MARK        0, NULL, 0
 
 static const struct kind kinds[] = {
-    {"a TIFF file", ".tif .tiff", MARK(0, "II*\0")},
-    {"a TIFF file", ".tif .tiff", MARK(0, "MM\0*")},
-    {"a BigTIFF file", ".tif .tiff", MARK(0, "II+\0\b\0")},
-    {"a BigTIFF file", ".tif .tiff", MARK(0, "MM\0+\0\b")},
     {"a DICOM file", ".dcm .dicom", MARK(128, "DICM")},
     {"an HDF5 file", ".h5 .hdf5", MARK(0, "\x89HDF\r\n\032\n")},
     {"a JPEG picture", ".jpg .jpeg", NO_MARK},

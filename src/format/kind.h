@@ -6,7 +6,7 @@
 
 struct kind {
     const char *name;    /* with its article: "a DICOM file" */
-    const char *endings; /* of names, as ".tif .tiff" */
+    const char *endings; /* of names, as ".dcm .dicom" */
     size_t at;           /* where its mark stands */
     const char *mark;    /* NULL: names alone tell */
     size_t mark_size;

@@ -174,6 +174,11 @@ static bool write_trailer(struct pack *pack, struct fault *fault)
     return write_packed(pack, trailer, gzip ? 8 : 4, fault);
 }
 
+static uint32_t first_checksum(enum pack_wrapper wrapper)
+{
+    return wrapper == PACK_GZIP ? CHECKSUM_CRC : CHECKSUM_ADLER;
+}
+
 bool pack_finish(struct pack *pack, struct fault *fault)
 {
     submit(pack, true);
@@ -182,6 +187,18 @@ bool pack_finish(struct pack *pack, struct fault *fault)
             return false;
     }
     return write_trailer(pack, fault);
+}
+
+bool pack_begin_again(struct pack *pack, struct fault *fault)
+{
+    struct strip *strip;
+
+    (void)belt_try(pack->belt, FILLING, &pack->filled); /* all strips have come back */
+    strip = &pack->strips[pack->filled];
+    strip->before = strip->size = 0;
+    pack->plain_bytes = 0;
+    pack->checksum = first_checksum(pack->wrapper);
+    return write_header(pack, fault);
 }
 
 static bool make_strips(struct pack *pack, struct fault *fault)
@@ -224,7 +241,7 @@ bool pack_open(struct pack **pack, struct file_out *file, enum pack_wrapper wrap
     made->level = level;
     made->worker_count = threads < THREADS_MOST ? threads : THREADS_MOST;
     made->strip_count = STRIPS_A_THREAD * made->worker_count;
-    made->checksum = wrapper == PACK_GZIP ? CHECKSUM_CRC : CHECKSUM_ADLER;
+    made->checksum = first_checksum(wrapper);
     if (!make_strips(made, fault) || !make_workers(made, fault) || !write_header(made, fault)) {
         pack_close(made);
         return false;

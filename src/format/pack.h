@@ -25,7 +25,10 @@ bool pack_write(struct pack *pack, const void *bytes, size_t size, struct fault 
 /* There is no more: write what ends the stream. */
 bool pack_finish(struct pack *pack, struct fault *fault);
 
-/* What has been written of the stream. */
+/* Once finished: another stream follows. */
+bool pack_begin_again(struct pack *pack, struct fault *fault);
+
+/* What has been written, of all streams. */
 uint64_t pack_size(const struct pack *pack);
 
 /* Release, finished or not, once the other threads have ended; NULL is fine. */

@@ -1,0 +1,248 @@
+/* TIFF stacks: pages are planes, and a page alone is a picture. */
+#include "base/limits.h"
+#include "base/mem.h"
+#include "format.h"
+#include "tiff_reader.h"
+#include "tiff_text.h"
+#include "tiff_writer.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { DESCRIPTION_MOST = 512, CHANNELS_MOST = 65535, DEFAULT_DPI = 72 };
+
+static bool is_tiff(const unsigned char *start, size_t size)
+{
+    static const char *const marks[] = {"II*\0", "MM\0*", "II+\0", "MM\0+"};
+
+    for (size_t i = 0; i < sizeof marks / sizeof *marks; i++) {
+        if (size >= 8 && memcmp(start, marks[i], 4) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* ---- reading ---- */
+
+static bool check_start(struct source *source, struct fault *fault)
+{
+    unsigned char start[8];
+    size_t got;
+
+    if (!file_in_peek(source->file, start, sizeof start, &got, fault))
+        return false;
+    return is_tiff(start, got) ||
+           fault_raise(fault, STATUS_INPUT, "%s: magic: %s", file_in_name(source->file),
+                       got >= 2 && start[0] == 0x1f && start[1] == 0x8b
+                           ? "a TIFF file compressed by gzip as a whole, which is not supported"
+                           : "not that of a TIFF file");
+}
+
+static void set_distance(double *spacing, double distance)
+{
+    if (distance >= LEAST_SPACING && distance <= MOST_SPACING)
+        *spacing = distance;
+}
+
+/* What a program writes that knows no resolution. */
+static bool is_default(const struct tiff_pages *pages)
+{
+    return pages->in_inches && pages->distance[0] == 1.0 / DEFAULT_DPI &&
+           pages->distance[1] == 1.0 / DEFAULT_DPI;
+}
+
+static void set_spacing(struct source *source, const struct tiff_pages *pages)
+{
+    double *spacing = source->header.grid.spacing;
+    const struct tiff_text *text = &pages->text;
+    bool has_resolution = pages->has_resolution && !is_default(pages);
+
+    for (int i = 0; i < 2; i++)
+        set_distance(&spacing[i], text->spacing[i] > 0.0 ? text->spacing[i]
+                                  : has_resolution       ? pages->distance[i]
+                                                         : 1.0);
+    /* Where nothing tells, pages are as far apart as samples are. */
+    spacing[2] = text->imagej || source->header.grid.axes < 3 ? 1.0 : spacing[0];
+    set_distance(&spacing[2], text->spacing[2]);
+}
+
+static void describe(struct source *source, const struct tiff_pages *pages)
+{
+    bool is_volume = pages->count > 1 || (pages->text.imagej && pages->text.slices > 0);
+    struct header *header = &source->header;
+
+    header->grid =
+        grid_make(is_volume ? 3 : 2, (size_t)pages->width, (size_t)pages->height, (size_t)pages->count);
+    header->grid.channels = pages->channels;
+    header->type = pages->type;
+    header->endian = pages->plain ? pages->endian : endian_native();
+    set_spacing(source, pages);
+    if (pages->left_out > 0)
+        snprintf(source->remark, sizeof source->remark,
+                 "%.256s: %llu page%s left out: smaller copies or masks", file_in_name(source->file),
+                 (unsigned long long)pages->left_out, pages->left_out == 1 ? "" : "s");
+}
+
+static bool open_source(struct source *source, const struct source_request *request, struct fault *fault)
+{
+    struct tiff_reader *reader;
+
+    (void)request;
+    if (!check_start(source, fault) || !tiff_reader_open(&reader, source->file, fault))
+        return false;
+    source->state = reader;
+    describe(source, tiff_reader_pages(reader));
+    source->random = tiff_reader_pages(reader)->plain;
+    source->beside_bytes = tiff_reader_bytes(reader);
+    return true;
+}
+
+/* Rows of the planes: a page, or a row where a page is all. */
+static size_t rows_of(const struct source *source, size_t planes)
+{
+    return planes * grid_rows(&source->header.grid);
+}
+
+static bool read_samples(struct source *source, void *samples, size_t planes, struct fault *fault)
+{
+    return tiff_reader_rows(source->state, samples, rows_of(source, planes), fault);
+}
+
+static bool read_piece(struct source *source, uint64_t place, unsigned char *samples, size_t bytes,
+                       struct fault *fault)
+{
+    size_t got;
+
+    if (!file_in_read_at(source->file, place, samples, bytes, &got, fault))
+        return false;
+    return got == bytes ||
+           fault_raise(fault, STATUS_INPUT, "%s: length: it has become shorter", file_in_name(source->file));
+}
+
+static bool read_at(struct source *source, void *samples, size_t first, size_t planes, struct fault *fault)
+{
+    size_t plane = header_plane_bytes(&source->header);
+    unsigned char *to = samples;
+
+    if (source->header.grid.axes == 2)
+        return read_piece(source, tiff_reader_place(source->state, 0) + (uint64_t)first * plane, to,
+                          planes * plane, fault);
+    for (size_t i = 0; i < planes; i++, to += plane) {
+        if (!read_piece(source, tiff_reader_place(source->state, first + i), to, plane, fault))
+            return false;
+    }
+    return true;
+}
+
+/* What no page claims may be anywhere in the file. */
+static bool end_source(struct source *source, struct fault *fault)
+{
+    (void)source, (void)fault;
+    return true;
+}
+
+static void close_source(struct source *source)
+{
+    tiff_reader_close(source->state);
+    source->state = NULL;
+}
+
+/* ---- writing ---- */
+
+static bool check_writable(const struct sink *sink, struct fault *fault)
+{
+    const struct grid *grid = &sink->header.grid;
+    const char *name = file_out_name(sink->file);
+
+    if (grid->nx > UINT32_MAX || grid->ny > UINT32_MAX)
+        return fault_raise(fault, STATUS_LIMIT, "%s: a TIFF page is at most %lu samples wide and high", name,
+                           (unsigned long)UINT32_MAX);
+    if (grid->channels > CHANNELS_MOST)
+        return fault_raise(fault, STATUS_LIMIT, "%s: a TIFF file has at most %d channels", name,
+                           CHANNELS_MOST);
+    return true;
+}
+
+/* Directories of compressed pages come when their size is known, and what is before them is told where. */
+static bool check_level(const struct sink *sink, int level, struct fault *fault)
+{
+    return level <= 0 || file_out_is_renamed(sink->file) ||
+           fault_raise(fault, STATUS_USAGE,
+                       "%s: a compressed %s needs a regular file, since it is not written in order",
+                       file_out_name(sink->file), sink->format->name);
+}
+
+static const struct tiff_pages *pages_of_origin(const struct source *origin)
+{
+    return origin != NULL && origin->format->open == open_source ? tiff_reader_pages(origin->state) : NULL;
+}
+
+static bool is_rgb(const struct header *header)
+{
+    return (header->grid.channels == 3 || header->grid.channels == 4) &&
+           (header->type == SAMPLE_U8 || header->type == SAMPLE_U16);
+}
+
+static bool create_sink(struct sink *sink, const struct sink_request *request, struct fault *fault)
+{
+    const struct grid *grid = &sink->header.grid;
+    const struct tiff_pages *origin = pages_of_origin(request->origin);
+    char description[DESCRIPTION_MOST];
+    const struct tiff_writer_stack stack = {
+        .pages = grid->nz,
+        .width = grid->nx,
+        .height = grid->ny,
+        .channels = grid->channels,
+        .rgb = is_rgb(&sink->header),
+        .type = sink->header.type,
+        .endian = sink->header.endian,
+        .distance = {grid->spacing[0], grid->spacing[1]},
+        .description = grid->axes < 3 ? NULL
+                                      : tiff_text_write(grid->nz, grid->spacing[2],
+                                                        origin == NULL ? "" : origin->text.unit, description,
+                                                        sizeof description),
+        .level = request->level < 0 ? 0 : request->level,
+        .threads = request->threads,
+    };
+    struct tiff_writer *writer;
+
+    if (!check_writable(sink, fault) || !check_level(sink, stack.level, fault) ||
+        !tiff_writer_begin(&writer, sink->file, &stack, fault))
+        return false;
+    sink->state = writer;
+    sink->random = stack.level == 0 && file_out_is_renamed(sink->file);
+    return true;
+}
+
+static bool write_samples(struct sink *sink, const void *samples, size_t planes, struct fault *fault)
+{
+    return tiff_writer_put(sink->state, samples, planes * header_plane_bytes(&sink->header), fault);
+}
+
+static bool write_at(struct sink *sink, const void *samples, size_t first, size_t planes, struct fault *fault)
+{
+    size_t plane = header_plane_bytes(&sink->header);
+
+    return file_out_write_at(sink->file, tiff_writer_place(sink->state) + (uint64_t)first * plane, samples,
+                             planes * plane, fault);
+}
+
+static bool finish_sink(struct sink *sink, struct fault *fault)
+{
+    return tiff_writer_end(sink->state, fault);
+}
+
+static void discard_sink(struct sink *sink)
+{
+    tiff_writer_free(sink->state);
+    sink->state = NULL;
+}
+
+#define TIFF_OPERATIONS                                                                                      \
+    .title = "a TIFF file", .compresses = true, .open = open_source, .read = read_samples,                   \
+    .read_at = read_at, .end = end_source, .close = close_source, .create = create_sink,                     \
+    .write = write_samples, .write_at = write_at, .finish = finish_sink, .discard = discard_sink
+
+const struct format format_tif = {
+    .name = "tif", .summary = "TIFF stacks, a page a plane", .sniff = is_tiff, TIFF_OPERATIONS};
+const struct format format_tiff = {.name = "tiff", .summary = "the same", TIFF_OPERATIONS};

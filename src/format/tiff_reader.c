@@ -1,0 +1,718 @@
+/* Reading of TIFF files: their pages, each a plane or, alone, a picture, decoded by libtiff. */
+#include "tiff_reader.h"
+
+#include "base/mem.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#ifdef HAVE_TIFF
+#include <pthread.h>
+#include <stdarg.h>
+#include <tiffio.h>
+
+enum {
+    MESSAGE_BYTES = 512,
+    ENTRIES_MOST = 4096, /* of a directory that are looked at */
+    SHORT_CODE = 64      /* bytes for which a ratio says nothing */
+};
+
+/* An image file directory, and where its samples are. */
+struct page {
+    uint64_t directory, samples;
+};
+
+struct tiff_reader {
+    struct file_in *file;
+    uint64_t at, size; /* in the file */
+    TIFF *tiff;
+    struct fault *fault; /* of the call under way */
+    bool failed;         /* the fault is told */
+    bool in_step;        /* all pages lie one behind the other, and `pages` has the first alone */
+    struct tiff_pages all;
+    uint32_t compression;
+    struct page *pages;
+    size_t page_count, capacity;
+    size_t row_bytes;
+
+    uint64_t page, row;         /* the next row */
+    unsigned char *tile, *band; /* of pages in tiles: one, and a row of them */
+    uint32_t tile_width, tile_height;
+};
+
+/* ---- what libtiff asks for and tells ---- */
+
+static void tell(const char *module, struct tiff_reader *reader, const char *format, va_list arguments,
+                 bool is_error)
+{
+    char message[MESSAGE_BYTES], line[MESSAGE_BYTES];
+    size_t length;
+
+    (void)module;
+    vsnprintf(message, sizeof message, format, arguments);
+    length = strlen(message);
+    if (length > 0 && message[length - 1] == '.')
+        message[length - 1] = '\0';
+    diag_printable(message, line, sizeof line);
+    if (!is_error) {
+        diag_detail("%s: %s", file_in_name(reader->file), line);
+    } else if (!reader->failed) {
+        reader->failed = true;
+        fault_raise(reader->fault, STATUS_INPUT, "%s: page %llu: %s", file_in_name(reader->file),
+                    (unsigned long long)reader->page + 1, line);
+    }
+}
+
+/* libtiff has handlers for all files; which file it is about they are told. */
+static void take_error(thandle_t reader, const char *module, const char *format, va_list arguments)
+{
+    if (reader != NULL)
+        tell(module, reader, format, arguments, true);
+}
+
+static void take_warning(thandle_t reader, const char *module, const char *format, va_list arguments)
+{
+    if (reader != NULL)
+        tell(module, reader, format, arguments, false);
+}
+
+static void set_handlers(void)
+{
+    TIFFSetErrorHandler(NULL);
+    TIFFSetWarningHandler(NULL);
+    TIFFSetErrorHandlerExt(take_error);
+    TIFFSetWarningHandlerExt(take_warning);
+}
+
+static tmsize_t read_some(thandle_t handle, void *bytes, tmsize_t size)
+{
+    struct tiff_reader *reader = handle;
+    struct fault fault;
+    size_t got;
+
+    if (!file_in_read_at(reader->file, reader->at, bytes, (size_t)size, &got, &fault)) {
+        if (!reader->failed)
+            *reader->fault = fault;
+        reader->failed = true;
+        return -1;
+    }
+    reader->at += got;
+    return (tmsize_t)got;
+}
+
+static tmsize_t write_none(thandle_t handle, void *bytes, tmsize_t size)
+{
+    (void)handle, (void)bytes, (void)size;
+    return -1;
+}
+
+static toff_t seek(thandle_t handle, toff_t offset, int whence)
+{
+    struct tiff_reader *reader = handle;
+
+    reader->at = offset + (whence == SEEK_CUR ? reader->at : whence == SEEK_END ? reader->size : 0);
+    return reader->at;
+}
+
+static toff_t tell_size(thandle_t handle)
+{
+    return ((struct tiff_reader *)handle)->size;
+}
+
+static int close_nothing(thandle_t handle)
+{
+    (void)handle;
+    return 0;
+}
+
+/* ---- refusals ---- */
+
+static bool refuse(struct tiff_reader *reader, const char *field, const char *reason)
+{
+    if (!reader->failed)
+        fault_raise(reader->fault, STATUS_INPUT, "%s: page %llu: %s: %s", file_in_name(reader->file),
+                    (unsigned long long)reader->page + 1, field, reason);
+    reader->failed = true;
+    return false;
+}
+
+static bool refuse_number(struct tiff_reader *reader, const char *field, uint64_t number, const char *reason)
+{
+    char text[MESSAGE_BYTES];
+
+    snprintf(text, sizeof text, "%llu%s", (unsigned long long)number, reason);
+    return refuse(reader, field, text);
+}
+
+/* libtiff has failed, and most often told why. */
+static bool refuse_damage(struct tiff_reader *reader)
+{
+    return refuse(reader, "directory", "damaged");
+}
+
+/* ---- one page ---- */
+
+/* What a page says of its samples. */
+struct shape {
+    uint32_t width, height, depth;
+    uint16_t bits, channels, format, planes, photometric, compression;
+};
+
+static uint16_t short_field(struct tiff_reader *reader, uint32_t tag, uint16_t otherwise)
+{
+    uint16_t value = otherwise;
+
+    return TIFFGetFieldDefaulted(reader->tiff, tag, &value) == 1 ? value : otherwise;
+}
+
+static struct shape read_shape(struct tiff_reader *reader)
+{
+    struct shape shape = {.depth = 1};
+
+    TIFFGetField(reader->tiff, TIFFTAG_IMAGEWIDTH, &shape.width);
+    TIFFGetField(reader->tiff, TIFFTAG_IMAGELENGTH, &shape.height);
+    if (TIFFGetField(reader->tiff, TIFFTAG_IMAGEDEPTH, &shape.depth) != 1)
+        shape.depth = 1;
+    shape.bits = short_field(reader, TIFFTAG_BITSPERSAMPLE, 1);
+    shape.channels = short_field(reader, TIFFTAG_SAMPLESPERPIXEL, 1);
+    shape.format = short_field(reader, TIFFTAG_SAMPLEFORMAT, SAMPLEFORMAT_UINT);
+    shape.planes = short_field(reader, TIFFTAG_PLANARCONFIG, PLANARCONFIG_CONTIG);
+    shape.photometric = short_field(reader, TIFFTAG_PHOTOMETRIC, PHOTOMETRIC_MINISBLACK);
+    shape.compression = short_field(reader, TIFFTAG_COMPRESSION, COMPRESSION_NONE);
+    return shape;
+}
+
+static const struct stored {
+    uint16_t bits, format;
+    enum sample_type type;
+} stored_types[] = {
+    {8, SAMPLEFORMAT_UINT, SAMPLE_U8},     {8, SAMPLEFORMAT_INT, SAMPLE_I8},
+    {16, SAMPLEFORMAT_UINT, SAMPLE_U16},   {16, SAMPLEFORMAT_INT, SAMPLE_I16},
+    {32, SAMPLEFORMAT_UINT, SAMPLE_U32},   {32, SAMPLEFORMAT_INT, SAMPLE_I32},
+    {64, SAMPLEFORMAT_UINT, SAMPLE_U64},   {64, SAMPLEFORMAT_INT, SAMPLE_I64},
+    {32, SAMPLEFORMAT_IEEEFP, SAMPLE_F32}, {64, SAMPLEFORMAT_IEEEFP, SAMPLE_F64},
+};
+enum { STORED_TYPES = sizeof stored_types / sizeof *stored_types };
+
+static bool read_type(struct tiff_reader *reader, const struct shape *shape, enum sample_type *type)
+{
+    uint16_t format = shape->format == SAMPLEFORMAT_VOID ? SAMPLEFORMAT_UINT : shape->format;
+
+    for (size_t i = 0; i < STORED_TYPES; i++) {
+        if (stored_types[i].bits == shape->bits && stored_types[i].format == format) {
+            *type = stored_types[i].type;
+            return true;
+        }
+    }
+    if (format < SAMPLEFORMAT_UINT || format > SAMPLEFORMAT_IEEEFP)
+        return refuse_number(reader, "SampleFormat", format, ", which is not supported");
+    return refuse_number(reader, "BitsPerSample", shape->bits,
+                         format == SAMPLEFORMAT_IEEEFP ? " in floating point, which is not supported"
+                                                       : ", which is not supported");
+}
+
+/* The most bytes that one byte of code stands for; 0: it is not supported. */
+static const struct scheme {
+    uint16_t compression;
+    unsigned most;
+} schemes[] = {
+    {COMPRESSION_NONE, 1},       {COMPRESSION_LZW, 4096},    {COMPRESSION_ADOBE_DEFLATE, 1032},
+    {COMPRESSION_DEFLATE, 1032}, {COMPRESSION_PACKBITS, 64}, {COMPRESSION_ZSTD, 1 << 16},
+};
+enum { SCHEMES = sizeof schemes / sizeof *schemes };
+
+static unsigned most_of(uint16_t compression)
+{
+    for (size_t i = 0; i < SCHEMES; i++) {
+        if (schemes[i].compression == compression)
+            return schemes[i].most;
+    }
+    return 0;
+}
+
+static bool check_shape(struct tiff_reader *reader, const struct shape *shape)
+{
+    if (shape->width == 0 || shape->height == 0)
+        return refuse(reader, shape->width == 0 ? "ImageWidth" : "ImageLength", "missing, or 0");
+    if (shape->depth != 1)
+        return refuse_number(reader, "ImageDepth", shape->depth, ", which is not supported");
+    if (shape->channels == 0)
+        return refuse(reader, "SamplesPerPixel", "0");
+    if (shape->planes != PLANARCONFIG_CONTIG && shape->channels > 1)
+        return refuse_number(reader, "PlanarConfiguration", shape->planes,
+                             ": channels one after the other are not supported, interleaved ones are");
+    if (shape->photometric == PHOTOMETRIC_MINISWHITE)
+        return refuse(reader, "PhotometricInterpretation",
+                      "0: white is the least value; invert the file first");
+    if (shape->photometric != PHOTOMETRIC_MINISBLACK && shape->photometric != PHOTOMETRIC_RGB)
+        return refuse_number(reader, "PhotometricInterpretation", shape->photometric,
+                             ": neither gray nor RGB");
+    if (most_of(shape->compression) == 0 || !TIFFIsCODECConfigured(shape->compression))
+        return refuse_number(reader, "Compression", shape->compression, ", which is not supported");
+    return true;
+}
+
+static bool check_same(struct tiff_reader *reader, const char *field, uint64_t here, uint64_t first)
+{
+    char reason[64];
+
+    if (here == first)
+        return true;
+    snprintf(reason, sizeof reason, ", but %llu on the first page", (unsigned long long)first);
+    return refuse_number(reader, field, here, reason);
+}
+
+static bool check_like_first(struct tiff_reader *reader, const struct shape *shape, enum sample_type type)
+{
+    const struct tiff_pages *all = &reader->all;
+
+    return check_same(reader, "ImageWidth", shape->width, all->width) &&
+           check_same(reader, "ImageLength", shape->height, all->height) &&
+           check_same(reader, "SamplesPerPixel", shape->channels, all->channels) &&
+           check_same(reader, "BitsPerSample", shape->bits, 8 * sample_size(all->type)) &&
+           (type == all->type ||
+            refuse_number(reader, "SampleFormat", shape->format, ", but not on the first page"));
+}
+
+/* Of libtiff resolutions are floats; distances are to be what the file has to the last bit. */
+struct directory {
+    bool big;
+    enum endian endian;
+    uint64_t count, entries;
+};
+
+static uint64_t number_at(const struct tiff_reader *reader, uint64_t at, size_t size, enum endian endian)
+{
+    unsigned char bytes[8] = {0};
+    struct fault fault;
+    uint64_t number = 0;
+    size_t got;
+
+    if (!file_in_read_at(reader->file, at, bytes, size, &got, &fault) || got < size)
+        return 0;
+    for (size_t i = 0; i < size; i++)
+        number = number << 8 | bytes[endian == ENDIAN_BIG ? i : size - 1 - i];
+    return number;
+}
+
+static struct directory directory_of(const struct tiff_reader *reader)
+{
+    enum endian endian = TIFFIsBigEndian(reader->tiff) ? ENDIAN_BIG : ENDIAN_LITTLE;
+    bool big = number_at(reader, 2, 2, endian) == 43;
+    uint64_t at = TIFFCurrentDirOffset(reader->tiff);
+    size_t size = big ? 8 : 2;
+
+    return (struct directory){big, endian, number_at(reader, at, size, endian), at + size};
+}
+
+/* The distance whose inverse the rational number of a tag is; 0: there is none. */
+static double read_distance(const struct tiff_reader *reader, const struct directory *directory, unsigned tag)
+{
+    size_t entry = directory->big ? 20 : 12, value = directory->big ? 12 : 8;
+
+    for (uint64_t i = 0; i < directory->count && i < ENTRIES_MOST; i++) {
+        uint64_t at = directory->entries + i * entry, place = at + value;
+        if (number_at(reader, at, 2, directory->endian) != tag ||
+            number_at(reader, at + 2, 2, directory->endian) != TIFF_RATIONAL)
+            continue;
+        if (!directory->big)
+            place = number_at(reader, place, 4, directory->endian);
+        double numerator = (double)number_at(reader, place, 4, directory->endian);
+        return numerator > 0.0 ? (double)number_at(reader, place + 4, 4, directory->endian) / numerator : 0.0;
+    }
+    return 0.0;
+}
+
+static void read_resolution(struct tiff_reader *reader)
+{
+    struct tiff_pages *all = &reader->all;
+    struct directory directory = directory_of(reader);
+
+    all->distance[0] = read_distance(reader, &directory, TIFFTAG_XRESOLUTION);
+    all->distance[1] = read_distance(reader, &directory, TIFFTAG_YRESOLUTION);
+    all->has_resolution = all->distance[0] > 0.0 && all->distance[1] > 0.0;
+    all->in_inches = short_field(reader, TIFFTAG_RESOLUTIONUNIT, RESUNIT_INCH) == RESUNIT_INCH;
+}
+
+static bool read_first(struct tiff_reader *reader, const struct shape *shape, enum sample_type type)
+{
+    struct tiff_pages *all = &reader->all;
+    const char *description = NULL;
+    size_t samples;
+
+    if (!mem_product(&samples, shape->width, shape->channels) ||
+        !mem_product(&reader->row_bytes, samples, sample_size(type)) ||
+        !mem_product(&samples, reader->row_bytes, shape->height))
+        return refuse_number(reader, "ImageWidth", shape->width, ": more than can be addressed");
+    all->width = shape->width;
+    all->height = shape->height;
+    all->channels = shape->channels;
+    all->type = type;
+    all->endian = TIFFIsBigEndian(reader->tiff) ? ENDIAN_BIG : ENDIAN_LITTLE;
+    all->plain = true;
+    read_resolution(reader);
+    if (TIFFGetField(reader->tiff, TIFFTAG_IMAGEDESCRIPTION, &description) != 1)
+        description = NULL;
+    all->text = tiff_text_read(description, all->channels);
+    return true;
+}
+
+/* ---- where its samples are ---- */
+
+/* Bytes of samples in a strip or tile. */
+static uint64_t piece_bytes(struct tiff_reader *reader, uint32_t piece)
+{
+    uint64_t rows = reader->all.height, each;
+    uint32_t rows_per_strip = 0;
+
+    if (TIFFIsTiled(reader->tiff))
+        return (uint64_t)TIFFTileSize(reader->tiff);
+    TIFFGetFieldDefaulted(reader->tiff, TIFFTAG_ROWSPERSTRIP, &rows_per_strip);
+    each = rows_per_strip == 0 || rows_per_strip > rows ? rows : rows_per_strip;
+    rows -= each * piece;
+    return (rows < each ? rows : each) * reader->row_bytes;
+}
+
+/* The file has the piece, and it can hold what it should. */
+static bool check_piece(struct tiff_reader *reader, uint32_t piece, unsigned most, uint64_t *samples)
+{
+    bool tiled = TIFFIsTiled(reader->tiff);
+    uint64_t needed = piece_bytes(reader, piece), offset = TIFFGetStrileOffset(reader->tiff, piece),
+             bytes = TIFFGetStrileByteCount(reader->tiff, piece);
+
+    if (offset == 0 || offset > reader->size || bytes > reader->size - offset)
+        return refuse(reader, tiled ? "TileOffsets" : "StripOffsets", "outside the file");
+    if ((most == 1 && bytes < needed) || (most > 1 && needed / most > bytes + SHORT_CODE))
+        return refuse_number(reader, tiled ? "TileByteCounts" : "StripByteCounts", bytes,
+                             ": too few for the samples");
+    if (piece == 0)
+        *samples = offset;
+    else if (offset != *samples + (uint64_t)piece * piece_bytes(reader, 0))
+        reader->all.plain = false;
+    return true;
+}
+
+static uint64_t across(uint64_t extent, uint32_t tile)
+{
+    return (extent + tile - 1) / tile;
+}
+
+static bool check_tiles(struct tiff_reader *reader, uint32_t count)
+{
+    uint32_t width = 0, height = 0;
+    size_t bytes;
+
+    if (TIFFGetField(reader->tiff, TIFFTAG_TILEWIDTH, &width) != 1 || width == 0)
+        return refuse(reader, "TileWidth", "missing, or 0");
+    if (TIFFGetField(reader->tiff, TIFFTAG_TILELENGTH, &height) != 1 || height == 0)
+        return refuse(reader, "TileLength", "missing, or 0");
+    if (!mem_product(&bytes, width, height) ||
+        !mem_product(&bytes, bytes, reader->row_bytes / reader->all.width) ||
+        TIFFTileSize64(reader->tiff) != bytes)
+        return refuse_number(reader, "TileWidth", width, ": tiles of an impossible size");
+    if (across(reader->all.width, width) * across(reader->all.height, height) != count)
+        return refuse_number(reader, "TileOffsets", count, " tiles are not those of the page");
+    if (width > reader->tile_width)
+        reader->tile_width = width;
+    if (height > reader->tile_height)
+        reader->tile_height = height;
+    reader->all.plain = false;
+    return true;
+}
+
+static bool check_strips(struct tiff_reader *reader, uint32_t count)
+{
+    uint64_t first = piece_bytes(reader, 0) / reader->row_bytes;
+
+    if (across(reader->all.height, (uint32_t)first) != count)
+        return refuse_number(reader, "StripOffsets", count, " strips are not those of the page");
+    if (TIFFScanlineSize64(reader->tiff) != reader->row_bytes)
+        return refuse(reader, "ImageWidth", "rows of an impossible size");
+    return true;
+}
+
+static bool locate(struct tiff_reader *reader, const struct shape *shape, uint64_t *samples)
+{
+    bool tiled = TIFFIsTiled(reader->tiff);
+    uint32_t count = tiled ? TIFFNumberOfTiles(reader->tiff) : TIFFNumberOfStrips(reader->tiff);
+
+    if (!(tiled ? check_tiles(reader, count) : check_strips(reader, count)))
+        return false;
+    if (shape->compression != COMPRESSION_NONE ||
+        short_field(reader, TIFFTAG_FILLORDER, FILLORDER_MSB2LSB) != FILLORDER_MSB2LSB)
+        reader->all.plain = false;
+    for (uint32_t piece = 0; piece < count; piece++) {
+        if (!check_piece(reader, piece, most_of(shape->compression), samples))
+            return false;
+    }
+    return !reader->failed;
+}
+
+/* ---- all pages ---- */
+
+static bool add_page(struct tiff_reader *reader, uint64_t samples)
+{
+    struct page *pages = mem_grown(reader->pages, reader->page_count, &reader->capacity, sizeof *pages,
+                                   "the pages of a TIFF file", reader->fault);
+
+    if (pages == NULL)
+        return false;
+    reader->pages = pages;
+    pages[reader->page_count++] = (struct page){TIFFCurrentDirOffset(reader->tiff), samples};
+    reader->all.count++;
+    return true;
+}
+
+/* Smaller copies and masks are no planes. */
+static bool is_left_out(struct tiff_reader *reader)
+{
+    uint32_t kind = 0;
+
+    TIFFGetFieldDefaulted(reader->tiff, TIFFTAG_SUBFILETYPE, &kind);
+    return (kind & (FILETYPE_REDUCEDIMAGE | FILETYPE_MASK)) != 0;
+}
+
+static bool take_page(struct tiff_reader *reader)
+{
+    struct shape shape = read_shape(reader);
+    enum sample_type type = SAMPLE_U8;
+    uint64_t samples = 0;
+
+    if (is_left_out(reader)) {
+        reader->all.left_out++;
+        return true;
+    }
+    return check_shape(reader, &shape) && read_type(reader, &shape, &type) &&
+           (reader->all.count == 0 ? read_first(reader, &shape, type)
+                                   : check_like_first(reader, &shape, type)) &&
+           locate(reader, &shape, &samples) && add_page(reader, samples);
+}
+
+static bool scan(struct tiff_reader *reader)
+{
+    for (;; reader->page++) {
+        if (!take_page(reader))
+            return false;
+        if (TIFFLastDirectory(reader->tiff))
+            return reader->all.count > 0 || refuse(reader, "NewSubfileType", "smaller copies alone");
+        if (!TIFFReadDirectory(reader->tiff))
+            return refuse_damage(reader);
+    }
+}
+
+/* ImageJ writes one directory for a stack that leaves no room for more: all samples follow those of the first
+ * page. */
+static bool expand_stack(struct tiff_reader *reader)
+{
+    struct tiff_pages *all = &reader->all;
+    uint64_t bytes = all->height * reader->row_bytes, room;
+
+    reader->page = 0;
+    if (!all->text.imagej || all->text.pages <= 1 || all->text.pages == all->count)
+        return true;
+    if (all->count > 1 || !all->plain)
+        return refuse_number(reader, "ImageDescription: images", all->text.pages, ", but not as many pages");
+    room = (reader->size - reader->pages[0].samples) / bytes;
+    if (all->text.pages > room)
+        return refuse_number(reader, "ImageDescription: images", all->text.pages,
+                             ", more than the file holds");
+    all->count = all->text.pages;
+    reader->in_step = true;
+    return true;
+}
+
+static bool check_description(struct tiff_reader *reader)
+{
+    const struct tiff_text *text = &reader->all.text;
+
+    if (text->channels > 1)
+        return refuse_number(reader, "ImageDescription", text->channels,
+                             " channels on pages of their own, which are not supported");
+    if (text->frames > 1)
+        return refuse_number(reader, "ImageDescription", text->frames,
+                             " frames: a series, which is not supported");
+    if (text->slices > 1 && text->slices != reader->all.count)
+        return refuse_number(reader, "ImageDescription", text->slices, " slices, but not as many pages");
+    return true;
+}
+
+static size_t band_rows(const struct tiff_reader *reader)
+{
+    return reader->tile_height < reader->all.height ? reader->tile_height : (size_t)reader->all.height;
+}
+
+static bool make_room(struct tiff_reader *reader)
+{
+    size_t sample = reader->row_bytes / reader->all.width;
+
+    if (reader->tile_height == 0)
+        return true;
+    reader->tile =
+        mem_alloc((size_t)reader->tile_width * reader->tile_height, sample, "a tile", reader->fault);
+    reader->band = mem_alloc(band_rows(reader), reader->row_bytes, "a row of tiles", reader->fault);
+    return reader->tile != NULL && reader->band != NULL;
+}
+
+static bool start(struct tiff_reader *reader)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+    pthread_once(&once, set_handlers);
+    if (!file_in_remaining(reader->file, &reader->size))
+        return fault_raise(reader->fault, STATUS_USAGE,
+                           "%s: a TIFF file is not read in order, so it must be a regular file",
+                           file_in_name(reader->file));
+    /* No memory map, and strips as they are. */
+    reader->tiff = TIFFClientOpen(file_in_name(reader->file), "rmc", reader, read_some, write_none, seek,
+                                  close_nothing, tell_size, NULL, NULL);
+    return reader->tiff != NULL || refuse_damage(reader);
+}
+
+bool tiff_reader_open(struct tiff_reader **result, struct file_in *file, struct fault *fault)
+{
+    struct tiff_reader *reader = mem_zeroed(1, sizeof *reader, "a TIFF reader", fault);
+
+    if (reader == NULL)
+        return false;
+    reader->file = file;
+    reader->fault = fault;
+    if (start(reader) && scan(reader) && expand_stack(reader) && check_description(reader) &&
+        make_room(reader)) {
+        *result = reader;
+        return true;
+    }
+    tiff_reader_close(reader);
+    return false;
+}
+
+void tiff_reader_close(struct tiff_reader *reader)
+{
+    struct fault ignored;
+
+    if (reader == NULL)
+        return;
+    reader->fault = &ignored;
+    if (reader->tiff != NULL)
+        TIFFClose(reader->tiff);
+    mem_free(reader->pages);
+    mem_free(reader->tile);
+    mem_free(reader->band);
+    mem_free(reader);
+}
+
+const struct tiff_pages *tiff_reader_pages(const struct tiff_reader *reader)
+{
+    return &reader->all;
+}
+
+uint64_t tiff_reader_place(const struct tiff_reader *reader, uint64_t page)
+{
+    return reader->in_step ? reader->pages[0].samples + page * reader->all.height * reader->row_bytes
+                           : reader->pages[page].samples;
+}
+
+size_t tiff_reader_bytes(const struct tiff_reader *reader)
+{
+    size_t sample = reader->row_bytes / (size_t)reader->all.width;
+
+    return reader->page_count * sizeof *reader->pages + band_rows(reader) * reader->row_bytes +
+           (size_t)reader->tile_width * reader->tile_height * sample;
+}
+
+/* ---- rows ---- */
+
+/* Decode a tile, and put what the page has of it into the band. */
+static bool place_tile(struct tiff_reader *reader, uint32_t x, uint32_t y, uint32_t width, uint32_t height)
+{
+    size_t sample = reader->row_bytes / (size_t)reader->all.width;
+    uint64_t rows = reader->all.height - y, columns = reader->all.width - x;
+    tmsize_t size = (tmsize_t)((size_t)width * height * sample);
+
+    if (TIFFReadEncodedTile(reader->tiff, TIFFComputeTile(reader->tiff, x, y, 0, 0), reader->tile, size) !=
+        size)
+        return refuse(reader, "TileOffsets", "a tile is damaged");
+    for (uint64_t row = 0; row < height && row < rows; row++)
+        memcpy(reader->band + row * reader->row_bytes + x * sample, reader->tile + row * width * sample,
+               (size_t)(columns < width ? columns : width) * sample);
+    return true;
+}
+
+static bool tiled_row(struct tiff_reader *reader, unsigned char *samples)
+{
+    uint32_t width = 0, height = 0, row = (uint32_t)reader->row;
+
+    TIFFGetField(reader->tiff, TIFFTAG_TILEWIDTH, &width);
+    TIFFGetField(reader->tiff, TIFFTAG_TILELENGTH, &height);
+    for (uint64_t x = 0; row % height == 0 && x < reader->all.width; x += width) {
+        if (!place_tile(reader, (uint32_t)x, row, width, height))
+            return false;
+    }
+    memcpy(samples, reader->band + row % height * reader->row_bytes, reader->row_bytes);
+    return true;
+}
+
+static bool next_row(struct tiff_reader *reader, unsigned char *samples)
+{
+    if (reader->row == 0 && TIFFCurrentDirOffset(reader->tiff) != reader->pages[reader->page].directory &&
+        !TIFFSetSubDirectory(reader->tiff, reader->pages[reader->page].directory))
+        return refuse_damage(reader);
+    if (TIFFIsTiled(reader->tiff))
+        return tiled_row(reader, samples);
+    return TIFFReadScanline(reader->tiff, samples, (uint32_t)reader->row, 0) == 1 ||
+           refuse(reader, "StripOffsets", "a strip is damaged");
+}
+
+bool tiff_reader_rows(struct tiff_reader *reader, void *samples, size_t rows, struct fault *fault)
+{
+    unsigned char *to = samples;
+
+    reader->fault = fault;
+    for (; rows > 0; rows--, to += reader->row_bytes) {
+        if (!next_row(reader, to))
+            return false;
+        if (++reader->row == reader->all.height) {
+            reader->row = 0;
+            reader->page++;
+        }
+    }
+    return true;
+}
+
+#else
+
+bool tiff_reader_open(struct tiff_reader **reader, struct file_in *file, struct fault *fault)
+{
+    (void)reader;
+    return fault_raise(fault, STATUS_INPUT, "%s: a TIFF file: this program was built without libtiff",
+                       file_in_name(file));
+}
+
+void tiff_reader_close(struct tiff_reader *reader)
+{
+    (void)reader;
+}
+
+const struct tiff_pages *tiff_reader_pages(const struct tiff_reader *reader)
+{
+    (void)reader;
+    return NULL;
+}
+
+uint64_t tiff_reader_place(const struct tiff_reader *reader, uint64_t page)
+{
+    (void)reader;
+    return page;
+}
+
+size_t tiff_reader_bytes(const struct tiff_reader *reader)
+{
+    (void)reader;
+    return 0;
+}
+
+bool tiff_reader_rows(struct tiff_reader *reader, void *samples, size_t rows, struct fault *fault)
+{
+    (void)reader, (void)samples, (void)rows;
+    return fault_raise(fault, STATUS_INPUT, "this program was built without libtiff");
+}
+#endif

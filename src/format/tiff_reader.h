@@ -1,0 +1,46 @@
+/* Reading of TIFF files: their pages, each a plane or, alone, a picture, decoded by libtiff. */
+#ifndef TIFF_READER_H
+#define TIFF_READER_H
+
+#include "base/diag.h"
+#include "base/file.h"
+#include "model/sample.h"
+#include "format.h"
+#include "tiff_text.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct tiff_reader;
+
+/* What all pages have in common. */
+struct tiff_pages {
+    uint64_t count, left_out; /* pages; and those that are smaller copies or masks */
+    uint64_t width, height;
+    unsigned channels;
+    enum sample_type type;
+    enum endian endian; /* of the file */
+    bool has_resolution;
+    double distance[2]; /* between samples, from the resolution */
+    bool in_inches;
+    struct tiff_text text; /* of the first page */
+    bool plain; /* samples stand in the file as they are, those of each page together: at_page tells where */
+};
+
+/* Look at all pages: they are of one kind, and the file has what they claim to hold. */
+bool tiff_reader_open(struct tiff_reader **reader, struct file_in *file, struct fault *fault);
+void tiff_reader_close(struct tiff_reader *reader);
+
+const struct tiff_pages *tiff_reader_pages(const struct tiff_reader *reader);
+
+/* Where the samples of a page begin in the file, if pages are plain. */
+uint64_t tiff_reader_place(const struct tiff_reader *reader, uint64_t page);
+
+/* Bytes that reading takes beside the samples. */
+size_t tiff_reader_bytes(const struct tiff_reader *reader);
+
+/* The next rows, of this page or the ones after it, in this machine's byte order. */
+bool tiff_reader_rows(struct tiff_reader *reader, void *samples, size_t rows, struct fault *fault);
+
+#endif

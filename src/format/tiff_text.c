@@ -1,0 +1,154 @@
+/* Descriptions of TIFF stacks: what ImageJ, OME and tifffile tell in the ImageDescription of the first page.
+ */
+#include "tiff_text.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SHAPE_MOST = 16 };
+
+static uint64_t count_at(const char *text)
+{
+    return text == NULL ? 0 : strtoull(text, NULL, 10);
+}
+
+static double distance_at(const char *text)
+{
+    double distance = text == NULL ? 0.0 : fabs(strtod(text, NULL));
+
+    return isfinite(distance) ? distance : 0.0;
+}
+
+/* ---- ImageJ: lines "key=value" ---- */
+
+/* The value of a key, which begins a line; NULL: there is none. */
+static const char *line_value(const char *text, const char *key)
+{
+    size_t length = strlen(key);
+
+    for (const char *line = text; line != NULL; line = strchr(line, '\n')) {
+        line += *line == '\n';
+        if (strncmp(line, key, length) == 0 && line[length] == '=')
+            return line + length + 1;
+    }
+    return NULL;
+}
+
+static void read_imagej(const char *text, struct tiff_text *told)
+{
+    const char *unit = line_value(text, "unit");
+    size_t length = unit == NULL ? 0 : strcspn(unit, "\r\n");
+
+    told->imagej = true;
+    told->pages = count_at(line_value(text, "images"));
+    told->channels = count_at(line_value(text, "channels"));
+    told->slices = count_at(line_value(text, "slices"));
+    told->frames = count_at(line_value(text, "frames"));
+    told->spacing[2] = distance_at(line_value(text, "spacing"));
+    if (length < sizeof told->unit)
+        memcpy(told->unit, unit == NULL ? "" : unit, length);
+}
+
+/* ---- OME: attributes of XML ---- */
+
+/* The value of an attribute, behind its quotation mark; NULL: there is none. */
+static const char *attribute(const char *text, const char *name)
+{
+    size_t length = strlen(name);
+    const char *found = strstr(text, name);
+
+    while (found != NULL && strncmp(found + length, "=\"", 2) != 0)
+        found = strstr(found + length, name);
+    return found == NULL ? NULL : found + length + 2;
+}
+
+static bool is_same_value(const char *a, const char *b)
+{
+    size_t length = a == NULL ? 0 : strcspn(a, "\"");
+
+    return a == NULL ? b == NULL : b != NULL && strncmp(a, b, length + 1) == 0;
+}
+
+static void read_ome(const char *text, unsigned page_channels, struct tiff_text *told)
+{
+    static const char *const names[3] = {"PhysicalSizeX", "PhysicalSizeY", "PhysicalSizeZ"};
+    const char *unit = attribute(text, "PhysicalSizeXUnit");
+    bool comparable = is_same_value(unit, attribute(text, "PhysicalSizeYUnit")) &&
+                      is_same_value(unit, attribute(text, "PhysicalSizeZUnit"));
+
+    told->channels = count_at(attribute(text, "SizeC")) / page_channels;
+    told->slices = count_at(attribute(text, "SizeZ"));
+    told->frames = count_at(attribute(text, "SizeT"));
+    for (int i = 0; comparable && i < 3; i++)
+        told->spacing[i] = distance_at(attribute(text, names[i]));
+}
+
+/* ---- tifffile: {"shape": [4, 5, 6], "axes": "ZYX"} ---- */
+
+/* The list of a key. Returns how many numbers it has; 0: there is none, or it is too long. */
+static size_t read_shape(const char *text, uint64_t shape[SHAPE_MOST])
+{
+    const char *at = strstr(text, "\"shape\": [");
+    size_t count = 0;
+
+    if (at == NULL)
+        return 0;
+    at = strchr(at, '[') + 1;
+    for (char *end; count < SHAPE_MOST; at = end + strspn(end, ", ")) {
+        shape[count] = strtoull(at, &end, 10);
+        if (end == at)
+            return count;
+        count++;
+    }
+    return 0;
+}
+
+/* What the pages along an axis stand for; no letter, and one that says nothing, is z if no axis after it is.
+ */
+static uint64_t *axis_of(struct tiff_text *told, char letter)
+{
+    if (letter == 'C' || letter == 'S')
+        return &told->channels;
+    return letter == 'Z' || (letter != 'T' && told->slices == 1) ? &told->slices : &told->frames;
+}
+
+static void read_tifffile(const char *text, unsigned page_channels, struct tiff_text *told)
+{
+    const char *axes = strstr(text, "\"axes\": \"");
+    uint64_t shape[SHAPE_MOST];
+    size_t within = page_channels > 1 ? 3 : 2, count = read_shape(text, shape);
+
+    axes = axes == NULL ? NULL : axes + strlen("\"axes\": \"");
+    if (count <= within || (axes != NULL && strcspn(axes, "\"") != count))
+        return;
+    told->channels = told->slices = told->frames = 1;
+    for (size_t i = count - within; i-- > 0;)
+        *axis_of(told, axes == NULL ? '\0' : axes[i]) *= shape[i];
+}
+
+/* ---- all of them ---- */
+
+struct tiff_text tiff_text_read(const char *description, unsigned page_channels)
+{
+    struct tiff_text told = {.imagej = false};
+
+    if (description == NULL)
+        return told;
+    if (strncmp(description, "ImageJ=", 7) == 0)
+        read_imagej(description, &told);
+    else if (description[0] == '{')
+        read_tifffile(description, page_channels, &told);
+    else if (strstr(description, "<OME") != NULL)
+        read_ome(description, page_channels, &told);
+    return told;
+}
+
+const char *tiff_text_write(uint64_t pages, double distance, const char *unit, char *text, size_t size)
+{
+    snprintf(text, size, "ImageJ=1.53t\nimages=%llu\nslices=%llu\n%s%s%sspacing=%.17g\nloop=false\n",
+             (unsigned long long)pages, (unsigned long long)pages, unit[0] != '\0' ? "unit=" : "", unit,
+             unit[0] != '\0' ? "\n" : "", distance);
+    return text;
+}

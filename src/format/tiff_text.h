@@ -1,0 +1,27 @@
+/* Descriptions of TIFF stacks: what ImageJ, OME and tifffile tell in the ImageDescription of the first page.
+ */
+#ifndef TIFF_TEXT_H
+#define TIFF_TEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { TIFF_TEXT_UNIT_BYTES = 32 };
+
+struct tiff_text {
+    bool imagej;
+    uint64_t pages;                    /* in all; 0: not told */
+    uint64_t channels, slices, frames; /* pages that stand for each; 0: not told */
+    double spacing[3];                 /* 0: not told */
+    char unit[TIFF_TEXT_UNIT_BYTES];   /* of ImageJ; empty: not told */
+};
+
+/* Pages hold so many channels themselves. NULL is no description. */
+struct tiff_text tiff_text_read(const char *description, unsigned page_channels);
+
+/* The description of a stack as ImageJ has it: pages, the distance between them, and the unit. Returns text.
+ */
+const char *tiff_text_write(uint64_t pages, double distance, const char *unit, char *text, size_t size);
+
+#endif

@@ -1,0 +1,159 @@
+#!/bin/sh
+# TIFF stacks: pages as planes, what is written, what descriptions tell, refusals; what others write, if tifffile is there.
+# Prints a line a case and fails if one does.
+set -u
+
+# shellcheck source=tests/commandbook.sh
+. "$(dirname "$0")/commandbook.sh"
+
+convert()
+{
+    voxfilt -f identity "$@"
+}
+
+make_volume -d 6,5,4 -t u16 -o scan.raw
+cat > scan.mhd <<END
+ObjectType = Image
+NDims = 3
+DimSize = 6 5 4
+ElementSpacing = 0.3 0.7 2.5
+ElementType = MET_USHORT
+ElementDataFile = scan.raw
+END
+convert -i scan.mhd -o scan.tif
+if ! convert -i scan.tif -o back.raw 2> ../stderr && grep -q 'built without libtiff' ../stderr; then
+    echo 'this build has no libtiff'
+    exit 77
+fi
+
+# ---------------------------------------------------------------- in and out
+
+same 'a stack has the samples' scan.raw back.raw
+convert -i scan.tif -o scan.tiff
+same 'a .tiff is a .tif' scan.tif scan.tiff
+cp scan.tif nameless
+accepts 'a stack is recognised by what it holds' '' convert -i nameless -o back.raw
+same 'whatever its name' scan.raw back.raw
+from scan.tif voxfilt -f identity > back.tif
+same 'from a redirected file to a pipe it stays what it is' scan.tif back.tif
+refuses 2 'voxfilt: standard input: a TIFF file is not read in order, so it must be a regular file' \
+    piped scan.tif voxfilt -f identity --out-format raw
+for level in 0 1 6; do
+    for order in little big; do
+        convert -i scan.tif --level $level --out-endian $order -o coded.tif
+        convert -i coded.tif --out-endian little -o back.raw
+        same "level $level, $order-endian: the samples" scan.raw back.raw
+        voxfilt -i coded.tif --explain | grep -q 'grid  *6 × 5 × 4, 1 channel, spacing 0.3 0.7 2.5'
+        result $? "level $level, $order-endian: the grid, and spacings to the last digit"
+    done
+done
+convert -i scan.tif --level 1 -j 1 -o one.tif
+convert -i scan.tif --level 1 -j 4 -o four.tif
+same 'threads do not change a compressed stack' one.tif four.tif
+refuses 2 'voxfilt: standard output: a compressed tif needs a regular file, since it is not written in order' \
+    convert -i scan.tif --level 6
+voxfilt -i scan.tif -f gauss:1 -o filtered.raw
+voxfilt -i scan.mhd -f gauss:1 -o plain.raw
+same 'planes are filtered as those of raw samples' plain.raw filtered.raw
+voxfilt -i one.tif -m 1M -f gauss:1 -o filtered.raw
+same 'compressed ones, too' plain.raw filtered.raw
+for extents in 1,1,1 7,5 1,9 3,1,2; do
+    make_volume -d "$(echo $extents,1 | cut -d, -f-3)" -t f32 -o small.raw
+    convert -i small.raw -d $extents -t f32 -o small.tif
+    voxfilt -i small.tif -f heat -o small.out.raw
+    voxfilt -i small.raw -d $extents -t f32 -f heat -o small.plain.raw
+    same "$extents: planes and axes are kept" small.plain.raw small.out.raw
+done
+make_volume -d 18,5,4 -t u8 -o rgb.raw
+convert -i rgb.raw -d 6,5,4 -t u8 --channels 3 -o rgb.tif
+convert -i rgb.tif -o back.raw
+same 'channels stay interleaved' rgb.raw back.raw
+cp scan.tif own.tif
+accepts 'an output may replace its input' '' convert -i own.tif --level 6 -o own.tif
+convert -i own.tif -o back.raw
+same 'and has its samples' scan.raw back.raw
+
+# ---------------------------------------------------------------- refusals
+
+# Where an entry of the first directory stands. These files are little-endian.
+entry() # FILE TAG
+{
+    directory=$(od -An -tu4 -j4 -N4 "$1" | tr -d ' ')
+    count=$(od -An -tu2 -j"$directory" -N2 "$1" | tr -d ' ')
+    od -An -v -tu2 -w12 -j$((directory + 2)) -N$((12 * count)) "$1" |
+        awk -v tag="$2" -v at=$((directory + 2)) '$1 == tag { print at + 12 * (NR - 1) }'
+}
+
+# A copy whose first directory has another value in an entry.
+with() # FILE TAG BYTES
+{
+    cp "$1" changed.tif
+    # shellcheck disable=SC2059  # bytes in octal
+    printf "$3" | dd of=changed.tif bs=1 seek=$(($(entry "$1" "$2") + 8)) conv=notrunc 2> ../stderr
+}
+
+refuses_page() # MESSAGE
+{
+    refuses 3 "voxfilt: changed.tif: page $1" convert -i changed.tif -o out
+}
+
+with scan.tif 262 '\000'
+refuses_page '1: PhotometricInterpretation: 0: white is the least value; invert the file first'
+with scan.tif 262 '\005'
+refuses_page '1: PhotometricInterpretation: 5: neither gray nor RGB'
+with scan.tif 258 '\014'
+refuses_page '1: BitsPerSample: 12, which is not supported'
+with scan.tif 339 '\006'
+refuses_page '1: SampleFormat: 6, which is not supported'
+with scan.tif 259 '\007'
+refuses_page '1: Compression: 7, which is not supported'
+with scan.tif 256 '\007'
+refuses_page '2: ImageWidth: 6, but 7 on the first page'
+with scan.tif 257 '\003'
+refuses_page '2: ImageLength: 5, but 3 on the first page'
+with scan.tif 273 '\377\377\377\177'
+refuses_page '1: StripOffsets: outside the file'
+with one.tif 256 '\377\377\377\177'
+convert -i changed.tif -o out 2> ../stderr
+[ $? = 3 ] && [ "$(wc -l < ../stderr)" = 1 ] && grep -q '^voxfilt: changed.tif: page 1: StripByteCounts: ' ../stderr && [ ! -e out ]
+result $? 'a claim that the compressed samples cannot keep'
+sed 's/slices=4/frames=4/' scan.tif > changed.tif
+refuses_page '1: ImageDescription: 4 frames: a series, which is not supported'
+sed 's/images=4/images=5/' scan.tif > changed.tif
+refuses_page '1: ImageDescription: images: 5, but not as many pages'
+sed 's/slices=4/slices=3/' scan.tif > changed.tif
+refuses_page '1: ImageDescription: 3 slices, but not as many pages'
+head -c 300 scan.tif > changed.tif
+convert -i changed.tif -o out 2> ../stderr
+[ $? = 3 ] && [ "$(wc -l < ../stderr)" = 1 ] && grep -q '^voxfilt: changed.tif: page 1: ' ../stderr && [ ! -e out ]
+result $? 'a stack that is cut off is refused in one line'
+gzip -c scan.tif > scan.tif.gz
+refuses 3 'voxfilt: scan.tif.gz: magic: a TIFF file compressed by gzip as a whole, which is not supported' \
+    convert -i scan.tif.gz -o out
+refuses 3 'voxfilt: scan.raw: magic: not that of a TIFF file' convert -i scan.raw --format tif -o out
+refuses 2 'voxfilt: scan.tif: a TIFF file, whose header replaces --type; --format raw reads the whole file as samples' \
+    convert -i scan.tif -t u8 -o out
+
+# ImageJ's stacks of one directory: the pages follow each other without any of their own.
+directory=$(od -An -tu4 -j4 -N4 scan.tif | tr -d ' ')
+link=$((directory + 2 + 12 * $(od -An -tu2 -j"$directory" -N2 scan.tif | tr -d ' ')))
+cp scan.tif stack.tif
+printf '\000\000\000\000' | dd of=stack.tif bs=1 seek=$link conv=notrunc 2> ../stderr
+accepts "ImageJ's stack of one directory" '' convert -i stack.tif -o back.raw
+same 'has all its planes' scan.raw back.raw
+head -c 400 stack.tif > changed.tif
+convert -i changed.tif -o out 2> ../stderr
+[ $? = 3 ] && grep -q '^voxfilt: changed.tif: page 1: ImageDescription: images: 4, more than the file holds$' ../stderr
+result $? 'and is refused if it is cut off'
+
+# ---------------------------------------------------------------- what tifffile writes
+
+if has python3 && python3 -c 'import numpy, tifffile' 2> ../stderr; then
+    mkdir theirs
+    (cd theirs && python3 "${top_srcdir:?}/tests/stacks.py" "$VOXFILT")
+    result $? "tifffile's stacks are read, and it reads ours"
+else
+    skip 'what others write and read: tifffile is missing'
+fi
+
+conclude

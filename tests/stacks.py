@@ -1,0 +1,83 @@
+#!/usr/bin/env python3
+"""TIFF stacks of tifffile read by voxfilt, and stacks of voxfilt read by tifffile: types, byte orders, BigTIFF, codes,
+predictors, strips and tiles, channels.
+
+Usage: stacks.py VOXFILT, in a folder of its own. Codes that tifffile lacks are left out. Prints how many files were read;
+exits with 1 if one was read differently."""
+import itertools
+import subprocess
+import sys
+
+import numpy
+import tifffile
+
+TYPES = {'u8': 'u1', 'i8': 'i1', 'u16': 'u2', 'i16': 'i2', 'u32': 'u4', 'i32': 'i4', 'u64': 'u8', 'i64': 'i8',
+         'f32': 'f4', 'f64': 'f8'}
+CODES = ((None, None), ('lzw', None), ('lzw', True), ('deflate', None), ('deflate', True), ('packbits', None))
+LAYOUTS = ({'rowsperstrip': 10}, {'tile': (16, 32)})
+random = numpy.random.default_rng(7)
+
+
+def run(voxfilt, *arguments):
+    return subprocess.run([voxfilt, '-D', 'cpu', '-q', '-f', 'identity', *arguments], capture_output=True, text=True,
+                          check=False)
+
+
+def reads(voxfilt, path, samples, *what):
+    done = run(voxfilt, '-i', path, '-o', 'back.raw', '--out-endian', 'little')
+    if done.returncode == 0:
+        found = numpy.fromfile('back.raw', samples.dtype.newbyteorder('<'))
+        if found.size == samples.size and (found.reshape(samples.shape) == samples).all():
+            return True
+    print('read differently by voxfilt:', *what, done.stderr.strip())
+    return False
+
+
+def write(path, samples, **options):
+    try:
+        tifffile.imwrite(path, samples, metadata={'axes': 'ZYX'} if samples.ndim == 3 else None, **options)
+    except (ImportError, ValueError, KeyError):
+        return False
+    return True
+
+
+def theirs(voxfilt):
+    for code, order, big, (compression, predictor), layout, channels in itertools.product(
+            TYPES.values(), '<>', (False, True), CODES, LAYOUTS, (1, 3)):
+        shape = (3, 21, 40) + ((channels,) if channels > 1 else ())
+        samples = (random.random(shape) * 100).astype(order + code)
+        options = {'byteorder': order, 'bigtiff': big, 'compression': compression, 'predictor': predictor, **layout,
+                   'photometric': 'rgb' if channels > 1 else 'minisblack'}
+        if predictor and code in ('u8', 'i8') or not write('theirs.tif', samples, **options):
+            continue
+        yield reads(voxfilt, 'theirs.tif', samples, code, options)
+    samples = random.random((5, 20, 30)).astype('f4')
+    tifffile.imwrite('imagej.tif', samples, imagej=True, metadata={'axes': 'ZYX', 'spacing': 3.5})
+    yield reads(voxfilt, 'imagej.tif', samples, 'ImageJ')
+
+
+def ours(voxfilt):
+    for (kind, code), order, level, channels, extents in itertools.product(
+            TYPES.items(), ('little', 'big'), (None, 0, 6), (1, 3, 5), ((4, 5, 7), (5, 7), (1, 1, 1))):
+        shape = extents + ((channels,) if channels > 1 else ())
+        samples = (random.random(shape) * 100).astype('<>'[order == 'big'] + code)
+        samples.tofile('ours.raw')
+        arguments = ['-i', 'ours.raw', '-d', ','.join(map(str, extents[::-1])), '-t', kind, '--endian', order,
+                     '--channels', str(channels), '-o', 'ours.tif'] + (['--level', str(level)] if level is not None else [])
+        done = run(voxfilt, *arguments)
+        found = tifffile.imread('ours.tif') if done.returncode == 0 else numpy.zeros(0)
+        equal = found.size == samples.size and found.dtype.str[1:] == samples.dtype.str[1:] and \
+            (found.reshape(shape) == samples).all()
+        if not equal:
+            print('read differently by tifffile:', *arguments, done.stderr.strip())
+        yield equal and reads(voxfilt, 'ours.tif', samples, *arguments)
+
+
+def check(voxfilt):
+    outcomes = list(theirs(voxfilt)), list(ours(voxfilt))
+    print('%d files of tifffile, %d of voxfilt' % tuple(map(len, outcomes)))
+    return 0 if all(map(all, outcomes)) else 1
+
+
+if __name__ == '__main__':
+    sys.exit(check(sys.argv[1]))
