@@ -1,6 +1,5 @@
 #!/bin/sh
-# What people look at: previews, pixel by pixel, the same wherever the data comes from and goes to. Prints a line a case and
-# fails if one does.
+# What people look at: previews, pixel by pixel, and states on the way. Prints a line a case and fails if one does.
 set -u
 
 # shellcheck source=tests/commandbook.sh
@@ -96,5 +95,98 @@ ends 'a pipe that ends early' 3 'voxfilt: standard input: length: 5000 bytes, bu
 result $? 'without a run there is no preview'
 voxfilt -i vol.raw -d 40,30,20 -t f32 --explain --preview p.png > plan && grep -q ' for the preview$' plan && [ ! -e p.png ]
 result $? 'a plan counts its memory, and draws nothing'
+
+# ---------------------------------------------------------------- states on the way
+
+# States of a run are the outputs of shorter ones, by bytes, in any memory and from a pipe.
+v() # STEPS OPTION...
+{
+    steps=$1
+    shift
+    voxfilt -i vol.raw -d 40,30,20 -t f32 -f gauss:1 -f heat -s "$steps" "$@"
+}
+
+for edge in reflect mirror nearest wrap constant:3 hold; do
+    for n in 0 1 6 13; do
+        v $n -e $edge -o $n.raw
+    done
+    for memory in 1G 330K 150K 100K; do
+        rm -f tee*.raw
+        v 13 -e $edge -m $memory -o all.raw --tee 6:tee6.raw --tee 0:tee0.raw --tee 13:tee13.raw --tee 1:tee1.raw
+        for n in 0 1 6 13; do
+            same "$edge, in $memory: step $n" $n.raw tee$n.raw
+        done
+        same "$edge, in $memory: the output" 13.raw all.raw
+    done
+done
+voxfilt -i vol.raw -d 40,30,20 -t f32 -s 9 -e wrap -m 100K --explain --tee 5:x.raw > plan
+grep -q 'passes over .* spool file' plan
+result $? 'some of it was over spool files'
+grep -q '^tee       after 5 steps: x.raw$' plan && grep -q '^          1 state: 93.8 KiB more to write; fused steps end at each$' plan && [ ! -e x.raw ]
+result $? 'a plan says what a tee costs'
+piped vol.raw voxfilt -d 40,30,20 -t f32 -f gauss:1 -f heat -s 13 -e hold -j 1 --tee 6:pipe6.raw > all.raw
+same 'a tee of a pipe' 6.raw pipe6.raw
+v 6 -e hold -o 6.nii.gz
+v 13 -e hold -o all.raw --tee 6:tee6.nii.gz
+same 'in a format of its own' 6.nii.gz tee6.nii.gz
+for region in --crop=3:20,4:9,2:15 --planes=5:9 --slice=y=3; do
+    v 6 "$region" -q -o region.png
+    v 13 "$region" -q -o all.png --tee 6:tee.png
+    same "$region" region.png tee.png
+done
+voxfilt -i vol.raw -d 40,30,20 -t f32 -f scale:999,0 -f heat -s 6 --out-type u8 -o out 2> ../alone
+voxfilt -i vol.raw -d 40,30,20 -t f32 -f scale:999,0 -f heat -s 13 --out-type u8 -o other --tee 6:out 2> ../both
+rm -f out
+[ -s ../alone ] && [ "$(grep -c ': out: ' ../both)" = 1 ] && grep ': out: ' ../both | diff ../alone -
+result $? 'losses of a tee are told, as those of an output'
+ends 'a full disk' 4 'voxfilt: /dev/full: No space left on device
+' v 13 -o out --tee 6:/dev/full
+[ ! -e out ]
+result $? 'takes the output with it'
+rm -f tee.raw
+ends 'a pipe that ends early' 3 'voxfilt: standard input: length: 5000 bytes, but 40 × 30 × 20 f32 take 96000
+' from short.raw voxfilt -d 40,30,20 -t f32 -o out --tee 1:tee.raw
+[ ! -e tee.raw ] && ! ls -- *.part > ../parts 2>&1
+result $? 'without a run there is no tee'
+refuses 2 'voxfilt: --tee: 7:x.raw: the last stage takes 6 steps' v 6 -o out --tee 7:x.raw
+refuses 2 'voxfilt: --tee: 7:x.raw: the last stage takes 1 step' v 1 -o out --tee 7:x.raw
+refuses 2 'voxfilt: --tee: not allowed with --until, which finds its last step by itself' v 9 --until 1 -o out --tee 7:x.raw
+refuses 2 'voxfilt: --tee: not allowed with --out-range=auto: each state has its own range' \
+    v 9 --out-type u8 --out-range auto -o out --tee 7:x.raw
+refuses 2 'voxfilt: --tee: every state is the input: no stage changes a sample' \
+    voxfilt -i vol.raw -d 40,30,20 -t f32 -f identity -s 3 -o out --tee 1:x.raw
+refuses 2 'voxfilt: --tee: scale:2,0 as the last stage has no states of its own' \
+    voxfilt -i vol.raw -d 40,30,20 -t f32 -f scale:2,0 -s 3 -o out --tee 1:x.raw
+refuses 2 'voxfilt: --tee: out: an output goes there' v 9 -o out --tee 7:out
+refuses 2 'voxfilt: --tee: x.raw: an output goes there' v 9 -o x.nhdr --tee 7:x.raw
+refuses 2 'voxfilt: --tee: out.raw: an output goes there' v 9 -o out.raw --tee 7:out.nhdr
+refuses 2 'voxfilt: --tee: vol.raw: an input would be replaced' v 9 -o out --tee 7:vol.raw
+refuses 2 'voxfilt: --tee: x.png: --preview goes there' v 9 -o out --tee 7:x.png --preview x.png
+refuses 2 'voxfilt: --tee: ./x and x are the same file' v 9 -o out --tee 7:x --tee 6:./x
+refuses 2 'voxfilt: --tee: /dev/stdout: an output goes there' v 9 --tee 7:-
+refuses 2 'voxfilt: --tee: 7: expected N:FILE, where N is a number of steps' v 9 -o out --tee 7
+refuses 2 'voxfilt: --tee: -1:x: expected N:FILE, where N is a number of steps' v 9 -o out --tee=-1:x
+refuses 2 'voxfilt: --tee: not allowed with --bench and --tune, which filter nothing' voxfilt --bench --tee 1:x
+
+make_picture -d 60,50 --rgba -o in.png
+for n in 0 4 8; do
+    imgheat -s $n --flux pm2 --scale 20 -o "$n.png" in.png
+done
+accepts 'frames' '' imgheat -s 11 --flux pm2 --scale 20 --frames 'f-%03d.png' --every 4 -o last.png in.png
+[ "$(echo f-*.png)" = 'f-000.png f-001.png f-002.png' ]
+result $? 'so many, by their numbers'
+same 'frame 0 is the input' 0.png f-000.png
+same 'frame 1' 4.png f-001.png
+same 'frame 2' 8.png f-002.png
+accepts 'frames of every step' '' imgheat -s 3 --frames 'g %d.png' -o last.png in.png
+[ -s 'g 0.png' ] && [ -s 'g 3.png' ] && [ ! -e 'g 4.png' ]
+result $? 'three, and the input'
+refuses 2 'imgheat: --frames: f.png: expected a name with %d or %04d in it, once' imgheat --frames f.png -o out in.png
+refuses 2 'imgheat: --frames: %d-%d: expected a name with %d or %04d in it, once' imgheat --frames %d-%d -o out in.png
+refuses 2 'imgheat: --every: 0: expected a whole number above 0' imgheat --frames %d.png --every 0 -o out in.png
+refuses 2 'imgheat: --every: there are no --frames' imgheat --every 2 -o out in.png
+refuses 2 'imgheat: --frames: not allowed with --tee' imgheat --tee 1:a.png --frames %d.png -o out in.png
+refuses 2 'imgheat: --frames: f-1.png: an output goes there' imgheat --frames f-%d.png -o f-1.png in.png
+refuses 6 'imgheat: --frames: 1001 frames, but at most 900; --every 2 would do' imgheat -s 1000 --frames f-%d.png -o out in.png
 
 conclude

@@ -11,6 +11,8 @@
 #define LEAST_SPACING 1e-100
 #define MOST_SPACING  1e100
 
+#define MOST_FRAMES 900 /* that --frames writes: all are open at the same time */
+
 /* Steps of a stage that is given none. */
 #define HEAT_STEPS  10
 #define UNTIL_STEPS 1000 /* the most, with --until */

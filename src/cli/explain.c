@@ -6,6 +6,9 @@
 
 #include <string.h>
 
+/* Tees that are all named. */
+#define FEW_TEES 4
+
 static const char *endian_name(enum endian endian)
 {
     return endian == ENDIAN_LITTLE ? "little" : "big";
@@ -168,7 +171,7 @@ static void print_memory(FILE *stream, const struct plan *plan)
         fprintf(stream, ": %zu fields of %s", schedule->field_count,
                 number_format_bytes((double)schedule->field_bytes, field, sizeof field));
     fprintf(stream, "%s %zu buffers of %s", schedule->field_count > 0 ? "," : ":",
-            schedule->in_buffers + schedule->out_buffers,
+            schedule->in_buffers + schedule->out_buffers + schedule->tee_buffers,
             number_format_bytes((double)schedule->batch_bytes, batch, sizeof batch));
     print_share(stream, schedule->routine_bytes, "kernels");
     print_share(stream, schedule->sum_bytes, "sums and a device's side of buffers");
@@ -242,6 +245,29 @@ static void print_passes(FILE *stream, const struct plan *plan)
     fprintf(stream, "\n");
 }
 
+/* Of many only the first and the last are named. */
+static void print_tees(FILE *stream, const struct pipeline *pipeline)
+{
+    const struct pipeline_request *request = pipeline->request;
+    const struct header *written = &pipeline->job.written;
+    char all[32], line[DIAG_TEXT];
+
+    for (size_t i = 0; i < request->tee_count; i++) {
+        const struct pipeline_tee *tee = &request->tees[i];
+        if (i < FEW_TEES || i + 1 == request->tee_count)
+            fprintf(stream, "tee       after %llu step%s: %s\n", (unsigned long long)tee->step,
+                    plural(tee->step), diag_printable(phrase_output(tee->path), line, sizeof line));
+        else if (i == FEW_TEES)
+            fprintf(stream, "          and so on\n");
+    }
+    if (request->tee_count > 0)
+        fprintf(stream, "          %zu state%s: %s more to write; fused steps end at each\n",
+                request->tee_count, plural(request->tee_count),
+                number_format_bytes((double)request->tee_count * (double)grid_samples(&written->grid) *
+                                        (double)sample_size(written->type),
+                                    all, sizeof all));
+}
+
 static void print_range(FILE *stream, const struct job *job)
 {
     const struct stretch ends = encoding_stretch(&job->encode);
@@ -303,6 +329,7 @@ void explain_plan(FILE *stream, const struct pipeline *pipeline)
                 print_op(stream, plan, i, k);
         }
         print_passes(stream, plan);
+        print_tees(stream, pipeline);
     }
     phrase_sums(stream, plan);
     print_memory(stream, plan);

@@ -3,6 +3,7 @@
 
 #include "format/kind.h"
 #include "pipeline/effect.h"
+#include "pipeline/record.h"
 #include "loss_text.h"
 #include "phrase.h"
 
@@ -19,10 +20,9 @@ static const char *phrase_written(const struct format *format, char *text, size_
     return text;
 }
 
-static void note_name(const struct pipeline *pipeline)
+static void note_name(const struct pipeline *pipeline, const char *output)
 {
-    const char *output = pipeline->request->output;
-    const struct format *written = pipeline_output_format(pipeline), *promised;
+    const struct format *written = pipeline_output_format(pipeline, output), *promised;
     char text[64];
 
     if (output == NULL ||
@@ -104,7 +104,9 @@ void notes_beforehand(const struct pipeline *pipeline)
         diag_note("%s", source->remark);
     if (source->doubt[0] != '\0')
         diag_note("%s", source->doubt);
-    note_name(pipeline);
+    note_name(pipeline, pipeline->request->output);
+    for (size_t i = 0; i < pipeline->request->tee_count; i++)
+        note_name(pipeline, pipeline->request->tees[i].path);
     note_late_look(input, &pipeline->job);
     note_effects(pipeline, input, true);
 }
@@ -128,6 +130,18 @@ static void note_unreached(const char *output, const struct stage *last, double 
               (unsigned long long)last->steps, isnan(last_change) ? "not a number" : change);
 }
 
+/* As of an output of its own, for that is what it is. */
+static void note_tees(const struct pipeline *pipeline)
+{
+    for (size_t i = 0; i < pipeline->request->tee_count; i++) {
+        const struct run_summary of_tee = record_of_tee(pipeline, i);
+        const char *path = phrase_output(pipeline->request->tees[i].path);
+        loss_text_note(path, &pipeline->job, &of_tee);
+        if (pipeline->tee_ends[i].remark[0] != '\0')
+            diag_note("%s: %s", path, pipeline->tee_ends[i].remark);
+    }
+}
+
 void notes_outcome(const struct pipeline *pipeline)
 {
     const char *output = phrase_output(pipeline->request->output);
@@ -136,6 +150,7 @@ void notes_outcome(const struct pipeline *pipeline)
     if (pipeline->remark[0] != '\0')
         diag_note("%s: %s", output, pipeline->remark);
     loss_text_note(output, &pipeline->job, summary);
+    note_tees(pipeline);
     if (summary->unreached)
         note_unreached(output, last_stage(&pipeline->job), summary->last_change);
 }

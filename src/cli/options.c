@@ -597,6 +597,57 @@ static bool take_report(struct parsing *parsing, const char *value)
     return true;
 }
 
+static bool take_tee(struct parsing *parsing, const char *value)
+{
+    struct options *options = parsing->options;
+    struct pipeline_tee *tee = &options->tees[options->tee_count];
+    const char *colon = strchr(value, ':');
+    char number[32];
+
+    if (colon == NULL || colon[1] == '\0' || (size_t)(colon - value) >= sizeof number)
+        return refuse(parsing, value, "N:FILE, where N is a number of steps");
+    memcpy(number, value, (size_t)(colon - value));
+    number[colon - value] = '\0';
+    if (!number_parse_count(number, &tee->step))
+        return refuse(parsing, value, "N:FILE, where N is a number of steps");
+    tee->path = colon + 1;
+    options->tee_count++;
+    return true;
+}
+
+/* The one place of a number: "%d", "%4d" or "%04d". */
+static bool find_number(const char *pattern, struct frames *frames)
+{
+    const char *percent = strchr(pattern, '%'), *digit;
+
+    if (percent == NULL)
+        return false;
+    frames->zeros = percent[1] == '0';
+    frames->width = 0;
+    for (digit = percent + 1; *digit >= '0' && *digit <= '9' && frames->width < 10; digit++)
+        frames->width = 10 * frames->width + (*digit - '0');
+    frames->before = (size_t)(percent - pattern);
+    frames->after = (size_t)(digit - pattern) + 1;
+    return *digit == 'd' && strchr(digit, '%') == NULL;
+}
+
+static bool take_frames(struct parsing *parsing, const char *value)
+{
+    struct frames *frames = &parsing->options->frames;
+
+    if (!take_file(parsing, &frames->pattern, value))
+        return false;
+    return find_number(value, frames) || refuse(parsing, value, "a name with %d or %04d in it, once");
+}
+
+static bool take_every(struct parsing *parsing, const char *value)
+{
+    uint64_t *every = &parsing->options->frames.every;
+
+    return (number_parse_count(value, every) && *every > 0) ||
+           refuse(parsing, value, "a whole number above 0");
+}
+
 static bool take_preview(struct parsing *parsing, const char *value)
 {
     return take_file(parsing, &parsing->options->preview, value);
@@ -773,6 +824,8 @@ static bool check_measuring(const struct parsing *parsing)
         {options->plan.memory > 0, "--memory"},
         {options->report != REPORT_NONE, "--report"},
         {options->preview != NULL, "--preview"},
+        {options->tee_count > 0, "--tee"},
+        {options->frames.pattern != NULL, "--frames"},
         {options->run.stats, "--stats"},
         {options->job.region.kind != REGION_WHOLE, region_option(options->job.region.kind)},
         {options->run.progress == PROGRESS_ALWAYS, "--progress"},
@@ -790,10 +843,29 @@ static bool check_measuring(const struct parsing *parsing)
 static bool check_lone(const struct parsing *parsing)
 {
     const struct options *options = parsing->options;
+    const char *option = options->preview != NULL          ? "--preview"
+                         : options->tee_count > 0          ? "--tee"
+                         : options->frames.pattern != NULL ? "--frames"
+                                                           : NULL;
 
-    return options->input_count == 1 || options->preview == NULL ||
-           fault_raise(parsing->fault, STATUS_USAGE, "--preview: it is for one input, not for %zu",
+    return options->input_count == 1 || option == NULL ||
+           fault_raise(parsing->fault, STATUS_USAGE, "%s: it is for one input, not for %zu", option,
                        options->input_count);
+}
+
+/* Frames are tees that are numbered. */
+static bool settle_frames(const struct parsing *parsing)
+{
+    struct frames *frames = &parsing->options->frames;
+
+    if (frames->pattern == NULL)
+        return frames->every == 0 ||
+               fault_raise(parsing->fault, STATUS_USAGE, "--every: there are no --frames");
+    if (parsing->options->tee_count > 0)
+        return fault_raise(parsing->fault, STATUS_USAGE, "--frames: not allowed with --tee");
+    if (frames->every == 0)
+        frames->every = 1;
+    return true;
 }
 
 /* What is of all samples, or of a volume's file, is not of a region. A slice becomes a picture. */
@@ -834,7 +906,7 @@ static bool check_spacing(const struct parsing *parsing)
     if (source->has_dims && source->spacing_count != source->grid.axes)
         return fault_raise(parsing->fault, STATUS_USAGE, "--spacing: %zu distances for %u axes",
                            source->spacing_count, source->grid.axes);
-    return stages_heed_spacing(options->stages, options->job.stage_count) ||
+    return options->preview != NULL || stages_heed_spacing(options->stages, options->job.stage_count) ||
            fault_raise(parsing->fault, STATUS_USAGE, "--spacing: no stage of this chain uses it");
 }
 
@@ -856,7 +928,8 @@ bool options_parse(int argc, char **argv, enum program program, struct options *
     *options = (struct options){.program = program, .level = -1};
     options->source.grid = grid_make(3, 0, 0, 0);
     options->stages = mem_zeroed((size_t)argc + 1, sizeof *options->stages, "the stages", fault);
-    if (options->stages == NULL || !keep_words(options, argc, argv, fault))
+    options->tees = mem_zeroed((size_t)argc, sizeof *options->tees, "the tees", fault);
+    if (options->stages == NULL || options->tees == NULL || !keep_words(options, argc, argv, fault))
         return false;
     parsing.stage = &parsing.defaults;
     parsing.defaults.joint_flux = program == PROGRAM_IMGHEAT;
@@ -867,7 +940,7 @@ bool options_parse(int argc, char **argv, enum program program, struct options *
         return true;
     return settle_stages(&parsing) && check_extents(&parsing) && check_spacing(&parsing) &&
            check_sums(&parsing) && check_measuring(&parsing) && check_lone(&parsing) &&
-           settle_region(&parsing);
+           settle_frames(&parsing) && settle_region(&parsing);
 }
 
 void options_free(struct options *options)
@@ -876,6 +949,7 @@ void options_free(struct options *options)
         filter_call_free(&options->stages[i].call);
     mem_free(options->stages);
     mem_free(options->words);
+    mem_free(options->tees);
     options->stages = NULL;
     options->words = NULL;
 }

@@ -8,6 +8,7 @@
 #include "format/format.h"
 #include "plan/job.h"
 #include "plan/plan.h"
+#include "pipeline/pipeline.h"
 #include "run/run.h"
 #include "words.h"
 
@@ -17,6 +18,15 @@
 enum action { ACTION_RUN, ACTION_EXPLAIN, ACTION_BENCH, ACTION_LIST, ACTION_HELP, ACTION_VERSION };
 
 enum report_mode { REPORT_NONE, REPORT_TEXT, REPORT_JSON };
+
+/* Files that are named by their number, which stands between two parts of the pattern. */
+struct frames {
+    const char *pattern;  /* NULL: there are none */
+    size_t before, after; /* where the number's place begins and ends */
+    int width;            /* of the number, at least, with zeros or blanks before it */
+    bool zeros;
+    uint64_t every; /* so many steps of the last stage */
+};
 
 struct options {
     enum program program;
@@ -35,7 +45,10 @@ struct options {
     enum report_mode report;
     const char *report_path; /* NULL: standard error */
     const char *preview;     /* the path of a picture, or NULL */
-    const char **words;      /* of the command line, as it was given */
+    struct pipeline_tee *tees;
+    size_t tee_count;
+    struct frames frames;
+    const char **words; /* of the command line, as it was given */
     size_t word_count;
     bool bench_json, tune;
 };

@@ -396,7 +396,7 @@ struct extra {
     const char *option, *path;
 };
 
-#define MOST_EXTRAS 2
+#define MOST_EXTRAS 3
 
 /* By the name of the descriptor that "-" stands for. */
 static void add_extra(struct extra *extras, size_t *count, const char *option, const char *path)
@@ -433,18 +433,60 @@ static bool check_extra(const struct outputs *outputs, const struct options *opt
     return leaves_room(outputs, options, extra->path, fault) || fault_prefix(fault, extra->option);
 }
 
-bool outputs_leave_room(const struct outputs *outputs, const struct options *options, struct fault *fault)
+static size_t list_extras(const struct options *options, struct extra *extras)
 {
-    struct extra extras[MOST_EXTRAS];
     size_t count = 0;
 
     add_extra(extras, &count, "--report", options->report_path);
     add_extra(extras, &count, "--preview", options->preview);
+    return count;
+}
+
+bool outputs_leave_room(const struct outputs *outputs, const struct options *options, struct fault *fault)
+{
+    struct extra extras[MOST_EXTRAS];
+    size_t count = list_extras(options, extras);
+
     for (size_t i = 0; i < count; i++) {
         if (!check_extra(outputs, options, extras, i, fault))
             return false;
     }
     return true;
+}
+
+static bool admit_file(const struct outputs *outputs, const struct options *options, const char *path,
+                       struct fault *fault)
+{
+    struct extra extras[MOST_EXTRAS];
+    size_t count = list_extras(options, extras);
+
+    for (size_t i = 0; i < count; i++) {
+        if (is_file_of(extras[i].path, path, STDOUT_FILENO))
+            return fault_raise(fault, STATUS_USAGE, "%s: %s goes there", path, extras[i].option);
+    }
+    return leaves_room(outputs, options, strcmp(path, "-") == 0 ? "/dev/stdout" : path, fault);
+}
+
+bool outputs_admit(const struct outputs *outputs, const struct options *options, const char *path,
+                   struct fault *fault)
+{
+    const struct format *detached = detached_format(options, path);
+    char samples[MOST_PATH];
+
+    for (int packed = 0; detached != NULL && packed < 2; packed++) {
+        if (name_samples(detached, path, packed == 1, samples, sizeof samples) &&
+            !admit_file(outputs, options, samples, fault))
+            return false;
+    }
+    return admit_file(outputs, options, path, fault);
+}
+
+bool outputs_differ(const struct options *options, const char *path, const char *other, struct fault *fault)
+{
+    if (!is_file_of(path, other, STDOUT_FILENO) && strcmp(path, other) != 0 &&
+        !may_be_samples_of(options, path, other) && !may_be_samples_of(options, other, path))
+        return true;
+    return fault_raise(fault, STATUS_USAGE, "%s and %s are the same file", path, other);
 }
 
 void outputs_free(struct outputs *outputs)

@@ -22,6 +22,11 @@ bool outputs_check(const struct outputs *outputs, const struct options *options,
 /* Refuse a file that an option asks for beside them, if it is one of them, one that the runs read, or that of
    another such option. */
 bool outputs_leave_room(const struct outputs *outputs, const struct options *options, struct fault *fault);
+/* Refuse the file of a tee that is one of them, one that the runs read, or that of such an option; and a tee
+   whose file is that of another one. With a header go the samples beside it. */
+bool outputs_admit(const struct outputs *outputs, const struct options *options, const char *path,
+                   struct fault *fault);
+bool outputs_differ(const struct options *options, const char *path, const char *other, struct fault *fault);
 void outputs_free(struct outputs *outputs);
 
 #endif

@@ -233,6 +233,23 @@ static void print_losses(FILE *stream, const struct job *job, const struct run_s
                 (unsigned long long)loss.strays_out);
 }
 
+static void print_tees(FILE *stream, const struct pipeline *pipeline)
+{
+    const struct pipeline_request *request = pipeline->request;
+
+    fprintf(stream, ", \"tees\": [");
+    for (size_t i = 0; i < request->tee_count; i++) {
+        const struct run_summary summary = record_of_tee(pipeline, i);
+        fprintf(stream, "%s{\"step\": %llu, \"output\": ", i > 0 ? ", " : "",
+                (unsigned long long)request->tees[i].step);
+        json_text(stream, phrase_output(request->tees[i].path));
+        fprintf(stream, ", ");
+        print_losses(stream, &pipeline->job, &summary);
+        fprintf(stream, "}");
+    }
+    fprintf(stream, "]");
+}
+
 void report_json_failure(FILE *stream, const struct options *options, const struct pipeline_request *request,
                          const struct fault *fault)
 {
@@ -254,6 +271,7 @@ void report_json_run(FILE *stream, const struct options *options, const struct p
     fprintf(stream, ", \"planned_bytes\": %zu, \"steps\": %llu, ", plan->schedule.memory_bytes,
             (unsigned long long)summary->steps);
     print_losses(stream, job, summary);
+    print_tees(stream, pipeline);
     fprintf(stream, ", ");
     json_number(stream, "last_change", summary->last_change);
     print_looks(stream, &summary->looks);

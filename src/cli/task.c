@@ -5,6 +5,7 @@
 #include "notes.h"
 #include "preview.h"
 #include "report.h"
+#include "tee_list.h"
 
 #include <string.h>
 
@@ -80,6 +81,17 @@ static bool run(const struct task *task, struct pipeline *pipeline, struct previ
     return true;
 }
 
+/* Once the steps are known. */
+static bool take_tees(const struct options *options, const struct pipeline *pipeline, struct tee_list *tees,
+                      struct pipeline_request *request, struct fault *fault)
+{
+    if (!tee_list_make(tees, options, pipeline, fault))
+        return false;
+    request->tees = tees->tees;
+    request->tee_count = tees->count;
+    return true;
+}
+
 /* A line on its own does not say which of several inputs it is about. */
 static bool names_file(const struct fault *fault, const char *path)
 {
@@ -104,6 +116,7 @@ enum status task_run(const struct task *task)
     struct preview preview = {.file = NULL};
     const struct observer observer = preview_observer(&preview);
     struct pipeline_request request = task->request;
+    struct tee_list tees = {.count = 0};
     struct pipeline pipeline;
     struct fault fault;
     enum status status;
@@ -112,9 +125,11 @@ enum status task_run(const struct task *task)
     if (previews)
         request.run.observers = (struct observers){&observer, 1};
     done = pipeline_open(&pipeline, &request, &fault) &&
+           take_tees(task->options, &pipeline, &tees, &request, &fault) &&
            run(task, &pipeline, previews ? &preview : NULL, &fault);
     status = pipeline.status;
     preview_close(&preview);
     pipeline_close(&pipeline);
+    tee_list_free(&tees);
     return done ? status : tell_failure(task, &fault);
 }

@@ -1,10 +1,14 @@
 /* Pipelines: one input through the stages of a job to one output. */
 #include "pipeline.h"
 
+#include "base/mem.h"
 #include "base/thread.h"
 #include "format/slice.h"
 
 #include <string.h>
+
+/* Tees whose files are compressed on all threads. */
+#define FEW_TEES 4
 
 /* ---- the input ---- */
 
@@ -125,11 +129,30 @@ static bool make_plan(struct pipeline *pipeline, const struct plan_request *requ
     return plan_make(request, &pipeline->job, &pipeline->source, plan, fault);
 }
 
+static bool list_stops(struct pipeline *pipeline, struct fault *fault)
+{
+    const struct pipeline_request *request = pipeline->request;
+
+    mem_free(pipeline->stops);
+    mem_free(pipeline->tee_ends);
+    pipeline->stops = mem_alloc(request->tee_count, sizeof *pipeline->stops, "the tees", fault);
+    pipeline->tee_ends = mem_zeroed(request->tee_count, sizeof *pipeline->tee_ends, "the tees", fault);
+    if (pipeline->stops == NULL || pipeline->tee_ends == NULL)
+        return false;
+    for (size_t i = 0; i < request->tee_count; i++)
+        pipeline->stops[i] = request->tees[i].step;
+    return true;
+}
+
 bool pipeline_plan(struct pipeline *pipeline, struct fault *fault)
 {
     struct plan_request request = pipeline->request->plan;
     bool done;
 
+    if (!list_stops(pipeline, fault))
+        return false;
+    request.stops = pipeline->stops;
+    request.stop_count = pipeline->request->tee_count;
     if (pipeline->device != NULL)
         request.device = pipeline->device;
     request.observer_bytes = observers_bytes(&pipeline->request->run.observers, &pipeline->job);
@@ -157,11 +180,11 @@ bool pipeline_would_fit(const struct pipeline_request *request)
 
 /* ---- the run ---- */
 
-const struct format *pipeline_output_format(const struct pipeline *pipeline)
+const struct format *pipeline_output_format(const struct pipeline *pipeline, const char *path)
 {
     const struct pipeline_request *request = pipeline->request;
     const struct format *origin = pipeline->source.format;
-    const struct format *named = request->output == NULL ? NULL : format_of_name(request->output);
+    const struct format *named = path == NULL ? NULL : format_of_name(path);
 
     if (request->out_format != NULL)
         return request->out_format;
@@ -169,29 +192,91 @@ const struct format *pipeline_output_format(const struct pipeline *pipeline)
 }
 
 /* What is to be a picture may need more than its format. */
-static const struct format *sink_format(const struct pipeline *pipeline)
+static const struct format *sink_format(const struct pipeline *pipeline, const char *path)
 {
     const struct job *job = &pipeline->job;
 
     return job->region_kind == REGION_SLICE && !slice_is_plain(job->written.type)
                ? &format_slice
-               : pipeline_output_format(pipeline);
+               : pipeline_output_format(pipeline, path);
 }
 
-static bool run_into_sink(struct pipeline *pipeline, struct file_out *file, struct fault *fault)
+/* A file that a run writes, and what stands in it. */
+struct target {
+    struct file_out *file;
+    struct sink sink;
+};
+
+static void close_target(struct target *target)
+{
+    if (target->sink.format != NULL)
+        sink_close(&target->sink);
+    if (target->file != NULL)
+        file_out_close(target->file);
+}
+
+/* On failure it is to be closed as well. */
+static bool open_target(const struct pipeline *pipeline, const char *path, size_t threads,
+                        struct target *target, struct fault *fault)
+{
+    const struct sink_request request = {
+        .level = pipeline->request->level, .threads = threads, .origin = &pipeline->source};
+
+    if (!file_open_output(&target->file, path, fault)) {
+        target->file = NULL;
+        return false;
+    }
+    if (sink_open(&target->sink, target->file, sink_format(pipeline, path), &pipeline->job.written, &request,
+                  fault))
+        return true;
+    target->sink.format = NULL;
+    return false;
+}
+
+/* Many files at a time have a thread each. */
+static bool open_tees(const struct pipeline *pipeline, struct target *targets, struct tee *tees,
+                      struct fault *fault)
 {
     const struct pipeline_request *request = pipeline->request;
-    const struct sink_request sink_request = {
-        .level = request->level, .threads = codec_threads(pipeline), .origin = &pipeline->source};
-    struct sink sink;
+    size_t threads = request->tee_count > FEW_TEES ? 1 : codec_threads(pipeline);
+
+    for (size_t i = 0; i < request->tee_count; i++) {
+        tees[i] = (struct tee){.step = request->tees[i].step, .sink = &targets[i].sink};
+        if (!open_target(pipeline, request->tees[i].path, threads, &targets[i], fault))
+            return false;
+    }
+    return true;
+}
+
+static bool run_into_targets(struct pipeline *pipeline, struct target *output, struct target *targets,
+                             struct tee *tees, struct fault *fault)
+{
+    struct run_request request = pipeline->request->run;
     bool done;
 
-    if (!sink_open(&sink, file, sink_format(pipeline), &pipeline->job.written, &sink_request, fault))
+    if (!open_target(pipeline, pipeline->request->output, codec_threads(pipeline), output, fault) ||
+        !open_tees(pipeline, targets, tees, fault))
         return false;
-    done = run_plan(&pipeline->plan, &request->run, &pipeline->source, &sink, &pipeline->summary, fault);
-    memcpy(pipeline->remark, sink.remark, sizeof pipeline->remark);
-    sink_close(&sink);
-    return done && file_out_commit(file, fault);
+    request.tees = tees;
+    request.tee_count = pipeline->request->tee_count;
+    done = run_plan(&pipeline->plan, &request, &pipeline->source, &output->sink, &pipeline->summary, fault);
+    memcpy(pipeline->remark, output->sink.remark, sizeof pipeline->remark);
+    for (size_t i = 0; i < request.tee_count; i++) {
+        pipeline->tee_ends[i].outcomes = tees[i].outcomes;
+        memcpy(pipeline->tee_ends[i].remark, tees[i].sink->remark, sizeof pipeline->tee_ends[i].remark);
+        done = done && file_out_commit(targets[i].file, fault);
+    }
+    return done && file_out_commit(output->file, fault);
+}
+
+/* Whether nobody can have seen a byte of any of them. */
+static bool is_unseen(const struct target *output, const struct target *targets, size_t count)
+{
+    bool unseen = output->file != NULL && file_out_unseen(output->file);
+
+    for (size_t i = 0; unseen && i < count; i++)
+        unseen = targets[i].file == NULL || file_out_unseen(targets[i].file);
+    return unseen;
 }
 
 static bool is_device_fault(const struct fault *fault)
@@ -201,18 +286,21 @@ static bool is_device_fault(const struct fault *fault)
 
 static bool run_into_file(struct pipeline *pipeline, struct fault *fault)
 {
-    struct file_out *file;
-    bool done;
+    size_t count = pipeline->request->tee_count;
+    struct target output = {.file = NULL};
+    struct target *targets = mem_zeroed(count, sizeof *targets, "the tees", fault);
+    struct tee *tees = targets == NULL ? NULL : mem_zeroed(count, sizeof *tees, "the tees", fault);
+    bool done = tees != NULL && run_into_targets(pipeline, &output, targets, tees, fault);
 
-    pipeline->may_retreat = false;
-    if (!file_open_output(&file, pipeline->request->output, fault))
-        return false;
-    done = run_into_sink(pipeline, file, fault);
     if (done)
         pipeline->status = pipeline->summary.unreached ? STATUS_UNREACHED : STATUS_DONE;
     pipeline->may_retreat =
-        !done && pipeline->plan.replaceable && is_device_fault(fault) && file_out_unseen(file);
-    file_out_close(file);
+        !done && pipeline->plan.replaceable && is_device_fault(fault) && is_unseen(&output, targets, count);
+    for (size_t i = 0; targets != NULL && i < count; i++)
+        close_target(&targets[i]);
+    close_target(&output);
+    mem_free(targets);
+    mem_free(tees);
     return done;
 }
 
@@ -250,5 +338,7 @@ void pipeline_close(struct pipeline *pipeline)
     if (pipeline->starts)
         pthread_join(pipeline->starter, NULL);
     file_in_close(pipeline->file);
+    mem_free(pipeline->stops);
+    mem_free(pipeline->tee_ends);
     *pipeline = (struct pipeline){.request = pipeline->request};
 }

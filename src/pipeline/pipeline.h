@@ -16,6 +16,18 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* A state of the last stage, after so many steps, and where it goes: as the output does. */
+struct pipeline_tee {
+    uint64_t step;
+    const char *path;
+};
+
+/* What is known of it once it is written. */
+struct pipeline_tee_end {
+    struct outcomes outcomes;
+    char remark[128]; /* else empty */
+};
+
 struct pipeline_request {
     const char *input, *output;   /* as file_open_input and file_open_output take them */
     const struct format *format;  /* of the input; NULL: by what it begins with */
@@ -25,7 +37,9 @@ struct pipeline_request {
     struct job_request job;
     struct plan_request plan;
     const struct format *out_format; /* NULL: what the output's name promises, or that of the input */
-    int level;                       /* as sinks take it */
+    const struct pipeline_tee *tees; /* that the plan stops at; may be given when the pipeline is open */
+    size_t tee_count;
+    int level; /* as sinks take it */
     struct run_request run;
     struct budget *budget; /* NULL: it runs alone */
     uint64_t share; /* of the budget's memory: more is taken where less means more passes over the data */
@@ -45,13 +59,15 @@ struct pipeline {
     /* Once it has run. */
     enum status status; /* STATUS_DONE or, the output complete, STATUS_UNREACHED */
     struct run_summary summary;
-    char remark[128]; /* of the output; else empty */
+    struct pipeline_tee_end *tee_ends; /* one a tee */
+    char remark[128];                  /* of the output; else empty */
 
     /* Once the run has failed: by a device that was chosen unasked, and nobody has seen any output. */
     bool may_retreat;
 
     /* The pipeline's own. */
     struct file_in *file;
+    uint64_t *stops;    /* of the plan */
     const char *device; /* instead of the request's, after a retreat */
     pthread_t starter;  /* of the device that the request names */
     bool starts, holds_device;
@@ -64,8 +80,8 @@ bool pipeline_open(struct pipeline *pipeline, const struct pipeline_request *req
 /* Then settle what will run. */
 bool pipeline_plan(struct pipeline *pipeline, struct fault *fault);
 
-/* That which is asked for, which the output's name promises, or that of the input; pictures stay pictures. */
-const struct format *pipeline_output_format(const struct pipeline *pipeline);
+/* That which is asked for, which an output's name promises, or that of the input; pictures stay pictures. */
+const struct format *pipeline_output_format(const struct pipeline *pipeline, const char *path);
 
 /* Then do it: the output stands under its name, or there is none. */
 bool pipeline_run(struct pipeline *pipeline, struct fault *fault);

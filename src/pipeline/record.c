@@ -37,6 +37,15 @@ double record_rate(const struct plan *plan, const struct run_summary *summary)
                : NAN;
 }
 
+struct run_summary record_of_tee(const struct pipeline *pipeline, size_t index)
+{
+    struct run_summary summary = pipeline->summary;
+
+    summary.outcomes = pipeline->tee_ends[index].outcomes;
+    summary.outcomes.strays = pipeline->summary.outcomes.strays;
+    return summary;
+}
+
 double record_file_bytes(const struct job *job)
 {
     return (double)job_window(job).count * (double)header_plane_bytes(&job->in) +

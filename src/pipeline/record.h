@@ -6,6 +6,7 @@
 #include "plan/job.h"
 #include "plan/plan.h"
 #include "run/run.h"
+#include "pipeline.h"
 
 /* What a run spends its time on, some of it at the same time. */
 struct record_span {
@@ -24,6 +25,9 @@ double record_deviation(const struct tally *tally);
 /* Updates of the file's samples a second of computing, in all steps but those that are taken while samples
    are converted; NAN where there are no others. */
 double record_rate(const struct plan *plan, const struct run_summary *summary);
+
+/* The summary of a run that would have put out the state of a tee, but for its times. */
+struct run_summary record_of_tee(const struct pipeline *pipeline, size_t index);
 
 /* Samples in and out, as files hold them. */
 double record_file_bytes(const struct job *job);

@@ -75,10 +75,28 @@ unsigned levels_most_together(const struct levels *levels)
     return most;
 }
 
-/* Steps of a mark's stage that are still to come on the way to an end. */
+bool levels_stops_at(const struct levels *levels, struct levels_mark mark, uint64_t *step)
+{
+    if (mark.stage + 1 < levels->stage_count)
+        return false;
+    *step = mark.stage < levels->stage_count ? mark.step : levels->stages[levels->stage_count - 1].steps;
+    for (size_t i = 0; i < levels->stop_count; i++) {
+        if (levels->stops[i] == *step)
+            return true;
+    }
+    return false;
+}
+
+/* Steps of a mark's stage that are still to come on the way to an end or to the next stop. */
 static uint64_t steps_left(const struct levels *levels, struct levels_mark at, struct levels_mark end)
 {
-    return (at.stage == end.stage ? end.step : levels->stages[at.stage].steps) - at.step;
+    uint64_t last = at.stage == end.stage ? end.step : levels->stages[at.stage].steps;
+
+    for (size_t i = 0; at.stage + 1 == levels->stage_count && i < levels->stop_count; i++) {
+        if (levels->stops[i] > at.step && levels->stops[i] < last)
+            last = levels->stops[i];
+    }
+    return last - at.step;
 }
 
 /* Steps that the next level takes, so that the levels up to the end are few and alike. */
@@ -253,11 +271,18 @@ static void start_stride(struct stride *stride, const struct levels *levels, str
 static bool stride_next(struct stride *stride, size_t depth)
 {
     struct levels_walk *walk = &stride->walk;
+    uint64_t stop;
 
     if (!levels_walk_next(walk))
         return false;
     if (!walk->level.ends_step)
         return true;
+    /* Behind a stop the levels may be others. */
+    if (levels_stops_at(walk->levels, walk->at, &stop)) {
+        stride->before = (struct levels_walk){.levels = NULL};
+        stride->steps = 0;
+        return true;
+    }
     /* What reaches all planes lags no farther than that. */
     if (go_on_alike(walk, &stride->before))
         leave_out_rounds(walk, &stride->before,

@@ -29,6 +29,8 @@ struct levels {
     bool on_trial;     /* steps of a stage with --until may be taken in vain: each is a level of its own */
     bool unrolled; /* the last planes come before the first and the first after the last, so that no level has
                       to go around where an edge wraps */
+    const uint64_t *stops; /* steps of the last stage at which a level ends, in any order */
+    size_t stop_count;
 };
 
 /* The planes of the grid that a pass reads. At an open end there are more that it does not read: levels do
@@ -76,6 +78,9 @@ bool levels_is_same_mark(struct levels_mark a, struct levels_mark b);
 
 /* Past stages without steps of their own, and from the end of a stage to the start of the next. */
 struct levels_mark levels_settle(const struct levels *levels, struct levels_mark mark);
+
+/* Whether a mark, which is settled, is one of the stops, and its step of the last stage if it is. */
+bool levels_stops_at(const struct levels *levels, struct levels_mark mark, uint64_t *step);
 
 /* The most steps that any level takes at once. */
 unsigned levels_most_together(const struct levels *levels);

@@ -382,6 +382,7 @@ static bool make_schedule(const struct plan_request *request, struct plan *plan,
         .tallies = request->stats,
         .changes = waits_for_change(job),
         .measures = job->measures,
+        .tees = request->stop_count > 0,
     };
 
     return schedule_make(&schedule, &plan->schedule, fault);
@@ -467,7 +468,9 @@ static bool settle_on(const struct plan_request *request, struct plan *plan, con
     plan->levels = (struct levels){.stages = plan->job->stages,
                                    .steps = plan->steps,
                                    .stage_count = plan->step_count,
-                                   .planes = plan->shape.planes};
+                                   .planes = plan->shape.planes,
+                                   .stops = request->stops,
+                                   .stop_count = request->stop_count};
     if (open_device(request, plan, candidate, fault) && settle_and_prepare(request, plan, source, fault)) {
         plan->seconds = predict(request, plan, candidate->backend, candidate->index);
         return true;

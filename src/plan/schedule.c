@@ -135,12 +135,17 @@ static size_t most_planes(const struct attempt *attempt)
     return schedule->spooled && levels_wraps(&attempt->levels) ? planes + 2 * schedule->depth : planes;
 }
 
+static size_t count_buffers(const struct schedule *schedule)
+{
+    return schedule->in_buffers + schedule->out_buffers + schedule->tee_buffers;
+}
+
 /* Each buffer's other side in a device's own memory, and what adding up takes. */
 static size_t scratch_bytes(const struct schedule_request *request, const struct schedule *schedule)
 {
     const struct backend *backend = request->forms->backend;
     const struct shape *shape = request->forms->shape;
-    size_t sides = schedule->in_buffers + schedule->out_buffers + (request->tallies ? 1 : 0);
+    size_t sides = count_buffers(schedule) + (request->tallies ? 1 : 0);
     size_t bytes = request->device_memory > 0 ? sides * schedule->batch_bytes : 0;
 
     if (request->tallies)
@@ -176,12 +181,13 @@ static bool count_memory(struct attempt *attempt, const struct size *size)
     schedule->readers = size->readers;
     schedule->in_buffers = size->buffers + size->readers - 1;
     schedule->out_buffers = size->buffers;
+    schedule->tee_buffers = request->tees ? size->buffers : 0;
     schedule->field_count = attempt->levels.stage_count == 0 ? 0 : levels_field_count(&attempt->levels);
     schedule->window = size_least(most_planes(attempt), size->slab + schedule->depth + size->slack);
     if (!mem_product(&schedule->field_bytes, request->field_plane_bytes, schedule->window) ||
         !mem_product(&fields, schedule->field_bytes, schedule->field_count) ||
         !mem_product(&schedule->batch_bytes, plane_bytes, schedule->batch) ||
-        !mem_product(&buffers, schedule->batch_bytes, schedule->in_buffers + schedule->out_buffers) ||
+        !mem_product(&buffers, schedule->batch_bytes, count_buffers(schedule)) ||
         !mem_product(&schedule->spool_bytes, request->work_plane_bytes,
                      schedule->spooled ? attempt->levels.planes : 0))
         return false;

@@ -32,6 +32,7 @@ struct schedule_request {
     unsigned readers;         /* threads that may read at once */
     bool random;              /* the source gives planes in any order */
     bool tallies, changes;    /* samples and steps are added up */
+    bool tees;                /* states on the way leave, too */
     bool measures;            /* all of the result is looked at before any of it leaves */
 };
 
@@ -48,6 +49,7 @@ struct schedule {
     size_t window;       /* planes that a field holds */
     unsigned readers;
     size_t in_buffers, out_buffers; /* of a batch, before the levels and after them */
+    size_t tee_buffers;             /* likewise, of states on the way */
     uint64_t passes;                /* over the data; --until may need fewer */
     double again;                   /* planes that they read once more, where they go around the grid */
 

@@ -36,6 +36,7 @@ struct running {
     struct fault *fault;
     struct progress progress;
     struct stats stats;
+    struct tees tees;
     struct observer *all; /* the list of observers, the run's own first */
     struct observers observers;
     struct sweep sweep;
@@ -459,7 +460,8 @@ static bool open_pass(struct running *run, struct pass *pass)
                   (pass->to == NULL || create_ring(run, &run->lane->out, schedule->out_buffers));
 
     run->summary->start += clock_seconds() - begun;
-    return opened && (pass->from == NULL || start_reader(run, pass)) &&
+    return opened && tees_open_pass(&run->tees, &pass->frame, run->lane->in, run->fault) &&
+           (pass->from == NULL || start_reader(run, pass)) &&
            (pass->to == NULL ||
             carrier_deliver(&pass->writer, run->lane->out, run->lane->in, &pass->to->carrier, run->fault));
 }
@@ -467,8 +469,9 @@ static bool open_pass(struct running *run, struct pass *pass)
 /* What went into a spool file is to come back. */
 static bool add_outcomes(struct running *run, const struct pass *pass)
 {
-    struct outcomes *all = &run->summary->outcomes, of_pass = {0};
+    struct outcomes *all = &run->summary->outcomes, of_pass = run->tees.aside;
 
+    run->tees.aside = (struct outcomes){0};
     if (!run->lane->backend->tell_outcomes(run->lane->device, &of_pass, run->fault))
         return false;
     all->strays += of_pass.strays;
@@ -483,7 +486,7 @@ static bool add_outcomes(struct running *run, const struct pass *pass)
 /* Wait until the last plane has been written, and nothing is under way on the device. */
 static bool finish_pass(struct running *run, struct pass *pass)
 {
-    if (!sweep_finish(&run->sweep, run->fault) ||
+    if (!sweep_finish(&run->sweep, run->fault) || !tees_finish_pass(&run->tees, run->fault) ||
         (run->lane->in != NULL && !ring_drain(run->lane->in, run->fault)))
         return false;
     if (run->lane->out == NULL)
@@ -522,30 +525,35 @@ static void close_pass(struct running *run, struct pass *pass, bool done)
     run->summary->read += reading.seconds;
     run->summary->reading += reading.each;
     run->summary->write += close_carrier(pass->writer, done).seconds;
+    run->summary->write += tees_close_pass(&run->tees, done);
     run->summary->upload += close_ring(&run->lane->in);
     run->summary->download += close_ring(&run->lane->out);
 }
 
 /* Both ends of an unrolled grid are open, where its last planes come before the first and the first after the
    last. A part has an open end wherever the grid goes on beyond what the part needs. */
-static struct sweep_frame frame_of(const struct running *run, const struct pass *pass)
+static struct sweep_frame planes_of(const struct running *run, const struct pass *pass)
 {
     size_t planes = run->plan->shape.planes, overlap = pass->overlap;
     struct range all = {overlap, planes}, part = wanted(run, pass);
     bool leaves = pass->to != NULL && pass->to->of_run;
 
     if (streams_part(run))
-        return (struct sweep_frame){0, levels_span(&run->plan->levels, pass->begin, pass->end, part), part,
-                                    part};
-    return (struct sweep_frame){
-        overlap, {0, planes + 2 * overlap, overlap > 0, overlap > 0}, all, leaves ? part : all};
+        return (struct sweep_frame){.span = levels_span(&run->plan->levels, pass->begin, pass->end, part),
+                                    .own = part,
+                                    .leaving = part};
+    return (struct sweep_frame){.overlap = overlap,
+                                .span = {0, planes + 2 * overlap, overlap > 0, overlap > 0},
+                                .own = all,
+                                .leaving = leaves ? part : all};
 }
 
 static bool make_pass(struct running *run, struct pass *pass)
 {
     bool done;
 
-    pass->frame = frame_of(run, pass);
+    pass->frame = planes_of(run, pass);
+    pass->frame.of_source = pass->from != NULL && pass->from->of_run;
     pass->roll = (struct roll){pass->from, pass->frame.own};
     done = open_pass(run, pass) && (run->job->copies ? copy(run, pass) : filter(run, pass)) &&
            finish_pass(run, pass);
@@ -867,6 +875,8 @@ static bool prepare(struct running *run)
     bool done = begin_observers(run) && source_allow_stop(run->source, run->fault) && create_spools(run) &&
                 hold_source(run) && sweep_create(&run->sweep, run->plan, &run->progress, run->fault);
 
+    if (run->tees.count > 0)
+        run->sweep.tap = (struct sweep_tap){&run->tees, tees_take};
     run->summary->start = run->plan->start + clock_seconds() - begun;
     return done;
 }
@@ -897,6 +907,7 @@ bool run_plan(struct plan *plan, const struct run_request *request, struct sourc
                           .summary = summary,
                           .fault = fault,
                           .encode = plan->job->encode,
+                          .tees = {.list = request->tees, .count = request->tee_count, .plan = plan},
                           .sweep = {.plan = plan, .lane = &plan->lane},
                           .spools = {{.spool.descriptor = -1}, {.spool.descriptor = -1}},
                           .held.descriptor = -1};
@@ -908,7 +919,7 @@ bool run_plan(struct plan *plan, const struct run_request *request, struct sourc
     done = prepare(&run) && filter_all(&run) && observers_finish(&run.observers, fault);
     if (done) {
         double finishing = clock_seconds();
-        done = sink_finish(sink, fault);
+        done = sink_finish(sink, fault) && tees_finish(&run.tees, fault);
         summary->write += clock_seconds() - finishing;
     }
     progress_end(&run.progress);

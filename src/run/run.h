@@ -9,6 +9,7 @@
 #include "format/format.h"
 #include "plan/plan.h"
 #include "observer.h"
+#include "tees.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -17,6 +18,10 @@ struct run_request {
     bool stats; /* the first observer */
     enum progress_mode progress;
     struct observers observers; /* others */
+
+    /* States on the way, at the stops of the plan's levels. */
+    struct tee *tees;
+    size_t tee_count;
 };
 
 /* What a run did; seconds by what they were spent on, at the same time where that was possible. The start is

@@ -123,6 +123,7 @@ void sweep_begin_again(struct sweep *sweep, struct levels_mark begin, struct lev
     sweep->frame.leaving = leaving;
     sweep->gone = leaving.first;
     sweep->input = sweep->output;
+    sweep->frame.of_source = false;
     sweep->changes = changes;
 }
 
@@ -236,6 +237,24 @@ static bool add_change(struct sweep *sweep, const struct level *level, struct ra
     return true;
 }
 
+static bool show(const struct sweep *sweep, struct levels_mark mark, unsigned field, struct range planes,
+                 struct fault *fault)
+{
+    const struct sweep_tap *tap = &sweep->tap;
+    uint64_t step;
+
+    return tap->take == NULL || !levels_stops_at(&sweep->levels, mark, &step) ||
+           tap->take(tap->taker, step, sweep->lane->fields[field], planes, fault);
+}
+
+/* The planes that the levels have not seen. */
+static bool show_input(const struct sweep *sweep, const struct levels_walk *walk, struct fault *fault)
+{
+    struct range planes = {sweep->swept, sweep->fed - sweep->swept};
+
+    return !sweep->frame.of_source || show(sweep, walk->at, sweep->input, planes, fault);
+}
+
 bool sweep_run(struct sweep *sweep, struct fault *fault)
 {
     double *changes = sweep->changes;
@@ -243,13 +262,14 @@ bool sweep_run(struct sweep *sweep, struct fault *fault)
     struct levels_walk walk;
 
     levels_walk_start(&walk, &sweep->levels, sweep->begin, sweep->end, sweep->input);
-    if (!begin_span(sweep, fault))
+    if (!begin_span(sweep, fault) || !show_input(sweep, &walk, fault))
         return false;
     while (done > 0 && levels_walk_next(&walk)) {
         const struct level *level = &walk.level;
         struct range planes = levels_ready(&sweep->frame.span, level->lag, sweep->swept, sweep->fed);
         done = planes.first + planes.count;
-        if (!advance(sweep, level, planes, fault))
+        if (!advance(sweep, level, planes, fault) ||
+            (level->ends_step && !show(sweep, walk.at, level->to, planes, fault)))
             return false;
         if (changes != NULL && level->ends_step) {
             if (looks_at(&sweep->levels.stages[level->stage].looks, level->behind) &&

@@ -19,6 +19,15 @@ struct sweep_frame {
     struct levels_span span; /* that are read */
     struct range own;        /* that are the grid's, or those of a part: each is done once */
     struct range leaving;    /* of them, that are put out */
+    bool of_source;          /* they are read as they came */
+};
+
+/* Who is shown the planes of each stop of the levels, when they are ready: of an input that comes from the
+   source, and of the levels that end there. What the field holds of them is gone afterwards. */
+struct sweep_tap {
+    void *taker;
+    bool (*take)(void *taker, uint64_t step, const struct field *field, struct range planes,
+                 struct fault *fault);
 };
 
 struct sweep {
@@ -27,6 +36,7 @@ struct sweep {
     struct progress *progress;
     struct levels levels; /* of the pass: the plan's, or that of the unrolled grid */
     struct sweep_frame frame;
+    struct sweep_tap tap;          /* nobody where take is NULL */
     size_t field_planes;           /* of the grid that the fields are for */
     struct levels_mark begin, end; /* of the pass */
     struct range window;           /* planes that the fields hold */

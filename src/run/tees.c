@@ -1,0 +1,111 @@
+/* Tees: states that the last stage passes through on its way to the result, each written into a sink of its
+ * own. */
+#include "tees.h"
+
+#include "base/size.h"
+#include "outlet.h"
+
+/* All tees share a ring: planes in there are counted through those of all tees, one after the other. */
+static bool write_planes(void *file, void *samples, struct range planes, struct fault *fault)
+{
+    struct tees *tees = file;
+    struct outlet outlet = {tees->plan->job, tees->list[planes.first / tees->plan->shape.planes].sink};
+
+    return outlet_write(&outlet, samples, planes.count, fault);
+}
+
+bool tees_open_pass(struct tees *tees, const struct sweep_frame *frame, struct ring *other,
+                    struct fault *fault)
+{
+    const struct schedule *schedule = &tees->plan->schedule;
+    const struct lane *lane = &tees->plan->lane;
+    const struct carrier_end end = {tees, write_planes, NULL, NULL};
+
+    tees->frame = *frame;
+    return tees->count == 0 || (ring_create(&tees->ring, lane->backend, lane->device, schedule->tee_buffers,
+                                            schedule->batch_bytes, fault) &&
+                                carrier_deliver(&tees->writer, tees->ring, other, &end, fault));
+}
+
+bool tees_finish_pass(struct tees *tees, struct fault *fault)
+{
+    if (tees->ring == NULL)
+        return true;
+    ring_finish(tees->ring);
+    return ring_drain(tees->ring, fault);
+}
+
+double tees_close_pass(struct tees *tees, bool done)
+{
+    double seconds = 0.0;
+
+    if (tees->writer != NULL) {
+        if (done)
+            carrier_join(tees->writer);
+        else
+            carrier_abandon(tees->writer);
+        seconds = carrier_close(tees->writer).seconds;
+    }
+    ring_destroy(tees->ring);
+    tees->ring = NULL;
+    tees->writer = NULL;
+    return seconds;
+}
+
+/* The next planes of a state, as many as a buffer holds. */
+static bool take_batch(struct tees *tees, size_t index, const struct field *field, struct range planes,
+                       struct fault *fault)
+{
+    const struct plan *plan = tees->plan;
+    struct ring_slot *slot;
+
+    if (!ring_claim(tees->ring, &slot, fault) ||
+        !plan->lane.backend->download(plan->lane.device, field, &plan->job->encode, slot->staging, planes,
+                                      fault))
+        return false;
+    slot->planes =
+        (struct range){index * plan->shape.planes + planes.first - tees->frame.overlap, planes.count};
+    ring_fill(tees->ring, slot);
+    return true;
+}
+
+static bool take_all(struct tees *tees, size_t index, const struct field *field, struct range planes,
+                     struct fault *fault)
+{
+    const struct lane *lane = &tees->plan->lane;
+    struct range batch = {planes.first, 0};
+
+    if (!lane->backend->tell_outcomes(lane->device, &tees->aside, fault))
+        return false;
+    for (size_t left = planes.count; left > 0; left -= batch.count) {
+        batch.first += batch.count;
+        batch.count = size_least(left, tees->plan->schedule.batch);
+        if (!take_batch(tees, index, field, batch, fault))
+            return false;
+    }
+    return lane->backend->tell_outcomes(lane->device, &tees->list[index].outcomes, fault);
+}
+
+bool tees_take(void *data, uint64_t step, const struct field *field, struct range planes, struct fault *fault)
+{
+    struct tees *tees = data;
+    struct range wanted = job_window(tees->plan->job), own;
+
+    wanted.first += tees->frame.overlap;
+    own = sweep_overlap(planes, wanted);
+
+    for (size_t i = 0; i < tees->count; i++) {
+        if (tees->list[i].step == step && own.count > 0 && !take_all(tees, i, field, own, fault))
+            return false;
+    }
+    return true;
+}
+
+bool tees_finish(struct tees *tees, struct fault *fault)
+{
+    for (size_t i = 0; i < tees->count; i++) {
+        if (!sink_finish(tees->list[i].sink, fault))
+            return false;
+    }
+    return true;
+}

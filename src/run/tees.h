@@ -1,0 +1,52 @@
+/* Tees: states that the last stage passes through on its way to the result, each written into a sink of its
+   own while the run goes on. */
+#ifndef TEES_H
+#define TEES_H
+
+#include "base/diag.h"
+#include "kernels/backend.h"
+#include "format/format.h"
+#include "plan/plan.h"
+#include "carrier.h"
+#include "ring.h"
+#include "sweep.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct tee {
+    uint64_t step;            /* of the last stage: so many are behind */
+    struct sink *sink;        /* with the header of the run's output */
+    struct outcomes outcomes; /* of the samples that went there */
+};
+
+/* Those of a run, and what brings planes to them while a pass goes on. */
+struct tees {
+    struct tee *list;
+    size_t count;
+    const struct plan *plan;
+    struct outcomes aside; /* of the device, found before planes of a tee came in between */
+    struct sweep_frame frame;
+    struct ring *ring; /* of the pass; NULL between passes, and where there are none */
+    struct carrier *writer;
+};
+
+/* Before a pass over such planes, and after it. Where it fails, the other ring stops, too. */
+bool tees_open_pass(struct tees *tees, const struct sweep_frame *frame, struct ring *other,
+                    struct fault *fault);
+
+/* Wait until all planes of the pass have been written. */
+bool tees_finish_pass(struct tees *tees, struct fault *fault);
+
+/* Returns the seconds that were spent on writing. */
+double tees_close_pass(struct tees *tees, bool done);
+
+/* What a sweep shows the states at its stops to; each plane of a state once, in order. */
+bool tees_take(void *tees, uint64_t step, const struct field *field, struct range planes,
+               struct fault *fault);
+
+/* After the last pass: end what was written. */
+bool tees_finish(struct tees *tees, struct fault *fault);
+
+#endif
