@@ -158,6 +158,11 @@ ends 'a compressed file that ends early' 3 'voxfilt: short.nii.gz: gzip: it ends
 cp scan.nii.gz broken.nii.gz
 poke broken.nii.gz "$(($(wc -c < scan.nii.gz) - 8))" '\000'
 refuses 3 'voxfilt: broken.nii.gz: gzip: incorrect data check' convert -i broken.nii.gz -o out
+cp scan.nii.gz flags.nii.gz
+poke flags.nii.gz 3 '\240'
+refuses 3 'voxfilt: flags.nii.gz: gzip: unknown header flags set' convert -i flags.nii.gz -o out
+{ gzip -c scan.raw && gzip -c scan.raw | head -c 12; } > half.raw.gz
+refuses 3 'voxfilt: half.raw.gz: gzip: it ends early' convert -i half.raw.gz -d 6,5,4 -t u16 -o out
 cp scan.nii wide.nii
 poke wide.nii 42 '\377\177\377\177\377\177'
 refuses 3 'voxfilt: wide.nii: length: samples of exactly 240 bytes, but 32767 × 32767 × 32767 u16 take 70362301923326' \

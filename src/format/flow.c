@@ -1,6 +1,7 @@
 /* Flows: the bytes of a file in turn, decoded on their way where they are coded, once or several times. */
 #include "flow.h"
 
+#include "base/inflate.h"
 #include "base/mem.h"
 
 #include <ctype.h>
@@ -8,16 +9,13 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <zlib.h>
 #ifdef HAVE_BZIP2
 #include <bzlib.h>
 #endif
 
 enum {
     CODED_BYTES = 64 << 10,
-    WORD_MOST = 400, /* a number is written in fewer characters */
-    ZLIB_WINDOW = 15,
-    GZIP_WINDOW = 16 + ZLIB_WINDOW,
+    WORD_MOST = 400,            /* a number is written in fewer characters */
     DEFLATE_RATIO_MOST = 1032,  /* two bits stand for 258 bytes at the best */
     BZIP2_RATIO_MOST = 4 << 20, /* some forty bytes stand for 900,000 runs of 255 */
     SHORT_CODE = 64             /* bytes for which a ratio says nothing */
@@ -47,7 +45,7 @@ struct flow {
     bool ended; /* the decoder has come to its end */
     enum sample_type type;
     union {
-        z_stream zlib;
+        struct inflater *inflater;
 #ifdef HAVE_BZIP2
         bz_stream bzip2;
 #endif
@@ -98,27 +96,21 @@ static const struct decoder plain = {.name = "data", .fill = fill_plain, .most =
 
 /* ---- deflate ---- */
 
-static bool begin_deflate(struct flow *flow, int window, struct fault *fault)
-{
-    if (inflateInit2(&flow->zlib, window) != Z_OK)
-        return fault_raise(fault, STATUS_LIMIT, "not enough memory for decompressing");
-    flow->begun = true;
-    return true;
-}
-
 static bool begin_gzip(struct flow *flow, struct fault *fault)
 {
-    return begin_deflate(flow, GZIP_WINDOW, fault);
+    flow->begun = inflater_create(&flow->inflater, INFLATE_GZIP, fault);
+    return flow->begun;
 }
 
 static bool begin_zlib(struct flow *flow, struct fault *fault)
 {
-    return begin_deflate(flow, ZLIB_WINDOW, fault);
+    flow->begun = inflater_create(&flow->inflater, INFLATE_ZLIB, fault);
+    return flow->begun;
 }
 
 static void end_deflate(struct flow *flow)
 {
-    inflateEnd(&flow->zlib);
+    inflater_free(flow->inflater);
 }
 
 /* Members of gzip follow each other without anything between them. */
@@ -133,46 +125,38 @@ static bool begin_next_member(struct flow *flow, bool members, struct fault *fau
         return true;
     if (!members)
         return refuse(flow, "bytes follow its end", fault);
-    return inflateReset(&flow->zlib) == Z_OK || refuse(flow, "damaged", fault);
+    inflater_restart(flow->inflater);
+    return true;
 }
 
-static bool inflate_some(struct flow *flow, bool members, struct fault *fault)
+/* Without bytes the inflater may still have some that came of earlier ones. */
+static bool inflate_some(struct flow *flow, unsigned char *bytes, size_t room, size_t *made, bool members,
+                         struct fault *fault)
 {
-    z_stream *zlib = &flow->zlib;
-    size_t size;
-    int outcome;
+    struct inflate_portion portion = {.to = bytes, .room = room};
+    enum inflate_progress progress;
 
-    if (!fetch(flow, &size, fault))
+    if (!fetch(flow, &portion.size, fault))
         return false;
-    if (size == 0)
-        return refuse(flow, "it ends early", fault);
-    zlib->next_in = flow->coded + flow->coded_begin;
-    zlib->avail_in = (uInt)size;
-    outcome = inflate(zlib, Z_NO_FLUSH);
-    flow->coded_begin = flow->coded_end - zlib->avail_in;
-    if (outcome == Z_STREAM_END)
+    portion.from = flow->coded + flow->coded_begin;
+    progress = inflater_run(flow->inflater, &portion);
+    flow->coded_begin += portion.used;
+    *made = portion.made;
+    if (progress == INFLATE_ENDED)
         return begin_next_member(flow, members, fault);
-    if (outcome == Z_OK || outcome == Z_BUF_ERROR)
-        return true;
-    if (outcome == Z_MEM_ERROR)
-        return fault_raise(fault, STATUS_LIMIT, "not enough memory for decompressing");
-    return refuse(flow, zlib->msg != NULL ? zlib->msg : "damaged", fault);
+    if (progress == INFLATE_DAMAGED)
+        return refuse(flow, inflater_damage(flow->inflater), fault);
+    return portion.size > 0 || portion.made > 0 || refuse(flow, "it ends early", fault);
 }
-
-/* zlib counts in 32 bits. */
-#define FILL_MOST ((size_t)1 << 30)
 
 static bool fill_deflate(struct flow *flow, unsigned char *bytes, size_t size, size_t *got, bool members,
                          struct fault *fault)
 {
-    *got = 0;
-    while (*got < size && !flow->ended) {
-        size_t wish = size - *got < FILL_MOST ? size - *got : FILL_MOST;
-        flow->zlib.next_out = bytes + *got;
-        flow->zlib.avail_out = (uInt)wish;
-        if (!inflate_some(flow, members, fault))
+    size_t made;
+
+    for (*got = 0; *got < size && !flow->ended; *got += made) {
+        if (!inflate_some(flow, bytes + *got, size - *got, &made, members, fault))
             return false;
-        *got += wish - flow->zlib.avail_out;
     }
     return true;
 }
@@ -257,6 +241,9 @@ static bool unpack_some(struct flow *flow, struct fault *fault)
         return fault_raise(fault, STATUS_LIMIT, "not enough memory for decompressing");
     return outcome == BZ_OK || refuse(flow, "damaged", fault);
 }
+
+/* bzip2 counts in 32 bits. */
+#define FILL_MOST ((size_t)1 << 30)
 
 static bool fill_bzip2(struct flow *flow, unsigned char *bytes, size_t size, size_t *got, struct fault *fault)
 {
@@ -584,14 +571,13 @@ bool flow_is_gzip(const unsigned char *start, size_t size)
 
 size_t flow_glimpse(const unsigned char *start, size_t size, unsigned char *plain_bytes, size_t plain_size)
 {
-    z_stream stream = {.next_in = (z_const Bytef *)start,
-                       .avail_in = (uInt)size,
-                       .next_out = plain_bytes,
-                       .avail_out = (uInt)plain_size};
+    struct inflate_portion portion = {.from = start, .size = size, .to = plain_bytes, .room = plain_size};
+    struct inflater *inflater;
+    struct fault fault;
 
-    if (!flow_is_gzip(start, size) || inflateInit2(&stream, GZIP_WINDOW) != Z_OK)
+    if (!flow_is_gzip(start, size) || !inflater_create(&inflater, INFLATE_GZIP, &fault))
         return 0;
-    inflate(&stream, Z_SYNC_FLUSH);
-    inflateEnd(&stream);
-    return plain_size - stream.avail_out;
+    inflater_run(inflater, &portion);
+    inflater_free(inflater);
+    return portion.made;
 }

@@ -3,14 +3,9 @@
 #include "png_inflate.h"
 
 #include "base/belt.h"
+#include "base/inflate.h"
 #include "base/mem.h"
 #include "base/pool.h"
-
-#include <stdint.h>
-#include <zlib.h>
-#ifdef HAVE_ISAL
-#include <isa-l/igzip_lib.h>
-#endif
 
 enum { FEED_BYTES = 64 << 10, FEEDS = 4, PIECE_BYTES = 64 << 10, PIECES = 4 };
 
@@ -23,29 +18,10 @@ struct feed {
     size_t size;
 };
 
-/* What one call of an engine is to do, and what it has done. */
-struct portion {
-    const unsigned char *from;
-    size_t size, used;
-    unsigned char *to;
-    size_t room, made;
-};
-
 struct piece {
     struct png_inflate_piece told;
     unsigned char *buffer;
     size_t feeds_eaten; /* before its end */
-};
-
-struct engine {
-#ifdef HAVE_ISAL
-    struct inflate_state stream;
-    bool begun;
-#else
-    z_stream stream;
-#endif
-    enum png_inflate_state state;
-    const char *damage;
 };
 
 struct png_inflater {
@@ -53,8 +29,9 @@ struct png_inflater {
     bool threaded; /* else the caller inflates */
 
     /* Of whoever inflates. */
-    struct engine engine;
-    bool engine_started;
+    struct inflater *engine;
+    enum png_inflate_state state;
+    const char *damage;
     bool feed_taken;
     size_t feed, feed_used; /* the one at hand, and bytes of it that are done with */
     size_t feeds_eaten;
@@ -76,99 +53,11 @@ struct png_inflater {
     unsigned char *room; /* for the bytes of all pieces and of the one that is being made */
 };
 
-/* ---- the engines ---- */
-
-static void damage(struct engine *engine, const char *how)
+static void damage(struct png_inflater *inflater, const char *how)
 {
-    engine->state = PNG_INFLATE_DAMAGED;
-    engine->damage = how;
+    inflater->state = PNG_INFLATE_DAMAGED;
+    inflater->damage = how;
 }
-
-#ifdef HAVE_ISAL
-enum { WINDOW_BITS_MOST = 15 };
-
-static bool start_engine(struct engine *engine)
-{
-    isal_inflate_init(&engine->stream);
-    engine->stream.crc_flag = ISAL_ZLIB;
-    return true;
-}
-
-static void stop_engine(struct engine *engine)
-{
-    (void)engine; /* owns nothing else */
-}
-
-static const char *damage_of(int outcome)
-{
-    switch (outcome) {
-    case ISAL_INVALID_LOOKBACK:
-        return "invalid distance too far back";
-    case ISAL_INVALID_WRAPPER:
-    case ISAL_UNSUPPORTED_METHOD:
-    case ISAL_NEED_DICT:
-        return "incorrect header of compressed data";
-    case ISAL_INCORRECT_CHECKSUM:
-        return "incorrect data check";
-    default:
-        return "invalid compressed data";
-    }
-}
-
-/* ISA-L does not look at the size of the window in the first byte. */
-static bool begins_badly(struct engine *engine, const struct portion *portion)
-{
-    bool begins = !engine->begun && portion->size > 0;
-    engine->begun = engine->begun || begins;
-    return begins && portion->from[0] >> 4 > WINDOW_BITS_MOST - 8;
-}
-
-static void run_engine(struct engine *engine, struct portion *portion)
-{
-    struct inflate_state *stream = &engine->stream;
-    if (begins_badly(engine, portion)) {
-        damage(engine, "invalid window size");
-        return;
-    }
-    stream->next_in = (uint8_t *)portion->from;
-    stream->avail_in = (uint32_t)portion->size;
-    stream->next_out = portion->to;
-    stream->avail_out = (uint32_t)portion->room;
-    int outcome = isal_inflate(stream);
-    portion->used = portion->size - stream->avail_in;
-    portion->made = portion->room - stream->avail_out;
-    if (outcome < 0 || outcome == ISAL_NEED_DICT)
-        damage(engine, damage_of(outcome));
-    else if (stream->block_state == ISAL_BLOCK_FINISH)
-        engine->state = PNG_INFLATE_ENDED;
-}
-#else
-static bool start_engine(struct engine *engine)
-{
-    return inflateInit(&engine->stream) == Z_OK;
-}
-
-static void stop_engine(struct engine *engine)
-{
-    inflateEnd(&engine->stream);
-}
-
-static void run_engine(struct engine *engine, struct portion *portion)
-{
-    z_stream *stream = &engine->stream;
-    stream->next_in = (z_const Bytef *)portion->from;
-    stream->avail_in = (uInt)portion->size;
-    stream->next_out = portion->to;
-    stream->avail_out = (uInt)portion->room;
-    int outcome = inflate(stream, Z_NO_FLUSH);
-    portion->used = portion->size - stream->avail_in;
-    portion->made = portion->room - stream->avail_out;
-    if (outcome == Z_STREAM_END)
-        engine->state = PNG_INFLATE_ENDED;
-    else if (outcome != Z_OK && outcome != Z_BUF_ERROR)
-        damage(engine, stream->msg != NULL ? stream->msg : "invalid compressed data");
-}
-#endif
 
 /* ---- pieces, by whoever inflates ---- */
 
@@ -196,18 +85,22 @@ static void leave_feed(struct png_inflater *inflater)
 static void run(struct png_inflater *inflater, bool last_chance)
 {
     const struct feed *feed = inflater->feed_taken ? &inflater->larder[inflater->feed] : NULL;
-    struct portion portion = {
+    struct inflate_portion portion = {
         .from = feed == NULL ? NULL : feed->bytes + inflater->feed_used,
         .size = feed == NULL ? 0 : feed->size - inflater->feed_used,
         .to = inflater->making + inflater->made,
         .room = PIECE_BYTES - inflater->made,
     };
-    run_engine(&inflater->engine, &portion);
+    enum inflate_progress progress = inflater_run(inflater->engine, &portion);
     inflater->feed_used += portion.used;
     inflater->made += portion.made;
     inflater->holds_back = inflater->made == PIECE_BYTES;
-    if (inflater->engine.state == PNG_INFLATE_UNDER_WAY && last_chance)
-        damage(&inflater->engine, "not enough image data");
+    if (progress == INFLATE_ENDED)
+        inflater->state = PNG_INFLATE_ENDED;
+    else if (progress == INFLATE_DAMAGED)
+        damage(inflater, inflater_damage(inflater->engine));
+    else if (last_chance)
+        damage(inflater, "not enough image data");
     if (feed != NULL && inflater->feed_used == feed->size)
         leave_feed(inflater);
 }
@@ -215,7 +108,7 @@ static void run(struct png_inflater *inflater, bool last_chance)
 /* Go on with the piece until it is full, the stream is over, or there is nothing to eat. */
 static void make(struct png_inflater *inflater)
 {
-    while (inflater->made < PIECE_BYTES && inflater->engine.state == PNG_INFLATE_UNDER_WAY) {
+    while (inflater->made < PIECE_BYTES && inflater->state == PNG_INFLATE_UNDER_WAY) {
         enum belt_outcome feed = take_feed(inflater, false);
         if (feed == BELT_EMPTY && !inflater->holds_back)
             return;
@@ -227,15 +120,14 @@ static void make(struct png_inflater *inflater)
  * engine. */
 static bool is_complete(const struct png_inflater *inflater)
 {
-    return inflater->made == PIECE_BYTES || inflater->engine.state == PNG_INFLATE_ENDED;
+    return inflater->made == PIECE_BYTES || inflater->state == PNG_INFLATE_ENDED;
 }
 
 /* The bytes go out in exchange for those of an earlier piece, in whose place the next is made. */
 static void put_out(struct png_inflater *inflater, size_t place)
 {
     struct piece *piece = &inflater->pieces[place];
-    piece->told =
-        (struct png_inflate_piece){.state = inflater->engine.state, .damage = inflater->engine.damage};
+    piece->told = (struct png_inflate_piece){.state = inflater->state, .damage = inflater->damage};
     piece->feeds_eaten = inflater->feeds_eaten;
     if (is_complete(inflater)) {
         unsigned char *bytes = inflater->making;
@@ -256,7 +148,7 @@ static void inflate_all(void *context, size_t first, size_t count, unsigned memb
     (void)first;
     (void)count;
     (void)member;
-    while (inflater->engine.state == PNG_INFLATE_UNDER_WAY &&
+    while (inflater->state == PNG_INFLATE_UNDER_WAY &&
            belt_take(inflater->piece_belt, MAKING, &place) == BELT_TAKEN) {
         if (!inflater->holds_back && take_feed(inflater, true) == BELT_STOPPED)
             break;
@@ -348,8 +240,7 @@ static bool make_room(struct png_inflater *inflater, struct fault *fault)
         !pool_create(&inflater->pool, 1, POOL_SMALL_STACKS, fault))
         return false;
     share_room(inflater);
-    inflater->engine_started = start_engine(&inflater->engine);
-    return inflater->engine_started || fault_raise(fault, STATUS_LIMIT, "not enough memory for inflating");
+    return inflater_create(&inflater->engine, INFLATE_ZLIB, fault);
 }
 
 bool png_inflater_start(struct png_inflater **inflater, size_t threads, struct fault *fault)
@@ -379,8 +270,7 @@ void png_inflater_stop(struct png_inflater *inflater)
         return;
     if (inflater->threaded)
         stop_thread(inflater);
-    if (inflater->engine_started)
-        stop_engine(&inflater->engine);
+    inflater_free(inflater->engine);
     pool_destroy(inflater->pool);
     belt_destroy(inflater->feed_belt);
     belt_destroy(inflater->piece_belt);

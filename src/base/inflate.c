@@ -1,0 +1,191 @@
+/* Inflating a stream of zlib or gzip, portion by portion, by the fastest library that is linked. */
+#include "inflate.h"
+
+#include "mem.h"
+
+#include <stdint.h>
+#ifdef HAVE_ISAL
+#include <isa-l/igzip_lib.h>
+#else
+#include <zlib.h>
+#endif
+
+/* Both libraries count in 32 bits. */
+enum { WINDOW_BITS_MOST = 15, PORTION_MOST = 1 << 30 };
+
+struct inflater {
+    enum inflate_wrapper wrapper;
+    enum inflate_progress progress;
+    const char *damage;
+#ifdef HAVE_ISAL
+    struct inflate_state stream;
+    size_t looked_at; /* bytes of the stream's header */
+#else
+    z_stream stream;
+#endif
+};
+
+static void damage(struct inflater *inflater, const char *how)
+{
+    inflater->progress = INFLATE_DAMAGED;
+    inflater->damage = how;
+}
+
+static unsigned count_of(size_t size)
+{
+    return size < PORTION_MOST ? (unsigned)size : PORTION_MOST;
+}
+
+#ifdef HAVE_ISAL
+static bool start(struct inflater *inflater)
+{
+    isal_inflate_init(&inflater->stream);
+    inflater->stream.crc_flag = inflater->wrapper == INFLATE_GZIP ? ISAL_GZIP : ISAL_ZLIB;
+    return true;
+}
+
+static void restart(struct inflater *inflater)
+{
+    inflater->looked_at = 0;
+    isal_inflate_reset(&inflater->stream);
+}
+
+static void stop(struct inflater *inflater)
+{
+    (void)inflater; /* owns nothing else */
+}
+
+static const char *damage_of(int outcome)
+{
+    switch (outcome) {
+    case ISAL_INVALID_LOOKBACK:
+        return "invalid distance too far back";
+    case ISAL_INVALID_WRAPPER:
+    case ISAL_UNSUPPORTED_METHOD:
+    case ISAL_NEED_DICT:
+        return "incorrect header of compressed data";
+    case ISAL_INCORRECT_CHECKSUM:
+        return "incorrect data check";
+    default:
+        return "invalid compressed data";
+    }
+}
+
+/* Two bytes of headers say what ISA-L does not look at: the size of zlib's window is in the first one, and
+   flags that nobody has defined are in the fourth one of gzip. */
+static bool begins_badly(struct inflater *inflater, const struct inflate_portion *portion)
+{
+    enum { TELLING_BYTES = 4, GZIP_FLAGS = 3, GZIP_RESERVED = 0xe0 };
+    bool gzip = inflater->wrapper == INFLATE_GZIP;
+
+    for (size_t i = 0; i < portion->size && inflater->looked_at < TELLING_BYTES; i++, inflater->looked_at++) {
+        if (!gzip && inflater->looked_at == 0 && portion->from[i] >> 4 > WINDOW_BITS_MOST - 8) {
+            damage(inflater, "invalid window size");
+            return true;
+        }
+        if (gzip && inflater->looked_at == GZIP_FLAGS && (portion->from[i] & GZIP_RESERVED) != 0) {
+            damage(inflater, "unknown header flags set");
+            return true;
+        }
+    }
+    return false;
+}
+
+static void run(struct inflater *inflater, struct inflate_portion *portion)
+{
+    struct inflate_state *stream = &inflater->stream;
+    unsigned size = count_of(portion->size), room = count_of(portion->room);
+    int outcome;
+
+    if (begins_badly(inflater, portion))
+        return;
+    stream->next_in = (uint8_t *)portion->from;
+    stream->avail_in = size;
+    stream->next_out = portion->to;
+    stream->avail_out = room;
+    outcome = isal_inflate(stream);
+    portion->used = size - stream->avail_in;
+    portion->made = room - stream->avail_out;
+    if (outcome < 0 || outcome == ISAL_NEED_DICT)
+        damage(inflater, damage_of(outcome));
+    else if (stream->block_state == ISAL_BLOCK_FINISH)
+        inflater->progress = INFLATE_ENDED;
+}
+#else
+static bool start(struct inflater *inflater)
+{
+    return inflateInit2(&inflater->stream, WINDOW_BITS_MOST + (inflater->wrapper == INFLATE_GZIP ? 16 : 0)) ==
+           Z_OK;
+}
+
+static void restart(struct inflater *inflater)
+{
+    inflateReset(&inflater->stream);
+}
+
+static void stop(struct inflater *inflater)
+{
+    inflateEnd(&inflater->stream);
+}
+
+static void run(struct inflater *inflater, struct inflate_portion *portion)
+{
+    z_stream *stream = &inflater->stream;
+    unsigned size = count_of(portion->size), room = count_of(portion->room);
+    int outcome;
+
+    stream->next_in = (z_const Bytef *)portion->from;
+    stream->avail_in = size;
+    stream->next_out = portion->to;
+    stream->avail_out = room;
+    outcome = inflate(stream, Z_NO_FLUSH);
+    portion->used = size - stream->avail_in;
+    portion->made = room - stream->avail_out;
+    if (outcome == Z_STREAM_END)
+        inflater->progress = INFLATE_ENDED;
+    else if (outcome != Z_OK && outcome != Z_BUF_ERROR)
+        damage(inflater, stream->msg != NULL ? stream->msg : "invalid compressed data");
+}
+#endif
+
+enum inflate_progress inflater_run(struct inflater *inflater, struct inflate_portion *portion)
+{
+    portion->used = portion->made = 0;
+    if (inflater->progress == INFLATE_UNDER_WAY)
+        run(inflater, portion);
+    return inflater->progress;
+}
+
+const char *inflater_damage(const struct inflater *inflater)
+{
+    return inflater->damage;
+}
+
+void inflater_restart(struct inflater *inflater)
+{
+    inflater->progress = INFLATE_UNDER_WAY;
+    restart(inflater);
+}
+
+bool inflater_create(struct inflater **inflater, enum inflate_wrapper wrapper, struct fault *fault)
+{
+    struct inflater *made = mem_zeroed(1, sizeof *made, "decompressing", fault);
+
+    if (made == NULL)
+        return false;
+    made->wrapper = wrapper;
+    if (!start(made)) {
+        mem_free(made);
+        return fault_raise(fault, STATUS_LIMIT, "not enough memory for decompressing");
+    }
+    *inflater = made;
+    return true;
+}
+
+void inflater_free(struct inflater *inflater)
+{
+    if (inflater == NULL)
+        return;
+    stop(inflater);
+    mem_free(inflater);
+}
