@@ -78,6 +78,12 @@ refuses 2 'voxfilt: out.nii: --level: the format nii is not compressed' \
 convert -i scan.nii --level 9 -o best.nii.gz
 gzip -dc best.nii.gz > unpacked.nii
 same '--level is that of the compression' scan.nii unpacked.nii
+make_volume -n 32 -t u16 -o noise.raw
+for level in '' 3 6; do
+    voxfilt -i noise.raw -n 32 -t u16 -f gauss:2 ${level:+--level $level} -o level$level.nii.gz
+done
+same 'it is 3 by default' level.nii.gz level3.nii.gz
+differ 'and not 6' level.nii.gz level6.nii.gz
 accepts 'a volume under the name of a picture' 'voxfilt: slice.png: a NIfTI file is written, despite the name
 ' convert -i scan.nii -o slice.png
 voxfilt --list > ../list

@@ -173,7 +173,7 @@ voxfilt.1 --steps HEAT_STEPS
 imgheat.1 --steps HEAT_STEPS
 voxfilt.1 --until UNTIL_STEPS
 imgheat.1 --until UNTIL_STEPS
-voxfilt.1 --level MOST_LEVEL PNG_LEVEL
+voxfilt.1 --level MOST_LEVEL GZIP_LEVEL
 imgheat.1 --level MOST_LEVEL PNG_LEVEL
 imgheat.1 --frames MOST_FRAMES
 END

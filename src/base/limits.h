@@ -19,7 +19,8 @@
 
 /* Of the compression of a PNG. */
 #define MOST_LEVEL 9
-#define PNG_LEVEL  6 /* the default */
+#define PNG_LEVEL  6 /* the defaults */
+#define GZIP_LEVEL 3
 
 /* A number of this list as text, in a string. */
 #define TEXT(number)          TEXT_EXPANDED(number)

@@ -14,8 +14,6 @@ enum pack_wrapper { PACK_GZIP, PACK_ZLIB };
 
 struct pack;
 
-#define PACK_LEVEL_DEFAULT 6
-
 /* Level is 0 to 9. The calling thread counts as one of so many; where the others cannot be had, it does their
    work. The file stays the caller's. */
 bool pack_open(struct pack **pack, struct file_out *file, enum pack_wrapper wrapper, int level,

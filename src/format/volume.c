@@ -641,7 +641,7 @@ bool volume_create(struct sink *sink, const struct sink_request *request, volume
     if (state == NULL)
         return false;
     state->threads = request->threads;
-    state->level = request->level < 0 ? PACK_LEVEL_DEFAULT : request->level;
+    state->level = request->level < 0 ? GZIP_LEVEL : request->level;
     sink->state = state;
     if (!write(sink, request, fault)) {
         volume_discard(sink);
