@@ -162,6 +162,13 @@ empty out
 says 6 'imgheat: in/c.png: --memory: this job needs 383 KiB (392000 bytes), and 300 KiB are allowed' \
     imgheat -j 3 -m 300K $filters in/a.png in/c.png in/e.png -o out/
 holds out a.png e.png
+# A file's name may look like the beginning of another message.
+cp in/c.png ./--memory
+empty out
+# shellcheck disable=SC2086
+says 6 'imgheat: --memory: --memory: this job needs 383 KiB (392000 bytes), and 300 KiB are allowed' \
+    imgheat -j 3 -m 300K $filters -o out/ -- in/a.png --memory
+rm ./--memory
 says 2 'imgheat: in/a.png: --filter: sobel:z: this grid has no z axis
 imgheat: in/b.png: --filter: sobel:z: this grid has no z axis' imgheat -f sobel:z in/a.png in/b.png -o out/
 

@@ -41,7 +41,7 @@ static bool find_rung(const char *name, int *rung, struct fault *fault)
         if (strcmp(name, cpu_routine_rungs[*rung].name) == 0)
             return true;
     }
-    return fault_raise(fault, STATUS_USAGE, "--rung: %s: the CPU has naive, blocked and fused", name);
+    return fault_raise_about(fault, STATUS_USAGE, "--rung", "%s: the CPU has naive, blocked and fused", name);
 }
 
 static bool check_wish(const struct rung_wish *wish, struct fault *fault)
@@ -148,7 +148,7 @@ static bool choose_rung(const struct op *op, const struct shape *shape, const st
             --*rung;
     }
     return reason == NULL ||
-           fault_raise(fault, STATUS_USAGE, "--rung: %s: %s", cpu_routine_rungs[*rung].name, reason);
+           fault_raise_about(fault, STATUS_USAGE, "--rung", "%s: %s", cpu_routine_rungs[*rung].name, reason);
 }
 
 /* Of all threads; those that never come to theirs take no memory, as no page is there before it is used. */

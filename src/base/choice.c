@@ -41,8 +41,8 @@ bool choice_parse(const struct choice *choices, const char *text, int *place, co
 
     if (choice_find(choices, text, place, argument))
         return true;
-    fault_raise(fault, STATUS_USAGE, "%s: expected %s", text,
-                choice_expected(choices, expected, sizeof expected));
+    fault_raise_about(fault, STATUS_USAGE, text, "expected %s",
+                      choice_expected(choices, expected, sizeof expected));
     return suggest_add(fault, meant_by(choices, text), "");
 }
 

@@ -4,6 +4,9 @@
 #include <stdarg.h>
 #include <string.h>
 
+/* Between a fault's subject and its reason. */
+static const char separator[] = ": ";
+
 static const char *diag_program = "voxfilt";
 static enum diag_level diag_current = DIAG_NORMAL;
 static _Thread_local FILE *diag_diverted;
@@ -22,18 +25,45 @@ bool fault_raise(struct fault *fault, enum status status, const char *format, ..
     va_list arguments;
 
     fault->status = status;
+    fault->subject = 0;
     va_start(arguments, format);
     vsnprintf(fault->text, sizeof fault->text, format, arguments);
     va_end(arguments);
     return false;
 }
 
-bool fault_prefix(struct fault *fault, const char *prefix)
+bool fault_raise_about(struct fault *fault, enum status status, const char *subject, const char *format, ...)
 {
-    char text[sizeof fault->text];
+    va_list arguments;
 
-    memcpy(text, fault->text, sizeof text);
-    return fault_raise(fault, fault->status, "%s: %s", prefix, text);
+    fault->status = status;
+    va_start(arguments, format);
+    vsnprintf(fault->text, sizeof fault->text, format, arguments);
+    va_end(arguments);
+    return fault_prefix(fault, subject);
+}
+
+/* Of a subject that leaves no room for a reason, what fits. */
+bool fault_prefix(struct fault *fault, const char *subject)
+{
+    char reason[sizeof fault->text];
+    size_t length = strlen(subject), most = sizeof reason - sizeof separator;
+
+    memcpy(reason, fault->text, sizeof reason);
+    length = length < most ? length : most;
+    fault_raise(fault, fault->status, "%.*s%s%s", (int)length, subject, separator, reason);
+    fault->subject = length;
+    return false;
+}
+
+bool fault_is_about(const struct fault *fault, const char *subject)
+{
+    return fault->subject == strlen(subject) && memcmp(fault->text, subject, fault->subject) == 0;
+}
+
+const char *fault_reason(const struct fault *fault)
+{
+    return fault->subject == 0 ? fault->text : fault->text + fault->subject + strlen(separator);
 }
 
 void diag_open(const char *program)

@@ -29,9 +29,11 @@ enum status status_of_both(enum status first, enum status second);
 /* Room for the longest path and a reason. */
 #define DIAG_TEXT 5120
 
-/* One failure on its way up to main. Text has no program name, no newline and no final dot. */
+/* One failure on its way up to main. Text has no program name, no newline and no final dot. If it begins with
+   what it is about (a file, an option), so many bytes of it are that, and ": " and the reason follow. */
 struct fault {
     enum status status;
+    size_t subject; /* 0: it names none */
     char text[DIAG_TEXT];
 };
 
@@ -44,11 +46,20 @@ struct fault {
 /* Fill fault and return false, so that a failing function ends with `return fault_raise(…)`. */
 bool fault_raise(struct fault *fault, enum status status, const char *format, ...) DIAG_PRINTF(3, 4);
 
+/* The same of a subject, which stands before the reason that the format gives. */
+bool fault_raise_about(struct fault *fault, enum status status, const char *subject, const char *format, ...)
+    DIAG_PRINTF(4, 5);
+
+/* Put "subject: " before the text of a fault that a deeper function raised; return false. */
+bool fault_prefix(struct fault *fault, const char *subject);
+
+bool fault_is_about(const struct fault *fault, const char *subject);
+
+/* The text without its subject. */
+const char *fault_reason(const struct fault *fault);
+
 /* Text as one printable line: control bytes in octal. Returns line. */
 const char *diag_printable(const char *text, char *line, size_t size);
-
-/* Put "prefix: " before the text of a fault that a deeper function raised; return false. */
-bool fault_prefix(struct fault *fault, const char *prefix);
 
 enum diag_level { DIAG_QUIET, DIAG_NORMAL, DIAG_VERBOSE };
 

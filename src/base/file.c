@@ -76,9 +76,9 @@ bool file_open_input(struct file_in **result, const char *path, struct fault *fa
     file->name = file->owned ? path : "standard input";
     file->descriptor = file->owned ? open(path, O_RDONLY | O_CLOEXEC) : STDIN_FILENO;
     if (file->descriptor < 0)
-        fault_raise(fault, STATUS_IO, "%s: %s", file->name, strerror(errno));
+        fault_raise_about(fault, STATUS_IO, file->name, "%s", strerror(errno));
     else if (fstat(file->descriptor, &info) == 0 && S_ISDIR(info.st_mode))
-        fault_raise(fault, STATUS_IO, "%s: %s", file->name, strerror(EISDIR));
+        fault_raise_about(fault, STATUS_IO, file->name, "%s", strerror(EISDIR));
     else {
         file->begin = lseek(file->descriptor, 0, SEEK_CUR);
         *result = file;
@@ -132,9 +132,9 @@ static bool wait_to_read(const struct file_in *file, struct fault *fault)
 
     do {
         if (poll(watched, 2, -1) < 0 && errno != EINTR)
-            return fault_raise(fault, STATUS_IO, "%s: %s", file->name, strerror(errno));
+            return fault_raise_about(fault, STATUS_IO, file->name, "%s", strerror(errno));
         if (watched[1].revents != 0)
-            return fault_raise(fault, STATUS_IO, "%s: reading was stopped", file->name);
+            return fault_raise_about(fault, STATUS_IO, file->name, "reading was stopped");
     } while (watched[0].revents == 0);
     return true;
 }
@@ -168,7 +168,7 @@ static bool read_fully(const struct file_in *file, off_t from, unsigned char *by
         if (would_wait(count))
             continue;
         if (count < 0)
-            return fault_raise(fault, STATUS_IO, "%s: %s", file->name, strerror(errno));
+            return fault_raise_about(fault, STATUS_IO, file->name, "%s", strerror(errno));
         if (count == 0)
             break;
         *got += (size_t)count;
@@ -263,7 +263,7 @@ bool file_in_read_at(const struct file_in *file, uint64_t offset, void *bytes, s
     off_t begin = position - (off_t)(file->ahead_end - file->ahead_begin) + (off_t)offset;
 
     if (position < 0)
-        return fault_raise(fault, STATUS_IO, "%s: %s", file->name, strerror(errno));
+        return fault_raise_about(fault, STATUS_IO, file->name, "%s", strerror(errno));
     return read_fully(file, begin, bytes, size, got, fault);
 }
 
@@ -274,7 +274,7 @@ bool file_in_skip(struct file_in *file, uint64_t bytes, struct fault *fault)
 
     file->ahead_begin += taken;
     if (lseek(file->descriptor, (off_t)(bytes - taken), SEEK_CUR) < 0)
-        return fault_raise(fault, STATUS_IO, "%s: %s", file->name, strerror(errno));
+        return fault_raise_about(fault, STATUS_IO, file->name, "%s", strerror(errno));
     return true;
 }
 
@@ -283,7 +283,7 @@ bool file_in_allow_stop(struct file_in *file, struct fault *fault)
     if (file->stops || file_in_is_regular(file))
         return true;
     if (pipe(file->alarm) != 0)
-        return fault_raise(fault, STATUS_IO, "%s: %s", file->name, strerror(errno));
+        return fault_raise_about(fault, STATUS_IO, file->name, "%s", strerror(errno));
     fcntl(file->alarm[0], F_SETFD, FD_CLOEXEC);
     fcntl(file->alarm[1], F_SETFD, FD_CLOEXEC);
     file->stops = true;
@@ -361,7 +361,7 @@ static char *temporary_name(const char *target, struct fault *fault)
     if (name == NULL)
         return NULL;
     if (getentropy(&chance, sizeof chance) != 0) {
-        fault_raise(fault, STATUS_IO, "%s: a temporary name: %s", target, strerror(errno));
+        fault_raise_about(fault, STATUS_IO, target, "a temporary name: %s", strerror(errno));
         mem_free(name);
         return NULL;
     }
@@ -390,10 +390,10 @@ static bool open_temporary(struct file_out *file, const struct stat *existing, s
     if (file->descriptor < 0) {
         mem_free(file->temporary);
         file->temporary = NULL;
-        return fault_raise(fault, STATUS_IO, "%s: %s", file->name, strerror(reason));
+        return fault_raise_about(fault, STATUS_IO, file->name, "%s", strerror(reason));
     }
     if (existing != NULL && fchmod(file->descriptor, mode) != 0)
-        return fault_raise(fault, STATUS_IO, "%s: %s", file->name, strerror(errno));
+        return fault_raise_about(fault, STATUS_IO, file->name, "%s", strerror(errno));
     return true;
 }
 
@@ -403,18 +403,18 @@ static bool open_target(struct file_out *file, const char *path, struct fault *f
     bool exists = stat(path, &info) == 0;
 
     if (exists && S_ISDIR(info.st_mode))
-        return fault_raise(fault, STATUS_IO, "%s: %s", path, strerror(EISDIR));
+        return fault_raise_about(fault, STATUS_IO, path, "%s", strerror(EISDIR));
     if (exists && !S_ISREG(info.st_mode)) {
         file->descriptor = open(path, O_WRONLY | O_CLOEXEC);
         if (file->descriptor < 0)
-            return fault_raise(fault, STATUS_IO, "%s: %s", path, strerror(errno));
+            return fault_raise_about(fault, STATUS_IO, path, "%s", strerror(errno));
         return true;
     }
     if (exists && access(path, W_OK) != 0)
-        return fault_raise(fault, STATUS_IO, "%s: %s", path, strerror(errno));
+        return fault_raise_about(fault, STATUS_IO, path, "%s", strerror(errno));
     file->target = file_out_target(path);
     if (file->target == NULL)
-        return fault_raise(fault, STATUS_IO, "%s: %s", path, strerror(errno));
+        return fault_raise_about(fault, STATUS_IO, path, "%s", strerror(errno));
     return open_temporary(file, exists ? &info : NULL, fault);
 }
 
@@ -430,7 +430,7 @@ static bool open_in_place(struct file_out *file, const char *path, struct fault 
 {
     file->descriptor = open(path, O_WRONLY | O_APPEND | O_CLOEXEC);
     if (file->descriptor < 0)
-        return fault_raise(fault, STATUS_IO, "%s: %s", path, strerror(errno));
+        return fault_raise_about(fault, STATUS_IO, path, "%s", strerror(errno));
     return true;
 }
 
@@ -483,7 +483,7 @@ static bool wait_to_write(const struct file_out *file, struct fault *fault)
     struct pollfd watched = {.fd = file->descriptor, .events = POLLOUT};
 
     return poll(&watched, 1, -1) >= 0 || errno == EINTR ||
-           fault_raise(fault, STATUS_IO, "%s: %s", file->name, strerror(errno));
+           fault_raise_about(fault, STATUS_IO, file->name, "%s", strerror(errno));
 }
 
 static bool write_fully(struct file_out *file, const unsigned char *bytes, size_t size, struct fault *fault)
@@ -499,7 +499,7 @@ static bool write_fully(struct file_out *file, const unsigned char *bytes, size_
             continue;
         }
         if (count < 0)
-            return fault_raise(fault, STATUS_IO, "%s: %s", file->name, strerror(errno));
+            return fault_raise_about(fault, STATUS_IO, file->name, "%s", strerror(errno));
         bytes += count;
         size -= (size_t)count;
     }
@@ -545,7 +545,7 @@ bool file_out_write_at(const struct file_out *file, uint64_t offset, const void 
         if (count < 0 && errno == EINTR)
             continue;
         if (count < 0)
-            return fault_raise(fault, STATUS_IO, "%s: %s", file->name, strerror(errno));
+            return fault_raise_about(fault, STATUS_IO, file->name, "%s", strerror(errno));
         from += count;
         offset += (uint64_t)count;
         size -= (size_t)count;
@@ -571,7 +571,7 @@ static bool give_name(struct file_out *file, struct fault *fault)
         guard_drop(&file->guarded);
     guard_leave(&before);
     if (!named)
-        return fault_raise(fault, STATUS_IO, "%s: %s", file->name, strerror(reason));
+        return fault_raise_about(fault, STATUS_IO, file->name, "%s", strerror(reason));
     mem_free(file->temporary);
     file->temporary = NULL;
     return true;
@@ -585,7 +585,7 @@ bool file_out_commit(struct file_out *file, struct fault *fault)
         return false;
     file->descriptor = -1;
     if (close(descriptor) != 0)
-        return fault_raise(fault, STATUS_IO, "%s: %s", file->name, strerror(errno));
+        return fault_raise_about(fault, STATUS_IO, file->name, "%s", strerror(errno));
     return file->temporary == NULL || give_name(file, fault);
 }
 
@@ -624,7 +624,7 @@ int file_out_nameless(const struct file_out *file, struct fault *fault)
     reason = errno;
     guard_leave(&before);
     if (descriptor < 0)
-        fault_raise(fault, STATUS_IO, "%s: a spool file: %s", file->name, strerror(reason));
+        fault_raise_about(fault, STATUS_IO, file->name, "a spool file: %s", strerror(reason));
     return descriptor;
 }
 

@@ -67,8 +67,7 @@ bool program_find(int argc, char **argv, enum program *program, struct fault *fa
         return parse(asked, program) ||
                fault_raise(fault, STATUS_USAGE, "--program: %s: expected voxfilt or imgheat", asked);
     return find_by_name(name, program) ||
-           fault_raise(fault, STATUS_USAGE,
-                       "%s: this name selects neither voxfilt nor imgheat "
-                       "(give --program=voxfilt or --program=imgheat as the first argument)",
-                       name);
+           fault_raise_about(fault, STATUS_USAGE, name,
+                             "this name selects neither voxfilt nor imgheat "
+                             "(give --program=voxfilt or --program=imgheat as the first argument)");
 }

@@ -22,7 +22,7 @@ void spool_close(struct spool *spool)
 
 static bool refuse(const struct spool *spool, const char *reason, struct fault *fault)
 {
-    return fault_raise(fault, STATUS_IO, "%s: its spool file: %s", spool->output, reason);
+    return fault_raise_about(fault, STATUS_IO, spool->output, "its spool file: %s", reason);
 }
 
 bool spool_write(const struct spool *spool, uint64_t offset, const void *bytes, size_t size,

@@ -103,14 +103,6 @@ static void print_reach(FILE *stream, const char *along, const struct reach *rea
         fprintf(stream, ", %d..%d along %s", reach->low, reach->high, along);
 }
 
-/* A refusal as it is told where nobody gave the option. */
-static const char *without_option(const char *refusal)
-{
-    static const char option[] = "--rung: ";
-
-    return strncmp(refusal, option, strlen(option)) == 0 ? refusal + strlen(option) : refusal;
-}
-
 /* The rungs that were not taken: why they cannot be, or that they could. */
 static void print_others(FILE *stream, const struct plan *plan, const struct op *op, bool single,
                          const struct rung *taken)
@@ -125,7 +117,7 @@ static void print_others(FILE *stream, const struct plan *plan, const struct op 
         if (strcmp(rung->name, taken->name) == 0)
             continue;
         if (!plan->lane.backend->settle(plan->lane.device, op, &plan->shape, &wish, &form, &refusal))
-            fprintf(stream, "          not %s\n", without_option(refusal.text));
+            fprintf(stream, "          not %s\n", fault_reason(&refusal)); /* nobody gave --rung */
         else if (used < sizeof able)
             used +=
                 (size_t)snprintf(able + used, sizeof able - used, "%s%s", used > 0 ? ", " : "", rung->name);

@@ -24,7 +24,7 @@ struct parsing {
 /* Takers raise the reason alone; the name of the option is put before it where they are called. */
 static bool refuse(struct parsing *parsing, const char *value, const char *expected)
 {
-    return fault_raise(parsing->fault, STATUS_USAGE, "%s: expected %s", value, expected);
+    return fault_raise_about(parsing->fault, STATUS_USAGE, value, "expected %s", expected);
 }
 
 /* The same, and what may have been meant; NULL: nobody knows. */
@@ -125,7 +125,7 @@ static bool take_cube(struct parsing *parsing, const char *value)
     if (parsing->has_cube)
         return refuse_twice(parsing);
     if (parsing->options->source.has_dims)
-        return fault_raise(parsing->fault, STATUS_USAGE, "%s: -d already gives the extents", value);
+        return fault_raise_about(parsing->fault, STATUS_USAGE, value, "-d already gives the extents");
     parsing->has_cube = true;
     return set_extents(parsing, 3, (double)side, (double)side, (double)side);
 }
@@ -149,7 +149,7 @@ static bool take_dims(struct parsing *parsing, const char *value)
     if (!read_extents(value, most, extents, &count))
         return refuse_dims(parsing, value, most);
     if (parsing->has_cube)
-        return fault_raise(parsing->fault, STATUS_USAGE, "%s: -n already gives the extents", value);
+        return fault_raise_about(parsing->fault, STATUS_USAGE, value, "-n already gives the extents");
     if (parsing->options->source.has_dims)
         return refuse_twice(parsing);
     return set_extents(parsing, (unsigned)count, extents[0], extents[1], extents[2]);
@@ -198,9 +198,9 @@ static bool take_out_range(struct parsing *parsing, const char *value)
     if (!job->auto_range && !number_parse_list(value, ',', 2, 2, ends, &count))
         return refuse(parsing, value, "LO,HI or auto");
     if (!job->auto_range && ends[0] == ends[1])
-        return fault_raise(parsing->fault, STATUS_USAGE, "%s: LO and HI are the same", value);
+        return fault_raise_about(parsing->fault, STATUS_USAGE, value, "LO and HI are the same");
     if (!isfinite(ends[1] - ends[0]))
-        return fault_raise(parsing->fault, STATUS_USAGE, "%s: LO and HI are too far apart", value);
+        return fault_raise_about(parsing->fault, STATUS_USAGE, value, "LO and HI are too far apart");
     job->low = ends[0];
     job->high = ends[1];
     return true;
@@ -217,8 +217,8 @@ static bool take_region(struct parsing *parsing, const char *value, region_parse
         return false;
     if (before.kind == region->kind)
         return refuse_twice(parsing);
-    return before.kind == REGION_WHOLE || fault_raise(parsing->fault, STATUS_USAGE, "%s: %s is given, too",
-                                                      value, region_option(before.kind));
+    return before.kind == REGION_WHOLE || fault_raise_about(parsing->fault, STATUS_USAGE, value,
+                                                            "%s is given, too", region_option(before.kind));
 }
 
 static bool take_crop(struct parsing *parsing, const char *value)
@@ -501,8 +501,8 @@ static bool take_rung(struct parsing *parsing, const char *value)
 
     parsing->wish = is_of_sums(value) ? &plan->sums : &plan->wish;
     if (parsing->wish->rung != NULL && strcmp(parsing->wish->rung, value) != 0)
-        return fault_raise(parsing->fault, STATUS_USAGE, "%s: %s is already requested", value,
-                           parsing->wish->rung);
+        return fault_raise_about(parsing->fault, STATUS_USAGE, value, "%s is already requested",
+                                 parsing->wish->rung);
     parsing->wish->rung = value;
     return true;
 }
@@ -718,7 +718,7 @@ static bool take_program(struct parsing *parsing, const char *value)
     if (!read_choice(parsing, value, &place))
         return false;
     return strcmp(value, program_name(parsing->options->program)) == 0 ||
-           fault_raise(parsing->fault, STATUS_USAGE, "%s: it must be the first argument", value);
+           fault_raise_about(parsing->fault, STATUS_USAGE, value, "it must be the first argument");
 }
 
 static bool take_help(struct parsing *parsing, const char *value)
@@ -745,7 +745,8 @@ static bool settle_inputs(struct parsing *parsing, const char *const *operands, 
     struct options *options = parsing->options;
 
     if (options->input != NULL && count > 0)
-        return fault_raise(parsing->fault, STATUS_USAGE, "%s: --input already gives the input", operands[0]);
+        return fault_raise_about(parsing->fault, STATUS_USAGE, operands[0],
+                                 "--input already gives the input");
     if (options->input == NULL)
         options->input = "-";
     options->inputs = count > 0 ? operands : &options->input;
@@ -833,8 +834,8 @@ static bool check_measuring(const struct parsing *parsing)
 
     for (size_t i = 0; options->action == ACTION_BENCH && i < sizeof idle / sizeof *idle; i++) {
         if (idle[i].given)
-            return fault_raise(parsing->fault, STATUS_USAGE,
-                               "%s: not allowed with --bench and --tune, which filter nothing", idle[i].name);
+            return fault_raise_about(parsing->fault, STATUS_USAGE, idle[i].name,
+                                     "not allowed with --bench and --tune, which filter nothing");
     }
     return true;
 }
@@ -849,8 +850,8 @@ static bool check_lone(const struct parsing *parsing)
                                                            : NULL;
 
     return options->input_count == 1 || option == NULL ||
-           fault_raise(parsing->fault, STATUS_USAGE, "%s: it is for one input, not for %zu", option,
-                       options->input_count);
+           fault_raise_about(parsing->fault, STATUS_USAGE, option, "it is for one input, not for %zu",
+                             options->input_count);
 }
 
 /* Frames are tees that are numbered. */
@@ -886,8 +887,8 @@ static bool settle_region(const struct parsing *parsing)
 
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
         if (others[i].given)
-            return fault_raise(parsing->fault, STATUS_USAGE, "%s: not allowed with %s: %s", others[i].name,
-                               region_option(kind), others[i].reason);
+            return fault_raise_about(parsing->fault, STATUS_USAGE, others[i].name, "not allowed with %s: %s",
+                                     region_option(kind), others[i].reason);
     }
     if (slice)
         options->out_format = &format_png;

@@ -57,7 +57,7 @@ static bool check_directory(const struct options *options, struct fault *fault)
     struct stat info;
 
     if (stat(options->output, &info) != 0)
-        return fault_raise(fault, STATUS_IO, "%s: %s", options->output, strerror(errno));
+        return fault_raise_about(fault, STATUS_IO, options->output, "%s", strerror(errno));
     return true;
 }
 
@@ -192,8 +192,8 @@ static bool refuse_claim(const struct options *options, const struct outputs *ou
     if (other->role != ROLE_INPUT)
         return fault_raise(fault, STATUS_USAGE, "%s and %s could both be written into %s", first, second,
                            base_name(output->name));
-    return fault_raise(fault, STATUS_USAGE, "%s: it would be replaced by the output for %s",
-                       options->inputs[other->owner], options->inputs[output->owner]);
+    return fault_raise_about(fault, STATUS_USAGE, options->inputs[other->owner],
+                             "it would be replaced by the output for %s", options->inputs[output->owner]);
 }
 
 /* An input may be replaced by its own output, which comes after it, but by no other. */
@@ -270,15 +270,16 @@ static bool name_all(struct outputs *outputs, const struct options *options, boo
 static bool refuse_directory(const struct options *options, const char *last, struct fault *fault)
 {
     if (!is_directory(last))
-        return fault_raise(
-            fault, STATUS_USAGE,
-            "%s: operands are inputs, and there is no such directory; --output needs one that exists", last);
+        return fault_raise_about(
+            fault, STATUS_USAGE, last,
+            "operands are inputs, and there is no such directory; --output needs one that exists");
     /* Standard input has no name to take in there. */
     if (strcmp(options->inputs[0], "-") == 0)
-        return fault_raise(fault, STATUS_USAGE, "%s: operands are inputs, and this one is a directory", last);
-    return fault_raise(fault, STATUS_USAGE,
-                       "%s: operands are inputs, and this one is a directory; did you mean --output %s?",
-                       last, last);
+        return fault_raise_about(fault, STATUS_USAGE, last,
+                                 "operands are inputs, and this one is a directory");
+    return fault_raise_about(fault, STATUS_USAGE, last,
+                             "operands are inputs, and this one is a directory; did you mean --output %s?",
+                             last);
 }
 
 /* Two operands are what cp and others take for an input and its output. Here all are inputs: `imgheat *.png`
@@ -292,9 +293,9 @@ static bool refuse_second(const char *second, struct fault *fault)
             fault, STATUS_USAGE,
             "-: operands are inputs, and this one is standard input; did you mean --output -?");
     if (lstat(second, &info) != 0 && errno == ENOENT)
-        return fault_raise(fault, STATUS_USAGE,
-                           "%s: operands are inputs, and there is no such file; did you mean --output %s?",
-                           second, second);
+        return fault_raise_about(fault, STATUS_USAGE, second,
+                                 "operands are inputs, and there is no such file; did you mean --output %s?",
+                                 second);
     return fault_raise(fault, STATUS_USAGE,
                        "2 inputs need a directory, --output DIR/; did you mean to replace %s with "
                        "--output %s?",
@@ -411,12 +412,12 @@ static bool leaves_room(const struct outputs *outputs, const struct options *opt
     for (size_t i = 0; i < options->input_count; i++) {
         if (is_file_of(path, outputs->paths[i], STDOUT_FILENO) ||
             may_be_samples_of(options, path, outputs->paths[i]))
-            return fault_raise(fault, STATUS_USAGE, "%s: an output goes there", path);
+            return fault_raise_about(fault, STATUS_USAGE, path, "an output goes there");
         if (is_file_of(path, options->inputs[i], STDIN_FILENO))
-            return fault_raise(fault, STATUS_USAGE, "%s: an input would be replaced", path);
+            return fault_raise_about(fault, STATUS_USAGE, path, "an input would be replaced");
     }
     return !is_taps_file(options, path) ||
-           fault_raise(fault, STATUS_USAGE, "%s: a taps file would be replaced", path);
+           fault_raise_about(fault, STATUS_USAGE, path, "a taps file would be replaced");
 }
 
 /* Those before it have been looked at. */
@@ -427,8 +428,8 @@ static bool check_extra(const struct outputs *outputs, const struct options *opt
 
     for (size_t i = 0; i < index; i++) {
         if (is_file_of(extra->path, extras[i].path, -1))
-            return fault_raise(fault, STATUS_USAGE, "%s: %s: %s goes there", extra->option, extra->path,
-                               extras[i].option);
+            return fault_raise_about(fault, STATUS_USAGE, extra->option, "%s: %s goes there", extra->path,
+                                     extras[i].option);
     }
     return leaves_room(outputs, options, extra->path, fault) || fault_prefix(fault, extra->option);
 }
@@ -462,7 +463,7 @@ static bool admit_file(const struct outputs *outputs, const struct options *opti
 
     for (size_t i = 0; i < count; i++) {
         if (is_file_of(extras[i].path, path, STDOUT_FILENO))
-            return fault_raise(fault, STATUS_USAGE, "%s: %s goes there", path, extras[i].option);
+            return fault_raise_about(fault, STATUS_USAGE, path, "%s goes there", extras[i].option);
     }
     return leaves_room(outputs, options, strcmp(path, "-") == 0 ? "/dev/stdout" : path, fault);
 }

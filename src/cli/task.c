@@ -7,8 +7,6 @@
 #include "report.h"
 #include "tee_list.h"
 
-#include <string.h>
-
 struct task task_alone(const struct options *options, const char *input, const char *output)
 {
     struct task task = {.options = options,
@@ -92,19 +90,13 @@ static bool take_tees(const struct options *options, const struct pipeline *pipe
     return true;
 }
 
-/* A line on its own does not say which of several inputs it is about. */
-static bool names_file(const struct fault *fault, const char *path)
-{
-    size_t length = strlen(path);
-
-    return strncmp(fault->text, path, length) == 0 && fault->text[length] == ':';
-}
-
+/* A line that is about neither file does not say which of several inputs it is of. */
 static enum status tell_failure(const struct task *task, struct fault *fault)
 {
     const struct pipeline_request *request = &task->request;
 
-    if (request->budget != NULL && !names_file(fault, request->input) && !names_file(fault, request->output))
+    if (request->budget != NULL && !fault_is_about(fault, request->input) &&
+        !fault_is_about(fault, request->output))
         fault_prefix(fault, request->input);
     report_failure(task->report, task->options, request, fault);
     return diag_error(fault);

@@ -59,8 +59,8 @@ static bool read_piece(struct flow *flow, char piece[FLOW_PEEK], size_t *size, b
 
 static bool refuse_line(const struct fields *fields, const char *reason, struct fault *fault)
 {
-    return fault_raise(fault, STATUS_INPUT, "%s: header: line %zu: %s", fields->file, fields->count + 1,
-                       reason);
+    return fault_raise_about(fault, STATUS_INPUT, fields->file, "header: line %zu: %s", fields->count + 1,
+                             reason);
 }
 
 struct line {
@@ -99,7 +99,7 @@ static bool read_line(struct fields *fields, struct flow *flow, struct line *lin
         }
         fields->bytes += size;
         if (fields->bytes > FIELDS_BYTES_MOST)
-            return fault_raise(fault, STATUS_INPUT, "%s: header: longer than 1 MiB", fields->file);
+            return fault_raise_about(fault, STATUS_INPUT, fields->file, "header: longer than 1 MiB");
         if (memchr(piece, '\0', size) != NULL)
             return refuse_line(fields, "a byte 0 in it", fault);
         if (!add_piece(line, piece, size, fault))
@@ -168,7 +168,7 @@ const char *fields_find(const struct fields *fields, const char *name)
 bool fields_require(const struct fields *fields, const char *name, const char **value, struct fault *fault)
 {
     *value = fields_find(fields, name);
-    return *value != NULL || fault_raise(fault, STATUS_INPUT, "%s: %s: missing", fields->file, name);
+    return *value != NULL || fault_raise_about(fault, STATUS_INPUT, fields->file, "%s: missing", name);
 }
 
 bool fields_check_once(const struct fields *fields, struct fault *fault)
@@ -176,7 +176,7 @@ bool fields_check_once(const struct fields *fields, struct fault *fault)
     for (size_t i = 0; i < fields->count; i++) {
         const char *name = fields->items[i].name;
         if (name != NULL && fields_find(fields, name) != fields->items[i].value)
-            return fault_raise(fault, STATUS_INPUT, "%s: %.64s: given twice", fields->file, name);
+            return fault_raise_about(fault, STATUS_INPUT, fields->file, "%.64s: given twice", name);
     }
     return true;
 }
@@ -184,8 +184,8 @@ bool fields_check_once(const struct fields *fields, struct fault *fault)
 bool fields_refuse(const struct fields *fields, const char *name, const char *value, const char *reason,
                    struct fault *fault)
 {
-    return fault_raise(fault, STATUS_INPUT, "%s: %s: %.*s%s: %s", fields->file, name, SHOWN_MOST, value,
-                       strlen(value) > SHOWN_MOST ? "..." : "", reason);
+    return fault_raise_about(fault, STATUS_INPUT, fields->file, "%s: %.*s%s: %s", name, SHOWN_MOST, value,
+                             strlen(value) > SHOWN_MOST ? "..." : "", reason);
 }
 
 /* The next word of a value; false at its end, and for a word that is too long. */

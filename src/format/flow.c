@@ -54,8 +54,8 @@ struct flow {
 
 static bool refuse(const struct flow *flow, const char *reason, struct fault *fault)
 {
-    return fault_raise(fault, STATUS_INPUT, "%s: %s: %s", file_in_name(flow->file), flow->decoder->name,
-                       reason);
+    return fault_raise_about(fault, STATUS_INPUT, file_in_name(flow->file), "%s: %s", flow->decoder->name,
+                             reason);
 }
 
 /* More of what is to be decoded; at its end *size is 0. */
@@ -356,9 +356,9 @@ static bool refuse_word(const struct flow *flow, const char *word, struct fault 
 {
     char line[WORD_MOST * 4];
 
-    return fault_raise(fault, STATUS_INPUT, "%s: %s: %.80s: not a number of type %s",
-                       file_in_name(flow->file), flow->decoder->name, diag_printable(word, line, sizeof line),
-                       sample_name(flow->type));
+    return fault_raise_about(fault, STATUS_INPUT, file_in_name(flow->file),
+                             "%s: %.80s: not a number of type %s", flow->decoder->name,
+                             diag_printable(word, line, sizeof line), sample_name(flow->type));
 }
 
 /* The greatest magnitude that an integer type has on that side of zero. */

@@ -62,10 +62,10 @@ static bool check_description(const struct source *source, const struct source_r
 
     for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
         if (options[i].given)
-            return fault_raise(fault, STATUS_USAGE,
-                               "%s: %s, whose header replaces %s; --format raw reads the whole "
-                               "file as samples",
-                               file_in_name(source->file), source->format->title, options[i].option);
+            return fault_raise_about(fault, STATUS_USAGE, file_in_name(source->file),
+                                     "%s, whose header replaces %s; --format raw reads the whole "
+                                     "file as samples",
+                                     source->format->title, options[i].option);
     }
     return true;
 }
@@ -222,8 +222,8 @@ bool sink_open(struct sink *sink, struct file_out *file, const struct format *fo
 {
     *sink = (struct sink){.format = format, .file = file, .header = *header};
     if (request->level >= 0 && !format->compresses)
-        return fault_raise(fault, STATUS_USAGE, "%s: --level: the format %s is not compressed",
-                           file_out_name(file), format->name);
+        return fault_raise_about(fault, STATUS_USAGE, file_out_name(file),
+                                 "--level: the format %s is not compressed", format->name);
     return format->create(sink, request, fault);
 }
 

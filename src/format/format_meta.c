@@ -65,13 +65,13 @@ static bool read_lines(struct source *source, struct fault *fault)
         if (!fields_read_line(fields, flow, &ended, fault))
             return false;
         if (ended)
-            return fault_raise(fault, STATUS_INPUT, "%s: ElementDataFile: missing", fields->file);
+            return fault_raise_about(fault, STATUS_INPUT, fields->file, "ElementDataFile: missing");
         if (!fields_split_last(fields, "=", fault))
             return false;
         last = &fields->items[fields->count - 1];
         if (last->name == NULL && last->line[0] != '\0')
-            return fault_raise(fault, STATUS_INPUT, "%s: header: line %zu: no field", fields->file,
-                               fields->count);
+            return fault_raise_about(fault, STATUS_INPUT, fields->file, "header: line %zu: no field",
+                                     fields->count);
     } while (last->name == NULL || strcasecmp(last->name, "ElementDataFile") != 0);
     return true;
 }
@@ -119,8 +119,8 @@ static bool read_extents(struct source *source, struct fault *fault)
     if (!fields_counts(sizes, DIMS_MOST, extents, &found))
         return fields_refuse(fields, "DimSize", sizes, "not whole numbers, or too large ones", fault);
     if (found != count)
-        return fault_raise(fault, STATUS_INPUT, "%s: DimSize: %zu value%s for NDims %llu", fields->file,
-                           found, found == 1 ? "" : "s", (unsigned long long)count);
+        return fault_raise_about(fault, STATUS_INPUT, fields->file, "DimSize: %zu value%s for NDims %llu",
+                                 found, found == 1 ? "" : "s", (unsigned long long)count);
     if (channels != NULL && (!number_parse_count(channels, &of_sample) || of_sample == 0))
         return fields_refuse(fields, "ElementNumberOfChannels", channels, "not a number above 0", fault);
     return volume_set_extents(source, "DimSize", extents, found, of_sample, fault);
@@ -177,8 +177,9 @@ static bool check_compressed(struct source *source, struct fault *fault)
         return fields_refuse(&volume->fields, "CompressedDataSize", value, "not a count", fault);
     return volume->files.count > 0 || !flow_is_plain(volume->flow) || !flow_most(volume->flow, &left) ||
            claimed == left ||
-           fault_raise(fault, STATUS_INPUT, "%s: CompressedDataSize: %llu, but %llu bytes follow the header",
-                       volume->fields.file, (unsigned long long)claimed, (unsigned long long)left);
+           fault_raise_about(fault, STATUS_INPUT, volume->fields.file,
+                             "CompressedDataSize: %llu, but %llu bytes follow the header",
+                             (unsigned long long)claimed, (unsigned long long)left);
 }
 
 static bool settle_files(struct source *source, struct fault *fault)

@@ -185,7 +185,7 @@ static void swap_bytes(unsigned char *bytes, unsigned width)
 
 static bool refuse(const struct source *source, const char *field, const char *reason, struct fault *fault)
 {
-    return fault_raise(fault, STATUS_INPUT, "%s: %s: %s", file_in_name(source->file), field, reason);
+    return fault_raise_about(fault, STATUS_INPUT, file_in_name(source->file), "%s: %s", field, reason);
 }
 
 static bool find_version(const unsigned char *start, const struct version **version, enum endian *endian)
@@ -253,11 +253,11 @@ static bool read_type(struct source *source, const struct kept *kept, unsigned *
         source->header.type = datatype->type;
         *channels = datatype->channels;
         return bits == (int64_t)(8 * sample_size(datatype->type) * datatype->channels) ||
-               fault_raise(fault, STATUS_INPUT, "%s: bitpix: %lld for datatype %lld",
-                           file_in_name(source->file), (long long)bits, (long long)code);
+               fault_raise_about(fault, STATUS_INPUT, file_in_name(source->file),
+                                 "bitpix: %lld for datatype %lld", (long long)bits, (long long)code);
     }
-    return fault_raise(fault, STATUS_INPUT, "%s: datatype: %lld is not supported", file_in_name(source->file),
-                       (long long)code);
+    return fault_raise_about(fault, STATUS_INPUT, file_in_name(source->file),
+                             "datatype: %lld is not supported", (long long)code);
 }
 
 static bool read_extents(struct source *source, const struct kept *kept, unsigned channels,
@@ -269,13 +269,13 @@ static bool read_extents(struct source *source, const struct kept *kept, unsigne
     double spacing[3];
 
     if (axes < 1 || axes > DIMS_MOST)
-        return fault_raise(fault, STATUS_INPUT, "%s: dim: %lld axes", file_in_name(source->file),
-                           (long long)axes);
+        return fault_raise_about(fault, STATUS_INPUT, file_in_name(source->file), "dim: %lld axes",
+                                 (long long)axes);
     for (unsigned i = 0; i < axes; i++) {
         int64_t extent = whole(kept, version->dim + (i + 1) * version->dim_width, version->dim_width);
         if (extent < 1)
-            return fault_raise(fault, STATUS_INPUT, "%s: dim: axis %u has an extent of %lld",
-                               file_in_name(source->file), i + 1, (long long)extent);
+            return fault_raise_about(fault, STATUS_INPUT, file_in_name(source->file),
+                                     "dim: axis %u has an extent of %lld", i + 1, (long long)extent);
         extents[i] = (uint64_t)extent;
     }
     for (unsigned i = 0; i < 3; i++)
@@ -305,7 +305,7 @@ static bool read_offset(const struct source *source, const struct kept *kept, ui
         version->whole_offset ? (double)whole(kept, version->vox_offset, 8) : real(kept, version->vox_offset);
 
     if (!(value >= 0.0) || value > 0x1p62 || value != floor(value) || (value > 0.0 && value < (double)least))
-        return fault_raise(fault, STATUS_INPUT, "%s: vox_offset: %g", file_in_name(source->file), value);
+        return fault_raise_about(fault, STATUS_INPUT, file_in_name(source->file), "vox_offset: %g", value);
     *offset = value == 0.0 ? least : (uint64_t)value;
     return true;
 }
@@ -322,9 +322,9 @@ static bool check_extensions(const struct source *source, struct kept *kept, boo
     for (; kept->extension_size - at >= EXTENSION_UNIT; at += (size_t)size) {
         size = get_bits(kept->extension + at, 4, kept->endian);
         if (size < EXTENSION_UNIT / 2 || size > kept->extension_size - at)
-            return fault_raise(
-                fault, STATUS_INPUT, "%s: extension: esize %llu, but %zu bytes are left for it",
-                file_in_name(source->file), (unsigned long long)size, kept->extension_size - at);
+            return fault_raise_about(fault, STATUS_INPUT, file_in_name(source->file),
+                                     "extension: esize %llu, but %zu bytes are left for it",
+                                     (unsigned long long)size, kept->extension_size - at);
         if (swapped) {
             swap_bytes(kept->extension + at, 4);
             swap_bytes(kept->extension + at + 4, 4);
@@ -455,8 +455,8 @@ static bool make_header(const struct sink *sink, struct kept *kept, struct fault
     }
     for (unsigned i = 1; i <= 3; i++) {
         if (dims[i] > version->extent_most)
-            return fault_raise(fault, STATUS_LIMIT, "%s: an extent of %llu", file_out_name(sink->file),
-                               (unsigned long long)dims[i]);
+            return fault_raise_about(fault, STATUS_LIMIT, file_out_name(sink->file), "an extent of %llu",
+                                     (unsigned long long)dims[i]);
     }
     kept->version = version;
     put_whole(kept, 0, 4, version->size);
@@ -655,9 +655,9 @@ static bool write_header(struct sink *sink, const struct sink_request *request, 
     struct kept kept = {.endian = sink->header.endian};
 
     if (datatype == NULL && sink->header.grid.channels > 1)
-        return fault_raise(fault, STATUS_USAGE, "%s: NIfTI has no %u channels of %s, only 3 or 4 of u8",
-                           file_out_name(sink->file), sink->header.grid.channels,
-                           sample_name(sink->header.type));
+        return fault_raise_about(fault, STATUS_USAGE, file_out_name(sink->file),
+                                 "NIfTI has no %u channels of %s, only 3 or 4 of u8",
+                                 sink->header.grid.channels, sample_name(sink->header.type));
     if (datatype == NULL)
         return volume_refuse_type(sink, fault);
     return (!sink->format->packed || volume_pack(sink, PACK_GZIP, fault)) &&

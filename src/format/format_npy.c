@@ -30,7 +30,7 @@ static bool sniff(const unsigned char *start, size_t size)
 
 static bool refuse(const struct source *source, const char *field, const char *reason, struct fault *fault)
 {
-    return fault_raise(fault, STATUS_INPUT, "%s: %s: %s", file_in_name(source->file), field, reason);
+    return fault_raise_about(fault, STATUS_INPUT, file_in_name(source->file), "%s: %s", field, reason);
 }
 
 /* The size of the dictionary, which follows. */
@@ -265,9 +265,9 @@ static bool write_header(struct sink *sink, const struct sink_request *request, 
     if (descr == NULL)
         return volume_refuse_type(sink, fault);
     if (header->grid.channels > 1)
-        return fault_raise(fault, STATUS_USAGE,
-                           "%s: a NumPy file does not say which axis holds channels, and there are %u",
-                           file_out_name(sink->file), header->grid.channels);
+        return fault_raise_about(fault, STATUS_USAGE, file_out_name(sink->file),
+                                 "a NumPy file does not say which axis holds channels, and there are %u",
+                                 header->grid.channels);
     write_shape(&header->grid, shape, sizeof shape);
     used = MAGIC_SIZE + 2;
     memcpy(text, "\x93NUMPY\x01\x00", MAGIC_SIZE);

@@ -71,8 +71,8 @@ static bool check_magic(const struct fields *fields, struct fault *fault)
 
     if (strncmp(line, magic, sizeof magic - 1) != 0 || line[MAGIC_SIZE - 1] < '1' ||
         line[MAGIC_SIZE - 1] > '0' + VERSION_MOST || line[MAGIC_SIZE] != '\0')
-        return fault_raise(fault, STATUS_INPUT, "%s: magic: not NRRD0001 to NRRD000%d", fields->file,
-                           VERSION_MOST);
+        return fault_raise_about(fault, STATUS_INPUT, fields->file, "magic: not NRRD0001 to NRRD000%d",
+                                 VERSION_MOST);
     return true;
 }
 
@@ -93,8 +93,8 @@ static bool take_line(struct fields *fields, struct fault *fault)
     if (!fields_split_last(fields, ":", fault))
         return false;
     return fields->items[fields->count - 1].name != NULL ||
-           fault_raise(fault, STATUS_INPUT, "%s: header: line %zu: neither a field nor a comment",
-                       fields->file, fields->count);
+           fault_raise_about(fault, STATUS_INPUT, fields->file,
+                             "header: line %zu: neither a field nor a comment", fields->count);
 }
 
 /* Names of files follow at once. */
@@ -117,7 +117,7 @@ static bool read_lines(struct source *source, bool *attached, struct fault *faul
             return false;
         if (ended)
             return fields->count > 0 ||
-                   fault_raise(fault, STATUS_INPUT, "%s: magic: the file is empty", fields->file);
+                   fault_raise_about(fault, STATUS_INPUT, fields->file, "magic: the file is empty");
         *attached = fields->count > 1 && fields->items[fields->count - 1].line[0] == '\0';
         if (!*attached && !(fields->count == 1 ? check_magic(fields, fault) : take_line(fields, fault)))
             return false;
@@ -211,8 +211,8 @@ static bool read_sizes(const struct fields *fields, struct axes *axes, struct fa
     if (!fields_counts(sizes, VOLUME_AXES_MOST, axes->sizes, &found))
         return fields_refuse(fields, "sizes", sizes, "not whole numbers, or too large ones", fault);
     return found == axes->count ||
-           fault_raise(fault, STATUS_INPUT, "%s: sizes: %zu value%s for dimension %zu", fields->file, found,
-                       found == 1 ? "" : "s", axes->count);
+           fault_raise_about(fault, STATUS_INPUT, fields->file, "sizes: %zu value%s for dimension %zu", found,
+                             found == 1 ? "" : "s", axes->count);
 }
 
 static bool read_kinds(const struct fields *fields, struct axes *axes, struct fault *fault)
@@ -331,10 +331,10 @@ static bool set_axes(struct source *source, const struct source_request *request
     (void)request;
     for (size_t i = 1; i < axes->count; i++) {
         if (axes->is_channel[i] && axes->sizes[i] > 1)
-            return fault_raise(fault, STATUS_INPUT,
-                               "%s: kinds: axis %zu holds channels, which is supported for the first "
-                               "axis alone",
-                               file_in_name(source->file), i + 1);
+            return fault_raise_about(fault, STATUS_INPUT, file_in_name(source->file),
+                                     "kinds: axis %zu holds channels, which is supported for the first "
+                                     "axis alone",
+                                     i + 1);
     }
     volume_set_spacing(source, axes->spacing + first, axes->count - first);
     return volume_set_extents(source, "sizes", axes->sizes + first, axes->count - first,
@@ -370,10 +370,9 @@ static bool settle_files(struct source *source, bool attached, struct fault *fau
 
     if (value != NULL)
         return volume_name_files(source, value, fault);
-    return attached || fault_raise(fault, STATUS_INPUT,
-                                   "%s: header: the file ends before an empty line, which ends a "
-                                   "header",
-                                   file_in_name(source->file));
+    return attached || fault_raise_about(fault, STATUS_INPUT, file_in_name(source->file),
+                                         "header: the file ends before an empty line, which ends a "
+                                         "header");
 }
 
 static bool read_header(struct source *source, const struct source_request *request, struct fault *fault)

@@ -264,9 +264,8 @@ static bool measure(struct reader *reader, struct source *source, struct fault *
     if (!reader->interlaced)
         return true;
     if (!mem_product(&source->held_bytes, reader->row_bytes, reader->row_count))
-        return fault_raise(fault, STATUS_LIMIT,
-                           "%s: IHDR: an interlaced picture larger than the address space",
-                           reader->trap.name);
+        return fault_raise_about(fault, STATUS_LIMIT, reader->trap.name,
+                                 "IHDR: an interlaced picture larger than the address space");
     return true;
 }
 
@@ -399,16 +398,17 @@ static bool check_writable(const struct sink *sink, struct fault *fault)
     const char *name = file_out_name(sink->file);
     unsigned channels = header->grid.channels;
     if (header->grid.axes != 2)
-        return fault_raise(fault, STATUS_USAGE, "%s: a PNG holds a picture, not a volume", name);
+        return fault_raise_about(fault, STATUS_USAGE, name, "a PNG holds a picture, not a volume");
     if (header->type != SAMPLE_U8 && header->type != SAMPLE_U16)
-        return fault_raise(fault, STATUS_USAGE, "%s: a PNG holds u8 or u16, not %s", name,
-                           sample_name(header->type));
+        return fault_raise_about(fault, STATUS_USAGE, name, "a PNG holds u8 or u16, not %s",
+                                 sample_name(header->type));
     if (channels < 1 || channels > 4 || header->alpha != (channels % 2 == 0))
-        return fault_raise(fault, STATUS_USAGE, "%s: a PNG holds gray or RGB, not %u channels %s alpha", name,
-                           channels, header->alpha ? "with" : "without");
+        return fault_raise_about(fault, STATUS_USAGE, name,
+                                 "a PNG holds gray or RGB, not %u channels %s alpha", channels,
+                                 header->alpha ? "with" : "without");
     if (header->grid.nx > PNG_ENCODER_EXTENT_MOST || header->grid.ny > PNG_ENCODER_EXTENT_MOST)
-        return fault_raise(fault, STATUS_LIMIT, "%s: a PNG is at most %d samples wide and high", name,
-                           PNG_ENCODER_EXTENT_MOST);
+        return fault_raise_about(fault, STATUS_LIMIT, name, "a PNG is at most %d samples wide and high",
+                                 PNG_ENCODER_EXTENT_MOST);
     return true;
 }
 

@@ -156,15 +156,15 @@ static bool refuse_without_dims(const struct source *source, const struct source
     uint64_t bytes;
 
     if (!file_in_remaining(source->file, &bytes))
-        return fault_raise(fault, STATUS_USAGE, "%s: raw samples need -n N or -d X,Y[,Z]%s%s", name,
-                           source->doubt[0] != '\0' ? "; " : "", source->doubt);
+        return fault_raise_about(fault, STATUS_USAGE, name, "raw samples need -n N or -d X,Y[,Z]%s%s",
+                                 source->doubt[0] != '\0' ? "; " : "", source->doubt);
     if (bytes >= request->skip)
         hint_cubes(&hint, request->grid.channels, bytes - request->skip);
     hint_name(&hint, name);
     hint_kind(&hint, source->doubt);
-    return fault_raise(fault, STATUS_USAGE, "%s: raw samples need -n N or -d X,Y[,Z]; %llu bytes%s%s%s", name,
-                       (unsigned long long)bytes, hint.used > 0 ? " (" : "", hint.text,
-                       hint.used > 0 ? ")" : "");
+    return fault_raise_about(
+        fault, STATUS_USAGE, name, "raw samples need -n N or -d X,Y[,Z]; %llu bytes%s%s%s",
+        (unsigned long long)bytes, hint.used > 0 ? " (" : "", hint.text, hint.used > 0 ? ")" : "");
 }
 
 static void name_extents(const struct grid *grid, char *text, size_t size)
@@ -204,12 +204,13 @@ static bool refuse_length(const struct source *source, const struct source_reque
         snprintf(needed, sizeof needed, "are %zu samples of 1, 2, 4 or 8 bytes", grid_samples(grid));
     if (request->skip > 0)
         snprintf(skipped, sizeof skipped, ", %llu of them skipped", (unsigned long long)request->skip);
-    return fault_raise(fault, STATUS_INPUT, "%s: length: %llu bytes%s, but %s %s%s%s%s",
-                       file_in_name(source->file), (unsigned long long)bytes, skipped, extents, needed,
-                       fits            ? " (fits: "
-                       : hint.used > 0 ? " ("
-                                       : "",
-                       hint.text, hint.used > 0 ? ")" : "");
+    return fault_raise_about(fault, STATUS_INPUT, file_in_name(source->file),
+                             "length: %llu bytes%s, but %s %s%s%s%s", (unsigned long long)bytes, skipped,
+                             extents, needed,
+                             fits            ? " (fits: "
+                             : hint.used > 0 ? " ("
+                                             : "",
+                             hint.text, hint.used > 0 ? ")" : "");
 }
 
 /* What to give where the samples are of another type of that size. */
@@ -267,9 +268,9 @@ static bool settle_type(struct source *source, const struct source_request *requ
 
 static bool refuse_short(const struct source *source, struct fault *fault)
 {
-    return fault_raise(fault, STATUS_INPUT, "%s: length: it ends before the last of %zu %s samples",
-                       file_in_name(source->file), grid_samples(&source->header.grid),
-                       sample_name(source->header.type));
+    return fault_raise_about(fault, STATUS_INPUT, file_in_name(source->file),
+                             "length: it ends before the last of %zu %s samples",
+                             grid_samples(&source->header.grid), sample_name(source->header.type));
 }
 
 static bool skip_bytes(struct source *source, uint64_t skip, struct fault *fault)
@@ -351,9 +352,9 @@ static bool raw_end(struct source *source, struct fault *fault)
     if (!file_in_peek(source->file, &extra, 1, &got, fault))
         return false;
     if (got > 0)
-        return fault_raise(fault, STATUS_INPUT, "%s: length: it goes on after the last of %zu %s samples",
-                           file_in_name(source->file), grid_samples(&source->header.grid),
-                           sample_name(source->header.type));
+        return fault_raise_about(fault, STATUS_INPUT, file_in_name(source->file),
+                                 "length: it goes on after the last of %zu %s samples",
+                                 grid_samples(&source->header.grid), sample_name(source->header.type));
     return true;
 }
 

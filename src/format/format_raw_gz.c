@@ -9,9 +9,8 @@ static bool read_header(struct source *source, const struct source_request *requ
     struct volume *volume = source->state;
 
     if (!request->has_dims)
-        return fault_raise(fault, STATUS_USAGE,
-                           "%s: raw samples, compressed by gzip, need -n N or -d X,Y[,Z]",
-                           file_in_name(source->file));
+        return fault_raise_about(fault, STATUS_USAGE, file_in_name(source->file),
+                                 "raw samples, compressed by gzip, need -n N or -d X,Y[,Z]");
     source->header.grid = request->grid;
     source->header.type = request->has_type ? request->type : SAMPLE_F32;
     source->header.endian = request->has_endian ? request->endian : ENDIAN_LITTLE;

@@ -32,10 +32,10 @@ static bool check_start(struct source *source, struct fault *fault)
     if (!file_in_peek(source->file, start, sizeof start, &got, fault))
         return false;
     return is_tiff(start, got) ||
-           fault_raise(fault, STATUS_INPUT, "%s: magic: %s", file_in_name(source->file),
-                       got >= 2 && start[0] == 0x1f && start[1] == 0x8b
-                           ? "a TIFF file compressed by gzip as a whole, which is not supported"
-                           : "not that of a TIFF file");
+           fault_raise_about(fault, STATUS_INPUT, file_in_name(source->file), "magic: %s",
+                             got >= 2 && start[0] == 0x1f && start[1] == 0x8b
+                                 ? "a TIFF file compressed by gzip as a whole, which is not supported"
+                                 : "not that of a TIFF file");
 }
 
 static void set_distance(double *spacing, double distance)
@@ -115,8 +115,8 @@ static bool read_piece(struct source *source, uint64_t place, unsigned char *sam
 
     if (!file_in_read_at(source->file, place, samples, bytes, &got, fault))
         return false;
-    return got == bytes ||
-           fault_raise(fault, STATUS_INPUT, "%s: length: it has become shorter", file_in_name(source->file));
+    return got == bytes || fault_raise_about(fault, STATUS_INPUT, file_in_name(source->file),
+                                             "length: it has become shorter");
 }
 
 static bool read_at(struct source *source, void *samples, size_t first, size_t planes, struct fault *fault)
@@ -155,11 +155,12 @@ static bool check_writable(const struct sink *sink, struct fault *fault)
     const char *name = file_out_name(sink->file);
 
     if (grid->nx > UINT32_MAX || grid->ny > UINT32_MAX)
-        return fault_raise(fault, STATUS_LIMIT, "%s: a TIFF page is at most %lu samples wide and high", name,
-                           (unsigned long)UINT32_MAX);
+        return fault_raise_about(fault, STATUS_LIMIT, name,
+                                 "a TIFF page is at most %lu samples wide and high",
+                                 (unsigned long)UINT32_MAX);
     if (grid->channels > CHANNELS_MOST)
-        return fault_raise(fault, STATUS_LIMIT, "%s: a TIFF file has at most %d channels", name,
-                           CHANNELS_MOST);
+        return fault_raise_about(fault, STATUS_LIMIT, name, "a TIFF file has at most %d channels",
+                                 CHANNELS_MOST);
     return true;
 }
 
@@ -167,9 +168,9 @@ static bool check_writable(const struct sink *sink, struct fault *fault)
 static bool check_level(const struct sink *sink, int level, struct fault *fault)
 {
     return level <= 0 || file_out_is_renamed(sink->file) ||
-           fault_raise(fault, STATUS_USAGE,
-                       "%s: a compressed %s needs a regular file, since it is not written in order",
-                       file_out_name(sink->file), sink->format->name);
+           fault_raise_about(fault, STATUS_USAGE, file_out_name(sink->file),
+                             "a compressed %s needs a regular file, since it is not written in order",
+                             sink->format->name);
 }
 
 static const struct tiff_pages *pages_of_origin(const struct source *origin)

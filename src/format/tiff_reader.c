@@ -58,8 +58,8 @@ static void tell(const char *module, struct tiff_reader *reader, const char *for
         diag_detail("%s: %s", file_in_name(reader->file), line);
     } else if (!reader->failed) {
         reader->failed = true;
-        fault_raise(reader->fault, STATUS_INPUT, "%s: page %llu: %s", file_in_name(reader->file),
-                    (unsigned long long)reader->page + 1, line);
+        fault_raise_about(reader->fault, STATUS_INPUT, file_in_name(reader->file), "page %llu: %s",
+                          (unsigned long long)reader->page + 1, line);
     }
 }
 
@@ -130,8 +130,8 @@ static int close_nothing(thandle_t handle)
 static bool refuse(struct tiff_reader *reader, const char *field, const char *reason)
 {
     if (!reader->failed)
-        fault_raise(reader->fault, STATUS_INPUT, "%s: page %llu: %s: %s", file_in_name(reader->file),
-                    (unsigned long long)reader->page + 1, field, reason);
+        fault_raise_about(reader->fault, STATUS_INPUT, file_in_name(reader->file), "page %llu: %s: %s",
+                          (unsigned long long)reader->page + 1, field, reason);
     reader->failed = true;
     return false;
 }
@@ -559,9 +559,8 @@ static bool start(struct tiff_reader *reader)
 
     pthread_once(&once, set_handlers);
     if (!file_in_remaining(reader->file, &reader->size))
-        return fault_raise(reader->fault, STATUS_USAGE,
-                           "%s: a TIFF file is not read in order, so it must be a regular file",
-                           file_in_name(reader->file));
+        return fault_raise_about(reader->fault, STATUS_USAGE, file_in_name(reader->file),
+                                 "a TIFF file is not read in order, so it must be a regular file");
     /* No memory map, and strips as they are. */
     reader->tiff = TIFFClientOpen(file_in_name(reader->file), "rmc", reader, read_some, write_none, seek,
                                   close_nothing, tell_size, NULL, NULL);
@@ -683,8 +682,8 @@ bool tiff_reader_rows(struct tiff_reader *reader, void *samples, size_t rows, st
 bool tiff_reader_open(struct tiff_reader **reader, struct file_in *file, struct fault *fault)
 {
     (void)reader;
-    return fault_raise(fault, STATUS_INPUT, "%s: a TIFF file: this program was built without libtiff",
-                       file_in_name(file));
+    return fault_raise_about(fault, STATUS_INPUT, file_in_name(file),
+                             "a TIFF file: this program was built without libtiff");
 }
 
 void tiff_reader_close(struct tiff_reader *reader)

@@ -42,7 +42,7 @@ bool volume_read_header(struct source *source, void *bytes, size_t size, struct 
     if (!flow_read(volume->flow, bytes, size, &got, fault))
         return false;
     return got == size ||
-           fault_raise(fault, STATUS_INPUT, "%s: header: the file ends in it", file_in_name(source->file));
+           fault_raise_about(fault, STATUS_INPUT, file_in_name(source->file), "header: the file ends in it");
 }
 
 static bool refuse_extents(const struct source *source, const char *field, const uint64_t *extents,
@@ -53,8 +53,8 @@ static bool refuse_extents(const struct source *source, const char *field, const
     for (size_t i = 0, used = 0; i < count && used < sizeof text; i++)
         used += (size_t)snprintf(text + used, sizeof text - used, "%s%llu", i == 0 ? "" : " ",
                                  (unsigned long long)extents[i]);
-    return fault_raise(fault, STATUS_INPUT, "%s: %s: %.128s: %s", file_in_name(source->file), field, text,
-                       reason);
+    return fault_raise_about(fault, STATUS_INPUT, file_in_name(source->file), "%s: %.128s: %s", field, text,
+                             reason);
 }
 
 /* Each extent is at least 1, and the bytes of all samples can be counted. */
@@ -137,8 +137,8 @@ static bool set_pattern(struct source *source, const char *pattern, uint64_t fir
     struct volume_files *files = &((struct volume *)source->state)->files;
 
     if (!is_pattern(pattern) || step == 0 || last < first || last > INT32_MAX)
-        return fault_raise(fault, STATUS_INPUT, "%s: %s: %.64s: not a pattern with numbers from and to",
-                           file_in_name(source->file), files->field, pattern);
+        return fault_raise_about(fault, STATUS_INPUT, file_in_name(source->file),
+                                 "%s: %.64s: not a pattern with numbers from and to", files->field, pattern);
     files->pattern = mem_text(pattern, fault);
     files->first = first;
     files->step = step;
@@ -223,8 +223,8 @@ static bool refuse_file(const struct source *source, const char *name, const cha
 {
     const struct volume *volume = source->state;
 
-    return fault_raise(fault, STATUS_INPUT, "%s: %s: %.256s: %s", file_in_name(source->file),
-                       volume->files.field, name, reason);
+    return fault_raise_about(fault, STATUS_INPUT, file_in_name(source->file), "%s: %.256s: %s",
+                             volume->files.field, name, reason);
 }
 
 /* Whether a path, links followed, leads into the folder of the header or one below it. */
@@ -339,8 +339,8 @@ static bool skip_lines(const struct source *source, struct flow *flow, struct fa
         if (!skip_line(flow, &skipped, fault))
             return false;
     }
-    return skipped || fault_raise(fault, STATUS_INPUT,
-                                  "%s: line skip: the file does not have that many lines", data_name(source));
+    return skipped || fault_raise_about(fault, STATUS_INPUT, data_name(source),
+                                        "line skip: the file does not have that many lines");
 }
 
 static bool skip_bytes(const struct source *source, struct flow *flow, struct fault *fault)
@@ -350,9 +350,8 @@ static bool skip_bytes(const struct source *source, struct flow *flow, struct fa
 
     if (volume->coding.at_end) {
         if (!flow_is_plain(flow) || !flow_most(flow, &skip))
-            return fault_raise(fault, STATUS_INPUT,
-                               "%s: byte skip: the end can be found in a regular file only",
-                               data_name(source));
+            return fault_raise_about(fault, STATUS_INPUT, data_name(source),
+                                     "byte skip: the end can be found in a regular file only");
         skip = skip > volume->file_bytes ? skip - volume->file_bytes : 0;
     }
     if (skip == 0)
@@ -360,8 +359,8 @@ static bool skip_bytes(const struct source *source, struct flow *flow, struct fa
     if (!flow_skip(flow, skip, &skipped, fault))
         return false;
     return skipped == skip ||
-           fault_raise(fault, STATUS_INPUT, "%s: byte skip: the file ends before %llu bytes",
-                       data_name(source), (unsigned long long)skip);
+           fault_raise_about(fault, STATUS_INPUT, data_name(source),
+                             "byte skip: the file ends before %llu bytes", (unsigned long long)skip);
 }
 
 /* What a file has room for decides before anything is allocated for what a header claims. */
@@ -377,10 +376,11 @@ static bool check_room(const struct source *source, const struct flow *flow, str
         return true;
     number_format_product((const size_t[]){grid->nx, grid->ny, grid->nz, grid->channels},
                           grid->channels > 1 ? 4 : grid->axes, extents, sizeof extents);
-    return fault_raise(fault, STATUS_INPUT, "%s: length: samples of %s %llu bytes, but %s %s%s take %llu",
-                       data_name(source), flow_is_plain(flow) ? "exactly" : "at most",
-                       (unsigned long long)most, extents, sample_name(source->header.type),
-                       volume->files.count > 1 ? ", a part," : "", (unsigned long long)volume->file_bytes);
+    return fault_raise_about(fault, STATUS_INPUT, data_name(source),
+                             "length: samples of %s %llu bytes, but %s %s%s take %llu",
+                             flow_is_plain(flow) ? "exactly" : "at most", (unsigned long long)most, extents,
+                             sample_name(source->header.type), volume->files.count > 1 ? ", a part," : "",
+                             (unsigned long long)volume->file_bytes);
 }
 
 static bool settle_flow(struct source *source, struct flow **flow, struct fault *fault)
@@ -433,8 +433,9 @@ static bool share_among_files(struct source *source, struct fault *fault)
     size_t count = volume->files.count;
 
     if (count > rows || rows % count != 0)
-        return fault_raise(fault, STATUS_INPUT, "%s: %s: %zu files for %llu rows of samples",
-                           file_in_name(source->file), volume->files.field, count, (unsigned long long)rows);
+        return fault_raise_about(fault, STATUS_INPUT, file_in_name(source->file),
+                                 "%s: %zu files for %llu rows of samples", volume->files.field, count,
+                                 (unsigned long long)rows);
     volume->file_bytes /= count;
     return check_files(source, fault) && begin_file(source, fault);
 }
@@ -490,9 +491,9 @@ bool volume_open(struct source *source, const struct source_request *request, vo
 
 static bool refuse_short(const struct source *source, struct fault *fault)
 {
-    return fault_raise(fault, STATUS_INPUT, "%s: length: it ends before the last of %zu %s samples",
-                       data_name(source), grid_samples(&source->header.grid),
-                       sample_name(source->header.type));
+    return fault_raise_about(fault, STATUS_INPUT, data_name(source),
+                             "length: it ends before the last of %zu %s samples",
+                             grid_samples(&source->header.grid), sample_name(source->header.type));
 }
 
 static bool check_end(const struct source *source, struct flow *flow, struct fault *fault)
@@ -501,9 +502,9 @@ static bool check_end(const struct source *source, struct flow *flow, struct fau
 
     if (!flow_ends(flow, &ends, fault))
         return false;
-    return ends || fault_raise(fault, STATUS_INPUT, "%s: length: it goes on after the last of %zu %s samples",
-                               data_name(source), grid_samples(&source->header.grid),
-                               sample_name(source->header.type));
+    return ends || fault_raise_about(fault, STATUS_INPUT, data_name(source),
+                                     "length: it goes on after the last of %zu %s samples",
+                                     grid_samples(&source->header.grid), sample_name(source->header.type));
 }
 
 static bool next_file(struct source *source, struct fault *fault)
@@ -675,9 +676,9 @@ bool volume_reserve_size(struct sink *sink, struct fault *fault)
     struct volume_sink *state = sink->state;
 
     if (!file_out_is_renamed(samples_out(sink)))
-        return fault_raise(fault, STATUS_USAGE,
-                           "%s: a compressed %s needs a regular file, since its size comes first",
-                           file_out_name(sink->file), sink->format->name);
+        return fault_raise_about(fault, STATUS_USAGE, file_out_name(sink->file),
+                                 "a compressed %s needs a regular file, since its size comes first",
+                                 sink->format->name);
     state->size_at = state->bytes;
     state->tells_size = true;
     return volume_put(sink, "00000000000000000000", SIZE_DIGITS, fault);
@@ -698,7 +699,7 @@ bool volume_name_data(const struct sink *sink, bool packed, char *text, size_t s
     const char *path = file_out_name(sink->file), *name = path + folder_length(path);
 
     return format_name_beside(sink->format, name, packed, text, size) ||
-           fault_raise(fault, STATUS_USAGE, "%s: too long a name", path);
+           fault_raise_about(fault, STATUS_USAGE, path, "too long a name");
 }
 
 static bool is_same_file(const char *path, const char *other)
@@ -739,8 +740,8 @@ static bool open_beside(struct sink *sink, const struct source *origin, const ch
     const char *header = file_out_name(sink->file);
 
     if (origin != NULL && !file_in_is_at(origin->file, header) && reads_from(origin, path))
-        return fault_raise(fault, STATUS_USAGE, "%s: an input would be replaced by the samples of %s", path,
-                           header);
+        return fault_raise_about(fault, STATUS_USAGE, path, "an input would be replaced by the samples of %s",
+                                 header);
     return file_open_output(&state->file, path, fault);
 }
 
@@ -754,8 +755,9 @@ bool volume_detach(struct sink *sink, const struct sink_request *request, const 
     bool done;
 
     if (!file_out_is_renamed(sink->file))
-        return fault_raise(fault, STATUS_USAGE, "%s: %s needs a regular file, since the samples go beside it",
-                           path, sink->format->name);
+        return fault_raise_about(fault, STATUS_USAGE, path,
+                                 "%s needs a regular file, since the samples go beside it",
+                                 sink->format->name);
     full = mem_alloc(folder + length + 1, 1, "a file name", fault);
     if (full == NULL)
         return false;
@@ -805,6 +807,7 @@ void volume_discard(struct sink *sink)
 
 bool volume_refuse_type(const struct sink *sink, struct fault *fault)
 {
-    return fault_raise(fault, STATUS_USAGE, "%s: the format %s has no samples of type %s (--out-type)",
-                       file_out_name(sink->file), sink->format->name, sample_name(sink->header.type));
+    return fault_raise_about(fault, STATUS_USAGE, file_out_name(sink->file),
+                             "the format %s has no samples of type %s (--out-type)", sink->format->name,
+                             sample_name(sink->header.type));
 }

@@ -47,8 +47,8 @@ static bool check_spans(const char *text, const struct region_request *request, 
     for (size_t i = 0; i < request->span_count; i++) {
         const struct region_span *span = &request->spans[i];
         if (span->bounded && span->first >= span->end)
-            return fault_raise(fault, STATUS_USAGE,
-                               "%s: a range is empty: its end is the first index beyond it", text);
+            return fault_raise_about(fault, STATUS_USAGE, text,
+                                     "a range is empty: its end is the first index beyond it");
     }
     return true;
 }
@@ -68,15 +68,15 @@ bool region_parse_crop(const char *text, struct region_request *request, struct 
             break;
         rest += length + 1;
     }
-    return fault_raise(fault, STATUS_USAGE,
-                       "%s: expected X0:X1,Y0:Y1 or X0:X1,Y0:Y1,Z0:Z1, where an end may be left out", text);
+    return fault_raise_about(fault, STATUS_USAGE, text,
+                             "expected X0:X1,Y0:Y1 or X0:X1,Y0:Y1,Z0:Z1, where an end may be left out");
 }
 
 bool region_parse_planes(const char *text, struct region_request *request, struct fault *fault)
 {
     *request = (struct region_request){.kind = REGION_PLANES, .span_count = 1};
     if (!parse_span(text, strlen(text), &request->spans[0]))
-        return fault_raise(fault, STATUS_USAGE, "%s: expected A:B, where an end may be left out", text);
+        return fault_raise_about(fault, STATUS_USAGE, text, "expected A:B, where an end may be left out");
     return check_spans(text, request, fault);
 }
 
@@ -86,7 +86,7 @@ bool region_parse_slice(const char *text, struct region_request *request, struct
 
     *request = (struct region_request){.kind = REGION_SLICE};
     if (axis == NULL || text[1] != '=' || !number_parse_count(text + 2, &request->index))
-        return fault_raise(fault, STATUS_USAGE, "%s: expected x=K, y=K or z=K", text);
+        return fault_raise_about(fault, STATUS_USAGE, text, "expected x=K, y=K or z=K");
     request->axis = (unsigned)(axis - axis_names);
     return true;
 }
@@ -100,7 +100,7 @@ bool region_parse_part(const char *text, struct region_request *request, struct 
     if (slash == NULL || !parse_index(text, (size_t)(slash - text), &request->part, &given) || !given ||
         !number_parse_count(slash + 1, &request->parts) || request->part < 1 ||
         request->part > request->parts || request->parts > UINT32_MAX)
-        return fault_raise(fault, STATUS_USAGE, "%s: expected K/N, with K from 1 to N", text);
+        return fault_raise_about(fault, STATUS_USAGE, text, "expected K/N, with K from 1 to N");
     return true;
 }
 
@@ -131,9 +131,9 @@ static bool set_span(const struct region_request *request, const struct region_s
     if (span->bounded)
         snprintf(text, sizeof text, "%llu", (unsigned long long)end);
     if (end > most || span->first >= end)
-        return fault_raise(fault, STATUS_USAGE, "%s: %c=%llu:%s is not within 0:%llu",
-                           region_option(request->kind), axis_names[axis], (unsigned long long)span->first,
-                           text, (unsigned long long)most);
+        return fault_raise_about(fault, STATUS_USAGE, region_option(request->kind),
+                                 "%c=%llu:%s is not within 0:%llu", axis_names[axis],
+                                 (unsigned long long)span->first, text, (unsigned long long)most);
     region->first[axis] = (size_t)span->first;
     region->count[axis] = (size_t)(end - span->first);
     return true;

@@ -159,7 +159,7 @@ bool taps_file_read(const char *path, struct stencil *stencil, struct fault *fau
     bool read;
 
     if (reading.file == NULL)
-        return fault_raise(fault, STATUS_IO, "%s: %s", path, strerror(errno));
+        return fault_raise_about(fault, STATUS_IO, path, "%s", strerror(errno));
     read = read_lines(&reading, fault) && add_taps(&reading, stencil, fault);
     mem_free(reading.taps);
     fclose(reading.file);

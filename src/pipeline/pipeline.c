@@ -43,7 +43,7 @@ static const struct format *find_format(const struct pipeline *pipeline, struct 
 
     if (format == NULL || format != request->refused)
         return format;
-    fault_raise(fault, STATUS_INPUT, "%s: %s", file_in_name(pipeline->file), request->refusal);
+    fault_raise_about(fault, STATUS_INPUT, file_in_name(pipeline->file), "%s", request->refusal);
     return NULL;
 }
 

@@ -179,11 +179,11 @@ bool job_make(const struct job_request *request, const struct source *source, st
 
     *job = (struct job){.in = *in, .out = *in};
     if (request->linear_light && in->profile != NULL)
-        return fault_raise(fault, STATUS_INPUT, "%s: %s: --linear supports sRGB and gAMA, not this profile",
-                           file_in_name(source->file), in->profile);
+        return fault_raise_about(fault, STATUS_INPUT, file_in_name(source->file),
+                                 "%s: --linear supports sRGB and gAMA, not this profile", in->profile);
     if (request->linear_light && in->damaged != NULL && in->damaged[0] != '\0')
-        return fault_raise(fault, STATUS_INPUT, "%s: %s: damaged, and --linear depends on it",
-                           file_in_name(source->file), in->damaged);
+        return fault_raise_about(fault, STATUS_INPUT, file_in_name(source->file),
+                                 "%s: damaged, and --linear depends on it", in->damaged);
     job->work = request->has_work ? request->work : sample_work_type(in->type);
     if (request->has_out_type)
         job->out.type = request->out_type;

@@ -176,7 +176,7 @@ static bool make_folders(struct fault *fault)
         if (slash != NULL)
             *slash = '\0';
         if (mkdir(path, 0777) != 0 && errno != EEXIST)
-            return fault_raise(fault, STATUS_IO, "%s: %s", path, strerror(errno));
+            return fault_raise_about(fault, STATUS_IO, path, "%s", strerror(errno));
         if (slash == NULL)
             return true;
         *slash = '/';

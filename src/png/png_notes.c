@@ -146,11 +146,11 @@ bool png_notes_offer(struct png_notes *notes, const char *type, enum png_notes_s
         return true;
     }
     if (notes->count == NOTES_MOST)
-        return fault_raise(fault, STATUS_LIMIT, "%s: %s: more than %d chunks of metadata", notes->file_name,
-                           type, NOTES_MOST);
+        return fault_raise_about(fault, STATUS_LIMIT, notes->file_name, "%s: more than %d chunks of metadata",
+                                 type, NOTES_MOST);
     if (size > NOTES_BYTES_MOST - notes->bytes)
-        return fault_raise(fault, STATUS_LIMIT, "%s: %s: more than %d bytes of metadata", notes->file_name,
-                           type, NOTES_BYTES_MOST);
+        return fault_raise_about(fault, STATUS_LIMIT, notes->file_name, "%s: more than %d bytes of metadata",
+                                 type, NOTES_BYTES_MOST);
     struct png_note *note = mem_alloc(1, sizeof *note + size, "metadata", fault);
     if (note == NULL)
         return fault_prefix(fault, notes->file_name);

@@ -16,7 +16,7 @@ static void raise_once(struct png_trap *trap, const char *message)
     if (trap->raised)
         return;
     trap->raised = true;
-    fault_raise(trap->fault, trap->starved ? STATUS_LIMIT : trap->status, "%s: %s", trap->name, message);
+    fault_raise_about(trap->fault, trap->starved ? STATUS_LIMIT : trap->status, trap->name, "%s", message);
 }
 
 void png_trap_spring(png_structp png, png_const_charp message)
