@@ -577,16 +577,23 @@ static bool give_name(struct file_out *file, struct fault *fault)
     return true;
 }
 
-bool file_out_commit(struct file_out *file, struct fault *fault)
+bool file_out_complete(struct file_out *file, struct fault *fault)
 {
     int descriptor = file->descriptor;
 
+    if (descriptor < 0)
+        return true;
     if (!flush(file, fault))
         return false;
+    mem_free(file->buffer);
+    file->buffer = NULL;
     file->descriptor = -1;
-    if (close(descriptor) != 0)
-        return fault_raise_about(fault, STATUS_IO, file->name, "%s", strerror(errno));
-    return file->temporary == NULL || give_name(file, fault);
+    return close(descriptor) == 0 || fault_raise_about(fault, STATUS_IO, file->name, "%s", strerror(errno));
+}
+
+bool file_out_commit(struct file_out *file, struct fault *fault)
+{
+    return file_out_complete(file, fault) && (file->temporary == NULL || give_name(file, fault));
 }
 
 static int make_nameless(const char *folder, size_t length)

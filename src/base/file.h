@@ -81,6 +81,9 @@ bool file_out_unseen(const struct file_out *file);
    link. To be freed; NULL with errno on failure. */
 char *file_out_target(const char *path);
 
+/* The output is complete: flush and close with a check, and release its buffer; its name comes later. */
+bool file_out_complete(struct file_out *file, struct fault *fault);
+
 /* The output is complete: flush, close with a check, give it its name. */
 bool file_out_commit(struct file_out *file, struct fault *fault);
 

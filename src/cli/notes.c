@@ -2,6 +2,7 @@
 #include "notes.h"
 
 #include "format/kind.h"
+#include "format/png_stack.h"
 #include "pipeline/effect.h"
 #include "pipeline/record.h"
 #include "loss_text.h"
@@ -29,6 +30,8 @@ static void note_name(const struct pipeline *pipeline, const char *output)
         (pipeline->request->out_format != NULL && pipeline->job.region_kind != REGION_SLICE))
         return;
     promised = format_of_name(output);
+    if (written == &format_png_stack)
+        return;
     if (kind_of_name(output) != NULL || (promised != NULL && promised != written))
         diag_note("%s: %s written, despite the name", output, phrase_written(written, text, sizeof text));
 }

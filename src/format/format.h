@@ -25,7 +25,7 @@ struct header {
     bool alpha;          /* the last channel is alpha */
     double file_gamma;   /* stored = linear^file_gamma; 0: the sRGB curve */
     const char *profile; /* the chunk or field whose profile defines the colours otherwise; else NULL */
-    size_t first[3]; /* along x, y and z: where the grid begins in that of the input */
+    size_t first[3];     /* along x, y and z: where the grid begins in that of the input */
     bool mapped; /* to a range that was asked for: what a file says of its samples' scale holds no longer */
     const char *damaged; /* NULL or empty; else what should have told of the colours and cannot be used */
 };
@@ -46,6 +46,7 @@ struct source_request {
     bool
         allow_outside; /* samples may be in files outside the folder of their header, or in what is no file */
     size_t threads;    /* for the format's own work, at least 1 */
+    const char *pattern; /* of the names of a stack of pictures; NULL: there is one file */
 };
 
 struct source {
@@ -63,6 +64,7 @@ struct source {
 };
 
 struct sink_request {
+    const char *pattern;         /* the name that is asked for, of a file or of the files of a stack */
     int level;                   /* of compression, 0 to 9; −1: the format's own default */
     size_t threads;              /* for the format's own work, at least 1 */
     const struct source *origin; /* stays open until the sink is closed, and ends before it: whose metadata to
@@ -73,7 +75,7 @@ struct sink {
     const struct format *format;
     struct file_out *file;
     struct header header;
-    bool random; /* planes can be written in any order, by several threads */
+    bool random;      /* planes can be written in any order, by several threads */
     char remark[128]; /* once it is finished: what was made of the samples; else empty */
     void *state;
 };

@@ -4,6 +4,7 @@
 #include "base/limits.h"
 #include "base/mem.h"
 #include "base/number.h"
+#include "pattern.h"
 
 #include <errno.h>
 #include <math.h>
@@ -12,8 +13,6 @@
 #include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-enum { NAME_MOST = 4096 };
 
 /* ---- headers ---- */
 
@@ -118,25 +117,12 @@ bool volume_add_file(struct source *source, const char *name, struct fault *faul
     return names[files->count] != NULL && ++files->count > 0;
 }
 
-/* The only conversion is %d, perhaps with zeros and a width: what printf would do with others is nobody's
- * business. */
-static bool is_pattern(const char *text)
-{
-    const char *percent = strchr(text, '%');
-    size_t digits;
-
-    if (percent == NULL || strchr(percent + 1, '%') != NULL)
-        return false;
-    digits = strspn(percent + 1, "0123456789");
-    return digits <= 2 && percent[1 + digits] == 'd';
-}
-
 static bool set_pattern(struct source *source, const char *pattern, uint64_t first, uint64_t last,
                         uint64_t step, struct fault *fault)
 {
     struct volume_files *files = &((struct volume *)source->state)->files;
 
-    if (!is_pattern(pattern) || step == 0 || last < first || last > INT32_MAX)
+    if (!pattern_is(pattern) || step == 0 || last < first || last > INT32_MAX)
         return fault_raise_about(fault, STATUS_INPUT, file_in_name(source->file),
                                  "%s: %.64s: not a pattern with numbers from and to", files->field, pattern);
     files->pattern = mem_text(pattern, fault);
@@ -177,18 +163,6 @@ bool volume_name_files(struct source *source, const char *value, struct fault *f
         sscanf(value, "%1023s %llu %llu %llu", pattern, &first, &last, &step) == 4)
         return set_pattern(source, pattern, first, last, step, fault);
     return volume_add_file(source, value, fault);
-}
-
-/* "%03d" with its number. */
-static void expand(const char *pattern, uint64_t number, char *name, size_t size)
-{
-    const char *percent = strchr(pattern, '%');
-    bool zeros = percent[1] == '0';
-    char *end;
-    int width = (int)strtoul(percent + 1, &end, 10);
-
-    snprintf(name, size, zeros ? "%.*s%0*llu%s" : "%.*s%*llu%s", (int)(percent - pattern), pattern, width,
-             (unsigned long long)number, end + 1);
 }
 
 /* The folder of a path with its slash, or nothing. */
@@ -276,18 +250,18 @@ static bool check_file(const struct source *source, const char *name, const char
 }
 
 /* The name of a file of samples as the header gives it; `expanded` has room where a pattern does. */
-static const char *name_of(const struct volume_files *files, size_t index, char expanded[NAME_MOST])
+static const char *name_of(const struct volume_files *files, size_t index, char expanded[PATTERN_NAME_MOST])
 {
     if (files->pattern == NULL)
         return files->names[index];
-    expand(files->pattern, files->first + index * files->step, expanded, NAME_MOST);
+    pattern_expand(files->pattern, files->first + index * files->step, expanded);
     return expanded;
 }
 
 /* The path of a file of samples, checked. To be freed. */
 static char *checked_path(const struct source *source, size_t index, struct fault *fault)
 {
-    char expanded[NAME_MOST];
+    char expanded[PATTERN_NAME_MOST];
     const char *name = name_of(&((const struct volume *)source->state)->files, index, expanded);
     char *path = path_of(source, name, fault);
 
@@ -714,7 +688,7 @@ static bool is_same_file(const char *path, const char *other)
 static bool names_file(const struct source *source, const char *path)
 {
     const struct volume_files *files = &((const struct volume *)source->state)->files;
-    char expanded[NAME_MOST];
+    char expanded[PATTERN_NAME_MOST];
     bool named = false;
 
     for (size_t i = 0; i < files->count && !named; i++) {

@@ -3,6 +3,7 @@
 
 #include "base/mem.h"
 #include "base/thread.h"
+#include "format/png_stack.h"
 #include "format/slice.h"
 
 #include <string.h>
@@ -38,8 +39,10 @@ static size_t codec_threads(const struct pipeline *pipeline)
 static const struct format *find_format(const struct pipeline *pipeline, struct fault *fault)
 {
     const struct pipeline_request *request = pipeline->request;
-    const struct format *format =
-        request->format != NULL ? request->format : format_of_input(pipeline->file, &request->source, fault);
+    const struct format *format = request->format != NULL ? request->format
+                                  : pipeline->first != NULL
+                                      ? &format_png_stack
+                                      : format_of_input(pipeline->file, &request->source, fault);
 
     if (format == NULL || format != request->refused)
         return format;
@@ -61,6 +64,7 @@ static bool open_source(struct pipeline *pipeline, struct fault *fault)
     struct source_request request = pipeline->request->source;
 
     request.threads = codec_threads(pipeline);
+    request.pattern = pipeline->request->input;
     if (format == NULL || !source_open(&pipeline->source, pipeline->file, format, &request, fault)) {
         pipeline->source.format = NULL;
         return false;
@@ -68,9 +72,26 @@ static bool open_source(struct pipeline *pipeline, struct fault *fault)
     return job_make(&pipeline->request->job, &pipeline->source, &pipeline->job, fault);
 }
 
+/* Of a stack of pictures the first one stands for all. */
+static bool name_first(struct pipeline *pipeline, struct fault *fault)
+{
+    const struct pipeline_request *request = pipeline->request;
+    char name[PATTERN_NAME_MOST];
+    uint64_t first;
+
+    if (request->format != NULL || !pattern_is_png(request->input))
+        return true;
+    if (!png_stack_find(request->input, &first, name, fault))
+        return false;
+    pipeline->first = mem_text(name, fault);
+    return pipeline->first != NULL;
+}
+
 static bool open_input(struct pipeline *pipeline, struct fault *fault)
 {
-    if (!file_open_input(&pipeline->file, pipeline->request->input, fault))
+    if (!name_first(pipeline, fault) ||
+        !file_open_input(&pipeline->file,
+                         pipeline->first != NULL ? pipeline->first : pipeline->request->input, fault))
         return false;
     begin_start(pipeline);
     return open_source(pipeline, fault);
@@ -188,6 +209,8 @@ const struct format *pipeline_output_format(const struct pipeline *pipeline, con
 
     if (request->out_format != NULL)
         return request->out_format;
+    if (origin != &format_png && pattern_is_png(path))
+        return &format_png_stack;
     return named == NULL || origin == &format_png || named == &format_png ? origin : named;
 }
 
@@ -215,14 +238,24 @@ static void close_target(struct target *target)
         file_out_close(target->file);
 }
 
+/* Of a stack of pictures the first one has the file. */
+static const char *file_path(const struct pipeline *pipeline, const char *path, char first[PATTERN_NAME_MOST])
+{
+    if (sink_format(pipeline, path) != &format_png_stack || !pattern_is_png(path))
+        return path;
+    pattern_expand(path, png_stack_first(&pipeline->source), first);
+    return first;
+}
+
 /* On failure it is to be closed as well. */
 static bool open_target(const struct pipeline *pipeline, const char *path, size_t threads,
                         struct target *target, struct fault *fault)
 {
     const struct sink_request request = {
-        .level = pipeline->request->level, .threads = threads, .origin = &pipeline->source};
+        .pattern = path, .level = pipeline->request->level, .threads = threads, .origin = &pipeline->source};
+    char first[PATTERN_NAME_MOST];
 
-    if (!file_open_output(&target->file, path, fault)) {
+    if (!file_open_output(&target->file, file_path(pipeline, path, first), fault)) {
         target->file = NULL;
         return false;
     }

@@ -68,6 +68,7 @@ struct pipeline {
     /* The pipeline's own. */
     struct file_in *file;
     uint64_t *stops;    /* of the plan */
+    char *first;        /* picture of a stack, whose file that is; else NULL */
     const char *device; /* instead of the request's, after a retreat */
     pthread_t starter;  /* of the device that the request names */
     bool starts, holds_device;

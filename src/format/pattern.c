@@ -1,0 +1,78 @@
+/* Patterns: names of files that differ in a number, as "slices/%04d.png". */
+#include "pattern.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+/* What printf would do with other conversions is nobody's business. */
+bool pattern_is(const char *text)
+{
+    const char *percent = strchr(text, '%');
+    size_t digits;
+
+    if (percent == NULL || strchr(percent + 1, '%') != NULL)
+        return false;
+    digits = strspn(percent + 1, "0123456789");
+    return digits <= 2 && percent[1 + digits] == 'd';
+}
+
+bool pattern_is_png(const char *text)
+{
+    size_t length = text == NULL ? 0 : strlen(text);
+
+    return length > 4 && length < PATTERN_NAME_MOST / 2 && strcasecmp(text + length - 4, ".png") == 0 &&
+           pattern_is(text);
+}
+
+void pattern_expand(const char *pattern, uint64_t number, char name[PATTERN_NAME_MOST])
+{
+    const char *percent = strchr(pattern, '%');
+    bool zeros = percent[1] == '0';
+    char *end;
+    int width = (int)strtoul(percent + 1, &end, 10);
+
+    snprintf(name, PATTERN_NAME_MOST, zeros ? "%.*s%0*llu%s" : "%.*s%*llu%s", (int)(percent - pattern),
+             pattern, width, (unsigned long long)number, end + 1);
+}
+
+/* Whether a name, which stands in the pattern's folder, has a number where the pattern has one. */
+static bool read_number(const char *pattern, size_t folder, const char *name, uint64_t *number)
+{
+    size_t before = (size_t)(strchr(pattern, '%') - pattern) - folder;
+    char expanded[PATTERN_NAME_MOST];
+    char *end;
+
+    if (strncmp(pattern + folder, name, before) != 0)
+        return false;
+    *number = strtoull(name + before, &end, 10);
+    pattern_expand(pattern, *number, expanded);
+    return strcmp(expanded + folder, name) == 0;
+}
+
+bool pattern_find_last(const char *pattern, uint64_t *number)
+{
+    const char *slash = strrchr(pattern, '/');
+    size_t folder = slash == NULL ? 0 : (size_t)(slash - pattern) + 1;
+    char path[PATTERN_NAME_MOST];
+    const struct dirent *entry;
+    uint64_t found;
+    bool any = false;
+    DIR *listing;
+
+    if (slash != NULL && strchr(pattern, '%') < slash)
+        return false;
+    snprintf(path, sizeof path, "%.*s", (int)folder, folder == 0 ? "" : pattern);
+    listing = opendir(folder == 0 ? "." : path);
+    while (listing != NULL && (entry = readdir(listing)) != NULL) {
+        if (read_number(pattern, folder, entry->d_name, &found) && (!any || found > *number)) {
+            *number = found;
+            any = true;
+        }
+    }
+    if (listing != NULL)
+        closedir(listing);
+    return any;
+}

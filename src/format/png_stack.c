@@ -1,0 +1,357 @@
+/* Stacks of PNG pictures: files whose names differ in a number, each a plane. */
+#include "png_stack.h"
+
+#include "base/mem.h"
+#include "png/png_encoder.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+/* ---- names ---- */
+
+static bool exists(const char *pattern, uint64_t number, char name[PATTERN_NAME_MOST])
+{
+    pattern_expand(pattern, number, name);
+    return access(name, F_OK) == 0;
+}
+
+bool png_stack_find(const char *pattern, uint64_t *first, char name[PATTERN_NAME_MOST], struct fault *fault)
+{
+    char zeroth[PATTERN_NAME_MOST];
+
+    for (*first = 0; *first < 2; ++*first) {
+        if (exists(pattern, *first, name))
+            return true;
+    }
+    pattern_expand(pattern, 0, zeroth);
+    return fault_raise_about(fault, STATUS_IO, pattern, "there is neither %.1024s nor %.1024s", zeroth, name);
+}
+
+/* ---- reading ---- */
+
+struct stack {
+    const char *pattern;
+    uint64_t first, next; /* the numbers of the first picture, and of the one to open next */
+    struct source_request request;
+    struct file_in *file; /* NULL: of the first picture, the source's */
+    char name[PATTERN_NAME_MOST];
+    struct source picture;
+    bool is_open;
+    size_t rows_left; /* of the picture that is open */
+};
+
+static void close_picture(struct stack *stack)
+{
+    if (stack->is_open)
+        source_close(&stack->picture);
+    stack->is_open = false;
+    file_in_close(stack->file);
+    stack->file = NULL;
+}
+
+/* The picture of a number, whose header is read. */
+static bool open_picture(struct stack *stack, uint64_t number, struct fault *fault)
+{
+    close_picture(stack);
+    pattern_expand(stack->pattern, number, stack->name);
+    if (!file_open_input(&stack->file, stack->name, fault))
+        return false;
+    stack->is_open = source_open(&stack->picture, stack->file, &format_png, &stack->request, fault);
+    stack->rows_left = stack->is_open ? stack->picture.header.grid.ny : 0;
+    return stack->is_open;
+}
+
+static bool check_like_first(const struct source *source, struct fault *fault)
+{
+    const struct stack *stack = source->state;
+    const struct header *all = &source->header, *own = &stack->picture.header;
+
+    if (own->grid.nx == all->grid.nx && own->grid.ny == all->grid.ny &&
+        own->grid.channels == all->grid.channels && own->type == all->type)
+        return true;
+    return fault_raise_about(fault, STATUS_INPUT, stack->name,
+                             "IHDR: %zu x %zu, %u channel%s of %s, but the stack has %zu x %zu, %u of %s",
+                             own->grid.nx, own->grid.ny, own->grid.channels,
+                             own->grid.channels == 1 ? "" : "s", sample_name(own->type), all->grid.nx,
+                             all->grid.ny, all->grid.channels, sample_name(all->type));
+}
+
+static void describe(struct source *source)
+{
+    const struct stack *stack = source->state;
+    const struct header *picture = &stack->picture.header;
+
+    source->header.grid = grid_make(3, picture->grid.nx, picture->grid.ny, 0);
+    source->header.grid.channels = picture->grid.channels;
+    source->header.type = picture->type;
+    source->header.endian = picture->endian;
+}
+
+/* All pictures are of one kind, and none is missing between two others. */
+static bool survey(struct source *source, struct fault *fault)
+{
+    struct stack *stack = source->state;
+    size_t planes = 0;
+    uint64_t last = 0;
+
+    while (planes == 0 || exists(stack->pattern, stack->first + planes, stack->name)) {
+        if (!open_picture(stack, stack->first + planes, fault))
+            return false;
+        if (planes++ == 0)
+            describe(source);
+        if (!check_like_first(source, fault))
+            return false;
+        if (stack->picture.held_bytes > source->beside_bytes)
+            source->beside_bytes = stack->picture.held_bytes;
+    }
+    close_picture(stack);
+    source->header.grid.nz = planes;
+    if (!pattern_find_last(stack->pattern, &last) || last < stack->first + planes)
+        return true;
+    pattern_expand(stack->pattern, stack->first + planes, stack->name);
+    return fault_raise_about(fault, STATUS_INPUT, stack->name,
+                             "missing, but the stack goes on to number %llu", (unsigned long long)last);
+}
+
+static void close_source(struct source *source)
+{
+    struct stack *stack = source->state;
+
+    if (stack == NULL)
+        return;
+    close_picture(stack);
+    mem_free(stack);
+    source->state = NULL;
+}
+
+static bool open_source(struct source *source, const struct source_request *request, struct fault *fault)
+{
+    struct stack *stack = mem_zeroed(1, sizeof *stack, "a stack of pictures", fault);
+
+    if (stack == NULL)
+        return false;
+    source->state = stack;
+    stack->pattern = request->pattern;
+    stack->request = *request;
+    stack->request.spacing_count = 0;
+    if (png_stack_find(stack->pattern, &stack->first, stack->name, fault) && survey(source, fault)) {
+        stack->next = stack->first;
+        return true;
+    }
+    close_source(source);
+    return false;
+}
+
+/* Open the next picture, which may have changed since all were looked at. */
+static bool begin_picture(struct source *source, struct fault *fault)
+{
+    struct stack *stack = source->state;
+
+    return open_picture(stack, stack->next++, fault) && check_like_first(source, fault);
+}
+
+static bool read_samples(struct source *source, void *samples, size_t planes, struct fault *fault)
+{
+    struct stack *stack = source->state;
+    size_t plane = header_plane_bytes(&source->header);
+    unsigned char *to = samples;
+
+    for (; planes > 0; planes--, to += plane) {
+        if (!begin_picture(source, fault) || !source_read(&stack->picture, to, stack->rows_left, fault) ||
+            !source_end(&stack->picture, fault))
+            return false;
+    }
+    return true;
+}
+
+static bool end_source(struct source *source, struct fault *fault)
+{
+    (void)fault;
+    close_picture(source->state);
+    return true;
+}
+
+/* ---- writing ---- */
+
+uint64_t png_stack_first(const struct source *origin)
+{
+    return origin != NULL && origin->format == &format_png_stack
+               ? ((const struct stack *)origin->state)->first
+               : 0;
+}
+
+/* Pictures are complete, but for their names, until all are. */
+struct series {
+    const char *pattern;
+    uint64_t first;
+    struct png_encoder_picture picture;
+    struct png_encoder *encoder; /* of the picture under way */
+    size_t rows_left;
+    struct file_out **files; /* of the pictures after the first */
+    size_t begun;            /* pictures */
+};
+
+static struct file_out *current_file(const struct sink *sink)
+{
+    const struct series *series = sink->state;
+
+    return series->begun == 1 ? sink->file : series->files[series->begun - 2];
+}
+
+static bool check_writable(const struct sink *sink, const struct sink_request *request, struct fault *fault)
+{
+    const struct header *header = &sink->header;
+    const char *name = file_out_name(sink->file);
+
+    if (!pattern_is_png(request->pattern))
+        return fault_raise_about(
+            fault, STATUS_USAGE, name,
+            "pictures need names with a number, as slices/%%04d.png; --out-format chooses another format");
+    if (header->type != SAMPLE_U8 && header->type != SAMPLE_U16)
+        return fault_raise_about(fault, STATUS_USAGE, request->pattern,
+                                 "a PNG holds u8 or u16, not %s (--out-type, --out-range)",
+                                 sample_name(header->type));
+    if (header->grid.channels > 4)
+        return fault_raise_about(fault, STATUS_USAGE, request->pattern,
+                                 "a PNG has at most 4 channels, not %u", header->grid.channels);
+    if (header->grid.nx > PNG_ENCODER_EXTENT_MOST || header->grid.ny > PNG_ENCODER_EXTENT_MOST)
+        return fault_raise_about(fault, STATUS_LIMIT, request->pattern,
+                                 "a PNG is at most %d samples wide and high", PNG_ENCODER_EXTENT_MOST);
+    return true;
+}
+
+/* What an earlier run left there would be taken for a part of the stack. */
+static bool check_room(const struct sink *sink, const struct series *series, struct fault *fault)
+{
+    char name[PATTERN_NAME_MOST];
+
+    return !exists(series->pattern, series->first + sink->header.grid.nz, name) ||
+           fault_raise_about(fault, STATUS_USAGE, name, "it would continue the stack of %zu; remove it first",
+                             sink->header.grid.nz);
+}
+
+static bool begin_file(struct sink *sink, struct fault *fault)
+{
+    struct series *series = sink->state;
+    char name[PATTERN_NAME_MOST];
+
+    if (series->begun > 0) {
+        pattern_expand(series->pattern, series->first + series->begun, name);
+        if (!file_open_output(&series->files[series->begun - 1], name, fault))
+            return false;
+    }
+    series->begun++;
+    series->rows_left = series->picture.height;
+    return png_encoder_begin(&series->encoder, current_file(sink), &series->picture, fault);
+}
+
+static bool end_file(struct sink *sink, struct fault *fault)
+{
+    struct series *series = sink->state;
+
+    if (!png_encoder_end(series->encoder, fault))
+        return false;
+    png_encoder_free(series->encoder);
+    series->encoder = NULL;
+    return file_out_complete(current_file(sink), fault);
+}
+
+static void discard_sink(struct sink *sink)
+{
+    struct series *series = sink->state;
+
+    if (series == NULL)
+        return;
+    png_encoder_free(series->encoder);
+    for (size_t i = 0; series->files != NULL && i < sink->header.grid.nz; i++)
+        file_out_close(series->files[i]);
+    mem_free(series->files);
+    mem_free(series);
+    sink->state = NULL;
+}
+
+static bool start(struct sink *sink, const struct sink_request *request, struct fault *fault)
+{
+    const struct header *header = &sink->header;
+    struct series *series = sink->state;
+
+    series->pattern = request->pattern;
+    series->first = png_stack_first(request->origin);
+    series->picture = (struct png_encoder_picture){
+        .width = header->grid.nx,
+        .height = header->grid.ny,
+        .channels = header->grid.channels,
+        .depth = header->type == SAMPLE_U16 ? 16 : 8,
+        .little_endian = header->type == SAMPLE_U16 && header->endian == ENDIAN_LITTLE,
+        .level = request->level,
+        .threads = request->threads,
+    };
+    series->files = mem_zeroed(header->grid.nz, sizeof(struct file_out *), "the files of a stack", fault);
+    return series->files != NULL && check_room(sink, series, fault) && begin_file(sink, fault);
+}
+
+static bool create_sink(struct sink *sink, const struct sink_request *request, struct fault *fault)
+{
+    if (!check_writable(sink, request, fault))
+        return false;
+    sink->state = mem_zeroed(1, sizeof(struct series), "a stack of pictures", fault);
+    if (sink->state != NULL && start(sink, request, fault))
+        return true;
+    discard_sink(sink);
+    return false;
+}
+
+/* Planes are pictures, or rows where a picture is all. */
+static bool write_samples(struct sink *sink, const void *samples, size_t planes, struct fault *fault)
+{
+    struct series *series = sink->state;
+    size_t rows = planes * grid_rows(&sink->header.grid);
+    size_t row_bytes = header_plane_bytes(&sink->header) / grid_rows(&sink->header.grid);
+    const unsigned char *from = samples;
+
+    while (rows > 0) {
+        size_t piece = rows < series->rows_left ? rows : series->rows_left;
+        if (piece == 0) {
+            if (!begin_file(sink, fault))
+                return false;
+            continue;
+        }
+        if (!png_encoder_rows(series->encoder, from, piece, fault))
+            return false;
+        from += piece * row_bytes;
+        rows -= piece;
+        series->rows_left -= piece;
+        if (series->rows_left == 0 && !end_file(sink, fault))
+            return false;
+    }
+    return true;
+}
+
+/* The first picture gets its name last, from whoever opened its file: a stack that has one is all there. */
+static bool finish_sink(struct sink *sink, struct fault *fault)
+{
+    const struct series *series = sink->state;
+
+    for (size_t i = series->begun - 1; i-- > 0;) {
+        if (!file_out_commit(series->files[i], fault))
+            return false;
+    }
+    return true;
+}
+
+const struct format format_png_stack = {
+    .name = "png",
+    .summary = "pictures in files whose names differ in a number",
+    .title = "a stack of PNG pictures",
+    .compresses = true,
+    .open = open_source,
+    .read = read_samples,
+    .end = end_source,
+    .close = close_source,
+    .create = create_sink,
+    .write = write_samples,
+    .finish = finish_sink,
+    .discard = discard_sink,
+};

@@ -1,0 +1,17 @@
+/* Stacks of PNG pictures: files whose names differ in a number, each a plane. */
+#ifndef PNG_STACK_H
+#define PNG_STACK_H
+
+#include "format.h"
+#include "pattern.h"
+
+/* Sources and sinks are given the file of the first picture, and in the request the pattern. */
+extern const struct format format_png_stack;
+
+/* The number of the first picture that is there, 0 or 1, and its name. */
+bool png_stack_find(const char *pattern, uint64_t *first, char name[PATTERN_NAME_MOST], struct fault *fault);
+
+/* The number of the first picture that is written: that of the origin, if it is such a stack, or 0. */
+uint64_t png_stack_first(const struct source *origin);
+
+#endif
