@@ -530,6 +530,11 @@ static const char *const chains[] = {
     "-d 6,5,9 -t i16 -f matrix:1,2,1/4 -f unsharp:0.5,1 -e wrap -s 2 -f laplace -e hold",
     "-d 5,4,9 -t i16 -f scale:2,1 -f gauss:0.6 -f scale:0.3,7 -f laplace --out-range auto --out-type u8",
     "-d 5,4,9 -f heat -s 9 --until 0.2 --out-range auto --out-type u16",
+    "-d 4,3,8 -t i32 -f heat -s 2 -f gradient",
+    "-d 4,3,8 -t u64 -f gauss:0.6 --out-type f64",
+    "-d 9,8 -t i8 -f unsharp:0.5,1 -s 2",
+    "-d 4,3,8 -t u32 -f scale:0.5,1 -f prewitt:z -f matrix:1,2,1/4 --out-type i64",
+    "-d 3,9 -t i64 -f box:1 -s 2 -f heat --flux tanh --scale 1e12",
 };
 
 #define EDGES  ((int)LENGTH(edges))
@@ -757,6 +762,132 @@ START_TEST(any_box)
             ck_region(&example, tight ? memory : "", tight ? &unlimited : &limits, &setting);
     }
     free_example(&example);
+}
+END_TEST
+
+/* Of such stages every part would need the whole grid. */
+static bool takes_the_whole(const char *chain)
+{
+    return strstr(chain, "--until") != NULL || strstr(chain, "auto") != NULL || strstr(chain, " -e ") != NULL;
+}
+
+static struct region_request part_of(size_t k, size_t parts)
+{
+    return (struct region_request){.kind = REGION_PART, .part = k, .parts = parts};
+}
+
+/* The least memory of a part, told where there is less. It is one pass, and enough. */
+static void ck_least_part(const struct example *example, const struct setting *setting)
+{
+    const struct schedule_limits unlimited = {0};
+    unsigned long long least = 0;
+    struct outcome outcome;
+    char options[240];
+
+    snprintf(options, sizeof options, "-m 1 %s", example->options);
+    run_tape(&outcome, options, &unlimited, example->in, setting);
+    ck_assert_int_eq(outcome.fault.status, STATUS_LIMIT);
+    ck_assert_msg(sscanf(outcome.fault.text,
+                         "--memory: a part takes one pass over the data, which needs %*f %*s (%llu bytes)",
+                         &least) == 1,
+                  "%s", outcome.fault.text);
+    outcome_free(&outcome);
+    snprintf(options, sizeof options, "-m %llu", least);
+    ck_region(example, options, &unlimited, setting);
+    snprintf(options, sizeof options, "-m %llu %s", least - 1, example->options);
+    run_tape(&outcome, options, &unlimited, example->in, setting);
+    ck_assert_int_eq(outcome.fault.status, STATUS_LIMIT);
+    outcome_free(&outcome);
+}
+
+/* Parts, one after the other, are the whole. */
+START_TEST(any_part)
+{
+    static unsigned tried;
+    struct setting setting = none;
+    struct example example;
+    size_t planes;
+
+    if (is_left_out(_i) || takes_the_whole(chains[_i / EDGES]))
+        return;
+    make_example(&example, chains[_i / EDGES], edges[_i % EDGES]);
+    planes = grid_planes(&example.whole.command.options.source.grid);
+    setting.random = true;
+    for (size_t parts = 1; parts <= planes; parts++) {
+        for (size_t k = 1; k <= parts; k++) {
+            const struct schedule_limits limits = {.slab = 1 + tried % 5, .batch = 1 + tried % 2};
+            setting.region = part_of(k, parts);
+            if (tried++ % running_turns() != 0)
+                continue;
+            ck_region(&example, tried % 2 == 0 ? "-j 3" : "-j 1", &limits, &setting);
+            if (tried % 3 == 0)
+                ck_least_part(&example, &setting);
+        }
+    }
+    free_example(&example);
+}
+END_TEST
+
+START_TEST(parts_that_are_refused)
+{
+    static const struct {
+        const char *options;
+        bool random;
+        const char *words;
+    } refused[] = {
+        {"-d 5,4,24 -f heat -s 3", false,
+         "in: --part needs samples at fixed places in one file: a pipe, compressed samples and lists of "
+         "files have none"},
+        {"-d 5,4,24 -f heat --until 0.1", true,
+         "--part: not allowed with --until: every part would need the whole grid"},
+        {"-d 5,4,24 -f heat --out-range auto", true,
+         "--part: not allowed with --out-range=auto: every part would need the whole grid"},
+        {"-d 5,4,24 -f heat -e wrap -f identity -f gauss:1 -e reflect", true,
+         "--part: an edge that wraps is followed or preceded by one that does not: every part would need the "
+         "whole grid"},
+    };
+    const struct schedule_limits unlimited = {0};
+    static const float samples[480];
+    struct setting setting = none;
+    struct outcome outcome;
+
+    setting.random = refused[_i].random;
+    setting.region = part_of(2, 3);
+    run_tape(&outcome, refused[_i].options, &unlimited, samples, &setting);
+    ck_assert(!outcome.done);
+    ck_assert_int_eq(outcome.fault.status, STATUS_USAGE);
+    ck_assert_str_eq(outcome.fault.text, refused[_i].words);
+    outcome_free(&outcome);
+}
+END_TEST
+
+/* What goes around the grid needs no held one: of a long volume the planes beside a part, at the other end
+   where it is one of the ends, from a tape that is torn elsewhere. */
+START_TEST(parts_go_round)
+{
+    static const float samples[5 * 4 * 90];
+    struct setting setting = none;
+    struct schedule_limits limits = {.slab = 4, .batch = 1};
+    struct outcome outcome;
+
+    setting.random = true;
+    setting.region = part_of(3, 9);
+    setting.read_most = 33;
+    run_tape(&outcome, "-d 5,4,90 -f heat -e wrap -s 3 --rung naive", &limits, samples, &setting);
+    ck_assert_msg(outcome.done, "%s", outcome.fault.text);
+    ck_assert_uint_lt(outcome.schedule.window, 20);
+    outcome_free(&outcome);
+    setting.read_most = 32;
+    run_tape(&outcome, "-d 5,4,90 -f heat -e wrap -s 3 --rung naive", &limits, samples, &setting);
+    ck_assert_str_eq(outcome.fault.text, "tape: it is torn");
+    outcome_free(&outcome);
+    setting = none;
+    setting.random = true;
+    setting.region = part_of(1, 1);
+    run_tape(&outcome, "-d 5,4,90 -f heat -e wrap -s 3 --rung naive", &limits, samples, &setting);
+    ck_assert_msg(outcome.done, "%s", outcome.fault.text);
+    ck_assert_uint_lt(outcome.schedule.window, 20);
+    outcome_free(&outcome);
 }
 END_TEST
 
@@ -1202,6 +1333,9 @@ static Suite *stream_suite(void)
     tcase_add_loop_test(tests, any_slab, 0, CHAINS * EDGES);
     tcase_add_loop_test(tests, any_planes, 0, CHAINS * EDGES);
     tcase_add_loop_test(tests, any_box, 0, CHAINS * EDGES);
+    tcase_add_loop_test(tests, any_part, 0, CHAINS * EDGES);
+    tcase_add_loop_test(tests, parts_that_are_refused, 0, 4);
+    tcase_add_test(tests, parts_go_round);
     tcase_add_loop_test(tests, regions_of_streams_end_well, 0, 2);
     tcase_add_test(tests, parts_read_what_they_need);
     tcase_add_loop_test(tests, any_memory, 0, CHAINS * EDGES);

@@ -198,6 +198,19 @@ for form in nii.gz hdr nhdr mhd npy; do
     same "a region of a file $form" back.raw expected.raw
 done
 
+# ---------------------------------------------------------------- states on the way
+
+for region in '--planes 3:5' '--crop 2:7,3:9,4:8' '--part 2/3' '--slice z=4'; do
+    for edge in reflect wrap; do
+        # shellcheck disable=SC2086  # words
+        volume -q -f heat -s 3 -e $edge $region -o expected.nrrd
+        # shellcheck disable=SC2086
+        volume -q -f heat -s 9 -e $edge $region --tee 3:state.nrrd -o last.nrrd
+        same "--tee with $region, -e $edge" state.nrrd expected.nrrd
+        rm -f state.nrrd expected.nrrd
+    done
+done
+
 # ---------------------------------------------------------------- slices
 
 volume -f gauss:1 -o whole.raw

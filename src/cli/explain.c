@@ -203,8 +203,8 @@ static void print_route(FILE *stream, const struct plan *plan)
     if (schedule->whole && !schedule->on_trial)
         fprintf(stream, ", the last of which maps the result into its range");
     if (schedule->again > 0)
-        fprintf(stream, ", which read %.0f %ss once more beyond the ends of a grid that wraps",
-                schedule->again, name);
+        fprintf(stream, ", which read%s %.0f %ss once more beyond the ends of a grid that wraps",
+                schedule->passes == 1 ? "s" : "", schedule->again, name);
     fprintf(stream, ": in slabs of %zu %s%s, ", schedule->slab, name, plural(schedule->slab));
 }
 

@@ -231,6 +231,11 @@ static bool take_planes(struct parsing *parsing, const char *value)
     return take_region(parsing, value, region_parse_planes);
 }
 
+static bool take_part(struct parsing *parsing, const char *value)
+{
+    return take_region(parsing, value, region_parse_part);
+}
+
 static bool take_slice(struct parsing *parsing, const char *value)
 {
     return take_region(parsing, value, region_parse_slice);

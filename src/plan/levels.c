@@ -307,13 +307,23 @@ static enum ends ends_of(const struct levels *levels, size_t stage)
     return NO_MATTER;
 }
 
-bool levels_wraps(const struct levels *levels)
+static bool have_ends(const struct levels *levels, enum ends ends)
 {
     for (size_t i = 0; i < levels->stage_count; i++) {
-        if (levels->stages[i].steps > 0 && ends_of(levels, i) == WRAPPED)
+        if (levels->stages[i].steps > 0 && ends_of(levels, i) == ends)
             return true;
     }
     return false;
+}
+
+bool levels_wraps(const struct levels *levels)
+{
+    return have_ends(levels, WRAPPED);
+}
+
+bool levels_mix_ends(const struct levels *levels)
+{
+    return have_ends(levels, WRAPPED) && have_ends(levels, BOUNDED);
 }
 
 /* All planes are done when all have been read, but for those at an open end: what they would read beyond it

@@ -101,8 +101,9 @@ bool levels_walk_next(struct levels_walk *walk);
 /* The field of the last level, or of the input. */
 unsigned levels_walk_field(const struct levels_walk *walk);
 
-/* Whether an edge wraps along the planes anywhere. */
+/* Whether an edge wraps along the planes anywhere; and, where one does, whether there are others, too. */
 bool levels_wraps(const struct levels *levels);
+bool levels_mix_ends(const struct levels *levels);
 
 /* What has to be read for some planes of the last level between two marks. */
 struct levels_span levels_span(const struct levels *levels, struct levels_mark begin, struct levels_mark end,

@@ -7,6 +7,7 @@
 #include "base/number.h"
 #include "base/suggest.h"
 #include "format/slice.h"
+#include "part.h"
 
 #include <limits.h>
 #include <stdarg.h>
@@ -66,8 +67,22 @@ static unsigned count_readers(const struct plan_request *request, const struct s
 struct range plan_window(const struct plan *plan)
 {
     const struct range all = {0, plan->shape.planes};
+    const struct schedule *schedule = &plan->schedule;
+    bool at_once = !schedule->whole && (!schedule->spooled || schedule->passes == 1);
 
-    return plan->schedule.spooled || plan->schedule.whole ? all : job_window(plan->job);
+    return at_once ? job_window(plan->job) : all;
+}
+
+static bool waits_for_change(const struct job *job)
+{
+    return job->stage_count > 0 && job->stages[job->stage_count - 1].until > 0.0;
+}
+
+/* Before the schedule is known: what a run that has the memory it wants computes. */
+static size_t expected_planes(const struct plan *plan)
+{
+    return waits_for_change(plan->job) || plan->job->measures ? plan->shape.planes
+                                                              : job_window(plan->job).count;
 }
 
 double plan_samples(const struct plan *plan, size_t planes)
@@ -94,7 +109,7 @@ static struct overhead predict_overhead(const struct plan_request *request, cons
     const struct device_request device = device_request_of(request, 0);
     const struct header *in = &plan->job->in, *out = &plan->job->out;
     double file_bytes =
-        (double)plan->shape.planes * (double)(header_plane_bytes(in) + header_plane_bytes(out));
+        (double)expected_planes(plan) * (double)(header_plane_bytes(in) + header_plane_bytes(out));
     struct forecast forecast;
 
     if (plan->step_count == 0)
@@ -131,7 +146,7 @@ static double predict_conversion(const struct plan_request *request, const struc
 
     if (stage->steps == 0)
         return 0.0;
-    return plan_samples(plan, plan->shape.planes) /
+    return plan_samples(plan, expected_planes(plan)) /
            backend->predict(&device, &op, &plan->shape, true).updates;
 }
 
@@ -153,7 +168,7 @@ static double predict_stage(const struct plan_request *request, const struct pla
     }
     if (looks > 0.0)
         sweeps += looks / backend->predict(&device, &step->ops[0], &plan->shape, true).changes;
-    return sweeps * plan_samples(plan, plan->shape.planes);
+    return sweeps * plan_samples(plan, expected_planes(plan));
 }
 
 /* Seconds that a device should take, from its start to the last sample back on the host. */
@@ -351,11 +366,6 @@ bool plan_find_device(const struct plan_request *request, const struct backend *
     return true;
 }
 
-static bool waits_for_change(const struct job *job)
-{
-    return job->stage_count > 0 && job->stages[job->stage_count - 1].until > 0.0;
-}
-
 static bool make_schedule(const struct plan_request *request, struct plan *plan,
                           const struct forms_request *forms, const struct source *source, struct fault *fault)
 {
@@ -381,6 +391,8 @@ static bool make_schedule(const struct plan_request *request, struct plan *plan,
         .random = source->random,
         .tallies = request->stats,
         .changes = waits_for_change(job),
+        .part = job->region_kind == REGION_PART || job_window(job).count < plan->shape.planes,
+        .at_once = job->region_kind == REGION_PART,
         .measures = job->measures,
         .tees = request->stop_count > 0,
     };
@@ -449,6 +461,7 @@ static bool settle_and_prepare(const struct plan_request *request, struct plan *
     double begun = clock_seconds();
 
     if (!forms_settle(&forms, &plan->levels, plan->steps, fault) || !settle_sums(request, plan, fault) ||
+        !part_check(plan->job, source, &plan->levels, fault) ||
         !make_schedule(request, plan, &forms, source, fault))
         return false;
     fit_forms(plan, &forms);
@@ -498,7 +511,7 @@ static double stage_bytes(const struct plan *plan, size_t index)
 static void forecast_bytes(struct plan *plan)
 {
     for (size_t i = 0; i < plan->step_count; i++)
-        plan->moved_bytes += stage_bytes(plan, i) * plan_samples(plan, plan->shape.planes);
+        plan->moved_bytes += stage_bytes(plan, i) * plan_samples(plan, expected_planes(plan));
 }
 
 /* No kernel runs where bits are copied. */

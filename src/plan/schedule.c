@@ -46,6 +46,7 @@ struct size {
 /* A way to run: where planes stand meanwhile, and how much the levels take on at once. */
 struct candidate {
     bool spooled;         /* passes follow a route over spool files; else there is one */
+    bool unrolled;        /* but it has a single pass, from the source, which goes around the grid */
     bool source_in_spool; /* so is what the source holds */
     unsigned together;    /* the most steps that a level takes */
     bool lean;            /* by the routines that take the least memory */
@@ -82,17 +83,29 @@ static void add_candidates(struct candidates *candidates, struct candidate kind,
     candidates->list[candidates->count++] = kind;
 }
 
+/* Where an edge wraps, a part needs planes from both ends of the grid, but not all. */
+static bool goes_round_in_part(const struct schedule_request *request)
+{
+    return request->part && request->random && levels_wraps(request->levels) &&
+           !levels_mix_ends(request->levels) && !looks_at_all_planes(request->levels) && !request->measures;
+}
+
 /* One pass, since each costs reading and writing all planes once more. What the source holds stands in
    memory, too, or else in a spool file. */
 static void list_candidates(const struct schedule_request *request, struct candidates *candidates)
 {
     const struct candidate streamed = {.spooled = false}, relieved = {.source_in_spool = true};
+    const struct candidate unrolled = {.spooled = true, .unrolled = true};
     const struct candidate spooled = {.spooled = true, .source_in_spool = request->held_bytes > 0};
     struct levels on_trial = *request->levels;
 
     on_trial.on_trial = true;
     candidates->count = 0;
+    if (goes_round_in_part(request))
+        add_candidates(candidates, unrolled, levels_most_together(request->levels));
     add_candidates(candidates, streamed, levels_most_together(request->levels));
+    if (request->at_once)
+        return;
     if (request->held_bytes > 0)
         add_candidates(candidates, relieved, levels_most_together(request->levels));
     add_candidates(candidates, spooled, levels_most_together(&on_trial));
@@ -102,6 +115,7 @@ static void list_candidates(const struct schedule_request *request, struct candi
 struct attempt {
     const struct schedule_request *request;
     struct levels levels;
+    bool unrolled;
     struct schedule schedule;
 };
 
@@ -121,6 +135,7 @@ static struct attempt attempt_of(const struct schedule_request *request, const s
                      .passes = 1,
                      .routine_bytes = forms_fitting_bytes(request->forms, request->levels, together)}};
 
+    attempt.unrolled = candidate->unrolled;
     attempt.levels.together = candidate->together;
     attempt.levels.on_trial = attempt.levels.unrolled = candidate->spooled;
     return attempt;
@@ -399,10 +414,12 @@ static bool fit_passes(struct attempt *attempt, uint64_t memory)
     struct schedule *schedule = &attempt->schedule;
     struct route_cost cost;
 
-    if (!fit_full_depth(attempt, memory) && !deepen(attempt, memory))
+    if (!fit_full_depth(attempt, memory) && (attempt->unrolled || !deepen(attempt, memory)))
         return false;
     cost = route_survey(&attempt->levels, schedule->depth, request->random,
                         (struct route_way){schedule->on_trial, request->measures});
+    if (attempt->unrolled && cost.passes > 1)
+        return false;
     schedule->passes = cost.passes;
     schedule->again = cost.again;
     schedule->spools = cost.spools;
@@ -420,6 +437,8 @@ static bool is_needless(const struct candidate *candidate, const struct candidat
 {
     if (fitted == NULL)
         return false;
+    if (fitted->unrolled)
+        return true;
     if (candidate->spooled)
         return !fitted->spooled || candidate->lean;
     return candidate->source_in_spool == fitted->source_in_spool;
@@ -481,6 +500,19 @@ static size_t least_at(struct attempt *attempt, size_t depth)
     return count_memory(attempt, &size) ? attempt->schedule.memory_bytes : SIZE_MAX;
 }
 
+/* The least that one pass over the planes takes. */
+static size_t least_at_once(const struct schedule_request *request)
+{
+    const struct candidate streamed = {.together = 1, .lean = true};
+    const struct candidate unrolled = {.spooled = true, .unrolled = true, .together = 1, .lean = true};
+    struct attempt one = attempt_of(request, &streamed), around = attempt_of(request, &unrolled);
+    size_t least = least_at(&one, survey_all(&one.levels).depth), depth = survey_all(&around.levels).depth;
+
+    return goes_round_in_part(request) && depth < request->levels->planes
+               ? size_least(least, least_at(&around, depth))
+               : least;
+}
+
 /* The least that would do, in one pass or in many. */
 static size_t least_memory(const struct schedule_request *request)
 {
@@ -497,11 +529,17 @@ static bool refuse(const struct schedule_request *request, struct fault *fault)
 {
     uint64_t whole = machine_whole_memory();
     char needed[32], allowed[32];
-    size_t least = least_memory(request);
+    size_t least = request->at_once ? least_at_once(request) : least_memory(request);
 
     if (least == SIZE_MAX)
         return fault_raise(fault, STATUS_LIMIT, "the grid is too large for the address space");
     number_format_bytes((double)least, needed, sizeof needed);
+    if (request->memory > 0 && least > request->memory && request->at_once)
+        return fault_raise(
+            fault, STATUS_LIMIT,
+            "--memory: a part takes one pass over the data, which needs %s (%zu bytes), and %s "
+            "are allowed",
+            needed, least, number_format_bytes((double)request->memory, allowed, sizeof allowed));
     if (request->memory > 0 && least > request->memory)
         return fault_raise(fault, STATUS_LIMIT, "--memory: this job needs %s (%zu bytes), and %s are allowed",
                            needed, least,

@@ -33,6 +33,8 @@ struct schedule_request {
     bool random;              /* the source gives planes in any order */
     bool tallies, changes;    /* samples and steps are added up */
     bool tees;                /* states on the way leave, too */
+    bool part;                /* what leaves may be fewer planes: a pass that needs no others is preferred */
+    bool at_once;             /* nothing else than one pass will do */
     bool measures;            /* all of the result is looked at before any of it leaves */
 };
 

@@ -538,6 +538,12 @@ static struct sweep_frame planes_of(const struct running *run, const struct pass
     struct range all = {overlap, planes}, part = wanted(run, pass);
     bool leaves = pass->to != NULL && pass->to->of_run;
 
+    if (streams_part(run) && overlap > 0)
+        return (struct sweep_frame){
+            .overlap = overlap,
+            .span = {part.first - overlap, part.first + part.count + overlap, true, true},
+            .own = part,
+            .leaving = part};
     if (streams_part(run))
         return (struct sweep_frame){.span = levels_span(&run->plan->levels, pass->begin, pass->end, part),
                                     .own = part,
@@ -554,7 +560,7 @@ static bool make_pass(struct running *run, struct pass *pass)
 
     pass->frame = planes_of(run, pass);
     pass->frame.of_source = pass->from != NULL && pass->from->of_run;
-    pass->roll = (struct roll){pass->from, pass->frame.own};
+    pass->roll = (struct roll){pass->from, {pass->overlap, run->plan->shape.planes}};
     done = open_pass(run, pass) && (run->job->copies ? copy(run, pass) : filter(run, pass)) &&
            finish_pass(run, pass);
     close_pass(run, pass, done);

@@ -1,0 +1,30 @@
+/* Parts: results that are computed by several runs, each on its own. */
+#include "part.h"
+
+static bool waits_for_change(const struct job *job)
+{
+    return job->stage_count > 0 && job->stages[job->stage_count - 1].until > 0.0;
+}
+
+bool part_check(const struct job *job, const struct source *source, const struct levels *levels,
+                struct fault *fault)
+{
+    if (job->region_kind != REGION_PART)
+        return true;
+    if (!source->random)
+        return fault_raise(fault, STATUS_USAGE,
+                           "%s: --part needs samples at fixed places in one file: a pipe, compressed samples "
+                           "and lists of files have none",
+                           file_in_name(source->file));
+    if (waits_for_change(job))
+        return fault_raise(fault, STATUS_USAGE,
+                           "--part: not allowed with --until: every part would need the whole grid");
+    if (job->measures)
+        return fault_raise(fault, STATUS_USAGE,
+                           "--part: not allowed with --out-range=auto: every part would need the whole grid");
+    if (levels_mix_ends(levels))
+        return fault_raise(fault, STATUS_USAGE,
+                           "--part: an edge that wraps is followed or preceded by one that does not: every "
+                           "part would need the whole grid");
+    return true;
+}

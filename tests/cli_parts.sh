@@ -1,0 +1,152 @@
+#!/bin/sh
+# Parts of a result, each by a run of its own: one after another they are the whole. Prints a line a case and fails if one
+# does.
+set -u
+
+# shellcheck source=tests/commandbook.sh
+. "$(dirname "$0")/commandbook.sh"
+
+volume()
+{
+    voxfilt -i scan.raw -d 21,15,30 -t u16 "$@"
+}
+
+# All parts of a job, one after another.
+in_parts() # COUNT OPTION...
+{
+    count=$1 k=1
+    shift
+    while [ $k -le "$count" ]; do
+        volume --part "$k/$count" "$@" -o "part.$k" || return
+        cat "part.$k"
+        rm "part.$k"
+        k=$((k + 1))
+    done
+}
+
+make_volume -d 21,15,30 -t u16 -o scan.raw
+
+# ---------------------------------------------------------------- the whole
+
+for edge in reflect mirror nearest wrap constant:9 hold; do
+    for job in '-f heat -s 7' '-f gauss:1.3 -f unsharp:1,2' '-f laplace -s 2 --out-type f32' '-f identity' \
+        '-f heat --flux pm2 --scale 900 -s 5 -j 3 -m 300K'; do
+        # shellcheck disable=SC2086  # words
+        volume -q -e $edge $job -o whole.raw
+        for parts in 1 2 7 30; do
+            # shellcheck disable=SC2086
+            in_parts $parts -q -e $edge $job > joined.raw
+            same "$job -e $edge: $parts parts" joined.raw whole.raw
+        done
+    done
+done
+voxfilt -i scan.raw -d 21,450 -t u16 -f gauss:2 -o whole.raw
+: > joined.raw
+for k in 1 2 3 4; do
+    voxfilt -i scan.raw -d 21,450 -t u16 -f gauss:2 --part $k/4 >> joined.raw
+done
+same 'rows of a plane' joined.raw whole.raw
+# As in a shell, all at once.
+volume -f heat -s 20 -o whole.raw
+for k in 1 2 3 4; do
+    volume -j 1 -f heat -s 20 --part $k/4 -o out.$k &
+done
+wait
+cat out.1 out.2 out.3 out.4 > joined.raw
+same 'runs at the same time' joined.raw whole.raw
+
+# The device of tests: a GPU that is emulated.
+emulated=${top_builddir:-.}/tests/imgheat_emulated
+if [ -x "$emulated" ]; then
+    for edge in reflect wrap; do
+        volume -f heat -s 9 -e $edge -o whole.raw
+        : > joined.raw
+        for k in 1 2 3; do
+            "$emulated" --program voxfilt -D cuda -i scan.raw -d 21,15,30 -t u16 -f heat -s 9 -e $edge --part $k/3 \
+                >> joined.raw
+        done
+        same "on a GPU, -e $edge" joined.raw whole.raw
+    done
+else
+    skip 'on a GPU: imgheat_emulated is not built'
+fi
+
+# ---------------------------------------------------------------- files
+
+volume -f gauss:1 -o whole.raw
+for form in nrrd nii mha npy; do
+    volume -f identity -o scan.$form
+    : > joined.raw
+    for k in 1 2 3; do
+        voxfilt scan.$form -f gauss:1 --part $k/3 -o part.$form
+        voxfilt part.$form -f identity --out-format raw >> joined.raw
+    done
+    same "each part of a file $form is a volume of its own" joined.raw whole.raw
+done
+for k in 1 2 3; do
+    volume -f gauss:1 --part $k/3 -o part.$k.raw.gz
+done
+cat part.1.raw.gz part.2.raw.gz part.3.raw.gz | gzip -dc > joined.raw
+same 'compressed parts are compressed samples one after another' joined.raw whole.raw
+sed '/^$/q' scan.nrrd | grep -v '^encoding' > head
+{ sed '$d' head; printf 'encoding: raw\nspace: LPS\nspace directions: (1,0,0) (0,1,0) (0,0,2)\nspace origin: (0,0,5)\n\n'
+  cat scan.raw; } > placed.nrrd
+voxfilt placed.nrrd -f gauss:1 --part 2/3 -o part.nrrd
+grep -a -q '^space origin: (0,0,25)$' part.nrrd && grep -a -q '^sizes: 21 15 10$' part.nrrd
+result $? 'and stands where its samples are'
+
+# ---------------------------------------------------------------- what is read
+
+# Of a sparse volume of 16 GiB, where an edge wraps, too.
+if truncate -s 17179869184 large.raw 2> ../stderr; then
+    for edge in reflect wrap; do
+        accepts "no more than is needed is read, -e $edge" '' \
+            timeout 20 voxfilt -D cpu -m 1G -i large.raw -d 512,512,16384 -t f32 -s 4 -e $edge --part 1/4000 -o few.raw
+        [ "$(wc -c < few.raw)" = 4194304 ]
+        result $? 'and four planes are written'
+    done
+    rm large.raw
+else
+    skip 'what is read: no sparse files'
+fi
+
+# ---------------------------------------------------------------- refusals
+
+places='--part needs samples at fixed places in one file: a pipe, compressed samples and lists of files have none'
+refuses 2 "voxfilt: standard input: $places" piped scan.raw voxfilt -d 21,15,30 -t u16 --part 1/2 -o out
+volume -f identity -o scan.nii.gz
+refuses 2 "voxfilt: scan.nii.gz: $places" voxfilt scan.nii.gz --part 1/2 -o out
+gzip -c scan.raw > packed.raw.gz
+refuses 2 "voxfilt: packed.raw.gz: $places" voxfilt packed.raw.gz -d 21,15,30 -t u16 --part 1/2 -o out
+whole='every part would need the whole grid'
+refuses 2 "voxfilt: --part: not allowed with --until: $whole" volume --until 1 --part 1/2 -o out
+refuses 2 "voxfilt: --part: not allowed with --out-range=auto: $whole" volume --out-range auto --part 1/2 -o out
+refuses 2 "voxfilt: --part: an edge that wraps is followed or preceded by one that does not: $whole" \
+    volume -f gauss:1 -e wrap -f heat -e hold --part 1/2 -o out
+accepts 'a filter that reads no other plane has no edge there' '' \
+    volume -q -f gauss:1 -e wrap -f matrix:2 -e hold --part 1/2 -o one.raw
+refuses 2 'voxfilt: --stats: not allowed with --part: it adds up whole volumes' volume --stats --part 1/2 -o out
+refuses 2 'voxfilt: --preview: not allowed with --part: it shows whole volumes' \
+    volume --preview p.png --part 1/2 -o out
+refuses 2 'voxfilt: --part: 31 parts of 30 planes' volume --part 1/31 -o out
+refuses 2 'voxfilt: --part: 2 parts of 1 plane' voxfilt -i eight.raw -d 4,2,1 -t u8 --part 1/2 -o out
+refuses 2 'voxfilt: --part: 5 parts of 4 rows' voxfilt -i eight.raw -d 2,4 -t u8 --part 1/5 -o out
+for given in 0/3 4/3 3 /3 1/ 1/0 -1/2 1/2/3 a/b ''; do
+    refuses 2 "voxfilt: --part: $given: expected K/N, with K from 1 to N" volume --part="$given" -o out
+done
+refuses 2 'voxfilt: --part: 1/2: --crop is given, too' volume --crop 1:2,: --part 1/2 -o out
+refuses 2 'voxfilt: --part: given twice' volume --part 1/2 --part 2/2 -o out
+refuses 2 'imgheat: --part: no such option (voxfilt has it)' imgheat --part 1/2 gray.png -o out
+# The least memory that makes it one pass is told, and enough.
+volume -D cpu -f heat -s 40 --part 2/3 -m 20K -o out 2> told
+[ $? = 6 ]
+result $? 'several passes are refused'
+least=$(sed -n 's/^voxfilt: --memory: a part takes one pass over the data, which needs .* (\([0-9]*\) bytes), and 20.0 KiB are allowed$/\1/p' told)
+[ -n "$least" ]
+result $? 'and the message says what one pass needs'
+volume -f heat -s 40 --planes 10:20 -o expected.raw
+accepts 'which is enough' '' volume -D cpu -f heat -s 40 --part 2/3 -m "$least" -o one.raw
+same 'for the same samples' one.raw expected.raw
+refuses 4 'voxfilt: /dev/full: No space left on device' volume --part 1/2 -o /dev/full
+
+conclude
