@@ -1,5 +1,5 @@
 #!/bin/sh
-# What people look at: previews, pixel by pixel, and states on the way. Prints a line a case and fails if one does.
+# What people look at: previews, pixel by pixel, states on the way, and plots. Prints a line a case and fails if one does.
 set -u
 
 # shellcheck source=tests/commandbook.sh
@@ -188,5 +188,69 @@ refuses 2 'imgheat: --every: there are no --frames' imgheat --every 2 -o out in.
 refuses 2 'imgheat: --frames: not allowed with --tee' imgheat --tee 1:a.png --frames %d.png -o out in.png
 refuses 2 'imgheat: --frames: f-1.png: an output goes there' imgheat --frames f-%d.png -o f-1.png in.png
 refuses 6 'imgheat: --frames: 1001 frames, but at most 900; --every 2 would do' imgheat -s 1000 --frames f-%d.png -o out in.png
+
+# ---------------------------------------------------------------- plots
+
+# The texts of a plot are readable, and it has so many bars or dots and dashed lines.
+draws() # NAME FILE BOXES DOTS DASHED [TEXT]...
+{
+    name=$1 file=$2
+    printf 'boxes %s\ndots %s\ndashed %s\n' "$3" "$4" "$5" > ../wanted
+    shift 5
+    if ! has python3; then
+        skip "$name: python3 is not here"
+        return
+    fi
+    python3 "${top_srcdir:?}/tests/texts.py" "$file" > ../have && tail -n 3 ../have | diff ../wanted -
+    drawn=$?
+    for text in "$@"; do
+        grep -q -x -e "$text" ../have || { echo "missing: $text"; cat ../have; drawn=1; }
+    done
+    result $drawn "$name"
+}
+
+# A bar for each line of the table, one more for the key of what a plan takes; the line of the copy, and that of its key.
+accepts '--bench --plot' '' voxfilt -d 20,12,10 -D cpu --bench --plot bench.svg
+bars=$(grep -c ' equal ' ../stdout)
+draws 'a bench' bench.svg $((bars + 1)) 0 2 'heat: 20 x 12 x 10 f32 on .*' 'naive, 1 step' 'GCells/s' \
+    'the speed of a copy, .* GB/s: .* GCells/s if each step is a pass over memory' 'what a plan takes'
+accepts '--bench=json --plot of two stages' '' imgheat -D cpu -f sobel:x -f heat --bench=json --plot bench.svg in.png
+draws 'two charts' bench.svg "$(($(grep -c '"seconds_per_step"' ../stdout) + 2))" 0 4 'Mpx/s' 'heat: 60 x 50 f32 on .*'
+accepts '--bench --plot of one sample' '' voxfilt -d 1,1,1 -D cpu -f star:8 --bench --plot bench.svg
+draws 'one sample' bench.svg $(($(grep -c ' equal ' ../stdout) + 1)) 0 2 'does not apply'
+
+u() # OPTION...
+{
+    voxfilt -i vol.raw -d 40,30,20 -t f32 -e hold --check-every 4 -o out "$@"
+}
+
+accepts '--until --plot' '' u --until 0.5 --plot until.svg --report=json:until.json
+if has python3; then
+    checks=$(python3 -c 'import json; print(json.load(open("until.json"))["check_count"])')
+    steps=$(python3 -c 'import json; print(json.load(open("until.json"))["steps"])')
+    draws 'the changes of --until' until.svg 0 "$checks" 1 'RMS change of a step: heat' 'steps' '--until 0.5' \
+        "stopped after $steps steps: the last change is .*"
+fi
+ends '--until in vain' 7 'voxfilt: out: --until 1e-09 was not reached: the RMS change of step 9 is 0.824953
+' u --until 1e-9 -s 9 --plot until.svg
+draws 'what was not reached' until.svg 0 3 1 'not reached after 9 steps: the last change is 0.825'
+head -c 4 /dev/zero > one.raw
+accepts '--until of one sample' '' voxfilt -i one.raw -n 1 -t f32 --until 0.1 -o out --plot until.svg
+draws 'a change of 0' until.svg 0 0 1 'not drawn: 1 that is 0 or not finite'
+voxfilt -q -i one.raw -n 1 -t f32 --until 0.1 -s 0 -o out --plot until.svg
+draws 'no step' until.svg 0 0 1 'no step was checked'
+printf '\0\0\300\177' > one.raw
+voxfilt -q -i one.raw -n 1 -t f32 --until 0.1 --check-every 1 -s 5000 -o out --plot until.svg
+draws 'more checks than are kept' until.svg 0 0 1 'the latest 4096 of 5000 checks' 'not drawn: 4096 that are 0 or not finite'
+rm -f until.svg
+refuses 2 'voxfilt: --plot: it draws what --bench or --until finds; neither is given' \
+    voxfilt -i vol.raw -d 40,30,20 -t f32 -o out --plot until.svg
+refuses 2 'voxfilt: --plot: out: an output goes there' u --until 1 --plot out
+refuses 2 'voxfilt: --plot: p.svg: --preview goes there' u --until 1 --preview p.svg --plot p.svg
+refuses 2 'voxfilt: --plot: vol.raw: an input would be replaced' voxfilt -i vol.raw -d 40,30,20 -t f32 --bench --plot vol.raw
+refuses 4 'voxfilt: --plot: missing/a.svg: No such file or directory' u --until 1 --plot missing/a.svg
+refuses 2 'voxfilt: --plot: it is for one input, not for 2' voxfilt -d 40,30,20 vol.raw vol2.raw -o dir/ --until 1 --plot a.svg
+ends 'a plot on a full disk' 4 'voxfilt: --plot: /dev/full: No space left on device
+' u --until 1 --plot /dev/full
 
 conclude

@@ -5,16 +5,30 @@
 #include "plan/forms.h"
 #include "plan/wisdom.h"
 #include "bench_case.h"
+#include "bench_plot.h"
 #include "bench_table.h"
 
 #include <string.h>
 
-static void take_row(struct bench_case *bench, const struct bench_row *row)
+static bool take_row(struct bench_case *bench, const struct bench_row *row)
 {
     bench->differs = bench->differs || !row->equal;
     if (row->equal && (bench->best.form.rung == NULL || row->seconds < bench->best.seconds))
         bench->best = *row;
     bench_table_row(bench, row);
+    return bench_plot_row(bench, row);
+}
+
+static bool take_refusal(struct bench_case *bench, const char *rung, const struct fault *refusal)
+{
+    bench_table_refusal(bench, rung, refusal);
+    return bench_plot_refusal(bench, rung);
+}
+
+static void end_table(struct bench_case *bench)
+{
+    bench_table_end(bench);
+    bench_plot_end(bench);
 }
 
 /* ---- rungs of stages ---- */
@@ -30,10 +44,8 @@ static bool bench_form(struct bench_case *bench, const struct rung_wish *wish)
     struct fault refusal;
     bool done;
 
-    if (!bench_case_prepare(bench, stand, wish, &kernel, &refusal)) {
-        bench_table_refusal(bench, wish->rung, &refusal);
-        return true;
-    }
+    if (!bench_case_prepare(bench, stand, wish, &kernel, &refusal))
+        return take_refusal(bench, wish->rung, &refusal);
     row.form = kernel.form;
     done = bench_case_expect(bench, row.form.steps) &&
            bench_case_take_steps(bench, stand, &kernel, row.form.steps, &last) &&
@@ -42,9 +54,7 @@ static bool bench_form(struct bench_case *bench, const struct rung_wish *wish)
         done = bench_case_measure(bench, bench_case_pass, &kernel, &row.seconds);
     row.seconds /= row.form.steps;
     stand->backend->release(stand->device, kernel.routine);
-    if (done)
-        take_row(bench, &row);
-    return done;
+    return done && take_row(bench, &row);
 }
 
 /* What is swept where a rung takes a coarsening, a stride. */
@@ -135,10 +145,8 @@ static bool bench_rung(struct bench_case *bench, const struct rung *rung)
 
     wish.rung = rung->name;
     wish.steps = bench->single ? 1 : 0;
-    if (!bench_case_settle(bench, &bench->device, &wish, &form, &refusal)) {
-        bench_table_refusal(bench, rung->name, &refusal);
-        return true;
-    }
+    if (!bench_case_settle(bench, &bench->device, &wish, &form, &refusal))
+        return take_refusal(bench, rung->name, &refusal);
     if (!bench_form(bench, &wish))
         return false;
     if (form.tiles && wish.tile_x == 0 && !sweep_tiles(bench, &wish, &form))
@@ -184,7 +192,7 @@ static bool bench_ladder(struct bench_case *bench)
     }
     if (bench->request->keep && !keep_best(bench))
         return false;
-    bench_table_end(bench);
+    end_table(bench);
     return true;
 }
 
@@ -226,10 +234,8 @@ static bool bench_sum_form(struct bench_case *bench, const struct rung_wish *wis
     double *sums;
     bool done;
 
-    if (!settle_sums(bench, wish, &row.form, &refusal)) {
-        bench_table_refusal(bench, wish->rung, &refusal);
-        return true;
-    }
+    if (!settle_sums(bench, wish, &row.form, &refusal))
+        return take_refusal(bench, wish->rung, &refusal);
     sums = mem_zeroed(2, bytes, "the sums", bench->fault);
     if (sums == NULL)
         return false;
@@ -241,9 +247,7 @@ static bool bench_sum_form(struct bench_case *bench, const struct rung_wish *wis
     if (done && row.equal)
         done = bench_case_measure(bench, bench_case_add_changes, sums, &row.seconds);
     mem_free(sums);
-    if (done)
-        take_row(bench, &row);
-    return done;
+    return done && take_row(bench, &row);
 }
 
 static bool bench_sum_rung(struct bench_case *bench, const struct rung *rung)
@@ -279,7 +283,7 @@ static bool bench_sums(struct bench_case *bench)
             !bench_sum_rung(bench, rung))
             return false;
     }
-    bench_table_end(bench);
+    end_table(bench);
     return true;
 }
 

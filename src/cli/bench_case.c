@@ -25,6 +25,23 @@ double bench_case_cells(const struct bench_case *bench)
     return (double)shape->nx * (double)shape->rows * (double)shape->planes * shape->channels;
 }
 
+double bench_case_rate(const struct bench_case *bench, double seconds)
+{
+    double count =
+        bench->request->pictures ? bench_case_cells(bench) / bench->shape.channels : bench_case_cells(bench);
+
+    return count / seconds;
+}
+
+bool bench_case_is_planned(const struct bench_case *bench, const struct form *form)
+{
+    const struct form *planned = &bench->planned;
+
+    return form->rung == planned->rung && form->tile_x == planned->tile_x &&
+           form->tile_y == planned->tile_y && form->coarsen == planned->coarsen &&
+           form->stride == planned->stride && form->steps == planned->steps;
+}
+
 /* What the last operation of an unsharp mask reads beside its input: any field will do to measure it. */
 static const struct field *kept_field(const struct bench_case *bench, const struct bench_stand *stand)
 {

@@ -16,6 +16,8 @@
 
 #define BENCH_FIELDS 3 /* the input, and two that take turns */
 
+struct plot;
+
 /* What is asked of a bench. */
 struct bench_request {
     const struct stage_request *stages; /* each is a table of its own */
@@ -26,6 +28,7 @@ struct bench_request {
     enum work_type work;
     struct plan_request plan; /* the device, threads, and a wish that narrows the ladder */
     bool pictures;            /* rates are told in pixels */
+    struct plot *plot;        /* or NULL */
     bool json;
     bool keep; /* the fastest as wisdom */
 };
@@ -79,6 +82,12 @@ struct bench_case {
    copy. Whatever came of it, it is closed. */
 bool bench_case_open(struct bench_case *bench, const struct stage *stage);
 void bench_case_close(struct bench_case *bench);
+
+/* Whether a plan takes the form of itself. */
+bool bench_case_is_planned(const struct bench_case *bench, const struct form *form);
+
+/* Cells, or pixels with all their channels, a second. */
+double bench_case_rate(const struct bench_case *bench, double seconds);
 
 /* Samples of a field, with all channels. */
 double bench_case_cells(const struct bench_case *bench);

@@ -18,15 +18,6 @@ static const char *judge_name(const struct bench_case *bench)
     return bench->device.backend == &backend_cpu ? "one thread of the baseline build" : "the CPU";
 }
 
-/* Cells, or pixels with all their channels, a second. */
-static double rate_of(const struct bench_case *bench, double seconds)
-{
-    double count =
-        bench->request->pictures ? bench_case_cells(bench) / bench->shape.channels : bench_case_cells(bench);
-
-    return count / seconds;
-}
-
 /* Taps added up a second by the multiply-adds that the device could do; NAN where either is unknown: an
    update that is not a chain of taps is more than multiply-adds. */
 static double share_of_multiply_adds(const struct bench_case *bench, const struct bench_row *row)
@@ -73,15 +64,6 @@ void bench_table_head(struct bench_case *bench)
             bench->request->pictures ? "Mpx/s" : "GCells/s", "GB/s", "copy", "fma", "bytes", "comment");
 }
 
-static bool is_planned(const struct bench_case *bench, const struct form *form)
-{
-    const struct form *planned = &bench->planned;
-
-    return form->rung == planned->rung && form->tile_x == planned->tile_x &&
-           form->tile_y == planned->tile_y && form->coarsen == planned->coarsen &&
-           form->stride == planned->stride && form->steps == planned->steps;
-}
-
 static void remark(char *text, size_t size, const char *format, ...) DIAG_PRINTF(3, 4);
 
 /* Add to a comment. */
@@ -104,7 +86,7 @@ static void comment(const struct bench_case *bench, const struct bench_row *row,
     const struct form *form = &row->form;
 
     *text = '\0';
-    if (is_planned(bench, form))
+    if (bench_case_is_planned(bench, form))
         remark(text, size, "what a plan takes");
     if (row->wish.tile_x > 0 && row->wish.tile_x == form->suggested_tile)
         remark(text, size, "tile suggested by the occupancy calculator");
@@ -138,7 +120,7 @@ static void print_text_row(struct bench_case *bench, const struct bench_row *row
     fprintf(bench->stream, "%6.2f ", form->operations_per_update / form->bytes_per_update);
     if (row->equal)
         fprintf(bench->stream, "%9.4f %9.2f %7.0f %5.0f%% %6s %-6s %s\n", 1e3 * row->seconds,
-                rate_of(bench, row->seconds) / (bench->request->pictures ? 1e6 : 1e9), moved / 1e9,
+                bench_case_rate(bench, row->seconds) / (bench->request->pictures ? 1e6 : 1e9), moved / 1e9,
                 100.0 * moved / bench->copy_speed, multiplied, "equal", words);
     else
         fprintf(bench->stream, "%9s %9s %7s %6s %6s %-6s %s\n", "-", "-", "-", "-", multiplied, "DIFFER",
@@ -169,7 +151,7 @@ static void print_json_times(const struct bench_case *bench, const struct bench_
     json_number(stream, "seconds_per_step", row->seconds);
     fprintf(stream, ", ");
     json_number(stream, bench->request->pictures ? "pixels_per_second" : "cells_per_second",
-                rate_of(bench, row->seconds));
+                bench_case_rate(bench, row->seconds));
     fprintf(stream, ", ");
     json_number(stream, "bytes_per_second", moved);
     fprintf(stream, ", ");

@@ -10,6 +10,8 @@
 #include "bench.h"
 #include "list.h"
 #include "options.h"
+#include "outputs.h"
+#include "plot.h"
 #include "task.h"
 
 #include <stdio.h>
@@ -64,6 +66,28 @@ static bool case_of_input(const struct options *options, struct bench_request *r
     return true;
 }
 
+/* Nothing else is written. */
+static bool open_plot(const struct options *options, struct plot *plot, struct fault *fault)
+{
+    char nowhere[] = "/dev/null", *paths[] = {nowhere};
+    const struct outputs outputs = {.paths = paths, .count = 1};
+
+    return outputs_leave_room(&outputs, options, fault) && plot_open(plot, options->plot, fault);
+}
+
+static bool bench_and_plot(const struct options *options, struct bench_request *request, struct fault *fault)
+{
+    struct plot plot = {.file = NULL};
+    bool done;
+
+    if (options->plot == NULL)
+        return bench_run(stdout, request, fault);
+    request->plot = &plot;
+    done = open_plot(options, &plot, fault) && bench_run(stdout, request, fault) && plot_commit(&plot, fault);
+    plot_close(&plot);
+    return done;
+}
+
 static bool bench(const struct options *options, struct fault *fault)
 {
     struct bench_request request = {
@@ -81,7 +105,7 @@ static bool bench(const struct options *options, struct fault *fault)
         return fault_raise(fault, STATUS_USAGE, "--bench: it measures for one input, not for %zu",
                            options->input_count);
     return (named ? case_of_input(options, &request, fault) : default_case(options, &request, fault)) &&
-           bench_run(stdout, &request, fault);
+           bench_and_plot(options, &request, fault);
 }
 
 static enum status run_with_wisdom(struct options *options)

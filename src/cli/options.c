@@ -658,6 +658,11 @@ static bool take_preview(struct parsing *parsing, const char *value)
     return take_file(parsing, &parsing->options->preview, value);
 }
 
+static bool take_plot(struct parsing *parsing, const char *value)
+{
+    return take_file(parsing, &parsing->options->plot, value);
+}
+
 static bool take_stats(struct parsing *parsing, const char *value)
 {
     (void)value;
@@ -850,6 +855,7 @@ static bool check_lone(const struct parsing *parsing)
 {
     const struct options *options = parsing->options;
     const char *option = options->preview != NULL          ? "--preview"
+                         : options->plot != NULL           ? "--plot"
                          : options->tee_count > 0          ? "--tee"
                          : options->frames.pattern != NULL ? "--frames"
                                                            : NULL;
@@ -857,6 +863,17 @@ static bool check_lone(const struct parsing *parsing)
     return options->input_count == 1 || option == NULL ||
            fault_raise_about(parsing->fault, STATUS_USAGE, option, "it is for one input, not for %zu",
                              options->input_count);
+}
+
+/* What there is to plot. */
+static bool check_plot(const struct parsing *parsing)
+{
+    const struct options *options = parsing->options;
+    bool any = options->action == ACTION_BENCH || stages_wait(options->stages, options->job.stage_count);
+
+    return any || options->plot == NULL ||
+           fault_raise(parsing->fault, STATUS_USAGE,
+                       "--plot: it draws what --bench or --until finds; neither is given");
 }
 
 /* Frames are tees that are numbered. */
@@ -946,7 +963,7 @@ bool options_parse(int argc, char **argv, enum program program, struct options *
         return true;
     return settle_stages(&parsing) && check_extents(&parsing) && check_spacing(&parsing) &&
            check_sums(&parsing) && check_measuring(&parsing) && check_lone(&parsing) &&
-           settle_frames(&parsing) && settle_region(&parsing);
+           check_plot(&parsing) && settle_frames(&parsing) && settle_region(&parsing);
 }
 
 void options_free(struct options *options)

@@ -45,6 +45,7 @@ struct options {
     enum report_mode report;
     const char *report_path; /* NULL: standard error */
     const char *preview;     /* the path of a picture, or NULL */
+    const char *plot;        /* likewise, of --bench or --until */
     struct pipeline_tee *tees;
     size_t tee_count;
     struct frames frames;

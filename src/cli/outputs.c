@@ -397,7 +397,7 @@ struct extra {
     const char *option, *path;
 };
 
-#define MOST_EXTRAS 3
+#define MOST_EXTRAS 4
 
 /* By the name of the descriptor that "-" stands for. */
 static void add_extra(struct extra *extras, size_t *count, const char *option, const char *path)
@@ -440,6 +440,7 @@ static size_t list_extras(const struct options *options, struct extra *extras)
 
     add_extra(extras, &count, "--report", options->report_path);
     add_extra(extras, &count, "--preview", options->preview);
+    add_extra(extras, &count, "--plot", options->plot);
     return count;
 }
 

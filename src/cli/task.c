@@ -1,9 +1,9 @@
 /* Tasks: one input to one output, as a command line asks for it. */
 #include "task.h"
 
+#include "drawings.h"
 #include "explain.h"
 #include "notes.h"
-#include "preview.h"
 #include "report.h"
 #include "tee_list.h"
 
@@ -40,18 +40,18 @@ static bool run_again(struct pipeline *pipeline, struct fault *fault)
     return pipeline_plan(pipeline, fault) && pipeline_run(pipeline, fault);
 }
 
-static bool carry_out(const struct task *task, struct pipeline *pipeline, struct preview *preview,
+static bool carry_out(const struct task *task, struct pipeline *pipeline, struct drawings *drawings,
                       struct fault *fault)
 {
     if (task->options->action == ACTION_EXPLAIN) {
         explain_plan(stdout, pipeline);
         return true;
     }
-    if (preview != NULL && !preview_open(preview, task->options->preview, fault))
+    if (!drawings_open(drawings, fault))
         return false;
     if (!pipeline_run(pipeline, fault) && !(pipeline->may_retreat && run_again(pipeline, fault)))
         return false;
-    if (preview != NULL && !preview_commit(preview, fault))
+    if (!drawings_commit(drawings, pipeline, fault))
         return false;
     notes_outcome(pipeline);
     report_run(task->report, task->options, pipeline);
@@ -66,14 +66,14 @@ static bool plan(struct pipeline *pipeline, struct fault *fault)
     return done;
 }
 
-static bool run(const struct task *task, struct pipeline *pipeline, struct preview *preview,
+static bool run(const struct task *task, struct pipeline *pipeline, struct drawings *drawings,
                 struct fault *fault)
 {
     if (!plan(pipeline, fault))
         return false;
     notes_options(task->on_options, pipeline);
     notes_beforehand(pipeline);
-    if (!carry_out(task, pipeline, preview, fault))
+    if (!carry_out(task, pipeline, drawings, fault))
         return false;
     notes_left_out(&pipeline->source);
     return true;
@@ -104,9 +104,7 @@ static enum status tell_failure(const struct task *task, struct fault *fault)
 
 enum status task_run(const struct task *task)
 {
-    bool previews = task->options->preview != NULL;
-    struct preview preview = {.file = NULL};
-    const struct observer observer = preview_observer(&preview);
+    struct drawings drawings;
     struct pipeline_request request = task->request;
     struct tee_list tees = {.count = 0};
     struct pipeline pipeline;
@@ -114,13 +112,12 @@ enum status task_run(const struct task *task)
     enum status status;
     bool done;
 
-    if (previews)
-        request.run.observers = (struct observers){&observer, 1};
+    request.run.observers = drawings_observers(&drawings, task->options);
     done = pipeline_open(&pipeline, &request, &fault) &&
            take_tees(task->options, &pipeline, &tees, &request, &fault) &&
-           run(task, &pipeline, previews ? &preview : NULL, &fault);
+           run(task, &pipeline, &drawings, &fault);
     status = pipeline.status;
-    preview_close(&preview);
+    drawings_close(&drawings);
     pipeline_close(&pipeline);
     tee_list_free(&tees);
     return done ? status : tell_failure(task, &fault);

@@ -1,0 +1,322 @@
+/* Plots: rates as bars and the changes of --until as a curve, in an SVG file. */
+#include "plot.h"
+
+#include "base/mem.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Pixels. */
+#define LEFT           16.0
+#define PLOT_WIDTH     480.0
+#define CURVE_HEIGHT   280.0
+#define BAR_HEIGHT     14.0
+#define TICK           5.0
+#define GAP            8.0
+#define DECADE_LETTERS 6 /* of the label of a power of ten: "1e-300" */
+
+/* So many checks have a dot each. */
+#define DOTS_MOST 60
+
+/* Distinct for people who see few colours, too. */
+static const char ink[] = "#222222", faint[] = "#dddddd", grey[] = "#666666", plain[] = "#0072b2",
+                  chosen[] = "#e69f00", line_colour[] = "#d55e00";
+
+bool plot_open(struct plot *plot, const char *path, struct fault *fault)
+{
+    *plot = (struct plot){.top = 1.5 * SVG_LINE};
+    svg_open(&plot->svg);
+    if (file_open_output(&plot->file, path, fault))
+        return true;
+    plot->file = NULL;
+    plot_close(plot);
+    return fault_prefix(fault, "--plot");
+}
+
+void plot_close(struct plot *plot)
+{
+    svg_close(&plot->svg);
+    mem_free(plot->bars);
+    if (plot->file != NULL)
+        file_out_close(plot->file);
+    *plot = (struct plot){.file = NULL};
+}
+
+static bool write_text(struct plot *plot, struct fault *fault)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *stream = open_memstream(&text, &size);
+    bool written = stream != NULL && svg_write(&plot->svg, stream);
+
+    if (stream != NULL)
+        written = fclose(stream) == 0 && written;
+    if (written)
+        written = file_out_write(plot->file, text, size, fault);
+    else
+        fault_raise(fault, STATUS_LIMIT, "there is no memory for it");
+    free(text);
+    return written;
+}
+
+bool plot_commit(struct plot *plot, struct fault *fault)
+{
+    return (write_text(plot, fault) && file_out_commit(plot->file, fault)) || fault_prefix(fault, "--plot");
+}
+
+/* ---- axes ---- */
+
+/* 1, 2 or 5 times a power of ten: at most six of them make the value. */
+static double tick_of(double most, bool whole)
+{
+    double least = whole ? fmax(1.0, most / 6.0) : most / 6.0, power = pow(10.0, floor(log10(least)));
+
+    return least <= power         ? power
+           : least <= 2.0 * power ? 2.0 * power
+           : least <= 5.0 * power ? 5.0 * power
+                                  : 10.0 * power;
+}
+
+/* Along the bottom, from 0 to the first tick that is not below the most; returns that. */
+static double end_of_axis(double most, bool whole)
+{
+    double tick = most > 0.0 ? tick_of(most, whole) : 1.0;
+
+    return tick * fmax(1.0, ceil(most / tick - 1e-9));
+}
+
+static void draw_axis(struct plot *plot, double left, double top, double bottom, double end, bool whole,
+                      const char *unit)
+{
+    double tick = tick_of(end, whole);
+    char text[32];
+
+    for (double value = 0.0; value <= end * (1.0 + 1e-9); value += tick) {
+        double x = left + value / end * PLOT_WIDTH;
+        svg_line(&plot->svg, x, top, x, bottom + TICK, faint, false);
+        snprintf(text, sizeof text, "%.6g", value);
+        svg_text(&plot->svg, x, bottom + TICK + 0.7 * SVG_LINE, SVG_MIDDLE, text, ink);
+    }
+    svg_line(&plot->svg, left, bottom, left + PLOT_WIDTH, bottom, ink, false);
+    svg_text(&plot->svg, left + PLOT_WIDTH / 2.0, bottom + TICK + 1.7 * SVG_LINE, SVG_MIDDLE, unit, ink);
+}
+
+/* ---- bars ---- */
+
+bool plot_add_bar(struct plot *plot, const struct plot_bar *bar, struct fault *fault)
+{
+    struct plot_bar *bars = plot->bars;
+
+    if (plot->count == plot->capacity)
+        bars = mem_grown(plot->bars, plot->count, &plot->capacity, sizeof *bars, "the plot", fault);
+    if (bars == NULL)
+        return false;
+    plot->bars = bars;
+    plot->bars[plot->count++] = *bar;
+    return true;
+}
+
+static double most_value(const struct plot *plot, const struct plot_chart *chart)
+{
+    double most = isnan(chart->line) ? 0.0 : chart->line;
+
+    for (size_t i = 0; i < plot->count; i++)
+        most = plot->bars[i].missing[0] == '\0' ? fmax(most, plot->bars[i].value) : most;
+    return most;
+}
+
+static double label_width(const struct plot *plot)
+{
+    size_t longest = 0;
+
+    for (size_t i = 0; i < plot->count; i++) {
+        size_t length = strlen(plot->bars[i].label);
+        longest = length > longest ? length : longest;
+    }
+    return (double)longest * SVG_LETTER;
+}
+
+static void draw_bar(struct plot *plot, const struct plot_bar *bar, double left, double y, double end)
+{
+    char value[32];
+
+    svg_text(&plot->svg, left - GAP, y + BAR_HEIGHT - 3.0, SVG_END, bar->label, ink);
+    if (bar->missing[0] != '\0') {
+        svg_text(&plot->svg, left + PLOT_WIDTH + GAP, y + BAR_HEIGHT - 3.0, SVG_START, bar->missing, grey);
+        return;
+    }
+    svg_box(&plot->svg, left, y, bar->value / end * PLOT_WIDTH, BAR_HEIGHT, bar->chosen ? chosen : plain);
+    snprintf(value, sizeof value, "%.4g", bar->value);
+    svg_text(&plot->svg, left + PLOT_WIDTH + GAP, y + BAR_HEIGHT - 3.0, SVG_START, value, ink);
+}
+
+/* What the colours mean, each on a line. */
+static double draw_key(struct plot *plot, const struct plot_chart *chart, double y)
+{
+    bool any = false;
+
+    for (size_t i = 0; i < plot->count; i++)
+        any |= plot->bars[i].chosen;
+    if (any) {
+        svg_box(&plot->svg, LEFT, y - 10.0, 24.0, 10.0, chosen);
+        svg_text(&plot->svg, LEFT + 32.0, y, SVG_START, chart->chosen_label, ink);
+        y += SVG_LINE;
+    }
+    if (!isnan(chart->line)) {
+        svg_line(&plot->svg, LEFT, y - 5.0, LEFT + 24.0, y - 5.0, line_colour, true);
+        svg_text(&plot->svg, LEFT + 32.0, y, SVG_START, chart->line_label, ink);
+        y += SVG_LINE;
+    }
+    return y;
+}
+
+void plot_end_bars(struct plot *plot, const struct plot_chart *chart)
+{
+    double left = LEFT + label_width(plot) + GAP, end = end_of_axis(most_value(plot, chart), false), top,
+           bottom;
+
+    svg_text(&plot->svg, LEFT, plot->top, SVG_START, chart->title, ink);
+    top = draw_key(plot, chart, plot->top + 1.2 * SVG_LINE);
+    bottom = top + (double)plot->count * SVG_LINE;
+    draw_axis(plot, left, top, bottom, end, false, chart->unit);
+    for (size_t i = 0; i < plot->count; i++)
+        draw_bar(plot, &plot->bars[i], left, top + (double)i * SVG_LINE + (SVG_LINE - BAR_HEIGHT) / 2.0, end);
+    if (!isnan(chart->line)) {
+        double x = left + chart->line / end * PLOT_WIDTH;
+        svg_line(&plot->svg, x, top, x, bottom, line_colour, true);
+    }
+    plot->top = bottom + 4.0 * SVG_LINE;
+    plot->count = 0;
+}
+
+/* ---- the checks of --until ---- */
+
+/* What can be drawn on a scale of powers of ten. */
+static bool is_drawn(const struct history_look *look)
+{
+    return look->change > 0.0 && isfinite(look->change);
+}
+
+/* Powers of ten, as their exponents. */
+struct decades {
+    double low, high;
+};
+
+static struct decades decades_of(const struct plot_checks *checks)
+{
+    struct decades decades = {log10(checks->until), log10(checks->until)};
+
+    for (size_t i = 0; i < history_kept(checks->history); i++) {
+        struct history_look look = history_at(checks->history, i);
+        if (is_drawn(&look)) {
+            decades.low = fmin(decades.low, log10(look.change));
+            decades.high = fmax(decades.high, log10(look.change));
+        }
+    }
+    /* The line of --until does not lie on the axis. */
+    decades.low = ceil(decades.low) - 1.0;
+    decades.high = ceil(decades.high);
+    return decades;
+}
+
+static double height_of(const struct decades *decades, double value, double bottom)
+{
+    return bottom - (log10(value) - decades->low) / (decades->high - decades->low) * CURVE_HEIGHT;
+}
+
+static void draw_decades(struct plot *plot, const struct decades *decades, double left, double bottom)
+{
+    double stride = fmax(1.0, ceil((decades->high - decades->low) / 8.0));
+    char text[32];
+
+    for (double exponent = decades->low; exponent <= decades->high; exponent += stride) {
+        double y = bottom - (exponent - decades->low) / (decades->high - decades->low) * CURVE_HEIGHT;
+        svg_line(&plot->svg, left - TICK, y, left + PLOT_WIDTH, y, faint, false);
+        snprintf(text, sizeof text, "1e%g", exponent);
+        svg_text(&plot->svg, left - GAP, y + 4.0, SVG_END, text, ink);
+    }
+    svg_line(&plot->svg, left, bottom - CURVE_HEIGHT, left, bottom, ink, false);
+}
+
+static void draw_points(struct plot *plot, const struct plot_checks *checks, const struct decades *decades,
+                        double left, double bottom, double end)
+{
+    size_t count = history_kept(checks->history), drawn = 0;
+
+    for (int dots = 0; dots < (count <= DOTS_MOST ? 2 : 1); dots++) {
+        drawn = 0;
+        for (size_t i = 0; i < count; i++) {
+            struct history_look look = history_at(checks->history, i);
+            double x = left + (double)look.step / end * PLOT_WIDTH;
+            if (!is_drawn(&look))
+                continue;
+            if (dots > 0)
+                svg_dot(&plot->svg, x, height_of(decades, look.change, bottom), plain);
+            else
+                svg_curve_point(&plot->svg, x, height_of(decades, look.change, bottom), drawn++ > 0);
+        }
+        if (dots == 0 && drawn > 0)
+            svg_curve_end(&plot->svg, plain);
+    }
+}
+
+static size_t count_drawn(const struct history *history)
+{
+    size_t drawn = 0;
+
+    for (size_t i = 0; i < history_kept(history); i++) {
+        struct history_look look = history_at(history, i);
+        drawn += is_drawn(&look);
+    }
+    return drawn;
+}
+
+/* How it ended, and what the curve leaves out. */
+static double draw_words(struct plot *plot, const struct plot_checks *checks, double y)
+{
+    const struct history *history = checks->history;
+    size_t kept = history_kept(history), drawn = count_drawn(history);
+    char text[160];
+
+    svg_text(&plot->svg, LEFT, y, SVG_START, checks->title, ink);
+    y += SVG_LINE;
+    if (kept == 0)
+        snprintf(text, sizeof text, "no step was checked");
+    else
+        snprintf(text, sizeof text, "%s after %llu step%s: the last change is %.4g",
+                 checks->unreached ? "not reached" : "stopped", (unsigned long long)checks->steps,
+                 checks->steps == 1 ? "" : "s", history_at(history, kept - 1).change);
+    svg_text(&plot->svg, LEFT, y, SVG_START, text, ink);
+    y += SVG_LINE;
+    if (history->count > kept) {
+        snprintf(text, sizeof text, "the latest %zu of %llu checks", kept,
+                 (unsigned long long)history->count);
+        svg_text(&plot->svg, LEFT, y, SVG_START, text, ink);
+        y += SVG_LINE;
+    }
+    if (drawn < kept) {
+        snprintf(text, sizeof text, "not drawn: %zu that %s 0 or not finite", kept - drawn,
+                 kept - drawn == 1 ? "is" : "are");
+        svg_text(&plot->svg, LEFT, y, SVG_START, text, ink);
+        y += SVG_LINE;
+    }
+    return y;
+}
+
+void plot_draw_checks(struct plot *plot, const struct plot_checks *checks)
+{
+    const struct decades decades = decades_of(checks);
+    double left = LEFT + DECADE_LETTERS * SVG_LETTER + GAP, end = end_of_axis((double)checks->steps, true);
+    double top = draw_words(plot, checks, plot->top), bottom = top + CURVE_HEIGHT;
+    double limit = height_of(&decades, checks->until, bottom);
+    char text[32];
+
+    draw_axis(plot, left, top, bottom, end, true, "steps");
+    draw_decades(plot, &decades, left, bottom);
+    svg_line(&plot->svg, left, limit, left + PLOT_WIDTH, limit, line_colour, true);
+    snprintf(text, sizeof text, "--until %g", checks->until);
+    svg_text(&plot->svg, left + PLOT_WIDTH + GAP, limit + 4.0, SVG_START, text, ink);
+    draw_points(plot, checks, &decades, left, bottom, end);
+    plot->top = bottom + 4.0 * SVG_LINE;
+}

@@ -1,0 +1,60 @@
+/* Plots: rates as bars and the changes of --until as a curve, in an SVG file. */
+#ifndef PLOT_H
+#define PLOT_H
+
+#include "base/diag.h"
+#include "base/file.h"
+#include "base/history.h"
+#include "svg.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct plot_bar {
+    char label[64];
+    char missing[32]; /* what stands there instead of a value; empty: nothing */
+    double value;
+    bool chosen; /* it differs from the others */
+};
+
+struct plot {
+    struct file_out *file;
+    struct svg svg;
+    double top; /* of what is drawn next */
+
+    /* Of the chart that has been begun. */
+    struct plot_bar *bars;
+    size_t count, capacity;
+};
+
+/* A file that cannot be written is refused here. */
+bool plot_open(struct plot *plot, const char *path, struct fault *fault);
+
+/* A chart of bars: those that are added until it ends. The line stands for a value that all are compared
+ * with. */
+bool plot_add_bar(struct plot *plot, const struct plot_bar *bar, struct fault *fault);
+struct plot_chart {
+    const char *title, *unit;
+    const char *line_label, *chosen_label;
+    double line; /* NAN: there is none */
+};
+void plot_end_bars(struct plot *plot, const struct plot_chart *chart);
+
+/* The checks of --until: the change of each over the steps. */
+struct plot_checks {
+    const char *title;
+    const struct history *history;
+    double until;
+    uint64_t steps; /* that were taken */
+    bool unreached;
+};
+void plot_draw_checks(struct plot *plot, const struct plot_checks *checks);
+
+/* Write it all, and give the file its name. */
+bool plot_commit(struct plot *plot, struct fault *fault);
+
+/* Whatever has been done so far, or failed; what was not committed is removed. */
+void plot_close(struct plot *plot);
+
+#endif
