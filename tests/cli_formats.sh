@@ -348,19 +348,4 @@ done
 accepts 'a report has any other name' '' v8 -f identity -o rep.mhd --report=json:rep.json
 same 'and the samples are there' v8.raw rep.raw
 
-# ---------------------------------------------------------------- the libraries of others
-
-if has python3; then
-    mkdir readers
-    (cd readers && python3 "${top_srcdir:?}/tests/readers.py" "$VOXFILT")
-    status=$?
-    if [ $status = 77 ]; then
-        skip 'what others read: there is no NumPy'
-    else
-        result $status 'others read what is written'
-    fi
-else
-    skip 'what others read: there is no python3'
-fi
-
 conclude

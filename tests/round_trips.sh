@@ -1,0 +1,10 @@
+#!/bin/sh
+# Round trips through every format, type, byte order and encoding, by voxfilt and by the libraries of others (readers.py).
+# Skipped without NumPy.
+set -u
+
+command -v python3 > /dev/null || { echo 'there is no python3'; exit 77; }
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+cd "$work" || exit 1
+python3 "${top_srcdir:?}/tests/readers.py" "${VOXFILT:?}"
