@@ -63,9 +63,10 @@ phantom 300 > ct.nrrd
 voxfilt -q -i clean.nrrd -f identity --out-format raw | od -An -v -tu1 > clean.txt
 
 voxfilt -i ct.nrrd -f heat -s 1 -o blurred.nrrd
-voxfilt -i ct.nrrd -f heat -s 20 --flux pm1 --scale 300 -o denoised.nrrd
+voxfilt -i ct.nrrd -f heat -s 20 --flux pm1 --scale 300 --preview denoised.png -o denoised.nrrd
 
 echo "with noise               $(psnr ct.nrrd)"
 echo "plain heat, at its best  $(psnr blurred.nrrd)"
 echo "Perona-Malik             $(psnr denoised.nrrd)"
+echo "before and after, to look at: $PWD/denoised.png"
 rm clean.txt volume.txt

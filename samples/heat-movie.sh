@@ -7,7 +7,6 @@ set -eu
 
 [ $# -le 2 ] || { echo 'Usage: heat-movie.sh [FOLDER [PICTURE.png]]' >&2; exit 2; }
 folder=${1:-heat-movie} picture=${2:-$(dirname "$0")/picture.png}
-frames=16
 mkdir -p "$folder"
 
 has()
@@ -15,12 +14,7 @@ has()
     command -v "$1" > /dev/null
 }
 
-# Frame N shows the picture after N squared steps, for most happens at the beginning. Each is made from the picture
-# itself, so that no rounding adds up.
-cp "$picture" "$folder/frame-00.png"
-for n in $(seq 1 $((frames - 1))); do
-    imgheat -f heat -s $((n * n)) --flux pm2 --scale 12 -o "$(printf '%s/frame-%02d.png' "$folder" "$n")" "$picture"
-done
+imgheat -f heat -s 120 --flux pm2 --scale 12 --frames "$folder/frame-%02d.png" --every 8 -o "$folder/last.png" "$picture"
 
 cd "$folder"
 if has ffmpeg; then

@@ -133,6 +133,7 @@ cat > ../wanted <<END
 ./share/doc/voxfilt/README.md
 ./share/doc/voxfilt/samples/bigger-than-memory.sh
 ./share/doc/voxfilt/samples/denoise-ct.sh
+./share/doc/voxfilt/samples/denoised.png
 ./share/doc/voxfilt/samples/edges-2.png
 ./share/doc/voxfilt/samples/edges.sh
 ./share/doc/voxfilt/samples/frame-15.png
