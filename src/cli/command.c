@@ -96,7 +96,7 @@ static bool bench(const struct options *options, struct fault *fault)
         .force = options->job.force,
         .plan = options->plan,
         .pictures = options->program == PROGRAM_IMGHEAT,
-        .json = options->bench_json,
+        .json = options->json,
         .keep = options->tune,
     };
     bool named = strcmp(options->inputs[0], "-") != 0;
@@ -134,7 +134,7 @@ static enum status act(struct options *options)
     case ACTION_BENCH:
         return bench(options, &fault) ? STATUS_DONE : diag_error(&fault);
     case ACTION_LIST:
-        list_print(stdout);
+        (options->json ? list_print_json : list_print)(stdout);
         return STATUS_DONE;
     case ACTION_RUN:
     case ACTION_EXPLAIN:

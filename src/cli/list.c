@@ -1,6 +1,7 @@
 /* What --list prints: filters, rungs, formats, devices. */
 #include "list.h"
 
+#include "base/json.h"
 #include "model/filter.h"
 #include "format/format.h"
 #include "plan/plan.h"
@@ -59,4 +60,88 @@ void list_print(FILE *stream)
     list_rungs(stream);
     list_formats(stream);
     list_devices(stream);
+}
+
+/* ---- as JSON ---- */
+
+/* A member that is a text, with what stands before it. */
+static void print_text(FILE *stream, const char *before, const char *name, const char *text)
+{
+    fprintf(stream, "%s\"%s\": ", before, name);
+    json_text(stream, text);
+}
+
+static void print_filters(FILE *stream)
+{
+    fprintf(stream, "{\"filters\": [");
+    for (const struct filter *filter = filter_list; filter->name != NULL; filter++) {
+        print_text(stream, filter == filter_list ? "{" : ", {", "name", filter->name);
+        print_text(stream, ", ", "arguments", filter->syntax);
+        print_text(stream, ", ", "summary", filter->summary);
+        fprintf(stream, "}");
+    }
+    fprintf(stream, "]");
+}
+
+/* Those of a device, behind others. */
+static void print_rungs_of(FILE *stream, const char *device, const struct rung *rungs, const char *use,
+                           const char **before)
+{
+    for (const struct rung *rung = rungs; rung->name != NULL; rung++) {
+        print_text(stream, *before, "device", device);
+        print_text(stream, ", ", "name", rung->name);
+        print_text(stream, ", ", "for", use);
+        print_text(stream, ", ", "summary", rung->summary);
+        fprintf(stream, "}");
+        *before = ", {";
+    }
+}
+
+static void print_rungs(FILE *stream)
+{
+    const char *before = "{";
+
+    fprintf(stream, ", \"rungs\": [");
+    for (size_t i = 0; plan_backends[i] != NULL; i++) {
+        print_rungs_of(stream, plan_backends[i]->name, plan_backends[i]->rungs, "stages", &before);
+        print_rungs_of(stream, plan_backends[i]->name, plan_backends[i]->sum_rungs, "sums", &before);
+    }
+    fprintf(stream, "]");
+}
+
+static void print_formats(FILE *stream)
+{
+    fprintf(stream, ", \"formats\": [");
+    for (size_t i = 0; format_list[i] != NULL; i++) {
+        print_text(stream, i == 0 ? "{" : ", {", "name", format_list[i]->name);
+        print_text(stream, ", ", "summary", format_list[i]->summary);
+        fprintf(stream, "}");
+    }
+    fprintf(stream, "]");
+}
+
+static void print_devices(FILE *stream)
+{
+    const char *before = "{";
+
+    fprintf(stream, ", \"devices\": [");
+    for (size_t i = 0; plan_backends[i] != NULL; i++) {
+        for (unsigned index = 0; index < plan_backends[i]->count(); index++, before = ", {") {
+            char name[64], text[256];
+            snprintf(name, sizeof name, "%s:%u", plan_backends[i]->name, index);
+            plan_backends[i]->describe((int)index, text, sizeof text);
+            print_text(stream, before, "name", name);
+            print_text(stream, ", ", "text", text);
+            fprintf(stream, "}");
+        }
+    }
+    fprintf(stream, "]}\n");
+}
+
+void list_print_json(FILE *stream)
+{
+    print_filters(stream);
+    print_rungs(stream);
+    print_formats(stream);
+    print_devices(stream);
 }

@@ -6,4 +6,7 @@
 
 void list_print(FILE *stream);
 
+/* The same as JSON, on a line. */
+void list_print_json(FILE *stream);
+
 #endif

@@ -578,11 +578,21 @@ static bool take_memory(struct parsing *parsing, const char *value)
     return true;
 }
 
+/* What is printed in place of a run. */
+static bool take_printing(struct parsing *parsing, const char *value, enum action action)
+{
+    int notation = NOTATION_TEXT;
+
+    if (value != NULL && !read_choice(parsing, value, &notation))
+        return false;
+    parsing->options->action = action;
+    parsing->options->json = notation == NOTATION_JSON;
+    return true;
+}
+
 static bool take_explain(struct parsing *parsing, const char *value)
 {
-    (void)value;
-    parsing->options->action = ACTION_EXPLAIN;
-    return true;
+    return take_printing(parsing, value, ACTION_EXPLAIN);
 }
 
 /* Without a file, or to -, a report goes to standard error. */
@@ -672,13 +682,7 @@ static bool take_stats(struct parsing *parsing, const char *value)
 
 static bool take_bench(struct parsing *parsing, const char *value)
 {
-    int notation = NOTATION_TEXT;
-
-    if (value != NULL && !read_choice(parsing, value, &notation))
-        return false;
-    parsing->options->action = ACTION_BENCH;
-    parsing->options->bench_json = notation == NOTATION_JSON;
-    return true;
+    return take_printing(parsing, value, ACTION_BENCH);
 }
 
 static bool take_tune(struct parsing *parsing, const char *value)
@@ -691,9 +695,7 @@ static bool take_tune(struct parsing *parsing, const char *value)
 
 static bool take_list(struct parsing *parsing, const char *value)
 {
-    (void)value;
-    parsing->options->action = ACTION_LIST;
-    return true;
+    return take_printing(parsing, value, ACTION_LIST);
 }
 
 static bool take_progress(struct parsing *parsing, const char *value)

@@ -51,7 +51,8 @@ struct options {
     struct frames frames;
     const char **words; /* of the command line, as it was given */
     size_t word_count;
-    bool bench_json, tune;
+    bool json; /* what is printed on standard output */
+    bool tune;
 };
 
 /* Parse and check all that can be checked without the input. Texts stay in argv. */

@@ -5,6 +5,7 @@
 #include "pipeline/loss.h"
 #include "pipeline/record.h"
 #include "phrase.h"
+#include "plan_json.h"
 
 #include <math.h>
 
@@ -27,42 +28,6 @@ static void print_tallies(FILE *stream, const char *name, const struct tally *ta
                 (unsigned long long)tally->nans);
     }
     fprintf(stream, "]");
-}
-
-static void print_rung(FILE *stream, const struct form *form)
-{
-    fprintf(stream, "\"rung\": ");
-    json_text(stream, form->rung->name);
-    fprintf(stream, ", \"tile\": [%u, %u, %u], \"coarsen\": %u, \"stride\": %u, \"steps\": %u, ",
-            form->tile_x, form->tile_y, form->tile_z, form->coarsen, form->stride, form->steps);
-    fprintf(stream, "\"block\": [%u, %u, %u]", form->block[0], form->block[1], form->block[2]);
-}
-
-static void print_kernels(FILE *stream, const struct plan *plan)
-{
-    const char *separator = "";
-
-    fprintf(stream, ", \"kernels\": [");
-    for (size_t i = 0; i < plan->step_count; i++) {
-        for (size_t k = 0; k < plan->steps[i].step.count; k++) {
-            const struct form *form = &plan->steps[i].forms[k];
-            const struct op *op = &plan->steps[i].step.ops[k];
-            fprintf(stream, "%s{\"stage\": %zu, \"op\": \"%s\", \"joint\": %s, ", separator, i + 1,
-                    op_name(op->kind), op->joint > 0 ? "true" : "false");
-            print_rung(stream, form);
-            fprintf(stream, ", \"grid\": [%u, %u, %u], \"registers\": %u, \"shared_bytes\": %zu, ",
-                    form->grid[0], form->grid[1], form->grid[2], form->registers, form->shared_bytes);
-            json_number(stream, "occupancy", form->occupancy);
-            fprintf(stream, "}");
-            separator = ", ";
-        }
-    }
-    fprintf(stream, "]");
-    if (plan->adds && plan->lane.sums.rung != NULL) {
-        fprintf(stream, ", \"sums\": {");
-        print_rung(stream, &plan->lane.sums);
-        fprintf(stream, "}");
-    }
 }
 
 static void print_seconds(FILE *stream, const struct run_summary *summary)
@@ -101,109 +66,16 @@ static void print_looks(FILE *stream, const struct history *looks)
 static void print_head(FILE *stream, const struct options *options, const struct pipeline_request *request,
                        enum status status, const char *error)
 {
-    fprintf(stream, "{\"input\": ");
-    json_text(stream, phrase_input(request->input));
-    fprintf(stream, ", \"output\": ");
-    json_text(stream, phrase_output(request->output));
+    plan_json_begin(stream, request);
     fprintf(stream, ", \"status\": %d, \"error\": ", (int)status);
     if (error == NULL)
         fprintf(stream, "null");
     else
         json_text(stream, error);
-    fprintf(stream, ", \"program\": \"%s\", \"version\": \"%s\", \"command\": [",
-            program_name(options->program), PACKAGE_VERSION);
-    for (size_t i = 0; i < options->word_count; i++) {
-        fprintf(stream, "%s", i > 0 ? ", " : "");
-        json_text(stream, options->words[i]);
-    }
-    fprintf(stream, "]");
+    plan_json_command(stream, options);
 }
 
 /* As --crop takes it. */
-static void print_region(FILE *stream, const struct region *region)
-{
-    fprintf(stream, ", \"region\": [");
-    for (unsigned axis = 0; axis < 3; axis++)
-        fprintf(stream, "%s[%zu, %zu]", axis > 0 ? ", " : "", region->first[axis],
-                region->first[axis] + region->count[axis]);
-    fprintf(stream, "]");
-}
-
-static void print_data(FILE *stream, const struct job *job)
-{
-    const struct grid *grid = &job->in.grid;
-
-    fprintf(stream, ", \"axes\": %u, \"grid\": [%zu, %zu, %zu], \"channels\": %u", grid->axes, grid->nx,
-            grid->ny, grid->nz, grid->channels);
-    fprintf(stream, ", \"spacing\": [%.17g, %.17g, %.17g]", grid->spacing[0], grid->spacing[1],
-            grid->spacing[2]);
-    print_region(stream, &job->region);
-    fprintf(stream, ", \"type\": \"%s\", \"out_type\": \"%s\", \"work\": \"%s\"", sample_name(job->in.type),
-            sample_name(job->out.type), work_name(job->work));
-}
-
-static void print_heat(FILE *stream, const struct heat *heat)
-{
-    fprintf(stream, ", ");
-    json_number(stream, "alpha", heat->alpha);
-    fprintf(stream, ", ");
-    json_number(stream, "dt", heat->dt);
-    fprintf(stream, ", \"inner\": %llu, \"flux\": \"%s\"", (unsigned long long)heat->inner,
-            flux_name(heat->flux));
-    if (flux_conducts(heat->flux))
-        fprintf(stream, ", \"flux_channels\": \"%s\"", heat->joint ? "joint" : "separate");
-    if (heat->flux != FLUX_LINEAR) {
-        fprintf(stream, ", ");
-        json_number(stream, "scale", heat->scale);
-    }
-    if (heat->reacts) {
-        fprintf(stream, ", ");
-        json_number(stream, "reaction", heat->reaction);
-    }
-}
-
-/* Parameters that the stage has no use for are left out. */
-static void print_stage(FILE *stream, const struct stage *stage)
-{
-    fprintf(stream, "{\"filter\": \"%s\", \"spec\": ", stage->filter->name);
-    json_text(stream, stage->spec);
-    fprintf(stream, ", \"given\": %s, \"steps\": %llu, \"flip\": %s, \"edge\": \"%s\"",
-            stage_is_given(stage) ? "true" : "false", (unsigned long long)stage->steps,
-            stage->given & STAGE_FLIP ? "true" : "false", edge_name(stage->edge.rule));
-    if (edge_has(stage->edge.rule, EDGE_SUPPLIES)) {
-        fprintf(stream, ", ");
-        json_number(stream, "outside", stage->edge.value);
-    }
-    if (stage->filter->kind == FILTER_HEAT)
-        print_heat(stream, &stage->heat);
-    if (stage->until > 0.0) {
-        fprintf(stream, ", ");
-        json_number(stream, "until", stage->until);
-        fprintf(stream, ", \"check_every\": %llu", (unsigned long long)stage->looks.every);
-    }
-    fprintf(stream, "}");
-}
-
-static void print_stages(FILE *stream, const struct job *job)
-{
-    fprintf(stream, ", \"stages\": [");
-    for (size_t i = 0; i < job->stage_count; i++) {
-        fprintf(stream, "%s", i > 0 ? ", " : "");
-        print_stage(stream, &job->stages[i]);
-    }
-    fprintf(stream, "]");
-}
-
-static void print_device(FILE *stream, const struct plan *plan)
-{
-    fprintf(stream, ", \"device\": ");
-    json_text(stream, plan->device_name);
-    fprintf(stream, ", \"device_text\": ");
-    json_text(stream, plan->device_text);
-    fprintf(stream, ", \"device_reason\": ");
-    json_text(stream, plan->device_reason);
-}
-
 static void print_range(FILE *stream, const struct loss *loss, const struct run_summary *summary)
 {
     if (isnan(summary->low))
@@ -264,12 +136,8 @@ void report_json_run(FILE *stream, const struct options *options, const struct p
     const struct run_summary *summary = &pipeline->summary;
 
     print_head(stream, options, pipeline->request, pipeline->status, NULL);
-    print_data(stream, job);
-    print_stages(stream, job);
-    print_device(stream, plan);
-    print_kernels(stream, plan);
-    fprintf(stream, ", \"planned_bytes\": %zu, \"steps\": %llu, ", plan->schedule.memory_bytes,
-            (unsigned long long)summary->steps);
+    plan_json_members(stream, plan);
+    fprintf(stream, ", \"steps\": %llu, ", (unsigned long long)summary->steps);
     print_losses(stream, job, summary);
     print_tees(stream, pipeline);
     fprintf(stream, ", ");

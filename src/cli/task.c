@@ -4,6 +4,7 @@
 #include "drawings.h"
 #include "explain.h"
 #include "notes.h"
+#include "plan_json.h"
 #include "report.h"
 #include "tee_list.h"
 
@@ -44,7 +45,10 @@ static bool carry_out(const struct task *task, struct pipeline *pipeline, struct
                       struct fault *fault)
 {
     if (task->options->action == ACTION_EXPLAIN) {
-        explain_plan(stdout, pipeline);
+        if (task->options->json)
+            plan_json_print(stdout, task->options, pipeline);
+        else
+            explain_plan(stdout, pipeline);
         return true;
     }
     if (!drawings_open(drawings, fault))
