@@ -60,7 +60,7 @@ struct volume_case {
 
 static struct volume_case make_case(const struct grid *grid, enum sample_type type, enum endian endian)
 {
-    struct volume_case made = {.header = {.grid = *grid, .type = type, .endian = endian}};
+    struct volume_case made = {.header = {.grid = *grid, .volumes = 1, .type = type, .endian = endian}};
     size_t samples = grid_samples(grid);
 
     made.bytes = samples * sample_size(type);

@@ -402,6 +402,7 @@ static void run_request(struct outcome *outcome, struct pipeline_request *reques
 static struct header header_of(const struct options *options)
 {
     return (struct header){.grid = options->source.grid,
+                           .volumes = 1,
                            .type = options->source.has_type ? options->source.type : SAMPLE_F32,
                            .endian = endian_native()};
 }

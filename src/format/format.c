@@ -47,6 +47,11 @@ size_t header_plane_bytes(const struct header *header)
     return grid_plane_samples(&header->grid) * sample_size(header->type);
 }
 
+size_t header_samples(const struct header *header)
+{
+    return header->volumes * grid_samples(&header->grid);
+}
+
 /* What describes itself needs no description. */
 static bool check_description(const struct source *source, const struct source_request *request,
                               struct fault *fault)
@@ -89,7 +94,7 @@ static void override_spacing(struct source *source, const struct source_request 
 bool source_open(struct source *source, struct file_in *file, const struct format *format,
                  const struct source_request *request, struct fault *fault)
 {
-    *source = (struct source){.format = format, .file = file};
+    *source = (struct source){.format = format, .file = file, .header.volumes = 1};
     if (format->title != NULL && !check_description(source, request, fault))
         return false;
     if (!format->open(source, request, fault))
@@ -224,6 +229,10 @@ bool sink_open(struct sink *sink, struct file_out *file, const struct format *fo
     if (request->level >= 0 && !format->compresses)
         return fault_raise_about(fault, STATUS_USAGE, file_out_name(file),
                                  "--level: the format %s is not compressed", format->name);
+    if (header->volumes > 1 && !format->holds_series)
+        return fault_raise_about(fault, STATUS_USAGE, file_out_name(file),
+                                 "the format %s holds no series, and there are %zu volumes (--out-format)",
+                                 format->name, header->volumes);
     return format->create(sink, request, fault);
 }
 

@@ -20,6 +20,7 @@ enum endian endian_native(void);
 /* What stands in the planes that pass between a format and the run: packed samples, channels interleaved. */
 struct header {
     struct grid grid;
+    size_t volumes; /* of a series, each such a grid, one after the other; 1 alone */
     enum sample_type type;
     enum endian endian;
     bool alpha;          /* the last channel is alpha */
@@ -32,6 +33,9 @@ struct header {
 
 /* Bytes of one plane. */
 size_t header_plane_bytes(const struct header *header);
+
+/* Samples of all volumes. */
+size_t header_samples(const struct header *header);
 
 /* What the command line says of input that does not describe itself. */
 struct source_request {
@@ -87,6 +91,7 @@ struct format {
     const struct format *packed_as; /* the same compressed by gzip as a whole; NULL where there is none */
     bool packed;                    /* it is that */
     bool compresses;                /* a level of compression means something */
+    bool holds_series;              /* volumes may follow each other */
     /* What the name of the file ends in that samples are written into beside the header, as they are and
        compressed; NULL: they follow the header. */
     const char *beside, *beside_packed;

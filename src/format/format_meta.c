@@ -248,15 +248,23 @@ static bool put_kept(struct sink *sink, const struct volume *origin, const struc
     return true;
 }
 
+/* Of all volumes of a series. */
+static unsigned axes_of(const struct header *header)
+{
+    return header->grid.axes + (header->volumes > 1);
+}
+
 static bool put_extents(struct sink *sink, struct fault *fault)
 {
     const struct grid *grid = &sink->header.grid;
     char line[LINE_MOST];
-    int used = snprintf(line, sizeof line, "ObjectType = Image\nNDims = %u\nDimSize = %zu %zu", grid->axes,
-                        grid->nx, grid->ny);
+    int used = snprintf(line, sizeof line, "ObjectType = Image\nNDims = %u\nDimSize = %zu %zu",
+                        axes_of(&sink->header), grid->nx, grid->ny);
 
     if (grid->axes == 3)
         used += snprintf(line + used, sizeof line - (size_t)used, " %zu", grid->nz);
+    if (sink->header.volumes > 1)
+        used += snprintf(line + used, sizeof line - (size_t)used, " %zu", sink->header.volumes);
     if (grid->channels > 1)
         snprintf(line + used, sizeof line - (size_t)used, "\nElementNumberOfChannels = %u", grid->channels);
     return put_line(sink, line, fault);
@@ -267,7 +275,7 @@ static bool put_spacing(struct sink *sink, const struct volume *origin, struct f
 {
     const struct grid *grid = &sink->header.grid;
     const char *dims = origin == NULL ? NULL : fields_find(&origin->fields, "NDims");
-    uint64_t count = grid->axes;
+    uint64_t count = axes_of(&sink->header);
     char line[LINE_MOST];
     int used = snprintf(line, sizeof line, "ElementSpacing =");
 

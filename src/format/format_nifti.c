@@ -446,14 +446,16 @@ static void put_whole(struct kept *kept, unsigned at, unsigned width, uint64_t v
 static bool make_header(const struct sink *sink, struct kept *kept, struct fault *fault)
 {
     const struct grid *grid = &sink->header.grid;
-    const uint64_t dims[DIMS_MOST + 1] = {grid->axes, grid->nx, grid->ny, grid->nz, 1, 1, 1, 1};
+    const size_t volumes = sink->header.volumes;
+    const uint64_t dims[DIMS_MOST + 1] = {
+        volumes > 1 ? 4 : grid->axes, grid->nx, grid->ny, grid->nz, volumes, 1, 1, 1};
     const struct version *version = &versions[0];
 
-    for (unsigned i = 1; i <= 3; i++) {
+    for (unsigned i = 1; i <= 4; i++) {
         if (dims[i] > version->extent_most)
             version = &versions[1];
     }
-    for (unsigned i = 1; i <= 3; i++) {
+    for (unsigned i = 1; i <= 4; i++) {
         if (dims[i] > version->extent_most)
             return fault_raise_about(fault, STATUS_LIMIT, file_out_name(sink->file), "an extent of %llu",
                                      (unsigned long long)dims[i]);

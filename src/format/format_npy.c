@@ -246,12 +246,14 @@ static const char *descr_of(enum sample_type type)
     return NULL;
 }
 
-static void write_shape(const struct grid *grid, char *text, size_t size)
+static void write_shape(const struct header *header, char *text, size_t size)
 {
+    const struct grid *grid = &header->grid;
+    int used = header->volumes > 1 ? snprintf(text, size, "%zu, ", header->volumes) : 0;
+
     if (grid->axes == 3)
-        snprintf(text, size, "%zu, %zu, %zu", grid->nz, grid->ny, grid->nx);
-    else
-        snprintf(text, size, "%zu, %zu", grid->ny, grid->nx);
+        used += snprintf(text + used, size - (size_t)used, "%zu, ", grid->nz);
+    snprintf(text + used, size - (size_t)used, "%zu, %zu", grid->ny, grid->nx);
 }
 
 static bool write_header(struct sink *sink, const struct sink_request *request, struct fault *fault)
@@ -268,7 +270,7 @@ static bool write_header(struct sink *sink, const struct sink_request *request, 
         return fault_raise_about(fault, STATUS_USAGE, file_out_name(sink->file),
                                  "a NumPy file does not say which axis holds channels, and there are %u",
                                  header->grid.channels);
-    write_shape(&header->grid, shape, sizeof shape);
+    write_shape(header, shape, sizeof shape);
     used = MAGIC_SIZE + 2;
     memcpy(text, "\x93NUMPY\x01\x00", MAGIC_SIZE);
     used += (size_t)snprintf(text + used, sizeof text - used,

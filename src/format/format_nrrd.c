@@ -449,11 +449,17 @@ static bool put_kept(struct sink *sink, const struct volume *origin, const struc
     return true;
 }
 
+/* Of all volumes of a series. */
+static unsigned axes_of(const struct header *header)
+{
+    return header->grid.axes + (header->volumes > 1);
+}
+
 static bool put_extents(struct sink *sink, struct fault *fault)
 {
     const struct grid *grid = &sink->header.grid;
-    const size_t sizes[] = {grid->channels, grid->nx, grid->ny, grid->nz};
-    size_t first = grid->channels > 1 ? 0 : 1, end = 1 + grid->axes;
+    const size_t sizes[] = {grid->channels, grid->nx, grid->ny, grid->nz, sink->header.volumes};
+    size_t first = grid->channels > 1 ? 0 : 1, end = 1 + axes_of(&sink->header);
     char line[LINE_MOST];
     int used;
 
@@ -465,9 +471,11 @@ static bool put_extents(struct sink *sink, struct fault *fault)
         used += snprintf(line + used, sizeof line - (size_t)used, " %zu", sizes[i]);
     if (!put_line(sink, line, fault))
         return false;
-    return first > 0 ||
-           put_line(sink, end == 4 ? "kinds: vector domain domain domain" : "kinds: vector domain domain",
-                    fault);
+    return first > 0 || put_line(sink,
+                                 end == 5   ? "kinds: vector domain domain domain time"
+                                 : end == 4 ? "kinds: vector domain domain domain"
+                                            : "kinds: vector domain domain",
+                                 fault);
 }
 
 /* The direction of an axis takes the length of the grid's spacing, where it has one of its own. */
@@ -511,9 +519,11 @@ static bool put_spacings(struct sink *sink, const struct volume *origin, struct 
     const struct grid *grid = &sink->header.grid;
     const char *directions = origin != NULL ? fields_find(&origin->fields, "space directions") : NULL;
     bool channels = grid->channels > 1;
-    struct axes axes = {.count = grid->axes + channels, .is_channel = {channels}, .spacing = {NAN}};
+    struct axes axes = {
+        .count = axes_of(&sink->header) + channels, .is_channel = {channels}, .spacing = {NAN}};
     char line[VECTORS_MOST];
 
+    axes.spacing[axes.count - 1] = NAN;
     if (origin != NULL && !read_axes(&origin->fields, &axes, fault))
         return false;
     if (directions != NULL && fields_find(&origin->fields, "spacings") == NULL)

@@ -398,6 +398,7 @@ const struct format format_raw = {
     .name = "raw",
     .summary = "samples and nothing else, x fastest",
     .packed_as = &format_raw_gz,
+    .holds_series = true,
     .open = raw_open,
     .read = raw_read,
     .read_at = raw_read_at,

@@ -83,12 +83,11 @@ bool volume_set_extents(struct source *source, const char *field, const uint64_t
         return false;
     while (left > 3 && extents[left - 1] == 1)
         left--;
-    if (left > 3)
-        return refuse_extents(source, field, extents, count, "a series of volumes, which is not supported",
-                              fault);
+    for (size_t i = 3; i < left; i++)
+        source->header.volumes *= (size_t)extents[i];
     for (size_t i = 0; i < 3; i++)
         *axes[i] = i < left ? (size_t)extents[i] : 1;
-    grid->axes = left == 3 ? 3 : 2;
+    grid->axes = left >= 3 ? 3 : 2;
     grid->channels = (unsigned)channels;
     return true;
 }
@@ -342,14 +341,18 @@ static bool check_room(const struct source *source, const struct flow *flow, str
 {
     const struct volume *volume = source->state;
     const struct grid *grid = &source->header.grid;
+    size_t factors[5] = {grid->nx, grid->ny, grid->nz}, count = grid->axes;
     char extents[128];
     uint64_t most;
 
     if (!flow_most(flow, &most) || most == volume->file_bytes ||
         (most > volume->file_bytes && !flow_is_plain(flow)))
         return true;
-    number_format_product((const size_t[]){grid->nx, grid->ny, grid->nz, grid->channels},
-                          grid->channels > 1 ? 4 : grid->axes, extents, sizeof extents);
+    if (source->header.volumes > 1)
+        factors[count++] = source->header.volumes;
+    if (grid->channels > 1)
+        factors[count++] = grid->channels;
+    number_format_product(factors, count, extents, sizeof extents);
     return fault_raise_about(fault, STATUS_INPUT, data_name(source),
                              "length: samples of %s %llu bytes, but %s %s%s take %llu",
                              flow_is_plain(flow) ? "exactly" : "at most", (unsigned long long)most, extents,
@@ -403,7 +406,7 @@ static bool check_files(struct source *source, struct fault *fault)
 static bool share_among_files(struct source *source, struct fault *fault)
 {
     struct volume *volume = source->state;
-    uint64_t rows = (uint64_t)source->header.grid.ny * source->header.grid.nz;
+    uint64_t rows = (uint64_t)source->header.grid.ny * source->header.grid.nz * source->header.volumes;
     size_t count = volume->files.count;
 
     if (count > rows || rows % count != 0)
@@ -423,6 +426,10 @@ static bool begin_turn(struct source *source, struct fault *fault)
 
     if (!volume->reversed)
         return true;
+    if (source->header.volumes > 1)
+        return fault_raise_about(fault, STATUS_INPUT, file_in_name(source->file),
+                                 "%zu volumes whose fastest axis counts them: such a series is not supported",
+                                 source->header.volumes);
     source->held_bytes = grid_samples(grid) * sample_size(source->header.type);
     source->random = false;
     if (!turn_create(&volume->turn, &shape, fault))
@@ -439,7 +446,7 @@ static bool settle(struct source *source, struct fault *fault)
 
     if (!grid_check(&header->grid, fault))
         return fault_prefix(fault, file_in_name(source->file));
-    volume->file_bytes = (uint64_t)grid_samples(&header->grid) * sample_size(header->type);
+    volume->file_bytes = (uint64_t)header_samples(header) * sample_size(header->type);
     memcpy(volume->spacing, header->grid.spacing, sizeof volume->spacing);
     if (volume->coding.coding == CODING_TEXT)
         header->endian = endian_native();
@@ -467,7 +474,7 @@ static bool refuse_short(const struct source *source, struct fault *fault)
 {
     return fault_raise_about(fault, STATUS_INPUT, data_name(source),
                              "length: it ends before the last of %zu %s samples",
-                             grid_samples(&source->header.grid), sample_name(source->header.type));
+                             header_samples(&source->header), sample_name(source->header.type));
 }
 
 static bool check_end(const struct source *source, struct flow *flow, struct fault *fault)
@@ -478,7 +485,7 @@ static bool check_end(const struct source *source, struct flow *flow, struct fau
         return false;
     return ends || fault_raise_about(fault, STATUS_INPUT, data_name(source),
                                      "length: it goes on after the last of %zu %s samples",
-                                     grid_samples(&source->header.grid), sample_name(source->header.type));
+                                     header_samples(&source->header), sample_name(source->header.type));
 }
 
 static bool next_file(struct source *source, struct fault *fault)

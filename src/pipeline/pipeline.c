@@ -165,12 +165,41 @@ static bool list_stops(struct pipeline *pipeline, struct fault *fault)
     return true;
 }
 
+static bool looks_at_changes(const struct job *job)
+{
+    return job->stages[job->stage_count - 1].until > 0.0;
+}
+
+/* What belongs to one volume would have to be told of each. */
+static bool check_series(const struct pipeline *pipeline, struct fault *fault)
+{
+    const struct pipeline_request *request = pipeline->request;
+    const struct job *job = &pipeline->job;
+    const struct {
+        bool wanted;
+        const char *what;
+    } refused[] = {{job->region_kind != REGION_WHOLE, "--crop, --planes and --slice"},
+                   {request->tee_count > 0, "--tee"},
+                   {request->run.stats, "--stats"},
+                   {request->run.observers.count > 0, "--preview"},
+                   {looks_at_changes(job), "--until"},
+                   {job->measures, "--out-range=auto"}};
+
+    for (size_t i = 0; job->in.volumes > 1 && i < sizeof refused / sizeof *refused; i++) {
+        if (refused[i].wanted)
+            return fault_raise_about(fault, STATUS_USAGE, file_in_name(pipeline->file),
+                                     "a series of %zu volumes, for which %s cannot be used", job->in.volumes,
+                                     refused[i].what);
+    }
+    return true;
+}
+
 bool pipeline_plan(struct pipeline *pipeline, struct fault *fault)
 {
     struct plan_request request = pipeline->request->plan;
     bool done;
 
-    if (!list_stops(pipeline, fault))
+    if (!check_series(pipeline, fault) || !list_stops(pipeline, fault))
         return false;
     request.stops = pipeline->stops;
     request.stop_count = pipeline->request->tee_count;
@@ -281,6 +310,23 @@ static bool open_tees(const struct pipeline *pipeline, struct target *targets, s
     return true;
 }
 
+/* Each volume of a series is a run of its own, into the same sink. */
+static bool run_volumes(struct pipeline *pipeline, struct run_request *request, struct sink *sink,
+                        struct fault *fault)
+{
+    if (!run_plan(&pipeline->plan, request, &pipeline->source, sink, &pipeline->summary, fault))
+        return false;
+    while (++request->volume < pipeline->job.in.volumes) {
+        struct run_summary summary;
+        bool done = run_plan(&pipeline->plan, request, &pipeline->source, sink, &summary, fault);
+        run_summary_add(&pipeline->summary, &summary);
+        run_summary_free(&summary);
+        if (!done)
+            return false;
+    }
+    return true;
+}
+
 static bool run_into_targets(struct pipeline *pipeline, struct target *output, struct target *targets,
                              struct tee *tees, struct fault *fault)
 {
@@ -292,7 +338,7 @@ static bool run_into_targets(struct pipeline *pipeline, struct target *output, s
         return false;
     request.tees = tees;
     request.tee_count = pipeline->request->tee_count;
-    done = run_plan(&pipeline->plan, &request, &pipeline->source, &output->sink, &pipeline->summary, fault);
+    done = run_volumes(pipeline, &request, &output->sink, fault);
     memcpy(pipeline->remark, output->sink.remark, sizeof pipeline->remark);
     for (size_t i = 0; i < request.tee_count; i++) {
         pipeline->tee_ends[i].outcomes = tees[i].outcomes;

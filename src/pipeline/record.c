@@ -32,8 +32,8 @@ double record_rate(const struct plan *plan, const struct run_summary *summary)
     for (size_t i = 0; i < job->stage_count; i++)
         steps -= job->stages[i].converted ? (double)job->stages[i].steps : 0.0;
     return steps > 0.0 && summary->compute > 0.0
-               ? (double)(plan_window(plan).count * grid_plane_samples(&job->in.grid)) * steps /
-                     summary->compute
+               ? (double)(job->in.volumes * plan_window(plan).count * grid_plane_samples(&job->in.grid)) *
+                     steps / summary->compute
                : NAN;
 }
 
@@ -48,8 +48,9 @@ struct run_summary record_of_tee(const struct pipeline *pipeline, size_t index)
 
 double record_file_bytes(const struct job *job)
 {
-    return (double)job_window(job).count * (double)header_plane_bytes(&job->in) +
-           (double)grid_samples(&job->written.grid) * (double)sample_size(job->out.type);
+    return (double)job->in.volumes *
+           ((double)job_window(job).count * (double)header_plane_bytes(&job->in) +
+            (double)grid_samples(&job->written.grid) * (double)sample_size(job->out.type));
 }
 
 void record_spans(const struct run_summary *summary, struct record_span *spans)

@@ -82,22 +82,33 @@ struct pass {
 
 static bool read_in_order(void *file, void *samples, struct range planes, struct fault *fault)
 {
-    return source_read(file, samples, planes.count, fault);
+    return source_read(((struct running *)file)->source, samples, planes.count, fault);
 }
 
+/* In a series, the planes of the volumes before it come first. */
 static bool read_anywhere(void *file, void *samples, struct range planes, struct fault *fault)
 {
-    return source_read_at(file, samples, planes.first, planes.count, fault);
+    const struct running *run = file;
+    size_t before = run->request->volume * grid_planes(&run->job->in.grid);
+
+    return source_read_at(run->source, samples, before + planes.first, planes.count, fault);
+}
+
+static bool is_last_volume(const struct running *run)
+{
+    return run->request->volume + 1 >= run->job->in.volumes;
 }
 
 static bool end_source(void *file, struct fault *fault)
 {
-    return source_end(file, fault);
+    const struct running *run = file;
+
+    return !is_last_volume(run) || source_end(run->source, fault);
 }
 
 static void stop_source(void *file)
 {
-    source_stop(file);
+    source_stop(((struct running *)file)->source);
 }
 
 static bool write_in_order(void *file, void *samples, struct range planes, struct fault *fault)
@@ -137,10 +148,10 @@ static size_t spool_plane_bytes(const struct running *run)
     return (size_t)plan_samples(run->plan, 1) * work_size(run->job->work);
 }
 
-static struct pass_end from_source(const struct running *run)
+static struct pass_end from_source(struct running *run)
 {
-    const struct carrier_end carrier = {run->source, reads_anywhere(run) ? read_anywhere : read_in_order,
-                                        end_source, stop_source};
+    const struct carrier_end carrier = {run, reads_anywhere(run) ? read_anywhere : read_in_order, end_source,
+                                        stop_source};
 
     return (struct pass_end){.carrier = carrier,
                              .encoding = &run->job->decode,
@@ -875,6 +886,12 @@ static void release(struct running *run)
     mem_free(run->all);
 }
 
+/* The device has started once. */
+static double start_seconds(const struct running *run)
+{
+    return run->request->volume == 0 ? run->plan->start : 0.0;
+}
+
 static bool prepare(struct running *run)
 {
     double begun = clock_seconds();
@@ -883,7 +900,7 @@ static bool prepare(struct running *run)
 
     if (run->tees.count > 0)
         run->sweep.tap = (struct sweep_tap){&run->tees, tees_take};
-    run->summary->start = run->plan->start + clock_seconds() - begun;
+    run->summary->start = start_seconds(run) + clock_seconds() - begun;
     return done;
 }
 
@@ -925,7 +942,7 @@ bool run_plan(struct plan *plan, const struct run_request *request, struct sourc
     done = prepare(&run) && filter_all(&run) && observers_finish(&run.observers, fault);
     if (done) {
         double finishing = clock_seconds();
-        done = sink_finish(sink, fault) && tees_finish(&run.tees, fault);
+        done = !is_last_volume(&run) || (sink_finish(sink, fault) && tees_finish(&run.tees, fault));
         summary->write += clock_seconds() - finishing;
     }
     progress_end(&run.progress);
@@ -938,8 +955,24 @@ bool run_plan(struct plan *plan, const struct run_request *request, struct sourc
     summary->tallies_in = run.stats.in;
     summary->tallies_out = run.stats.out;
     release(&run);
-    summary->total = plan->start + clock_seconds() - begun;
+    summary->total = start_seconds(&run) + clock_seconds() - begun;
     return done;
+}
+
+void run_summary_add(struct run_summary *all, const struct run_summary *volume)
+{
+    all->start += volume->start;
+    all->read += volume->read;
+    all->reading += volume->reading;
+    all->upload += volume->upload;
+    all->compute += volume->compute;
+    all->download += volume->download;
+    all->write += volume->write;
+    all->total += volume->total;
+    all->outcomes.strays += volume->outcomes.strays;
+    all->outcomes.nans += volume->outcomes.nans;
+    all->outcomes.below += volume->outcomes.below;
+    all->outcomes.above += volume->outcomes.above;
 }
 
 void run_summary_free(struct run_summary *summary)

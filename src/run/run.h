@@ -15,7 +15,9 @@
 #include <stdint.h>
 
 struct run_request {
-    bool stats; /* the first observer */
+    size_t volume; /* of the source's series, from 0 on: each is a run of its own, and the last ends source
+                      and sink */
+    bool stats;    /* the first observer */
     enum progress_mode progress;
     struct observers observers; /* others */
 
@@ -38,9 +40,13 @@ struct run_summary {
     struct tally *tallies_in, *tallies_out; /* one a channel of the file, where stats are asked */
 };
 
-/* The sink is left open, complete but for its commit. The summary is to be freed, also after a failure. */
+/* The sink is left open, complete but for its commit once the last volume has been run. The summary is to be
+ * freed, also after a failure. */
 bool run_plan(struct plan *plan, const struct run_request *request, struct source *source, struct sink *sink,
               struct run_summary *summary, struct fault *fault);
+
+/* Another volume of the series: times and outcomes are those of both; its other figures are not kept. */
+void run_summary_add(struct run_summary *all, const struct run_summary *volume);
 void run_summary_free(struct run_summary *summary);
 
 #endif
