@@ -136,6 +136,11 @@ struct range job_window(const struct job *job)
     return (struct range){region_first_plane(&job->region, grid), region_planes(&job->region, grid)};
 }
 
+bool job_waits_for_change(const struct job *job)
+{
+    return job->stage_count > 0 && job->stages[job->stage_count - 1].until > 0.0;
+}
+
 size_t job_written_planes(const struct job *job)
 {
     return grid_planes(&job->written.grid) / region_planes(&job->region, &job->in.grid);

@@ -51,6 +51,9 @@ struct job {
 struct range job_window(const struct job *job);
 size_t job_written_planes(const struct job *job);
 
+/* Whether how many steps it takes depends on how little they change: --until. */
+bool job_waits_for_change(const struct job *job);
+
 /* Settle the job for an open source. */
 bool job_make(const struct job_request *request, const struct source *source, struct job *job,
               struct fault *fault);

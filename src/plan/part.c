@@ -1,11 +1,6 @@
 /* Parts: results that are computed by several runs, each on its own. */
 #include "part.h"
 
-static bool waits_for_change(const struct job *job)
-{
-    return job->stage_count > 0 && job->stages[job->stage_count - 1].until > 0.0;
-}
-
 bool part_check(const struct job *job, const struct source *source, const struct levels *levels,
                 struct fault *fault)
 {
@@ -16,7 +11,7 @@ bool part_check(const struct job *job, const struct source *source, const struct
                            "%s: --part needs samples at fixed places in one file: a pipe, compressed samples "
                            "and lists of files have none",
                            file_in_name(source->file));
-    if (waits_for_change(job))
+    if (job_waits_for_change(job))
         return fault_raise(fault, STATUS_USAGE,
                            "--part: not allowed with --until: every part would need the whole grid");
     if (job->measures)

@@ -73,15 +73,10 @@ struct range plan_window(const struct plan *plan)
     return at_once ? job_window(plan->job) : all;
 }
 
-static bool waits_for_change(const struct job *job)
-{
-    return job->stage_count > 0 && job->stages[job->stage_count - 1].until > 0.0;
-}
-
 /* Before the schedule is known: what a run that has the memory it wants computes. */
 static size_t expected_planes(const struct plan *plan)
 {
-    return waits_for_change(plan->job) || plan->job->measures ? plan->shape.planes
+    return job_waits_for_change(plan->job) || plan->job->measures ? plan->shape.planes
                                                               : job_window(plan->job).count;
 }
 
@@ -390,7 +385,7 @@ static bool make_schedule(const struct plan_request *request, struct plan *plan,
         .readers = count_readers(request, source),
         .random = source->random,
         .tallies = request->stats,
-        .changes = waits_for_change(job),
+        .changes = job_waits_for_change(job),
         .part = job->region_kind == REGION_PART || job_window(job).count < plan->shape.planes,
         .at_once = job->region_kind == REGION_PART,
         .measures = job->measures,
@@ -415,7 +410,7 @@ static void fit_forms(struct plan *plan, const struct forms_request *forms)
 
 static bool settle_sums(const struct plan_request *request, struct plan *plan, struct fault *fault)
 {
-    plan->adds = request->stats || waits_for_change(plan->job);
+    plan->adds = request->stats || job_waits_for_change(plan->job);
     if (!plan->adds && request->sums.rung == NULL)
         return true;
     if (!plan->lane.backend->settle_sums(plan->lane.device, &plan->shape, plan->job->work, &request->sums,
