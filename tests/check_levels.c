@@ -13,6 +13,7 @@
 #define MOST_STEPS  300
 #define MOST_PLANES 400
 #define MOST_LEGS   2000
+#define MOST_STOPS  4
 
 /* ---- levels of chance, whose forms only say what they take ---- */
 
@@ -20,6 +21,7 @@ struct trial {
     struct stage stages[MOST_STAGES];
     struct levels_step steps[MOST_STAGES];
     struct levels levels;
+    uint64_t stops[MOST_STOPS];
 };
 
 static uint64_t chance(uint64_t *state, uint64_t below)
@@ -54,6 +56,10 @@ static void make_trial(struct trial *trial, enum edge_rule edge, uint64_t number
                                     .together = (unsigned)chance(&state, 5)};
     for (size_t i = 0; i < trial->levels.stage_count; i++)
         fill_stage(trial, i, edge, &state);
+    trial->levels.stops = trial->stops;
+    trial->levels.stop_count = chance(&state, 2) * chance(&state, MOST_STOPS + 1);
+    for (size_t i = 0; i < trial->levels.stop_count; i++)
+        trial->stops[i] = chance(&state, trial->stages[trial->levels.stage_count - 1].steps + 1);
 }
 
 /* ---- the same, level by level ---- */
@@ -94,6 +100,38 @@ static struct route_cost route_by_leg(const struct levels *levels, size_t depth,
     } while (!route_is_at(&route, levels_end(levels)) && cost.passes < MOST_LEGS);
     return cost;
 }
+
+/* ---- levels end where they are to stop ---- */
+
+/* How many of the stops a walk from the beginning to the end comes to, by their numbers. */
+static size_t count_stops(const struct levels *levels)
+{
+    bool met[MOST_STOPS] = {false};
+    struct levels_walk walk;
+    size_t count = 0;
+    bool goes_on = true;
+
+    levels_walk_start(&walk, levels, levels_begin(), levels_end(levels), 0);
+    while (goes_on) {
+        uint64_t step;
+        bool stops = walk.next_op == 0 && levels_stops_at(levels, walk.at, &step);
+        for (size_t i = 0; stops && i < levels->stop_count; i++)
+            met[i] |= levels->stops[i] == step;
+        goes_on = levels_walk_next(&walk);
+    }
+    for (size_t i = 0; i < levels->stop_count; i++)
+        count += met[i];
+    return count;
+}
+
+START_TEST(walks_stop_where_they_are_to)
+{
+    struct trial trial;
+
+    make_trial(&trial, EDGE_REFLECT, (uint64_t)_i);
+    ck_assert_uint_eq(count_stops(&trial.levels), trial.levels.stop_count);
+}
+END_TEST
 
 /* ---- they agree ---- */
 
@@ -174,6 +212,7 @@ int main(void)
     TCase *levels = tcase_create("levels");
 
     tcase_add_loop_test(levels, surveys_are_walks, 0, TRIALS);
+    tcase_add_loop_test(levels, walks_stop_where_they_are_to, 0, TRIALS);
     tcase_add_loop_test(levels, cuts_are_the_farthest, 0, TRIALS);
     tcase_add_loop_test(levels, routes_are_all_their_passes, 0, TRIALS);
     tcase_add_loop_test(levels, steps_without_number, 0, TRIALS);

@@ -189,6 +189,22 @@ refuses 2 'imgheat: --frames: not allowed with --tee' imgheat --tee 1:a.png --fr
 refuses 2 'imgheat: --frames: f-1.png: an output goes there' imgheat --frames f-%d.png -o f-1.png in.png
 refuses 6 'imgheat: --frames: 1001 frames, but at most 900; --every 2 would do' imgheat -s 1000 --frames f-%d.png -o out in.png
 
+# The same from the fields of a GPU, whose kernels run here as C++ for the host.
+emulated=${top_builddir:-.}/tests/imgheat_emulated
+if [ -x "$emulated" ]; then
+    for memory in 1G 700K; do
+        "$emulated" --program=voxfilt -D cuda -i vol.raw -d 40,30,20 -t f32 -f gauss:1 -f heat -s 13 -e hold -m $memory \
+            -o all.raw --tee 6:tee6.raw --tee 0:tee0.raw --preview gpu.png
+        same "a GPU, in $memory: step 0" 0.raw tee0.raw
+        same "a GPU, in $memory: step 6" 6.raw tee6.raw
+        same "a GPU, in $memory: the output" 13.raw all.raw
+    done
+    v 13 -e hold -o out --preview cpu.png
+    same 'a GPU: the preview' cpu.png gpu.png
+else
+    skip 'states on a GPU: imgheat_emulated is not built'
+fi
+
 # ---------------------------------------------------------------- plots
 
 # The texts of a plot are readable, and it has so many bars or dots and dashed lines.

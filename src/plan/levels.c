@@ -87,6 +87,15 @@ bool levels_stops_at(const struct levels *levels, struct levels_mark mark, uint6
     return false;
 }
 
+bool levels_stops_within(const struct levels *levels, size_t stage, uint64_t behind, uint64_t last)
+{
+    for (size_t i = 0; stage + 1 == levels->stage_count && i < levels->stop_count; i++) {
+        if (levels->stops[i] > behind && levels->stops[i] <= last)
+            return true;
+    }
+    return false;
+}
+
 /* Steps of a mark's stage that are still to come on the way to an end or to the next stop. */
 static uint64_t steps_left(const struct levels *levels, struct levels_mark at, struct levels_mark end)
 {

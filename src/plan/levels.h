@@ -82,6 +82,9 @@ struct levels_mark levels_settle(const struct levels *levels, struct levels_mark
 /* Whether a mark, which is settled, is one of the stops, and its step of the last stage if it is. */
 bool levels_stops_at(const struct levels *levels, struct levels_mark mark, uint64_t *step);
 
+/* Whether there is a stop behind one step of a stage, and up to another. */
+bool levels_stops_within(const struct levels *levels, size_t stage, uint64_t behind, uint64_t last);
+
 /* The most steps that any level takes at once. */
 unsigned levels_most_together(const struct levels *levels);
 

@@ -59,11 +59,14 @@ static uint64_t steps_of(const struct route_leg *leg)
     return leg->end.step - leg->begin.step;
 }
 
-/* Whether two passes, one after the other, are within a stage, and take as much of it. */
-static bool are_alike(const struct route_leg *first, const struct route_leg *second)
+/* Whether two passes, one after the other, are within a stage, and take as much of it; around a stop that may
+   be by chance. */
+static bool are_alike(const struct levels *levels, const struct route_leg *first,
+                      const struct route_leg *second)
 {
     return is_spool(first->from) && first->begin.stage == second->end.stage &&
-           steps_of(first) == steps_of(second) && first->overlap == second->overlap;
+           steps_of(first) == steps_of(second) && first->overlap == second->overlap &&
+           !levels_stops_within(levels, first->begin.stage, first->begin.step, second->end.step);
 }
 
 static void count(struct route_cost *cost, const struct route_leg *leg, uint64_t legs)
@@ -90,7 +93,7 @@ static void survey_to(struct route *route, struct levels_mark end, bool into_sin
         struct route_leg leg = route_next(route, end, into_sink);
         route_take(route, &leg);
         count(cost, &leg, 1);
-        if (are_alike(&before, &leg))
+        if (are_alike(route->levels, &before, &leg))
             leave_out(route, &leg, end, cost);
         before = leg;
         if (leg.to == ROUTE_FIRST_SPOOL && cost->spools < 1)
