@@ -264,11 +264,14 @@ accepts 'a name of another kind is told of' 'voxfilt: slice.nrrd: a PNG picture 
 # ---------------------------------------------------------------- what is told, and what is refused
 
 volume --crop 3:8,4:,20: -f gauss:1 --explain > ../stdout
-grep -q '^region    x 3:8, y 4:15, z 20:30 of the result is written$' ../stdout
+grep -q '^region    x 3:8, y 4:15, z 20:30 of the result$' ../stdout
 result $? '--explain says what is written'
 volume --crop 3:8,4:,20: -f gauss:1 --report=json:report.json -o box.raw
 grep -q '"region": \[\[3, 8\], \[4, 15\], \[20, 30\]\]' report.json
 result $? 'and so does the report'
+volume --crop 3:8,4:,20: -f gauss:1 --report -o box.raw 2> ../stderr
+grep -q '^region    x 3:8, y 4:15, z 20:30 of the result$' ../stderr
+result $? 'as text, too'
 accepts 'losses are counted in whole planes' 'voxfilt: box.raw: 315 samples of whole planes (100 %) were cut off at 255
 ' volume -q -v --crop 3:4,4:5,20:21 -f scale:1,70000 --out-type u8 -o box.raw
 

@@ -273,17 +273,6 @@ static void print_range(FILE *stream, const struct job *job)
     fprintf(stream, " become %.10g to %.10g\n", ends.least, ends.greatest);
 }
 
-static void print_region(FILE *stream, const struct job *job)
-{
-    const struct region *region = &job->region;
-
-    fprintf(stream, "region    ");
-    for (unsigned axis = 0; axis < job->in.grid.axes; axis++)
-        fprintf(stream, "%s%c %zu:%zu", axis > 0 ? ", " : "", "xyz"[axis], region -> first[axis],
-                region -> first[axis] + region -> count[axis]);
-    fprintf(stream, " of the result is written\n");
-}
-
 void explain_plan(FILE *stream, const struct pipeline *pipeline)
 {
     const struct plan *plan = &pipeline->plan;
@@ -300,8 +289,7 @@ void explain_plan(FILE *stream, const struct pipeline *pipeline)
         fprintf(stream, " %g", job->in.grid.spacing[2]);
     fprintf(stream, "\n");
     print_header(stream, "output  ", phrase_output(pipeline->request->output), &job->written);
-    if (job->region_kind != REGION_WHOLE)
-        print_region(stream, job);
+    phrase_region(stream, job);
     print_range(stream, job);
     phrase_device(stream, plan);
     if (job->copies) {

@@ -90,3 +90,16 @@ void phrase_ends(FILE *stream, const char *input, const char *output)
     fprintf(stream, "%s %s ", diag_printable(phrase_input(input), line, sizeof line), glyph(GLYPH_ARROW));
     fprintf(stream, "%s", diag_printable(phrase_output(output), line, sizeof line));
 }
+
+void phrase_region(FILE *stream, const struct job *job)
+{
+    const struct region *region = &job->region;
+
+    if (job->region_kind == REGION_WHOLE)
+        return;
+    fprintf(stream, "region    ");
+    for (unsigned axis = 0; axis < job->in.grid.axes; axis++)
+        fprintf(stream, "%s%c %zu:%zu", axis > 0 ? ", " : "", "xyz"[axis], region -> first[axis],
+                region -> first[axis] + region -> count[axis]);
+    fprintf(stream, " of the result\n");
+}

@@ -110,6 +110,7 @@ void report_text_run(FILE *stream, const struct pipeline *pipeline)
     phrase_grid(stream, &job->in.grid);
     fprintf(stream, ", %s %s %s, work %s\n", sample_name(job->in.type), glyph(GLYPH_ARROW),
             sample_name(job->out.type), work_name(job->work));
+    phrase_region(stream, job);
     phrase_device(stream, plan);
     fprintf(stream, "memory    %s planned\n",
             number_format_bytes((double)plan->schedule.memory_bytes, memory, sizeof memory));
