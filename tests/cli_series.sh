@@ -53,6 +53,12 @@ done
 accepts 'losses are those of all volumes' 'voxfilt: cut.nrrd: 3 samples (50 %) were cut off at 0
 ' voxfilt -i signed.nrrd -f identity --out-type u8 -o cut.nrrd
 
+voxfilt -i series.nrrd --report -o there.nrrd 2> ../stderr
+grep -q '6 × 5 × 4, 1 channel, a series of 3, u16' ../stderr
+result $? 'the report tells of a series'
+voxfilt -i series.nrrd --explain=json | grep -q '"volumes": 3'
+result $? 'so does JSON'
+
 # ---------------------------------------------------------------- refusals
 
 head -c 800 series.nrrd > short.nrrd

@@ -281,9 +281,7 @@ void explain_plan(FILE *stream, const struct pipeline *pipeline)
 
     print_header(stream, "input   ", phrase_input(pipeline->request->input), &job->in);
     fprintf(stream, "grid      ");
-    phrase_grid(stream, &job->in.grid);
-    if (job->in.volumes > 1)
-        fprintf(stream, ", a series of %zu", job->in.volumes);
+    phrase_grid(stream, &job->in);
     fprintf(stream, ", spacing %g %g", job->in.grid.spacing[0], job->in.grid.spacing[1]);
     if (job->in.grid.axes == 3)
         fprintf(stream, " %g", job->in.grid.spacing[2]);

@@ -6,13 +6,16 @@
 
 #include <string.h>
 
-void phrase_grid(FILE *stream, const struct grid *grid)
+void phrase_grid(FILE *stream, const struct header *header)
 {
+    const struct grid *grid = &header->grid;
     char extents[96];
 
     number_format_product((const size_t[]){grid->nx, grid->ny, grid->nz}, grid->axes, extents,
                           sizeof extents);
     fprintf(stream, "%s, %u channel%s", extents, grid->channels, grid->channels == 1 ? "" : "s");
+    if (header->volumes > 1)
+        fprintf(stream, ", a series of %zu", header->volumes);
 }
 
 void phrase_joint(FILE *stream, const struct op *op)

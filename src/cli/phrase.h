@@ -13,7 +13,7 @@ const char *phrase_input(const char *path);
 const char *phrase_output(const char *path);
 
 /* Parts of a line. */
-void phrase_grid(FILE *stream, const struct grid *grid);
+void phrase_grid(FILE *stream, const struct header *header);
 void phrase_ends(FILE *stream, const char *input, const char *output);
 
 /* Channels that share a conductivity, if any do. */

@@ -36,8 +36,8 @@ static void print_data(FILE *stream, const struct job *job)
 {
     const struct grid *grid = &job->in.grid;
 
-    fprintf(stream, ", \"axes\": %u, \"grid\": [%zu, %zu, %zu], \"channels\": %u", grid->axes, grid->nx,
-            grid->ny, grid->nz, grid->channels);
+    fprintf(stream, ", \"axes\": %u, \"grid\": [%zu, %zu, %zu], \"channels\": %u, \"volumes\": %zu",
+            grid->axes, grid->nx, grid->ny, grid->nz, grid->channels, job->in.volumes);
     fprintf(stream, ", \"spacing\": [%.17g, %.17g, %.17g]", grid->spacing[0], grid->spacing[1],
             grid->spacing[2]);
     print_region(stream, &job->region);

@@ -107,7 +107,7 @@ void report_text_run(FILE *stream, const struct pipeline *pipeline)
 
     phrase_ends(stream, pipeline->request->input, pipeline->request->output);
     fprintf(stream, ": ");
-    phrase_grid(stream, &job->in.grid);
+    phrase_grid(stream, &job->in);
     fprintf(stream, ", %s %s %s, work %s\n", sample_name(job->in.type), glyph(GLYPH_ARROW),
             sample_name(job->out.type), work_name(job->work));
     phrase_region(stream, job);
