@@ -1,7 +1,7 @@
 #!/bin/sh
 # The man pages say what is there: every option of --help and every filter of --list, in the same words, nothing more;
-# every word that an option takes, and every limit; options of both commands read the same on both pages; every example
-# works; and the pages are clean.
+# every word that an option takes, every limit, and every exit status; options of both commands read the same on both
+# pages; every example works; and the pages are clean.
 set -u
 
 # shellcheck source=tests/casebook.sh
@@ -215,6 +215,56 @@ reads_the_same()
     result $? 'options of both commands were found'
 }
 
+# Lines "NUMBER WORDS" of statuses.def.
+statuses()
+{
+    sed -n 's/^STATUS([A-Z]*, \([0-9]*\), "\(.*\)").*/\1 \2/p' "$top_srcdir/src/base/statuses.def"
+}
+
+# What a section says, in one line, without fonts.
+line_of() # PAGE SECTION
+{
+    sed -n "/^\.SH $2\$/,/^\.SH /p" "$man/$1" | sed '1d; /^\.SH /d; s/^\.[A-Z]* *//; s/\\-/-/g' | xargs -d '\n'
+}
+
+# Each status stands, in the words of the list, in the help and on the page of a command, and no others do.
+names_statuses() # PROGRAM
+{
+    wanted=$(statuses | paste -s -d , - | sed 's/,/, /g')
+    "$1" --help | sed -n '/^Exit status: /,/\.$/p' | xargs -d '\n' > text
+    [ "$(cat text)" = "Exit status: $wanted." ]
+    result $? "$1 --help: exit statuses"
+    line_of "$1.1" 'EXIT STATUS' | sed 's/ *; see EXIT STATUS in voxfilt (7)\..*//' > text
+    [ "$(cat text)" = "$wanted" ]
+    result $? "$1.1: exit statuses"
+}
+
+# Lines "NUMBER TEXT" of the long list.
+statuses_of_page()
+{
+    sed -n '/^\.SH EXIT STATUS$/,/^\.SH /p' "$man/voxfilt.7" | sed '1d; /^\.SH /d; s/\\-/-/g' |
+        awk '$0 == ".TP" { tag = 1; next }
+             { sub(/^\.[A-Z]+ */, "") }
+             tag { printf "%s%s", (lines++ ? "\n" : ""), $0; tag = 0; next }
+             { printf " %s", $0 }
+             END { print "" }'
+}
+
+# There, each begins with the words of the list.
+lists_statuses()
+{
+    statuses_of_page | sort > statuses.page
+    statuses | sort > statuses.there
+    [ "$(wc -l < statuses.page)" -eq "$(wc -l < statuses.there)" ]
+    result $? 'voxfilt.7: as many exit statuses as there are'
+    while read -r number words; do
+        grep -i "^$number $words[.:]" statuses.page > text
+        result $? "voxfilt.7: exit status $number $words"
+    done < statuses.there
+    [ -s statuses.there ]
+    result $? 'exit statuses were found'
+}
+
 signals_of_guard()
 {
     sed -n 's/.*signals\[\] = {\(.*\)};/\1/p' "$top_srcdir/src/base/guard.c" | sed 's/SIG//g; s/,//g'
@@ -284,6 +334,7 @@ voxfilt --help | grep -q -- " --work=.*(f64 for $(echo "$wide" | sed 's/ /, /g')
 result $? "--help: --work names $wide"
 is_clean voxfilt.7
 names_limits
+lists_statuses
 reads_the_same
 
 (cd run && make_inputs) || exit 1
@@ -292,6 +343,7 @@ for page in voxfilt imgheat; do
     tags "$page.1" OPTIONS > options.page
     same "$page.1: options" options options.page
     names_words "$page"
+    names_statuses "$page"
     refers_rightly "$page.1"
     is_clean "$page.1"
 

@@ -12,14 +12,9 @@ extern "C" {
 
 /* The exit statuses of both commands. */
 enum status {
-    STATUS_DONE = 0,
-    STATUS_FAILURE = 1,  /* what no other status names */
-    STATUS_USAGE = 2,    /* the command line asks for something that cannot be */
-    STATUS_INPUT = 3,    /* the input is refused */
-    STATUS_IO = 4,       /* reading or writing failed */
-    STATUS_DEVICE = 5,   /* the device failed */
-    STATUS_LIMIT = 6,    /* over a limit: memory, size */
-    STATUS_UNREACHED = 7 /* --until was not reached; the output is complete */
+#define STATUS(name, number, words) STATUS_##name = number,
+#include "statuses.def"
+#undef STATUS
 };
 
 /* The status of two pieces of work, one after the other: that of the first that failed; an output that is

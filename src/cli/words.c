@@ -280,6 +280,26 @@ static void print_word(FILE *stream, const struct word *word)
     print_help(stream, word);
 }
 
+#define HELP_COLUMNS 80
+
+static void print_statuses(FILE *stream)
+{
+    static const char *const statuses[] = {
+#define STATUS(name, number, words) #number " " words,
+#include "base/statuses.def"
+#undef STATUS
+    };
+    const size_t count = sizeof statuses / sizeof *statuses;
+    size_t column = (size_t)fprintf(stream, "Exit status:");
+
+    for (size_t i = 0; i < count; i++) {
+        size_t length = strlen(statuses[i]) + 2;
+        bool fits = column + length < HELP_COLUMNS;
+        fprintf(stream, "%s%s%s", fits ? " " : "\n", statuses[i], i + 1 < count ? "," : ".\n");
+        column = fits ? column + length : length - 1;
+    }
+}
+
 void words_help(FILE *stream, enum program program)
 {
     if (program == PROGRAM_VOXFILT)
@@ -297,10 +317,8 @@ void words_help(FILE *stream, enum program program)
             print_word(stream, &list[i]);
     }
     fprintf(stream,
-            "\nStage options before the first --filter are defaults for every stage; after one, they are its "
-            "own.\n"
-            "Exit status: 0 done, 2 usage, 3 input refused, 4 reading or writing failed,\n"
-            "5 device failed, 6 over a limit, 7 --until not reached (the output is complete), 1 other.\n"
-            "The manual: man %s\n",
-            program_name(program));
+            "\nStage options before the first --filter are defaults for every stage; after one, they are "
+            "its own.\n");
+    print_statuses(stream);
+    fprintf(stream, "The manual: man %s\n", program_name(program));
 }
