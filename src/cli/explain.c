@@ -237,6 +237,51 @@ static void print_passes(FILE *stream, const struct plan *plan)
     fprintf(stream, "\n");
 }
 
+static void print_trial(FILE *stream, const struct plan *plan, const struct schedule_trial *trial)
+{
+    static const char *const fates[] = {
+        [SCHEDULE_TAKEN] = "taken",
+        [SCHEDULE_BEATEN] = "not taken: a later one has fewer passes, more steps at once or larger slabs",
+        [SCHEDULE_NEEDLESS] = "not needed",
+        [SCHEDULE_TOO_LARGE] = "at least: too much",
+        [SCHEDULE_TOO_NARROW] = "at least: slabs so narrow would compute too much twice",
+        [SCHEDULE_TOO_DEEP] = "at least: it needs all planes together",
+    };
+    char text[32];
+
+    fprintf(stream, "          %s",
+            trial->unrolled         ? "one pass around the grid"
+            : trial->spooled        ? "passes over spool files"
+            : trial->holds_in_spool ? "one pass, the input in a spool file"
+                                    : "one pass");
+    if (!plan->job->copies)
+        fprintf(stream, ", %u step%s at once", trial->together, plural(trial->together));
+    fprintf(stream, "%s: ", trial->lean ? ", kernels of the least memory" : "");
+    if (trial->memory_bytes < SIZE_MAX)
+        fprintf(stream, "%s", number_format_bytes((double)trial->memory_bytes, text, sizeof text));
+    else
+        fprintf(stream, "more than can be addressed");
+    fprintf(stream, "%s%s", trial->fate < SCHEDULE_TOO_LARGE ? ", " : " ", fates[trial->fate]);
+    if (trial->spooled && !trial->unrolled && trial->fate < SCHEDULE_TOO_LARGE)
+        fprintf(stream, " (%llu pass%s)", (unsigned long long)trial->passes, trial->passes == 1 ? "" : "es");
+    fprintf(stream, "\n");
+}
+
+/* How the run might go, in order of preference. */
+static void print_trials(FILE *stream, const struct plan *plan)
+{
+    const struct schedule_trials *trials = &plan->trials;
+    char text[32] = "any memory";
+
+    if (trials->count == 0)
+        return;
+    if (trials->memory > 0)
+        number_format_bytes((double)trials->memory, text, sizeof text);
+    fprintf(stream, "tried     within %s, in order of preference:\n", text);
+    for (size_t i = 0; i < trials->count; i++)
+        print_trial(stream, plan, &trials->list[i]);
+}
+
 /* Of many only the first and the last are named. */
 static void print_tees(FILE *stream, const struct pipeline *pipeline)
 {
@@ -313,6 +358,7 @@ void explain_plan(FILE *stream, const struct pipeline *pipeline)
     }
     phrase_sums(stream, plan);
     print_memory(stream, plan);
+    print_trials(stream, plan);
     fprintf(stream, "forecast  %s%s through memory, %s\n", plan->schedule.on_trial ? "at most " : "",
             number_format_bytes(plan->moved_bytes, moved, sizeof moved),
             number_format_seconds(plan->seconds, taken, sizeof taken));

@@ -21,6 +21,8 @@ struct task task_alone(const struct options *options, const char *input, const c
                                     .level = options->level,
                                     .run = options->run}};
 
+    task.request.plan.explains =
+        options->action == ACTION_EXPLAIN && !options->json && diag_level() == DIAG_VERBOSE;
     if (options->program == PROGRAM_IMGHEAT) {
         task.request.format = &format_png;
     } else {

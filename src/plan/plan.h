@@ -24,6 +24,7 @@ struct plan_request {
     const uint64_t *stops;       /* steps of the last stage whose states the run writes, too */
     size_t stop_count;
     bool stats;                  /* the run adds up the samples of input and output */
+    bool explains;               /* somebody asks for the candidates of the schedule */
     const struct wisdom *wisdom; /* NULL: none */
     struct schedule_limits limits;
 };
@@ -40,12 +41,13 @@ struct plan {
     size_t step_count;
     struct levels levels; /* of these steps */
     struct schedule schedule;
-    bool adds;                   /* the run adds samples up */
-    size_t held_bytes;           /* what the source holds */
-    size_t slice_bytes;          /* what the sink does */
-    size_t beside_bytes;         /* what it takes beside that */
-    size_t observer_bytes;       /* what the run's observers take */
-    double moved_bytes, seconds; /* forecast of the steps */
+    struct schedule_trials trials; /* if the request asks for them */
+    bool adds;                     /* the run adds samples up */
+    size_t held_bytes;             /* what the source holds */
+    size_t slice_bytes;            /* what the sink does */
+    size_t beside_bytes;           /* what it takes beside that */
+    size_t observer_bytes;         /* what the run's observers take */
+    double moved_bytes, seconds;   /* forecast of the steps */
 };
 
 /* The backends that this build has; ends with NULL. */

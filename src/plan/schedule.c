@@ -52,13 +52,9 @@ struct candidate {
     bool lean;            /* by the routines that take the least memory */
 };
 
-/* A third fewer each time come to one within 56 times; three kinds of candidates have so many, and a lean
-   one. */
-#define MOST_CANDIDATES 192
-
 /* In order of preference, but for what `beats` knows of two that both fit. */
 struct candidates {
-    struct candidate list[MOST_CANDIDATES];
+    struct candidate list[SCHEDULE_TRIALS];
     size_t count;
 };
 
@@ -453,11 +449,12 @@ static bool beats(const struct schedule *later, const struct schedule *before)
     return later->together > before->together || later->slab / 4 >= before->slab;
 }
 
-/* The first candidate that fits, or a later one that beats it. */
-static bool choose(const struct schedule_request *request, const struct candidates *candidates,
-                   uint64_t memory, struct schedule *schedule)
+/* The first candidate that fits, or a later one that beats it; NULL if none does. */
+static const struct candidate *choose(const struct schedule_request *request,
+                                      const struct candidates *candidates, uint64_t memory,
+                                      struct schedule *schedule)
 {
-    const struct candidate *fitted = NULL;
+    const struct candidate *fitted = NULL, *taken = NULL;
 
     for (size_t i = 0; i < candidates->count; i++) {
         const struct candidate *candidate = &candidates->list[i];
@@ -467,11 +464,13 @@ static bool choose(const struct schedule_request *request, const struct candidat
         attempt = attempt_of(request, candidate);
         if (!fit(&attempt, memory))
             continue;
-        if (fitted == NULL || beats(&attempt.schedule, schedule))
+        if (fitted == NULL || beats(&attempt.schedule, schedule)) {
             *schedule = attempt.schedule;
+            taken = candidate;
+        }
         fitted = candidate;
     }
-    return fitted != NULL;
+    return taken;
 }
 
 /* Where nothing else is said, what the machine can spare is what a grid is held in. */
@@ -511,6 +510,56 @@ static size_t least_at_once(const struct schedule_request *request)
     return goes_round_in_part(request) && depth < request->levels->planes
                ? size_least(least, least_at(&around, depth))
                : least;
+}
+
+/* The depth of the shallowest pass that gets anywhere. */
+static size_t least_depth(const struct attempt *attempt)
+{
+    if (attempt->schedule.spooled && !attempt->unrolled)
+        return levels_survey_stages(&attempt->levels).depth;
+    return attempt->schedule.whole ? attempt->levels.planes : survey_all(&attempt->levels).depth;
+}
+
+/* Why a candidate does not fit. */
+static enum schedule_fate misfit_of(struct attempt *attempt, uint64_t memory)
+{
+    const struct size size = tightest();
+    size_t depth = least_depth(attempt);
+
+    if (least_at(attempt, depth) == SIZE_MAX)
+        attempt->schedule.memory_bytes = SIZE_MAX;
+    else if (attempt->schedule.spooled && depth >= attempt->levels.planes)
+        return SCHEDULE_TOO_DEEP;
+    else if (fits(attempt, &size, memory))
+        return SCHEDULE_TOO_NARROW;
+    return SCHEDULE_TOO_LARGE;
+}
+
+/* Every candidate, tried once more: those that need not have been as well. */
+static void tell_trials(const struct schedule_request *request, const struct candidates *candidates,
+                        const struct candidate *taken, uint64_t memory)
+{
+    struct schedule_trials *trials = request->trials;
+
+    trials->count = candidates->count;
+    trials->memory = memory;
+    for (size_t i = 0; i < candidates->count; i++) {
+        const struct candidate *candidate = &candidates->list[i];
+        struct attempt attempt = attempt_of(request, candidate);
+        enum schedule_fate fate = candidate == taken  ? SCHEDULE_TAKEN
+                                  : candidate < taken ? SCHEDULE_BEATEN
+                                                      : SCHEDULE_NEEDLESS;
+        if (!fit(&attempt, memory))
+            fate = misfit_of(&attempt, memory);
+        trials->list[i] = (struct schedule_trial){candidate->spooled,
+                                                  candidate->source_in_spool,
+                                                  candidate->lean,
+                                                  candidate->unrolled,
+                                                  candidate->together,
+                                                  attempt.schedule.passes,
+                                                  attempt.schedule.memory_bytes,
+                                                  fate};
+    }
 }
 
 /* The least that would do, in one pass or in many. */
@@ -559,12 +608,15 @@ bool schedule_make(const struct schedule_request *request, struct schedule *sche
 {
     uint64_t memory = comfortable_memory(request), most = most_memory(request);
     struct candidates candidates;
+    const struct candidate *taken;
 
     list_candidates(request, &candidates);
-    while (!choose(request, &candidates, memory, schedule)) {
+    while ((taken = choose(request, &candidates, memory, schedule)) == NULL) {
         if (memory == 0 || (most > 0 && memory >= most))
             return refuse(request, fault);
         memory = most == 0 || memory < most / 2 ? 2 * memory : most;
     }
+    if (request->trials != NULL)
+        tell_trials(request, &candidates, taken, memory);
     return true;
 }

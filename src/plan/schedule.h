@@ -17,6 +17,37 @@ struct schedule_limits {
     uint64_t memory; /* more than this is not taken where passes over a spool file would do with less */
 };
 
+/* What became of a candidate. */
+enum schedule_fate {
+    SCHEDULE_TAKEN,
+    SCHEDULE_BEATEN,     /* it fits, but a later one is better */
+    SCHEDULE_NEEDLESS,   /* it fits, but so does one that is preferred */
+    SCHEDULE_TOO_LARGE,  /* its memory is the least that it needs; SIZE_MAX where addresses end */
+    SCHEDULE_TOO_NARROW, /* slabs that fit are so narrow that too much would be computed twice */
+    SCHEDULE_TOO_DEEP    /* it does not get along with a part of the planes */
+};
+
+/* A way to run that was considered. */
+struct schedule_trial {
+    bool spooled, holds_in_spool, lean; /* as in the schedule */
+    bool unrolled;                      /* a single pass, which goes around the grid */
+    unsigned together;
+    uint64_t passes; /* where it fits */
+    size_t memory_bytes;
+    enum schedule_fate fate;
+};
+
+/* A third fewer steps at once each time come to one within 56 times; four kinds of candidates have so many,
+   and a lean one. */
+#define SCHEDULE_TRIALS 256
+
+/* In order of preference. */
+struct schedule_trials {
+    struct schedule_trial list[SCHEDULE_TRIALS];
+    size_t count;
+    uint64_t memory; /* within which they were tried; 0: no limit */
+};
+
 /* What is scheduled. */
 struct schedule_request {
     const struct levels *levels;       /* without stages where the job copies */
@@ -36,6 +67,7 @@ struct schedule_request {
     bool part;                /* what leaves may be fewer planes: a pass that needs no others is preferred */
     bool at_once;             /* nothing else than one pass will do */
     bool measures;            /* all of the result is looked at before any of it leaves */
+    struct schedule_trials *trials; /* filled in with the candidates; NULL: nobody asks */
 };
 
 struct schedule {
