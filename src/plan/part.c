@@ -7,10 +7,10 @@ bool part_check(const struct job *job, const struct source *source, const struct
     if (job->region_kind != REGION_PART)
         return true;
     if (!source->random)
-        return fault_raise(fault, STATUS_USAGE,
-                           "%s: --part needs samples at fixed places in one file: a pipe, compressed samples "
-                           "and lists of files have none",
-                           file_in_name(source->file));
+        return fault_raise_about(
+            fault, STATUS_USAGE, file_in_name(source->file),
+            "--part needs samples at fixed places in one file: a pipe, compressed samples "
+            "and lists of files have none");
     if (job_waits_for_change(job))
         return fault_raise(fault, STATUS_USAGE,
                            "--part: not allowed with --until: every part would need the whole grid");
