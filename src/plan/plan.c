@@ -77,7 +77,7 @@ struct range plan_window(const struct plan *plan)
 static size_t expected_planes(const struct plan *plan)
 {
     return job_waits_for_change(plan->job) || plan->job->measures ? plan->shape.planes
-                                                              : job_window(plan->job).count;
+                                                                  : job_window(plan->job).count;
 }
 
 double plan_samples(const struct plan *plan, size_t planes)
@@ -386,7 +386,7 @@ static bool make_schedule(const struct plan_request *request, struct plan *plan,
         .random = source->random,
         .tallies = request->stats,
         .changes = job_waits_for_change(job),
-        .part = job->region_kind == REGION_PART || job_window(job).count < plan->shape.planes,
+        .part = job->region_kind == REGION_PART || (job_window(job).count < plan->shape.planes),
         .at_once = job->region_kind == REGION_PART,
         .measures = job->measures,
         .tees = request->stop_count > 0,
