@@ -410,33 +410,36 @@ static unsigned steps_of_a_pass(const struct way *way, const char *stage, const 
 }
 
 /* What devices that have boxes take in a pass: of a volume four steps where samples outside the grid are the
-   nearest ones, and where those at the edge are held; of a picture eight of five taps and six of nine, but
-   under wrap and where rows are not of whole packs. */
+   nearest ones, and where those at the edge are held; of a picture ten of five taps and six of nine, eight
+   and five where strips are short, but under wrap and where rows are not of whole packs. */
 START_TEST(passes_take_as_many_steps)
 {
     static const struct {
         const char *stage;
         unsigned axes;
-        size_t nx;
+        size_t nx, ny;
         unsigned steps;
-    } passes[] = {{"-f heat", 3, 128, 4},
-                  {"-f heat -e nearest", 3, 128, 4},
-                  {"-f heat -e hold", 3, 128, 4},
-                  {"-f heat", 2, 128, 8},
-                  {"-f matrix:1,2,1;2,4,2;1,2,1", 2, 128, 6},
-                  {"-f matrix:1,2,1;2,4,2;1,2,1 -e mirror", 2, 128, 6},
-                  {"-f matrix:1,2,1;2,4,2;1,2,1 -e wrap", 2, 128, 10},
-                  {"-f matrix:1,2,1;2,4,2;1,2,1", 2, 127, 10}};
+    } passes[] = {{"-f heat", 3, 128, 60, 4},
+                  {"-f heat -e nearest", 3, 128, 60, 4},
+                  {"-f heat -e hold", 3, 128, 60, 4},
+                  {"-f heat", 2, 128, 60, 8},
+                  {"-f heat", 2, 16384, 16384, 10},
+                  {"-f matrix:1,2,1;2,4,2;1,2,1", 2, 16384, 16384, 6},
+                  {"-f matrix:1,2,1;2,4,2;1,2,1 -e mirror", 2, 16384, 16384, 6},
+                  {"-f matrix:1,2,1;2,4,2;1,2,1 -e mirror", 2, 128, 60, 5},
+                  {"-f matrix:1,2,1;2,4,2;1,2,1 -e wrap", 2, 128, 60, 10},
+                  {"-f matrix:1,2,1;2,4,2;1,2,1", 2, 127, 60, 10}};
 
     for (size_t i = 0; i < way_count; i++) {
         if (ways[i].rung == NULL || strcmp(ways[i].name, "fused") != 0)
             continue;
         for (size_t k = 0; k < LENGTH(passes); k++) {
             const bool is_picture = passes[k].axes == 2;
-            const struct grid grid = grid_make(passes[k].axes, passes[k].nx, 60, is_picture ? 1 : 20);
+            const struct grid grid =
+                grid_make(passes[k].axes, passes[k].nx, passes[k].ny, is_picture ? 1 : 20);
             const unsigned steps = steps_of_a_pass(&ways[i], passes[k].stage, &grid);
-            ck_assert_msg(steps == passes[k].steps, "%s, %zu wide: %u steps", passes[k].stage, passes[k].nx,
-                          steps);
+            ck_assert_msg(steps == passes[k].steps, "%s, %zu × %zu: %u steps", passes[k].stage, passes[k].nx,
+                          passes[k].ny, steps);
         }
     }
 }
@@ -477,7 +480,7 @@ START_TEST(pictures_of_several_strips)
         const size_t filter = i / EDGE_RULES / LENGTH(extents);
         trial.grid.channels = 1 + (unsigned)(i % 2) * 2;
         snprintf(options, sizeof options, "-f %s -s %d -e %s", filters[filter],
-                 (filter == 0 ? 10 : 6) + (int)(i % 4 == 3 ? 3 : 2 * (i % 4)), edge_option(i % EDGE_RULES));
+                 (filter == 0 ? 8 : 6) + (int)(i % 7), edge_option(i % EDGE_RULES));
         for (int work = WORK_F32; work <= WORK_F64; work++) {
             trial.work = (enum work_type)work;
             trial_check(&trial, false);

@@ -5,7 +5,7 @@
  * one.
  * Adds: no shared memory but the ring that rows arrive in, and no barrier. A level's chain is opened with the
  *   two older rows before the newest is there, so that levels hang together by one fma a tap of the last row.
- *   From 9.0 on, for whole stencils and an even number of steps, rows that arrive as boxes and edges within
+ *   From 9.0 on, for whole stencils, rows that arrive as boxes and edges within
  *   the walk: cuda_solo.cuh. The walk here takes any number, any taps, wrapped edges and older devices, and
  *   leaves a frame to patches.
  * Costs: registers (2 · levels · samples), and samples that neighbouring strips compute twice.
@@ -308,7 +308,13 @@ using fused_solo = solo_form<T, Taps, CUDA_SECTOR / static_cast<int>(sizeof(T)),
 /* Nine taps keep the multipliers busy at fewer steps. */
 #define SOLO_MOST_OF_STAR 10
 #define SOLO_MOST_OF_BOX  6
-#define SOLO_OWN_OF_F32   8
+
+/* In f32, strips that are shorter than so many rows take fewer steps a pass: of five taps, 567 rows are
+   faster with ten steps and 284 with eight; of nine, 183 with six and 47 with five. */
+#define SOLO_TALL_STAR     400
+#define SOLO_FEWER_OF_STAR 8
+#define SOLO_TALL_BOX      96
+#define SOLO_FEWER_OF_BOX  5
 
 template <typename T> constexpr int fused_samples(bool whole)
 {
@@ -356,14 +362,14 @@ fused_class class_of(const struct op *op)
 template <typename T, template <typename> class Taps, int Levels, typename Act>
 auto fused_choose_levels(int steps, Act act)
 {
-    if constexpr (Levels > 2) {
+    if constexpr (Levels > 1) {
         if (steps < Levels)
-            return fused_choose_levels<T, Taps, Levels - 2>(steps, act);
+            return fused_choose_levels<T, Taps, Levels - 1>(steps, act);
     }
     return act(fused_solo<T, Taps, Levels>());
 }
 
-/* Call act with the form of the solo walk for an even number of steps. */
+/* Call act with the form of the solo walk for a number of steps. */
 template <typename T, typename Act> auto fused_choose_solo(const struct op *op, int steps, Act act)
 {
     return class_of(op) == FUSED_STAR ? fused_choose_levels<T, window_star, SOLO_MOST_OF_STAR>(steps, act)
@@ -383,22 +389,13 @@ int solo_most(const struct op *op)
     return class_of(op) == FUSED_STAR ? SOLO_MOST_OF_STAR : SOLO_MOST_OF_BOX;
 }
 
-/* What a pass takes unless another number is wished for. In f32 eight steps of a star are as fast as ten on
-   large pictures and faster on small ones. */
-int solo_own(const struct op *op)
-{
-    const int most = solo_most(op);
-
-    return op->work == WORK_F32 && most > SOLO_OWN_OF_F32 ? SOLO_OWN_OF_F32 : most;
-}
-
 /* Whether the solo walk takes so many steps of an op whose taps reach one sample. */
 template <typename T>
 bool solo_takes(const struct cuda_limits *limits, const struct op *op, size_t nx, size_t planes, int steps)
 {
-    return steps % 2 == 0 && steps > 0 && steps <= solo_most(op) &&
-           fused_choose_solo<T>(
-               op, steps, [&](auto form) { return solo_serves<decltype(form)>(limits, op, nx, planes); });
+    return steps > 0 && steps <= solo_most(op) && fused_choose_solo<T>(op, steps, [&](auto form) {
+               return solo_serves<decltype(form)>(limits, op, nx, planes);
+           });
 }
 
 /* So many steps take a kernel for exactly as many. */
@@ -564,12 +561,29 @@ template <typename T> bool solo_settle(const struct cuda_question *asked, int st
     return true;
 }
 
-bool solo_shape(const struct cuda_question *asked, struct cuda_form *form)
+bool solo_settle_steps(const struct cuda_question *asked, int steps, struct cuda_form *form)
 {
-    const int steps = asked->wish->steps > 0 ? asked->wish->steps : solo_own(asked->op);
-
     return asked->op->work == WORK_F32 ? solo_settle<float>(asked, steps, form)
                                        : solo_settle<double>(asked, steps, form);
+}
+
+/* Where no number of steps is wished for. */
+bool solo_settle_own(const struct cuda_question *asked, struct cuda_form *form)
+{
+    const bool is_box = class_of(asked->op) == FUSED_BOX;
+
+    if (!solo_settle_steps(asked, solo_most(asked->op), form))
+        return false;
+    if (asked->op->work != WORK_F32 || form->coarsen >= (is_box ? SOLO_TALL_BOX : SOLO_TALL_STAR))
+        return true;
+    return solo_settle_steps(asked, is_box ? SOLO_FEWER_OF_BOX : SOLO_FEWER_OF_STAR, form);
+}
+
+bool solo_shape(const struct cuda_question *asked, struct cuda_form *form)
+{
+    if (asked->wish->steps > 0)
+        return solo_settle_steps(asked, asked->wish->steps, form);
+    return solo_settle_own(asked, form);
 }
 
 bool fused_shape(const struct cuda_question *asked, struct cuda_form *form)

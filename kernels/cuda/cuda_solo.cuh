@@ -10,13 +10,16 @@
  * sectors' halves, rows go out through shared memory, so that the warp stores whole sectors.
  *
  * Samples of the strip nearer to its sides than the levels reach come out wrong and are not stored. What
- * edges cost stands outside the loop over the rows, which is there four times: for strips that see no edge,
- * for those at the sides, held or not, and for the ends of the grid. */
+ * edges cost stands outside the loop over the rows, which is there five times: for strips that see no edge,
+ * for those at the sides, where samples are held, the nearest ones or others, and for the ends of the grid.
+ */
 #ifndef CUDA_SOLO_CUH
 #define CUDA_SOLO_CUH
 
 #include "cuda_walk.cuh"
 #include "cuda_window.cuh"
+
+#include <algorithm>
 
 /* What a lane sees, a bit each. */
 enum solo_sight {
@@ -26,7 +29,7 @@ enum solo_sight {
 };
 
 /* Which edges a loop over the rows heeds. */
-enum solo_edges { SOLO_INSIDE, SOLO_SIDES, SOLO_HELD_SIDES, SOLO_ENDS };
+enum solo_edges { SOLO_INSIDE, SOLO_SIDES, SOLO_NEAREST_SIDES, SOLO_HELD_SIDES, SOLO_ENDS };
 
 /* The shape of a walk: everything that the compiler must know. */
 template <typename Type, template <typename> class Taps_, int Samples_, int Levels_, bool Staged_, int Warps_>
@@ -54,7 +57,6 @@ struct solo_form {
         (Stages * StageSamples + StagingSamples) * sizeof(T) + Stages * sizeof(cuda_barrier);
 
     static_assert(Samples >= 2 && Useful > 0, "a strip with something left");
-    static_assert(Levels % 2 == 0, "levels begin with a pair of rows");
     static_assert(Lead % Samples == 0, "the grid's first column is a lane's first");
     static_assert(StageSamples * sizeof(T) % CUDA_BOX_ALIGNMENT == 0, "stages take boxes");
 
@@ -74,6 +76,7 @@ template <typename Form> struct solo_job {
     cuda_edge<T> edge;
     int first, end;      /* rows to compute */
     int height;          /* rows of a strip */
+    int spared;          /* that the first one has less */
     int columns, strips; /* strips side by side, and one above the other */
 };
 
@@ -113,8 +116,8 @@ template <typename Form> struct solo_walk {
         channel = place.channel;
         origin = place.column * Form::Useful - Form::Lead;
         x = origin + lane * Samples;
-        begin = job.first + place.strip * job.height;
-        end = begin + job.height < job.end ? begin + job.height : job.end;
+        begin = job.first + max(place.strip * job.height - job.spared, 0);
+        end = min(job.first + (place.strip + 1) * job.height - job.spared, job.end);
         pairs = (end + Levels - first_row() + 1) / 2;
         outside = job.edge.rule == EDGE_CONSTANT ? job.edge.outside[channel] : T(0);
         target = job.to.row(first_row() - Levels, channel, 0) + first_stored();
@@ -219,7 +222,10 @@ template <typename Form> struct solo_walk {
     template <enum solo_edges Edges> CUDA_INLINE void neighbours(const pack &row, pair &beside) const
     {
         window_neighbours(row, &beside[0], &beside[1]);
-        if (Edges == SOLO_SIDES || Edges == SOLO_ENDS) {
+        if (Edges == SOLO_NEAREST_SIDES) {
+            beside[0] = sees(SOLO_FIRST) ? row[0] : beside[0];
+            beside[1] = sees(SOLO_LAST) ? row[Samples - 1] : beside[1];
+        } else if (Edges == SOLO_SIDES || Edges == SOLO_ENDS) {
             beside[0] = sees(SOLO_FIRST) ? beyond(row[0], row[1]) : beside[0];
             beside[1] = sees(SOLO_LAST) ? beyond(row[Samples - 1], row[Samples - 2]) : beside[1];
         }
@@ -459,8 +465,10 @@ template <typename Form> struct solo_walk {
                 advance<SOLO_INSIDE>(left);
             else if (job.edge.rule == EDGE_HOLD)
                 advance<SOLO_HELD_SIDES>(left);
-            else
+            else if (job.edge.rule == EDGE_MIRROR || job.edge.rule == EDGE_CONSTANT)
                 advance<SOLO_SIDES>(left);
+            else
+                advance<SOLO_NEAREST_SIDES>(left);
         }
     }
 };
@@ -509,6 +517,18 @@ template <typename Form> static inline int solo_height(long long rows, long long
     }));
 }
 
+/* Rows that strips at the grid's ends have less than others, since their rows there take about as long as
+ * three: as many as levels and two more at the top, which saves the walk to it, and as many as levels at the
+ * bottom. */
+template <typename Form> static inline int solo_spared_above(int first)
+{
+    return first == 0 ? Form::Levels + 4 : 0;
+}
+template <typename Form> static inline int solo_spared_below(int end, long long planes)
+{
+    return end == planes ? 2 * Form::Levels : 0;
+}
+
 template <typename Form> static inline cudaError_t solo_launch(const struct cuda_job *from)
 {
     using T = typename Form::T;
@@ -528,8 +548,11 @@ template <typename Form> static inline cudaError_t solo_launch(const struct cuda
     const int slots = from->form->resident_blocks > 0 ? from->limits->multiprocessors * Form::Warps : 0;
     const long long rows = job.end - job.first,
                     across = static_cast<long long>(job.columns) * job.from.channels;
-    job.height = slots > 0 ? solo_height<Form>(rows, across, slots) : from->form->coarsen;
-    job.strips = static_cast<int>(cuda_ceil_divide(rows, job.height));
+    const int above = solo_spared_above<Form>(job.first),
+              below = solo_spared_below<Form>(job.end, job.from.planes);
+    job.height = slots > 0 ? solo_height<Form>(rows + above + below, across, slots) : from->form->coarsen;
+    job.spared = slots > 0 ? std::min(above, job.height / 2) : 0;
+    job.strips = static_cast<int>(cuda_ceil_divide(rows + job.spared, job.height));
     const struct cuda_boxed_field field = cuda_boxed(job.from);
     const cudaError_t status = cuda_map_boxes(&job.boxes, &field, Form::Width, 1, Form::BoxRows);
     if (status != cudaSuccess)
@@ -550,7 +573,8 @@ static inline void solo_describe(const struct cuda_question *asked, struct cuda_
 
     *form = cuda_form();
     form->resident_blocks = coarsen > 0 ? 0 : asked->limits->multiprocessors * Form::Warps;
-    form->coarsen = coarsen > 0 ? coarsen : solo_height<Form>(rows, columns, form->resident_blocks);
+    const int spared = solo_spared_above<Form>(0) + solo_spared_below<Form>(static_cast<int>(rows), rows);
+    form->coarsen = coarsen > 0 ? coarsen : solo_height<Form>(rows + spared, columns, form->resident_blocks);
     const double walked = static_cast<double>(Form::Width) / Form::Useful *
                           (1 + 2.0 * Form::Levels / static_cast<double>(form->coarsen));
     form->tile_x = Form::Useful;
