@@ -8,6 +8,7 @@ TCase *filters_case(void);
 TCase *forms_case(void);
 TCase *conversions_case(void);
 TCase *sums_case(void);
+TCase *windows_case(void);
 TCase *service_case(void);
 
 #endif

@@ -11,7 +11,7 @@ extern const struct cuda_rung cuda_rung_naive, cuda_rung_tile, cuda_rung_march, 
     RUNG(MARCH, "march", "a walk along the planes, those in reach in shared memory")                         \
     RUNG(REGISTER, "register", "a walk along the planes, each thread's column in registers")                 \
     RUNG(PLANE, "plane", "one step of a volume, streamed along the planes")                                  \
-    RUNG(STRIP, "strip", "one step of a picture: a warp streams down, the window's sums in registers")       \
+    RUNG(STRIP, "strip", "one step of a picture, the window's sums in registers")                            \
     RUNG(PASSES, "passes", "taps of one axis")                                                               \
     RUNG(FUSED, "fused", "several steps a pass over memory")
 

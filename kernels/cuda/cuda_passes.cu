@@ -3,10 +3,11 @@
  * Idea: across x, a thread owns 16 bytes of a row and the sums of many samples in a line along the axis;
  * every sample on the line is read once and added to all sums that it takes part in. Along x, a block brings
  * a piece of a row and what the taps reach around it to shared memory, and each thread slides a window over
- * it. Adds: any radius in one kernel: weights stand in shared memory. Costs: across x, the samples before and
+ * it. Windows up to radius 8 without gaps are unrolled instead: cuda_dense.cuh.
+ * Adds: any radius in one kernel: weights stand in shared memory. Costs: across x, the samples before and
  * after a line are read by its neighbours, too. Traffic per sample: 2 words, and radius/8 words more across
  * x, most of them found in the L2 cache. Wins when: taps lie on one axis. */
-#include "cuda_stream.cuh"
+#include "cuda_dense.cuh"
 
 namespace
 {
@@ -320,6 +321,36 @@ template <typename T> __global__ void __launch_bounds__(BLOCK_THREADS) row_kerne
         walk.run(first, first + BLOCK_ROWS < rows ? first + BLOCK_ROWS : rows);
 }
 
+/* ---- windows without gaps ---- */
+
+/* Windows up to this radius have forms in which every tap is unrolled. */
+#define WHOLE_RADIUS 8
+
+/* Blocks that a multiprocessor is asked to hold, as the registers allow that a row with its neighbours takes.
+ */
+template <typename T> constexpr int along_x_blocks(int radius)
+{
+    return sizeof(T) == 4 ? (radius <= 4 ? 8 : radius <= 6 ? 7 : 6) : radius <= 4 ? 5 : 4;
+}
+
+/* Along x a thread has two rows, for the neighbours that it loads; across it as many samples as its registers
+   take, and the block's warps below each other, so that few are loaded for other blocks' sake. */
+template <typename T, int Radius>
+using axis_along_x = dense_form<T, Radius, 0, 2, 2, 4, along_x_blocks<T>(Radius)>;
+template <typename T, int Radius> using axis_across = dense_form<T, 0, Radius, 8, 4, 8, 3>;
+
+/* Call act with the form for a window that reaches as far on both sides. */
+template <typename T, int Radius, typename Act> auto axis_choose(bool along_x, int radius, Act act)
+{
+    if constexpr (Radius > 1) {
+        if (radius < Radius)
+            return axis_choose<T, Radius - 1>(along_x, radius, act);
+    }
+    return along_x ? act(axis_along_x<T, Radius>()) : act(axis_across<T, Radius>());
+}
+
+/* ---- any other window ---- */
+
 /* The axis that all taps lie on. The centre alone lies on each: x is as good as any. */
 enum axis axis_of(const struct op *op)
 {
@@ -375,19 +406,60 @@ void axis_settle(const struct op *op, const struct shape *shape, struct range pl
     form->operations_per_update = cuda_operations(op);
 }
 
-bool axis_shape(const struct cuda_question *asked, struct cuda_form *form)
+/* The axis along which threads of a form for whole windows have several samples. */
+enum dense_axis whole_axis(const struct op *op, const struct shape *shape)
+{
+    const enum axis axis = axis_of(op);
+
+    return axis == AXIS_ROW || (axis == AXIS_X && shape->rows > 1) ? DENSE_ROWS : DENSE_PLANES;
+}
+
+/* Whether a form with unrolled taps serves a window that reaches as far on both sides. */
+template <typename T>
+bool whole_serves(enum axis axis, int radius, const struct shape *shape, enum dense_axis down)
+{
+    return axis_choose<T, WHOLE_RADIUS>(
+        axis == AXIS_X, radius, [&](auto chosen) { return dense_serves<decltype(chosen)>(shape, down); });
+}
+
+/* How far the window of an op reaches on both sides if a form with unrolled taps serves it, else 0. */
+template <typename T> int whole_radius(const struct op *op, const struct shape *shape)
+{
+    const enum axis axis = axis_of(op);
+    const enum dense_axis down = whole_axis(op, shape);
+    const int radius = reach_along(op, axis)->high;
+    const bool along_x = axis == AXIS_X;
+
+    if (radius < 1 || radius > WHOLE_RADIUS || !whole_serves<T>(axis, radius, shape, down))
+        return 0;
+    return dense_is_whole(op, down, along_x ? radius : 0, along_x ? 0 : radius) ? radius : 0;
+}
+
+template <typename T> void axis_settle_any(const struct cuda_question *asked, struct cuda_form *form)
 {
     const struct range all = {0, asked->shape->planes};
+    const int radius = whole_radius<T>(asked->op, asked->shape);
 
+    if (radius == 0) {
+        axis_settle<T>(asked->op, asked->shape, all, form);
+        return;
+    }
+    axis_choose<T, WHOLE_RADIUS>(axis_of(asked->op) == AXIS_X, radius, [&](auto chosen) {
+        dense_describe<decltype(chosen)>(asked, whole_axis(asked->op, asked->shape), form);
+    });
+}
+
+bool axis_shape(const struct cuda_question *asked, struct cuda_form *form)
+{
     if (asked->op->kind != OP_TAPS || asked->op->tap_count == 0)
         return cuda_refuse(asked->refusal, "only chains of taps run in passes");
     if (axis_of(asked->op) == AXIS_NONE)
         return cuda_refuse(asked->refusal, "taps lie on more than one axis");
     *form = cuda_form();
     if (asked->op->work == WORK_F32)
-        axis_settle<float>(asked->op, asked->shape, all, form);
+        axis_settle_any<float>(asked, form);
     else
-        axis_settle<double>(asked->op, asked->shape, all, form);
+        axis_settle_any<double>(asked, form);
     if (form->shared_bytes > asked->limits->shared_per_block)
         return cuda_refuse(asked->refusal, "the window takes %zu bytes of shared memory, a block has %zu",
                            form->shared_bytes, asked->limits->shared_per_block);
@@ -403,6 +475,14 @@ template <typename T> cudaError_t axis_launch_of(const struct cuda_job *job)
     struct cuda_form form = {};
 
     task.from = *static_cast<const cuda_view<T> *>(job->from);
+    const struct shape shape = {static_cast<size_t>(task.from.nx), static_cast<size_t>(task.from.rows),
+                                static_cast<size_t>(task.from.planes),
+                                static_cast<unsigned>(task.from.channels)};
+    const int radius = whole_radius<T>(op, &shape);
+    if (radius > 0)
+        return axis_choose<T, WHOLE_RADIUS>(axis == AXIS_X, radius, [&](auto chosen) {
+            return dense_launch<decltype(chosen)>(job, whole_axis(op, &shape));
+        });
     task.to = *static_cast<const cuda_view<T> *>(job->to);
     task.edge = cuda_edge_of<T>(job->op);
     task.reach = cuda_reach_of(op);
@@ -412,10 +492,6 @@ template <typename T> cudaError_t axis_launch_of(const struct cuda_job *job)
     task.span = cuda_span(*reach) + 1;
     task.first = static_cast<long long>(job->planes.first);
     task.count = static_cast<long long>(job->planes.count);
-
-    const struct shape shape = {static_cast<size_t>(task.from.nx), static_cast<size_t>(task.from.rows),
-                                static_cast<size_t>(task.from.planes),
-                                static_cast<unsigned>(task.from.channels)};
     axis_settle<T>(op, &shape, job->planes, &form);
     const auto kernel = axis == AXIS_X     ? row_kernel<T>
                         : axis == AXIS_ROW ? line_kernel<T, AXIS_ROW>

@@ -4,11 +4,12 @@
  * K rows that the arriving row takes part in. Every sample is read from shared memory once a row, never
  * again. Adds: sums in registers that move up by one row as they grow, so that nothing is copied; weights
  * straight from the kernel's parameters (small windows), or from shared memory, four at a time (large ones).
+ * Small windows without gaps are whole tiles in registers instead: cuda_dense.cuh.
  * Costs: 4·K registers; rows above a strip that its neighbour reads, too.
  * Traffic per sample: 2 words, and the strips' overlap, which is mostly found in the L2 cache.
  * Wins when: the window is dense. Small windows run at the speed of copying, large ones at that of the
  * multipliers. */
-#include "cuda_stream.cuh"
+#include "cuda_dense.cuh"
 
 namespace
 {
@@ -22,6 +23,11 @@ namespace
 /* Windows up to this side are unrolled whole, with their weights in the kernel's parameters. */
 #define UNROLLED_SIDE 15
 #define LARGEST_SIDE  31
+
+/* Rows of sums that are left out together where a strip has none of them, for windows that are larger than
+   this: at its ends a strip opens sums that only its neighbours want. */
+#define GROUP_ROWS     4
+#define UNGROUPED_SIDE 11
 
 /* A multiple of four, so that each lane's samples stay aligned. */
 __host__ __device__ constexpr int halo_of(int side)
@@ -54,6 +60,12 @@ template <typename T> struct strip_site {
         x = begin + lane * LANE_SAMPLES;
         top = task.first + place.strip * task.height;
         bottom = top + task.height < task.first + task.count ? top + task.height : task.first + task.count;
+    }
+
+    /* Whether a group of rows from y on has one of the strip's. */
+    CUDA_INLINE bool wants(int y) const
+    {
+        return y + GROUP_ROWS > top && y < bottom;
     }
 };
 
@@ -142,6 +154,32 @@ template <typename T> __host__ __device__ constexpr int unrolled_warps(int side,
     return cuda_residents(code, CUDA_WARP, sizeof(T) == 4 ? f32 : f64);
 }
 
+/* Chain an arriving row to the sums of row y and those after it, from a group on. The sums of row y + j move
+   to place j from the one after it. */
+template <typename T, int Side, template <typename> class Row, int Group>
+CUDA_INLINE void chain_groups(const strip_site<T> &site, int y, const window<T, Side> &window,
+                              const T (&values)[Side + LANE_SAMPLES - 1], T (&sums)[Side][LANE_SAMPLES])
+{
+    constexpr int Rows = Group + GROUP_ROWS < Side ? GROUP_ROWS : Side - Group;
+
+    if (Side <= UNGROUPED_SIDE || site.wants(y + Group)) {
+#pragma unroll
+        for (int i = 0; i < Rows; i++) {
+            const int j = Group + i;
+            const int row = Side - 1 - j;
+            if (j == Side - 1) {
+                const T fresh[LANE_SAMPLES] = {-T(0), -T(0), -T(0), -T(0)};
+                Row<T>::template chain<Side>(window.weights, window.present[0], values, fresh, sums[j]);
+            } else {
+                Row<T>::template chain<Side>(window.weights + row * Side, window.present[row], values,
+                                             sums[j + 1], sums[j]);
+            }
+        }
+    }
+    if constexpr (Group + GROUP_ROWS < Side)
+        chain_groups<T, Side, Row, Group + GROUP_ROWS>(site, y, window, values, sums);
+}
+
 template <typename T, int Side, template <typename> class Row>
 __global__ void __launch_bounds__(CUDA_WARP, unrolled_warps<T>(Side, cuda_code()))
     strip_kernel(const strip_task<T> task, const window<T, Side> window)
@@ -164,18 +202,7 @@ __global__ void __launch_bounds__(CUDA_WARP, unrolled_warps<T>(Side, cuda_code()
     for (int y = site.top - Side + 1; y < site.bottom; y++) {
         T values[Side + LANE_SAMPLES - 1];
         load_window<Side>(ring.receive(), lane, values);
-        /* The sums of row y + j move to place j from the one after it. */
-#pragma unroll
-        for (int j = 0; j < Side; j++) {
-            const int row = Side - 1 - j;
-            if (j == Side - 1) {
-                const T fresh[LANE_SAMPLES] = {-T(0), -T(0), -T(0), -T(0)};
-                Row<T>::template chain<Side>(window.weights, window.present[0], values, fresh, sums[j]);
-            } else {
-                Row<T>::template chain<Side>(window.weights + row * Side, window.present[row], values,
-                                             sums[j + 1], sums[j]);
-            }
-        }
+        chain_groups<T, Side, Row, 0>(site, y, window, values, sums);
         if (y >= site.top)
             strip_store(task, site, to, y, sums[0]);
     }
@@ -363,6 +390,56 @@ template <int Side> strip_kernel_entry large_entry()
     return {Side, rolled_warps, reinterpret_cast<const void *>(large_strip_kernel<Side>), launch_large<Side>};
 }
 
+/* Whole windows in memory order: what needs no loop over the rows of a strip. How many samples a thread has
+   below each other, and how many blocks a multiprocessor is asked to hold, is what was fastest on an H200. */
+template <typename T, int Side> struct whole_sizes;
+template <> struct whole_sizes<float, 3> {
+    enum { samples = 4, blocks = 8 };
+};
+template <> struct whole_sizes<float, 5> {
+    enum { samples = 4, blocks = 8 };
+};
+template <> struct whole_sizes<float, 7> {
+    enum { samples = 8, blocks = 5 };
+};
+template <> struct whole_sizes<float, 9> {
+    enum { samples = 8, blocks = 4 };
+};
+template <> struct whole_sizes<float, 11> {
+    enum { samples = 4, blocks = 4 };
+};
+template <> struct whole_sizes<double, 3> {
+    enum { samples = 4, blocks = 6 };
+};
+template <> struct whole_sizes<double, 5> {
+    enum { samples = 4, blocks = 5 };
+};
+
+template <typename T, int Side>
+using whole_form =
+    dense_form<T, Side / 2, Side / 2, whole_sizes<T, Side>::samples, 2, 4, whole_sizes<T, Side>::blocks>;
+
+/* The largest of them. */
+template <typename T> constexpr int whole_side()
+{
+    return sizeof(T) == 4 ? 11 : 5;
+}
+
+template <typename T, int Side, typename Act> void whole_choose(int side, Act act)
+{
+    if (side == Side)
+        act(whole_form<T, Side>());
+    else if constexpr (Side > 3)
+        whole_choose<T, Side - 2>(side, act);
+}
+
+/* Call act with the form in memory order for an op's window, if there is one. */
+template <typename T, typename Act> void whole_with_form(const struct op *op, Act act)
+{
+    if (is_dense(op))
+        whole_choose<T, whole_side<T>()>(side_of(op), act);
+}
+
 template <typename T> strip_kernel_entry dense_entry(int side)
 {
     switch (side) {
@@ -426,10 +503,11 @@ template <typename T> strip_kernel_entry sparse_entry(int side)
 }
 
 /* Short strips keep what runs together close in memory, which is worth walking rows twice while the
-   multipliers have time for it: on an H100 up to 5×5. */
+   multipliers have time for it: on an H100 up to 5×5. Where sums that no strip wants are left out, 128 rows
+   are faster than 256 or more. */
 int most_rows(int side)
 {
-    return side <= 5 ? 8 : side <= UNROLLED_SIDE ? 256 : 512;
+    return side <= 5 ? 8 : side <= UNGROUPED_SIDE ? 256 : side <= UNROLLED_SIDE ? 128 : 512;
 }
 
 /* The kernel that serves an op, or one without side. */
@@ -453,6 +531,23 @@ size_t strip_shared_bytes(const struct op *op)
            static_cast<size_t>(weights) * work_size(op->work);
 }
 
+/* Settle the form in memory order, if there is one; its tiles are not to choose. */
+bool whole_shape(const struct cuda_question *asked, struct cuda_form *form)
+{
+    bool serves = false;
+    const auto describe = [&](auto chosen) {
+        serves = dense_serves<decltype(chosen)>(asked->shape, DENSE_PLANES);
+        if (serves)
+            dense_describe<decltype(chosen)>(asked, DENSE_PLANES, form);
+    };
+
+    if (asked->op->work == WORK_F32)
+        whole_with_form<float>(asked->op, describe);
+    else
+        whole_with_form<double>(asked->op, describe);
+    return serves;
+}
+
 bool strip_shape(const struct cuda_question *asked, struct cuda_form *form)
 {
     if (!cuda_is_picture(asked->op, asked->shape))
@@ -460,6 +555,8 @@ bool strip_shape(const struct cuda_question *asked, struct cuda_form *form)
     if (asked->op->kind != OP_TAPS || asked->op->tap_count == 0)
         return cuda_refuse(asked->refusal, "only chains of taps run in strips");
 
+    if (asked->wish->coarsen == 0 && whole_shape(asked, form))
+        return true;
     const strip_kernel_entry entry = entry_of(asked->op);
     const double word = static_cast<double>(work_size(asked->op->work));
     if (entry.side == 0)
@@ -491,8 +588,24 @@ bool strip_shape(const struct cuda_question *asked, struct cuda_form *form)
     return true;
 }
 
+/* A form in memory order is a block of several warps. */
+bool is_whole(const struct cuda_form *form)
+{
+    return form->block.x > CUDA_WARP;
+}
+
 cudaError_t strip_launch(const struct cuda_job *job)
 {
+    cudaError_t error = cudaSuccess;
+    const auto launch = [&](auto chosen) { error = dense_launch<decltype(chosen)>(job, DENSE_PLANES); };
+
+    if (is_whole(job->form)) {
+        if (job->op->op->work == WORK_F32)
+            whole_with_form<float>(job->op->op, launch);
+        else
+            whole_with_form<double>(job->op->op, launch);
+        return error;
+    }
     return entry_of(job->op->op).launch(job);
 }
 

@@ -1,0 +1,458 @@
+/* Windows without gaps, one step of them, in the order of the memory: K×K taps of a picture, and taps along
+ * one axis.
+ *
+ * A thread computes a chunk of a row and the same columns of some rows below it, and all taps are unrolled.
+ * It loads every row that its window reaches once, its own chunk and those beside it, which its neighbours
+ * load, too: the first-level cache serves them. There is no shared memory and no barrier, and tiles that run
+ * together lie together, so that each row comes from memory once. Rows go in groups that share each weight.
+ *
+ * "Down" is the axis along which a thread has several samples: the rows of a picture, or of a volume, or its
+ * planes. A line is what the down axis sees of the field: rows of one column. */
+#ifndef CUDA_DENSE_CUH
+#define CUDA_DENSE_CUH
+
+#include "cuda_stream.cuh"
+
+/* The shape of a tile: the radii of the window, the samples below each other that a thread computes, the rows
+ * that share a weight, the warps of a block, which lie below each other, and how many blocks a multiprocessor
+ * should hold. */
+template <typename Type, int Across_, int Down_, int Samples_, int Group_, int Warps_, int Blocks_>
+struct dense_form {
+    using T = Type;
+    static constexpr int Across = Across_, Down = Down_, Samples = Samples_, Group = Group_;
+    static constexpr int Warps = Warps_, Blocks = Blocks_;
+    static constexpr int Threads = Warps * CUDA_WARP;
+    static constexpr int Width = 2 * Across + 1, Taps = Width * (2 * Down + 1);
+    static constexpr int Chunk = cuda_chunk<T>::samples;
+
+    /* Warps stand side by side where all that neighbours share lies there, else below each other. */
+    static constexpr bool Abreast = Down == 0;
+    static constexpr int WarpColumns = CUDA_WARP * Chunk;
+    static constexpr int Columns = (Abreast ? Warps : 1) * WarpColumns; /* of a tile */
+    static constexpr int Rows = (Abreast ? 1 : Warps) * Samples;
+
+    /* Chunks beside a thread's own, and all columns that it loads. */
+    static constexpr int Beside = (Across + Chunk - 1) / Chunk;
+    static constexpr int Before = Beside * Chunk;
+    static constexpr int Loaded = Before + Chunk + Before;
+
+    /* From 10.0 on ptxas wants more registers. */
+    static __host__ __device__ constexpr int residents(int code)
+    {
+        return cuda_residents(code, Threads, code < 100 ? Blocks : Blocks * 2 / 3);
+    }
+
+    /* Whether rows are of whole chunks, and what lies outside in x is among the samples that a thread has
+       loaded. */
+    static bool folds(size_t nx)
+    {
+        return nx % Chunk == 0 && nx >= Loaded;
+    }
+};
+
+/* A launch has a block for each tile side by side, tile below another, and line: nothing is divided. */
+template <typename Form> struct dense_job {
+    using T = typename Form::T;
+
+    const T *from;     /* place 0 of the first line */
+    T *to;             /* the same */
+    long long down;    /* samples from a place to the next */
+    long long across;  /* from a line to the next */
+    int nx, places;    /* of the grid */
+    int first, end;    /* places to compute */
+    int channel_lines; /* of one channel, one after the other */
+    int channels;
+    cuda_edge<T> edge;
+    T weights[Form::Taps]; /* in raster order */
+};
+
+template <typename Form> struct dense_tile {
+    using T = typename Form::T;
+    static constexpr int Across = Form::Across, Down = Form::Down, Samples = Form::Samples;
+    static constexpr int Chunk = Form::Chunk, Before = Form::Before, Loaded = Form::Loaded;
+    static constexpr int All = Samples + 2 * Down; /* rows that a thread loads */
+
+    const dense_job<Form> &job;
+    int x;        /* this thread's first column */
+    int begin;    /* its first place */
+    bool inside;  /* no thread of the warp reads outside the grid or stores less than all */
+    const T *top; /* what is read first */
+    T *target;    /* what is stored first */
+
+    CUDA_INLINE dense_tile(const dense_job<Form> &job_) : job(job_)
+    {
+        const int lane = static_cast<int>(threadIdx.x) % CUDA_WARP;
+        const int warp = static_cast<int>(threadIdx.x) / CUDA_WARP;
+        const int origin =
+            static_cast<int>(blockIdx.x) * Form::Columns + (Form::Abreast ? warp * Form::WarpColumns : 0);
+
+        x = origin + lane * Chunk;
+        begin = job.first + static_cast<int>(blockIdx.y) * Form::Rows + (Form::Abreast ? 0 : warp * Samples);
+        inside = origin >= Before && origin + Form::WarpColumns + Before <= job.nx && begin >= Down &&
+                 begin + Samples + Down <= job.places && begin + Samples <= job.end;
+        top = job.from + (blockIdx.z * job.across + (begin - Down) * job.down + x);
+        target = job.to + (blockIdx.z * job.across + begin * job.down + x);
+    }
+
+    CUDA_INLINE int end() const
+    {
+        return min(begin + Samples, job.end);
+    }
+
+    /* ---- loading ---- */
+
+    CUDA_INLINE T outside() const
+    {
+        const int channel = static_cast<int>(blockIdx.z) / job.channel_lines % job.channels;
+
+        return job.edge.rule == EDGE_CONSTANT ? job.edge.outside[channel] : T(0);
+    }
+
+    /* The place that is read for a place; -1 for none. What only samples behind the last place read is not of
+       the field. */
+    CUDA_INLINE int source(int place) const
+    {
+        if (place >= end() + Down)
+            return -1;
+        return Down == 0 ? place : cuda_near_index(job.edge.rule, place, job.places);
+    }
+
+    /* The column that is loaded in the place of one that may lie outside. */
+    CUDA_INLINE int loaded_column(int column) const
+    {
+        const int last = (job.nx - 1) / Chunk * Chunk;
+
+        if (job.edge.rule == EDGE_WRAP)
+            return column < 0 ? column + job.nx : column > last ? column - job.nx : column;
+        return min(max(column, 0), last);
+    }
+
+    static CUDA_INLINE void load_chunk(const T *from, T *chunk)
+    {
+        cuda_unpack(__ldg(reinterpret_cast<const typename cuda_chunk<T>::vector *>(from)), chunk);
+    }
+
+    /* A row, counted from the first one. */
+    template <bool Edges> CUDA_INLINE void load(int number, T (&row)[Loaded]) const
+    {
+        if (Edges) {
+            const int from = source(begin - Down + number);
+            if (from < 0) {
+#pragma unroll
+                for (int i = 0; i < Loaded; i++)
+                    row[i] = outside();
+                return;
+            }
+            number = from - begin + Down;
+        }
+        const T *const own = top + number * job.down;
+#pragma unroll
+        for (int i = 0; i < Loaded; i += Chunk) {
+            const int column = Edges && Across > 0 ? loaded_column(x + i - Before) - x : i - Before;
+            load_chunk(own + column, row + i);
+        }
+    }
+
+    /* ---- what lies outside in x ---- */
+
+    /* The grid begins before sample `Edge` of the row, or ends there. */
+    template <int Edge> CUDA_INLINE void fold_start(T (&row)[Loaded]) const
+    {
+        switch (job.edge.rule) {
+        case EDGE_WRAP:
+            break;
+        case EDGE_REFLECT:
+#pragma unroll
+            for (int i = 0; i < Edge; i++)
+                row[i] = row[2 * Edge - 1 - i];
+            break;
+        case EDGE_MIRROR:
+#pragma unroll
+            for (int i = 0; i < Edge; i++)
+                row[i] = row[2 * Edge - i];
+            break;
+        default:
+            const T value = job.edge.rule == EDGE_CONSTANT ? outside() : row[Edge];
+#pragma unroll
+            for (int i = 0; i < Edge; i++)
+                row[i] = value;
+        }
+    }
+    template <int Edge> CUDA_INLINE void fold_end(T (&row)[Loaded]) const
+    {
+        switch (job.edge.rule) {
+        case EDGE_WRAP:
+            break;
+        case EDGE_REFLECT:
+#pragma unroll
+            for (int i = Edge; i < Loaded; i++)
+                row[i] = row[2 * Edge - 1 - i];
+            break;
+        case EDGE_MIRROR:
+#pragma unroll
+            for (int i = Edge; i < Loaded; i++)
+                row[i] = row[2 * Edge - 2 - i];
+            break;
+        default:
+            const T value = job.edge.rule == EDGE_CONSTANT ? outside() : row[Edge - 1];
+#pragma unroll
+            for (int i = Edge; i < Loaded; i++)
+                row[i] = value;
+        }
+    }
+
+    /* The same for chunks that have `Near` columns and more between them and an edge. */
+    template <int Near> CUDA_INLINE void fold(T (&row)[Loaded]) const
+    {
+        if constexpr (Near < Before) {
+            if (x == Near)
+                fold_start<Before - Near>(row);
+            if (x == job.nx - Chunk - Near)
+                fold_end<Before + Chunk + Near>(row);
+            fold<Near + Chunk>(row);
+        }
+    }
+
+    CUDA_INLINE void complete(T (&row)[Loaded]) const
+    {
+        if (x < Before || x + Chunk + Before > job.nx)
+            fold<0>(row);
+    }
+
+    /* ---- storing ---- */
+
+    CUDA_INLINE bool is_held(int place, int column) const
+    {
+        return place < Down || place + Down >= job.places || column < Across || column + Across >= job.nx;
+    }
+
+    /* A place's samples, counted from the first one. */
+    template <bool Edges> CUDA_INLINE void store(int number, T (&sums)[Chunk]) const
+    {
+        T *const row = target + number * job.down;
+
+        if (!Edges) {
+            cuda_store_past(true, row, sums);
+            return;
+        }
+        if (job.edge.rule == EDGE_HOLD) {
+            T kept[Chunk];
+            load_chunk(top + (number + Down) * job.down, kept);
+#pragma unroll
+            for (int i = 0; i < Chunk; i++)
+                sums[i] = is_held(begin + number, x + i) ? kept[i] : sums[i];
+        }
+        cuda_store_columns<Chunk>(row - x, x, x, job.nx, sums);
+    }
+
+    /* ---- the taps ---- */
+
+    /* Chain row `number` of those that are loaded to the sums that it takes part in, by row `down` of the
+       window, and the rows of its group after it. */
+    CUDA_INLINE void chain(int number, int down, const T (&rows)[All][Loaded],
+                           T (&sums)[Samples][Chunk]) const
+    {
+#pragma unroll
+        for (int tap = 0; tap < Form::Width; tap++) {
+            const T weight = job.weights[down * Form::Width + tap];
+#pragma unroll
+            for (int g = 0; g < Form::Group; g++) {
+                const int o = number + g - down;
+                if (number + g >= All || o < 0 || o >= Samples)
+                    continue;
+#pragma unroll
+                for (int i = 0; i < Chunk; i++) {
+                    const T value = rows[number + g][Before - Across + tap + i];
+                    sums[o][i] = down + tap == 0 ? weight * value : cuda_fma(weight, value, sums[o][i]);
+                }
+            }
+        }
+    }
+
+    template <bool Edges> CUDA_INLINE void load_group(int number, T (&rows)[All][Loaded]) const
+    {
+#pragma unroll
+        for (int i = number; i < number + Form::Group && i < All; i++)
+            load<Edges>(i, rows[i]);
+    }
+
+    /* Unrolled whole. A group is loaded while the one before it is chained; not at edges, since what they
+       need takes the registers. */
+    template <bool Edges> CUDA_INLINE void run_unrolled() const
+    {
+        constexpr int Group = Form::Group;
+        T rows[All][Loaded], sums[Samples][Chunk];
+
+        load_group<Edges>(0, rows);
+#pragma unroll
+        for (int number = 0; number < All; number += Group) {
+            if (!Edges)
+                load_group<Edges>(number + Group, rows);
+            else if (number > 0)
+                load_group<Edges>(number, rows);
+#pragma unroll
+            for (int down = 0; down <= 2 * Down; down++)
+                chain(number, down, rows, sums);
+#pragma unroll
+            for (int i = number; i < number + Group && i < All; i++) {
+                if (i >= 2 * Down && (!Edges || begin + i - 2 * Down < job.end))
+                    store<Edges>(i - 2 * Down, sums[i >= 2 * Down ? i - 2 * Down : 0]);
+            }
+        }
+    }
+
+    /* Chain a row to the sums of all rows that it takes part in: those of row j move to place j from the one
+       after it. */
+    CUDA_INLINE void chain_moving(const T (&row)[Loaded], T (&sums)[2 * Down + 1][Chunk]) const
+    {
+#pragma unroll
+        for (int j = 0; j <= 2 * Down; j++) {
+            const int down = 2 * Down - j;
+#pragma unroll
+            for (int tap = 0; tap < Form::Width; tap++) {
+                const T weight = job.weights[down * Form::Width + tap];
+#pragma unroll
+                for (int i = 0; i < Chunk; i++) {
+                    const T value = row[Before - Across + tap + i];
+                    const T sum = tap > 0 ? sums[j][i] : sums[j < 2 * Down ? j + 1 : j][i];
+                    sums[j][i] = down + tap == 0 ? weight * value : cuda_fma(weight, value, sum);
+                }
+            }
+        }
+    }
+
+    /* Row by row, in a loop. Instructions that hardly any warp runs come from memory, too: unrolled, tiles at
+       the edges of large windows take ten times as long as those inside. */
+    CUDA_INLINE void run_rolled() const
+    {
+        const int rows = end() - begin + 2 * Down;
+        T row[Loaded], next[Loaded], sums[2 * Down + 1][Chunk] = {};
+
+        load<true>(0, next);
+#pragma unroll 1
+        for (int number = 0; number < rows; number++) {
+#pragma unroll
+            for (int i = 0; i < Loaded; i++)
+                row[i] = next[i];
+            load<true>(number + 1, next);
+            complete(row);
+            chain_moving(row, sums);
+            if (number >= 2 * Down)
+                store<true>(number - 2 * Down, sums[0]);
+        }
+    }
+};
+
+template <typename Form>
+__global__ void __launch_bounds__(Form::Threads, Form::residents(cuda_code()))
+    dense_kernel(const __grid_constant__ dense_job<Form> job)
+{
+    const dense_tile<Form> tile(job);
+
+    if (tile.x >= job.nx || tile.begin >= job.end)
+        return;
+    if (tile.inside)
+        tile.template run_unrolled<false>();
+    else if constexpr (Form::Across > 0)
+        tile.run_rolled();
+    else
+        tile.template run_unrolled<true>();
+}
+
+/* ---- the host ---- */
+
+/* Along which axis of a field threads have several samples. */
+enum dense_axis { DENSE_ROWS, DENSE_PLANES };
+
+/* Whether the op's taps are all that reach so far on both sides along x and down, and no others. */
+static inline bool dense_is_whole(const struct op *op, enum dense_axis axis, int across, int down)
+{
+    const struct reach &along = axis == DENSE_ROWS ? op->row : op->plane;
+    const struct reach &other = axis == DENSE_ROWS ? op->plane : op->row;
+    const size_t taps = static_cast<size_t>(2 * across + 1) * static_cast<size_t>(2 * down + 1);
+
+    return cuda_is_chain(op) && op->tap_count == taps && op->x.low == -across && op->x.high == across &&
+           along.low == -down && along.high == down && other.low == 0 && other.high == 0;
+}
+
+/* Places and lines of so many planes of a shape. */
+static inline long long dense_places(const struct shape *shape, long long planes, enum dense_axis axis)
+{
+    return axis == DENSE_ROWS ? static_cast<long long>(shape->rows) : planes;
+}
+static inline long long dense_lines(const struct shape *shape, long long planes, enum dense_axis axis)
+{
+    return shape->channels * (axis == DENSE_ROWS ? planes : static_cast<long long>(shape->rows));
+}
+
+/* Whether a form serves a shape: its rows, and that a launch may have so many blocks. */
+template <typename Form> static inline bool dense_serves(const struct shape *shape, enum dense_axis axis)
+{
+    const long long most = 65535, planes = static_cast<long long>(shape->planes);
+
+    return (Form::Across == 0 || Form::folds(shape->nx)) &&
+           cuda_ceil_divide(dense_places(shape, planes, axis), Form::Rows) <= most &&
+           dense_lines(shape, planes, axis) <= most;
+}
+
+template <typename Form> static inline dim3 dense_grid(long long nx, long long places, long long lines)
+{
+    return dim3(static_cast<unsigned>(cuda_ceil_divide(nx, Form::Columns)),
+                static_cast<unsigned>(cuda_ceil_divide(places, Form::Rows)), static_cast<unsigned>(lines));
+}
+
+/* What the launch of a form over a whole grid looks like. */
+template <typename Form>
+static inline void dense_describe(const struct cuda_question *asked, enum dense_axis axis,
+                                  struct cuda_form *form)
+{
+    const struct shape *shape = asked->shape;
+    const long long planes = static_cast<long long>(shape->planes);
+
+    *form = cuda_form();
+    form->tile_x = Form::Columns;
+    form->tile_y = Form::Rows;
+    form->coarsen = Form::Samples;
+    form->stride = 1;
+    form->steps = 1;
+    form->block = dim3(Form::Threads);
+    form->grid = dense_grid<Form>(static_cast<long long>(shape->nx), dense_places(shape, planes, axis),
+                                  dense_lines(shape, planes, axis));
+    form->kernel = reinterpret_cast<const void *>(&dense_kernel<Form>);
+    form->bytes_per_update = 2.0 * sizeof(typename Form::T);
+    form->operations_per_update = cuda_operations(asked->op);
+}
+
+template <typename Form>
+static inline cudaError_t dense_launch(const struct cuda_job *from, enum dense_axis axis)
+{
+    using T = typename Form::T;
+    const struct op *op = from->op->op;
+    const cuda_view<T> &source = *static_cast<const cuda_view<T> *>(from->from);
+    const cuda_view<T> &target = *static_cast<const cuda_view<T> *>(from->to);
+    const int first = static_cast<int>(from->planes.first), count = static_cast<int>(from->planes.count);
+    const bool by_rows = axis == DENSE_ROWS;
+    const auto kernel = dense_kernel<Form>;
+    dense_job<Form> job = dense_job<Form>();
+
+    if (count == 0)
+        return cudaSuccess;
+    job.from = source.row(by_rows ? first : 0, 0, 0);
+    job.to = target.row(by_rows ? first : 0, 0, 0);
+    job.down = by_rows ? source.pitch : source.plane_stride();
+    job.across = by_rows ? source.pitch * source.rows : source.pitch;
+    job.nx = source.nx;
+    job.places = by_rows ? source.rows : static_cast<int>(source.planes);
+    job.first = by_rows ? 0 : first;
+    job.end = by_rows ? source.rows : first + count;
+    job.channel_lines = by_rows ? 1 : source.rows;
+    job.channels = source.channels;
+    job.edge = cuda_edge_of<T>(from->op);
+    for (size_t k = 0; k < op->tap_count; k++)
+        job.weights[k] = static_cast<T>(op->taps[k].weight);
+    const long long lines = source.channels * static_cast<long long>(by_rows ? count : source.rows);
+    return CUDA_LAUNCH(from->stream, dense_grid<Form>(job.nx, job.end - job.first, lines),
+                       dim3(Form::Threads), 0, kernel, job);
+}
+
+#endif

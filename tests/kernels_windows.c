@@ -1,0 +1,150 @@
+/* Windows without gaps, square ones of pictures and those along one axis: GPUs have kernels for each size. */
+#include "fixture.h"
+#include "harness.h"
+#include "kernels.h"
+#include "seam.h"
+#include "trial.h"
+
+#include <check.h>
+#include <stdio.h>
+#include <string.h>
+
+/* The largest window whose taps a GPU's kernels unroll, and the next one, of which they do not. */
+#define UNROLLED_RADIUS 8
+
+/* Rows that are whole packs and rows that are not; wider than a tile, as wide, and narrower than the window;
+   tiles below each other, and less than one. */
+static const size_t solid_extents[][3] = {{160, 9, 40}, {131, 70, 3}, {36, 5, 19}, {12, 20, 2}, {259, 3, 9}};
+static const size_t flat_extents[][2] = {{160, 21}, {131, 70}, {36, 19}, {12, 9}, {260, 6}};
+
+static void check_everywhere(const char *filter, size_t turn)
+{
+    char options[200];
+
+    for (size_t i = 0; i < EDGE_RULES; i++) {
+        const size_t number = turn + i;
+        const size_t *solid = solid_extents[number % LENGTH(solid_extents)];
+        const size_t *flat = flat_extents[number % LENGTH(flat_extents)];
+        struct trial trial = {.options = options,
+                              .grid = number / 2 % 2 == 0 ? grid_make(2, flat[0], flat[1], 1)
+                                                          : grid_make(3, solid[0], solid[1], solid[2]),
+                              .work = number / 3 % 2 == 0 ? WORK_F32 : WORK_F64,
+                              .fill = number % 4 == 3 ? FILL_SPECIAL : FILL_RANDOM};
+        trial.grid.channels = 1 + (unsigned)number % 3;
+        snprintf(options, sizeof options, "-f %s -e %s", filter, edge_option(i % EDGE_RULES));
+        trial_check(&trial, true);
+    }
+}
+
+/* gauss reaches four times its sigma, half rounded up. */
+START_TEST(windows_along_an_axis)
+{
+    char filter[40];
+
+    snprintf(filter, sizeof filter, "gauss:%g", _i / 4.0);
+    check_everywhere(filter, (size_t)_i);
+}
+END_TEST
+
+/* A square of taps, of which no two are alike. */
+static void write_square(const char *name, int side)
+{
+    FILE *file = fopen(name, "w");
+
+    ck_assert_ptr_nonnull(file);
+    for (int k = 0; k < side * side; k++)
+        fprintf(file, "%d %d 0 %.17g\n", k % side - side / 2, k / side - side / 2,
+                (k % 7 - 3.25) / (side * side + k));
+    ck_assert_int_eq(fclose(file), 0);
+}
+
+START_TEST(square_windows)
+{
+    const int side = 2 * _i + 1;
+    char filter[40];
+
+    write_square("square.taps", side);
+    snprintf(filter, sizeof filter, "taps:square.taps");
+    for (size_t i = 0; i < EDGE_RULES; i++) {
+        const size_t *extents = flat_extents[(i + (size_t)_i) % LENGTH(flat_extents)];
+        char options[100];
+        struct trial trial = {.options = options,
+                              .grid = grid_make(2, extents[0], extents[1], 1),
+                              .work = (i + (size_t)_i) % 3 < 2 ? WORK_F32 : WORK_F64,
+                              .fill = i % 4 == 3 ? FILL_SPECIAL : FILL_RANDOM};
+        trial.grid.channels = 1 + (unsigned)i % 3;
+        snprintf(options, sizeof options, "-f %s -e %s", filter, edge_option(i % EDGE_RULES));
+        trial_check(&trial, true);
+    }
+}
+END_TEST
+
+/* ---- which form serves ---- */
+
+/* The form of a way for the first op of a stage. */
+static struct form form_of(const struct way *way, const char *options, const struct grid *given)
+{
+    const struct encoding encoding = plain_encoding(WORK_F32, 1);
+    struct grid grid = *given;
+    struct command command;
+    struct stage stage;
+    struct step step;
+    struct fault fault;
+    struct form form;
+
+    command_parse(&command, PROGRAM_VOXFILT, options);
+    command_stage(&command, &grid, &stage);
+    ck_assert(lower_stage(&stage, &grid, &encoding, WORK_F32, &step, &fault));
+    const struct seam seam = {.way = way, .shape = lower_shape(&grid, 1), .work = WORK_F32};
+    ck_assert(seam_settle(&seam, &step.ops[0], 0, &form));
+    lower_free(&step);
+    stage_free(&stage);
+    command_free(&command);
+    return form;
+}
+
+/* Small windows are chained from registers, by blocks of several warps without shared memory; others stream
+   through it. */
+static void check_form(const char *rung, const char *filter, unsigned axes, bool from_registers)
+{
+    const struct grid grid = grid_make(axes, 128, 96, axes == 3 ? 12 : 1);
+    char options[100];
+
+    snprintf(options, sizeof options, "-f %s", filter);
+    for (size_t i = 0; i < way_count; i++) {
+        if (strcmp(ways[i].name, rung) != 0)
+            continue;
+        const struct form form = form_of(&ways[i], options, &grid);
+        ck_assert_msg((form.shared_bytes == 0) == from_registers, "%s, %u axes: %zu bytes of shared memory",
+                      filter, axes, form.shared_bytes);
+        ck_assert_msg((form.block[0] > 32 && form.shared_bytes == 0) == from_registers, "%s: %u threads",
+                      filter, form.block[0]);
+    }
+}
+
+START_TEST(small_windows_stay_in_registers)
+{
+    for (unsigned axes = 2; axes <= 3; axes++) {
+        check_form("passes", "gauss:0.25", axes, true);
+        check_form("passes", "box:8", axes, true);
+        check_form("passes", "box:9", axes, false);
+        check_form("passes", "matrix:1,2,0,2,1", axes, false);
+    }
+    check_form("strip", "matrix:1,2,1;2,4,2;1,2,1", 2, true);
+    check_form("strip", "matrix:1,2,1;0,4,2;1,2,1", 2, false);
+    for (int side = 5; side <= 13; side += 2) {
+        write_square("square.taps", side);
+        check_form("strip", "taps:square.taps", 2, side <= 11);
+    }
+}
+END_TEST
+
+TCase *windows_case(void)
+{
+    TCase *tests = tcase_create("windows");
+
+    tcase_add_test(tests, small_windows_stay_in_registers);
+    tcase_add_loop_test(tests, windows_along_an_axis, 1, UNROLLED_RADIUS + 2);
+    tcase_add_loop_test(tests, square_windows, 1, 17);
+    return tests;
+}
