@@ -129,7 +129,8 @@ void volume_discard(struct sink *sink);
 #define VOLUME_OPERATIONS                                                                                    \
     .open = open_source, .hold_in_spool = volume_hold_in_spool, .read = volume_read,                         \
     .read_at = volume_read_at, .end = volume_end, .close = volume_close, .create = create_sink,              \
-    .holds_series = true, .write = volume_write, .write_at = volume_write_at, .finish = volume_finish, .discard = volume_discard
+    .holds_series = true, .write = volume_write, .write_at = volume_write_at, .finish = volume_finish,       \
+    .discard = volume_discard
 
 /* Refuse a type of samples that the format has not; returns false. */
 bool volume_refuse_type(const struct sink *sink, struct fault *fault);
