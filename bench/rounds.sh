@@ -1,6 +1,7 @@
 #!/bin/sh
 # Runs commands in turn, so that a slow minute of the machine meets all of them: one round that does not count, then so
-# many that do. Prints for each the median, least and most seconds from start to exit, and the most memory it had.
+# many that do. Prints for each the median, least and most seconds from start to exit, the median of its processor
+# time, which other work on the machine changes less, and the most memory it had.
 # Usage: rounds.sh ROUNDS < TABLE, whose lines are "NAME | COMMAND", the latter for sh.
 set -eu
 
@@ -8,11 +9,11 @@ rounds=${1:?}
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 
-# NAME COMMAND: a line "NAME|SECONDS|KIB".
+# NAME COMMAND: a line "NAME|NANOSECONDS|KIB|SECONDS", the latter of user and system.
 measure()
 {
     begun=$(date +%s%N)
-    if ! /usr/bin/time -o "$folder/memory" -f %M sh -c "$2" > "$folder/said" 2>&1 < /dev/null; then
+    if ! /usr/bin/time -o "$folder/memory" -f "%M|%U %S" sh -c "$2" > "$folder/said" 2>&1 < /dev/null; then
         echo "rounds.sh: $1 failed: $2" >&2
         cat "$folder/said" >&2
         return 1
@@ -34,12 +35,18 @@ for _ in $(seq "$rounds"); do
     round >> "$folder/measured"
 done
 
-printf '%-24s %9s %9s %9s %9s   %s rounds\n' '' median least most MiB "$rounds"
+printf '%-24s %9s %9s %9s %9s %9s   %s rounds\n' '' median least most processor MiB "$rounds"
 sed 's/ *|.*//' "$folder/table" | while read -r name; do
     grep "^$name|" "$folder/measured" | sort -t '|' -k 2n | awk -F '|' -v name="$name" '
-        { seconds[NR] = $2 / 1e9; if ($3 > most) most = $3 }
+        function median(values, n,    i, k, low) {
+            for (i = 1; i <= n; i++)
+                for (k = i + 1; k <= n; k++)
+                    if (values[k] < values[i]) { low = values[k]; values[k] = values[i]; values[i] = low }
+            return n % 2 ? values[(n + 1) / 2] : (values[n / 2] + values[n / 2 + 1]) / 2
+        }
+        { seconds[NR] = $2 / 1e9; split($4, part, " "); processor[NR] = part[1] + part[2]; if ($3 > most) most = $3 }
         END {
-            middle = NR % 2 ? seconds[(NR + 1) / 2] : (seconds[NR / 2] + seconds[NR / 2 + 1]) / 2
-            printf "%-24s %9.3f %9.3f %9.3f %9.0f\n", name, middle, seconds[1], seconds[NR], most / 1024
+            printf "%-24s %9.3f %9.3f %9.3f %9.3f %9.0f\n", name, median(seconds, NR), seconds[1], seconds[NR],
+                median(processor, NR), most / 1024
         }'
 done
