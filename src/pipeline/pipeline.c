@@ -417,6 +417,7 @@ void pipeline_close(struct pipeline *pipeline)
     if (pipeline->starts)
         pthread_join(pipeline->starter, NULL);
     file_in_close(pipeline->file);
+    mem_free(pipeline->first);
     mem_free(pipeline->stops);
     mem_free(pipeline->tee_ends);
     *pipeline = (struct pipeline){.request = pipeline->request};
