@@ -6,6 +6,7 @@
 #include "base/number.h"
 #include "base/suggest.h"
 #include "model/stages.h"
+#include "format/pattern.h"
 
 #include <limits.h>
 #include <math.h>
@@ -630,29 +631,10 @@ static bool take_tee(struct parsing *parsing, const char *value)
     return true;
 }
 
-/* The one place of a number: "%d", "%4d" or "%04d". */
-static bool find_number(const char *pattern, struct frames *frames)
-{
-    const char *percent = strchr(pattern, '%'), *digit;
-
-    if (percent == NULL)
-        return false;
-    frames->zeros = percent[1] == '0';
-    frames->width = 0;
-    for (digit = percent + 1; *digit >= '0' && *digit <= '9' && frames->width < 10; digit++)
-        frames->width = 10 * frames->width + (*digit - '0');
-    frames->before = (size_t)(percent - pattern);
-    frames->after = (size_t)(digit - pattern) + 1;
-    return *digit == 'd' && strchr(digit, '%') == NULL;
-}
-
 static bool take_frames(struct parsing *parsing, const char *value)
 {
-    struct frames *frames = &parsing->options->frames;
-
-    if (!take_file(parsing, &frames->pattern, value))
-        return false;
-    return find_number(value, frames) || refuse(parsing, value, "a name with %d or %04d in it, once");
+    return take_file(parsing, &parsing->options->frames.pattern, value) &&
+           (pattern_is(value) || refuse(parsing, value, "a name with %d or %04d in it, once"));
 }
 
 static bool take_every(struct parsing *parsing, const char *value)

@@ -19,13 +19,10 @@ enum action { ACTION_RUN, ACTION_EXPLAIN, ACTION_BENCH, ACTION_LIST, ACTION_HELP
 
 enum report_mode { REPORT_NONE, REPORT_TEXT, REPORT_JSON };
 
-/* Files that are named by their number, which stands between two parts of the pattern. */
+/* Files that are named by their number. */
 struct frames {
-    const char *pattern;  /* NULL: there are none */
-    size_t before, after; /* where the number's place begins and ends */
-    int width;            /* of the number, at least, with zeros or blanks before it */
-    bool zeros;
-    uint64_t every; /* so many steps of the last stage */
+    const char *pattern; /* NULL: there are none */
+    uint64_t every;      /* so many steps of the last stage */
 };
 
 struct options {

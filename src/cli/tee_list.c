@@ -3,10 +3,8 @@
 
 #include "base/limits.h"
 #include "base/mem.h"
+#include "format/pattern.h"
 #include "outputs.h"
-
-#include <stdio.h>
-#include <string.h>
 
 const char *tee_list_option(const struct options *options)
 {
@@ -43,18 +41,6 @@ static bool count_frames(const struct options *options, uint64_t steps, size_t *
                        (unsigned long long)frames, (unsigned long long)(steps / (MOST_FRAMES - 1) + 1));
 }
 
-static bool name_frame(const struct frames *frames, size_t index, char **name, struct fault *fault)
-{
-    size_t size = strlen(frames->pattern) + (size_t)frames->width + 24;
-
-    *name = mem_alloc(size, 1, "a file name", fault);
-    if (*name == NULL)
-        return false;
-    snprintf(*name, size, frames->zeros ? "%.*s%0*zu%s" : "%.*s%*zu%s", (int)frames->before, frames->pattern,
-             frames->width, index, frames->pattern + frames->after);
-    return true;
-}
-
 static bool list_frames(struct tee_list *list, const struct options *options, uint64_t steps,
                         struct fault *fault)
 {
@@ -67,7 +53,10 @@ static bool list_frames(struct tee_list *list, const struct options *options, ui
     if (list->names == NULL)
         return false;
     for (; list->count < count; list->count++) {
-        if (!name_frame(&options->frames, list->count, &list->names[list->count], fault))
+        char name[PATTERN_NAME_MOST];
+        pattern_expand(options->frames.pattern, list->count, name);
+        list->names[list->count] = mem_text(name, fault);
+        if (list->names[list->count] == NULL)
             return false;
         list->tees[list->count] =
             (struct pipeline_tee){options->frames.every * list->count, list->names[list->count]};
