@@ -162,8 +162,11 @@ refuses 2 'voxfilt: --tee: x.raw: an output goes there' v 9 -o x.nhdr --tee 7:x.
 refuses 2 'voxfilt: --tee: out.raw: an output goes there' v 9 -o out.raw --tee 7:out.nhdr
 refuses 2 'voxfilt: --tee: vol.raw: an input would be replaced' v 9 -o out --tee 7:vol.raw
 refuses 2 'voxfilt: --tee: x.png: --preview goes there' v 9 -o out --tee 7:x.png --preview x.png
-refuses 2 'voxfilt: --tee: ./x and x are the same file' v 9 -o out --tee 7:x --tee 6:./x
+refuses 2 'voxfilt: --tee: ./x: another state goes there' v 9 -o out --tee 7:x --tee 6:./x
 refuses 2 'voxfilt: --tee: /dev/stdout: an output goes there' v 9 --tee 7:-
+v 9 -o out --tee 7:- --tee 6:- 2>&1 >out.raw | grep -q '^voxfilt: --tee: -: another state goes there'
+result $? 'two states cannot share standard output'
+accepts 'but a device takes all that comes' '' v 9 -o /dev/null --tee 7:/dev/null --tee 6:/dev/null
 refuses 2 'voxfilt: --tee: 7: expected N:FILE, where N is a number of steps' v 9 -o out --tee 7
 refuses 2 'voxfilt: --tee: -1:x: expected N:FILE, where N is a number of steps' v 9 -o out --tee=-1:x
 refuses 2 'voxfilt: --tee: not allowed with --bench and --tune, which filter nothing' voxfilt --bench --tee 1:x

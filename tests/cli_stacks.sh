@@ -95,6 +95,25 @@ refuses 2 'voxfilt: standard output: pictures need names with a number, as slice
     convert -i 's/%04d.png'
 refuses 2 'voxfilt: s/0000.png: a stack of PNG pictures, whose header replaces -n and -d; --format raw reads the whole file as samples' \
     convert -i 's/%04d.png' -d 6,5 -o out
+
+# ---------------------------------------------------------------- what would replace a picture
+
+mkdir to
+tee() # OUTPUT OPTION...
+{
+    output=$1
+    shift
+    voxfilt -q -i scan.raw -d 6,5,4 -t u16 -o "$output" "$@"
+}
+refuses 2 'voxfilt: --preview: s/0002.png: an input would be replaced' voxfilt -i 's/%04d.png' -o out --preview s/0002.png
+refuses 2 'voxfilt: --tee: ./s/0002.png: an input would be replaced' voxfilt -i 's/%04d.png' -o out --tee 1:./s/0002.png
+refuses 2 'voxfilt: --preview: to/2.png: an output goes there' tee 'to/%d.png' --preview to/2.png
+refuses 2 'voxfilt: --report: to/2.png: an output goes there' tee 'to/%d.png' --report=json:to/2.png
+refuses 2 'voxfilt: --tee: to/2.png: an output goes there' tee 'to/%d.png' --tee 1:to/2.png
+refuses 2 'voxfilt: --tee: to/%02d.png: an output goes there' tee 'to/%d.png' --tee '1:to/%02d.png'
+refuses 2 'voxfilt: --tee: to/%d.png: --preview goes there' tee out --tee '1:to/%d.png' --preview to/2.png
+refuses 2 'voxfilt: --tee: to/%d.png: another state goes there' tee out --tee 1:to/2.png --tee '2:to/%d.png'
+accepts 'other names are in nobody'"'"'s way' '' tee 'to/%d.png' --tee '1:to/a%d.png' --tee 2:to/02.png --preview to/x.png
 refuses 4 'voxfilt: absent/%04d.png: there is neither absent/0000.png nor absent/0001.png' \
     convert -i 'absent/%04d.png' -o out
 refuses 4 'voxfilt: absent/0.png: No such file or directory' convert -i scan.raw -d 6,5,4 -t u16 -o 'absent/%d.png'

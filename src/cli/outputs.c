@@ -3,6 +3,7 @@
 
 #include "base/file.h"
 #include "base/mem.h"
+#include "format/pattern.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -368,6 +369,40 @@ static bool is_file_of(const char *path, const char *other, int descriptor)
     return !is_there && !other_is_there && is_coming_name(path, other);
 }
 
+/* Whether a name is that of a stack of pictures: a picture alone has it as it is. */
+static bool names_stack(const struct options *options, const char *path)
+{
+    return options->program == PROGRAM_VOXFILT && pattern_is_png(path);
+}
+
+static bool is_same_folder(const char *name, const char *other)
+{
+    size_t length = (size_t)(base_name(name) - name);
+
+    return length == (size_t)(base_name(other) - other) && strncmp(name, other, length) == 0;
+}
+
+/* Whether a path is a file of a stack, there yet or not, or a stack that may have one in common with it. */
+static bool is_of_stack(const struct options *options, const char *path, const char *stack)
+{
+    char *name = output_name(path), *pattern = coming_name(stack);
+    bool found =
+        name != NULL && pattern != NULL && is_same_folder(name, pattern) &&
+        (names_stack(options, path) ? pattern_may_meet : pattern_has)(base_name(pattern), base_name(name));
+
+    free(name);
+    free(pattern);
+    return found;
+}
+
+/* The same as is_file_of, of paths that may be stacks. */
+static bool meets(const struct options *options, const char *path, const char *other, int descriptor)
+{
+    return is_file_of(path, other, descriptor) ||
+           (names_stack(options, other) && is_of_stack(options, path, other)) ||
+           (names_stack(options, path) && is_of_stack(options, other, path));
+}
+
 static bool is_taps_file(const struct options *options, const char *path)
 {
     for (size_t i = 0; i < options->job.stage_count; i++) {
@@ -399,21 +434,26 @@ struct extra {
 
 #define MOST_EXTRAS 4
 
-/* By the name of the descriptor that "-" stands for. */
+/* Of standard output, which "-" stands for, the name. */
+static const char *with_name(const char *path)
+{
+    return strcmp(path, "-") == 0 ? "/dev/stdout" : path;
+}
+
 static void add_extra(struct extra *extras, size_t *count, const char *option, const char *path)
 {
     if (path != NULL)
-        extras[(*count)++] = (struct extra){option, strcmp(path, "-") == 0 ? "/dev/stdout" : path};
+        extras[(*count)++] = (struct extra){option, with_name(path)};
 }
 
 static bool leaves_room(const struct outputs *outputs, const struct options *options, const char *path,
                         struct fault *fault)
 {
     for (size_t i = 0; i < options->input_count; i++) {
-        if (is_file_of(path, outputs->paths[i], STDOUT_FILENO) ||
+        if (meets(options, path, outputs->paths[i], STDOUT_FILENO) ||
             may_be_samples_of(options, path, outputs->paths[i]))
             return fault_raise_about(fault, STATUS_USAGE, path, "an output goes there");
-        if (is_file_of(path, options->inputs[i], STDIN_FILENO))
+        if (meets(options, path, options->inputs[i], STDIN_FILENO))
             return fault_raise_about(fault, STATUS_USAGE, path, "an input would be replaced");
     }
     return !is_taps_file(options, path) ||
@@ -463,10 +503,10 @@ static bool admit_file(const struct outputs *outputs, const struct options *opti
     size_t count = list_extras(options, extras);
 
     for (size_t i = 0; i < count; i++) {
-        if (is_file_of(extras[i].path, path, STDOUT_FILENO))
+        if (meets(options, extras[i].path, path, STDOUT_FILENO))
             return fault_raise_about(fault, STATUS_USAGE, path, "%s goes there", extras[i].option);
     }
-    return leaves_room(outputs, options, strcmp(path, "-") == 0 ? "/dev/stdout" : path, fault);
+    return leaves_room(outputs, options, with_name(path), fault);
 }
 
 bool outputs_admit(const struct outputs *outputs, const struct options *options, const char *path,
@@ -485,10 +525,10 @@ bool outputs_admit(const struct outputs *outputs, const struct options *options,
 
 bool outputs_differ(const struct options *options, const char *path, const char *other, struct fault *fault)
 {
-    if (!is_file_of(path, other, STDOUT_FILENO) && strcmp(path, other) != 0 &&
-        !may_be_samples_of(options, path, other) && !may_be_samples_of(options, other, path))
+    if (!meets(options, with_name(path), with_name(other), -1) && !may_be_samples_of(options, path, other) &&
+        !may_be_samples_of(options, other, path))
         return true;
-    return fault_raise(fault, STATUS_USAGE, "%s and %s are the same file", path, other);
+    return fault_raise_about(fault, STATUS_USAGE, path, "another state goes there");
 }
 
 void outputs_free(struct outputs *outputs)

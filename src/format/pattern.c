@@ -13,7 +13,7 @@ bool pattern_is(const char *text)
     const char *percent = strchr(text, '%');
     size_t digits;
 
-    if (percent == NULL || strchr(percent + 1, '%') != NULL)
+    if (percent == NULL || strchr(percent + 1, '%') != NULL || strlen(text) >= PATTERN_NAME_MOST / 2)
         return false;
     digits = strspn(percent + 1, "0123456789");
     return digits <= 2 && percent[1 + digits] == 'd';
@@ -23,8 +23,7 @@ bool pattern_is_png(const char *text)
 {
     size_t length = text == NULL ? 0 : strlen(text);
 
-    return length > 4 && length < PATTERN_NAME_MOST / 2 && strcasecmp(text + length - 4, ".png") == 0 &&
-           pattern_is(text);
+    return length > 4 && strcasecmp(text + length - 4, ".png") == 0 && pattern_is(text);
 }
 
 void pattern_expand(const char *pattern, uint64_t number, char name[PATTERN_NAME_MOST])
@@ -50,6 +49,21 @@ static bool read_number(const char *pattern, size_t folder, const char *name, ui
     *number = strtoull(name + before, &end, 10);
     pattern_expand(pattern, *number, expanded);
     return strcmp(expanded + folder, name) == 0;
+}
+
+bool pattern_has(const char *pattern, const char *name)
+{
+    uint64_t number;
+
+    return read_number(pattern, 0, name, &number);
+}
+
+bool pattern_may_meet(const char *pattern, const char *other)
+{
+    size_t before = strcspn(pattern, "%");
+
+    return before == strcspn(other, "%") && strncmp(pattern, other, before) == 0 &&
+           strcmp(strchr(pattern + before, 'd'), strchr(other + before, 'd')) == 0;
 }
 
 bool pattern_find_last(const char *pattern, uint64_t *number)
