@@ -178,7 +178,7 @@ static bool check_series(const struct pipeline *pipeline, struct fault *fault)
     const struct {
         bool wanted;
         const char *what;
-    } refused[] = {{job->region_kind != REGION_WHOLE, "--crop, --planes and --slice"},
+    } refused[] = {{job->region_kind != REGION_WHOLE, region_option(job->region_kind)},
                    {request->tee_count > 0, "--tee"},
                    {request->run.stats, "--stats"},
                    {request->run.observers.count > 0, "--preview"},
