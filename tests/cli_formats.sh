@@ -60,6 +60,10 @@ same 'the input stays as it is' scan.raw own.raw
 convert -i scan.raw -d 6,5,4 -t u16 -o pair.mhd
 refuses 2 'voxfilt: pair.raw: an input would be replaced by the samples of pair.nhdr' \
     voxfilt -i pair.mhd -f gauss:1 -o pair.nhdr
+refuses 2 'voxfilt: --output: pair.raw: samples of the input would be replaced' voxfilt -i pair.mhd -o pair.raw
+refuses 2 'voxfilt: --tee: pair.raw: samples of the input would be replaced' voxfilt -i pair.mhd --tee 1:pair.raw -o out
+refuses 2 'voxfilt: --preview: ./pair.raw: samples of the input would be replaced' \
+    voxfilt -i pair.mhd --preview ./pair.raw -o out
 accepts 'a header and its samples are replaced together' '' voxfilt -i pair.mhd -f gauss:1 -o pair.mhd
 voxfilt -i scan.raw -d 6,5,4 -t u16 -f gauss:1 -o expected.raw
 same 'by the result' expected.raw pair.raw

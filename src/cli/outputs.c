@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "format/pattern.h"
+#include "format/volume.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -529,6 +530,33 @@ bool outputs_differ(const struct options *options, const char *path, const char 
         !may_be_samples_of(options, other, path))
         return true;
     return fault_raise_about(fault, STATUS_USAGE, path, "another state goes there");
+}
+
+static bool holds_samples(const struct source *source, const char *path)
+{
+    return path != NULL && !file_in_is_at(source->file, path) && volume_reads(source, path);
+}
+
+static bool spare_samples(const struct source *source, const char *option, const char *path,
+                          struct fault *fault)
+{
+    return !holds_samples(source, path) ||
+           fault_raise_about(fault, STATUS_USAGE, option, "%s: samples of the input would be replaced", path);
+}
+
+bool outputs_spare_samples(const struct options *options, const struct pipeline *pipeline,
+                           struct fault *fault)
+{
+    const struct pipeline_request *request = pipeline->request;
+    const struct source *source = &pipeline->source;
+
+    for (size_t i = 0; i < request->tee_count; i++) {
+        if (!spare_samples(source, "--tee", request->tees[i].path, fault))
+            return false;
+    }
+    return spare_samples(source, "--output", request->output, fault) &&
+           spare_samples(source, "--preview", options->preview, fault) &&
+           spare_samples(source, "--plot", options->plot, fault);
 }
 
 void outputs_free(struct outputs *outputs)

@@ -4,6 +4,7 @@
 #include "drawings.h"
 #include "explain.h"
 #include "notes.h"
+#include "outputs.h"
 #include "plan_json.h"
 #include "report.h"
 #include "tee_list.h"
@@ -121,7 +122,7 @@ enum status task_run(const struct task *task)
     request.run.observers = drawings_observers(&drawings, task->options);
     done = pipeline_open(&pipeline, &request, &fault) &&
            take_tees(task->options, &pipeline, &tees, &request, &fault) &&
-           run(task, &pipeline, &drawings, &fault);
+           outputs_spare_samples(task->options, &pipeline, &fault) && run(task, &pipeline, &drawings, &fault);
     status = pipeline.status;
     drawings_close(&drawings);
     pipeline_close(&pipeline);

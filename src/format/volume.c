@@ -707,7 +707,7 @@ static bool names_file(const struct source *source, const char *path)
     return named;
 }
 
-static bool reads_from(const struct source *source, const char *path)
+bool volume_reads(const struct source *source, const char *path)
 {
     bool is_volume = source->format->close == volume_close;
 
@@ -720,7 +720,7 @@ static bool open_beside(struct sink *sink, const struct source *origin, const ch
     struct volume_sink *state = sink->state;
     const char *header = file_out_name(sink->file);
 
-    if (origin != NULL && !file_in_is_at(origin->file, header) && reads_from(origin, path))
+    if (origin != NULL && !file_in_is_at(origin->file, header) && volume_reads(origin, path))
         return fault_raise_about(fault, STATUS_USAGE, path, "an input would be replaced by the samples of %s",
                                  header);
     return file_open_output(&state->file, path, fault);

@@ -96,6 +96,9 @@ const struct volume *volume_of_origin(const struct sink *sink, const struct sink
 /* Whether the sink takes a part of the samples of its origin. */
 bool volume_is_cropped(const struct sink *sink, const struct sink_request *request);
 
+/* Whether a source, of volumes or not, has its header or samples from the file at a path. */
+bool volume_reads(const struct source *source, const char *path);
+
 /* Open a sink: `write` puts what comes before the first sample. */
 typedef bool (*volume_writer)(struct sink *sink, const struct sink_request *request, struct fault *fault);
 bool volume_create(struct sink *sink, const struct sink_request *request, volume_writer write,
