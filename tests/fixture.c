@@ -2,6 +2,8 @@
  * own. */
 #include "fixture.h"
 
+#include "cli/command_line.h"
+
 #include <check.h>
 #include <dirent.h>
 #include <math.h>
@@ -32,7 +34,7 @@ void command_parse(struct command *command, enum program program, const char *te
         command->argv[command->argc++] = word;
     }
     command->parsed =
-        options_parse(command->argc, command->argv, program, &command->options, &command->fault);
+        command_line_parse(command->argc, command->argv, program, &command->options, &command->fault);
 }
 
 void command_free(struct command *command)

@@ -17,7 +17,7 @@
 /* What a test's own surroundings owe it; usable outside a running test, where check's assertions are not. */
 void fixture_require(bool condition, const char *what);
 
-/* A command line cut at its spaces, and what options_parse makes of it. */
+/* A command line cut at its spaces, and what command_line_parse makes of it. */
 struct command {
     char text[512];
     char *argv[64];

@@ -8,11 +8,13 @@
 #include "pipeline/pipeline.h"
 #include "queue.h"
 #include "bench.h"
+#include "command_line.h"
 #include "list.h"
 #include "options.h"
 #include "outputs.h"
 #include "plot.h"
 #include "task.h"
+#include "words.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -150,7 +152,7 @@ static enum status run_program(int argc, char **argv, enum program program)
     enum status status;
 
     diag_open(program_name(program));
-    if (options_parse(argc, argv, program, &options, &fault))
+    if (command_line_parse(argc, argv, program, &options, &fault))
         status = act(&options);
     else
         status = diag_error(&fault);

@@ -1,4 +1,4 @@
-/* The command line of both commands: from argv to plain requests. */
+/* Options: what a command line asks for, as plain requests. */
 #ifndef OPTIONS_H
 #define OPTIONS_H
 
@@ -10,7 +10,6 @@
 #include "plan/plan.h"
 #include "pipeline/pipeline.h"
 #include "run/run.h"
-#include "words.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -52,8 +51,9 @@ struct options {
     bool tune;
 };
 
-/* Parse and check all that can be checked without the input. Texts stay in argv. */
-bool options_parse(int argc, char **argv, enum program program, struct options *options, struct fault *fault);
+/* Of a command line of which no option is taken yet: what holds without any, and room for as many as it has
+   words. To be freed even where that fails. */
+bool options_make(struct options *options, enum program program, int argc, char **argv, struct fault *fault);
 void options_free(struct options *options);
 
 #endif

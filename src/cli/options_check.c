@@ -1,0 +1,144 @@
+/* Options together: what they mean for each other, and what may not be given at once. */
+#include "options_check.h"
+
+#include "model/stages.h"
+
+#include <string.h>
+
+/* Sums have a rung only where something is added up. */
+static bool check_sums(const struct options *options, struct fault *fault)
+{
+    bool adds = options->action == ACTION_BENCH || options->run.stats ||
+                stages_wait(options->stages, options->job.stage_count);
+
+    return adds || options->plan.sums.rung == NULL ||
+           fault_raise(fault, STATUS_USAGE, "--rung: %s: no samples are summed without --stats or --until",
+                       options->plan.sums.rung);
+}
+
+/* A picture brings its extents; those for measuring without one are given. */
+static bool check_extents(const struct options *options, struct fault *fault)
+{
+    bool given = options->program == PROGRAM_IMGHEAT && options->source.has_dims;
+    bool measures = options->action == ACTION_BENCH && strcmp(options->inputs[0], "-") == 0;
+
+    return !given || measures ||
+           fault_raise(fault, STATUS_USAGE,
+                       "-d: pictures have their own extents; it is for --bench and --tune without a file");
+}
+
+/* What says how to write, how much to hold or what to tell of a run. */
+static bool check_measuring(const struct options *options, struct fault *fault)
+{
+    const struct {
+        bool given;
+        const char *name;
+    } idle[] = {
+        {options->output != NULL, "--output"},
+        {options->out_format != NULL, "--out-format"},
+        {options->job.has_out_type, "--out-type"},
+        {options->job.has_out_endian, "--out-endian"},
+        {options->job.ranged, "--out-range"},
+        {options->level >= 0, "--level"},
+        {options->plan.memory > 0, "--memory"},
+        {options->report != REPORT_NONE, "--report"},
+        {options->preview != NULL, "--preview"},
+        {options->tee_count > 0, "--tee"},
+        {options->frames.pattern != NULL, "--frames"},
+        {options->run.stats, "--stats"},
+        {options->job.region.kind != REGION_WHOLE, region_option(options->job.region.kind)},
+        {options->run.progress == PROGRESS_ALWAYS, "--progress"},
+    };
+
+    for (size_t i = 0; options->action == ACTION_BENCH && i < sizeof idle / sizeof *idle; i++) {
+        if (idle[i].given)
+            return fault_raise_about(fault, STATUS_USAGE, idle[i].name,
+                                     "not allowed with --bench and --tune, which filter nothing");
+    }
+    return true;
+}
+
+/* Of several inputs each would want a file of its own. */
+static bool check_lone(const struct options *options, struct fault *fault)
+{
+    const char *option = options->preview != NULL          ? "--preview"
+                         : options->plot != NULL           ? "--plot"
+                         : options->tee_count > 0          ? "--tee"
+                         : options->frames.pattern != NULL ? "--frames"
+                                                           : NULL;
+
+    return options->input_count == 1 || option == NULL ||
+           fault_raise_about(fault, STATUS_USAGE, option, "it is for one input, not for %zu",
+                             options->input_count);
+}
+
+/* What there is to plot. */
+static bool check_plot(const struct options *options, struct fault *fault)
+{
+    bool any = options->action == ACTION_BENCH || stages_wait(options->stages, options->job.stage_count);
+
+    return any || options->plot == NULL ||
+           fault_raise(fault, STATUS_USAGE,
+                       "--plot: it draws what --bench or --until finds; neither is given");
+}
+
+/* Frames are tees that are numbered. */
+static bool settle_frames(struct options *options, struct fault *fault)
+{
+    struct frames *frames = &options->frames;
+
+    if (frames->pattern == NULL)
+        return frames->every == 0 || fault_raise(fault, STATUS_USAGE, "--every: there are no --frames");
+    if (options->tee_count > 0)
+        return fault_raise(fault, STATUS_USAGE, "--frames: not allowed with --tee");
+    if (frames->every == 0)
+        frames->every = 1;
+    return true;
+}
+
+/* What is of all samples, or of a volume's file, is not of a region. A slice becomes a picture. */
+static bool settle_region(struct options *options, struct fault *fault)
+{
+    enum region_kind kind = options->job.region.kind;
+    bool slice = kind == REGION_SLICE;
+    const struct {
+        bool given;
+        const char *name, *reason;
+    } others[] = {
+        {options->run.stats && kind != REGION_WHOLE, "--stats", "it adds up whole volumes"},
+        {options->preview != NULL && kind != REGION_WHOLE, "--preview", "it shows whole volumes"},
+        {options->out_format != NULL && slice, "--out-format", "a slice is a PNG"},
+        {options->job.has_out_endian && slice, "--out-endian", "a slice is a PNG"},
+    };
+
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        if (others[i].given)
+            return fault_raise_about(fault, STATUS_USAGE, others[i].name, "not allowed with %s: %s",
+                                     region_option(kind), others[i].reason);
+    }
+    if (slice)
+        options->out_format = &format_png;
+    return true;
+}
+
+/* A file may bring spacing that no stage heeds; whoever gives it on the command line means
+   something by it. */
+static bool check_spacing(const struct options *options, struct fault *fault)
+{
+    const struct source_request *source = &options->source;
+
+    if (source->spacing_count == 0)
+        return true;
+    if (source->has_dims && source->spacing_count != source->grid.axes)
+        return fault_raise(fault, STATUS_USAGE, "--spacing: %zu distances for %u axes", source->spacing_count,
+                           source->grid.axes);
+    return options->preview != NULL || stages_heed_spacing(options->stages, options->job.stage_count) ||
+           fault_raise(fault, STATUS_USAGE, "--spacing: no stage of this chain uses it");
+}
+
+bool options_check(struct options *options, struct fault *fault)
+{
+    return check_extents(options, fault) && check_spacing(options, fault) && check_sums(options, fault) &&
+           check_measuring(options, fault) && check_lone(options, fault) && check_plot(options, fault) &&
+           settle_frames(options, fault) && settle_region(options, fault);
+}

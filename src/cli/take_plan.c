@@ -1,0 +1,115 @@
+/* Takers of how stages are computed: device, rung and its form, threads, memory. */
+#include "take.h"
+
+#include "base/limits.h"
+#include "base/number.h"
+#include "base/suggest.h"
+#include "parsing.h"
+
+#include <string.h>
+
+bool take_work(struct parsing *parsing, const char *value)
+{
+    int work;
+
+    if (!parsing_read_choice(parsing, value, &work))
+        return false;
+    parsing->options->job.has_work = true;
+    parsing->options->job.work = (enum work_type)work;
+    return true;
+}
+
+bool take_device(struct parsing *parsing, const char *value)
+{
+    parsing->options->plan.device = value;
+    return true;
+}
+
+static bool is_of_sums(const char *name)
+{
+    for (size_t i = 0; plan_backends[i] != NULL; i++) {
+        for (const struct rung *rung = plan_backends[i]->sum_rungs; rung->name != NULL; rung++) {
+            if (strcmp(rung->name, name) == 0)
+                return true;
+        }
+    }
+    return false;
+}
+
+bool take_rung(struct parsing *parsing, const char *value)
+{
+    struct plan_request *plan = &parsing->options->plan;
+
+    parsing->wish = is_of_sums(value) ? &plan->sums : &plan->wish;
+    if (parsing->wish->rung != NULL && strcmp(parsing->wish->rung, value) != 0)
+        return fault_raise_about(parsing->fault, STATUS_USAGE, value, "%s is already requested",
+                                 parsing->wish->rung);
+    parsing->wish->rung = value;
+    return true;
+}
+
+static bool read_pair(const char *value, uint64_t *first, uint64_t *second)
+{
+    char number[32];
+    const char *cross = strchr(value, 'x');
+    size_t length = cross == NULL ? strlen(value) : (size_t)(cross - value);
+
+    if (length >= sizeof number)
+        return false;
+    memcpy(number, value, length);
+    number[length] = '\0';
+    *second = 0;
+    return number_parse_count(number, first) && *first > 0 && *first <= MOST_TILE &&
+           (cross == NULL || (number_parse_count(cross + 1, second) && *second > 0 && *second <= MOST_TILE));
+}
+
+/* "32,8" as read_pair takes it. */
+static const char *meant_pair(const char *value, char *meant, size_t size)
+{
+    uint64_t first, second;
+
+    return read_pair(suggest_separator(value, 'x', meant, size), &first, &second) ? meant : NULL;
+}
+
+bool take_tile(struct parsing *parsing, const char *value)
+{
+    uint64_t width, height;
+    char meant[64];
+
+    if (!read_pair(value, &width, &height))
+        return parsing_refuse_for(parsing, value, "W or WxH, whole numbers from 1 to " TEXT(MOST_TILE),
+                                  meant_pair(value, meant, sizeof meant));
+    parsing->wish->tile_x = (unsigned)width;
+    parsing->wish->tile_y = (unsigned)(height == 0 ? width : height);
+    return true;
+}
+
+bool take_coarsen(struct parsing *parsing, const char *value)
+{
+    uint64_t factor, stride;
+    char meant[64];
+
+    if (!read_pair(value, &factor, &stride))
+        return parsing_refuse_for(parsing, value, "N or NxS, whole numbers from 1 to " TEXT(MOST_TILE),
+                                  meant_pair(value, meant, sizeof meant));
+    parsing->wish->coarsen = (unsigned)factor;
+    parsing->wish->stride = (unsigned)stride;
+    return true;
+}
+
+bool take_threads(struct parsing *parsing, const char *value)
+{
+    uint64_t threads;
+
+    if (!number_parse_count(value, &threads) || threads == 0 || threads > MOST_THREADS)
+        return parsing_refuse(parsing, value, "a whole number from 1 to " TEXT(MOST_THREADS));
+    parsing->options->plan.threads = (unsigned)threads;
+    return true;
+}
+
+bool take_memory(struct parsing *parsing, const char *value)
+{
+    if (!number_parse_bytes(value, &parsing->options->plan.memory) || parsing->options->plan.memory == 0)
+        return parsing_refuse(parsing, value, "a count of bytes above 0, with K, M, G or T");
+    return true;
+}
