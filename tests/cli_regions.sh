@@ -313,4 +313,12 @@ refuses 2 'voxfilt: --slice: not allowed with --bench and --tune, which filter n
     voxfilt -n 8 --bench --slice z=1
 refuses 4 'voxfilt: /dev/full: No space left on device' volume --planes 1:2 -o /dev/full
 
+# ---------------------------------------------------------------- too wide a range
+
+printf '\377\377\377\377\377\377\357\377\377\377\377\377\377\377\357\177' > wide.raw
+refuses 6 'voxfilt: out: -1.79769313e+308 and 1.79769313e+308 are too far apart for one range of gray (--out-range)' \
+    voxfilt -i wide.raw -d 2,1,1 -t f64 -f identity --slice z=0 -o out
+refuses 6 'voxfilt: --out-range=auto: -1.79769313e+308 and 1.79769313e+308 are too far apart' \
+    voxfilt -i wide.raw -d 2,1,1 -t f64 -f identity --out-range auto -o out
+
 conclude

@@ -144,6 +144,10 @@ static bool finish(struct sink *sink, struct fault *fault)
     if (header.endian != endian_native())
         sample_swap(header.type, slice->samples, count);
     ends = find_ends(slice->samples, header.type, count);
+    if (!isfinite(ends.greatest - ends.least))
+        return fault_raise_about(fault, STATUS_LIMIT, file_out_name(sink->file),
+                                 "%.9g and %.9g are too far apart for one range of gray (--out-range)",
+                                 ends.least, ends.greatest);
     shade(slice->samples, header.type, count, &ends);
     header.type = slice_type(header.type);
     header.endian = endian_native();

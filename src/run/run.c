@@ -614,6 +614,9 @@ static bool settle_range(struct running *run)
 
     if (!run->lane->backend->tell_extremes(run->lane->device, &extremes, run->fault))
         return false;
+    if (extremes.any && !isfinite(extremes.greatest - extremes.least))
+        return fault_raise_about(run->fault, STATUS_LIMIT, "--out-range=auto",
+                                 "%.9g and %.9g are too far apart", extremes.least, extremes.greatest);
     run->unmapped = !extremes.any;
     run->encode.low = extremes.any ? extremes.least : 0.0;
     run->encode.high = extremes.any ? extremes.greatest : 0.0;
