@@ -157,7 +157,7 @@ differ 'which is another one' noted.nii big.nii
 # ---------------------------------------------------------------- damage
 
 head -c 100 scan.nii > short.nii
-refuses 3 'voxfilt: short.nii: header: the file ends in it' convert -i short.nii -o out
+refuses 3 'voxfilt: short.nii: header: the file ends within it' convert -i short.nii -o out
 head -c 500 scan.nii > short.nii
 refuses 3 'voxfilt: short.nii: length: samples of exactly 148 bytes, but 6 × 5 × 4 u16 take 240' convert -i short.nii -o out
 cat scan.nii scan.nii > long.nii
@@ -243,7 +243,7 @@ reads 'nrrd: a list of files' a.nhdr
 nrrd a.nhdr "encoding: raw\\n$little\\ndata file: plane%%01d.raw 0 3 1"
 reads 'nrrd: a pattern of files' a.nhdr
 nrrd a.nhdr "encoding: raw\\n$little\\ndata file: plane%%s.raw 0 3 1"
-refuses 3 'voxfilt: a.nhdr: data file: plane%s.raw: not a pattern with numbers from and to' convert -i a.nhdr -o out
+refuses 3 'voxfilt: a.nhdr: data file: plane%s.raw: not a pattern with a valid range of numbers' convert -i a.nhdr -o out
 nrrd a.nhdr "encoding: raw\\n$little\\ndata file: plane%%d.raw 0 2000000000 1"
 refuses 3 'voxfilt: a.nhdr: data file: 2000000001 files for 20 rows of samples' convert -i a.nhdr -o out
 nrrd a.nhdr "encoding: raw\\n$little\\ndata file: a.nhdr"
@@ -311,7 +311,7 @@ refuses 3 'voxfilt: a.mhd: ElementDataFile: /etc/passwd: outside the folder of t
 refuses 2 'voxfilt: out.npy: a NumPy file does not say which axis holds channels, and there are 3' \
     convert -i rgb.nrrd -o out.npy
 head -c 70 scan.npy > short.npy
-refuses 3 'voxfilt: short.npy: header: the file ends in it' convert -i short.npy -o out
+refuses 3 'voxfilt: short.npy: header: the file ends within it' convert -i short.npy -o out
 # Fortran's order: the first axis of the shape, z, is the fastest.
 { head -c 128 scan.npy | sed 's/False/True /' | head -c 128
     x=0

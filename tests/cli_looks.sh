@@ -80,7 +80,7 @@ refuses 2 'voxfilt: --preview: ./r.json: --report goes there' \
 refuses 2 'voxfilt: --preview: given twice' voxfilt -i vol.raw -n 3 --preview a.png --preview b.png
 refuses 2 'voxfilt: --preview: not allowed with --bench and --tune, which filter nothing' voxfilt --bench --preview a.png
 mkdir -p dir
-refuses 2 'voxfilt: --preview: it is for one input, not for 2' voxfilt -d 40,30,20 vol.raw vol2.raw -o dir/ --preview a.png
+refuses 2 'voxfilt: --preview: only one input is allowed, not 2' voxfilt -d 40,30,20 vol.raw vol2.raw -o dir/ --preview a.png
 refuses 4 'voxfilt: --preview: missing/a.png: No such file or directory' \
     voxfilt -i vol.raw -d 40,30,20 -t f32 -o out --preview missing/a.png
 ends 'a preview on a full disk' 4 'voxfilt: --preview: /dev/full: No space left on device
@@ -187,10 +187,10 @@ result $? 'three, and the input'
 refuses 2 'imgheat: --frames: f.png: expected a name with %d or %04d in it, once' imgheat --frames f.png -o out in.png
 refuses 2 'imgheat: --frames: %d-%d: expected a name with %d or %04d in it, once' imgheat --frames %d-%d -o out in.png
 refuses 2 'imgheat: --every: 0: expected a whole number above 0' imgheat --frames %d.png --every 0 -o out in.png
-refuses 2 'imgheat: --every: there are no --frames' imgheat --every 2 -o out in.png
+refuses 2 'imgheat: --every: it needs --frames' imgheat --every 2 -o out in.png
 refuses 2 'imgheat: --frames: not allowed with --tee' imgheat --tee 1:a.png --frames %d.png -o out in.png
 refuses 2 'imgheat: --frames: f-1.png: an output goes there' imgheat --frames f-%d.png -o f-1.png in.png
-refuses 6 'imgheat: --frames: 1001 frames, but at most 900; --every 2 would do' imgheat -s 1000 --frames f-%d.png -o out in.png
+refuses 6 'imgheat: --frames: 1001 frames, but at most 900; --every 2 is enough' imgheat -s 1000 --frames f-%d.png -o out in.png
 
 # The same from the fields of a GPU, whose kernels run here as C++ for the host.
 emulated=${top_builddir:-.}/tests/imgheat_emulated
@@ -262,13 +262,13 @@ printf '\0\0\300\177' > one.raw
 voxfilt -q -i one.raw -n 1 -t f32 --until 0.1 --check-every 1 -s 5000 -o out --plot until.svg
 draws 'more checks than are kept' until.svg 0 0 1 'the latest 4096 of 5000 checks' 'not drawn: 4096 that are 0 or not finite'
 rm -f until.svg
-refuses 2 'voxfilt: --plot: it draws what --bench or --until finds; neither is given' \
+refuses 2 'voxfilt: --plot: it needs --bench, --tune or --until' \
     voxfilt -i vol.raw -d 40,30,20 -t f32 -o out --plot until.svg
 refuses 2 'voxfilt: --plot: out: an output goes there' u --until 1 --plot out
 refuses 2 'voxfilt: --plot: p.svg: --preview goes there' u --until 1 --preview p.svg --plot p.svg
 refuses 2 'voxfilt: --plot: vol.raw: an input would be replaced' voxfilt -i vol.raw -d 40,30,20 -t f32 --bench --plot vol.raw
 refuses 4 'voxfilt: --plot: missing/a.svg: No such file or directory' u --until 1 --plot missing/a.svg
-refuses 2 'voxfilt: --plot: it is for one input, not for 2' voxfilt -d 40,30,20 vol.raw vol2.raw -o dir/ --until 1 --plot a.svg
+refuses 2 'voxfilt: --plot: only one input is allowed, not 2' voxfilt -d 40,30,20 vol.raw vol2.raw -o dir/ --until 1 --plot a.svg
 ends 'a plot on a full disk' 4 'voxfilt: --plot: /dev/full: No space left on device
 ' u --until 1 --plot /dev/full
 

@@ -98,7 +98,7 @@ refuses_page() # MESSAGE
 }
 
 with scan.tif 262 '\000'
-refuses_page '1: PhotometricInterpretation: 0: white is the least value; invert the file first'
+refuses_page '1: PhotometricInterpretation: 0: white is zero, which is not supported; invert the file first'
 with scan.tif 262 '\005'
 refuses_page '1: PhotometricInterpretation: 5: neither gray nor RGB'
 with scan.tif 258 '\014'

@@ -43,7 +43,7 @@ bool spool_read(const struct spool *spool, uint64_t offset, void *bytes, size_t 
     for (size_t done = 0; done < size;) {
         ssize_t count = pread(spool->descriptor, (char *)bytes + done, size - done, (off_t)(offset + done));
         if (count == 0)
-            return refuse(spool, "it has become shorter", fault);
+            return refuse(spool, "it became shorter", fault);
         if (count < 0 && errno != EINTR)
             return refuse(spool, strerror(errno), fault);
         done += count > 0 ? (size_t)count : 0;

@@ -104,7 +104,7 @@ static bool bench(const struct options *options, struct fault *fault)
     bool named = strcmp(options->inputs[0], "-") != 0;
 
     if (options->input_count > 1)
-        return fault_raise(fault, STATUS_USAGE, "--bench: it measures for one input, not for %zu",
+        return fault_raise(fault, STATUS_USAGE, "--bench: only one input is allowed, not %zu",
                            options->input_count);
     return (named ? case_of_input(options, &request, fault) : default_case(options, &request, fault)) &&
            bench_and_plot(options, &request, fault);

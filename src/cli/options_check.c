@@ -68,7 +68,7 @@ static bool check_lone(const struct options *options, struct fault *fault)
                                                            : NULL;
 
     return options->input_count == 1 || option == NULL ||
-           fault_raise_about(fault, STATUS_USAGE, option, "it is for one input, not for %zu",
+           fault_raise_about(fault, STATUS_USAGE, option, "only one input is allowed, not %zu",
                              options->input_count);
 }
 
@@ -78,8 +78,7 @@ static bool check_plot(const struct options *options, struct fault *fault)
     bool any = options->action == ACTION_BENCH || stages_wait(options->stages, options->job.stage_count);
 
     return any || options->plot == NULL ||
-           fault_raise(fault, STATUS_USAGE,
-                       "--plot: it draws what --bench or --until finds; neither is given");
+           fault_raise(fault, STATUS_USAGE, "--plot: it needs --bench, --tune or --until");
 }
 
 /* Frames are tees that are numbered. */
@@ -88,7 +87,7 @@ static bool settle_frames(struct options *options, struct fault *fault)
     struct frames *frames = &options->frames;
 
     if (frames->pattern == NULL)
-        return frames->every == 0 || fault_raise(fault, STATUS_USAGE, "--every: there are no --frames");
+        return frames->every == 0 || fault_raise(fault, STATUS_USAGE, "--every: it needs --frames");
     if (options->tee_count > 0)
         return fault_raise(fault, STATUS_USAGE, "--frames: not allowed with --tee");
     if (frames->every == 0)

@@ -37,7 +37,7 @@ static bool count_frames(const struct options *options, uint64_t steps, size_t *
     *count = (size_t)frames;
     return frames <= MOST_FRAMES ||
            fault_raise(fault, STATUS_LIMIT,
-                       "%llu frames, but at most " TEXT(MOST_FRAMES) "; --every %llu would do",
+                       "%llu frames, but at most " TEXT(MOST_FRAMES) "; --every %llu is enough",
                        (unsigned long long)frames, (unsigned long long)(steps / (MOST_FRAMES - 1) + 1));
 }
 

@@ -332,9 +332,7 @@ static bool set_axes(struct source *source, const struct source_request *request
     for (size_t i = 1; i < axes->count; i++) {
         if (axes->is_channel[i] && axes->sizes[i] > 1)
             return fault_raise_about(fault, STATUS_INPUT, file_in_name(source->file),
-                                     "kinds: axis %zu holds channels, which is supported for the first "
-                                     "axis alone",
-                                     i + 1);
+                                     "kinds: axis %zu holds channels, but only the first axis may", i + 1);
     }
     volume_set_spacing(source, axes->spacing + first, axes->count - first);
     return volume_set_extents(source, "sizes", axes->sizes + first, axes->count - first,

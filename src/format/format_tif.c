@@ -79,7 +79,7 @@ static void describe(struct source *source, const struct tiff_pages *pages)
     set_spacing(source, pages);
     if (pages->left_out > 0)
         snprintf(source->remark, sizeof source->remark,
-                 "%.256s: %llu page%s left out: smaller copies or masks", file_in_name(source->file),
+                 "%.256s: %llu page%s left out: reduced copies or masks", file_in_name(source->file),
                  (unsigned long long)pages->left_out, pages->left_out == 1 ? "" : "s");
 }
 
@@ -116,7 +116,7 @@ static bool read_piece(struct source *source, uint64_t place, unsigned char *sam
     if (!file_in_read_at(source->file, place, samples, bytes, &got, fault))
         return false;
     return got == bytes || fault_raise_about(fault, STATUS_INPUT, file_in_name(source->file),
-                                             "length: it has become shorter");
+                                             "length: the file became shorter");
 }
 
 static bool read_at(struct source *source, void *samples, size_t first, size_t planes, struct fault *fault)

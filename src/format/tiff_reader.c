@@ -240,10 +240,10 @@ static bool check_shape(struct tiff_reader *reader, const struct shape *shape)
         return refuse(reader, "SamplesPerPixel", "0");
     if (shape->planes != PLANARCONFIG_CONTIG && shape->channels > 1)
         return refuse_number(reader, "PlanarConfiguration", shape->planes,
-                             ": channels one after the other are not supported, interleaved ones are");
+                             ": planar channels are not supported, only interleaved ones");
     if (shape->photometric == PHOTOMETRIC_MINISWHITE)
         return refuse(reader, "PhotometricInterpretation",
-                      "0: white is the least value; invert the file first");
+                      "0: white is zero, which is not supported; invert the file first");
     if (shape->photometric != PHOTOMETRIC_MINISBLACK && shape->photometric != PHOTOMETRIC_RGB)
         return refuse_number(reader, "PhotometricInterpretation", shape->photometric,
                              ": neither gray nor RGB");
@@ -411,7 +411,7 @@ static bool check_tiles(struct tiff_reader *reader, uint32_t count)
         TIFFTileSize64(reader->tiff) != bytes)
         return refuse_number(reader, "TileWidth", width, ": tiles of an impossible size");
     if (across(reader->all.width, width) * across(reader->all.height, height) != count)
-        return refuse_number(reader, "TileOffsets", count, " tiles are not those of the page");
+        return refuse_number(reader, "TileOffsets", count, " tiles, which does not fit the page");
     if (width > reader->tile_width)
         reader->tile_width = width;
     if (height > reader->tile_height)
@@ -425,7 +425,7 @@ static bool check_strips(struct tiff_reader *reader, uint32_t count)
     uint64_t first = piece_bytes(reader, 0) / reader->row_bytes;
 
     if (across(reader->all.height, (uint32_t)first) != count)
-        return refuse_number(reader, "StripOffsets", count, " strips are not those of the page");
+        return refuse_number(reader, "StripOffsets", count, " strips, which does not fit the page");
     if (TIFFScanlineSize64(reader->tiff) != reader->row_bytes)
         return refuse(reader, "ImageWidth", "rows of an impossible size");
     return true;
@@ -494,7 +494,8 @@ static bool scan(struct tiff_reader *reader)
         if (!take_page(reader))
             return false;
         if (TIFFLastDirectory(reader->tiff))
-            return reader->all.count > 0 || refuse(reader, "NewSubfileType", "smaller copies alone");
+            return reader->all.count > 0 ||
+                   refuse(reader, "NewSubfileType", "only reduced copies or masks, no page");
         if (!TIFFReadDirectory(reader->tiff))
             return refuse_damage(reader);
     }
@@ -527,7 +528,7 @@ static bool check_description(struct tiff_reader *reader)
 
     if (text->channels > 1)
         return refuse_number(reader, "ImageDescription", text->channels,
-                             " channels on pages of their own, which are not supported");
+                             " channels on separate pages, which are not supported");
     if (text->frames > 1)
         return refuse_number(reader, "ImageDescription", text->frames,
                              " frames: a series, which is not supported");

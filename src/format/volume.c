@@ -40,8 +40,8 @@ bool volume_read_header(struct source *source, void *bytes, size_t size, struct 
 
     if (!flow_read(volume->flow, bytes, size, &got, fault))
         return false;
-    return got == size ||
-           fault_raise_about(fault, STATUS_INPUT, file_in_name(source->file), "header: the file ends in it");
+    return got == size || fault_raise_about(fault, STATUS_INPUT, file_in_name(source->file),
+                                            "header: the file ends within it");
 }
 
 static bool refuse_extents(const struct source *source, const char *field, const uint64_t *extents,
@@ -123,7 +123,8 @@ static bool set_pattern(struct source *source, const char *pattern, uint64_t fir
 
     if (!pattern_is(pattern) || step == 0 || last < first || last > INT32_MAX)
         return fault_raise_about(fault, STATUS_INPUT, file_in_name(source->file),
-                                 "%s: %.64s: not a pattern with numbers from and to", files->field, pattern);
+                                 "%s: %.64s: not a pattern with a valid range of numbers", files->field,
+                                 pattern);
     files->pattern = mem_text(pattern, fault);
     files->first = first;
     files->step = step;
