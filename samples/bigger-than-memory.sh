@@ -1,9 +1,9 @@
 #!/bin/sh
-# Ten steps of heat on a volume that is larger than the memory voxfilt may have: noise comes in through a pipe, all steps
-# are taken on its way, and what goes out through another pipe is counted.
+# Ten steps of heat on a volume that is larger than the memory of voxfilt. Noise comes in through one pipe, and the bytes
+# that go out through another are counted.
 #
-# ulimit refuses voxfilt more addresses than that. It plans with -m, which counts no code, no stacks and no heap of its
-# libraries.
+# ulimit -v limits all addresses of the process. The limit of -m is lower, because it does not include code, stacks and the
+# heap of libraries.
 #
 # Usage: bigger-than-memory.sh [MIB]        needs voxfilt on PATH; the volume is 512 MiB by default, the memory 128 MiB
 set -eu
@@ -12,7 +12,7 @@ set -eu
 size=${1:-512} memory=128
 planes=$((size * 4)) # of 512 x 512 bytes
 
-# What a command had in memory at most is told by GNU time, where it is installed.
+# GNU time, if it is installed, tells how much memory a command had at most.
 peak()
 {
     if /usr/bin/time -f %M true > /dev/null 2>&1; then

@@ -1,9 +1,9 @@
 #!/bin/sh
-# Take the noise out of a CT volume, and keep its edges: how much nearer to the truth is the result?
+# Remove the noise from a CT volume, keep its edges, and measure how much nearer to the truth the result is.
 #
-# The volume is a phantom of a head, once as it is and once with noise, in the 12 bits that scanners have. Its slices lie
-# farther apart than the pixels of a slice; voxfilt takes the distances from the header. The Perona-Malik flux conducts
-# little where neighbours differ by more than --scale, so noise goes and edges stay. Plain heat blurs both.
+# The volume is a phantom of a head, without and with noise, in the 12 bits of scanners. Its slices are farther apart than
+# the pixels of a slice; voxfilt takes the distances from the header. The Perona-Malik flux conducts little where neighbours
+# differ by more than --scale, so noise goes and edges stay. Plain heat blurs both.
 #
 # Usage: denoise-ct.sh [FOLDER]        needs voxfilt on PATH; FOLDER is ./denoise-ct by default
 set -eu
@@ -13,7 +13,7 @@ mkdir -p "${1:-denoise-ct}"
 cd "${1:-denoise-ct}"
 
 # An NRRD file with samples as text. The noise is the sum of four numbers of the "minimal standard" generator, so that
-# every awk makes the same.
+# every awk makes the same volume.
 phantom() # NOISE
 {
     awk -v noise="$1" '
@@ -43,7 +43,7 @@ phantom() # NOISE
         }'
 }
 
-# How near a volume is to the phantom without noise, in decibels: 10 log10(peak squared / mean squared error).
+# The peak signal-to-noise ratio of a volume, in decibels: 10 log10(peak squared / mean squared error).
 psnr() # VOLUME
 {
     voxfilt -q -i "$1" -f identity --out-format raw | od -An -v -tu1 > volume.txt

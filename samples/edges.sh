@@ -1,8 +1,8 @@
 #!/bin/sh
-# The edges in a picture, at three scales: the length of the gradient of a Gaussian.
+# The edges of a picture at three scales: blur it by a Gaussian, and take the length of the gradient.
 #
-# Stages of a chain pass full precision on, so rounding happens once, at the end, where --out-range stretches what came
-# out to black and white. A larger sigma leaves only larger structures. For a volume it is the same:
+# Stages pass on full precision, so values are rounded only once, at the end, where --out-range stretches them from black
+# to white. A larger sigma leaves only larger structures. The same for a volume:
 #     voxfilt -i vol.nii.gz -f gauss:1.5 -f gradient --out-type u8 --out-range auto -o surfaces.nii.gz
 #
 # Usage: edges.sh [FOLDER [PICTURE.png]]        needs imgheat on PATH; FOLDER is ./edges by default

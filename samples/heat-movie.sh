@@ -1,6 +1,6 @@
 #!/bin/sh
-# How a picture changes as heat flows along its edges, but not across them: frames, and an animation where a program to
-# join them is found.
+# How a picture changes as heat flows along its edges, but not across them: frames, and an animation if ffmpeg or
+# ImageMagick is installed.
 #
 # Usage: heat-movie.sh [FOLDER [PICTURE.png]]        needs imgheat on PATH; FOLDER is ./heat-movie by default
 set -eu
@@ -24,6 +24,6 @@ elif convert -version 2> /dev/null | grep -q ImageMagick; then
     convert -delay 12 frame-*.png heat.gif
     movie=heat.gif
 else
-    movie='frame-*.png, since there is neither ffmpeg nor ImageMagick to join them'
+    movie='frame-*.png (neither ffmpeg nor ImageMagick is installed to join them)'
 fi
 echo "in $folder: $movie"

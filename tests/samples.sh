@@ -95,7 +95,7 @@ for tool in sh dirname mkdir grep imgheat; do
     ln -s "$(command -v $tool)" "tools/$tool"
 done
 PATH=$work/tools sh "$samples/heat-movie.sh" frames > name || fail 'heat-movie.sh without tools'
-grep -q '^in frames: frame-\*.png, since' name || fail "heat-movie.sh: $(cat name)"
+grep -q '^in frames: frame-\*.png (neither' name || fail "heat-movie.sh: $(cat name)"
 
 # shellcheck disable=SC3045  # where the shell cannot limit addresses, or a sanitizer needs all of them, this is left out
 if (ulimit -v 131072 && voxfilt --version) > bare 2>&1; then
