@@ -1,0 +1,53 @@
+#include "journey.h"
+
+struct journey journey_start(struct passes *passes, struct stops *stops)
+{
+    const struct plan *plan = passes->plan;
+
+    return (struct journey){passes, stops,
+                            route_start(&plan->levels, plan->schedule.depth, stops->source->random)};
+}
+
+bool journey_make(struct journey *journey, const struct route_leg *leg, double *changes, bool measures)
+{
+    const struct stop from = stops_from(journey->stops, leg->from), to = stops_to(journey->stops, leg->to);
+    struct pass pass = {.begin = leg->begin,
+                        .end = leg->end,
+                        .overlap = leg->overlap,
+                        .from = &from,
+                        .to = &to,
+                        .changes = changes,
+                        .measures = measures};
+
+    return pass_make(journey->passes, &pass);
+}
+
+/* All the way to a mark: into the sink, or into a spool file; there the extremes may be asked for. */
+static bool follow(struct journey *journey, struct levels_mark end, bool into_sink, bool measures)
+{
+    struct route *route = &journey->route;
+    struct levels_mark there = levels_settle(route->levels, end);
+
+    do {
+        struct route_leg leg = route_next(route, end, into_sink);
+        if (!journey_make(journey, &leg, NULL, measures && levels_is_same_mark(leg.end, there)))
+            return false;
+        route_take(route, &leg);
+    } while (!route_is_at(route, end));
+    return true;
+}
+
+bool journey_to_spool(struct journey *journey, struct levels_mark end)
+{
+    return follow(journey, end, false, false);
+}
+
+bool journey_to_sink(struct journey *journey, struct levels_mark end)
+{
+    struct passes *passes = journey->passes;
+
+    if (passes->job->measures &&
+        (!follow(journey, end, false, true) || !outrange_settle(&passes->outrange, passes->fault)))
+        return false;
+    return follow(journey, end, true, false);
+}

@@ -1,0 +1,28 @@
+/* Ranges of the output: which values of the result the ends of --out-range stand for. */
+#ifndef OUTRANGE_H
+#define OUTRANGE_H
+
+#include "base/diag.h"
+#include "kernels/backend.h"
+#include "plan/lane.h"
+
+#include <stdbool.h>
+
+struct outrange {
+    struct lane *lane;
+    struct encoding encode; /* of the output, with the range once it is known */
+    bool unmapped;          /* no value has told of a range */
+};
+
+/* Have the device look at the extremes of planes of the result. */
+bool outrange_measure(struct outrange *outrange, const struct field *field, struct range planes,
+                      struct fault *fault);
+
+/* Those of all planes that it looked at are the ends of the range. Where nothing is finite, zero is both.
+   A range that f64 cannot hold is refused. */
+bool outrange_settle(struct outrange *outrange, struct fault *fault);
+
+/* Whether there is a range, and it is known. */
+bool outrange_maps(const struct outrange *outrange);
+
+#endif

@@ -1,0 +1,65 @@
+/* Passes: all planes moved once, from one stop to another, with levels on the way. */
+#ifndef PASS_H
+#define PASS_H
+
+#include "base/diag.h"
+#include "base/progress.h"
+#include "kernels/backend.h"
+#include "plan/levels.h"
+#include "plan/plan.h"
+#include "carrier.h"
+#include "observer.h"
+#include "outrange.h"
+#include "roll.h"
+#include "stops.h"
+#include "sweep.h"
+#include "tees.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Seconds by what they were spent on. */
+struct pass_seconds {
+    double start, read, upload, download, write;
+    double reading; /* the mean of the threads that read at once */
+};
+
+/* What the passes of a run have in common, and what all of them did. */
+struct passes {
+    const struct plan *plan;
+    struct lane *lane;
+    const struct job *job;
+    struct fault *fault;
+    struct progress progress;
+    struct observers observers;
+    struct tees tees;
+    struct sweep sweep;
+    struct outrange outrange;
+    struct pass_seconds seconds;
+    struct outcomes outcomes;
+};
+
+/* One pass over the data. Without `from` the planes of the pass before it are still there; without `to` they
+   stay. */
+struct pass {
+    struct levels_mark begin, end;
+    size_t overlap; /* planes beyond either end of the grid that it reads */
+    const struct stop *from, *to;
+    double *changes; /* as a sweep adds them up; may be NULL */
+    bool measures;   /* its planes are the result, whose extremes are asked for */
+
+    /* Its own while it is made. */
+    struct sweep_frame frame;
+    struct carrier_load load; /* that the reader brings */
+    size_t taken;             /* planes of it */
+    struct roll roll;
+    struct carrier *reader, *writer;
+};
+
+/* Make it; where it succeeds, all planes are where they belong and the device has nothing to do. */
+bool pass_make(struct passes *all, struct pass *pass);
+
+/* Look at the extremes of planes of the last pass that are still there. */
+bool passes_measure(struct passes *all, struct range planes);
+
+#endif

@@ -1,0 +1,163 @@
+#include "stops.h"
+
+#include "model/sample.h"
+
+bool stops_is_last_volume(const struct stops *stops)
+{
+    return stops->volume + 1 >= stops->job->in.volumes;
+}
+
+static bool read_in_order(void *file, void *samples, struct range planes, struct fault *fault)
+{
+    return source_read(((struct stops *)file)->source, samples, planes.count, fault);
+}
+
+/* In a series, the planes of the volumes before it come first. */
+static bool read_anywhere(void *file, void *samples, struct range planes, struct fault *fault)
+{
+    const struct stops *stops = file;
+    size_t before = stops->volume * grid_planes(&stops->job->in.grid);
+
+    return source_read_at(stops->source, samples, before + planes.first, planes.count, fault);
+}
+
+static bool end_source(void *file, struct fault *fault)
+{
+    const struct stops *stops = file;
+
+    return !stops_is_last_volume(stops) || source_end(stops->source, fault);
+}
+
+static void stop_source(void *file)
+{
+    source_stop(((struct stops *)file)->source);
+}
+
+static bool write_in_order(void *file, void *samples, struct range planes, struct fault *fault)
+{
+    return outlet_write(file, samples, planes.count, fault);
+}
+
+static bool read_spool(void *file, void *samples, struct range planes, struct fault *fault)
+{
+    const struct plane_spool *spool = file;
+
+    return spool_read(&spool->spool, (uint64_t)planes.first * spool->plane_bytes, samples,
+                      planes.count * spool->plane_bytes, fault);
+}
+
+static bool write_spool(void *file, void *samples, struct range planes, struct fault *fault)
+{
+    const struct plane_spool *spool = file;
+
+    return spool_write(&spool->spool, (uint64_t)planes.first * spool->plane_bytes, samples,
+                       planes.count * spool->plane_bytes, fault);
+}
+
+static size_t spool_plane_bytes(const struct stops *stops)
+{
+    return (size_t)plan_samples(stops->plan, 1) * work_size(stops->job->work);
+}
+
+static struct stop from_source(struct stops *stops)
+{
+    const struct carrier_end carrier = {stops, stops->source->random ? read_anywhere : read_in_order,
+                                        end_source, stop_source};
+
+    return (struct stop){.carrier = carrier,
+                         .encoding = &stops->job->decode,
+                         .plane_bytes = header_plane_bytes(&stops->job->in),
+                         .threads = stops->plan->schedule.readers,
+                         .random = stops->source->random,
+                         .of_run = true,
+                         .which = OBSERVER_INPUT};
+}
+
+static struct stop to_sink(struct stops *stops)
+{
+    const struct carrier_end carrier = {&stops->outlet, write_in_order, NULL, NULL};
+
+    return (struct stop){.carrier = carrier,
+                         .encoding = stops->encode,
+                         .plane_bytes = header_plane_bytes(&stops->job->out),
+                         .threads = 1,
+                         .of_run = true,
+                         .which = OBSERVER_OUTPUT};
+}
+
+static struct stop from_spool(struct stops *stops, enum route_stop spool)
+{
+    const struct carrier_end carrier = {&stops->spools[spool - ROUTE_FIRST_SPOOL], read_spool, NULL, NULL};
+
+    return (struct stop){.carrier = carrier,
+                         .encoding = &stops->spooled,
+                         .plane_bytes = spool_plane_bytes(stops),
+                         .threads = stops->plan->schedule.readers,
+                         .random = true};
+}
+
+static struct stop to_spool(struct stops *stops, enum route_stop spool)
+{
+    const struct carrier_end carrier = {&stops->spools[spool - ROUTE_FIRST_SPOOL], write_spool, NULL, NULL};
+
+    return (struct stop){.carrier = carrier,
+                         .encoding = &stops->spooled,
+                         .plane_bytes = spool_plane_bytes(stops),
+                         .threads = 1};
+}
+
+struct stop stops_from(struct stops *stops, enum route_stop stop)
+{
+    return stop == ROUTE_SOURCE ? from_source(stops) : from_spool(stops, stop);
+}
+
+struct stop stops_to(struct stops *stops, enum route_stop stop)
+{
+    return stop == ROUTE_SINK ? to_sink(stops) : to_spool(stops, stop);
+}
+
+static bool create_spools(struct stops *stops, struct fault *fault)
+{
+    const struct plan *plan = stops->plan;
+    stops->spooled = (struct encoding){
+        .type = work_sample(stops->job->work), .channels = plan->shape.channels, .gamma = 1.0};
+    for (size_t i = 0; i < plan->schedule.spools; i++) {
+        stops->spools[i].plane_bytes = spool_plane_bytes(stops);
+        if (!spool_create(&stops->spools[i].spool, stops->outlet.sink->file, fault))
+            return false;
+    }
+    return true;
+}
+
+static bool hold_source(struct stops *stops, struct fault *fault)
+{
+    return !stops->plan->schedule.holds_in_spool ||
+           (spool_create(&stops->held, stops->outlet.sink->file, fault) &&
+            source_hold_in_spool(stops->source, &stops->held, fault));
+}
+
+struct stops stops_of(const struct plan *plan, size_t volume, struct source *source, struct sink *sink,
+                      const struct encoding *encode)
+{
+    return (struct stops){.plan = plan,
+                          .job = plan->job,
+                          .volume = volume,
+                          .source = source,
+                          .outlet = {plan->job, sink},
+                          .encode = encode,
+                          .spools = {{.spool.descriptor = -1}, {.spool.descriptor = -1}},
+                          .held.descriptor = -1};
+}
+
+bool stops_open(struct stops *stops, struct fault *fault)
+{
+    return source_allow_stop(stops->source, fault) && create_spools(stops, fault) &&
+           hold_source(stops, fault);
+}
+
+void stops_close(struct stops *stops)
+{
+    for (size_t i = 0; i < STOPS_SPOOLS; i++)
+        spool_close(&stops->spools[i].spool);
+    spool_close(&stops->held);
+}

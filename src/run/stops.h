@@ -1,0 +1,67 @@
+/* Stops: the files that the planes of a run stand in between its passes, those it comes from and goes to
+   among them. */
+#ifndef STOPS_H
+#define STOPS_H
+
+#include "base/diag.h"
+#include "base/spool.h"
+#include "kernels/backend.h"
+#include "format/format.h"
+#include "plan/plan.h"
+#include "plan/route.h"
+#include "carrier.h"
+#include "observer.h"
+#include "outlet.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#define STOPS_SPOOLS 2
+
+/* Where a pass has its planes from, or puts them. */
+struct stop {
+    struct carrier_end carrier;
+    const struct encoding *encoding;
+    size_t plane_bytes;
+    unsigned threads;
+    bool random;             /* it gives planes in any order */
+    bool of_run;             /* it is one of the run's ends: observed, and counted in its outcomes */
+    enum observer_end which; /* of them */
+};
+
+/* Planes in any order, packed. */
+struct plane_spool {
+    struct spool spool;
+    size_t plane_bytes;
+};
+
+/* All of them, and one volume of the source's series. */
+struct stops {
+    const struct plan *plan;
+    const struct job *job;
+    size_t volume;
+    struct source *source;
+    struct outlet outlet;          /* of the sink */
+    const struct encoding *encode; /* of the sink */
+    struct plane_spool spools[STOPS_SPOOLS];
+    struct encoding spooled; /* how planes stand in them */
+    struct spool held;       /* what the source holds */
+};
+
+/* Nothing is open yet; the encoding may change until planes go into the sink. */
+struct stops stops_of(const struct plan *plan, size_t volume, struct source *source, struct sink *sink,
+                      const struct encoding *encode);
+
+/* Create the spool files that the plan asks for. They are to be closed, also after a failure; source and sink
+   stay open. */
+bool stops_open(struct stops *stops, struct fault *fault);
+void stops_close(struct stops *stops);
+
+/* The last volume ends the source, and its run the sink. */
+bool stops_is_last_volume(const struct stops *stops);
+
+/* A stop as a pass reads from it, and as one writes to it. */
+struct stop stops_from(struct stops *stops, enum route_stop stop);
+struct stop stops_to(struct stops *stops, enum route_stop stop);
+
+#endif

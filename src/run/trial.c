@@ -1,0 +1,157 @@
+#include "trial.h"
+
+#include "base/mem.h"
+
+#include <math.h>
+
+/* Steps that are taken before their changes are looked at, where looking at each would be a pass of its own.
+ */
+#define MOST_AT_A_VENTURE 4096
+
+struct trial trial_of(struct passes *passes)
+{
+    return (struct trial){.passes = passes, .last_change = NAN};
+}
+
+static const struct stage *last_stage(const struct trial *trial)
+{
+    const struct job *job = trial->passes->job;
+
+    return &job->stages[job->stage_count - 1];
+}
+
+/* The RMS of a step, from the sums of all its channels. */
+static double change_of(const struct trial *trial, const double *sums)
+{
+    double total = 0.0;
+
+    for (unsigned channel = 0; channel < trial->passes->job->in.grid.channels; channel++)
+        total += sums[channel];
+    return sqrt(total / (double)grid_samples(&trial->passes->job->in.grid));
+}
+
+/* Look at a step; whether the run ends with it. */
+static bool judge(struct trial *trial, uint64_t step, const double *sums)
+{
+    trial->last_change = change_of(trial, sums);
+    history_add(&trial->looks, step, trial->last_change);
+    return trial->last_change < last_stage(trial)->until;
+}
+
+/* Look at those of some steps in a row that are looked at; how many of them the run takes. */
+static size_t judge_all(struct trial *trial, uint64_t behind, const double *changes, size_t steps,
+                        bool *enough)
+{
+    size_t taken = 0;
+
+    *enough = false;
+    while (taken < steps && !*enough) {
+        const double *sums = changes + taken++ * trial->passes->job->in.grid.channels;
+        if (looks_at(&last_stage(trial)->looks, behind + taken))
+            *enough = judge(trial, behind + taken, sums);
+    }
+    trial->steps += taken;
+    return taken;
+}
+
+struct levels_mark trial_start(const struct trial *trial)
+{
+    return (struct levels_mark){trial->passes->job->stage_count - 1, 0};
+}
+
+/* All planes are in the fields: steps that nobody looks at, as many at once as there are. */
+static bool step_unseen(struct trial *trial, struct levels_mark *mark, uint64_t step)
+{
+    struct levels_mark end = {mark->stage, step};
+    bool done = mark->step == step ||
+                pass_make(trial->passes, &(struct pass){.begin = *mark, .end = end, .changes = NULL});
+
+    *mark = end;
+    return done;
+}
+
+/* A step whose change is added to sums. */
+static bool step_seen(struct trial *trial, struct levels_mark *mark, double *sums)
+{
+    struct levels_mark end = {mark->stage, mark->step + 1};
+    bool done;
+
+    for (unsigned channel = 0; channel < trial->passes->job->in.grid.channels; channel++)
+        sums[channel] = 0.0;
+    done = pass_make(trial->passes, &(struct pass){.begin = *mark, .end = end, .changes = sums});
+    *mark = end;
+    return done;
+}
+
+bool trial_open(struct trial *trial)
+{
+    return history_open(&trial->looks, looks_count(&last_stage(trial)->looks), trial->passes->fault);
+}
+
+bool trial_in_fields(struct trial *trial)
+{
+    const struct stage *last = last_stage(trial);
+    struct levels_mark mark = trial_start(trial);
+    double *sums =
+        mem_zeroed(trial->passes->job->in.grid.channels, sizeof *sums, "the sums", trial->passes->fault);
+    bool enough = false, done = sums != NULL;
+
+    while (done && !enough && mark.step < last->steps) {
+        done = step_unseen(trial, &mark, looks_next(&last->looks, mark.step) - 1) &&
+               step_seen(trial, &mark, sums);
+        enough = done && judge(trial, mark.step, sums);
+    }
+    trial->steps += mark.step;
+    trial->unreached = !enough;
+    mem_free(sums);
+    return done;
+}
+
+/* Steps that a pass takes before anyone knows whether the run takes them. */
+static struct route_leg venture(const struct trial *trial, const struct route *route)
+{
+    struct levels_mark end = levels_end(route->levels), most = route->at;
+    struct route_leg leg;
+
+    most.step += MOST_AT_A_VENTURE;
+    if (most.step < last_stage(trial)->steps)
+        end = most;
+    leg = route_next(route, end, false);
+    leg.to = route_other_spool(leg.from);
+    return leg;
+}
+
+static size_t steps_of(const struct trial *trial, const struct route_leg *leg)
+{
+    uint64_t end = leg->end.stage > leg->begin.stage ? last_stage(trial)->steps : leg->end.step;
+
+    return (size_t)(end - leg->begin.step);
+}
+
+bool trial_over_spools(struct trial *trial, struct journey *journey, struct levels_mark *end)
+{
+    struct route *route = &journey->route;
+    unsigned channels = trial->passes->job->in.grid.channels;
+    bool enough = false;
+
+    while (!enough && !route_is_at(route, levels_end(route->levels))) {
+        struct route_leg leg = venture(trial, route);
+        size_t steps = steps_of(trial, &leg), taken = 0;
+        double *sums = mem_zeroed(steps, channels * sizeof *sums, "the sums", trial->passes->fault);
+        bool done = sums != NULL && journey_make(journey, &leg, sums, false);
+        if (done)
+            taken = judge_all(trial, leg.begin.step, sums, steps, &enough);
+        mem_free(sums);
+        if (!done)
+            return false;
+        if (taken < steps) {
+            *end = route->at;
+            end->step += taken;
+            return true;
+        }
+        route_take(route, &leg);
+    }
+    *end = route->at;
+    trial->unreached = !enough;
+    return true;
+}
