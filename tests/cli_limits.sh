@@ -294,7 +294,7 @@ for filter in heat identity; do
 done
 make_picture -d 2000,1500 -o tall.png
 head -c $(($(wc -c < tall.png) - 500)) tall.png > cut.png
-imgheat -D cpu -m 4M < cut.png > ../part 2> ../stderr
+imgheat -D cpu -j 2 -m 4M < cut.png > ../part 2> ../stderr
 [ $? = 3 ] && [ -s ../part ] && ! grep -q IEND ../part
 result $? 'of a picture that is damaged late the reader has rows, and no end'
 voxfilt -i v64.raw -n 64 -t f32 -s 1000000000 -o killed.raw 2> ../stderr &

@@ -129,6 +129,9 @@ class Trips:
         """Reads a file by voxfilt, as raw samples in the order of these."""
         order = 'big' if samples.dtype.byteorder == '>' else 'little'
         run = self.run('-i', path, *arguments, '--out-endian', order, '-o', 'back.raw')
+        if 'built without libtiff' in run.stderr:
+            self.counts['nobody: voxfilt has no libtiff'] += 1
+            return
         found = numpy.fromfile('back.raw', samples.dtype) if run.returncode == 0 else None
         if found is not None and found.size == samples.size:
             found = found.reshape(samples.shape)
