@@ -255,11 +255,13 @@ static void say_stretch(const struct section *section, char *text, size_t size)
 
 static void title(const struct drawing *drawing, const struct section *section, char *text, size_t size)
 {
+    static const char axes[] = "xyz";
+
     if (drawing->grid->axes == 2)
         snprintf(text, size, "x right, y down");
     else
-        snprintf(text, size, "%c = %zu: %c right, %c down", "xyz"[section->axis], section -> at,
-                 "xyz"[section->across], "xyz"[section->down]);
+        snprintf(text, size, "%c = %zu: %c right, %c down", axes[section->axis], section->at,
+                 axes[section->across], axes[section->down]);
     say_stretch(section, text, size);
 }
 
@@ -278,13 +280,18 @@ static size_t draw_section(struct drawing *drawing, const struct section *sectio
     return top + CANVAS_LINE + GAP;
 }
 
-static size_t draw_ramp(struct drawing *drawing, enum column column, const char *text, size_t top)
+/* A ramp, and two lines of what it stands for. */
+static size_t draw_ramp(struct drawing *drawing, enum column column, const char *range, const char *choice,
+                        size_t top)
 {
+    const size_t left = MARGIN + RAMP_WIDTH + CANVAS_LETTER;
+
     draw_box(drawing, MARGIN - 1, top - 1, RAMP_WIDTH + 2, RAMP_HEIGHT + 2, frame);
     for (size_t x = 0; x < RAMP_WIDTH; x++)
         draw_box(drawing, MARGIN + x, top, 1, RAMP_HEIGHT, ramp_colour(column, (double)x / (RAMP_WIDTH - 1)));
-    draw_text(drawing, MARGIN + RAMP_WIDTH + CANVAS_LETTER, top, text);
-    return top + CANVAS_LINE;
+    draw_text(drawing, left, top, range);
+    draw_text(drawing, left, top + CANVAS_LINE, choice);
+    return top + 2 * CANVAS_LINE;
 }
 
 static size_t draw_line(struct drawing *drawing, const char *text, size_t top)
@@ -305,10 +312,7 @@ static size_t draw_grey_key(struct drawing *drawing, size_t top)
         return draw_line(drawing, text, top);
     }
     snprintf(text, sizeof text, "%.4g to %.4g: before and after,", grey->low, grey->high);
-    top = draw_ramp(drawing, BEFORE, text, top);
-    snprintf(text, sizeof text, "1st to 99th percentile");
-    draw_text(drawing, MARGIN + RAMP_WIDTH + CANVAS_LETTER, top, text);
-    return top + CANVAS_LINE;
+    return draw_ramp(drawing, BEFORE, text, "1st to 99th percentile", top);
 }
 
 static size_t draw_change_key(struct drawing *drawing, size_t top)
@@ -321,10 +325,7 @@ static size_t draw_change_key(struct drawing *drawing, size_t top)
     if (change->high == 0.0)
         return draw_line(drawing, "difference: none", top);
     snprintf(text, sizeof text, "%.4g to %.4g: difference,", change->low, change->high);
-    top = draw_ramp(drawing, DIFFERENCE, text, top);
-    snprintf(text, sizeof text, "99th percentile of its size");
-    draw_text(drawing, MARGIN + RAMP_WIDTH + CANVAS_LETTER, top, text);
-    return top + CANVAS_LINE;
+    return draw_ramp(drawing, DIFFERENCE, text, "99th percentile of its size", top);
 }
 
 static size_t draw_nan_key(struct drawing *drawing, size_t top)
