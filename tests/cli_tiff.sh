@@ -26,6 +26,33 @@ if ! convert -i scan.tif -o back.raw 2> ../stderr && grep -q 'built without libt
     exit 77
 fi
 
+# ---------------------------------------------------------------- libtiff
+
+libtiff=$(sed -n 's/^#define TIFF_LIBRARY "\(.*\)"/\1/p' "${top_builddir:?}/config.h")
+for program in voxfilt imgheat; do
+    ldd "$top_builddir/$program" > ../needed
+    result $? "ldd lists what $program needs"
+    ! grep tiff ../needed
+    result $? "$program loads libtiff only for a TIFF file"
+done
+
+without_libtiff() # COMMAND...
+{
+    (LD_LIBRARY_PATH=$PWD/broken${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} && export LD_LIBRARY_PATH && "$@")
+}
+
+mkdir broken
+: > "broken/$libtiff"
+accepts 'where libtiff is broken, other formats work' '' without_libtiff convert -i scan.mhd -o back.nrrd
+accepts 'and so does writing TIFF' '' without_libtiff convert -i scan.mhd -o back.tif
+same 'as ever' scan.tif back.tif
+refuses 3 "voxfilt: scan.tif: a TIFF file, but libtiff cannot be loaded: $PWD/broken/$libtiff: file too short" \
+    without_libtiff voxfilt -f identity -i scan.tif -o out
+zlib=$(awk '/libz\./ { print $3 }' ../needed)
+ln -sf "$zlib" "broken/$libtiff"
+refuses 3 "voxfilt: scan.tif: a TIFF file, but libtiff cannot be loaded: $zlib: undefined symbol: TIFFClientOpen" \
+    without_libtiff voxfilt -f identity -i scan.tif -o out
+
 # ---------------------------------------------------------------- in and out
 
 same 'a stack has the samples' scan.raw back.raw

@@ -7,9 +7,9 @@
 #include <string.h>
 
 #ifdef HAVE_TIFF
-#include <pthread.h>
+#include "tiff_library.h"
+
 #include <stdarg.h>
-#include <tiffio.h>
 
 enum {
     MESSAGE_BYTES = 512,
@@ -25,6 +25,7 @@ struct page {
 struct tiff_reader {
     struct file_in *file;
     uint64_t at, size; /* in the file */
+    const struct tiff_library *libtiff;
     TIFF *tiff;
     struct fault *fault; /* of the call under way */
     bool failed;         /* the fault is told */
@@ -74,14 +75,6 @@ static void take_warning(thandle_t reader, const char *module, const char *forma
 {
     if (reader != NULL)
         tell(module, reader, format, arguments, false);
-}
-
-static void set_handlers(void)
-{
-    TIFFSetErrorHandler(NULL);
-    TIFFSetWarningHandler(NULL);
-    TIFFSetErrorHandlerExt(take_error);
-    TIFFSetWarningHandlerExt(take_warning);
 }
 
 static tmsize_t read_some(thandle_t handle, void *bytes, tmsize_t size)
@@ -162,16 +155,16 @@ static uint16_t short_field(struct tiff_reader *reader, uint32_t tag, uint16_t o
 {
     uint16_t value = otherwise;
 
-    return TIFFGetFieldDefaulted(reader->tiff, tag, &value) == 1 ? value : otherwise;
+    return reader->libtiff->TIFFGetFieldDefaulted(reader->tiff, tag, &value) == 1 ? value : otherwise;
 }
 
 static struct shape read_shape(struct tiff_reader *reader)
 {
     struct shape shape = {.depth = 1};
 
-    TIFFGetField(reader->tiff, TIFFTAG_IMAGEWIDTH, &shape.width);
-    TIFFGetField(reader->tiff, TIFFTAG_IMAGELENGTH, &shape.height);
-    if (TIFFGetField(reader->tiff, TIFFTAG_IMAGEDEPTH, &shape.depth) != 1)
+    reader->libtiff->TIFFGetField(reader->tiff, TIFFTAG_IMAGEWIDTH, &shape.width);
+    reader->libtiff->TIFFGetField(reader->tiff, TIFFTAG_IMAGELENGTH, &shape.height);
+    if (reader->libtiff->TIFFGetField(reader->tiff, TIFFTAG_IMAGEDEPTH, &shape.depth) != 1)
         shape.depth = 1;
     shape.bits = short_field(reader, TIFFTAG_BITSPERSAMPLE, 1);
     shape.channels = short_field(reader, TIFFTAG_SAMPLESPERPIXEL, 1);
@@ -247,7 +240,7 @@ static bool check_shape(struct tiff_reader *reader, const struct shape *shape)
     if (shape->photometric != PHOTOMETRIC_MINISBLACK && shape->photometric != PHOTOMETRIC_RGB)
         return refuse_number(reader, "PhotometricInterpretation", shape->photometric,
                              ": neither gray nor RGB");
-    if (most_of(shape->compression) == 0 || !TIFFIsCODECConfigured(shape->compression))
+    if (most_of(shape->compression) == 0 || !reader->libtiff->TIFFIsCODECConfigured(shape->compression))
         return refuse_number(reader, "Compression", shape->compression, ", which is not supported");
     return true;
 }
@@ -297,9 +290,9 @@ static uint64_t number_at(const struct tiff_reader *reader, uint64_t at, size_t 
 
 static struct directory directory_of(const struct tiff_reader *reader)
 {
-    enum endian endian = TIFFIsBigEndian(reader->tiff) ? ENDIAN_BIG : ENDIAN_LITTLE;
+    enum endian endian = reader->libtiff->TIFFIsBigEndian(reader->tiff) ? ENDIAN_BIG : ENDIAN_LITTLE;
     bool big = number_at(reader, 2, 2, endian) == 43;
-    uint64_t at = TIFFCurrentDirOffset(reader->tiff);
+    uint64_t at = reader->libtiff->TIFFCurrentDirOffset(reader->tiff);
     size_t size = big ? 8 : 2;
 
     return (struct directory){big, endian, number_at(reader, at, size, endian), at + size};
@@ -348,10 +341,10 @@ static bool read_first(struct tiff_reader *reader, const struct shape *shape, en
     all->height = shape->height;
     all->channels = shape->channels;
     all->type = type;
-    all->endian = TIFFIsBigEndian(reader->tiff) ? ENDIAN_BIG : ENDIAN_LITTLE;
+    all->endian = reader->libtiff->TIFFIsBigEndian(reader->tiff) ? ENDIAN_BIG : ENDIAN_LITTLE;
     all->plain = true;
     read_resolution(reader);
-    if (TIFFGetField(reader->tiff, TIFFTAG_IMAGEDESCRIPTION, &description) != 1)
+    if (reader->libtiff->TIFFGetField(reader->tiff, TIFFTAG_IMAGEDESCRIPTION, &description) != 1)
         description = NULL;
     all->text = tiff_text_read(description, all->channels);
     return true;
@@ -365,9 +358,9 @@ static uint64_t piece_bytes(struct tiff_reader *reader, uint32_t piece)
     uint64_t rows = reader->all.height, each;
     uint32_t rows_per_strip = 0;
 
-    if (TIFFIsTiled(reader->tiff))
-        return (uint64_t)TIFFTileSize(reader->tiff);
-    TIFFGetFieldDefaulted(reader->tiff, TIFFTAG_ROWSPERSTRIP, &rows_per_strip);
+    if (reader->libtiff->TIFFIsTiled(reader->tiff))
+        return (uint64_t)reader->libtiff->TIFFTileSize(reader->tiff);
+    reader->libtiff->TIFFGetFieldDefaulted(reader->tiff, TIFFTAG_ROWSPERSTRIP, &rows_per_strip);
     each = rows_per_strip == 0 || rows_per_strip > rows ? rows : rows_per_strip;
     rows -= each * piece;
     return (rows < each ? rows : each) * reader->row_bytes;
@@ -376,9 +369,10 @@ static uint64_t piece_bytes(struct tiff_reader *reader, uint32_t piece)
 /* The file has the piece, and it can hold what it should. */
 static bool check_piece(struct tiff_reader *reader, uint32_t piece, unsigned most, uint64_t *samples)
 {
-    bool tiled = TIFFIsTiled(reader->tiff);
-    uint64_t needed = piece_bytes(reader, piece), offset = TIFFGetStrileOffset(reader->tiff, piece),
-             bytes = TIFFGetStrileByteCount(reader->tiff, piece);
+    bool tiled = reader->libtiff->TIFFIsTiled(reader->tiff);
+    uint64_t needed = piece_bytes(reader, piece),
+             offset = reader->libtiff->TIFFGetStrileOffset(reader->tiff, piece),
+             bytes = reader->libtiff->TIFFGetStrileByteCount(reader->tiff, piece);
 
     if (offset == 0 || offset > reader->size || bytes > reader->size - offset)
         return refuse(reader, tiled ? "TileOffsets" : "StripOffsets", "outside the file");
@@ -402,13 +396,13 @@ static bool check_tiles(struct tiff_reader *reader, uint32_t count)
     uint32_t width = 0, height = 0;
     size_t bytes;
 
-    if (TIFFGetField(reader->tiff, TIFFTAG_TILEWIDTH, &width) != 1 || width == 0)
+    if (reader->libtiff->TIFFGetField(reader->tiff, TIFFTAG_TILEWIDTH, &width) != 1 || width == 0)
         return refuse(reader, "TileWidth", "missing, or 0");
-    if (TIFFGetField(reader->tiff, TIFFTAG_TILELENGTH, &height) != 1 || height == 0)
+    if (reader->libtiff->TIFFGetField(reader->tiff, TIFFTAG_TILELENGTH, &height) != 1 || height == 0)
         return refuse(reader, "TileLength", "missing, or 0");
     if (!mem_product(&bytes, width, height) ||
         !mem_product(&bytes, bytes, reader->row_bytes / reader->all.width) ||
-        TIFFTileSize64(reader->tiff) != bytes)
+        reader->libtiff->TIFFTileSize64(reader->tiff) != bytes)
         return refuse_number(reader, "TileWidth", width, ": tiles of an impossible size");
     if (across(reader->all.width, width) * across(reader->all.height, height) != count)
         return refuse_number(reader, "TileOffsets", count, " tiles, which does not fit the page");
@@ -426,15 +420,16 @@ static bool check_strips(struct tiff_reader *reader, uint32_t count)
 
     if (across(reader->all.height, (uint32_t)first) != count)
         return refuse_number(reader, "StripOffsets", count, " strips, which does not fit the page");
-    if (TIFFScanlineSize64(reader->tiff) != reader->row_bytes)
+    if (reader->libtiff->TIFFScanlineSize64(reader->tiff) != reader->row_bytes)
         return refuse(reader, "ImageWidth", "rows of an impossible size");
     return true;
 }
 
 static bool locate(struct tiff_reader *reader, const struct shape *shape, uint64_t *samples)
 {
-    bool tiled = TIFFIsTiled(reader->tiff);
-    uint32_t count = tiled ? TIFFNumberOfTiles(reader->tiff) : TIFFNumberOfStrips(reader->tiff);
+    bool tiled = reader->libtiff->TIFFIsTiled(reader->tiff);
+    uint32_t count = tiled ? reader->libtiff->TIFFNumberOfTiles(reader->tiff)
+                           : reader->libtiff->TIFFNumberOfStrips(reader->tiff);
 
     if (!(tiled ? check_tiles(reader, count) : check_strips(reader, count)))
         return false;
@@ -458,7 +453,7 @@ static bool add_page(struct tiff_reader *reader, uint64_t samples)
     if (pages == NULL)
         return false;
     reader->pages = pages;
-    pages[reader->page_count++] = (struct page){TIFFCurrentDirOffset(reader->tiff), samples};
+    pages[reader->page_count++] = (struct page){reader->libtiff->TIFFCurrentDirOffset(reader->tiff), samples};
     reader->all.count++;
     return true;
 }
@@ -468,7 +463,7 @@ static bool is_left_out(struct tiff_reader *reader)
 {
     uint32_t kind = 0;
 
-    TIFFGetFieldDefaulted(reader->tiff, TIFFTAG_SUBFILETYPE, &kind);
+    reader->libtiff->TIFFGetFieldDefaulted(reader->tiff, TIFFTAG_SUBFILETYPE, &kind);
     return (kind & (FILETYPE_REDUCEDIMAGE | FILETYPE_MASK)) != 0;
 }
 
@@ -493,10 +488,10 @@ static bool scan(struct tiff_reader *reader)
     for (;; reader->page++) {
         if (!take_page(reader))
             return false;
-        if (TIFFLastDirectory(reader->tiff))
+        if (reader->libtiff->TIFFLastDirectory(reader->tiff))
             return reader->all.count > 0 ||
                    refuse(reader, "NewSubfileType", "only reduced copies or masks, no page");
-        if (!TIFFReadDirectory(reader->tiff))
+        if (!reader->libtiff->TIFFReadDirectory(reader->tiff))
             return refuse_damage(reader);
     }
 }
@@ -556,15 +551,15 @@ static bool make_room(struct tiff_reader *reader)
 
 static bool start(struct tiff_reader *reader)
 {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-
-    pthread_once(&once, set_handlers);
     if (!file_in_remaining(reader->file, &reader->size))
         return fault_raise_about(reader->fault, STATUS_USAGE, file_in_name(reader->file),
                                  "a TIFF file is not read in order, so it must be a regular file");
+    reader->libtiff = tiff_library_load(take_error, take_warning, file_in_name(reader->file), reader->fault);
+    if (reader->libtiff == NULL)
+        return false;
     /* No memory map, and strips as they are. */
-    reader->tiff = TIFFClientOpen(file_in_name(reader->file), "rmc", reader, read_some, write_none, seek,
-                                  close_nothing, tell_size, NULL, NULL);
+    reader->tiff = reader->libtiff->TIFFClientOpen(file_in_name(reader->file), "rmc", reader, read_some,
+                                                   write_none, seek, close_nothing, tell_size, NULL, NULL);
     return reader->tiff != NULL || refuse_damage(reader);
 }
 
@@ -593,7 +588,7 @@ void tiff_reader_close(struct tiff_reader *reader)
         return;
     reader->fault = &ignored;
     if (reader->tiff != NULL)
-        TIFFClose(reader->tiff);
+        reader->libtiff->TIFFClose(reader->tiff);
     mem_free(reader->pages);
     mem_free(reader->tile);
     mem_free(reader->band);
@@ -628,8 +623,9 @@ static bool place_tile(struct tiff_reader *reader, uint32_t x, uint32_t y, uint3
     uint64_t rows = reader->all.height - y, columns = reader->all.width - x;
     tmsize_t size = (tmsize_t)((size_t)width * height * sample);
 
-    if (TIFFReadEncodedTile(reader->tiff, TIFFComputeTile(reader->tiff, x, y, 0, 0), reader->tile, size) !=
-        size)
+    if (reader->libtiff->TIFFReadEncodedTile(reader->tiff,
+                                             reader->libtiff->TIFFComputeTile(reader->tiff, x, y, 0, 0),
+                                             reader->tile, size) != size)
         return refuse(reader, "TileOffsets", "a tile is damaged");
     for (uint64_t row = 0; row < height && row < rows; row++)
         memcpy(reader->band + row * reader->row_bytes + x * sample, reader->tile + row * width * sample,
@@ -641,8 +637,8 @@ static bool tiled_row(struct tiff_reader *reader, unsigned char *samples)
 {
     uint32_t width = 0, height = 0, row = (uint32_t)reader->row;
 
-    TIFFGetField(reader->tiff, TIFFTAG_TILEWIDTH, &width);
-    TIFFGetField(reader->tiff, TIFFTAG_TILELENGTH, &height);
+    reader->libtiff->TIFFGetField(reader->tiff, TIFFTAG_TILEWIDTH, &width);
+    reader->libtiff->TIFFGetField(reader->tiff, TIFFTAG_TILELENGTH, &height);
     for (uint64_t x = 0; row % height == 0 && x < reader->all.width; x += width) {
         if (!place_tile(reader, (uint32_t)x, row, width, height))
             return false;
@@ -653,12 +649,13 @@ static bool tiled_row(struct tiff_reader *reader, unsigned char *samples)
 
 static bool next_row(struct tiff_reader *reader, unsigned char *samples)
 {
-    if (reader->row == 0 && TIFFCurrentDirOffset(reader->tiff) != reader->pages[reader->page].directory &&
-        !TIFFSetSubDirectory(reader->tiff, reader->pages[reader->page].directory))
+    if (reader->row == 0 &&
+        reader->libtiff->TIFFCurrentDirOffset(reader->tiff) != reader->pages[reader->page].directory &&
+        !reader->libtiff->TIFFSetSubDirectory(reader->tiff, reader->pages[reader->page].directory))
         return refuse_damage(reader);
-    if (TIFFIsTiled(reader->tiff))
+    if (reader->libtiff->TIFFIsTiled(reader->tiff))
         return tiled_row(reader, samples);
-    return TIFFReadScanline(reader->tiff, samples, (uint32_t)reader->row, 0) == 1 ||
+    return reader->libtiff->TIFFReadScanline(reader->tiff, samples, (uint32_t)reader->row, 0) == 1 ||
            refuse(reader, "StripOffsets", "a strip is damaged");
 }
 
