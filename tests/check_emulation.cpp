@@ -1015,6 +1015,149 @@ START_TEST(there_may_be_no_driver_that_serves)
 }
 END_TEST
 
+/* ---------------------------------------------------------------- several GPUs */
+
+static void have_gpus(int count, bool apart)
+{
+    struct emulation_device device = emulation_get_device();
+
+    device.count = count;
+    device.apart = apart;
+    emulation_set_device(&device);
+}
+
+/* A stream and a number in the memory of a GPU, which is chosen then. */
+struct on_gpu {
+    explicit on_gpu(int index, int value)
+    {
+        ck_assert_int_eq(cudaSetDevice(index), cudaSuccess);
+        ck_assert_int_eq(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), cudaSuccess);
+        ck_assert_int_eq(cudaEventCreate(&event), cudaSuccess);
+        ck_assert_int_eq(cudaMalloc(&number, sizeof *number), cudaSuccess);
+        ck_assert_int_eq(cudaMemcpyAsync(number, &value, sizeof value, cudaMemcpyHostToDevice, stream),
+                         cudaSuccess);
+        ck_assert_int_eq(cudaStreamSynchronize(stream), cudaSuccess);
+    }
+    int value() const
+    {
+        int seen = 0;
+        ck_assert_int_eq(cudaMemcpyAsync(&seen, number, sizeof seen, cudaMemcpyDeviceToHost, stream),
+                         cudaSuccess);
+        ck_assert_int_eq(cudaStreamSynchronize(stream), cudaSuccess);
+        return seen;
+    }
+
+    cudaStream_t stream = nullptr;
+    cudaEvent_t event = nullptr;
+    int *number = nullptr;
+};
+
+__global__ static void copy_number(int *to, const int *from)
+{
+    *to = *from;
+}
+
+START_TEST(streams_events_and_memory_are_of_a_gpu)
+{
+    have_gpus(2, false);
+    const on_gpu first(0, 1), second(1, 2);
+    std::size_t available = 0, total = 0;
+    float milliseconds;
+    int seen;
+
+    ck_assert_int_eq(cudaSetDevice(2), cudaErrorInvalidDevice);
+    ck_assert_int_eq(cudaMemGetInfo(&available, &total), cudaSuccess);
+    ck_assert_uint_eq(total - available, sizeof(int));
+    ck_assert_int_eq(CUDA_LAUNCH(first.stream, one, one, 0, copy_number, first.number, first.number),
+                     cudaErrorInvalidResourceHandle);
+    ck_assert_int_eq(CUDA_LAUNCH(second.stream, one, one, 0, copy_number, second.number, second.number),
+                     cudaSuccess);
+    ck_assert_int_eq(cudaEventRecord(first.event, second.stream), cudaErrorInvalidResourceHandle);
+    ck_assert_int_eq(cudaEventRecord(first.event, first.stream), cudaSuccess);
+    ck_assert_int_eq(cudaEventRecord(second.event, second.stream), cudaSuccess);
+    ck_assert_int_eq(cudaEventElapsedTime(&milliseconds, first.event, second.event),
+                     cudaErrorInvalidResourceHandle);
+    ck_assert_int_eq(cudaStreamWaitEvent(second.stream, first.event), cudaSuccess);
+    ck_assert_int_eq(cudaMemcpyAsync(&seen, first.number, sizeof seen, cudaMemcpyDeviceToHost, second.stream),
+                     cudaErrorInvalidValue);
+    ck_assert_int_eq(cudaMemsetAsync(first.number, 0, sizeof(int), second.stream), cudaErrorInvalidValue);
+    ck_assert_int_eq(first.value(), 1);
+    fresh();
+}
+END_TEST
+
+/* Of another GPU a kernel sees nothing, until it is given access. */
+START_TEST(kernels_keep_to_the_memory_of_their_gpu)
+{
+    int can = 0;
+
+    have_gpus(3, false);
+    const on_gpu first(0, 1), second(1, 2);
+    if (!EMULATION_ASAN) {
+        ck_assert_int_eq(CUDA_LAUNCH(second.stream, one, one, 0, copy_number, second.number, first.number),
+                         cudaSuccess);
+        ck_assert_int_eq(second.value(), static_cast<int>(emulation::poison_word));
+    }
+    ck_assert_int_eq(cudaDeviceCanAccessPeer(&can, 1, 0), cudaSuccess);
+    ck_assert_int_eq(can, 1);
+    ck_assert_int_eq(cudaDeviceCanAccessPeer(&can, 1, 1), cudaSuccess);
+    ck_assert_int_eq(can, 0);
+    ck_assert_int_eq(cudaDeviceEnablePeerAccess(0, 0), cudaSuccess);
+    ck_assert_int_eq(cudaDeviceEnablePeerAccess(0, 0), cudaErrorPeerAccessAlreadyEnabled);
+    ck_assert_int_eq(cudaGetLastError(), cudaErrorPeerAccessAlreadyEnabled);
+    ck_assert_int_eq(CUDA_LAUNCH(second.stream, one, one, 0, copy_number, second.number, first.number),
+                     cudaSuccess);
+    ck_assert_int_eq(second.value(), 1);
+    fresh();
+    have_gpus(2, true);
+    const on_gpu alone(0, 1), apart(1, 2);
+    ck_assert_int_eq(cudaDeviceCanAccessPeer(&can, 1, 0), cudaSuccess);
+    ck_assert_int_eq(can, 0);
+    ck_assert_int_eq(cudaDeviceEnablePeerAccess(0, 0), cudaErrorPeerAccessUnsupported);
+    if (!EMULATION_ASAN)
+        expect_complaint(CUDA_LAUNCH(apart.stream, one, one, 0, copy_number, alone.number, apart.number),
+                         "wrote into the memory of another GPU");
+    fresh();
+}
+END_TEST
+
+/* With access to each other or without, and behind the event alone that they wait for. */
+START_TEST(copies_go_from_gpu_to_gpu)
+{
+    emulation_set_lazy_streams(true);
+    have_gpus(3, _i == 1);
+    const on_gpu from(2, 1), to(1, 5);
+
+    ck_assert_int_eq(cudaMemcpyPeerAsync(to.number, 2, from.number, 2, sizeof(int), from.stream),
+                     cudaErrorInvalidValue);
+    ck_assert_int_eq(cudaMemcpyPeerAsync(to.number, 1, from.number, 2, sizeof(int), from.stream),
+                     cudaSuccess);
+    ck_assert_int_eq(cudaEventRecord(from.event, from.stream), cudaSuccess);
+    ck_assert_int_eq(to.value(), 5);
+    ck_assert_int_eq(cudaStreamWaitEvent(to.stream, from.event), cudaSuccess);
+    ck_assert_int_eq(to.value(), 1);
+    const on_gpu other(0, 7);
+    ck_assert_int_eq(cudaMemcpyPeerAsync(to.number, 1, from.number, 2, sizeof(int), other.stream),
+                     cudaErrorInvalidResourceHandle);
+    fresh();
+}
+END_TEST
+
+START_TEST(a_gpu_fails_alone)
+{
+    have_gpus(2, false);
+    const on_gpu first(0, 1), second(1, 2);
+
+    emulation_fail_call(1, cudaErrorIllegalAddress);
+    ck_assert_int_eq(cudaStreamSynchronize(first.stream), cudaErrorIllegalAddress);
+    ck_assert_int_eq(emulation_failed_device(), 0);
+    ck_assert_int_eq(cudaStreamSynchronize(second.stream), cudaSuccess);
+    ck_assert_int_eq(cudaStreamSynchronize(first.stream), cudaErrorIllegalAddress);
+    ck_assert_int_eq(second.value(), 2);
+    fresh();
+}
+END_TEST
+
 static void add_tests(TCase *cases)
 {
     tcase_add_test(cases, right_kernels_are_right_in_every_order);
@@ -1049,6 +1192,10 @@ static void add_tests(TCase *cases)
     tcase_add_test(cases, leaks_are_found);
     tcase_add_test(cases, there_may_be_no_device);
     tcase_add_test(cases, there_may_be_no_driver_that_serves);
+    tcase_add_test(cases, streams_events_and_memory_are_of_a_gpu);
+    tcase_add_test(cases, kernels_keep_to_the_memory_of_their_gpu);
+    tcase_add_loop_test(cases, copies_go_from_gpu_to_gpu, 0, 2);
+    tcase_add_test(cases, a_gpu_fails_alone);
 }
 
 int main()

@@ -8,6 +8,27 @@
 #include "cuda_routine.h"
 #include "cuda_sums.h"
 
+#include <tuple>
+#include <type_traits>
+
+/* CUDA does most things on the GPU that the thread has chosen: here it chooses that of the device which is
+   asked. What gives back has no fault to fill. */
+template <auto Function> struct chosen;
+
+template <typename Result, typename Device, typename... Rest, Result (*Function)(Device *, Rest...)>
+struct chosen<Function> {
+    static Result call(Device *device, Rest... rest)
+    {
+        if constexpr ((std::is_same_v<Rest, struct fault *> || ...)) {
+            if (!cuda_device_choose(device, std::get<sizeof...(Rest) - 1>(std::tie(rest...))))
+                return Result();
+        } else if (device != NULL) {
+            cudaSetDevice(device->index);
+        }
+        return Function(device, rest...);
+    }
+};
+
 /* By name, as C++17 has no designated initialisers; the compiler does it. There is no multiply_adds. */
 static constexpr struct backend named_functions()
 {
@@ -20,32 +41,32 @@ static constexpr struct backend named_functions()
     backend.warm_up = cuda_device_warm_up;
     backend.predict = cuda_device_predict;
     backend.open = cuda_device_open;
-    backend.close = cuda_device_close;
+    backend.close = chosen<cuda_device_close>::call;
     backend.memory = cuda_device_memory;
     backend.field_bytes = cuda_planes_bytes;
-    backend.settle = cuda_routine_settle;
-    backend.prepare = cuda_routine_prepare;
-    backend.release = cuda_routine_release;
-    backend.field_create = cuda_planes_create;
-    backend.field_destroy = cuda_planes_destroy;
-    backend.field_slide = cuda_planes_slide;
-    backend.staging_create = cuda_planes_staging_create;
-    backend.staging_destroy = cuda_planes_staging_destroy;
-    backend.upload = cuda_planes_upload;
-    backend.download = cuda_planes_download;
-    backend.staging_wait = cuda_planes_staging_wait;
-    backend.tell_outcomes = cuda_planes_tell_outcomes;
-    backend.measure = cuda_planes_measure;
-    backend.tell_extremes = cuda_planes_tell_extremes;
-    backend.advance = cuda_routine_advance;
-    backend.begin_span = cuda_device_begin_span;
-    backend.end_span = cuda_device_end_span;
-    backend.sync = cuda_device_sync;
-    backend.copy = cuda_planes_copy;
-    backend.change = cuda_sums_change;
-    backend.tally = cuda_sums_tally;
+    backend.settle = chosen<cuda_routine_settle>::call;
+    backend.prepare = chosen<cuda_routine_prepare>::call;
+    backend.release = chosen<cuda_routine_release>::call;
+    backend.field_create = chosen<cuda_planes_create>::call;
+    backend.field_destroy = chosen<cuda_planes_destroy>::call;
+    backend.field_slide = chosen<cuda_planes_slide>::call;
+    backend.staging_create = chosen<cuda_planes_staging_create>::call;
+    backend.staging_destroy = chosen<cuda_planes_staging_destroy>::call;
+    backend.upload = chosen<cuda_planes_upload>::call;
+    backend.download = chosen<cuda_planes_download>::call;
+    backend.staging_wait = chosen<cuda_planes_staging_wait>::call;
+    backend.tell_outcomes = chosen<cuda_planes_tell_outcomes>::call;
+    backend.measure = chosen<cuda_planes_measure>::call;
+    backend.tell_extremes = chosen<cuda_planes_tell_extremes>::call;
+    backend.advance = chosen<cuda_routine_advance>::call;
+    backend.begin_span = chosen<cuda_device_begin_span>::call;
+    backend.end_span = chosen<cuda_device_end_span>::call;
+    backend.sync = chosen<cuda_device_sync>::call;
+    backend.copy = chosen<cuda_planes_copy>::call;
+    backend.change = chosen<cuda_sums_change>::call;
+    backend.tally = chosen<cuda_sums_tally>::call;
     backend.sum_rungs = cuda_sum_rungs;
-    backend.settle_sums = cuda_sums_settle;
+    backend.settle_sums = chosen<cuda_sums_settle>::call;
     backend.add_by = cuda_sums_add_by;
     backend.tally_bytes = cuda_sums_tally_bytes;
     backend.change_bytes = cuda_sums_change_bytes;

@@ -20,6 +20,11 @@ bool cuda_device_check(cudaError_t error, const struct device *device, const cha
                        "cuda:%d: %s: %s", device->index, deed, cudaGetErrorString(error));
 }
 
+bool cuda_device_choose(const struct device *device, struct fault *fault)
+{
+    return cuda_device_check(cudaSetDevice(device->index), device, "choosing it", fault);
+}
+
 unsigned cuda_device_count(void)
 {
     int devices = 0;

@@ -41,6 +41,9 @@ struct device {
 /* Memory that is not to be had is STATUS_LIMIT, any other error STATUS_DEVICE. */
 bool cuda_device_check(cudaError_t error, const struct device *device, const char *deed, struct fault *fault);
 
+/* Let what the thread asks from here on be asked of the device's GPU. */
+bool cuda_device_choose(const struct device *device, struct fault *fault);
+
 /* Whoever waits for such an event sleeps. */
 bool cuda_device_create_event(const struct device *device, cudaEvent_t *event, struct fault *fault);
 void cuda_device_destroy_event(cudaEvent_t event);

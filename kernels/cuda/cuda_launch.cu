@@ -39,6 +39,14 @@ static unsigned suggested_side(int threads)
     return side;
 }
 
+bool cuda_launch_allow(const struct device *device, const struct cuda_form *launch, struct fault *fault)
+{
+    return launch->shared_bytes <= FREE_SHARED_BYTES ||
+           cuda_device_check(cudaFuncSetAttribute(launch->kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                                  static_cast<int>(launch->shared_bytes)),
+                             device, "shared memory", fault);
+}
+
 /* What is settled, and what the runtime knows of its kernel. */
 bool cuda_launch_describe(const struct device *device, const struct cuda_form *launch, struct form *form,
                           struct fault *fault)
@@ -49,10 +57,7 @@ bool cuda_launch_describe(const struct device *device, const struct cuda_form *l
 
     if (!cuda_device_check(cudaFuncGetAttributes(&attributes, launch->kernel), device, "a kernel", fault))
         return false;
-    if (launch->shared_bytes > FREE_SHARED_BYTES &&
-        !cuda_device_check(cudaFuncSetAttribute(launch->kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                                static_cast<int>(launch->shared_bytes)),
-                           device, "shared memory", fault))
+    if (!cuda_launch_allow(device, launch, fault))
         return false;
     if (!cuda_device_check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, launch->kernel, threads,
                                                                          launch->shared_bytes),

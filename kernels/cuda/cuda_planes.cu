@@ -122,7 +122,6 @@ struct staging *cuda_planes_staging_create(struct device *device, size_t bytes, 
     return NULL;
 }
 
-/* Threads other than the one that opened the device have not chosen it yet. */
 bool cuda_planes_staging_wait(struct device *device, struct staging *staging, double *seconds,
                               struct fault *fault)
 {
@@ -131,8 +130,7 @@ bool cuda_planes_staging_wait(struct device *device, struct staging *staging, do
     if (!moved->under_way)
         return true;
     moved->under_way = false;
-    return cuda_device_check(cudaSetDevice(device->index), device, "a thread", fault) &&
-           cuda_device_await_event(device, moved->begun, moved->done, "a copy", seconds, fault);
+    return cuda_device_await_event(device, moved->begun, moved->done, "a copy", seconds, fault);
 }
 
 size_t cuda_planes_packed_bytes(const struct shape *shape, const struct encoding *encoding, size_t planes)

@@ -295,7 +295,8 @@ bool cuda_routine_prepare(struct device *device, const struct form *form, struct
     if (routine == NULL)
         return false;
     memcpy(&routine->settled, form->own, sizeof routine->settled);
-    if (!put_operands(device, routine, form, fault)) {
+    if (!cuda_launch_allow(device, &routine->settled.form, fault) ||
+        !put_operands(device, routine, form, fault)) {
         cuda_routine_release(device, routine);
         return false;
     }

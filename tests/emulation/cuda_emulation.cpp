@@ -3,6 +3,7 @@
 #include "blocks.h"
 #include "cuda_emulation.h"
 #include "emulation.h"
+#include "gpus.h"
 #include "poison.h"
 
 #include <algorithm>
@@ -20,6 +21,7 @@ using clock_type = std::chrono::steady_clock;
 using work_type = std::function<void()>;
 
 struct cudaStream_st {
+    int gpu;
     bool blocking; /* in turns with the default stream */
     int code;      /* what its kernels are said to be compiled for, as 90 */
     pid_t owner;
@@ -44,6 +46,7 @@ struct mark {
 } // namespace emulation
 
 struct cudaEvent_st {
+    int gpu;
     bool timed;
     pid_t owner;
     std::shared_ptr<emulation::mark> last;
@@ -74,6 +77,8 @@ constexpr struct emulation_device default_device = {
     32,                     /* registers: a block, a thread */
     std::size_t(1) << 20,   /* L2 */
     std::size_t(256) << 20, /* memory */
+    false,                  /* not apart */
+    false,                  /* not mixed */
 };
 
 /* What CUDA itself keeps of a block's shared memory. */
@@ -85,6 +90,7 @@ constexpr unsigned most_grid_x = 0x7fffffff, most_grid_yz = 65535;
 struct allocation {
     guarded_memory memory;
     bool on_device;
+    int gpu; /* page-locked memory: that which was chosen */
     pid_t owner;
     const char *origin;
 };
@@ -100,20 +106,19 @@ struct runtime {
     unsigned long long calls, launches, failing_call;
     cudaError_t failing_error;
     bool has_failed;
-    cudaError_t last_error, lasting_error; /* the second until the device is reset */
+    int failed_gpu, running_gpu; /* of the call that failed, of the kernel that runs */
+    cudaError_t last_error;
     std::string complaint;
 
-    int current_device;
     std::map<const unsigned char *, std::unique_ptr<allocation>> allocations;
-    std::size_t device_bytes;
     std::map<cudaStream_t, std::unique_ptr<cudaStream_st>> streams;
     std::map<cudaEvent_t, std::unique_ptr<cudaEvent_st>> events;
-    std::map<const void *, int> shared_limits; /* by kernel, where one was set */
+    class gpus gpus;
 
     runtime();
     ~runtime();
     void reset();
-    void reset_device();
+    void reset_gpu(int gpu);
 };
 
 /* Lives as long as the process: its destructor is the check for leaks. */
@@ -142,11 +147,17 @@ bool environment_says(const char *name, const char *word)
 
 void runtime::reset()
 {
-    reset_device();
+    allocations.clear();
+    streams.clear();
+    events.clear();
+    gpus.reset();
+    last_error = cudaSuccess;
     device = default_device;
     device.count = static_cast<int>(
         environment_number("CUDA_EMULATION_DEVICES", static_cast<unsigned long long>(device.count)));
     device.memory_bytes = environment_number("CUDA_EMULATION_MEMORY", device.memory_bytes);
+    device.apart = environment_says("CUDA_EMULATION_LINKS", "none");
+    device.mixed = environment_says("CUDA_EMULATION_KINDS", "mixed");
     seed = environment_number("CUDA_EMULATION_ORDER", 0);
     order = environment_says("CUDA_EMULATION_ORDER", "reversed") ? EMULATION_REVERSED
             : seed != 0                                          ? EMULATION_SHUFFLED
@@ -155,18 +166,24 @@ void runtime::reset()
     calls = launches = failing_call = 0;
     failing_error = cudaSuccess;
     has_failed = false;
+    failed_gpu = running_gpu = 0;
     complaint.clear();
-    current_device = 0;
+    choose_gpu(0);
 }
 
-void runtime::reset_device()
+template <typename Map> void erase_all_of(Map *owned, int gpu)
 {
-    allocations.clear();
-    device_bytes = 0;
-    streams.clear();
-    events.clear();
-    shared_limits.clear();
-    last_error = lasting_error = cudaSuccess;
+    for (auto i = owned->begin(); i != owned->end();)
+        i = i->second->gpu == gpu ? owned->erase(i) : std::next(i);
+}
+
+void runtime::reset_gpu(int gpu)
+{
+    erase_all_of(&allocations, gpu);
+    erase_all_of(&streams, gpu);
+    erase_all_of(&events, gpu);
+    gpus.of(gpu) = {};
+    last_error = cudaSuccess;
 }
 
 /* A forked child inherits what its parent allocated, and is not to blame for it. */
@@ -206,7 +223,7 @@ runtime::~runtime()
 
 /* ---------------------------------------------------------------- errors */
 
-/* After these a device does nothing more until it is reset. */
+/* After these a GPU does nothing more until it is reset. */
 bool lasts(cudaError_t error)
 {
     return error == cudaErrorIllegalAddress || error == cudaErrorLaunchTimeout ||
@@ -214,42 +231,82 @@ bool lasts(cudaError_t error)
            error == cudaErrorECCUncorrectable;
 }
 
-cudaError_t remember(cudaError_t error)
+cudaError_t &lasting_error_of(int gpu)
+{
+    return the().gpus.of(gpu).lasting_error;
+}
+
+cudaError_t remember(int gpu, cudaError_t error)
 {
     if (error != cudaSuccess && error != cudaErrorNotReady)
         the().last_error = error;
     if (lasts(error))
-        the().lasting_error = error;
+        lasting_error_of(gpu) = error;
     return error;
 }
 
+/* A stream stays on the GPU that it was created on; the default stream is that of the chosen one. */
+int gpu_of(cudaStream_t stream)
+{
+    auto owned = the().streams.find(stream);
+
+    return owned == the().streams.end() ? current_gpu() : owned->second->gpu;
+}
+
+int gpu_of(int gpu)
+{
+    return gpu;
+}
+
+int gpu_of(cudaEvent_t event)
+{
+    auto owned = the().events.find(event);
+
+    return owned == the().events.end() ? current_gpu() : owned->second->gpu;
+}
+
 /* Count a call; why it cannot be served. */
-cudaError_t refusal()
+cudaError_t refusal(int gpu)
 {
     runtime &state = the();
 
     if (++state.calls == state.failing_call) {
         state.has_failed = true;
+        state.failed_gpu = gpu;
         return state.failing_error;
     }
-    return state.lasting_error;
+    return lasting_error_of(gpu);
 }
 
+template <typename Body> cudaError_t answer(int gpu, Body body)
+{
+    cudaError_t error = refusal(gpu);
+
+    return remember(gpu, error != cudaSuccess ? error : body());
+}
+
+/* What is asked of the chosen GPU, or else of that of a stream or an event. */
 template <typename Body> cudaError_t serve(Body body)
 {
     std::lock_guard<std::mutex> lock(the().mutex);
-    cudaError_t error = refusal();
 
-    return remember(error != cudaSuccess ? error : body());
+    return answer(current_gpu(), body);
+}
+
+template <typename Owned, typename Body> cudaError_t serve_for(Owned owned, Body body)
+{
+    std::lock_guard<std::mutex> lock(the().mutex);
+
+    return answer(gpu_of(owned), body);
 }
 
 /* What gives back does so even where it fails: the caller has no second chance. */
 template <typename Body> cudaError_t serve_release(Body body)
 {
     std::lock_guard<std::mutex> lock(the().mutex);
-    cudaError_t error = refusal(), release_error = body();
+    cudaError_t error = refusal(current_gpu()), release_error = body();
 
-    return remember(error != cudaSuccess ? error : release_error);
+    return remember(current_gpu(), error != cudaSuccess ? error : release_error);
 }
 
 /* Why there is no device for anyone; cudaSuccess where there is one. */
@@ -294,6 +351,10 @@ constexpr error_text error_texts[] = {
     {cudaErrorMisalignedAddress, "cudaErrorMisalignedAddress", "misaligned address"},
     {cudaErrorLaunchFailure, "cudaErrorLaunchFailure", "unspecified launch failure"},
     {cudaErrorNotSupported, "cudaErrorNotSupported", "operation not supported"},
+    {cudaErrorPeerAccessUnsupported, "cudaErrorPeerAccessUnsupported",
+     "peer access is not supported between these two devices"},
+    {cudaErrorPeerAccessAlreadyEnabled, "cudaErrorPeerAccessAlreadyEnabled",
+     "peer access is already enabled"},
     {cudaErrorUnknown, "cudaErrorUnknown", "unknown error"},
 };
 
@@ -309,7 +370,8 @@ const error_text *find_text(cudaError_t error)
 cudaError_t take_last_error()
 {
     runtime &state = the();
-    cudaError_t error = state.lasting_error != cudaSuccess ? state.lasting_error : state.last_error;
+    cudaError_t lasting_error = lasting_error_of(current_gpu());
+    cudaError_t error = lasting_error != cudaSuccess ? lasting_error : state.last_error;
 
     state.last_error = cudaSuccess;
     return error;
@@ -328,7 +390,7 @@ void perform_next(cudaStream_t stream)
     work_type work = std::move(stream->work.front());
 
     stream->work.pop_front();
-    if (the().lasting_error == cudaSuccess)
+    if (lasting_error_of(stream->gpu) == cudaSuccess)
         work();
 }
 
@@ -338,10 +400,19 @@ void drain(cudaStream_t stream)
         perform_next(stream);
 }
 
+/* Those of the chosen GPU. */
 void drain_blocking_streams()
 {
     for (auto &[stream, owned] : the().streams) {
-        if (stream->blocking)
+        if (stream->blocking && stream->gpu == current_gpu())
+            drain(stream);
+    }
+}
+
+void drain_streams_of(int gpu)
+{
+    for (auto &[stream, owned] : the().streams) {
+        if (stream->gpu == gpu)
             drain(stream);
     }
 }
@@ -366,7 +437,7 @@ bool is_event(cudaEvent_t event)
 bool has_free_streams()
 {
     for (auto &[stream, owned] : the().streams) {
-        if (!stream->blocking)
+        if (!stream->blocking && stream->gpu == current_gpu())
             return true;
     }
     return false;
@@ -386,9 +457,10 @@ cudaError_t submit(cudaStream_t stream, work_type work)
     }
     if (stream == nullptr)
         drain_blocking_streams();
-    if (the().lasting_error == cudaSuccess)
+    const int gpu = gpu_of(stream);
+    if (lasting_error_of(gpu) == cudaSuccess)
         work();
-    return the().lasting_error;
+    return lasting_error_of(gpu);
 }
 
 void reach(const std::shared_ptr<mark> &mark)
@@ -411,11 +483,19 @@ allocation *find_allocation(const void *memory)
     return candidate->memory.contains(memory, 0) ? candidate : nullptr;
 }
 
+/* Whether work on a GPU may use the memory. */
+bool is_reachable(int gpu, const allocation &owner)
+{
+    return !owner.on_device || the().gpus.reaches(gpu, owner.gpu);
+}
+
+/* For the kernel that runs. */
 bool is_allocated(const void *memory, std::size_t bytes)
 {
     const allocation *owner = find_allocation(memory);
 
-    return owner != nullptr && owner->memory.contains(memory, bytes);
+    return owner != nullptr && owner->memory.contains(memory, bytes) &&
+           is_reachable(the().running_gpu, *owner);
 }
 
 /* The host may not touch the device's memory; kernels and copies open it for themselves. */
@@ -436,10 +516,12 @@ void close_all()
         close(*owned.second);
 }
 
-void open_all()
+void open_all_for(int gpu)
 {
-    for (const auto &owned : the().allocations)
-        open(*owned.second);
+    for (const auto &owned : the().allocations) {
+        if (is_reachable(gpu, *owned.second))
+            open(*owned.second);
+    }
 }
 
 cudaError_t allocate(void **memory, std::size_t bytes, bool on_device)
@@ -453,11 +535,12 @@ cudaError_t allocate(void **memory, std::size_t bytes, bool on_device)
         return absence();
     if (bytes == 0)
         return cudaSuccess;
-    if (on_device &&
-        bytes > state.device.memory_bytes - std::min(state.device.memory_bytes, state.device_bytes))
+    gpu &gpu = state.gpus.of(current_gpu());
+    if (on_device && bytes > state.device.memory_bytes - std::min(state.device.memory_bytes, gpu.bytes))
         return cudaErrorMemoryAllocation;
     try {
-        std::unique_ptr<allocation> owned(new allocation{guarded_memory(bytes), on_device, getpid(),
+        std::unique_ptr<allocation> owned(new allocation{guarded_memory(bytes), on_device, current_gpu(),
+                                                         getpid(),
                                                          on_device ? "cudaMalloc" : "cudaMallocHost"});
         unsigned char *begin = owned->memory.begin();
         close(*owned);
@@ -466,7 +549,7 @@ cudaError_t allocate(void **memory, std::size_t bytes, bool on_device)
     } catch (const std::bad_alloc &) {
         return cudaErrorMemoryAllocation;
     }
-    state.device_bytes += on_device ? bytes : 0;
+    gpu.bytes += on_device ? bytes : 0;
     return cudaSuccess;
 }
 
@@ -481,7 +564,7 @@ cudaError_t deallocate(void *memory, bool on_device)
     if (owned == state.allocations.end() || owned->second->on_device != on_device)
         return cudaErrorInvalidValue;
     bool damaged = owned->second->memory.is_damaged();
-    state.device_bytes -= on_device ? owned->second->memory.bytes() : 0;
+    state.gpus.of(owned->second->gpu).bytes -= on_device ? owned->second->memory.bytes() : 0;
     state.allocations.erase(owned);
     if (damaged)
         complain("memory that is freed was written outside of its bounds");
@@ -529,6 +612,21 @@ bool is_within(const rows &area, side where)
     return owner->memory.contains(area.begin, area.bytes());
 }
 
+/* Whether work in the stream may use what the rows lie in. */
+bool is_reachable_in(cudaStream_t stream, const rows &area)
+{
+    const allocation *owner = find_allocation(area.begin);
+
+    return owner == nullptr || is_reachable(gpu_of(stream), *owner);
+}
+
+bool is_on(int gpu, const rows &area)
+{
+    const allocation *owner = find_allocation(area.begin);
+
+    return owner != nullptr && owner->on_device && owner->gpu == gpu;
+}
+
 /* Do something to memory that may be the device's. */
 template <typename Action> void with_open(std::initializer_list<const void *> places, Action action)
 {
@@ -564,20 +662,39 @@ class copy_source
     std::shared_ptr<const std::vector<unsigned char>> staging_;
 };
 
-cudaError_t copy_rows(const rows &to, const rows &from, cudaMemcpyKind kind, cudaStream_t stream)
+cudaError_t submit_copy(const rows &to, const rows &from, cudaStream_t stream)
 {
-    if (kind < cudaMemcpyHostToHost || kind > cudaMemcpyDefault)
-        return cudaErrorInvalidMemcpyDirection;
-    if (to.width > to.pitch || from.width > from.pitch)
-        return cudaErrorInvalidPitchValue;
-    if (!is_within(to, to_side(kind)) || !is_within(from, from_side(kind)))
-        return cudaErrorInvalidValue;
     return submit(stream, [to, from, source = copy_source(from)] {
         with_open({to.begin, from.begin}, [&] {
             for (std::size_t row = 0; row < to.height && to.width > 0; row++)
                 std::memcpy(to.begin + row * to.pitch, source.row(row), to.width);
         });
     });
+}
+
+/* From the memory of one GPU to that of another, in a stream of either. They need not reach each other. */
+cudaError_t copy_to_peer(const rows &to, int to_gpu, const rows &from, int from_gpu, cudaStream_t stream)
+{
+    const int gpu = gpu_of(stream);
+
+    if (!is_within(to, side::device) || !is_within(from, side::device) || !is_on(to_gpu, to) ||
+        !is_on(from_gpu, from))
+        return cudaErrorInvalidValue;
+    if (gpu != to_gpu && gpu != from_gpu)
+        return cudaErrorInvalidResourceHandle;
+    return submit_copy(to, from, stream);
+}
+
+cudaError_t copy_rows(const rows &to, const rows &from, cudaMemcpyKind kind, cudaStream_t stream)
+{
+    if (kind < cudaMemcpyHostToHost || kind > cudaMemcpyDefault)
+        return cudaErrorInvalidMemcpyDirection;
+    if (to.width > to.pitch || from.width > from.pitch)
+        return cudaErrorInvalidPitchValue;
+    if (!is_within(to, to_side(kind)) || !is_within(from, from_side(kind)) || !is_reachable_in(stream, to) ||
+        !is_reachable_in(stream, from))
+        return cudaErrorInvalidValue;
+    return submit_copy(to, from, stream);
 }
 
 rows rows_of(const void *memory, std::size_t pitch, std::size_t width, std::size_t height)
@@ -587,7 +704,7 @@ rows rows_of(const void *memory, std::size_t pitch, std::size_t width, std::size
 
 cudaError_t set_rows(const rows &to, int value, cudaStream_t stream)
 {
-    if (to.width > to.pitch || !is_within(to, side::device))
+    if (to.width > to.pitch || !is_within(to, side::device) || !is_reachable_in(stream, to))
         return cudaErrorInvalidValue;
     return submit(stream, [=] {
         with_open({to.begin}, [&] {
@@ -601,10 +718,10 @@ cudaError_t set_rows(const rows &to, int value, cudaStream_t stream)
 
 std::size_t shared_limit(const void *kernel)
 {
-    auto limit = the().shared_limits.find(kernel);
+    const auto &limits = the().gpus.of(current_gpu()).shared_limits;
+    auto limit = limits.find(kernel);
 
-    return limit == the().shared_limits.end() ? the().device.shared_per_block
-                                              : static_cast<std::size_t>(limit->second);
+    return limit == limits.end() ? the().device.shared_per_block : static_cast<std::size_t>(limit->second);
 }
 
 bool is_extent(dim3 extents, unsigned most_x, unsigned most_y, unsigned most_z)
@@ -623,6 +740,8 @@ cudaError_t check_launch(const launch_request &request)
         return absence();
     if (request.kernel == nullptr)
         return cudaErrorInvalidDeviceFunction;
+    if (gpu_of(request.stream) != current_gpu())
+        return cudaErrorInvalidResourceHandle;
     if (!is_extent(request.grid, most_grid_x, most_grid_yz, most_grid_yz) ||
         !is_extent(request.block, most_threads, most_threads, most_block_z) || threads > most_threads)
         return cudaErrorInvalidConfiguration;
@@ -658,13 +777,39 @@ int code_of(cudaStream_t stream)
     return owned == the().streams.end() ? code_of(the().device) : owned->second->code;
 }
 
-void run_launch(const launch_shape &shape, const work_type &thread)
+/* What a kernel must not use: memory of other GPUs. AddressSanitizer watches it without this. */
+std::vector<secluded_memory> seclude_from(int gpu)
+{
+    std::vector<secluded_memory> secluded;
+
+    for (const auto &owned : the().allocations) {
+        if (!EMULATION_ASAN && !is_reachable(gpu, *owned.second))
+            secluded.emplace_back(owned.second->memory.begin(), owned.second->memory.bytes());
+    }
+    return secluded;
+}
+
+std::string restore_all(std::vector<secluded_memory> *secluded, const std::string &kernel)
+{
+    bool whole = true;
+
+    for (secluded_memory &memory : *secluded)
+        whole = memory.restore() && whole;
+    return whole ? "" : "kernel " + kernel + ": wrote into the memory of another GPU";
+}
+
+void run_launch(int gpu, const launch_shape &shape, const work_type &thread)
 {
     runtime &state = the();
+    std::vector<secluded_memory> secluded = seclude_from(gpu);
 
-    open_all();
+    open_all_for(gpu);
+    state.running_gpu = gpu;
     std::string complaint = run_blocks(shape, {state.order, state.seed}, thread);
     close_all();
+    std::string trespass = restore_all(&secluded, shape.kernel);
+    if (complaint.empty())
+        complaint = trespass;
     if (complaint.empty())
         complaint = find_damage(shape.kernel);
     if (complaint.empty()) {
@@ -672,7 +817,7 @@ void run_launch(const launch_shape &shape, const work_type &thread)
         return;
     }
     complain(complaint);
-    remember(cudaErrorLaunchFailure);
+    remember(gpu, cudaErrorLaunchFailure);
 }
 
 /* A template instance is named in parentheses, for its commas. */
@@ -690,16 +835,17 @@ std::string name_of(const launch_request &request)
 cudaError_t launch(const launch_request &request, std::function<void()> thread)
 {
     std::lock_guard<std::mutex> lock(the().mutex);
-    cudaError_t error = refusal();
+    const int gpu = gpu_of(request.stream);
+    cudaError_t error = refusal(gpu);
 
     if (error == cudaSuccess)
         error = check_launch(request);
     if (error == cudaSuccess) {
         launch_shape shape = {name_of(request),        request.grid, request.block, request.shared_bytes,
                               code_of(request.stream), is_allocated};
-        error = submit(request.stream, [shape, thread] { run_launch(shape, thread); });
+        error = submit(request.stream, [gpu, shape, thread] { run_launch(gpu, shape, thread); });
     }
-    remember(error);
+    remember(gpu, error);
     return take_last_error(); /* as the macro for a GPU does, with what an earlier call may have left */
 }
 
@@ -747,6 +893,11 @@ bool emulation_has_failed(void)
     return the().has_failed;
 }
 
+int emulation_failed_device(void)
+{
+    return the().failed_gpu;
+}
+
 unsigned long long emulation_calls(void)
 {
     return the().calls;
@@ -787,7 +938,9 @@ cudaError_t cudaPeekAtLastError()
 {
     std::lock_guard<std::mutex> lock(the().mutex);
 
-    return the().lasting_error != cudaSuccess ? the().lasting_error : the().last_error;
+    cudaError_t lasting_error = lasting_error_of(current_gpu());
+
+    return lasting_error != cudaSuccess ? lasting_error : the().last_error;
 }
 
 const char *cudaGetErrorName(cudaError_t error)
@@ -839,7 +992,7 @@ cudaError_t cudaGetDeviceCount(int *count)
 
 cudaError_t cudaGetDevice(int *device)
 {
-    return serve([=] { return absence() != cudaSuccess ? absence() : put(device, the().current_device); });
+    return serve([=] { return absence() != cudaSuccess ? absence() : put(device, current_gpu()); });
 }
 
 static cudaError_t missing_device()
@@ -847,13 +1000,42 @@ static cudaError_t missing_device()
     return absence() != cudaSuccess ? absence() : cudaErrorInvalidDevice;
 }
 
+/* To choose what is chosen is no call that could fail: it is made before most others. */
 cudaError_t cudaSetDevice(int device)
 {
-    return serve([=] {
+    if (device == current_gpu() && is_device(device))
+        return cudaSuccess;
+    return serve_for(device, [=] {
         if (!is_device(device))
             return missing_device();
-        the().current_device = device;
+        choose_gpu(device);
         return cudaSuccess;
+    });
+}
+
+static bool may_reach(int device, int peer)
+{
+    return device != peer && !the().device.apart;
+}
+
+cudaError_t cudaDeviceCanAccessPeer(int *can, int device, int peer)
+{
+    return serve([=] {
+        return is_device(device) && is_device(peer) ? put(can, may_reach(device, peer)) : missing_device();
+    });
+}
+
+cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned int flags)
+{
+    return serve([=] {
+        if (flags != 0)
+            return cudaErrorInvalidValue;
+        if (!is_device(peer))
+            return missing_device();
+        if (!may_reach(current_gpu(), peer))
+            return cudaErrorPeerAccessUnsupported;
+        return the().gpus.of(current_gpu()).peers.insert(peer).second ? cudaSuccess
+                                                                      : cudaErrorPeerAccessAlreadyEnabled;
     });
 }
 
@@ -862,10 +1044,11 @@ cudaError_t cudaSetDeviceFlags(unsigned int)
     return serve([] { return cudaSuccess; });
 }
 
-static void describe_device(const struct emulation_device &device, cudaDeviceProp *properties)
+static void describe_device(const struct emulation_device &device, int index, cudaDeviceProp *properties)
 {
     *properties = {};
-    std::snprintf(properties->name, sizeof properties->name, "Emulated GPU");
+    std::snprintf(properties->name, sizeof properties->name, "%s",
+                  device.mixed && index % 2 == 1 ? "Other emulated GPU" : "Emulated GPU");
     properties->totalGlobalMem = device.memory_bytes;
     properties->totalConstMem = 65536;
     properties->sharedMemPerBlock = device.shared_per_block;
@@ -902,7 +1085,7 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp *properties, int device)
             return cudaErrorInvalidValue;
         if (!is_device(device))
             return missing_device();
-        describe_device(the().device, properties);
+        describe_device(the().device, device, properties);
         return cudaSuccess;
     });
 }
@@ -968,15 +1151,15 @@ cudaError_t cudaDeviceGetAttribute(int *value, cudaDeviceAttr attribute, int dev
 cudaError_t cudaDeviceSynchronize()
 {
     return serve([] {
-        drain_all_streams();
-        return the().lasting_error;
+        drain_streams_of(current_gpu());
+        return lasting_error_of(current_gpu());
     });
 }
 
 cudaError_t cudaDeviceReset()
 {
     return serve_release([] {
-        the().reset_device();
+        the().reset_gpu(current_gpu());
         return cudaSuccess;
     });
 }
@@ -987,7 +1170,7 @@ cudaError_t cudaMemGetInfo(std::size_t *available, std::size_t *total)
         if (available == nullptr || total == nullptr)
             return cudaErrorInvalidValue;
         *total = the().device.memory_bytes;
-        *available = *total - std::min(*total, the().device_bytes);
+        *available = *total - std::min(*total, the().gpus.of(current_gpu()).bytes);
         return cudaSuccess;
     });
 }
@@ -1022,9 +1205,18 @@ cudaError_t cudaFreeHost(void *memory)
 cudaError_t cudaMemcpy2DAsync(void *to, std::size_t to_pitch, const void *from, std::size_t from_pitch,
                               std::size_t width, std::size_t height, cudaMemcpyKind kind, cudaStream_t stream)
 {
-    return serve([=] {
+    return serve_for(stream, [=] {
         return copy_rows(rows_of(to, to_pitch, width, height), rows_of(from, from_pitch, width, height), kind,
                          stream);
+    });
+}
+
+cudaError_t cudaMemcpyPeerAsync(void *to, int to_device, const void *from, int from_device, std::size_t bytes,
+                                cudaStream_t stream)
+{
+    return serve_for(stream, [=] {
+        return copy_to_peer(rows_of(to, bytes, bytes, 1), to_device, rows_of(from, bytes, bytes, 1),
+                            from_device, stream);
     });
 }
 
@@ -1048,7 +1240,7 @@ cudaError_t cudaMemcpy(void *to, const void *from, std::size_t bytes, cudaMemcpy
 cudaError_t cudaMemset2DAsync(void *memory, std::size_t pitch, int value, std::size_t width,
                               std::size_t height, cudaStream_t stream)
 {
-    return serve([=] { return set_rows(rows_of(memory, pitch, width, height), value, stream); });
+    return serve_for(stream, [=] { return set_rows(rows_of(memory, pitch, width, height), value, stream); });
 }
 
 cudaError_t cudaMemsetAsync(void *memory, int value, std::size_t bytes, cudaStream_t stream)
@@ -1070,8 +1262,8 @@ cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned int flags)
             return cudaErrorInvalidValue;
         if (absence() != cudaSuccess)
             return absence();
-        std::unique_ptr<cudaStream_st> owned(
-            new cudaStream_st{flags == cudaStreamDefault, code_of(the().device), getpid(), {}});
+        std::unique_ptr<cudaStream_st> owned(new cudaStream_st{
+            current_gpu(), flags == cudaStreamDefault, code_of(the().device), getpid(), {}});
         *stream = owned.get();
         the().streams[*stream] = std::move(owned);
         return cudaSuccess;
@@ -1096,21 +1288,21 @@ cudaError_t cudaStreamDestroy(cudaStream_t stream)
 
 cudaError_t cudaStreamSynchronize(cudaStream_t stream)
 {
-    return serve([=] {
+    return serve_for(stream, [=] {
         if (!is_stream(stream))
             return cudaErrorInvalidResourceHandle;
         if (stream != nullptr)
             drain(stream);
         else
             drain_blocking_streams();
-        return the().lasting_error;
+        return lasting_error_of(gpu_of(stream));
     });
 }
 
 /* Asking brings a lazy stream one step on, so that who asks in a loop gets to the end. */
 cudaError_t cudaStreamQuery(cudaStream_t stream)
 {
-    return serve([=] {
+    return serve_for(stream, [=] {
         if (!is_stream(stream))
             return cudaErrorInvalidResourceHandle;
         if (stream == nullptr || stream->work.empty())
@@ -1122,7 +1314,7 @@ cudaError_t cudaStreamQuery(cudaStream_t stream)
 
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned int)
 {
-    return serve([=] {
+    return serve_for(stream, [=] {
         if (!is_event(event))
             return cudaErrorInvalidResourceHandle;
         std::shared_ptr<mark> last = event->last;
@@ -1140,7 +1332,7 @@ cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned int flags)
         if (absence() != cudaSuccess)
             return absence();
         std::unique_ptr<cudaEvent_st> owned(
-            new cudaEvent_st{(flags & cudaEventDisableTiming) == 0, getpid(), nullptr});
+            new cudaEvent_st{current_gpu(), (flags & cudaEventDisableTiming) == 0, getpid(), nullptr});
         *event = owned.get();
         the().events[*event] = std::move(owned);
         return cudaSuccess;
@@ -1160,8 +1352,8 @@ cudaError_t cudaEventDestroy(cudaEvent_t event)
 
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream)
 {
-    return serve([=] {
-        if (!is_event(event))
+    return serve_for(stream, [=] {
+        if (!is_event(event) || gpu_of(event) != gpu_of(stream))
             return cudaErrorInvalidResourceHandle;
         auto recorded = std::make_shared<mark>(mark{stream, false, {}});
         event->last = recorded;
@@ -1174,18 +1366,18 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream)
 
 cudaError_t cudaEventSynchronize(cudaEvent_t event)
 {
-    return serve([=] {
+    return serve_for(event, [=] {
         if (!is_event(event))
             return cudaErrorInvalidResourceHandle;
         if (event->last != nullptr)
             reach(event->last);
-        return the().lasting_error;
+        return lasting_error_of(gpu_of(event));
     });
 }
 
 cudaError_t cudaEventQuery(cudaEvent_t event)
 {
-    return serve([=] {
+    return serve_for(event, [=] {
         if (!is_event(event))
             return cudaErrorInvalidResourceHandle;
         if (event->last == nullptr || event->last->reached)
@@ -1200,8 +1392,8 @@ cudaError_t cudaEventElapsedTime(float *milliseconds, cudaEvent_t start, cudaEve
     return serve([=] {
         if (milliseconds == nullptr)
             return cudaErrorInvalidValue;
-        if (!is_event(start) || !is_event(stop) || !start->timed || !stop->timed || !start->last ||
-            !stop->last)
+        if (!is_event(start) || !is_event(stop) || start->gpu != stop->gpu || !start->timed || !stop->timed ||
+            !start->last || !stop->last)
             return cudaErrorInvalidResourceHandle;
         if (!start->last->reached || !stop->last->reached)
             return cudaErrorNotReady;
@@ -1241,7 +1433,7 @@ cudaError_t cudaFuncSetAttribute(const void *kernel, cudaFuncAttribute attribute
         if (attribute != cudaFuncAttributeMaxDynamicSharedMemorySize || value < 0 ||
             static_cast<std::size_t>(value) > the().device.shared_per_block_opt_in)
             return cudaErrorInvalidValue;
-        the().shared_limits[kernel] = value;
+        the().gpus.of(current_gpu()).shared_limits[kernel] = value;
         return cudaSuccess;
     });
 }

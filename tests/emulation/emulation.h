@@ -2,7 +2,8 @@
  * C++.
  *
  * The environment sets the defaults: CUDA_EMULATION_ORDER=forward|reversed|SEED,
- * CUDA_EMULATION_STREAMS=eager|lazy, CUDA_EMULATION_MEMORY=BYTES, CUDA_EMULATION_DEVICES=COUNT. */
+ * CUDA_EMULATION_STREAMS=eager|lazy, CUDA_EMULATION_MEMORY=BYTES, CUDA_EMULATION_DEVICES=COUNT,
+ * CUDA_EMULATION_LINKS=none, CUDA_EMULATION_KINDS=mixed. */
 #ifndef EMULATION_H
 #define EMULATION_H
 
@@ -38,7 +39,9 @@ struct emulation_device {
     int registers_per_block;
     int registers_per_thread; /* what every kernel is said to use */
     size_t l2_bytes;
-    size_t memory_bytes; /* how much cudaMalloc gives altogether */
+    size_t memory_bytes; /* how much cudaMalloc gives altogether, of each */
+    bool apart;          /* none of them can be given access to another's memory */
+    bool mixed;          /* every second one has another name */
 };
 
 struct emulation_device emulation_get_device(void);
@@ -48,8 +51,9 @@ void emulation_set_device(const struct emulation_device *device);
    Calls that only ask for the last error are not counted. A release that fails so still releases. */
 void emulation_fail_call(unsigned long long call, int error);
 
-/* Whether the fault that was asked for has happened. */
+/* Whether the fault that was asked for has happened, and of which device. */
 bool emulation_has_failed(void);
+int emulation_failed_device(void);
 
 /* Calls and launches since the last reset, and launches that ran to their end. */
 unsigned long long emulation_calls(void);
