@@ -142,6 +142,11 @@ int main() { int n; kernel<<<1, 1>>>(0); return cudaGetDeviceCount(&n) != cudaSu
       CUDA_LIBS="${vox_dir:+-L$vox_dir }-lcudart_static -lpthread -ldl -lrt"
       AS_IF([_VOX_CUDA_RUN([$CXX $LDFLAGS -o conftest.cuda conftest.cuda.o $CUDA_LIBS])], [vox_cuda_links=yes; break])
     done
+    # nvcc's stubs need two functions of libstdc++, which would take a millisecond of every start if it were loaded. (A
+    # sanitizer wants to see it.)
+    vox_cuda_static="$CUDA_LIBS -static-libstdc++ -static-libgcc"
+    AS_IF([test "$enable_sanitizers" = no && _VOX_CUDA_RUN([$CXX $LDFLAGS -o conftest.cuda conftest.cuda.o $vox_cuda_static])],
+      [CUDA_LIBS=$vox_cuda_static])
     AS_IF([test $vox_cuda_links = no],
       [vox_cuda_problem="$CXX cannot link with libcudart_static (see config.log)"])
   ], [vox_cuda_problem="$NVCC cannot compile (see config.log; a host compiler that it accepts goes in NVCC_CCBIN)"])
