@@ -144,6 +144,11 @@ void *fixture_memory(size_t count, size_t size)
 static char folder[512];
 
 /* Far, lopsided, out of order, and with a weight that f32 rounds to zero. */
+/* A star of radius 2, no two of whose weights are the same. */
+static const char wide_taps[] =
+    "0 0 -2 .03\n0 0 -1 .11\n0 -2 0 -.04\n0 -1 0 .13\n-2 0 0 .02\n-1 0 0 .12\n0 0 0 .2\n"
+    "1 0 0 .14\n2 0 0 -.05\n0 1 0 .09\n0 2 0 .01\n0 0 1 .15\n0 0 2 -.06\n";
+
 static const char lopsided_taps[] = "# dx dy dz w\n"
                                     "2 -1 0 0.75\n"
                                     "-3 0 0 -0.3\n"
@@ -160,6 +165,7 @@ void folder_enter(void)
     snprintf(folder, sizeof folder, "%s/voxfilt-test.XXXXXX", parent == NULL ? "/tmp" : parent);
     fixture_require(mkdtemp(folder) != NULL && chdir(folder) == 0, folder);
     file_fill("lopsided.taps", lopsided_taps, strlen(lopsided_taps));
+    file_fill("wide.taps", wide_taps, strlen(wide_taps));
     file_fill("solid.taps", solid_taps, strlen(solid_taps));
     file_fill("none.taps", no_taps, strlen(no_taps));
 }

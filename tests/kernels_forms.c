@@ -445,17 +445,27 @@ START_TEST(passes_take_as_many_steps)
 }
 END_TEST
 
-/* Planes higher than a tile, and rows wider, of whole packs and not; few steps and more than a pass takes. */
+/* Volumes whose planes are higher than a tile and whose rows are wider, by walks that take several steps: of
+   the seven-point star, the star of radius 2, and the cube, whose weights all differ. */
+static const char *const walked_stages[] = {
+    "seven:.3,-.1,.2,.15,-.2,.13,.2", "taps:wide.taps",
+    "twentyseven:.02,-.03,.05,.07,.01,-.04,.06,.08,.03,-.02,.09,.04,.11,.3,-.05,.02,.03,.06,-.01,.05,.07,.08,"
+    "-.02,.04,.01,.03,.02"};
+
+/* Rows of whole packs and not, and as few planes as a walk has levels, or fewer; few steps and more than a
+   pass takes. */
 START_TEST(volumes_of_several_tiles)
 {
-    static const size_t extents[][3] = {{128, 48, 7}, {124, 49, 12}, {244, 91, 5}, {127, 53, 6}, {8, 48, 11}};
-    char options[200];
+    static const size_t extents[][3] = {{128, 48, 7}, {124, 49, 12}, {244, 91, 5}, {127, 53, 6},
+                                        {8, 48, 11},  {126, 50, 2},  {36, 48, 3},  {121, 48, 1}};
+    char options[300];
 
-    for (size_t i = 0; i < LENGTH(extents) * EDGE_RULES; i++) {
-        const size_t *extent = extents[i / EDGE_RULES];
+    for (size_t i = 0; i < LENGTH(extents) * EDGE_RULES * LENGTH(walked_stages); i++) {
+        const size_t *extent = extents[i / EDGE_RULES % LENGTH(extents)];
+        const size_t stage = i / EDGE_RULES / LENGTH(extents);
         struct trial trial = {.options = options, .grid = grid_make(3, extent[0], extent[1], extent[2])};
-        snprintf(options, sizeof options, "-f seven:.3,-.1,.2,.15,-.2,.13,.2 -s %zu -e %s", 4 + 2 * (i % 3),
-                 edge_option(i % EDGE_RULES));
+        snprintf(options, sizeof options, "-f %s -s %zu -e %s", walked_stages[stage],
+                 stage == 0 ? 4 + 2 * (i % 3) : 2 + i % 3, edge_option(i % EDGE_RULES));
         for (int work = WORK_F32; work <= WORK_F64; work++) {
             trial.work = (enum work_type)work;
             trial_check(&trial, false);

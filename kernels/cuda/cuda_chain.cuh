@@ -12,6 +12,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <type_traits>
 
 #define CUDA_INLINE __device__ __forceinline__
@@ -418,6 +419,28 @@ static inline bool cuda_is_full_star(const struct op *op)
             return false;
     }
     return true;
+}
+
+/* All of the star of radius 2. */
+static inline bool cuda_is_wide_star(const struct op *op)
+{
+    for (size_t k = 0; k < op->tap_count; k++) {
+        const struct op_tap *tap = &op->taps[k];
+        if ((tap->dx != 0) + (tap->drow != 0) + (tap->dplane != 0) > 1 || abs(tap->dx) > 2 ||
+            abs(tap->drow) > 2 || abs(tap->dplane) > 2)
+            return false;
+    }
+    return cuda_is_chain(op) && op->tap_count == 13;
+}
+
+/* All of the 3×3×3 box. */
+static inline bool cuda_is_full_box(const struct op *op)
+{
+    for (size_t k = 0; k < op->tap_count; k++) {
+        if (cuda_box_index(&op->taps[k]) < 0)
+            return false;
+    }
+    return cuda_is_chain(op) && op->tap_count == 27;
 }
 
 static inline bool cuda_is_full_cross(const struct op *op)

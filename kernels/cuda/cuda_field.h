@@ -6,8 +6,9 @@
 #include "kernels/backend.h"
 #include "cuda_platform.h"
 
-/* Rows begin at multiples of this many bytes, so that a thread may move 16 at once. */
-#define CUDA_ROW_ALIGNMENT 16
+/* Rows begin at multiples of this many bytes, so that a thread may move 16 at once, and no row begins within
+   what memory moves together. */
+#define CUDA_ROW_ALIGNMENT 32
 
 /* Planes [first, first + count) of a grid, in the order plane, channel, row, x. */
 template <typename T> struct cuda_view {

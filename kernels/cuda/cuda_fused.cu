@@ -8,15 +8,14 @@
  * Costs: a halo of one sample a level around each tile is computed for nothing; all registers there are.
  * Traffic per sample: 2 words through memory a pass, divided by the steps of the pass.
  * Wins when: a stage has more than one step. */
+#include "cuda_fused.h"
 #include "cuda_plane.h"
-#include "cuda_relay.cuh"
 #include "cuda_star.cuh"
 
 #define FUSED_MOST_STEPS 4
 
-/* The relay. Many warps of few rows beat few of many: the waits of one are filled by others. Twelve leave a
-   thread 168 registers, in which four levels of four rows keep two planes each. */
-template <typename T> using fused_relay = relay_form<T, 4, 12, FUSED_MOST_STEPS>;
+/* Walks whose planes come as boxes, which serve plain grids on devices that fetch boxes. */
+static const struct fused_walk *const fused_walks[] = {&fused_relay, &fused_cube, &fused_wide};
 
 /* Steps of a pass. A form of the star's walk that keeps planes has no registers for a fourth. */
 static constexpr int fused_most_star_steps(bool keeps)
@@ -84,40 +83,26 @@ static auto fused_dispatch(const struct cuda_limits *limits, const struct op *op
                                 : fused_choose_levels<double>(limits->code, op, steps, act);
 }
 
-/* Whether the relay serves so many steps of an op on a grid, nx × rows a plane. */
-static bool fused_relays(const struct cuda_limits *limits, const struct op *op, size_t nx, size_t rows,
-                         int steps)
+/* The walk that serves an op on a grid, or NULL. */
+static const struct fused_walk *fused_find(const struct cuda_limits *limits, const struct op *op, size_t nx,
+                                           size_t rows, size_t planes)
 {
-    return steps == FUSED_MOST_STEPS &&
-           (op->work == WORK_F32 ? relay_serves<fused_relay<float>>(limits, op, nx, rows)
-                                 : relay_serves<fused_relay<double>>(limits, op, nx, rows));
+    for (const struct fused_walk *walk : fused_walks) {
+        if (walk->serves(limits, op, nx, rows, planes))
+            return walk;
+    }
+    return NULL;
 }
 
-static void fused_describe_relay(const struct cuda_question *asked, struct cuda_form *form)
-{
-    if (asked->op->work == WORK_F32)
-        relay_describe<fused_relay<float>>(asked, form);
-    else
-        relay_describe<fused_relay<double>>(asked, form);
-}
-
-static bool fused_shape(const struct cuda_question *asked, struct cuda_form *form)
+static bool fused_shape_of_star(const struct cuda_question *asked, int wished, struct cuda_form *form)
 {
     const int most = fused_most_star_steps(fused_keeps(asked->op));
-    const int wished = asked->wish->steps > 0 ? asked->wish->steps : FUSED_MOST_STEPS;
     int steps = wished < most ? wished : most;
     const auto shared_bytes = [&] {
         return fused_dispatch(asked->limits, asked->op, steps,
                               [](auto chosen) { return decltype(chosen)::SharedBytes; });
     };
 
-    if (steps == 1)
-        return cuda_refuse(asked->refusal, "one step a pass: rung plane serves it");
-    if (wished >= FUSED_MOST_STEPS &&
-        fused_relays(asked->limits, asked->op, asked->shape->nx, asked->shape->rows, FUSED_MOST_STEPS)) {
-        fused_describe_relay(asked, form);
-        return true;
-    }
     /* Fewer levels take less shared memory. */
     while (steps > 2 && shared_bytes() > asked->limits->shared_per_block)
         steps--;
@@ -128,22 +113,33 @@ static bool fused_shape(const struct cuda_question *asked, struct cuda_form *for
     return true;
 }
 
-template <typename T> static cudaError_t fused_launch_of(const struct cuda_job *job)
+static bool fused_shape(const struct cuda_question *asked, struct cuda_form *form)
 {
-    const cuda_view<T> &from = *static_cast<const cuda_view<T> *>(job->from);
+    const int wished = asked->wish->steps > 0 ? asked->wish->steps : FUSED_MOST_STEPS;
+    const struct fused_walk *walk =
+        fused_find(asked->limits, asked->op, asked->shape->nx, asked->shape->rows, asked->shape->planes);
 
-    if (fused_relays(job->limits, job->op->op, static_cast<size_t>(from.nx), static_cast<size_t>(from.rows),
-                     job->steps))
-        return relay_launch<fused_relay<T>>(job);
-    return fused_dispatch(job->limits, job->op->op, job->steps,
-                          [&](auto chosen) { return star_launch<decltype(chosen)>(job); });
+    if (wished == 1)
+        return cuda_refuse(asked->refusal, "one step a pass: rung plane serves it");
+    if (walk == NULL || wished < walk->steps)
+        return fused_shape_of_star(asked, wished, form);
+    walk->describe(asked, form);
+    return true;
 }
 
+/* Fewer steps than a pass takes are left at a run's end: the star's walk takes them, or, one by one, rung
+   plane. */
 static cudaError_t fused_launch(const struct cuda_job *job)
 {
+    const struct cuda_walk_grid grid = cuda_walk_extents(job);
+    const struct fused_walk *walk = fused_find(job->limits, job->op->op, grid.nx, grid.rows, grid.planes);
+
     if (job->steps == 1)
         return cuda_plane_step(job, job->form->resident_blocks);
-    return job->op->op->work == WORK_F32 ? fused_launch_of<float>(job) : fused_launch_of<double>(job);
+    if (walk != NULL && job->steps == walk->steps)
+        return walk->launch(job);
+    return fused_dispatch(job->limits, job->op->op, job->steps,
+                          [&](auto chosen) { return star_launch<decltype(chosen)>(job); });
 }
 
 extern const struct cuda_rung cuda_rung_fused = {

@@ -10,8 +10,6 @@
 #include "cuda_plane.cuh"
 #include "cuda_plane.h"
 
-#include <stdlib.h>
-
 enum plane_stencil { PLANE_NOT, PLANE_SEVEN, PLANE_THIRTEEN, PLANE_TWENTYSEVEN, PLANE_FEWER };
 
 static bool is_in_box(const struct op *op)
@@ -23,25 +21,10 @@ static bool is_in_box(const struct op *op)
     return true;
 }
 
-static int farthest(const struct op_tap *tap)
-{
-    return cuda_larger(abs(tap->dx), cuda_larger(abs(tap->drow), abs(tap->dplane)));
-}
-
-static bool is_star_of_two(const struct op *op)
-{
-    for (size_t k = 0; k < op->tap_count; k++) {
-        const struct op_tap *tap = &op->taps[k];
-        if ((tap->dx != 0) + (tap->drow != 0) + (tap->dplane != 0) > 1 || farthest(tap) > 2)
-            return false;
-    }
-    return op->tap_count == 13;
-}
-
 static enum plane_stencil stencil_of(const struct op *op)
 {
     if (!is_in_box(op))
-        return is_star_of_two(op) ? PLANE_THIRTEEN : PLANE_NOT;
+        return cuda_is_wide_star(op) ? PLANE_THIRTEEN : PLANE_NOT;
     return cuda_is_full_star(op) ? PLANE_SEVEN : op->tap_count == 27 ? PLANE_TWENTYSEVEN : PLANE_FEWER;
 }
 

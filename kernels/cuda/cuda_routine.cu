@@ -186,7 +186,9 @@ static const struct cuda_ladder_entry *find_entry(const struct device *device,
 static double seconds_per_update(const struct cuda_limits *limits, const struct op *op,
                                  const struct cuda_form *form)
 {
-    const double reached = cuda_is_chain(op) ? REACHED_BY_CHAINS : REACHED_BY_OTHERS;
+    const double reached = form->reached > 0   ? form->reached
+                           : cuda_is_chain(op) ? REACHED_BY_CHAINS
+                                               : REACHED_BY_OTHERS;
     const double moving = form->bytes_per_update / limits->bytes_per_second;
     const double computing =
         form->operations_per_update / (reached * limits->operations_per_second[op->work]);

@@ -72,6 +72,8 @@ struct cuda_form {
     const void *kernel;      /* for cudaFuncGetAttributes and the occupancy calculator */
     double bytes_per_update; /* through device memory, as the card predicts */
     double operations_per_update;
+    double reached; /* the share of its peak that the device reaches in the kernel, as measured; 0: what it
+                       reaches in others of the op */
 };
 
 /* An op with what a kernel reads of it in the device's memory. */

@@ -54,6 +54,10 @@ static __host__ __device__ constexpr bool star_is_crowded(int code, bool keeps)
     return code >= 90 && code < (keeps ? 100 : 120);
 }
 
+/* Longer walks drift apart, and what neighbouring blocks share is no longer in L2: 255 × 1023 × 511 in f32
+   ran at 364 GCells/s in one walk of all planes on an H200, and at 435 in walks of 64. */
+#define STAR_MOST_PLANES 64
+
 /* The shape of a walk: everything that the compiler must know.
  * Full: all seven taps exist. Keeps: the last plane is kept instead of its product. */
 template <typename Type, int Pack_, int Rows_, int Warps_, int Levels_, bool Full_, bool Keeps_>
@@ -61,6 +65,7 @@ struct star_form {
     using T = Type;
     static constexpr int Pack = Pack_, Rows = Rows_, Warps = Warps_, Levels = Levels_;
     static constexpr bool Full = Full_, Keeps = Keeps_;
+    static constexpr int Radius = 1, Halo = Levels;
     static constexpr int Threads = 32 * Warps;
     static constexpr bool Crowded = Warps > 8;
     static constexpr int Width = 32 * Pack, Height = Rows * Warps;
@@ -77,6 +82,16 @@ struct star_form {
     static __host__ __device__ constexpr bool serves(int code)
     {
         return star_is_crowded(code, Keeps) == Crowded;
+    }
+
+    /* A chunk walks 2 · Halo planes more. Blocks do not end together, edge tiles being slower, so that a
+       round is lost at the end, whatever fits. */
+    static inline long long chunk(long long planes, long long columns, long long slots)
+    {
+        return cuda_walk_chunk(planes, STAR_MOST_PLANES, [=](long long length, long long chunks) {
+            const double rounds = static_cast<double>(columns * chunks) / static_cast<double>(slots);
+            return (rounds < 1 ? 1 : rounds + 1) * static_cast<double>(length + 2 * Halo);
+        });
     }
 };
 
@@ -569,106 +584,40 @@ static inline bool star_serves(const struct cuda_question *asked, size_t shared_
     return true;
 }
 
-/* How many tiles of a form cover the rows. */
-template <typename Form> static inline int star_row_tiles(int rows, bool wraps)
+/* What a launch has of its op. */
+template <typename T> static inline star_job<T> star_job_of(const struct cuda_job *from)
 {
-    if (wraps)
-        return static_cast<int>(cuda_ceil_divide(rows, Form::UsefulRows));
-    return rows <= Form::Height
-               ? 1
-               : static_cast<int>(cuda_ceil_divide(rows - 2 * Form::Levels, Form::UsefulRows));
-}
-
-/* Longer walks drift apart, and what neighbouring blocks share is no longer in L2: 255 × 1023 × 511 in f32
-   ran at 364 GCells/s in one walk of all planes on an H200, and at 435 in walks of 64. */
-#define STAR_MOST_PLANES 64
-
-/* The planes of a chunk, which walks 2 · Levels planes more. Blocks do not end together, edge tiles being
-   slower, so that a round is lost at the end, whatever fits. */
-template <typename Form>
-static inline long long star_chunk(long long planes, long long columns, long long slots)
-{
-    return cuda_walk_chunk(planes, STAR_MOST_PLANES, [=](long long chunk, long long chunks) {
-        const double rounds = static_cast<double>(columns * chunks) / static_cast<double>(slots);
-        return (rounds < 1 ? 1 : rounds + 1) * static_cast<double>(chunk + 2 * Form::Levels);
-    });
-}
-
-/* The launch of a form: blocks of chunks over columns of tiles. */
-template <typename Form> static inline star_job<typename Form::T> star_job_of(const struct cuda_job *from)
-{
-    using T = typename Form::T;
+    const struct cuda_walk_grid grid = cuda_walk_extents(from);
     const struct op *op = from->op->op;
     star_job<T> job = star_job<T>();
 
-    job.from = *static_cast<const cuda_view<T> *>(from->from);
-    job.to = *static_cast<const cuda_view<T> *>(from->to);
     for (size_t k = 0; k < op->tap_count; k++) {
         const int index = cuda_star_index(&op->taps[k]);
         job.weights[index] = static_cast<T>(op->taps[k].weight);
         job.present |= 1u << index;
     }
-    job.rules.x = star_rule_of(op->edge, job.from.nx);
-    job.rules.row = star_rule_of(op->edge, job.from.rows);
-    job.rules.plane = star_rule_of(op->edge, job.from.planes);
+    job.rules.x = star_rule_of(op->edge, static_cast<long long>(grid.nx));
+    job.rules.row = star_rule_of(op->edge, static_cast<long long>(grid.rows));
+    job.rules.plane = star_rule_of(op->edge, static_cast<long long>(grid.planes));
     job.rules.hold = op->edge == EDGE_HOLD;
     job.rules.reach_x = op->x;
     job.rules.reach_row = op->row;
     job.rules.reach_plane = op->plane;
     job.outside = static_cast<const T *>(from->op->outside);
-    job.first = static_cast<long long>(from->planes.first);
-    job.end = job.first + static_cast<long long>(from->planes.count);
-    job.tiles_x = static_cast<int>(cuda_ceil_divide(job.from.nx, Form::UsefulX));
-    job.tiles_rows = star_row_tiles<Form>(job.from.rows, job.rules.row == STAR_WRAP);
     return job;
 }
 
 template <typename Form> static inline cudaError_t star_launch(const struct cuda_job *from)
 {
-    star_job<typename Form::T> job = star_job_of<Form>(from);
-    const long long planes = job.end - job.first;
-    const long long columns = static_cast<long long>(job.tiles_x) * job.tiles_rows * job.from.channels;
-    auto kernel = star_kernel<Form>;
-    cudaError_t status = cuda_permit_shared(kernel, Form::SharedBytes);
+    star_job<typename Form::T> job = star_job_of<typename Form::T>(from);
 
-    if (status != cudaSuccess || planes == 0)
-        return status;
-    job.chunk = from->form->resident_blocks > 0
-                    ? star_chunk<Form>(planes, columns, from->form->resident_blocks)
-                    : from->form->coarsen;
-    return CUDA_LAUNCH(from->stream, dim3(cuda_blocks(columns * cuda_ceil_divide(planes, job.chunk))),
-                       dim3(Form::Threads), Form::SharedBytes, kernel, job);
+    return cuda_walk_launch<Form>(from, &job, star_kernel<Form>, job.rules.row == STAR_WRAP);
 }
 
-/* What the launch of a form looks like on a device. */
 template <typename Form>
 static inline void star_describe(const struct cuda_question *asked, struct cuda_form *form)
 {
-    const long long columns =
-        cuda_ceil_divide(static_cast<long long>(asked->shape->nx), Form::UsefulX) *
-        star_row_tiles<Form>(static_cast<int>(asked->shape->rows), asked->op->edge == EDGE_WRAP) *
-        asked->shape->channels;
-    const long long planes = static_cast<long long>(asked->shape->planes);
-    const double overlap =
-        static_cast<double>(Form::Width) * Form::Height / (Form::UsefulX * Form::UsefulRows);
-
-    *form = cuda_form();
-    form->tile_x = Form::UsefulX;
-    form->tile_y = Form::UsefulRows;
-    form->tile_z = 1;
-    form->resident_blocks = asked->wish->coarsen > 0 ? 0 : asked->limits->multiprocessors;
-    form->coarsen = asked->wish->coarsen > 0
-                        ? asked->wish->coarsen
-                        : static_cast<int>(star_chunk<Form>(planes, columns, form->resident_blocks));
-    form->stride = 1;
-    form->steps = Form::Levels;
-    form->reach = 1;
-    form->grid = dim3(cuda_blocks(columns * cuda_ceil_divide(planes, form->coarsen)));
-    form->block = dim3(Form::Threads);
-    form->shared_bytes = Form::SharedBytes;
-    form->kernel = reinterpret_cast<const void *>(&star_kernel<Form>);
-    form->bytes_per_update = 2.0 * sizeof(typename Form::T) / Form::Levels;
-    form->operations_per_update = cuda_operations(asked->op) * overlap;
+    cuda_walk_describe<Form>(asked, form, star_kernel<Form>, asked->op->edge == EDGE_WRAP);
 }
 
 /* Whether a form has to keep planes instead of products. */

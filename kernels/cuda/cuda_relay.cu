@@ -1,0 +1,57 @@
+/* The relay of rung `fused`: the seven-point star by cuda_relay.cuh. */
+#include "cuda_fused.h"
+#include "cuda_relay.cuh"
+
+#define STEPS 4
+
+/* Many warps of few rows beat few of many: the waits of one are filled by others. Twelve leave a thread 168
+   registers, in which four levels of four rows keep two planes each, but not what a mirror and rows that end
+   within a pack need besides. */
+template <typename T, enum boxed_rule Rule, bool Ragged>
+using form_of = std::conditional_t<Rule == BOXED_MIRROR || Ragged, relay_form<T, 5, 8, STEPS, Rule, Ragged>,
+                                   relay_form<T, 4, 12, STEPS, Rule, Ragged>>;
+
+template <typename T, enum boxed_rule Rule, typename Act> static auto choose_rows(size_t nx, Act act)
+{
+    return nx % cuda_chunk<T>::samples == 0 ? act(form_of<T, Rule, false>()) : act(form_of<T, Rule, true>());
+}
+
+template <typename T, typename Act> static auto choose_rule(const struct op *op, size_t nx, Act act)
+{
+    switch (boxed_rule_of(op, 1)) {
+    case BOXED_MIRROR:
+        return choose_rows<T, BOXED_MIRROR>(nx, act);
+    case BOXED_CONSTANT:
+        return choose_rows<T, BOXED_CONSTANT>(nx, act);
+    default:
+        return choose_rows<T, BOXED_NEAREST>(nx, act);
+    }
+}
+
+/* Call act with the form that an op needs on rows of nx samples. */
+template <typename Act> static auto choose(const struct op *op, size_t nx, Act act)
+{
+    return op->work == WORK_F32 ? choose_rule<float>(op, nx, act) : choose_rule<double>(op, nx, act);
+}
+
+static bool serves(const struct cuda_limits *limits, const struct op *op, size_t nx, size_t rows,
+                   size_t planes)
+{
+    return cuda_is_full_star(op) && boxed_has_edges(op, 1, nx, planes) &&
+           choose(op, nx, [&](auto form) { return boxed_serves<decltype(form)>(limits, rows); });
+}
+
+static void describe(const struct cuda_question *asked, struct cuda_form *form)
+{
+    choose(asked->op, asked->shape->nx, [&](auto chosen) {
+        cuda_walk_describe<decltype(chosen)>(asked, form, decltype(chosen)::kernel(), false);
+    });
+}
+
+static cudaError_t launch(const struct cuda_job *job)
+{
+    return choose(job->op->op, cuda_walk_extents(job).nx,
+                  [&](auto chosen) { return boxed_launch<decltype(chosen)>(job); });
+}
+
+extern const struct fused_walk fused_relay = {STEPS, serves, describe, launch};

@@ -1,0 +1,41 @@
+/* The wide walk of rung `fused`: the star of radius 2 by cuda_wide.cuh. */
+#include "cuda_fused.h"
+#include "cuda_wide.cuh"
+
+#define STEPS 2
+
+/* Eight warps leave a thread all registers. Of five rows four are a neighbour's, too; the fifth is done while
+   others arrive. */
+template <typename T> using form_of = wide_form<T, 5, 8, STEPS>;
+
+/* Call act with the form that an op needs. */
+template <typename Act> static auto choose(const struct op *op, Act act)
+{
+    return op->work == WORK_F32 ? act(form_of<float>()) : act(form_of<double>());
+}
+
+static bool serves(const struct cuda_limits *limits, const struct op *op, size_t nx, size_t rows,
+                   size_t planes)
+{
+    const enum boxed_rule rule = boxed_rule_of(op, 2);
+
+    return cuda_is_wide_star(op) && boxed_has_edges(op, 2, nx, planes) &&
+           (rule == BOXED_NEAREST || rule == BOXED_REFLECT) && choose(op, [&](auto chosen) {
+               using form = decltype(chosen);
+               return nx % form::Pack == 0 && boxed_serves<form>(limits, rows);
+           });
+}
+
+static void describe(const struct cuda_question *asked, struct cuda_form *form)
+{
+    choose(asked->op, [&](auto chosen) {
+        cuda_walk_describe<decltype(chosen)>(asked, form, decltype(chosen)::kernel(), false);
+    });
+}
+
+static cudaError_t launch(const struct cuda_job *job)
+{
+    return choose(job->op->op, [&](auto chosen) { return boxed_launch<decltype(chosen)>(job); });
+}
+
+extern const struct fused_walk fused_wide = {STEPS, serves, describe, launch};
