@@ -4,8 +4,9 @@
  *   all levels.
  * Adds: levels, each two registers a sample, and one barrier a plane for all of them; from 9.0 on, for plain
  *   grids, a barrier that warps pass before they wait at it, planes that arrive as boxes, and edges outside
- *   the loop. cuda_relay.cuh has this walk, cuda_star.cuh that of all other grids and devices.
- * Costs: a halo of one sample a level around each tile is computed for nothing; all registers there are.
+ *   the loop. cuda_relay.cuh has this walk, cuda_wide.cuh and cuda_cube.cuh those of larger stencils,
+ *   cuda_star.cuh that of all other grids and devices.
+ * Costs: a halo of the taps' reach a level around each tile is computed for nothing; all registers there are.
  * Traffic per sample: 2 words through memory a pass, divided by the steps of the pass.
  * Wins when: a stage has more than one step. */
 #include "cuda_fused.h"
