@@ -16,13 +16,15 @@ template <typename T, enum boxed_rule Rule, typename Act> static auto choose_row
     return nx % cuda_chunk<T>::samples == 0 ? act(form_of<T, Rule, false>()) : act(form_of<T, Rule, true>());
 }
 
+/* A constant beside rows that end within a pack has no form: what ptxas 13.0 made of it read shared memory
+   where the source does not. */
 template <typename T, typename Act> static auto choose_rule(const struct op *op, size_t nx, Act act)
 {
     switch (boxed_rule_of(op, 1)) {
     case BOXED_MIRROR:
         return choose_rows<T, BOXED_MIRROR>(nx, act);
     case BOXED_CONSTANT:
-        return choose_rows<T, BOXED_CONSTANT>(nx, act);
+        return act(form_of<T, BOXED_CONSTANT, false>());
     default:
         return choose_rows<T, BOXED_NEAREST>(nx, act);
     }
@@ -37,8 +39,10 @@ template <typename Act> static auto choose(const struct op *op, size_t nx, Act a
 static bool serves(const struct cuda_limits *limits, const struct op *op, size_t nx, size_t rows,
                    size_t planes)
 {
-    return cuda_is_full_star(op) && boxed_has_edges(op, 1, nx, planes) &&
-           choose(op, nx, [&](auto form) { return boxed_serves<decltype(form)>(limits, rows); });
+    return cuda_is_full_star(op) && boxed_has_edges(op, 1, nx, planes) && choose(op, nx, [&](auto chosen) {
+               using form = decltype(chosen);
+               return (form::Ragged || nx % form::Pack == 0) && boxed_serves<form>(limits, rows);
+           });
 }
 
 static void describe(const struct cuda_question *asked, struct cuda_form *form)
