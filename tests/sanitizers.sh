@@ -79,6 +79,14 @@ volume --alpha 10 --dt 1 --force -s 50
 volume --until 1e-3 --check-every 4 -s 12
 volume -f twentyseven:0.1,0.05,0.02,0.01 -s 3
 volume -f star:4
+volume -f star:4 -s 4
+volume -f star:4 -s 4 --work f64
+volume -s 8 -e mirror
+volume -s 8 -e constant:3 --work f64
+for options in '-e mirror -s 8' '-e constant:3 -s 8' '-f twentyseven:0.1,0.05,0.02,0.01 -s 4 -e mirror --work f64'; do
+    # shellcheck disable=SC2086  # words
+    job "$VOXFILT" -D cuda -q -i f32.raw -d 125,256,128 -t f32 -o /dev/null $options
+done
 volume -f laplace --out-range auto --out-type u8
 job "$VOXFILT" -D cuda -q -i u16.raw -n 160 -t u16 -f sobel:x --out-type u8 -o /dev/null
 
