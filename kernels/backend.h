@@ -278,6 +278,9 @@ struct backend {
     unsigned (*count)(void);
     void (*describe)(int index, char *text, size_t size);
 
+    /* Whether one of them can read another's memory without the host's. NULL where there is but one. */
+    bool (*reaches)(int index, int other);
+
     /* Start a device beforehand, from any thread, so that it opens sooner. What keeps it from it is told
      * there. */
     void (*warm_up)(int index);

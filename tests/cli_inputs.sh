@@ -70,7 +70,7 @@ refuses 6 'voxfilt: --memory: this job needs 2.0 KiB (2048 bytes), and 100 B are
 accepts 'just enough memory' '' v8 -m 2048 -o /dev/null
 refuses 2 'voxfilt: --device: abacus: no such device (--list names them)' v8 -D abacus -o out
 refuses 2 'voxfilt: --device: cpu:x: no such device; did you mean cpu?' v8 -D cpu:x -o out
-refuses 5 'voxfilt: --device: cpu:1: this machine has cpu:0 to cpu:0' v8 -D cpu:1 -o out
+refuses 5 'voxfilt: --device: cpu:1: this machine has only cpu:0' v8 -D cpu:1 -o out
 if ! voxfilt --list | grep -q '^  cuda naive'; then
     refuses 2 'voxfilt: --device: cuda: this program was built without CUDA' v8 -D cuda -o out
 elif ! voxfilt --list | grep -q '^  cuda:0'; then

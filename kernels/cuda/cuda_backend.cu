@@ -38,6 +38,7 @@ static constexpr struct backend named_functions()
     backend.rungs = cuda_rungs;
     backend.count = cuda_device_count;
     backend.describe = cuda_device_describe;
+    backend.reaches = cuda_device_reaches;
     backend.warm_up = cuda_device_warm_up;
     backend.predict = cuda_device_predict;
     backend.open = cuda_device_open;

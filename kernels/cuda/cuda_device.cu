@@ -4,6 +4,7 @@
 #include "base/mem.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 /* Until wisdom knows better: a context start, copies to the card and back, and kernels at this share of its
    memory's speed. */
@@ -45,6 +46,7 @@ static int minor_of(int version)
 /* Why there is no GPU. CUDA tells of a missing driver as of an old one. */
 static void explain_absence(cudaError_t error, char *text, size_t size)
 {
+    const char *visible = getenv("CUDA_VISIBLE_DEVICES");
     int driver = 0, runtime = 0;
     bool known =
         cudaDriverGetVersion(&driver) == cudaSuccess && cudaRuntimeGetVersion(&runtime) == cudaSuccess;
@@ -56,6 +58,8 @@ static void explain_absence(cudaError_t error, char *text, size_t size)
                  "the NVIDIA driver is too old: it supports CUDA %d.%d, but this program was built with CUDA "
                  "%d.%d",
                  major_of(driver), minor_of(driver), major_of(runtime), minor_of(runtime));
+    else if (error == cudaErrorNoDevice && visible != NULL)
+        snprintf(text, size, "CUDA_VISIBLE_DEVICES is \"%s\", which leaves no GPU", visible);
     else if (error == cudaErrorNoDevice)
         snprintf(text, size, "the NVIDIA driver finds no GPU");
     else
@@ -78,6 +82,13 @@ void cuda_device_describe(int index, char *text, size_t size)
                  properties.name, properties.major, properties.minor, properties.multiProcessorCount,
                  static_cast<double>(properties.totalGlobalMem) / (1024.0 * 1024.0 * 1024.0),
                  major_of(runtime), minor_of(runtime));
+}
+
+bool cuda_device_reaches(int index, int other)
+{
+    int can = 0;
+
+    return cudaDeviceCanAccessPeer(&can, index, other) == cudaSuccess && can != 0;
 }
 
 /* The first call that needs the device's context makes it, for all threads; before toolkit 12 choosing the

@@ -55,6 +55,7 @@ bool cuda_device_await_event(const struct device *device, cudaEvent_t begun, cud
 /* The seam's functions of these names. */
 unsigned cuda_device_count(void);
 void cuda_device_describe(int index, char *text, size_t size);
+bool cuda_device_reaches(int index, int other);
 void cuda_device_warm_up(int index);
 struct forecast cuda_device_predict(const struct device_request *request, const struct op *op,
                                     const struct shape *shape, bool single);

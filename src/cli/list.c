@@ -28,9 +28,9 @@ static void list_rungs_of(FILE *stream, const char *backend, const struct rung *
 static void list_rungs(FILE *stream)
 {
     fprintf(stream, "rungs:\n");
-    for (size_t i = 0; plan_backends[i] != NULL; i++) {
-        list_rungs_of(stream, plan_backends[i]->name, plan_backends[i]->rungs);
-        list_rungs_of(stream, plan_backends[i]->name, plan_backends[i]->sum_rungs);
+    for (size_t i = 0; devices_backends[i] != NULL; i++) {
+        list_rungs_of(stream, devices_backends[i]->name, devices_backends[i]->rungs);
+        list_rungs_of(stream, devices_backends[i]->name, devices_backends[i]->sum_rungs);
     }
 }
 
@@ -44,14 +44,52 @@ static void list_formats(FILE *stream)
 static void list_devices(FILE *stream)
 {
     fprintf(stream, "devices:\n");
-    for (size_t i = 0; plan_backends[i] != NULL; i++) {
-        for (unsigned index = 0; index < plan_backends[i]->count(); index++) {
+    for (size_t i = 0; devices_backends[i] != NULL; i++) {
+        for (unsigned index = 0; index < devices_backends[i]->count(); index++) {
             char form[64], text[256];
-            snprintf(form, sizeof form, "%s:%u", plan_backends[i]->name, index);
-            plan_backends[i]->describe((int)index, text, sizeof text);
+            snprintf(form, sizeof form, "%s:%u", devices_backends[i]->name, index);
+            devices_backends[i]->describe((int)index, text, sizeof text);
             fprintf(stream, "  %-24s %s\n", form, text);
         }
     }
+}
+
+/* The next pair of devices of the kind, each with each; there is none where false is returned. */
+static bool next_pair(const struct backend *backend, unsigned *first, unsigned *second)
+{
+    unsigned count = backend->reaches == NULL ? 0 : backend->count();
+
+    if (++*second >= count) {
+        ++*first;
+        *second = *first + 1;
+    }
+    return *second < count;
+}
+
+static bool reach_each_other(const struct backend *backend, unsigned first, unsigned second)
+{
+    return backend->reaches((int)first, (int)second) && backend->reaches((int)second, (int)first);
+}
+
+static void list_links_of(FILE *stream, const struct backend *backend)
+{
+    unsigned first = 0, second = 0;
+
+    for (bool begun = false; next_pair(backend, &first, &second); begun = true) {
+        char form[64];
+        if (!begun)
+            fprintf(stream, "links:\n");
+        snprintf(form, sizeof form, "%s:%u %s:%u", backend->name, first, backend->name, second);
+        fprintf(stream, "  %-24s %s\n", form,
+                reach_each_other(backend, first, second) ? "each reads the other's memory"
+                                                         : "through the host's memory");
+    }
+}
+
+static void list_links(FILE *stream)
+{
+    for (size_t i = 0; devices_backends[i] != NULL; i++)
+        list_links_of(stream, devices_backends[i]);
 }
 
 void list_print(FILE *stream)
@@ -60,6 +98,7 @@ void list_print(FILE *stream)
     list_rungs(stream);
     list_formats(stream);
     list_devices(stream);
+    list_links(stream);
 }
 
 /* ---- as JSON ---- */
@@ -102,9 +141,9 @@ static void print_rungs(FILE *stream)
     const char *before = "{";
 
     fprintf(stream, ", \"rungs\": [");
-    for (size_t i = 0; plan_backends[i] != NULL; i++) {
-        print_rungs_of(stream, plan_backends[i]->name, plan_backends[i]->rungs, "stages", &before);
-        print_rungs_of(stream, plan_backends[i]->name, plan_backends[i]->sum_rungs, "sums", &before);
+    for (size_t i = 0; devices_backends[i] != NULL; i++) {
+        print_rungs_of(stream, devices_backends[i]->name, devices_backends[i]->rungs, "stages", &before);
+        print_rungs_of(stream, devices_backends[i]->name, devices_backends[i]->sum_rungs, "sums", &before);
     }
     fprintf(stream, "]");
 }
@@ -125,15 +164,31 @@ static void print_devices(FILE *stream)
     const char *before = "{";
 
     fprintf(stream, ", \"devices\": [");
-    for (size_t i = 0; plan_backends[i] != NULL; i++) {
-        for (unsigned index = 0; index < plan_backends[i]->count(); index++, before = ", {") {
+    for (size_t i = 0; devices_backends[i] != NULL; i++) {
+        for (unsigned index = 0; index < devices_backends[i]->count(); index++, before = ", {") {
             char name[64], text[256];
-            snprintf(name, sizeof name, "%s:%u", plan_backends[i]->name, index);
-            plan_backends[i]->describe((int)index, text, sizeof text);
+            snprintf(name, sizeof name, "%s:%u", devices_backends[i]->name, index);
+            devices_backends[i]->describe((int)index, text, sizeof text);
             print_text(stream, before, "name", name);
             print_text(stream, ", ", "text", text);
             fprintf(stream, "}");
         }
+    }
+    fprintf(stream, "]");
+}
+
+static void print_links(FILE *stream)
+{
+    const char *before = "{";
+
+    fprintf(stream, ", \"links\": [");
+    for (size_t i = 0; devices_backends[i] != NULL; i++) {
+        const struct backend *backend = devices_backends[i];
+        unsigned first = 0, second = 0;
+        for (; next_pair(backend, &first, &second); before = ", {")
+            fprintf(stream, "%s\"devices\": [\"%s:%u\", \"%s:%u\"], \"peer_access\": %s}", before,
+                    backend->name, first, backend->name, second,
+                    reach_each_other(backend, first, second) ? "true" : "false");
     }
     fprintf(stream, "]}\n");
 }
@@ -144,4 +199,5 @@ void list_print_json(FILE *stream)
     print_rungs(stream);
     print_formats(stream);
     print_devices(stream);
+    print_links(stream);
 }

@@ -106,6 +106,8 @@ static enum status run_in_turn(const struct options *options, const struct outpu
         struct task task = task_alone(options, options->inputs[i], outputs->paths[i]);
         struct report_part part;
         struct lines on_options = {.stream = NULL};
+        task.request.plan.alone = options->input_count > 1;
+        task.request.plan.member = i;
         report_part_begin(report, &part);
         if (options->input_count > 1)
             lines_begin(&on_options);
@@ -215,12 +217,6 @@ static bool is_file(const char *path)
     return stat(path, &info) == 0 && S_ISREG(info.st_mode);
 }
 
-/* A device serves one task at a time, and each wants addresses for the stacks of its threads. */
-static bool runs_one_by_one(const struct options *options)
-{
-    return plan_names_device(&options->plan) || machine_limits_addresses();
-}
-
 /* In few rounds the last one counts: it gets about as many tasks as the others, and each more threads. */
 static size_t even_out(size_t count, size_t most)
 {
@@ -229,13 +225,16 @@ static size_t even_out(size_t count, size_t most)
     return rounds < ROUNDS_THAT_COUNT ? size_divided_up(count, rounds) : most;
 }
 
-/* As many at a time as there are threads, and as memory has room for. */
+/* As many at a time as there are threads, and as memory has room for, or else devices: each serves one. */
 static size_t count_at_once(const struct queue *queue, const struct options *options, size_t threads)
 {
     size_t most = size_least(size_least(threads, queue->count), MOST_AT_ONCE);
 
-    if (runs_one_by_one(options))
+    /* Each wants addresses for the stacks of its threads. */
+    if (machine_limits_addresses())
         return 1;
+    if (plan_names_device(&options->plan))
+        return size_least(most, queue->budget.device_count);
     if (is_file(queue->entries[0].task.request.input)) {
         while (most > 1 && !fits(queue, most))
             most--;
@@ -292,6 +291,20 @@ static enum status refuse_all(const struct options *options, const struct output
     return diag_error(fault);
 }
 
+/* Those that tasks take, one each: what is named, or the one that each may choose. */
+static bool count_devices(const struct options *options, size_t *count, struct fault *fault)
+{
+    struct devices devices;
+
+    *count = 1;
+    if (plan_chooses_device(&options->plan))
+        return true;
+    if (!devices_find(options->plan.device, &devices, fault))
+        return false;
+    *count = devices.count;
+    return true;
+}
+
 static bool make_room(struct queue *queue, struct fault *fault)
 {
     queue->entries = mem_zeroed(queue->count, sizeof *queue->entries, "the files' tasks", fault);
@@ -308,14 +321,15 @@ static enum status run_together(const struct options *options, const struct outp
                                 struct report_file *report)
 {
     struct queue queue = {.count = options->input_count, .report = report};
+    size_t devices;
     struct fault fault;
     enum status status;
 
-    if (!make_room(&queue, &fault)) {
+    if (!count_devices(options, &devices, &fault) || !make_room(&queue, &fault)) {
         free_room(&queue);
         return refuse_all(options, outputs, report, &fault);
     }
-    budget_open(&queue.budget, memory_for_all(options));
+    budget_open(&queue.budget, memory_for_all(options), devices);
     pthread_mutex_init(&queue.mutex, NULL);
     fill(&queue, options, outputs);
     queue.idle_threads = thread_count(options->plan.threads);

@@ -27,8 +27,8 @@ bool take_device(struct parsing *parsing, const char *value)
 
 static bool is_of_sums(const char *name)
 {
-    for (size_t i = 0; plan_backends[i] != NULL; i++) {
-        for (const struct rung *rung = plan_backends[i]->sum_rungs; rung->name != NULL; rung++) {
+    for (size_t i = 0; devices_backends[i] != NULL; i++) {
+        for (const struct rung *rung = devices_backends[i]->sum_rungs; rung->name != NULL; rung++) {
             if (strcmp(rung->name, name) == 0)
                 return true;
         }

@@ -1,17 +1,15 @@
-/* Budgets: memory and the device, shared by pipelines that run at the same time. */
+/* Budgets: memory and devices, shared by pipelines that run at the same time. */
 #include "budget.h"
 
-void budget_open(struct budget *budget, uint64_t memory)
+void budget_open(struct budget *budget, uint64_t memory, size_t device_count)
 {
-    *budget = (struct budget){.memory = memory};
-    pthread_mutex_init(&budget->device, NULL);
+    *budget = (struct budget){.memory = memory, .device_count = device_count};
     pthread_mutex_init(&budget->mutex, NULL);
     pthread_cond_init(&budget->changed, NULL);
 }
 
 void budget_close(struct budget *budget)
 {
-    pthread_mutex_destroy(&budget->device);
     pthread_mutex_destroy(&budget->mutex);
     pthread_cond_destroy(&budget->changed);
 }
@@ -44,12 +42,32 @@ void budget_return(struct budget *budget, uint64_t bytes)
     pthread_mutex_unlock(&budget->mutex);
 }
 
-void budget_take_device(struct budget *budget)
+/* The first that is free; as many as there are where none is. */
+static size_t free_device(const struct budget *budget)
 {
-    pthread_mutex_lock(&budget->device);
+    size_t device = 0;
+
+    while (device < budget->device_count && budget->devices_taken[device])
+        device++;
+    return device;
 }
 
-void budget_return_device(struct budget *budget)
+size_t budget_take_device(struct budget *budget)
 {
-    pthread_mutex_unlock(&budget->device);
+    size_t device;
+
+    pthread_mutex_lock(&budget->mutex);
+    while ((device = free_device(budget)) == budget->device_count)
+        pthread_cond_wait(&budget->changed, &budget->mutex);
+    budget->devices_taken[device] = true;
+    pthread_mutex_unlock(&budget->mutex);
+    return device;
+}
+
+void budget_return_device(struct budget *budget, size_t device)
+{
+    pthread_mutex_lock(&budget->mutex);
+    budget->devices_taken[device] = false;
+    pthread_cond_broadcast(&budget->changed);
+    pthread_mutex_unlock(&budget->mutex);
 }

@@ -1,22 +1,27 @@
-/* Budgets: memory and the device, shared by pipelines that run at the same time. */
+/* Budgets: memory and devices, shared by pipelines that run at the same time. */
 #ifndef BUDGET_H
 #define BUDGET_H
 
+#include "plan/devices.h"
+
 #include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct budget {
-    uint64_t memory; /* bytes in all */
-    pthread_mutex_t device;
+    uint64_t memory;     /* bytes in all */
+    size_t device_count; /* of those that pipelines take */
 
     /* Guarded by the mutex. */
     pthread_mutex_t mutex;
     pthread_cond_t changed;
     uint64_t taken;           /* bytes */
     uint64_t arrived, served; /* claims, ever growing */
+    bool devices_taken[DEVICES_MOST];
 };
 
-void budget_open(struct budget *budget, uint64_t memory);
+void budget_open(struct budget *budget, uint64_t memory, size_t device_count);
 void budget_close(struct budget *budget);
 
 /* Wait until so many bytes are free, or all of them where it asks for more, and take them: first come, first
@@ -25,8 +30,8 @@ void budget_close(struct budget *budget);
 uint64_t budget_claim(struct budget *budget, uint64_t bytes);
 void budget_return(struct budget *budget, uint64_t bytes);
 
-/* The device is one pipeline's at a time. */
-void budget_take_device(struct budget *budget);
-void budget_return_device(struct budget *budget);
+/* Each device is one pipeline's at a time: wait for one that is free, and take it. Returns which it is. */
+size_t budget_take_device(struct budget *budget);
+void budget_return_device(struct budget *budget, size_t device);
 
 #endif

@@ -111,20 +111,20 @@ bool pipeline_open(struct pipeline *pipeline, const struct pipeline_request *req
 /* Before a plan is made nobody knows whether it takes a device. */
 static bool may_take_device(const struct pipeline *pipeline, const struct plan_request *request)
 {
-    return pipeline->request->budget != NULL && plan_backends[0] != &backend_cpu &&
+    return pipeline->request->budget != NULL && devices_backends[0] != &backend_cpu &&
            (plan_chooses_device(request) || plan_names_device(request));
 }
 
 static void take_device(struct pipeline *pipeline)
 {
-    budget_take_device(pipeline->request->budget);
+    pipeline->held_device = budget_take_device(pipeline->request->budget);
     pipeline->holds_device = true;
 }
 
 static void return_device(struct pipeline *pipeline)
 {
     if (pipeline->holds_device)
-        budget_return_device(pipeline->request->budget);
+        budget_return_device(pipeline->request->budget, pipeline->held_device);
     pipeline->holds_device = false;
 }
 
@@ -206,8 +206,11 @@ bool pipeline_plan(struct pipeline *pipeline, struct fault *fault)
     if (pipeline->device != NULL)
         request.device = pipeline->device;
     request.observer_bytes = observers_bytes(&pipeline->request->run.observers, &pipeline->job);
-    if (may_take_device(pipeline, &request))
+    if (may_take_device(pipeline, &request)) {
         take_device(pipeline);
+        request.alone = true;
+        request.member = pipeline->held_device;
+    }
     done = make_plan(pipeline, &request, fault);
     if (!done || pipeline->plan.lane.backend == &backend_cpu)
         return_device(pipeline);

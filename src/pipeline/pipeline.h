@@ -72,6 +72,7 @@ struct pipeline {
     const char *device; /* instead of the request's, after a retreat */
     pthread_t starter;  /* of the device that the request names */
     bool starts, holds_device;
+    size_t held_device; /* of the budget's */
 };
 
 /* Settle the job for the input. The request stays where it is until the pipeline is closed, and so does the

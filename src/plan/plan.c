@@ -5,7 +5,6 @@
 #include "base/machine.h"
 #include "base/mem.h"
 #include "base/number.h"
-#include "base/suggest.h"
 #include "format/slice.h"
 #include "part.h"
 
@@ -18,14 +17,6 @@
 
 /* Threads that read a file at once: these bring more than a device takes. */
 #define MOST_READERS 4
-
-const struct backend *const plan_backends[] = {
-#ifdef HAVE_CUDA
-    &backend_cuda,
-#endif
-    &backend_cpu,
-    NULL,
-};
 
 /* A device that a plan may take: a backend and which of its devices. */
 struct candidate {
@@ -257,67 +248,35 @@ static void choose_automatically(const struct plan_request *request, struct plan
 
     *chosen = (struct candidate){&backend_cpu, 0, true, predict(request, plan, &backend_cpu, 0)};
     give_reason(plan, "%s predicted", number_format_seconds(chosen->seconds, text, sizeof text));
-    for (size_t i = 0; plan_backends[i] != NULL; i++) {
-        if (plan_backends[i] != &backend_cpu && !plan->job->copies)
-            consider(request, plan, plan_backends[i], chosen);
+    for (size_t i = 0; devices_backends[i] != NULL; i++) {
+        if (devices_backends[i] != &backend_cpu && !plan->job->copies)
+            consider(request, plan, devices_backends[i], chosen);
     }
 }
 
-/* A backend says what keeps it from its first device. */
-static bool refuse_device(const char *name, const struct backend *backend, struct fault *fault)
+/* One file is filtered on one device. */
+static bool check_single(const struct plan_request *request, const struct devices *devices,
+                         struct fault *fault)
 {
-    unsigned count = backend->count();
-    char text[256];
-
-    if (count > 0)
-        return fault_raise(fault, STATUS_DEVICE, "--device: %s: this machine has %s:0 to %s:%u", name,
-                           backend->name, backend->name, count - 1);
-    backend->describe(0, text, sizeof text);
-    return fault_raise(fault, STATUS_DEVICE, "--device: %s: this machine has none: %s", name, text);
+    if (devices->count == 1 || devices->all)
+        return true;
+    return fault_raise(fault, STATUS_USAGE,
+                       "--device: %s: one file is filtered on one device; of several files each device takes "
+                       "one at a time, and of a large volume each can take a --part",
+                       request->device);
 }
 
-/* "cuda:1" → a backend and an index; NULL if there is no such backend. */
-static const struct backend *find_backend(const char *name, uint64_t *index)
+/* Of the devices that are named, that which the request says. */
+static bool choose_by_name(const struct plan_request *request, struct candidate *chosen, struct fault *fault)
 {
-    for (size_t i = 0; plan_backends[i] != NULL; i++) {
-        const struct backend *backend = plan_backends[i];
-        size_t length = strlen(backend->name);
-        *index = 0;
-        if (strncmp(name, backend->name, length) != 0)
-            continue;
-        if (name[length] == '\0' || (name[length] == ':' && number_parse_count(name + length + 1, index)))
-            return backend;
-    }
-    return NULL;
-}
+    struct devices devices;
 
-static const struct alias device_aliases[] = {
-    {"gpu", "cuda"}, {"nvidia", "cuda"}, {"processor", "cpu"}, {"host", "cpu"}, {NULL, NULL}};
-
-static bool refuse_name(const char *name, struct fault *fault)
-{
-    struct suggestion suggestion = suggest_for(name, strcspn(name, ":"));
-
-    suggest_aliases(&suggestion, device_aliases);
-    for (size_t i = 0; plan_backends[i] != NULL; i++)
-        suggest_name(&suggestion, plan_backends[i]->name);
-    if (strncmp(name, "cuda", 4) == 0 && plan_backends[0] == &backend_cpu)
-        return fault_raise(fault, STATUS_USAGE, "--device: %s: this program was built without CUDA", name);
-    fault_raise(fault, STATUS_USAGE, "--device: %s: no such device", name);
-    return suggest_add(fault, suggestion.meant, " (--list names them)");
-}
-
-static bool choose_by_name(const char *name, struct candidate *chosen, struct fault *fault)
-{
-    uint64_t index;
-    const struct backend *backend = find_backend(name, &index);
-
-    if (backend == NULL)
-        return refuse_name(name, fault);
-    if (index >= backend->count())
-        return refuse_device(name, backend, fault);
-    *chosen = (struct candidate){.backend = backend, .index = (int)index};
-    return true;
+    if (!devices_find(request->device, &devices, fault))
+        return false;
+    *chosen =
+        (struct candidate){.backend = devices.backend,
+                           .index = devices.indices[request->alone ? request->member % devices.count : 0]};
+    return request->alone || check_single(request, &devices, fault);
 }
 
 bool plan_chooses_device(const struct plan_request *request)
@@ -327,8 +286,7 @@ bool plan_chooses_device(const struct plan_request *request)
 
 bool plan_names_device(const struct plan_request *request)
 {
-    uint64_t index;
-    const struct backend *named = plan_chooses_device(request) ? NULL : find_backend(request->device, &index);
+    const struct backend *named = plan_chooses_device(request) ? NULL : devices_backend(request->device);
 
     return named != NULL && named != &backend_cpu;
 }
@@ -338,26 +296,29 @@ void plan_warm_up(const struct plan_request *request)
     struct candidate chosen;
     struct fault refusal;
 
-    if (choose_by_name(request->device, &chosen, &refusal))
+    if (choose_by_name(request, &chosen, &refusal))
         chosen.backend->warm_up(chosen.index);
 }
 
 bool plan_find_device(const struct plan_request *request, const struct backend **backend, int *index,
                       struct fault *fault)
 {
-    struct candidate chosen = {.backend = &backend_cpu};
+    struct devices devices = {.backend = &backend_cpu, .count = 1};
 
     if (!plan_chooses_device(request)) {
-        if (!choose_by_name(request->device, &chosen, fault))
+        if (!devices_find(request->device, &devices, fault))
             return false;
     } else {
-        for (size_t i = 0; plan_backends[i] != NULL && chosen.backend == &backend_cpu; i++) {
-            if (plan_backends[i]->count() > 0)
-                chosen.backend = plan_backends[i];
+        for (size_t i = 0; devices_backends[i] != NULL && devices.backend == &backend_cpu; i++) {
+            if (devices_backends[i]->count() > 0)
+                devices.backend = devices_backends[i];
         }
     }
-    *backend = chosen.backend;
-    *index = chosen.index;
+    if (devices.count > 1)
+        return fault_raise(fault, STATUS_USAGE, "--device: %s: name one: a bench measures one device",
+                           request->device);
+    *backend = devices.backend;
+    *index = devices.indices[0];
     return true;
 }
 
@@ -531,7 +492,7 @@ static bool fill(const struct plan_request *request, const struct source *source
     if (!plan->job->copies && !lower_stages(plan, fault))
         return false;
     if (!plan_chooses_device(request)) {
-        if (!choose_by_name(request->device, &chosen, fault))
+        if (!choose_by_name(request, &chosen, fault))
             return false;
     } else {
         choose_automatically(request, plan, &chosen);

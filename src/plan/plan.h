@@ -4,6 +4,7 @@
 
 #include "base/diag.h"
 #include "kernels/backend.h"
+#include "devices.h"
 #include "levels.h"
 #include "job.h"
 #include "lane.h"
@@ -16,6 +17,8 @@
 
 struct plan_request {
     const char *device; /* as --device gives it; NULL: auto */
+    bool alone;         /* of the devices that are named, the run takes one: */
+    size_t member;      /* this one, counted around */
     unsigned threads;   /* 0: all */
     uint64_t
         memory; /* the most bytes to use, of the host's and of the device's memory; 0: no limit of ours */
@@ -50,10 +53,7 @@ struct plan {
     double moved_bytes, seconds;   /* forecast of the steps */
 };
 
-/* The backends that this build has; ends with NULL. */
-extern const struct backend *const plan_backends[];
-
-/* The device that the request names, or else the first that may be taken. */
+/* The one device that the request names, or else the first that may be taken. */
 bool plan_find_device(const struct plan_request *request, const struct backend **backend, int *index,
                       struct fault *fault);
 
@@ -61,7 +61,7 @@ bool plan_find_device(const struct plan_request *request, const struct backend *
 bool plan_chooses_device(const struct plan_request *request);
 bool plan_names_device(const struct plan_request *request);
 
-/* Start the device that the request names. Others may go on meanwhile: the plan that opens it waits for as
+/* Start the devices that the request names. Others may go on meanwhile: the plan that opens it waits for as
    long as that takes. */
 void plan_warm_up(const struct plan_request *request);
 

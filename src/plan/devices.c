@@ -1,0 +1,186 @@
+/* Devices: those that --device names. */
+#include "devices.h"
+
+#include "base/number.h"
+#include "base/suggest.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+const struct backend *const devices_backends[] = {
+#ifdef HAVE_CUDA
+    &backend_cuda,
+#endif
+    &backend_cpu,
+    NULL,
+};
+
+static const struct alias aliases[] = {
+    {"gpu", "cuda"}, {"nvidia", "cuda"}, {"processor", "cpu"}, {"host", "cpu"}, {NULL, NULL}};
+
+/* The next number of a list, and where the list goes on. */
+static bool read_index(const char **list, uint64_t *index)
+{
+    char number[24];
+    size_t length = strcspn(*list, ",");
+
+    if (length >= sizeof number)
+        return false;
+    memcpy(number, *list, length);
+    number[length] = '\0';
+    *list += length;
+    return number_parse_count(number, index);
+}
+
+static bool is_list(const char *list)
+{
+    uint64_t index;
+
+    while (read_index(&list, &index)) {
+        if (*list++ == '\0')
+            return true;
+    }
+    return false;
+}
+
+/* What stands behind the backend's name and its colon; "0" where nothing does. */
+static const char *list_of(const char *name, const struct backend *backend)
+{
+    const char *rest = name + strlen(backend->name);
+
+    return *rest == '\0' ? "0" : rest + 1;
+}
+
+const struct backend *devices_backend(const char *name)
+{
+    for (size_t i = 0; devices_backends[i] != NULL; i++) {
+        const struct backend *backend = devices_backends[i];
+        size_t length = strlen(backend->name);
+        if (strncmp(name, backend->name, length) == 0 && (name[length] == '\0' || name[length] == ':')) {
+            const char *list = list_of(name, backend);
+            return strcmp(list, "all") == 0 || is_list(list) ? backend : NULL;
+        }
+    }
+    return NULL;
+}
+
+static bool refuse_name(const char *name, struct fault *fault)
+{
+    struct suggestion suggestion = suggest_for(name, strcspn(name, ":"));
+
+    suggest_aliases(&suggestion, aliases);
+    for (size_t i = 0; devices_backends[i] != NULL; i++)
+        suggest_name(&suggestion, devices_backends[i]->name);
+    if (strncmp(name, "cuda", 4) == 0 && devices_backends[0] == &backend_cpu)
+        return fault_raise(fault, STATUS_USAGE, "--device: %s: this program was built without CUDA", name);
+    fault_raise(fault, STATUS_USAGE, "--device: %s: no such device", name);
+    return suggest_add(fault, suggestion.meant, " (--list names them)");
+}
+
+/* A backend says what keeps it from its first device. */
+static bool refuse_absent(const char *name, const struct backend *backend, unsigned count,
+                          struct fault *fault)
+{
+    char text[256];
+
+    if (count == 1)
+        return fault_raise(fault, STATUS_DEVICE, "--device: %s: this machine has only %s:0", name,
+                           backend->name);
+    if (count > 1)
+        return fault_raise(fault, STATUS_DEVICE, "--device: %s: this machine has %s:0 to %s:%u", name,
+                           backend->name, backend->name, count - 1);
+    backend->describe(0, text, sizeof text);
+    return fault_raise(fault, STATUS_DEVICE, "--device: %s: this machine has none: %s", name, text);
+}
+
+static bool is_among(const struct devices *devices, uint64_t index)
+{
+    for (size_t i = 0; i < devices->count; i++) {
+        if ((uint64_t)devices->indices[i] == index)
+            return true;
+    }
+    return false;
+}
+
+static bool add(struct devices *devices, const char *name, uint64_t index, struct fault *fault)
+{
+    if (is_among(devices, index))
+        return fault_raise(fault, STATUS_USAGE, "--device: %s: %s:%" PRIu64 " is named twice", name,
+                           devices->backend->name, index);
+    if (devices->count == DEVICES_MOST)
+        return fault_raise(fault, STATUS_USAGE, "--device: %s: a run takes at most %d devices", name,
+                           DEVICES_MOST);
+    devices->indices[devices->count++] = (int)index;
+    return true;
+}
+
+static bool add_all(struct devices *devices, unsigned count)
+{
+    devices->all = true;
+    for (; devices->count < count && devices->count < DEVICES_MOST; devices->count++)
+        devices->indices[devices->count] = (int)devices->count;
+    return true;
+}
+
+static bool add_list(struct devices *devices, const char *name, const char *list, unsigned count,
+                     struct fault *fault)
+{
+    uint64_t index;
+
+    do {
+        read_index(&list, &index);
+        if (index >= count)
+            return refuse_absent(name, devices->backend, count, fault);
+        if (!add(devices, name, index, fault))
+            return false;
+    } while (*list++ == ',');
+    return true;
+}
+
+/* A part each of one volume, they would wait for the slowest; and each settles forms of its own. */
+static bool check_kinds(const struct devices *devices, const char *name, struct fault *fault)
+{
+    char first[256], other[256];
+
+    devices->backend->describe(devices->indices[0], first, sizeof first);
+    for (size_t i = 1; i < devices->count; i++) {
+        devices->backend->describe(devices->indices[i], other, sizeof other);
+        if (strcmp(first, other) != 0)
+            return fault_raise(fault, STATUS_USAGE,
+                               "--device: %s: devices of different kinds: %s:%d is %s; %s:%d is %s", name,
+                               devices->backend->name, devices->indices[0], first, devices->backend->name,
+                               devices->indices[i], other);
+    }
+    return true;
+}
+
+bool devices_find(const char *name, struct devices *devices, struct fault *fault)
+{
+    const struct backend *backend = devices_backend(name);
+    const char *list;
+    unsigned count;
+
+    if (backend == NULL)
+        return refuse_name(name, fault);
+    *devices = (struct devices){.backend = backend};
+    list = list_of(name, backend);
+    count = backend->count();
+    if (count == 0)
+        return refuse_absent(name, backend, count, fault);
+    if (strcmp(list, "all") == 0)
+        add_all(devices, count);
+    else if (!add_list(devices, name, list, count, fault))
+        return false;
+    return check_kinds(devices, name, fault);
+}
+
+void devices_name(const struct devices *devices, char *text, size_t size)
+{
+    size_t used = (size_t)snprintf(text, size, "%s", devices->backend->name);
+
+    if (devices->backend->count() <= 1)
+        return;
+    for (size_t i = 0; i < devices->count && used < size; i++)
+        used += (size_t)snprintf(text + used, size - used, "%c%d", i == 0 ? ':' : ',', devices->indices[i]);
+}
