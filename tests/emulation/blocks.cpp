@@ -1,6 +1,7 @@
 /* Runs the blocks of a launch, one after another, their threads as fibers.
  *
- * A thread runs until it must wait for others; then the next one runs. Who arrives last goes on at once, far
+ * A thread runs until it must wait for others; then it switches to the next one, directly: threads that wait
+ * at one place return along the same calls, as the processor predicts. Who arrives last goes on at once, far
  * ahead of the others: that is what brings a missing barrier to light. */
 #include "blocks.h"
 #include "fiber.h"
@@ -31,11 +32,12 @@ namespace
 {
 
 constexpr unsigned warp_lanes = 32;
+constexpr unsigned nobody = ~0u;
 
 /* What a barrier that was created holds in shared memory. */
 constexpr std::uint64_t barrier_mark = 0x6261727269657221;
 
-enum class status { ready, at_barrier, at_phase, at_warp, exited };
+enum class status : unsigned char { ready, at_barrier, at_phase, at_warp, exited };
 
 /* Thrown through a thread that must end because its launch has failed. */
 struct abandonment {
@@ -75,25 +77,23 @@ struct phase_barrier {
     unsigned arrivals, arrived; /* wanted, and so far */
     std::uint64_t phases;       /* that have ended */
     std::vector<box> boxes;
-    std::vector<struct thread_state *> waiting;
+    std::vector<unsigned> waiting; /* numbers of threads */
 };
 
-/* Lanes of a warp, a bit each. */
 struct warp_state {
-    unsigned waiting, exited;
+    unsigned waiting, exited; /* lanes, a bit each */
+    warp_call calls[warp_lanes];
+    std::uint64_t results[warp_lanes];
 };
 
 /* A thread of the block; its fiber serves one block after another. */
 struct thread_state {
     unsigned number = 0;
     uint3 index = {};
-    status state = status::exited;
+    std::unique_ptr<fiber> context;
     site barrier = {};
     std::map<const void *, std::uint64_t> awaited; /* phases of each barrier */
-    warp_call call = {};
-    std::uint64_t result = 0;
     copy_queue copies;
-    std::unique_ptr<fiber> context;
 };
 
 class block_runner
@@ -121,20 +121,17 @@ class block_runner
     void start_block(std::size_t number);
     void run_body();
     void abandon_threads();
-    bool run_ready_threads();
-    void resume(thread_state &thread);
-    void wait(thread_state &thread);
+    unsigned next_ready();
+    void run(unsigned number, fiber &from);
+    void leave(thread_state &thread);
+    void wait(thread_state &thread, status reason);
     void arrange(std::vector<std::uint32_t> &sequence);
     std::vector<std::uint32_t> arranged(std::size_t count);
 
     warp_state &warp(const thread_state &of);
-    thread_state *lane(const thread_state &of, unsigned number);
     unsigned lanes_that_exist(const thread_state &of) const;
-    bool has_warp_met(const thread_state &thread, unsigned mask);
     void finish_warp_call(const thread_state &thread, unsigned mask);
-    std::uint64_t result_of(const thread_state &thread, unsigned mask);
-    std::uint64_t shuffled_value(const thread_state &thread, unsigned mask);
-    void check_warp_call(const thread_state &thread);
+    void check_warp_call(const thread_state &thread, const warp_call &call);
     void finish_barrier();
 
     phase_barrier &find_barrier(void *barrier);
@@ -147,10 +144,16 @@ class block_runner
     const std::function<void()> *thread_body_ = nullptr;
     enum emulation_order order_ = EMULATION_FORWARD;
     std::mt19937_64 random_;
-    std::vector<std::unique_ptr<thread_state>> pool_;
+    fiber host_;
+    std::vector<thread_state> pool_; /* threads that wait or exit are taken on by number: it may grow */
+    std::vector<status> states_;     /* of the threads */
     std::size_t thread_count_ = 0;
     std::size_t at_barrier_ = 0, exited_ = 0;
+    site first_at_barrier_ = {};
+    bool barriers_differ_ = false; /* those at which others wait, from the first one's */
     std::vector<std::uint32_t> thread_sequence_;
+    std::size_t turn_ = 0; /* in the sequence */
+    bool round_progresses_ = false;
     std::vector<warp_state> warps_;
     std::map<const void *, phase_barrier> barriers_;
     std::unique_ptr<guarded_memory> shared_;
@@ -332,8 +335,8 @@ void block_runner::arrive_at_barrier(void *barrier)
         give_up("arrival at a phase of a barrier at which all have arrived");
     if (++at.arrived < at.arrivals)
         return;
-    for (thread_state *waiting : at.waiting)
-        waiting->state = status::ready;
+    for (unsigned waiting : at.waiting)
+        states_[waiting] = status::ready;
     at.waiting.clear();
 }
 
@@ -364,10 +367,9 @@ void block_runner::await_barrier(void *barrier, unsigned parity, site where)
         return;
     }
     while (!has_ended(at, phase)) {
-        thread.state = status::at_phase;
         thread.barrier = where;
-        at.waiting.push_back(&thread);
-        wait(thread);
+        at.waiting.push_back(thread.number);
+        wait(thread, status::at_phase);
     }
 }
 
@@ -421,12 +423,12 @@ void block_runner::prepare_threads()
 {
     thread_count_ = volume(shape_->block);
     while (pool_.size() < thread_count_) {
-        pool_.push_back(std::make_unique<thread_state>());
-        pool_.back()->number = static_cast<unsigned>(pool_.size() - 1);
-        pool_.back()->context = std::make_unique<fiber>(serve, pool_.back().get());
+        pool_.emplace_back();
+        pool_.back().number = static_cast<unsigned>(pool_.size() - 1);
+        pool_.back().context = std::make_unique<fiber>(serve, this);
     }
     for (std::size_t i = 0; i < thread_count_; i++)
-        pool_[i]->index = unravelled(i, shape_->block);
+        pool_[i].index = unravelled(i, shape_->block);
     thread_sequence_ = arranged(thread_count_);
 }
 
@@ -448,16 +450,17 @@ std::vector<std::uint32_t> block_runner::arranged(std::size_t count)
 }
 
 /* The life of a fiber: a thread of one block after another. */
-void block_runner::serve(void *argument)
+void block_runner::serve(void *runner)
 {
-    thread_state *thread = static_cast<thread_state *>(argument);
+    block_runner &self = *static_cast<block_runner *>(runner);
 
     for (;;) {
-        this_runner().run_body();
-        thread->state = status::exited;
-        this_runner().exited_++;
-        this_runner().warp(*thread).exited |= 1u << thread->number % warp_lanes;
-        thread->context->yield();
+        self.run_body();
+        thread_state &thread = *self.running_;
+        self.states_[thread.number] = status::exited;
+        self.exited_++;
+        self.warp(thread).exited |= 1u << thread.number % warp_lanes;
+        self.leave(thread);
     }
 }
 
@@ -474,9 +477,9 @@ void block_runner::run_body()
 /* Lead every thread out of the kernel, so that its fiber can serve another one. */
 void block_runner::abandon_threads()
 {
-    for (std::size_t i = 0; i < thread_count_; i++) {
-        if (pool_[i]->state != status::exited)
-            resume(*pool_[i]);
+    for (unsigned i = 0; i < thread_count_; i++) {
+        if (states_[i] != status::exited)
+            run(i, host_);
     }
 }
 
@@ -485,20 +488,25 @@ void block_runner::start_block(std::size_t number)
     blockIdx = unravelled(number, shape_->grid);
     poison(shared_->begin(), shared_->bytes());
     at_barrier_ = exited_ = 0;
-    warps_.assign((thread_count_ + warp_lanes - 1) / warp_lanes, {0, 0});
+    barriers_differ_ = false;
+    warps_.resize((thread_count_ + warp_lanes - 1) / warp_lanes);
+    for (warp_state &warp : warps_)
+        warp.waiting = warp.exited = 0;
+    states_.assign(thread_count_, status::ready);
     for (std::size_t i = 0; i < thread_count_; i++) {
-        pool_[i]->state = status::ready;
-        pool_[i]->copies.clear();
-        pool_[i]->awaited.clear();
+        pool_[i].copies.clear();
+        pool_[i].awaited.clear();
     }
     barriers_.clear();
+    turn_ = 0;
+    round_progresses_ = false;
+    arrange(thread_sequence_);
 }
 
 void block_runner::run_block(std::size_t number)
 {
     start_block(number);
-    while (run_ready_threads()) {
-    }
+    run(next_ready(), host_);
     if (complaint_.empty() && exited_ < thread_count_)
         complaint_ = "threads wait for others that never come: " + describe_waiting();
     if (complaint_.empty() && shared_->is_damaged())
@@ -507,38 +515,52 @@ void block_runner::run_block(std::size_t number)
         abandon_threads();
 }
 
-/* Whether there were any, and nothing went wrong. */
-bool block_runner::run_ready_threads()
+/* The next thread of the round that can run, or of the round after it; nobody where a whole round has none.
+ */
+unsigned block_runner::next_ready()
 {
-    bool progress = false;
-
-    arrange(thread_sequence_);
-    for (std::uint32_t number : thread_sequence_) {
-        if (pool_[number]->state != status::ready)
-            continue;
-        resume(*pool_[number]);
-        if (!complaint_.empty())
-            return false;
-        progress = true;
+    for (;;) {
+        while (turn_ < thread_count_) {
+            unsigned number = thread_sequence_[turn_++];
+            if (states_[number] == status::ready) {
+                round_progresses_ = true;
+                if (turn_ < thread_count_)
+                    pool_[thread_sequence_[turn_]].context->prefetch();
+                return number;
+            }
+        }
+        if (!round_progresses_)
+            return nobody;
+        round_progresses_ = false;
+        turn_ = 0;
+        arrange(thread_sequence_);
     }
-    return progress;
 }
 
-void block_runner::resume(thread_state &thread)
+void block_runner::run(unsigned number, fiber &from)
 {
-    running_ = &thread;
-    threadIdx = thread.index;
-    thread.context->resume();
-    running_ = nullptr;
+    running_ = &pool_[number];
+    threadIdx = running_->index;
+    from.switch_to(*running_->context);
 }
 
-void block_runner::wait(thread_state &thread)
+/* Let others run, until somebody comes back to this thread: when it is ready, or the launch has failed. */
+void block_runner::leave(thread_state &thread)
 {
-    while (thread.state != status::ready) {
-        thread.context->yield();
-        if (!complaint_.empty())
-            throw abandonment();
-    }
+    unsigned next = complaint_.empty() ? next_ready() : nobody;
+
+    if (next == nobody)
+        thread.context->switch_to(host_);
+    else
+        run(next, *thread.context);
+}
+
+void block_runner::wait(thread_state &thread, status reason)
+{
+    states_[thread.number] = reason;
+    leave(thread);
+    if (!complaint_.empty())
+        throw abandonment();
 }
 
 /* Ends the launch from within a thread. */
@@ -569,32 +591,29 @@ void block_runner::meet_block(site where)
 {
     thread_state &thread = *running_;
 
-    thread.state = status::at_barrier;
     thread.barrier = where;
+    if (at_barrier_ == 0)
+        first_at_barrier_ = where;
+    else if (!same_site(where, first_at_barrier_))
+        barriers_differ_ = true;
+    states_[thread.number] = status::at_barrier;
     if (++at_barrier_ == thread_count_)
         finish_barrier();
-    wait(thread);
+    else
+        wait(thread, status::at_barrier);
 }
 
 void block_runner::finish_barrier()
 {
-    for (std::size_t i = 1; i < thread_count_; i++) {
-        if (!same_site(pool_[i]->barrier, pool_[0]->barrier))
-            give_up("threads of one block meet at different barriers: " + describe_waiting());
-    }
-    for (std::size_t i = 0; i < thread_count_; i++)
-        pool_[i]->state = status::ready;
+    if (barriers_differ_)
+        give_up("threads of one block meet at different barriers: " + describe_waiting());
+    std::fill(states_.begin(), states_.end(), status::ready);
     at_barrier_ = 0;
 }
 
 warp_state &block_runner::warp(const thread_state &of)
 {
     return warps_[of.number / warp_lanes];
-}
-
-thread_state *block_runner::lane(const thread_state &of, unsigned number)
-{
-    return pool_[of.number / warp_lanes * warp_lanes + number].get();
 }
 
 /* The last warp of a block may have fewer lanes; a mask may name the missing ones. */
@@ -605,27 +624,44 @@ unsigned block_runner::lanes_that_exist(const thread_state &of) const
     return lanes >= warp_lanes ? 0xffffffff : (1u << lanes) - 1;
 }
 
+bool has_lane(unsigned mask, unsigned lane)
+{
+    return (mask >> lane & 1) != 0;
+}
+
+/* Whether all lanes of a mask wait in the call of one of them. */
+bool has_warp_met(const warp_state &warp, const warp_call &call, unsigned mask)
+{
+    if ((mask & ~warp.waiting) != 0)
+        return false;
+    for (unsigned lane = 0; lane < warp_lanes; lane++) {
+        if (has_lane(mask, lane) && !same_call(warp.calls[lane], call))
+            return false;
+    }
+    return true;
+}
+
 std::uint64_t block_runner::meet_warp(const warp_call &call)
 {
     thread_state &thread = *running_;
-    unsigned mask = call.mask & lanes_that_exist(thread);
+    const unsigned lane = thread.number % warp_lanes, mask = call.mask & lanes_that_exist(thread);
+    warp_state &met = warp(thread);
 
-    thread.call = call;
-    check_warp_call(thread);
-    thread.state = status::at_warp;
-    warp(thread).waiting |= 1u << thread.number % warp_lanes;
-    if (has_warp_met(thread, mask))
+    check_warp_call(thread, call);
+    met.calls[lane] = call;
+    met.waiting |= 1u << lane;
+    if (has_warp_met(met, call, mask))
         finish_warp_call(thread, mask);
-    wait(thread);
-    return thread.result;
+    else
+        wait(thread, status::at_warp);
+    return met.results[lane];
 }
 
-void block_runner::check_warp_call(const thread_state &thread)
+void block_runner::check_warp_call(const thread_state &thread, const warp_call &call)
 {
-    const warp_call &call = thread.call;
     unsigned gone = call.mask & warp(thread).exited;
 
-    if ((call.mask >> thread.number % warp_lanes & 1) == 0)
+    if (!has_lane(call.mask, thread.number % warp_lanes))
         give_up(describe(call) + ": the mask lacks the calling lane");
     if (is_shuffle(call.kind) && (call.width < 1 || call.width > 32 || (call.width & (call.width - 1)) != 0))
         give_up(describe(call) + ": width " + std::to_string(call.width) + " is no power of two up to 32");
@@ -633,57 +669,11 @@ void block_runner::check_warp_call(const thread_state &thread)
         give_up(describe(call) + ": lane " + std::to_string(__builtin_ctz(gone)) + " has exited");
 }
 
-bool block_runner::has_warp_met(const thread_state &thread, unsigned mask)
-{
-    if ((mask & ~warp(thread).waiting) != 0)
-        return false;
-    for (unsigned number = 0; number < warp_lanes; number++) {
-        if ((mask >> number & 1) != 0 && !same_call(lane(thread, number)->call, thread.call))
-            return false;
-    }
-    return true;
-}
-
-void block_runner::finish_warp_call(const thread_state &thread, unsigned mask)
-{
-    for (unsigned number = 0; number < warp_lanes; number++) {
-        if ((mask >> number & 1) != 0)
-            lane(thread, number)->result = result_of(*lane(thread, number), mask);
-    }
-    for (unsigned number = 0; number < warp_lanes; number++) {
-        if ((mask >> number & 1) != 0)
-            lane(thread, number)->state = status::ready;
-    }
-    warp(thread).waiting &= ~mask;
-}
-
-std::uint64_t block_runner::result_of(const thread_state &thread, unsigned mask)
-{
-    unsigned votes = 0;
-
-    if (is_shuffle(thread.call.kind))
-        return shuffled_value(thread, mask);
-    for (unsigned number = 0; number < warp_lanes; number++) {
-        if ((mask >> number & 1) != 0 && lane(thread, number)->call.bits != 0)
-            votes |= 1u << number;
-    }
-    switch (thread.call.kind) {
-    case meeting::ballot:
-        return votes;
-    case meeting::any:
-        return votes != 0;
-    case meeting::all:
-        return votes == mask;
-    default:
-        return 0;
-    }
-}
-
 /* As PTX defines shfl.sync. What comes from a lane outside the mask is undefined: poison. */
-std::uint64_t block_runner::shuffled_value(const thread_state &thread, unsigned mask)
+std::uint64_t shuffled_value(const warp_state &warp, unsigned lane, unsigned mask)
 {
-    const warp_call &call = thread.call;
-    int own = static_cast<int>(thread.number % warp_lanes);
+    const warp_call &call = warp.calls[lane];
+    int own = static_cast<int>(lane);
     int first = own & ~(call.width - 1), last = first + call.width - 1;
     int source = own, argument = call.argument & 31;
     std::uint64_t value = 0;
@@ -696,10 +686,47 @@ std::uint64_t block_runner::shuffled_value(const thread_state &thread, unsigned 
         source = own + argument > last ? own : own + argument;
     else
         source = (own ^ argument) > last ? own : own ^ argument;
-    if ((mask >> source & 1) != 0)
-        return lane(thread, static_cast<unsigned>(source))->call.bits;
+    if (has_lane(mask, static_cast<unsigned>(source)))
+        return warp.calls[source].bits;
     poison(&value, call.value_bytes);
     return value;
+}
+
+/* What every lane of a vote is told. */
+std::uint64_t vote_of(const warp_state &warp, meeting kind, unsigned mask)
+{
+    unsigned votes = 0;
+
+    for (unsigned lane = 0; lane < warp_lanes; lane++) {
+        if (has_lane(mask, lane) && warp.calls[lane].bits != 0)
+            votes |= 1u << lane;
+    }
+    switch (kind) {
+    case meeting::ballot:
+        return votes;
+    case meeting::any:
+        return votes != 0;
+    case meeting::all:
+        return votes == mask;
+    default:
+        return 0;
+    }
+}
+
+void block_runner::finish_warp_call(const thread_state &thread, unsigned mask)
+{
+    warp_state &met = warp(thread);
+    const unsigned first = thread.number / warp_lanes * warp_lanes;
+    const meeting kind = met.calls[thread.number % warp_lanes].kind;
+    const std::uint64_t vote = is_shuffle(kind) ? 0 : vote_of(met, kind, mask);
+
+    for (unsigned lane = 0; lane < warp_lanes; lane++) {
+        if (!has_lane(mask, lane))
+            continue;
+        met.results[lane] = is_shuffle(kind) ? shuffled_value(met, lane, mask) : vote;
+        states_[first + lane] = status::ready;
+    }
+    met.waiting &= ~mask;
 }
 
 /* Who waits where, grouped: "200 of 256 wait at …, 56 have exited". */
@@ -709,13 +736,14 @@ std::string block_runner::describe_waiting() const
     std::string text;
 
     for (std::size_t i = 0; i < thread_count_; i++) {
-        const thread_state &thread = *pool_[i];
+        const thread_state &thread = pool_[i];
+        const warp_call &call = warps_[i / warp_lanes].calls[i % warp_lanes];
         std::string where =
-            thread.state == status::exited       ? "exited"
-            : thread.state == status::at_barrier ? "at __syncthreads at " + place(thread.barrier)
-            : thread.state == status::at_phase   ? "at a phase of a barrier at " + place(thread.barrier)
-            : thread.state == status::at_warp    ? "at " + describe(thread.call)
-                                                 : "running";
+            states_[i] == status::exited       ? "exited"
+            : states_[i] == status::at_barrier ? "at __syncthreads at " + place(thread.barrier)
+            : states_[i] == status::at_phase   ? "at a phase of a barrier at " + place(thread.barrier)
+            : states_[i] == status::at_warp    ? "at " + describe(call)
+                                               : "running";
         auto group =
             std::find_if(groups.begin(), groups.end(), [&](auto &known) { return known.first == where; });
         if (group == groups.end())

@@ -82,8 +82,8 @@ emulation_switch_stack:
 namespace emulation
 {
 
-/* The fiber that enter() is to become. */
-static thread_local fiber *starting;
+/* Whom the switch under way leads from, and to. */
+static thread_local fiber *leaving, *coming;
 
 static std::size_t page_bytes()
 {
@@ -92,7 +92,7 @@ static std::size_t page_bytes()
     return bytes;
 }
 
-static unsigned char *new_stack()
+static unsigned char *new_pages()
 {
     void *pages = mmap(nullptr, page_bytes() + stack_bytes, PROT_READ | PROT_WRITE,
                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -100,52 +100,64 @@ static unsigned char *new_stack()
     if (pages == MAP_FAILED)
         throw std::bad_alloc();
     mprotect(pages, page_bytes(), PROT_NONE);
-    return static_cast<unsigned char *>(pages) + page_bytes();
+    return static_cast<unsigned char *>(pages);
 }
 
-fiber::fiber(void (*work)(void *), void *argument) : work_(work), argument_(argument), stack_(new_stack())
+fiber::fiber() = default;
+
+fiber::fiber(void (*work)(void *), void *argument)
+    : work_(work), argument_(argument), pages_(new_pages()), stack_(pages_ + page_bytes()),
+      stack_bytes_(stack_bytes)
 {
     prepare();
 }
 
 fiber::~fiber()
 {
-    allow(stack_, stack_bytes); /* frames that were never left */
-    munmap(stack_ - page_bytes(), page_bytes() + stack_bytes);
+    if (pages_ == nullptr)
+        return;
+    allow(stack_, stack_bytes_); /* frames that were never left */
+    munmap(pages_, page_bytes() + stack_bytes_);
 }
 
 void fiber::enter()
 {
-    fiber *self = starting;
+    fiber *self = coming;
 
-    after_switch(nullptr, &self->outside_stack_, &self->outside_stack_bytes_);
+    self->arrive();
     self->work_(self->argument_);
 }
 
-void fiber::resume()
+void fiber::arrive()
 {
-    starting = this;
-    before_switch(&outside_fake_stack_, stack_, stack_bytes);
-    switch_context(outside_, inside_);
-    after_switch(outside_fake_stack_, nullptr, nullptr);
+    const void *stack = nullptr;
+    std::size_t bytes = 0;
+
+    after_switch(fake_stack_, &stack, &bytes);
+    if (leaving->pages_ == nullptr) {
+        leaving->stack_ = stack;
+        leaving->stack_bytes_ = bytes;
+    }
 }
 
-void fiber::yield()
+void fiber::switch_to(fiber &next)
 {
-    before_switch(&inside_fake_stack_, outside_stack_, outside_stack_bytes_);
-    switch_context(inside_, outside_);
-    after_switch(inside_fake_stack_, &outside_stack_, &outside_stack_bytes_);
+    leaving = this;
+    coming = &next;
+    before_switch(&fake_stack_, next.stack_, next.stack_bytes_);
+    switch_context(context_, next.context_);
+    arrive();
 }
 
 #if EMULATION_UCONTEXT
 
 void fiber::prepare()
 {
-    getcontext(&inside_);
-    inside_.uc_stack.ss_sp = stack_;
-    inside_.uc_stack.ss_size = stack_bytes;
-    inside_.uc_link = nullptr;
-    makecontext(&inside_, enter, 0);
+    getcontext(&context_);
+    context_.uc_stack.ss_sp = pages_ + page_bytes();
+    context_.uc_stack.ss_size = stack_bytes;
+    context_.uc_link = nullptr;
+    makecontext(&context_, enter, 0);
 }
 
 void fiber::switch_context(context &from, context &to)
@@ -154,6 +166,15 @@ void fiber::switch_context(context &from, context &to)
 }
 
 #else
+
+/* Stacks that begin at one place of their pages would have their hot lines in a few sets of the cache. */
+static std::size_t next_stagger()
+{
+    constexpr std::size_t line = 64, lines = 64, stride = 9; /* without a common divisor */
+    static thread_local std::size_t stacks;
+
+    return stacks++ * stride % lines * line;
+}
 
 /* As if enter() had called emulation_switch_stack just before its first instruction. */
 void fiber::prepare()
@@ -164,10 +185,12 @@ void fiber::prepare()
 #else
     constexpr std::size_t saved_words = 20, return_word = 11;
 #endif
-    std::uintptr_t *frame = reinterpret_cast<std::uintptr_t *>(stack_ + stack_bytes) - saved_words;
+    std::uintptr_t *frame =
+        reinterpret_cast<std::uintptr_t *>(pages_ + page_bytes() + stack_bytes - next_stagger()) -
+        saved_words;
 
     frame[return_word] = reinterpret_cast<std::uintptr_t>(&fiber::enter);
-    inside_ = frame;
+    context_ = frame;
 }
 
 void fiber::switch_context(context &from, context &to)

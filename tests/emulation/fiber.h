@@ -18,17 +18,25 @@ namespace emulation
 class fiber
 {
   public:
-    /* work never returns: it yields for the last time. */
+    fiber(); /* the host thread itself, for others to switch back to */
+
+    /* work never returns: it switches away for the last time. */
     fiber(void (*work)(void *), void *argument);
     ~fiber();
     fiber(const fiber &) = delete;
     fiber &operator=(const fiber &) = delete;
 
-    /* From outside: run the fiber until it yields. */
-    void resume();
+    /* From this one, which runs, to another. Returns when another switches back to this one. */
+    void switch_to(fiber &next);
 
-    /* From inside: go back to who resumed it. */
-    void yield();
+    /* Whoever runs soon should have the top of the stack in the cache. */
+    void prefetch() const
+    {
+#if !EMULATION_UCONTEXT
+        __builtin_prefetch(context_);
+        __builtin_prefetch(static_cast<const unsigned char *>(context_) + 64);
+#endif
+    }
 
   private:
 #if EMULATION_UCONTEXT
@@ -40,16 +48,17 @@ class fiber
     static void enter();
     static void switch_context(context &from, context &to);
     void prepare();
+    void arrive();
 
-    void (*work_)(void *);
-    void *argument_;
-    unsigned char *stack_; /* above a page that faults */
-    context inside_, outside_;
+    void (*work_)(void *) = nullptr;
+    void *argument_ = nullptr;
+    unsigned char *pages_ = nullptr; /* of its own stack: a page that faults, then the stack */
+    context context_;
 
-    /* For AddressSanitizer. */
-    void *inside_fake_stack_ = nullptr, *outside_fake_stack_ = nullptr;
-    const void *outside_stack_ = nullptr;
-    std::size_t outside_stack_bytes_ = 0;
+    /* For AddressSanitizer. The host thread's stack is unknown until somebody has come from there. */
+    void *fake_stack_ = nullptr;
+    const void *stack_ = nullptr;
+    std::size_t stack_bytes_ = 0;
 };
 
 } // namespace emulation

@@ -25,13 +25,19 @@ void poison(void *memory, std::size_t bytes)
     }
 }
 
+/* Of no more than the widest guard. */
 static bool is_poison(const unsigned char *memory, std::size_t bytes)
 {
-    for (std::size_t i = 0; i < bytes; i++) {
-        if (memory[i] != (poison_word >> (i % sizeof poison_word * 8) & 0xff))
-            return false;
-    }
-    return true;
+    static const struct guard {
+        unsigned char bytes[2 * guard_bytes];
+
+        guard()
+        {
+            poison(bytes, sizeof bytes);
+        }
+    } untouched;
+
+    return std::memcmp(memory, untouched.bytes, bytes) == 0;
 }
 
 guarded_memory::guarded_memory(std::size_t bytes) : bytes_(bytes)
