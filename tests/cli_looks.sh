@@ -143,6 +143,12 @@ ends 'a full disk' 4 'voxfilt: /dev/full: No space left on device
 ' v 13 -o out --tee 6:/dev/full
 [ ! -e out ]
 result $? 'takes the output with it'
+# An output so small that it is written only when it is complete.
+ends 'an output on a full disk' 4 'voxfilt: /dev/full: No space left on device
+' v8 -s 3 -o /dev/full --tee 1:gone1.raw --tee 2:gone2.nhdr
+ls gone* > ../left 2> ../stderr
+[ ! -s ../left ]
+result $? 'takes the tees with it, and their samples beside a header'
 rm -f tee.raw
 ends 'a pipe that ends early' 3 'voxfilt: standard input: length: 5000 bytes, but 40 × 30 × 20 f32 take 96000
 ' from short.raw voxfilt -d 40,30,20 -t f32 -o out --tee 1:tee.raw

@@ -248,7 +248,15 @@ bool sink_write_at(struct sink *sink, const void *samples, size_t first, size_t 
 
 bool sink_finish(struct sink *sink, struct fault *fault)
 {
-    return sink->format->finish(sink, fault);
+    return sink->format->finish(sink, fault) && file_out_complete(sink->file, fault);
+}
+
+bool sink_commit(struct sink *sink, struct fault *fault)
+{
+    const struct format *format = sink->format;
+
+    return (format->name_beside == NULL || format->name_beside(sink, fault)) &&
+           file_out_commit(sink->file, fault);
 }
 
 void sink_close(struct sink *sink)

@@ -126,8 +126,11 @@ struct format {
     bool (*write_at)(struct sink *sink, const void *samples, size_t first, size_t planes,
                      struct fault *fault);
 
-    /* After the last plane: write what closes the file. */
+    /* After the last plane: write what closes the file, and complete those beside it. */
     bool (*finish)(struct sink *sink, struct fault *fault);
+
+    /* Give the files beside it their names. NULL where there never are any. */
+    bool (*name_beside)(struct sink *sink, struct fault *fault);
 
     /* Release state, finished or not. */
     void (*discard)(struct sink *sink);
@@ -178,7 +181,11 @@ bool sink_open(struct sink *sink, struct file_out *file, const struct format *fo
                const struct header *header, const struct sink_request *request, struct fault *fault);
 bool sink_write(struct sink *sink, const void *samples, size_t planes, struct fault *fault);
 bool sink_write_at(struct sink *sink, const void *samples, size_t first, size_t planes, struct fault *fault);
+
+/* After the last plane: nothing is left to write, but no file has its name yet. Then give all of them theirs.
+ */
 bool sink_finish(struct sink *sink, struct fault *fault);
+bool sink_commit(struct sink *sink, struct fault *fault);
 void sink_close(struct sink *sink);
 
 #endif

@@ -329,8 +329,15 @@ static bool write_samples(struct sink *sink, const void *samples, size_t planes,
     return true;
 }
 
-/* The first picture gets its name last, from whoever opened its file: a stack that has one is all there. */
+/* Each picture has been completed at its end. */
 static bool finish_sink(struct sink *sink, struct fault *fault)
+{
+    (void)sink, (void)fault;
+    return true;
+}
+
+/* The first picture gets its name last: a stack that has one is all there. */
+static bool name_others(struct sink *sink, struct fault *fault)
 {
     const struct series *series = sink->state;
 
@@ -353,5 +360,6 @@ const struct format format_png_stack = {
     .create = create_sink,
     .write = write_samples,
     .finish = finish_sink,
+    .name_beside = name_others,
     .discard = discard_sink,
 };

@@ -765,14 +765,21 @@ bool volume_write_at(struct sink *sink, const void *samples, size_t first, size_
                              planes * plane, fault);
 }
 
-/* Samples get their name before the header that names them does. */
 bool volume_finish(struct sink *sink, struct fault *fault)
 {
     struct volume_sink *state = sink->state;
 
     return (state->pack == NULL || pack_finish(state->pack, fault)) &&
            (!state->tells_size || tell_size(sink, fault)) &&
-           (state->file == NULL || file_out_commit(state->file, fault));
+           (state->file == NULL || file_out_complete(state->file, fault));
+}
+
+/* Before the header, which names them, gets its own. */
+bool volume_name_beside(struct sink *sink, struct fault *fault)
+{
+    const struct volume_sink *state = sink->state;
+
+    return state->file == NULL || file_out_commit(state->file, fault);
 }
 
 void volume_discard(struct sink *sink)

@@ -126,6 +126,7 @@ bool volume_write(struct sink *sink, const void *samples, size_t planes, struct 
 bool volume_write_at(struct sink *sink, const void *samples, size_t first, size_t planes,
                      struct fault *fault);
 bool volume_finish(struct sink *sink, struct fault *fault);
+bool volume_name_beside(struct sink *sink, struct fault *fault);
 void volume_discard(struct sink *sink);
 
 /* What all these formats do in the same way. */
@@ -133,7 +134,7 @@ void volume_discard(struct sink *sink);
     .open = open_source, .hold_in_spool = volume_hold_in_spool, .read = volume_read,                         \
     .read_at = volume_read_at, .end = volume_end, .close = volume_close, .create = create_sink,              \
     .holds_series = true, .write = volume_write, .write_at = volume_write_at, .finish = volume_finish,       \
-    .discard = volume_discard
+    .name_beside = volume_name_beside, .discard = volume_discard
 
 /* Refuse a type of samples that the format has not; returns false. */
 bool volume_refuse_type(const struct sink *sink, struct fault *fault);

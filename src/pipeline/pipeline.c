@@ -346,9 +346,11 @@ static bool run_into_targets(struct pipeline *pipeline, struct target *output, s
     for (size_t i = 0; i < request.tee_count; i++) {
         pipeline->tee_ends[i].outcomes = tees[i].outcomes;
         memcpy(pipeline->tee_ends[i].remark, tees[i].sink->remark, sizeof pipeline->tee_ends[i].remark);
-        done = done && file_out_commit(targets[i].file, fault);
     }
-    return done && file_out_commit(output->file, fault);
+    /* All is written: what can fail from here on is no more than a name. */
+    for (size_t i = 0; done && i < request.tee_count; i++)
+        done = sink_commit(tees[i].sink, fault);
+    return done && sink_commit(&output->sink, fault);
 }
 
 /* Whether nobody can have seen a byte of any of them. */
