@@ -64,6 +64,19 @@ refuses 2 'voxfilt: --output: pair.raw: samples of the input would be replaced' 
 refuses 2 'voxfilt: --tee: pair.raw: samples of the input would be replaced' voxfilt -i pair.mhd --tee 1:pair.raw -o out
 refuses 2 'voxfilt: --preview: ./pair.raw: samples of the input would be replaced' \
     voxfilt -i pair.mhd --preview ./pair.raw -o out
+refuses 2 'voxfilt: --report: ./pair.raw: samples of the input would be replaced' \
+    voxfilt -i pair.mhd --report=json:./pair.raw -o out
+refuses 2 'voxfilt: --report: pair.raw: samples of the input would be replaced' \
+    from pair.mhd voxfilt --report=json:pair.raw -o out
+mkdir both
+refuses 2 'voxfilt: --report: pair.raw: samples of the input would be replaced' \
+    voxfilt scan.raw pair.mhd --report=text:pair.raw -o both/
+ls both > ../left
+[ ! -s ../left ] && cmp scan.raw pair.raw
+result $? 'before anything runs, so that they stay as they are'
+echo old > report.json
+accepts 'another file may be replaced' '' from pair.mhd voxfilt --report=json:report.json -f identity -o same.raw
+same 'and standard input is read from its start' scan.raw same.raw
 accepts 'a header and its samples are replaced together' '' voxfilt -i pair.mhd -f gauss:1 -o pair.mhd
 voxfilt -i scan.raw -d 6,5,4 -t u16 -f gauss:1 -o expected.raw
 same 'by the result' expected.raw pair.raw

@@ -559,6 +559,12 @@ bool outputs_spare_samples(const struct options *options, const struct pipeline 
            spare_samples(source, "--plot", options->plot, fault);
 }
 
+bool outputs_spare_from_report(const struct options *options, const struct pipeline *pipeline,
+                               struct fault *fault)
+{
+    return spare_samples(&pipeline->source, "--report", options->report_path, fault);
+}
+
 void outputs_free(struct outputs *outputs)
 {
     for (size_t i = 0; i < outputs->count; i++)

@@ -27,9 +27,12 @@ bool outputs_leave_room(const struct outputs *outputs, const struct options *opt
 bool outputs_admit(const struct outputs *outputs, const struct options *options, const char *path,
                    struct fault *fault);
 bool outputs_differ(const struct options *options, const char *path, const char *other, struct fault *fault);
-/* Refuse a file of a run, but for the report, that holds samples of its input beside their header. */
+/* Refuse a file of a run that holds samples of its input beside their header; and the file of the report,
+   which comes after all runs, if it does. */
 bool outputs_spare_samples(const struct options *options, const struct pipeline *pipeline,
                            struct fault *fault);
+bool outputs_spare_from_report(const struct options *options, const struct pipeline *pipeline,
+                               struct fault *fault);
 
 void outputs_free(struct outputs *outputs);
 

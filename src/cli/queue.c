@@ -213,8 +213,9 @@ static bool fits(const struct queue *queue, size_t at_once)
 static bool is_file(const char *path)
 {
     struct stat info;
+    int result = strcmp(path, "-") == 0 ? fstat(STDIN_FILENO, &info) : stat(path, &info);
 
-    return stat(path, &info) == 0 && S_ISREG(info.st_mode);
+    return result == 0 && S_ISREG(info.st_mode);
 }
 
 /* In few rounds the last one counts: it gets about as many tasks as the others, and each more threads. */
@@ -367,6 +368,36 @@ static enum status run_all_inputs(const struct options *options, const struct ou
     return run_together(options, outputs, report);
 }
 
+/* Why it cannot be read is told by its run, and standard input is left where it was. */
+static bool spare_samples_of(const struct options *options, const char *input, struct fault *fault)
+{
+    struct task task = task_alone(options, input, "-");
+    off_t begin = lseek(STDIN_FILENO, 0, SEEK_CUR);
+    struct pipeline pipeline;
+    struct fault unread;
+    bool spared = true;
+
+    task.request.plan.device = backend_cpu.name;
+    if (pipeline_open(&pipeline, &task.request, &unread))
+        spared = outputs_spare_from_report(options, &pipeline, fault);
+    pipeline_close(&pipeline);
+    if (strcmp(input, "-") == 0)
+        lseek(STDIN_FILENO, begin, SEEK_SET);
+    return spared;
+}
+
+/* A report that replaces a file is not begun before it is known that no input has its samples there. */
+static bool spare_samples(const struct options *options, const char *report, struct fault *fault)
+{
+    if (report == NULL || !is_file(report))
+        return true;
+    for (size_t i = 0; i < options->input_count; i++) {
+        if (is_file(options->inputs[i]) && !spare_samples_of(options, options->inputs[i], fault))
+            return false;
+    }
+    return true;
+}
+
 static enum status run_and_report(const struct options *options, const struct outputs *outputs)
 {
     const char *path = options->action == ACTION_RUN ? options->report_path : NULL;
@@ -376,7 +407,7 @@ static enum status run_and_report(const struct options *options, const struct ou
 
     if (options->action == ACTION_RUN && !outputs_leave_room(outputs, options, &fault))
         return diag_error(&fault);
-    if (!report_file_open(&report, path, &fault))
+    if (!spare_samples(options, path, &fault) || !report_file_open(&report, path, &fault))
         return diag_error(&fault);
     status = run_all_inputs(options, outputs, &report);
     return report_file_commit(&report, &fault) ? status : status_of_both(status, diag_error(&fault));
