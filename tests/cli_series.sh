@@ -58,6 +58,14 @@ grep -q '6 × 5 × 4, 1 channel, a series of 3, u16' ../stderr
 result $? 'the report tells of a series'
 voxfilt -i series.nrrd --explain=json | grep -q '"volumes": 3'
 result $? 'so does JSON'
+moved() # FILE
+{
+    voxfilt -i "$1" -s 4 --device cpu --explain=json | sed 's/.*"moved_bytes": \([0-9]*\).*/\1/'
+}
+[ "$(moved series.nrrd)" = $((3 * $(moved volume0.nrrd))) ]
+result $? 'a forecast is of all volumes'
+voxfilt -i series.nrrd --explain | grep -q '^forecast  .* through memory, .*, for all 3 volumes$'
+result $? 'and says so'
 
 # ---------------------------------------------------------------- refusals
 

@@ -114,6 +114,19 @@ refuses 2 'voxfilt: --tee: to/%02d.png: an output goes there' tee 'to/%d.png' --
 refuses 2 'voxfilt: --tee: to/%d.png: --preview goes there' tee out --tee '1:to/%d.png' --preview to/2.png
 refuses 2 'voxfilt: --tee: to/%d.png: another state goes there' tee out --tee 1:to/2.png --tee '2:to/%d.png'
 accepts 'other names are in nobody'"'"'s way' '' tee 'to/%d.png' --tee '1:to/a%d.png' --tee 2:to/02.png --preview to/x.png
+for name in to/%d.png to/%02d.png; do
+    refuses 2 "voxfilt: $name: --slice writes one picture: its name has no %d" tee "$name" --slice z=1
+done
+refuses 2 'voxfilt: to/%d.png: --slice writes one picture: its name has no %d' tee out --slice z=1 --tee 1:to/%d.png
+mkdir one two all
+convert -i scan.raw -d 6,5,4 -t u16 -o 'one/%d.png'
+convert -i scan.raw -d 6,5,4 -t u16 -o 'two/%02d.png'
+refuses 2 'voxfilt: all/%d.png and all/%02d.png could both have a picture of the same name' \
+    voxfilt 'one/%d.png' 'two/%02d.png' -o all/
+convert -i scan.raw -d 6,5,4 -t u16 -o 'two/b%d.png'
+accepts 'stacks of other names go together' '' voxfilt -f identity 'one/%d.png' 'two/b%d.png' -o all/
+same 'as the one' one/3.png all/3.png
+same 'and as the other' two/b3.png all/b3.png
 refuses 4 'voxfilt: absent/%04d.png: there is neither absent/0000.png nor absent/0001.png' \
     convert -i 'absent/%04d.png' -o out
 refuses 4 'voxfilt: absent/0.png: No such file or directory' convert -i scan.raw -d 6,5,4 -t u16 -o 'absent/%d.png'

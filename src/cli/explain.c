@@ -359,7 +359,10 @@ void explain_plan(FILE *stream, const struct pipeline *pipeline)
     phrase_sums(stream, plan);
     print_memory(stream, plan);
     print_trials(stream, plan);
-    fprintf(stream, "forecast  %s%s through memory, %s\n", plan->schedule.on_trial ? "at most " : "",
+    fprintf(stream, "forecast  %s%s through memory, %s", plan->schedule.on_trial ? "at most " : "",
             number_format_bytes(plan->moved_bytes, moved, sizeof moved),
             number_format_seconds(plan->seconds, taken, sizeof taken));
+    if (job->in.volumes > 1)
+        fprintf(stream, ", for all %zu volumes", job->in.volumes);
+    fprintf(stream, "\n");
 }

@@ -326,20 +326,6 @@ bool outputs_name(struct outputs *outputs, const struct options *options, struct
     return false;
 }
 
-bool outputs_check(const struct outputs *outputs, const struct options *options, struct fault *fault)
-{
-    struct claim *claims;
-    bool fine;
-
-    if (!wants_directory(options))
-        return options->input_count == 1 || options->action != ACTION_RUN || refuse_several(options, fault);
-    claims = mem_alloc(options->input_count, CLAIMS_EACH * sizeof *claims, "file names", fault);
-    fine = claims != NULL && check_directory(options, fault) &&
-           check_names(outputs, options, claims, fault) && check_links(options, outputs, claims, fault);
-    mem_free(claims);
-    return fine;
-}
-
 /* ---- a file beside them ---- */
 
 /* What is there under a name, or behind a descriptor that "-" stands for. */
@@ -402,6 +388,37 @@ static bool meets(const struct options *options, const char *path, const char *o
     return is_file_of(path, other, descriptor) ||
            (names_stack(options, other) && is_of_stack(options, path, other)) ||
            (names_stack(options, path) && is_of_stack(options, other, path));
+}
+
+/* A stack has many names; none is to be that of another output. */
+static bool check_stacks(const struct options *options, const struct outputs *outputs, struct fault *fault)
+{
+    char *const *paths = outputs->paths;
+
+    for (size_t stack = 0; stack < outputs->count; stack++) {
+        for (size_t i = 0; names_stack(options, paths[stack]) && i < outputs->count; i++) {
+            if (i != stack && meets(options, paths[stack], paths[i], -1))
+                return fault_raise(fault, STATUS_USAGE,
+                                   "%s and %s could both have a picture of the same name", paths[stack],
+                                   paths[i]);
+        }
+    }
+    return true;
+}
+
+bool outputs_check(const struct outputs *outputs, const struct options *options, struct fault *fault)
+{
+    struct claim *claims;
+    bool fine;
+
+    if (!wants_directory(options))
+        return options->input_count == 1 || options->action != ACTION_RUN || refuse_several(options, fault);
+    claims = mem_alloc(options->input_count, CLAIMS_EACH * sizeof *claims, "file names", fault);
+    fine = claims != NULL && check_directory(options, fault) &&
+           check_names(outputs, options, claims, fault) && check_links(options, outputs, claims, fault) &&
+           check_stacks(options, outputs, fault);
+    mem_free(claims);
+    return fine;
 }
 
 static bool is_taps_file(const struct options *options, const char *path)

@@ -194,12 +194,32 @@ static bool check_series(const struct pipeline *pipeline, struct fault *fault)
     return true;
 }
 
+static bool check_slice_name(const char *path, struct fault *fault)
+{
+    return !pattern_is_png(path) ||
+           fault_raise_about(fault, STATUS_USAGE, path, "--slice writes one picture: its name has no %%d");
+}
+
+/* A slice has no number that could stand there. */
+static bool check_slice(const struct pipeline *pipeline, struct fault *fault)
+{
+    const struct pipeline_request *request = pipeline->request;
+
+    if (pipeline->job.region_kind != REGION_SLICE)
+        return true;
+    for (size_t i = 0; i < request->tee_count; i++) {
+        if (!check_slice_name(request->tees[i].path, fault))
+            return false;
+    }
+    return check_slice_name(request->output, fault);
+}
+
 bool pipeline_plan(struct pipeline *pipeline, struct fault *fault)
 {
     struct plan_request request = pipeline->request->plan;
     bool done;
 
-    if (!check_series(pipeline, fault) || !list_stops(pipeline, fault))
+    if (!check_series(pipeline, fault) || !check_slice(pipeline, fault) || !list_stops(pipeline, fault))
         return false;
     request.stops = pipeline->stops;
     request.stop_count = pipeline->request->tee_count;

@@ -64,11 +64,13 @@ struct range plan_window(const struct plan *plan)
     return at_once ? job_window(plan->job) : all;
 }
 
-/* Before the schedule is known: what a run that has the memory it wants computes. */
-static size_t expected_planes(const struct plan *plan)
+/* Before the schedule is known: what runs that have the memory they want compute, of all volumes. */
+static double expected_planes(const struct plan *plan)
 {
-    return job_waits_for_change(plan->job) || plan->job->measures ? plan->shape.planes
-                                                                  : job_window(plan->job).count;
+    const struct job *job = plan->job;
+    bool all = job_waits_for_change(job) || job->measures;
+
+    return (double)job->in.volumes * (double)(all ? plan->shape.planes : job_window(job).count);
 }
 
 double plan_samples(const struct plan *plan, size_t planes)
@@ -94,8 +96,7 @@ static struct overhead predict_overhead(const struct plan_request *request, cons
 {
     const struct device_request device = device_request_of(request, 0);
     const struct header *in = &plan->job->in, *out = &plan->job->out;
-    double file_bytes =
-        (double)expected_planes(plan) * (double)(header_plane_bytes(in) + header_plane_bytes(out));
+    double file_bytes = expected_planes(plan) * (double)(header_plane_bytes(in) + header_plane_bytes(out));
     struct forecast forecast;
 
     if (plan->step_count == 0)
@@ -132,7 +133,7 @@ static double predict_conversion(const struct plan_request *request, const struc
 
     if (stage->steps == 0)
         return 0.0;
-    return plan_samples(plan, expected_planes(plan)) /
+    return plan_samples(plan, 1) * expected_planes(plan) /
            backend->predict(&device, &op, &plan->shape, true).updates;
 }
 
@@ -154,7 +155,7 @@ static double predict_stage(const struct plan_request *request, const struct pla
     }
     if (looks > 0.0)
         sweeps += looks / backend->predict(&device, &step->ops[0], &plan->shape, true).changes;
-    return sweeps * plan_samples(plan, expected_planes(plan));
+    return sweeps * plan_samples(plan, 1) * expected_planes(plan);
 }
 
 /* Seconds that a device should take, from its start to the last sample back on the host. */
@@ -468,7 +469,7 @@ static double stage_bytes(const struct plan *plan, size_t index)
 static void forecast_bytes(struct plan *plan)
 {
     for (size_t i = 0; i < plan->step_count; i++)
-        plan->moved_bytes += stage_bytes(plan, i) * plan_samples(plan, expected_planes(plan));
+        plan->moved_bytes += stage_bytes(plan, i) * plan_samples(plan, 1) * expected_planes(plan);
 }
 
 /* No kernel runs where bits are copied. */
