@@ -627,6 +627,107 @@ START_TEST(float_stores_have_one_nan)
 }
 END_TEST
 
+/* ---- f16 ---- */
+
+/* By the words of IEEE 754; ∞ as the number that would follow. */
+static double half_magnitude(uint32_t bits)
+{
+    int exponent = (int)(bits >> 10), fraction = (int)(bits & 1023);
+
+    return exponent == 0 ? ldexp(fraction, -24) : ldexp(1024 + fraction, exponent - 25);
+}
+
+static float load_half_f32(uint32_t bits)
+{
+    return arith_load_f16_f32((arith_half){(uint16_t)bits});
+}
+
+static double load_half_f64(uint32_t bits)
+{
+    return arith_load_f16_f64((arith_half){(uint16_t)bits});
+}
+
+/* All of them. */
+START_TEST(halves_are_loaded_exactly)
+{
+    for (uint32_t sign = 0; sign <= 0x8000; sign += 0x8000) {
+        for (uint32_t bits = 0; bits < 0x8000; bits++) {
+            bool nan = bits > 0x7c00;
+            double expected = bits < 0x7c00 ? half_magnitude(bits) : nan ? (double)NAN : (double)INFINITY;
+            double signed_expected = sign != 0 ? -expected : expected;
+            ck_assert(same_f64(load_half_f64(sign | bits), signed_expected));
+            ck_assert(same_f32(load_half_f32(sign | bits), (float)signed_expected));
+            ck_assert_uint_eq(arith_store_f16_f32(load_half_f32(sign | bits)).bits,
+                              nan ? 0x7e00 : sign | bits);
+            ck_assert_uint_eq(arith_store_f16_f64(load_half_f64(sign | bits)).bits,
+                              nan ? 0x7e00 : sign | bits);
+        }
+    }
+}
+END_TEST
+
+static void stores_half(double value, uint32_t bits)
+{
+    bool fits = (double)(float)value == value;
+
+    if (arith_store_f16_f64(value).bits != bits || arith_store_f16_f64(-value).bits != (bits | 0x8000) ||
+        (fits && arith_store_f16_f32((float)value).bits != bits) ||
+        (fits && arith_store_f16_f32(-(float)value).bits != (bits | 0x8000)))
+        ck_abort_msg("%a is stored as %x, not %x", value, arith_store_f16_f64(value).bits, bits);
+}
+
+/* Every tie between two halves, from 0 to where ∞ begins, and the neighbours of either work type: a double
+   next to a tie is not rounded to the float that is one. */
+START_TEST(halves_are_stored_to_nearest_even)
+{
+    for (uint32_t bits = 0; bits < 0x7c00; bits++) {
+        double tie = (half_magnitude(bits) + half_magnitude(bits + 1)) / 2.0;
+        stores_half(tie, bits + (bits & 1));
+        stores_half(nextafter(tie, 0.0), bits);
+        stores_half(nextafter(tie, (double)INFINITY), bits + 1);
+        stores_half((double)nextafterf((float)tie, 0.0f), bits);
+        stores_half((double)nextafterf((float)tie, INFINITY), bits + 1);
+    }
+}
+END_TEST
+
+/* No half is nearer to a float than the one that is stored. */
+static void stores_nearest(float v)
+{
+    uint32_t stored = arith_store_f16_f32(v).bits, bits = stored & 0x7fff;
+    double size = fabs((double)v), far = fabs(size - half_magnitude(bits));
+
+    if (isnan(v)) {
+        ck_assert_uint_eq(stored, 0x7e00);
+        return;
+    }
+    ck_assert_uint_eq(arith_store_f16_f64((double)v).bits, stored);
+    ck_assert_int_eq(stored >> 15, signbit(v) ? 1 : 0);
+    if (size >= 65520.0)
+        ck_assert_uint_eq(bits, 0x7c00);
+    else if (far > fabs(size - half_magnitude(bits + 1)) ||
+             (bits > 0 && far > fabs(size - half_magnitude(bits - 1))))
+        ck_abort_msg("%a is stored as %x", (double)v, stored);
+}
+
+START_TEST(floats_become_the_nearest_halves)
+{
+    uint32_t bits = 0;
+
+    do {
+        stores_nearest(arith_value_f32(bits));
+        bits += STRIDE_F32;
+    } while (bits >= STRIDE_F32);
+    stores_half((double)INFINITY, 0x7c00);
+    stores_half(DBL_MAX, 0x7c00);
+    stores_half((double)FLT_MAX, 0x7c00);
+    stores_half(0x1p-1074, 0);
+    stores_half(0x1p-149, 0);
+    ck_assert_uint_eq(arith_store_f16_f64(arith_value_f64(UINT64_C(0xfff0000000000001))).bits, 0x7e00);
+    ck_assert_uint_eq(arith_store_f16_f32(arith_value_f32(UINT32_C(0xff800001))).bits, 0x7e00);
+}
+END_TEST
+
 /* The fold by recursion: the sum from index at of every step-th number. */
 static double tree_sum(const double *leaf, size_t at, size_t step)
 {
@@ -748,6 +849,9 @@ static TCase *values_case(void)
     tcase_add_test(tests, edge_indices_follow_the_rules);
     tcase_add_test(tests, integer_stores_round_and_saturate);
     tcase_add_test(tests, float_stores_have_one_nan);
+    tcase_add_test(tests, halves_are_loaded_exactly);
+    tcase_add_test(tests, halves_are_stored_to_nearest_even);
+    tcase_add_test(tests, floats_become_the_nearest_halves);
     tcase_add_test(tests, leaves_fold_by_halves);
     return tests;
 }

@@ -149,6 +149,8 @@ START_TEST(limits_are_the_last_values_that_fit)
             ck_assert_double_eq(rint(nextafter(wide.low, -INFINITY)), sample_min(type) - 1.0);
         }
     }
+    ck_assert_double_eq(nextafter(sample_limits(SAMPLE_F16, WORK_F64).high, INFINITY), 65520.0);
+    ck_assert_double_eq(nextafterf((float)sample_limits(SAMPLE_F16, WORK_F32).high, INFINITY), 65520.0);
     ck_assert(isfinite((float)sample_limits(SAMPLE_F32, WORK_F64).high));
     ck_assert(isinf((float)nextafter(sample_limits(SAMPLE_F32, WORK_F64).high, INFINITY)));
 }
@@ -184,7 +186,7 @@ START_TEST(bytes_are_written_for_readers)
 END_TEST
 
 /* As refusals list them. */
-#define TYPES   "u8, i8, u16, i16, u32, i32, u64, i64, f32 or f64"
+#define TYPES   "u8, i8, u16, i16, u32, i32, u64, i64, f16, f32 or f64"
 #define FORMATS "raw, raw.gz, nii, nii.gz, hdr, nrrd, nhdr, mha, mhd, npy, tif or tiff"
 #define RULES   "reflect, mirror, nearest, wrap, constant[:V] or hold"
 
@@ -205,6 +207,7 @@ static const struct {
     [SAMPLE_I32] = {"i32", 4, true, -2147483648.0, 2147483647.0, WORK_F64},
     [SAMPLE_U64] = {"u64", 8, true, 0.0, 0x1p64, WORK_F64},
     [SAMPLE_I64] = {"i64", 8, true, -0x1p63, 0x1p63, WORK_F64},
+    [SAMPLE_F16] = {"f16", 2, false, 0.0, 0.0, WORK_F32},
     [SAMPLE_F32] = {"f32", 4, false, 0.0, 0.0, WORK_F32},
     [SAMPLE_F64] = {"f64", 8, false, 0.0, 0.0, WORK_F64},
 };

@@ -535,6 +535,7 @@ static const char *const chains[] = {
     "-d 4,3,8 -t u64 -f gauss:0.6 --out-type f64",
     "-d 9,8 -t i8 -f unsharp:0.5,1 -s 2",
     "-d 4,3,8 -t u32 -f scale:0.5,1 -f prewitt:z -f matrix:1,2,1/4 --out-type i64",
+    "-d 6,5,9 -t f16 -f gauss:0.6 -f heat -s 5",
     "-d 3,9 -t i64 -f box:1 -s 2 -f heat --flux tanh --scale 1e12",
 };
 

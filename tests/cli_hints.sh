@@ -53,7 +53,8 @@ for pair in clamp:nearest replicate:nearest zero:constant periodic:wrap symmetri
     const:constant wrp:wrap MIRROR:mirror; do
     means -e "${pair%:*}" "${pair#*:}" "--edge: ${pair%:*}: expected $rules"
 done
-for pair in uint8:u8 byte:u8 uint16:u16 short:i16 int16:i16 int:i32 float:f32 float32:f32 double:f64 U16:u16; do
+for pair in uint8:u8 byte:u8 uint16:u16 short:i16 int16:i16 int:i32 float:f32 float32:f32 double:f64 U16:u16 half:f16 \
+    float16:f16; do
     means -t "${pair%:*}" "${pair#*:}" "--type: ${pair%:*}: expected $types"
 done
 means --out-type uint16 u16 "--out-type: uint16: expected $types"
@@ -118,7 +119,7 @@ refuses 2 'voxfilt: -n: 8: -d already gives the extents' voxfilt -i v8.raw -d 8,
 v8 -s 3 -o three.raw
 v8 -s 5 -s 3 -o later.raw
 same 'of others the later one counts' three.raw later.raw
-accepts '-q -v: the later one counts' 'voxfilt: v8.raw: 2 bytes a sample, taken as u16 (if they are signed: -t i16)
+accepts '-q -v: the later one counts' 'voxfilt: v8.raw: 2 bytes a sample, taken as u16 (if they are signed: -t i16; if floating point: -t f16)
 ' voxfilt -q -v -i v8.raw -d 16,16 -f identity -o two.raw
 accepts '-v -q: the later one counts' '' voxfilt -v -q -i v8.raw -d 16,16 -f identity -o two.raw
 
@@ -273,10 +274,10 @@ accepts 'a PNG under its own name' '' imgheat gray.png -o gray-out.png
 
 # ---------------------------------------------------------------- types and sizes
 
-i16='(if they are signed: -t i16)'
+i16='(if they are signed: -t i16; if floating point: -t f16)'
 accepts 'two bytes a sample may be signed' "voxfilt: v8.raw: 2 bytes a sample, taken as u16 $i16
 " voxfilt -i v8.raw -d 16,16 -o two.raw
-accepts 'eight bytes a sample are no question' 'voxfilt: v8.raw: 8 bytes a sample, taken as f64, the only type of that size
+accepts 'eight bytes a sample may be integers' 'voxfilt: v8.raw: 8 bytes a sample, taken as f64 (if they are integers: -t u64 or -t i64)
 ' voxfilt -i v8.raw -d 8,8 -o eight.raw
 accepts 'a fraction of K' '' v8 -m 2.5K -o /dev/null
 refuses 6 'voxfilt: --memory: this job needs 2.0 KiB (2048 bytes), and 1.5 KiB are allowed' v8 -m 1.5K -o out

@@ -3,6 +3,7 @@
 #include "fixture.h"
 
 #include "cli/command_line.h"
+#include "model/arith.h"
 
 #include <check.h>
 #include <dirent.h>
@@ -106,9 +107,9 @@ static double random_float(uint64_t *state)
 /* One in eight: few enough that sums of many samples are not all NaN. */
 static double special_float(uint64_t *state)
 {
-    static const double specials[] = {NAN,  -NAN,     INFINITY,  -INFINITY, 0.0,
-                                      -0.0, 0x1p-149, -0x1p-140, 0x1p-1074, -0x1.8p-1030,
-                                      1e30, -3e38,    2097152.5, 1e-30};
+    static const double specials[] = {NAN,       -NAN,         INFINITY, -INFINITY, 0.0,       -0.0,
+                                      0x1p-24,   -0x1.8p-16,   65519.0,  -65520.0,  0x1p-149,  -0x1p-140,
+                                      0x1p-1074, -0x1.8p-1030, 1e30,     -3e38,     2097152.5, 1e-30};
     uint64_t choice = next_random(state) % (8 * LENGTH(specials));
 
     return choice < LENGTH(specials) ? specials[choice] : random_float(state);
@@ -123,9 +124,11 @@ void fill_samples(enum fill fill, enum sample_type type, void *samples, size_t c
         uint64_t bits = next_random(&seed);
         double value = fill == FILL_SPECIAL ? special_float(&seed) : random_float(&seed);
         float narrow = (float)value;
+        arith_half half = arith_store_f16_f64(value);
         memcpy(bytes,
                type == SAMPLE_F64   ? (void *)&value
                : type == SAMPLE_F32 ? (void *)&narrow
+               : type == SAMPLE_F16 ? (void *)&half
                                     : (void *)&bits,
                size);
     }

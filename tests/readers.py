@@ -19,7 +19,7 @@ def library(name):
 
 
 numpy, nibabel, nrrd, itk, tifffile = (library(name) for name in ('numpy', 'nibabel', 'nrrd', 'SimpleITK', 'tifffile'))
-TYPES = {'u8': 'u1', 'i8': 'i1', 'u16': 'u2', 'i16': 'i2', 'u32': 'u4', 'i32': 'i4', 'u64': 'u8', 'i64': 'i8', 'f32': 'f4',
+TYPES = {'u8': 'u1', 'i8': 'i1', 'u16': 'u2', 'i16': 'i2', 'u32': 'u4', 'i32': 'i4', 'u64': 'u8', 'i64': 'i8', 'f16': 'f2', 'f32': 'f4',
          'f64': 'f8'}
 ORDERS = {'little': '<', 'big': '>'}
 
@@ -50,6 +50,9 @@ WRITTEN = [('nii', None, (nibabel_reads, itk_reads)), ('nii.gz', None, (nibabel_
            ('nhdr', None, (nrrd_reads, itk_reads)), ('nhdr', 6, (nrrd_reads,)), ('mha', None, (itk_reads,)),
            ('mha', 6, (itk_reads,)), ('mhd', None, (itk_reads,)), ('mhd', 6, (itk_reads,)), ('npy', None, (numpy_reads,)),
            ('tif', None, (tifffile_reads,)), ('tif', 6, (tifffile_reads,)), ('raw.gz', None, ())]
+
+# Who has f16: neither other formats nor their libraries.
+HALVES = ('npy', 'tif', 'raw.gz')
 
 
 def nibabel_writes(image):
@@ -105,6 +108,10 @@ def foreign():
         yield 'tif', 'tifffile deflate', tifffile_writes(compression='zlib')
 
 
+def has_no(kind, form):
+    return kind == 'f16' and form not in HALVES
+
+
 LIBRARIES = {nibabel_reads: nibabel, nrrd_reads: nrrd, itk_reads: itk, numpy_reads: numpy, tifffile_reads: tifffile}
 
 
@@ -146,7 +153,9 @@ class Trips:
         for form, level, readers in WRITTEN:
             path, what = 'volume.' + form, ' '.join(('voxfilt', form, str(level), kind, order))
             run = self.run('-i', 'in.raw', *raw, '-o', path, *(('--level', str(level)) if level else ()))
-            if run.returncode != 0:
+            if run.returncode == 2 and has_no(kind, form) and f'the format {form} has no samples of type f16' in run.stderr:
+                continue
+            if run.returncode != 0 or has_no(kind, form):
                 print(what + ':', run.stderr, end='')
                 self.wrong += 1
                 continue
@@ -158,6 +167,8 @@ class Trips:
     def read(self, samples, kind, order):
         """Others write; voxfilt reads."""
         for form, writer, write in foreign():
+            if has_no(kind, form):
+                continue
             path = 'theirs.' + form
             write(samples, path)
             self.ours(path, ' '.join((writer, form, kind, order)), samples)

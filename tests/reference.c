@@ -97,8 +97,8 @@ static const struct kind {
 } kinds[SAMPLE_TYPES] = {
     [SAMPLE_U8] = {8, false, false},   [SAMPLE_I8] = {8, true, false},    [SAMPLE_U16] = {16, false, false},
     [SAMPLE_I16] = {16, true, false},  [SAMPLE_U32] = {32, false, false}, [SAMPLE_I32] = {32, true, false},
-    [SAMPLE_U64] = {64, false, false}, [SAMPLE_I64] = {64, true, false},  [SAMPLE_F32] = {32, true, true},
-    [SAMPLE_F64] = {64, true, true},
+    [SAMPLE_U64] = {64, false, false}, [SAMPLE_I64] = {64, true, false},  [SAMPLE_F16] = {16, true, true},
+    [SAMPLE_F32] = {32, true, true},   [SAMPLE_F64] = {64, true, true},
 };
 
 static double highest(const struct kind *kind)
@@ -143,12 +143,26 @@ static double wide_integer(enum work_type work, const struct kind *kind, uint64_
     return kind->is_signed ? (double)(int64_t)bits : (double)bits;
 }
 
+/* The value of 16 bits by the words of IEEE 754. */
+static double half_value(unsigned bits)
+{
+    int exponent = (int)(bits >> 10 & 31), fraction = (int)(bits & 1023);
+    double size = exponent == 0   ? ldexp(fraction, -24)
+                  : exponent < 31 ? ldexp(1024 + fraction, exponent - 25)
+                  : fraction == 0 ? (double)INFINITY
+                                  : (double)NAN;
+
+    return bits >> 15 != 0 ? -size : size;
+}
+
 /* The value of a sample: exactly, but for integers of 64 bits, which a double may not hold. */
 static double get_sample(enum work_type work, const struct encoding *encoding, const unsigned char *bytes)
 {
     const struct kind *kind = &kinds[encoding->type];
     uint64_t bits = get_bits(encoding, bytes);
 
+    if (kind->is_float && kind->bits == 16)
+        return half_value((unsigned)bits);
     if (kind->is_float && kind->bits == 32) {
         uint32_t half = (uint32_t)bits;
         float value;
@@ -191,6 +205,19 @@ static uint64_t integer_bits(const struct kind *kind, double value)
     return value < 0.0 ? (uint64_t)(int64_t)value : (uint64_t)value;
 }
 
+/* The whole number of units in the last place of a binade, 2^10 of them at its start; what is rounded up to
+   2^11 has the bits of the next binade, and past the last one those of ∞. */
+static uint64_t half_bits(double value)
+{
+    double size = fabs(value);
+    int binade = size >= 0x1p-14 && isfinite(size) ? ilogb(size) : -14;
+    double units = nearest_even(ldexp(size, 10 - binade));
+    uint64_t bits = (uint64_t)(binade + 14) << 10;
+
+    bits = isfinite(size) && binade < 16 ? bits + (uint64_t)units : 0x7c00;
+    return (bits < 0x7c00 ? bits : 0x7c00) | (signbit(value) ? 0x8000 : 0);
+}
+
 static uint64_t float_bits(const struct kind *kind, double value)
 {
     float narrow = (float)value;
@@ -198,7 +225,11 @@ static uint64_t float_bits(const struct kind *kind, double value)
     uint64_t bits;
 
     if (isnan(value))
-        return kind->bits == 32 ? UINT64_C(0x7fc00000) : UINT64_C(0x7ff8000000000000);
+        return kind->bits == 16   ? UINT64_C(0x7e00)
+               : kind->bits == 32 ? UINT64_C(0x7fc00000)
+                                  : UINT64_C(0x7ff8000000000000);
+    if (kind->bits == 16)
+        return half_bits(value);
     memcpy(&narrow_bits, &narrow, sizeof narrow_bits);
     memcpy(&bits, &value, sizeof bits);
     return kind->bits == 32 ? narrow_bits : bits;
@@ -330,11 +361,18 @@ void reference_decode(const struct encoding *encoding, enum work_type work, cons
     }
 }
 
+static bool is_infinite_in(const struct kind *kind, double value)
+{
+    return kind->bits == 16   ? half_bits(fabs(value)) == 0x7c00
+           : kind->bits == 32 ? isinf((float)value)
+                              : isinf(value);
+}
+
 static void note_outcome(const struct kind *kind, double value, struct outcomes *outcomes)
 {
     if (isnan(value))
         outcomes->nans++;
-    else if (kind->is_float && kind->bits == 32 ? isinf((float)value) : isinf(value))
+    else if (kind->is_float ? is_infinite_in(kind, value) : isinf(value))
         *(value < 0.0 ? &outcomes->below : &outcomes->above) += 1;
     else if (!kind->is_float && nearest_even(value) < lowest(kind))
         outcomes->below++;

@@ -12,7 +12,7 @@ import numpy
 import tifffile
 
 TYPES = {'u8': 'u1', 'i8': 'i1', 'u16': 'u2', 'i16': 'i2', 'u32': 'u4', 'i32': 'i4', 'u64': 'u8', 'i64': 'i8',
-         'f32': 'f4', 'f64': 'f8'}
+         'f16': 'f2', 'f32': 'f4', 'f64': 'f8'}
 CODES = ((None, None), ('lzw', None), ('lzw', True), ('deflate', None), ('deflate', True), ('packbits', None))
 LAYOUTS = ({'rowsperstrip': 10}, {'tile': (16, 32)})
 random = numpy.random.default_rng(7)

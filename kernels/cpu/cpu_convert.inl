@@ -1,19 +1,25 @@
 /* Planes of a file into those of a field and back: transfer curve, alpha, ranges, and what becomes of
  * samples. */
 
-/* Among samples as the file has them: what is finite there may be infinite in the work type. */
+/* Among samples as the file has them: what is finite there may be infinite in the work type. No block has
+   more of them than a counter as wide as a sample holds. */
 #define DEFINE_COUNT_STRAYS(type, bits, infinity)                                                            \
     static uint64_t count_strays_##type(const void *samples, size_t count, bool swapped)                     \
     {                                                                                                        \
         const uint##bits##_t *from = samples;                                                                \
-        uint##bits##_t strays = 0;                                                                           \
-        for (size_t i = 0; i < count; i++) {                                                                 \
-            uint##bits##_t sample = from[i];                                                                 \
-            sample = swapped ? swap_bits_##bits(sample) : sample;                                            \
-            strays += (sample & (infinity)) == (infinity);                                                   \
+        uint64_t strays = 0;                                                                                 \
+        for (size_t begin = 0; begin < count; begin += BLOCK) {                                              \
+            size_t end = begin + size_least(BLOCK, count - begin);                                           \
+            uint##bits##_t of_block = 0;                                                                     \
+            for (size_t i = begin; i < end; i++) {                                                           \
+                uint##bits##_t sample = swapped ? swap_bits_##bits(from[i]) : from[i];                       \
+                of_block = (uint##bits##_t)(of_block + ((sample & (infinity)) == (infinity)));               \
+            }                                                                                                \
+            strays += of_block;                                                                              \
         }                                                                                                    \
         return strays;                                                                                       \
     }
+DEFINE_COUNT_STRAYS(f16, 16, ARITH_INFINITY_F16)
 DEFINE_COUNT_STRAYS(f32, 32, ARITH_INFINITY_F32)
 DEFINE_COUNT_STRAYS(f64, 64, ARITH_INFINITY_F64)
 #undef DEFINE_COUNT_STRAYS
@@ -22,6 +28,8 @@ DEFINE_COUNT_STRAYS(f64, 64, ARITH_INFINITY_F64)
 static uint64_t count_strays(const struct encoding *encoding, const void *samples, size_t count)
 {
     switch (encoding->type) {
+    case SAMPLE_F16:
+        return count_strays_f16(samples, count, encoding->swapped);
     case SAMPLE_F32:
         return count_strays_f32(samples, count, encoding->swapped);
     case SAMPLE_F64:

@@ -20,6 +20,7 @@ static uint64_t swap_bits_64(uint64_t bits)
     return __builtin_bswap64(bits);
 }
 
+#define HALF_SAMPLE(...)
 #define SAMPLE(constant, type, stored, bits, ...)                                                            \
     static stored swap_##type(stored value)                                                                  \
     {                                                                                                        \
@@ -31,20 +32,22 @@ static uint64_t swap_bits_64(uint64_t bits)
     }
 #include "model/samples.def"
 
+#define HALF_SAMPLE(...)
 #define SAMPLE(constant, type, stored, ...)                                                                  \
     static void load_##type(const void *samples, size_t stride, size_t count, bool swapped, real *row)       \
     {                                                                                                        \
         const stored *from = samples;                                                                        \
         if (swapped) {                                                                                       \
             for (size_t i = 0; i < count; i++)                                                               \
-                row[i] = (real)swap_##type(from[i * stride]);                                                \
+                row[i] = OF_WORK(arith_load_##type)(swap_##type(from[i * stride]));                          \
         } else {                                                                                             \
             for (size_t i = 0; i < count; i++)                                                               \
-                row[i] = (real)from[i * stride];                                                             \
+                row[i] = OF_WORK(arith_load_##type)(from[i * stride]);                                       \
         }                                                                                                    \
     }
 #include "model/samples.def"
 
+#define HALF_SAMPLE(...)
 #define SAMPLE(constant, type, stored, ...)                                                                  \
     static void store_##type(const real *row, size_t stride, size_t count, bool swapped, void *samples)      \
     {                                                                                                        \
@@ -57,6 +60,38 @@ static uint64_t swap_bits_64(uint64_t bits)
         }                                                                                                    \
     }
 #include "model/samples.def"
+
+/* The conversions of f16 take many instructions: they stand once, in a loop over a block that others fill and
+   empty. */
+enum { HALVES = 512 };
+
+static void load_f16(const void *samples, size_t stride, size_t count, bool swapped, real *row)
+{
+    const uint16_t *from = samples;
+    uint16_t bits[HALVES];
+
+    for (size_t begin = 0; begin < count; begin += HALVES, from += HALVES * stride, row += HALVES) {
+        size_t length = size_least(HALVES, count - begin);
+        for (size_t i = 0; i < length; i++)
+            bits[i] = swapped ? swap_bits_16(from[i * stride]) : from[i * stride];
+        for (size_t i = 0; i < length; i++)
+            row[i] = OF_WORK(arith_load_f16)((arith_half){bits[i]});
+    }
+}
+
+static void store_f16(const real *row, size_t stride, size_t count, bool swapped, void *samples)
+{
+    uint16_t *to = samples;
+    uint16_t bits[HALVES];
+
+    for (size_t begin = 0; begin < count; begin += HALVES, to += HALVES * stride, row += HALVES) {
+        size_t length = size_least(HALVES, count - begin);
+        for (size_t i = 0; i < length; i++)
+            bits[i] = OF_WORK(arith_store_f16)(row[i]).bits;
+        for (size_t i = 0; i < length; i++)
+            to[i * stride] = swapped ? swap_bits_16(bits[i]) : bits[i];
+    }
+}
 
 /* Every `channels`-th sample of a file, from one channel of a pixel on. */
 static void get_values(const struct encoding *encoding, const unsigned char *samples, size_t count,

@@ -18,18 +18,6 @@ namespace
 #define WARP            32
 #define ALL_LANES       0xffffffffu
 
-/* arith.h by sample and work type. */
-#define SAMPLE(constant, type, stored, ...)                                                                  \
-    CUDA_INLINE void settle(float value, stored *to)                                                         \
-    {                                                                                                        \
-        *to = arith_store_##type##_f32(value);                                                               \
-    }                                                                                                        \
-    CUDA_INLINE void settle(double value, stored *to)                                                        \
-    {                                                                                                        \
-        *to = arith_store_##type##_f64(value);                                                               \
-    }
-#include "model/samples.def"
-
 CUDA_INLINE float srgb_to_linear(float v, float max)
 {
     return arith_srgb_to_linear_f32(v, max);
@@ -199,12 +187,15 @@ CUDA_INLINE void add_count(unsigned long long *total, unsigned mine)
 }
 
 /* Whether a file's sample is NaN or infinite. */
-template <typename S> CUDA_INLINE bool is_stray(S stored)
+template <typename S> CUDA_INLINE bool is_stray(S stored, bool swapped)
 {
-    if constexpr (std::is_floating_point<S>::value)
-        return !(stored - stored == S(0));
-    else
+    if constexpr (std::is_integral<S>::value) {
         return false;
+    } else {
+        typedef typename std::conditional<sizeof(S) == sizeof(double), double, float>::type number;
+        const number value = cuda_number<number>(stored, swapped);
+        return !(value - value == number(0));
+    }
 }
 
 template <typename T, typename S>
@@ -217,13 +208,12 @@ __global__ void __launch_bounds__(CONVERT_THREADS, cuda_least_residents(cuda_cod
     for (long long index = first_index(); index < pixels.total(); index += index_stride()) {
         const pixel pixel(pixels, index);
         const S *samples = packed + index * coding.channels;
-        const S stored_alpha = samples[coding.channels - 1];
-        const T covered = cuda_cover(
-            static_cast<T>(coding.swapped ? cuda_swapped(stored_alpha) : stored_alpha), coding.max);
+        const T covered =
+            cuda_cover(cuda_number<T>(samples[coding.channels - 1], coding.swapped), coding.max);
         for (int channel = 0; channel < coding.channels; channel++) {
-            const S stored = coding.swapped ? cuda_swapped(samples[channel]) : samples[channel];
-            T value = static_cast<T>(stored);
-            if (is_stray(stored) && static_cast<size_t>(pixel.plane) - counted.first < counted.count)
+            T value = cuda_number<T>(samples[channel], coding.swapped);
+            if (is_stray(samples[channel], coding.swapped) &&
+                static_cast<size_t>(pixel.plane) - counted.first < counted.count)
                 strays++;
             if (channel < coding.colours) {
                 value = coding.scaled(coding.decoded(value));
@@ -237,7 +227,7 @@ __global__ void __launch_bounds__(CONVERT_THREADS, cuda_least_residents(cuda_cod
         for (int channel = coding.work_channels; channel < to.channels; channel++)
             pixel.of(to, channel) = T(0);
     }
-    if constexpr (std::is_floating_point<S>::value)
+    if constexpr (!std::is_integral<S>::value)
         add_count(&outcomes->strays, strays);
 }
 
@@ -280,7 +270,7 @@ CUDA_INLINE S stretched_sample(const coding<T> &coding, T value, tally_of_thread
     S stored;
 
     tally->note(v, coding.stretched.low, coding.stretched.high);
-    settle(arith_clamp_f64(v, to.least, to.greatest), &stored);
+    cuda_store(arith_clamp_f64(v, to.least, to.greatest), &stored);
     return stored;
 }
 
@@ -290,7 +280,7 @@ CUDA_INLINE S plain_sample(const coding<T> &coding, T value, tally_of_thread *ta
     S stored;
 
     tally->note(value, coding.low, coding.high);
-    settle(value, &stored);
+    cuda_store(value, &stored);
     return stored;
 }
 

@@ -98,20 +98,13 @@ struct tally_item {
 
 /* A file's sample; its type is a matter of the run and not of the kernel, since samples cross the bus slower
    than they are told apart. */
-template <typename S> CUDA_INLINE double stored_value(const void *packed, long long index, bool swapped)
-{
-    const S stored = static_cast<const S *>(packed)[index];
-
-    return static_cast<double>(swapped ? cuda_swapped(stored) : stored);
-}
-
 CUDA_INLINE double packed_value(enum sample_type type, const void *packed, long long index, bool swapped)
 {
     switch (type) {
     default:
 #define SAMPLE(constant, name, stored, ...)                                                                  \
     case SAMPLE_##constant:                                                                                  \
-        return stored_value<stored>(packed, index, swapped);
+        return cuda_number<double>(static_cast<const stored *>(packed)[index], swapped);
 #include "model/samples.def"
     }
 }

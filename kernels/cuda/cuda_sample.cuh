@@ -17,6 +17,35 @@ template <typename S> CUDA_INLINE S cuda_swapped(S value)
     return value;
 }
 
+/* arith.h by sample and work type. */
+#define SAMPLE(constant, name, stored, ...)                                                                  \
+    CUDA_INLINE void cuda_load(stored sample, float *value)                                                  \
+    {                                                                                                        \
+        *value = arith_load_##name##_f32(sample);                                                            \
+    }                                                                                                        \
+    CUDA_INLINE void cuda_load(stored sample, double *value)                                                 \
+    {                                                                                                        \
+        *value = arith_load_##name##_f64(sample);                                                            \
+    }                                                                                                        \
+    CUDA_INLINE void cuda_store(float value, stored *sample)                                                 \
+    {                                                                                                        \
+        *sample = arith_store_##name##_f32(value);                                                           \
+    }                                                                                                        \
+    CUDA_INLINE void cuda_store(double value, stored *sample)                                                \
+    {                                                                                                        \
+        *sample = arith_store_##name##_f64(value);                                                           \
+    }
+#include "model/samples.def"
+
+/* A sample as a number, its bytes reversed before if the file has them so. */
+template <typename T, typename S> CUDA_INLINE T cuda_number(S sample, bool swapped)
+{
+    T value;
+
+    cuda_load(swapped ? cuda_swapped(sample) : sample, &value);
+    return value;
+}
+
 /* Call use(S()), S being what a file holds. */
 template <typename Use> static inline cudaError_t cuda_with_sample(enum sample_type type, const Use &use)
 {

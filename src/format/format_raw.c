@@ -220,11 +220,11 @@ static const char *other_types(enum sample_type type)
     case SAMPLE_U8:
         return " (if they are signed: -t i8)";
     case SAMPLE_U16:
-        return " (if they are signed: -t i16)";
+        return " (if they are signed: -t i16; if floating point: -t f16)";
     case SAMPLE_F32:
         return " (if they are integers: -t u32 or -t i32)";
     default:
-        return ", the only type of that size";
+        return " (if they are integers: -t u64 or -t i64)";
     }
 }
 

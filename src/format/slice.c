@@ -29,23 +29,11 @@ size_t slice_bytes(const struct header *header)
     return slice_is_plain(header->type) ? 0 : grid_samples(&header->grid) * sample_size(header->type);
 }
 
-/* ---- samples as numbers ---- */
+/* ---- shades ---- */
 
 static double number_at(const unsigned char *samples, enum sample_type type, size_t index)
 {
-    const unsigned char *place = samples + index * sample_size(type);
-
-    switch (type) {
-#define SAMPLE(constant, name, stored, bits, least, greatest, work, others)                                  \
-    case SAMPLE_##constant: {                                                                                \
-        stored sample;                                                                                       \
-        memcpy(&sample, place, sizeof sample);                                                               \
-        return (double)sample;                                                                               \
-    }
-#include "model/samples.def"
-    default:
-        return NAN;
-    }
+    return sample_number(type, false, samples + index * sample_size(type));
 }
 
 /* Of nothing finite both are 0. */

@@ -797,6 +797,6 @@ void volume_discard(struct sink *sink)
 bool volume_refuse_type(const struct sink *sink, struct fault *fault)
 {
     return fault_raise_about(fault, STATUS_USAGE, file_out_name(sink->file),
-                             "the format %s has no samples of type %s (--out-type)", sink->format->name,
-                             sample_name(sink->header.type));
+                             "the format %s has no samples of type %s (--out-type %s)", sink->format->name,
+                             sample_name(sink->header.type), work_name(sample_work_type(sink->header.type)));
 }

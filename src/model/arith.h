@@ -38,6 +38,11 @@
 #define ARITH_FN static inline
 #endif
 
+/* A sample of f16 (binary16 of IEEE 754) by its bits, which no compiler takes for a number. */
+typedef struct {
+    uint16_t bits;
+} arith_half;
+
 /* a·b + c, rounded once. */
 ARITH_FN float arith_fma_f32(float a, float b, float c)
 {
@@ -71,6 +76,16 @@ ARITH_FN double arith_sqrt_f64(double value)
 #define ARITH_FRACTION_F64 52
 #define ARITH_BIAS_F32     127
 #define ARITH_BIAS_F64     1023
+
+#define ARITH_SIGN_F16     UINT32_C(0x8000)
+#define ARITH_INFINITY_F16 UINT32_C(0x7c00)
+#define ARITH_NAN_F16      UINT32_C(0x7e00)
+#define ARITH_FRACTION_F16 10
+#define ARITH_BIAS_F16     15
+
+/* Numbers whose unit in the last place is that of the denormal halves, 2^−24. */
+#define ARITH_HALF_UNITS_F32 0x1p-1f
+#define ARITH_HALF_UNITS_F64 0x1p28
 
 /* Adding 2^fraction rounds a number in [0, 2^fraction) to a whole one, half to even, and leaves it in the low
    bits; 1.5·2^fraction does so for both signs, in two's complement. */
@@ -242,6 +257,27 @@ ARITH_FN double arith_log2_series_f64(double square)
 #undef number
 #undef twin
 #undef constant
+
+/* Exactly. A normal number gets the exponent of the other bias, ∞ and NaN the highest one; a denormal number
+   is the fraction of the least normal one. */
+ARITH_FN float arith_load_f16_f32(arith_half sample)
+{
+    const uint32_t bias = ARITH_BIAS_F32 - ARITH_BIAS_F16, least = (bias + 1) << ARITH_FRACTION_F32;
+    uint32_t exponent = sample.bits & ARITH_INFINITY_F16;
+    uint32_t sign = (sample.bits & ARITH_SIGN_F16) << 16;
+    uint32_t moved = (sample.bits & ~ARITH_SIGN_F16) << (ARITH_FRACTION_F32 - ARITH_FRACTION_F16);
+    uint32_t denormal = arith_bits_f32(arith_value_f32(moved + least) - arith_value_f32(least));
+    uint32_t value = moved + (bias << ARITH_FRACTION_F32);
+
+    value = exponent == ARITH_INFINITY_F16 ? moved | ARITH_INFINITY_F32 : value;
+    value = exponent == 0 ? denormal : value;
+    return arith_value_f32(value | sign);
+}
+
+ARITH_FN double arith_load_f16_f64(arith_half sample)
+{
+    return (double)arith_load_f16_f32(sample);
+}
 
 /* Where a float's own precision cannot hold every value of the type, the way leads through double, exactly.
  */

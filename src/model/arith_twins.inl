@@ -30,6 +30,15 @@ ARITH_FN real twin(arith_signed)(real magnitude, real sign)
     return twin(arith_value)(twin(arith_bits)(magnitude) | (twin(arith_bits)(sign) & constant(ARITH_SIGN)));
 }
 
+/* Loads: what a file's sample is in this type. */
+#define HALF_SAMPLE(...)
+#define SAMPLE(constant, name, stored, ...)                                                                  \
+    ARITH_FN real twin(arith_load_##name)(stored sample)                                                     \
+    {                                                                                                        \
+        return (real)sample;                                                                                 \
+    }
+#include "samples.def"
+
 /* exp(r) − 1 for |r| ≤ ln(2)/2 and a little more. */
 ARITH_FN real twin(arith_expm1_core)(real r)
 {
@@ -310,4 +319,28 @@ ARITH_FN real twin(arith_canonical)(real v)
 
     return twin(arith_value)((bits & ~constant(ARITH_SIGN)) > constant(ARITH_INFINITY) ? constant(ARITH_NAN)
                                                                                        : bits);
+}
+
+/* Rounded to nearest even, to ∞ from half a unit past the greatest on; NaN becomes the one that is canonical.
+   A sum rounds what becomes denormal; else what is cut off is rounded among bits, and a carry goes where it
+   belongs. */
+ARITH_FN arith_half twin(arith_store_f16)(real v)
+{
+    const unsigned cut = constant(ARITH_FRACTION) - ARITH_FRACTION_F16;
+    const bits_of_real bias = constant(ARITH_BIAS) - ARITH_BIAS_F16, one = 1;
+    const bits_of_real least = (bias + 1) << constant(ARITH_FRACTION); /* normal half */
+    const bits_of_real past = (bias + 31) << constant(ARITH_FRACTION); /* the greatest, rounded or not */
+    const real units = constant(ARITH_HALF_UNITS);
+    bits_of_real bits = twin(arith_bits)(v), size = bits & ~constant(ARITH_SIGN);
+    bits_of_real denormal = twin(arith_bits)(twin(arith_value)(size) + units) - twin(arith_bits)(units);
+    bits_of_real rounded = size + (one << (cut - 1)) - 1 + (size >> cut & 1);
+    bits_of_real half = (rounded - (bias << constant(ARITH_FRACTION))) >> cut;
+    arith_half sample;
+
+    half = size < least ? denormal : half;
+    half = rounded >= past ? ARITH_INFINITY_F16 : half;
+    half = size > constant(ARITH_INFINITY) ? ARITH_NAN_F16
+                                           : half | (bits & constant(ARITH_SIGN)) >> (8 * sizeof(real) - 16);
+    sample.bits = (uint16_t)half;
+    return sample;
 }

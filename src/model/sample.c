@@ -1,6 +1,8 @@
 /* Sample types: what a file stores, and the work type that arithmetic uses. */
 #include "sample.h"
 
+#include "arith.h"
+
 #include <float.h>
 #include <math.h>
 #include <stdint.h>
@@ -81,7 +83,8 @@ static double work_truncate(enum work_type work, double value)
     return (double)(fabs((double)nearest) > fabs(value) ? nextafterf(nearest, 0.0f) : nearest);
 }
 
-/* The end of floats from which on a double is rounded to an infinite one. */
+/* The ends of floats from which on a double is rounded to an infinite one. */
+#define F16_END 0x1.ffep15
 #define F32_END 0x1.ffffffp127
 
 /* The last double that is stored as the greatest integer. One below 2^53 is odd, so that half a unit above it
@@ -95,6 +98,7 @@ struct sample_limits sample_limits(enum sample_type type, enum work_type work)
 {
     double high = type == SAMPLE_F64   ? DBL_MAX
                   : type == SAMPLE_F32 ? nextafter(F32_END, 0.0)
+                  : type == SAMPLE_F16 ? nextafter(F16_END, 0.0)
                                        : highest_stored(sample_max(type));
     double low = sample_is_integer(type) ? sample_min(type) - 0.5 : -high;
 
@@ -122,18 +126,15 @@ void sample_swap(enum sample_type type, void *samples, size_t count)
 
 double sample_number(enum sample_type type, bool swapped, const void *sample)
 {
-    union {
-#define SAMPLE(constant, name, stored, bits, least, greatest, work, others) stored name;
-#include "samples.def"
-    } value;
-
-    memcpy(&value, sample, sample_size(type));
-    if (swapped)
-        sample_swap(type, &value, 1);
     switch (type) {
 #define SAMPLE(constant, name, stored, bits, least, greatest, work, others)                                  \
-    case SAMPLE_##constant:                                                                                  \
-        return (double)value.name;
+    case SAMPLE_##constant: {                                                                                \
+        stored value;                                                                                        \
+        memcpy(&value, sample, sizeof value);                                                                \
+        if (swapped)                                                                                         \
+            sample_swap(type, &value, 1);                                                                    \
+        return arith_load_##name##_f64(value);                                                               \
+    }
 #include "samples.def"
     case SAMPLE_TYPES:
         break;
