@@ -535,6 +535,23 @@ bool file_out_is_renamed(const struct file_out *file)
     return file->temporary != NULL;
 }
 
+/* Only a lack of room is worth telling: whatever else speaks against it, writing finds out. */
+static bool is_full(int reason)
+{
+    return reason == ENOSPC || reason == EDQUOT || reason == EFBIG;
+}
+
+bool file_out_reserve(const struct file_out *file, uint64_t bytes, struct fault *fault)
+{
+    int failed;
+
+    do {
+        failed = fallocate(file->descriptor, 0, 0, (off_t)bytes);
+    } while (failed != 0 && errno == EINTR);
+    return failed == 0 || !is_full(errno) ||
+           fault_raise_about(fault, STATUS_IO, file->name, "%s", strerror(errno));
+}
+
 bool file_out_write_at(const struct file_out *file, uint64_t offset, const void *bytes, size_t size,
                        struct fault *fault)
 {

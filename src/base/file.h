@@ -69,6 +69,10 @@ bool file_out_flush(struct file_out *file, struct fault *fault);
 /* Whether it is a file that gets its name only when it is complete, which can be written in any order. */
 bool file_out_is_renamed(const struct file_out *file);
 
+/* Take so much room for it that writing does not fill the disk, where the file system can; its length may
+   become that. */
+bool file_out_reserve(const struct file_out *file, uint64_t bytes, struct fault *fault);
+
 /* Write so many bytes after its beginning; what is written in turn goes on where it was. Threads may do so at
  * once. */
 bool file_out_write_at(const struct file_out *file, uint64_t offset, const void *bytes, size_t size,

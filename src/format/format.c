@@ -241,9 +241,22 @@ bool sink_write(struct sink *sink, const void *samples, size_t planes, struct fa
     return sink->format->write(sink, samples, planes, fault);
 }
 
-bool sink_write_at(struct sink *sink, const void *samples, size_t first, size_t planes, struct fault *fault)
+bool sink_reserve(const struct sink *sink, struct fault *fault)
 {
-    return sink->format->write_at(sink, samples, first, planes, fault);
+    const struct header *header = &sink->header;
+    uint64_t planes = (uint64_t)header->volumes * grid_planes(&header->grid);
+
+    return file_out_reserve(sink->samples.file, sink->samples.begin + planes * header_plane_bytes(header),
+                            fault);
+}
+
+bool sink_write_at(const struct sink *sink, const void *samples, size_t first, size_t planes,
+                   struct fault *fault)
+{
+    size_t plane = header_plane_bytes(&sink->header);
+
+    return file_out_write_at(sink->samples.file, sink->samples.begin + (uint64_t)first * plane, samples,
+                             planes * plane, fault);
 }
 
 bool sink_finish(struct sink *sink, struct fault *fault)

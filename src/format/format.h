@@ -75,11 +75,18 @@ struct sink_request {
                                     keep, if the sink's format understands it */
 };
 
+/* A file that takes the samples of a sink in any order, from several threads, plane after plane from there
+ * on. */
+struct sink_place {
+    struct file_out *file; /* NULL: samples come in turn alone */
+    uint64_t begin;
+};
+
 struct sink {
     const struct format *format;
     struct file_out *file;
     struct header header;
-    bool random;      /* planes can be written in any order, by several threads */
+    struct sink_place samples;
     char remark[128]; /* once it is finished: what was made of the samples; else empty */
     void *state;
 };
@@ -121,10 +128,6 @@ struct format {
     /* Write the header of sink->header. On failure nothing is left. */
     bool (*create)(struct sink *sink, const struct sink_request *request, struct fault *fault);
     bool (*write)(struct sink *sink, const void *samples, size_t planes, struct fault *fault);
-
-    /* Planes in any order, into a sink that says so; all of them before the end. NULL where no sink can. */
-    bool (*write_at)(struct sink *sink, const void *samples, size_t first, size_t planes,
-                     struct fault *fault);
 
     /* After the last plane: write what closes the file, and complete those beside it. */
     bool (*finish)(struct sink *sink, struct fault *fault);
@@ -180,7 +183,12 @@ void source_close(struct source *source);
 bool sink_open(struct sink *sink, struct file_out *file, const struct format *format,
                const struct header *header, const struct sink_request *request, struct fault *fault);
 bool sink_write(struct sink *sink, const void *samples, size_t planes, struct fault *fault);
-bool sink_write_at(struct sink *sink, const void *samples, size_t first, size_t planes, struct fault *fault);
+
+/* Of a sink whose samples have a place: take room for all of them, so that a full disk shows at once; and
+   planes in any order, all of them before the end. */
+bool sink_reserve(const struct sink *sink, struct fault *fault);
+bool sink_write_at(const struct sink *sink, const void *samples, size_t first, size_t planes,
+                   struct fault *fault);
 
 /* After the last plane: nothing is left to write, but no file has its name yet. Then give all of them theirs.
  */

@@ -366,21 +366,14 @@ static void raw_close(struct source *source)
 static bool raw_create(struct sink *sink, const struct sink_request *request, struct fault *fault)
 {
     (void)request, (void)fault;
-    sink->random = file_out_is_renamed(sink->file);
+    if (file_out_is_renamed(sink->file))
+        sink->samples.file = sink->file;
     return true;
 }
 
 static bool raw_write(struct sink *sink, const void *samples, size_t planes, struct fault *fault)
 {
     return file_out_write(sink->file, samples, planes * header_plane_bytes(&sink->header), fault);
-}
-
-static bool raw_write_at(struct sink *sink, const void *samples, size_t first, size_t planes,
-                         struct fault *fault)
-{
-    size_t plane = header_plane_bytes(&sink->header);
-
-    return file_out_write_at(sink->file, (uint64_t)first * plane, samples, planes * plane, fault);
 }
 
 static bool raw_finish(struct sink *sink, struct fault *fault)
@@ -406,7 +399,6 @@ const struct format format_raw = {
     .close = raw_close,
     .create = raw_create,
     .write = raw_write,
-    .write_at = raw_write_at,
     .finish = raw_finish,
     .discard = raw_discard,
 };

@@ -211,21 +211,14 @@ static bool create_sink(struct sink *sink, const struct sink_request *request, s
         !tiff_writer_begin(&writer, sink->file, &stack, fault))
         return false;
     sink->state = writer;
-    sink->random = stack.level == 0 && file_out_is_renamed(sink->file);
+    if (stack.level == 0 && file_out_is_renamed(sink->file))
+        sink->samples = (struct sink_place){sink->file, tiff_writer_place(writer)};
     return true;
 }
 
 static bool write_samples(struct sink *sink, const void *samples, size_t planes, struct fault *fault)
 {
     return tiff_writer_put(sink->state, samples, planes * header_plane_bytes(&sink->header), fault);
-}
-
-static bool write_at(struct sink *sink, const void *samples, size_t first, size_t planes, struct fault *fault)
-{
-    size_t plane = header_plane_bytes(&sink->header);
-
-    return file_out_write_at(sink->file, tiff_writer_place(sink->state) + (uint64_t)first * plane, samples,
-                             planes * plane, fault);
 }
 
 static bool finish_sink(struct sink *sink, struct fault *fault)
@@ -242,7 +235,7 @@ static void discard_sink(struct sink *sink)
 #define TIFF_OPERATIONS                                                                                      \
     .title = "a TIFF file", .compresses = true, .open = open_source, .read = read_samples,                   \
     .read_at = read_at, .end = end_source, .close = close_source, .create = create_sink,                     \
-    .write = write_samples, .write_at = write_at, .finish = finish_sink, .discard = discard_sink
+    .write = write_samples, .finish = finish_sink, .discard = discard_sink
 
 const struct format format_tif = {
     .name = "tif", .summary = "TIFF stacks, a page a plane", .sniff = is_tiff, TIFF_OPERATIONS};

@@ -590,7 +590,6 @@ struct volume_sink {
     struct file_out *file; /* of samples, if it is not the sink's */
     struct pack *pack;     /* what compresses; NULL: nothing does */
     uint64_t bytes;        /* put into the file */
-    uint64_t begin;        /* of them, before the first sample */
     uint64_t size_at;      /* of them, before the room for the compressed size */
     bool tells_size;
 };
@@ -630,8 +629,8 @@ bool volume_create(struct sink *sink, const struct sink_request *request, volume
         volume_discard(sink);
         return false;
     }
-    state->begin = state->bytes;
-    sink->random = state->pack == NULL && file_out_is_renamed(samples_out(sink));
+    if (state->pack == NULL && file_out_is_renamed(samples_out(sink)))
+        sink->samples = (struct sink_place){samples_out(sink), state->bytes};
     return true;
 }
 
@@ -754,15 +753,6 @@ bool volume_detach(struct sink *sink, const struct sink_request *request, const 
 bool volume_write(struct sink *sink, const void *samples, size_t planes, struct fault *fault)
 {
     return volume_put(sink, samples, planes * header_plane_bytes(&sink->header), fault);
-}
-
-bool volume_write_at(struct sink *sink, const void *samples, size_t first, size_t planes, struct fault *fault)
-{
-    const struct volume_sink *state = sink->state;
-    size_t plane = header_plane_bytes(&sink->header);
-
-    return file_out_write_at(samples_out(sink), state->begin + (uint64_t)first * plane, samples,
-                             planes * plane, fault);
 }
 
 bool volume_finish(struct sink *sink, struct fault *fault)

@@ -123,8 +123,6 @@ bool volume_detach(struct sink *sink, const struct sink_request *request, const 
 
 /* Operations of a sink. */
 bool volume_write(struct sink *sink, const void *samples, size_t planes, struct fault *fault);
-bool volume_write_at(struct sink *sink, const void *samples, size_t first, size_t planes,
-                     struct fault *fault);
 bool volume_finish(struct sink *sink, struct fault *fault);
 bool volume_name_beside(struct sink *sink, struct fault *fault);
 void volume_discard(struct sink *sink);
@@ -133,8 +131,8 @@ void volume_discard(struct sink *sink);
 #define VOLUME_OPERATIONS                                                                                    \
     .open = open_source, .hold_in_spool = volume_hold_in_spool, .read = volume_read,                         \
     .read_at = volume_read_at, .end = volume_end, .close = volume_close, .create = create_sink,              \
-    .holds_series = true, .write = volume_write, .write_at = volume_write_at, .finish = volume_finish,       \
-    .name_beside = volume_name_beside, .discard = volume_discard
+    .holds_series = true, .write = volume_write, .finish = volume_finish, .name_beside = volume_name_beside, \
+    .discard = volume_discard
 
 /* Refuse a type of samples that the format has not; returns false. */
 bool volume_refuse_type(const struct sink *sink, struct fault *fault);

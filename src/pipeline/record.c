@@ -59,7 +59,7 @@ void record_spans(const struct run_summary *summary, struct record_span *spans)
         {"start", summary->start, summary->start},       {"read", summary->read, summary->reading},
         {"stats", summary->stats, summary->stats},       {"upload", summary->upload, summary->upload},
         {"compute", summary->compute, summary->compute}, {"download", summary->download, summary->download},
-        {"write", summary->write, summary->write},
+        {"write", summary->write, summary->writing},
     };
 
     memcpy(spans, all, sizeof all);

@@ -17,6 +17,7 @@
 
 /* Threads that read a file at once: these bring more than a device takes. */
 #define MOST_READERS 4
+#define MOST_WRITERS 2
 
 /* A device that a plan may take: a backend and which of its devices. */
 struct candidate {
@@ -45,14 +46,25 @@ static bool lower_stages(struct plan *plan, struct fault *fault)
     return true;
 }
 
+static unsigned count_processors(const struct plan_request *request)
+{
+    return request->threads > 0 ? request->threads : (unsigned)sysconf(_SC_NPROCESSORS_ONLN);
+}
+
 /* Two processors are busy with reading, computing and writing as it is. */
 static unsigned count_readers(const struct plan_request *request, const struct source *source)
 {
-    long processors = request->threads > 0 ? (long)request->threads : sysconf(_SC_NPROCESSORS_ONLN);
+    unsigned processors = count_processors(request);
 
     if (source->format->read_at == NULL || !source->random || processors < 4)
         return 1;
-    return processors / 2 < MOST_READERS ? (unsigned)processors / 2 : MOST_READERS;
+    return processors / 2 < MOST_READERS ? processors / 2 : MOST_READERS;
+}
+
+/* The lock of a file lets few of them write at once. */
+static unsigned count_writers(const struct plan_request *request)
+{
+    return count_processors(request) < 4 ? 1 : MOST_WRITERS;
 }
 
 struct range plan_window(const struct plan *plan)
@@ -345,6 +357,7 @@ static bool make_schedule(const struct plan_request *request, struct plan *plan,
         .held_bytes = source->held_bytes,
         .beside_bytes = source->beside_bytes + plan->observer_bytes + plan->slice_bytes,
         .readers = count_readers(request, source),
+        .writers = count_writers(request),
         .random = source->random,
         .tallies = request->stats,
         .changes = job_waits_for_change(job),

@@ -40,7 +40,7 @@ struct size {
     size_t slab, batch; /* planes */
     size_t slack;       /* planes of a window beyond what is needed */
     size_t buffers;     /* on each side, and one more for each reader beside the first */
-    unsigned readers;
+    unsigned readers, writers;
 };
 
 /* A way to run: where planes stand meanwhile, and how much the levels take on at once. */
@@ -190,8 +190,9 @@ static bool count_memory(struct attempt *attempt, const struct size *size)
     schedule->batch = size->batch;
     schedule->slab = size->slab / size->batch * size->batch;
     schedule->readers = size->readers;
+    schedule->writers = size->writers;
     schedule->in_buffers = size->buffers + size->readers - 1;
-    schedule->out_buffers = size->buffers;
+    schedule->out_buffers = size->buffers + size->writers - 1;
     schedule->tee_buffers = request->tees ? size->buffers : 0;
     schedule->field_count = attempt->levels.stage_count == 0 ? 0 : levels_field_count(&attempt->levels);
     schedule->window = size_least(most_planes(attempt), size->slab + schedule->depth + size->slack);
@@ -245,7 +246,7 @@ static bool is_worth_its_seams(const struct schedule_request *request, const str
 
 static struct size tightest(void)
 {
-    return (struct size){.slab = 1, .batch = 1, .buffers = 1, .readers = 1};
+    return (struct size){.slab = 1, .batch = 1, .buffers = 1, .readers = 1, .writers = 1};
 }
 
 /* Whether fields are in this process's own memory. There a window slides without moving anything. */
@@ -299,7 +300,8 @@ static size_t roomy_slack(const struct schedule_request *request, const struct l
 static struct size roomy(const struct schedule_request *request, const struct levels_walk *survey)
 {
     size_t planes = request->levels->planes;
-    struct size size = {.slab = roomy_slab(request, survey), .readers = request->readers};
+    struct size size = {
+        .slab = roomy_slab(request, survey), .readers = request->readers, .writers = request->writers};
 
     size.batch = request->limits.batch > 0
                      ? size_least(request->limits.batch, planes)
@@ -322,7 +324,7 @@ static bool tighten(struct size *size)
     size->slab = size_most(1, size->slab / 2);
     size->slack = size->slab == 1 ? 0 : size_least(size->slack, size->slab);
     size->batch = size_most(1, size_least(size->batch / 2, size->slab));
-    size->readers = 1;
+    size->readers = size->writers = 1;
     size->buffers = size->slab == 1 ? 1 : BUFFERS;
     return true;
 }
@@ -366,8 +368,9 @@ static bool fit_depth(struct attempt *attempt, const struct levels_walk *survey,
     size_t slab = size_least(size_most(1, least), roomy_slab(attempt->request, survey));
     const struct size size = {.slab = slab,
                               .batch = size_least(slab, shallow->batch),
-                              .buffers = shallow->out_buffers,
-                              .readers = 1};
+                              .buffers = shallow->out_buffers + 1 - shallow->writers,
+                              .readers = 1,
+                              .writers = 1};
 
     attempt->schedule.depth = survey->depth;
     return fits(attempt, &size, memory);

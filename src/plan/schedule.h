@@ -61,6 +61,7 @@ struct schedule_request {
     size_t held_bytes;        /* that the source keeps */
     size_t beside_bytes;      /* that it and observers take beside them */
     unsigned readers;         /* threads that may read at once */
+    unsigned writers;         /* and those that may write, where planes can be written in any order */
     bool random;              /* the source gives planes in any order */
     bool tallies, changes;    /* samples and steps are added up */
     bool tees;                /* states on the way leave, too */
@@ -81,7 +82,7 @@ struct schedule {
     size_t depth;        /* planes that levels lag behind those read */
     size_t slab, batch;  /* planes */
     size_t window;       /* planes that a field holds */
-    unsigned readers;
+    unsigned readers, writers;
     size_t in_buffers, out_buffers; /* of a batch, before the levels and after them */
     size_t tee_buffers;             /* likewise, of states on the way */
     uint64_t passes;                /* over the data; --until may need fewer */

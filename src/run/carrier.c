@@ -16,7 +16,8 @@ struct carrier {
     struct carrier_end end;
     struct carrier_load load;
     FILE *messages;        /* where those of the thread that started it go */
-    pthread_mutex_t order; /* guards claims: whoever holds it may wait for the ring */
+    pthread_mutex_t order; /* guards what is prepared and claims: whoever holds it may wait for the ring */
+    bool prepared;
     size_t claimed;        /* planes */
     pthread_mutex_t count; /* guards what has been done */
     size_t moved;          /* planes */
@@ -111,6 +112,19 @@ static void fetch(void *data, size_t first, size_t count, unsigned member)
     }
 }
 
+/* One of the threads does, while the others wait. */
+static bool prepare(struct carrier *carrier, struct fault *fault)
+{
+    bool prepared = true;
+
+    pthread_mutex_lock(&carrier->order);
+    if (!carrier->prepared && carrier->end.prepare != NULL)
+        prepared = carrier->end.prepare(carrier->end.file, fault);
+    carrier->prepared = true;
+    pthread_mutex_unlock(&carrier->order);
+    return prepared;
+}
+
 static void deliver(void *data, size_t first, size_t count, unsigned member)
 {
     struct carrier *carrier = data;
@@ -121,6 +135,10 @@ static void deliver(void *data, size_t first, size_t count, unsigned member)
     (void)count;
     (void)member;
     diag_divert(carrier->messages);
+    if (!prepare(carrier, &fault)) {
+        stop(carrier, &fault);
+        return;
+    }
     while (ring_take(carrier->ring, &slot, &fault) && slot->planes.count > 0) {
         if (!move(carrier, slot, &fault)) {
             stop(carrier, &fault);
@@ -170,11 +188,11 @@ bool carrier_fetch(struct carrier **carrier, struct ring *ring, struct ring *oth
 }
 
 bool carrier_deliver(struct carrier **carrier, struct ring *ring, struct ring *other,
-                     const struct carrier_end *end, struct fault *fault)
+                     const struct carrier_end *end, unsigned threads, struct fault *fault)
 {
     const struct carrier form = {.ring = ring, .other = other, .end = *end};
 
-    return start(carrier, &form, deliver, 1, fault);
+    return start(carrier, &form, deliver, threads, fault);
 }
 
 void carrier_join(struct carrier *carrier)

@@ -13,6 +13,7 @@
 /* The file that planes come from or go to. */
 struct carrier_end {
     void *file;
+    bool (*prepare)(void *file, struct fault *fault); /* before the first planes go there; may be NULL */
     bool (*move)(void *file, void *samples, struct range planes, struct fault *fault);
     bool (*finish)(void *file, struct fault *fault); /* before the last plane is passed on; may be NULL */
     void (*interrupt)(void *file);                   /* make a move that waits fail; may be NULL */
@@ -37,9 +38,9 @@ bool carrier_fetch(struct carrier **carrier, struct ring *ring, struct ring *oth
                    const struct carrier_end *end, const struct carrier_load *load, unsigned threads,
                    struct fault *fault);
 
-/* Empty the ring until it is finished. */
+/* Empty the ring until it is finished. With more than one thread, moves run side by side and in any order. */
 bool carrier_deliver(struct carrier **carrier, struct ring *ring, struct ring *other,
-                     const struct carrier_end *end, struct fault *fault);
+                     const struct carrier_end *end, unsigned threads, struct fault *fault);
 
 /* Wait until its work is over: all of it, or what was under way if the ring has stopped. */
 void carrier_join(struct carrier *carrier);

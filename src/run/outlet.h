@@ -17,4 +17,8 @@ struct outlet {
 /* The next planes of the result, packed; what of them is not written is gone afterwards. */
 bool outlet_write(struct outlet *outlet, void *samples, size_t planes, struct fault *fault);
 
+/* Those planes of one volume of a series, in any order, where the sink has a place for its samples. */
+bool outlet_write_at(struct outlet *outlet, void *samples, size_t volume, struct range planes,
+                     struct fault *fault);
+
 #endif

@@ -237,8 +237,8 @@ static bool open_pass(struct passes *all, struct pass *pass)
     all->seconds.start += clock_seconds() - begun;
     return opened && tees_open_pass(&all->tees, &pass->frame, all->lane->in, all->fault) &&
            (pass->from == NULL || start_reader(all, pass)) &&
-           (pass->to == NULL ||
-            carrier_deliver(&pass->writer, all->lane->out, all->lane->in, &pass->to->carrier, all->fault));
+           (pass->to == NULL || carrier_deliver(&pass->writer, all->lane->out, all->lane->in,
+                                                &pass->to->carrier, pass->to->threads, all->fault));
 }
 
 /* What went into a spool file is to come back. */
@@ -296,11 +296,13 @@ static double close_ring(struct ring **ring)
 static void close_pass(struct passes *all, struct pass *pass, bool done)
 {
     struct carrier_work reading = close_carrier(pass->reader, done);
+    struct carrier_work writing = close_carrier(pass->writer, done);
+    double of_tees = tees_close_pass(&all->tees, done);
 
     all->seconds.read += reading.seconds;
     all->seconds.reading += reading.each;
-    all->seconds.write += close_carrier(pass->writer, done).seconds;
-    all->seconds.write += tees_close_pass(&all->tees, done);
+    all->seconds.write += writing.seconds + of_tees;
+    all->seconds.writing += writing.each + of_tees;
     all->seconds.upload += close_ring(&all->lane->in);
     all->seconds.download += close_ring(&all->lane->out);
 }

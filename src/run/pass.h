@@ -21,7 +21,7 @@
 /* Seconds by what they were spent on. */
 struct pass_seconds {
     double start, read, upload, download, write;
-    double reading; /* the mean of the threads that read at once */
+    double reading, writing; /* the mean of the threads that read or write at once */
 };
 
 /* What the passes of a run have in common, and what all of them did. */

@@ -36,5 +36,6 @@ static void stop_around(void *file)
 
 struct carrier_end roll_end(struct roll *roll)
 {
-    return (struct carrier_end){roll, read_around, end_around, stop_around};
+    return (struct carrier_end){
+        .file = roll, .move = read_around, .finish = end_around, .interrupt = stop_around};
 }

@@ -139,8 +139,10 @@ static bool finish_files(struct running *run)
     double begun = clock_seconds();
     bool done = !stops_is_last_volume(&run->stops) || (sink_finish(run->stops.outlet.sink, run->fault) &&
                                                        tees_finish(&run->passes.tees, run->fault));
+    double seconds = clock_seconds() - begun;
 
-    run->passes.seconds.write += clock_seconds() - begun;
+    run->passes.seconds.write += seconds;
+    run->passes.seconds.writing += seconds;
     return done;
 }
 
@@ -170,6 +172,7 @@ static struct run_summary summarise(const struct running *run)
                                 .compute = passes->sweep.seconds,
                                 .download = seconds->download,
                                 .write = seconds->write,
+                                .writing = seconds->writing,
                                 .steps = certain_steps(run->plan) + run->trial.steps,
                                 .looks = run->trial.looks,
                                 .last_change = run->trial.last_change,
@@ -224,6 +227,7 @@ void run_summary_add(struct run_summary *all, const struct run_summary *volume)
     all->compute += volume->compute;
     all->download += volume->download;
     all->write += volume->write;
+    all->writing += volume->writing;
     all->total += volume->total;
     all->outcomes.strays += volume->outcomes.strays;
     all->outcomes.nans += volume->outcomes.nans;

@@ -30,7 +30,7 @@ struct run_request {
    that of the device, too. */
 struct run_summary {
     double start, read, stats, upload, compute, download, write, total;
-    double reading;           /* the mean of the threads that read at once */
+    double reading, writing;  /* the mean of the threads that read or write at once */
     uint64_t steps;           /* taken, of all stages */
     struct history looks;     /* at the stage with until */
     double last_change;       /* RMS of its last step; NaN without such a stage */

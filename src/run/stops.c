@@ -35,7 +35,24 @@ static void stop_source(void *file)
 
 static bool write_in_order(void *file, void *samples, struct range planes, struct fault *fault)
 {
-    return outlet_write(file, samples, planes.count, fault);
+    struct stops *stops = file;
+
+    return outlet_write(&stops->outlet, samples, planes.count, fault);
+}
+
+static bool write_anywhere(void *file, void *samples, struct range planes, struct fault *fault)
+{
+    struct stops *stops = file;
+
+    return outlet_write_at(&stops->outlet, samples, stops->volume, planes, fault);
+}
+
+/* For all volumes when the first one comes. */
+static bool reserve_sink(void *file, struct fault *fault)
+{
+    const struct stops *stops = file;
+
+    return stops->volume > 0 || sink_reserve(stops->outlet.sink, fault);
 }
 
 static bool read_spool(void *file, void *samples, struct range planes, struct fault *fault)
@@ -61,8 +78,10 @@ static size_t spool_plane_bytes(const struct stops *stops)
 
 static struct stop from_source(struct stops *stops)
 {
-    const struct carrier_end carrier = {stops, stops->source->random ? read_anywhere : read_in_order,
-                                        end_source, stop_source};
+    const struct carrier_end carrier = {.file = stops,
+                                        .move = stops->source->random ? read_anywhere : read_in_order,
+                                        .finish = end_source,
+                                        .interrupt = stop_source};
 
     return (struct stop){.carrier = carrier,
                          .encoding = &stops->job->decode,
@@ -75,19 +94,22 @@ static struct stop from_source(struct stops *stops)
 
 static struct stop to_sink(struct stops *stops)
 {
-    const struct carrier_end carrier = {&stops->outlet, write_in_order, NULL, NULL};
+    const bool random = stops->outlet.sink->samples.file != NULL;
+    const struct carrier_end in_order = {.file = stops, .move = write_in_order};
+    const struct carrier_end anywhere = {.file = stops, .prepare = reserve_sink, .move = write_anywhere};
 
-    return (struct stop){.carrier = carrier,
+    return (struct stop){.carrier = random ? anywhere : in_order,
                          .encoding = stops->encode,
                          .plane_bytes = header_plane_bytes(&stops->job->out),
-                         .threads = 1,
+                         .threads = random ? stops->plan->schedule.writers : 1,
                          .of_run = true,
                          .which = OBSERVER_OUTPUT};
 }
 
 static struct stop from_spool(struct stops *stops, enum route_stop spool)
 {
-    const struct carrier_end carrier = {&stops->spools[spool - ROUTE_FIRST_SPOOL], read_spool, NULL, NULL};
+    const struct carrier_end carrier = {.file = &stops->spools[spool - ROUTE_FIRST_SPOOL],
+                                        .move = read_spool};
 
     return (struct stop){.carrier = carrier,
                          .encoding = &stops->spooled,
@@ -98,7 +120,8 @@ static struct stop from_spool(struct stops *stops, enum route_stop spool)
 
 static struct stop to_spool(struct stops *stops, enum route_stop spool)
 {
-    const struct carrier_end carrier = {&stops->spools[spool - ROUTE_FIRST_SPOOL], write_spool, NULL, NULL};
+    const struct carrier_end carrier = {.file = &stops->spools[spool - ROUTE_FIRST_SPOOL],
+                                        .move = write_spool};
 
     return (struct stop){.carrier = carrier,
                          .encoding = &stops->spooled,

@@ -19,12 +19,12 @@ bool tees_open_pass(struct tees *tees, const struct sweep_frame *frame, struct r
 {
     const struct schedule *schedule = &tees->plan->schedule;
     const struct lane *lane = &tees->plan->lane;
-    const struct carrier_end end = {tees, write_planes, NULL, NULL};
+    const struct carrier_end end = {.file = tees, .move = write_planes};
 
     tees->frame = *frame;
     return tees->count == 0 || (ring_create(&tees->ring, lane->backend, lane->device, schedule->tee_buffers,
                                             schedule->batch_bytes, fault) &&
-                                carrier_deliver(&tees->writer, tees->ring, other, &end, fault));
+                                carrier_deliver(&tees->writer, tees->ring, other, &end, 1, fault));
 }
 
 bool tees_finish_pass(struct tees *tees, struct fault *fault)

@@ -1,0 +1,56 @@
+#!/bin/sh
+# Outputs that several threads write at once, and room that is taken for them at the start. Prints a line a case and fails
+# if one does.
+set -u
+
+# shellcheck source=tests/commandbook.sh
+. "$(dirname "$0")/commandbook.sh"
+
+# Two batches and a bit.
+make_volume -d 300,256,60 -t f32 -o scan.raw
+
+volume()
+{
+    voxfilt -i scan.raw -d 300,256,60 -t f32 -q "$@"
+}
+
+# ---------------------------------------------------------------- any order
+
+for job in '-f heat -s 3' '-f heat -s 40 -m 6M' '-f identity' '-f identity --out-endian big' '-f gauss:1 --out-type u8' \
+    '-f gauss:1 --planes 7:41' '-f gauss:1 --crop 3:299,5:255,2:55' '-f heat -s 2 --part 2/3' '-f heat -e wrap -s 3' \
+    '-f laplace --out-range auto --out-type u16'; do
+    for format in raw npy nhdr tif; do
+        # shellcheck disable=SC2086  # words
+        volume -j 1 $job --out-format $format -o one.$format && volume -j 5 $job --out-format $format -o many.$format
+        # The samples of a header stand beside it.
+        ext=${format%nhdr}
+        same "$job: $format" "one.${ext:-raw}" "many.${ext:-raw}"
+    done
+done
+
+# Each volume of a series has its own place.
+{ printf 'NRRD0004\ntype: float\ndimension: 4\nsizes: 300 256 20 3\nendian: little\nencoding: raw\n\n'
+    cat scan.raw; } > series.nrrd
+for job in '-f heat' '-f identity' '-f gauss:1 --out-type u8'; do
+    # shellcheck disable=SC2086
+    voxfilt -q -j 1 -i series.nrrd $job -o one.nrrd && voxfilt -q -j 5 -i series.nrrd $job -o many.nrrd
+    same "$job: a series" one.nrrd many.nrrd
+done
+
+# ---------------------------------------------------------------- room
+
+# The input never ends: only an output that is found to be too long at the start ends the run.
+mkfifo endless
+exec 9<> endless
+for form in raw npy tif; do
+    head -c 5000 scan.raw >&9
+    refuses 4 "voxfilt: out.$form: File too large" sh -c "trap '' XFSZ; ulimit -f 100
+        timeout 60 voxfilt -i endless -d 300,256,60 -t f32 -f heat -o out.$form"
+done
+exec 9>&-
+
+# Where there is no name yet, there is nothing to take room for.
+voxfilt -i scan.raw -d 300,256,60 -t f32 -f identity > copied.raw
+same 'standard output' scan.raw copied.raw
+
+conclude
