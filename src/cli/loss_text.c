@@ -3,7 +3,6 @@
 
 #include "base/diag.h"
 #include "base/number.h"
-#include "pipeline/loss.h"
 
 #include <math.h>
 
@@ -79,18 +78,24 @@ static bool tell_range(const struct loss *loss, const struct job *job, const str
     return job->encode.ranged;
 }
 
-void loss_text_note(const char *output, const struct job *job, const struct run_summary *summary)
+void loss_text_note_range(const char *output, const struct job *job, const struct run_summary *summary)
 {
     struct loss loss = loss_of(job, summary);
     char text[SENTENCE];
 
     if (job->measures && tell_range(&loss, job, summary, text, sizeof text))
         diag_note("%s: %s", output, text);
-    if (tell_nans(&loss, text, sizeof text))
+}
+
+void loss_text_note(const char *output, const struct loss *loss)
+{
+    char text[SENTENCE];
+
+    if (tell_nans(loss, text, sizeof text))
         diag_note("%s: %s", output, text);
-    if (tell_cut_off(&loss, text, sizeof text))
+    if (tell_cut_off(loss, text, sizeof text))
         diag_note("%s: %s", output, text);
-    if (tell_strays(&loss, text, sizeof text))
+    if (tell_strays(loss, text, sizeof text))
         diag_note("%s: %s", output, text);
 }
 

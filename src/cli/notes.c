@@ -36,6 +36,16 @@ static void note_name(const struct pipeline *pipeline, const char *output)
         diag_note("%s: %s written, despite the name", output, phrase_written(written, text, sizeof text));
 }
 
+static void note_tee_names(const struct pipeline *pipeline)
+{
+    const struct pipeline_request *request = pipeline->request;
+
+    if (request->tee_pattern != NULL)
+        note_name(pipeline, request->tee_pattern);
+    for (size_t i = 0; request->tee_pattern == NULL && i < request->tee_count; i++)
+        note_name(pipeline, request->tees[i].path);
+}
+
 static const struct stage *last_stage(const struct job *job)
 {
     return &job->stages[job->stage_count - 1];
@@ -108,8 +118,7 @@ void notes_beforehand(const struct pipeline *pipeline)
     if (source->doubt[0] != '\0')
         diag_note("%s", source->doubt);
     note_name(pipeline, pipeline->request->output);
-    for (size_t i = 0; i < pipeline->request->tee_count; i++)
-        note_name(pipeline, pipeline->request->tees[i].path);
+    note_tee_names(pipeline);
     note_late_look(input, &pipeline->job);
     note_effects(pipeline, input, true);
 }
@@ -133,26 +142,54 @@ static void note_unreached(const char *output, const struct stage *last, double 
               (unsigned long long)last->steps, isnan(last_change) ? "not a number" : change);
 }
 
+static struct loss loss_of_tee(const struct pipeline *pipeline, size_t index)
+{
+    const struct run_summary summary = record_of_tee(pipeline, index);
+
+    return loss_of(&pipeline->job, &summary);
+}
+
 /* As of an output of its own, for that is what it is. */
+static void note_tee(const struct pipeline *pipeline, size_t index)
+{
+    const struct loss loss = loss_of_tee(pipeline, index);
+    const char *path = phrase_output(pipeline->request->tees[index].path);
+
+    loss_text_note(path, &loss);
+    if (pipeline->tee_ends[index].remark[0] != '\0')
+        diag_note("%s: %s", path, pipeline->tee_ends[index].remark);
+}
+
+/* Hundreds of pictures would repeat the note on one. */
+static void note_frames(const struct pipeline *pipeline)
+{
+    struct loss all = loss_of_tee(pipeline, 0);
+
+    for (size_t i = 1; i < pipeline->request->tee_count; i++) {
+        const struct loss loss = loss_of_tee(pipeline, i);
+        loss_add(&all, &loss);
+    }
+    loss_text_note(pipeline->request->tee_pattern, &all);
+}
+
 static void note_tees(const struct pipeline *pipeline)
 {
-    for (size_t i = 0; i < pipeline->request->tee_count; i++) {
-        const struct run_summary of_tee = record_of_tee(pipeline, i);
-        const char *path = phrase_output(pipeline->request->tees[i].path);
-        loss_text_note(path, &pipeline->job, &of_tee);
-        if (pipeline->tee_ends[i].remark[0] != '\0')
-            diag_note("%s: %s", path, pipeline->tee_ends[i].remark);
-    }
+    if (pipeline->request->tee_pattern != NULL)
+        note_frames(pipeline);
+    for (size_t i = 0; pipeline->request->tee_pattern == NULL && i < pipeline->request->tee_count; i++)
+        note_tee(pipeline, i);
 }
 
 void notes_outcome(const struct pipeline *pipeline)
 {
     const char *output = phrase_output(pipeline->request->output);
     const struct run_summary *summary = &pipeline->summary;
+    const struct loss loss = loss_of(&pipeline->job, summary);
 
     if (pipeline->remark[0] != '\0')
         diag_note("%s: %s", output, pipeline->remark);
-    loss_text_note(output, &pipeline->job, summary);
+    loss_text_note_range(output, &pipeline->job, summary);
+    loss_text_note(output, &loss);
     note_tees(pipeline);
     if (summary->unreached)
         note_unreached(output, last_stage(&pipeline->job), summary->last_change);

@@ -94,6 +94,7 @@ static bool take_tees(const struct options *options, const struct pipeline *pipe
         return false;
     request->tees = tees->tees;
     request->tee_count = tees->count;
+    request->tee_pattern = tees->pattern;
     return true;
 }
 

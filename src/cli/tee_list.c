@@ -48,6 +48,7 @@ static bool list_frames(struct tee_list *list, const struct options *options, ui
 
     if (!count_frames(options, steps, &count, fault))
         return false;
+    list->pattern = options->frames.pattern;
     list->tees = mem_zeroed(count, sizeof *list->tees, "the frames", fault);
     list->names = list->tees == NULL ? NULL : mem_zeroed(count, sizeof *list->names, "the frames", fault);
     if (list->names == NULL)
@@ -91,7 +92,7 @@ static bool check_files(const struct tee_list *list, const struct options *optio
     for (size_t i = 0; i < list->count; i++) {
         if (!outputs_admit(&outputs, options, list->tees[i].path, fault))
             return false;
-        for (size_t k = 0; k < i && list->names == NULL; k++) {
+        for (size_t k = 0; k < i && list->pattern == NULL; k++) {
             if (!outputs_differ(options, list->tees[i].path, list->tees[k].path, fault))
                 return false;
         }

@@ -11,7 +11,8 @@
 
 struct tee_list {
     struct pipeline_tee *tees;
-    char **names; /* of those that a pattern names */
+    const char *pattern; /* that names them; NULL: each has a name of its own */
+    char **names;        /* of those that a pattern names */
     size_t count;
 };
 

@@ -26,3 +26,13 @@ struct loss loss_of(const struct job *job, const struct run_summary *summary)
         loss.strays_out += outcomes->nans;
     return loss;
 }
+
+void loss_add(struct loss *all, const struct loss *other)
+{
+    all->samples += other->samples;
+    all->nans += other->nans;
+    all->below += other->below;
+    all->above += other->above;
+    all->strays_in += other->strays_in;
+    all->strays_out += other->strays_out;
+}

@@ -20,4 +20,7 @@ struct loss {
 
 struct loss loss_of(const struct job *job, const struct run_summary *summary);
 
+/* Another output of the same job: the loss is that of both. */
+void loss_add(struct loss *all, const struct loss *other);
+
 #endif

@@ -39,7 +39,9 @@ struct pipeline_request {
     const struct format *out_format; /* NULL: what the output's name promises, or that of the input */
     const struct pipeline_tee *tees; /* that the plan stops at; may be given when the pipeline is open */
     size_t tee_count;
-    int level; /* as sinks take it */
+    const char
+        *tee_pattern; /* that they have their names from, and are told of together; NULL: each is by itself */
+    int level;        /* as sinks take it */
     struct run_request run;
     struct budget *budget; /* NULL: it runs alone */
     uint64_t share; /* of the budget's memory: more is taken where less means more passes over the data */
