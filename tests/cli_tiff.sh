@@ -155,6 +155,27 @@ refuses 3 'voxfilt: scan.raw: magic: not that of a TIFF file' convert -i scan.ra
 refuses 2 'voxfilt: scan.tif: a TIFF file, whose header replaces --type; --format raw reads the whole file as samples' \
     convert -i scan.tif -t u8 -o out
 
+# ---------------------------------------------------------------- tags that are left out
+
+# A copy whose first directory has another tag in place of one.
+retagged() # FILE TAG BYTES
+{
+    [ "$1" = tagged.tif ] || cp "$1" tagged.tif
+    # shellcheck disable=SC2059  # bytes in octal
+    printf "$3" | dd of=tagged.tif bs=1 seek="$(entry "$1" "$2")" conv=notrunc 2> ../stderr
+}
+
+retagged scan.tif 283 '\035\001'
+retagged tagged.tif 296 '\061\001'
+retagged tagged.tif 339 '\350\375'
+accepts 'tags that tell more are named' 'voxfilt: tagged.tif: left out: PageName, Software, Tag 65000
+' convert -i tagged.tif -o back.tif
+accepts 'and are gone' '' convert -i back.tif -o back.raw
+same 'but the samples are there' scan.raw back.raw
+sed 's/ImageJ=1.53t/a heart, 3T /' scan.tif > changed.tif
+accepts 'as is a description that is not of a stack' 'voxfilt: changed.tif: left out: ImageDescription
+' convert -i changed.tif -o back.tif
+
 # ImageJ's stacks of one directory: the pages follow each other without any of their own.
 directory=$(od -An -tu4 -j4 -N4 scan.tif | tr -d ' ')
 link=$((directory + 2 + 12 * $(od -An -tu2 -j"$directory" -N2 scan.tif | tr -d ' ')))

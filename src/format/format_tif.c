@@ -77,6 +77,7 @@ static void describe(struct source *source, const struct tiff_pages *pages)
     header->type = pages->type;
     header->endian = pages->plain ? pages->endian : endian_native();
     set_spacing(source, pages);
+    snprintf(source->losses, sizeof source->losses, "%s", pages->losses);
     if (pages->left_out > 0)
         snprintf(source->remark, sizeof source->remark,
                  "%.256s: %llu page%s left out: reduced copies or masks", file_in_name(source->file),

@@ -7,14 +7,14 @@
 #include <string.h>
 
 #ifdef HAVE_TIFF
+#include "tiff_directory.h"
 #include "tiff_library.h"
 
 #include <stdarg.h>
 
 enum {
     MESSAGE_BYTES = 512,
-    ENTRIES_MOST = 4096, /* of a directory that are looked at */
-    SHORT_CODE = 64      /* bytes for which a ratio says nothing */
+    SHORT_CODE = 64 /* bytes for which a ratio says nothing */
 };
 
 /* An image file directory, and where its samples are. */
@@ -268,69 +268,77 @@ static bool check_like_first(struct tiff_reader *reader, const struct shape *sha
             refuse_number(reader, "SampleFormat", shape->format, ", but not on the first page"));
 }
 
-/* Of libtiff resolutions are floats; distances are to be what the file has to the last bit. */
-struct directory {
-    bool big;
-    enum endian endian;
-    uint64_t count, entries;
-};
-
-static uint64_t number_at(const struct tiff_reader *reader, uint64_t at, size_t size, enum endian endian)
-{
-    unsigned char bytes[8] = {0};
-    struct fault fault;
-    uint64_t number = 0;
-    size_t got;
-
-    if (!file_in_read_at(reader->file, at, bytes, size, &got, &fault) || got < size)
-        return 0;
-    for (size_t i = 0; i < size; i++)
-        number = number << 8 | bytes[endian == ENDIAN_BIG ? i : size - 1 - i];
-    return number;
-}
-
-static struct directory directory_of(const struct tiff_reader *reader)
-{
-    enum endian endian = reader->libtiff->TIFFIsBigEndian(reader->tiff) ? ENDIAN_BIG : ENDIAN_LITTLE;
-    bool big = number_at(reader, 2, 2, endian) == 43;
-    uint64_t at = reader->libtiff->TIFFCurrentDirOffset(reader->tiff);
-    size_t size = big ? 8 : 2;
-
-    return (struct directory){big, endian, number_at(reader, at, size, endian), at + size};
-}
-
-/* The distance whose inverse the rational number of a tag is; 0: there is none. */
-static double read_distance(const struct tiff_reader *reader, const struct directory *directory, unsigned tag)
-{
-    size_t entry = directory->big ? 20 : 12, value = directory->big ? 12 : 8;
-
-    for (uint64_t i = 0; i < directory->count && i < ENTRIES_MOST; i++) {
-        uint64_t at = directory->entries + i * entry, place = at + value;
-        if (number_at(reader, at, 2, directory->endian) != tag ||
-            number_at(reader, at + 2, 2, directory->endian) != TIFF_RATIONAL)
-            continue;
-        if (!directory->big)
-            place = number_at(reader, place, 4, directory->endian);
-        double numerator = (double)number_at(reader, place, 4, directory->endian);
-        return numerator > 0.0 ? (double)number_at(reader, place + 4, 4, directory->endian) / numerator : 0.0;
-    }
-    return 0.0;
-}
-
-static void read_resolution(struct tiff_reader *reader)
+static void read_resolution(struct tiff_reader *reader, const struct tiff_directory *directory)
 {
     struct tiff_pages *all = &reader->all;
-    struct directory directory = directory_of(reader);
 
-    all->distance[0] = read_distance(reader, &directory, TIFFTAG_XRESOLUTION);
-    all->distance[1] = read_distance(reader, &directory, TIFFTAG_YRESOLUTION);
+    all->distance[0] = tiff_directory_distance(directory, TIFFTAG_XRESOLUTION);
+    all->distance[1] = tiff_directory_distance(directory, TIFFTAG_YRESOLUTION);
     all->has_resolution = all->distance[0] > 0.0 && all->distance[1] > 0.0;
     all->in_inches = short_field(reader, TIFFTAG_RESOLUTIONUNIT, RESUNIT_INCH) == RESUNIT_INCH;
+}
+
+/* What tells how the samples lie, what they are and how far apart, in the output in its own words. */
+static const uint16_t carried[] = {
+    TIFFTAG_SUBFILETYPE,     TIFFTAG_OSUBFILETYPE,   TIFFTAG_IMAGEWIDTH,      TIFFTAG_IMAGELENGTH,
+    TIFFTAG_IMAGEDEPTH,      TIFFTAG_BITSPERSAMPLE,  TIFFTAG_COMPRESSION,     TIFFTAG_PHOTOMETRIC,
+    TIFFTAG_FILLORDER,       TIFFTAG_STRIPOFFSETS,   TIFFTAG_SAMPLESPERPIXEL, TIFFTAG_ROWSPERSTRIP,
+    TIFFTAG_STRIPBYTECOUNTS, TIFFTAG_MINSAMPLEVALUE, TIFFTAG_MAXSAMPLEVALUE,  TIFFTAG_XRESOLUTION,
+    TIFFTAG_YRESOLUTION,     TIFFTAG_PLANARCONFIG,   TIFFTAG_RESOLUTIONUNIT,  TIFFTAG_PAGENUMBER,
+    TIFFTAG_PREDICTOR,       TIFFTAG_TILEWIDTH,      TIFFTAG_TILELENGTH,      TIFFTAG_TILEOFFSETS,
+    TIFFTAG_TILEBYTECOUNTS,  TIFFTAG_EXTRASAMPLES,   TIFFTAG_SAMPLEFORMAT,    TIFFTAG_SMINSAMPLEVALUE,
+    TIFFTAG_SMAXSAMPLEVALUE};
+
+static bool is_carried(struct tiff_reader *reader, unsigned tag)
+{
+    if (tag == TIFFTAG_IMAGEDESCRIPTION)
+        return reader->all.text.is_stack;
+    if (tag == TIFFTAG_ORIENTATION)
+        return short_field(reader, tag, ORIENTATION_TOPLEFT) == ORIENTATION_TOPLEFT;
+    for (size_t i = 0; i < sizeof carried / sizeof *carried; i++) {
+        if (carried[i] == tag)
+            return true;
+    }
+    return false;
+}
+
+#define MORE_LOSSES " and others"
+
+/* A tag that libtiff does not know either has its number for a name. */
+static void add_loss(struct tiff_reader *reader, unsigned tag, size_t *used)
+{
+    const TIFFField *field = reader->libtiff->TIFFFieldWithTag(reader->tiff, tag);
+    const char *name = field == NULL ? NULL : reader->libtiff->TIFFFieldName(field);
+    char *losses = reader->all.losses, text[64];
+    size_t room = sizeof reader->all.losses - sizeof MORE_LOSSES - *used;
+
+    if (name == NULL)
+        snprintf(text, sizeof text, "%stag %u", *used > 0 ? ", " : "", tag);
+    else
+        snprintf(text, sizeof text, "%s%.48s", *used > 0 ? ", " : "", name);
+    if (strlen(text) < room)
+        *used += (size_t)snprintf(losses + *used, room, "%s", text);
+    else
+        memcpy(losses + *used, MORE_LOSSES, sizeof MORE_LOSSES);
+}
+
+static void read_losses(struct tiff_reader *reader, const struct tiff_directory *directory)
+{
+    size_t used = 0;
+
+    for (uint64_t i = 0; i < directory->count; i++) {
+        unsigned tag = tiff_directory_tag(directory, i);
+        if (!is_carried(reader, tag))
+            add_loss(reader, tag, &used);
+    }
 }
 
 static bool read_first(struct tiff_reader *reader, const struct shape *shape, enum sample_type type)
 {
     struct tiff_pages *all = &reader->all;
+    enum endian endian = reader->libtiff->TIFFIsBigEndian(reader->tiff) ? ENDIAN_BIG : ENDIAN_LITTLE;
+    const struct tiff_directory directory =
+        tiff_directory_at(reader->file, endian, reader->libtiff->TIFFCurrentDirOffset(reader->tiff));
     const char *description = NULL;
     size_t samples;
 
@@ -342,12 +350,13 @@ static bool read_first(struct tiff_reader *reader, const struct shape *shape, en
     all->height = shape->height;
     all->channels = shape->channels;
     all->type = type;
-    all->endian = reader->libtiff->TIFFIsBigEndian(reader->tiff) ? ENDIAN_BIG : ENDIAN_LITTLE;
+    all->endian = endian;
     all->plain = true;
-    read_resolution(reader);
+    read_resolution(reader, &directory);
     if (reader->libtiff->TIFFGetField(reader->tiff, TIFFTAG_IMAGEDESCRIPTION, &description) != 1)
         description = NULL;
     all->text = tiff_text_read(description, all->channels);
+    read_losses(reader, &directory);
     return true;
 }
 

@@ -25,6 +25,7 @@ struct tiff_pages {
     double distance[2]; /* between samples, from the resolution */
     bool in_inches;
     struct tiff_text text; /* of the first page */
+    char losses[384];      /* its tags that tell more than all this, by their names; else empty */
     bool plain; /* samples stand in the file as they are, those of each page together: at_page tells where */
 };
 

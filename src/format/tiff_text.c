@@ -41,7 +41,7 @@ static void read_imagej(const char *text, struct tiff_text *told)
     const char *unit = line_value(text, "unit");
     size_t length = unit == NULL ? 0 : strcspn(unit, "\r\n");
 
-    told->imagej = true;
+    told->imagej = told->is_stack = true;
     told->pages = count_at(line_value(text, "images"));
     told->channels = count_at(line_value(text, "channels"));
     told->slices = count_at(line_value(text, "slices"));
@@ -126,6 +126,7 @@ static void read_tifffile(const char *text, unsigned page_channels, struct tiff_
     told->channels = told->slices = told->frames = 1;
     for (size_t i = count - within; i-- > 0;)
         *axis_of(told, axes == NULL ? '\0' : axes[i]) *= shape[i];
+    told->is_stack = true;
 }
 
 /* ---- all of them ---- */

@@ -11,6 +11,7 @@ enum { TIFF_TEXT_UNIT_BYTES = 32 };
 
 struct tiff_text {
     bool imagej;
+    bool is_stack;                     /* ImageJ's or tifffile's, which tell of the stack and of no more */
     uint64_t pages;                    /* in all; 0: not told */
     uint64_t channels, slices, frames; /* pages that stand for each; 0: not told */
     double spacing[3];                 /* 0: not told */

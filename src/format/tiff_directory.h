@@ -1,0 +1,30 @@
+/* Directories of TIFF files as they stand in the file: the entries of a page, which libtiff gives one by one
+ * and partly rounded. */
+#ifndef TIFF_DIRECTORY_H
+#define TIFF_DIRECTORY_H
+
+#include "base/file.h"
+#include "format.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct tiff_directory {
+    const struct file_in *file;
+    bool big;
+    enum endian endian;
+    uint64_t count; /* of entries; no more than any page has use for */
+    uint64_t entries;
+};
+
+/* The directory at a place that libtiff has found it at. What cannot be read has no entries. */
+struct tiff_directory tiff_directory_at(const struct file_in *file, enum endian endian, uint64_t at);
+
+/* The tag of an entry, by its number. */
+unsigned tiff_directory_tag(const struct tiff_directory *directory, uint64_t entry);
+
+/* The distance whose inverse the rational number of a tag is, which is a float in libtiff; 0: there is none.
+ */
+double tiff_directory_distance(const struct tiff_directory *directory, unsigned tag);
+
+#endif
