@@ -1,4 +1,4 @@
-/* Inflating a stream of zlib or gzip, portion by portion, by the fastest library that is linked. */
+/* Inflating a stream of deflate, zlib or gzip, portion by portion, by the fastest library that is linked. */
 #include "inflate.h"
 
 #include "mem.h"
@@ -39,8 +39,11 @@ static unsigned count_of(size_t size)
 #ifdef HAVE_ISAL
 static bool start(struct inflater *inflater)
 {
+    static const uint32_t wrappers[] = {
+        [INFLATE_ZLIB] = ISAL_ZLIB, [INFLATE_GZIP] = ISAL_GZIP, [INFLATE_BARE] = ISAL_DEFLATE};
+
     isal_inflate_init(&inflater->stream);
-    inflater->stream.crc_flag = inflater->wrapper == INFLATE_GZIP ? ISAL_GZIP : ISAL_ZLIB;
+    inflater->stream.crc_flag = wrappers[inflater->wrapper];
     return true;
 }
 
@@ -48,6 +51,31 @@ static void restart(struct inflater *inflater)
 {
     inflater->looked_at = 0;
     isal_inflate_reset(&inflater->stream);
+}
+
+static void know(struct inflater *inflater, const void *before, size_t size)
+{
+    isal_inflate_set_dict(&inflater->stream, (uint8_t *)before, (uint32_t)size);
+}
+
+bool inflater_rests(const struct inflater *inflater)
+{
+    const struct inflate_state *stream = &inflater->stream;
+    const bool before_block =
+        stream->block_state == ISAL_BLOCK_NEW_HDR || stream->block_state == ISAL_BLOCK_HDR;
+
+    return inflater->progress == INFLATE_UNDER_WAY && before_block && stream->read_in_length == 0 &&
+           stream->tmp_in_size == 0 && stream->tmp_out_valid == stream->tmp_out_processed;
+}
+
+/* They are whole bytes above the bits of the last one of the stream. */
+size_t inflater_excess(const struct inflater *inflater, unsigned char bytes[INFLATE_EXCESS])
+{
+    const size_t bits = (size_t)inflater->stream.read_in_length, count = bits / 8;
+
+    for (size_t i = 0; i < count; i++)
+        bytes[i] = (unsigned char)(inflater->stream.read_in >> (bits % 8 + 8 * i));
+    return count;
 }
 
 static void stop(struct inflater *inflater)
@@ -78,6 +106,8 @@ static bool begins_badly(struct inflater *inflater, const struct inflate_portion
     enum { TELLING_BYTES = 4, GZIP_FLAGS = 3, GZIP_RESERVED = 0xe0 };
     bool gzip = inflater->wrapper == INFLATE_GZIP;
 
+    if (inflater->wrapper == INFLATE_BARE)
+        return false;
     for (size_t i = 0; i < portion->size && inflater->looked_at < TELLING_BYTES; i++, inflater->looked_at++) {
         if (!gzip && inflater->looked_at == 0 && portion->from[i] >> 4 > WINDOW_BITS_MOST - 8) {
             damage(inflater, "invalid window size");
@@ -114,13 +144,34 @@ static void run(struct inflater *inflater, struct inflate_portion *portion)
 #else
 static bool start(struct inflater *inflater)
 {
-    return inflateInit2(&inflater->stream, WINDOW_BITS_MOST + (inflater->wrapper == INFLATE_GZIP ? 16 : 0)) ==
-           Z_OK;
+    static const int wrappers[] = {[INFLATE_ZLIB] = WINDOW_BITS_MOST,
+                                   [INFLATE_GZIP] = WINDOW_BITS_MOST + 16,
+                                   [INFLATE_BARE] = -WINDOW_BITS_MOST};
+
+    return inflateInit2(&inflater->stream, wrappers[inflater->wrapper]) == Z_OK;
 }
 
 static void restart(struct inflater *inflater)
 {
     inflateReset(&inflater->stream);
+}
+
+static void know(struct inflater *inflater, const void *before, size_t size)
+{
+    inflateSetDictionary(&inflater->stream, before, (uInt)size);
+}
+
+bool inflater_rests(const struct inflater *inflater)
+{
+    enum { BETWEEN_BLOCKS = 128 }; /* and no bits of a byte left, as zlib documents it */
+
+    return inflater->progress == INFLATE_UNDER_WAY && inflater->stream.data_type == BETWEEN_BLOCKS;
+}
+
+size_t inflater_excess(const struct inflater *inflater, unsigned char bytes[INFLATE_EXCESS])
+{
+    (void)inflater, (void)bytes; /* zlib takes no more than it needs */
+    return 0;
 }
 
 static void stop(struct inflater *inflater)
@@ -165,6 +216,13 @@ void inflater_restart(struct inflater *inflater)
 {
     inflater->progress = INFLATE_UNDER_WAY;
     restart(inflater);
+}
+
+void inflater_go_on(struct inflater *inflater, const void *before, size_t size)
+{
+    inflater_restart(inflater);
+    if (size > 0)
+        know(inflater, before, size);
 }
 
 bool inflater_create(struct inflater **inflater, enum inflate_wrapper wrapper, struct fault *fault)

@@ -3,6 +3,7 @@
 
 #include "base/inflate.h"
 #include "base/mem.h"
+#include "unpack.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -36,16 +37,17 @@ struct decoder {
 struct flow {
     const struct decoder *decoder;
     struct file_in *file;
+    size_t threads;     /* that may decode */
     struct flow *under; /* what is decoded; NULL: the file itself */
     unsigned char ahead[FLOW_PEEK];
     size_t ahead_begin, ahead_end;
-    unsigned char *coded; /* CODED_BYTES of room */
+    unsigned char *coded; /* CODED_BYTES of room, once it is needed */
     size_t coded_begin, coded_end;
     bool begun; /* the decoder holds something */
     bool ended; /* the decoder has come to its end */
     enum sample_type type;
     union {
-        struct inflater *inflater;
+        struct unpack *unpack;
 #ifdef HAVE_BZIP2
         bz_stream bzip2;
 #endif
@@ -61,6 +63,10 @@ static bool refuse(const struct flow *flow, const char *reason, struct fault *fa
 /* More of what is to be decoded; at its end *size is 0. */
 static bool fetch(struct flow *flow, size_t *size, struct fault *fault)
 {
+    if (flow->coded == NULL)
+        flow->coded = mem_alloc(CODED_BYTES, 1, "decoding", fault);
+    if (flow->coded == NULL)
+        return false;
     if (flow->coded_begin == flow->coded_end) {
         flow->coded_begin = flow->coded_end = 0;
         if (!flow_read(flow->under, flow->coded, CODED_BYTES, &flow->coded_end, fault))
@@ -96,79 +102,37 @@ static const struct decoder plain = {.name = "data", .fill = fill_plain, .most =
 
 /* ---- deflate ---- */
 
+static bool fetch_code(void *context, void *bytes, size_t size, size_t *got, struct fault *fault)
+{
+    return flow_read(((struct flow *)context)->under, bytes, size, got, fault);
+}
+
+static bool begin_unpacking(struct flow *flow, enum inflate_wrapper wrapper, struct fault *fault)
+{
+    flow->begun =
+        unpack_open(&flow->unpack, wrapper, flow->threads, file_in_name(flow->file), fetch_code, flow, fault);
+    return flow->begun;
+}
+
 static bool begin_gzip(struct flow *flow, struct fault *fault)
 {
-    flow->begun = inflater_create(&flow->inflater, INFLATE_GZIP, fault);
-    return flow->begun;
+    return begin_unpacking(flow, INFLATE_GZIP, fault);
 }
 
 static bool begin_zlib(struct flow *flow, struct fault *fault)
 {
-    flow->begun = inflater_create(&flow->inflater, INFLATE_ZLIB, fault);
-    return flow->begun;
+    return begin_unpacking(flow, INFLATE_ZLIB, fault);
 }
 
 static void end_deflate(struct flow *flow)
 {
-    inflater_free(flow->inflater);
+    unpack_close(flow->unpack);
 }
 
-/* Members of gzip follow each other without anything between them. */
-static bool begin_next_member(struct flow *flow, bool members, struct fault *fault)
-{
-    size_t size;
-
-    if (!fetch(flow, &size, fault))
-        return false;
-    flow->ended = size == 0;
-    if (size == 0)
-        return true;
-    if (!members)
-        return refuse(flow, "bytes follow its end", fault);
-    inflater_restart(flow->inflater);
-    return true;
-}
-
-/* Without bytes the inflater may still have some that came of earlier ones. */
-static bool inflate_some(struct flow *flow, unsigned char *bytes, size_t room, size_t *made, bool members,
+static bool fill_deflate(struct flow *flow, unsigned char *bytes, size_t size, size_t *got,
                          struct fault *fault)
 {
-    struct inflate_portion portion = {.to = bytes, .room = room};
-    enum inflate_progress progress;
-
-    if (!fetch(flow, &portion.size, fault))
-        return false;
-    portion.from = flow->coded + flow->coded_begin;
-    progress = inflater_run(flow->inflater, &portion);
-    flow->coded_begin += portion.used;
-    *made = portion.made;
-    if (progress == INFLATE_ENDED)
-        return begin_next_member(flow, members, fault);
-    if (progress == INFLATE_DAMAGED)
-        return refuse(flow, inflater_damage(flow->inflater), fault);
-    return portion.size > 0 || portion.made > 0 || refuse(flow, "it ends early", fault);
-}
-
-static bool fill_deflate(struct flow *flow, unsigned char *bytes, size_t size, size_t *got, bool members,
-                         struct fault *fault)
-{
-    size_t made;
-
-    for (*got = 0; *got < size && !flow->ended; *got += made) {
-        if (!inflate_some(flow, bytes + *got, size - *got, &made, members, fault))
-            return false;
-    }
-    return true;
-}
-
-static bool fill_gzip(struct flow *flow, unsigned char *bytes, size_t size, size_t *got, struct fault *fault)
-{
-    return fill_deflate(flow, bytes, size, got, true, fault);
-}
-
-static bool fill_zlib(struct flow *flow, unsigned char *bytes, size_t size, size_t *got, struct fault *fault)
-{
-    return fill_deflate(flow, bytes, size, got, false, fault);
+    return unpack_read(flow->unpack, bytes, size, got, fault);
 }
 
 static uint64_t times(uint64_t coded, uint64_t ratio)
@@ -178,12 +142,11 @@ static uint64_t times(uint64_t coded, uint64_t ratio)
 
 static uint64_t most_deflate(const struct flow *flow, uint64_t coded)
 {
-    (void)flow;
-    return times(coded, DEFLATE_RATIO_MOST);
+    return times(coded + unpack_held(flow->unpack), DEFLATE_RATIO_MOST);
 }
 
-static const struct decoder gzip = {"gzip", begin_gzip, fill_gzip, end_deflate, most_deflate};
-static const struct decoder zlib = {"zlib", begin_zlib, fill_zlib, end_deflate, most_deflate};
+static const struct decoder gzip = {"gzip", begin_gzip, fill_deflate, end_deflate, most_deflate};
+static const struct decoder zlib = {"zlib", begin_zlib, fill_deflate, end_deflate, most_deflate};
 
 /* ---- bzip2 ---- */
 
@@ -441,7 +404,7 @@ static const struct decoder *const decoders[] = {
     [CODING_BZIP2] = &bzip2, [CODING_HEX] = &hex,   [CODING_TEXT] = &text,
 };
 
-bool flow_open(struct flow **flow, struct file_in *file, struct fault *fault)
+bool flow_open(struct flow **flow, struct file_in *file, size_t threads, struct fault *fault)
 {
     struct flow *made = mem_zeroed(1, sizeof *made, "reading", fault);
 
@@ -449,6 +412,7 @@ bool flow_open(struct flow **flow, struct file_in *file, struct fault *fault)
         return false;
     made->decoder = &plain;
     made->file = file;
+    made->threads = threads;
     *flow = made;
     return true;
 }
@@ -464,9 +428,9 @@ bool flow_decode(struct flow **flow, enum coding coding, enum sample_type type, 
         return false;
     made->decoder = decoders[coding];
     made->file = (*flow)->file;
+    made->threads = (*flow)->threads;
     made->type = type;
-    made->coded = mem_alloc(CODED_BYTES, 1, "decoding", fault);
-    if (made->coded == NULL || (made->decoder->begin != NULL && !made->decoder->begin(made, fault))) {
+    if (made->decoder->begin != NULL && !made->decoder->begin(made, fault)) {
         flow_close(made);
         return false;
     }

@@ -24,8 +24,9 @@ enum coding {
 
 struct flow;
 
-/* The bytes of a file from where it stands; it stays the caller's. */
-bool flow_open(struct flow **flow, struct file_in *file, struct fault *fault);
+/* The bytes of a file from where it stands; it stays the caller's. So many threads, with the caller's, may
+   decode. */
+bool flow_open(struct flow **flow, struct file_in *file, size_t threads, struct fault *fault);
 
 /* What the bytes that *flow gives from here on are the code of; *flow becomes the new one, which owns the
    old. On failure *flow is as it was. The type is that of numbers. */

@@ -1,5 +1,4 @@
-/* Packing: bytes go in, a stream of gzip or zlib goes into a file. Strips of a fixed size are deflated by
-   several threads; what comes out depends on the bytes, the level and the library alone. */
+/* Packing: bytes go in, a stream of gzip or zlib goes into a file, in strips that stand alone. */
 #include "pack.h"
 
 #include "base/belt.h"
@@ -11,14 +10,14 @@
 #include <string.h>
 #include <zlib.h>
 
-enum { STRIP_BYTES = 512 << 10, THREADS_MOST = 64, STRIPS_A_THREAD = 2, GZIP_HEADER = 10 };
+enum { THREADS_MOST = 64, STRIPS_A_THREAD = 2, GZIP_HEADER = 10, EMPTY_BLOCK = 5 };
 
 /* Stations of the belt that strips go round on. */
 enum { FILLING, DEFLATING, WRITING, STATIONS };
 
 struct strip {
-    unsigned char *bytes; /* what deflate can look back on, then the strip */
-    size_t before, size;
+    unsigned char *bytes;
+    size_t size;
     bool last;
     unsigned char *deflated;
     size_t deflated_size;
@@ -53,13 +52,27 @@ uint64_t pack_size(const struct pack *pack)
     return pack->packed_bytes;
 }
 
+/* What could not be made smaller is stored, and then nothing ends it yet. */
+static void mark_end(struct strip *strip)
+{
+    static const unsigned char empty_block[] = "\0" PACK_MARK;
+    unsigned char *end = strip->deflated + strip->deflated_size;
+
+    if (strip->deflated_size >= PACK_MARK_SIZE &&
+        memcmp(end - PACK_MARK_SIZE, PACK_MARK, PACK_MARK_SIZE) == 0)
+        return;
+    memcpy(end, empty_block, EMPTY_BLOCK);
+    strip->deflated_size += EMPTY_BLOCK;
+}
+
 static void deflate_place(struct pack *pack, size_t worker, size_t place)
 {
     struct strip *strip = &pack->strips[place];
-    const struct deflate_strip plain = {strip->bytes + DEFLATE_WINDOW, strip->size, strip->before,
-                                        strip->last};
+    const struct deflate_strip plain = {strip->bytes, strip->size, 0, strip->last};
 
     strip->deflated_size = deflater_run(pack->deflaters[worker], &plain, strip->deflated);
+    if (!strip->last)
+        mark_end(strip);
     strip->checksum = pack->wrapper == PACK_GZIP ? checksum_crc(CHECKSUM_CRC, plain.bytes, plain.size)
                                                  : deflate_checksum(&plain);
     belt_hand_on(pack->belt, place);
@@ -111,21 +124,14 @@ static void submit(struct pack *pack, bool last)
     belt_hand_on(pack->belt, pack->filled);
 }
 
-/* The next strip begins with what deflate can look back on. */
 static bool begin_strip(struct pack *pack, struct fault *fault)
 {
-    const struct strip *before = &pack->strips[pack->filled];
-    struct strip *strip;
-
     submit(pack, false);
     while (belt_try(pack->belt, FILLING, &pack->filled) != BELT_TAKEN) {
         if (!write_next(pack, fault))
             return false;
     }
-    strip = &pack->strips[pack->filled];
-    memcpy(strip->bytes, before->bytes + before->size, DEFLATE_WINDOW);
-    strip->before = DEFLATE_WINDOW;
-    strip->size = 0;
+    pack->strips[pack->filled].size = 0;
     return true;
 }
 
@@ -136,13 +142,13 @@ bool pack_write(struct pack *pack, const void *bytes, size_t size, struct fault 
 
     while (size > 0) {
         struct strip *strip = &pack->strips[pack->filled];
-        size_t room = STRIP_BYTES - strip->size, taken = size < room ? size : room;
+        size_t room = PACK_STRIP_BYTES - strip->size, taken = size < room ? size : room;
         if (room == 0) {
             if (!begin_strip(pack, fault))
                 return false;
             continue;
         }
-        memcpy(strip->bytes + DEFLATE_WINDOW + strip->size, from, taken);
+        memcpy(strip->bytes + strip->size, from, taken);
         strip->size += taken;
         from += taken;
         size -= taken;
@@ -191,11 +197,8 @@ bool pack_finish(struct pack *pack, struct fault *fault)
 
 bool pack_begin_again(struct pack *pack, struct fault *fault)
 {
-    struct strip *strip;
-
     (void)belt_try(pack->belt, FILLING, &pack->filled); /* all strips have come back */
-    strip = &pack->strips[pack->filled];
-    strip->before = strip->size = 0;
+    pack->strips[pack->filled].size = 0;
     pack->plain_bytes = 0;
     pack->checksum = first_checksum(pack->wrapper);
     return write_header(pack, fault);
@@ -205,8 +208,8 @@ static bool make_strips(struct pack *pack, struct fault *fault)
 {
     for (size_t i = 0; i < pack->strip_count; i++) {
         struct strip *strip = &pack->strips[i];
-        strip->bytes = mem_alloc(DEFLATE_WINDOW + STRIP_BYTES, 1, "compressing", fault);
-        strip->deflated = mem_alloc(deflate_bound(STRIP_BYTES), 1, "compressing", fault);
+        strip->bytes = mem_alloc(PACK_STRIP_BYTES, 1, "compressing", fault);
+        strip->deflated = mem_alloc(deflate_bound(PACK_STRIP_BYTES) + EMPTY_BLOCK, 1, "compressing", fault);
         if (strip->bytes == NULL || strip->deflated == NULL)
             return false;
     }
@@ -218,7 +221,7 @@ static bool make_workers(struct pack *pack, struct fault *fault)
     const unsigned others = (unsigned)pack->worker_count - 1;
 
     for (size_t i = 0; i < pack->worker_count; i++) {
-        if (!deflater_create(&pack->deflaters[i], pack->level, STRIP_BYTES, fault))
+        if (!deflater_create(&pack->deflaters[i], pack->level, PACK_STRIP_BYTES, fault))
             return false;
     }
     if (!belt_create(&pack->belt, pack->strip_count, STATIONS, fault) ||

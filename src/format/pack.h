@@ -1,5 +1,7 @@
 /* Packing: bytes go in, a stream of gzip or zlib goes into a file. Strips of a fixed size are deflated by
-   several threads; what comes out depends on the bytes, the level and the library alone. */
+   several threads; what comes out depends on the bytes, the level and the library alone. No strip refers to
+   another one, and all but the last end in an empty stored block, so that they can be inflated side by side.
+ */
 #ifndef PACK_H
 #define PACK_H
 
@@ -9,6 +11,12 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#define PACK_STRIP_BYTES ((size_t)1 << 20)
+
+/* An empty stored block, from its second byte on: what ends a strip. */
+#define PACK_MARK      "\0\0\377\377"
+#define PACK_MARK_SIZE ((size_t)4)
 
 enum pack_wrapper { PACK_GZIP, PACK_ZLIB };
 

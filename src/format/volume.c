@@ -26,9 +26,10 @@ static bool begin(struct source *source, const struct source_request *request, s
     if (volume == NULL)
         return false;
     volume->allows_outside = request->allow_outside;
+    volume->threads = request->threads;
     fields_begin(&volume->fields, file_in_name(source->file));
     source->header.grid = grid_make(3, 0, 0, 0);
-    return flow_open(&volume->flow, source->file, fault) &&
+    return flow_open(&volume->flow, source->file, request->threads, fault) &&
            flow_peek(volume->flow, start, sizeof start, &got, fault) &&
            (!flow_is_gzip(start, got) || flow_decode(&volume->flow, CODING_GZIP, SAMPLE_U8, fault));
 }
@@ -388,7 +389,8 @@ static bool begin_file(struct source *source, struct fault *fault)
     close_file(volume);
     volume->path = checked_path(source, volume->files_begun++, fault);
     return volume->path != NULL && file_open_input(&volume->file, volume->path, fault) &&
-           flow_open(&volume->data, volume->file, fault) && settle_flow(source, &volume->data, fault);
+           flow_open(&volume->data, volume->file, volume->threads, fault) &&
+           settle_flow(source, &volume->data, fault);
 }
 
 /* All of them are looked at before the first byte of output. */

@@ -46,6 +46,7 @@ struct volume {
     struct volume_coding coding;
     struct volume_files files;
     bool allows_outside;
+    size_t threads;    /* that may decode */
     bool reversed;     /* the file has the slowest axis of the grid fastest, in samples of one channel */
     struct turn *turn; /* what puts that right */
 
