@@ -5,23 +5,10 @@
 # with nibabel, scipy and picsl_c3d, are on PyPI.
 set -eu
 
-rounds=${1:-5}
+# shellcheck source=bench/rivals.sh
+. "$(dirname "$0")/rivals.sh"
 extent=${2:-512}
 half=$((extent / 2))
-sources=$(cd "$(dirname "$0")" && pwd)
-build=$PWD
-folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
-
-has()
-{
-    command -v "$1" > "$folder/path"
-}
-
-has_module()
-{
-    python3 -c "import $1" 2> "$folder/said"
-}
 
 versions()
 {
@@ -58,13 +45,6 @@ gausses()
     ! has_module picsl_c3d || echo "c3d | python3 $sources/formats_rival.py c3d in.nii.gz 1.5 c3d.nii.gz"
 }
 
-sizes()
-{
-    for file in "$@"; do
-        printf '%-24s %12d bytes\n' "$file" "$(wc -c < "$file")"
-    done
-}
-
 differences()
 {
     has_module nibabel || return 0
@@ -91,7 +71,6 @@ untils()
         END { printf "ratios of computing with and without --until: %.3f to %.3f, median %.3f\n", ratio[1], ratio[NR], ratio[int((NR + 1) / 2)] }'
 }
 
-cd "$folder"
 "$build/samples/make_volume" -n "$extent" -t u16 -o in.raw
 "$build/voxfilt" -q -i in.raw -n "$extent" -t u16 -f identity -o in.raw.gz
 "$build/voxfilt" -q -i in.raw -n "$extent" -t u16 -f identity -o in.nii.gz
@@ -101,14 +80,14 @@ cd "$folder"
 versions
 echo "$(getconf _NPROCESSORS_ONLN) cores"
 printf '\n%s³ u16 from gzip, seconds of the whole process\n' "$extent"
-reads | "$sources/rounds.sh" "$rounds"
+reads | take_turns
 for level in 3 6; do
     printf '\n%s³ u16, smooth, to gzip at level %d\n' "$half" $level
-    writes $level | "$sources/rounds.sh" "$rounds"
+    writes $level | take_turns
     sizes ./*-$level.gz
 done
 printf '\nGaussian of sigma 1.5, %s³ u16, .nii.gz to .nii.gz\n' "$extent"
-gausses | "$sources/rounds.sh" "$rounds"
+gausses | take_turns
 sizes ./*.nii.gz
 differences
 printf '\n256³ f32, 200 steps of heat\n'

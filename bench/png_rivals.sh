@@ -4,22 +4,9 @@
 # libvips-tools imagemagick graphicsmagick python3-opencv.
 set -eu
 
-rounds=${1:-5}
+# shellcheck source=bench/rivals.sh
+. "$(dirname "$0")/rivals.sh"
 side=${2:-4096}
-sources=$(cd "$(dirname "$0")" && pwd)
-build=$PWD
-folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
-
-has()
-{
-    command -v "$1" > "$folder/path"
-}
-
-has_opencv()
-{
-    python3 -c 'import cv2' 2> "$folder/said"
-}
 
 versions()
 {
@@ -28,7 +15,7 @@ versions()
     ! has vips || vips --version
     ! has convert || convert -version | sed -n '1s/^Version: \(ImageMagick [^ ]*\).*/\1/p'
     ! has gm || gm version | sed -n '1s/ Q.*//p'
-    ! has_opencv || python3 -c 'import cv2; print("OpenCV", cv2.__version__)'
+    ! has_module cv2 || python3 -c 'import cv2; print("OpenCV", cv2.__version__)'
 }
 
 # What reads a PNG and writes it again as it is.
@@ -39,7 +26,7 @@ copies()
     ! has vips || echo "vips | vips copy in.png vips.png"
     ! has convert || echo "ImageMagick | convert in.png magick.png"
     ! has gm || echo "GraphicsMagick | gm convert in.png gm.png"
-    ! has_opencv || echo "OpenCV | python3 $sources/opencv_rival.py copy in.png cv2.png"
+    ! has_module cv2 || echo "OpenCV | python3 $sources/opencv_rival.py copy in.png cv2.png"
 }
 
 matrices()
@@ -49,7 +36,7 @@ matrices()
     ! has convert || echo "ImageMagick | convert in.png -define convolve:scale='!'" \
         "-morphology Convolve '3x3: 1,2,1 2,4,2 1,2,1' magick.png"
     ! has gm || echo "GraphicsMagick | gm convert in.png -convolve 1,2,1,2,4,2,1,2,1 gm.png"
-    ! has_opencv || echo "OpenCV | python3 $sources/opencv_rival.py matrix in.png cv2.png"
+    ! has_module cv2 || echo "OpenCV | python3 $sources/opencv_rival.py matrix in.png cv2.png"
 }
 
 # FILE COLUMN NAME: the median of the column in the lines of the name.
@@ -75,14 +62,6 @@ parts()
     done
 }
 
-sizes()
-{
-    for file in *.png; do
-        printf '%-24s %12d bytes\n' "${file%.png}" "$(wc -c < "$file")"
-    done
-}
-
-cd "$folder"
 # shellcheck disable=SC2046  # flags are words
 ${CC:-cc} -O2 -o libpng_rival "$sources/libpng_rival.c" $(pkg-config --cflags --libs libpng)
 "$build/samples/make_picture" -d "$side,$side" -o in.png
@@ -91,10 +70,10 @@ printf '3 3 16 0\n1 2 1\n2 4 2\n1 2 1\n' > mask.mat
 versions
 echo "$(getconf _NPROCESSORS_ONLN) cores; $side × $side RGB, 8 bit"
 printf '\n3 × 3 matrix, seconds of the whole process\n'
-matrices | "$sources/rounds.sh" "$rounds"
-sizes
+matrices | take_turns
+sizes ./*.png
 printf '\nread and written as it is, seconds of the whole process\n'
-copies | "$sources/rounds.sh" "$rounds"
-sizes
+copies | take_turns
+sizes ./*.png
 printf '\nread and written as it is, seconds within\n'
 parts

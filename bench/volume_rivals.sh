@@ -5,43 +5,30 @@
 # python3-scipy, gmic and, for ITK, libinsighttoolkit5-dev.
 set -eu
 
-rounds=${1:-5}
+# shellcheck source=bench/rivals.sh
+. "$(dirname "$0")/rivals.sh"
 extent=${2:-512}
-sources=$(cd "$(dirname "$0")" && pwd)
-build=$PWD
-folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
-
-has_scipy()
-{
-    python3 -c 'import scipy.ndimage' 2> said
-}
-
-has_gmic()
-{
-    command -v gmic > said
-}
 
 versions()
 {
     "$build/voxfilt" --version
-    ! has_scipy || python3 -c 'import scipy; print("scipy", scipy.__version__)'
-    ! has_gmic || gmic version 2>&1 | sed -n 's/.*\(Version [0-9.]*\).*/gmic \1/p' | head -n 1
+    ! has_module scipy.ndimage || python3 -c 'import scipy; print("scipy", scipy.__version__)'
+    ! has gmic || gmic version 2>&1 | sed -n 's/.*\(Version [0-9.]*\).*/gmic \1/p' | head -n 1
 }
 
 heats()
 {
     echo "cat | cat in.raw > cat.raw"
     echo "voxfilt | $build/voxfilt -q -D cpu -i in.raw -n $extent -s 20 -o voxfilt.raw"
-    ! has_scipy || echo "scipy | python3 $sources/scipy_rival.py run heat in.raw $extent scipy.raw"
+    ! has_module scipy.ndimage || echo "scipy | python3 $sources/scipy_rival.py run heat in.raw $extent scipy.raw"
 }
 
 gausses()
 {
     echo "cat | cat in.raw > cat.raw"
     echo "voxfilt | $build/voxfilt -q -D cpu -i in.raw -n $extent -f gauss:1.5 -o voxfilt.raw"
-    ! has_scipy || echo "scipy | python3 $sources/scipy_rival.py run gauss in.raw $extent scipy.raw"
-    ! has_gmic || echo "gmic | gmic raw:in.raw,float,$extent,$extent,$extent blur 1.5,1,1 output raw:gmic.raw,float"
+    ! has_module scipy.ndimage || echo "scipy | python3 $sources/scipy_rival.py run gauss in.raw $extent scipy.raw"
+    ! has gmic || echo "gmic | gmic raw:in.raw,float,$extent,$extent,$extent blur 1.5,1,1 output raw:gmic.raw,float"
 }
 
 # JOB: the largest error of each result; programs other than scipy treat edges otherwise, so samples that an edge
@@ -62,11 +49,10 @@ compare()
 {
     rm -f voxfilt.raw scipy.raw gmic.raw
     printf '\n%s\n' "$1"
-    "$3" | "$sources/rounds.sh" "$rounds"
-    ! has_scipy || errors "$2"
+    "$3" | take_turns
+    ! has_module scipy.ndimage || errors "$2"
 }
 
-cd "$folder"
 "$build/samples/make_volume" -n "$extent" -o in.raw
 versions
 echo "$(getconf _NPROCESSORS_ONLN) cores; $extent³ f32"
