@@ -318,7 +318,7 @@ CUDA_INLINE void raise_peak(unsigned long long *peak, unsigned long long mine)
 }
 
 template <typename T>
-__global__ void __launch_bounds__(CONVERT_THREADS)
+__global__ void __launch_bounds__(CONVERT_THREADS, cuda_least_residents(cuda_code()))
     measure_kernel(const coding<T> coding, const cuda_view<T> from, const pixels pixels,
                    struct cuda_peaks *peaks)
 {
