@@ -245,6 +245,67 @@ START_TEST(integers_round_and_saturate)
 }
 END_TEST
 
+/* Samples into a field, and from there into files of f16 and of the work type, by every device's own choice.
+ */
+static void check_halves(const struct encoding *in, enum work_type work, const void *samples, size_t count)
+{
+    const struct grid grid = grid_make(2, count / 256, 256, 1);
+    struct conversion conversion = {.in = *in, .out = *in, .work = work, .grid = grid};
+    const struct encoding plain = plain_encoding(work, 1);
+    double *field = fixture_memory(count, sizeof *field);
+
+    conversion.out.type = SAMPLE_F16;
+    reference_decode(in, work, samples, count, field);
+    for (size_t i = 0; i < way_count; i++) {
+        struct seam seam = {.way = &ways[i], .shape = lower_shape(&grid, 1), .work = work};
+        if (ways[i].rung != NULL)
+            continue;
+        seam_open(&seam);
+        seam_upload(&seam, seam.fields[0], in, samples);
+        if (compare_download(&seam, &conversion, &plain, field) != reference_strays(in, samples, count))
+            describe(&conversion, "the count of strays differs");
+        compare_download(&seam, &conversion, &conversion.out, field);
+        seam_close(&seam);
+    }
+    free(field);
+}
+
+START_TEST(every_half)
+{
+    enum { HALVES = 1 << 16 };
+    const struct encoding in = {.type = SAMPLE_F16, .channels = 1, .gamma = 1.0, .swapped = _i & 2};
+    uint16_t *halves = fixture_memory(HALVES, sizeof *halves);
+
+    for (size_t i = 0; i < HALVES; i++)
+        halves[i] = (uint16_t)i;
+    check_halves(&in, _i & 1 ? WORK_F32 : WORK_F64, halves, HALVES);
+    free(halves);
+}
+END_TEST
+
+/* Every tie of two halves up to the one with infinity, and what the work type has next to it. */
+START_TEST(every_tie_of_halves)
+{
+    enum { TIES = 0x7c00, SAMPLES = 6 * TIES };
+    enum work_type work = _i == 0 ? WORK_F32 : WORK_F64;
+    const struct encoding in = {.type = SAMPLE_F64, .channels = 1, .gamma = 1.0};
+    double *values = fixture_memory(SAMPLES, sizeof *values), *value = values;
+
+    for (int i = 0; i < TIES; i++) {
+        int binade = i < 1024 ? 0 : i / 1024 - 1, fraction = i < 1024 ? i : i % 1024 + 1024;
+        double tie = ldexp(fraction + 0.5, binade - 24);
+        bool single = work == WORK_F32;
+        double below = single ? (double)nextafterf((float)tie, 0.0f) : nextafter(tie, 0.0);
+        double above = single ? (double)nextafterf((float)tie, INFINITY) : nextafter(tie, (double)INFINITY);
+        const double around[] = {tie, below, above, -tie, -below, -above};
+        memcpy(value, around, sizeof around);
+        value += LENGTH(around);
+    }
+    check_halves(&in, work, values, SAMPLES);
+    free(values);
+}
+END_TEST
+
 /* The extremes of what a download would write, of planes that are looked at in pieces. */
 static void check_extremes(struct seam *seam, const struct encoding *out, const double *field, size_t pixels)
 {
@@ -359,6 +420,8 @@ TCase *conversions_case(void)
     tcase_add_loop_test(tests, every_kind_of_picture, 0, SAMPLE_F16);
     tcase_add_test(tests, what_filters_leave_is_settled);
     tcase_add_loop_test(tests, integers_round_and_saturate, 0, 2 * SAMPLE_TYPES);
+    tcase_add_loop_test(tests, every_half, 0, 4);
+    tcase_add_loop_test(tests, every_tie_of_halves, 0, 2);
     tcase_add_loop_test(tests, ranges_are_put_into_types, 0, SAMPLE_TYPES);
     tcase_add_test(tests, without_a_finite_sample_there_are_no_extremes);
     tcase_add_loop_test(tests, outside_is_a_pixel_of_the_file, 0, 8 * TRANSFERS);
