@@ -1,7 +1,7 @@
 /* MetaImage: a header in text, with the samples after it or in files of their own. */
 #include "base/number.h"
 #include "format.h"
-#include "volume.h"
+#include "volume_sink.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -215,7 +215,7 @@ static const char *const range_fields[] = {"ElementMin", "ElementMax", NULL};
 
 static bool put_line(struct sink *sink, const char *line, struct fault *fault)
 {
-    return volume_put(sink, line, strlen(line), fault) && volume_put(sink, "\n", 1, fault);
+    return volume_sink_put(sink, line, strlen(line), fault) && volume_sink_put(sink, "\n", 1, fault);
 }
 
 static const char *type_name(enum sample_type type)
@@ -350,7 +350,7 @@ static bool put_description(struct sink *sink, const struct sink_request *reques
     const double *spacing = sink->header.grid.spacing;
     const struct change change = {.spaced = origin == NULL ||
                                             memcmp(spacing, origin->spacing, sizeof origin->spacing) != 0,
-                                  .cropped = origin != NULL && volume_is_cropped(sink, request)};
+                                  .cropped = origin != NULL && volume_sink_is_cropped(sink, request)};
 
     return (origin == NULL ? put_extents(sink, fault) : put_kept(sink, origin, &change, fault)) &&
            (!change.cropped || put_region(sink, origin, fault)) &&
@@ -379,7 +379,7 @@ static bool put_size(struct sink *sink, struct fault *fault)
 {
     static const char field[] = "CompressedDataSize = ";
 
-    return volume_put(sink, field, sizeof field - 1, fault) && volume_reserve_size(sink, fault) &&
+    return volume_sink_put(sink, field, sizeof field - 1, fault) && volume_sink_reserve_size(sink, fault) &&
            put_line(sink, "", fault);
 }
 
@@ -390,27 +390,27 @@ static bool end_header(struct sink *sink, const struct sink_request *request, bo
 
     if (sink->format->beside == NULL)
         return (!compressed || put_size(sink, fault)) && put_line(sink, "ElementDataFile = LOCAL", fault);
-    if (!volume_name_data(sink, compressed, name, sizeof name, fault))
+    if (!volume_sink_name_data(sink, compressed, name, sizeof name, fault))
         return false;
     snprintf(line, sizeof line, "ElementDataFile = %s", name);
-    return put_line(sink, line, fault) && volume_detach(sink, request, name, fault);
+    return put_line(sink, line, fault) && volume_sink_detach(sink, request, name, fault);
 }
 
 static bool write_header(struct sink *sink, const struct sink_request *request, struct fault *fault)
 {
-    const struct volume *origin = volume_of_origin(sink, request);
+    const struct volume *origin = volume_sink_origin(sink, request);
     bool compressed = is_compressed(origin, request);
 
     if (type_name(sink->header.type) == NULL)
-        return volume_refuse_type(sink, fault);
+        return volume_sink_refuse_type(sink, fault);
     return put_description(sink, request, origin, fault) && put_layout(sink, compressed, fault) &&
            end_header(sink, request, compressed, fault) &&
-           (!compressed || volume_pack(sink, PACK_ZLIB, fault));
+           (!compressed || volume_sink_pack(sink, PACK_ZLIB, fault));
 }
 
 static bool create_sink(struct sink *sink, const struct sink_request *request, struct fault *fault)
 {
-    return volume_create(sink, request, write_header, fault);
+    return volume_sink_create(sink, request, write_header, fault);
 }
 
 const struct format format_mha = {.name = "mha",

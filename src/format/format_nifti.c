@@ -1,7 +1,7 @@
 /* NIfTI-1 and NIfTI-2: one file, or a header and a file of samples. */
 #include "base/mem.h"
 #include "format.h"
-#include "volume.h"
+#include "volume_sink.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -610,15 +610,15 @@ static bool write_extensions(struct sink *sink, const struct kept *origin, const
     bool done;
 
     if (origin == NULL || origin->extension_size < EXTENSION_FLAG)
-        return volume_put(sink, none, sizeof none, fault);
+        return volume_sink_put(sink, none, sizeof none, fault);
     if (origin->endian == kept->endian)
-        return volume_put(sink, origin->extension, origin->extension_size, fault);
+        return volume_sink_put(sink, origin->extension, origin->extension_size, fault);
     copy = mem_alloc(sizeof *copy + origin->extension_size, 1, "a header", fault);
     if (copy == NULL)
         return false;
     memcpy(copy, origin, sizeof *copy + origin->extension_size);
     check_extensions(NULL, copy, true, fault);
-    done = volume_put(sink, copy->extension, copy->extension_size, fault);
+    done = volume_sink_put(sink, copy->extension, copy->extension_size, fault);
     mem_free(copy);
     return done;
 }
@@ -636,9 +636,9 @@ static bool put_header(struct sink *sink, const struct sink_request *request, co
         return false;
     offset = sink->format->beside != NULL ? 0 : kept->version->size + extension;
     put_fields(sink, kept, datatype, offset);
-    if (origin != NULL && volume_is_cropped(sink, request))
+    if (origin != NULL && volume_sink_is_cropped(sink, request))
         put_region(sink, kept);
-    return volume_put(sink, kept->header, kept->version->size, fault) &&
+    return volume_sink_put(sink, kept->header, kept->version->size, fault) &&
            write_extensions(sink, origin, kept, fault);
 }
 
@@ -646,13 +646,13 @@ static bool begin_image(struct sink *sink, const struct sink_request *request, s
 {
     char name[300];
 
-    return sink->format->beside == NULL || (volume_name_data(sink, false, name, sizeof name, fault) &&
-                                            volume_detach(sink, request, name, fault));
+    return sink->format->beside == NULL || (volume_sink_name_data(sink, false, name, sizeof name, fault) &&
+                                            volume_sink_detach(sink, request, name, fault));
 }
 
 static bool write_header(struct sink *sink, const struct sink_request *request, struct fault *fault)
 {
-    const struct volume *origin = volume_of_origin(sink, request);
+    const struct volume *origin = volume_sink_origin(sink, request);
     const struct datatype *datatype = datatype_of(&sink->header);
     struct kept kept = {.endian = sink->header.endian};
 
@@ -661,15 +661,15 @@ static bool write_header(struct sink *sink, const struct sink_request *request, 
                                  "NIfTI has no %u channels of %s, only 3 or 4 of u8",
                                  sink->header.grid.channels, sample_name(sink->header.type));
     if (datatype == NULL)
-        return volume_refuse_type(sink, fault);
-    return (!sink->format->packed || volume_pack(sink, PACK_GZIP, fault)) &&
+        return volume_sink_refuse_type(sink, fault);
+    return (!sink->format->packed || volume_sink_pack(sink, PACK_GZIP, fault)) &&
            put_header(sink, request, origin == NULL ? NULL : origin->kept, &kept, datatype, fault) &&
            begin_image(sink, request, fault);
 }
 
 static bool create_sink(struct sink *sink, const struct sink_request *request, struct fault *fault)
 {
-    return volume_create(sink, request, write_header, fault);
+    return volume_sink_create(sink, request, write_header, fault);
 }
 
 const struct format format_nii = {.name = "nii",

@@ -2,7 +2,7 @@
 #include "base/mem.h"
 #include "base/number.h"
 #include "format.h"
-#include "volume.h"
+#include "volume_sink.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -266,7 +266,7 @@ static bool write_header(struct sink *sink, const struct sink_request *request, 
 
     (void)request;
     if (descr == NULL)
-        return volume_refuse_type(sink, fault);
+        return volume_sink_refuse_type(sink, fault);
     if (header->grid.channels > 1)
         return fault_raise_about(fault, STATUS_USAGE, file_out_name(sink->file),
                                  "a NumPy file does not say which axis holds channels, and there are %u",
@@ -285,12 +285,12 @@ static bool write_header(struct sink *sink, const struct sink_request *request, 
     text[whole - 1] = '\n';
     text[MAGIC_SIZE] = (char)(whole - MAGIC_SIZE - 2);
     text[MAGIC_SIZE + 1] = (char)((whole - MAGIC_SIZE - 2) >> 8);
-    return volume_put(sink, text, whole, fault);
+    return volume_sink_put(sink, text, whole, fault);
 }
 
 static bool create_sink(struct sink *sink, const struct sink_request *request, struct fault *fault)
 {
-    return volume_create(sink, request, write_header, fault);
+    return volume_sink_create(sink, request, write_header, fault);
 }
 
 const struct format format_npy = {

@@ -1,6 +1,6 @@
 /* Raw volumes compressed by gzip: samples that the command line describes. */
 #include "format.h"
-#include "volume.h"
+#include "volume_sink.h"
 
 #include <stdio.h>
 
@@ -29,12 +29,12 @@ static bool open_source(struct source *source, const struct source_request *requ
 static bool write_header(struct sink *sink, const struct sink_request *request, struct fault *fault)
 {
     (void)request;
-    return volume_pack(sink, PACK_GZIP, fault);
+    return volume_sink_pack(sink, PACK_GZIP, fault);
 }
 
 static bool create_sink(struct sink *sink, const struct sink_request *request, struct fault *fault)
 {
-    return volume_create(sink, request, write_header, fault);
+    return volume_sink_create(sink, request, write_header, fault);
 }
 
 const struct format format_raw_gz = {.name = "raw.gz",

@@ -9,6 +9,7 @@
 #ifdef HAVE_TIFF
 #include "tiff_directory.h"
 #include "tiff_library.h"
+#include "tiff_losses.h"
 
 #include <stdarg.h>
 
@@ -278,68 +279,27 @@ static void read_resolution(struct tiff_reader *reader, const struct tiff_direct
     all->in_inches = short_field(reader, TIFFTAG_RESOLUTIONUNIT, RESUNIT_INCH) == RESUNIT_INCH;
 }
 
-/* What tells how the samples lie, what they are and how far apart, in the output in its own words. */
-static const uint16_t carried[] = {
-    TIFFTAG_SUBFILETYPE,     TIFFTAG_OSUBFILETYPE,   TIFFTAG_IMAGEWIDTH,      TIFFTAG_IMAGELENGTH,
-    TIFFTAG_IMAGEDEPTH,      TIFFTAG_BITSPERSAMPLE,  TIFFTAG_COMPRESSION,     TIFFTAG_PHOTOMETRIC,
-    TIFFTAG_FILLORDER,       TIFFTAG_STRIPOFFSETS,   TIFFTAG_SAMPLESPERPIXEL, TIFFTAG_ROWSPERSTRIP,
-    TIFFTAG_STRIPBYTECOUNTS, TIFFTAG_MINSAMPLEVALUE, TIFFTAG_MAXSAMPLEVALUE,  TIFFTAG_XRESOLUTION,
-    TIFFTAG_YRESOLUTION,     TIFFTAG_PLANARCONFIG,   TIFFTAG_RESOLUTIONUNIT,  TIFFTAG_PAGENUMBER,
-    TIFFTAG_PREDICTOR,       TIFFTAG_TILEWIDTH,      TIFFTAG_TILELENGTH,      TIFFTAG_TILEOFFSETS,
-    TIFFTAG_TILEBYTECOUNTS,  TIFFTAG_EXTRASAMPLES,   TIFFTAG_SAMPLEFORMAT,    TIFFTAG_SMINSAMPLEVALUE,
-    TIFFTAG_SMAXSAMPLEVALUE};
-
-static bool is_carried(struct tiff_reader *reader, unsigned tag)
+/* What the page tells besides the samples. */
+static void read_description(struct tiff_reader *reader)
 {
-    if (tag == TIFFTAG_IMAGEDESCRIPTION)
-        return reader->all.text.is_stack;
-    if (tag == TIFFTAG_ORIENTATION)
-        return short_field(reader, tag, ORIENTATION_TOPLEFT) == ORIENTATION_TOPLEFT;
-    for (size_t i = 0; i < sizeof carried / sizeof *carried; i++) {
-        if (carried[i] == tag)
-            return true;
-    }
-    return false;
-}
+    const struct tiff_library *libtiff = reader->libtiff;
+    struct tiff_pages *all = &reader->all;
+    const struct tiff_directory directory =
+        tiff_directory_at(reader->file, all->endian, libtiff->TIFFCurrentDirOffset(reader->tiff));
+    struct tiff_losses_page page = {libtiff, reader->tiff, &directory, false};
+    const char *description = NULL;
 
-#define MORE_LOSSES " and others"
-
-/* A tag that libtiff does not know either has its number for a name. */
-static void add_loss(struct tiff_reader *reader, unsigned tag, size_t *used)
-{
-    const TIFFField *field = reader->libtiff->TIFFFieldWithTag(reader->tiff, tag);
-    const char *name = field == NULL ? NULL : reader->libtiff->TIFFFieldName(field);
-    char *losses = reader->all.losses, text[64];
-    size_t room = sizeof reader->all.losses - sizeof MORE_LOSSES - *used;
-
-    if (name == NULL)
-        snprintf(text, sizeof text, "%stag %u", *used > 0 ? ", " : "", tag);
-    else
-        snprintf(text, sizeof text, "%s%.48s", *used > 0 ? ", " : "", name);
-    if (strlen(text) < room)
-        *used += (size_t)snprintf(losses + *used, room, "%s", text);
-    else
-        memcpy(losses + *used, MORE_LOSSES, sizeof MORE_LOSSES);
-}
-
-static void read_losses(struct tiff_reader *reader, const struct tiff_directory *directory)
-{
-    size_t used = 0;
-
-    for (uint64_t i = 0; i < directory->count; i++) {
-        unsigned tag = tiff_directory_tag(directory, i);
-        if (!is_carried(reader, tag))
-            add_loss(reader, tag, &used);
-    }
+    if (libtiff->TIFFGetField(reader->tiff, TIFFTAG_IMAGEDESCRIPTION, &description) != 1)
+        description = NULL;
+    all->text = tiff_text_read(description, all->channels);
+    page.describes_stack = all->text.is_stack;
+    read_resolution(reader, &directory);
+    tiff_losses_tell(&page, all->losses, sizeof all->losses);
 }
 
 static bool read_first(struct tiff_reader *reader, const struct shape *shape, enum sample_type type)
 {
     struct tiff_pages *all = &reader->all;
-    enum endian endian = reader->libtiff->TIFFIsBigEndian(reader->tiff) ? ENDIAN_BIG : ENDIAN_LITTLE;
-    const struct tiff_directory directory =
-        tiff_directory_at(reader->file, endian, reader->libtiff->TIFFCurrentDirOffset(reader->tiff));
-    const char *description = NULL;
     size_t samples;
 
     if (!mem_product(&samples, shape->width, shape->channels) ||
@@ -350,13 +310,9 @@ static bool read_first(struct tiff_reader *reader, const struct shape *shape, en
     all->height = shape->height;
     all->channels = shape->channels;
     all->type = type;
-    all->endian = endian;
+    all->endian = reader->libtiff->TIFFIsBigEndian(reader->tiff) ? ENDIAN_BIG : ENDIAN_LITTLE;
     all->plain = true;
-    read_resolution(reader, &directory);
-    if (reader->libtiff->TIFFGetField(reader->tiff, TIFFTAG_IMAGEDESCRIPTION, &description) != 1)
-        description = NULL;
-    all->text = tiff_text_read(description, all->channels);
-    read_losses(reader, &directory);
+    read_description(reader);
     return true;
 }
 

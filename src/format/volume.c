@@ -166,8 +166,7 @@ bool volume_name_files(struct source *source, const char *value, struct fault *f
     return volume_add_file(source, value, fault);
 }
 
-/* The folder of a path with its slash, or nothing. */
-static size_t folder_length(const char *path)
+size_t volume_folder_length(const char *path)
 {
     const char *slash = strrchr(path, '/');
 
@@ -183,7 +182,7 @@ static const char *header_path(const struct source *source)
 static char *path_of(const struct source *source, const char *name, struct fault *fault)
 {
     const char *header = header_path(source);
-    size_t folder = name[0] == '/' ? 0 : folder_length(header), length = strlen(name);
+    size_t folder = name[0] == '/' ? 0 : volume_folder_length(header), length = strlen(name);
     char *path = mem_alloc(folder + length + 1, 1, "a file name", fault);
 
     if (path != NULL) {
@@ -205,7 +204,7 @@ static bool refuse_file(const struct source *source, const char *name, const cha
 /* Whether a path, links followed, leads into the folder of the header or one below it. */
 static bool is_inside(const char *header, const char *path)
 {
-    size_t length = folder_length(header);
+    size_t length = volume_folder_length(header);
     char *folder = length == 0 ? NULL : strndup(header, length);
     char *home = realpath(folder == NULL ? "." : folder, NULL), *target = realpath(path, NULL);
     size_t home_length = home == NULL ? 0 : strlen(home);
@@ -583,108 +582,6 @@ void volume_close(struct source *source)
     source->state = NULL;
 }
 
-/* ---- writing ---- */
-
-/* The state of a sink. */
-struct volume_sink {
-    size_t threads;
-    int level;
-    struct file_out *file; /* of samples, if it is not the sink's */
-    struct pack *pack;     /* what compresses; NULL: nothing does */
-    uint64_t bytes;        /* put into the file */
-    uint64_t size_at;      /* of them, before the room for the compressed size */
-    bool tells_size;
-};
-
-static struct file_out *samples_out(const struct sink *sink)
-{
-    const struct volume_sink *state = sink->state;
-
-    return state->file != NULL ? state->file : sink->file;
-}
-
-const struct volume *volume_of_origin(const struct sink *sink, const struct sink_request *request)
-{
-    const struct source *origin = request->origin;
-
-    return origin != NULL && origin->format->create == sink->format->create ? origin->state : NULL;
-}
-
-bool volume_is_cropped(const struct sink *sink, const struct sink_request *request)
-{
-    const struct grid *all = &request->origin->header.grid, *grid = &sink->header.grid;
-
-    return grid->nx != all->nx || grid->ny != all->ny || grid->nz != all->nz;
-}
-
-bool volume_create(struct sink *sink, const struct sink_request *request, volume_writer write,
-                   struct fault *fault)
-{
-    struct volume_sink *state = mem_zeroed(1, sizeof *state, "an output", fault);
-
-    if (state == NULL)
-        return false;
-    state->threads = request->threads;
-    state->level = request->level < 0 ? GZIP_LEVEL : request->level;
-    sink->state = state;
-    if (!write(sink, request, fault)) {
-        volume_discard(sink);
-        return false;
-    }
-    if (state->pack == NULL && file_out_is_renamed(samples_out(sink)))
-        sink->samples = (struct sink_place){samples_out(sink), state->bytes};
-    return true;
-}
-
-bool volume_put(struct sink *sink, const void *bytes, size_t size, struct fault *fault)
-{
-    struct volume_sink *state = sink->state;
-
-    state->bytes += size;
-    return state->pack != NULL ? pack_write(state->pack, bytes, size, fault)
-                               : file_out_write(samples_out(sink), bytes, size, fault);
-}
-
-bool volume_pack(struct sink *sink, enum pack_wrapper wrapper, struct fault *fault)
-{
-    struct volume_sink *state = sink->state;
-
-    return pack_open(&state->pack, samples_out(sink), wrapper, state->level, state->threads, fault);
-}
-
-enum { SIZE_DIGITS = 20 };
-
-bool volume_reserve_size(struct sink *sink, struct fault *fault)
-{
-    struct volume_sink *state = sink->state;
-
-    if (!file_out_is_renamed(samples_out(sink)))
-        return fault_raise_about(fault, STATUS_USAGE, file_out_name(sink->file),
-                                 "a compressed %s needs a regular file, since its size comes first",
-                                 sink->format->name);
-    state->size_at = state->bytes;
-    state->tells_size = true;
-    return volume_put(sink, "00000000000000000000", SIZE_DIGITS, fault);
-}
-
-static bool tell_size(struct sink *sink, struct fault *fault)
-{
-    const struct volume_sink *state = sink->state;
-    char digits[SIZE_DIGITS + 1];
-
-    snprintf(digits, sizeof digits, "%0*llu", SIZE_DIGITS, (unsigned long long)pack_size(state->pack));
-    return file_out_flush(samples_out(sink), fault) &&
-           file_out_write_at(samples_out(sink), state->size_at, digits, SIZE_DIGITS, fault);
-}
-
-bool volume_name_data(const struct sink *sink, bool packed, char *text, size_t size, struct fault *fault)
-{
-    const char *path = file_out_name(sink->file), *name = path + folder_length(path);
-
-    return format_name_beside(sink->format, name, packed, text, size) ||
-           fault_raise_about(fault, STATUS_USAGE, path, "too long a name");
-}
-
 static bool is_same_file(const char *path, const char *other)
 {
     struct stat info, other_info;
@@ -714,81 +611,4 @@ bool volume_reads(const struct source *source, const char *path)
     bool is_volume = source->format->close == volume_close;
 
     return file_in_is_at(source->file, path) || (is_volume && names_file(source, path));
-}
-
-/* Open what takes the samples. */
-static bool open_beside(struct sink *sink, const struct source *origin, const char *path, struct fault *fault)
-{
-    struct volume_sink *state = sink->state;
-    const char *header = file_out_name(sink->file);
-
-    if (origin != NULL && !file_in_is_at(origin->file, header) && volume_reads(origin, path))
-        return fault_raise_about(fault, STATUS_USAGE, path, "an input would be replaced by the samples of %s",
-                                 header);
-    return file_open_output(&state->file, path, fault);
-}
-
-bool volume_detach(struct sink *sink, const struct sink_request *request, const char *name,
-                   struct fault *fault)
-{
-    struct volume_sink *state = sink->state;
-    const char *path = file_out_name(sink->file);
-    size_t folder = folder_length(path), length = strlen(name);
-    char *full;
-    bool done;
-
-    if (!file_out_is_renamed(sink->file))
-        return fault_raise_about(fault, STATUS_USAGE, path,
-                                 "%s needs a regular file, since the samples go beside it",
-                                 sink->format->name);
-    full = mem_alloc(folder + length + 1, 1, "a file name", fault);
-    if (full == NULL)
-        return false;
-    memcpy(full, path, folder);
-    memcpy(full + folder, name, length + 1);
-    done = open_beside(sink, request->origin, full, fault);
-    mem_free(full);
-    state->bytes = 0;
-    return done;
-}
-
-bool volume_write(struct sink *sink, const void *samples, size_t planes, struct fault *fault)
-{
-    return volume_put(sink, samples, planes * header_plane_bytes(&sink->header), fault);
-}
-
-bool volume_finish(struct sink *sink, struct fault *fault)
-{
-    struct volume_sink *state = sink->state;
-
-    return (state->pack == NULL || pack_finish(state->pack, fault)) &&
-           (!state->tells_size || tell_size(sink, fault)) &&
-           (state->file == NULL || file_out_complete(state->file, fault));
-}
-
-/* Before the header, which names them, gets its own. */
-bool volume_name_beside(struct sink *sink, struct fault *fault)
-{
-    const struct volume_sink *state = sink->state;
-
-    return state->file == NULL || file_out_commit(state->file, fault);
-}
-
-void volume_discard(struct sink *sink)
-{
-    struct volume_sink *state = sink->state;
-
-    if (state == NULL)
-        return;
-    pack_close(state->pack);
-    file_out_close(state->file);
-    mem_free(state);
-    sink->state = NULL;
-}
-
-bool volume_refuse_type(const struct sink *sink, struct fault *fault)
-{
-    return fault_raise_about(fault, STATUS_USAGE, file_out_name(sink->file),
-                             "the format %s has no samples of type %s (--out-type %s)", sink->format->name,
-                             sample_name(sink->header.type), work_name(sample_work_type(sink->header.type)));
 }

@@ -1,12 +1,12 @@
 /* Volumes in files that describe them: what their formats have in common. A format reads and writes the
-   header; samples that follow it, or stand in files of their own, coded or not, are read and written here. */
+   header; samples that follow it, or stand in files of their own, coded or not, are read here, and written by
+   volume_sink.h. */
 #ifndef VOLUME_H
 #define VOLUME_H
 
 #include "fields.h"
 #include "flow.h"
 #include "format.h"
-#include "pack.h"
 #include "turn.h"
 
 #include <stdbool.h>
@@ -91,51 +91,10 @@ bool volume_hold_in_spool(struct source *source, const struct spool *spool, stru
 bool volume_end(struct source *source, struct fault *fault);
 void volume_close(struct source *source);
 
-/* The state of a source of the same family of formats as the sink, whose header is to be kept; else NULL. */
-const struct volume *volume_of_origin(const struct sink *sink, const struct sink_request *request);
-
-/* Whether the sink takes a part of the samples of its origin. */
-bool volume_is_cropped(const struct sink *sink, const struct sink_request *request);
-
 /* Whether a source, of volumes or not, has its header or samples from the file at a path. */
 bool volume_reads(const struct source *source, const char *path);
 
-/* Open a sink: `write` puts what comes before the first sample. */
-typedef bool (*volume_writer)(struct sink *sink, const struct sink_request *request, struct fault *fault);
-bool volume_create(struct sink *sink, const struct sink_request *request, volume_writer write,
-                   struct fault *fault);
-bool volume_put(struct sink *sink, const void *bytes, size_t size, struct fault *fault);
-
-/* From here on bytes are compressed. */
-bool volume_pack(struct sink *sink, enum pack_wrapper wrapper, struct fault *fault);
-
-/* Leave room for the size of what will be compressed, which is put there in the end; for files alone that can
-   be written in any order. */
-bool volume_reserve_size(struct sink *sink, struct fault *fault);
-
-/* The name of the file beside the header that samples go into, without its folder: what a header names.
-   `size` is that of text. */
-bool volume_name_data(const struct sink *sink, bool packed, char *text, size_t size, struct fault *fault);
-
-/* From here on bytes go into that file, which nobody has named: an input is not replaced by it, unless the
-   sink replaces the input's header. */
-bool volume_detach(struct sink *sink, const struct sink_request *request, const char *name,
-                   struct fault *fault);
-
-/* Operations of a sink. */
-bool volume_write(struct sink *sink, const void *samples, size_t planes, struct fault *fault);
-bool volume_finish(struct sink *sink, struct fault *fault);
-bool volume_name_beside(struct sink *sink, struct fault *fault);
-void volume_discard(struct sink *sink);
-
-/* What all these formats do in the same way. */
-#define VOLUME_OPERATIONS                                                                                    \
-    .open = open_source, .hold_in_spool = volume_hold_in_spool, .read = volume_read,                         \
-    .read_at = volume_read_at, .end = volume_end, .close = volume_close, .create = create_sink,              \
-    .holds_series = true, .write = volume_write, .finish = volume_finish, .name_beside = volume_name_beside, \
-    .discard = volume_discard
-
-/* Refuse a type of samples that the format has not; returns false. */
-bool volume_refuse_type(const struct sink *sink, struct fault *fault);
+/* How much of a path is its folder, with the slash. */
+size_t volume_folder_length(const char *path);
 
 #endif

@@ -1,0 +1,72 @@
+/* Losses of TIFF files: what the tags of a page tell that no output has. */
+#include "tiff_losses.h"
+
+#ifdef HAVE_TIFF
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+static const char more[] = " and others";
+
+/* What tells how the samples lie, what they are and how far apart, in the output in its own words. */
+static const uint16_t carried[] = {
+    TIFFTAG_SUBFILETYPE,     TIFFTAG_OSUBFILETYPE,   TIFFTAG_IMAGEWIDTH,      TIFFTAG_IMAGELENGTH,
+    TIFFTAG_IMAGEDEPTH,      TIFFTAG_BITSPERSAMPLE,  TIFFTAG_COMPRESSION,     TIFFTAG_PHOTOMETRIC,
+    TIFFTAG_FILLORDER,       TIFFTAG_STRIPOFFSETS,   TIFFTAG_SAMPLESPERPIXEL, TIFFTAG_ROWSPERSTRIP,
+    TIFFTAG_STRIPBYTECOUNTS, TIFFTAG_MINSAMPLEVALUE, TIFFTAG_MAXSAMPLEVALUE,  TIFFTAG_XRESOLUTION,
+    TIFFTAG_YRESOLUTION,     TIFFTAG_PLANARCONFIG,   TIFFTAG_RESOLUTIONUNIT,  TIFFTAG_PAGENUMBER,
+    TIFFTAG_PREDICTOR,       TIFFTAG_TILEWIDTH,      TIFFTAG_TILELENGTH,      TIFFTAG_TILEOFFSETS,
+    TIFFTAG_TILEBYTECOUNTS,  TIFFTAG_EXTRASAMPLES,   TIFFTAG_SAMPLEFORMAT,    TIFFTAG_SMINSAMPLEVALUE,
+    TIFFTAG_SMAXSAMPLEVALUE};
+
+static bool is_turned(const struct tiff_losses_page *page)
+{
+    uint16_t orientation = ORIENTATION_TOPLEFT;
+
+    return page->libtiff->TIFFGetField(page->tiff, TIFFTAG_ORIENTATION, &orientation) == 1 &&
+           orientation != ORIENTATION_TOPLEFT;
+}
+
+static bool is_carried(const struct tiff_losses_page *page, unsigned tag)
+{
+    if (tag == TIFFTAG_IMAGEDESCRIPTION)
+        return page->describes_stack;
+    if (tag == TIFFTAG_ORIENTATION)
+        return !is_turned(page);
+    for (size_t i = 0; i < sizeof carried / sizeof *carried; i++) {
+        if (carried[i] == tag)
+            return true;
+    }
+    return false;
+}
+
+/* A tag that libtiff does not know either has its number for a name. */
+static void name_tag(const struct tiff_losses_page *page, unsigned tag, char *name, size_t size)
+{
+    const TIFFField *field = page->libtiff->TIFFFieldWithTag(page->tiff, tag);
+
+    if (field == NULL)
+        snprintf(name, size, "tag %u", tag);
+    else
+        snprintf(name, size, "%s", page->libtiff->TIFFFieldName(field));
+}
+
+void tiff_losses_tell(const struct tiff_losses_page *page, char *text, size_t size)
+{
+    size_t used = 0;
+
+    text[0] = '\0';
+    for (uint64_t i = 0; i < page->directory->count; i++) {
+        unsigned tag = tiff_directory_tag(page->directory, i);
+        char name[48];
+        if (is_carried(page, tag))
+            continue;
+        name_tag(page, tag, name, sizeof name);
+        if (used + strlen(", ") + strlen(name) + sizeof more > size) {
+            snprintf(text + used, size - used, "%s", more);
+            return;
+        }
+        used += (size_t)snprintf(text + used, size - used, "%s%s", used > 0 ? ", " : "", name);
+    }
+}
+#endif

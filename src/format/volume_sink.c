@@ -1,0 +1,185 @@
+/* Volumes that are written, with what their formats have in common. */
+#include "volume_sink.h"
+
+#include "base/limits.h"
+#include "base/mem.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* The state of such a sink. */
+struct volume_sink {
+    size_t threads;
+    int level;
+    struct file_out *file; /* of samples, if it is not the sink's */
+    struct pack *pack;     /* what compresses; NULL: nothing does */
+    uint64_t bytes;        /* put into the file */
+    uint64_t size_at;      /* of them, before the room for the compressed size */
+    bool tells_size;
+};
+
+static struct file_out *samples_out(const struct sink *sink)
+{
+    const struct volume_sink *state = sink->state;
+
+    return state->file != NULL ? state->file : sink->file;
+}
+
+const struct volume *volume_sink_origin(const struct sink *sink, const struct sink_request *request)
+{
+    const struct source *origin = request->origin;
+
+    return origin != NULL && origin->format->create == sink->format->create ? origin->state : NULL;
+}
+
+bool volume_sink_is_cropped(const struct sink *sink, const struct sink_request *request)
+{
+    const struct grid *all = &request->origin->header.grid, *grid = &sink->header.grid;
+
+    return grid->nx != all->nx || grid->ny != all->ny || grid->nz != all->nz;
+}
+
+bool volume_sink_create(struct sink *sink, const struct sink_request *request, volume_sink_writer write,
+                        struct fault *fault)
+{
+    struct volume_sink *state = mem_zeroed(1, sizeof *state, "an output", fault);
+
+    if (state == NULL)
+        return false;
+    state->threads = request->threads;
+    state->level = request->level < 0 ? GZIP_LEVEL : request->level;
+    sink->state = state;
+    if (!write(sink, request, fault)) {
+        volume_sink_discard(sink);
+        return false;
+    }
+    if (state->pack == NULL && file_out_is_renamed(samples_out(sink)))
+        sink->samples = (struct sink_place){samples_out(sink), state->bytes};
+    return true;
+}
+
+bool volume_sink_put(struct sink *sink, const void *bytes, size_t size, struct fault *fault)
+{
+    struct volume_sink *state = sink->state;
+
+    state->bytes += size;
+    return state->pack != NULL ? pack_write(state->pack, bytes, size, fault)
+                               : file_out_write(samples_out(sink), bytes, size, fault);
+}
+
+bool volume_sink_pack(struct sink *sink, enum pack_wrapper wrapper, struct fault *fault)
+{
+    struct volume_sink *state = sink->state;
+
+    return pack_open(&state->pack, samples_out(sink), wrapper, state->level, state->threads, fault);
+}
+
+enum { SIZE_DIGITS = 20 };
+
+bool volume_sink_reserve_size(struct sink *sink, struct fault *fault)
+{
+    struct volume_sink *state = sink->state;
+
+    if (!file_out_is_renamed(samples_out(sink)))
+        return fault_raise_about(fault, STATUS_USAGE, file_out_name(sink->file),
+                                 "a compressed %s needs a regular file, since its size comes first",
+                                 sink->format->name);
+    state->size_at = state->bytes;
+    state->tells_size = true;
+    return volume_sink_put(sink, "00000000000000000000", SIZE_DIGITS, fault);
+}
+
+static bool tell_size(struct sink *sink, struct fault *fault)
+{
+    const struct volume_sink *state = sink->state;
+    char digits[SIZE_DIGITS + 1];
+
+    snprintf(digits, sizeof digits, "%0*llu", SIZE_DIGITS, (unsigned long long)pack_size(state->pack));
+    return file_out_flush(samples_out(sink), fault) &&
+           file_out_write_at(samples_out(sink), state->size_at, digits, SIZE_DIGITS, fault);
+}
+
+bool volume_sink_name_data(const struct sink *sink, bool packed, char *text, size_t size, struct fault *fault)
+{
+    const char *path = file_out_name(sink->file), *name = path + volume_folder_length(path);
+
+    return format_name_beside(sink->format, name, packed, text, size) ||
+           fault_raise_about(fault, STATUS_USAGE, path, "too long a name");
+}
+
+/* Open what takes the samples. */
+static bool open_beside(struct sink *sink, const struct source *origin, const char *path, struct fault *fault)
+{
+    struct volume_sink *state = sink->state;
+    const char *header = file_out_name(sink->file);
+
+    if (origin != NULL && !file_in_is_at(origin->file, header) && volume_reads(origin, path))
+        return fault_raise_about(fault, STATUS_USAGE, path, "an input would be replaced by the samples of %s",
+                                 header);
+    return file_open_output(&state->file, path, fault);
+}
+
+bool volume_sink_detach(struct sink *sink, const struct sink_request *request, const char *name,
+                        struct fault *fault)
+{
+    struct volume_sink *state = sink->state;
+    const char *path = file_out_name(sink->file);
+    size_t folder = volume_folder_length(path), length = strlen(name);
+    char *full;
+    bool done;
+
+    if (!file_out_is_renamed(sink->file))
+        return fault_raise_about(fault, STATUS_USAGE, path,
+                                 "%s needs a regular file, since the samples go beside it",
+                                 sink->format->name);
+    full = mem_alloc(folder + length + 1, 1, "a file name", fault);
+    if (full == NULL)
+        return false;
+    memcpy(full, path, folder);
+    memcpy(full + folder, name, length + 1);
+    done = open_beside(sink, request->origin, full, fault);
+    mem_free(full);
+    state->bytes = 0;
+    return done;
+}
+
+bool volume_sink_write(struct sink *sink, const void *samples, size_t planes, struct fault *fault)
+{
+    return volume_sink_put(sink, samples, planes * header_plane_bytes(&sink->header), fault);
+}
+
+bool volume_sink_finish(struct sink *sink, struct fault *fault)
+{
+    struct volume_sink *state = sink->state;
+
+    return (state->pack == NULL || pack_finish(state->pack, fault)) &&
+           (!state->tells_size || tell_size(sink, fault)) &&
+           (state->file == NULL || file_out_complete(state->file, fault));
+}
+
+/* Before the header, which names them, gets its own. */
+bool volume_sink_name_beside(struct sink *sink, struct fault *fault)
+{
+    const struct volume_sink *state = sink->state;
+
+    return state->file == NULL || file_out_commit(state->file, fault);
+}
+
+void volume_sink_discard(struct sink *sink)
+{
+    struct volume_sink *state = sink->state;
+
+    if (state == NULL)
+        return;
+    pack_close(state->pack);
+    file_out_close(state->file);
+    mem_free(state);
+    sink->state = NULL;
+}
+
+bool volume_sink_refuse_type(const struct sink *sink, struct fault *fault)
+{
+    return fault_raise_about(fault, STATUS_USAGE, file_out_name(sink->file),
+                             "the format %s has no samples of type %s (--out-type %s)", sink->format->name,
+                             sample_name(sink->header.type), work_name(sample_work_type(sink->header.type)));
+}

@@ -1,0 +1,57 @@
+/* Volumes that are written: what the formats of volume.h have in common there. */
+#ifndef VOLUME_SINK_H
+#define VOLUME_SINK_H
+
+#include "pack.h"
+#include "volume.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Open a sink: `write` puts what comes before the first sample. */
+typedef bool (*volume_sink_writer)(struct sink *sink, const struct sink_request *request,
+                                   struct fault *fault);
+bool volume_sink_create(struct sink *sink, const struct sink_request *request, volume_sink_writer write,
+                        struct fault *fault);
+bool volume_sink_put(struct sink *sink, const void *bytes, size_t size, struct fault *fault);
+
+/* From here on bytes are compressed. */
+bool volume_sink_pack(struct sink *sink, enum pack_wrapper wrapper, struct fault *fault);
+
+/* Leave room for the size of what will be compressed, which is put there in the end; for files alone that can
+   be written in any order. */
+bool volume_sink_reserve_size(struct sink *sink, struct fault *fault);
+
+/* The name of the file beside the header that samples go into, without its folder: what a header names.
+   `size` is that of text. */
+bool volume_sink_name_data(const struct sink *sink, bool packed, char *text, size_t size,
+                           struct fault *fault);
+
+/* From here on bytes go into that file, which nobody has named: an input is not replaced by it, unless the
+   sink replaces the input's header. */
+bool volume_sink_detach(struct sink *sink, const struct sink_request *request, const char *name,
+                        struct fault *fault);
+
+/* Operations of a sink. */
+bool volume_sink_write(struct sink *sink, const void *samples, size_t planes, struct fault *fault);
+bool volume_sink_finish(struct sink *sink, struct fault *fault);
+bool volume_sink_name_beside(struct sink *sink, struct fault *fault);
+void volume_sink_discard(struct sink *sink);
+
+/* The state of a source of the same family of formats as the sink, whose header is to be kept; else NULL. */
+const struct volume *volume_sink_origin(const struct sink *sink, const struct sink_request *request);
+
+/* Whether the sink takes a part of the samples of its origin. */
+bool volume_sink_is_cropped(const struct sink *sink, const struct sink_request *request);
+
+/* Refuse a type of samples that the format has not; returns false. */
+bool volume_sink_refuse_type(const struct sink *sink, struct fault *fault);
+
+/* What all these formats do in the same way. */
+#define VOLUME_OPERATIONS                                                                                    \
+    .open = open_source, .hold_in_spool = volume_hold_in_spool, .read = volume_read,                         \
+    .read_at = volume_read_at, .end = volume_end, .close = volume_close, .create = create_sink,              \
+    .holds_series = true, .write = volume_sink_write, .finish = volume_sink_finish,                          \
+    .name_beside = volume_sink_name_beside, .discard = volume_sink_discard
+
+#endif
