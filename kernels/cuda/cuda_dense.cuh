@@ -4,7 +4,12 @@
  * A thread computes a chunk of a row and the same columns of some rows below it, and all taps are unrolled.
  * It loads every row that its window reaches once, its own chunk and those beside it, which its neighbours
  * load, too: the first-level cache serves them. There is no shared memory and no barrier, and tiles that run
- * together lie together, so that each row comes from memory once. Rows go in groups that share each weight.
+ * together lie together, so that each row comes from memory once.
+ *
+ * A weight costs an instruction to load, and so does each row; both shall serve many multiply-adds. Small
+ * windows take the rows as they come, in groups that share each weight. Larger ones take the window row by
+ * row: each weight serves all samples of a thread, whose rows stay in registers until the last of them has
+ * passed. Unrolled, that fits into the instruction cache up to 11×11; beyond, it is a loop.
  *
  * "Down" is the axis along which a thread has several samples: the rows of a picture, or of a volume, or its
  * planes. A line is what the down axis sees of the field: rows of one column. */
@@ -13,16 +18,24 @@
 
 #include "cuda_stream.cuh"
 
+/* The order in which a thread goes through its multiply-adds: row by row of those that it loads; row by row
+ * of the window, unrolled; the same in a loop. */
+enum dense_order { DENSE_BY_ROWS, DENSE_BY_TAPS, DENSE_BY_TAPS_LOOPING };
+
 /* The shape of a tile: the radii of the window, the samples below each other that a thread computes, the rows
- * that share a weight, the warps of a block, which lie below each other, and how many blocks a multiprocessor
- * should hold. */
-template <typename Type, int Across_, int Down_, int Samples_, int Group_, int Warps_, int Blocks_>
+ * that share a weight in DENSE_BY_ROWS, the warps of a block, which lie below each other, and how many blocks
+ * a multiprocessor should hold. */
+template <typename Type, int Across_, int Down_, int Samples_, int Group_, int Warps_, int Blocks_,
+          enum dense_order Order_ = DENSE_BY_ROWS>
 struct dense_form {
     using T = Type;
+    static constexpr enum dense_order Order = Order_;
     static constexpr int Across = Across_, Down = Down_, Samples = Samples_, Group = Group_;
     static constexpr int Warps = Warps_, Blocks = Blocks_;
     static constexpr int Threads = Warps * CUDA_WARP;
-    static constexpr int Width = 2 * Across + 1, Taps = Width * (2 * Down + 1);
+    static constexpr int Width = 2 * Across + 1, Height = 2 * Down + 1;
+    static constexpr int Stride =
+        Order == DENSE_BY_ROWS ? Width : Width + 1; /* of weights, loaded in pairs */
     static constexpr int Chunk = cuda_chunk<T>::samples;
 
     /* Warps stand side by side where all that neighbours share lies there, else below each other. */
@@ -36,10 +49,13 @@ struct dense_form {
     static constexpr int Before = Beside * Chunk;
     static constexpr int Loaded = Before + Chunk + Before;
 
-    /* From 10.0 on ptxas wants more registers. */
+    /* From 10.0 on ptxas wants more registers, and before 9.0 for a loop. */
     static __host__ __device__ constexpr int residents(int code)
     {
-        return cuda_residents(code, Threads, code < 100 ? Blocks : Blocks * 2 / 3);
+        return cuda_residents(code, Threads,
+                              code >= 100                                   ? Blocks * 2 / 3
+                              : code < 90 && Order == DENSE_BY_TAPS_LOOPING ? Blocks - 1
+                                                                            : Blocks);
     }
 
     /* Whether rows are of whole chunks, and what lies outside in x is among the samples that a thread has
@@ -63,7 +79,7 @@ template <typename Form> struct dense_job {
     int channel_lines; /* of one channel, one after the other */
     int channels;
     cuda_edge<T> edge;
-    T weights[Form::Taps]; /* in raster order */
+    T weights[Form::Height * Form::Stride]; /* in raster order */
 };
 
 template <typename Form> struct dense_tile {
@@ -71,11 +87,12 @@ template <typename Form> struct dense_tile {
     static constexpr int Across = Form::Across, Down = Form::Down, Samples = Form::Samples;
     static constexpr int Chunk = Form::Chunk, Before = Form::Before, Loaded = Form::Loaded;
     static constexpr int All = Samples + 2 * Down; /* rows that a thread loads */
+    static constexpr int Slots = Samples + 1;      /* of them that it has at a time, by taps */
 
     const dense_job<Form> &job;
     int x;        /* this thread's first column */
     int begin;    /* its first place */
-    bool inside;  /* no thread of the warp reads outside the grid or stores less than all */
+    bool inside;  /* no thread of the warp, by taps of the block, reads outside the grid or stores less */
     const T *top; /* what is read first */
     T *target;    /* what is stored first */
 
@@ -88,10 +105,19 @@ template <typename Form> struct dense_tile {
 
         x = origin + lane * Chunk;
         begin = job.first + static_cast<int>(blockIdx.y) * Form::Rows + (Form::Abreast ? 0 : warp * Samples);
-        inside = origin >= Before && origin + Form::WarpColumns + Before <= job.nx && begin >= Down &&
-                 begin + Samples + Down <= job.places && begin + Samples <= job.end;
+        inside = Form::Order == DENSE_BY_ROWS
+                     ? is_inside(origin, Form::WarpColumns, begin, Samples)
+                     : is_inside(origin, Form::Columns, begin - warp * Samples, Form::Rows);
         top = job.from + (blockIdx.z * job.across + (begin - Down) * job.down + x);
         target = job.to + (blockIdx.z * job.across + begin * job.down + x);
+    }
+
+    /* The test of a block depends on nothing that its threads differ in: what follows may use the registers
+       that threads share. */
+    CUDA_INLINE bool is_inside(int column, int columns, int place, int count) const
+    {
+        return column >= Before && column + columns + Before <= job.nx && place >= Down &&
+               place + count + Down <= job.places && place + count <= job.end;
     }
 
     CUDA_INLINE int end() const
@@ -155,68 +181,88 @@ template <typename Form> struct dense_tile {
 
     /* ---- what lies outside in x ---- */
 
-    /* The grid begins before sample `Edge` of the row, or ends there. */
-    template <int Edge> CUDA_INLINE void fold_start(T (&row)[Loaded]) const
+    /* The grid begins before sample `Edge` of the rows, or ends there. */
+    template <int Edge, int Count> CUDA_INLINE void fold_start(T (&rows)[Count][Loaded]) const
     {
         switch (job.edge.rule) {
         case EDGE_WRAP:
             break;
         case EDGE_REFLECT:
 #pragma unroll
-            for (int i = 0; i < Edge; i++)
-                row[i] = row[2 * Edge - 1 - i];
+            for (int r = 0; r < Count; r++) {
+#pragma unroll
+                for (int i = 0; i < Edge; i++)
+                    rows[r][i] = rows[r][2 * Edge - 1 - i];
+            }
             break;
         case EDGE_MIRROR:
 #pragma unroll
-            for (int i = 0; i < Edge; i++)
-                row[i] = row[2 * Edge - i];
+            for (int r = 0; r < Count; r++) {
+#pragma unroll
+                for (int i = 0; i < Edge; i++)
+                    rows[r][i] = rows[r][2 * Edge - i];
+            }
             break;
         default:
-            const T value = job.edge.rule == EDGE_CONSTANT ? outside() : row[Edge];
+            const bool repeats = job.edge.rule != EDGE_CONSTANT;
+            const T constant = outside();
 #pragma unroll
-            for (int i = 0; i < Edge; i++)
-                row[i] = value;
+            for (int r = 0; r < Count; r++) {
+#pragma unroll
+                for (int i = 0; i < Edge; i++)
+                    rows[r][i] = repeats ? rows[r][Edge] : constant;
+            }
         }
     }
-    template <int Edge> CUDA_INLINE void fold_end(T (&row)[Loaded]) const
+    template <int Edge, int Count> CUDA_INLINE void fold_end(T (&rows)[Count][Loaded]) const
     {
         switch (job.edge.rule) {
         case EDGE_WRAP:
             break;
         case EDGE_REFLECT:
 #pragma unroll
-            for (int i = Edge; i < Loaded; i++)
-                row[i] = row[2 * Edge - 1 - i];
+            for (int r = 0; r < Count; r++) {
+#pragma unroll
+                for (int i = Edge; i < Loaded; i++)
+                    rows[r][i] = rows[r][2 * Edge - 1 - i];
+            }
             break;
         case EDGE_MIRROR:
 #pragma unroll
-            for (int i = Edge; i < Loaded; i++)
-                row[i] = row[2 * Edge - 2 - i];
+            for (int r = 0; r < Count; r++) {
+#pragma unroll
+                for (int i = Edge; i < Loaded; i++)
+                    rows[r][i] = rows[r][2 * Edge - 2 - i];
+            }
             break;
         default:
-            const T value = job.edge.rule == EDGE_CONSTANT ? outside() : row[Edge - 1];
+            const bool repeats = job.edge.rule != EDGE_CONSTANT;
+            const T constant = outside();
 #pragma unroll
-            for (int i = Edge; i < Loaded; i++)
-                row[i] = value;
+            for (int r = 0; r < Count; r++) {
+#pragma unroll
+                for (int i = Edge; i < Loaded; i++)
+                    rows[r][i] = repeats ? rows[r][Edge - 1] : constant;
+            }
         }
     }
 
     /* The same for chunks that have `Near` columns and more between them and an edge. */
-    template <int Near> CUDA_INLINE void fold(T (&row)[Loaded]) const
+    template <int Near, int Count> CUDA_INLINE void fold(T (&rows)[Count][Loaded]) const
     {
         if constexpr (Near < Before) {
             if (x == Near)
-                fold_start<Before - Near>(row);
+                fold_start<Before - Near>(rows);
             if (x == job.nx - Chunk - Near)
-                fold_end<Before + Chunk + Near>(row);
-            fold<Near + Chunk>(row);
+                fold_end<Before + Chunk + Near>(rows);
+            fold<Near + Chunk>(rows);
         }
     }
 
-    CUDA_INLINE void complete(T (&row)[Loaded]) const
+    template <int Count> CUDA_INLINE void complete(T (&rows)[Count][Loaded]) const
     {
         if (x < Before || x + Chunk + Before > job.nx)
-            fold<0>(row);
+            fold<0>(rows);
     }
 
     /* ---- storing ---- */
@@ -245,6 +291,17 @@ template <typename Form> struct dense_tile {
         cuda_store_columns<Chunk>(row - x, x, x, job.nx, sums);
     }
 
+    /* The same of a window of one row, which has been loaded. */
+    CUDA_INLINE void store_beside(int number, const T (&row)[Loaded], T (&sums)[Chunk]) const
+    {
+#pragma unroll
+        for (int i = 0; i < Chunk; i++) {
+            const bool held = x + i < Across || x + i + Across >= job.nx;
+            sums[i] = job.edge.rule == EDGE_HOLD && held ? row[Before + i] : sums[i];
+        }
+        cuda_store_past(true, target + number * job.down, sums);
+    }
+
     /* ---- the taps ---- */
 
     /* Chain row `number` of those that are loaded to the sums that it takes part in, by row `down` of the
@@ -269,10 +326,12 @@ template <typename Form> struct dense_tile {
         }
     }
 
-    template <bool Edges> CUDA_INLINE void load_group(int number, T (&rows)[All][Loaded]) const
+    template <bool Edges, int Rows> CUDA_INLINE void load_group(int number, T (&rows)[Rows][Loaded]) const
     {
+        constexpr int Group = Form::Order == DENSE_BY_ROWS ? Form::Group : Samples;
+
 #pragma unroll
-        for (int i = number; i < number + Form::Group && i < All; i++)
+        for (int i = number; i < number + Group && i < Rows; i++)
             load<Edges>(i, rows[i]);
     }
 
@@ -301,6 +360,114 @@ template <typename Form> struct dense_tile {
         }
     }
 
+    static CUDA_INLINE void open(T *sums, int count)
+    {
+#pragma unroll
+        for (int i = 0; i < count; i++)
+            sums[i] = -T(0);
+    }
+
+    /* Chain row `down` of the window to sums that lie below each other: what the first of them meets of it is
+       in slot `turn`, the others' rows follow. A chain starts at −0: fma(w, v, −0) is the product w·v, its
+       sign included. */
+    template <int Rows, int Count>
+    CUDA_INLINE void chain_taps(int down, int turn, const T (&rows)[Rows][Loaded],
+                                T (&sums)[Count][Chunk]) const
+    {
+        const T *const weights = job.weights + down * Form::Stride;
+
+#pragma unroll
+        for (int tap = 0; tap < Form::Width; tap++) {
+            const T weight = weights[tap];
+#pragma unroll
+            for (int o = 0; o < Count; o++) {
+#pragma unroll
+                for (int i = 0; i < Chunk; i++)
+                    sums[o][i] =
+                        cuda_fma(weight, rows[(turn + o) % Rows][Before - Across + tap + i], sums[o][i]);
+            }
+        }
+    }
+
+    /* As many rows of the window as there are slots. Rows stay in their slots, which take turns: the one that
+       is no longer needed takes the next row. */
+    CUDA_INLINE void take_turn(int first, T (&rows)[Slots][Loaded], T (&sums)[Samples][Chunk]) const
+    {
+#pragma unroll
+        for (int turn = 0; turn < Slots; turn++) {
+            const int down = first + turn;
+            if (down > 2 * Down)
+                break;
+            if (down < 2 * Down)
+                load<false>(down + Samples, rows[(turn + Samples) % Slots]);
+            chain_taps(down, turn, rows, sums);
+        }
+    }
+
+    CUDA_INLINE void run_by_taps() const
+    {
+        T rows[Slots][Loaded], sums[Samples][Chunk];
+
+        load_group<false>(0, rows);
+        open(sums[0], Samples * Chunk);
+        if constexpr (Form::Order == DENSE_BY_TAPS) {
+#pragma unroll
+            for (int first = 0; first <= 2 * Down; first += Slots)
+                take_turn(first, rows, sums);
+        } else {
+#pragma unroll 1
+            for (int first = 0; first <= 2 * Down; first += Slots)
+                take_turn(first, rows, sums);
+        }
+#pragma unroll
+        for (int o = 0; o < Samples; o++)
+            store<false>(o, sums[o]);
+    }
+
+    /* The same at edges, sample by sample. */
+    CUDA_INLINE void run_at_edges() const
+    {
+#pragma unroll 1
+        for (int o = 0; o < end() - begin; o++) {
+            T row[1][Loaded], sums[1][Chunk];
+            open(sums[0], Chunk);
+#pragma unroll 1
+            for (int down = 0; down <= 2 * Down; down++) {
+                load<true>(o + down, row[0]);
+                complete(row);
+                chain_taps(down, 0, row, sums);
+            }
+            store<true>(o, sums[0]);
+        }
+    }
+
+    /* Windows of one row at edges: where a row's chunks are is found once for all rows. */
+    CUDA_INLINE void run_beside_edges() const
+    {
+        T rows[All][Loaded], sums[Samples][Chunk];
+        int columns[Loaded / Chunk];
+
+#pragma unroll
+        for (int i = 0; i < Loaded / Chunk; i++)
+            columns[i] = loaded_column(x + i * Chunk - Before) - x;
+#pragma unroll
+        for (int o = 0; o < Samples; o++) {
+            const T *const own = top + (begin + o < job.end ? o : 0) * job.down;
+#pragma unroll
+            for (int i = 0; i < Loaded / Chunk; i++)
+                load_chunk(own + columns[i], rows[o] + i * Chunk);
+        }
+        complete(rows);
+#pragma unroll
+        for (int o = 0; o < Samples; o += Form::Group)
+            chain(o, 0, rows, sums);
+#pragma unroll
+        for (int o = 0; o < Samples; o++) {
+            if (begin + o < job.end)
+                store_beside(o, rows[o], sums[o]);
+        }
+    }
+
     /* Chain a row to the sums of all rows that it takes part in: those of row j move to place j from the one
        after it. */
     CUDA_INLINE void chain_moving(const T (&row)[Loaded], T (&sums)[2 * Down + 1][Chunk]) const
@@ -326,17 +493,17 @@ template <typename Form> struct dense_tile {
     CUDA_INLINE void run_rolled() const
     {
         const int rows = end() - begin + 2 * Down;
-        T row[Loaded], next[Loaded], sums[2 * Down + 1][Chunk] = {};
+        T row[1][Loaded], next[Loaded], sums[2 * Down + 1][Chunk] = {};
 
         load<true>(0, next);
 #pragma unroll 1
         for (int number = 0; number < rows; number++) {
 #pragma unroll
             for (int i = 0; i < Loaded; i++)
-                row[i] = next[i];
+                row[0][i] = next[i];
             load<true>(number + 1, next);
             complete(row);
-            chain_moving(row, sums);
+            chain_moving(row[0], sums);
             if (number >= 2 * Down)
                 store<true>(number - 2 * Down, sums[0]);
         }
@@ -349,10 +516,19 @@ __global__ void __launch_bounds__(Form::Threads, Form::residents(cuda_code()))
 {
     const dense_tile<Form> tile(job);
 
+    if constexpr (Form::Order != DENSE_BY_ROWS) {
+        if (tile.inside)
+            tile.run_by_taps();
+        else if (tile.x < job.nx)
+            tile.run_at_edges();
+        return;
+    }
     if (tile.x >= job.nx || tile.begin >= job.end)
         return;
     if (tile.inside)
         tile.template run_unrolled<false>();
+    else if constexpr (Form::Down == 0)
+        tile.run_beside_edges();
     else if constexpr (Form::Across > 0)
         tile.run_rolled();
     else
@@ -449,7 +625,7 @@ static inline cudaError_t dense_launch(const struct cuda_job *from, enum dense_a
     job.channels = source.channels;
     job.edge = cuda_edge_of<T>(from->op);
     for (size_t k = 0; k < op->tap_count; k++)
-        job.weights[k] = static_cast<T>(op->taps[k].weight);
+        job.weights[k / Form::Width * Form::Stride + k % Form::Width] = static_cast<T>(op->taps[k].weight);
     const long long lines = source.channels * static_cast<long long>(by_rows ? count : source.rows);
     return CUDA_LAUNCH(from->stream, dense_grid<Form>(job.nx, job.end - job.first, lines),
                        dim3(Form::Threads), 0, kernel, job);

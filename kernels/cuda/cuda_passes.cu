@@ -330,7 +330,7 @@ template <typename T> __global__ void __launch_bounds__(BLOCK_THREADS) row_kerne
  */
 template <typename T> constexpr int along_x_blocks(int radius)
 {
-    return sizeof(T) == 4 ? (radius <= 4 ? 8 : radius <= 6 ? 7 : 6) : radius <= 4 ? 5 : 4;
+    return sizeof(T) == 4 ? (radius <= 6 ? 8 : 6) : radius <= 4 ? 5 : 4;
 }
 
 /* Along x a thread has two rows, for the neighbours that it loads; across it as many samples as its registers

@@ -11,6 +11,8 @@
  * multipliers. */
 #include "cuda_dense.cuh"
 
+#include <type_traits>
+
 namespace
 {
 
@@ -392,37 +394,27 @@ template <int Side> strip_kernel_entry large_entry()
 
 /* Whole windows in memory order: what needs no loop over the rows of a strip. How many samples a thread has
    below each other, and how many blocks a multiprocessor is asked to hold, is what was fastest on an H200. */
-template <typename T, int Side> struct whole_sizes;
-template <> struct whole_sizes<float, 3> {
-    enum { samples = 4, blocks = 8 };
+template <typename T, int Side> struct whole_forms;
+template <int Side> struct whole_forms<float, Side> {
+    static constexpr int Radius = Side / 2;
+    using small = dense_form<float, Radius, Radius, Side <= 5 ? 4 : 8, 2, 4, Side <= 5 ? 8 : 5>;
+    using middle =
+        dense_form<float, Radius, Radius, Side <= 9 ? 4 : 3, 0, 4, Side <= 9 ? 5 : 4, DENSE_BY_TAPS>;
+    using large = dense_form<float, Radius, Radius, Side <= 19 ? 4 : 3, 0, 4, Side <= 15 ? 4 : 3,
+                             DENSE_BY_TAPS_LOOPING>;
+    using form = typename std::conditional<Side <= 7, small,
+                                           typename std::conditional<Side <= 11, middle, large>::type>::type;
 };
-template <> struct whole_sizes<float, 5> {
-    enum { samples = 4, blocks = 8 };
-};
-template <> struct whole_sizes<float, 7> {
-    enum { samples = 8, blocks = 5 };
-};
-template <> struct whole_sizes<float, 9> {
-    enum { samples = 8, blocks = 4 };
-};
-template <> struct whole_sizes<float, 11> {
-    enum { samples = 4, blocks = 4 };
-};
-template <> struct whole_sizes<double, 3> {
-    enum { samples = 4, blocks = 6 };
-};
-template <> struct whole_sizes<double, 5> {
-    enum { samples = 4, blocks = 5 };
+template <int Side> struct whole_forms<double, Side> {
+    using form = dense_form<double, Side / 2, Side / 2, 4, 2, 4, Side <= 3 ? 6 : 5>;
 };
 
-template <typename T, int Side>
-using whole_form =
-    dense_form<T, Side / 2, Side / 2, whole_sizes<T, Side>::samples, 2, 4, whole_sizes<T, Side>::blocks>;
+template <typename T, int Side> using whole_form = typename whole_forms<T, Side>::form;
 
 /* The largest of them. */
 template <typename T> constexpr int whole_side()
 {
-    return sizeof(T) == 4 ? 11 : 5;
+    return sizeof(T) == 4 ? LARGEST_SIDE : 5;
 }
 
 template <typename T, int Side, typename Act> void whole_choose(int side, Act act)
