@@ -80,6 +80,7 @@ void encoding_outside(const struct encoding *encoding, enum work_type work, doub
 
 enum op_kind {
     OP_TAPS,     /* u ← Σ w·v */
+    OP_PASSES,   /* several OP_TAPS, one after another, as one */
     OP_HEAT,     /* relax against the neighbours under a flux, then react: voxfilt(7), HEAT */
     OP_UNSHARP,  /* u ← fma(amount, kept − u, kept): kept is the stage's input, u its blur */
     OP_GRADIENT, /* the length of the vector of central differences */
@@ -118,7 +119,7 @@ struct op {
     /* In raster order. OP_TAPS: the chain. OP_HEAT: the chain of FLUX_LINEAR, of ∇² for FLUX_TANH, the faces
        with their c_a for FLUX_PM1 and FLUX_PM2. OP_GRADIENT: the neighbour ahead on each axis, with the
        weight of its difference to the one behind; at least one. */
-    size_t tap_count;
+    size_t tap_count; /* OP_PASSES: of all passes */
     struct op_tap *taps;
     struct reach x, row, plane;
 
@@ -128,6 +129,12 @@ struct op {
     uint64_t inner;       /* relaxations against frozen neighbours; 1 for every other op */
     bool reacts;
     double reaction, remainder; /* E and 1 − E */
+
+    /* OP_PASSES: taps along one axis each, which share work, edge, outside and channels. Each rounds to the
+       work type and applies the edge rule by itself; what it leaves for the next one is not seen. A backend
+       need not have it. */
+    size_t pass_count;
+    const struct op *passes;
 
     double amount; /* OP_UNSHARP */
 

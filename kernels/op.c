@@ -6,6 +6,8 @@ const char *op_name(enum op_kind kind)
     switch (kind) {
     case OP_TAPS:
         return "taps";
+    case OP_PASSES:
+        return "passes";
     case OP_HEAT:
         return "heat";
     case OP_UNSHARP:

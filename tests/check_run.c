@@ -213,6 +213,21 @@ START_TEST(raw_volumes)
 }
 END_TEST
 
+/* A GPU whose rung is named joins the passes of volumes that are small, too. */
+static const struct raw_run joined_runs[] = {
+    {"-d 21,9,14 -t u8 -f gauss:1 -s 2 --rung passes", SAMPLE_U8, SAMPLE_U8, WORK_F32, false, false, 0},
+    {"-d 10,7,30 --channels 2 -t f64 -f box:2 -e hold -f gauss:0.5 -e constant:3 --rung passes", SAMPLE_F64,
+     SAMPLE_F64, WORK_F64, false, false, 0},
+    {"-d 150,5,9 -f gauss:1.5 -e wrap --rung passes", SAMPLE_F32, SAMPLE_F32, WORK_F32, false, false, 0},
+};
+
+START_TEST(joined_passes)
+{
+    if (strcmp(running_device, "cuda") == 0)
+        check_raw_run(&joined_runs[_i], FILL_RANDOM);
+}
+END_TEST
+
 /* Until: neither the first step nor the last one allowed, or the runs above would show nothing. */
 START_TEST(until_stops_between)
 {
@@ -606,6 +621,7 @@ int main(void)
     TCase *tests = tcase_create("run");
 
     tcase_add_loop_test(tests, raw_volumes, 0, (int)LENGTH(raw_runs));
+    tcase_add_loop_test(tests, joined_passes, 0, (int)LENGTH(joined_runs));
     tcase_add_test(tests, until_stops_between);
     tcase_add_test(tests, chains_do_not_round_in_between);
     tcase_add_loop_test(tests, identity_copies_bits, 0, 4);

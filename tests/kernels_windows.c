@@ -81,8 +81,9 @@ END_TEST
 
 /* ---- which form serves ---- */
 
-/* The form of a way for the first op of a stage. */
-static struct form form_of(const struct way *way, const char *options, const struct grid *given)
+/* Call ask with the step of a stage of f32 samples on a grid. */
+static void with_step(const char *options, const struct grid *given,
+                      void (*ask)(struct step *step, void *context), void *context)
 {
     const struct encoding encoding = plain_encoding(WORK_F32, 1);
     struct grid grid = *given;
@@ -90,21 +91,48 @@ static struct form form_of(const struct way *way, const char *options, const str
     struct stage stage;
     struct step step;
     struct fault fault;
-    struct form form;
 
     command_parse(&command, PROGRAM_VOXFILT, options);
     command_stage(&command, &grid, &stage);
     ck_assert(lower_stage(&stage, &grid, &encoding, WORK_F32, &step, &fault));
-    const struct seam seam = {.way = way, .shape = lower_shape(&grid, 1), .work = WORK_F32};
-    ck_assert(seam_settle(&seam, &step.ops[0], 0, &form));
+    ask(&step, context);
     lower_free(&step);
     stage_free(&stage);
     command_free(&command);
-    return form;
 }
 
-/* Windows without gaps are chained from registers, by blocks of several warps without shared memory; others stream
-   through it. */
+/* What a way makes of the first op of a step, joined or not. */
+struct question {
+    const struct way *way;
+    const char *rung;
+    struct shape shape;
+    bool joined, served;
+    struct form form;
+};
+
+static void ask_form(struct step *step, void *context)
+{
+    struct question *question = context;
+    const struct backend *backend = question->way->backend;
+    const struct rung_wish wish = {.rung = question->rung, .steps = 1};
+    struct fault refusal;
+
+    ck_assert(!question->joined || lower_join(step));
+    question->served = backend->settle(question->way->device, &step->ops[0], &question->shape, &wish,
+                                       &question->form, &refusal);
+}
+
+static struct question question_of(const struct way *way, const char *rung, const char *options,
+                                   const struct grid *grid, bool joined)
+{
+    struct question question = {.way = way, .rung = rung, .shape = lower_shape(grid, 1), .joined = joined};
+
+    with_step(options, grid, ask_form, &question);
+    return question;
+}
+
+/* Windows without gaps are chained from registers, by blocks of several warps without shared memory; others
+   stream through it. */
 static void check_form(const char *rung, const char *filter, unsigned axes, bool from_registers)
 {
     const struct grid grid = grid_make(axes, 128, 96, axes == 3 ? 12 : 1);
@@ -114,7 +142,9 @@ static void check_form(const char *rung, const char *filter, unsigned axes, bool
     for (size_t i = 0; i < way_count; i++) {
         if (strcmp(ways[i].name, rung) != 0)
             continue;
-        const struct form form = form_of(&ways[i], options, &grid);
+        const struct question asked = question_of(&ways[i], rung, options, &grid, false);
+        const struct form form = asked.form;
+        ck_assert(asked.served);
         ck_assert_msg((form.shared_bytes == 0) == from_registers, "%s, %u axes: %zu bytes of shared memory",
                       filter, axes, form.shared_bytes);
         ck_assert_msg((form.block[0] > 32 && form.shared_bytes == 0) == from_registers, "%s: %u threads",
@@ -139,11 +169,77 @@ START_TEST(dense_windows_stay_in_registers)
 }
 END_TEST
 
+/* ---- passes as one ---- */
+
+static void ask_operations(struct step *step, void *expected)
+{
+    const struct op first = step->ops[0];
+    const size_t count = step->count;
+
+    ck_assert(lower_join(step));
+    ck_assert_uint_eq(step->count, *(const size_t *)expected);
+    ck_assert_int_eq(step->ops[0].kind, OP_PASSES);
+    ck_assert_uint_eq(step->ops[0].pass_count, 3);
+    ck_assert_uint_eq(step->ops[0].tap_count, 3 * first.tap_count);
+    ck_assert_int_eq(step->ops[0].plane.low, first.x.low);
+    lower_part(step);
+    ck_assert_uint_eq(step->count, count);
+    ck_assert_int_eq(step->ops[0].kind, OP_TAPS);
+    ck_assert_ptr_eq(step->ops[0].taps, first.taps);
+}
+
+static void ask_single(struct step *step, void *unused)
+{
+    (void)unused;
+    ck_assert(!lower_join(step));
+}
+
+START_TEST(passes_join_and_part)
+{
+    const struct grid grid = grid_make(3, 40, 30, 20);
+    size_t alone = 1, before_another = 2;
+
+    with_step("-f gauss:1.5", &grid, ask_operations, &alone);
+    with_step("-f unsharp:1.5,0.5", &grid, ask_operations, &before_another);
+    with_step("-f heat", &grid, ask_single, NULL);
+}
+END_TEST
+
+/* Without a wish, volumes are joined that are worth it; windows that reach too far, or pictures, never. */
+static void check_joined(const struct way *way, const char *rung, const char *filter, const struct grid *grid,
+                         bool served)
+{
+    const struct question asked = question_of(way, rung, filter, grid, true);
+
+    ck_assert_msg(asked.served == served, "%s on %zu: %s", filter, grid->nz,
+                  asked.served ? "served" : "refused");
+    ck_assert_msg(!served || asked.form.tile_x == 128, "%u columns", asked.form.tile_x);
+}
+
+START_TEST(volumes_are_joined)
+{
+    const struct grid large = grid_make(3, 512, 512, 512), small = grid_make(3, 40, 30, 20),
+                      flat = grid_make(2, 512, 512, 1);
+
+    for (size_t i = 0; i < way_count; i++) {
+        if (strcmp(ways[i].name, "passes") != 0)
+            continue;
+        check_joined(&ways[i], NULL, "-f gauss:1.5", &large, true);
+        check_joined(&ways[i], NULL, "-f gauss:1.5", &small, false);
+        check_joined(&ways[i], "passes", "-f gauss:1.5", &small, true);
+        check_joined(&ways[i], "passes", "-f box:9", &large, false);
+        check_joined(&ways[i], "passes", "-f gauss:1.5", &flat, false);
+    }
+}
+END_TEST
+
 TCase *windows_case(void)
 {
     TCase *tests = tcase_create("windows");
 
     tcase_add_test(tests, dense_windows_stay_in_registers);
+    tcase_add_test(tests, passes_join_and_part);
+    tcase_add_test(tests, volumes_are_joined);
     tcase_add_loop_test(tests, windows_along_an_axis, 1, UNROLLED_RADIUS + 2);
     tcase_add_loop_test(tests, square_windows, 1, 17);
     return tests;

@@ -75,6 +75,10 @@ volume -s 1
 volume -s 3
 volume --flux pm1 --scale 20 -s 3
 volume -f gauss:1.5 -f scale:2,1 --out-type u8
+for edge in reflect hold constant:3; do
+    volume -f gauss:1 -e $edge --rung passes
+    volume -f gauss:1.5 -e $edge --rung passes --work f64
+done
 volume --alpha 10 --dt 1 --force -s 50
 volume --until 1e-3 --check-every 4 -s 12
 volume -f twentyseven:0.1,0.05,0.02,0.01 -s 3
@@ -101,5 +105,10 @@ picture rgb.png --flux pm2 --scale 20 -s 5 --flux-channels separate
 picture rgba.png -f sobel:x
 picture rgb.png --linear -s 4
 picture gray.png -f gauss:2
+for side in 9 13 23; do
+    awk -v n=$side 'BEGIN { for (i = 0; i < n * n; i++) print i % n - int(n / 2), int(i / n) - int(n / 2), 0, 1 / (i + n) }' \
+        < /dev/null > square.taps
+    picture gray.png -f taps:square.taps
+done
 
 conclude

@@ -261,8 +261,24 @@ static size_t prepare_all(const struct seam *seam, const struct step *step, uint
     return served;
 }
 
-bool seam_run(struct seam *seam, const struct step *step, uint64_t steps, uint64_t number, struct form *form)
+/* A step with its passes joined, if the way's rung serves that and it is its turn; else as it was. */
+static struct step *join(const struct seam *seam, struct step *step, uint64_t number)
 {
+    const struct way *way = seam->way;
+    const struct rung_wish wish = {.rung = way->rung};
+    struct fault refusal;
+    struct form form;
+
+    if (number % 4 != 3 && lower_join(step) &&
+        !way->backend->settle(way->device, &step->ops[0], &seam->shape, &wish, &form, &refusal))
+        lower_part(step);
+    return step;
+}
+
+bool seam_run(struct seam *seam, const struct step *given, uint64_t steps, uint64_t number, struct form *form)
+{
+    struct step own = *given;
+    const struct step *step = join(seam, &own, number);
     struct kit kit;
     size_t served = prepare_all(seam, step, number, &kit, form);
     uint64_t left = steps;

@@ -178,6 +178,8 @@ static void advance_block(const struct op *op, const struct field *from, const s
     case OP_TAPS:
         advance_taps(op, from, site, out);
         break;
+    case OP_PASSES: /* has no form here */
+        break;
     case OP_HEAT:
         advance_heat(op, from, site, out);
         break;

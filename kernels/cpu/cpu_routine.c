@@ -194,6 +194,8 @@ bool cpu_routine_settle(const struct device *device, const struct op *op, const 
     struct cpu_tiling tiling = {0};
     int rung;
 
+    if (op->kind == OP_PASSES)
+        return fault_raise(fault, STATUS_USAGE, "the CPU takes passes one by one");
     if (!check_wish(wish, fault) || !choose_rung(op, shape, wish, &rung, &tiling, fault))
         return false;
     *form = (struct form){.op = op, .shape = *shape, .rung = &cpu_routine_rungs[rung], .steps = tiling.steps};

@@ -2,7 +2,7 @@
 #include "cuda_ladder.h"
 
 extern const struct cuda_rung cuda_rung_naive, cuda_rung_tile, cuda_rung_march, cuda_rung_register,
-    cuda_rung_plane, cuda_rung_fused, cuda_rung_fused2, cuda_rung_strip, cuda_rung_passes;
+    cuda_rung_plane, cuda_rung_fused, cuda_rung_fused2, cuda_rung_strip, cuda_rung_passes, cuda_rung_joined;
 
 /* Each name once, and its index in cuda_rungs. */
 #define RUNGS(RUNG)                                                                                          \
@@ -23,6 +23,7 @@ enum { RUNGS(RUNG_INDEX) };
 const struct rung cuda_rungs[] = {RUNGS(RUNG_ROW){NULL, NULL}};
 
 const struct cuda_ladder_entry cuda_ladder[] = {
+    {&cuda_rungs[PASSES], &cuda_rung_joined, CUDA_VOLUMES, CUDA_PASSES, false},
     {&cuda_rungs[PLANE], &cuda_rung_plane, CUDA_VOLUMES, CUDA_ALL_OPS, true},
     {&cuda_rungs[PASSES], &cuda_rung_passes, CUDA_GRIDS, CUDA_ALL_OPS, true},
     {&cuda_rungs[STRIP], &cuda_rung_strip, CUDA_PICTURES, CUDA_ALL_OPS, true},

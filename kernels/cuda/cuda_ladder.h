@@ -6,8 +6,8 @@
 
 enum cuda_grids { CUDA_VOLUMES = 1, CUDA_PICTURES = 2, CUDA_GRIDS = CUDA_VOLUMES | CUDA_PICTURES };
 
-/* Chains of taps, whose kernels know their taps, and the rest, which one filter serves for all. */
-enum cuda_ops { CUDA_CHAINS = 1, CUDA_OTHERS = 2, CUDA_ALL_OPS = CUDA_CHAINS | CUDA_OTHERS };
+/* Chains of taps, whose kernels know their taps; the rest, which one filter serves for all; and OP_PASSES. */
+enum cuda_ops { CUDA_CHAINS = 1, CUDA_OTHERS = 2, CUDA_ALL_OPS = CUDA_CHAINS | CUDA_OTHERS, CUDA_PASSES = 4 };
 
 /* An entry of the ladder: a rung and what it is tried for. A name may stand for two rungs, one for volumes
  * and one for pictures (fused); a rung may have two entries. */

@@ -52,7 +52,7 @@ static bool put_taps(const struct device *device, struct routine *routine, struc
 
     if (taps == NULL)
         return false;
-    for (size_t i = 0; i < op->tap_count; i++) {
+    for (size_t i = 0; op->taps != NULL && i < op->tap_count; i++) {
         taps[i].dx = op->taps[i].dx;
         taps[i].drow = op->taps[i].drow;
         taps[i].dplane = op->taps[i].dplane;
@@ -133,7 +133,9 @@ static bool is_candidate(const struct cuda_ladder_entry *entry, const struct op 
                          const struct shape *shape, const struct rung_wish *wish)
 {
     const enum cuda_grids grid = shape->rows == 1 ? CUDA_PICTURES : CUDA_VOLUMES;
-    const enum cuda_ops ops = cuda_is_chain(op) ? CUDA_CHAINS : CUDA_OTHERS;
+    const enum cuda_ops ops = op->kind == OP_PASSES ? CUDA_PASSES
+                              : cuda_is_chain(op)   ? CUDA_CHAINS
+                                                    : CUDA_OTHERS;
 
     if ((entry->grids & grid) == 0 || (entry->ops & ops) == 0 || (entry->single && wish->steps != 1))
         return false;
@@ -224,7 +226,10 @@ static bool choose_rung(const struct device *device, const struct op *op, const 
     const struct cuda_ladder_entry *entry;
     struct cuda_refusal refusal;
 
-    cuda_refuse(&refusal, "it is for %s", shape->rows == 1 ? "volumes" : "pictures");
+    if (op->kind == OP_PASSES)
+        cuda_refuse(&refusal, "it takes passes one by one");
+    else
+        cuda_refuse(&refusal, "it is for %s", shape->rows == 1 ? "volumes" : "pictures");
     entry = find_entry(device, cuda_ladder, op, shape, wish, &settled->form, &refusal);
     if (entry->rung == NULL)
         return refuse_wish(wish, refusal.text, fault);

@@ -196,6 +196,23 @@ static bool bench_ladder(struct bench_case *bench)
     return true;
 }
 
+/* Passes that the device takes as one, too. */
+static bool bench_joined(struct bench_case *bench, const struct stage *stage)
+{
+    const struct rung_wish wish = {.rung = bench->request->plan.wish.rung, .steps = 1};
+    struct step joined = bench->step;
+    struct form form;
+    struct fault refusal;
+    char title[DIAG_TEXT];
+
+    bench->op = &joined.ops[0];
+    if (!lower_join(&joined) || !bench_case_settle(bench, &bench->device, &wish, &form, &refusal))
+        return true;
+    snprintf(title, sizeof title, "%s, operations 1 to %zu as one", stage->spec, joined.pass_count);
+    bench->title = title;
+    return bench_ladder(bench);
+}
+
 static bool bench_ops(struct bench_case *bench, const struct stage *stage)
 {
     char title[DIAG_TEXT];
@@ -211,7 +228,7 @@ static bool bench_ops(struct bench_case *bench, const struct stage *stage)
         if (!bench_ladder(bench))
             return false;
     }
-    return true;
+    return bench_joined(bench, stage);
 }
 
 /* ---- sums ---- */

@@ -221,23 +221,45 @@ void bench_case_forget(struct bench_case *bench)
     bench->expected_field = bench->judge.fields[0];
 }
 
-bool bench_case_expect(struct bench_case *bench, unsigned steps)
+static bool judge_op(struct bench_case *bench, const struct op *op, unsigned steps)
 {
     const struct rung_wish any = {.rung = NULL};
     struct bench_stand *judge = &bench->judge;
     struct bench_kernel kernel;
     bool done;
 
+    if (!judge->backend->settle(judge->device, op, &bench->shape, &any, &kernel.form, bench->fault) ||
+        !judge->backend->prepare(judge->device, &kernel.form, &kernel.routine, bench->fault))
+        return false;
+    done = bench_case_take_steps(bench, judge, &kernel, steps, &bench->expected_field);
+    judge->backend->release(judge->device, kernel.routine);
+    return done;
+}
+
+/* The judge takes passes one by one. */
+static bool judge_steps(struct bench_case *bench, unsigned steps)
+{
+    const struct op *op = bench->op;
+    bool done = true;
+
+    if (op->kind != OP_PASSES)
+        return judge_op(bench, op, steps);
+    for (unsigned step = 0; step < steps; step++) {
+        for (size_t i = 0; done && i < op->pass_count; i++)
+            done = judge_op(bench, &op->passes[i], 1);
+    }
+    return done;
+}
+
+bool bench_case_expect(struct bench_case *bench, unsigned steps)
+{
+    bool done;
+
     if (bench->expected_steps == steps)
         return true;
     if (bench->expected_steps > steps)
         bench_case_forget(bench);
-    if (!bench_case_prepare(bench, judge, &any, &kernel, bench->fault))
-        return false;
-    done =
-        bench_case_take_steps(bench, judge, &kernel, steps - bench->expected_steps, &bench->expected_field) &&
-        keep_expected(bench, bench->expected_field);
-    judge->backend->release(judge->device, kernel.routine);
+    done = judge_steps(bench, steps - bench->expected_steps) && keep_expected(bench, bench->expected_field);
     if (done)
         bench->expected_steps = steps;
     else

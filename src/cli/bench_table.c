@@ -22,7 +22,7 @@ static const char *judge_name(const struct bench_case *bench)
    update that is not a chain of taps is more than multiply-adds. */
 static double share_of_multiply_adds(const struct bench_case *bench, const struct bench_row *row)
 {
-    if (bench->op == NULL || bench->op->kind != OP_TAPS)
+    if (bench->op == NULL || (bench->op->kind != OP_TAPS && bench->op->kind != OP_PASSES))
         return NAN;
     return bench_case_cells(bench) / row->seconds * (double)bench->op->tap_count / bench->multiply_adds;
 }

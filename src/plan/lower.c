@@ -5,6 +5,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #define CENTRAL 0.5 /* a central difference reaches across two samples */
 
@@ -260,8 +261,60 @@ bool lower_stage(const struct stage *stage, const struct grid *grid, const struc
     return fault_prefix(fault, stage->spec);
 }
 
+static void unite(struct reach *reach, const struct reach *other)
+{
+    widen(reach, other->low);
+    widen(reach, other->high);
+}
+
+static struct op join(const struct op *passes, size_t count)
+{
+    struct op joint = passes[0];
+
+    joint.kind = OP_PASSES;
+    joint.taps = NULL;
+    joint.passes = passes;
+    joint.pass_count = count;
+    for (size_t i = 1; i < count; i++) {
+        joint.tap_count += passes[i].tap_count;
+        unite(&joint.x, &passes[i].x);
+        unite(&joint.row, &passes[i].row);
+        unite(&joint.plane, &passes[i].plane);
+    }
+    return joint;
+}
+
+bool lower_join(struct step *step)
+{
+    size_t count = 0;
+
+    while (count < step->count && count < LOWER_PASSES && step->ops[count].kind == OP_TAPS)
+        count++;
+    if (count < 2)
+        return false;
+    memcpy(step->passes, step->ops, count * sizeof *step->ops);
+    step->pass_count = count;
+    step->ops[0] = join(step->passes, count);
+    memmove(step->ops + 1, step->ops + count, (step->count - count) * sizeof *step->ops);
+    step->count -= count - 1;
+    return true;
+}
+
+void lower_part(struct step *step)
+{
+    const size_t count = step->pass_count;
+
+    if (count == 0)
+        return;
+    memmove(step->ops + count, step->ops + 1, (step->count - 1) * sizeof *step->ops);
+    memcpy(step->ops, step->passes, count * sizeof *step->ops);
+    step->count += count - 1;
+    step->pass_count = 0;
+}
+
 void lower_free(struct step *step)
 {
+    lower_part(step);
     for (size_t i = 0; i < step->count; i++) {
         mem_free(step->ops[i].taps);
         mem_free(step->ops[i].outside);

@@ -10,12 +10,15 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define LOWER_OPS 4 /* one along each of three axes and what combines them */
+#define LOWER_PASSES 3
+#define LOWER_OPS    4 /* one along each of three axes and what combines them */
 
 /* One step of a stage: its operations in order. */
 struct step {
     struct op ops[LOWER_OPS];
     size_t count;
+    struct op passes[LOWER_PASSES]; /* while they are joined: what the first operation does */
+    size_t pass_count;
     bool keeps; /* the last operation reads the step's input beside the one before it */
 };
 
@@ -32,6 +35,10 @@ struct shape lower_shape(const struct grid *grid, unsigned channels);
 bool lower_stage(const struct stage *stage, const struct grid *grid, const struct encoding *encoding,
                  enum work_type work, struct step *step, struct fault *fault);
 void lower_free(struct step *step);
+
+/* Let one operation, an OP_PASSES, stand for a step's passes; false where it has no two of them. And back. */
+bool lower_join(struct step *step);
+void lower_part(struct step *step);
 
 /* All steps of a stage of FILTER_SCALE, as conversion takes them along. */
 bool lower_scale(const struct stage *stage, enum work_type work, struct scale *scale, struct fault *fault);
