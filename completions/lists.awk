@@ -115,7 +115,7 @@ function expanded(help, list,    rest_of_list) {
         take()
         word = take()
         add_word(table, word, take())
-    } else if (kind ~ /^(WORK_)?SAMPLE$/) {
+    } else if (kind ~ /^(HALF_|WORK_)?SAMPLE$/) {
         take()
         word = take()
         add_word("sample_choices", word, "")

@@ -63,6 +63,7 @@ if has bash && bash -c '[ "${BASH_VERSINFO[0]}" -ge 4 ]'; then
     candidates 'voxfilt -f ' | sed 's/:.*//' | sort -u > ../offered
     [ -s ../known ] && diff ../known ../offered
     result $? 'bash completes every filter'
+    completes 'voxfilt -t ' "$(echo "$types" | tr -s ', ' '\n' | grep -vx or | LC_ALL=C sort | xargs)"
     completes 'voxfilt --flux ' 'linear pm1 pm2 tanh'
     completes 'voxfilt --flux=p' 'pm1 pm2'
     completes 'voxfilt -q --flux p' 'pm1 pm2'
