@@ -1,16 +1,18 @@
 #!/bin/sh
-# No kernel keeps in memory what it wants in registers, on any architecture that is built: reads what ptxas told of each.
+# No kernel keeps in memory what it wants in registers, on any architecture that is built: it neither spills nor has a
+# stack frame, where arrays lie that are not addressed by constants alone. Reads what ptxas told of each.
 set -eu
 
-# Lines "ARCHITECTURE KERNEL BYTES" of a report's kernels that spill; the last line counts those that do not.
+# Lines "ARCHITECTURE KERNEL: SPILLED bytes spilled, FRAME in frames" of a report's kernels that use such memory; the last
+# line counts those that do not.
 spills()
 {
     awk '
         function judge() {
-            if (kernel != "" && bytes > 0)
-                print kernel, bytes
-            clean += kernel != "" && bytes == 0
-            bytes = 0
+            if (kernel != "" && spilled + frame > 0)
+                print kernel ": " spilled + 0 " bytes spilled, " frame + 0 " in frames"
+            clean += kernel != "" && spilled + frame == 0
+            spilled = frame = 0
         }
         /Compiling entry function/ {
             judge()
@@ -19,9 +21,12 @@ spills()
         }
         /bytes spill stores/ {
             split($0, word, /[ ,]+/)
-            for (i = 2; i in word; i++)
+            for (i = 3; i in word; i++) {
                 if (word[i] == "spill")
-                    bytes += word[i - 2]
+                    spilled += word[i - 2]
+                if (word[i] == "stack")
+                    frame += word[i - 2]
+            }
         }
         END {
             judge()
@@ -30,8 +35,9 @@ spills()
 }
 
 # A report that is made up must be read as it was meant.
-wanted='sm_90 spilling 12
-sm_80 calling 8
+wanted='sm_90 spilling: 12 bytes spilled, 16 in frames
+sm_80 calling: 8 bytes spilled, 8 in frames
+sm_90 framed: 0 bytes spilled, 40 in frames
 1'
 got=$(
     spills << 'END'
@@ -50,6 +56,10 @@ ptxas info    : Function properties for calling
 ptxas info    : Function properties for called
     8 bytes stack frame, 4 bytes spill stores, 4 bytes spill loads
 ptxas info    : Used 32 registers, used 0 barriers
+ptxas info    : Compiling entry function 'framed' for 'sm_90'
+ptxas info    : Function properties for framed
+    40 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads
+ptxas info    : Used 32 registers, used 0 barriers, 40 bytes cumulative stack size
 END
 )
 if [ "$got" != "$wanted" ]; then
@@ -68,8 +78,8 @@ for report in "$top_builddir"/kernels/cuda/*.ptxas; do
     spills "$report" > spills.txt
     found=$((found + $(tail -n 1 spills.txt)))
     spilling=$((spilling + $(wc -l < spills.txt) - 1))
-    sed -e '$d' -e "s/^/FAIL: ${report##*/}: /" -e 's/$/ bytes spilled/' spills.txt
+    sed -e '$d' -e "s/^/FAIL: ${report##*/}: /" spills.txt
 done
 rm -f spills.txt
-echo "$found kernels without spills, $spilling with"
+echo "$found kernels without spills or frames, $spilling with"
 [ "$spilling" -eq 0 ] && [ "$found" -gt 20 ]
