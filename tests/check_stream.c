@@ -3,6 +3,7 @@
 #include "pipeline/pipeline.h"
 #include "cli/task.h"
 #include "fixture.h"
+#include "harness.h"
 #include "running_device.h"
 
 #include <check.h>
@@ -554,6 +555,13 @@ static bool is_left_out(int number)
     return running_turns() > 1 && number % 7 != 0;
 }
 
+/* Whether it is the turn of a try of an example. What else goes by the number of the try shall not be the
+   same in all that have a turn. */
+static bool has_turn(unsigned tried)
+{
+    return harness_has_turn(tried, running_turns());
+}
+
 static void make_example(struct example *example, const char *chain, const char *edge)
 {
     const struct schedule_limits unlimited = {0};
@@ -609,7 +617,7 @@ START_TEST(any_slab)
         for (size_t batch = 1; batch <= slab; batch++) {
             const struct schedule_limits limits = {.slab = slab, .batch = batch};
             struct outcome outcome;
-            if (tried++ % running_turns() != 0)
+            if (!has_turn(tried++))
                 continue;
             setting.untallied = has_own_memory() && !setting.untallied;
             ck_like_whole_from(&example, slab % 2 == 0 ? "-j 3" : "-j 1", &limits, &setting, &outcome);
@@ -718,7 +726,7 @@ START_TEST(any_planes)
             const struct schedule_limits limits = {.slab = 1 + tried % 5, .batch = 1 + tried % 2};
             setting.random = tried % 3 > 0;
             setting.region = planes_from_to(k * planes / parts, (k + 1) * planes / parts);
-            if (tried++ % running_turns() == 0)
+            if (has_turn(tried++))
                 ck_region(&example, tried % 2 == 0 ? "-j 3" : "-j 1", &limits, &setting);
         }
     }
@@ -760,7 +768,7 @@ START_TEST(any_box)
         bool tight = box % 3 == 0;
         setting.random = box % 2 == 0;
         setting.region = box_within(&example.whole.command.options.source.grid, box);
-        if (tried++ % running_turns() == 0)
+        if (has_turn(tried++))
             ck_region(&example, tight ? memory : "", tight ? &unlimited : &limits, &setting);
     }
     free_example(&example);
@@ -819,7 +827,7 @@ START_TEST(any_part)
         for (size_t k = 1; k <= parts; k++) {
             const struct schedule_limits limits = {.slab = 1 + tried % 5, .batch = 1 + tried % 2};
             setting.region = part_of(k, parts);
-            if (tried++ % running_turns() != 0)
+            if (!has_turn(tried++))
                 continue;
             ck_region(&example, tried % 2 == 0 ? "-j 3" : "-j 1", &limits, &setting);
             if (tried % 3 == 0)

@@ -31,11 +31,16 @@ unsigned harness_thinning(void)
 }
 
 /* Mixed, so that counting through the sides of a set leaves none of them out. */
-bool harness_takes(uint64_t number)
+bool harness_has_turn(uint64_t number, unsigned turns)
 {
     number = (number ^ number >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
     number = (number ^ number >> 27) * UINT64_C(0x94d049bb133111eb);
-    return (number >> 32) % harness_thinning() == 0;
+    return (number >> 32) % turns == 0;
+}
+
+bool harness_takes(uint64_t number)
+{
+    return harness_has_turn(number, harness_thinning());
 }
 
 static unsigned seconds_a_test;

@@ -16,6 +16,9 @@ int harness_run(const char *name, TCase *const cases[], size_t count, unsigned p
    what another has shown, only slower: under sanitizers, and where VOXFILT_THIN=N is set. */
 bool harness_takes(uint64_t number);
 
+/* Whether it is the turn of a number, of a set of which one in so many has one. */
+bool harness_has_turn(uint64_t number, unsigned turns);
+
 /* Of so many trials, it takes about one. */
 unsigned harness_thinning(void);
 

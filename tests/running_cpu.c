@@ -1,11 +1,13 @@
 /* The device of programs that test runs: the CPU. */
 #include "running_device.h"
 
+#include "harness.h"
+
 const char *const running_device = "cpu";
 
 unsigned running_turns(void)
 {
-    return 1;
+    return harness_thinning();
 }
 
 void running_vary(unsigned long run)

@@ -43,11 +43,21 @@ unsigned char *encoded_copy(const struct encoding *encoding, const unsigned char
 
 /* ---- fields ---- */
 
+/* What earlier uploads have left on the device, and nobody has asked for, is none of this seam's. */
+static void forget_outcomes(const struct way *way)
+{
+    struct outcomes others = {0};
+    struct fault fault;
+
+    ck_assert_msg(way->backend->tell_outcomes(way->device, &others, &fault), "%s", fault.text);
+}
+
 void seam_open(struct seam *seam)
 {
     const struct range all = {0, seam->shape.planes};
     struct fault fault;
 
+    forget_outcomes(seam->way);
     for (size_t i = 0; i < LENGTH(seam->fields); i++)
         ck_assert_msg(seam->way->backend->field_create(seam->way->device, &seam->fields[i], &seam->shape,
                                                        seam->work, all, &fault),
