@@ -23,7 +23,8 @@ enum boxed_sight {
     BOXED_BOTTOM = 1u << 1, /* its last row is */
     BOXED_FIRST = 1u << 2,  /* its first column is the grid's */
     BOXED_LAST = 1u << 3,   /* a bit for each column of a pack, from here on: it is the grid's last one */
-    BOXED_STORED = 1u << 7  /* a bit for each row, from here on: its pack is to be stored */
+    BOXED_STORED = 1u << 7, /* a bit for each row, from here on: its pack is to be stored */
+    BOXED_LATER = 16        /* the same bits, so much higher, while no plane is finished */
 };
 
 /* Which edges a loop over the planes heeds: none; those of x and of rows; those of planes, too. */
@@ -46,6 +47,15 @@ static inline enum boxed_rule boxed_rule_of(const struct op *op, int radius)
         return BOXED_NEAREST;
     }
 }
+
+/* Where a walk goes, which is asked once a plane or at the ends alone. Steps are counted from its first plane
+   on. */
+struct boxed_course {
+    int first_step, last_step; /* that bring the grid's first and last plane to level 0; else out of range */
+    int begun, steps;          /* those that store planes: from the one to before the other */
+    int first;                 /* the walk's first plane, counted from the field's */
+    int x, row, channel;       /* where its boxes begin */
+};
 
 template <typename T, int Taps> struct boxed_job {
     cuda_box_map boxes; /* of `from` */
@@ -83,7 +93,8 @@ struct boxed_form {
     static constexpr unsigned BoxBytes = Pitch * Height * sizeof(T);
 
     static constexpr int Ahead = 2, Stages = Ahead + 1 + Rests;
-    static constexpr size_t StageBytes = Stages * (StageSamples * sizeof(T) + sizeof(cuda_barrier));
+    static constexpr size_t StageBytes =
+        Stages * (StageSamples * sizeof(T) + sizeof(cuda_barrier)) + sizeof(boxed_course);
 
     static_assert(Rows >= 2 && Warps >= 2 && Levels >= 2 && UsefulX > 0 && UsefulRows > 0,
                   "a tile with something left");
@@ -91,6 +102,12 @@ struct boxed_form {
 
     /* The steps between a plane's arrival at a level and what that level makes of its own taps. */
     static constexpr int Deferral = 1;
+
+    /* A walk looks up in shared memory where it goes, for its planes want the registers. */
+    static constexpr bool Recalls = true;
+
+    /* The first step that stores, of a chunk that begins within the grid, is the first of two. */
+    static constexpr bool Warms = (Halo + Lag) % 2 == 0;
 
     /* How many steps a chunk takes to get going. */
     static constexpr int Start = 3;
@@ -112,17 +129,12 @@ template <typename Form> struct boxed_walk {
     const typename Form::job &job;
     T *const stages;
     cuda_barrier *const barriers;
+    volatile boxed_course *const recalled;
+    boxed_course there; /* course() has the one of the two that counts */
     int lane, warp;
-    int channel;
-    int origin_x, origin_row; /* of the tile */
-    T *target;                /* of the first row of the plane that is finished next */
-    unsigned sight;           /* of enum boxed_sight */
-    bool sides;               /* its warp sees an edge of x or of rows */
-
-    /* Steps are counted from the walk's first plane on. */
-    int first_step, last_step; /* that bring the grid's first and last plane to level 0; else out of range */
-    int begun, steps;          /* those that store planes: from the one to before the other */
-    int first;                 /* the walk's first plane, counted from the field's */
+    T *target;      /* of the first row of the plane that is finished next */
+    unsigned sight; /* of enum boxed_sight */
+    bool sides;     /* its warp sees an edge of x or of rows */
 
     int now;         /* the step */
     int stage;       /* of the plane that it takes, and that stage's barrier */
@@ -132,6 +144,7 @@ template <typename Form> struct boxed_walk {
     CUDA_INLINE boxed_walk(const typename Form::job &job_, T *shared)
         : job(job_), stages(shared),
           barriers(reinterpret_cast<cuda_barrier *>(shared + Form::Stages * Form::StageSamples)),
+          recalled(reinterpret_cast<boxed_course *>(barriers + Form::Stages)),
           lane(static_cast<int>(threadIdx.x) % CUDA_WARP),
           warp(__shfl_sync(CUDA_ALL_LANES, static_cast<int>(threadIdx.x) / CUDA_WARP, 0)), now(0), stage(0),
           parity(0)
@@ -141,12 +154,16 @@ template <typename Form> struct boxed_walk {
         rest /= job.tiles_x;
         const int tile_row = static_cast<int>(rest % job.tiles_rows);
         rest /= job.tiles_rows;
-        channel = static_cast<int>(rest % job.from.channels);
+        there.channel = static_cast<int>(rest % job.from.channels);
         rest /= job.from.channels;
         const long long begin = job.first + rest * job.chunk;
         place(tile_x, tile_row);
-        see_sides();
         find_ends(begin, begin + job.chunk < job.end ? begin + job.chunk : job.end);
+        if (Form::Recalls) {
+            if (threadIdx.x == 0)
+                *const_cast<boxed_course *>(recalled) = there;
+            __syncthreads();
+        }
     }
 
     /* The shared memory behind the stages and their barriers. */
@@ -157,13 +174,12 @@ template <typename Form> struct boxed_walk {
 
     /* ---- where the walk goes ---- */
 
-    CUDA_INLINE int first_row() const
+    CUDA_INLINE decltype(auto) course() const
     {
-        return origin_row + warp * Form::Rows;
-    }
-    CUDA_INLINE int first_x() const
-    {
-        return origin_x + lane * Form::Pack;
+        if constexpr (Form::Recalls)
+            return (*recalled);
+        else
+            return (there);
     }
 
     /* Along the rows, the first tile begins with the grid and the last one ends with it, so that edges lie at
@@ -171,19 +187,23 @@ template <typename Form> struct boxed_walk {
     CUDA_INLINE void place(int tile_x, int tile_row)
     {
         const int rows = job.from.rows;
-        const int x = tile_x * Form::UsefulX, row = tile_row * Form::UsefulRows;
-        const int begin_row = tile_row == 0 ? row : row + Form::Halo;
-        const int end_row = tile_row + 1 == job.tiles_rows ? rows : row + Form::Halo + Form::UsefulRows;
+        const int begin_x = tile_x * Form::UsefulX, begin_row = tile_row * Form::UsefulRows;
+        const int origin_x = begin_x - Form::HaloX, origin_row = min(begin_row, rows - Form::Height);
+        const int x = origin_x + lane * Form::Pack, row = origin_row + warp * Form::Rows;
+        const int stored_row = tile_row == 0 ? begin_row : begin_row + Form::Halo;
+        const int end_row = tile_row + 1 == job.tiles_rows ? rows : begin_row + Form::Halo + Form::UsefulRows;
+        const bool stored = x >= begin_x && x < min(begin_x + Form::UsefulX, job.from.nx);
 
-        origin_x = x - Form::HaloX;
-        origin_row = min(row, rows - Form::Height);
+        there.x = origin_x - Form::Margin;
+        there.row = origin_row;
+        target = job.to.samples + row * job.to.pitch + x;
         sight = 0;
 #pragma unroll
-        for (int r = 0; r < Form::Rows; r++) {
-            if (first_row() + r >= begin_row && first_row() + r < end_row && first_x() >= x &&
-                first_x() < min(x + Form::UsefulX, job.from.nx))
-                sight |= BOXED_STORED << r;
-        }
+        for (int r = 0; r < Form::Rows; r++)
+            note(stored && row + r >= stored_row && row + r < end_row, BOXED_STORED << r << BOXED_LATER);
+        see_sides(x, row);
+        sides =
+            row == 0 || row + Form::Rows == rows || origin_x <= 0 || origin_x + Form::Width >= job.from.nx;
     }
 
     CUDA_INLINE void note(bool seen, unsigned what)
@@ -202,16 +222,14 @@ template <typename Form> struct boxed_walk {
         return seen;
     }
 
-    CUDA_INLINE void see_sides()
+    CUDA_INLINE void see_sides(int x, int row)
     {
-        const int row = first_row(), x = first_x(), nx = job.from.nx;
+        const int nx = job.from.nx;
 
         note(row == 0, BOXED_TOP);
         note(row + Form::Rows == job.from.rows, BOXED_BOTTOM);
         note(x == 0, BOXED_FIRST);
         note(x < nx && x + Form::Pack >= nx, BOXED_LAST << (nx - 1) % Form::Pack);
-        sides =
-            row == 0 || row + Form::Rows == job.from.rows || origin_x <= 0 || origin_x + Form::Width >= nx;
     }
 
     CUDA_INLINE void find_ends(long long begin, long long end)
@@ -220,17 +238,17 @@ template <typename Form> struct boxed_walk {
         const long long extent = job.from.planes;
         const long long plane = begin > Form::Halo ? begin - Form::Halo : 0;
 
-        first_step = plane > 0 ? -never : 0;
-        last_step = extent - 1 - plane > never ? never : static_cast<int>(extent - 1 - plane);
-        begun = static_cast<int>(begin - plane) + Form::Lag;
-        steps = static_cast<int>(end - plane) + Form::Lag;
-        first = static_cast<int>(plane - job.from.first);
-        target = job.to.row(plane - Form::Lag, channel, first_row()) + first_x();
+        there.first_step = plane > 0 ? -never : 0;
+        there.last_step = extent - 1 - plane > never ? never : static_cast<int>(extent - 1 - plane);
+        there.begun = static_cast<int>(begin - plane) + Form::Lag;
+        there.steps = static_cast<int>(end - plane) + Form::Lag;
+        there.first = static_cast<int>(plane - job.from.first);
+        target += job.to.row(plane - Form::Lag, there.channel, 0) - job.to.samples;
     }
 
     CUDA_INLINE T outside() const
     {
-        return job.rule == BOXED_CONSTANT ? job.outside[channel] : T(0);
+        return job.rule == BOXED_CONSTANT ? job.outside[course().channel] : T(0);
     }
 
     /* ---- arrival ---- */
@@ -251,10 +269,10 @@ template <typename Form> struct boxed_walk {
        hold arrives as zeros. */
     CUDA_INLINE void fetch(int step, int to_stage) const
     {
-        if (step < steps && warp == 0 && lane == 0)
+        if (warp == 0 && lane == 0 && step < course().steps)
             cuda_fetch_box(stages + to_stage * Form::StageSamples, &job.boxes,
-                           {origin_x - Form::Margin, origin_row, channel, first + step}, barriers + to_stage,
-                           Form::BoxBytes);
+                           {course().x, course().row, course().channel, course().first + step},
+                           barriers + to_stage, Form::BoxBytes);
     }
 
     CUDA_INLINE void arrive() const
@@ -301,9 +319,18 @@ template <typename Form> struct boxed_walk {
 
     /* ---- departure ---- */
 
+    CUDA_INLINE void begin_storing()
+    {
+        sight |= sight >> BOXED_LATER;
+    }
+    CUDA_INLINE bool stores() const
+    {
+        return now >= course().begun && now < course().steps;
+    }
+
     template <enum boxed_edges Edges> CUDA_INLINE void store(int r, const pack &value) const
     {
-        cuda_store_past((Edges != BOXED_ENDS || (now >= begun && now < steps)) && sees(BOXED_STORED << r),
+        cuda_store_past((Edges != BOXED_ENDS || stores()) && sees(BOXED_STORED << r),
                         target + r * job.to.pitch, value);
     }
 
@@ -338,20 +365,28 @@ template <typename Form> struct boxed_walk {
 };
 
 /* Three parts: until planes are stored and all levels are past what the grid's first planes need; until some
-   level comes to the last plane, or all planes are stored; and the rest. Walk: a boxed_walk that can advance.
- */
+   level comes to the last plane, or all planes are stored; and the rest. A chunk that begins within the grid
+   and ends nowhere near it sees no end in the first part, which then stores nothing. Walk: a boxed_walk that
+   can advance. */
 template <typename Form, typename Walk> CUDA_INLINE void boxed_run(Walk &walk)
 {
+    const int begun = walk.course().begun, steps = walk.course().steps;
     const int entered =
-        Walk::even_above(walk.first_step == 0 ? max(walk.begun, Form::Lag + Form::Radius) : walk.begun);
-    const int left = max(Walk::even_below(min(walk.steps, walk.last_step + Form::Deferral)), entered);
+        Walk::even_above(walk.course().first_step == 0 ? max(begun, Form::Lag + Form::Radius) : begun);
+    const int ending = Walk::even_below(min(steps, walk.course().last_step + Form::Deferral));
+    const int left = max(ending, entered);
+    const bool within = Form::Warms && walk.course().first_step != 0 && ending >= entered;
 
+    if (!within)
+        walk.begin_storing();
     walk.start();
 #pragma unroll 1
     for (int part = 0; part < 3; part++) {
         walk.forget_place();
-        const int until = part == 0 ? entered : part == 1 ? left : walk.steps;
-        if (part != 1)
+        const int until = part == 0 ? entered : part == 1 ? left : steps;
+        if (part == 1 && within)
+            walk.begin_storing();
+        if (part == 2 || (part == 0 && !within))
             walk.template advance<BOXED_ENDS>(until);
         else if (walk.sides)
             walk.template advance<BOXED_SIDES>(until);

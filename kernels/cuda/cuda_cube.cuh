@@ -47,7 +47,7 @@ struct cube_form : boxed_form<Type, CUBE_TAPS, 1, Rows_, Warps_, Levels_, 2 * Le
 template <typename Form> struct cube_walk : boxed_walk<Form> {
     using base = boxed_walk<Form>;
     using base::copy, base::fill, base::put, base::turned;
-    using base::first_step, base::last_step;
+    using base::course;
     using base::job, base::lane, base::warp, base::now, base::stage;
     using typename base::pack;
     using typename base::T;
@@ -252,19 +252,19 @@ template <typename Form> struct cube_walk : boxed_walk<Form> {
 
         copy(ended, done);
         copy(going, own);
-        if (Edges == BOXED_ENDS && plane == first_step) {
+        if (Edges == BOXED_ENDS && plane == course().first_step) {
             cuda_keep_branch();
             begin_first(going, rows);
         }
-        if (Edges == BOXED_ENDS && plane == first_step + 1 && rule() == BOXED_MIRROR) {
+        if (Edges == BOXED_ENDS && plane == course().first_step + 1 && rule() == BOXED_MIRROR) {
             cuda_keep_branch();
             begin_again(ended, rows, before, r);
         }
         chain<2>(ended, rows);
         chain<1>(going, rows);
-        if (Edges == BOXED_ENDS && plane == last_step + 1)
+        if (Edges == BOXED_ENDS && plane == course().last_step + 1)
             copy(ended, done);
-        if (Edges == BOXED_ENDS && plane == last_step) {
+        if (Edges == BOXED_ENDS && plane == course().last_step) {
             cuda_keep_branch();
             end_last(going, rows, before, r);
         }
@@ -282,9 +282,9 @@ template <typename Form> struct cube_walk : boxed_walk<Form> {
     CUDA_INLINE void hold_plane(int plane, pack &ended, const pack &done, pack &going,
                                 const wide_row &arrived) const
     {
-        if (plane - 1 == first_step || plane - 1 == last_step)
+        if (plane - 1 == course().first_step || plane - 1 == course().last_step)
             copy(ended, done);
-        if (plane == first_step || plane == last_step)
+        if (plane == course().first_step || plane == course().last_step)
             copy(going, reinterpret_cast<const pack &>(arrived[1]));
     }
 

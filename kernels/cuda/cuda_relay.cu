@@ -5,15 +5,27 @@
 #define STEPS 4
 
 /* Many warps of few rows beat few of many: the waits of one are filled by others. Twelve leave a thread 168
-   registers, in which four levels of four rows keep two planes each, but not what a mirror and rows that end
-   within a pack need besides. */
-template <typename T, enum boxed_rule Rule, bool Ragged>
-using form_of = std::conditional_t<Rule == BOXED_MIRROR || Ragged, relay_form<T, 5, 8, STEPS, Rule, Ragged>,
-                                   relay_form<T, 4, 12, STEPS, Rule, Ragged>>;
+   registers, in which four levels of four rows keep two planes each, but not what a mirror, rows that end
+   within a pack, or a constant in f64 need besides. */
+template <typename T, enum boxed_rule Rule, int Rest>
+static constexpr bool wants_registers = Rule == BOXED_MIRROR || Rest > 0 ||
+                                        (Rule == BOXED_CONSTANT && sizeof(T) == sizeof(double));
+
+template <typename T, enum boxed_rule Rule, int Rest>
+using form_of = std::conditional_t<wants_registers<T, Rule, Rest>, relay_form<T, 5, 8, STEPS, Rule, Rest>,
+                                   relay_form<T, 4, 12, STEPS, Rule, Rest>>;
 
 template <typename T, enum boxed_rule Rule, typename Act> static auto choose_rows(size_t nx, Act act)
 {
-    return nx % cuda_chunk<T>::samples == 0 ? act(form_of<T, Rule, false>()) : act(form_of<T, Rule, true>());
+    if constexpr (sizeof(T) == sizeof(float)) {
+        switch (nx % 4) {
+        case 2:
+            return act(form_of<T, Rule, 2>());
+        case 3:
+            return act(form_of<T, Rule, 3>());
+        }
+    }
+    return nx % cuda_chunk<T>::samples == 0 ? act(form_of<T, Rule, 0>()) : act(form_of<T, Rule, 1>());
 }
 
 /* A constant beside rows that end within a pack has no form: what ptxas 13.0 made of it read shared memory
@@ -24,7 +36,7 @@ template <typename T, typename Act> static auto choose_rule(const struct op *op,
     case BOXED_MIRROR:
         return choose_rows<T, BOXED_MIRROR>(nx, act);
     case BOXED_CONSTANT:
-        return act(form_of<T, BOXED_CONSTANT, false>());
+        return act(form_of<T, BOXED_CONSTANT, 0>());
     default:
         return choose_rows<T, BOXED_NEAREST>(nx, act);
     }
@@ -41,7 +53,7 @@ static bool serves(const struct cuda_limits *limits, const struct op *op, size_t
 {
     return cuda_is_full_star(op) && boxed_has_edges(op, 1, nx, planes) && choose(op, nx, [&](auto chosen) {
                using form = decltype(chosen);
-               return (form::Ragged || nx % form::Pack == 0) && boxed_serves<form>(limits, rows);
+               return (form::Rest > 0 || nx % form::Pack == 0) && boxed_serves<form>(limits, rows);
            });
 }
 

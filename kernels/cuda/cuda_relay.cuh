@@ -17,31 +17,31 @@
  * anybody at a barrier: a warp does its first and last row, gives them to its neighbours, arrives, does its
  * inner rows, and only then, at the next plane, waits for the others.
  *
- * Outside the grid each level reads what the edge rule has there: in x by a select, above and below from a
- * row that the warp at the edge has put into shared memory, and at the ends of the planes from another plane
- * that is kept. */
+ * Outside the grid each level reads what the edge rule has there: in x by a select, above and below where the
+ * rows of another warp would be, and at the ends of the planes from another plane that is kept. */
 #ifndef CUDA_RELAY_CUH
 #define CUDA_RELAY_CUH
 
 #include "cuda_boxed.cuh"
 
-/* The shape of a walk. Rule: what stands outside, BOXED_REFLECT excepted. Ragged: rows need not end with
-   packs. */
-template <typename Type, int Rows_, int Warps_, int Levels_, enum boxed_rule Rule_, bool Ragged_>
+/* The shape of a walk. Rule: what stands outside, BOXED_REFLECT excepted. Rest: the samples of a row behind
+   its last whole pack. */
+template <typename Type, int Rows_, int Warps_, int Levels_, enum boxed_rule Rule_, int Rest_>
 struct relay_form : boxed_form<Type, 7, 1, Rows_, Warps_, Levels_, Levels_, 1>
 {
     using base = boxed_form<Type, 7, 1, Rows_, Warps_, Levels_, Levels_, 1>;
     using typename base::T;
     static constexpr enum boxed_rule Rule = Rule_;
-    static constexpr bool Ragged = Ragged_;
+    static constexpr int Rest = Rest_;
+    static constexpr int Last = (Rest > 0 ? Rest : base::Pack) - 1; /* a row's last column in its pack */
 
-    /* The last row of a warp and the first of the next, for each pair of warps and each level but 0. */
+    /* For each level but 0, above, between and below the warps: the last row of the one, the first of the
+       other. */
     static constexpr int BorderSamples = 2 * base::Width;
-    static constexpr int ExchangeSamples = BorderSamples * (Warps_ - 1) * (Levels_ - 1);
-    /* Rows just outside the grid: above and below, for each level; but level 0 has those in the stage that
-       are the grid's. */
-    static constexpr int FirstRim = Rule == BOXED_CONSTANT ? 0 : 1;
-    static constexpr int RimSamples = 2 * (Levels_ - FirstRim) * base::Width;
+    static constexpr int LevelSamples = BorderSamples * (Warps_ + 1);
+    static constexpr int ExchangeSamples = LevelSamples * (Levels_ - 1);
+    /* A row of the constant. */
+    static constexpr int RimSamples = Rule == BOXED_CONSTANT ? base::Width : 0;
     static constexpr size_t SharedBytes =
         (base::StageBytes + 15) / 16 * 16 + (2 * ExchangeSamples + RimSamples) * sizeof(T);
 
@@ -55,7 +55,7 @@ struct relay_form : boxed_form<Type, 7, 1, Rows_, Warps_, Levels_, Levels_, 1>
 template <typename Form> struct relay_walk : boxed_walk<Form> {
     using base = boxed_walk<Form>;
     using base::copy, base::fill, base::put, base::turned;
-    using base::first_step, base::last_step;
+    using base::course;
     using base::job, base::lane, base::warp, base::now, base::stage;
     using typename base::pack;
     using typename base::T;
@@ -88,50 +88,64 @@ template <typename Form> struct relay_walk : boxed_walk<Form> {
 
     /* ---- rows of other warps ---- */
 
-    /* Of the pair of warps that this one makes with the warp before it, or with the next, this lane's pack of
-       the upper warp's last row; that of the lower warp's first row is a Width behind. A warp that has no
-       such neighbour reads another pair's: its rows are the tile's, and come out wrong anyway. */
-    CUDA_INLINE T *border_before(int turn) const
+    /* This lane's pack of the last row above the warp, at level 1; that of the warp's own first row is a
+       Width behind. */
+    CUDA_INLINE T *border_above(int turn) const
     {
-        return exchange + turn * Form::ExchangeSamples + max(warp - 1, 0) * Form::BorderSamples + lane * Pack;
+        return exchange + turn * Form::ExchangeSamples + warp * Form::BorderSamples + lane * Pack;
     }
-    CUDA_INLINE T *border_behind(int turn) const
+    /* The same of the warp's own last row and the first one below. */
+    CUDA_INLINE T *border_below(int turn) const
     {
-        return exchange + turn * Form::ExchangeSamples + min(warp, Form::Warps - 2) * Form::BorderSamples +
-               lane * Pack;
+        return border_above(turn) + Form::BorderSamples;
     }
     static CUDA_INLINE constexpr int level_offset(int level)
     {
-        return (level - 1) * (Form::Warps - 1) * Form::BorderSamples;
+        return (level - 1) * Form::LevelSamples;
     }
 
     /* Of the planes that the last step brought, the row above the thread's first and that below its last one.
        `before`: this thread's first pack of the stage of that step. */
     CUDA_INLINE const T *row_above(int l, const T *before, int turn) const
     {
-        return l == 0 ? before - (warp > 0 ? Form::Pitch : 0) : border_before(1 - turn) + level_offset(l);
+        return l == 0 ? before - (warp > 0 ? Form::Pitch : 0) : border_above(1 - turn) + level_offset(l);
     }
     CUDA_INLINE const T *row_below(int l, const T *before, int turn) const
     {
         return l == 0 ? before + (warp < Form::Warps - 1 ? Rows : Rows - 1) * Form::Pitch
-                      : border_behind(1 - turn) + level_offset(l) + Form::Width;
+                      : border_below(1 - turn) + level_offset(l) + Form::Width;
     }
 
+    /* A warp gives its first and last rows to its neighbours. Where it has none, its row stands outside the
+       tile, too: at the grid's edge, that is the nearest one; elsewhere, no matter. */
     CUDA_INLINE void publish_first(const planes &fresh, int turn) const
     {
-        if (warp == 0)
-            return;
+        T *const to = border_above(turn) + (warp > 0 ? Form::Width : 0);
+
 #pragma unroll
         for (int l = 1; l < Levels; l++)
-            put(border_before(turn) + level_offset(l) + Form::Width, fresh[l][0]);
+            put(to + level_offset(l), fresh[l][0]);
     }
     CUDA_INLINE void publish_last(const planes &fresh, int turn) const
     {
-        if (warp == Form::Warps - 1)
-            return;
+        T *const to = border_below(turn) + (warp < Form::Warps - 1 ? 0 : Form::Width);
+
 #pragma unroll
         for (int l = 1; l < Levels; l++)
-            put(border_behind(turn) + level_offset(l), fresh[l][Rows - 1]);
+            put(to + level_offset(l), fresh[l][Rows - 1]);
+    }
+    /* A mirror shows the row behind the outermost one. No other warp reads these. */
+    CUDA_INLINE void publish_mirrored(const planes &fresh, int turn) const
+    {
+        if (warp > 0 && warp < Form::Warps - 1)
+            return;
+#pragma unroll
+        for (int l = 1; l < Levels; l++) {
+            if (warp == 0)
+                put(border_above(turn) + level_offset(l), fresh[l][1]);
+            else
+                put(border_below(turn) + level_offset(l) + Form::Width, fresh[l][Rows - 2]);
+        }
     }
 
     /* ---- the chain ---- */
@@ -160,9 +174,9 @@ template <typename Form> struct relay_walk : boxed_walk<Form> {
         if (Edges == BOXED_INSIDE)
             return;
         wide[0] = (seen & BOXED_FIRST) != 0 ? ghost(row[0], row[1]) : wide[0];
-#pragma unroll
-        for (int j = Form::Ragged ? 0 : Pack - 1; j < Pack; j++)
-            wide[j + 2] = (seen & BOXED_LAST << j) != 0 ? ghost(wide[j + 1], wide[j]) : wide[j + 2];
+        wide[Form::Last + 2] = (seen & BOXED_LAST << Form::Last) != 0
+                                   ? ghost(wide[Form::Last + 1], wide[Form::Last])
+                                   : wide[Form::Last + 2];
     }
 
     /* All of a row's chains but the last tap: `before` is of the plane before, `row` of the sums' own. */
@@ -194,51 +208,34 @@ template <typename Form> struct relay_walk : boxed_walk<Form> {
 
     /* ---- edges ---- */
 
-    /* This lane's packs of the rows outside the grid: no other thread reads them. */
-    CUDA_INLINE T *rim_row(int l, bool below) const
+    /* This lane's pack of the row outside the grid: no other thread reads it. */
+    CUDA_INLINE T *rim_row() const
     {
-        return rim + (2 * (l - Form::FirstRim) + (below ? 1 : 0)) * Form::Width + lane * Pack;
+        return rim + lane * Pack;
     }
     CUDA_INLINE void fill_rim() const
     {
         pack constant;
 
         fill(constant, beyond);
-#pragma unroll 1
-        for (int l = 0; l < Levels; l++) {
-            if (base::sees(BOXED_TOP))
-                put(rim_row(l, false), constant);
-            if (base::sees(BOXED_BOTTOM))
-                put(rim_row(l, true), constant);
-        }
+        put(rim_row(), constant);
     }
 
     /* The rows above and below where they may be the grid's edge. */
     CUDA_INLINE const T *side_above(int l, const T *before, int turn) const
     {
-        return !base::sees(BOXED_TOP) ? row_above(l, before, turn)
-               : l >= Form::FirstRim  ? rim_row(l, false)
-                                      : before + (Form::Rule == BOXED_MIRROR ? Form::Pitch : 0);
+        if (Form::Rule == BOXED_CONSTANT && base::sees(BOXED_TOP))
+            return rim_row();
+        return Form::Rule == BOXED_MIRROR && l == 0 && base::sees(BOXED_TOP) ? before + Form::Pitch
+                                                                             : row_above(l, before, turn);
     }
     CUDA_INLINE const T *side_below(int l, const T *before, int turn) const
     {
-        return !base::sees(BOXED_BOTTOM) ? row_below(l, before, turn)
-               : l >= Form::FirstRim     ? rim_row(l, true)
-                                     : before + (Rows - (Form::Rule == BOXED_MIRROR ? 2 : 1)) * Form::Pitch;
-    }
-
-    /* Put the rows just outside the grid, in the planes that the last step brought. */
-    CUDA_INLINE void dress(const planes &newer) const
-    {
-        const int row = Form::Rule == BOXED_MIRROR ? 1 : 0;
-
-#pragma unroll
-        for (int l = 1; l < Levels; l++) {
-            if (base::sees(BOXED_TOP))
-                put(rim_row(l, false), newer[l][row]);
-            if (base::sees(BOXED_BOTTOM))
-                put(rim_row(l, true), newer[l][Rows - 1 - row]);
-        }
+        if (Form::Rule == BOXED_CONSTANT && base::sees(BOXED_BOTTOM))
+            return rim_row();
+        return Form::Rule == BOXED_MIRROR && l == 0 && base::sees(BOXED_BOTTOM)
+                   ? before + (Rows - 2) * Form::Pitch
+                   : row_below(l, before, turn);
     }
 
     /* What is held has the value of the level before: in the planes that a step has brought to row r, and in
@@ -250,7 +247,7 @@ template <typename Form> struct relay_walk : boxed_walk<Form> {
 
 #pragma unroll
         for (int j = 0; j < Pack; j++) {
-            const bool last = (Form::Ragged || j == Pack - 1) && (seen & BOXED_LAST << j) != 0;
+            const bool last = j == Form::Last && (seen & BOXED_LAST << j) != 0;
             if (row || (j == 0 && (seen & BOXED_FIRST) != 0) || last)
                 hold_column(r, j, older, newer, value);
         }
@@ -316,18 +313,18 @@ template <typename Form> struct relay_walk : boxed_walk<Form> {
         for (int l = 0; l < Levels; l++) {
             const int plane = now - 1 - l;
             pack sum;
-            if (plane == first_step) {
+            if (plane == course().first_step) {
                 cuda_keep_branch();
                 ghost_pack(older[l][r], newer[l][r], value);
             }
             fold_level<BOXED_ENDS, Turn>(l, r, sum, older[l][r], newer[l], before, seen);
-            if (plane == last_step)
+            if (plane == course().last_step)
                 ghost_pack(older[l][r], newer[l][r], older[l][r]);
             else
                 copy(older[l][r], value);
             close(sum, older[l][r]);
             copy(value, sum);
-            if (holds() && (plane == first_step || plane == last_step)) {
+            if (holds() && (plane == course().first_step || plane == course().last_step)) {
                 cuda_keep_branch();
                 copy(value, newer[l][r]);
             }
@@ -367,11 +364,6 @@ template <typename Form> struct relay_walk : boxed_walk<Form> {
         const T *const before = base::own(turned(stage, Form::Stages - 1));
 
         base::await();
-        if (Edges != BOXED_INSIDE && Form::Rule != BOXED_CONSTANT && !holds() &&
-            base::sees(BOXED_TOP | BOXED_BOTTOM)) {
-            cuda_keep_branch();
-            dress(newer);
-        }
         take_row<Edges, Turn>(0, older, newer, arrived, before);
         publish_first(older, Turn);
         take_row<Edges, Turn>(Rows - 1, older, newer, arrived, before);
@@ -380,6 +372,8 @@ template <typename Form> struct relay_walk : boxed_walk<Form> {
 #pragma unroll
         for (int r = 1; r < Rows - 1; r++)
             take_row<Edges, Turn>(r, older, newer, arrived, before);
+        if (Form::Rule == BOXED_MIRROR)
+            publish_mirrored(older, Turn);
         base::go_on();
     }
 
@@ -406,8 +400,8 @@ __global__ void __launch_bounds__(Form::Threads, 1)
     boxed_run<Form>(walk);
 }
 
-template <typename Type, int Rows, int Warps, int Levels, enum boxed_rule Rule, bool Ragged>
-inline auto relay_form<Type, Rows, Warps, Levels, Rule, Ragged>::kernel()
+template <typename Type, int Rows, int Warps, int Levels, enum boxed_rule Rule, int Rest>
+inline auto relay_form<Type, Rows, Warps, Levels, Rule, Rest>::kernel()
 {
     return &relay_kernel<relay_form>;
 }

@@ -43,6 +43,8 @@ struct wide_form : boxed_form<Type, WIDE_TAPS, 2, Rows_, Warps_, Levels_, 2 * Le
     static constexpr size_t SharedBytes =
         (base::StageBytes + 15) / 16 * 16 + (2 * ExchangeSamples + RimSamples) * sizeof(T);
 
+    static constexpr bool Recalls = sizeof(T) == sizeof(float);
+
     static_assert(Rows_ >= 4, "the two first rows are not the two last");
 
     static __host__ __device__ constexpr bool serves(int code)
@@ -55,7 +57,7 @@ struct wide_form : boxed_form<Type, WIDE_TAPS, 2, Rows_, Warps_, Levels_, 2 * Le
 template <typename Form> struct wide_walk : boxed_walk<Form> {
     using base = boxed_walk<Form>;
     using base::copy, base::fill, base::put, base::turned;
-    using base::first_step, base::last_step;
+    using base::course;
     using base::job, base::lane, base::warp, base::now, base::stage;
     using typename base::pack;
     using typename base::T;
@@ -341,17 +343,17 @@ template <typename Form> struct wide_walk : boxed_walk<Form> {
         for (int l = 0; l < Levels; l++) {
             const int arrived = now - 2 * l;
             pack sum, held, kept;
-            if (arrived == last_step + 2)
+            if (arrived == course().last_step + 2)
                 copy(value, newer[l][r]);
             begun_of(l, r, sum, older, three_ago);
-            if (arrived - 1 == first_step)
+            if (arrived - 1 == course().first_step)
                 begin_first(sum, older[l][r], newer[l][r], value);
-            if (l == 0 && arrived - 2 == first_step)
+            if (l == 0 && arrived - 2 == course().first_step)
                 begin(sum, older[l][r], older[l][r]);
             fold_level<BOXED_ENDS, Turn>(l, r, sum, newer, before, seen);
             copy(held, older[l][r]);
             copy(kept, value);
-            if (arrived == last_step + 1) {
+            if (arrived == course().last_step + 1) {
                 copy(value, newer[l][r]);
                 reflect(kept, older[l][r], newer[l][r]);
             }
@@ -389,7 +391,8 @@ template <typename Form> struct wide_walk : boxed_walk<Form> {
     }
     CUDA_INLINE void hold_plane(int plane, pack &value, const pack &held) const
     {
-        if ((plane >= first_step && plane < first_step + 2) || (plane > last_step - 2 && plane <= last_step))
+        if ((plane >= course().first_step && plane < course().first_step + 2) ||
+            (plane > course().last_step - 2 && plane <= course().last_step))
             copy(value, held);
     }
 
