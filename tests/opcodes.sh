@@ -2,7 +2,7 @@
 # The machine code of the kernels that compute several steps a pass, or one at the speed of copying, has the opcodes that
 # they are written for; compilers have lost them before without a word, and a kernel was 12 times slower. Nothing lies in
 # local memory; kernels for f32 compute nothing in f64; and where planes come as boxes, they do, and shared memory is
-# read and written by 16 bytes a lane.
+# read and written by 16 bytes a lane. Volumes' walks besides write there, once, and look up, by 4 bytes, where they go.
 set -eu
 
 # Lines "KERNEL: OPCODE" of a listing of cuobjdump for what should not be there or is missing; the last line counts the
@@ -17,16 +17,19 @@ faults()
         }
         function judge() {
             if ("FFMA" in opcodes || "DFMA" in opcodes) {
-                boxed = kernel ~ /(relay|cube|wide|solo)_kernel/
+                looks_up = kernel ~ /(relay|cube|wide)_kernel/
+                boxed = looks_up || kernel ~ /solo_kernel/
                 if (boxed && !("UTMALDG" in opcodes))
                     blame("no UTMALDG")
+                if (looks_up && !("LDS.128" in opcodes && "STS.128" in opcodes))
+                    blame("no LDS.128 or STS.128")
                 for (opcode in opcodes) {
                     if (opcode ~ /^(LDL|STL)/)
                         blame(opcode)
                     if (kernel ~ /(_kernel|_form)If/ && opcode ~ /^(DADD|DMUL|DFMA|DSETP|MUFU.*64|[FI]2[FI].*F64)/)
                         blame(opcode)
-                    if (boxed && opcode ~ /^(LDS|STS)$/)
-                        blame(opcode " of fewer than 16 bytes")
+                    if (boxed && opcode ~ (looks_up ? "^LDS[.][US]?(8|16|64)" : "^(LDS|STS)$"))
+                        blame(substr(opcode, 1, 3) " of fewer than 16 bytes")
                 }
                 clean += !faulty
                 boxes += boxed && !faulty
@@ -57,6 +60,7 @@ wanted='1 1
 _Z11wide_kernelIfE: DADD
 _Z11wide_kernelIfE: LDS of fewer than 16 bytes
 _Z11wide_kernelIfE: STL
+_Z11wide_kernelIfE: no LDS.128 or STS.128
 _Z11wide_kernelIfE: no UTMALDG'
 got=$(
     faults << 'END'
@@ -69,6 +73,8 @@ got=$(
 		Function : _Z11wide_kernelIdE
         /*0000*/                   DFMA R2, R2, R4, R6 ;                    /* 0x00000a00ff017b82 */
         /*0010*/                   LDS.128 R4, [R8] ;                       /* 0x00000a00ff017b82 */
+        /*0014*/                   STS.128 [R8], R4 ;                       /* 0x00000a00ff017b82 */
+        /*0018*/                   LDS R4, [R8] ;                           /* 0x00000a00ff017b82 */
         /*0020*/              @UP0 UTMALDG.4D [UR4], [UR6] ;                /* 0x00000a00ff017b82 */
 		Function : _Z12relay_kernelIfE
         /*0000*/                   BPT.TRAP 0x1 ;                           /* 0x00000a00ff017b82 */
@@ -108,7 +114,7 @@ check()
     fi
 }
 
-for object in cuda_relay cuda_cube cuda_wide cuda_fused cuda_fused2 cuda_plane; do
+for object in cuda_relay cuda_cube cuda_wide cuda_fused cuda_fused2 cuda_plane cuda_single; do
     check "$object"
 done
 exit "$failed"

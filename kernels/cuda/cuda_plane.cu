@@ -6,9 +6,13 @@
  *   instead of a window of planes; edge rules in what is fetched, so that no tile is slower than another.
  * Costs: a row above and below a tile, and a sector on either side, are read again, from L2.
  * Traffic per sample: 2 words through memory.
- * Wins when: one step of a small stencil is all that is asked for. */
+ * Wins when: one step of a small stencil is all that is asked for.
+ *
+ * cuda_plane.cuh has the walk for any device and edge rule, cuda_single.cuh a faster one for devices that
+ * fetch boxes. */
 #include "cuda_plane.cuh"
 #include "cuda_plane.h"
+#include "cuda_single.h"
 
 enum plane_stencil { PLANE_NOT, PLANE_SEVEN, PLANE_THIRTEEN, PLANE_TWENTYSEVEN, PLANE_FEWER };
 
@@ -33,11 +37,11 @@ template <typename T, typename Act> static auto choose_seven(int code, Act act)
 {
     if constexpr (sizeof(T) == sizeof(double)) {
         (void)code;
-        return act(plane_form<T, PLANE_STAR, 1, 4, 2, 8, 1, 3>());
+        return act(plane_form<T, STEP_STAR, 1, 4, 2, 8, 1, 3>());
     } else {
         return plane_is_asynchronous(code)
-                   ? act(plane_form<T, PLANE_STAR, 1, 2, 2, 16, 1, 3, PLANE_ASYNCHRONOUS_CODE>())
-                   : act(plane_form<T, PLANE_STAR, 1, 4, 2, 8, 1, 3, PLANE_SYNCHRONOUS_CODE>());
+                   ? act(plane_form<T, STEP_STAR, 1, 2, 2, 16, 1, 3, PLANE_ASYNCHRONOUS_CODE>())
+                   : act(plane_form<T, STEP_STAR, 1, 4, 2, 8, 1, 3, PLANE_SYNCHRONOUS_CODE>());
     }
 }
 
@@ -48,11 +52,11 @@ template <typename T, typename Act> static auto choose(int code, enum plane_sten
     case PLANE_SEVEN:
         return choose_seven<T>(code, act);
     case PLANE_THIRTEEN:
-        return act(plane_form<T, PLANE_STAR, 2, 4, 2, 6, 1, 4>());
+        return act(plane_form<T, STEP_STAR, 2, 4, 2, 6, 1, 4>());
     case PLANE_TWENTYSEVEN:
-        return act(plane_form<T, PLANE_BOX, 1, 4, 2, 8, 1, 3>());
+        return act(plane_form<T, STEP_BOX, 1, 4, 2, 8, 1, 3>());
     default:
-        return act(plane_form<T, PLANE_SOME, 1, 3, 2, 8, 1, 3>());
+        return act(plane_form<T, STEP_SOME, 1, 3, 2, 8, 1, 3>());
     }
 }
 
@@ -73,7 +77,12 @@ static bool plane_shape(const struct cuda_question *asked, struct cuda_form *for
         return cuda_refuse(asked->refusal, "taps lie outside the 3x3x3 box, and are no star of radius 2");
     if (asked->shape->rows == 1)
         return cuda_refuse(asked->refusal, "planes of one row: a picture's rungs serve it");
-    dispatch(asked->limits, asked->op, [&](auto chosen) { plane_describe<decltype(chosen)>(asked, form); });
+    if (cuda_single_serves(asked->limits, asked->op, asked->shape->nx, asked->shape->rows,
+                           asked->shape->planes)) {
+        cuda_single_describe(asked, form);
+        return true;
+    }
+    dispatch(asked->limits, asked->op, [&](auto chosen) { step_describe<decltype(chosen)>(asked, form); });
     if (form->shared_bytes > asked->limits->shared_per_block)
         return cuda_refuse(asked->refusal, "takes %zu bytes of shared memory a block, the device has %zu",
                            form->shared_bytes, asked->limits->shared_per_block);
@@ -82,7 +91,12 @@ static bool plane_shape(const struct cuda_question *asked, struct cuda_form *for
 
 cudaError_t cuda_plane_step(const struct cuda_job *job, int multiprocessors)
 {
-    return dispatch(job->limits, job->op->op, [&](auto chosen) {
+    const struct op *op = job->op->op;
+    const struct cuda_walk_grid grid = cuda_walk_extents(job);
+
+    if (cuda_single_serves(job->limits, op, grid.nx, grid.rows, grid.planes))
+        return cuda_single_launch(job, multiprocessors);
+    return dispatch(job->limits, op, [&](auto chosen) {
         using form = decltype(chosen);
         return plane_launch<form>(job, multiprocessors * form::Blocks);
     });
@@ -90,9 +104,7 @@ cudaError_t cuda_plane_step(const struct cuda_job *job, int multiprocessors)
 
 static cudaError_t plane_start(const struct cuda_job *job)
 {
-    return dispatch(job->limits, job->op->op, [&](auto chosen) {
-        return plane_launch<decltype(chosen)>(job, job->form->resident_blocks);
-    });
+    return cuda_plane_step(job, job->form->resident_blocks > 0 ? job->limits->multiprocessors : 0);
 }
 
 extern const struct cuda_rung cuda_rung_plane = {

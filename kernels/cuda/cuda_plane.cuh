@@ -12,11 +12,7 @@
 #ifndef CUDA_PLANE_CUH
 #define CUDA_PLANE_CUH
 
-#include "cuda_stream.cuh"
-#include "cuda_walk.cuh"
-
-/* The taps along the axes; all of a box of radius 1; those of that box that `present` names. */
-enum plane_taps { PLANE_STAR, PLANE_BOX, PLANE_SOME };
+#include "cuda_step.cuh"
 
 /* The code that a form is for: any; for compute capabilities before 8.0, where what is copied passes through
  * registers; from there on. */
@@ -27,14 +23,21 @@ static __host__ __device__ constexpr bool plane_is_asynchronous(int code)
     return code >= 80;
 }
 
+/* Blocks that walk further drift apart, and miss in L2 what they share; a box shares most. */
+static constexpr int plane_most_planes(enum step_taps taps)
+{
+    return taps == STEP_BOX ? 16 : 32;
+}
+
 /* What the compiler must know of a walk. */
-template <typename Type, enum plane_taps Taps_, int Radius_, int Rows_, int Across_, int Down_, int Blocks_,
+template <typename Type, enum step_taps Taps_, int Radius_, int Rows_, int Across_, int Down_, int Blocks_,
           int Slots_, enum plane_code Code_ = PLANE_ANY_CODE>
-struct plane_form {
+struct plane_form : step_taps_of<Taps_, Radius_> {
     using T = Type;
+    using base = step_taps_of<Taps_, Radius_>;
+    using base::Taps, base::Radius;
     static constexpr enum plane_code Code = Code_;
-    static constexpr enum plane_taps Taps = Taps_;
-    static constexpr int Radius = Radius_, Rows = Rows_, Blocks = Blocks_, Slots = Slots_;
+    static constexpr int Rows = Rows_, Blocks = Blocks_, Slots = Slots_;
     static constexpr int Across = Across_, Down = Down_; /* warps of a block */
     static constexpr int Threads = CUDA_WARP * Across * Down;
     static constexpr int Pack = cuda_chunk<T>::samples;
@@ -44,33 +47,28 @@ struct plane_form {
     static constexpr int Pitch = Width + 2 * Pack;   /* of a row in the ring */
     static constexpr int SlotSamples = (Height + 2 * Radius) * Pitch;
     static constexpr int Ahead = Slots - Radius; /* planes under way: the ring keeps Radius for `hold` */
-    static constexpr int TapCount = Taps == PLANE_STAR ? 6 * Radius + 1 : 27;
     static constexpr size_t SharedBytes = sizeof(T) * Slots * SlotSamples;
 
-    static_assert(Radius <= Pack && Ahead > 0 && (Taps == PLANE_STAR || Radius == 1),
+    static_assert(Radius <= Pack && Ahead > 0 && (Taps == STEP_STAR || Radius == 1),
                   "the window holds the taps");
 
     static __host__ __device__ constexpr bool serves(int code)
     {
         return Code == PLANE_ANY_CODE || (Code == PLANE_ASYNCHRONOUS_CODE) == plane_is_asynchronous(code);
     }
-    static __host__ __device__ constexpr bool has(int dx, int drow, int dplane)
+    /* All rounds of blocks together shall end soonest. The 2 · Radius planes that a chunk reads besides count
+       half, being in L2 more often than not. */
+    static inline long long chunk(long long planes, long long columns, long long slots)
     {
-        return Taps != PLANE_STAR || (dx != 0) + (drow != 0) + (dplane != 0) <= 1;
+        return cuda_walk_chunk(planes, plane_most_planes(Taps), [=](long long length, long long chunks) {
+            return static_cast<double>(cuda_ceil_divide(columns * chunks, slots) * (length + Radius));
+        });
     }
-    /* The place of a tap in raster order. */
-    static __host__ __device__ constexpr int index(int dx, int drow, int dplane)
-    {
-        if (Taps != PLANE_STAR)
-            return (dplane + 1) * 9 + (drow + 1) * 3 + dx + 1;
-        return dplane != 0 ? (dplane < 0 ? Radius : 5 * Radius) + dplane
-               : drow != 0 ? (drow < 0 ? 2 : 4) * Radius + drow
-                           : 3 * Radius + dx;
-    }
+    static inline auto kernel();
     /* A row of the window has neighbours beside it that count. */
     static __host__ __device__ constexpr bool widens(int row)
     {
-        return Taps != PLANE_STAR || (row >= Radius && row < Radius + Rows);
+        return Taps != STEP_STAR || (row >= Radius && row < Radius + Rows);
     }
 };
 
@@ -79,7 +77,7 @@ template <typename Form> struct plane_job {
 
     cuda_view<T> from, to;
     T weights[Form::TapCount]; /* in raster order */
-    unsigned present;          /* PLANE_SOME: a bit a tap */
+    unsigned present;          /* STEP_SOME: a bit a tap */
     enum edge_rule rule;
     struct reach x, row, plane; /* for hold */
     const T *outside;
@@ -284,7 +282,7 @@ template <typename Form> struct plane_walk {
                 if (!Form::has(dx, drow, dplane))
                     continue;
                 const int tap = Form::index(dx, drow, dplane);
-                if (Form::Taps == PLANE_SOME && (job.present >> tap & 1) == 0)
+                if (Form::Taps == STEP_SOME && (job.present >> tap & 1) == 0)
                     continue;
 #pragma unroll
                 for (int r = 0; r < Rows; r++) {
@@ -419,23 +417,11 @@ __global__ void __launch_bounds__(Form::Threads, Form::Blocks) plane_kernel(cons
     walk.run();
 }
 
-template <typename Form>
-static inline long long plane_columns(long long nx, long long rows, long long channels)
+template <typename Type, enum step_taps Taps, int Radius, int Rows, int Across, int Down, int Blocks,
+          int Slots, enum plane_code Code>
+inline auto plane_form<Type, Taps, Radius, Rows, Across, Down, Blocks, Slots, Code>::kernel()
 {
-    return cuda_ceil_divide(nx, Form::Width) * cuda_ceil_divide(rows, Form::Height) * channels;
-}
-
-/* Blocks that walk further drift apart, and miss in L2 what they share. */
-#define PLANE_MOST_PLANES 32
-
-/* The planes of a chunk: all rounds of blocks together shall end soonest. The 2 · Radius planes that a chunk
-   reads besides count half, being in L2 more often than not. */
-template <typename Form>
-static inline long long plane_chunk(long long planes, long long columns, long long slots)
-{
-    return cuda_walk_chunk(planes, PLANE_MOST_PLANES, [=](long long chunk, long long chunks) {
-        return static_cast<double>(cuda_ceil_divide(columns * chunks, slots) * (chunk + Form::Radius));
-    });
+    return &plane_kernel<plane_form>;
 }
 
 /* `slots`: how many blocks of the form the device runs at once; 0 where the chunk is settled. */
@@ -464,44 +450,13 @@ template <typename Form> static inline cudaError_t plane_launch(const struct cud
     job.tiles_x = static_cast<int>(cuda_ceil_divide(job.from.nx, Form::Width));
     job.tiles_rows = static_cast<int>(cuda_ceil_divide(job.from.rows, Form::Height));
     const long long planes = job.end - job.first;
-    const long long columns = plane_columns<Form>(job.from.nx, job.from.rows, job.from.channels);
+    const long long columns = step_columns<Form>(job.from.nx, job.from.rows, job.from.channels);
     const cudaError_t status = cuda_permit_shared(kernel, Form::SharedBytes);
     if (status != cudaSuccess || planes == 0)
         return status;
-    job.chunk = slots > 0 ? plane_chunk<Form>(planes, columns, slots) : from->form->coarsen;
+    job.chunk = slots > 0 ? Form::chunk(planes, columns, slots) : from->form->coarsen;
     return CUDA_LAUNCH(from->stream, dim3(cuda_blocks(columns * cuda_ceil_divide(planes, job.chunk))),
                        dim3(Form::Threads), Form::SharedBytes, kernel, job);
-}
-
-/* The share of its peak that an H200 reaches with all 27 taps. */
-#define PLANE_REACHED_BY_BOX 0.25
-
-template <typename Form>
-static inline void plane_describe(const struct cuda_question *asked, struct cuda_form *form)
-{
-    const long long nx = static_cast<long long>(asked->shape->nx),
-                    rows = static_cast<long long>(asked->shape->rows);
-    const long long planes = static_cast<long long>(asked->shape->planes);
-    const long long columns = plane_columns<Form>(nx, rows, asked->shape->channels);
-    const int slots = asked->limits->multiprocessors * Form::Blocks;
-
-    *form = cuda_form();
-    form->tile_x = Form::Width;
-    form->tile_y = Form::Height;
-    form->tile_z = 1;
-    form->resident_blocks = asked->wish->coarsen > 0 ? 0 : slots;
-    form->coarsen = asked->wish->coarsen > 0 ? asked->wish->coarsen
-                                             : static_cast<int>(plane_chunk<Form>(planes, columns, slots));
-    form->stride = 1;
-    form->steps = 1;
-    form->reach = Form::Radius;
-    form->grid = dim3(cuda_blocks(columns * cuda_ceil_divide(planes, form->coarsen)));
-    form->block = dim3(Form::Threads);
-    form->shared_bytes = Form::SharedBytes;
-    form->kernel = reinterpret_cast<const void *>(&plane_kernel<Form>);
-    form->bytes_per_update = 2.0 * sizeof(typename Form::T);
-    form->operations_per_update = cuda_operations(asked->op);
-    form->reached = Form::Taps == PLANE_BOX ? PLANE_REACHED_BY_BOX : 0;
 }
 
 #endif
