@@ -461,6 +461,107 @@ START_TEST(warps_arrive_before_they_wait)
 }
 END_TEST
 
+/* ---------------------------------------------------------------- blocks that await each other */
+
+constexpr unsigned ring_blocks = 7;
+
+/* Each block passes its number on to the next, round by round. */
+template <bool Waits>
+__global__ static void pass_around(int *cells, unsigned *signals, int *values, unsigned rounds)
+{
+    const unsigned block = blockIdx.x, before = (block + gridDim.x - 1) % gridDim.x;
+    int own = static_cast<int>(block);
+
+    for (unsigned round = 1; round <= rounds; round++) {
+        int *const row = cells + (round - 1) * gridDim.x;
+        if (threadIdx.x == 5)
+            row[block] = own;
+        __syncthreads();
+        if (threadIdx.x == 0) {
+            cuda_raise_signal(signals + block, round);
+            if (Waits)
+                cuda_await_signal(signals + before, round);
+        }
+        __syncthreads();
+        own = row[before];
+    }
+    values[block * blockDim.x + threadIdx.x] = own;
+}
+
+/* Whether the numbers come where they belong. */
+template <bool Waits> static bool passes_around(enum emulation_order order, uint64_t seed, unsigned rounds)
+{
+    device_array<int> cells((rounds + 1) * ring_blocks), values(ring_blocks * 64);
+    device_array<unsigned> signals{std::vector<unsigned>(ring_blocks)};
+    bool right = true;
+
+    emulation_set_order(order, seed);
+    ck_assert_int_eq(cuda_launch_together(nullptr, dim3(ring_blocks), dim3(64), 0, pass_around<Waits>, cells,
+                                          signals, values, rounds),
+                     cudaSuccess);
+    for (unsigned i = 0; i < ring_blocks * 64; i++)
+        right = right && values.values()[i] ==
+                             static_cast<int>((i / 64 + ring_blocks * rounds - rounds) % ring_blocks);
+    return right;
+}
+
+START_TEST(blocks_await_each_other)
+{
+    for (unsigned rounds = 0; rounds < 12; rounds++) {
+        ck_assert(passes_around<true>(EMULATION_FORWARD, 0, rounds));
+        ck_assert(passes_around<true>(EMULATION_REVERSED, 0, rounds));
+        ck_assert(passes_around<true>(EMULATION_SHUFFLED, rounds + 1, rounds));
+    }
+    ck_assert(!passes_around<false>(EMULATION_FORWARD, 0, 3));
+    ck_assert(!passes_around<false>(EMULATION_REVERSED, 0, 3));
+}
+END_TEST
+
+enum { SIGNAL_UNRAISED, SIGNAL_SKIPPED, SIGNAL_ELSEWHERE, SIGNAL_TRAPS, SIGNAL_ALONE };
+
+__global__ static void bad_signal(unsigned *signal, int which)
+{
+    if (which == SIGNAL_TRAPS && blockIdx.x == 1)
+        __trap();
+    if (which == SIGNAL_SKIPPED)
+        cuda_raise_signal(signal, 2);
+    if (which == SIGNAL_ELSEWHERE)
+        cuda_raise_signal(signal + 1, 1);
+    cuda_await_signal(signal, 1);
+}
+
+static cudaError_t launch_bad_signal(unsigned *signal, unsigned blocks, int which)
+{
+    if (which == SIGNAL_ALONE)
+        return CUDA_LAUNCH(nullptr, dim3(blocks), one, 0, bad_signal, signal, which);
+    return cuda_launch_together(nullptr, dim3(blocks), one, 0, bad_signal, signal, which);
+}
+
+START_TEST(bad_signals_are_reported)
+{
+    static const char *const words[] = {"at a signal at check_emulation.cpp", "rises from 0 to 2",
+                                        "outside of any allocation", "trap at", "need not run at once"};
+
+    for (int which = SIGNAL_UNRAISED; which <= SIGNAL_ALONE; which++) {
+        device_array<unsigned> signal{std::vector<unsigned>(1)};
+        expect_complaint(launch_bad_signal(signal, 2, which), words[which]);
+    }
+}
+END_TEST
+
+/* A multiprocessor holds 32 blocks of a thread, and there are two. */
+START_TEST(blocks_that_do_not_run_at_once_are_refused)
+{
+    device_array<unsigned> signals{std::vector<unsigned>(65, 1)};
+
+    ck_assert_int_eq(launch_bad_signal(signals, 64, -1), cudaSuccess);
+    ck_assert_int_eq(launch_bad_signal(signals, 65, -1), cudaErrorCooperativeLaunchTooLarge);
+}
+END_TEST
+
+/* ---------------------------------------------------------------- barriers that are used wrongly, and boxes
+ */
+
 __global__ static void bad_barrier(int which)
 {
     CUDA_SHARED(cuda_barrier, barriers);
@@ -1172,6 +1273,9 @@ static void add_tests(TCase *cases)
     tcase_add_test(cases, bad_copies_are_reported);
     tcase_add_test(cases, warps_arrive_before_they_wait);
     tcase_add_test(cases, bad_barriers_are_reported);
+    tcase_add_test(cases, blocks_await_each_other);
+    tcase_add_test(cases, bad_signals_are_reported);
+    tcase_add_test(cases, blocks_that_do_not_run_at_once_are_refused);
     tcase_add_test(cases, boxes_come_with_zeros_around_the_field);
     tcase_add_test(cases, bad_boxes_are_reported);
     tcase_add_test(cases, out_of_bounds_is_found);

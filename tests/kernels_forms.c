@@ -350,7 +350,7 @@ static const char *const stages_of_forms[] = {"-f heat -s 1", "-f matrix:1,2,1;2
 
 START_TEST(forms_are_as_wished)
 {
-    const struct grid grids[] = {grid_make(2, 300, 200, 1), grid_make(3, 70, 60, 50)};
+    const struct grid grids[] = {grid_make(2, 300, 200, 1), grid_make(3, 70, 60, 50), grid_make(3, 20, 9, 8)};
     struct subject subject;
 
     for (size_t i = 0; i < way_count; i++) {
@@ -410,7 +410,7 @@ static unsigned steps_of_a_pass(const struct way *way, const char *stage, const 
 }
 
 /* What devices that have boxes take in a pass: of a volume four steps where samples outside the grid are the
-   nearest ones, and where those at the edge are held; of a picture ten of five taps and six of nine, eight
+   nearest ones, and where those at the edge are held; of a picture ten of five taps and six of nine, four
    and five where strips are short, but under wrap and where rows are not of whole packs. */
 START_TEST(passes_take_as_many_steps)
 {
@@ -422,7 +422,7 @@ START_TEST(passes_take_as_many_steps)
     } passes[] = {{"-f heat", 3, 128, 60, 4},
                   {"-f heat -e nearest", 3, 128, 60, 4},
                   {"-f heat -e hold", 3, 128, 60, 4},
-                  {"-f heat", 2, 128, 60, 8},
+                  {"-f heat", 2, 128, 60, 4},
                   {"-f heat", 2, 16384, 16384, 10},
                   {"-f matrix:1,2,1;2,4,2;1,2,1", 2, 16384, 16384, 6},
                   {"-f matrix:1,2,1;2,4,2;1,2,1 -e mirror", 2, 16384, 16384, 6},
@@ -441,6 +441,28 @@ START_TEST(passes_take_as_many_steps)
             ck_assert_msg(steps == passes[k].steps, "%s, %zu × %zu: %u steps", passes[k].stage, passes[k].nx,
                           passes[k].ny, steps);
         }
+    }
+}
+END_TEST
+
+/* Small volumes in tiles along the rows, along the planes and along both, a few launches each: tiles of one
+   row, of as few as overlap, and so many that none sees two ends of the grid. */
+START_TEST(small_volumes_stay_on_the_device)
+{
+    static const size_t extents[][3] = {{1, 1, 1},   {3, 1, 13}, {5, 14, 2},
+                                        {17, 9, 11}, {64, 7, 8}, {8, 21, 12}};
+    char options[200];
+
+    for (size_t i = 0; i < LENGTH(extents) * EDGE_RULES * 2; i++) {
+        const size_t *extent = extents[i % LENGTH(extents)];
+        struct trial trial = {.options = options,
+                              .work = i / LENGTH(extents) % 2 == 0 ? WORK_F32 : WORK_F64,
+                              .grid = grid_make(3, extent[0], extent[1], extent[2]),
+                              .rung = "resident"};
+        trial.grid.channels = 1 + (unsigned)i % 2;
+        snprintf(options, sizeof options, "-f heat -s %zu -e %s", 1 + i * 7 % 9,
+                 edge_option(i / 2 / LENGTH(extents)));
+        trial_check(&trial, true);
     }
 }
 END_TEST
@@ -536,6 +558,7 @@ TCase *forms_case(void)
     TCase *tests = tcase_create("forms");
 
     tcase_add_test(tests, many_steps);
+    tcase_add_test(tests, small_volumes_stay_on_the_device);
     tcase_add_test(tests, volumes_of_several_tiles);
     tcase_add_test(tests, pictures_of_several_strips);
     tcase_add_test(tests, passes_take_as_many_steps);

@@ -91,6 +91,11 @@ for options in '-e mirror -s 8' '-e constant:3 -s 8' '-f twentyseven:0.1,0.05,0.
     # shellcheck disable=SC2086  # words
     job "$VOXFILT" -D cuda -q -i f32.raw -d 125,256,128 -t f32 -o /dev/null $options
 done
+head -c $((4 * 64 * 64 * 64)) f32.raw > small.raw
+for options in '-s 20' '-s 20 -e hold' '-s 20 -e constant:3 --work f64'; do
+    # shellcheck disable=SC2086  # words
+    job "$VOXFILT" -D cuda -q -i small.raw -n 64 -t f32 -o /dev/null $options
+done
 volume -f laplace --out-range auto --out-type u8
 job "$VOXFILT" -D cuda -q -i u16.raw -n 160 -t u16 -f sobel:x --out-type u8 -o /dev/null
 

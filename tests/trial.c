@@ -118,9 +118,13 @@ static void attempt_end(struct attempt *attempt)
     stage_free(&attempt->stage);
 }
 
-static bool has_turn(const struct way *way, uint64_t number, bool all_ways)
+static bool has_turn(const struct way *way, const struct attempt *attempt, bool all_ways)
 {
-    return all_ways || way_has_turn(way, number);
+    const char *rung = attempt->trial->rung;
+
+    if (rung != NULL && (way->rung == NULL || strcmp(way->rung, rung) != 0))
+        return false;
+    return all_ways || way_has_turn(way, attempt->number);
 }
 
 void trial_check(const struct trial *given, bool all_ways)
@@ -130,14 +134,14 @@ void trial_check(const struct trial *given, bool all_ways)
     struct command command;
     size_t first = 0;
 
-    while (first < way_count && !has_turn(&ways[first], attempt.number, all_ways))
+    while (first < way_count && !has_turn(&ways[first], &attempt, all_ways))
         first++;
     if (first == way_count || !harness_takes(attempt.number))
         return;
     command_parse(&command, PROGRAM_VOXFILT, trial.options);
     attempt_begin(&attempt, &trial, &command);
     for (size_t i = first; i < way_count; i++) {
-        if (has_turn(&ways[i], attempt.number, all_ways))
+        if (has_turn(&ways[i], &attempt, all_ways))
             attempt_in(&attempt, &ways[i]);
     }
     attempt_end(&attempt);

@@ -16,7 +16,8 @@ struct trial {
     struct grid grid;
     enum work_type work;
     enum fill fill;
-    bool alpha; /* the last channel is alpha, apart from the others */
+    bool alpha;       /* the last channel is alpha, apart from the others */
+    const char *rung; /* in ways of this kernel alone; NULL: of any */
 };
 
 /* A number for the trial that is as good as random, and the same in every run. */

@@ -1,5 +1,5 @@
 /* A GPU as ways, true or emulated: one for each of its kernels, and its own choice; besides, where the GPU
- * can be changed, one for each kernel that has other forms for older ones. */
+ * can be changed, one for each kernel that has other forms on other GPUs. */
 #include "ways_cuda.h"
 
 #include "fixture.h"
@@ -9,10 +9,15 @@
 
 #define MOST_WAYS 24
 
-static const char *const changing_rungs[] = {"fused", "plane"};
+static const struct {
+    const char *rung;
+    enum ways_cuda_kind kind;
+} changing[] = {{"fused", WAYS_CUDA_OLD}, {"plane", WAYS_CUDA_OLD}, {"resident", WAYS_CUDA_LARGE}};
+
+static const char *const suffixes[WAYS_CUDA_KINDS] = {"", " of an older GPU", " of a larger GPU"};
 
 static struct way opened[MOST_WAYS];
-static struct device *usual_device, *old_device;
+static struct device *devices[WAYS_CUDA_KINDS];
 
 const struct way *ways = opened;
 
@@ -27,12 +32,11 @@ static struct device *open_device(void)
     return device;
 }
 
-static void name_way(struct way *way, struct device *device, const char *rung)
+static void name_way(struct way *way, enum ways_cuda_kind kind, const char *rung)
 {
-    snprintf(way->name, sizeof way->name, "%s%s", rung != NULL ? rung : "its own choice",
-             device == usual_device ? "" : " of an older GPU");
+    snprintf(way->name, sizeof way->name, "%s%s", rung != NULL ? rung : "its own choice", suffixes[kind]);
     way->backend = &backend_cuda;
-    way->device = device;
+    way->device = devices[kind];
     way->rung = rung;
     way->turns = ways_cuda_turns(rung);
 }
@@ -43,19 +47,21 @@ size_t ways_open(void)
 
     if (backend_cuda.count() == 0)
         return 0;
-    usual_device = open_device();
-    name_way(&opened[count++], usual_device, NULL);
+    devices[WAYS_CUDA_USUAL] = open_device();
+    name_way(&opened[count++], WAYS_CUDA_USUAL, NULL);
     for (const struct rung *rung = backend_cuda.rungs; rung->name != NULL; rung++) {
         fixture_require(count < MOST_WAYS, "more rungs than ways");
-        name_way(&opened[count++], usual_device, rung->name);
+        name_way(&opened[count++], WAYS_CUDA_USUAL, rung->name);
     }
-    if (!ways_cuda_be_old(true))
-        return count;
-    old_device = open_device();
-    ways_cuda_be_old(false);
-    for (size_t i = 0; i < sizeof changing_rungs / sizeof *changing_rungs; i++) {
+    for (int kind = WAYS_CUDA_USUAL + 1; kind < WAYS_CUDA_KINDS; kind++) {
+        if (ways_cuda_become((enum ways_cuda_kind)kind))
+            devices[kind] = open_device();
+    }
+    ways_cuda_become(WAYS_CUDA_USUAL);
+    for (size_t i = 0; i < sizeof changing / sizeof *changing; i++) {
         fixture_require(count < MOST_WAYS, "more rungs than ways");
-        name_way(&opened[count++], old_device, changing_rungs[i]);
+        if (devices[changing[i].kind] != NULL)
+            name_way(&opened[count++], changing[i].kind, changing[i].rung);
     }
     return count;
 }
@@ -63,8 +69,8 @@ size_t ways_open(void)
 void ways_close(void)
 {
     ways_cuda_closing();
-    if (usual_device != NULL)
-        backend_cuda.close(usual_device);
-    if (old_device != NULL)
-        backend_cuda.close(old_device);
+    for (int kind = 0; kind < WAYS_CUDA_KINDS; kind++) {
+        if (devices[kind] != NULL)
+            backend_cuda.close(devices[kind]);
+    }
 }

@@ -7,9 +7,12 @@
 /* How often a kernel is tried, the slow ones less. NULL: the backend's own choice. */
 unsigned ways_cuda_turns(const char *rung);
 
-/* Devices that are opened from now on are as others are not: with little shared memory, and code of the
-   oldest compute capability. false: the device cannot be changed. */
-bool ways_cuda_be_old(bool old);
+/* What a GPU may be besides what it is: with little shared memory and code of the oldest compute capability;
+   with more multiprocessors than most grids of tests have tiles. */
+enum ways_cuda_kind { WAYS_CUDA_USUAL, WAYS_CUDA_OLD, WAYS_CUDA_LARGE, WAYS_CUDA_KINDS };
+
+/* Devices that are opened from now on are of a kind. false: the device cannot be changed. */
+bool ways_cuda_become(enum ways_cuda_kind kind);
 
 /* Before the devices are closed: give back what is kept of their memory. */
 void ways_cuda_closing(void);

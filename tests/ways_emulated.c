@@ -10,7 +10,7 @@
 static const struct {
     const char *rung;
     unsigned turns;
-} slow[] = {{"fused", 40}, {"plane", 25}};
+} slow[] = {{"fused", 40}, {"plane", 25}, {"resident", 25}};
 
 const unsigned ways_patience = 900;
 
@@ -25,19 +25,29 @@ unsigned ways_cuda_turns(const char *rung)
     return turns;
 }
 
-bool ways_cuda_be_old(bool old)
+/* As it was before it became anything else. */
+static const struct emulation_device *usual_device(void)
 {
     static struct emulation_device usual;
-    struct emulation_device device = emulation_get_device();
+    static bool known;
 
-    if (old) {
-        usual = device;
+    if (!known)
+        usual = emulation_get_device();
+    known = true;
+    return &usual;
+}
+
+bool ways_cuda_become(enum ways_cuda_kind kind)
+{
+    struct emulation_device device = *usual_device();
+
+    if (kind == WAYS_CUDA_OLD) {
         device.major = 7;
         device.minor = 0;
         device.shared_per_block_opt_in = device.shared_per_multiprocessor = (size_t)96 << 10;
-    } else {
-        device = usual;
     }
+    if (kind == WAYS_CUDA_LARGE)
+        device.multiprocessors = 20;
     emulation_set_device(&device);
     return true;
 }

@@ -17,9 +17,9 @@ unsigned ways_cuda_turns(const char *rung)
     return 1;
 }
 
-bool ways_cuda_be_old(bool old)
+bool ways_cuda_become(enum ways_cuda_kind kind)
 {
-    (void)old;
+    (void)kind;
     return false;
 }
 

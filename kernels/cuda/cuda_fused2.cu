@@ -309,12 +309,18 @@ using fused_solo = solo_form<T, Taps, CUDA_SECTOR / static_cast<int>(sizeof(T)),
 #define SOLO_MOST_OF_STAR 10
 #define SOLO_MOST_OF_BOX  6
 
-/* In f32, strips that are shorter than so many rows take fewer steps a pass: of five taps, 567 rows are
-   faster with ten steps and 284 with eight; of nine, 183 with six and 47 with five. */
-#define SOLO_TALL_STAR     400
-#define SOLO_FEWER_OF_STAR 8
-#define SOLO_TALL_BOX      96
-#define SOLO_FEWER_OF_BOX  5
+/* How many steps a pass takes where strips then have at least so many rows: short strips walk more rows for
+   their neighbours than of their own, and wait longer for their first rows than they walk. As measured: in
+   f32 567 rows of five taps are faster with ten steps, 284 with eight, and where eight leave 18 rows or 8,
+   four are faster; in f64 153 rows are faster with eight. Of nine taps, 183 rows are faster with six, 47 with
+   five. */
+struct solo_depth {
+    int steps, rows;
+};
+constexpr struct solo_depth solo_star_depths[] = {{SOLO_MOST_OF_STAR, 400}, {8, 64}, {4, 0}};
+constexpr struct solo_depth solo_star_depths_f64[] = {{SOLO_MOST_OF_STAR, 200}, {8, 64}, {4, 0}};
+constexpr struct solo_depth solo_box_depths[] = {{SOLO_MOST_OF_BOX, 96}, {5, 0}};
+constexpr struct solo_depth solo_box_depths_f64[] = {{SOLO_MOST_OF_BOX, 0}};
 
 template <typename T> constexpr int fused_samples(bool whole)
 {
@@ -567,16 +573,27 @@ bool solo_settle_steps(const struct cuda_question *asked, int steps, struct cuda
                                        : solo_settle<double>(asked, steps, form);
 }
 
+/* In order of their steps, the last one for strips of any height. */
+const struct solo_depth *solo_depths_of(const struct op *op)
+{
+    const bool is_f32 = op->work == WORK_F32;
+
+    if (class_of(op) == FUSED_BOX)
+        return is_f32 ? solo_box_depths : solo_box_depths_f64;
+    return is_f32 ? solo_star_depths : solo_star_depths_f64;
+}
+
 /* Where no number of steps is wished for. */
 bool solo_settle_own(const struct cuda_question *asked, struct cuda_form *form)
 {
-    const bool is_box = class_of(asked->op) == FUSED_BOX;
+    const struct solo_depth *depth = solo_depths_of(asked->op);
 
-    if (!solo_settle_steps(asked, solo_most(asked->op), form))
-        return false;
-    if (asked->op->work != WORK_F32 || form->coarsen >= (is_box ? SOLO_TALL_BOX : SOLO_TALL_STAR))
-        return true;
-    return solo_settle_steps(asked, is_box ? SOLO_FEWER_OF_BOX : SOLO_FEWER_OF_STAR, form);
+    while (solo_settle_steps(asked, depth->steps, form)) {
+        if (form->coarsen >= depth->rows)
+            return true;
+        depth++;
+    }
+    return false;
 }
 
 bool solo_shape(const struct cuda_question *asked, struct cuda_form *form)

@@ -2,7 +2,8 @@
 #include "cuda_ladder.h"
 
 extern const struct cuda_rung cuda_rung_naive, cuda_rung_tile, cuda_rung_march, cuda_rung_register,
-    cuda_rung_plane, cuda_rung_fused, cuda_rung_fused2, cuda_rung_strip, cuda_rung_passes, cuda_rung_joined;
+    cuda_rung_plane, cuda_rung_fused, cuda_rung_fused2, cuda_rung_strip, cuda_rung_passes, cuda_rung_joined,
+    cuda_rung_resident;
 
 /* Each name once, and its index in cuda_rungs. */
 #define RUNGS(RUNG)                                                                                          \
@@ -13,7 +14,8 @@ extern const struct cuda_rung cuda_rung_naive, cuda_rung_tile, cuda_rung_march, 
     RUNG(PLANE, "plane", "one step of a volume, streamed along the planes")                                  \
     RUNG(STRIP, "strip", "one step of a picture, the window's sums in registers")                            \
     RUNG(PASSES, "passes", "taps of one axis")                                                               \
-    RUNG(FUSED, "fused", "several steps a pass over memory")
+    RUNG(FUSED, "fused", "several steps a pass over memory")                                                 \
+    RUNG(RESIDENT, "resident", "hundreds of steps of a small volume, in registers")
 
 #define RUNG_INDEX(index, name, summary) index,
 #define RUNG_ROW(index, name, summary)   {name, summary},
@@ -27,6 +29,7 @@ const struct cuda_ladder_entry cuda_ladder[] = {
     {&cuda_rungs[PLANE], &cuda_rung_plane, CUDA_VOLUMES, CUDA_ALL_OPS, true},
     {&cuda_rungs[PASSES], &cuda_rung_passes, CUDA_GRIDS, CUDA_ALL_OPS, true},
     {&cuda_rungs[STRIP], &cuda_rung_strip, CUDA_PICTURES, CUDA_ALL_OPS, true},
+    {&cuda_rungs[RESIDENT], &cuda_rung_resident, CUDA_VOLUMES, CUDA_CHAINS, false},
     {&cuda_rungs[FUSED], &cuda_rung_fused, CUDA_VOLUMES, CUDA_ALL_OPS, false},
     {&cuda_rungs[FUSED], &cuda_rung_fused2, CUDA_PICTURES, CUDA_ALL_OPS, false},
     {&cuda_rungs[PLANE], &cuda_rung_plane, CUDA_VOLUMES, CUDA_ALL_OPS, false},

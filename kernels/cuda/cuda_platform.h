@@ -6,7 +6,8 @@
  *
  * Rules for kernels: shared memory is dynamic alone, one CUDA_SHARED a kernel, carved by hand; launches go
  * through CUDA_LAUNCH alone; asynchronous copies through cuda_copy_async, cuda_copy_row_async and
- * cuda_fetch_box alone; barriers at which threads arrive before they wait through cuda_barrier alone.
+ * cuda_fetch_box alone; barriers at which threads arrive before they wait through cuda_barrier alone; blocks
+ * that await each other through cuda_launch_together and signals alone.
  * Everything else of CUDA that they may use by its own name: threadIdx, blockIdx, blockDim, gridDim,
  * __syncthreads, __syncwarp, __shfl_sync, __shfl_up_sync, __shfl_down_sync, __shfl_xor_sync, __ballot_sync,
  * __any_sync, __ldg, __trap, atomicAdd, atomicMax, vector types. */
@@ -18,6 +19,7 @@
 #else
 
 #include <cuda_runtime.h>
+#include <type_traits>
 #if CUDART_VERSION >= 12000
 #include <cuda.h>
 #endif
@@ -102,6 +104,19 @@ static __device__ __forceinline__ void cuda_keep_branch()
 template <typename T> static __device__ __forceinline__ void cuda_forget(T *number)
 {
     asm volatile("" : "+r"(*number));
+}
+
+/* A value as it stands in a register: between two elements of arrays, compilers choose by their addresses,
+   and keep the arrays in memory. */
+static __device__ __forceinline__ float cuda_in_register(float value)
+{
+    asm("" : "+f"(value));
+    return value;
+}
+static __device__ __forceinline__ double cuda_in_register(double value)
+{
+    asm("" : "+d"(value));
+    return value;
 }
 
 /* Store 16 aligned bytes that no other thread of the kernel reads, if they are wanted: they leave L2 before
@@ -280,6 +295,52 @@ static __device__ __forceinline__ void cuda_fetch_box(void *shared, const cuda_b
                  "l"(evict_last)
                  : "memory");
 #endif
+}
+
+/* ---- blocks that await each other ----
+ *
+ * All blocks of such a launch run at once, or it is refused. A signal is a number in the device's memory that
+ * one block raises and others await. What the block's threads stored before a __syncthreads that comes before
+ * it is raised is seen after a __syncthreads that comes after it is awaited, through cuda_load_signalled. */
+template <typename... Parameters>
+static inline cudaError_t cuda_launch_together(cudaStream_t stream, dim3 grid, dim3 block,
+                                               size_t shared_bytes, void (*kernel)(Parameters...),
+                                               std::decay_t<Parameters>... arguments)
+{
+    void *pointers[] = {&arguments...};
+
+    return cudaLaunchCooperativeKernel(reinterpret_cast<const void *>(kernel), grid, block, pointers,
+                                       shared_bytes, stream);
+}
+
+/* Each by one thread of a block. Numbers rise by one at a time. */
+static __device__ __forceinline__ void cuda_raise_signal(unsigned *signal, unsigned number)
+{
+    asm volatile("st.release.gpu.global.u32 [%0], %1;" ::"l"(signal), "r"(number) : "memory");
+}
+
+static __device__ __forceinline__ void cuda_await_signal(const unsigned *signal, unsigned number)
+{
+    unsigned found;
+
+    do {
+        asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(found) : "l"(signal) : "memory");
+    } while (found < number);
+}
+
+/* 16 bytes that another block has stored: from L2, since the cache of this one may hold what was there
+ * before.
+ */
+static __device__ __forceinline__ void cuda_load_signalled(const float *from, float (&pack)[4])
+{
+    asm volatile("ld.global.cg.v4.f32 {%0, %1, %2, %3}, [%4];"
+                 : "=f"(pack[0]), "=f"(pack[1]), "=f"(pack[2]), "=f"(pack[3])
+                 : "l"(from)
+                 : "memory");
+}
+static __device__ __forceinline__ void cuda_load_signalled(const double *from, double (&pack)[2])
+{
+    asm volatile("ld.global.cg.v2.f64 {%0, %1}, [%2];" : "=d"(pack[0]), "=d"(pack[1]) : "l"(from) : "memory");
 }
 
 #endif

@@ -28,7 +28,7 @@ static_assert(sizeof(struct cuda_settled) <= sizeof(form::own), "a form has no r
 struct routine {
     struct cuda_settled settled;
     struct cuda_op on_device;
-    void *taps, *outside;
+    void *taps, *outside, *scratch;
 };
 
 /* Bytes that kernels are to find on the device. By the stream of those kernels, which a plain copy would not
@@ -100,6 +100,14 @@ static bool put_operands(const struct device *device, struct routine *routine, c
     return done;
 }
 
+static bool create_scratch(const struct device *device, struct routine *routine, struct fault *fault)
+{
+    const size_t bytes = routine->settled.form.scratch_bytes;
+
+    return bytes == 0 ||
+           cuda_device_check(cudaMalloc(&routine->scratch, bytes), device, "the scratch memory", fault);
+}
+
 void cuda_routine_release(struct device *device, struct routine *routine)
 {
     (void)device;
@@ -107,6 +115,7 @@ void cuda_routine_release(struct device *device, struct routine *routine)
         return;
     cudaFree(routine->taps);
     cudaFree(routine->outside);
+    cudaFree(routine->scratch);
     mem_free(routine);
 }
 
@@ -288,7 +297,7 @@ bool cuda_routine_settle(const struct device *device, const struct op *op, const
         offer_tiles(form);
     form->coarsens = settled.entry->rung->coarsens && settled.form.coarsen > 0;
     form->strides = form->coarsens && takes_stride(device, settled.entry->rung, op, shape);
-    form->memory_bytes = operand_bytes(op, shape);
+    form->memory_bytes = operand_bytes(op, shape) + settled.form.scratch_bytes;
     memcpy(form->own, &settled, sizeof settled);
     return true;
 }
@@ -303,7 +312,7 @@ bool cuda_routine_prepare(struct device *device, const struct form *form, struct
         return false;
     memcpy(&routine->settled, form->own, sizeof routine->settled);
     if (!cuda_launch_allow(device, &routine->settled.form, fault) ||
-        !put_operands(device, routine, form, fault)) {
+        !put_operands(device, routine, form, fault) || !create_scratch(device, routine, fault)) {
         cuda_routine_release(device, routine);
         return false;
     }
@@ -320,7 +329,8 @@ static cudaError_t launch(struct device *device, const struct routine *routine, 
                  input = cuda_planes_view<T>(kept != NULL ? kept : from);
     struct cuda_job job = {&device->limits, &routine->on_device,          &routine->settled.form,
                            &source,         kept != NULL ? &input : NULL, &target,
-                           planes,          static_cast<int>(steps),      device->stream};
+                           planes,          static_cast<int>(steps),      device->stream,
+                           routine->scratch};
 
     return routine->settled.entry->rung->launch(&job);
 }

@@ -74,6 +74,8 @@ struct cuda_form {
     double operations_per_update;
     double reached; /* the share of its peak that the device reaches in the kernel, as measured; 0: what it
                        reaches in others of the op */
+    int depth;      /* steps between what blocks tell each other within a launch; 0: they do not */
+    size_t scratch_bytes; /* of device memory that launches use, one after the other */
 };
 
 /* An op with what a kernel reads of it in the device's memory. */
@@ -92,6 +94,7 @@ struct cuda_job {
     struct range planes;
     int steps;
     cudaStream_t stream;
+    void *scratch; /* as many bytes as the form asks for */
 };
 
 struct cuda_rung {

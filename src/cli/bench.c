@@ -122,13 +122,15 @@ static bool sweep_coarsenings(struct bench_case *bench, form_bench *line, const 
 }
 
 /* Fewer steps a pass than the rung can take, where it takes so few. */
+#define MOST_DEPTHS_SWEPT 16
+
 static bool sweep_depths(struct bench_case *bench, const struct rung_wish *wish, unsigned most)
 {
     struct rung_wish shallow = *wish;
     struct fault refusal;
     struct form form;
 
-    for (shallow.steps = 1; shallow.steps < most; shallow.steps++) {
+    for (shallow.steps = 1; shallow.steps < most && most <= MOST_DEPTHS_SWEPT; shallow.steps++) {
         if (bench_case_settle(bench, &bench->device, &shallow, &form, &refusal) &&
             !bench_form(bench, &shallow))
             return false;

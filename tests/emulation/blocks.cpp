@@ -1,8 +1,9 @@
-/* Runs the blocks of a launch, one after another, their threads as fibers.
+/* Runs the blocks of a launch, their threads as fibers: one block after another, or all of them by turns.
  *
  * A thread runs until it must wait for others; then it switches to the next one, directly: threads that wait
  * at one place return along the same calls, as the processor predicts. Who arrives last goes on at once, far
- * ahead of the others: that is what brings a missing barrier to light. */
+ * ahead of the others: that is what brings a missing barrier to light. Of blocks that run together, one runs
+ * until all of its threads wait, for each other or for signals; then the next one does. */
 #include "blocks.h"
 #include "fiber.h"
 #include "poison.h"
@@ -37,7 +38,7 @@ constexpr unsigned nobody = ~0u;
 /* What a barrier that was created holds in shared memory. */
 constexpr std::uint64_t barrier_mark = 0x6261727269657221;
 
-enum class status : unsigned char { ready, at_barrier, at_phase, at_warp, exited };
+enum class status : unsigned char { ready, at_barrier, at_phase, at_warp, at_signal, exited };
 
 /* Thrown through a thread that must end because its launch has failed. */
 struct abandonment {
@@ -86,6 +87,17 @@ struct warp_state {
     std::uint64_t results[warp_lanes];
 };
 
+/* What a thread waits for of another block. */
+struct awaited_signal {
+    const unsigned *signal;
+    unsigned number;
+
+    bool is_raised() const
+    {
+        return *signal >= number;
+    }
+};
+
 /* A thread of the block; its fiber serves one block after another. */
 struct thread_state {
     unsigned number = 0;
@@ -93,13 +105,23 @@ struct thread_state {
     std::unique_ptr<fiber> context;
     site barrier = {};
     std::map<const void *, std::uint64_t> awaited; /* phases of each barrier */
+    awaited_signal signal = {};
     copy_queue copies;
 };
 
+/* Runs one block after another, or one of several that take turns. */
 class block_runner
 {
   public:
-    std::string run(const launch_shape &shape, const schedule &schedule, const std::function<void()> &thread);
+    void prepare(const launch_shape &shape, const schedule &schedule, const std::function<void()> &thread);
+    void start_block(std::size_t number);
+
+    /* Let threads run until all wait or have exited, and tell whether any could. */
+    bool proceed();
+    void end_block();
+    void release();
+    std::string complaint() const;
+    std::vector<std::uint32_t> arranged(std::size_t count);
 
     void meet_block(site where);
     std::uint64_t meet_warp(const warp_call &call);
@@ -112,13 +134,15 @@ class block_runner
     void arrive_at_barrier(void *barrier);
     void await_barrier(void *barrier, unsigned parity, site where);
     void fetch_box(void *shared, const box_map &map, const int (&origin)[4], void *barrier, unsigned bytes);
+    void raise_signal(unsigned *signal, unsigned number);
+    void await_signal(const unsigned *signal, unsigned number, site where);
 
   private:
     static void serve(void *thread);
 
     void prepare_threads();
-    void run_block(std::size_t number);
-    void start_block(std::size_t number);
+    void wake_signalled();
+    void check_signal(const unsigned *signal);
     void run_body();
     void abandon_threads();
     unsigned next_ready();
@@ -126,7 +150,6 @@ class block_runner
     void leave(thread_state &thread);
     void wait(thread_state &thread, status reason);
     void arrange(std::vector<std::uint32_t> &sequence);
-    std::vector<std::uint32_t> arranged(std::size_t count);
 
     warp_state &warp(const thread_state &of);
     unsigned lanes_that_exist(const thread_state &of) const;
@@ -158,15 +181,26 @@ class block_runner
     std::map<const void *, phase_barrier> barriers_;
     std::unique_ptr<guarded_memory> shared_;
     thread_state *running_ = nullptr;
+    uint3 block_ = {};
     std::string complaint_;
 };
 
-/* Fibers stay with the host thread that made them. */
+/* The one whose threads run. */
+thread_local block_runner *running_block;
+
 block_runner &this_runner()
 {
-    static thread_local block_runner runner;
+    return *running_block;
+}
 
-    return runner;
+/* Fibers stay with the host thread that made them. */
+const std::vector<std::unique_ptr<block_runner>> &runners(std::size_t count)
+{
+    static thread_local std::vector<std::unique_ptr<block_runner>> all;
+
+    while (all.size() < count)
+        all.push_back(std::make_unique<block_runner>());
+    return all;
 }
 
 std::string place(uint3 at)
@@ -395,10 +429,40 @@ void block_runner::fetch_box(void *shared, const box_map &map, const int (&origi
     at.boxes.push_back(fetched);
 }
 
+/* ---------------------------------------------------------------- signals */
+
+void block_runner::check_signal(const unsigned *signal)
+{
+    if (!shape_->together)
+        give_up("a signal in a launch whose blocks need not run at once");
+    if (reinterpret_cast<std::uintptr_t>(signal) % sizeof *signal != 0 ||
+        !shape_->is_allocated(signal, sizeof *signal))
+        give_up("a signal that is not aligned, or outside of any allocation");
+}
+
+void block_runner::raise_signal(unsigned *signal, unsigned number)
+{
+    check_signal(signal);
+    if (number != *signal + 1)
+        give_up("a signal rises from " + std::to_string(*signal) + " to " + std::to_string(number));
+    *signal = number;
+}
+
+void block_runner::await_signal(const unsigned *signal, unsigned number, site where)
+{
+    thread_state &thread = *running_;
+
+    check_signal(signal);
+    thread.barrier = where;
+    thread.signal = {signal, number};
+    if (!thread.signal.is_raised())
+        wait(thread, status::at_signal);
+}
+
 /* ---------------------------------------------------------------- blocks */
 
-std::string block_runner::run(const launch_shape &shape, const schedule &schedule,
-                              const std::function<void()> &thread)
+void block_runner::prepare(const launch_shape &shape, const schedule &schedule,
+                           const std::function<void()> &thread)
 {
     shape_ = &shape;
     thread_body_ = &thread;
@@ -409,14 +473,17 @@ std::string block_runner::run(const launch_shape &shape, const schedule &schedul
     gridDim = shape.grid;
     shared_ = std::make_unique<guarded_memory>(shape.shared_bytes);
     prepare_threads();
-    for (std::uint32_t number : arranged(volume(shape.grid))) {
-        run_block(number);
-        if (!complaint_.empty())
-            break;
-    }
+}
+
+void block_runner::release()
+{
     shared_.reset();
+}
+
+std::string block_runner::complaint() const
+{
     return complaint_.empty() ? ""
-                              : "kernel " + shape.kernel + ", block " + place(blockIdx) + ": " + complaint_;
+                              : "kernel " + shape_->kernel + ", block " + place(block_) + ": " + complaint_;
 }
 
 void block_runner::prepare_threads()
@@ -485,7 +552,7 @@ void block_runner::abandon_threads()
 
 void block_runner::start_block(std::size_t number)
 {
-    blockIdx = unravelled(number, shape_->grid);
+    block_ = unravelled(number, shape_->grid);
     poison(shared_->begin(), shared_->bytes());
     at_barrier_ = exited_ = 0;
     barriers_differ_ = false;
@@ -503,10 +570,41 @@ void block_runner::start_block(std::size_t number)
     arrange(thread_sequence_);
 }
 
-void block_runner::run_block(std::size_t number)
+/* Threads whose signals other blocks have raised can run in a new round. */
+void block_runner::wake_signalled()
 {
-    start_block(number);
-    run(next_ready(), host_);
+    bool any = false;
+
+    for (unsigned i = 0; i < thread_count_; i++) {
+        if (states_[i] == status::at_signal && pool_[i].signal.is_raised()) {
+            states_[i] = status::ready;
+            any = true;
+        }
+    }
+    if (!any)
+        return;
+    turn_ = 0;
+    arrange(thread_sequence_);
+}
+
+bool block_runner::proceed()
+{
+    if (!complaint_.empty())
+        return false;
+    running_block = this;
+    blockIdx = block_;
+    wake_signalled();
+    const unsigned next = next_ready();
+    if (next == nobody)
+        return false;
+    run(next, host_);
+    return true;
+}
+
+/* When none of its threads can run any more. */
+void block_runner::end_block()
+{
+    running_block = this;
     if (complaint_.empty() && exited_ < thread_count_)
         complaint_ = "threads wait for others that never come: " + describe_waiting();
     if (complaint_.empty() && shared_->is_damaged())
@@ -742,6 +840,7 @@ std::string block_runner::describe_waiting() const
             states_[i] == status::exited       ? "exited"
             : states_[i] == status::at_barrier ? "at __syncthreads at " + place(thread.barrier)
             : states_[i] == status::at_phase   ? "at a phase of a barrier at " + place(thread.barrier)
+            : states_[i] == status::at_signal  ? "at a signal at " + place(thread.barrier)
             : states_[i] == status::at_warp    ? "at " + describe(call)
                                                : "running";
         auto group =
@@ -821,10 +920,71 @@ void fetch_box(void *shared, const box_map &map, const int (&origin)[4], void *b
     this_runner().fetch_box(shared, map, origin, barrier, bytes);
 }
 
+void raise_signal(unsigned *signal, unsigned number)
+{
+    this_runner().raise_signal(signal, number);
+}
+
+void await_signal(const unsigned *signal, unsigned number, site where)
+{
+    this_runner().await_signal(signal, number, where);
+}
+
+/* One block after another, by one runner. */
+static std::string run_in_turn(block_runner &runner, std::size_t count)
+{
+    for (std::uint32_t number : runner.arranged(count)) {
+        runner.start_block(number);
+        runner.proceed();
+        runner.end_block();
+        if (!runner.complaint().empty())
+            break;
+    }
+    return runner.complaint();
+}
+
+static std::string first_complaint(const std::vector<std::unique_ptr<block_runner>> &all, std::size_t count)
+{
+    for (std::size_t i = 0; i < count; i++) {
+        if (!all[i]->complaint().empty())
+            return all[i]->complaint();
+    }
+    return "";
+}
+
+/* All blocks, each by a runner of its own, until none can go on. */
+static std::string run_together(const std::vector<std::unique_ptr<block_runner>> &all, std::size_t count)
+{
+    const std::vector<std::uint32_t> sequence = all[0]->arranged(count);
+    std::string complaint;
+    bool progress = true;
+
+    for (std::uint32_t number : sequence)
+        all[number]->start_block(number);
+    while (progress) {
+        progress = false;
+        for (std::uint32_t number : sequence)
+            progress = all[number]->proceed() || progress;
+    }
+    complaint = first_complaint(all, count);
+    for (std::uint32_t number : sequence)
+        all[number]->end_block();
+    return complaint.empty() ? first_complaint(all, count) : complaint;
+}
+
 std::string run_blocks(const launch_shape &shape, const schedule &schedule,
                        const std::function<void()> &thread)
 {
-    return this_runner().run(shape, schedule, thread);
+    const std::size_t count = volume(shape.grid), needed = shape.together ? count : 1;
+    const auto &all = runners(needed);
+    std::string complaint;
+
+    for (std::size_t i = 0; i < needed; i++)
+        all[i]->prepare(shape, schedule, thread);
+    complaint = shape.together ? run_together(all, count) : run_in_turn(*all[0], count);
+    for (std::size_t i = 0; i < needed; i++)
+        all[i]->release();
+    return complaint;
 }
 
 } // namespace emulation

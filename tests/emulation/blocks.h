@@ -1,4 +1,4 @@
-/* Runs the blocks of a launch, one after another, their threads as fibers. */
+/* Runs the blocks of a launch, their threads as fibers: one block after another, or all of them by turns. */
 #ifndef EMULATION_BLOCKS_H
 #define EMULATION_BLOCKS_H
 
@@ -17,6 +17,7 @@ struct launch_shape {
     std::size_t shared_bytes;
     int code; /* the compute capability that the kernel is said to be compiled for, as 90 */
     bool (*is_allocated)(const void *memory, std::size_t bytes);
+    bool together; /* blocks run by turns, and may await each other's signals */
 };
 
 struct schedule {

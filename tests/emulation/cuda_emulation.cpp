@@ -24,6 +24,7 @@ struct cudaStream_st {
     int gpu;
     bool blocking; /* in turns with the default stream */
     int code;      /* what its kernels are said to be compiled for, as 90 */
+    int multiprocessors;
     pid_t owner;
     std::deque<work_type> work; /* of a lazy stream */
 };
@@ -350,6 +351,8 @@ constexpr error_text error_texts[] = {
     {cudaErrorLaunchTimeout, "cudaErrorLaunchTimeout", "the launch timed out and was terminated"},
     {cudaErrorMisalignedAddress, "cudaErrorMisalignedAddress", "misaligned address"},
     {cudaErrorLaunchFailure, "cudaErrorLaunchFailure", "unspecified launch failure"},
+    {cudaErrorCooperativeLaunchTooLarge, "cudaErrorCooperativeLaunchTooLarge",
+     "too many blocks in cooperative launch"},
     {cudaErrorNotSupported, "cudaErrorNotSupported", "operation not supported"},
     {cudaErrorPeerAccessUnsupported, "cudaErrorPeerAccessUnsupported",
      "peer access is not supported between these two devices"},
@@ -730,6 +733,36 @@ bool is_extent(dim3 extents, unsigned most_x, unsigned most_y, unsigned most_z)
            extents.z <= most_z;
 }
 
+/* Blocks of so many threads that one multiprocessor holds at once. */
+int resident_blocks(const struct emulation_device &device, int threads, std::size_t shared_bytes)
+{
+    int whole_warps = (threads + warpSize - 1) / warpSize * warpSize;
+    int blocks = device.blocks_per_multiprocessor;
+
+    if (threads < 1 || threads > device.threads_per_block || shared_bytes > device.shared_per_block_opt_in)
+        return 0;
+    blocks = std::min(blocks, device.threads_per_multiprocessor / whole_warps);
+    blocks = std::min(blocks, device.registers_per_block / (whole_warps * device.registers_per_thread));
+    return std::min(
+        blocks, static_cast<int>(device.shared_per_multiprocessor / (shared_bytes + reserved_shared_bytes)));
+}
+
+int multiprocessors_of(cudaStream_t stream)
+{
+    auto owned = the().streams.find(stream);
+
+    return owned == the().streams.end() ? the().device.multiprocessors : owned->second->multiprocessors;
+}
+
+bool fits_at_once(const launch_request &request)
+{
+    const unsigned threads = request.block.x * request.block.y * request.block.z;
+    const int blocks = multiprocessors_of(request.stream) *
+                       resident_blocks(the().device, static_cast<int>(threads), request.shared_bytes);
+
+    return 1ull * request.grid.x * request.grid.y * request.grid.z <= static_cast<unsigned>(blocks);
+}
+
 cudaError_t check_launch(const launch_request &request)
 {
     const struct emulation_device &device = the().device;
@@ -750,6 +783,8 @@ cudaError_t check_launch(const launch_request &request)
     if (threads * static_cast<unsigned>(device.registers_per_thread) >
         static_cast<unsigned>(device.registers_per_block))
         return cudaErrorLaunchOutOfResources;
+    if (request.together && !fits_at_once(request))
+        return cudaErrorCooperativeLaunchTooLarge;
     return cudaSuccess;
 }
 
@@ -841,8 +876,8 @@ cudaError_t launch(const launch_request &request, std::function<void()> thread)
     if (error == cudaSuccess)
         error = check_launch(request);
     if (error == cudaSuccess) {
-        launch_shape shape = {name_of(request),        request.grid, request.block, request.shared_bytes,
-                              code_of(request.stream), is_allocated};
+        launch_shape shape = {name_of(request),        request.grid, request.block,   request.shared_bytes,
+                              code_of(request.stream), is_allocated, request.together};
         error = submit(request.stream, [gpu, shape, thread] { run_launch(gpu, shape, thread); });
     }
     remember(gpu, error);
@@ -1262,8 +1297,12 @@ cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned int flags)
             return cudaErrorInvalidValue;
         if (absence() != cudaSuccess)
             return absence();
-        std::unique_ptr<cudaStream_st> owned(new cudaStream_st{
-            current_gpu(), flags == cudaStreamDefault, code_of(the().device), getpid(), {}});
+        std::unique_ptr<cudaStream_st> owned(new cudaStream_st{current_gpu(),
+                                                               flags == cudaStreamDefault,
+                                                               code_of(the().device),
+                                                               the().device.multiprocessors,
+                                                               getpid(),
+                                                               {}});
         *stream = owned.get();
         the().streams[*stream] = std::move(owned);
         return cudaSuccess;
@@ -1436,20 +1475,6 @@ cudaError_t cudaFuncSetAttribute(const void *kernel, cudaFuncAttribute attribute
         the().gpus.of(current_gpu()).shared_limits[kernel] = value;
         return cudaSuccess;
     });
-}
-
-/* Blocks of so many threads that one multiprocessor holds at once. */
-static int resident_blocks(const struct emulation_device &device, int threads, std::size_t shared_bytes)
-{
-    int whole_warps = (threads + warpSize - 1) / warpSize * warpSize;
-    int blocks = device.blocks_per_multiprocessor;
-
-    if (threads < 1 || threads > device.threads_per_block || shared_bytes > device.shared_per_block_opt_in)
-        return 0;
-    blocks = std::min(blocks, device.threads_per_multiprocessor / whole_warps);
-    blocks = std::min(blocks, device.registers_per_block / (whole_warps * device.registers_per_thread));
-    return std::min(
-        blocks, static_cast<int>(device.shared_per_multiprocessor / (shared_bytes + reserved_shared_bytes)));
 }
 
 cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, const void *kernel, int threads,

@@ -129,6 +129,9 @@ void arrive_at_barrier(void *barrier);
 void await_barrier(void *barrier, unsigned parity, site where);
 void fetch_box(void *shared, const box_map &map, const int (&origin)[4], void *barrier, unsigned bytes);
 
+void raise_signal(unsigned *signal, unsigned number);
+void await_signal(const unsigned *signal, unsigned number, site where);
+
 void *shared_memory();
 int code();
 [[noreturn]] void trap(site where);
@@ -364,6 +367,7 @@ enum cudaError_t {
     cudaErrorPeerAccessAlreadyEnabled = 704,
     cudaErrorMisalignedAddress = 716,
     cudaErrorLaunchFailure = 719,
+    cudaErrorCooperativeLaunchTooLarge = 720,
     cudaErrorNotSupported = 801,
     cudaErrorUnknown = 999
 };
@@ -560,6 +564,7 @@ struct launch_request {
     cudaStream_t stream;
     dim3 grid, block;
     std::size_t shared_bytes;
+    bool together; /* all blocks run at once */
 };
 
 cudaError_t launch(const launch_request &request, std::function<void()> thread);
@@ -590,7 +595,8 @@ configured_kernel<Parameters...> configure(const char *name, site where, cudaStr
                                            dim3 block, std::size_t shared_bytes,
                                            void (*kernel)(Parameters...))
 {
-    return {{name, where, reinterpret_cast<const void *>(kernel), stream, grid, block, shared_bytes}, kernel};
+    return {{name, where, reinterpret_cast<const void *>(kernel), stream, grid, block, shared_bytes, false},
+            kernel};
 }
 
 } // namespace emulation
@@ -639,6 +645,11 @@ template <typename T> void cuda_forget(T *)
 {
 }
 
+template <typename T> T cuda_in_register(T value)
+{
+    return value;
+}
+
 inline void cuda_store_past(bool wanted, float *to, const float (&pack)[4])
 {
     if (wanted)
@@ -673,6 +684,42 @@ inline void cuda_barrier_await(cuda_barrier *barrier, unsigned parity, const cha
                                int line = __builtin_LINE())
 {
     emulation::await_barrier(barrier, parity, {file, line});
+}
+
+/* Refused where the device does not hold all blocks at once. A signal rises by one at a time. */
+template <typename... Parameters>
+cudaError_t cuda_launch_together(cudaStream_t stream, dim3 grid, dim3 block, std::size_t shared_bytes,
+                                 void (*kernel)(Parameters...), std::decay_t<Parameters>... arguments)
+{
+    return emulation::launch({"a kernel",
+                              {__FILE__, __LINE__},
+                              reinterpret_cast<const void *>(kernel),
+                              stream,
+                              grid,
+                              block,
+                              shared_bytes,
+                              true},
+                             [=] { kernel(arguments...); });
+}
+
+inline void cuda_raise_signal(unsigned *signal, unsigned number)
+{
+    emulation::raise_signal(signal, number);
+}
+
+inline void cuda_await_signal(const unsigned *signal, unsigned number, const char *file = __builtin_FILE(),
+                              int line = __builtin_LINE())
+{
+    emulation::await_signal(signal, number, {file, line});
+}
+
+inline void cuda_load_signalled(const float *from, float (&pack)[4])
+{
+    std::memcpy(pack, from, sizeof pack);
+}
+inline void cuda_load_signalled(const double *from, double (&pack)[2])
+{
+    std::memcpy(pack, from, sizeof pack);
 }
 
 constexpr bool cuda_has_boxes(int code)
