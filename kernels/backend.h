@@ -281,9 +281,10 @@ struct backend {
     const char *name;         /* as --device takes it */
     const struct rung *rungs; /* ends with a rung without name */
 
-    /* How many devices of this kind there are, and one line on each. */
+    /* How many devices of this kind there are, and one line on each; false where it says why there is none.
+     */
     unsigned (*count)(void);
-    void (*describe)(int index, char *text, size_t size);
+    bool (*describe)(int index, char *text, size_t size);
 
     /* Whether one of them can read another's memory without the host's. NULL where there is but one. */
     bool (*reaches)(int index, int other);
@@ -326,6 +327,13 @@ struct backend {
        nothing is kept. In the process's own memory values stay where they are. */
     bool (*field_slide)(struct device *device, struct field *field, size_t first, struct range keep,
                         struct fault *fault);
+
+    /* Copy planes of a field of one device into one of another, or of itself, from `first` on; fields are of
+       one shape. It comes behind what both have been asked for so far, and an advance that reads the one
+       field or writes the other finds it done; what else they are asked for goes on meanwhile. NULL where
+       there is but one device. */
+    bool (*hand_over)(struct device *device, struct field *from, struct range planes, struct device *other,
+                      struct field *to, size_t first, struct fault *fault);
 
     struct staging *(*staging_create)(struct device *device, size_t bytes, struct fault *fault);
     void (*staging_destroy)(struct device *device, struct staging *staging);

@@ -17,13 +17,43 @@
 /* cudaError_t: out of memory, an illegal address, an unspecified launch failure, an unknown error. */
 enum { OUT_OF_MEMORY = 2, ILLEGAL_ADDRESS = 700, LAUNCH_FAILURE = 719, UNKNOWN = 999 };
 
+#define ABSENT "--device: cuda:0,1,2: this machine has none: " /* before any GPU is asked for */
+
 #define EXIT_NO_FAULT 96 /* the command needed fewer calls, and is done */
+
+/* Whether several GPUs share the volume. */
+static bool is_of_fleet(const char *words)
+{
+    return strstr(words, "-D cuda:0,1,2") != NULL;
+}
 
 struct fate {
     int status;
     size_t lines; /* on standard error */
+    char gpu[16]; /* as its line begins; "cuda" where there is one alone */
     char text[1000];
 };
+
+/* As many as the words name, which reach each other or do not. */
+static void have_gpus(const char *words, unsigned long long call)
+{
+    struct emulation_device device = emulation_get_device();
+
+    device.count = is_of_fleet(words) ? 3 : 1;
+    device.apart = call / 2 % 2 == 1;
+    emulation_set_device(&device);
+}
+
+/* For whoever looks at the process: which GPU the call that failed was of. */
+static void leave_gpu(void)
+{
+    FILE *file = fopen("gpu", "wb");
+
+    if (file == NULL)
+        _exit(EXIT_FAILURE);
+    fprintf(file, "cuda:%d: ", emulation_failed_device());
+    fclose(file);
+}
 
 static _Noreturn void be_command(const char *words, unsigned long long call, int error)
 {
@@ -34,10 +64,27 @@ static _Noreturn void be_command(const char *words, unsigned long long call, int
     if (freopen("stderr", "wb", stderr) == NULL)
         _exit(EXIT_FAILURE);
     emulation_set_lazy_streams((call + (unsigned)error) % 2 == 1);
+    have_gpus(words, call);
     emulation_fail_call(call, error);
     status = command_main(command.argc, command.argv);
     command_free(&command);
+    if (is_of_fleet(words))
+        leave_gpu();
     exit(status == 0 && call != 0 && !emulation_has_failed() ? EXIT_NO_FAULT : status);
+}
+
+static void note_gpu(struct fate *fate, const char *words)
+{
+    unsigned char *text;
+    size_t size;
+
+    snprintf(fate->gpu, sizeof fate->gpu, "cuda");
+    if (!is_of_fleet(words))
+        return;
+    text = file_content("gpu", &size);
+    snprintf(fate->gpu, sizeof fate->gpu, "%.*s", (int)size, (char *)text);
+    free(text);
+    unlink("gpu");
 }
 
 /* The command in a process of its own, which fails with EMULATION_LEAK_STATUS if it leaves anything on the
@@ -63,6 +110,7 @@ static struct fate run_failing(const char *words, unsigned long long call, int e
         fate.lines += text[i] == '\n';
     snprintf(fate.text, sizeof fate.text, "%.*s", (int)size, (char *)text);
     free(text);
+    note_gpu(&fate, words);
     return fate;
 }
 
@@ -88,8 +136,9 @@ static bool ck_fate(const struct fate *fate, int error, const char *words, unsig
     }
     ck_assert_msg(fate->status == refusal || fate->status == STATUS_DEVICE, "%s, call %llu: status %d: %s",
                   words, call, fate->status, fate->text);
-    ck_assert_msg(fate->lines == 1 && strstr(fate->text, "cuda") != NULL, "%s, call %llu: %s", words, call,
-                  fate->text);
+    ck_assert_msg(fate->lines == 1 &&
+                      (strstr(fate->text, fate->gpu) != NULL || strstr(fate->text, ABSENT) != NULL),
+                  "%s, call %llu: %s", words, call, fate->text);
     ck_assert(!file_exists("out"));
     return true;
 }
@@ -113,6 +162,7 @@ static const char *const jobs[] = {
     "-i in -o out -d 6,9,4 -q -D cuda -t u8 -f gauss:1 -f unsharp:1,0.5 -e constant:3 --stats",
     "-i in -o out -d 12,18 -q -D cuda -t u8 -f heat --until 18 -s 9 --check-every 1",
     "-i in -o out -d 12,18 -q -D cuda -t u8 -f heat -s 3 -m 6K",
+    "-i in -o out -d 12,18 -q -D cuda:0,1,2 -t u8 -f heat -s 5 -e wrap",
 };
 
 START_TEST(every_call_can_fail)

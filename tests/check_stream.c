@@ -248,7 +248,7 @@ static bool counted_download(struct device *device, const struct field *field,
 
 static void count_device(struct plan *plan, long advances)
 {
-    counted.base = plan->lane.backend;
+    counted.base = plan->lanes[0].backend;
     counted.backend = *counted.base;
     counted.backend.field_create = counted_field_create;
     counted.backend.field_destroy = counted_field_destroy;
@@ -262,7 +262,7 @@ static void count_device(struct plan *plan, long advances)
     counted.slides = 0;
     counted.given_in_a_row = counted.most_in_a_row = 0;
     counted.most = advances;
-    plan->lane.backend = &counted.backend;
+    plan->lanes[0].backend = &counted.backend;
 }
 
 /* ---- an observer ---- */

@@ -62,8 +62,6 @@ CUDA_VISIBLE_DEVICES='' refuses 5 \
     'voxfilt: --device: cuda: this machine has none: CUDA_VISIBLE_DEVICES is "", which leaves no GPU' \
     with 0 -i v8.raw -n 8 -D cuda -o out
 refuses 2 'voxfilt: --device: cuda:0,1: name one: a bench measures one device' v8 -D cuda:0,1 --bench
-refuses 2 'voxfilt: --device: cuda:0,1: one file is filtered on one device; of several files each device takes one at a time, and of a large volume each can take a --part' \
-    v8 -D cuda:0,1 -o out
 
 # ---------------------------------------------------------------- links
 

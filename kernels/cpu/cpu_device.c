@@ -102,13 +102,14 @@ bool cpu_device_open(struct device **result, const struct device_request *reques
     return true;
 }
 
-void cpu_device_describe(int index, char *text, size_t size)
+bool cpu_device_describe(int index, char *text, size_t size)
 {
     const struct cpu_build *build = cpu_build_here();
 
     (void)index;
     snprintf(text, size, "%zu processors, %s instructions", thread_processors(),
              build == NULL ? "no such" : build->name);
+    return true;
 }
 
 void cpu_device_warm_up(int index)

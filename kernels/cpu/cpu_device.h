@@ -26,7 +26,7 @@ void cpu_device_advise_large_pages(void *memory, size_t bytes);
 unsigned cpu_device_count(void);
 void cpu_device_close(struct device *device);
 bool cpu_device_open(struct device **result, const struct device_request *request, struct fault *fault);
-void cpu_device_describe(int index, char *text, size_t size);
+bool cpu_device_describe(int index, char *text, size_t size);
 void cpu_device_warm_up(int index);
 struct forecast cpu_device_predict(const struct device_request *request, const struct op *op,
                                    const struct shape *shape, bool single);

@@ -2,6 +2,7 @@
 #include "kernels/backend.h"
 
 #include "cuda_device.h"
+#include "cuda_hand.h"
 #include "cuda_ladder.h"
 #include "cuda_planes.h"
 #include "cuda_reduce.h"
@@ -51,6 +52,7 @@ static constexpr struct backend named_functions()
     backend.field_create = chosen<cuda_planes_create>::call;
     backend.field_destroy = chosen<cuda_planes_destroy>::call;
     backend.field_slide = chosen<cuda_planes_slide>::call;
+    backend.hand_over = cuda_hand_over;
     backend.staging_create = chosen<cuda_planes_staging_create>::call;
     backend.staging_destroy = chosen<cuda_planes_staging_destroy>::call;
     backend.upload = chosen<cuda_planes_upload>::call;

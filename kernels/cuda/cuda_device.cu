@@ -67,7 +67,7 @@ static void explain_absence(cudaError_t error, char *text, size_t size)
 }
 
 /* With the toolkit, since what was measured with another one says little. */
-void cuda_device_describe(int index, char *text, size_t size)
+bool cuda_device_describe(int index, char *text, size_t size)
 {
     cudaDeviceProp properties;
     int runtime = 0;
@@ -82,13 +82,16 @@ void cuda_device_describe(int index, char *text, size_t size)
                  properties.name, properties.major, properties.minor, properties.multiProcessorCount,
                  static_cast<double>(properties.totalGlobalMem) / (1024.0 * 1024.0 * 1024.0),
                  major_of(runtime), minor_of(runtime));
+    return error == cudaSuccess;
 }
 
 bool cuda_device_reaches(int index, int other)
 {
     int can = 0;
 
-    return cudaDeviceCanAccessPeer(&can, index, other) == cudaSuccess && can != 0;
+    if (cudaDeviceCanAccessPeer(&can, index, other) != cudaSuccess)
+        cudaGetLastError(); /* or the next launch would tell of it */
+    return can != 0;
 }
 
 /* The first call that needs the device's context makes it, for all threads; before toolkit 12 choosing the
@@ -198,7 +201,7 @@ static bool read_memory(struct device *device, uint64_t most, struct fault *faul
 }
 
 /* Of their own, since whatever else is asked of the device must not wait for it. */
-static bool create_stream(const struct device *device, cudaStream_t *stream, struct fault *fault)
+bool cuda_device_create_stream(const struct device *device, cudaStream_t *stream, struct fault *fault)
 {
     return cuda_device_check(cudaStreamCreateWithFlags(stream, cudaStreamNonBlocking), device, "a stream",
                              fault);
@@ -265,6 +268,8 @@ void cuda_device_close(struct device *device)
     destroy_stream(device->incoming);
     destroy_stream(device->outgoing);
     destroy_stream(device->tallies);
+    destroy_stream(device->arriving);
+    cuda_device_destroy_event(device->asked);
     mem_free(device);
 }
 
@@ -301,10 +306,11 @@ bool cuda_device_open(struct device **result, const struct device_request *reque
     add_by_default(device);
     if (cuda_device_check(cudaSetDevice(device->index), device, "starting it", fault) &&
         read_limits(device, fault) && read_code(device, fault) &&
-        create_stream(device, &device->stream, fault) && create_stream(device, &device->incoming, fault) &&
-        create_stream(device, &device->outgoing, fault) && create_stream(device, &device->tallies, fault) &&
-        create_spans(device, fault) && create_counts(device, fault) &&
-        read_memory(device, request->memory, fault)) {
+        cuda_device_create_stream(device, &device->stream, fault) &&
+        cuda_device_create_stream(device, &device->incoming, fault) &&
+        cuda_device_create_stream(device, &device->outgoing, fault) &&
+        cuda_device_create_stream(device, &device->tallies, fault) && create_spans(device, fault) &&
+        create_counts(device, fault) && read_memory(device, request->memory, fault)) {
         *result = device;
         return true;
     }
@@ -344,7 +350,9 @@ bool cuda_device_end_span(struct device *device, double *seconds, struct fault *
 
 bool cuda_device_sync(struct device *device, double *seconds, struct fault *fault)
 {
-    return cuda_device_check(cudaStreamSynchronize(device->stream), device, "a kernel", fault) &&
+    return (device->arriving == NULL ||
+            cuda_device_check(cudaStreamSynchronize(device->arriving), device, "a copy", fault)) &&
+           cuda_device_check(cudaStreamSynchronize(device->stream), device, "a kernel", fault) &&
            tell_span(device, &device->spans[0], seconds, fault) &&
            tell_span(device, &device->spans[1], seconds, fault);
 }

@@ -25,6 +25,9 @@ struct device {
     cudaStream_t stream;             /* of all kernels that know fields */
     cudaStream_t incoming, outgoing; /* of planes on their way between the host's memory and the device's */
     cudaStream_t tallies;            /* of samples that are added up beside all that */
+    cudaStream_t arriving;           /* of planes that other GPUs hand over; NULL before the first */
+    cudaEvent_t asked;               /* what the stream was asked for when they were */
+    uint64_t met;                    /* GPUs whose memory is open to this one, a bit each */
     struct cuda_span spans[2];       /* that take turns */
     unsigned turn;                   /* whose turn it is */
     struct cuda_limits limits;
@@ -44,6 +47,9 @@ bool cuda_device_check(cudaError_t error, const struct device *device, const cha
 /* Let what the thread asks from here on be asked of the device's GPU. */
 bool cuda_device_choose(const struct device *device, struct fault *fault);
 
+/* A stream that waits for no other. */
+bool cuda_device_create_stream(const struct device *device, cudaStream_t *stream, struct fault *fault);
+
 /* Whoever waits for such an event sleeps. */
 bool cuda_device_create_event(const struct device *device, cudaEvent_t *event, struct fault *fault);
 void cuda_device_destroy_event(cudaEvent_t event);
@@ -54,7 +60,7 @@ bool cuda_device_await_event(const struct device *device, cudaEvent_t begun, cud
 
 /* The seam's functions of these names. */
 unsigned cuda_device_count(void);
-void cuda_device_describe(int index, char *text, size_t size);
+bool cuda_device_describe(int index, char *text, size_t size);
 bool cuda_device_reaches(int index, int other);
 void cuda_device_warm_up(int index);
 struct forecast cuda_device_predict(const struct device_request *request, const struct op *op,

@@ -30,6 +30,7 @@ void cuda_planes_destroy(struct device *device, struct field *field)
     (void)device;
     if (field == NULL)
         return;
+    cuda_device_destroy_event(field->arrived);
     cudaFree(field->samples);
     mem_free(field);
 }

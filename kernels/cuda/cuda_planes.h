@@ -6,12 +6,22 @@
 #include "cuda_device.h"
 #include "cuda_field.h"
 
+/* Whose copies are kept apart, at most. */
+#define CUDA_FIELD_TAKERS 16
+
 struct field {
     struct shape shape;
     enum work_type work;
     struct range planes;
     size_t pitch; /* samples */
     void *samples;
+
+    /* Where GPUs hand over planes: behind `arrived`, if it is awaited, are those that came; behind each of
+       the takers is one who reads planes of this field. */
+    cudaEvent_t arrived;
+    bool awaited;
+    cudaEvent_t takers[CUDA_FIELD_TAKERS];
+    unsigned taker_count;
 };
 
 /* The field as kernels see it. */

@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "cuda_chain.cuh"
 #include "cuda_device.h"
+#include "cuda_hand.h"
 #include "cuda_ladder.h"
 #include "cuda_launch.h"
 #include "cuda_planes.h"
@@ -355,9 +356,11 @@ bool cuda_routine_advance(struct device *device, struct routine *routine, unsign
                           const struct field *from, const struct field *kept, struct field *to,
                           struct range planes, struct fault *fault)
 {
-    cudaError_t error = from->work == WORK_F32
-                            ? launch<float>(device, routine, steps, from, kept, to, planes)
-                            : launch<double>(device, routine, steps, from, kept, to, planes);
+    if (!cuda_hand_await_arrivals(device, from, fault) || !cuda_hand_await_takers(device, to, fault))
+        return false;
+    const cudaError_t error = from->work == WORK_F32
+                                  ? launch<float>(device, routine, steps, from, kept, to, planes)
+                                  : launch<double>(device, routine, steps, from, kept, to, planes);
 
     return cuda_device_check(error, device, routine->settled.entry->name->name, fault) &&
            keep_channels(device, routine->on_device.op, from, to, planes, fault);

@@ -110,13 +110,13 @@ static void print_others(FILE *stream, const struct plan *plan, const struct op 
     char able[256] = "";
     size_t used = 0;
 
-    for (const struct rung *rung = plan->lane.backend->rungs; rung->name != NULL; rung++) {
+    for (const struct rung *rung = plan->lanes[0].backend->rungs; rung->name != NULL; rung++) {
         const struct rung_wish wish = {.rung = rung->name, .steps = single ? 1 : 0};
         struct fault refusal;
         struct form form;
         if (strcmp(rung->name, taken->name) == 0)
             continue;
-        if (!plan->lane.backend->settle(plan->lane.device, op, &plan->shape, &wish, &form, &refusal))
+        if (!plan->lanes[0].backend->settle(plan->lanes[0].device, op, &plan->shape, &wish, &form, &refusal))
             fprintf(stream, "          not %s\n", fault_reason(&refusal)); /* nobody gave --rung */
         else if (used < sizeof able)
             used +=
@@ -222,6 +222,9 @@ static void print_passes(FILE *stream, const struct plan *plan)
         fprintf(stream, "the whole grid is held, since --until may end the run at any checked step; each of "
                         "these takes a "
                         "pass of its own, and another to sum its change; ");
+    else if (schedule->devices > 1)
+        fprintf(stream, "the whole grid is held, by all devices together: each holds up to %zu %ss\n",
+                schedule->window, name);
     else if (schedule->whole)
         fprintf(stream, "the whole grid is held, since --out-range=auto needs the whole result before any "
                         "of it is written; ");
@@ -229,6 +232,8 @@ static void print_passes(FILE *stream, const struct plan *plan)
         fprintf(stream, "the whole grid is held: ");
     else
         fprintf(stream, "streamed in slabs of %zu %s%s: ", schedule->slab, name, plural(schedule->slab));
+    if (schedule->devices > 1)
+        return;
     fprintf(stream, "output lags %zu of %zu %ss behind input, fields hold %zu", schedule->depth,
             plan->shape.planes, name, schedule->window);
     if (schedule->holds_in_spool)
@@ -335,6 +340,7 @@ void explain_plan(FILE *stream, const struct pipeline *pipeline)
     phrase_region(stream, job);
     print_range(stream, job);
     phrase_device(stream, plan);
+    phrase_shares(stream, plan);
     if (job->copies) {
         fprintf(stream, "stages    identity alone: bits are copied, %s by %s\n", plane_name(&job->in.grid),
                 plane_name(&job->in.grid));

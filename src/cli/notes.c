@@ -113,6 +113,8 @@ void notes_beforehand(const struct pipeline *pipeline)
     const struct source *source = &pipeline->source;
     const char *input = phrase_input(pipeline->request->input);
 
+    if (pipeline->plan.alone[0] != '\0')
+        diag_note("%s: computing on %s alone: %s", input, pipeline->plan.device_name, pipeline->plan.alone);
     if (source->remark[0] != '\0')
         diag_note("%s", source->remark);
     if (source->doubt[0] != '\0')

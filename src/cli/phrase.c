@@ -61,11 +61,11 @@ void phrase_launch(FILE *stream, const struct form *form)
 /* The launch is left out: it depends on what is added up. */
 void phrase_sums(FILE *stream, const struct plan *plan)
 {
-    if (!plan->adds || plan->lane.sums.rung == NULL)
+    if (!plan->adds || plan->lanes[0].sums.rung == NULL)
         return;
-    fprintf(stream, "sums      rung %s: %s", plan->lane.sums.rung->name, plan->lane.sums.reason);
-    phrase_form(stream, &plan->lane.sums);
-    fprintf(stream, ", blocks of %u threads\n", plan->lane.sums.block[0]);
+    fprintf(stream, "sums      rung %s: %s", plan->lanes[0].sums.rung->name, plan->lanes[0].sums.reason);
+    phrase_form(stream, &plan->lanes[0].sums);
+    fprintf(stream, ", blocks of %u threads\n", plan->lanes[0].sums.block[0]);
 }
 
 void phrase_device(FILE *stream, const struct plan *plan)
@@ -74,6 +74,17 @@ void phrase_device(FILE *stream, const struct plan *plan)
     if (plan->device_reason[0] != '\0')
         fprintf(stream, " (%s)", plan->device_reason);
     fprintf(stream, "\n");
+}
+
+void phrase_shares(FILE *stream, const struct plan *plan)
+{
+    const struct shares *shares = &plan->shares;
+
+    if (shares->count > 1)
+        fprintf(stream,
+                "shares    %zu, of up to %zu planes and %zu beside them on each side, handed over %s\n",
+                shares->count, shares_most(shares), shares->halo,
+                shares->direct ? "directly" : "through the host's memory");
 }
 
 const char *phrase_input(const char *path)

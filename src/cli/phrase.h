@@ -28,4 +28,7 @@ void phrase_region(FILE *stream, const struct job *job);
 void phrase_sums(FILE *stream, const struct plan *plan);
 void phrase_device(FILE *stream, const struct plan *plan);
 
+/* How several devices share the planes; nothing where there is one. */
+void phrase_shares(FILE *stream, const struct plan *plan);
+
 #endif

@@ -136,9 +136,9 @@ static void print_kernels(FILE *stream, const struct plan *plan)
         }
     }
     fprintf(stream, "]");
-    if (plan->adds && plan->lane.sums.rung != NULL) {
+    if (plan->adds && plan->lanes[0].sums.rung != NULL) {
         fprintf(stream, ", \"sums\": {");
-        print_rung(stream, &plan->lane.sums);
+        print_rung(stream, &plan->lanes[0].sums);
         fprintf(stream, "}");
     }
 }

@@ -122,6 +122,21 @@ static void print_tees(FILE *stream, const struct pipeline *pipeline)
     fprintf(stream, "]");
 }
 
+/* What each of several devices did. */
+static void print_shares(FILE *stream, const struct plan *plan, const struct run_summary *summary)
+{
+    if (plan->shares.count == 1)
+        return;
+    fprintf(stream, ", \"shares\": [");
+    for (size_t i = 0; i < plan->shares.count; i++) {
+        const struct lane *lane = &plan->lanes[i];
+        fprintf(stream, "%s{\"device\": \"%s:%d\", ", i > 0 ? ", " : "", lane->backend->name, lane->index);
+        json_number(stream, "compute", summary->shares[i].compute);
+        fprintf(stream, ", \"handed_bytes\": %llu}", (unsigned long long)summary->shares[i].handed_bytes);
+    }
+    fprintf(stream, "]");
+}
+
 void report_json_failure(FILE *stream, const struct options *options, const struct pipeline_request *request,
                          const struct fault *fault)
 {
@@ -137,6 +152,7 @@ void report_json_run(FILE *stream, const struct options *options, const struct p
 
     print_head(stream, options, pipeline->request, pipeline->status, NULL);
     plan_json_members(stream, plan);
+    print_shares(stream, plan, summary);
     fprintf(stream, ", \"steps\": %llu, ", (unsigned long long)summary->steps);
     print_losses(stream, job, summary);
     print_tees(stream, pipeline);

@@ -97,6 +97,18 @@ static void print_looks(FILE *stream, const struct history *looks)
     fprintf(stream, "\n");
 }
 
+/* What each of several devices did. */
+static void print_lanes(FILE *stream, const struct plan *plan, const struct run_summary *summary)
+{
+    for (size_t i = 0; i < plan->shares.count && plan->shares.count > 1; i++) {
+        const struct lane *lane = &plan->lanes[i];
+        const struct run_share *share = &summary->shares[i];
+        char bytes[32];
+        fprintf(stream, "          %s:%d: computed %.4f s, was handed %s\n", lane->backend->name, lane->index,
+                share->compute, number_format_bytes((double)share->handed_bytes, bytes, sizeof bytes));
+    }
+}
+
 void report_text_run(FILE *stream, const struct pipeline *pipeline)
 {
     const struct plan *plan = &pipeline->plan;
@@ -112,6 +124,8 @@ void report_text_run(FILE *stream, const struct pipeline *pipeline)
             sample_name(job->out.type), work_name(job->work));
     phrase_region(stream, job);
     phrase_device(stream, plan);
+    phrase_shares(stream, plan);
+    print_lanes(stream, plan, summary);
     fprintf(stream, "memory    %s planned\n",
             number_format_bytes((double)plan->schedule.memory_bytes, memory, sizeof memory));
     print_routines(stream, plan);

@@ -232,7 +232,7 @@ bool pipeline_plan(struct pipeline *pipeline, struct fault *fault)
         request.member = pipeline->held_device;
     }
     done = make_plan(pipeline, &request, fault);
-    if (!done || pipeline->plan.lane.backend == &backend_cpu)
+    if (!done || pipeline->plan.lanes[0].backend == &backend_cpu)
         return_device(pipeline);
     return done;
 }

@@ -138,14 +138,26 @@ static bool add_list(struct devices *devices, const char *name, const char *list
     return true;
 }
 
+static bool describe(const struct devices *devices, size_t which, char *text, size_t size,
+                     struct fault *fault)
+{
+    return devices->backend->describe(devices->indices[which], text, size) ||
+           fault_raise(fault, STATUS_DEVICE, "%s:%d: %s", devices->backend->name, devices->indices[which],
+                       text);
+}
+
 /* A part each of one volume, they would wait for the slowest; and each settles forms of its own. */
 static bool check_kinds(const struct devices *devices, const char *name, struct fault *fault)
 {
     char first[256], other[256];
 
-    devices->backend->describe(devices->indices[0], first, sizeof first);
+    if (devices->count == 1)
+        return true;
+    if (!describe(devices, 0, first, sizeof first, fault))
+        return false;
     for (size_t i = 1; i < devices->count; i++) {
-        devices->backend->describe(devices->indices[i], other, sizeof other);
+        if (!describe(devices, i, other, sizeof other, fault))
+            return false;
         if (strcmp(first, other) != 0)
             return fault_raise(fault, STATUS_USAGE,
                                "--device: %s: devices of different kinds: %s:%d is %s; %s:%d is %s", name,

@@ -1,5 +1,4 @@
-/* Lanes: one device with all that belongs to it. A plan has one; of several devices each would have its own.
- */
+/* Lanes: one device with all that belongs to it. A plan has one for each of its devices. */
 #ifndef LANE_H
 #define LANE_H
 

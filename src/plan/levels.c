@@ -140,6 +140,17 @@ static size_t single_reach(const struct levels_step *step, size_t index)
     return size_most(size_most(low, high), step->forms[index].reach);
 }
 
+size_t levels_widest_reach(const struct levels *levels)
+{
+    size_t widest = 0;
+
+    for (size_t i = 0; i < levels->stage_count; i++) {
+        for (size_t k = 0; k < levels->steps[i].step.count; k++)
+            widest = size_most(widest, single_reach(&levels->steps[i], k) * most_together(levels, i));
+    }
+    return widest;
+}
+
 /* The same of so many steps at once. */
 static size_t reach_of(const struct levels *levels, const struct levels_step *step, size_t index,
                        unsigned steps)

@@ -92,6 +92,9 @@ unsigned levels_most_together(const struct levels *levels);
    they can: all but some last ones. */
 uint64_t levels_steps_alike(const struct levels *levels, struct levels_mark at, struct levels_mark end);
 
+/* The most planes on either side that any level reads beside those it computes, wherever the grid ends. */
+size_t levels_widest_reach(const struct levels *levels);
+
 /* One field to read and one to write; a third where a step of several operations needs its input until its
  * end. */
 size_t levels_field_count(const struct levels *levels);

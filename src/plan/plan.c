@@ -5,10 +5,12 @@
 #include "base/machine.h"
 #include "base/mem.h"
 #include "base/number.h"
+#include "base/thread.h"
 #include "format/slice.h"
 #include "part.h"
 
 #include <limits.h>
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,13 +21,17 @@
 #define MOST_READERS 4
 #define MOST_WRITERS 2
 
-/* A device that a plan may take: a backend and which of its devices. */
+/* What a plan may take. */
 struct candidate {
-    const struct backend *backend;
-    int index;
+    struct devices devices; /* one, or several together */
     bool automatic;
     double seconds; /* predicted for the whole job */
 };
+
+static struct devices first_of(const struct backend *backend)
+{
+    return (struct devices){.backend = backend, .count = 1};
+}
 
 static bool lower_stages(struct plan *plan, struct fault *fault)
 {
@@ -170,18 +176,60 @@ static double predict_stage(const struct plan_request *request, const struct pla
     return sweeps * plan_samples(plan, 1) * expected_planes(plan);
 }
 
+static double predict_computing(const struct plan_request *request, const struct plan *plan,
+                                const struct backend *backend, int index)
+{
+    double seconds = 0.0;
+    struct wisdom_entry key;
+
+    wisdom_name_device(&key, backend, index, request->threads);
+    for (size_t i = 0; i < plan->step_count; i++)
+        seconds += predict_stage(request, plan, backend, &key, i);
+    return seconds;
+}
+
 /* Seconds that a device should take, from its start to the last sample back on the host. */
 static double predict(const struct plan_request *request, const struct plan *plan,
                       const struct backend *backend, int index)
 {
     struct overhead overhead = predict_overhead(request, plan, backend);
-    double computing = 0.0;
-    struct wisdom_entry key;
 
-    wisdom_name_device(&key, backend, index, request->threads);
-    for (size_t i = 0; i < plan->step_count; i++)
-        computing += predict_stage(request, plan, backend, &key, i);
-    return overhead.start + larger(overhead.moving, computing);
+    return overhead.start + larger(overhead.moving, predict_computing(request, plan, backend, index));
+}
+
+/* Planes that go from device to device while the levels are computed: the copies, and the waits for them. */
+#define ASSUMED_HANDING_BYTES_PER_SECOND 100e9
+#define ASSUMED_HANDING_SECONDS          20e-6
+
+/* Seconds for what devices hand over to each other before each level, where nothing hides it. */
+static double predict_handing(const struct plan *plan)
+{
+    double sample = (double)work_size(plan->job->work), seconds = 0.0;
+
+    for (size_t i = 0; i < plan->step_count; i++) {
+        const struct levels_step *step = &plan->steps[i];
+        for (size_t k = 0; k < step->step.count; k++) {
+            const struct op *op = &step->step.ops[k];
+            double bytes = plan_samples(plan, (size_t)(op->plane.high - op->plane.low)) * sample;
+            if (bytes > 0.0)
+                seconds += (double)plan->job->stages[i].steps *
+                           (bytes / ASSUMED_HANDING_BYTES_PER_SECOND + ASSUMED_HANDING_SECONDS);
+        }
+    }
+    return seconds;
+}
+
+/* What several devices share is there before a level begins, and until the last one ends. */
+static double predict_together(const struct plan_request *request, const struct plan *plan,
+                               const struct devices *devices)
+{
+    struct overhead overhead = predict_overhead(request, plan, devices->backend);
+    double alone = predict(request, plan, devices->backend, devices->indices[0]), computing;
+
+    if (devices->count == 1)
+        return alone;
+    computing = predict_computing(request, plan, devices->backend, devices->indices[0]);
+    return overhead.start + overhead.moving + computing / (double)devices->count + predict_handing(plan);
 }
 
 static bool has_rung(const struct rung *rungs, const char *name)
@@ -217,7 +265,7 @@ static void give_reason(struct plan *plan, const char *format, ...)
 static void consider(const struct plan_request *request, struct plan *plan, const struct backend *backend,
                      struct candidate *chosen)
 {
-    bool needed = !knows_wishes(request, chosen->backend);
+    bool needed = !knows_wishes(request, chosen->devices.backend);
     struct overhead overhead = predict_overhead(request, plan, backend);
     double least = overhead.start + overhead.moving, seconds;
     char own[32], other[32];
@@ -248,9 +296,9 @@ static void consider(const struct plan_request *request, struct plan *plan, cons
     if (needed)
         give_reason(plan, "it has the requested rung; %s predicted", own);
     else
-        give_reason(plan, "%s predicted; %s would take %s", own, chosen->backend->name,
+        give_reason(plan, "%s predicted; %s would take %s", own, chosen->devices.backend->name,
                     number_format_seconds(chosen->seconds, other, sizeof other));
-    *chosen = (struct candidate){backend, 0, true, seconds};
+    *chosen = (struct candidate){first_of(backend), true, seconds};
 }
 
 /* The cheapest device by predicted time. */
@@ -259,7 +307,7 @@ static void choose_automatically(const struct plan_request *request, struct plan
 {
     char text[32];
 
-    *chosen = (struct candidate){&backend_cpu, 0, true, predict(request, plan, &backend_cpu, 0)};
+    *chosen = (struct candidate){first_of(&backend_cpu), true, predict(request, plan, &backend_cpu, 0)};
     give_reason(plan, "%s predicted", number_format_seconds(chosen->seconds, text, sizeof text));
     for (size_t i = 0; devices_backends[i] != NULL; i++) {
         if (devices_backends[i] != &backend_cpu && !plan->job->copies)
@@ -267,29 +315,16 @@ static void choose_automatically(const struct plan_request *request, struct plan
     }
 }
 
-/* One file is filtered on one device. */
-static bool check_single(const struct plan_request *request, const struct devices *devices,
-                         struct fault *fault)
+/* Of the devices that are named, that which the request says, or all of them. */
+static bool choose_by_name(const struct plan_request *request, struct devices *chosen, struct fault *fault)
 {
-    if (devices->count == 1 || devices->all)
-        return true;
-    return fault_raise(fault, STATUS_USAGE,
-                       "--device: %s: one file is filtered on one device; of several files each device takes "
-                       "one at a time, and of a large volume each can take a --part",
-                       request->device);
-}
-
-/* Of the devices that are named, that which the request says. */
-static bool choose_by_name(const struct plan_request *request, struct candidate *chosen, struct fault *fault)
-{
-    struct devices devices;
-
-    if (!devices_find(request->device, &devices, fault))
+    if (!devices_find(request->device, chosen, fault))
         return false;
-    *chosen =
-        (struct candidate){.backend = devices.backend,
-                           .index = devices.indices[request->alone ? request->member % devices.count : 0]};
-    return request->alone || check_single(request, &devices, fault);
+    if (request->alone) {
+        chosen->indices[0] = chosen->indices[request->member % chosen->count];
+        chosen->count = 1;
+    }
+    return true;
 }
 
 bool plan_chooses_device(const struct plan_request *request)
@@ -304,13 +339,94 @@ bool plan_names_device(const struct plan_request *request)
     return named != NULL && named != &backend_cpu;
 }
 
+struct warm_up {
+    const struct backend *backend;
+    int index;
+    pthread_t thread;
+    bool runs;
+};
+
+static void *warm_up_one(void *data)
+{
+    const struct warm_up *one = data;
+
+    one->backend->warm_up(one->index);
+    return NULL;
+}
+
+/* All at the same time, the first by this thread. */
 void plan_warm_up(const struct plan_request *request)
 {
-    struct candidate chosen;
+    struct warm_up each[DEVICES_MOST];
+    struct devices chosen;
     struct fault refusal;
 
-    if (choose_by_name(request, &chosen, &refusal))
-        chosen.backend->warm_up(chosen.index);
+    if (!choose_by_name(request, &chosen, &refusal))
+        return;
+    for (size_t i = 1; i < chosen.count; i++) {
+        each[i] = (struct warm_up){.backend = chosen.backend, .index = chosen.indices[i]};
+        each[i].runs = thread_start_roomy(&each[i].thread, warm_up_one, &each[i]);
+    }
+    chosen.backend->warm_up(chosen.indices[0]);
+    for (size_t i = 1; i < chosen.count; i++) {
+        if (each[i].runs)
+            pthread_join(each[i].thread, NULL);
+    }
+}
+
+/* Why several devices cannot share the job; NULL where they can. */
+static const char *keeps_alone(const struct plan_request *request, const struct plan *plan)
+{
+    const struct levels levels = {.stages = plan->job->stages,
+                                  .steps = plan->steps,
+                                  .stage_count = plan->step_count,
+                                  .planes = plan->shape.planes};
+
+    if (plan->job->copies)
+        return "identity alone is copied: nothing is computed";
+    if (request->stop_count > 0)
+        return "states on the way (--tee, --frames) are written by one";
+    if (levels_mix_ends(&levels))
+        return "an edge that wraps is followed or preceded by one that does not";
+    return plan->shape.planes < 2 ? "there is but one plane" : NULL;
+}
+
+/* As many as are predicted to be done first, where all may be taken; more than planes never help. */
+static void choose_fastest(const struct plan_request *request, struct plan *plan, struct devices *devices)
+{
+    struct devices some = *devices;
+    double least = 0.0;
+    char text[32];
+
+    for (some.count = 1; some.count <= devices->count; some.count++) {
+        double seconds = predict_together(request, plan, &some);
+        if (some.count > 1 && seconds >= least)
+            break;
+        least = seconds;
+    }
+    give_reason(plan, "%zu of %zu: %s predicted; more would not be faster", some.count - 1, devices->count,
+                number_format_seconds(least, text, sizeof text));
+    devices->count = some.count - 1;
+}
+
+/* How many of the devices that are named a run takes. */
+static bool choose_count(const struct plan_request *request, struct plan *plan, struct devices *devices,
+                         struct fault *fault)
+{
+    const char *why = devices->count > 1 ? keeps_alone(request, plan) : NULL;
+
+    if (devices->count > 1 && plan->job->region_kind == REGION_PART && !devices->all)
+        return fault_raise(fault, STATUS_USAGE, "--device: %s: --part takes one device", request->device);
+    if (why != NULL || plan->job->region_kind == REGION_PART) {
+        if (why != NULL && !devices->all)
+            snprintf(plan->alone, sizeof plan->alone, "%s", why);
+        devices->count = 1;
+    }
+    if (devices->count > plan->shape.planes)
+        devices->count = plan->shape.planes;
+    if (devices->all && devices->count > 1)
+        choose_fastest(request, plan, devices);
+    return true;
 }
 
 bool plan_find_device(const struct plan_request *request, const struct backend **backend, int *index,
@@ -335,6 +451,54 @@ bool plan_find_device(const struct plan_request *request, const struct backend *
     return true;
 }
 
+static size_t opened(const struct plan *plan)
+{
+    size_t count = 0;
+
+    while (count < DEVICES_MOST && plan->lanes[count].device != NULL)
+        count++;
+    return count;
+}
+
+static void keep_first(struct plan *plan)
+{
+    plan->shares = (struct shares){.planes = plan->shape.planes, .count = 1};
+    for (size_t i = 1; i < DEVICES_MOST; i++)
+        lane_close(&plan->lanes[i]);
+}
+
+/* Whether every two of so many lanes reach each other's memory. */
+static bool all_reach(const struct plan *plan, size_t count)
+{
+    const struct lane *lanes = plan->lanes;
+    bool reach = true;
+
+    for (size_t i = 0; i < count; i++) {
+        for (size_t k = 0; k < count; k++)
+            reach = reach && (i == k || lanes[i].backend->reaches(lanes[i].index, lanes[k].index));
+    }
+    return reach;
+}
+
+/* All planes on the devices that are open; false where that does not fit. */
+static bool share(struct plan *plan, const struct schedule_request *request)
+{
+    size_t count = opened(plan);
+
+    plan->levels.unrolled = levels_wraps(&plan->levels);
+    if (schedule_share(request, count, &plan->schedule)) {
+        plan->shares = (struct shares){.planes = plan->shape.planes,
+                                       .count = count,
+                                       .halo = plan->schedule.halo,
+                                       .direct = all_reach(plan, count),
+                                       .around = plan->levels.unrolled};
+        return true;
+    }
+    plan->levels.unrolled = false;
+    snprintf(plan->alone, sizeof plan->alone, "the grid is too large for the memory of %zu together", count);
+    return false;
+}
+
 static bool make_schedule(const struct plan_request *request, struct plan *plan,
                           const struct forms_request *forms, const struct source *source, struct fault *fault)
 {
@@ -350,8 +514,8 @@ static bool make_schedule(const struct plan_request *request, struct plan *plan,
         .forms = forms,
         .limits = request->limits,
         .memory = request->memory,
-        .device_memory = plan->lane.backend->memory(plan->lane.device),
-        .field_plane_bytes = plan->lane.backend->field_bytes(&plan->shape, job->work, 1),
+        .device_memory = plan->lanes[0].backend->memory(plan->lanes[0].device),
+        .field_plane_bytes = plan->lanes[0].backend->field_bytes(&plan->shape, job->work, 1),
         .work_plane_bytes = (size_t)plan_samples(plan, 1) * work_size(job->work),
         .file_plane_bytes = in_plane > out_plane ? in_plane : out_plane,
         .held_bytes = source->held_bytes,
@@ -368,6 +532,9 @@ static bool make_schedule(const struct plan_request *request, struct plan *plan,
         .trials = request->explains ? &plan->trials : NULL,
     };
 
+    if (opened(plan) > 1 && share(plan, &schedule))
+        return true;
+    keep_first(plan);
     return schedule_make(&schedule, &plan->schedule, fault);
 }
 
@@ -381,39 +548,50 @@ static void fit_forms(struct plan *plan, const struct forms_request *forms)
     forms_fit(forms, &plan->levels, plan->steps, together);
     if (fewer)
         plan->levels.together = schedule->together;
-    plan->levels.on_trial = plan->levels.unrolled = schedule->spooled;
+    plan->levels.on_trial = schedule->spooled;
+    plan->levels.unrolled = schedule->spooled || plan->shares.around;
+}
+
+static bool settle_sums_of(const struct plan_request *request, struct plan *plan, struct lane *lane,
+                           struct fault *fault)
+{
+    if (!lane->backend->settle_sums(lane->device, &plan->shape, plan->job->work, &request->sums, &lane->sums,
+                                    fault))
+        return false;
+    lane->backend->add_by(lane->device, &lane->sums);
+    return true;
 }
 
 static bool settle_sums(const struct plan_request *request, struct plan *plan, struct fault *fault)
 {
+    size_t count = opened(plan);
+
     plan->adds = request->stats || job_waits_for_change(plan->job);
     if (!plan->adds && request->sums.rung == NULL)
         return true;
-    if (!plan->lane.backend->settle_sums(plan->lane.device, &plan->shape, plan->job->work, &request->sums,
-                                         &plan->lane.sums, fault))
-        return false;
-    plan->lane.backend->add_by(plan->lane.device, &plan->lane.sums);
+    for (size_t i = 0; i < count; i++) {
+        if (!settle_sums_of(request, plan, &plan->lanes[i], fault))
+            return false;
+    }
     return true;
 }
 
-static void name_device(struct plan *plan, const struct candidate *candidate)
+static void name_device(struct plan *plan, const struct devices *devices)
 {
-    if (candidate->backend->count() > 1)
-        snprintf(plan->device_name, sizeof plan->device_name, "%s:%d", candidate->backend->name,
-                 candidate->index);
-    else
-        snprintf(plan->device_name, sizeof plan->device_name, "%s", candidate->backend->name);
-    candidate->backend->describe(candidate->index, plan->device_text, sizeof plan->device_text);
+    devices_name(devices, plan->device_name, sizeof plan->device_name);
+    devices->backend->describe(devices->indices[0], plan->device_text, sizeof plan->device_text);
 }
 
-static bool open_device(const struct plan_request *request, struct plan *plan,
-                        const struct candidate *candidate, struct fault *fault)
+static bool open_devices(const struct plan_request *request, struct plan *plan, const struct devices *devices,
+                         struct fault *fault)
 {
-    const struct device_request device = device_request_of(request, candidate->index);
     double begun = clock_seconds();
 
-    if (!lane_open(&plan->lane, candidate->backend, &device, fault))
-        return false;
+    for (size_t i = 0; i < devices->count; i++) {
+        const struct device_request device = device_request_of(request, devices->indices[i]);
+        if (!lane_open(&plan->lanes[i], devices->backend, &device, fault))
+            return false;
+    }
     plan->start = clock_seconds() - begun;
     return true;
 }
@@ -422,9 +600,9 @@ static bool open_device(const struct plan_request *request, struct plan *plan,
 static bool settle_and_prepare(const struct plan_request *request, struct plan *plan,
                                const struct source *source, struct fault *fault)
 {
-    const struct forms_request forms = {.backend = plan->lane.backend,
-                                        .device = plan->lane.device,
-                                        .index = plan->lane.index,
+    const struct forms_request forms = {.backend = plan->lanes[0].backend,
+                                        .device = plan->lanes[0].device,
+                                        .index = plan->lanes[0].index,
                                         .threads = request->threads,
                                         .shape = &plan->shape,
                                         .wish = request->wish,
@@ -436,30 +614,42 @@ static bool settle_and_prepare(const struct plan_request *request, struct plan *
         !make_schedule(request, plan, &forms, source, fault))
         return false;
     fit_forms(plan, &forms);
-    if (!lane_prepare(&plan->lane, plan->steps, plan->step_count, fault))
-        return false;
+    for (size_t i = 0; i < plan->shares.count; i++) {
+        if (!lane_prepare(&plan->lanes[i], plan->steps, plan->step_count, fault))
+            return false;
+    }
     plan->start += clock_seconds() - begun;
     return true;
 }
 
-/* Make the plan whole on a device; what fails leaves the device closed. */
+static void close_lanes(struct plan *plan)
+{
+    for (size_t i = 0; i < DEVICES_MOST; i++)
+        lane_close(&plan->lanes[i]);
+}
+
+/* Make the plan whole on some devices; what fails leaves them closed. */
 static bool settle_on(const struct plan_request *request, struct plan *plan, const struct source *source,
                       const struct candidate *candidate, struct fault *fault)
 {
+    const struct devices *devices = &candidate->devices;
+
     plan->replaceable =
-        candidate->automatic && candidate->backend != &backend_cpu && knows_wishes(request, &backend_cpu);
-    name_device(plan, candidate);
+        candidate->automatic && devices->backend != &backend_cpu && knows_wishes(request, &backend_cpu);
     plan->levels = (struct levels){.stages = plan->job->stages,
                                    .steps = plan->steps,
                                    .stage_count = plan->step_count,
                                    .planes = plan->shape.planes,
                                    .stops = request->stops,
                                    .stop_count = request->stop_count};
-    if (open_device(request, plan, candidate, fault) && settle_and_prepare(request, plan, source, fault)) {
-        plan->seconds = predict(request, plan, candidate->backend, candidate->index);
+    if (open_devices(request, plan, devices, fault) && settle_and_prepare(request, plan, source, fault)) {
+        struct devices taken = *devices;
+        taken.count = plan->shares.count;
+        name_device(plan, &taken);
+        plan->seconds = predict_together(request, plan, &taken);
         return true;
     }
-    lane_close(&plan->lane);
+    close_lanes(plan);
     return false;
 }
 
@@ -498,15 +688,16 @@ static bool check_copy(const struct plan_request *request, const struct plan *pl
 static bool fill(const struct plan_request *request, const struct source *source, struct plan *plan,
                  struct fault *fault)
 {
-    const struct candidate cpu = {.backend = &backend_cpu};
-    struct candidate chosen;
+    const struct candidate cpu = {.devices = first_of(&backend_cpu)};
+    struct candidate chosen = {.automatic = false};
 
     if (!check_copy(request, plan, fault))
         return false;
     if (!plan->job->copies && !lower_stages(plan, fault))
         return false;
     if (!plan_chooses_device(request)) {
-        if (!choose_by_name(request, &chosen, fault))
+        if (!choose_by_name(request, &chosen.devices, fault) ||
+            !choose_count(request, plan, &chosen.devices, fault))
             return false;
     } else {
         choose_automatically(request, plan, &chosen);
@@ -515,7 +706,7 @@ static bool fill(const struct plan_request *request, const struct source *source
         if (!plan->replaceable || fault->status == STATUS_USAGE)
             return false;
         plan->setback = *fault;
-        give_reason(plan, "%s failed", chosen.backend->name);
+        give_reason(plan, "%s failed", chosen.devices.backend->name);
         if (!settle_on(request, plan, source, &cpu, fault))
             return false;
     }
@@ -536,7 +727,7 @@ bool plan_make(const struct plan_request *request, const struct job *job, const 
 
 void plan_free(struct plan *plan)
 {
-    lane_close(&plan->lane);
+    close_lanes(plan);
     for (size_t i = 0; i < plan->step_count; i++)
         lower_free(&plan->steps[i].step);
     mem_free(plan->steps);

@@ -9,6 +9,7 @@
 #include "job.h"
 #include "lane.h"
 #include "schedule.h"
+#include "share.h"
 #include "wisdom.h"
 
 #include <stdbool.h>
@@ -34,8 +35,10 @@ struct plan_request {
 
 struct plan {
     const struct job *job;
-    struct lane lane;
-    char device_name[32], device_text[256], device_reason[160];
+    struct lane lanes[DEVICES_MOST]; /* those of the devices that it takes are open */
+    struct shares shares;            /* of the planes; one, of all planes, where there is one device */
+    char alone[160];                 /* why one device does it although several were named; else empty */
+    char device_name[64], device_text[256], device_reason[160];
     bool replaceable;     /* the device was chosen unasked, and the CPU can stand in for it */
     struct fault setback; /* of the device that the CPU stands in for; else its status is STATUS_DONE */
     double start;         /* seconds until the device was open and the routines were ready */

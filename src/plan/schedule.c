@@ -128,6 +128,7 @@ static struct attempt attempt_of(const struct schedule_request *request, const s
                      .whole = on_trial || request->measures,
                      .together = candidate->together,
                      .lean = candidate->lean,
+                     .devices = 1,
                      .passes = 1,
                      .routine_bytes = forms_fitting_bytes(request->forms, request->levels, together)}};
 
@@ -196,8 +197,10 @@ static bool count_memory(struct attempt *attempt, const struct size *size)
     schedule->tee_buffers = request->tees ? size->buffers : 0;
     schedule->field_count = attempt->levels.stage_count == 0 ? 0 : levels_field_count(&attempt->levels);
     schedule->window = size_least(most_planes(attempt), size->slab + schedule->depth + size->slack);
+    if (schedule->devices > 1)
+        schedule->window = size->slab + schedule->depth;
     if (!mem_product(&schedule->field_bytes, request->field_plane_bytes, schedule->window) ||
-        !mem_product(&fields, schedule->field_bytes, schedule->field_count) ||
+        !mem_product(&fields, schedule->field_bytes, schedule->field_count * schedule->devices) ||
         !mem_product(&schedule->batch_bytes, plane_bytes, schedule->batch) ||
         !mem_product(&buffers, schedule->batch_bytes, count_buffers(schedule)) ||
         !mem_product(&schedule->spool_bytes, request->work_plane_bytes,
@@ -206,9 +209,11 @@ static bool count_memory(struct attempt *attempt, const struct size *size)
     schedule->sum_bytes = scratch_bytes(request, schedule);
     return add_up(&schedule->memory_bytes, 6,
                   (const size_t[]){fields, buffers, held_bytes, request->beside_bytes,
-                                   schedule->routine_bytes, schedule->sum_bytes});
+                                   schedule->routine_bytes * schedule->devices,
+                                   schedule->sum_bytes * schedule->devices});
 }
 
+/* Of one device. */
 static size_t device_bytes(const struct schedule_request *request, const struct schedule *schedule)
 {
     return request->device_memory == 0 ? 0
@@ -222,7 +227,8 @@ static size_t counted_bytes(const struct schedule_request *request, const struct
 {
     bool asked = request->memory > 0 || request->limits.memory > 0;
 
-    return asked ? schedule->memory_bytes : schedule->memory_bytes - device_bytes(request, schedule);
+    return asked ? schedule->memory_bytes
+                 : schedule->memory_bytes - device_bytes(request, schedule) * schedule->devices;
 }
 
 static bool fits(struct attempt *attempt, const struct size *size, uint64_t memory)
@@ -604,6 +610,41 @@ static bool refuse(const struct schedule_request *request, struct fault *fault)
         fault, STATUS_LIMIT,
         "this job needs %s of memory, and this process may have %s (--memory=SIZE allows more)", needed,
         number_format_bytes((double)whole, allowed, sizeof allowed));
+}
+
+/* Each device has its share, and beside it what its levels read. Planes are moved by one device at a time. */
+static bool fit_shares(struct attempt *attempt, size_t devices, uint64_t memory)
+{
+    const struct schedule_request *request = attempt->request;
+    struct schedule *schedule = &attempt->schedule;
+    const struct levels_walk survey = {.depth = request->levels->planes};
+    size_t most = size_divided_up(request->levels->planes, devices);
+    struct size roomy_size = roomy(request, &survey), tight = tightest();
+
+    schedule->devices = devices;
+    schedule->whole = true;
+    schedule->halo = levels_widest_reach(&attempt->levels);
+    schedule->depth = 2 * schedule->halo;
+    roomy_size.slab = size_rounded_up(most, size_least(roomy_size.batch, most));
+    roomy_size.batch = size_least(roomy_size.batch, most);
+    tight.slab = most;
+    return fits(attempt, &roomy_size, memory) || fits(attempt, &tight, memory);
+}
+
+bool schedule_share(const struct schedule_request *request, size_t devices, struct schedule *schedule)
+{
+    uint64_t memory = comfortable_memory(request);
+
+    for (unsigned together = levels_most_together(request->levels); together > 0;
+         together = fewer(together)) {
+        const struct candidate candidate = {.together = together};
+        struct attempt attempt = attempt_of(request, &candidate);
+        if (fit_shares(&attempt, devices, memory)) {
+            *schedule = attempt.schedule;
+            return true;
+        }
+    }
+    return false;
 }
 
 /* Where what is comfortable does not suffice, a little more may. 0: as much as is wanted. */

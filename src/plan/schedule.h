@@ -79,6 +79,8 @@ struct schedule {
     bool whole;          /* so they are, or all planes of the result are there before any leaves */
     unsigned together;   /* the most steps that a level takes at once */
     bool lean;           /* by the routines that take the least memory */
+    size_t devices;      /* that share the planes, each with fields of its own */
+    size_t halo;         /* planes that each of them holds beside its own, on either side */
     size_t depth;        /* planes that levels lag behind those read */
     size_t slab, batch;  /* planes */
     size_t window;       /* planes that a field holds */
@@ -91,8 +93,11 @@ struct schedule {
     size_t field_count;
     size_t field_bytes, batch_bytes, spool_bytes; /* one of each */
     size_t routine_bytes, sum_bytes;              /* what routines and sums take beside */
-    size_t memory_bytes;                          /* all of it, on host and device */
+    size_t memory_bytes;                          /* all of it, on host and devices */
 };
+
+/* All planes at once, shared by so many devices; false where they do not fit. */
+bool schedule_share(const struct schedule_request *request, size_t devices, struct schedule *schedule);
 
 /* A schedule that does not fit is refused with STATUS_LIMIT, and the refusal names the least memory that one
    needs. */

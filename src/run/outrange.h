@@ -4,21 +4,21 @@
 
 #include "base/diag.h"
 #include "kernels/backend.h"
-#include "plan/lane.h"
+#include "plan/plan.h"
 
 #include <stdbool.h>
 
 struct outrange {
-    struct lane *lane;
+    const struct plan *plan;
     struct encoding encode; /* of the output, with the range once it is known */
     bool unmapped;          /* no value has told of a range */
 };
 
-/* Have the device look at the extremes of planes of the result. */
-bool outrange_measure(struct outrange *outrange, const struct field *field, struct range planes,
-                      struct fault *fault);
+/* Have a lane look at the extremes of planes of the result. */
+bool outrange_measure(struct outrange *outrange, const struct lane *lane, const struct field *field,
+                      struct range planes, struct fault *fault);
 
-/* Those of all planes that it looked at are the ends of the range. Where nothing is finite, zero is both.
+/* Those of all planes that lanes looked at are the ends of the range. Where nothing is finite, zero is both.
    A range that f64 cannot hold is refused. */
 bool outrange_settle(struct outrange *outrange, struct fault *fault);
 

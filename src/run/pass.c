@@ -4,7 +4,8 @@
 
 bool passes_measure(struct passes *all, struct range planes)
 {
-    return outrange_measure(&all->outrange, all->lane->fields[all->sweep.output], planes, all->fault);
+    return outrange_measure(&all->outrange, all->lane, all->lane->fields[all->sweep->output], planes,
+                            all->fault);
 }
 
 static bool is_observed(const struct passes *all, const struct stop *end)
@@ -78,7 +79,7 @@ static bool pass_over_rest(struct passes *all, struct pass *pass)
 static bool take_batch(struct passes *all, struct pass *pass)
 {
     const struct plan *plan = all->plan;
-    struct sweep *sweep = &all->sweep;
+    struct sweep *sweep = all->sweep;
     struct ring_slot *slot;
 
     if (!take_needed(all, pass, &slot) || !observe(all, pass, pass->from, slot) ||
@@ -96,7 +97,7 @@ static bool take_batch(struct passes *all, struct pass *pass)
 static bool give_batch(struct passes *all, struct pass *pass)
 {
     const struct plan *plan = all->plan;
-    struct sweep *sweep = &all->sweep;
+    struct sweep *sweep = all->sweep;
     struct range leaving = sweep_leaving(sweep);
     struct ring_slot *slot;
 
@@ -120,7 +121,7 @@ static bool give_batch(struct passes *all, struct pass *pass)
 
 static bool has_to_give(const struct passes *all, const struct pass *pass)
 {
-    return pass->to != NULL && sweep_leaving(&all->sweep).count > 0;
+    return pass->to != NULL && sweep_leaving(all->sweep).count > 0;
 }
 
 static bool give(struct passes *all, struct pass *pass)
@@ -136,10 +137,10 @@ static bool give(struct passes *all, struct pass *pass)
    whoever writes have work at the same time. Nobody waits for the reader while there is something to give. */
 static bool take_and_give(struct passes *all, struct pass *pass)
 {
-    while (!sweep_is_due(&all->sweep)) {
+    while (!sweep_is_due(all->sweep)) {
         if (has_to_give(all, pass) && !give_batch(all, pass))
             return false;
-        if ((!has_to_give(all, pass) || (ring_has_full(all->lane->in) && sweep_has_room(&all->sweep))) &&
+        if ((!has_to_give(all, pass) || (ring_has_full(all->lane->in) && sweep_has_room(all->sweep))) &&
             !take_batch(all, pass))
             return false;
     }
@@ -149,7 +150,7 @@ static bool take_and_give(struct passes *all, struct pass *pass)
 /* Slab by slab: planes in, levels forward, planes out. */
 static bool filter(struct passes *all, struct pass *pass)
 {
-    struct sweep *sweep = &all->sweep;
+    struct sweep *sweep = all->sweep;
 
     if (pass->from == NULL) {
         sweep_begin_again(sweep, pass->begin, pass->end, pass->frame.leaving, pass->changes);
@@ -195,6 +196,20 @@ static bool copy(struct passes *all, struct pass *pass)
     return true;
 }
 
+static bool is_shared(const struct passes *all)
+{
+    return all->plan->shares.count > 1;
+}
+
+/* Whether the pass reads the last planes of the source. */
+static bool reads_end(const struct passes *all, const struct pass *pass)
+{
+    const struct range *planes = &pass->load.planes;
+    size_t count = all->plan->shape.planes;
+
+    return is_shared(all) ? planes->first + planes->count == pass->overlap + count : planes->count >= count;
+}
+
 static bool create_ring(struct passes *all, struct ring **ring, size_t buffers)
 {
     const struct plan *plan = all->plan;
@@ -203,15 +218,16 @@ static bool create_ring(struct passes *all, struct ring **ring, size_t buffers)
                        all->fault);
 }
 
-/* What can be read anywhere is read where the pass needs it. Anything else is read to its end, which tells
-   that it is undamaged. */
+/* What can be read anywhere is read where the pass needs it, and shares are read one after the other.
+   Anything else is read to its end, which tells that it is undamaged. */
 static struct carrier_load load_of(const struct passes *all, const struct pass *pass)
 {
     const struct levels_span *span = &pass->frame.span;
     const struct range part = {span->begin, span->end - span->begin};
     const struct range whole = {0, all->plan->shape.planes};
 
-    return (struct carrier_load){pass->from->random ? part : whole, part, all->plan->schedule.batch};
+    return (struct carrier_load){pass->from->random || is_shared(all) ? part : whole, part,
+                                 all->plan->schedule.batch};
 }
 
 static bool start_reader(struct passes *all, struct pass *pass)
@@ -221,7 +237,7 @@ static bool start_reader(struct passes *all, struct pass *pass)
     pass->load = load_of(all, pass);
     if (pass->overlap == 0)
         end = pass->from->carrier;
-    if (pass->load.planes.count < all->plan->shape.planes)
+    if (!reads_end(all, pass))
         end.finish = NULL;
     return carrier_fetch(&pass->reader, all->lane->in, all->lane->out, &end, &pass->load, pass->from->threads,
                          all->fault);
@@ -261,7 +277,7 @@ static bool add_outcomes(struct passes *all, const struct pass *pass)
 /* Wait until the last plane has been written, and nothing is under way on the device. */
 static bool finish_pass(struct passes *all, struct pass *pass)
 {
-    if (!sweep_finish(&all->sweep, all->fault) || !tees_finish_pass(&all->tees, all->fault) ||
+    if (!sweep_finish(all->sweep, all->fault) || !tees_finish_pass(&all->tees, all->fault) ||
         (all->lane->in != NULL && !ring_drain(all->lane->in, all->fault)))
         return false;
     if (all->lane->out == NULL)
@@ -313,6 +329,20 @@ static bool streams_part(const struct passes *all)
     return plan_window(all->plan).count < all->plan->shape.planes;
 }
 
+/* A lane reads its own planes; there is room before them for those that others hand over. */
+static struct sweep_frame share_of(const struct passes *all, const struct pass *pass)
+{
+    const struct shares *shares = &all->plan->shares;
+    const struct range own = shares_own(shares, all->share);
+    const struct range reached = shares_reached(shares, all->share, shares->halo);
+
+    return (struct sweep_frame){.overlap = pass->overlap,
+                                .span = {own.first, own.first + own.count, false, false},
+                                .before = own.first - reached.first,
+                                .own = own,
+                                .leaving = sweep_overlap(own, wanted(all, pass))};
+}
+
 /* Both ends of an unrolled grid are open, where its last planes come before the first and the first after the
    last. A part has an open end wherever the grid goes on beyond what the part needs. */
 static struct sweep_frame planes_of(const struct passes *all, const struct pass *pass)
@@ -321,6 +351,8 @@ static struct sweep_frame planes_of(const struct passes *all, const struct pass 
     struct range own = {overlap, planes}, part = wanted(all, pass);
     bool leaves = pass->to != NULL && pass->to->of_run;
 
+    if (is_shared(all))
+        return share_of(all, pass);
     if (streams_part(all) && overlap > 0)
         return (struct sweep_frame){
             .overlap = overlap,

@@ -5,6 +5,7 @@
 #include "base/diag.h"
 #include "base/progress.h"
 #include "kernels/backend.h"
+#include "plan/devices.h"
 #include "plan/levels.h"
 #include "plan/plan.h"
 #include "carrier.h"
@@ -27,13 +28,16 @@ struct pass_seconds {
 /* What the passes of a run have in common, and what all of them did. */
 struct passes {
     const struct plan *plan;
-    struct lane *lane;
+    struct lane *lanes;  /* of the plan */
+    struct lane *lane;   /* whose turn it is, */
+    struct sweep *sweep; /* with its sweep, */
+    size_t share;        /* and its share of the planes */
     const struct job *job;
     struct fault *fault;
     struct progress progress;
     struct observers observers;
     struct tees tees;
-    struct sweep sweep;
+    struct sweep sweeps[DEVICES_MOST]; /* one a lane */
     struct outrange outrange;
     struct pass_seconds seconds;
     struct outcomes outcomes;

@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "fleet.h"
 #include "journey.h"
 #include "pass.h"
 #include "stats.h"
@@ -26,9 +27,7 @@ struct running {
 /* All planes are in the fields. */
 static bool measure_fields(struct running *run)
 {
-    const struct range planes = {0, run->plan->shape.planes};
-
-    return passes_measure(&run->passes, planes) && outrange_settle(&run->passes.outrange, run->fault);
+    return fleet_measure(&run->passes) && outrange_settle(&run->passes.outrange, run->fault);
 }
 
 static bool filter_in_fields(struct running *run)
@@ -38,8 +37,8 @@ static bool filter_in_fields(struct running *run)
     struct levels_mark end = on_trial ? trial_start(&run->trial) : levels_end(&run->plan->levels);
     struct pass first = {.end = end, .from = &in}, leave = {.begin = end, .end = end, .to = &out};
 
-    return pass_make(&run->passes, &first) && (!on_trial || trial_in_fields(&run->trial)) &&
-           (!run->plan->job->measures || measure_fields(run)) && pass_make(&run->passes, &leave);
+    return fleet_make(&run->passes, &first) && (!on_trial || trial_in_fields(&run->trial)) &&
+           (!run->plan->job->measures || measure_fields(run)) && fleet_make(&run->passes, &leave);
 }
 
 static bool filter_until_over_spools(struct running *run)
@@ -93,9 +92,33 @@ static bool begin_observers(struct running *run)
     return observers_begin(all, run->plan, run->fault);
 }
 
+static bool create_sweeps(struct running *run)
+{
+    struct passes *passes = &run->passes;
+    bool done = true;
+
+    for (size_t i = 0; done && i < run->plan->shares.count; i++)
+        done = sweep_create(&passes->sweeps[i], run->plan, &passes->lanes[i], &passes->progress, run->fault);
+    return done;
+}
+
+/* After a fault lanes may still be about to read each other's fields. */
+static void destroy_sweeps(struct running *run)
+{
+    struct sweep *sweeps = run->passes.sweeps;
+    struct fault again;
+
+    for (size_t i = 0; i < run->plan->shares.count && run->plan->shares.count > 1; i++) {
+        if (sweeps[i].lane != NULL)
+            (void)sweep_finish(&sweeps[i], &again);
+    }
+    for (size_t i = 0; i < run->plan->shares.count; i++)
+        sweep_destroy(&sweeps[i]);
+}
+
 static void release(struct running *run)
 {
-    sweep_destroy(&run->passes.sweep);
+    destroy_sweeps(run);
     stops_close(&run->stops);
     mem_free(run->stats.planes);
     mem_free(run->observers);
@@ -111,11 +134,10 @@ static bool prepare(struct running *run)
 {
     struct passes *passes = &run->passes;
     double begun = clock_seconds();
-    bool done = begin_observers(run) && stops_open(&run->stops, run->fault) &&
-                sweep_create(&passes->sweep, run->plan, &passes->progress, run->fault);
+    bool done = begin_observers(run) && stops_open(&run->stops, run->fault) && create_sweeps(run);
 
     if (passes->tees.count > 0)
-        passes->sweep.tap = (struct sweep_tap){&passes->tees, tees_take};
+        passes->sweep->tap = (struct sweep_tap){&passes->tees, tees_take};
     passes->seconds.start = start_seconds(run) + clock_seconds() - begun;
     return done;
 }
@@ -159,29 +181,54 @@ static uint64_t certain_steps(const struct plan *plan)
     return steps;
 }
 
+/* Of the lane that computed the longest. */
+static double compute_seconds(const struct passes *passes)
+{
+    double most = 0.0;
+
+    for (size_t i = 0; i < passes->plan->shares.count; i++) {
+        if (passes->sweeps[i].seconds > most)
+            most = passes->sweeps[i].seconds;
+    }
+    return most;
+}
+
+static struct run_share share_of(const struct passes *passes, size_t index)
+{
+    const struct sweep *sweep = &passes->sweeps[index];
+    const struct plan *plan = passes->plan;
+    size_t plane = passes->lanes[index].backend->field_bytes(&plan->shape, plan->job->work, 1);
+
+    return (struct run_share){sweep->seconds, sweep->handed * plane};
+}
+
 static struct run_summary summarise(const struct running *run)
 {
     const struct passes *passes = &run->passes;
     const struct pass_seconds *seconds = &passes->seconds;
 
-    return (struct run_summary){.start = seconds->start,
-                                .read = seconds->read,
-                                .reading = seconds->reading,
-                                .stats = run->stats.seconds,
-                                .upload = seconds->upload,
-                                .compute = passes->sweep.seconds,
-                                .download = seconds->download,
-                                .write = seconds->write,
-                                .writing = seconds->writing,
-                                .steps = certain_steps(run->plan) + run->trial.steps,
-                                .looks = run->trial.looks,
-                                .last_change = run->trial.last_change,
-                                .unreached = run->trial.unreached,
-                                .outcomes = passes->outcomes,
-                                .low = NAN,
-                                .high = NAN,
-                                .tallies_in = run->stats.in,
-                                .tallies_out = run->stats.out};
+    struct run_summary summary = {.start = seconds->start,
+                                  .read = seconds->read,
+                                  .reading = seconds->reading,
+                                  .stats = run->stats.seconds,
+                                  .upload = seconds->upload,
+                                  .compute = compute_seconds(passes),
+                                  .download = seconds->download,
+                                  .write = seconds->write,
+                                  .writing = seconds->writing,
+                                  .steps = certain_steps(run->plan) + run->trial.steps,
+                                  .looks = run->trial.looks,
+                                  .last_change = run->trial.last_change,
+                                  .unreached = run->trial.unreached,
+                                  .outcomes = passes->outcomes,
+                                  .low = NAN,
+                                  .high = NAN,
+                                  .tallies_in = run->stats.in,
+                                  .tallies_out = run->stats.out};
+
+    for (size_t i = 0; i < run->plan->shares.count; i++)
+        summary.shares[i] = share_of(passes, i);
+    return summary;
 }
 
 bool run_plan(struct plan *plan, const struct run_request *request, struct source *source, struct sink *sink,
@@ -193,12 +240,13 @@ bool run_plan(struct plan *plan, const struct run_request *request, struct sourc
         .fault = fault,
         .stops = stops_of(plan, request->volume, source, sink, &run.passes.outrange.encode),
         .passes = {.plan = plan,
-                   .lane = &plan->lane,
+                   .lanes = plan->lanes,
+                   .lane = &plan->lanes[0],
                    .job = plan->job,
                    .fault = fault,
                    .tees = {.list = request->tees, .count = request->tee_count, .plan = plan},
-                   .sweep = {.plan = plan, .lane = &plan->lane},
-                   .outrange = {.lane = &plan->lane, .encode = plan->job->encode}},
+                   .sweep = &run.passes.sweeps[0],
+                   .outrange = {.plan = plan, .encode = plan->job->encode}},
         .trial = trial_of(&run.passes)};
     struct passes *passes = &run.passes;
     double begun = clock_seconds();
@@ -220,6 +268,10 @@ bool run_plan(struct plan *plan, const struct run_request *request, struct sourc
 
 void run_summary_add(struct run_summary *all, const struct run_summary *volume)
 {
+    for (size_t i = 0; i < DEVICES_MOST; i++) {
+        all->shares[i].compute += volume->shares[i].compute;
+        all->shares[i].handed_bytes += volume->shares[i].handed_bytes;
+    }
     all->start += volume->start;
     all->read += volume->read;
     all->reading += volume->reading;

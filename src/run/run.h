@@ -26,6 +26,12 @@ struct run_request {
     size_t tee_count;
 };
 
+/* What one of several devices did. */
+struct run_share {
+    double compute;        /* seconds */
+    uint64_t handed_bytes; /* by the others */
+};
+
 /* What a run did; seconds by what they were spent on, at the same time where that was possible. The start is
    that of the device, too. */
 struct run_summary {
@@ -37,6 +43,7 @@ struct run_summary {
     bool unreached;           /* the stage with until took all its steps in vain */
     struct outcomes outcomes; /* of the samples read and written; of none where bits are copied */
     double low, high;         /* what --out-range put at the ends of the range; NaN: nothing was */
+    struct run_share shares[DEVICES_MOST];  /* one a device */
     struct tally *tallies_in, *tallies_out; /* one a channel of the file, where stats are asked */
 };
 

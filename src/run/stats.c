@@ -32,8 +32,8 @@ static bool add_planes(const struct stats *stats, enum observer_end end, const v
     const struct encoding *encoding = end == OBSERVER_INPUT ? &plan->job->decode : &plan->job->encode;
     struct tally *totals = end == OBSERVER_INPUT ? stats->in : stats->out;
 
-    if (!plan->lane.backend->tally(plan->lane.device, encoding, &plan->shape, samples, planes, stats->planes,
-                                   fault))
+    if (!plan->lanes[0].backend->tally(plan->lanes[0].device, encoding, &plan->shape, samples, planes,
+                                       stats->planes, fault))
         return false;
     for (size_t i = 0; i < planes * encoding->channels; i++)
         tally_add_plane(&totals[i % encoding->channels], &stats->planes[i]);

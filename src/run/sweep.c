@@ -38,14 +38,17 @@ static bool create_plane_changes(struct sweep *sweep, struct fault *fault)
     return sweep->plane_changes != NULL;
 }
 
-bool sweep_create(struct sweep *sweep, struct plan *plan, struct progress *progress, struct fault *fault)
+bool sweep_create(struct sweep *sweep, const struct plan *plan, struct lane *lane, struct progress *progress,
+                  struct fault *fault)
 {
-    *sweep = (struct sweep){.plan = plan, .lane = &plan->lane, .progress = progress};
+    *sweep = (struct sweep){.plan = plan, .lane = lane, .progress = progress};
     return create_plane_changes(sweep, fault) && create_fields(sweep, plan->shape.planes, fault);
 }
 
 void sweep_destroy(struct sweep *sweep)
 {
+    if (sweep->lane == NULL)
+        return;
     lane_destroy_fields(sweep->lane);
     mem_free(sweep->plane_changes);
     sweep->plane_changes = NULL;
@@ -59,19 +62,19 @@ struct range sweep_overlap(struct range a, struct range b)
     return (struct range){first, end > first ? end - first : 0};
 }
 
-/* The planes of a field that are still needed: as far back as levels look, what is to leave, and what has
- * come.
+/* The planes of a field that are still needed, or will be handed over: as far back as levels look, what is to
+ * leave, and what has come.
  */
 static struct range needed(const struct sweep *sweep, size_t field)
 {
     size_t depth = sweep->plan->schedule.depth, end = field == sweep->input ? sweep->fed : sweep->swept;
-    size_t begin = sweep->frame.span.begin;
-    size_t first = sweep->swept > begin + depth ? sweep->swept - depth : begin;
+    size_t begin = sweep->frame.span.begin, before = sweep->frame.before;
+    size_t first = sweep->swept > begin + depth ? sweep->swept - depth : begin - before;
     struct range leaving = sweep_leaving(sweep);
 
     if (field == sweep->output && leaving.count > 0 && leaving.first < first)
         first = leaving.first;
-    return (struct range){first, end - first};
+    return (struct range){first, end > begin ? end - first : 0};
 }
 
 static bool slide(struct sweep *sweep, struct fault *fault)
@@ -94,7 +97,7 @@ static bool fit_fields(struct sweep *sweep, struct fault *fault)
     if (sweep->levels.planes == sweep->field_planes)
         return slide(sweep, fault);
     lane_destroy_fields(sweep->lane);
-    return create_fields(sweep, sweep->levels.planes, fault);
+    return create_fields(sweep, sweep->levels.planes, fault) && slide(sweep, fault);
 }
 
 bool sweep_begin(struct sweep *sweep, struct levels_mark begin, struct levels_mark end,
@@ -167,7 +170,7 @@ bool sweep_goes_on(const struct sweep *sweep)
     return sweep->swept < sweep->frame.span.end;
 }
 
-static bool begin_span(struct sweep *sweep, struct fault *fault)
+bool sweep_begin_span(struct sweep *sweep, struct fault *fault)
 {
     sweep->span = 0.0;
     return sweep->lane->backend->begin_span(sweep->lane->device, fault);
@@ -182,7 +185,7 @@ static bool tell_updates(struct sweep *sweep, double updates, struct fault *faul
 {
     progress_add(sweep->progress, updates);
     sweep->span += updates;
-    return sweep->span < SPAN_UPDATES || (end_span(sweep, fault) && begin_span(sweep, fault));
+    return sweep->span < SPAN_UPDATES || (end_span(sweep, fault) && sweep_begin_span(sweep, fault));
 }
 
 static size_t piece_planes(const struct sweep *sweep)
@@ -195,7 +198,7 @@ static size_t piece_planes(const struct sweep *sweep)
     return plane >= PIECE_BYTES ? 1 : PIECE_BYTES / plane;
 }
 
-static bool advance(struct sweep *sweep, const struct level *level, struct range planes, struct fault *fault)
+bool sweep_advance(struct sweep *sweep, const struct level *level, struct range planes, struct fault *fault)
 {
     const struct plan *plan = sweep->plan;
     const struct levels_step *step = &plan->steps[level->stage];
@@ -217,8 +220,8 @@ static bool advance(struct sweep *sweep, const struct level *level, struct range
 }
 
 /* Over the channels that the file has, and its planes, one after the other. */
-static bool add_change(struct sweep *sweep, const struct level *level, struct range planes, double *sums,
-                       struct fault *fault)
+bool sweep_add_change(struct sweep *sweep, const struct level *level, struct range planes, double *sums,
+                      struct fault *fault)
 {
     const struct plan *plan = sweep->plan;
     unsigned channels = plan->job->in.grid.channels;
@@ -255,6 +258,17 @@ static bool show_input(const struct sweep *sweep, const struct levels_walk *walk
     return !sweep->frame.of_source || show(sweep, walk->at, sweep->input, planes, fault);
 }
 
+bool sweep_looks_at(const struct sweep *sweep, const struct level *level)
+{
+    return looks_at(&sweep->levels.stages[level->stage].looks, level->behind);
+}
+
+bool sweep_end_levels(struct sweep *sweep, unsigned field, struct fault *fault)
+{
+    sweep->output = field;
+    return end_span(sweep, fault);
+}
+
 bool sweep_run(struct sweep *sweep, struct fault *fault)
 {
     double *changes = sweep->changes;
@@ -262,18 +276,17 @@ bool sweep_run(struct sweep *sweep, struct fault *fault)
     struct levels_walk walk;
 
     levels_walk_start(&walk, &sweep->levels, sweep->begin, sweep->end, sweep->input);
-    if (!begin_span(sweep, fault) || !show_input(sweep, &walk, fault))
+    if (!sweep_begin_span(sweep, fault) || !show_input(sweep, &walk, fault))
         return false;
     while (done > 0 && levels_walk_next(&walk)) {
         const struct level *level = &walk.level;
         struct range planes = levels_ready(&sweep->frame.span, level->lag, sweep->swept, sweep->fed);
         done = planes.first + planes.count;
-        if (!advance(sweep, level, planes, fault) ||
+        if (!sweep_advance(sweep, level, planes, fault) ||
             (level->ends_step && !show(sweep, walk.at, level->to, planes, fault)))
             return false;
         if (changes != NULL && level->ends_step) {
-            if (looks_at(&sweep->levels.stages[level->stage].looks, level->behind) &&
-                !add_change(sweep, level, planes, changes, fault))
+            if (sweep_looks_at(sweep, level) && !sweep_add_change(sweep, level, planes, changes, fault))
                 return false;
             changes += sweep->plan->job->in.grid.channels;
         }

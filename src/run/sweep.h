@@ -19,6 +19,7 @@ struct sweep_frame {
     struct levels_span span; /* that are read */
     struct range own;        /* that are the grid's, or those of a part: each is done once */
     struct range leaving;    /* of them, that are put out */
+    size_t before;           /* planes before the span that are handed over by other lanes */
     bool of_source;          /* they are read as they came */
 };
 
@@ -48,13 +49,15 @@ struct sweep {
     double *changes; /* of each step of the pass, and each channel: Σ (after − before)² where it is looked at;
                         or NULL */
     double span;     /* sample updates asked for in the device's span of work */
-    double seconds; /* of the spans that are done */
+    double seconds;  /* of the spans that are done */
+    uint64_t handed; /* planes, by other lanes */
 };
 
 /* The planes that are in both. */
 struct range sweep_overlap(struct range a, struct range b);
 
-bool sweep_create(struct sweep *sweep, struct plan *plan, struct progress *progress, struct fault *fault);
+bool sweep_create(struct sweep *sweep, const struct plan *plan, struct lane *lane, struct progress *progress,
+                  struct fault *fault);
 void sweep_destroy(struct sweep *sweep);
 
 /* A pass from one mark to another: over planes that are to come, or over those that the pass before it left,
@@ -86,6 +89,15 @@ bool sweep_run(struct sweep *sweep, struct fault *fault);
 /* Planes of the last level that are to leave; and that so many of them have. */
 struct range sweep_leaving(const struct sweep *sweep);
 void sweep_leave(struct sweep *sweep, size_t planes);
+
+/* For those who walk through the levels of a pass by themselves, over planes that the pass before it left:
+   begin, take each level on some planes and add up its changes there, and end with all planes in a field. */
+bool sweep_begin_span(struct sweep *sweep, struct fault *fault);
+bool sweep_advance(struct sweep *sweep, const struct level *level, struct range planes, struct fault *fault);
+bool sweep_looks_at(const struct sweep *sweep, const struct level *level);
+bool sweep_add_change(struct sweep *sweep, const struct level *level, struct range planes, double *sums,
+                      struct fault *fault);
+bool sweep_end_levels(struct sweep *sweep, unsigned field, struct fault *fault);
 
 /* Wait until no level is. */
 bool sweep_finish(struct sweep *sweep, struct fault *fault);

@@ -18,7 +18,7 @@ bool tees_open_pass(struct tees *tees, const struct sweep_frame *frame, struct r
                     struct fault *fault)
 {
     const struct schedule *schedule = &tees->plan->schedule;
-    const struct lane *lane = &tees->plan->lane;
+    const struct lane *lane = &tees->plan->lanes[0];
     const struct carrier_end end = {.file = tees, .move = write_planes};
 
     tees->frame = *frame;
@@ -60,8 +60,8 @@ static bool take_batch(struct tees *tees, size_t index, const struct field *fiel
     struct ring_slot *slot;
 
     if (!ring_claim(tees->ring, &slot, fault) ||
-        !plan->lane.backend->download(plan->lane.device, field, &plan->job->encode, slot->staging, planes,
-                                      fault))
+        !plan->lanes[0].backend->download(plan->lanes[0].device, field, &plan->job->encode, slot->staging,
+                                          planes, fault))
         return false;
     slot->planes =
         (struct range){index * plan->shape.planes + planes.first - tees->frame.overlap, planes.count};
@@ -72,7 +72,7 @@ static bool take_batch(struct tees *tees, size_t index, const struct field *fiel
 static bool take_all(struct tees *tees, size_t index, const struct field *field, struct range planes,
                      struct fault *fault)
 {
-    const struct lane *lane = &tees->plan->lane;
+    const struct lane *lane = &tees->plan->lanes[0];
     struct range batch = {planes.first, 0};
 
     if (!lane->backend->tell_outcomes(lane->device, &tees->aside, fault))

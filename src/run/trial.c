@@ -1,6 +1,7 @@
 #include "trial.h"
 
 #include "base/mem.h"
+#include "fleet.h"
 
 #include <math.h>
 
@@ -64,7 +65,7 @@ static bool step_unseen(struct trial *trial, struct levels_mark *mark, uint64_t 
 {
     struct levels_mark end = {mark->stage, step};
     bool done = mark->step == step ||
-                pass_make(trial->passes, &(struct pass){.begin = *mark, .end = end, .changes = NULL});
+                fleet_make(trial->passes, &(struct pass){.begin = *mark, .end = end, .changes = NULL});
 
     *mark = end;
     return done;
@@ -78,7 +79,7 @@ static bool step_seen(struct trial *trial, struct levels_mark *mark, double *sum
 
     for (unsigned channel = 0; channel < trial->passes->job->in.grid.channels; channel++)
         sums[channel] = 0.0;
-    done = pass_make(trial->passes, &(struct pass){.begin = *mark, .end = end, .changes = sums});
+    done = fleet_make(trial->passes, &(struct pass){.begin = *mark, .end = end, .changes = sums});
     *mark = end;
     return done;
 }

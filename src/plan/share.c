@@ -1,0 +1,50 @@
+/* Shares: the planes that each device of a fleet computes, and those beside them that others hand over. */
+#include "share.h"
+
+#include "base/size.h"
+
+size_t shares_overlap(const struct shares *shares)
+{
+    return shares->around ? shares->halo : 0;
+}
+
+/* ⌊index · planes / count⌋, without a product that could overflow. */
+static size_t first_of(const struct shares *shares, size_t index)
+{
+    size_t even = shares->planes / shares->count, rest = shares->planes % shares->count;
+
+    return index * even + index * rest / shares->count;
+}
+
+struct range shares_own(const struct shares *shares, size_t index)
+{
+    size_t first = first_of(shares, index);
+
+    return (struct range){first + shares_overlap(shares), first_of(shares, index + 1) - first};
+}
+
+size_t shares_most(const struct shares *shares)
+{
+    return size_divided_up(shares->planes, shares->count);
+}
+
+struct range shares_reached(const struct shares *shares, size_t index, size_t reach)
+{
+    const struct range own = shares_own(shares, index);
+    size_t end = own.first + own.count, all = shares->planes + 2 * shares_overlap(shares);
+    size_t first = own.first - size_least(own.first, reach);
+
+    return (struct range){first, end + size_least(all - end, reach) - first};
+}
+
+struct range shares_owned(const struct shares *shares, struct range planes, size_t *owner)
+{
+    size_t overlap = shares_overlap(shares), index = 0;
+    size_t around = overlap % shares->planes == 0 ? 0 : shares->planes - overlap % shares->planes;
+    size_t plane = (planes.first + around) % shares->planes;
+
+    while (first_of(shares, index + 1) <= plane)
+        index++;
+    *owner = index;
+    return (struct range){plane + overlap, size_least(planes.count, first_of(shares, index + 1) - plane)};
+}

@@ -1,0 +1,33 @@
+/* Shares: the planes that each device of a fleet computes, and those beside them that others hand over. */
+#ifndef SHARE_H
+#define SHARE_H
+
+#include "kernels/backend.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Planes are counted from the first of the grid on; where the grid is unrolled, from the first of those that
+   stand before it on, as in a pass over it. */
+struct shares {
+    size_t planes; /* of the grid */
+    size_t count;  /* of devices; no more than planes */
+    size_t halo;   /* the most planes beside its own that a device reads, on either side */
+    bool direct;   /* devices read each other's memory without the host's */
+    bool around;   /* an edge wraps along the planes: the grid is unrolled by the halo */
+};
+
+/* Planes that stand on either side of the grid where it is unrolled; else 0. */
+size_t shares_overlap(const struct shares *shares);
+
+/* The planes of a device, and the most of any. */
+struct range shares_own(const struct shares *shares, size_t index);
+size_t shares_most(const struct shares *shares);
+
+/* The same and so many beside them, as far as there are planes. */
+struct range shares_reached(const struct shares *shares, size_t index, size_t reach);
+
+/* Of some planes, the first ones that a single device owns: which, and what it calls them. */
+struct range shares_owned(const struct shares *shares, struct range planes, size_t *owner);
+
+#endif

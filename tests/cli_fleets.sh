@@ -1,0 +1,131 @@
+#!/bin/sh
+# One volume, or one picture, on several GPUs, which are emulated: the samples of the CPU. Prints a line a case and fails if
+# one does.
+set -u
+
+# shellcheck source=tests/commandbook.sh
+. "$(dirname "$0")/commandbook.sh"
+
+emulated=${top_builddir:-.}/tests/imgheat_emulated
+if ! [ -x "$emulated" ]; then
+    skip 'several GPUs: imgheat_emulated is not built'
+    conclude
+fi
+
+# voxfilt on all of so many GPUs, whose streams are eager or lazy, and which reach each other or do not, by turns.
+turn=0
+fleet() # COUNT ARGUMENT...
+{
+    gpus=$1 list=0 k=1
+    shift
+    while [ $k -lt "$gpus" ]; do
+        list=$list,$k
+        k=$((k + 1))
+    done
+    turn=$((turn + 1))
+    streams=eager links=all
+    [ $((turn % 2)) = 1 ] && streams=lazy
+    [ $((turn / 2 % 2)) = 1 ] && links=none
+    CUDA_EMULATION_DEVICES=$gpus CUDA_EMULATION_STREAMS=$streams CUDA_EMULATION_LINKS=$links \
+        "$emulated" --program=voxfilt -D cuda:$list "$@"
+}
+
+# A job on each fleet, against the CPU. Lines "shares" tell that it was one, unless there are too few planes.
+on_fleets() # NAME COUNTS ARGUMENT...
+{
+    name=$1 counts=$2
+    shift 2
+    voxfilt -q -D cpu "$@" -o expected.raw
+    for count in $counts; do
+        fleet "$count" -q "$@" -o fleet.raw 2> ../stderr && cmp expected.raw fleet.raw
+        result $? "$name: $count GPUs"
+    done
+}
+
+make_volume -d 13,9,47 -t u16 -o tall.raw
+make_volume -d 40,211,1 -t f32 -o flat.raw
+
+# ---------------------------------------------------------------- edges, filters, extents
+
+for edge in reflect mirror nearest wrap constant:7 hold; do
+    on_fleets "heat, -e $edge" '2 3 5' -i tall.raw -d 13,9,47 -t u16 -f heat -s 9 -e $edge
+    on_fleets "a picture's rows, -e $edge" '2 5' -i flat.raw -d 40,211 -t f32 -f heat -s 17 -e $edge
+    on_fleets "a wide star, -e $edge" '3' -i tall.raw -d 13,9,47 -t u16 -f star:8 -f scale:0.01,5 -s 3 -e $edge
+    on_fleets "a chain, -e $edge" '1 3' -i tall.raw -d 13,9,47 -t u16 \
+        -f gauss:1 -e $edge -f unsharp:1,0.5 -e $edge -f heat -s 4 -e $edge -f gradient -e $edge
+done
+for planes in 1 2 3 4 5 7 16 17; do
+    for edge in reflect wrap hold; do
+        on_fleets "$planes planes, -e $edge" '2 5' -i tall.raw -d 13,9,$planes -t u16 --skip $((2 * 13 * 9 * (47 - planes))) \
+            -f heat -s 11 -e $edge -f gauss:0.7 -e $edge
+    done
+done
+on_fleets 'fluxes' '3' -i tall.raw -d 13,9,47 -t u16 -f heat -s 5 --flux pm2 --scale 900 --inner 2
+on_fleets 'f64' '3' -i tall.raw -d 13,9,47 -t u16 --work f64 -f heat -s 7 -e wrap
+on_fleets 'channels' '3' -i tall.raw -d 13,3,47 --channels 3 -t u16 -f heat -s 5
+on_fleets 'sobel' '5' -i tall.raw -d 13,9,47 -t u16 -f sobel:z
+on_fleets 'passes along one axis' '2 5' -i tall.raw -d 13,9,47 -t u16 -f box:3 -s 3 -f gauss:2
+
+# ---------------------------------------------------------------- what is looked at, and what is written
+
+on_fleets '--until' '3' -i tall.raw -d 13,9,47 -t u16 -f heat --until 90 -s 60 --check-every 3
+on_fleets '--out-range=auto' '3' -i tall.raw -d 13,9,47 -t u16 -f laplace --out-range=auto
+on_fleets '--crop' '3' -i tall.raw -d 13,9,47 -t u16 -f heat --crop 2:9,1:5,13:38
+on_fleets '--planes' '5' -i tall.raw -d 13,9,47 -t u16 -f heat -e wrap --planes 20:22
+voxfilt -q -D cpu --stats --report=json:expected.json -i tall.raw -d 13,9,47 -t u16 -o expected.raw
+fleet 3 -q --stats --report=json:fleet.json -i tall.raw -d 13,9,47 -t u16 -o fleet.raw
+for end in input output; do
+    sed -n "s/.*\"$end\": \[\({\"min[^]]*\)\].*/\1/p" expected.json > expected
+    sed -n "s/.*\"$end\": \[\({\"min[^]]*\)\].*/\1/p" fleet.json > found
+    cmp expected found
+    result $? "--stats of the $end"
+done
+voxfilt -q -D cpu -i tall.raw -d 13,9,47 -t u16 -f heat -s 20 -o expected.raw
+fleet 3 -q -d 13,9,47 -t u16 -f heat -s 20 < tall.raw > fleet.raw
+same 'from a pipe into a pipe' fleet.raw expected.raw
+head -c 9000 tall.raw > short.raw
+refuses 3 'voxfilt: standard input: length: it ends before the last of 5499 u16 samples' \
+    piped short.raw fleet 3 -q -d 13,9,47 -t u16 -o out
+cat tall.raw v8.raw > long.raw
+refuses 3 'voxfilt: standard input: length: it goes on after the last of 5499 u16 samples' \
+    piped long.raw fleet 3 -q -d 13,9,47 -t u16 -o out
+
+# ---------------------------------------------------------------- pictures
+
+for picture in rgba rgb; do
+    imgheat -q -D cpu -f gauss:3 -f sharpen -o expected.png $picture.png
+    CUDA_EMULATION_DEVICES=3 "$emulated" -q -D cuda:0,1,2 -f gauss:3 -f sharpen -o fleet.png $picture.png
+    same "$picture: a picture's strips on three GPUs" fleet.png expected.png
+done
+
+# ---------------------------------------------------------------- what is said
+
+CUDA_EMULATION_DEVICES=3 "$emulated" --program=voxfilt -D cuda:0,2 --explain -i tall.raw -d 13,9,47 -t u16 -f heat -s 9 |
+    grep -q '^shares  *2, of up to 24 planes and [1-9][0-9]* beside them on each side, handed over directly$'
+result $? '--explain tells of the shares'
+CUDA_EMULATION_LINKS=none CUDA_EMULATION_DEVICES=2 "$emulated" --program=voxfilt -D cuda:0,1 --report -i tall.raw \
+    -d 13,9,47 -t u16 -f heat -s 9 -o fleet.raw 2> ../stderr
+grep -q "^shares .* through the host's memory\$" ../stderr &&
+    [ "$(grep -c '^  *cuda:[01]: computed [0-9.]* s, was handed [1-9][0-9.]* KiB$' ../stderr)" = 2 ]
+result $? '--report has a line for each GPU'
+alone()
+{
+    note=$1
+    shift
+    accepts "$note" "voxfilt: tall.raw: computing on cuda:0 alone: $note
+" env CUDA_EMULATION_DEVICES=2 "$emulated" --program=voxfilt -D cuda:0,1 -i tall.raw -d 13,9,47 -t u16 "$@" -o fleet.raw
+}
+alone 'an edge that wraps is followed or preceded by one that does not' -f heat -e wrap -f heat -e hold
+alone 'identity alone is copied: nothing is computed' -f identity
+alone 'states on the way (--tee, --frames) are written by one' -f heat -s 4 --tee 2:tee.raw
+alone 'the grid is too large for the memory of 2 together' -f heat -s 4 -m 20K
+refuses 2 'voxfilt: --device: cuda:0,1: --part takes one device' \
+    env CUDA_EMULATION_DEVICES=2 "$emulated" --program=voxfilt -D cuda:0,1 -i tall.raw -d 13,9,47 -t u16 --part 1/2 -o out
+CUDA_EMULATION_DEVICES=3 "$emulated" --program=voxfilt -D cuda:all --explain -i tall.raw -d 13,9,47 -t u16 |
+    grep -q '^device  *cuda:0: .* (1 of 3: .* predicted; more would not be faster)$'
+result $? 'cuda:all takes no more than help'
+CUDA_EMULATION_DEVICES=3 "$emulated" --program=voxfilt -D cuda:all --explain -n 512 -s 100000 -i /dev/zero 2>&1 |
+    grep -q '^device'
+result $? 'and says which'
+
+conclude
