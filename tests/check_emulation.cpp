@@ -1076,6 +1076,7 @@ START_TEST(there_may_be_no_device)
     struct emulation_device device = emulation_get_device();
     void *memory;
 
+    unsetenv("CUDA_VISIBLE_DEVICES");
     ck_assert_uint_eq(backend_cuda.count(), 1);
     backend_cuda.describe(0, line, sizeof line);
     ck_assert_ptr_nonnull(std::strstr(line, "Emulated GPU"));

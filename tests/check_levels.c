@@ -1,7 +1,9 @@
-/* Tests of levels and routes: what is left out of a walk because it only repeats changes nothing of what is
-   found, and any number of steps is surveyed at once. */
+/* Tests of levels, routes and shares: what is left out of a walk because it only repeats changes nothing of
+   what is found, any number of steps is surveyed at once, and each plane is one device's. */
+#include "plan/devices.h"
 #include "plan/levels.h"
 #include "plan/route.h"
+#include "plan/share.h"
 #include "harness.h"
 
 #include <check.h>
@@ -207,6 +209,47 @@ START_TEST(steps_without_number)
 }
 END_TEST
 
+/* ---- shares of planes ---- */
+
+static bool owns(const struct shares *shares, size_t device, struct range planes)
+{
+    const struct range own = shares_own(shares, device);
+
+    return planes.first >= own.first && planes.first + planes.count <= own.first + own.count;
+}
+
+static void ck_owner(const struct shares *shares, size_t plane, size_t count)
+{
+    size_t owner;
+    const struct range owned = shares_owned(shares, (struct range){plane, count}, &owner);
+
+    ck_assert_uint_lt(owner, shares->count);
+    ck_assert(owned.count >= 1 && owned.count <= count && owns(shares, owner, owned));
+    ck_assert_uint_eq(owned.first % shares->planes, plane % shares->planes);
+}
+
+/* Each plane once, in order; and whatever stands beside the grid is somebody's. */
+START_TEST(every_plane_has_an_owner)
+{
+    uint64_t state = (uint64_t)_i;
+    struct shares shares = {.planes = 1 + chance(&state, MOST_PLANES), .around = _i % 2 == 0};
+    size_t next;
+
+    shares.count = 1 + chance(&state, shares.planes < DEVICES_MOST ? shares.planes : DEVICES_MOST);
+    shares.halo = chance(&state, 2 * shares.planes);
+    next = shares_overlap(&shares);
+    for (size_t i = 0; i < shares.count; i++) {
+        const struct range own = shares_own(&shares, i), reached = shares_reached(&shares, i, shares.halo);
+        ck_assert(own.first == next && own.count >= 1 && own.count <= shares_most(&shares));
+        ck_assert(reached.first <= own.first && reached.first + reached.count >= own.first + own.count);
+        next += own.count;
+    }
+    ck_assert_uint_eq(next, shares_overlap(&shares) + shares.planes);
+    for (size_t plane = 0; plane < shares.planes + 2 * shares_overlap(&shares); plane++)
+        ck_owner(&shares, plane, 1 + plane % 7);
+}
+END_TEST
+
 int main(void)
 {
     TCase *levels = tcase_create("levels");
@@ -216,5 +259,6 @@ int main(void)
     tcase_add_loop_test(levels, cuts_are_the_farthest, 0, TRIALS);
     tcase_add_loop_test(levels, routes_are_all_their_passes, 0, TRIALS);
     tcase_add_loop_test(levels, steps_without_number, 0, TRIALS);
+    tcase_add_loop_test(levels, every_plane_has_an_owner, 0, TRIALS);
     return harness_run("levels", &levels, 1, PATIENCE);
 }

@@ -12,6 +12,8 @@ if ! [ -x "$emulated" ]; then
     conclude
 fi
 
+unset CUDA_VISIBLE_DEVICES
+
 # voxfilt on a machine with so many GPUs.
 with() # COUNT ARGUMENT...
 {

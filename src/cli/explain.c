@@ -160,8 +160,9 @@ static void print_memory(FILE *stream, const struct plan *plan)
 
     fprintf(stream, "memory    %s", number_format_bytes((double)schedule->memory_bytes, all, sizeof all));
     if (schedule->field_count > 0)
-        fprintf(stream, ": %zu fields of %s", schedule->field_count,
-                number_format_bytes((double)schedule->field_bytes, field, sizeof field));
+        fprintf(stream, ": %zu fields of %s%s", schedule->field_count,
+                number_format_bytes((double)schedule->field_bytes, field, sizeof field),
+                schedule->devices > 1 ? " on each device" : "");
     fprintf(stream, "%s %zu buffers of %s", schedule->field_count > 0 ? "," : ":",
             schedule->in_buffers + schedule->out_buffers + schedule->tee_buffers,
             number_format_bytes((double)schedule->batch_bytes, batch, sizeof batch));

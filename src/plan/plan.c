@@ -404,8 +404,8 @@ static void choose_fastest(const struct plan_request *request, struct plan *plan
             break;
         least = seconds;
     }
-    give_reason(plan, "%zu of %zu: %s predicted; more would not be faster", some.count - 1, devices->count,
-                number_format_seconds(least, text, sizeof text));
+    give_reason(plan, "%s predicted for %zu of %zu", number_format_seconds(least, text, sizeof text),
+                some.count - 1, devices->count);
     devices->count = some.count - 1;
 }
 
