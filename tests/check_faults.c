@@ -17,7 +17,7 @@
 /* cudaError_t: out of memory, an illegal address, an unspecified launch failure, an unknown error. */
 enum { OUT_OF_MEMORY = 2, ILLEGAL_ADDRESS = 700, LAUNCH_FAILURE = 719, UNKNOWN = 999 };
 
-#define ABSENT "--device: cuda:0,1,2: this machine has none: " /* before any GPU is asked for */
+#define ABSENT "--device: cuda:0,1,2: " /* while it is not known yet what GPUs there are */
 
 #define EXIT_NO_FAULT 96 /* the command needed fewer calls, and is done */
 

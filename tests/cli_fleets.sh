@@ -124,8 +124,9 @@ refuses 2 'voxfilt: --device: cuda:0,1: --part takes one device' \
 CUDA_EMULATION_DEVICES=3 "$emulated" --program=voxfilt -D cuda:all --explain -i tall.raw -d 13,9,47 -t u16 |
     grep -q '^device  *cuda:0: .* (.* predicted for 1 of 3)$'
 result $? 'cuda:all takes no more than help'
-head -c 262144 /dev/zero > zeros.raw
-CUDA_EMULATION_DEVICES=3 "$emulated" --program=voxfilt -D cuda:all --explain -n 64 -t u8 -s 100000000 -i zeros.raw |
+truncate -s 134217728 zeros.raw
+CUDA_EMULATION_MEMORY=80000000000 CUDA_EMULATION_DEVICES=3 \
+    "$emulated" --program=voxfilt -D cuda:all --explain -n 512 -t u8 -s 100000 -i zeros.raw |
     grep -q '^device  *cuda:0,1,2: .* (.* predicted for 3 of 3)$'
 result $? 'and all of them for long runs'
 

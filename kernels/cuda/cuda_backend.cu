@@ -10,23 +10,33 @@
 #include "cuda_sums.h"
 
 #include <tuple>
-#include <type_traits>
 
 /* CUDA does most things on the GPU that the thread has chosen: here it chooses that of the device which is
-   asked. What gives back has no fault to fill. */
+   asked. */
 template <auto Function> struct chosen;
 
 template <typename Result, typename Device, typename... Rest, Result (*Function)(Device *, Rest...)>
 struct chosen<Function> {
     static Result call(Device *device, Rest... rest)
     {
-        if constexpr ((std::is_same_v<Rest, struct fault *> || ...)) {
-            if (!cuda_device_choose(device, std::get<sizeof...(Rest) - 1>(std::tie(rest...))))
-                return Result();
-        } else if (device != NULL) {
-            cudaSetDevice(device->index);
-        }
+        if (!cuda_device_choose(device, std::get<sizeof...(Rest) - 1>(std::tie(rest...))))
+            return Result();
         return Function(device, rest...);
+    }
+};
+
+/* The same for what gives back, which has no fault to fill. What fails in it is forgotten, or the next launch
+   would tell of it, which may be on another GPU. */
+template <auto Function> struct released;
+
+template <typename Device, typename... Rest, void (*Function)(Device *, Rest...)> struct released<Function> {
+    static void call(Device *device, Rest... rest)
+    {
+        if (device == NULL)
+            return;
+        cudaSetDevice(device->index);
+        Function(device, rest...);
+        cudaGetLastError();
     }
 };
 
@@ -43,18 +53,18 @@ static constexpr struct backend named_functions()
     backend.warm_up = cuda_device_warm_up;
     backend.predict = cuda_device_predict;
     backend.open = cuda_device_open;
-    backend.close = chosen<cuda_device_close>::call;
+    backend.close = released<cuda_device_close>::call;
     backend.memory = cuda_device_memory;
     backend.field_bytes = cuda_planes_bytes;
     backend.settle = chosen<cuda_routine_settle>::call;
     backend.prepare = chosen<cuda_routine_prepare>::call;
-    backend.release = chosen<cuda_routine_release>::call;
+    backend.release = released<cuda_routine_release>::call;
     backend.field_create = chosen<cuda_planes_create>::call;
-    backend.field_destroy = chosen<cuda_planes_destroy>::call;
+    backend.field_destroy = released<cuda_planes_destroy>::call;
     backend.field_slide = chosen<cuda_planes_slide>::call;
     backend.hand_over = cuda_hand_over;
     backend.staging_create = chosen<cuda_planes_staging_create>::call;
-    backend.staging_destroy = chosen<cuda_planes_staging_destroy>::call;
+    backend.staging_destroy = released<cuda_planes_staging_destroy>::call;
     backend.upload = chosen<cuda_planes_upload>::call;
     backend.download = chosen<cuda_planes_download>::call;
     backend.staging_wait = chosen<cuda_planes_staging_wait>::call;

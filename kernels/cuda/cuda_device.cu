@@ -30,7 +30,11 @@ unsigned cuda_device_count(void)
 {
     int devices = 0;
 
-    return cudaGetDeviceCount(&devices) == cudaSuccess ? static_cast<unsigned>(devices) : 0;
+    if (cudaGetDeviceCount(&devices) != cudaSuccess) {
+        cudaGetLastError(); /* or the next launch would tell of it */
+        return 0;
+    }
+    return static_cast<unsigned>(devices);
 }
 
 static int major_of(int version)
@@ -75,13 +79,15 @@ bool cuda_device_describe(int index, char *text, size_t size)
 
     if (error == cudaSuccess)
         error = cudaRuntimeGetVersion(&runtime);
-    if (error != cudaSuccess)
+    if (error != cudaSuccess) {
+        cudaGetLastError(); /* or the next launch would tell of it */
         explain_absence(error, text, size);
-    else
+    } else {
         snprintf(text, size, "%s, compute capability %d.%d, %d multiprocessors, %.1f GiB, CUDA %d.%d",
                  properties.name, properties.major, properties.minor, properties.multiProcessorCount,
                  static_cast<double>(properties.totalGlobalMem) / (1024.0 * 1024.0 * 1024.0),
                  major_of(runtime), minor_of(runtime));
+    }
     return error == cudaSuccess;
 }
 
@@ -100,6 +106,7 @@ void cuda_device_warm_up(int index)
 {
     if (cudaSetDevice(index) == cudaSuccess)
         cudaFree(NULL);
+    cudaGetLastError();
 }
 
 struct forecast cuda_device_predict(const struct device_request *request, const struct op *op,

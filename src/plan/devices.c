@@ -138,12 +138,12 @@ static bool add_list(struct devices *devices, const char *name, const char *list
     return true;
 }
 
-static bool describe(const struct devices *devices, size_t which, char *text, size_t size,
+static bool describe(const struct devices *devices, const char *name, size_t which, char *text, size_t size,
                      struct fault *fault)
 {
     return devices->backend->describe(devices->indices[which], text, size) ||
-           fault_raise(fault, STATUS_DEVICE, "%s:%d: %s", devices->backend->name, devices->indices[which],
-                       text);
+           fault_raise(fault, STATUS_DEVICE, "--device: %s: %s:%d: %s", name, devices->backend->name,
+                       devices->indices[which], text);
 }
 
 /* A part each of one volume, they would wait for the slowest; and each settles forms of its own. */
@@ -153,10 +153,10 @@ static bool check_kinds(const struct devices *devices, const char *name, struct 
 
     if (devices->count == 1)
         return true;
-    if (!describe(devices, 0, first, sizeof first, fault))
+    if (!describe(devices, name, 0, first, sizeof first, fault))
         return false;
     for (size_t i = 1; i < devices->count; i++) {
-        if (!describe(devices, i, other, sizeof other, fault))
+        if (!describe(devices, name, i, other, sizeof other, fault))
             return false;
         if (strcmp(first, other) != 0)
             return fault_raise(fault, STATUS_USAGE,

@@ -108,7 +108,6 @@ struct runtime {
     cudaError_t failing_error;
     bool has_failed;
     int failed_gpu, running_gpu; /* of the call that failed, of the kernel that runs */
-    cudaError_t last_error;
     std::string complaint;
 
     std::map<const unsigned char *, std::unique_ptr<allocation>> allocations;
@@ -152,7 +151,7 @@ void runtime::reset()
     streams.clear();
     events.clear();
     gpus.reset();
-    last_error = cudaSuccess;
+    last_error() = cudaSuccess;
     device = default_device;
     device.count = static_cast<int>(
         environment_number("CUDA_EMULATION_DEVICES", static_cast<unsigned long long>(device.count)));
@@ -184,7 +183,7 @@ void runtime::reset_gpu(int gpu)
     erase_all_of(&streams, gpu);
     erase_all_of(&events, gpu);
     gpus.of(gpu) = {};
-    last_error = cudaSuccess;
+    last_error() = cudaSuccess;
 }
 
 /* A forked child inherits what its parent allocated, and is not to blame for it. */
@@ -240,7 +239,7 @@ cudaError_t &lasting_error_of(int gpu)
 cudaError_t remember(int gpu, cudaError_t error)
 {
     if (error != cudaSuccess && error != cudaErrorNotReady)
-        the().last_error = error;
+        last_error() = error;
     if (lasts(error))
         lasting_error_of(gpu) = error;
     return error;
@@ -372,11 +371,10 @@ const error_text *find_text(cudaError_t error)
 
 cudaError_t take_last_error()
 {
-    runtime &state = the();
     cudaError_t lasting_error = lasting_error_of(current_gpu());
-    cudaError_t error = lasting_error != cudaSuccess ? lasting_error : state.last_error;
+    cudaError_t error = lasting_error != cudaSuccess ? lasting_error : last_error();
 
-    state.last_error = cudaSuccess;
+    last_error() = cudaSuccess;
     return error;
 }
 
@@ -975,7 +973,7 @@ cudaError_t cudaPeekAtLastError()
 
     cudaError_t lasting_error = lasting_error_of(current_gpu());
 
-    return lasting_error != cudaSuccess ? lasting_error : the().last_error;
+    return lasting_error != cudaSuccess ? lasting_error : last_error();
 }
 
 const char *cudaGetErrorName(cudaError_t error)

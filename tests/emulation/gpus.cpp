@@ -21,6 +21,13 @@ void choose_gpu(int index)
     chosen_gpu = index;
 }
 
+cudaError_t &last_error()
+{
+    static thread_local cudaError_t error = cudaSuccess;
+
+    return error;
+}
+
 secluded_memory::secluded_memory(unsigned char *begin, std::size_t bytes)
     : begin_(begin), samples_(begin, begin + bytes)
 {

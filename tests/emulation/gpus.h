@@ -44,6 +44,9 @@ class gpus
 int current_gpu();
 void choose_gpu(int index);
 
+/* What the calling thread was last told of, until it asks. */
+cudaError_t &last_error();
+
 /* Memory that a kernel must not find: poison stands in its place as long as this lives. */
 class secluded_memory
 {
