@@ -631,6 +631,13 @@ static bool fit_shares(struct attempt *attempt, size_t devices, uint64_t memory)
     return fits(attempt, &roomy_size, memory) || fits(attempt, &tight, memory);
 }
 
+/* What a level of several steps reads beside a share is computed once more, step by step: no more than there
+   is in the share. So no level ever computes more planes than the grid has. */
+static bool is_worth_its_halos(const struct attempt *attempt, size_t devices)
+{
+    return 2 * levels_widest_reach(&attempt->levels) <= attempt->levels.planes / devices;
+}
+
 bool schedule_share(const struct schedule_request *request, size_t devices, struct schedule *schedule)
 {
     uint64_t memory = comfortable_memory(request);
@@ -639,7 +646,8 @@ bool schedule_share(const struct schedule_request *request, size_t devices, stru
          together = fewer(together)) {
         const struct candidate candidate = {.together = together};
         struct attempt attempt = attempt_of(request, &candidate);
-        if (fit_shares(&attempt, devices, memory)) {
+        if ((together == 1 || is_worth_its_halos(&attempt, devices)) &&
+            fit_shares(&attempt, devices, memory)) {
             *schedule = attempt.schedule;
             return true;
         }
