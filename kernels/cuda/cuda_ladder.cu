@@ -29,7 +29,6 @@ const struct cuda_ladder_entry cuda_ladder[] = {
     {&cuda_rungs[PLANE], &cuda_rung_plane, CUDA_VOLUMES, CUDA_ALL_OPS, true},
     {&cuda_rungs[PASSES], &cuda_rung_passes, CUDA_GRIDS, CUDA_ALL_OPS, true},
     {&cuda_rungs[STRIP], &cuda_rung_strip, CUDA_PICTURES, CUDA_ALL_OPS, true},
-    {&cuda_rungs[RESIDENT], &cuda_rung_resident, CUDA_VOLUMES, CUDA_CHAINS, false},
     {&cuda_rungs[FUSED], &cuda_rung_fused, CUDA_VOLUMES, CUDA_ALL_OPS, false},
     {&cuda_rungs[FUSED], &cuda_rung_fused2, CUDA_PICTURES, CUDA_ALL_OPS, false},
     {&cuda_rungs[PLANE], &cuda_rung_plane, CUDA_VOLUMES, CUDA_ALL_OPS, false},
@@ -40,5 +39,7 @@ const struct cuda_ladder_entry cuda_ladder[] = {
     {&cuda_rungs[TILE], &cuda_rung_tile, CUDA_GRIDS, CUDA_ALL_OPS, false},
     {&cuda_rungs[MARCH], &cuda_rung_march, CUDA_GRIDS, CUDA_ALL_OPS, false},
     {&cuda_rungs[REGISTER], &cuda_rung_register, CUDA_GRIDS, CUDA_ALL_OPS, false},
+    /* Last, so that nobody gets it unasked: no GPU has confirmed it as it stands. */
+    {&cuda_rungs[RESIDENT], &cuda_rung_resident, CUDA_VOLUMES, CUDA_CHAINS, false},
     {NULL, NULL, CUDA_GRIDS, CUDA_ALL_OPS, false},
 };
