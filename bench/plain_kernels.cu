@@ -42,8 +42,9 @@ __global__ void five_points(const float *in, float *out, volume grid, float cent
     if (x >= grid.nx || y >= grid.ny)
         return;
     const size_t row = grid.nx, i = grid.place(x, y, 0);
-    out[i] = centre * in[i] + face * ((y > 0 ? in[i - row] : 0) + (x > 0 ? in[i - 1] : 0) +
-                                      (x + 1 < grid.nx ? in[i + 1] : 0) + (y + 1 < grid.ny ? in[i + row] : 0));
+    out[i] =
+        centre * in[i] + face * ((y > 0 ? in[i - row] : 0) + (x > 0 ? in[i - 1] : 0) +
+                                 (x + 1 < grid.nx ? in[i + 1] : 0) + (y + 1 < grid.ny ? in[i + row] : 0));
 }
 
 __global__ void window(const float *in, float *out, volume grid, const float *weights, int side)

@@ -55,21 +55,24 @@ CUDA_INLINE void stage_taps(const axis_task<T> &task, enum axis axis, T *weights
 }
 
 /* A line of a field across x: the axis is the plane's or the row's, the other one is fixed. */
-template <typename T, enum axis Axis>
-struct axis_line {
-    const cuda_view<T> &view; int channel; long long fixed;
+template <typename T, axis Axis> struct axis_line {
+    const cuda_view<T> &view;
+    int channel;
+    long long fixed;
 
-    CUDA_INLINE T * row(long long i)
-                        const {return Axis == AXIS_PLANE ? view.row(i, channel, static_cast<int>(fixed))
-                                                         : view.row(fixed, channel, static_cast<int>(i));}
-CUDA_INLINE long long extent() const
-{
-    return Axis == AXIS_PLANE ? view.planes : view.rows;
-}
-}; // namespace
+    CUDA_INLINE T *row(long long i) const
+    {
+        return Axis == AXIS_PLANE ? view.row(i, channel, static_cast<int>(fixed))
+                                  : view.row(fixed, channel, static_cast<int>(i));
+    }
+    CUDA_INLINE long long extent() const
+    {
+        return Axis == AXIS_PLANE ? view.planes : view.rows;
+    }
+};
 
 /* What lies at place i of a line, columns x … x + chunk − 1. */
-template <typename T, enum axis Axis>
+template <typename T, axis Axis>
 CUDA_INLINE void read_line(const axis_task<T> &task, const axis_line<T, Axis> &line, long long i, int x,
                            T *values)
 {
@@ -84,7 +87,7 @@ CUDA_INLINE void read_line(const axis_task<T> &task, const axis_line<T, Axis> &l
         values[k] = task.edge.rule == EDGE_CONSTANT ? task.edge.outside[line.channel] : T(0);
 }
 
-template <typename T, enum axis Axis>
+template <typename T, axis Axis>
 __global__ void __launch_bounds__(BLOCK_THREADS, 4) line_kernel(const axis_task<T> task)
 {
     CUDA_SHARED(T, weights);

@@ -30,7 +30,7 @@ static constexpr int plane_most_planes(enum step_taps taps)
 }
 
 /* What the compiler must know of a walk. */
-template <typename Type, enum step_taps Taps_, int Radius_, int Rows_, int Across_, int Down_, int Blocks_,
+template <typename Type, step_taps Taps_, int Radius_, int Rows_, int Across_, int Down_, int Blocks_,
           int Slots_, enum plane_code Code_ = PLANE_ANY_CODE>
 struct plane_form : step_taps_of<Taps_, Radius_> {
     using T = Type;
@@ -417,8 +417,8 @@ __global__ void __launch_bounds__(Form::Threads, Form::Blocks) plane_kernel(cons
     walk.run();
 }
 
-template <typename Type, enum step_taps Taps, int Radius, int Rows, int Across, int Down, int Blocks,
-          int Slots, enum plane_code Code>
+template <typename Type, step_taps Taps, int Radius, int Rows, int Across, int Down, int Blocks, int Slots,
+          enum plane_code Code>
 inline auto plane_form<Type, Taps, Radius, Rows, Across, Down, Blocks, Slots, Code>::kernel()
 {
     return &plane_kernel<plane_form>;

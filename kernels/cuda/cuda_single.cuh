@@ -25,14 +25,16 @@ static constexpr int single_most_planes(int radius)
 }
 
 /* What the compiler must know of a walk. Ahead: planes under way. */
-template <typename Type, enum step_taps Taps_, int Radius_, int Rows_, int Across_, int Down_, int Ahead_>
+template <typename Type, step_taps Taps_, int Radius_, int Rows_, int Across_, int Down_, int Ahead_>
 struct single_form : step_taps_of<Taps_, Radius_> {
-    using T = Type; using base = step_taps_of<Taps_, Radius_>; using base::Radius, base::TapCount;
+    using T = Type;
+    using base = step_taps_of<Taps_, Radius_>;
+    using base::Radius, base::TapCount;
     static constexpr int Rows = Rows_, Across = Across_, Down = Down_, Ahead = Ahead_;
     static constexpr int Blocks = 1; /* of a multiprocessor */
     static constexpr int Threads = CUDA_WARP * Across * Down;
     static constexpr int Pack = cuda_chunk<T>::samples;
-    static constexpr int Width = CUDA_WARP * Pack * Across, Height = Down *Rows;
+    static constexpr int Width = CUDA_WARP * Pack * Across, Height = Down * Rows;
     static constexpr int Window = Rows + 2 * Radius; /* rows in reach of a warp */
     static constexpr int Margin = CUDA_SECTOR / static_cast<int>(sizeof(T));
     static constexpr int Pitch = Width + 2 * Margin, BoxRows = Height + 2 * Radius;
@@ -47,17 +49,21 @@ struct single_form : step_taps_of<Taps_, Radius_> {
 
     static_assert(Radius <= Pack && Pitch / BoxUnit <= 256 && BoxRows <= 256, "a box that can be sent for");
 
-    static __host__ __device__ constexpr bool serves(int code){return cuda_has_boxes(code);}
-/* All rounds of blocks together shall end soonest. */
-static inline long long chunk(long long planes, long long columns, long long slots)
-{
-    return cuda_walk_chunk(planes, single_most_planes(Radius), [=](long long length, long long chunks) {
-        return static_cast<double>(cuda_ceil_divide(columns * chunks, slots) * (length + 2 * Radius));
-    });
-}
-static inline auto kernel();
-}
-;
+    static __host__ __device__ constexpr bool serves(int code)
+    {
+        return cuda_has_boxes(code);
+    }
+
+    /* All rounds of blocks together shall end soonest. */
+    static inline long long chunk(long long planes, long long columns, long long slots)
+    {
+        return cuda_walk_chunk(planes, single_most_planes(Radius), [=](long long length, long long chunks) {
+            return static_cast<double>(cuda_ceil_divide(columns * chunks, slots) * (length + 2 * Radius));
+        });
+    }
+
+    static inline auto kernel();
+};
 
 template <typename Form> struct single_job {
     using T = typename Form::T;
@@ -124,14 +130,14 @@ template <typename Form> struct single_walk {
     {
         const int first_x = tile_x + across * CUDA_WARP * Pack, nx = job.from.nx, rows = job.from.rows;
 
-        sides = first_x == 0 || first_x + CUDA_WARP * Pack + Radius > nx || row == 0 || row + Rows == rows;
+        sides = first_x == 0 || first_x + CUDA_WARP * Pack + Radius > nx || row < Radius ||
+                row + Rows + Radius > rows;
 #pragma unroll
         for (int k = 0; k < Radius; k++) {
             before[k] = cuda_near_index(job.rule, -1 - k, nx) - x;
             behind[k] = cuda_near_index(job.rule, nx + k, nx) - x;
-            above[k] = (row == 0 ? cuda_near_index(job.rule, -1 - k, rows) : row - 1 - k) - row;
-            below[k] =
-                (row + Rows == rows ? cuda_near_index(job.rule, rows + k, rows) : row + Rows + k) - row;
+            above[k] = cuda_near_index(job.rule, row - 1 - k, rows) - row;
+            below[k] = cuda_near_index(job.rule, row + Rows + k, rows) - row;
         }
     }
 
@@ -258,6 +264,7 @@ template <typename Form> struct single_walk {
         if constexpr (Dplane < Radius)
             take_plane<Sides, Dplane + 1>(sum, arrived);
     }
+
     template <int Dplane, int Drow>
     CUDA_INLINE void take_rows(part &sum, const wide_row (&rows)[Window]) const
     {
@@ -338,7 +345,7 @@ __global__ void __launch_bounds__(Form::Threads, 1)
         walk.template run<false>();
 }
 
-template <typename Type, enum step_taps Taps, int Radius, int Rows, int Across, int Down, int Ahead>
+template <typename Type, step_taps Taps, int Radius, int Rows, int Across, int Down, int Ahead>
 inline auto single_form<Type, Taps, Radius, Rows, Across, Down, Ahead>::kernel()
 {
     return &single_kernel<single_form>;

@@ -14,7 +14,7 @@
 enum step_taps { STEP_STAR, STEP_BOX, STEP_SOME };
 
 /* The taps of a stencil, and their places in raster order. */
-template <enum step_taps Taps_, int Radius_> struct step_taps_of {
+template <step_taps Taps_, int Radius_> struct step_taps_of {
     static constexpr enum step_taps Taps = Taps_;
     static constexpr int Radius = Radius_;
     static constexpr int TapCount = Taps == STEP_STAR ? 6 * Radius + 1 : 27;

@@ -26,7 +26,8 @@ void emulation_set_order(enum emulation_order order, uint64_t seed);
 void emulation_set_lazy_streams(bool lazy);
 
 /* What every emulated device is. Kernels are said to be compiled for its compute capability; what is launched
-   into a stream keeps to the capability and the multiprocessors that there were when the stream was created. */
+   into a stream keeps to the capability and the multiprocessors that there were when the stream was created.
+ */
 struct emulation_device {
     int count;  /* of devices; 0 is a machine without one */
     int driver; /* the version of CUDA that it serves, 12000 for 12.0; 0 is a machine without one */
