@@ -129,11 +129,9 @@ bool joined_shape(const struct cuda_question *asked, struct cuda_form *form)
     const int radius = joined_radius(asked->op);
 
     if (radius == 0)
-        return cuda_refuse(
-            asked->refusal,
-            "windows are joined that have no gaps, reach equally far along three axes, and up to "
-            "%d samples",
-            MOST_RADIUS);
+        return cuda_refuse(asked->refusal,
+                           "joined windows have no gaps and equal reach along three axes, up to %d samples",
+                           MOST_RADIUS);
     *form = cuda_form();
     const auto act = [&](auto chosen) { return describe<decltype(chosen)>(asked, form); };
     return asked->op->work == WORK_F32 ? choose_form<float, MOST_RADIUS>(radius, act)

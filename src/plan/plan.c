@@ -388,7 +388,7 @@ static const char *keeps_alone(const struct plan_request *request, const struct 
         return "states on the way (--tee, --frames) are written by one";
     if (levels_mix_ends(&levels))
         return "an edge that wraps is followed or preceded by one that does not";
-    return plan->shape.planes < 2 ? "there is but one plane" : NULL;
+    return plan->shape.planes < 2 ? "there is only one plane" : NULL;
 }
 
 /* As many as are predicted to be done first, where all may be taken; more than planes never help. */
