@@ -471,8 +471,8 @@ END_TEST
    the seven-point star, the star of radius 2, and the cube, whose weights all differ. */
 static const char *const walked_stages[] = {
     "seven:.3,-.1,.2,.15,-.2,.13,.2", "taps:wide.taps",
-    "twentyseven:.02,-.03,.05,.07,.01,-.04,.06,.08,.03,-.02,.09,.04,.11,.3,-.05,.02,.03,.06,-.01,.05,.07,.08,"
-    "-.02,.04,.01,.03,.02"};
+    ("twentyseven:.02,-.03,.05,.07,.01,-.04,.06,.08,.03,-.02,.09,.04,.11,.3,-.05,.02,.03,.06,-.01,.05,.07,"
+     ".08,-.02,.04,.01,.03,.02")};
 
 /* Rows of whole packs and not, and as few planes as a walk has levels, or fewer; few steps and more than a
    pass takes. */
