@@ -193,13 +193,16 @@ for threads in 1 2 3; do
 done
 for job in '2 heat' '2 gauss:2' '3 unsharp:2,1' '2 heat --until 1' '3 gauss:1 --until 1'; do
     # shellcheck disable=SC2086  # words
-    plan_of 256,256,256 -f ${job#* }
+    plan_of 256,256,256 -j 2 -f ${job#* }
     grep -q "^memory .*: ${job%% *} fields of .*, 6 buffers of 8.0 MiB" ../plan
     result $? "${job#* }: ${job%% *} fields, and buffers of 8 MiB"
 done
-plan_of 2048,2048,300
+plan_of 2048,2048,300 -j 2
 grep -q ', 6 buffers of 16.0 MiB' ../plan
 result $? 'or of a plane where that is more'
+plan_of 256,256,256 -j 4 -o out.raw
+grep -q ', 7 buffers of 8.0 MiB' ../plan
+result $? 'and another one for a second thread that writes'
 plan_of 512,512,8 && grep -q '^run  *the whole grid is held: ' ../plan &&
     plan_of 256,256,512 -e wrap && grep -q '^run  *the whole grid is held: ' ../plan &&
     plan_of 256,256,512 --until 1 && grep -q '^run  *the whole grid is held, since --until ' ../plan

@@ -467,6 +467,26 @@ START_TEST(small_volumes_stay_on_the_device)
 }
 END_TEST
 
+/* Forms that emulation is slow at have few turns above, and fewest in f64. */
+START_TEST(slow_forms_have_turns)
+{
+    static const char *const rungs[] = {"plane", "fused"};
+    static const char *const stages[] = {"-f sobel:x",
+                                         "-f heat"}; /* plane: the star takes too much of an older GPU */
+    char options[200];
+
+    for (size_t i = 0; i < LENGTH(rungs) * EDGE_RULES * 16; i++) {
+        struct trial trial = {.options = options,
+                              .work = WORK_F64,
+                              .grid = grid_make(3, 9 + i % 7, 5 + i % 5, 3 + i % 4),
+                              .rung = rungs[i % LENGTH(rungs)]};
+        snprintf(options, sizeof options, "%s -s %zu -e %s", stages[i % LENGTH(rungs)], 1 + i % 5,
+                 edge_option(i / LENGTH(rungs) % EDGE_RULES));
+        trial_check(&trial, true);
+    }
+}
+END_TEST
+
 /* Volumes whose planes are higher than a tile and whose rows are wider, by walks that take several steps: of
    the seven-point star, the star of radius 2, and the cube, whose weights all differ. */
 static const char *const walked_stages[] = {
@@ -543,25 +563,20 @@ static bool never_serves(const struct way *way, enum edge_rule edge)
     return way->rung != NULL && strcmp(way->rung, "resident") == 0 && edge == EDGE_WRAP;
 }
 
-static void check_served_whole(const struct way *way)
-{
-    for (int work = WORK_F32; work <= WORK_F64; work++)
-        ck_assert_msg(served_in(way, (enum work_type)work) > 10, "%s: %zu trials in %s", way->name,
-                      served_in(way, (enum work_type)work), work_name((enum work_type)work));
-    for (size_t edge = 0; edge < EDGE_RULES; edge++)
-        ck_assert_msg(
-            (served_under(way, (enum edge_rule)edge) > 0) == !never_serves(way, (enum edge_rule)edge),
-            "%s: %zu trials under %s", way->name, served_under(way, (enum edge_rule)edge), edge_option(edge));
-}
-
-/* After all trials: a rung that never applied has not been tested. A thinned run leaves some work types and
-   edge rules of a rung to another. */
+/* After all trials: a rung that never applied has not been tested. A thinned run leaves some pairs of rung
+   and edge rule to another. */
 START_TEST(every_way_has_served)
 {
     for (const struct way *way = ways; way < ways + way_count; way++) {
-        if (harness_thinning() == 1)
-            check_served_whole(way);
-        ck_assert_msg(served_in(way, WORK_F32) + served_in(way, WORK_F64) > 0, "%s: no trial", way->name);
+        for (int work = WORK_F32; work <= WORK_F64; work++)
+            ck_assert_msg(served_in(way, (enum work_type)work) > 20 / harness_thinning(),
+                          "%s: %zu trials in %s", way->name, served_in(way, (enum work_type)work),
+                          work_name((enum work_type)work));
+        for (size_t edge = 0; edge < EDGE_RULES && harness_thinning() == 1; edge++)
+            ck_assert_msg((served_under(way, (enum edge_rule)edge) > 0) ==
+                              !never_serves(way, (enum edge_rule)edge),
+                          "%s: %zu trials under %s", way->name, served_under(way, (enum edge_rule)edge),
+                          edge_option(edge));
     }
 }
 END_TEST
@@ -572,6 +587,7 @@ TCase *forms_case(void)
 
     tcase_add_test(tests, many_steps);
     tcase_add_test(tests, small_volumes_stay_on_the_device);
+    tcase_add_test(tests, slow_forms_have_turns);
     tcase_add_test(tests, volumes_of_several_tiles);
     tcase_add_test(tests, pictures_of_several_strips);
     tcase_add_test(tests, passes_take_as_many_steps);

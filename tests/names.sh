@@ -8,7 +8,7 @@ trap 'rm -f "$there"' EXIT
 
 files()
 {
-    find src kernels tests samples bench man m4 -type f
+    find src kernels tests samples bench man m4 -name .deps -prune -o -type f -print
     ls HACKING.md NEWS README.md Makefile.am configure.ac
 }
 

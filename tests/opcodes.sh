@@ -52,7 +52,7 @@ faults()
         END {
             judge()
             print clean + 0, boxes + 0
-        }' "$@" | sort
+        }' "$@" | LC_ALL=C sort
 }
 
 # A listing that is made up must be read as it was meant.

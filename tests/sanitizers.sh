@@ -50,8 +50,8 @@ job() # COMMAND...
             rm "../$tool.failed"
         fi
     done
-    [ -z "$failed" ]
     shift
+    [ -z "$failed" ]
     result $? "$*${failed:+ (found by$failed)}"
 }
 

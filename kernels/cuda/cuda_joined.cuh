@@ -393,7 +393,7 @@ template <typename Form> struct joined_walk {
         bool came = fetch(begin - Radius, slots);
         bool comes = fetch(begin - Radius + 1, slots + Form::SlotSamples);
         cuda_await_copies<1>();
-        __syncwarp();
+        __syncthreads(); /* the window's last row may be read by more than the warp that brought it */
         if (came)
             pass_rows(slots, passed);
 #pragma unroll 1

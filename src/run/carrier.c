@@ -16,8 +16,7 @@ struct carrier {
     struct carrier_end end;
     struct carrier_load load;
     FILE *messages;        /* where those of the thread that started it go */
-    pthread_mutex_t order; /* guards what is prepared and claims: whoever holds it may wait for the ring */
-    bool prepared;
+    pthread_mutex_t order; /* guards preparing and claims: whoever holds it may wait for the ring */
     size_t claimed;        /* planes */
     pthread_mutex_t count; /* guards what has been done */
     size_t moved;          /* planes */
@@ -112,15 +111,12 @@ static void fetch(void *data, size_t first, size_t count, unsigned member)
     }
 }
 
-/* One of the threads does, while the others wait. */
 static bool prepare(struct carrier *carrier, struct fault *fault)
 {
-    bool prepared = true;
+    bool prepared;
 
     pthread_mutex_lock(&carrier->order);
-    if (!carrier->prepared && carrier->end.prepare != NULL)
-        prepared = carrier->end.prepare(carrier->end.file, fault);
-    carrier->prepared = true;
+    prepared = carrier->end.prepare == NULL || carrier->end.prepare(carrier->end.file, fault);
     pthread_mutex_unlock(&carrier->order);
     return prepared;
 }

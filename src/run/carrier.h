@@ -13,7 +13,8 @@
 /* The file that planes come from or go to. */
 struct carrier_end {
     void *file;
-    bool (*prepare)(void *file, struct fault *fault); /* before the first planes go there; may be NULL */
+    bool (*prepare)(void *file, struct fault *fault); /* before a thread moves planes there, one at a
+                                                         time; may be NULL */
     bool (*move)(void *file, void *samples, struct range planes, struct fault *fault);
     bool (*finish)(void *file, struct fault *fault); /* before the last plane is passed on; may be NULL */
     void (*interrupt)(void *file);                   /* make a move that waits fail; may be NULL */

@@ -47,12 +47,13 @@ static bool write_anywhere(void *file, void *samples, struct range planes, struc
     return outlet_write_at(&stops->outlet, samples, stops->volume, planes, fault);
 }
 
-/* For all volumes when the first one comes. */
+/* Once, for all volumes: every thread of every pass to the sink asks. */
 static bool reserve_sink(void *file, struct fault *fault)
 {
-    const struct stops *stops = file;
+    struct stops *stops = file;
 
-    return stops->volume > 0 || sink_reserve(stops->outlet.sink, fault);
+    stops->reserved = stops->reserved || sink_reserve(stops->outlet.sink, fault);
+    return stops->reserved;
 }
 
 static bool read_spool(void *file, void *samples, struct range planes, struct fault *fault)
@@ -167,6 +168,7 @@ struct stops stops_of(const struct plan *plan, size_t volume, struct source *sou
                           .volume = volume,
                           .source = source,
                           .outlet = {plan->job, sink},
+                          .reserved = volume > 0,
                           .encode = encode,
                           .spools = {{.spool.descriptor = -1}, {.spool.descriptor = -1}},
                           .held.descriptor = -1};

@@ -42,6 +42,7 @@ struct stops {
     size_t volume;
     struct source *source;
     struct outlet outlet;          /* of the sink */
+    bool reserved;                 /* there is room for all of its samples */
     const struct encoding *encode; /* of the sink */
     struct plane_spool spools[STOPS_SPOOLS];
     struct encoding spooled; /* how planes stand in them */
