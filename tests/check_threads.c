@@ -1,12 +1,16 @@
-/* Tests of threads: pools take every turn once, and belts keep their order, whoever is late. */
+/* Tests of threads: pools take every turn once, crews stop at the first fault, and belts keep their order,
+ * whoever is late. */
 #include "base/belt.h"
+#include "base/crew.h"
 #include "base/pool.h"
 #include "base/thread.h"
 
 #include <check.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -93,6 +97,74 @@ START_TEST(who_is_joined_has_done_its_turn)
     }
     pool_join(pool);
     pool_destroy(pool);
+}
+END_TEST
+
+/* ---- crews ---- */
+
+struct hands {
+    atomic_uint taken[MEMBERS];
+    atomic_uint waiting; /* turns that have begun */
+    size_t failing, together;
+};
+
+/* The failing turn waits for the others to begin, and those for its fault. */
+static bool take_hand(void *context, size_t turn, struct crew *crew, struct fault *fault)
+{
+    struct hands *hands = context;
+
+    hands->taken[turn]++;
+    hands->waiting++;
+    if (turn == hands->failing) {
+        while (hands->waiting < hands->together)
+            sched_yield();
+        return fault_raise(fault, STATUS_DEVICE, "turn %zu", turn);
+    }
+    while (crew != NULL && hands->failing < MEMBERS && !crew_has_failed(crew, fault))
+        sched_yield();
+    return hands->failing >= MEMBERS || crew == NULL;
+}
+
+START_TEST(crews_take_every_turn)
+{
+    for (size_t count = 0; count <= MEMBERS; count++) {
+        struct hands side_by_side = {.failing = MEMBERS}, in_turn = {.failing = MEMBERS};
+        struct fault fault;
+        ck_assert(crew_share(count, take_hand, &side_by_side, &fault));
+        ck_assert(crew_queue(count, take_hand, &in_turn, &fault));
+        for (size_t i = 0; i < MEMBERS; i++) {
+            ck_assert_uint_eq(side_by_side.taken[i], i < count);
+            ck_assert_uint_eq(in_turn.taken[i], i < count);
+        }
+    }
+}
+END_TEST
+
+/* All of them are told of the one that failed, and so is the caller. */
+START_TEST(crews_stop_at_a_fault)
+{
+    struct hands hands = {.failing = (size_t)_i, .together = MEMBERS};
+    struct fault fault;
+    char text[16];
+
+    snprintf(text, sizeof text, "turn %d", _i);
+    ck_assert(!crew_share(MEMBERS, take_hand, &hands, &fault));
+    ck_assert_int_eq(fault.status, STATUS_DEVICE);
+    ck_assert_str_eq(fault.text, text);
+    for (size_t i = 0; i < MEMBERS; i++)
+        ck_assert_uint_eq(hands.taken[i], 1);
+}
+END_TEST
+
+START_TEST(queues_end_at_a_fault)
+{
+    struct hands hands = {.failing = (size_t)_i, .together = 1};
+    struct fault fault;
+
+    ck_assert(!crew_queue(MEMBERS, take_hand, &hands, &fault));
+    ck_assert_int_eq(fault.status, STATUS_DEVICE);
+    for (size_t i = 0; i < MEMBERS; i++)
+        ck_assert_uint_eq(hands.taken[i], i <= (size_t)_i);
 }
 END_TEST
 
@@ -281,6 +353,9 @@ static Suite *threads_suite(void)
     tcase_add_test(pools_case, loops_follow_each_other);
     tcase_add_loop_test(pools_case, missing_threads_are_not_missed, 0, MEMBERS);
     tcase_add_test(pools_case, who_is_joined_has_done_its_turn);
+    tcase_add_test(pools_case, crews_take_every_turn);
+    tcase_add_loop_test(pools_case, crews_stop_at_a_fault, 0, MEMBERS);
+    tcase_add_loop_test(pools_case, queues_end_at_a_fault, 0, MEMBERS);
     tcase_add_test(pools_case, threads_are_counted);
     tcase_add_loop_test(belts_case, belts_keep_the_order, 1, MEMBERS);
     tcase_add_test(belts_case, taking_without_waiting);

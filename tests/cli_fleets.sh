@@ -80,6 +80,25 @@ for end in input output; do
     cmp expected found
     result $? "--stats of the $end"
 done
+tees() # EDGE OPTION...
+{
+    edge=$1
+    shift
+    voxfilt -q -D cpu -i tall.raw -d 13,9,47 -t u16 -f gauss:1 -e "$edge" -f heat -s 9 -e "$edge" "$@" \
+        --tee 0:wanted.0 --tee 4:wanted.4 --tee 9:wanted.9 -o expected.raw
+    fleet 3 -q -i tall.raw -d 13,9,47 -t u16 -f gauss:1 -e "$edge" -f heat -s 9 -e "$edge" "$@" \
+        --tee 0:tee.0 --tee 4:tee.4 --tee 9:tee.9 -o fleet.raw
+    same "--tee, -e $edge $*: the output" fleet.raw expected.raw
+    for step in 0 4 9; do
+        same "--tee $step, -e $edge $*" tee.$step wanted.$step
+    done
+}
+tees hold
+tees wrap
+tees reflect --planes 7:40
+voxfilt -q -D cpu -i tall.raw -d 13,9,47 -t u16 -f heat -s 3 --tee 0:wanted.0 -o expected.raw
+fleet 3 -q -i tall.raw -d 13,9,47 -t u16 -f heat -s 3 --tee 0:tee.0 -o fleet.raw
+same '--tee of the input' tee.0 wanted.0
 voxfilt -q -D cpu -i tall.raw -d 13,9,47 -t u16 -f heat -s 20 -o expected.raw
 fleet 3 -q -d 13,9,47 -t u16 -f heat -s 20 < tall.raw > fleet.raw
 same 'from a pipe into a pipe' fleet.raw expected.raw
@@ -96,6 +115,12 @@ for picture in rgba rgb; do
     imgheat -q -D cpu -f gauss:3 -f sharpen -o expected.png $picture.png
     CUDA_EMULATION_DEVICES=3 "$emulated" -q -D cuda:0,1,2 -f gauss:3 -f sharpen -o fleet.png $picture.png
     same "$picture: a picture's strips on three GPUs" fleet.png expected.png
+done
+
+imgheat -q -D cpu -s 6 --every 2 --frames 'wanted-%d.png' -o expected.png rgba.png
+CUDA_EMULATION_DEVICES=2 "$emulated" -q -D cuda:0,1 -s 6 --every 2 --frames 'frame-%d.png' -o fleet.png rgba.png
+for frame in 0 1 2 3; do
+    same "--frames: frame $frame" frame-$frame.png wanted-$frame.png
 done
 
 # ---------------------------------------------------------------- what is said
@@ -117,7 +142,6 @@ alone()
 }
 alone 'an edge that wraps is followed or preceded by one that does not' -f heat -e wrap -f heat -e hold
 alone 'identity alone is copied: nothing is computed' -f identity
-alone 'states on the way (--tee, --frames) are written by one' -f heat -s 4 --tee 2:tee.raw
 alone 'the grid is too large for the memory of 2 together' -f heat -s 4 -m 20K
 refuses 2 'voxfilt: --device: cuda:0,1: --part takes one device' \
     env CUDA_EMULATION_DEVICES=2 "$emulated" --program=voxfilt -D cuda:0,1 -i tall.raw -d 13,9,47 -t u16 --part 1/2 -o out

@@ -29,6 +29,7 @@ static void begin(struct progress *progress, enum progress_mode mode, double tot
         .shown = wanted && total > 0.0, .unit = unit, .unit_size = unit_size, .total = total};
     progress->first = mode == PROGRESS_ALWAYS ? 0.0 : FIRST_SECONDS;
     progress->begun = clock_seconds();
+    pthread_mutex_init(&progress->mutex, NULL);
 }
 
 void progress_begin(struct progress *progress, enum progress_mode mode, double total)
@@ -117,10 +118,12 @@ void progress_add(struct progress *progress, double work)
 
     if (!progress->shown)
         return;
+    pthread_mutex_lock(&progress->mutex);
     progress->done += work;
     now = clock_seconds();
     if (now - progress->begun >= progress->first && now - progress->painted >= REPAINT_SECONDS)
         paint(progress, now);
+    pthread_mutex_unlock(&progress->mutex);
 }
 
 void progress_wipe(struct progress *progress)
@@ -135,4 +138,5 @@ void progress_end(struct progress *progress)
 {
     progress_wipe(progress);
     progress->shown = false;
+    pthread_mutex_destroy(&progress->mutex);
 }

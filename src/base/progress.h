@@ -2,6 +2,7 @@
 #ifndef PROGRESS_H
 #define PROGRESS_H
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -15,6 +16,7 @@ struct progress {
     size_t drawn;     /* columns that are to be wiped */
     double total, done;
     double begun, painted;
+    pthread_mutex_t mutex; /* of what adding changes */
 };
 
 /* `total` is the work ahead in sample updates. Auto shows the bar where standard error is a terminal. */
@@ -23,6 +25,7 @@ void progress_begin(struct progress *progress, enum progress_mode mode, double t
 /* The same for files; each counts as 1. */
 void progress_begin_files(struct progress *progress, enum progress_mode mode, size_t files);
 
+/* From any thread. */
 void progress_add(struct progress *progress, double work);
 
 /* Take the bar away until it is drawn again: something else is to be written. */

@@ -2,6 +2,7 @@
 #include "plan.h"
 
 #include "base/clock.h"
+#include "base/crew.h"
 #include "base/machine.h"
 #include "base/mem.h"
 #include "base/number.h"
@@ -375,7 +376,7 @@ void plan_warm_up(const struct plan_request *request)
 }
 
 /* Why several devices cannot share the job; NULL where they can. */
-static const char *keeps_alone(const struct plan_request *request, const struct plan *plan)
+static const char *keeps_alone(const struct plan *plan)
 {
     const struct levels levels = {.stages = plan->job->stages,
                                   .steps = plan->steps,
@@ -384,8 +385,6 @@ static const char *keeps_alone(const struct plan_request *request, const struct 
 
     if (plan->job->copies)
         return "identity alone is copied: nothing is computed";
-    if (request->stop_count > 0)
-        return "states on the way (--tee, --frames) are written by one";
     if (levels_mix_ends(&levels))
         return "an edge that wraps is followed or preceded by one that does not";
     return plan->shape.planes < 2 ? "there is only one plane" : NULL;
@@ -413,7 +412,7 @@ static void choose_fastest(const struct plan_request *request, struct plan *plan
 static bool choose_count(const struct plan_request *request, struct plan *plan, struct devices *devices,
                          struct fault *fault)
 {
-    const char *why = devices->count > 1 ? keeps_alone(request, plan) : NULL;
+    const char *why = devices->count > 1 ? keeps_alone(plan) : NULL;
 
     if (devices->count > 1 && plan->job->region_kind == REGION_PART && !devices->all)
         return fault_raise(fault, STATUS_USAGE, "--device: %s: --part takes one device", request->device);
@@ -582,18 +581,40 @@ static void name_device(struct plan *plan, const struct devices *devices)
     devices->backend->describe(devices->indices[0], plan->device_text, sizeof plan->device_text);
 }
 
+/* What is done for each of several devices at the same time. */
+struct opening {
+    const struct plan_request *request;
+    const struct devices *devices;
+    struct plan *plan;
+};
+
+static bool open_lane(void *context, size_t index, struct crew *crew, struct fault *fault)
+{
+    const struct opening *opening = context;
+    const struct devices *devices = opening->devices;
+    const struct device_request device = device_request_of(opening->request, devices->indices[index]);
+
+    (void)crew;
+    return lane_open(&opening->plan->lanes[index], devices->backend, &device, fault);
+}
+
 static bool open_devices(const struct plan_request *request, struct plan *plan, const struct devices *devices,
                          struct fault *fault)
 {
+    struct opening opening = {request, devices, plan};
     double begun = clock_seconds();
+    bool opened = crew_share(devices->count, open_lane, &opening, fault);
 
-    for (size_t i = 0; i < devices->count; i++) {
-        const struct device_request device = device_request_of(request, devices->indices[i]);
-        if (!lane_open(&plan->lanes[i], devices->backend, &device, fault))
-            return false;
-    }
     plan->start = clock_seconds() - begun;
-    return true;
+    return opened;
+}
+
+static bool prepare_lane(void *context, size_t index, struct crew *crew, struct fault *fault)
+{
+    struct plan *plan = context;
+
+    (void)crew;
+    return lane_prepare(&plan->lanes[index], plan->steps, plan->step_count, fault);
 }
 
 /* Decide all, then allocate it. */
@@ -614,10 +635,8 @@ static bool settle_and_prepare(const struct plan_request *request, struct plan *
         !make_schedule(request, plan, &forms, source, fault))
         return false;
     fit_forms(plan, &forms);
-    for (size_t i = 0; i < plan->shares.count; i++) {
-        if (!lane_prepare(&plan->lanes[i], plan->steps, plan->step_count, fault))
-            return false;
-    }
+    if (!crew_share(plan->shares.count, prepare_lane, plan, fault))
+        return false;
     plan->start += clock_seconds() - begun;
     return true;
 }

@@ -24,26 +24,107 @@ static void choose_lane(struct passes *all, size_t index)
 
 /* ---- planes in and out ---- */
 
-/* What a lane does of a pass that moves planes: its own, and no levels. */
-static bool move_share(struct passes *all, const struct pass *pass, size_t index)
-{
-    struct pass own = {.begin = pass->from != NULL ? pass->begin : pass->end,
-                       .overlap = shares_overlap(&all->plan->shares),
-                       .from = pass->from,
-                       .to = pass->to};
+/* Planes that all lanes move, and what each of them adds up meanwhile. */
+struct move {
+    const struct passes *all;
+    const struct pass *pass;
+    struct pass_seconds seconds[DEVICES_MOST];
+    struct outcomes outcomes[DEVICES_MOST];
+};
 
-    own.end = own.begin;
-    choose_lane(all, index);
-    return pass_make(all, &own);
+/* What a lane does of a pass that moves planes: its own, and no levels. */
+static bool move_share(void *context, size_t index, struct crew *crew, struct fault *fault)
+{
+    struct move *move = context;
+    const struct pass *pass = move->pass;
+    struct passes own = *move->all;
+    struct pass moving = {.begin = pass->from != NULL ? pass->begin : pass->end,
+                          .overlap = shares_overlap(&own.plan->shares),
+                          .from = pass->from,
+                          .to = pass->to};
+    bool done;
+
+    moving.end = moving.begin;
+    choose_lane(&own, index);
+    own.crew = crew;
+    own.fault = fault;
+    own.tees = (struct tees){.plan = own.plan};
+    own.seconds = (struct pass_seconds){.start = 0.0};
+    own.outcomes = (struct outcomes){.strays = 0};
+    done = pass_make(&own, &moving);
+    move->seconds[index] = own.seconds;
+    move->outcomes[index] = own.outcomes;
+    return done;
+}
+
+/* What can be read or written anywhere, and is not looked at in its order, need not wait for other lanes. */
+static bool goes_side_by_side(const struct passes *all, const struct pass *pass)
+{
+    const struct stop *end = pass->from != NULL ? pass->from : pass->to;
+
+    return end->random && !passes_are_observed(all, end);
+}
+
+static double larger(double a, double b)
+{
+    return a > b ? a : b;
+}
+
+/* Lanes side by side take as long as the slowest of them; the threads that read and write for them are
+   counted each. */
+static void add_seconds(struct pass_seconds *all, const struct pass_seconds *lanes, size_t count)
+{
+    struct pass_seconds slowest = {.start = 0.0};
+
+    for (size_t i = 0; i < count; i++) {
+        all->read += lanes[i].read;
+        all->write += lanes[i].write;
+        slowest.start = larger(slowest.start, lanes[i].start);
+        slowest.upload = larger(slowest.upload, lanes[i].upload);
+        slowest.download = larger(slowest.download, lanes[i].download);
+        slowest.reading = larger(slowest.reading, lanes[i].reading);
+        slowest.writing = larger(slowest.writing, lanes[i].writing);
+    }
+    all->start += slowest.start;
+    all->upload += slowest.upload;
+    all->download += slowest.download;
+    all->reading += slowest.reading;
+    all->writing += slowest.writing;
+}
+
+/* Once nobody reads any more: to look at a file's end moves the place from which others read. */
+static bool look_at_end(struct passes *all, const struct stop *from)
+{
+    return from == NULL || from->carrier.finish == NULL ||
+           from->carrier.finish(from->carrier.file, all->fault);
+}
+
+static bool move_beside(struct passes *all, struct move *move)
+{
+    const size_t count = all->plan->shares.count;
+    bool done = crew_share(count, move_share, move, all->fault) && look_at_end(all, move->pass->from);
+
+    add_seconds(&all->seconds, move->seconds, count);
+    return done;
+}
+
+static bool move_in_turn(struct passes *all, struct move *move)
+{
+    const size_t count = all->plan->shares.count;
+    bool done = crew_queue(count, move_share, move, all->fault);
+
+    for (size_t i = 0; i < count; i++)
+        add_seconds(&all->seconds, &move->seconds[i], 1);
+    return done;
 }
 
 static bool move_all(struct passes *all, const struct pass *pass)
 {
-    bool done = true;
+    struct move move = {.all = all, .pass = pass};
+    bool done = goes_side_by_side(all, pass) ? move_beside(all, &move) : move_in_turn(all, &move);
 
-    for (size_t i = 0; done && i < all->plan->shares.count; i++)
-        done = move_share(all, pass, i);
-    choose_lane(all, 0);
+    for (size_t i = 0; i < all->plan->shares.count; i++)
+        passes_add_outcomes(&all->outcomes, &move.outcomes[i]);
     return done;
 }
 
@@ -143,13 +224,47 @@ static size_t next_reach(struct levels_walk walk)
     return levels_walk_next(&walk) ? walk.level.reach : 0;
 }
 
+/* ---- states on the way ---- */
+
+static bool write_share(struct passes *all, size_t index, uint64_t step, unsigned field)
+{
+    struct sweep *sweep = &all->sweeps[index];
+    struct range own = shares_own(&all->plan->shares, index);
+    bool done = tees_open_pass(&all->tees, sweep->lane, &sweep->frame, NULL, all->fault) &&
+                tees_take(&all->tees, step, sweep->lane->fields[field], own, all->fault) &&
+                tees_finish_pass(&all->tees, all->fault);
+    double seconds = tees_close_pass(&all->tees, done);
+
+    all->seconds.write += seconds;
+    all->seconds.writing += seconds;
+    return done;
+}
+
+/* A state that is also written is so in the order of its planes. */
+static bool write_state(struct passes *all, struct levels_mark mark, unsigned field)
+{
+    bool done = true;
+    uint64_t step;
+
+    if (!levels_stops_at(&all->sweeps[0].levels, mark, &step))
+        return true;
+    for (size_t i = 0; done && i < all->plan->shares.count; i++)
+        done = write_share(all, i, step, field);
+    passes_add_outcomes(&all->outcomes, &all->tees.aside);
+    all->tees.aside = (struct outcomes){.strays = 0};
+    return done;
+}
+
+/* ---- a pass ---- */
+
 static bool walk_levels(struct passes *all, struct levels_walk *walk, double *changes)
 {
     if (!gather_all(all, levels_walk_field(walk), next_reach(*walk)))
         return false;
     while (levels_walk_next(walk)) {
         const struct level *level = &walk->level;
-        if (!advance_and_gather(all, level, next_reach(*walk)))
+        if (!advance_and_gather(all, level, next_reach(*walk)) ||
+            (level->ends_step && !write_state(all, walk->at, level->to)))
             return false;
         if (changes != NULL && level->ends_step) {
             if (sweep_looks_at(&all->sweeps[0], level) && !add_changes(all, level, changes))
@@ -184,6 +299,8 @@ static bool advance_levels(struct passes *all, const struct pass *pass)
     struct levels_walk walk;
 
     levels_walk_start(&walk, &first->levels, pass->begin, pass->end, first->output);
+    if (pass->from != NULL && !write_state(all, walk.at, first->output))
+        return false;
     return begin_spans(all) && walk_levels(all, &walk, pass->changes) &&
            end_spans(all, levels_walk_field(&walk));
 }

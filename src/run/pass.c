@@ -2,13 +2,21 @@
 
 #include "base/clock.h"
 
+void passes_add_outcomes(struct outcomes *all, const struct outcomes *more)
+{
+    all->strays += more->strays;
+    all->nans += more->nans;
+    all->below += more->below;
+    all->above += more->above;
+}
+
 bool passes_measure(struct passes *all, struct range planes)
 {
     return outrange_measure(&all->outrange, all->lane, all->lane->fields[all->sweep->output], planes,
                             all->fault);
 }
 
-static bool is_observed(const struct passes *all, const struct stop *end)
+bool passes_are_observed(const struct passes *all, const struct stop *end)
 {
     return end->of_run && all->observers.count > 0;
 }
@@ -29,7 +37,7 @@ static bool observe(struct passes *all, const struct pass *pass, const struct st
     struct range planes = sweep_overlap(slot->planes, wanted(all, pass));
     const unsigned char *samples = slot->staging->samples;
 
-    if (!is_observed(all, end) || planes.count == 0)
+    if (!passes_are_observed(all, end) || planes.count == 0)
         return true;
     samples += (planes.first - slot->planes.first) * end->plane_bytes;
     planes.first -= pass->overlap;
@@ -82,12 +90,12 @@ static bool take_batch(struct passes *all, struct pass *pass)
     struct sweep *sweep = all->sweep;
     struct ring_slot *slot;
 
-    if (!take_needed(all, pass, &slot) || !observe(all, pass, pass->from, slot) ||
-        !sweep_make_room(sweep, slot->planes.count, all->fault) ||
+    if (crew_has_failed(all->crew, all->fault) || !take_needed(all, pass, &slot) ||
+        !observe(all, pass, pass->from, slot) || !sweep_make_room(sweep, slot->planes.count, all->fault) ||
         !all->lane->backend->upload(all->lane->device, all->lane->fields[sweep->input], pass->from->encoding,
                                     slot->staging, slot->planes, counted(all, pass, slot), all->fault))
         return false;
-    progress_add(&all->progress, plan_samples(plan, slot->planes.count));
+    progress_add(all->progress, plan_samples(plan, slot->planes.count));
     sweep_feed(sweep, slot->planes.count);
     ring_free(all->lane->in, slot);
     return true;
@@ -101,7 +109,7 @@ static bool give_batch(struct passes *all, struct pass *pass)
     struct range leaving = sweep_leaving(sweep);
     struct ring_slot *slot;
 
-    if (!ring_claim(all->lane->out, &slot, all->fault))
+    if (crew_has_failed(all->crew, all->fault) || !ring_claim(all->lane->out, &slot, all->fault))
         return false;
     slot->planes = leaving;
     if (leaving.count > plan->schedule.batch)
@@ -109,10 +117,10 @@ static bool give_batch(struct passes *all, struct pass *pass)
     if ((pass->measures && !passes_measure(all, slot->planes)) ||
         !all->lane->backend->download(all->lane->device, all->lane->fields[sweep->output], pass->to->encoding,
                                       slot->staging, slot->planes, all->fault) ||
-        (is_observed(all, pass->to) && !ring_await(all->lane->out, slot, all->fault)) ||
+        (passes_are_observed(all, pass->to) && !ring_await(all->lane->out, slot, all->fault)) ||
         !observe(all, pass, pass->to, slot))
         return false;
-    progress_add(&all->progress, plan_samples(plan, slot->planes.count));
+    progress_add(all->progress, plan_samples(plan, slot->planes.count));
     sweep_leave(sweep, slot->planes.count);
     slot->planes.first -= pass->overlap;
     ring_fill(all->lane->out, slot);
@@ -187,7 +195,7 @@ static bool copy(struct passes *all, struct pass *pass)
                         empty->planes.count * grid_plane_samples(&in->grid));
         if (!observe(all, pass, pass->to, empty))
             return false;
-        progress_add(&all->progress, plan_samples(all->plan, empty->planes.count));
+        progress_add(all->progress, plan_samples(all->plan, empty->planes.count));
         left -= empty->planes.count;
         if (left == 0 && !pass_over_rest(all, pass))
             return false;
@@ -237,7 +245,7 @@ static bool start_reader(struct passes *all, struct pass *pass)
     pass->load = load_of(all, pass);
     if (pass->overlap == 0)
         end = pass->from->carrier;
-    if (!reads_end(all, pass))
+    if (all->crew != NULL || !reads_end(all, pass))
         end.finish = NULL;
     return carrier_fetch(&pass->reader, all->lane->in, all->lane->out, &end, &pass->load, pass->from->threads,
                          all->fault);
@@ -251,7 +259,7 @@ static bool open_pass(struct passes *all, struct pass *pass)
                   (pass->to == NULL || create_ring(all, &all->lane->out, schedule->out_buffers));
 
     all->seconds.start += clock_seconds() - begun;
-    return opened && tees_open_pass(&all->tees, &pass->frame, all->lane->in, all->fault) &&
+    return opened && tees_open_pass(&all->tees, all->lane, &pass->frame, all->lane->in, all->fault) &&
            (pass->from == NULL || start_reader(all, pass)) &&
            (pass->to == NULL || carrier_deliver(&pass->writer, all->lane->out, all->lane->in,
                                                 &pass->to->carrier, pass->to->threads, all->fault));
@@ -260,17 +268,14 @@ static bool open_pass(struct passes *all, struct pass *pass)
 /* What went into a spool file is to come back. */
 static bool add_outcomes(struct passes *all, const struct pass *pass)
 {
-    struct outcomes *sum = &all->outcomes, of_pass = all->tees.aside;
+    struct outcomes of_pass = all->tees.aside;
 
     all->tees.aside = (struct outcomes){0};
     if (!all->lane->backend->tell_outcomes(all->lane->device, &of_pass, all->fault))
         return false;
-    sum->strays += of_pass.strays;
-    if (pass->to->of_run) {
-        sum->nans += of_pass.nans;
-        sum->below += of_pass.below;
-        sum->above += of_pass.above;
-    }
+    if (!pass->to->of_run)
+        of_pass = (struct outcomes){.strays = of_pass.strays};
+    passes_add_outcomes(&all->outcomes, &of_pass);
     return true;
 }
 

@@ -2,6 +2,7 @@
 #ifndef PASS_H
 #define PASS_H
 
+#include "base/crew.h"
 #include "base/diag.h"
 #include "base/progress.h"
 #include "kernels/backend.h"
@@ -28,16 +29,18 @@ struct pass_seconds {
 /* What the passes of a run have in common, and what all of them did. */
 struct passes {
     const struct plan *plan;
-    struct lane *lanes;  /* of the plan */
-    struct lane *lane;   /* whose turn it is, */
-    struct sweep *sweep; /* with its sweep, */
-    size_t share;        /* and its share of the planes */
+    struct lane *lanes;   /* of the plan */
+    struct sweep *sweeps; /* one a lane */
+    struct lane *lane;    /* whose turn it is, */
+    struct sweep *sweep;  /* with its sweep, */
+    size_t share;         /* and its share of the planes */
     const struct job *job;
     struct fault *fault;
-    struct progress progress;
+    struct progress *progress;
+    struct crew *crew; /* of lanes that make passes side by side, none of which looks at the
+                           source's end; else NULL */
     struct observers observers;
     struct tees tees;
-    struct sweep sweeps[DEVICES_MOST]; /* one a lane */
     struct outrange outrange;
     struct pass_seconds seconds;
     struct outcomes outcomes;
@@ -62,6 +65,12 @@ struct pass {
 
 /* Make it; where it succeeds, all planes are where they belong and the device has nothing to do. */
 bool pass_make(struct passes *all, struct pass *pass);
+
+/* What became of samples in one, as a part of what did in several. */
+void passes_add_outcomes(struct outcomes *all, const struct outcomes *more);
+
+/* Whether somebody looks at the planes of a stop, in their order. */
+bool passes_are_observed(const struct passes *all, const struct stop *end);
 
 /* Look at the extremes of planes of the last pass that are still there. */
 bool passes_measure(struct passes *all, struct range planes);

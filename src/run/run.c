@@ -19,6 +19,8 @@ struct running {
     struct fault *fault;
     struct stops stops;
     struct passes passes;
+    struct sweep sweeps[DEVICES_MOST];
+    struct progress progress;
     struct trial trial;
     struct stats stats;
     struct observer *observers; /* the list of all of them, the run's own first */
@@ -92,14 +94,13 @@ static bool begin_observers(struct running *run)
     return observers_begin(all, run->plan, run->fault);
 }
 
-static bool create_sweeps(struct running *run)
+static bool create_sweep(void *context, size_t index, struct crew *crew, struct fault *fault)
 {
+    struct running *run = context;
     struct passes *passes = &run->passes;
-    bool done = true;
 
-    for (size_t i = 0; done && i < run->plan->shares.count; i++)
-        done = sweep_create(&passes->sweeps[i], run->plan, &passes->lanes[i], &passes->progress, run->fault);
-    return done;
+    (void)crew;
+    return sweep_create(&passes->sweeps[index], run->plan, &passes->lanes[index], passes->progress, fault);
 }
 
 /* After a fault lanes may still be about to read each other's fields. */
@@ -134,9 +135,10 @@ static bool prepare(struct running *run)
 {
     struct passes *passes = &run->passes;
     double begun = clock_seconds();
-    bool done = begin_observers(run) && stops_open(&run->stops, run->fault) && create_sweeps(run);
+    bool done = begin_observers(run) && stops_open(&run->stops, run->fault) &&
+                crew_share(run->plan->shares.count, create_sweep, run, run->fault);
 
-    if (passes->tees.count > 0)
+    if (passes->tees.count > 0 && run->plan->shares.count == 1)
         passes->sweep->tap = (struct sweep_tap){&passes->tees, tees_take};
     passes->seconds.start = start_seconds(run) + clock_seconds() - begun;
     return done;
@@ -245,17 +247,19 @@ bool run_plan(struct plan *plan, const struct run_request *request, struct sourc
                    .job = plan->job,
                    .fault = fault,
                    .tees = {.list = request->tees, .count = request->tee_count, .plan = plan},
-                   .sweep = &run.passes.sweeps[0],
-                   .outrange = {.plan = plan, .encode = plan->job->encode}},
+                   .sweeps = run.sweeps,
+                   .sweep = run.sweeps,
+                   .outrange = {.plan = plan, .encode = plan->job->encode},
+                   .progress = &run.progress},
         .trial = trial_of(&run.passes)};
     struct passes *passes = &run.passes;
     double begun = clock_seconds();
     bool done;
 
-    progress_begin(&passes->progress, request->progress, work_ahead(&run));
+    progress_begin(&run.progress, request->progress, work_ahead(&run));
     done = prepare(&run) && filter_all(&run) && observers_finish(&passes->observers, fault) &&
            finish_files(&run);
-    progress_end(&passes->progress);
+    progress_end(&run.progress);
     *summary = summarise(&run);
     if (done && outrange_maps(&passes->outrange)) {
         summary->low = passes->outrange.encode.low;
@@ -281,10 +285,7 @@ void run_summary_add(struct run_summary *all, const struct run_summary *volume)
     all->write += volume->write;
     all->writing += volume->writing;
     all->total += volume->total;
-    all->outcomes.strays += volume->outcomes.strays;
-    all->outcomes.nans += volume->outcomes.nans;
-    all->outcomes.below += volume->outcomes.below;
-    all->outcomes.above += volume->outcomes.above;
+    passes_add_outcomes(&all->outcomes, &volume->outcomes);
 }
 
 void run_summary_free(struct run_summary *summary)

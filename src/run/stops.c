@@ -103,6 +103,7 @@ static struct stop to_sink(struct stops *stops)
                          .encoding = stops->encode,
                          .plane_bytes = header_plane_bytes(&stops->job->out),
                          .threads = random ? stops->plan->schedule.writers : 1,
+                         .random = random,
                          .of_run = true,
                          .which = OBSERVER_OUTPUT};
 }

@@ -14,13 +14,13 @@ static bool write_planes(void *file, void *samples, struct range planes, struct 
     return outlet_write(&outlet, samples, planes.count, fault);
 }
 
-bool tees_open_pass(struct tees *tees, const struct sweep_frame *frame, struct ring *other,
-                    struct fault *fault)
+bool tees_open_pass(struct tees *tees, const struct lane *lane, const struct sweep_frame *frame,
+                    struct ring *other, struct fault *fault)
 {
     const struct schedule *schedule = &tees->plan->schedule;
-    const struct lane *lane = &tees->plan->lanes[0];
     const struct carrier_end end = {.file = tees, .move = write_planes};
 
+    tees->lane = lane;
     tees->frame = *frame;
     return tees->count == 0 || (ring_create(&tees->ring, lane->backend, lane->device, schedule->tee_buffers,
                                             schedule->batch_bytes, fault) &&
@@ -60,8 +60,8 @@ static bool take_batch(struct tees *tees, size_t index, const struct field *fiel
     struct ring_slot *slot;
 
     if (!ring_claim(tees->ring, &slot, fault) ||
-        !plan->lanes[0].backend->download(plan->lanes[0].device, field, &plan->job->encode, slot->staging,
-                                          planes, fault))
+        !tees->lane->backend->download(tees->lane->device, field, &plan->job->encode, slot->staging, planes,
+                                       fault))
         return false;
     slot->planes =
         (struct range){index * plan->shape.planes + planes.first - tees->frame.overlap, planes.count};
@@ -72,7 +72,7 @@ static bool take_batch(struct tees *tees, size_t index, const struct field *fiel
 static bool take_all(struct tees *tees, size_t index, const struct field *field, struct range planes,
                      struct fault *fault)
 {
-    const struct lane *lane = &tees->plan->lanes[0];
+    const struct lane *lane = tees->lane;
     struct range batch = {planes.first, 0};
 
     if (!lane->backend->tell_outcomes(lane->device, &tees->aside, fault))

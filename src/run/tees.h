@@ -26,15 +26,17 @@ struct tees {
     struct tee *list;
     size_t count;
     const struct plan *plan;
-    struct outcomes aside; /* of the device, found before planes of a tee came in between */
+    struct outcomes aside;   /* of the device, found before planes of a tee came in between */
+    const struct lane *lane; /* whose planes they are */
     struct sweep_frame frame;
     struct ring *ring; /* of the pass; NULL between passes, and where there are none */
     struct carrier *writer;
 };
 
-/* Before a pass over such planes, and after it. Where it fails, the other ring stops, too. */
-bool tees_open_pass(struct tees *tees, const struct sweep_frame *frame, struct ring *other,
-                    struct fault *fault);
+/* Before a pass of a lane over such planes, and after it. Where it fails, the other ring stops, too, if there
+   is one. */
+bool tees_open_pass(struct tees *tees, const struct lane *lane, const struct sweep_frame *frame,
+                    struct ring *other, struct fault *fault);
 
 /* Wait until all planes of the pass have been written. */
 bool tees_finish_pass(struct tees *tees, struct fault *fault);
