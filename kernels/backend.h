@@ -335,6 +335,10 @@ struct backend {
     bool (*hand_over)(struct device *device, struct field *from, struct range planes, struct device *other,
                       struct field *to, size_t first, struct fault *fault);
 
+    /* Wait for the copies that came to a device, and add the seconds that they took since the last call, one
+       after the other. NULL where hand_over is. */
+    bool (*tell_handings)(struct device *device, double *seconds, struct fault *fault);
+
     struct staging *(*staging_create)(struct device *device, size_t bytes, struct fault *fault);
     void (*staging_destroy)(struct device *device, struct staging *staging);
 

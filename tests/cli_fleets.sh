@@ -131,8 +131,13 @@ result $? '--explain tells of the shares'
 CUDA_EMULATION_LINKS=none CUDA_EMULATION_DEVICES=2 "$emulated" --program=voxfilt -D cuda:0,1 --report -i tall.raw \
     -d 13,9,47 -t u16 -f heat -s 9 -o fleet.raw 2> ../stderr
 grep -q "^shares .* through the host's memory\$" ../stderr &&
-    [ "$(grep -c '^  *cuda:[01]: computed [0-9.]* s, was handed [1-9][0-9.]* KiB$' ../stderr)" = 2 ]
+    [ "$(grep -c '^  *cuda:[01]: computed [0-9.]* s, was handed [1-9][0-9.]* KiB in [0-9.]* s$' ../stderr)" = 2 ]
 result $? '--report has a line for each GPU'
+CUDA_EMULATION_DEVICES=3 "$emulated" --program=voxfilt -D cuda:0,1,2 -q --report=json:report.json -i tall.raw \
+    -d 13,9,47 -t u16 -f heat -s 9 -o fleet.raw
+[ "$(grep -o '{"device": "cuda:[012]", "compute": [^,]*, "handed_bytes": [1-9][0-9]*, "handed_seconds": [0-9.e-]*}' report.json |
+    wc -l)" = 3 ]
+result $? 'and --report=json a member'
 alone()
 {
     note=$1
@@ -143,6 +148,12 @@ alone()
 alone 'an edge that wraps is followed or preceded by one that does not' -f heat -e wrap -f heat -e hold
 alone 'identity alone is copied: nothing is computed' -f identity
 alone 'the grid is too large for the memory of 2 together' -f heat -s 4 -m 20K
+full() # COMMAND...: no file grows beyond 4 KiB
+{
+    sh -c 'ulimit -f 8; trap "" XFSZ; exec "$@"' sh "$@"
+}
+refuses 4 'voxfilt: fleet.raw: File too large' \
+    full env CUDA_EMULATION_DEVICES=2 "$emulated" --program=voxfilt -D cuda:0,1 -i tall.raw -d 13,9,47 -t u16 -o fleet.raw
 refuses 2 'voxfilt: --device: cuda:0,1: --part takes one device' \
     env CUDA_EMULATION_DEVICES=2 "$emulated" --program=voxfilt -D cuda:0,1 -i tall.raw -d 13,9,47 -t u16 --part 1/2 -o out
 CUDA_EMULATION_DEVICES=3 "$emulated" --program=voxfilt -D cuda:all --explain -i tall.raw -d 13,9,47 -t u16 |

@@ -63,6 +63,7 @@ static constexpr struct backend named_functions()
     backend.field_destroy = released<cuda_planes_destroy>::call;
     backend.field_slide = chosen<cuda_planes_slide>::call;
     backend.hand_over = cuda_hand_over;
+    backend.tell_handings = chosen<cuda_hand_tell>::call;
     backend.staging_create = chosen<cuda_planes_staging_create>::call;
     backend.staging_destroy = released<cuda_planes_staging_destroy>::call;
     backend.upload = chosen<cuda_planes_upload>::call;

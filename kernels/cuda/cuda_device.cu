@@ -246,14 +246,25 @@ bool cuda_device_await_event(const struct device *device, cudaEvent_t begun, cud
     return true;
 }
 
+bool cuda_device_create_span(const struct device *device, struct cuda_span *span, struct fault *fault)
+{
+    return cuda_device_create_event(device, &span->begun, fault) &&
+           cuda_device_create_event(device, &span->ended, fault);
+}
+
 static bool create_spans(struct device *device, struct fault *fault)
 {
     for (struct cuda_span &span : device->spans) {
-        if (!cuda_device_create_event(device, &span.begun, fault) ||
-            !cuda_device_create_event(device, &span.ended, fault))
+        if (!cuda_device_create_span(device, &span, fault))
             return false;
     }
     return true;
+}
+
+static void destroy_span(const struct cuda_span *span)
+{
+    cuda_device_destroy_event(span->begun);
+    cuda_device_destroy_event(span->ended);
 }
 
 void cuda_device_close(struct device *device)
@@ -267,10 +278,10 @@ void cuda_device_close(struct device *device)
     cudaFree(device->scratch.samples);
     cudaFree(device->results.samples);
     cudaFreeHost(device->host_results);
-    for (const struct cuda_span &span : device->spans) {
-        cuda_device_destroy_event(span.begun);
-        cuda_device_destroy_event(span.ended);
-    }
+    for (const struct cuda_span &span : device->spans)
+        destroy_span(&span);
+    for (const struct cuda_span &span : device->handings)
+        destroy_span(&span);
     destroy_stream(device->stream);
     destroy_stream(device->incoming);
     destroy_stream(device->outgoing);
@@ -330,12 +341,18 @@ uint64_t cuda_device_memory(const struct device *device)
     return device->memory;
 }
 
-static bool tell_span(struct device *device, struct cuda_span *span, double *seconds, struct fault *fault)
+bool cuda_device_tell_span(const struct device *device, struct cuda_span *span, const char *deed,
+                           double *seconds, struct fault *fault)
 {
     if (!span->under_way)
         return true;
     span->under_way = false;
-    return cuda_device_await_event(device, span->begun, span->ended, "a kernel", seconds, fault);
+    return cuda_device_await_event(device, span->begun, span->ended, deed, seconds, fault);
+}
+
+static bool tell_span(struct device *device, unsigned turn, double *seconds, struct fault *fault)
+{
+    return cuda_device_tell_span(device, &device->spans[turn], "a kernel", seconds, fault);
 }
 
 bool cuda_device_begin_span(struct device *device, struct fault *fault)
@@ -352,7 +369,7 @@ bool cuda_device_end_span(struct device *device, double *seconds, struct fault *
         return false;
     span->under_way = true;
     device->turn ^= 1;
-    return tell_span(device, &device->spans[device->turn], seconds, fault);
+    return tell_span(device, device->turn, seconds, fault);
 }
 
 bool cuda_device_sync(struct device *device, double *seconds, struct fault *fault)
@@ -360,6 +377,5 @@ bool cuda_device_sync(struct device *device, double *seconds, struct fault *faul
     return (device->arriving == NULL ||
             cuda_device_check(cudaStreamSynchronize(device->arriving), device, "a copy", fault)) &&
            cuda_device_check(cudaStreamSynchronize(device->stream), device, "a kernel", fault) &&
-           tell_span(device, &device->spans[0], seconds, fault) &&
-           tell_span(device, &device->spans[1], seconds, fault);
+           tell_span(device, 0, seconds, fault) && tell_span(device, 1, seconds, fault);
 }

@@ -8,11 +8,14 @@
 #include "cuda_reduce.h"
 #include "cuda_rung.h"
 
-/* Kernels between two events of the stream that they run in. */
+/* Work between two events of the stream that it runs in. */
 struct cuda_span {
     cudaEvent_t begun, ended;
     bool under_way;
 };
+
+/* Copies from other GPUs whose time is asked for later; more of them wait for the first. */
+#define CUDA_HANDINGS 64
 
 /* Device memory that is kept for the next time. */
 struct cuda_store {
@@ -28,8 +31,11 @@ struct device {
     cudaStream_t arriving;           /* of planes that other GPUs hand over; NULL before the first */
     cudaEvent_t asked;               /* what the stream was asked for when they were */
     uint64_t met;                    /* GPUs whose memory is open to this one, a bit each */
-    struct cuda_span spans[2];       /* that take turns */
-    unsigned turn;                   /* whose turn it is */
+    struct cuda_span handings[CUDA_HANDINGS]; /* of that stream, taking turns */
+    unsigned handing;                         /* whose turn it is */
+    double handed_seconds;                    /* of those that came before */
+    struct cuda_span spans[2];                /* that take turns */
+    unsigned turn;                            /* whose turn it is */
     struct cuda_limits limits;
     uint64_t memory;                       /* that fields may take */
     struct cuda_outcomes *outcomes, found; /* there, and here once they are told */
@@ -57,6 +63,11 @@ void cuda_device_destroy_event(cudaEvent_t event);
 /* Wait for what ends with an event, and add the seconds since another one. */
 bool cuda_device_await_event(const struct device *device, cudaEvent_t begun, cudaEvent_t ended,
                              const char *deed, double *seconds, struct fault *fault);
+
+/* Wait for a span that is under way, if it is, and add its seconds. */
+bool cuda_device_tell_span(const struct device *device, struct cuda_span *span, const char *deed,
+                           double *seconds, struct fault *fault);
+bool cuda_device_create_span(const struct device *device, struct cuda_span *span, struct fault *fault);
 
 /* The seam's functions of these names. */
 unsigned cuda_device_count(void);

@@ -33,16 +33,42 @@ static void *plane_of(const struct field *field, size_t plane)
            (plane - field->planes.first) * cuda_planes_bytes(&field->shape, field->work, 1);
 }
 
+static bool mark(const struct device *device, cudaEvent_t event, struct fault *fault)
+{
+    return cuda_device_check(cudaEventRecord(event, device->arriving), device, "an event", fault);
+}
+
+static bool tell_handing(struct device *device, struct cuda_span *span, struct fault *fault)
+{
+    return cuda_device_tell_span(device, span, "a copy from another GPU", &device->handed_seconds, fault);
+}
+
+/* The stopwatch of the next copy, which may still run for an earlier one. */
+static bool begin_handing(struct device *device, struct cuda_span **span, struct fault *fault)
+{
+    *span = &device->handings[device->handing++ % CUDA_HANDINGS];
+    return ((*span)->ended != NULL || cuda_device_create_span(device, *span, fault)) &&
+           tell_handing(device, *span, fault) && mark(device, (*span)->begun, fault);
+}
+
+static bool end_handing(const struct device *device, struct cuda_span *span, struct fault *fault)
+{
+    span->under_way = mark(device, span->ended, fault);
+    return span->under_way;
+}
+
 static bool copy_planes(const struct device *device, const struct field *from, struct range planes,
-                        const struct device *other, const struct field *to, size_t first, struct fault *fault)
+                        struct device *other, const struct field *to, size_t first, struct fault *fault)
 {
     const size_t bytes = cuda_planes_bytes(&from->shape, from->work, planes.count);
+    struct cuda_span *span;
 
-    return cuda_device_check(cudaMemcpyPeerAsync(plane_of(to, first), other->index,
+    return begin_handing(other, &span, fault) &&
+           cuda_device_check(cudaMemcpyPeerAsync(plane_of(to, first), other->index,
                                                  plane_of(from, planes.first), device->index, bytes,
                                                  other->arriving),
                              other, "a copy from another GPU", fault) &&
-           cuda_device_check(cudaEventRecord(to->arrived, other->arriving), other, "an event", fault);
+           end_handing(other, span, fault) && mark(other, to->arrived, fault);
 }
 
 /* Another GPU reads planes of the field until the event. */
@@ -96,5 +122,16 @@ bool cuda_hand_await_takers(struct device *device, struct field *field, struct f
                                device, "a copy to another GPU", fault))
             return false;
     }
+    return true;
+}
+
+bool cuda_hand_tell(struct device *device, double *seconds, struct fault *fault)
+{
+    for (struct cuda_span &span : device->handings) {
+        if (!tell_handing(device, &span, fault))
+            return false;
+    }
+    *seconds += device->handed_seconds;
+    device->handed_seconds = 0.0;
     return true;
 }

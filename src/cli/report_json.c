@@ -132,7 +132,9 @@ static void print_shares(FILE *stream, const struct plan *plan, const struct run
         const struct lane *lane = &plan->lanes[i];
         fprintf(stream, "%s{\"device\": \"%s:%d\", ", i > 0 ? ", " : "", lane->backend->name, lane->index);
         json_number(stream, "compute", summary->shares[i].compute);
-        fprintf(stream, ", \"handed_bytes\": %llu}", (unsigned long long)summary->shares[i].handed_bytes);
+        fprintf(stream, ", \"handed_bytes\": %llu, ", (unsigned long long)summary->shares[i].handed_bytes);
+        json_number(stream, "handed_seconds", summary->shares[i].handing);
+        fprintf(stream, "}");
     }
     fprintf(stream, "]");
 }

@@ -104,8 +104,9 @@ static void print_lanes(FILE *stream, const struct plan *plan, const struct run_
         const struct lane *lane = &plan->lanes[i];
         const struct run_share *share = &summary->shares[i];
         char bytes[32];
-        fprintf(stream, "          %s:%d: computed %.4f s, was handed %s\n", lane->backend->name, lane->index,
-                share->compute, number_format_bytes((double)share->handed_bytes, bytes, sizeof bytes));
+        fprintf(stream, "          %s:%d: computed %.4f s, was handed %s in %.4f s\n", lane->backend->name,
+                lane->index, share->compute,
+                number_format_bytes((double)share->handed_bytes, bytes, sizeof bytes), share->handing);
     }
 }
 

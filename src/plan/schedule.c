@@ -202,7 +202,7 @@ static bool count_memory(struct attempt *attempt, const struct size *size)
     if (!mem_product(&schedule->field_bytes, request->field_plane_bytes, schedule->window) ||
         !mem_product(&fields, schedule->field_bytes, schedule->field_count * schedule->devices) ||
         !mem_product(&schedule->batch_bytes, plane_bytes, schedule->batch) ||
-        !mem_product(&buffers, schedule->batch_bytes, count_buffers(schedule)) ||
+        !mem_product(&buffers, schedule->batch_bytes, count_buffers(schedule) * schedule->devices) ||
         !mem_product(&schedule->spool_bytes, request->work_plane_bytes,
                      schedule->spooled ? attempt->levels.planes : 0))
         return false;
@@ -612,7 +612,8 @@ static bool refuse(const struct schedule_request *request, struct fault *fault)
         number_format_bytes((double)whole, allowed, sizeof allowed));
 }
 
-/* Each device has its share, and beside it what its levels read. Planes are moved by one device at a time. */
+/* Each device has its share, and beside it what its levels read. All of them together move as many bytes at a
+   time, by as many threads, as one alone. */
 static bool fit_shares(struct attempt *attempt, size_t devices, uint64_t memory)
 {
     const struct schedule_request *request = attempt->request;
@@ -625,8 +626,10 @@ static bool fit_shares(struct attempt *attempt, size_t devices, uint64_t memory)
     schedule->whole = true;
     schedule->halo = levels_widest_reach(&attempt->levels);
     schedule->depth = 2 * schedule->halo;
-    roomy_size.slab = size_rounded_up(most, size_least(roomy_size.batch, most));
-    roomy_size.batch = size_least(roomy_size.batch, most);
+    roomy_size.batch = size_least(size_divided_up(roomy_size.batch, devices), most);
+    roomy_size.slab = size_rounded_up(most, roomy_size.batch);
+    roomy_size.readers = (unsigned)size_divided_up(request->readers, devices);
+    roomy_size.writers = (unsigned)size_divided_up(request->writers, devices);
     tight.slab = most;
     return fits(attempt, &roomy_size, memory) || fits(attempt, &tight, memory);
 }

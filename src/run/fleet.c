@@ -305,13 +305,26 @@ static bool advance_levels(struct passes *all, const struct pass *pass)
            end_spans(all, levels_walk_field(&walk));
 }
 
+/* What came to each of them, and how long it took. */
+static bool tell_handings(struct passes *all)
+{
+    bool done = true;
+
+    for (size_t i = 0; done && i < all->plan->shares.count; i++) {
+        const struct lane *lane = &all->lanes[i];
+        done = lane->backend->tell_handings(lane->device, &all->sweeps[i].handing, all->fault);
+    }
+    return done;
+}
+
 static bool make_together(struct passes *all, const struct pass *pass)
 {
     const struct pass come = {.begin = pass->begin, .from = pass->from};
     const struct pass leave = {.end = pass->end, .to = pass->to};
 
-    return (pass->from == NULL || move_all(all, &come)) && advance_levels(all, pass) &&
-           (pass->to == NULL || move_all(all, &leave));
+    return (pass->from == NULL || move_all(all, &come)) &&
+           (all->room == NULL || !reservation_has_failed(all->room, all->fault)) &&
+           advance_levels(all, pass) && (pass->to == NULL || (move_all(all, &leave) && tell_handings(all)));
 }
 
 bool fleet_make(struct passes *all, struct pass *pass)

@@ -12,6 +12,7 @@
 #include "carrier.h"
 #include "observer.h"
 #include "outrange.h"
+#include "reservation.h"
 #include "roll.h"
 #include "stops.h"
 #include "sweep.h"
@@ -41,6 +42,7 @@ struct passes {
                            source's end; else NULL */
     struct observers observers;
     struct tees tees;
+    struct reservation *room; /* that the sink takes meanwhile, or NULL */
     struct outrange outrange;
     struct pass_seconds seconds;
     struct outcomes outcomes;

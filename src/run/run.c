@@ -6,6 +6,7 @@
 #include "fleet.h"
 #include "journey.h"
 #include "pass.h"
+#include "reservation.h"
 #include "stats.h"
 #include "stops.h"
 #include "trial.h"
@@ -32,15 +33,35 @@ static bool measure_fields(struct running *run)
     return fleet_measure(&run->passes) && outrange_settle(&run->passes.outrange, run->fault);
 }
 
+/* All planes come in, and what is computed stays there. */
+static bool fill_fields(struct running *run, struct levels_mark end)
+{
+    const struct stop in = stops_from(&run->stops, ROUTE_SOURCE);
+
+    return fleet_make(&run->passes, &(struct pass){.end = end, .from = &in}) &&
+           (!run->plan->schedule.on_trial || trial_in_fields(&run->trial)) &&
+           (!run->plan->job->measures || measure_fields(run));
+}
+
+/* The sink takes its room while planes come in and are computed. */
 static bool filter_in_fields(struct running *run)
 {
-    const struct stop in = stops_from(&run->stops, ROUTE_SOURCE), out = stops_to(&run->stops, ROUTE_SINK);
     bool on_trial = run->plan->schedule.on_trial;
     struct levels_mark end = on_trial ? trial_start(&run->trial) : levels_end(&run->plan->levels);
-    struct pass first = {.end = end, .from = &in}, leave = {.begin = end, .end = end, .to = &out};
+    struct stop out = stops_to(&run->stops, ROUTE_SINK);
+    struct reservation room;
+    struct fault failure;
+    bool filled, reserved;
 
-    return fleet_make(&run->passes, &first) && (!on_trial || trial_in_fields(&run->trial)) &&
-           (!run->plan->job->measures || measure_fields(run)) && fleet_make(&run->passes, &leave);
+    reservation_begin(&room, &out.carrier);
+    run->passes.room = &room;
+    filled = fill_fields(run, end);
+    run->passes.room = NULL;
+    reserved = reservation_end(&room, &failure);
+    if (filled && !reserved)
+        *run->fault = failure;
+    return filled && reserved &&
+           fleet_make(&run->passes, &(struct pass){.begin = end, .end = end, .to = &out});
 }
 
 static bool filter_until_over_spools(struct running *run)
@@ -201,7 +222,7 @@ static struct run_share share_of(const struct passes *passes, size_t index)
     const struct plan *plan = passes->plan;
     size_t plane = passes->lanes[index].backend->field_bytes(&plan->shape, plan->job->work, 1);
 
-    return (struct run_share){sweep->seconds, sweep->handed * plane};
+    return (struct run_share){sweep->seconds, sweep->handed * plane, sweep->handing};
 }
 
 static struct run_summary summarise(const struct running *run)
@@ -275,6 +296,7 @@ void run_summary_add(struct run_summary *all, const struct run_summary *volume)
     for (size_t i = 0; i < DEVICES_MOST; i++) {
         all->shares[i].compute += volume->shares[i].compute;
         all->shares[i].handed_bytes += volume->shares[i].handed_bytes;
+        all->shares[i].handing += volume->shares[i].handing;
     }
     all->start += volume->start;
     all->read += volume->read;

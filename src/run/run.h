@@ -30,6 +30,7 @@ struct run_request {
 struct run_share {
     double compute;        /* seconds */
     uint64_t handed_bytes; /* by the others */
+    double handing;        /* seconds that they took, beside computing or before it */
 };
 
 /* What a run did; seconds by what they were spent on, at the same time where that was possible. The start is

@@ -51,6 +51,7 @@ struct sweep {
     double span;     /* sample updates asked for in the device's span of work */
     double seconds;  /* of the spans that are done */
     uint64_t handed; /* planes, by other lanes */
+    double handing;  /* seconds that they took */
 };
 
 /* The planes that are in both. */
