@@ -163,6 +163,7 @@ static const char *const jobs[] = {
     "-i in -o out -d 12,18 -q -D cuda -t u8 -f heat --until 18 -s 9 --check-every 1",
     "-i in -o out -d 12,18 -q -D cuda -t u8 -f heat -s 3 -m 6K",
     "-i in -o out -d 12,18 -q -D cuda:0,1,2 -t u8 -f heat -s 5 -e wrap",
+    "-i in -o out -d 12,18 -q -D cuda:0,1,2 -t u8 -f sobel:y --tee 0:/dev/null --stats",
 };
 
 START_TEST(every_call_can_fail)

@@ -147,6 +147,19 @@ static const struct raw_run {
     {"-n 7 -f box:1 --out-range -0.5,0.5 --out-endian big", SAMPLE_F32, SAMPLE_F32, WORK_F32, false, true, 0},
     {"-n 7 -t u8 -f matrix:0 --out-range auto --out-type i16", SAMPLE_U8, SAMPLE_I16, WORK_F32, false, false,
      0},
+    {"-d 1,1,1 -t u8 -f heat", SAMPLE_U8, SAMPLE_U8, WORK_F32, false, false, 0},
+    {"-d 1,1,2 -t u8 -f heat -e wrap -f star:4 -e wrap", SAMPLE_U8, SAMPLE_U8, WORK_F32, false, false, 0},
+    {"-d 31,2,3 -t u8 -f star:6 -e mirror -s 2", SAMPLE_U8, SAMPLE_U8, WORK_F32, false, false, 0},
+    {"-d 33,1,5 -t i16 -f box:2 -e nearest -s 2", SAMPLE_I16, SAMPLE_I16, WORK_F32, false, false, 0},
+    {"-d 2,37,7 -t u16 -f star:8 -f scale:0.01,0 -e wrap", SAMPLE_U16, SAMPLE_U16, WORK_F32, false, false, 0},
+    {"-d 65,17,11 -f heat -s 13", SAMPLE_F32, SAMPLE_F32, WORK_F32, false, false, 0},
+    {"-d 5,3,17 -f heat -s 23 -e wrap", SAMPLE_F32, SAMPLE_F32, WORK_F32, false, false, 0},
+    {"-d 7,4,23 -t f64 -f heat -s 9 -e hold -f gauss:1.5 -e hold", SAMPLE_F64, SAMPLE_F64, WORK_F64, false,
+     false, 0},
+    {"-d 127,31 -t u8 -f heat -s 40", SAMPLE_U8, SAMPLE_U8, WORK_F32, false, false, 0},
+    {"-d 33,129 -t f64 -f heat -s 7 -e constant:3 -f gradient -e constant:3", SAMPLE_F64, SAMPLE_F64,
+     WORK_F64, false, false, 0},
+    {"-d 61,1 -t u16 -f heat -s 5", SAMPLE_U16, SAMPLE_U16, WORK_F32, false, false, 0},
     {"-n 7 -t u8 -f heat --until 2 --out-range auto", SAMPLE_U8, SAMPLE_U8, WORK_F32, false, false, 0},
 };
 
@@ -213,6 +226,21 @@ START_TEST(raw_volumes)
 }
 END_TEST
 
+/* All of the devices that are named take part in a run of several planes. */
+START_TEST(every_device_has_a_share)
+{
+    size_t named = 1;
+    struct outcome outcome;
+    unsigned char in[6 * 6 * 6] = {0};
+
+    free(running_bytes("-n 6 -t u8 -f heat", in, sizeof in, sizeof in, &outcome));
+    for (const char *comma = running_device; (comma = strchr(comma, ',')) != NULL; comma++)
+        named++;
+    ck_assert_uint_eq(outcome.devices, named);
+    outcome_free(&outcome);
+}
+END_TEST
+
 /* A GPU whose rung is named joins the passes of volumes that are small, too. */
 static const struct raw_run joined_runs[] = {
     {"-d 21,9,14 -t u8 -f gauss:1 -s 2 --rung passes", SAMPLE_U8, SAMPLE_U8, WORK_F32, false, false, 0},
@@ -223,7 +251,7 @@ static const struct raw_run joined_runs[] = {
 
 START_TEST(joined_passes)
 {
-    if (strcmp(running_device, "cuda") == 0)
+    if (strncmp(running_device, "cuda", 4) == 0)
         check_raw_run(&joined_runs[_i], FILL_RANDOM);
 }
 END_TEST
@@ -622,6 +650,7 @@ int main(void)
 
     tcase_add_loop_test(tests, raw_volumes, 0, (int)LENGTH(raw_runs));
     tcase_add_loop_test(tests, joined_passes, 0, (int)LENGTH(joined_runs));
+    tcase_add_loop_test(tests, every_device_has_a_share, 0, 3);
     tcase_add_test(tests, until_stops_between);
     tcase_add_test(tests, chains_do_not_round_in_between);
     tcase_add_loop_test(tests, identity_copies_bits, 0, 4);

@@ -128,6 +128,11 @@ done
 CUDA_EMULATION_DEVICES=3 "$emulated" --program=voxfilt -D cuda:0,2 --explain -i tall.raw -d 13,9,47 -t u16 -f heat -s 9 |
     grep -q '^shares  *2, of up to 24 planes and [1-9][0-9]* beside them on each side, handed over directly$'
 result $? '--explain tells of the shares'
+CUDA_EMULATION_DEVICES=3 "$emulated" --program=voxfilt -D cuda:0,2 --explain=json -i tall.raw -d 13,9,47 -t u16 -f heat -s 9 |
+    tr ',{}' '\n\n\n' |
+    awk '/"planned_bytes"/ { planned = $NF } /"(fields|buffers|kernels|sums|input|other)": [0-9]/ { sum += $NF }
+        END { exit planned == 0 || planned != sum }'
+result $? 'and its parts of the memory are those of all devices'
 CUDA_EMULATION_LINKS=none CUDA_EMULATION_DEVICES=2 "$emulated" --program=voxfilt -D cuda:0,1 --report -i tall.raw \
     -d 13,9,47 -t u16 -f heat -s 9 -o fleet.raw 2> ../stderr
 grep -q "^shares .* through the host's memory\$" ../stderr &&
@@ -154,6 +159,14 @@ full() # COMMAND...: no file grows beyond 4 KiB
 }
 refuses 4 'voxfilt: fleet.raw: File too large' \
     full env CUDA_EMULATION_DEVICES=2 "$emulated" --program=voxfilt -D cuda:0,1 -i tall.raw -d 13,9,47 -t u16 -o fleet.raw
+accepts 'a GPU whose memory another process has' \
+    'voxfilt: tall.raw: computing on cuda:0 alone: the grid is too large for the memory of 3 together
+' env CUDA_EMULATION_FILLED=268434000 CUDA_EMULATION_DEVICES=3 "$emulated" --program=voxfilt -D cuda:0,1,2 -i tall.raw \
+    -d 13,9,47 -t u16 -f heat -s 20 -o fleet.raw
+same 'its samples' fleet.raw expected.raw
+refuses 6 'voxfilt: the device: this job needs 5.3 KiB there, and 1.4 KiB are free' \
+    env CUDA_EMULATION_FILLED=268434000 CUDA_EMULATION_DEVICES=3 "$emulated" --program=voxfilt -D cuda:2,1 -i tall.raw \
+    -d 13,9,47 -t u16 -f heat -s 20 -o out
 refuses 2 'voxfilt: --device: cuda:0,1: --part takes one device' \
     env CUDA_EMULATION_DEVICES=2 "$emulated" --program=voxfilt -D cuda:0,1 -i tall.raw -d 13,9,47 -t u16 --part 1/2 -o out
 CUDA_EMULATION_DEVICES=3 "$emulated" --program=voxfilt -D cuda:all --explain -i tall.raw -d 13,9,47 -t u16 |

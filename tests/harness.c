@@ -8,8 +8,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#define EXIT_SKIPPED 77
-
 #if defined(__SANITIZE_ADDRESS__)
 #define SANITIZED 1
 #elif defined(__has_feature)
@@ -74,5 +72,5 @@ int harness_without_device(void)
 {
     const char *required = getenv("REQUIRE_GPU");
 
-    return required != NULL && strcmp(required, "1") == 0 ? EXIT_FAILURE : EXIT_SKIPPED;
+    return required != NULL && strcmp(required, "1") == 0 ? EXIT_FAILURE : HARNESS_SKIPPED;
 }

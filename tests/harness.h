@@ -22,7 +22,10 @@ bool harness_has_turn(uint64_t number, unsigned turns);
 /* Of so many trials, it takes about one. */
 unsigned harness_thinning(void);
 
-/* The exit status where this machine lacks the device: skipped, and failed under REQUIRE_GPU=1. */
+/* The exit status of a suite that was skipped. */
+#define HARNESS_SKIPPED 77
+
+/* The same where this machine lacks the device: skipped, and failed under REQUIRE_GPU=1. */
 int harness_without_device(void);
 
 #endif

@@ -1,7 +1,7 @@
 /* Runs as the commands make them, from the file named in to the file named out, on the program's device. */
 #include "running.h"
 
-#include "plan/plan.h"
+#include "plan/devices.h"
 #include "harness.h"
 
 #include <check.h>
@@ -16,6 +16,7 @@ static void run_pipeline(struct outcome *outcome, const struct pipeline_request 
     outcome->done = pipeline_open(&pipeline, request, &outcome->fault) &&
                     pipeline_plan(&pipeline, &outcome->fault) && pipeline_run(&pipeline, &outcome->fault);
     outcome->summary = pipeline.summary;
+    outcome->devices = pipeline.plan.shares.count;
     pipeline.summary = (struct run_summary){0};
     pipeline_close(&pipeline);
 }
@@ -64,17 +65,19 @@ unsigned char *running_bytes(const char *options, const void *in, size_t in_size
 
 /* ---- the program ---- */
 
-static bool device_is_there(void)
+static bool is_there(const char *device)
 {
-    const struct plan_request request = {.device = running_device};
-    const struct backend *backend;
+    struct devices devices;
     struct fault fault;
-    int index;
 
-    return plan_find_device(&request, &backend, &index, &fault);
+    return devices_find(device, &devices, &fault);
 }
 
+/* A machine of one GPU need not have two. */
 int running_suite(const char *name, TCase *tests)
 {
-    return device_is_there() ? harness_run(name, &tests, 1, RUNNING_PATIENCE) : harness_without_device();
+    running_vary(0);
+    if (is_there(running_device))
+        return harness_run(name, &tests, 1, RUNNING_PATIENCE);
+    return is_there("cuda") ? HARNESS_SKIPPED : harness_without_device();
 }

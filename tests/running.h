@@ -19,6 +19,7 @@ struct outcome {
     bool done;
     struct fault fault;
     struct run_summary summary;
+    size_t devices; /* that shared the planes */
 };
 
 void running_command(struct outcome *outcome, enum program program, const char *options);

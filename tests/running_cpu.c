@@ -3,7 +3,7 @@
 
 #include "harness.h"
 
-const char *const running_device = "cpu";
+const char *running_device = "cpu";
 
 unsigned running_turns(void)
 {

@@ -1,7 +1,7 @@
 /* The device of programs that test runs: the GPU. */
 #include "running_device.h"
 
-const char *const running_device = "cuda";
+const char *running_device = "cuda";
 
 unsigned running_turns(void)
 {

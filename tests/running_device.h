@@ -2,8 +2,8 @@
 #ifndef RUNNING_DEVICE_H
 #define RUNNING_DEVICE_H
 
-/* As --device takes it. */
-extern const char *const running_device;
+/* As --device takes it; it may vary from run to run. */
+extern const char *running_device;
 
 /* Of large sets of runs, it takes one in so many. */
 unsigned running_turns(void);

@@ -4,7 +4,7 @@
 #include "emulation.h"
 #include "harness.h"
 
-const char *const running_device = "cuda";
+const char *running_device = "cuda";
 
 unsigned running_turns(void)
 {

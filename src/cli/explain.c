@@ -159,11 +159,12 @@ static void print_memory(FILE *stream, const struct plan *plan)
     char all[32], field[32], batch[32];
 
     fprintf(stream, "memory    %s", number_format_bytes((double)schedule->memory_bytes, all, sizeof all));
+    if (schedule->devices > 1)
+        fprintf(stream, ": on each of %zu devices", schedule->devices);
     if (schedule->field_count > 0)
-        fprintf(stream, ": %zu fields of %s%s", schedule->field_count,
-                number_format_bytes((double)schedule->field_bytes, field, sizeof field),
-                schedule->devices > 1 ? " on each device" : "");
-    fprintf(stream, "%s %zu buffers of %s", schedule->field_count > 0 ? "," : ":",
+        fprintf(stream, "%s %zu fields of %s,", schedule->devices > 1 ? "" : ":", schedule->field_count,
+                number_format_bytes((double)schedule->field_bytes, field, sizeof field));
+    fprintf(stream, "%s %zu buffers of %s", schedule->field_count > 0 || schedule->devices > 1 ? "" : ":",
             schedule->in_buffers + schedule->out_buffers + schedule->tee_buffers,
             number_format_bytes((double)schedule->batch_bytes, batch, sizeof batch));
     print_share(stream, schedule->routine_bytes, "kernels");

@@ -184,10 +184,12 @@ static void print_memory(FILE *stream, const struct plan *plan)
 {
     const struct schedule *schedule = &plan->schedule;
     size_t buffers = schedule->in_buffers + schedule->out_buffers + schedule->tee_buffers;
+    size_t devices = schedule->devices;
 
     fprintf(stream, ", \"memory\": {\"fields\": %zu, \"buffers\": %zu, \"kernels\": %zu, \"sums\": %zu, ",
-            schedule->field_count * schedule->field_bytes, buffers * schedule->batch_bytes,
-            schedule->routine_bytes, schedule->sum_bytes);
+            devices * schedule->field_count * schedule->field_bytes,
+            devices * buffers * schedule->batch_bytes, devices * schedule->routine_bytes,
+            devices * schedule->sum_bytes);
     fprintf(stream, "\"input\": %zu, \"other\": %zu}", schedule->holds_in_spool ? 0 : plan->held_bytes,
             plan->beside_bytes + plan->observer_bytes + plan->slice_bytes);
 }

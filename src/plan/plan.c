@@ -459,6 +459,18 @@ static size_t opened(const struct plan *plan)
     return count;
 }
 
+/* What the one that has the least may take. */
+static uint64_t least_memory(const struct plan *plan)
+{
+    uint64_t least = plan->lanes[0].backend->memory(plan->lanes[0].device);
+
+    for (size_t i = 1; i < opened(plan); i++) {
+        uint64_t memory = plan->lanes[i].backend->memory(plan->lanes[i].device);
+        least = memory < least ? memory : least;
+    }
+    return least;
+}
+
 static void keep_first(struct plan *plan)
 {
     plan->shares = (struct shares){.planes = plan->shape.planes, .count = 1};
@@ -508,12 +520,12 @@ static bool make_schedule(const struct plan_request *request, struct plan *plan,
     plan->beside_bytes = source->beside_bytes;
     plan->observer_bytes = request->observer_bytes;
     plan->slice_bytes = job->region_kind == REGION_SLICE ? slice_bytes(&job->written) : 0;
-    const struct schedule_request schedule = {
+    struct schedule_request schedule = {
         .levels = &plan->levels,
         .forms = forms,
         .limits = request->limits,
         .memory = request->memory,
-        .device_memory = plan->lanes[0].backend->memory(plan->lanes[0].device),
+        .device_memory = least_memory(plan),
         .field_plane_bytes = plan->lanes[0].backend->field_bytes(&plan->shape, job->work, 1),
         .work_plane_bytes = (size_t)plan_samples(plan, 1) * work_size(job->work),
         .file_plane_bytes = in_plane > out_plane ? in_plane : out_plane,
@@ -534,6 +546,7 @@ static bool make_schedule(const struct plan_request *request, struct plan *plan,
     if (opened(plan) > 1 && share(plan, &schedule))
         return true;
     keep_first(plan);
+    schedule.device_memory = least_memory(plan);
     return schedule_make(&schedule, &plan->schedule, fault);
 }
 

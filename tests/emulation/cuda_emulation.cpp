@@ -80,6 +80,7 @@ constexpr struct emulation_device default_device = {
     std::size_t(256) << 20, /* memory */
     false,                  /* not apart */
     false,                  /* not mixed */
+    0,                      /* not filled */
 };
 
 /* What CUDA itself keeps of a block's shared memory. */
@@ -158,6 +159,7 @@ void runtime::reset()
     device.memory_bytes = environment_number("CUDA_EMULATION_MEMORY", device.memory_bytes);
     device.apart = environment_says("CUDA_EMULATION_LINKS", "none");
     device.mixed = environment_says("CUDA_EMULATION_KINDS", "mixed");
+    device.filled_bytes = environment_number("CUDA_EMULATION_FILLED", 0);
     seed = environment_number("CUDA_EMULATION_ORDER", 0);
     order = environment_says("CUDA_EMULATION_ORDER", "reversed") ? EMULATION_REVERSED
             : seed != 0                                          ? EMULATION_SHUFFLED
@@ -525,6 +527,15 @@ void open_all_for(int gpu)
     }
 }
 
+/* Of the chosen one's memory. */
+std::size_t free_bytes()
+{
+    const struct emulation_device &device = the().device;
+    const std::size_t taken = current_gpu() == device.count - 1 ? device.filled_bytes : 0;
+
+    return device.memory_bytes - std::min(device.memory_bytes, the().gpus.of(current_gpu()).bytes + taken);
+}
+
 cudaError_t allocate(void **memory, std::size_t bytes, bool on_device)
 {
     runtime &state = the();
@@ -536,8 +547,7 @@ cudaError_t allocate(void **memory, std::size_t bytes, bool on_device)
         return absence();
     if (bytes == 0)
         return cudaSuccess;
-    gpu &gpu = state.gpus.of(current_gpu());
-    if (on_device && bytes > state.device.memory_bytes - std::min(state.device.memory_bytes, gpu.bytes))
+    if (on_device && bytes > free_bytes())
         return cudaErrorMemoryAllocation;
     try {
         std::unique_ptr<allocation> owned(new allocation{guarded_memory(bytes), on_device, current_gpu(),
@@ -550,7 +560,7 @@ cudaError_t allocate(void **memory, std::size_t bytes, bool on_device)
     } catch (const std::bad_alloc &) {
         return cudaErrorMemoryAllocation;
     }
-    gpu.bytes += on_device ? bytes : 0;
+    state.gpus.of(current_gpu()).bytes += on_device ? bytes : 0;
     return cudaSuccess;
 }
 
@@ -1203,7 +1213,7 @@ cudaError_t cudaMemGetInfo(std::size_t *available, std::size_t *total)
         if (available == nullptr || total == nullptr)
             return cudaErrorInvalidValue;
         *total = the().device.memory_bytes;
-        *available = *total - std::min(*total, the().gpus.of(current_gpu()).bytes);
+        *available = free_bytes();
         return cudaSuccess;
     });
 }

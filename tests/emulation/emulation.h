@@ -3,7 +3,7 @@
  *
  * The environment sets the defaults: CUDA_EMULATION_ORDER=forward|reversed|SEED,
  * CUDA_EMULATION_STREAMS=eager|lazy, CUDA_EMULATION_MEMORY=BYTES, CUDA_EMULATION_DEVICES=COUNT,
- * CUDA_EMULATION_LINKS=none, CUDA_EMULATION_KINDS=mixed. */
+ * CUDA_EMULATION_LINKS=none, CUDA_EMULATION_KINDS=mixed, CUDA_EMULATION_FILLED=BYTES. */
 #ifndef EMULATION_H
 #define EMULATION_H
 
@@ -43,6 +43,7 @@ struct emulation_device {
     size_t memory_bytes; /* how much cudaMalloc gives altogether, of each */
     bool apart;          /* none of them can be given access to another's memory */
     bool mixed;          /* every second one has another name */
+    size_t filled_bytes; /* of the last one's memory, which another process has */
 };
 
 struct emulation_device emulation_get_device(void);
