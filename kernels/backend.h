@@ -328,6 +328,10 @@ struct backend {
     bool (*field_slide)(struct device *device, struct field *field, size_t first, struct range keep,
                         struct fault *fault);
 
+    /* Count the planes of a grid anew: there are so many, and what was plane p is plane p + shift, which may
+       be below 0 as long as nobody asks for it. Values stay where they are. NULL where hand_over is. */
+    void (*field_renumber)(struct field *field, size_t planes, ptrdiff_t shift);
+
     /* Copy planes of a field of one device into one of another, or of itself, from `first` on; fields are of
        one shape. It comes behind what both have been asked for so far, and an advance that reads the one
        field or writes the other finds it done; what else they are asked for goes on meanwhile. NULL where

@@ -60,6 +60,16 @@ for planes in 1 2 3 4 5 7 16 17; do
             -f heat -s 11 -e $edge -f gauss:0.7 -e $edge
     done
 done
+for planes in 1 2 3 5 17 47; do
+    for edge in reflect mirror constant:3 hold; do
+        on_fleets "$planes planes, -e wrap between $edge" '2 5' -i tall.raw -d 13,9,$planes -t u16 \
+            --skip $((2 * 13 * 9 * (47 - planes))) -f gauss:0.7 -e $edge -f heat -s 7 -e wrap -f scale:1.5,3 -f heat -s 5 -e $edge
+    done
+done
+on_fleets '-e wrap before hold, --until' '2 3' -i tall.raw -d 13,9,47 -t u16 -f star:8 -f scale:0.01,5 -e wrap \
+    -f heat -e hold --until 90 -s 60 --check-every 3
+on_fleets 'rows, -e mirror before wrap' '2 5' -i flat.raw -d 40,211 -t f32 -f unsharp:2,1 -e mirror -f heat -s 17 -e wrap \
+    -f gradient -e nearest
 on_fleets 'fluxes' '3' -i tall.raw -d 13,9,47 -t u16 -f heat -s 5 --flux pm2 --scale 900 --inner 2
 on_fleets 'f64' '3' -i tall.raw -d 13,9,47 -t u16 --work f64 -f heat -s 7 -e wrap
 on_fleets 'channels' '3' -i tall.raw -d 13,3,47 --channels 3 -t u16 -f heat -s 5
@@ -95,6 +105,13 @@ tees() # EDGE OPTION...
 }
 tees hold
 tees wrap
+voxfilt -q -D cpu -i tall.raw -d 13,9,47 -t u16 -f gauss:1 -e wrap -f heat -s 9 -e hold --tee 0:wanted.0 --tee 4:wanted.4 \
+    -o expected.raw
+fleet 3 -q -i tall.raw -d 13,9,47 -t u16 -f gauss:1 -e wrap -f heat -s 9 -e hold --tee 0:tee.0 --tee 4:tee.4 -o fleet.raw
+same '--tee, -e wrap before hold: the output' fleet.raw expected.raw
+for step in 0 4; do
+    same "--tee $step, -e wrap before hold" tee.$step wanted.$step
+done
 tees reflect --planes 7:40
 voxfilt -q -D cpu -i tall.raw -d 13,9,47 -t u16 -f heat -s 3 --tee 0:wanted.0 -o expected.raw
 fleet 3 -q -i tall.raw -d 13,9,47 -t u16 -f heat -s 3 --tee 0:tee.0 -o fleet.raw
@@ -150,7 +167,6 @@ alone()
     accepts "$note" "voxfilt: tall.raw: computing on cuda:0 alone: $note
 " env CUDA_EMULATION_DEVICES=2 "$emulated" --program=voxfilt -D cuda:0,1 -i tall.raw -d 13,9,47 -t u16 "$@" -o fleet.raw
 }
-alone 'an edge that wraps is followed or preceded by one that does not' -f heat -e wrap -f heat -e hold
 alone 'identity alone is copied: nothing is computed' -f identity
 alone 'the grid is too large for the memory of 2 together' -f heat -s 4 -m 20K
 full() # COMMAND...: no file grows beyond 4 KiB

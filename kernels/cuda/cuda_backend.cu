@@ -62,6 +62,7 @@ static constexpr struct backend named_functions()
     backend.field_create = chosen<cuda_planes_create>::call;
     backend.field_destroy = released<cuda_planes_destroy>::call;
     backend.field_slide = chosen<cuda_planes_slide>::call;
+    backend.field_renumber = cuda_planes_renumber;
     backend.hand_over = cuda_hand_over;
     backend.tell_handings = chosen<cuda_hand_tell>::call;
     backend.staging_create = chosen<cuda_planes_staging_create>::call;

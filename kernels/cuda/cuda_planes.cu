@@ -88,6 +88,12 @@ bool cuda_planes_slide(struct device *device, struct field *field, size_t first,
     return true;
 }
 
+void cuda_planes_renumber(struct field *field, size_t planes, ptrdiff_t shift)
+{
+    field->shape.planes = planes;
+    field->planes.first += static_cast<size_t>(shift);
+}
+
 /* After a fault copies may still be under way. */
 void cuda_planes_staging_destroy(struct device *device, struct staging *staging)
 {

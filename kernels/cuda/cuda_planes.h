@@ -50,6 +50,7 @@ bool cuda_planes_create(struct device *device, struct field **result, const stru
 void cuda_planes_destroy(struct device *device, struct field *field);
 bool cuda_planes_slide(struct device *device, struct field *field, size_t first, struct range keep,
                        struct fault *fault);
+void cuda_planes_renumber(struct field *field, size_t planes, ptrdiff_t shift);
 bool cuda_planes_copy(struct device *device, const struct field *from, struct field *to, struct fault *fault);
 
 /* And of what moves between them and files. */

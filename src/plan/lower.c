@@ -16,6 +16,11 @@ struct shape lower_shape(const struct grid *grid, unsigned channels)
     return shape;
 }
 
+double lower_samples(const struct shape *shape, size_t planes)
+{
+    return (double)planes * (double)shape->nx * (double)shape->rows * shape->channels;
+}
+
 static void widen(struct reach *reach, int offset)
 {
     if (offset < reach->low)

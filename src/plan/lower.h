@@ -30,6 +30,9 @@ unsigned lower_joint_channels(const struct stage *stage, const struct encoding *
 /* The extents of the fields of a grid with so many channels of work. */
 struct shape lower_shape(const struct grid *grid, unsigned channels);
 
+/* Samples in so many planes of them. */
+double lower_samples(const struct shape *shape, size_t planes);
+
 /* `encoding` says what the channels of the field are: whatever stages take colour as it stands, as
    premultiplied pictures carry it where any stage takes that. */
 bool lower_stage(const struct stage *stage, const struct grid *grid, const struct encoding *encoding,

@@ -9,6 +9,7 @@
 #include "base/thread.h"
 #include "format/slice.h"
 #include "part.h"
+#include "prediction.h"
 
 #include <limits.h>
 #include <pthread.h>
@@ -83,154 +84,25 @@ struct range plan_window(const struct plan *plan)
     return at_once ? job_window(plan->job) : all;
 }
 
-/* Before the schedule is known: what runs that have the memory they want compute, of all volumes. */
-static double expected_planes(const struct plan *plan)
-{
-    const struct job *job = plan->job;
-    bool all = job_waits_for_change(job) || job->measures;
-
-    return (double)job->in.volumes * (double)(all ? plan->shape.planes : job_window(job).count);
-}
-
 double plan_samples(const struct plan *plan, size_t planes)
 {
-    const struct shape *shape = &plan->shape;
+    return lower_samples(&plan->shape, planes);
+}
 
-    return (double)planes * (double)shape->nx * (double)shape->rows * shape->channels;
+static struct prediction_case case_of(const struct plan_request *request, const struct plan *plan)
+{
+    return (struct prediction_case){.job = plan->job,
+                                    .shape = &plan->shape,
+                                    .steps = plan->steps,
+                                    .step_count = plan->step_count,
+                                    .threads = request->threads,
+                                    .memory = request->memory,
+                                    .wisdom = request->wisdom};
 }
 
 static struct device_request device_request_of(const struct plan_request *request, int index)
 {
     return (struct device_request){.index = index, .threads = request->threads, .memory = request->memory};
-}
-
-/* What comes before the first level is computed, and what goes on beside them: the start of a device, and the
-   way there and back. */
-struct overhead {
-    double start, moving; /* seconds */
-};
-
-static struct overhead predict_overhead(const struct plan_request *request, const struct plan *plan,
-                                        const struct backend *backend)
-{
-    const struct device_request device = device_request_of(request, 0);
-    const struct header *in = &plan->job->in, *out = &plan->job->out;
-    double file_bytes = expected_planes(plan) * (double)(header_plane_bytes(in) + header_plane_bytes(out));
-    struct forecast forecast;
-
-    if (plan->step_count == 0)
-        return (struct overhead){0.0, 0.0};
-    forecast = backend->predict(&device, &plan->steps[0].step.ops[0], &plan->shape, true);
-    return (struct overhead){forecast.start, forecast.moving * file_bytes};
-}
-
-/* Updates a second of an op: as measured, or else as the backend assumes. */
-static double predict_updates(const struct plan_request *request, const struct plan *plan,
-                              const struct backend *backend, struct wisdom_entry *key, const struct op *op,
-                              bool single)
-{
-    const struct device_request device = device_request_of(request, 0);
-    const struct wisdom_entry *known;
-
-    wisdom_name_problem(key, op, &plan->shape, single);
-    known = wisdom_find(request->wisdom, key);
-    return known != NULL ? known->updates : backend->predict(&device, op, &plan->shape, single).updates;
-}
-
-static double larger(double a, double b)
-{
-    return a > b ? a : b;
-}
-
-/* Steps that are looked at are taken one by one, and their changes added up. */
-/* Seconds for what scales samples while they are converted: a multiply-add a step, all in registers. */
-static double predict_conversion(const struct plan_request *request, const struct plan *plan,
-                                 const struct backend *backend, const struct stage *stage)
-{
-    const struct device_request device = device_request_of(request, 0);
-    const struct op op = {.kind = OP_SCALE, .work = plan->job->work, .tap_count = 1, .inner = stage->steps};
-
-    if (stage->steps == 0)
-        return 0.0;
-    return plan_samples(plan, 1) * expected_planes(plan) /
-           backend->predict(&device, &op, &plan->shape, true).updates;
-}
-
-static double predict_stage(const struct plan_request *request, const struct plan *plan,
-                            const struct backend *backend, struct wisdom_entry *key, size_t index)
-{
-    const struct device_request device = device_request_of(request, 0);
-    const struct stage *stage = &plan->job->stages[index];
-    const struct step *step = &plan->steps[index].step;
-    bool single = forms_is_single(stage, step);
-    double looks = (double)looks_count(&stage->looks), others = (double)stage->steps - looks, sweeps = 0.0;
-
-    if (stage->converted)
-        return predict_conversion(request, plan, backend, stage);
-    for (size_t k = 0; k < step->count; k++) {
-        sweeps += others / predict_updates(request, plan, backend, key, &step->ops[k], single);
-        if (looks > 0.0)
-            sweeps += looks / predict_updates(request, plan, backend, key, &step->ops[k], true);
-    }
-    if (looks > 0.0)
-        sweeps += looks / backend->predict(&device, &step->ops[0], &plan->shape, true).changes;
-    return sweeps * plan_samples(plan, 1) * expected_planes(plan);
-}
-
-static double predict_computing(const struct plan_request *request, const struct plan *plan,
-                                const struct backend *backend, int index)
-{
-    double seconds = 0.0;
-    struct wisdom_entry key;
-
-    wisdom_name_device(&key, backend, index, request->threads);
-    for (size_t i = 0; i < plan->step_count; i++)
-        seconds += predict_stage(request, plan, backend, &key, i);
-    return seconds;
-}
-
-/* Seconds that a device should take, from its start to the last sample back on the host. */
-static double predict(const struct plan_request *request, const struct plan *plan,
-                      const struct backend *backend, int index)
-{
-    struct overhead overhead = predict_overhead(request, plan, backend);
-
-    return overhead.start + larger(overhead.moving, predict_computing(request, plan, backend, index));
-}
-
-/* Planes that go from device to device while the levels are computed: the copies, and the waits for them. */
-#define ASSUMED_HANDING_BYTES_PER_SECOND 100e9
-#define ASSUMED_HANDING_SECONDS          20e-6
-
-/* Seconds for what devices hand over to each other before each level, where nothing hides it. */
-static double predict_handing(const struct plan *plan)
-{
-    double sample = (double)work_size(plan->job->work), seconds = 0.0;
-
-    for (size_t i = 0; i < plan->step_count; i++) {
-        const struct levels_step *step = &plan->steps[i];
-        for (size_t k = 0; k < step->step.count; k++) {
-            const struct op *op = &step->step.ops[k];
-            double bytes = plan_samples(plan, (size_t)(op->plane.high - op->plane.low)) * sample;
-            if (bytes > 0.0)
-                seconds += (double)plan->job->stages[i].steps *
-                           (bytes / ASSUMED_HANDING_BYTES_PER_SECOND + ASSUMED_HANDING_SECONDS);
-        }
-    }
-    return seconds;
-}
-
-/* What several devices share is there before a level begins, and until the last one ends. */
-static double predict_together(const struct plan_request *request, const struct plan *plan,
-                               const struct devices *devices)
-{
-    struct overhead overhead = predict_overhead(request, plan, devices->backend);
-    double alone = predict(request, plan, devices->backend, devices->indices[0]), computing;
-
-    if (devices->count == 1)
-        return alone;
-    computing = predict_computing(request, plan, devices->backend, devices->indices[0]);
-    return overhead.start + overhead.moving + computing / (double)devices->count + predict_handing(plan);
 }
 
 static bool has_rung(const struct rung *rungs, const char *name)
@@ -267,7 +139,8 @@ static void consider(const struct plan_request *request, struct plan *plan, cons
                      struct candidate *chosen)
 {
     bool needed = !knows_wishes(request, chosen->devices.backend);
-    struct overhead overhead = predict_overhead(request, plan, backend);
+    const struct prediction_case expected = case_of(request, plan);
+    struct prediction_overhead overhead = prediction_overhead(&expected, backend);
     double least = overhead.start + overhead.moving, seconds;
     char own[32], other[32];
 
@@ -286,7 +159,7 @@ static void consider(const struct plan_request *request, struct plan *plan, cons
     }
     if (backend->count() == 0)
         return;
-    seconds = predict(request, plan, backend, 0);
+    seconds = prediction_alone(&expected, backend, 0);
     if (!needed && seconds >= chosen->seconds) {
         number_format_seconds(seconds, other, sizeof other);
         give_reason(plan, "%s predicted; %s would take %s",
@@ -306,9 +179,10 @@ static void consider(const struct plan_request *request, struct plan *plan, cons
 static void choose_automatically(const struct plan_request *request, struct plan *plan,
                                  struct candidate *chosen)
 {
+    const struct prediction_case expected = case_of(request, plan);
     char text[32];
 
-    *chosen = (struct candidate){first_of(&backend_cpu), true, predict(request, plan, &backend_cpu, 0)};
+    *chosen = (struct candidate){first_of(&backend_cpu), true, prediction_alone(&expected, &backend_cpu, 0)};
     give_reason(plan, "%s predicted", number_format_seconds(chosen->seconds, text, sizeof text));
     for (size_t i = 0; devices_backends[i] != NULL; i++) {
         if (devices_backends[i] != &backend_cpu && !plan->job->copies)
@@ -378,27 +252,21 @@ void plan_warm_up(const struct plan_request *request)
 /* Why several devices cannot share the job; NULL where they can. */
 static const char *keeps_alone(const struct plan *plan)
 {
-    const struct levels levels = {.stages = plan->job->stages,
-                                  .steps = plan->steps,
-                                  .stage_count = plan->step_count,
-                                  .planes = plan->shape.planes};
-
     if (plan->job->copies)
         return "identity alone is copied: nothing is computed";
-    if (levels_mix_ends(&levels))
-        return "an edge that wraps is followed or preceded by one that does not";
     return plan->shape.planes < 2 ? "there is only one plane" : NULL;
 }
 
 /* As many as are predicted to be done first, where all may be taken; more than planes never help. */
 static void choose_fastest(const struct plan_request *request, struct plan *plan, struct devices *devices)
 {
+    const struct prediction_case expected = case_of(request, plan);
     struct devices some = *devices;
     double least = 0.0;
     char text[32];
 
     for (some.count = 1; some.count <= devices->count; some.count++) {
-        double seconds = predict_together(request, plan, &some);
+        double seconds = prediction_together(&expected, &some);
         if (some.count > 1 && seconds >= least)
             break;
         least = seconds;
@@ -675,10 +543,11 @@ static bool settle_on(const struct plan_request *request, struct plan *plan, con
                                    .stops = request->stops,
                                    .stop_count = request->stop_count};
     if (open_devices(request, plan, devices, fault) && settle_and_prepare(request, plan, source, fault)) {
+        const struct prediction_case expected = case_of(request, plan);
         struct devices taken = *devices;
         taken.count = plan->shares.count;
         name_device(plan, &taken);
-        plan->seconds = predict_together(request, plan, &taken);
+        plan->seconds = prediction_together(&expected, &taken);
         return true;
     }
     close_lanes(plan);
@@ -703,8 +572,10 @@ static double stage_bytes(const struct plan *plan, size_t index)
 
 static void forecast_bytes(struct plan *plan)
 {
+    const double samples = plan_samples(plan, 1) * prediction_planes(plan->job, &plan->shape);
+
     for (size_t i = 0; i < plan->step_count; i++)
-        plan->moved_bytes += stage_bytes(plan, i) * plan_samples(plan, 1) * expected_planes(plan);
+        plan->moved_bytes += stage_bytes(plan, i) * samples;
 }
 
 /* No kernel runs where bits are copied. */

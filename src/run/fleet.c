@@ -130,10 +130,41 @@ static bool move_all(struct passes *all, const struct pass *pass)
 
 /* ---- levels ---- */
 
+/* Planes are counted from the first of the unrolled grid on, or from that of the grid itself, where edges act
+   at its ends. What stands before it then has numbers below 0. */
+static void count_planes(struct passes *all, bool around)
+{
+    const struct shares *planned = &all->plan->shares;
+    const ptrdiff_t overlap = (ptrdiff_t)shares_overlap(planned);
+
+    if (around == all->shares.around || !planned->around)
+        return;
+    all->shares.around = around;
+    for (size_t i = 0; i < planned->count; i++) {
+        const struct lane *lane = &all->lanes[i];
+        for (size_t k = 0; k < all->plan->schedule.field_count; k++)
+            lane->backend->field_renumber(lane->fields[k], planned->planes + 2 * shares_overlap(&all->shares),
+                                          around ? overlap : -overlap);
+    }
+}
+
+/* As all passes do. */
+static void count_as_planned(struct passes *all)
+{
+    count_planes(all, all->plan->shares.around);
+}
+
+static void count_for(struct passes *all, const struct level *level)
+{
+    const struct op *op = &all->plan->steps[level->stage].step.ops[level->op];
+
+    count_planes(all, edge_has(op->edge, EDGE_GOES_ROUND));
+}
+
 /* What a lane reads of a level's field that others have computed: planes on one side of its own. */
 static bool gather(struct passes *all, size_t index, unsigned field, struct range planes)
 {
-    const struct shares *shares = &all->plan->shares;
+    const struct shares *shares = &all->shares;
     struct sweep *sweep = &all->sweeps[index];
 
     while (planes.count > 0) {
@@ -152,7 +183,7 @@ static bool gather(struct passes *all, size_t index, unsigned field, struct rang
 
 static bool gather_all(struct passes *all, unsigned field, size_t reach)
 {
-    const struct shares *shares = &all->plan->shares;
+    const struct shares *shares = &all->shares;
     bool done = true;
 
     for (size_t i = 0; done && reach > 0 && i < shares->count; i++) {
@@ -168,8 +199,8 @@ static bool advance_all(struct passes *all, const struct level *level)
 {
     bool done = true;
 
-    for (size_t i = 0; done && i < all->plan->shares.count; i++)
-        done = sweep_advance(&all->sweeps[i], level, shares_own(&all->plan->shares, i), all->fault);
+    for (size_t i = 0; done && i < all->shares.count; i++)
+        done = sweep_advance(&all->sweeps[i], level, shares_own(&all->shares, i), all->fault);
     return done;
 }
 
@@ -177,8 +208,8 @@ static bool advance_borders(struct passes *all, const struct level *level, size_
 {
     bool done = true;
 
-    for (size_t i = 0; done && i < all->plan->shares.count; i++) {
-        const struct range own = shares_own(&all->plan->shares, i);
+    for (size_t i = 0; done && i < all->shares.count; i++) {
+        const struct range own = shares_own(&all->shares, i);
         const struct range low = {own.first, depth}, high = {own.first + own.count - depth, depth};
         done = sweep_advance(&all->sweeps[i], level, low, all->fault) &&
                sweep_advance(&all->sweeps[i], level, high, all->fault);
@@ -190,21 +221,44 @@ static bool advance_insides(struct passes *all, const struct level *level, size_
 {
     bool done = true;
 
-    for (size_t i = 0; done && i < all->plan->shares.count; i++) {
-        const struct range own = shares_own(&all->plan->shares, i);
+    for (size_t i = 0; done && i < all->shares.count; i++) {
+        const struct range own = shares_own(&all->shares, i);
         const struct range inside = {own.first + depth, own.count - 2 * depth};
         done = sweep_advance(&all->sweeps[i], level, inside, all->fault);
     }
     return done;
 }
 
-/* Borders first where they are handed over while the inside is computed. */
-static bool advance_and_gather(struct passes *all, const struct level *level, size_t reach)
+/* What the next level of a walk reads of its input beside the lanes' own planes; nothing where it was the
+ * last.
+ */
+static bool gather_next(struct passes *all, struct levels_walk walk, unsigned field)
 {
-    if (!hides(&all->plan->shares, reach))
-        return advance_all(all, level) && gather_all(all, level->to, reach);
-    return advance_borders(all, level, reach) && gather_all(all, level->to, reach) &&
-           advance_insides(all, level, reach);
+    if (!levels_walk_next(&walk))
+        return true;
+    count_for(all, &walk.level);
+    return gather_all(all, field, walk.level.reach);
+}
+
+/* The reach of the level after that which a walk has come to; 0 where it is the last. */
+static size_t next_reach(struct levels_walk walk)
+{
+    return levels_walk_next(&walk) ? walk.level.reach : 0;
+}
+
+/* Borders first where they are handed over while the inside is computed. */
+static bool advance_and_gather(struct passes *all, const struct levels_walk *walk)
+{
+    const struct level *level = &walk->level;
+    const size_t reach = next_reach(*walk);
+
+    count_for(all, level);
+    if (!hides(&all->shares, reach))
+        return advance_all(all, level) && gather_next(all, *walk, level->to);
+    if (!advance_borders(all, level, reach) || !gather_next(all, *walk, level->to))
+        return false;
+    count_for(all, level);
+    return advance_insides(all, level, reach);
 }
 
 /* In the order of planes, as a lane alone would add them. */
@@ -212,16 +266,9 @@ static bool add_changes(struct passes *all, const struct level *level, double *c
 {
     bool done = true;
 
-    for (size_t i = 0; done && i < all->plan->shares.count; i++)
-        done =
-            sweep_add_change(&all->sweeps[i], level, shares_own(&all->plan->shares, i), changes, all->fault);
+    for (size_t i = 0; done && i < all->shares.count; i++)
+        done = sweep_add_change(&all->sweeps[i], level, shares_own(&all->shares, i), changes, all->fault);
     return done;
-}
-
-/* The reach of the level after that which a walk has come to; 0 where it is the last. */
-static size_t next_reach(struct levels_walk walk)
-{
-    return levels_walk_next(&walk) ? walk.level.reach : 0;
 }
 
 /* ---- states on the way ---- */
@@ -259,12 +306,14 @@ static bool write_state(struct passes *all, struct levels_mark mark, unsigned fi
 
 static bool walk_levels(struct passes *all, struct levels_walk *walk, double *changes)
 {
-    if (!gather_all(all, levels_walk_field(walk), next_reach(*walk)))
+    if (!gather_next(all, *walk, levels_walk_field(walk)))
         return false;
     while (levels_walk_next(walk)) {
         const struct level *level = &walk->level;
-        if (!advance_and_gather(all, level, next_reach(*walk)) ||
-            (level->ends_step && !write_state(all, walk->at, level->to)))
+        if (!advance_and_gather(all, walk))
+            return false;
+        count_as_planned(all);
+        if (level->ends_step && !write_state(all, walk->at, level->to))
             return false;
         if (changes != NULL && level->ends_step) {
             if (sweep_looks_at(&all->sweeps[0], level) && !add_changes(all, level, changes))

@@ -35,6 +35,7 @@ struct passes {
     struct lane *lane;    /* whose turn it is, */
     struct sweep *sweep;  /* with its sweep, */
     size_t share;         /* and its share of the planes */
+    struct shares shares; /* of the plan, as planes are counted at the moment */
     const struct job *job;
     struct fault *fault;
     struct progress *progress;

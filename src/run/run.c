@@ -268,6 +268,7 @@ bool run_plan(struct plan *plan, const struct run_request *request, struct sourc
                    .job = plan->job,
                    .fault = fault,
                    .tees = {.list = request->tees, .count = request->tee_count, .plan = plan},
+                   .shares = plan->shares,
                    .sweeps = run.sweeps,
                    .sweep = run.sweeps,
                    .outrange = {.plan = plan, .encode = plan->job->encode},

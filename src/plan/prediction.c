@@ -1,0 +1,143 @@
+/* Predictions: how long a job should take on a device, or on several, by what was measured or is assumed. */
+#include "prediction.h"
+
+#include "forms.h"
+
+double prediction_planes(const struct job *job, const struct shape *shape)
+{
+    bool all = job_waits_for_change(job) || job->measures;
+
+    return (double)job->in.volumes * (double)(all ? shape->planes : job_window(job).count);
+}
+
+static struct device_request device_of(const struct prediction_case *expected)
+{
+    return (struct device_request){.threads = expected->threads, .memory = expected->memory};
+}
+
+/* In all planes that the job is expected to compute. */
+static double all_samples(const struct prediction_case *expected)
+{
+    return lower_samples(expected->shape, 1) * prediction_planes(expected->job, expected->shape);
+}
+
+struct prediction_overhead prediction_overhead(const struct prediction_case *expected,
+                                               const struct backend *backend)
+{
+    const struct device_request device = device_of(expected);
+    const struct header *in = &expected->job->in, *out = &expected->job->out;
+    double file_bytes = prediction_planes(expected->job, expected->shape) *
+                        (double)(header_plane_bytes(in) + header_plane_bytes(out));
+    struct forecast forecast;
+
+    if (expected->step_count == 0)
+        return (struct prediction_overhead){0.0, 0.0};
+    forecast = backend->predict(&device, &expected->steps[0].step.ops[0], expected->shape, true);
+    return (struct prediction_overhead){forecast.start, forecast.moving * file_bytes};
+}
+
+/* Updates a second of an op: as measured, or else as the backend assumes. */
+static double predict_updates(const struct prediction_case *expected, const struct backend *backend,
+                              struct wisdom_entry *key, const struct op *op, bool single)
+{
+    const struct device_request device = device_of(expected);
+    const struct wisdom_entry *known;
+
+    wisdom_name_problem(key, op, expected->shape, single);
+    known = wisdom_find(expected->wisdom, key);
+    return known != NULL ? known->updates : backend->predict(&device, op, expected->shape, single).updates;
+}
+
+static double larger(double a, double b)
+{
+    return a > b ? a : b;
+}
+
+/* Seconds for what scales samples while they are converted: a multiply-add a step, all in registers. */
+static double predict_conversion(const struct prediction_case *expected, const struct backend *backend,
+                                 const struct stage *stage)
+{
+    const struct device_request device = device_of(expected);
+    const struct op op = {
+        .kind = OP_SCALE, .work = expected->job->work, .tap_count = 1, .inner = stage->steps};
+
+    if (stage->steps == 0)
+        return 0.0;
+    return all_samples(expected) / backend->predict(&device, &op, expected->shape, true).updates;
+}
+
+/* Steps that are looked at are taken one by one, and their changes added up. */
+static double predict_stage(const struct prediction_case *expected, const struct backend *backend,
+                            struct wisdom_entry *key, size_t index)
+{
+    const struct device_request device = device_of(expected);
+    const struct stage *stage = &expected->job->stages[index];
+    const struct step *step = &expected->steps[index].step;
+    bool single = forms_is_single(stage, step);
+    double looks = (double)looks_count(&stage->looks), others = (double)stage->steps - looks, sweeps = 0.0;
+
+    if (stage->converted)
+        return predict_conversion(expected, backend, stage);
+    for (size_t k = 0; k < step->count; k++) {
+        sweeps += others / predict_updates(expected, backend, key, &step->ops[k], single);
+        if (looks > 0.0)
+            sweeps += looks / predict_updates(expected, backend, key, &step->ops[k], true);
+    }
+    if (looks > 0.0)
+        sweeps += looks / backend->predict(&device, &step->ops[0], expected->shape, true).changes;
+    return sweeps * all_samples(expected);
+}
+
+static double predict_computing(const struct prediction_case *expected, const struct backend *backend,
+                                int index)
+{
+    double seconds = 0.0;
+    struct wisdom_entry key;
+
+    wisdom_name_device(&key, backend, index, expected->threads);
+    for (size_t i = 0; i < expected->step_count; i++)
+        seconds += predict_stage(expected, backend, &key, i);
+    return seconds;
+}
+
+/* Seconds that a device should take, from its start to the last sample back on the host. */
+double prediction_alone(const struct prediction_case *expected, const struct backend *backend, int index)
+{
+    struct prediction_overhead overhead = prediction_overhead(expected, backend);
+
+    return overhead.start + larger(overhead.moving, predict_computing(expected, backend, index));
+}
+
+/* Planes that go from device to device while the levels are computed: the copies, and the waits for them. */
+#define ASSUMED_HANDING_BYTES_PER_SECOND 100e9
+#define ASSUMED_HANDING_SECONDS          20e-6
+
+/* Seconds for what devices hand over to each other before each level, where nothing hides it. */
+static double predict_handing(const struct prediction_case *expected)
+{
+    double sample = (double)work_size(expected->job->work), seconds = 0.0;
+
+    for (size_t i = 0; i < expected->step_count; i++) {
+        const struct levels_step *step = &expected->steps[i];
+        for (size_t k = 0; k < step->step.count; k++) {
+            const struct op *op = &step->step.ops[k];
+            double bytes = lower_samples(expected->shape, (size_t)(op->plane.high - op->plane.low)) * sample;
+            if (bytes > 0.0)
+                seconds += (double)expected->job->stages[i].steps *
+                           (bytes / ASSUMED_HANDING_BYTES_PER_SECOND + ASSUMED_HANDING_SECONDS);
+        }
+    }
+    return seconds;
+}
+
+/* What several devices share is there before a level begins, and until the last one ends. */
+double prediction_together(const struct prediction_case *expected, const struct devices *devices)
+{
+    struct prediction_overhead overhead = prediction_overhead(expected, devices->backend);
+    double alone = prediction_alone(expected, devices->backend, devices->indices[0]), computing;
+
+    if (devices->count == 1)
+        return alone;
+    computing = predict_computing(expected, devices->backend, devices->indices[0]);
+    return overhead.start + overhead.moving + computing / (double)devices->count + predict_handing(expected);
+}

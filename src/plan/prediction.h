@@ -1,0 +1,42 @@
+/* Predictions: how long a job should take on a device, or on several, by what was measured or is assumed. */
+#ifndef PREDICTION_H
+#define PREDICTION_H
+
+#include "kernels/backend.h"
+#include "devices.h"
+#include "job.h"
+#include "levels.h"
+#include "wisdom.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* What is to be computed. */
+struct prediction_case {
+    const struct job *job;
+    const struct shape *shape;
+    const struct levels_step *steps; /* one a stage; none where the job copies */
+    size_t step_count;
+    unsigned threads;            /* 0: all */
+    uint64_t memory;             /* 0: no limit */
+    const struct wisdom *wisdom; /* NULL: none */
+};
+
+/* What comes before the first level is computed, and what goes on beside them: the start of a device, and the
+   way there and back. */
+struct prediction_overhead {
+    double start, moving; /* seconds */
+};
+
+/* Before the schedule is known: what runs that have the memory they want compute, of all volumes. */
+double prediction_planes(const struct job *job, const struct shape *shape);
+
+struct prediction_overhead prediction_overhead(const struct prediction_case *expected,
+                                               const struct backend *backend);
+
+/* Seconds that a device should take, from its start to the last sample back on the host; and several of them
+   together. */
+double prediction_alone(const struct prediction_case *expected, const struct backend *backend, int index);
+double prediction_together(const struct prediction_case *expected, const struct devices *devices);
+
+#endif
