@@ -142,6 +142,7 @@ cat > ../wanted <<END
 ./share/doc/voxfilt/samples/phantom.svg
 ./share/doc/voxfilt/samples/picture.png
 ./share/doc/voxfilt/samples/pictures.sh
+./share/doc/voxfilt/samples/slurm-ranks.sbatch
 ./share/doc/voxfilt/samples/slurm.sbatch
 ./share/man/man1/imgheat.1
 ./share/man/man1/voxfilt.1
@@ -149,6 +150,8 @@ cat > ../wanted <<END
 ./share/zsh/site-functions/_imgheat
 ./share/zsh/site-functions/_voxfilt
 END
+[ -z "${VOXFILT_MPI:-}" ] || printf './bin/%s-mpi\n' imgheat voxfilt >> ../wanted
+sort -o ../wanted ../wanted
 places="prefix=/ DESTDIR=$installed"
 # shellcheck disable=SC2086  # words
 quietly make -C "$build" install $places && files | sed 's,//*,/,g' | diff ../wanted -
@@ -157,6 +160,10 @@ result $? 'make install'
 result $? 'imgheat is a link, and imgheat'
 [ "$("$installed/bin/voxfilt" --version)" = "$(voxfilt --version)" ]
 result $? 'voxfilt is voxfilt'
+if [ -n "${VOXFILT_MPI:-}" ]; then
+    [ -L "$installed/bin/imgheat-mpi" ] && [ "$(readlink "$installed/bin/imgheat-mpi")" = voxfilt-mpi ]
+    result $? 'imgheat-mpi is a link to voxfilt-mpi'
+fi
 # shellcheck disable=SC2086
 quietly make -C "$build" uninstall $places && [ -z "$(files)" ]
 result $? 'make uninstall leaves nothing'

@@ -40,6 +40,7 @@ struct file_out {
     char *temporary;        /* NULL when written in place */
     struct guarded guarded; /* the temporary */
     bool owned;
+    bool joined; /* the temporary is another process's */
     unsigned char *buffer;
     size_t used;
     bool flushed; /* something has left the buffer */
@@ -535,6 +536,45 @@ bool file_out_is_renamed(const struct file_out *file)
     return file->temporary != NULL;
 }
 
+const char *file_out_temporary(const struct file_out *file)
+{
+    return file->temporary;
+}
+
+static bool open_joined(struct file_out *file, struct fault *fault)
+{
+    sigset_t before;
+
+    file->descriptor = open(file->temporary, O_WRONLY | O_NOFOLLOW | O_CLOEXEC);
+    if (file->descriptor < 0)
+        return fault_raise_about(fault, STATUS_IO, file->name, "%s", strerror(errno));
+    file->guarded.path = file->temporary;
+    guard_enter(&before);
+    guard_add(&file->guarded);
+    guard_leave(&before);
+    file->joined = true;
+    return true;
+}
+
+bool file_join_output(struct file_out **result, const char *path, const char *temporary, struct fault *fault)
+{
+    struct file_out *file = mem_zeroed(1, sizeof *file, "the output file", fault);
+
+    if (file == NULL)
+        return false;
+    file->owned = true;
+    file->name = mem_text(path, fault);
+    file->temporary = file->name == NULL ? NULL : mem_text(temporary, fault);
+    if (file->temporary != NULL && open_joined(file, fault)) {
+        *result = file;
+        return true;
+    }
+    mem_free(file->temporary);
+    file->temporary = NULL;
+    file_out_close(file);
+    return false;
+}
+
 /* Only a lack of room is worth telling: whatever else speaks against it, writing finds out. */
 static bool is_full(int reason)
 {
@@ -550,6 +590,15 @@ bool file_out_reserve(const struct file_out *file, uint64_t bytes, struct fault 
     } while (failed != 0 && errno == EINTR);
     return failed == 0 || !is_full(errno) ||
            fault_raise_about(fault, STATUS_IO, file->name, "%s", strerror(errno));
+}
+
+bool file_out_extend(const struct file_out *file, uint64_t bytes, struct fault *fault)
+{
+    struct stat info;
+    bool done = fstat(file->descriptor, &info) == 0 &&
+                ((uint64_t)info.st_size >= bytes || ftruncate(file->descriptor, (off_t)bytes) == 0);
+
+    return done || fault_raise_about(fault, STATUS_IO, file->name, "%s", strerror(errno));
 }
 
 bool file_out_write_at(const struct file_out *file, uint64_t offset, const void *bytes, size_t size,
@@ -657,7 +706,8 @@ static void remove_temporary(struct file_out *file)
     sigset_t before;
 
     guard_enter(&before);
-    unlink(file->temporary);
+    if (!file->joined)
+        unlink(file->temporary);
     guard_drop(&file->guarded);
     guard_leave(&before);
     mem_free(file->temporary);

@@ -66,12 +66,21 @@ bool file_out_write(struct file_out *file, const void *bytes, size_t size, struc
 /* Write what is buffered, so that bytes written at an offset stay. */
 bool file_out_flush(struct file_out *file, struct fault *fault);
 
-/* Whether it is a file that gets its name only when it is complete, which can be written in any order. */
+/* Whether it is a file that gets its name only when it is complete, which can be written in any order; and
+   what it is called until then. */
 bool file_out_is_renamed(const struct file_out *file);
+const char *file_out_temporary(const struct file_out *file);
+
+/* Write into such a file, too, that another process has opened for the path, and which alone gives it its
+   name or removes it. Here it is removed if the program is ended. */
+bool file_join_output(struct file_out **file, const char *path, const char *temporary, struct fault *fault);
 
 /* Take so much room for it that writing does not fill the disk, where the file system can; its length may
    become that. */
 bool file_out_reserve(const struct file_out *file, uint64_t bytes, struct fault *fault);
+
+/* Make it so long, before others write into it. */
+bool file_out_extend(const struct file_out *file, uint64_t bytes, struct fault *fault);
 
 /* Write so many bytes after its beginning; what is written in turn goes on where it was. Threads may do so at
  * once. */

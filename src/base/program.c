@@ -28,10 +28,20 @@ static const char *installed_name(enum program program)
     return program == PROGRAM_VOXFILT ? VOXFILT_COMMAND : IMGHEAT_COMMAND;
 }
 
+/* The same program for several processes has "-mpi" behind it. */
+static bool is_installed_name(const char *name, enum program program)
+{
+    const char *installed = installed_name(program);
+    size_t length = strlen(installed);
+
+    return strncmp(name, installed, length) == 0 &&
+           (name[length] == '\0' || strcmp(name + length, "-mpi") == 0);
+}
+
 static bool find_by_name(const char *name, enum program *program)
 {
     for (size_t i = 0; i < PROGRAMS; i++) {
-        if (strcmp(name, installed_name(programs[i])) == 0) {
+        if (is_installed_name(name, programs[i])) {
             *program = programs[i];
             return true;
         }

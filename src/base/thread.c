@@ -85,3 +85,12 @@ size_t thread_count(size_t wanted)
         wanted = count_of_environment();
     return wanted > 0 ? wanted : thread_processors();
 }
+
+size_t thread_share(size_t processes)
+{
+    size_t wanted = count_of_environment(), share = thread_processors() / processes;
+
+    if (wanted > 0)
+        return wanted;
+    return share > 0 ? share : 1;
+}

@@ -19,4 +19,7 @@ size_t thread_processors(void);
  * processor. */
 size_t thread_count(size_t wanted);
 
+/* Likewise without a wish, but for one of so many processes that may run on the same processors. */
+size_t thread_share(size_t processes);
+
 #endif

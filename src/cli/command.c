@@ -7,6 +7,7 @@
 #include "plan/plan.h"
 #include "pipeline/pipeline.h"
 #include "queue.h"
+#include "accord.h"
 #include "bench.h"
 #include "command_line.h"
 #include "list.h"
@@ -122,6 +123,14 @@ static enum status run_with_wisdom(struct options *options)
     return status;
 }
 
+/* What messages begin with. */
+static const char *command_name(enum program program, const struct peers *peers)
+{
+    if (peers == NULL)
+        return program_name(program);
+    return program == PROGRAM_VOXFILT ? "voxfilt-mpi" : "imgheat-mpi";
+}
+
 static enum status act(struct options *options)
 {
     struct fault fault;
@@ -131,7 +140,7 @@ static enum status act(struct options *options)
         words_help(stdout, options->program);
         return STATUS_DONE;
     case ACTION_VERSION:
-        printf("%s (%s) %s\n", program_name(options->program), PACKAGE_NAME, PACKAGE_VERSION);
+        printf("%s (%s) %s\n", command_name(options->program, options->peers), PACKAGE_NAME, PACKAGE_VERSION);
         return STATUS_DONE;
     case ACTION_BENCH:
         return bench(options, &fault) ? STATUS_DONE : diag_error(&fault);
@@ -145,14 +154,14 @@ static enum status act(struct options *options)
     return STATUS_FAILURE;
 }
 
-static enum status run_program(int argc, char **argv, enum program program)
+static enum status run_program(int argc, char **argv, enum program program, struct peers *peers)
 {
     struct options options;
     struct fault fault;
     enum status status;
 
-    diag_open(program_name(program));
-    if (command_line_parse(argc, argv, program, &options, &fault))
+    if (peers_agree(peers, command_line_parse(argc, argv, program, &options, &fault), &fault) &&
+        peers_agree(peers, accord_options(peers, &options, &fault), &fault))
         status = act(&options);
     else
         status = diag_error(&fault);
@@ -160,18 +169,47 @@ static enum status run_program(int argc, char **argv, enum program program)
     return status;
 }
 
+static enum status find_and_run(int argc, char **argv, struct peers *peers)
+{
+    enum program program = PROGRAM_VOXFILT;
+    struct fault fault;
+    bool found = program_find(argc, argv, &program, &fault);
+
+    diag_open(command_name(program, peers));
+    return found && peers_agree(peers, accord_hush(peers, &fault), &fault) &&
+                   accord_words(peers, argc, argv, &fault)
+               ? run_program(argc, argv, program, peers)
+               : diag_error(&fault);
+}
+
+static enum status run_and_print(int argc, char **argv, struct peers *peers)
+{
+    enum status status = find_and_run(argc, argv, peers);
+
+    return status_of_both(status, close_stdout());
+}
+
 int command_main(int argc, char **argv)
 {
-    enum status status, printed;
-    enum program program;
+    glyph_open();
+    file_guard();
+    return (int)run_and_print(argc, argv, NULL);
+}
+
+int command_main_together(int argc, char **argv, peers_opener *open)
+{
+    struct peers peers;
     struct fault fault;
+    enum status status;
+    bool silent;
 
     glyph_open();
     file_guard();
-    if (program_find(argc, argv, &program, &fault))
-        status = run_program(argc, argv, program);
+    diag_open(command_name(PROGRAM_VOXFILT, &peers));
+    if (open(&peers, &argc, &argv, &silent, &fault))
+        status = run_and_print(argc, argv, &peers);
     else
-        status = diag_error(&fault);
-    printed = close_stdout();
-    return (int)status_of_both(status, printed);
+        status = silent ? fault.status : diag_error(&fault);
+    peers_close(&peers);
+    return (int)status;
 }

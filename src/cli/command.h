@@ -2,6 +2,11 @@
 #ifndef COMMAND_H
 #define COMMAND_H
 
+#include "run/peers.h"
+
 int command_main(int argc, char **argv);
+
+/* The same by several processes. */
+int command_main_together(int argc, char **argv, peers_opener *open);
 
 #endif

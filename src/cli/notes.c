@@ -108,11 +108,25 @@ void notes_options(FILE *stream, const struct pipeline *pipeline)
     diag_divert(messages);
 }
 
+/* Those that are of no use to the run. */
+static void note_ranks(const char *input, const struct ranks *ranks, const struct job *job)
+{
+    size_t count = peers_count(ranks->all), planes = job_planes(job).count;
+
+    if (ranks->why != NULL)
+        diag_note("%s: rank 0 alone computes: %s", input, ranks->why);
+    else if (ranks->members < count)
+        diag_note("%s: there %s %zu %s%s for %zu ranks: %zu of them do%s nothing", input,
+                  planes == 1 ? "is" : "are", planes, job->in.grid.axes == 3 ? "plane" : "row",
+                  planes == 1 ? "" : "s", count, count - planes, count - planes == 1 ? "es" : "");
+}
+
 void notes_beforehand(const struct pipeline *pipeline)
 {
     const struct source *source = &pipeline->source;
     const char *input = phrase_input(pipeline->request->input);
 
+    note_ranks(input, &pipeline->ranks, &pipeline->job);
     if (pipeline->plan.alone[0] != '\0')
         diag_note("%s: computing on %s alone: %s", input, pipeline->plan.device_name, pipeline->plan.alone);
     if (source->remark[0] != '\0')

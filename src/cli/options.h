@@ -49,6 +49,7 @@ struct options {
     size_t word_count;
     bool json; /* what is printed on standard output */
     bool tune;
+    struct peers *peers; /* the processes that do it together; NULL: it is one's own */
 };
 
 /* Of a command line of which no option is taken yet: what holds without any, and room for as many as it has

@@ -3,6 +3,7 @@
 
 #include "base/glyph.h"
 #include "base/number.h"
+#include "base/size.h"
 
 #include <string.h>
 
@@ -73,6 +74,29 @@ void phrase_device(FILE *stream, const struct plan *plan)
     fprintf(stream, "device    %s: %s", plan->device_name, plan->device_text);
     if (plan->device_reason[0] != '\0')
         fprintf(stream, " (%s)", plan->device_reason);
+    fprintf(stream, "\n");
+}
+
+void phrase_ranks(FILE *stream, const struct ranks *ranks, const struct plan *plan)
+{
+    const struct job *job = plan->job;
+    const char *name = job->in.grid.axes == 3 ? "plane" : "row";
+    size_t beside = plan->job->copies ? 0 : plan_beside(plan),
+           most = size_divided_up(job_planes(job).count, ranks->members);
+
+    if (!ranks_are_several(ranks))
+        return;
+    if (ranks->members < peers_count(ranks->all))
+        fprintf(stream, "ranks     %zu of %zu%s%s", ranks->members, peers_count(ranks->all),
+                ranks->why != NULL ? ": " : "", ranks->why != NULL ? ranks->why : "");
+    else
+        fprintf(stream, "ranks     %zu", ranks->members);
+    if (ranks->members > 1)
+        fprintf(stream, ", of up to %zu %s%s each", most, name, most == 1 ? "" : "s");
+    if (ranks->members > 1 && beside >= plan->shape.planes)
+        fprintf(stream, "; each reads and computes all of them");
+    else if (ranks->members > 1 && beside > 0)
+        fprintf(stream, "; each reads %zu more on either side, and computes some of these as well", beside);
     fprintf(stream, "\n");
 }
 

@@ -143,10 +143,13 @@ static void print_kernels(FILE *stream, const struct plan *plan)
     }
 }
 
-void plan_json_members(FILE *stream, const struct plan *plan)
+void plan_json_members(FILE *stream, const struct pipeline *pipeline)
 {
+    const struct plan *plan = &pipeline->plan;
+
     print_data(stream, plan->job);
     print_stages(stream, plan->job);
+    fprintf(stream, ", \"ranks\": %zu", pipeline->ranks.members);
     print_device(stream, plan);
     print_kernels(stream, plan);
     fprintf(stream, ", \"planned_bytes\": %zu", plan->schedule.memory_bytes);
@@ -212,7 +215,7 @@ void plan_json_print(FILE *stream, const struct options *options, const struct p
 
     plan_json_begin(stream, pipeline->request);
     plan_json_command(stream, options);
-    plan_json_members(stream, plan);
+    plan_json_members(stream, pipeline);
     print_reasons(stream, plan);
     print_schedule(stream, plan);
     print_memory(stream, plan);

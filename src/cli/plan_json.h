@@ -14,7 +14,7 @@ void plan_json_begin(FILE *stream, const struct pipeline_request *request);
 void plan_json_command(FILE *stream, const struct options *options);
 
 /* The data, the stages, the device and the kernels. */
-void plan_json_members(FILE *stream, const struct plan *plan);
+void plan_json_members(FILE *stream, const struct pipeline *pipeline);
 
 /* All of a pipeline that is planned, on a line. */
 void plan_json_print(FILE *stream, const struct options *options, const struct pipeline *pipeline);

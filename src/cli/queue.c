@@ -356,14 +356,21 @@ static bool check_inputs(const struct options *options, struct fault *fault)
     return true;
 }
 
+/* Of several ranks, the first looks at files that do not belong to the others. */
+static bool check(const struct options *options, const struct outputs *outputs, struct fault *fault)
+{
+    return !peers_lead(options->peers) ||
+           (check_inputs(options, fault) && outputs_check(outputs, options, fault));
+}
+
 static enum status run_all_inputs(const struct options *options, const struct outputs *outputs,
                                   struct report_file *report)
 {
     struct fault fault;
 
-    if (!check_inputs(options, &fault) || !outputs_check(outputs, options, &fault))
+    if (!peers_follow(options->peers, check(options, outputs, &fault), &fault))
         return refuse_all(options, outputs, report, &fault);
-    if (options->input_count == 1 || options->action == ACTION_EXPLAIN)
+    if (options->input_count == 1 || options->action == ACTION_EXPLAIN || peers_count(options->peers) > 1)
         return run_in_turn(options, outputs, report);
     return run_together(options, outputs, report);
 }
@@ -398,6 +405,16 @@ static bool spare_samples(const struct options *options, const char *report, str
     return true;
 }
 
+/* That of rank 0; others have none. */
+static bool open_report(const struct options *options, const struct outputs *outputs, const char *path,
+                        struct report_file *report, struct fault *fault)
+{
+    bool checked = !peers_lead(options->peers) || options->action != ACTION_RUN ||
+                   outputs_leave_room(outputs, options, fault);
+
+    return checked && spare_samples(options, path, fault) && report_file_open(report, path, fault);
+}
+
 static enum status run_and_report(const struct options *options, const struct outputs *outputs)
 {
     const char *path = options->action == ACTION_RUN ? options->report_path : NULL;
@@ -405,12 +422,12 @@ static enum status run_and_report(const struct options *options, const struct ou
     struct fault fault;
     enum status status;
 
-    if (options->action == ACTION_RUN && !outputs_leave_room(outputs, options, &fault))
-        return diag_error(&fault);
-    if (!spare_samples(options, path, &fault) || !report_file_open(&report, path, &fault))
+    if (!peers_follow(options->peers, open_report(options, outputs, path, &report, &fault), &fault))
         return diag_error(&fault);
     status = run_all_inputs(options, outputs, &report);
-    return report_file_commit(&report, &fault) ? status : status_of_both(status, diag_error(&fault));
+    return peers_follow(options->peers, report_file_commit(&report, &fault), &fault)
+               ? status
+               : status_of_both(status, diag_error(&fault));
 }
 
 enum status queue_run(const struct options *options)

@@ -153,7 +153,7 @@ void report_json_run(FILE *stream, const struct options *options, const struct p
     const struct run_summary *summary = &pipeline->summary;
 
     print_head(stream, options, pipeline->request, pipeline->status, NULL);
-    plan_json_members(stream, plan);
+    plan_json_members(stream, pipeline);
     print_shares(stream, plan, summary);
     fprintf(stream, ", \"steps\": %llu, ", (unsigned long long)summary->steps);
     print_losses(stream, job, summary);

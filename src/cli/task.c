@@ -20,7 +20,8 @@ struct task task_alone(const struct options *options, const char *input, const c
                                     .plan = options->plan,
                                     .out_format = options->out_format,
                                     .level = options->level,
-                                    .run = options->run}};
+                                    .run = options->run,
+                                    .peers = options->peers}};
 
     task.request.plan.explains =
         options->action == ACTION_EXPLAIN && !options->json && diag_level() == DIAG_VERBOSE;
@@ -44,25 +45,40 @@ static bool run_again(struct pipeline *pipeline, struct fault *fault)
     return pipeline_plan(pipeline, fault) && pipeline_run(pipeline, fault);
 }
 
-static bool carry_out(const struct task *task, struct pipeline *pipeline, struct drawings *drawings,
-                      struct fault *fault)
+static void explain(const struct task *task, const struct pipeline *pipeline)
 {
-    if (task->options->action == ACTION_EXPLAIN) {
-        if (task->options->json)
-            plan_json_print(stdout, task->options, pipeline);
-        else
-            explain_plan(stdout, pipeline);
-        return true;
-    }
-    if (!drawings_open(drawings, fault))
-        return false;
-    if (!pipeline_run(pipeline, fault) && !(pipeline->may_retreat && run_again(pipeline, fault)))
-        return false;
+    if (task->options->json)
+        plan_json_print(stdout, task->options, pipeline);
+    else
+        explain_plan(stdout, pipeline);
+}
+
+/* Of several ranks, the first draws what is drawn and tells what there is to tell. */
+static bool tell(const struct task *task, const struct pipeline *pipeline, struct drawings *drawings,
+                 struct fault *fault)
+{
     if (!drawings_commit(drawings, pipeline, fault))
         return false;
     notes_outcome(pipeline);
     report_run(task->report, task->options, pipeline);
     return true;
+}
+
+static bool carry_out(const struct task *task, struct pipeline *pipeline, struct drawings *drawings,
+                      struct fault *fault)
+{
+    struct peers *peers = task->options->peers;
+
+    if (task->options->action == ACTION_EXPLAIN) {
+        if (peers_lead(peers))
+            explain(task, pipeline);
+        return true;
+    }
+    if (!peers_follow(peers, !peers_lead(peers) || drawings_open(drawings, fault), fault))
+        return false;
+    if (!pipeline_run(pipeline, fault) && !(pipeline->may_retreat && run_again(pipeline, fault)))
+        return false;
+    return peers_follow(peers, !peers_lead(peers) || tell(task, pipeline, drawings, fault), fault);
 }
 
 static bool plan(struct pipeline *pipeline, struct fault *fault)
@@ -110,6 +126,17 @@ static enum status tell_failure(const struct task *task, struct fault *fault)
     return diag_error(fault);
 }
 
+/* Of several ranks, the first looks at files that do not belong to the others. */
+static bool settle_files(const struct task *task, const struct pipeline *pipeline, struct tee_list *tees,
+                         struct pipeline_request *request, struct fault *fault)
+{
+    const struct options *options = task->options;
+    struct peers *peers = options->peers;
+
+    return peers_agree(peers, take_tees(options, pipeline, tees, request, fault), fault) &&
+           peers_follow(peers, !peers_lead(peers) || outputs_spare_samples(options, pipeline, fault), fault);
+}
+
 enum status task_run(const struct task *task)
 {
     struct drawings drawings;
@@ -122,8 +149,7 @@ enum status task_run(const struct task *task)
 
     request.run.observers = drawings_observers(&drawings, task->options);
     done = pipeline_open(&pipeline, &request, &fault) &&
-           take_tees(task->options, &pipeline, &tees, &request, &fault) &&
-           outputs_spare_samples(task->options, &pipeline, &fault) && run(task, &pipeline, &drawings, &fault);
+           settle_files(task, &pipeline, &tees, &request, &fault) && run(task, &pipeline, &drawings, &fault);
     status = pipeline.status;
     drawings_close(&drawings);
     pipeline_close(&pipeline);

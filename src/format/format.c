@@ -241,13 +241,16 @@ bool sink_write(struct sink *sink, const void *samples, size_t planes, struct fa
     return sink->format->write(sink, samples, planes, fault);
 }
 
-bool sink_reserve(const struct sink *sink, struct fault *fault)
+uint64_t sink_bytes(const struct sink *sink)
 {
     const struct header *header = &sink->header;
-    uint64_t planes = (uint64_t)header->volumes * grid_planes(&header->grid);
 
-    return file_out_reserve(sink->samples.file, sink->samples.begin + planes * header_plane_bytes(header),
-                            fault);
+    return (uint64_t)header->volumes * grid_planes(&header->grid) * header_plane_bytes(header);
+}
+
+bool sink_reserve(const struct sink *sink, struct fault *fault)
+{
+    return file_out_reserve(sink->samples.file, sink->samples.begin + sink_bytes(sink), fault);
 }
 
 bool sink_write_at(const struct sink *sink, const void *samples, size_t first, size_t planes,
@@ -261,7 +264,7 @@ bool sink_write_at(const struct sink *sink, const void *samples, size_t first, s
 
 bool sink_finish(struct sink *sink, struct fault *fault)
 {
-    return sink->format->finish(sink, fault) && file_out_complete(sink->file, fault);
+    return sink->format->finish(sink, fault) && (sink->file == NULL || file_out_complete(sink->file, fault));
 }
 
 bool sink_commit(struct sink *sink, struct fault *fault)

@@ -84,7 +84,7 @@ struct sink_place {
 
 struct sink {
     const struct format *format;
-    struct file_out *file;
+    struct file_out *file; /* NULL: others complete it */
     struct header header;
     struct sink_place samples;
     char remark[128]; /* once it is finished: what was made of the samples; else empty */
@@ -183,6 +183,9 @@ void source_close(struct source *source);
 bool sink_open(struct sink *sink, struct file_out *file, const struct format *format,
                const struct header *header, const struct sink_request *request, struct fault *fault);
 bool sink_write(struct sink *sink, const void *samples, size_t planes, struct fault *fault);
+
+/* Bytes of the samples of all volumes. */
+uint64_t sink_bytes(const struct sink *sink);
 
 /* Of a sink whose samples have a place: take room for all of them, so that a full disk shows at once; and
    planes in any order, all of them before the end. */

@@ -5,6 +5,8 @@
 #include "base/thread.h"
 #include "format/png_stack.h"
 #include "format/slice.h"
+#include "run/stats.h"
+#include "target.h"
 
 #include <string.h>
 
@@ -87,19 +89,28 @@ static bool name_first(struct pipeline *pipeline, struct fault *fault)
     return pipeline->first != NULL;
 }
 
+static bool open_file(struct pipeline *pipeline, struct fault *fault)
+{
+    return name_first(pipeline, fault) &&
+           file_open_input(&pipeline->file,
+                           pipeline->first != NULL ? pipeline->first : pipeline->request->input, fault);
+}
+
 static bool open_input(struct pipeline *pipeline, struct fault *fault)
 {
-    if (!name_first(pipeline, fault) ||
-        !file_open_input(&pipeline->file,
-                         pipeline->first != NULL ? pipeline->first : pipeline->request->input, fault))
+    struct ranks *ranks = &pipeline->ranks;
+
+    if (!ranks_agree(ranks, open_file(pipeline, fault), fault) ||
+        !ranks_compare_files(ranks, pipeline->file, fault))
         return false;
     begin_start(pipeline);
-    return open_source(pipeline, fault);
+    return ranks_agree(ranks, open_source(pipeline, fault), fault) &&
+           ranks_compare_headers(ranks, &pipeline->source, fault);
 }
 
 bool pipeline_open(struct pipeline *pipeline, const struct pipeline_request *request, struct fault *fault)
 {
-    *pipeline = (struct pipeline){.request = request};
+    *pipeline = (struct pipeline){.request = request, .ranks.all = request->peers};
     if (open_input(pipeline, fault))
         return true;
     pipeline_close(pipeline);
@@ -214,18 +225,36 @@ static bool check_slice(const struct pipeline *pipeline, struct fault *fault)
     return check_slice_name(request->output, fault);
 }
 
-bool pipeline_plan(struct pipeline *pipeline, struct fault *fault)
+/* Whoever makes the run alone plans for all of the grid, as it would without the others. */
+static bool choose_team(struct pipeline *pipeline, struct fault *fault)
+{
+    struct ranks *ranks = &pipeline->ranks;
+    const struct pipeline_request *request = pipeline->request;
+    const char *why = NULL;
+    bool done = !ranks_are_several(ranks) || plan_divides(&pipeline->job, request->tee_count, &why, fault);
+
+    if (request->run.observers.count > 0)
+        why = "--preview shows the whole grid";
+    if (!ranks_agree(ranks, done, fault) || !ranks_choose_team(ranks, why, &pipeline->job, fault))
+        return false;
+    ranks_divide(ranks, &pipeline->job);
+    return true;
+}
+
+static bool plan_own(struct pipeline *pipeline, struct fault *fault)
 {
     struct plan_request request = pipeline->request->plan;
     bool done;
 
-    if (!check_series(pipeline, fault) || !check_slice(pipeline, fault) || !list_stops(pipeline, fault))
+    if (!list_stops(pipeline, fault))
         return false;
     request.stops = pipeline->stops;
     request.stop_count = pipeline->request->tee_count;
     if (pipeline->device != NULL)
         request.device = pipeline->device;
     request.observer_bytes = observers_bytes(&pipeline->request->run.observers, &pipeline->job);
+    if (request.stats)
+        request.observer_bytes += stats_bytes(&pipeline->job);
     if (may_take_device(pipeline, &request)) {
         take_device(pipeline);
         request.alone = true;
@@ -235,6 +264,14 @@ bool pipeline_plan(struct pipeline *pipeline, struct fault *fault)
     if (!done || pipeline->plan.lanes[0].backend == &backend_cpu)
         return_device(pipeline);
     return done;
+}
+
+bool pipeline_plan(struct pipeline *pipeline, struct fault *fault)
+{
+    struct ranks *ranks = &pipeline->ranks;
+
+    return check_series(pipeline, fault) && check_slice(pipeline, fault) && choose_team(pipeline, fault) &&
+           ranks_conclude(ranks, ranks->idle || plan_own(pipeline, fault), fault);
 }
 
 bool pipeline_would_fit(const struct pipeline_request *request)
@@ -276,46 +313,15 @@ static const struct format *sink_format(const struct pipeline *pipeline, const c
                : pipeline_output_format(pipeline, path);
 }
 
-/* A file that a run writes, and what stands in it. */
-struct target {
-    struct file_out *file;
-    struct sink sink;
-};
-
-static void close_target(struct target *target)
+static struct target_request target_request_of(const struct pipeline *pipeline, const char *path,
+                                               size_t threads)
 {
-    if (target->sink.format != NULL)
-        sink_close(&target->sink);
-    if (target->file != NULL)
-        file_out_close(target->file);
-}
-
-/* Of a stack of pictures the first one has the file. */
-static const char *file_path(const struct pipeline *pipeline, const char *path, char first[PATTERN_NAME_MOST])
-{
-    if (sink_format(pipeline, path) != &format_png_stack || !pattern_is_png(path))
-        return path;
-    pattern_expand(path, png_stack_first(&pipeline->source), first);
-    return first;
-}
-
-/* On failure it is to be closed as well. */
-static bool open_target(const struct pipeline *pipeline, const char *path, size_t threads,
-                        struct target *target, struct fault *fault)
-{
-    const struct sink_request request = {
-        .pattern = path, .level = pipeline->request->level, .threads = threads, .origin = &pipeline->source};
-    char first[PATTERN_NAME_MOST];
-
-    if (!file_open_output(&target->file, file_path(pipeline, path, first), fault)) {
-        target->file = NULL;
-        return false;
-    }
-    if (sink_open(&target->sink, target->file, sink_format(pipeline, path), &pipeline->job.written, &request,
-                  fault))
-        return true;
-    target->sink.format = NULL;
-    return false;
+    return (struct target_request){.format = sink_format(pipeline, path),
+                                   .header = &pipeline->job.written,
+                                   .sink = {.pattern = path,
+                                            .level = pipeline->request->level,
+                                            .threads = threads,
+                                            .origin = &pipeline->source}};
 }
 
 /* Many files at a time have a thread each. */
@@ -326,8 +332,9 @@ static bool open_tees(const struct pipeline *pipeline, struct target *targets, s
     size_t threads = request->tee_count > FEW_TEES ? 1 : codec_threads(pipeline);
 
     for (size_t i = 0; i < request->tee_count; i++) {
+        const struct target_request target = target_request_of(pipeline, request->tees[i].path, threads);
         tees[i] = (struct tee){.step = request->tees[i].step, .sink = &targets[i].sink};
-        if (!open_target(pipeline, request->tees[i].path, threads, &targets[i], fault))
+        if (!target_open(&targets[i], &target, fault))
             return false;
     }
     return true;
@@ -350,36 +357,61 @@ static bool run_volumes(struct pipeline *pipeline, struct run_request *request, 
     return true;
 }
 
+static bool open_output(struct pipeline *pipeline, struct target *output, struct fault *fault)
+{
+    const struct target_request request =
+        target_request_of(pipeline, pipeline->request->output, codec_threads(pipeline));
+
+    return ranks_share_run(&pipeline->ranks)
+               ? target_open_joint(output, &request, &pipeline->ranks.team, fault)
+               : target_open(output, &request, fault);
+}
+
+static void keep_tee_ends(struct pipeline *pipeline, const struct tee *tees)
+{
+    for (size_t i = 0; i < pipeline->request->tee_count; i++) {
+        pipeline->tee_ends[i].outcomes = tees[i].outcomes;
+        memcpy(pipeline->tee_ends[i].remark, tees[i].sink->remark, sizeof pipeline->tee_ends[i].remark);
+    }
+}
+
+/* All is written: what can fail from here on is no more than a name. */
+static bool commit(const struct pipeline *pipeline, struct target *output, struct target *targets,
+                   struct fault *fault)
+{
+    bool done = true;
+
+    for (size_t i = 0; done && i < pipeline->request->tee_count; i++)
+        done = target_commit(&targets[i], fault);
+    return done && target_commit(output, fault);
+}
+
 static bool run_into_targets(struct pipeline *pipeline, struct target *output, struct target *targets,
                              struct tee *tees, struct fault *fault)
 {
     struct run_request request = pipeline->request->run;
+    struct peers *team = &pipeline->ranks.team;
     bool done;
 
-    if (!open_target(pipeline, pipeline->request->output, codec_threads(pipeline), output, fault) ||
-        !open_tees(pipeline, targets, tees, fault))
+    if (!open_output(pipeline, output, fault) || !open_tees(pipeline, targets, tees, fault))
         return false;
+    request.peers = team;
     request.tees = tees;
     request.tee_count = pipeline->request->tee_count;
-    done = run_volumes(pipeline, &request, &output->sink, fault);
+    done = peers_agree(team, run_volumes(pipeline, &request, target_sink(output), fault), fault) &&
+           target_finish(output, team, fault);
     memcpy(pipeline->remark, output->sink.remark, sizeof pipeline->remark);
-    for (size_t i = 0; i < request.tee_count; i++) {
-        pipeline->tee_ends[i].outcomes = tees[i].outcomes;
-        memcpy(pipeline->tee_ends[i].remark, tees[i].sink->remark, sizeof pipeline->tee_ends[i].remark);
-    }
-    /* All is written: what can fail from here on is no more than a name. */
-    for (size_t i = 0; done && i < request.tee_count; i++)
-        done = sink_commit(tees[i].sink, fault);
-    return done && sink_commit(&output->sink, fault);
+    keep_tee_ends(pipeline, tees);
+    return done && peers_follow(team, commit(pipeline, output, targets, fault), fault);
 }
 
 /* Whether nobody can have seen a byte of any of them. */
 static bool is_unseen(const struct target *output, const struct target *targets, size_t count)
 {
-    bool unseen = output->file != NULL && file_out_unseen(output->file);
+    bool unseen = target_unseen(output);
 
     for (size_t i = 0; unseen && i < count; i++)
-        unseen = targets[i].file == NULL || file_out_unseen(targets[i].file);
+        unseen = targets[i].file == NULL || target_unseen(&targets[i]);
     return unseen;
 }
 
@@ -394,21 +426,22 @@ static bool run_into_file(struct pipeline *pipeline, struct fault *fault)
     struct target output = {.file = NULL};
     struct target *targets = mem_zeroed(count, sizeof *targets, "the tees", fault);
     struct tee *tees = targets == NULL ? NULL : mem_zeroed(count, sizeof *tees, "the tees", fault);
-    bool done = tees != NULL && run_into_targets(pipeline, &output, targets, tees, fault);
+    bool done = peers_agree(&pipeline->ranks.team, tees != NULL, fault) &&
+                run_into_targets(pipeline, &output, targets, tees, fault);
 
     if (done)
         pipeline->status = pipeline->summary.unreached ? STATUS_UNREACHED : STATUS_DONE;
-    pipeline->may_retreat =
-        !done && pipeline->plan.replaceable && is_device_fault(fault) && is_unseen(&output, targets, count);
+    pipeline->may_retreat = !done && pipeline->plan.replaceable && !ranks_are_several(&pipeline->ranks) &&
+                            is_device_fault(fault) && is_unseen(&output, targets, count);
     for (size_t i = 0; targets != NULL && i < count; i++)
-        close_target(&targets[i]);
-    close_target(&output);
+        target_close(&targets[i]);
+    target_close(&output);
     mem_free(targets);
     mem_free(tees);
     return done;
 }
 
-bool pipeline_run(struct pipeline *pipeline, struct fault *fault)
+static bool run_own(struct pipeline *pipeline, struct fault *fault)
 {
     struct budget *budget = pipeline->request->budget;
     uint64_t bytes = budget_claim(budget, pipeline->plan.schedule.memory_bytes);
@@ -416,6 +449,14 @@ bool pipeline_run(struct pipeline *pipeline, struct fault *fault)
 
     budget_return(budget, bytes);
     return done;
+}
+
+bool pipeline_run(struct pipeline *pipeline, struct fault *fault)
+{
+    struct ranks *ranks = &pipeline->ranks;
+
+    return ranks_conclude(ranks, ranks->idle || run_own(pipeline, fault), fault) &&
+           ranks_tell(ranks, &pipeline->status, sizeof pipeline->status, fault);
 }
 
 bool pipeline_retreat(struct pipeline *pipeline, struct fault *fault)
@@ -442,6 +483,7 @@ void pipeline_close(struct pipeline *pipeline)
     if (pipeline->starts)
         pthread_join(pipeline->starter, NULL);
     file_in_close(pipeline->file);
+    ranks_close(&pipeline->ranks);
     mem_free(pipeline->first);
     mem_free(pipeline->stops);
     mem_free(pipeline->tee_ends);

@@ -11,6 +11,7 @@
 #include "plan/plan.h"
 #include "run/run.h"
 #include "budget.h"
+#include "ranks.h"
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -45,6 +46,7 @@ struct pipeline_request {
     struct run_request run;
     struct budget *budget; /* NULL: it runs alone */
     uint64_t share; /* of the budget's memory: more is taken where less means more passes over the data */
+    struct peers *peers; /* the processes that have it together; NULL: it is one's own */
 };
 
 struct pipeline {
@@ -54,7 +56,8 @@ struct pipeline {
     struct source source;
     struct job job;
 
-    /* Once it is planned; plan.setback also where that failed. */
+    /* Once it is planned; plan.setback also where that failed. There is no plan where the rank is idle. */
+    struct ranks ranks;
     struct plan plan;
     bool fits_share; /* the share is enough, without a pass over the data more */
 
@@ -78,7 +81,8 @@ struct pipeline {
 };
 
 /* Settle the job for the input. The request stays where it is until the pipeline is closed, and so does the
-   pipeline. On failure nothing is left open. */
+   pipeline. On failure nothing is left open. Ranks call all of this together, and what one of them fails to
+   do all do. */
 bool pipeline_open(struct pipeline *pipeline, const struct pipeline_request *request, struct fault *fault);
 
 /* Then settle what will run. */

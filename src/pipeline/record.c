@@ -49,7 +49,7 @@ struct run_summary record_of_tee(const struct pipeline *pipeline, size_t index)
 double record_file_bytes(const struct job *job)
 {
     return (double)job->in.volumes *
-           ((double)job_window(job).count * (double)header_plane_bytes(&job->in) +
+           ((double)job_planes(job).count * (double)header_plane_bytes(&job->in) +
             (double)grid_samples(&job->written.grid) * (double)sample_size(job->out.type));
 }
 

@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "format/slice.h"
 #include "lower.h"
+#include "share.h"
 
 #include <string.h>
 
@@ -129,11 +130,27 @@ static bool convert_scales(struct job *job, struct fault *fault)
     return true;
 }
 
-struct range job_window(const struct job *job)
+struct range job_planes(const struct job *job)
 {
     const struct grid *grid = &job->in.grid;
 
     return (struct range){region_first_plane(&job->region, grid), region_planes(&job->region, grid)};
+}
+
+struct range job_window(const struct job *job)
+{
+    const struct range all = job_planes(job);
+    const struct shares shares = {.planes = all.count, .count = job->members};
+    struct range own = shares_own(&shares, job->member);
+
+    own.first += all.first;
+    return own;
+}
+
+void job_divide(struct job *job, size_t member, size_t members)
+{
+    job->member = member;
+    job->members = members;
 }
 
 bool job_waits_for_change(const struct job *job)
@@ -182,7 +199,7 @@ bool job_make(const struct job_request *request, const struct source *source, st
 {
     const struct header *in = &source->header;
 
-    *job = (struct job){.in = *in, .out = *in};
+    *job = (struct job){.in = *in, .out = *in, .members = 1};
     if (request->linear_light && in->profile != NULL)
         return fault_raise_about(fault, STATUS_INPUT, file_in_name(source->file),
                                  "%s: --linear supports sRGB and gAMA, not this profile", in->profile);

@@ -36,7 +36,8 @@ struct job {
     struct header in, out; /* of the whole grid */
     struct region region;  /* of it, that is written */
     enum region_kind region_kind;
-    struct header written; /* of the file: of a slice a picture, whose planes are rows */
+    struct header written;  /* of the file: of a slice a picture, whose planes are rows */
+    size_t member, members; /* of the processes that write it together; 0 of 1 where one does */
     enum work_type work;
     struct encoding decode, encode; /* of in and out, as the first stage takes colour, and as the last leaves
                                        it */
@@ -47,9 +48,15 @@ struct job {
     bool measures; /* the extremes of the result must be known before any of it is encoded */
 };
 
-/* The planes of the grid that are written, and of each the planes of the file. */
+/* The planes of the grid that are written, those of them that this process writes, and of each the planes of
+ * the file.
+ */
+struct range job_planes(const struct job *job);
 struct range job_window(const struct job *job);
 size_t job_written_planes(const struct job *job);
+
+/* Divide the planes among so many processes, each of which has one of them at least; this is one of them. */
+void job_divide(struct job *job, size_t member, size_t members);
 
 /* Whether how many steps it takes depends on how little they change: --until. */
 bool job_waits_for_change(const struct job *job);

@@ -84,6 +84,14 @@ struct range plan_window(const struct plan *plan)
     return at_once ? job_window(plan->job) : all;
 }
 
+size_t plan_beside(const struct plan *plan)
+{
+    const struct levels *levels = &plan->levels;
+    const struct levels_walk survey = levels_survey(levels, levels_begin(), levels_end(levels));
+
+    return survey.depth < levels->planes ? survey.level.lag : levels->planes;
+}
+
 double plan_samples(const struct plan *plan, size_t planes)
 {
     return lower_samples(&plan->shape, planes);
@@ -249,6 +257,14 @@ void plan_warm_up(const struct plan_request *request)
     }
 }
 
+static struct levels levels_of(const struct plan *plan)
+{
+    return (struct levels){.stages = plan->job->stages,
+                           .steps = plan->steps,
+                           .stage_count = plan->step_count,
+                           .planes = plan->shape.planes};
+}
+
 /* Why several devices cannot share the job; NULL where they can. */
 static const char *keeps_alone(const struct plan *plan)
 {
@@ -405,7 +421,7 @@ static bool make_schedule(const struct plan_request *request, struct plan *plan,
         .tallies = request->stats,
         .changes = job_waits_for_change(job),
         .part = job->region_kind == REGION_PART || (job_window(job).count < plan->shape.planes),
-        .at_once = job->region_kind == REGION_PART,
+        .at_once = job->region_kind == REGION_PART || job->members > 1,
         .measures = job->measures,
         .tees = request->stop_count > 0,
         .trials = request->explains ? &plan->trials : NULL,
@@ -536,12 +552,9 @@ static bool settle_on(const struct plan_request *request, struct plan *plan, con
 
     plan->replaceable =
         candidate->automatic && devices->backend != &backend_cpu && knows_wishes(request, &backend_cpu);
-    plan->levels = (struct levels){.stages = plan->job->stages,
-                                   .steps = plan->steps,
-                                   .stage_count = plan->step_count,
-                                   .planes = plan->shape.planes,
-                                   .stops = request->stops,
-                                   .stop_count = request->stop_count};
+    plan->levels = levels_of(plan);
+    plan->levels.stops = request->stops;
+    plan->levels.stop_count = request->stop_count;
     if (open_devices(request, plan, devices, fault) && settle_and_prepare(request, plan, source, fault)) {
         const struct prediction_case expected = case_of(request, plan);
         struct devices taken = *devices;
@@ -617,11 +630,34 @@ static bool fill(const struct plan_request *request, const struct source *source
     return true;
 }
 
+static struct plan plan_of(const struct job *job)
+{
+    return (struct plan){.job = job,
+                         .shape = lower_shape(&job->in.grid, encoding_work_channels(&job->field))};
+}
+
+bool plan_divides(const struct job *job, size_t states, const char **why, struct fault *fault)
+{
+    struct plan plan = plan_of(job);
+    bool done = job->copies || lower_stages(&plan, fault);
+    const struct levels levels = levels_of(&plan);
+
+    if (job_waits_for_change(job))
+        *why = "--until looks at the whole grid";
+    else if (job->measures)
+        *why = "--out-range=auto needs the whole result before any of it is written";
+    else if (states > 0)
+        *why = "states on the way (--tee, --frames) are written by one";
+    else if (done && levels_mix_ends(&levels))
+        *why = "an edge that wraps is followed or preceded by one that does not";
+    plan_free(&plan);
+    return done;
+}
+
 bool plan_make(const struct plan_request *request, const struct job *job, const struct source *source,
                struct plan *plan, struct fault *fault)
 {
-    *plan =
-        (struct plan){.job = job, .shape = lower_shape(&job->in.grid, encoding_work_channels(&job->field))};
+    *plan = plan_of(job);
     if (fill(request, source, plan, fault))
         return true;
     plan_free(plan);

@@ -64,6 +64,10 @@ bool plan_find_device(const struct plan_request *request, const struct backend *
 bool plan_chooses_device(const struct plan_request *request);
 bool plan_names_device(const struct plan_request *request);
 
+/* Tell why several processes cannot divide the planes of a job of which so many states on the way are
+   written; NULL where they can. */
+bool plan_divides(const struct job *job, size_t states, const char **why, struct fault *fault);
+
 /* Start the devices that the request names. Others may go on meanwhile: the plan that opens it waits for as
    long as that takes. */
 void plan_warm_up(const struct plan_request *request);
@@ -75,6 +79,10 @@ bool plan_make(const struct plan_request *request, const struct job *job, const 
 
 /* The planes that a run computes with: of a part those that it writes, unless all must be there for it. */
 struct range plan_window(const struct plan *plan);
+
+/* Planes that a part of them is read with on either side, as far as there are so many; all where it needs
+ * all. */
+size_t plan_beside(const struct plan *plan);
 
 /* Samples in the fields of so many planes. */
 double plan_samples(const struct plan *plan, size_t planes);

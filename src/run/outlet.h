@@ -5,6 +5,7 @@
 #include "base/diag.h"
 #include "format/format.h"
 #include "plan/job.h"
+#include "fringe.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -12,7 +13,11 @@
 struct outlet {
     const struct job *job;
     struct sink *sink;
+    const struct fringe *fringe; /* where several ranks write; else NULL */
 };
+
+/* Of a sink whose samples have a place: where the file has the bytes that this process writes of a volume. */
+struct range outlet_bytes(const struct outlet *outlet, size_t volume);
 
 /* The next planes of the result, packed; what of them is not written is gone afterwards. */
 bool outlet_write(struct outlet *outlet, void *samples, size_t planes, struct fault *fault);

@@ -12,6 +12,7 @@
 #include "carrier.h"
 #include "observer.h"
 #include "outrange.h"
+#include "peers.h"
 #include "reservation.h"
 #include "roll.h"
 #include "stops.h"
@@ -38,6 +39,7 @@ struct passes {
     struct shares shares; /* of the plan, as planes are counted at the moment */
     const struct job *job;
     struct fault *fault;
+    struct peers *peers; /* who make the run together; NULL: it is one's own */
     struct progress *progress;
     struct crew *crew; /* of lanes that make passes side by side, none of which looks at the
                            source's end; else NULL */

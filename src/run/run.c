@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "fleet.h"
+#include "fringe.h"
 #include "journey.h"
 #include "pass.h"
 #include "reservation.h"
@@ -12,6 +13,7 @@
 #include "trial.h"
 
 #include <math.h>
+#include <string.h>
 
 /* A run under way. */
 struct running {
@@ -24,6 +26,7 @@ struct running {
     struct progress progress;
     struct trial trial;
     struct stats stats;
+    struct fringe fringe;       /* where several ranks write one file */
     struct observer *observers; /* the list of all of them, the run's own first */
 };
 
@@ -142,7 +145,8 @@ static void release(struct running *run)
 {
     destroy_sweeps(run);
     stops_close(&run->stops);
-    mem_free(run->stats.planes);
+    stats_free(&run->stats);
+    fringe_close(&run->fringe);
     mem_free(run->observers);
 }
 
@@ -152,11 +156,26 @@ static double start_seconds(const struct running *run)
     return run->request->volume == 0 ? run->plan->start : 0.0;
 }
 
+/* The bytes of this rank's samples, of one volume. */
+static bool open_fringe(struct running *run)
+{
+    struct outlet *outlet = &run->stops.outlet;
+    struct range bytes;
+
+    if (peers_count(run->request->peers) == 1)
+        return true;
+    bytes = outlet_bytes(outlet, run->request->volume);
+    outlet->fringe = &run->fringe;
+    run->stops.reserved = true;
+    return fringe_open(&run->fringe, outlet->sink->samples.file, bytes.first, bytes.first + bytes.count,
+                       run->request->peers, run->fault);
+}
+
 static bool prepare(struct running *run)
 {
     struct passes *passes = &run->passes;
     double begun = clock_seconds();
-    bool done = begin_observers(run) && stops_open(&run->stops, run->fault) &&
+    bool done = begin_observers(run) && stops_open(&run->stops, run->fault) && open_fringe(run) &&
                 crew_share(run->plan->shares.count, create_sweep, run, run->fault);
 
     if (passes->tees.count > 0 && run->plan->shares.count == 1)
@@ -176,6 +195,27 @@ static double work_ahead(const struct running *run)
         sweeps += (double)run->plan->job->stages[i].steps * (double)run->plan->steps[i].step.count;
     sweeps *= 1.0 + schedule->again / (double)schedule->passes / (double)run->plan->shape.planes;
     return sweeps * plan_samples(run->plan, plan_window(run->plan).count);
+}
+
+static bool add_outcomes(void *data, const void *bytes, size_t size, struct fault *fault)
+{
+    struct outcomes more;
+
+    (void)fault;
+    memcpy(&more, bytes, size);
+    passes_add_outcomes(data, &more);
+    return true;
+}
+
+/* What rank 0 tells of the run is of all ranks, once each has made its part. */
+static bool gather(struct running *run)
+{
+    struct peers *peers = run->request->peers;
+    const struct outcomes own = run->passes.outcomes;
+
+    run->passes.outcomes = (struct outcomes){0};
+    return peers_gather(peers, &own, sizeof own, add_outcomes, &run->passes.outcomes, run->fault) &&
+           (peers_count(peers) == 1 || fringe_gather(&run->fringe, peers, run->fault));
 }
 
 /* After the last volume the files are complete. */
@@ -267,20 +307,22 @@ bool run_plan(struct plan *plan, const struct run_request *request, struct sourc
                    .lane = &plan->lanes[0],
                    .job = plan->job,
                    .fault = fault,
+                   .peers = request->peers,
                    .tees = {.list = request->tees, .count = request->tee_count, .plan = plan},
                    .shares = plan->shares,
                    .sweeps = run.sweeps,
                    .sweep = run.sweeps,
                    .outrange = {.plan = plan, .encode = plan->job->encode},
                    .progress = &run.progress},
-        .trial = trial_of(&run.passes)};
+        .trial = trial_of(&run.passes),
+        .stats = {.peers = request->peers}};
     struct passes *passes = &run.passes;
     double begun = clock_seconds();
     bool done;
 
     progress_begin(&run.progress, request->progress, work_ahead(&run));
-    done = prepare(&run) && filter_all(&run) && observers_finish(&passes->observers, fault) &&
-           finish_files(&run);
+    done = peers_agree(request->peers, prepare(&run) && filter_all(&run), fault) &&
+           observers_finish(&passes->observers, fault) && gather(&run) && finish_files(&run);
     progress_end(&run.progress);
     *summary = summarise(&run);
     if (done && outrange_maps(&passes->outrange)) {

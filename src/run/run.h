@@ -9,6 +9,7 @@
 #include "format/format.h"
 #include "plan/plan.h"
 #include "observer.h"
+#include "peers.h"
 #include "tees.h"
 
 #include <stdbool.h>
@@ -20,6 +21,7 @@ struct run_request {
     bool stats;    /* the first observer */
     enum progress_mode progress;
     struct observers observers; /* others */
+    struct peers *peers;        /* who make it together; NULL: it is one's own */
 
     /* States on the way, at the stops of the plan's levels. */
     struct tee *tees;

@@ -4,12 +4,38 @@
 #include "base/clock.h"
 #include "base/mem.h"
 
+#include <string.h>
+
 /* Planes that are tallied at once: many rows of a picture, whose tallies still take little memory. */
 #define PLANES_TOGETHER 4096
 
 static struct tally *new_tallies(const struct plan *plan, size_t planes, struct fault *fault)
 {
     return mem_zeroed(planes, plan->job->in.grid.channels * sizeof(struct tally), "the statistics", fault);
+}
+
+/* Planes are added up in their order: until those before them are known, each is kept by itself. */
+size_t stats_bytes(const struct job *job)
+{
+    return job->members == 1 ? 0 : 2 * job_window(job).count * job->in.grid.channels * sizeof(struct tally);
+}
+
+static bool keep(struct stats *stats, struct fault *fault)
+{
+    for (size_t end = 0; peers_count(stats->peers) > 1 && end < 2; end++) {
+        stats->kept[end] = new_tallies(stats->plan, job_window(stats->plan->job).count, fault);
+        if (stats->kept[end] == NULL)
+            return false;
+    }
+    return true;
+}
+
+void stats_free(struct stats *stats)
+{
+    mem_free(stats->planes);
+    mem_free(stats->kept[0]);
+    mem_free(stats->kept[1]);
+    stats->planes = stats->kept[0] = stats->kept[1] = NULL;
 }
 
 static bool begin(void *state, const struct plan *plan, struct fault *fault)
@@ -21,22 +47,34 @@ static bool begin(void *state, const struct plan *plan, struct fault *fault)
     stats->in = new_tallies(plan, 1, fault);
     stats->out = stats->in == NULL ? NULL : new_tallies(plan, 1, fault);
     stats->planes = stats->out == NULL ? NULL : new_tallies(plan, planes, fault);
-    return stats->planes != NULL;
+    return stats->planes != NULL && keep(stats, fault);
 }
 
 /* Planes one after the other, whatever comes together. */
-static bool add_planes(const struct stats *stats, enum observer_end end, const void *samples, size_t planes,
-                       struct fault *fault)
+static void add_up(const struct stats *stats, enum observer_end end, const struct tally *planes, size_t count)
+{
+    struct tally *totals = end == OBSERVER_INPUT ? stats->in : stats->out;
+    size_t channels = stats->plan->job->in.grid.channels;
+
+    for (size_t i = 0; i < count * channels; i++)
+        tally_add_plane(&totals[i % channels], &planes[i]);
+}
+
+static bool add_planes(const struct stats *stats, enum observer_end end, const void *samples,
+                       struct range planes, struct fault *fault)
 {
     const struct plan *plan = stats->plan;
     const struct encoding *encoding = end == OBSERVER_INPUT ? &plan->job->decode : &plan->job->encode;
-    struct tally *totals = end == OBSERVER_INPUT ? stats->in : stats->out;
+    size_t first = planes.first - job_window(plan->job).first;
+    struct tally *kept = stats->kept[end] == NULL ? NULL : stats->kept[end] + first * encoding->channels;
 
-    if (!plan->lanes[0].backend->tally(plan->lanes[0].device, encoding, &plan->shape, samples, planes,
+    if (!plan->lanes[0].backend->tally(plan->lanes[0].device, encoding, &plan->shape, samples, planes.count,
                                        stats->planes, fault))
         return false;
-    for (size_t i = 0; i < planes * encoding->channels; i++)
-        tally_add_plane(&totals[i % encoding->channels], &stats->planes[i]);
+    if (kept != NULL)
+        memcpy(kept, stats->planes, planes.count * encoding->channels * sizeof *kept);
+    else
+        add_up(stats, end, stats->planes, planes.count);
     return true;
 }
 
@@ -57,16 +95,45 @@ static bool see(void *state, enum observer_end end, const void *samples, struct 
 
     for (size_t i = 0, count; done && i < planes.count; i += count) {
         count = planes.count - i < PLANES_TOGETHER ? planes.count - i : PLANES_TOGETHER;
-        done = add_planes(stats, end, bytes + i * plane_bytes(stats, end), count, fault);
+        done = add_planes(stats, end, bytes + i * plane_bytes(stats, end),
+                          (struct range){planes.first + i, count}, fault);
     }
     stats->seconds += clock_seconds() - begun;
     return done;
 }
 
+/* What a rank has kept of an end. */
+struct gathering {
+    const struct stats *stats;
+    enum observer_end end;
+};
+
+static bool take(void *data, const void *bytes, size_t size, struct fault *fault)
+{
+    const struct gathering *gathering = data;
+    size_t each = gathering->stats->plan->job->in.grid.channels * sizeof(struct tally);
+
+    (void)fault;
+    add_up(gathering->stats, gathering->end, bytes, size / each);
+    return true;
+}
+
+static bool gather(const struct stats *stats, enum observer_end end, struct fault *fault)
+{
+    const struct job *job = stats->plan->job;
+    struct gathering gathering = {stats, end};
+
+    return peers_gather(stats->peers, stats->kept[end],
+                        job_window(job).count * job->in.grid.channels * sizeof(struct tally), take,
+                        &gathering, fault);
+}
+
 static bool finish(void *state, struct fault *fault)
 {
-    (void)state, (void)fault;
-    return true;
+    const struct stats *stats = state;
+
+    return peers_count(stats->peers) == 1 ||
+           (gather(stats, OBSERVER_INPUT, fault) && gather(stats, OBSERVER_OUTPUT, fault));
 }
 
 const struct observer_kind stats_kind = {.name = "statistics", .begin = begin, .see = see, .finish = finish};

@@ -4,15 +4,26 @@
 
 #include "kernels/backend.h"
 #include "observer.h"
+#include "peers.h"
 
 struct stats {
     const struct plan *plan;
+    struct peers *peers;    /* who make the run together; NULL: it is one's own */
     struct tally *in, *out; /* one a channel of the file, which whoever keeps the state releases; or NULL */
     struct tally *planes;   /* room for those of some planes */
+    struct tally
+        *kept[2]; /* by the end of the run: those of each plane, where they are of several processes */
     double seconds;
 };
 
-/* The state of such an observer is a struct stats, of zeros before the run. */
+/* What keeping them takes. */
+size_t stats_bytes(const struct job *job);
+
+/* Release what is nobody else's. */
+void stats_free(struct stats *stats);
+
+/* The state of such an observer is a struct stats, of zeros but for the peers before the run. Of several
+   processes, rank 0 comes to have the sums. */
 extern const struct observer_kind stats_kind;
 
 #endif

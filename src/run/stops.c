@@ -168,7 +168,7 @@ struct stops stops_of(const struct plan *plan, size_t volume, struct source *sou
                           .job = plan->job,
                           .volume = volume,
                           .source = source,
-                          .outlet = {plan->job, sink},
+                          .outlet = {.job = plan->job, .sink = sink},
                           .reserved = volume > 0,
                           .encode = encode,
                           .spools = {{.spool.descriptor = -1}, {.spool.descriptor = -1}},

@@ -9,7 +9,8 @@
 static bool write_planes(void *file, void *samples, struct range planes, struct fault *fault)
 {
     struct tees *tees = file;
-    struct outlet outlet = {tees->plan->job, tees->list[planes.first / tees->plan->shape.planes].sink};
+    struct outlet outlet = {.job = tees->plan->job,
+                            .sink = tees->list[planes.first / tees->plan->shape.planes].sink};
 
     return outlet_write(&outlet, samples, planes.count, fault);
 }

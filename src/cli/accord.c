@@ -1,0 +1,186 @@
+/* Accord: that the ranks of a command were all asked for the same, and that one of them speaks for all. */
+#include "accord.h"
+
+#include "base/machine.h"
+#include "base/mem.h"
+#include "base/thread.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+bool accord_hush(const struct peers *peers, struct fault *fault)
+{
+    FILE *nowhere;
+
+    if (peers_lead(peers))
+        return true;
+    nowhere = fopen("/dev/null", "w");
+    if (nowhere == NULL || freopen("/dev/null", "w", stdout) == NULL)
+        return fault_raise(fault, STATUS_IO, "/dev/null: it cannot be opened");
+    diag_divert(nowhere);
+    return true;
+}
+
+/* ---- the command line ---- */
+
+/* Words one after the other, each with its end. */
+struct text {
+    char *bytes;
+    uint64_t size;
+};
+
+static bool join_words(int argc, char **argv, struct text *text, struct fault *fault)
+{
+    text->size = 0;
+    for (int i = 1; i < argc; i++)
+        text->size += strlen(argv[i]) + 1;
+    text->bytes = mem_alloc((size_t)text->size, 1, "the command line", fault);
+    text->size = 0;
+    for (int i = 1; text->bytes != NULL && i < argc; i++) {
+        memcpy(text->bytes + text->size, argv[i], strlen(argv[i]) + 1);
+        text->size += strlen(argv[i]) + 1;
+    }
+    return text->bytes != NULL;
+}
+
+/* The word that begins there, quoted; or that there is none. */
+static const char *quote(const struct text *text, uint64_t at, char *quoted, size_t size)
+{
+    if (at >= text->size)
+        return "missing";
+    snprintf(quoted, size, "\"%.400s\"", text->bytes + at);
+    return quoted;
+}
+
+static bool compare_words(const struct text *own, const struct text *first, struct fault *fault)
+{
+    char here[512], there[512];
+    uint64_t at = 0;
+    int word = 1;
+
+    for (; at < own->size && at < first->size; word++) {
+        if (strcmp(own->bytes + at, first->bytes + at) != 0)
+            break;
+        at += strlen(own->bytes + at) + 1;
+    }
+    return (at == own->size && at == first->size) ||
+           fault_raise(fault, STATUS_USAGE, "argument %d is %s here, and %s at rank 0", word,
+                       quote(own, at, here, sizeof here), quote(first, at, there, sizeof there));
+}
+
+/* Those of rank 0, at all. */
+static bool hear(struct peers *peers, const struct text *own, struct text *first, struct fault *fault)
+{
+    first->size = own->size;
+    if (!peers_tell(peers, &first->size, sizeof first->size, fault))
+        return false;
+    first->bytes = mem_alloc((size_t)first->size, 1, "the command line", fault);
+    if (first->bytes != NULL && peers_lead(peers))
+        memcpy(first->bytes, own->bytes, (size_t)own->size);
+    return peers_agree(peers, first->bytes != NULL, fault) &&
+           peers_tell(peers, first->bytes, (size_t)first->size, fault);
+}
+
+bool accord_words(struct peers *peers, int argc, char **argv, struct fault *fault)
+{
+    struct text own = {.bytes = NULL}, first = {.bytes = NULL};
+    bool done = peers_count(peers) == 1 || (peers_agree(peers, join_words(argc, argv, &own, fault), fault) &&
+                                            hear(peers, &own, &first, fault) &&
+                                            peers_agree(peers, compare_words(&own, &first, fault), fault));
+
+    mem_free(own.bytes);
+    mem_free(first.bytes);
+    return done;
+}
+
+/* ---- the options ---- */
+
+static bool is_relative(const char *path)
+{
+    return path[0] != '/';
+}
+
+static bool names_relative_files(const struct options *options)
+{
+    for (size_t i = 0; i < options->input_count; i++) {
+        if (is_relative(options->inputs[i]))
+            return true;
+    }
+    return options->output != NULL && is_relative(options->output);
+}
+
+/* Names that begin nowhere else mean files of the folder. */
+static bool compare_folders(struct peers *peers, const struct options *options, struct fault *fault)
+{
+    char own[PATH_MAX] = "", first[PATH_MAX];
+    bool same;
+
+    if (!names_relative_files(options))
+        return true;
+    if (getcwd(own, sizeof own) == NULL)
+        own[0] = '\0';
+    memcpy(first, own, sizeof first);
+    if (!peers_tell(peers, first, sizeof first, fault))
+        return false;
+    same = strcmp(own, first) == 0 ||
+           fault_raise(fault, STATUS_USAGE, "the working directory is %.2000s here, and %.2000s at rank 0",
+                       own, first);
+    return peers_agree(peers, same, fault);
+}
+
+static bool is_standard(const char *path)
+{
+    return path == NULL || strcmp(path, "-") == 0;
+}
+
+static bool check_files(const struct options *options, struct fault *fault)
+{
+    for (size_t i = 0; i < options->input_count; i++) {
+        if (is_standard(options->inputs[i]))
+            return fault_raise(fault, STATUS_USAGE,
+                               "standard input: every rank reads the input: name a file (--input FILE)");
+    }
+    return options->action == ACTION_EXPLAIN || !is_standard(options->output) ||
+           fault_raise(fault, STATUS_USAGE,
+                       "standard output: all ranks write the output: name a file (--output FILE)");
+}
+
+static bool is_run(const struct options *options)
+{
+    return options->action == ACTION_RUN || options->action == ACTION_EXPLAIN;
+}
+
+/* Memory that nobody needs now is for all ranks of the node, unless the command line says how much one may
+ * have. */
+static void take_share(const struct peers *peers, struct options *options)
+{
+    struct plan_request *plan = &options->plan;
+
+    if (plan->threads == 0)
+        plan->threads = (unsigned)thread_share(peers->place.sharers);
+    if (plan->memory == 0)
+        plan->limits.memory = machine_spare_memory() / peers->place.locals;
+    if (!peers_lead(peers)) {
+        options->run.progress = PROGRESS_NEVER;
+        options->report_path = NULL;
+    }
+}
+
+bool accord_options(struct peers *peers, struct options *options, struct fault *fault)
+{
+    options->peers = peers;
+    if (peers == NULL)
+        return true;
+    if (options->action == ACTION_BENCH)
+        return fault_raise(fault, STATUS_USAGE, "--bench and --tune measure one process: run %s",
+                           program_name(options->program));
+    if (!is_run(options))
+        return true;
+    if (!check_files(options, fault) || !compare_folders(peers, options, fault))
+        return false;
+    take_share(peers, options);
+    return true;
+}

@@ -1,0 +1,21 @@
+/* Accord: that the ranks of a command were all asked for the same, and that one of them speaks for all.
+   Alone, all of it is nothing. */
+#ifndef ACCORD_H
+#define ACCORD_H
+
+#include "base/diag.h"
+#include "run/peers.h"
+#include "options.h"
+
+#include <stdbool.h>
+
+/* From here on only rank 0 writes to standard output, and messages. */
+bool accord_hush(const struct peers *peers, struct fault *fault);
+
+/* Refuse words of the command line that are not those of rank 0. */
+bool accord_words(struct peers *peers, int argc, char **argv, struct fault *fault);
+
+/* Refuse what ranks cannot do together; and take a rank's share of its node. */
+bool accord_options(struct peers *peers, struct options *options, struct fault *fault);
+
+#endif

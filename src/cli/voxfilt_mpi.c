@@ -1,0 +1,8 @@
+/* The program of both commands where ranks are to be brought together by MPI. */
+#include "run/peers_mpi.h"
+#include "command.h"
+
+int main(int argc, char **argv)
+{
+    return command_main_together(argc, argv, peers_mpi_open);
+}

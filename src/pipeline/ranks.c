@@ -1,0 +1,135 @@
+/* Ranks: what the processes of a pipeline settle between them before, between and after its steps. */
+#include "ranks.h"
+
+#include "base/number.h"
+#include "base/size.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+bool ranks_are_several(const struct ranks *ranks)
+{
+    return peers_count(ranks->all) > 1;
+}
+
+bool ranks_share_run(const struct ranks *ranks)
+{
+    return ranks->members > 1;
+}
+
+bool ranks_agree(struct ranks *ranks, bool done, struct fault *fault)
+{
+    return peers_agree(ranks->all, done, fault);
+}
+
+/* ---- the same input ---- */
+
+/* What follows from a header. */
+struct look {
+    char samples[128], rest[256];
+};
+
+static void look_at(const struct header *header, struct look *look)
+{
+    const struct grid *grid = &header->grid;
+    char extents[96];
+
+    memset(look, 0, sizeof *look);
+    number_format_product((const size_t[]){grid->nx, grid->ny, grid->nz}, grid->axes, extents,
+                          sizeof extents);
+    snprintf(look->samples, sizeof look->samples, "%s %s", extents, sample_name(header->type));
+    snprintf(look->rest, sizeof look->rest, "%u %zu %d %d %a %a %a %a", grid->channels, header->volumes,
+             (int)header->endian, header->alpha, header->file_gamma, grid->spacing[0], grid->spacing[1],
+             grid->spacing[2]);
+}
+
+static bool compare_looks(const struct look *own, const struct look *first, const char *name,
+                          struct fault *fault)
+{
+    if (strcmp(own->samples, first->samples) != 0)
+        return fault_raise_about(fault, STATUS_INPUT, name, "%s here, %s at rank 0", own->samples,
+                                 first->samples);
+    return strcmp(own->rest, first->rest) == 0 ||
+           fault_raise_about(fault, STATUS_INPUT, name, "another header here than at rank 0");
+}
+
+bool ranks_compare_headers(struct ranks *ranks, const struct source *source, struct fault *fault)
+{
+    struct look own, first;
+
+    if (!ranks_are_several(ranks))
+        return true;
+    look_at(&source->header, &own);
+    first = own;
+    return peers_tell(ranks->all, &first, sizeof first, fault) &&
+           ranks_agree(ranks, compare_looks(&own, &first, file_in_name(source->file), fault), fault);
+}
+
+/* Nothing else can be read by each of them. */
+static bool find_size(const struct file_in *file, uint64_t *bytes, struct fault *fault)
+{
+    return file_in_remaining(file, bytes) ||
+           fault_raise_about(fault, STATUS_USAGE, file_in_name(file),
+                             "every rank reads the input: it has to be a regular file");
+}
+
+static bool compare_sizes(uint64_t own, uint64_t first, const char *name, struct fault *fault)
+{
+    return own == first || fault_raise_about(fault, STATUS_INPUT, name,
+                                             "%" PRIu64 " bytes here, %" PRIu64 " at rank 0", own, first);
+}
+
+bool ranks_compare_files(struct ranks *ranks, const struct file_in *file, struct fault *fault)
+{
+    uint64_t own = 0, first;
+
+    if (!ranks_are_several(ranks))
+        return true;
+    if (!ranks_agree(ranks, find_size(file, &own, fault), fault))
+        return false;
+    first = own;
+    return peers_tell(ranks->all, &first, sizeof first, fault) &&
+           ranks_agree(ranks, compare_sizes(own, first, file_in_name(file), fault), fault);
+}
+
+/* ---- the team ---- */
+
+bool ranks_choose_team(struct ranks *ranks, const char *why, const struct job *job, struct fault *fault)
+{
+    size_t count = peers_count(ranks->all);
+
+    if (ranks->members > 0)
+        return true;
+    ranks->why = count > 1 ? why : NULL;
+    count = ranks->why != NULL ? 1 : size_least(count, job_planes(job).count);
+    ranks->idle = peers_index(ranks->all) >= count;
+    if (ranks_are_several(ranks) && !peers_team(ranks->all, count, &ranks->team, fault))
+        return false;
+    ranks->members = count;
+    return true;
+}
+
+void ranks_divide(const struct ranks *ranks, struct job *job)
+{
+    if (ranks->members > 0 && !ranks->idle)
+        job_divide(job, peers_index(&ranks->team), ranks->members);
+}
+
+bool ranks_conclude(struct ranks *ranks, bool done, struct fault *fault)
+{
+    if (ranks_share_run(ranks) && !ranks->idle)
+        done = peers_agree(&ranks->team, done, fault);
+    return ranks->members == peers_count(ranks->all) ? done : peers_follow(ranks->all, done, fault);
+}
+
+bool ranks_tell(struct ranks *ranks, void *bytes, size_t size, struct fault *fault)
+{
+    return peers_tell(ranks->all, bytes, size, fault);
+}
+
+void ranks_close(struct ranks *ranks)
+{
+    peers_close(&ranks->team);
+    *ranks = (struct ranks){.all = ranks->all};
+}

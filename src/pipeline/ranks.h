@@ -1,0 +1,45 @@
+/* Ranks: what the processes of a pipeline settle between them before, between and after its steps. Alone, all
+   of it is nothing. */
+#ifndef RANKS_H
+#define RANKS_H
+
+#include "base/diag.h"
+#include "base/file.h"
+#include "format/format.h"
+#include "plan/job.h"
+#include "run/peers.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct ranks {
+    struct peers *all; /* NULL: the process is alone */
+    struct peers team; /* the first of them, who make the run, */
+    size_t members;    /* so many, once they are chosen; else 0, */
+    bool idle;         /* and whether this one is none of them */
+    const char *why;   /* only one makes it; NULL: more do, or there are no more planes */
+};
+
+/* Whether more than one process has the pipeline; and whether more than one makes the run. */
+bool ranks_are_several(const struct ranks *ranks);
+bool ranks_share_run(const struct ranks *ranks);
+
+/* Whether all of them have come so far. */
+bool ranks_agree(struct ranks *ranks, bool done, struct fault *fault);
+
+/* Refuse an input that not all of them see alike. */
+bool ranks_compare_files(struct ranks *ranks, const struct file_in *file, struct fault *fault);
+bool ranks_compare_headers(struct ranks *ranks, const struct source *source, struct fault *fault);
+
+/* One a plane, where nothing keeps it from being divided; and divide the job among them. */
+bool ranks_choose_team(struct ranks *ranks, const char *why, const struct job *job, struct fault *fault);
+void ranks_divide(const struct ranks *ranks, struct job *job);
+
+/* What the team has agreed on, for all. */
+bool ranks_conclude(struct ranks *ranks, bool done, struct fault *fault);
+
+/* Rank 0's, for all. */
+bool ranks_tell(struct ranks *ranks, void *bytes, size_t size, struct fault *fault);
+void ranks_close(struct ranks *ranks);
+
+#endif

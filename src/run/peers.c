@@ -1,0 +1,186 @@
+/* Peers: the processes, or ranks, that make a run together. */
+#include "peers.h"
+
+#include "base/mem.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* What a rank tells of the fault that ends the run. */
+struct obituary {
+    struct fault fault;
+    char node[PEERS_NODE_MOST];
+};
+
+size_t peers_count(const struct peers *peers)
+{
+    return peers == NULL || peers->kind == NULL ? 1 : peers->place.count;
+}
+
+size_t peers_index(const struct peers *peers)
+{
+    return peers_count(peers) == 1 ? 0 : peers->place.index;
+}
+
+bool peers_lead(const struct peers *peers)
+{
+    return peers_index(peers) == 0;
+}
+
+static bool is_same(const struct fault *a, const struct fault *b)
+{
+    return a->status == b->status && strcmp(a->text, b->text) == 0;
+}
+
+/* Put the rank before the fault, unless all of them have the same. */
+static bool name_rank(struct peers *peers, size_t rank, const struct obituary *told, bool mine,
+                      struct fault *fault)
+{
+    uint64_t everybodys = mine && is_same(&told->fault, fault);
+    char name[PEERS_NODE_MOST + 40];
+
+    if (!peers->kind->least(peers->state, &everybodys, fault))
+        return false;
+    *fault = told->fault;
+    if (everybodys)
+        return false;
+    snprintf(name, sizeof name, "rank %zu (%s)", rank, told->node);
+    return fault_prefix(fault, name);
+}
+
+/* One of them has failed: all come to have its fault. */
+static bool mourn(struct peers *peers, size_t rank, bool mine, struct fault *fault)
+{
+    struct obituary told = {.fault = {.status = STATUS_FAILURE}};
+
+    if (rank == peers->place.index) {
+        told.fault = *fault;
+        memcpy(told.node, peers->place.node, sizeof told.node);
+    }
+    return peers->kind->tell(peers->state, rank, &told, sizeof told, fault) &&
+           peers->kind->calm(peers->state, fault) && name_rank(peers, rank, &told, mine, fault);
+}
+
+bool peers_agree(struct peers *peers, bool done, struct fault *fault)
+{
+    uint64_t first;
+    bool mine;
+
+    if (peers_count(peers) == 1)
+        return done;
+    /* Whoever stops because another one did has no fault of its own. */
+    mine = !done && !peers->heard;
+    first = mine ? peers->place.index : peers->place.count;
+    peers->heard = false;
+    if (mine)
+        peers->kind->warn(peers->state);
+    if (!peers->kind->least(peers->state, &first, fault))
+        return false;
+    return first == peers->place.count || mourn(peers, (size_t)first, mine, fault);
+}
+
+bool peers_go_on(struct peers *peers, struct fault *fault)
+{
+    if (peers_count(peers) == 1 || !peers->kind->is_warned(peers->state))
+        return true;
+    peers->heard = true;
+    return fault_raise(fault, STATUS_FAILURE, "another rank has stopped");
+}
+
+bool peers_tell(struct peers *peers, void *bytes, size_t size, struct fault *fault)
+{
+    return peers_count(peers) == 1 || peers->kind->tell(peers->state, 0, bytes, size, fault);
+}
+
+bool peers_follow(struct peers *peers, bool done, struct fault *fault)
+{
+    struct fault told = {.status = STATUS_DONE};
+
+    if (!done && peers_lead(peers))
+        told = *fault;
+    if (!peers_tell(peers, &told, sizeof told, fault))
+        return false;
+    if (told.status != STATUS_DONE)
+        *fault = told;
+    return told.status == STATUS_DONE;
+}
+
+/* ---- what comes to rank 0 ---- */
+
+/* What a rank brings, asked for when its turn has come, so that no more than this is on its way. */
+static bool bring(struct peers *peers, const void *bytes, size_t size, struct fault *fault)
+{
+    uint64_t length = size;
+    bool wanted;
+
+    return peers->kind->send(peers->state, 0, &length, sizeof length, fault) &&
+           peers->kind->receive(peers->state, 0, &wanted, sizeof wanted, fault) &&
+           (!wanted || size == 0 || peers->kind->send(peers->state, 0, bytes, size, fault));
+}
+
+/* Whatever has failed so far, the rank is waiting for an answer. */
+static bool fetch(struct peers *peers, size_t from, bool *fine, peers_taker *take, void *data,
+                  struct fault *fault)
+{
+    struct fault own;
+    uint64_t length;
+    void *bytes = NULL;
+    bool wanted, done;
+
+    if (!peers->kind->receive(peers->state, from, &length, sizeof length, fault))
+        return false;
+    if (*fine)
+        bytes = mem_alloc((size_t)length, 1, "what another rank brings", fault);
+    wanted = *fine = bytes != NULL;
+    done = peers->kind->send(peers->state, from, &wanted, sizeof wanted, &own) &&
+           (!wanted || length == 0 || peers->kind->receive(peers->state, from, bytes, (size_t)length, &own));
+    if (!done)
+        *fault = own;
+    *fine = done && wanted && take(data, bytes, (size_t)length, fault);
+    mem_free(bytes);
+    return done;
+}
+
+static bool fetch_all(struct peers *peers, const void *bytes, size_t size, peers_taker *take, void *data,
+                      struct fault *fault)
+{
+    bool fine = take(data, bytes, size, fault);
+
+    for (size_t from = 1; from < peers_count(peers); from++) {
+        if (!fetch(peers, from, &fine, take, data, fault))
+            return false;
+    }
+    return fine;
+}
+
+bool peers_gather(struct peers *peers, const void *bytes, size_t size, peers_taker *take, void *data,
+                  struct fault *fault)
+{
+    bool done = peers_lead(peers) ? fetch_all(peers, bytes, size, take, data, fault)
+                                  : bring(peers, bytes, size, fault);
+
+    return peers_agree(peers, done, fault);
+}
+
+/* ---- teams ---- */
+
+bool peers_team(struct peers *peers, size_t count, struct peers *team, struct fault *fault)
+{
+    bool done;
+
+    *team = (struct peers){.kind = NULL};
+    if (peers_count(peers) == 1)
+        return true;
+    *team = *peers;
+    team->place.count = count;
+    done = peers->kind->team(peers->state, count, &team->state, fault);
+    if (!done || team->state == NULL)
+        team->kind = NULL;
+    return done;
+}
+
+void peers_close(struct peers *peers)
+{
+    if (peers != NULL && peers->kind != NULL)
+        peers->kind->close(peers->state);
+}

@@ -1,0 +1,88 @@
+/* Peers: the processes, or ranks, that make a run together. Each calls the same functions in the same order;
+   what one of them cannot do, it says where they agree next, and then none goes on. */
+#ifndef PEERS_H
+#define PEERS_H
+
+#include "base/diag.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define PEERS_NODE_MOST 64
+
+/* Where a rank is among all of them. */
+struct peers_place {
+    size_t index, count;        /* counted from 0 */
+    size_t local, locals;       /* its index among those on its node, and how many these are */
+    size_t sharers;             /* of them, itself one, may run on the same processors */
+    char node[PEERS_NODE_MOST]; /* the name of the node */
+};
+
+/* How they reach each other. What returns false has filled the fault: the others are out of reach from then
+ * on. */
+struct peers_kind {
+    /* All together: the least of their values. */
+    bool (*least)(void *state, uint64_t *value, struct fault *fault);
+
+    /* All together: the bytes of one of them, at all. */
+    bool (*tell)(void *state, size_t from, void *bytes, size_t size, struct fault *fault);
+
+    /* One to another, which receives as many bytes. */
+    bool (*send)(void *state, size_t to, const void *bytes, size_t size, struct fault *fault);
+    bool (*receive)(void *state, size_t from, void *bytes, size_t size, struct fault *fault);
+
+    /* Let all others know that it is over, which may not reach them at once; and whether somebody did so. All
+       together: forget it. */
+    void (*warn)(void *state);
+    bool (*is_warned)(void *state);
+    bool (*calm)(void *state, struct fault *fault);
+
+    /* All together: the first of them as a team of its own, which is to be closed; NULL for the others. */
+    bool (*team)(void *state, size_t count, void **team, struct fault *fault);
+    void (*close)(void *state);
+};
+
+/* NULL in its place: the process is alone, as it is where there is one rank. */
+struct peers {
+    const struct peers_kind *kind;
+    void *state;
+    struct peers_place place;
+    bool heard; /* that another one has given up */
+};
+
+/* Bring the processes of a program together, before anything else. Where that fails, `silent` says whether
+   another process tells why. */
+typedef bool peers_opener(struct peers *peers, int *argc, char ***argv, bool *silent, struct fault *fault);
+
+size_t peers_count(const struct peers *peers);
+size_t peers_index(const struct peers *peers);
+
+/* Whether it is the one that speaks for all: rank 0. */
+bool peers_lead(const struct peers *peers);
+
+/* True where all have done what they had to. Else false at all of them, with the fault of the first that
+   failed, which names the rank unless it is everybody's. Whoever fails may come early: the others are warned.
+ */
+bool peers_agree(struct peers *peers, bool done, struct fault *fault);
+
+/* While there is work between two agreements: false once another rank has given up. */
+bool peers_go_on(struct peers *peers, struct fault *fault);
+
+/* What rank 0 says holds for all. */
+bool peers_follow(struct peers *peers, bool done, struct fault *fault);
+
+/* The bytes of rank 0, at all. */
+bool peers_tell(struct peers *peers, void *bytes, size_t size, struct fault *fault);
+
+/* Who takes what the ranks bring to rank 0, in their order. Whether all of it was taken they have agreed on.
+ */
+typedef bool peers_taker(void *data, const void *bytes, size_t size, struct fault *fault);
+bool peers_gather(struct peers *peers, const void *bytes, size_t size, peers_taker *take, void *data,
+                  struct fault *fault);
+
+/* The first so many of them, to be closed; whether this rank is one of those shows in the team's kind. */
+bool peers_team(struct peers *peers, size_t count, struct peers *team, struct fault *fault);
+void peers_close(struct peers *peers);
+
+#endif

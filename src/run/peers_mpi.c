@@ -1,0 +1,349 @@
+/* Peers that reach each other through MPI. No other file knows it. */
+#include "peers_mpi.h"
+
+#include "base/mem.h"
+#include "base/number.h"
+
+#include <mpi.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+/* Counts are ints, and some libraries fail where bytes are more than that. */
+#define MOST_BYTES ((size_t)1 << 30)
+
+/* Looks at what is awaited before the processor is left to others, and the longest that it is then left for.
+ */
+#define EAGER_LOOKS    2000
+#define LONGEST_NAP_NS 1000000L
+
+enum { TAG_BYTES = 1, TAG_WARNING = 2 };
+
+struct comm {
+    MPI_Comm comm;
+    int index, count;
+    MPI_Request *warnings; /* that this rank has sent; NULL: it has not */
+    bool whole;            /* it is of all ranks, and MPI ends with it */
+    bool lost;             /* a call has failed, and with it the others */
+};
+
+static bool fail(struct comm *comm, int code, struct fault *fault)
+{
+    char text[MPI_MAX_ERROR_STRING] = "";
+    int length = 0;
+
+    comm->lost = true;
+    MPI_Error_string(code, text, &length);
+    return fault_raise(fault, STATUS_FAILURE, "MPI: %s", text);
+}
+
+/* Others may compute on this processor meanwhile. */
+static void nap(unsigned looks)
+{
+    long ns = 1000L * (long)(looks - EAGER_LOOKS);
+    const struct timespec time = {0, ns < LONGEST_NAP_NS ? ns : LONGEST_NAP_NS};
+
+    if (looks > EAGER_LOOKS)
+        nanosleep(&time, NULL);
+}
+
+/* Of a call that has returned `code`, wait for the request. */
+static bool complete(struct comm *comm, int code, MPI_Request *request, struct fault *fault)
+{
+    int done = 0;
+
+    for (unsigned looks = 0; code == MPI_SUCCESS && !done; looks++) {
+        code = MPI_Test(request, &done, MPI_STATUS_IGNORE);
+        if (!done)
+            nap(looks);
+    }
+    return code == MPI_SUCCESS || fail(comm, code, fault);
+}
+
+static bool combine(struct comm *comm, uint64_t *value, MPI_Op op, struct fault *fault)
+{
+    uint64_t own = *value;
+    MPI_Request request;
+    int code = MPI_Iallreduce(&own, value, 1, MPI_UINT64_T, op, comm->comm, &request);
+
+    return complete(comm, code, &request, fault);
+}
+
+static bool least(void *state, uint64_t *value, struct fault *fault)
+{
+    return combine(state, value, MPI_MIN, fault);
+}
+
+static int piece_of(size_t left)
+{
+    return (int)(left < MOST_BYTES ? left : MOST_BYTES);
+}
+
+static bool tell(void *state, size_t from, void *bytes, size_t size, struct fault *fault)
+{
+    struct comm *comm = state;
+    unsigned char *next = bytes;
+    bool done = true;
+
+    for (int piece; done && size > 0; size -= (size_t)piece, next += piece) {
+        MPI_Request request;
+        piece = piece_of(size);
+        done = complete(comm, MPI_Ibcast(next, piece, MPI_BYTE, (int)from, comm->comm, &request), &request,
+                        fault);
+    }
+    return done;
+}
+
+static bool send_bytes(void *state, size_t to, const void *bytes, size_t size, struct fault *fault)
+{
+    struct comm *comm = state;
+    const unsigned char *next = bytes;
+    bool done = true;
+
+    for (int piece; done && size > 0; size -= (size_t)piece, next += piece) {
+        MPI_Request request;
+        piece = piece_of(size);
+        done = complete(comm, MPI_Isend(next, piece, MPI_BYTE, (int)to, TAG_BYTES, comm->comm, &request),
+                        &request, fault);
+    }
+    return done;
+}
+
+static bool receive(void *state, size_t from, void *bytes, size_t size, struct fault *fault)
+{
+    struct comm *comm = state;
+    unsigned char *next = bytes;
+    bool done = true;
+
+    for (int piece; done && size > 0; size -= (size_t)piece, next += piece) {
+        MPI_Request request;
+        piece = piece_of(size);
+        done = complete(comm, MPI_Irecv(next, piece, MPI_BYTE, (int)from, TAG_BYTES, comm->comm, &request),
+                        &request, fault);
+    }
+    return done;
+}
+
+/* Without memory for it the others learn of it when they come to agree. */
+static void warn(void *state)
+{
+    struct comm *comm = state;
+    struct fault unheard;
+    int sent = 0;
+
+    comm->warnings = mem_alloc((size_t)comm->count, sizeof *comm->warnings, "warnings", &unheard);
+    for (int to = 0; comm->warnings != NULL && to < comm->count; to++) {
+        if (to != comm->index)
+            MPI_Isend(NULL, 0, MPI_BYTE, to, TAG_WARNING, comm->comm, &comm->warnings[sent++]);
+    }
+}
+
+static bool is_warned(void *state)
+{
+    const struct comm *comm = state;
+    int there = 0;
+
+    return MPI_Iprobe(MPI_ANY_SOURCE, TAG_WARNING, comm->comm, &there, MPI_STATUS_IGNORE) == MPI_SUCCESS &&
+           there != 0;
+}
+
+/* A warning from each that sent some, itself left out. */
+static bool calm(void *state, struct fault *fault)
+{
+    struct comm *comm = state;
+    uint64_t own = comm->warnings != NULL, coming = own;
+    bool done = combine(comm, &coming, MPI_SUM, fault);
+
+    for (coming -= own; done && coming > 0; coming--) {
+        MPI_Request request;
+        done = complete(comm, MPI_Irecv(NULL, 0, MPI_BYTE, MPI_ANY_SOURCE, TAG_WARNING, comm->comm, &request),
+                        &request, fault);
+    }
+    for (int i = 0; done && own && i + 1 < comm->count; i++)
+        done = complete(comm, MPI_SUCCESS, &comm->warnings[i], fault);
+    mem_free(comm->warnings);
+    comm->warnings = NULL;
+    return done;
+}
+
+static struct comm *new_comm(MPI_Comm mpi, struct fault *fault)
+{
+    struct comm *comm = mem_zeroed(1, sizeof *comm, "the ranks", fault);
+
+    if (comm == NULL)
+        return NULL;
+    comm->comm = mpi;
+    MPI_Comm_set_errhandler(mpi, MPI_ERRORS_RETURN);
+    MPI_Comm_rank(mpi, &comm->index);
+    MPI_Comm_size(mpi, &comm->count);
+    return comm;
+}
+
+static bool team(void *state, size_t count, void **result, struct fault *fault)
+{
+    struct comm *comm = state;
+    bool member = comm->index < (int)count;
+    MPI_Comm mpi;
+    int code = MPI_Comm_split(comm->comm, member ? 0 : MPI_UNDEFINED, comm->index, &mpi);
+
+    *result = NULL;
+    if (code != MPI_SUCCESS)
+        return fail(comm, code, fault);
+    if (member)
+        *result = new_comm(mpi, fault);
+    return !member || *result != NULL;
+}
+
+/* Without the others MPI cannot end as it should; the launcher ends them. */
+static void close_comm(void *state)
+{
+    struct comm *comm = state;
+
+    if (comm->whole && !comm->lost)
+        MPI_Finalize();
+    else if (!comm->whole && !comm->lost)
+        MPI_Comm_free(&comm->comm);
+    mem_free(comm);
+}
+
+static const struct peers_kind peers_mpi = {.least = least,
+                                            .tell = tell,
+                                            .send = send_bytes,
+                                            .receive = receive,
+                                            .warn = warn,
+                                            .is_warned = is_warned,
+                                            .calm = calm,
+                                            .team = team,
+                                            .close = close_comm};
+
+/* ---- where a rank is ---- */
+
+static void name_node(struct peers_place *place)
+{
+    char name[MPI_MAX_PROCESSOR_NAME] = "";
+    int length = 0;
+
+    MPI_Get_processor_name(name, &length);
+    snprintf(place->node, sizeof place->node, "%.*s", (int)strcspn(name, "."), name);
+}
+
+/* Ranks of the node that may run on the same processors. Where a machine has more than a set holds, sets are
+   empty, and all the same. */
+static bool count_sharers(MPI_Comm node, struct peers_place *place, struct fault *fault)
+{
+    cpu_set_t own, *all = mem_alloc(place->locals, sizeof *all, "the ranks", fault);
+
+    if (all == NULL)
+        return false;
+    CPU_ZERO(&own);
+    if (sched_getaffinity(0, sizeof own, &own) != 0)
+        CPU_ZERO(&own);
+    MPI_Allgather(&own, (int)sizeof own, MPI_BYTE, all, (int)sizeof own, MPI_BYTE, node);
+    for (size_t i = 0; i < place->locals; i++)
+        place->sharers += CPU_EQUAL(&own, &all[i]) ? 1 : 0;
+    mem_free(all);
+    return true;
+}
+
+static bool find_place(const struct comm *comm, struct peers_place *place, struct fault *fault)
+{
+    int local = 0, locals = 1;
+    MPI_Comm node;
+    bool done;
+
+    *place = (struct peers_place){.index = (size_t)comm->index, .count = (size_t)comm->count};
+    name_node(place);
+    if (MPI_Comm_split_type(comm->comm, MPI_COMM_TYPE_SHARED, comm->index, MPI_INFO_NULL, &node) !=
+        MPI_SUCCESS)
+        return fault_raise(fault, STATUS_FAILURE, "MPI does not tell which ranks share a node");
+    MPI_Comm_rank(node, &local);
+    MPI_Comm_size(node, &locals);
+    place->local = (size_t)local;
+    place->locals = (size_t)locals;
+    done = count_sharers(node, place, fault);
+    MPI_Comm_free(&node);
+    return done;
+}
+
+/* ---- how it was launched ---- */
+
+/* What launchers tell a task: how many there are, and which it is. The first that is set is the one closest
+ * to it. */
+static const struct {
+    const char *count, *index;
+} launchers[] = {{"OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK"},
+                 {"PMI_SIZE", "PMI_RANK"},
+                 {"SLURM_STEP_NUM_TASKS", "SLURM_PROCID"}};
+
+/* Tasks that were started, and the number of this one; 1 where nothing tells. */
+static uint64_t count_tasks(uint64_t *index)
+{
+    uint64_t count;
+
+    *index = 0;
+    for (size_t i = 0; i < sizeof launchers / sizeof *launchers; i++) {
+        const char *text = getenv(launchers[i].count), *own = getenv(launchers[i].index);
+        if (text == NULL || !number_parse_count(text, &count))
+            continue;
+        if (own == NULL || !number_parse_count(own, index))
+            *index = 0;
+        return count;
+    }
+    return 1;
+}
+
+/* "Open MPI 4.1.4" of "Open MPI v4.1.4, package: …", "MPICH 4.0.2" of "MPICH Version:      4.0.2\n…". */
+static void name_library(char *text, size_t size)
+{
+    char all[MPI_MAX_LIBRARY_VERSION_STRING] = "";
+    const char *number;
+    int length = 0;
+
+    MPI_Get_library_version(all, &length);
+    all[strcspn(all, ",\n")] = '\0';
+    number = strpbrk(all, "0123456789");
+    if (strncmp(all, "Open MPI", 8) == 0 && number != NULL)
+        snprintf(text, size, "Open MPI %s", number);
+    else if (strncmp(all, "MPICH", 5) == 0 && number != NULL)
+        snprintf(text, size, "MPICH %s", number);
+    else
+        snprintf(text, size, "%.60s", all);
+}
+
+/* Each would run by itself, and all write the same file. */
+static bool refuse_singletons(bool *silent, struct fault *fault)
+{
+    uint64_t index, count = count_tasks(&index);
+    char library[80];
+
+    if (count <= 1)
+        return true;
+    name_library(library, sizeof library);
+    *silent = index > 0;
+    return fault_raise(fault, STATUS_USAGE,
+                       "%llu tasks were started, and MPI (%s) sees 1: use its own mpirun, or srun --mpi=%s",
+                       (unsigned long long)count, library,
+                       strncmp(library, "Open MPI", 8) == 0 ? "pmix" : "pmi2");
+}
+
+bool peers_mpi_open(struct peers *peers, int *argc, char ***argv, bool *silent, struct fault *fault)
+{
+    struct comm *comm;
+    int granted;
+
+    *silent = false;
+    *peers = (struct peers){.kind = NULL};
+    if (MPI_Init_thread(argc, argv, MPI_THREAD_FUNNELED, &granted) != MPI_SUCCESS)
+        return fault_raise(fault, STATUS_FAILURE, "MPI does not start");
+    comm = new_comm(MPI_COMM_WORLD, fault);
+    if (comm == NULL)
+        return false;
+    comm->whole = true;
+    peers->kind = &peers_mpi;
+    peers->state = comm;
+    if (granted < MPI_THREAD_FUNNELED)
+        return fault_raise(fault, STATUS_FAILURE, "MPI does not allow threads");
+    return (comm->count > 1 || refuse_singletons(silent, fault)) && find_place(comm, &peers->place, fault);
+}

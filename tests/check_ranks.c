@@ -1,0 +1,496 @@
+/* Tests of runs by several ranks, which are threads here: the samples and the figures of one process, for any
+   number of them; and an end at all of them, with one line, where one fails. */
+#include "base/file.h"
+#include "cli/task.h"
+#include "pipeline/pipeline.h"
+#include "run/fringe.h"
+#include "fixture.h"
+#include "harness.h"
+#include "peers_threads.h"
+
+#include <check.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define PATIENCE   300 /* seconds that a test may take */
+#define RANKS_MOST 8
+#define CALLS_MOST 200
+
+/* ---- one run by several ranks ---- */
+
+struct rank {
+    struct pipeline_request request;
+    struct peers peers;
+    pthread_t thread;
+    bool done, idle;
+    enum status status;
+    struct fault fault;
+    struct run_summary summary;
+};
+
+struct ranks_run {
+    struct command command;
+    struct peers_threads *threads;
+    struct rank ranks[RANKS_MOST];
+    size_t count;
+};
+
+static void *run_rank(void *data)
+{
+    struct rank *rank = data;
+    struct pipeline pipeline;
+
+    rank->done = pipeline_open(&pipeline, &rank->request, &rank->fault) &&
+                 pipeline_plan(&pipeline, &rank->fault) && pipeline_run(&pipeline, &rank->fault);
+    rank->summary = pipeline.summary;
+    rank->idle = pipeline.ranks.idle;
+    rank->status = pipeline.status;
+    pipeline.summary = (struct run_summary){0};
+    pipeline_close(&pipeline);
+    peers_close(&rank->peers);
+    return NULL;
+}
+
+/* Of the file named in, into that named out. */
+static void begin(struct ranks_run *run, const char *options, size_t count)
+{
+    char text[480];
+    struct task task;
+
+    *run = (struct ranks_run){.count = count, .threads = peers_threads_open(count)};
+    snprintf(text, sizeof text, "-i in -o out -q -j 1 -D cpu %s", options);
+    unlink("out");
+    command_parse(&run->command, PROGRAM_VOXFILT, text);
+    ck_assert_msg(run->command.parsed, "%s: %s", options, run->command.fault.text);
+    task = task_alone(&run->command.options, "in", "out");
+    for (size_t i = 0; i < count; i++) {
+        run->ranks[i] = (struct rank){.request = task.request, .peers = peers_threads_peers(run->threads, i)};
+        run->ranks[i].request.peers = &run->ranks[i].peers;
+    }
+}
+
+static void make(struct ranks_run *run)
+{
+    for (size_t i = 0; i < run->count; i++)
+        fixture_require(pthread_create(&run->ranks[i].thread, NULL, run_rank, &run->ranks[i]) == 0,
+                        "a thread");
+    for (size_t i = 0; i < run->count; i++)
+        pthread_join(run->ranks[i].thread, NULL);
+}
+
+static void end(struct ranks_run *run)
+{
+    for (size_t i = 0; i < run->count; i++)
+        run_summary_free(&run->ranks[i].summary);
+    peers_threads_close(run->threads);
+    command_free(&run->command);
+}
+
+static void ck_same_tallies(const struct tally *own, const struct tally *wanted, size_t channels)
+{
+    for (size_t i = 0; own != NULL && i < channels; i++) {
+        ck_assert_uint_eq(own[i].count, wanted[i].count);
+        ck_assert_uint_eq(own[i].nans, wanted[i].nans);
+        ck_assert_mem_eq(&own[i].min, &wanted[i].min, 6 * sizeof(double));
+    }
+}
+
+static void ck_same_figures(const struct run_summary *own, const struct run_summary *wanted, size_t channels)
+{
+    ck_assert_mem_eq(&own->outcomes, &wanted->outcomes, sizeof wanted->outcomes);
+    ck_assert_uint_eq(own->steps, wanted->steps);
+    ck_assert_int_eq(own->tallies_in == NULL, wanted->tallies_in == NULL);
+    ck_same_tallies(own->tallies_in, wanted->tallies_in, channels);
+    ck_same_tallies(own->tallies_out, wanted->tallies_out, channels);
+}
+
+static void check_ranks(const char *options, size_t count, const struct ranks_run *alone)
+{
+    size_t size, wanted_size;
+    unsigned char *out, *wanted = file_content("alone", &wanted_size);
+    struct ranks_run run;
+
+    begin(&run, options, count);
+    make(&run);
+    for (size_t i = 0; i < count; i++) {
+        ck_assert_msg(run.ranks[i].done, "%s: rank %zu of %zu: %s", options, i, count,
+                      run.ranks[i].fault.text);
+        ck_assert_int_eq(run.ranks[i].status, alone->ranks[0].status);
+    }
+    out = file_content("out", &size);
+    ck_assert_msg(size == wanted_size && memcmp(out, wanted, size) == 0, "%s: %zu ranks: another file",
+                  options, count);
+    ck_same_figures(&run.ranks[0].summary, &alone->ranks[0].summary,
+                    run.command.options.source.grid.channels);
+    free(out);
+    free(wanted);
+    end(&run);
+}
+
+static void fill_input(enum sample_type type, size_t samples)
+{
+    unsigned char *in = fixture_memory(samples, sample_size(type));
+
+    fill_samples(sample_is_integer(type) ? FILL_RANDOM : FILL_SPECIAL, type, in, samples, 7);
+    file_fill("in", in, samples * sample_size(type));
+    free(in);
+}
+
+/* By one process, then by ranks. */
+static void check_job(const char *options, enum sample_type type, size_t samples)
+{
+    static const size_t counts[] = {1, 2, 3, 5, 8};
+    struct ranks_run alone;
+    size_t files;
+
+    fill_input(type, samples);
+    begin(&alone, options, 1);
+    alone.ranks[0].request.peers = NULL;
+    make(&alone);
+    ck_assert_msg(alone.ranks[0].done, "%s: %s", options, alone.ranks[0].fault.text);
+    rename("out", "alone");
+    files = folder_count();
+    for (size_t i = 0; i < LENGTH(counts); i++) {
+        if (!harness_takes(i + samples))
+            continue;
+        check_ranks(options, counts[i], &alone);
+        ck_assert_uint_eq(folder_count(), files + 1);
+        unlink("out");
+    }
+    unlink("alone");
+    end(&alone);
+}
+
+/* ---- the same samples ---- */
+
+static const char *const chains[] = {
+    "-f heat -s 3",
+    "-f gauss:0.7 -f unsharp:1,2",
+    "-f laplace --out-type f32 --stats",
+    "-f identity --stats",
+    "-f heat --flux pm2 --scale 900 -s 2 --stats",
+    "-f star:4 -f scale:0.01,5 --crop 1:8,:,3:17",
+};
+
+static const enum sample_type types[] = {SAMPLE_U8, SAMPLE_I16, SAMPLE_F32, SAMPLE_F64};
+
+START_TEST(edges_chains_and_types)
+{
+    enum sample_type type = types[(size_t)_i % LENGTH(types)];
+    char options[240];
+
+    for (size_t edge = 0; edge < EDGE_RULES; edge++) {
+        snprintf(options, sizeof options, "-d 9,7,19 -t %s -e %s %s", sample_name(type), edge_option(edge),
+                 chains[(size_t)_i / LENGTH(types)]);
+        check_job(options, type, 9 * 7 * 19);
+    }
+}
+END_TEST
+
+static const struct job_case {
+    const char *options;
+    enum sample_type type;
+    size_t samples;
+} job_cases[] = {
+    {"-d 4,3,1 -t u8", SAMPLE_U8, 12},
+    {"-d 4,3,2 -t u8 --stats", SAMPLE_U8, 24},
+    {"-d 5,5,7 -t u8 -e wrap -s 9 --stats", SAMPLE_U8, 175},
+    {"-d 40,30 -t u16 -f gauss:2 --stats", SAMPLE_U16, 1200},
+    {"-d 6,5,12 -t u8 --channels 3 -m 40K --stats", SAMPLE_U8, 1080},
+    {"-d 21,15,30 -t f32 -s 5 --stats", SAMPLE_F32, 9450},
+    {"-d 21,15,30 -t f32 --out-type u8 --stats", SAMPLE_F32, 9450},
+    /* Parts of whole blocks, with ends that are not. */
+    {"-d 300,300,41 -t u8 -f box:1", SAMPLE_U8, 3690000},
+    {"-d 256,256,64 -t u8 -f box:1", SAMPLE_U8, 4194304},
+    /* Headers, files beside them, and outputs that are compressed. */
+    {"-d 21,15,30 -t u16 --out-format nrrd", SAMPLE_U16, 9450},
+    {"-d 21,15,30 -t u16 --out-format nii", SAMPLE_U16, 9450},
+    {"-d 21,15,30 -t u16 --out-format npy", SAMPLE_U16, 9450},
+    {"-d 21,15,30 -t u16 --out-format tif", SAMPLE_U16, 9450},
+    {"-d 21,15,30 -t u16 --out-format raw.gz", SAMPLE_U16, 9450},
+    {"-d 21,15,30 -t u16 --out-format nii.gz --stats", SAMPLE_U16, 9450},
+    {"-d 21,15,30 -t u16 --slice z=4", SAMPLE_U16, 9450},
+    {"-d 21,15,30 -t u16 --slice y=4", SAMPLE_U16, 9450},
+    {"-d 21,15,30 -t f32 --slice x=4", SAMPLE_F32, 9450},
+    {"-d 21,15,30 -t u16 --planes 7:22 -s 4 -e wrap", SAMPLE_U16, 9450},
+    {"-d 21,15,30 -t u16 --part 2/3", SAMPLE_U16, 9450},
+    {"-d 21,15,30 -t u16 --endian big --out-endian little -f identity", SAMPLE_U16, 9450},
+    /* What one rank computes. */
+    {"-d 9,9,9 -t u8 --until 2", SAMPLE_U8, 729},
+    {"-d 9,9,9 -t f32 --until 1e-9 -s 7", SAMPLE_F32, 729},
+    {"-d 9,9,9 -t u8 --out-range auto --stats", SAMPLE_U8, 729},
+    {"-d 9,9,9 -t u8 -f gauss:1 -e wrap -f heat -e hold", SAMPLE_U8, 729},
+};
+
+START_TEST(jobs)
+{
+    const struct job_case *job = &job_cases[_i];
+
+    check_job(job->options, job->type, job->samples);
+}
+END_TEST
+
+static bool divides(const char *options, size_t count, size_t idle)
+{
+    struct ranks_run run;
+    size_t found = 0;
+
+    begin(&run, options, count);
+    make(&run);
+    for (size_t i = 0; i < count; i++)
+        found += run.ranks[i].idle;
+    end(&run);
+    return found == idle;
+}
+
+START_TEST(ranks_that_are_of_no_use_are_idle)
+{
+    fill_input(SAMPLE_U8, 125);
+    ck_assert(divides("-n 5 -t u8", 5, 0));
+    ck_assert(divides("-n 5 -t u8", 8, 3));
+    ck_assert(divides("-n 5 -t u8 --planes 1:3", 4, 2));
+    ck_assert(divides("-n 5 -t u8 --until 3", 3, 2));
+    ck_assert(divides("-n 5 -t u8 --out-range auto", 3, 2));
+}
+END_TEST
+
+/* ---- faults ---- */
+
+/* A raw volume that one rank cannot read. The others wait for that, and their planes are counted. */
+static atomic_bool torn;
+static atomic_size_t read_by_others;
+
+static bool tear(struct source *source, void *samples, size_t first, size_t planes, struct fault *fault)
+{
+    (void)source, (void)samples, (void)first, (void)planes;
+    torn = true;
+    return fault_raise(fault, STATUS_IO, "in: torn");
+}
+
+static bool read_slowly(struct source *source, void *samples, size_t first, size_t planes,
+                        struct fault *fault)
+{
+    const struct timespec moment = {.tv_nsec = 1000000};
+
+    do
+        nanosleep(&moment, NULL);
+    while (!torn);
+    read_by_others += planes;
+    return format_raw.read_at(source, samples, first, planes, fault);
+}
+
+static void ck_all_failed(const struct ranks_run *run, enum status status, const char *line)
+{
+    for (size_t i = 0; i < run->count; i++) {
+        ck_assert(!run->ranks[i].done);
+        ck_assert_str_eq(run->ranks[i].fault.text, line);
+        ck_assert_int_eq(run->ranks[i].fault.status, status);
+    }
+    ck_assert(!file_exists("out"));
+}
+
+START_TEST(what_one_meets_ends_all_soon)
+{
+    struct format broken = format_raw, slow = format_raw;
+    struct ranks_run run;
+    size_t files;
+
+    broken.read_at = tear;
+    slow.read_at = read_slowly;
+    torn = false;
+    read_by_others = 0;
+    fill_input(SAMPLE_U8, 4 * 4 * 300);
+    unlink("out");
+    files = folder_count();
+    begin(&run, "-d 4,4,300 -t u8 --stats", 3);
+    for (size_t i = 0; i < run.count; i++) {
+        run.ranks[i].request.format = i == 1 ? &broken : &slow;
+        run.ranks[i].request.plan.limits = (struct schedule_limits){.slab = 1, .batch = 1};
+    }
+    make(&run);
+    ck_all_failed(&run, STATUS_IO, "rank 1 (here): in: torn");
+    ck_assert_uint_lt(read_by_others, 100);
+    ck_assert_uint_eq(folder_count(), files);
+    end(&run);
+}
+END_TEST
+
+/* One rank sees another file than the others do. */
+static void check_input_of_one(size_t size, const char *name, enum status status, const char *line)
+{
+    struct ranks_run run;
+
+    fill_input(SAMPLE_U8, 64);
+    if (size > 0)
+        file_fill(name, "0123456789012345678901234567890123456789012345678901234567890123", size);
+    begin(&run, "-n 4 -t u8", 3);
+    run.ranks[2].request.input = name;
+    make(&run);
+    ck_all_failed(&run, status, line);
+    end(&run);
+    unlink(name);
+}
+
+START_TEST(inputs_that_differ)
+{
+    check_input_of_one(63, "short", STATUS_INPUT, "rank 2 (here): short: 63 bytes here, 64 at rank 0");
+    check_input_of_one(0, "none", STATUS_IO, "rank 2 (here): none: No such file or directory");
+}
+END_TEST
+
+START_TEST(headers_that_differ)
+{
+    static const char form[] = "NRRD0004\ntype: uint8\ndimension: 3\nsizes: %s\nencoding: raw\n\n01234567";
+    char text[200];
+    struct ranks_run run;
+
+    unlink("in");
+    file_fill("in", text, (size_t)snprintf(text, sizeof text, form, "2 2 2"));
+    file_fill("other", text, (size_t)snprintf(text, sizeof text, form, "4 2 1"));
+    begin(&run, "", 2);
+    run.ranks[1].request.input = "other";
+    make(&run);
+    ck_assert(!run.ranks[0].done);
+    ck_assert_str_eq(fault_reason(&run.ranks[0].fault) + strlen("other: "),
+                     run.ranks[0].fault.text + strlen("rank 1 (here): other: "));
+    ck_assert_ptr_nonnull(strstr(run.ranks[0].fault.text, " u8 here, 2 "));
+    end(&run);
+    unlink("other");
+}
+END_TEST
+
+/* What all of them meet is no rank's own. */
+START_TEST(everybodys_faults)
+{
+    struct ranks_run run;
+
+    fill_input(SAMPLE_U8, 64);
+    begin(&run, "-n 4 -t u16", 3);
+    make(&run);
+    ck_assert(!run.ranks[0].done);
+    ck_assert_ptr_null(strstr(run.ranks[0].fault.text, "rank"));
+    end(&run);
+}
+END_TEST
+
+/* Each call of a rank fails once: all of them end, and nothing is left but perhaps the output, which is
+ * complete. */
+static bool check_lost_call(const char *options, size_t index, unsigned long call, size_t files)
+{
+    struct ranks_run run;
+    bool failed;
+
+    begin(&run, options, 3);
+    peers_threads_fail(run.threads, index, call);
+    make(&run);
+    failed = peers_threads_have_failed(run.threads);
+    ck_assert(failed != run.ranks[index].done);
+    for (size_t i = 0; i < run.count && failed; i++)
+        ck_assert(run.ranks[i].done || run.ranks[i].fault.text[0] != '\0');
+    if (file_exists("out")) {
+        size_t size, wanted_size;
+        unsigned char *out = file_content("out", &size), *wanted = file_content("alone", &wanted_size);
+        ck_assert(size == wanted_size && memcmp(out, wanted, size) == 0);
+        free(out);
+        free(wanted);
+        unlink("out");
+    }
+    ck_assert_uint_eq(folder_count(), files);
+    end(&run);
+    return failed;
+}
+
+static const char *const lost_runs[] = {"-d 5,4,9 -t u8 --stats", "-d 5,4,9 -t u8 --out-format raw.gz",
+                                        "-d 5,4,9 -t u8 --planes 3:5", "-d 5,4,9 -t u8 --until 2"};
+
+START_TEST(calls_that_fail)
+{
+    struct ranks_run run;
+    unsigned long call = 1;
+    size_t files;
+
+    fill_input(SAMPLE_U8, 180);
+    begin(&run, lost_runs[_i], 1);
+    make(&run);
+    end(&run);
+    rename("out", "alone");
+    files = folder_count();
+    for (size_t index = 0; index < 3; index++) {
+        for (call = 1; call < CALLS_MOST && check_lost_call(lost_runs[_i], index, call, files); call++)
+            continue;
+        ck_assert_uint_gt(call, 10);
+        ck_assert_uint_lt(call, CALLS_MOST);
+    }
+    unlink("alone");
+}
+END_TEST
+
+/* ---- blocks ---- */
+
+/* Of its bytes a rank that is not the first writes whole blocks alone. */
+static void check_fringe(uint64_t begin_at, uint64_t end_at, uint64_t first, uint64_t last)
+{
+    struct peers_threads *threads = peers_threads_open(2);
+    struct peers peers = peers_threads_peers(threads, 1), other = peers_threads_peers(threads, 0);
+    unsigned char *bytes = fixture_memory((size_t)(end_at - begin_at), 1), *written;
+    struct file_out *file;
+    struct fringe fringe;
+    struct fault fault;
+    size_t size = 0, wrong = 0;
+
+    memset(bytes, 7, (size_t)(end_at - begin_at));
+    ck_assert(file_open_output(&file, "blocks", &fault));
+    ck_assert(fringe_open(&fringe, file, begin_at, end_at, &peers, &fault));
+    for (uint64_t at = begin_at; at < end_at; at += size) {
+        size = end_at - at < 100001 ? (size_t)(end_at - at) : 100001;
+        ck_assert(fringe_write(&fringe, at, bytes + (at - begin_at), size, &fault));
+    }
+    fringe_close(&fringe);
+    ck_assert(file_out_commit(file, &fault));
+    written = file_content("blocks", &size);
+    ck_assert_uint_eq(size, last > first ? last : 0);
+    for (size_t i = 0; i < size; i++)
+        wrong += written[i] != (i >= first ? 7 : 0);
+    ck_assert_uint_eq(wrong, 0);
+    free(written);
+    free(bytes);
+    file_out_close(file);
+    unlink("blocks");
+    peers_close(&peers);
+    peers_close(&other);
+    peers_threads_close(threads);
+}
+
+START_TEST(blocks_have_one_writer)
+{
+    const uint64_t block = FRINGE_BLOCK;
+
+    check_fringe(0, block, 0, block);
+    check_fringe(5, 3 * block + 5, block, 3 * block);
+    check_fringe(block, 2 * block + 1, block, 2 * block);
+    check_fringe(1, 2 * block - 1, 0, 0);
+    check_fringe(block - 1, block + 1, 0, 0);
+    check_fringe(17, 18, 0, 0);
+}
+END_TEST
+
+int main(void)
+{
+    TCase *same = tcase_create("same"), *faults = tcase_create("faults"), *cases[] = {same, faults};
+
+    tcase_add_loop_test(same, edges_chains_and_types, 0, (int)(LENGTH(chains) * LENGTH(types)));
+    tcase_add_loop_test(same, jobs, 0, (int)LENGTH(job_cases));
+    tcase_add_test(same, ranks_that_are_of_no_use_are_idle);
+    tcase_add_test(same, blocks_have_one_writer);
+    tcase_add_test(faults, what_one_meets_ends_all_soon);
+    tcase_add_test(faults, inputs_that_differ);
+    tcase_add_test(faults, headers_that_differ);
+    tcase_add_test(faults, everybodys_faults);
+    tcase_add_loop_test(faults, calls_that_fail, 0, (int)LENGTH(lost_runs));
+    return harness_run("ranks", cases, LENGTH(cases), PATIENCE);
+}

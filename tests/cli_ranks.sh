@@ -1,0 +1,224 @@
+#!/bin/sh
+# Ranks that MPI brings together: the bytes and figures of one process, and one line by rank 0 where one of them fails.
+# Prints a line a case and fails if one does.
+set -u
+
+# shellcheck source=tests/commandbook.sh
+. "$(dirname "$0")/commandbook.sh"
+
+if [ -z "${VOXFILT_MPI:-}" ] || ! has "${MPIRUN:-mpirun}"; then
+    echo 'there is no MPI here'
+    exit 77
+fi
+PATH=$(dirname "$VOXFILT_MPI"):$PATH
+
+# Few processors, perhaps root, and programs that do not clean up after themselves.
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
+export OMPI_MCA_odls_base_sigkill_timeout=0 # it waits that long for programs that have ended
+export ASAN_OPTIONS=detect_leaks=0
+
+ranks() # COUNT COMMAND...
+{
+    count=$1
+    shift
+    "$MPIRUN" -n "$count" "$@"
+}
+
+# What launchers say of a program that fails is theirs.
+own_lines()
+{
+    grep -E '^(voxfilt|imgheat)-mpi: ' ../stderr > ../own || :
+}
+
+# All ranks fail with a status and one line, and leave nothing.
+refuses_all() # STATUS MESSAGE COMMAND...
+{
+    wanted=$1 message=$2
+    shift 2
+    rm -f out
+    printf '%s\n' "$message" > ../message
+    "$@" > ../stdout 2> ../stderr < /dev/null
+    status=$?
+    own_lines
+    if [ "$status" != "$wanted" ]; then
+        cat ../stderr
+        result 1 "$message: the status is $status, not $wanted"
+    elif ! diff ../message ../own; then
+        result 1 "$message: the words differ"
+    elif [ -e out ] || ls -- *.part > ../parts 2>&1; then
+        result 1 "$message: a file was left"
+    else
+        result 0 "$message"
+    fi
+}
+
+# The same file as that of one process, and the same text.
+as_one() # COUNT NAME OPTION...
+{
+    count=$1 name=$2
+    shift 2
+    voxfilt "$@" -o "made$name" 2> ../one
+    mv "made$name" one
+    ranks "$count" voxfilt-mpi "$@" -o "made$name" > ../stdout 2> ../stderr < /dev/null
+    result $? "$count ranks: $*"
+    same "$count ranks: the same bytes" "made$name" one
+    sed 's/^voxfilt-mpi:/voxfilt:/' ../stderr | diff ../one -
+    result $? "$count ranks: the same text"
+}
+
+host=$(hostname | cut -d. -f1)
+make_volume -d 21,15,30 -t u16 -o scan.raw
+make_volume -d 300,200,45 -t u8 -o large.raw
+scan='-i scan.raw -d 21,15,30 -t u16'
+large='-i large.raw -d 300,200,45 -t u8'
+
+# ---------------------------------------------------------------- the same bytes and figures
+
+# shellcheck disable=SC2086  # words
+{
+    as_one 1 .raw $scan -s 7 --stats
+    as_one 2 .nrrd $scan -f gauss:1 -e wrap --stats
+    as_one 3 .raw $large -s 12 --stats -m 8M
+    as_one 5 .nii.gz $scan -f heat --flux pm2 --scale 900 -s 5 --stats
+    as_one 8 .raw $scan -f laplace --out-type u8 --stats
+    as_one 3 .png $scan --slice y=4
+    as_one 3 .nhdr $large -f identity
+}
+voxfilt made.nhdr -f identity --out-format raw -o one.raw
+same 'samples beside their header' one.raw large.raw
+imgheat -f gauss:3 -o one.png rgba.png
+ranks 3 imgheat-mpi -f gauss:3 -o many.png rgba.png
+same 'rows of a picture' many.png one.png
+
+# What Slurm would run, by a launcher that is here.
+if has bash; then
+    mkdir ../tools
+    # shellcheck disable=SC2016  # for the script
+    printf '#!/bin/sh\nwhile case $1 in --*) ;; *) false ;; esac; do shift; done\nexec "$MPIRUN" -n 3 "$@"\n' > ../tools/srun
+    chmod +x ../tools/srun
+    voxfilt -i scan.raw -d 21,15,30 -t u16 -f identity -o scan.nrrd
+    voxfilt scan.nrrd -f heat -s 100 -o one.nrrd
+    env PATH="$work/tools:$PATH" SLURM_JOB_ID=1 SLURM_CPUS_PER_TASK=1 \
+        bash "${top_srcdir:?}/samples/slurm-ranks.sbatch" scan.nrrd many.nrrd > ../stdout 2> ../stderr < /dev/null
+    grep -q '^ranks     3, of up to 10 planes each' ../stderr
+    result $? 'slurm-ranks.sbatch'
+    same 'writes the same bytes' many.nrrd one.nrrd
+fi
+
+# ---------------------------------------------------------------- what is said
+
+# shellcheck disable=SC2086
+{
+    accepts 'ranks that are of no use' 'voxfilt-mpi: eight.raw: there are 2 planes for 3 ranks: 1 of them does nothing
+' ranks 3 voxfilt-mpi -i eight.raw -d 2,2,2 -t u8 -o few.raw
+    accepts 'what one rank computes' "voxfilt-mpi: scan.raw: rank 0 alone computes: --until looks at the whole grid
+" ranks 2 voxfilt-mpi $scan --until 40 -o many.raw
+    voxfilt $scan --until 40 -o one.raw
+    same 'is the same' many.raw one.raw
+    ranks 2 voxfilt-mpi $scan --until 1e-9 -s 5 -o many.raw > ../stdout 2> ../stderr
+    [ $? = 7 ] && [ -s many.raw ]
+    result $? 'the status of a run that came to no end'
+    ranks 2 voxfilt-mpi $scan --explain > ../stdout 2> ../stderr
+    [ "$(grep -c '^input  ' ../stdout)" = 1 ] && grep -q '^ranks     2, of up to 15 planes each; each reads 10 more on either side' ../stdout
+    result $? '--explain is told once, and tells of the ranks'
+}
+[ "$(ranks 2 voxfilt-mpi --version 2> ../stderr)" = "$(voxfilt --version | sed 's/^voxfilt/voxfilt-mpi/')" ]
+result $? '--version is told once'
+
+# ---------------------------------------------------------------- refusals
+
+# shellcheck disable=SC2086
+{
+    refuses_all 2 'voxfilt-mpi: standard input: every rank reads the input: name a file (--input FILE)' \
+        ranks 2 voxfilt-mpi -n 4 -o out
+    refuses_all 2 'voxfilt-mpi: standard output: all ranks write the output: name a file (--output FILE)' \
+        ranks 2 voxfilt-mpi $scan
+    refuses_all 2 'voxfilt-mpi: --bench and --tune measure one process: run voxfilt' ranks 2 voxfilt-mpi --bench -n 8
+    refuses_all 2 'voxfilt-mpi: /dev/full: several ranks write a regular file, and this is none' \
+        ranks 2 voxfilt-mpi $scan -o /dev/full
+    refuses_all 3 'voxfilt-mpi: scan.raw: length: 18900 bytes, but 4 × 4 × 4 u16 take 128' \
+        ranks 3 voxfilt-mpi -i scan.raw -n 4 -t u16 -o out
+    refuses_all 4 'voxfilt-mpi: none.raw: No such file or directory' ranks 2 voxfilt-mpi -i none.raw -n 4 -o out
+    refuses_all 2 "voxfilt-mpi: rank 1 ($host): argument 6 is \"u8\" here, and \"u16\" at rank 0" \
+        ranks 1 voxfilt-mpi $scan -o out : -n 1 voxfilt-mpi -i scan.raw -d 21,15,30 -t u8 -o out
+    refuses_all 2 "voxfilt-mpi: rank 1 ($host): argument 9 is missing here, and \"-q\" at rank 0" \
+        ranks 1 voxfilt-mpi $scan -o out -q : -n 1 voxfilt-mpi $scan -o out
+    mkdir other
+    here=$(pwd -P)
+    refuses_all 2 "voxfilt-mpi: rank 1 ($host): the working directory is $here/other here, and $here at rank 0" \
+        ranks 1 voxfilt-mpi $scan -o out : -n 1 -wdir "$here/other" voxfilt-mpi $scan -o out
+    # An absolute name that means another file in every folder.
+    cp large.raw other/scan.raw
+    mine="-i /proc/self/cwd/scan.raw -d 21,15,30 -t u16 -o $here/out"
+    refuses_all 3 "voxfilt-mpi: rank 1 ($host): /proc/self/cwd/scan.raw: 2700000 bytes here, 18900 at rank 0" \
+        ranks 1 voxfilt-mpi $mine : -n 1 -wdir "$here/other" voxfilt-mpi $mine
+    rm other/scan.raw
+    refuses_all 4 "voxfilt-mpi: rank 1 ($host): /proc/self/cwd/scan.raw: No such file or directory" \
+        ranks 1 voxfilt-mpi $mine : -n 1 -wdir "$here/other" voxfilt-mpi $mine
+}
+# More than what MPI itself has files for.
+truncate -s 134217728 zeros.raw
+if takes_signal XFSZ; then
+    refuses_all 4 'voxfilt-mpi: out: File too large' ranks 2 sh -c 'trap "" XFSZ && ulimit -f 1048576 && exec "$@"' sh \
+        voxfilt-mpi -i zeros.raw -n 512 -t u8 --out-type f64 -f identity -o out
+fi
+
+# ---------------------------------------------------------------- launchers that MPI does not know
+
+# Those of one vendor start programs of the other as so many that are alone.
+sees_one()
+{
+    # shellcheck disable=SC2086
+    "$@" voxfilt-mpi $scan -o out > ../stdout 2> ../stderr
+    [ $? = 2 ] && [ "$(grep -c '^voxfilt-mpi: 3 tasks were started, and MPI (.*) sees 1: use its own mpirun, or srun --mpi=pmi[x2]$' ../stderr)" = 1 ] &&
+        ! [ -e out ]
+    result $? "tasks that MPI does not bring together: $*"
+}
+sees_one env SLURM_STEP_NUM_TASKS=3 SLURM_PROCID=0
+for foreign in mpirun.openmpi mpirun.mpich; do
+    if has "$foreign" && [ "$(readlink -f "$(command -v "$foreign")")" != "$(readlink -f "$(command -v "$MPIRUN")")" ]; then
+        sees_one "$foreign" -n 3
+    fi
+done
+
+# ---------------------------------------------------------------- signals
+
+# A run that takes long, until its temporary is there.
+begin_long()
+{
+    echo before > out
+    OMPI_MCA_odls_base_sigkill_timeout=5 "$MPIRUN" -n 2 voxfilt-mpi -i zeros.raw -d 512,512,256 -t u16 -s 3000 -q -o out > ../stdout 2> ../stderr &
+    launcher=$!
+    tries=0
+    while ! ls -- *.part > ../parts 2>&1 && [ $tries -lt 100 ]; do
+        sleep 0.1
+        tries=$((tries + 1))
+    done
+}
+
+# What was there before is there still, and nothing else.
+ends_clean() # NAME
+{
+    wait "$launcher"
+    status=$?
+    tries=0
+    while ls -- *.part > ../parts 2>&1 && [ $tries -lt 50 ]; do
+        sleep 0.1
+        tries=$((tries + 1))
+    done
+    [ $status != 0 ] && [ "$(head -c 7 out)" = before ] && ! ls -- *.part
+    result $? "$1 (status $status)"
+}
+
+if takes_signal TERM; then
+    begin_long
+    kill -TERM "$launcher"
+    ends_clean 'the launcher is told to end'
+    begin_long
+    # The one that is not rank 0; pgrep tells the youngest.
+    kill -TERM "$(pgrep -n -f 'voxfilt-mpi -i zeros.raw')"
+    ends_clean 'a rank is told to end'
+    rm out
+fi
+
+conclude

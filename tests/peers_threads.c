@@ -1,0 +1,301 @@
+/* Peers that are threads of one process, for tests. */
+#include "peers_threads.h"
+
+#include "fixture.h"
+
+#include <pthread.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { RANKS_MOST = 16 };
+
+/* A message that a rank has for another one, until it is taken. */
+struct letter {
+    const void *bytes;
+    size_t size;
+    bool there;
+};
+
+/* What all teams of a program have in common. */
+struct peers_threads {
+    pthread_mutex_t mutex;
+    pthread_cond_t changed;
+    size_t fails;
+    unsigned long call, calls; /* of the rank that fails */
+    bool broken;
+    struct room *rooms; /* the first is that of all */
+};
+
+/* Ranks that talk to each other. */
+struct room {
+    struct room *next_room;
+    struct peers_threads *threads;
+    size_t count, open;
+    size_t here;         /* who have come to where all have to be */
+    unsigned long round; /* how often they all have */
+    uint64_t least, next;
+    void *shared; /* of the one that tells */
+    struct letter letters[RANKS_MOST][RANKS_MOST];
+    bool warned[RANKS_MOST];
+    struct seat {
+        struct room *room;
+        size_t index;
+        size_t rank; /* in the room of all */
+    } seats[RANKS_MOST];
+};
+
+static struct room *open_room(struct peers_threads *threads, size_t count)
+{
+    struct room *room = fixture_memory(1, sizeof *room), **last = &threads->rooms;
+
+    *room = (struct room){.threads = threads, .count = count, .open = count, .next = UINT64_MAX};
+    for (size_t i = 0; i < count; i++)
+        room->seats[i] = (struct seat){room, i, i};
+    while (*last != NULL)
+        last = &(*last)->next_room;
+    *last = room;
+    return room;
+}
+
+struct peers_threads *peers_threads_open(size_t count)
+{
+    struct peers_threads *threads = fixture_memory(1, sizeof *threads);
+
+    fixture_require(count <= RANKS_MOST, "few ranks");
+    *threads = (struct peers_threads){.fails = count};
+    pthread_mutex_init(&threads->mutex, NULL);
+    pthread_cond_init(&threads->changed, NULL);
+    open_room(threads, count);
+    return threads;
+}
+
+void peers_threads_fail(struct peers_threads *threads, size_t index, unsigned long call)
+{
+    threads->fails = index;
+    threads->call = call;
+}
+
+bool peers_threads_have_failed(const struct peers_threads *threads)
+{
+    return threads->broken;
+}
+
+static bool lose(struct fault *fault)
+{
+    return fault_raise(fault, STATUS_FAILURE, "the others are out of reach");
+}
+
+/* Every call begins with this, and has the mutex from then on; false without it. */
+static bool enter(struct seat *seat, struct fault *fault)
+{
+    struct peers_threads *threads = seat->room->threads;
+
+    pthread_mutex_lock(&threads->mutex);
+    if (seat->rank == threads->fails && ++threads->calls == threads->call) {
+        threads->broken = true;
+        pthread_cond_broadcast(&threads->changed);
+    }
+    if (!threads->broken)
+        return true;
+    pthread_mutex_unlock(&threads->mutex);
+    return lose(fault);
+}
+
+static bool leave(struct seat *seat, bool done, struct fault *fault)
+{
+    pthread_mutex_unlock(&seat->room->threads->mutex);
+    return done || lose(fault);
+}
+
+static void wake(struct room *room)
+{
+    pthread_cond_broadcast(&room->threads->changed);
+}
+
+static void wait(struct room *room)
+{
+    pthread_cond_wait(&room->threads->changed, &room->threads->mutex);
+}
+
+/* Until all have come. */
+static bool meet(struct room *room)
+{
+    unsigned long round = room->round;
+
+    if (++room->here == room->count) {
+        room->here = 0;
+        room->round++;
+        room->least = room->next;
+        room->next = UINT64_MAX;
+        wake(room);
+    }
+    while (room->round == round && !room->threads->broken)
+        wait(room);
+    return room->round != round;
+}
+
+static bool least(void *state, uint64_t *value, struct fault *fault)
+{
+    struct seat *seat = state;
+    struct room *room = seat->room;
+    bool done;
+
+    if (!enter(seat, fault))
+        return false;
+    room->next = *value < room->next ? *value : room->next;
+    done = meet(room);
+    *value = room->least;
+    return leave(seat, done && meet(room), fault);
+}
+
+static bool tell(void *state, size_t from, void *bytes, size_t size, struct fault *fault)
+{
+    struct seat *seat = state;
+    struct room *room = seat->room;
+    bool done;
+
+    if (!enter(seat, fault))
+        return false;
+    if (seat->index == from)
+        room->shared = bytes;
+    done = meet(room);
+    if (done && seat->index != from)
+        memcpy(bytes, room->shared, size);
+    return leave(seat, done && meet(room), fault);
+}
+
+static bool send_letter(void *state, size_t to, const void *bytes, size_t size, struct fault *fault)
+{
+    struct seat *seat = state;
+    struct room *room = seat->room;
+    struct letter *letter = &room->letters[seat->index][to];
+
+    if (!enter(seat, fault))
+        return false;
+    *letter = (struct letter){bytes, size, true};
+    wake(room);
+    while (letter->there && !room->threads->broken)
+        wait(room);
+    return leave(seat, !letter->there, fault);
+}
+
+static bool receive(void *state, size_t from, void *bytes, size_t size, struct fault *fault)
+{
+    struct seat *seat = state;
+    struct room *room = seat->room;
+    struct letter *letter = &room->letters[from][seat->index];
+    bool done;
+
+    if (!enter(seat, fault))
+        return false;
+    while (!letter->there && !room->threads->broken)
+        wait(room);
+    done = letter->there;
+    if (done) {
+        fixture_require(letter->size == size, "a message is as long as it was expected to be");
+        memcpy(bytes, letter->bytes, size);
+        letter->there = false;
+        wake(room);
+    }
+    return leave(seat, done, fault);
+}
+
+static void warn(void *state)
+{
+    struct seat *seat = state;
+
+    pthread_mutex_lock(&seat->room->threads->mutex);
+    seat->room->warned[seat->index] = true;
+    pthread_mutex_unlock(&seat->room->threads->mutex);
+}
+
+static bool is_warned(void *state)
+{
+    struct seat *seat = state;
+    bool warned = false;
+
+    pthread_mutex_lock(&seat->room->threads->mutex);
+    for (size_t i = 0; i < seat->room->count; i++)
+        warned = warned || (i != seat->index && seat->room->warned[i]);
+    pthread_mutex_unlock(&seat->room->threads->mutex);
+    return warned;
+}
+
+static bool calm(void *state, struct fault *fault)
+{
+    struct seat *seat = state;
+    bool done;
+
+    if (!enter(seat, fault))
+        return false;
+    done = meet(seat->room);
+    seat->room->warned[seat->index] = false;
+    return leave(seat, done && meet(seat->room), fault);
+}
+
+static bool team(void *state, size_t count, void **result, struct fault *fault)
+{
+    struct seat *seat = state;
+    struct room *room = seat->room;
+    bool done;
+
+    *result = NULL;
+    if (!enter(seat, fault))
+        return false;
+    if (seat->index == 0)
+        room->shared = open_room(room->threads, count);
+    done = meet(room);
+    if (done && seat->index < count)
+        *result = &((struct room *)room->shared)->seats[seat->index];
+    return leave(seat, done && meet(room), fault);
+}
+
+static void leave_room(void *state)
+{
+    struct seat *seat = state;
+    struct room *room = seat->room;
+    struct peers_threads *threads = room->threads;
+
+    pthread_mutex_lock(&threads->mutex);
+    room->open--;
+    for (size_t i = 0; !threads->broken && i < room->count; i++)
+        fixture_require(!room->letters[i][seat->index].there && !room->warned[i], "nothing is left unheard");
+    pthread_mutex_unlock(&threads->mutex);
+}
+
+static const struct peers_kind peers_threads = {.least = least,
+                                                .tell = tell,
+                                                .send = send_letter,
+                                                .receive = receive,
+                                                .warn = warn,
+                                                .is_warned = is_warned,
+                                                .calm = calm,
+                                                .team = team,
+                                                .close = leave_room};
+
+struct peers peers_threads_peers(struct peers_threads *threads, size_t index)
+{
+    struct peers peers = {.kind = &peers_threads,
+                          .state = &threads->rooms->seats[index],
+                          .place = {.index = index,
+                                    .count = threads->rooms->count,
+                                    .local = index,
+                                    .locals = threads->rooms->count,
+                                    .sharers = threads->rooms->count}};
+
+    memcpy(peers.place.node, "here", sizeof "here");
+    return peers;
+}
+
+void peers_threads_close(struct peers_threads *threads)
+{
+    for (struct room *room = threads->rooms, *next; room != NULL; room = next) {
+        fixture_require(threads->broken || room->open == 0, "every team is closed");
+        next = room->next_room;
+        free(room);
+    }
+    pthread_cond_destroy(&threads->changed);
+    pthread_mutex_destroy(&threads->mutex);
+    free(threads);
+}

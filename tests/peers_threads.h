@@ -1,0 +1,28 @@
+/* Peers that are threads of one process, for tests: what each call does, and what becomes of a run if one
+ * fails. */
+#ifndef PEERS_THREADS_H
+#define PEERS_THREADS_H
+
+#include "run/peers.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct peers_threads;
+
+struct peers_threads *peers_threads_open(size_t count);
+
+/* The ranks' ends of it, one each. */
+struct peers peers_threads_peers(struct peers_threads *threads, size_t index);
+
+/* Let a call of a rank fail, counted from 1 on, teams' calls included: from then on nobody reaches anybody.
+ */
+void peers_threads_fail(struct peers_threads *threads, size_t index, unsigned long call);
+
+/* Whether that call came. */
+bool peers_threads_have_failed(const struct peers_threads *threads);
+
+/* Once all ranks have closed theirs; teams have to be closed by then, and no message may be left. */
+void peers_threads_close(struct peers_threads *threads);
+
+#endif
