@@ -6,6 +6,12 @@ set -u
 # shellcheck source=tests/commandbook.sh
 . "$(dirname "$0")/commandbook.sh"
 
+# Where there is one, its files are filled through mappings.
+memory=
+if [ "$(stat -f -c %T /dev/shm)" = tmpfs ] && memory=$(mktemp -d /dev/shm/voxfilt.XXXXXX); then
+    trap 'rm -rf "$memory"' EXIT
+fi
+
 # Two batches and a bit.
 make_volume -d 300,256,60 -t f32 -o scan.raw
 
@@ -25,6 +31,10 @@ for job in '-f heat -s 3' '-f heat -s 40 -m 6M' '-f identity' '-f identity --out
         # The samples of a header stand beside it.
         ext=${format%nhdr}
         same "$job: $format" "one.${ext:-raw}" "many.${ext:-raw}"
+        [ -n "$memory" ] || continue
+        # shellcheck disable=SC2086
+        volume -j 8 $job --out-format $format -o "$memory/many.$format"
+        same "$job: $format, in a file system in memory" "one.${ext:-raw}" "$memory/many.${ext:-raw}"
     done
 done
 
@@ -47,7 +57,34 @@ for form in raw npy tif; do
     refuses 4 "voxfilt: out.$form: File too large" sh -c "trap '' XFSZ; ulimit -f 100
         timeout 60 voxfilt -i endless -d 300,256,60 -t f32 -f heat -o out.$form"
 done
-exec 9>&-
+
+# Whoever cuts the temporary file short takes samples that were written.
+cut_short() # FOLDER
+{
+    rm -f endless cut.stderr
+    mkfifo endless
+    voxfilt -i endless -d 300,256,60 -t f32 -f identity -o "$1/cut.raw" 2> cut.stderr &
+    run=$!
+    exec 9> endless
+    head -c 9000000 scan.raw >&9
+    part=
+    tries=0
+    until part=$(find "$1" -name '*.part' -size +9000k) && [ -n "$part" ] || [ $tries = 100 ]; do
+        tries=$((tries + 1))
+        sleep 0.1
+    done
+    [ -n "$part" ] && : > "$part"
+    tail -c +9000001 scan.raw | head -c $((300 * 256 * 60 * 4 - 9000000)) >&9
+    exec 9>&-
+    wait $run
+    [ $? = 4 ] && [ "$(cat cut.stderr)" = "voxfilt: $1/cut.raw: the temporary file has been truncated" ] &&
+        [ -z "$(ls -A "$1")" ]
+}
+if [ -n "$memory" ]; then
+    rm -f "$memory"/*
+    cut_short "$memory"
+    result $? 'a temporary file that somebody cuts short'
+fi
 
 # Where there is no name yet, there is nothing to take room for.
 voxfilt -i scan.raw -d 300,256,60 -t f32 -f identity > copied.raw

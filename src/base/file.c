@@ -2,6 +2,7 @@
 #include "file.h"
 
 #include "guard.h"
+#include "mapped.h"
 #include "mem.h"
 
 #include <errno.h>
@@ -43,7 +44,9 @@ struct file_out {
     bool joined; /* the temporary is another process's */
     unsigned char *buffer;
     size_t used;
-    bool flushed; /* something has left the buffer */
+    bool flushed;  /* something has left the buffer */
+    uint64_t room; /* bytes that have been taken for it; 0: none */
+    bool mapped;   /* mappings fill the room faster */
 };
 
 /* A file that is opened must never become the place where messages go. */
@@ -381,7 +384,7 @@ static bool open_temporary(struct file_out *file, const struct stat *existing, s
     if (file->temporary == NULL)
         return false;
     guard_enter(&before);
-    file->descriptor = open(file->temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+    file->descriptor = open(file->temporary, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
                             existing == NULL ? mode : 0600);
     reason = errno;
     file->guarded.path = file->temporary;
@@ -581,13 +584,15 @@ static bool is_full(int reason)
     return reason == ENOSPC || reason == EDQUOT || reason == EFBIG;
 }
 
-bool file_out_reserve(const struct file_out *file, uint64_t bytes, struct fault *fault)
+bool file_out_reserve(struct file_out *file, uint64_t bytes, struct fault *fault)
 {
     int failed;
 
     do {
         failed = fallocate(file->descriptor, 0, 0, (off_t)bytes);
     } while (failed != 0 && errno == EINTR);
+    file->room = failed == 0 ? bytes : 0;
+    file->mapped = failed == 0 && mapped_is_faster(file->descriptor);
     return failed == 0 || !is_full(errno) ||
            fault_raise_about(fault, STATUS_IO, file->name, "%s", strerror(errno));
 }
@@ -601,20 +606,42 @@ bool file_out_extend(const struct file_out *file, uint64_t bytes, struct fault *
     return done || fault_raise_about(fault, STATUS_IO, file->name, "%s", strerror(errno));
 }
 
+/* Nobody else should know the temporary; whoever cuts it short takes what has been written. */
+static bool has_its_room(const struct file_out *file, struct fault *fault)
+{
+    struct stat now;
+
+    return file->room == 0 || fstat(file->descriptor, &now) != 0 || (uint64_t)now.st_size >= file->room ||
+           fault_raise_about(fault, STATUS_IO, file->name, "the temporary file has been truncated");
+}
+
+/* How many bytes, from the first on, need not be written any more. */
+static bool store(const struct file_out *file, uint64_t offset, const void *bytes, size_t size,
+                  size_t *stored, struct fault *fault)
+{
+    *stored = 0;
+    if (!file->mapped || offset > file->room || size > file->room - offset)
+        return true;
+    *stored = mapped_store(file->descriptor, offset, bytes, size);
+    return *stored == size || has_its_room(file, fault);
+}
+
 bool file_out_write_at(const struct file_out *file, uint64_t offset, const void *bytes, size_t size,
                        struct fault *fault)
 {
-    const unsigned char *from = bytes;
+    size_t done;
 
-    while (size > 0) {
-        ssize_t count = pwrite(file->descriptor, from, size < IO_CHUNK ? size : IO_CHUNK, (off_t)offset);
+    if (!store(file, offset, bytes, size, &done, fault))
+        return false;
+    while (done < size) {
+        size_t wanted = size - done < IO_CHUNK ? size - done : IO_CHUNK;
+        ssize_t count =
+            pwrite(file->descriptor, (const unsigned char *)bytes + done, wanted, (off_t)(offset + done));
         if (count < 0 && errno == EINTR)
             continue;
         if (count < 0)
             return fault_raise_about(fault, STATUS_IO, file->name, "%s", strerror(errno));
-        from += count;
-        offset += (uint64_t)count;
-        size -= (size_t)count;
+        done += (size_t)count;
     }
     return true;
 }
@@ -649,7 +676,7 @@ bool file_out_complete(struct file_out *file, struct fault *fault)
 
     if (descriptor < 0)
         return true;
-    if (!flush(file, fault))
+    if (!flush(file, fault) || !has_its_room(file, fault))
         return false;
     mem_free(file->buffer);
     file->buffer = NULL;

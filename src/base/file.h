@@ -76,8 +76,8 @@ const char *file_out_temporary(const struct file_out *file);
 bool file_join_output(struct file_out **file, const char *path, const char *temporary, struct fault *fault);
 
 /* Take so much room for it that writing does not fill the disk, where the file system can; its length may
-   become that. */
-bool file_out_reserve(const struct file_out *file, uint64_t bytes, struct fault *fault);
+   become that, and must not become less. */
+bool file_out_reserve(struct file_out *file, uint64_t bytes, struct fault *fault);
 
 /* Make it so long, before others write into it. */
 bool file_out_extend(const struct file_out *file, uint64_t bytes, struct fault *fault);

@@ -19,9 +19,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Threads that read a file at once: these bring more than a device takes. */
-#define MOST_READERS 4
-#define MOST_WRITERS 2
+/* Threads that read a file at once, and that write one: these move more than a device computes. */
+#define MOST_CARRIERS 4
 
 /* What a plan may take. */
 struct candidate {
@@ -60,19 +59,13 @@ static unsigned count_processors(const struct plan_request *request)
 }
 
 /* Two processors are busy with reading, computing and writing as it is. */
-static unsigned count_readers(const struct plan_request *request, const struct source *source)
+static unsigned count_carriers(const struct plan_request *request)
 {
     unsigned processors = count_processors(request);
 
-    if (source->format->read_at == NULL || !source->random || processors < 4)
+    if (processors < 4)
         return 1;
-    return processors / 2 < MOST_READERS ? processors / 2 : MOST_READERS;
-}
-
-/* The lock of a file lets few of them write at once. */
-static unsigned count_writers(const struct plan_request *request)
-{
-    return count_processors(request) < 4 ? 1 : MOST_WRITERS;
+    return processors / 2 < MOST_CARRIERS ? processors / 2 : MOST_CARRIERS;
 }
 
 struct range plan_window(const struct plan *plan)
@@ -415,8 +408,8 @@ static bool make_schedule(const struct plan_request *request, struct plan *plan,
         .file_plane_bytes = in_plane > out_plane ? in_plane : out_plane,
         .held_bytes = source->held_bytes,
         .beside_bytes = source->beside_bytes + plan->observer_bytes + plan->slice_bytes,
-        .readers = count_readers(request, source),
-        .writers = count_writers(request),
+        .readers = source->format->read_at != NULL && source->random ? count_carriers(request) : 1,
+        .writers = count_carriers(request),
         .random = source->random,
         .tallies = request->stats,
         .changes = job_waits_for_change(job),

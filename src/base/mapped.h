@@ -1,0 +1,18 @@
+/* Bytes that go into a file of a file system in memory through its mapping. */
+#ifndef MAPPED_H
+#define MAPPED_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Whether a file lies where mappings take the stores of several threads faster than writes, which take turns
+   at the file's lock: in tmpfs, whose pages are the file. */
+bool mapped_is_faster(int descriptor);
+
+/* Store bytes into a file that may be read and written and is long enough: how many of them, from the first
+   on. They are fewer where the system does not allow it, or where the file has lost pages by now; there is no
+   signal. */
+size_t mapped_store(int descriptor, uint64_t offset, const void *bytes, size_t size);
+
+#endif
