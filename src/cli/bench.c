@@ -5,6 +5,7 @@
 #include "plan/forms.h"
 #include "plan/wisdom.h"
 #include "bench_case.h"
+#include "bench_fleet.h"
 #include "bench_plot.h"
 #include "bench_table.h"
 
@@ -158,8 +159,8 @@ static bool bench_rung(struct bench_case *bench, const struct rung *rung)
     return sweep_depths(bench, &wish, form.steps);
 }
 
-/* Keep what was fastest for plans to come. */
-static bool keep_best(struct bench_case *bench)
+/* Keep what was fastest for plans to come, and how fast it was on so many devices. */
+static bool keep_best(struct bench_case *bench, double seconds, size_t devices)
 {
     const struct rung_wish *wish = &bench->best.wish;
     struct wisdom_entry entry = {.tile_x = wish->tile_x,
@@ -167,14 +168,32 @@ static bool keep_best(struct bench_case *bench)
                                  .coarsen = wish->coarsen,
                                  .stride = wish->stride,
                                  .steps = wish->steps,
-                                 .updates = bench_case_cells(bench) / bench->best.seconds};
+                                 .updates = bench_case_cells(bench) / seconds};
 
     if (bench->best.form.rung == NULL)
         return true;
     snprintf(entry.rung, sizeof entry.rung, "%s", bench->best.form.rung->name);
-    wisdom_name_device(&entry, bench->device.backend, bench->index, bench->request->plan.threads);
+    wisdom_name_device(&entry, bench->device.backend, bench->devices.indices[0], bench->request->plan.threads,
+                       devices);
     wisdom_name_problem(&entry, bench->op, &bench->shape, bench->single);
     return wisdom_keep(&entry, bench->fault);
+}
+
+/* The fastest kernel on two of the devices that are named, on three, and so on. */
+static bool bench_fleets(struct bench_case *bench)
+{
+    struct bench_fleet_row row;
+    bool fits;
+
+    for (size_t count = 2; bench->best.form.rung != NULL && count <= bench->devices.count; count++) {
+        if (!bench_fleet_measure(bench, count, &row, &fits))
+            return false;
+        bench_table_fleet(bench, fits ? &row : NULL, count);
+        bench->differs = bench->differs || (fits && !row.equal);
+        if (bench->request->keep && fits && row.equal && !keep_best(bench, row.seconds, count))
+            return false;
+    }
+    return true;
 }
 
 static bool bench_ladder(struct bench_case *bench)
@@ -192,7 +211,10 @@ static bool bench_ladder(struct bench_case *bench)
         if ((asked == NULL || strcmp(asked, rung->name) == 0) && !bench_rung(bench, rung))
             return false;
     }
-    if (bench->request->keep && !keep_best(bench))
+    if (bench->request->keep && !keep_best(bench, bench->best.seconds, 1))
+        return false;
+    bench_table_best(bench);
+    if (!bench_fleets(bench))
         return false;
     end_table(bench);
     return true;
@@ -302,6 +324,7 @@ static bool bench_sums(struct bench_case *bench)
             !bench_sum_rung(bench, rung))
             return false;
     }
+    bench_table_best(bench);
     end_table(bench);
     return true;
 }

@@ -92,13 +92,19 @@ static void fill_batch(const struct bench_case *bench, struct pool *pool, uint64
     pool_share(pool, (unsigned)thread_count(0), planes.count * plane, FILLED_TOGETHER, fill_some, &filling);
 }
 
-static bool next_range(const struct bench_case *bench, struct range *range)
+/* The next batch of some planes; before the first of them, the range is {planes.first, 0}. */
+static bool next_of(const struct bench_case *bench, struct range planes, struct range *range)
 {
-    size_t planes = bench->shape.planes;
+    size_t end = planes.first + planes.count;
 
     range->first += range->count;
-    range->count = planes - range->first < bench->batch ? planes - range->first : bench->batch;
+    range->count = end - range->first < bench->batch ? end - range->first : bench->batch;
     return range->count > 0;
+}
+
+static bool next_range(const struct bench_case *bench, struct range *range)
+{
+    return next_of(bench, bench_case_planes(bench), range);
 }
 
 static void close_stand(struct bench_stand *stand)
@@ -127,32 +133,43 @@ static bool fetch(struct bench_case *bench, struct bench_stand *stand, const str
            await_staging(bench, stand);
 }
 
-static bool fill_field_by(struct bench_case *bench, struct pool *pool, struct bench_stand *stand,
-                          size_t field)
+static struct range higher_by(struct range planes, size_t higher)
+{
+    return (struct range){planes.first + higher, planes.count};
+}
+
+static bool fill_planes_by(struct bench_case *bench, struct pool *pool, struct bench_stand *stand,
+                           size_t field, struct range planes, size_t higher)
 {
     const struct range none = {0, 0};
-    struct range planes = {0, 0};
+    struct range batch = {planes.first, 0};
 
-    while (next_range(bench, &planes)) {
-        fill_batch(bench, pool, field, stand->staging->samples, planes);
+    while (next_of(bench, planes, &batch)) {
+        fill_batch(bench, pool, field, stand->staging->samples, batch);
         if (!stand->backend->upload(stand->device, stand->fields[field], &bench->encoding, stand->staging,
-                                    planes, none, bench->fault) ||
+                                    higher_by(batch, higher), none, bench->fault) ||
             !await_staging(bench, stand))
             return false;
     }
     return true;
 }
 
-bool bench_case_fill(struct bench_case *bench, struct bench_stand *stand, size_t field)
+bool bench_case_fill_planes(struct bench_case *bench, struct bench_stand *stand, size_t field,
+                            struct range planes, size_t higher)
 {
     struct pool *pool;
     bool filled;
 
     if (!pool_create(&pool, (unsigned)thread_count(0) - 1, POOL_FULL_STACKS, bench->fault))
         return false;
-    filled = fill_field_by(bench, pool, stand, field);
+    filled = fill_planes_by(bench, pool, stand, field, planes, higher);
     pool_destroy(pool);
     return filled;
+}
+
+bool bench_case_fill(struct bench_case *bench, struct bench_stand *stand, size_t field)
+{
+    return bench_case_fill_planes(bench, stand, field, bench_case_planes(bench), 0);
 }
 
 static bool open_stand(struct bench_case *bench, struct bench_stand *stand, const struct backend *backend,
@@ -267,19 +284,24 @@ bool bench_case_expect(struct bench_case *bench, unsigned steps)
     return done;
 }
 
-bool bench_case_compare(struct bench_case *bench, const struct field *field, bool *equal)
+bool bench_case_compare_planes(struct bench_case *bench, struct bench_stand *stand, const struct field *field,
+                               struct range planes, size_t higher, bool *equal)
 {
-    struct bench_stand *stand = &bench->device;
-    struct range planes = {0, 0};
+    struct range batch = {planes.first, 0};
 
     *equal = true;
-    while (*equal && next_range(bench, &planes)) {
-        if (!fetch(bench, stand, field, planes))
+    while (*equal && next_of(bench, planes, &batch)) {
+        if (!fetch(bench, stand, field, higher_by(batch, higher)))
             return false;
-        *equal = memcmp(stand->staging->samples, bench->expected + planes.first * bench->plane_bytes,
-                        planes.count * bench->plane_bytes) == 0;
+        *equal = memcmp(stand->staging->samples, bench->expected + batch.first * bench->plane_bytes,
+                        batch.count * bench->plane_bytes) == 0;
     }
     return true;
+}
+
+bool bench_case_compare(struct bench_case *bench, const struct field *field, bool *equal)
+{
+    return bench_case_compare_planes(bench, &bench->device, field, bench_case_planes(bench), 0, equal);
 }
 
 static int compare_numbers(const void *a, const void *b)
@@ -297,22 +319,21 @@ static unsigned calls_for(double seconds)
     return launches < 1.0 ? 1 : launches > MOST_LAUNCHES ? MOST_LAUNCHES : (unsigned)launches;
 }
 
-bool bench_case_measure(struct bench_case *bench, bench_call *call, void *context, double *seconds)
+bool bench_case_measure_by(struct bench_case *bench, const struct bench_watch *watch, bench_call *call,
+                           void *context, double *seconds)
 {
-    struct bench_stand *stand = &bench->device;
     unsigned calls = 1;
     double runs[RUNS + 1];
 
     for (int run = 0; run <= RUNS; run++) {
         runs[run] = 0.0;
-        if (!stand->backend->begin_span(stand->device, bench->fault))
+        if (!watch->begin(bench, context))
             return false;
         for (unsigned i = 0; i < calls; i++) {
             if (!call(bench, context))
                 return false;
         }
-        if (!stand->backend->end_span(stand->device, &runs[run], bench->fault) ||
-            !stand->backend->sync(stand->device, &runs[run], bench->fault))
+        if (!watch->end(bench, context, &runs[run]))
             return false;
         runs[run] /= calls;
         if (run == 0)
@@ -322,6 +343,30 @@ bool bench_case_measure(struct bench_case *bench, bench_call *call, void *contex
     qsort(runs + 1, RUNS, sizeof *runs, compare_numbers);
     *seconds = runs[1 + RUNS / 2];
     return true;
+}
+
+static bool begin_watch(struct bench_case *bench, void *unused)
+{
+    struct bench_stand *stand = &bench->device;
+
+    (void)unused;
+    return stand->backend->begin_span(stand->device, bench->fault);
+}
+
+static bool end_watch(struct bench_case *bench, void *unused, double *seconds)
+{
+    struct bench_stand *stand = &bench->device;
+
+    (void)unused;
+    return stand->backend->end_span(stand->device, seconds, bench->fault) &&
+           stand->backend->sync(stand->device, seconds, bench->fault);
+}
+
+bool bench_case_measure(struct bench_case *bench, bench_call *call, void *context, double *seconds)
+{
+    static const struct bench_watch watch = {begin_watch, end_watch};
+
+    return bench_case_measure_by(bench, &watch, call, context, seconds);
 }
 
 bool bench_case_pass(struct bench_case *bench, void *context)
@@ -382,14 +427,15 @@ static bool open_stands(struct bench_case *bench)
     const struct backend *backend;
     char text[256];
 
-    if (!plan_find_device(plan, &backend, &bench->index, bench->fault))
+    if (!plan_find_devices(plan, &bench->devices, bench->fault))
         return false;
-    measured.index = bench->index;
+    backend = bench->devices.backend;
+    measured.index = bench->devices.indices[0];
     judging.plain = backend == &backend_cpu;
     if (!open_stand(bench, &bench->judge, &backend_cpu, &judging) ||
         !open_stand(bench, &bench->device, backend, &measured))
         return false;
-    backend->describe(bench->index, text, sizeof text);
+    backend->describe(measured.index, text, sizeof text);
     if (!bench->request->json)
         fprintf(bench->stream, "%s: %s\n", backend->name, text);
     return true;

@@ -66,7 +66,7 @@ struct bench_case {
     struct bench_row best;
     struct form planned; /* what a plan takes of itself */
     struct bench_stand judge, device;
-    int index;               /* of the device */
+    struct devices devices;  /* that were named: the first is measured, and then several together */
     unsigned char *expected; /* by the judge after `expected_steps` steps */
     unsigned expected_steps;
     struct field *expected_field; /* the judge's that they stand in */
@@ -93,8 +93,10 @@ double bench_case_rate(const struct bench_case *bench, double seconds);
 double bench_case_cells(const struct bench_case *bench);
 struct range bench_case_planes(const struct bench_case *bench);
 
-/* Noise into a field, the same on every stand. */
+/* Noise into a field, the same on every stand; and into some planes of it, which the field numbers higher. */
 bool bench_case_fill(struct bench_case *bench, struct bench_stand *stand, size_t field);
+bool bench_case_fill_planes(struct bench_case *bench, struct bench_stand *stand, size_t field,
+                            struct range planes, size_t higher);
 
 bool bench_case_settle(const struct bench_case *bench, const struct bench_stand *stand,
                        const struct rung_wish *wish, struct form *form, struct fault *fault);
@@ -111,8 +113,11 @@ bool bench_case_take_steps(struct bench_case *bench, struct bench_stand *stand,
 bool bench_case_expect(struct bench_case *bench, unsigned steps);
 void bench_case_forget(struct bench_case *bench);
 
-/* Whether a field of the device has the judge's bytes. */
+/* Whether a field of the device has the judge's bytes; and whether some planes of a stand's have, which the
+   field numbers higher. */
 bool bench_case_compare(struct bench_case *bench, const struct field *field, bool *equal);
+bool bench_case_compare_planes(struct bench_case *bench, struct bench_stand *stand, const struct field *field,
+                               struct range planes, size_t higher, bool *equal);
 
 /* What is measured: one call, on the stand of the device. */
 typedef bool bench_call(struct bench_case *bench, void *context);
@@ -121,7 +126,14 @@ typedef bool bench_call(struct bench_case *bench, void *context);
 bool bench_case_pass(struct bench_case *bench, void *kernel);
 bool bench_case_add_changes(struct bench_case *bench, void *sums);
 
-/* The median time of a call. */
+/* The median time of a call by the device's stopwatch, or by others. */
 bool bench_case_measure(struct bench_case *bench, bench_call *call, void *context, double *seconds);
+
+struct bench_watch {
+    bench_call *begin;
+    bool (*end)(struct bench_case *bench, void *context, double *seconds);
+};
+bool bench_case_measure_by(struct bench_case *bench, const struct bench_watch *watch, bench_call *call,
+                           void *context, double *seconds);
 
 #endif

@@ -61,7 +61,7 @@ static void describe(const struct bench_case *bench, char *text, size_t size)
         snprintf(extents, sizeof extents, "%zu x %zu x %zu", grid->nx, grid->ny, grid->nz);
     else
         snprintf(extents, sizeof extents, "%zu x %zu", grid->nx, grid->ny);
-    bench->device.backend->describe(bench->index, device, sizeof device);
+    bench->device.backend->describe(bench->devices.indices[0], device, sizeof device);
     snprintf(text, size, "%.120s: %s %s on %s", bench->title, extents, work_name(bench->request->work),
              device);
 }

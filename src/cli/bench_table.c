@@ -211,14 +211,107 @@ void bench_table_refusal(struct bench_case *bench, const char *rung, const struc
     }
 }
 
-void bench_table_end(struct bench_case *bench)
+void bench_table_best(struct bench_case *bench)
 {
     const struct bench_row *best = &bench->best;
 
-    if (bench->request->json)
-        return;
-    if (best->form.rung != NULL)
+    if (!bench->request->json && best->form.rung != NULL)
         fprintf(bench->stream, "fastest: %s, %.4f ms a step%s\n", best->form.rung->name, 1e3 * best->seconds,
                 bench->request->keep && bench->op != NULL ? ": kept as wisdom" : "");
-    fprintf(bench->stream, "\n");
+}
+
+/* ---- several devices ---- */
+
+static double rate_in_units(const struct bench_case *bench, double seconds)
+{
+    return bench_case_rate(bench, seconds) / (bench->request->pictures ? 1e6 : 1e9);
+}
+
+/* Of so many times the speed of one. */
+static double share_of_ideal(const struct bench_case *bench, const struct bench_fleet_row *row)
+{
+    return bench->best.seconds / row->seconds / (double)row->count;
+}
+
+static void print_text_fleet(struct bench_case *bench, const struct bench_fleet_row *row)
+{
+    fprintf(bench->stream,
+            "on %zu devices: %.4f ms a step, %.2f %s, %.1f %% of %zu times one; bytes equal%s\n", row->count,
+            1e3 * row->seconds, rate_in_units(bench, row->seconds),
+            bench->request->pictures ? "Mpx/s" : "GCells/s", 100.0 * share_of_ideal(bench, row), row->count,
+            bench->request->keep ? ": kept as wisdom" : "");
+    for (size_t i = 0; i < row->count; i++) {
+        const struct bench_share *share = &row->shares[i];
+        char bytes[32];
+        fprintf(bench->stream, "  %s:%d: computed %.4f ms a step, was handed %s in %.4f ms\n", share->backend,
+                share->index, 1e3 * share->compute,
+                number_format_bytes(share->handed_bytes, bytes, sizeof bytes), 1e3 * share->handing);
+    }
+}
+
+static void print_json_shares(FILE *stream, const struct bench_fleet_row *row)
+{
+    fprintf(stream, ", \"shares\": [");
+    for (size_t i = 0; i < row->count; i++) {
+        const struct bench_share *share = &row->shares[i];
+        fprintf(stream, "%s{\"device\": \"%s:%d\", ", i > 0 ? ", " : "", share->backend, share->index);
+        json_number(stream, "compute", share->compute);
+        fprintf(stream, ", ");
+        json_number(stream, "handed_bytes", share->handed_bytes);
+        fprintf(stream, ", ");
+        json_number(stream, "handed_seconds", share->handing);
+        fprintf(stream, "}");
+    }
+    fprintf(stream, "]");
+}
+
+static void print_json_fleet(struct bench_case *bench, const struct bench_fleet_row *row)
+{
+    FILE *stream = bench->stream;
+
+    json_number(stream, "seconds_per_step", row->seconds);
+    fprintf(stream, ", ");
+    json_number(stream, bench->request->pictures ? "pixels_per_second" : "cells_per_second",
+                bench_case_rate(bench, row->seconds));
+    fprintf(stream, ", ");
+    json_number(stream, "share_of_ideal", share_of_ideal(bench, row));
+    print_json_shares(stream, row);
+}
+
+/* The members of other rows, as far as several devices have them. */
+static void print_json_fleet_row(struct bench_case *bench, const struct bench_fleet_row *row, size_t count)
+{
+    FILE *stream = bench->stream;
+
+    begin_json_row(bench, bench->best.form.rung->name);
+    fprintf(stream, ", \"devices\": %zu, ", count);
+    if (row == NULL)
+        fprintf(stream, "\"refused\": \"a share has fewer planes than a pass reads beside it\"");
+    else
+        fprintf(stream, "\"steps\": %u, \"equal\": %s", row->form.steps, row->equal ? "true" : "false");
+    if (row != NULL && row->equal) {
+        fprintf(stream, ", ");
+        print_json_fleet(bench, row);
+    }
+    fprintf(stream, "}");
+}
+
+void bench_table_fleet(struct bench_case *bench, const struct bench_fleet_row *row, size_t count)
+{
+    if (bench->request->json)
+        print_json_fleet_row(bench, row, count);
+    else if (row == NULL)
+        fprintf(bench->stream, "on %zu devices: a share has fewer planes than a pass reads beside it\n",
+                count);
+    else if (!row->equal)
+        fprintf(bench->stream, "on %zu devices: bytes DIFFER\n", count);
+    else
+        print_text_fleet(bench, row);
+    fflush(bench->stream);
+}
+
+void bench_table_end(struct bench_case *bench)
+{
+    if (!bench->request->json)
+        fprintf(bench->stream, "\n");
 }

@@ -4,10 +4,15 @@
 
 #include "base/diag.h"
 #include "bench_case.h"
+#include "bench_fleet.h"
 
 void bench_table_head(struct bench_case *bench);
 void bench_table_row(struct bench_case *bench, const struct bench_row *row);
 void bench_table_refusal(struct bench_case *bench, const char *rung, const struct fault *refusal);
+void bench_table_best(struct bench_case *bench);
+
+/* The fastest on so many devices; without a row, their shares would be too small. */
+void bench_table_fleet(struct bench_case *bench, const struct bench_fleet_row *row, size_t count);
 void bench_table_end(struct bench_case *bench);
 
 #endif

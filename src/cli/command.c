@@ -34,14 +34,13 @@ static enum status close_stdout(void)
 /* Extents to measure on where nothing gives any: larger than any cache of the device. */
 static bool default_case(const struct options *options, struct bench_request *request, struct fault *fault)
 {
-    const struct backend *backend;
+    struct devices devices;
     bool picture = options->program == PROGRAM_IMGHEAT;
     size_t side;
-    int index;
 
-    if (!plan_find_device(&options->plan, &backend, &index, fault))
+    if (!plan_find_devices(&options->plan, &devices, fault))
         return false;
-    side = backend == &backend_cpu ? (picture ? 4096 : 256) : (picture ? 16384 : 512);
+    side = devices.backend == &backend_cpu ? (picture ? 4096 : 256) : (picture ? 16384 : 512);
     request->work = options->job.has_work      ? options->job.work
                     : options->source.has_type ? sample_work_type(options->source.type)
                                                : WORK_F32;

@@ -29,7 +29,7 @@ static bool settle_by_wisdom(const struct forms_request *request, const struct o
     struct fault refusal;
     struct rung_wish wish;
 
-    wisdom_name_device(&key, request->backend, request->index, request->threads);
+    wisdom_name_device(&key, request->backend, request->index, request->threads, 1);
     wisdom_name_problem(&key, op, request->shape, single);
     known = wisdom_find(request->wisdom, &key);
     if (known == NULL)

@@ -305,25 +305,15 @@ static bool choose_count(const struct plan_request *request, struct plan *plan, 
     return true;
 }
 
-bool plan_find_device(const struct plan_request *request, const struct backend **backend, int *index,
-                      struct fault *fault)
+bool plan_find_devices(const struct plan_request *request, struct devices *devices, struct fault *fault)
 {
-    struct devices devices = {.backend = &backend_cpu, .count = 1};
-
-    if (!plan_chooses_device(request)) {
-        if (!devices_find(request->device, &devices, fault))
-            return false;
-    } else {
-        for (size_t i = 0; devices_backends[i] != NULL && devices.backend == &backend_cpu; i++) {
-            if (devices_backends[i]->count() > 0)
-                devices.backend = devices_backends[i];
-        }
+    if (!plan_chooses_device(request))
+        return devices_find(request->device, devices, fault);
+    *devices = first_of(&backend_cpu);
+    for (size_t i = 0; devices_backends[i] != NULL && devices->backend == &backend_cpu; i++) {
+        if (devices_backends[i]->count() > 0)
+            devices->backend = devices_backends[i];
     }
-    if (devices.count > 1)
-        return fault_raise(fault, STATUS_USAGE, "--device: %s: name one: a bench measures one device",
-                           request->device);
-    *backend = devices.backend;
-    *index = devices.indices[0];
     return true;
 }
 

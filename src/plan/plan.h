@@ -56,9 +56,8 @@ struct plan {
     double moved_bytes, seconds;   /* forecast of the steps */
 };
 
-/* The one device that the request names, or else the first that may be taken. */
-bool plan_find_device(const struct plan_request *request, const struct backend **backend, int *index,
-                      struct fault *fault);
+/* The devices that the request names, or else the first that may be taken. */
+bool plan_find_devices(const struct plan_request *request, struct devices *devices, struct fault *fault);
 
 /* Whether the request leaves the device to the plan, and whether it names one other than the CPU. */
 bool plan_chooses_device(const struct plan_request *request);

@@ -36,16 +36,66 @@ struct prediction_overhead prediction_overhead(const struct prediction_case *exp
     return (struct prediction_overhead){forecast.start, forecast.moving * file_bytes};
 }
 
-/* Updates a second of an op: as measured, or else as the backend assumes. */
-static double predict_updates(const struct prediction_case *expected, const struct backend *backend,
-                              struct wisdom_entry *key, const struct op *op, bool single)
+/* Planes that go from device to device while the levels are computed: the copies, and the waits for them. */
+#define ASSUMED_HANDING_BYTES_PER_SECOND 100e9
+#define ASSUMED_HANDING_SECONDS          20e-6
+
+/* One or several devices, and what is known of them. */
+struct group {
+    const struct backend *backend;
+    int index; /* of the first */
+    size_t count;
+    struct wisdom_entry alone, together; /* keys */
+};
+
+static struct group group_of(const struct prediction_case *expected, const struct backend *backend, int index,
+                             size_t count)
 {
-    const struct device_request device = device_of(expected);
+    struct group group = {.backend = backend, .index = index, .count = count};
+
+    wisdom_name_device(&group.alone, backend, index, expected->threads, 1);
+    wisdom_name_device(&group.together, backend, index, expected->threads, count);
+    return group;
+}
+
+/* Updates a second of an op as measured; 0: nobody has. */
+static double known_updates(const struct prediction_case *expected, struct wisdom_entry *key,
+                            const struct op *op, bool single)
+{
     const struct wisdom_entry *known;
 
     wisdom_name_problem(key, op, expected->shape, single);
     known = wisdom_find(expected->wisdom, key);
-    return known != NULL ? known->updates : backend->predict(&device, op, expected->shape, single).updates;
+    return known != NULL ? known->updates : 0.0;
+}
+
+/* What the devices of a group hand over to each other before a step, where nothing hides it. */
+static double handing_seconds(const struct prediction_case *expected, const struct group *group,
+                              const struct op *op)
+{
+    double samples = lower_samples(expected->shape, (size_t)(op->plane.high - op->plane.low));
+    double bytes = samples * (double)work_size(expected->job->work);
+
+    return group->count == 1 || bytes == 0.0
+               ? 0.0
+               : bytes / ASSUMED_HANDING_BYTES_PER_SECOND + ASSUMED_HANDING_SECONDS;
+}
+
+/* Seconds of a step of an op: by what was measured of the group, or of one of it, or as the backend assumes.
+ */
+static double step_seconds(const struct prediction_case *expected, struct group *group, const struct op *op,
+                           bool single)
+{
+    const struct device_request device = device_of(expected);
+    double samples = all_samples(expected), together = known_updates(expected, &group->together, op, single);
+    double alone;
+
+    if (together > 0.0)
+        return samples / together;
+    alone = known_updates(expected, &group->alone, op, single);
+    if (alone == 0.0)
+        alone = group->backend->predict(&device, op, expected->shape, single).updates;
+    return samples / alone / (double)group->count + handing_seconds(expected, group, op);
 }
 
 static double larger(double a, double b)
@@ -54,7 +104,7 @@ static double larger(double a, double b)
 }
 
 /* Seconds for what scales samples while they are converted: a multiply-add a step, all in registers. */
-static double predict_conversion(const struct prediction_case *expected, const struct backend *backend,
+static double predict_conversion(const struct prediction_case *expected, const struct group *group,
                                  const struct stage *stage)
 {
     const struct device_request device = device_of(expected);
@@ -63,40 +113,40 @@ static double predict_conversion(const struct prediction_case *expected, const s
 
     if (stage->steps == 0)
         return 0.0;
-    return all_samples(expected) / backend->predict(&device, &op, expected->shape, true).updates;
+    return all_samples(expected) / (double)group->count /
+           group->backend->predict(&device, &op, expected->shape, true).updates;
 }
 
 /* Steps that are looked at are taken one by one, and their changes added up. */
-static double predict_stage(const struct prediction_case *expected, const struct backend *backend,
-                            struct wisdom_entry *key, size_t index)
+static double predict_stage(const struct prediction_case *expected, struct group *group, size_t index)
 {
     const struct device_request device = device_of(expected);
     const struct stage *stage = &expected->job->stages[index];
     const struct step *step = &expected->steps[index].step;
     bool single = forms_is_single(stage, step);
-    double looks = (double)looks_count(&stage->looks), others = (double)stage->steps - looks, sweeps = 0.0;
+    double looks = (double)looks_count(&stage->looks), others = (double)stage->steps - looks, seconds = 0.0;
 
     if (stage->converted)
-        return predict_conversion(expected, backend, stage);
+        return predict_conversion(expected, group, stage);
     for (size_t k = 0; k < step->count; k++) {
-        sweeps += others / predict_updates(expected, backend, key, &step->ops[k], single);
+        seconds += others * step_seconds(expected, group, &step->ops[k], single);
         if (looks > 0.0)
-            sweeps += looks / predict_updates(expected, backend, key, &step->ops[k], true);
+            seconds += looks * step_seconds(expected, group, &step->ops[k], true);
     }
     if (looks > 0.0)
-        sweeps += looks / backend->predict(&device, &step->ops[0], expected->shape, true).changes;
-    return sweeps * all_samples(expected);
+        seconds += looks * all_samples(expected) / (double)group->count /
+                   group->backend->predict(&device, &step->ops[0], expected->shape, true).changes;
+    return seconds;
 }
 
 static double predict_computing(const struct prediction_case *expected, const struct backend *backend,
-                                int index)
+                                int index, size_t count)
 {
+    struct group group = group_of(expected, backend, index, count);
     double seconds = 0.0;
-    struct wisdom_entry key;
 
-    wisdom_name_device(&key, backend, index, expected->threads);
     for (size_t i = 0; i < expected->step_count; i++)
-        seconds += predict_stage(expected, backend, &key, i);
+        seconds += predict_stage(expected, &group, i);
     return seconds;
 }
 
@@ -105,39 +155,17 @@ double prediction_alone(const struct prediction_case *expected, const struct bac
 {
     struct prediction_overhead overhead = prediction_overhead(expected, backend);
 
-    return overhead.start + larger(overhead.moving, predict_computing(expected, backend, index));
-}
-
-/* Planes that go from device to device while the levels are computed: the copies, and the waits for them. */
-#define ASSUMED_HANDING_BYTES_PER_SECOND 100e9
-#define ASSUMED_HANDING_SECONDS          20e-6
-
-/* Seconds for what devices hand over to each other before each level, where nothing hides it. */
-static double predict_handing(const struct prediction_case *expected)
-{
-    double sample = (double)work_size(expected->job->work), seconds = 0.0;
-
-    for (size_t i = 0; i < expected->step_count; i++) {
-        const struct levels_step *step = &expected->steps[i];
-        for (size_t k = 0; k < step->step.count; k++) {
-            const struct op *op = &step->step.ops[k];
-            double bytes = lower_samples(expected->shape, (size_t)(op->plane.high - op->plane.low)) * sample;
-            if (bytes > 0.0)
-                seconds += (double)expected->job->stages[i].steps *
-                           (bytes / ASSUMED_HANDING_BYTES_PER_SECOND + ASSUMED_HANDING_SECONDS);
-        }
-    }
-    return seconds;
+    return overhead.start + larger(overhead.moving, predict_computing(expected, backend, index, 1));
 }
 
 /* What several devices share is there before a level begins, and until the last one ends. */
 double prediction_together(const struct prediction_case *expected, const struct devices *devices)
 {
-    struct prediction_overhead overhead = prediction_overhead(expected, devices->backend);
-    double alone = prediction_alone(expected, devices->backend, devices->indices[0]), computing;
+    struct prediction_overhead overhead;
 
     if (devices->count == 1)
-        return alone;
-    computing = predict_computing(expected, devices->backend, devices->indices[0]);
-    return overhead.start + overhead.moving + computing / (double)devices->count + predict_handing(expected);
+        return prediction_alone(expected, devices->backend, devices->indices[0]);
+    overhead = prediction_overhead(expected, devices->backend);
+    return overhead.start + overhead.moving +
+           predict_computing(expected, devices->backend, devices->indices[0], devices->count);
 }

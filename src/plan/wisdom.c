@@ -34,7 +34,7 @@ static unsigned extent_class(size_t extent)
 }
 
 void wisdom_name_device(struct wisdom_entry *entry, const struct backend *backend, int index,
-                        unsigned threads)
+                        unsigned threads, size_t together)
 {
     size_t used;
 
@@ -42,6 +42,8 @@ void wisdom_name_device(struct wisdom_entry *entry, const struct backend *backen
     used = strlen(entry->device);
     if (backend == &backend_cpu && threads > 0)
         snprintf(entry->device + used, sizeof entry->device - used, ", -j %u", threads);
+    else if (together > 1)
+        snprintf(entry->device + used, sizeof entry->device - used, ", %zu together", together);
 }
 
 void wisdom_name_problem(struct wisdom_entry *entry, const struct op *op, const struct shape *shape,

@@ -26,9 +26,10 @@ struct wisdom {
 void wisdom_load(struct wisdom *wisdom);
 void wisdom_free(struct wisdom *wisdom);
 
-/* Fill in the device: as its backend describes it, with the CPU's threads where so many are asked for. */
+/* Fill in the device: as its backend describes it, with the CPU's threads where so many are asked for; or so
+   many of them that share the planes. */
 void wisdom_name_device(struct wisdom_entry *entry, const struct backend *backend, int index,
-                        unsigned threads);
+                        unsigned threads, size_t together);
 
 /* Fill in the problem: alike for ops of one kind and reach on extents of about one size, of which a pass may
    take one step or more. */

@@ -3,6 +3,7 @@
 #include "fleet.h"
 
 #include "base/size.h"
+#include "plan/exchange.h"
 
 /* Planes that go through the host's memory take as long as a level. They go while the inside is computed,
    unless shares have fewer halos than this: a level that is computed in three pieces computes more planes
@@ -161,37 +162,14 @@ static void count_for(struct passes *all, const struct level *level)
     count_planes(all, edge_has(op->edge, EDGE_GOES_ROUND));
 }
 
-/* What a lane reads of a level's field that others have computed: planes on one side of its own. */
-static bool gather(struct passes *all, size_t index, unsigned field, struct range planes)
-{
-    const struct shares *shares = &all->shares;
-    struct sweep *sweep = &all->sweeps[index];
-
-    while (planes.count > 0) {
-        size_t owner;
-        const struct range owned = shares_owned(shares, planes, &owner);
-        const struct lane *from = &all->lanes[owner];
-        if (!from->backend->hand_over(from->device, from->fields[field], owned, sweep->lane->device,
-                                      sweep->lane->fields[field], planes.first, all->fault))
-            return false;
-        sweep->handed += owned.count;
-        planes.first += owned.count;
-        planes.count -= owned.count;
-    }
-    return true;
-}
-
+/* What each lane reads of a level's field that others have computed. */
 static bool gather_all(struct passes *all, unsigned field, size_t reach)
 {
-    const struct shares *shares = &all->shares;
-    bool done = true;
+    uint64_t handed[DEVICES_MOST] = {0};
+    bool done = exchange_planes(all->lanes, &all->shares, field, reach, handed, all->fault);
 
-    for (size_t i = 0; done && reach > 0 && i < shares->count; i++) {
-        const struct range own = shares_own(shares, i), reached = shares_reached(shares, i, reach);
-        size_t end = own.first + own.count;
-        done = gather(all, i, field, (struct range){reached.first, own.first - reached.first}) &&
-               gather(all, i, field, (struct range){end, reached.first + reached.count - end});
-    }
+    for (size_t i = 0; i < all->shares.count; i++)
+        all->sweeps[i].handed += handed[i];
     return done;
 }
 

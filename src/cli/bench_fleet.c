@@ -1,0 +1,283 @@
+/* The bench of several devices that share a grid, as a run on them would. */
+#include "bench_fleet.h"
+
+#include "base/size.h"
+#include "plan/exchange.h"
+#include "plan/lane.h"
+#include "plan/share.h"
+
+/* Fields that passes take turns with. */
+enum { FIELDS = 2 };
+
+struct fleet {
+    struct bench_case *bench;
+    struct lane lanes[DEVICES_MOST];
+    struct staging *staging[DEVICES_MOST];
+    struct shares shares;
+    struct shape shape; /* of the fields: of the unrolled grid, where it is */
+    struct levels_step step;
+    const struct form *form;
+    unsigned field; /* that the next pass reads */
+    size_t passes;
+    uint64_t handed[DEVICES_MOST]; /* planes */
+    double handing[DEVICES_MOST], compute[DEVICES_MOST];
+};
+
+/* Planes that a pass reads on one side of those that it computes. */
+static size_t reach_of(const struct op *op, const struct form *form)
+{
+    size_t own = (size_t)(op->plane.high > -op->plane.low ? op->plane.high : -op->plane.low);
+
+    return size_most(own, form->reach) * form->steps;
+}
+
+static struct fleet fleet_of(struct bench_case *bench, const struct form *form, size_t count)
+{
+    const struct op *op = bench->op;
+    struct fleet fleet = {.bench = bench, .shape = bench->shape, .form = form};
+
+    fleet.shares = (struct shares){.planes = bench->shape.planes,
+                                   .count = count,
+                                   .halo = reach_of(op, form),
+                                   .around = edge_has(op->edge, EDGE_GOES_ROUND)};
+    fleet.shape.planes += 2 * shares_overlap(&fleet.shares);
+    fleet.step.step.ops[0] = *op;
+    fleet.step.step.count = 1;
+    fleet.step.forms[0] = *form;
+    return fleet;
+}
+
+/* ---- opening and closing ---- */
+
+static bool open_lane(struct fleet *fleet, size_t index)
+{
+    struct bench_case *bench = fleet->bench;
+    const struct backend *backend = bench->devices.backend;
+    const struct device_request request = {.index = bench->devices.indices[index]};
+    const struct range held = shares_reached(&fleet->shares, index, fleet->shares.halo);
+    struct lane *lane = &fleet->lanes[index];
+
+    if (!lane_open(lane, backend, &request, bench->fault) ||
+        !lane_prepare(lane, &fleet->step, 1, bench->fault) ||
+        !lane_create_fields(lane, FIELDS, &fleet->shape, bench->request->work, held, bench->fault))
+        return false;
+    fleet->staging[index] =
+        backend->staging_create(lane->device, bench->batch * bench->plane_bytes, bench->fault);
+    return fleet->staging[index] != NULL;
+}
+
+static void close_lane(struct lane *lane, struct staging *staging)
+{
+    struct fault again;
+    double unused = 0.0;
+
+    if (lane->device == NULL)
+        return;
+    (void)lane->backend->sync(lane->device, &unused, &again);
+    lane->backend->staging_destroy(lane->device, staging);
+    lane_destroy_fields(lane);
+}
+
+/* After a fault they may still be about to read each other's fields. */
+static void close_all(struct fleet *fleet)
+{
+    for (size_t i = 0; i < fleet->shares.count; i++)
+        close_lane(&fleet->lanes[i], fleet->staging[i]);
+    for (size_t i = 0; i < fleet->shares.count; i++)
+        lane_close(&fleet->lanes[i]);
+}
+
+static bool open_all(struct fleet *fleet)
+{
+    bool done = true;
+
+    for (size_t i = 0; done && i < fleet->shares.count; i++)
+        done = open_lane(fleet, i);
+    return done;
+}
+
+/* ---- passes ---- */
+
+static bool exchange(struct fleet *fleet)
+{
+    return exchange_planes(fleet->lanes, &fleet->shares, fleet->field, fleet->shares.halo, fleet->handed,
+                           fleet->bench->fault);
+}
+
+/* Any field will do to measure what reads its step's input beside its own. */
+static bool advance(struct fleet *fleet, size_t index, unsigned to)
+{
+    const struct lane *lane = &fleet->lanes[index];
+    const struct field *kept = fleet->step.step.ops[0].kind == OP_UNSHARP ? lane->fields[fleet->field] : NULL;
+
+    return lane->backend->advance(lane->device, lane->routines[0][0], fleet->form->steps,
+                                  lane->fields[fleet->field], kept, lane->fields[to],
+                                  shares_own(&fleet->shares, index), fleet->bench->fault);
+}
+
+static bool pass(struct bench_case *bench, void *context)
+{
+    struct fleet *fleet = context;
+    const unsigned to = (fleet->field + 1) % FIELDS;
+    bool done = true;
+
+    (void)bench;
+    for (size_t i = 0; done && i < fleet->shares.count; i++)
+        done = advance(fleet, i, to);
+    fleet->field = to;
+    fleet->passes++;
+    return done && exchange(fleet);
+}
+
+/* ---- the same bytes ---- */
+
+/* Its planes in the grid. */
+static struct range grid_planes_of(const struct fleet *fleet, size_t index)
+{
+    const struct range own = shares_own(&fleet->shares, index);
+
+    return (struct range){own.first - shares_overlap(&fleet->shares), own.count};
+}
+
+static struct bench_stand stand_of(const struct fleet *fleet, size_t index)
+{
+    const struct lane *lane = &fleet->lanes[index];
+
+    return (struct bench_stand){.backend = lane->backend,
+                                .device = lane->device,
+                                .fields = {lane->fields[0], lane->fields[1]},
+                                .staging = fleet->staging[index]};
+}
+
+static bool fill(struct fleet *fleet)
+{
+    bool done = true;
+
+    fleet->field = 0;
+    for (size_t i = 0; done && i < fleet->shares.count; i++) {
+        struct bench_stand stand = stand_of(fleet, i);
+        done = bench_case_fill_planes(fleet->bench, &stand, 0, grid_planes_of(fleet, i),
+                                      shares_overlap(&fleet->shares));
+    }
+    return done && exchange(fleet);
+}
+
+static bool compare(struct fleet *fleet, bool *equal)
+{
+    bool done = true;
+
+    *equal = true;
+    for (size_t i = 0; done && *equal && i < fleet->shares.count; i++) {
+        struct bench_stand stand = stand_of(fleet, i);
+        done = bench_case_compare_planes(fleet->bench, &stand, stand.fields[fleet->field],
+                                         grid_planes_of(fleet, i), shares_overlap(&fleet->shares), equal);
+    }
+    return done;
+}
+
+/* Two passes, so that the second one needs what the first has handed over. What the last operation of an
+   unsharp mask reads beside its input is another field then. */
+static bool check(struct fleet *fleet, bool *equal)
+{
+    const unsigned passes = fleet->step.step.ops[0].kind == OP_UNSHARP ? 1 : 2;
+    bool done = bench_case_expect(fleet->bench, passes * fleet->form->steps) && fill(fleet);
+
+    for (unsigned i = 0; done && i < passes; i++)
+        done = pass(fleet->bench, fleet);
+    return done && compare(fleet, equal);
+}
+
+/* ---- stopwatches ---- */
+
+static bool begin_all(struct bench_case *bench, void *context)
+{
+    struct fleet *fleet = context;
+    bool done = true;
+
+    for (size_t i = 0; done && i < fleet->shares.count; i++)
+        done = fleet->lanes[i].backend->begin_span(fleet->lanes[i].device, bench->fault);
+    return done;
+}
+
+static bool end_one(struct fleet *fleet, size_t index, double *seconds)
+{
+    const struct lane *lane = &fleet->lanes[index];
+    double own = 0.0;
+
+    if (!lane->backend->end_span(lane->device, &own, fleet->bench->fault) ||
+        !lane->backend->sync(lane->device, &own, fleet->bench->fault))
+        return false;
+    fleet->compute[index] += own;
+    *seconds = own > *seconds ? own : *seconds;
+    return true;
+}
+
+/* The slowest of them. */
+static bool end_all(struct bench_case *bench, void *context, double *seconds)
+{
+    struct fleet *fleet = context;
+    bool done = true;
+
+    (void)bench;
+    for (size_t i = 0; done && i < fleet->shares.count; i++)
+        done = end_one(fleet, i, seconds);
+    return done;
+}
+
+/* ---- a row ---- */
+
+static bool forget_handings(struct fleet *fleet)
+{
+    bool done = true;
+
+    for (size_t i = 0; done && i < fleet->shares.count; i++) {
+        double unused = 0.0;
+        done = fleet->lanes[i].backend->tell_handings(fleet->lanes[i].device, &unused, fleet->bench->fault);
+        fleet->handed[i] = 0;
+        fleet->compute[i] = 0.0;
+    }
+    fleet->passes = 0;
+    return done;
+}
+
+static bool tell_share(struct fleet *fleet, size_t index, struct bench_share *share)
+{
+    const struct lane *lane = &fleet->lanes[index];
+    const double steps = (double)fleet->passes * fleet->form->steps;
+    const double plane = (double)lane->backend->field_bytes(&fleet->shape, fleet->bench->request->work, 1);
+
+    if (!lane->backend->tell_handings(lane->device, &fleet->handing[index], fleet->bench->fault))
+        return false;
+    *share = (struct bench_share){.backend = lane->backend->name,
+                                  .index = lane->index,
+                                  .compute = fleet->compute[index] / steps,
+                                  .handed_bytes = (double)fleet->handed[index] * plane / steps,
+                                  .handing = fleet->handing[index] / steps};
+    return true;
+}
+
+static bool measure(struct fleet *fleet, struct bench_fleet_row *row)
+{
+    static const struct bench_watch watch = {begin_all, end_all};
+    bool done =
+        forget_handings(fleet) && bench_case_measure_by(fleet->bench, &watch, pass, fleet, &row->seconds);
+
+    row->seconds /= fleet->form->steps;
+    for (size_t i = 0; done && i < fleet->shares.count; i++)
+        done = tell_share(fleet, i, &row->shares[i]);
+    return done;
+}
+
+bool bench_fleet_measure(struct bench_case *bench, size_t count, struct bench_fleet_row *row, bool *fits)
+{
+    struct fleet fleet = fleet_of(bench, &bench->best.form, count);
+    bool done;
+
+    *row = (struct bench_fleet_row){.count = count, .form = bench->best.form};
+    *fits = count <= bench->shape.planes && 2 * fleet.shares.halo <= bench->shape.planes / count;
+    if (!*fits)
+        return true;
+    done = open_all(&fleet) && check(&fleet, &row->equal) && (!row->equal || measure(&fleet, row));
+    close_all(&fleet);
+    return done;
+}

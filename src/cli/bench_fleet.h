@@ -1,0 +1,32 @@
+/* The bench of several devices that share a grid, as a run on them would. */
+#ifndef BENCH_FLEET_H
+#define BENCH_FLEET_H
+
+#include "bench_case.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* What one of them did for a step. */
+struct bench_share {
+    const char *backend;
+    int index;
+    double compute;      /* seconds, in which it also waits for planes */
+    double handed_bytes; /* by the others */
+    double handing;      /* seconds that the copies took */
+};
+
+/* A kernel on so many of them. */
+struct bench_fleet_row {
+    size_t count;
+    struct form form;
+    bool equal;
+    double seconds; /* of one step */
+    struct bench_share shares[DEVICES_MOST];
+};
+
+/* The fastest kernel of the table at hand on the first so many devices of the bench. `fits` tells whether
+   their shares are large enough for it; if they are not, nothing was measured. */
+bool bench_fleet_measure(struct bench_case *bench, size_t count, struct bench_fleet_row *row, bool *fits);
+
+#endif
