@@ -63,7 +63,6 @@ refuses 5 'voxfilt: --device: cuda:all: this machine has none: the NVIDIA driver
 CUDA_VISIBLE_DEVICES='' refuses 5 \
     'voxfilt: --device: cuda: this machine has none: CUDA_VISIBLE_DEVICES is "", which leaves no GPU' \
     with 0 -i v8.raw -n 8 -D cuda -o out
-refuses 2 'voxfilt: --device: cuda:0,1: name one: a bench measures one device' v8 -D cuda:0,1 --bench
 
 # ---------------------------------------------------------------- links
 

@@ -188,6 +188,42 @@ refuses 2 'voxfilt: --device: cuda:0,1: --part takes one device' \
 CUDA_EMULATION_DEVICES=3 "$emulated" --program=voxfilt -D cuda:all --explain -i tall.raw -d 13,9,47 -t u16 |
     grep -q '^device  *cuda:0: .* (.* predicted for 1 of 3)$'
 result $? 'cuda:all takes no more than help'
+
+# ---------------------------------------------------------------- the bench, and wisdom
+
+bench() # ARGUMENT...: of three GPUs
+{
+    XDG_CACHE_HOME=$PWD/cache CUDA_EMULATION_DEVICES=3 "$emulated" --program=voxfilt -D cuda:2,0,1 "$@"
+}
+for edge in wrap hold; do
+    bench --bench -d 6,5,40 -f heat -e $edge --rung naive > bench
+    [ "$(grep -c '^on [23] devices: [0-9.]* ms a step, [0-9.]* GCells/s, [0-9.]* % of [23] times one; bytes equal$' bench)" = 2 ] &&
+        [ "$(grep -c '^  cuda:[012]: computed [0-9.]* ms a step, was handed [1-9][0-9]* B in [0-9.]* ms$' bench)" = 5 ]
+    result $? "--bench, -e $edge: a line for each GPU"
+done
+bench --bench -d 6,5,3 -f heat --rung naive | grep -qx 'on 3 devices: a share has fewer planes than a pass reads beside it'
+result $? '--bench of shares that are too small'
+bench --bench=json -d 6,5,40 -f heat --rung naive > bench
+[ "$(grep -c '"devices": [23], "steps": 1, "equal": true, .*"share_of_ideal": .*"shares": \[{"device": "cuda:2", .*"handed_bytes": 1' bench)" = 2 ]
+result $? '--bench=json has a row for two and for three'
+bench --tune -d 64,64,64 -f heat --rung naive > bench
+[ "$(grep -c ', [23] together.*once\|, [23] together.*often' cache/voxfilt/wisdom)" = 2 ]
+result $? '--tune keeps the speed of two and of three'
+wise() # SPEED-OF-TWO SPEED-OF-THREE: how many of three GPUs are taken
+{
+    sed -e "/, 2 together/s/[^	]*\$/$1/" -e "/, 3 together/s/[^	]*\$/$2/" cache/voxfilt/wisdom > wisdom
+    cp wisdom cache/voxfilt/wisdom
+    truncate -s 262144 cube.raw
+    XDG_CACHE_HOME=$PWD/cache CUDA_EMULATION_DEVICES=3 "$emulated" --program=voxfilt -D cuda:all --explain -i cube.raw -n 64 \
+        -t u8 -s 1000 | sed -n 's/^device .* predicted for \([123]\) of 3)$/\1/p'
+}
+[ "$(wise 2e10 1e10)" = 2 ]
+result $? 'cuda:all takes two where wisdom says that three are slower'
+[ "$(wise 2e10 3e10)" = 3 ]
+result $? 'and three where it says that they are faster'
+[ "$(wise 1e3 3e10)" = 1 ]
+result $? 'and one where two are slower'
+
 truncate -s 134217728 zeros.raw
 CUDA_EMULATION_MEMORY=80000000000 CUDA_EMULATION_DEVICES=3 \
     "$emulated" --program=voxfilt -D cuda:all --explain -n 512 -t u8 -s 100000 -i zeros.raw |

@@ -54,7 +54,9 @@ static struct group group_of(const struct prediction_case *expected, const struc
     struct group group = {.backend = backend, .index = index, .count = count};
 
     wisdom_name_device(&group.alone, backend, index, expected->threads, 1);
-    wisdom_name_device(&group.together, backend, index, expected->threads, count);
+    group.together = group.alone;
+    if (count > 1)
+        wisdom_name_device(&group.together, backend, index, expected->threads, count);
     return group;
 }
 
