@@ -22,9 +22,12 @@ void reservation_begin(struct reservation *reservation, struct carrier_end *end)
 {
     *reservation = (struct reservation){.end = *end, .messages = diag_stream()};
     pthread_mutex_init(&reservation->mutex, NULL);
-    reservation->runs = end->prepare != NULL && thread_start(&reservation->thread, reserve, reservation);
-    if (reservation->runs)
-        end->prepare = NULL;
+    if (end->prepare == NULL)
+        return;
+    end->prepare = NULL;
+    reservation->runs = thread_start(&reservation->thread, reserve, reservation);
+    if (!reservation->runs)
+        (void)reserve(reservation);
 }
 
 bool reservation_has_failed(struct reservation *reservation, struct fault *fault)

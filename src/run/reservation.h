@@ -18,8 +18,8 @@ struct reservation {
     struct fault fault;
 };
 
-/* Prepare a carrier's end, which has nothing to prepare then. Where no thread is to be had it stays as it is,
-   and so it does where there was nothing. */
+/* Prepare a carrier's end, which has nothing to prepare then; beside the caller where a thread is to be had.
+   An end that had nothing to prepare stays as it is. */
 void reservation_begin(struct reservation *reservation, struct carrier_end *end);
 
 /* Whether it has failed so far: no need to compute what has no place. */
