@@ -69,6 +69,12 @@ template <typename T, int Taps> struct boxed_job {
     int tiles_x, tiles_rows;
 };
 
+/* For 10.0 and later ptxas does not fit such walks into the registers. */
+static __host__ __device__ constexpr bool boxed_code(int code)
+{
+    return cuda_has_boxes(code) && code < 100;
+}
+
 /* The shape of a walk: everything that the compiler must know. Lag: the steps from a plane's arrival at
    level 0 to the one that stores the plane of that number. Rests: how many stages before the one that a step
    takes are read, by it or by a slow warp that has arrived but not ended the step before. */
@@ -99,6 +105,11 @@ struct boxed_form {
     static_assert(Rows >= 2 && Warps >= 2 && Levels >= 2 && UsefulX > 0 && UsefulRows > 0,
                   "a tile with something left");
     static_assert(UsefulX % Sector == 0, "all tiles begin with a sector, or none does");
+
+    static __host__ __device__ constexpr bool serves(int code)
+    {
+        return boxed_code(code);
+    }
 
     /* The steps between a plane's arrival at a level and what that level makes of its own taps. */
     static constexpr int Deferral = 1;
@@ -352,6 +363,15 @@ template <typename Form> struct boxed_walk {
         for (int j = 0; j < Form::Pack; j++)
             to[j] = value;
     }
+    static CUDA_INLINE void clear(pack (&levels)[Form::Levels][Form::Rows])
+    {
+#pragma unroll
+        for (int l = 0; l < Form::Levels; l++) {
+#pragma unroll
+            for (int r = 0; r < Form::Rows; r++)
+                fill(levels[l][r], T(0));
+        }
+    }
 
     /* The steps come two at a time. */
     static CUDA_INLINE int even_above(int number)
@@ -364,10 +384,21 @@ template <typename Form> struct boxed_walk {
     }
 };
 
+/* Two steps at a time, so that what a walk keeps of its two last planes changes its role and not its
+   registers. */
+template <enum boxed_edges Edges, typename Walk> CUDA_INLINE void boxed_advance(Walk &walk, int until)
+{
+#pragma unroll 1
+    while (walk.now < until) {
+        walk.template step<Edges, 0>(walk.one, walk.other);
+        walk.template step<Edges, 1>(walk.other, walk.one);
+    }
+}
+
 /* Three parts: until planes are stored and all levels are past what the grid's first planes need; until some
    level comes to the last plane, or all planes are stored; and the rest. A chunk that begins within the grid
-   and ends nowhere near it sees no end in the first part, which then stores nothing. Walk: a boxed_walk that
-   can advance. */
+   and ends nowhere near it sees no end in the first part, which then stores nothing. Walk: a boxed_walk with
+   `one` and `other`, what it keeps of planes by turns, and step<Edges, Turn>(older, newer). */
 template <typename Form, typename Walk> CUDA_INLINE void boxed_run(Walk &walk)
 {
     const int begun = walk.course().begun, steps = walk.course().steps;
@@ -387,21 +418,28 @@ template <typename Form, typename Walk> CUDA_INLINE void boxed_run(Walk &walk)
         if (part == 1 && within)
             walk.begin_storing();
         if (part == 2 || (part == 0 && !within))
-            walk.template advance<BOXED_ENDS>(until);
+            boxed_advance<BOXED_ENDS>(walk, until);
         else if (walk.sides)
-            walk.template advance<BOXED_SIDES>(until);
+            boxed_advance<BOXED_SIDES>(walk, until);
         else
-            walk.template advance<BOXED_INSIDE>(until);
+            boxed_advance<BOXED_INSIDE>(walk, until);
     }
 }
 
-/* Whether a form serves a grid: its code and its shared memory are there, and the grid is as high as the
-   tile. For 10.0 and later ptxas does not fit such walks into the registers. */
-static __host__ __device__ constexpr bool boxed_code(int code)
+template <typename Form>
+__global__ void __launch_bounds__(Form::Threads, 1)
+    boxed_kernel(const __grid_constant__ typename Form::job job)
 {
-    return cuda_has_boxes(code) && code < 100;
+    CUDA_SHARED(typename Form::T, shared);
+
+    if (!cuda_code_has<Form>())
+        return;
+    typename Form::walk walk(job, shared);
+    boxed_run<Form>(walk);
 }
 
+/* Whether a form serves a grid: its code and its shared memory are there, and the grid is as high as the
+   tile. */
 template <typename Form> static inline bool boxed_serves(const struct cuda_limits *limits, size_t rows)
 {
     return Form::serves(limits->code) && Form::SharedBytes <= limits->shared_per_block &&
@@ -431,7 +469,13 @@ template <typename Form> static inline cudaError_t boxed_launch(const struct cud
     const cudaError_t status = cuda_map_boxes(&job.boxes, &field, Form::Pitch, Form::Height, 1);
     if (status != cudaSuccess)
         return status;
-    return cuda_walk_launch<Form>(from, &job, Form::kernel(), false);
+    return cuda_walk_launch<Form>(from, &job, boxed_kernel<Form>, false);
+}
+
+template <typename Form>
+static inline void boxed_describe(const struct cuda_question *asked, struct cuda_form *form)
+{
+    cuda_walk_describe<Form>(asked, form, boxed_kernel<Form>, false);
 }
 
 #endif

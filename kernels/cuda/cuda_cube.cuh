@@ -24,6 +24,8 @@
 #define CUBE_TAPS  27
 #define CUBE_PLANE 9 /* taps of a plane */
 
+template <typename Form> struct cube_walk;
+
 /* Plain: what stands outside is the nearest sample, and rows end with packs. */
 template <typename Type, int Rows_, int Warps_, int Levels_, bool Plain_>
 struct cube_form : boxed_form<Type, CUBE_TAPS, 1, Rows_, Warps_, Levels_, 2 * Levels_ - 1, 1> {
@@ -37,16 +39,12 @@ struct cube_form : boxed_form<Type, CUBE_TAPS, 1, Rows_, Warps_, Levels_, 2 * Le
         (base::StageBytes + 15) / 16 * 16 +
         (Places * (Levels_ - 1) * base::StageSamples + base::Width) * sizeof(T);
 
-    static __host__ __device__ constexpr bool serves(int code)
-    {
-        return boxed_code(code);
-    }
-    static inline auto kernel();
+    using walk = cube_walk<cube_form>;
 };
 
 template <typename Form> struct cube_walk : boxed_walk<Form> {
     using base = boxed_walk<Form>;
-    using base::copy, base::fill, base::put, base::turned;
+    using base::clear, base::copy, base::fill, base::put, base::turned;
     using base::course;
     using base::job, base::lane, base::warp, base::now, base::stage;
     using typename base::pack;
@@ -73,16 +71,6 @@ template <typename Form> struct cube_walk : boxed_walk<Form> {
         fill(constant, beyond);
         if (warp == 0)
             put(rim + lane * Pack, constant);
-    }
-
-    static CUDA_INLINE void clear(sums &sum)
-    {
-#pragma unroll
-        for (int l = 0; l < Levels; l++) {
-#pragma unroll
-            for (int r = 0; r < Rows; r++)
-                fill(sum[l][r], T(0));
-        }
     }
 
     /* ---- planes of levels ---- */
@@ -325,7 +313,7 @@ template <typename Form> struct cube_walk : boxed_walk<Form> {
 
     /* ---- a plane ---- */
 
-    template <enum boxed_edges Edges> CUDA_INLINE void step(sums &closing, sums &opening)
+    template <enum boxed_edges Edges, int> CUDA_INLINE void step(sums &closing, sums &opening)
     {
         base::await();
         cuda_forget(&place);
@@ -341,33 +329,6 @@ template <typename Form> struct cube_walk : boxed_walk<Form> {
         place = place + 1 < Form::Places ? place + 1 : 0;
         base::go_on();
     }
-
-    template <enum boxed_edges Edges> CUDA_INLINE void advance(int until)
-    {
-#pragma unroll 1
-        while (base::now < until) {
-            step<Edges>(one, other);
-            step<Edges>(other, one);
-        }
-    }
 };
-
-template <typename Form>
-__global__ void __launch_bounds__(Form::Threads, 1)
-    cube_kernel(const __grid_constant__ typename Form::job job)
-{
-    CUDA_SHARED(typename Form::T, shared);
-
-    if (!cuda_code_has<Form>())
-        return;
-    cube_walk<Form> walk(job, shared);
-    boxed_run<Form>(walk);
-}
-
-template <typename Type, int Rows, int Warps, int Levels, bool Plain>
-inline auto cube_form<Type, Rows, Warps, Levels, Plain>::kernel()
-{
-    return &cube_kernel<cube_form>;
-}
 
 #endif

@@ -59,9 +59,7 @@ static bool serves(const struct cuda_limits *limits, const struct op *op, size_t
 
 static void describe(const struct cuda_question *asked, struct cuda_form *form)
 {
-    choose(asked->op, asked->shape->nx, [&](auto chosen) {
-        cuda_walk_describe<decltype(chosen)>(asked, form, decltype(chosen)::kernel(), false);
-    });
+    choose(asked->op, asked->shape->nx, [&](auto chosen) { boxed_describe<decltype(chosen)>(asked, form); });
 }
 
 static cudaError_t launch(const struct cuda_job *job)

@@ -24,6 +24,8 @@
 
 #include "cuda_boxed.cuh"
 
+template <typename Form> struct relay_walk;
+
 /* The shape of a walk. Rule: what stands outside, BOXED_REFLECT excepted. Rest: the samples of a row behind
    its last whole pack. */
 template <typename Type, int Rows_, int Warps_, int Levels_, enum boxed_rule Rule_, int Rest_>
@@ -45,16 +47,12 @@ struct relay_form : boxed_form<Type, 7, 1, Rows_, Warps_, Levels_, Levels_, 1>
     static constexpr size_t SharedBytes =
         (base::StageBytes + 15) / 16 * 16 + (2 * ExchangeSamples + RimSamples) * sizeof(T);
 
-    static __host__ __device__ constexpr bool serves(int code)
-    {
-        return boxed_code(code);
-    }
-    static inline auto kernel();
+    using walk = relay_walk<relay_form>;
 };
 
 template <typename Form> struct relay_walk : boxed_walk<Form> {
     using base = boxed_walk<Form>;
-    using base::copy, base::fill, base::put, base::turned;
+    using base::clear, base::copy, base::fill, base::put, base::turned;
     using base::course;
     using base::job, base::lane, base::warp, base::now, base::stage;
     using typename base::pack;
@@ -74,16 +72,6 @@ template <typename Form> struct relay_walk : boxed_walk<Form> {
         clear(other);
         if (Form::Rule == BOXED_CONSTANT)
             fill_rim();
-    }
-
-    static CUDA_INLINE void clear(planes &kept)
-    {
-#pragma unroll
-        for (int l = 0; l < Levels; l++) {
-#pragma unroll
-            for (int r = 0; r < Rows; r++)
-                fill(kept[l][r], T(0));
-        }
     }
 
     /* ---- rows of other warps ---- */
@@ -376,34 +364,6 @@ template <typename Form> struct relay_walk : boxed_walk<Form> {
             publish_mirrored(older, Turn);
         base::go_on();
     }
-
-    /* Two steps at a time, so that the planes kept change their roles and not their registers. */
-    template <enum boxed_edges Edges> CUDA_INLINE void advance(int until)
-    {
-#pragma unroll 1
-        while (now < until) {
-            step<Edges, 0>(one, other);
-            step<Edges, 1>(other, one);
-        }
-    }
 };
-
-template <typename Form>
-__global__ void __launch_bounds__(Form::Threads, 1)
-    relay_kernel(const __grid_constant__ typename Form::job job)
-{
-    CUDA_SHARED(typename Form::T, shared);
-
-    if (!cuda_code_has<Form>())
-        return;
-    relay_walk<Form> walk(job, shared);
-    boxed_run<Form>(walk);
-}
-
-template <typename Type, int Rows, int Warps, int Levels, enum boxed_rule Rule, int Rest>
-inline auto relay_form<Type, Rows, Warps, Levels, Rule, Rest>::kernel()
-{
-    return &relay_kernel<relay_form>;
-}
 
 #endif

@@ -22,6 +22,8 @@
 
 #define WIDE_TAPS 13
 
+template <typename Form> struct wide_walk;
+
 /* The stages that inner rows still read while others are a step ahead: the plane three before theirs, and
    those between. Where all rows are a neighbour's, nobody reads any. */
 static constexpr int wide_rests(int rows)
@@ -47,16 +49,12 @@ struct wide_form : boxed_form<Type, WIDE_TAPS, 2, Rows_, Warps_, Levels_, 2 * Le
 
     static_assert(Rows_ >= 4, "the two first rows are not the two last");
 
-    static __host__ __device__ constexpr bool serves(int code)
-    {
-        return boxed_code(code);
-    }
-    static inline auto kernel();
+    using walk = wide_walk<wide_form>;
 };
 
 template <typename Form> struct wide_walk : boxed_walk<Form> {
     using base = boxed_walk<Form>;
-    using base::copy, base::fill, base::put, base::turned;
+    using base::clear, base::copy, base::fill, base::put, base::turned;
     using base::course;
     using base::job, base::lane, base::warp, base::now, base::stage;
     using typename base::pack;
@@ -77,16 +75,6 @@ template <typename Form> struct wide_walk : boxed_walk<Form> {
         clear(other);
         clear(waiting);
         clear(begun_sums);
-    }
-
-    static CUDA_INLINE void clear(planes &kept)
-    {
-#pragma unroll
-        for (int l = 0; l < Levels; l++) {
-#pragma unroll
-            for (int r = 0; r < Rows; r++)
-                fill(kept[l][r], T(0));
-        }
     }
 
     CUDA_INLINE bool reflects() const
@@ -435,34 +423,6 @@ template <typename Form> struct wide_walk : boxed_walk<Form> {
             take_row<Edges, Turn>(r, older, newer);
         base::go_on();
     }
-
-    /* Two steps at a time, so that the planes kept change their roles and not their registers. */
-    template <enum boxed_edges Edges> CUDA_INLINE void advance(int until)
-    {
-#pragma unroll 1
-        while (now < until) {
-            step<Edges, 0>(one, other);
-            step<Edges, 1>(other, one);
-        }
-    }
 };
-
-template <typename Form>
-__global__ void __launch_bounds__(Form::Threads, 1)
-    wide_kernel(const __grid_constant__ typename Form::job job)
-{
-    CUDA_SHARED(typename Form::T, shared);
-
-    if (!cuda_code_has<Form>())
-        return;
-    wide_walk<Form> walk(job, shared);
-    boxed_run<Form>(walk);
-}
-
-template <typename Type, int Rows, int Warps, int Levels>
-inline auto wide_form<Type, Rows, Warps, Levels>::kernel()
-{
-    return &wide_kernel<wide_form>;
-}
 
 #endif
