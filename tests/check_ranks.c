@@ -19,7 +19,7 @@
 
 #define PATIENCE   300 /* seconds that a test may take */
 #define RANKS_MOST 8
-#define CALLS_MOST 200
+#define CALLS_MOST 500
 
 /* ---- one run by several ranks ---- */
 
@@ -28,6 +28,7 @@ struct rank {
     struct peers peers;
     pthread_t thread;
     bool done, idle;
+    struct division division;
     enum status status;
     struct fault fault;
     struct run_summary summary;
@@ -49,6 +50,7 @@ static void *run_rank(void *data)
                  pipeline_plan(&pipeline, &rank->fault) && pipeline_run(&pipeline, &rank->fault);
     rank->summary = pipeline.summary;
     rank->idle = pipeline.ranks.idle;
+    rank->division = pipeline.ranks.division;
     rank->status = pipeline.status;
     pipeline.summary = (struct run_summary){0};
     pipeline_close(&pipeline);
@@ -57,7 +59,7 @@ static void *run_rank(void *data)
 }
 
 /* Of the file named in, into that named out. */
-static void begin(struct ranks_run *run, const char *options, size_t count)
+static void begin(struct ranks_run *run, const char *options, size_t count, enum division_kind division)
 {
     char text[480];
     struct task task;
@@ -68,6 +70,7 @@ static void begin(struct ranks_run *run, const char *options, size_t count)
     command_parse(&run->command, PROGRAM_VOXFILT, text);
     ck_assert_msg(run->command.parsed, "%s: %s", options, run->command.fault.text);
     task = task_alone(&run->command.options, "in", "out");
+    task.request.plan.division = division;
     for (size_t i = 0; i < count; i++) {
         run->ranks[i] = (struct rank){.request = task.request, .peers = peers_threads_peers(run->threads, i)};
         run->ranks[i].request.peers = &run->ranks[i].peers;
@@ -109,13 +112,14 @@ static void ck_same_figures(const struct run_summary *own, const struct run_summ
     ck_same_tallies(own->tallies_out, wanted->tallies_out, channels);
 }
 
-static void check_ranks(const char *options, size_t count, const struct ranks_run *alone)
+static void check_ranks(const char *options, size_t count, enum division_kind division,
+                        const struct ranks_run *alone)
 {
     size_t size, wanted_size;
     unsigned char *out, *wanted = file_content("alone", &wanted_size);
     struct ranks_run run;
 
-    begin(&run, options, count);
+    begin(&run, options, count, division);
     make(&run);
     for (size_t i = 0; i < count; i++) {
         ck_assert_msg(run.ranks[i].done, "%s: rank %zu of %zu: %s", options, i, count,
@@ -123,8 +127,8 @@ static void check_ranks(const char *options, size_t count, const struct ranks_ru
         ck_assert_int_eq(run.ranks[i].status, alone->ranks[0].status);
     }
     out = file_content("out", &size);
-    ck_assert_msg(size == wanted_size && memcmp(out, wanted, size) == 0, "%s: %zu ranks: another file",
-                  options, count);
+    ck_assert_msg(size == wanted_size && memcmp(out, wanted, size) == 0,
+                  "%s: %zu ranks, division %d: another file", options, count, (int)division);
     ck_same_figures(&run.ranks[0].summary, &alone->ranks[0].summary,
                     run.command.options.source.grid.channels);
     free(out);
@@ -145,20 +149,21 @@ static void fill_input(enum sample_type type, size_t samples)
 static void check_job(const char *options, enum sample_type type, size_t samples)
 {
     static const size_t counts[] = {1, 2, 3, 5, 8};
+    static const enum division_kind divisions[] = {DIVISION_PARTS, DIVISION_SHARES};
     struct ranks_run alone;
     size_t files;
 
     fill_input(type, samples);
-    begin(&alone, options, 1);
+    begin(&alone, options, 1, DIVISION_CHEAPEST);
     alone.ranks[0].request.peers = NULL;
     make(&alone);
     ck_assert_msg(alone.ranks[0].done, "%s: %s", options, alone.ranks[0].fault.text);
     rename("out", "alone");
     files = folder_count();
-    for (size_t i = 0; i < LENGTH(counts); i++) {
+    for (size_t i = 0; i < LENGTH(counts) * LENGTH(divisions); i++) {
         if (!harness_takes(i + samples))
             continue;
-        check_ranks(options, counts[i], &alone);
+        check_ranks(options, counts[i / 2], divisions[i % 2], &alone);
         ck_assert_uint_eq(folder_count(), files + 1);
         unlink("out");
     }
@@ -220,10 +225,20 @@ static const struct job_case {
     {"-d 21,15,30 -t u16 --planes 7:22 -s 4 -e wrap", SAMPLE_U16, 9450},
     {"-d 21,15,30 -t u16 --part 2/3", SAMPLE_U16, 9450},
     {"-d 21,15,30 -t u16 --endian big --out-endian little -f identity", SAMPLE_U16, 9450},
-    /* What one rank computes. */
+    /* What looks at all planes before it ends. */
     {"-d 9,9,9 -t u8 --until 2", SAMPLE_U8, 729},
-    {"-d 9,9,9 -t f32 --until 1e-9 -s 7", SAMPLE_F32, 729},
+    {"-d 9,9,29 -t u8 --until 2 --check-every 3 --stats", SAMPLE_U8, 2349},
+    {"-d 9,9,9 --channels 3 -t f32 -e wrap --until 1e-9 -s 7", SAMPLE_F32, 2187},
     {"-d 9,9,9 -t u8 --out-range auto --stats", SAMPLE_U8, 729},
+    {"-d 9,9,23 -t f64 -f laplace --until 0.01 --out-range auto", SAMPLE_F64, 1863},
+    /* Many steps, halos wider than a share, and more planes than a level needs beside it. */
+    {"-d 7,5,16 -t f32 -s 60 -e wrap", SAMPLE_F32, 560},
+    {"-d 7,5,9 -t u16 -f star:8 -s 5 -f gauss:2", SAMPLE_U16, 315},
+    {"-d 7,5,9 -t u16 -f gauss:3 -e wrap -s 2", SAMPLE_U16, 315},
+    {"-d 5,5,130 -t u8 -f heat -s 23 -f unsharp:1,2", SAMPLE_U8, 3250},
+    {"-d 7,5,40 -t u8 -s 11 --planes 30:39", SAMPLE_U8, 1400},
+    {"-d 7,5,40 -t u8 -s 11 --slice z=2", SAMPLE_U8, 1400},
+    /* What one rank computes. */
     {"-d 9,9,9 -t u8 -f gauss:1 -e wrap -f heat -e hold", SAMPLE_U8, 729},
 };
 
@@ -240,7 +255,7 @@ static bool divides(const char *options, size_t count, size_t idle)
     struct ranks_run run;
     size_t found = 0;
 
-    begin(&run, options, count);
+    begin(&run, options, count, DIVISION_PARTS);
     make(&run);
     for (size_t i = 0; i < count; i++)
         found += run.ranks[i].idle;
@@ -256,6 +271,47 @@ START_TEST(ranks_that_are_of_no_use_are_idle)
     ck_assert(divides("-n 5 -t u8 --planes 1:3", 4, 2));
     ck_assert(divides("-n 5 -t u8 --until 3", 3, 2));
     ck_assert(divides("-n 5 -t u8 --out-range auto", 3, 2));
+}
+END_TEST
+
+static struct division division_of(const char *options, size_t count, enum division_kind wish)
+{
+    struct ranks_run run;
+    struct division found;
+
+    begin(&run, options, count, wish);
+    make(&run);
+    ck_assert_msg(run.ranks[0].done, "%s: %s", options, run.ranks[0].fault.text);
+    found = run.ranks[0].division;
+    end(&run);
+    return found;
+}
+
+static void ck_division(const char *options, enum division_kind wish, enum division_kind kind)
+{
+    struct division found = division_of(options, 3, wish);
+
+    ck_assert_msg(found.kind == kind, "%s: it is %d", options, (int)found.kind);
+    ck_assert_uint_eq(found.members, kind == DIVISION_ALONE ? 1 : 3);
+    ck_assert_int_eq(found.why != NULL, kind == DIVISION_ALONE);
+}
+
+/* What can be, and what is chosen. */
+START_TEST(divisions)
+{
+    fill_input(SAMPLE_U8, 40 * 40 * 40);
+    ck_division("-n 40 -t u8 -s 4", DIVISION_PARTS, DIVISION_PARTS);
+    ck_division("-n 40 -t u8 -s 4", DIVISION_SHARES, DIVISION_SHARES);
+    ck_division("-n 40 -t u8 -s 4", DIVISION_CHEAPEST, DIVISION_PARTS);
+    ck_division("-n 40 -t u8 -f identity", DIVISION_CHEAPEST, DIVISION_PARTS);
+    ck_division("-n 40 -t u8 --until 1 -s 9", DIVISION_SHARES, DIVISION_SHARES);
+    ck_division("-n 40 -t u8 --until 1 -s 9", DIVISION_PARTS, DIVISION_ALONE);
+    ck_division("-n 40 -t u8 -f heat -e wrap -f heat -e hold", DIVISION_SHARES, DIVISION_ALONE);
+    /* Too little memory for a share: parts, or one process, do with less. */
+    ck_division("-n 40 -t u8 -s 2 -m 190K", DIVISION_SHARES, DIVISION_PARTS);
+    ck_division("-n 40 -t u8 --until 1 -s 9 -m 190K", DIVISION_SHARES, DIVISION_ALONE);
+    /* So little to do that messages would take longer, and nothing that parts would save. */
+    ck_division("-n 40 -t u8 -s 200", DIVISION_CHEAPEST, DIVISION_ALONE);
 }
 END_TEST
 
@@ -307,7 +363,7 @@ START_TEST(what_one_meets_ends_all_soon)
     fill_input(SAMPLE_U8, 4 * 4 * 300);
     unlink("out");
     files = folder_count();
-    begin(&run, "-d 4,4,300 -t u8 --stats", 3);
+    begin(&run, "-d 4,4,300 -t u8 --stats", 3, (enum division_kind)_i);
     for (size_t i = 0; i < run.count; i++) {
         run.ranks[i].request.format = i == 1 ? &broken : &slow;
         run.ranks[i].request.plan.limits = (struct schedule_limits){.slab = 1, .batch = 1};
@@ -328,7 +384,7 @@ static void check_input_of_one(size_t size, const char *name, enum status status
     fill_input(SAMPLE_U8, 64);
     if (size > 0)
         file_fill(name, "0123456789012345678901234567890123456789012345678901234567890123", size);
-    begin(&run, "-n 4 -t u8", 3);
+    begin(&run, "-n 4 -t u8", 3, DIVISION_PARTS);
     run.ranks[2].request.input = name;
     make(&run);
     ck_all_failed(&run, status, line);
@@ -352,7 +408,7 @@ START_TEST(headers_that_differ)
     unlink("in");
     file_fill("in", text, (size_t)snprintf(text, sizeof text, form, "2 2 2"));
     file_fill("other", text, (size_t)snprintf(text, sizeof text, form, "4 2 1"));
-    begin(&run, "", 2);
+    begin(&run, "", 2, DIVISION_PARTS);
     run.ranks[1].request.input = "other";
     make(&run);
     ck_assert(!run.ranks[0].done);
@@ -370,7 +426,7 @@ START_TEST(everybodys_faults)
     struct ranks_run run;
 
     fill_input(SAMPLE_U8, 64);
-    begin(&run, "-n 4 -t u16", 3);
+    begin(&run, "-n 4 -t u16", 3, DIVISION_PARTS);
     make(&run);
     ck_assert(!run.ranks[0].done);
     ck_assert_ptr_null(strstr(run.ranks[0].fault.text, "rank"));
@@ -378,14 +434,25 @@ START_TEST(everybodys_faults)
 }
 END_TEST
 
+static const struct lost_run {
+    const char *options;
+    enum division_kind division;
+} lost_runs[] = {{"-d 5,4,9 -t u8 --stats", DIVISION_PARTS},
+                 {"-d 5,4,9 -t u8 --out-format raw.gz", DIVISION_PARTS},
+                 {"-d 5,4,9 -t u8 --planes 3:5", DIVISION_PARTS},
+                 {"-d 5,4,9 -t u8 -f heat -e wrap -f gauss:1 -e hold", DIVISION_CHEAPEST},
+                 {"-d 5,4,9 -t u8 -s 3 --stats", DIVISION_SHARES},
+                 {"-d 5,4,9 -t u8 --until 2 --check-every 2 -s 5", DIVISION_SHARES},
+                 {"-d 5,4,9 -t u8 -s 2 --out-range auto", DIVISION_SHARES}};
+
 /* Each call of a rank fails once: all of them end, and nothing is left but perhaps the output, which is
  * complete. */
-static bool check_lost_call(const char *options, size_t index, unsigned long call, size_t files)
+static bool check_lost_call(const struct lost_run *lost, size_t index, unsigned long call, size_t files)
 {
     struct ranks_run run;
     bool failed;
 
-    begin(&run, options, 3);
+    begin(&run, lost->options, 3, lost->division);
     peers_threads_fail(run.threads, index, call);
     make(&run);
     failed = peers_threads_have_failed(run.threads);
@@ -405,9 +472,6 @@ static bool check_lost_call(const char *options, size_t index, unsigned long cal
     return failed;
 }
 
-static const char *const lost_runs[] = {"-d 5,4,9 -t u8 --stats", "-d 5,4,9 -t u8 --out-format raw.gz",
-                                        "-d 5,4,9 -t u8 --planes 3:5", "-d 5,4,9 -t u8 --until 2"};
-
 START_TEST(calls_that_fail)
 {
     struct ranks_run run;
@@ -415,13 +479,13 @@ START_TEST(calls_that_fail)
     size_t files;
 
     fill_input(SAMPLE_U8, 180);
-    begin(&run, lost_runs[_i], 1);
+    begin(&run, lost_runs[_i].options, 1, DIVISION_CHEAPEST);
     make(&run);
     end(&run);
     rename("out", "alone");
     files = folder_count();
     for (size_t index = 0; index < 3; index++) {
-        for (call = 1; call < CALLS_MOST && check_lost_call(lost_runs[_i], index, call, files); call++)
+        for (call = 1; call < CALLS_MOST && check_lost_call(&lost_runs[_i], index, call, files); call++)
             continue;
         ck_assert_uint_gt(call, 10);
         ck_assert_uint_lt(call, CALLS_MOST);
@@ -486,8 +550,9 @@ int main(void)
     tcase_add_loop_test(same, edges_chains_and_types, 0, (int)(LENGTH(chains) * LENGTH(types)));
     tcase_add_loop_test(same, jobs, 0, (int)LENGTH(job_cases));
     tcase_add_test(same, ranks_that_are_of_no_use_are_idle);
+    tcase_add_test(same, divisions);
     tcase_add_test(same, blocks_have_one_writer);
-    tcase_add_test(faults, what_one_meets_ends_all_soon);
+    tcase_add_loop_test(faults, what_one_meets_ends_all_soon, DIVISION_PARTS, DIVISION_SHARES + 1);
     tcase_add_test(faults, inputs_that_differ);
     tcase_add_test(faults, headers_that_differ);
     tcase_add_test(faults, everybodys_faults);

@@ -79,6 +79,9 @@ large='-i large.raw -d 300,200,45 -t u8'
     as_one 1 .raw $scan -s 7 --stats
     as_one 2 .nrrd $scan -f gauss:1 -e wrap --stats
     as_one 3 .raw $large -s 12 --stats -m 8M
+    as_one 3 .raw $large -s 400 --stats
+    as_one 2 .raw $large -s 300 -e wrap --until 0.5
+    as_one 3 .raw $large -f gauss:3 -s 9 --out-range auto
     as_one 5 .nii.gz $scan -f heat --flux pm2 --scale 900 -s 5 --stats
     as_one 8 .raw $scan -f laplace --out-type u8 --stats
     as_one 3 .png $scan --slice y=4
@@ -100,7 +103,7 @@ if has bash; then
     voxfilt scan.nrrd -f heat -s 100 -o one.nrrd
     env PATH="$work/tools:$PATH" SLURM_JOB_ID=1 SLURM_CPUS_PER_TASK=1 \
         bash "${top_srcdir:?}/samples/slurm-ranks.sbatch" scan.nrrd many.nrrd > ../stdout 2> ../stderr < /dev/null
-    grep -q '^ranks     3, of up to 10 planes each' ../stderr
+    grep -q '^ranks  *1 of 3: more ranks would not be faster$' ../stderr
     result $? 'slurm-ranks.sbatch'
     same 'writes the same bytes' many.nrrd one.nrrd
 fi
@@ -109,18 +112,24 @@ fi
 
 # shellcheck disable=SC2086
 {
-    accepts 'ranks that are of no use' 'voxfilt-mpi: eight.raw: there are 2 planes for 3 ranks: 1 of them does nothing
-' ranks 3 voxfilt-mpi -i eight.raw -d 2,2,2 -t u8 -o few.raw
-    accepts 'what one rank computes' "voxfilt-mpi: scan.raw: rank 0 alone computes: --until looks at the whole grid
-" ranks 2 voxfilt-mpi $scan --until 40 -o many.raw
-    voxfilt $scan --until 40 -o one.raw
+    accepts 'ranks that are of no use' 'voxfilt-mpi: eight.raw: 1 of 3 ranks does nothing: more than 2 are of no use
+' ranks 3 voxfilt-mpi -i eight.raw -d 2,2,2 -t u8 -f identity -o few.raw
+    accepts 'what one rank computes' "voxfilt-mpi: scan.raw: rank 0 alone computes: states on the way (--tee, --frames) are written by one
+" ranks 2 voxfilt-mpi $scan --tee 3:tee.raw -o many.raw
+    voxfilt $scan -o one.raw
     same 'is the same' many.raw one.raw
+    accepts 'so few samples that one rank is faster' "voxfilt-mpi: scan.raw: rank 0 alone computes: more ranks would not be faster
+" ranks 2 voxfilt-mpi $scan -s 200 -o many.raw
     ranks 2 voxfilt-mpi $scan --until 1e-9 -s 5 -o many.raw > ../stdout 2> ../stderr
     [ $? = 7 ] && [ -s many.raw ]
     result $? 'the status of a run that came to no end'
-    ranks 2 voxfilt-mpi $scan --explain > ../stdout 2> ../stderr
-    [ "$(grep -c '^input  ' ../stdout)" = 1 ] && grep -q '^ranks     2, of up to 15 planes each; each reads 10 more on either side' ../stdout
+    ranks 2 voxfilt-mpi $scan -s 5 --explain > ../stdout 2> ../stderr
+    [ "$(grep -c '^input  ' ../stdout)" = 1 ] && grep -q '^ranks     2, of up to 15 planes each; each reads 5 more on either side' ../stdout
     result $? '--explain is told once, and tells of the ranks'
+    ranks 3 voxfilt-mpi $large -s 400 --explain > ../stdout 2> ../stderr
+    grep -q '^ranks     3, of up to 15 planes each; each holds [1-9][0-9]* more on either side, which others hand over$' ../stdout &&
+        grep -q '^run       the whole grid is held, by all ranks together: each holds up to [0-9]* planes$' ../stdout
+    result $? 'of those that hold the grid together, too'
 }
 [ "$(ranks 2 voxfilt-mpi --version 2> ../stderr)" = "$(voxfilt --version | sed 's/^voxfilt/voxfilt-mpi/')" ]
 result $? '--version is told once'

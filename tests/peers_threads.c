@@ -8,13 +8,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { RANKS_MOST = 16 };
+enum { RANKS_MOST = 16, PARCELS_MOST = 64 };
 
 /* A message that a rank has for another one, until it is taken. */
 struct letter {
     const void *bytes;
     size_t size;
     bool there;
+};
+
+/* A message of a trade, which does not wait for its receiver. */
+struct crate {
+    struct crate *next;
+    size_t from, to, size;
+    unsigned char bytes[];
 };
 
 /* What all teams of a program have in common. */
@@ -38,10 +45,13 @@ struct room {
     void *shared; /* of the one that tells */
     struct letter letters[RANKS_MOST][RANKS_MOST];
     bool warned[RANKS_MOST];
+    struct crate *crates; /* on their way, in the order in which they were sent */
     struct seat {
         struct room *room;
         size_t index;
         size_t rank; /* in the room of all */
+        struct peers_parcel parcels[PARCELS_MOST];
+        size_t count;
     } seats[RANKS_MOST];
 };
 
@@ -51,7 +61,7 @@ static struct room *open_room(struct peers_threads *threads, size_t count)
 
     *room = (struct room){.threads = threads, .count = count, .open = count, .next = UINT64_MAX};
     for (size_t i = 0; i < count; i++)
-        room->seats[i] = (struct seat){room, i, i};
+        room->seats[i] = (struct seat){.room = room, .index = i, .rank = i};
     while (*last != NULL)
         last = &(*last)->next_room;
     *last = room;
@@ -201,6 +211,73 @@ static bool receive(void *state, size_t from, void *bytes, size_t size, struct f
     return leave(seat, done, fault);
 }
 
+static void send_crate(struct seat *seat, const struct peers_parcel *parcel)
+{
+    struct crate *crate = fixture_memory(1, sizeof *crate + parcel->size), **last = &seat->room->crates;
+
+    *crate = (struct crate){.from = seat->index, .to = parcel->peer, .size = parcel->size};
+    memcpy(crate->bytes, parcel->bytes, parcel->size);
+    while (*last != NULL)
+        last = &(*last)->next;
+    *last = crate;
+    wake(seat->room);
+}
+
+static bool begin_trade(void *state, const struct peers_parcel *parcels, size_t count, struct fault *fault)
+{
+    struct seat *seat = state;
+
+    fixture_require(seat->count == 0 && count <= PARCELS_MOST, "one trade at a time");
+    if (!enter(seat, fault))
+        return false;
+    memcpy(seat->parcels, parcels, count * sizeof *parcels);
+    seat->count = count;
+    for (size_t i = 0; i < count; i++) {
+        if (!parcels[i].incoming)
+            send_crate(seat, &parcels[i]);
+    }
+    return leave(seat, true, fault);
+}
+
+/* Where the first crate for it stands that such a rank has sent; at the end where there is none. */
+static struct crate **find_crate(struct seat *seat, size_t from)
+{
+    struct crate **crate = &seat->room->crates;
+
+    while (*crate != NULL && ((*crate)->from != from || (*crate)->to != seat->index))
+        crate = &(*crate)->next;
+    return crate;
+}
+
+static bool take_crate(struct seat *seat, const struct peers_parcel *parcel)
+{
+    struct crate **place, *crate;
+
+    while (*(place = find_crate(seat, parcel->peer)) == NULL && !seat->room->threads->broken)
+        wait(seat->room);
+    crate = *place;
+    if (crate == NULL)
+        return false;
+    fixture_require(crate->size == parcel->size, "a message is as long as it was expected to be");
+    memcpy(parcel->bytes, crate->bytes, crate->size);
+    *place = crate->next;
+    free(crate);
+    return true;
+}
+
+static bool end_trade(void *state, struct fault *fault)
+{
+    struct seat *seat = state;
+    bool done = true;
+
+    if (!enter(seat, fault))
+        return false;
+    for (size_t i = 0; done && i < seat->count; i++)
+        done = !seat->parcels[i].incoming || take_crate(seat, &seat->parcels[i]);
+    seat->count = 0;
+    return leave(seat, done, fault);
+}
+
 static void warn(void *state)
 {
     struct seat *seat = state;
@@ -268,6 +345,8 @@ static const struct peers_kind peers_threads = {.least = least,
                                                 .tell = tell,
                                                 .send = send_letter,
                                                 .receive = receive,
+                                                .begin_trade = begin_trade,
+                                                .end_trade = end_trade,
                                                 .warn = warn,
                                                 .is_warned = is_warned,
                                                 .calm = calm,
@@ -291,7 +370,11 @@ struct peers peers_threads_peers(struct peers_threads *threads, size_t index)
 void peers_threads_close(struct peers_threads *threads)
 {
     for (struct room *room = threads->rooms, *next; room != NULL; room = next) {
-        fixture_require(threads->broken || room->open == 0, "every team is closed");
+        fixture_require(threads->broken || (room->open == 0 && room->crates == NULL), "every team is closed");
+        for (struct crate *crate = room->crates, *after; crate != NULL; crate = after) {
+            after = crate->next;
+            free(crate);
+        }
         next = room->next_room;
         free(room);
     }

@@ -159,12 +159,12 @@ static void print_memory(FILE *stream, const struct plan *plan)
     char all[32], field[32], batch[32];
 
     fprintf(stream, "memory    %s", number_format_bytes((double)schedule->memory_bytes, all, sizeof all));
-    if (schedule->devices > 1)
-        fprintf(stream, ": on each of %zu devices", schedule->devices);
+    if (schedule->lanes > 1)
+        fprintf(stream, ": on each of %zu devices", schedule->lanes);
     if (schedule->field_count > 0)
-        fprintf(stream, "%s %zu fields of %s,", schedule->devices > 1 ? "" : ":", schedule->field_count,
+        fprintf(stream, "%s %zu fields of %s,", schedule->lanes > 1 ? "" : ":", schedule->field_count,
                 number_format_bytes((double)schedule->field_bytes, field, sizeof field));
-    fprintf(stream, "%s %zu buffers of %s", schedule->field_count > 0 || schedule->devices > 1 ? "" : ":",
+    fprintf(stream, "%s %zu buffers of %s", schedule->field_count > 0 || schedule->lanes > 1 ? "" : ":",
             schedule->in_buffers + schedule->out_buffers + schedule->tee_buffers,
             number_format_bytes((double)schedule->batch_bytes, batch, sizeof batch));
     print_share(stream, schedule->routine_bytes, "kernels");
@@ -172,7 +172,8 @@ static void print_memory(FILE *stream, const struct plan *plan)
     if (!schedule->holds_in_spool)
         print_share(stream, plan->held_bytes, "an input that is held");
     print_share(stream, plan->beside_bytes, "reading the input");
-    print_share(stream, plan->observer_bytes, "the preview");
+    print_share(stream, plan->observer_bytes, plan->job->members > 1 ? "statistics" : "the preview");
+    print_share(stream, schedule->trade_bytes, "planes on their way");
     print_share(stream, plan->slice_bytes, "a slice that is held");
     fprintf(stream, "\n");
 }
@@ -225,8 +226,7 @@ static void print_passes(FILE *stream, const struct plan *plan)
                         "these takes a "
                         "pass of its own, and another to sum its change; ");
     else if (schedule->devices > 1)
-        fprintf(stream, "the whole grid is held, by all devices together: each holds up to %zu %ss\n",
-                schedule->window, name);
+        fprintf(stream, "the whole grid is held, ");
     else if (schedule->whole)
         fprintf(stream, "the whole grid is held, since --out-range=auto needs the whole result before any "
                         "of it is written; ");
@@ -234,8 +234,11 @@ static void print_passes(FILE *stream, const struct plan *plan)
         fprintf(stream, "the whole grid is held: ");
     else
         fprintf(stream, "streamed in slabs of %zu %s%s: ", schedule->slab, name, plural(schedule->slab));
-    if (schedule->devices > 1)
+    if (schedule->devices > 1) {
+        fprintf(stream, "by all %s together: each holds up to %zu %ss\n",
+                schedule->lanes > 1 ? "devices" : "ranks", schedule->window, name);
         return;
+    }
     fprintf(stream, "output lags %zu of %zu %ss behind input, fields hold %zu", schedule->depth,
             plan->shape.planes, name, schedule->window);
     if (schedule->holds_in_spool)

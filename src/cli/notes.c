@@ -109,16 +109,16 @@ void notes_options(FILE *stream, const struct pipeline *pipeline)
 }
 
 /* Those that are of no use to the run. */
-static void note_ranks(const char *input, const struct ranks *ranks, const struct job *job)
+static void note_ranks(const char *input, const struct ranks *ranks)
 {
-    size_t count = peers_count(ranks->all), planes = job_planes(job).count;
+    const struct division *division = &ranks->division;
+    size_t count = peers_count(ranks->all), idle = count - division->members;
 
-    if (ranks->why != NULL)
-        diag_note("%s: rank 0 alone computes: %s", input, ranks->why);
-    else if (ranks->members < count)
-        diag_note("%s: there %s %zu %s%s for %zu ranks: %zu of them do%s nothing", input,
-                  planes == 1 ? "is" : "are", planes, job->in.grid.axes == 3 ? "plane" : "row",
-                  planes == 1 ? "" : "s", count, count - planes, count - planes == 1 ? "es" : "");
+    if (division->why != NULL)
+        diag_note("%s: rank 0 alone computes: %s", input, division->why);
+    else if (idle > 0)
+        diag_note("%s: %zu of %zu ranks do%s nothing: more than %zu are of no use", input, idle, count,
+                  idle == 1 ? "es" : "", division->members);
 }
 
 void notes_beforehand(const struct pipeline *pipeline)
@@ -126,7 +126,7 @@ void notes_beforehand(const struct pipeline *pipeline)
     const struct source *source = &pipeline->source;
     const char *input = phrase_input(pipeline->request->input);
 
-    note_ranks(input, &pipeline->ranks, &pipeline->job);
+    note_ranks(input, &pipeline->ranks);
     if (pipeline->plan.alone[0] != '\0')
         diag_note("%s: computing on %s alone: %s", input, pipeline->plan.device_name, pipeline->plan.alone);
     if (source->remark[0] != '\0')

@@ -77,26 +77,39 @@ void phrase_device(FILE *stream, const struct plan *plan)
     fprintf(stream, "\n");
 }
 
+/* What each of them does beyond its planes. */
+static void phrase_beside(FILE *stream, const struct plan *plan, enum division_kind kind)
+{
+    size_t beside = plan->job->copies ? 0 : plan_beside(plan);
+
+    if (kind == DIVISION_SHARES)
+        fprintf(stream, "; each holds %zu more on either side, which others hand over", plan->shares.halo);
+    else if (beside >= plan->shape.planes)
+        fprintf(stream, "; each reads and computes all of them");
+    else if (beside > 0)
+        fprintf(stream, "; each reads %zu more on either side, and computes some of these as well", beside);
+}
+
 void phrase_ranks(FILE *stream, const struct ranks *ranks, const struct plan *plan)
 {
     const struct job *job = plan->job;
-    const char *name = job->in.grid.axes == 3 ? "plane" : "row";
-    size_t beside = plan->job->copies ? 0 : plan_beside(plan),
-           most = size_divided_up(job_planes(job).count, ranks->members);
+    const struct division *division = &ranks->division;
+    bool shares = division->kind == DIVISION_SHARES;
+    size_t planes = shares ? plan->shape.planes : job_planes(job).count;
+    size_t most = size_divided_up(planes, division->members);
 
     if (!ranks_are_several(ranks))
         return;
-    if (ranks->members < peers_count(ranks->all))
-        fprintf(stream, "ranks     %zu of %zu%s%s", ranks->members, peers_count(ranks->all),
-                ranks->why != NULL ? ": " : "", ranks->why != NULL ? ranks->why : "");
-    else
-        fprintf(stream, "ranks     %zu", ranks->members);
-    if (ranks->members > 1)
-        fprintf(stream, ", of up to %zu %s%s each", most, name, most == 1 ? "" : "s");
-    if (ranks->members > 1 && beside >= plan->shape.planes)
-        fprintf(stream, "; each reads and computes all of them");
-    else if (ranks->members > 1 && beside > 0)
-        fprintf(stream, "; each reads %zu more on either side, and computes some of these as well", beside);
+    fprintf(stream, "ranks     %zu", division->members);
+    if (division->members < peers_count(ranks->all))
+        fprintf(stream, " of %zu", peers_count(ranks->all));
+    if (division->why != NULL)
+        fprintf(stream, ": %s", division->why);
+    if (division->members > 1) {
+        fprintf(stream, ", of up to %zu %s%s each", most, job->in.grid.axes == 3 ? "plane" : "row",
+                most == 1 ? "" : "s");
+        phrase_beside(stream, plan, division->kind);
+    }
     fprintf(stream, "\n");
 }
 
@@ -104,7 +117,7 @@ void phrase_shares(FILE *stream, const struct plan *plan)
 {
     const struct shares *shares = &plan->shares;
 
-    if (shares->count > 1)
+    if (shares->held > 1)
         fprintf(stream,
                 "shares    %zu, of up to %zu planes and %zu beside them on each side, handed over %s\n",
                 shares->count, shares_most(shares), shares->halo,

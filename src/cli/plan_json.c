@@ -149,7 +149,7 @@ void plan_json_members(FILE *stream, const struct pipeline *pipeline)
 
     print_data(stream, plan->job);
     print_stages(stream, plan->job);
-    fprintf(stream, ", \"ranks\": %zu", pipeline->ranks.members);
+    fprintf(stream, ", \"ranks\": %zu", pipeline->ranks.division.members);
     print_device(stream, plan);
     print_kernels(stream, plan);
     fprintf(stream, ", \"planned_bytes\": %zu", plan->schedule.memory_bytes);
@@ -187,14 +187,13 @@ static void print_memory(FILE *stream, const struct plan *plan)
 {
     const struct schedule *schedule = &plan->schedule;
     size_t buffers = schedule->in_buffers + schedule->out_buffers + schedule->tee_buffers;
-    size_t devices = schedule->devices;
+    size_t lanes = schedule->lanes;
 
     fprintf(stream, ", \"memory\": {\"fields\": %zu, \"buffers\": %zu, \"kernels\": %zu, \"sums\": %zu, ",
-            devices * schedule->field_count * schedule->field_bytes,
-            devices * buffers * schedule->batch_bytes, devices * schedule->routine_bytes,
-            devices * schedule->sum_bytes);
+            lanes * schedule->field_count * schedule->field_bytes, lanes * buffers * schedule->batch_bytes,
+            lanes * schedule->routine_bytes, lanes * schedule->sum_bytes);
     fprintf(stream, "\"input\": %zu, \"other\": %zu}", schedule->holds_in_spool ? 0 : plan->held_bytes,
-            plan->beside_bytes + plan->observer_bytes + plan->slice_bytes);
+            plan->beside_bytes + plan->observer_bytes + plan->slice_bytes + schedule->trade_bytes);
 }
 
 static void print_tees(FILE *stream, const struct pipeline_request *request)

@@ -125,10 +125,10 @@ static void print_tees(FILE *stream, const struct pipeline *pipeline)
 /* What each of several devices did. */
 static void print_shares(FILE *stream, const struct plan *plan, const struct run_summary *summary)
 {
-    if (plan->shares.count == 1)
+    if (plan->shares.held == 1)
         return;
     fprintf(stream, ", \"shares\": [");
-    for (size_t i = 0; i < plan->shares.count; i++) {
+    for (size_t i = 0; i < plan->shares.held; i++) {
         const struct lane *lane = &plan->lanes[i];
         fprintf(stream, "%s{\"device\": \"%s:%d\", ", i > 0 ? ", " : "", lane->backend->name, lane->index);
         json_number(stream, "compute", summary->shares[i].compute);

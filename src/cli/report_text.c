@@ -100,7 +100,7 @@ static void print_looks(FILE *stream, const struct history *looks)
 /* What each of several devices did. */
 static void print_lanes(FILE *stream, const struct plan *plan, const struct run_summary *summary)
 {
-    for (size_t i = 0; i < plan->shares.count && plan->shares.count > 1; i++) {
+    for (size_t i = 0; i < plan->shares.held && plan->shares.held > 1; i++) {
         const struct lane *lane = &plan->lanes[i];
         const struct run_share *share = &summary->shares[i];
         char bytes[32];

@@ -225,20 +225,29 @@ static bool check_slice(const struct pipeline *pipeline, struct fault *fault)
     return check_slice_name(request->output, fault);
 }
 
+static bool settle_division(struct pipeline *pipeline, struct division *division, struct fault *fault)
+{
+    const struct pipeline_request *request = pipeline->request;
+    size_t count = peers_count(pipeline->ranks.all);
+
+    *division = (struct division){.kind = DIVISION_ALONE, .members = 1};
+    if (count == 1)
+        return true;
+    if (request->run.observers.count > 0)
+        division->why = "--preview shows the whole grid";
+    return division->why != NULL || plan_divide(&request->plan, &pipeline->job, &pipeline->source,
+                                                request->tee_count, count, division, fault);
+}
+
 /* Whoever makes the run alone plans for all of the grid, as it would without the others. */
 static bool choose_team(struct pipeline *pipeline, struct fault *fault)
 {
     struct ranks *ranks = &pipeline->ranks;
-    const struct pipeline_request *request = pipeline->request;
-    const char *why = NULL;
-    bool done = !ranks_are_several(ranks) || plan_divides(&pipeline->job, request->tee_count, &why, fault);
+    struct division division;
 
-    if (request->run.observers.count > 0)
-        why = "--preview shows the whole grid";
-    if (!ranks_agree(ranks, done, fault) || !ranks_choose_team(ranks, why, &pipeline->job, fault))
-        return false;
-    ranks_divide(ranks, &pipeline->job);
-    return true;
+    return ranks->division.members > 0 ||
+           (ranks_agree(ranks, settle_division(pipeline, &division, fault), fault) &&
+            ranks_choose_team(ranks, &division, fault));
 }
 
 static bool plan_own(struct pipeline *pipeline, struct fault *fault)
@@ -248,6 +257,7 @@ static bool plan_own(struct pipeline *pipeline, struct fault *fault)
 
     if (!list_stops(pipeline, fault))
         return false;
+    request.division = pipeline->ranks.division.kind;
     request.stops = pipeline->stops;
     request.stop_count = pipeline->request->tee_count;
     if (pipeline->device != NULL)
@@ -266,12 +276,32 @@ static bool plan_own(struct pipeline *pipeline, struct fault *fault)
     return done;
 }
 
-bool pipeline_plan(struct pipeline *pipeline, struct fault *fault)
+/* Where memory does not do for what was chosen. */
+static bool another_division(struct pipeline *pipeline, struct fault *fault)
+{
+    close_plan(pipeline);
+    job_divide(&pipeline->job, job_planes(&pipeline->job), 0, 1);
+    return ranks_step_down(&pipeline->ranks, fault);
+}
+
+static bool plan_in_team(struct pipeline *pipeline, struct fault *fault)
 {
     struct ranks *ranks = &pipeline->ranks;
 
-    return check_series(pipeline, fault) && check_slice(pipeline, fault) && choose_team(pipeline, fault) &&
-           ranks_conclude(ranks, ranks->idle || plan_own(pipeline, fault), fault);
+    ranks_divide(ranks, &pipeline->job);
+    return ranks_conclude(ranks, ranks->idle || plan_own(pipeline, fault), fault);
+}
+
+bool pipeline_plan(struct pipeline *pipeline, struct fault *fault)
+{
+    bool done = check_series(pipeline, fault) && check_slice(pipeline, fault) && choose_team(pipeline, fault);
+
+    if (!done)
+        return false;
+    do
+        done = plan_in_team(pipeline, fault);
+    while (!done && fault->status == STATUS_LIMIT && another_division(pipeline, fault));
+    return done;
 }
 
 bool pipeline_would_fit(const struct pipeline_request *request)

@@ -2,7 +2,6 @@
 #include "ranks.h"
 
 #include "base/number.h"
-#include "base/size.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -15,7 +14,7 @@ bool ranks_are_several(const struct ranks *ranks)
 
 bool ranks_share_run(const struct ranks *ranks)
 {
-    return ranks->members > 1;
+    return ranks->division.members > 1;
 }
 
 bool ranks_agree(struct ranks *ranks, bool done, struct fault *fault)
@@ -95,32 +94,47 @@ bool ranks_compare_files(struct ranks *ranks, const struct file_in *file, struct
 
 /* ---- the team ---- */
 
-bool ranks_choose_team(struct ranks *ranks, const char *why, const struct job *job, struct fault *fault)
+static bool form_team(struct ranks *ranks, size_t members, struct fault *fault)
 {
-    size_t count = peers_count(ranks->all);
+    ranks->idle = peers_index(ranks->all) >= members;
+    return !ranks_are_several(ranks) || peers_team(ranks->all, members, &ranks->team, fault);
+}
 
-    if (ranks->members > 0)
-        return true;
-    ranks->why = count > 1 ? why : NULL;
-    count = ranks->why != NULL ? 1 : size_least(count, job_planes(job).count);
-    ranks->idle = peers_index(ranks->all) >= count;
-    if (ranks_are_several(ranks) && !peers_team(ranks->all, count, &ranks->team, fault))
+bool ranks_choose_team(struct ranks *ranks, const struct division *division, struct fault *fault)
+{
+    struct division first = *division;
+
+    if (!peers_tell(ranks->all, &first.kind, sizeof first.kind, fault) ||
+        !peers_tell(ranks->all, &first.members, sizeof first.members, fault) ||
+        !form_team(ranks, first.members, fault))
         return false;
-    ranks->members = count;
+    ranks->division = first;
     return true;
 }
 
 void ranks_divide(const struct ranks *ranks, struct job *job)
 {
-    if (ranks->members > 0 && !ranks->idle)
-        job_divide(job, peers_index(&ranks->team), ranks->members);
+    if (ranks_share_run(ranks) && !ranks->idle)
+        division_apply(&ranks->division, peers_index(&ranks->team), job);
+}
+
+bool ranks_step_down(struct ranks *ranks, struct fault *fault)
+{
+    size_t members = ranks->division.members;
+
+    if (!division_step_down(&ranks->division))
+        return false;
+    if (ranks->division.members == members)
+        return true;
+    peers_close(&ranks->team);
+    return form_team(ranks, ranks->division.members, fault);
 }
 
 bool ranks_conclude(struct ranks *ranks, bool done, struct fault *fault)
 {
     if (ranks_share_run(ranks) && !ranks->idle)
         done = peers_agree(&ranks->team, done, fault);
-    return ranks->members == peers_count(ranks->all) ? done : peers_follow(ranks->all, done, fault);
+    return ranks->division.members == peers_count(ranks->all) ? done : peers_follow(ranks->all, done, fault);
 }
 
 bool ranks_tell(struct ranks *ranks, void *bytes, size_t size, struct fault *fault)

@@ -6,6 +6,7 @@
 #include "base/diag.h"
 #include "base/file.h"
 #include "format/format.h"
+#include "plan/division.h"
 #include "plan/job.h"
 #include "run/peers.h"
 
@@ -13,11 +14,10 @@
 #include <stddef.h>
 
 struct ranks {
-    struct peers *all; /* NULL: the process is alone */
-    struct peers team; /* the first of them, who make the run, */
-    size_t members;    /* so many, once they are chosen; else 0, */
-    bool idle;         /* and whether this one is none of them */
-    const char *why;   /* only one makes it; NULL: more do, or there are no more planes */
+    struct peers *all;        /* NULL: the process is alone */
+    struct peers team;        /* the first of them, who make the run, */
+    bool idle;                /* and whether this one is none of them */
+    struct division division; /* how they do, once that is settled; else it has no members */
 };
 
 /* Whether more than one process has the pipeline; and whether more than one makes the run. */
@@ -31,9 +31,12 @@ bool ranks_agree(struct ranks *ranks, bool done, struct fault *fault);
 bool ranks_compare_files(struct ranks *ranks, const struct file_in *file, struct fault *fault);
 bool ranks_compare_headers(struct ranks *ranks, const struct source *source, struct fault *fault);
 
-/* One a plane, where nothing keeps it from being divided; and divide the job among them. */
-bool ranks_choose_team(struct ranks *ranks, const char *why, const struct job *job, struct fault *fault);
+/* Choose them for a division, of which rank 0's kind and members count; and divide the job among them. */
+bool ranks_choose_team(struct ranks *ranks, const struct division *division, struct fault *fault);
 void ranks_divide(const struct ranks *ranks, struct job *job);
+
+/* Where there is no memory for the division, another one; false where there is none. */
+bool ranks_step_down(struct ranks *ranks, struct fault *fault);
 
 /* What the team has agreed on, for all. */
 bool ranks_conclude(struct ranks *ranks, bool done, struct fault *fault);

@@ -4,7 +4,6 @@
 #include "base/mem.h"
 #include "format/slice.h"
 #include "lower.h"
-#include "share.h"
 
 #include <string.h>
 
@@ -139,16 +138,12 @@ struct range job_planes(const struct job *job)
 
 struct range job_window(const struct job *job)
 {
-    const struct range all = job_planes(job);
-    const struct shares shares = {.planes = all.count, .count = job->members};
-    struct range own = shares_own(&shares, job->member);
-
-    own.first += all.first;
-    return own;
+    return job->window;
 }
 
-void job_divide(struct job *job, size_t member, size_t members)
+void job_divide(struct job *job, struct range window, size_t member, size_t members)
 {
+    job->window = window;
     job->member = member;
     job->members = members;
 }
@@ -191,6 +186,7 @@ static bool settle_region(const struct region_request *request, struct job *job,
     memcpy(job->written.first, job->region.first, sizeof job->written.first);
     if (request->kind == REGION_SLICE)
         make_picture(&job->written.grid, request->axis);
+    job_divide(job, job_planes(job), 0, 1);
     return true;
 }
 
@@ -199,7 +195,7 @@ bool job_make(const struct job_request *request, const struct source *source, st
 {
     const struct header *in = &source->header;
 
-    *job = (struct job){.in = *in, .out = *in, .members = 1};
+    *job = (struct job){.in = *in, .out = *in};
     if (request->linear_light && in->profile != NULL)
         return fault_raise_about(fault, STATUS_INPUT, file_in_name(source->file),
                                  "%s: --linear supports sRGB and gAMA, not this profile", in->profile);

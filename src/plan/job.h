@@ -37,7 +37,8 @@ struct job {
     struct region region;  /* of it, that is written */
     enum region_kind region_kind;
     struct header written;  /* of the file: of a slice a picture, whose planes are rows */
-    size_t member, members; /* of the processes that write it together; 0 of 1 where one does */
+    struct range window;    /* planes of the region that this process writes */
+    size_t member, members; /* of those that write it together; 0 of 1 where one does */
     enum work_type work;
     struct encoding decode, encode; /* of in and out, as the first stage takes colour, and as the last leaves
                                        it */
@@ -55,8 +56,8 @@ struct range job_planes(const struct job *job);
 struct range job_window(const struct job *job);
 size_t job_written_planes(const struct job *job);
 
-/* Divide the planes among so many processes, each of which has one of them at least; this is one of them. */
-void job_divide(struct job *job, size_t member, size_t members);
+/* Let so many processes write it together, this one such planes of it. */
+void job_divide(struct job *job, struct range window, size_t member, size_t members);
 
 /* Whether how many steps it takes depends on how little they change: --until. */
 bool job_waits_for_change(const struct job *job);

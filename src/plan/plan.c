@@ -340,7 +340,7 @@ static uint64_t least_memory(const struct plan *plan)
 
 static void keep_first(struct plan *plan)
 {
-    plan->shares = (struct shares){.planes = plan->shape.planes, .count = 1};
+    plan->shares = (struct shares){.planes = plan->shape.planes, .count = 1, .held = 1};
     for (size_t i = 1; i < DEVICES_MOST; i++)
         lane_close(&plan->lanes[i]);
 }
@@ -367,6 +367,7 @@ static bool share(struct plan *plan, const struct schedule_request *request)
     if (schedule_share(request, count, &plan->schedule)) {
         plan->shares = (struct shares){.planes = plan->shape.planes,
                                        .count = count,
+                                       .held = count,
                                        .halo = plan->schedule.halo,
                                        .direct = all_reach(plan, count),
                                        .around = plan->levels.unrolled};
@@ -375,6 +376,24 @@ static bool share(struct plan *plan, const struct schedule_request *request)
     plan->levels.unrolled = false;
     snprintf(plan->alone, sizeof plan->alone, "the grid is too large for the memory of %zu together", count);
     return false;
+}
+
+/* Some of them on the one device that is open, the others on those of other processes. */
+static bool share_with_others(struct plan *plan, const struct schedule_request *request, struct fault *fault)
+{
+    const struct job *job = plan->job;
+
+    keep_first(plan);
+    plan->levels.unrolled = levels_wraps(&plan->levels);
+    if (!schedule_share(request, job->members, &plan->schedule))
+        return fault_raise(fault, STATUS_LIMIT, "the grid is too large for the memory of all ranks together");
+    plan->shares = (struct shares){.planes = plan->shape.planes,
+                                   .count = job->members,
+                                   .first = job->member,
+                                   .held = 1,
+                                   .halo = plan->schedule.halo,
+                                   .around = plan->levels.unrolled};
+    return true;
 }
 
 static bool make_schedule(const struct plan_request *request, struct plan *plan,
@@ -406,10 +425,13 @@ static bool make_schedule(const struct plan_request *request, struct plan *plan,
         .part = job->region_kind == REGION_PART || (job_window(job).count < plan->shape.planes),
         .at_once = job->region_kind == REGION_PART || job->members > 1,
         .measures = job->measures,
+        .trades = request->division == DIVISION_SHARES,
         .tees = request->stop_count > 0,
         .trials = request->explains ? &plan->trials : NULL,
     };
 
+    if (request->division == DIVISION_SHARES)
+        return share_with_others(plan, &schedule, fault);
     if (opened(plan) > 1 && share(plan, &schedule))
         return true;
     keep_first(plan);
@@ -515,7 +537,7 @@ static bool settle_and_prepare(const struct plan_request *request, struct plan *
         !make_schedule(request, plan, &forms, source, fault))
         return false;
     fit_forms(plan, &forms);
-    if (!crew_share(plan->shares.count, prepare_lane, plan, fault))
+    if (!crew_share(plan->shares.held, prepare_lane, plan, fault))
         return false;
     plan->start += clock_seconds() - begun;
     return true;
@@ -541,7 +563,7 @@ static bool settle_on(const struct plan_request *request, struct plan *plan, con
     if (open_devices(request, plan, devices, fault) && settle_and_prepare(request, plan, source, fault)) {
         const struct prediction_case expected = case_of(request, plan);
         struct devices taken = *devices;
-        taken.count = plan->shares.count;
+        taken.count = plan->shares.held;
         name_device(plan, &taken);
         plan->seconds = prediction_together(&expected, &taken);
         return true;
@@ -619,20 +641,30 @@ static struct plan plan_of(const struct job *job)
                          .shape = lower_shape(&job->in.grid, encoding_work_channels(&job->field))};
 }
 
-bool plan_divides(const struct job *job, size_t states, const char **why, struct fault *fault)
+/* The backend that is named, or else that which every machine has. */
+static const struct backend *expected_backend(const struct plan_request *request)
+{
+    const struct backend *named = plan_chooses_device(request) ? NULL : devices_backend(request->device);
+
+    return named != NULL ? named : &backend_cpu;
+}
+
+bool plan_divide(const struct plan_request *request, const struct job *job, const struct source *source,
+                 size_t states, size_t processes, struct division *division, struct fault *fault)
 {
     struct plan plan = plan_of(job);
     bool done = job->copies || lower_stages(&plan, fault);
     const struct levels levels = levels_of(&plan);
+    const struct prediction_case expected = case_of(request, &plan);
+    const struct division_case dividing = {.expected = &expected,
+                                           .backend = expected_backend(request),
+                                           .levels = &levels,
+                                           .states = states,
+                                           .random = source->random,
+                                           .processes = processes};
 
-    if (job_waits_for_change(job))
-        *why = "--until looks at the whole grid";
-    else if (job->measures)
-        *why = "--out-range=auto needs the whole result before any of it is written";
-    else if (states > 0)
-        *why = "states on the way (--tee, --frames) are written by one";
-    else if (done && levels_mix_ends(&levels))
-        *why = "an edge that wraps is followed or preceded by one that does not";
+    if (done)
+        *division = division_choose(&dividing, request->division);
     plan_free(&plan);
     return done;
 }

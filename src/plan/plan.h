@@ -5,6 +5,7 @@
 #include "base/diag.h"
 #include "kernels/backend.h"
 #include "devices.h"
+#include "division.h"
 #include "levels.h"
 #include "job.h"
 #include "lane.h"
@@ -29,6 +30,7 @@ struct plan_request {
     size_t stop_count;
     bool stats;                  /* the run adds up the samples of input and output */
     bool explains;               /* somebody asks for the candidates of the schedule */
+    enum division_kind division; /* of a job that several processes have: what is wished, or was decided */
     const struct wisdom *wisdom; /* NULL: none */
     struct schedule_limits limits;
 };
@@ -63,9 +65,9 @@ bool plan_find_devices(const struct plan_request *request, struct devices *devic
 bool plan_chooses_device(const struct plan_request *request);
 bool plan_names_device(const struct plan_request *request);
 
-/* Tell why several processes cannot divide the planes of a job of which so many states on the way are
-   written; NULL where they can. */
-bool plan_divides(const struct job *job, size_t states, const char **why, struct fault *fault);
+/* How so many processes divide a job, of which so many states on the way are written. */
+bool plan_divide(const struct plan_request *request, const struct job *job, const struct source *source,
+                 size_t states, size_t processes, struct division *division, struct fault *fault);
 
 /* Start the devices that the request names. Others may go on meanwhile: the plan that opens it waits for as
    long as that takes. */

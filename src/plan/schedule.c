@@ -129,6 +129,7 @@ static struct attempt attempt_of(const struct schedule_request *request, const s
                      .together = candidate->together,
                      .lean = candidate->lean,
                      .devices = 1,
+                     .lanes = 1,
                      .passes = 1,
                      .routine_bytes = forms_fitting_bytes(request->forms, request->levels, together)}};
 
@@ -200,17 +201,17 @@ static bool count_memory(struct attempt *attempt, const struct size *size)
     if (schedule->devices > 1)
         schedule->window = size->slab + schedule->depth;
     if (!mem_product(&schedule->field_bytes, request->field_plane_bytes, schedule->window) ||
-        !mem_product(&fields, schedule->field_bytes, schedule->field_count * schedule->devices) ||
+        !mem_product(&fields, schedule->field_bytes, schedule->field_count * schedule->lanes) ||
         !mem_product(&schedule->batch_bytes, plane_bytes, schedule->batch) ||
-        !mem_product(&buffers, schedule->batch_bytes, count_buffers(schedule) * schedule->devices) ||
+        !mem_product(&buffers, schedule->batch_bytes, count_buffers(schedule) * schedule->lanes) ||
         !mem_product(&schedule->spool_bytes, request->work_plane_bytes,
                      schedule->spooled ? attempt->levels.planes : 0))
         return false;
     schedule->sum_bytes = scratch_bytes(request, schedule);
-    return add_up(&schedule->memory_bytes, 6,
+    return add_up(&schedule->memory_bytes, 7,
                   (const size_t[]){fields, buffers, held_bytes, request->beside_bytes,
-                                   schedule->routine_bytes * schedule->devices,
-                                   schedule->sum_bytes * schedule->devices});
+                                   schedule->routine_bytes * schedule->lanes,
+                                   schedule->sum_bytes * schedule->lanes, schedule->trade_bytes});
 }
 
 /* Of one device. */
@@ -228,7 +229,7 @@ static size_t counted_bytes(const struct schedule_request *request, const struct
     bool asked = request->memory > 0 || request->limits.memory > 0;
 
     return asked ? schedule->memory_bytes
-                 : schedule->memory_bytes - device_bytes(request, schedule) * schedule->devices;
+                 : schedule->memory_bytes - device_bytes(request, schedule) * schedule->lanes;
 }
 
 static bool fits(struct attempt *attempt, const struct size *size, uint64_t memory)
@@ -623,13 +624,18 @@ static bool fit_shares(struct attempt *attempt, size_t devices, uint64_t memory)
     struct size roomy_size = roomy(request, &survey), tight = tightest();
 
     schedule->devices = devices;
+    schedule->lanes = request->trades ? 1 : devices;
     schedule->whole = true;
     schedule->halo = levels_widest_reach(&attempt->levels);
+    /* Both ways, on both sides. */
+    if (request->trades &&
+        !mem_product(&schedule->trade_bytes, request->work_plane_bytes, 4 * schedule->halo))
+        return false;
     schedule->depth = 2 * schedule->halo;
-    roomy_size.batch = size_least(size_divided_up(roomy_size.batch, devices), most);
+    roomy_size.batch = size_least(size_divided_up(roomy_size.batch, schedule->lanes), most);
     roomy_size.slab = size_rounded_up(most, roomy_size.batch);
-    roomy_size.readers = (unsigned)size_divided_up(request->readers, devices);
-    roomy_size.writers = (unsigned)size_divided_up(request->writers, devices);
+    roomy_size.readers = (unsigned)size_divided_up(request->readers, schedule->lanes);
+    roomy_size.writers = (unsigned)size_divided_up(request->writers, schedule->lanes);
     tight.slab = most;
     return fits(attempt, &roomy_size, memory) || fits(attempt, &tight, memory);
 }

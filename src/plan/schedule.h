@@ -68,6 +68,7 @@ struct schedule_request {
     bool part;                /* what leaves may be fewer planes: a pass that needs no others is preferred */
     bool at_once;             /* nothing else than one pass will do */
     bool measures;            /* all of the result is looked at before any of it leaves */
+    bool trades;              /* devices that share are of other processes but for one */
     struct schedule_trials *trials; /* filled in with the candidates; NULL: nobody asks */
 };
 
@@ -79,7 +80,8 @@ struct schedule {
     bool whole;          /* so they are, or all planes of the result are there before any leaves */
     unsigned together;   /* the most steps that a level takes at once */
     bool lean;           /* by the routines that take the least memory */
-    size_t devices;      /* that share the planes, each with fields of its own */
+    size_t devices;      /* that share the planes, each with fields of its own, */
+    size_t lanes;        /* and how many of them are this process's */
     size_t halo;         /* planes that each of them holds beside its own, on either side */
     size_t depth;        /* planes that levels lag behind those read */
     size_t slab, batch;  /* planes */
@@ -93,6 +95,7 @@ struct schedule {
     size_t field_count;
     size_t field_bytes, batch_bytes, spool_bytes; /* one of each */
     size_t routine_bytes, sum_bytes;              /* what routines and sums take beside */
+    size_t trade_bytes;                           /* and what planes take on their way between processes */
     size_t memory_bytes;                          /* all of it, on host and devices */
 };
 

@@ -46,8 +46,8 @@ bool journey_to_sink(struct journey *journey, struct levels_mark end)
 {
     struct passes *passes = journey->passes;
 
-    if (passes->job->measures &&
-        (!follow(journey, end, false, true) || !outrange_settle(&passes->outrange, passes->fault)))
+    if (passes->job->measures && (!follow(journey, end, false, true) ||
+                                  !outrange_settle(&passes->outrange, passes->peers, passes->fault)))
         return false;
     return follow(journey, end, true, false);
 }

@@ -1,6 +1,7 @@
 #include "outrange.h"
 
 #include <math.h>
+#include <string.h>
 
 bool outrange_measure(struct outrange *outrange, const struct lane *lane, const struct field *field,
                       struct range planes, struct fault *fault)
@@ -17,17 +18,38 @@ static void widen(struct extremes *all, const struct extremes *more)
     all->any = true;
 }
 
-bool outrange_settle(struct outrange *outrange, struct fault *fault)
+static bool take_extremes(void *data, const void *bytes, size_t size, struct fault *fault)
 {
-    struct extremes extremes = {.any = false};
+    struct extremes more;
 
-    for (size_t i = 0; i < outrange->plan->shares.count; i++) {
+    (void)fault;
+    memcpy(&more, bytes, size);
+    widen(data, &more);
+    return true;
+}
+
+static bool find_extremes(const struct outrange *outrange, struct extremes *extremes, struct fault *fault)
+{
+    bool done = true;
+
+    for (size_t i = 0; done && i < outrange->plan->shares.held; i++) {
         const struct lane *lane = &outrange->plan->lanes[i];
         struct extremes of_lane;
-        if (!lane->backend->tell_extremes(lane->device, &of_lane, fault))
-            return false;
-        widen(&extremes, &of_lane);
+        done = lane->backend->tell_extremes(lane->device, &of_lane, fault);
+        if (done)
+            widen(extremes, &of_lane);
     }
+    return done;
+}
+
+bool outrange_settle(struct outrange *outrange, struct peers *peers, struct fault *fault)
+{
+    struct extremes own = {.any = false}, extremes = own;
+
+    if (!peers_agree(peers, find_extremes(outrange, &own, fault), fault) ||
+        !peers_gather(peers, &own, sizeof own, take_extremes, &extremes, fault) ||
+        !peers_tell(peers, &extremes, sizeof extremes, fault))
+        return false;
     if (extremes.any && !isfinite(extremes.greatest - extremes.least))
         return fault_raise_about(fault, STATUS_LIMIT, "--out-range=auto", "%.9g and %.9g are too far apart",
                                  extremes.least, extremes.greatest);

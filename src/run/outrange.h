@@ -5,6 +5,7 @@
 #include "base/diag.h"
 #include "kernels/backend.h"
 #include "plan/plan.h"
+#include "peers.h"
 
 #include <stdbool.h>
 
@@ -18,9 +19,9 @@ struct outrange {
 bool outrange_measure(struct outrange *outrange, const struct lane *lane, const struct field *field,
                       struct range planes, struct fault *fault);
 
-/* Those of all planes that lanes looked at are the ends of the range. Where nothing is finite, zero is both.
-   A range that f64 cannot hold is refused. */
-bool outrange_settle(struct outrange *outrange, struct fault *fault);
+/* Those of all planes that lanes of all ranks looked at are the ends of the range. Where nothing is finite,
+   zero is both. A range that f64 cannot hold is refused. */
+bool outrange_settle(struct outrange *outrange, struct peers *peers, struct fault *fault);
 
 /* Whether there is a range, and it is known. */
 bool outrange_maps(const struct outrange *outrange);

@@ -105,6 +105,17 @@ bool peers_follow(struct peers *peers, bool done, struct fault *fault)
     return told.status == STATUS_DONE;
 }
 
+bool peers_begin_trade(struct peers *peers, const struct peers_parcel *parcels, size_t count,
+                       struct fault *fault)
+{
+    return peers->kind->begin_trade(peers->state, parcels, count, fault);
+}
+
+bool peers_end_trade(struct peers *peers, struct fault *fault)
+{
+    return peers->kind->end_trade(peers->state, fault);
+}
+
 /* ---- what comes to rank 0 ---- */
 
 /* What a rank brings, asked for when its turn has come, so that no more than this is on its way. */

@@ -19,6 +19,14 @@ struct peers_place {
     char node[PEERS_NODE_MOST]; /* the name of the node */
 };
 
+/* A message that goes to another one, or comes from it. */
+struct peers_parcel {
+    size_t peer;
+    bool incoming;
+    void *bytes;
+    size_t size;
+};
+
 /* How they reach each other. What returns false has filled the fault: the others are out of reach from then
  * on. */
 struct peers_kind {
@@ -31,6 +39,12 @@ struct peers_kind {
     /* One to another, which receives as many bytes. */
     bool (*send)(void *state, size_t to, const void *bytes, size_t size, struct fault *fault);
     bool (*receive)(void *state, size_t from, void *bytes, size_t size, struct fault *fault);
+
+    /* Messages between two of them, both ways and all at once, in an order that both have: let them be on
+       their way, the bytes staying where they are, and wait until those that come are there and those that go
+       are read. */
+    bool (*begin_trade)(void *state, const struct peers_parcel *parcels, size_t count, struct fault *fault);
+    bool (*end_trade)(void *state, struct fault *fault);
 
     /* Let all others know that it is over, which may not reach them at once; and whether somebody did so. All
        together: forget it. */
@@ -74,6 +88,11 @@ bool peers_follow(struct peers *peers, bool done, struct fault *fault);
 
 /* The bytes of rank 0, at all. */
 bool peers_tell(struct peers *peers, void *bytes, size_t size, struct fault *fault);
+
+/* Messages to and from some of them, as peers_kind has it. */
+bool peers_begin_trade(struct peers *peers, const struct peers_parcel *parcels, size_t count,
+                       struct fault *fault);
+bool peers_end_trade(struct peers *peers, struct fault *fault);
 
 /* Who takes what the ranks bring to rank 0, in their order. Whether all of it was taken they have agreed on.
  */

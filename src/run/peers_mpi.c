@@ -19,14 +19,16 @@
 #define EAGER_LOOKS    2000
 #define LONGEST_NAP_NS 1000000L
 
-enum { TAG_BYTES = 1, TAG_WARNING = 2 };
+enum { TAG_BYTES = 1, TAG_WARNING = 2, TAG_TRADE = 3 };
 
 struct comm {
     MPI_Comm comm;
     int index, count;
     MPI_Request *warnings; /* that this rank has sent; NULL: it has not */
-    bool whole;            /* it is of all ranks, and MPI ends with it */
-    bool lost;             /* a call has failed, and with it the others */
+    MPI_Request *trades;   /* that are under way, and room for more */
+    size_t trade_count, trade_capacity;
+    bool whole;           /* it is of all ranks, and MPI ends with it */
+    bool own_lost, *lost; /* a call of this rank has failed, and with it all later ones */
 };
 
 static bool fail(struct comm *comm, int code, struct fault *fault)
@@ -34,7 +36,7 @@ static bool fail(struct comm *comm, int code, struct fault *fault)
     char text[MPI_MAX_ERROR_STRING] = "";
     int length = 0;
 
-    comm->lost = true;
+    *comm->lost = true;
     MPI_Error_string(code, text, &length);
     return fault_raise(fault, STATUS_FAILURE, "MPI: %s", text);
 }
@@ -54,6 +56,8 @@ static bool complete(struct comm *comm, int code, MPI_Request *request, struct f
 {
     int done = 0;
 
+    if (*comm->lost)
+        return fault_raise(fault, STATUS_FAILURE, "MPI has failed");
     for (unsigned looks = 0; code == MPI_SUCCESS && !done; looks++) {
         code = MPI_Test(request, &done, MPI_STATUS_IGNORE);
         if (!done)
@@ -96,6 +100,13 @@ static bool tell(void *state, size_t from, void *bytes, size_t size, struct faul
     return done;
 }
 
+/* As MPI_Irecv is called. */
+static int start_sending(void *bytes, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm,
+                         MPI_Request *request)
+{
+    return MPI_Isend(bytes, count, type, to, tag, comm, request);
+}
+
 static bool send_bytes(void *state, size_t to, const void *bytes, size_t size, struct fault *fault)
 {
     struct comm *comm = state;
@@ -123,6 +134,47 @@ static bool receive(void *state, size_t from, void *bytes, size_t size, struct f
         done = complete(comm, MPI_Irecv(next, piece, MPI_BYTE, (int)from, TAG_BYTES, comm->comm, &request),
                         &request, fault);
     }
+    return done;
+}
+
+static bool start_message(struct comm *comm, const struct peers_parcel *parcel, struct fault *fault)
+{
+    unsigned char *next = parcel->bytes;
+    int code = MPI_SUCCESS, piece;
+
+    for (size_t left = parcel->size; code == MPI_SUCCESS && left > 0; left -= (size_t)piece, next += piece) {
+        MPI_Request *requests = mem_grown(comm->trades, comm->trade_count, &comm->trade_capacity,
+                                          sizeof *requests, "messages", fault);
+        if (requests == NULL) {
+            *comm->lost = true;
+            return false;
+        }
+        comm->trades = requests;
+        piece = piece_of(left);
+        code = (parcel->incoming ? MPI_Irecv : start_sending)(
+            next, piece, MPI_BYTE, (int)parcel->peer, TAG_TRADE, comm->comm, &requests[comm->trade_count]);
+        comm->trade_count += code == MPI_SUCCESS;
+    }
+    return code == MPI_SUCCESS || fail(comm, code, fault);
+}
+
+static bool begin_trade(void *state, const struct peers_parcel *parcels, size_t count, struct fault *fault)
+{
+    bool done = true;
+
+    for (size_t i = 0; done && i < count; i++)
+        done = start_message(state, &parcels[i], fault);
+    return done;
+}
+
+static bool end_trade(void *state, struct fault *fault)
+{
+    struct comm *comm = state;
+    bool done = true;
+
+    for (size_t i = 0; done && i < comm->trade_count; i++)
+        done = complete(comm, MPI_SUCCESS, &comm->trades[i], fault);
+    comm->trade_count = 0;
     return done;
 }
 
@@ -175,6 +227,7 @@ static struct comm *new_comm(MPI_Comm mpi, struct fault *fault)
     if (comm == NULL)
         return NULL;
     comm->comm = mpi;
+    comm->lost = &comm->own_lost;
     MPI_Comm_set_errhandler(mpi, MPI_ERRORS_RETURN);
     MPI_Comm_rank(mpi, &comm->index);
     MPI_Comm_size(mpi, &comm->count);
@@ -193,7 +246,13 @@ static bool team(void *state, size_t count, void **result, struct fault *fault)
         return fail(comm, code, fault);
     if (member)
         *result = new_comm(mpi, fault);
-    return !member || *result != NULL;
+    if (!member)
+        return true;
+    if (*result == NULL)
+        *comm->lost = true;
+    else
+        ((struct comm *)*result)->lost = comm->lost;
+    return *result != NULL;
 }
 
 /* Without the others MPI cannot end as it should; the launcher ends them. */
@@ -201,10 +260,11 @@ static void close_comm(void *state)
 {
     struct comm *comm = state;
 
-    if (comm->whole && !comm->lost)
+    if (comm->whole && !*comm->lost)
         MPI_Finalize();
-    else if (!comm->whole && !comm->lost)
+    else if (!comm->whole && !*comm->lost)
         MPI_Comm_free(&comm->comm);
+    mem_free(comm->trades);
     mem_free(comm);
 }
 
@@ -212,6 +272,8 @@ static const struct peers_kind peers_mpi = {.least = least,
                                             .tell = tell,
                                             .send = send_bytes,
                                             .receive = receive,
+                                            .begin_trade = begin_trade,
+                                            .end_trade = end_trade,
                                             .warn = warn,
                                             .is_warned = is_warned,
                                             .calm = calm,

@@ -33,7 +33,10 @@ struct running {
 /* All planes are in the fields. */
 static bool measure_fields(struct running *run)
 {
-    return fleet_measure(&run->passes) && outrange_settle(&run->passes.outrange, run->fault);
+    struct passes *passes = &run->passes;
+
+    return peers_agree(passes->peers, fleet_measure(passes), run->fault) &&
+           outrange_settle(&passes->outrange, passes->peers, run->fault);
 }
 
 /* All planes come in, and what is computed stays there. */
@@ -95,8 +98,6 @@ static bool filter_all(struct running *run)
 {
     const struct schedule *schedule = &run->plan->schedule;
 
-    if (schedule->on_trial && !trial_open(&run->trial))
-        return false;
     if (schedule->spooled)
         return schedule->on_trial ? filter_until_over_spools(run) : filter_over_spools(run);
     return schedule->whole ? filter_in_fields(run) : filter_at_once(run);
@@ -133,11 +134,11 @@ static void destroy_sweeps(struct running *run)
     struct sweep *sweeps = run->passes.sweeps;
     struct fault again;
 
-    for (size_t i = 0; i < run->plan->shares.count && run->plan->shares.count > 1; i++) {
+    for (size_t i = 0; i < run->plan->shares.held && run->plan->shares.held > 1; i++) {
         if (sweeps[i].lane != NULL)
             (void)sweep_finish(&sweeps[i], &again);
     }
-    for (size_t i = 0; i < run->plan->shares.count; i++)
+    for (size_t i = 0; i < run->plan->shares.held; i++)
         sweep_destroy(&sweeps[i]);
 }
 
@@ -176,7 +177,8 @@ static bool prepare(struct running *run)
     struct passes *passes = &run->passes;
     double begun = clock_seconds();
     bool done = begin_observers(run) && stops_open(&run->stops, run->fault) && open_fringe(run) &&
-                crew_share(run->plan->shares.count, create_sweep, run, run->fault);
+                crew_share(run->plan->shares.held, create_sweep, run, run->fault) &&
+                (!run->plan->schedule.on_trial || trial_open(&run->trial));
 
     if (passes->tees.count > 0 && run->plan->shares.count == 1)
         passes->sweep->tap = (struct sweep_tap){&passes->tees, tees_take};
@@ -249,7 +251,7 @@ static double compute_seconds(const struct passes *passes)
 {
     double most = 0.0;
 
-    for (size_t i = 0; i < passes->plan->shares.count; i++) {
+    for (size_t i = 0; i < passes->plan->shares.held; i++) {
         if (passes->sweeps[i].seconds > most)
             most = passes->sweeps[i].seconds;
     }
@@ -289,7 +291,7 @@ static struct run_summary summarise(const struct running *run)
                                   .tallies_in = run->stats.in,
                                   .tallies_out = run->stats.out};
 
-    for (size_t i = 0; i < run->plan->shares.count; i++)
+    for (size_t i = 0; i < run->plan->shares.held; i++)
         summary.shares[i] = share_of(passes, i);
     return summary;
 }
@@ -310,6 +312,7 @@ bool run_plan(struct plan *plan, const struct run_request *request, struct sourc
                    .peers = request->peers,
                    .tees = {.list = request->tees, .count = request->tee_count, .plan = plan},
                    .shares = plan->shares,
+                   .share = plan->shares.first,
                    .sweeps = run.sweeps,
                    .sweep = run.sweeps,
                    .outrange = {.plan = plan, .encode = plan->job->encode},
@@ -321,7 +324,8 @@ bool run_plan(struct plan *plan, const struct run_request *request, struct sourc
     bool done;
 
     progress_begin(&run.progress, request->progress, work_ahead(&run));
-    done = peers_agree(request->peers, prepare(&run) && filter_all(&run), fault) &&
+    done = peers_agree(request->peers, prepare(&run), fault) &&
+           peers_agree(request->peers, filter_all(&run), fault) &&
            observers_finish(&passes->observers, fault) && gather(&run) && finish_files(&run);
     progress_end(&run.progress);
     *summary = summarise(&run);

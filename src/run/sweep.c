@@ -219,6 +219,14 @@ bool sweep_advance(struct sweep *sweep, const struct level *level, struct range 
     return true;
 }
 
+bool sweep_list_changes(struct sweep *sweep, const struct level *level, struct range planes, double *changes,
+                        struct fault *fault)
+{
+    return sweep->lane->backend->change(sweep->lane->device, sweep->lane->fields[level->kept],
+                                        sweep->lane->fields[level->to], sweep->plan->job->in.grid.channels,
+                                        planes, changes, fault);
+}
+
 /* Over the channels that the file has, and its planes, one after the other. */
 bool sweep_add_change(struct sweep *sweep, const struct level *level, struct range planes, double *sums,
                       struct fault *fault)
@@ -230,9 +238,7 @@ bool sweep_add_change(struct sweep *sweep, const struct level *level, struct ran
     for (size_t left = own.count; left > 0; left -= part.count) {
         part.first += part.count;
         part.count = size_least(left, CHANGES_TOGETHER);
-        if (!sweep->lane->backend->change(sweep->lane->device, sweep->lane->fields[level->kept],
-                                          sweep->lane->fields[level->to], channels, part,
-                                          sweep->plane_changes, fault))
+        if (!sweep_list_changes(sweep, level, part, sweep->plane_changes, fault))
             return false;
         for (size_t i = 0; i < part.count * channels; i++)
             sums[i % channels] += sweep->plane_changes[i];

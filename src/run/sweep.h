@@ -98,6 +98,9 @@ bool sweep_advance(struct sweep *sweep, const struct level *level, struct range 
 bool sweep_looks_at(const struct sweep *sweep, const struct level *level);
 bool sweep_add_change(struct sweep *sweep, const struct level *level, struct range planes, double *sums,
                       struct fault *fault);
+/* The same changes, one by one: of each plane, channel by channel. */
+bool sweep_list_changes(struct sweep *sweep, const struct level *level, struct range planes, double *changes,
+                        struct fault *fault);
 bool sweep_end_levels(struct sweep *sweep, unsigned field, struct fault *fault);
 
 /* Wait until no level is. */

@@ -95,7 +95,7 @@ bool trial_in_fields(struct trial *trial)
     struct levels_mark mark = trial_start(trial);
     double *sums =
         mem_zeroed(trial->passes->job->in.grid.channels, sizeof *sums, "the sums", trial->passes->fault);
-    bool enough = false, done = sums != NULL;
+    bool enough = false, done = peers_agree(trial->passes->peers, sums != NULL, trial->passes->fault);
 
     while (done && !enough && mark.step < last->steps) {
         done = step_unseen(trial, &mark, looks_next(&last->looks, mark.step) - 1) &&
