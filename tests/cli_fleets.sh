@@ -126,6 +126,26 @@ cat tall.raw v8.raw > long.raw
 refuses 3 'voxfilt: standard input: length: it goes on after the last of 5499 u16 samples' \
     piped long.raw fleet 3 -q -d 13,9,47 -t u16 -o out
 
+
+# ---------------------------------------------------------------- files
+
+for format in nrrd npy raw.gz; do
+    voxfilt -q -D cpu -i tall.raw -d 13,9,47 -t u16 -f heat -s 7 -o wanted.$format
+    fleet 3 -q -i tall.raw -d 13,9,47 -t u16 -f heat -s 7 -o fleet.$format
+    same "into .$format" fleet.$format wanted.$format
+done
+voxfilt -q -D cpu -i wanted.nrrd -f heat -s 3 -e wrap -o expected.raw
+fleet 3 -q -i wanted.nrrd -f heat -s 3 -e wrap -o fleet.raw
+same 'from .nrrd' fleet.raw expected.raw
+{
+    printf 'NRRD0004\ntype: ushort\nendian: little\ndimension: 4\nsizes: 13 9 15 3\n'
+    printf 'kinds: domain domain domain time\nencoding: raw\n\n'
+    head -c $((2 * 13 * 9 * 15 * 3)) tall.raw
+} > series.nrrd
+voxfilt -q -D cpu -i series.nrrd -f heat -s 5 -e wrap -o wanted.nrrd
+fleet 3 -q -i series.nrrd -f heat -s 5 -e wrap -o fleet.nrrd
+same 'a series of volumes' fleet.nrrd wanted.nrrd
+
 # ---------------------------------------------------------------- pictures
 
 for picture in rgba rgb; do
@@ -146,8 +166,7 @@ CUDA_EMULATION_DEVICES=3 "$emulated" --program=voxfilt -D cuda:0,2 --explain -i 
     grep -q '^shares  *2, of up to 24 planes and [1-9][0-9]* beside them on each side, handed over directly$'
 result $? '--explain tells of the shares'
 CUDA_EMULATION_DEVICES=3 "$emulated" --program=voxfilt -D cuda:0,2 --explain=json -i tall.raw -d 13,9,47 -t u16 -f heat -s 9 |
-    tr ',{}' '\n\n\n' |
-    awk '/"planned_bytes"/ { planned = $NF } /"(fields|buffers|kernels|sums|input|other)": [0-9]/ { sum += $NF }
+    awk -v RS='[,{}]' '/"planned_bytes"/ { planned = $NF } /"(fields|buffers|kernels|sums|input|other)": [0-9]/ { sum += $NF }
         END { exit planned == 0 || planned != sum }'
 result $? 'and its parts of the memory are those of all devices'
 CUDA_EMULATION_LINKS=none CUDA_EMULATION_DEVICES=2 "$emulated" --program=voxfilt -D cuda:0,1 --report -i tall.raw \
@@ -175,6 +194,7 @@ full() # COMMAND...: no file grows beyond 4 KiB
 }
 refuses 4 'voxfilt: fleet.raw: File too large' \
     full env CUDA_EMULATION_DEVICES=2 "$emulated" --program=voxfilt -D cuda:0,1 -i tall.raw -d 13,9,47 -t u16 -o fleet.raw
+voxfilt -q -D cpu -i tall.raw -d 13,9,47 -t u16 -f heat -s 20 -o expected.raw
 accepts 'a GPU whose memory another process has' \
     'voxfilt: tall.raw: computing on cuda:0 alone: the grid is too large for the memory of 3 together
 ' env CUDA_EMULATION_FILLED=268434000 CUDA_EMULATION_DEVICES=3 "$emulated" --program=voxfilt -D cuda:0,1,2 -i tall.raw \
@@ -196,17 +216,17 @@ bench() # ARGUMENT...: of three GPUs
     XDG_CACHE_HOME=$PWD/cache CUDA_EMULATION_DEVICES=3 "$emulated" --program=voxfilt -D cuda:2,0,1 "$@"
 }
 for edge in wrap hold; do
-    bench --bench -d 6,5,40 -f heat -e $edge --rung naive > bench
-    [ "$(grep -c '^on [23] devices: [0-9.]* ms a step, [0-9.]* GCells/s, [0-9.]* % of [23] times one; bytes equal$' bench)" = 2 ] &&
-        [ "$(grep -c '^  cuda:[012]: computed [0-9.]* ms a step, was handed [1-9][0-9]* B in [0-9.]* ms$' bench)" = 5 ]
+    bench --bench -d 6,5,40 -f heat -e $edge --rung naive > table
+    [ "$(grep -c '^on [23] devices: [0-9.]* ms a step, [0-9.]* GCells/s, [0-9.]* % of [23] times one; bytes equal$' table)" = 2 ] &&
+        [ "$(grep -c '^  cuda:[012]: computed [0-9.]* ms a step, was handed [1-9][0-9]* B in [0-9.]* ms$' table)" = 5 ]
     result $? "--bench, -e $edge: a line for each GPU"
 done
 bench --bench -d 6,5,3 -f heat --rung naive | grep -qx 'on 3 devices: a share has fewer planes than a pass reads beside it'
 result $? '--bench of shares that are too small'
-bench --bench=json -d 6,5,40 -f heat --rung naive > bench
-[ "$(grep -c '"devices": [23], "steps": 1, "equal": true, .*"share_of_ideal": .*"shares": \[{"device": "cuda:2", .*"handed_bytes": 1' bench)" = 2 ]
+bench --bench=json -d 6,5,40 -f heat --rung naive > table
+[ "$(grep -c '"devices": [23], "steps": 1, "equal": true, .*"share_of_ideal": .*"shares": \[{"device": "cuda:2", .*"handed_bytes": 1' table)" = 2 ]
 result $? '--bench=json has a row for two and for three'
-bench --tune -d 64,64,64 -f heat --rung naive > bench
+bench --tune -d 64,64,64 -f heat --rung naive > table
 [ "$(grep -c ', [23] together.*once\|, [23] together.*often' cache/voxfilt/wisdom)" = 2 ]
 result $? '--tune keeps the speed of two and of three'
 wise() # SPEED-OF-TWO SPEED-OF-THREE: how many of three GPUs are taken
