@@ -7,6 +7,7 @@
 #include "fixture.h"
 #include "harness.h"
 #include "peers_threads.h"
+#include "running_device.h"
 
 #include <check.h>
 #include <pthread.h>
@@ -29,6 +30,7 @@ struct rank {
     pthread_t thread;
     bool done, idle;
     struct division division;
+    int device;
     enum status status;
     struct fault fault;
     struct run_summary summary;
@@ -51,6 +53,7 @@ static void *run_rank(void *data)
     rank->summary = pipeline.summary;
     rank->idle = pipeline.ranks.idle;
     rank->division = pipeline.ranks.division;
+    rank->device = pipeline.plan.lanes[0].index;
     rank->status = pipeline.status;
     pipeline.summary = (struct run_summary){0};
     pipeline_close(&pipeline);
@@ -61,11 +64,13 @@ static void *run_rank(void *data)
 /* Of the file named in, into that named out. */
 static void begin(struct ranks_run *run, const char *options, size_t count, enum division_kind division)
 {
+    static unsigned long runs;
     char text[480];
     struct task task;
 
     *run = (struct ranks_run){.count = count, .threads = peers_threads_open(count)};
-    snprintf(text, sizeof text, "-i in -o out -q -j 1 -D cpu %s", options);
+    running_vary(runs++);
+    snprintf(text, sizeof text, "-i in -o out -q -j 1 -D %s %s", running_device, options);
     unlink("out");
     command_parse(&run->command, PROGRAM_VOXFILT, text);
     ck_assert_msg(run->command.parsed, "%s: %s", options, run->command.fault.text);
@@ -74,6 +79,8 @@ static void begin(struct ranks_run *run, const char *options, size_t count, enum
     for (size_t i = 0; i < count; i++) {
         run->ranks[i] = (struct rank){.request = task.request, .peers = peers_threads_peers(run->threads, i)};
         run->ranks[i].request.peers = &run->ranks[i].peers;
+        run->ranks[i].request.plan.alone = run->ranks[i].request.plan.spread = true;
+        run->ranks[i].request.plan.member = i;
     }
 }
 
@@ -161,7 +168,7 @@ static void check_job(const char *options, enum sample_type type, size_t samples
     rename("out", "alone");
     files = folder_count();
     for (size_t i = 0; i < LENGTH(counts) * LENGTH(divisions); i++) {
-        if (!harness_takes(i + samples))
+        if (!harness_has_turn(i + samples, running_turns()))
             continue;
         check_ranks(options, counts[i / 2], divisions[i % 2], &alone);
         ck_assert_uint_eq(folder_count(), files + 1);
@@ -242,11 +249,15 @@ static const struct job_case {
     {"-d 9,9,9 -t u8 -f gauss:1 -e wrap -f heat -e hold", SAMPLE_U8, 729},
 };
 
+/* More than what is emulated in a second. */
+#define MANY_SAMPLES 1000
+
 START_TEST(jobs)
 {
     const struct job_case *job = &job_cases[_i];
 
-    check_job(job->options, job->type, job->samples);
+    if (strcmp(running_device, "cuda") != 0 || job->samples < MANY_SAMPLES)
+        check_job(job->options, job->type, job->samples);
 }
 END_TEST
 
@@ -312,6 +323,21 @@ START_TEST(divisions)
     ck_division("-n 40 -t u8 --until 1 -s 9 -m 190K", DIVISION_SHARES, DIVISION_ALONE);
     /* So little to do that messages would take longer, and nothing that parts would save. */
     ck_division("-n 40 -t u8 -s 200", DIVISION_CHEAPEST, DIVISION_ALONE);
+}
+END_TEST
+
+/* Each rank of a node has a device of its own, counted around. */
+START_TEST(devices_of_ranks)
+{
+    int count = strcmp(running_device, "cuda") == 0 ? 3 : 1;
+    struct ranks_run run;
+
+    fill_input(SAMPLE_U8, 125);
+    begin(&run, "-n 5 -t u8 -s 2", 5, DIVISION_PARTS);
+    make(&run);
+    for (int i = 0; i < 5; i++)
+        ck_assert_int_eq(run.ranks[i].device, i % count);
+    end(&run);
 }
 END_TEST
 
@@ -543,16 +569,26 @@ START_TEST(blocks_have_one_writer)
 }
 END_TEST
 
+/* A GPU in emulation is slow: it shows that ranks have one each, and what they hand over. */
+static bool is_emulated(void)
+{
+    return strcmp(running_device, "cuda") == 0;
+}
+
 int main(void)
 {
     TCase *same = tcase_create("same"), *faults = tcase_create("faults"), *cases[] = {same, faults};
 
-    tcase_add_loop_test(same, edges_chains_and_types, 0, (int)(LENGTH(chains) * LENGTH(types)));
+    setenv("CUDA_EMULATION_DEVICES", "3", 1);
     tcase_add_loop_test(same, jobs, 0, (int)LENGTH(job_cases));
+    tcase_add_test(same, devices_of_ranks);
+    tcase_add_loop_test(faults, what_one_meets_ends_all_soon, DIVISION_PARTS, DIVISION_SHARES + 1);
+    if (is_emulated())
+        return harness_run("ranks on GPUs", cases, LENGTH(cases), PATIENCE);
+    tcase_add_loop_test(same, edges_chains_and_types, 0, (int)(LENGTH(chains) * LENGTH(types)));
     tcase_add_test(same, ranks_that_are_of_no_use_are_idle);
     tcase_add_test(same, divisions);
     tcase_add_test(same, blocks_have_one_writer);
-    tcase_add_loop_test(faults, what_one_meets_ends_all_soon, DIVISION_PARTS, DIVISION_SHARES + 1);
     tcase_add_test(faults, inputs_that_differ);
     tcase_add_test(faults, headers_that_differ);
     tcase_add_test(faults, everybodys_faults);

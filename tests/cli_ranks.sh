@@ -15,6 +15,7 @@ PATH=$(dirname "$VOXFILT_MPI"):$PATH
 # Few processors, perhaps root, and programs that do not clean up after themselves.
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
 export OMPI_MCA_odls_base_sigkill_timeout=0 # it waits that long for programs that have ended
+export OMPI_MCA_hwloc_base_binding_policy=none # two ranks would be bound to a processor each
 export ASAN_OPTIONS=detect_leaks=0
 
 ranks() # COUNT COMMAND...
@@ -131,6 +132,14 @@ fi
         grep -q '^run       the whole grid is held, by all ranks together: each holds up to [0-9]* planes$' ../stdout
     result $? 'of those that hold the grid together, too'
 }
+if has taskset && ranks 1 taskset -c 0 true && [ "$(nproc)" -gt 1 ]; then
+    # shellcheck disable=SC2086
+    ranks 2 taskset -c 0 voxfilt-mpi $scan -s 2 --explain > ../stdout 2> ../stderr
+    grep -q "^voxfilt-mpi: $host: ranks are bound to 1 of [0-9]* processors: " ../stderr && grep -q '^device .* 1 processors' ../stdout
+    result $? 'processors that stay idle'
+    # shellcheck disable=SC2086
+    accepts 'are nobody'\''s business where the number of threads is given' '' ranks 2 taskset -c 0 voxfilt-mpi -j 2 $scan -s 2 -o many.raw
+fi
 [ "$(ranks 2 voxfilt-mpi --version 2> ../stderr)" = "$(voxfilt --version | sed 's/^voxfilt/voxfilt-mpi/')" ]
 result $? '--version is told once'
 

@@ -153,12 +153,25 @@ static bool is_run(const struct options *options)
     return options->action == ACTION_RUN || options->action == ACTION_EXPLAIN;
 }
 
+/* Launchers may bind ranks to fewer processors than there are. */
+static void note_idle_processors(const struct peers *peers, const struct options *options)
+{
+    const struct peers_place *place = &peers->place;
+
+    if (options->plan.threads == 0 && place->processors < place->available)
+        diag_note("%s: ranks are bound to %zu of %zu processors: mpirun --bind-to none, or srun "
+                  "--cpus-per-task, gives them more",
+                  place->node, place->processors, place->available);
+}
+
 /* Memory that nobody needs now is for all ranks of the node, unless the command line says how much one may
  * have. */
 static void take_share(const struct peers *peers, struct options *options)
 {
     struct plan_request *plan = &options->plan;
 
+    plan->alone = plan->spread = true;
+    plan->member = peers->place.local;
     if (plan->threads == 0)
         plan->threads = (unsigned)thread_share(peers->place.sharers);
     if (plan->memory == 0)
@@ -181,6 +194,7 @@ bool accord_options(struct peers *peers, struct options *options, struct fault *
         return true;
     if (!check_files(options, fault) || !compare_folders(peers, options, fault))
         return false;
+    note_idle_processors(peers, options);
     take_share(peers, options);
     return true;
 }

@@ -106,8 +106,10 @@ static enum status run_in_turn(const struct options *options, const struct outpu
         struct task task = task_alone(options, options->inputs[i], outputs->paths[i]);
         struct report_part part;
         struct lines on_options = {.stream = NULL};
-        task.request.plan.alone = options->input_count > 1;
-        task.request.plan.member = i;
+        if (peers_count(options->peers) == 1) {
+            task.request.plan.alone = options->input_count > 1;
+            task.request.plan.member = i;
+        }
         report_part_begin(report, &part);
         if (options->input_count > 1)
             lines_begin(&on_options);

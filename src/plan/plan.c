@@ -174,6 +174,8 @@ static void consider(const struct plan_request *request, struct plan *plan, cons
         give_reason(plan, "%s predicted; %s would take %s", own, chosen->devices.backend->name,
                     number_format_seconds(chosen->seconds, other, sizeof other));
     *chosen = (struct candidate){first_of(backend), true, seconds};
+    if (request->spread)
+        chosen->devices.indices[0] = (int)(request->member % backend->count());
 }
 
 /* The cheapest device by predicted time. */
@@ -194,8 +196,15 @@ static void choose_automatically(const struct plan_request *request, struct plan
 /* Of the devices that are named, that which the request says, or all of them. */
 static bool choose_by_name(const struct plan_request *request, struct devices *chosen, struct fault *fault)
 {
+    char all[64];
+
     if (!devices_find(request->device, chosen, fault))
         return false;
+    if (request->spread && strchr(request->device, ':') == NULL) {
+        snprintf(all, sizeof all, "%s:all", request->device);
+        if (!devices_find(all, chosen, fault))
+            return false;
+    }
     if (request->alone) {
         chosen->indices[0] = chosen->indices[request->member % chosen->count];
         chosen->count = 1;

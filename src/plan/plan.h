@@ -21,6 +21,7 @@ struct plan_request {
     const char *device; /* as --device gives it; NULL: auto */
     bool alone;         /* of the devices that are named, the run takes one: */
     size_t member;      /* this one, counted around */
+    bool spread;        /* a name without numbers means all devices of the kind */
     unsigned threads;   /* 0: all */
     uint64_t
         memory; /* the most bytes to use, of the host's and of the device's memory; 0: no limit of ours */

@@ -16,6 +16,8 @@ struct peers_place {
     size_t index, count;        /* counted from 0 */
     size_t local, locals;       /* its index among those on its node, and how many these are */
     size_t sharers;             /* of them, itself one, may run on the same processors */
+    size_t processors;          /* that all of these may run on, of so many */
+    size_t available;           /* that whoever started them may run on */
     char node[PEERS_NODE_MOST]; /* the name of the node */
 };
 

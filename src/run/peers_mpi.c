@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 /* Counts are ints, and some libraries fail where bytes are more than that. */
 #define MOST_BYTES ((size_t)1 << 30)
@@ -291,20 +292,34 @@ static void name_node(struct peers_place *place)
     snprintf(place->node, sizeof place->node, "%.*s", (int)strcspn(name, "."), name);
 }
 
-/* Ranks of the node that may run on the same processors. Where a machine has more than a set holds, sets are
-   empty, and all the same. */
+/* Those that a process may run on; where a machine has more than a set holds, none. */
+static cpu_set_t processors_of(pid_t process)
+{
+    cpu_set_t set;
+
+    CPU_ZERO(&set);
+    if (sched_getaffinity(process, sizeof set, &set) != 0)
+        CPU_ZERO(&set);
+    return set;
+}
+
+/* Ranks of the node that may run on the same processors, and what all of them may run on, beside the
+   launcher, which nobody has bound. */
 static bool count_sharers(MPI_Comm node, struct peers_place *place, struct fault *fault)
 {
-    cpu_set_t own, *all = mem_alloc(place->locals, sizeof *all, "the ranks", fault);
+    cpu_set_t own = processors_of(0), launcher = processors_of(getppid()), together;
+    cpu_set_t *all = mem_alloc(place->locals, sizeof *all, "the ranks", fault);
 
     if (all == NULL)
         return false;
-    CPU_ZERO(&own);
-    if (sched_getaffinity(0, sizeof own, &own) != 0)
-        CPU_ZERO(&own);
+    CPU_ZERO(&together);
     MPI_Allgather(&own, (int)sizeof own, MPI_BYTE, all, (int)sizeof own, MPI_BYTE, node);
-    for (size_t i = 0; i < place->locals; i++)
+    for (size_t i = 0; i < place->locals; i++) {
         place->sharers += CPU_EQUAL(&own, &all[i]) ? 1 : 0;
+        CPU_OR(&together, &together, &all[i]);
+    }
+    place->processors = (size_t)CPU_COUNT(&together);
+    place->available = (size_t)CPU_COUNT(&launcher);
     mem_free(all);
     return true;
 }
