@@ -256,15 +256,18 @@ static bool team(void *state, size_t count, void **result, struct fault *fault)
     return *result != NULL;
 }
 
-/* Without the others MPI cannot end as it should; the launcher ends them. */
+/* Without the others MPI cannot end as it should; the launcher ends them. With them, rank 0 has told what it
+ * had to. */
 static void close_comm(void *state)
 {
     struct comm *comm = state;
 
-    if (comm->whole && !*comm->lost)
+    if (comm->whole && !*comm->lost) {
+        MPI_Barrier(comm->comm);
         MPI_Finalize();
-    else if (!comm->whole && !*comm->lost)
+    } else if (!comm->whole && !*comm->lost) {
         MPI_Comm_free(&comm->comm);
+    }
     mem_free(comm->trades);
     mem_free(comm);
 }
@@ -399,6 +402,9 @@ static bool refuse_singletons(bool *silent, struct fault *fault)
         return true;
     name_library(library, sizeof library);
     *silent = index > 0;
+    /* Launchers end all tasks when the first of them fails: that is to be the one that tells why. */
+    if (*silent)
+        sleep(1);
     return fault_raise(fault, STATUS_USAGE,
                        "%llu tasks were started, and MPI (%s) sees 1: use its own mpirun, or srun --mpi=%s",
                        (unsigned long long)count, library,
