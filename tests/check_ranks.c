@@ -310,7 +310,7 @@ static void ck_division(const char *options, enum division_kind wish, enum divis
 /* What can be, and what is chosen. */
 START_TEST(divisions)
 {
-    fill_input(SAMPLE_U8, 40 * 40 * 40);
+    fill_input(SAMPLE_U8, (size_t)40 * 40 * 40);
     ck_division("-n 40 -t u8 -s 4", DIVISION_PARTS, DIVISION_PARTS);
     ck_division("-n 40 -t u8 -s 4", DIVISION_SHARES, DIVISION_SHARES);
     ck_division("-n 40 -t u8 -s 4", DIVISION_CHEAPEST, DIVISION_PARTS);
@@ -321,6 +321,8 @@ START_TEST(divisions)
     /* Too little memory for a share: parts, or one process, do with less. */
     ck_division("-n 40 -t u8 -s 2 -m 190K", DIVISION_SHARES, DIVISION_PARTS);
     ck_division("-n 40 -t u8 --until 1 -s 9 -m 190K", DIVISION_SHARES, DIVISION_ALONE);
+    ck_division("-n 40 -t u8 -s 12 -m 80K", DIVISION_PARTS, DIVISION_ALONE);
+    ck_division("-n 40 -t u8 -s 2 --planes 3:4", DIVISION_PARTS, DIVISION_ALONE);
     /* So little to do that messages would take longer, and nothing that parts would save. */
     ck_division("-n 40 -t u8 -s 200", DIVISION_CHEAPEST, DIVISION_ALONE);
 }

@@ -97,7 +97,9 @@ struct division division_choose(const struct division_case *dividing, enum divis
     if (best.shares && wish != DIVISION_PARTS)
         consider(dividing, DIVISION_SHARES, size_least(dividing->processes, all), alone,
                  wish == DIVISION_SHARES, &best);
-    if (best.members == 1 && best.why == NULL && size_least(dividing->processes, planes) > 1)
+    if (best.members == 1 && best.why == NULL && planes == 1)
+        best.why = "there is only one plane";
+    else if (best.members == 1 && best.why == NULL)
         best.why = whole && !best.shares
                        ? "the whole grid is needed, and its planes cannot be read in any order"
                        : no_faster;
@@ -106,13 +108,17 @@ struct division division_choose(const struct division_case *dividing, enum divis
 
 bool division_step_down(struct division *division)
 {
-    if (division->kind != DIVISION_SHARES)
+    if (division->kind == DIVISION_ALONE)
         return false;
-    division->kind = division->parts ? DIVISION_PARTS : DIVISION_ALONE;
-    if (division->parts)
+    if (division->kind == DIVISION_SHARES && division->parts) {
+        division->kind = DIVISION_PARTS;
         return true;
+    }
+    division->why = division->kind == DIVISION_SHARES
+                        ? "the grid is too large for the memory of all ranks together"
+                        : "there is too little memory for one pass over a part";
+    division->kind = DIVISION_ALONE;
     division->members = 1;
-    division->why = "the grid is too large for the memory of all ranks together";
     return true;
 }
 

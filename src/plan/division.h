@@ -20,7 +20,7 @@ struct division {
     enum division_kind kind;
     size_t members;     /* processes that compute; the others do nothing */
     bool parts, shares; /* which of the two can be */
-    const char *why;    /* only one computes; NULL: more do, or there are no more planes */
+    const char *why;    /* only one computes; NULL: more do */
     double seconds;     /* predicted */
 };
 
