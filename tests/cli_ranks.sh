@@ -67,7 +67,7 @@ as_one() # COUNT NAME OPTION...
     result $? "$count ranks: the same text"
 }
 
-host=$(hostname | cut -d. -f1)
+host=$(hostname | cut -d. -f1) here=$(pwd -P)
 make_volume -d 21,15,30 -t u16 -o scan.raw
 make_volume -d 300,200,45 -t u8 -o large.raw
 scan='-i scan.raw -d 21,15,30 -t u16'
@@ -162,7 +162,6 @@ result $? '--version is told once'
     refuses_all 2 "voxfilt-mpi: rank 1 ($host): argument 9 is missing here, and \"-q\" at rank 0" \
         ranks 1 voxfilt-mpi $scan -o out -q : -n 1 voxfilt-mpi $scan -o out
     mkdir other
-    here=$(pwd -P)
     refuses_all 2 "voxfilt-mpi: rank 1 ($host): the working directory is $here/other here, and $here at rank 0" \
         ranks 1 voxfilt-mpi $scan -o out : -n 1 -wdir "$here/other" voxfilt-mpi $scan -o out
     # An absolute name that means another file in every folder.
@@ -205,13 +204,20 @@ done
 begin_long()
 {
     echo before > out
-    OMPI_MCA_odls_base_sigkill_timeout=5 "$MPIRUN" -n 2 voxfilt-mpi -i zeros.raw -d 512,512,256 -t u16 -s 3000 -q -o out > ../stdout 2> ../stderr &
+    OMPI_MCA_odls_base_sigkill_timeout=5 "$MPIRUN" -n 2 voxfilt-mpi -i zeros.raw -d 512,512,256 -t u16 -s 3000 -q \
+        -o "$here/out" > ../stdout 2> ../stderr &
     launcher=$!
     tries=0
     while ! ls -- *.part > ../parts 2>&1 && [ $tries -lt 100 ]; do
         sleep 0.1
         tries=$((tries + 1))
     done
+}
+
+# The one that is not rank 0, of this test's own.
+youngest_rank()
+{
+    pgrep -n -f "^[^ ]*voxfilt-mpi .*-o $here/out"
 }
 
 # What was there before is there still, and nothing else.
@@ -233,9 +239,15 @@ if takes_signal TERM; then
     kill -TERM "$launcher"
     ends_clean 'the launcher is told to end'
     begin_long
-    # The one that is not rank 0; pgrep tells the youngest.
-    kill -TERM "$(pgrep -n -f 'voxfilt-mpi -i zeros.raw')"
+    kill -TERM "$(youngest_rank)"
     ends_clean 'a rank is told to end'
+    begin_long
+    kill -KILL "$(youngest_rank)"
+    wait "$launcher"
+    status=$?
+    [ $status != 0 ] && [ "$(head -c 7 out)" = before ]
+    result $? "a rank is killed (status $status)"
+    rm -f -- *.part
     rm out
 fi
 

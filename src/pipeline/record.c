@@ -24,6 +24,14 @@ double record_mean(const struct tally *tally)
     return without_sign(tally->anchor + tally->sum / (double)tally->count);
 }
 
+/* By all processes that make the run. */
+static size_t computed_planes(const struct plan *plan)
+{
+    bool divided = plan->job->members > 1 && !plan->schedule.whole;
+
+    return divided ? job_planes(plan->job).count : plan_window(plan).count;
+}
+
 double record_rate(const struct plan *plan, const struct run_summary *summary)
 {
     const struct job *job = plan->job;
@@ -32,7 +40,7 @@ double record_rate(const struct plan *plan, const struct run_summary *summary)
     for (size_t i = 0; i < job->stage_count; i++)
         steps -= job->stages[i].converted ? (double)job->stages[i].steps : 0.0;
     return steps > 0.0 && summary->compute > 0.0
-               ? (double)(job->in.volumes * plan_window(plan).count * grid_plane_samples(&job->in.grid)) *
+               ? (double)(job->in.volumes * computed_planes(plan) * grid_plane_samples(&job->in.grid)) *
                      steps / summary->compute
                : NAN;
 }

@@ -186,6 +186,14 @@ static bool prepare(struct running *run)
     return done;
 }
 
+/* By this process. */
+static size_t computed_planes(const struct plan *plan)
+{
+    const struct shares *shares = &plan->shares;
+
+    return shares->held < shares->count ? shares_own(shares, shares->first).count : plan_window(plan).count;
+}
+
 /* Sample updates of the whole run: each plane is read and written by every pass, and advanced by every
    operation of every step. */
 static double work_ahead(const struct running *run)
@@ -196,7 +204,7 @@ static double work_ahead(const struct running *run)
     for (size_t i = 0; i < run->plan->step_count; i++)
         sweeps += (double)run->plan->job->stages[i].steps * (double)run->plan->steps[i].step.count;
     sweeps *= 1.0 + schedule->again / (double)schedule->passes / (double)run->plan->shape.planes;
-    return sweeps * plan_samples(run->plan, plan_window(run->plan).count);
+    return sweeps * plan_samples(run->plan, computed_planes(run->plan));
 }
 
 static bool add_outcomes(void *data, const void *bytes, size_t size, struct fault *fault)
