@@ -12,6 +12,14 @@ cd "$work/run" || exit 1
 cases=0
 failures=0
 skips=0
+drawn=0
+
+# Whether it is the turn of one of many cases that are alike: a thinned run takes one in VOXFILT_THIN of them.
+has_turn()
+{
+    drawn=$((drawn + 1))
+    [ $((drawn % ${VOXFILT_THIN:-1})) = 0 ]
+}
 
 result() # STATUS NAME
 {

@@ -4,6 +4,7 @@
 #include "format/format.h"
 #include "png/png_filter.h"
 #include "png/png_unfilter.h"
+#include "harness.h"
 #include "profile.h"
 
 #include <check.h>
@@ -598,7 +599,7 @@ static void check_any_threads(const struct header *header, enum pattern pattern,
     unsigned char *samples = pattern_make(header, pattern);
     struct bytes alone = written_by(1, header, samples, level);
     check_written(header, samples);
-    for (size_t i = 0; i < sizeof writers / sizeof writers[0]; i++) {
+    for (size_t i = harness_thinning() > 1 ? 2 : 0; i < sizeof writers / sizeof writers[0]; i++) {
         struct bytes shared = written_by(writers[i], header, samples, level);
         ck_assert_uint_eq(shared.size, alone.size);
         ck_assert_mem_eq(shared.data, alone.data, alone.size);

@@ -35,6 +35,7 @@ on_fleets() # NAME COUNTS ARGUMENT...
 {
     name=$1 counts=$2
     shift 2
+    has_turn || return 0
     voxfilt -q -D cpu "$@" -o expected.raw
     for count in $counts; do
         fleet "$count" -q "$@" -o fleet.raw 2> ../stderr && cmp expected.raw fleet.raw

@@ -9,7 +9,7 @@ set -u
 # Where there is one, its files are filled through mappings.
 memory=
 if [ "$(stat -f -c %T /dev/shm)" = tmpfs ] && memory=$(mktemp -d /dev/shm/voxfilt.XXXXXX); then
-    trap 'rm -rf "$memory"' EXIT
+    trap 'rm -rf "$work" "$memory"' EXIT
 fi
 
 # Two batches and a bit.
@@ -26,6 +26,7 @@ for job in '-f heat -s 3' '-f heat -s 40 -m 6M' '-f identity' '-f identity --out
     '-f gauss:1 --planes 7:41' '-f gauss:1 --crop 3:299,5:255,2:55' '-f heat -s 2 --part 2/3' '-f heat -e wrap -s 3' \
     '-f laplace --out-range auto --out-type u16'; do
     for format in raw npy nhdr tif; do
+        has_turn || continue
         # shellcheck disable=SC2086  # words
         volume -j 1 $job --out-format $format -o one.$format && volume -j 5 $job --out-format $format -o many.$format
         # The samples of a header stand beside it.

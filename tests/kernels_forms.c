@@ -506,7 +506,8 @@ START_TEST(volumes_of_several_tiles)
     for (size_t i = 0; i < LENGTH(extents) * EDGE_RULES * LENGTH(walked_stages); i++) {
         const size_t *extent = extents[i / EDGE_RULES % LENGTH(extents)];
         const size_t stage = i / EDGE_RULES / LENGTH(extents);
-        struct trial trial = {.options = options, .grid = grid_make(3, extent[0], extent[1], extent[2])};
+        struct trial trial = {
+            .options = options, .grid = grid_make(3, extent[0], extent[1], extent[2]), .large = true};
         snprintf(options, sizeof options, "-f %s -s %zu -e %s", walked_stages[stage],
                  stage == 0 ? 4 + 2 * (i % 3) : 2 + i % 3, edge_option(i % EDGE_RULES));
         for (int work = WORK_F32; work <= WORK_F64; work++) {
@@ -529,7 +530,8 @@ START_TEST(pictures_of_several_strips)
 
     for (size_t i = 0; i < LENGTH(filters) * LENGTH(extents) * EDGE_RULES; i++) {
         const size_t *extent = extents[i / EDGE_RULES % LENGTH(extents)];
-        struct trial trial = {.options = options, .grid = grid_make(2, extent[0], extent[1], 1)};
+        struct trial trial = {
+            .options = options, .grid = grid_make(2, extent[0], extent[1], 1), .large = true};
         const size_t filter = i / EDGE_RULES / LENGTH(extents);
         trial.grid.channels = 1 + (unsigned)(i % 2) * 2;
         snprintf(options, sizeof options, "-f %s -s %d -e %s", filters[filter],

@@ -32,7 +32,7 @@ watch() # TOOL COMMAND...
     more=
     shift
     # Otherwise it loses count of the barriers of many blocks, and finds faults that are none.
-    [ "$tool" = synccheck ] && more="--num-cuda-barriers 1000000"
+    [ "$tool" = synccheck ] && more="--num-cuda-barriers 32768"
     # shellcheck disable=SC2086  # words
     timeout 500 compute-sanitizer --tool "$tool" $more --error-exitcode $found "$@" > "../$tool.log" 2>&1
     status=$?

@@ -124,6 +124,8 @@ static bool has_turn(const struct way *way, const struct attempt *attempt, bool 
 
     if (rung != NULL && (way->rung == NULL || strcmp(way->rung, rung) != 0))
         return false;
+    if (attempt->trial->large && !harness_has_turn(attempt->number, way->of_large))
+        return false;
     return all_ways || way_has_turn(way, attempt->number);
 }
 

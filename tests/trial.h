@@ -17,6 +17,7 @@ struct trial {
     enum work_type work;
     enum fill fill;
     bool alpha;       /* the last channel is alpha, apart from the others */
+    bool large;       /* tiles of a GPU lie side by side */
     const char *rung; /* in ways of this kernel alone; NULL: of any */
 };
 

@@ -12,8 +12,9 @@ struct way {
     char name[48]; /* for messages */
     const struct backend *backend;
     struct device *device;
-    const char *rung; /* the kernel; NULL: what the backend takes by itself */
-    unsigned turns;   /* of so many things to try, it takes one */
+    const char *rung;  /* the kernel; NULL: what the backend takes by itself */
+    unsigned turns;    /* of so many things to try, it takes one */
+    unsigned of_large; /* and of those it takes large grids, one of so many */
 };
 
 /* Open the devices. 0: this machine has none of the kind. */

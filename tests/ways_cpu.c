@@ -9,6 +9,9 @@
 /* Starting threads takes longer than a small grid does, so a threaded way has fewer turns. */
 #define THREADED_TURNS 16
 
+/* Its tiles are smaller than those of a GPU. */
+#define LARGE_TURNS 8
+
 static const struct team {
     const char *isa;
     unsigned threads;
@@ -41,6 +44,7 @@ static void open_team(const struct team *team)
     way->backend = &backend_cpu;
     way->rung = team->rung;
     way->turns = team->threads > 1 ? THREADED_TURNS : 1;
+    way->of_large = LARGE_TURNS;
     count++;
 }
 

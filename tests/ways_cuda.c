@@ -39,6 +39,7 @@ static void name_way(struct way *way, enum ways_cuda_kind kind, const char *rung
     way->device = devices[kind];
     way->rung = rung;
     way->turns = ways_cuda_turns(rung);
+    way->of_large = 1;
 }
 
 size_t ways_open(void)
