@@ -594,7 +594,16 @@ END_TEST
 
 /* A box of 4 × 2 samples, or 4 of either plane, to shared memory and from there to `to`; what is wrong with
    it depends on the case. */
-enum { BOX_RIGHT, BOX_OF_PLANES, BOX_UNAWAITED, BOX_SHIFTED, BOX_BEYOND, BOX_FEWER_BYTES, BOX_LATE };
+enum {
+    BOX_RIGHT,
+    BOX_OF_PLANES,
+    BOX_UNAWAITED,
+    BOX_SHIFTED,
+    BOX_BEYOND,
+    BOX_FEWER_BYTES,
+    BOX_LATE,
+    BOX_AT_ODD_COLUMN
+};
 
 __global__ static void fetch_box(const cuda_box_map map, cuda_box_place place, float *to, int which)
 {
@@ -652,18 +661,18 @@ START_TEST(boxes_come_with_zeros_around_the_field)
     const cuda_boxed_field field = numbered_field(&numbers);
     device_array<float> samples(numbers), to(8);
 
-    ck_assert_int_eq(fetch_from(samples, field, {1, 1, 0, 1}, to, BOX_RIGHT), cudaSuccess);
-    ck_assert(to.values() == std::vector<float>({222, 223, 224, 225, 232, 233, 234, 235}));
-    ck_assert_int_eq(fetch_from(samples, field, {3, -1, 0, 0}, to, BOX_RIGHT), cudaSuccess);
-    ck_assert(to.values() == std::vector<float>({0, 0, 0, 0, 114, 115, 0, 0}));
-    ck_assert_int_eq(fetch_from(samples, field, {-2, 2, 0, 0}, to, BOX_RIGHT), cudaSuccess);
-    ck_assert(to.values() == std::vector<float>({0, 0, 131, 132, 0, 0, 0, 0}));
+    ck_assert_int_eq(fetch_from(samples, field, {0, 1, 0, 1}, to, BOX_RIGHT), cudaSuccess);
+    ck_assert(to.values() == std::vector<float>({221, 222, 223, 224, 231, 232, 233, 234}));
+    ck_assert_int_eq(fetch_from(samples, field, {4, -1, 0, 0}, to, BOX_RIGHT), cudaSuccess);
+    ck_assert(to.values() == std::vector<float>({0, 0, 0, 0, 115, 0, 0, 0}));
+    ck_assert_int_eq(fetch_from(samples, field, {-4, 2, 0, 0}, to, BOX_RIGHT), cudaSuccess);
+    ck_assert(to.values() == std::vector<float>(8, 0.0f));
     ck_assert_int_eq(fetch_from(samples, field, {0, 0, 0, 2}, to, BOX_RIGHT), cudaSuccess);
     ck_assert(to.values() == std::vector<float>(8, 0.0f));
-    ck_assert_int_eq(fetch_from(samples, field, {1, 2, 0, 0}, to, BOX_OF_PLANES), cudaSuccess);
-    ck_assert(to.values() == std::vector<float>({132, 133, 134, 135, 232, 233, 234, 235}));
-    ck_assert_int_eq(fetch_from(samples, field, {1, 2, 0, -1}, to, BOX_OF_PLANES), cudaSuccess);
-    ck_assert(to.values() == std::vector<float>({0, 0, 0, 0, 132, 133, 134, 135}));
+    ck_assert_int_eq(fetch_from(samples, field, {0, 2, 0, 0}, to, BOX_OF_PLANES), cudaSuccess);
+    ck_assert(to.values() == std::vector<float>({131, 132, 133, 134, 231, 232, 233, 234}));
+    ck_assert_int_eq(fetch_from(samples, field, {0, 2, 0, -1}, to, BOX_OF_PLANES), cudaSuccess);
+    ck_assert(to.values() == std::vector<float>({0, 0, 0, 0, 131, 132, 133, 134}));
     ck_assert_int_eq(fetch_from(samples, field, {0, 0, 0, 0}, to, BOX_UNAWAITED), cudaSuccess);
     for (float value : to.values())
         ck_assert(value != value);
@@ -679,7 +688,8 @@ static void expect_bad_box(int which, int major, const char *part)
 
     device.major = major;
     emulation_set_device(&device);
-    expect_complaint(fetch_from(samples, field, {0, 0, 0, 0}, to, which), part);
+    expect_complaint(fetch_from(samples, field, {which == BOX_AT_ODD_COLUMN ? 2 : 0, 0, 0, 0}, to, which),
+                     part);
 }
 
 START_TEST(bad_boxes_are_reported)
@@ -699,6 +709,7 @@ START_TEST(bad_boxes_are_reported)
     field.row_stride = 24;
     ck_assert_int_eq(cuda_map_boxes(&map, &field, 4, 2, 1), cudaErrorInvalidValue);
     expect_bad_box(BOX_SHIFTED, 9, "not aligned to 128 bytes");
+    expect_bad_box(BOX_AT_ODD_COLUMN, 9, "not aligned to 16 bytes");
     expect_bad_box(BOX_BEYOND, 9, "136 bytes of shared memory");
     expect_bad_box(BOX_FEWER_BYTES, 9, "waits for 16 bytes of a box of 32");
     expect_bad_box(BOX_LATE, 9, "does not wait for");

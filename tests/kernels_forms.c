@@ -498,9 +498,9 @@ static const char *const walked_stages[] = {
    pass takes. */
 START_TEST(volumes_of_several_tiles)
 {
-    static const size_t extents[][3] = {{128, 48, 7}, {124, 49, 12}, {244, 91, 5}, {127, 53, 6},
-                                        {8, 48, 11},  {126, 50, 2},  {36, 48, 3},  {121, 48, 1},
-                                        {516, 35, 3}, {257, 64, 19}, {124, 25, 6}};
+    static const size_t extents[][3] = {
+        {128, 48, 7}, {124, 49, 12}, {244, 91, 5},  {127, 53, 6}, {8, 48, 11},  {126, 50, 2}, {36, 48, 3},
+        {121, 48, 1}, {516, 35, 3},  {257, 64, 19}, {124, 25, 6}, {243, 50, 9}, {17, 49, 5},  {9, 50, 4}};
     char options[300];
 
     for (size_t i = 0; i < LENGTH(extents) * EDGE_RULES * LENGTH(walked_stages); i++) {

@@ -417,6 +417,8 @@ void block_runner::fetch_box(void *shared, const box_map &map, const int (&origi
         give_up("code before 9.0 fetches no boxes");
     if (reinterpret_cast<std::uintptr_t>(shared) % 128 != 0)
         give_up("a box goes to shared memory that is not aligned to 128 bytes");
+    if (origin[0] * static_cast<long long>(map.sample_bytes) % 16 != 0)
+        give_up("a box begins at a column that is not aligned to 16 bytes");
     if (!shared_->contains(shared, fetched.bytes()))
         give_up("a box goes outside of the block's " + std::to_string(shared_->bytes()) +
                 " bytes of shared memory");
