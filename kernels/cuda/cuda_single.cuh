@@ -11,7 +11,8 @@
  * that run together then stand in the order of the memory, and what they share is still in L2.
  *
  * Outside the grid, a plane is another plane of it, a row is another row of the tile, whose first and last
- * tiles begin and end with the grid, and a column is found sample by sample, in tiles at the sides alone. */
+ * tiles begin and end with the grid, and a column is another one of the row: lanes at the grid's sides know
+ * from the start where their neighbours stand. */
 #ifndef CUDA_SINGLE_CUH
 #define CUDA_SINGLE_CUH
 
@@ -49,9 +50,10 @@ struct single_form : step_taps_of<Taps_, Radius_> {
 
     static_assert(Radius <= Pack && Pitch / BoxUnit <= 256 && BoxRows <= 256, "a box that can be sent for");
 
+    /* 12.x has too little shared memory. */
     static __host__ __device__ constexpr bool serves(int code)
     {
-        return cuda_has_boxes(code);
+        return cuda_has_boxes(code) && code < 120;
     }
 
     /* All rounds of blocks together shall end soonest. */
@@ -97,9 +99,13 @@ template <typename Form> struct single_walk {
     int begin, end; /* planes */
     bool sides;     /* columns or rows in reach of the warp lie outside the grid */
 
-    /* What stands for the columns and rows just outside, the nearest first, counted from this lane's first
-       sample and the warp's first row. */
-    int before[Radius], behind[Radius], above[Radius], below[Radius];
+    bool ends, cut; /* the grid's last column is in this lane's pack; and is not the pack's last one */
+
+    /* Where columns stand, counted from this lane's first: those before its pack, its own but the first, and
+       those behind. */
+    int left_at[Radius], own_at[Pack - 1], right_at[Radius];
+    /* What stands for the rows just outside, the nearest first, counted from the warp's first row. */
+    int above[Radius], below[Radius];
 
     CUDA_INLINE single_walk(const single_job<Form> &job_, T *shared)
         : job(job_), stages(shared),
@@ -132,13 +138,26 @@ template <typename Form> struct single_walk {
 
         sides = first_x == 0 || first_x + CUDA_WARP * Pack + Radius > nx || row < Radius ||
                 row + Rows + Radius > rows;
+        ends = x < nx && x + Pack >= nx;
+        cut = ends && x + Pack > nx;
+#pragma unroll
+        for (int j = 1; j < Pack; j++)
+            own_at[j - 1] = column_at(x + j);
 #pragma unroll
         for (int k = 0; k < Radius; k++) {
-            before[k] = cuda_near_index(job.rule, -1 - k, nx) - x;
-            behind[k] = cuda_near_index(job.rule, nx + k, nx) - x;
+            left_at[k] = column_at(x + k - Radius);
+            right_at[k] = column_at(x + Pack + k);
             above[k] = cuda_near_index(job.rule, row - 1 - k, rows) - row;
             below[k] = cuda_near_index(job.rule, row + Rows + k, rows) - row;
         }
+    }
+
+    CUDA_INLINE int column_at(int column) const
+    {
+        const int nx = job.from.nx;
+        const bool outside = column < 0 || (column >= nx && column < nx + Radius);
+
+        return (outside ? cuda_near_index(job.rule, column, nx) : column) - x;
     }
 
     /* ---- arrival ---- */
@@ -186,35 +205,32 @@ template <typename Form> struct single_walk {
                Form::Margin + (across * CUDA_WARP + lane) * Pack;
     }
 
-    /* A pack with its neighbours in x. */
+    /* A pack with its neighbours in x, of which the outermost lanes have to read one side. What stands for
+       columns outside the grid is read where it stands. */
     template <bool Sides> CUDA_INLINE void widen(wide_row &wide, const T *own) const
     {
+        const bool first = lane == 0, last = lane == CUDA_WARP - 1 || (Sides && ends);
+
         cuda_load_chunks<Pack>(own, wide + Radius);
+        if (Sides && cut) {
+#pragma unroll
+            for (int j = 1; j < Pack; j++)
+                wide[Radius + j] = own[own_at[j - 1]];
+        }
 #pragma unroll
         for (int k = 0; k < Radius; k++) {
             wide[k] = __shfl_up_sync(CUDA_ALL_LANES, wide[k + Pack], 1);
             wide[k + Radius + Pack] = __shfl_down_sync(CUDA_ALL_LANES, wide[k + Radius], 1);
-            if (lane == 0)
-                wide[k] = own[k - Radius];
-            if (lane == CUDA_WARP - 1)
-                wide[k + Radius + Pack] = own[k + Pack];
         }
-        if (Sides && (x == 0 || x + Pack + Radius > job.from.nx))
-            reach_outside(wide, own);
-    }
-
-    /* Columns just outside the grid are others of the row. */
-    CUDA_INLINE void reach_outside(wide_row &wide, const T *own) const
-    {
+        if (first) {
 #pragma unroll
-        for (int k = 0; k < Radius; k++) {
-            if (x == 0)
-                wide[Radius - 1 - k] = own[before[k]];
+            for (int k = 0; k < Radius; k++)
+                wide[k] = own[Sides ? left_at[k] : k - Radius];
+        }
+        if (last) {
 #pragma unroll
-            for (int i = Radius + 1; i < Pack + 2 * Radius; i++) {
-                if (x - Radius + i == job.from.nx + k)
-                    wide[i] = own[behind[k]];
-            }
+            for (int k = 0; k < Radius; k++)
+                wide[k + Radius + Pack] = own[Sides ? right_at[k] : k + Pack];
         }
     }
 
