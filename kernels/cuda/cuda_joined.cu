@@ -164,6 +164,7 @@ template <typename Form> cudaError_t launch(const struct cuda_job *from)
     job.end = job.first + static_cast<int>(from->planes.count);
     job.chunk = static_cast<int>(cover.chunk);
     job.chunks = static_cast<int>(cover.chunks());
+    job.to_stride = job.to.plane_stride();
     copy_weights(&op->passes[0], job.x);
     copy_weights(&op->passes[1], job.row);
     copy_weights(&op->passes[2], job.plane);

@@ -32,7 +32,9 @@ template <typename Type, int Radius_, int Samples_, int Warps_> struct joined_fo
     static constexpr int Pitch = Before + Columns + Before;
     static constexpr int Window = Rows + 2 * Radius;           /* rows that are brought */
     static constexpr int Turns = (Window + Warps - 1) / Warps; /* by a warp */
-    static constexpr int Slots = 3;                            /* planes that are brought at a time */
+    static constexpr bool Roomy = Warps <= 12;                 /* a thread has over 128 registers */
+    static constexpr bool StoresWhole = Roomy || sizeof(T) == sizeof(float);
+    static constexpr int Slots = 3; /* planes that are brought at a time */
     static constexpr int SlotSamples = Window * Pitch, PassedSamples = Window * Columns;
     static constexpr size_t SharedBytes = sizeof(T) * (Slots * SlotSamples + 2 * PassedSamples);
 
@@ -51,6 +53,7 @@ template <typename Form> struct joined_job {
     int first, end; /* planes to compute */
     int chunk;      /* planes a block computes */
     int chunks;
+    long long to_stride;                                 /* samples from a plane to the next */
     T x[Form::Taps], row[Form::Taps], plane[Form::Taps]; /* weights */
 };
 
@@ -69,12 +72,17 @@ template <typename Form> struct joined_walk {
     int channel, x, row; /* of the tile's first sample */
     int begin, end;
     T outside;
-    bool holds_x, holds_row;         /* the tile has samples that keep their value along that axis */
-    int sources[Form::Turns];        /* where rows that the warp brings are in a plane; −1: nowhere */
-    int own_to, side_to, lone_to;    /* places in a row of what the lane brings, or −1 */
-    int lone_from;                   /* the column that is brought alone */
-    T *target;                       /* of the thread's first sample, in the plane that is closed next */
-    int stored_columns, stored_rows; /* of the thread's samples those that are of the grid */
+    bool holds_x, holds_row;  /* the tile has samples that keep their value along that axis */
+    int sources[Form::Turns]; /* where rows that the warp brings are in a plane; −1: nowhere */
+
+    /* What the lane brings of a row, packs and a column that comes alone: whether, from which place in the
+       row and to which in a slot, for the warp's first row. */
+    bool brings_own, brings_side, brings_lone, has_lone;
+    int own_from, side_from, lone_from, own_to, side_to, lone_to;
+
+    int cells_at, passed_at, column_at; /* the thread's places in a slot, and among rows that have passed */
+    T *target;                          /* of its first sample, in the plane that is closed next */
+    int stored_columns, stored_rows;    /* of its samples those that are of the grid */
     T sums[Taps][Samples][Wide];
 
     CUDA_INLINE joined_walk(const joined_job<Form> &job_, T *shared)
@@ -95,7 +103,24 @@ template <typename Form> struct joined_walk {
         holds_row = holds && (row < Radius || row + Form::Rows + Radius > job.from.rows);
         find_rows();
         find_columns();
+        find_places();
         find_stored();
+    }
+
+    /* Places are kept in registers, where there are enough: compilers would find them anew for each plane,
+       from the thread's number. */
+    CUDA_INLINE void find_places()
+    {
+        cells_at = warp * Form::Pitch + lane * Pack;
+        passed_at = warp * Form::Columns + lane * Pack;
+        column_at = own_row() * Form::Columns + own_column();
+        if (!Form::Roomy)
+            return;
+        int *const places[] = {&own_from, &side_from, &lone_from, &own_to,   &side_to,
+                               &lone_to,  &cells_at,  &passed_at, &column_at};
+#pragma unroll
+        for (int *place : places)
+            cuda_forget(place);
     }
 
     /* ---- what is brought ---- */
@@ -121,16 +146,22 @@ template <typename Form> struct joined_walk {
     /* Columns outside the grid, and those of a pack that the grid's end divides, come one by one. */
     CUDA_INLINE void find_columns()
     {
-        const int nx = job.from.nx;
+        const int nx = job.from.nx, row_at = warp * Form::Pitch;
         const int own = Before + lane * Pack;
         const int side = lane * Pack < Before ? lane * Pack : Form::Columns + lane * Pack;
         const int lone = lane < Before ? lane - Before : nx / Pack * Pack + lane - Before;
-        const int to = lone - x + Before;
+        const int place = lone - x + Before;
 
-        own_to = is_whole(x - Before + own) ? own : -1;
-        side_to = side < Form::Pitch && is_whole(x - Before + side) ? side : -1;
+        own_from = x - Before + own;
+        own_to = row_at + own;
+        brings_own = is_whole(own_from);
+        side_from = x - Before + side;
+        side_to = row_at + side;
+        brings_side = side < Form::Pitch && is_whole(side_from);
         lone_from = lone < nx + Radius ? cuda_near_index(job.edge.rule, lone, nx) : -1;
-        lone_to = lone_from >= 0 && to >= 0 && to < Form::Pitch ? to : -1;
+        lone_to = row_at + place;
+        brings_lone = lone_from >= 0 && place >= 0 && place < Form::Pitch;
+        has_lone = x < Before || x + Form::Columns + Before > nx;
     }
 
     CUDA_INLINE int source_plane(int plane) const
@@ -151,16 +182,13 @@ template <typename Form> struct joined_walk {
             const T *const rows = job.from.row(source, channel, 0);
 #pragma unroll
             for (int turn = 0; turn < Form::Turns; turn++) {
-                if (sources[turn] < 0)
-                    continue;
-                const T *const from = rows + sources[turn], *const moved = from + (x - Before);
-                T *const to = slot + (warp + turn * Form::Warps) * Form::Pitch;
-                if (own_to >= 0)
-                    cuda_copy_async<16>(to + own_to, moved + own_to);
-                if (side_to >= 0)
-                    cuda_copy_async<16>(to + side_to, moved + side_to);
-                if (lone_to >= 0)
-                    cuda_copy_async<sizeof(T)>(to + lone_to, from + lone_from);
+                const bool there = sources[turn] >= 0;
+                const T *const from = rows + sources[turn];
+                T *const to = slot + turn * Form::Warps * Form::Pitch;
+                cuda_copy_async_if<16>(there && brings_own, to + own_to, from + own_from);
+                cuda_copy_async_if<16>(there && brings_side, to + side_to, from + side_from);
+                if (has_lone)
+                    cuda_copy_async_if<sizeof(T)>(there && brings_lone, to + lone_to, from + lone_from);
             }
         }
         cuda_commit_copies();
@@ -174,18 +202,18 @@ template <typename Form> struct joined_walk {
         return place < Radius || place + Radius >= extent;
     }
 
+    /* The first tap of a chain is a product. */
+    static CUDA_INLINE T chained(int tap, T weight, T value, T chain)
+    {
+        return tap == 0 ? weight * value : cuda_fma(weight, value, chain);
+    }
+
     /* All rows of the warp together, so that they share each weight; taps are taken pack by pack as they
        come, so that few values live. */
     CUDA_INLINE void pass_rows(const T *slot, T *to) const
     {
         T chains[Form::Turns][Pack];
 
-#pragma unroll
-        for (int turn = 0; turn < Form::Turns; turn++) {
-#pragma unroll
-            for (int i = 0; i < Pack; i++)
-                chains[turn][i] = -T(0);
-        }
 #pragma unroll
         for (int first = 0; first < Before + Pack + Before; first += Pack) {
             T values[Form::Turns][Pack];
@@ -202,21 +230,19 @@ template <typename Form> struct joined_walk {
                 continue;
             if (holds_x)
                 hold_columns(own_cells(slot, turn) + Before, chains[turn]);
-            *reinterpret_cast<typename cuda_chunk<T>::vector *>(to + number_of(turn) * Form::Columns +
-                                                                lane * Pack) = cuda_pack(chains[turn]);
+            *reinterpret_cast<typename cuda_chunk<T>::vector *>(
+                to + passed_at + turn * Form::Warps * Form::Columns) = cuda_pack(chains[turn]);
         }
     }
 
-    /* Which row of the window a warp's is; behind the last one, that one again, which is not stored. */
-    CUDA_INLINE int number_of(int turn) const
-    {
-        const int number = warp + turn * Form::Warps;
-
-        return (turn + 1) * Form::Warps <= Form::Window ? number : min(number, Form::Window - 1);
-    }
+    /* The lane's cells of a row of the warp; behind the last row of the window those of the one before it,
+       whose chains are not stored. */
     CUDA_INLINE const T *own_cells(const T *slot, int turn) const
     {
-        return slot + number_of(turn) * Form::Pitch + lane * Pack;
+        const bool exists =
+            (turn + 1) * Form::Warps <= Form::Window || turn * Form::Warps + warp < Form::Window;
+
+        return slot + cells_at + (exists ? turn : turn - 1) * Form::Warps * Form::Pitch;
     }
 
     CUDA_INLINE void chain_column(int column, int k, const T (&values)[Form::Turns][Pack],
@@ -229,7 +255,7 @@ template <typename Form> struct joined_walk {
                 continue;
 #pragma unroll
             for (int turn = 0; turn < Form::Turns; turn++)
-                chains[turn][i] = cuda_fma(job.x[tap], values[turn][k], chains[turn][i]);
+                chains[turn][i] = chained(tap, job.x[tap], values[turn][k], chains[turn][i]);
         }
     }
 
@@ -262,14 +288,8 @@ template <typename Form> struct joined_walk {
 
     CUDA_INLINE void pass_columns(const T *rows, part &values) const
     {
-        const T *const own = rows + own_row() * Form::Columns + own_column();
+        const T *const own = rows + column_at;
 
-#pragma unroll
-        for (int o = 0; o < Samples; o++) {
-#pragma unroll
-            for (int i = 0; i < Wide; i++)
-                values[o][i] = -T(0);
-        }
 #pragma unroll
         for (int number = 0; number < Samples + 2 * Radius; number++) {
             const beside came = *reinterpret_cast<const beside *>(own + number * Form::Columns);
@@ -280,7 +300,7 @@ template <typename Form> struct joined_walk {
                     continue;
 #pragma unroll
                 for (int i = 0; i < Wide; i++)
-                    values[o][i] = cuda_fma(job.row[tap], came.values[i], values[o][i]);
+                    values[o][i] = chained(tap, job.row[tap], came.values[i], values[o][i]);
             }
         }
         if (holds_row)
@@ -314,22 +334,34 @@ template <typename Form> struct joined_walk {
         }
     }
 
+    static CUDA_INLINE void store_row(T *to, const T (&values)[Wide])
+    {
+        beside going;
+
+#pragma unroll
+        for (int i = 0; i < Wide; i++)
+            going.values[i] = values[i];
+        *reinterpret_cast<beside *>(to) = going;
+    }
+
     CUDA_INLINE void store(T *to, const part &values) const
     {
 #pragma unroll
         for (int o = 0; o < Samples; o++) {
-            T *const row_to = to + o * job.to.pitch;
-            if (o >= stored_rows)
-                break;
-            if (stored_columns == Wide) {
-                beside going;
+            if (o < stored_rows && stored_columns == Wide)
+                store_row(to, values[o]);
+            else if (o < stored_rows && stored_columns > 0)
+                to[0] = values[o][0];
+            to += job.to.pitch;
+        }
+    }
+
+    CUDA_INLINE void store_whole(T *to, const part &values) const
+    {
 #pragma unroll
-                for (int i = 0; i < Wide; i++)
-                    going.values[i] = values[o][i];
-                *reinterpret_cast<beside *>(row_to) = going;
-            } else if (stored_columns > 0) {
-                row_to[0] = values[o][0];
-            }
+        for (int o = 0; o < Samples; o++) {
+            store_row(to, values[o]);
+            to += job.to.pitch;
         }
     }
 
@@ -340,12 +372,14 @@ template <typename Form> struct joined_walk {
         const int closed = plane - Radius, planes = static_cast<int>(job.from.planes);
 
         if (holds && plane >= begin && plane < end && is_held(plane, planes))
-            store(target + (plane - max(closed, begin)) * job.to.plane_stride(), values);
+            store(target + (plane - max(closed, begin)) * job.to_stride, values);
         if (closed < begin)
             return;
-        if (!holds || !is_held(closed, planes))
+        if (Form::StoresWhole && stored_columns == Wide && stored_rows == Samples && !holds)
+            store_whole(target, sums[0]);
+        else if (!holds || !is_held(closed, planes))
             store(target, sums[0]);
-        target += job.to.plane_stride();
+        target += job.to_stride;
     }
 
     CUDA_INLINE void take(int plane, bool came, const T *rows)
@@ -393,7 +427,7 @@ template <typename Form> struct joined_walk {
         bool came = fetch(begin - Radius, slots);
         bool comes = fetch(begin - Radius + 1, slots + Form::SlotSamples);
         cuda_await_copies<1>();
-        __syncthreads(); /* the window's last row may be read by more than the warp that brought it */
+        __syncwarp(); /* a warp passes rows that it has brought */
         if (came)
             pass_rows(slots, passed);
 #pragma unroll 1

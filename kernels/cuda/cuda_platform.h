@@ -5,9 +5,9 @@
  * through here.
  *
  * Rules for kernels: shared memory is dynamic alone, one CUDA_SHARED a kernel, carved by hand; launches go
- * through CUDA_LAUNCH alone; asynchronous copies through cuda_copy_async, cuda_copy_row_async and
- * cuda_fetch_box alone; barriers at which threads arrive before they wait through cuda_barrier alone; blocks
- * that await each other through cuda_launch_together and signals alone.
+ * through CUDA_LAUNCH alone; asynchronous copies through cuda_copy_async, cuda_copy_async_if,
+ * cuda_copy_row_async and cuda_fetch_box alone; barriers at which threads arrive before they wait through
+ * cuda_barrier alone; blocks that await each other through cuda_launch_together and signals alone.
  * Everything else of CUDA that they may use by its own name: threadIdx, blockIdx, blockDim, gridDim,
  * __syncthreads, __syncwarp, __shfl_sync, __shfl_up_sync, __shfl_down_sync, __shfl_xor_sync, __ballot_sync,
  * __any_sync, __ldg, __trap, atomicAdd, atomicMax, vector types. */
@@ -62,6 +62,28 @@ template <int Bytes> static __device__ __forceinline__ void cuda_copy_async(void
         *static_cast<int2 *>(shared) = *static_cast<const int2 *>(global);
     else
         *static_cast<int *>(shared) = *static_cast<const int *>(global);
+#endif
+}
+
+/* The same if it is wanted: a predicate, where a branch would cost more than the copy. */
+template <int Bytes>
+static __device__ __forceinline__ void cuda_copy_async_if(bool wanted, void *shared, const void *global)
+{
+#if __CUDA_ARCH__ >= 800
+    unsigned to = static_cast<unsigned>(__cvta_generic_to_shared(shared));
+    if constexpr (Bytes == 16)
+        asm volatile(
+            "{ .reg .pred p; setp.ne.u32 p, %2, 0; @p cp.async.cg.shared.global [%0], [%1], 16; }" ::"r"(to),
+            "l"(global), "r"(static_cast<unsigned>(wanted))
+            : "memory");
+    else
+        asm volatile(
+            "{ .reg .pred p; setp.ne.u32 p, %2, 0; @p cp.async.ca.shared.global [%0], [%1], %3; }" ::"r"(to),
+            "l"(global), "r"(static_cast<unsigned>(wanted)), "n"(Bytes)
+            : "memory");
+#else
+    if (wanted)
+        cuda_copy_async<Bytes>(shared, global);
 #endif
 }
 

@@ -621,6 +621,12 @@ template <int Bytes> void cuda_copy_async(void *shared, const void *global)
     emulation::copy_async(shared, global, Bytes);
 }
 
+template <int Bytes> void cuda_copy_async_if(bool wanted, void *shared, const void *global)
+{
+    if (wanted)
+        cuda_copy_async<Bytes>(shared, global);
+}
+
 inline void cuda_copy_row_async(void *shared, const void *global)
 {
     cuda_copy_async<16>(shared, global);
