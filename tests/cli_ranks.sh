@@ -16,6 +16,8 @@ PATH=$(dirname "$VOXFILT_MPI"):$PATH
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
 export OMPI_MCA_odls_base_sigkill_timeout=0 # it waits that long for programs that have ended
 export OMPI_MCA_hwloc_base_binding_policy=none # two ranks would be bound to a processor each
+# Containers may lack networks, and what lets processes read each other's memory; that is told in lines of its own.
+export OMPI_MCA_pml=ob1 OMPI_MCA_btl=self,vader OMPI_MCA_btl_vader_single_copy_mechanism=none
 export ASAN_OPTIONS=detect_leaks=0
 
 ranks() # COUNT COMMAND...
@@ -72,6 +74,12 @@ make_volume -d 21,15,30 -t u16 -o scan.raw
 make_volume -d 300,200,45 -t u8 -o large.raw
 scan='-i scan.raw -d 21,15,30 -t u16'
 large='-i large.raw -d 300,200,45 -t u8'
+
+if has ldd; then
+    ldd "$VOXFILT" > ../libraries
+    [ -s ../libraries ] && ! grep -i mpi ../libraries
+    result $? 'voxfilt itself is not linked to MPI'
+fi
 
 # ---------------------------------------------------------------- the same bytes and figures
 
@@ -220,7 +228,7 @@ youngest_rank()
     pgrep -n -f "^[^ ]*voxfilt-mpi .*-o $here/out"
 }
 
-# What was there before is there still, and nothing else.
+# What was there before is there still, and nothing else. What its end means to a launcher is not always the same.
 ends_clean() # NAME
 {
     wait "$launcher"
@@ -230,7 +238,7 @@ ends_clean() # NAME
         sleep 0.1
         tries=$((tries + 1))
     done
-    [ $status != 0 ] && [ "$(head -c 7 out)" = before ] && ! ls -- *.part
+    [ "$(head -c 7 out)" = before ] && ! ls -- *.part
     result $? "$1 (status $status)"
 }
 
@@ -241,6 +249,8 @@ if takes_signal TERM; then
     begin_long
     kill -TERM "$(youngest_rank)"
     ends_clean 'a rank is told to end'
+    [ $status != 0 ]
+    result $? 'and that is a failure'
     begin_long
     kill -KILL "$(youngest_rank)"
     wait "$launcher"

@@ -111,7 +111,7 @@ for job in '-s 5' '-s 400 -e wrap --stats' '--until 0.5 -s 300'; do
     timeout 60 srun -Q --mpi=$pmi -N2 -n4 voxfilt-mpi $large $job -o made.raw > ../stdout 2> ../stderr < /dev/null
     result $? "srun --mpi=$pmi on two nodes: $job"
     same 'the same bytes' made.raw one.raw
-    diff ../one ../stderr
+    grep -E '^(voxfilt-mpi:|input |output )' ../stderr | sed 's/^voxfilt-mpi:/voxfilt:/' | diff ../one -
     result $? 'the same text'
 done
 # shellcheck disable=SC2086
