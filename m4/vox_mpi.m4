@@ -5,9 +5,9 @@
 AC_DEFUN([VOX_MPI], [
   AC_ARG_WITH([mpi],
     [AS_HELP_STRING([--with-mpi@<:@=MPICC@:>@],
-      [build voxfilt-mpi for several nodes, by what the compiler wrapper MPICC says (default: build it where mpicc finds MPI 3.0 or newer)])],
+      [build voxfilt-mpi for several nodes, with the flags that the compiler wrapper MPICC shows (default: build it where mpicc finds MPI 3.0 or newer)])],
     [], [with_mpi=auto])
-  AC_ARG_VAR([MPIRUN], [what starts the tests of voxfilt-mpi (default: the launcher beside MPICC)])
+  AC_ARG_VAR([MPIRUN], [launcher for the tests of voxfilt-mpi (default: the launcher beside MPICC)])
   MPI_CPPFLAGS= MPI_LIBS= vox_mpi=no vox_mpi_name=mpicc
   AS_CASE([$with_mpi], [auto|yes|no], [], [vox_mpi_name=$with_mpi])
   AS_CASE([$with_mpi],

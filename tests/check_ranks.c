@@ -422,7 +422,7 @@ static void check_input_of_one(size_t size, const char *name, enum status status
 
 START_TEST(inputs_that_differ)
 {
-    check_input_of_one(63, "short", STATUS_INPUT, "rank 2 (here): short: 63 bytes here, 64 at rank 0");
+    check_input_of_one(63, "short", STATUS_INPUT, "rank 2 (here): short: 63 bytes here, but 64 on rank 0");
     check_input_of_one(0, "none", STATUS_IO, "rank 2 (here): none: No such file or directory");
 }
 END_TEST

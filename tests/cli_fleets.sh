@@ -218,7 +218,7 @@ bench() # ARGUMENT...: of three GPUs
 }
 for edge in wrap hold; do
     bench --bench -d 6,5,40 -f heat -e $edge --rung naive > table
-    [ "$(grep -c '^on [23] devices: [0-9.]* ms a step, [0-9.]* GCells/s, [0-9.]* % of [23] times one; bytes equal$' table)" = 2 ] &&
+    [ "$(grep -c '^on [23] devices: [0-9.]* ms a step, [0-9.]* GCells/s, [0-9.]* % of [23] times the speed of one; bytes equal$' table)" = 2 ] &&
         [ "$(grep -c '^  cuda:[012]: computed [0-9.]* ms a step, was handed [1-9][0-9]* B in [0-9.]* ms$' table)" = 5 ]
     result $? "--bench, -e $edge: a line for each GPU"
 done

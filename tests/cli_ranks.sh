@@ -121,13 +121,13 @@ fi
 
 # shellcheck disable=SC2086
 {
-    accepts 'ranks that are of no use' 'voxfilt-mpi: eight.raw: 1 of 3 ranks does nothing: more than 2 are of no use
+    accepts 'ranks that are of no use' 'voxfilt-mpi: eight.raw: 1 of 3 ranks stays idle: more than 2 would not be faster
 ' ranks 3 voxfilt-mpi -i eight.raw -d 2,2,2 -t u8 -f identity -o few.raw
-    accepts 'what one rank computes' "voxfilt-mpi: scan.raw: rank 0 alone computes: states on the way (--tee, --frames) are written by one
+    accepts 'what one rank computes' "voxfilt-mpi: scan.raw: computing on rank 0 alone: only one rank can write what --tee and --frames name
 " ranks 2 voxfilt-mpi $scan --tee 3:tee.raw -o many.raw
     voxfilt $scan -o one.raw
     same 'is the same' many.raw one.raw
-    accepts 'so few samples that one rank is faster' "voxfilt-mpi: scan.raw: rank 0 alone computes: more ranks would not be faster
+    accepts 'so few samples that one rank is faster' "voxfilt-mpi: scan.raw: computing on rank 0 alone: more ranks would not be faster
 " ranks 2 voxfilt-mpi $scan -s 200 -o many.raw
     ranks 2 voxfilt-mpi $scan --until 1e-9 -s 5 -o many.raw > ../stdout 2> ../stderr
     [ $? = 7 ] && [ -s many.raw ]
@@ -155,27 +155,27 @@ result $? '--version is told once'
 
 # shellcheck disable=SC2086
 {
-    refuses_all 2 'voxfilt-mpi: standard input: every rank reads the input: name a file (--input FILE)' \
+    refuses_all 2 'voxfilt-mpi: standard input: every rank reads the input; name a file (--input FILE)' \
         ranks 2 voxfilt-mpi -n 4 -o out
-    refuses_all 2 'voxfilt-mpi: standard output: all ranks write the output: name a file (--output FILE)' \
+    refuses_all 2 'voxfilt-mpi: standard output: all ranks write the output; name a file (--output FILE)' \
         ranks 2 voxfilt-mpi $scan
-    refuses_all 2 'voxfilt-mpi: --bench and --tune measure one process: run voxfilt' ranks 2 voxfilt-mpi --bench -n 8
-    refuses_all 2 'voxfilt-mpi: /dev/full: several ranks write a regular file, and this is none' \
+    refuses_all 2 'voxfilt-mpi: --bench and --tune measure one process; run voxfilt' ranks 2 voxfilt-mpi --bench -n 8
+    refuses_all 2 'voxfilt-mpi: /dev/full: all ranks write the output, so it must be a regular file' \
         ranks 2 voxfilt-mpi $scan -o /dev/full
     refuses_all 3 'voxfilt-mpi: scan.raw: length: 18900 bytes, but 4 × 4 × 4 u16 take 128' \
         ranks 3 voxfilt-mpi -i scan.raw -n 4 -t u16 -o out
     refuses_all 4 'voxfilt-mpi: none.raw: No such file or directory' ranks 2 voxfilt-mpi -i none.raw -n 4 -o out
-    refuses_all 2 "voxfilt-mpi: rank 1 ($host): argument 6 is \"u8\" here, and \"u16\" at rank 0" \
+    refuses_all 2 "voxfilt-mpi: rank 1 ($host): argument 6 is \"u8\" here, but \"u16\" on rank 0" \
         ranks 1 voxfilt-mpi $scan -o out : -n 1 voxfilt-mpi -i scan.raw -d 21,15,30 -t u8 -o out
-    refuses_all 2 "voxfilt-mpi: rank 1 ($host): argument 9 is missing here, and \"-q\" at rank 0" \
+    refuses_all 2 "voxfilt-mpi: rank 1 ($host): argument 9 is missing here, but \"-q\" on rank 0" \
         ranks 1 voxfilt-mpi $scan -o out -q : -n 1 voxfilt-mpi $scan -o out
     mkdir other
-    refuses_all 2 "voxfilt-mpi: rank 1 ($host): the working directory is $here/other here, and $here at rank 0" \
+    refuses_all 2 "voxfilt-mpi: rank 1 ($host): the working directory is $here/other here, but $here on rank 0" \
         ranks 1 voxfilt-mpi $scan -o out : -n 1 -wdir "$here/other" voxfilt-mpi $scan -o out
     # An absolute name that means another file in every folder.
     cp large.raw other/scan.raw
     mine="-i /proc/self/cwd/scan.raw -d 21,15,30 -t u16 -o $here/out"
-    refuses_all 3 "voxfilt-mpi: rank 1 ($host): /proc/self/cwd/scan.raw: 2700000 bytes here, 18900 at rank 0" \
+    refuses_all 3 "voxfilt-mpi: rank 1 ($host): /proc/self/cwd/scan.raw: 2700000 bytes here, but 18900 on rank 0" \
         ranks 1 voxfilt-mpi $mine : -n 1 -wdir "$here/other" voxfilt-mpi $mine
     rm other/scan.raw
     refuses_all 4 "voxfilt-mpi: rank 1 ($host): /proc/self/cwd/scan.raw: No such file or directory" \
@@ -195,7 +195,7 @@ sees_one()
 {
     # shellcheck disable=SC2086
     "$@" voxfilt-mpi $scan -o out > ../stdout 2> ../stderr
-    [ $? = 2 ] && [ "$(grep -c '^voxfilt-mpi: 3 tasks were started, and MPI (.*) sees 1: use its own mpirun, or srun --mpi=pmi[x2]$' ../stderr)" = 1 ] &&
+    [ $? = 2 ] && [ "$(grep -c '^voxfilt-mpi: 3 tasks were started, but MPI (.*) sees only 1: use its own mpirun, or srun --mpi=pmi[x2]$' ../stderr)" = 1 ] &&
         ! [ -e out ]
     result $? "tasks that MPI does not bring together: $*"
 }

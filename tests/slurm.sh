@@ -120,7 +120,7 @@ if [ $pmi = pmix ]; then
     same 'mpirun within salloc' made.raw one.raw
 else
     timeout 60 srun -Q --mpi=none -N2 -n4 voxfilt-mpi $large -o out > ../stdout 2> ../stderr < /dev/null
-    [ "$(grep -c '^voxfilt-mpi: 4 tasks were started, and MPI (.*) sees 1: ' ../stderr)" = 1 ] && ! [ -e out ]
+    [ "$(grep -c '^voxfilt-mpi: 4 tasks were started, but MPI (.*) sees only 1: ' ../stderr)" = 1 ] && ! [ -e out ]
     result $? 'srun that MPI does not know'
 fi
 timeout 60 srun -Q --mpi=$pmi -N2 -n4 voxfilt-mpi -i none.raw -n 4 -o out > ../stdout 2> ../stderr < /dev/null

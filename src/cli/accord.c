@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "base/thread.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,7 +20,7 @@ bool accord_hush(const struct peers *peers, struct fault *fault)
         return true;
     nowhere = fopen("/dev/null", "w");
     if (nowhere == NULL || freopen("/dev/null", "w", stdout) == NULL)
-        return fault_raise(fault, STATUS_IO, "/dev/null: it cannot be opened");
+        return fault_raise(fault, STATUS_IO, "/dev/null: %s", strerror(errno));
     diag_divert(nowhere);
     return true;
 }
@@ -67,7 +68,7 @@ static bool compare_words(const struct text *own, const struct text *first, stru
         at += strlen(own->bytes + at) + 1;
     }
     return (at == own->size && at == first->size) ||
-           fault_raise(fault, STATUS_USAGE, "argument %d is %s here, and %s at rank 0", word,
+           fault_raise(fault, STATUS_USAGE, "argument %d is %s here, but %s on rank 0", word,
                        quote(own, at, here, sizeof here), quote(first, at, there, sizeof there));
 }
 
@@ -126,7 +127,7 @@ static bool compare_folders(struct peers *peers, const struct options *options, 
     if (!peers_tell(peers, first, sizeof first, fault))
         return false;
     same = strcmp(own, first) == 0 ||
-           fault_raise(fault, STATUS_USAGE, "the working directory is %.2000s here, and %.2000s at rank 0",
+           fault_raise(fault, STATUS_USAGE, "the working directory is %.2000s here, but %.2000s on rank 0",
                        own, first);
     return peers_agree(peers, same, fault);
 }
@@ -141,11 +142,11 @@ static bool check_files(const struct options *options, struct fault *fault)
     for (size_t i = 0; i < options->input_count; i++) {
         if (is_standard(options->inputs[i]))
             return fault_raise(fault, STATUS_USAGE,
-                               "standard input: every rank reads the input: name a file (--input FILE)");
+                               "standard input: every rank reads the input; name a file (--input FILE)");
     }
     return options->action == ACTION_EXPLAIN || !is_standard(options->output) ||
            fault_raise(fault, STATUS_USAGE,
-                       "standard output: all ranks write the output: name a file (--output FILE)");
+                       "standard output: all ranks write the output; name a file (--output FILE)");
 }
 
 static bool is_run(const struct options *options)
@@ -188,7 +189,7 @@ bool accord_options(struct peers *peers, struct options *options, struct fault *
     if (peers == NULL)
         return true;
     if (options->action == ACTION_BENCH)
-        return fault_raise(fault, STATUS_USAGE, "--bench and --tune measure one process: run %s",
+        return fault_raise(fault, STATUS_USAGE, "--bench and --tune measure one process; run %s",
                            program_name(options->program));
     if (!is_run(options))
         return true;

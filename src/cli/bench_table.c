@@ -236,8 +236,8 @@ static double share_of_ideal(const struct bench_case *bench, const struct bench_
 static void print_text_fleet(struct bench_case *bench, const struct bench_fleet_row *row)
 {
     fprintf(bench->stream,
-            "on %zu devices: %.4f ms a step, %.2f %s, %.1f %% of %zu times one; bytes equal%s\n", row->count,
-            1e3 * row->seconds, rate_in_units(bench, row->seconds),
+            "on %zu devices: %.4f ms a step, %.2f %s, %.1f %% of %zu times the speed of one; bytes equal%s\n",
+            row->count, 1e3 * row->seconds, rate_in_units(bench, row->seconds),
             bench->request->pictures ? "Mpx/s" : "GCells/s", 100.0 * share_of_ideal(bench, row), row->count,
             bench->request->keep ? ": kept as wisdom" : "");
     for (size_t i = 0; i < row->count; i++) {

@@ -173,7 +173,7 @@ static void print_memory(FILE *stream, const struct plan *plan)
         print_share(stream, plan->held_bytes, "an input that is held");
     print_share(stream, plan->beside_bytes, "reading the input");
     print_share(stream, plan->observer_bytes, plan->job->members > 1 ? "statistics" : "the preview");
-    print_share(stream, schedule->trade_bytes, "planes on their way");
+    print_share(stream, schedule->trade_bytes, "planes in transit");
     print_share(stream, plan->slice_bytes, "a slice that is held");
     fprintf(stream, "\n");
 }

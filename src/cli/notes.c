@@ -115,10 +115,10 @@ static void note_ranks(const char *input, const struct ranks *ranks)
     size_t count = peers_count(ranks->all), idle = count - division->members;
 
     if (division->why != NULL)
-        diag_note("%s: rank 0 alone computes: %s", input, division->why);
+        diag_note("%s: computing on rank 0 alone: %s", input, division->why);
     else if (idle > 0)
-        diag_note("%s: %zu of %zu ranks do%s nothing: more than %zu are of no use", input, idle, count,
-                  idle == 1 ? "es" : "", division->members);
+        diag_note("%s: %zu of %zu ranks stay%s idle: more than %zu would not be faster", input, idle, count,
+                  idle == 1 ? "s" : "", division->members);
 }
 
 void notes_beforehand(const struct pipeline *pipeline)

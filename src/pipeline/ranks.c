@@ -47,10 +47,10 @@ static bool compare_looks(const struct look *own, const struct look *first, cons
                           struct fault *fault)
 {
     if (strcmp(own->samples, first->samples) != 0)
-        return fault_raise_about(fault, STATUS_INPUT, name, "%s here, %s at rank 0", own->samples,
+        return fault_raise_about(fault, STATUS_INPUT, name, "%s here, but %s on rank 0", own->samples,
                                  first->samples);
     return strcmp(own->rest, first->rest) == 0 ||
-           fault_raise_about(fault, STATUS_INPUT, name, "another header here than at rank 0");
+           fault_raise_about(fault, STATUS_INPUT, name, "the header differs from that on rank 0");
 }
 
 bool ranks_compare_headers(struct ranks *ranks, const struct source *source, struct fault *fault)
@@ -70,13 +70,13 @@ static bool find_size(const struct file_in *file, uint64_t *bytes, struct fault 
 {
     return file_in_remaining(file, bytes) ||
            fault_raise_about(fault, STATUS_USAGE, file_in_name(file),
-                             "every rank reads the input: it has to be a regular file");
+                             "every rank reads the input, so it must be a regular file");
 }
 
 static bool compare_sizes(uint64_t own, uint64_t first, const char *name, struct fault *fault)
 {
     return own == first || fault_raise_about(fault, STATUS_INPUT, name,
-                                             "%" PRIu64 " bytes here, %" PRIu64 " at rank 0", own, first);
+                                             "%" PRIu64 " bytes here, but %" PRIu64 " on rank 0", own, first);
 }
 
 bool ranks_compare_files(struct ranks *ranks, const struct file_in *file, struct fault *fault)

@@ -74,7 +74,7 @@ static bool invite(struct target *target, const struct target_request *request, 
         return false;
     if (!file_out_is_renamed(target->file))
         return fault_raise_about(fault, STATUS_USAGE, file_out_name(target->file),
-                                 "several ranks write a regular file, and this is none");
+                                 "all ranks write the output, so it must be a regular file");
     if (!open_place(target, request->header, fault) || !sink_reserve(&target->joint, fault) ||
         !file_out_extend(place->file, place->begin + sink_bytes(&target->joint), fault))
         return false;

@@ -73,7 +73,7 @@ static void consider(const struct division_case *dividing, enum division_kind ki
 static const char *keeps_together(const struct division_case *dividing)
 {
     if (dividing->states > 0)
-        return "states on the way (--tee, --frames) are written by one";
+        return "only one rank can write what --tee and --frames name";
     return levels_mix_ends(dividing->levels)
                ? "an edge that wraps is followed or preceded by one that does not"
                : NULL;
@@ -101,7 +101,7 @@ struct division division_choose(const struct division_case *dividing, enum divis
         best.why = "there is only one plane";
     else if (best.members == 1 && best.why == NULL)
         best.why = whole && !best.shares
-                       ? "the whole grid is needed, and its planes cannot be read in any order"
+                       ? "the whole grid is needed, and its planes can only be read in order"
                        : no_faster;
     return best;
 }

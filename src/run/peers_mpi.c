@@ -337,7 +337,7 @@ static bool find_place(const struct comm *comm, struct peers_place *place, struc
     name_node(place);
     if (MPI_Comm_split_type(comm->comm, MPI_COMM_TYPE_SHARED, comm->index, MPI_INFO_NULL, &node) !=
         MPI_SUCCESS)
-        return fault_raise(fault, STATUS_FAILURE, "MPI does not tell which ranks share a node");
+        return fault_raise(fault, STATUS_FAILURE, "MPI does not say which ranks share a node");
     MPI_Comm_rank(node, &local);
     MPI_Comm_size(node, &locals);
     place->local = (size_t)local;
@@ -405,10 +405,10 @@ static bool refuse_singletons(bool *silent, struct fault *fault)
     /* Launchers end all tasks when the first of them fails: that is to be the one that tells why. */
     if (*silent)
         sleep(1);
-    return fault_raise(fault, STATUS_USAGE,
-                       "%llu tasks were started, and MPI (%s) sees 1: use its own mpirun, or srun --mpi=%s",
-                       (unsigned long long)count, library,
-                       strncmp(library, "Open MPI", 8) == 0 ? "pmix" : "pmi2");
+    return fault_raise(
+        fault, STATUS_USAGE,
+        "%llu tasks were started, but MPI (%s) sees only 1: use its own mpirun, or srun --mpi=%s",
+        (unsigned long long)count, library, strncmp(library, "Open MPI", 8) == 0 ? "pmix" : "pmi2");
 }
 
 bool peers_mpi_open(struct peers *peers, int *argc, char ***argv, bool *silent, struct fault *fault)
@@ -419,7 +419,7 @@ bool peers_mpi_open(struct peers *peers, int *argc, char ***argv, bool *silent, 
     *silent = false;
     *peers = (struct peers){.kind = NULL};
     if (MPI_Init_thread(argc, argv, MPI_THREAD_FUNNELED, &granted) != MPI_SUCCESS)
-        return fault_raise(fault, STATUS_FAILURE, "MPI does not start");
+        return fault_raise(fault, STATUS_FAILURE, "MPI cannot be started");
     comm = new_comm(MPI_COMM_WORLD, fault);
     if (comm == NULL)
         return false;
@@ -427,6 +427,6 @@ bool peers_mpi_open(struct peers *peers, int *argc, char ***argv, bool *silent, 
     peers->kind = &peers_mpi;
     peers->state = comm;
     if (granted < MPI_THREAD_FUNNELED)
-        return fault_raise(fault, STATUS_FAILURE, "MPI does not allow threads");
+        return fault_raise(fault, STATUS_FAILURE, "MPI does not support threads");
     return (comm->count > 1 || refuse_singletons(silent, fault)) && find_place(comm, &peers->place, fault);
 }
