@@ -148,6 +148,18 @@ if has taskset && ranks 1 taskset -c 0 true && [ "$(nproc)" -gt 1 ]; then
     # shellcheck disable=SC2086
     accepts 'are nobody'\''s business where the number of threads is given' '' ranks 2 taskset -c 0 voxfilt-mpi -j 2 $scan -s 2 -o many.raw
 fi
+# Rank 0 alone looks at the report that is there.
+for report in new replaced; do
+    ranks 2 timeout 60 voxfilt-mpi -i scan.raw -d 21,15,30 -t u16 --report=json:ranks.json -o many.raw > ../stdout 2> ../stderr < /dev/null &&
+        grep -q '^{.*"ranks": [12],.*}$' ranks.json
+    result $? "a report that is $report"
+    : > many.raw
+done
+mkdir several
+cp scan.raw again.raw
+# shellcheck disable=SC2086
+accepts 'what many inputs would repeat is told once' 'voxfilt-mpi: --edge has no effect: identity reads no neighbours
+' ranks 3 voxfilt-mpi scan.raw again.raw -d 21,15,30 -t u16 -f identity -e wrap -o several/
 [ "$(ranks 2 voxfilt-mpi --version 2> ../stderr)" = "$(voxfilt --version | sed 's/^voxfilt/voxfilt-mpi/')" ]
 result $? '--version is told once'
 

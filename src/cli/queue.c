@@ -86,7 +86,7 @@ static void lines_tell(struct lines *lines)
 static void lines_tell_new(struct lines *lines, struct lines *told)
 {
     if (lines->size > 0 && (told->size != lines->size || memcmp(told->text, lines->text, lines->size) != 0)) {
-        fwrite(lines->text, 1, lines->size, stderr);
+        fwrite(lines->text, 1, lines->size, diag_stream());
         lines_free(told);
         *told = *lines;
     } else {
@@ -377,7 +377,8 @@ static enum status run_all_inputs(const struct options *options, const struct ou
     return run_together(options, outputs, report);
 }
 
-/* Why it cannot be read is told by its run, and standard input is left where it was. */
+/* Why it cannot be read is told by its run, and standard input is left where it was. Of several ranks, only
+   the first looks. */
 static bool spare_samples_of(const struct options *options, const char *input, struct fault *fault)
 {
     struct task task = task_alone(options, input, "-");
@@ -387,6 +388,7 @@ static bool spare_samples_of(const struct options *options, const char *input, s
     bool spared = true;
 
     task.request.plan.device = backend_cpu.name;
+    task.request.peers = NULL;
     if (pipeline_open(&pipeline, &task.request, &unread))
         spared = outputs_spare_from_report(options, &pipeline, fault);
     pipeline_close(&pipeline);
