@@ -328,6 +328,33 @@ START_TEST(divisions)
 }
 END_TEST
 
+/* One rank takes its steps one by one, and the others several at once. */
+static void check_unlike(const char *options, enum division_kind kind)
+{
+    struct ranks_run run;
+
+    begin(&run, options, 3, DIVISION_SHARES);
+    run.ranks[1].request.plan.wish.rung = "naive";
+    make(&run);
+    for (size_t i = 0; i < run.count; i++) {
+        ck_assert_msg(run.ranks[i].done, "%s: %s", options, run.ranks[i].fault.text);
+        ck_assert_int_eq(run.ranks[i].division.kind, kind);
+    }
+    if (kind == DIVISION_ALONE)
+        ck_assert_str_eq(run.ranks[0].division.why,
+                         "ranks that differ so much cannot hold the grid together");
+    end(&run);
+}
+
+START_TEST(ranks_that_differ_do_not_share)
+{
+    fill_input(SAMPLE_U8, (size_t)40 * 40 * 40);
+    check_unlike("-n 40 -t u8 -s 30", DIVISION_PARTS);
+    check_unlike("-n 40 -t u8 -s 30 --out-range auto", DIVISION_ALONE);
+    check_unlike("-n 40 -t u8 -s 1", DIVISION_SHARES);
+}
+END_TEST
+
 /* Each rank of a node has a device of its own, counted around. */
 START_TEST(devices_of_ranks)
 {
@@ -590,6 +617,7 @@ int main(void)
     tcase_add_loop_test(same, edges_chains_and_types, 0, (int)(LENGTH(chains) * LENGTH(types)));
     tcase_add_test(same, ranks_that_are_of_no_use_are_idle);
     tcase_add_test(same, divisions);
+    tcase_add_test(same, ranks_that_differ_do_not_share);
     tcase_add_test(same, blocks_have_one_writer);
     tcase_add_test(faults, inputs_that_differ);
     tcase_add_test(faults, headers_that_differ);

@@ -276,7 +276,7 @@ static bool plan_own(struct pipeline *pipeline, struct fault *fault)
     return done;
 }
 
-/* Where memory does not do for what was chosen. */
+/* Where memory, or what the ranks have planned, does not do for what was chosen. */
 static bool another_division(struct pipeline *pipeline, struct fault *fault)
 {
     close_plan(pipeline);
@@ -289,7 +289,8 @@ static bool plan_in_team(struct pipeline *pipeline, struct fault *fault)
     struct ranks *ranks = &pipeline->ranks;
 
     ranks_divide(ranks, &pipeline->job);
-    return ranks_conclude(ranks, ranks->idle || plan_own(pipeline, fault), fault);
+    return ranks_conclude(ranks, ranks->idle || plan_own(pipeline, fault), fault) &&
+           ranks_agree_on_levels(ranks, &pipeline->plan, fault);
 }
 
 bool pipeline_plan(struct pipeline *pipeline, struct fault *fault)

@@ -118,6 +118,24 @@ void ranks_divide(const struct ranks *ranks, struct job *job)
         division_apply(&ranks->division, peers_index(&ranks->team), job);
 }
 
+static bool compare_levels(struct ranks *ranks, const struct plan *plan, struct fault *fault)
+{
+    const uint64_t own[] = {levels_digest(&plan->levels), plan->shares.halo};
+    uint64_t first[] = {own[0], own[1]};
+
+    return peers_tell(&ranks->team, first, sizeof first, fault) &&
+           (memcmp(own, first, sizeof own) == 0 ||
+            fault_raise(fault, STATUS_LIMIT, "the levels differ from those on rank 0"));
+}
+
+bool ranks_agree_on_levels(struct ranks *ranks, const struct plan *plan, struct fault *fault)
+{
+    if (ranks->division.kind != DIVISION_SHARES)
+        return true;
+    ranks->division.unlike = !ranks_conclude(ranks, ranks->idle || compare_levels(ranks, plan, fault), fault);
+    return !ranks->division.unlike;
+}
+
 bool ranks_step_down(struct ranks *ranks, struct fault *fault)
 {
     size_t members = ranks->division.members;

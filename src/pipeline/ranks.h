@@ -8,6 +8,7 @@
 #include "format/format.h"
 #include "plan/division.h"
 #include "plan/job.h"
+#include "plan/plan.h"
 #include "run/peers.h"
 
 #include <stdbool.h>
@@ -35,7 +36,12 @@ bool ranks_compare_headers(struct ranks *ranks, const struct source *source, str
 bool ranks_choose_team(struct ranks *ranks, const struct division *division, struct fault *fault);
 void ranks_divide(const struct ranks *ranks, struct job *job);
 
-/* Where there is no memory for the division, another one; false where there is none. */
+/* Whether those that hold the grid together have planned the same levels, as ranks with other processors,
+   memory or wisdom may not: each sends the others what their levels read. */
+bool ranks_agree_on_levels(struct ranks *ranks, const struct plan *plan, struct fault *fault);
+
+/* Where there is no memory for the division, or ranks do not suit it, another one; false where there is none.
+ */
 bool ranks_step_down(struct ranks *ranks, struct fault *fault);
 
 /* What the team has agreed on, for all. */

@@ -114,9 +114,11 @@ bool division_step_down(struct division *division)
         division->kind = DIVISION_PARTS;
         return true;
     }
-    division->why = division->kind == DIVISION_SHARES
-                        ? "the grid is too large for the memory of all ranks together"
-                        : "there is too little memory for one pass over a part";
+    if (division->kind == DIVISION_PARTS)
+        division->why = "there is too little memory for one pass over a part";
+    else
+        division->why = division->unlike ? "ranks that differ so much cannot hold the grid together"
+                                         : "the grid is too large for the memory of all ranks together";
     division->kind = DIVISION_ALONE;
     division->members = 1;
     return true;

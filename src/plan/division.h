@@ -20,6 +20,7 @@ struct division {
     enum division_kind kind;
     size_t members;     /* processes that compute; the others do nothing */
     bool parts, shares; /* which of the two can be */
+    bool unlike;        /* processes that share would compute other levels each */
     const char *why;    /* only one computes; NULL: more do */
     double seconds;     /* predicted */
 };

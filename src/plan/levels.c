@@ -432,3 +432,22 @@ struct levels_walk levels_survey_stages(const struct levels *levels)
     }
     return survey;
 }
+
+/* FNV-1a, of whole words. */
+static uint64_t digest(uint64_t before, uint64_t word)
+{
+    return (before ^ word) * 0x100000001b3;
+}
+
+uint64_t levels_digest(const struct levels *levels)
+{
+    uint64_t all = digest(0xcbf29ce484222325, levels->planes * 2 + levels->unrolled);
+
+    for (size_t i = 0; i < levels->stage_count; i++) {
+        const struct levels_step *step = &levels->steps[i];
+        all = digest(digest(all, step->step.count), most_together(levels, i));
+        for (size_t k = 0; k < step->step.count; k++)
+            all = digest(digest(all, single_reach(step, k)), step->forms[k].reach);
+    }
+    return all;
+}

@@ -95,6 +95,9 @@ uint64_t levels_steps_alike(const struct levels *levels, struct levels_mark at, 
 /* The most planes on either side that any level reads beside those it computes, wherever the grid ends. */
 size_t levels_widest_reach(const struct levels *levels);
 
+/* A number that is another one where levels take other steps at once, or read other planes. */
+uint64_t levels_digest(const struct levels *levels);
+
 /* One field to read and one to write; a third where a step of several operations needs its input until its
  * end. */
 size_t levels_field_count(const struct levels *levels);
