@@ -117,7 +117,7 @@ bool division_step_down(struct division *division)
     if (division->kind == DIVISION_PARTS)
         division->why = "there is too little memory for one pass over a part";
     else
-        division->why = division->unlike ? "ranks that differ so much cannot hold the grid together"
+        division->why = division->unlike ? "the ranks would take different numbers of steps at once"
                                          : "the grid is too large for the memory of all ranks together";
     division->kind = DIVISION_ALONE;
     division->members = 1;
