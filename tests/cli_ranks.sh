@@ -181,6 +181,9 @@ result $? '--version is told once'
         ranks 1 voxfilt-mpi $scan -o out : -n 1 voxfilt-mpi -i scan.raw -d 21,15,30 -t u8 -o out
     refuses_all 2 "voxfilt-mpi: rank 1 ($host): argument 9 is missing here, but \"-q\" on rank 0" \
         ranks 1 voxfilt-mpi $scan -o out -q : -n 1 voxfilt-mpi $scan -o out
+    refuses_all 2 'voxfilt-mpi: --program: foo: expected voxfilt or imgheat' ranks 2 voxfilt-mpi --program=foo $scan -o out
+    refuses_all 2 "voxfilt-mpi: rank 1 ($host): --program: foo: expected voxfilt or imgheat" \
+        ranks 1 timeout 60 voxfilt-mpi $scan -o out : -n 1 timeout 60 voxfilt-mpi --program=foo $scan -o out
     mkdir other
     refuses_all 2 "voxfilt-mpi: rank 1 ($host): the working directory is $here/other here, but $here on rank 0" \
         ranks 1 voxfilt-mpi $scan -o out : -n 1 -wdir "$here/other" voxfilt-mpi $scan -o out

@@ -172,13 +172,12 @@ static enum status find_and_run(int argc, char **argv, struct peers *peers)
 {
     enum program program = PROGRAM_VOXFILT;
     struct fault fault;
-    bool found = program_find(argc, argv, &program, &fault);
+    bool found = peers_agree(peers, accord_hush(peers, &fault), &fault) &&
+                 peers_agree(peers, program_find(argc, argv, &program, &fault), &fault);
 
     diag_open(command_name(program, peers));
-    return found && peers_agree(peers, accord_hush(peers, &fault), &fault) &&
-                   accord_words(peers, argc, argv, &fault)
-               ? run_program(argc, argv, program, peers)
-               : diag_error(&fault);
+    return found && accord_words(peers, argc, argv, &fault) ? run_program(argc, argv, program, peers)
+                                                            : diag_error(&fault);
 }
 
 static enum status run_and_print(int argc, char **argv, struct peers *peers)
