@@ -204,7 +204,7 @@ int command_main_together(int argc, char **argv, peers_opener *open)
     glyph_open();
     file_guard();
     diag_open(command_name(PROGRAM_VOXFILT, &peers));
-    if (open(&peers, &argc, &argv, &silent, &fault))
+    if (open(&peers, &silent, &fault))
         status = run_and_print(argc, argv, &peers);
     else
         status = silent ? fault.status : diag_error(&fault);

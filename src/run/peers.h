@@ -69,7 +69,7 @@ struct peers {
 
 /* Bring the processes of a program together, before anything else. Where that fails, `silent` says whether
    another process tells why. */
-typedef bool peers_opener(struct peers *peers, int *argc, char ***argv, bool *silent, struct fault *fault);
+typedef bool peers_opener(struct peers *peers, bool *silent, struct fault *fault);
 
 size_t peers_count(const struct peers *peers);
 size_t peers_index(const struct peers *peers);

@@ -411,14 +411,14 @@ static bool refuse_singletons(bool *silent, struct fault *fault)
         (unsigned long long)count, library, strncmp(library, "Open MPI", 8) == 0 ? "pmix" : "pmi2");
 }
 
-bool peers_mpi_open(struct peers *peers, int *argc, char ***argv, bool *silent, struct fault *fault)
+bool peers_mpi_open(struct peers *peers, bool *silent, struct fault *fault)
 {
     struct comm *comm;
     int granted;
 
     *silent = false;
     *peers = (struct peers){.kind = NULL};
-    if (MPI_Init_thread(argc, argv, MPI_THREAD_FUNNELED, &granted) != MPI_SUCCESS)
+    if (MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &granted) != MPI_SUCCESS)
         return fault_raise(fault, STATUS_FAILURE, "MPI cannot be started");
     comm = new_comm(MPI_COMM_WORLD, fault);
     if (comm == NULL)
