@@ -302,11 +302,7 @@ imgheat -D cpu -j 2 -m 4M < cut.png > ../part 2> ../stderr
 result $? 'of a picture that is damaged late the reader has rows, and no end'
 voxfilt -i v64.raw -n 64 -t f32 -s 1000000000 -o killed.raw 2> ../stderr &
 running=$!
-tries=0
-until ls -- *.part > ../parts 2>&1 || [ $tries = 100 ]; do
-    sleep 0.1
-    tries=$((tries + 1))
-done
+await_temporary
 kill -KILL $running
 wait $running 2> ../waited
 ls -- *.part > ../parts && [ "$(grep -c '^voxfilt-[0-9a-f]\{16\}\.part$' ../parts)" = 1 ] && [ ! -e killed.raw ]

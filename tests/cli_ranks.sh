@@ -230,11 +230,7 @@ begin_long()
     OMPI_MCA_odls_base_sigkill_timeout=5 "$MPIRUN" -n 2 voxfilt-mpi -i zeros.raw -d 512,512,256 -t u16 -s 3000 -q \
         -o "$here/out" > ../stdout 2> ../stderr &
     launcher=$!
-    tries=0
-    while ! ls -- *.part > ../parts 2>&1 && [ $tries -lt 100 ]; do
-        sleep 0.1
-        tries=$((tries + 1))
-    done
+    await_temporary
 }
 
 # The one that is not rank 0, of this test's own.

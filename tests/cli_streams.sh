@@ -59,11 +59,7 @@ for signal in TERM HUP; do
     fi
     voxfilt -i v64.raw -n 64 -t f32 -s 1000000000 -o killed.raw 2> ../stderr &
     running=$!
-    tries=0
-    until ls voxfilt-*.part > ../parts 2>&1 || [ $tries = 50 ]; do
-        sleep 0.1
-        tries=$((tries + 1))
-    done
+    await_temporary
     grep -q '^voxfilt-[0-9a-f]\{16\}\.part$' ../parts
     result $? 'the output has a temporary name at first'
     kill -$signal $running

@@ -64,6 +64,16 @@ accepts() # NAME STDERR COMMAND...
     ends "$name" 0 "$message" "$@"
 }
 
+# Until a run in the background has made its temporary file, whose name is then in ../parts.
+await_temporary()
+{
+    tries=0
+    until ls -- *.part > ../parts 2>&1 || [ $tries = 100 ]; do
+        sleep 0.1
+        tries=$((tries + 1))
+    done
+}
+
 # Two files have the same bytes, and some.
 same() # NAME A B
 {

@@ -133,11 +133,7 @@ truncate -s 134217728 zeros.raw
 echo before > out
 srun -Q --job-name=long --mpi=$pmi -N2 -n2 voxfilt-mpi -i zeros.raw -d 512,512,256 -t u16 -s 3000 -q -o out > ../stdout 2> ../stderr < /dev/null &
 launcher=$!
-tries=0
-while ! ls -- *.part > ../parts 2>&1 && [ $tries -lt 100 ]; do
-    sleep 0.1
-    tries=$((tries + 1))
-done
+await_temporary
 ls -- *.part > ../parts 2>&1
 result $? 'a long run has begun'
 scancel --name=long

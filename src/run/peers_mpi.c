@@ -108,34 +108,31 @@ static int start_sending(void *bytes, int count, MPI_Datatype type, int to, int 
     return MPI_Isend(bytes, count, type, to, tag, comm, request);
 }
 
-static bool send_bytes(void *state, size_t to, const void *bytes, size_t size, struct fault *fault)
+typedef int message_starter(void *bytes, int count, MPI_Datatype type, int peer, int tag, MPI_Comm comm,
+                            MPI_Request *request);
+
+static bool move_bytes(struct comm *comm, message_starter *start, size_t peer, unsigned char *next,
+                       size_t size, struct fault *fault)
 {
-    struct comm *comm = state;
-    const unsigned char *next = bytes;
     bool done = true;
 
     for (int piece; done && size > 0; size -= (size_t)piece, next += piece) {
         MPI_Request request;
         piece = piece_of(size);
-        done = complete(comm, MPI_Isend(next, piece, MPI_BYTE, (int)to, TAG_BYTES, comm->comm, &request),
+        done = complete(comm, start(next, piece, MPI_BYTE, (int)peer, TAG_BYTES, comm->comm, &request),
                         &request, fault);
     }
     return done;
 }
 
+static bool send_bytes(void *state, size_t to, const void *bytes, size_t size, struct fault *fault)
+{
+    return move_bytes(state, start_sending, to, (unsigned char *)(uintptr_t)bytes, size, fault);
+}
+
 static bool receive(void *state, size_t from, void *bytes, size_t size, struct fault *fault)
 {
-    struct comm *comm = state;
-    unsigned char *next = bytes;
-    bool done = true;
-
-    for (int piece; done && size > 0; size -= (size_t)piece, next += piece) {
-        MPI_Request request;
-        piece = piece_of(size);
-        done = complete(comm, MPI_Irecv(next, piece, MPI_BYTE, (int)from, TAG_BYTES, comm->comm, &request),
-                        &request, fault);
-    }
-    return done;
+    return move_bytes(state, MPI_Irecv, from, bytes, size, fault);
 }
 
 static bool start_message(struct comm *comm, const struct peers_parcel *parcel, struct fault *fault)

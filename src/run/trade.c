@@ -133,12 +133,16 @@ static struct encoding packed(const struct plan *plan)
         .type = work_sample(plan->job->work), .channels = plan->shape.channels, .gamma = 1.0};
 }
 
-static bool await(const struct trade *trade, const struct parcel *parcel)
+static bool await_parcels(const struct trade *trade)
 {
     const struct lane *lane = trade->all->lane;
     double seconds = 0.0;
+    bool done = true;
 
-    return lane->backend->staging_wait(lane->device, parcel->staging, &seconds, trade->all->fault);
+    for (size_t i = 0; done && i < trade->count; i++)
+        done =
+            lane->backend->staging_wait(lane->device, trade->parcels[i].staging, &seconds, trade->all->fault);
+    return done;
 }
 
 /* Out of a field. */
@@ -155,9 +159,7 @@ static bool pick_up(const struct trade *trade, unsigned field)
             done = lane->backend->download(lane->device, lane->fields[field], &encoding, parcel->staging,
                                            parcel->planes, trade->all->fault);
     }
-    for (size_t i = 0; done && i < trade->count; i++)
-        done = await(trade, &trade->parcels[i]);
-    return done;
+    return done && await_parcels(trade);
 }
 
 /* Into it. */
@@ -175,9 +177,7 @@ static bool drop_off(const struct trade *trade, unsigned field)
             done = lane->backend->upload(lane->device, lane->fields[field], &encoding, parcel->staging,
                                          planes, (struct range){0, 0}, trade->all->fault);
     }
-    for (size_t i = 0; done && i < trade->count; i++)
-        done = await(trade, &trade->parcels[i]);
-    return done;
+    return done && await_parcels(trade);
 }
 
 /* ---- levels ---- */
