@@ -105,12 +105,12 @@ static void run(struct png_inflater *inflater, bool last_chance)
         leave_feed(inflater);
 }
 
-/* Go on with the piece until it is full, the stream is over, or there is nothing to eat. */
+/* Go on with the piece until it is full, the stream is over, there is nothing to eat, or nobody wants it. */
 static void make(struct png_inflater *inflater)
 {
     while (inflater->made < PIECE_BYTES && inflater->state == PNG_INFLATE_UNDER_WAY) {
         enum belt_outcome feed = take_feed(inflater, false);
-        if (feed == BELT_EMPTY && !inflater->holds_back)
+        if (feed == BELT_STOPPED || (feed == BELT_EMPTY && !inflater->holds_back))
             return;
         run(inflater, feed == BELT_FINISHED && !inflater->holds_back);
     }
