@@ -162,6 +162,11 @@ accepts 'what many inputs would repeat is told once' 'voxfilt-mpi: --edge has no
 ' ranks 3 voxfilt-mpi scan.raw again.raw -d 21,15,30 -t u16 -f identity -e wrap -o several/
 [ "$(ranks 2 voxfilt-mpi --version 2> ../stderr)" = "$(voxfilt --version | sed 's/^voxfilt/voxfilt-mpi/')" ]
 result $? '--version is told once'
+for program in voxfilt imgheat; do
+    ranks 2 $program-mpi --help > ../stdout 2> ../stderr && [ "$(grep -c "^Usage: mpirun -n RANKS $program-mpi " ../stdout)" = 1 ] &&
+        ! grep -E "(^Usage:|^  +)(voxfilt|imgheat) " ../stdout && [ "$(tail -n 1 ../stdout)" = "The manual: man $program" ]
+    result $? "the --help of $program-mpi is about $program-mpi"
+done
 
 # ---------------------------------------------------------------- refusals
 
@@ -184,6 +189,8 @@ result $? '--version is told once'
     refuses_all 2 'voxfilt-mpi: --program: foo: expected voxfilt or imgheat' ranks 2 voxfilt-mpi --program=foo $scan -o out
     refuses_all 2 "voxfilt-mpi: rank 1 ($host): --program: foo: expected voxfilt or imgheat" \
         ranks 1 timeout 60 voxfilt-mpi $scan -o out : -n 1 timeout 60 voxfilt-mpi --program=foo $scan -o out
+    refuses_all 2 "voxfilt-mpi: rank 1 ($host): the program is imgheat-mpi here, but voxfilt-mpi on rank 0" \
+        ranks 1 timeout 60 voxfilt-mpi $scan -o out : -n 1 timeout 60 imgheat-mpi $scan -o out
     mkdir other
     refuses_all 2 "voxfilt-mpi: rank 1 ($host): the working directory is $here/other here, but $here on rank 0" \
         ranks 1 voxfilt-mpi $scan -o out : -n 1 -wdir "$here/other" voxfilt-mpi $scan -o out
@@ -196,6 +203,25 @@ result $? '--version is told once'
     refuses_all 4 "voxfilt-mpi: rank 1 ($host): /proc/self/cwd/scan.raw: No such file or directory" \
         ranks 1 voxfilt-mpi $mine : -n 1 -wdir "$here/other" voxfilt-mpi $mine
 }
+# Launchers differ in which rank's status they end with.
+every_status() # STATUS COMMAND...
+{
+    wanted=$1
+    shift
+    rm -f ../statuses
+    # shellcheck disable=SC2016  # for the shell of each rank
+    ranks 3 sh -c '"$@"; echo $? >> ../statuses' sh "$@" > ../stdout 2> ../stderr < /dev/null
+    [ "$(sort -u ../statuses)" = "$wanted" ] && [ "$(wc -l < ../statuses)" = 3 ]
+    result $? "every rank ends with status $wanted"
+}
+every_status 2 voxfilt-mpi --bogus
+every_status 3 voxfilt-mpi -i scan.raw -n 4 -t u16 -o out
+every_status 4 voxfilt-mpi -i none.raw -n 4 -o out
+# shellcheck disable=SC2086
+every_status 7 voxfilt-mpi $scan --until 1e-9 -s 5 -o many.raw
+ranks 2 sh -c 'exec voxfilt-mpi --help > /dev/full' > ../stdout 2> ../stderr
+[ $? = 4 ] && [ "$(grep -c '^voxfilt-mpi: standard output: it could not be written$' ../stderr)" = 1 ]
+result $? 'help that nobody can read is a failure'
 # More than what MPI itself has files for.
 truncate -s 134217728 zeros.raw
 if takes_signal XFSZ; then

@@ -150,7 +150,7 @@ cat > ../wanted <<END
 ./share/zsh/site-functions/_imgheat
 ./share/zsh/site-functions/_voxfilt
 END
-[ -z "${VOXFILT_MPI:-}" ] || printf './bin/%s-mpi\n' imgheat voxfilt >> ../wanted
+[ -z "${VOXFILT_MPI:-}" ] || printf './bin/%s-mpi\n./share/man/man1/%s-mpi.1\n' imgheat imgheat voxfilt voxfilt >> ../wanted
 sort -o ../wanted ../wanted
 places="prefix=/ DESTDIR=$installed"
 # shellcheck disable=SC2086  # words
@@ -163,6 +163,8 @@ result $? 'voxfilt is voxfilt'
 if [ -n "${VOXFILT_MPI:-}" ]; then
     [ -L "$installed/bin/imgheat-mpi" ] && [ "$(readlink "$installed/bin/imgheat-mpi")" = voxfilt-mpi ]
     result $? 'imgheat-mpi is a link to voxfilt-mpi'
+    cmp "$installed/share/man/man1/imgheat-mpi.1" "$installed/share/man/man1/imgheat.1"
+    result $? 'the page of imgheat-mpi is that of imgheat'
 fi
 # shellcheck disable=SC2086
 quietly make -C "$build" uninstall $places && [ -z "$(files)" ]
@@ -170,7 +172,8 @@ result $? 'make uninstall leaves nothing'
 named="program_transform_name=s/^/g-/"
 # shellcheck disable=SC2086
 quietly make -C "$build" install $places "$named" && [ "$("$installed/bin/g-imgheat" --version)" = "$(imgheat --version)" ] &&
-    [ -s "$installed/share/zsh/site-functions/_g-voxfilt" ]
+    [ -s "$installed/share/zsh/site-functions/_g-voxfilt" ] &&
+    { [ -z "${VOXFILT_MPI:-}" ] || [ -s "$installed/share/man/man1/g-voxfilt-mpi.1" ]; }
 result $? 'make install under other names'
 # shellcheck disable=SC2086
 quietly make -C "$build" uninstall $places "$named" && [ -z "$(files)" ]

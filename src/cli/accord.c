@@ -25,6 +25,25 @@ bool accord_hush(const struct peers *peers, struct fault *fault)
     return true;
 }
 
+/* ---- the program ---- */
+
+const char *accord_name(enum program program)
+{
+    return program == PROGRAM_VOXFILT ? "voxfilt-mpi" : "imgheat-mpi";
+}
+
+bool accord_program(struct peers *peers, enum program program, struct fault *fault)
+{
+    enum program first = program;
+    bool same;
+
+    if (!peers_tell(peers, &first, sizeof first, fault))
+        return false;
+    same = program == first || fault_raise(fault, STATUS_USAGE, "the program is %s here, but %s on rank 0",
+                                           accord_name(program), accord_name(first));
+    return peers_agree(peers, same, fault);
+}
+
 /* ---- the command line ---- */
 
 /* Words one after the other, each with its end. */

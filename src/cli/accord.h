@@ -4,6 +4,7 @@
 #define ACCORD_H
 
 #include "base/diag.h"
+#include "base/program.h"
 #include "run/peers.h"
 #include "options.h"
 
@@ -11,6 +12,12 @@
 
 /* From here on only rank 0 writes to standard output, and messages. */
 bool accord_hush(const struct peers *peers, struct fault *fault);
+
+/* What a program is called where several processes are one command. */
+const char *accord_name(enum program program);
+
+/* Refuse a program that is not that of rank 0. */
+bool accord_program(struct peers *peers, enum program program, struct fault *fault);
 
 /* Refuse words of the command line that are not those of rank 0. */
 bool accord_words(struct peers *peers, int argc, char **argv, struct fault *fault);

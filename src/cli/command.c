@@ -125,9 +125,7 @@ static enum status run_with_wisdom(struct options *options)
 /* What messages begin with. */
 static const char *command_name(enum program program, const struct peers *peers)
 {
-    if (peers == NULL)
-        return program_name(program);
-    return program == PROGRAM_VOXFILT ? "voxfilt-mpi" : "imgheat-mpi";
+    return peers == NULL ? program_name(program) : accord_name(program);
 }
 
 static enum status act(struct options *options)
@@ -136,7 +134,7 @@ static enum status act(struct options *options)
 
     switch (options->action) {
     case ACTION_HELP:
-        words_help(stdout, options->program);
+        words_help(stdout, options->program, options->peers != NULL);
         return STATUS_DONE;
     case ACTION_VERSION:
         printf("%s (%s) %s\n", command_name(options->program, options->peers), PACKAGE_NAME, PACKAGE_VERSION);
@@ -176,8 +174,9 @@ static enum status find_and_run(int argc, char **argv, struct peers *peers)
                  peers_agree(peers, program_find(argc, argv, &program, &fault), &fault);
 
     diag_open(command_name(program, peers));
-    return found && accord_words(peers, argc, argv, &fault) ? run_program(argc, argv, program, peers)
-                                                            : diag_error(&fault);
+    return found && accord_program(peers, program, &fault) && accord_words(peers, argc, argv, &fault)
+               ? run_program(argc, argv, program, peers)
+               : diag_error(&fault);
 }
 
 static enum status run_and_print(int argc, char **argv, struct peers *peers)

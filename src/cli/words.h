@@ -43,6 +43,7 @@ const struct choice *words_choices(size_t option);
 /* After the value of an option was refused: name the option before the reason. */
 bool words_refuse(const struct words *words, size_t option, struct fault *fault);
 
-void words_help(FILE *stream, enum program program);
+/* For one process, or for several together. */
+void words_help(FILE *stream, enum program program, bool together);
 
 #endif
