@@ -1,6 +1,8 @@
 /* Tests of the formats of volumes: what is written is read back, in every format, type, byte order and shape;
    the bytes do not depend on threads; headers that have been tampered with are read or refused, and nothing
    else. */
+#include "base/file_in.h"
+#include "base/file_out.h"
 #include "base/mem.h"
 #include "format/format.h"
 #include "format/turn.h"
@@ -79,7 +81,7 @@ static bool write_case(const struct volume_case *volume, const struct format *fo
     struct sink sink;
     bool done;
 
-    ck_assert_msg(file_open_output(&file, path, fault), "%s", fault->text);
+    ck_assert_msg(file_out_open(&file, path, fault), "%s", fault->text);
     if (!sink_open(&sink, file, format, &volume->header, request, fault)) {
         file_out_close(file);
         return false;
@@ -97,7 +99,7 @@ static bool open_source(struct source *source, struct file_in **file, const char
     const struct source_request request = {.grid = grid_make(3, 0, 0, 0), .threads = 1};
     const struct format *format;
 
-    ck_assert_msg(file_open_input(file, path, fault), "%s", fault->text);
+    ck_assert_msg(file_in_open(file, path, fault), "%s", fault->text);
     format = format_of_input(*file, &request, fault);
     if (format != NULL && source_open(source, *file, format, &request, fault))
         return true;
@@ -258,7 +260,7 @@ START_TEST(planes_are_written_in_any_order)
     struct sink sink;
     char path[PATH_BYTES];
 
-    ck_assert(file_open_output(&file, path_in(format, path), &fault));
+    ck_assert(file_out_open(&file, path_in(format, path), &fault));
     ck_assert_msg(sink_open(&sink, file, format, &volume.header, &request, &fault), "%s", fault.text);
     ck_assert((sink.samples.file != NULL) == !format->packed);
     for (size_t i = 6; sink.samples.file != NULL && i-- > 0;)

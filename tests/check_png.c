@@ -1,5 +1,7 @@
 /* Tests of the PNG format: every kind of picture in, samples and notes out, damage refused. */
 #include "base/checksum.h"
+#include "base/file_in.h"
+#include "base/file_out.h"
 #include "base/limits.h"
 #include "format/format.h"
 #include "png/png_filter.h"
@@ -299,7 +301,7 @@ static bool open_picture(struct opened *opened, struct fault *fault)
 {
     struct source_request request = {.threads = threads};
     opened->spool = (struct spool){.descriptor = -1, .output = "out"};
-    ck_assert(file_open_input(&opened->file, scratch_in.path, fault));
+    ck_assert(file_in_open(&opened->file, scratch_in.path, fault));
     if (!source_open(&opened->source, opened->file, &format_png, &request, fault)) {
         file_in_close(opened->file);
         return false;
@@ -407,7 +409,7 @@ static void write_picture(const struct header *header, const unsigned char *samp
     struct sink sink;
     struct sink_request request = {.level = level, .threads = threads, .origin = origin};
     size_t rows = grid_planes(&header->grid);
-    ck_assert(file_open_output(&file, scratch_out.path, &fault));
+    ck_assert(file_out_open(&file, scratch_out.path, &fault));
     ck_assert_msg(sink_open(&sink, file, &format_png, header, &request, &fault), "%s", fault.text);
     ck_assert(sink_write(&sink, samples, 1, &fault));
     ck_assert(sink_write(&sink, samples + header_plane_bytes(header), rows - 1, &fault));
@@ -667,7 +669,7 @@ static void write_some_and_give_up(const struct header *header, const unsigned c
     struct file_out *file;
     struct sink sink;
     struct sink_request request = {.level = 9, .threads = threads};
-    ck_assert(file_open_output(&file, scratch_out.path, &fault));
+    ck_assert(file_out_open(&file, scratch_out.path, &fault));
     ck_assert(sink_open(&sink, file, &format_png, header, &request, &fault));
     ck_assert(sink_write(&sink, samples, rows, &fault));
     sink_close(&sink);
@@ -724,7 +726,7 @@ static void check_not_writable(const struct header *header, enum status status)
     struct file_out *file;
     struct sink sink;
     struct sink_request request = {.level = -1, .threads = threads};
-    ck_assert(file_open_output(&file, scratch_out.path, &fault));
+    ck_assert(file_out_open(&file, scratch_out.path, &fault));
     ck_assert(!sink_open(&sink, file, &format_png, header, &request, &fault));
     ck_assert_int_eq(fault.status, status);
     file_out_close(file);

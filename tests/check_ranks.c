@@ -1,6 +1,6 @@
 /* Tests of runs by several ranks, which are threads here: the samples and the figures of one process, for any
    number of them; and an end at all of them, with one line, where one fails. */
-#include "base/file.h"
+#include "base/file_out.h"
 #include "cli/task.h"
 #include "pipeline/pipeline.h"
 #include "run/fringe.h"
@@ -563,7 +563,7 @@ static void check_fringe(uint64_t begin_at, uint64_t end_at, uint64_t first, uin
     size_t size = 0, wrong = 0;
 
     memset(bytes, 7, (size_t)(end_at - begin_at));
-    ck_assert(file_open_output(&file, "blocks", &fault));
+    ck_assert(file_out_open(&file, "blocks", &fault));
     ck_assert(fringe_open(&fringe, file, begin_at, end_at, &peers, &fault));
     for (uint64_t at = begin_at; at < end_at; at += size) {
         size = end_at - at < 100001 ? (size_t)(end_at - at) : 100001;

@@ -1,5 +1,6 @@
 /* Tests of the streaming run: the same samples from slabs of any size, from several passes over spool files,
    in any memory that is enough; and clean ends where a reader, a writer or a device fails in the middle. */
+#include "base/file_in.h"
 #include "pipeline/pipeline.h"
 #include "cli/task.h"
 #include "fixture.h"
@@ -1318,7 +1319,7 @@ START_TEST(pipes_are_read_in_order_alone)
     ck_assert_int_eq(write(ends[1], "abc", 3), 3);
     close(ends[1]);
     snprintf(words, sizeof words, "/dev/fd/%d", ends[0]);
-    ck_assert(file_open_input(&file, words, &fault));
+    ck_assert(file_in_open(&file, words, &fault));
     ck_assert(!file_in_read_at(file, 0, bytes, 1, &got, &fault));
     ck_assert_int_eq(fault.status, STATUS_IO);
     ck_assert(file_in_read(file, bytes, 4, &got, &fault));

@@ -1,6 +1,7 @@
 /* Tests of unpacking: with any number of threads it makes of gzip and zlib what zlib does, whoever wrote
    them, and refuses what is damaged as one thread would. */
 #include "base/checksum.h"
+#include "base/file_out.h"
 #include "format/pack.h"
 #include "format/strips.h"
 #include "format/unpack.h"
@@ -60,7 +61,7 @@ static struct bytes pack_up(const struct bytes *plain, enum pack_wrapper wrapper
     struct pack *pack = NULL;
     struct fault fault;
     struct bytes packed = {.data = NULL};
-    bool done = file_open_output(&file, "packed", &fault) &&
+    bool done = file_out_open(&file, "packed", &fault) &&
                 pack_open(&pack, file, wrapper, level, threads, &fault) &&
                 pack_write(pack, plain->data, plain->size, &fault) && pack_finish(pack, &fault) &&
                 file_out_commit(file, &fault);

@@ -1,16 +1,65 @@
 /* Spools: bytes that are kept for a while, in a file without a name. */
 #include "spool.h"
 
+#include "descriptor.h"
+#include "guard.h"
+
 #include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
-#include <sys/types.h>
 #include <unistd.h>
+
+/* The folder of the output, or where temporary files go if it is in none: so many characters. */
+static const char *find_folder(const struct file_out *beside, size_t *length)
+{
+    const char *target = file_out_target(beside), *slash = target == NULL ? NULL : strrchr(target, '/');
+    const char *folder = target == NULL ? getenv("TMPDIR") : ".";
+
+    if (slash != NULL) {
+        *length = (size_t)(slash - target);
+        return target;
+    }
+    if (folder == NULL || *folder == '\0')
+        folder = "/tmp";
+    *length = strlen(folder);
+    return folder;
+}
+
+static int make_nameless(const char *folder, size_t length)
+{
+    char path[PATH_MAX];
+    int descriptor;
+
+    if ((size_t)snprintf(path, sizeof path, "%.*s/.voxfilt-XXXXXX", (int)length, folder) >= sizeof path) {
+        errno = ENAMETOOLONG;
+        return -1;
+    }
+    descriptor = mkstemp(path);
+    if (descriptor >= 0) {
+        unlink(path);
+        fcntl(descriptor, F_SETFD, FD_CLOEXEC);
+    }
+    return descriptor;
+}
 
 bool spool_create(struct spool *spool, const struct file_out *beside, struct fault *fault)
 {
-    spool->descriptor = file_out_nameless(beside, fault);
+    size_t length;
+    const char *folder = find_folder(beside, &length);
+    sigset_t before;
+    int reason;
+
     spool->output = file_out_name(beside);
-    return spool->descriptor >= 0;
+    /* The program may not end between its name and the loss of it. */
+    guard_enter(&before);
+    spool->descriptor = make_nameless(folder, length);
+    reason = errno;
+    guard_leave(&before);
+    return spool->descriptor >= 0 ||
+           fault_raise_about(fault, STATUS_IO, spool->output, "a spool file: %s", strerror(reason));
 }
 
 void spool_close(struct spool *spool)
@@ -28,25 +77,15 @@ static bool refuse(const struct spool *spool, const char *reason, struct fault *
 bool spool_write(const struct spool *spool, uint64_t offset, const void *bytes, size_t size,
                  struct fault *fault)
 {
-    for (size_t done = 0; done < size;) {
-        ssize_t count =
-            pwrite(spool->descriptor, (const char *)bytes + done, size - done, (off_t)(offset + done));
-        if (count < 0 && errno != EINTR)
-            return refuse(spool, strerror(errno), fault);
-        done += count > 0 ? (size_t)count : 0;
-    }
-    return true;
+    return descriptor_write_at(spool->descriptor, offset, bytes, size) ||
+           refuse(spool, strerror(errno), fault);
 }
 
 bool spool_read(const struct spool *spool, uint64_t offset, void *bytes, size_t size, struct fault *fault)
 {
-    for (size_t done = 0; done < size;) {
-        ssize_t count = pread(spool->descriptor, (char *)bytes + done, size - done, (off_t)(offset + done));
-        if (count == 0)
-            return refuse(spool, "it became shorter", fault);
-        if (count < 0 && errno != EINTR)
-            return refuse(spool, strerror(errno), fault);
-        done += count > 0 ? (size_t)count : 0;
-    }
-    return true;
+    size_t got;
+
+    if (!descriptor_read_at(spool->descriptor, offset, bytes, size, &got))
+        return refuse(spool, strerror(errno), fault);
+    return got == size || refuse(spool, "it became shorter", fault);
 }

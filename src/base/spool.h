@@ -3,7 +3,7 @@
 #define SPOOL_H
 
 #include "diag.h"
-#include "file.h"
+#include "file_out.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -14,6 +14,7 @@ struct spool {
     const char *output; /* the file beside which it lies, for messages */
 };
 
+/* In the folder that the output is in, or where temporary files go if it is in none. */
 bool spool_create(struct spool *spool, const struct file_out *beside, struct fault *fault);
 void spool_close(struct spool *spool);
 

@@ -3,6 +3,7 @@
 
 #include "base/machine.h"
 #include "base/mem.h"
+#include "base/path.h"
 #include "base/thread.h"
 
 #include <errno.h>
@@ -151,19 +152,14 @@ static bool compare_folders(struct peers *peers, const struct options *options, 
     return peers_agree(peers, same, fault);
 }
 
-static bool is_standard(const char *path)
-{
-    return path == NULL || strcmp(path, "-") == 0;
-}
-
 static bool check_files(const struct options *options, struct fault *fault)
 {
     for (size_t i = 0; i < options->input_count; i++) {
-        if (is_standard(options->inputs[i]))
+        if (path_is_standard(options->inputs[i]))
             return fault_raise(fault, STATUS_USAGE,
                                "standard input: every rank reads the input; name a file (--input FILE)");
     }
-    return options->action == ACTION_EXPLAIN || !is_standard(options->output) ||
+    return options->action == ACTION_EXPLAIN || !path_is_standard(options->output) ||
            fault_raise(fault, STATUS_USAGE,
                        "standard output: all ranks write the output; name a file (--output FILE)");
 }

@@ -1,8 +1,9 @@
 /* The commands themselves: from argv to an exit status. */
 #include "command.h"
 
-#include "base/file.h"
+#include "base/descriptor.h"
 #include "base/glyph.h"
+#include "base/guard.h"
 #include "base/program.h"
 #include "plan/plan.h"
 #include "pipeline/pipeline.h"
@@ -186,10 +187,16 @@ static enum status run_and_print(int argc, char **argv, struct peers *peers)
     return status_of_both(status, close_stdout());
 }
 
-int command_main(int argc, char **argv)
+static void begin(void)
 {
     glyph_open();
-    file_guard();
+    descriptor_fill_standard();
+    guard_open();
+}
+
+int command_main(int argc, char **argv)
+{
+    begin();
     return (int)run_and_print(argc, argv, NULL);
 }
 
@@ -200,8 +207,7 @@ int command_main_together(int argc, char **argv, peers_opener *open)
     enum status status;
     bool silent;
 
-    glyph_open();
-    file_guard();
+    begin();
     diag_open(command_name(PROGRAM_VOXFILT, &peers));
     if (open(&peers, &silent, &fault))
         status = run_and_print(argc, argv, &peers);

@@ -1,6 +1,7 @@
 /* Notes: what people are told of a pipeline besides its outcome. */
 #include "notes.h"
 
+#include "base/file_in.h"
 #include "format/kind.h"
 #include "format/png_stack.h"
 #include "pipeline/effect.h"

@@ -1,8 +1,9 @@
 /* The outputs of a command: what each is called, and that none gets into another's way. */
 #include "outputs.h"
 
-#include "base/file.h"
+#include "base/file_in.h"
 #include "base/mem.h"
+#include "base/path.h"
 #include "format/pattern.h"
 #include "format/volume.h"
 
@@ -108,7 +109,7 @@ static char *true_name(const char *path)
 /* The same of a file that is yet to be made: that of its folder, and its own in there. */
 static char *coming_name(const char *path)
 {
-    char *target = file_out_target(path), *folder = NULL, *name = NULL, *slash;
+    char *target = path_target(path), *folder = NULL, *name = NULL, *slash;
 
     if (target == NULL)
         return NULL;
@@ -290,7 +291,7 @@ static bool refuse_second(const char *second, struct fault *fault)
 {
     struct stat info;
 
-    if (strcmp(second, "-") == 0)
+    if (path_is_standard(second))
         return fault_raise(
             fault, STATUS_USAGE,
             "-: operands are inputs, and this one is standard input; did you mean --output -?");
@@ -331,7 +332,7 @@ bool outputs_name(struct outputs *outputs, const struct options *options, struct
 /* What is there under a name, or behind a descriptor that "-" stands for. */
 static bool look(const char *path, int descriptor, struct stat *info)
 {
-    return (strcmp(path, "-") == 0 ? fstat(descriptor, info) : stat(path, info)) == 0;
+    return (path_is_standard(path) ? fstat(descriptor, info) : stat(path, info)) == 0;
 }
 
 static bool is_coming_name(const char *path, const char *other)
@@ -455,7 +456,7 @@ struct extra {
 /* Of standard output, which "-" stands for, the name. */
 static const char *with_name(const char *path)
 {
-    return strcmp(path, "-") == 0 ? "/dev/stdout" : path;
+    return path_is_standard(path) ? "/dev/stdout" : path;
 }
 
 static void add_extra(struct extra *extras, size_t *count, const char *option, const char *path)

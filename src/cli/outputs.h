@@ -9,7 +9,7 @@
 #include <stddef.h>
 
 struct outputs {
-    char **paths; /* one an input, as file_open_output takes them */
+    char **paths; /* one an input, as file_out_open takes them */
     size_t count;
 };
 

@@ -3,9 +3,8 @@
 
 #include "base/glyph.h"
 #include "base/number.h"
+#include "base/path.h"
 #include "base/size.h"
-
-#include <string.h>
 
 void phrase_grid(FILE *stream, const struct header *header)
 {
@@ -126,12 +125,12 @@ void phrase_shares(FILE *stream, const struct plan *plan)
 
 const char *phrase_input(const char *path)
 {
-    return strcmp(path, "-") == 0 ? "standard input" : path;
+    return path_is_standard(path) ? "standard input" : path;
 }
 
 const char *phrase_output(const char *path)
 {
-    return strcmp(path, "-") == 0 ? "standard output" : path;
+    return path_is_standard(path) ? "standard output" : path;
 }
 
 void phrase_ends(FILE *stream, const char *input, const char *output)

@@ -27,7 +27,7 @@ bool plot_open(struct plot *plot, const char *path, struct fault *fault)
 {
     *plot = (struct plot){.top = 1.5 * SVG_LINE};
     svg_open(&plot->svg);
-    if (file_open_output(&plot->file, path, fault))
+    if (file_out_open(&plot->file, path, fault))
         return true;
     plot->file = NULL;
     plot_close(plot);

@@ -3,7 +3,7 @@
 #define PLOT_H
 
 #include "base/diag.h"
-#include "base/file.h"
+#include "base/file_out.h"
 #include "base/history.h"
 #include "svg.h"
 

@@ -424,7 +424,7 @@ static bool write_png(const struct canvas *canvas, struct file_out *file, struct
 bool preview_open(struct preview *preview, const char *path, struct fault *fault)
 {
     *preview = (struct preview){.file = NULL};
-    return file_open_output(&preview->file, path, fault) || fault_prefix(fault, "--preview");
+    return file_out_open(&preview->file, path, fault) || fault_prefix(fault, "--preview");
 }
 
 struct observer preview_observer(struct preview *preview)

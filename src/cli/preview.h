@@ -3,7 +3,7 @@
 #define PREVIEW_H
 
 #include "base/diag.h"
-#include "base/file.h"
+#include "base/file_out.h"
 #include "run/sections.h"
 
 #include <stdbool.h>

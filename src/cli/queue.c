@@ -3,6 +3,7 @@
 
 #include "base/machine.h"
 #include "base/mem.h"
+#include "base/path.h"
 #include "base/progress.h"
 #include "base/pool.h"
 #include "base/size.h"
@@ -215,7 +216,7 @@ static bool fits(const struct queue *queue, size_t at_once)
 static bool is_file(const char *path)
 {
     struct stat info;
-    int result = strcmp(path, "-") == 0 ? fstat(STDIN_FILENO, &info) : stat(path, &info);
+    int result = path_is_standard(path) ? fstat(STDIN_FILENO, &info) : stat(path, &info);
 
     return result == 0 && S_ISREG(info.st_mode);
 }
@@ -351,7 +352,7 @@ static enum status run_together(const struct options *options, const struct outp
 static bool check_inputs(const struct options *options, struct fault *fault)
 {
     for (size_t i = 0; i < options->input_count; i++) {
-        if (strcmp(options->inputs[i], "-") == 0 && isatty(STDIN_FILENO))
+        if (path_is_standard(options->inputs[i]) && isatty(STDIN_FILENO))
             return fault_raise(fault, STATUS_USAGE,
                                "standard input is a terminal: name a file, or pipe one in");
     }
@@ -392,7 +393,7 @@ static bool spare_samples_of(const struct options *options, const char *input, s
     if (pipeline_open(&pipeline, &task.request, &unread))
         spared = outputs_spare_from_report(options, &pipeline, fault);
     pipeline_close(&pipeline);
-    if (strcmp(input, "-") == 0)
+    if (path_is_standard(input))
         lseek(STDIN_FILENO, begin, SEEK_SET);
     return spared;
 }

@@ -6,8 +6,7 @@
 bool report_file_open(struct report_file *report, const char *path, struct fault *fault)
 {
     *report = (struct report_file){.file = NULL};
-    return path == NULL || file_open_text_output(&report->file, path, fault) ||
-           fault_prefix(fault, "--report");
+    return path == NULL || file_out_open_text(&report->file, path, fault) || fault_prefix(fault, "--report");
 }
 
 void report_part_begin(const struct report_file *report, struct report_part *part)

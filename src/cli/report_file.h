@@ -3,7 +3,7 @@
 #define REPORT_FILE_H
 
 #include "base/diag.h"
-#include "base/file.h"
+#include "base/file_out.h"
 
 #include <stdbool.h>
 #include <stddef.h>

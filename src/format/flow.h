@@ -3,7 +3,7 @@
 #define FLOW_H
 
 #include "base/diag.h"
-#include "base/file.h"
+#include "base/file_in.h"
 #include "model/sample.h"
 
 #include <stdbool.h>

@@ -4,7 +4,8 @@
 
 #include "base/choice.h"
 #include "base/diag.h"
-#include "base/file.h"
+#include "base/file_in.h"
+#include "base/file_out.h"
 #include "base/spool.h"
 #include "model/grid.h"
 #include "model/sample.h"

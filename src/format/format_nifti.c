@@ -1,4 +1,6 @@
 /* NIfTI-1 and NIfTI-2: one file, or a header and a file of samples. */
+#include "base/file_in.h"
+#include "base/file_out.h"
 #include "base/mem.h"
 #include "format.h"
 #include "volume_sink.h"

@@ -1,4 +1,6 @@
 /* NPY, the files of NumPy: versions 1 to 3; in C order when written. */
+#include "base/file_in.h"
+#include "base/file_out.h"
 #include "base/mem.h"
 #include "base/number.h"
 #include "format.h"

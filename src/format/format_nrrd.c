@@ -1,4 +1,5 @@
 /* NRRD: a header in text, with the samples after it or in files of their own. */
+#include "base/file_in.h"
 #include "base/number.h"
 #include "format.h"
 #include "volume_sink.h"

@@ -1,4 +1,6 @@
 /* PNG: chunks by libpng, rows streamed; every colour type and depth in, gray or RGB of 8 or 16 bits out. */
+#include "base/file_in.h"
+#include "base/file_out.h"
 #include "base/mem.h"
 #include "png/png_adam7.h"
 #include "png/png_encoder.h"

@@ -1,4 +1,6 @@
 /* Raw volumes: samples and nothing else, described by the command line. */
+#include "base/file_in.h"
+#include "base/file_out.h"
 #include "base/number.h"
 #include "format.h"
 #include "kind.h"

@@ -1,4 +1,5 @@
 /* Raw volumes compressed by gzip: samples that the command line describes. */
+#include "base/file_in.h"
 #include "format.h"
 #include "volume_sink.h"
 

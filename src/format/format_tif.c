@@ -1,4 +1,6 @@
 /* TIFF stacks: pages are planes, and a page alone is a picture. */
+#include "base/file_in.h"
+#include "base/file_out.h"
 #include "base/limits.h"
 #include "base/mem.h"
 #include "format.h"

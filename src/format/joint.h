@@ -3,6 +3,7 @@
 #ifndef JOINT_H
 #define JOINT_H
 
+#include "base/file_out.h"
 #include "format.h"
 
 /* Planes go to their places in the file, from so many bytes after its beginning on. Whoever opened the file

@@ -6,7 +6,7 @@
 #define PACK_H
 
 #include "base/diag.h"
-#include "base/file.h"
+#include "base/file_out.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,6 +1,8 @@
 /* Stacks of PNG pictures: files whose names differ in a number, each a plane. */
 #include "png_stack.h"
 
+#include "base/file_in.h"
+#include "base/file_out.h"
 #include "base/mem.h"
 #include "png/png_encoder.h"
 
@@ -56,7 +58,7 @@ static bool open_picture(struct stack *stack, uint64_t number, struct fault *fau
 {
     close_picture(stack);
     pattern_expand(stack->pattern, number, stack->name);
-    if (!file_open_input(&stack->file, stack->name, fault))
+    if (!file_in_open(&stack->file, stack->name, fault))
         return false;
     stack->is_open = source_open(&stack->picture, stack->file, &format_png, &stack->request, fault);
     stack->rows_left = stack->is_open ? stack->picture.header.grid.ny : 0;
@@ -239,7 +241,7 @@ static bool begin_file(struct sink *sink, struct fault *fault)
 
     if (series->begun > 0) {
         pattern_expand(series->pattern, series->first + series->begun, name);
-        if (!file_open_output(&series->files[series->begun - 1], name, fault))
+        if (!file_out_open(&series->files[series->begun - 1], name, fault))
             return false;
     }
     series->begun++;

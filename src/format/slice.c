@@ -1,6 +1,7 @@
 /* Slices: pictures of samples that no PNG holds as they are. */
 #include "slice.h"
 
+#include "base/file_out.h"
 #include "base/mem.h"
 #include "model/arith.h"
 

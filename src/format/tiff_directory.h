@@ -3,7 +3,7 @@
 #ifndef TIFF_DIRECTORY_H
 #define TIFF_DIRECTORY_H
 
-#include "base/file.h"
+#include "base/file_in.h"
 #include "format.h"
 
 #include <stdbool.h>

@@ -3,7 +3,7 @@
 #define TIFF_WRITER_H
 
 #include "base/diag.h"
-#include "base/file.h"
+#include "base/file_out.h"
 #include "model/sample.h"
 #include "format.h"
 

@@ -387,7 +387,7 @@ static bool begin_file(struct source *source, struct fault *fault)
 
     close_file(volume);
     volume->path = checked_path(source, volume->files_begun++, fault);
-    return volume->path != NULL && file_open_input(&volume->file, volume->path, fault) &&
+    return volume->path != NULL && file_in_open(&volume->file, volume->path, fault) &&
            flow_open(&volume->data, volume->file, volume->threads, fault) &&
            settle_flow(source, &volume->data, fault);
 }

@@ -4,6 +4,7 @@
 #ifndef VOLUME_H
 #define VOLUME_H
 
+#include "base/file_in.h"
 #include "fields.h"
 #include "flow.h"
 #include "format.h"

@@ -92,8 +92,8 @@ static bool name_first(struct pipeline *pipeline, struct fault *fault)
 static bool open_file(struct pipeline *pipeline, struct fault *fault)
 {
     return name_first(pipeline, fault) &&
-           file_open_input(&pipeline->file,
-                           pipeline->first != NULL ? pipeline->first : pipeline->request->input, fault);
+           file_in_open(&pipeline->file, pipeline->first != NULL ? pipeline->first : pipeline->request->input,
+                        fault);
 }
 
 static bool open_input(struct pipeline *pipeline, struct fault *fault)

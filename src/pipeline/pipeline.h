@@ -5,7 +5,7 @@
 #define PIPELINE_H
 
 #include "base/diag.h"
-#include "base/file.h"
+#include "base/file_in.h"
 #include "format/format.h"
 #include "plan/job.h"
 #include "plan/plan.h"
@@ -30,7 +30,7 @@ struct pipeline_tee_end {
 };
 
 struct pipeline_request {
-    const char *input, *output;   /* as file_open_input and file_open_output take them */
+    const char *input, *output;   /* as file_in_open and file_out_open take them */
     const struct format *format;  /* of the input; NULL: by what it begins with */
     const struct format *refused; /* the format that is not taken, whoever names it; NULL: all are */
     const char *refusal;          /* why it is not */

@@ -4,7 +4,7 @@
 #define RANKS_H
 
 #include "base/diag.h"
-#include "base/file.h"
+#include "base/file_in.h"
 #include "format/format.h"
 #include "plan/division.h"
 #include "plan/job.h"

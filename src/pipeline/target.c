@@ -1,6 +1,7 @@
 /* Targets: files that a pipeline writes, and what stands in them. */
 #include "target.h"
 
+#include "base/file_in.h"
 #include "base/mem.h"
 #include "base/size.h"
 #include "format/joint.h"
@@ -32,7 +33,7 @@ bool target_open(struct target *target, const struct target_request *request, st
 {
     char first[PATTERN_NAME_MOST];
 
-    if (!file_open_output(&target->file, file_path(request, first), fault)) {
+    if (!file_out_open(&target->file, file_path(request, first), fault)) {
         target->file = NULL;
         return false;
     }
@@ -47,7 +48,7 @@ bool target_open(struct target *target, const struct target_request *request, st
 /* As much room as for the samples themselves, beside the file. */
 static bool open_pool(struct target *target, const struct header *header, struct fault *fault)
 {
-    if (!file_open_output(&target->pool, file_out_name(target->file), fault)) {
+    if (!file_out_open(&target->pool, file_out_name(target->file), fault)) {
         target->pool = NULL;
         return false;
     }
@@ -87,7 +88,7 @@ static bool invite(struct target *target, const struct target_request *request, 
 static bool join(struct target *target, const struct target_request *request,
                  const struct invitation *invitation, struct fault *fault)
 {
-    if (!file_join_output(&target->joined, request->sink.pattern, invitation->temporary, fault)) {
+    if (!file_out_join(&target->joined, request->sink.pattern, invitation->temporary, fault)) {
         target->joined = NULL;
         return false;
     }
@@ -129,7 +130,7 @@ static bool pour(struct target *target, struct fault *fault)
     size_t plane = header_plane_bytes(&target->joint.header), batch = size_most(1, POUR_BYTES / plane);
     unsigned char *samples = mem_alloc(batch, plane, "a buffer", fault);
     struct file_in *pool = NULL;
-    bool done = samples != NULL && file_open_input(&pool, file_out_temporary(target->pool), fault) &&
+    bool done = samples != NULL && file_in_open(&pool, file_out_temporary(target->pool), fault) &&
                 pour_planes(target, pool, samples, batch, fault);
 
     file_in_close(pool);

@@ -3,7 +3,7 @@
 #define TARGET_H
 
 #include "base/diag.h"
-#include "base/file.h"
+#include "base/file_out.h"
 #include "format/format.h"
 #include "run/peers.h"
 

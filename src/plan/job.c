@@ -1,6 +1,7 @@
 /* Jobs: a chain of stages from a source to a sink, with every choice made that the data's header decides. */
 #include "job.h"
 
+#include "base/file_in.h"
 #include "base/mem.h"
 #include "format/slice.h"
 #include "lower.h"

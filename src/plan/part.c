@@ -1,6 +1,8 @@
 /* Parts: results that are computed by several runs, each on its own. */
 #include "part.h"
 
+#include "base/file_in.h"
+
 bool part_check(const struct job *job, const struct source *source, const struct levels *levels,
                 struct fault *fault)
 {

@@ -3,7 +3,7 @@
 #define PNG_ENCODER_H
 
 #include "base/diag.h"
-#include "base/file.h"
+#include "base/file_out.h"
 #include "png_notes.h"
 
 #include <stdbool.h>

@@ -5,7 +5,7 @@
 #define FRINGE_H
 
 #include "base/diag.h"
-#include "base/file.h"
+#include "base/file_out.h"
 #include "peers.h"
 
 #include <stdbool.h>

@@ -1,0 +1,266 @@
+/* Input files as byte streams: read in turn or at any place, looked into ahead, and stopped. */
+#include "file_in.h"
+
+#include "descriptor.h"
+#include "mem.h"
+#include "path.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define PEEK_CAPACITY 4096
+
+struct file_in {
+    int descriptor;
+    const char *name;
+    bool owned;  /* opened here, so closed here */
+    off_t begin; /* where it stood when it was opened; −1: it cannot be set back */
+    unsigned char ahead[PEEK_CAPACITY];
+    size_t ahead_begin, ahead_end;
+    bool stops;   /* a read waits for the alarm, too */
+    int alarm[2]; /* a pipe: something to read there means stop */
+};
+
+static bool refuse(const struct file_in *file, struct fault *fault)
+{
+    return fault_raise_about(fault, STATUS_IO, file->name, "%s", strerror(errno));
+}
+
+bool file_in_open(struct file_in **result, const char *path, struct fault *fault)
+{
+    struct file_in *file = mem_zeroed(1, sizeof *file, "the input file", fault);
+    struct stat info;
+
+    if (file == NULL)
+        return false;
+    file->owned = !path_is_standard(path);
+    file->name = file->owned ? path : "standard input";
+    file->descriptor = file->owned ? open(path, O_RDONLY | O_CLOEXEC) : STDIN_FILENO;
+    if (file->descriptor < 0)
+        refuse(file, fault);
+    else if (fstat(file->descriptor, &info) == 0 && S_ISDIR(info.st_mode))
+        fault_raise_about(fault, STATUS_IO, file->name, "%s", strerror(EISDIR));
+    else {
+        file->begin = lseek(file->descriptor, 0, SEEK_CUR);
+        *result = file;
+        return true;
+    }
+    file_in_close(file);
+    return false;
+}
+
+bool file_in_rewind(struct file_in *file)
+{
+    struct stat info;
+
+    if (file->begin < 0 || fstat(file->descriptor, &info) != 0 || !S_ISREG(info.st_mode) ||
+        lseek(file->descriptor, file->begin, SEEK_SET) != file->begin)
+        return false;
+    file->ahead_begin = file->ahead_end = 0;
+    return true;
+}
+
+const char *file_in_name(const struct file_in *file)
+{
+    return file->name;
+}
+
+bool file_in_is_standard(const struct file_in *file)
+{
+    return !file->owned;
+}
+
+bool file_in_remaining(const struct file_in *file, uint64_t *bytes)
+{
+    struct stat info;
+    off_t position;
+
+    if (fstat(file->descriptor, &info) != 0 || !S_ISREG(info.st_mode))
+        return false;
+    position = lseek(file->descriptor, 0, SEEK_CUR);
+    if (position < 0)
+        return false;
+    *bytes = info.st_size > position ? (uint64_t)(info.st_size - position) : 0;
+    *bytes += file->ahead_end - file->ahead_begin;
+    return true;
+}
+
+/* Wait until something can be read, or the end has come; false if what comes is a stop. */
+static bool wait_to_read(const struct file_in *file, struct fault *fault)
+{
+    struct pollfd watched[] = {{.fd = file->descriptor, .events = POLLIN},
+                               {.fd = file->stops ? file->alarm[0] : -1, .events = POLLIN}};
+
+    do {
+        if (poll(watched, 2, -1) < 0 && errno != EINTR)
+            return refuse(file, fault);
+        if (watched[1].revents != 0)
+            return fault_raise_about(fault, STATUS_IO, file->name, "reading was stopped");
+    } while (watched[0].revents == 0);
+    return true;
+}
+
+/* As much of size bytes as there is, from where the file stands, which moves on. */
+static bool read_in_turn(const struct file_in *file, unsigned char *bytes, size_t size, size_t *got,
+                         struct fault *fault)
+{
+    bool waits = file->stops;
+
+    *got = 0;
+    while (*got < size) {
+        ssize_t count;
+        if (waits && !wait_to_read(file, fault))
+            return false;
+        count = read(file->descriptor, bytes + *got, size - *got);
+        if (count < 0 && errno == EINTR)
+            continue;
+        waits = file->stops || descriptor_would_wait(count);
+        if (descriptor_would_wait(count))
+            continue;
+        if (count < 0)
+            return refuse(file, fault);
+        if (count == 0)
+            break;
+        *got += (size_t)count;
+    }
+    return true;
+}
+
+/* Let so many bytes, or all that there is room for, be held ahead. */
+static bool hold_ahead(struct file_in *file, size_t size, struct fault *fault)
+{
+    size_t held = file->ahead_end - file->ahead_begin;
+    size_t more;
+
+    if (held >= size)
+        return true;
+    memmove(file->ahead, file->ahead + file->ahead_begin, held);
+    file->ahead_begin = 0;
+    file->ahead_end = held;
+    if (!read_in_turn(file, file->ahead + held, size - held, &more, fault))
+        return false;
+    file->ahead_end += more;
+    return true;
+}
+
+static size_t show_ahead(const struct file_in *file, void *bytes, size_t size)
+{
+    size_t held = file->ahead_end - file->ahead_begin;
+    size_t shown = held < size ? held : size;
+
+    memcpy(bytes, file->ahead + file->ahead_begin, shown);
+    return shown;
+}
+
+bool file_in_peek(struct file_in *file, void *bytes, size_t size, size_t *got, struct fault *fault)
+{
+    if (!hold_ahead(file, size < PEEK_CAPACITY ? size : PEEK_CAPACITY, fault))
+        return false;
+    *got = show_ahead(file, bytes, size);
+    return true;
+}
+
+/* Bytes that reading would give at once; 0 where nobody can tell. */
+static size_t waiting_bytes(const struct file_in *file)
+{
+    int waiting = 0;
+
+    if (file_in_is_regular(file))
+        return PEEK_CAPACITY;
+    return ioctl(file->descriptor, FIONREAD, &waiting) == 0 && waiting > 0 ? (size_t)waiting : 0;
+}
+
+bool file_in_glance(struct file_in *file, void *bytes, size_t size, size_t *got, struct fault *fault)
+{
+    size_t there = file->ahead_end - file->ahead_begin + waiting_bytes(file);
+
+    return file_in_peek(file, bytes, there < size ? there : size, got, fault);
+}
+
+bool file_in_read(struct file_in *file, void *bytes, size_t size, size_t *got, struct fault *fault)
+{
+    size_t held = file->ahead_end - file->ahead_begin;
+    size_t taken = held < size ? held : size;
+    size_t more;
+
+    memcpy(bytes, file->ahead + file->ahead_begin, taken);
+    file->ahead_begin += taken;
+    if (!read_in_turn(file, (unsigned char *)bytes + taken, size - taken, &more, fault))
+        return false;
+    *got = taken + more;
+    return true;
+}
+
+bool file_in_is_regular(const struct file_in *file)
+{
+    uint64_t remaining;
+
+    return file_in_remaining(file, &remaining);
+}
+
+bool file_in_is_at(const struct file_in *file, const char *path)
+{
+    struct stat own, other;
+
+    return fstat(file->descriptor, &own) == 0 && S_ISREG(own.st_mode) && stat(path, &other) == 0 &&
+           own.st_dev == other.st_dev && own.st_ino == other.st_ino;
+}
+
+bool file_in_read_at(const struct file_in *file, uint64_t offset, void *bytes, size_t size, size_t *got,
+                     struct fault *fault)
+{
+    off_t position = lseek(file->descriptor, 0, SEEK_CUR);
+    off_t begin = position - (off_t)(file->ahead_end - file->ahead_begin) + (off_t)offset;
+
+    if (position < 0)
+        return refuse(file, fault);
+    return descriptor_read_at(file->descriptor, (uint64_t)begin, bytes, size, got) || refuse(file, fault);
+}
+
+bool file_in_skip(struct file_in *file, uint64_t bytes, struct fault *fault)
+{
+    size_t held = file->ahead_end - file->ahead_begin;
+    size_t taken = held < bytes ? held : (size_t)bytes;
+
+    file->ahead_begin += taken;
+    if (lseek(file->descriptor, (off_t)(bytes - taken), SEEK_CUR) < 0)
+        return refuse(file, fault);
+    return true;
+}
+
+bool file_in_allow_stop(struct file_in *file, struct fault *fault)
+{
+    if (file->stops || file_in_is_regular(file))
+        return true;
+    if (pipe(file->alarm) != 0)
+        return refuse(file, fault);
+    fcntl(file->alarm[0], F_SETFD, FD_CLOEXEC);
+    fcntl(file->alarm[1], F_SETFD, FD_CLOEXEC);
+    file->stops = true;
+    return true;
+}
+
+void file_in_stop(struct file_in *file)
+{
+    ssize_t told = file->stops ? write(file->alarm[1], "", 1) : 0;
+
+    (void)told; /* one byte always fits into a pipe of our own */
+}
+
+void file_in_close(struct file_in *file)
+{
+    if (file == NULL)
+        return;
+    if (file->stops) {
+        close(file->alarm[0]);
+        close(file->alarm[1]);
+    }
+    if (file->owned && file->descriptor >= 0)
+        close(file->descriptor);
+    mem_free(file);
+}

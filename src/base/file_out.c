@@ -1,0 +1,337 @@
+/* Output files as byte streams: temporaries that are renamed when complete, and checked ends. */
+#include "file_out.h"
+
+#include "descriptor.h"
+#include "guard.h"
+#include "mapped.h"
+#include "mem.h"
+#include "path.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define WRITE_BUFFER ((size_t)256 * 1024)
+
+struct file_out {
+    int descriptor;
+    char *name;             /* as messages give it */
+    char *target;           /* what the temporary becomes; NULL when written in place */
+    char *temporary;        /* NULL when written in place */
+    struct guarded guarded; /* the temporary */
+    bool owned;
+    bool joined; /* the temporary is another process's */
+    unsigned char *buffer;
+    size_t used;
+    bool flushed;  /* something has left the buffer */
+    uint64_t room; /* bytes that have been taken for it; 0: none */
+    bool mapped;   /* mappings fill the room faster */
+};
+
+static bool refuse(const struct file_out *file, struct fault *fault)
+{
+    return fault_raise_about(fault, STATUS_IO, file->name, "%s", strerror(errno));
+}
+
+/* The permissions of a file that is replaced stay; a new file gets what the umask leaves. */
+static bool open_temporary(struct file_out *file, const struct stat *existing, struct fault *fault)
+{
+    mode_t mode = existing == NULL ? 0666 : existing->st_mode & 0777;
+    sigset_t before;
+    int reason;
+
+    file->temporary = path_temporary(file->target, fault);
+    if (file->temporary == NULL)
+        return false;
+    guard_enter(&before);
+    file->descriptor = open(file->temporary, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+                            existing == NULL ? mode : 0600);
+    reason = errno;
+    file->guarded.path = file->temporary;
+    if (file->descriptor >= 0)
+        guard_add(&file->guarded);
+    guard_leave(&before);
+    if (file->descriptor < 0) {
+        mem_free(file->temporary);
+        file->temporary = NULL;
+        return fault_raise_about(fault, STATUS_IO, file->name, "%s", strerror(reason));
+    }
+    if (existing != NULL && fchmod(file->descriptor, mode) != 0)
+        return refuse(file, fault);
+    return true;
+}
+
+static bool open_in_place(struct file_out *file, const char *path, int flags, struct fault *fault)
+{
+    file->descriptor = open(path, O_WRONLY | O_CLOEXEC | flags);
+    return file->descriptor >= 0 || refuse(file, fault);
+}
+
+static bool open_target(struct file_out *file, const char *path, struct fault *fault)
+{
+    struct stat info;
+    bool exists = stat(path, &info) == 0;
+
+    if (exists && S_ISDIR(info.st_mode))
+        return fault_raise_about(fault, STATUS_IO, file->name, "%s", strerror(EISDIR));
+    if (exists && !S_ISREG(info.st_mode))
+        return open_in_place(file, path, 0, fault);
+    if (exists && access(path, W_OK) != 0)
+        return refuse(file, fault);
+    file->target = path_target(path);
+    if (file->target == NULL)
+        return refuse(file, fault);
+    return open_temporary(file, exists ? &info : NULL, fault);
+}
+
+static bool open_output(struct file_out **result, const char *path, bool is_text, struct fault *fault)
+{
+    struct file_out *file = mem_zeroed(1, sizeof *file, "the output file", fault);
+    bool opened;
+
+    if (file == NULL)
+        return false;
+    file->descriptor = -1;
+    file->owned = !path_is_standard(path);
+    file->name = mem_text(file->owned ? path : "standard output", fault);
+    file->buffer = mem_alloc(WRITE_BUFFER, 1, "the output buffer", fault);
+    opened = file->name != NULL && file->buffer != NULL;
+    if (opened && !file->owned)
+        file->descriptor = STDOUT_FILENO;
+    else if (opened && path_is_descriptor(path)) /* a shell that redirected there expects its file to grow */
+        opened = open_in_place(file, path, O_APPEND, fault);
+    else if (opened)
+        opened = open_target(file, path, fault);
+    if (opened && !is_text && isatty(file->descriptor))
+        opened = fault_raise(fault, STATUS_USAGE, "%s is a terminal: binary data is not written there",
+                             file->name);
+    if (!opened) {
+        file_out_close(file);
+        return false;
+    }
+    *result = file;
+    return true;
+}
+
+bool file_out_open(struct file_out **file, const char *path, struct fault *fault)
+{
+    return open_output(file, path, false, fault);
+}
+
+bool file_out_open_text(struct file_out **file, const char *path, struct fault *fault)
+{
+    return open_output(file, path, true, fault);
+}
+
+const char *file_out_name(const struct file_out *file)
+{
+    return file->name;
+}
+
+static bool write_in_turn(struct file_out *file, const void *bytes, size_t size, struct fault *fault)
+{
+    file->flushed = file->flushed || size > 0;
+    return descriptor_write(file->descriptor, bytes, size) || refuse(file, fault);
+}
+
+static bool flush(struct file_out *file, struct fault *fault)
+{
+    size_t used = file->used;
+
+    file->used = 0;
+    return write_in_turn(file, file->buffer, used, fault);
+}
+
+bool file_out_write(struct file_out *file, const void *bytes, size_t size, struct fault *fault)
+{
+    if (size > WRITE_BUFFER - file->used && !flush(file, fault))
+        return false;
+    if (size >= WRITE_BUFFER)
+        return write_in_turn(file, bytes, size, fault);
+    memcpy(file->buffer + file->used, bytes, size);
+    file->used += size;
+    return true;
+}
+
+bool file_out_flush(struct file_out *file, struct fault *fault)
+{
+    return flush(file, fault);
+}
+
+bool file_out_is_renamed(const struct file_out *file)
+{
+    return file->temporary != NULL;
+}
+
+const char *file_out_temporary(const struct file_out *file)
+{
+    return file->temporary;
+}
+
+static bool open_joined(struct file_out *file, struct fault *fault)
+{
+    sigset_t before;
+
+    file->descriptor = open(file->temporary, O_WRONLY | O_NOFOLLOW | O_CLOEXEC);
+    if (file->descriptor < 0)
+        return refuse(file, fault);
+    file->guarded.path = file->temporary;
+    guard_enter(&before);
+    guard_add(&file->guarded);
+    guard_leave(&before);
+    file->joined = true;
+    return true;
+}
+
+bool file_out_join(struct file_out **result, const char *path, const char *temporary, struct fault *fault)
+{
+    struct file_out *file = mem_zeroed(1, sizeof *file, "the output file", fault);
+
+    if (file == NULL)
+        return false;
+    file->owned = true;
+    file->name = mem_text(path, fault);
+    file->temporary = file->name == NULL ? NULL : mem_text(temporary, fault);
+    if (file->temporary != NULL && open_joined(file, fault)) {
+        *result = file;
+        return true;
+    }
+    mem_free(file->temporary);
+    file->temporary = NULL;
+    file_out_close(file);
+    return false;
+}
+
+/* Only a lack of room is worth telling: whatever else speaks against it, writing finds out. */
+static bool is_full(int reason)
+{
+    return reason == ENOSPC || reason == EDQUOT || reason == EFBIG;
+}
+
+bool file_out_reserve(struct file_out *file, uint64_t bytes, struct fault *fault)
+{
+    int failed;
+
+    do {
+        failed = fallocate(file->descriptor, 0, 0, (off_t)bytes);
+    } while (failed != 0 && errno == EINTR);
+    file->room = failed == 0 ? bytes : 0;
+    file->mapped = failed == 0 && mapped_is_faster(file->descriptor);
+    return failed == 0 || !is_full(errno) || refuse(file, fault);
+}
+
+bool file_out_extend(const struct file_out *file, uint64_t bytes, struct fault *fault)
+{
+    struct stat info;
+    bool done = fstat(file->descriptor, &info) == 0 &&
+                ((uint64_t)info.st_size >= bytes || ftruncate(file->descriptor, (off_t)bytes) == 0);
+
+    return done || refuse(file, fault);
+}
+
+/* Nobody else should know the temporary; whoever cuts it short takes what has been written. */
+static bool has_its_room(const struct file_out *file, struct fault *fault)
+{
+    struct stat now;
+
+    return file->room == 0 || fstat(file->descriptor, &now) != 0 || (uint64_t)now.st_size >= file->room ||
+           fault_raise_about(fault, STATUS_IO, file->name, "the temporary file has been truncated");
+}
+
+/* How many bytes, from the first on, need not be written any more. */
+static bool store(const struct file_out *file, uint64_t offset, const void *bytes, size_t size,
+                  size_t *stored, struct fault *fault)
+{
+    *stored = 0;
+    if (!file->mapped || offset > file->room || size > file->room - offset)
+        return true;
+    *stored = mapped_store(file->descriptor, offset, bytes, size);
+    return *stored == size || has_its_room(file, fault);
+}
+
+bool file_out_write_at(const struct file_out *file, uint64_t offset, const void *bytes, size_t size,
+                       struct fault *fault)
+{
+    size_t done;
+
+    return store(file, offset, bytes, size, &done, fault) &&
+           (descriptor_write_at(file->descriptor, offset + done, (const char *)bytes + done, size - done) ||
+            refuse(file, fault));
+}
+
+bool file_out_unseen(const struct file_out *file)
+{
+    return file->temporary != NULL || !file->flushed;
+}
+
+const char *file_out_target(const struct file_out *file)
+{
+    return file->target;
+}
+
+static bool give_name(struct file_out *file, struct fault *fault)
+{
+    sigset_t before;
+    bool named;
+    int reason;
+
+    guard_enter(&before);
+    named = rename(file->temporary, file->target) == 0;
+    reason = errno;
+    if (named)
+        guard_drop(&file->guarded);
+    guard_leave(&before);
+    if (!named)
+        return fault_raise_about(fault, STATUS_IO, file->name, "%s", strerror(reason));
+    mem_free(file->temporary);
+    file->temporary = NULL;
+    return true;
+}
+
+bool file_out_complete(struct file_out *file, struct fault *fault)
+{
+    int descriptor = file->descriptor;
+
+    if (descriptor < 0)
+        return true;
+    if (!flush(file, fault) || !has_its_room(file, fault))
+        return false;
+    mem_free(file->buffer);
+    file->buffer = NULL;
+    file->descriptor = -1;
+    return close(descriptor) == 0 || refuse(file, fault);
+}
+
+bool file_out_commit(struct file_out *file, struct fault *fault)
+{
+    return file_out_complete(file, fault) && (file->temporary == NULL || give_name(file, fault));
+}
+
+static void remove_temporary(struct file_out *file)
+{
+    sigset_t before;
+
+    guard_enter(&before);
+    if (!file->joined)
+        unlink(file->temporary);
+    guard_drop(&file->guarded);
+    guard_leave(&before);
+    mem_free(file->temporary);
+}
+
+void file_out_close(struct file_out *file)
+{
+    if (file == NULL)
+        return;
+    if (file->owned && file->descriptor >= 0)
+        close(file->descriptor);
+    if (file->temporary != NULL)
+        remove_temporary(file);
+    free(file->target);
+    mem_free(file->buffer);
+    mem_free(file->name);
+    mem_free(file);
+}

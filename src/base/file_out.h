@@ -1,0 +1,61 @@
+/* Output files as byte streams: temporaries that are renamed when complete, and checked ends. */
+#ifndef FILE_OUT_H
+#define FILE_OUT_H
+
+#include "diag.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct file_out;
+
+/* NULL or "-" is standard output, which must not be a terminal. A new or regular target is written under a
+   temporary name in its directory; nothing stands under its own name before file_out_commit. */
+bool file_out_open(struct file_out **file, const char *path, struct fault *fault);
+
+/* The same for text, which may go to a terminal. */
+bool file_out_open_text(struct file_out **file, const char *path, struct fault *fault);
+const char *file_out_name(const struct file_out *file);
+bool file_out_write(struct file_out *file, const void *bytes, size_t size, struct fault *fault);
+
+/* Write what is buffered, so that bytes written at an offset stay. */
+bool file_out_flush(struct file_out *file, struct fault *fault);
+
+/* The path of the file that it becomes; NULL where it is written in place. */
+const char *file_out_target(const struct file_out *file);
+
+/* Whether it is a file that gets its name only when it is complete, which can be written in any order; and
+   what it is called until then. */
+bool file_out_is_renamed(const struct file_out *file);
+const char *file_out_temporary(const struct file_out *file);
+
+/* Write into such a file, too, that another process has opened for the path, and which alone gives it its
+   name or removes it. Here it is removed if the program is ended. */
+bool file_out_join(struct file_out **file, const char *path, const char *temporary, struct fault *fault);
+
+/* Take so much room for it that writing does not fill the disk, where the file system can; its length may
+   become that, and must not become less. */
+bool file_out_reserve(struct file_out *file, uint64_t bytes, struct fault *fault);
+
+/* Make it so long, before others write into it. */
+bool file_out_extend(const struct file_out *file, uint64_t bytes, struct fault *fault);
+
+/* Write so many bytes after its beginning; what is written in turn goes on where it was. Threads may do so at
+ * once. */
+bool file_out_write_at(const struct file_out *file, uint64_t offset, const void *bytes, size_t size,
+                       struct fault *fault);
+
+/* Whether nobody can have seen a byte of it yet. */
+bool file_out_unseen(const struct file_out *file);
+
+/* The output is complete: flush and close with a check, and release its buffer; its name comes later. */
+bool file_out_complete(struct file_out *file, struct fault *fault);
+
+/* The output is complete: flush, close with a check, give it its name. */
+bool file_out_commit(struct file_out *file, struct fault *fault);
+
+/* Release; what was not committed is removed. */
+void file_out_close(struct file_out *file);
+
+#endif

@@ -1,0 +1,83 @@
+/* Paths: standard streams, what symlinks lead to, and names for temporaries. */
+#include "path.h"
+
+#include "mem.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define LINKS_MOST 40 /* as the kernel has it */
+
+bool path_is_standard(const char *path)
+{
+    return path == NULL || strcmp(path, "-") == 0;
+}
+
+bool path_is_descriptor(const char *path)
+{
+    return strcmp(path, "/dev/stdout") == 0 || strcmp(path, "/dev/stderr") == 0 ||
+           strncmp(path, "/dev/fd/", 8) == 0 || strncmp(path, "/proc/self/fd/", 14) == 0;
+}
+
+/* What a symlink names, seen from the folder that the link is in; NULL with errno for anything else. */
+static char *link_target(const char *path)
+{
+    char link[PATH_MAX];
+    ssize_t length = readlink(path, link, sizeof link - 1);
+    const char *slash = strrchr(path, '/');
+    size_t folder;
+    char *target;
+
+    if (length < 0)
+        return NULL;
+    folder = slash == NULL || link[0] == '/' ? 0 : (size_t)(slash - path) + 1;
+    target = malloc(folder + (size_t)length + 1);
+    if (target != NULL) {
+        memcpy(target, path, folder);
+        memcpy(target + folder, link, (size_t)length);
+        target[folder + (size_t)length] = '\0';
+    }
+    return target;
+}
+
+char *path_target(const char *path)
+{
+    char *target = strdup(path);
+
+    for (int links = 0; target != NULL; links++) {
+        char *next = link_target(target);
+        if (next == NULL && (errno == EINVAL || errno == ENOENT))
+            return target;
+        free(target);
+        target = next;
+        if (links == LINKS_MOST) {
+            free(target);
+            errno = ELOOP;
+            return NULL;
+        }
+    }
+    return NULL;
+}
+
+char *path_temporary(const char *target, struct fault *fault)
+{
+    const char *slash = strrchr(target, '/');
+    size_t folder = slash == NULL ? 0 : (size_t)(slash - target) + 1, size = folder + 48;
+    char *name = mem_alloc(size, 1, "a file name", fault);
+    uint64_t chance;
+
+    if (name == NULL)
+        return NULL;
+    if (getentropy(&chance, sizeof chance) != 0) {
+        fault_raise_about(fault, STATUS_IO, target, "a temporary name: %s", strerror(errno));
+        mem_free(name);
+        return NULL;
+    }
+    snprintf(name, size, "%.*svoxfilt-%016llx.part", (int)folder, target, (unsigned long long)chance);
+    return name;
+}
