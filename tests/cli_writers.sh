@@ -58,6 +58,10 @@ for form in raw npy tif; do
     refuses 4 "voxfilt: out.$form: File too large" sh -c "trap '' XFSZ; ulimit -f 100
         timeout 60 voxfilt -i endless -d 300,256,60 -t f32 -f heat -o out.$form"
 done
+printf 'NRRD0004\ntype: float\ndimension: 3\nsizes: 300 256 60\nendian: little\nencoding: raw\ndata file: endless\n' \
+    > endless.nhdr
+refuses 4 "voxfilt: out.raw: File too large" sh -c "trap '' XFSZ; ulimit -f 100
+    timeout 20 voxfilt -i endless.nhdr --allow-outside -f heat -o out.raw"
 
 # Whoever cuts the temporary file short takes samples that were written.
 cut_short() # FOLDER

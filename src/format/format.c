@@ -94,7 +94,7 @@ static void override_spacing(struct source *source, const struct source_request 
 bool source_open(struct source *source, struct file_in *file, const struct format *format,
                  const struct source_request *request, struct fault *fault)
 {
-    *source = (struct source){.format = format, .file = file, .header.volumes = 1};
+    *source = (struct source){.format = format, .file = file, .awaited = file, .header.volumes = 1};
     if (format->title != NULL && !check_description(source, request, fault))
         return false;
     if (!format->open(source, request, fault))
@@ -204,12 +204,12 @@ bool source_read_at(struct source *source, void *samples, size_t first, size_t p
 
 bool source_allow_stop(struct source *source, struct fault *fault)
 {
-    return file_in_allow_stop(source->file, fault);
+    return file_in_allow_stop(source->awaited, fault);
 }
 
 void source_stop(struct source *source)
 {
-    file_in_stop(source->file);
+    file_in_stop(source->awaited);
 }
 
 bool source_end(struct source *source, struct fault *fault)

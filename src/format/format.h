@@ -57,6 +57,7 @@ struct source_request {
 struct source {
     const struct format *format;
     struct file_in *file;
+    struct file_in *awaited; /* the one whose samples may be long in coming: this, or another that it names */
     struct header header;
     char remark[512];  /* what was assumed, to be told once the job is accepted; else empty */
     char doubt[512];   /* what speaks against it, likewise */

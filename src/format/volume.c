@@ -405,6 +405,17 @@ static bool check_files(struct source *source, struct fault *fault)
     return true;
 }
 
+/* It is opened once, since it may be a pipe. */
+static bool begin_only_file(struct source *source, struct fault *fault)
+{
+    const struct volume *volume = source->state;
+    bool begun = begin_file(source, fault);
+
+    if (begun)
+        source->awaited = volume->file;
+    return begun;
+}
+
 static bool share_among_files(struct source *source, struct fault *fault)
 {
     struct volume *volume = source->state;
@@ -416,7 +427,8 @@ static bool share_among_files(struct source *source, struct fault *fault)
                                  "%s: %zu files for %llu rows of samples", volume->files.field, count,
                                  (unsigned long long)rows);
     volume->file_bytes /= count;
-    return check_files(source, fault) && begin_file(source, fault);
+    return count == 1 ? begin_only_file(source, fault)
+                      : check_files(source, fault) && begin_file(source, fault);
 }
 
 static bool begin_turn(struct source *source, struct fault *fault)
