@@ -349,6 +349,28 @@ grep -q ' of 8 planes behind input' ../stdout && grep -Eq '^forecast  .* through
     ! grep -Eq '[0-9]e-?[0-9]+ s' ../stdout
 result $? 'in planes, and milliseconds'
 
+# One of a thing has no plural.
+printf a > one.raw
+printf 'NRRD0004\ntype: uint8\ndimension: 3\nsizes: 1 1 2\nencoding: raw\n\na' > short.nrrd
+printf 'NRRD0004\ntype: uint8\ndimension: 3\nsizes: 1 1 1\nencoding: raw\ndata file: LIST\none.raw\none.raw\n' > two.nhdr
+refuses 2 'voxfilt: one.raw: raw samples need -n N or -d X,Y[,Z]; 1 byte (-n 1 -t u8)' voxfilt -i one.raw -o out
+refuses 3 'voxfilt: one.raw: length: 1 byte, but 1 × 1 × 1 u16 take 2 (fits: -t u8, -n 1 -t u8)' \
+    voxfilt -n 1 -t u16 -i one.raw -o out
+refuses 3 'voxfilt: short.nrrd: length: samples of exactly 1 byte, but 1 × 1 × 2 u8 take 2' voxfilt -i short.nrrd -o out
+refuses 3 'voxfilt: two.nhdr: data file: 2 files for 1 row of samples' voxfilt -i two.nhdr -o out
+refuses 3 'voxfilt: standard input: length: it goes on after the last of 1 u8 sample' \
+    piped v8.raw voxfilt -n 1 -t u8 -o out
+accepts 'a volume of one sample is explained' '' voxfilt -n 1 -t u8 -i one.raw --explain -D cpu
+grep -q '^run .* of 1 plane behind input' ../stdout
+result $? 'with its one plane'
+if has taskset && taskset -c 0 true 2> ../stderr; then
+    accepts 'one processor is listed' '' taskset -c 0 voxfilt --list
+    grep -q ' cpu:0  *1 processor, ' ../stdout
+    result $? 'as one'
+else
+    skip 'one processor: taskset is not here, or may not choose'
+fi
+
 accepts 'the bench of a CPU' '' voxfilt -d 20,12,10 -D cpu --bench
 grep -q '^rung  *tile  *coarsen  *steps  *OP/B  *ms/step ' ../stdout && ! grep -q 'warps\|blocks/SM' ../stdout &&
     grep -Eq '^naive +- +- +1 +[0-9.]+ +[0-9.]+ +[0-9.]+ ' ../stdout

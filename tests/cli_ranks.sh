@@ -143,7 +143,7 @@ fi
 if has taskset && ranks 1 taskset -c 0 true && [ "$(nproc)" -gt 1 ]; then
     # shellcheck disable=SC2086
     ranks 2 taskset -c 0 voxfilt-mpi $scan -s 2 --explain > ../stdout 2> ../stderr
-    grep -q "^voxfilt-mpi: $host: ranks are bound to 1 of [0-9]* processors: " ../stderr && grep -q '^device .* 1 processors' ../stdout
+    grep -q "^voxfilt-mpi: $host: ranks are bound to 1 of [0-9]* processors: " ../stderr && grep -q '^device .* 1 processor,' ../stdout
     result $? 'processors that stay idle'
     # shellcheck disable=SC2086
     accepts 'are nobody'\''s business where the number of threads is given' '' ranks 2 taskset -c 0 voxfilt-mpi -j 2 $scan -s 2 -o many.raw

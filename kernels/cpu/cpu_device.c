@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/number.h"
 #include "base/thread.h"
 
 #include <math.h>
@@ -105,9 +106,10 @@ bool cpu_device_open(struct device **result, const struct device_request *reques
 bool cpu_device_describe(int index, char *text, size_t size)
 {
     const struct cpu_build *build = cpu_build_here();
+    size_t count = thread_processors();
 
     (void)index;
-    snprintf(text, size, "%zu processors, %s instructions", thread_processors(),
+    snprintf(text, size, "%zu processor%s, %s instructions", count, number_plural(count),
              build == NULL ? "no such" : build->name);
     return true;
 }

@@ -130,6 +130,11 @@ static int digits_of_share(double percent)
     return percent < 10.0 || percent >= 90.0 ? 1 : 0;
 }
 
+const char *number_plural(uint64_t count)
+{
+    return count == 1 ? "" : "s";
+}
+
 const char *number_format_share(uint64_t part, uint64_t whole, char *text, size_t size)
 {
     double percent = 100.0 * ((double)part / (double)whole);

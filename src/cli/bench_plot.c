@@ -1,6 +1,7 @@
 /* The plot of a bench: a chart of bars for each table. */
 #include "bench_plot.h"
 
+#include "base/number.h"
 #include "plot.h"
 
 #include <math.h>
@@ -25,7 +26,7 @@ static void name_row(const struct form *form, char *text, size_t size)
     if (form->stride > 1 && used < size)
         used += (size_t)snprintf(text + used, size - used, "x%u", form->stride);
     if (form->steps > 0 && used < size)
-        snprintf(text + used, size - used, ", %u step%s", form->steps, form->steps == 1 ? "" : "s");
+        snprintf(text + used, size - used, ", %u step%s", form->steps, number_plural(form->steps));
 }
 
 bool bench_plot_row(struct bench_case *bench, const struct bench_row *row)

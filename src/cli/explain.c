@@ -75,7 +75,7 @@ static void print_stage(FILE *stream, const struct stage *stage, size_t index)
 {
     fprintf(stream, "stage %-2zu  %s, %s%llu step%s", index + 1, stage->spec,
             stage->until > 0.0 ? "at most " : "", (unsigned long long)stage->steps,
-            stage->steps == 1 ? "" : "s");
+            number_plural(stage->steps));
     if (stage->filter->kind != FILTER_SCALE)
         print_edge(stream, &stage->edge);
     if (stage->converted)
@@ -133,7 +133,7 @@ static void print_op(FILE *stream, const struct plan *plan, size_t stage, size_t
     const struct form *form = &step->forms[index];
 
     fprintf(stream, "          %s: %zu tap%s", op_name(op->kind), op->tap_count,
-            op->tap_count == 1 ? "" : "s");
+            number_plural(op->tap_count));
     print_reach(stream, "x", &op->x);
     print_reach(stream, "rows", &op->row);
     print_reach(stream, plan->job->in.grid.axes == 3 ? "planes" : "rows", &op->plane);
@@ -178,11 +178,6 @@ static void print_memory(FILE *stream, const struct plan *plan)
     fprintf(stream, "\n");
 }
 
-static const char *plural(uint64_t count)
-{
-    return count == 1 ? "" : "s";
-}
-
 /* A plane as whoever looks at the data calls it. */
 static const char *plane_name(const struct grid *grid)
 {
@@ -201,14 +196,14 @@ static void print_route(FILE *stream, const struct plan *plan)
     fprintf(stream, "%llu pass%s", (unsigned long long)schedule->passes, schedule->passes == 1 ? "" : "es");
     if (schedule->spools > 0)
         fprintf(stream, " over %s spool file%s of %s", schedule->spools == 1 ? "a" : "two",
-                plural(schedule->spools),
+                number_plural(schedule->spools),
                 number_format_bytes((double)schedule->spool_bytes, spool, sizeof spool));
     if (schedule->whole && !schedule->on_trial)
         fprintf(stream, ", the last of which maps the result into its range");
     if (schedule->again > 0)
         fprintf(stream, ", which read%s %.0f %ss once more beyond the ends of a grid that wraps",
                 schedule->passes == 1 ? "s" : "", schedule->again, name);
-    fprintf(stream, ": in slabs of %zu %s%s, ", schedule->slab, name, plural(schedule->slab));
+    fprintf(stream, ": in slabs of %zu %s%s, ", schedule->slab, name, number_plural(schedule->slab));
 }
 
 /* What the planes are held for, or that they are not. */
@@ -233,14 +228,16 @@ static void print_passes(FILE *stream, const struct plan *plan)
     else if (schedule->window == plan->shape.planes)
         fprintf(stream, "the whole grid is held: ");
     else
-        fprintf(stream, "streamed in slabs of %zu %s%s: ", schedule->slab, name, plural(schedule->slab));
+        fprintf(stream, "streamed in slabs of %zu %s%s: ", schedule->slab, name,
+                number_plural(schedule->slab));
     if (schedule->devices > 1) {
-        fprintf(stream, "by all %s together: each holds up to %zu %ss\n",
-                schedule->lanes > 1 ? "devices" : "ranks", schedule->window, name);
+        fprintf(stream, "by all %s together: each holds up to %zu %s%s\n",
+                schedule->lanes > 1 ? "devices" : "ranks", schedule->window, name,
+                number_plural(schedule->window));
         return;
     }
-    fprintf(stream, "output lags %zu of %zu %ss behind input, fields hold %zu", schedule->depth,
-            plan->shape.planes, name, schedule->window);
+    fprintf(stream, "output lags %zu of %zu %s%s behind input, fields hold %zu", schedule->depth,
+            plan->shape.planes, name, number_plural(plan->shape.planes), schedule->window);
     if (schedule->holds_in_spool)
         fprintf(stream, "; the input goes through a spool file of %s",
                 number_format_bytes((double)plan->held_bytes, held, sizeof held));
@@ -265,7 +262,7 @@ static void print_trial(FILE *stream, const struct plan *plan, const struct sche
             : trial->holds_in_spool ? "one pass, the input in a spool file"
                                     : "one pass");
     if (!plan->job->copies)
-        fprintf(stream, ", %u step%s at once", trial->together, plural(trial->together));
+        fprintf(stream, ", %u step%s at once", trial->together, number_plural(trial->together));
     fprintf(stream, "%s: ", trial->lean ? ", kernels of the least memory" : "");
     if (trial->memory_bytes < SIZE_MAX)
         fprintf(stream, "%s", number_format_bytes((double)trial->memory_bytes, text, sizeof text));
@@ -303,13 +300,13 @@ static void print_tees(FILE *stream, const struct pipeline *pipeline)
         const struct pipeline_tee *tee = &request->tees[i];
         if (i < FEW_TEES || i + 1 == request->tee_count)
             fprintf(stream, "tee       after %llu step%s: %s\n", (unsigned long long)tee->step,
-                    plural(tee->step), diag_printable(phrase_output(tee->path), line, sizeof line));
+                    number_plural(tee->step), diag_printable(phrase_output(tee->path), line, sizeof line));
         else if (i == FEW_TEES)
             fprintf(stream, "          and so on\n");
     }
     if (request->tee_count > 0)
         fprintf(stream, "          %zu state%s: %s more to write; fused steps end at each\n",
-                request->tee_count, plural(request->tee_count),
+                request->tee_count, number_plural(request->tee_count),
                 number_format_bytes((double)request->tee_count * (double)grid_samples(&written->grid) *
                                         (double)sample_size(written->type),
                                     all, sizeof all));

@@ -13,7 +13,7 @@ static const char *count(const struct loss *loss, uint64_t samples, char *text, 
 {
     char share[32];
 
-    snprintf(text, size, "%llu sample%s%s (%s)", (unsigned long long)samples, samples == 1 ? "" : "s",
+    snprintf(text, size, "%llu sample%s%s (%s)", (unsigned long long)samples, number_plural(samples),
              loss->of_planes ? " of whole planes" : "",
              number_format_share(samples, loss->samples, share, sizeof share));
     return text;
@@ -59,7 +59,7 @@ static bool tell_strays(const struct loss *loss, char *text, size_t size)
 static bool tell_nans(const struct loss *loss, char *text, size_t size)
 {
     snprintf(text, size, "%llu NaN%s written as 0", (unsigned long long)loss->nans,
-             loss->nans == 1 ? "" : "s");
+             number_plural(loss->nans));
     return loss->nans > 0;
 }
 

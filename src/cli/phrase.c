@@ -13,7 +13,7 @@ void phrase_grid(FILE *stream, const struct header *header)
 
     number_format_product((const size_t[]){grid->nx, grid->ny, grid->nz}, grid->axes, extents,
                           sizeof extents);
-    fprintf(stream, "%s, %u channel%s", extents, grid->channels, grid->channels == 1 ? "" : "s");
+    fprintf(stream, "%s, %u channel%s", extents, grid->channels, number_plural(grid->channels));
     if (header->volumes > 1)
         fprintf(stream, ", a series of %zu", header->volumes);
 }
@@ -118,8 +118,8 @@ void phrase_shares(FILE *stream, const struct plan *plan)
 
     if (shares->held > 1)
         fprintf(stream,
-                "shares    %zu, of up to %zu planes and %zu beside them on each side, handed over %s\n",
-                shares->count, shares_most(shares), shares->halo,
+                "shares    %zu, of up to %zu plane%s and %zu beside them on each side, handed over %s\n",
+                shares->count, shares_most(shares), number_plural(shares_most(shares)), shares->halo,
                 shares->direct ? "directly" : "through the host's memory");
 }
 

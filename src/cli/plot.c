@@ -2,6 +2,7 @@
 #include "plot.h"
 
 #include "base/mem.h"
+#include "base/number.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -286,7 +287,7 @@ static double draw_words(struct plot *plot, const struct plot_checks *checks, do
     else
         snprintf(text, sizeof text, "%s after %llu step%s: the last change is %.4g",
                  checks->unreached ? "not reached" : "stopped", (unsigned long long)checks->steps,
-                 checks->steps == 1 ? "" : "s", history_at(history, kept - 1).change);
+                 number_plural(checks->steps), history_at(history, kept - 1).change);
     svg_text(&plot->svg, LEFT, y, SVG_START, text, ink);
     y += SVG_LINE;
     if (history->count > kept) {

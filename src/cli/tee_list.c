@@ -3,6 +3,7 @@
 
 #include "base/limits.h"
 #include "base/mem.h"
+#include "base/number.h"
 #include "format/pattern.h"
 #include "outputs.h"
 
@@ -76,7 +77,7 @@ static bool list_tees(struct tee_list *list, const struct options *options, uint
         if (tee->step > steps)
             return fault_raise(fault, STATUS_USAGE, "%llu:%s: the last stage takes %llu step%s",
                                (unsigned long long)tee->step, tee->path, (unsigned long long)steps,
-                               steps == 1 ? "" : "s");
+                               number_plural(steps));
         list->tees[list->count] = *tee;
     }
     return true;

@@ -120,7 +120,7 @@ static bool read_extents(struct source *source, struct fault *fault)
         return fields_refuse(fields, "DimSize", sizes, "not whole numbers, or too large ones", fault);
     if (found != count)
         return fault_raise_about(fault, STATUS_INPUT, fields->file, "DimSize: %zu value%s for NDims %llu",
-                                 found, found == 1 ? "" : "s", (unsigned long long)count);
+                                 found, number_plural(found), (unsigned long long)count);
     if (channels != NULL && (!number_parse_count(channels, &of_sample) || of_sample == 0))
         return fields_refuse(fields, "ElementNumberOfChannels", channels, "not a number above 0", fault);
     return volume_set_extents(source, "DimSize", extents, found, of_sample, fault);

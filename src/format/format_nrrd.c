@@ -213,7 +213,7 @@ static bool read_sizes(const struct fields *fields, struct axes *axes, struct fa
         return fields_refuse(fields, "sizes", sizes, "not whole numbers, or too large ones", fault);
     return found == axes->count ||
            fault_raise_about(fault, STATUS_INPUT, fields->file, "sizes: %zu value%s for dimension %zu", found,
-                             found == 1 ? "" : "s", axes->count);
+                             number_plural(found), axes->count);
 }
 
 static bool read_kinds(const struct fields *fields, struct axes *axes, struct fault *fault)

@@ -164,9 +164,10 @@ static bool refuse_without_dims(const struct source *source, const struct source
         hint_cubes(&hint, request->grid.channels, bytes - request->skip);
     hint_name(&hint, name);
     hint_kind(&hint, source->doubt);
-    return fault_raise_about(
-        fault, STATUS_USAGE, name, "raw samples need -n N or -d X,Y[,Z]; %llu bytes%s%s%s",
-        (unsigned long long)bytes, hint.used > 0 ? " (" : "", hint.text, hint.used > 0 ? ")" : "");
+    return fault_raise_about(fault, STATUS_USAGE, name,
+                             "raw samples need -n N or -d X,Y[,Z]; %llu byte%s%s%s%s",
+                             (unsigned long long)bytes, number_plural(bytes), hint.used > 0 ? " (" : "",
+                             hint.text, hint.used > 0 ? ")" : "");
 }
 
 static void name_extents(const struct grid *grid, char *text, size_t size)
@@ -207,8 +208,8 @@ static bool refuse_length(const struct source *source, const struct source_reque
     if (request->skip > 0)
         snprintf(skipped, sizeof skipped, ", %llu of them skipped", (unsigned long long)request->skip);
     return fault_raise_about(fault, STATUS_INPUT, file_in_name(source->file),
-                             "length: %llu bytes%s, but %s %s%s%s%s", (unsigned long long)bytes, skipped,
-                             extents, needed,
+                             "length: %llu byte%s%s, but %s %s%s%s%s", (unsigned long long)bytes,
+                             number_plural(bytes), skipped, extents, needed,
                              fits            ? " (fits: "
                              : hint.used > 0 ? " ("
                                              : "",
@@ -271,8 +272,9 @@ static bool settle_type(struct source *source, const struct source_request *requ
 static bool refuse_short(const struct source *source, struct fault *fault)
 {
     return fault_raise_about(fault, STATUS_INPUT, file_in_name(source->file),
-                             "length: it ends before the last of %zu %s samples",
-                             grid_samples(&source->header.grid), sample_name(source->header.type));
+                             "length: it ends before the last of %zu %s sample%s",
+                             grid_samples(&source->header.grid), sample_name(source->header.type),
+                             number_plural(grid_samples(&source->header.grid)));
 }
 
 static bool skip_bytes(struct source *source, uint64_t skip, struct fault *fault)
@@ -355,8 +357,9 @@ static bool raw_end(struct source *source, struct fault *fault)
         return false;
     if (got > 0)
         return fault_raise_about(fault, STATUS_INPUT, file_in_name(source->file),
-                                 "length: it goes on after the last of %zu %s samples",
-                                 grid_samples(&source->header.grid), sample_name(source->header.type));
+                                 "length: it goes on after the last of %zu %s sample%s",
+                                 grid_samples(&source->header.grid), sample_name(source->header.type),
+                                 number_plural(grid_samples(&source->header.grid)));
     return true;
 }
 

@@ -3,6 +3,7 @@
 #include "base/file_out.h"
 #include "base/limits.h"
 #include "base/mem.h"
+#include "base/number.h"
 #include "format.h"
 #include "tiff_reader.h"
 #include "tiff_text.h"
@@ -83,7 +84,7 @@ static void describe(struct source *source, const struct tiff_pages *pages)
     if (pages->left_out > 0)
         snprintf(source->remark, sizeof source->remark,
                  "%.256s: %llu page%s left out: reduced copies or masks", file_in_name(source->file),
-                 (unsigned long long)pages->left_out, pages->left_out == 1 ? "" : "s");
+                 (unsigned long long)pages->left_out, number_plural(pages->left_out));
 }
 
 static bool open_source(struct source *source, const struct source_request *request, struct fault *fault)

@@ -4,6 +4,7 @@
 #include "base/file_in.h"
 #include "base/file_out.h"
 #include "base/mem.h"
+#include "base/number.h"
 #include "png/png_encoder.h"
 
 #include <errno.h>
@@ -76,7 +77,7 @@ static bool check_like_first(const struct source *source, struct fault *fault)
     return fault_raise_about(fault, STATUS_INPUT, stack->name,
                              "IHDR: %zu x %zu, %u channel%s of %s, but the stack has %zu x %zu, %u of %s",
                              own->grid.nx, own->grid.ny, own->grid.channels,
-                             own->grid.channels == 1 ? "" : "s", sample_name(own->type), all->grid.nx,
+                             number_plural(own->grid.channels), sample_name(own->type), all->grid.nx,
                              all->grid.ny, all->grid.channels, sample_name(all->type));
 }
 

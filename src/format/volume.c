@@ -332,9 +332,9 @@ static bool skip_bytes(const struct source *source, struct flow *flow, struct fa
         return true;
     if (!flow_skip(flow, skip, &skipped, fault))
         return false;
-    return skipped == skip ||
-           fault_raise_about(fault, STATUS_INPUT, data_name(source),
-                             "byte skip: the file ends before %llu bytes", (unsigned long long)skip);
+    return skipped == skip || fault_raise_about(fault, STATUS_INPUT, data_name(source),
+                                                "byte skip: the file ends before %llu byte%s",
+                                                (unsigned long long)skip, number_plural(skip));
 }
 
 /* What a file has room for decides before anything is allocated for what a header claims. */
@@ -354,11 +354,11 @@ static bool check_room(const struct source *source, const struct flow *flow, str
     if (grid->channels > 1)
         factors[count++] = grid->channels;
     number_format_product(factors, count, extents, sizeof extents);
-    return fault_raise_about(fault, STATUS_INPUT, data_name(source),
-                             "length: samples of %s %llu bytes, but %s %s%s take %llu",
-                             flow_is_plain(flow) ? "exactly" : "at most", (unsigned long long)most, extents,
-                             sample_name(source->header.type), volume->files.count > 1 ? ", a part," : "",
-                             (unsigned long long)volume->file_bytes);
+    return fault_raise_about(
+        fault, STATUS_INPUT, data_name(source), "length: samples of %s %llu byte%s, but %s %s%s take %llu",
+        flow_is_plain(flow) ? "exactly" : "at most", (unsigned long long)most, number_plural(most), extents,
+        sample_name(source->header.type), volume->files.count > 1 ? ", a part," : "",
+        (unsigned long long)volume->file_bytes);
 }
 
 static bool settle_flow(struct source *source, struct flow **flow, struct fault *fault)
@@ -424,8 +424,8 @@ static bool share_among_files(struct source *source, struct fault *fault)
 
     if (count > rows || rows % count != 0)
         return fault_raise_about(fault, STATUS_INPUT, file_in_name(source->file),
-                                 "%s: %zu files for %llu rows of samples", volume->files.field, count,
-                                 (unsigned long long)rows);
+                                 "%s: %zu files for %llu row%s of samples", volume->files.field, count,
+                                 (unsigned long long)rows, number_plural(rows));
     volume->file_bytes /= count;
     return count == 1 ? begin_only_file(source, fault)
                       : check_files(source, fault) && begin_file(source, fault);
@@ -487,8 +487,9 @@ bool volume_open(struct source *source, const struct source_request *request, vo
 static bool refuse_short(const struct source *source, struct fault *fault)
 {
     return fault_raise_about(fault, STATUS_INPUT, data_name(source),
-                             "length: it ends before the last of %zu %s samples",
-                             header_samples(&source->header), sample_name(source->header.type));
+                             "length: it ends before the last of %zu %s sample%s",
+                             header_samples(&source->header), sample_name(source->header.type),
+                             number_plural(header_samples(&source->header)));
 }
 
 static bool check_end(const struct source *source, struct flow *flow, struct fault *fault)
@@ -498,8 +499,9 @@ static bool check_end(const struct source *source, struct flow *flow, struct fau
     if (!flow_ends(flow, &ends, fault))
         return false;
     return ends || fault_raise_about(fault, STATUS_INPUT, data_name(source),
-                                     "length: it goes on after the last of %zu %s samples",
-                                     header_samples(&source->header), sample_name(source->header.type));
+                                     "length: it goes on after the last of %zu %s sample%s",
+                                     header_samples(&source->header), sample_name(source->header.type),
+                                     number_plural(header_samples(&source->header)));
 }
 
 static bool next_file(struct source *source, struct fault *fault)

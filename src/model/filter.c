@@ -259,7 +259,7 @@ static bool measure_matrix(const struct building *b, int *rows, int *columns, co
         if (*rows > 0 && row_columns != *columns)
             return fault_raise(b->fault, STATUS_USAGE,
                                "row %d of the matrix has %d weight%s, the first has %d", *rows + 1,
-                               row_columns, row_columns == 1 ? "" : "s", *columns);
+                               row_columns, number_plural((uint64_t)row_columns), *columns);
         *columns = row_columns;
         (*rows)++;
         *end = text;

@@ -21,7 +21,7 @@ static bool refuse(const struct grid *grid, enum status status, const char *what
     return fault_raise(fault, status, "the grid is %s: %s channel%s", what,
                        number_format_product((const size_t[]){grid->nx, grid->ny, grid->nz, grid->channels},
                                              4, extents, sizeof extents),
-                       grid->channels == 1 ? "" : "s");
+                       number_plural(grid->channels));
 }
 
 bool grid_check(const struct grid *grid, struct fault *fault)

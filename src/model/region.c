@@ -181,7 +181,7 @@ static bool set_part(const struct region_request *request, const struct grid *gr
     if (request->parts > planes)
         return fault_raise(fault, STATUS_USAGE, "--part: %llu parts of %zu %s%s",
                            (unsigned long long)request->parts, planes, grid->axes == 3 ? "plane" : "row",
-                           planes == 1 ? "" : "s");
+                           number_plural(planes));
     region->first[axis] = part_begin(planes, request->part - 1, request->parts);
     region->count[axis] = part_begin(planes, request->part, request->parts) - region->first[axis];
     return true;

@@ -2,6 +2,7 @@
 #include "png_notes.h"
 
 #include "base/mem.h"
+#include "base/number.h"
 
 #include <stdarg.h>
 #include <stdint.h>
@@ -199,7 +200,7 @@ void png_notes_tell_losses(const struct png_notes *notes, char *text, size_t siz
     text[0] = '\0';
     if (notes->frames_lost > 0)
         list(text, size, "%zu frame%s of an animation", notes->frames_lost,
-             notes->frames_lost == 1 ? "" : "s");
+             number_plural(notes->frames_lost));
     for (size_t i = 0; i < notes->loss_count; i++) {
         const struct png_loss *loss = &notes->losses[i];
         if (loss->damage != NULL)
