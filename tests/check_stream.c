@@ -1098,9 +1098,12 @@ START_TEST(ways_are_taken)
     static const float samples[600];
     struct setting setting = none;
     struct outcome outcome;
+    char options[80];
 
+    /* Kernels take memory for each thread. */
+    snprintf(options, sizeof options, "-j 2 %s", ways[_i].options);
     setting.random = ways[_i].random;
-    run_tape(&outcome, ways[_i].options, &ways[_i].limits, samples, &setting);
+    run_tape(&outcome, options, &ways[_i].limits, samples, &setting);
     ck_assert_msg(outcome.done, "%s", outcome.fault.text);
     ck_assert_int_eq(outcome.schedule.spooled, ways[_i].spooled);
     ck_assert_int_eq(outcome.schedule.whole, ways[_i].whole);
