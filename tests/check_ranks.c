@@ -30,6 +30,7 @@ struct rank {
     pthread_t thread;
     bool done, idle;
     struct division division;
+    struct schedule schedule;
     int device;
     enum status status;
     struct fault fault;
@@ -53,6 +54,7 @@ static void *run_rank(void *data)
     rank->summary = pipeline.summary;
     rank->idle = pipeline.ranks.idle;
     rank->division = pipeline.ranks.division;
+    rank->schedule = pipeline.plan.schedule;
     rank->device = pipeline.plan.lanes[0].index;
     rank->status = pipeline.status;
     pipeline.summary = (struct run_summary){0};
@@ -76,6 +78,9 @@ static void begin(struct ranks_run *run, const char *options, size_t count, enum
     ck_assert_msg(run->command.parsed, "%s: %s", options, run->command.fault.text);
     task = task_alone(&run->command.options, "in", "out");
     task.request.plan.division = division;
+    /* Passes of all depths, few of which do with one. */
+    if (division == DIVISION_PASSES)
+        task.request.plan.limits.depth = 1 + runs % 5;
     for (size_t i = 0; i < count; i++) {
         run->ranks[i] = (struct rank){.request = task.request, .peers = peers_threads_peers(run->threads, i)};
         run->ranks[i].request.peers = &run->ranks[i].peers;
@@ -119,6 +124,17 @@ static void ck_same_figures(const struct run_summary *own, const struct run_summ
     ck_same_tallies(own->tallies_out, wanted->tallies_out, channels);
 }
 
+static void ck_same_file(const char *own, const char *wanted)
+{
+    size_t size, wanted_size;
+    unsigned char *bytes = file_content(own, &size), *wanted_bytes = file_content(wanted, &wanted_size);
+
+    ck_assert_uint_eq(size, wanted_size);
+    ck_assert_mem_eq(bytes, wanted_bytes, size);
+    free(bytes);
+    free(wanted_bytes);
+}
+
 static void check_ranks(const char *options, size_t count, enum division_kind division,
                         const struct ranks_run *alone)
 {
@@ -156,7 +172,7 @@ static void fill_input(enum sample_type type, size_t samples)
 static void check_job(const char *options, enum sample_type type, size_t samples)
 {
     static const size_t counts[] = {1, 2, 3, 5, 8};
-    static const enum division_kind divisions[] = {DIVISION_PARTS, DIVISION_SHARES};
+    static const enum division_kind divisions[] = {DIVISION_PARTS, DIVISION_SHARES, DIVISION_PASSES};
     struct ranks_run alone;
     size_t files;
 
@@ -170,7 +186,7 @@ static void check_job(const char *options, enum sample_type type, size_t samples
     for (size_t i = 0; i < LENGTH(counts) * LENGTH(divisions); i++) {
         if (!harness_has_turn(i + samples, running_turns()))
             continue;
-        check_ranks(options, counts[i / 2], divisions[i % 2], &alone);
+        check_ranks(options, counts[i / LENGTH(divisions)], divisions[i % LENGTH(divisions)], &alone);
         ck_assert_uint_eq(folder_count(), files + 1);
         unlink("out");
     }
@@ -303,7 +319,9 @@ static void ck_division(const char *options, enum division_kind wish, enum divis
     struct division found = division_of(options, 3, wish);
 
     ck_assert_msg(found.kind == kind, "%s: it is %d", options, (int)found.kind);
-    ck_assert_uint_eq(found.members, kind == DIVISION_ALONE ? 1 : 3);
+    ck_assert_int_eq(found.members == 1, kind == DIVISION_ALONE);
+    if (kind == wish)
+        ck_assert_uint_eq(found.members, 3);
     ck_assert_int_eq(found.why != NULL, kind == DIVISION_ALONE);
 }
 
@@ -318,10 +336,15 @@ START_TEST(divisions)
     ck_division("-n 40 -t u8 --until 1 -s 9", DIVISION_SHARES, DIVISION_SHARES);
     ck_division("-n 40 -t u8 --until 1 -s 9", DIVISION_PARTS, DIVISION_ALONE);
     ck_division("-n 40 -t u8 -f heat -e wrap -f heat -e hold", DIVISION_SHARES, DIVISION_ALONE);
-    /* Too little memory for a share: parts, or one process, do with less. */
+    ck_division("-n 40 -t u8 -f heat -e wrap -f heat -e hold", DIVISION_PASSES, DIVISION_PASSES);
+    ck_division("-n 40 -t u8 -s 12", DIVISION_PASSES, DIVISION_PASSES);
+    ck_division("-n 40 -t u8 -f identity", DIVISION_PASSES, DIVISION_PARTS);
+    /* Too little memory for a share: parts, or several passes, do with less. */
     ck_division("-n 40 -t u8 -s 2 -m 190K", DIVISION_SHARES, DIVISION_PARTS);
-    ck_division("-n 40 -t u8 --until 1 -s 9 -m 190K", DIVISION_SHARES, DIVISION_ALONE);
-    ck_division("-n 40 -t u8 -s 12 -m 80K", DIVISION_PARTS, DIVISION_ALONE);
+    ck_division("-n 40 -t u8 --inner 40 --flux tanh --scale 9 --until 1 -s 9 -m 190K", DIVISION_SHARES,
+                DIVISION_PASSES);
+    ck_division("-n 40 -t u8 --inner 40 --flux tanh --scale 9 -s 12 -m 90K", DIVISION_PARTS, DIVISION_PASSES);
+    ck_division("-n 40 -t u8 -s 12 -m 55K", DIVISION_PASSES, DIVISION_ALONE);
     ck_division("-n 40 -t u8 -s 2 --planes 3:4", DIVISION_PARTS, DIVISION_ALONE);
     /* So little to do that messages would take longer, and nothing that parts would save. */
     ck_division("-n 40 -t u8 -s 200", DIVISION_CHEAPEST, DIVISION_ALONE);
@@ -349,9 +372,76 @@ static void check_unlike(const char *options, enum division_kind kind)
 START_TEST(ranks_that_differ_do_not_share)
 {
     fill_input(SAMPLE_U8, (size_t)40 * 40 * 40);
-    check_unlike("-n 40 -t u8 -s 30", DIVISION_PARTS);
+    check_unlike("-n 40 -t u8 -s 4", DIVISION_PARTS);
+    check_unlike("-n 40 -t u8 -s 30", DIVISION_ALONE);
     check_unlike("-n 40 -t u8 -s 30 --out-range auto", DIVISION_ALONE);
     check_unlike("-n 40 -t u8 -s 1", DIVISION_SHARES);
+}
+END_TEST
+
+/* Passes that only lend planes to each other, and no more than a plane or two at a time. */
+static const struct passes_case {
+    const char *options;
+    enum sample_type type;
+    size_t samples;
+} passes_cases[] = {{"-d 7,5,16 -t f32 -s 30 -e wrap --stats", SAMPLE_F32, 560},
+                    {"-d 7,5,16 -t u8 -s 9 -e reflect", SAMPLE_U8, 560},
+                    {"-d 7,5,16 -t u8 -s 9 -e mirror -m 2K", SAMPLE_U8, 560},
+                    {"-d 7,5,16 -t f64 -s 9 -e constant:3 --planes 2:5", SAMPLE_F64, 560},
+                    {"-d 7,5,16 -t u8 -f gauss:1 -s 3 -e wrap -f heat -s 4 -e hold", SAMPLE_U8, 560},
+                    {"-d 7,5,16 -t u8 -s 30 --until 0.5 --check-every 2 --stats", SAMPLE_U8, 560},
+                    {"-d 7,5,16 --channels 2 -t f32 -s 9 --until 1e-9 -e wrap", SAMPLE_F32, 1120},
+                    {"-d 7,5,16 -t u8 -f laplace -s 5 --out-range auto --out-type u16", SAMPLE_U8, 560}};
+
+START_TEST(several_passes)
+{
+    const struct passes_case *job = &passes_cases[_i];
+    struct ranks_run alone, run;
+
+    fill_input(job->type, job->samples);
+    begin(&alone, job->options, 1, DIVISION_CHEAPEST);
+    make(&alone);
+    rename("out", "alone");
+    for (size_t count = 2; count <= RANKS_MOST; count++) {
+        begin(&run, job->options, count, DIVISION_PASSES);
+        for (size_t i = 0; i < count; i++)
+            run.ranks[i].request.plan.limits =
+                (struct schedule_limits){.slab = 1, .batch = 1, .depth = 1 + count % 4};
+        make(&run);
+        for (size_t i = 0; i < count; i++) {
+            ck_assert_msg(run.ranks[i].done, "%s: %s", job->options, run.ranks[i].fault.text);
+            ck_assert_int_eq(run.ranks[i].division.kind, DIVISION_PASSES);
+            ck_assert_uint_gt(run.ranks[i].schedule.passes, 1);
+        }
+        ck_same_file("out", "alone");
+        ck_same_figures(&run.ranks[0].summary, &alone.ranks[0].summary,
+                        run.command.options.source.grid.channels);
+        end(&run);
+    }
+    unlink("alone");
+    end(&alone);
+}
+END_TEST
+
+/* Those with less memory make passes less deep, and the others as they do. */
+START_TEST(passes_are_as_deep_at_all_ranks)
+{
+    struct ranks_run run;
+
+    fill_input(SAMPLE_U8, (size_t)40 * 40 * 40);
+    begin(&run, "-n 40 -t u8 -s 12 -m 900K", 3, DIVISION_PASSES);
+    run.ranks[1].request.plan.memory = 165000;
+    for (size_t i = 0; i < run.count; i++)
+        run.ranks[i].request.plan.limits.depth = 0;
+    make(&run);
+    for (size_t i = 0; i < run.count; i++) {
+        ck_assert_msg(run.ranks[i].done, "%s", run.ranks[i].fault.text);
+        ck_assert_int_eq(run.ranks[i].division.kind, DIVISION_PASSES);
+        ck_assert_uint_eq(run.ranks[i].schedule.depth, run.ranks[1].schedule.depth);
+        ck_assert_uint_le(run.ranks[i].schedule.memory_bytes, i == 1 ? 165000 : 900 << 10);
+    }
+    ck_assert_uint_lt(run.ranks[1].schedule.depth, schedule_depth_among(40, 3));
+    end(&run);
 }
 END_TEST
 
@@ -498,7 +588,10 @@ static const struct lost_run {
                  {"-d 5,4,9 -t u8 -f heat -e wrap -f gauss:1 -e hold", DIVISION_CHEAPEST},
                  {"-d 5,4,9 -t u8 -s 3 --stats", DIVISION_SHARES},
                  {"-d 5,4,9 -t u8 --until 2 --check-every 2 -s 5", DIVISION_SHARES},
-                 {"-d 5,4,9 -t u8 -s 2 --out-range auto", DIVISION_SHARES}};
+                 {"-d 5,4,9 -t u8 -s 2 --out-range auto", DIVISION_SHARES},
+                 {"-d 5,4,9 -t u8 -s 5 --stats", DIVISION_PASSES},
+                 {"-d 5,4,9 -t u8 --until 2 --check-every 2 -s 5 -e wrap", DIVISION_PASSES},
+                 {"-d 5,4,9 -t u8 -s 3 --out-range auto --out-format raw.gz", DIVISION_PASSES}};
 
 /* Each call of a rank fails once: all of them end, and nothing is left but perhaps the output, which is
  * complete. */
@@ -515,11 +608,7 @@ static bool check_lost_call(const struct lost_run *lost, size_t index, unsigned 
     for (size_t i = 0; i < run.count && failed; i++)
         ck_assert(run.ranks[i].done || run.ranks[i].fault.text[0] != '\0');
     if (file_exists("out")) {
-        size_t size, wanted_size;
-        unsigned char *out = file_content("out", &size), *wanted = file_content("alone", &wanted_size);
-        ck_assert(size == wanted_size && memcmp(out, wanted, size) == 0);
-        free(out);
-        free(wanted);
+        ck_same_file("out", "alone");
         unlink("out");
     }
     ck_assert_uint_eq(folder_count(), files);
@@ -611,13 +700,15 @@ int main(void)
     setenv("CUDA_EMULATION_DEVICES", "3", 1);
     tcase_add_loop_test(same, jobs, 0, (int)LENGTH(job_cases));
     tcase_add_test(same, devices_of_ranks);
-    tcase_add_loop_test(faults, what_one_meets_ends_all_soon, DIVISION_PARTS, DIVISION_SHARES + 1);
+    tcase_add_loop_test(faults, what_one_meets_ends_all_soon, DIVISION_PARTS, DIVISION_KINDS);
     if (is_emulated())
         return harness_run("ranks on GPUs", cases, LENGTH(cases), PATIENCE);
     tcase_add_loop_test(same, edges_chains_and_types, 0, (int)(LENGTH(chains) * LENGTH(types)));
     tcase_add_test(same, ranks_that_are_of_no_use_are_idle);
     tcase_add_test(same, divisions);
     tcase_add_test(same, ranks_that_differ_do_not_share);
+    tcase_add_loop_test(same, several_passes, 0, (int)LENGTH(passes_cases));
+    tcase_add_test(same, passes_are_as_deep_at_all_ranks);
     tcase_add_test(same, blocks_have_one_writer);
     tcase_add_test(faults, inputs_that_differ);
     tcase_add_test(faults, headers_that_differ);

@@ -94,6 +94,11 @@ fi
     as_one 5 .nii.gz $scan -f heat --flux pm2 --scale 900 -s 5 --stats
     as_one 8 .raw $scan -f laplace --out-type u8 --stats
     as_one 3 .png $scan --slice y=4
+    # Several passes, since memory is short.
+    as_one 3 .raw $large -s 60 --stats -m 5M
+    as_one 5 .nii.gz $large -s 40 -e wrap --out-range auto -m 6M
+    as_one 2 .raw $large -s 60 -e hold --until 0.5 -m 5M
+    as_one 2 .raw $large -f gauss:1 -e wrap -f heat --flux pm2 --scale 90 --inner 9 -s 20 -e mirror --planes 9:30 -m 9M
     as_one 3 .nhdr $large -f identity
 }
 voxfilt made.nhdr -f identity --out-format raw -o one.raw
@@ -139,6 +144,10 @@ fi
     grep -q '^ranks     3, of up to 15 planes each; each holds [1-9][0-9]* more on either side, which others hand over$' ../stdout &&
         grep -q '^run       the whole grid is held, by all ranks together: each holds up to [0-9]* planes$' ../stdout
     result $? 'of those that hold the grid together, too'
+    ranks 3 voxfilt-mpi $large -s 60 -m 5M --explain > ../stdout 2> ../stderr
+    grep -q '^ranks     3, of up to 15 planes each; before a pass each gets up to [1-9][0-9]* more on either side from others$' ../stdout &&
+        grep -q '^run       [1-9][0-9]* passes over a spool file of ' ../stdout
+    result $? 'and of those that make several passes'
 }
 if has taskset && ranks 1 taskset -c 0 true && [ "$(nproc)" -gt 1 ]; then
     # shellcheck disable=SC2086
@@ -227,6 +236,9 @@ truncate -s 134217728 zeros.raw
 if takes_signal XFSZ; then
     refuses_all 4 'voxfilt-mpi: out: File too large' ranks 2 sh -c 'trap "" XFSZ && ulimit -f 1048576 && exec "$@"' sh \
         voxfilt-mpi -i zeros.raw -n 512 -t u8 --out-type f64 -f identity -o out
+    refuses_all 4 "voxfilt-mpi: rank 1 ($host): out: its spool file: File too large" \
+        ranks 2 sh -c 'trap "" XFSZ && ulimit -f 1048576 && exec "$@"' sh \
+        voxfilt-mpi -i zeros.raw -n 512 -t u8 --work f64 -s 30 -m 60M -o out
 fi
 
 # ---------------------------------------------------------------- launchers that MPI does not know

@@ -267,11 +267,6 @@ bool file_out_unseen(const struct file_out *file)
     return file->temporary != NULL || !file->flushed;
 }
 
-const char *file_out_target(const struct file_out *file)
-{
-    return file->target;
-}
-
 static bool give_name(struct file_out *file, struct fault *fault)
 {
     sigset_t before;

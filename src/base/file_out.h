@@ -22,11 +22,8 @@ bool file_out_write(struct file_out *file, const void *bytes, size_t size, struc
 /* Write what is buffered, so that bytes written at an offset stay. */
 bool file_out_flush(struct file_out *file, struct fault *fault);
 
-/* The path of the file that it becomes; NULL where it is written in place. */
-const char *file_out_target(const struct file_out *file);
-
 /* Whether it is a file that gets its name only when it is complete, which can be written in any order; and
-   what it is called until then. */
+   its path until then, in the same folder; NULL where it is written in place. */
 bool file_out_is_renamed(const struct file_out *file);
 const char *file_out_temporary(const struct file_out *file);
 

@@ -15,12 +15,12 @@
 /* The folder of the output, or where temporary files go if it is in none: so many characters. */
 static const char *find_folder(const struct file_out *beside, size_t *length)
 {
-    const char *target = file_out_target(beside), *slash = target == NULL ? NULL : strrchr(target, '/');
-    const char *folder = target == NULL ? getenv("TMPDIR") : ".";
+    const char *path = file_out_temporary(beside), *slash = path == NULL ? NULL : strrchr(path, '/');
+    const char *folder = path == NULL ? getenv("TMPDIR") : ".";
 
     if (slash != NULL) {
-        *length = (size_t)(slash - target);
-        return target;
+        *length = (size_t)(slash - path);
+        return path;
     }
     if (folder == NULL || *folder == '\0')
         folder = "/tmp";

@@ -83,6 +83,9 @@ static void phrase_beside(FILE *stream, const struct plan *plan, enum division_k
 
     if (kind == DIVISION_SHARES)
         fprintf(stream, "; each holds %zu more on either side, which others hand over", plan->shares.halo);
+    else if (kind == DIVISION_PASSES && plan->schedule.passes > 1)
+        fprintf(stream, "; before a pass each gets up to %zu more on either side from others",
+                plan->schedule.depth);
     else if (beside >= plan->shape.planes)
         fprintf(stream, "; each reads and computes all of them");
     else if (beside > 0)
@@ -93,8 +96,8 @@ void phrase_ranks(FILE *stream, const struct ranks *ranks, const struct plan *pl
 {
     const struct job *job = plan->job;
     const struct division *division = &ranks->division;
-    bool shares = division->kind == DIVISION_SHARES;
-    size_t planes = shares ? plan->shape.planes : job_planes(job).count;
+    bool of_grid = division->kind != DIVISION_PARTS;
+    size_t planes = of_grid ? plan->shape.planes : job_planes(job).count;
     size_t most = size_divided_up(planes, division->members);
 
     if (!ranks_are_several(ranks))

@@ -230,7 +230,8 @@ static bool settle_division(struct pipeline *pipeline, struct division *division
     const struct pipeline_request *request = pipeline->request;
     size_t count = peers_count(pipeline->ranks.all);
 
-    *division = (struct division){.kind = DIVISION_ALONE, .members = 1};
+    *division = (struct division){
+        .kind = DIVISION_ALONE, .members = 1, .options[DIVISION_ALONE] = {DIVISION_CAN, 1, 0.0}};
     if (count == 1)
         return true;
     if (request->run.observers.count > 0)
@@ -250,7 +251,8 @@ static bool choose_team(struct pipeline *pipeline, struct fault *fault)
             ranks_choose_team(ranks, &division, fault));
 }
 
-static bool plan_own(struct pipeline *pipeline, struct fault *fault)
+/* With passes of such a depth at most, if it is not 0. */
+static bool plan_own(struct pipeline *pipeline, size_t depth, struct fault *fault)
 {
     struct plan_request request = pipeline->request->plan;
     bool done;
@@ -258,6 +260,7 @@ static bool plan_own(struct pipeline *pipeline, struct fault *fault)
     if (!list_stops(pipeline, fault))
         return false;
     request.division = pipeline->ranks.division.kind;
+    request.depth = depth;
     request.stops = pipeline->stops;
     request.stop_count = pipeline->request->tee_count;
     if (pipeline->device != NULL)
@@ -284,12 +287,29 @@ static bool another_division(struct pipeline *pipeline, struct fault *fault)
     return ranks_step_down(&pipeline->ranks, fault);
 }
 
+/* Where passes are deeper than others of the team can make them, once more with as deep ones. */
+static bool plan_as_deep(struct pipeline *pipeline, struct fault *fault)
+{
+    size_t depth;
+    bool alike;
+
+    if (!ranks_agree_on_depth(&pipeline->ranks, &pipeline->plan, &depth, &alike, fault))
+        return false;
+    if (alike)
+        return true;
+    close_plan(pipeline);
+    return peers_agree(&pipeline->ranks.team, plan_own(pipeline, depth, fault), fault) &&
+           ranks_agree_on_depth(&pipeline->ranks, &pipeline->plan, &depth, &alike, fault);
+}
+
 static bool plan_in_team(struct pipeline *pipeline, struct fault *fault)
 {
     struct ranks *ranks = &pipeline->ranks;
 
     ranks_divide(ranks, &pipeline->job);
-    return ranks_conclude(ranks, ranks->idle || plan_own(pipeline, fault), fault) &&
+    return ranks_conclude(ranks, ranks->idle || plan_own(pipeline, 0, fault), fault) &&
+           (ranks->division.kind != DIVISION_PASSES ||
+            ranks_conclude(ranks, ranks->idle || plan_as_deep(pipeline, fault), fault)) &&
            ranks_agree_on_levels(ranks, &pipeline->plan, fault);
 }
 

@@ -106,6 +106,7 @@ bool ranks_choose_team(struct ranks *ranks, const struct division *division, str
 
     if (!peers_tell(ranks->all, &first.kind, sizeof first.kind, fault) ||
         !peers_tell(ranks->all, &first.members, sizeof first.members, fault) ||
+        !peers_tell(ranks->all, first.options, sizeof first.options, fault) ||
         !form_team(ranks, first.members, fault))
         return false;
     ranks->division = first;
@@ -120,27 +121,45 @@ void ranks_divide(const struct ranks *ranks, struct job *job)
 
 static bool compare_levels(struct ranks *ranks, const struct plan *plan, struct fault *fault)
 {
-    const uint64_t own[] = {levels_digest(&plan->levels), plan->shares.halo};
-    uint64_t first[] = {own[0], own[1]};
+    const uint64_t own[] = {levels_digest(&plan->levels), plan->shares.halo, plan->schedule.depth};
+    uint64_t first[] = {own[0], own[1], own[2]};
 
     return peers_tell(&ranks->team, first, sizeof first, fault) &&
            (memcmp(own, first, sizeof own) == 0 ||
             fault_raise(fault, STATUS_LIMIT, "the levels differ from those on rank 0"));
 }
 
+bool ranks_agree_on_depth(struct ranks *ranks, struct plan *plan, size_t *depth, bool *alike,
+                          struct fault *fault)
+{
+    uint64_t least = plan->schedule.depth, most = UINT64_MAX - least, loan = plan->schedule.loan;
+
+    if (!peers_least(&ranks->team, &least, fault) || !peers_least(&ranks->team, &most, fault) ||
+        !peers_least(&ranks->team, &loan, fault))
+        return false;
+    *depth = (size_t)least;
+    *alike = least == UINT64_MAX - most;
+    plan->schedule.loan = (size_t)loan;
+    return true;
+}
+
 bool ranks_agree_on_levels(struct ranks *ranks, const struct plan *plan, struct fault *fault)
 {
-    if (ranks->division.kind != DIVISION_SHARES)
+    enum division_kind kind = ranks->division.kind;
+
+    if (kind != DIVISION_SHARES && kind != DIVISION_PASSES)
         return true;
-    ranks->division.unlike = !ranks_conclude(ranks, ranks->idle || compare_levels(ranks, plan, fault), fault);
-    return !ranks->division.unlike;
+    ranks->unlike = !ranks_conclude(ranks, ranks->idle || compare_levels(ranks, plan, fault), fault);
+    return !ranks->unlike;
 }
 
 bool ranks_step_down(struct ranks *ranks, struct fault *fault)
 {
     size_t members = ranks->division.members;
+    enum division_fate fate = ranks->unlike ? DIVISION_UNLIKE : DIVISION_TOO_LARGE;
 
-    if (!division_step_down(&ranks->division))
+    ranks->unlike = false;
+    if (!division_step_down(&ranks->division, fate))
         return false;
     if (ranks->division.members == members)
         return true;

@@ -19,6 +19,7 @@ struct ranks {
     struct peers team;        /* the first of them, who make the run, */
     bool idle;                /* and whether this one is none of them */
     struct division division; /* how they do, once that is settled; else it has no members */
+    bool unlike;              /* their plans are not alike */
 };
 
 /* Whether more than one process has the pipeline; and whether more than one makes the run. */
@@ -36,8 +37,13 @@ bool ranks_compare_headers(struct ranks *ranks, const struct source *source, str
 bool ranks_choose_team(struct ranks *ranks, const struct division *division, struct fault *fault);
 void ranks_divide(const struct ranks *ranks, struct job *job);
 
-/* Whether those that hold the grid together have planned the same levels, as ranks with other processors,
-   memory or wisdom may not: each sends the others what their levels read. */
+/* Of those that make several passes: how deep the passes may be so that all can make them, and whether that
+   is what each of them has planned; and let them lend each other as many planes at once. */
+bool ranks_agree_on_depth(struct ranks *ranks, struct plan *plan, size_t *depth, bool *alike,
+                          struct fault *fault);
+
+/* Whether those that hold the grid together, or make several passes, have planned the same levels, as ranks
+   with other processors, memory or wisdom may not: each sends the others what their levels read. */
 bool ranks_agree_on_levels(struct ranks *ranks, const struct plan *plan, struct fault *fault);
 
 /* Where there is no memory for the division, or ranks do not suit it, another one; false where there is none.

@@ -2,12 +2,24 @@
 #include "division.h"
 
 #include "base/size.h"
+#include "schedule.h"
 #include "share.h"
+
+#include <math.h>
 
 /* Planes that go from process to process before each level: through a network of 10 Gb/s, and the wait for
  * them. */
 #define ASSUMED_BYTES_PER_SECOND 1e9
 #define ASSUMED_SECONDS          50e-6
+
+/* Planes that stand in a spool file between two passes, and what a pass costs by itself. */
+#define ASSUMED_SPOOL_BYTES_PER_SECOND 2e9
+#define ASSUMED_PASS_SECONDS           1e-3
+
+static double smaller(double a, double b)
+{
+    return a < b ? a : b;
+}
 
 static const char no_faster[] = "more ranks would not be faster";
 
@@ -42,85 +54,142 @@ static double predict_trading(const struct prediction_case *expected)
     return reading.planes * plane / ASSUMED_BYTES_PER_SECOND + reading.levels * ASSUMED_SECONDS;
 }
 
+/* Seconds for passes of such a depth over spool files, beside computing: what is written and read between two
+   of them, and what comes from others before it. */
+static double predict_passes(const struct prediction_case *expected, double passes, double each)
+{
+    double plane = lower_samples(expected->shape, 1) * (double)work_size(expected->job->work);
+
+    return (passes - 1.0) * (ASSUMED_PASS_SECONDS + 2.0 * each * plane / ASSUMED_SPOOL_BYTES_PER_SECOND) +
+           count_reading(expected).planes * plane / ASSUMED_BYTES_PER_SECOND;
+}
+
 /* What such a division takes, of what one process takes. */
 static double predict(const struct division_case *dividing, enum division_kind kind, size_t members,
                       double alone)
 {
     double planes = (double)dividing->levels->planes, each = planes / (double)members;
-    /* The first level computes all that is read beside a part, and the last one nothing of it. */
-    double computed = each + count_reading(dividing->expected).planes / 2.0;
+    double beside = count_reading(dividing->expected).planes / 2.0, depth = beside, more = 0.0;
 
     if (kind == DIVISION_SHARES)
         return alone * each / planes + predict_trading(dividing->expected);
-    return alone * (computed < planes ? computed / planes : 1.0);
+    if (kind == DIVISION_PASSES) {
+        depth = smaller(beside, (double)schedule_depth_among(dividing->levels->planes, members));
+        more = predict_passes(dividing->expected, depth > 0.0 ? ceil(beside / depth) : 1.0, each);
+    }
+    /* The first level of a pass computes all that is read beside a part, and the last one nothing of it. */
+    return alone * smaller(1.0, (each + depth) / planes) + more;
 }
 
-/* The cheapest number of members for a kind. */
-static void consider(const struct division_case *dividing, enum division_kind kind, size_t most, double alone,
-                     bool wished, struct division *best)
+/* The cheapest number of members for a kind; the most, where that is wished. */
+static struct division_option consider(const struct division_case *dividing, enum division_kind kind,
+                                       size_t most, double alone, bool wished)
 {
+    struct division_option option = {.fate = most > 1 ? DIVISION_CAN : DIVISION_CANNOT};
+
     for (size_t members = 2; members <= most; members++) {
         double seconds = predict(dividing, kind, members, alone);
-        if (seconds < best->seconds || (wished && members == most)) {
-            best->kind = kind;
-            best->members = members;
-            best->seconds = seconds;
+        if (members == 2 || seconds < option.seconds || (wished && members == most)) {
+            option.members = members;
+            option.seconds = seconds;
         }
+    }
+    return option;
+}
+
+/* Whether the job can be divided so at all. */
+static bool suits(const struct division_case *dividing, enum division_kind kind)
+{
+    const struct job *job = dividing->expected->job;
+    bool mixes = levels_mix_ends(dividing->levels);
+
+    if (dividing->states > 0)
+        return false;
+    switch (kind) {
+    case DIVISION_PARTS:
+        return !mixes && !job_waits_for_change(job) && !job->measures;
+    case DIVISION_SHARES:
+        return !mixes && dividing->random && !job->copies;
+    case DIVISION_PASSES:
+        return !job->copies && job->region_kind != REGION_PART;
+    default:
+        return false;
     }
 }
 
-/* Why there is one alone; NULL where planes can be divided. */
-static const char *keeps_together(const struct division_case *dividing)
+static void choose(struct division *division, enum division_kind kind)
 {
-    if (dividing->states > 0)
-        return "only one rank can write what --tee and --frames name";
-    return levels_mix_ends(dividing->levels)
-               ? "an edge that wraps is followed or preceded by one that does not"
-               : NULL;
+    division->kind = kind;
+    division->members = division->options[kind].members;
+    division->seconds = division->options[kind].seconds;
+}
+
+/* The cheapest that can be, from a kind on, and the first of those that are as cheap; one alone where none
+ * can.
+ */
+static void choose_cheapest(struct division *division, enum division_kind first)
+{
+    choose(division, DIVISION_ALONE);
+    for (enum division_kind kind = first; kind < DIVISION_KINDS; kind++) {
+        const struct division_option *option = &division->options[kind];
+        if (option->fate == DIVISION_CAN && (option->seconds < division->seconds || division->kind < first))
+            choose(division, kind);
+    }
 }
 
 struct division division_choose(const struct division_case *dividing, enum division_kind wish)
 {
     const struct job *job = dividing->expected->job;
-    const struct prediction_case *expected = dividing->expected;
-    bool whole = job_waits_for_change(job) || job->measures;
     size_t planes = job_planes(job).count, all = grid_planes(&job->in.grid);
-    double alone = prediction_alone(expected, dividing->backend, 0);
-    struct division best = {
-        .kind = DIVISION_ALONE, .members = 1, .seconds = alone, .why = keeps_together(dividing)};
+    double alone = prediction_alone(dividing->expected, dividing->backend, 0);
+    struct division division = {.options[DIVISION_ALONE] = {DIVISION_CAN, 1, alone}};
 
-    best.parts = best.why == NULL && !whole;
-    best.shares = best.why == NULL && dividing->random && !job->copies;
-    if (best.parts && wish != DIVISION_SHARES)
-        consider(dividing, DIVISION_PARTS, size_least(dividing->processes, planes), alone,
-                 wish == DIVISION_PARTS || job->copies, &best);
-    if (best.shares && wish != DIVISION_PARTS)
-        consider(dividing, DIVISION_SHARES, size_least(dividing->processes, all), alone,
-                 wish == DIVISION_SHARES, &best);
-    if (best.members == 1 && best.why == NULL && planes == 1)
-        best.why = "there is only one plane";
-    else if (best.members == 1 && best.why == NULL)
-        best.why = whole && !best.shares
-                       ? "the whole grid is needed, and its planes can only be read in order"
-                       : no_faster;
-    return best;
+    if (job->copies)
+        wish = DIVISION_PARTS;
+    for (enum division_kind kind = DIVISION_PARTS; kind < DIVISION_KINDS; kind++) {
+        size_t most = size_least(dividing->processes, kind == DIVISION_PARTS ? planes : all);
+        if (suits(dividing, kind))
+            division.options[kind] = consider(dividing, kind, most, alone, wish == kind);
+    }
+    choose_cheapest(&division, DIVISION_ALONE);
+    if (wish != DIVISION_CHEAPEST)
+        choose(&division, division.options[wish].fate == DIVISION_CAN ? wish : DIVISION_ALONE);
+    if (division.kind == DIVISION_ALONE)
+        division.why = dividing->states > 0 ? "only one rank can write what --tee and --frames name"
+                       : planes == 1        ? "there is only one plane"
+                                            : no_faster;
+    return division;
 }
 
-bool division_step_down(struct division *division)
+/* Why one computes, or other than was expected, where a kind has failed. */
+static const char *failing(enum division_kind kind, enum division_fate fate)
 {
-    if (division->kind == DIVISION_ALONE)
-        return false;
-    if (division->kind == DIVISION_SHARES && division->parts) {
-        division->kind = DIVISION_PARTS;
-        return true;
+    if (fate == DIVISION_UNLIKE)
+        return "the ranks would take different numbers of steps at once";
+    switch (kind) {
+    case DIVISION_PARTS:
+        return "there is too little memory for one pass over a part";
+    case DIVISION_SHARES:
+        return "the grid is too large for the memory of all ranks together";
+    default:
+        return "there is too little memory for planes of other ranks";
     }
-    if (division->kind == DIVISION_PARTS)
-        division->why = "there is too little memory for one pass over a part";
-    else
-        division->why = division->unlike ? "the ranks would take different numbers of steps at once"
-                                         : "the grid is too large for the memory of all ranks together";
-    division->kind = DIVISION_ALONE;
-    division->members = 1;
+}
+
+bool division_step_down(struct division *division, enum division_fate fate)
+{
+    enum division_kind failed = division->kind;
+
+    if (failed == DIVISION_ALONE)
+        return false;
+    division->options[failed].fate = fate;
+    /* Where there is too little memory for a part of the planes, one alone needs several passes as well,
+       which were not predicted. */
+    choose_cheapest(division, fate == DIVISION_TOO_LARGE ? DIVISION_PARTS : DIVISION_ALONE);
+    if (division->kind == DIVISION_ALONE)
+        division->why = failing(failed, fate);
+    else if (fate == DIVISION_UNLIKE)
+        division->setback = failing(failed, fate);
     return true;
 }
 
@@ -134,13 +203,14 @@ static struct range overlap(struct range a, struct range b)
 void division_apply(const struct division *division, size_t member, struct job *job)
 {
     const struct range planes = job_planes(job);
+    const bool of_grid = division->kind != DIVISION_PARTS;
     struct shares shares = {.planes = planes.count, .count = division->members};
     struct range own;
 
-    if (division->kind == DIVISION_SHARES)
+    if (of_grid)
         shares.planes = grid_planes(&job->in.grid);
     own = shares_own(&shares, member);
-    if (division->kind == DIVISION_SHARES)
+    if (of_grid)
         own = overlap(own, planes);
     else
         own.first += planes.first;

@@ -13,16 +13,32 @@ enum division_kind {
     DIVISION_CHEAPEST, /* as a wish: whatever is predicted to be done first */
     DIVISION_ALONE,    /* one computes all planes */
     DIVISION_PARTS,    /* each computes some in one pass, and beside them again what others compute */
-    DIVISION_SHARES    /* each holds some, and hands over what others read of them before each level */
+    DIVISION_SHARES,   /* each holds some, and hands over what others read of them before each level */
+    DIVISION_PASSES,   /* each computes some in several passes, and lends others what a pass reads of them */
+    DIVISION_KINDS
+};
+
+/* What is known of a kind. */
+enum division_fate {
+    DIVISION_CANNOT,    /* it does not suit the job */
+    DIVISION_CAN,       /* it does */
+    DIVISION_TOO_LARGE, /* there was too little memory for it */
+    DIVISION_UNLIKE     /* processes would compute other levels each */
+};
+
+struct division_option {
+    enum division_fate fate;
+    size_t members; /* processes that compute, where it can be; the others do nothing */
+    double seconds; /* predicted */
 };
 
 struct division {
-    enum division_kind kind;
-    size_t members;     /* processes that compute; the others do nothing */
-    bool parts, shares; /* which of the two can be */
-    bool unlike;        /* processes that share would compute other levels each */
-    const char *why;    /* only one computes; NULL: more do */
-    double seconds;     /* predicted */
+    enum division_kind kind; /* that is chosen, */
+    size_t members;          /* by so many, */
+    double seconds;          /* in such a time */
+    struct division_option options[DIVISION_KINDS];
+    const char *why;     /* only one computes; NULL: more do */
+    const char *setback; /* what another kind failed by that nobody expects; NULL: nothing */
 };
 
 /* What is to be divided. */
@@ -38,8 +54,9 @@ struct division_case {
 /* The wish is followed where that can be. */
 struct division division_choose(const struct division_case *dividing, enum division_kind wish);
 
-/* What can be where there is no memory for such a division; false where nothing else can. */
-bool division_step_down(struct division *division);
+/* The cheapest of what is left where the kind that was chosen has met such a fate; false where one computes
+   as it is. */
+bool division_step_down(struct division *division, enum division_fate fate);
 
 /* Let the job be one of them's. */
 void division_apply(const struct division *division, size_t member, struct job *job);

@@ -6,6 +6,7 @@
 #include "base/machine.h"
 #include "base/mem.h"
 #include "base/number.h"
+#include "base/size.h"
 #include "base/thread.h"
 #include "format/slice.h"
 #include "part.h"
@@ -72,8 +73,11 @@ struct range plan_window(const struct plan *plan)
 {
     const struct range all = {0, plan->shape.planes};
     const struct schedule *schedule = &plan->schedule;
+    const struct shares *portions = &plan->portions;
     bool at_once = !schedule->whole && (!schedule->spooled || schedule->passes == 1);
 
+    if (portions->count > 1)
+        return shares_own(portions, portions->first);
     return at_once ? job_window(plan->job) : all;
 }
 
@@ -405,6 +409,37 @@ static bool share_with_others(struct plan *plan, const struct schedule_request *
     return true;
 }
 
+/* The same planes in every pass. */
+static bool make_passes_with_others(struct plan *plan, const struct schedule_request *request,
+                                    struct fault *fault)
+{
+    const struct job *job = plan->job;
+
+    keep_first(plan);
+    plan->portions =
+        (struct shares){.planes = plan->shape.planes, .count = job->members, .first = job->member, .held = 1};
+    return schedule_make(request, &plan->schedule, fault);
+}
+
+/* Steps whose changes ranks keep of each of their planes; no more bytes than that, unless those of one step are
+   more. */
+static size_t kept_steps(const struct plan *plan, size_t step_bytes)
+{
+    const struct stage *last = &plan->job->stages[plan->job->stage_count - 1];
+    size_t most = size_most(1, PLAN_CHANGE_BYTES / step_bytes);
+
+    return last->steps < most ? (size_t)last->steps : most;
+}
+
+/* Those of one rank, and those that come from another one. */
+static size_t change_bytes(const struct plan *plan)
+{
+    size_t planes = size_divided_up(plan->shape.planes, plan->job->members);
+    size_t step_bytes = planes * plan->job->in.grid.channels * sizeof(double);
+
+    return job_waits_for_change(plan->job) ? 2 * step_bytes * kept_steps(plan, step_bytes) : 0;
+}
+
 static bool make_schedule(const struct plan_request *request, struct plan *plan,
                           const struct forms_request *forms, const struct source *source, struct fault *fault)
 {
@@ -432,15 +467,21 @@ static bool make_schedule(const struct plan_request *request, struct plan *plan,
         .tallies = request->stats,
         .changes = job_waits_for_change(job),
         .part = job->region_kind == REGION_PART || (job_window(job).count < plan->shape.planes),
-        .at_once = job->region_kind == REGION_PART || job->members > 1,
+        .at_once = job->region_kind == REGION_PART || request->division == DIVISION_PARTS,
         .measures = job->measures,
         .trades = request->division == DIVISION_SHARES,
+        .among = request->division == DIVISION_PASSES ? job->members : 0,
+        .change_bytes = change_bytes(plan),
         .tees = request->stop_count > 0,
         .trials = request->explains ? &plan->trials : NULL,
     };
 
     if (request->division == DIVISION_SHARES)
         return share_with_others(plan, &schedule, fault);
+    if (request->depth > 0)
+        schedule.limits.depth = request->depth;
+    if (request->division == DIVISION_PASSES)
+        return make_passes_with_others(plan, &schedule, fault);
     if (opened(plan) > 1 && share(plan, &schedule))
         return true;
     keep_first(plan);

@@ -17,6 +17,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* What a rank keeps of the changes of planes, until those of all ranks are added up in their order; more only
+   where those of one step take more. */
+#define PLAN_CHANGE_BYTES ((size_t)1 << 20)
+
 struct plan_request {
     const char *device; /* as --device gives it; NULL: auto */
     bool alone;         /* of the devices that are named, the run takes one: */
@@ -32,6 +36,7 @@ struct plan_request {
     bool stats;                  /* the run adds up the samples of input and output */
     bool explains;               /* somebody asks for the candidates of the schedule */
     enum division_kind division; /* of a job that several processes have: what is wished, or was decided */
+    size_t depth; /* the most that passes by several of them may lag behind; 0: as suits this one */
     const struct wisdom *wisdom; /* NULL: none */
     struct schedule_limits limits;
 };
@@ -40,7 +45,8 @@ struct plan {
     const struct job *job;
     struct lane lanes[DEVICES_MOST]; /* those of the devices that it takes are open */
     struct shares shares;            /* of the planes; one, of all planes, where there is one device */
-    char alone[160];                 /* why one device does it although several were named; else empty */
+    struct shares portions; /* of them, each a rank's in every pass; of no count where one makes them */
+    char alone[160];        /* why one device does it although several were named; else empty */
     char device_name[64], device_text[256], device_reason[160];
     bool replaceable;     /* the device was chosen unasked, and the CPU can stand in for it */
     struct fault setback; /* of the device that the CPU stands in for; else its status is STATUS_DONE */

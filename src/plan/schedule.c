@@ -23,6 +23,9 @@
 #define SEAM_SHARE  20
 #define SLIDE_SHARE 10
 
+/* Steps that a pass by one of several processes costs besides, as reading and writing a spool file takes. */
+#define MOVING_STEPS 4
+
 /* Seams in a slab, below which more is lost by what is computed twice than is won by taking several steps at
  * once. */
 #define LEAST_SEAMS 2
@@ -97,6 +100,10 @@ static void list_candidates(const struct schedule_request *request, struct candi
 
     on_trial.on_trial = true;
     candidates->count = 0;
+    if (request->among > 0) {
+        add_candidates(candidates, spooled, levels_most_together(&on_trial));
+        return;
+    }
     if (goes_round_in_part(request))
         add_candidates(candidates, unrolled, levels_most_together(request->levels));
     add_candidates(candidates, streamed, levels_most_together(request->levels));
@@ -168,6 +175,63 @@ static size_t scratch_bytes(const struct schedule_request *request, const struct
     return bytes;
 }
 
+/* Of the planes, those of any process at least, and at most. */
+static size_t least_portion(const struct schedule_request *request)
+{
+    return request->levels->planes / request->among;
+}
+
+static size_t most_portion(const struct schedule_request *request)
+{
+    return size_divided_up(request->levels->planes, request->among);
+}
+
+/* What a level computes beside a portion grows with the depth, and what passes cost besides shrinks with it.
+ */
+size_t schedule_depth_among(size_t planes, size_t processes)
+{
+    size_t portion = size_divided_up(planes, processes), depth = 1;
+
+    while (depth * depth < MOVING_STEPS * portion)
+        depth++;
+    return size_least(depth, planes - 1);
+}
+
+/* The deepest passes that are any good. */
+static size_t deepest(const struct schedule_request *request)
+{
+    size_t planes = request->levels->planes;
+
+    if (request->among == 0)
+        return planes - 1;
+    return request->limits.depth > 0 ? size_least(request->limits.depth, planes - 1)
+                                     : schedule_depth_among(planes, request->among);
+}
+
+/* Planes are lent between passes, when nothing needs their buffers. */
+static bool count_loans(const struct schedule_request *request, struct schedule *schedule)
+{
+    size_t free_bytes = count_buffers(schedule) * schedule->batch_bytes, loan_bytes;
+
+    if (request->among == 0)
+        return true;
+    if (!mem_product(&loan_bytes, request->work_plane_bytes, SCHEDULE_LOAN_PLANES))
+        return false;
+    schedule->loan = size_most(1, size_least(least_portion(request), free_bytes / size_most(1, loan_bytes)));
+    schedule->trade_bytes = request->change_bytes + (loan_bytes > free_bytes ? loan_bytes - free_bytes : 0);
+    return true;
+}
+
+/* Planes that stand in a spool file. */
+static size_t spooled_planes(const struct attempt *attempt)
+{
+    const struct schedule_request *request = attempt->request;
+    size_t planes = attempt->levels.planes;
+
+    return request->among == 0 ? planes
+                               : size_least(planes, most_portion(request) + 2 * attempt->schedule.depth);
+}
+
 /* False where addresses end. */
 static bool add_up(size_t *sum, size_t count, const size_t *bytes)
 {
@@ -205,7 +269,8 @@ static bool count_memory(struct attempt *attempt, const struct size *size)
         !mem_product(&schedule->batch_bytes, plane_bytes, schedule->batch) ||
         !mem_product(&buffers, schedule->batch_bytes, count_buffers(schedule) * schedule->lanes) ||
         !mem_product(&schedule->spool_bytes, request->work_plane_bytes,
-                     schedule->spooled ? attempt->levels.planes : 0))
+                     schedule->spooled ? spooled_planes(attempt) : 0) ||
+        !count_loans(request, schedule))
         return false;
     schedule->sum_bytes = scratch_bytes(request, schedule);
     return add_up(&schedule->memory_bytes, 7,
@@ -387,18 +452,18 @@ static bool fit_depth(struct attempt *attempt, const struct levels_walk *survey,
 static bool deepen(struct attempt *attempt, uint64_t memory)
 {
     struct levels_walk survey = levels_survey_stages(&attempt->levels);
-    size_t deepest = survey.depth, too_deep = attempt->levels.planes;
+    size_t deep = survey.depth, too_deep = size_most(deep, deepest(attempt->request)) + 1;
     struct attempt shallow;
 
-    if (deepest >= too_deep || !fit_sizes(attempt, &survey, memory))
+    if (deep >= attempt->levels.planes || !fit_sizes(attempt, &survey, memory))
         return false;
     shallow = *attempt;
-    while (too_deep - deepest > 1) {
+    while (too_deep - deep > 1) {
         struct attempt deeper = shallow;
-        survey.depth = deepest + (too_deep - deepest) / 2;
+        survey.depth = deep + (too_deep - deep) / 2;
         if (fit_depth(&deeper, &survey, memory)) {
             *attempt = deeper;
-            deepest = survey.depth;
+            deep = survey.depth;
         } else {
             too_deep = survey.depth;
         }
@@ -411,7 +476,7 @@ static bool fit_full_depth(struct attempt *attempt, uint64_t memory)
 {
     struct levels_walk survey = survey_all(&attempt->levels);
 
-    return survey.depth < attempt->levels.planes && fit_sizes(attempt, &survey, memory);
+    return survey.depth <= deepest(attempt->request) && fit_sizes(attempt, &survey, memory);
 }
 
 static bool fit_passes(struct attempt *attempt, uint64_t memory)

@@ -10,10 +10,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Planes that a process has in memory while others lend it one on either side: these, and on either side two
+   of its own at most, which it lends. */
+#define SCHEDULE_LOAN_PLANES 6
+
 /* How much at a time. 0: what suits the machine; tests want little of everything. */
 struct schedule_limits {
     size_t slab;     /* planes that the levels advance by */
     size_t batch;    /* planes that pass between files and device together */
+    size_t depth;    /* planes that the levels of a pass lag behind, where ranks make several */
     uint64_t memory; /* more than this is not taken where passes over a spool file would do with less */
 };
 
@@ -69,6 +74,9 @@ struct schedule_request {
     bool at_once;             /* nothing else than one pass will do */
     bool measures;            /* all of the result is looked at before any of it leaves */
     bool trades;              /* devices that share are of other processes but for one */
+    size_t among; /* processes that make all passes over spool files, each over its portion of the planes; 0:
+                     there is one */
+    size_t change_bytes;            /* what the changes of a step take on their way between them */
     struct schedule_trials *trials; /* filled in with the candidates; NULL: nobody asks */
 };
 
@@ -95,12 +103,16 @@ struct schedule {
     size_t field_count;
     size_t field_bytes, batch_bytes, spool_bytes; /* one of each */
     size_t routine_bytes, sum_bytes;              /* what routines and sums take beside */
-    size_t trade_bytes;                           /* and what planes take on their way between processes */
-    size_t memory_bytes;                          /* all of it, on host and devices */
+    size_t trade_bytes;  /* and what planes and their changes take on their way between processes */
+    size_t loan;         /* planes that a process gets from others at once, on either side */
+    size_t memory_bytes; /* all of it, on host and devices */
 };
 
 /* All planes at once, shared by so many devices; false where they do not fit. */
 bool schedule_share(const struct schedule_request *request, size_t devices, struct schedule *schedule);
+
+/* How deep passes are at most that so many processes make over their portions of the planes. */
+size_t schedule_depth_among(size_t planes, size_t processes);
 
 /* A schedule that does not fit is refused with STATUS_LIMIT, and the refusal names the least memory that one
    needs. */

@@ -1,5 +1,7 @@
 #include "journey.h"
 
+#include "loan.h"
+
 struct journey journey_start(struct passes *passes, struct stops *stops)
 {
     const struct plan *plan = passes->plan;
@@ -8,7 +10,13 @@ struct journey journey_start(struct passes *passes, struct stops *stops)
                             route_start(&plan->levels, plan->schedule.depth, stops->source->random)};
 }
 
-bool journey_make(struct journey *journey, const struct route_leg *leg, double *changes, bool measures)
+/* A rank of whose planes none is written has nothing to do with the last leg. */
+static bool is_of_use(const struct journey *journey, const struct route_leg *leg)
+{
+    return leg->to != ROUTE_SINK || job_window(journey->passes->job).count > 0;
+}
+
+static bool make_leg(struct journey *journey, const struct route_leg *leg, double *changes, bool measures)
 {
     const struct stop from = stops_from(journey->stops, leg->from), to = stops_to(journey->stops, leg->to);
     struct pass pass = {.begin = leg->begin,
@@ -19,7 +27,17 @@ bool journey_make(struct journey *journey, const struct route_leg *leg, double *
                         .changes = changes,
                         .measures = measures};
 
-    return pass_make(journey->passes, &pass);
+    return !is_of_use(journey, leg) || pass_make(journey->passes, &pass);
+}
+
+bool journey_make(struct journey *journey, const struct route_leg *leg, double *changes, bool measures)
+{
+    struct passes *passes = journey->passes;
+
+    if (!loan_is_due(passes))
+        return make_leg(journey, leg, changes, measures);
+    return loan_planes(passes, journey->stops, leg) &&
+           peers_agree(passes->peers, make_leg(journey, leg, changes, measures), passes->fault);
 }
 
 /* All the way to a mark: into the sink, or into a spool file; there the extremes may be asked for. */

@@ -348,8 +348,31 @@ static struct sweep_frame share_of(const struct passes *all, const struct pass *
                                 .leaving = sweep_overlap(own, wanted(all, pass))};
 }
 
-/* Both ends of an unrolled grid are open, where its last planes come before the first and the first after the
-   last. A part has an open end wherever the grid goes on beyond what the part needs. */
+/* Some planes, with those beside them that they need. Both ends of an unrolled grid are open, where its last
+   planes come before the first and the first after the last. Else an end is open wherever the grid goes on
+   beyond what is needed. */
+static struct sweep_frame some_of(const struct passes *all, const struct pass *pass, struct range own)
+{
+    size_t overlap = pass->overlap;
+    struct sweep_frame frame = {.overlap = overlap, .own = own, .leaving = own};
+
+    if (overlap > 0)
+        frame.span = (struct levels_span){own.first - overlap, own.first + own.count + overlap, true, true};
+    else
+        frame.span = levels_span(&all->plan->levels, pass->begin, pass->end, own);
+    return frame;
+}
+
+/* The same ones in every pass; in the last one those of them that are written. */
+static struct sweep_frame portion_of(const struct passes *all, const struct pass *pass)
+{
+    const struct shares *portions = &all->plan->portions;
+    struct range own = shares_own(portions, portions->first);
+
+    own.first += pass->overlap;
+    return some_of(all, pass, pass->to->of_run ? wanted(all, pass) : own);
+}
+
 static struct sweep_frame planes_of(const struct passes *all, const struct pass *pass)
 {
     size_t planes = all->plan->shape.planes, overlap = pass->overlap;
@@ -358,16 +381,10 @@ static struct sweep_frame planes_of(const struct passes *all, const struct pass 
 
     if (is_shared(all))
         return share_of(all, pass);
-    if (streams_part(all) && overlap > 0)
-        return (struct sweep_frame){
-            .overlap = overlap,
-            .span = {part.first - overlap, part.first + part.count + overlap, true, true},
-            .own = part,
-            .leaving = part};
+    if (all->plan->portions.count > 1)
+        return portion_of(all, pass);
     if (streams_part(all))
-        return (struct sweep_frame){.span = levels_span(&all->plan->levels, pass->begin, pass->end, part),
-                                    .own = part,
-                                    .leaving = part};
+        return some_of(all, pass, part);
     return (struct sweep_frame){.overlap = overlap,
                                 .span = {0, planes + 2 * overlap, overlap > 0, overlap > 0},
                                 .own = own,

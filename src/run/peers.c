@@ -87,6 +87,11 @@ bool peers_go_on(struct peers *peers, struct fault *fault)
     return fault_raise(fault, STATUS_FAILURE, "another rank has stopped");
 }
 
+bool peers_least(struct peers *peers, uint64_t *value, struct fault *fault)
+{
+    return peers_count(peers) == 1 || peers->kind->least(peers->state, value, fault);
+}
+
 bool peers_tell(struct peers *peers, void *bytes, size_t size, struct fault *fault)
 {
     return peers_count(peers) == 1 || peers->kind->tell(peers->state, 0, bytes, size, fault);

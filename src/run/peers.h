@@ -88,6 +88,9 @@ bool peers_go_on(struct peers *peers, struct fault *fault);
 /* What rank 0 says holds for all. */
 bool peers_follow(struct peers *peers, bool done, struct fault *fault);
 
+/* All together: the least of their values. */
+bool peers_least(struct peers *peers, uint64_t *value, struct fault *fault);
+
 /* The bytes of rank 0, at all. */
 bool peers_tell(struct peers *peers, void *bytes, size_t size, struct fault *fault);
 

@@ -141,6 +141,13 @@ struct stop stops_to(struct stops *stops, enum route_stop stop)
     return stop == ROUTE_SINK ? to_sink(stops) : to_spool(stops, stop);
 }
 
+static const struct file_out *output_of(const struct stops *stops)
+{
+    const struct sink *sink = stops->outlet.sink;
+
+    return sink->file != NULL ? sink->file : sink->samples.file;
+}
+
 static bool create_spools(struct stops *stops, struct fault *fault)
 {
     const struct plan *plan = stops->plan;
@@ -148,7 +155,7 @@ static bool create_spools(struct stops *stops, struct fault *fault)
         .type = work_sample(stops->job->work), .channels = plan->shape.channels, .gamma = 1.0};
     for (size_t i = 0; i < plan->schedule.spools; i++) {
         stops->spools[i].plane_bytes = spool_plane_bytes(stops);
-        if (!spool_create(&stops->spools[i].spool, stops->outlet.sink->file, fault))
+        if (!spool_create(&stops->spools[i].spool, output_of(stops), fault))
             return false;
     }
     return true;
@@ -157,7 +164,7 @@ static bool create_spools(struct stops *stops, struct fault *fault)
 static bool hold_source(struct stops *stops, struct fault *fault)
 {
     return !stops->plan->schedule.holds_in_spool ||
-           (spool_create(&stops->held, stops->outlet.sink->file, fault) &&
+           (spool_create(&stops->held, output_of(stops), fault) &&
             source_hold_in_spool(stops->source, &stops->held, fault));
 }
 

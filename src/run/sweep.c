@@ -5,6 +5,8 @@
 #include "base/mem.h"
 #include "base/size.h"
 
+#include <string.h>
+
 /* What one call of a backend in this process's memory advances, so that progress is seen while a large field
    is computed. Other devices take all at once: they would compute the seams between pieces twice. */
 #define PIECE_BYTES ((size_t)256 << 20)
@@ -227,12 +229,34 @@ bool sweep_list_changes(struct sweep *sweep, const struct level *level, struct r
                                         planes, changes, fault);
 }
 
+/* Ranks keep those of each plane apart, since they are added up in the order of planes. */
+static bool keeps_apart(const struct sweep *sweep)
+{
+    return sweep->plan->portions.count > 1;
+}
+
+static size_t step_changes(const struct sweep *sweep)
+{
+    size_t channels = sweep->plan->job->in.grid.channels;
+
+    return keeps_apart(sweep) ? sweep->frame.own.count * channels : channels;
+}
+
+static void take_changes(const struct sweep *sweep, struct range planes, double *sums)
+{
+    size_t channels = sweep->plan->job->in.grid.channels, count = planes.count * channels;
+
+    if (keeps_apart(sweep))
+        memcpy(sums + (planes.first - sweep->frame.own.first) * channels, sweep->plane_changes,
+               count * sizeof *sums);
+    for (size_t i = 0; i < count && !keeps_apart(sweep); i++)
+        sums[i % channels] += sweep->plane_changes[i];
+}
+
 /* Over the channels that the file has, and its planes, one after the other. */
 bool sweep_add_change(struct sweep *sweep, const struct level *level, struct range planes, double *sums,
                       struct fault *fault)
 {
-    const struct plan *plan = sweep->plan;
-    unsigned channels = plan->job->in.grid.channels;
     struct range own = sweep_overlap(planes, sweep->frame.own), part = {own.first, 0};
 
     for (size_t left = own.count; left > 0; left -= part.count) {
@@ -240,8 +264,7 @@ bool sweep_add_change(struct sweep *sweep, const struct level *level, struct ran
         part.count = size_least(left, CHANGES_TOGETHER);
         if (!sweep_list_changes(sweep, level, part, sweep->plane_changes, fault))
             return false;
-        for (size_t i = 0; i < part.count * channels; i++)
-            sums[i % channels] += sweep->plane_changes[i];
+        take_changes(sweep, part, sums);
     }
     return true;
 }
@@ -294,7 +317,7 @@ bool sweep_run(struct sweep *sweep, struct fault *fault)
         if (changes != NULL && level->ends_step) {
             if (sweep_looks_at(sweep, level) && !sweep_add_change(sweep, level, planes, changes, fault))
                 return false;
-            changes += sweep->plan->job->in.grid.channels;
+            changes += step_changes(sweep);
         }
     }
     sweep->done = done;

@@ -1,0 +1,209 @@
+/* Loans: planes that ranks lend each other out of their spool files between passes. */
+#include "loan.h"
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/size.h"
+
+/* On either side a rank gets planes of two others at most, since it gets no more at once than the smallest
+   portion has; and for the same reason it lends its own to two. */
+#define MESSAGES_MOST 8
+
+/* Planes that go from one rank to another, by their numbers in the spool file. */
+struct loan {
+    size_t from, to;
+    struct range planes;
+    unsigned char *samples; /* in a buffer, of whichever rank it is */
+};
+
+/* All that a rank lends and gets before a leg. */
+struct loans {
+    const struct passes *all;
+    struct shares portions; /* as the leg counts planes */
+    size_t reach;           /* of all its levels together */
+    struct stop out_of, into;
+    unsigned char *buffer;
+    size_t used; /* bytes of it */
+    struct loan list[MESSAGES_MOST];
+    struct peers_parcel messages[MESSAGES_MOST];
+    size_t count;
+    bool fine; /* nothing has failed here */
+};
+
+bool loan_is_due(const struct passes *all)
+{
+    return all->plan->portions.count > 1;
+}
+
+/* ---- who lends what to whom ---- */
+
+static void add_loan(struct loans *loans, struct loan loan)
+{
+    size_t own = loans->portions.first, bytes = loan.planes.count * loans->into.plane_bytes;
+
+    if (loan.from == loan.to || (loan.from != own && loan.to != own))
+        return;
+    loan.samples = loans->buffer + loans->used;
+    loans->used += bytes;
+    loans->messages[loans->count] = (struct peers_parcel){.peer = loan.from == own ? loan.to : loan.from,
+                                                          .incoming = loan.to == own,
+                                                          .bytes = loan.samples,
+                                                          .size = bytes};
+    loans->list[loans->count++] = loan;
+}
+
+/* Planes on one side of a rank's own, from whoever has them. */
+static void add_side(struct loans *loans, size_t to, struct range planes)
+{
+    while (planes.count > 0) {
+        struct loan loan = {.to = to};
+        loan.planes = shares_owned(&loans->portions, planes, &loan.from);
+        planes.first += loan.planes.count;
+        planes.count -= loan.planes.count;
+        loan.planes.first -= shares_overlap(&loans->portions);
+        add_loan(loans, loan);
+    }
+}
+
+/* Those that are so far from a rank's own, on both sides, in the same order at all ranks: each lends its
+   planes to few others at a time. */
+static void list_loans(struct loans *loans, size_t near, size_t far)
+{
+    const struct shares *portions = &loans->portions;
+
+    loans->count = loans->used = 0;
+    for (size_t to = 0; to < portions->count; to++) {
+        const struct range inner = shares_reached(portions, to, near);
+        const struct range outer = shares_reached(portions, to, far);
+        size_t end = inner.first + inner.count;
+        add_side(loans, to, (struct range){outer.first, inner.first - outer.first});
+        add_side(loans, to, (struct range){end, outer.first + outer.count - end});
+    }
+}
+
+/* ---- what is lent ---- */
+
+static void lend(struct loans *loans)
+{
+    for (size_t i = 0; loans->fine && i < loans->count; i++) {
+        const struct loan *loan = &loans->list[i];
+        if (loan->from == loans->portions.first)
+            loans->fine = loans->out_of.carrier.move(loans->out_of.carrier.file, loan->samples, loan->planes,
+                                                     loans->all->fault);
+    }
+}
+
+static void get(struct loans *loans)
+{
+    for (size_t i = 0; loans->fine && i < loans->count; i++) {
+        const struct loan *loan = &loans->list[i];
+        if (loan->to == loans->portions.first)
+            loans->fine = loans->into.carrier.move(loans->into.carrier.file, loan->samples, loan->planes,
+                                                   loans->all->fault);
+    }
+}
+
+/* Nearest planes first. Whoever fails goes on trading whatever the buffer holds, so that nobody waits for
+   planes that never come. */
+static bool exchange(struct loans *loans)
+{
+    struct peers *peers = loans->all->peers;
+    size_t at_once = loans->all->plan->schedule.loan;
+
+    for (size_t near = 0, far; near < loans->reach; near = far) {
+        far = near + size_least(at_once, loans->reach - near);
+        list_loans(loans, near, far);
+        lend(loans);
+        if (!peers_begin_trade(peers, loans->messages, loans->count, loans->all->fault) ||
+            !peers_end_trade(peers, loans->all->fault))
+            return false;
+        get(loans);
+    }
+    return true;
+}
+
+static bool open_buffer(struct loans *loans)
+{
+    const struct schedule *schedule = &loans->all->plan->schedule;
+
+    loans->buffer = mem_alloc(schedule->loan, SCHEDULE_LOAN_PLANES * loans->into.plane_bytes,
+                              "planes of other ranks", loans->all->fault);
+    return loans->buffer != NULL;
+}
+
+/* What all levels of a leg read on either side. A grid that is gone around has no more planes than it has. */
+static size_t reach_of(const struct passes *all, const struct route_leg *leg)
+{
+    const struct levels_walk survey = levels_survey(&all->plan->levels, leg->begin, leg->end);
+
+    return size_least(leg->overlap > 0 ? leg->overlap : survey.level.lag, all->plan->shape.planes);
+}
+
+bool loan_planes(struct passes *all, struct stops *stops, const struct route_leg *leg)
+{
+    struct loans loans = {.all = all,
+                          .portions = all->plan->portions,
+                          .reach = reach_of(all, leg),
+                          .out_of = stops_from(stops, leg->from),
+                          .fine = true};
+    double begun = clock_seconds(), seconds;
+    bool done;
+
+    if (leg->from == ROUTE_SOURCE || loans.reach == 0)
+        return true;
+    loans.into = stops_to(stops, leg->from);
+    loans.portions.around = leg->overlap > 0;
+    loans.portions.halo = leg->overlap;
+    done = peers_agree(all->peers, open_buffer(&loans), all->fault) && exchange(&loans) &&
+           peers_agree(all->peers, loans.fine, all->fault);
+    mem_free(loans.buffer);
+    seconds = clock_seconds() - begun;
+    all->seconds.read += seconds;
+    all->seconds.reading += seconds;
+    return done;
+}
+
+/* ---- changes ---- */
+
+static size_t own_values(const struct passes *all)
+{
+    const struct shares *portions = &all->plan->portions;
+
+    return shares_own(portions, portions->first).count * all->job->in.grid.channels;
+}
+
+double *loan_changes(const struct passes *all, size_t steps)
+{
+    return mem_zeroed(steps, own_values(all) * sizeof(double), "the sums", all->fault);
+}
+
+/* Sums that come about at rank 0. */
+struct adding {
+    size_t steps, channels;
+    double *sums;
+};
+
+static bool add_portion(void *data, const void *bytes, size_t size, struct fault *fault)
+{
+    const struct adding *adding = data;
+    const double *changes = bytes;
+    size_t values = size / sizeof *changes / adding->steps;
+
+    (void)fault;
+    for (size_t step = 0; step < adding->steps; step++) {
+        double *sums = adding->sums + step * adding->channels;
+        for (size_t i = 0; i < values; i++)
+            sums[i % adding->channels] += changes[step * values + i];
+    }
+    return true;
+}
+
+bool loan_add_up(const struct passes *all, const double *changes, size_t steps, double *sums)
+{
+    size_t channels = all->job->in.grid.channels;
+    struct adding adding = {steps, channels, sums};
+
+    return peers_gather(all->peers, changes, steps * own_values(all) * sizeof *changes, add_portion, &adding,
+                        all->fault) &&
+           peers_tell(all->peers, sums, steps * channels * sizeof *sums, all->fault);
+}
