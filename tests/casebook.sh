@@ -38,6 +38,23 @@ skip() # WHAT-AND-WHY
     printf 'skip  %s\n' "$1"
 }
 
+empty_folder()
+{
+    rm -rf "$1"
+    mkdir "$1"
+}
+
+# It holds these files and nothing else.
+folder_holds() # FOLDER NAME...
+{
+    folder=$1
+    shift
+    printf '%s\n' "$@" | sort > ../wanted
+    # shellcheck disable=SC2012  # the names are ours
+    ls -A "$folder" | sort | diff ../wanted -
+    result $? "$folder holds $*"
+}
+
 conclude()
 {
     echo "$cases cases, $failures failures, $skips skipped"

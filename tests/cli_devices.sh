@@ -6,11 +6,7 @@ set -u
 # shellcheck source=tests/commandbook.sh
 . "$(dirname "$0")/commandbook.sh"
 
-emulated=${top_builddir:-.}/tests/imgheat_emulated
-if ! [ -x "$emulated" ]; then
-    skip 'several GPUs: imgheat_emulated is not built'
-    conclude
-fi
+needs_emulated_gpus
 
 unset CUDA_VISIBLE_DEVICES
 

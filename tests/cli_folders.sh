@@ -6,23 +6,6 @@ set -u
 # shellcheck source=tests/commandbook.sh
 . "$(dirname "$0")/commandbook.sh"
 
-empty()
-{
-    rm -rf "$1"
-    mkdir "$1"
-}
-
-# The directory holds these files and nothing else.
-holds() # DIRECTORY NAME...
-{
-    directory=$1
-    shift
-    printf '%s\n' "$@" | sort > ../wanted
-    # shellcheck disable=SC2012  # the names are ours
-    ls -A "$directory" | sort | diff ../wanted -
-    result $? "$directory holds $*"
-}
-
 # Two directories hold the same.
 same_folders() # NAME A B
 {
@@ -51,12 +34,12 @@ voxfilt -i v64.raw -n 64 -t f32 -f identity -o large.nrrd
 accepts 'an operand is an input' '' voxfilt -f gauss:1.2 -f heat in/4.nrrd -o operand.nrrd
 same 'as --input is' operand.nrrd single/4.nrrd
 for threads in 1 2 7; do
-    empty made
+    empty_folder made
     # shellcheck disable=SC2086  # words
     accepts "-j $threads: every format" '' voxfilt -j $threads -f gauss:1.2 -f heat $volumes -o made/
     same_folders "-j $threads: headers and samples of single calls" single made
 done
-empty made
+empty_folder made
 # shellcheck disable=SC2086
 accepts 'little memory' '' voxfilt -j 3 -m 1M -f gauss:1.2 -f heat $volumes -o made
 same_folders 'little memory: the same files' single made
@@ -65,7 +48,7 @@ cp -r in own
 accepts 'volumes in their own directory' '' \
     voxfilt -j 2 -f gauss:1.2 -f heat $(find own -name '[0-9].*' ! -name '*.raw' ! -name '*.img') -o own/
 same_folders 'are replaced by their outputs, and so are their samples' single own
-empty made
+empty_folder made
 accepts '-n and --type are for every raw volume' '' voxfilt -n 8 -t u8 v8.raw scan_8x8x8_u8.raw -o made/
 v8 -o one.raw
 same 'the first' one.raw made/v8.raw
@@ -73,39 +56,39 @@ same 'and the second' one.raw made/scan_8x8x8_u8.raw
 
 # ---------------------------------------------------------------- --out-format names the files
 
-empty made
+empty_folder made
 cp in/5.nhdr 5.txt
 cp in/5.raw .
 accepts 'endings of other formats are replaced' '' \
     voxfilt -f identity --out-format nrrd in/2.nii.gz in/4.nrrd in/6.mha 5.txt -o made/
-holds made 2.nrrd 4.nrrd 6.nrrd 5.txt.nrrd
+folder_holds made 2.nrrd 4.nrrd 6.nrrd 5.txt.nrrd
 voxfilt -f identity in/2.nii.gz -o converted.nrrd
 same 'as for a single file' converted.nrrd made/2.nrrd
-empty made
+empty_folder made
 accepts 'into headers with their samples beside them' '' \
     voxfilt -f identity --out-format mhd in/1.nii in/8.npy -o made/
-holds made 1.mhd 1.raw 8.mhd 8.raw
+folder_holds made 1.mhd 1.raw 8.mhd 8.raw
 accepts 'one volume, too' '' voxfilt -f identity --out-format npy in/1.nii -o made/
-holds made 1.mhd 1.raw 8.mhd 8.raw 1.npy
+folder_holds made 1.mhd 1.raw 8.mhd 8.raw 1.npy
 
 # ---------------------------------------------------------------- bad ones among good ones
 
 head -c 900 in/4.nrrd > cut.nrrd
 for threads in 1 4; do
-    empty made
+    empty_folder made
     ends "-j $threads: bad ones are told in order, and the others are done" 3 \
         "voxfilt: cut.nrrd: length: samples of exactly 820 bytes, but 24 × 9 × 36 u16 take 15552
 voxfilt: none.nii: No such file or directory
 voxfilt: rgb.png: a PNG picture: imgheat filters pictures
 " voxfilt -j $threads -f gauss:1.2 -f heat in/1.nii cut.nrrd none.nii in/7.mhd rgb.png in/5.nhdr -o made/
-    holds made 1.nii 5.nhdr 5.raw 7.mhd 7.raw
+    folder_holds made 1.nii 5.nhdr 5.raw 7.mhd 7.raw
     same "-j $threads: one of the good ones" single/7.raw made/7.raw
 done
-empty made
+empty_folder made
 ends 'one that needs more memory than there is' 6 \
     'voxfilt: large.nrrd: --memory: this job needs 320 KiB (327680 bytes), and 100 KiB are allowed
 ' voxfilt -j 2 -m 100K -f gauss:1 in/1.nii large.nrrd -o made/
-holds made 1.nii
+folder_holds made 1.nii
 
 # ---------------------------------------------------------------- operands as other programs take them
 
@@ -124,7 +107,7 @@ cp in/4.nrrd other
 cp in/5.nhdr other/5.mhd
 cp in/5.raw other/5.raw
 ln -s other/5.raw link.raw
-empty made
+empty_folder made
 refuses 2 'voxfilt: in/4.nrrd and other/4.nrrd would have the same name in made/' \
     voxfilt in/4.nrrd other/4.nrrd -o made/
 refuses 2 'voxfilt: in/1.nii and other/1.nrrd would have the same name in made/' \
@@ -141,7 +124,7 @@ result $? 'and nothing was written'
 
 # ---------------------------------------------------------------- what is told
 
-empty made
+empty_folder made
 voxfilt -j 2 --stats -f gauss:1 in/4.nrrd none.nii in/1.nii -o made/ 2> ../stderr
 sed -n 's/  min .*//p; /→/p; /none/p' ../stderr > ../told
 printf '%s\n' 'in/4.nrrd → made/4.nrrd' 'input  channel 0' 'output channel 0' 'voxfilt: none.nii: No such file or directory' \

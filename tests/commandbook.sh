@@ -16,6 +16,16 @@ has()
     command -v "$1" > ../has
 }
 
+# Without a program whose GPUs are emulated, nothing of what follows is tried.
+needs_emulated_gpus()
+{
+    emulated=${top_builddir:-.}/tests/imgheat_emulated
+    [ -x "$emulated" ] && return
+    skip 'several GPUs: imgheat_emulated is not built'
+    conclude
+    exit
+}
+
 # A command fails with a status and one line, writes nothing to standard output, and leaves neither `out` nor a
 # temporary.
 refuses() # STATUS MESSAGE COMMAND...

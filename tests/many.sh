@@ -29,17 +29,6 @@ says() # STATUS LINES COMMAND...
     fi
 }
 
-# The directory holds these files and nothing else.
-holds() # DIRECTORY NAME...
-{
-    directory=$1
-    shift
-    printf '%s\n' "$@" | sort > ../wanted
-    # shellcheck disable=SC2012  # the names are ours
-    ls -A "$directory" | sort | diff ../wanted -
-    result $? "$directory holds $*"
-}
-
 # Files of a directory are those of single calls.
 as_single() # DIRECTORY NAME...
 {
@@ -48,12 +37,6 @@ as_single() # DIRECTORY NAME...
     for name in "$@"; do
         [ -s "single/$name" ] && cmp "single/$name" "$directory/$name" || return 1
     done
-}
-
-empty()
-{
-    rm -rf "$1"
-    mkdir "$1"
 }
 
 # ---------------------------------------------------------------- inputs
@@ -75,7 +58,7 @@ filters='-f gauss:1.5 -f heat'
 # ---------------------------------------------------------------- the same files
 
 for threads in 1 2 3 7 64; do
-    empty out
+    empty_folder out
     # shellcheck disable=SC2086  # words
     says 0 '' imgheat -j $threads $filters in/*.png -o out/
     # shellcheck disable=SC2086
@@ -83,26 +66,26 @@ for threads in 1 2 3 7 64; do
     result $? "-j $threads: the files of single calls"
 done
 for memory in 400K 1M 4M; do
-    empty out
+    empty_folder out
     # shellcheck disable=SC2086
     says 0 '' imgheat -j 3 -m $memory $filters in/*.png -o out
     # shellcheck disable=SC2086
     as_single out $names
     result $? "-m $memory: the files of single calls"
 done
-empty out
+empty_folder out
 says 0 '' imgheat -j 3 -m 4M -e wrap -f gauss:1.5 in/a.png in/b.png in/f.png -o out
 imgheat -e wrap -f gauss:1.5 in/f.png -o held.png
 cmp held.png out/f.png
 result $? 'pictures that have to be held, one of them larger than its share of memory'
-empty out
+empty_folder out
 # shellcheck disable=SC2086
 says 0 '' imgheat $filters in/a.png -o out/
 as_single out a.png
 result $? 'one picture into a directory'
 # shellcheck disable=SC3045  # where the shell cannot limit addresses, or a sanitizer needs all of them, this is skipped
 if (ulimit -v 400000; imgheat --version) > ../bare 2>&1; then
-    empty out
+    empty_folder out
     # shellcheck disable=SC2086  # sixteen threads are more than the limit has room for, and nobody asks for them
     (ulimit -v 400000; OMP_NUM_THREADS=16 imgheat $filters in/*.png -o out/)
     # shellcheck disable=SC2086
@@ -113,7 +96,7 @@ else
 fi
 # shellcheck disable=SC3045
 if (ulimit -n 24 && imgheat --version) > ../bare 2>&1; then
-    empty out
+    empty_folder out
     # shellcheck disable=SC2086
     (ulimit -n 24 && imgheat -j 2 $filters in/*.png -o out/)
     # shellcheck disable=SC2086
@@ -123,7 +106,7 @@ else
     skip 'a limit on open files'
 fi
 mkfifo pipe.png
-empty out
+empty_folder out
 cat in/a.png > pipe.png &
 # shellcheck disable=SC2086
 imgheat -j 2 $filters pipe.png in/b.png -o out/
@@ -139,7 +122,7 @@ head -c 5000 in/a.png > cut.png
 printf 'no picture' > text.png
 mkdir bad && mv cut.png hurt.png text.png bad
 for threads in 1 4; do
-    empty out
+    empty_folder out
     # shellcheck disable=SC2086
     says 3 'imgheat: bad/cut.png: IDAT: the file ends early
 imgheat: bad/hurt.png: IDAT: CRC error
@@ -151,20 +134,20 @@ imgheat: bad/text.png: Not a PNG file' \
     as_single out $names
     result $? "-j $threads: the good ones are done"
     # shellcheck disable=SC2086
-    holds out $names
+    folder_holds out $names
 done
-empty out
+empty_folder out
 # shellcheck disable=SC2086
 says 4 'imgheat: none.png: No such file or directory
 imgheat: bad/cut.png: IDAT: the file ends early' imgheat $filters none.png bad/cut.png in/a.png -o out/
-empty out
+empty_folder out
 # shellcheck disable=SC2086
 says 6 'imgheat: in/c.png: --memory: this job needs 383 KiB (392000 bytes), and 300 KiB are allowed' \
     imgheat -j 3 -m 300K $filters in/a.png in/c.png in/e.png -o out/
-holds out a.png e.png
+folder_holds out a.png e.png
 # A file's name may look like the beginning of another message.
 cp in/c.png ./--memory
-empty out
+empty_folder out
 # shellcheck disable=SC2086
 says 6 'imgheat: --memory: --memory: this job needs 383 KiB (392000 bytes), and 300 KiB are allowed' \
     imgheat -j 3 -m 300K $filters -o out/ -- in/a.png --memory
@@ -174,7 +157,7 @@ imgheat: in/b.png: --filter: sobel:z: this grid has no z axis' imgheat -f sobel:
 
 # ---------------------------------------------------------------- names that cannot be
 
-empty out
+empty_folder out
 says 2 'imgheat: 2 inputs need a directory, --output DIR/; did you mean to replace in/b.png with --output in/b.png?' \
     imgheat in/a.png in/b.png
 says 2 'imgheat: 2 inputs need a directory: --output DIR/' imgheat in/a.png in/b.png -o out.png
@@ -190,7 +173,7 @@ result $? 'and nothing was written'
 
 # ---------------------------------------------------------------- inputs that are outputs
 
-empty same
+empty_folder same
 cp in/*.png same
 # shellcheck disable=SC2086
 says 0 '' imgheat -j 3 $filters same/*.png -o same/
@@ -198,7 +181,7 @@ says 0 '' imgheat -j 3 $filters same/*.png -o same/
 as_single same $names
 result $? 'pictures in their own directory'
 # shellcheck disable=SC2086
-holds same $names
+folder_holds same $names
 mkdir links
 ln -s ../same/b.png links/z.png
 # shellcheck disable=SC2086
@@ -207,13 +190,13 @@ says 2 'imgheat: links/z.png: it would be replaced by the output for in/b.png' \
 ln -s b.png same/link.png
 # shellcheck disable=SC2086
 says 2 'imgheat: same/b.png and same/link.png are the same file' imgheat $filters same/b.png same/link.png -o same
-empty out
+empty_folder out
 ln -s new.png out/a.png
 ln -s new.png out/b.png
 ln -s d.png out/c.png
 says 2 'imgheat: out/a.png and out/b.png are the same file' imgheat in/a.png in/b.png -o out
 says 2 'imgheat: out/c.png and out/d.png are the same file' imgheat in/c.png in/d.png -o out
-holds out a.png b.png c.png
+folder_holds out a.png b.png c.png
 cp in/d.png same/d.png
 rm same/link.png
 ln same/d.png same/hard.png
@@ -225,7 +208,7 @@ result $? 'two names of one file become two files'
 # ---------------------------------------------------------------- outputs that fail
 
 if [ -c /dev/full ]; then
-    empty out
+    empty_folder out
     ln -s /dev/full out/b.png
     ln -s /dev/full out/e.png
     # shellcheck disable=SC2086
@@ -234,17 +217,17 @@ imgheat: out/e.png: No space left on device' imgheat -j 3 $filters in/*.png -o o
     as_single out a.png c.png d.png f.png g.png
     result $? 'the others have their place'
     # shellcheck disable=SC2086
-    holds out $names
+    folder_holds out $names
 else
     skip '/dev/full is not here'
 fi
 # A file that grows too large is an error where its signal is ignored.
-empty out
+empty_folder out
 (trap '' XFSZ && ulimit -f 32 && imgheat -j 3 --level 0 in/d.png in/f.png in/g.png -o out/) 2> ../stderr
 [ $? = 4 ] && printf 'imgheat: out/f.png: File too large\n' | diff - ../stderr
 result $? 'one output is too large'
-holds out d.png g.png
-empty out
+folder_holds out d.png g.png
+empty_folder out
 chmod 555 out
 if [ ! -w out ]; then
     says 4 'imgheat: out/a.png: Permission denied
@@ -263,7 +246,7 @@ tells() # NAME PATTERN WANTED
     result $? "$1"
 }
 
-empty out
+empty_folder out
 # shellcheck disable=SC2086
 imgheat -j 3 --stats $filters in/f.png in/b.png none.png in/d.png -o out/ 2> ../stderr
 tells '--stats: files in order, each with its lines' 's/  min .*//p; /→/p; /none/p' "in/f.png → out/f.png
@@ -309,7 +292,7 @@ result $? '--progress counts files'
 tells 'and messages have lines of their own' '/^imgheat/p' 'imgheat: none.png: No such file or directory'
 
 # What is said of the options alone is said once, even if the first of the files cannot be read.
-empty out
+empty_folder out
 idle='imgheat: --edge has no effect: no stage reads neighbours
 imgheat: --flip has no effect: every stage is the same when flipped'
 absent='imgheat: none.png: No such file or directory'
@@ -334,7 +317,7 @@ says 0 "imgheat: in/b.png: --flux-channels has no effect: there is only one chan
 # A signal that the caller ignores stays ignored, and then there is nothing to see.
 if [ -z "$(sh -c 'kill -TERM $$; echo alive' 2>&1)" ]; then
     for threads in 2 5; do
-        empty out
+        empty_folder out
         imgheat -D cpu -j $threads -s 1000000000 in/a.png in/b.png in/c.png in/e.png in/f.png -o out/ 2> ../stderr &
         running=$!
         tries=0
@@ -364,7 +347,7 @@ if [ -x "$emulated" ]; then
     result $? 'one file by a device'
     # The second leaves the choice to auto: a rung that no CPU has.
     for device in '-D cuda' '--rung tile'; do
-        empty out
+        empty_folder out
         # shellcheck disable=SC2086
         "$emulated" -j 3 --report $device -f sobel:x in/b.png in/d.png in/g.png -o out/ 2> ../stderr
         [ "$(grep -c '^device  *cuda: ' ../stderr)" = 3 ] &&

@@ -6,6 +6,7 @@
 #include "base/suggest.h"
 #include "parsing.h"
 
+#include <stdio.h>
 #include <string.h>
 
 bool take_work(struct parsing *parsing, const char *value)
@@ -71,30 +72,35 @@ static const char *meant_pair(const char *value, char *meant, size_t size)
     return read_pair(suggest_separator(value, 'x', meant, size), &first, &second) ? meant : NULL;
 }
 
+/* Two counts in a form that is named, or one; then the second is 0. */
+static bool take_pair(struct parsing *parsing, const char *value, const char *form, unsigned *first,
+                      unsigned *second)
+{
+    uint64_t counts[2];
+    char meant[64], expected[96];
+
+    if (!read_pair(value, &counts[0], &counts[1])) {
+        snprintf(expected, sizeof expected, "%s, whole numbers from 1 to " TEXT(MOST_TILE), form);
+        return parsing_refuse_for(parsing, value, expected, meant_pair(value, meant, sizeof meant));
+    }
+    *first = (unsigned)counts[0];
+    *second = (unsigned)counts[1];
+    return true;
+}
+
 bool take_tile(struct parsing *parsing, const char *value)
 {
-    uint64_t width, height;
-    char meant[64];
+    struct rung_wish *wish = parsing->wish;
+    bool taken = take_pair(parsing, value, "W or WxH", &wish->tile_x, &wish->tile_y);
 
-    if (!read_pair(value, &width, &height))
-        return parsing_refuse_for(parsing, value, "W or WxH, whole numbers from 1 to " TEXT(MOST_TILE),
-                                  meant_pair(value, meant, sizeof meant));
-    parsing->wish->tile_x = (unsigned)width;
-    parsing->wish->tile_y = (unsigned)(height == 0 ? width : height);
-    return true;
+    if (taken && wish->tile_y == 0)
+        wish->tile_y = wish->tile_x;
+    return taken;
 }
 
 bool take_coarsen(struct parsing *parsing, const char *value)
 {
-    uint64_t factor, stride;
-    char meant[64];
-
-    if (!read_pair(value, &factor, &stride))
-        return parsing_refuse_for(parsing, value, "N or NxS, whole numbers from 1 to " TEXT(MOST_TILE),
-                                  meant_pair(value, meant, sizeof meant));
-    parsing->wish->coarsen = (unsigned)factor;
-    parsing->wish->stride = (unsigned)stride;
-    return true;
+    return take_pair(parsing, value, "N or NxS", &parsing->wish->coarsen, &parsing->wish->stride);
 }
 
 bool take_threads(struct parsing *parsing, const char *value)

@@ -12,6 +12,7 @@
 #define MOST_THREADS 64
 
 struct carrier {
+    void (*carry)(struct carrier *carrier); /* what each thread does */
     struct ring *ring, *other;
     struct carrier_end end;
     struct carrier_load load;
@@ -92,16 +93,11 @@ static void stop(struct carrier *carrier, const struct fault *fault)
         ring_stop(carrier->other, fault);
 }
 
-static void fetch(void *data, size_t first, size_t count, unsigned member)
+static void fetch(struct carrier *carrier)
 {
-    struct carrier *carrier = data;
     struct ring_slot *slot;
     struct fault fault;
 
-    (void)first;
-    (void)count;
-    (void)member;
-    diag_divert(carrier->messages);
     while (claim(carrier, &slot, &fault) && slot != NULL) {
         if (!move(carrier, slot, &fault) || !finish(carrier, slot, &fault)) {
             stop(carrier, &fault);
@@ -121,16 +117,11 @@ static bool prepare(struct carrier *carrier, struct fault *fault)
     return prepared;
 }
 
-static void deliver(void *data, size_t first, size_t count, unsigned member)
+static void deliver(struct carrier *carrier)
 {
-    struct carrier *carrier = data;
     struct ring_slot *slot;
     struct fault fault;
 
-    (void)first;
-    (void)count;
-    (void)member;
-    diag_divert(carrier->messages);
     if (!prepare(carrier, &fault)) {
         stop(carrier, &fault);
         return;
@@ -144,19 +135,29 @@ static void deliver(void *data, size_t first, size_t count, unsigned member)
     }
 }
 
-static bool engage(struct carrier *carrier, pool_work *work, unsigned threads, struct fault *fault)
+static void run_thread(void *data, size_t first, size_t count, unsigned member)
+{
+    struct carrier *carrier = data;
+
+    (void)first;
+    (void)count;
+    (void)member;
+    diag_divert(carrier->messages);
+    carrier->carry(carrier);
+}
+
+static bool engage(struct carrier *carrier, unsigned threads, struct fault *fault)
 {
     unsigned wanted = threads < MOST_THREADS ? threads : MOST_THREADS;
 
     if (!pool_create(&carrier->pool, wanted, POOL_SMALL_STACKS, fault))
         return false;
-    carrier->threads = pool_start(carrier->pool, wanted, work, carrier);
+    carrier->threads = pool_start(carrier->pool, wanted, run_thread, carrier);
     return carrier->threads > 0 ||
            fault_raise(fault, STATUS_LIMIT, "cannot create a thread for reading or writing");
 }
 
-static bool start(struct carrier **result, const struct carrier *form, pool_work *work, unsigned threads,
-                  struct fault *fault)
+static bool start(struct carrier **result, const struct carrier *form, unsigned threads, struct fault *fault)
 {
     struct carrier *carrier = mem_alloc(1, sizeof *carrier, "a carrier", fault);
 
@@ -166,7 +167,7 @@ static bool start(struct carrier **result, const struct carrier *form, pool_work
     carrier->messages = diag_stream();
     pthread_mutex_init(&carrier->order, NULL);
     pthread_mutex_init(&carrier->count, NULL);
-    if (!engage(carrier, work, threads, fault)) {
+    if (!engage(carrier, threads, fault)) {
         (void)carrier_close(carrier);
         return false;
     }
@@ -178,17 +179,17 @@ bool carrier_fetch(struct carrier **carrier, struct ring *ring, struct ring *oth
                    const struct carrier_end *end, const struct carrier_load *load, unsigned threads,
                    struct fault *fault)
 {
-    const struct carrier form = {.ring = ring, .other = other, .end = *end, .load = *load};
+    const struct carrier form = {.carry = fetch, .ring = ring, .other = other, .end = *end, .load = *load};
 
-    return start(carrier, &form, fetch, threads, fault);
+    return start(carrier, &form, threads, fault);
 }
 
 bool carrier_deliver(struct carrier **carrier, struct ring *ring, struct ring *other,
                      const struct carrier_end *end, unsigned threads, struct fault *fault)
 {
-    const struct carrier form = {.ring = ring, .other = other, .end = *end};
+    const struct carrier form = {.carry = deliver, .ring = ring, .other = other, .end = *end};
 
-    return start(carrier, &form, deliver, threads, fault);
+    return start(carrier, &form, threads, fault);
 }
 
 void carrier_join(struct carrier *carrier)
