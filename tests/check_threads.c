@@ -1,9 +1,10 @@
-/* Tests of threads: pools take every turn once, crews stop at the first fault, and belts keep their order,
- * whoever is late. */
+/* Tests of threads: pools take every turn once, crews stop at the first fault, and belts and workshops keep
+ * their order, whoever is late. */
 #include "base/belt.h"
 #include "base/crew.h"
 #include "base/pool.h"
 #include "base/thread.h"
+#include "base/workshop.h"
 
 #include <check.h>
 #include <pthread.h>
@@ -343,12 +344,90 @@ START_TEST(nobody_waits_for_a_belt_that_stopped)
 }
 END_TEST
 
+/* ---- workshops ---- */
+
+struct pieces {
+    atomic_uint number[PLACES];
+    atomic_uint at_work[MEMBERS];
+    atomic_uint wrong, done;
+};
+
+static void square_piece(void *context, size_t place, unsigned worker)
+{
+    struct pieces *pieces = context;
+    pieces->wrong +=
+        worker >= MEMBERS || place >= PLACES || atomic_fetch_add(&pieces->at_work[worker], 1) != 0;
+    pieces->number[place] *= pieces->number[place];
+    pieces->done++;
+    pieces->at_work[worker]--;
+}
+
+static struct workshop *workshop_make(struct pieces *pieces, unsigned workers)
+{
+    struct workshop *workshop;
+    struct fault fault;
+    ck_assert(workshop_open(&workshop, PLACES, workers, square_piece, pieces, &fault));
+    ck_assert_uint_eq(workshop_threads(workshop), workers - 1);
+    return workshop;
+}
+
+static void take_piece(struct workshop *workshop, struct pieces *pieces, unsigned number)
+{
+    size_t place = workshop_take(workshop);
+    ck_assert_uint_eq(pieces->number[place], number * number);
+    workshop_vacate(workshop, place);
+}
+
+static void put_piece(struct workshop *workshop, struct pieces *pieces, size_t place, unsigned number)
+{
+    pieces->number[place] = number;
+    workshop_put(workshop, place);
+}
+
+START_TEST(workshops_keep_the_order)
+{
+    struct pieces pieces = {.wrong = 0};
+    struct workshop *workshop = workshop_make(&pieces, (unsigned)_i);
+    unsigned in = 0, out = 0;
+    size_t place;
+    while (in < ROUNDS) {
+        while (in < ROUNDS && workshop_claim(workshop, &place))
+            put_piece(workshop, &pieces, place, in++);
+        take_piece(workshop, &pieces, out++);
+    }
+    while (out < in)
+        take_piece(workshop, &pieces, out++);
+    workshop_close(workshop);
+    ck_assert_uint_eq(pieces.wrong, 0);
+    ck_assert_uint_eq(pieces.done, ROUNDS);
+}
+END_TEST
+
+/* Whoever put the pieces in may give them up at any time. */
+START_TEST(workshops_close_with_work_left)
+{
+    for (unsigned round = 0; round < ROUNDS / 10; round++) {
+        struct pieces pieces = {.wrong = 0};
+        struct workshop *workshop = workshop_make(&pieces, (unsigned)_i);
+        size_t place;
+        for (unsigned in = 0; in <= round % PLACES && workshop_claim(workshop, &place); in++)
+            put_piece(workshop, &pieces, place, in);
+        if (round % 2 == 0)
+            take_piece(workshop, &pieces, 0);
+        workshop_close(workshop);
+        ck_assert_uint_eq(pieces.wrong, 0);
+    }
+}
+END_TEST
+
 static Suite *threads_suite(void)
 {
     Suite *suite = suite_create("threads");
-    TCase *pools_case = tcase_create("pools"), *belts_case = tcase_create("belts");
+    TCase *pools_case = tcase_create("pools"), *belts_case = tcase_create("belts"),
+          *workshops_case = tcase_create("workshops");
     tcase_set_timeout(pools_case, 60);
     tcase_set_timeout(belts_case, 60);
+    tcase_set_timeout(workshops_case, 60);
     tcase_add_test(pools_case, every_turn_is_taken_once);
     tcase_add_test(pools_case, loops_follow_each_other);
     tcase_add_loop_test(pools_case, missing_threads_are_not_missed, 0, MEMBERS);
@@ -363,7 +442,10 @@ static Suite *threads_suite(void)
     tcase_add_test(belts_case, the_later_station_comes_first);
     tcase_add_loop_test(belts_case, nobody_waits_for_a_belt_that_stopped, 0, 2);
     suite_add_tcase(suite, pools_case);
+    tcase_add_loop_test(workshops_case, workshops_keep_the_order, 1, MEMBERS);
+    tcase_add_loop_test(workshops_case, workshops_close_with_work_left, 1, MEMBERS);
     suite_add_tcase(suite, belts_case);
+    suite_add_tcase(suite, workshops_case);
     return suite;
 }
 

@@ -1,19 +1,15 @@
 /* Packing: bytes go in, a stream of gzip or zlib goes into a file, in strips that stand alone. */
 #include "pack.h"
 
-#include "base/belt.h"
 #include "base/checksum.h"
 #include "base/deflate.h"
 #include "base/mem.h"
-#include "base/pool.h"
+#include "base/workshop.h"
 
 #include <string.h>
 #include <zlib.h>
 
 enum { THREADS_MOST = 64, STRIPS_A_THREAD = 2, GZIP_HEADER = 10, EMPTY_BLOCK = 5 };
-
-/* Stations of the belt that strips go round on. */
-enum { FILLING, DEFLATING, WRITING, STATIONS };
 
 struct strip {
     unsigned char *bytes;
@@ -37,8 +33,7 @@ struct pack {
     uint64_t plain_bytes, packed_bytes;
     struct deflater *deflaters[THREADS_MOST]; /* the first is the caller's */
     size_t worker_count;
-    struct belt *belt;
-    struct pool *pool;
+    struct workshop *workshop;
 };
 
 static bool write_packed(struct pack *pack, const void *bytes, size_t size, struct fault *fault)
@@ -65,8 +60,9 @@ static void mark_end(struct strip *strip)
     strip->deflated_size += EMPTY_BLOCK;
 }
 
-static void deflate_place(struct pack *pack, size_t worker, size_t place)
+static void deflate_place(void *context, size_t place, unsigned worker)
 {
+    struct pack *pack = context;
     struct strip *strip = &pack->strips[place];
     const struct deflate_strip plain = {strip->bytes, strip->size, 0, strip->last};
 
@@ -75,35 +71,11 @@ static void deflate_place(struct pack *pack, size_t worker, size_t place)
         mark_end(strip);
     strip->checksum = pack->wrapper == PACK_GZIP ? checksum_crc(CHECKSUM_CRC, plain.bytes, plain.size)
                                                  : deflate_checksum(&plain);
-    belt_hand_on(pack->belt, place);
-}
-
-static void run_worker(void *context, size_t first, size_t count, unsigned member)
-{
-    struct pack *pack = context;
-    size_t place;
-
-    (void)first;
-    (void)count;
-    while (belt_take(pack->belt, DEFLATING, &place) == BELT_TAKEN)
-        deflate_place(pack, member, place);
-}
-
-/* The next strip that can be written; the caller deflates rather than wait. */
-static size_t await(struct pack *pack)
-{
-    unsigned station;
-    size_t place = 0;
-
-    while (belt_take_any(pack->belt, DEFLATING, WRITING, &station, &place) == BELT_TAKEN &&
-           station == DEFLATING)
-        deflate_place(pack, 0, place);
-    return place;
 }
 
 static bool write_next(struct pack *pack, struct fault *fault)
 {
-    const size_t place = await(pack);
+    const size_t place = workshop_take(pack->workshop);
     const struct strip *strip = &pack->strips[place];
 
     if (!write_packed(pack, strip->deflated, strip->deflated_size, fault))
@@ -113,7 +85,7 @@ static bool write_next(struct pack *pack, struct fault *fault)
                          : deflate_join(pack->checksum, strip->checksum, strip->size);
     pack->plain_bytes += strip->size;
     pack->under_way--;
-    belt_hand_on(pack->belt, place);
+    workshop_vacate(pack->workshop, place);
     return true;
 }
 
@@ -121,13 +93,13 @@ static void submit(struct pack *pack, bool last)
 {
     pack->strips[pack->filled].last = last;
     pack->under_way++;
-    belt_hand_on(pack->belt, pack->filled);
+    workshop_put(pack->workshop, pack->filled);
 }
 
 static bool begin_strip(struct pack *pack, struct fault *fault)
 {
     submit(pack, false);
-    while (belt_try(pack->belt, FILLING, &pack->filled) != BELT_TAKEN) {
+    while (!workshop_claim(pack->workshop, &pack->filled)) {
         if (!write_next(pack, fault))
             return false;
     }
@@ -197,7 +169,7 @@ bool pack_finish(struct pack *pack, struct fault *fault)
 
 bool pack_begin_again(struct pack *pack, struct fault *fault)
 {
-    (void)belt_try(pack->belt, FILLING, &pack->filled); /* all strips have come back */
+    (void)workshop_claim(pack->workshop, &pack->filled); /* all strips have come back */
     pack->strips[pack->filled].size = 0;
     pack->plain_bytes = 0;
     pack->checksum = first_checksum(pack->wrapper);
@@ -218,18 +190,13 @@ static bool make_strips(struct pack *pack, struct fault *fault)
 
 static bool make_workers(struct pack *pack, struct fault *fault)
 {
-    const unsigned others = (unsigned)pack->worker_count - 1;
-
     for (size_t i = 0; i < pack->worker_count; i++) {
         if (!deflater_create(&pack->deflaters[i], pack->level, PACK_STRIP_BYTES, fault))
             return false;
     }
-    if (!belt_create(&pack->belt, pack->strip_count, STATIONS, fault) ||
-        !pool_create(&pack->pool, others, POOL_SMALL_STACKS, fault))
-        return false;
-    (void)belt_try(pack->belt, FILLING, &pack->filled);
-    (void)pool_start(pack->pool, others, run_worker, pack);
-    return true;
+    return workshop_open(&pack->workshop, pack->strip_count, (unsigned)pack->worker_count, deflate_place,
+                         pack, fault) &&
+           workshop_claim(pack->workshop, &pack->filled);
 }
 
 bool pack_open(struct pack **pack, struct file_out *file, enum pack_wrapper wrapper, int level,
@@ -253,21 +220,11 @@ bool pack_open(struct pack **pack, struct file_out *file, enum pack_wrapper wrap
     return true;
 }
 
-static void stop_threads(struct pack *pack)
-{
-    if (pack->belt == NULL || pack->pool == NULL)
-        return;
-    belt_stop(pack->belt);
-    pool_join(pack->pool);
-}
-
 void pack_close(struct pack *pack)
 {
     if (pack == NULL)
         return;
-    stop_threads(pack);
-    pool_destroy(pack->pool);
-    belt_destroy(pack->belt);
+    workshop_close(pack->workshop);
     for (size_t i = 0; i < pack->worker_count; i++)
         deflater_free(pack->deflaters[i]);
     for (size_t i = 0; i < pack->strip_count; i++) {

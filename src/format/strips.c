@@ -2,11 +2,10 @@
    in turn. */
 #include "strips.h"
 
-#include "base/belt.h"
 #include "base/checksum.h"
 #include "base/mem.h"
-#include "base/pool.h"
 #include "base/size.h"
+#include "base/workshop.h"
 #include "pack.h"
 
 #include <string.h>
@@ -17,9 +16,6 @@ _Static_assert(PLACES_MOST == STRIPS_A_THREAD * THREADS_MOST, "places for the st
 /* What cannot be made smaller takes a little more; and an engine is to find room left at the end. */
 #define CODE_MOST  (PACK_STRIP_BYTES + PACK_STRIP_BYTES / 64)
 #define PLAIN_MOST (PACK_STRIP_BYTES + PORTION_BYTES)
-
-/* Stations of the belt that strips go round on. */
-enum { CUTTING, INFLATING, TAKING, STATIONS };
 
 struct place {
     struct strip strip;
@@ -36,7 +32,7 @@ struct strips {
     unsigned char *portion; /* that was fetched last; what is to be cut of it */
     size_t portion_begin, portion_end;
     bool ends_marked; /* the strip that was cut last */
-    bool spread, gave_up;
+    bool gave_up;
 
     /* Of the caller alone, as long as nothing was spread. */
     struct place alone;
@@ -47,8 +43,7 @@ struct strips {
     bool has_taken;
     size_t taken;
     struct inflater *engines[THREADS_MOST]; /* the first is the caller's */
-    struct belt *belt;
-    struct pool *pool;
+    struct workshop *workshop;              /* once it was */
 };
 
 uint64_t strips_fetched(const struct strips *strips)
@@ -160,22 +155,12 @@ static void try_strip(const struct strips *strips, struct inflater *engine, stru
                               : checksum_adler(CHECKSUM_ADLER, place->plain, strip->made);
 }
 
-static void inflate_place(struct strips *strips, size_t worker, size_t place)
-{
-    if (strips->places[place].is_tried)
-        try_strip(strips, strips->engines[worker], &strips->places[place]);
-    belt_hand_on(strips->belt, place);
-}
-
-static void run_worker(void *context, size_t first, size_t count, unsigned member)
+static void inflate_place(void *context, size_t place, unsigned worker)
 {
     struct strips *strips = context;
-    size_t place;
 
-    (void)first;
-    (void)count;
-    while (belt_take(strips->belt, INFLATING, &place) == BELT_TAKEN)
-        inflate_place(strips, member, place);
+    if (strips->places[place].is_tried)
+        try_strip(strips, strips->engines[worker], &strips->places[place]);
 }
 
 /* ---- taking ---- */
@@ -185,39 +170,29 @@ static bool cut_ahead(struct strips *strips, struct fault *fault)
 {
     size_t place;
 
-    while (!strips->over && belt_try(strips->belt, CUTTING, &place) == BELT_TAKEN) {
+    while (!strips->over && workshop_claim(strips->workshop, &place)) {
         if (!cut(strips, &strips->places[place], CODE_MOST, fault))
             return false;
         strips->over = strips->places[place].strip.size == 0;
         if (strips->over)
             return true;
         strips->under_way++;
-        belt_hand_on(strips->belt, place);
+        workshop_put(strips->workshop, place);
     }
     return true;
-}
-
-/* The caller inflates rather than wait. */
-static void await(struct strips *strips)
-{
-    unsigned station;
-
-    while (belt_take_any(strips->belt, INFLATING, TAKING, &station, &strips->taken) == BELT_TAKEN &&
-           station == INFLATING)
-        inflate_place(strips, 0, strips->taken);
 }
 
 static bool next_of_many(struct strips *strips, struct strip *strip, struct fault *fault)
 {
     if (strips->has_taken)
-        belt_hand_on(strips->belt, strips->taken);
+        workshop_vacate(strips->workshop, strips->taken);
     strips->has_taken = false;
     if (!cut_ahead(strips, fault))
         return false;
     *strip = (struct strip){.size = 0};
     if (strips->under_way == 0)
         return true;
-    await(strips);
+    strips->taken = workshop_take(strips->workshop);
     strips->under_way--;
     strips->has_taken = true;
     *strip = strips->places[strips->taken].strip;
@@ -226,7 +201,7 @@ static bool next_of_many(struct strips *strips, struct strip *strip, struct faul
 
 bool strips_next(struct strips *strips, struct strip *strip, struct fault *fault)
 {
-    if (strips->spread)
+    if (strips->workshop != NULL)
         return next_of_many(strips, strip, fault);
     if (!cut(strips, &strips->alone, PORTION_BYTES, fault))
         return false;
@@ -260,8 +235,7 @@ static bool make_crew(struct strips *strips, struct fault *fault)
         if (!inflater_create(&strips->engines[i], INFLATE_BARE, fault))
             return false;
     }
-    return belt_create(&strips->belt, places, STATIONS, fault) &&
-           pool_create(&strips->pool, (unsigned)strips->threads - 1, POOL_SMALL_STACKS, fault);
+    return workshop_open(&strips->workshop, places, (unsigned)strips->threads, inflate_place, strips, fault);
 }
 
 static void free_place(struct place *place)
@@ -273,10 +247,8 @@ static void free_place(struct place *place)
 
 static void free_crew(struct strips *strips)
 {
-    pool_destroy(strips->pool);
-    belt_destroy(strips->belt);
-    strips->pool = NULL;
-    strips->belt = NULL;
+    workshop_close(strips->workshop);
+    strips->workshop = NULL;
     for (size_t i = 0; i < THREADS_MOST; i++) {
         inflater_free(strips->engines[i]);
         strips->engines[i] = NULL;
@@ -288,16 +260,13 @@ static void free_crew(struct strips *strips)
 void strips_spread(struct strips *strips)
 {
     struct fault fault;
-    const unsigned others = (unsigned)strips->threads - 1;
 
-    if (strips->threads == 1 || strips->spread || strips->gave_up)
+    if (strips->threads == 1 || strips->workshop != NULL || strips->gave_up)
         return;
-    if (!make_crew(strips, &fault) || pool_start(strips->pool, others, run_worker, strips) == 0) {
+    if (!make_crew(strips, &fault) || workshop_threads(strips->workshop) == 0) {
         free_crew(strips);
         strips_give_up(strips);
-        return;
     }
-    strips->spread = true;
 }
 
 bool strips_create(struct strips **strips, enum inflate_wrapper wrapper, size_t threads, strips_fetch *fetch,
@@ -325,10 +294,6 @@ void strips_free(struct strips *strips)
 {
     if (strips == NULL)
         return;
-    if (strips->spread) {
-        belt_stop(strips->belt);
-        pool_join(strips->pool);
-    }
     free_crew(strips);
     free_place(&strips->alone);
     mem_free(strips->portion);

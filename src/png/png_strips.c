@@ -2,10 +2,9 @@
 #include "png_strips.h"
 
 #include "base/deflate.h"
-#include "base/belt.h"
 #include "base/mem.h"
-#include "base/pool.h"
 #include "base/size.h"
+#include "base/workshop.h"
 #include "model/sample.h"
 #include "png_filter.h"
 
@@ -21,10 +20,7 @@ enum { STRIPS_A_THREAD = 2 };
 /* A strip may see the end of the one before it, unless that costs more than it can be worth. */
 enum { CONTEXT_SHARE = 8 };
 
-/* Stations of the belt that strips go round on. */
-enum { PUTTING, DEFLATING, TAKING, STATIONS };
-
-/* At a place of the belt. Rows before those of the strip are its context, and one more stands above. */
+/* At a place of the workshop. Rows before those of the strip are its context, and one more stands above. */
 struct slot {
     unsigned char *rows;
     unsigned char *deflated;
@@ -33,7 +29,6 @@ struct slot {
 };
 
 struct worker {
-    struct png_strips *strips;
     struct deflater *deflater;
     unsigned char *filtered;
 };
@@ -45,8 +40,7 @@ struct png_strips {
     size_t slot_count;
     struct worker *workers; /* the first is the calling thread */
     size_t worker_count;
-    struct belt *belt;
-    struct pool *pool;
+    struct workshop *workshop;
     size_t rows_in;
     bool filling, handed_out;
     size_t filled;    /* the slot that the caller fills, or the last that it filled */
@@ -63,8 +57,11 @@ static unsigned char *slot_row(const struct png_strips *strips, const struct slo
 
 /* ---- one strip ---- */
 
-static void filter_and_deflate(const struct png_strips *strips, struct worker *worker, struct slot *slot)
+static void filter_and_deflate(void *context, size_t place, unsigned number)
 {
+    const struct png_strips *strips = context;
+    struct worker *worker = &strips->workers[number];
+    struct slot *slot = &strips->slots[place];
     const struct png_strips_picture *picture = &strips->picture;
     const struct png_filter_rows rows = {
         .first = slot_row(strips, slot, 1),
@@ -88,22 +85,6 @@ static void filter_and_deflate(const struct png_strips *strips, struct worker *w
     slot->strip.checksum = deflate_checksum(&plain);
 }
 
-static void work_on(struct png_strips *strips, struct worker *worker, size_t place)
-{
-    filter_and_deflate(strips, worker, &strips->slots[place]);
-    belt_hand_on(strips->belt, place);
-}
-
-static void run_worker(void *context, size_t first, size_t count, unsigned member)
-{
-    struct png_strips *strips = context;
-    size_t place;
-    (void)first;
-    (void)count;
-    while (belt_take(strips->belt, DEFLATING, &place) == BELT_TAKEN)
-        work_on(strips, &strips->workers[member], place);
-}
-
 /* ---- rows in ---- */
 
 /* The rows above a new strip: the last ones of the strip before, or black beyond the picture's edge. */
@@ -125,7 +106,7 @@ static bool has_strip(struct png_strips *strips)
     const struct slot *before = &strips->slots[strips->filled];
     if (strips->filling)
         return true;
-    strips->filling = belt_try(strips->belt, PUTTING, &strips->filled) == BELT_TAKEN;
+    strips->filling = workshop_claim(strips->workshop, &strips->filled);
     if (strips->filling)
         begin_strip(strips, &strips->slots[strips->filled], before);
     return strips->filling;
@@ -139,7 +120,7 @@ static void end_strip(struct png_strips *strips)
     strips->row = 0;
     strips->filling = false;
     strips->under_way++;
-    belt_hand_on(strips->belt, strips->filled);
+    workshop_put(strips->workshop, strips->filled);
 }
 
 static void put_row(struct png_strips *strips, const unsigned char *row)
@@ -172,20 +153,11 @@ static bool must_take(const struct png_strips *strips)
     return strips->under_way == strips->slot_count || (all_in && strips->under_way > 0);
 }
 
-/* The calling thread works rather than wait. */
-static void await(struct png_strips *strips)
-{
-    unsigned station;
-    while (belt_take_any(strips->belt, DEFLATING, TAKING, &station, &strips->taken) == BELT_TAKEN &&
-           station == DEFLATING)
-        work_on(strips, &strips->workers[0], strips->taken);
-}
-
 static void give_back(struct png_strips *strips)
 {
     if (!strips->handed_out)
         return;
-    belt_hand_on(strips->belt, strips->taken);
+    workshop_vacate(strips->workshop, strips->taken);
     strips->under_way--;
 }
 
@@ -195,7 +167,7 @@ const struct png_strip *png_strips_take(struct png_strips *strips)
     strips->handed_out = must_take(strips);
     if (!strips->handed_out)
         return NULL;
-    await(strips);
+    strips->taken = workshop_take(strips->workshop);
     return &strips->slots[strips->taken].strip;
 }
 
@@ -230,7 +202,6 @@ static bool make_slot(const struct png_strips *strips, struct slot *slot, struct
 static bool make_worker(struct png_strips *strips, struct worker *worker, struct fault *fault)
 {
     size_t filtered = strips->picture.row_bytes + 1;
-    worker->strips = strips;
     worker->filtered = mem_alloc(strips->context_rows + strips->strip_rows, filtered, "filtered rows", fault);
     return worker->filtered != NULL &&
            deflater_create(&worker->deflater, strips->picture.level, strips->strip_rows * filtered, fault);
@@ -240,9 +211,7 @@ static bool make_room(struct png_strips *strips, struct fault *fault)
 {
     strips->slots = mem_zeroed(strips->slot_count, sizeof *strips->slots, "strips", fault);
     strips->workers = mem_zeroed(strips->worker_count, sizeof *strips->workers, "threads", fault);
-    if (strips->slots == NULL || strips->workers == NULL ||
-        !belt_create(&strips->belt, strips->slot_count, STATIONS, fault) ||
-        !pool_create(&strips->pool, (unsigned)strips->worker_count - 1, POOL_SMALL_STACKS, fault))
+    if (strips->slots == NULL || strips->workers == NULL)
         return false;
     for (size_t i = 0; i < strips->slot_count; i++)
         if (!make_slot(strips, &strips->slots[i], fault))
@@ -250,15 +219,8 @@ static bool make_room(struct png_strips *strips, struct fault *fault)
     for (size_t i = 0; i < strips->worker_count; i++)
         if (!make_worker(strips, &strips->workers[i], fault))
             return false;
-    return true;
-}
-
-static void stop_threads(struct png_strips *strips)
-{
-    if (strips->belt == NULL || strips->pool == NULL)
-        return;
-    belt_stop(strips->belt);
-    pool_join(strips->pool);
+    return workshop_open(&strips->workshop, strips->slot_count, (unsigned)strips->worker_count,
+                         filter_and_deflate, strips, fault);
 }
 
 bool png_strips_open(struct png_strips **strips, const struct png_strips_picture *picture, size_t threads,
@@ -273,7 +235,6 @@ bool png_strips_open(struct png_strips **strips, const struct png_strips_picture
         png_strips_close(made);
         return false;
     }
-    (void)pool_start(made->pool, (unsigned)made->worker_count - 1, run_worker, made);
     *strips = made;
     return true;
 }
@@ -282,9 +243,7 @@ void png_strips_close(struct png_strips *strips)
 {
     if (strips == NULL)
         return;
-    stop_threads(strips);
-    pool_destroy(strips->pool);
-    belt_destroy(strips->belt);
+    workshop_close(strips->workshop);
     for (size_t i = 0; strips->slots != NULL && i < strips->slot_count; i++) {
         mem_free(strips->slots[i].rows);
         mem_free(strips->slots[i].deflated);
