@@ -366,6 +366,7 @@ static void check_unlike(const char *options, enum division_kind kind)
     if (kind == DIVISION_ALONE)
         ck_assert_str_eq(run.ranks[0].division.why,
                          "the ranks would take different numbers of steps at once");
+    ck_assert_int_eq(run.ranks[0].division.setback != NULL, kind == DIVISION_PARTS);
     end(&run);
 }
 
@@ -579,6 +580,20 @@ START_TEST(everybodys_faults)
 }
 END_TEST
 
+/* Nobody waits for a rank that has no memory for its team. */
+START_TEST(a_team_without_memory)
+{
+    struct ranks_run run;
+
+    fill_input(SAMPLE_U8, 64);
+    begin(&run, "-n 4 -t u8", 3, DIVISION_PARTS);
+    peers_threads_lack(run.threads, 1);
+    make(&run);
+    ck_all_failed(&run, STATUS_LIMIT, "rank 1 (here): no memory for a team");
+    end(&run);
+}
+END_TEST
+
 static const struct lost_run {
     const char *options;
     enum division_kind division;
@@ -713,6 +728,7 @@ int main(void)
     tcase_add_test(faults, inputs_that_differ);
     tcase_add_test(faults, headers_that_differ);
     tcase_add_test(faults, everybodys_faults);
+    tcase_add_test(faults, a_team_without_memory);
     tcase_add_loop_test(faults, calls_that_fail, 0, (int)LENGTH(lost_runs));
     return harness_run("ranks", cases, LENGTH(cases), PATIENCE);
 }

@@ -28,7 +28,7 @@ struct crate {
 struct peers_threads {
     pthread_mutex_t mutex;
     pthread_cond_t changed;
-    size_t fails;
+    size_t fails, lacks;       /* ranks */
     unsigned long call, calls; /* of the rank that fails */
     bool broken;
     struct room *rooms; /* the first is that of all */
@@ -73,7 +73,7 @@ struct peers_threads *peers_threads_open(size_t count)
     struct peers_threads *threads = fixture_memory(1, sizeof *threads);
 
     fixture_require(count <= RANKS_MOST, "few ranks");
-    *threads = (struct peers_threads){.fails = count};
+    *threads = (struct peers_threads){.fails = count, .lacks = count};
     pthread_mutex_init(&threads->mutex, NULL);
     pthread_cond_init(&threads->changed, NULL);
     open_room(threads, count);
@@ -84,6 +84,11 @@ void peers_threads_fail(struct peers_threads *threads, size_t index, unsigned lo
 {
     threads->fails = index;
     threads->call = call;
+}
+
+void peers_threads_lack(struct peers_threads *threads, size_t index)
+{
+    threads->lacks = index;
 }
 
 bool peers_threads_have_failed(const struct peers_threads *threads)
@@ -311,7 +316,7 @@ static bool calm(void *state, struct fault *fault)
     return leave(seat, done && meet(seat->room), fault);
 }
 
-static bool team(void *state, size_t count, void **result, struct fault *fault)
+static bool team(void *state, size_t count, void **result, bool *team_done, struct fault *fault)
 {
     struct seat *seat = state;
     struct room *room = seat->room;
@@ -325,6 +330,12 @@ static bool team(void *state, size_t count, void **result, struct fault *fault)
     done = meet(room);
     if (done && seat->index < count)
         *result = &((struct room *)room->shared)->seats[seat->index];
+    *team_done = *result == NULL || seat->rank != room->threads->lacks;
+    if (!*team_done) {
+        ((struct room *)room->shared)->open--;
+        *result = NULL;
+        fault_raise(fault, STATUS_LIMIT, "no memory for a team");
+    }
     return leave(seat, done && meet(room), fault);
 }
 

@@ -19,6 +19,9 @@ struct peers peers_threads_peers(struct peers_threads *threads, size_t index);
  */
 void peers_threads_fail(struct peers_threads *threads, size_t index, unsigned long call);
 
+/* Let a rank have no memory for a team. */
+void peers_threads_lack(struct peers_threads *threads, size_t index);
+
 /* Whether that call came. */
 bool peers_threads_have_failed(const struct peers_threads *threads);
 

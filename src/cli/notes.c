@@ -120,6 +120,8 @@ static void note_ranks(const char *input, const struct ranks *ranks)
     else if (idle > 0)
         diag_note("%s: %zu of %zu ranks stay%s idle: more than %zu would not be faster", input, idle, count,
                   idle == 1 ? "s" : "", division->members);
+    if (division->setback != NULL)
+        diag_note("%s: %s", input, division->setback);
 }
 
 void notes_beforehand(const struct pipeline *pipeline)

@@ -189,7 +189,12 @@ bool division_step_down(struct division *division, enum division_fate fate)
     if (division->kind == DIVISION_ALONE)
         division->why = failing(failed, fate);
     else if (fate == DIVISION_UNLIKE)
-        division->setback = failing(failed, fate);
+        division->setback =
+            failed == DIVISION_SHARES
+                ? "the ranks do not hold the grid together: they would take different numbers "
+                  "of steps at once"
+                : "the ranks do not make several passes: they would take different numbers "
+                  "of steps at once";
     return true;
 }
 

@@ -182,17 +182,21 @@ bool peers_gather(struct peers *peers, const void *bytes, size_t size, peers_tak
 
 bool peers_team(struct peers *peers, size_t count, struct peers *team, struct fault *fault)
 {
-    bool done;
+    bool done = true, reached;
 
     *team = (struct peers){.kind = NULL};
     if (peers_count(peers) == 1)
         return true;
     *team = *peers;
     team->place.count = count;
-    done = peers->kind->team(peers->state, count, &team->state, fault);
-    if (!done || team->state == NULL)
+    reached = peers->kind->team(peers->state, count, &team->state, &done, fault);
+    if (!reached || team->state == NULL)
         team->kind = NULL;
-    return done;
+    if (reached && peers_agree(peers, done, fault))
+        return true;
+    peers_close(team);
+    *team = (struct peers){.kind = NULL};
+    return false;
 }
 
 void peers_close(struct peers *peers)

@@ -54,8 +54,9 @@ struct peers_kind {
     bool (*is_warned)(void *state);
     bool (*calm)(void *state, struct fault *fault);
 
-    /* All together: the first of them as a team of its own, which is to be closed; NULL for the others. */
-    bool (*team)(void *state, size_t count, void **team, struct fault *fault);
+    /* All together: the first of them as a team of its own, which is to be closed; NULL for the others, and
+       for one that lacks the memory, which has filled the fault and is not done. */
+    bool (*team)(void *state, size_t count, void **team, bool *done, struct fault *fault);
     void (*close)(void *state);
 };
 

@@ -218,23 +218,31 @@ static bool calm(void *state, struct fault *fault)
     return done;
 }
 
-static struct comm *new_comm(MPI_Comm mpi, struct fault *fault)
+static struct comm comm_of(MPI_Comm mpi)
 {
-    struct comm *comm = mem_zeroed(1, sizeof *comm, "the ranks", fault);
+    struct comm comm = {.comm = mpi};
 
-    if (comm == NULL)
-        return NULL;
-    comm->comm = mpi;
-    comm->lost = &comm->own_lost;
     MPI_Comm_set_errhandler(mpi, MPI_ERRORS_RETURN);
-    MPI_Comm_rank(mpi, &comm->index);
-    MPI_Comm_size(mpi, &comm->count);
+    MPI_Comm_rank(mpi, &comm.index);
+    MPI_Comm_size(mpi, &comm.count);
     return comm;
 }
 
-static bool team(void *state, size_t count, void **result, struct fault *fault)
+/* What is lost with one of them is lost with all of the process. */
+static struct comm *keep_comm(const struct comm *form, bool *lost, struct fault *fault)
 {
-    struct comm *comm = state;
+    struct comm *comm = mem_alloc(1, sizeof *comm, "the ranks", fault);
+
+    if (comm == NULL)
+        return NULL;
+    *comm = *form;
+    comm->lost = lost != NULL ? lost : &comm->own_lost;
+    return comm;
+}
+
+static bool team(void *state, size_t count, void **result, bool *done, struct fault *fault)
+{
+    struct comm *comm = state, form;
     bool member = comm->index < (int)count;
     MPI_Comm mpi;
     int code = MPI_Comm_split(comm->comm, member ? 0 : MPI_UNDEFINED, comm->index, &mpi);
@@ -242,15 +250,21 @@ static bool team(void *state, size_t count, void **result, struct fault *fault)
     *result = NULL;
     if (code != MPI_SUCCESS)
         return fail(comm, code, fault);
-    if (member)
-        *result = new_comm(mpi, fault);
     if (!member)
         return true;
-    if (*result == NULL)
-        *comm->lost = true;
-    else
-        ((struct comm *)*result)->lost = comm->lost;
-    return *result != NULL;
+    form = comm_of(mpi);
+    *result = keep_comm(&form, comm->lost, fault);
+    *done = *result != NULL;
+    /* All members free it. */
+    if (!*done)
+        MPI_Comm_free(&mpi);
+    return true;
+}
+
+static void finish(const struct comm *comm)
+{
+    MPI_Barrier(comm->comm);
+    MPI_Finalize();
 }
 
 /* Without the others MPI cannot end as it should; the launcher ends them. With them, rank 0 has told what it
@@ -260,8 +274,7 @@ static void close_comm(void *state)
     struct comm *comm = state;
 
     if (comm->whole && !*comm->lost) {
-        MPI_Barrier(comm->comm);
-        MPI_Finalize();
+        finish(comm);
     } else if (!comm->whole && !*comm->lost) {
         MPI_Comm_free(&comm->comm);
     }
@@ -305,30 +318,25 @@ static cpu_set_t processors_of(pid_t process)
 
 /* Ranks of the node that may run on the same processors, and what all of them may run on, beside the
    launcher, which nobody has bound. */
-static bool count_sharers(MPI_Comm node, struct peers_place *place, struct fault *fault)
+static void count_sharers(MPI_Comm node, struct peers_place *place)
 {
     cpu_set_t own = processors_of(0), launcher = processors_of(getppid()), together;
-    cpu_set_t *all = mem_alloc(place->locals, sizeof *all, "the ranks", fault);
 
-    if (all == NULL)
-        return false;
     CPU_ZERO(&together);
-    MPI_Allgather(&own, (int)sizeof own, MPI_BYTE, all, (int)sizeof own, MPI_BYTE, node);
     for (size_t i = 0; i < place->locals; i++) {
-        place->sharers += CPU_EQUAL(&own, &all[i]) ? 1 : 0;
-        CPU_OR(&together, &together, &all[i]);
+        cpu_set_t other = own;
+        MPI_Bcast(&other, (int)sizeof other, MPI_BYTE, (int)i, node);
+        place->sharers += CPU_EQUAL(&own, &other) ? 1 : 0;
+        CPU_OR(&together, &together, &other);
     }
     place->processors = (size_t)CPU_COUNT(&together);
     place->available = (size_t)CPU_COUNT(&launcher);
-    mem_free(all);
-    return true;
 }
 
 static bool find_place(const struct comm *comm, struct peers_place *place, struct fault *fault)
 {
     int local = 0, locals = 1;
     MPI_Comm node;
-    bool done;
 
     *place = (struct peers_place){.index = (size_t)comm->index, .count = (size_t)comm->count};
     name_node(place);
@@ -339,9 +347,9 @@ static bool find_place(const struct comm *comm, struct peers_place *place, struc
     MPI_Comm_size(node, &locals);
     place->local = (size_t)local;
     place->locals = (size_t)locals;
-    done = count_sharers(node, place, fault);
+    count_sharers(node, place);
     MPI_Comm_free(&node);
-    return done;
+    return true;
 }
 
 /* ---- how it was launched ---- */
@@ -408,22 +416,41 @@ static bool refuse_singletons(bool *silent, struct fault *fault)
         (unsigned long long)count, library, strncmp(library, "Open MPI", 8) == 0 ? "pmix" : "pmi2");
 }
 
+/* In memory of its own once all have that: none of them waits for one that has come no farther. */
+static bool settle(struct peers *peers, struct comm *world, int granted, bool *silent, struct fault *fault)
+{
+    struct comm *kept = NULL;
+    bool done = find_place(world, &peers->place, fault);
+
+    if (done && granted < MPI_THREAD_FUNNELED)
+        done = fault_raise(fault, STATUS_FAILURE, "MPI does not support threads");
+    if (done)
+        kept = keep_comm(world, NULL, fault);
+    if (peers_agree(peers, kept != NULL, fault)) {
+        peers->state = kept;
+        return true;
+    }
+    *silent = world->index > 0;
+    peers->kind = NULL;
+    if (!*world->lost)
+        finish(world);
+    mem_free(kept);
+    return false;
+}
+
 bool peers_mpi_open(struct peers *peers, bool *silent, struct fault *fault)
 {
-    struct comm *comm;
+    struct comm world;
     int granted;
 
     *silent = false;
     *peers = (struct peers){.kind = NULL};
     if (MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &granted) != MPI_SUCCESS)
         return fault_raise(fault, STATUS_FAILURE, "MPI cannot be started");
-    comm = new_comm(MPI_COMM_WORLD, fault);
-    if (comm == NULL)
-        return false;
-    comm->whole = true;
-    peers->kind = &peers_mpi;
-    peers->state = comm;
-    if (granted < MPI_THREAD_FUNNELED)
-        return fault_raise(fault, STATUS_FAILURE, "MPI does not support threads");
-    return (comm->count > 1 || refuse_singletons(silent, fault)) && find_place(comm, &peers->place, fault);
+    world = comm_of(MPI_COMM_WORLD);
+    world.lost = &world.own_lost;
+    world.whole = true;
+    *peers = (struct peers){.kind = &peers_mpi, .state = &world};
+    return settle(peers, &world, granted, silent, fault) &&
+           (world.count > 1 || refuse_singletons(silent, fault));
 }
