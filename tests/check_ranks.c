@@ -4,6 +4,7 @@
 #include "cli/task.h"
 #include "pipeline/pipeline.h"
 #include "run/fringe.h"
+#include "run/gauge.h"
 #include "fixture.h"
 #include "harness.h"
 #include "peers_threads.h"
@@ -348,6 +349,85 @@ START_TEST(divisions)
     ck_division("-n 40 -t u8 -s 2 --planes 3:4", DIVISION_PARTS, DIVISION_ALONE);
     /* So little to do that messages would take longer, and nothing that parts would save. */
     ck_division("-n 40 -t u8 -s 200", DIVISION_CHEAPEST, DIVISION_ALONE);
+}
+END_TEST
+
+/* What is known of the link between ranks decides for them. */
+static void check_link(double bytes_a_second, enum division_kind kind)
+{
+    struct wisdom_entry entries[] = {
+        {"link of 3 ranks, 3 on here", "bytes a second", "link", 0, 0, 0, 0, 0, bytes_a_second},
+        {"link of 3 ranks, 3 on here", "messages a second", "link", 0, 0, 0, 0, 0, 1e6}};
+    const struct wisdom wisdom = {entries, LENGTH(entries)};
+    struct ranks_run run;
+
+    begin(&run, "-n 40 -t u8 -s 300", 3, DIVISION_CHEAPEST);
+    run.ranks[0].request.plan.wisdom = &wisdom;
+    make(&run);
+    ck_assert_msg(run.ranks[0].done, "%s", run.ranks[0].fault.text);
+    ck_assert_int_eq(run.ranks[0].division.kind, kind);
+    ck_assert_int_eq(run.ranks[2].division.kind, kind);
+    end(&run);
+}
+
+START_TEST(a_fast_link_lets_ranks_share)
+{
+    fill_input(SAMPLE_U8, (size_t)40 * 40 * 40);
+    check_link(1e11, DIVISION_SHARES);
+    check_link(1e6, DIVISION_ALONE);
+}
+END_TEST
+
+/* Ranks that measure the link between them, all at once; each has its own thread. */
+struct measuring {
+    struct peers peers;
+    pthread_t thread;
+    struct link link;
+    struct fault fault;
+    bool done;
+};
+
+static void *measure_link(void *data)
+{
+    struct measuring *measuring = data;
+
+    measuring->done = gauge_link(&measuring->peers, &measuring->link, &measuring->fault);
+    peers_close(&measuring->peers);
+    return NULL;
+}
+
+static void measure_links(struct measuring *ranks, size_t count, unsigned long failing)
+{
+    struct peers_threads *threads = peers_threads_open(count);
+
+    if (failing > 0)
+        peers_threads_fail(threads, count - 1, failing);
+    for (size_t i = 0; i < count; i++) {
+        ranks[i] = (struct measuring){.peers = peers_threads_peers(threads, i)};
+        fixture_require(pthread_create(&ranks[i].thread, NULL, measure_link, &ranks[i]) == 0, "a thread");
+    }
+    for (size_t i = 0; i < count; i++)
+        pthread_join(ranks[i].thread, NULL);
+    peers_threads_close(threads);
+}
+
+START_TEST(links_are_measured)
+{
+    struct measuring ranks[4];
+
+    for (size_t count = 2; count <= LENGTH(ranks); count++) {
+        measure_links(ranks, count, 0);
+        for (size_t i = 0; i < count; i++) {
+            ck_assert_msg(ranks[i].done, "%s", ranks[i].fault.text);
+            ck_assert(ranks[i].link.bytes_per_second > 0.0 && ranks[i].link.bytes_per_second < 1e13);
+            ck_assert(ranks[i].link.seconds > 0.0 && ranks[i].link.seconds < 1.0);
+            ck_assert_mem_eq(&ranks[i].link, &ranks[0].link, sizeof(struct link));
+        }
+    }
+    for (unsigned long call = 1; call <= 9; call++) {
+        measure_links(ranks, 3, call);
+        ck_assert(!ranks[2].done && ranks[2].fault.text[0] != '\0');
+    }
 }
 END_TEST
 
@@ -724,6 +804,8 @@ int main(void)
     tcase_add_test(same, ranks_that_differ_do_not_share);
     tcase_add_loop_test(same, several_passes, 0, (int)LENGTH(passes_cases));
     tcase_add_test(same, passes_are_as_deep_at_all_ranks);
+    tcase_add_test(same, a_fast_link_lets_ranks_share);
+    tcase_add_test(same, links_are_measured);
     tcase_add_test(same, blocks_have_one_writer);
     tcase_add_test(faults, inputs_that_differ);
     tcase_add_test(faults, headers_that_differ);

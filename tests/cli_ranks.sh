@@ -241,6 +241,33 @@ if takes_signal XFSZ; then
         voxfilt-mpi -i zeros.raw -n 512 -t u8 --work f64 -s 30 -m 60M -o out
 fi
 
+# ---------------------------------------------------------------- what ranks know of the link between them
+
+# A job that takes long has it measured, and what was found decides until the wisdom is another one.
+wisdom=$XDG_CACHE_HOME/voxfilt/wisdom
+long='-i zeros.raw -n 512 -t u8 -s 3000 -j 1 --explain'
+rm -f "$wisdom"
+# shellcheck disable=SC2086
+{
+    ranks 2 voxfilt-mpi $long > ../stdout 2> ../stderr
+    grep -q '^          for .*/s between ranks, and .* a message (measured)$' ../stdout
+    result $? 'is measured'
+    [ "$(grep -c "^link of 2 ranks, 2 on $host	" "$wisdom")" = 2 ]
+    result $? 'and kept'
+    ranks 2 voxfilt-mpi $long > ../stdout 2> ../stderr
+    grep -q ' a message (measured before)$' ../stdout
+    result $? 'and known from then on'
+    sed '/^link/s/[^	]*$/2/' "$wisdom" > slow && mv slow "$wisdom"
+    ranks 2 voxfilt-mpi $long > ../stdout 2> ../stderr
+    grep -q '^ranks     1 of 2: more ranks would not be faster$' ../stdout &&
+        grep -q '^          for 2 B/s between ranks, and 500 ms a message (measured before)$' ../stdout
+    result $? 'and decides'
+    rm "$wisdom"
+    ranks 2 voxfilt-mpi $large -s 400 --explain > ../stdout 2> ../stderr
+    grep -q '^          for 954 MiB/s between ranks, and 0.050 ms a message (assumed)$' ../stdout && ! [ -e "$wisdom" ]
+    result $? 'is not measured for a job that takes as little'
+}
+
 # ---------------------------------------------------------------- launchers that MPI does not know
 
 # Those of one vendor start programs of the other as so many that are alone.

@@ -236,8 +236,12 @@ static void print_passes(FILE *stream, const struct plan *plan)
                 number_plural(schedule->window));
         return;
     }
-    fprintf(stream, "output lags %zu of %zu %s%s behind input, fields hold %zu", schedule->depth,
-            plan->shape.planes, name, number_plural(plan->shape.planes), schedule->window);
+    fprintf(stream, "output lags %zu ", schedule->depth);
+    /* Of ranks each has some of them. */
+    if (plan->job->members == 1)
+        fprintf(stream, "of %zu ", plan->shape.planes);
+    fprintf(stream, "%s%s behind input, fields hold %zu", name,
+            number_plural(plan->job->members == 1 ? plan->shape.planes : schedule->depth), schedule->window);
     if (schedule->holds_in_spool)
         fprintf(stream, "; the input goes through a spool file of %s",
                 number_format_bytes((double)plan->held_bytes, held, sizeof held));

@@ -236,8 +236,9 @@ static bool settle_division(struct pipeline *pipeline, struct division *division
         return true;
     if (request->run.observers.count > 0)
         division->why = "--preview shows the whole grid";
-    return division->why != NULL || plan_divide(&request->plan, &pipeline->job, &pipeline->source,
-                                                request->tee_count, count, division, fault);
+    return division->why != NULL ||
+           plan_divide(&request->plan, &pipeline->job, &pipeline->source, &pipeline->ranks.link,
+                       request->tee_count, count, division, fault);
 }
 
 /* Whoever makes the run alone plans for all of the grid, as it would without the others. */
@@ -245,10 +246,15 @@ static bool choose_team(struct pipeline *pipeline, struct fault *fault)
 {
     struct ranks *ranks = &pipeline->ranks;
     struct division division;
+    bool measured;
 
-    return ranks->division.members > 0 ||
-           (ranks_agree(ranks, settle_division(pipeline, &division, fault), fault) &&
-            ranks_choose_team(ranks, &division, fault));
+    if (ranks->division.members > 0)
+        return true;
+    ranks_find_link(ranks, pipeline->request->plan.wisdom);
+    return ranks_agree(ranks, settle_division(pipeline, &division, fault), fault) &&
+           ranks_measure_link(ranks, division_stakes(&division, peers_count(ranks->all)), &measured, fault) &&
+           (!measured || ranks_agree(ranks, settle_division(pipeline, &division, fault), fault)) &&
+           ranks_choose_team(ranks, &division, fault);
 }
 
 /* With passes of such a depth at most, if it is not 0. */

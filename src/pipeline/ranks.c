@@ -2,10 +2,14 @@
 #include "ranks.h"
 
 #include "base/number.h"
+#include "run/gauge.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+
+/* Of what a run takes at the least, measuring takes no more. */
+#define GAUGE_SHARE 0.05
 
 bool ranks_are_several(const struct ranks *ranks)
 {
@@ -98,6 +102,54 @@ static bool form_team(struct ranks *ranks, size_t members, struct fault *fault)
 {
     ranks->idle = peers_index(ranks->all) >= members;
     return !ranks_are_several(ranks) || peers_team(ranks->all, members, &ranks->team, fault);
+}
+
+/* Another launch may be on other nodes. */
+static void name_link(const struct ranks *ranks, char *name, size_t size)
+{
+    const struct peers_place *place = &ranks->all->place;
+
+    snprintf(name, size, "link of %zu ranks, %zu on %s", place->count, place->locals, place->node);
+}
+
+static const char assumed[] = "assumed", found[] = "measured before", measured_now[] = "measured";
+
+void ranks_find_link(struct ranks *ranks, const struct wisdom *wisdom)
+{
+    char name[PEERS_NODE_MOST + 80];
+
+    ranks->link = link_assumed();
+    ranks->link_source = assumed;
+    if (!ranks_are_several(ranks))
+        return;
+    name_link(ranks, name, sizeof name);
+    if (link_find(wisdom, name, &ranks->link))
+        ranks->link_source = found;
+}
+
+/* Where it cannot be kept, it is measured again. */
+static void keep_link(const struct ranks *ranks)
+{
+    char name[PEERS_NODE_MOST + 80];
+    struct fault unheard;
+
+    name_link(ranks, name, sizeof name);
+    if (peers_lead(ranks->all))
+        (void)link_keep(name, &ranks->link, &unheard);
+}
+
+bool ranks_measure_link(struct ranks *ranks, double stakes, bool *measured, struct fault *fault)
+{
+    *measured = ranks->link_source == assumed && stakes > GAUGE_SECONDS / GAUGE_SHARE;
+    if (!peers_tell(ranks->all, measured, sizeof *measured, fault))
+        return false;
+    if (!*measured)
+        return true;
+    ranks->link_source = measured_now;
+    if (!gauge_link(ranks->all, &ranks->link, fault))
+        return false;
+    keep_link(ranks);
+    return true;
 }
 
 bool ranks_choose_team(struct ranks *ranks, const struct division *division, struct fault *fault)

@@ -20,6 +20,8 @@ struct ranks {
     bool idle;                /* and whether this one is none of them */
     struct division division; /* how they do, once that is settled; else it has no members */
     bool unlike;              /* their plans are not alike */
+    struct link link;         /* between them */
+    const char *link_source;  /* where that is known from */
 };
 
 /* Whether more than one process has the pipeline; and whether more than one makes the run. */
@@ -32,6 +34,12 @@ bool ranks_agree(struct ranks *ranks, bool done, struct fault *fault);
 /* Refuse an input that not all of them see alike. */
 bool ranks_compare_files(struct ranks *ranks, const struct file_in *file, struct fault *fault);
 bool ranks_compare_headers(struct ranks *ranks, const struct source *source, struct fault *fault);
+
+/* How fast they exchange planes: what rank 0 knows of it, or what is assumed. And measure it, all together,
+   where rank 0 knows nothing and so many seconds are at stake that it is worth its time; rank 0 keeps what is
+   found. */
+void ranks_find_link(struct ranks *ranks, const struct wisdom *wisdom);
+bool ranks_measure_link(struct ranks *ranks, double stakes, bool *measured, struct fault *fault);
 
 /* Choose them for a division, of which rank 0's kind and members count; and divide the job among them. */
 bool ranks_choose_team(struct ranks *ranks, const struct division *division, struct fault *fault);

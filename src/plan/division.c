@@ -7,11 +7,6 @@
 
 #include <math.h>
 
-/* Planes that go from process to process before each level: through a network of 10 Gb/s, and the wait for
- * them. */
-#define ASSUMED_BYTES_PER_SECOND 1e9
-#define ASSUMED_SECONDS          50e-6
-
 /* Planes that stand in a spool file between two passes, and what a pass costs by itself. */
 #define ASSUMED_SPOOL_BYTES_PER_SECOND 2e9
 #define ASSUMED_PASS_SECONDS           1e-3
@@ -26,12 +21,12 @@ static const char no_faster[] = "more ranks would not be faster";
 /* Planes that a level of one step reads on both sides, all steps together; and how many such levels read any.
  */
 struct reading {
-    double planes, levels;
+    double planes, levels, bytes;
 };
 
 static struct reading count_reading(const struct prediction_case *expected)
 {
-    struct reading reading = {0.0, 0.0};
+    struct reading reading = {0.0, 0.0, 0.0};
 
     for (size_t i = 0; i < expected->step_count; i++) {
         const struct step *step = &expected->steps[i].step;
@@ -42,59 +37,77 @@ static struct reading count_reading(const struct prediction_case *expected)
             reading.levels += steps;
         }
     }
+    reading.bytes =
+        reading.planes * lower_samples(expected->shape, 1) * (double)work_size(expected->job->work);
     return reading;
 }
 
-/* Seconds for what goes to and fro before the levels. */
-static double predict_trading(const struct prediction_case *expected)
+static double count_steps(const struct job *job)
 {
-    const struct reading reading = count_reading(expected);
-    double plane = lower_samples(expected->shape, 1) * (double)work_size(expected->job->work);
+    double steps = 0.0;
 
-    return reading.planes * plane / ASSUMED_BYTES_PER_SECOND + reading.levels * ASSUMED_SECONDS;
+    for (size_t i = 0; i < job->stage_count; i++)
+        steps += (double)job->stages[i].steps;
+    return steps;
 }
 
-/* Seconds for passes of such a depth over spool files, beside computing: what is written and read between two
-   of them, and what comes from others before it. */
-static double predict_passes(const struct prediction_case *expected, double passes, double each)
+/* What goes to and fro before each level. */
+static void predict_shares(const struct division_case *dividing, const struct reading *reading,
+                           struct division_option *option)
 {
-    double plane = lower_samples(expected->shape, 1) * (double)work_size(expected->job->work);
-
-    return (passes - 1.0) * (ASSUMED_PASS_SECONDS + 2.0 * each * plane / ASSUMED_SPOOL_BYTES_PER_SECOND) +
-           count_reading(expected).planes * plane / ASSUMED_BYTES_PER_SECOND;
+    option->seconds +=
+        reading->bytes / dividing->link.bytes_per_second + reading->levels * dividing->link.seconds;
 }
 
-/* What such a division takes, of what one process takes. */
-static double predict(const struct division_case *dividing, enum division_kind kind, size_t members,
-                      double alone)
+/* What stands in a spool file between two passes of such a depth, and comes from others before the second. */
+static void predict_passes(const struct division_case *dividing, const struct reading *reading, double depth,
+                           double each, struct division_option *option)
 {
+    const struct prediction_case *expected = dividing->expected;
+    double plane = lower_samples(expected->shape, 1) * (double)work_size(expected->job->work);
+    double more = depth > 0.0 ? ceil(reading->planes / 2.0 / depth) - 1.0 : 0.0;
+
+    option->seconds += more * (ASSUMED_PASS_SECONDS + dividing->link.seconds +
+                               2.0 * each * plane / ASSUMED_SPOOL_BYTES_PER_SECOND) +
+                       reading->bytes / dividing->link.bytes_per_second;
+}
+
+/* What such a division takes, of what one process takes. The first level of a pass computes all that is read
+   beside a part, and the last one nothing of it. */
+static struct division_option predict(const struct division_case *dividing, enum division_kind kind,
+                                      size_t members, double alone)
+{
+    const struct reading reading = count_reading(dividing->expected);
     double planes = (double)dividing->levels->planes, each = planes / (double)members;
-    double beside = count_reading(dividing->expected).planes / 2.0, depth = beside, more = 0.0;
+    double steps = count_steps(dividing->expected->job), beside = reading.planes / 2.0;
+    struct division_option option = {.fate = DIVISION_CAN, .members = members};
 
     if (kind == DIVISION_SHARES)
-        return alone * each / planes + predict_trading(dividing->expected);
-    if (kind == DIVISION_PASSES) {
-        depth = smaller(beside, (double)schedule_depth_among(dividing->levels->planes, members));
-        more = predict_passes(dividing->expected, depth > 0.0 ? ceil(beside / depth) : 1.0, each);
-    }
-    /* The first level of a pass computes all that is read beside a part, and the last one nothing of it. */
-    return alone * smaller(1.0, (each + depth) / planes) + more;
+        beside = 0.0;
+    if (kind == DIVISION_PASSES)
+        beside = smaller(beside, (double)schedule_depth_among(dividing->levels->planes, members));
+    option.seconds = alone * smaller(1.0, (each + beside) / planes);
+    if (kind != DIVISION_PARTS && steps > 0.0)
+        option.step_bytes = reading.bytes / steps;
+    if (kind == DIVISION_SHARES)
+        predict_shares(dividing, &reading, &option);
+    if (kind == DIVISION_PASSES)
+        predict_passes(dividing, &reading, beside, each, &option);
+    return option;
 }
 
 /* The cheapest number of members for a kind; the most, where that is wished. */
 static struct division_option consider(const struct division_case *dividing, enum division_kind kind,
                                        size_t most, double alone, bool wished)
 {
-    struct division_option option = {.fate = most > 1 ? DIVISION_CAN : DIVISION_CANNOT};
+    struct division_option best = {.fate = DIVISION_CANNOT};
 
     for (size_t members = 2; members <= most; members++) {
-        double seconds = predict(dividing, kind, members, alone);
-        if (members == 2 || seconds < option.seconds || (wished && members == most)) {
-            option.members = members;
-            option.seconds = seconds;
-        }
+        const struct division_option option = predict(dividing, kind, members, alone);
+        if (members == 2 || option.seconds < best.seconds || (wished && members == most))
+            best = option;
     }
-    return option;
+    return best;
 }
 
 /* Whether the job can be divided so at all. */
@@ -142,7 +155,7 @@ struct division division_choose(const struct division_case *dividing, enum divis
     const struct job *job = dividing->expected->job;
     size_t planes = job_planes(job).count, all = grid_planes(&job->in.grid);
     double alone = prediction_alone(dividing->expected, dividing->backend, 0);
-    struct division division = {.options[DIVISION_ALONE] = {DIVISION_CAN, 1, alone}};
+    struct division division = {.options[DIVISION_ALONE] = {DIVISION_CAN, 1, alone, 0.0}};
 
     if (job->copies)
         wish = DIVISION_PARTS;
@@ -159,6 +172,15 @@ struct division division_choose(const struct division_case *dividing, enum divis
                        : planes == 1        ? "there is only one plane"
                                             : no_faster;
     return division;
+}
+
+double division_stakes(const struct division *division, size_t processes)
+{
+    const struct division_option *options = division->options;
+    bool matters =
+        options[DIVISION_SHARES].fate == DIVISION_CAN || options[DIVISION_PASSES].fate == DIVISION_CAN;
+
+    return matters ? options[DIVISION_ALONE].seconds / (double)processes : 0.0;
 }
 
 /* Why one computes, or other than was expected, where a kind has failed. */

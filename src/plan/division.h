@@ -4,6 +4,7 @@
 
 #include "job.h"
 #include "levels.h"
+#include "link.h"
 #include "prediction.h"
 
 #include <stdbool.h>
@@ -28,8 +29,9 @@ enum division_fate {
 
 struct division_option {
     enum division_fate fate;
-    size_t members; /* processes that compute, where it can be; the others do nothing */
-    double seconds; /* predicted */
+    size_t members;    /* processes that compute, where it can be; the others do nothing */
+    double seconds;    /* predicted */
+    double step_bytes; /* that come to a process from others, on average of the steps */
 };
 
 struct division {
@@ -46,6 +48,7 @@ struct division_case {
     const struct prediction_case *expected;
     const struct backend *backend; /* that each process computes on */
     const struct levels *levels;   /* of the steps, before forms are settled */
+    struct link link;              /* between them */
     size_t states;                 /* on the way, that are written as well */
     bool random;                   /* the source gives planes in any order */
     size_t processes;
@@ -57,6 +60,9 @@ struct division division_choose(const struct division_case *dividing, enum divis
 /* The cheapest of what is left where the kind that was chosen has met such a fate; false where one computes
    as it is. */
 bool division_step_down(struct division *division, enum division_fate fate);
+
+/* Seconds that processes should need at least, if what they exchange matters; else 0. */
+double division_stakes(const struct division *division, size_t processes);
 
 /* Let the job be one of them's. */
 void division_apply(const struct division *division, size_t member, struct job *job);

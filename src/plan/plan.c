@@ -700,7 +700,8 @@ static const struct backend *expected_backend(const struct plan_request *request
 }
 
 bool plan_divide(const struct plan_request *request, const struct job *job, const struct source *source,
-                 size_t states, size_t processes, struct division *division, struct fault *fault)
+                 const struct link *link, size_t states, size_t processes, struct division *division,
+                 struct fault *fault)
 {
     struct plan plan = plan_of(job);
     bool done = job->copies || lower_stages(&plan, fault);
@@ -709,6 +710,7 @@ bool plan_divide(const struct plan_request *request, const struct job *job, cons
     const struct division_case dividing = {.expected = &expected,
                                            .backend = expected_backend(request),
                                            .levels = &levels,
+                                           .link = *link,
                                            .states = states,
                                            .random = source->random,
                                            .processes = processes};

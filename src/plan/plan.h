@@ -72,9 +72,10 @@ bool plan_find_devices(const struct plan_request *request, struct devices *devic
 bool plan_chooses_device(const struct plan_request *request);
 bool plan_names_device(const struct plan_request *request);
 
-/* How so many processes divide a job, of which so many states on the way are written. */
+/* How so many processes divide a job, with such a link between them, of which so many states on the way are written. */
 bool plan_divide(const struct plan_request *request, const struct job *job, const struct source *source,
-                 size_t states, size_t processes, struct division *division, struct fault *fault);
+                 const struct link *link, size_t states, size_t processes, struct division *division,
+                 struct fault *fault);
 
 /* Start the devices that the request names. Others may go on meanwhile: the plan that opens it waits for as
    long as that takes. */

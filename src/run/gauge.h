@@ -1,0 +1,18 @@
+/* Gauges: how fast ranks exchange planes with those beside them. */
+#ifndef GAUGE_H
+#define GAUGE_H
+
+#include "base/diag.h"
+#include "plan/link.h"
+#include "peers.h"
+
+#include <stdbool.h>
+
+/* What measuring takes, about: seconds, and bytes of memory. */
+#define GAUGE_SECONDS 0.05
+#define GAUGE_BYTES   ((size_t)1 << 20)
+
+/* All together: the slowest of them counts, and all find the same. */
+bool gauge_link(struct peers *peers, struct link *link, struct fault *fault);
+
+#endif
