@@ -11,6 +11,7 @@
 #include "format/slice.h"
 #include "part.h"
 #include "prediction.h"
+#include "scheduler.h"
 
 #include <limits.h>
 #include <pthread.h>
@@ -377,7 +378,7 @@ static bool share(struct plan *plan, const struct schedule_request *request)
     size_t count = opened(plan);
 
     plan->levels.unrolled = levels_wraps(&plan->levels);
-    if (schedule_share(request, count, &plan->schedule)) {
+    if (scheduler_share(request, count, &plan->schedule)) {
         plan->shares = (struct shares){.planes = plan->shape.planes,
                                        .count = count,
                                        .held = count,
@@ -398,7 +399,7 @@ static bool share_with_others(struct plan *plan, const struct schedule_request *
 
     keep_first(plan);
     plan->levels.unrolled = levels_wraps(&plan->levels);
-    if (!schedule_share(request, job->members, &plan->schedule))
+    if (!scheduler_share(request, job->members, &plan->schedule))
         return fault_raise(fault, STATUS_LIMIT, "the grid is too large for the memory of all ranks together");
     plan->shares = (struct shares){.planes = plan->shape.planes,
                                    .count = job->members,
@@ -418,7 +419,7 @@ static bool make_passes_with_others(struct plan *plan, const struct schedule_req
     keep_first(plan);
     plan->portions =
         (struct shares){.planes = plan->shape.planes, .count = job->members, .first = job->member, .held = 1};
-    return schedule_make(request, &plan->schedule, fault);
+    return scheduler_make(request, &plan->schedule, fault);
 }
 
 /* Steps whose changes ranks keep of each of their planes; no more bytes than that, unless those of one step are
@@ -486,7 +487,7 @@ static bool make_schedule(const struct plan_request *request, struct plan *plan,
         return true;
     keep_first(plan);
     schedule.device_memory = least_memory(plan);
-    return schedule_make(&schedule, &plan->schedule, fault);
+    return scheduler_make(&schedule, &plan->schedule, fault);
 }
 
 /* Where memory allows less than the forms that are preferred take. */

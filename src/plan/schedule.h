@@ -2,7 +2,6 @@
 #ifndef SCHEDULE_H
 #define SCHEDULE_H
 
-#include "base/diag.h"
 #include "levels.h"
 #include "forms.h"
 
@@ -108,14 +107,23 @@ struct schedule {
     size_t memory_bytes; /* all of it, on host and devices */
 };
 
-/* All planes at once, shared by so many devices; false where they do not fit. */
-bool schedule_share(const struct schedule_request *request, size_t devices, struct schedule *schedule);
+/* How much a run takes at a time. */
+struct schedule_size {
+    size_t slab, batch; /* planes */
+    size_t slack;       /* planes of a window beyond what is needed */
+    size_t buffers;     /* on each side, and one more for each reader beside the first */
+    unsigned readers, writers;
+};
+
+/* What a schedule takes in such sizes, at the depth that it has, for levels as it would run them; false where
+   addresses end. */
+bool schedule_count(struct schedule *schedule, const struct schedule_request *request,
+                    const struct levels *levels, const struct schedule_size *size);
+
+/* Whether what was counted fits into so much memory (0: no limit), and the device's own. */
+bool schedule_fits(const struct schedule *schedule, const struct schedule_request *request, uint64_t memory);
 
 /* How deep passes are at most that so many processes make over their portions of the planes. */
 size_t schedule_depth_among(size_t planes, size_t processes);
-
-/* A schedule that does not fit is refused with STATUS_LIMIT, and the refusal names the least memory that one
-   needs. */
-bool schedule_make(const struct schedule_request *request, struct schedule *schedule, struct fault *fault);
 
 #endif
