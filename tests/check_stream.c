@@ -546,6 +546,7 @@ static const char *const chains[] = {
 
 struct example {
     char options[200];
+    size_t planes;
     unsigned char *in;
     struct outcome whole; /* in one slab */
 };
@@ -573,11 +574,18 @@ static void make_example(struct example *example, const char *chain, const char 
     command_parse(&command, PROGRAM_VOXFILT, example->options);
     ck_assert_msg(command.parsed, "%s: %s", example->options, command.fault.text);
     header = header_of(&command.options);
+    example->planes = grid_planes(&header.grid);
     example->in = fixture_memory(grid_samples(&header.grid), 8);
     fill_samples(FILL_RANDOM, header.type, example->in, grid_samples(&header.grid), 5);
     run_tape(&example->whole, example->options, &unlimited, example->in, &none);
     ck_assert_msg(example->whole.done, "%s: %s", example->options, example->whole.fault.text);
     command_free(&command);
+}
+
+/* Each chain under each edge rule. */
+static void make_numbered(struct example *example, int number)
+{
+    make_example(example, chains[number / EDGES], edges[number % EDGES]);
 }
 
 static void free_example(struct example *example)
@@ -608,13 +616,11 @@ START_TEST(any_slab)
     static unsigned tried;
     struct setting setting = none;
     struct example example;
-    size_t planes;
 
     if (is_left_out(_i))
         return;
-    make_example(&example, chains[_i / EDGES], edges[_i % EDGES]);
-    planes = grid_planes(&example.whole.command.options.source.grid);
-    for (size_t slab = 1; slab <= planes; slab++) {
+    make_numbered(&example, _i);
+    for (size_t slab = 1; slab <= example.planes; slab++) {
         for (size_t batch = 1; batch <= slab; batch++) {
             const struct schedule_limits limits = {.slab = slab, .batch = batch};
             struct outcome outcome;
@@ -716,17 +722,15 @@ START_TEST(any_planes)
     static unsigned tried;
     struct setting setting = none;
     struct example example;
-    size_t planes;
 
     if (is_left_out(_i))
         return;
-    make_example(&example, chains[_i / EDGES], edges[_i % EDGES]);
-    planes = grid_planes(&example.whole.command.options.source.grid);
-    for (size_t parts = 1; parts <= planes; parts++) {
+    make_numbered(&example, _i);
+    for (size_t parts = 1; parts <= example.planes; parts++) {
         for (size_t k = 0; k < parts; k++) {
             const struct schedule_limits limits = {.slab = 1 + tried % 5, .batch = 1 + tried % 2};
             setting.random = tried % 3 > 0;
-            setting.region = planes_from_to(k * planes / parts, (k + 1) * planes / parts);
+            setting.region = planes_from_to(k * example.planes / parts, (k + 1) * example.planes / parts);
             if (has_turn(tried++))
                 ck_region(&example, tried % 2 == 0 ? "-j 3" : "-j 1", &limits, &setting);
         }
@@ -761,7 +765,7 @@ START_TEST(any_box)
 
     if (is_left_out(_i))
         return;
-    make_example(&example, chains[_i / EDGES], edges[_i % EDGES]);
+    make_numbered(&example, _i);
     snprintf(memory, sizeof memory, "-m %llu", least_memory(&example));
     for (unsigned box = 0; box < BOXES; box++) {
         const struct schedule_limits limits = {.slab = 1 + tried % 4, .batch = 1 + tried % 2};
@@ -817,14 +821,12 @@ START_TEST(any_part)
     static unsigned tried;
     struct setting setting = none;
     struct example example;
-    size_t planes;
 
     if (is_left_out(_i) || takes_the_whole(chains[_i / EDGES]))
         return;
-    make_example(&example, chains[_i / EDGES], edges[_i % EDGES]);
-    planes = grid_planes(&example.whole.command.options.source.grid);
+    make_numbered(&example, _i);
     setting.random = true;
-    for (size_t parts = 1; parts <= planes; parts++) {
+    for (size_t parts = 1; parts <= example.planes; parts++) {
         for (size_t k = 1; k <= parts; k++) {
             const struct schedule_limits limits = {.slab = 1 + tried % 5, .batch = 1 + tried % 2};
             setting.region = part_of(k, parts);
@@ -972,7 +974,7 @@ START_TEST(any_memory)
 
     if (is_left_out(_i))
         return;
-    make_example(&example, chains[_i / EDGES], edges[_i % EDGES]);
+    make_numbered(&example, _i);
     schedule = &example.whole.schedule;
     for (unsigned long long memory = least_memory(&example); !all;
          memory += running_turns() * memory / 6 + 1) {
