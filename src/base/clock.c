@@ -1,7 +1,10 @@
-/* Elapsed time. */
+/* Elapsed time, and waiting. */
 #include "clock.h"
 
 #include <time.h>
+
+#define EAGER_LOOKS    2000
+#define LONGEST_NAP_NS 1000000L
 
 double clock_seconds(void)
 {
@@ -9,4 +12,13 @@ double clock_seconds(void)
 
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+void clock_nap(unsigned looks)
+{
+    long ns = 1000L * (long)(looks - EAGER_LOOKS);
+    const struct timespec time = {0, ns < LONGEST_NAP_NS ? ns : LONGEST_NAP_NS};
+
+    if (looks > EAGER_LOOKS)
+        nanosleep(&time, NULL);
 }

@@ -17,6 +17,9 @@ enum state { OPEN, BUSY, REMOVING, REMOVED };
 static atomic_int state = OPEN;
 static struct guarded *first;
 
+/* Milliseconds between the removal and the end. */
+static int lingering;
+
 /* Threads take turns; the handler does not. */
 static pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;
 
@@ -86,6 +89,7 @@ static void remove_all(void)
 static void end_by_signal(int signal_number)
 {
     remove_all();
+    poll(NULL, 0, lingering);
     signal(signal_number, SIG_DFL);
     raise(signal_number);
 }
@@ -98,6 +102,11 @@ static void end_by_exit(void)
     block_signals(&before);
     remove_all();
     pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+void guard_linger(unsigned milliseconds)
+{
+    lingering = (int)milliseconds;
 }
 
 void guard_open(void)

@@ -13,6 +13,10 @@ struct guarded {
 /* Remove what is guarded upon signals and exit; call once, first. */
 void guard_open(void);
 
+/* A signal that ends the program also comes to others, which are killed once one of them has ended: leave
+   them so much time for the removal of what is theirs. Before anything is guarded. */
+void guard_linger(unsigned milliseconds);
+
 /* Between the two the program does not end by a signal: a temporary is made and guarded, or gets its name and
    is no longer guarded, in one. From any thread; short. `before` keeps the signals that were blocked before.
  */

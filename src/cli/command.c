@@ -21,6 +21,9 @@
 #include <stdio.h>
 #include <string.h>
 
+/* MPICH's launcher kills all ranks by SIGKILL once one of them has ended by a signal that all were sent. */
+#define LINGERING_MS 300
+
 /* What was printed must have arrived: a full disk behind standard output is a failure. */
 static enum status close_stdout(void)
 {
@@ -208,6 +211,7 @@ int command_main_together(int argc, char **argv, peers_opener *open)
     bool silent;
 
     begin();
+    guard_linger(LINGERING_MS);
     diag_open(command_name(PROGRAM_VOXFILT, &peers));
     if (open(&peers, &silent, &fault))
         status = run_and_print(argc, argv, &peers);

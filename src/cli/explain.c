@@ -345,7 +345,7 @@ void explain_plan(FILE *stream, const struct pipeline *pipeline)
     print_header(stream, "output  ", phrase_output(pipeline->request->output), &job->written);
     phrase_region(stream, job);
     print_range(stream, job);
-    phrase_ranks(stream, &pipeline->ranks, plan);
+    phrase_ranks(stream, pipeline);
     phrase_device(stream, plan);
     phrase_shares(stream, plan);
     if (job->copies) {

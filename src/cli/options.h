@@ -57,4 +57,7 @@ struct options {
 bool options_make(struct options *options, enum program program, int argc, char **argv, struct fault *fault);
 void options_free(struct options *options);
 
+/* Whether its inputs are dealt to the processes, each to one of them: where none would go without. */
+bool options_deal(const struct options *options);
+
 #endif

@@ -319,9 +319,13 @@ static bool refuse_several(const struct options *options, struct fault *fault)
 
 bool outputs_name(struct outputs *outputs, const struct options *options, struct fault *fault)
 {
-    *outputs = (struct outputs){
-        .paths = mem_zeroed(options->input_count, sizeof *outputs->paths, "file names", fault)};
-    if (outputs->paths != NULL && name_all(outputs, options, wants_directory(options), fault))
+    bool directory = wants_directory(options);
+
+    *outputs = (struct outputs){.count = 0};
+    if (!peers_tell(options->peers, &directory, sizeof directory, fault))
+        return false;
+    outputs->paths = mem_zeroed(options->input_count, sizeof *outputs->paths, "file names", fault);
+    if (outputs->paths != NULL && name_all(outputs, options, directory, fault))
         return true;
     outputs_free(outputs);
     return false;

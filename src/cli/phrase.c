@@ -149,7 +149,7 @@ static void phrase_cost(FILE *stream, const struct division *division, const str
                 number_format_bytes(option->step_bytes, text, sizeof text));
 }
 
-void phrase_ranks(FILE *stream, const struct ranks *ranks, const struct plan *plan)
+static void phrase_division(FILE *stream, const struct ranks *ranks, const struct plan *plan)
 {
     const struct job *job = plan->job;
     const struct division *division = &ranks->division;
@@ -157,8 +157,6 @@ void phrase_ranks(FILE *stream, const struct ranks *ranks, const struct plan *pl
     size_t planes = of_grid ? plan->shape.planes : job_planes(job).count;
     size_t most = size_divided_up(planes, division->members);
 
-    if (!ranks_are_several(ranks))
-        return;
     fprintf(stream, "ranks     %zu", division->members);
     if (division->members < peers_count(ranks->all))
         fprintf(stream, " of %zu", peers_count(ranks->all));
@@ -173,6 +171,16 @@ void phrase_ranks(FILE *stream, const struct ranks *ranks, const struct plan *pl
     if (division->members > 1)
         phrase_cost(stream, division, plan, most);
     phrase_options(stream, ranks);
+}
+
+void phrase_ranks(FILE *stream, const struct pipeline *pipeline)
+{
+    const struct peers *among = pipeline->request->among;
+
+    if (among != NULL)
+        fprintf(stream, "ranks     1 of %zu: each rank filters files of its own\n", peers_count(among));
+    else if (ranks_are_several(&pipeline->ranks))
+        phrase_division(stream, &pipeline->ranks, &pipeline->plan);
 }
 
 void phrase_shares(FILE *stream, const struct plan *plan)

@@ -5,7 +5,7 @@
 #include "model/grid.h"
 #include "kernels/backend.h"
 #include "plan/plan.h"
-#include "pipeline/ranks.h"
+#include "pipeline/pipeline.h"
 
 #include <stdio.h>
 
@@ -29,8 +29,9 @@ void phrase_region(FILE *stream, const struct job *job);
 void phrase_sums(FILE *stream, const struct plan *plan);
 void phrase_device(FILE *stream, const struct plan *plan);
 
-/* How several ranks divide the planes, or why they do not; nothing where there is one. */
-void phrase_ranks(FILE *stream, const struct ranks *ranks, const struct plan *plan);
+/* How several ranks divide the planes, or why they do not; or that files are dealt to them; nothing where
+   there is one. */
+void phrase_ranks(FILE *stream, const struct pipeline *pipeline);
 
 /* How several devices share the planes; nothing where there is one. */
 void phrase_shares(FILE *stream, const struct plan *plan);

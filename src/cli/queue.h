@@ -1,4 +1,4 @@
-/* Queues: all inputs of a command, several at the same time. */
+/* Queues: all inputs of a command, several at the same time, each told in its turn. */
 #ifndef QUEUE_H
 #define QUEUE_H
 

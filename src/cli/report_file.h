@@ -4,32 +4,26 @@
 
 #include "base/diag.h"
 #include "base/file_out.h"
+#include "lines.h"
 
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdio.h>
 
 struct report_file {
     struct file_out *file; /* NULL: reports are messages */
+    bool afar;             /* but another process has the file, for which parts are kept */
     bool lost;             /* a part of it: it will not be committed */
     struct fault fault;    /* why */
-};
-
-/* The report of a run, while others may be writing theirs. */
-struct report_part {
-    FILE *stream; /* NULL: the report is a message, since it is to be one or since memory is short */
-    char *text;
-    size_t size;
 };
 
 /* No path, no file. What cannot be written is refused here, before anything runs. */
 bool report_file_open(struct report_file *report, const char *path, struct fault *fault);
 
-/* From any thread. Begin a part of the file, and put it behind those that have been added. */
-void report_part_begin(const struct report_file *report, struct report_part *part);
+/* From any thread. Begin a part of the file, the report of a run while others may be writing theirs. Where it
+   has no stream, the report is a message, since it is to be one or since memory is short. */
+void report_file_begin_part(const struct report_file *report, struct lines *part);
 
-/* From one thread at a time. */
-void report_file_add(struct report_file *report, struct report_part *part);
+/* End it, and put it behind those that have been added. From one thread at a time. */
+void report_file_add(struct report_file *report, struct lines *part);
 
 /* All parts have been added: the file gets its name, and is released. */
 bool report_file_commit(struct report_file *report, struct fault *fault);

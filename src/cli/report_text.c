@@ -124,7 +124,7 @@ void report_text_run(FILE *stream, const struct pipeline *pipeline)
     fprintf(stream, ", %s %s %s, work %s\n", sample_name(job->in.type), glyph(GLYPH_ARROW),
             sample_name(job->out.type), work_name(job->work));
     phrase_region(stream, job);
-    phrase_ranks(stream, &pipeline->ranks, plan);
+    phrase_ranks(stream, pipeline);
     phrase_device(stream, plan);
     phrase_shares(stream, plan);
     print_lanes(stream, plan, summary);

@@ -1,6 +1,7 @@
 /* Tasks: one input to one output, as a command line asks for it. */
 #include "task.h"
 
+#include "base/path.h"
 #include "drawings.h"
 #include "explain.h"
 #include "notes.h"
@@ -8,6 +9,17 @@
 #include "plan_json.h"
 #include "report.h"
 #include "tee_list.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+bool task_reads_file(const char *input)
+{
+    struct stat info;
+    int result = path_is_standard(input) ? fstat(STDIN_FILENO, &info) : stat(input, &info);
+
+    return result == 0 && S_ISREG(info.st_mode);
+}
 
 struct task task_alone(const struct options *options, const char *input, const char *output)
 {
@@ -20,9 +32,12 @@ struct task task_alone(const struct options *options, const char *input, const c
                                     .plan = options->plan,
                                     .out_format = options->out_format,
                                     .level = options->level,
-                                    .run = options->run,
-                                    .peers = options->peers}};
+                                    .run = options->run}};
 
+    if (options_deal(options))
+        task.request.among = options->peers;
+    else
+        task.request.peers = options->peers;
     task.request.plan.explains =
         options->action == ACTION_EXPLAIN && !options->json && diag_level() == DIAG_VERBOSE;
     if (options->program == PROGRAM_IMGHEAT) {
@@ -67,7 +82,7 @@ static bool tell(const struct task *task, const struct pipeline *pipeline, struc
 static bool carry_out(const struct task *task, struct pipeline *pipeline, struct drawings *drawings,
                       struct fault *fault)
 {
-    struct peers *peers = task->options->peers;
+    struct peers *peers = task->request.peers;
 
     if (task->options->action == ACTION_EXPLAIN) {
         if (peers_lead(peers))
@@ -122,6 +137,8 @@ static enum status tell_failure(const struct task *task, struct fault *fault)
     if (request->budget != NULL && !fault_is_about(fault, request->input) &&
         !fault_is_about(fault, request->output))
         fault_prefix(fault, request->input);
+    if (request->among != NULL)
+        peers_sign(request->among, fault);
     report_failure(task->report, task->options, request, fault);
     return diag_error(fault);
 }
@@ -131,7 +148,7 @@ static bool settle_files(const struct task *task, const struct pipeline *pipelin
                          struct pipeline_request *request, struct fault *fault)
 {
     const struct options *options = task->options;
-    struct peers *peers = options->peers;
+    struct peers *peers = task->request.peers;
 
     return peers_agree(peers, take_tees(options, pipeline, tees, request, fault), fault) &&
            peers_follow(peers, !peers_lead(peers) || outputs_spare_samples(options, pipeline, fault), fault);

@@ -6,6 +6,7 @@
 #include "pipeline/pipeline.h"
 #include "options.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 
 struct task {
@@ -14,6 +15,9 @@ struct task {
     FILE *report;     /* where the report goes; NULL: to the messages */
     FILE *on_options; /* likewise notes on options whatever the input is */
 };
+
+/* Whether an input is a regular file; any other gives its bytes once, and is not looked at beforehand. */
+bool task_reads_file(const char *input);
 
 /* A task that runs alone, by the options as they are. */
 struct task task_alone(const struct options *options, const char *input, const char *output);

@@ -277,7 +277,7 @@ static bool plan_own(struct pipeline *pipeline, size_t depth, struct fault *faul
     if (may_take_device(pipeline, &request)) {
         take_device(pipeline);
         request.alone = true;
-        request.member = pipeline->held_device;
+        request.member += pipeline->held_device;
     }
     done = make_plan(pipeline, &request, fault);
     if (!done || pipeline->plan.lanes[0].backend == &backend_cpu)

@@ -46,7 +46,8 @@ struct pipeline_request {
     struct run_request run;
     struct budget *budget; /* NULL: it runs alone */
     uint64_t share; /* of the budget's memory: more is taken where less means more passes over the data */
-    struct peers *peers; /* the processes that have it together; NULL: it is one's own */
+    struct peers *peers;       /* the processes that have it together; NULL: it is one's own */
+    const struct peers *among; /* those that have others of the kind, one each; else NULL */
 };
 
 struct pipeline {

@@ -32,20 +32,29 @@ static bool is_same(const struct fault *a, const struct fault *b)
     return a->status == b->status && strcmp(a->text, b->text) == 0;
 }
 
+static bool sign(size_t rank, const char *node, struct fault *fault)
+{
+    char name[PEERS_NODE_MOST + 40];
+
+    snprintf(name, sizeof name, "rank %zu (%s)", rank, node);
+    return fault_prefix(fault, name);
+}
+
+bool peers_sign(const struct peers *peers, struct fault *fault)
+{
+    return sign(peers->place.index, peers->place.node, fault);
+}
+
 /* Put the rank before the fault, unless all of them have the same. */
 static bool name_rank(struct peers *peers, size_t rank, const struct obituary *told, bool mine,
                       struct fault *fault)
 {
     uint64_t everybodys = mine && is_same(&told->fault, fault);
-    char name[PEERS_NODE_MOST + 40];
 
     if (!peers->kind->least(peers->state, &everybodys, fault))
         return false;
     *fault = told->fault;
-    if (everybodys)
-        return false;
-    snprintf(name, sizeof name, "rank %zu (%s)", rank, told->node);
-    return fault_prefix(fault, name);
+    return !everybodys && sign(rank, told->node, fault);
 }
 
 /* One of them has failed: all come to have its fault. */
@@ -108,6 +117,21 @@ bool peers_follow(struct peers *peers, bool done, struct fault *fault)
     if (told.status != STATUS_DONE)
         *fault = told;
     return told.status == STATUS_DONE;
+}
+
+bool peers_send(struct peers *peers, size_t to, const void *bytes, size_t size, struct fault *fault)
+{
+    return peers->kind->send(peers->state, to, bytes, size, fault);
+}
+
+bool peers_receive(struct peers *peers, size_t from, void *bytes, size_t size, struct fault *fault)
+{
+    return peers->kind->receive(peers->state, from, bytes, size, fault);
+}
+
+bool peers_has_come(struct peers *peers, size_t *from)
+{
+    return peers->kind->has_come(peers->state, from);
 }
 
 bool peers_begin_trade(struct peers *peers, const struct peers_parcel *parcels, size_t count,

@@ -42,6 +42,9 @@ struct peers_kind {
     bool (*send)(void *state, size_t to, const void *bytes, size_t size, struct fault *fault);
     bool (*receive)(void *state, size_t from, void *bytes, size_t size, struct fault *fault);
 
+    /* Whether one of them has sent something that is not received yet, and which. */
+    bool (*has_come)(void *state, size_t *from);
+
     /* Messages between two of them, both ways and all at once, in an order that both have: let them be on
        their way, the bytes staying where they are, and wait until those that come are there and those that go
        are read. */
@@ -94,6 +97,14 @@ bool peers_least(struct peers *peers, uint64_t *value, struct fault *fault);
 
 /* The bytes of rank 0, at all. */
 bool peers_tell(struct peers *peers, void *bytes, size_t size, struct fault *fault);
+
+/* Put this rank before its fault, which is not everybody's; false. */
+bool peers_sign(const struct peers *peers, struct fault *fault);
+
+/* Messages from one to another, as peers_kind has it. */
+bool peers_send(struct peers *peers, size_t to, const void *bytes, size_t size, struct fault *fault);
+bool peers_receive(struct peers *peers, size_t from, void *bytes, size_t size, struct fault *fault);
+bool peers_has_come(struct peers *peers, size_t *from);
 
 /* Messages to and from some of them, as peers_kind has it. */
 bool peers_begin_trade(struct peers *peers, const struct peers_parcel *parcels, size_t count,

@@ -1,6 +1,7 @@
 /* Peers that reach each other through MPI. No other file knows it. */
 #include "peers_mpi.h"
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "base/number.h"
 
@@ -9,16 +10,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 /* Counts are ints, and some libraries fail where bytes are more than that. */
 #define MOST_BYTES ((size_t)1 << 30)
-
-/* Looks at what is awaited before the processor is left to others, and the longest that it is then left for.
- */
-#define EAGER_LOOKS    2000
-#define LONGEST_NAP_NS 1000000L
 
 enum { TAG_BYTES = 1, TAG_WARNING = 2, TAG_TRADE = 3 };
 
@@ -42,16 +37,6 @@ static bool fail(struct comm *comm, int code, struct fault *fault)
     return fault_raise(fault, STATUS_FAILURE, "MPI: %s", text);
 }
 
-/* Others may compute on this processor meanwhile. */
-static void nap(unsigned looks)
-{
-    long ns = 1000L * (long)(looks - EAGER_LOOKS);
-    const struct timespec time = {0, ns < LONGEST_NAP_NS ? ns : LONGEST_NAP_NS};
-
-    if (looks > EAGER_LOOKS)
-        nanosleep(&time, NULL);
-}
-
 /* Of a call that has returned `code`, wait for the request. */
 static bool complete(struct comm *comm, int code, MPI_Request *request, struct fault *fault)
 {
@@ -62,7 +47,7 @@ static bool complete(struct comm *comm, int code, MPI_Request *request, struct f
     for (unsigned looks = 0; code == MPI_SUCCESS && !done; looks++) {
         code = MPI_Test(request, &done, MPI_STATUS_IGNORE);
         if (!done)
-            nap(looks);
+            clock_nap(looks);
     }
     return code == MPI_SUCCESS || fail(comm, code, fault);
 }
@@ -79,6 +64,19 @@ static bool combine(struct comm *comm, uint64_t *value, MPI_Op op, struct fault 
 static bool least(void *state, uint64_t *value, struct fault *fault)
 {
     return combine(state, value, MPI_MIN, fault);
+}
+
+/* A failure shows when it is received. */
+static bool has_come(void *state, size_t *from)
+{
+    const struct comm *comm = state;
+    MPI_Status status = {.MPI_SOURCE = comm->index};
+    int there = 1;
+
+    if (MPI_Iprobe(MPI_ANY_SOURCE, TAG_BYTES, comm->comm, &there, &status) != MPI_SUCCESS)
+        *comm->lost = true;
+    *from = (size_t)status.MPI_SOURCE;
+    return there != 0 || *comm->lost;
 }
 
 static int piece_of(size_t left)
@@ -286,6 +284,7 @@ static const struct peers_kind peers_mpi = {.least = least,
                                             .tell = tell,
                                             .send = send_bytes,
                                             .receive = receive,
+                                            .has_come = has_come,
                                             .begin_trade = begin_trade,
                                             .end_trade = end_trade,
                                             .warn = warn,

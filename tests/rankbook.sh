@@ -1,0 +1,57 @@
+# What scripts of cases with ranks share: a launcher of MPI, and what of a failure is ours. Sourced, not run; it exits
+# with 77 where there is no MPI.
+
+# shellcheck source=tests/commandbook.sh
+. "$(dirname "$0")/commandbook.sh"
+
+if [ -z "${VOXFILT_MPI:-}" ] || ! has "${MPIRUN:-mpirun}"; then
+    echo 'there is no MPI here'
+    exit 77
+fi
+PATH=$(dirname "$VOXFILT_MPI"):$PATH
+
+# Few processors, perhaps root, and programs that do not clean up after themselves.
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
+export OMPI_MCA_odls_base_sigkill_timeout=0 # it waits that long for programs that have ended
+export OMPI_MCA_hwloc_base_binding_policy=none # two ranks would be bound to a processor each
+# Containers may lack networks, and what lets processes read each other's memory; that is told in lines of its own.
+export OMPI_MCA_pml=ob1 OMPI_MCA_btl=self,vader OMPI_MCA_btl_vader_single_copy_mechanism=none
+export ASAN_OPTIONS=detect_leaks=0
+
+ranks() # COUNT COMMAND...
+{
+    count=$1
+    shift
+    "$MPIRUN" -n "$count" "$@"
+}
+
+# What launchers say of a program that fails is theirs.
+own_lines()
+{
+    grep -E '^(voxfilt|imgheat)-mpi: ' ../stderr > ../own || :
+}
+
+# All ranks fail with a status and one line, and leave nothing.
+refuses_all() # STATUS MESSAGE COMMAND...
+{
+    wanted=$1 message=$2
+    shift 2
+    rm -f out
+    printf '%s\n' "$message" > ../message
+    "$@" > ../stdout 2> ../stderr < /dev/null
+    status=$?
+    own_lines
+    if [ "$status" != "$wanted" ]; then
+        cat ../stderr
+        result 1 "$message: the status is $status, not $wanted"
+    elif ! diff ../message ../own; then
+        result 1 "$message: the words differ"
+    elif [ -e out ] || ls -- *.part > ../parts 2>&1; then
+        result 1 "$message: a file was left"
+    else
+        result 0 "$message"
+    fi
+}
+
+# shellcheck disable=SC2034  # whoever sources this uses it
+host=$(hostname | cut -d. -f1)
