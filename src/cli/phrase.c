@@ -164,7 +164,7 @@ static void phrase_division(FILE *stream, const struct ranks *ranks, const struc
         fprintf(stream, ": %s", division->why);
     if (division->members > 1) {
         fprintf(stream, ", of up to %zu %s%s each", most, job->in.grid.axes == 3 ? "plane" : "row",
-                most == 1 ? "" : "s");
+                number_plural(most));
         phrase_beside(stream, plan, division->kind);
     }
     fprintf(stream, "\n");
