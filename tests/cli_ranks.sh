@@ -190,6 +190,11 @@ if takes_signal XFSZ; then
     refuses_all 4 "voxfilt-mpi: rank 1 ($host): out: its spool file: File too large" \
         ranks 2 sh -c 'trap "" XFSZ && ulimit -f 1048576 && exec "$@"' sh \
         voxfilt-mpi -i zeros.raw -n 512 -t u8 --work f64 -s 30 -m 60M -o out
+    # Of rank 0 its own planes find room, and those that it gets from rank 1 do not.
+    refuses_all 4 "voxfilt-mpi: rank 0 ($host): out: its spool file: File too large" \
+        ranks 1 sh -c 'trap "" XFSZ && ulimit -f 1048576 && exec "$@"' sh \
+        voxfilt-mpi -i zeros.raw -n 512 -t u8 --work f64 -s 30 -m 60M -o out : -n 1 \
+        voxfilt-mpi -i zeros.raw -n 512 -t u8 --work f64 -s 30 -m 60M -o out
 fi
 
 # ---------------------------------------------------------------- what ranks know of the link between them

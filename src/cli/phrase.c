@@ -4,7 +4,6 @@
 #include "base/glyph.h"
 #include "base/number.h"
 #include "base/path.h"
-#include "base/size.h"
 
 void phrase_grid(FILE *stream, const struct header *header)
 {
@@ -92,70 +91,11 @@ static void phrase_beside(FILE *stream, const struct plan *plan, enum division_k
         fprintf(stream, "; each reads %zu more on either side, and computes some of these as well", beside);
 }
 
-/* What was predicted of the ways to divide the planes, and by what. */
-static void phrase_options(FILE *stream, const struct ranks *ranks)
-{
-    static const char *const kinds[] = {[DIVISION_ALONE] = "rank 0 alone",
-                                        [DIVISION_PARTS] = "one pass",
-                                        [DIVISION_SHARES] = "the grid held together",
-                                        [DIVISION_PASSES] = "several passes"};
-    static const char *const fates[] = {[DIVISION_CAN] = "",
-                                        [DIVISION_TOO_LARGE] = " (too little memory)",
-                                        [DIVISION_UNLIKE] = " (plans that differ)"};
-    const char *separator = "          predicted: ";
-    char text[32];
-
-    for (enum division_kind kind = DIVISION_ALONE; kind < DIVISION_KINDS; kind++) {
-        const struct division_option *option = &ranks->division.options[kind];
-        if (option->fate == DIVISION_CANNOT)
-            continue;
-        fprintf(stream, "%s%s %s", separator, kinds[kind],
-                number_format_seconds(option->seconds, text, sizeof text));
-        if (option->members > 1)
-            fprintf(stream, " by %zu", option->members);
-        fprintf(stream, "%s", fates[option->fate]);
-        separator = ", ";
-    }
-    fprintf(stream, "\n          for %s/s between ranks, and ",
-            number_format_bytes(ranks->link.bytes_per_second, text, sizeof text));
-    fprintf(stream, "%s a message (%s)\n", number_format_seconds(ranks->link.seconds, text, sizeof text),
-            ranks->link_source);
-}
-
-/* Planes that a rank computes beside so many of its own, on average of the levels of a pass: as many as it is
-   deep, half of them on either side. Of levels that take several steps at once that holds for each. */
-static size_t computed_beside(const struct plan *plan, enum division_kind kind)
-{
-    const struct schedule *schedule = &plan->schedule;
-    size_t beside = plan->job->copies ? 0 : plan_beside(plan);
-
-    if (kind == DIVISION_SHARES)
-        return schedule->halo - schedule->halo / schedule->together;
-    return kind == DIVISION_PASSES ? size_least(beside, schedule->depth) : beside;
-}
-
-/* What dividing costs. */
-static void phrase_cost(FILE *stream, const struct division *division, const struct plan *plan, size_t own)
-{
-    const struct division_option *option = &division->options[division->kind];
-    size_t beside = size_least(computed_beside(plan, division->kind), plan->shape.planes - own);
-    char text[32];
-
-    if (beside > 0)
-        fprintf(stream, "          each computes some %.0f %% more than its own\n",
-                100.0 * (double)beside / (double)own);
-    if (option->step_bytes > 0.0)
-        fprintf(stream, "          each gets some %s a step from others\n",
-                number_format_bytes(option->step_bytes, text, sizeof text));
-}
-
 static void phrase_division(FILE *stream, const struct ranks *ranks, const struct plan *plan)
 {
     const struct job *job = plan->job;
     const struct division *division = &ranks->division;
-    bool of_grid = division->kind != DIVISION_PARTS;
-    size_t planes = of_grid ? plan->shape.planes : job_planes(job).count;
-    size_t most = size_divided_up(planes, division->members);
+    size_t most = division_most_planes(division, job);
 
     fprintf(stream, "ranks     %zu", division->members);
     if (division->members < peers_count(ranks->all))
@@ -168,9 +108,6 @@ static void phrase_division(FILE *stream, const struct ranks *ranks, const struc
         phrase_beside(stream, plan, division->kind);
     }
     fprintf(stream, "\n");
-    if (division->members > 1)
-        phrase_cost(stream, division, plan, most);
-    phrase_options(stream, ranks);
 }
 
 void phrase_ranks(FILE *stream, const struct pipeline *pipeline)

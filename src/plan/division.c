@@ -220,6 +220,13 @@ bool division_step_down(struct division *division, enum division_fate fate)
     return true;
 }
 
+size_t division_most_planes(const struct division *division, const struct job *job)
+{
+    size_t planes = division->kind == DIVISION_PARTS ? job_planes(job).count : grid_planes(&job->in.grid);
+
+    return size_divided_up(planes, division->members);
+}
+
 static struct range overlap(struct range a, struct range b)
 {
     size_t first = size_most(a.first, b.first), end = size_least(a.first + a.count, b.first + b.count);

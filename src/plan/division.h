@@ -64,6 +64,9 @@ bool division_step_down(struct division *division, enum division_fate fate);
 /* Seconds that processes should need at least, if what they exchange matters; else 0. */
 double division_stakes(const struct division *division, size_t processes);
 
+/* The planes of the process that has the most. */
+size_t division_most_planes(const struct division *division, const struct job *job);
+
 /* Let the job be one of them's. */
 void division_apply(const struct division *division, size_t member, struct job *job);
 
