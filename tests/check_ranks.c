@@ -469,6 +469,8 @@ static const struct passes_case {
                     {"-d 7,5,16 -t u8 -s 9 -e reflect", SAMPLE_U8, 560},
                     {"-d 7,5,16 -t u8 -s 9 -e mirror -m 2K", SAMPLE_U8, 560},
                     {"-d 7,5,16 -t f64 -s 9 -e constant:3 --planes 2:5", SAMPLE_F64, 560},
+                    /* Loans that go all the way around, and as many messages at once as there may be. */
+                    {"-d 7,5,9 -t u8 -f star:8 -s 4 -e wrap", SAMPLE_U8, 315},
                     {"-d 7,5,16 -t u8 -f gauss:1 -s 3 -e wrap -f heat -s 4 -e hold", SAMPLE_U8, 560},
                     {"-d 7,5,16 -t u8 -s 30 --until 0.5 --check-every 2 --stats", SAMPLE_U8, 560},
                     {"-d 7,5,16 --channels 2 -t f32 -s 9 --until 1e-9 -e wrap", SAMPLE_F32, 1120},
