@@ -82,15 +82,16 @@ static bool measure(struct gauge *gauge, struct link *link)
 {
     const double least = 1e-9;
     size_t sides = peers_count(gauge->peers) > 2 ? 2 : 1;
-    double brief, full;
+    double brief, full, moving;
 
     add_neighbours(gauge);
     if (!time_exchange(gauge, SHORT_BYTES, SHORT_SECONDS, &brief) ||
         !time_exchange(gauge, LONG_BYTES, GAUGE_SECONDS - SHORT_SECONDS, &full))
         return false;
     link->seconds = brief > least ? brief : least;
-    full -= brief;
-    link->bytes_per_second = (double)(sides * LONG_BYTES) / (full > least ? full : least);
+    /* Short messages may have waited for a processor that long ones found free. */
+    moving = full - brief > full / 2.0 ? full - brief : full / 2.0;
+    link->bytes_per_second = (double)(sides * LONG_BYTES) / (moving > least ? moving : least);
     return true;
 }
 
