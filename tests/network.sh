@@ -1,0 +1,200 @@
+#!/bin/sh
+# Two ranks on a network of known speed: two network namespaces and a pair of virtual interfaces, whose rate tc limits. The
+# bytes are those of one process, and the plan takes both ranks or one as the network has it. Prints a line a case and fails
+# if one does. Skipped without root, namespaces, ip, tc, or MPICH, whose ranks reach their launcher from any namespace.
+set -u
+
+# shellcheck source=tests/rankbook.sh
+. "$(dirname "$0")/rankbook.sh"
+
+for tool in unshare nsenter ip tc; do
+    if ! has $tool; then
+        echo "$tool is not here"
+        exit 77
+    fi
+done
+if ! "$MPIRUN" --version 2>&1 | grep -q HYDRA; then
+    echo 'this is not MPICH'
+    exit 77
+fi
+if [ -n "${VOXFILT_THIN:-}" ]; then
+    echo 'another build has shown this'
+    exit 77
+fi
+
+# ---------------------------------------------------------------- the network
+
+near='' far=''
+# shellcheck disable=SC2154  # the book sets it
+trap 'kill $near $far 2> "$work/killed"; rm -rf "$work"' EXIT
+
+at() # PLACE COMMAND...
+{
+    place=$1
+    shift
+    nsenter -t "$place" -n "$@"
+}
+
+# A namespace with a /sys of its own, since programs look there for interfaces; $! is its process.
+begin_place()
+{
+    unshare -n -m sh -c 'mount -t sysfs sysfs /sys && exec sleep 600' &
+}
+
+raise() # PLACE ADDRESS
+{
+    at "$1" ip link set lo up && at "$1" ip address add "$2/24" dev wire && at "$1" ip link set wire up
+}
+
+# At both ends; what begins earlier has nobody to reach.
+is_up()
+{
+    for place in $near $far; do
+        at "$place" ip -o link show dev wire | grep -q ' state UP ' || return 1
+    done
+}
+
+await() # COMMAND...
+{
+    tries=0
+    until "$@"; do
+        tries=$((tries + 1))
+        [ $tries -lt 50 ] || return 1
+        sleep 0.1
+    done
+}
+
+have_begun()
+{
+    [ "$(cat /proc/$near/comm /proc/$far/comm | xargs)" = 'sleep sleep' ]
+}
+
+make_network()
+{
+    unshare -n -m mount -t sysfs sysfs /sys || return 1
+    begin_place
+    near=$!
+    begin_place
+    far=$!
+    await have_begun || return 1
+    at "$near" ip link add wire type veth peer name wire netns "$far" && raise "$near" 10.211.7.1 && raise "$far" 10.211.7.2 &&
+        await is_up
+}
+
+# What was known of another speed is forgotten.
+limit() # RATE
+{
+    for place in $near $far; do
+        at "$place" tc qdisc replace dev wire root tbf rate "$1" burst 64kb latency 50ms || return 1
+    done
+    rm -rf "$XDG_CACHE_HOME"
+}
+
+if ! make_network > ../made 2>&1 || ! limit 1gbit > ../made 2>&1; then
+    cat ../made
+    echo 'no network can be made here'
+    exit 77
+fi
+
+export MPIR_CVAR_NOLOCAL=1 UCX_TLS=tcp,self UCX_NET_DEVICES=wire
+
+here=$(pwd -P) patience=30
+# shellcheck disable=SC2016  # for the shell of each rank
+rank='cd "$0" && exec voxfilt-mpi -j 1 "$@"'
+
+two() # OPTION...
+{
+    timeout $patience "$MPIRUN" -n 1 nsenter -t "$near" -n -m sh -c "$rank" "$here" "$@" : \
+        -n 1 nsenter -t "$far" -n -m sh -c "$rank" "$here" "$@"
+}
+
+# ---------------------------------------------------------------- the same bytes
+
+make_volume -d 300,200,45 -t u8 -o large.raw
+large='-i large.raw -d 300,200,45 -t u8'
+# shellcheck disable=SC2086  # words
+for job in '-s 5' '-s 400' '-s 300 -e wrap --stats' '--until 0.5 -s 300'; do
+    voxfilt $large $job -o made.raw 2> ../one
+    mv made.raw one.raw
+    two $large $job -o made.raw > ../stdout 2> ../stderr < /dev/null
+    status=$?
+    # One time in some forty, MPI_Finalize of MPICH 4.0 waits for ever on TCP by UCX 1.13, after all is done.
+    if [ $status = 124 ]; then
+        skip "how two ranks end: MPICH does not end"
+    else
+        [ $status = 0 ] || cat ../stderr
+        result $status "two ranks on a network: $job"
+    fi
+    same 'the same bytes' made.raw one.raw
+    grep -E '^(input|output) ' ../one > ../wanted
+    grep -E '^(input|output) ' ../stderr | diff ../wanted -
+    result $? 'the same figures'
+done
+
+# ---------------------------------------------------------------- what the plan makes of it
+
+# So many steps that one pass over parts would compute everything twice, and little to exchange: 32 KiB a step.
+planes=4096 steps=2100
+long="-d 64,64,$planes -t f32 -s $steps"
+make_volume -d 64,64,$planes -t f32 -o long.raw
+
+# shellcheck disable=SC2086
+explain()
+{
+    two -i long.raw $long --explain > ../stdout 2> ../stderr < /dev/null
+    rate=$(sed -n 's/^  *for \([0-9.]* [KMG]*i*B\)\/s between ranks.*(\(measured.*\)).*/\1/p' ../stdout)
+    [ -n "$rate" ]
+    result $? "$1: the exchange was measured (${rate:-not})"
+}
+
+mebibytes() # MOST
+{
+    case $rate in
+    *' MiB') [ "$(printf '%.0f' "${rate% MiB}")" -le "$1" ] ;;
+    *' KiB') true ;;
+    *) false ;;
+    esac
+    result $? 'which is no more than the network moves'
+}
+
+limit 1gbit
+explain '1 Gb/s'
+mebibytes 130
+grep -q "^ranks     2, of up to $((planes / 2)) planes each; " ../stdout
+result $? 'two ranks are faster'
+limit 10mbit
+explain '10 Mb/s'
+mebibytes 3
+grep -q '^ranks     1 of 2: more ranks would not be faster$' ../stdout
+result $? 'one rank is faster'
+
+# ---------------------------------------------------------------- how long it takes
+
+# Seconds of the run.
+# shellcheck disable=SC2086
+seconds_of()
+{
+    "$@" -i long.raw $long -D cpu --report=json:report.json -o made.raw > ../stdout 2> ../stderr < /dev/null
+    sed -n 's/.*"total": \([0-9.]*\).*/\1/p' report.json
+}
+
+# The model: half of what one rank takes here, and what comes over the network, of which --explain tells the rate and the
+# time of a message.
+if [ -n "${VOXFILT_NETWORK_TIME:-}" ]; then
+    patience=300
+    limit 1gbit
+    explain '1 Gb/s, once more'
+    message=$(sed -n 's/.* between ranks, and \([0-9.]*\) ms a message .*/\1/p' ../stdout)
+    one=$(seconds_of voxfilt -j 1)
+    both=$(seconds_of two)
+    awk -v one="$one" -v both="$both" -v steps=$steps -v rate="${rate% MiB}" -v message="$message" 'BEGIN {
+        model = one / 2 + steps * (2 * 64 * 64 * 4 / (rate * 1048576) + message / 1000)
+        printf "one rank %.2f s, two %.2f s, the model %.2f s (%s MiB/s, %s ms)\n", one, both, model, rate, message
+        exit !(both < 1.15 * model && both > model / 1.15)
+    }'
+    result $? 'two ranks take what the model says, within 15 %'
+else
+    skip 'how long it takes: VOXFILT_NETWORK_TIME=1 asks for it on a machine that does nothing else'
+fi
+
+conclude
