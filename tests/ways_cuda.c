@@ -39,7 +39,7 @@ static void name_way(struct way *way, enum ways_cuda_kind kind, const char *rung
     way->device = devices[kind];
     way->rung = rung;
     way->turns = ways_cuda_turns(rung);
-    way->of_large = 1;
+    way->of_large = ways_cuda_large_turns(rung);
 }
 
 size_t ways_open(void)

@@ -7,6 +7,9 @@
 /* How often a kernel is tried, the slow ones less. NULL: the backend's own choice. */
 unsigned ways_cuda_turns(const char *rung);
 
+/* Of its turns, it takes large grids in one of so many. */
+unsigned ways_cuda_large_turns(const char *rung);
+
 /* What a GPU may be besides what it is: with little shared memory and code of the oldest compute capability;
    with more multiprocessors than most grids of tests have tiles. */
 enum ways_cuda_kind { WAYS_CUDA_USUAL, WAYS_CUDA_OLD, WAYS_CUDA_LARGE, WAYS_CUDA_KINDS };

@@ -12,6 +12,9 @@ static const struct {
     unsigned turns;
 } slow[] = {{"fused", 40}, {"plane", 25}, {"resident", 25}};
 
+/* Tiles of theirs lie side by side in small grids as well. */
+static const char *const small[] = {"naive", "tile", "march", "register"};
+
 const unsigned ways_patience = 900;
 
 unsigned ways_cuda_turns(const char *rung)
@@ -23,6 +26,15 @@ unsigned ways_cuda_turns(const char *rung)
             turns = slow[i].turns;
     }
     return turns;
+}
+
+unsigned ways_cuda_large_turns(const char *rung)
+{
+    for (size_t i = 0; i < sizeof small / sizeof *small && rung != NULL; i++) {
+        if (strcmp(rung, small[i]) == 0)
+            return 8;
+    }
+    return 1;
 }
 
 /* As it was before it became anything else. */
