@@ -8,7 +8,7 @@ const char *running_device = "cuda";
 
 unsigned running_turns(void)
 {
-    return 4 * harness_thinning();
+    return 6 * harness_thinning();
 }
 
 /* Streams that do at once what they are asked, and such that do nothing before somebody waits for it, in an

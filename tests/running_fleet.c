@@ -8,7 +8,7 @@ const char *running_device = "cuda:0,1";
 
 unsigned running_turns(void)
 {
-    return 4 * harness_thinning();
+    return 6 * harness_thinning();
 }
 
 /* So many GPUs, which reach each other's memory or do not, with streams that are eager or lazy. */
