@@ -36,20 +36,20 @@ fi
 
 # shellcheck disable=SC2086  # words
 {
-    as_one 1 .raw $scan -s 7 --stats
-    as_one 2 .nrrd $scan -f gauss:1 -e wrap --stats
-    as_one 3 .raw $large -s 12 --stats -m 8M
-    as_one 3 .raw $large -s 400 --stats
-    as_one 2 .raw $large -s 300 -e wrap --until 0.5
-    as_one 3 .raw $large -f gauss:3 -s 9 --out-range auto
-    as_one 5 .nii.gz $scan -f heat --flux pm2 --scale 900 -s 5 --stats
-    as_one 8 .raw $scan -f laplace --out-type u8 --stats
-    as_one 3 .png $scan --slice y=4
+    has_turn && as_one 1 .raw $scan -s 7 --stats
+    has_turn && as_one 2 .nrrd $scan -f gauss:1 -e wrap --stats
+    has_turn && as_one 3 .raw $large -s 12 --stats -m 8M
+    has_turn && as_one 3 .raw $large -s 400 --stats
+    has_turn && as_one 2 .raw $large -s 300 -e wrap --until 0.5
+    has_turn && as_one 3 .raw $large -f gauss:3 -s 9 --out-range auto
+    has_turn && as_one 5 .nii.gz $scan -f heat --flux pm2 --scale 900 -s 5 --stats
+    has_turn && as_one 8 .raw $scan -f laplace --out-type u8 --stats
+    has_turn && as_one 3 .png $scan --slice y=4
     # Several passes, since memory is short.
-    as_one 3 .raw $large -s 60 --stats -m 5M
-    as_one 5 .nii.gz $large -s 40 -e wrap --out-range auto -m 6M
-    as_one 2 .raw $large -s 60 -e hold --until 0.5 -m 5M
-    as_one 2 .raw $large -f gauss:1 -e wrap -f heat --flux pm2 --scale 90 --inner 9 -s 20 -e mirror --planes 9:30 -m 9M
+    has_turn && as_one 3 .raw $large -s 60 --stats -m 5M
+    has_turn && as_one 5 .nii.gz $large -s 40 -e wrap --out-range auto -m 6M
+    has_turn && as_one 2 .raw $large -s 60 -e hold --until 0.5 -m 5M
+    has_turn && as_one 2 .raw $large -f gauss:1 -e wrap -f heat --flux pm2 --scale 90 --inner 9 -s 20 -e mirror --planes 9:30 -m 9M
     as_one 3 .nhdr $large -f identity
 }
 voxfilt made.nhdr -f identity --out-format raw -o one.raw
