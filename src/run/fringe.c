@@ -21,15 +21,15 @@ static size_t bytes_of(const struct fringe_ends *ends)
 
 /* Where one block at least is the rank's alone, what is before it and after it; else all bytes are one end.
  */
-static struct fringe_ends find_ends(struct fringe *fringe, uint64_t begin, uint64_t end)
+static void find_ends(struct fringe *fringe, uint64_t begin, uint64_t end, struct fringe_ends *ends)
 {
     uint64_t first = (begin + FRINGE_BLOCK - 1) / FRINGE_BLOCK * FRINGE_BLOCK;
     uint64_t last = end / FRINGE_BLOCK * FRINGE_BLOCK;
 
     fringe->begin = first < last ? first : end;
     fringe->end = first < last ? last : end;
-    return (struct fringe_ends){.at = {begin, fringe->end},
-                                .size = {fringe->begin - begin, end - fringe->end}};
+    *ends = (struct fringe_ends){.at = {begin, fringe->end},
+                                 .size = {fringe->begin - begin, end - fringe->end}};
 }
 
 bool fringe_open(struct fringe *fringe, struct file_out *file, uint64_t begin, uint64_t end,
@@ -40,7 +40,7 @@ bool fringe_open(struct fringe *fringe, struct file_out *file, uint64_t begin, u
     *fringe = (struct fringe){.file = file, .direct = peers_lead(peers), .begin = begin, .end = end};
     if (fringe->direct)
         return true;
-    ends = find_ends(fringe, begin, end);
+    find_ends(fringe, begin, end, &ends);
     fringe->ends = mem_alloc(1, bytes_of(&ends), "the ends of a part", fault);
     if (fringe->ends == NULL)
         return false;
