@@ -28,8 +28,8 @@ static void find_ends(struct fringe *fringe, uint64_t begin, uint64_t end, struc
 
     fringe->begin = first < last ? first : end;
     fringe->end = first < last ? last : end;
-    *ends = (struct fringe_ends){.at = {begin, fringe->end},
-                                 .size = {fringe->begin - begin, end - fringe->end}};
+    *ends =
+        (struct fringe_ends){.at = {begin, fringe->end}, .size = {fringe->begin - begin, end - fringe->end}};
 }
 
 bool fringe_open(struct fringe *fringe, struct file_out *file, uint64_t begin, uint64_t end,
