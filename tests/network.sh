@@ -46,7 +46,7 @@ raise() # PLACE ADDRESS
     at "$1" ip link set lo up && at "$1" ip address add "$2/24" dev wire && at "$1" ip link set wire up
 }
 
-# At both ends; what begins earlier has nobody to reach.
+# Whether both ends are up; a run that begins earlier would reach nobody.
 is_up()
 {
     for place in $near $far; do

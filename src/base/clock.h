@@ -5,8 +5,8 @@
 /* Seconds on a clock that only goes forward. */
 double clock_seconds(void);
 
-/* Between two looks at what is awaited, of which there have been so many: nothing at first, since it often
-   comes soon, then leave the processor to others, for ever longer, up to a millisecond. */
+/* Wait between two looks at what is awaited, after so many looks: at first not at all, since it often
+   comes soon; then leave the processor to others, each time longer, up to a millisecond. */
 void clock_nap(unsigned looks);
 
 #endif

@@ -13,8 +13,8 @@ struct guarded {
 /* Remove what is guarded upon signals and exit; call once, first. */
 void guard_open(void);
 
-/* A signal that ends the program also comes to others, which are killed once one of them has ended: leave
-   them so much time for the removal of what is theirs. Before anything is guarded. */
+/* Other processes get the signal that ends this one, and are killed once one of them has ended: leave
+   them so much time to remove their files. Call before anything is guarded. */
 void guard_linger(unsigned milliseconds);
 
 /* Between the two the program does not end by a signal: a temporary is made and guarded, or gets its name and

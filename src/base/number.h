@@ -26,7 +26,7 @@ const char *number_format_bytes(double bytes, char *text, size_t size);
 /* Whole numbers to be multiplied, for a reader: "640 × 480 × 3", in the locale's characters. Returns text. */
 const char *number_format_product(const size_t *factors, size_t count, char *text, size_t size);
 
-/* What a noun ends in after a count: "" after 1, else "s". */
+/* The ending of a noun after a count: "" after 1, else "s". */
 const char *number_plural(uint64_t count);
 
 /* A share of a whole above 0 for a reader: "12 %". It says 0 % of nothing and 100 % of everything alone.

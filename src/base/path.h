@@ -12,8 +12,8 @@ bool path_is_standard(const char *path);
 /* Whether it is /dev/stdout or its kin, which may lead to a regular file, too. */
 bool path_is_descriptor(const char *path);
 
-/* Symlinks are followed to the file that they name in the end, there yet or not: the file is replaced, not a
-   link. To be freed; NULL with errno on failure. */
+/* The file that a path names once all symlinks are followed, whether it exists or not: the file is
+   replaced, not a link. To be freed; NULL with errno on failure. */
 char *path_target(const char *path);
 
 /* A name beside the target that nobody can guess and have taken; as short for a long name as for any. To be

@@ -1,5 +1,5 @@
-/* Workshops: pieces of work at numbered places. The caller puts them in and takes them out in turn; in
-   between, whoever is free works on them: threads, and the caller rather than wait. */
+/* Workshops: pieces of work at numbered places. The caller puts pieces in and takes them out in order. In
+   between, threads work on them in any order, and so does the caller when it would have to wait. */
 #ifndef WORKSHOP_H
 #define WORKSHOP_H
 
@@ -17,21 +17,19 @@ typedef void workshop_work(void *context, size_t place, unsigned worker);
 bool workshop_open(struct workshop **workshop, size_t places, unsigned workers, workshop_work *work,
                    void *context, struct fault *fault);
 
-/* Threads that were to be had. */
+/* The number of threads that could be started. */
 unsigned workshop_threads(const struct workshop *workshop);
 
-/* The next place that is free; false where none is. */
+/* Claim the next free place; false if there is none. */
 bool workshop_claim(struct workshop *workshop, size_t *place);
 
-/* What is at a place that was claimed waits for a worker. Places are put in the order in which they were
- * claimed. */
+/* Let workers have a claimed place. Places are put in the order in which they were claimed. */
 void workshop_put(struct workshop *workshop, size_t place);
 
-/* The place that was put first of those that were not taken, of which there is one, once it has been worked
- * on. */
+/* Wait for the work on the oldest place that was put and not taken, and take it. There must be one. */
 size_t workshop_take(struct workshop *workshop);
 
-/* A place that was taken is free. Places are freed in the order in which they were taken. */
+/* Free a place that was taken. Places are freed in the order in which they were taken. */
 void workshop_vacate(struct workshop *workshop, size_t place);
 
 /* Release, once threads have ended the work that they had begun; NULL is fine. */

@@ -13,10 +13,10 @@
 /* From here on only rank 0 writes to standard output, and messages. */
 bool accord_hush(const struct peers *peers, struct fault *fault);
 
-/* What a program is called where several processes are one command. */
+/* The name of a program as several processes run it. */
 const char *accord_name(enum program program);
 
-/* Refuse a program that is not that of rank 0. */
+/* Refuse a program other than that of rank 0. */
 bool accord_program(struct peers *peers, enum program program, struct fault *fault);
 
 /* Refuse words of the command line that are not those of rank 0. */

@@ -21,7 +21,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* MPICH's launcher kills all ranks by SIGKILL once one of them has ended by a signal that all were sent. */
+/* If all ranks are sent a signal, MPICH's launcher kills the rest by SIGKILL as soon as one has ended. */
 #define LINGERING_MS 300
 
 /* What was printed must have arrived: a full disk behind standard output is a failure. */

@@ -1,8 +1,9 @@
-/* Deals: the inputs of a command dealt to the ranks, each to one of them, which has it alone.
+/* Deals: the inputs of a command dealt to the ranks; each input goes to one rank, which has it alone.
 
-   Rank 0 deals. At first each rank gets as many as it runs at a time, round after round, so that all begin at
-   once. Then whoever tells rank 0 how one of its files has ended hears which is its next. MPI is the main
-   thread's, so the files are for threads beside it, which it hands their numbers and gets them back from. */
+   Rank 0 deals. First, each rank gets as many files as it runs at a time, one in each round, so that all
+   begin at once. Then a rank tells rank 0 how a file has ended, and hears the number of its next file.
+   Only the main thread may call MPI, so other threads filter the files; the main thread hands them the
+   numbers of files, and gets the numbers back. */
 #include "deal.h"
 
 #include "base/belt.h"
@@ -17,7 +18,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
-/* Numbers of files on their way between threads, in the order in which they were put in. */
+/* A queue of the numbers of files, from thread to thread. */
 struct chute {
     struct belt *belt;
     uint64_t *numbers;
@@ -29,10 +30,10 @@ struct deal {
     struct peers *peers;
     struct entries entries;
     struct means means;
-    uint64_t *order; /* in which files are dealt: their numbers */
+    uint64_t *order; /* the numbers of files, as they are dealt */
     struct chute begun, ended;
 
-    /* Rank 0's. */
+    /* Of rank 0 only. */
     uint64_t dealt;
 };
 
@@ -103,7 +104,7 @@ struct ending {
     uint64_t report_is_torn;
 };
 
-/* The next file, or as many as there are: there is none; and how many are then left. */
+/* The next file (the number of all files if there is none), and how many are left after it. */
 struct answer {
     uint64_t number, left;
 };
@@ -290,7 +291,7 @@ static int compare_sizes(const void *left, const void *right)
     return a->number < b->number ? -1 : 1;
 }
 
-/* What cannot be looked at comes last; why, its run tells. */
+/* A file that stat fails on comes last, and its run reports the reason. */
 static uint64_t size_of_file(const char *path)
 {
     struct stat info;
@@ -330,7 +331,7 @@ static bool tell_order(struct deal *deal, struct report_file *report, struct fau
     return done;
 }
 
-/* All ranks run as many at a time, those that the weakest can. */
+/* All ranks run the same number of files at a time: as many as the weakest rank can. */
 static bool settle_places(struct deal *deal, const struct options *options, struct fault *fault)
 {
     struct entries *entries = &deal->entries;

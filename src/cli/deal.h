@@ -1,4 +1,4 @@
-/* Deals: the inputs of a command dealt to the ranks, each to one of them, which has it alone. */
+/* Deals: the inputs of a command dealt to the ranks; each input goes to one rank, which has it alone. */
 #ifndef DEAL_H
 #define DEAL_H
 
@@ -9,10 +9,10 @@
 
 #include <stdbool.h>
 
-/* Run them all, of which there are as many as ranks or more: the largest first, and whichever rank is done
-   with one gets the next. Rank 0 tells of each in its turn. One that fails is told and the others are done;
-   the status is that of the first, in the order of the command line, that failed. All together; false at all
-   of them where nothing has run. */
+/* Run all inputs, of which there are at least as many as ranks. The largest are dealt first, and a rank
+   that is done with one gets the next. Rank 0 prints the messages of each in its turn. If an input fails,
+   the others still run; the status is that of the first failure in the order of the command line. All
+   ranks together; false at all of them if nothing has run. */
 bool deal_run(const struct options *options, const struct outputs *outputs, struct report_file *report,
               enum status *status, struct fault *fault);
 

@@ -1,4 +1,5 @@
-/* Entries: the inputs of a command, each with its task, and with what is told of it in its turn. */
+/* Entries: the inputs of a command, each with its task and with its messages, which are printed in its
+   turn. */
 #include "entries.h"
 
 #include "base/mem.h"

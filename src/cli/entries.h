@@ -1,4 +1,5 @@
-/* Entries: the inputs of a command, each with its task, and with what is told of it in its turn. */
+/* Entries: the inputs of a command, each with its task and with its messages, which are printed in its
+   turn. */
 #ifndef ENTRIES_H
 #define ENTRIES_H
 
@@ -17,7 +18,7 @@
 
 struct entry {
     struct task task;
-    size_t threads; /* of those that the tasks share */
+    size_t threads; /* its part of those that the tasks share */
     bool over;
     enum status status;
     struct lines on_options, messages;
@@ -41,14 +42,14 @@ bool entries_open(struct entries *entries, const struct options *options, const 
                   struct budget *budget, struct report_file *report, struct fault *fault);
 void entries_close(struct entries *entries);
 
-/* Run the task of one; what it says is kept. From any thread. */
+/* Run the task of an entry, and keep its messages. From any thread. */
 void entries_run(const struct entries *entries, struct entry *entry);
 
-/* One is over: tell of it once all before it are over, and then of those behind it that are. From any thread.
- */
+/* An entry is over: print its messages once all before it are over, and then those of later ones that are
+   over, too. From any thread. */
 void entries_end(struct entries *entries, struct entry *entry);
 
-/* That of the first, in the order of the command line, that failed. */
+/* The status of the first entry that failed, in the order of the command line. */
 enum status entries_status(const struct entries *entries);
 
 #endif

@@ -238,7 +238,7 @@ static void print_passes(FILE *stream, const struct plan *plan)
         return;
     }
     fprintf(stream, "output lags %zu ", schedule->depth);
-    /* Of ranks each has some of them. */
+    /* Each of several ranks has only some of the planes. */
     if (plan->job->members == 1)
         fprintf(stream, "of %zu ", plan->shape.planes);
     fprintf(stream, "%s%s behind input, fields hold %zu", name,
@@ -330,7 +330,7 @@ static void print_range(FILE *stream, const struct job *job)
     fprintf(stream, " become %.10g to %.10g\n", ends.least, ends.greatest);
 }
 
-/* What was predicted of the ways to divide the planes, and by what. */
+/* The predicted time of each way to divide the planes, and the link that it assumes. */
 static void print_options(FILE *stream, const struct ranks *ranks)
 {
     static const char *const kinds[] = {[DIVISION_ALONE] = "rank 0 alone",
@@ -360,8 +360,9 @@ static void print_options(FILE *stream, const struct ranks *ranks)
             ranks->link_source);
 }
 
-/* Planes that a rank computes beside so many of its own, on average of the levels of a pass: as many as it is
-   deep, half of them on either side. Of levels that take several steps at once that holds for each. */
+/* The planes that a rank computes beside its own, on average of the levels of a pass: as many as the pass
+   is deep, half of them on either side. If a level takes several steps at once, the same holds within the
+   level. */
 static size_t computed_beside(const struct plan *plan, enum division_kind kind)
 {
     const struct schedule *schedule = &plan->schedule;

@@ -1,4 +1,4 @@
-/* Lines: what is to be said on standard error, kept until its turn comes. */
+/* Lines: messages for standard error, kept until their turn comes. */
 #include "lines.h"
 
 #include "base/diag.h"

@@ -1,4 +1,4 @@
-/* Lines: what is to be said on standard error, kept until its turn comes. */
+/* Lines: messages for standard error, kept until their turn comes. */
 #ifndef LINES_H
 #define LINES_H
 
@@ -7,21 +7,21 @@
 #include <stdio.h>
 
 struct lines {
-    FILE *stream; /* while they are written; NULL, for want of memory: they are told at once */
+    FILE *stream; /* while they are written; NULL if memory is short: they are printed at once */
     char *text;
     size_t size;
     bool torn; /* memory did not suffice for all of it */
 };
 
-/* What never began has an end, too. */
+/* Lines that never began may be ended and freed, too. */
 void lines_begin(struct lines *lines);
 void lines_end(struct lines *lines);
 void lines_free(struct lines *lines);
 
-/* Say them. */
+/* Print them. */
 void lines_tell(struct lines *lines);
 
-/* Say them unless they are those that were told the last time: what many inputs would repeat is told once. */
+/* Print them unless they equal those printed last: what many inputs would repeat is printed once. */
 void lines_tell_new(struct lines *lines, struct lines *told);
 
 #endif

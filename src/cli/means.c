@@ -1,4 +1,4 @@
-/* Means: what a process has for several tasks at a time: threads, memory and devices. */
+/* Means: the threads, memory and devices that the tasks of a process share. */
 #include "means.h"
 
 #include "base/machine.h"
@@ -6,13 +6,13 @@
 #include "base/thread.h"
 #include "pipeline/pipeline.h"
 
-/* Each has a few files open; more than this many is more than processes may have by default. */
+/* Each task has a few files open; more tasks might exceed the default limit of open files. */
 #define MOST_AT_ONCE 64
 
-/* From so many rounds on it is of no account that the last one may leave threads idle. */
+/* From this many rounds on, threads that are idle in the last round hardly matter. */
 #define ROUNDS_THAT_COUNT 5
 
-/* A rank has a share of its node already. */
+/* A rank's limit is its share of the node already. */
 static uint64_t memory_for_all(const struct options *options)
 {
     uint64_t spare;
@@ -23,7 +23,8 @@ static uint64_t memory_for_all(const struct options *options)
     return spare > 0 ? spare : UINT64_MAX;
 }
 
-/* Those that tasks take, one each: what is named, or the one that each may choose. A rank has one. */
+/* The devices that tasks take, one each: those that are named, or the one that each task chooses. A rank
+   has one. */
 static bool count_devices(const struct options *options, size_t *count, struct fault *fault)
 {
     struct devices devices;
@@ -60,7 +61,7 @@ void means_close(struct means *means)
 
 /* ---- how many at a time ---- */
 
-/* Whether a task like the first can do with such a share of memory, on its share of the threads. */
+/* Whether a task like the first fits into its share of the memory, with its share of the threads. */
 static bool fits(const struct means *means, const struct entry *first, size_t at_once)
 {
     struct pipeline_request request = first->task.request;
@@ -70,7 +71,8 @@ static bool fits(const struct means *means, const struct entry *first, size_t at
     return pipeline_would_fit(&request);
 }
 
-/* In few rounds the last one counts: it gets about as many tasks as the others, and each more threads. */
+/* If there are few rounds, the last gets about as many tasks as the others, and each task gets more
+   threads. */
 static size_t even_out(size_t count, size_t most)
 {
     size_t rounds = size_divided_up(count, most);
@@ -83,7 +85,7 @@ size_t means_count(const struct means *means, const struct options *options, con
 {
     size_t most = size_least(size_least(means->idle_threads, count), MOST_AT_ONCE);
 
-    /* Each wants addresses for the stacks of its threads. */
+    /* Each task needs address space for the stacks of its threads. */
     if (machine_limits_addresses())
         return 1;
     if (plan_names_device(&options->plan))
@@ -118,7 +120,8 @@ void means_begin(struct means *means, struct entry *entry)
     pthread_mutex_lock(&means->mutex);
     size_t beside = size_least(means->waiting + means->coming, means->at_once - means->running);
     entry->threads = means->idle_threads / beside;
-    /* Whoever is alone takes what was asked for, which may be as many threads as can be had. */
+    /* A task that runs alone takes the number that was asked for, which may be as many threads as can be
+       had. */
     if (means->at_once > 1)
         entry->task.request.plan.threads = (unsigned)entry->threads;
     means->idle_threads -= entry->threads;

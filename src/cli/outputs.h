@@ -13,8 +13,8 @@ struct outputs {
     size_t count;
 };
 
-/* Whether the paths can be written is another question. Of several ranks, the first says whether there is a
-   directory. */
+/* Whether the paths can be written is checked elsewhere. If there are several ranks, rank 0 decides
+   whether the output is a directory. */
 bool outputs_name(struct outputs *outputs, const struct options *options, struct fault *fault);
 
 /* Nothing is written; what cannot be is refused here, before anything is. */

@@ -122,7 +122,7 @@ static enum status run_dealt(const struct options *options, const struct outputs
                                                                : refuse_all(options, outputs, report, &fault);
 }
 
-/* Any rank would plan what one does that is alone. */
+/* Every rank would make the plan of a single process. */
 static enum status explain_by_one(const struct options *options, const struct outputs *outputs,
                                   struct report_file *report)
 {

@@ -10,7 +10,7 @@
 
 struct report_file {
     struct file_out *file; /* NULL: reports are messages */
-    bool afar;             /* but another process has the file, for which parts are kept */
+    bool afar;             /* another process has the file: parts are kept for it */
     bool lost;             /* a part of it: it will not be committed */
     struct fault fault;    /* why */
 };
@@ -18,11 +18,12 @@ struct report_file {
 /* No path, no file. What cannot be written is refused here, before anything runs. */
 bool report_file_open(struct report_file *report, const char *path, struct fault *fault);
 
-/* From any thread. Begin a part of the file, the report of a run while others may be writing theirs. Where it
-   has no stream, the report is a message, since it is to be one or since memory is short. */
+/* From any thread. Begin a part of the file: the report of one run, while other runs may be writing
+   theirs. If the part has no stream, the report is a message, because no file is wanted or because memory
+   is short. */
 void report_file_begin_part(const struct report_file *report, struct lines *part);
 
-/* End it, and put it behind those that have been added. From one thread at a time. */
+/* End the part, and append it to those that have been added. From one thread at a time. */
 void report_file_add(struct report_file *report, struct lines *part);
 
 /* All parts have been added: the file gets its name, and is released. */

@@ -72,7 +72,7 @@ static const char *meant_pair(const char *value, char *meant, size_t size)
     return read_pair(suggest_separator(value, 'x', meant, size), &first, &second) ? meant : NULL;
 }
 
-/* Two counts in a form that is named, or one; then the second is 0. */
+/* Take two counts, or one; then the second is 0. The form is what a refusal names as expected. */
 static bool take_pair(struct parsing *parsing, const char *value, const char *form, unsigned *first,
                       unsigned *second)
 {

@@ -16,7 +16,8 @@ struct task {
     FILE *on_options; /* likewise notes on options whatever the input is */
 };
 
-/* Whether an input is a regular file; any other gives its bytes once, and is not looked at beforehand. */
+/* Whether an input is a regular file. Any other gives its bytes only once, so nobody looks at it
+   beforehand. */
 bool task_reads_file(const char *input);
 
 /* A task that runs alone, by the options as they are. */

@@ -257,7 +257,7 @@ static bool choose_team(struct pipeline *pipeline, struct fault *fault)
            ranks_choose_team(ranks, &division, fault);
 }
 
-/* With passes of such a depth at most, if it is not 0. */
+/* Passes are at most this deep; 0: no limit. */
 static bool plan_own(struct pipeline *pipeline, size_t depth, struct fault *fault)
 {
     struct plan_request request = pipeline->request->plan;
@@ -293,7 +293,7 @@ static bool another_division(struct pipeline *pipeline, struct fault *fault)
     return ranks_step_down(&pipeline->ranks, fault);
 }
 
-/* Where passes are deeper than others of the team can make them, once more with as deep ones. */
+/* If others of the team cannot make passes as deep, plan again with passes that all can make. */
 static bool plan_as_deep(struct pipeline *pipeline, struct fault *fault)
 {
     size_t depth;

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Of what a run takes at the least, measuring takes no more. */
+/* Measuring takes at most this part of the least time of a run. */
 #define GAUGE_SHARE 0.05
 
 bool ranks_are_several(const struct ranks *ranks)
@@ -127,7 +127,7 @@ void ranks_find_link(struct ranks *ranks, const struct wisdom *wisdom)
         ranks->link_source = found;
 }
 
-/* Where it cannot be kept, it is measured again. */
+/* If it cannot be kept, the next run measures again. */
 static void keep_link(const struct ranks *ranks)
 {
     char name[PEERS_NODE_MOST + 80];

@@ -19,7 +19,7 @@ struct ranks {
     struct peers team;        /* the first of them, who make the run, */
     bool idle;                /* and whether this one is none of them */
     struct division division; /* how they do, once that is settled; else it has no members */
-    bool unlike;              /* their plans are not alike */
+    bool unlike;              /* their plans differ */
     struct link link;         /* between them */
     const char *link_source;  /* where that is known from */
 };
@@ -35,9 +35,8 @@ bool ranks_agree(struct ranks *ranks, bool done, struct fault *fault);
 bool ranks_compare_files(struct ranks *ranks, const struct file_in *file, struct fault *fault);
 bool ranks_compare_headers(struct ranks *ranks, const struct source *source, struct fault *fault);
 
-/* How fast they exchange planes: what rank 0 knows of it, or what is assumed. And measure it, all together,
-   where rank 0 knows nothing and so many seconds are at stake that it is worth its time; rank 0 keeps what is
-   found. */
+/* How fast they exchange planes: what rank 0 knows, or what is assumed. And measure it, all together, if
+   rank 0 knows nothing and the seconds at stake are worth the time; rank 0 keeps the result. */
 void ranks_find_link(struct ranks *ranks, const struct wisdom *wisdom);
 bool ranks_measure_link(struct ranks *ranks, double stakes, bool *measured, struct fault *fault);
 
@@ -45,13 +44,14 @@ bool ranks_measure_link(struct ranks *ranks, double stakes, bool *measured, stru
 bool ranks_choose_team(struct ranks *ranks, const struct division *division, struct fault *fault);
 void ranks_divide(const struct ranks *ranks, struct job *job);
 
-/* Of those that make several passes: how deep the passes may be so that all can make them, and whether that
-   is what each of them has planned; and let them lend each other as many planes at once. */
+/* If they make several passes: the greatest depth that all ranks can make, and whether each of them has
+   planned that depth. The plan then has the number of planes that all can lend at once. */
 bool ranks_agree_on_depth(struct ranks *ranks, struct plan *plan, size_t *depth, bool *alike,
                           struct fault *fault);
 
-/* Whether those that hold the grid together, or make several passes, have planned the same levels, as ranks
-   with other processors, memory or wisdom may not: each sends the others what their levels read. */
+/* If they hold the grid together, or make several passes: whether all have planned the same levels, since
+   each sends the others what their levels read. Ranks with different processors, memory or wisdom may
+   not. */
 bool ranks_agree_on_levels(struct ranks *ranks, const struct plan *plan, struct fault *fault);
 
 /* Where there is no memory for the division, or ranks do not suit it, another one; false where there is none.

@@ -7,7 +7,7 @@
 
 #include <math.h>
 
-/* Planes that stand in a spool file between two passes, and what a pass costs by itself. */
+/* How fast a spool file moves planes between two passes, and the fixed cost of a pass. */
 #define ASSUMED_SPOOL_BYTES_PER_SECOND 2e9
 #define ASSUMED_PASS_SECONDS           1e-3
 
@@ -51,7 +51,7 @@ static double count_steps(const struct job *job)
     return steps;
 }
 
-/* What goes to and fro before each level. */
+/* The exchange of planes before each level. */
 static void predict_shares(const struct division_case *dividing, const struct reading *reading,
                            struct division_option *option)
 {
@@ -59,7 +59,7 @@ static void predict_shares(const struct division_case *dividing, const struct re
         reading->bytes / dividing->link.bytes_per_second + reading->levels * dividing->link.seconds;
 }
 
-/* What stands in a spool file between two passes of such a depth, and comes from others before the second. */
+/* Writing and reading a spool file between such passes, and the planes that come from others. */
 static void predict_passes(const struct division_case *dividing, const struct reading *reading, double depth,
                            double each, struct division_option *option)
 {
@@ -72,8 +72,8 @@ static void predict_passes(const struct division_case *dividing, const struct re
                        reading->bytes / dividing->link.bytes_per_second;
 }
 
-/* What such a division takes, of what one process takes. The first level of a pass computes all that is read
-   beside a part, and the last one nothing of it. */
+/* The time of such a division, from the time of one process. The first level of a pass computes all
+   planes that are read beside a part; the last level computes none of them. */
 static struct division_option predict(const struct division_case *dividing, enum division_kind kind,
                                       size_t members, double alone)
 {
@@ -96,7 +96,7 @@ static struct division_option predict(const struct division_case *dividing, enum
     return option;
 }
 
-/* The cheapest number of members for a kind; the most, where that is wished. */
+/* The cheapest number of members for a kind; the largest if the kind is wished for. */
 static struct division_option consider(const struct division_case *dividing, enum division_kind kind,
                                        size_t most, double alone, bool wished)
 {
@@ -137,9 +137,8 @@ static void choose(struct division *division, enum division_kind kind)
     division->seconds = division->options[kind].seconds;
 }
 
-/* The cheapest that can be, from a kind on, and the first of those that are as cheap; one alone where none
- * can.
- */
+/* Choose the cheapest possible kind, from first on, and the first of several that are as cheap; one alone
+   if none is possible. */
 static void choose_cheapest(struct division *division, enum division_kind first)
 {
     choose(division, DIVISION_ALONE);
@@ -183,7 +182,7 @@ double division_stakes(const struct division *division, size_t processes)
     return matters ? options[DIVISION_ALONE].seconds / (double)processes : 0.0;
 }
 
-/* Why one computes, or other than was expected, where a kind has failed. */
+/* Why one computes alone after a kind has failed. */
 static const char *failing(enum division_kind kind, enum division_fate fate)
 {
     if (fate == DIVISION_UNLIKE)
@@ -205,8 +204,8 @@ bool division_step_down(struct division *division, enum division_fate fate)
     if (failed == DIVISION_ALONE)
         return false;
     division->options[failed].fate = fate;
-    /* Where there is too little memory for a part of the planes, one alone needs several passes as well,
-       which were not predicted. */
+    /* If there is too little memory for a part of the planes, one alone needs several passes, too, and
+       its prediction does not include them. */
     choose_cheapest(division, fate == DIVISION_TOO_LARGE ? DIVISION_PARTS : DIVISION_ALONE);
     if (division->kind == DIVISION_ALONE)
         division->why = failing(failed, fate);

@@ -24,14 +24,14 @@ enum division_fate {
     DIVISION_CANNOT,    /* it does not suit the job */
     DIVISION_CAN,       /* it does */
     DIVISION_TOO_LARGE, /* there was too little memory for it */
-    DIVISION_UNLIKE     /* processes would compute other levels each */
+    DIVISION_UNLIKE     /* processes would compute different levels */
 };
 
 struct division_option {
     enum division_fate fate;
-    size_t members;    /* processes that compute, where it can be; the others do nothing */
+    size_t members;    /* processes that compute, if it is possible; the others do nothing */
     double seconds;    /* predicted */
-    double step_bytes; /* that come to a process from others, on average of the steps */
+    double step_bytes; /* that a process gets from others, on average of the steps */
 };
 
 struct division {
@@ -39,8 +39,8 @@ struct division {
     size_t members;          /* by so many, */
     double seconds;          /* in such a time */
     struct division_option options[DIVISION_KINDS];
-    const char *why;     /* only one computes; NULL: more do */
-    const char *setback; /* what another kind failed by that nobody expects; NULL: nothing */
+    const char *why;     /* why only one computes; NULL: more do */
+    const char *setback; /* why another kind failed unexpectedly; NULL: none did */
 };
 
 /* What is to be divided. */
@@ -57,17 +57,17 @@ struct division_case {
 /* The wish is followed where that can be. */
 struct division division_choose(const struct division_case *dividing, enum division_kind wish);
 
-/* The cheapest of what is left where the kind that was chosen has met such a fate; false where one computes
-   as it is. */
+/* The chosen kind has met such a fate: choose the cheapest that is left. False if one computes alone
+   already. */
 bool division_step_down(struct division *division, enum division_fate fate);
 
-/* Seconds that processes should need at least, if what they exchange matters; else 0. */
+/* The least seconds that the processes should need, if the link matters; else 0. */
 double division_stakes(const struct division *division, size_t processes);
 
 /* The planes of the process that has the most. */
 size_t division_most_planes(const struct division *division, const struct job *job);
 
-/* Let the job be one of them's. */
+/* Reduce the job to what a member computes. */
 void division_apply(const struct division *division, size_t member, struct job *job);
 
 #endif

@@ -8,14 +8,14 @@
 #include <stdbool.h>
 
 struct link {
-    double bytes_per_second; /* that come to a process from those beside it, while as many go */
-    double seconds;          /* that messages take, however short */
+    double bytes_per_second; /* that a process gets from its neighbours, while it sends as many */
+    double seconds;          /* that a message takes, however short */
 };
 
-/* Where nothing is known. */
+/* The link if nothing is known. */
 struct link link_assumed(void);
 
-/* What wisdom knows of processes that a name stands for; false where that is nothing. And keep it there. */
+/* The link that wisdom has under a name; false if it has none. And keep one there. */
 bool link_find(const struct wisdom *wisdom, const char *name, struct link *link);
 bool link_keep(const char *name, const struct link *link, struct fault *fault);
 

@@ -422,8 +422,7 @@ static bool make_passes_with_others(struct plan *plan, const struct schedule_req
     return scheduler_make(request, &plan->schedule, fault);
 }
 
-/* Steps whose changes ranks keep of each of their planes; no more bytes than that, unless those of one step are
-   more. */
+/* The steps whose changes ranks keep for each of their planes: as many as fit, but at least one. */
 static size_t kept_steps(const struct plan *plan, size_t step_bytes)
 {
     const struct stage *last = &plan->job->stages[plan->job->stage_count - 1];

@@ -17,8 +17,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What a rank keeps of the changes of planes, until those of all ranks are added up in their order; more only
-   where those of one step take more. */
+/* Bytes in which a rank keeps the changes of its planes, until those of all ranks are added up in the
+   order of planes. The changes of one step may take more. */
 #define PLAN_CHANGE_BYTES ((size_t)1 << 20)
 
 struct plan_request {
@@ -36,7 +36,7 @@ struct plan_request {
     bool stats;                  /* the run adds up the samples of input and output */
     bool explains;               /* somebody asks for the candidates of the schedule */
     enum division_kind division; /* of a job that several processes have: what is wished, or was decided */
-    size_t depth; /* the most that passes by several of them may lag behind; 0: as suits this one */
+    size_t depth; /* the most planes that passes by several of them may lag behind; 0: as suits this one */
     const struct wisdom *wisdom; /* NULL: none */
     struct schedule_limits limits;
 };
@@ -72,7 +72,7 @@ bool plan_find_devices(const struct plan_request *request, struct devices *devic
 bool plan_chooses_device(const struct plan_request *request);
 bool plan_names_device(const struct plan_request *request);
 
-/* How so many processes divide a job, with such a link between them, of which so many states on the way are written. */
+/* How so many processes divide a job with such a link between them, and with so many states to write. */
 bool plan_divide(const struct plan_request *request, const struct job *job, const struct source *source,
                  const struct link *link, size_t states, size_t processes, struct division *division,
                  struct fault *fault);

@@ -4,7 +4,7 @@
 #include "base/mem.h"
 #include "base/size.h"
 
-/* Steps that a pass by one of several processes costs besides, as reading and writing a spool file takes. */
+/* What a pass by one of several processes costs besides, in steps: it reads and writes a spool file. */
 #define MOVING_STEPS 4
 
 /* Planes of the longest grid that a pass has, which may have to be unrolled. */
@@ -44,8 +44,7 @@ static size_t most_portion(const struct schedule_request *request)
     return size_divided_up(request->levels->planes, request->among);
 }
 
-/* What a level computes beside a portion grows with the depth, and what passes cost besides shrinks with it.
- */
+/* With the depth, levels compute more beside a portion, but there are fewer passes. */
 size_t schedule_depth_among(size_t planes, size_t processes)
 {
     size_t portion = size_divided_up(planes, processes), depth = 1;

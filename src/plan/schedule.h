@@ -9,8 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Planes that a process has in memory while others lend it one on either side: these, and on either side two
-   of its own at most, which it lends. */
+/* Planes that a process has in memory if others lend it one on either side: these two, and at most two of
+   its own on either side, which it lends. */
 #define SCHEDULE_LOAN_PLANES 6
 
 /* How much at a time. 0: what suits the machine; tests want little of everything. */
@@ -123,7 +123,7 @@ bool schedule_count(struct schedule *schedule, const struct schedule_request *re
 /* Whether what was counted fits into so much memory (0: no limit), and the device's own. */
 bool schedule_fits(const struct schedule *schedule, const struct schedule_request *request, uint64_t memory);
 
-/* How deep passes are at most that so many processes make over their portions of the planes. */
+/* The greatest depth of passes that so many processes make over their portions of the planes. */
 size_t schedule_depth_among(size_t planes, size_t processes);
 
 #endif

@@ -6,11 +6,11 @@
 
 #include <stdint.h>
 
-/* To each side, and from it. */
+/* One to each of two sides, and one from it. */
 #define MESSAGES   4
 #define LONG_BYTES (GAUGE_BYTES / MESSAGES)
 
-/* Of the time, messages take a part that say next to nothing, and then long ones. */
+/* Short messages are timed for a part of the time, and long ones for the rest. */
 #define SHORT_BYTES   ((size_t)64)
 #define SHORT_SECONDS (GAUGE_SECONDS / 5)
 
@@ -61,13 +61,13 @@ static bool exchange(struct gauge *gauge, size_t bytes, unsigned rounds, double 
     return true;
 }
 
-/* Seconds of one exchange, from twice as many each time until that takes so long. */
+/* Seconds of one exchange. The number of rounds doubles until they take long enough to be timed. */
 static bool time_exchange(struct gauge *gauge, size_t bytes, double least, double *each)
 {
     double seconds = 0.0;
     unsigned rounds = 1;
 
-    if (!exchange(gauge, bytes, 1, &seconds)) /* the first connects the ranks */
+    if (!exchange(gauge, bytes, 1, &seconds)) /* the first one connects the ranks */
         return false;
     do {
         rounds *= 2;

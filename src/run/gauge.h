@@ -12,7 +12,7 @@
 #define GAUGE_SECONDS 0.05
 #define GAUGE_BYTES   ((size_t)1 << 20)
 
-/* All together: the slowest of them counts, and all find the same. */
+/* All ranks together: the slowest counts, and all get the same result. */
 bool gauge_link(struct peers *peers, struct link *link, struct fault *fault);
 
 #endif

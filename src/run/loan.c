@@ -5,15 +5,15 @@
 #include "base/mem.h"
 #include "base/size.h"
 
-/* On either side a rank gets planes of two others at most, since it gets no more at once than the smallest
-   portion has; and for the same reason it lends its own to two. */
+/* On either side, a rank gets planes of two others at most, since a loan has no more planes than the
+   smallest portion. For the same reason, it lends its own to two at most. */
 #define MESSAGES_MOST 8
 
 /* Planes that go from one rank to another, by their numbers in the spool file. */
 struct loan {
     size_t from, to;
     struct range planes;
-    unsigned char *samples; /* in a buffer, of whichever rank it is */
+    unsigned char *samples; /* in a buffer of this rank, which sends or gets them */
 };
 
 /* All that a rank lends and gets before a leg. */
@@ -65,8 +65,8 @@ static void add_side(struct loans *loans, size_t to, struct range planes)
     }
 }
 
-/* Those that are so far from a rank's own, on both sides, in the same order at all ranks: each lends its
-   planes to few others at a time. */
+/* The planes at such a distance from a rank's own, on both sides. All ranks take them in the same order,
+   so each lends planes to few others at a time. */
 static void list_loans(struct loans *loans, size_t near, size_t far)
 {
     const struct shares *portions = &loans->portions;
@@ -103,8 +103,8 @@ static void get(struct loans *loans)
     }
 }
 
-/* Nearest planes first. Whoever fails goes on trading whatever the buffer holds, so that nobody waits for
-   planes that never come. */
+/* Nearest planes first. A rank that fails goes on trading whatever its buffer holds, so that no other
+   waits for planes that never come. */
 static bool exchange(struct loans *loans)
 {
     struct peers *peers = loans->all->peers;

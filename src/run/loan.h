@@ -1,7 +1,6 @@
-/* Loans: planes that ranks lend each other out of their spool files between passes. Each rank has a portion
-   of the planes in every pass; what the levels of a pass read beside it, others have computed in the one
-   before.
- */
+/* Loans: planes that ranks lend each other from their spool files between passes. Each rank has the same
+   portion of the planes in every pass; the planes that a pass reads beside it were computed by others in
+   the pass before. */
 #ifndef LOAN_H
 #define LOAN_H
 
@@ -12,10 +11,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Whether the planes are divided so. */
+/* Whether the ranks have portions of the planes, and so must lend. */
 bool loan_is_due(const struct passes *all);
 
-/* All ranks together, before a leg: what it reads of a spool file stands in it. */
+/* All ranks together, before a leg: bring the planes that it reads into the spool file. */
 bool loan_planes(struct passes *all, struct stops *stops, const struct route_leg *leg);
 
 /* Changes of so many steps: room for those that a pass keeps of each of the rank's planes; and, all ranks

@@ -42,7 +42,7 @@ struct peers_kind {
     bool (*send)(void *state, size_t to, const void *bytes, size_t size, struct fault *fault);
     bool (*receive)(void *state, size_t from, void *bytes, size_t size, struct fault *fault);
 
-    /* Whether one of them has sent something that is not received yet, and which. */
+    /* Whether a message of another one waits to be received, and whose. */
     bool (*has_come)(void *state, size_t *from);
 
     /* Messages between two of them, both ways and all at once, in an order that both have: let them be on
@@ -57,8 +57,8 @@ struct peers_kind {
     bool (*is_warned)(void *state);
     bool (*calm)(void *state, struct fault *fault);
 
-    /* All together: the first of them as a team of its own, which is to be closed; NULL for the others, and
-       for one that lacks the memory, which has filled the fault and is not done. */
+    /* All together: make a team of the first of them, which is to be closed. NULL for the others, and for
+       one that lacks the memory; that one fills the fault, and is not done. */
     bool (*team)(void *state, size_t count, void **team, bool *done, struct fault *fault);
     void (*close)(void *state);
 };
@@ -98,7 +98,7 @@ bool peers_least(struct peers *peers, uint64_t *value, struct fault *fault);
 /* The bytes of rank 0, at all. */
 bool peers_tell(struct peers *peers, void *bytes, size_t size, struct fault *fault);
 
-/* Put this rank before its fault, which is not everybody's; false. */
+/* Name this rank in a fault of its own; false. */
 bool peers_sign(const struct peers *peers, struct fault *fault);
 
 /* Messages from one to another, as peers_kind has it. */
