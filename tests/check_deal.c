@@ -1,5 +1,5 @@
 /* Tests of files that are dealt to ranks, which are threads here: every file is done, by whoever has it, and
-   where a call to the others fails, all of them end, and no file is half done. */
+   where a call to the others fails, or memory ends, all of them end, and no file is half done. */
 #include "base/diag.h"
 #include "cli/queue.h"
 #include "fixture.h"
@@ -25,7 +25,21 @@ struct rank {
     struct peers peers;
     pthread_t thread;
     enum status status;
+    unsigned long lacks; /* which of its allocations it lacks the memory for, counted from 1 on; 0: none */
 };
+
+/* Of the thread that is a rank; threads that it has for its files are none. */
+static _Thread_local unsigned long *to_lack;
+
+/* Stands before that of the library. */
+void *aligned_alloc(size_t alignment, size_t size)
+{
+    void *memory = NULL;
+
+    if (to_lack != NULL && *to_lack > 0 && --*to_lack == 0)
+        return NULL;
+    return posix_memalign(&memory, alignment, size) == 0 ? memory : NULL;
+}
 
 static void *run_rank(void *data)
 {
@@ -33,7 +47,9 @@ static void *run_rank(void *data)
     FILE *nowhere = fopen("/dev/null", "w");
 
     diag_divert(nowhere);
+    to_lack = &rank->lacks;
     rank->status = queue_run(&rank->command.options);
+    to_lack = NULL;
     peers_close(&rank->peers);
     fclose(nowhere);
     return NULL;
@@ -104,7 +120,7 @@ static int take_outputs(void)
 
 START_TEST(every_file_is_done)
 {
-    struct rank ranks[RANKS_MOST];
+    struct rank ranks[RANKS_MOST] = {0};
 
     make_inputs();
     for (size_t count = 2; count <= RANKS_MOST; count++) {
@@ -121,7 +137,7 @@ END_TEST
 /* Rank 0 serves others as they come, so how many calls it makes varies. */
 START_TEST(calls_that_fail)
 {
-    struct rank ranks[RANKS_MOST];
+    struct rank ranks[RANKS_MOST] = {0};
     unsigned long call = 1;
 
     make_inputs();
@@ -136,11 +152,32 @@ START_TEST(calls_that_fail)
 }
 END_TEST
 
+/* Whoever has none for what it does by itself says so, and whoever has none for a file goes on. */
+START_TEST(memory_that_is_lacking)
+{
+    struct rank ranks[RANKS_MOST] = {0};
+    unsigned long call = 0;
+    bool lacked;
+
+    make_inputs();
+    do {
+        ranks[_i].lacks = ++call;
+        deal(3, 2, 3, 0, ranks);
+        lacked = ranks[_i].lacks == 0;
+        ck_assert_int_ne(ranks[_i].status, STATUS_DONE);
+        if (take_outputs() < FILES)
+            ck_assert(lacked);
+    } while (lacked);
+    ck_assert_uint_gt(call, 5);
+}
+END_TEST
+
 int main(void)
 {
     TCase *all = tcase_create("all"), *cases[] = {all};
 
     tcase_add_test(all, every_file_is_done);
     tcase_add_loop_test(all, calls_that_fail, 0, 3);
+    tcase_add_loop_test(all, memory_that_is_lacking, 0, 3);
     return harness_run("files dealt to ranks", cases, LENGTH(cases), PATIENCE);
 }

@@ -59,6 +59,9 @@ volumes=$(find volumes -name 'scan-*' ! -name '*.raw' | sort)
     as_one 2 0 voxfilt -f gauss:1.2 -f heat --stats $volumes
     as_one 4 0 voxfilt -j 3 -f laplace --out-type f32 --out-format nii $volumes
     as_one 2 7 voxfilt --until 1e-9 -s 5 $volumes
+    # What is told of each takes more than one message.
+    cp scan.raw wide.raw
+    as_one 2 0 voxfilt -d 3,3,5 -t u16 --channels 160 --stats scan.raw wide.raw
 }
 mkdir tiny
 for i in $(seq 100); do

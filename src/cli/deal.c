@@ -97,6 +97,9 @@ static void run_files(void *data, size_t first, size_t count, unsigned member)
 
 enum { TEXT_ON_OPTIONS, TEXT_MESSAGES, TEXT_REPORT, TEXTS };
 
+/* Texts go in pieces, since rank 0 may lack the memory for a whole one while others wait for it. */
+#define PIECE_BYTES ((size_t)4096)
+
 /* How a file has ended, before its texts. */
 struct ending {
     uint64_t number, status;
@@ -116,6 +119,17 @@ static void list_texts(struct entry *entry, struct lines *texts[TEXTS])
     texts[TEXT_REPORT] = &entry->report;
 }
 
+static bool send_text(struct peers *peers, const struct lines *text, struct fault *fault)
+{
+    bool done = true;
+
+    for (size_t at = 0, size; done && at < text->size; at += size) {
+        size = size_least(PIECE_BYTES, text->size - at);
+        done = peers_send(peers, 0, text->text + at, size, fault);
+    }
+    return done;
+}
+
 static bool send_ending(struct deal *deal, uint64_t number, struct fault *fault)
 {
     struct entry *entry = &deal->entries.list[number];
@@ -129,8 +143,7 @@ static bool send_ending(struct deal *deal, uint64_t number, struct fault *fault)
         ending.sizes[i] = texts[i]->size;
     done = peers_send(deal->peers, 0, &ending, sizeof ending, fault);
     for (size_t i = 0; i < TEXTS; i++) {
-        done = done &&
-               (texts[i]->size == 0 || peers_send(deal->peers, 0, texts[i]->text, texts[i]->size, fault));
+        done = done && send_text(deal->peers, texts[i], fault);
         lines_free(texts[i]);
     }
     return done;
@@ -139,18 +152,19 @@ static bool send_ending(struct deal *deal, uint64_t number, struct fault *fault)
 static bool receive_text(struct peers *peers, size_t from, size_t size, struct lines *text,
                          struct fault *fault)
 {
-    char *bytes;
-    bool done;
+    char piece[PIECE_BYTES];
+    bool done = true;
 
     if (size == 0)
         return true;
-    bytes = mem_alloc(size, 1, "what another rank tells", fault);
-    done = bytes != NULL && peers_receive(peers, from, bytes, size, fault);
     lines_begin(text);
-    if (done && text->stream != NULL)
-        fwrite(bytes, 1, size, text->stream);
+    for (size_t got; done && size > 0; size -= got) {
+        got = size_least(sizeof piece, size);
+        done = peers_receive(peers, from, piece, got, fault);
+        if (done && text->stream != NULL)
+            fwrite(piece, 1, got, text->stream);
+    }
     lines_end(text);
-    mem_free(bytes);
     return done;
 }
 
