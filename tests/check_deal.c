@@ -5,6 +5,7 @@
 #include "fixture.h"
 #include "harness.h"
 #include "peers_threads.h"
+#include "scarcity.h"
 
 #include <check.h>
 #include <pthread.h>
@@ -25,21 +26,8 @@ struct rank {
     struct peers peers;
     pthread_t thread;
     enum status status;
-    unsigned long lacks; /* which of its allocations it lacks the memory for, counted from 1 on; 0: none */
+    unsigned long lacks; /* which of its allocations; threads that it has for its files lack none */
 };
-
-/* Of the thread that is a rank; threads that it has for its files are none. */
-static _Thread_local unsigned long *to_lack;
-
-/* Stands before that of the library. */
-void *aligned_alloc(size_t alignment, size_t size)
-{
-    void *memory = NULL;
-
-    if (to_lack != NULL && *to_lack > 0 && --*to_lack == 0)
-        return NULL;
-    return posix_memalign(&memory, alignment, size) == 0 ? memory : NULL;
-}
 
 static void *run_rank(void *data)
 {
@@ -47,9 +35,9 @@ static void *run_rank(void *data)
     FILE *nowhere = fopen("/dev/null", "w");
 
     diag_divert(nowhere);
-    to_lack = &rank->lacks;
+    scarcity_begin(&rank->lacks);
     rank->status = queue_run(&rank->command.options);
-    to_lack = NULL;
+    scarcity_end();
     peers_close(&rank->peers);
     fclose(nowhere);
     return NULL;

@@ -9,6 +9,7 @@
 #include "harness.h"
 #include "peers_threads.h"
 #include "running_device.h"
+#include "scarcity.h"
 
 #include <check.h>
 #include <pthread.h>
@@ -36,6 +37,7 @@ struct rank {
     enum status status;
     struct fault fault;
     struct run_summary summary;
+    unsigned long lacks; /* which of its allocations; its threads lack none */
 };
 
 struct ranks_run {
@@ -50,6 +52,7 @@ static void *run_rank(void *data)
     struct rank *rank = data;
     struct pipeline pipeline;
 
+    scarcity_begin(&rank->lacks);
     rank->done = pipeline_open(&pipeline, &rank->request, &rank->fault) &&
                  pipeline_plan(&pipeline, &rank->fault) && pipeline_run(&pipeline, &rank->fault);
     rank->summary = pipeline.summary;
@@ -59,6 +62,7 @@ static void *run_rank(void *data)
     rank->device = pipeline.plan.lanes[0].index;
     rank->status = pipeline.status;
     pipeline.summary = (struct run_summary){0};
+    scarcity_end();
     pipeline_close(&pipeline);
     peers_close(&rank->peers);
     return NULL;
@@ -713,23 +717,72 @@ static bool check_lost_call(const struct lost_run *lost, size_t index, unsigned 
     return failed;
 }
 
-START_TEST(calls_that_fail)
+/* What one process makes of it. Returns how many files there are then. */
+static size_t make_alone(const struct lost_run *lost)
 {
     struct ranks_run run;
-    unsigned long call = 1;
-    size_t files;
 
     fill_input(SAMPLE_U8, 180);
-    begin(&run, lost_runs[_i].options, 1, DIVISION_CHEAPEST);
+    begin(&run, lost->options, 1, DIVISION_CHEAPEST);
     make(&run);
     end(&run);
     rename("out", "alone");
-    files = folder_count();
+    return folder_count();
+}
+
+START_TEST(calls_that_fail)
+{
+    unsigned long call = 1;
+    size_t files = make_alone(&lost_runs[_i]);
+
     for (size_t index = 0; index < 3; index++) {
         for (call = 1; call < CALLS_MOST && check_lost_call(&lost_runs[_i], index, call, files); call++)
             continue;
         ck_assert_uint_gt(call, 10);
         ck_assert_uint_lt(call, CALLS_MOST);
+    }
+    unlink("alone");
+}
+END_TEST
+
+/* An allocation of a rank is refused: all of them end, and in the same way. Whether it came to that. */
+static bool check_lacking(const struct lost_run *lost, size_t index, unsigned long allocation, size_t files)
+{
+    struct ranks_run run;
+    bool lacked;
+
+    begin(&run, lost->options, 3, lost->division);
+    run.ranks[index].lacks = allocation;
+    make(&run);
+    lacked = run.ranks[index].lacks == 0;
+    if (run.ranks[0].done) {
+        for (size_t i = 0; i < run.count; i++)
+            ck_assert(run.ranks[i].done);
+        ck_same_file("out", "alone");
+        unlink("out");
+    } else {
+        ck_assert(lacked);
+        for (size_t i = 0; i < run.count; i++) {
+            ck_assert(!run.ranks[i].done);
+            ck_assert_int_eq(run.ranks[i].fault.status, STATUS_LIMIT);
+            ck_assert_ptr_nonnull(strstr(run.ranks[i].fault.text, "memory"));
+        }
+    }
+    ck_assert_uint_eq(folder_count(), files);
+    end(&run);
+    return lacked;
+}
+
+/* Where there is too little for one division of the planes, another one may do. */
+START_TEST(memory_that_is_lacking)
+{
+    size_t files = make_alone(&lost_runs[_i]);
+
+    for (size_t index = 0; index < 3; index++) {
+        unsigned long allocation = 1;
+        while (check_lacking(&lost_runs[_i], index, allocation, files))
+            allocation++;
+        ck_assert_uint_gt(allocation, 5);
     }
     unlink("alone");
 }
@@ -813,6 +866,7 @@ int main(void)
     tcase_add_test(faults, headers_that_differ);
     tcase_add_test(faults, everybodys_faults);
     tcase_add_test(faults, a_team_without_memory);
+    tcase_add_loop_test(faults, memory_that_is_lacking, 0, (int)LENGTH(lost_runs));
     tcase_add_loop_test(faults, calls_that_fail, 0, (int)LENGTH(lost_runs));
     return harness_run("ranks", cases, LENGTH(cases), PATIENCE);
 }

@@ -192,6 +192,7 @@ bool file_out_join(struct file_out **result, const char *path, const char *tempo
 
     if (file == NULL)
         return false;
+    file->descriptor = -1;
     file->owned = true;
     file->name = mem_text(path, fault);
     file->temporary = file->name == NULL ? NULL : mem_text(temporary, fault);
