@@ -126,6 +126,8 @@ for program in voxfilt imgheat; do
     ranks 2 $program-mpi --help > ../stdout 2> ../stderr && [ "$(grep -c "^Usage: mpirun -n RANKS $program-mpi " ../stdout)" = 1 ] &&
         ! grep -E "(^Usage:|^  +)(voxfilt|imgheat) " ../stdout && [ "$(tail -n 1 ../stdout)" = "The manual: man $program" ]
     result $? "the --help of $program-mpi is about $program-mpi"
+    grep -qx 'Input and output must be named; standard input and output are refused.' ../stdout
+    result $? 'and says that files must be named'
 done
 
 # ---------------------------------------------------------------- refusals

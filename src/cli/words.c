@@ -319,12 +319,14 @@ static void print_usage_together(FILE *stream, enum program program)
     if (program == PROGRAM_VOXFILT)
         fprintf(stream, "Usage: mpirun -n RANKS voxfilt-mpi [OPTION]... -o OUTPUT FILE\n"
                         "       mpirun -n RANKS voxfilt-mpi [OPTION]... -o DIR/ FILE...\n"
-                        "Filter 3D volumes with several MPI processes: convolutions and heat steps.\n\n"
+                        "Filter 3D volumes with several MPI processes: convolutions and heat steps.\n"
+                        "Input and output must be named; standard input and output are refused.\n\n"
                         "  mpirun -n 4 voxfilt-mpi -i vol.raw -n 256 -o out.raw\n\n");
     else
         fprintf(stream, "Usage: mpirun -n RANKS imgheat-mpi [OPTION]... -o OUTPUT FILE\n"
                         "       mpirun -n RANKS imgheat-mpi [OPTION]... -o DIR/ FILE...\n"
-                        "Filter PNG pictures with several MPI processes: convolutions and heat steps.\n\n"
+                        "Filter PNG pictures with several MPI processes: convolutions and heat steps.\n"
+                        "Input and output must be named; standard input and output are refused.\n\n"
                         "  mpirun -n 4 imgheat-mpi -o filtered/ scans/*.png\n\n");
 }
 
