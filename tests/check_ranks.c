@@ -33,6 +33,7 @@ struct rank {
     bool done, idle;
     struct division division;
     struct schedule schedule;
+    double moved_bytes; /* as planned */
     int device;
     enum status status;
     struct fault fault;
@@ -59,6 +60,7 @@ static void *run_rank(void *data)
     rank->idle = pipeline.ranks.idle;
     rank->division = pipeline.ranks.division;
     rank->schedule = pipeline.plan.schedule;
+    rank->moved_bytes = pipeline.plan.moved_bytes;
     rank->device = pipeline.plan.lanes[0].index;
     rank->status = pipeline.status;
     pipeline.summary = (struct run_summary){0};
@@ -279,6 +281,37 @@ START_TEST(jobs)
 
     if (strcmp(running_device, "cuda") != 0 || job->samples < MANY_SAMPLES)
         check_job(job->options, job->type, job->samples);
+}
+END_TEST
+
+static double expected_bytes(const char *options, size_t count, enum division_kind division)
+{
+    struct ranks_run run;
+    double bytes = 0.0;
+
+    begin(&run, options, count, division);
+    make(&run);
+    for (size_t i = 0; i < count; i++) {
+        ck_assert(run.ranks[i].done);
+        ck_assert_uint_eq(run.ranks[i].division.members, count);
+        bytes += run.ranks[i].moved_bytes;
+    }
+    end(&run);
+    return bytes;
+}
+
+/* All ranks together move what one process would. */
+START_TEST(each_expects_its_own_planes)
+{
+    static const char *const options[] = {"-d 5,4,9 -t u8 -f gauss:1", "-d 5,4,9 -t u8 -f gauss:1 --until 2",
+                                          "-d 5,4,9 -t u8 -f gauss:1 --out-range auto"};
+
+    fill_input(SAMPLE_U8, 180);
+    for (size_t i = 0; i < LENGTH(options); i++) {
+        double alone = expected_bytes(options[i], 1, DIVISION_CHEAPEST);
+        ck_assert_double_eq(expected_bytes(options[i], 3, DIVISION_SHARES), alone);
+        ck_assert_double_eq(expected_bytes(options[i], 3, DIVISION_PASSES), alone);
+    }
 }
 END_TEST
 
@@ -855,6 +888,7 @@ int main(void)
         return harness_run("ranks on GPUs", cases, LENGTH(cases), PATIENCE);
     tcase_add_loop_test(same, edges_chains_and_types, 0, (int)(LENGTH(chains) * LENGTH(types)));
     tcase_add_test(same, ranks_that_are_of_no_use_are_idle);
+    tcase_add_test(same, each_expects_its_own_planes);
     tcase_add_test(same, divisions);
     tcase_add_test(same, ranks_that_differ_do_not_share);
     tcase_add_loop_test(same, several_passes, 0, (int)LENGTH(passes_cases));

@@ -1,13 +1,15 @@
 /* Predictions: how long a job should take on a device, or on several, by what was measured or is assumed. */
 #include "prediction.h"
 
+#include "base/size.h"
 #include "forms.h"
 
 double prediction_planes(const struct job *job, const struct shape *shape)
 {
     bool all = job_waits_for_change(job) || job->measures;
+    size_t planes = all ? size_divided_up(shape->planes, job->members) : job_window(job).count;
 
-    return (double)job->in.volumes * (double)(all ? shape->planes : job_window(job).count);
+    return (double)job->in.volumes * (double)planes;
 }
 
 static struct device_request device_of(const struct prediction_case *expected)

@@ -28,7 +28,8 @@ struct prediction_overhead {
     double start, moving; /* seconds */
 };
 
-/* Before the schedule is known: what runs that have the memory they want compute, of all volumes. */
+/* Before the schedule is known: what runs that have the memory they want compute, of all volumes; of several
+   processes, what each does. */
 double prediction_planes(const struct job *job, const struct shape *shape);
 
 struct prediction_overhead prediction_overhead(const struct prediction_case *expected,
