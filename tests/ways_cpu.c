@@ -11,7 +11,7 @@
 #define THREADED_TURNS 16
 
 /* Its tiles are smaller than those of a GPU; a thinned run, as sanitizers make them, takes still fewer. */
-#define LARGE_TURNS 8
+#define LARGE_TURNS         8
 #define LARGE_TURNS_THINNED 32
 
 static const struct team {
