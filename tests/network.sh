@@ -98,7 +98,7 @@ fi
 
 export MPIR_CVAR_NOLOCAL=1 UCX_TLS=tcp,self UCX_NET_DEVICES=wire
 
-here=$(pwd -P) patience=30
+here=$(pwd -P) patience=60
 # shellcheck disable=SC2016  # for the shell of each rank
 rank='cd "$0" && exec voxfilt-mpi -j 1 "$@"'
 

@@ -8,6 +8,10 @@ if [ -z "${VOXFILT_MPI:-}" ] || ! has "${MPIRUN:-mpirun}"; then
     echo 'there is no MPI here'
     exit 77
 fi
+if ! has timeout; then
+    echo 'timeout is not here'
+    exit 77
+fi
 PATH=$(dirname "$VOXFILT_MPI"):$PATH
 
 # Few processors, perhaps root, and programs that do not clean up after themselves.
@@ -18,23 +22,28 @@ export OMPI_MCA_hwloc_base_binding_policy=none # two ranks would be bound to a p
 export OMPI_MCA_pml=ob1 OMPI_MCA_btl=self,vader OMPI_MCA_btl_vader_single_copy_mechanism=none
 export ASAN_OPTIONS=detect_leaks=0
 
-# Open MPI 4 crashes about once in a thousand times when it ends, after all work (its issue 10117): that is forgiven once.
+# Open MPI 4 crashes or hangs about once in a thousand times when it ends, after all work (its issue 10117): that is
+# forgiven once.
 forgiven=no
 is_forgiven() # STATUS
 {
-    [ "$1" = 139 ] && [ $forgiven = no ] && "$MPIRUN" --version 2>&1 | grep -q 'Open MPI\|OpenRTE'
+    { [ "$1" = 139 ] || [ "$1" = 124 ]; } && [ $forgiven = no ] && "$MPIRUN" --version 2>&1 | grep -q 'Open MPI\|OpenRTE'
+}
+
+launch() # COUNT COMMAND...
+{
+    count=$1
+    shift
+    timeout 120 "$MPIRUN" -n "$count" "$@" > "$work/said" 2> "$work/warned"
+    launched=$?
 }
 
 ranks() # COUNT COMMAND...
 {
-    count=$1
-    shift
-    "$MPIRUN" -n "$count" "$@" > "$work/said" 2> "$work/warned"
-    launched=$?
+    launch "$@"
     if is_forgiven $launched; then
         forgiven=yes
-        "$MPIRUN" -n "$count" "$@" > "$work/said" 2> "$work/warned"
-        launched=$?
+        launch "$@"
     fi
     cat "$work/said"
     cat "$work/warned" >&2

@@ -229,9 +229,9 @@ enum status queue_run(const struct options *options)
     struct fault fault;
     enum status status;
 
-    if (!peers_agree(options->peers, outputs_name(&outputs, options, &fault), &fault))
-        return diag_error(&fault);
-    status = run_and_report(options, &outputs);
+    status = peers_agree(options->peers, outputs_name(&outputs, options, &fault), &fault)
+                 ? run_and_report(options, &outputs)
+                 : diag_error(&fault);
     outputs_free(&outputs);
     return status;
 }

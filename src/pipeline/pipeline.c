@@ -230,8 +230,8 @@ static bool settle_division(struct pipeline *pipeline, struct division *division
     const struct pipeline_request *request = pipeline->request;
     size_t count = peers_count(pipeline->ranks.all);
 
-    *division = (struct division){
-        .kind = DIVISION_ALONE, .members = 1, .options[DIVISION_ALONE] = {DIVISION_CAN, 1, 0.0}};
+    *division = (struct division){.kind = DIVISION_ALONE, .members = 1};
+    division->options[DIVISION_ALONE] = (struct division_option){.fate = DIVISION_CAN, .members = 1};
     if (count == 1)
         return true;
     if (request->run.observers.count > 0)
