@@ -38,6 +38,18 @@ skip() # WHAT-AND-WHY
     printf 'skip  %s\n' "$1"
 }
 
+# Until a command succeeds, which is tried every tenth of a second.
+await() # TRIES COMMAND...
+{
+    tries=$1
+    shift
+    until "$@"; do
+        tries=$((tries - 1))
+        [ $tries -gt 0 ] || return 1
+        sleep 0.1
+    done
+}
+
 empty_folder()
 {
     rm -rf "$1"

@@ -267,12 +267,8 @@ ends_clean() # NAME
 {
     wait "$launcher"
     status=$?
-    tries=0
-    while ls -- *.part > ../parts 2>&1 && [ $tries -lt 50 ]; do
-        sleep 0.1
-        tries=$((tries + 1))
-    done
-    [ "$(head -c 7 out)" = before ] && ! ls -- *.part
+    await 50 has_no_temporary
+    [ "$(head -c 7 out)" = before ] && has_no_temporary
     result $? "$1 (status $status)"
 }
 

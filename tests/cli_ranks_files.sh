@@ -6,18 +6,12 @@ set -u
 # shellcheck source=tests/rankbook.sh
 . "$(dirname "$0")/rankbook.sh"
 
-empty()
-{
-    rm -rf "$1"
-    mkdir "$1"
-}
-
 # A folder holds what one process puts into another, and the words are the same, but that failures name the rank.
 as_one() # COUNT STATUS COMMAND OPTION...
 {
     count=$1 wanted=$2 command=$3
     shift 3
-    empty made
+    empty_folder made
     "$command" "$@" -o made/ 2> ../one < /dev/null
     one=$?
     rm -rf one
@@ -69,7 +63,7 @@ for i in $(seq 100); do
 done
 as_one 3 0 imgheat -j 2 tiny/*.png
 if [ -c /dev/full ]; then
-    empty made
+    empty_folder made
     ln -s /dev/full made/2.png
     # As the rank that fails is not known beforehand, it has no name here.
     ranks 3 imgheat-mpi in/*.png -o made/ > ../stdout 2> ../stderr < /dev/null
@@ -80,7 +74,7 @@ fi
 
 # ---------------------------------------------------------------- what is told
 
-empty made
+empty_folder made
 ranks 3 imgheat-mpi in/*.png none.png -o made/ --report=json:ranks.json > ../stdout 2> ../stderr < /dev/null
 imgheat in/*.png none.png -o made/ --report=json:one.json 2> ../one
 names='s/, "status.*//; s/.*"output": "\([^"]*\)".*/\1/'
@@ -100,7 +94,7 @@ result $? '--explain tells of each file once'
 for i in 1 2 3; do
     head -c $((6000 - i * 1000)) in/5.png > bad/$i.png
 done
-empty made
+empty_folder made
 refuses_all 3 "imgheat-mpi: rank 2 ($host): bad/3.png: IDAT: the file ends early
 imgheat-mpi: rank 1 ($host): bad/2.png: IDAT: the file ends early
 imgheat-mpi: rank 0 ($host): bad/1.png: IDAT: the file ends early" ranks 3 imgheat-mpi -j 1 bad/3.png bad/2.png bad/1.png -o made/
@@ -109,7 +103,7 @@ make_volume -n 64 -t u8 -o long.raw
 for i in 1 2 3 4 5 6; do
     printf 'short' > "bad/$i.raw"
 done
-empty made
+empty_folder made
 ranks 2 voxfilt-mpi -D cpu -j 1 -n 64 -t u8 -s 3000 bad/1.raw bad/2.raw bad/3.raw long.raw bad/4.raw bad/5.raw bad/6.raw -o made/ \
     > ../stdout 2> ../stderr < /dev/null
 own_lines
@@ -118,7 +112,7 @@ result $? 'no rank waits while files are left'
 
 # ---------------------------------------------------------------- refusals
 
-empty made
+empty_folder made
 mkdir twin
 cp in/1.png twin
 for case in '2 imgheat-mpi: in/1.png and twin/1.png would have the same name in made/' '4 imgheat-mpi: absent/: No such file or directory'; do
@@ -145,7 +139,7 @@ own_lines
     [ "$(wc -l < ../own)" = 1 ] && [ "$(find made -name '*.png' | wc -l)" = 1 ]
 result $? 'a file that one rank does not see'
 # The folder is one if rank 0 says so.
-empty made
+empty_folder made
 mine="-j 1 $here/in/1.png $here/in/2.png -o /proc/self/cwd/out_here"
 # shellcheck disable=SC2086
 {
@@ -157,23 +151,23 @@ result $? 'a folder that one rank does not see'
 
 # ---------------------------------------------------------------- signals
 
-parts()
+each_rank_has_one()
 {
-    find made -name '*.part' | wc -l
+    [ "$(find made -name '*.part' | wc -l)" = 2 ]
+}
+
+nothing_is_made()
+{
+    [ -z "$(ls -A made)" ]
 }
 
 # Until a file of each rank is under way.
 begin_long()
 {
-    empty made
+    empty_folder made
     OMPI_MCA_odls_base_sigkill_timeout=5 "$MPIRUN" -n 2 imgheat-mpi -D cpu -j 1 -s 1000000000 "$here"/in/*.png -o "$here/made/" > ../stdout 2> ../stderr &
     launcher=$!
-    tries=0
-    until [ "$(parts)" = 2 ] || [ $tries = 100 ]; do
-        sleep 0.1
-        tries=$((tries + 1))
-    done
-    [ "$(parts)" = 2 ]
+    await 100 each_rank_has_one
     result $? 'two ranks have a file each'
 }
 
@@ -182,12 +176,7 @@ ends_clean() # NAME
 {
     wait "$launcher"
     status=$?
-    tries=0
-    while [ -n "$(ls -A made)" ] && [ $tries -lt 50 ]; do
-        sleep 0.1
-        tries=$((tries + 1))
-    done
-    [ -z "$(ls -A made)" ]
+    await 50 nothing_is_made
     result $? "$1 (status $status)"
 }
 

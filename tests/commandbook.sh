@@ -16,6 +16,24 @@ has()
     command -v "$1" > ../has
 }
 
+# Scripts that need these programs are skipped without them.
+needs() # PROGRAM...
+{
+    for program in "$@"; do
+        has "$program" && continue
+        echo "$program is not here"
+        exit 77
+    done
+}
+
+# So is what takes long, and shows nothing new in another build.
+needs_whole_run()
+{
+    [ -z "${VOXFILT_THIN:-}" ] && return
+    echo 'this is left to runs that are not thinned (VOXFILT_THIN)'
+    exit 77
+}
+
 # Without a program whose GPUs are emulated, nothing of what follows is tried.
 needs_emulated_gpus()
 {
@@ -26,9 +44,7 @@ needs_emulated_gpus()
     exit
 }
 
-# A command fails with a status and one line, writes nothing to standard output, and leaves neither `out` nor a
-# temporary.
-refuses() # STATUS MESSAGE COMMAND...
+try_refused() # STATUS MESSAGE COMMAND...
 {
     wanted=$1 message=$2
     shift 2
@@ -36,17 +52,31 @@ refuses() # STATUS MESSAGE COMMAND...
     printf '%s\n' "$message" > ../message
     "$@" > ../stdout 2> ../stderr < /dev/null
     status=$?
+}
+
+# What try_refused tried, by the files that have what the command said and what it wrote.
+judge_refused() # WORDS OUTPUT
+{
     if [ "$status" != "$wanted" ]; then
+        cat ../stderr
         result 1 "$message: the status is $status, not $wanted"
-    elif ! diff ../message ../stderr; then
+    elif ! diff ../message "$1"; then
         result 1 "$message: the words differ"
-    elif [ -s ../stdout ]; then
+    elif [ -s "$2" ]; then
         result 1 "$message: something stands on standard output"
-    elif [ -e out ] || ls -- *.part > ../parts 2>&1; then
+    elif [ -e out ] || has_temporary; then
         result 1 "$message: a file was left"
     else
         result 0 "$message"
     fi
+}
+
+# A command fails with a status and one line, writes nothing to standard output, and leaves neither `out` nor a
+# temporary.
+refuses() # STATUS MESSAGE COMMAND...
+{
+    try_refused "$@"
+    judge_refused ../stderr ../stdout
 }
 
 # A command ends with a status, and standard error is as given.
@@ -74,14 +104,20 @@ accepts() # NAME STDERR COMMAND...
     ends "$name" 0 "$message" "$@"
 }
 
+has_temporary()
+{
+    ls -- *.part > ../parts 2>&1
+}
+
+has_no_temporary()
+{
+    ! has_temporary
+}
+
 # Until a run in the background has made its temporary file, whose name is then in ../parts.
 await_temporary()
 {
-    tries=0
-    until ls -- *.part > ../parts 2>&1 || [ $tries = 100 ]; do
-        sleep 0.1
-        tries=$((tries + 1))
-    done
+    await 100 has_temporary
 }
 
 # Two files have the same bytes, and some.

@@ -7,20 +7,12 @@ set -u
 # shellcheck source=tests/rankbook.sh
 . "$(dirname "$0")/rankbook.sh"
 
-for tool in unshare nsenter ip tc; do
-    if ! has $tool; then
-        echo "$tool is not here"
-        exit 77
-    fi
-done
+needs unshare nsenter ip tc
 if ! "$MPIRUN" --version 2>&1 | grep -q HYDRA; then
     echo 'this is not MPICH'
     exit 77
 fi
-if [ -n "${VOXFILT_THIN:-}" ]; then
-    echo 'another build has shown this'
-    exit 77
-fi
+needs_whole_run
 
 # ---------------------------------------------------------------- the network
 
@@ -54,16 +46,6 @@ is_up()
     done
 }
 
-await() # COMMAND...
-{
-    tries=0
-    until "$@"; do
-        tries=$((tries + 1))
-        [ $tries -lt 50 ] || return 1
-        sleep 0.1
-    done
-}
-
 have_begun()
 {
     [ "$(cat /proc/$near/comm /proc/$far/comm | xargs)" = 'sleep sleep' ]
@@ -76,9 +58,9 @@ make_network()
     near=$!
     begin_place
     far=$!
-    await have_begun || return 1
+    await 50 have_begun || return 1
     at "$near" ip link add wire type veth peer name wire netns "$far" && raise "$near" 10.211.7.1 && raise "$far" 10.211.7.2 &&
-        await is_up
+        await 50 is_up
 }
 
 # What was known of another speed is forgotten.

@@ -8,10 +8,7 @@ if [ -z "${VOXFILT_MPI:-}" ] || ! has "${MPIRUN:-mpirun}"; then
     echo 'there is no MPI here'
     exit 77
 fi
-if ! has timeout; then
-    echo 'timeout is not here'
-    exit 77
-fi
+needs timeout
 PATH=$(dirname "$VOXFILT_MPI"):$PATH
 
 # Few processors, perhaps root, and programs that do not clean up after themselves.
@@ -59,23 +56,9 @@ own_lines()
 # All ranks fail with a status and one line, and leave nothing.
 refuses_all() # STATUS MESSAGE COMMAND...
 {
-    wanted=$1 message=$2
-    shift 2
-    rm -f out
-    printf '%s\n' "$message" > ../message
-    "$@" > ../stdout 2> ../stderr < /dev/null
-    status=$?
+    try_refused "$@"
     own_lines
-    if [ "$status" != "$wanted" ]; then
-        cat ../stderr
-        result 1 "$message: the status is $status, not $wanted"
-    elif ! diff ../message ../own; then
-        result 1 "$message: the words differ"
-    elif [ -e out ] || ls -- *.part > ../parts 2>&1; then
-        result 1 "$message: a file was left"
-    else
-        result 0 "$message"
-    fi
+    judge_refused ../own /dev/null
 }
 
 # shellcheck disable=SC2034  # whoever sources this uses it

@@ -6,20 +6,12 @@ set -u
 # shellcheck source=tests/commandbook.sh
 . "$(dirname "$0")/commandbook.sh"
 
-for tool in slurmctld slurmd srun munged; do
-    if ! has $tool; then
-        echo "$tool is not here"
-        exit 77
-    fi
-done
+needs slurmctld slurmd srun munged
 if [ -z "${VOXFILT_MPI:-}" ] || [ "$(id -u)" != 0 ]; then
     echo 'there is no MPI here, or this is not root'
     exit 77
 fi
-if [ -n "${VOXFILT_THIN:-}" ]; then
-    echo 'another build has shown this'
-    exit 77
-fi
+needs_whole_run
 PATH=$(dirname "$VOXFILT_MPI"):$PATH
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
 export ASAN_OPTIONS=detect_leaks=0

@@ -83,23 +83,14 @@ static void list_loans(struct loans *loans, size_t near, size_t far)
 
 /* ---- what is lent ---- */
 
-static void lend(struct loans *loans)
+/* Out of this rank's spool file if it lends them, into it if not. */
+static void carry(struct loans *loans, const struct stop *stop, bool lends)
 {
     for (size_t i = 0; loans->fine && i < loans->count; i++) {
         const struct loan *loan = &loans->list[i];
-        if (loan->from == loans->portions.first)
-            loans->fine = loans->out_of.carrier.move(loans->out_of.carrier.file, loan->samples, loan->planes,
-                                                     loans->all->fault);
-    }
-}
-
-static void get(struct loans *loans)
-{
-    for (size_t i = 0; loans->fine && i < loans->count; i++) {
-        const struct loan *loan = &loans->list[i];
-        if (loan->to == loans->portions.first)
-            loans->fine = loans->into.carrier.move(loans->into.carrier.file, loan->samples, loan->planes,
-                                                   loans->all->fault);
+        if ((loan->from == loans->portions.first) == lends)
+            loans->fine =
+                stop->carrier.move(stop->carrier.file, loan->samples, loan->planes, loans->all->fault);
     }
 }
 
@@ -113,11 +104,11 @@ static bool exchange(struct loans *loans)
     for (size_t near = 0, far; near < loans->reach; near = far) {
         far = near + size_least(at_once, loans->reach - near);
         list_loans(loans, near, far);
-        lend(loans);
+        carry(loans, &loans->out_of, true);
         if (!peers_begin_trade(peers, loans->messages, loans->count, loans->all->fault) ||
             !peers_end_trade(peers, loans->all->fault))
             return false;
-        get(loans);
+        carry(loans, &loans->into, false);
     }
     return true;
 }

@@ -246,10 +246,12 @@ static void take_changes(const struct sweep *sweep, struct range planes, double 
 {
     size_t channels = sweep->plan->job->in.grid.channels, count = planes.count * channels;
 
-    if (keeps_apart(sweep))
+    if (keeps_apart(sweep)) {
         memcpy(sums + (planes.first - sweep->frame.own.first) * channels, sweep->plane_changes,
                count * sizeof *sums);
-    for (size_t i = 0; i < count && !keeps_apart(sweep); i++)
+        return;
+    }
+    for (size_t i = 0; i < count; i++)
         sums[i % channels] += sweep->plane_changes[i];
 }
 
