@@ -339,6 +339,31 @@ START_TEST(ranks_that_are_of_no_use_are_idle)
 }
 END_TEST
 
+static unsigned long count_looks(const char *options)
+{
+    struct ranks_run run;
+    unsigned long looks;
+
+    begin(&run, options, 3, DIVISION_SHARES);
+    make(&run);
+    ck_assert_msg(run.ranks[0].done, "%s: %s", options, run.ranks[0].fault.text);
+    looks = peers_threads_looks(run.threads);
+    end(&run);
+    return looks;
+}
+
+/* Some transports move no message unless they are called. A GPU computes by itself. */
+START_TEST(messages_are_looked_at_while_processors_compute)
+{
+    bool by_itself = strcmp(running_device, "cuda") == 0;
+
+    fill_input(SAMPLE_U8, 1080);
+    ck_assert_uint_eq(count_looks("-d 6,6,30 -t u8 -f laplace -f laplace") >= 3, !by_itself);
+    ck_assert_uint_eq(count_looks("-d 6,6,30 -t u8 -f laplace"), 0);
+    ck_assert_uint_eq(count_looks("-d 36,2,15 -t u8 -f laplace -f laplace"), 0);
+}
+END_TEST
+
 static struct division division_of(const char *options, size_t count, enum division_kind wish)
 {
     struct ranks_run run;
@@ -889,6 +914,7 @@ int main(void)
     tcase_add_loop_test(same, edges_chains_and_types, 0, (int)(LENGTH(chains) * LENGTH(types)));
     tcase_add_test(same, ranks_that_are_of_no_use_are_idle);
     tcase_add_test(same, each_expects_its_own_planes);
+    tcase_add_test(same, messages_are_looked_at_while_processors_compute);
     tcase_add_test(same, divisions);
     tcase_add_test(same, ranks_that_differ_do_not_share);
     tcase_add_loop_test(same, several_passes, 0, (int)LENGTH(passes_cases));

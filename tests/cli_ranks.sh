@@ -3,6 +3,7 @@
 # Prints a line a case and fails if one does.
 set -u
 
+model=$(cd "$(dirname "$0")/../bench" && pwd -P)/ranks_model.sh
 # shellcheck source=tests/rankbook.sh
 . "$(dirname "$0")/rankbook.sh"
 
@@ -23,8 +24,10 @@ as_one() # COUNT NAME OPTION...
 here=$(pwd -P)
 make_volume -d 21,15,30 -t u16 -o scan.raw
 make_volume -d 300,200,45 -t u8 -o large.raw
+make_volume -d 100,90,300 -t u8 -o tall.raw
 scan='-i scan.raw -d 21,15,30 -t u16'
 large='-i large.raw -d 300,200,45 -t u8'
+tall='-i tall.raw -d 100,90,300 -t u8' # for ranks that exchange planes: many planes, and small ones
 
 if has ldd; then
     ldd "$VOXFILT" > ../libraries
@@ -39,14 +42,14 @@ fi
     has_turn && as_one 1 .raw $scan -s 7 --stats
     has_turn && as_one 2 .nrrd $scan -f gauss:1 -e wrap --stats
     has_turn && as_one 3 .raw $large -s 12 --stats -m 8M
-    has_turn && as_one 3 .raw $large -s 400 --stats
-    has_turn && as_one 2 .raw $large -s 300 -e wrap --until 0.5
+    has_turn && as_one 3 .raw $tall -s 400 --stats
+    has_turn && as_one 2 .raw $tall -s 300 -e wrap --until 0.5
     has_turn && as_one 3 .raw $large -f gauss:3 -s 9 --out-range auto
     has_turn && as_one 5 .nii.gz $scan -f heat --flux pm2 --scale 900 -s 5 --stats
     has_turn && as_one 8 .raw $scan -f laplace --out-type u8 --stats
     has_turn && as_one 3 .png $scan --slice y=4
     # Several passes, since memory is short.
-    has_turn && as_one 3 .raw $large -s 60 --stats -m 5M
+    has_turn && as_one 3 .raw $tall -s 60 --stats -m 3M
     has_turn && as_one 5 .nii.gz $large -s 40 -e wrap --out-range auto -m 6M
     has_turn && as_one 2 .raw $large -s 60 -e hold --until 0.5 -m 5M
     has_turn && as_one 2 .raw $large -f gauss:1 -e wrap -f heat --flux pm2 --scale 90 --inner 9 -s 20 -e mirror --planes 9:30 -m 9M
@@ -91,12 +94,12 @@ fi
     ranks 2 voxfilt-mpi $scan -s 5 --explain > ../stdout 2> ../stderr
     [ "$(grep -c '^input  ' ../stdout)" = 1 ] && grep -q '^ranks     2, of up to 15 planes each; each reads 5 more on either side' ../stdout
     result $? '--explain is told once, and tells of the ranks'
-    ranks 3 voxfilt-mpi $large -s 400 --explain > ../stdout 2> ../stderr
-    grep -q '^ranks     3, of up to 15 planes each; each holds [1-9][0-9]* more on either side, which others hand over$' ../stdout &&
+    ranks 3 voxfilt-mpi $tall -s 400 --explain > ../stdout 2> ../stderr
+    grep -q '^ranks     3, of up to 100 planes each; each holds [1-9][0-9]* more on either side, which others hand over$' ../stdout &&
         grep -q '^run       the whole grid is held, by all ranks together: each holds up to [0-9]* planes$' ../stdout
     result $? 'of those that hold the grid together, too'
-    ranks 3 voxfilt-mpi $large -s 60 -m 5M --explain > ../stdout 2> ../stderr
-    grep -q '^ranks     3, of up to 15 planes each; before a pass each gets up to [1-9][0-9]* more on either side from others$' ../stdout &&
+    ranks 3 voxfilt-mpi $tall -s 60 -m 3M --explain > ../stdout 2> ../stderr
+    grep -q '^ranks     3, of up to 100 planes each; before a pass each gets up to [1-9][0-9]* more on either side from others$' ../stdout &&
         grep -q '^run       [1-9][0-9]* passes over a spool file of ' ../stdout
     result $? 'and of those that make several passes'
 }
@@ -205,6 +208,34 @@ fi
 wisdom=$XDG_CACHE_HOME/voxfilt/wisdom
 long='-i zeros.raw -n 512 -t u8 -s 3000 -j 1 --explain'
 rm -f "$wisdom"
+
+# What the plan predicts, in seconds: rank 0 alone; one pass and its ranks; the grid held together and its ranks.
+predicted()
+{
+    sed -n 's/^ *predicted: rank 0 alone \(.*\), one pass \(.*\) by \(.*\), the grid held together \(.*\) by \([0-9]*\), several.*/\1,\2,\3,\4,\5/p' |
+        awk -F, '
+            function seconds(text,   word) {
+                split(text, word, " ")
+                return word[2] == "ms" ? word[1] / 1000 : word[2] == "min" ? word[1] * 60 + word[3] : word[1]
+            }
+            { print seconds($1), seconds($2), $3, seconds($4), $5 }'
+}
+
+# The same as bench/ranks_model.sh, but for the three digits that are told.
+as_the_model() # SIDE STEPS RANKS BYTES_A_SECOND MESSAGES_A_SECOND
+{
+    sed "s/^link of 2 ranks, 2 on/link of $3 ranks, $3 on/; /bytes a second/s/[^	]*$/$4/; /messages a second/s/[^	]*$/$5/" link > "$wisdom"
+    truncate -s $(($1 * $1 * $1 * 4)) cube.raw
+    ranks "$3" voxfilt-mpi -i cube.raw -n "$1" -t f32 -s "$2" -D cpu -j 1 --explain > ../stdout 2> ../stderr
+    # shellcheck disable=SC2046  # words
+    set -- "$@" $(predicted < ../stdout)
+    [ $# = 10 ] && sh "$model" --seconds "$6" "$1" $(($1 * $1)) "$2" "$3" "$4" "$(awk "BEGIN { print 1 / $5 }")" > ../wanted &&
+        echo "$7 $8 $9 ${10}" | cat - ../wanted | awk '
+            function far(a, b) { return a > 1.02 * b || b > 1.02 * a }
+            NR == 1 { split($0, plan) }
+            END { exit NR != 2 || far(plan[1], $1) || plan[2] != $2 || far(plan[3], $3) || plan[4] != $4 }'
+    result $? "the model: $1 cubed, $2 steps, $3 ranks, $4 bytes and $5 messages a second"
+}
 # shellcheck disable=SC2086
 {
     ranks 2 voxfilt-mpi $long > ../stdout 2> ../stderr
@@ -215,7 +246,13 @@ rm -f "$wisdom"
     ranks 2 voxfilt-mpi $long > ../stdout 2> ../stderr
     grep -q ' a message (measured before)$' ../stdout
     result $? 'and known from then on'
-    sed '/^link/s/[^	]*$/2/' "$wisdom" > slow && mv slow "$wisdom"
+    cp "$wisdom" link
+    as_the_model 256 40 3 1e9 2e4
+    as_the_model 256 1000 3 1e9 2e4
+    as_the_model 256 1000 2 1e8 2e4
+    as_the_model 256 1000 3 1e8 2e2
+    as_the_model 128 1000 3 1e9 2e4
+    sed '/^link/s/[^	]*$/2/' link > "$wisdom"
     ranks 2 voxfilt-mpi $long > ../stdout 2> ../stderr
     grep -q '^ranks     1 of 2: more ranks would not be faster$' ../stdout &&
         grep -q '^          for 2 B/s between ranks, and 500 ms a message (measured before)$' ../stdout

@@ -30,6 +30,7 @@ struct peers_threads {
     pthread_cond_t changed;
     size_t fails, lacks;       /* ranks */
     unsigned long call, calls; /* of the rank that fails */
+    unsigned long looks;
     bool broken;
     struct room *rooms; /* the first is that of all */
 };
@@ -94,6 +95,11 @@ void peers_threads_lack(struct peers_threads *threads, size_t index)
 bool peers_threads_have_failed(const struct peers_threads *threads)
 {
     return threads->broken;
+}
+
+unsigned long peers_threads_looks(const struct peers_threads *threads)
+{
+    return threads->looks;
 }
 
 static bool lose(struct fault *fault)
@@ -286,6 +292,21 @@ static bool take_crate(struct seat *seat, const struct peers_parcel *parcel)
     return true;
 }
 
+/* Nothing moves a crate but its receiver. */
+static bool look_at_trade(void *state)
+{
+    struct seat *seat = state;
+    bool there = true;
+
+    pthread_mutex_lock(&seat->room->threads->mutex);
+    seat->room->threads->looks++;
+    for (size_t i = 0; i < seat->count; i++)
+        there = there && (!seat->parcels[i].incoming || *find_crate(seat, seat->parcels[i].peer) != NULL);
+    there = there || seat->room->threads->broken;
+    pthread_mutex_unlock(&seat->room->threads->mutex);
+    return there;
+}
+
 static bool end_trade(void *state, struct fault *fault)
 {
     struct seat *seat = state;
@@ -374,6 +395,7 @@ static const struct peers_kind peers_threads = {.least = least,
                                                 .receive = receive,
                                                 .has_come = has_come,
                                                 .begin_trade = begin_trade,
+                                                .look_at_trade = look_at_trade,
                                                 .end_trade = end_trade,
                                                 .warn = warn,
                                                 .is_warned = is_warned,

@@ -25,6 +25,9 @@ void peers_threads_lack(struct peers_threads *threads, size_t index);
 /* Whether that call came. */
 bool peers_threads_have_failed(const struct peers_threads *threads);
 
+/* How often ranks looked at a trade while they computed. */
+unsigned long peers_threads_looks(const struct peers_threads *threads);
+
 /* Once all ranks have closed theirs; teams have to be closed by then, and no message may be left. */
 void peers_threads_close(struct peers_threads *threads);
 

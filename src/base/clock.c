@@ -16,9 +16,14 @@ double clock_seconds(void)
 
 void clock_nap(unsigned looks)
 {
-    long ns = 1000L * (long)(looks - EAGER_LOOKS);
+    if (looks > EAGER_LOOKS)
+        clock_rest(looks - EAGER_LOOKS);
+}
+
+void clock_rest(unsigned microseconds)
+{
+    long ns = 1000L * (long)microseconds;
     const struct timespec time = {0, ns < LONGEST_NAP_NS ? ns : LONGEST_NAP_NS};
 
-    if (looks > EAGER_LOOKS)
-        nanosleep(&time, NULL);
+    nanosleep(&time, NULL);
 }

@@ -9,4 +9,7 @@ double clock_seconds(void);
    comes soon; then leave the processor to others, each time longer, up to a millisecond. */
 void clock_nap(unsigned looks);
 
+/* Leave the processor to others for so long, but at most a millisecond. */
+void clock_rest(unsigned microseconds);
+
 #endif

@@ -362,14 +362,14 @@ static void print_options(FILE *stream, const struct ranks *ranks)
 
 /* The planes that a rank computes beside its own, on average of the levels of a pass: as many as the pass
    is deep, half of them on either side. If a level takes several steps at once, the same holds within the
-   level. */
-static size_t computed_beside(const struct plan *plan, enum division_kind kind)
+   level, for each piece in which it is computed. */
+static size_t computed_beside(const struct plan *plan, enum division_kind kind, size_t own)
 {
     const struct schedule *schedule = &plan->schedule;
     size_t beside = plan->job->copies ? 0 : plan_beside(plan);
 
     if (kind == DIVISION_SHARES)
-        return schedule->halo - schedule->halo / schedule->together;
+        return shares_pieces(own, schedule->halo) * (schedule->halo - schedule->halo / schedule->together);
     return kind == DIVISION_PASSES ? size_least(beside, schedule->depth) : beside;
 }
 
@@ -378,12 +378,12 @@ static void print_cost(FILE *stream, const struct division *division, const stru
 {
     size_t own = division_most_planes(division, plan->job);
     const struct division_option *option = &division->options[division->kind];
-    size_t beside = size_least(computed_beside(plan, division->kind), plan->shape.planes - own);
+    size_t beside = size_least(computed_beside(plan, division->kind, own), plan->shape.planes - own);
+    double percent = 100.0 * (double)beside / (double)own;
     char text[32];
 
-    if (beside > 0)
-        fprintf(stream, "          each computes some %.0f %% more than its own\n",
-                100.0 * (double)beside / (double)own);
+    if (percent >= 0.5)
+        fprintf(stream, "          each computes some %.0f %% more than its own\n", percent);
     if (option->step_bytes > 0.0)
         fprintf(stream, "          each gets some %s a step from others\n",
                 number_format_bytes(option->step_bytes, text, sizeof text));

@@ -11,9 +11,17 @@
 #define ASSUMED_SPOOL_BYTES_PER_SECOND 2e9
 #define ASSUMED_PASS_SECONDS           1e-3
 
+/* Steps that a level takes at once, which forms settle later. */
+#define ASSUMED_TOGETHER 8
+
 static double smaller(double a, double b)
 {
     return a < b ? a : b;
+}
+
+static double larger(double a, double b)
+{
+    return a > b ? a : b;
 }
 
 static const char no_faster[] = "more ranks would not be faster";
@@ -22,19 +30,33 @@ static const char no_faster[] = "more ranks would not be faster";
  */
 struct reading {
     double planes, levels, bytes;
+    size_t reach, again; /* of a level, on one side, and what it computes again beside what it is for */
 };
+
+/* The widest level decides. */
+static void widen(struct reading *reading, const struct op *op, size_t together)
+{
+    size_t reach = size_most((size_t)-op->plane.low, (size_t)op->plane.high);
+
+    reading->reach = size_most(reading->reach, together * reach);
+    reading->again = size_most(reading->again, (together - 1) * reach);
+}
 
 static struct reading count_reading(const struct prediction_case *expected)
 {
-    struct reading reading = {0.0, 0.0, 0.0};
+    struct reading reading = {.planes = 0.0};
 
     for (size_t i = 0; i < expected->step_count; i++) {
         const struct step *step = &expected->steps[i].step;
+        uint64_t most = expected->job->stages[i].steps;
+        size_t together = step->count == 1 && most > 1 ? size_least(ASSUMED_TOGETHER, (size_t)most) : 1;
         for (size_t k = 0; k < step->count; k++) {
-            double planes = (double)(step->ops[k].plane.high - step->ops[k].plane.low);
-            double steps = planes > 0.0 ? (double)expected->job->stages[i].steps : 0.0;
+            const struct op *op = &step->ops[k];
+            double planes = (double)(op->plane.high - op->plane.low);
+            double steps = planes > 0.0 ? (double)most : 0.0;
             reading.planes += steps * planes;
             reading.levels += steps;
+            widen(&reading, op, together);
         }
     }
     reading.bytes =
@@ -51,12 +73,21 @@ static double count_steps(const struct job *job)
     return steps;
 }
 
-/* The exchange of planes before each level. */
-static void predict_shares(const struct division_case *dividing, const struct reading *reading,
-                           struct division_option *option)
+/* What a member gets from others: two of them have others on one side only, unless the ends meet. */
+static double received_bytes(const struct division_case *dividing, const struct reading *reading,
+                             size_t members)
 {
-    option->seconds +=
-        reading->bytes / dividing->link.bytes_per_second + reading->levels * dividing->link.seconds;
+    return members == 2 && !levels_wraps(dividing->levels) ? reading->bytes / 2.0 : reading->bytes;
+}
+
+/* The exchange of planes before each level, while the inside is computed if that is large enough. */
+static void predict_shares(const struct division_case *dividing, const struct reading *reading,
+                           unsigned pieces, struct division_option *option)
+{
+    double exchange = received_bytes(dividing, reading, option->members) / dividing->link.bytes_per_second +
+                      reading->levels * dividing->link.seconds;
+
+    option->seconds = pieces > 1 ? larger(option->seconds, exchange) : option->seconds + exchange;
 }
 
 /* Writing and reading a spool file between such passes, and the planes that come from others. */
@@ -69,7 +100,7 @@ static void predict_passes(const struct division_case *dividing, const struct re
 
     option->seconds += more * (ASSUMED_PASS_SECONDS + dividing->link.seconds +
                                2.0 * each * plane / ASSUMED_SPOOL_BYTES_PER_SECOND) +
-                       reading->bytes / dividing->link.bytes_per_second;
+                       received_bytes(dividing, reading, option->members) / dividing->link.bytes_per_second;
 }
 
 /* The time of such a division, from the time of one process. The first level of a pass computes all
@@ -81,16 +112,17 @@ static struct division_option predict(const struct division_case *dividing, enum
     double planes = (double)dividing->levels->planes, each = planes / (double)members;
     double steps = count_steps(dividing->expected->job), beside = reading.planes / 2.0;
     struct division_option option = {.fate = DIVISION_CAN, .members = members};
+    unsigned pieces = shares_pieces(dividing->levels->planes / members, reading.reach);
 
     if (kind == DIVISION_SHARES)
-        beside = 0.0;
+        beside = (double)(pieces * reading.again);
     if (kind == DIVISION_PASSES)
         beside = smaller(beside, (double)schedule_depth_among(dividing->levels->planes, members));
     option.seconds = alone * smaller(1.0, (each + beside) / planes);
     if (kind != DIVISION_PARTS && steps > 0.0)
-        option.step_bytes = reading.bytes / steps;
+        option.step_bytes = received_bytes(dividing, &reading, members) / steps;
     if (kind == DIVISION_SHARES)
-        predict_shares(dividing, &reading, &option);
+        predict_shares(dividing, &reading, pieces, &option);
     if (kind == DIVISION_PASSES)
         predict_passes(dividing, &reading, beside, each, &option);
     return option;

@@ -3,6 +3,8 @@
 
 #include "base/size.h"
 
+#define LEAST_REACHES 8
+
 size_t shares_overlap(const struct shares *shares)
 {
     return shares->around ? shares->halo : 0;
@@ -35,6 +37,11 @@ struct range shares_reached(const struct shares *shares, size_t index, size_t re
     size_t first = own.first - size_least(own.first, reach);
 
     return (struct range){first, end + size_least(all - end, reach) - first};
+}
+
+unsigned shares_pieces(size_t planes, size_t reach)
+{
+    return planes / LEAST_REACHES >= reach ? 3 : 1;
 }
 
 struct range shares_owned(const struct shares *shares, struct range planes, size_t *owner)

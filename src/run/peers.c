@@ -140,6 +140,11 @@ bool peers_begin_trade(struct peers *peers, const struct peers_parcel *parcels, 
     return peers->kind->begin_trade(peers->state, parcels, count, fault);
 }
 
+bool peers_look_at_trade(struct peers *peers)
+{
+    return peers->kind->look_at_trade(peers->state);
+}
+
 bool peers_end_trade(struct peers *peers, struct fault *fault)
 {
     return peers->kind->end_trade(peers->state, fault);

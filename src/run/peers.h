@@ -47,8 +47,10 @@ struct peers_kind {
 
     /* Messages between two of them, both ways and all at once, in an order that both have: let them be on
        their way, the bytes staying where they are, and wait until those that come are there and those that go
-       are read. */
+       are read. Some transports move a message only while they are called: whoever computes meanwhile has
+       them look at it, which says whether all is there. A failure shows at the end. */
     bool (*begin_trade)(void *state, const struct peers_parcel *parcels, size_t count, struct fault *fault);
+    bool (*look_at_trade)(void *state);
     bool (*end_trade)(void *state, struct fault *fault);
 
     /* Let all others know that it is over, which may not reach them at once; and whether somebody did so. All
@@ -109,6 +111,7 @@ bool peers_has_come(struct peers *peers, size_t *from);
 /* Messages to and from some of them, as peers_kind has it. */
 bool peers_begin_trade(struct peers *peers, const struct peers_parcel *parcels, size_t count,
                        struct fault *fault);
+bool peers_look_at_trade(struct peers *peers);
 bool peers_end_trade(struct peers *peers, struct fault *fault);
 
 /* Who takes what the ranks bring to rank 0, in their order. Whether all of it was taken they have agreed on.

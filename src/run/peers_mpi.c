@@ -163,6 +163,16 @@ static bool begin_trade(void *state, const struct peers_parcel *parcels, size_t 
     return done;
 }
 
+static bool look_at_trade(void *state)
+{
+    const struct comm *comm = state;
+    int done = 1;
+
+    for (size_t i = 0; done && !*comm->lost && i < comm->trade_count; i++)
+        *comm->lost = MPI_Test(&comm->trades[i], &done, MPI_STATUS_IGNORE) != MPI_SUCCESS;
+    return done != 0 || *comm->lost;
+}
+
 static bool end_trade(void *state, struct fault *fault)
 {
     struct comm *comm = state;
@@ -286,6 +296,7 @@ static const struct peers_kind peers_mpi = {.least = least,
                                             .receive = receive,
                                             .has_come = has_come,
                                             .begin_trade = begin_trade,
+                                            .look_at_trade = look_at_trade,
                                             .end_trade = end_trade,
                                             .warn = warn,
                                             .is_warned = is_warned,

@@ -1,17 +1,19 @@
 /* Trades: passes by several ranks, each of which has a share of the planes in its fields. */
 #include "trade.h"
 
+#include "base/clock.h"
 #include "base/mem.h"
+#include "base/pool.h"
 
+#include <stdatomic.h>
 #include <string.h>
 
 /* Levels between two agreements. Whoever fails in between goes on trading whatever its fields hold, so that
    nobody waits for planes that never come. */
 #define LEVELS_BETWEEN 16
 
-/* Planes go while the inside of a share is computed, unless it has fewer halos than this: a level that is
-   computed in three pieces computes more planes twice. */
-#define LEAST_HALOS 8
+/* While others compute, each wait between two looks at messages is so much longer than the one before. */
+#define LONGER_MICROSECONDS 8
 
 /* Planes that go from one rank to another, or from one end of the grid to the other in the same. */
 struct parcel {
@@ -187,10 +189,11 @@ struct walking {
     struct passes *all;
     struct trade trade;
     struct levels_walk walk;
-    double *each;    /* room for the changes of the rank's planes */
-    double *changes; /* of each step; or NULL */
-    bool fine;       /* nothing has failed here */
-    unsigned levels; /* since all agreed */
+    double *each;       /* room for the changes of the rank's planes */
+    double *changes;    /* of each step; or NULL */
+    bool fine;          /* nothing has failed here */
+    unsigned levels;    /* since all agreed */
+    struct pool *aside; /* a thread that computes while this one looks after messages; or NULL */
 };
 
 /* The reach of the level after that which a walk has come to; 0 where it is the last. */
@@ -234,6 +237,38 @@ static void advance(struct walking *walking, struct range planes)
                     sweep_advance(walking->all->sweep, &walking->walk.level, planes, walking->all->fault);
 }
 
+/* What another thread computes, until it says so. */
+struct inside {
+    struct walking *walking;
+    struct range planes;
+    atomic_bool over;
+};
+
+static void advance_inside(void *data, size_t first, size_t count, unsigned member)
+{
+    struct inside *inside = data;
+
+    (void)first;
+    (void)count;
+    (void)member;
+    advance(inside->walking, inside->planes);
+    atomic_store(&inside->over, true);
+}
+
+/* While messages move. */
+static void advance_and_look(struct walking *walking, struct range planes)
+{
+    struct inside inside = {.walking = walking, .planes = planes};
+
+    if (walking->aside == NULL || pool_start(walking->aside, 1, advance_inside, &inside) == 0) {
+        advance(walking, planes);
+        return;
+    }
+    for (unsigned looks = 0; !peers_look_at_trade(walking->all->peers) && !atomic_load(&inside.over); looks++)
+        clock_rest(LONGER_MICROSECONDS * looks);
+    pool_join(walking->aside);
+}
+
 /* Borders first where they are on their way while the inside is computed. */
 static bool advance_and_trade(struct walking *walking)
 {
@@ -241,7 +276,7 @@ static bool advance_and_trade(struct walking *walking)
     size_t reach = next_reach(walking->walk);
     unsigned to = walking->walk.level.to;
 
-    if (reach == 0 || own.count < LEAST_HALOS * reach) {
+    if (reach == 0 || shares_pieces(own.count, reach) == 1) {
         advance(walking, own);
         return begin_trade(walking, reach, to) && end_trade(walking, reach, to);
     }
@@ -249,7 +284,7 @@ static bool advance_and_trade(struct walking *walking)
     advance(walking, (struct range){own.first + own.count - reach, reach});
     if (!begin_trade(walking, reach, to))
         return false;
-    advance(walking, (struct range){own.first + reach, own.count - 2 * reach});
+    advance_and_look(walking, (struct range){own.first + reach, own.count - 2 * reach});
     return end_trade(walking, reach, to);
 }
 
@@ -334,6 +369,9 @@ static bool begin_levels(struct walking *walking)
         if (walking->each == NULL)
             return false;
     }
+    /* Other devices compute while whoever has called them does other things. */
+    if (lane_is_in_own_memory(all->lane) && !pool_create(&walking->aside, 1, POOL_FULL_STACKS, all->fault))
+        return false;
     return all->lane->backend->tell_outcomes(all->lane->device, &all->outcomes, all->fault) &&
            sweep_begin_span(all->sweep, all->fault);
 }
@@ -351,6 +389,7 @@ static bool advance_levels(struct passes *all, const struct pass *pass)
                    leave_out_outcomes(all);
     done = done && peers_agree(all->peers, walking.fine, all->fault);
     close_trade(&walking.trade);
+    pool_destroy(walking.aside);
     mem_free(walking.each);
     return done;
 }
