@@ -19,7 +19,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 /* Threads that read a file at once, and that write one: these move more than a device computes. */
 #define MOST_CARRIERS 4
@@ -55,19 +54,14 @@ static bool lower_stages(struct plan *plan, struct fault *fault)
     return true;
 }
 
-static unsigned count_processors(const struct plan_request *request)
-{
-    return request->threads > 0 ? request->threads : (unsigned)sysconf(_SC_NPROCESSORS_ONLN);
-}
-
 /* Two processors are busy with reading, computing and writing as it is. */
 static unsigned count_carriers(const struct plan_request *request)
 {
-    unsigned processors = count_processors(request);
+    size_t threads = thread_count(request->threads);
 
-    if (processors < 4)
+    if (threads < 4)
         return 1;
-    return processors / 2 < MOST_CARRIERS ? processors / 2 : MOST_CARRIERS;
+    return (unsigned)size_least(threads / 2, MOST_CARRIERS);
 }
 
 struct range plan_window(const struct plan *plan)

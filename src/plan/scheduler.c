@@ -165,7 +165,7 @@ static bool fit(struct attempt *attempt, uint64_t memory)
 }
 
 /* Whether a candidate need not be tried, since another one fitted. Passes over spool files are tried with
-   fewer steps at once, too: there may be fewer of them. */
+   fewer steps at once, too, and by the routines that take the least memory: there may be fewer of them. */
 static bool is_needless(const struct candidate *candidate, const struct candidate *fitted)
 {
     if (fitted == NULL)
@@ -173,16 +173,17 @@ static bool is_needless(const struct candidate *candidate, const struct candidat
     if (fitted->unrolled)
         return true;
     if (candidate->spooled)
-        return !fitted->spooled || candidate->lean;
+        return !fitted->spooled;
     return candidate->source_in_spool == fitted->source_in_spool;
 }
 
-/* Whether what fits later in the list is better than what fitted before: fewer passes; or, with the source in
-   a spool file, more steps at once or slabs that are much larger. */
+/* Whether what fits later in the list is better than what fitted before: fewer passes, half as many where
+   they compute more slowly; or, with the source in a spool file, more steps at once or slabs that are much
+   larger. */
 static bool beats(const struct schedule *later, const struct schedule *before)
 {
     if (later->spooled)
-        return later->passes < before->passes;
+        return later->lean ? later->passes <= before->passes / 2 : later->passes < before->passes;
     return later->together > before->together || later->slab / 4 >= before->slab;
 }
 
