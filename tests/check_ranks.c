@@ -5,6 +5,7 @@
 #include "pipeline/pipeline.h"
 #include "run/fringe.h"
 #include "run/gauge.h"
+#include "run/sections.h"
 #include "fixture.h"
 #include "harness.h"
 #include "peers_threads.h"
@@ -38,6 +39,8 @@ struct rank {
     enum status status;
     struct fault fault;
     struct run_summary summary;
+    struct sections sections; /* for --preview */
+    struct observer observer;
     unsigned long lacks; /* which of its allocations; its threads lack none */
 };
 
@@ -70,6 +73,13 @@ static void *run_rank(void *data)
     return NULL;
 }
 
+/* What it would draw stays in memory. */
+static void let_observe(struct rank *rank)
+{
+    rank->observer = (struct observer){&sections_kind, &rank->sections};
+    rank->request.run.observers = (struct observers){&rank->observer, 1};
+}
+
 /* Of the file named in, into that named out. */
 static void begin(struct ranks_run *run, const char *options, size_t count, enum division_kind division)
 {
@@ -93,6 +103,8 @@ static void begin(struct ranks_run *run, const char *options, size_t count, enum
         run->ranks[i].request.peers = &run->ranks[i].peers;
         run->ranks[i].request.plan.alone = run->ranks[i].request.plan.spread = true;
         run->ranks[i].request.plan.member = i;
+        if (run->command.options.preview != NULL)
+            let_observe(&run->ranks[i]);
     }
 }
 
@@ -107,8 +119,10 @@ static void make(struct ranks_run *run)
 
 static void end(struct ranks_run *run)
 {
-    for (size_t i = 0; i < run->count; i++)
+    for (size_t i = 0; i < run->count; i++) {
         run_summary_free(&run->ranks[i].summary);
+        sections_free(&run->ranks[i].sections);
+    }
     peers_threads_close(run->threads);
     command_free(&run->command);
 }
@@ -129,6 +143,17 @@ static void ck_same_figures(const struct run_summary *own, const struct run_summ
     ck_assert_int_eq(own->tallies_in == NULL, wanted->tallies_in == NULL);
     ck_same_tallies(own->tallies_in, wanted->tallies_in, channels);
     ck_same_tallies(own->tallies_out, wanted->tallies_out, channels);
+}
+
+/* To the last bit. */
+static void ck_same_sections(const struct sections *own, const struct sections *wanted)
+{
+    ck_assert_uint_eq(own->count, wanted->count);
+    for (size_t i = 0; i < 2 * own->count; i++) {
+        const struct section *section = &own->list[i / 2], *other = &wanted->list[i / 2];
+        ck_assert_mem_eq(section->values[i % 2], other->values[i % 2],
+                         section->columns * section->rows * sizeof(double));
+    }
 }
 
 static void ck_same_file(const char *own, const char *wanted)
@@ -161,6 +186,7 @@ static void check_ranks(const char *options, size_t count, enum division_kind di
                   "%s: %zu ranks, division %d: another file", options, count, (int)division);
     ck_same_figures(&run.ranks[0].summary, &alone->ranks[0].summary,
                     run.command.options.source.grid.channels);
+    ck_same_sections(&run.ranks[0].sections, &alone->ranks[0].sections);
     free(out);
     free(wanted);
     end(&run);
@@ -268,6 +294,10 @@ static const struct job_case {
     {"-d 5,5,130 -t u8 -f heat -s 23 -f unsharp:1,2", SAMPLE_U8, 3250},
     {"-d 7,5,40 -t u8 -s 11 --planes 30:39", SAMPLE_U8, 1400},
     {"-d 7,5,40 -t u8 -s 11 --slice z=2", SAMPLE_U8, 1400},
+    /* Lines of samples that share a row of a preview, and are of two ranks or more. */
+    {"-d 5,4,1300 -t u8 -f gauss:1 --work f64 --out-type f64 --preview p.png", SAMPLE_U8, 26000},
+    {"-d 5,1300 -t u8 -f gauss:1 --work f64 --out-type f64 --stats --preview p.png", SAMPLE_U8, 6500},
+    {"-d 5,4,9 -t u8 -f gauss:1 --work f64 --out-type f64 --preview p.png", SAMPLE_U8, 180},
     /* What one rank computes. */
     {"-d 9,9,9 -t u8 -f gauss:1 -e wrap -f heat -e hold", SAMPLE_U8, 729},
 };
@@ -745,7 +775,7 @@ static const struct lost_run {
                  {"-d 5,4,9 -t u8 --out-format raw.gz", DIVISION_PARTS},
                  {"-d 5,4,9 -t u8 --planes 3:5", DIVISION_PARTS},
                  {"-d 5,4,9 -t u8 -f heat -e wrap -f gauss:1 -e hold", DIVISION_CHEAPEST},
-                 {"-d 5,4,9 -t u8 -s 3 --stats", DIVISION_SHARES},
+                 {"-d 5,4,9 -t u8 -s 3 --stats --preview p.png", DIVISION_SHARES},
                  {"-d 5,4,9 -t u8 --until 2 --check-every 2 -s 5", DIVISION_SHARES},
                  {"-d 5,4,9 -t u8 -s 2 --out-range auto", DIVISION_SHARES},
                  {"-d 5,4,9 -t u8 -s 5 --stats", DIVISION_PASSES},

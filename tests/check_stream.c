@@ -307,11 +307,11 @@ static bool onlooker_see(void *state, enum observer_end end, const void *samples
     return true;
 }
 
-static bool onlooker_finish(void *state, struct fault *fault)
+static bool onlooker_finish(void *state, struct peers *peers, struct fault *fault)
 {
     struct onlooker *onlooker = state;
 
-    (void)fault;
+    (void)peers, (void)fault;
     onlooker->finished = true;
     return true;
 }

@@ -118,6 +118,17 @@ for report in new replaced; do
     result $? "a report that is $report"
     : > many.raw
 done
+# Ranks see some of the planes each, and several planes may share a row of pixels.
+make_volume -d 20,10,900 -t f32 -o high.raw
+for job in '-s 3' '-s 900' '-s 30 -m 300K'; do
+    # shellcheck disable=SC2086
+    voxfilt -i high.raw -d 20,10,900 -t f32 $job --preview one.png -o many.raw
+    # shellcheck disable=SC2086
+    ranks 3 voxfilt-mpi -i high.raw -d 20,10,900 -t f32 $job --preview many.png --report -o many.raw > ../stdout 2> ../stderr
+    grep -q '^ranks     [23],\|^ranks     2 of 3,' ../stderr && same "a preview: $job" many.png one.png
+    result $? "by several ranks: $job"
+    rm many.png
+done
 mkdir several
 cp scan.raw again.raw
 # shellcheck disable=SC2086

@@ -154,8 +154,19 @@ static void print_share(FILE *stream, size_t bytes, const char *purpose)
         fprintf(stream, ", %s for %s", number_format_bytes((double)bytes, text, sizeof text), purpose);
 }
 
-static void print_memory(FILE *stream, const struct plan *plan)
+/* Statistics take memory that counts only where ranks keep those of each plane. */
+static const char *observers_name(const struct pipeline *pipeline)
 {
+    bool preview = pipeline->request->run.observers.count > 0;
+
+    if (pipeline->plan.job->members == 1 || !pipeline->request->run.stats)
+        return "the preview";
+    return preview ? "statistics and the preview" : "statistics";
+}
+
+static void print_memory(FILE *stream, const struct pipeline *pipeline)
+{
+    const struct plan *plan = &pipeline->plan;
     const struct schedule *schedule = &plan->schedule;
     char all[32], field[32], batch[32];
 
@@ -173,7 +184,7 @@ static void print_memory(FILE *stream, const struct plan *plan)
     if (!schedule->holds_in_spool)
         print_share(stream, plan->held_bytes, "an input that is held");
     print_share(stream, plan->beside_bytes, "reading the input");
-    print_share(stream, plan->observer_bytes, plan->job->members > 1 ? "statistics" : "the preview");
+    print_share(stream, plan->observer_bytes, observers_name(pipeline));
     print_share(stream, schedule->trade_bytes, "planes in transit");
     print_share(stream, plan->slice_bytes, "a slice that is held");
     fprintf(stream, "\n");
@@ -441,7 +452,7 @@ void explain_plan(FILE *stream, const struct pipeline *pipeline)
         print_tees(stream, pipeline);
     }
     phrase_sums(stream, plan);
-    print_memory(stream, plan);
+    print_memory(stream, pipeline);
     print_trials(stream, plan);
     fprintf(stream, "forecast  %s%s through memory, %s", plan->schedule.on_trial ? "at most " : "",
             number_format_bytes(plan->moved_bytes, moved, sizeof moved),

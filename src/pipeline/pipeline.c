@@ -232,13 +232,8 @@ static bool settle_division(struct pipeline *pipeline, struct division *division
 
     *division = (struct division){.kind = DIVISION_ALONE, .members = 1};
     division->options[DIVISION_ALONE] = (struct division_option){.fate = DIVISION_CAN, .members = 1};
-    if (count == 1)
-        return true;
-    if (request->run.observers.count > 0)
-        division->why = "--preview shows the whole grid";
-    return division->why != NULL ||
-           plan_divide(&request->plan, &pipeline->job, &pipeline->source, &pipeline->ranks.link,
-                       request->tee_count, count, division, fault);
+    return count == 1 || plan_divide(&request->plan, &pipeline->job, &pipeline->source, &pipeline->ranks.link,
+                                     request->tee_count, count, division, fault);
 }
 
 /* Whoever makes the run alone plans for all of the grid, as it would without the others. */

@@ -33,11 +33,11 @@ bool observers_see(const struct observers *observers, enum observer_end end, con
     return true;
 }
 
-bool observers_finish(const struct observers *observers, struct fault *fault)
+bool observers_finish(const struct observers *observers, struct peers *peers, struct fault *fault)
 {
     for (size_t i = 0; i < observers->count; i++) {
         const struct observer *observer = &observers->list[i];
-        if (!observer->kind->finish(observer->state, fault))
+        if (!observer->kind->finish(observer->state, peers, fault))
             return false;
     }
     return true;

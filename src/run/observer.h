@@ -5,6 +5,7 @@
 #include "base/diag.h"
 #include "kernels/backend.h"
 #include "plan/plan.h"
+#include "peers.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -23,13 +24,14 @@ struct observer_kind {
     bool (*begin)(void *state, const struct plan *plan, struct fault *fault);
 
     /* Planes of an end, by their numbers in the grid: packed samples, as the plan's job says of that end.
-       Each plane of the run comes once, and those of one end come in order. The samples must stay as they
-       are, and are gone afterwards. */
+       Each plane of the run comes once, and those of one end come in order; of several processes, each sees
+       those of its own window. The samples must stay as they are, and are gone afterwards. */
     bool (*see)(void *state, enum observer_end end, const void *samples, struct range planes,
                 struct fault *fault);
 
-    /* After the last plane of both ends, while the output is not complete yet. */
-    bool (*finish)(void *state, struct fault *fault);
+    /* After the last plane of both ends, while the output is not complete yet. All processes together: rank
+       0 comes to have what all of them saw. */
+    bool (*finish)(void *state, struct peers *peers, struct fault *fault);
 };
 
 struct observer {
@@ -49,6 +51,6 @@ size_t observers_bytes(const struct observers *observers, const struct job *job)
 bool observers_begin(const struct observers *observers, const struct plan *plan, struct fault *fault);
 bool observers_see(const struct observers *observers, enum observer_end end, const void *samples,
                    struct range planes, struct fault *fault);
-bool observers_finish(const struct observers *observers, struct fault *fault);
+bool observers_finish(const struct observers *observers, struct peers *peers, struct fault *fault);
 
 #endif

@@ -325,8 +325,7 @@ bool run_plan(struct plan *plan, const struct run_request *request, struct sourc
                    .sweep = run.sweeps,
                    .outrange = {.plan = plan, .encode = plan->job->encode},
                    .progress = &run.progress},
-        .trial = trial_of(&run.passes),
-        .stats = {.peers = request->peers}};
+        .trial = trial_of(&run.passes)};
     struct passes *passes = &run.passes;
     double begun = clock_seconds();
     bool done;
@@ -334,7 +333,7 @@ bool run_plan(struct plan *plan, const struct run_request *request, struct sourc
     progress_begin(&run.progress, request->progress, work_ahead(&run));
     done = peers_agree(request->peers, prepare(&run), fault) &&
            peers_agree(request->peers, filter_all(&run), fault) &&
-           observers_finish(&passes->observers, fault) && gather(&run) && finish_files(&run);
+           observers_finish(&passes->observers, request->peers, fault) && gather(&run) && finish_files(&run);
     progress_end(&run.progress);
     *summary = summarise(&run);
     if (done && outrange_maps(&passes->outrange)) {

@@ -4,6 +4,7 @@
 #include "base/mem.h"
 
 #include <math.h>
+#include <string.h>
 
 /* Sections share a scale, unless the longer side of one would be shorter than this. */
 #define LEAST_LONG_SIDE 64
@@ -79,10 +80,52 @@ void sections_place(struct sections *sections, const struct grid *grid)
 void sections_free(struct sections *sections)
 {
     for (size_t i = 0; i < sections->count; i++) {
-        for (size_t end = 0; end < 2; end++)
+        for (size_t end = 0; end < 2; end++) {
             mem_free(sections->list[i].values[end]);
+            mem_free(sections->list[i].lines[end]);
+        }
     }
     *sections = (struct sections){0};
+}
+
+static size_t row_of(const struct grid *grid, const struct section *section, size_t line)
+{
+    return line * section->rows / extent(grid, section->down);
+}
+
+/* The lines that the planes of a process have of a section. */
+static struct range lines_of(const struct grid *grid, const struct section *section, struct range planes)
+{
+    bool in_a_plane = grid->axes == 3 && section->axis == 2;
+
+    if (!in_a_plane)
+        return planes;
+    return (struct range){
+        0, section->at >= planes.first && section->at < planes.first + planes.count ? grid->ny : 0};
+}
+
+static size_t count_apart(const struct grid *grid, const struct section *section)
+{
+    size_t first = section->seen.first, count = 0;
+
+    if (first == 0 || row_of(grid, section, first - 1) != row_of(grid, section, first))
+        return 0;
+    while (count < section->seen.count &&
+           row_of(grid, section, first + count) == row_of(grid, section, first))
+        count++;
+    return count;
+}
+
+static void settle(struct sections *sections, const struct job *job)
+{
+    const struct grid *grid = &job->in.grid;
+
+    sections_place(sections, grid);
+    for (size_t i = 0; i < sections->count; i++) {
+        struct section *section = &sections->list[i];
+        section->seen = lines_of(grid, section, job_window(job));
+        section->apart = count_apart(grid, section);
+    }
 }
 
 static size_t bytes(const struct job *job)
@@ -90,10 +133,16 @@ static size_t bytes(const struct job *job)
     struct sections sections;
     size_t values = 0;
 
-    sections_place(&sections, &job->in.grid);
+    settle(&sections, job);
     for (size_t i = 0; i < sections.count; i++)
-        values += 2 * sections.list[i].columns * sections.list[i].rows;
+        values += 2 * sections.list[i].columns * (sections.list[i].rows + sections.list[i].apart);
     return values * sizeof(double);
+}
+
+static bool create_values(double **values, const struct section *section, size_t rows, struct fault *fault)
+{
+    *values = mem_zeroed(section->columns * rows, sizeof **values, "the preview", fault);
+    return *values != NULL;
 }
 
 static bool begin(void *state, const struct plan *plan, struct fault *fault)
@@ -101,16 +150,13 @@ static bool begin(void *state, const struct plan *plan, struct fault *fault)
     struct sections *sections = state;
 
     sections_free(sections);
-    sections_place(sections, &plan->job->in.grid);
+    settle(sections, plan->job);
     sections->plan = plan;
-    for (size_t i = 0; i < sections->count; i++) {
-        struct section *section = &sections->list[i];
-        for (size_t end = 0; end < 2; end++) {
-            section->values[end] =
-                mem_zeroed(section->columns * section->rows, sizeof(double), "the preview", fault);
-            if (section->values[end] == NULL)
-                return false;
-        }
+    for (size_t i = 0; i < 2 * sections->count; i++) {
+        struct section *section = &sections->list[i / 2];
+        if (!create_values(&section->values[i % 2], section, section->rows, fault) ||
+            !create_values(&section->lines[i % 2], section, section->apart, fault))
+            return false;
     }
     return true;
 }
@@ -131,15 +177,31 @@ static double value_at(const struct view *view, size_t index)
                          view->samples + index * encoding->channels * sample_size(encoding->type));
 }
 
+static void add_row(double *sums, const double *row, size_t columns)
+{
+    for (size_t i = 0; i < columns; i++)
+        sums[i] += row[i];
+}
+
+static double *place_of_line(const struct view *view, struct section *section, size_t line)
+{
+    size_t own = line - section->seen.first;
+
+    return own < section->apart
+               ? section->lines[view->end] + own * section->columns
+               : section->values[view->end] + row_of(view->grid, section, line) * section->columns;
+}
+
 /* Add a line of the section, whose samples lie so far apart in the plane. */
 static void add_line(const struct view *view, struct section *section, size_t line, size_t first,
                      size_t stride)
 {
-    size_t count = extent(view->grid, section->across), lines = extent(view->grid, section->down);
-    double *row = section->values[view->end] + line * section->rows / lines * section->columns;
+    size_t count = extent(view->grid, section->across);
+    double row[SECTION_MOST] = {0.0};
 
     for (size_t i = 0; i < count; i++)
         row[i * section->columns / count] += value_at(view, first + i * stride);
+    add_row(place_of_line(view, section, line), row, section->columns);
 }
 
 static void add_plane(const struct view *view, struct section *section, size_t plane)
@@ -192,14 +254,95 @@ static void divide(const struct grid *grid, struct section *section)
     }
 }
 
-static bool finish(void *state, struct fault *fault)
+/* ---- of several processes ---- */
+
+/* What a process saw of a section: lines of the row, then whole rows from there or the next one on. */
+struct portion {
+    size_t row, lines, rows;
+};
+
+static struct portion portion_of(const struct grid *grid, const struct section *section)
+{
+    const struct range *seen = &section->seen;
+    struct portion portion = {.lines = section->apart};
+    size_t first;
+
+    if (seen->count == 0)
+        return portion;
+    portion.row = row_of(grid, section, seen->first);
+    first = portion.row + (portion.lines > 0);
+    portion.rows = row_of(grid, section, seen->first + seen->count - 1) + 1 - first;
+    return portion;
+}
+
+/* What is under way to rank 0. */
+struct parcel {
+    struct section *section;
+    size_t end; /* of the run */
+    void *bytes;
+    size_t size;
+};
+
+/* The values themselves start again, for what comes from all. */
+static bool pack(struct parcel *parcel, const struct grid *grid, struct fault *fault)
+{
+    struct section *section = parcel->section;
+    const struct portion portion = portion_of(grid, section);
+    size_t row = section->columns * sizeof(double), lines = portion.lines * row, rows = portion.rows * row;
+    size_t first = (portion.row + (portion.lines > 0)) * section->columns;
+    unsigned char *next;
+
+    parcel->size = sizeof portion + lines + rows;
+    parcel->bytes = mem_alloc(parcel->size, 1, "the preview", fault);
+    if (parcel->bytes == NULL)
+        return false;
+    next = parcel->bytes;
+    memcpy(next, &portion, sizeof portion);
+    memcpy(next + sizeof portion, section->lines[parcel->end], lines);
+    memcpy(next + sizeof portion + lines, section->values[parcel->end] + first, rows);
+    memset(section->values[parcel->end], 0, section->rows * row);
+    return true;
+}
+
+static bool unpack(void *data, const void *bytes, size_t size, struct fault *fault)
+{
+    const struct parcel *parcel = data;
+    const struct section *section = parcel->section;
+    const struct portion *portion = bytes;
+    const double *next = (const double *)(portion + 1);
+    double *sums = section->values[parcel->end] + portion->row * section->columns;
+
+    (void)size, (void)fault;
+    for (size_t i = 0; i < portion->lines; i++, next += section->columns)
+        add_row(sums, next, section->columns);
+    sums += portion->lines > 0 ? section->columns : 0;
+    for (size_t i = 0; i < portion->rows; i++, next += section->columns, sums += section->columns)
+        add_row(sums, next, section->columns);
+    return true;
+}
+
+static bool gather(struct section *section, size_t end, const struct grid *grid, struct peers *peers,
+                   struct fault *fault)
+{
+    struct parcel parcel = {.section = section, .end = end};
+    bool done = peers_agree(peers, pack(&parcel, grid, fault), fault) &&
+                peers_gather(peers, parcel.bytes, parcel.size, unpack, &parcel, fault);
+
+    mem_free(parcel.bytes);
+    return done;
+}
+
+static bool finish(void *state, struct peers *peers, struct fault *fault)
 {
     struct sections *sections = state;
+    const struct grid *grid = &sections->plan->job->in.grid;
+    bool done = true;
 
-    (void)fault;
-    for (size_t i = 0; i < sections->count; i++)
-        divide(&sections->plan->job->in.grid, &sections->list[i]);
-    return true;
+    for (size_t i = 0; done && peers_count(peers) > 1 && i < 2 * sections->count; i++)
+        done = gather(&sections->list[i / 2], i % 2, grid, peers, fault);
+    for (size_t i = 0; done && i < sections->count; i++)
+        divide(grid, &sections->list[i]);
+    return done;
 }
 
 const struct observer_kind sections_kind = {

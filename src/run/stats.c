@@ -22,7 +22,7 @@ size_t stats_bytes(const struct job *job)
 
 static bool keep(struct stats *stats, struct fault *fault)
 {
-    for (size_t end = 0; peers_count(stats->peers) > 1 && end < 2; end++) {
+    for (size_t end = 0; stats->plan->job->members > 1 && end < 2; end++) {
         stats->kept[end] = new_tallies(stats->plan, job_window(stats->plan->job).count, fault);
         if (stats->kept[end] == NULL)
             return false;
@@ -118,22 +118,22 @@ static bool take(void *data, const void *bytes, size_t size, struct fault *fault
     return true;
 }
 
-static bool gather(const struct stats *stats, enum observer_end end, struct fault *fault)
+static bool gather(const struct stats *stats, struct peers *peers, enum observer_end end, struct fault *fault)
 {
     const struct job *job = stats->plan->job;
     struct gathering gathering = {stats, end};
 
-    return peers_gather(stats->peers, stats->kept[end],
+    return peers_gather(peers, stats->kept[end],
                         job_window(job).count * job->in.grid.channels * sizeof(struct tally), take,
                         &gathering, fault);
 }
 
-static bool finish(void *state, struct fault *fault)
+static bool finish(void *state, struct peers *peers, struct fault *fault)
 {
     const struct stats *stats = state;
 
-    return peers_count(stats->peers) == 1 ||
-           (gather(stats, OBSERVER_INPUT, fault) && gather(stats, OBSERVER_OUTPUT, fault));
+    return peers_count(peers) == 1 ||
+           (gather(stats, peers, OBSERVER_INPUT, fault) && gather(stats, peers, OBSERVER_OUTPUT, fault));
 }
 
 const struct observer_kind stats_kind = {.name = "statistics", .begin = begin, .see = see, .finish = finish};

@@ -4,11 +4,9 @@
 
 #include "kernels/backend.h"
 #include "observer.h"
-#include "peers.h"
 
 struct stats {
     const struct plan *plan;
-    struct peers *peers;    /* who make the run together; NULL: it is one's own */
     struct tally *in, *out; /* one a channel of the file, which whoever keeps the state releases; or NULL */
     struct tally *planes;   /* room for those of some planes */
     struct tally
@@ -22,8 +20,7 @@ size_t stats_bytes(const struct job *job);
 /* Release what is nobody else's. */
 void stats_free(struct stats *stats);
 
-/* The state of such an observer is a struct stats, of zeros but for the peers before the run. Of several
-   processes, rank 0 comes to have the sums. */
+/* The state of such an observer is a struct stats, of zeros before the run. */
 extern const struct observer_kind stats_kind;
 
 #endif
