@@ -161,36 +161,33 @@ seconds_of()
     sed -n 's/.*"total": \([0-9.]*\).*/\1/p' report.json
 }
 
-median()
+rounds=5
+median_of()
 {
-    sort -n | sed -n "$(((rounds + 1) / 2))p"
+    for _ in $(seq $rounds); do
+        seconds_of "$@"
+    done | sort -n | sed -n "$(((rounds + 1) / 2))p"
 }
 
-# The model knows what one rank takes here, and the rate and the time of a message, of which --explain tells. It is
-# compared on a network that is faster than the ranks compute, and on one that keeps them waiting.
-rounds=5
+# The model knows what one rank takes here, and the rate and the time of a message, of which --explain tells.
 compare() # RATE
 {
     limit "$1"
     explain "$1, once more"
     message=$(sed -n 's/.* between ranks, and \([0-9.]*\) ms a message .*/\1/p' ../stdout)
-    : > ../one
-    : > ../both
-    for _ in $(seq $rounds); do
-        seconds_of voxfilt -j 1 >> ../one
-        seconds_of two >> ../both
-    done
-    sh "$model" --seconds "$(median < ../one)" $planes $((64 * 64)) $steps 2 "$(awk "BEGIN { print ${rate% MiB} * 1048576 }")" \
+    sh "$model" --seconds "$one" $planes $((64 * 64)) $steps 2 "$(awk "BEGIN { print ${rate% MiB} * 1048576 }")" \
         "$(awk "BEGIN { print $message / 1000 }")" > ../model
-    awk -v one="$(median < ../one)" -v both="$(median < ../both)" -v network="$rate/s, $message ms" '{
+    awk -v one="$one" -v both="$(median_of two)" -v network="$rate/s, $message ms" '{
         printf "medians: one rank %.2f s, two %.2f s, the model %.2f s (%s)\n", one, both, $3, network
         exit !(both < 1.15 * $3 && both > $3 / 1.15)
     }' ../model
     result $? "$1: two ranks take what the model says, within 15 %"
 }
 
+# Networks that are faster than the ranks compute, and one that keeps them waiting.
 if [ -n "${VOXFILT_NETWORK_TIME:-}" ]; then
     patience=300
+    one=$(median_of voxfilt -j 1)
     compare 1gbit
     compare 100mbit
     compare 25mbit
