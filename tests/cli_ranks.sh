@@ -152,6 +152,9 @@ done
         ranks 2 voxfilt-mpi -n 4 -o out
     refuses_all 2 'voxfilt-mpi: standard output: all ranks write the output; name a file (--output FILE)' \
         ranks 2 voxfilt-mpi $scan
+    # With several, it is a directory that is missing.
+    refuses_all 2 'voxfilt-mpi: 2 inputs need a directory, --output DIR/; did you mean to replace large.raw with --output large.raw?' \
+        ranks 2 voxfilt-mpi scan.raw large.raw
     refuses_all 2 'voxfilt-mpi: --bench and --tune measure one process; run voxfilt' ranks 2 voxfilt-mpi --bench -n 8
     refuses_all 2 'voxfilt-mpi: /dev/full: all ranks write the output, so it must be a regular file' \
         ranks 2 voxfilt-mpi $scan -o /dev/full
@@ -198,8 +201,11 @@ every_status 7 voxfilt-mpi $scan --until 1e-9 -s 5 -o many.raw
 ranks 2 sh -c 'exec voxfilt-mpi --help > /dev/full' > ../stdout 2> ../stderr
 [ $? = 4 ] && [ "$(grep -c '^voxfilt-mpi: standard output: it could not be written$' ../stderr)" = 1 ]
 result $? 'help that nobody can read is a failure'
-# More than what MPI itself has files for.
+# More than what MPI itself has files for, over a link that is known to be fast, whatever else runs here.
 truncate -s 134217728 zeros.raw
+wisdom=$XDG_CACHE_HOME/voxfilt/wisdom
+ranks 2 voxfilt-mpi -i zeros.raw -n 512 -t u8 -s 3000 -j 1 --explain > ../stdout 2> ../stderr
+sed '/^link/s/[^	]*$/1e9/' "$wisdom" > fast && mv fast "$wisdom"
 if takes_signal XFSZ; then
     refuses_all 4 'voxfilt-mpi: out: File too large' ranks 2 sh -c 'trap "" XFSZ && ulimit -f 1048576 && exec "$@"' sh \
         voxfilt-mpi -i zeros.raw -n 512 -t u8 --out-type f64 -f identity -o out
@@ -216,7 +222,6 @@ fi
 # ---------------------------------------------------------------- what ranks know of the link between them
 
 # A job that takes long has it measured, and what was found decides until the wisdom is another one.
-wisdom=$XDG_CACHE_HOME/voxfilt/wisdom
 long='-i zeros.raw -n 512 -t u8 -s 3000 -j 1 --explain'
 rm -f "$wisdom"
 

@@ -98,6 +98,19 @@ empty_folder made
 refuses_all 3 "imgheat-mpi: rank 2 ($host): bad/3.png: IDAT: the file ends early
 imgheat-mpi: rank 1 ($host): bad/2.png: IDAT: the file ends early
 imgheat-mpi: rank 0 ($host): bad/1.png: IDAT: the file ends early" ranks 3 imgheat-mpi -j 1 bad/3.png bad/2.png bad/1.png -o made/
+# A header counts as the samples that it describes.
+for i in 1 2 3; do
+    side=$((40 - 10 * i))
+    make_volume -n $side -t u8 -o whole.raw
+    gzip -c whole.raw | head -c 100 > "bad/$i.gz"
+    printf 'NRRD0004\n#%*d\ntype: uchar\ndimension: 3\nsizes: %d %d %d\nencoding: gzip\ndata file: %d.gz\n' \
+        $((100 * i)) $i $side $side $side $i > "bad/$i.nhdr"
+done
+empty_folder made
+refuses_all 3 "voxfilt-mpi: rank 2 ($host): bad/3.nhdr: bad/3.gz: gzip: it ends early
+voxfilt-mpi: rank 1 ($host): bad/2.nhdr: bad/2.gz: gzip: it ends early
+voxfilt-mpi: rank 0 ($host): bad/1.nhdr: bad/1.gz: gzip: it ends early" \
+    ranks 3 voxfilt-mpi -j 1 bad/3.nhdr bad/2.nhdr bad/1.nhdr -o made/
 # While a rank has one that takes long, the others have all the rest.
 make_volume -n 64 -t u8 -o long.raw
 for i in 1 2 3 4 5 6; do

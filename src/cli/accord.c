@@ -152,14 +152,17 @@ static bool compare_folders(struct peers *peers, const struct options *options, 
     return peers_agree(peers, same, fault);
 }
 
+/* Several inputs need a directory, and are refused without one as in one process. */
 static bool check_files(const struct options *options, struct fault *fault)
 {
+    bool single = options->input_count == 1;
+
     for (size_t i = 0; i < options->input_count; i++) {
         if (path_is_standard(options->inputs[i]))
             return fault_raise(fault, STATUS_USAGE,
                                "standard input: every rank reads the input; name a file (--input FILE)");
     }
-    return options->action == ACTION_EXPLAIN || !path_is_standard(options->output) ||
+    return options->action == ACTION_EXPLAIN || !single || !path_is_standard(options->output) ||
            fault_raise(fault, STATUS_USAGE,
                        "standard output: all ranks write the output; name a file (--output FILE)");
 }

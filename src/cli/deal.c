@@ -11,6 +11,8 @@
 #include "base/mem.h"
 #include "base/pool.h"
 #include "base/size.h"
+#include "format/format.h"
+#include "pipeline/pipeline.h"
 #include "entries.h"
 #include "lines.h"
 #include "means.h"
@@ -305,15 +307,33 @@ static int compare_sizes(const void *left, const void *right)
     return a->number < b->number ? -1 : 1;
 }
 
-/* A file that stat fails on comes last, and its run reports the reason. */
-static uint64_t size_of_file(const char *path)
+/* Of samples that are in a file beside their header, which is all that the path names. */
+static uint64_t count_described(const struct entry *entry)
 {
+    struct pipeline pipeline;
+    struct fault unread;
+    uint64_t bytes;
+
+    if (!pipeline_open(&pipeline, &entry->task.request, &unread))
+        return 0;
+    bytes = header_samples(&pipeline.job.in) * sample_size(pipeline.job.in.type);
+    pipeline_close(&pipeline);
+    return bytes;
+}
+
+/* A file that cannot be read comes last, and its run reports the reason. */
+static uint64_t size_of_file(const struct entry *entry)
+{
+    const char *path = entry->task.request.input;
+    const struct format *format = format_of_name(path);
     struct stat info;
 
+    if (format != NULL && format->beside != NULL)
+        return count_described(entry);
     return stat(path, &info) == 0 ? (uint64_t)info.st_size : 0;
 }
 
-static bool find_order(struct deal *deal, const struct options *options, struct fault *fault)
+static bool find_order(struct deal *deal, struct fault *fault)
 {
     size_t count = deal->entries.count;
     struct sized *files = mem_alloc(count, sizeof *files, "the files' sizes", fault);
@@ -321,7 +341,7 @@ static bool find_order(struct deal *deal, const struct options *options, struct 
     if (files == NULL)
         return false;
     for (size_t i = 0; i < count; i++)
-        files[i] = (struct sized){.number = i, .bytes = size_of_file(options->inputs[i])};
+        files[i] = (struct sized){.number = i, .bytes = size_of_file(&deal->entries.list[i])};
     qsort(files, count, sizeof *files, compare_sizes);
     for (size_t i = 0; i < count; i++)
         deal->order[i] = files[i].number;
@@ -329,10 +349,10 @@ static bool find_order(struct deal *deal, const struct options *options, struct 
     return true;
 }
 
-static bool make_order(struct deal *deal, const struct options *options, struct fault *fault)
+static bool make_order(struct deal *deal, struct fault *fault)
 {
     deal->order = mem_alloc(deal->entries.count, sizeof *deal->order, "the files' order", fault);
-    return deal->order != NULL && (!peers_lead(deal->peers) || find_order(deal, options, fault));
+    return deal->order != NULL && (!peers_lead(deal->peers) || find_order(deal, fault));
 }
 
 static bool tell_order(struct deal *deal, struct report_file *report, struct fault *fault)
@@ -389,8 +409,8 @@ static enum status conclude(struct deal *deal, bool done, struct fault *fault)
 static bool begin(struct deal *deal, const struct options *options, struct report_file *report,
                   struct fault *fault)
 {
-    if (!peers_agree(deal->peers, make_order(deal, options, fault), fault) ||
-        !tell_order(deal, report, fault) || !settle_places(deal, options, fault))
+    if (!peers_agree(deal->peers, make_order(deal, fault), fault) || !tell_order(deal, report, fault) ||
+        !settle_places(deal, options, fault))
         return false;
     if (peers_agree(deal->peers, start_threads(deal, fault), fault))
         return true;
