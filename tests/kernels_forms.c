@@ -395,8 +395,8 @@ START_TEST(a_gpu_fuses_where_moving_binds)
 }
 END_TEST
 
-/* The steps of a pass that a rung takes by itself. */
-static unsigned steps_of_a_pass(const struct way *way, const char *stage, const struct grid *grid)
+/* The form that a rung takes by itself. */
+static struct form form_of_a_pass(const struct way *way, const char *stage, const struct grid *grid)
 {
     const struct rung_wish wish = {.rung = way->rung};
     struct subject subject;
@@ -406,7 +406,7 @@ static unsigned steps_of_a_pass(const struct way *way, const char *stage, const 
     subject_make(&subject, way, stage, grid);
     ck_assert_msg(subject_settle(&subject, &wish, &form, &fault), "%s", fault.text);
     subject_free(&subject);
-    return form.steps;
+    return form;
 }
 
 /* What devices that have boxes take in a pass: of a volume four steps where samples outside the grid are the
@@ -437,9 +437,30 @@ START_TEST(passes_take_as_many_steps)
             const bool is_picture = passes[k].axes == 2;
             const struct grid grid =
                 grid_make(passes[k].axes, passes[k].nx, passes[k].ny, is_picture ? 1 : 20);
-            const unsigned steps = steps_of_a_pass(&ways[i], passes[k].stage, &grid);
+            const unsigned steps = form_of_a_pass(&ways[i], passes[k].stage, &grid).steps;
             ck_assert_msg(steps == passes[k].steps, "%s, %zu × %zu: %u steps", passes[k].stage, passes[k].nx,
                           passes[k].ny, steps);
+        }
+    }
+}
+END_TEST
+
+/* A walk through a volume takes tiles of one size, whether its rows end with a pack or within one, and
+   whatever stands outside: where registers are scarce it reads more from shared memory, and does not shrink.
+ */
+START_TEST(tiles_are_as_high_for_every_row)
+{
+    static const char *const stages[] = {"-f heat", "-f heat -e hold", "-f heat -e mirror"};
+
+    for (size_t i = 0; i < way_count; i++) {
+        if (ways[i].rung == NULL || strcmp(ways[i].name, "fused") != 0)
+            continue;
+        for (size_t k = 0; k < LENGTH(stages) * 4; k++) {
+            const struct grid grid = grid_make(3, 128 - k % 4, 60, 20);
+            const struct form form = form_of_a_pass(&ways[i], stages[k / 4], &grid);
+            ck_assert_msg(form.steps == 4 && form.tile_x == 120 && form.tile_y == 40,
+                          "%s, rows of %zu: %u steps in tiles of %ux%u", stages[k / 4], grid.nx, form.steps,
+                          form.tile_x, form.tile_y);
         }
     }
 }
@@ -593,6 +614,7 @@ TCase *forms_case(void)
     tcase_add_test(tests, volumes_of_several_tiles);
     tcase_add_test(tests, pictures_of_several_strips);
     tcase_add_test(tests, passes_take_as_many_steps);
+    tcase_add_test(tests, tiles_are_as_high_for_every_row);
     tcase_add_test(tests, rows_of_pictures);
     tcase_add_test(tests, rows_of_every_width);
     tcase_add_test(tests, planes_apart);

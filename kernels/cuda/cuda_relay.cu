@@ -6,14 +6,17 @@
 
 /* Many warps of few rows beat few of many: the waits of one are filled by others. Twelve leave a thread 168
    registers, in which four levels of four rows keep two planes each, but not what a mirror, rows that end
-   within a pack, or a constant in f64 need besides. */
-template <typename T, enum boxed_rule Rule, int Rest>
-static constexpr bool wants_registers = Rule == BOXED_MIRROR || Rest > 0 ||
-                                        (Rule == BOXED_CONSTANT && sizeof(T) == sizeof(double));
+   within a pack, or a constant in f64 need besides. With the inner rows read again all but the last fit. To
+   read all rows again costs time. */
+template <typename T, enum boxed_rule Rule, int Rest> static constexpr enum relay_rereads rereads_of()
+{
+    if (Rule == BOXED_CONSTANT)
+        return sizeof(T) == sizeof(double) ? RELAY_ALL_ROWS : RELAY_NO_ROW;
+    return Rule == BOXED_MIRROR || Rest > 0 ? RELAY_INNER_ROWS : RELAY_NO_ROW;
+}
 
 template <typename T, enum boxed_rule Rule, int Rest>
-using form_of = std::conditional_t<wants_registers<T, Rule, Rest>, relay_form<T, 5, 8, STEPS, Rule, Rest>,
-                                   relay_form<T, 4, 12, STEPS, Rule, Rest>>;
+using form_of = relay_form<T, 4, 12, STEPS, Rule, Rest, rereads_of<T, Rule, Rest>()>;
 
 template <typename T, enum boxed_rule Rule, typename Act> static auto choose_rows(size_t nx, Act act)
 {

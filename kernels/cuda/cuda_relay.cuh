@@ -2,8 +2,9 @@
  * sample of its tile through several levels of the seven-point star on the way. cuda_boxed.cuh has what it
  * shares with other walks: tiles, boxes, and the three loops over the planes.
  *
- * Between planes a thread keeps, of each sample and level, the level's two last planes. When plane p of
- * level 0 arrives, every level finishes one plane, row by row:
+ * Between planes a thread keeps, of each sample and level, the level's two last planes; where registers do
+ * not hold these, it reads rows of the last one of level 0 again. When plane p of level 0 arrives, every
+ * level finishes one plane, row by row:
  *
  * - the fold: the plane before the last and the last one give all taps of a chain but the one at z + 1. x
  *   neighbours come by warp shuffles, y neighbours from the thread's own registers but for its first and last
@@ -26,15 +27,20 @@
 
 template <typename Form> struct relay_walk;
 
+/* The rows of the last plane of level 0 that a thread reads again, for its box is still there, instead of
+   keeping them in registers. */
+enum relay_rereads { RELAY_NO_ROW, RELAY_INNER_ROWS, RELAY_ALL_ROWS };
+
 /* The shape of a walk. Rule: what stands outside, BOXED_REFLECT excepted. Rest: the samples of a row behind
    its last whole pack. */
-template <typename Type, int Rows_, int Warps_, int Levels_, enum boxed_rule Rule_, int Rest_>
-struct relay_form : boxed_form<Type, 7, 1, Rows_, Warps_, Levels_, Levels_, 1>
-{
+template <typename Type, int Rows_, int Warps_, int Levels_, enum boxed_rule Rule_, int Rest_,
+          enum relay_rereads Rereads_>
+struct relay_form : boxed_form<Type, 7, 1, Rows_, Warps_, Levels_, Levels_, 1> {
     using base = boxed_form<Type, 7, 1, Rows_, Warps_, Levels_, Levels_, 1>;
     using typename base::T;
     static constexpr enum boxed_rule Rule = Rule_;
     static constexpr int Rest = Rest_;
+    static constexpr enum relay_rereads Rereads = Rereads_;
     static constexpr int Last = (Rest > 0 ? Rest : base::Pack) - 1; /* a row's last column in its pack */
 
     /* For each level but 0, above, between and below the warps: the last row of the one, the first of the
@@ -250,6 +256,22 @@ template <typename Form> struct relay_walk : boxed_walk<Form> {
 
     /* ---- a row through all levels ---- */
 
+    /* Whether a thread reads a row of the last plane of level 0 again. If so, `older` keeps the plane before
+       that one, and not the one that arrives. */
+    static CUDA_INLINE constexpr bool rereads(int r)
+    {
+        return Form::Rereads == RELAY_ALL_ROWS ||
+               (Form::Rereads == RELAY_INNER_ROWS && r > 0 && r < Rows - 1);
+    }
+    static CUDA_INLINE void reread(planes &newer, const T *before)
+    {
+#pragma unroll
+        for (int r = 0; r < Rows; r++) {
+            if (rereads(r))
+                cuda_load_chunks<Pack>(before + r * Form::Pitch, newer[0][r]);
+        }
+    }
+
     static CUDA_INLINE const pack &either(bool first, const pack &one_row, const pack &other_row)
     {
         return first ? one_row : other_row;
@@ -285,7 +307,8 @@ template <typename Form> struct relay_walk : boxed_walk<Form> {
 #pragma unroll
         for (int l = 0; l < Levels; l++) {
             close(sums[l], value);
-            copy(older[l][r], value);
+            if (l > 0 || !rereads(r))
+                copy(older[l][r], value);
             copy(value, sums[l]);
         }
     }
@@ -300,17 +323,18 @@ template <typename Form> struct relay_walk : boxed_walk<Form> {
 #pragma unroll
         for (int l = 0; l < Levels; l++) {
             const int plane = now - 1 - l;
-            pack sum;
+            pack sum, passing;
+            pack &next = l == 0 && rereads(r) ? passing : older[l][r];
             if (plane == course().first_step) {
                 cuda_keep_branch();
                 ghost_pack(older[l][r], newer[l][r], value);
             }
             fold_level<BOXED_ENDS, Turn>(l, r, sum, older[l][r], newer[l], before, seen);
             if (plane == course().last_step)
-                ghost_pack(older[l][r], newer[l][r], older[l][r]);
+                ghost_pack(next, newer[l][r], older[l][r]);
             else
-                copy(older[l][r], value);
-            close(sum, older[l][r]);
+                copy(next, value);
+            close(sum, next);
             copy(value, sum);
             if (holds() && (plane == course().first_step || plane == course().last_step)) {
                 cuda_keep_branch();
@@ -352,6 +376,7 @@ template <typename Form> struct relay_walk : boxed_walk<Form> {
         const T *const before = base::own(turned(stage, Form::Stages - 1));
 
         base::await();
+        reread(newer, before);
         take_row<Edges, Turn>(0, older, newer, arrived, before);
         publish_first(older, Turn);
         take_row<Edges, Turn>(Rows - 1, older, newer, arrived, before);
