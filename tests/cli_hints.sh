@@ -300,7 +300,7 @@ fits_columns 20 '\[[#.]*\] [ 0-9]\{3\} % *'
 fits_columns 8 '[ 0-9]\{3\} % *'
 fits_columns 1 ' *'
 if has timeout; then
-    timeout 2 voxfilt -D cpu -i v64.raw -n 64 -t f32 -s 18446744073709551615 --progress=always -o endless.raw 2> ../bar
+    timeout 2 voxfilt -D cpu -j 1 -i v64.raw -n 64 -t f32 -s 18446744073709551615 --progress=always -o endless.raw 2> ../bar
     tr '\r' '\n' < ../bar | grep -q ' [0-9]\{4,\} h [0-5]\{0,1\}[0-9] min left *$' && ! grep -q ':[0-9]* left' ../bar
     result $? 'the bar counts hours'
 else
@@ -313,7 +313,7 @@ if has timeout && script --version 2>&1 | grep -q util-linux && script -qec true
     {
         script -qec "stty cols $1; timeout -s INT 2.5 $2" /dev/null < /dev/null | tr '\r' '\n' | grep '%' > ../drawn
     }
-    long='voxfilt -D cpu -i v64.raw -n 64 -t f32 -s 1000000000 -o endless.raw'
+    long='voxfilt -D cpu -j 1 -i v64.raw -n 64 -t f32 -s 1000000000 -o endless.raw'
     for columns in 10 80; do
         draws $columns "$long"
         grep -q '^.* %' ../drawn && awk -v most=$columns 'length($0) >= most { exit 1 }' ../drawn

@@ -16,6 +16,12 @@ has()
     command -v "$1" > ../has
 }
 
+# Seconds say something of the build that users have, not of one that is slow because it checks everything.
+is_whole_run()
+{
+    [ -z "${VOXFILT_THIN:-}" ]
+}
+
 # Scripts that need these programs are skipped without them.
 needs() # PROGRAM...
 {
@@ -29,7 +35,7 @@ needs() # PROGRAM...
 # So is what takes long, and shows nothing new in another build.
 needs_whole_run()
 {
-    [ -z "${VOXFILT_THIN:-}" ] && return
+    is_whole_run && return
     echo 'this is left to runs that are not thinned (VOXFILT_THIN)'
     exit 77
 }

@@ -38,6 +38,15 @@ size_t trial_served(const struct way *way, enum work_type work, enum edge_rule e
     return served[way - ways][work][edge];
 }
 
+size_t trial_served_in(const struct way *way, enum work_type work)
+{
+    size_t trials = 0;
+
+    for (size_t edge = 0; edge < EDGE_RULES; edge++)
+        trials += trial_served(way, work, (enum edge_rule)edge);
+    return trials;
+}
+
 static void compare(const struct trial *trial, const struct seam *seam, const struct form *form,
                     const unsigned char *got, const unsigned char *wanted)
 {
@@ -118,15 +127,29 @@ static void attempt_end(struct attempt *attempt)
     stage_free(&attempt->stage);
 }
 
+/* Drawn for each way by itself: ways that drew the same would take the large grids of a thinned run together.
+ */
+static bool takes_large(const struct way *way, uint64_t number)
+{
+    return harness_has_turn(number + (uint64_t)(way - ways), way->of_large);
+}
+
 static bool has_turn(const struct way *way, const struct attempt *attempt, bool all_ways)
 {
-    const char *rung = attempt->trial->rung;
+    const struct trial *trial = attempt->trial;
 
-    if (rung != NULL && (way->rung == NULL || strcmp(way->rung, rung) != 0))
+    if (trial->rung != NULL && (way->rung == NULL || strcmp(way->rung, trial->rung) != 0))
         return false;
-    if (attempt->trial->large && !harness_has_turn(attempt->number, way->of_large))
+    if (trial->large && !takes_large(way, attempt->number))
         return false;
     return all_ways || way_has_turn(way, attempt->number);
+}
+
+/* However thin the run, a way that has served nothing in a work type takes whatever it would take in a whole
+ * one. */
+static bool takes(const struct way *way, const struct attempt *attempt)
+{
+    return harness_takes(attempt->number) || trial_served_in(way, attempt->trial->work) == 0;
 }
 
 void trial_check(const struct trial *given, bool all_ways)
@@ -134,16 +157,18 @@ void trial_check(const struct trial *given, bool all_ways)
     struct trial trial = *given;
     struct attempt attempt = {.trial = &trial, .number = trial_number(given)};
     struct command command;
-    size_t first = 0;
+    bool turns[MOST_WAYS], any = false;
 
-    while (first < way_count && !has_turn(&ways[first], &attempt, all_ways))
-        first++;
-    if (first == way_count || !harness_takes(attempt.number))
+    for (size_t i = 0; i < way_count; i++) {
+        turns[i] = has_turn(&ways[i], &attempt, all_ways) && takes(&ways[i], &attempt);
+        any = any || turns[i];
+    }
+    if (!any)
         return;
     command_parse(&command, PROGRAM_VOXFILT, trial.options);
     attempt_begin(&attempt, &trial, &command);
-    for (size_t i = first; i < way_count; i++) {
-        if (has_turn(&ways[i], &attempt, all_ways))
+    for (size_t i = 0; i < way_count; i++) {
+        if (turns[i])
             attempt_in(&attempt, &ways[i]);
     }
     attempt_end(&attempt);

@@ -27,7 +27,8 @@ uint64_t trial_number(const struct trial *trial);
 /* In the ways whose turn it is, or in all of them. The cut changes from trial to trial. */
 void trial_check(const struct trial *trial, bool all_ways);
 
-/* Trials that a way has served so far. */
+/* Trials that a way has served so far: in a work type under an edge rule, or under any. */
 size_t trial_served(const struct way *way, enum work_type work, enum edge_rule edge);
+size_t trial_served_in(const struct way *way, enum work_type work);
 
 #endif

@@ -1,14 +1,17 @@
-/* AddressSanitizer's view of memory and stacks; without it, nothing. */
+/* AddressSanitizer's view of memory and stacks; without it, nothing. EMULATION_ASAN=1 says that a program has
+   it though the file that includes this is compiled without its checks. */
 #ifndef EMULATION_ASAN_H
 #define EMULATION_ASAN_H
 
 #include <cstddef>
 
+#ifndef EMULATION_ASAN
 #if defined(__SANITIZE_ADDRESS__)
 #define EMULATION_ASAN 1
 #elif defined(__has_feature)
 #if __has_feature(address_sanitizer)
 #define EMULATION_ASAN 1
+#endif
 #endif
 #endif
 #ifndef EMULATION_ASAN
