@@ -6,6 +6,7 @@
 #include "format/format.h"
 #include "png/png_filter.h"
 #include "png/png_unfilter.h"
+#include "fixture.h"
 #include "harness.h"
 #include "profile.h"
 
@@ -87,14 +88,9 @@ static void fill_input(const void *data, size_t size)
 
 static struct bytes output_content(void)
 {
-    struct bytes content = {0};
-    unsigned char part[4096];
-    size_t got;
-    FILE *file = fopen(scratch_out.path, "rb");
-    ck_assert_ptr_nonnull(file);
-    while ((got = fread(part, 1, sizeof part, file)) > 0)
-        bytes_append(&content, part, got);
-    fclose(file);
+    struct bytes content;
+
+    content.data = file_content(scratch_out.path, &content.size);
     return content;
 }
 
