@@ -186,7 +186,6 @@ compare() # RATE
 
 # Networks that are faster than the ranks compute, and one that keeps them waiting.
 if [ -n "${VOXFILT_NETWORK_TIME:-}" ]; then
-    patience=300
     one=$(median_of voxfilt -j 1)
     compare 1gbit
     compare 100mbit
