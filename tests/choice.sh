@@ -66,8 +66,8 @@ window() # SIDE
     awk -v side="$1" 'BEGIN {
         for (j = 0; j < side; j++) {
             for (i = 0; i < side; i++)
-                printf "%s%d", i > 0 ? " " : "", 1 + (7 * j + 3 * i) % 5
-            printf j + 1 < side ? "; " : "\n"
+                printf "%s%d", (i > 0 ? " " : ""), 1 + (7 * j + 3 * i) % 5
+            printf "%s", (j + 1 < side ? "; " : "\n")
         }
     }'
 }

@@ -7,14 +7,15 @@ model=$(cd "$(dirname "$0")/../bench" && pwd -P)/ranks_model.sh
 # shellcheck source=tests/rankbook.sh
 . "$(dirname "$0")/rankbook.sh"
 
-# The same file as that of one process, and the same text.
+# The same file as that of one process, and the same text. One thread each, since a plan asks whether several ranks would be
+# faster than one with all the processors that a machine happens to have.
 as_one() # COUNT NAME OPTION...
 {
     count=$1 name=$2
     shift 2
-    voxfilt "$@" -o "made$name" 2> ../one
+    voxfilt "$@" -j 1 -o "made$name" 2> ../one
     mv "made$name" one
-    ranks "$count" voxfilt-mpi "$@" -o "made$name" > ../stdout 2> ../stderr < /dev/null
+    ranks "$count" voxfilt-mpi "$@" -j 1 -o "made$name" > ../stdout 2> ../stderr < /dev/null
     result $? "$count ranks: $*"
     same "$count ranks: the same bytes" "made$name" one
     sed 's/^voxfilt-mpi:/voxfilt:/' ../stderr | diff ../one -
@@ -94,11 +95,11 @@ fi
     ranks 2 voxfilt-mpi $scan -s 5 --explain > ../stdout 2> ../stderr
     [ "$(grep -c '^input  ' ../stdout)" = 1 ] && grep -q '^ranks     2, of up to 15 planes each; each reads 5 more on either side' ../stdout
     result $? '--explain is told once, and tells of the ranks'
-    ranks 3 voxfilt-mpi $tall -s 400 --explain > ../stdout 2> ../stderr
+    ranks 3 voxfilt-mpi $tall -s 400 -j 1 --explain > ../stdout 2> ../stderr
     grep -q '^ranks     3, of up to 100 planes each; each holds [1-9][0-9]* more on either side, which others hand over$' ../stdout &&
         grep -q '^run       the whole grid is held, by all ranks together: each holds up to [0-9]* planes$' ../stdout
     result $? 'of those that hold the grid together, too'
-    ranks 3 voxfilt-mpi $tall -s 60 -m 3M --explain > ../stdout 2> ../stderr
+    ranks 3 voxfilt-mpi $tall -s 60 -j 1 -m 3M --explain > ../stdout 2> ../stderr
     grep -q '^ranks     3, of up to 100 planes each; before a pass each gets up to [1-9][0-9]* more on either side from others$' ../stdout &&
         grep -q '^run       [1-9][0-9]* passes over a spool file of ' ../stdout
     result $? 'and of those that make several passes'
@@ -274,7 +275,7 @@ as_the_model() # SIDE STEPS RANKS BYTES_A_SECOND MESSAGES_A_SECOND
         grep -q '^          for 2 B/s between ranks, and 500 ms a message (measured before)$' ../stdout
     result $? 'and decides'
     rm "$wisdom"
-    ranks 2 voxfilt-mpi $large -s 400 --explain > ../stdout 2> ../stderr
+    ranks 2 voxfilt-mpi $large -s 400 -j 1 --explain > ../stdout 2> ../stderr
     grep -q '^          for 954 MiB/s between ranks, and 0.050 ms a message (assumed)$' ../stdout && ! [ -e "$wisdom" ]
     result $? 'is not measured for a job that takes as little'
 }
