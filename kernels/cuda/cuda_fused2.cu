@@ -313,13 +313,13 @@ using fused_solo = solo_form<T, Taps, CUDA_SECTOR / static_cast<int>(sizeof(T)),
    their neighbours than of their own, and wait longer for their first rows than they walk. As measured: in
    f32 567 rows of five taps are faster with ten steps, 284 with eight, and where eight leave 18 rows or 8,
    four are faster; in f64 153 rows are faster with eight. Of nine taps, 183 rows are faster with six, 47 with
-   five. */
+   five, and where five leave 5 rows, four are faster. */
 struct solo_depth {
     int steps, rows;
 };
 constexpr struct solo_depth solo_star_depths[] = {{SOLO_MOST_OF_STAR, 400}, {8, 64}, {4, 0}};
 constexpr struct solo_depth solo_star_depths_f64[] = {{SOLO_MOST_OF_STAR, 200}, {8, 64}, {4, 0}};
-constexpr struct solo_depth solo_box_depths[] = {{SOLO_MOST_OF_BOX, 96}, {5, 0}};
+constexpr struct solo_depth solo_box_depths[] = {{SOLO_MOST_OF_BOX, 96}, {5, 16}, {4, 0}};
 constexpr struct solo_depth solo_box_depths_f64[] = {{SOLO_MOST_OF_BOX, 0}};
 
 template <typename T> constexpr int fused_samples(bool whole)

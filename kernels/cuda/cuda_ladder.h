@@ -6,8 +6,19 @@
 
 enum cuda_grids { CUDA_VOLUMES = 1, CUDA_PICTURES = 2, CUDA_GRIDS = CUDA_VOLUMES | CUDA_PICTURES };
 
-/* Chains of taps, whose kernels know their taps; the rest, which one filter serves for all; and OP_PASSES. */
-enum cuda_ops { CUDA_CHAINS = 1, CUDA_OTHERS = 2, CUDA_ALL_OPS = CUDA_CHAINS | CUDA_OTHERS, CUDA_PASSES = 4 };
+/* Chains of few taps, such as seven, and of many, whose kernels know their taps; the rest, which one filter
+   serves for all; and OP_PASSES. */
+enum cuda_ops {
+    CUDA_SHORT_CHAINS = 1,
+    CUDA_LONG_CHAINS = 2,
+    CUDA_CHAINS = CUDA_SHORT_CHAINS | CUDA_LONG_CHAINS,
+    CUDA_OTHERS = 4,
+    CUDA_LONG_OPS = CUDA_LONG_CHAINS | CUDA_OTHERS,
+    CUDA_ALL_OPS = CUDA_CHAINS | CUDA_OTHERS,
+    CUDA_PASSES = 8
+};
+
+#define CUDA_SHORT_CHAIN 7
 
 /* An entry of the ladder: a rung and what it is tried for. A name may stand for two rungs, one for volumes
  * and one for pictures (fused); a rung may have two entries. */

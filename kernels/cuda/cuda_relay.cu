@@ -71,4 +71,4 @@ static cudaError_t launch(const struct cuda_job *job)
                   [&](auto chosen) { return boxed_launch<decltype(chosen)>(job); });
 }
 
-extern const struct fused_walk fused_relay = {STEPS, serves, describe, launch};
+extern const struct fused_walk fused_relay = {STEPS, serves, describe, NULL, launch};

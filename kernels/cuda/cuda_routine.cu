@@ -138,14 +138,21 @@ static bool serves(const struct cuda_rung *rung, const struct cuda_question *ask
     return true;
 }
 
+static enum cuda_ops ops_of(const struct op *op)
+{
+    if (op->kind == OP_PASSES)
+        return CUDA_PASSES;
+    if (!cuda_is_chain(op))
+        return CUDA_OTHERS;
+    return op->tap_count > CUDA_SHORT_CHAIN ? CUDA_LONG_CHAINS : CUDA_SHORT_CHAINS;
+}
+
 /* Whether an entry of the ladder is to be tried for such an op, shape and wish. */
 static bool is_candidate(const struct cuda_ladder_entry *entry, const struct op *op,
                          const struct shape *shape, const struct rung_wish *wish)
 {
     const enum cuda_grids grid = shape->rows == 1 ? CUDA_PICTURES : CUDA_VOLUMES;
-    const enum cuda_ops ops = op->kind == OP_PASSES ? CUDA_PASSES
-                              : cuda_is_chain(op)   ? CUDA_CHAINS
-                                                    : CUDA_OTHERS;
+    const enum cuda_ops ops = ops_of(op);
 
     if ((entry->grids & grid) == 0 || (entry->ops & ops) == 0 || (entry->single && wish->steps != 1))
         return false;
