@@ -343,7 +343,9 @@ struct backend {
        after the other. NULL where hand_over is. */
     bool (*tell_handings)(struct device *device, double *seconds, struct fault *fault);
 
-    struct staging *(*staging_create)(struct device *device, size_t bytes, struct fault *fault);
+    /* With samples in memory of the caller's, which stays there until it is destroyed; NULL: in memory of its
+       own. */
+    struct staging *(*staging_create)(struct device *device, size_t bytes, void *memory, struct fault *fault);
     void (*staging_destroy)(struct device *device, struct staging *staging);
 
     /* Planes of a file, packed, into the field; and planes of the field into a file's samples. Either may

@@ -1008,6 +1008,29 @@ START_TEST(pageable_memory_is_read_at_once)
 }
 END_TEST
 
+/* Memory of the host's own is read when the turn of a copy comes while it is page-locked, which it cannot be
+   twice. */
+START_TEST(registered_memory_is_page_locked)
+{
+    device_array<int> values(std::vector<int>(1));
+    cudaStream_t stream;
+    int own[2] = {1, 1};
+
+    emulation_set_lazy_streams(true);
+    ck_assert_int_eq(cudaStreamCreate(&stream), cudaSuccess);
+    ck_assert_int_eq(cudaHostRegister(own, sizeof own, cudaHostRegisterPortable), cudaSuccess);
+    ck_assert_int_eq(cudaHostRegister(own + 1, sizeof *own, cudaHostRegisterPortable),
+                     cudaErrorHostMemoryAlreadyRegistered);
+    ck_assert_int_eq(cudaMemcpyAsync(values, own + 1, sizeof(int), cudaMemcpyHostToDevice, stream),
+                     cudaSuccess);
+    own[1] = 2;
+    ck_assert_int_eq(cudaHostUnregister(own), cudaSuccess);
+    ck_assert_int_eq(values.values()[0], 2);
+    ck_assert_int_eq(cudaHostUnregister(own), cudaErrorHostMemoryNotRegistered);
+    ck_assert_int_eq(cudaHostRegister(NULL, 1, cudaHostRegisterPortable), cudaErrorInvalidValue);
+}
+END_TEST
+
 START_TEST(events_measure_time)
 {
     cudaEvent_t start, stop;
@@ -1303,6 +1326,7 @@ static void add_tests(TCase *cases)
     tcase_add_test(cases, lazy_streams_show_missing_waits);
     tcase_add_test(cases, the_default_stream_needs_an_order);
     tcase_add_test(cases, pageable_memory_is_read_at_once);
+    tcase_add_test(cases, registered_memory_is_page_locked);
     tcase_add_test(cases, events_measure_time);
     tcase_add_test(cases, every_call_can_fail);
     tcase_add_test(cases, leaks_are_found);

@@ -182,9 +182,10 @@ static void counted_field_destroy(struct device *device, struct field *field)
     counted.base->field_destroy(device, field);
 }
 
-static struct staging *counted_staging_create(struct device *device, size_t bytes, struct fault *fault)
+static struct staging *counted_staging_create(struct device *device, size_t bytes, void *memory,
+                                              struct fault *fault)
 {
-    struct staging *staging = counted.base->staging_create(device, bytes, fault);
+    struct staging *staging = counted.base->staging_create(device, bytes, memory, fault);
 
     counted.staging += staging != NULL;
     return staging;

@@ -7,6 +7,8 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 enum { RANKS_MOST = 16, PARCELS_MOST = 64 };
 
@@ -29,6 +31,7 @@ struct peers_threads {
     pthread_mutex_t mutex;
     pthread_cond_t changed;
     size_t fails, lacks;       /* ranks */
+    size_t together;           /* of a node */
     unsigned long call, calls; /* of the rank that fails */
     unsigned long looks;
     bool broken;
@@ -44,6 +47,7 @@ struct room {
     unsigned long round; /* how often they all have */
     uint64_t least, next;
     void *shared; /* of the one that tells */
+    size_t maps;  /* that are not given back */
     struct letter letters[RANKS_MOST][RANKS_MOST];
     bool warned[RANKS_MOST];
     struct crate *crates; /* on their way, in the order in which they were sent */
@@ -51,6 +55,8 @@ struct room {
         struct room *room;
         size_t index;
         size_t rank; /* in the room of all */
+        int file;    /* its memory that others on its node map */
+        size_t bytes;
         struct peers_parcel parcels[PARCELS_MOST];
         size_t count;
     } seats[RANKS_MOST];
@@ -74,7 +80,7 @@ struct peers_threads *peers_threads_open(size_t count)
     struct peers_threads *threads = fixture_memory(1, sizeof *threads);
 
     fixture_require(count <= RANKS_MOST, "few ranks");
-    *threads = (struct peers_threads){.fails = count, .lacks = count};
+    *threads = (struct peers_threads){.fails = count, .lacks = count, .together = count};
     pthread_mutex_init(&threads->mutex, NULL);
     pthread_cond_init(&threads->changed, NULL);
     open_room(threads, count);
@@ -90,6 +96,11 @@ void peers_threads_fail(struct peers_threads *threads, size_t index, unsigned lo
 void peers_threads_lack(struct peers_threads *threads, size_t index)
 {
     threads->lacks = index;
+}
+
+void peers_threads_part(struct peers_threads *threads, size_t together)
+{
+    threads->together = together;
 }
 
 bool peers_threads_have_failed(const struct peers_threads *threads)
@@ -243,7 +254,8 @@ static void send_crate(struct seat *seat, const struct peers_parcel *parcel)
     struct crate *crate = fixture_memory(1, sizeof *crate + parcel->size), **last = &seat->room->crates;
 
     *crate = (struct crate){.from = seat->index, .to = parcel->peer, .size = parcel->size};
-    memcpy(crate->bytes, parcel->bytes, parcel->size);
+    if (parcel->size > 0)
+        memcpy(crate->bytes, parcel->bytes, parcel->size);
     while (*last != NULL)
         last = &(*last)->next;
     *last = crate;
@@ -286,7 +298,8 @@ static bool take_crate(struct seat *seat, const struct peers_parcel *parcel)
     if (crate == NULL)
         return false;
     fixture_require(crate->size == parcel->size, "a message is as long as it was expected to be");
-    memcpy(parcel->bytes, crate->bytes, crate->size);
+    if (crate->size > 0)
+        memcpy(parcel->bytes, crate->bytes, crate->size);
     *place = crate->next;
     free(crate);
     return true;
@@ -318,6 +331,90 @@ static bool end_trade(void *state, struct fault *fault)
         done = !seat->parcels[i].incoming || take_crate(seat, &seat->parcels[i]);
     seat->count = 0;
     return leave(seat, done, fault);
+}
+
+/* What a rank maps of its node, itself included, each at a place of its own, as processes do. */
+struct maps {
+    unsigned char *begin[RANKS_MOST];
+    size_t bytes[RANKS_MOST];
+};
+
+static bool is_alone(const struct seat *seat)
+{
+    size_t together = seat->room->threads->together, first = seat->rank / together * together;
+
+    return together == 1 || (first == seat->rank && first + 1 >= seat->room->count);
+}
+
+static void make_file(struct seat *seat, size_t bytes)
+{
+    seat->file = memfd_create("node", MFD_CLOEXEC);
+    seat->bytes = bytes;
+    fixture_require(seat->file >= 0 && ftruncate(seat->file, (off_t)bytes) == 0, "memory of a node");
+}
+
+static void map_node(const struct seat *seat, struct maps *maps, unsigned char **seen)
+{
+    const struct room *room = seat->room;
+    size_t together = room->threads->together;
+
+    for (size_t i = 0; i < room->count; i++) {
+        const struct seat *other = &room->seats[i];
+        if (other->rank / together != seat->rank / together || other->bytes == 0)
+            continue;
+        maps->bytes[i] = other->bytes;
+        maps->begin[i] = seen[i] =
+            mmap(NULL, other->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, other->file, 0);
+        fixture_require(seen[i] != MAP_FAILED, "memory of a node");
+    }
+}
+
+static void unmap_node(struct maps *maps)
+{
+    for (size_t i = 0; i < RANKS_MOST; i++) {
+        if (maps->begin[i] != NULL)
+            munmap(maps->begin[i], maps->bytes[i]);
+    }
+    free(maps);
+}
+
+static bool share_memory(void *state, size_t bytes, unsigned char **seen, void **memory, struct fault *fault)
+{
+    struct seat *seat = state;
+    struct room *room = seat->room;
+    struct maps *maps;
+    bool done;
+
+    *memory = NULL;
+    for (size_t i = 0; i < room->count; i++)
+        seen[i] = NULL;
+    if (!enter(seat, fault))
+        return false;
+    maps = fixture_memory(1, sizeof *maps);
+    *maps = (struct maps){.bytes = {0}};
+    make_file(seat, bytes);
+    done = meet(room);
+    if (done && !is_alone(seat))
+        map_node(seat, maps, seen);
+    done = done && meet(room);
+    close(seat->file);
+    if (done) {
+        *memory = maps;
+        room->maps++;
+    } else {
+        unmap_node(maps);
+    }
+    return leave(seat, done, fault);
+}
+
+static void unshare_memory(void *state, void *memory)
+{
+    struct seat *seat = state;
+
+    pthread_mutex_lock(&seat->room->threads->mutex);
+    seat->room->maps--;
+    pthread_mutex_unlock(&seat->room->threads->mutex);
+    unmap_node(memory);
 }
 
 static void warn(void *state)
@@ -397,6 +494,8 @@ static const struct peers_kind peers_threads = {.least = least,
                                                 .begin_trade = begin_trade,
                                                 .look_at_trade = look_at_trade,
                                                 .end_trade = end_trade,
+                                                .share = share_memory,
+                                                .unshare = unshare_memory,
                                                 .warn = warn,
                                                 .is_warned = is_warned,
                                                 .calm = calm,
@@ -421,6 +520,7 @@ void peers_threads_close(struct peers_threads *threads)
 {
     for (struct room *room = threads->rooms, *next; room != NULL; room = next) {
         fixture_require(threads->broken || (room->open == 0 && room->crates == NULL), "every team is closed");
+        fixture_require(room->maps == 0, "memory of nodes is given back");
         for (struct crate *crate = room->crates, *after; crate != NULL; crate = after) {
             after = crate->next;
             free(crate);

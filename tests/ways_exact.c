@@ -3,7 +3,7 @@
 
 struct staging *ways_take_staging(const struct way *way, size_t bytes, struct fault *fault)
 {
-    return way->backend->staging_create(way->device, bytes, fault);
+    return way->backend->staging_create(way->device, bytes, NULL, fault);
 }
 
 void ways_leave_staging(const struct way *way, struct staging *staging)

@@ -39,7 +39,7 @@ struct staging *ways_take_staging(const struct way *way, size_t bytes, struct fa
     if (bytes > kept.bytes) {
         ways_cuda_closing();
         kept.way = way;
-        kept.staging = way->backend->staging_create(way->device, 2 * bytes, fault);
+        kept.staging = way->backend->staging_create(way->device, 2 * bytes, NULL, fault);
         kept.bytes = kept.staging == NULL ? 0 : 2 * bytes;
     }
     return kept.staging;

@@ -21,6 +21,7 @@
 /* What is moved is there on return; its time is told to who waits for it. */
 struct cpu_staging {
     struct staging staging;
+    void *own; /* memory; or NULL */
     double seconds;
 };
 
@@ -44,18 +45,21 @@ void cpu_planes_staging_destroy(struct device *device, struct staging *staging)
     (void)device;
     if (staging == NULL)
         return;
-    mem_free(staging->samples);
+    mem_free(((struct cpu_staging *)staging)->own);
     mem_free((struct cpu_staging *)staging);
 }
 
-struct staging *cpu_planes_staging_create(struct device *device, size_t bytes, struct fault *fault)
+struct staging *cpu_planes_staging_create(struct device *device, size_t bytes, void *memory,
+                                          struct fault *fault)
 {
     struct cpu_staging *created = mem_zeroed(1, sizeof *created, "the batch", fault);
 
     if (created == NULL)
         return NULL;
-    created->staging.samples = mem_alloc(bytes, 1, "the batch", fault);
-    if (created->staging.samples != NULL)
+    if (memory == NULL)
+        memory = created->own = mem_alloc(bytes, 1, "the batch", fault);
+    created->staging.samples = memory;
+    if (memory != NULL)
         return &created->staging;
     cpu_planes_staging_destroy(device, &created->staging);
     return NULL;

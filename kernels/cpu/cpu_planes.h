@@ -7,7 +7,8 @@
 /* The seam's functions of these names. */
 size_t cpu_planes_bytes(const struct shape *shape, enum work_type work, size_t planes);
 void cpu_planes_staging_destroy(struct device *device, struct staging *staging);
-struct staging *cpu_planes_staging_create(struct device *device, size_t bytes, struct fault *fault);
+struct staging *cpu_planes_staging_create(struct device *device, size_t bytes, void *memory,
+                                          struct fault *fault);
 bool cpu_planes_staging_wait(struct device *device, struct staging *staging, double *seconds,
                              struct fault *fault);
 void cpu_planes_destroy(struct device *device, struct field *field);

@@ -10,6 +10,7 @@ struct cuda_staging : staging {
     void *packed;
     cudaEvent_t begun, done; /* of the copy */
     cudaEvent_t converted;   /* by the kernels that read or write `packed` */
+    bool lent; /* the samples are in memory of somebody else's, which is page-locked meanwhile */
     bool under_way;
 };
 
@@ -104,7 +105,10 @@ void cuda_planes_staging_destroy(struct device *device, struct staging *staging)
     cudaStreamSynchronize(device->incoming);
     cudaStreamSynchronize(device->outgoing);
     cudaStreamSynchronize(device->stream);
-    cudaFreeHost(destroyed->samples);
+    if (destroyed->lent)
+        cudaHostUnregister(destroyed->samples);
+    else
+        cudaFreeHost(destroyed->samples);
     cudaFree(destroyed->packed);
     cuda_device_destroy_event(destroyed->begun);
     cuda_device_destroy_event(destroyed->done);
@@ -112,14 +116,30 @@ void cuda_planes_staging_destroy(struct device *device, struct staging *staging)
     mem_free(destroyed);
 }
 
-struct staging *cuda_planes_staging_create(struct device *device, size_t bytes, struct fault *fault)
+/* Page-locked, as fast copies want it. */
+static bool give_samples(struct device *device, struct cuda_staging *staging, size_t bytes, void *memory,
+                         struct fault *fault)
+{
+    if (memory == NULL)
+        return cuda_device_check(cudaMallocHost(&staging->samples, bytes), device, "page-locked memory",
+                                 fault);
+    if (!cuda_device_check(cudaHostRegister(memory, bytes, cudaHostRegisterPortable), device,
+                           "page-locked memory", fault))
+        return false;
+    staging->samples = memory;
+    staging->lent = true;
+    return true;
+}
+
+struct staging *cuda_planes_staging_create(struct device *device, size_t bytes, void *memory,
+                                           struct fault *fault)
 {
     struct cuda_staging *created =
         static_cast<struct cuda_staging *>(mem_zeroed(1, sizeof *created, "a batch", fault));
 
     if (created == NULL)
         return NULL;
-    if (cuda_device_check(cudaMallocHost(&created->samples, bytes), device, "page-locked memory", fault) &&
+    if (give_samples(device, created, bytes, memory, fault) &&
         cuda_device_check(cudaMalloc(&created->packed, bytes), device, "a batch", fault) &&
         cuda_device_create_event(device, &created->begun, fault) &&
         cuda_device_create_event(device, &created->done, fault) &&

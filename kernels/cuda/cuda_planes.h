@@ -54,7 +54,8 @@ void cuda_planes_renumber(struct field *field, size_t planes, ptrdiff_t shift);
 bool cuda_planes_copy(struct device *device, const struct field *from, struct field *to, struct fault *fault);
 
 /* And of what moves between them and files. */
-struct staging *cuda_planes_staging_create(struct device *device, size_t bytes, struct fault *fault);
+struct staging *cuda_planes_staging_create(struct device *device, size_t bytes, void *memory,
+                                           struct fault *fault);
 void cuda_planes_staging_destroy(struct device *device, struct staging *staging);
 bool cuda_planes_staging_wait(struct device *device, struct staging *staging, double *seconds,
                               struct fault *fault);

@@ -178,7 +178,8 @@ static bool open_stand(struct bench_case *bench, struct bench_stand *stand, cons
     stand->backend = backend;
     if (!backend->open(&stand->device, request, bench->fault))
         return false;
-    stand->staging = backend->staging_create(stand->device, bench->batch * bench->plane_bytes, bench->fault);
+    stand->staging =
+        backend->staging_create(stand->device, bench->batch * bench->plane_bytes, NULL, bench->fault);
     if (stand->staging == NULL)
         return false;
     for (size_t i = 0; i < BENCH_FIELDS; i++) {

@@ -62,7 +62,7 @@ static bool open_lane(struct fleet *fleet, size_t index)
         !lane_create_fields(lane, FIELDS, &fleet->shape, bench->request->work, held, bench->fault))
         return false;
     fleet->staging[index] =
-        backend->staging_create(lane->device, bench->batch * bench->plane_bytes, bench->fault);
+        backend->staging_create(lane->device, bench->batch * bench->plane_bytes, NULL, bench->fault);
     return fleet->staging[index] != NULL;
 }
 

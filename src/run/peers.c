@@ -150,6 +150,17 @@ bool peers_end_trade(struct peers *peers, struct fault *fault)
     return peers->kind->end_trade(peers->state, fault);
 }
 
+bool peers_share(struct peers *peers, size_t bytes, unsigned char **seen, void **memory, struct fault *fault)
+{
+    return peers->kind->share(peers->state, bytes, seen, memory, fault);
+}
+
+void peers_unshare(struct peers *peers, void *memory)
+{
+    if (memory != NULL)
+        peers->kind->unshare(peers->state, memory);
+}
+
 /* ---- what comes to rank 0 ---- */
 
 /* What a rank brings, asked for when its turn has come, so that no more than this is on its way. */

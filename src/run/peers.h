@@ -21,7 +21,7 @@ struct peers_place {
     char node[PEERS_NODE_MOST]; /* the name of the node */
 };
 
-/* A message that goes to another one, or comes from it. */
+/* A message that goes to another one, or comes from it; of no bytes, it is a sign. */
 struct peers_parcel {
     size_t peer;
     bool incoming;
@@ -52,6 +52,12 @@ struct peers_kind {
     bool (*begin_trade)(void *state, const struct peers_parcel *parcels, size_t count, struct fault *fault);
     bool (*look_at_trade)(void *state);
     bool (*end_trade)(void *state, struct fault *fault);
+
+    /* All together: memory of so many bytes for this rank, which those on its node see as well, in whole
+       pages. seen[i] is that of rank i, or NULL where it is on another node or where a node has no such
+       memory: then it is NULL for all of that node. All together again: give it back. */
+    bool (*share)(void *state, size_t bytes, unsigned char **seen, void **memory, struct fault *fault);
+    void (*unshare)(void *state, void *memory);
 
     /* Let all others know that it is over, which may not reach them at once; and whether somebody did so. All
        together: forget it. */
@@ -113,6 +119,10 @@ bool peers_begin_trade(struct peers *peers, const struct peers_parcel *parcels, 
                        struct fault *fault);
 bool peers_look_at_trade(struct peers *peers);
 bool peers_end_trade(struct peers *peers, struct fault *fault);
+
+/* Memory that ranks of a node see, as peers_kind has it. */
+bool peers_share(struct peers *peers, size_t bytes, unsigned char **seen, void **memory, struct fault *fault);
+void peers_unshare(struct peers *peers, void *memory);
 
 /* Who takes what the ranks bring to rank 0, in their order. Whether all of it was taken they have agreed on.
  */

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 /* Counts are ints, and some libraries fail where bytes are more than that. */
@@ -136,9 +137,10 @@ static bool receive(void *state, size_t from, void *bytes, size_t size, struct f
 static bool start_message(struct comm *comm, const struct peers_parcel *parcel, struct fault *fault)
 {
     unsigned char *next = parcel->bytes;
-    int code = MPI_SUCCESS, piece;
+    size_t left = parcel->size;
+    int code, piece;
 
-    for (size_t left = parcel->size; code == MPI_SUCCESS && left > 0; left -= (size_t)piece, next += piece) {
+    do {
         MPI_Request *requests = mem_grown(comm->trades, comm->trade_count, &comm->trade_capacity,
                                           sizeof *requests, "messages", fault);
         if (requests == NULL) {
@@ -150,7 +152,9 @@ static bool start_message(struct comm *comm, const struct peers_parcel *parcel, 
         code = (parcel->incoming ? MPI_Irecv : start_sending)(
             next, piece, MPI_BYTE, (int)parcel->peer, TAG_TRADE, comm->comm, &requests[comm->trade_count]);
         comm->trade_count += code == MPI_SUCCESS;
-    }
+        left -= (size_t)piece;
+        next = next != NULL ? next + piece : NULL;
+    } while (code == MPI_SUCCESS && left > 0);
     return code == MPI_SUCCESS || fail(comm, code, fault);
 }
 
@@ -290,6 +294,134 @@ static void close_comm(void *state)
     mem_free(comm);
 }
 
+/* ---- memory of a node ---- */
+
+/* Where MPI takes it from, and how much of what is free there it may have: where that is not enough, some
+   libraries wait for ever. */
+#define NODE_MEMORY       "/dev/shm"
+#define NODE_MEMORY_SHARE 2
+
+/* Memory that the ranks of a node see. */
+struct window {
+    MPI_Comm node;
+    MPI_Win win; /* MPI_WIN_NULL: there is none */
+};
+
+/* The values of all ranks of a node, combined. */
+static bool combine_on_node(struct comm *comm, const struct window *window, uint64_t *value, MPI_Op op,
+                            struct fault *fault)
+{
+    uint64_t own = *value;
+    MPI_Request request;
+    int code = MPI_Iallreduce(&own, value, 1, MPI_UINT64_T, op, window->node, &request);
+
+    return complete(comm, code, &request, fault);
+}
+
+static uint64_t spare_bytes(void)
+{
+    struct statvfs system;
+
+    return statvfs(NODE_MEMORY, &system) == 0
+               ? (uint64_t)system.f_bavail * system.f_frsize / NODE_MEMORY_SHARE
+               : 0;
+}
+
+/* Each rank's memory begins with a page of its own, so that each can be page-locked by itself. */
+static int allocate(struct window *window, size_t bytes)
+{
+    unsigned char *own;
+    MPI_Info info;
+    int code;
+
+    MPI_Info_create(&info);
+    MPI_Info_set(info, "alloc_shared_noncontig", "true");
+    code = MPI_Win_allocate_shared((MPI_Aint)bytes, 1, info, window->node, &own, &window->win);
+    MPI_Info_free(&info);
+    return code;
+}
+
+/* Where the ranks of the node have their memory. */
+static void look_up(const struct comm *comm, const struct window *window, unsigned char **seen)
+{
+    MPI_Group all, node;
+    int locals = 0;
+
+    MPI_Comm_group(comm->comm, &all);
+    MPI_Comm_group(window->node, &node);
+    MPI_Group_size(node, &locals);
+    for (int local = 0; local < locals; local++) {
+        int index = MPI_UNDEFINED, unit;
+        MPI_Aint size;
+        MPI_Group_translate_ranks(node, 1, &local, all, &index);
+        MPI_Win_shared_query(window->win, local, &size, &unit, &seen[index]);
+    }
+    MPI_Group_free(&all);
+    MPI_Group_free(&node);
+}
+
+/* A rank that is alone on its node needs none. */
+static bool fill_window(struct comm *comm, struct window *window, size_t bytes, unsigned char **seen,
+                        struct fault *fault)
+{
+    uint64_t needed = bytes, spare = spare_bytes();
+    int locals = 1, code;
+
+    MPI_Comm_set_errhandler(window->node, MPI_ERRORS_RETURN);
+    MPI_Comm_size(window->node, &locals);
+    if (locals == 1)
+        return true;
+    if (!combine_on_node(comm, window, &needed, MPI_SUM, fault) ||
+        !combine_on_node(comm, window, &spare, MPI_MIN, fault))
+        return false;
+    if (needed == 0 || spare < needed)
+        return true;
+    code = allocate(window, bytes);
+    if (code != MPI_SUCCESS)
+        return fail(comm, code, fault);
+    MPI_Win_lock_all(MPI_MODE_NOCHECK, window->win);
+    look_up(comm, window, seen);
+    return true;
+}
+
+static bool share_memory(void *state, size_t bytes, unsigned char **seen, void **memory, struct fault *fault)
+{
+    struct comm *comm = state;
+    struct window *window = mem_zeroed(1, sizeof *window, "memory of a node", fault);
+    uint64_t has = window != NULL;
+    int code;
+
+    *memory = NULL;
+    for (int i = 0; i < comm->count; i++)
+        seen[i] = NULL;
+    if (!least(comm, &has, fault) || !has) {
+        mem_free(window);
+        return !*comm->lost;
+    }
+    window->win = MPI_WIN_NULL;
+    code = MPI_Comm_split_type(comm->comm, MPI_COMM_TYPE_SHARED, comm->index, MPI_INFO_NULL, &window->node);
+    if (code != MPI_SUCCESS) {
+        mem_free(window);
+        return fail(comm, code, fault);
+    }
+    *memory = window;
+    return fill_window(comm, window, bytes, seen, fault);
+}
+
+static void unshare_memory(void *state, void *memory)
+{
+    const struct comm *comm = state;
+    struct window *window = memory;
+
+    if (!*comm->lost && window->win != MPI_WIN_NULL) {
+        MPI_Win_unlock_all(window->win);
+        MPI_Win_free(&window->win);
+    }
+    if (!*comm->lost)
+        MPI_Comm_free(&window->node);
+    mem_free(window);
+}
+
 static const struct peers_kind peers_mpi = {.least = least,
                                             .tell = tell,
                                             .send = send_bytes,
@@ -298,6 +430,8 @@ static const struct peers_kind peers_mpi = {.least = least,
                                             .begin_trade = begin_trade,
                                             .look_at_trade = look_at_trade,
                                             .end_trade = end_trade,
+                                            .share = share_memory,
+                                            .unshare = unshare_memory,
                                             .warn = warn,
                                             .is_warned = is_warned,
                                             .calm = calm,

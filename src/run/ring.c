@@ -29,7 +29,7 @@ static bool create_slots(struct ring *ring, size_t count, size_t bytes, struct f
     if (ring->slots == NULL || !belt_create(&ring->belt, count, STATIONS, fault))
         return false;
     for (; ring->count < count; ring->count++) {
-        struct staging *staging = ring->backend->staging_create(ring->device, bytes, fault);
+        struct staging *staging = ring->backend->staging_create(ring->device, bytes, NULL, fault);
         if (staging == NULL)
             return false;
         ring->slots[ring->count].staging = staging;

@@ -4,23 +4,32 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/pool.h"
+#include "base/size.h"
 
 #include <stdatomic.h>
 #include <string.h>
+#include <unistd.h>
 
 /* Levels between two agreements. Whoever fails in between goes on trading whatever its fields hold, so that
    nobody waits for planes that never come. */
 #define LEVELS_BETWEEN 16
 
+/* Places that a parcel has in memory that several ranks see. Whoever has a sign for a turn knows that the
+   other rank has done with the turn before it. */
+#define TURNS 2
+
 /* While others compute, each wait between two looks at messages is so much longer than the one before. */
 #define LONGER_MICROSECONDS 8
 
-/* Planes that go from one rank to another, or from one end of the grid to the other in the same. */
+/* Planes that go from one rank to another, or from one end of the grid to the other in the same. Where both
+   see the memory of the one that has them, they pass through it: two places take turns, so that one may be
+   filled while the other one is read. */
 struct parcel {
     size_t from, to;
     struct range planes; /* as the one that owns them counts */
     size_t first;        /* what the other one calls the first of them */
-    struct staging *staging;
+    size_t offset;       /* in the memory of the one that has them */
+    struct staging *staging[TURNS];
 };
 
 /* All that a rank sends and receives before a level. */
@@ -28,8 +37,13 @@ struct trade {
     struct passes *all;
     size_t reach; /* of the level */
     struct parcel *parcels;
-    struct peers_parcel *messages; /* one a parcel between two ranks */
+    struct peers_parcel
+        *messages; /* one a parcel between two ranks: its bytes, or a sign that they are there */
     size_t count, capacity, message_count;
+    size_t *outgoing;     /* bytes that each rank sends, by rank */
+    unsigned char **seen; /* the memory of each that this one sees; or NULL */
+    void *memory;         /* to be given back; or NULL */
+    unsigned turn;
 };
 
 bool trade_is_due(const struct passes *all)
@@ -46,33 +60,41 @@ static size_t parcel_bytes(const struct trade *trade, const struct parcel *parce
     return parcel->planes.count * (size_t)plan_samples(plan, 1) * work_size(plan->job->work);
 }
 
+/* Devices lock whole pages in memory. */
+static size_t paged_bytes(size_t bytes)
+{
+    return size_rounded_up(bytes, (size_t)sysconf(_SC_PAGESIZE));
+}
+
+static size_t own_index(const struct trade *trade)
+{
+    return trade->all->plan->shares.first;
+}
+
 static bool add_parcel(struct trade *trade, const struct parcel *parcel)
 {
-    struct fault *fault = trade->all->fault;
-    const struct lane *lane = trade->all->lane;
-    struct parcel *parcels =
-        mem_grown(trade->parcels, trade->count, &trade->capacity, sizeof *parcels, "the trade", fault);
+    struct parcel *parcels = mem_grown(trade->parcels, trade->count, &trade->capacity, sizeof *parcels,
+                                       "the trade", trade->all->fault);
 
     if (parcels == NULL)
         return false;
     trade->parcels = parcels;
-    parcels[trade->count] = *parcel;
-    parcels[trade->count].staging =
-        lane->backend->staging_create(lane->device, parcel_bytes(trade, parcel), fault);
-    return parcels[trade->count++].staging != NULL;
+    parcels[trade->count++] = *parcel;
+    return true;
 }
 
 /* Planes on one side of a rank's own, from whoever has them. */
 static bool add_side(struct trade *trade, size_t to, struct range planes)
 {
     const struct shares *shares = &trade->all->plan->shares;
-    size_t own = shares->first;
     bool done = true;
 
     while (done && planes.count > 0) {
         struct parcel parcel = {.to = to, .first = planes.first};
         parcel.planes = shares_owned(shares, planes, &parcel.from);
-        if (parcel.from == own || to == own)
+        parcel.offset = trade->outgoing[parcel.from];
+        trade->outgoing[parcel.from] += paged_bytes(parcel_bytes(trade, &parcel));
+        if (parcel.from == own_index(trade) || to == own_index(trade))
             done = add_parcel(trade, &parcel);
         planes.first += parcel.planes.count;
         planes.count -= parcel.planes.count;
@@ -80,51 +102,102 @@ static bool add_side(struct trade *trade, size_t to, struct range planes)
     return done;
 }
 
-static bool add_messages(struct trade *trade)
+/* In the same order at all ranks, so that each knows where those of another one are. */
+static bool list_parcels(struct trade *trade)
 {
-    size_t own = trade->all->plan->shares.first;
+    const struct shares *shares = &trade->all->plan->shares;
+    struct fault *fault = trade->all->fault;
+    bool done;
 
-    trade->messages = mem_alloc(trade->count, sizeof *trade->messages, "the trade", trade->all->fault);
-    for (size_t i = 0; trade->messages != NULL && i < trade->count; i++) {
-        const struct parcel *parcel = &trade->parcels[i];
-        if (parcel->from != parcel->to)
-            trade->messages[trade->message_count++] =
-                (struct peers_parcel){.peer = parcel->from == own ? parcel->to : parcel->from,
-                                      .incoming = parcel->to == own,
-                                      .bytes = parcel->staging->samples,
-                                      .size = parcel_bytes(trade, parcel)};
+    trade->outgoing = mem_zeroed(shares->count, sizeof *trade->outgoing, "the trade", fault);
+    trade->seen = mem_zeroed(shares->count, sizeof *trade->seen, "the trade", fault);
+    done = trade->outgoing != NULL && trade->seen != NULL;
+    for (size_t to = 0; done && to < shares->count; to++) {
+        const struct range own = shares_own(shares, to), reached = shares_reached(shares, to, trade->reach);
+        size_t end = own.first + own.count;
+        done = add_side(trade, to, (struct range){reached.first, own.first - reached.first}) &&
+               add_side(trade, to, (struct range){end, reached.first + reached.count - end});
     }
-    return trade->messages != NULL;
+    return done;
 }
 
+/* Whether the other rank reads the planes where this one has put them, or the other way round. */
+static bool is_seen(const struct trade *trade, const struct parcel *parcel)
+{
+    return parcel->from != parcel->to && trade->seen[parcel->from] != NULL && trade->seen[parcel->to] != NULL;
+}
+
+static bool prepare_parcel(struct trade *trade, struct parcel *parcel)
+{
+    const struct lane *lane = trade->all->lane;
+    bool seen = is_seen(trade, parcel), done = true;
+
+    for (unsigned turn = 0; done && turn < (seen ? TURNS : 1); turn++) {
+        unsigned char *place =
+            seen ? trade->seen[parcel->from] + turn * trade->outgoing[parcel->from] + parcel->offset : NULL;
+        parcel->staging[turn] = lane->backend->staging_create(lane->device, parcel_bytes(trade, parcel),
+                                                              place, trade->all->fault);
+        done = parcel->staging[turn] != NULL;
+    }
+    return done;
+}
+
+static struct peers_parcel message_of(const struct trade *trade, const struct parcel *parcel)
+{
+    bool incoming = parcel->to == own_index(trade);
+    struct peers_parcel message = {.peer = incoming ? parcel->from : parcel->to, .incoming = incoming};
+
+    if (!is_seen(trade, parcel)) {
+        message.bytes = parcel->staging[0]->samples;
+        message.size = parcel_bytes(trade, parcel);
+    }
+    return message;
+}
+
+static bool prepare_parcels(struct trade *trade)
+{
+    trade->messages = mem_alloc(trade->count, sizeof *trade->messages, "the trade", trade->all->fault);
+    if (trade->messages == NULL)
+        return false;
+    for (size_t i = 0; i < trade->count; i++) {
+        struct parcel *parcel = &trade->parcels[i];
+        if (!prepare_parcel(trade, parcel))
+            return false;
+        if (parcel->from != parcel->to)
+            trade->messages[trade->message_count++] = message_of(trade, parcel);
+    }
+    return true;
+}
+
+/* All together. */
 static void close_trade(struct trade *trade)
 {
     const struct lane *lane = trade->all->lane;
 
     for (size_t i = 0; i < trade->count; i++) {
-        if (trade->parcels[i].staging != NULL)
-            lane->backend->staging_destroy(lane->device, trade->parcels[i].staging);
+        for (unsigned turn = 0; turn < TURNS; turn++)
+            lane->backend->staging_destroy(lane->device, trade->parcels[i].staging[turn]);
     }
+    peers_unshare(trade->all->peers, trade->memory);
     mem_free(trade->parcels);
     mem_free(trade->messages);
+    mem_free(trade->outgoing);
+    mem_free(trade->seen);
     *trade = (struct trade){.all = trade->all};
 }
 
-/* In the same order at all ranks. */
+/* All together; false everywhere if it is so anywhere. */
 static bool open_trade(struct trade *trade, size_t reach)
 {
-    const struct shares *shares = &trade->all->plan->shares;
-    bool done = true;
+    struct peers *peers = trade->all->peers;
+    struct fault *fault = trade->all->fault;
 
     close_trade(trade);
     trade->reach = reach;
-    for (size_t to = 0; done && to < shares->count; to++) {
-        const struct range own = shares_own(shares, to), reached = shares_reached(shares, to, reach);
-        size_t end = own.first + own.count;
-        done = add_side(trade, to, (struct range){reached.first, own.first - reached.first}) &&
-               add_side(trade, to, (struct range){end, reached.first + reached.count - end});
-    }
-    return done && add_messages(trade);
+    return peers_agree(peers, list_parcels(trade), fault) &&
+           peers_share(peers, TURNS * trade->outgoing[own_index(trade)], trade->seen, &trade->memory,
+                       fault) &&
+           peers_agree(peers, prepare_parcels(trade), fault);
 }
 
 /* ---- a trade ---- */
@@ -135,19 +208,28 @@ static struct encoding packed(const struct plan *plan)
         .type = work_sample(plan->job->work), .channels = plan->shape.channels, .gamma = 1.0};
 }
 
+static struct staging *staging_of(const struct trade *trade, const struct parcel *parcel)
+{
+    return parcel->staging[parcel->staging[1] != NULL ? trade->turn : 0];
+}
+
+/* What is under way between stagings and fields, of both turns. */
 static bool await_parcels(const struct trade *trade)
 {
     const struct lane *lane = trade->all->lane;
     double seconds = 0.0;
     bool done = true;
 
-    for (size_t i = 0; done && i < trade->count; i++)
-        done =
-            lane->backend->staging_wait(lane->device, trade->parcels[i].staging, &seconds, trade->all->fault);
+    for (size_t i = 0; done && i < trade->count; i++) {
+        for (unsigned turn = 0; done && turn < TURNS; turn++)
+            done = trade->parcels[i].staging[turn] == NULL ||
+                   lane->backend->staging_wait(lane->device, trade->parcels[i].staging[turn], &seconds,
+                                               trade->all->fault);
+    }
     return done;
 }
 
-/* Out of a field. */
+/* Out of a field, from which a device may copy for a while. */
 static bool pick_up(const struct trade *trade, unsigned field)
 {
     const struct plan *plan = trade->all->plan;
@@ -157,14 +239,14 @@ static bool pick_up(const struct trade *trade, unsigned field)
 
     for (size_t i = 0; done && i < trade->count; i++) {
         const struct parcel *parcel = &trade->parcels[i];
-        if (parcel->from == plan->shares.first)
-            done = lane->backend->download(lane->device, lane->fields[field], &encoding, parcel->staging,
-                                           parcel->planes, trade->all->fault);
+        if (parcel->from == own_index(trade))
+            done = lane->backend->download(lane->device, lane->fields[field], &encoding,
+                                           staging_of(trade, parcel), parcel->planes, trade->all->fault);
     }
-    return done && await_parcels(trade);
+    return done;
 }
 
-/* Into it. */
+/* Into it, to which it may copy for a while. */
 static bool drop_off(const struct trade *trade, unsigned field)
 {
     const struct plan *plan = trade->all->plan;
@@ -175,11 +257,12 @@ static bool drop_off(const struct trade *trade, unsigned field)
     for (size_t i = 0; done && i < trade->count; i++) {
         const struct parcel *parcel = &trade->parcels[i];
         const struct range planes = {parcel->first, parcel->planes.count};
-        if (parcel->to == plan->shares.first)
-            done = lane->backend->upload(lane->device, lane->fields[field], &encoding, parcel->staging,
-                                         planes, (struct range){0, 0}, trade->all->fault);
+        if (parcel->to == own_index(trade))
+            done =
+                lane->backend->upload(lane->device, lane->fields[field], &encoding, staging_of(trade, parcel),
+                                      planes, (struct range){0, 0}, trade->all->fault);
     }
-    return done && await_parcels(trade);
+    return done;
 }
 
 /* ---- levels ---- */
@@ -202,27 +285,42 @@ static size_t next_reach(struct levels_walk walk)
     return levels_walk_next(&walk) ? walk.level.reach : 0;
 }
 
-/* Let what a level needs of a field be on its way; false where nobody can be reached any more. */
+/* Let what a level needs of a field leave it; false where nobody can be reached any more. */
 static bool begin_trade(struct walking *walking, size_t reach, unsigned field)
 {
     struct trade *trade = &walking->trade;
 
     if (reach == 0)
         return true;
-    if (reach != trade->reach &&
-        !peers_agree(walking->all->peers, open_trade(trade, reach), walking->all->fault))
+    if (reach != trade->reach && !open_trade(trade, reach))
         return false;
     walking->fine = walking->fine && pick_up(trade, field);
+    return true;
+}
+
+/* Let it be on its way. The fences are for what others see of this rank's memory. */
+static bool send_parcels(struct walking *walking, size_t reach)
+{
+    struct trade *trade = &walking->trade;
+
+    if (reach == 0)
+        return true;
+    walking->fine = walking->fine && await_parcels(trade);
+    atomic_thread_fence(memory_order_seq_cst);
     return peers_begin_trade(walking->all->peers, trade->messages, trade->message_count, walking->all->fault);
 }
 
 static bool end_trade(struct walking *walking, size_t reach, unsigned field)
 {
+    struct trade *trade = &walking->trade;
+
     if (reach == 0)
         return true;
     if (!peers_end_trade(walking->all->peers, walking->all->fault))
         return false;
-    walking->fine = walking->fine && drop_off(&walking->trade, field);
+    atomic_thread_fence(memory_order_seq_cst);
+    walking->fine = walking->fine && drop_off(trade, field);
+    trade->turn = (trade->turn + 1) % TURNS;
     return true;
 }
 
@@ -260,13 +358,27 @@ static void advance_and_look(struct walking *walking, struct range planes)
 {
     struct inside inside = {.walking = walking, .planes = planes};
 
-    if (walking->aside == NULL || pool_start(walking->aside, 1, advance_inside, &inside) == 0) {
+    if (pool_start(walking->aside, 1, advance_inside, &inside) == 0) {
         advance(walking, planes);
         return;
     }
     for (unsigned looks = 0; !peers_look_at_trade(walking->all->peers) && !atomic_load(&inside.over); looks++)
         clock_rest(LONGER_MICROSECONDS * looks);
     pool_join(walking->aside);
+}
+
+/* A device that computes by itself has the inside to do while the borders leave it; otherwise a thread has,
+   while the borders are on their way. */
+static bool advance_inside_and_send(struct walking *walking, struct range planes, size_t reach)
+{
+    if (walking->aside == NULL) {
+        advance(walking, planes);
+        return send_parcels(walking, reach);
+    }
+    if (!send_parcels(walking, reach))
+        return false;
+    advance_and_look(walking, planes);
+    return true;
 }
 
 /* Borders first where they are on their way while the inside is computed. */
@@ -278,14 +390,15 @@ static bool advance_and_trade(struct walking *walking)
 
     if (reach == 0 || shares_pieces(own.count, reach) == 1) {
         advance(walking, own);
-        return begin_trade(walking, reach, to) && end_trade(walking, reach, to);
+        return begin_trade(walking, reach, to) && send_parcels(walking, reach) &&
+               end_trade(walking, reach, to);
     }
     advance(walking, (struct range){own.first, reach});
     advance(walking, (struct range){own.first + own.count - reach, reach});
-    if (!begin_trade(walking, reach, to))
-        return false;
-    advance_and_look(walking, (struct range){own.first + reach, own.count - 2 * reach});
-    return end_trade(walking, reach, to);
+    return begin_trade(walking, reach, to) &&
+           advance_inside_and_send(walking, (struct range){own.first + reach, own.count - 2 * reach},
+                                   reach) &&
+           end_trade(walking, reach, to);
 }
 
 /* What a rank brings of its planes' changes is added to the sums in their order. */
@@ -342,7 +455,8 @@ static bool walk_levels(struct walking *walking)
     size_t reach = next_reach(*walk);
     unsigned field = levels_walk_field(walk);
 
-    if (!begin_trade(walking, reach, field) || !end_trade(walking, reach, field))
+    if (!begin_trade(walking, reach, field) || !send_parcels(walking, reach) ||
+        !end_trade(walking, reach, field))
         return false;
     while (levels_walk_next(walk)) {
         if (!advance_and_trade(walking) || !look_at_changes(walking) || !agree_from_time_to_time(walking))

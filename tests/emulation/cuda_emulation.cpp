@@ -97,6 +97,13 @@ struct allocation {
     const char *origin;
 };
 
+/* Memory of the host's own, page-locked for a while. */
+struct registration {
+    const unsigned char *begin, *end;
+    int gpu;
+    pid_t owner;
+};
+
 struct runtime {
     std::mutex mutex;
 
@@ -112,6 +119,7 @@ struct runtime {
     std::string complaint;
 
     std::map<const unsigned char *, std::unique_ptr<allocation>> allocations;
+    std::map<const unsigned char *, std::unique_ptr<registration>> registrations;
     std::map<cudaStream_t, std::unique_ptr<cudaStream_st>> streams;
     std::map<cudaEvent_t, std::unique_ptr<cudaEvent_st>> events;
     class gpus gpus;
@@ -149,6 +157,7 @@ bool environment_says(const char *name, const char *word)
 void runtime::reset()
 {
     allocations.clear();
+    registrations.clear();
     streams.clear();
     events.clear();
     gpus.reset();
@@ -182,6 +191,7 @@ template <typename Map> void erase_all_of(Map *owned, int gpu)
 void runtime::reset_gpu(int gpu)
 {
     erase_all_of(&allocations, gpu);
+    erase_all_of(&registrations, gpu);
     erase_all_of(&streams, gpu);
     erase_all_of(&events, gpu);
     gpus.of(gpu) = {};
@@ -198,9 +208,11 @@ std::size_t count_leaks(const runtime &state)
 {
     auto ours = [](const auto &owned) { return is_ours(owned); };
 
-    return static_cast<std::size_t>(std::count_if(state.allocations.begin(), state.allocations.end(), ours) +
-                                    std::count_if(state.streams.begin(), state.streams.end(), ours) +
-                                    std::count_if(state.events.begin(), state.events.end(), ours));
+    return static_cast<std::size_t>(
+        std::count_if(state.allocations.begin(), state.allocations.end(), ours) +
+        std::count_if(state.registrations.begin(), state.registrations.end(), ours) +
+        std::count_if(state.streams.begin(), state.streams.end(), ours) +
+        std::count_if(state.events.begin(), state.events.end(), ours));
 }
 
 runtime::runtime()
@@ -357,6 +369,10 @@ constexpr error_text error_texts[] = {
     {cudaErrorNotSupported, "cudaErrorNotSupported", "operation not supported"},
     {cudaErrorPeerAccessUnsupported, "cudaErrorPeerAccessUnsupported",
      "peer access is not supported between these two devices"},
+    {cudaErrorHostMemoryAlreadyRegistered, "cudaErrorHostMemoryAlreadyRegistered",
+     "part or all of the requested memory range is already mapped"},
+    {cudaErrorHostMemoryNotRegistered, "cudaErrorHostMemoryNotRegistered",
+     "pointer does not correspond to a registered memory region"},
     {cudaErrorPeerAccessAlreadyEnabled, "cudaErrorPeerAccessAlreadyEnabled",
      "peer access is already enabled"},
     {cudaErrorUnknown, "cudaErrorUnknown", "unknown error"},
@@ -582,6 +598,39 @@ cudaError_t deallocate(void *memory, bool on_device)
     return damaged ? cudaErrorIllegalAddress : cudaSuccess;
 }
 
+/* The registration that shares bytes with a range, or NULL. */
+const registration *find_registration(const unsigned char *begin, std::size_t bytes)
+{
+    for (const auto &owned : the().registrations) {
+        if (begin < owned.second->end && owned.second->begin < begin + bytes)
+            return owned.second.get();
+    }
+    return nullptr;
+}
+
+cudaError_t register_host(void *memory, std::size_t bytes)
+{
+    auto *begin = static_cast<unsigned char *>(memory);
+
+    if (memory == nullptr || bytes == 0)
+        return cudaErrorInvalidValue;
+    if (absence() != cudaSuccess)
+        return absence();
+    if (find_allocation(memory) != nullptr || find_registration(begin, bytes) != nullptr)
+        return cudaErrorHostMemoryAlreadyRegistered;
+    the().registrations[begin] =
+        std::unique_ptr<registration>(new registration{begin, begin + bytes, current_gpu(), getpid()});
+    return cudaSuccess;
+}
+
+cudaError_t unregister_host(void *memory)
+{
+    drain_all_streams();
+    return the().registrations.erase(static_cast<unsigned char *>(memory)) == 1
+               ? cudaSuccess
+               : cudaErrorHostMemoryNotRegistered;
+}
+
 /* Rows of bytes, as a 2D copy has on each side. */
 struct rows {
     unsigned char *begin;
@@ -659,7 +708,8 @@ class copy_source
   public:
     explicit copy_source(const rows &area) : area_(area)
     {
-        if (area.bytes() > 0 && find_allocation(area.begin) == nullptr)
+        if (area.bytes() > 0 && find_allocation(area.begin) == nullptr &&
+            find_registration(area.begin, area.bytes()) == nullptr)
             staging_ =
                 std::make_shared<const std::vector<unsigned char>>(area.begin, area.begin + area.bytes());
     }
@@ -1243,6 +1293,16 @@ cudaError_t cudaHostAlloc(void **memory, std::size_t bytes, unsigned int flags)
 cudaError_t cudaFreeHost(void *memory)
 {
     return serve_release([=] { return deallocate(memory, false); });
+}
+
+cudaError_t cudaHostRegister(void *memory, std::size_t bytes, unsigned int)
+{
+    return serve([=] { return register_host(memory, bytes); });
+}
+
+cudaError_t cudaHostUnregister(void *memory)
+{
+    return serve_release([=] { return unregister_host(memory); });
 }
 
 cudaError_t cudaMemcpy2DAsync(void *to, std::size_t to_pitch, const void *from, std::size_t from_pitch,

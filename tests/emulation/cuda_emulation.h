@@ -365,6 +365,8 @@ enum cudaError_t {
     cudaErrorLaunchOutOfResources = 701,
     cudaErrorLaunchTimeout = 702,
     cudaErrorPeerAccessAlreadyEnabled = 704,
+    cudaErrorHostMemoryAlreadyRegistered = 712,
+    cudaErrorHostMemoryNotRegistered = 713,
     cudaErrorMisalignedAddress = 716,
     cudaErrorLaunchFailure = 719,
     cudaErrorCooperativeLaunchTooLarge = 720,
@@ -440,7 +442,7 @@ typedef struct cudaEvent_st *cudaEvent_t;
 constexpr unsigned int cudaStreamDefault = 0, cudaStreamNonBlocking = 1;
 constexpr unsigned int cudaEventDefault = 0, cudaEventBlockingSync = 1, cudaEventDisableTiming = 2;
 constexpr unsigned int cudaHostAllocDefault = 0, cudaHostAllocPortable = 1, cudaHostAllocMapped = 2,
-                       cudaHostAllocWriteCombined = 4;
+                       cudaHostAllocWriteCombined = 4, cudaHostRegisterPortable = 1;
 constexpr unsigned int cudaDeviceScheduleAuto = 0, cudaDeviceScheduleSpin = 1, cudaDeviceScheduleYield = 2,
                        cudaDeviceScheduleBlockingSync = 4;
 
@@ -470,6 +472,8 @@ cudaError_t cudaFree(void *memory);
 cudaError_t cudaMallocHost(void **memory, std::size_t bytes, unsigned int flags = cudaHostAllocDefault);
 cudaError_t cudaHostAlloc(void **memory, std::size_t bytes, unsigned int flags);
 cudaError_t cudaFreeHost(void *memory);
+cudaError_t cudaHostRegister(void *memory, std::size_t bytes, unsigned int flags);
+cudaError_t cudaHostUnregister(void *memory);
 
 template <typename T> cudaError_t cudaMalloc(T **memory, std::size_t bytes)
 {
