@@ -316,7 +316,8 @@ done
 # ---------------------------------------------------------------- an MPI that lacks something
 
 # On one rank, which all of them hear of before they do anything.
-cat > lacking.c <<'END'
+lacking=$here/lacking
+cat > "$lacking.c" <<'END'
 int PMPI_Init_thread(int *count, char ***words, int wanted, int *granted);
 int MPI_Init_thread(int *count, char ***words, int wanted, int *granted);
 
@@ -328,13 +329,13 @@ int MPI_Init_thread(int *count, char ***words, int wanted, int *granted)
     return code;
 }
 END
-if has cc && cc -shared -fPIC -o lacking.so lacking.c; then
+if has cc && cc -shared -fPIC -o "$lacking.so" "$lacking.c"; then
     # shellcheck disable=SC2086
     refuses_all 1 "voxfilt-mpi: rank 1 ($host): MPI does not support threads" ranks 1 voxfilt-mpi $scan -o out : -n 1 \
-        env LD_PRELOAD="$here/lacking.so" ASAN_OPTIONS="$ASAN_OPTIONS:verify_asan_link_order=0" voxfilt-mpi $scan -o out
+        env LD_PRELOAD="$lacking.so" ASAN_OPTIONS="$ASAN_OPTIONS:verify_asan_link_order=0" voxfilt-mpi $scan -o out
     # shellcheck disable=SC2086
     refuses_all 1 'voxfilt-mpi: MPI does not support threads' ranks 2 \
-        env LD_PRELOAD="$here/lacking.so" ASAN_OPTIONS="$ASAN_OPTIONS:verify_asan_link_order=0" voxfilt-mpi $scan -o out
+        env LD_PRELOAD="$lacking.so" ASAN_OPTIONS="$ASAN_OPTIONS:verify_asan_link_order=0" voxfilt-mpi $scan -o out
 else
     skip 'an MPI that lacks threads: there is no compiler'
 fi

@@ -541,6 +541,13 @@ static void name_library(char *text, size_t size)
         snprintf(text, size, "%.60s", all);
 }
 
+/* Launchers end all tasks when the first of them fails: that is to be the one that tells why. */
+static void leave_last(bool silent)
+{
+    if (silent)
+        sleep(1);
+}
+
 /* Each would run by itself, and all write the same file. */
 static bool refuse_singletons(bool *silent, struct fault *fault)
 {
@@ -551,9 +558,7 @@ static bool refuse_singletons(bool *silent, struct fault *fault)
         return true;
     name_library(library, sizeof library);
     *silent = index > 0;
-    /* Launchers end all tasks when the first of them fails: that is to be the one that tells why. */
-    if (*silent)
-        sleep(1);
+    leave_last(*silent);
     return fault_raise(
         fault, STATUS_USAGE,
         "%llu tasks were started, but MPI (%s) sees only 1: use its own mpirun, or srun --mpi=%s",
@@ -578,6 +583,7 @@ static bool settle(struct peers *peers, struct comm *world, int granted, bool *s
     peers->kind = NULL;
     if (!*world->lost)
         finish(world);
+    leave_last(*silent);
     mem_free(kept);
     return false;
 }
