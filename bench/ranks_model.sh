@@ -1,14 +1,14 @@
 #!/bin/sh
 # How many times as fast several ranks are as one, by the formulas of a plan: predict() of src/plan/division.c, for heat
 # (seven points, f32, planes of both sides read by each step) on a cube. Nothing is measured. Files are not counted, nor
-# spool files, since the ranks hold the grid. tests/cli_ranks.sh compares it with --explain.
+# spool files, since the ranks hold the grid. tests/cli_ranks.sh compares this script with --explain.
 #
 # Usage: ranks_model.sh [GCELLS [STEPS]], by default ranks that each take 40 GCells/s alone, and 1000 steps.
 # A markdown table for each network: bytes a second and seconds a message are in the list of networks below.
 #
 # Usage: ranks_model.sh --seconds ALONE PLANES SAMPLES STEPS RANKS BANDWIDTH MESSAGE
-# The seconds and the number of ranks of one pass, and those of the grid held together, for so many planes of so many
-# samples. One rank takes ALONE seconds.
+# Prints the seconds and the number of ranks of one pass, and those of the grid held together. The grid has PLANES planes of
+# SAMPLES samples, and one rank takes ALONE seconds.
 set -eu
 
 single=''
@@ -26,9 +26,9 @@ awk -v gcells="${1-40}" -v steps="${2-1000}" -v single="$single" '
         return alone * (share < 1 ? share : 1)
     }
 
-    # The grid held together: a plane comes from each neighbour before each step, in messages that take their time. They
-    # are on their way while the inside is computed, if a rank has 8 times as many planes as a level reads on one side.
-    # A level takes 8 steps at once, as is assumed; each of its pieces computes 7 planes again.
+    # The grid held together: a plane comes from each neighbour before each step, in messages that take their time. If a rank
+    # has 8 times as many planes as a level reads on one side, it exchanges planes while it computes the inside. A level is
+    # assumed to take 8 steps at once; each of its pieces computes 7 planes again.
     function held(planes, samples, ranks, alone, bandwidth, message,   pieces, share, computing, exchange) {
         pieces = int(int(planes / ranks) / 8) >= 8 ? 3 : 1
         share = (planes / ranks + 7 * pieces) / planes
@@ -39,7 +39,7 @@ awk -v gcells="${1-40}" -v steps="${2-1000}" -v single="$single" '
         return computing > exchange ? computing : exchange
     }
 
-    # The fastest of up to so many ranks, one way and the other.
+    # The fastest number of ranks, up to a limit, for each of the two ways.
     function find_fastest(planes, samples, most, alone, bandwidth, message,   ranks, seconds) {
         pass_ranks = held_ranks = 0
         for (ranks = 2; ranks <= most && ranks <= planes; ranks++) {
