@@ -343,8 +343,7 @@ struct backend {
        after the other. NULL where hand_over is. */
     bool (*tell_handings)(struct device *device, double *seconds, struct fault *fault);
 
-    /* With samples in memory of the caller's, which stays there until it is destroyed; NULL: in memory of its
-       own. */
+    /* The samples are in the caller's memory, which must outlive the staging; NULL: in memory of its own. */
     struct staging *(*staging_create)(struct device *device, size_t bytes, void *memory, struct fault *fault);
     void (*staging_destroy)(struct device *device, struct staging *staging);
 

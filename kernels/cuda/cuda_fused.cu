@@ -126,7 +126,7 @@ static bool fused_shape(const struct cuda_question *asked, struct cuda_form *for
         return fused_shape_of_star(asked, wished, form);
     walk->describe(asked, form);
     if (asked->wish->rung == NULL && walk->pays != NULL && !walk->pays(asked, form))
-        return cuda_refuse(asked->refusal, "single steps should end sooner on so small a grid");
+        return cuda_refuse(asked->refusal, "single steps should be faster on so small a grid");
     return true;
 }
 

@@ -17,7 +17,7 @@ struct fused_walk {
     /* What it serves. */
     void (*describe)(const struct cuda_question *asked, struct cuda_form *form);
 
-    /* Whether that should end sooner than as many single steps; or NULL: always. */
+    /* Whether a pass should be faster than as many single steps; or NULL: always. */
     bool (*pays)(const struct cuda_question *asked, const struct cuda_form *form);
     cudaError_t (*launch)(const struct cuda_job *job);
 };

@@ -6,8 +6,8 @@
 
 enum cuda_grids { CUDA_VOLUMES = 1, CUDA_PICTURES = 2, CUDA_GRIDS = CUDA_VOLUMES | CUDA_PICTURES };
 
-/* Chains of few taps, such as seven, and of many, whose kernels know their taps; the rest, which one filter
-   serves for all; and OP_PASSES. */
+/* Chains of at most CUDA_SHORT_CHAIN taps, and longer ones, whose kernels know their taps; other ops, which
+   one filter serves; and OP_PASSES. */
 enum cuda_ops {
     CUDA_SHORT_CHAINS = 1,
     CUDA_LONG_CHAINS = 2,

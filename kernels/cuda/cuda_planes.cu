@@ -10,7 +10,7 @@ struct cuda_staging : staging {
     void *packed;
     cudaEvent_t begun, done; /* of the copy */
     cudaEvent_t converted;   /* by the kernels that read or write `packed` */
-    bool lent; /* the samples are in memory of somebody else's, which is page-locked meanwhile */
+    bool lent;               /* the samples are in the caller's memory, page-locked meanwhile */
     bool under_way;
 };
 
@@ -116,7 +116,7 @@ void cuda_planes_staging_destroy(struct device *device, struct staging *staging)
     mem_free(destroyed);
 }
 
-/* Page-locked, as fast copies want it. */
+/* Fast copies need page-locked memory. */
 static bool give_samples(struct device *device, struct cuda_staging *staging, size_t bytes, void *memory,
                          struct fault *fault)
 {

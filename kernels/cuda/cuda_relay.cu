@@ -5,9 +5,9 @@
 #define STEPS 4
 
 /* Many warps of few rows beat few of many: the waits of one are filled by others. Twelve leave a thread 168
-   registers, in which four levels of four rows keep two planes each, but not what a mirror, rows that end
-   within a pack, or a constant in f64 need besides. With the inner rows read again all but the last fit. To
-   read all rows again costs time. */
+   registers. These hold two planes of each of four levels of four rows, but not what a mirror, rows that end
+   within a pack, or a constant in f64 need as well. If the inner rows are read again, all but the last fit.
+   To read all rows again is slower. */
 template <typename T, enum boxed_rule Rule, int Rest> static constexpr enum relay_rereads rereads_of()
 {
     if (Rule == BOXED_CONSTANT)

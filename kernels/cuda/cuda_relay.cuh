@@ -2,9 +2,9 @@
  * sample of its tile through several levels of the seven-point star on the way. cuda_boxed.cuh has what it
  * shares with other walks: tiles, boxes, and the three loops over the planes.
  *
- * Between planes a thread keeps, of each sample and level, the level's two last planes; where registers do
- * not hold these, it reads rows of the last one of level 0 again. When plane p of level 0 arrives, every
- * level finishes one plane, row by row:
+ * Between planes, a thread keeps the last two planes of each level. If the registers cannot hold these, it
+ * reads rows of the last plane of level 0 again. When plane p of level 0 arrives, every level finishes one
+ * plane, row by row:
  *
  * - the fold: the plane before the last and the last one give all taps of a chain but the one at z + 1. x
  *   neighbours come by warp shuffles, y neighbours from the thread's own registers but for its first and last
@@ -27,8 +27,8 @@
 
 template <typename Form> struct relay_walk;
 
-/* The rows of the last plane of level 0 that a thread reads again, for its box is still there, instead of
-   keeping them in registers. */
+/* Which rows of the last plane of level 0 a thread reads again, instead of keeping them in registers. Their
+   box is still there. */
 enum relay_rereads { RELAY_NO_ROW, RELAY_INNER_ROWS, RELAY_ALL_ROWS };
 
 /* The shape of a walk. Rule: what stands outside, BOXED_REFLECT excepted. Rest: the samples of a row behind

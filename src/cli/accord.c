@@ -152,7 +152,7 @@ static bool compare_folders(struct peers *peers, const struct options *options, 
     return peers_agree(peers, same, fault);
 }
 
-/* Several inputs need a directory, and are refused without one as in one process. */
+/* Several inputs need a directory. Without one, they are refused with the words of a single process. */
 static bool check_files(const struct options *options, struct fault *fault)
 {
     bool single = options->input_count == 1;

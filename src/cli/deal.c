@@ -307,7 +307,7 @@ static int compare_sizes(const void *left, const void *right)
     return a->number < b->number ? -1 : 1;
 }
 
-/* Of samples that are in a file beside their header, which is all that the path names. */
+/* The bytes of samples that are in a file beside their header, if the path names the header. */
 static uint64_t count_described(const struct entry *entry)
 {
     struct pipeline pipeline;

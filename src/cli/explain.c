@@ -154,7 +154,7 @@ static void print_share(FILE *stream, size_t bytes, const char *purpose)
         fprintf(stream, ", %s for %s", number_format_bytes((double)bytes, text, sizeof text), purpose);
 }
 
-/* Statistics take memory that counts only where ranks keep those of each plane. */
+/* Statistics take much memory only if several ranks keep those of each plane. */
 static const char *observers_name(const struct pipeline *pipeline)
 {
     bool preview = pipeline->request->run.observers.count > 0;

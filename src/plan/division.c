@@ -11,7 +11,7 @@
 #define ASSUMED_SPOOL_BYTES_PER_SECOND 2e9
 #define ASSUMED_PASS_SECONDS           1e-3
 
-/* Steps that a level takes at once, which forms settle later. */
+/* The steps that a level is assumed to take at once. Forms settle them later. */
 #define ASSUMED_TOGETHER 8
 
 static double smaller(double a, double b)
@@ -30,7 +30,7 @@ static const char no_faster[] = "more ranks would not be faster";
  */
 struct reading {
     double planes, levels, bytes;
-    size_t reach, again; /* of a level, on one side, and what it computes again beside what it is for */
+    size_t reach, again; /* the planes that a level reads on one side, and those it computes twice */
 };
 
 /* The widest level decides. */
@@ -73,14 +73,14 @@ static double count_steps(const struct job *job)
     return steps;
 }
 
-/* What a member gets from others: two of them have others on one side only, unless the ends meet. */
+/* What a member gets from others. Two members have each other on one side only, unless the ends meet. */
 static double received_bytes(const struct division_case *dividing, const struct reading *reading,
                              size_t members)
 {
     return members == 2 && !levels_wraps(dividing->levels) ? reading->bytes / 2.0 : reading->bytes;
 }
 
-/* The exchange of planes before each level, while the inside is computed if that is large enough. */
+/* Adds the exchange of planes before each level. If the inside is large enough, it is computed meanwhile. */
 static void predict_shares(const struct division_case *dividing, const struct reading *reading,
                            unsigned pieces, struct division_option *option)
 {

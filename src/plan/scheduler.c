@@ -164,8 +164,8 @@ static bool fit(struct attempt *attempt, uint64_t memory)
     return attempt->schedule.spooled ? fit_passes(attempt, memory) : fit_one_pass(attempt, memory);
 }
 
-/* Whether a candidate need not be tried, since another one fitted. Passes over spool files are tried with
-   fewer steps at once, too, and by the routines that take the least memory: there may be fewer of them. */
+/* Whether a candidate need not be tried, since another one fitted. Passes over spool files are also tried
+   with fewer steps at once, and by the routines that take the least memory: either may need fewer passes. */
 static bool is_needless(const struct candidate *candidate, const struct candidate *fitted)
 {
     if (fitted == NULL)
@@ -177,9 +177,9 @@ static bool is_needless(const struct candidate *candidate, const struct candidat
     return candidate->source_in_spool == fitted->source_in_spool;
 }
 
-/* Whether what fits later in the list is better than what fitted before: fewer passes, half as many where
-   they compute more slowly; or, with the source in a spool file, more steps at once or slabs that are much
-   larger. */
+/* Whether what fits later in the list is better than what fitted before: fewer passes, or at most half as
+   many if their routines are slower; or, with the source in a spool file, more steps at once or slabs that
+   are much larger. */
 static bool beats(const struct schedule *later, const struct schedule *before)
 {
     if (later->spooled)

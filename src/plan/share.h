@@ -29,9 +29,9 @@ size_t shares_most(const struct shares *shares);
 /* The same and so many beside them, as far as there are planes. */
 struct range shares_reached(const struct shares *shares, size_t index, size_t reach);
 
-/* The pieces in which a level that reaches so far computes so many planes: the borders first where the inside
-   is large enough for what is beside them to come while it is computed. Each piece computes planes beside it
-   again, if the level takes several steps at once. */
+/* The number of pieces in which a level of such a reach computes so many planes. If the inside is large
+   enough, the borders are computed first, and exchanged while the inside is computed. If the level takes
+   several steps at once, each piece computes planes beside it again. */
 unsigned shares_pieces(size_t planes, size_t reach);
 
 /* Of some planes, the first ones that a single device owns: which, and what it calls them. */

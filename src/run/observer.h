@@ -24,13 +24,13 @@ struct observer_kind {
     bool (*begin)(void *state, const struct plan *plan, struct fault *fault);
 
     /* Planes of an end, by their numbers in the grid: packed samples, as the plan's job says of that end.
-       Each plane of the run comes once, and those of one end come in order; of several processes, each sees
+       Each plane of the run comes once, and those of one end come in order; with several processes, each sees
        those of its own window. The samples must stay as they are, and are gone afterwards. */
     bool (*see)(void *state, enum observer_end end, const void *samples, struct range planes,
                 struct fault *fault);
 
-    /* After the last plane of both ends, while the output is not complete yet. All processes together: rank
-       0 comes to have what all of them saw. */
+    /* After the last plane of both ends, while the output is not complete yet. All processes call it
+       together, and rank 0 gets what all of them saw. */
     bool (*finish)(void *state, struct peers *peers, struct fault *fault);
 };
 

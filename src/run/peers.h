@@ -21,7 +21,7 @@ struct peers_place {
     char node[PEERS_NODE_MOST]; /* the name of the node */
 };
 
-/* A message that goes to another one, or comes from it; of no bytes, it is a sign. */
+/* A message that goes to another one, or comes from it. One of no bytes is a sign. */
 struct peers_parcel {
     size_t peer;
     bool incoming;
@@ -45,17 +45,17 @@ struct peers_kind {
     /* Whether a message of another one waits to be received, and whose. */
     bool (*has_come)(void *state, size_t *from);
 
-    /* Messages between two of them, both ways and all at once, in an order that both have: let them be on
-       their way, the bytes staying where they are, and wait until those that come are there and those that go
-       are read. Some transports move a message only while they are called: whoever computes meanwhile has
-       them look at it, which says whether all is there. A failure shows at the end. */
+    /* Messages between two of them, both ways and all at once, in an order that both have. begin_trade starts
+       them, and the bytes stay where they are. end_trade waits until those that come are there and those that
+       go are read. Some transports move a message only while they are called, so whoever computes meanwhile
+       calls look_at_trade, which says whether all is done. A failure shows at the end. */
     bool (*begin_trade)(void *state, const struct peers_parcel *parcels, size_t count, struct fault *fault);
     bool (*look_at_trade)(void *state);
     bool (*end_trade)(void *state, struct fault *fault);
 
-    /* All together: memory of so many bytes for this rank, which those on its node see as well, in whole
-       pages. seen[i] is that of rank i, or NULL where it is on another node or where a node has no such
-       memory: then it is NULL for all of that node. All together again: give it back. */
+    /* All together: get memory of so many bytes for this rank, in whole pages, which the others on its node
+       see as well. seen[i] is that of rank i, or NULL if the rank is on another node. If a node has no such
+       memory, it is NULL for all of its ranks. All together again: give it back. */
     bool (*share)(void *state, size_t bytes, unsigned char **seen, void **memory, struct fault *fault);
     void (*unshare)(void *state, void *memory);
 

@@ -296,8 +296,8 @@ static void close_comm(void *state)
 
 /* ---- memory of a node ---- */
 
-/* Where MPI takes it from, and how much of what is free there it may have: where that is not enough, some
-   libraries wait for ever. */
+/* Where MPI takes it from, and the share of what is free there that it may take: a half. If too little is
+   free, some libraries wait for ever. */
 #define NODE_MEMORY       "/dev/shm"
 #define NODE_MEMORY_SHARE 2
 
@@ -327,7 +327,7 @@ static uint64_t spare_bytes(void)
                : 0;
 }
 
-/* Each rank's memory begins with a page of its own, so that each can be page-locked by itself. */
+/* Each rank's memory begins on a page of its own, so that each can be page-locked by itself. */
 static int allocate(struct window *window, size_t bytes)
 {
     unsigned char *own;
@@ -541,7 +541,7 @@ static void name_library(char *text, size_t size)
         snprintf(text, size, "%.60s", all);
 }
 
-/* Launchers end all tasks when the first of them fails: that is to be the one that tells why. */
+/* Launchers end all tasks when the first of them fails, so the one that tells why has to be first. */
 static void leave_last(bool silent)
 {
     if (silent)

@@ -93,7 +93,7 @@ static size_t row_of(const struct grid *grid, const struct section *section, siz
     return line * section->rows / extent(grid, section->down);
 }
 
-/* The lines that the planes of a process have of a section. */
+/* The lines of a section that are in the planes of a process. */
 static struct range lines_of(const struct grid *grid, const struct section *section, struct range planes)
 {
     bool in_a_plane = grid->axes == 3 && section->axis == 2;
@@ -256,7 +256,8 @@ static void divide(const struct grid *grid, struct section *section)
 
 /* ---- of several processes ---- */
 
-/* What a process saw of a section: lines of the row, then whole rows from there or the next one on. */
+/* What a process saw of a section: lines of a row that are kept apart, then whole rows. If there are such
+   lines, the whole rows begin with the next row. */
 struct portion {
     size_t row, lines, rows;
 };
@@ -283,7 +284,7 @@ struct parcel {
     size_t size;
 };
 
-/* The values themselves start again, for what comes from all. */
+/* Sets the values to zero, since those of all processes are then added to them. */
 static bool pack(struct parcel *parcel, const struct grid *grid, struct fault *fault)
 {
     struct section *section = parcel->section;

@@ -23,8 +23,9 @@ struct section {
     size_t columns, rows;  /* of the values that are kept: one a sample, or one a pixel */
     double *values[2];     /* by the end of the run: means of the samples that fall on a pixel */
 
-    /* Of several processes, each sees only some of the lines of samples. Those of its first row of values are
-       kept apart where another one sees lines of the row before them, since all are added up in order. */
+    /* With several processes, each sees only some of the lines of samples. If another one sees earlier lines
+       of its first row of values, it keeps its own lines of that row apart, since lines are added up in
+       order. */
     struct range seen;
     size_t apart;
     double *lines[2];

@@ -14,16 +14,16 @@
    nobody waits for planes that never come. */
 #define LEVELS_BETWEEN 16
 
-/* Places that a parcel has in memory that several ranks see. Whoever has a sign for a turn knows that the
-   other rank has done with the turn before it. */
+/* Places that a parcel has in memory that several ranks see. A rank that gets the sign for a turn knows that
+   the other one has done with the turn before it. */
 #define TURNS 2
 
 /* While others compute, each wait between two looks at messages is so much longer than the one before. */
 #define LONGER_MICROSECONDS 8
 
-/* Planes that go from one rank to another, or from one end of the grid to the other in the same. Where both
-   see the memory of the one that has them, they pass through it: two places take turns, so that one may be
-   filled while the other one is read. */
+/* Planes that go from one rank to another, or from one end of the grid to the other in the same. If both
+   ranks see the memory of the one that has them, the planes pass through it. Two places take turns, so that
+   one may be filled while the other one is read. */
 struct parcel {
     size_t from, to;
     struct range planes; /* as the one that owns them counts */
@@ -102,7 +102,7 @@ static bool add_side(struct trade *trade, size_t to, struct range planes)
     return done;
 }
 
-/* In the same order at all ranks, so that each knows where those of another one are. */
+/* All ranks list them in the same order, so each knows where those of another one are. */
 static bool list_parcels(struct trade *trade)
 {
     const struct shares *shares = &trade->all->plan->shares;
@@ -121,7 +121,7 @@ static bool list_parcels(struct trade *trade)
     return done;
 }
 
-/* Whether the other rank reads the planes where this one has put them, or the other way round. */
+/* Whether the planes pass through memory that both ranks see. */
 static bool is_seen(const struct trade *trade, const struct parcel *parcel)
 {
     return parcel->from != parcel->to && trade->seen[parcel->from] != NULL && trade->seen[parcel->to] != NULL;
@@ -186,7 +186,7 @@ static void close_trade(struct trade *trade)
     *trade = (struct trade){.all = trade->all};
 }
 
-/* All together; false everywhere if it is so anywhere. */
+/* All together; if it fails at one rank, it is false at every rank. */
 static bool open_trade(struct trade *trade, size_t reach)
 {
     struct peers *peers = trade->all->peers;
@@ -213,7 +213,7 @@ static struct staging *staging_of(const struct trade *trade, const struct parcel
     return parcel->staging[parcel->staging[1] != NULL ? trade->turn : 0];
 }
 
-/* What is under way between stagings and fields, of both turns. */
+/* Waits for copies between stagings and fields, of both turns. */
 static bool await_parcels(const struct trade *trade)
 {
     const struct lane *lane = trade->all->lane;
@@ -229,7 +229,7 @@ static bool await_parcels(const struct trade *trade)
     return done;
 }
 
-/* Out of a field, from which a device may copy for a while. */
+/* Out of a field. A device may still copy from it afterwards. */
 static bool pick_up(const struct trade *trade, unsigned field)
 {
     const struct plan *plan = trade->all->plan;
@@ -246,7 +246,7 @@ static bool pick_up(const struct trade *trade, unsigned field)
     return done;
 }
 
-/* Into it, to which it may copy for a while. */
+/* Into a field. A device may still copy to it afterwards. */
 static bool drop_off(const struct trade *trade, unsigned field)
 {
     const struct plan *plan = trade->all->plan;
@@ -285,7 +285,7 @@ static size_t next_reach(struct levels_walk walk)
     return levels_walk_next(&walk) ? walk.level.reach : 0;
 }
 
-/* Let what a level needs of a field leave it; false where nobody can be reached any more. */
+/* Starts to copy what a level needs out of a field; false if nobody can be reached any more. */
 static bool begin_trade(struct walking *walking, size_t reach, unsigned field)
 {
     struct trade *trade = &walking->trade;
@@ -298,7 +298,7 @@ static bool begin_trade(struct walking *walking, size_t reach, unsigned field)
     return true;
 }
 
-/* Let it be on its way. The fences are for what others see of this rank's memory. */
+/* Sends what has left the field. The fences order the memory that several ranks see with the messages. */
 static bool send_parcels(struct walking *walking, size_t reach)
 {
     struct trade *trade = &walking->trade;
@@ -335,7 +335,7 @@ static void advance(struct walking *walking, struct range planes)
                     sweep_advance(walking->all->sweep, &walking->walk.level, planes, walking->all->fault);
 }
 
-/* What another thread computes, until it says so. */
+/* What another thread computes. It sets `over` when it is done. */
 struct inside {
     struct walking *walking;
     struct range planes;
@@ -353,7 +353,7 @@ static void advance_inside(void *data, size_t first, size_t count, unsigned memb
     atomic_store(&inside->over, true);
 }
 
-/* While messages move. */
+/* Another thread computes, while this one looks after messages. */
 static void advance_and_look(struct walking *walking, struct range planes)
 {
     struct inside inside = {.walking = walking, .planes = planes};
@@ -367,8 +367,8 @@ static void advance_and_look(struct walking *walking, struct range planes)
     pool_join(walking->aside);
 }
 
-/* A device that computes by itself has the inside to do while the borders leave it; otherwise a thread has,
-   while the borders are on their way. */
+/* A device that computes by itself computes the inside while the borders leave it. Otherwise, a thread
+   computes it while the borders are on their way. */
 static bool advance_inside_and_send(struct walking *walking, struct range planes, size_t reach)
 {
     if (walking->aside == NULL) {
@@ -381,7 +381,7 @@ static bool advance_inside_and_send(struct walking *walking, struct range planes
     return true;
 }
 
-/* Borders first where they are on their way while the inside is computed. */
+/* The borders come first if they can be on their way while the inside is computed. */
 static bool advance_and_trade(struct walking *walking)
 {
     const struct range own = own_planes(walking->all);
@@ -483,7 +483,7 @@ static bool begin_levels(struct walking *walking)
         if (walking->each == NULL)
             return false;
     }
-    /* Other devices compute while whoever has called them does other things. */
+    /* Other devices compute by themselves while their caller does other things. */
     if (lane_is_in_own_memory(all->lane) && !pool_create(&walking->aside, 1, POOL_FULL_STACKS, all->fault))
         return false;
     return all->lane->backend->tell_outcomes(all->lane->device, &all->outcomes, all->fault) &&
