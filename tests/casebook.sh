@@ -38,7 +38,7 @@ skip() # WHAT-AND-WHY
     printf 'skip  %s\n' "$1"
 }
 
-# Until a command succeeds, which is tried every tenth of a second.
+# Tries a command every tenth of a second until it succeeds.
 await() # TRIES COMMAND...
 {
     tries=$1

@@ -1008,7 +1008,7 @@ START_TEST(pageable_memory_is_read_at_once)
 }
 END_TEST
 
-/* Memory of the host's own is read when the turn of a copy comes while it is page-locked, which it cannot be
+/* A copy reads page-locked memory of the host when its turn comes, not at once. No memory can be page-locked
    twice. */
 START_TEST(registered_memory_is_page_locked)
 {

@@ -73,7 +73,7 @@ static void *run_rank(void *data)
     return NULL;
 }
 
-/* What it would draw stays in memory. */
+/* The preview stays in memory; nothing is drawn. */
 static void let_observe(struct rank *rank)
 {
     rank->observer = (struct observer){&sections_kind, &rank->sections};

@@ -329,7 +329,7 @@ if has timeout && script --version 2>&1 | grep -q util-linux && script -qec true
     result $? 'and does where it does not'
     ! draws 80 'voxfilt -D cpu -i v64.raw -n 64 -t f32 -o brief.raw'
     result $? 'and no bar for a run of less than a second'
-    # Each of these takes until its time is out.
+    # Each of these runs until its time is out.
     if is_whole_run; then
         ! draws 80 "$long -q" && ! draws 80 "$long --progress=never" && ! draws 80 "$long 2> ../stderr" && [ ! -s ../stderr ]
         result $? 'nor with -q, with never, and where standard error is no terminal'

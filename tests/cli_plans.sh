@@ -71,14 +71,14 @@ accepts '2^64 - 1 steps' '' v -f heat -s 18446744073709551615 -e wrap -m 2M --ex
 [ "$(fates | grep -c ', taken (passes)$')" = 1 ]
 result $? 'are listed'
 
-# Where kernels take a part of the memory that counts, those that take the least save passes.
+# If kernels take much of the memory, those that take the least save passes.
 head -c 4096 /dev/zero > tiny.raw
 accepts 'a tiny job in little memory' '' voxfilt -i tiny.raw -n 16 -t u8 -D cpu -j 1 -s 20 -e wrap -m 10K --explain -v
 fates | grep ', taken' > list
 echo 'passes over spool files, 1 step at once, kernels of the least memory:, taken (passes)' | diff - list && [ "$(sed -n 's/^run  *\([0-9]*\) passes .*/\1/p' ../stdout)" = 10 ]
 result $? 'makes 10 passes, not 20'
 
-# A number of threads is the same wherever it comes from, for the threads that read and write as well.
+# A number of threads means the same wherever it is given, also for threads that read and write.
 for threads in 1 8; do
     voxfilt -i v.raw -d 64,64,256 -t u8 -D cpu -j $threads --explain > ../wanted
     OMP_NUM_THREADS=$threads voxfilt -i v.raw -d 64,64,256 -t u8 -D cpu --explain | diff ../wanted -

@@ -7,8 +7,8 @@ model=$(cd "$(dirname "$0")/../bench" && pwd -P)/ranks_model.sh
 # shellcheck source=tests/rankbook.sh
 . "$(dirname "$0")/rankbook.sh"
 
-# The same file as that of one process, and the same text. One thread each, since a plan asks whether several ranks would be
-# faster than one with all the processors that a machine happens to have.
+# The same file as that of one process, and the same text. One thread each: otherwise, the number of processors of the
+# machine would decide whether several ranks are faster.
 as_one() # COUNT NAME OPTION...
 {
     count=$1 name=$2
@@ -62,7 +62,7 @@ imgheat -f gauss:3 -o one.png rgba.png
 ranks 3 imgheat-mpi -f gauss:3 -o many.png rgba.png
 same 'rows of a picture' many.png one.png
 
-# Where a node has too little memory that all of its ranks see, planes go in messages. MPICH does not start there.
+# If a node has too little memory that all of its ranks see, planes go in messages. MPICH does not start with so little.
 if ! "$MPIRUN" --version 2>&1 | grep -q HYDRA && unshare -m true 2> ../stderr; then
     cat large.raw large.raw > deep.raw
     export LAUNCHER="$MPIRUN"
@@ -134,7 +134,7 @@ for report in new replaced; do
     result $? "a report that is $report"
     : > many.raw
 done
-# Ranks see some of the planes each, and several planes may share a row of pixels.
+# Each rank sees some of the planes, and several planes may share a row of pixels.
 make_volume -d 20,10,900 -t f32 -o high.raw
 for job in '-s 3' '-s 900' '-s 30 -m 300K'; do
     # shellcheck disable=SC2086
@@ -168,7 +168,7 @@ done
         ranks 2 voxfilt-mpi -n 4 -o out
     refuses_all 2 'voxfilt-mpi: standard output: all ranks write the output; name a file (--output FILE)' \
         ranks 2 voxfilt-mpi $scan
-    # With several, it is a directory that is missing.
+    # Several inputs need a directory.
     refuses_all 2 'voxfilt-mpi: 2 inputs need a directory, --output DIR/; did you mean to replace large.raw with --output large.raw?' \
         ranks 2 voxfilt-mpi scan.raw large.raw
     refuses_all 2 'voxfilt-mpi: --bench and --tune measure one process; run voxfilt' ranks 2 voxfilt-mpi --bench -n 8
@@ -217,7 +217,7 @@ every_status 7 voxfilt-mpi $scan --until 1e-9 -s 5 -o many.raw
 ranks 2 sh -c 'exec voxfilt-mpi --help > /dev/full' > ../stdout 2> ../stderr
 [ $? = 4 ] && [ "$(grep -c '^voxfilt-mpi: standard output: it could not be written$' ../stderr)" = 1 ]
 result $? 'help that nobody can read is a failure'
-# More than what MPI itself has files for, over a link that is known to be fast, whatever else runs here.
+# The limit is more than MPI itself needs for its files. The wisdom says that the link is fast, whatever else runs here.
 truncate -s 134217728 zeros.raw
 wisdom=$XDG_CACHE_HOME/voxfilt/wisdom
 ranks 2 voxfilt-mpi -i zeros.raw -n 512 -t u8 -s 3000 -j 1 --explain > ../stdout 2> ../stderr
@@ -253,7 +253,7 @@ predicted()
             { print seconds($1), seconds($2), $3, seconds($4), $5 }'
 }
 
-# The same as bench/ranks_model.sh, but for the three digits that are told.
+# The same as bench/ranks_model.sh, to the three digits that are printed.
 as_the_model() # SIDE STEPS RANKS BYTES_A_SECOND MESSAGES_A_SECOND
 {
     sed "s/^link of 2 ranks, 2 on/link of $3 ranks, $3 on/; /bytes a second/s/[^	]*$/$4/; /messages a second/s/[^	]*$/$5/" link > "$wisdom"
@@ -315,7 +315,7 @@ done
 
 # ---------------------------------------------------------------- an MPI that lacks something
 
-# On one rank, which all of them hear of before they do anything.
+# If one rank lacks it, all hear of it before they do anything.
 lacking=$here/lacking
 cat > "$lacking.c" <<'END'
 int PMPI_Init_thread(int *count, char ***words, int wanted, int *granted);

@@ -98,7 +98,7 @@ empty_folder made
 refuses_all 3 "imgheat-mpi: rank 2 ($host): bad/3.png: IDAT: the file ends early
 imgheat-mpi: rank 1 ($host): bad/2.png: IDAT: the file ends early
 imgheat-mpi: rank 0 ($host): bad/1.png: IDAT: the file ends early" ranks 3 imgheat-mpi -j 1 bad/3.png bad/2.png bad/1.png -o made/
-# A header counts as the samples that it describes.
+# A header counts as large as the samples that it describes.
 for i in 1 2 3; do
     side=$((40 - 10 * i))
     make_volume -n $side -t u8 -o whole.raw

@@ -16,7 +16,7 @@ has()
     command -v "$1" > ../has
 }
 
-# Seconds say something of the build that users have, not of one that is slow because it checks everything.
+# Seconds mean something in the build that users have, not in one that is slow because it checks everything.
 is_whole_run()
 {
     [ -z "${VOXFILT_THIN:-}" ]
@@ -32,7 +32,7 @@ needs() # PROGRAM...
     done
 }
 
-# So is what takes long, and shows nothing new in another build.
+# Thinned runs skip scripts that take long and would show nothing new.
 needs_whole_run()
 {
     is_whole_run && return
@@ -60,7 +60,7 @@ try_refused() # STATUS MESSAGE COMMAND...
     status=$?
 }
 
-# What try_refused tried, by the files that have what the command said and what it wrote.
+# Judges the command of try_refused by the files of what it said and what it wrote.
 judge_refused() # WORDS OUTPUT
 {
     if [ "$status" != "$wanted" ]; then

@@ -398,7 +398,7 @@ START_TEST(a_gpu_fuses_where_moving_binds)
 }
 END_TEST
 
-/* What a way takes where only its rung is wished for. */
+/* What a way takes if only its rung is wished for. */
 static struct form form_taken(const struct way *way, const char *stage, const struct grid *grid)
 {
     const struct rung_wish wish = {.rung = way->rung};
@@ -412,9 +412,9 @@ static struct form form_taken(const struct way *way, const char *stage, const st
     return form;
 }
 
-/* What a GPU that has boxes takes of a volume by itself: the registers where they hold it, several steps a
-   pass unless the grid is so small that much of them would be for nothing, and a tile for many taps that no
-   walk serves. */
+/* What a GPU that has boxes takes for a volume by itself. It takes the registers if they hold the volume, and
+   a tile for many taps that no walk serves. Otherwise it takes several steps a pass, unless the grid is so
+   small that much of their work would be wasted. */
 START_TEST(a_gpu_takes_what_was_measured_as_fastest)
 {
     static const struct {
@@ -477,8 +477,8 @@ START_TEST(passes_take_as_many_steps)
 END_TEST
 
 /* A walk through a volume takes tiles of one size, whether its rows end with a pack or within one, and
-   whatever stands outside: where registers are scarce it reads more from shared memory, and does not shrink.
- */
+   whatever stands outside. If registers are scarce, it reads more from shared memory, and its tiles do not
+   shrink. */
 START_TEST(tiles_are_as_high_for_every_row)
 {
     static const char *const stages[] = {"-f heat", "-f heat -e hold", "-f heat -e mirror"};

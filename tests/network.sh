@@ -169,7 +169,7 @@ median_of()
     done | sort -n | sed -n "$(((rounds + 1) / 2))p"
 }
 
-# The model knows what one rank takes here, and the rate and the time of a message, of which --explain tells.
+# The model knows what one rank takes here, and the rate and the time of a message, as --explain prints them.
 compare() # RATE
 {
     limit "$1"
@@ -184,7 +184,7 @@ compare() # RATE
     result $? "$1: two ranks take what the model says, within 15 %"
 }
 
-# Networks that are faster than the ranks compute, and one that keeps them waiting.
+# Two networks that are faster than the ranks compute, and one that keeps the ranks waiting.
 if [ -n "${VOXFILT_NETWORK_TIME:-}" ]; then
     one=$(median_of voxfilt -j 1)
     compare 1gbit

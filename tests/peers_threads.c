@@ -55,7 +55,7 @@ struct room {
         struct room *room;
         size_t index;
         size_t rank; /* in the room of all */
-        int file;    /* its memory that others on its node map */
+        int file;    /* the memory that others on its node map */
         size_t bytes;
         struct peers_parcel parcels[PARCELS_MOST];
         size_t count;
@@ -305,7 +305,7 @@ static bool take_crate(struct seat *seat, const struct peers_parcel *parcel)
     return true;
 }
 
-/* Nothing moves a crate but its receiver. */
+/* Only its receiver moves a crate. */
 static bool look_at_trade(void *state)
 {
     struct seat *seat = state;
@@ -333,7 +333,8 @@ static bool end_trade(void *state, struct fault *fault)
     return leave(seat, done, fault);
 }
 
-/* What a rank maps of its node, itself included, each at a place of its own, as processes do. */
+/* The memory of the ranks of a node, its own included, as one rank maps it. Each rank maps it at other
+   addresses, as processes do. */
 struct maps {
     unsigned char *begin[RANKS_MOST];
     size_t bytes[RANKS_MOST];

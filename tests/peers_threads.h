@@ -19,7 +19,7 @@ struct peers peers_threads_peers(struct peers_threads *threads, size_t index);
  */
 void peers_threads_fail(struct peers_threads *threads, size_t index, unsigned long call);
 
-/* Let so many of them be on a node, the rest on others; if nothing is said, all are. */
+/* Put so many of them on each node. If this is not called, all are on one. */
 void peers_threads_part(struct peers_threads *threads, size_t together);
 
 /* Let a rank have no memory for a team. */

@@ -127,8 +127,7 @@ static void attempt_end(struct attempt *attempt)
     stage_free(&attempt->stage);
 }
 
-/* Drawn for each way by itself: ways that drew the same would take the large grids of a thinned run together.
- */
+/* Each way draws by itself. If all drew the same, they would take the same large grids in a thinned run. */
 static bool takes_large(const struct way *way, uint64_t number)
 {
     return harness_has_turn(number + (uint64_t)(way - ways), way->of_large);
@@ -145,8 +144,8 @@ static bool has_turn(const struct way *way, const struct attempt *attempt, bool 
     return all_ways || way_has_turn(way, attempt->number);
 }
 
-/* However thin the run, a way that has served nothing in a work type takes whatever it would take in a whole
- * one. */
+/* Even in a thinned run, a way that has served nothing in a work type takes all that it would take in a whole
+ * run. */
 static bool takes(const struct way *way, const struct attempt *attempt)
 {
     return harness_takes(attempt->number) || trial_served_in(way, attempt->trial->work) == 0;

@@ -1,5 +1,5 @@
-/* AddressSanitizer's view of memory and stacks; without it, nothing. EMULATION_ASAN=1 says that a program has
-   it though the file that includes this is compiled without its checks. */
+/* AddressSanitizer's view of memory and stacks; without it, nothing. EMULATION_ASAN=1 says that the program
+   has it, although the file that includes this is compiled without its checks. */
 #ifndef EMULATION_ASAN_H
 #define EMULATION_ASAN_H
 

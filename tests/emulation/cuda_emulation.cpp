@@ -97,7 +97,7 @@ struct allocation {
     const char *origin;
 };
 
-/* Memory of the host's own, page-locked for a while. */
+/* Host memory that is page-locked for a while. */
 struct registration {
     const unsigned char *begin, *end;
     int gpu;
