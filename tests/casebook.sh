@@ -17,8 +17,9 @@ drawn=0
 # Whether it is the turn of one of many cases that are alike: a thinned run takes one in VOXFILT_THIN of them.
 has_turn()
 {
+    remainder=$((drawn % ${VOXFILT_THIN:-1}))
     drawn=$((drawn + 1))
-    [ $((drawn % ${VOXFILT_THIN:-1})) = 0 ]
+    [ $remainder = 0 ]
 }
 
 result() # STATUS NAME
