@@ -111,6 +111,17 @@ refuses_all 3 "voxfilt-mpi: rank 2 ($host): bad/3.nhdr: bad/3.gz: gzip: it ends 
 voxfilt-mpi: rank 1 ($host): bad/2.nhdr: bad/2.gz: gzip: it ends early
 voxfilt-mpi: rank 0 ($host): bad/1.nhdr: bad/1.gz: gzip: it ends early" \
     ranks 3 voxfilt-mpi -j 1 bad/3.nhdr bad/2.nhdr bad/1.nhdr -o made/
+# One in a pipe can be read only once.
+make_volume -n 10 -t u8 -o 10.raw
+for i in 1 2; do
+    printf 'NRRD0004\ntype: uchar\ndimension: 3\nsizes: 10 10 10\nencoding: raw\ndata file: 10.raw\n' > $i.nhdr
+done
+mkfifo pipe.nhdr
+cat 1.nhdr > pipe.nhdr &
+empty_folder made
+ranks 2 timeout 20 voxfilt-mpi -j 1 pipe.nhdr 2.nhdr -o made/ > ../stdout 2> ../stderr < /dev/null
+result $? 'a header in a pipe'
+same 'and its samples' made/pipe.raw made/2.raw
 # While a rank has one that takes long, the others have all the rest.
 make_volume -n 64 -t u8 -o long.raw
 for i in 1 2 3 4 5 6; do

@@ -321,16 +321,17 @@ static uint64_t count_described(const struct entry *entry)
     return bytes;
 }
 
-/* A file that cannot be read comes last, and its run reports the reason. */
+/* A file that cannot be read comes last, and its run reports the reason; so does a pipe, which can be read
+   only once. */
 static uint64_t size_of_file(const struct entry *entry)
 {
     const char *path = entry->task.request.input;
     const struct format *format = format_of_name(path);
     struct stat info;
 
-    if (format != NULL && format->beside != NULL)
-        return count_described(entry);
-    return stat(path, &info) == 0 ? (uint64_t)info.st_size : 0;
+    if (stat(path, &info) != 0 || !S_ISREG(info.st_mode))
+        return 0;
+    return format != NULL && format->beside != NULL ? count_described(entry) : (uint64_t)info.st_size;
 }
 
 static bool find_order(struct deal *deal, struct fault *fault)
