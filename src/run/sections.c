@@ -258,22 +258,22 @@ static void divide(const struct grid *grid, struct section *section)
 
 /* What a process saw of a section: lines of a row that are kept apart, then whole rows. If there are such
    lines, the whole rows begin with the next row. */
-struct portion {
+struct excerpt {
     size_t row, lines, rows;
 };
 
-static struct portion portion_of(const struct grid *grid, const struct section *section)
+static struct excerpt excerpt_of(const struct grid *grid, const struct section *section)
 {
     const struct range *seen = &section->seen;
-    struct portion portion = {.lines = section->apart};
+    struct excerpt excerpt = {.lines = section->apart};
     size_t first;
 
     if (seen->count == 0)
-        return portion;
-    portion.row = row_of(grid, section, seen->first);
-    first = portion.row + (portion.lines > 0);
-    portion.rows = row_of(grid, section, seen->first + seen->count - 1) + 1 - first;
-    return portion;
+        return excerpt;
+    excerpt.row = row_of(grid, section, seen->first);
+    first = excerpt.row + (excerpt.lines > 0);
+    excerpt.rows = row_of(grid, section, seen->first + seen->count - 1) + 1 - first;
+    return excerpt;
 }
 
 /* What is under way to rank 0. */
@@ -288,19 +288,19 @@ struct parcel {
 static bool pack(struct parcel *parcel, const struct grid *grid, struct fault *fault)
 {
     struct section *section = parcel->section;
-    const struct portion portion = portion_of(grid, section);
-    size_t row = section->columns * sizeof(double), lines = portion.lines * row, rows = portion.rows * row;
-    size_t first = (portion.row + (portion.lines > 0)) * section->columns;
+    const struct excerpt excerpt = excerpt_of(grid, section);
+    size_t row = section->columns * sizeof(double), lines = excerpt.lines * row, rows = excerpt.rows * row;
+    size_t first = (excerpt.row + (excerpt.lines > 0)) * section->columns;
     unsigned char *next;
 
-    parcel->size = sizeof portion + lines + rows;
+    parcel->size = sizeof excerpt + lines + rows;
     parcel->bytes = mem_alloc(parcel->size, 1, "the preview", fault);
     if (parcel->bytes == NULL)
         return false;
     next = parcel->bytes;
-    memcpy(next, &portion, sizeof portion);
-    memcpy(next + sizeof portion, section->lines[parcel->end], lines);
-    memcpy(next + sizeof portion + lines, section->values[parcel->end] + first, rows);
+    memcpy(next, &excerpt, sizeof excerpt);
+    memcpy(next + sizeof excerpt, section->lines[parcel->end], lines);
+    memcpy(next + sizeof excerpt + lines, section->values[parcel->end] + first, rows);
     memset(section->values[parcel->end], 0, section->rows * row);
     return true;
 }
@@ -309,15 +309,15 @@ static bool unpack(void *data, const void *bytes, size_t size, struct fault *fau
 {
     const struct parcel *parcel = data;
     const struct section *section = parcel->section;
-    const struct portion *portion = bytes;
-    const double *next = (const double *)(portion + 1);
-    double *sums = section->values[parcel->end] + portion->row * section->columns;
+    const struct excerpt *excerpt = bytes;
+    const double *next = (const double *)(excerpt + 1);
+    double *sums = section->values[parcel->end] + excerpt->row * section->columns;
 
     (void)size, (void)fault;
-    for (size_t i = 0; i < portion->lines; i++, next += section->columns)
+    for (size_t i = 0; i < excerpt->lines; i++, next += section->columns)
         add_row(sums, next, section->columns);
-    sums += portion->lines > 0 ? section->columns : 0;
-    for (size_t i = 0; i < portion->rows; i++, next += section->columns, sums += section->columns)
+    sums += excerpt->lines > 0 ? section->columns : 0;
+    for (size_t i = 0; i < excerpt->rows; i++, next += section->columns, sums += section->columns)
         add_row(sums, next, section->columns);
     return true;
 }
