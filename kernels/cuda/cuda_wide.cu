@@ -31,8 +31,8 @@ static void describe(const struct cuda_question *asked, struct cuda_form *form)
     choose(asked->op, [&](auto chosen) { boxed_describe<decltype(chosen)>(asked, form); });
 }
 
-/* What tiles have outside the grid, and planes that two chunks walk, are wasted work. In f32, single steps
-   are as fast as passes of two steps that waste a third of their work; in f64, they are always slower. */
+/* Columns that tiles have outside the grid, and planes that two chunks walk, are wasted work. In f32, single
+   steps are as fast as passes of two steps that waste a third of their work; in f64, they are slower. */
 static bool pays(const struct cuda_question *asked, const struct cuda_form *form)
 {
     const double columns = static_cast<double>(cuda_ceil_divide(asked->shape->nx, form->tile_x)) *
