@@ -4,7 +4,7 @@
 
 #include "base/size.h"
 #include "plan/exchange.h"
-#include "trade.h"
+#include "team.h"
 
 /* Planes that go through the host's memory take as long as a level. They go while the inside is computed,
    unless shares have fewer halos than this: a level that is computed in three pieces computes more planes
@@ -357,8 +357,8 @@ static bool make_together(struct passes *all, const struct pass *pass)
 
 bool fleet_make(struct passes *all, struct pass *pass)
 {
-    if (trade_is_due(all))
-        return trade_make(all, pass);
+    if (team_is_due(all))
+        return team_make(all, pass);
     return all->plan->shares.count > 1 ? make_together(all, pass) : pass_make(all, pass);
 }
 
@@ -367,8 +367,8 @@ bool fleet_measure(struct passes *all)
     const struct shares *shares = &all->plan->shares;
     bool done = true;
 
-    if (trade_is_due(all))
-        return trade_measure(all);
+    if (team_is_due(all))
+        return team_measure(all);
     for (size_t i = 0; done && i < shares->count; i++) {
         choose_lane(all, i);
         done = passes_measure(all, shares_own(shares, i));

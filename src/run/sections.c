@@ -277,7 +277,7 @@ static struct excerpt excerpt_of(const struct grid *grid, const struct section *
 }
 
 /* What is under way to rank 0. */
-struct parcel {
+struct bundle {
     struct section *section;
     size_t end; /* of the run */
     void *bytes;
@@ -285,33 +285,33 @@ struct parcel {
 };
 
 /* Sets the values to zero, since those of all processes are then added to them. */
-static bool pack(struct parcel *parcel, const struct grid *grid, struct fault *fault)
+static bool pack(struct bundle *bundle, const struct grid *grid, struct fault *fault)
 {
-    struct section *section = parcel->section;
+    struct section *section = bundle->section;
     const struct excerpt excerpt = excerpt_of(grid, section);
     size_t row = section->columns * sizeof(double), lines = excerpt.lines * row, rows = excerpt.rows * row;
     size_t first = (excerpt.row + (excerpt.lines > 0)) * section->columns;
     unsigned char *next;
 
-    parcel->size = sizeof excerpt + lines + rows;
-    parcel->bytes = mem_alloc(parcel->size, 1, "the preview", fault);
-    if (parcel->bytes == NULL)
+    bundle->size = sizeof excerpt + lines + rows;
+    bundle->bytes = mem_alloc(bundle->size, 1, "the preview", fault);
+    if (bundle->bytes == NULL)
         return false;
-    next = parcel->bytes;
+    next = bundle->bytes;
     memcpy(next, &excerpt, sizeof excerpt);
-    memcpy(next + sizeof excerpt, section->lines[parcel->end], lines);
-    memcpy(next + sizeof excerpt + lines, section->values[parcel->end] + first, rows);
-    memset(section->values[parcel->end], 0, section->rows * row);
+    memcpy(next + sizeof excerpt, section->lines[bundle->end], lines);
+    memcpy(next + sizeof excerpt + lines, section->values[bundle->end] + first, rows);
+    memset(section->values[bundle->end], 0, section->rows * row);
     return true;
 }
 
 static bool unpack(void *data, const void *bytes, size_t size, struct fault *fault)
 {
-    const struct parcel *parcel = data;
-    const struct section *section = parcel->section;
+    const struct bundle *bundle = data;
+    const struct section *section = bundle->section;
     const struct excerpt *excerpt = bytes;
     const double *next = (const double *)(excerpt + 1);
-    double *sums = section->values[parcel->end] + excerpt->row * section->columns;
+    double *sums = section->values[bundle->end] + excerpt->row * section->columns;
 
     (void)size, (void)fault;
     for (size_t i = 0; i < excerpt->lines; i++, next += section->columns)
@@ -325,11 +325,11 @@ static bool unpack(void *data, const void *bytes, size_t size, struct fault *fau
 static bool gather(struct section *section, size_t end, const struct grid *grid, struct peers *peers,
                    struct fault *fault)
 {
-    struct parcel parcel = {.section = section, .end = end};
-    bool done = peers_agree(peers, pack(&parcel, grid, fault), fault) &&
-                peers_gather(peers, parcel.bytes, parcel.size, unpack, &parcel, fault);
+    struct bundle bundle = {.section = section, .end = end};
+    bool done = peers_agree(peers, pack(&bundle, grid, fault), fault) &&
+                peers_gather(peers, bundle.bytes, bundle.size, unpack, &bundle, fault);
 
-    mem_free(parcel.bytes);
+    mem_free(bundle.bytes);
     return done;
 }
 

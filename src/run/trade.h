@@ -1,19 +1,43 @@
-/* Trades: passes by several ranks, each of which has a share of the planes in its fields; what a level
-   reads beside its own planes comes from the ranks that have computed it. */
+/* Trades: planes that ranks of a team exchange before a level, out of the field of one into that of another.
+   All ranks make the same calls in the same order. `fine` says whether nothing has failed at this rank so
+   far; if something has, the rank goes on trading whatever it holds, so that nobody waits for planes that
+   never come. What returns false has failed for all ranks, and none goes on. */
 #ifndef TRADE_H
 #define TRADE_H
 
 #include "pass.h"
+#include "peers.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 
-/* Whether the planes are shared so. */
-bool trade_is_due(const struct passes *all);
+/* Places that a parcel has in memory that several ranks see. A rank that gets the sign for a turn knows that
+   the other one has done with the turn before it. */
+#define TRADE_TURNS 2
 
-/* A pass by all ranks together, in which planes come from the source, go to the sink, or stay. */
-bool trade_make(struct passes *all, const struct pass *pass);
+/* All that a rank sends and receives before a level; of zeros but for `all` before the first one. */
+struct trade {
+    struct passes *all;
+    size_t reach; /* of the level */
+    struct trade_parcel *parcels;
+    struct peers_parcel
+        *messages; /* one a parcel between two ranks: its bytes, or a sign that they are there */
+    size_t count, capacity, message_count;
+    size_t *outgoing;     /* bytes that each rank sends, by rank */
+    unsigned char **seen; /* the memory of each that this one sees; or NULL */
+    void *memory;         /* to be given back; or NULL */
+    unsigned turn;
+};
 
-/* Look at the extremes of the planes that the last pass left here. */
-bool trade_measure(struct passes *all);
+/* Start to copy what a level of such a reach needs out of a field. */
+bool trade_begin(struct trade *trade, size_t reach, unsigned field, bool *fine);
+
+/* Send what has left the field. */
+bool trade_send(struct trade *trade, bool *fine);
+
+/* Wait for what comes, and start to copy it into the field. */
+bool trade_end(struct trade *trade, unsigned field, bool *fine);
+
+void trade_close(struct trade *trade);
 
 #endif

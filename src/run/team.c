@@ -1,0 +1,253 @@
+/* Teams: passes by several ranks, each of which has a share of the planes in its fields. */
+#include "team.h"
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/pool.h"
+#include "trade.h"
+
+#include <stdatomic.h>
+#include <string.h>
+
+/* Levels between two agreements. Whoever fails in between goes on trading whatever its fields hold, so that
+   nobody waits for planes that never come. */
+#define LEVELS_BETWEEN 16
+
+/* While others compute, each wait between two looks at messages is so much longer than the one before. */
+#define LONGER_MICROSECONDS 8
+
+bool team_is_due(const struct passes *all)
+{
+    return all->plan->shares.held < all->plan->shares.count;
+}
+
+/* ---- levels ---- */
+
+/* A walk through the levels. */
+struct walking {
+    struct passes *all;
+    struct trade trade;
+    struct levels_walk walk;
+    double *each;       /* room for the changes of the rank's planes */
+    double *changes;    /* of each step; or NULL */
+    bool fine;          /* nothing has failed here */
+    unsigned levels;    /* since all agreed */
+    struct pool *aside; /* a thread that computes while this one looks after messages; or NULL */
+};
+
+/* The reach of the level after that which a walk has come to; 0 where it is the last. */
+static size_t next_reach(struct levels_walk walk)
+{
+    return levels_walk_next(&walk) ? walk.level.reach : 0;
+}
+
+/* Before a level of such a reach, while nothing is computed. */
+static bool trade_at_once(struct walking *walking, size_t reach, unsigned field)
+{
+    struct trade *trade = &walking->trade;
+
+    return reach == 0 || (trade_begin(trade, reach, field, &walking->fine) &&
+                          trade_send(trade, &walking->fine) && trade_end(trade, field, &walking->fine));
+}
+
+static struct range own_planes(const struct passes *all)
+{
+    return shares_own(&all->plan->shares, all->plan->shares.first);
+}
+
+static void advance(struct walking *walking, struct range planes)
+{
+    walking->fine = walking->fine &&
+                    sweep_advance(walking->all->sweep, &walking->walk.level, planes, walking->all->fault);
+}
+
+/* What another thread computes. It sets `over` when it is done. */
+struct inside {
+    struct walking *walking;
+    struct range planes;
+    atomic_bool over;
+};
+
+static void advance_inside(void *data, size_t first, size_t count, unsigned member)
+{
+    struct inside *inside = data;
+
+    (void)first;
+    (void)count;
+    (void)member;
+    advance(inside->walking, inside->planes);
+    atomic_store(&inside->over, true);
+}
+
+/* Another thread computes, while this one looks after messages. */
+static void advance_and_look(struct walking *walking, struct range planes)
+{
+    struct inside inside = {.walking = walking, .planes = planes};
+
+    if (pool_start(walking->aside, 1, advance_inside, &inside) == 0) {
+        advance(walking, planes);
+        return;
+    }
+    for (unsigned looks = 0; !peers_look_at_trade(walking->all->peers) && !atomic_load(&inside.over); looks++)
+        clock_rest(LONGER_MICROSECONDS * looks);
+    pool_join(walking->aside);
+}
+
+/* A device that computes by itself computes the inside while the borders leave it. Otherwise, a thread
+   computes it while the borders are on their way. */
+static bool advance_inside_and_send(struct walking *walking, struct range planes)
+{
+    if (walking->aside == NULL) {
+        advance(walking, planes);
+        return trade_send(&walking->trade, &walking->fine);
+    }
+    if (!trade_send(&walking->trade, &walking->fine))
+        return false;
+    advance_and_look(walking, planes);
+    return true;
+}
+
+/* The borders come first if they can be on their way while the inside is computed. */
+static bool advance_and_trade(struct walking *walking)
+{
+    const struct range own = own_planes(walking->all);
+    size_t reach = next_reach(walking->walk);
+    unsigned to = walking->walk.level.to;
+
+    if (reach == 0 || shares_pieces(own.count, reach) == 1) {
+        advance(walking, own);
+        return trade_at_once(walking, reach, to);
+    }
+    advance(walking, (struct range){own.first, reach});
+    advance(walking, (struct range){own.first + own.count - reach, reach});
+    return trade_begin(&walking->trade, reach, to, &walking->fine) &&
+           advance_inside_and_send(walking, (struct range){own.first + reach, own.count - 2 * reach}) &&
+           trade_end(&walking->trade, to, &walking->fine);
+}
+
+/* What a rank brings of its planes' changes is added to the sums in their order. */
+static bool add_up(void *data, const void *bytes, size_t size, struct fault *fault)
+{
+    const struct walking *walking = data;
+    size_t channels = walking->all->job->in.grid.channels;
+    const double *each = bytes;
+
+    (void)fault;
+    for (size_t i = 0; i < size / sizeof *each; i++)
+        walking->changes[i % channels] += each[i];
+    return true;
+}
+
+/* Rank 0 adds them up, and tells. */
+static bool add_changes(struct walking *walking)
+{
+    struct passes *all = walking->all;
+    const struct range own = own_planes(all);
+    size_t channels = all->job->in.grid.channels, bytes = own.count * channels * sizeof(double);
+
+    memset(walking->each, 0, bytes);
+    walking->fine =
+        walking->fine && sweep_list_changes(all->sweep, &walking->walk.level, own, walking->each, all->fault);
+    return peers_gather(all->peers, walking->each, bytes, add_up, walking, all->fault) &&
+           peers_tell(all->peers, walking->changes, channels * sizeof(double), all->fault);
+}
+
+static bool look_at_changes(struct walking *walking)
+{
+    const struct level *level = &walking->walk.level;
+    bool done = true;
+
+    if (walking->changes == NULL || !level->ends_step)
+        return true;
+    if (sweep_looks_at(walking->all->sweep, level))
+        done = add_changes(walking);
+    walking->changes += walking->all->job->in.grid.channels;
+    return done;
+}
+
+static bool agree_from_time_to_time(struct walking *walking)
+{
+    if (++walking->levels < LEVELS_BETWEEN)
+        return true;
+    walking->levels = 0;
+    return peers_agree(walking->all->peers, walking->fine, walking->all->fault);
+}
+
+static bool walk_levels(struct walking *walking)
+{
+    struct levels_walk *walk = &walking->walk;
+
+    if (!trade_at_once(walking, next_reach(*walk), levels_walk_field(walk)))
+        return false;
+    while (levels_walk_next(walk)) {
+        if (!advance_and_trade(walking) || !look_at_changes(walking) || !agree_from_time_to_time(walking))
+            return false;
+    }
+    return true;
+}
+
+/* What was seen of planes on their way to other ranks is nothing that came of a file, or goes into one. */
+static bool leave_out_outcomes(struct passes *all)
+{
+    struct outcomes of_trade = {.strays = 0};
+
+    return all->lane->backend->tell_outcomes(all->lane->device, &of_trade, all->fault);
+}
+
+static bool begin_levels(struct walking *walking)
+{
+    struct passes *all = walking->all;
+    size_t values = own_planes(all).count * all->job->in.grid.channels;
+
+    if (walking->changes != NULL) {
+        walking->each = mem_alloc(values, sizeof *walking->each, "the sums", all->fault);
+        if (walking->each == NULL)
+            return false;
+    }
+    /* Other devices compute by themselves while their caller does other things. */
+    if (lane_is_in_own_memory(all->lane) && !pool_create(&walking->aside, 1, POOL_FULL_STACKS, all->fault))
+        return false;
+    return all->lane->backend->tell_outcomes(all->lane->device, &all->outcomes, all->fault) &&
+           sweep_begin_span(all->sweep, all->fault);
+}
+
+static bool advance_levels(struct passes *all, const struct pass *pass)
+{
+    struct walking walking = {.all = all, .trade = {.all = all}, .changes = pass->changes, .fine = true};
+    struct sweep *sweep = all->sweep;
+    bool done;
+
+    levels_walk_start(&walking.walk, &sweep->levels, pass->begin, pass->end, sweep->output);
+    done = peers_agree(all->peers, begin_levels(&walking), all->fault) && walk_levels(&walking);
+    walking.fine = walking.fine && done &&
+                   sweep_end_levels(sweep, levels_walk_field(&walking.walk), all->fault) &&
+                   leave_out_outcomes(all);
+    done = done && peers_agree(all->peers, walking.fine, all->fault);
+    trade_close(&walking.trade);
+    pool_destroy(walking.aside);
+    mem_free(walking.each);
+    return done;
+}
+
+/* ---- planes in and out ---- */
+
+/* A rank's own planes, and no levels. */
+static bool move(struct passes *all, const struct stop *from, const struct stop *to, struct levels_mark mark)
+{
+    struct pass own = {
+        .begin = mark, .end = mark, .overlap = shares_overlap(&all->plan->shares), .from = from, .to = to};
+
+    return pass_make(all, &own);
+}
+
+bool team_make(struct passes *all, const struct pass *pass)
+{
+    if (pass->from != NULL && !peers_agree(all->peers, move(all, pass->from, NULL, pass->begin), all->fault))
+        return false;
+    return advance_levels(all, pass) && (pass->to == NULL || move(all, NULL, pass->to, pass->end));
+}
+
+bool team_measure(struct passes *all)
+{
+    return passes_measure(all, own_planes(all));
+}
