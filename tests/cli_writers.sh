@@ -95,4 +95,56 @@ fi
 voxfilt -i scan.raw -d 300,256,60 -t f32 -f identity > copied.raw
 same 'standard output' scan.raw copied.raw
 
+# While a GPU starts, which takes it some seconds here, the output gets its room.
+needs_emulated_gpus
+starting() # MILLISECONDS ARGUMENT...
+{
+    milliseconds=$1
+    shift
+    CUDA_EMULATION_START=$milliseconds exec timeout 60 "$emulated" --program=voxfilt -D cuda -i scan.raw -d 300,256,60 -t f32 \
+        -q "$@"
+}
+
+# Whether its temporary has a length, so many tenths of a second from now at most.
+has_room() # TENTHS
+{
+    tenths=$1
+    until [ -n "$(find early -name '*.part' -size +17M)" ]; do
+        [ "$tenths" -gt 0 ] || return 1
+        tenths=$((tenths - 1))
+        sleep 0.1
+    done
+}
+
+mkdir early
+(starting 20000 -f identity -o early/out.raw) &
+has_room 50
+result $? 'room is taken while a GPU starts'
+kill $!
+{ wait $!; } 2> ../stderr
+[ -z "$(ls -A early)" ]
+result $? 'and given back if the program ends meanwhile'
+
+(starting 1500 -f identity -o early/out.raw --explain > plan) &
+! has_room 10
+result $? 'what is only explained takes none'
+wait $!
+
+echo old > early/out.raw
+refuses 6 'voxfilt: --memory: this job needs 3.0 MiB (3096704 bytes), and 1.0 KiB are allowed' \
+    env CUDA_EMULATION_DEVICES=1 "$emulated" --program=voxfilt -D cuda -i scan.raw -d 300,256,60 -t f32 -f heat -m 1k \
+    -o early/out.raw
+[ "$(ls -A early)" = out.raw ] && [ "$(cat early/out.raw)" = old ]
+result $? 'where the plan is refused, the old output stays'
+refuses 4 'voxfilt: early/out.raw: File too large' sh -c "trap '' XFSZ; ulimit -f 100
+    '$emulated' --program=voxfilt -D cuda -i scan.raw -d 300,256,60 -t f32 -f identity -o early/out.raw"
+[ "$(ls -A early)" = out.raw ] && [ "$(cat early/out.raw)" = old ]
+result $? 'and where there is too little room'
+
+(starting 0 -f identity -o early/out.raw) && same 'a device that has started' scan.raw early/out.raw
+mkfifo early/pipe
+(starting 0 -f identity -o early/pipe) &
+cat early/pipe > copied.raw
+same 'a pipe that is read later' scan.raw copied.raw
+
 conclude

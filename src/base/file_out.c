@@ -126,6 +126,14 @@ bool file_out_open_text(struct file_out **file, const char *path, struct fault *
     return open_output(file, path, true, fault);
 }
 
+bool file_out_is_file(const char *path)
+{
+    struct stat info;
+
+    return !path_is_standard(path) && !path_is_descriptor(path) &&
+           (stat(path, &info) != 0 || S_ISREG(info.st_mode));
+}
+
 const char *file_out_name(const struct file_out *file)
 {
     return file->name;
@@ -216,12 +224,16 @@ bool file_out_reserve(struct file_out *file, uint64_t bytes, struct fault *fault
 {
     int failed;
 
+    if (bytes <= file->room)
+        return true;
     do {
-        failed = fallocate(file->descriptor, 0, 0, (off_t)bytes);
+        failed = fallocate(file->descriptor, 0, (off_t)file->room, (off_t)(bytes - file->room));
     } while (failed != 0 && errno == EINTR);
-    file->room = failed == 0 ? bytes : 0;
-    file->mapped = failed == 0 && mapped_is_faster(file->descriptor);
-    return failed == 0 || !is_full(errno) || refuse(file, fault);
+    if (failed != 0)
+        return !is_full(errno) || refuse(file, fault);
+    file->room = bytes;
+    file->mapped = mapped_is_faster(file->descriptor);
+    return true;
 }
 
 bool file_out_extend(const struct file_out *file, uint64_t bytes, struct fault *fault)

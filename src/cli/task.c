@@ -32,7 +32,8 @@ struct task task_alone(const struct options *options, const char *input, const c
                                     .plan = options->plan,
                                     .out_format = options->out_format,
                                     .level = options->level,
-                                    .run = options->run}};
+                                    .run = options->run,
+                                    .will_run = options->action != ACTION_EXPLAIN}};
 
     if (options_deal(options))
         task.request.among = options->peers;

@@ -89,7 +89,8 @@ struct sink {
     struct file_out *file; /* NULL: others complete it */
     struct header header;
     struct sink_place samples;
-    char remark[128]; /* once it is finished: what was made of the samples; else empty */
+    struct reservation *reservation; /* of room for them; or NULL */
+    char remark[128];                /* once it is finished: what was made of the samples; else empty */
     void *state;
 };
 
@@ -189,8 +190,11 @@ bool sink_write(struct sink *sink, const void *samples, size_t planes, struct fa
 /* Bytes of the samples of all volumes. */
 uint64_t sink_bytes(const struct sink *sink);
 
-/* Of a sink whose samples have a place: take room for all of them, so that a full disk shows at once; and
-   planes in any order, all of them before the end. */
+/* Of a sink whose samples have a place: begin to take room for all of them, unless it is begun, and nothing
+   of any other; whether that has failed so far; have it, so that a full disk shows at once; and planes in any
+   order, all of them before the end. */
+void sink_begin_to_reserve(struct sink *sink);
+bool sink_lacks_room(const struct sink *sink, struct fault *fault);
 bool sink_reserve(const struct sink *sink, struct fault *fault);
 bool sink_write_at(const struct sink *sink, const void *samples, size_t first, size_t planes,
                    struct fault *fault);

@@ -6,7 +6,6 @@
 #include "format/png_stack.h"
 #include "format/slice.h"
 #include "run/stats.h"
-#include "target.h"
 
 #include <string.h>
 
@@ -115,6 +114,73 @@ bool pipeline_open(struct pipeline *pipeline, const struct pipeline_request *req
         return true;
     pipeline_close(pipeline);
     return false;
+}
+
+/* ---- the output ---- */
+
+const struct format *pipeline_output_format(const struct pipeline *pipeline, const char *path)
+{
+    const struct pipeline_request *request = pipeline->request;
+    const struct format *origin = pipeline->source.format;
+    const struct format *named = path == NULL ? NULL : format_of_name(path);
+
+    if (request->out_format != NULL)
+        return request->out_format;
+    if (origin != &format_png && pattern_is_png(path))
+        return &format_png_stack;
+    return named == NULL || origin == &format_png || named == &format_png ? origin : named;
+}
+
+/* What is to be a picture may need more than its format. */
+static const struct format *sink_format(const struct pipeline *pipeline, const char *path)
+{
+    const struct job *job = &pipeline->job;
+
+    return job->region_kind == REGION_SLICE && !slice_is_plain(job->written.type)
+               ? &format_slice
+               : pipeline_output_format(pipeline, path);
+}
+
+static struct target_request target_request_of(const struct pipeline *pipeline, const char *path,
+                                               size_t threads)
+{
+    return (struct target_request){.format = sink_format(pipeline, path),
+                                   .header = &pipeline->job.written,
+                                   .sink = {.pattern = path,
+                                            .level = pipeline->request->level,
+                                            .threads = threads,
+                                            .origin = &pipeline->source}};
+}
+
+static bool open_own_output(struct pipeline *pipeline, struct fault *fault)
+{
+    const struct target_request request =
+        target_request_of(pipeline, pipeline->request->output, codec_threads(pipeline));
+
+    return target_open(&pipeline->output, &request, fault);
+}
+
+static void close_output(struct pipeline *pipeline)
+{
+    target_close(&pipeline->output);
+    pipeline->output = (struct target){.file = NULL};
+}
+
+/* A device takes its time to start. Meanwhile the output gets its room; whatever speaks against that, the run
+   finds out. */
+static void take_room(void *data)
+{
+    struct pipeline *pipeline = data;
+    const struct pipeline_request *request = pipeline->request;
+    bool early = request->will_run && request->budget == NULL && !ranks_are_several(&pipeline->ranks);
+    struct fault refusal;
+
+    if (!early || pipeline->output.file != NULL || !file_out_is_file(request->output))
+        return;
+    if (open_own_output(pipeline, &refusal))
+        sink_begin_to_reserve(&pipeline->output.sink);
+    else
+        close_output(pipeline);
 }
 
 /* ---- the plan ---- */
@@ -262,6 +328,8 @@ static bool plan_own(struct pipeline *pipeline, size_t depth, struct fault *faul
         return false;
     request.division = pipeline->ranks.division.kind;
     request.depth = depth;
+    request.on_start = take_room;
+    request.listener = pipeline;
     request.stops = pipeline->stops;
     request.stop_count = pipeline->request->tee_count;
     if (pipeline->device != NULL)
@@ -342,40 +410,6 @@ bool pipeline_would_fit(const struct pipeline_request *request)
 
 /* ---- the run ---- */
 
-const struct format *pipeline_output_format(const struct pipeline *pipeline, const char *path)
-{
-    const struct pipeline_request *request = pipeline->request;
-    const struct format *origin = pipeline->source.format;
-    const struct format *named = path == NULL ? NULL : format_of_name(path);
-
-    if (request->out_format != NULL)
-        return request->out_format;
-    if (origin != &format_png && pattern_is_png(path))
-        return &format_png_stack;
-    return named == NULL || origin == &format_png || named == &format_png ? origin : named;
-}
-
-/* What is to be a picture may need more than its format. */
-static const struct format *sink_format(const struct pipeline *pipeline, const char *path)
-{
-    const struct job *job = &pipeline->job;
-
-    return job->region_kind == REGION_SLICE && !slice_is_plain(job->written.type)
-               ? &format_slice
-               : pipeline_output_format(pipeline, path);
-}
-
-static struct target_request target_request_of(const struct pipeline *pipeline, const char *path,
-                                               size_t threads)
-{
-    return (struct target_request){.format = sink_format(pipeline, path),
-                                   .header = &pipeline->job.written,
-                                   .sink = {.pattern = path,
-                                            .level = pipeline->request->level,
-                                            .threads = threads,
-                                            .origin = &pipeline->source}};
-}
-
 /* Many files at a time have a thread each. */
 static bool open_tees(const struct pipeline *pipeline, struct target *targets, struct tee *tees,
                       struct fault *fault)
@@ -409,14 +443,17 @@ static bool run_volumes(struct pipeline *pipeline, struct run_request *request, 
     return true;
 }
 
-static bool open_output(struct pipeline *pipeline, struct target *output, struct fault *fault)
+/* Unless it has been opened before. */
+static bool open_output(struct pipeline *pipeline, struct fault *fault)
 {
     const struct target_request request =
         target_request_of(pipeline, pipeline->request->output, codec_threads(pipeline));
 
+    if (pipeline->output.file != NULL)
+        return true;
     return ranks_share_run(&pipeline->ranks)
-               ? target_open_joint(output, &request, &pipeline->ranks.team, fault)
-               : target_open(output, &request, fault);
+               ? target_open_joint(&pipeline->output, &request, &pipeline->ranks.team, fault)
+               : open_own_output(pipeline, fault);
 }
 
 static void keep_tee_ends(struct pipeline *pipeline, const struct tee *tees)
@@ -428,24 +465,24 @@ static void keep_tee_ends(struct pipeline *pipeline, const struct tee *tees)
 }
 
 /* All is written: what can fail from here on is no more than a name. */
-static bool commit(const struct pipeline *pipeline, struct target *output, struct target *targets,
-                   struct fault *fault)
+static bool commit(struct pipeline *pipeline, struct target *targets, struct fault *fault)
 {
     bool done = true;
 
     for (size_t i = 0; done && i < pipeline->request->tee_count; i++)
         done = target_commit(&targets[i], fault);
-    return done && target_commit(output, fault);
+    return done && target_commit(&pipeline->output, fault);
 }
 
-static bool run_into_targets(struct pipeline *pipeline, struct target *output, struct target *targets,
-                             struct tee *tees, struct fault *fault)
+static bool run_into_targets(struct pipeline *pipeline, struct target *targets, struct tee *tees,
+                             struct fault *fault)
 {
     struct run_request request = pipeline->request->run;
+    struct target *output = &pipeline->output;
     struct peers *team = &pipeline->ranks.team;
     bool done;
 
-    if (!open_output(pipeline, output, fault) || !open_tees(pipeline, targets, tees, fault))
+    if (!open_output(pipeline, fault) || !open_tees(pipeline, targets, tees, fault))
         return false;
     request.peers = team;
     request.tees = tees;
@@ -454,7 +491,7 @@ static bool run_into_targets(struct pipeline *pipeline, struct target *output, s
            target_finish(output, team, fault);
     memcpy(pipeline->remark, output->sink.remark, sizeof pipeline->remark);
     keep_tee_ends(pipeline, tees);
-    return done && peers_follow(team, commit(pipeline, output, targets, fault), fault);
+    return done && peers_follow(team, commit(pipeline, targets, fault), fault);
 }
 
 /* Whether nobody can have seen a byte of any of them. */
@@ -475,19 +512,18 @@ static bool is_device_fault(const struct fault *fault)
 static bool run_into_file(struct pipeline *pipeline, struct fault *fault)
 {
     size_t count = pipeline->request->tee_count;
-    struct target output = {.file = NULL};
     struct target *targets = mem_zeroed(count, sizeof *targets, "the tees", fault);
     struct tee *tees = targets == NULL ? NULL : mem_zeroed(count, sizeof *tees, "the tees", fault);
     bool done = peers_agree(&pipeline->ranks.team, tees != NULL, fault) &&
-                run_into_targets(pipeline, &output, targets, tees, fault);
+                run_into_targets(pipeline, targets, tees, fault);
 
     if (done)
         pipeline->status = pipeline->summary.unreached ? STATUS_UNREACHED : STATUS_DONE;
     pipeline->may_retreat = !done && pipeline->plan.replaceable && !ranks_are_several(&pipeline->ranks) &&
-                            is_device_fault(fault) && is_unseen(&output, targets, count);
+                            is_device_fault(fault) && is_unseen(&pipeline->output, targets, count);
     for (size_t i = 0; targets != NULL && i < count; i++)
         target_close(&targets[i]);
-    target_close(&output);
+    close_output(pipeline);
     mem_free(targets);
     mem_free(tees);
     return done;
@@ -530,6 +566,7 @@ void pipeline_close(struct pipeline *pipeline)
     if (pipeline == NULL)
         return;
     run_summary_free(&pipeline->summary);
+    close_output(pipeline);
     close_plan(pipeline);
     close_source(pipeline);
     if (pipeline->starts)

@@ -12,6 +12,7 @@
 #include "run/run.h"
 #include "budget.h"
 #include "ranks.h"
+#include "target.h"
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -44,6 +45,7 @@ struct pipeline_request {
         *tee_pattern; /* that they have their names from, and are told of together; NULL: each is by itself */
     int level;        /* as sinks take it */
     struct run_request run;
+    bool will_run;         /* once it is planned: what the run needs may be made ready before */
     struct budget *budget; /* NULL: it runs alone */
     uint64_t share; /* of the budget's memory: more is taken where less means more passes over the data */
     struct peers *peers;       /* the processes that run it together; NULL: this one alone */
@@ -73,6 +75,7 @@ struct pipeline {
 
     /* The pipeline's own. */
     struct file_in *file;
+    struct target output;
     uint64_t *stops;    /* of the plan */
     char *first;        /* picture of a stack, whose file that is; else NULL */
     const char *device; /* instead of the request's, after a retreat */

@@ -133,6 +133,13 @@ static void give_reason(struct plan *plan, const char *format, ...)
     va_end(arguments);
 }
 
+/* Someone may have use for the time. */
+static void tell_of_start(const struct plan_request *request)
+{
+    if (request->on_start != NULL)
+        request->on_start(request->listener);
+}
+
 /* Take a backend's first device if it should be done sooner than what was chosen, or if it alone has the rung
    that is asked for. Where its start takes longer than the others' whole run it is not even looked for. */
 static void consider(const struct plan_request *request, struct plan *plan, const struct backend *backend,
@@ -157,6 +164,7 @@ static void consider(const struct plan_request *request, struct plan *plan, cons
         give_reason(plan, "%s is not started: the address space is limited", backend->name);
         return;
     }
+    tell_of_start(request);
     if (backend->count() == 0)
         return;
     seconds = prediction_alone(&expected, backend, 0);
@@ -660,6 +668,8 @@ static bool fill(const struct plan_request *request, const struct source *source
         return false;
     if (!plan->job->copies && !lower_stages(plan, fault))
         return false;
+    if (plan_names_device(request))
+        tell_of_start(request);
     if (!plan_chooses_device(request)) {
         if (!choose_by_name(request, &chosen.devices, fault) ||
             !choose_count(request, plan, &chosen.devices, fault))

@@ -350,8 +350,7 @@ static bool make_together(struct passes *all, const struct pass *pass)
     const struct pass come = {.begin = pass->begin, .from = pass->from};
     const struct pass leave = {.end = pass->end, .to = pass->to};
 
-    return (pass->from == NULL || move_all(all, &come)) &&
-           (all->room == NULL || !reservation_has_failed(all->room, all->fault)) &&
+    return (pass->from == NULL || move_all(all, &come)) && !sink_lacks_room(all->sink, all->fault) &&
            advance_levels(all, pass) && (pass->to == NULL || (move_all(all, &leave) && tell_handings(all)));
 }
 

@@ -13,7 +13,6 @@
 #include "observer.h"
 #include "outrange.h"
 #include "peers.h"
-#include "reservation.h"
 #include "roll.h"
 #include "stops.h"
 #include "sweep.h"
@@ -45,7 +44,7 @@ struct passes {
                            source's end; else NULL */
     struct observers observers;
     struct tees tees;
-    struct reservation *room; /* that the sink takes meanwhile, or NULL */
+    const struct sink *sink; /* of the run */
     struct outrange outrange;
     struct pass_seconds seconds;
     struct outcomes outcomes;

@@ -7,7 +7,6 @@
 #include "fringe.h"
 #include "journey.h"
 #include "pass.h"
-#include "reservation.h"
 #include "stats.h"
 #include "stops.h"
 #include "trial.h"
@@ -54,19 +53,10 @@ static bool filter_in_fields(struct running *run)
 {
     bool on_trial = run->plan->schedule.on_trial;
     struct levels_mark end = on_trial ? trial_start(&run->trial) : levels_end(&run->plan->levels);
-    struct stop out = stops_to(&run->stops, ROUTE_SINK);
-    struct reservation room;
-    struct fault failure;
-    bool filled, reserved;
+    const struct stop out = stops_to(&run->stops, ROUTE_SINK);
 
-    reservation_begin(&room, &out.carrier);
-    run->passes.room = &room;
-    filled = fill_fields(run, end);
-    run->passes.room = NULL;
-    reserved = reservation_end(&room, &failure);
-    if (filled && !reserved)
-        *run->fault = failure;
-    return filled && reserved &&
+    stops_begin_to_reserve(&run->stops);
+    return fill_fields(run, end) && stops_reserve(&run->stops, run->fault) &&
            fleet_make(&run->passes, &(struct pass){.begin = end, .end = end, .to = &out});
 }
 
@@ -318,6 +308,7 @@ bool run_plan(struct plan *plan, const struct run_request *request, struct sourc
                    .job = plan->job,
                    .fault = fault,
                    .peers = request->peers,
+                   .sink = sink,
                    .tees = {.list = request->tees, .count = request->tee_count, .plan = plan},
                    .shares = plan->shares,
                    .share = plan->shares.first,

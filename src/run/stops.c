@@ -47,13 +47,24 @@ static bool write_anywhere(void *file, void *samples, struct range planes, struc
     return outlet_write_at(&stops->outlet, samples, stops->volume, planes, fault);
 }
 
+void stops_begin_to_reserve(struct stops *stops)
+{
+    if (!stops->reserved)
+        sink_begin_to_reserve(stops->outlet.sink);
+}
+
+bool stops_reserve(struct stops *stops, struct fault *fault)
+{
+    bool has_place = stops->outlet.sink->samples.file != NULL;
+
+    stops->reserved = stops->reserved || !has_place || sink_reserve(stops->outlet.sink, fault);
+    return stops->reserved;
+}
+
 /* Once, for all volumes: every thread of every pass to the sink asks. */
 static bool reserve_sink(void *file, struct fault *fault)
 {
-    struct stops *stops = file;
-
-    stops->reserved = stops->reserved || sink_reserve(stops->outlet.sink, fault);
-    return stops->reserved;
+    return stops_reserve(file, fault);
 }
 
 static bool read_spool(void *file, void *samples, struct range planes, struct fault *fault)

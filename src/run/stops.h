@@ -61,6 +61,10 @@ void stops_close(struct stops *stops);
 /* The last volume ends the source, and its run the sink. */
 bool stops_is_last_volume(const struct stops *stops);
 
+/* Have the sink take room for all of its samples meanwhile; and wait until it has. */
+void stops_begin_to_reserve(struct stops *stops);
+bool stops_reserve(struct stops *stops, struct fault *fault);
+
 /* A stop as a pass reads from it, and as one writes to it. */
 struct stop stops_from(struct stops *stops, enum route_stop stop);
 struct stop stops_to(struct stops *stops, enum route_stop stop);

@@ -15,6 +15,7 @@
 #include <memory>
 #include <mutex>
 #include <new>
+#include <thread>
 #include <unistd.h>
 
 using clock_type = std::chrono::steady_clock;
@@ -1077,6 +1078,11 @@ cudaError_t cudaRuntimeGetVersion(int *version_number)
 
 cudaError_t cudaGetDeviceCount(int *count)
 {
+    static std::once_flag started;
+
+    std::call_once(started, [] {
+        std::this_thread::sleep_for(std::chrono::milliseconds(environment_number("CUDA_EMULATION_START", 0)));
+    });
     return serve([=] {
         cudaError_t error = put(count, absence() == cudaSuccess ? the().device.count : 0);
         return error == cudaSuccess ? absence() : error;
