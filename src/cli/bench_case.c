@@ -428,7 +428,7 @@ static bool open_stands(struct bench_case *bench)
     const struct backend *backend;
     char text[256];
 
-    if (!plan_find_devices(plan, &bench->devices, bench->fault))
+    if (!selection_find_devices(plan, &bench->devices, bench->fault))
         return false;
     backend = bench->devices.backend;
     measured.index = bench->devices.indices[0];

@@ -42,7 +42,7 @@ static bool default_case(const struct options *options, struct bench_request *re
     bool picture = options->program == PROGRAM_IMGHEAT;
     size_t side;
 
-    if (!plan_find_devices(&options->plan, &devices, fault))
+    if (!selection_find_devices(&options->plan, &devices, fault))
         return false;
     side = devices.backend == &backend_cpu ? (picture ? 4096 : 256) : (picture ? 16384 : 512);
     request->work = options->job.has_work      ? options->job.work

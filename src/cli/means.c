@@ -30,7 +30,7 @@ static bool count_devices(const struct options *options, size_t *count, struct f
     struct devices devices;
 
     *count = 1;
-    if (plan_chooses_device(&options->plan))
+    if (selection_is_free(&options->plan))
         return true;
     if (!devices_find(options->plan.device, &devices, fault))
         return false;
@@ -88,7 +88,7 @@ size_t means_count(const struct means *means, const struct options *options, con
     /* Each task needs address space for the stacks of its threads. */
     if (machine_limits_addresses())
         return 1;
-    if (plan_names_device(&options->plan))
+    if (selection_names_device(&options->plan))
         return size_least(most, means->budget.device_count);
     if (task_reads_file(first->task.request.input)) {
         while (most > 1 && !fits(means, first, most))

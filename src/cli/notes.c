@@ -130,8 +130,9 @@ void notes_beforehand(const struct pipeline *pipeline)
     const char *input = phrase_input(pipeline->request->input);
 
     note_ranks(input, &pipeline->ranks);
-    if (pipeline->plan.alone[0] != '\0')
-        diag_note("%s: computing on %s alone: %s", input, pipeline->plan.device_name, pipeline->plan.alone);
+    if (pipeline->plan.selection.alone[0] != '\0')
+        diag_note("%s: computing on %s alone: %s", input, pipeline->plan.device_name,
+                  pipeline->plan.selection.alone);
     if (source->remark[0] != '\0')
         diag_note("%s", source->remark);
     if (source->doubt[0] != '\0')

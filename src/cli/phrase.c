@@ -70,8 +70,8 @@ void phrase_sums(FILE *stream, const struct plan *plan)
 void phrase_device(FILE *stream, const struct plan *plan)
 {
     fprintf(stream, "device    %s: %s", plan->device_name, plan->device_text);
-    if (plan->device_reason[0] != '\0')
-        fprintf(stream, " (%s)", plan->device_reason);
+    if (plan->selection.reason[0] != '\0')
+        fprintf(stream, " (%s)", plan->selection.reason);
     fprintf(stream, "\n");
 }
 

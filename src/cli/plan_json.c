@@ -104,7 +104,7 @@ static void print_device(FILE *stream, const struct plan *plan)
     fprintf(stream, ", \"device_text\": ");
     json_text(stream, plan->device_text);
     fprintf(stream, ", \"device_reason\": ");
-    json_text(stream, plan->device_reason);
+    json_text(stream, plan->selection.reason);
 }
 
 static void print_rung(FILE *stream, const struct form *form)

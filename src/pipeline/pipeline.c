@@ -18,7 +18,7 @@
  */
 static void *start_device(void *data)
 {
-    plan_warm_up(data);
+    selection_warm_up(data);
     return NULL;
 }
 
@@ -27,7 +27,7 @@ static void begin_start(struct pipeline *pipeline)
 {
     const struct pipeline_request *request = pipeline->request;
 
-    pipeline->starts = request->budget == NULL && plan_names_device(&request->plan) &&
+    pipeline->starts = request->budget == NULL && selection_names_device(&request->plan) &&
                        thread_start_roomy(&pipeline->starter, start_device, (void *)&request->plan);
 }
 
@@ -189,7 +189,7 @@ static void take_room(void *data)
 static bool may_take_device(const struct pipeline *pipeline, const struct plan_request *request)
 {
     return pipeline->request->budget != NULL && devices_backends[0] != &backend_cpu &&
-           (plan_chooses_device(request) || plan_names_device(request));
+           (selection_is_free(request) || selection_names_device(request));
 }
 
 static void take_device(struct pipeline *pipeline)
@@ -519,8 +519,9 @@ static bool run_into_file(struct pipeline *pipeline, struct fault *fault)
 
     if (done)
         pipeline->status = pipeline->summary.unreached ? STATUS_UNREACHED : STATUS_DONE;
-    pipeline->may_retreat = !done && pipeline->plan.replaceable && !ranks_are_several(&pipeline->ranks) &&
-                            is_device_fault(fault) && is_unseen(&pipeline->output, targets, count);
+    pipeline->may_retreat = !done && pipeline->plan.selection.replaceable &&
+                            !ranks_are_several(&pipeline->ranks) && is_device_fault(fault) &&
+                            is_unseen(&pipeline->output, targets, count);
     for (size_t i = 0; targets != NULL && i < count; i++)
         target_close(&targets[i]);
     close_output(pipeline);

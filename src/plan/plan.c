@@ -3,9 +3,7 @@
 
 #include "base/clock.h"
 #include "base/crew.h"
-#include "base/machine.h"
 #include "base/mem.h"
-#include "base/number.h"
 #include "base/size.h"
 #include "base/thread.h"
 #include "format/slice.h"
@@ -13,27 +11,10 @@
 #include "prediction.h"
 #include "scheduler.h"
 
-#include <limits.h>
-#include <pthread.h>
-#include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* Threads that read a file at once, and that write one: these move more than a device computes. */
 #define MOST_CARRIERS 4
-
-/* What a plan may take. */
-struct candidate {
-    struct devices devices; /* one, or several together */
-    bool automatic;
-    double seconds; /* predicted for the whole job */
-};
-
-static struct devices first_of(const struct backend *backend)
-{
-    return (struct devices){.backend = backend, .count = 1};
-}
 
 static bool lower_stages(struct plan *plan, struct fault *fault)
 {
@@ -105,232 +86,12 @@ static struct device_request device_request_of(const struct plan_request *reques
     return (struct device_request){.index = index, .threads = request->threads, .memory = request->memory};
 }
 
-static bool has_rung(const struct rung *rungs, const char *name)
-{
-    if (name == NULL)
-        return true;
-    for (; rungs->name != NULL; rungs++) {
-        if (strcmp(rungs->name, name) == 0)
-            return true;
-    }
-    return false;
-}
-
-/* Whether the backend has all rungs that are asked for by name. */
-static bool knows_wishes(const struct plan_request *request, const struct backend *backend)
-{
-    return has_rung(backend->rungs, request->wish.rung) && has_rung(backend->sum_rungs, request->sums.rung);
-}
-
-static void give_reason(struct plan *plan, const char *format, ...) DIAG_PRINTF(2, 3);
-
-static void give_reason(struct plan *plan, const char *format, ...)
-{
-    va_list arguments;
-
-    va_start(arguments, format);
-    vsnprintf(plan->device_reason, sizeof plan->device_reason, format, arguments);
-    va_end(arguments);
-}
-
-/* Someone may have use for the time. */
-static void tell_of_start(const struct plan_request *request)
-{
-    if (request->on_start != NULL)
-        request->on_start(request->listener);
-}
-
-/* Take a backend's first device if it should be done sooner than what was chosen, or if it alone has the rung
-   that is asked for. Where its start takes longer than the others' whole run it is not even looked for. */
-static void consider(const struct plan_request *request, struct plan *plan, const struct backend *backend,
-                     struct candidate *chosen)
-{
-    bool needed = !knows_wishes(request, chosen->devices.backend);
-    const struct prediction_case expected = case_of(request, plan);
-    struct prediction_overhead overhead = prediction_overhead(&expected, backend);
-    double least = overhead.start + overhead.moving, seconds;
-    char own[32], other[32];
-
-    if (!knows_wishes(request, backend))
-        return;
-    if (!needed && least >= chosen->seconds) {
-        number_format_seconds(least, other, sizeof other);
-        give_reason(plan, "%s predicted; %s would take %s to start and to move the samples",
-                    number_format_seconds(chosen->seconds, own, sizeof own), backend->name, other);
-        return;
-    }
-    /* It reserves far more of them than it uses. */
-    if (machine_limits_addresses()) {
-        give_reason(plan, "%s is not started: the address space is limited", backend->name);
-        return;
-    }
-    tell_of_start(request);
-    if (backend->count() == 0)
-        return;
-    seconds = prediction_alone(&expected, backend, 0);
-    if (!needed && seconds >= chosen->seconds) {
-        number_format_seconds(seconds, other, sizeof other);
-        give_reason(plan, "%s predicted; %s would take %s",
-                    number_format_seconds(chosen->seconds, own, sizeof own), backend->name, other);
-        return;
-    }
-    number_format_seconds(seconds, own, sizeof own);
-    if (needed)
-        give_reason(plan, "it has the requested rung; %s predicted", own);
-    else
-        give_reason(plan, "%s predicted; %s would take %s", own, chosen->devices.backend->name,
-                    number_format_seconds(chosen->seconds, other, sizeof other));
-    *chosen = (struct candidate){first_of(backend), true, seconds};
-    if (request->spread)
-        chosen->devices.indices[0] = (int)(request->member % backend->count());
-}
-
-/* The cheapest device by predicted time. */
-static void choose_automatically(const struct plan_request *request, struct plan *plan,
-                                 struct candidate *chosen)
-{
-    const struct prediction_case expected = case_of(request, plan);
-    char text[32];
-
-    *chosen = (struct candidate){first_of(&backend_cpu), true, prediction_alone(&expected, &backend_cpu, 0)};
-    give_reason(plan, "%s predicted", number_format_seconds(chosen->seconds, text, sizeof text));
-    for (size_t i = 0; devices_backends[i] != NULL; i++) {
-        if (devices_backends[i] != &backend_cpu && !plan->job->copies)
-            consider(request, plan, devices_backends[i], chosen);
-    }
-}
-
-/* Of the devices that are named, that which the request says, or all of them. */
-static bool choose_by_name(const struct plan_request *request, struct devices *chosen, struct fault *fault)
-{
-    char all[64];
-
-    if (!devices_find(request->device, chosen, fault))
-        return false;
-    if (request->spread && strchr(request->device, ':') == NULL) {
-        snprintf(all, sizeof all, "%s:all", request->device);
-        if (!devices_find(all, chosen, fault))
-            return false;
-    }
-    if (request->alone) {
-        chosen->indices[0] = chosen->indices[request->member % chosen->count];
-        chosen->count = 1;
-    }
-    return true;
-}
-
-bool plan_chooses_device(const struct plan_request *request)
-{
-    return request->device == NULL || strcmp(request->device, "auto") == 0;
-}
-
-bool plan_names_device(const struct plan_request *request)
-{
-    const struct backend *named = plan_chooses_device(request) ? NULL : devices_backend(request->device);
-
-    return named != NULL && named != &backend_cpu;
-}
-
-struct warm_up {
-    const struct backend *backend;
-    int index;
-    pthread_t thread;
-    bool runs;
-};
-
-static void *warm_up_one(void *data)
-{
-    const struct warm_up *one = data;
-
-    one->backend->warm_up(one->index);
-    return NULL;
-}
-
-/* All at the same time, the first by this thread. */
-void plan_warm_up(const struct plan_request *request)
-{
-    struct warm_up each[DEVICES_MOST];
-    struct devices chosen;
-    struct fault refusal;
-
-    if (!choose_by_name(request, &chosen, &refusal))
-        return;
-    for (size_t i = 1; i < chosen.count; i++) {
-        each[i] = (struct warm_up){.backend = chosen.backend, .index = chosen.indices[i]};
-        each[i].runs = thread_start_roomy(&each[i].thread, warm_up_one, &each[i]);
-    }
-    chosen.backend->warm_up(chosen.indices[0]);
-    for (size_t i = 1; i < chosen.count; i++) {
-        if (each[i].runs)
-            pthread_join(each[i].thread, NULL);
-    }
-}
-
 static struct levels levels_of(const struct plan *plan)
 {
     return (struct levels){.stages = plan->job->stages,
                            .steps = plan->steps,
                            .stage_count = plan->step_count,
                            .planes = plan->shape.planes};
-}
-
-/* Why several devices cannot share the job; NULL where they can. */
-static const char *keeps_alone(const struct plan *plan)
-{
-    if (plan->job->copies)
-        return "identity alone is copied: nothing is computed";
-    return plan->shape.planes < 2 ? "there is only one plane" : NULL;
-}
-
-/* As many as are predicted to be done first, where all may be taken; more than planes never help. */
-static void choose_fastest(const struct plan_request *request, struct plan *plan, struct devices *devices)
-{
-    const struct prediction_case expected = case_of(request, plan);
-    struct devices some = *devices;
-    double least = 0.0;
-    char text[32];
-
-    for (some.count = 1; some.count <= devices->count; some.count++) {
-        double seconds = prediction_together(&expected, &some);
-        if (some.count > 1 && seconds >= least)
-            break;
-        least = seconds;
-    }
-    give_reason(plan, "%s predicted for %zu of %zu", number_format_seconds(least, text, sizeof text),
-                some.count - 1, devices->count);
-    devices->count = some.count - 1;
-}
-
-/* How many of the devices that are named a run takes. */
-static bool choose_count(const struct plan_request *request, struct plan *plan, struct devices *devices,
-                         struct fault *fault)
-{
-    const char *why = devices->count > 1 ? keeps_alone(plan) : NULL;
-
-    if (devices->count > 1 && plan->job->region_kind == REGION_PART && !devices->all)
-        return fault_raise(fault, STATUS_USAGE, "--device: %s: --part takes one device", request->device);
-    if (why != NULL || plan->job->region_kind == REGION_PART) {
-        if (why != NULL && !devices->all)
-            snprintf(plan->alone, sizeof plan->alone, "%s", why);
-        devices->count = 1;
-    }
-    if (devices->count > plan->shape.planes)
-        devices->count = plan->shape.planes;
-    if (devices->all && devices->count > 1)
-        choose_fastest(request, plan, devices);
-    return true;
-}
-
-bool plan_find_devices(const struct plan_request *request, struct devices *devices, struct fault *fault)
-{
-    if (!plan_chooses_device(request))
-        return devices_find(request->device, devices, fault);
-    *devices = first_of(&backend_cpu);
-    for (size_t i = 0; devices_backends[i] != NULL && devices->backend == &backend_cpu; i++) {
-        if (devices_backends[i]->count() > 0)
-            devices->backend = devices_backends[i];
-    }
-    return true;
 }
 
 static size_t opened(const struct plan *plan)
@@ -390,7 +151,8 @@ static bool share(struct plan *plan, const struct schedule_request *request)
         return true;
     }
     plan->levels.unrolled = false;
-    snprintf(plan->alone, sizeof plan->alone, "the grid is too large for the memory of %zu together", count);
+    snprintf(plan->selection.alone, sizeof plan->selection.alone,
+             "the grid is too large for the memory of %zu together", count);
     return false;
 }
 
@@ -602,13 +364,11 @@ static void close_lanes(struct plan *plan)
 }
 
 /* Make the plan whole on some devices; what fails leaves them closed. */
-static bool settle_on(const struct plan_request *request, struct plan *plan, const struct source *source,
-                      const struct candidate *candidate, struct fault *fault)
+static bool settle_on_selected(const struct plan_request *request, struct plan *plan,
+                               const struct source *source, struct fault *fault)
 {
-    const struct devices *devices = &candidate->devices;
+    const struct devices *devices = &plan->selection.devices;
 
-    plan->replaceable =
-        candidate->automatic && devices->backend != &backend_cpu && knows_wishes(request, &backend_cpu);
     plan->levels = levels_of(plan);
     plan->levels.stops = request->stops;
     plan->levels.stop_count = request->stop_count;
@@ -658,33 +418,32 @@ static bool check_copy(const struct plan_request *request, const struct plan *pl
                                                    : "coarsen");
 }
 
+static bool select_devices(const struct plan_request *request, struct plan *plan, struct fault *fault)
+{
+    const struct prediction_case expected = case_of(request, plan);
+
+    return selection_make(request, &expected, &plan->selection, fault);
+}
+
+/* On what is selected, or else on what can stand in for it. */
+static bool settle(const struct plan_request *request, struct plan *plan, const struct source *source,
+                   struct fault *fault)
+{
+    if (settle_on_selected(request, plan, source, fault))
+        return true;
+    if (!plan->selection.replaceable || fault->status == STATUS_USAGE)
+        return false;
+    plan->setback = *fault;
+    selection_retreat(&plan->selection);
+    return settle_on_selected(request, plan, source, fault);
+}
+
 static bool fill(const struct plan_request *request, const struct source *source, struct plan *plan,
                  struct fault *fault)
 {
-    const struct candidate cpu = {.devices = first_of(&backend_cpu)};
-    struct candidate chosen = {.automatic = false};
-
-    if (!check_copy(request, plan, fault))
+    if (!check_copy(request, plan, fault) || (!plan->job->copies && !lower_stages(plan, fault)) ||
+        !select_devices(request, plan, fault) || !settle(request, plan, source, fault))
         return false;
-    if (!plan->job->copies && !lower_stages(plan, fault))
-        return false;
-    if (plan_names_device(request))
-        tell_of_start(request);
-    if (!plan_chooses_device(request)) {
-        if (!choose_by_name(request, &chosen.devices, fault) ||
-            !choose_count(request, plan, &chosen.devices, fault))
-            return false;
-    } else {
-        choose_automatically(request, plan, &chosen);
-    }
-    if (!settle_on(request, plan, source, &chosen, fault)) {
-        if (!plan->replaceable || fault->status == STATUS_USAGE)
-            return false;
-        plan->setback = *fault;
-        give_reason(plan, "%s failed", chosen.devices.backend->name);
-        if (!settle_on(request, plan, source, &cpu, fault))
-            return false;
-    }
     forecast_bytes(plan);
     return true;
 }
@@ -693,14 +452,6 @@ static struct plan plan_of(const struct job *job)
 {
     return (struct plan){.job = job,
                          .shape = lower_shape(&job->in.grid, encoding_work_channels(&job->field))};
-}
-
-/* The backend that is named, or else that which every machine has. */
-static const struct backend *expected_backend(const struct plan_request *request)
-{
-    const struct backend *named = plan_chooses_device(request) ? NULL : devices_backend(request->device);
-
-    return named != NULL ? named : &backend_cpu;
 }
 
 bool plan_divide(const struct plan_request *request, const struct job *job, const struct source *source,
@@ -712,7 +463,7 @@ bool plan_divide(const struct plan_request *request, const struct job *job, cons
     const struct levels levels = levels_of(&plan);
     const struct prediction_case expected = case_of(request, &plan);
     const struct division_case dividing = {.expected = &expected,
-                                           .backend = expected_backend(request),
+                                           .backend = selection_expected(request),
                                            .levels = &levels,
                                            .link = *link,
                                            .states = states,

@@ -1,0 +1,267 @@
+/* Selections: the device that a plan takes, or several of them, and why. */
+#include "selection.h"
+
+#include "base/machine.h"
+#include "base/number.h"
+#include "base/thread.h"
+
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+static struct devices first_of(const struct backend *backend)
+{
+    return (struct devices){.backend = backend, .count = 1};
+}
+
+static bool has_rung(const struct rung *rungs, const char *name)
+{
+    if (name == NULL)
+        return true;
+    for (; rungs->name != NULL; rungs++) {
+        if (strcmp(rungs->name, name) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Whether the backend has all rungs that are asked for by name. */
+static bool knows_wishes(const struct plan_request *request, const struct backend *backend)
+{
+    return has_rung(backend->rungs, request->wish.rung) && has_rung(backend->sum_rungs, request->sums.rung);
+}
+
+static void give_reason(struct selection *selection, const char *format, ...) DIAG_PRINTF(2, 3);
+
+static void give_reason(struct selection *selection, const char *format, ...)
+{
+    va_list arguments;
+
+    va_start(arguments, format);
+    vsnprintf(selection->reason, sizeof selection->reason, format, arguments);
+    va_end(arguments);
+}
+
+/* Someone may have use for the time. */
+static void tell_of_start(const struct plan_request *request)
+{
+    if (request->on_start != NULL)
+        request->on_start(request->listener);
+}
+
+/* Take a backend's first device if it should be done sooner than what was selected, or if it alone has the
+   rung that is asked for. Where its start takes longer than the others' whole run it is not even looked for.
+ */
+static void consider(const struct plan_request *request, const struct prediction_case *expected,
+                     const struct backend *backend, struct selection *selection)
+{
+    bool needed = !knows_wishes(request, selection->devices.backend);
+    struct prediction_overhead overhead = prediction_overhead(expected, backend);
+    double least = overhead.start + overhead.moving, seconds;
+    char own[32], other[32];
+
+    if (!knows_wishes(request, backend))
+        return;
+    if (!needed && least >= selection->seconds) {
+        number_format_seconds(least, other, sizeof other);
+        give_reason(selection, "%s predicted; %s would take %s to start and to move the samples",
+                    number_format_seconds(selection->seconds, own, sizeof own), backend->name, other);
+        return;
+    }
+    /* It reserves far more of them than it uses. */
+    if (machine_limits_addresses()) {
+        give_reason(selection, "%s is not started: the address space is limited", backend->name);
+        return;
+    }
+    tell_of_start(request);
+    if (backend->count() == 0)
+        return;
+    seconds = prediction_alone(expected, backend, 0);
+    if (!needed && seconds >= selection->seconds) {
+        number_format_seconds(seconds, other, sizeof other);
+        give_reason(selection, "%s predicted; %s would take %s",
+                    number_format_seconds(selection->seconds, own, sizeof own), backend->name, other);
+        return;
+    }
+    number_format_seconds(seconds, own, sizeof own);
+    if (needed)
+        give_reason(selection, "it has the requested rung; %s predicted", own);
+    else
+        give_reason(selection, "%s predicted; %s would take %s", own, selection->devices.backend->name,
+                    number_format_seconds(selection->seconds, other, sizeof other));
+    selection->devices = first_of(backend);
+    selection->seconds = seconds;
+    if (request->spread)
+        selection->devices.indices[0] = (int)(request->member % backend->count());
+}
+
+/* The cheapest device by predicted time. */
+static void choose_automatically(const struct plan_request *request, const struct prediction_case *expected,
+                                 struct selection *selection)
+{
+    char text[32];
+
+    selection->devices = first_of(&backend_cpu);
+    selection->seconds = prediction_alone(expected, &backend_cpu, 0);
+    give_reason(selection, "%s predicted", number_format_seconds(selection->seconds, text, sizeof text));
+    for (size_t i = 0; devices_backends[i] != NULL; i++) {
+        if (devices_backends[i] != &backend_cpu && !expected->job->copies)
+            consider(request, expected, devices_backends[i], selection);
+    }
+    selection->replaceable =
+        selection->devices.backend != &backend_cpu && knows_wishes(request, &backend_cpu);
+}
+
+/* Of the devices that are named, that which the request says, or all of them. */
+static bool choose_by_name(const struct plan_request *request, struct devices *chosen, struct fault *fault)
+{
+    char all[64];
+
+    if (!devices_find(request->device, chosen, fault))
+        return false;
+    if (request->spread && strchr(request->device, ':') == NULL) {
+        snprintf(all, sizeof all, "%s:all", request->device);
+        if (!devices_find(all, chosen, fault))
+            return false;
+    }
+    if (request->alone) {
+        chosen->indices[0] = chosen->indices[request->member % chosen->count];
+        chosen->count = 1;
+    }
+    return true;
+}
+
+bool selection_is_free(const struct plan_request *request)
+{
+    return request->device == NULL || strcmp(request->device, "auto") == 0;
+}
+
+bool selection_names_device(const struct plan_request *request)
+{
+    const struct backend *named = selection_is_free(request) ? NULL : devices_backend(request->device);
+
+    return named != NULL && named != &backend_cpu;
+}
+
+struct warm_up {
+    const struct backend *backend;
+    int index;
+    pthread_t thread;
+    bool runs;
+};
+
+static void *warm_up_one(void *data)
+{
+    const struct warm_up *one = data;
+
+    one->backend->warm_up(one->index);
+    return NULL;
+}
+
+/* All at the same time, the first by this thread. */
+void selection_warm_up(const struct plan_request *request)
+{
+    struct warm_up each[DEVICES_MOST];
+    struct devices chosen;
+    struct fault refusal;
+
+    if (!choose_by_name(request, &chosen, &refusal))
+        return;
+    for (size_t i = 1; i < chosen.count; i++) {
+        each[i] = (struct warm_up){.backend = chosen.backend, .index = chosen.indices[i]};
+        each[i].runs = thread_start_roomy(&each[i].thread, warm_up_one, &each[i]);
+    }
+    chosen.backend->warm_up(chosen.indices[0]);
+    for (size_t i = 1; i < chosen.count; i++) {
+        if (each[i].runs)
+            pthread_join(each[i].thread, NULL);
+    }
+}
+
+/* Why several devices cannot share the job; NULL where they can. */
+static const char *keeps_alone(const struct prediction_case *expected)
+{
+    if (expected->job->copies)
+        return "identity alone is copied: nothing is computed";
+    return expected->shape->planes < 2 ? "there is only one plane" : NULL;
+}
+
+/* As many as are predicted to be done first, where all may be taken; more than planes never help. */
+static void choose_fastest(const struct prediction_case *expected, struct selection *selection)
+{
+    struct devices *devices = &selection->devices, some = *devices;
+    double least = 0.0;
+    char text[32];
+
+    for (some.count = 1; some.count <= devices->count; some.count++) {
+        double seconds = prediction_together(expected, &some);
+        if (some.count > 1 && seconds >= least)
+            break;
+        least = seconds;
+    }
+    give_reason(selection, "%s predicted for %zu of %zu", number_format_seconds(least, text, sizeof text),
+                some.count - 1, devices->count);
+    devices->count = some.count - 1;
+}
+
+/* How many of the devices that are named a run takes. */
+static bool choose_count(const struct plan_request *request, const struct prediction_case *expected,
+                         struct selection *selection, struct fault *fault)
+{
+    struct devices *devices = &selection->devices;
+    const char *why = devices->count > 1 ? keeps_alone(expected) : NULL;
+    bool part = expected->job->region_kind == REGION_PART;
+
+    if (devices->count > 1 && part && !devices->all)
+        return fault_raise(fault, STATUS_USAGE, "--device: %s: --part takes one device", request->device);
+    if (why != NULL && !devices->all)
+        snprintf(selection->alone, sizeof selection->alone, "%s", why);
+    if (why != NULL || part)
+        devices->count = 1;
+    if (devices->count > expected->shape->planes)
+        devices->count = expected->shape->planes;
+    if (devices->all && devices->count > 1)
+        choose_fastest(expected, selection);
+    return true;
+}
+
+bool selection_make(const struct plan_request *request, const struct prediction_case *expected,
+                    struct selection *selection, struct fault *fault)
+{
+    *selection = (struct selection){.replaceable = false};
+    if (selection_names_device(request))
+        tell_of_start(request);
+    if (!selection_is_free(request))
+        return choose_by_name(request, &selection->devices, fault) &&
+               choose_count(request, expected, selection, fault);
+    choose_automatically(request, expected, selection);
+    return true;
+}
+
+void selection_retreat(struct selection *selection)
+{
+    const char *failed = selection->devices.backend->name;
+
+    *selection = (struct selection){.devices = first_of(&backend_cpu)};
+    give_reason(selection, "%s failed", failed);
+}
+
+const struct backend *selection_expected(const struct plan_request *request)
+{
+    const struct backend *named = selection_is_free(request) ? NULL : devices_backend(request->device);
+
+    return named != NULL ? named : &backend_cpu;
+}
+
+bool selection_find_devices(const struct plan_request *request, struct devices *devices, struct fault *fault)
+{
+    if (!selection_is_free(request))
+        return devices_find(request->device, devices, fault);
+    *devices = first_of(&backend_cpu);
+    for (size_t i = 0; devices_backends[i] != NULL && devices->backend == &backend_cpu; i++) {
+        if (devices_backends[i]->count() > 0)
+            devices->backend = devices_backends[i];
+    }
+    return true;
+}
