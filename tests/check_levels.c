@@ -4,6 +4,7 @@
 #include "plan/levels.h"
 #include "plan/route.h"
 #include "plan/share.h"
+#include "plan/transit.h"
 #include "harness.h"
 
 #include <check.h>
@@ -250,6 +251,86 @@ START_TEST(every_plane_has_an_owner)
 }
 END_TEST
 
+/* What a parcel takes at a rank that sends or gets it, with so many ranks on each node. */
+static struct transit weigh(const struct shares_parcel *parcel, size_t rank, size_t together,
+                            size_t plane_bytes)
+{
+    size_t bytes = parcel->planes.count * plane_bytes;
+    bool seen = parcel->from != parcel->to && parcel->from / together == parcel->to / together;
+    bool sends = parcel->from == rank;
+
+    if (!sends && parcel->to != rank)
+        return (struct transit){0, 0};
+    if (!seen)
+        return (struct transit){bytes, bytes};
+    bytes = transit_parcel_bytes(plane_bytes, parcel->planes.count);
+    return (struct transit){sends ? TRANSIT_TURNS * bytes : 0, TRANSIT_TURNS * bytes};
+}
+
+static void ck_transit(const struct shares *shares, size_t together, size_t plane_bytes,
+                       const struct transit *most)
+{
+    for (size_t rank = 0; rank < shares->count; rank++) {
+        struct transit sum = {0, 0};
+        for (size_t to = 0; to < shares->count; to++) {
+            struct shares_walk walk = shares_walk_start(shares, to, 0, shares->halo);
+            while (shares_walk_next(&walk)) {
+                const struct transit one = weigh(&walk.parcel, rank, together, plane_bytes);
+                sum.host_bytes += one.host_bytes;
+                sum.device_bytes += one.device_bytes;
+            }
+        }
+        ck_assert_uint_le(sum.host_bytes, most->host_bytes);
+        ck_assert_uint_le(sum.device_bytes, most->device_bytes);
+    }
+}
+
+/* No rank has more planes on their way than are expected, whichever of them are on a node. */
+START_TEST(planes_in_transit_are_bounded)
+{
+    uint64_t state = (uint64_t)_i;
+    struct shares shares = {.planes = 1 + chance(&state, 40), .around = _i % 2 == 0};
+    size_t plane_bytes = 1 + chance(&state, 10000);
+    struct transit most;
+
+    shares.count = 1 + chance(&state, shares.planes < DEVICES_MOST ? shares.planes : DEVICES_MOST);
+    shares.halo = chance(&state, shares.around ? 2 * shares.planes : shares.planes);
+    ck_assert(transit_count(&shares, shares.halo, plane_bytes, &most));
+    for (size_t together = 1; together <= shares.count; together++)
+        ck_transit(&shares, together, plane_bytes, &most);
+    ck_assert(!transit_count(&shares, shares.halo + 1, SIZE_MAX / 16, &most));
+}
+END_TEST
+
+/* All planes beside a share's own, each once and in order, from whoever owns them. */
+START_TEST(walks_bring_all_planes_beside_a_share)
+{
+    uint64_t state = (uint64_t)_i;
+    struct shares shares = {.planes = 1 + chance(&state, MOST_PLANES), .around = _i % 2 == 0};
+    size_t near, far, to;
+
+    shares.count = 1 + chance(&state, shares.planes < DEVICES_MOST ? shares.planes : DEVICES_MOST);
+    shares.halo = far = chance(&state, shares.planes);
+    near = chance(&state, far + 1);
+    to = chance(&state, shares.count);
+    const struct range inner = shares_reached(&shares, to, near), outer = shares_reached(&shares, to, far);
+    struct shares_walk walk = shares_walk_start(&shares, to, near, far);
+    for (size_t plane = outer.first; plane < outer.first + outer.count;) {
+        if (plane == inner.first)
+            plane = inner.first + inner.count;
+        if (plane == outer.first + outer.count)
+            break;
+        ck_assert(shares_walk_next(&walk));
+        ck_assert_uint_eq(walk.parcel.to, to);
+        ck_assert_uint_eq(walk.parcel.first, plane);
+        ck_assert(owns(&shares, walk.parcel.from, walk.parcel.planes));
+        ck_assert_uint_eq(walk.parcel.planes.first % shares.planes, plane % shares.planes);
+        plane += walk.parcel.planes.count;
+    }
+    ck_assert(!shares_walk_next(&walk));
+}
+END_TEST
+
 int main(void)
 {
     TCase *levels = tcase_create("levels");
@@ -260,5 +341,7 @@ int main(void)
     tcase_add_loop_test(levels, routes_are_all_their_passes, 0, TRIALS);
     tcase_add_loop_test(levels, steps_without_number, 0, TRIALS);
     tcase_add_loop_test(levels, every_plane_has_an_owner, 0, TRIALS);
+    tcase_add_loop_test(levels, walks_bring_all_planes_beside_a_share, 0, TRIALS);
+    tcase_add_loop_test(levels, planes_in_transit_are_bounded, 0, TRIALS);
     return harness_run("levels", &levels, 1, PATIENCE);
 }

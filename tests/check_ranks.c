@@ -188,6 +188,8 @@ static void check_ranks(const char *options, size_t count, enum division_kind di
     ck_same_figures(&run.ranks[0].summary, &alone->ranks[0].summary,
                     run.command.options.source.grid.channels);
     ck_same_sections(&run.ranks[0].sections, &alone->ranks[0].sections);
+    if (run.ranks[0].division.kind == DIVISION_SHARES)
+        ck_assert_uint_le(peers_threads_most_bytes(run.threads), run.ranks[0].schedule.trade_bytes);
     free(out);
     free(wanted);
     end(&run);
@@ -636,6 +638,64 @@ START_TEST(devices_of_ranks)
 }
 END_TEST
 
+/* Planes on their way take no more memory than was planned, and for planes of whole pages no less. */
+START_TEST(planes_in_transit)
+{
+    struct ranks_run run;
+
+    fill_input(SAMPLE_F32, (size_t)32 * 32 * 40);
+    for (size_t together = 1; together <= 4; together++) {
+        begin(&run, "-d 32,32,40 -t f32 -s 2 --rung naive", 4, DIVISION_SHARES);
+        peers_threads_part(run.threads, together);
+        make(&run);
+        ck_assert_msg(run.ranks[0].done, "%s", run.ranks[0].fault.text);
+        ck_assert_int_eq(run.ranks[0].division.kind, DIVISION_SHARES);
+        ck_assert_uint_eq(run.ranks[0].schedule.trade_bytes, 4 * 32 * 32 * sizeof(float));
+        ck_assert_uint_eq(peers_threads_most_bytes(run.threads), run.ranks[0].schedule.trade_bytes);
+        end(&run);
+    }
+}
+END_TEST
+
+/* A job as it is with so much memory on each device: it is done, or the plan refuses it. The division. */
+static enum division_kind run_with_memory(size_t bytes)
+{
+    struct ranks_run run;
+    enum division_kind kind;
+
+    begin(&run, "-d 12,11,16 -t u8 -s 2 --out-range auto", 3, DIVISION_SHARES);
+    running_limit_memory(bytes);
+    make(&run);
+    running_limit_memory(0);
+    for (size_t i = 0; i < run.count; i++)
+        ck_assert_msg(run.ranks[i].done || strstr(run.ranks[i].fault.text, "are free") != NULL,
+                      "%zu bytes: %s", bytes, run.ranks[i].fault.text);
+    if (run.ranks[0].done)
+        ck_same_file("out", "alone");
+    kind = run.ranks[0].done ? run.ranks[0].division.kind : DIVISION_KINDS;
+    unlink("out");
+    end(&run);
+    return kind;
+}
+
+START_TEST(a_plan_fits_its_devices)
+{
+    size_t found[DIVISION_KINDS + 1] = {0};
+    struct ranks_run alone;
+
+    fill_input(SAMPLE_U8, (size_t)12 * 11 * 16);
+    begin(&alone, "-d 12,11,16 -t u8 -s 2 --out-range auto", 1, DIVISION_CHEAPEST);
+    make(&alone);
+    rename("out", "alone");
+    end(&alone);
+    for (size_t bytes = 4000; bytes < 60000; bytes += bytes / 16)
+        found[run_with_memory(bytes)]++;
+    ck_assert_uint_gt(found[DIVISION_SHARES], 0);
+    ck_assert_uint_gt(found[DIVISION_KINDS], 0);
+    unlink("alone");
+}
+END_TEST
+
 /* ---- faults ---- */
 
 /* A raw volume that one rank cannot read. The others wait for that, and their planes are counted. */
@@ -939,9 +999,12 @@ int main(void)
     setenv("CUDA_EMULATION_DEVICES", "3", 1);
     tcase_add_loop_test(same, jobs, 0, (int)LENGTH(job_cases));
     tcase_add_test(same, devices_of_ranks);
+    tcase_add_test(same, planes_in_transit);
     tcase_add_loop_test(faults, what_one_meets_ends_all_soon, DIVISION_PARTS, DIVISION_KINDS);
-    if (is_emulated())
+    if (is_emulated()) {
+        tcase_add_test(same, a_plan_fits_its_devices);
         return harness_run("ranks on GPUs", cases, LENGTH(cases), PATIENCE);
+    }
     tcase_add_loop_test(same, edges_chains_and_types, 0, (int)(LENGTH(chains) * LENGTH(types)));
     tcase_add_test(same, ranks_that_are_of_no_use_are_idle);
     tcase_add_test(same, each_expects_its_own_planes);

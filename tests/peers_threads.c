@@ -34,6 +34,7 @@ struct peers_threads {
     size_t together;           /* of a node */
     unsigned long call, calls; /* of the rank that fails */
     unsigned long looks;
+    size_t most_bytes; /* of memory that others see and of messages, together, of one rank */
     bool broken;
     struct room *rooms; /* the first is that of all */
 };
@@ -106,6 +107,11 @@ void peers_threads_part(struct peers_threads *threads, size_t together)
 bool peers_threads_have_failed(const struct peers_threads *threads)
 {
     return threads->broken;
+}
+
+size_t peers_threads_most_bytes(const struct peers_threads *threads)
+{
+    return threads->most_bytes;
 }
 
 unsigned long peers_threads_looks(const struct peers_threads *threads)
@@ -262,6 +268,18 @@ static void send_crate(struct seat *seat, const struct peers_parcel *parcel)
     wake(seat->room);
 }
 
+/* Without memory of a node, the messages are no trade before a level. */
+static void note_bytes(const struct seat *seat)
+{
+    struct peers_threads *threads = seat->room->threads;
+    size_t bytes = seat->bytes;
+
+    for (size_t i = 0; i < seat->count; i++)
+        bytes += seat->parcels[i].size;
+    if (seat->room->maps > 0 && bytes > threads->most_bytes)
+        threads->most_bytes = bytes;
+}
+
 static bool begin_trade(void *state, const struct peers_parcel *parcels, size_t count, struct fault *fault)
 {
     struct seat *seat = state;
@@ -271,6 +289,7 @@ static bool begin_trade(void *state, const struct peers_parcel *parcels, size_t 
         return false;
     memcpy(seat->parcels, parcels, count * sizeof *parcels);
     seat->count = count;
+    note_bytes(seat);
     for (size_t i = 0; i < count; i++) {
         if (!parcels[i].incoming)
             send_crate(seat, &parcels[i]);
@@ -347,21 +366,29 @@ static bool is_alone(const struct seat *seat)
     return together == 1 || (first == seat->rank && first + 1 >= seat->room->count);
 }
 
-static void make_file(struct seat *seat, size_t bytes)
+static bool is_on_its_node(const struct seat *seat, const struct seat *other)
+{
+    size_t together = seat->room->threads->together;
+
+    return other->rank / together == seat->rank / together;
+}
+
+static void make_file(struct seat *seat, const size_t *bytes)
 {
     seat->file = memfd_create("node", MFD_CLOEXEC);
-    seat->bytes = bytes;
-    fixture_require(seat->file >= 0 && ftruncate(seat->file, (off_t)bytes) == 0, "memory of a node");
+    seat->bytes = 0;
+    for (size_t i = 0; i < seat->room->count; i++)
+        seat->bytes += is_on_its_node(seat, &seat->room->seats[i]) ? bytes[i] : 0;
+    fixture_require(seat->file >= 0 && ftruncate(seat->file, (off_t)seat->bytes) == 0, "memory of a node");
 }
 
 static void map_node(const struct seat *seat, struct maps *maps, unsigned char **seen)
 {
     const struct room *room = seat->room;
-    size_t together = room->threads->together;
 
     for (size_t i = 0; i < room->count; i++) {
         const struct seat *other = &room->seats[i];
-        if (other->rank / together != seat->rank / together || other->bytes == 0)
+        if (!is_on_its_node(seat, other) || other->bytes == 0)
             continue;
         maps->bytes[i] = other->bytes;
         maps->begin[i] = seen[i] =
@@ -379,7 +406,8 @@ static void unmap_node(struct maps *maps)
     free(maps);
 }
 
-static bool share_memory(void *state, size_t bytes, unsigned char **seen, void **memory, struct fault *fault)
+static bool share_memory(void *state, const size_t *bytes, unsigned char **seen, void **memory,
+                         struct fault *fault)
 {
     struct seat *seat = state;
     struct room *room = seat->room;

@@ -31,6 +31,9 @@ bool peers_threads_have_failed(const struct peers_threads *threads);
 /* How often ranks looked at a trade while they computed. */
 unsigned long peers_threads_looks(const struct peers_threads *threads);
 
+/* The most bytes in which a rank had planes on their way to others: memory that others see, and messages. */
+size_t peers_threads_most_bytes(const struct peers_threads *threads);
+
 /* Once all ranks have closed theirs; teams have to be closed by then, and no message may be left. */
 void peers_threads_close(struct peers_threads *threads);
 

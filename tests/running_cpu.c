@@ -14,3 +14,8 @@ void running_vary(unsigned long run)
 {
     (void)run;
 }
+
+void running_limit_memory(size_t bytes)
+{
+    (void)bytes;
+}

@@ -2,6 +2,8 @@
 #ifndef RUNNING_DEVICE_H
 #define RUNNING_DEVICE_H
 
+#include <stddef.h>
+
 /* As --device takes it; it may vary from run to run. */
 extern const char *running_device;
 
@@ -10,5 +12,9 @@ unsigned running_turns(void);
 
 /* Before the run of this number, in what its outcome must not depend on. */
 void running_vary(unsigned long run);
+
+/* Let each device have so many bytes of memory, if it is an emulated one; 0: as many as it has otherwise. The
+   programs that test ranks have this. */
+void running_limit_memory(size_t bytes);
 
 #endif

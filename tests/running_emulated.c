@@ -17,3 +17,14 @@ void running_vary(unsigned long run)
 {
     emulation_set_lazy_streams(((run ^ run >> 1 ^ run >> 3) & 1) == 1);
 }
+
+void running_limit_memory(size_t bytes)
+{
+    static size_t usual;
+    struct emulation_device device = emulation_get_device();
+
+    if (usual == 0)
+        usual = device.memory_bytes;
+    device.memory_bytes = bytes > 0 ? bytes : usual;
+    emulation_set_device(&device);
+}

@@ -1,38 +1,25 @@
 /* Exchanges: planes that lanes hand over to each other, for what reads beside their own. */
 #include "exchange.h"
 
-/* Planes on one side of a lane's own, each by the lane that has computed it. */
-static bool gather(const struct lane *lanes, const struct shares *shares, size_t taker, unsigned field,
-                   struct range planes, uint64_t *handed, struct fault *fault)
+static bool hand_over(const struct lane *lanes, const struct shares_parcel *parcel, unsigned field,
+                      struct fault *fault)
 {
-    const struct lane *to = &lanes[taker];
+    const struct lane *from = &lanes[parcel->from], *to = &lanes[parcel->to];
 
-    while (planes.count > 0) {
-        size_t owner;
-        const struct range owned = shares_owned(shares, planes, &owner);
-        const struct lane *from = &lanes[owner];
-        if (!from->backend->hand_over(from->device, from->fields[field], owned, to->device, to->fields[field],
-                                      planes.first, fault))
-            return false;
-        handed[taker] += owned.count;
-        planes.first += owned.count;
-        planes.count -= owned.count;
-    }
-    return true;
+    return from->backend->hand_over(from->device, from->fields[field], parcel->planes, to->device,
+                                    to->fields[field], parcel->first, fault);
 }
 
 bool exchange_planes(const struct lane *lanes, const struct shares *shares, unsigned field, size_t reach,
                      uint64_t *handed, struct fault *fault)
 {
-    bool done = true;
-
-    for (size_t i = 0; done && reach > 0 && i < shares->count; i++) {
-        const struct range own = shares_own(shares, i), reached = shares_reached(shares, i, reach);
-        const size_t end = own.first + own.count, end_reached = reached.first + reached.count;
-        const struct range before = {reached.first, own.first - reached.first};
-        const struct range behind = {end, end_reached - end};
-        done = gather(lanes, shares, i, field, before, handed, fault) &&
-               gather(lanes, shares, i, field, behind, handed, fault);
+    for (size_t to = 0; to < shares->count; to++) {
+        struct shares_walk walk = shares_walk_start(shares, to, 0, reach);
+        while (shares_walk_next(&walk)) {
+            if (!hand_over(lanes, &walk.parcel, field, fault))
+                return false;
+            handed[to] += walk.parcel.planes.count;
+        }
     }
-    return done;
+    return true;
 }

@@ -186,22 +186,25 @@ static bool make_passes_with_others(struct plan *plan, const struct schedule_req
     return scheduler_make(request, &plan->schedule, fault);
 }
 
-/* The steps whose changes ranks keep for each of their planes: as many as fit, but at least one. */
-static size_t kept_steps(const struct plan *plan, size_t step_bytes)
+/* The steps whose changes ranks keep for each of their planes: in passes, as many as fit, but at least one.
+ */
+static size_t kept_steps(const struct plan *plan, enum division_kind division, size_t step_bytes)
 {
     const struct stage *last = &plan->job->stages[plan->job->stage_count - 1];
     size_t most = size_most(1, PLAN_CHANGE_BYTES / step_bytes);
 
+    if (division == DIVISION_SHARES)
+        return 1;
     return last->steps < most ? (size_t)last->steps : most;
 }
 
 /* Those of one rank, and those that come from another one. */
-static size_t change_bytes(const struct plan *plan)
+static size_t change_bytes(const struct plan *plan, enum division_kind division)
 {
     size_t planes = size_divided_up(plan->shape.planes, plan->job->members);
     size_t step_bytes = planes * plan->job->in.grid.channels * sizeof(double);
 
-    return job_waits_for_change(plan->job) ? 2 * step_bytes * kept_steps(plan, step_bytes) : 0;
+    return job_waits_for_change(plan->job) ? 2 * step_bytes * kept_steps(plan, division, step_bytes) : 0;
 }
 
 static bool make_schedule(const struct plan_request *request, struct plan *plan,
@@ -235,7 +238,7 @@ static bool make_schedule(const struct plan_request *request, struct plan *plan,
         .measures = job->measures,
         .trades = request->division == DIVISION_SHARES,
         .among = request->division == DIVISION_PASSES ? job->members : 0,
-        .change_bytes = change_bytes(plan),
+        .change_bytes = change_bytes(plan, request->division),
         .tees = request->stop_count > 0,
         .trials = request->explains ? &plan->trials : NULL,
     };

@@ -18,13 +18,15 @@ static size_t count_buffers(const struct schedule *schedule)
     return schedule->in_buffers + schedule->out_buffers + schedule->tee_buffers;
 }
 
-/* Each buffer's other side in a device's own memory, and what adding up takes. */
+/* The other side of each buffer, and of planes in transit, in a device's own memory, and what adding up
+ * takes. */
 static size_t scratch_bytes(const struct schedule_request *request, const struct schedule *schedule)
 {
     const struct backend *backend = request->forms->backend;
     const struct shape *shape = request->forms->shape;
     size_t sides = count_buffers(schedule) + (request->tallies ? 1 : 0);
-    size_t bytes = request->device_memory > 0 ? sides * schedule->batch_bytes : 0;
+    size_t bytes =
+        request->device_memory > 0 ? sides * schedule->batch_bytes + schedule->trade_device_bytes : 0;
 
     if (request->tallies)
         bytes += backend->tally_bytes(shape, schedule->batch);

@@ -102,9 +102,10 @@ struct schedule {
     size_t field_count;
     size_t field_bytes, batch_bytes, spool_bytes; /* one of each */
     size_t routine_bytes, sum_bytes;              /* what routines and sums take beside */
-    size_t trade_bytes;  /* and what planes and their changes take on their way between processes */
-    size_t loan;         /* planes that a process gets from others at once, on either side */
-    size_t memory_bytes; /* all of it, on host and devices */
+    size_t trade_bytes;        /* and what planes and their changes take on their way between processes */
+    size_t trade_device_bytes; /* what such planes take in a device's own memory, a part of sum_bytes */
+    size_t loan;               /* planes that a process gets from others at once, on either side */
+    size_t memory_bytes;       /* all of it, on host and devices */
 };
 
 /* How much a run takes at a time. */

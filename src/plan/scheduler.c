@@ -8,6 +8,7 @@
 #include "candidates.h"
 #include "route.h"
 #include "sizes.h"
+#include "transit.h"
 
 /* A candidate that is tried: the levels as it would run it, and the schedule as far as it is known. */
 struct attempt {
@@ -341,6 +342,22 @@ static bool refuse(const struct schedule_request *request, struct fault *fault)
         number_format_bytes((double)whole, allowed, sizeof allowed));
 }
 
+/* The same at all ranks, so that all choose the same levels. */
+static bool count_trade(const struct schedule_request *request, size_t ranks, struct schedule *schedule)
+{
+    const struct shares shares = {.planes = request->levels->planes,
+                                  .count = ranks,
+                                  .halo = schedule->halo,
+                                  .around = request->levels->unrolled};
+    struct transit transit;
+
+    if (!transit_count(&shares, schedule->halo, request->work_plane_bytes, &transit))
+        return false;
+    schedule->trade_bytes = transit.host_bytes + request->change_bytes;
+    schedule->trade_device_bytes = transit.device_bytes;
+    return true;
+}
+
 /* Each device has its share, and beside it what its levels read. All of them together move as many bytes at a
    time, by as many threads, as one alone. */
 static bool fit_shares(struct attempt *attempt, size_t devices, uint64_t memory)
@@ -355,9 +372,7 @@ static bool fit_shares(struct attempt *attempt, size_t devices, uint64_t memory)
     schedule->lanes = request->trades ? 1 : devices;
     schedule->whole = true;
     schedule->halo = levels_widest_reach(&attempt->levels);
-    /* Both ways, on both sides. */
-    if (request->trades &&
-        !mem_product(&schedule->trade_bytes, request->work_plane_bytes, 4 * schedule->halo))
+    if (request->trades && !count_trade(request, devices, schedule))
         return false;
     schedule->depth = 2 * schedule->halo;
     roomy_size.batch = size_least(size_divided_up(roomy_size.batch, schedule->lanes), most);

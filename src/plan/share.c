@@ -55,3 +55,28 @@ struct range shares_owned(const struct shares *shares, struct range planes, size
     *owner = index;
     return (struct range){plane + overlap, size_least(planes.count, first_of(shares, index + 1) - plane)};
 }
+
+struct shares_walk shares_walk_start(const struct shares *shares, size_t to, size_t near, size_t far)
+{
+    const struct range inner = shares_reached(shares, to, near), outer = shares_reached(shares, to, far);
+    size_t end = inner.first + inner.count;
+
+    return (struct shares_walk){
+        .shares = shares,
+        .sides = {{outer.first, inner.first - outer.first}, {end, outer.first + outer.count - end}},
+        .parcel = {.to = to}};
+}
+
+bool shares_walk_next(struct shares_walk *walk)
+{
+    struct range *side = &walk->sides[walk->sides[0].count > 0 ? 0 : 1];
+    struct shares_parcel *parcel = &walk->parcel;
+
+    if (side->count == 0)
+        return false;
+    parcel->planes = shares_owned(walk->shares, *side, &parcel->from);
+    parcel->first = side->first;
+    side->first += parcel->planes.count;
+    side->count -= parcel->planes.count;
+    return true;
+}

@@ -52,32 +52,18 @@ static void add_loan(struct loans *loans, struct loan loan)
     loans->list[loans->count++] = loan;
 }
 
-/* Planes on one side of a rank's own, from whoever has them. */
-static void add_side(struct loans *loans, size_t to, struct range planes)
-{
-    while (planes.count > 0) {
-        struct loan loan = {.to = to};
-        loan.planes = shares_owned(&loans->portions, planes, &loan.from);
-        planes.first += loan.planes.count;
-        planes.count -= loan.planes.count;
-        loan.planes.first -= shares_overlap(&loans->portions);
-        add_loan(loans, loan);
-    }
-}
-
 /* The planes at such a distance from a rank's own, on both sides. All ranks take them in the same order,
    so each lends planes to few others at a time. */
 static void list_loans(struct loans *loans, size_t near, size_t far)
 {
-    const struct shares *portions = &loans->portions;
-
     loans->count = loans->used = 0;
-    for (size_t to = 0; to < portions->count; to++) {
-        const struct range inner = shares_reached(portions, to, near);
-        const struct range outer = shares_reached(portions, to, far);
-        size_t end = inner.first + inner.count;
-        add_side(loans, to, (struct range){outer.first, inner.first - outer.first});
-        add_side(loans, to, (struct range){end, outer.first + outer.count - end});
+    for (size_t to = 0; to < loans->portions.count; to++) {
+        struct shares_walk walk = shares_walk_start(&loans->portions, to, near, far);
+        while (shares_walk_next(&walk)) {
+            struct range planes = walk.parcel.planes;
+            planes.first -= shares_overlap(&loans->portions);
+            add_loan(loans, (struct loan){.from = walk.parcel.from, .to = to, .planes = planes});
+        }
     }
 }
 

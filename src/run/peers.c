@@ -150,7 +150,8 @@ bool peers_end_trade(struct peers *peers, struct fault *fault)
     return peers->kind->end_trade(peers->state, fault);
 }
 
-bool peers_share(struct peers *peers, size_t bytes, unsigned char **seen, void **memory, struct fault *fault)
+bool peers_share(struct peers *peers, const size_t *bytes, unsigned char **seen, void **memory,
+                 struct fault *fault)
 {
     return peers->kind->share(peers->state, bytes, seen, memory, fault);
 }

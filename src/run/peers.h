@@ -53,10 +53,10 @@ struct peers_kind {
     bool (*look_at_trade)(void *state);
     bool (*end_trade)(void *state, struct fault *fault);
 
-    /* All together: get memory of so many bytes for this rank, in whole pages, which the others on its node
-       see as well. seen[i] is that of rank i, or NULL if the rank is on another node. If a node has no such
-       memory, it is NULL for all of its ranks. All together again: give it back. */
-    bool (*share)(void *state, size_t bytes, unsigned char **seen, void **memory, struct fault *fault);
+    /* All together: get memory for this rank, in whole pages, which the others on its node see as well:
+       bytes[i] for each rank i of these. seen[i] is that of rank i, or NULL if the rank is on another node.
+       If a node has no such memory, it is NULL for all of its ranks. All together again: give it back. */
+    bool (*share)(void *state, const size_t *bytes, unsigned char **seen, void **memory, struct fault *fault);
     void (*unshare)(void *state, void *memory);
 
     /* Let all others know that it is over, which may not reach them at once; and whether somebody did so. All
@@ -121,7 +121,8 @@ bool peers_look_at_trade(struct peers *peers);
 bool peers_end_trade(struct peers *peers, struct fault *fault);
 
 /* Memory that ranks of a node see, as peers_kind has it. */
-bool peers_share(struct peers *peers, size_t bytes, unsigned char **seen, void **memory, struct fault *fault);
+bool peers_share(struct peers *peers, const size_t *bytes, unsigned char **seen, void **memory,
+                 struct fault *fault);
 void peers_unshare(struct peers *peers, void *memory);
 
 /* Who takes what the ranks bring to rank 0, in their order. Whether all of it was taken they have agreed on.

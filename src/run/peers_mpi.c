@@ -304,6 +304,7 @@ static void close_comm(void *state)
 /* Memory that the ranks of a node see. */
 struct window {
     MPI_Comm node;
+    int locals;  /* ranks of the node */
     MPI_Win win; /* MPI_WIN_NULL: there is none */
 };
 
@@ -327,6 +328,30 @@ static uint64_t spare_bytes(void)
                : 0;
 }
 
+/* What a rank of the node is among all ranks. */
+static size_t index_of(const struct comm *comm, const struct window *window, int local)
+{
+    int index = MPI_UNDEFINED;
+    MPI_Group all, node;
+
+    MPI_Comm_group(comm->comm, &all);
+    MPI_Comm_group(window->node, &node);
+    MPI_Group_translate_ranks(node, 1, &local, all, &index);
+    MPI_Group_free(&all);
+    MPI_Group_free(&node);
+    return (size_t)index;
+}
+
+/* Bytes for the ranks of the node. */
+static size_t count_bytes(const struct comm *comm, const struct window *window, const size_t *bytes)
+{
+    size_t sum = 0;
+
+    for (int local = 0; local < window->locals; local++)
+        sum += bytes[index_of(comm, window, local)];
+    return sum;
+}
+
 /* Each rank's memory begins on a page of its own, so that each can be page-locked by itself. */
 static int allocate(struct window *window, size_t bytes)
 {
@@ -342,49 +367,63 @@ static int allocate(struct window *window, size_t bytes)
 }
 
 /* Where the ranks of the node have their memory. */
-static void look_up(const struct comm *comm, const struct window *window, unsigned char **seen)
+static int look_up(const struct comm *comm, const struct window *window, unsigned char **seen)
 {
-    MPI_Group all, node;
-    int locals = 0;
+    int code = MPI_SUCCESS;
 
-    MPI_Comm_group(comm->comm, &all);
-    MPI_Comm_group(window->node, &node);
-    MPI_Group_size(node, &locals);
-    for (int local = 0; local < locals; local++) {
-        int index = MPI_UNDEFINED, unit;
+    for (int local = 0; code == MPI_SUCCESS && local < window->locals; local++) {
         MPI_Aint size;
-        MPI_Group_translate_ranks(node, 1, &local, all, &index);
-        MPI_Win_shared_query(window->win, local, &size, &unit, &seen[index]);
+        int unit;
+        code = MPI_Win_shared_query(window->win, local, &size, &unit, &seen[index_of(comm, window, local)]);
     }
-    MPI_Group_free(&all);
-    MPI_Group_free(&node);
+    return code;
 }
 
-/* A rank that is alone on its node needs none. */
-static bool fill_window(struct comm *comm, struct window *window, size_t bytes, unsigned char **seen,
-                        struct fault *fault)
+static bool open_window(const struct comm *comm, struct window *window, size_t bytes, unsigned char **seen)
 {
-    uint64_t needed = bytes, spare = spare_bytes();
-    int locals = 1, code;
+    return allocate(window, bytes) == MPI_SUCCESS &&
+           MPI_Win_set_errhandler(window->win, MPI_ERRORS_RETURN) == MPI_SUCCESS &&
+           MPI_Win_lock_all(MPI_MODE_NOCHECK, window->win) == MPI_SUCCESS &&
+           look_up(comm, window, seen) == MPI_SUCCESS;
+}
 
-    MPI_Comm_set_errhandler(window->node, MPI_ERRORS_RETURN);
-    MPI_Comm_size(window->node, &locals);
-    if (locals == 1)
-        return true;
-    if (!combine_on_node(comm, window, &needed, MPI_SUM, fault) ||
-        !combine_on_node(comm, window, &spare, MPI_MIN, fault))
+/* Without it on one rank, the node does without it. It is given back by all ranks together, so what only some
+   have is left alone. */
+static bool agree_on_window(struct comm *comm, struct window *window, bool opened, unsigned char **seen,
+                            struct fault *fault)
+{
+    uint64_t all_opened = opened;
+
+    if (!combine_on_node(comm, window, &all_opened, MPI_MIN, fault))
         return false;
-    if (needed == 0 || spare < needed)
+    if (all_opened)
         return true;
-    code = allocate(window, bytes);
-    if (code != MPI_SUCCESS)
-        return fail(comm, code, fault);
-    MPI_Win_lock_all(MPI_MODE_NOCHECK, window->win);
-    look_up(comm, window, seen);
+    window->win = MPI_WIN_NULL;
+    for (int i = 0; i < comm->count; i++)
+        seen[i] = NULL;
     return true;
 }
 
-static bool share_memory(void *state, size_t bytes, unsigned char **seen, void **memory, struct fault *fault)
+/* A rank that is alone on its node needs none. */
+static bool fill_window(struct comm *comm, struct window *window, const size_t *bytes, unsigned char **seen,
+                        struct fault *fault)
+{
+    uint64_t own, needed, spare = spare_bytes();
+
+    MPI_Comm_set_errhandler(window->node, MPI_ERRORS_RETURN);
+    MPI_Comm_size(window->node, &window->locals);
+    if (window->locals == 1)
+        return true;
+    own = needed = count_bytes(comm, window, bytes);
+    if (!combine_on_node(comm, window, &needed, MPI_SUM, fault) ||
+        !combine_on_node(comm, window, &spare, MPI_MIN, fault))
+        return false;
+    return needed == 0 || spare < needed ||
+           agree_on_window(comm, window, open_window(comm, window, (size_t)own, seen), seen, fault);
+}
+
+static bool share_memory(void *state, const size_t *bytes, unsigned char **seen, void **memory,
+                         struct fault *fault)
 {
     struct comm *comm = state;
     struct window *window = mem_zeroed(1, sizeof *window, "memory of a node", fault);

@@ -2,35 +2,29 @@
 #include "trade.h"
 
 #include "base/mem.h"
-#include "base/size.h"
 
 #include <stdatomic.h>
-#include <unistd.h>
 
-/* Planes that go from one rank to another, or from one end of the grid to the other in the same. If both
-   ranks see the memory of the one that has them, the planes pass through it. Two places take turns, so that
-   one may be filled while the other one is read. */
+/* If both ranks see the memory of the one that has the planes, they pass through it. Two places take turns,
+   so that one may be filled while the other one is read. */
 struct trade_parcel {
-    size_t from, to;
-    struct range planes; /* as the one that owns them counts */
-    size_t first;        /* what the other one calls the first of them */
-    size_t offset;       /* in the memory of the one that has them */
-    struct staging *staging[TRADE_TURNS];
+    struct shares_parcel way;
+    size_t offset; /* in the memory of the one that has them */
+    struct staging *staging[TRANSIT_TURNS];
 };
 
 /* ---- what is traded ---- */
 
-static size_t parcel_bytes(const struct trade *trade, const struct trade_parcel *parcel)
+static size_t plane_bytes(const struct trade *trade)
 {
     const struct plan *plan = trade->all->plan;
 
-    return parcel->planes.count * (size_t)plan_samples(plan, 1) * work_size(plan->job->work);
+    return (size_t)plan_samples(plan, 1) * work_size(plan->job->work);
 }
 
-/* Devices lock whole pages in memory. */
-static size_t paged_bytes(size_t bytes)
+static size_t parcel_bytes(const struct trade *trade, const struct trade_parcel *parcel)
 {
-    return size_rounded_up(bytes, (size_t)sysconf(_SC_PAGESIZE));
+    return parcel->way.planes.count * plane_bytes(trade);
 }
 
 static size_t own_index(const struct trade *trade)
@@ -38,7 +32,41 @@ static size_t own_index(const struct trade *trade)
     return trade->all->plan->shares.first;
 }
 
-static bool add_parcel(struct trade *trade, const struct trade_parcel *parcel)
+/* Whether the planes pass through memory that both ranks see. */
+static bool is_seen(const struct trade *trade, const struct shares_parcel *way)
+{
+    return way->from != way->to && trade->seen[way->from] != NULL && trade->seen[way->to] != NULL;
+}
+
+static bool create_lists(struct trade *trade)
+{
+    size_t ranks = trade->all->plan->shares.count;
+    struct fault *fault = trade->all->fault;
+
+    trade->outgoing = mem_zeroed(ranks, sizeof *trade->outgoing, "the trade", fault);
+    trade->seen = mem_zeroed(ranks, sizeof *trade->seen, "the trade", fault);
+    return trade->outgoing != NULL && trade->seen != NULL;
+}
+
+/* What this rank sends to each of the others, in memory that they see. */
+static bool count_outgoing(struct trade *trade)
+{
+    const struct shares *shares = &trade->all->plan->shares;
+
+    if (!create_lists(trade))
+        return false;
+    for (size_t to = 0; to < shares->count; to++) {
+        struct shares_walk walk = shares_walk_start(shares, to, 0, trade->reach);
+        while (to != own_index(trade) && shares_walk_next(&walk)) {
+            if (walk.parcel.from == own_index(trade))
+                trade->outgoing[to] +=
+                    TRANSIT_TURNS * transit_parcel_bytes(plane_bytes(trade), walk.parcel.planes.count);
+        }
+    }
+    return true;
+}
+
+static bool add_parcel(struct trade *trade, const struct shares_parcel *way, size_t offset)
 {
     struct trade_parcel *parcels = mem_grown(trade->parcels, trade->count, &trade->capacity, sizeof *parcels,
                                              "the trade", trade->all->fault);
@@ -46,64 +74,43 @@ static bool add_parcel(struct trade *trade, const struct trade_parcel *parcel)
     if (parcels == NULL)
         return false;
     trade->parcels = parcels;
-    parcels[trade->count++] = *parcel;
+    parcels[trade->count++] = (struct trade_parcel){.way = *way, .offset = offset};
     return true;
 }
 
-/* Planes on one side of a rank's own, from whoever has them. */
-static bool add_side(struct trade *trade, size_t to, struct range planes)
-{
-    const struct shares *shares = &trade->all->plan->shares;
-    bool done = true;
-
-    while (done && planes.count > 0) {
-        struct trade_parcel parcel = {.to = to, .first = planes.first};
-        parcel.planes = shares_owned(shares, planes, &parcel.from);
-        parcel.offset = trade->outgoing[parcel.from];
-        trade->outgoing[parcel.from] += paged_bytes(parcel_bytes(trade, &parcel));
-        if (parcel.from == own_index(trade) || to == own_index(trade))
-            done = add_parcel(trade, &parcel);
-        planes.first += parcel.planes.count;
-        planes.count -= parcel.planes.count;
-    }
-    return done;
-}
-
-/* All ranks list them in the same order, so each knows where those of another one are. */
+/* All ranks walk over all parcels in the same order, so each knows where those of another one are in the
+   memory that both see. */
 static bool list_parcels(struct trade *trade)
 {
     const struct shares *shares = &trade->all->plan->shares;
-    struct fault *fault = trade->all->fault;
-    bool done;
+    size_t *used = mem_zeroed(shares->count, sizeof *used, "the trade", trade->all->fault);
+    bool done = used != NULL;
 
-    trade->outgoing = mem_zeroed(shares->count, sizeof *trade->outgoing, "the trade", fault);
-    trade->seen = mem_zeroed(shares->count, sizeof *trade->seen, "the trade", fault);
-    done = trade->outgoing != NULL && trade->seen != NULL;
     for (size_t to = 0; done && to < shares->count; to++) {
-        const struct range own = shares_own(shares, to), reached = shares_reached(shares, to, trade->reach);
-        size_t end = own.first + own.count;
-        done = add_side(trade, to, (struct range){reached.first, own.first - reached.first}) &&
-               add_side(trade, to, (struct range){end, reached.first + reached.count - end});
+        struct shares_walk walk = shares_walk_start(shares, to, 0, trade->reach);
+        while (done && shares_walk_next(&walk)) {
+            const struct shares_parcel *way = &walk.parcel;
+            if (way->from == own_index(trade) || to == own_index(trade))
+                done = add_parcel(trade, way, used[way->from]);
+            if (is_seen(trade, way))
+                used[way->from] +=
+                    TRANSIT_TURNS * transit_parcel_bytes(plane_bytes(trade), way->planes.count);
+        }
     }
+    mem_free(used);
     return done;
-}
-
-/* Whether the planes pass through memory that both ranks see. */
-static bool is_seen(const struct trade *trade, const struct trade_parcel *parcel)
-{
-    return parcel->from != parcel->to && trade->seen[parcel->from] != NULL && trade->seen[parcel->to] != NULL;
 }
 
 static bool prepare_parcel(struct trade *trade, struct trade_parcel *parcel)
 {
     const struct lane *lane = trade->all->lane;
-    bool seen = is_seen(trade, parcel), done = true;
+    bool seen = is_seen(trade, &parcel->way), done = true;
+    size_t bytes = parcel_bytes(trade, parcel);
+    size_t apart = transit_parcel_bytes(plane_bytes(trade), parcel->way.planes.count);
 
-    for (unsigned turn = 0; done && turn < (seen ? TRADE_TURNS : 1); turn++) {
-        unsigned char *place =
-            seen ? trade->seen[parcel->from] + turn * trade->outgoing[parcel->from] + parcel->offset : NULL;
-        parcel->staging[turn] = lane->backend->staging_create(lane->device, parcel_bytes(trade, parcel),
-                                                              place, trade->all->fault);
+    for (unsigned turn = 0; done && turn < (seen ? TRANSIT_TURNS : 1); turn++) {
+        unsigned char *place = seen ? trade->seen[parcel->way.from] + parcel->offset + turn * apart : NULL;
+        parcel->staging[turn] = lane->backend->staging_create(lane->device, bytes, place, trade->all->fault);
         done = parcel->staging[turn] != NULL;
     }
     return done;
@@ -111,10 +118,11 @@ static bool prepare_parcel(struct trade *trade, struct trade_parcel *parcel)
 
 static struct peers_parcel message_of(const struct trade *trade, const struct trade_parcel *parcel)
 {
-    bool incoming = parcel->to == own_index(trade);
-    struct peers_parcel message = {.peer = incoming ? parcel->from : parcel->to, .incoming = incoming};
+    bool incoming = parcel->way.to == own_index(trade);
+    struct peers_parcel message = {.peer = incoming ? parcel->way.from : parcel->way.to,
+                                   .incoming = incoming};
 
-    if (!is_seen(trade, parcel)) {
+    if (!is_seen(trade, &parcel->way)) {
         message.bytes = parcel->staging[0]->samples;
         message.size = parcel_bytes(trade, parcel);
     }
@@ -123,6 +131,8 @@ static struct peers_parcel message_of(const struct trade *trade, const struct tr
 
 static bool prepare_parcels(struct trade *trade)
 {
+    if (!list_parcels(trade))
+        return false;
     trade->messages = mem_alloc(trade->count, sizeof *trade->messages, "the trade", trade->all->fault);
     if (trade->messages == NULL)
         return false;
@@ -130,7 +140,7 @@ static bool prepare_parcels(struct trade *trade)
         struct trade_parcel *parcel = &trade->parcels[i];
         if (!prepare_parcel(trade, parcel))
             return false;
-        if (parcel->from != parcel->to)
+        if (parcel->way.from != parcel->way.to)
             trade->messages[trade->message_count++] = message_of(trade, parcel);
     }
     return true;
@@ -141,7 +151,7 @@ void trade_close(struct trade *trade)
     const struct lane *lane = trade->all->lane;
 
     for (size_t i = 0; i < trade->count; i++) {
-        for (unsigned turn = 0; turn < TRADE_TURNS; turn++)
+        for (unsigned turn = 0; turn < TRANSIT_TURNS; turn++)
             lane->backend->staging_destroy(lane->device, trade->parcels[i].staging[turn]);
     }
     peers_unshare(trade->all->peers, trade->memory);
@@ -160,9 +170,8 @@ static bool open_for(struct trade *trade, size_t reach)
 
     trade_close(trade);
     trade->reach = reach;
-    return peers_agree(peers, list_parcels(trade), fault) &&
-           peers_share(peers, TRADE_TURNS * trade->outgoing[own_index(trade)], trade->seen, &trade->memory,
-                       fault) &&
+    return peers_agree(peers, count_outgoing(trade), fault) &&
+           peers_share(peers, trade->outgoing, trade->seen, &trade->memory, fault) &&
            peers_agree(peers, prepare_parcels(trade), fault);
 }
 
@@ -187,7 +196,7 @@ static bool await_copies(const struct trade *trade)
     bool done = true;
 
     for (size_t i = 0; done && i < trade->count; i++) {
-        for (unsigned turn = 0; done && turn < TRADE_TURNS; turn++)
+        for (unsigned turn = 0; done && turn < TRANSIT_TURNS; turn++)
             done = trade->parcels[i].staging[turn] == NULL ||
                    lane->backend->staging_wait(lane->device, trade->parcels[i].staging[turn], &seconds,
                                                trade->all->fault);
@@ -205,9 +214,9 @@ static bool pick_up(const struct trade *trade, unsigned field)
 
     for (size_t i = 0; done && i < trade->count; i++) {
         const struct trade_parcel *parcel = &trade->parcels[i];
-        if (parcel->from == own_index(trade))
+        if (parcel->way.from == own_index(trade))
             done = lane->backend->download(lane->device, lane->fields[field], &encoding,
-                                           staging_of(trade, parcel), parcel->planes, trade->all->fault);
+                                           staging_of(trade, parcel), parcel->way.planes, trade->all->fault);
     }
     return done;
 }
@@ -222,8 +231,8 @@ static bool drop_off(const struct trade *trade, unsigned field)
 
     for (size_t i = 0; done && i < trade->count; i++) {
         const struct trade_parcel *parcel = &trade->parcels[i];
-        const struct range planes = {parcel->first, parcel->planes.count};
-        if (parcel->to == own_index(trade))
+        const struct range planes = {parcel->way.first, parcel->way.planes.count};
+        if (parcel->way.to == own_index(trade))
             done =
                 lane->backend->upload(lane->device, lane->fields[field], &encoding, staging_of(trade, parcel),
                                       planes, (struct range){0, 0}, trade->all->fault);
@@ -253,6 +262,6 @@ bool trade_end(struct trade *trade, unsigned field, bool *fine)
         return false;
     atomic_thread_fence(memory_order_seq_cst);
     *fine = *fine && drop_off(trade, field);
-    trade->turn = (trade->turn + 1) % TRADE_TURNS;
+    trade->turn = (trade->turn + 1) % TRANSIT_TURNS;
     return true;
 }

@@ -5,15 +5,13 @@
 #ifndef TRADE_H
 #define TRADE_H
 
+#include "plan/share.h"
+#include "plan/transit.h"
 #include "pass.h"
 #include "peers.h"
 
 #include <stdbool.h>
 #include <stddef.h>
-
-/* Places that a parcel has in memory that several ranks see. A rank that gets the sign for a turn knows that
-   the other one has done with the turn before it. */
-#define TRADE_TURNS 2
 
 /* All that a rank sends and receives before a level; of zeros but for `all` before the first one. */
 struct trade {
@@ -23,7 +21,7 @@ struct trade {
     struct peers_parcel
         *messages; /* one a parcel between two ranks: its bytes, or a sign that they are there */
     size_t count, capacity, message_count;
-    size_t *outgoing;     /* bytes that each rank sends, by rank */
+    size_t *outgoing;     /* bytes of memory for what this one sends to each */
     unsigned char **seen; /* the memory of each that this one sees; or NULL */
     void *memory;         /* to be given back; or NULL */
     unsigned turn;

@@ -1,0 +1,27 @@
+/* Transits: the memory in which planes that ranks hand over to each other stand on their way. */
+#ifndef TRANSIT_H
+#define TRANSIT_H
+
+#include "share.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Places that a parcel has in memory that both ranks see. A rank that gets the sign for a turn knows that the
+   other one has done with the turn before it. */
+#define TRANSIT_TURNS 2
+
+/* Of the rank that has the most. */
+struct transit {
+    size_t host_bytes;
+    size_t device_bytes; /* on a device that has memory of its own */
+};
+
+/* What so many planes take there: whole pages, which a device can lock. */
+size_t transit_parcel_bytes(size_t plane_bytes, size_t planes);
+
+/* What no rank exceeds before a level of such a reach, whichever ranks see each other's memory; false where
+   addresses end. */
+bool transit_count(const struct shares *shares, size_t reach, size_t plane_bytes, struct transit *most);
+
+#endif
