@@ -657,13 +657,27 @@ START_TEST(planes_in_transit)
 }
 END_TEST
 
+static const char held_job[] = "-d 12,11,16 -t u8 -s 2 --out-range auto";
+
+/* By one process. */
+static void make_held_alone(void)
+{
+    struct ranks_run run;
+
+    fill_input(SAMPLE_U8, (size_t)12 * 11 * 16);
+    begin(&run, held_job, 1, DIVISION_CHEAPEST);
+    make(&run);
+    rename("out", "alone");
+    end(&run);
+}
+
 /* A job as it is with so much memory on each device: it is done, or the plan refuses it. The division. */
 static enum division_kind run_with_memory(size_t bytes)
 {
     struct ranks_run run;
     enum division_kind kind;
 
-    begin(&run, "-d 12,11,16 -t u8 -s 2 --out-range auto", 3, DIVISION_SHARES);
+    begin(&run, held_job, 3, DIVISION_SHARES);
     running_limit_memory(bytes);
     make(&run);
     running_limit_memory(0);
@@ -681,17 +695,35 @@ static enum division_kind run_with_memory(size_t bytes)
 START_TEST(a_plan_fits_its_devices)
 {
     size_t found[DIVISION_KINDS + 1] = {0};
-    struct ranks_run alone;
 
-    fill_input(SAMPLE_U8, (size_t)12 * 11 * 16);
-    begin(&alone, "-d 12,11,16 -t u8 -s 2 --out-range auto", 1, DIVISION_CHEAPEST);
-    make(&alone);
-    rename("out", "alone");
-    end(&alone);
+    make_held_alone();
     for (size_t bytes = 4000; bytes < 60000; bytes += bytes / 16)
         found[run_with_memory(bytes)]++;
     ck_assert_uint_gt(found[DIVISION_SHARES], 0);
     ck_assert_uint_gt(found[DIVISION_KINDS], 0);
+    unlink("alone");
+}
+END_TEST
+
+/* A device of one rank cannot use the memory that ranks of its node see: all send messages. */
+START_TEST(memory_that_a_device_cannot_lock)
+{
+    make_held_alone();
+    for (size_t together = 1; together <= 3; together++) {
+        struct ranks_run run;
+        begin(&run, held_job, 3, DIVISION_SHARES);
+        peers_threads_part(run.threads, together);
+        running_refuse_locks(true);
+        make(&run);
+        running_refuse_locks(false);
+        for (size_t i = 0; i < run.count; i++) {
+            ck_assert_msg(run.ranks[i].done, "%zu a node: %s", together, run.ranks[i].fault.text);
+            ck_assert_int_eq(run.ranks[i].division.kind, DIVISION_SHARES);
+        }
+        ck_same_file("out", "alone");
+        ck_assert_int_eq(peers_threads_most_bytes(run.threads) == 0, together == 3);
+        end(&run);
+    }
     unlink("alone");
 }
 END_TEST
@@ -1003,6 +1035,7 @@ int main(void)
     tcase_add_loop_test(faults, what_one_meets_ends_all_soon, DIVISION_PARTS, DIVISION_KINDS);
     if (is_emulated()) {
         tcase_add_test(same, a_plan_fits_its_devices);
+        tcase_add_test(same, memory_that_a_device_cannot_lock);
         return harness_run("ranks on GPUs", cases, LENGTH(cases), PATIENCE);
     }
     tcase_add_loop_test(same, edges_chains_and_types, 0, (int)(LENGTH(chains) * LENGTH(types)));

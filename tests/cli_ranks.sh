@@ -77,6 +77,29 @@ else
     skip 'little memory for all ranks of a node: this needs Open MPI and a mount of its own'
 fi
 
+# Nor does a rank need it that MPI cannot give such memory. It has its types in registers, whatever they are.
+refusing=$here/refusing
+cat > "$refusing.c" <<'END'
+int PMPI_Win_allocate_shared(long size, int unit, long info, long comm, void *base, void *window);
+int MPI_Win_allocate_shared(long size, int unit, long info, long comm, void *base, void *window);
+
+int MPI_Win_allocate_shared(long size, int unit, long info, long comm, void *base, void *window)
+{
+    PMPI_Win_allocate_shared(size, unit, info, comm, base, window);
+    return 16; /* an error */
+}
+END
+if has cc && cc -shared -fPIC -o "$refusing.so" "$refusing.c"; then
+    # shellcheck disable=SC2086
+    voxfilt $tall -s 300 -j 1 -o one.raw
+    # shellcheck disable=SC2086
+    accepts 'a rank to which MPI gives no memory that others see' '' ranks 2 voxfilt-mpi $tall -s 300 -j 1 -o many.raw : -n 1 \
+        env LD_PRELOAD="$refusing.so" ASAN_OPTIONS="$ASAN_OPTIONS:verify_asan_link_order=0" voxfilt-mpi $tall -s 300 -j 1 -o many.raw
+    same 'gets planes in messages' many.raw one.raw
+else
+    skip 'an MPI that gives no memory that ranks see: there is no compiler'
+fi
+
 # What Slurm would run, by a launcher that is here.
 if has bash; then
     mkdir ../tools

@@ -442,6 +442,7 @@ static void unshare_memory(void *state, void *memory)
 
     pthread_mutex_lock(&seat->room->threads->mutex);
     seat->room->maps--;
+    seat->bytes = 0;
     pthread_mutex_unlock(&seat->room->threads->mutex);
     unmap_node(memory);
 }

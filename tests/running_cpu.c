@@ -19,3 +19,8 @@ void running_limit_memory(size_t bytes)
 {
     (void)bytes;
 }
+
+void running_refuse_locks(bool refuse)
+{
+    (void)refuse;
+}

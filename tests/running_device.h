@@ -2,6 +2,7 @@
 #ifndef RUNNING_DEVICE_H
 #define RUNNING_DEVICE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* As --device takes it; it may vary from run to run. */
@@ -14,7 +15,10 @@ unsigned running_turns(void);
 void running_vary(unsigned long run);
 
 /* Let each device have so many bytes of memory, if it is an emulated one; 0: as many as it has otherwise. The
-   programs that test ranks have this. */
+   programs that test ranks have this, and what follows. */
 void running_limit_memory(size_t bytes);
+
+/* Let the last emulated device be unable to lock pages of memory that it is lent, or able again. */
+void running_refuse_locks(bool refuse);
 
 #endif

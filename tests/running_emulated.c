@@ -28,3 +28,11 @@ void running_limit_memory(size_t bytes)
     device.memory_bytes = bytes > 0 ? bytes : usual;
     emulation_set_device(&device);
 }
+
+void running_refuse_locks(bool refuse)
+{
+    struct emulation_device device = emulation_get_device();
+
+    device.unlockable = refuse;
+    emulation_set_device(&device);
+}

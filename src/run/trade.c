@@ -159,20 +159,42 @@ void trade_close(struct trade *trade)
     mem_free(trade->messages);
     mem_free(trade->outgoing);
     mem_free(trade->seen);
-    *trade = (struct trade){.all = trade->all};
+    *trade = (struct trade){.all = trade->all, .apart = trade->apart};
 }
 
-/* All together; if it fails at one rank, it is false at every rank. */
-static bool open_for(struct trade *trade, size_t reach)
+/* All together: whether this rank is prepared, and whether all are. */
+static bool try_to_open(struct trade *trade, size_t reach, bool *own, bool *all)
 {
     struct peers *peers = trade->all->peers;
     struct fault *fault = trade->all->fault;
+    uint64_t least;
 
     trade_close(trade);
     trade->reach = reach;
-    return peers_agree(peers, count_outgoing(trade), fault) &&
-           peers_share(peers, trade->outgoing, trade->seen, &trade->memory, fault) &&
-           peers_agree(peers, prepare_parcels(trade), fault);
+    if (!peers_agree(peers, count_outgoing(trade), fault) ||
+        (!trade->apart && !peers_share(peers, trade->outgoing, trade->seen, &trade->memory, fault)))
+        return false;
+    least = *own = prepare_parcels(trade);
+    if (!peers_least(peers, &least, fault))
+        return false;
+    *all = least != 0;
+    return true;
+}
+
+/* Memory that several ranks see may be of no use to one of them, such as when its device cannot lock it. Then
+   all send messages from now on. */
+static bool open_for(struct trade *trade, size_t reach)
+{
+    bool own, all;
+
+    if (!try_to_open(trade, reach, &own, &all))
+        return false;
+    if (!all && !trade->apart) {
+        trade->apart = true;
+        if (!try_to_open(trade, reach, &own, &all))
+            return false;
+    }
+    return all || peers_agree(trade->all->peers, own, trade->all->fault);
 }
 
 /* ---- a trade ---- */

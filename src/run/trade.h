@@ -16,6 +16,7 @@
 /* All that a rank sends and receives before a level; of zeros but for `all` before the first one. */
 struct trade {
     struct passes *all;
+    bool apart;   /* ranks do without memory that others see */
     size_t reach; /* of the level */
     struct trade_parcel *parcels;
     struct peers_parcel

@@ -82,6 +82,7 @@ constexpr struct emulation_device default_device = {
     false,                  /* not apart */
     false,                  /* not mixed */
     0,                      /* not filled */
+    false,                  /* not unlockable */
 };
 
 /* What CUDA itself keeps of a block's shared memory. */
@@ -617,6 +618,8 @@ cudaError_t register_host(void *memory, std::size_t bytes)
         return cudaErrorInvalidValue;
     if (absence() != cudaSuccess)
         return absence();
+    if (the().device.unlockable && current_gpu() == the().device.count - 1)
+        return cudaErrorNotSupported;
     if (find_allocation(memory) != nullptr || find_registration(begin, bytes) != nullptr)
         return cudaErrorHostMemoryAlreadyRegistered;
     the().registrations[begin] =

@@ -45,6 +45,7 @@ struct emulation_device {
     bool apart;          /* none of them can be given access to another's memory */
     bool mixed;          /* every second one has another name */
     size_t filled_bytes; /* of the last one's memory, which another process has */
+    bool unlockable;     /* the last one cannot lock pages that others have allocated */
 };
 
 struct emulation_device emulation_get_device(void);
