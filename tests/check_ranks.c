@@ -23,7 +23,8 @@
 
 #define PATIENCE   300 /* seconds that a test may take */
 #define RANKS_MOST 8
-#define CALLS_MOST 500
+#define CALLS_MOST 900
+#define TEES_MOST  3
 
 /* ---- one run by several ranks ---- */
 
@@ -39,6 +40,7 @@ struct rank {
     enum status status;
     struct fault fault;
     struct run_summary summary;
+    struct outcomes of_tees[TEES_MOST];
     struct sections sections; /* for --preview */
     struct observer observer;
     unsigned long lacks; /* which of its allocations; its threads lack none */
@@ -66,11 +68,51 @@ static void *run_rank(void *data)
     rank->moved_bytes = pipeline.plan.moved_bytes;
     rank->device = pipeline.plan.lanes[0].index;
     rank->status = pipeline.status;
+    for (size_t i = 0; rank->done && i < rank->request.tee_count; i++)
+        rank->of_tees[i] = pipeline.tee_ends == NULL ? (struct outcomes){0} : pipeline.tee_ends[i].outcomes;
     pipeline.summary = (struct run_summary){0};
     scarcity_end();
     pipeline_close(&pipeline);
     peers_close(&rank->peers);
     return NULL;
+}
+
+/* The output, then the tees. */
+static size_t count_outputs(const struct ranks_run *run)
+{
+    return 1 + run->command.options.tee_count;
+}
+
+static const char *output_of(const struct ranks_run *run, size_t index)
+{
+    return index == 0 ? "out" : run->command.options.tees[index - 1].path;
+}
+
+/* Where that of one process is kept. */
+static const char *alone_of(const struct ranks_run *run, size_t index)
+{
+    static char name[64];
+
+    snprintf(name, sizeof name, "alone-%s", output_of(run, index));
+    return name;
+}
+
+static void remove_outputs(const struct ranks_run *run)
+{
+    for (size_t i = 0; i < count_outputs(run); i++)
+        unlink(output_of(run, i));
+}
+
+static void set_outputs_aside(const struct ranks_run *run)
+{
+    for (size_t i = 0; i < count_outputs(run); i++)
+        fixture_require(rename(output_of(run, i), alone_of(run, i)) == 0, "the output of one process");
+}
+
+static void remove_set_aside(const struct ranks_run *run)
+{
+    for (size_t i = 0; i < count_outputs(run); i++)
+        unlink(alone_of(run, i));
 }
 
 /* The preview stays in memory; nothing is drawn. */
@@ -91,9 +133,10 @@ static void begin(struct ranks_run *run, const char *options, size_t count, enum
     peers_threads_part(run->threads, 1 + runs % 4);
     running_vary(runs++);
     snprintf(text, sizeof text, "-i in -o out -q -j 1 -D %s %s", running_device, options);
-    unlink("out");
     command_parse(&run->command, PROGRAM_VOXFILT, text);
     ck_assert_msg(run->command.parsed, "%s: %s", options, run->command.fault.text);
+    ck_assert_uint_le(run->command.options.tee_count, TEES_MOST);
+    remove_outputs(run);
     task = task_alone(&run->command.options, "in", "out");
     task.request.plan.division = division;
     /* Passes of all depths, few of which do with one. */
@@ -102,6 +145,8 @@ static void begin(struct ranks_run *run, const char *options, size_t count, enum
     for (size_t i = 0; i < count; i++) {
         run->ranks[i] = (struct rank){.request = task.request, .peers = peers_threads_peers(run->threads, i)};
         run->ranks[i].request.peers = &run->ranks[i].peers;
+        run->ranks[i].request.tees = run->command.options.tees;
+        run->ranks[i].request.tee_count = run->command.options.tee_count;
         run->ranks[i].request.plan.alone = run->ranks[i].request.plan.spread = true;
         run->ranks[i].request.plan.member = i;
         if (run->command.options.preview != NULL)
@@ -168,11 +213,15 @@ static void ck_same_file(const char *own, const char *wanted)
     free(wanted_bytes);
 }
 
+static void ck_same_outputs(const struct ranks_run *run)
+{
+    for (size_t i = 0; i < count_outputs(run); i++)
+        ck_same_file(output_of(run, i), alone_of(run, i));
+}
+
 static void check_ranks(const char *options, size_t count, enum division_kind division,
                         const struct ranks_run *alone)
 {
-    size_t size, wanted_size;
-    unsigned char *out, *wanted = file_content("alone", &wanted_size);
     struct ranks_run run;
 
     begin(&run, options, count, division);
@@ -182,16 +231,13 @@ static void check_ranks(const char *options, size_t count, enum division_kind di
                       run.ranks[i].fault.text);
         ck_assert_int_eq(run.ranks[i].status, alone->ranks[0].status);
     }
-    out = file_content("out", &size);
-    ck_assert_msg(size == wanted_size && memcmp(out, wanted, size) == 0,
-                  "%s: %zu ranks, division %d: another file", options, count, (int)division);
+    ck_same_outputs(&run);
+    ck_assert_mem_eq(run.ranks[0].of_tees, alone->ranks[0].of_tees, sizeof run.ranks[0].of_tees);
     ck_same_figures(&run.ranks[0].summary, &alone->ranks[0].summary,
                     run.command.options.source.grid.channels);
     ck_same_sections(&run.ranks[0].sections, &alone->ranks[0].sections);
     if (run.ranks[0].division.kind == DIVISION_SHARES)
         ck_assert_uint_le(peers_threads_most_bytes(run.threads), run.ranks[0].schedule.trade_bytes);
-    free(out);
-    free(wanted);
     end(&run);
 }
 
@@ -217,16 +263,16 @@ static void check_job(const char *options, enum sample_type type, size_t samples
     alone.ranks[0].request.peers = NULL;
     make(&alone);
     ck_assert_msg(alone.ranks[0].done, "%s: %s", options, alone.ranks[0].fault.text);
-    rename("out", "alone");
+    set_outputs_aside(&alone);
     files = folder_count();
     for (size_t i = 0; i < LENGTH(counts) * LENGTH(divisions); i++) {
         if (!harness_has_turn(i + samples, running_turns()))
             continue;
         check_ranks(options, counts[i / LENGTH(divisions)], divisions[i % LENGTH(divisions)], &alone);
-        ck_assert_uint_eq(folder_count(), files + 1);
-        unlink("out");
+        ck_assert_uint_eq(folder_count(), files + count_outputs(&alone));
+        remove_outputs(&alone);
     }
-    unlink("alone");
+    remove_set_aside(&alone);
     end(&alone);
 }
 
@@ -301,6 +347,18 @@ static const struct job_case {
     {"-d 5,4,1300 -t u8 -f gauss:1 --work f64 --out-type f64 --preview p.png", SAMPLE_U8, 26000},
     {"-d 5,1300 -t u8 -f gauss:1 --work f64 --out-type f64 --stats --preview p.png", SAMPLE_U8, 6500},
     {"-d 5,4,9 -t u8 -f gauss:1 --work f64 --out-type f64 --preview p.png", SAMPLE_U8, 180},
+    /* States on the way: the first and the last, and several at once; headers, outputs that are compressed,
+       and both together. */
+    {"-d 9,7,19 -t u8 -f gauss:1 -f heat -s 7 --tee 0:t0 --tee 3:t3 --tee 7:t7", SAMPLE_U8, 1197},
+    {"-d 9,7,19 -t f32 -s 9 -e wrap --out-type u8 --tee 4:t4.nrrd --tee 4:t5.raw.gz --stats", SAMPLE_F32,
+     1197},
+    {"-d 40,30 -t u16 -s 5 --out-format raw.gz --tee 1:t1 --tee 0:t0.nii.gz", SAMPLE_U16, 1200},
+    {"-d 21,15,30 -t u16 -s 4 -e hold --planes 7:22 --tee 2:t2 --tee 1:t1.nii.gz", SAMPLE_U16, 9450},
+    {"-d 21,15,30 -t u16 -s 4 --crop 1:8,:,3:17 --tee 2:t2", SAMPLE_U16, 9450},
+    {"-d 21,15,30 -t u16 -s 4 --slice y=4 --tee 2:t2.png --tee 3:t3.png", SAMPLE_U16, 9450},
+    {"-d 21,15,30 -t u16 -f laplace -s 2 --part 2/3 --tee 1:t1", SAMPLE_U16, 9450},
+    {"-d 9,7,19 -t u8 -f heat -e wrap -f gauss:1 -s 3 -e hold --tee 0:t0 --tee 2:t2", SAMPLE_U8, 1197},
+    {"-d 256,256,64 -t u8 -f box:1 -s 2 --tee 1:t1 --tee 0:t0.raw.gz", SAMPLE_U8, 4194304},
     /* What one rank computes. */
     {"-d 9,9,9 -t u8 -f gauss:1 -e wrap -f heat -e hold", SAMPLE_U8, 729},
 };
@@ -439,7 +497,8 @@ START_TEST(divisions)
     ck_division("-n 40 -t u8 -s 2 -m 190K", DIVISION_SHARES, DIVISION_PARTS);
     ck_division("-n 40 -t u8 --inner 40 --flux tanh --scale 9 --until 1 -s 9 -m 190K", DIVISION_SHARES,
                 DIVISION_PASSES);
-    ck_division("-n 40 -t u8 --inner 40 --flux tanh --scale 9 -s 12 -m 90K", DIVISION_PARTS, DIVISION_PASSES);
+    ck_division("-n 40 -t u8 --inner 40 --flux tanh --scale 9 -s 12 -m 111K", DIVISION_PARTS,
+                DIVISION_PASSES);
     ck_division("-n 40 -t u8 -s 12 -m 55K", DIVISION_PASSES, DIVISION_ALONE);
     ck_division("-n 40 -t u8 -s 2 --planes 3:4", DIVISION_PARTS, DIVISION_ALONE);
     /* So little to do that messages would take longer, and nothing that parts would save. */
@@ -569,7 +628,9 @@ static const struct passes_case {
                     {"-d 7,5,16 -t u8 -f gauss:1 -s 3 -e wrap -f heat -s 4 -e hold", SAMPLE_U8, 560},
                     {"-d 7,5,16 -t u8 -s 30 --until 0.5 --check-every 2 --stats", SAMPLE_U8, 560},
                     {"-d 7,5,16 --channels 2 -t f32 -s 9 --until 1e-9 -e wrap", SAMPLE_F32, 1120},
-                    {"-d 7,5,16 -t u8 -f laplace -s 5 --out-range auto --out-type u16", SAMPLE_U8, 560}};
+                    {"-d 7,5,16 -t u8 -f laplace -s 5 --out-range auto --out-type u16", SAMPLE_U8, 560},
+                    {"-d 7,5,16 -t u8 -s 9 --tee 5:t5 --tee 0:t0.raw.gz", SAMPLE_U8, 560},
+                    {"-d 7,5,16 -t u8 -s 9 -e wrap --planes 2:5 --tee 5:t5 --tee 0:t0", SAMPLE_U8, 560}};
 
 START_TEST(several_passes)
 {
@@ -579,7 +640,7 @@ START_TEST(several_passes)
     fill_input(job->type, job->samples);
     begin(&alone, job->options, 1, DIVISION_CHEAPEST);
     make(&alone);
-    rename("out", "alone");
+    set_outputs_aside(&alone);
     for (size_t count = 2; count <= RANKS_MOST; count++) {
         begin(&run, job->options, count, DIVISION_PASSES);
         for (size_t i = 0; i < count; i++)
@@ -591,12 +652,12 @@ START_TEST(several_passes)
             ck_assert_int_eq(run.ranks[i].division.kind, DIVISION_PASSES);
             ck_assert_uint_gt(run.ranks[i].schedule.passes, 1);
         }
-        ck_same_file("out", "alone");
+        ck_same_outputs(&run);
         ck_same_figures(&run.ranks[0].summary, &alone.ranks[0].summary,
                         run.command.options.source.grid.channels);
         end(&run);
     }
-    unlink("alone");
+    remove_set_aside(&alone);
     end(&alone);
 }
 END_TEST
@@ -873,7 +934,10 @@ static const struct lost_run {
                  {"-d 5,4,9 -t u8 -s 2 --out-range auto", DIVISION_SHARES},
                  {"-d 5,4,9 -t u8 -s 5 --stats", DIVISION_PASSES},
                  {"-d 5,4,9 -t u8 --until 2 --check-every 2 -s 5 -e wrap", DIVISION_PASSES},
-                 {"-d 5,4,9 -t u8 -s 3 --out-range auto --out-format raw.gz", DIVISION_PASSES}};
+                 {"-d 5,4,9 -t u8 -s 3 --out-range auto --out-format raw.gz", DIVISION_PASSES},
+                 {"-d 5,4,9 -t u8 -s 2 --tee 1:t1 --tee 0:t0.raw.gz", DIVISION_PARTS},
+                 {"-d 5,4,9 -t u8 -s 2 --tee 1:t1 --tee 0:t0.raw.gz", DIVISION_SHARES},
+                 {"-d 5,4,9 -t u8 -s 5 --out-format nii.gz --tee 3:t3.nii.gz", DIVISION_PASSES}};
 
 /* Each call of a rank fails once: all of them end, and nothing is left but perhaps the output, which is
  * complete. */
@@ -889,32 +953,31 @@ static bool check_lost_call(const struct lost_run *lost, size_t index, unsigned 
     ck_assert(failed != run.ranks[index].done);
     for (size_t i = 0; i < run.count && failed; i++)
         ck_assert(run.ranks[i].done || run.ranks[i].fault.text[0] != '\0');
-    if (file_exists("out")) {
-        ck_same_file("out", "alone");
-        unlink("out");
+    for (size_t i = 0; i < count_outputs(&run); i++) {
+        if (file_exists(output_of(&run, i)))
+            ck_same_file(output_of(&run, i), alone_of(&run, i));
     }
+    remove_outputs(&run);
     ck_assert_uint_eq(folder_count(), files);
     end(&run);
     return failed;
 }
 
-/* What one process makes of it. Returns how many files there are then. */
-static size_t make_alone(const struct lost_run *lost)
+/* What one process makes of it, to be ended. Returns how many files there are then. */
+static size_t make_alone(struct ranks_run *run, const struct lost_run *lost)
 {
-    struct ranks_run run;
-
     fill_input(SAMPLE_U8, 180);
-    begin(&run, lost->options, 1, DIVISION_CHEAPEST);
-    make(&run);
-    end(&run);
-    rename("out", "alone");
+    begin(run, lost->options, 1, DIVISION_CHEAPEST);
+    make(run);
+    set_outputs_aside(run);
     return folder_count();
 }
 
 START_TEST(calls_that_fail)
 {
+    struct ranks_run alone;
     unsigned long call = 1;
-    size_t files = make_alone(&lost_runs[_i]);
+    size_t files = make_alone(&alone, &lost_runs[_i]);
 
     for (size_t index = 0; index < 3; index++) {
         for (call = 1; call < CALLS_MOST && check_lost_call(&lost_runs[_i], index, call, files); call++)
@@ -922,7 +985,8 @@ START_TEST(calls_that_fail)
         ck_assert_uint_gt(call, 10);
         ck_assert_uint_lt(call, CALLS_MOST);
     }
-    unlink("alone");
+    remove_set_aside(&alone);
+    end(&alone);
 }
 END_TEST
 
@@ -939,8 +1003,8 @@ static bool check_lacking(const struct lost_run *lost, size_t index, unsigned lo
     if (run.ranks[0].done) {
         for (size_t i = 0; i < run.count; i++)
             ck_assert(run.ranks[i].done);
-        ck_same_file("out", "alone");
-        unlink("out");
+        ck_same_outputs(&run);
+        remove_outputs(&run);
     } else {
         ck_assert(lacked);
         for (size_t i = 0; i < run.count; i++) {
@@ -957,7 +1021,8 @@ static bool check_lacking(const struct lost_run *lost, size_t index, unsigned lo
 /* Where there is too little for one division of the planes, another one may do. */
 START_TEST(memory_that_is_lacking)
 {
-    size_t files = make_alone(&lost_runs[_i]);
+    struct ranks_run alone;
+    size_t files = make_alone(&alone, &lost_runs[_i]);
 
     for (size_t index = 0; index < 3; index++) {
         unsigned long allocation = 1;
@@ -965,7 +1030,8 @@ START_TEST(memory_that_is_lacking)
             allocation++;
         ck_assert_uint_gt(allocation, 5);
     }
-    unlink("alone");
+    remove_set_aside(&alone);
+    end(&alone);
 }
 END_TEST
 

@@ -193,7 +193,8 @@ static void print_memory(FILE *stream, const struct plan *plan)
             lanes * schedule->field_count * schedule->field_bytes, lanes * buffers * schedule->batch_bytes,
             lanes * schedule->routine_bytes, lanes * schedule->sum_bytes);
     fprintf(stream, "\"input\": %zu, \"other\": %zu}", schedule->holds_in_spool ? 0 : plan->held_bytes,
-            plan->beside_bytes + plan->observer_bytes + plan->slice_bytes + schedule->trade_bytes);
+            plan->beside_bytes + plan->observer_bytes + plan->outlet_bytes + plan->slice_bytes +
+                schedule->trade_bytes);
 }
 
 static void print_tees(FILE *stream, const struct pipeline_request *request)

@@ -82,6 +82,7 @@ struct sink_request {
 struct sink_place {
     struct file_out *file; /* NULL: samples come in turn alone */
     uint64_t begin;
+    bool apart; /* of several processes, this one has blocks of its own there, for its planes alone */
 };
 
 struct sink {

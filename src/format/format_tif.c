@@ -216,7 +216,7 @@ static bool create_sink(struct sink *sink, const struct sink_request *request, s
         return false;
     sink->state = writer;
     if (stack.level == 0 && file_out_is_renamed(sink->file))
-        sink->samples = (struct sink_place){sink->file, tiff_writer_place(writer)};
+        sink->samples = (struct sink_place){.file = sink->file, .begin = tiff_writer_place(writer)};
     return true;
 }
 

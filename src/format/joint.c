@@ -14,7 +14,7 @@ static void discard(struct sink *sink)
 
 static const struct format format_joint = {.name = "joint", .finish = finish, .discard = discard};
 
-struct sink joint_sink(struct file_out *file, const struct header *header, uint64_t begin)
+struct sink joint_sink(const struct header *header, struct sink_place place)
 {
-    return (struct sink){.format = &format_joint, .header = *header, .samples = {file, begin}};
+    return (struct sink){.format = &format_joint, .header = *header, .samples = place};
 }

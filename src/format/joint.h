@@ -3,11 +3,10 @@
 #ifndef JOINT_H
 #define JOINT_H
 
-#include "base/file_out.h"
 #include "format.h"
 
-/* Planes go to their places in the file, from so many bytes after its beginning on. Whoever opened the file
-   completes and closes it; the sink has nothing of its own. */
-struct sink joint_sink(struct file_out *file, const struct header *header, uint64_t begin);
+/* Planes go to their places in the file. Whoever opened the file completes and closes it; the sink has
+   nothing of its own. */
+struct sink joint_sink(const struct header *header, struct sink_place place);
 
 #endif

@@ -56,7 +56,7 @@ bool volume_sink_create(struct sink *sink, const struct sink_request *request, v
         return false;
     }
     if (state->pack == NULL && file_out_is_renamed(samples_out(sink)))
-        sink->samples = (struct sink_place){samples_out(sink), state->bytes};
+        sink->samples = (struct sink_place){.file = samples_out(sink), .begin = state->bytes};
     return true;
 }
 

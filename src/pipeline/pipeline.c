@@ -5,6 +5,7 @@
 #include "base/thread.h"
 #include "format/png_stack.h"
 #include "format/slice.h"
+#include "run/fringe.h"
 #include "run/stats.h"
 
 #include <string.h>
@@ -116,7 +117,7 @@ bool pipeline_open(struct pipeline *pipeline, const struct pipeline_request *req
     return false;
 }
 
-/* ---- the output ---- */
+/* ---- the outputs ---- */
 
 const struct format *pipeline_output_format(const struct pipeline *pipeline, const char *path)
 {
@@ -152,18 +153,19 @@ static struct target_request target_request_of(const struct pipeline *pipeline, 
                                             .origin = &pipeline->source}};
 }
 
-static bool open_own_output(struct pipeline *pipeline, struct fault *fault)
+static bool make_targets(struct pipeline *pipeline, struct fault *fault)
+{
+    return pipeline->targets.list != NULL ||
+           targets_make(&pipeline->targets, pipeline->request->tee_count + 1, &pipeline->ranks.team, fault);
+}
+
+/* Unless it has been opened before. */
+static bool open_output(struct pipeline *pipeline, struct fault *fault)
 {
     const struct target_request request =
         target_request_of(pipeline, pipeline->request->output, codec_threads(pipeline));
 
-    return target_open(&pipeline->output, &request, fault);
-}
-
-static void close_output(struct pipeline *pipeline)
-{
-    target_close(&pipeline->output);
-    pipeline->output = (struct target){.file = NULL};
+    return pipeline->targets.count > 0 || targets_add(&pipeline->targets, &request, fault);
 }
 
 /* A device takes its time to start. Meanwhile the output gets its room; whatever speaks against that, the run
@@ -175,12 +177,12 @@ static void take_room(void *data)
     bool early = request->will_run && request->budget == NULL && !ranks_are_several(&pipeline->ranks);
     struct fault refusal;
 
-    if (!early || pipeline->output.file != NULL || !file_out_is_file(request->output))
+    if (!early || pipeline->targets.count > 0 || !file_out_is_file(request->output))
         return;
-    if (open_own_output(pipeline, &refusal))
-        sink_begin_to_reserve(&pipeline->output.sink);
+    if (make_targets(pipeline, &refusal) && open_output(pipeline, &refusal))
+        sink_begin_to_reserve(&pipeline->targets.list[0].sink);
     else
-        close_output(pipeline);
+        targets_close(&pipeline->targets);
 }
 
 /* ---- the plan ---- */
@@ -299,7 +301,7 @@ static bool settle_division(struct pipeline *pipeline, struct division *division
     *division = (struct division){.kind = DIVISION_ALONE, .members = 1};
     division->options[DIVISION_ALONE] = (struct division_option){.fate = DIVISION_CAN, .members = 1};
     return count == 1 || plan_divide(&request->plan, &pipeline->job, &pipeline->source, &pipeline->ranks.link,
-                                     request->tee_count, count, division, fault);
+                                     count, division, fault);
 }
 
 /* Whoever makes the run alone plans for all of the grid, as it would without the others. */
@@ -316,6 +318,32 @@ static bool choose_team(struct pipeline *pipeline, struct fault *fault)
            ranks_measure_link(ranks, division_stakes(&division, peers_count(ranks->all)), &measured, fault) &&
            (!measured || ranks_agree(ranks, settle_division(pipeline, &division, fault), fault)) &&
            ranks_choose_team(ranks, &division, fault);
+}
+
+/* Of an output whose samples ranks write where they belong. It may not be told before the file is open. */
+static size_t outlet_bytes(const struct pipeline *pipeline, const char *path)
+{
+    const struct format *format = sink_format(pipeline, path);
+    const struct job *job = &pipeline->job;
+    size_t planes = division_most_planes(&pipeline->ranks.division, job) * job_written_planes(job);
+
+    return format->packed || format == &format_png || format == &format_png_stack || format == &format_slice
+               ? 0
+               : fringe_most((uint64_t)planes * header_plane_bytes(&job->written));
+}
+
+/* Each rank counts as much as the one that has the most, since all plan alike. */
+static size_t outlets_bytes(const struct pipeline *pipeline)
+{
+    const struct pipeline_request *request = pipeline->request;
+    size_t bytes;
+
+    if (!ranks_share_run(&pipeline->ranks))
+        return 0;
+    bytes = outlet_bytes(pipeline, request->output);
+    for (size_t i = 0; i < request->tee_count; i++)
+        bytes += outlet_bytes(pipeline, request->tees[i].path);
+    return bytes;
 }
 
 /* Passes are at most this deep; 0: no limit. */
@@ -337,6 +365,7 @@ static bool plan_own(struct pipeline *pipeline, size_t depth, struct fault *faul
     request.observer_bytes = observers_bytes(&pipeline->request->run.observers, &pipeline->job);
     if (request.stats)
         request.observer_bytes += stats_bytes(&pipeline->job);
+    request.outlet_bytes = outlets_bytes(pipeline);
     if (may_take_device(pipeline, &request)) {
         take_device(pipeline);
         request.alone = true;
@@ -410,20 +439,25 @@ bool pipeline_would_fit(const struct pipeline_request *request)
 
 /* ---- the run ---- */
 
-/* Many files at a time have a thread each. */
-static bool open_tees(const struct pipeline *pipeline, struct target *targets, struct tee *tees,
-                      struct fault *fault)
+/* The output, then the tees. Many files at a time have a thread each. */
+static bool open_targets(struct pipeline *pipeline, struct fault *fault)
 {
     const struct pipeline_request *request = pipeline->request;
     size_t threads = request->tee_count > FEW_TEES ? 1 : codec_threads(pipeline);
+    bool done = open_output(pipeline, fault);
 
-    for (size_t i = 0; i < request->tee_count; i++) {
+    for (size_t i = 0; done && i < request->tee_count; i++) {
         const struct target_request target = target_request_of(pipeline, request->tees[i].path, threads);
-        tees[i] = (struct tee){.step = request->tees[i].step, .sink = &targets[i].sink};
-        if (!target_open(&targets[i], &target, fault))
-            return false;
+        done = targets_add(&pipeline->targets, &target, fault);
     }
-    return true;
+    return done && targets_settle(&pipeline->targets, &pipeline->job, &pipeline->ranks.division, fault);
+}
+
+static void list_tees(const struct pipeline *pipeline, struct tee *tees)
+{
+    for (size_t i = 0; i < pipeline->request->tee_count; i++)
+        tees[i] = (struct tee){.step = pipeline->request->tees[i].step,
+                               .sink = target_sink(&pipeline->targets.list[i + 1])};
 }
 
 /* Each volume of a series is a run of its own, into the same sink. */
@@ -443,65 +477,36 @@ static bool run_volumes(struct pipeline *pipeline, struct run_request *request, 
     return true;
 }
 
-/* Unless it has been opened before. */
-static bool open_output(struct pipeline *pipeline, struct fault *fault)
+static void keep_ends(struct pipeline *pipeline, const struct tee *tees)
 {
-    const struct target_request request =
-        target_request_of(pipeline, pipeline->request->output, codec_threads(pipeline));
+    const struct target *targets = pipeline->targets.list;
 
-    if (pipeline->output.file != NULL)
-        return true;
-    return ranks_share_run(&pipeline->ranks)
-               ? target_open_joint(&pipeline->output, &request, &pipeline->ranks.team, fault)
-               : open_own_output(pipeline, fault);
-}
-
-static void keep_tee_ends(struct pipeline *pipeline, const struct tee *tees)
-{
+    memcpy(pipeline->remark, targets[0].sink.remark, sizeof pipeline->remark);
     for (size_t i = 0; i < pipeline->request->tee_count; i++) {
-        pipeline->tee_ends[i].outcomes = tees[i].outcomes;
-        memcpy(pipeline->tee_ends[i].remark, tees[i].sink->remark, sizeof pipeline->tee_ends[i].remark);
+        struct pipeline_tee_end *end = &pipeline->tee_ends[i];
+        end->outcomes = tees[i].outcomes;
+        memcpy(end->remark, targets[i + 1].sink.remark, sizeof end->remark);
     }
 }
 
-/* All is written: what can fail from here on is no more than a name. */
-static bool commit(struct pipeline *pipeline, struct target *targets, struct fault *fault)
-{
-    bool done = true;
-
-    for (size_t i = 0; done && i < pipeline->request->tee_count; i++)
-        done = target_commit(&targets[i], fault);
-    return done && target_commit(&pipeline->output, fault);
-}
-
-static bool run_into_targets(struct pipeline *pipeline, struct target *targets, struct tee *tees,
-                             struct fault *fault)
+/* When all is written, what can still fail is no more than a name. */
+static bool run_into_targets(struct pipeline *pipeline, struct tee *tees, struct fault *fault)
 {
     struct run_request request = pipeline->request->run;
-    struct target *output = &pipeline->output;
+    struct targets *targets = &pipeline->targets;
     struct peers *team = &pipeline->ranks.team;
     bool done;
 
-    if (!open_output(pipeline, fault) || !open_tees(pipeline, targets, tees, fault))
+    if (!open_targets(pipeline, fault))
         return false;
+    list_tees(pipeline, tees);
     request.peers = team;
     request.tees = tees;
     request.tee_count = pipeline->request->tee_count;
-    done = peers_agree(team, run_volumes(pipeline, &request, target_sink(output), fault), fault) &&
-           target_finish(output, team, fault);
-    memcpy(pipeline->remark, output->sink.remark, sizeof pipeline->remark);
-    keep_tee_ends(pipeline, tees);
-    return done && peers_follow(team, commit(pipeline, targets, fault), fault);
-}
-
-/* Whether nobody can have seen a byte of any of them. */
-static bool is_unseen(const struct target *output, const struct target *targets, size_t count)
-{
-    bool unseen = target_unseen(output);
-
-    for (size_t i = 0; unseen && i < count; i++)
-        unseen = targets[i].file == NULL || target_unseen(&targets[i]);
-    return unseen;
+    done = peers_agree(team, run_volumes(pipeline, &request, target_sink(targets->list), fault), fault) &&
+           targets_finish(targets, fault);
+    keep_ends(pipeline, tees);
+    return done && peers_follow(team, targets_commit(targets, fault), fault);
 }
 
 static bool is_device_fault(const struct fault *fault)
@@ -509,23 +514,18 @@ static bool is_device_fault(const struct fault *fault)
     return fault->status == STATUS_DEVICE || fault->status == STATUS_LIMIT;
 }
 
-static bool run_into_file(struct pipeline *pipeline, struct fault *fault)
+static bool run_into_files(struct pipeline *pipeline, struct fault *fault)
 {
-    size_t count = pipeline->request->tee_count;
-    struct target *targets = mem_zeroed(count, sizeof *targets, "the tees", fault);
-    struct tee *tees = targets == NULL ? NULL : mem_zeroed(count, sizeof *tees, "the tees", fault);
-    bool done = peers_agree(&pipeline->ranks.team, tees != NULL, fault) &&
-                run_into_targets(pipeline, targets, tees, fault);
+    struct tee *tees = mem_zeroed(pipeline->request->tee_count, sizeof *tees, "the tees", fault);
+    bool done = peers_agree(&pipeline->ranks.team, tees != NULL && make_targets(pipeline, fault), fault) &&
+                run_into_targets(pipeline, tees, fault);
 
     if (done)
         pipeline->status = pipeline->summary.unreached ? STATUS_UNREACHED : STATUS_DONE;
     pipeline->may_retreat = !done && pipeline->plan.selection.replaceable &&
                             !ranks_are_several(&pipeline->ranks) && is_device_fault(fault) &&
-                            is_unseen(&pipeline->output, targets, count);
-    for (size_t i = 0; targets != NULL && i < count; i++)
-        target_close(&targets[i]);
-    close_output(pipeline);
-    mem_free(targets);
+                            targets_unseen(&pipeline->targets);
+    targets_close(&pipeline->targets);
     mem_free(tees);
     return done;
 }
@@ -534,7 +534,7 @@ static bool run_own(struct pipeline *pipeline, struct fault *fault)
 {
     struct budget *budget = pipeline->request->budget;
     uint64_t bytes = budget_claim(budget, pipeline->plan.schedule.memory_bytes);
-    bool done = run_into_file(pipeline, fault);
+    bool done = run_into_files(pipeline, fault);
 
     budget_return(budget, bytes);
     return done;
@@ -567,7 +567,7 @@ void pipeline_close(struct pipeline *pipeline)
     if (pipeline == NULL)
         return;
     run_summary_free(&pipeline->summary);
-    close_output(pipeline);
+    targets_close(&pipeline->targets);
     close_plan(pipeline);
     close_source(pipeline);
     if (pipeline->starts)

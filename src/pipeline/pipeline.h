@@ -12,7 +12,7 @@
 #include "run/run.h"
 #include "budget.h"
 #include "ranks.h"
-#include "target.h"
+#include "targets.h"
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -75,7 +75,7 @@ struct pipeline {
 
     /* The pipeline's own. */
     struct file_in *file;
-    struct target output;
+    struct targets targets;
     uint64_t *stops;    /* of the plan */
     char *first;        /* picture of a stack, whose file that is; else NULL */
     const char *device; /* instead of the request's, after a retreat */

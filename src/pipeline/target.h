@@ -6,6 +6,7 @@
 #include "base/file_out.h"
 #include "format/format.h"
 #include "run/peers.h"
+#include "reservoir.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -17,30 +18,33 @@ struct target_request {
 };
 
 struct target {
+    const char *path;
     struct file_out *file; /* NULL: it is not open, or another rank's */
     struct sink sink;      /* of the file */
 
     /* Of several ranks. */
-    struct file_out *pool;   /* rank 0's: samples of all of them on their way into a sink that takes them in
-                                turn;   NULL: they go into its file */
-    struct file_out *joined; /* of any other: rank 0's file or pool */
-    struct sink joint;       /* what they write; without a format where there is one */
+    struct file_out *joined; /* of any other: rank 0's file */
+    struct sink joint;       /* what they write; without a format where there is one, or none yet */
 };
 
 /* On failure it is to be closed as well. */
 bool target_open(struct target *target, const struct target_request *request, struct fault *fault);
 
-/* The same by several ranks, all together: the first opens it, and all write the samples. */
+/* The same by several ranks, all together: the first opens it, and all write the samples. If its sink takes
+   them in turn, all need a place for them elsewhere. */
 bool target_open_joint(struct target *target, const struct target_request *request, struct peers *peers,
                        struct fault *fault);
+
+/* Whether that is so, and still to be had. */
+bool target_needs_place(const struct target *target);
 
 /* What a run writes into. */
 struct sink *target_sink(struct target *target);
 
-/* After the run, by several ranks all together: what each of them wrote is in the file. Then all files have
- * their names.
- */
-bool target_finish(struct target *target, struct peers *peers, struct fault *fault);
+/* What another rank wrote is in the file. */
+bool target_complete(struct target *target, struct fault *fault);
+
+/* Then all files have their names. */
 bool target_commit(struct target *target, struct fault *fault);
 
 /* Whether nobody can have seen a byte of it. */

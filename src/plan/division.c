@@ -148,8 +148,6 @@ static bool suits(const struct division_case *dividing, enum division_kind kind)
     const struct job *job = dividing->expected->job;
     bool mixes = levels_mix_ends(dividing->levels);
 
-    if (dividing->states > 0)
-        return false;
     switch (kind) {
     case DIVISION_PARTS:
         return !mixes && !job_waits_for_change(job) && !job->measures;
@@ -199,9 +197,7 @@ struct division division_choose(const struct division_case *dividing, enum divis
     if (wish != DIVISION_CHEAPEST)
         choose(&division, division.options[wish].fate == DIVISION_CAN ? wish : DIVISION_ALONE);
     if (division.kind == DIVISION_ALONE)
-        division.why = dividing->states > 0 ? "only one rank can write what --tee and --frames name"
-                       : planes == 1        ? "there is only one plane"
-                                            : no_faster;
+        division.why = planes == 1 ? "there is only one plane" : no_faster;
     return division;
 }
 
@@ -265,7 +261,7 @@ static struct range overlap(struct range a, struct range b)
     return (struct range){first, end > first ? end - first : 0};
 }
 
-void division_apply(const struct division *division, size_t member, struct job *job)
+struct range division_window(const struct division *division, size_t member, const struct job *job)
 {
     const struct range planes = job_planes(job);
     const bool of_grid = division->kind != DIVISION_PARTS;
@@ -276,8 +272,12 @@ void division_apply(const struct division *division, size_t member, struct job *
         shares.planes = grid_planes(&job->in.grid);
     own = shares_own(&shares, member);
     if (of_grid)
-        own = overlap(own, planes);
-    else
-        own.first += planes.first;
-    job_divide(job, own, member, division->members);
+        return overlap(own, planes);
+    own.first += planes.first;
+    return own;
+}
+
+void division_apply(const struct division *division, size_t member, struct job *job)
+{
+    job_divide(job, division_window(division, member, job), member, division->members);
 }

@@ -49,7 +49,6 @@ struct division_case {
     const struct backend *backend; /* that each process computes on */
     const struct levels *levels;   /* of the steps, before forms are settled */
     struct link link;              /* between them */
-    size_t states;                 /* on the way, that are written as well */
     bool random;                   /* the source gives planes in any order */
     size_t processes;
 };
@@ -66,6 +65,9 @@ double division_stakes(const struct division *division, size_t processes);
 
 /* The planes of the process that has the most. */
 size_t division_most_planes(const struct division *division, const struct job *job);
+
+/* The planes of the result that a member writes; those of the next one follow. */
+struct range division_window(const struct division *division, size_t member, const struct job *job);
 
 /* Reduce the job to what a member computes. */
 void division_apply(const struct division *division, size_t member, struct job *job);

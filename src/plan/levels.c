@@ -417,19 +417,27 @@ struct levels_cut levels_cut(const struct levels *levels, struct levels_mark beg
     return cut;
 }
 
+/* Widen a survey by what comes first behind a mark: no level on the way to the next stop takes more steps. */
+static void survey_first(const struct levels *levels, struct levels_mark begin, struct levels_walk *survey)
+{
+    struct levels_mark end = {begin.stage + 1, 0};
+    struct levels_walk walk;
+
+    levels_walk_start(&walk, levels, begin, end, 0);
+    while (levels_walk_next(&walk) && !walk.level.ends_step)
+        ;
+    survey->depth = size_most(survey->depth, walk.depth);
+    survey->seam = size_most(survey->seam, walk.seam);
+}
+
 struct levels_walk levels_survey_stages(const struct levels *levels)
 {
     struct levels_walk survey = {.count = 1};
 
-    for (size_t i = 0; i < levels->stage_count; i++) {
-        struct levels_walk walk;
-        struct levels_mark begin = {i, 0}, end = {i + 1, 0};
-        levels_walk_start(&walk, levels, begin, end, 0);
-        while (levels_walk_next(&walk) && !walk.level.ends_step)
-            ;
-        survey.depth = size_most(survey.depth, walk.depth);
-        survey.seam = size_most(survey.seam, walk.seam);
-    }
+    for (size_t i = 0; i < levels->stage_count; i++)
+        survey_first(levels, (struct levels_mark){i, 0}, &survey);
+    for (size_t i = 0; levels->stage_count > 0 && i < levels->stop_count; i++)
+        survey_first(levels, (struct levels_mark){levels->stage_count - 1, levels->stops[i]}, &survey);
     return survey;
 }
 

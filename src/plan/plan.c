@@ -216,6 +216,7 @@ static bool make_schedule(const struct plan_request *request, struct plan *plan,
     plan->held_bytes = source->held_bytes;
     plan->beside_bytes = source->beside_bytes;
     plan->observer_bytes = request->observer_bytes;
+    plan->outlet_bytes = request->outlet_bytes;
     plan->slice_bytes = job->region_kind == REGION_SLICE ? slice_bytes(&job->written) : 0;
     struct schedule_request schedule = {
         .levels = &plan->levels,
@@ -227,7 +228,7 @@ static bool make_schedule(const struct plan_request *request, struct plan *plan,
         .work_plane_bytes = (size_t)plan_samples(plan, 1) * work_size(job->work),
         .file_plane_bytes = in_plane > out_plane ? in_plane : out_plane,
         .held_bytes = source->held_bytes,
-        .beside_bytes = source->beside_bytes + plan->observer_bytes + plan->slice_bytes,
+        .beside_bytes = source->beside_bytes + plan->observer_bytes + plan->outlet_bytes + plan->slice_bytes,
         .readers = source->format->read_at != NULL && source->random ? count_carriers(request) : 1,
         .writers = count_carriers(request),
         .random = source->random,
@@ -458,8 +459,7 @@ static struct plan plan_of(const struct job *job)
 }
 
 bool plan_divide(const struct plan_request *request, const struct job *job, const struct source *source,
-                 const struct link *link, size_t states, size_t processes, struct division *division,
-                 struct fault *fault)
+                 const struct link *link, size_t processes, struct division *division, struct fault *fault)
 {
     struct plan plan = plan_of(job);
     bool done = job->copies || lower_stages(&plan, fault);
@@ -469,7 +469,6 @@ bool plan_divide(const struct plan_request *request, const struct job *job, cons
                                            .backend = selection_expected(request),
                                            .levels = &levels,
                                            .link = *link,
-                                           .states = states,
                                            .random = source->random,
                                            .processes = processes};
 

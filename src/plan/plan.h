@@ -39,13 +39,13 @@ struct plan {
     size_t slice_bytes;            /* what the sink does */
     size_t beside_bytes;           /* what it takes beside that */
     size_t observer_bytes;         /* what the run's observers take */
+    size_t outlet_bytes;           /* and what is kept of its outputs for another rank to write */
     double moved_bytes, seconds;   /* forecast of the steps */
 };
 
-/* How so many processes divide a job with such a link between them, and with so many states to write. */
+/* How so many processes divide a job with such a link between them. */
 bool plan_divide(const struct plan_request *request, const struct job *job, const struct source *source,
-                 const struct link *link, size_t states, size_t processes, struct division *division,
-                 struct fault *fault);
+                 const struct link *link, size_t processes, struct division *division, struct fault *fault);
 
 /* For a source that is open. A plan over the memory limit is refused with STATUS_LIMIT. Whatever becomes of
    the plan, its setback tells whether the CPU was to stand in for another device. */

@@ -4,6 +4,7 @@
 
 #include "base/size.h"
 #include "plan/exchange.h"
+#include "outcomes.h"
 #include "team.h"
 
 /* Planes that go through the host's memory take as long as a level. They go while the inside is computed,
@@ -50,7 +51,6 @@ static bool move_share(void *context, size_t index, struct crew *crew, struct fa
     choose_lane(&own, index);
     own.crew = crew;
     own.fault = fault;
-    own.tees = (struct tees){.plan = own.plan};
     own.seconds = (struct pass_seconds){.start = 0.0};
     own.outcomes = (struct outcomes){.strays = 0};
     done = pass_make(&own, &moving);
@@ -126,7 +126,7 @@ static bool move_all(struct passes *all, const struct pass *pass)
     bool done = goes_side_by_side(all, pass) ? move_beside(all, &move) : move_in_turn(all, &move);
 
     for (size_t i = 0; i < all->plan->shares.count; i++)
-        passes_add_outcomes(&all->outcomes, &move.outcomes[i]);
+        outcomes_add(&all->outcomes, &move.outcomes[i]);
     return done;
 }
 
@@ -252,31 +252,14 @@ static bool add_changes(struct passes *all, const struct level *level, double *c
 
 /* ---- states on the way ---- */
 
-static bool write_share(struct passes *all, size_t index, uint64_t step, unsigned field)
-{
-    struct sweep *sweep = &all->sweeps[index];
-    struct range own = shares_own(&all->plan->shares, index);
-    bool done = tees_open_pass(&all->tees, sweep->lane, &sweep->frame, NULL, all->fault) &&
-                tees_take(&all->tees, step, sweep->lane->fields[field], own, all->fault) &&
-                tees_finish_pass(&all->tees, all->fault);
-    double seconds = tees_close_pass(&all->tees, done);
-
-    all->seconds.write += seconds;
-    all->seconds.writing += seconds;
-    return done;
-}
-
 /* A state that is also written is so in the order of its planes. */
 static bool write_state(struct passes *all, struct levels_mark mark, unsigned field)
 {
     bool done = true;
-    uint64_t step;
 
-    if (!levels_stops_at(&all->sweeps[0].levels, mark, &step))
-        return true;
     for (size_t i = 0; done && i < all->plan->shares.count; i++)
-        done = write_share(all, i, step, field);
-    passes_add_outcomes(&all->outcomes, &all->tees.aside);
+        done = passes_write_state(all, &all->sweeps[i], mark, field, shares_own(&all->plan->shares, i));
+    outcomes_add(&all->outcomes, &all->tees.aside);
     all->tees.aside = (struct outcomes){.strays = 0};
     return done;
 }

@@ -48,6 +48,11 @@ bool fringe_open(struct fringe *fringe, struct file_out *file, uint64_t begin, u
     return true;
 }
 
+size_t fringe_most(uint64_t bytes)
+{
+    return (size_t)(bytes < ENDS * FRINGE_BLOCK ? bytes : ENDS * FRINGE_BLOCK);
+}
+
 /* What of the bytes lies in an end. */
 static void keep(struct fringe_ends *ends, int which, uint64_t offset, const unsigned char *bytes,
                  size_t size)

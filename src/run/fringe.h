@@ -27,6 +27,9 @@ struct fringe {
 bool fringe_open(struct fringe *fringe, struct file_out *file, uint64_t begin, uint64_t end,
                  const struct peers *peers, struct fault *fault);
 
+/* The most bytes that are kept of so many. */
+size_t fringe_most(uint64_t bytes);
+
 /* Some of them; threads may do so at once. */
 bool fringe_write(const struct fringe *fringe, uint64_t offset, const void *bytes, size_t size,
                   struct fault *fault);

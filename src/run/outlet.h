@@ -1,4 +1,5 @@
-/* Outlets: the way from whole planes of a run into a file that may hold a part of each. */
+/* Outlets: the way from whole planes of a run into a file that may hold a part of each, and that several
+   ranks may write. */
 #ifndef OUTLET_H
 #define OUTLET_H
 
@@ -6,6 +7,7 @@
 #include "format/format.h"
 #include "plan/job.h"
 #include "fringe.h"
+#include "peers.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -13,11 +15,15 @@
 struct outlet {
     const struct job *job;
     struct sink *sink;
-    const struct fringe *fringe; /* where several ranks write; else NULL */
+
+    /* Once it is open for several ranks. */
+    bool joint;
+    struct fringe fringe; /* where others write the same blocks */
 };
 
-/* Of a sink whose samples have a place: where the file has the bytes that this process writes of a volume. */
-struct range outlet_bytes(const struct outlet *outlet, size_t volume);
+/* For one volume of a series. Several ranks need a sink that has a place for its samples. It is to be closed,
+   also after a failure. */
+bool outlet_open(struct outlet *outlet, size_t volume, const struct peers *peers, struct fault *fault);
 
 /* The next planes of the result, packed; what of them is not written is gone afterwards. */
 bool outlet_write(struct outlet *outlet, void *samples, size_t planes, struct fault *fault);
@@ -25,5 +31,9 @@ bool outlet_write(struct outlet *outlet, void *samples, size_t planes, struct fa
 /* Those planes of one volume of a series, in any order, where the sink has a place for its samples. */
 bool outlet_write_at(struct outlet *outlet, void *samples, size_t volume, struct range planes,
                      struct fault *fault);
+
+/* All ranks together, once all have written: nothing is missing in the file. */
+bool outlet_gather(const struct outlet *outlet, struct peers *peers, struct fault *fault);
+void outlet_close(struct outlet *outlet);
 
 #endif

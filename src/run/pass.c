@@ -1,14 +1,7 @@
 #include "pass.h"
 
 #include "base/clock.h"
-
-void passes_add_outcomes(struct outcomes *all, const struct outcomes *more)
-{
-    all->strays += more->strays;
-    all->nans += more->nans;
-    all->below += more->below;
-    all->above += more->above;
-}
+#include "outcomes.h"
 
 bool passes_measure(struct passes *all, struct range planes)
 {
@@ -209,6 +202,19 @@ static bool is_shared(const struct passes *all)
     return all->plan->shares.count > 1;
 }
 
+bool passes_write_state(struct passes *all, const struct sweep *sweep, struct levels_mark mark,
+                        unsigned field, struct range planes)
+{
+    double seconds = 0.0;
+    uint64_t step;
+    bool done = !levels_stops_at(&sweep->levels, mark, &step) ||
+                tees_write(&all->tees, step, sweep, field, planes, &seconds, all->fault);
+
+    all->seconds.write += seconds;
+    all->seconds.writing += seconds;
+    return done;
+}
+
 /* Whether the pass reads the last planes of the source. */
 static bool reads_end(const struct passes *all, const struct pass *pass)
 {
@@ -259,7 +265,9 @@ static bool open_pass(struct passes *all, struct pass *pass)
                   (pass->to == NULL || create_ring(all, &all->lane->out, schedule->out_buffers));
 
     all->seconds.start += clock_seconds() - begun;
-    return opened && tees_open_pass(&all->tees, all->lane, &pass->frame, all->lane->in, all->fault) &&
+    return opened &&
+           (is_shared(all) ||
+            tees_open_pass(&all->tees, all->lane, &pass->frame, all->lane->in, all->fault)) &&
            (pass->from == NULL || start_reader(all, pass)) &&
            (pass->to == NULL || carrier_deliver(&pass->writer, all->lane->out, all->lane->in,
                                                 &pass->to->carrier, pass->to->threads, all->fault));
@@ -275,7 +283,7 @@ static bool add_outcomes(struct passes *all, const struct pass *pass)
         return false;
     if (!pass->to->of_run)
         of_pass = (struct outcomes){.strays = of_pass.strays};
-    passes_add_outcomes(&all->outcomes, &of_pass);
+    outcomes_add(&all->outcomes, &of_pass);
     return true;
 }
 

@@ -70,8 +70,10 @@ struct pass {
 /* Make it; where it succeeds, all planes are where they belong and the device has nothing to do. */
 bool pass_make(struct passes *all, struct pass *pass);
 
-/* What became of samples in one, as a part of what did in several. */
-void passes_add_outcomes(struct outcomes *all, const struct outcomes *more);
+/* Between levels of devices that share the planes: write some planes of the state at a mark, which are in a
+   field, if that state is asked for. */
+bool passes_write_state(struct passes *all, const struct sweep *sweep, struct levels_mark mark,
+                        unsigned field, struct range planes);
 
 /* Whether somebody looks at the planes of a stop, in their order. */
 bool passes_are_observed(const struct passes *all, const struct stop *end);

@@ -4,15 +4,14 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "fleet.h"
-#include "fringe.h"
 #include "journey.h"
+#include "outcomes.h"
 #include "pass.h"
 #include "stats.h"
 #include "stops.h"
 #include "trial.h"
 
 #include <math.h>
-#include <string.h>
 
 /* A run under way. */
 struct running {
@@ -25,7 +24,6 @@ struct running {
     struct progress progress;
     struct trial trial;
     struct stats stats;
-    struct fringe fringe;       /* where several ranks write one file */
     struct observer *observers; /* the list of all of them, the run's own first */
 };
 
@@ -136,8 +134,8 @@ static void release(struct running *run)
 {
     destroy_sweeps(run);
     stops_close(&run->stops);
+    tees_end(&run->passes.tees);
     stats_free(&run->stats);
-    fringe_close(&run->fringe);
     mem_free(run->observers);
 }
 
@@ -147,26 +145,21 @@ static double start_seconds(const struct running *run)
     return run->request->volume == 0 ? run->plan->start : 0.0;
 }
 
-/* The bytes of this rank's samples, of one volume. */
-static bool open_fringe(struct running *run)
+/* Of several ranks, rank 0 has taken room for all samples. */
+static bool open_outlets(struct running *run)
 {
-    struct outlet *outlet = &run->stops.outlet;
-    struct range bytes;
+    const struct peers *peers = run->request->peers;
 
-    if (peers_count(run->request->peers) == 1)
-        return true;
-    bytes = outlet_bytes(outlet, run->request->volume);
-    outlet->fringe = &run->fringe;
-    run->stops.reserved = true;
-    return fringe_open(&run->fringe, outlet->sink->samples.file, bytes.first, bytes.first + bytes.count,
-                       run->request->peers, run->fault);
+    run->stops.reserved = run->stops.reserved || peers_count(peers) > 1;
+    return outlet_open(&run->stops.outlet, run->request->volume, peers, run->fault) &&
+           tees_begin(&run->passes.tees, peers, run->fault);
 }
 
 static bool prepare(struct running *run)
 {
     struct passes *passes = &run->passes;
     double begun = clock_seconds();
-    bool done = begin_observers(run) && stops_open(&run->stops, run->fault) && open_fringe(run) &&
+    bool done = begin_observers(run) && stops_open(&run->stops, run->fault) && open_outlets(run) &&
                 crew_share(run->plan->shares.held, create_sweep, run, run->fault) &&
                 (!run->plan->schedule.on_trial || trial_open(&run->trial));
 
@@ -197,25 +190,14 @@ static double work_ahead(const struct running *run)
     return sweeps * plan_samples(run->plan, computed_planes(run->plan));
 }
 
-static bool add_outcomes(void *data, const void *bytes, size_t size, struct fault *fault)
-{
-    struct outcomes more;
-
-    (void)fault;
-    memcpy(&more, bytes, size);
-    passes_add_outcomes(data, &more);
-    return true;
-}
-
 /* What rank 0 tells of the run is of all ranks, once each has made its part. */
 static bool gather(struct running *run)
 {
     struct peers *peers = run->request->peers;
-    const struct outcomes own = run->passes.outcomes;
 
-    run->passes.outcomes = (struct outcomes){0};
-    return peers_gather(peers, &own, sizeof own, add_outcomes, &run->passes.outcomes, run->fault) &&
-           (peers_count(peers) == 1 || fringe_gather(&run->fringe, peers, run->fault));
+    return outcomes_gather(&run->passes.outcomes, peers, run->fault) &&
+           outlet_gather(&run->stops.outlet, peers, run->fault) &&
+           tees_gather(&run->passes.tees, peers, run->fault);
 }
 
 /* After the last volume the files are complete. */
@@ -352,7 +334,7 @@ void run_summary_add(struct run_summary *all, const struct run_summary *volume)
     all->write += volume->write;
     all->writing += volume->writing;
     all->total += volume->total;
-    passes_add_outcomes(&all->outcomes, &volume->outcomes);
+    outcomes_add(&all->outcomes, &volume->outcomes);
 }
 
 void run_summary_free(struct run_summary *summary)

@@ -204,4 +204,5 @@ void stops_close(struct stops *stops)
     for (size_t i = 0; i < STOPS_SPOOLS; i++)
         spool_close(&stops->spools[i].spool);
     spool_close(&stops->held);
+    outlet_close(&stops->outlet);
 }

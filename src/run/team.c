@@ -165,6 +165,16 @@ static bool look_at_changes(struct walking *walking)
     return done;
 }
 
+/* A state that is also written; samples on their way to other ranks do not count in its outcomes. */
+static void write_state(struct walking *walking, unsigned field)
+{
+    struct passes *all = walking->all;
+
+    walking->fine =
+        walking->fine && passes_write_state(all, all->sweep, walking->walk.at, field, own_planes(all));
+    all->tees.aside = (struct outcomes){.strays = 0};
+}
+
 static bool agree_from_time_to_time(struct walking *walking)
 {
     if (++walking->levels < LEVELS_BETWEEN)
@@ -180,7 +190,11 @@ static bool walk_levels(struct walking *walking)
     if (!trade_at_once(walking, next_reach(*walk), levels_walk_field(walk)))
         return false;
     while (levels_walk_next(walk)) {
-        if (!advance_and_trade(walking) || !look_at_changes(walking) || !agree_from_time_to_time(walking))
+        if (!advance_and_trade(walking))
+            return false;
+        if (walk->level.ends_step)
+            write_state(walking, walk->level.to);
+        if (!look_at_changes(walking) || !agree_from_time_to_time(walking))
             return false;
     }
     return true;
@@ -218,7 +232,10 @@ static bool advance_levels(struct passes *all, const struct pass *pass)
     bool done;
 
     levels_walk_start(&walking.walk, &sweep->levels, pass->begin, pass->end, sweep->output);
-    done = peers_agree(all->peers, begin_levels(&walking), all->fault) && walk_levels(&walking);
+    done = peers_agree(all->peers, begin_levels(&walking), all->fault);
+    if (done && pass->from != NULL)
+        write_state(&walking, sweep->output);
+    done = done && walk_levels(&walking);
     walking.fine = walking.fine && done &&
                    sweep_end_levels(sweep, levels_walk_field(&walking.walk), all->fault) &&
                    leave_out_outcomes(all);

@@ -1,18 +1,31 @@
 /* Tees: states that the last stage passes through on its way to the result, each written into a sink of its
- * own. */
+   own. */
 #include "tees.h"
 
 #include "base/size.h"
-#include "outlet.h"
+#include "outcomes.h"
+
+bool tees_begin(struct tees *tees, const struct peers *peers, struct fault *fault)
+{
+    for (size_t i = 0; i < tees->count; i++) {
+        struct tee *tee = &tees->list[i];
+        tee->outlet = (struct outlet){.job = tees->plan->job, .sink = tee->sink};
+        if (!outlet_open(&tee->outlet, 0, peers, fault))
+            return false;
+    }
+    return true;
+}
 
 /* All tees share a ring: planes in there are counted through those of all tees, one after the other. */
 static bool write_planes(void *file, void *samples, struct range planes, struct fault *fault)
 {
     struct tees *tees = file;
-    struct outlet outlet = {.job = tees->plan->job,
-                            .sink = tees->list[planes.first / tees->plan->shape.planes].sink};
+    size_t all = tees->plan->shape.planes;
+    struct outlet *outlet = &tees->list[planes.first / all].outlet;
 
-    return outlet_write(&outlet, samples, planes.count, fault);
+    return outlet->joint
+               ? outlet_write_at(outlet, samples, 0, (struct range){planes.first % all, planes.count}, fault)
+               : outlet_write(outlet, samples, planes.count, fault);
 }
 
 bool tees_open_pass(struct tees *tees, const struct lane *lane, const struct sweep_frame *frame,
@@ -102,6 +115,27 @@ bool tees_take(void *data, uint64_t step, const struct field *field, struct rang
     return true;
 }
 
+bool tees_write(struct tees *tees, uint64_t step, const struct sweep *sweep, unsigned field,
+                struct range planes, double *seconds, struct fault *fault)
+{
+    bool done = tees_open_pass(tees, sweep->lane, &sweep->frame, NULL, fault) &&
+                tees_take(tees, step, sweep->lane->fields[field], planes, fault) &&
+                tees_finish_pass(tees, fault);
+
+    *seconds += tees_close_pass(tees, done);
+    return done;
+}
+
+bool tees_gather(struct tees *tees, struct peers *peers, struct fault *fault)
+{
+    for (size_t i = 0; i < tees->count; i++) {
+        struct tee *tee = &tees->list[i];
+        if (!outcomes_gather(&tee->outcomes, peers, fault) || !outlet_gather(&tee->outlet, peers, fault))
+            return false;
+    }
+    return true;
+}
+
 bool tees_finish(struct tees *tees, struct fault *fault)
 {
     for (size_t i = 0; i < tees->count; i++) {
@@ -109,4 +143,10 @@ bool tees_finish(struct tees *tees, struct fault *fault)
             return false;
     }
     return true;
+}
+
+void tees_end(struct tees *tees)
+{
+    for (size_t i = 0; i < tees->count; i++)
+        outlet_close(&tees->list[i].outlet);
 }

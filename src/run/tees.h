@@ -1,5 +1,5 @@
 /* Tees: states that the last stage passes through on its way to the result, each written into a sink of its
-   own while the run goes on. */
+   own while the run goes on. Of several ranks, each writes its planes of all of them. */
 #ifndef TEES_H
 #define TEES_H
 
@@ -8,6 +8,8 @@
 #include "format/format.h"
 #include "plan/plan.h"
 #include "carrier.h"
+#include "outlet.h"
+#include "peers.h"
 #include "ring.h"
 #include "sweep.h"
 
@@ -19,6 +21,7 @@ struct tee {
     uint64_t step;            /* of the last stage: so many are behind */
     struct sink *sink;        /* with the header of the run's output */
     struct outcomes outcomes; /* of the samples that went there */
+    struct outlet outlet;     /* the run's, into the sink */
 };
 
 /* Those of a run, and what brings planes to them while a pass goes on. */
@@ -32,6 +35,9 @@ struct tees {
     struct ring *ring; /* of the pass; NULL between passes, and where there are none */
     struct carrier *writer;
 };
+
+/* Before the first pass; to be ended, also after a failure. */
+bool tees_begin(struct tees *tees, const struct peers *peers, struct fault *fault);
 
 /* Before a pass of a lane over such planes, and after it. Where it fails, the other ring stops, too, if there
    is one. */
@@ -48,7 +54,14 @@ double tees_close_pass(struct tees *tees, bool done);
 bool tees_take(void *tees, uint64_t step, const struct field *field, struct range planes,
                struct fault *fault);
 
-/* After the last pass: end what was written. */
+/* All planes of a state at once, where no pass is under way. Adds the seconds that were spent on writing. */
+bool tees_write(struct tees *tees, uint64_t step, const struct sweep *sweep, unsigned field,
+                struct range planes, double *seconds, struct fault *fault);
+
+/* After the last pass, all ranks together: nothing is missing in any file, and rank 0 has the outcomes of
+   all. Then end what was written. */
+bool tees_gather(struct tees *tees, struct peers *peers, struct fault *fault);
 bool tees_finish(struct tees *tees, struct fault *fault);
+void tees_end(struct tees *tees);
 
 #endif

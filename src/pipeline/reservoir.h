@@ -1,0 +1,41 @@
+/* Reservoirs: samples that several ranks write together on their way into outputs that take them in turn, all
+   in one file. Each rank has blocks of its own there, in which its planes of one output follow those of
+   another, so no block has two writers however many outputs there are. */
+#ifndef RESERVOIR_H
+#define RESERVOIR_H
+
+#include "base/diag.h"
+#include "base/file_out.h"
+#include "format/format.h"
+#include "plan/division.h"
+#include "plan/job.h"
+#include "run/peers.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct reservoir {
+    const struct job *job;
+    const struct division *division;
+    size_t outputs;
+    struct file_out *file; /* rank 0's; NULL: it is not open, or another rank's, */
+    struct file_out *joined;
+};
+
+/* By the ranks of a division, all together, for so many outputs of a job; beside the file of the first
+   output, which rank 0 alone has. It is to be closed, also after a failure. */
+bool reservoir_open(struct reservoir *reservoir, const struct job *job, const struct division *division,
+                    size_t outputs, const struct file_out *first, const char *path, struct peers *peers,
+                    struct fault *fault);
+
+/* Where this rank's samples of an output go. */
+struct sink reservoir_sink(const struct reservoir *reservoir, size_t output);
+
+/* What this rank wrote is in the file. Then rank 0 takes all samples of an output into its sink, in their
+   order. */
+bool reservoir_complete(struct reservoir *reservoir, struct fault *fault);
+bool reservoir_pour(const struct reservoir *reservoir, size_t output, struct sink *sink, struct fault *fault);
+void reservoir_close(struct reservoir *reservoir);
+
+#endif

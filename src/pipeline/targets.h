@@ -1,0 +1,41 @@
+/* Targets of a run: its output, and the states on the way that are written as well. Several ranks open them
+   all together, and all write each of them. */
+#ifndef TARGETS_H
+#define TARGETS_H
+
+#include "base/diag.h"
+#include "plan/division.h"
+#include "plan/job.h"
+#include "run/peers.h"
+#include "reservoir.h"
+#include "target.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct targets {
+    struct peers *peers; /* who make the run; one alone, too */
+    struct target *list; /* the output is the first */
+    size_t count;
+    struct reservoir reservoir; /* of several ranks, for those that take samples in turn */
+};
+
+/* Room for so many. They are to be closed, also after a failure. */
+bool targets_make(struct targets *targets, size_t most, struct peers *peers, struct fault *fault);
+
+/* Open them one by one, the output first. Then settle where the samples of a job go that ranks divide so. */
+bool targets_add(struct targets *targets, const struct target_request *request, struct fault *fault);
+bool targets_settle(struct targets *targets, const struct job *job, const struct division *division,
+                    struct fault *fault);
+
+/* After the run: what several ranks wrote is in the files. */
+bool targets_finish(struct targets *targets, struct fault *fault);
+
+/* Then all files have their names, the output last. */
+bool targets_commit(struct targets *targets, struct fault *fault);
+
+/* Whether nobody can have seen a byte of any of them. */
+bool targets_unseen(const struct targets *targets);
+void targets_close(struct targets *targets);
+
+#endif
