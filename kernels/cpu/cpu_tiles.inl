@@ -211,15 +211,15 @@ static real value_outside(const struct cpu_tile *tile, size_t layer)
 
 static void fill_columns(const struct cpu_tile *tile, const struct sheet *sheet, struct span columns)
 {
-    unsigned level = sheet->level;
-    real *slot = sheet->samples;
-    struct span rows = block_span(tile, level);
+    const struct span rows = block_span(tile, sheet->level);
+    const ptrdiff_t pitch = (ptrdiff_t)tile->tiling->pitch, count = (ptrdiff_t)(rows.end - rows.first);
 
     for (int64_t x = columns.first; x < columns.end; x++) {
         int64_t inside = arith_edge_index(tile->op->edge, x, tile->x.extent);
-        for (int64_t row = rows.first; row < rows.end; row++)
-            *cell(tile, level, slot, row, x) =
-                inside < 0 ? sheet->outside : *cell(tile, level, slot, row, inside);
+        const ptrdiff_t away = inside < 0 ? 0 : (ptrdiff_t)(inside - x);
+        real *to = cell(tile, sheet->level, sheet->samples, rows.first, x);
+        for (ptrdiff_t row = 0; row < count; row++)
+            to[row * pitch] = inside < 0 ? sheet->outside : to[row * pitch + away];
     }
 }
 

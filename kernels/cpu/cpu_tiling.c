@@ -1,13 +1,17 @@
 /* The shape of the tiles that a sweep over a field works in. */
 #include "cpu_tiling.h"
 
+#include "base/machine.h"
 #include "base/size.h"
 
 #include <stdint.h>
 
-/* What the slots of a tile may take: a share of the third-level cache, from which planes come one after the
-   other, as a cache expects them. A higher block leaves fewer rows to the next one. */
-#define CACHE_BYTES ((size_t)7 << 19)
+/* What the slots of a tile may take: most of a second-level cache of at least so many bytes, or else a share
+   of the third-level cache, from which planes come one after the other, as a cache expects them. A higher
+   block leaves fewer rows to the next one. */
+#define LARGE_NEAR_CACHE  ((size_t)5 << 18)
+#define NEAR_SHARE(bytes) ((bytes) / 3 * 2)
+#define FAR_CACHE_BYTES   ((size_t)7 << 19)
 
 /* What a tile without slots may take of the second-level cache: the planes that a step reads, and two more on
    their way in and out. */
@@ -213,9 +217,16 @@ static size_t rows_near(const struct cpu_tiling *tiling, const struct op *op)
     return size_most(1, room / (both(tiling->plane) + 2) / tiling->tile_x);
 }
 
+static size_t slots_room(void)
+{
+    size_t near = machine_near_cache();
+
+    return near >= LARGE_NEAR_CACHE ? NEAR_SHARE(near) : FAR_CACHE_BYTES;
+}
+
 static size_t rows_in_slots(const struct cpu_tiling *tiling, const struct op *op)
 {
-    size_t room = CACHE_BYTES / work_size(op->work);
+    size_t room = slots_room() / work_size(op->work);
     size_t rows = room / tiling->slots / tiling->layers / tiling->pitch;
 
     return rows > both(tiling->row) ? rows - both(tiling->row) : 1;

@@ -1,4 +1,4 @@
-/* The machine: how much memory it has for this process. */
+/* The machine: how much memory it has for this process, and how much of it near at hand. */
 #include "machine.h"
 
 #include <stdio.h>
@@ -162,4 +162,15 @@ uint64_t machine_spare_memory(void)
 
     free = lesser(free, machine_groups("").left);
     return free > 0 && free < 4 ? 1 : free / 4 * 3;
+}
+
+size_t machine_near_cache(void)
+{
+#ifdef _SC_LEVEL2_CACHE_SIZE
+    long bytes = sysconf(_SC_LEVEL2_CACHE_SIZE);
+
+    return bytes > 0 ? (size_t)bytes : 0;
+#else
+    return 0;
+#endif
 }

@@ -1,8 +1,9 @@
-/* The machine: how much memory it has for this process. */
+/* The machine: how much memory it has for this process, and how much of it near at hand. */
 #ifndef MACHINE_H
 #define MACHINE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /* What control groups allow a process in bytes, and what they have left; 0 where nothing tells. */
@@ -24,5 +25,8 @@ uint64_t machine_whole_memory(void);
 
 /* Whether there is a limit on addresses (ulimit -v). */
 bool machine_limits_addresses(void);
+
+/* The second-level cache of a core; 0 where nothing tells. */
+size_t machine_near_cache(void);
 
 #endif
