@@ -191,6 +191,25 @@ START_TEST(routes_are_all_their_passes)
 }
 END_TEST
 
+/* Passes as shallow as can be hold what their levels read, before a stop and behind it. */
+START_TEST(passes_are_as_deep_as_their_levels)
+{
+    struct trial trial;
+    struct route route;
+    struct route_leg leg;
+    size_t depth;
+
+    make_trial(&trial, EDGE_REFLECT, (uint64_t)_i);
+    depth = levels_survey_stages(&trial.levels).depth;
+    route = route_start(&trial.levels, depth, true);
+    do {
+        leg = route_next(&route, levels_end(&trial.levels), true);
+        ck_assert_uint_le(levels_survey(&trial.levels, leg.begin, leg.end).depth, depth);
+        route_take(&route, &leg);
+    } while (!route_is_at(&route, levels_end(&trial.levels)));
+}
+END_TEST
+
 /* ---- and steps without number take no time ---- */
 
 START_TEST(steps_without_number)
@@ -339,6 +358,7 @@ int main(void)
     tcase_add_loop_test(levels, walks_stop_where_they_are_to, 0, TRIALS);
     tcase_add_loop_test(levels, cuts_are_the_farthest, 0, TRIALS);
     tcase_add_loop_test(levels, routes_are_all_their_passes, 0, TRIALS);
+    tcase_add_loop_test(levels, passes_are_as_deep_as_their_levels, 0, TRIALS);
     tcase_add_loop_test(levels, steps_without_number, 0, TRIALS);
     tcase_add_loop_test(levels, every_plane_has_an_owner, 0, TRIALS);
     tcase_add_loop_test(levels, walks_bring_all_planes_beside_a_share, 0, TRIALS);
