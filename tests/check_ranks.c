@@ -1,9 +1,7 @@
 /* Tests of runs by several ranks, which are threads here: the samples and the figures of one process, for any
    number of them; and an end at all of them, with one line, where one fails. */
-#include "base/file_out.h"
 #include "cli/task.h"
 #include "pipeline/pipeline.h"
-#include "run/fringe.h"
 #include "run/gauge.h"
 #include "run/sections.h"
 #include "fixture.h"
@@ -1035,55 +1033,6 @@ START_TEST(memory_that_is_lacking)
 }
 END_TEST
 
-/* ---- blocks ---- */
-
-/* Of its bytes a rank that is not the first writes whole blocks alone. */
-static void check_fringe(uint64_t begin_at, uint64_t end_at, uint64_t first, uint64_t last)
-{
-    struct peers_threads *threads = peers_threads_open(2);
-    struct peers peers = peers_threads_peers(threads, 1), other = peers_threads_peers(threads, 0);
-    unsigned char *bytes = fixture_memory((size_t)(end_at - begin_at), 1), *written;
-    struct file_out *file;
-    struct fringe fringe;
-    struct fault fault;
-    size_t size = 0, wrong = 0;
-
-    memset(bytes, 7, (size_t)(end_at - begin_at));
-    ck_assert(file_out_open(&file, "blocks", &fault));
-    ck_assert(fringe_open(&fringe, file, begin_at, end_at, &peers, &fault));
-    for (uint64_t at = begin_at; at < end_at; at += size) {
-        size = end_at - at < 100001 ? (size_t)(end_at - at) : 100001;
-        ck_assert(fringe_write(&fringe, at, bytes + (at - begin_at), size, &fault));
-    }
-    fringe_close(&fringe);
-    ck_assert(file_out_commit(file, &fault));
-    written = file_content("blocks", &size);
-    ck_assert_uint_eq(size, last > first ? last : 0);
-    for (size_t i = 0; i < size; i++)
-        wrong += written[i] != (i >= first ? 7 : 0);
-    ck_assert_uint_eq(wrong, 0);
-    free(written);
-    free(bytes);
-    file_out_close(file);
-    unlink("blocks");
-    peers_close(&peers);
-    peers_close(&other);
-    peers_threads_close(threads);
-}
-
-START_TEST(blocks_have_one_writer)
-{
-    const uint64_t block = FRINGE_BLOCK;
-
-    check_fringe(0, block, 0, block);
-    check_fringe(5, 3 * block + 5, block, 3 * block);
-    check_fringe(block, 2 * block + 1, block, 2 * block);
-    check_fringe(1, 2 * block - 1, 0, 0);
-    check_fringe(block - 1, block + 1, 0, 0);
-    check_fringe(17, 18, 0, 0);
-}
-END_TEST
-
 /* A GPU in emulation is slow: it shows that ranks have one each, and what they hand over. */
 static bool is_emulated(void)
 {
@@ -1114,7 +1063,6 @@ int main(void)
     tcase_add_test(same, passes_are_as_deep_at_all_ranks);
     tcase_add_test(same, a_fast_link_lets_ranks_share);
     tcase_add_test(same, links_are_measured);
-    tcase_add_test(same, blocks_have_one_writer);
     tcase_add_test(faults, inputs_that_differ);
     tcase_add_test(faults, headers_that_differ);
     tcase_add_test(faults, everybodys_faults);
