@@ -191,7 +191,7 @@ done
     refuses_all 2 'voxfilt-mpi: 2 inputs need a directory, --output DIR/; did you mean to replace large.raw with --output large.raw?' \
         ranks 2 voxfilt-mpi scan.raw large.raw
     refuses_all 2 'voxfilt-mpi: --bench and --tune measure one process; run voxfilt' ranks 2 voxfilt-mpi --bench -n 8
-    refuses_all 2 'voxfilt-mpi: /dev/full: all ranks write the output, so it must be a regular file' \
+    refuses_all 2 'voxfilt-mpi: /dev/full: all ranks write to it, so it must be a regular file' \
         ranks 2 voxfilt-mpi $scan -o /dev/full
     refuses_all 3 'voxfilt-mpi: scan.raw: length: 18900 bytes, but 4 × 4 × 4 u16 take 128' \
         ranks 3 voxfilt-mpi -i scan.raw -n 4 -t u16 -o out

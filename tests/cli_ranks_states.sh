@@ -80,7 +80,7 @@ has_turn && as_one 2 "$reading" imgheat -s 899 --frames 'made%03d.png' -o made.p
 
 # shellcheck disable=SC2086
 {
-    refuses_all 2 'voxfilt-mpi: /dev/full: all ranks write the output, so it must be a regular file' \
+    refuses_all 2 'voxfilt-mpi: /dev/full: all ranks write to it, so it must be a regular file' \
         ranks 2 voxfilt-mpi $scan -s 3 --tee 1:one.raw --tee 2:/dev/full -o out
     refuses_all 4 'voxfilt-mpi: none/two.raw: No such file or directory' \
         ranks 2 voxfilt-mpi $scan -s 3 --tee 1:one.raw.gz --tee 2:none/two.raw -o out

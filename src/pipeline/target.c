@@ -41,7 +41,7 @@ static bool invite(struct target *target, const struct target_request *request, 
         return false;
     if (!file_out_is_renamed(target->file))
         return fault_raise_about(fault, STATUS_USAGE, file_out_name(target->file),
-                                 "all ranks write the output, so it must be a regular file");
+                                 "all ranks write to it, so it must be a regular file");
     return place->file == NULL ||
            invitation_write(invitation, place->file, place->begin, sink_bytes(&target->sink), fault);
 }
