@@ -356,6 +356,7 @@ static const struct job_case {
     {"-d 21,15,30 -t u16 -s 4 --slice y=4 --tee 2:t2.png --tee 3:t3.png", SAMPLE_U16, 9450},
     {"-d 21,15,30 -t u16 -f laplace -s 2 --part 2/3 --tee 1:t1", SAMPLE_U16, 9450},
     {"-d 9,7,19 -t u8 -f heat -e wrap -f gauss:1 -s 3 -e hold --tee 0:t0 --tee 2:t2", SAMPLE_U8, 1197},
+    {"-d 9,7,19 -t f32 --channels 2 -f taps:wide.taps -s 4 --tee 3:t3 --tee 1:t1", SAMPLE_F32, 2394},
     {"-d 256,256,64 -t u8 -f box:1 -s 2 --tee 1:t1 --tee 0:t0.raw.gz", SAMPLE_U8, 4194304},
     /* What one rank computes. */
     {"-d 9,9,9 -t u8 -f gauss:1 -e wrap -f heat -e hold", SAMPLE_U8, 729},
