@@ -197,7 +197,7 @@ static bool tell(void *state, size_t from, void *bytes, size_t size, struct faul
         return false;
     if (seat->index == from)
         room->shared = bytes;
-    done = meet(room);
+    done = meet(room) && !room->threads->broken; /* the one that tells may have left */
     if (done && seat->index != from)
         memcpy(bytes, room->shared, size);
     return leave(seat, done && meet(room), fault);
@@ -229,7 +229,7 @@ static bool receive(void *state, size_t from, void *bytes, size_t size, struct f
         return false;
     while (!letter->there && !room->threads->broken)
         wait(room);
-    done = letter->there;
+    done = letter->there && !room->threads->broken; /* the sender may have left */
     if (done) {
         fixture_require(letter->size == size, "a message is as long as it was expected to be");
         memcpy(bytes, letter->bytes, size);
