@@ -1,6 +1,7 @@
 /* Tests of threads: pools take every turn once, crews stop at the first fault, and belts and workshops keep
  * their order, whoever is late. */
 #include "base/belt.h"
+#include "base/clock.h"
 #include "base/crew.h"
 #include "base/pool.h"
 #include "base/thread.h"
@@ -97,6 +98,35 @@ START_TEST(who_is_joined_has_done_its_turn)
         check_taken(&turns, started, 1);
     }
     pool_join(pool);
+    pool_destroy(pool);
+}
+END_TEST
+
+static void wait_for_flag(void *context, size_t first, size_t count, unsigned member)
+{
+    atomic_bool *flag = context;
+    (void)first;
+    (void)count;
+    (void)member;
+    while (!atomic_load(flag))
+        sched_yield();
+}
+
+/* Whoever joins for a while comes back in between, and as soon as the last turn is over. */
+START_TEST(joining_may_take_no_longer_than_so_long)
+{
+    enum { SHORT_MICROSECONDS = 1100, LONG_MICROSECONDS = 60000000 };
+    struct pool *pool = pool_make(MEMBERS - 1);
+    atomic_bool flag = false;
+    double start = clock_seconds();
+    ck_assert_uint_eq(pool_start(pool, 2, wait_for_flag, &flag), 2);
+    ck_assert(!pool_join_within(pool, 0));
+    ck_assert(!pool_join_within(pool, SHORT_MICROSECONDS));
+    ck_assert(clock_seconds() - start > 1e-6 * SHORT_MICROSECONDS);
+    atomic_store(&flag, true);
+    ck_assert(pool_join_within(pool, LONG_MICROSECONDS));
+    ck_assert(clock_seconds() - start < 1e-6 * LONG_MICROSECONDS / 2);
+    ck_assert(pool_join_within(pool, 0));
     pool_destroy(pool);
 }
 END_TEST
@@ -432,6 +462,7 @@ static Suite *threads_suite(void)
     tcase_add_test(pools_case, loops_follow_each_other);
     tcase_add_loop_test(pools_case, missing_threads_are_not_missed, 0, MEMBERS);
     tcase_add_test(pools_case, who_is_joined_has_done_its_turn);
+    tcase_add_test(pools_case, joining_may_take_no_longer_than_so_long);
     tcase_add_test(pools_case, crews_take_every_turn);
     tcase_add_loop_test(pools_case, crews_stop_at_a_fault, 0, MEMBERS);
     tcase_add_loop_test(pools_case, queues_end_at_a_fault, 0, MEMBERS);

@@ -1,10 +1,9 @@
 /* Elapsed time, and waiting. */
 #include "clock.h"
 
-#include <time.h>
-
 #define EAGER_LOOKS    2000
 #define LONGEST_NAP_NS 1000000L
+#define NS_PER_SECOND  1000000000L
 
 double clock_seconds(void)
 {
@@ -16,14 +15,22 @@ double clock_seconds(void)
 
 void clock_nap(unsigned looks)
 {
-    if (looks > EAGER_LOOKS)
-        clock_rest(looks - EAGER_LOOKS);
+    struct timespec nap = {0, LONGEST_NAP_NS};
+
+    if (looks <= EAGER_LOOKS)
+        return;
+    if (looks - EAGER_LOOKS < LONGEST_NAP_NS / 1000)
+        nap.tv_nsec = 1000L * (long)(looks - EAGER_LOOKS);
+    nanosleep(&nap, NULL);
 }
 
-void clock_rest(unsigned microseconds)
+struct timespec clock_after(unsigned microseconds)
 {
-    long ns = 1000L * (long)microseconds;
-    const struct timespec time = {0, ns < LONGEST_NAP_NS ? ns : LONGEST_NAP_NS};
+    struct timespec end;
 
-    nanosleep(&time, NULL);
+    clock_gettime(CLOCK_MONOTONIC, &end);
+    end.tv_nsec += 1000L * (long)(microseconds % 1000000);
+    end.tv_sec += (time_t)(microseconds / 1000000) + end.tv_nsec / NS_PER_SECOND;
+    end.tv_nsec %= NS_PER_SECOND;
+    return end;
 }

@@ -2,6 +2,8 @@
 #ifndef CLOCK_H
 #define CLOCK_H
 
+#include <time.h>
+
 /* Seconds on a clock that only goes forward. */
 double clock_seconds(void);
 
@@ -9,7 +11,7 @@ double clock_seconds(void);
    comes soon; then leave the processor to others, each time longer, up to a millisecond. */
 void clock_nap(unsigned looks);
 
-/* Leave the processor to others for so long, but at most a millisecond. */
-void clock_rest(unsigned microseconds);
+/* When so long will have passed, on CLOCK_MONOTONIC. */
+struct timespec clock_after(unsigned microseconds);
 
 #endif

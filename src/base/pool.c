@@ -1,6 +1,7 @@
 /* Pools: threads that share a loop with their caller, or work beside it, and sleep in between. */
 #include "pool.h"
 
+#include "clock.h"
 #include "mem.h"
 #include "thread.h"
 
@@ -78,6 +79,17 @@ static void *serve(void *argument)
 
 /* ---- beginning and end ---- */
 
+/* What clock_after says ends a wait for it. */
+static void init_left(pthread_cond_t *left)
+{
+    pthread_condattr_t attributes;
+
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_cond_init(left, &attributes);
+    pthread_condattr_destroy(&attributes);
+}
+
 bool pool_create(struct pool **result, unsigned threads, enum pool_stacks stacks, struct fault *fault)
 {
     struct pool *pool = mem_zeroed(1, sizeof *pool, "threads", fault);
@@ -91,7 +103,7 @@ bool pool_create(struct pool **result, unsigned threads, enum pool_stacks stacks
     }
     pthread_mutex_init(&pool->mutex, NULL);
     pthread_cond_init(&pool->called, NULL);
-    pthread_cond_init(&pool->left, NULL);
+    init_left(&pool->left);
     pool->stacks = stacks;
     pool->most = threads;
     *result = pool;
@@ -145,14 +157,19 @@ static void invite(struct pool *pool, const struct loop *loop, unsigned members)
     pthread_mutex_unlock(&pool->mutex);
 }
 
-/* Who has not come once all turns are taken need not come. */
+/* Under the mutex: whether every turn is over. Who has not come once all turns are taken need not come. */
+static bool is_over(struct pool *pool)
+{
+    if (atomic_load(&pool->next) < pool->loop.turns)
+        return false;
+    pool->invited = 0;
+    return pool->busy == 0;
+}
+
 static void wait_for_members(struct pool *pool)
 {
     pthread_mutex_lock(&pool->mutex);
-    while (atomic_load(&pool->next) < pool->loop.turns)
-        pthread_cond_wait(&pool->left, &pool->mutex);
-    pool->invited = 0;
-    while (pool->busy > 0)
+    while (!is_over(pool))
         pthread_cond_wait(&pool->left, &pool->mutex);
     pthread_mutex_unlock(&pool->mutex);
 }
@@ -185,4 +202,16 @@ unsigned pool_start(struct pool *pool, unsigned threads, pool_work *work, void *
 void pool_join(struct pool *pool)
 {
     wait_for_members(pool);
+}
+
+bool pool_join_within(struct pool *pool, unsigned microseconds)
+{
+    const struct timespec end = clock_after(microseconds);
+    bool over, late = false;
+
+    pthread_mutex_lock(&pool->mutex);
+    while (!(over = is_over(pool)) && !late)
+        late = pthread_cond_timedwait(&pool->left, &pool->mutex, &end) != 0;
+    pthread_mutex_unlock(&pool->mutex);
+    return over;
 }

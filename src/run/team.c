@@ -1,20 +1,20 @@
 /* Teams: passes by several ranks, each of which has a share of the planes in its fields. */
 #include "team.h"
 
-#include "base/clock.h"
 #include "base/mem.h"
 #include "base/pool.h"
 #include "trade.h"
 
-#include <stdatomic.h>
 #include <string.h>
 
 /* Levels between two agreements. Whoever fails in between goes on trading whatever its fields hold, so that
    nobody waits for planes that never come. */
 #define LEVELS_BETWEEN 16
 
-/* While others compute, each wait between two looks at messages is so much longer than the one before. */
-#define LONGER_MICROSECONDS 8
+/* While another thread computes, each wait between two looks at messages is so much longer than the one
+   before, up to a longest one. A look takes the processor from that thread. */
+#define LONGER_MICROSECONDS  128
+#define LONGEST_MICROSECONDS 1000
 
 bool team_is_due(const struct passes *all)
 {
@@ -61,35 +61,40 @@ static void advance(struct walking *walking, struct range planes)
                     sweep_advance(walking->all->sweep, &walking->walk.level, planes, walking->all->fault);
 }
 
-/* What another thread computes. It sets `over` when it is done. */
+/* What another thread computes. */
 struct inside {
     struct walking *walking;
     struct range planes;
-    atomic_bool over;
 };
 
 static void advance_inside(void *data, size_t first, size_t count, unsigned member)
 {
-    struct inside *inside = data;
+    const struct inside *inside = data;
 
     (void)first;
     (void)count;
     (void)member;
     advance(inside->walking, inside->planes);
-    atomic_store(&inside->over, true);
+}
+
+static unsigned longer(unsigned wait)
+{
+    return wait + LONGER_MICROSECONDS < LONGEST_MICROSECONDS ? wait + LONGER_MICROSECONDS
+                                                             : LONGEST_MICROSECONDS;
 }
 
 /* Another thread computes, while this one looks after messages. */
 static void advance_and_look(struct walking *walking, struct range planes)
 {
     struct inside inside = {.walking = walking, .planes = planes};
+    bool over = false;
 
     if (pool_start(walking->aside, 1, advance_inside, &inside) == 0) {
         advance(walking, planes);
         return;
     }
-    for (unsigned looks = 0; !peers_look_at_trade(walking->all->peers) && !atomic_load(&inside.over); looks++)
-        clock_rest(LONGER_MICROSECONDS * looks);
+    for (unsigned wait = 0; !over && !peers_look_at_trade(walking->all->peers); wait = longer(wait))
+        over = pool_join_within(walking->aside, wait);
     pool_join(walking->aside);
 }
 
