@@ -15,7 +15,7 @@
 
 /* ---- in an output ---- */
 
-/* Of its bytes a rank that is not the first writes whole blocks alone. */
+/* A rank that is not the first writes only whole blocks of its bytes itself. */
 static void check_fringe(uint64_t begin_at, uint64_t end_at, uint64_t first, uint64_t last)
 {
     struct peers_threads *threads = peers_threads_open(2);

@@ -191,7 +191,7 @@ START_TEST(routes_are_all_their_passes)
 }
 END_TEST
 
-/* Passes as shallow as can be hold what their levels read, before a stop and behind it. */
+/* The shallowest passes hold what their levels read, before a stop and behind it. */
 START_TEST(passes_are_as_deep_as_their_levels)
 {
     struct trial trial;
@@ -304,7 +304,7 @@ static void ck_transit(const struct shares *shares, size_t together, size_t plan
     }
 }
 
-/* No rank has more planes on their way than are expected, whichever of them are on a node. */
+/* No rank needs more memory for planes in transit than is counted, whichever ranks are on a node. */
 START_TEST(planes_in_transit_are_bounded)
 {
     uint64_t state = (uint64_t)_i;

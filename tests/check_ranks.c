@@ -731,7 +731,8 @@ static void make_held_alone(void)
     end(&run);
 }
 
-/* A job as it is with so much memory on each device: it is done, or the plan refuses it. The division. */
+/* With so much memory on each device, the job is done, or the plan refuses it. Returns the division, or
+   DIVISION_KINDS after a refusal. */
 static enum division_kind run_with_memory(size_t bytes)
 {
     struct ranks_run run;
@@ -962,7 +963,8 @@ static bool check_lost_call(const struct lost_run *lost, size_t index, unsigned 
     return failed;
 }
 
-/* What one process makes of it, to be ended. Returns how many files there are then. */
+/* Make the outputs by one process, and set them aside. Returns how many files there are then. The run is to
+   be ended. */
 static size_t make_alone(struct ranks_run *run, const struct lost_run *lost)
 {
     fill_input(SAMPLE_U8, 180);

@@ -112,7 +112,7 @@ static void wait_for_flag(void *context, size_t first, size_t count, unsigned me
         sched_yield();
 }
 
-/* Whoever joins for a while comes back in between, and as soon as the last turn is over. */
+/* Whoever joins for a while comes back when that is over, or as soon as the last turn is. */
 START_TEST(joining_may_take_no_longer_than_so_long)
 {
     enum { SHORT_MICROSECONDS = 1100, LONG_MICROSECONDS = 60000000 };

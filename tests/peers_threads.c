@@ -268,7 +268,7 @@ static void send_crate(struct seat *seat, const struct peers_parcel *parcel)
     wake(seat->room);
 }
 
-/* Without memory of a node, the messages are no trade before a level. */
+/* Memory of a node is there only while planes are traded before levels; other messages do not count. */
 static void note_bytes(const struct seat *seat)
 {
     struct peers_threads *threads = seat->room->threads;

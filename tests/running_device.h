@@ -14,11 +14,11 @@ unsigned running_turns(void);
 /* Before the run of this number, in what its outcome must not depend on. */
 void running_vary(unsigned long run);
 
-/* Let each device have so many bytes of memory, if it is an emulated one; 0: as many as it has otherwise. The
-   programs that test ranks have this, and what follows. */
+/* Give each emulated device so many bytes of memory; 0: as many as it has by default. Only the programs that
+   test ranks have this function and the next one. */
 void running_limit_memory(size_t bytes);
 
-/* Let the last emulated device be unable to lock pages of memory that it is lent, or able again. */
+/* Whether the last emulated device refuses to lock memory that others have allocated. */
 void running_refuse_locks(bool refuse);
 
 #endif

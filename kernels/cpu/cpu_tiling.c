@@ -6,9 +6,9 @@
 
 #include <stdint.h>
 
-/* What the slots of a tile may take: most of a second-level cache of at least so many bytes, or else a share
-   of the third-level cache, from which planes come one after the other, as a cache expects them. A higher
-   block leaves fewer rows to the next one. */
+/* What the slots of a tile may take: a share of the second-level cache if that is large; else a share of the
+   third-level cache, from which planes come one after the other, as a cache expects them. A higher block
+   leaves fewer rows to the next one. */
 #define LARGE_NEAR_CACHE  ((size_t)5 << 18)
 #define NEAR_SHARE(bytes) ((bytes) / 3 * 2)
 #define FAR_CACHE_BYTES   ((size_t)7 << 19)

@@ -11,7 +11,7 @@ double clock_seconds(void);
    comes soon; then leave the processor to others, each time longer, up to a millisecond. */
 void clock_nap(unsigned looks);
 
-/* When so long will have passed, on CLOCK_MONOTONIC. */
+/* The time on CLOCK_MONOTONIC at which so long will have passed. */
 struct timespec clock_after(unsigned microseconds);
 
 #endif

@@ -14,10 +14,10 @@ struct file_out;
    temporary name in its directory; nothing stands under its own name before file_out_commit. */
 bool file_out_open(struct file_out **file, const char *path, struct fault *fault);
 
-/* Whether it would be such a target. */
+/* Whether a path names a new or regular target. */
 bool file_out_is_file(const char *path);
 
-/* Open it for text, which may go to a terminal. */
+/* Open a target for text, which may go to a terminal. */
 bool file_out_open_text(struct file_out **file, const char *path, struct fault *fault);
 const char *file_out_name(const struct file_out *file);
 bool file_out_write(struct file_out *file, const void *bytes, size_t size, struct fault *fault);
@@ -34,8 +34,8 @@ const char *file_out_temporary(const struct file_out *file);
    name or removes it. Here it is removed if the program is ended. */
 bool file_out_join(struct file_out **file, const char *path, const char *temporary, struct fault *fault);
 
-/* Take so much room for it in all that writing does not fill the disk, where the file system can; its length
-   may become that, and must not become less. */
+/* Take room for so many bytes in all, where the file system can, so that writing them does not fill the disk.
+   The file may become that long at once, so it must not end before. */
 bool file_out_reserve(struct file_out *file, uint64_t bytes, struct fault *fault);
 
 /* Make it so long, before others write into it. */

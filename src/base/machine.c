@@ -1,4 +1,4 @@
-/* The machine: how much memory it has for this process, and how much of it near at hand. */
+/* The machine: how much memory it has for this process, and how large its caches are. */
 #include "machine.h"
 
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* The machine: how much memory it has for this process, and how much of it near at hand. */
+/* The machine: how much memory it has for this process, and how large its caches are. */
 #ifndef MACHINE_H
 #define MACHINE_H
 
@@ -26,7 +26,7 @@ uint64_t machine_whole_memory(void);
 /* Whether there is a limit on addresses (ulimit -v). */
 bool machine_limits_addresses(void);
 
-/* The second-level cache of a core; 0 where nothing tells. */
+/* Bytes of the second-level cache of a core; 0 where nothing tells. */
 size_t machine_near_cache(void);
 
 #endif

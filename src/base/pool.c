@@ -79,7 +79,7 @@ static void *serve(void *argument)
 
 /* ---- beginning and end ---- */
 
-/* What clock_after says ends a wait for it. */
+/* Waits for it go by the clock of clock_after. */
 static void init_left(pthread_cond_t *left)
 {
     pthread_condattr_t attributes;
@@ -157,7 +157,8 @@ static void invite(struct pool *pool, const struct loop *loop, unsigned members)
     pthread_mutex_unlock(&pool->mutex);
 }
 
-/* Under the mutex: whether every turn is over. Who has not come once all turns are taken need not come. */
+/* Under the mutex: whether every turn is over. A member that has not come when all turns are taken need not
+   come. */
 static bool is_over(struct pool *pool)
 {
     if (atomic_load(&pool->next) < pool->loop.turns)

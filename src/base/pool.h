@@ -35,7 +35,7 @@ unsigned pool_start(struct pool *pool, unsigned threads, pool_work *work, void *
 /* Wait until every turn is over; without one under way it returns at once. */
 void pool_join(struct pool *pool);
 
-/* Wait for that no longer than so long; whether every turn is over. */
+/* The same, but wait for so long at most; whether every turn is over. */
 bool pool_join_within(struct pool *pool, unsigned microseconds);
 
 #endif

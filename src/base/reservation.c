@@ -6,7 +6,7 @@
 
 #include <pthread.h>
 
-/* What is taken at a time. In between, whoever wants no more is heard. */
+/* Room that is taken at a time. Between two pieces, the thread sees whether more is wanted. */
 #define PIECE_BYTES ((uint64_t)1 << 30)
 
 struct reservation {

@@ -10,8 +10,9 @@
 
 struct reservation;
 
-/* Take so much room for a file, beside the caller where a thread is to be had. Until it is waited for, the
-   file may be written only into its buffer. NULL without memory: then nothing has been done. */
+/* Begin to take so much room for a file, beside the caller if a thread can be started, else at once. Until it
+   is waited for, what is written into the file must stay in its buffer. NULL without memory: then nothing has
+   been done. */
 struct reservation *reservation_begin(struct file_out *file, uint64_t bytes);
 
 /* Whether it has failed so far: no need to compute what has no place. */
@@ -20,7 +21,7 @@ bool reservation_has_failed(struct reservation *reservation, struct fault *fault
 /* Wait for it; false where it failed. It may be waited for again. */
 bool reservation_wait(struct reservation *reservation, struct fault *fault);
 
-/* Whoever has not waited wants no more of it. NULL is none. */
+/* Take no more room, if it is still being taken. NULL is none. */
 void reservation_end(struct reservation *reservation);
 
 #endif

@@ -82,7 +82,7 @@ struct sink_request {
 struct sink_place {
     struct file_out *file; /* NULL: samples come in turn alone */
     uint64_t begin;
-    bool apart; /* of several processes, this one has blocks of its own there, for its planes alone */
+    bool apart; /* this process has blocks of its own there, for its planes alone */
 };
 
 struct sink {
@@ -191,11 +191,14 @@ bool sink_write(struct sink *sink, const void *samples, size_t planes, struct fa
 /* Bytes of the samples of all volumes. */
 uint64_t sink_bytes(const struct sink *sink);
 
-/* Of a sink whose samples have a place: begin to take room for all of them, unless it is begun, and nothing
-   of any other; whether that has failed so far; have it, so that a full disk shows at once; and planes in any
-   order, all of them before the end. */
+/* Begin to take room for all samples, unless that has begun or they have no place. */
 void sink_begin_to_reserve(struct sink *sink);
+
+/* Whether taking room has failed so far. */
 bool sink_lacks_room(const struct sink *sink, struct fault *fault);
+
+/* Of a sink whose samples have a place: take room for all of them, or wait until it is taken, so that a full
+   disk shows at once; and write planes in any order, all of them before the end. */
 bool sink_reserve(const struct sink *sink, struct fault *fault);
 bool sink_write_at(const struct sink *sink, const void *samples, size_t first, size_t planes,
                    struct fault *fault);

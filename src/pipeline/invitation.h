@@ -15,12 +15,13 @@ struct invitation {
     uint64_t begin;           /* of the samples */
 };
 
-/* By rank 0: make room for so many bytes of samples from `begin` on, and invite the others. */
+/* By rank 0: take room for so many bytes of samples from `begin` on, and write where they are. */
 bool invitation_write(struct invitation *invitation, struct file_out *file, uint64_t begin, uint64_t bytes,
                       struct fault *fault);
 
-/* All together, if rank 0 has done its part: all have the invitation, and the others have joined the file,
-   which is that of a path; else it is NULL. */
+/* All ranks together; `done` is whether rank 0 has done its part. The others get the invitation and join the
+   file, which will have the name `path`. `joined` is NULL on rank 0, if there is no such file, and after a
+   failure to join. */
 bool invitation_send(struct invitation *invitation, struct peers *peers, bool done, const char *path,
                      struct file_out **joined, struct fault *fault);
 

@@ -168,8 +168,7 @@ static bool open_output(struct pipeline *pipeline, struct fault *fault)
     return pipeline->targets.count > 0 || targets_add(&pipeline->targets, &request, fault);
 }
 
-/* A device takes its time to start. Meanwhile the output gets its room; whatever speaks against that, the run
-   finds out. */
+/* Called while a device starts. If the output cannot be opened, it is left to the run, which says why. */
 static void take_room(void *data)
 {
     struct pipeline *pipeline = data;
@@ -320,7 +319,8 @@ static bool choose_team(struct pipeline *pipeline, struct fault *fault)
            ranks_choose_team(ranks, &division, fault);
 }
 
-/* Of an output whose samples ranks write where they belong. It may not be told before the file is open. */
+/* What a rank keeps of an output for rank 0 to write: nothing if its samples come in turn. Of some formats,
+   that is known only when the file is open; the bytes are counted then. */
 static size_t outlet_bytes(const struct pipeline *pipeline, const char *path)
 {
     const struct format *format = sink_format(pipeline, path);
@@ -332,7 +332,7 @@ static size_t outlet_bytes(const struct pipeline *pipeline, const char *path)
                : fringe_most((uint64_t)planes * header_plane_bytes(&job->written));
 }
 
-/* Each rank counts as much as the one that has the most, since all plan alike. */
+/* Every rank counts what the rank with the most planes keeps, since all plan alike. */
 static size_t outlets_bytes(const struct pipeline *pipeline)
 {
     const struct pipeline_request *request = pipeline->request;
@@ -489,7 +489,7 @@ static void keep_ends(struct pipeline *pipeline, const struct tee *tees)
     }
 }
 
-/* When all is written, what can still fail is no more than a name. */
+/* Once all is written, only names can still fail. */
 static bool run_into_targets(struct pipeline *pipeline, struct tee *tees, struct fault *fault)
 {
     struct run_request request = pipeline->request->run;

@@ -45,7 +45,7 @@ struct pipeline_request {
         *tee_pattern; /* that they have their names from, and are told of together; NULL: each is by itself */
     int level;        /* as sinks take it */
     struct run_request run;
-    bool will_run;         /* once it is planned: what the run needs may be made ready before */
+    bool will_run;         /* after it is planned; what the run needs may be made ready before */
     struct budget *budget; /* NULL: it runs alone */
     uint64_t share; /* of the budget's memory: more is taken where less means more passes over the data */
     struct peers *peers;       /* the processes that run it together; NULL: this one alone */

@@ -1,4 +1,4 @@
-/* Reservoirs: samples that several ranks write together on their way into outputs that take them in turn. */
+/* Reservoirs: a file of samples that several ranks write, for outputs that take them in turn. */
 #include "reservoir.h"
 
 #include "base/file_in.h"
@@ -29,7 +29,7 @@ static uint64_t output_bytes(const struct reservoir *reservoir, size_t member)
     return (uint64_t)header->volumes * planes_of(reservoir, member) * header_plane_bytes(header);
 }
 
-/* Where the blocks of a rank begin, or, for the number of ranks, end. */
+/* Where the blocks of a rank begin; for the number of ranks: where the last ones end. */
 static uint64_t begin_of(const struct reservoir *reservoir, size_t member)
 {
     uint64_t begin = 0;

@@ -1,6 +1,6 @@
-/* Reservoirs: samples that several ranks write together on their way into outputs that take them in turn, all
-   in one file. Each rank has blocks of its own there, in which its planes of one output follow those of
-   another, so no block has two writers however many outputs there are. */
+/* Reservoirs: a file into which several ranks write the samples of outputs that take them in turn, and from
+   which rank 0 fills these outputs. Each rank has blocks of its own there, in which its planes of one output
+   follow those of another. So no block has two writers, however many outputs there are. */
 #ifndef RESERVOIR_H
 #define RESERVOIR_H
 
@@ -19,12 +19,13 @@ struct reservoir {
     const struct job *job;
     const struct division *division;
     size_t outputs;
-    struct file_out *file; /* rank 0's; NULL: it is not open, or another rank's, */
-    struct file_out *joined;
+    struct file_out *file;   /* rank 0's; NULL: it is not open, or another rank's */
+    struct file_out *joined; /* of any other rank: rank 0's file */
 };
 
-/* By the ranks of a division, all together, for so many outputs of a job; beside the file of the first
-   output, which rank 0 alone has. It is to be closed, also after a failure. */
+/* By the ranks of a division, all together, for so many outputs of a job. It is beside the file of the first
+   of them, which rank 0 alone has open and whose name will be `path`. It is to be closed, also after a
+   failure. */
 bool reservoir_open(struct reservoir *reservoir, const struct job *job, const struct division *division,
                     size_t outputs, const struct file_out *first, const char *path, struct peers *peers,
                     struct fault *fault);

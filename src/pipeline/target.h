@@ -24,27 +24,27 @@ struct target {
 
     /* Of several ranks. */
     struct file_out *joined; /* of any other: rank 0's file */
-    struct sink joint;       /* what they write; without a format where there is one, or none yet */
+    struct sink joint; /* what they write into; without a format for one rank, or until it has a place */
 };
 
 /* On failure it is to be closed as well. */
 bool target_open(struct target *target, const struct target_request *request, struct fault *fault);
 
-/* The same by several ranks, all together: the first opens it, and all write the samples. If its sink takes
-   them in turn, all need a place for them elsewhere. */
+/* The same by several ranks, all together: rank 0 opens it, and all write the samples. If its sink takes them
+   in turn, they need a place elsewhere. */
 bool target_open_joint(struct target *target, const struct target_request *request, struct peers *peers,
                        struct fault *fault);
 
-/* Whether that is so, and still to be had. */
+/* Whether the samples still need such a place. */
 bool target_needs_place(const struct target *target);
 
 /* What a run writes into. */
 struct sink *target_sink(struct target *target);
 
-/* What another rank wrote is in the file. */
+/* What this rank wrote into the file that it joined is there. */
 bool target_complete(struct target *target, struct fault *fault);
 
-/* Then all files have their names. */
+/* Once it is finished: give all files their names. */
 bool target_commit(struct target *target, struct fault *fault);
 
 /* Whether nobody can have seen a byte of it. */

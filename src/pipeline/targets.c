@@ -85,7 +85,7 @@ static bool pour(struct targets *targets, struct fault *fault)
     return done;
 }
 
-/* Of rank 0. What compresses in other threads goes on while further files are filled. */
+/* By rank 0. Threads that compress one output go on while the next one is filled. */
 static bool finish_own(struct targets *targets, struct fault *fault)
 {
     bool done = pour(targets, fault);

@@ -1,5 +1,5 @@
 /* Targets of a run: its output, and the states on the way that are written as well. Several ranks open them
-   all together, and all write each of them. */
+   together, and all of them write each. */
 #ifndef TARGETS_H
 #define TARGETS_H
 
@@ -14,7 +14,7 @@
 #include <stddef.h>
 
 struct targets {
-    struct peers *peers; /* who make the run; one alone, too */
+    struct peers *peers; /* those that make the run; one alone, too */
     struct target *list; /* the output is the first */
     size_t count;
     struct reservoir reservoir; /* of several ranks, for those that take samples in turn */
@@ -23,7 +23,8 @@ struct targets {
 /* Room for so many. They are to be closed, also after a failure. */
 bool targets_make(struct targets *targets, size_t most, struct peers *peers, struct fault *fault);
 
-/* Open them one by one, the output first. Then settle where the samples of a job go that ranks divide so. */
+/* Open them one by one, the output first. Then settle where samples go that sinks take in turn, if ranks
+   divide the job so. */
 bool targets_add(struct targets *targets, const struct target_request *request, struct fault *fault);
 bool targets_settle(struct targets *targets, const struct job *job, const struct division *division,
                     struct fault *fault);
@@ -31,7 +32,7 @@ bool targets_settle(struct targets *targets, const struct job *job, const struct
 /* After the run: what several ranks wrote is in the files. */
 bool targets_finish(struct targets *targets, struct fault *fault);
 
-/* Then all files have their names, the output last. */
+/* Then give all files their names, the output last. */
 bool targets_commit(struct targets *targets, struct fault *fault);
 
 /* Whether nobody can have seen a byte of any of them. */

@@ -186,8 +186,8 @@ static bool make_passes_with_others(struct plan *plan, const struct schedule_req
     return scheduler_make(request, &plan->schedule, fault);
 }
 
-/* The steps whose changes ranks keep for each of their planes: in passes, as many as fit, but at least one.
- */
+/* The steps whose changes ranks keep for each of their planes: one if they hold the grid together; else as
+   many as fit, but at least one. */
 static size_t kept_steps(const struct plan *plan, enum division_kind division, size_t step_bytes)
 {
     const struct stage *last = &plan->job->stages[plan->job->stage_count - 1];

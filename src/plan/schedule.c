@@ -18,8 +18,8 @@ static size_t count_buffers(const struct schedule *schedule)
     return schedule->in_buffers + schedule->out_buffers + schedule->tee_buffers;
 }
 
-/* The other side of each buffer, and of planes in transit, in a device's own memory, and what adding up
- * takes. */
+/* The other side of each buffer, and of planes in transit, in a device's own memory; and what adding up
+   takes. */
 static size_t scratch_bytes(const struct schedule_request *request, const struct schedule *schedule)
 {
     const struct backend *backend = request->forms->backend;

@@ -342,7 +342,7 @@ static bool refuse(const struct schedule_request *request, struct fault *fault)
         number_format_bytes((double)whole, allowed, sizeof allowed));
 }
 
-/* The same at all ranks, so that all choose the same levels. */
+/* All ranks count the same, so that all choose the same levels. */
 static bool count_trade(const struct schedule_request *request, size_t ranks, struct schedule *schedule)
 {
     const struct shares shares = {.planes = request->levels->planes,

@@ -43,7 +43,7 @@ static void give_reason(struct selection *selection, const char *format, ...)
     va_end(arguments);
 }
 
-/* Someone may have use for the time. */
+/* The listener may use the time. */
 static void tell_of_start(const struct plan_request *request)
 {
     if (request->on_start != NULL)
@@ -51,8 +51,8 @@ static void tell_of_start(const struct plan_request *request)
 }
 
 /* Take a backend's first device if it should be done sooner than what was selected, or if it alone has the
-   rung that is asked for. Where its start takes longer than the others' whole run it is not even looked for.
- */
+   rung that is asked for. It is not looked for if its start, and moving the samples, take longer than the
+   whole run on the other. */
 static void consider(const struct plan_request *request, const struct prediction_case *expected,
                      const struct backend *backend, struct selection *selection)
 {
@@ -113,7 +113,7 @@ static void choose_automatically(const struct plan_request *request, const struc
         selection->devices.backend != &backend_cpu && knows_wishes(request, &backend_cpu);
 }
 
-/* Of the devices that are named, that which the request says, or all of them. */
+/* Of the devices that are named, the one that the request says, or all of them. */
 static bool choose_by_name(const struct plan_request *request, struct devices *chosen, struct fault *fault)
 {
     char all[64];

@@ -13,11 +13,11 @@ struct selection {
     struct devices devices; /* one, or several together */
     bool replaceable;       /* chosen unasked, and the CPU can stand in for it */
     double seconds;         /* predicted for the whole job */
-    char reason[160];       /* else empty */
+    char reason[160];       /* why these; or empty */
     char alone[160];        /* why one device does it although several were named; else empty */
 };
 
-/* Those that the request names, or as many of them as help; else the one that should be done first. */
+/* Those that the request names, or as many of them as help; else the one that should be done soonest. */
 bool selection_make(const struct plan_request *request, const struct prediction_case *expected,
                     struct selection *selection, struct fault *fault);
 
@@ -34,8 +34,8 @@ const struct backend *selection_expected(const struct plan_request *request);
 /* The devices that the request names, or else the first that may be taken. */
 bool selection_find_devices(const struct plan_request *request, struct devices *devices, struct fault *fault);
 
-/* Start the devices that the request names. Others may go on meanwhile: the plan that opens it waits for as
-   long as that takes. */
+/* Start the devices that the request names. Other threads may go on meanwhile: a plan that opens the devices
+   waits until they have started. */
 void selection_warm_up(const struct plan_request *request);
 
 #endif

@@ -37,15 +37,15 @@ unsigned shares_pieces(size_t planes, size_t reach);
 /* Of some planes, the first ones that a single device owns: which, and what it calls them. */
 struct range shares_owned(const struct shares *shares, struct range planes, size_t *owner);
 
-/* Planes that go from the device that owns them to another one, or from one end of the grid to the other in
-   the same. */
+/* Planes that go from the device that owns them to another one; or, in the same device, from one end of the
+   grid to the other. */
 struct shares_parcel {
     size_t from, to;
     struct range planes; /* as the one that owns them counts */
     size_t first;        /* what the other one calls the first of them */
 };
 
-/* A walk over all that a device is brought: the planes before its own, and then those behind. */
+/* A walk over all planes that a device gets: those before its own, and then those behind. */
 struct shares_walk {
     const struct shares *shares;
     struct range sides[2];       /* that are still ahead */

@@ -25,8 +25,8 @@ static size_t planes_either_way(const struct shares *shares, const struct shares
     return all ? shares_most(shares) : parcel->planes.count;
 }
 
-/* Between two ranks, planes go both ways. If both see the other's memory, each has what it sends in two
-   places, and on its device what it gets as well; if not, each has both in one place. */
+/* Between two ranks, planes go both ways. If each sees the other's memory, it has two places for what it
+   sends and, on its device, two for what it gets; if not, one for either. */
 static struct transit count_parcel(const struct shares *shares, const struct shares_parcel *parcel,
                                    size_t plane_bytes)
 {
@@ -51,7 +51,7 @@ static struct transit count_rank(const struct shares *shares, size_t rank, size_
     return sum;
 }
 
-/* A rank has no more parcels than planes beside its own, and each is at most two planes for each of these. */
+/* A rank has at most one parcel for each plane beside its own, and counts at most two planes for each. */
 static bool is_countable(size_t reach, size_t plane_bytes)
 {
     size_t bound;

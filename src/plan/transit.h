@@ -8,7 +8,7 @@
 #include <stddef.h>
 
 /* Places that a parcel has in memory that both ranks see. A rank that gets the sign for a turn knows that the
-   other one has done with the turn before it. */
+   other one is done with the turn before. */
 #define TRANSIT_TURNS 2
 
 /* Of the rank that has the most. */
@@ -17,11 +17,11 @@ struct transit {
     size_t device_bytes; /* on a device that has memory of its own */
 };
 
-/* What so many planes take there: whole pages, which a device can lock. */
+/* Bytes of so many planes in transit: whole pages, since devices lock whole pages. */
 size_t transit_parcel_bytes(size_t plane_bytes, size_t planes);
 
-/* What no rank exceeds before a level of such a reach, whichever ranks see each other's memory; false where
-   addresses end. */
+/* The most that a rank needs before a level of such a reach, whichever ranks see each other's memory; false
+   if that is too much to be counted. */
 bool transit_count(const struct shares *shares, size_t reach, size_t plane_bytes, struct transit *most);
 
 #endif

@@ -252,7 +252,7 @@ static bool add_changes(struct passes *all, const struct level *level, double *c
 
 /* ---- states on the way ---- */
 
-/* A state that is also written is so in the order of its planes. */
+/* If the state at a mark is asked for, its planes are written in their order. */
 static bool write_state(struct passes *all, struct levels_mark mark, unsigned field)
 {
     bool done = true;

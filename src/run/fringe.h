@@ -27,7 +27,7 @@ struct fringe {
 bool fringe_open(struct fringe *fringe, struct file_out *file, uint64_t begin, uint64_t end,
                  const struct peers *peers, struct fault *fault);
 
-/* The most bytes that are kept of so many. */
+/* The most bytes that a rank keeps of so many. */
 size_t fringe_most(uint64_t bytes);
 
 /* Some of them; threads may do so at once. */

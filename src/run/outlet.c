@@ -16,7 +16,7 @@ bool outlet_write(struct outlet *outlet, void *samples, size_t planes, struct fa
     return sink_write(outlet->sink, samples, planes * job_written_planes(job), fault);
 }
 
-/* Planes of the sink's place that are those of some planes of the grid, in one volume of a series. */
+/* Where some planes of the grid go, in planes from the sink's place on, in one volume of a series. */
 static struct range written_planes(const struct outlet *outlet, size_t volume, struct range planes)
 {
     const struct job *job = outlet->job;

@@ -16,13 +16,13 @@ struct outlet {
     const struct job *job;
     struct sink *sink;
 
-    /* Once it is open for several ranks. */
-    bool joint;
-    struct fringe fringe; /* where others write the same blocks */
+    /* Once it is open. */
+    bool joint;           /* several ranks write the file */
+    struct fringe fringe; /* if others write the same blocks */
 };
 
-/* For one volume of a series. Several ranks need a sink that has a place for its samples. It is to be closed,
-   also after a failure. */
+/* Open it for one volume of a series. The sink of several ranks has a place for its samples. It is to be
+   closed, also after a failure. */
 bool outlet_open(struct outlet *outlet, size_t volume, const struct peers *peers, struct fault *fault);
 
 /* The next planes of the result, packed; what of them is not written is gone afterwards. */
@@ -32,7 +32,7 @@ bool outlet_write(struct outlet *outlet, void *samples, size_t planes, struct fa
 bool outlet_write_at(struct outlet *outlet, void *samples, size_t volume, struct range planes,
                      struct fault *fault);
 
-/* All ranks together, once all have written: nothing is missing in the file. */
+/* All ranks together, once all have written: rank 0 writes what others kept for it. */
 bool outlet_gather(const struct outlet *outlet, struct peers *peers, struct fault *fault);
 void outlet_close(struct outlet *outlet);
 

@@ -53,9 +53,10 @@ struct peers_kind {
     bool (*look_at_trade)(void *state);
     bool (*end_trade)(void *state, struct fault *fault);
 
-    /* All together: get memory for this rank, in whole pages, which the others on its node see as well:
-       bytes[i] for each rank i of these. seen[i] is that of rank i, or NULL if the rank is on another node.
-       If a node has no such memory, it is NULL for all of its ranks. All together again: give it back. */
+    /* All together: get memory for this rank that the others on its node see as well: bytes[i], in whole
+       pages, for each rank i of these. seen[i] is the memory of rank i, or NULL if the rank is on another
+       node. If a node has no such memory, it is NULL for all of its ranks. All together again: give it
+       back. */
     bool (*share)(void *state, const size_t *bytes, unsigned char **seen, void **memory, struct fault *fault);
     void (*unshare)(void *state, void *memory);
 

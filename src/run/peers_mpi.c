@@ -328,7 +328,7 @@ static uint64_t spare_bytes(void)
                : 0;
 }
 
-/* What a rank of the node is among all ranks. */
+/* The index among all ranks of a rank of the node. */
 static size_t index_of(const struct comm *comm, const struct window *window, int local)
 {
     int index = MPI_UNDEFINED;
@@ -387,8 +387,8 @@ static bool open_window(const struct comm *comm, struct window *window, size_t b
            look_up(comm, window, seen) == MPI_SUCCESS;
 }
 
-/* Without it on one rank, the node does without it. It is given back by all ranks together, so what only some
-   have is left alone. */
+/* If one rank of a node has no window, none uses one. All ranks of a node give back a window together, so one
+   that only some have is left as it is. */
 static bool agree_on_window(struct comm *comm, struct window *window, bool opened, unsigned char **seen,
                             struct fault *fault)
 {

@@ -61,7 +61,7 @@ void stops_close(struct stops *stops);
 /* The last volume ends the source, and its run the sink. */
 bool stops_is_last_volume(const struct stops *stops);
 
-/* Have the sink take room for all of its samples meanwhile; and wait until it has. */
+/* Let the sink begin to take room for all of its samples; and wait until it has taken it. */
 void stops_begin_to_reserve(struct stops *stops);
 bool stops_reserve(struct stops *stops, struct fault *fault);
 

@@ -205,7 +205,8 @@ static bool walk_levels(struct walking *walking)
     return true;
 }
 
-/* What was seen of planes on their way to other ranks is nothing that came of a file, or goes into one. */
+/* Planes on their way to other ranks come from no file and go into none, so what was seen of them does not
+   count. */
 static bool leave_out_outcomes(struct passes *all)
 {
     struct outcomes of_trade = {.strays = 0};

@@ -1,5 +1,5 @@
 /* Teams: passes by several ranks, each of which has a share of the planes in its fields; what a level reads
-   beside its own planes comes from the ranks that have computed it. */
+   beside them comes from the ranks that have computed it. */
 #ifndef TEAM_H
 #define TEAM_H
 

@@ -21,7 +21,7 @@ struct tee {
     uint64_t step;            /* of the last stage: so many are behind */
     struct sink *sink;        /* with the header of the run's output */
     struct outcomes outcomes; /* of the samples that went there */
-    struct outlet outlet;     /* the run's, into the sink */
+    struct outlet outlet;     /* into the sink, during a run */
 };
 
 /* Those of a run, and what brings planes to them while a pass goes on. */
@@ -54,7 +54,8 @@ double tees_close_pass(struct tees *tees, bool done);
 bool tees_take(void *tees, uint64_t step, const struct field *field, struct range planes,
                struct fault *fault);
 
-/* All planes of a state at once, where no pass is under way. Adds the seconds that were spent on writing. */
+/* Write some planes of a state, which are in a field, while no pass is under way. Adds the seconds that were
+   spent on writing. */
 bool tees_write(struct tees *tees, uint64_t step, const struct sweep *sweep, unsigned field,
                 struct range planes, double *seconds, struct fault *fault);
 

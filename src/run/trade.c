@@ -5,8 +5,8 @@
 
 #include <stdatomic.h>
 
-/* If both ranks see the memory of the one that has the planes, they pass through it. Two places take turns,
-   so that one may be filled while the other one is read. */
+/* If both ranks see each other's memory, the planes pass through that of the rank that has them. Two places
+   take turns, so that one may be filled while the other one is read. */
 struct trade_parcel {
     struct shares_parcel way;
     size_t offset; /* in the memory of the one that has them */
@@ -181,8 +181,8 @@ static bool try_to_open(struct trade *trade, size_t reach, bool *own, bool *all)
     return true;
 }
 
-/* Memory that several ranks see may be of no use to one of them, such as when its device cannot lock it. Then
-   all send messages from now on. */
+/* One of the ranks may be unable to use memory that several see, for example because its device cannot lock
+   it. Then all send messages from now on. */
 static bool open_for(struct trade *trade, size_t reach)
 {
     bool own, all;
