@@ -82,6 +82,9 @@ has_turn && as_one 2 "$reading" imgheat -s 899 --frames 'made%03d.png' -o made.p
 {
     refuses_all 2 'voxfilt-mpi: /dev/full: all ranks write to it, so it must be a regular file' \
         ranks 2 voxfilt-mpi $scan -s 3 --tee 1:one.raw --tee 2:/dev/full -o out
+    mkfifo pipe.raw
+    refuses_all 2 'voxfilt-mpi: pipe.raw: all ranks write to it, so it must be a regular file' \
+        ranks 2 timeout 20 voxfilt-mpi $scan -s 3 --tee 1:one.raw --tee 2:pipe.raw -o out
     refuses_all 4 'voxfilt-mpi: none/two.raw: No such file or directory' \
         ranks 2 voxfilt-mpi $scan -s 3 --tee 1:one.raw.gz --tee 2:none/two.raw -o out
     refuses_all 2 'voxfilt-mpi: --tee: 7:x.raw: the last stage takes 6 steps' ranks 2 voxfilt-mpi $scan -s 6 --tee 7:x.raw -o out

@@ -1,6 +1,7 @@
 /* Targets: files that a pipeline writes, and what stands in them. */
 #include "target.h"
 
+#include "base/path.h"
 #include "format/joint.h"
 #include "format/pattern.h"
 #include "format/png_stack.h"
@@ -32,16 +33,24 @@ bool target_open(struct target *target, const struct target_request *request, st
 
 /* ---- of several ranks ---- */
 
+/* Before it is opened: a pipe would wait for its reader. */
+static bool check_kind(const struct target_request *request, struct fault *fault)
+{
+    char first[PATTERN_NAME_MOST];
+    const char *path = file_path(request, first);
+
+    return file_out_is_file(path) ||
+           fault_raise_about(fault, STATUS_USAGE, path_is_standard(path) ? "standard output" : path,
+                             "all ranks write to it, so it must be a regular file");
+}
+
 static bool invite(struct target *target, const struct target_request *request, struct invitation *invitation,
                    struct fault *fault)
 {
     const struct sink_place *place = &target->sink.samples;
 
-    if (!target_open(target, request, fault))
+    if (!check_kind(request, fault) || !target_open(target, request, fault))
         return false;
-    if (!file_out_is_renamed(target->file))
-        return fault_raise_about(fault, STATUS_USAGE, file_out_name(target->file),
-                                 "all ranks write to it, so it must be a regular file");
     return place->file == NULL ||
            invitation_write(invitation, place->file, place->begin, sink_bytes(&target->sink), fault);
 }
