@@ -159,7 +159,7 @@ for job in '-s 3' '-s 900' '-s 30 -m 540K'; do
     # shellcheck disable=SC2086
     voxfilt -i high.raw -d 20,10,900 -t f32 $job --preview one.png -o many.raw
     # shellcheck disable=SC2086
-    ranks 3 voxfilt-mpi -i high.raw -d 20,10,900 -t f32 $job --preview many.png --report -o many.raw > ../stdout 2> ../stderr
+    ranks 3 voxfilt-mpi -j 1 -i high.raw -d 20,10,900 -t f32 $job --preview many.png --report -o many.raw > ../stdout 2> ../stderr
     grep -q '^ranks     [23],\|^ranks     2 of 3,' ../stderr && same "a preview: $job" many.png one.png
     result $? "by several ranks: $job"
     rm many.png

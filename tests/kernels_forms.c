@@ -440,6 +440,35 @@ START_TEST(a_gpu_takes_what_was_measured_as_fastest)
 }
 END_TEST
 
+/* Whether the registers hold a volume depends on the GPU. */
+START_TEST(a_gpu_takes_its_registers_for_what_they_hold)
+{
+    static const size_t sides[] = {24, 48, 64, 91, 96, 128, 200};
+    static const char *const stages[] = {"-f heat", "-f heat -e mirror", "-f heat -e constant:3"};
+    const struct rung_wish resident = {.rung = "resident"};
+
+    for (const struct way *way = ways; way < ways + way_count; way++) {
+        if (way->rung != NULL || strcmp(way->backend->name, "cuda") != 0)
+            continue;
+        for (size_t k = 0; k < LENGTH(sides) * LENGTH(stages); k++) {
+            const size_t side = sides[k / LENGTH(stages)];
+            const struct grid grid = grid_make(3, side, side, side);
+            const char *stage = stages[k % LENGTH(stages)];
+            struct subject subject;
+            struct fault fault;
+            struct form form;
+            subject_make(&subject, way, stage, &grid);
+            if (subject_settle(&subject, &resident, &form, &fault)) {
+                form = form_taken(way, stage, &grid);
+                ck_assert_msg(strcmp(form.rung->name, "resident") == 0, "%s, %zu³: %s", stage, side,
+                              form.rung->name);
+            }
+            subject_free(&subject);
+        }
+    }
+}
+END_TEST
+
 /* What devices that have boxes take in a pass: of a volume four steps where samples outside the grid are the
    nearest ones, and where those at the edge are held; of a picture ten of five taps and six of nine, four
    where strips are short, but under wrap and where rows are not of whole packs. */
@@ -644,6 +673,7 @@ TCase *forms_case(void)
     tcase_add_test(tests, forms_are_as_wished);
     tcase_add_test(tests, a_gpu_fuses_where_moving_binds);
     tcase_add_test(tests, a_gpu_takes_what_was_measured_as_fastest);
+    tcase_add_test(tests, a_gpu_takes_its_registers_for_what_they_hold);
     return tests;
 }
 

@@ -20,6 +20,10 @@ enum cuda_ops {
 
 #define CUDA_SHORT_CHAIN 7
 
+/* Passes that an entry is for: of one step alone; of any number; or of several, beside which no single step
+   is faster. */
+enum cuda_steps { CUDA_ONE_STEP, CUDA_ANY_STEPS, CUDA_SEVERAL_STEPS };
+
 /* An entry of the ladder: a rung and what it is tried for. A name may stand for two rungs, one for volumes
  * and one for pictures (fused); a rung may have two entries. */
 struct cuda_ladder_entry {
@@ -27,7 +31,7 @@ struct cuda_ladder_entry {
     const struct cuda_rung *rung;
     enum cuda_grids grids;
     enum cuda_ops ops;
-    bool single; /* only where a pass takes one step */
+    enum cuda_steps steps;
 };
 
 /* In the order in which they are tried for an op: the first that applies is taken. Ends with an entry without

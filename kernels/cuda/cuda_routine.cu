@@ -154,7 +154,8 @@ static bool is_candidate(const struct cuda_ladder_entry *entry, const struct op 
     const enum cuda_grids grid = shape->rows == 1 ? CUDA_PICTURES : CUDA_VOLUMES;
     const enum cuda_ops ops = ops_of(op);
 
-    if ((entry->grids & grid) == 0 || (entry->ops & ops) == 0 || (entry->single && wish->steps != 1))
+    if ((entry->grids & grid) == 0 || (entry->ops & ops) == 0 ||
+        (entry->steps == CUDA_ONE_STEP && wish->steps != 1))
         return false;
     return wish->rung == NULL || strcmp(wish->rung, entry->name->name) == 0;
 }
@@ -252,7 +253,7 @@ static bool choose_rung(const struct device *device, const struct op *op, const 
         return refuse_wish(wish, refusal.text, fault);
     settled->entry = entry;
     snprintf(reason, size, "%s", reason_for(wish));
-    if (settled->form.steps > 1 && wish->rung == NULL)
+    if (settled->form.steps > 1 && wish->rung == NULL && entry->steps != CUDA_SEVERAL_STEPS)
         prefer_single(device, entry + 1, op, shape, wish, settled, reason, size);
     return true;
 }
