@@ -365,7 +365,7 @@ fi
 begin_long()
 {
     echo before > out
-    OMPI_MCA_odls_base_sigkill_timeout=5 "$MPIRUN" -n 2 voxfilt-mpi -i zeros.raw -d 512,512,256 -t u16 -s 3000 -q \
+    OMPI_MCA_odls_base_sigkill_timeout=5 "$MPIRUN" -n 2 voxfilt-mpi -D cpu -i zeros.raw -d 512,512,256 -t u16 -s 3000 -q \
         --tee 9:nine.raw --tee 10:ten.raw.gz -o "$here/out" > ../stdout 2> ../stderr &
     launcher=$!
     await_temporary
