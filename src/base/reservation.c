@@ -12,7 +12,6 @@
 struct reservation {
     struct file_out *file;
     uint64_t bytes;
-    FILE *messages; /* where those of the thread that began it go */
     pthread_t thread;
     bool runs;             /* the thread does, and nobody has waited for it */
     pthread_mutex_t mutex; /* of what follows */
@@ -55,10 +54,7 @@ static void take_room(struct reservation *reservation)
 
 static void *take_room_beside(void *data)
 {
-    struct reservation *reservation = data;
-
-    diag_divert(reservation->messages);
-    take_room(reservation);
+    take_room(data);
     return NULL;
 }
 
@@ -71,7 +67,6 @@ struct reservation *reservation_begin(struct file_out *file, uint64_t bytes)
         return NULL;
     reservation->file = file;
     reservation->bytes = bytes;
-    reservation->messages = diag_stream();
     pthread_mutex_init(&reservation->mutex, NULL);
     reservation->runs = thread_start(&reservation->thread, take_room_beside, reservation);
     if (!reservation->runs)
