@@ -254,6 +254,79 @@ if takes_signal XFSZ; then
         voxfilt-mpi -i zeros.raw -n 512 -t u8 --work f64 -s 30 -m 60M -o out
 fi
 
+# ---------------------------------------------------------------- room
+
+# While the file `held` is there, nobody gets room; then, with LACKS_AFTER=SECONDS, it takes so long to find that there is
+# none.
+taking=$here/taking
+cat > "$taking.c" <<'END'
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+static int take(void)
+{
+    const char *seconds = getenv("LACKS_AFTER");
+
+    while (access("held", F_OK) == 0)
+        usleep(10000);
+    if (seconds != NULL)
+        sleep((unsigned)atoi(seconds));
+    errno = seconds != NULL ? ENOSPC : EOPNOTSUPP;
+    return -1;
+}
+
+int fallocate(int file, int mode, off_t offset, off_t length)
+{
+    (void)file, (void)mode, (void)offset, (void)length;
+    return take();
+}
+
+int fallocate64(int file, int mode, long long offset, long long length)
+{
+    (void)file, (void)mode, (void)offset, (void)length;
+    return take();
+}
+END
+
+# In the temporary there is something else than zeros.
+has_samples()
+{
+    [ "$(cat -- *.part 2> ../missing | tr -d '\0' | head -c 1 | wc -c)" = 1 ]
+}
+
+lacks_room() # FILE OPTION...
+{
+    file=$1
+    shift
+    refuses_all 4 "voxfilt-mpi: $file: No space left on device" ranks 2 env LACKS_AFTER=1 "$taking" \
+        voxfilt-mpi -D cpu -j 1 -i zeros.raw -n 512 -t u8 "$@"
+}
+
+# shellcheck disable=SC2016  # for the shell of each rank
+printf '#!/bin/sh\nLD_PRELOAD=$0.so ASAN_OPTIONS=$ASAN_OPTIONS:verify_asan_link_order=0 exec "$@"\n' > "$taking"
+chmod +x "$taking"
+if has cc && cc -shared -fPIC -o "$taking.so" "$taking.c"; then
+    # shellcheck disable=SC2086
+    {
+        voxfilt $large -j 1 -s 12 -o one.raw
+        touch held
+        "$MPIRUN" -n 2 "$taking" voxfilt-mpi $large -j 1 -s 12 -o made.raw > ../stdout 2> ../stderr &
+        await 200 has_samples
+        result $? 'ranks write while room is taken'
+        rm held
+        wait $!
+        same 'and wait for it only in the end' one.raw made.raw
+    }
+    # These would take far longer than the test waits.
+    lacks_room out -s 40000 -o out
+    lacks_room out -s 40000 -m 60M -o out
+    lacks_room out.gz -s 40000 -o out.gz
+else
+    skip 'room that is taken slowly: there is no compiler'
+fi
+
 # ---------------------------------------------------------------- what ranks know of the link between them
 
 # A job that takes long has it measured, and what was found decides until the wisdom is another one.

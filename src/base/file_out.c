@@ -24,6 +24,7 @@ struct file_out {
     struct guarded guarded; /* the temporary */
     bool owned;
     bool joined; /* the temporary is another process's */
+    bool shared; /* other processes write it, too */
     unsigned char *buffer;
     size_t used;
     bool flushed;  /* something has left the buffer */
@@ -236,11 +237,14 @@ bool file_out_reserve(struct file_out *file, uint64_t bytes, struct fault *fault
     return true;
 }
 
-bool file_out_extend(const struct file_out *file, uint64_t bytes, struct fault *fault)
+bool file_out_extend(struct file_out *file, uint64_t bytes, struct fault *fault)
 {
     struct stat info;
-    bool done = fstat(file->descriptor, &info) == 0 &&
-                ((uint64_t)info.st_size >= bytes || ftruncate(file->descriptor, (off_t)bytes) == 0);
+    bool done;
+
+    file->shared = true;
+    done = fstat(file->descriptor, &info) == 0 &&
+           ((uint64_t)info.st_size >= bytes || ftruncate(file->descriptor, (off_t)bytes) == 0);
 
     return done || refuse(file, fault);
 }
@@ -259,7 +263,7 @@ static bool store(const struct file_out *file, uint64_t offset, const void *byte
                   size_t *stored, struct fault *fault)
 {
     *stored = 0;
-    if (!file->mapped || offset > file->room || size > file->room - offset)
+    if (file->shared || !file->mapped || offset > file->room || size > file->room - offset)
         return true;
     *stored = mapped_store(file->descriptor, offset, bytes, size);
     return *stored == size || has_its_room(file, fault);

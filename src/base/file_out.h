@@ -38,8 +38,8 @@ bool file_out_join(struct file_out **file, const char *path, const char *tempora
    The file may become that long at once, so it must not end before. */
 bool file_out_reserve(struct file_out *file, uint64_t bytes, struct fault *fault);
 
-/* Make it so long, before others write into it. */
-bool file_out_extend(const struct file_out *file, uint64_t bytes, struct fault *fault);
+/* Make it so long, before others write into it. From then on it may be written, too, while room is taken. */
+bool file_out_extend(struct file_out *file, uint64_t bytes, struct fault *fault);
 
 /* Write so many bytes after its beginning; what is written in turn goes on where it was. Threads may do so at
  * once. */

@@ -1,4 +1,4 @@
-/* Reservations: the room that a file will need, taken while others read and compute. */
+/* Reservations: the room that files will need, taken while others read and compute. */
 #ifndef RESERVATION_H
 #define RESERVATION_H
 
@@ -6,19 +6,27 @@
 #include "file_out.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct reservation;
 
-/* Begin to take so much room for a file, beside the caller if a thread can be started, else at once. Until it
-   is waited for, what is written into the file must stay in its buffer. NULL without memory: then nothing has
-   been done. */
-struct reservation *reservation_begin(struct file_out *file, uint64_t bytes);
+/* What a file needs. */
+struct reservation_room {
+    struct file_out *file;
+    uint64_t bytes;
+};
 
-/* Whether it has failed so far: no need to compute what has no place. */
+/* Begin to take so much room for some files, one after the other, beside the caller if a thread can be
+   started, else at once. Until it is waited for, what is written into a file that has not been extended must
+   stay in its buffer. NULL without memory: then nothing has been done. */
+struct reservation *reservation_begin(const struct reservation_room *rooms, size_t count,
+                                      struct fault *fault);
+
+/* Whether it has failed so far: no need to compute what has no place. NULL is none. */
 bool reservation_has_failed(struct reservation *reservation, struct fault *fault);
 
-/* Wait for it; false where it failed. It may be waited for again. */
+/* Wait for it, or for none; false where it failed. It may be waited for again. */
 bool reservation_wait(struct reservation *reservation, struct fault *fault);
 
 /* Take no more room, if it is still being taken. NULL is none. */

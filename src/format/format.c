@@ -1,7 +1,6 @@
 /* File formats: a vtable a format, and what a format tells of the samples it reads or is to write. */
 #include "format.h"
 
-#include "base/reservation.h"
 #include "flow.h"
 
 #include <stdio.h>
@@ -249,26 +248,31 @@ uint64_t sink_bytes(const struct sink *sink)
     return (uint64_t)header->volumes * grid_planes(&header->grid) * header_plane_bytes(header);
 }
 
-static uint64_t needed_room(const struct sink *sink)
+struct reservation_room sink_room(const struct sink *sink)
 {
-    return sink->samples.begin + sink_bytes(sink);
+    return (struct reservation_room){sink->samples.file, sink->samples.begin + sink_bytes(sink)};
 }
 
 void sink_begin_to_reserve(struct sink *sink)
 {
-    if (sink->samples.file != NULL && sink->reservation == NULL)
-        sink->reservation = reservation_begin(sink->samples.file, needed_room(sink));
+    const struct reservation_room room = sink_room(sink);
+    struct fault unheard;
+
+    if (room.file != NULL && sink->reservation == NULL)
+        sink->reservation = reservation_begin(&room, 1, &unheard);
 }
 
 bool sink_lacks_room(const struct sink *sink, struct fault *fault)
 {
-    return sink->reservation != NULL && reservation_has_failed(sink->reservation, fault);
+    return reservation_has_failed(sink->reservation, fault);
 }
 
 bool sink_reserve(const struct sink *sink, struct fault *fault)
 {
+    const struct reservation_room room = sink_room(sink);
+
     return sink->reservation != NULL ? reservation_wait(sink->reservation, fault)
-                                     : file_out_reserve(sink->samples.file, needed_room(sink), fault);
+                                     : file_out_reserve(room.file, room.bytes, fault);
 }
 
 bool sink_write_at(const struct sink *sink, const void *samples, size_t first, size_t planes,

@@ -6,6 +6,7 @@
 #include "base/diag.h"
 #include "base/file_in.h"
 #include "base/file_out.h"
+#include "base/reservation.h"
 #include "base/spool.h"
 #include "model/grid.h"
 #include "model/sample.h"
@@ -90,8 +91,9 @@ struct sink {
     struct file_out *file; /* NULL: others complete it */
     struct header header;
     struct sink_place samples;
-    struct reservation *reservation; /* of room for them; or NULL */
-    char remark[128];                /* once it is finished: what was made of the samples; else empty */
+    struct reservation
+        *reservation; /* of room for them, and for others as well where others have it; or NULL */
+    char remark[128]; /* once it is finished: what was made of the samples; else empty */
     void *state;
 };
 
@@ -190,6 +192,9 @@ bool sink_write(struct sink *sink, const void *samples, size_t planes, struct fa
 
 /* Bytes of the samples of all volumes. */
 uint64_t sink_bytes(const struct sink *sink);
+
+/* The room that all samples need, in the file in which they have their place. */
+struct reservation_room sink_room(const struct sink *sink);
 
 /* Begin to take room for all samples, unless that has begun or they have no place. */
 void sink_begin_to_reserve(struct sink *sink);

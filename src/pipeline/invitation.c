@@ -6,7 +6,7 @@
 bool invitation_write(struct invitation *invitation, struct file_out *file, uint64_t begin, uint64_t bytes,
                       struct fault *fault)
 {
-    if (!file_out_reserve(file, begin + bytes, fault) || !file_out_extend(file, begin + bytes, fault))
+    if (!file_out_extend(file, begin + bytes, fault))
         return false;
     invitation->begin = begin;
     return (size_t)snprintf(invitation->temporary, sizeof invitation->temporary, "%s",

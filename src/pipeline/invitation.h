@@ -15,7 +15,8 @@ struct invitation {
     uint64_t begin;           /* of the samples */
 };
 
-/* By rank 0: take room for so many bytes of samples from `begin` on, and write where they are. */
+/* By rank 0: make the file long enough for so many bytes of samples from `begin` on, and write where they
+ * are. */
 bool invitation_write(struct invitation *invitation, struct file_out *file, uint64_t begin, uint64_t bytes,
                       struct fault *fault);
 

@@ -503,8 +503,8 @@ static bool run_into_targets(struct pipeline *pipeline, struct tee *tees, struct
     request.peers = team;
     request.tees = tees;
     request.tee_count = pipeline->request->tee_count;
-    done = peers_agree(team, run_volumes(pipeline, &request, target_sink(targets->list), fault), fault) &&
-           targets_finish(targets, fault);
+    done = peers_agree(team, run_volumes(pipeline, &request, target_sink(targets->list), fault), fault);
+    done = targets_have_room(targets, done, fault) && done && targets_finish(targets, fault);
     keep_ends(pipeline, tees);
     return done && peers_follow(team, targets_commit(targets, fault), fault);
 }

@@ -46,12 +46,16 @@ static uint64_t place_of(const struct reservoir *reservoir, size_t member, size_
     return begin_of(reservoir, member) + output * output_bytes(reservoir, member);
 }
 
+static uint64_t bytes_of(const struct reservoir *reservoir)
+{
+    return begin_of(reservoir, reservoir->division->members);
+}
+
 static bool create(struct reservoir *reservoir, const char *name, struct invitation *invitation,
                    struct fault *fault)
 {
     if (file_out_open(&reservoir->file, name, fault))
-        return invitation_write(invitation, reservoir->file, 0,
-                                begin_of(reservoir, reservoir->division->members), fault);
+        return invitation_write(invitation, reservoir->file, 0, bytes_of(reservoir), fault);
     reservoir->file = NULL;
     return false;
 }
@@ -81,6 +85,11 @@ struct sink reservoir_sink(const struct reservoir *reservoir, size_t output)
     return joint_sink(&job->written, (struct sink_place){.file = file_of(reservoir),
                                                          .begin = place_of(reservoir, job->member, output),
                                                          .apart = true});
+}
+
+struct reservation_room reservoir_room(const struct reservoir *reservoir)
+{
+    return (struct reservation_room){reservoir->file, bytes_of(reservoir)};
 }
 
 /* ---- samples out of it ---- */

@@ -6,6 +6,7 @@
 
 #include "base/diag.h"
 #include "base/file_out.h"
+#include "base/reservation.h"
 #include "format/format.h"
 #include "plan/division.h"
 #include "plan/job.h"
@@ -32,6 +33,9 @@ bool reservoir_open(struct reservoir *reservoir, const struct job *job, const st
 
 /* Where this rank's samples of an output go. */
 struct sink reservoir_sink(const struct reservoir *reservoir, size_t output);
+
+/* By rank 0: the room that its file needs. */
+struct reservation_room reservoir_room(const struct reservoir *reservoir);
 
 /* What this rank wrote is in the file. Then rank 0 takes all samples of an output into its sink, in their
    order. */

@@ -43,10 +43,10 @@ static const struct target *first_in_turn(const struct targets *targets)
     return target;
 }
 
-bool targets_settle(struct targets *targets, const struct job *job, const struct division *division,
-                    struct fault *fault)
+static bool find_places(struct targets *targets, const struct job *job, const struct division *division,
+                        struct fault *fault)
 {
-    size_t count = are_joint(targets) ? count_in_turn(targets) : 0, output = 0;
+    size_t count = count_in_turn(targets), output = 0;
     const struct target *first;
 
     if (count == 0)
@@ -60,6 +60,50 @@ bool targets_settle(struct targets *targets, const struct job *job, const struct
             targets->list[i].joint = reservoir_sink(&targets->reservoir, output++);
     }
     return true;
+}
+
+static size_t list_rooms(const struct targets *targets, struct reservation_room *rooms)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < targets->count; i++) {
+        rooms[count] = sink_room(&targets->list[i].sink);
+        count += rooms[count].file != NULL;
+    }
+    if (targets->reservoir.file != NULL)
+        rooms[count++] = reservoir_room(&targets->reservoir);
+    return count;
+}
+
+/* By rank 0. The sink of the output tells the run if there is too little. */
+static bool begin_to_reserve(struct targets *targets, struct fault *fault)
+{
+    struct reservation_room *rooms = mem_alloc(targets->count + 1, sizeof *rooms, "the outputs", fault);
+
+    if (rooms == NULL)
+        return false;
+    targets->reservation = reservation_begin(rooms, list_rooms(targets, rooms), fault);
+    target_sink(&targets->list[0])->reservation = targets->reservation;
+    mem_free(rooms);
+    return targets->reservation != NULL;
+}
+
+bool targets_settle(struct targets *targets, const struct job *job, const struct division *division,
+                    struct fault *fault)
+{
+    struct peers *peers = targets->peers;
+
+    return !are_joint(targets) ||
+           (find_places(targets, job, division, fault) &&
+            peers_follow(peers, !peers_lead(peers) || begin_to_reserve(targets, fault), fault));
+}
+
+bool targets_have_room(struct targets *targets, bool made, struct fault *fault)
+{
+    bool has = made ? reservation_wait(targets->reservation, fault)
+                    : !reservation_has_failed(targets->reservation, fault);
+
+    return peers_follow(targets->peers, has, fault);
 }
 
 /* What this rank wrote. */
@@ -126,6 +170,7 @@ bool targets_unseen(const struct targets *targets)
 
 void targets_close(struct targets *targets)
 {
+    reservation_end(targets->reservation);
     for (size_t i = 0; i < targets->count; i++)
         target_close(&targets->list[i]);
     reservoir_close(&targets->reservoir);

@@ -4,6 +4,7 @@
 #define TARGETS_H
 
 #include "base/diag.h"
+#include "base/reservation.h"
 #include "plan/division.h"
 #include "plan/job.h"
 #include "run/peers.h"
@@ -17,19 +18,24 @@ struct targets {
     struct peers *peers; /* those that make the run; one alone, too */
     struct target *list; /* the output is the first */
     size_t count;
-    struct reservoir reservoir; /* of several ranks, for those that take samples in turn */
+    struct reservoir reservoir;      /* of several ranks, for those that take samples in turn */
+    struct reservation *reservation; /* of several ranks, by rank 0: of room for all of them; or NULL */
 };
 
 /* Room for so many. They are to be closed, also after a failure. */
 bool targets_make(struct targets *targets, size_t most, struct peers *peers, struct fault *fault);
 
 /* Open them one by one, the output first. Then settle where samples go that sinks take in turn, if ranks
-   divide the job so. */
+   divide the job so; room for what several ranks write is taken from then on, while they run. */
 bool targets_add(struct targets *targets, const struct target_request *request, struct fault *fault);
 bool targets_settle(struct targets *targets, const struct job *job, const struct division *division,
                     struct fault *fault);
 
-/* After the run: what several ranks wrote is in the files. */
+/* After the run, whether it was made or not: whether several ranks have room for what they write. If there is
+   too little, rank 0 tells it, whoever of them met that first. */
+bool targets_have_room(struct targets *targets, bool made, struct fault *fault);
+
+/* Then: what they wrote is in the files. */
 bool targets_finish(struct targets *targets, struct fault *fault);
 
 /* Then give all files their names, the output last. */

@@ -46,7 +46,8 @@ static struct range counted(const struct passes *all, const struct pass *pass, c
 /* The next planes that the reader brings. */
 static bool take_slot(struct passes *all, struct pass *pass, struct ring_slot **slot)
 {
-    if (!peers_go_on(all->peers, all->fault) || !ring_take(all->lane->in, slot, all->fault))
+    if (!peers_go_on(all->peers, all->fault) || sink_lacks_room(all->sink, all->fault) ||
+        !ring_take(all->lane->in, slot, all->fault))
         return false;
     pass->taken += (*slot)->planes.count;
     return true;

@@ -145,7 +145,7 @@ static double start_seconds(const struct running *run)
     return run->request->volume == 0 ? run->plan->start : 0.0;
 }
 
-/* Of several ranks, rank 0 has taken room for all samples. */
+/* Of several ranks, rank 0 takes room for all samples beside the run. */
 static bool open_outlets(struct running *run)
 {
     const struct peers *peers = run->request->peers;

@@ -185,6 +185,7 @@ static bool agree_from_time_to_time(struct walking *walking)
     if (++walking->levels < LEVELS_BETWEEN)
         return true;
     walking->levels = 0;
+    walking->fine = walking->fine && !sink_lacks_room(walking->all->sink, walking->all->fault);
     return peers_agree(walking->all->peers, walking->fine, walking->all->fault);
 }
 
