@@ -262,7 +262,7 @@ START_TEST(planes_are_written_in_any_order)
 
     ck_assert(file_out_open(&file, path_in(format, path), &fault));
     ck_assert_msg(sink_open(&sink, file, format, &volume.header, &request, &fault), "%s", fault.text);
-    ck_assert((sink.samples.file != NULL) == !format->packed);
+    ck_assert((sink.samples.file != NULL) == !format->in_turn);
     for (size_t i = 6; sink.samples.file != NULL && i-- > 0;)
         ck_assert(sink_write_at(&sink, volume.samples + i * plane, i, 1, &fault));
     if (sink.samples.file == NULL)

@@ -103,6 +103,7 @@ struct format {
     const char *title;              /* with its article, where it describes its samples: "an NRRD file" */
     const struct format *packed_as; /* the same compressed by gzip as a whole; NULL where there is none */
     bool packed;                    /* it is that */
+    bool in_turn;                   /* its samples are written in turn; of other formats, they may be */
     bool compresses;                /* a level of compression means something */
     bool holds_series;              /* volumes may follow each other */
     /* What the name of the file ends in that samples are written into beside the header, as they are and

@@ -685,6 +685,7 @@ const struct format format_nii_gz = {.name = "nii.gz",
                                      .summary = "the same, compressed by gzip",
                                      .title = "a NIfTI file",
                                      .packed = true,
+                                     .in_turn = true,
                                      .compresses = true,
                                      VOLUME_OPERATIONS};
 

@@ -463,6 +463,7 @@ static void discard_sink(struct sink *sink)
 const struct format format_png = {
     .name = "png",
     .summary = "Portable Network Graphics",
+    .in_turn = true,
     .compresses = true,
     .sniff = sniff,
     .open = open_source,

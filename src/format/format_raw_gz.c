@@ -41,5 +41,6 @@ static bool create_sink(struct sink *sink, const struct sink_request *request, s
 const struct format format_raw_gz = {.name = "raw.gz",
                                      .summary = "the same, compressed by gzip",
                                      .packed = true,
+                                     .in_turn = true,
                                      .compresses = true,
                                      VOLUME_OPERATIONS};

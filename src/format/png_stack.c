@@ -355,6 +355,7 @@ const struct format format_png_stack = {
     .name = "png",
     .summary = "pictures in files whose names differ in a number",
     .title = "a stack of PNG pictures",
+    .in_turn = true,
     .compresses = true,
     .open = open_source,
     .read = read_samples,

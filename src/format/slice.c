@@ -158,6 +158,7 @@ static void discard(struct sink *sink)
 const struct format format_slice = {
     .name = "png",
     .summary = "Portable Network Graphics",
+    .in_turn = true,
     .compresses = true,
     .create = create,
     .write = write,

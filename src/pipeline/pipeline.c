@@ -323,11 +323,10 @@ static bool choose_team(struct pipeline *pipeline, struct fault *fault)
    that is known only when the file is open; the bytes are counted then. */
 static size_t outlet_bytes(const struct pipeline *pipeline, const char *path)
 {
-    const struct format *format = sink_format(pipeline, path);
     const struct job *job = &pipeline->job;
     size_t planes = division_most_planes(&pipeline->ranks.division, job) * job_written_planes(job);
 
-    return format->packed || format == &format_png || format == &format_png_stack || format == &format_slice
+    return sink_format(pipeline, path)->in_turn
                ? 0
                : fringe_most((uint64_t)planes * header_plane_bytes(&job->written));
 }
