@@ -155,13 +155,14 @@ poke() # FILE OFFSET BYTES
 cp scan.nii noted.nii
 poke noted.nii 148 'scanned on a Sunday'
 poke noted.nii 112 '\000\000\000\100'
-scale='voxfilt: noted.nii: samples are filtered as stored; scl_slope 2 and scl_inter 0 are kept in NIfTI output
+scale='voxfilt: noted.nii: samples are filtered as stored, without scl_slope 2 and scl_inter 0
 '
 accepts 'a slope is told' "$scale" convert -i noted.nii -o kept.nii
 same 'fields that mean nothing here are kept, and the slope' noted.nii kept.nii
 accepts 'a range that is asked for ends the slope' "$scale" \
     voxfilt -i noted.nii -f identity --out-range=0,65535 -o mapped.nii
-accepts 'and none is told any more' '' convert -i mapped.nii -o mapped.raw
+accepts 'and none is told any more' 'voxfilt: mapped.nii: left out: descrip
+' convert -i mapped.nii -o mapped.raw
 convert -q -i noted.nii --out-endian big -o big.nii
 convert -q -i big.nii --out-endian little -o little.nii
 same 'there and back through the other byte order' noted.nii little.nii
@@ -281,7 +282,9 @@ refuses 3 'voxfilt: many.nrrd: space directions: (0,0,0,0,0,0,0,0,1) (0,1,0) (0,
 convert -i a.nrrd --level 9 -o packed.nrrd
 convert -i packed.nrrd -o still.nrrd
 same 'nrrd: what is compressed stays so' "$(grep -aqx 'encoding: gzip' still.nrrd && echo packed.nrrd)" packed.nrrd
-reads 'nrrd: and is read back' still.nrrd
+accepts 'nrrd: and is read back' 'voxfilt: still.nrrd: left out: space directions, space origin, note
+' convert -i still.nrrd -o back.raw
+same 'nrrd: with the same samples' scan.raw back.raw
 printf 'NRRD0004\ntype: short\ndimension: 4\nsizes: 6 5 4\nencoding: raw\n\n' > bad.nrrd
 refuses 3 'voxfilt: bad.nrrd: sizes: 3 values for dimension 4' convert -i bad.nrrd -o out
 printf 'NRRD0004\ntype: uchar\ndimension: 4\nsizes: 3 6 5 4\nkinds: RGB-color domain domain domain\nencoding: raw\n\n' > rgb.nrrd
@@ -294,6 +297,66 @@ for word in x ++5 -; do
     printf 'NRRD0004\ntype: short\ndimension: 1\nsizes: 1\nencoding: ascii\n\n%s\n' "$word" > words.nrrd
     refuses 3 "voxfilt: words.nrrd: text: $word: not a number of type i16" convert -i words.nrrd -o out
 done
+
+# ---------------------------------------------------------------- what other formats keep
+
+# The first sample's place and the vectors along the axes.
+place() # NRRD
+{
+    echo "$(sed -n 's/^space origin: //p; /^$/q' "$1") $(sed -n 's/^space directions: //p; /^$/q' "$1")"
+}
+turned='space: right-anterior-superior\nspace directions: (0,0.5,0) (-0.25,0,0) (0,0,2)\nspace origin: (1,2,-3)\n'
+nrrd turned.nrrd "encoding: raw\\n$little\\n$turned" && cat scan.raw >> turned.nrrd
+for form in nii nii.gz hdr nhdr mha mhd; do
+    accepts "$form: a place in space is kept, and nothing else there is to tell" '' convert -i turned.nrrd -o turned.$form
+    accepts "$form: and is read" '' convert -i turned.$form -o turned.mha
+    accepts "$form: and told again" '' convert -i turned.mha -o again.nrrd
+    [ "$(place again.nrrd)" = '(-1,-2,-3) (0,-0.5,0) (0.25,0,0) (0,0,2)' ]
+    result $? "$form: as it was"
+    convert -q -i turned.$form -o again.raw
+    same "$form: with the samples" scan.raw again.raw
+done
+accepts 'a region of it has its own place' '' convert -i turned.nrrd --crop 2:5,1:4,1:3 -o region.mha
+grep -aqx 'Offset = -0.75 -3 -1' region.mha && grep -aqx 'TransformMatrix = 0 -1 0 1 0 0 0 0 1' region.mha
+result $? 'where its first sample is'
+accepts '--spacing moves samples apart' 'voxfilt: turned.nrrd: --spacing 1,1,2 instead of 0.5,0.25,2 in the header
+' voxfilt -f gauss:1u -i turned.nrrd --spacing 1,1,2 -o spaced.mha
+grep -aqx 'Offset = -1 -2 -3' spaced.mha && grep -aqx 'ElementSpacing = 1 1 2' spaced.mha
+result $? 'and the first one stays'
+accepts 'what another format does not keep is named' 'voxfilt: turned.nrrd: left out: space, space directions, space origin
+' convert -i turned.nrrd -o turned.npy
+convert -i turned.nrrd -o turned.nii
+accepts 'that of NIfTI likewise' 'voxfilt: turned.nii: left out: sform
+' convert -i turned.nii -o turned.npy
+accepts 'and that of MetaImage' 'voxfilt: turned.mha: left out: Offset, TransformMatrix
+' convert -i turned.mha -o turned.npy
+accepts 'a transform of other lengths than the spacing is none' 'voxfilt: uneven.nii: left out: sform
+' sh -c 'cp turned.nii uneven.nii && printf "\000\000\000\101" | dd of=uneven.nii bs=1 seek=80 conv=notrunc 2> ../dd &&
+    voxfilt -f identity -i uneven.nii -o uneven.mha'
+accepts 'a slope and a description are named' "${scale}voxfilt: noted.nii: left out: scl_slope, scl_inter, descrip
+" convert -i noted.nii -o noted.mha
+nrrd keyed.nrrd "encoding: raw\\n$little\\nspace: unheard-of\\nlabels: \"x\" \"y\" \"z\"\\n# a comment\\nkey:=value: of it\\n" &&
+    cat scan.raw >> keyed.nrrd
+accepts 'fields and keys are named as they are' 'voxfilt: keyed.nrrd: left out: space, labels, key
+' convert -i keyed.nrrd -o keyed.mha
+accepts 'nothing is left out where the format stays' '' convert -i keyed.nrrd -o kept.nhdr
+accepts 'what tells nothing is not named' '' sh -c '{
+    printf "NDims = 2\nDimSize = 6 20\nOffset = 0 0\nTransformMatrix = 1 0 0 1\nElementType = MET_USHORT\n"
+    printf "ElementDataFile = LOCAL\n" && cat scan.raw; } > flat.mha && voxfilt -f identity -i flat.mha -o flat.npy'
+accepts 'a picture has no place in space' 'voxfilt: flat.mha: left out: Offset
+' sh -c '{ printf "NDims = 2\nDimSize = 6 20\nOffset = 1 2\nElementType = MET_USHORT\nElementDataFile = LOCAL\n" &&
+    cat scan.raw; } > flat.mha && voxfilt -f identity -i flat.mha -o flat.nrrd'
+{ printf 'NDims = 4\nDimSize = 6 5 2 2\nOffset = 1 2 3 0\nElementSpacing = 1 1 2 9\nElementType = MET_USHORT\nElementDataFile = LOCAL\n'
+    cat scan.raw; } > series.mha
+accepts 'a series has its place' '' convert -i series.mha -o series.nrrd
+grep -aqx 'space: left-posterior-superior-time' series.nrrd &&
+    grep -aqx 'space directions: (1,0,0,0) (0,1,0,0) (0,0,2,0) (0,0,0,1)' series.nrrd &&
+    grep -aqx 'space origin: (1,2,3,0)' series.nrrd
+result $? 'and time for the fourth dimension'
+accepts 'and it is read' '' convert -i series.nrrd -o series.nii
+accepts 'in both' '' convert -i series.nii -o series2.mha
+grep -aqx 'Offset = 1 2 3 0' series2.mha && grep -aqx 'TransformMatrix = 1 0 0 0 0 1 0 0 0 0 1 0 0 0 0 1' series2.mha
+result $? 'as it was'
 
 # ---------------------------------------------------------------- MetaImage
 

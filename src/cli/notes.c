@@ -10,6 +10,7 @@
 #include "phrase.h"
 
 #include <math.h>
+#include <string.h>
 
 /* "an NRRD file is". */
 static const char *phrase_written(const struct format *format, char *text, size_t size)
@@ -215,8 +216,15 @@ void notes_outcome(const struct pipeline *pipeline)
         note_unreached(output, last_stage(&pipeline->job), summary->last_change);
 }
 
-void notes_left_out(const struct source *source)
+void notes_left_out(const struct pipeline *pipeline)
 {
-    if (source->losses[0] != '\0')
-        diag_note("%s: left out: %s", file_in_name(source->file), source->losses);
+    const struct source *source = &pipeline->source;
+    const struct format *format = pipeline_output_format(pipeline, pipeline->request->output);
+    char losses[sizeof source->losses];
+
+    memcpy(losses, source->losses, sizeof losses);
+    if (source->format->tell_losses != NULL)
+        source->format->tell_losses(source, format, losses, sizeof losses);
+    if (losses[0] != '\0')
+        diag_note("%s: left out: %s", file_in_name(source->file), losses);
 }

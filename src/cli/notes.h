@@ -21,6 +21,6 @@ void notes_setback(const struct fault *setback);
 void notes_outcome(const struct pipeline *pipeline);
 
 /* What of the input is not in the output. */
-void notes_left_out(const struct source *source);
+void notes_left_out(const struct pipeline *pipeline);
 
 #endif

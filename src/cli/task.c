@@ -114,7 +114,7 @@ static bool run(const struct task *task, struct pipeline *pipeline, struct drawi
     notes_beforehand(pipeline);
     if (!carry_out(task, pipeline, drawings, fault))
         return false;
-    notes_left_out(&pipeline->source);
+    notes_left_out(pipeline);
     return true;
 }
 

@@ -10,6 +10,7 @@
 #include "base/spool.h"
 #include "model/grid.h"
 #include "model/sample.h"
+#include "position.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -25,10 +26,11 @@ struct header {
     size_t volumes; /* of a series, each such a grid, one after the other; 1 alone */
     enum sample_type type;
     enum endian endian;
-    bool alpha;          /* the last channel is alpha */
-    double file_gamma;   /* stored = linear^file_gamma; 0: the sRGB curve */
-    const char *profile; /* the chunk or field whose profile defines the colours otherwise; else NULL */
-    size_t first[3];     /* along x, y and z: where the grid begins in that of the input */
+    bool alpha;               /* the last channel is alpha */
+    double file_gamma;        /* stored = linear^file_gamma; 0: the sRGB curve */
+    const char *profile;      /* the chunk or field whose profile defines the colours otherwise; else NULL */
+    size_t first[3];          /* along x, y and z: where the grid begins in that of the input */
+    struct position position; /* of the input */
     bool mapped; /* to a range that was asked for: what a file says of its samples' scale holds no longer */
     const char *damaged; /* NULL or empty; else what should have told of the colours and cannot be used */
 };
@@ -106,6 +108,7 @@ struct format {
     bool in_turn;                   /* its samples are written in turn; of other formats, they may be */
     bool compresses;                /* a level of compression means something */
     bool holds_series;              /* volumes may follow each other */
+    bool holds_position;            /* its header tells where the grid is in space */
     /* What the name of the file ends in that samples are written into beside the header, as they are and
        compressed; NULL: they follow the header. */
     const char *beside, *beside_packed;
@@ -127,6 +130,9 @@ struct format {
 
     /* Planes in any order, of a source that says so; all of them before the end. NULL where no source can. */
     bool (*read_at)(struct source *source, void *samples, size_t first, size_t planes, struct fault *fault);
+
+    /* Append to the losses what of the header no format like `sink` can keep; NULL where that is nothing. */
+    void (*tell_losses)(const struct source *source, const struct format *sink, char *losses, size_t size);
 
     /* After the last plane: check that the file ends as it should. */
     bool (*end)(struct source *source, struct fault *fault);

@@ -1,6 +1,7 @@
 /* MetaImage: a header in text, with the samples after it or in files of their own. */
 #include "base/number.h"
 #include "format.h"
+#include "losses.h"
 #include "volume_sink.h"
 
 #include <stdio.h>
@@ -143,6 +144,50 @@ static bool read_spacing(struct source *source, struct fault *fault)
     return true;
 }
 
+static const char *const offsets[] = {"Offset", "Origin", "Position", NULL};
+static const char *const matrices[] = {"TransformMatrix", "Rotation", "Orientation", NULL};
+
+/* The first of some names that the header has, with as many numbers as it must have; false where there is
+   none. */
+static bool find_numbers(const struct volume *origin, const char *const *names, size_t count, double *numbers)
+{
+    size_t found;
+
+    for (; *names != NULL; names++) {
+        const char *value = fields_find(&origin->fields, *names);
+        if (value != NULL)
+            return fields_numbers(value, DIMS_MOST * DIMS_MOST, numbers, &found) && found == count;
+    }
+    return false;
+}
+
+/* Where the grid is in space, the vectors along its axes of length 1; false if the header does not say. The
+   axis of a series has no part in it. */
+static bool read_place(const struct volume *volume, double origin[3], double vectors[3][3])
+{
+    double place[DIMS_MOST * DIMS_MOST] = {0.0}, matrix[DIMS_MOST * DIMS_MOST] = {0.0};
+    uint64_t dims = 0;
+    bool placed, turned;
+
+    number_parse_count(fields_find(&volume->fields, "NDims"), &dims);
+    placed = find_numbers(volume, offsets, (size_t)dims, place);
+    turned = find_numbers(volume, matrices, (size_t)(dims * dims), matrix);
+    for (size_t i = 0; i < 3; i++) {
+        origin[i] = placed && i < dims ? place[i] : 0.0;
+        for (size_t k = 0; k < 3; k++)
+            vectors[i][k] = turned && i < dims && k < dims ? matrix[i * dims + k] : i == k ? 1.0 : 0.0;
+    }
+    return placed || turned;
+}
+
+static void set_position(struct source *source)
+{
+    double origin[3], vectors[3][3];
+
+    if (source->header.grid.axes == 3 && read_place(source->state, origin, vectors))
+        source->header.position = position_make(origin, vectors, position_lps);
+}
+
 static bool read_layout(struct source *source, struct fault *fault)
 {
     struct volume *volume = source->state;
@@ -194,9 +239,11 @@ static bool settle_files(struct source *source, struct fault *fault)
 static bool read_header(struct source *source, const struct source_request *request, struct fault *fault)
 {
     (void)request;
-    return read_lines(source, fault) && fields_check_once(fields_of(source), fault) &&
-           read_type(source, fault) && read_extents(source, fault) && read_spacing(source, fault) &&
-           read_layout(source, fault) && settle_files(source, fault) && check_compressed(source, fault);
+    if (!read_lines(source, fault) || !fields_check_once(fields_of(source), fault) ||
+        !read_type(source, fault) || !read_extents(source, fault) || !read_spacing(source, fault))
+        return false;
+    set_position(source);
+    return read_layout(source, fault) && settle_files(source, fault) && check_compressed(source, fault);
 }
 
 static bool open_source(struct source *source, const struct source_request *request, struct fault *fault)
@@ -204,14 +251,41 @@ static bool open_source(struct source *source, const struct source_request *requ
     return volume_open(source, request, read_header, fault);
 }
 
-/* ---- writing ---- */
-
 /* What is written anew, whatever the origin has. */
 static const char *const own_fields[] = {"BinaryData",     "BinaryDataByteOrderMSB", "ElementByteOrderMSB",
                                          "CompressedData", "CompressedDataSize",     "HeaderSize",
                                          "ElementType",    "ElementDataFile",        NULL};
 static const char *const spacing_fields[] = {"ElementSpacing", "ElementSize", NULL};
 static const char *const range_fields[] = {"ElementMin", "ElementMax", NULL};
+
+/* ---- what other formats do not keep ---- */
+
+static const char *const grid_fields[] = {"ObjectType", "NDims", "DimSize", "ElementNumberOfChannels", NULL};
+
+/* With names for the same that ITK writes beside them. */
+static const char *const position_fields[] = {
+    "Offset",   "Origin",      "Position",         "TransformMatrix",
+    "Rotation", "Orientation", "CenterOfRotation", "AnatomicalOrientation",
+    NULL};
+
+static void tell_losses(const struct source *source, const struct format *sink, char *losses, size_t size)
+{
+    const struct volume *volume = source->state;
+    double origin[3], vectors[3][3];
+    bool keeps_position = (sink->holds_position && source->header.position.known) ||
+                          (read_place(volume, origin, vectors) && position_is_plain(origin, vectors));
+
+    if (sink->create == source->format->create)
+        return;
+    for (size_t i = 0; i + volume->listed < volume->fields.count; i++) {
+        const struct field *field = &volume->fields.items[i];
+        if (field->name != NULL && !is_field(field, own_fields) && !is_field(field, spacing_fields) &&
+            !is_field(field, grid_fields) && !(keeps_position && is_field(field, position_fields)))
+            losses_add(losses, size, field->name);
+    }
+}
+
+/* ---- writing ---- */
 
 static bool put_line(struct sink *sink, const char *line, struct fault *fault)
 {
@@ -286,25 +360,9 @@ static bool put_spacing(struct sink *sink, const struct volume *origin, struct f
     return put_line(sink, line, fault);
 }
 
-/* The first of some names that the header has, with as many numbers as it must have; false where there is
-   none. */
-static bool find_numbers(const struct volume *origin, const char *const *names, size_t count, double *numbers)
-{
-    size_t found;
-
-    for (; *names != NULL; names++) {
-        const char *value = fields_find(&origin->fields, *names);
-        if (value != NULL)
-            return fields_numbers(value, DIMS_MOST * DIMS_MOST, numbers, &found) && found == count;
-    }
-    return false;
-}
-
 /* The sample that comes first has moved along the axes, each of which the matrix has a row for. */
 static bool put_offset(struct sink *sink, const struct volume *origin, size_t dims, struct fault *fault)
 {
-    static const char *const offsets[] = {"Offset", "Origin", "Position", NULL};
-    static const char *const matrices[] = {"TransformMatrix", "Rotation", "Orientation", NULL};
     const struct header *header = &sink->header;
     double offset[DIMS_MOST * DIMS_MOST] = {0.0}, matrix[DIMS_MOST * DIMS_MOST];
     bool turned = find_numbers(origin, matrices, dims * dims, matrix);
@@ -344,16 +402,48 @@ static bool put_region(struct sink *sink, const struct volume *origin, struct fa
     return put_line(sink, line, fault) && put_offset(sink, origin, count, fault);
 }
 
+/* Each axis has a row of the matrix; that of a series has no part in it. */
+static bool put_position(struct sink *sink, const struct position *position, struct fault *fault)
+{
+    unsigned dims = axes_of(&sink->header);
+    char line[LINE_MOST];
+    int used = snprintf(line, sizeof line, "Offset =");
+
+    for (unsigned i = 0; i < dims; i++)
+        used +=
+            snprintf(line + used, sizeof line - (size_t)used, " %.17g", i < 3 ? position->origin[i] : 0.0);
+    used += snprintf(line + used, sizeof line - (size_t)used, "\nTransformMatrix =");
+    for (unsigned i = 0; i < dims; i++) {
+        for (unsigned k = 0; k < dims; k++)
+            used += snprintf(line + used, sizeof line - (size_t)used, " %.17g",
+                             i < 3 && k < 3 ? position->direction[i][k]
+                             : i == k       ? 1.0
+                                            : 0.0);
+    }
+    return put_line(sink, line, fault);
+}
+
+/* Of samples whose origin is of another family, or has no header. */
+static bool put_anew(struct sink *sink, const struct sink_request *request, struct fault *fault)
+{
+    struct position place;
+    const struct position *position = volume_sink_position(sink, request, &place);
+
+    return put_extents(sink, fault) && (position == NULL || put_position(sink, position, fault)) &&
+           put_spacing(sink, NULL, fault);
+}
+
 static bool put_description(struct sink *sink, const struct sink_request *request,
                             const struct volume *origin, struct fault *fault)
 {
     const double *spacing = sink->header.grid.spacing;
-    const struct change change = {.spaced = origin == NULL ||
+    const struct change change = {.spaced = origin != NULL &&
                                             memcmp(spacing, origin->spacing, sizeof origin->spacing) != 0,
                                   .cropped = origin != NULL && volume_sink_is_cropped(sink, request)};
 
-    return (origin == NULL ? put_extents(sink, fault) : put_kept(sink, origin, &change, fault)) &&
-           (!change.cropped || put_region(sink, origin, fault)) &&
+    if (origin == NULL)
+        return put_anew(sink, request, fault);
+    return put_kept(sink, origin, &change, fault) && (!change.cropped || put_region(sink, origin, fault)) &&
            (!change.spaced || put_spacing(sink, origin, fault));
 }
 
@@ -417,6 +507,8 @@ const struct format format_mha = {.name = "mha",
                                   .summary = "MetaImage",
                                   .title = "a MetaImage file",
                                   .compresses = true,
+                                  .holds_position = true,
+                                  .tell_losses = tell_losses,
                                   .sniff = sniff,
                                   VOLUME_OPERATIONS};
 
@@ -424,6 +516,8 @@ const struct format format_mhd = {.name = "mhd",
                                   .summary = "the same, with the samples in a file .raw beside it",
                                   .title = "a MetaImage file",
                                   .compresses = true,
+                                  .holds_position = true,
+                                  .tell_losses = tell_losses,
                                   .beside = ".raw",
                                   .beside_packed = ".zraw",
                                   VOLUME_OPERATIONS};

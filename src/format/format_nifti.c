@@ -3,6 +3,7 @@
 #include "base/file_out.h"
 #include "base/mem.h"
 #include "format.h"
+#include "losses.h"
 #include "volume_sink.h"
 
 #include <math.h>
@@ -36,6 +37,7 @@ struct version {
     unsigned sform_code, sform_width, srow;
     unsigned qform_code, quatern, qoffset;
     unsigned slice_start, slice_end, slice_code, slice_code_width;
+    unsigned xyzt_units, xyzt_units_width;
     unsigned magic, magic_size;
     const char *attached, *detached; /* magic of one file, and of a header alone */
     const struct span *spans;
@@ -74,6 +76,8 @@ static const struct version versions[] = {
      .slice_end = 120,
      .slice_code = 122,
      .slice_code_width = 1,
+     .xyzt_units = 123,
+     .xyzt_units_width = 1,
      .magic = 344,
      .magic_size = 4,
      .attached = "n+1",
@@ -102,6 +106,8 @@ static const struct version versions[] = {
      .slice_end = 232,
      .slice_code = 496,
      .slice_code_width = 4,
+     .xyzt_units = 500,
+     .xyzt_units_width = 4,
      .magic = 4,
      .magic_size = 8,
      .attached = "n+2\0\r\n\032\n",
@@ -286,16 +292,89 @@ static bool read_extents(struct source *source, const struct kept *kept, unsigne
     return volume_set_extents(source, "dim", extents, (size_t)axes, channels, fault);
 }
 
+static double real_at(const struct kept *kept, unsigned at, unsigned index)
+{
+    return get_real(kept->header + at + index * kept->version->real, kept->version->real, kept->endian);
+}
+
+/* The rotation that the quaternion (a, b, c, d) of qform is, as the standard has it. */
+static void read_rotation(const struct kept *kept, double rotation[3][3])
+{
+    double b = real_at(kept, kept->version->quatern, 0), c = real_at(kept, kept->version->quatern, 1),
+           d = real_at(kept, kept->version->quatern, 2), rest = 1.0 - (b * b + c * c + d * d),
+           a = rest > 0.0 ? sqrt(rest) : 0.0;
+    double handed = real_at(kept, kept->version->pixdim, 0) < 0.0 ? -1.0 : 1.0;
+    const double turned[3][3] = {
+        {a * a + b * b - c * c - d * d, 2.0 * (b * c - a * d), 2.0 * (b * d + a * c)},
+        {2.0 * (b * c + a * d), a * a + c * c - b * b - d * d, 2.0 * (c * d - a * b)},
+        {2.0 * (b * d - a * c), 2.0 * (c * d + a * b), a * a + d * d - c * c - b * b},
+    };
+
+    for (unsigned row = 0; row < 3; row++) {
+        for (unsigned i = 0; i < 3; i++)
+            rotation[row][i] = turned[row][i] * (i == 2 ? handed : 1.0);
+    }
+}
+
+static bool has_code(const struct kept *kept, unsigned at)
+{
+    return whole(kept, at, kept->version->sform_width) > 0;
+}
+
+/* Where the grid is in space: the vectors along its axes, from sform or else from qform. False if neither is
+   there. */
+static bool read_place(const struct kept *kept, double origin[3], double vectors[3][3])
+{
+    const struct version *version = kept->version;
+    bool maps = has_code(kept, version->sform_code);
+    double rotation[3][3];
+
+    read_rotation(kept, rotation);
+    for (unsigned row = 0; row < 3; row++) {
+        origin[row] = maps ? real_at(kept, version->srow, 4 * row + 3) : real_at(kept, version->qoffset, row);
+        for (unsigned i = 0; i < 3; i++)
+            vectors[i][row] = maps ? real_at(kept, version->srow, 4 * row + i)
+                                   : rotation[row][i] * fabs(real_at(kept, version->pixdim, i + 1));
+    }
+    return maps || has_code(kept, version->qform_code);
+}
+
+/* The spacing that counts is that of pixdim; a transform of other lengths is none that other formats have. */
+static bool has_spacing(double vectors[3][3], const double spacing[3])
+{
+    for (unsigned i = 0; i < 3; i++) {
+        double length = sqrt(vectors[i][0] * vectors[i][0] + vectors[i][1] * vectors[i][1] +
+                             vectors[i][2] * vectors[i][2]);
+        if (!(fabs(length - spacing[i]) <= 1e-5 * spacing[i]))
+            return false;
+    }
+    return true;
+}
+
+static void set_position(struct source *source, const struct kept *kept)
+{
+    double origin[3], vectors[3][3];
+
+    if (source->header.grid.axes == 3 && read_place(kept, origin, vectors) &&
+        has_spacing(vectors, source->header.grid.spacing))
+        source->header.position = position_make(origin, vectors, position_ras);
+}
+
 /* Samples are filtered as they are stored. */
-static void tell_scale(struct source *source, const struct kept *kept)
+static bool has_scale(const struct kept *kept)
 {
     double slope = real(kept, kept->version->scl_slope), inter = real(kept, kept->version->scl_inter);
 
-    if (isfinite(slope) && slope != 0.0 && isfinite(inter) && (slope != 1.0 || inter != 0.0))
-        snprintf(
-            source->remark, sizeof source->remark,
-            "%.256s: samples are filtered as stored; scl_slope %g and scl_inter %g are kept in NIfTI output",
-            file_in_name(source->file), slope, inter);
+    return isfinite(slope) && slope != 0.0 && isfinite(inter) && (slope != 1.0 || inter != 0.0);
+}
+
+static void tell_scale(struct source *source, const struct kept *kept)
+{
+    if (has_scale(kept))
+        snprintf(source->remark, sizeof source->remark,
+                 "%.256s: samples are filtered as stored, without scl_slope %g and scl_inter %g",
+                 file_in_name(source->file), real(kept, kept->version->scl_slope),
+                 real(kept, kept->version->scl_inter));
 }
 
 /* Where the samples of one file begin; older programs left it at 0. */
@@ -419,6 +498,7 @@ static bool read_header(struct source *source, const struct source_request *requ
     if (!read_type(source, &kept, &channels, fault) || !read_extents(source, &kept, channels, fault))
         return false;
     tell_scale(source, &kept);
+    set_position(source, &kept);
     return has_magic(kept.version, kept.header, kept.version->attached) ? open_attached(source, &kept, fault)
                                                                         : open_detached(source, &kept, fault);
 }
@@ -426,6 +506,90 @@ static bool read_header(struct source *source, const struct source_request *requ
 static bool open_source(struct source *source, const struct source_request *request, struct fault *fault)
 {
     return volume_open(source, request, read_header, fault);
+}
+
+/* ---- what other formats do not keep ---- */
+
+/* Fields that are 0 if they say nothing: in NIfTI-1 and in NIfTI-2. */
+static const struct own_field {
+    const char *name;
+    struct own_place {
+        unsigned at, size;
+    } places[VERSIONS];
+} own_fields[] = {
+    {"intent_code", {{68, 2}, {504, 4}}}, {"intent_name", {{328, 16}, {508, 16}}},
+    {"slice_code", {{122, 1}, {496, 4}}}, {"slice_duration", {{132, 4}, {208, 8}}},
+    {"toffset", {{136, 4}, {216, 8}}},    {"cal_max", {{124, 4}, {192, 8}}},
+    {"cal_min", {{128, 4}, {200, 8}}},    {"descrip", {{148, 80}, {240, 80}}},
+    {"aux_file", {{228, 24}, {320, 24}}},
+};
+enum { OWN_FIELDS = sizeof own_fields / sizeof *own_fields };
+
+static bool is_zero(const unsigned char *bytes, size_t size)
+{
+    for (size_t i = 0; i < size; i++) {
+        if (bytes[i] != 0)
+            return false;
+    }
+    return true;
+}
+
+static void tell_own_fields(const struct kept *kept, char *losses, size_t size)
+{
+    for (size_t i = 0; i < OWN_FIELDS; i++) {
+        const struct own_place *place = &own_fields[i].places[kept->version - versions];
+        if (!is_zero(kept->header + place->at, place->size))
+            losses_add(losses, size, own_fields[i].name);
+    }
+    if (kept->extension_size > EXTENSION_FLAG && kept->extension[0] != 0)
+        losses_add(losses, size, "extensions");
+}
+
+static void tell_transforms(const struct kept *kept, char *losses, size_t size)
+{
+    double origin[3], vectors[3][3];
+
+    if (!read_place(kept, origin, vectors) || position_is_plain(origin, vectors))
+        return;
+    if (has_code(kept, kept->version->sform_code))
+        losses_add(losses, size, "sform");
+    if (has_code(kept, kept->version->qform_code))
+        losses_add(losses, size, "qform");
+}
+
+/* Other formats take distances in millimetres, or say nothing of them. */
+static bool has_other_units(const struct kept *kept)
+{
+    enum { SPACE_UNITS = 7, MILLIMETRES = 2 };
+    int64_t units = whole(kept, kept->version->xyzt_units, kept->version->xyzt_units_width) & SPACE_UNITS;
+
+    return units != 0 && units != MILLIMETRES;
+}
+
+static bool has_time_step(const struct source *source, const struct kept *kept)
+{
+    double step = real_at(kept, kept->version->pixdim, 4);
+
+    return source->header.volumes > 1 && step != 0.0 && step != 1.0;
+}
+
+static void tell_losses(const struct source *source, const struct format *sink, char *losses, size_t size)
+{
+    const struct kept *kept = ((const struct volume *)source->state)->kept;
+
+    if (sink->create == source->format->create)
+        return;
+    if (has_scale(kept)) {
+        losses_add(losses, size, "scl_slope");
+        losses_add(losses, size, "scl_inter");
+    }
+    if (!sink->holds_position || !source->header.position.known)
+        tell_transforms(kept, losses, size);
+    if (has_other_units(kept))
+        losses_add(losses, size, "xyzt_units");
+    if (has_time_step(source, kept))
+        losses_add(losses, size, "pixdim[4]");
+    tell_own_fields(kept, losses, size);
 }
 
 /* ---- writing ---- */
@@ -507,35 +671,11 @@ static void put_spacing(const struct sink *sink, struct kept *kept)
     }
 }
 
-static double real_at(const struct kept *kept, unsigned at, unsigned index)
-{
-    return get_real(kept->header + at + index * kept->version->real, kept->version->real, kept->endian);
-}
-
 /* Add to a number of the header, which is rounded once. */
 static void move_real(struct kept *kept, unsigned at, unsigned index, double distance)
 {
     put_real(kept->header + at + index * kept->version->real, kept->version->real, kept->endian,
              real_at(kept, at, index) + distance);
-}
-
-/* The rotation that the quaternion (a, b, c, d) of qform is, as the standard has it. */
-static void read_rotation(const struct kept *kept, double rotation[3][3])
-{
-    double b = real_at(kept, kept->version->quatern, 0), c = real_at(kept, kept->version->quatern, 1),
-           d = real_at(kept, kept->version->quatern, 2), rest = 1.0 - (b * b + c * c + d * d),
-           a = rest > 0.0 ? sqrt(rest) : 0.0;
-    double handed = real_at(kept, kept->version->pixdim, 0) < 0.0 ? -1.0 : 1.0;
-    const double turned[3][3] = {
-        {a * a + b * b - c * c - d * d, 2.0 * (b * c - a * d), 2.0 * (b * d + a * c)},
-        {2.0 * (b * c + a * d), a * a + c * c - b * b - d * d, 2.0 * (c * d - a * b)},
-        {2.0 * (b * d - a * c), 2.0 * (c * d + a * b), a * a + d * d - c * c - b * b},
-    };
-
-    for (unsigned row = 0; row < 3; row++) {
-        for (unsigned i = 0; i < 3; i++)
-            rotation[row][i] = turned[row][i] * (i == 2 ? handed : 1.0);
-    }
 }
 
 /* Both transforms keep where samples are in space. */
@@ -584,6 +724,24 @@ static void put_region(const struct sink *sink, struct kept *kept)
     forget_slices(kept);
 }
 
+/* As scanners give it: coordinates to the right, the front and the top. */
+static void put_position(const struct sink *sink, const struct position *position, struct kept *kept)
+{
+    enum { SCANNER = 1 };
+    const struct version *version = kept->version;
+    const double *signs = position_ras;
+
+    put_whole(kept, version->sform_code, version->sform_width, SCANNER);
+    for (unsigned row = 0; row < 3; row++) {
+        unsigned char *entries = kept->header + version->srow + 4 * row * version->real;
+        for (unsigned i = 0; i < 3; i++)
+            put_real(entries + i * version->real, version->real, kept->endian,
+                     signs[row] * position->direction[i][row] * sink->header.grid.spacing[i]);
+        put_real(entries + 3 * version->real, version->real, kept->endian,
+                 signs[row] * position->origin[row]);
+    }
+}
+
 static void put_fields(const struct sink *sink, struct kept *kept, const struct datatype *datatype,
                        uint64_t offset)
 {
@@ -630,6 +788,8 @@ static bool put_header(struct sink *sink, const struct sink_request *request, co
 {
     size_t extension =
         origin == NULL || origin->extension_size < EXTENSION_FLAG ? EXTENSION_FLAG : origin->extension_size;
+    struct position place;
+    const struct position *position = volume_sink_position(sink, request, &place);
     uint64_t offset;
 
     if (origin != NULL)
@@ -640,6 +800,8 @@ static bool put_header(struct sink *sink, const struct sink_request *request, co
     put_fields(sink, kept, datatype, offset);
     if (origin != NULL && volume_sink_is_cropped(sink, request))
         put_region(sink, kept);
+    if (position != NULL)
+        put_position(sink, position, kept);
     return volume_sink_put(sink, kept->header, kept->version->size, fault) &&
            write_extensions(sink, origin, kept, fault);
 }
@@ -677,6 +839,8 @@ static bool create_sink(struct sink *sink, const struct sink_request *request, s
 const struct format format_nii = {.name = "nii",
                                   .summary = "NIfTI-1 and NIfTI-2",
                                   .title = "a NIfTI file",
+                                  .holds_position = true,
+                                  .tell_losses = tell_losses,
                                   .packed_as = &format_nii_gz,
                                   .sniff = sniff,
                                   VOLUME_OPERATIONS};
@@ -684,6 +848,8 @@ const struct format format_nii = {.name = "nii",
 const struct format format_nii_gz = {.name = "nii.gz",
                                      .summary = "the same, compressed by gzip",
                                      .title = "a NIfTI file",
+                                     .holds_position = true,
+                                     .tell_losses = tell_losses,
                                      .packed = true,
                                      .in_turn = true,
                                      .compresses = true,
@@ -692,5 +858,7 @@ const struct format format_nii_gz = {.name = "nii.gz",
 const struct format format_hdr = {.name = "hdr",
                                   .summary = "the same, with the samples in a file .img beside it",
                                   .title = "a NIfTI file",
+                                  .holds_position = true,
+                                  .tell_losses = tell_losses,
                                   .beside = ".img",
                                   VOLUME_OPERATIONS};

@@ -2,6 +2,7 @@
 #include "base/file_in.h"
 #include "base/number.h"
 #include "format.h"
+#include "losses.h"
 #include "volume_sink.h"
 
 #include <math.h>
@@ -324,6 +325,57 @@ static size_t channel_axes(const struct axes *axes)
     return axes->is_channel[0] && axes->count > 1;
 }
 
+/* Spaces that other formats know, too; some have time for a fourth dimension. */
+static const struct space {
+    const char *names;
+    const double *signs;
+} spaces[] = {
+    {"left-posterior-superior,LPS,left-posterior-superior-time,LPST", position_lps},
+    {"right-anterior-superior,RAS,right-anterior-superior-time,RAST", position_ras},
+    {"left-anterior-superior,LAS,left-anterior-superior-time,LAST", position_las},
+};
+enum { SPACES = sizeof spaces / sizeof *spaces };
+
+static bool is_in_space(const struct vector *vector)
+{
+    return vector->count == 3 || (vector->count == 4 && vector->parts[3] == 0.0);
+}
+
+/* Where the grid is in a space of three dimensions: the vectors along its axes. False if it does not say. */
+static bool read_place(const struct fields *fields, const struct axes *axes, double origin[3],
+                       double vectors[3][3])
+{
+    const char *directions = fields_find(fields, "space directions"),
+               *place = fields_find(fields, "space origin");
+    size_t first = channel_axes(axes);
+    struct vector vector = {.parts = {0.0}, .count = 3};
+
+    if (directions == NULL || axes->count < first + 3)
+        return false;
+    if (place != NULL && (!next_vector(&place, &vector) || vector.count < 3))
+        return false;
+    memcpy(origin, vector.parts, 3 * sizeof *origin);
+    for (size_t i = 0; i < first + 3; i++) {
+        if (!next_vector(&directions, &vector) || (i >= first && !is_in_space(&vector)))
+            return false;
+        if (i >= first)
+            memcpy(vectors[i - first], vector.parts, 3 * sizeof *origin);
+    }
+    return true;
+}
+
+static struct position find_position(const struct fields *fields, const struct axes *axes)
+{
+    const char *space = fields_find(fields, "space");
+    double origin[3], vectors[3][3];
+
+    for (size_t i = 0; space != NULL && i < SPACES; i++) {
+        if (is_one_of(spaces[i].names, space, strlen(space)) && read_place(fields, axes, origin, vectors))
+            return position_make(origin, vectors, spaces[i].signs);
+    }
+    return (struct position){.known = false};
+}
+
 static bool set_axes(struct source *source, const struct source_request *request, struct axes *axes,
                      struct fault *fault)
 {
@@ -336,6 +388,7 @@ static bool set_axes(struct source *source, const struct source_request *request
                                      "kinds: axis %zu holds channels, but only the first axis may", i + 1);
     }
     volume_set_spacing(source, axes->spacing + first, axes->count - first);
+    source->header.position = find_position(fields_of(source), axes);
     return volume_set_extents(source, "sizes", axes->sizes + first, axes->count - first,
                               first ? axes->sizes[0] : 1, fault);
 }
@@ -391,11 +444,51 @@ static bool open_source(struct source *source, const struct source_request *requ
     return volume_open(source, request, read_header, fault);
 }
 
-/* ---- writing ---- */
-
 /* What is written anew, whatever the origin has. */
 static const char own_fields[] =
     "type,encoding,endian,data file,datafile,line skip,lineskip,byte skip,byteskip";
+
+/* ---- what other formats do not keep ---- */
+
+static const char axis_fields[] = "dimension,sizes,spacings,kinds";
+static const char position_fields[] = "space,space dimension,space directions,space origin";
+
+static bool tells_position(const struct source *source)
+{
+    const struct volume *volume = source->state;
+    struct axes axes;
+    struct fault fault;
+    double origin[3], vectors[3][3];
+
+    return !read_axes(&volume->fields, &axes, &fault) ||
+           !read_place(&volume->fields, &axes, origin, vectors) || !position_is_plain(origin, vectors);
+}
+
+static void tell_loss(const struct field *field, bool keeps_position, char *losses, size_t size)
+{
+    size_t length = field->name == NULL ? strcspn(field->line, ":") : strlen(field->name);
+    const char *name = field->name == NULL ? field->line : field->name;
+    char shown[64];
+
+    if (name[0] == '#' || name[0] == '\0' || is_one_of(own_fields, name, length) ||
+        is_one_of(axis_fields, name, length) || (keeps_position && is_one_of(position_fields, name, length)))
+        return;
+    snprintf(shown, sizeof shown, "%.*s", (int)length, name);
+    losses_add(losses, size, shown);
+}
+
+static void tell_losses(const struct source *source, const struct format *sink, char *losses, size_t size)
+{
+    const struct volume *volume = source->state;
+    bool keeps_position = (sink->holds_position && source->header.position.known) || !tells_position(source);
+
+    if (sink->create == source->format->create)
+        return;
+    for (size_t i = 1; i < volume->fields.count - volume->listed; i++)
+        tell_loss(&volume->fields.items[i], keeps_position, losses, size);
+}
+
+/* ---- writing ---- */
 
 /* These say how samples are measured, and no longer hold once they are mapped. */
 static const char range_fields[] = "min,max,old min,oldmin,old max,oldmax";
@@ -454,7 +547,7 @@ static unsigned axes_of(const struct header *header)
     return header->grid.axes + (header->volumes > 1);
 }
 
-static bool put_extents(struct sink *sink, struct fault *fault)
+static bool put_extents(struct sink *sink, bool has_position, struct fault *fault)
 {
     const struct grid *grid = &sink->header.grid;
     const size_t sizes[] = {grid->channels, grid->nx, grid->ny, grid->nz, sink->header.volumes};
@@ -462,7 +555,7 @@ static bool put_extents(struct sink *sink, struct fault *fault)
     char line[LINE_MOST];
     int used;
 
-    snprintf(line, sizeof line, "NRRD000%d\ndimension: %zu", first == 0 ? 4 : 1, end - first);
+    snprintf(line, sizeof line, "NRRD000%d\ndimension: %zu", first == 0 || has_position ? 4 : 1, end - first);
     if (!put_line(sink, line, fault))
         return false;
     used = snprintf(line, sizeof line, "sizes:");
@@ -532,6 +625,28 @@ static bool put_spacings(struct sink *sink, const struct volume *origin, struct 
     return put_line(sink, line, fault);
 }
 
+/* A series has time as the fourth dimension of its space. */
+static bool put_position(struct sink *sink, const struct position *position, struct fault *fault)
+{
+    const struct grid *grid = &sink->header.grid;
+    bool is_series = sink->header.volumes > 1;
+    struct vector vector = {.count = is_series ? 4 : 3};
+    char line[VECTORS_MOST];
+    int used = snprintf(line, sizeof line, "space: left-posterior-superior%s\nspace directions:%s",
+                        is_series ? "-time" : "", grid->channels > 1 ? " none" : "");
+
+    for (unsigned i = 0; i < 3; i++) {
+        for (unsigned k = 0; k < 3; k++)
+            vector.parts[k] = grid->spacing[i] * position->direction[i][k];
+        used += print_vector(&vector, line + used, sizeof line - (size_t)used);
+    }
+    used +=
+        snprintf(line + used, sizeof line - (size_t)used, "%s\nspace origin:", is_series ? " (0,0,0,1)" : "");
+    memcpy(vector.parts, position->origin, sizeof position->origin);
+    print_vector(&vector, line + used, sizeof line - (size_t)used);
+    return put_line(sink, line, fault);
+}
+
 /* Whether the spacing that counts is another one than the origin's header has. */
 static bool is_spaced_anew(const struct sink *sink, const struct volume *origin)
 {
@@ -591,16 +706,29 @@ static bool put_region(struct sink *sink, const struct volume *origin, struct fa
            put_space_origin(sink, origin, &axes, fault);
 }
 
+/* Of samples whose origin is of another family, or has no header. */
+static bool put_anew(struct sink *sink, const struct sink_request *request, struct fault *fault)
+{
+    struct position place;
+    const struct position *position = volume_sink_position(sink, request, &place);
+
+    if (!put_extents(sink, position != NULL, fault))
+        return false;
+    if (position != NULL)
+        return put_position(sink, position, fault);
+    return !has_spacing(&sink->header.grid) || put_spacings(sink, NULL, fault);
+}
+
 static bool put_description(struct sink *sink, const struct sink_request *request,
                             const struct volume *origin, struct fault *fault)
 {
     const struct change change = {.mapped = sink->header.mapped,
-                                  .spaced = origin == NULL ? has_spacing(&sink->header.grid)
-                                                           : is_spaced_anew(sink, origin),
+                                  .spaced = origin != NULL && is_spaced_anew(sink, origin),
                                   .cropped = origin != NULL && volume_sink_is_cropped(sink, request)};
 
-    return (origin == NULL ? put_extents(sink, fault) : put_kept(sink, origin, &change, fault)) &&
-           (!change.cropped || put_region(sink, origin, fault)) &&
+    if (origin == NULL)
+        return put_anew(sink, request, fault);
+    return put_kept(sink, origin, &change, fault) && (!change.cropped || put_region(sink, origin, fault)) &&
            (!change.spaced || put_spacings(sink, origin, fault));
 }
 
@@ -657,6 +785,8 @@ const struct format format_nrrd = {.name = "nrrd",
                                    .summary = "Nearly Raw Raster Data",
                                    .title = "an NRRD file",
                                    .compresses = true,
+                                   .holds_position = true,
+                                   .tell_losses = tell_losses,
                                    .sniff = sniff,
                                    VOLUME_OPERATIONS};
 
@@ -664,6 +794,8 @@ const struct format format_nhdr = {.name = "nhdr",
                                    .summary = "the same, with the samples in a file .raw beside it",
                                    .title = "an NRRD file",
                                    .compresses = true,
+                                   .holds_position = true,
+                                   .tell_losses = tell_losses,
                                    .beside = ".raw",
                                    .beside_packed = ".raw.gz",
                                    VOLUME_OPERATIONS};

@@ -1,12 +1,12 @@
 /* Losses of TIFF files: what the tags of a page tell that no output has. */
 #include "tiff_losses.h"
 
+#include "losses.h"
+
 #ifdef HAVE_TIFF
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-
-static const char more[] = " and others";
 
 /* What tells how the samples lie, what they are and how far apart, in the output in its own words. */
 static const uint16_t carried[] = {
@@ -53,8 +53,6 @@ static void name_tag(const struct tiff_losses_page *page, unsigned tag, char *na
 
 void tiff_losses_tell(const struct tiff_losses_page *page, char *text, size_t size)
 {
-    size_t used = 0;
-
     text[0] = '\0';
     for (uint64_t i = 0; i < page->directory->count; i++) {
         unsigned tag = tiff_directory_tag(page->directory, i);
@@ -62,11 +60,7 @@ void tiff_losses_tell(const struct tiff_losses_page *page, char *text, size_t si
         if (is_carried(page, tag))
             continue;
         name_tag(page, tag, name, sizeof name);
-        if (used + strlen(", ") + strlen(name) + sizeof more > size) {
-            snprintf(text + used, size - used, "%s", more);
-            return;
-        }
-        used += (size_t)snprintf(text + used, size - used, "%s%s", used > 0 ? ", " : "", name);
+        losses_add(text, size, name);
     }
 }
 #endif

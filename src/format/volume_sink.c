@@ -34,6 +34,20 @@ const struct volume *volume_sink_origin(const struct sink *sink, const struct si
     return origin != NULL && origin->format->create == sink->format->create ? origin->state : NULL;
 }
 
+const struct position *volume_sink_position(const struct sink *sink, const struct sink_request *request,
+                                            struct position *position)
+{
+    const struct header *header = &sink->header;
+
+    if (request->origin == NULL || volume_sink_origin(sink, request) != NULL ||
+        !request->origin->header.position.known)
+        return NULL;
+    *position = request->origin->header.position;
+    position_of_sample(&request->origin->header.position, header->first, header->grid.spacing,
+                       position->origin);
+    return position;
+}
+
 bool volume_sink_is_cropped(const struct sink *sink, const struct sink_request *request)
 {
     const struct grid *all = &request->origin->header.grid, *grid = &sink->header.grid;

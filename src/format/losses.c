@@ -1,0 +1,27 @@
+/* Losses: what a file tells that an output does not keep. */
+#include "losses.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+static const char others[] = " and others";
+
+static bool is_full(const char *text, size_t used)
+{
+    const size_t length = sizeof others - 1;
+
+    return used >= length && strcmp(text + used - length, others) == 0;
+}
+
+void losses_add(char *text, size_t size, const char *name)
+{
+    size_t used = strlen(text);
+
+    if (is_full(text, used))
+        return;
+    if (used + strlen(", ") + strlen(name) + sizeof others > size)
+        snprintf(text + used, size - used, "%s", others);
+    else
+        snprintf(text + used, size - used, "%s%s", used > 0 ? ", " : "", name);
+}

@@ -1,0 +1,56 @@
+/* Positions: where a grid is in space. */
+#include "position.h"
+
+#include <math.h>
+
+const double position_lps[3] = {1.0, 1.0, 1.0};
+const double position_ras[3] = {-1.0, -1.0, 1.0};
+const double position_las[3] = {1.0, -1.0, 1.0};
+
+static double length_of(const double vector[3])
+{
+    return sqrt(vector[0] * vector[0] + vector[1] * vector[1] + vector[2] * vector[2]);
+}
+
+/* Without the sign of 0, which nobody wants to read. */
+static double turned(double value, double sign)
+{
+    return sign * value + 0.0;
+}
+
+struct position position_make(const double origin[3], double vectors[3][3], const double signs[3])
+{
+    struct position position = {.known = true};
+
+    for (unsigned i = 0; i < 3; i++) {
+        double length = length_of(vectors[i]);
+        position.known = position.known && length > 0.0 && isfinite(length) && isfinite(origin[i]);
+        position.origin[i] = turned(origin[i], signs[i]);
+        for (unsigned k = 0; k < 3; k++)
+            position.direction[i][k] = turned(vectors[i][k] / length, signs[k]);
+    }
+    return position;
+}
+
+void position_of_sample(const struct position *position, const size_t index[3], const double spacing[3],
+                        double place[3])
+{
+    for (unsigned k = 0; k < 3; k++) {
+        place[k] = position->origin[k];
+        for (unsigned i = 0; i < 3; i++)
+            place[k] += (double)index[i] * spacing[i] * position->direction[i][k];
+    }
+}
+
+bool position_is_plain(const double origin[3], double vectors[3][3])
+{
+    for (unsigned i = 0; i < 3; i++) {
+        if (origin[i] != 0.0 || !(vectors[i][i] > 0.0))
+            return false;
+        for (unsigned k = 0; k < 3; k++) {
+            if (k != i && vectors[i][k] != 0.0)
+                return false;
+        }
+    }
+    return true;
+}

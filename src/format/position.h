@@ -1,0 +1,31 @@
+/* Positions: where a grid is in space, as far as its file tells. */
+#ifndef POSITION_H
+#define POSITION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Of a volume: pictures have none. Coordinates grow to the left, the back and the top of a patient, as ITK
+ * has them. */
+struct position {
+    bool known;
+    double origin[3];       /* of the first sample */
+    double direction[3][3]; /* of the axes x, y and z, each of length 1 */
+};
+
+/* What some formats have in place of left, back and top: where their coordinates have another sign. */
+extern const double position_lps[3], position_ras[3], position_las[3];
+
+/* From vectors of any length along the axes, in coordinates of such signs. It is not known where a vector has
+   no direction. */
+struct position position_make(const double origin[3], double vectors[3][3], const double signs[3]);
+
+/* Of the sample with these indices, where samples are so far apart. */
+void position_of_sample(const struct position *position, const size_t index[3], const double spacing[3],
+                        double place[3]);
+
+/* Whether they tell no more than spacing does: the first sample is at 0, and each axis of space is one of the
+   grid's. */
+bool position_is_plain(const double origin[3], double vectors[3][3]);
+
+#endif
