@@ -196,6 +196,9 @@ refuses 3 'voxfilt: empty.nii: sizeof_hdr: neither 348 nor 540' convert -i empty
 
 # ---------------------------------------------------------------- samples in a file of their own
 
+refuses 2 'voxfilt: scan.img: raw samples need -n N or -d X,Y[,Z]; 240 bytes (scan.hdr is beside it, a header that may describe it)' \
+    convert -i scan.img -o out
+
 refuses 3 'voxfilt: lone.hdr: image file: lone.img.gz: No such file or directory' \
     sh -c 'cp scan.hdr lone.hdr && voxfilt -f identity -i lone.hdr -o out'
 mkdir elsewhere
@@ -249,6 +252,8 @@ nrrd a.nrrd "encoding: raw\\n$little\\nline skip: 2\\nbyte skip: 3\\n" && { prin
 reads 'nrrd: lines and bytes are skipped' a.nrrd
 nrrd a.nrrd "encoding: raw\\n$little\\nbyte skip: -1\\n" && { printf 'what is before' && cat scan.raw; } >> a.nrrd
 reads 'nrrd: samples at the end' a.nrrd
+nrrd a.nrrd "encoding: gzip\\n$little\\nbyte skip: -1\\n" && gzip -c scan.raw >> a.nrrd
+refuses 3 'voxfilt: a.nrrd: byte skip: -1 is for samples that are not compressed' convert -i a.nrrd -o out
 for z in 0 1 2 3; do
     tail -c +$((60 * z + 1)) scan.raw | head -c 60 > plane$z.raw
 done
@@ -256,6 +261,16 @@ nrrd a.nhdr "encoding: raw\\n$little\\ndata file: LIST\\nplane0.raw\\nplane1.raw
 reads 'nrrd: a list of files' a.nhdr
 nrrd a.nhdr "encoding: raw\\n$little\\ndata file: plane%%01d.raw 0 3 1"
 reads 'nrrd: a pattern of files' a.nhdr
+for z in 0 1 2 3; do
+    mv plane$z.raw turned$((3 - z)).raw
+done
+nrrd a.nhdr "encoding: raw\\n$little\\ndata file: turned%%01d.raw 3 0 -1"
+reads 'nrrd: a pattern that goes down' a.nhdr
+nrrd a.nhdr "encoding: raw\\n$little\\ndata file: turned%%01d.raw 0 3 -1"
+refuses 3 'voxfilt: a.nhdr: data file: turned%01d.raw: not a pattern with a valid range of numbers' convert -i a.nhdr -o out
+for z in 0 1 2 3; do
+    mv turned$((3 - z)).raw plane$z.raw
+done
 nrrd a.nhdr "encoding: raw\\n$little\\ndata file: plane%%s.raw 0 3 1"
 refuses 3 'voxfilt: a.nhdr: data file: plane%s.raw: not a pattern with a valid range of numbers' convert -i a.nhdr -o out
 nrrd a.nhdr "encoding: raw\\n$little\\ndata file: plane%%d.raw 0 2000000000 1"

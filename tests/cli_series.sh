@@ -48,6 +48,22 @@ for job in '-f heat' '-f gauss:1.5 -e wrap' '-f heat -s 30 -e hold' '-f gauss:1 
     piped series.nrrd voxfilt -q $job --out-format raw > filtered.raw
     same "$job: from a pipe, too" expected.raw filtered.raw
 done
+# NumPy's axes stay as they are, those of 1 as well.
+npy() # SHAPE
+{
+    printf "\\223NUMPY\\001\\000v\\000{'descr': '<u2', 'fortran_order': False, 'shape': (%s), }%*s\\n" "$1" $((62 - ${#1})) ''
+    cat all.raw
+}
+for shape in '3, 1, 4, 5, 6' '1, 1, 12, 30' '360,' '12, 30' '1, 3, 2, 2, 5, 6'; do
+    npy "$shape" > shaped.npy
+    accepts "npy: ($shape)" '' voxfilt -i shaped.npy -f identity -o again.npy
+    same "npy: ($shape) stays so" shaped.npy again.npy
+done
+npy '1, 1, 12, 30' > shaped.npy
+voxfilt -i shaped.npy -f identity --crop 1:4,2:4 -o part.npy
+grep -aq 'shape.: (1, 1, 2, 3), ' part.npy
+result $? 'npy: a region has as many axes'
+
 { printf 'NRRD0004\ntype: int8\ndimension: 4\nsizes: 2 1 1 3\nencoding: raw\n\n'
     printf '\377\001\376\375\001\002'; } > signed.nrrd
 accepts 'losses are those of all volumes' 'voxfilt: cut.nrrd: 3 samples (50 %) were cut off at 0

@@ -10,7 +10,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAGIC_SIZE = 8, DICTIONARY_MOST = 64 << 10, AXES_MOST = 32, ALIGNMENT = 64, LINE_MOST = 512 };
+enum {
+    MAGIC_SIZE = 8,
+    DICTIONARY_MOST = 64 << 10,
+    AXES_MOST = 32,
+    ALIGNMENT = 64,
+    LINE_MOST = 256,
+    SHAPE_MOST = 24 * AXES_MOST
+};
 
 static const char magic[] = "\x93NUMPY";
 
@@ -192,6 +199,28 @@ static bool read_dictionary(const struct source *source, const char *text, struc
            (dictionary->has_shape || refuse(source, "shape", "missing", fault));
 }
 
+/* The extents before the last three, for an output that is such a file, too; there are so many axes in all.
+ */
+struct kept {
+    size_t axes;
+    uint64_t leading[AXES_MOST];
+};
+
+static bool keep(struct source *source, const struct dictionary *dictionary, struct fault *fault)
+{
+    struct volume *volume = source->state;
+    struct kept *kept = mem_zeroed(1, sizeof *kept, "a header", fault);
+
+    if (kept == NULL)
+        return false;
+    kept->axes = dictionary->axes;
+    for (size_t i = 0; i + 3 < dictionary->axes; i++)
+        kept->leading[i] = dictionary->shape[i];
+    volume->kept = kept;
+    volume->kept_size = sizeof *kept;
+    return true;
+}
+
 /* NumPy gives the slowest axis first; axes of 1 before the last three are none. */
 static bool set_shape(struct source *source, const struct dictionary *dictionary, struct fault *fault)
 {
@@ -215,7 +244,7 @@ static bool parse(struct source *source, char *text, size_t size, struct fault *
         return false;
     source->header.type = dictionary.type;
     source->header.endian = dictionary.endian;
-    return set_shape(source, &dictionary, fault);
+    return set_shape(source, &dictionary, fault) && keep(source, &dictionary, fault);
 }
 
 static bool read_header(struct source *source, const struct source_request *request, struct fault *fault)
@@ -249,31 +278,46 @@ static const char *descr_of(enum sample_type type)
     return NULL;
 }
 
-static void write_shape(const struct header *header, char *text, size_t size)
+/* As in the origin, or one axis for all volumes. */
+static int write_leading(const struct header *header, const struct kept *origin, char *text, size_t size)
+{
+    int used = 0;
+
+    text[0] = '\0';
+    if (origin == NULL)
+        return header->volumes > 1 ? snprintf(text, size, "%zu, ", header->volumes) : 0;
+    for (size_t i = 0; i + 3 < origin->axes; i++)
+        used += snprintf(text + used, size - (size_t)used, "%llu, ", (unsigned long long)origin->leading[i]);
+    return used;
+}
+
+static void write_shape(const struct header *header, const struct kept *origin, char *text, size_t size)
 {
     const struct grid *grid = &header->grid;
-    int used = header->volumes > 1 ? snprintf(text, size, "%zu, ", header->volumes) : 0;
+    int used = write_leading(header, origin, text, size);
 
     if (grid->axes == 3)
         used += snprintf(text + used, size - (size_t)used, "%zu, ", grid->nz);
-    snprintf(text + used, size - (size_t)used, "%zu, %zu", grid->ny, grid->nx);
+    if (origin == NULL || origin->axes > 1)
+        used += snprintf(text + used, size - (size_t)used, "%zu, ", grid->ny);
+    snprintf(text + used, size - (size_t)used, origin == NULL || origin->axes > 1 ? "%zu" : "%zu,", grid->nx);
 }
 
 static bool write_header(struct sink *sink, const struct sink_request *request, struct fault *fault)
 {
     const struct header *header = &sink->header;
     const char *descr = descr_of(header->type);
-    char shape[128], text[LINE_MOST];
+    const struct volume *origin = volume_sink_origin(sink, request);
+    char shape[SHAPE_MOST], text[SHAPE_MOST + LINE_MOST];
     size_t used, whole;
 
-    (void)request;
     if (descr == NULL)
         return volume_sink_refuse_type(sink, fault);
     if (header->grid.channels > 1)
         return fault_raise_about(fault, STATUS_USAGE, file_out_name(sink->file),
                                  "a NumPy file does not say which axis holds channels, and there are %u",
                                  header->grid.channels);
-    write_shape(header, shape, sizeof shape);
+    write_shape(header, origin == NULL ? NULL : origin->kept, shape, sizeof shape);
     used = MAGIC_SIZE + 2;
     memcpy(text, "\x93NUMPY\x01\x00", MAGIC_SIZE);
     used += (size_t)snprintf(text + used, sizeof text - used,

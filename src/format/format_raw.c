@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define SKIP_CHUNK 65536
 
@@ -122,6 +123,24 @@ static void hint_name(struct hint *hint, const char *name)
     }
 }
 
+/* "scan.img" beside "scan.hdr" is described there. */
+static void hint_header(struct hint *hint, const char *name)
+{
+    size_t length = strlen(name);
+
+    for (const struct format *const *format = format_list; *format != NULL; format++) {
+        const char *ending = (*format)->beside;
+        size_t base = ending == NULL || strlen(ending) >= length ? 0 : length - strlen(ending);
+        char header[512];
+        if (base == 0 || strcmp(name + base, ending) != 0)
+            continue;
+        snprintf(header, sizeof header, "%.*s.%s", (int)base, name, (*format)->name);
+        if (access(header, F_OK) == 0)
+            hint_add(hint, "%s%s is beside it, a header that may describe it", hint->used == 0 ? "" : "; ",
+                     header);
+    }
+}
+
 /* What the file is that its first bytes tell of, and what to do with it; empty where they tell nothing. */
 static bool advise(const struct source *source, char *text, size_t size, struct fault *fault)
 {
@@ -163,6 +182,7 @@ static bool refuse_without_dims(const struct source *source, const struct source
     if (bytes >= request->skip)
         hint_cubes(&hint, request->grid.channels, bytes - request->skip);
     hint_name(&hint, name);
+    hint_header(&hint, name);
     hint_kind(&hint, source->doubt);
     return fault_raise_about(fault, STATUS_USAGE, name,
                              "raw samples need -n N or -d X,Y[,Z]; %llu byte%s%s%s%s",

@@ -78,7 +78,7 @@ static void describe(struct source *source, const struct tiff_pages *pages)
         grid_make(is_volume ? 3 : 2, (size_t)pages->width, (size_t)pages->height, (size_t)pages->count);
     header->grid.channels = pages->channels;
     header->type = pages->type;
-    header->endian = pages->plain ? pages->endian : endian_native();
+    header->endian = pages->endian;
     set_spacing(source, pages);
     snprintf(source->losses, sizeof source->losses, "%s", pages->losses);
     if (pages->left_out > 0)
@@ -107,9 +107,16 @@ static size_t rows_of(const struct source *source, size_t planes)
     return planes * grid_rows(&source->header.grid);
 }
 
+/* Libtiff gives them in this machine's byte order. */
 static bool read_samples(struct source *source, void *samples, size_t planes, struct fault *fault)
 {
-    return tiff_reader_rows(source->state, samples, rows_of(source, planes), fault);
+    const struct header *header = &source->header;
+
+    if (!tiff_reader_rows(source->state, samples, rows_of(source, planes), fault))
+        return false;
+    if (header->endian != endian_native())
+        sample_swap(header->type, samples, planes * grid_plane_samples(&header->grid));
+    return true;
 }
 
 static bool read_piece(struct source *source, uint64_t place, unsigned char *samples, size_t bytes,

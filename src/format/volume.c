@@ -117,12 +117,20 @@ bool volume_add_file(struct source *source, const char *name, struct fault *faul
     return names[files->count] != NULL && ++files->count > 0;
 }
 
-static bool set_pattern(struct source *source, const char *pattern, uint64_t first, uint64_t last,
-                        uint64_t step, struct fault *fault)
+static bool is_range(long long first, long long last, long long step)
+{
+    const long long most = INT32_MAX;
+
+    return first >= 0 && first <= most && last >= 0 && last <= most && step >= -most && step <= most &&
+           (step > 0 ? first <= last : step < 0 && first >= last);
+}
+
+static bool set_pattern(struct source *source, const char *pattern, long long first, long long last,
+                        long long step, struct fault *fault)
 {
     struct volume_files *files = &((struct volume *)source->state)->files;
 
-    if (!pattern_is(pattern) || step == 0 || last < first || last > INT32_MAX)
+    if (!pattern_is(pattern) || !is_range(first, last, step))
         return fault_raise_about(fault, STATUS_INPUT, file_in_name(source->file),
                                  "%s: %.64s: not a pattern with a valid range of numbers", files->field,
                                  pattern);
@@ -155,13 +163,13 @@ static bool read_list(struct source *source, struct fault *fault)
 
 bool volume_name_files(struct source *source, const char *value, struct fault *fault)
 {
-    unsigned long long first, last, step;
+    long long first, last, step;
     char pattern[1024];
 
     if (strncmp(value, "LIST", 4) == 0 && (value[4] == '\0' || value[4] == ' '))
         return read_list(source, fault);
     if (strlen(value) < sizeof pattern && strchr(value, '%') != NULL &&
-        sscanf(value, "%1023s %llu %llu %llu", pattern, &first, &last, &step) == 4)
+        sscanf(value, "%1023s %lld %lld %lld", pattern, &first, &last, &step) == 4)
         return set_pattern(source, pattern, first, last, step, fault);
     return volume_add_file(source, value, fault);
 }
@@ -254,7 +262,7 @@ static const char *name_of(const struct volume_files *files, size_t index, char 
 {
     if (files->pattern == NULL)
         return files->names[index];
-    pattern_expand(files->pattern, files->first + index * files->step, expanded);
+    pattern_expand(files->pattern, (uint64_t)(files->first + (int64_t)index * files->step), expanded);
     return expanded;
 }
 
@@ -323,7 +331,10 @@ static bool skip_bytes(const struct source *source, struct flow *flow, struct fa
     uint64_t skip = volume->coding.byte_skip, skipped;
 
     if (volume->coding.at_end) {
-        if (!flow_is_plain(flow) || !flow_most(flow, &skip))
+        if (!flow_is_plain(flow))
+            return fault_raise_about(fault, STATUS_INPUT, data_name(source),
+                                     "byte skip: -1 is for samples that are not compressed");
+        if (!flow_most(flow, &skip))
             return fault_raise_about(fault, STATUS_INPUT, data_name(source),
                                      "byte skip: the end can be found in a regular file only");
         skip = skip > volume->file_bytes ? skip - volume->file_bytes : 0;

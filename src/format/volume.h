@@ -25,7 +25,7 @@ struct volume_files {
     char **names;
     size_t count; /* 0: the samples follow the header */
     size_t capacity;
-    uint64_t first, step;
+    int64_t first, step; /* which may go down */
 };
 
 /* How each file holds its samples. */
