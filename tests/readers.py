@@ -1,12 +1,16 @@
 #!/usr/bin/env python3
 """Round trips: what voxfilt writes is read by voxfilt and by the libraries of others, and what those write is read by voxfilt,
-in every type, byte order, format and encoding.
+in every type, byte order, format and encoding; then channels, series, stacks of pictures, and where a volume is in space.
 
-Usage: readers.py VOXFILT, in a folder of its own. Needs NumPy; of nibabel, pynrrd, SimpleITK and tifffile it uses those that
-are there. Prints how many files were read, and by whom; exits with 1 if one was read differently, with 77 without NumPy."""
+Usage: readers.py VOXFILT, in a folder of its own. Needs NumPy; of nibabel, pynrrd, SimpleITK, tifffile, imagecodecs and teem's
+unu it uses those that are there. Prints how many files were read, and by whom; exits with 1 if one was read differently, with
+77 without NumPy."""
 import collections
+import gzip
 import importlib
 import itertools
+import os
+import shutil
 import subprocess
 import sys
 
@@ -18,7 +22,9 @@ def library(name):
         return None
 
 
-numpy, nibabel, nrrd, itk, tifffile = (library(name) for name in ('numpy', 'nibabel', 'nrrd', 'SimpleITK', 'tifffile'))
+numpy, nibabel, nrrd, itk, tifffile, imagecodecs = (
+    library(name) for name in ('numpy', 'nibabel', 'nrrd', 'SimpleITK', 'tifffile', 'imagecodecs'))
+unu = shutil.which('teem-unu') or shutil.which('unu')
 TYPES = {'u8': 'u1', 'i8': 'i1', 'u16': 'u2', 'i16': 'i2', 'u32': 'u4', 'i32': 'i4', 'u64': 'u8', 'i64': 'i8', 'f16': 'f2', 'f32': 'f4',
          'f64': 'f8'}
 ORDERS = {'little': '<', 'big': '>'}
@@ -36,6 +42,24 @@ def itk_reads(path):
     return itk.GetArrayFromImage(itk.ReadImage(path))
 
 
+def run_unu(*arguments):
+    subprocess.run([unu, *arguments], check=True, capture_output=True)
+
+
+def unu_reads(path):
+    run_unu('save', '-f', 'nrrd', '-e', 'raw', '-en', 'little', '-i', path, '-o', 'unu.nrrd')
+    with open('unu.nrrd', 'rb') as file:
+        head, data = file.read().split(b'\n\n', 1)
+    fields = dict(line.split(': ', 1) for line in head.decode().splitlines() if ': ' in line)
+    return numpy.frombuffer(data, '<' + TYPES[UNU_TYPES[fields['type']]]).reshape(
+        [int(size) for size in reversed(fields['sizes'].split())])
+
+
+def gzip_reads(path):
+    with gzip.open(path) as file:
+        return file.read()
+
+
 def numpy_reads(path):
     return numpy.load(path)
 
@@ -44,12 +68,17 @@ def tifffile_reads(path):
     return tifffile.imread(path)
 
 
+# As unu writes them.
+UNU_TYPES = {'unsigned char': 'u8', 'signed char': 'i8', 'unsigned short': 'u16', 'short': 'i16', 'unsigned int': 'u32',
+             'int': 'i32', 'unsigned long long int': 'u64', 'long long int': 'i64', 'float': 'f32', 'double': 'f64'}
+
 # A format that voxfilt writes, the level of its compression, and who else reads it.
 WRITTEN = [('nii', None, (nibabel_reads, itk_reads)), ('nii.gz', None, (nibabel_reads, itk_reads)),
-           ('hdr', None, (nibabel_reads,)), ('nrrd', None, (nrrd_reads, itk_reads)), ('nrrd', 6, (nrrd_reads, itk_reads)),
-           ('nhdr', None, (nrrd_reads, itk_reads)), ('nhdr', 6, (nrrd_reads,)), ('mha', None, (itk_reads,)),
+           ('hdr', None, (nibabel_reads,)), ('nrrd', None, (nrrd_reads, itk_reads, unu_reads)),
+           ('nrrd', 6, (nrrd_reads, itk_reads, unu_reads)), ('nhdr', None, (nrrd_reads, itk_reads, unu_reads)),
+           ('nhdr', 6, (nrrd_reads, unu_reads)), ('mha', None, (itk_reads,)),
            ('mha', 6, (itk_reads,)), ('mhd', None, (itk_reads,)), ('mhd', 6, (itk_reads,)), ('npy', None, (numpy_reads,)),
-           ('tif', None, (tifffile_reads,)), ('tif', 6, (tifffile_reads,)), ('raw.gz', None, ())]
+           ('tif', None, (tifffile_reads,)), ('tif', 6, (tifffile_reads,)), ('raw.gz', None, (gzip_reads,))]
 
 # Who has f16: neither other formats nor their libraries.
 HALVES = ('npy', 'tif', 'raw.gz')
@@ -70,16 +99,45 @@ def nrrd_writes(encoding):
     return write
 
 
+def unu_writes(encoding):
+    def write(samples, path):
+        endian = 'big' if samples.dtype.byteorder == '>' else 'little'
+        kind = next(name for name, kind in UNU_TYPES.items() if TYPES[kind] == samples.dtype.str[1:])
+        samples.tofile('unu.raw')
+        run_unu('make', '-t', kind, '-s', *map(str, reversed(samples.shape)), '-e', 'raw', '-en', endian, '-i', 'unu.raw',
+                '-o', 'made.nrrd')
+        # Unu prints numbers in the wrong byte order if the other one is asked for.
+        wanted = 'little' if encoding == 'ascii' else endian
+        run_unu('save', '-f', 'nrrd', '-e', encoding, '-en', wanted, '-i', 'made.nrrd', '-o', path)
+    return write
+
+
 def itk_writes(compressed):
     def write(samples, path):
         itk.WriteImage(itk.GetImageFromArray(samples.astype(samples.dtype.newbyteorder('='))), path, compressed)
     return write
 
 
-def numpy_writes(order):
+# ITK's header, with samples in the other byte order.
+def itk_writes_big(samples, path):
+    itk_writes(False)(samples, path)
+    with open(path, 'rb') as file:
+        head = file.read().split(b'LOCAL\n', 1)[0]
+    with open(path, 'wb') as file:
+        file.write(head.replace(b'ByteOrderMSB = False', b'ByteOrderMSB = True') + b'LOCAL\n')
+        file.write(samples.astype('>' + samples.dtype.str[1:]).tobytes())
+
+
+def numpy_writes(order, version):
     def write(samples, path):
-        numpy.save(path, numpy.asarray(samples, order=order))
+        with open(path, 'wb') as file:
+            numpy.lib.format.write_array(file, numpy.asarray(samples, order=order), version=(version, 0))
     return write
+
+
+def gzip_writes(samples, path):
+    with gzip.open(path, 'wb') as file:
+        file.write(samples.tobytes())
 
 
 def tifffile_writes(**how):
@@ -93,14 +151,20 @@ def foreign():
     if nibabel:
         yield from ((form, 'nibabel ' + name, nibabel_writes(image)) for form in ('nii', 'nii.gz')
                     for name, image in (('1', nibabel.Nifti1Image), ('2', nibabel.Nifti2Image)))
-        yield 'hdr', 'nibabel pair', nibabel_writes(nibabel.Nifti1Pair)
+        yield from (('hdr', 'nibabel pair ' + name, nibabel_writes(image))
+                    for name, image in (('1', nibabel.Nifti1Pair), ('2', nibabel.Nifti2Pair)))
     if nrrd:
         yield from ((form, 'pynrrd ' + encoding, nrrd_writes(encoding)) for form in ('nrrd', 'nhdr')
                     for encoding in ('raw', 'gzip', 'bzip2', 'ascii'))
+    if unu:
+        yield from ((form, 'unu ' + encoding, unu_writes(encoding)) for form in ('nrrd', 'nhdr')
+                    for encoding in ('raw', 'ascii', 'hex', 'gzip', 'bzip2'))
     if itk:
+        yield 'mha', 'ITK big-endian', itk_writes_big
         yield from ((form, 'ITK' + ' compressed' * packed, itk_writes(packed)) for form in ('nrrd', 'nhdr', 'mha', 'mhd', 'nii')
                     for packed in (False, True))
-    yield from (('npy', 'numpy ' + order, numpy_writes(order)) for order in 'CF')
+    yield from (('npy', f'numpy {order} {version}', numpy_writes(order, version)) for order in 'CF' for version in (1, 2, 3))
+    yield 'raw.gz', 'gzip', gzip_writes
     if tifffile:
         yield 'tif', 'tifffile', tifffile_writes()
         yield 'tif', 'tifffile BigTIFF', tifffile_writes(bigtiff=True)
@@ -112,7 +176,8 @@ def has_no(kind, form):
     return kind == 'f16' and form not in HALVES
 
 
-LIBRARIES = {nibabel_reads: nibabel, nrrd_reads: nrrd, itk_reads: itk, numpy_reads: numpy, tifffile_reads: tifffile}
+LIBRARIES = {nibabel_reads: nibabel, nrrd_reads: nrrd, itk_reads: itk, numpy_reads: numpy, tifffile_reads: tifffile, unu_reads: unu,
+             gzip_reads: gzip}
 
 
 class Trips:
@@ -162,7 +227,10 @@ class Trips:
             self.ours(path, what, samples, *(raw if form == 'raw.gz' else ()))
             for read in readers:
                 if LIBRARIES[read] is not None:
-                    self.compare(read.__name__.split('_')[0], what, samples, read(path))
+                    found = read(path)
+                    if isinstance(found, bytes):
+                        found = numpy.frombuffer(found, samples.dtype).reshape(samples.shape)
+                    self.compare(read.__name__.split('_')[0], what, samples, found)
 
     def read(self, samples, kind, order):
         """Others write; voxfilt reads."""
@@ -171,7 +239,118 @@ class Trips:
                 continue
             path = 'theirs.' + form
             write(samples, path)
-            self.ours(path, ' '.join((writer, form, kind, order)), samples)
+            self.ours(path, ' '.join((writer, form, kind, order)), samples,
+                      *(('-d', '6,5,4', '-t', kind, '--endian', order) if form == 'raw.gz' else ()))
+
+    def convert(self, path, what, *arguments):
+        run = self.run('-i', path, *arguments)
+        if run.returncode != 0:
+            print(what + ':', run.stderr, end='')
+            self.wrong += 1
+        return run.returncode == 0
+
+    def channels(self):
+        """Colours, and more channels than that."""
+        for count, kind in itertools.product((2, 3, 4), ('u8', 'i16', 'f32')):
+            samples = (numpy.random.default_rng(7).random((4, 5, 6, count)) * 100).astype(TYPES[kind])
+            samples.tofile('in.raw')
+            raw = ('-d', '6,5,4', '-t', kind, '--channels', str(count))
+            for form, _, readers in WRITTEN:
+                path, what = 'colours.' + form, f'{count} channels of {kind} in {form}'
+                if form in ('npy', 'raw.gz') or (form in ('nii', 'nii.gz', 'hdr') and (kind != 'u8' or count == 2)):
+                    continue
+                if not self.convert('in.raw', what, *raw, '-o', path):
+                    continue
+                self.ours(path, what, samples)
+                for read in (read for read in readers if LIBRARIES[read] is not None):
+                    found = unpacked(read_all(read, path))
+                    self.compare(read.__name__.split('_')[0], what, samples, found)
+
+    def series(self):
+        for kind in ('u8', 'i16', 'f64'):
+            samples = (numpy.random.default_rng(7).random((3, 4, 5, 6)) * 100).astype(TYPES[kind])
+            numpy.save('series.npy', samples)
+            for form, _, readers in WRITTEN:
+                path, what = 'volumes.' + form, f'a series of {kind} in {form}'
+                if form in ('tif', 'raw.gz') or not self.convert('series.npy', what, '-o', path):
+                    continue
+                self.ours(path, what, samples)
+                for read in (read for read in readers if LIBRARIES[read] is not None):
+                    self.compare(read.__name__.split('_')[0], what, samples, read_all(read, path))
+
+    def wide(self):
+        """Extents that NIfTI-1 has not."""
+        samples = numpy.arange(80000, dtype='i4').reshape(1, 2, 40000)
+        numpy.save('wide.npy', samples)
+        for form in ('nii', 'nii.gz', 'hdr'):
+            if nibabel and self.convert('wide.npy', 'wide ' + form, '-o', 'wide.' + form):
+                self.compare('nibabel', 'wide ' + form, samples, nibabel_reads('wide.' + form))
+
+    def pictures(self):
+        """Stacks of PNG pictures of every depth and number of channels."""
+        for kind, count in itertools.product(('u8', 'u16') if imagecodecs else (), (1, 2, 3, 4)):
+            shape, what = (3, 4, 5) + ((count,) if count > 1 else ()), f'pictures of {count} channels of {kind}'
+            samples = numpy.random.default_rng(7).integers(0, 250, shape).astype(TYPES[kind])
+            samples.tofile('in.raw')
+            if self.convert('in.raw', what, '-d', '5,4,3', '-t', kind, '--channels', str(count), '-o', 'ours%02d.png'):
+                found = numpy.stack([imagecodecs.imread(f'ours{z:02}.png') for z in range(3)])
+                self.compare('imagecodecs', what, samples, found)
+            for z in range(3):
+                imagecodecs.imwrite(f'theirs{z:02}.png', samples[z])
+            self.ours('theirs%02d.png', what, samples)
+            for name in ('ours', 'theirs'):
+                for z in range(3):
+                    os.remove(f'{name}{z:02}.png')
+
+    def positions(self):
+        """Where each sample is, from NIfTI by nibabel through the others and back."""
+        if not nibabel:
+            return
+        random = numpy.random.default_rng(7)
+        for trial in range(6):
+            place = numpy.eye(4)
+            place[:3, :3] = numpy.linalg.qr(random.normal(size=(3, 3)))[0] @ numpy.diag((0.5, 0.7, 2.5))
+            place[:3, 3] = random.normal(size=3) * 50
+            made = nibabel.Nifti1Image(numpy.zeros((6, 5, 4), 'i2'), None)
+            made.set_qform(place, 1 if trial % 2 else 0)
+            made.set_sform(place, 0 if trial % 2 else 1)
+            nibabel.save(made, 'placed.nii')
+            moved = place.copy()
+            moved[:3, 3] = (place @ (1, 2, 1, 1))[:3]
+            for form, region in itertools.product(('nii.gz', 'nrrd', 'nhdr', 'mha', 'mhd'), (False, True)):
+                path, what = 'placed.' + form, f'place {trial} in {form}' + ' of a region' * region
+                there = self.convert('placed.nii', what, *(('--crop', '1:5,2:4,1:3') if region else ()), '-o', path) and \
+                    self.convert(path, what, '-o', 'returned.nii')
+                expected = moved if region else place
+                self.compare_places('nibabel', what, expected, nibabel.load('returned.nii').affine if there else None)
+                if itk and form != 'nii.gz' and there:
+                    self.compare_places('itk', what, expected, itk_place(path))
+
+    def compare_places(self, reader, what, expected, found):
+        near = found is not None and numpy.allclose(expected, found, atol=1e-4)
+        self.compare(reader, what, expected, expected if near else None)
+
+
+def unpacked(samples):
+    """Colours of NIfTI are records for nibabel."""
+    if samples.dtype.names is None:
+        return samples
+    return numpy.stack([samples[name] for name in samples.dtype.names], -1)
+
+
+def read_all(read, path):
+    """All axes in the order of the file, slowest first."""
+    if read is nibabel_reads:
+        return numpy.asarray(nibabel.load(path).dataobj).T
+    return nrrd.read(path)[0].T if read is nrrd_reads else read(path)
+
+
+def itk_place(path):
+    image = itk.ReadImage(path)
+    place = numpy.eye(4)
+    place[:3, :3] = numpy.reshape(image.GetDirection(), (3, 3)) @ numpy.diag(image.GetSpacing())
+    place[:3, 3] = image.GetOrigin()
+    return numpy.diag((-1, -1, 1, 1)) @ place
 
 
 def check(voxfilt):
@@ -180,6 +359,11 @@ def check(voxfilt):
         samples = (numpy.random.default_rng(7).random((4, 5, 6)) * 100).astype(mark + code)
         trips.write(samples, kind, order)
         trips.read(samples, kind, order)
+    trips.channels()
+    trips.series()
+    trips.wide()
+    trips.pictures()
+    trips.positions()
     print(', '.join('%d files read by %s' % (count, name) for name, count in sorted(trips.counts.items())))
     return 1 if trips.wrong else 0
 
