@@ -45,7 +45,15 @@ v --out-type u8 --out-range=0,3 --tee 3:tee.raw -o out --report=json:r2.json
 v -f identity -o out --report=json:r3.json
 imgheat -q -f gauss:1 -f sobel:x -o out.png --report=json:r4.json in.png
 voxfilt -q -i vol.raw -n 9 -t f32 -o out --report=json:r5.json 2> ../stderr
-matches report r1.json r2.json r3.json r4.json r5.json
+{ printf 'NRRD0004\ntype: float\ndimension: 3\nsizes: 40 30 20\nendian: little\nencoding: raw\nkey:=a value\n\n'
+    cat vol.raw; } > keyed.nrrd
+voxfilt -i keyed.nrrd -f heat --tee 3:tee.nhdr --tee 4:tee.npy -o out.nrrd --report=json:r6.json 2> ../stderr
+echo 'voxfilt: tee.npy: left out: key' | cmp ../stderr -
+result $? 'a tee that keeps less than the output is told of'
+holds 'and the report says so' r6.json 'o["left_out"] == "" and [tee["left_out"] for tee in o["tees"]] == ["", "key"]'
+voxfilt -q -i keyed.nrrd -f heat --tee 3:tee.npy -o out.mha --report=json:r7.json
+holds 'of the output likewise' r7.json 'o["left_out"] == "key"'
+matches report r1.json r2.json r3.json r4.json r5.json r6.json
 holds 'a tee has the losses of its own state' r2.json \
     '[tee["step"] for tee in o["tees"]] == [3] and o["tees"][0]["cut_off"] != o["cut_off"]'
 

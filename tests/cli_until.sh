@@ -219,8 +219,8 @@ HEAD = ["input", "output", "status", "error", "program", "version", "command"]
 RUN = HEAD + [
     "axes", "grid", "channels", "volumes", "spacing", "region", "type", "out_type", "work", "stages", "ranks", "device",
     "device_text", "device_reason", "kernels", "planned_bytes", "steps", "out_range", "nan_written_as_zero", "cut_off",
-    "nan_or_infinite", "tees", "last_change", "check_count", "checks", "seconds", "busy", "samples_steps_per_second",
-    "bytes_per_second"]
+    "nan_or_infinite", "left_out", "tees", "last_change", "check_count", "checks", "seconds", "busy",
+    "samples_steps_per_second", "bytes_per_second"]
 STAGE = ["filter", "spec", "given", "steps", "flip", "edge"]
 HEAT = STAGE + ["alpha", "dt", "inner", "flux"]
 SPANS = ["total", "start", "read", "stats", "upload", "compute", "download", "write"]

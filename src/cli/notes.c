@@ -216,15 +216,23 @@ void notes_outcome(const struct pipeline *pipeline)
         note_unreached(output, last_stage(&pipeline->job), summary->last_change);
 }
 
+/* Of tees, what the output keeps. */
+static void note_left_out_of_tee(const struct pipeline *pipeline, const char *path,
+                                 const struct record_left_out *of_output)
+{
+    const struct record_left_out left_out = record_left_out(pipeline, path);
+
+    if (left_out.text[0] != '\0' && strcmp(left_out.text, of_output->text) != 0)
+        diag_note("%s: left out: %s", phrase_output(path), left_out.text);
+}
+
 void notes_left_out(const struct pipeline *pipeline)
 {
-    const struct source *source = &pipeline->source;
-    const struct format *format = pipeline_output_format(pipeline, pipeline->request->output);
-    char losses[sizeof source->losses];
+    const struct pipeline_request *request = pipeline->request;
+    const struct record_left_out left_out = record_left_out(pipeline, request->output);
 
-    memcpy(losses, source->losses, sizeof losses);
-    if (source->format->tell_losses != NULL)
-        source->format->tell_losses(source, format, losses, sizeof losses);
-    if (losses[0] != '\0')
-        diag_note("%s: left out: %s", file_in_name(source->file), losses);
+    if (left_out.text[0] != '\0')
+        diag_note("%s: left out: %s", file_in_name(pipeline->source.file), left_out.text);
+    for (size_t i = 0; i < request->tee_count; i++)
+        note_left_out_of_tee(pipeline, request->tees[i].path, &left_out);
 }

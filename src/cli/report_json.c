@@ -86,8 +86,11 @@ static void print_range(FILE *stream, const struct loss *loss, const struct run_
 }
 
 /* All counts; where none were made, null. */
-static void print_losses(FILE *stream, const struct job *job, const struct run_summary *summary)
+static void print_losses(FILE *stream, const struct pipeline *pipeline, const char *path,
+                         const struct run_summary *summary)
 {
+    const struct job *job = &pipeline->job;
+    const struct record_left_out left_out = record_left_out(pipeline, path);
     struct loss loss = loss_of(job, summary);
 
     print_range(stream, &loss, summary);
@@ -103,6 +106,8 @@ static void print_losses(FILE *stream, const struct job *job, const struct run_s
     else
         fprintf(stream, "{\"input\": %llu, \"output\": %llu}", (unsigned long long)loss.strays_in,
                 (unsigned long long)loss.strays_out);
+    fprintf(stream, ", \"left_out\": ");
+    json_text(stream, left_out.text);
 }
 
 static void print_tees(FILE *stream, const struct pipeline *pipeline)
@@ -116,7 +121,7 @@ static void print_tees(FILE *stream, const struct pipeline *pipeline)
                 (unsigned long long)request->tees[i].step);
         json_text(stream, phrase_output(request->tees[i].path));
         fprintf(stream, ", ");
-        print_losses(stream, &pipeline->job, &summary);
+        print_losses(stream, pipeline, request->tees[i].path, &summary);
         fprintf(stream, "}");
     }
     fprintf(stream, "]");
@@ -156,7 +161,7 @@ void report_json_run(FILE *stream, const struct options *options, const struct p
     plan_json_members(stream, pipeline);
     print_shares(stream, plan, summary);
     fprintf(stream, ", \"steps\": %llu, ", (unsigned long long)summary->steps);
-    print_losses(stream, job, summary);
+    print_losses(stream, pipeline, pipeline->request->output, summary);
     print_tees(stream, pipeline);
     fprintf(stream, ", ");
     json_number(stream, "last_change", summary->last_change);

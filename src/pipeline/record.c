@@ -2,6 +2,7 @@
 #include "record.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 /* A NaN that was computed has a sign, which means nothing and would be printed. */
@@ -71,4 +72,16 @@ void record_spans(const struct run_summary *summary, struct record_span *spans)
     };
 
     memcpy(spans, all, sizeof all);
+}
+
+struct record_left_out record_left_out(const struct pipeline *pipeline, const char *path)
+{
+    const struct source *source = &pipeline->source;
+    struct record_left_out left_out;
+
+    snprintf(left_out.text, sizeof left_out.text, "%s", source->losses);
+    if (source->format->tell_losses != NULL)
+        source->format->tell_losses(source, pipeline_output_format(pipeline, path), left_out.text,
+                                    sizeof left_out.text);
+    return left_out;
 }

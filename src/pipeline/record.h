@@ -29,6 +29,14 @@ double record_rate(const struct plan *plan, const struct run_summary *summary);
 /* The summary of a run that would have put out the state of a tee, but for its times. */
 struct run_summary record_of_tee(const struct pipeline *pipeline, size_t index);
 
+/* What of the input an output or a tee under this path does not keep, by names; empty where that is nothing.
+ */
+struct record_left_out {
+    char text[512];
+};
+
+struct record_left_out record_left_out(const struct pipeline *pipeline, const char *path);
+
 /* Samples in and out, as files hold them. */
 double record_file_bytes(const struct job *job);
 
