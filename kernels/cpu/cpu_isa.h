@@ -1,5 +1,5 @@
-/* What differs from one instruction set to the next: the width of a vector, its fused multiply-add, and
-   stores that leave the caches alone. */
+/* What differs from one instruction set to the next: the width of a vector, its fused multiply-add, shifts
+   from one vector to the next, and stores that leave the caches alone. */
 #ifndef CPU_ISA_H
 #define CPU_ISA_H
 
@@ -54,6 +54,32 @@ ISA_INLINE isa_vector_f64 isa_fma_f64(isa_vector_f64 a, isa_vector_f64 b, isa_ve
     return c;
 #endif
 }
+
+/* Vectors that begin a sample before `centre` and a sample behind its first, from registers, where that takes
+   one instruction (ISA_SHIFTS). A load would straddle two lines. */
+#if defined(__AVX512F__)
+#define ISA_SHIFTS 1
+
+ISA_INLINE isa_vector_f32 isa_left_f32(isa_vector_f32 before, isa_vector_f32 centre)
+{
+    return (isa_vector_f32)_mm512_alignr_epi32((__m512i)centre, (__m512i)before, 15);
+}
+
+ISA_INLINE isa_vector_f32 isa_right_f32(isa_vector_f32 centre, isa_vector_f32 behind)
+{
+    return (isa_vector_f32)_mm512_alignr_epi32((__m512i)behind, (__m512i)centre, 1);
+}
+
+ISA_INLINE isa_vector_f64 isa_left_f64(isa_vector_f64 before, isa_vector_f64 centre)
+{
+    return (isa_vector_f64)_mm512_alignr_epi64((__m512i)centre, (__m512i)before, 7);
+}
+
+ISA_INLINE isa_vector_f64 isa_right_f64(isa_vector_f64 centre, isa_vector_f64 behind)
+{
+    return (isa_vector_f64)_mm512_alignr_epi64((__m512i)behind, (__m512i)centre, 1);
+}
+#endif
 
 #define ISA_LINE 64 /* bytes that memory moves at once */
 

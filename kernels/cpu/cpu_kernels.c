@@ -24,6 +24,7 @@
 #include "cpu_multiply.inl"
 #include "cpu_direct.inl"
 #include "cpu_line.inl"
+#include "cpu_glide.inl"
 #include "cpu_star.inl"
 #include "cpu_box.inl"
 #include "cpu_picture.inl"

@@ -5,6 +5,9 @@
    lower plane may be written over the one below, at the same row or at the next one, and the upper plane over
    the lower, a row farther on: what it overwrites has been read. */
 
+/* Rows of each plane that are computed at once. */
+#define STAR_ROWS 2
+
 /* Planes of a slot, at the first sample of the first row: the one below the two, these two, the one above. */
 struct star {
     const real *below, *lower, *upper, *above;
@@ -12,16 +15,16 @@ struct star {
     const real *weights;
 };
 
-/* A row's chain at x, with the centre and the rows and planes around it at hand. */
-ISA_INLINE vector star_sum(const vector *weights, vector below, vector before, const real *centres,
-                           vector centre, vector behind, vector above)
+/* A row's chain at a vector, with the samples around it at hand. */
+ISA_INLINE vector star_sum(const vector *weights, vector below, vector before, const struct glide *row,
+                           const real *samples, vector behind, vector above)
 {
     vector sum = weights[0] * below;
 
     sum = vector_fma(weights[1], before, sum);
-    sum = vector_fma(weights[2], vector_load(centres - 1), sum);
-    sum = vector_fma(weights[3], centre, sum);
-    sum = vector_fma(weights[4], vector_load(centres + 1), sum);
+    sum = vector_fma(weights[2], glide_left(row, samples), sum);
+    sum = vector_fma(weights[3], row->centre, sum);
+    sum = vector_fma(weights[4], glide_right(row, samples), sum);
     sum = vector_fma(weights[5], behind, sum);
     return vector_fma(weights[6], above, sum);
 }
@@ -33,22 +36,33 @@ ISA_INLINE void star_rows(const struct star *star, const vector *weights, size_t
     const real *below = star->below + row, *lower = star->lower + row, *upper = star->upper + row;
     const real *above = star->above + row;
     real *lower_out = star->lower_out + row, *upper_out = star->upper_out + row;
+    struct glide low[STAR_ROWS], up[STAR_ROWS];
 
+#pragma GCC unroll 2
+    for (size_t i = 0; i < high; i++) {
+        glide_start(&low[i], lower + i * pitch);
+        glide_start(&up[i], upper + i * pitch);
+    }
     for (size_t x = 0; x < count; x += LANES) {
-        vector low[4], up[4], low_sums[2], up_sums[2];
-#pragma GCC unroll 4
-        for (size_t i = 0; i < high + 2; i++) {
-            ptrdiff_t at = (ptrdiff_t)(x + i * pitch) - (ptrdiff_t)pitch;
-            low[i] = vector_load(lower + at);
-            up[i] = vector_load(upper + at);
+        vector low_before = vector_load(lower + x - pitch);
+        vector low_behind = vector_load(lower + x + high * pitch);
+        vector up_before = vector_load(upper + x - pitch);
+        vector up_behind = vector_load(upper + x + high * pitch);
+        vector low_sums[STAR_ROWS], up_sums[STAR_ROWS];
+#pragma GCC unroll 2
+        for (size_t i = 0; i < high; i++) {
+            glide_on(&low[i], lower + x + i * pitch);
+            glide_on(&up[i], upper + x + i * pitch);
         }
 #pragma GCC unroll 2
         for (size_t i = 0; i < high; i++) {
             size_t at = x + i * pitch;
-            low_sums[i] = star_sum(weights, vector_load(below + at), low[i], lower + at, low[i + 1],
-                                   low[i + 2], up[i + 1]);
-            up_sums[i] = star_sum(weights, low[i + 1], up[i], upper + at, up[i + 1], up[i + 2],
-                                  vector_load(above + at));
+            low_sums[i] =
+                star_sum(weights, vector_load(below + at), i == 0 ? low_before : low[i - 1].centre, &low[i],
+                         lower + at, i + 1 == high ? low_behind : low[i + 1].centre, up[i].centre);
+            up_sums[i] =
+                star_sum(weights, low[i].centre, i == 0 ? up_before : up[i - 1].centre, &up[i], upper + at,
+                         i + 1 == high ? up_behind : up[i + 1].centre, vector_load(above + at));
         }
 #pragma GCC unroll 2
         for (size_t i = 0; i < high; i++) {
@@ -66,8 +80,8 @@ static void star_planes(const struct star *star, size_t pitch, size_t rows, size
 #pragma GCC unroll 7
     for (size_t k = 0; k < 7; k++)
         weights[k] = vector_splat(star->weights[k]);
-    for (; row >= 2; row -= 2) {
-        star_rows(star, weights, 2, pitch, (row - 2) * pitch, count);
+    for (; row >= STAR_ROWS; row -= STAR_ROWS) {
+        star_rows(star, weights, STAR_ROWS, pitch, (row - STAR_ROWS) * pitch, count);
         pump_once(pump);
     }
     if (row > 0) {
