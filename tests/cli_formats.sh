@@ -161,6 +161,12 @@ accepts 'a slope is told' "$scale" convert -i noted.nii -o kept.nii
 same 'fields that mean nothing here are kept, and the slope' noted.nii kept.nii
 accepts 'a range that is asked for ends the slope' "$scale" \
     voxfilt -i noted.nii -f identity --out-range=0,65535 -o mapped.nii
+cp scan.nii shown.nii
+poke shown.nii 124 '\000\000\200\077\000\000\000\077'
+convert -i shown.nii -o kept.nii
+same 'what to show is kept' shown.nii kept.nii
+voxfilt -q -i shown.nii -f identity --out-range=0,65535 -o still.nii
+same 'but not once samples are mapped' "$(voxfilt -q -i scan.nii -f identity --out-range=0,65535 -o plain.nii && echo plain.nii)" still.nii
 accepts 'and none is told any more' 'voxfilt: mapped.nii: left out: descrip
 ' convert -i mapped.nii -o mapped.raw
 convert -q -i noted.nii --out-endian big -o big.nii

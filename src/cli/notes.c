@@ -34,7 +34,7 @@ static void note_name(const struct pipeline *pipeline, const char *output)
     promised = format_of_name(output);
     if (written == &format_png_stack)
         return;
-    if (kind_of_name(output) != NULL || (promised != NULL && promised != written))
+    if (promised == NULL ? kind_of_name(output) != NULL : promised != written)
         diag_note("%s: %s written, despite the name", output, phrase_written(written, text, sizeof text));
 }
 

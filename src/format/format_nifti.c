@@ -34,6 +34,7 @@ struct version {
     unsigned vox_offset;
     bool whole_offset; /* vox_offset is a whole number */
     unsigned scl_slope, scl_inter;
+    unsigned cal_max, cal_min;
     unsigned sform_code, sform_width, srow;
     unsigned qform_code, quatern, qoffset;
     unsigned slice_start, slice_end, slice_code, slice_code_width;
@@ -66,6 +67,8 @@ static const struct version versions[] = {
      .vox_offset = 108,
      .scl_slope = 112,
      .scl_inter = 116,
+     .cal_max = 124,
+     .cal_min = 128,
      .sform_code = 254,
      .sform_width = 2,
      .srow = 280,
@@ -96,6 +99,8 @@ static const struct version versions[] = {
      .whole_offset = true,
      .scl_slope = 176,
      .scl_inter = 184,
+     .cal_max = 192,
+     .cal_min = 200,
      .sform_code = 348,
      .sform_width = 4,
      .srow = 400,
@@ -742,6 +747,16 @@ static void put_position(const struct sink *sink, const struct position *positio
     }
 }
 
+/* What samples stand for, and which of them to show, is told in numbers that they no longer have. */
+static void forget_scale(struct kept *kept)
+{
+    const struct version *version = kept->version;
+    const unsigned places[] = {version->scl_slope, version->scl_inter, version->cal_max, version->cal_min};
+
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++)
+        put_real(kept->header + places[i], version->real, kept->endian, 0.0);
+}
+
 static void put_fields(const struct sink *sink, struct kept *kept, const struct datatype *datatype,
                        uint64_t offset)
 {
@@ -754,10 +769,8 @@ static void put_fields(const struct sink *sink, struct kept *kept, const struct 
         put_whole(kept, version->vox_offset, 8, offset);
     else
         put_real(kept->header + version->vox_offset, version->real, kept->endian, (double)offset);
-    if (sink->header.mapped) {
-        put_real(kept->header + version->scl_slope, version->real, kept->endian, 0.0);
-        put_real(kept->header + version->scl_inter, version->real, kept->endian, 0.0);
-    }
+    if (sink->header.mapped)
+        forget_scale(kept);
     memcpy(kept->header + version->magic,
            sink->format->beside != NULL ? version->detached : version->attached, version->magic_size);
 }

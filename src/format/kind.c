@@ -16,6 +16,10 @@ static const struct kind kinds[] = {
     {"a BMP picture", ".bmp", NO_MARK},
     {"a WebP picture", ".webp", NO_MARK},
     {"a Netpbm picture", ".pgm .ppm .pnm .pam", NO_MARK},
+    {"a VTK file", ".vtk .vti", NO_MARK},
+    {"a MINC file", ".mnc", NO_MARK},
+    {"a FreeSurfer volume", ".mgh .mgz", NO_MARK},
+    {"a compressed file", ".gz .bz2 .xz .zst .zip", NO_MARK},
 };
 #define KINDS (sizeof kinds / sizeof *kinds)
 
