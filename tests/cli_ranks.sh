@@ -322,7 +322,7 @@ if has cc && cc -shared -fPIC -o "$taking.so" "$taking.c"; then
     # These would take far longer than the test waits.
     lacks_room out -s 40000 -o out
     lacks_room out -s 40000 -m 60M -o out
-    lacks_room out.gz -s 40000 -o out.gz
+    lacks_room out.raw.gz -s 40000 -o out.raw.gz
 else
     skip 'room that is taken slowly: there is no compiler'
 fi
