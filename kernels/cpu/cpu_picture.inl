@@ -41,23 +41,28 @@ struct lines {
 ISA_INLINE void star_lines(size_t rows, const real *weights, const struct lines *lines)
 {
     vector splat[PICTURE_STAR];
+    struct glide glides[PICTURE_ROWS];
     struct lines at = *lines;
 
 #pragma GCC unroll 5
     for (size_t k = 0; k < PICTURE_STAR; k++)
         splat[k] = vector_splat(weights[k]);
+#pragma GCC unroll 4
+    for (size_t i = 0; i < rows; i++)
+        glide_start(&glides[i], at.in[i + 1] + at.first);
     for (size_t x = at.first; x < at.end; x += LANES) {
-        vector centres[PICTURE_ROWS + 2], sums[PICTURE_ROWS];
-#pragma GCC unroll 6
-        for (size_t i = 0; i < rows + 2; i++)
-            centres[i] = vector_load(at.in[i] + x);
+        vector before = vector_load(at.in[0] + x), behind = vector_load(at.in[rows + 1] + x);
+        vector sums[PICTURE_ROWS];
+#pragma GCC unroll 4
+        for (size_t i = 0; i < rows; i++)
+            glide_on(&glides[i], at.in[i + 1] + x);
 #pragma GCC unroll 4
         for (size_t i = 0; i < rows; i++) {
-            sums[i] = splat[0] * centres[i];
-            sums[i] = vector_fma(splat[1], vector_load(at.in[i + 1] + x - 1), sums[i]);
-            sums[i] = vector_fma(splat[2], centres[i + 1], sums[i]);
-            sums[i] = vector_fma(splat[3], vector_load(at.in[i + 1] + x + 1), sums[i]);
-            sums[i] = vector_fma(splat[4], centres[i + 2], sums[i]);
+            sums[i] = splat[0] * (i == 0 ? before : glides[i - 1].centre);
+            sums[i] = vector_fma(splat[1], glide_left(&glides[i], at.in[i + 1] + x), sums[i]);
+            sums[i] = vector_fma(splat[2], glides[i].centre, sums[i]);
+            sums[i] = vector_fma(splat[3], glide_right(&glides[i], at.in[i + 1] + x), sums[i]);
+            sums[i] = vector_fma(splat[4], i + 1 == rows ? behind : glides[i + 1].centre, sums[i]);
         }
 #pragma GCC unroll 4
         for (size_t i = 0; i < rows; i++)
