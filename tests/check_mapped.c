@@ -90,11 +90,12 @@ START_TEST(what_cannot_be_mapped_takes_none)
 
     ck_assert_int_eq(pipe(ends), 0);
     ck_assert_uint_eq(mapped_store(ends[1], 0, "a", 1), 0);
-    ck_assert(!mapped_is_faster(ends[1]));
+    ck_assert(!mapped_is_faster(ends[1], 4));
     close(ends[0]);
     close(ends[1]);
     ends[0] = file_in_memory(1);
-    ck_assert(mapped_is_faster(ends[0]));
+    ck_assert(mapped_is_faster(ends[0], 4));
+    ck_assert(!mapped_is_faster(ends[0], 3));
     close(ends[0]);
 }
 END_TEST

@@ -256,6 +256,12 @@ fi
 
 # ---------------------------------------------------------------- room
 
+# Where there is one, four ranks fill its files through mappings.
+memory=
+if [ "$(stat -f -c %T /dev/shm)" = tmpfs ] && memory=$(mktemp -d /dev/shm/voxfilt.XXXXXX); then
+    trap 'rm -rf "$work" "$memory"' EXIT
+fi
+
 # While the file `held` is there, nobody gets room; then, with LACKS_AFTER=SECONDS, it takes so long to find that there is
 # none.
 taking=$here/taking
@@ -291,9 +297,9 @@ int fallocate64(int file, int mode, long long offset, long long length)
 END
 
 # In the temporary there is something else than zeros.
-has_samples()
+has_samples() # FOLDER
 {
-    [ "$(cat -- *.part 2> ../missing | tr -d '\0' | head -c 1 | wc -c)" = 1 ]
+    [ "$(cat "$1"/*.part 2> ../missing | tr -d '\0' | head -c 1 | wc -c)" = 1 ]
 }
 
 lacks_room() # FILE OPTION...
@@ -313,18 +319,42 @@ if has cc && cc -shared -fPIC -o "$taking.so" "$taking.c"; then
         voxfilt $large -j 1 -s 12 -o one.raw
         touch held
         "$MPIRUN" -n 2 "$taking" voxfilt-mpi $large -j 1 -s 12 -o made.raw > ../stdout 2> ../stderr &
-        await 200 has_samples
+        await 200 has_samples .
         result $? 'ranks write while room is taken'
         rm held
         wait $!
         same 'and wait for it only in the end' one.raw made.raw
     }
+    if [ -n "$memory" ]; then
+        touch held
+        # shellcheck disable=SC2086
+        "$MPIRUN" -n 4 "$taking" voxfilt-mpi $large -j 1 -s 12 -o "$memory/made.raw" > ../stdout 2> ../stderr &
+        await 200 has_samples "$memory"
+        : > "$(echo "$memory"/*.part)"
+        rm held
+        wait $!
+        own_lines
+        [ "$(wc -l < ../own)" = 1 ] && [ -z "$(ls -A "$memory")" ] &&
+            grep -qE "^voxfilt-mpi: (rank [0-3] \($host\): )?$memory/made.raw: the temporary file has been truncated\$" ../own
+        result $? 'a temporary file that somebody cuts short'
+    fi
     # These would take far longer than the test waits.
     lacks_room out -s 40000 -o out
     lacks_room out -s 40000 -m 60M -o out
     lacks_room out.raw.gz -s 40000 -o out.raw.gz
 else
     skip 'room that is taken slowly: there is no compiler'
+fi
+
+if [ -n "$memory" ]; then
+    # shellcheck disable=SC2086
+    {
+        voxfilt $large -j 1 -s 12 -o one.nrrd
+        ranks 4 voxfilt-mpi $large -j 1 -s 12 --tee 5:"$memory/five.raw" -o "$memory/made.nrrd" > ../stdout 2> ../stderr
+        same 'a file system in memory' one.nrrd "$memory/made.nrrd"
+        voxfilt $large -j 1 -s 5 -o one.raw
+        same 'and a state there' one.raw "$memory/five.raw"
+    }
 fi
 
 # ---------------------------------------------------------------- what ranks know of the link between them

@@ -6,7 +6,7 @@ set -u
 # shellcheck source=tests/commandbook.sh
 . "$(dirname "$0")/commandbook.sh"
 
-# Where there is one, its files are filled through mappings.
+# Where there is one, eight threads fill its files through mappings.
 memory=
 if [ "$(stat -f -c %T /dev/shm)" = tmpfs ] && memory=$(mktemp -d /dev/shm/voxfilt.XXXXXX); then
     trap 'rm -rf "$work" "$memory"' EXIT
@@ -68,7 +68,7 @@ cut_short() # FOLDER
 {
     rm -f endless cut.stderr
     mkfifo endless
-    voxfilt -i endless -d 300,256,60 -t f32 -f identity -o "$1/cut.raw" 2> cut.stderr &
+    voxfilt -j 8 -i endless -d 300,256,60 -t f32 -f identity -o "$1/cut.raw" 2> cut.stderr &
     run=$!
     exec 9> endless
     head -c 9000000 scan.raw >&9

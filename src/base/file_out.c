@@ -24,12 +24,12 @@ struct file_out {
     struct guarded guarded; /* the temporary */
     bool owned;
     bool joined; /* the temporary is another process's */
-    bool shared; /* other processes write it, too */
     unsigned char *buffer;
     size_t used;
-    bool flushed;  /* something has left the buffer */
-    uint64_t room; /* bytes that have been taken for it; 0: none */
-    bool mapped;   /* mappings fill the room faster */
+    bool flushed;    /* something has left the buffer */
+    uint64_t room;   /* bytes that have been taken for it; 0: none */
+    uint64_t length; /* that it must still have, which is known; 0: nothing is */
+    bool mapped;     /* mappings fill it faster */
 };
 
 static bool refuse(const struct file_out *file, struct fault *fault)
@@ -180,13 +180,23 @@ const char *file_out_temporary(const struct file_out *file)
     return file->temporary;
 }
 
+/* Mappings need to read it, which its permissions may not allow. */
+static int open_shared(const char *path)
+{
+    int descriptor = open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+
+    return descriptor >= 0 || errno != EACCES ? descriptor : open(path, O_WRONLY | O_NOFOLLOW | O_CLOEXEC);
+}
+
 static bool open_joined(struct file_out *file, struct fault *fault)
 {
+    struct stat info;
     sigset_t before;
 
-    file->descriptor = open(file->temporary, O_WRONLY | O_NOFOLLOW | O_CLOEXEC);
-    if (file->descriptor < 0)
+    file->descriptor = open_shared(file->temporary);
+    if (file->descriptor < 0 || fstat(file->descriptor, &info) != 0)
         return refuse(file, fault);
+    file->length = (uint64_t)info.st_size;
     file->guarded.path = file->temporary;
     guard_enter(&before);
     guard_add(&file->guarded);
@@ -233,28 +243,34 @@ bool file_out_reserve(struct file_out *file, uint64_t bytes, struct fault *fault
     if (failed != 0)
         return !is_full(errno) || refuse(file, fault);
     file->room = bytes;
-    file->mapped = mapped_is_faster(file->descriptor);
+    if (file->length < bytes)
+        file->length = bytes;
     return true;
 }
 
 bool file_out_extend(struct file_out *file, uint64_t bytes, struct fault *fault)
 {
     struct stat info;
-    bool done;
+    bool done = fstat(file->descriptor, &info) == 0 &&
+                ((uint64_t)info.st_size >= bytes || ftruncate(file->descriptor, (off_t)bytes) == 0);
 
-    file->shared = true;
-    done = fstat(file->descriptor, &info) == 0 &&
-           ((uint64_t)info.st_size >= bytes || ftruncate(file->descriptor, (off_t)bytes) == 0);
+    if (!done)
+        return refuse(file, fault);
+    file->length = bytes;
+    return true;
+}
 
-    return done || refuse(file, fault);
+void file_out_expect_writers(struct file_out *file, unsigned threads)
+{
+    file->mapped = mapped_is_faster(file->descriptor, threads);
 }
 
 /* Nobody else should know the temporary; whoever cuts it short takes what has been written. */
-static bool has_its_room(const struct file_out *file, struct fault *fault)
+static bool has_its_length(const struct file_out *file, struct fault *fault)
 {
     struct stat now;
 
-    return file->room == 0 || fstat(file->descriptor, &now) != 0 || (uint64_t)now.st_size >= file->room ||
+    return file->length == 0 || fstat(file->descriptor, &now) != 0 || (uint64_t)now.st_size >= file->length ||
            fault_raise_about(fault, STATUS_IO, file->name, "the temporary file has been truncated");
 }
 
@@ -263,10 +279,10 @@ static bool store(const struct file_out *file, uint64_t offset, const void *byte
                   size_t *stored, struct fault *fault)
 {
     *stored = 0;
-    if (file->shared || !file->mapped || offset > file->room || size > file->room - offset)
+    if (!file->mapped || offset > file->length || size > file->length - offset)
         return true;
     *stored = mapped_store(file->descriptor, offset, bytes, size);
-    return *stored == size || has_its_room(file, fault);
+    return *stored == size || has_its_length(file, fault);
 }
 
 bool file_out_write_at(const struct file_out *file, uint64_t offset, const void *bytes, size_t size,
@@ -309,7 +325,7 @@ bool file_out_complete(struct file_out *file, struct fault *fault)
 
     if (descriptor < 0)
         return true;
-    if (!flush(file, fault) || !has_its_room(file, fault))
+    if (!flush(file, fault) || !has_its_length(file, fault))
         return false;
     mem_free(file->buffer);
     file->buffer = NULL;

@@ -30,8 +30,8 @@ bool file_out_flush(struct file_out *file, struct fault *fault);
 bool file_out_is_renamed(const struct file_out *file);
 const char *file_out_temporary(const struct file_out *file);
 
-/* Write into such a file, too, that another process has opened for the path, and which alone gives it its
-   name or removes it. Here it is removed if the program is ended. */
+/* Write into such a file, too, that another process has opened and extended for the path, and which alone
+   gives it its name or removes it. Here it is removed if the program is ended. */
 bool file_out_join(struct file_out **file, const char *path, const char *temporary, struct fault *fault);
 
 /* Take room for so many bytes in all, where the file system can, so that writing them does not fill the disk.
@@ -40,6 +40,10 @@ bool file_out_reserve(struct file_out *file, uint64_t bytes, struct fault *fault
 
 /* Make it so long, before others write into it. From then on it may be written, too, while room is taken. */
 bool file_out_extend(struct file_out *file, uint64_t bytes, struct fault *fault);
+
+/* How many threads, of all processes that write it, will write after its beginning at once. One, if nobody
+   tells. */
+void file_out_expect_writers(struct file_out *file, unsigned threads);
 
 /* Write so many bytes after its beginning; what is written in turn goes on where it was. Threads may do so at
  * once. */

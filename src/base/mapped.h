@@ -6,9 +6,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Whether a file lies where mappings take the stores of several threads faster than writes, which take turns
-   at the file's lock: in tmpfs, whose pages are the file. */
-bool mapped_is_faster(int descriptor);
+/* Whether a file lies where mappings take the stores of so many threads at once faster than writes, which
+   take turns at the file's lock: in tmpfs, whose pages are the file. */
+bool mapped_is_faster(int descriptor, unsigned threads);
 
 /* Store bytes into a file that may be read and written and is long enough: how many of them, from the first
    on. They are fewer where the system does not allow it, or where the file has lost pages by now; there is no

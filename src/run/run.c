@@ -145,11 +145,22 @@ static double start_seconds(const struct running *run)
     return run->request->volume == 0 ? run->plan->start : 0.0;
 }
 
+/* Ranks that write one file in memory are all on one node. */
+static void expect_writers(const struct running *run)
+{
+    struct file_out *file = run->stops.outlet.sink->samples.file;
+
+    if (file != NULL)
+        file_out_expect_writers(file,
+                                run->plan->schedule.writers * (unsigned)peers_count(run->request->peers));
+}
+
 /* Of several ranks, rank 0 takes room for all samples beside the run. */
 static bool open_outlets(struct running *run)
 {
     const struct peers *peers = run->request->peers;
 
+    expect_writers(run);
     run->stops.reserved = run->stops.reserved || peers_count(peers) > 1;
     return outlet_open(&run->stops.outlet, run->request->volume, peers, run->fault) &&
            tees_begin(&run->passes.tees, peers, run->fault);
