@@ -351,6 +351,11 @@ accepts 'that of NIfTI likewise' 'voxfilt: turned.nii: left out: sform
 ' convert -i turned.nii -o turned.npy
 accepts 'and that of MetaImage' 'voxfilt: turned.mha: left out: Offset, TransformMatrix
 ' convert -i turned.mha -o turned.npy
+convert -i scan.raw -d 6,5,4 -t u16 -o half.nii
+poke half.nii 252 '\001\000\000\000\363\004\065\077\363\004\065\077\000\000\000\000'
+accepts 'half a turn in qform' '' convert -i half.nii -o half.mha
+grep -aqx 'TransformMatrix = 0 -1 0 -1 0 0 0 0 -1' half.mha
+result $? 'is one, however its numbers are rounded'
 accepts 'a transform of other lengths than the spacing is none' 'voxfilt: uneven.nii: left out: sform
 ' sh -c 'cp turned.nii uneven.nii && printf "\000\000\000\101" | dd of=uneven.nii bs=1 seek=80 conv=notrunc 2> ../dd &&
     voxfilt -f identity -i uneven.nii -o uneven.mha'

@@ -302,12 +302,33 @@ static double real_at(const struct kept *kept, unsigned at, unsigned index)
     return get_real(kept->header + at + index * kept->version->real, kept->version->real, kept->endian);
 }
 
-/* The rotation that the quaternion (a, b, c, d) of qform is, as the standard has it. */
+/* Where the first part is 0, rounding leaves something for it, of which the root is far more; so the
+   standard's own library takes less than this for 0. */
+#define LEAST_REST 1e-7
+
+struct quaternion {
+    double a, b, c, d;
+};
+
+/* That of qform: the header has all parts but the first, which brings their length to 1. */
+static struct quaternion read_quaternion(const struct kept *kept)
+{
+    struct quaternion q = {.b = real_at(kept, kept->version->quatern, 0),
+                           .c = real_at(kept, kept->version->quatern, 1),
+                           .d = real_at(kept, kept->version->quatern, 2)};
+    double squares = q.b * q.b + q.c * q.c + q.d * q.d, rest = 1.0 - squares, length = sqrt(squares);
+
+    if (rest < LEAST_REST)
+        return (struct quaternion){0.0, q.b / length, q.c / length, q.d / length};
+    q.a = sqrt(rest);
+    return q;
+}
+
+/* The rotation that it is, as the standard has it. */
 static void read_rotation(const struct kept *kept, double rotation[3][3])
 {
-    double b = real_at(kept, kept->version->quatern, 0), c = real_at(kept, kept->version->quatern, 1),
-           d = real_at(kept, kept->version->quatern, 2), rest = 1.0 - (b * b + c * c + d * d),
-           a = rest > 0.0 ? sqrt(rest) : 0.0;
+    const struct quaternion q = read_quaternion(kept);
+    const double a = q.a, b = q.b, c = q.c, d = q.d;
     double handed = real_at(kept, kept->version->pixdim, 0) < 0.0 ? -1.0 : 1.0;
     const double turned[3][3] = {
         {a * a + b * b - c * c - d * d, 2.0 * (b * c - a * d), 2.0 * (b * d + a * c)},
