@@ -361,6 +361,10 @@ accepts 'a transform of other lengths than the spacing is none' 'voxfilt: uneven
     voxfilt -f identity -i uneven.nii -o uneven.mha'
 accepts 'a slope and a description are named' "${scale}voxfilt: noted.nii: left out: scl_slope, scl_inter, descrip
 " convert -i noted.nii -o noted.mha
+cp scan.nii turning.nii
+poke turning.nii 39 '\071'
+accepts 'and how slices were scanned' 'voxfilt: turning.nii: left out: dim_info
+' convert -i turning.nii -o turning.mha
 nrrd keyed.nrrd "encoding: raw\\n$little\\nspace: unheard-of\\nlabels: \"x\" \"y\" \"z\"\\n# a comment\\nkey:=value: of it\\n" &&
     cat scan.raw >> keyed.nrrd
 accepts 'fields and keys are named as they are' 'voxfilt: keyed.nrrd: left out: space, labels, key

@@ -543,11 +543,11 @@ static const struct own_field {
         unsigned at, size;
     } places[VERSIONS];
 } own_fields[] = {
-    {"intent_code", {{68, 2}, {504, 4}}}, {"intent_name", {{328, 16}, {508, 16}}},
-    {"slice_code", {{122, 1}, {496, 4}}}, {"slice_duration", {{132, 4}, {208, 8}}},
-    {"toffset", {{136, 4}, {216, 8}}},    {"cal_max", {{124, 4}, {192, 8}}},
-    {"cal_min", {{128, 4}, {200, 8}}},    {"descrip", {{148, 80}, {240, 80}}},
-    {"aux_file", {{228, 24}, {320, 24}}},
+    {"dim_info", {{39, 1}, {524, 1}}},        {"intent_code", {{68, 2}, {504, 4}}},
+    {"intent_name", {{328, 16}, {508, 16}}},  {"slice_code", {{122, 1}, {496, 4}}},
+    {"slice_duration", {{132, 4}, {208, 8}}}, {"toffset", {{136, 4}, {216, 8}}},
+    {"cal_max", {{124, 4}, {192, 8}}},        {"cal_min", {{128, 4}, {200, 8}}},
+    {"descrip", {{148, 80}, {240, 80}}},      {"aux_file", {{228, 24}, {320, 24}}},
 };
 enum { OWN_FIELDS = sizeof own_fields / sizeof *own_fields };
 
