@@ -155,7 +155,7 @@ poke() # FILE OFFSET BYTES
 cp scan.nii noted.nii
 poke noted.nii 148 'scanned on a Sunday'
 poke noted.nii 112 '\000\000\000\100'
-scale='voxfilt: noted.nii: samples are filtered as stored, without scl_slope 2 and scl_inter 0
+scale='voxfilt: noted.nii: samples are filtered as stored; scl_slope 2 and scl_inter 0 are not applied
 '
 accepts 'a slope is told' "$scale" convert -i noted.nii -o kept.nii
 same 'fields that mean nothing here are kept, and the slope' noted.nii kept.nii
@@ -164,10 +164,10 @@ accepts 'a range that is asked for ends the slope' "$scale" \
 cp scan.nii shown.nii
 poke shown.nii 124 '\000\000\200\077\000\000\000\077'
 convert -i shown.nii -o kept.nii
-same 'what to show is kept' shown.nii kept.nii
+same 'cal_min and cal_max are kept' shown.nii kept.nii
 voxfilt -q -i shown.nii -f identity --out-range=0,65535 -o still.nii
-same 'but not once samples are mapped' "$(voxfilt -q -i scan.nii -f identity --out-range=0,65535 -o plain.nii && echo plain.nii)" still.nii
-accepts 'and none is told any more' 'voxfilt: mapped.nii: left out: descrip
+same 'but not if samples are mapped' "$(voxfilt -q -i scan.nii -f identity --out-range=0,65535 -o plain.nii && echo plain.nii)" still.nii
+accepts 'and no note names them any more' 'voxfilt: mapped.nii: left out: descrip
 ' convert -i mapped.nii -o mapped.raw
 convert -q -i noted.nii --out-endian big -o big.nii
 convert -q -i big.nii --out-endian little -o little.nii
@@ -202,7 +202,7 @@ refuses 3 'voxfilt: empty.nii: sizeof_hdr: neither 348 nor 540' convert -i empty
 
 # ---------------------------------------------------------------- samples in a file of their own
 
-refuses 2 'voxfilt: scan.img: raw samples need -n N or -d X,Y[,Z]; 240 bytes (scan.hdr is beside it, a header that may describe it)' \
+refuses 2 'voxfilt: scan.img: raw samples need -n N or -d X,Y[,Z]; 240 bytes (the header scan.hdr beside it may describe it)' \
     convert -i scan.img -o out
 
 refuses 3 'voxfilt: lone.hdr: image file: lone.img.gz: No such file or directory' \
@@ -329,9 +329,9 @@ place() # NRRD
 turned='space: right-anterior-superior\nspace directions: (0,0.5,0) (-0.25,0,0) (0,0,2)\nspace origin: (1,2,-3)\n'
 nrrd turned.nrrd "encoding: raw\\n$little\\n$turned" && cat scan.raw >> turned.nrrd
 for form in nii nii.gz hdr nhdr mha mhd; do
-    accepts "$form: a place in space is kept, and nothing else there is to tell" '' convert -i turned.nrrd -o turned.$form
+    accepts "$form: a place in space is kept, and nothing is left out" '' convert -i turned.nrrd -o turned.$form
     accepts "$form: and is read" '' convert -i turned.$form -o turned.mha
-    accepts "$form: and told again" '' convert -i turned.mha -o again.nrrd
+    accepts "$form: and written again" '' convert -i turned.mha -o again.nrrd
     [ "$(place again.nrrd)" = '(-1,-2,-3) (0,-0.5,0) (0.25,0,0) (0,0,2)' ]
     result $? "$form: as it was"
     convert -q -i turned.$form -o again.raw
@@ -347,30 +347,30 @@ result $? 'and the first one stays'
 accepts 'what another format does not keep is named' 'voxfilt: turned.nrrd: left out: space, space directions, space origin
 ' convert -i turned.nrrd -o turned.npy
 convert -i turned.nrrd -o turned.nii
-accepts 'that of NIfTI likewise' 'voxfilt: turned.nii: left out: sform
+accepts 'so is the place that NIfTI has' 'voxfilt: turned.nii: left out: sform
 ' convert -i turned.nii -o turned.npy
-accepts 'and that of MetaImage' 'voxfilt: turned.mha: left out: Offset, TransformMatrix
+accepts 'and the place that MetaImage has' 'voxfilt: turned.mha: left out: Offset, TransformMatrix
 ' convert -i turned.mha -o turned.npy
 convert -i scan.raw -d 6,5,4 -t u16 -o half.nii
 poke half.nii 252 '\001\000\000\000\363\004\065\077\363\004\065\077\000\000\000\000'
 accepts 'half a turn in qform' '' convert -i half.nii -o half.mha
 grep -aqx 'TransformMatrix = 0 -1 0 -1 0 0 0 0 -1' half.mha
-result $? 'is one, however its numbers are rounded'
-accepts 'a transform of other lengths than the spacing is none' 'voxfilt: uneven.nii: left out: sform
+result $? 'is exact, although its numbers are rounded'
+accepts 'a transform whose lengths are not the spacing is left out' 'voxfilt: uneven.nii: left out: sform
 ' sh -c 'cp turned.nii uneven.nii && printf "\000\000\000\101" | dd of=uneven.nii bs=1 seek=80 conv=notrunc 2> ../dd &&
     voxfilt -f identity -i uneven.nii -o uneven.mha'
 accepts 'a slope and a description are named' "${scale}voxfilt: noted.nii: left out: scl_slope, scl_inter, descrip
 " convert -i noted.nii -o noted.mha
 cp scan.nii turning.nii
 poke turning.nii 39 '\071'
-accepts 'and how slices were scanned' 'voxfilt: turning.nii: left out: dim_info
+accepts 'dim_info is named' 'voxfilt: turning.nii: left out: dim_info
 ' convert -i turning.nii -o turning.mha
 nrrd keyed.nrrd "encoding: raw\\n$little\\nspace: unheard-of\\nlabels: \"x\" \"y\" \"z\"\\n# a comment\\nkey:=value: of it\\n" &&
     cat scan.raw >> keyed.nrrd
 accepts 'fields and keys are named as they are' 'voxfilt: keyed.nrrd: left out: space, labels, key
 ' convert -i keyed.nrrd -o keyed.mha
 accepts 'nothing is left out where the format stays' '' convert -i keyed.nrrd -o kept.nhdr
-accepts 'what tells nothing is not named' '' sh -c '{
+accepts 'a field that says nothing is not named' '' sh -c '{
     printf "NDims = 2\nDimSize = 6 20\nOffset = 0 0\nTransformMatrix = 1 0 0 1\nElementType = MET_USHORT\n"
     printf "ElementDataFile = LOCAL\n" && cat scan.raw; } > flat.mha && voxfilt -f identity -i flat.mha -o flat.npy'
 accepts 'a picture has no place in space' 'voxfilt: flat.mha: left out: Offset
@@ -384,7 +384,7 @@ grep -aqx 'space: left-posterior-superior-time' series.nrrd &&
     grep -aqx 'space origin: (1,2,3,0)' series.nrrd
 result $? 'and time for the fourth dimension'
 accepts 'and it is read' '' convert -i series.nrrd -o series.nii
-accepts 'in both' '' convert -i series.nii -o series2.mha
+accepts 'and the NIfTI file, too' '' convert -i series.nii -o series2.mha
 grep -aqx 'Offset = 1 2 3 0' series2.mha && grep -aqx 'TransformMatrix = 1 0 0 0 0 1 0 0 0 0 1 0 0 0 0 1' series2.mha
 result $? 'as it was'
 

@@ -268,9 +268,9 @@ accepts 'raw samples under the name of a picture' 'voxfilt: slice.png: raw sampl
 ' v8 -o slice.png
 accepts 'raw samples that are asked for' '' v8 --out-format raw -o slice.png
 accepts 'whatever the name' '' v8 --out-format raw -o out.nii.gz
-accepts 'raw samples that are not compressed, whatever the name' 'voxfilt: out.nrrd.gz: raw samples are written, despite the name
+accepts 'a name that promises compression, for samples that are not compressed' 'voxfilt: out.nrrd.gz: raw samples are written, despite the name
 ' v8 -o out.nrrd.gz
-accepts 'and the kinds that are' '' v8 -o out.raw.gz
+accepts 'but not one of a format that is compressed' '' v8 -o out.raw.gz
 accepts 'a PNG under the name of a JPEG' 'imgheat: gray.JPG: a PNG picture is written, despite the name
 ' imgheat gray.png -o gray.JPG
 accepts 'a PNG under its own name' '' imgheat gray.png -o gray-out.png

@@ -49,7 +49,7 @@ voxfilt -q -i vol.raw -n 9 -t f32 -o out --report=json:r5.json 2> ../stderr
     cat vol.raw; } > keyed.nrrd
 voxfilt -i keyed.nrrd -f heat --tee 3:tee.nhdr --tee 4:tee.npy -o out.nrrd --report=json:r6.json 2> ../stderr
 echo 'voxfilt: tee.npy: left out: key' | cmp ../stderr -
-result $? 'a tee that keeps less than the output is told of'
+result $? 'a note names what a tee leaves out and the output does not'
 holds 'and the report says so' r6.json 'o["left_out"] == "" and [tee["left_out"] for tee in o["tees"]] == ["", "key"]'
 voxfilt -q -i keyed.nrrd -f heat --tee 3:tee.npy -o out.mha --report=json:r7.json
 holds 'of the output likewise' r7.json 'o["left_out"] == "key"'

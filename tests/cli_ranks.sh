@@ -256,14 +256,14 @@ fi
 
 # ---------------------------------------------------------------- room
 
-# Where there is one, four ranks fill its files through mappings.
+# In a file system in memory, four ranks fill files through mappings.
 memory=
 if [ "$(stat -f -c %T /dev/shm)" = tmpfs ] && memory=$(mktemp -d /dev/shm/voxfilt.XXXXXX); then
     trap 'rm -rf "$work" "$memory"' EXIT
 fi
 
-# While the file `held` is there, nobody gets room; then, with LACKS_AFTER=SECONDS, it takes so long to find that there is
-# none.
+# While the file `held` exists, whoever takes room waits. With LACKS_AFTER=SECONDS, there is no room, and it takes that long
+# to find out.
 taking=$here/taking
 cat > "$taking.c" <<'END'
 #include <errno.h>
@@ -296,7 +296,7 @@ int fallocate64(int file, int mode, long long offset, long long length)
 }
 END
 
-# In the temporary there is something else than zeros.
+# The temporary file holds something other than zeros.
 has_samples() # FOLDER
 {
     [ "$(cat "$1"/*.part 2> ../missing | tr -d '\0' | head -c 1 | wc -c)" = 1 ]
@@ -336,7 +336,7 @@ if has cc && cc -shared -fPIC -o "$taking.so" "$taking.c"; then
         own_lines
         [ "$(wc -l < ../own)" = 1 ] && [ -z "$(ls -A "$memory")" ] &&
             grep -qE "^voxfilt-mpi: (rank [0-3] \($host\): )?$memory/made.raw: the temporary file has been truncated\$" ../own
-        result $? 'a temporary file that somebody cuts short'
+        result $? 'a temporary file that somebody truncates'
     fi
     # These would take far longer than the test waits.
     lacks_room out -s 40000 -o out

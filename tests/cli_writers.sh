@@ -6,7 +6,7 @@ set -u
 # shellcheck source=tests/commandbook.sh
 . "$(dirname "$0")/commandbook.sh"
 
-# Where there is one, eight threads fill its files through mappings.
+# In a file system in memory, eight threads fill files through mappings.
 memory=
 if [ "$(stat -f -c %T /dev/shm)" = tmpfs ] && memory=$(mktemp -d /dev/shm/voxfilt.XXXXXX); then
     trap 'rm -rf "$work" "$memory"' EXIT

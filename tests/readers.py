@@ -106,7 +106,7 @@ def unu_writes(encoding):
         samples.tofile('unu.raw')
         run_unu('make', '-t', kind, '-s', *map(str, reversed(samples.shape)), '-e', 'raw', '-en', endian, '-i', 'unu.raw',
                 '-o', 'made.nrrd')
-        # Unu prints numbers in the wrong byte order if the other one is asked for.
+        # Asked for big-endian text, unu prints the numbers with their bytes swapped.
         wanted = 'little' if encoding == 'ascii' else endian
         run_unu('save', '-f', 'nrrd', '-e', encoding, '-en', wanted, '-i', 'made.nrrd', '-o', path)
     return write
@@ -279,7 +279,7 @@ class Trips:
                     self.compare(read.__name__.split('_')[0], what, samples, read_all(read, path))
 
     def wide(self):
-        """Extents that NIfTI-1 has not."""
+        """Extents that are too large for NIfTI-1."""
         samples = numpy.arange(80000, dtype='i4').reshape(1, 2, 40000)
         numpy.save('wide.npy', samples)
         for form in ('nii', 'nii.gz', 'hdr'):
@@ -303,7 +303,7 @@ class Trips:
                     os.remove(f'{name}{z:02}.png')
 
     def positions(self):
-        """Where each sample is, from NIfTI by nibabel through the others and back."""
+        """The position of a volume: from nibabel's NIfTI into each format and back."""
         if not nibabel:
             return
         random = numpy.random.default_rng(7)

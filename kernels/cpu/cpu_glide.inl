@@ -1,6 +1,6 @@
-/* A vector that glides along a row, and the two that stand a sample before it and behind it. Where samples
-   can be shifted from one register to another, whole vectors are loaded, each of them once: also one before
-   those that the row has, and one behind them. */
+/* A vector that glides along a row, and the two vectors that begin one sample before it and one behind it.
+   With ISA_SHIFTS, these two are shifted out of registers, and each vector of the row is loaded once. Then
+   the vector before the row and the vector behind it are loaded as well. */
 
 struct glide {
     vector centre;
@@ -11,7 +11,7 @@ struct glide {
 
 #ifdef ISA_SHIFTS
 
-/* One vector before the first. */
+/* Begin one vector before the first of the row. */
 ISA_INLINE void glide_start(struct glide *glide, const real *first)
 {
     glide->centre = vector_load(first - LANES);

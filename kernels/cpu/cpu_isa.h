@@ -55,8 +55,8 @@ ISA_INLINE isa_vector_f64 isa_fma_f64(isa_vector_f64 a, isa_vector_f64 b, isa_ve
 #endif
 }
 
-/* Vectors that begin a sample before `centre` and a sample behind its first, from registers, where that takes
-   one instruction (ISA_SHIFTS). A load would straddle two lines. */
+/* The vectors that begin one sample before `centre` and one sample behind its first, out of registers, where
+   one instruction does that (ISA_SHIFTS). A load would straddle two lines of the cache. */
 #if defined(__AVX512F__)
 #define ISA_SHIFTS 1
 

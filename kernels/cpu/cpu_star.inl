@@ -15,7 +15,7 @@ struct star {
     const real *weights;
 };
 
-/* A row's chain at a vector, with the samples around it at hand. */
+/* The chain of one vector of a row, with the vectors around it. */
 ISA_INLINE vector star_sum(const vector *weights, vector below, vector before, const struct glide *row,
                            const real *samples, vector behind, vector above)
 {

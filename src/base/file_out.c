@@ -28,7 +28,7 @@ struct file_out {
     size_t used;
     bool flushed;    /* something has left the buffer */
     uint64_t room;   /* bytes that have been taken for it; 0: none */
-    uint64_t length; /* that it must still have, which is known; 0: nothing is */
+    uint64_t length; /* that it is known to have, unless somebody truncates it; 0: unknown */
     bool mapped;     /* mappings fill it faster */
 };
 
@@ -180,7 +180,7 @@ const char *file_out_temporary(const struct file_out *file)
     return file->temporary;
 }
 
-/* Mappings need to read it, which its permissions may not allow. */
+/* Mappings need the permission to read, which the file may not give. */
 static int open_shared(const char *path)
 {
     int descriptor = open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC);

@@ -30,19 +30,19 @@ bool file_out_flush(struct file_out *file, struct fault *fault);
 bool file_out_is_renamed(const struct file_out *file);
 const char *file_out_temporary(const struct file_out *file);
 
-/* Write into such a file, too, that another process has opened and extended for the path, and which alone
-   gives it its name or removes it. Here it is removed if the program is ended. */
+/* Join such a file, which another process has opened and extended for the path, to write into it as well.
+   Only that process gives it its name. Here it is removed only if a signal ends the program. */
 bool file_out_join(struct file_out **file, const char *path, const char *temporary, struct fault *fault);
 
 /* Take room for so many bytes in all, where the file system can, so that writing them does not fill the disk.
    The file may become that long at once, so it must not end before. */
 bool file_out_reserve(struct file_out *file, uint64_t bytes, struct fault *fault);
 
-/* Make it so long, before others write into it. From then on it may be written, too, while room is taken. */
+/* Make it this long before others write into it. Then it may be written while room for it is being taken. */
 bool file_out_extend(struct file_out *file, uint64_t bytes, struct fault *fault);
 
-/* How many threads, of all processes that write it, will write after its beginning at once. One, if nobody
-   tells. */
+/* Tell how many threads will call file_out_write_at at once, those of all processes counted. Before that, one
+   is assumed. */
 void file_out_expect_writers(struct file_out *file, unsigned threads);
 
 /* Write so many bytes after its beginning; what is written in turn goes on where it was. Threads may do so at

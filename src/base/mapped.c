@@ -13,8 +13,7 @@
 /* Of the file, mapped at a time: what is mapped counts as the program's memory. */
 #define WINDOW ((size_t)2 << 20)
 
-/* One thread that stores through a mapping was seen to take three to five times as long as one that writes.
- */
+/* One thread was measured to take three to five times as long to store through a mapping as to write. */
 #define FEWEST_THREADS 4
 
 bool mapped_is_faster(int descriptor, unsigned threads)

@@ -6,8 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Whether a file lies where mappings take the stores of so many threads at once faster than writes, which
-   take turns at the file's lock: in tmpfs, whose pages are the file. */
+/* Whether so many threads fill a file faster through mappings than by writes, which take turns at the file's
+   lock. In tmpfs many do, because its pages are the file. */
 bool mapped_is_faster(int descriptor, unsigned threads);
 
 /* Store bytes into a file that may be read and written and is long enough: how many of them, from the first

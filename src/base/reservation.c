@@ -7,8 +7,8 @@
 #include <pthread.h>
 #include <string.h>
 
-/* Room that is taken at a time. Between two pieces, other processes come to write into the file, and the
-   thread sees whether more is wanted. */
+/* Room that is taken at a time. Between two pieces, other processes can write into the file, and the thread
+   sees whether more is wanted. */
 #define PIECE_BYTES ((uint64_t)64 << 20)
 
 struct reservation {

@@ -17,19 +17,19 @@ struct reservation_room {
     uint64_t bytes;
 };
 
-/* Begin to take so much room for some files, one after the other, beside the caller if a thread can be
-   started, else at once. Until it is waited for, what is written into a file that has not been extended must
-   stay in its buffer. NULL without memory: then nothing has been done. */
+/* Begin to take room for files, one after the other: beside the caller if a thread can be started, else at
+   once. Until the caller has waited for it, what is written into a file that has not been extended must stay
+   in the file's buffer. NULL without memory: then nothing has been done. */
 struct reservation *reservation_begin(const struct reservation_room *rooms, size_t count,
                                       struct fault *fault);
 
-/* Whether it has failed so far: no need to compute what has no place. NULL is none. */
+/* Whether it has failed so far, so that the caller need not compute what has no place. NULL has not. */
 bool reservation_has_failed(struct reservation *reservation, struct fault *fault);
 
-/* Wait for it, or for none; false where it failed. It may be waited for again. */
+/* Wait for it; false if it failed. It may be waited for again. NULL is done. */
 bool reservation_wait(struct reservation *reservation, struct fault *fault);
 
-/* Take no more room, if it is still being taken. NULL is none. */
+/* Take no more room, if it is still being taken, and release it. NULL is none. */
 void reservation_end(struct reservation *reservation);
 
 #endif

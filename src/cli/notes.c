@@ -216,7 +216,7 @@ void notes_outcome(const struct pipeline *pipeline)
         note_unreached(output, last_stage(&pipeline->job), summary->last_change);
 }
 
-/* Of tees, what the output keeps. */
+/* Only if the note on the output does not say the same. */
 static void note_left_out_of_tee(const struct pipeline *pipeline, const char *path,
                                  const struct record_left_out *of_output)
 {

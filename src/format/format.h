@@ -105,7 +105,7 @@ struct format {
     const char *title;              /* with its article, where it describes its samples: "an NRRD file" */
     const struct format *packed_as; /* the same compressed by gzip as a whole; NULL where there is none */
     bool packed;                    /* it is that */
-    bool in_turn;                   /* its samples are written in turn; of other formats, they may be */
+    bool in_turn;                   /* its samples can only be written in turn */
     bool compresses;                /* a level of compression means something */
     bool holds_series;              /* volumes may follow each other */
     bool holds_position;            /* its header tells where the grid is in space */
@@ -131,7 +131,8 @@ struct format {
     /* Planes in any order, of a source that says so; all of them before the end. NULL where no source can. */
     bool (*read_at)(struct source *source, void *samples, size_t first, size_t planes, struct fault *fault);
 
-    /* Append to the losses what of the header no format like `sink` can keep; NULL where that is nothing. */
+    /* Append to the losses what of the source's header `sink` does not keep; NULL if other formats keep all
+     * of it. */
     void (*tell_losses)(const struct source *source, const struct format *sink, char *losses, size_t size);
 
     /* After the last plane: check that the file ends as it should. */

@@ -161,7 +161,7 @@ static bool find_numbers(const struct volume *origin, const char *const *names, 
     return false;
 }
 
-/* Where the grid is in space, the vectors along its axes of length 1; false if the header does not say. The
+/* Where the grid is in space, by vectors of length 1 along its axes; false if the header does not say. The
    axis of a series has no part in it. */
 static bool read_place(const struct volume *volume, double origin[3], double vectors[3][3])
 {
@@ -262,7 +262,7 @@ static const char *const range_fields[] = {"ElementMin", "ElementMax", NULL};
 
 static const char *const grid_fields[] = {"ObjectType", "NDims", "DimSize", "ElementNumberOfChannels", NULL};
 
-/* With names for the same that ITK writes beside them. */
+/* And what ITK writes beside them. */
 static const char *const position_fields[] = {
     "Offset",   "Origin",      "Position",         "TransformMatrix",
     "Rotation", "Orientation", "CenterOfRotation", "AnatomicalOrientation",
@@ -423,7 +423,7 @@ static bool put_position(struct sink *sink, const struct position *position, str
     return put_line(sink, line, fault);
 }
 
-/* Of samples whose origin is of another family, or has no header. */
+/* The header of samples that come from another family of formats, or from a file without a header. */
 static bool put_anew(struct sink *sink, const struct sink_request *request, struct fault *fault)
 {
     struct position place;

@@ -302,15 +302,15 @@ static double real_at(const struct kept *kept, unsigned at, unsigned index)
     return get_real(kept->header + at + index * kept->version->real, kept->version->real, kept->endian);
 }
 
-/* Where the first part is 0, rounding leaves something for it, of which the root is far more; so the
-   standard's own library takes less than this for 0. */
+/* If the first part is 0, rounding leaves a small rest, whose root is much larger. So the standard's own
+   library takes any rest below this for 0. */
 #define LEAST_REST 1e-7
 
 struct quaternion {
     double a, b, c, d;
 };
 
-/* That of qform: the header has all parts but the first, which brings their length to 1. */
+/* That of qform. The header has all parts but the first, which makes the length 1. */
 static struct quaternion read_quaternion(const struct kept *kept)
 {
     struct quaternion q = {.b = real_at(kept, kept->version->quatern, 0),
@@ -324,7 +324,7 @@ static struct quaternion read_quaternion(const struct kept *kept)
     return q;
 }
 
-/* The rotation that it is, as the standard has it. */
+/* Its rotation, by the formula of the standard. */
 static void read_rotation(const struct kept *kept, double rotation[3][3])
 {
     const struct quaternion q = read_quaternion(kept);
@@ -365,7 +365,7 @@ static bool read_place(const struct kept *kept, double origin[3], double vectors
     return maps || has_code(kept, version->qform_code);
 }
 
-/* The spacing that counts is that of pixdim; a transform of other lengths is none that other formats have. */
+/* The spacing is that of pixdim. Other formats have no transforms whose vectors have other lengths. */
 static bool has_spacing(double vectors[3][3], const double spacing[3])
 {
     for (unsigned i = 0; i < 3; i++) {
@@ -398,7 +398,7 @@ static void tell_scale(struct source *source, const struct kept *kept)
 {
     if (has_scale(kept))
         snprintf(source->remark, sizeof source->remark,
-                 "%.256s: samples are filtered as stored, without scl_slope %g and scl_inter %g",
+                 "%.256s: samples are filtered as stored; scl_slope %g and scl_inter %g are not applied",
                  file_in_name(source->file), real(kept, kept->version->scl_slope),
                  real(kept, kept->version->scl_inter));
 }
@@ -750,7 +750,7 @@ static void put_region(const struct sink *sink, struct kept *kept)
     forget_slices(kept);
 }
 
-/* As scanners give it: coordinates to the right, the front and the top. */
+/* In the coordinates of a scanner, which grow to the right, the front and the top. */
 static void put_position(const struct sink *sink, const struct position *position, struct kept *kept)
 {
     enum { SCANNER = 1 };
@@ -768,7 +768,7 @@ static void put_position(const struct sink *sink, const struct position *positio
     }
 }
 
-/* What samples stand for, and which of them to show, is told in numbers that they no longer have. */
+/* These fields say what the values of samples mean, and which of them to show; mapped samples have others. */
 static void forget_scale(struct kept *kept)
 {
     const struct version *version = kept->version;

@@ -199,8 +199,7 @@ static bool read_dictionary(const struct source *source, const char *text, struc
            (dictionary->has_shape || refuse(source, "shape", "missing", fault));
 }
 
-/* The extents before the last three, for an output that is such a file, too; there are so many axes in all.
- */
+/* The extents before the last three, and the number of all axes, for an output that is a NumPy file, too. */
 struct kept {
     size_t axes;
     uint64_t leading[AXES_MOST];

@@ -325,7 +325,7 @@ static size_t channel_axes(const struct axes *axes)
     return axes->is_channel[0] && axes->count > 1;
 }
 
-/* Spaces that other formats know, too; some have time for a fourth dimension. */
+/* Spaces that other formats know as well; those with time have it as the fourth dimension. */
 static const struct space {
     const char *names;
     const double *signs;
@@ -706,7 +706,7 @@ static bool put_region(struct sink *sink, const struct volume *origin, struct fa
            put_space_origin(sink, origin, &axes, fault);
 }
 
-/* Of samples whose origin is of another family, or has no header. */
+/* The header of samples that come from another family of formats, or from a file without a header. */
 static bool put_anew(struct sink *sink, const struct sink_request *request, struct fault *fault)
 {
     struct position place;

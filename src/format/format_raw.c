@@ -123,7 +123,7 @@ static void hint_name(struct hint *hint, const char *name)
     }
 }
 
-/* "scan.img" beside "scan.hdr" is described there. */
+/* "scan.hdr" describes "scan.img" beside it. */
 static void hint_header(struct hint *hint, const char *name)
 {
     size_t length = strlen(name);
@@ -136,8 +136,7 @@ static void hint_header(struct hint *hint, const char *name)
             continue;
         snprintf(header, sizeof header, "%.*s.%s", (int)base, name, (*format)->name);
         if (access(header, F_OK) == 0)
-            hint_add(hint, "%s%s is beside it, a header that may describe it", hint->used == 0 ? "" : "; ",
-                     header);
+            hint_add(hint, "%sthe header %s beside it may describe it", hint->used == 0 ? "" : "; ", header);
     }
 }
 

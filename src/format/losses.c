@@ -1,4 +1,4 @@
-/* Losses: what a file tells that an output does not keep. */
+/* Losses: the fields, tags and chunks of an input that an output leaves out. */
 #include "losses.h"
 
 #include <stdbool.h>

@@ -4,8 +4,7 @@
 
 #include <stddef.h>
 
-/* Append a name to those of the text, of `size` bytes; a name that has no room there is one of some others.
- */
+/* Append a name to the text, which has room for `size` bytes. Names that do not fit become " and others". */
 void losses_add(char *text, size_t size, const char *name);
 
 #endif

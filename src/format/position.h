@@ -13,19 +13,19 @@ struct position {
     double direction[3][3]; /* of the axes x, y and z, each of length 1 */
 };
 
-/* What some formats have in place of left, back and top: where their coordinates have another sign. */
+/* For coordinates in LPS, RAS and LAS: the signs that turn them into these, and back. */
 extern const double position_lps[3], position_ras[3], position_las[3];
 
-/* From vectors of any length along the axes, in coordinates of such signs. It is not known where a vector has
-   no direction. */
+/* From vectors of any length along the axes, in coordinates of such signs. If a vector has no direction, the
+   position is not known. */
 struct position position_make(const double origin[3], double vectors[3][3], const double signs[3]);
 
-/* Of the sample with these indices, where samples are so far apart. */
+/* The coordinates of the sample with these indices, at this distance from sample to sample. */
 void position_of_sample(const struct position *position, const size_t index[3], const double spacing[3],
                         double place[3]);
 
-/* Whether they tell no more than spacing does: the first sample is at 0, and each axis of space is one of the
-   grid's. */
+/* Whether they tell no more than the spacing does: the first sample is at 0, and x, y and z of the grid are
+   those of space. */
 bool position_is_plain(const double origin[3], double vectors[3][3]);
 
 #endif

@@ -41,7 +41,7 @@ void volume_sink_discard(struct sink *sink);
 /* The state of a source of the same family of formats as the sink, whose header is to be kept; else NULL. */
 const struct volume *volume_sink_origin(const struct sink *sink, const struct sink_request *request);
 
-/* Where the first sample of the sink is in space, if its origin is of another family and knows; else NULL. */
+/* The position of the sink, if its origin is of another family and has one; else NULL. */
 const struct position *volume_sink_position(const struct sink *sink, const struct sink_request *request,
                                             struct position *position);
 

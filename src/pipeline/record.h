@@ -29,8 +29,7 @@ double record_rate(const struct plan *plan, const struct run_summary *summary);
 /* The summary of a run that would have put out the state of a tee, but for its times. */
 struct run_summary record_of_tee(const struct pipeline *pipeline, size_t index);
 
-/* What of the input an output or a tee under this path does not keep, by names; empty where that is nothing.
- */
+/* The names of what an output or a tee under this path leaves out of the input; empty if there are none. */
 struct record_left_out {
     char text[512];
 };

@@ -31,8 +31,8 @@ bool targets_add(struct targets *targets, const struct target_request *request, 
 bool targets_settle(struct targets *targets, const struct job *job, const struct division *division,
                     struct fault *fault);
 
-/* After the run, whether it was made or not: whether several ranks have room for what they write. If there is
-   too little, rank 0 tells it, whoever of them met that first. */
+/* After the run, whether it succeeded or not: whether there is room for what several ranks write. If there is
+   too little, the fault is that of rank 0, whichever rank met it first. */
 bool targets_have_room(struct targets *targets, bool made, struct fault *fault);
 
 /* Then: what they wrote is in the files. */

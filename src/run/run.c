@@ -145,7 +145,7 @@ static double start_seconds(const struct running *run)
     return run->request->volume == 0 ? run->plan->start : 0.0;
 }
 
-/* Ranks that write one file in memory are all on one node. */
+/* Ranks that write one file in memory are all on one node, so the threads of all of them count. */
 static void expect_writers(const struct running *run)
 {
     struct file_out *file = run->stops.outlet.sink->samples.file;
