@@ -466,16 +466,16 @@ fi
 
 has_temporaries()
 {
-    [ "$(find . -name '*.part' | wc -l)" -ge 3 ]
+    [ "$(find . -name '*.part' | wc -l)" -ge 6 ]
 }
 
-# A run that takes long and writes states, the second one as named, until all ranks know all of its temporaries but one
-# that rank 0 keeps to itself: that of a compressed file.
-begin_long() # STATE
+# A run that takes long, until all ranks know all of its temporaries: those that all write, which are the output, the
+# samples of a state, and what the compressed state is made of; and those that rank 0 alone writes.
+begin_long()
 {
     echo before > out
     OMPI_MCA_odls_base_sigkill_timeout=5 "$MPIRUN" -n 2 voxfilt-mpi -D cpu -i zeros.raw -d 512,512,256 -t u16 -s 3000 -q \
-        --tee 9:nine.raw --tee 10:"$1" -o "$here/out" > ../stdout 2> ../stderr &
+        --tee 9:nine.nhdr --tee 10:ten.raw.gz --preview look.png -o "$here/out" > ../stdout 2> ../stderr &
     launcher=$!
     await 100 has_temporaries
     sleep 0.5
@@ -493,21 +493,22 @@ ends_clean() # NAME
     wait "$launcher"
     status=$?
     await 50 has_no_temporary
-    [ "$(head -c 7 out)" = before ] && has_no_temporary && ! [ -e nine.raw ] && ! [ -e ten.raw ] && ! [ -e ten.raw.gz ]
+    [ "$(head -c 7 out)" = before ] && has_no_temporary &&
+        ! [ -e nine.nhdr ] && ! [ -e nine.raw ] && ! [ -e ten.raw.gz ] && ! [ -e look.png ]
     result $? "$1 (status $status)"
 }
 
 # MPICH's launcher kills all ranks by SIGKILL where one ends by a signal.
 if takes_signal TERM; then
-    begin_long ten.raw.gz
+    begin_long
     kill -TERM "$launcher"
     ends_clean 'the launcher is told to end'
-    begin_long ten.raw
+    begin_long
     kill -TERM "$(youngest_rank)"
     ends_clean 'a rank is told to end'
     [ $status != 0 ]
     result $? 'and that is a failure'
-    begin_long ten.raw
+    begin_long
     kill -KILL "$(youngest_rank)"
     wait "$launcher"
     status=$?

@@ -7,6 +7,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 /* Who may touch the list. A signal's handler can wait for OPEN without a lock, since no thread is interrupted
@@ -71,6 +72,21 @@ void guard_drop(struct guarded *guarded)
     while (*link != guarded)
         link = &(*link)->next;
     *link = guarded->next;
+}
+
+size_t guard_list(char *paths, size_t room, size_t *count)
+{
+    size_t bytes = 0;
+
+    *count = 0;
+    for (const struct guarded *guarded = first; guarded != NULL; guarded = guarded->next) {
+        size_t size = strlen(guarded->path) + 1;
+        if (room >= bytes + size)
+            memcpy(paths + bytes, guarded->path, size);
+        bytes += size;
+        ++*count;
+    }
+    return bytes;
 }
 
 /* Once; another thread that comes here waits until it is done. */

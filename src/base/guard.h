@@ -3,6 +3,7 @@
 #define GUARD_H
 
 #include <signal.h>
+#include <stddef.h>
 
 /* A temporary in the hands of its owner. */
 struct guarded {
@@ -26,5 +27,9 @@ void guard_leave(const sigset_t *before);
 /* Between guard_enter and guard_leave alone. The guarded must stay where it is until it is dropped. */
 void guard_add(struct guarded *guarded);
 void guard_drop(struct guarded *guarded);
+
+/* Between them, too: how many are guarded, and their paths, one after the other, each with its end, as far as
+   there is room. Returns the bytes that all of these take. */
+size_t guard_list(char *paths, size_t room, size_t *count);
 
 #endif
