@@ -134,7 +134,8 @@ respaced() # NAME HEADER FILE EXPECTED
     voxfilt -q -i "$3" --spacing 2,2,3 -f heat -s 1 -o "respaced-$3"
     grep -aqx "$4" "respaced-$3"
     result $? "$1: spacing fits the header"
-    accepts "$1: which is read" '' convert -i "respaced-$3" -o back.raw
+    accepts "$1: which is read" "voxfilt: respaced-$3: left out: spacing
+" convert -i "respaced-$3" -o back.raw
 }
 respaced 'a series of one' 'NRRD0004\ntype: uint8\ndimension: 4\nsizes: 6 5 4 1\nspacings: 1 1 1 7\nencoding: raw\n\n' \
     series.nrrd 'spacings: 2 2 3 7'
@@ -303,7 +304,7 @@ refuses 3 'voxfilt: many.nrrd: space directions: (0,0,0,0,0,0,0,0,1) (0,1,0) (0,
 convert -i a.nrrd --level 9 -o packed.nrrd
 convert -i packed.nrrd -o still.nrrd
 same 'nrrd: what is compressed stays so' "$(grep -aqx 'encoding: gzip' still.nrrd && echo packed.nrrd)" packed.nrrd
-accepts 'nrrd: and is read back' 'voxfilt: still.nrrd: left out: space directions, space origin, note
+accepts 'nrrd: and is read back' 'voxfilt: still.nrrd: left out: spacing, space directions, space origin, note
 ' convert -i still.nrrd -o back.raw
 same 'nrrd: with the same samples' scan.raw back.raw
 printf 'NRRD0004\ntype: short\ndimension: 4\nsizes: 6 5 4\nencoding: raw\n\n' > bad.nrrd
@@ -344,12 +345,12 @@ accepts '--spacing moves samples apart' 'voxfilt: turned.nrrd: --spacing 1,1,2 i
 ' voxfilt -f gauss:1u -i turned.nrrd --spacing 1,1,2 -o spaced.mha
 grep -aqx 'Offset = -1 -2 -3' spaced.mha && grep -aqx 'ElementSpacing = 1 1 2' spaced.mha
 result $? 'and the first one stays'
-accepts 'what another format does not keep is named' 'voxfilt: turned.nrrd: left out: space, space directions, space origin
+accepts 'what another format does not keep is named' 'voxfilt: turned.nrrd: left out: spacing, space, space directions, space origin
 ' convert -i turned.nrrd -o turned.npy
 convert -i turned.nrrd -o turned.nii
-accepts 'so is the place that NIfTI has' 'voxfilt: turned.nii: left out: sform
+accepts 'so is the place that NIfTI has' 'voxfilt: turned.nii: left out: spacing, sform
 ' convert -i turned.nii -o turned.npy
-accepts 'and the place that MetaImage has' 'voxfilt: turned.mha: left out: Offset, TransformMatrix
+accepts 'and the place that MetaImage has' 'voxfilt: turned.mha: left out: spacing, Offset, TransformMatrix
 ' convert -i turned.mha -o turned.npy
 convert -i scan.raw -d 6,5,4 -t u16 -o half.nii
 poke half.nii 252 '\001\000\000\000\363\004\065\077\363\004\065\077\000\000\000\000'
@@ -378,7 +379,8 @@ accepts 'a picture has no place in space' 'voxfilt: flat.mha: left out: Offset
     cat scan.raw; } > flat.mha && voxfilt -f identity -i flat.mha -o flat.nrrd'
 { printf 'NDims = 4\nDimSize = 6 5 2 2\nOffset = 1 2 3 0\nElementSpacing = 1 1 2 9\nElementType = MET_USHORT\nElementDataFile = LOCAL\n'
     cat scan.raw; } > series.mha
-accepts 'a series has its place' '' convert -i series.mha -o series.nrrd
+accepts 'a series has its place, and the distance between volumes is named' 'voxfilt: series.mha: left out: ElementSpacing[3]
+' convert -i series.mha -o series.nrrd
 grep -aqx 'space: left-posterior-superior-time' series.nrrd &&
     grep -aqx 'space directions: (1,0,0,0) (0,1,0,0) (0,0,2,0) (0,0,0,1)' series.nrrd &&
     grep -aqx 'space origin: (1,2,3,0)' series.nrrd
@@ -387,6 +389,22 @@ accepts 'and it is read' '' convert -i series.nrrd -o series.nii
 accepts 'and the NIfTI file, too' '' convert -i series.nii -o series2.mha
 grep -aqx 'Offset = 1 2 3 0' series2.mha && grep -aqx 'TransformMatrix = 1 0 0 0 0 1 0 0 0 0 1 0 0 0 0 1' series2.mha
 result $? 'as it was'
+
+# A series in NRRD, whose lines are in the escapes of printf, as a file of another format.
+stepped() # NAME LINES LEFT-OUT OUTPUT
+{
+    # shellcheck disable=SC2059  # escapes are wanted
+    { printf "NRRD0004\\ntype: ushort\\ndimension: 4\\nsizes: 6 5 2 2\\nencoding: raw\\n$little\\n$2\\n" && cat scan.raw; } > stepped.nrrd
+    accepts "$1" "${3:+voxfilt: stepped.nrrd: left out: $3
+}" convert -i stepped.nrrd -o "$4"
+}
+stepped 'nrrd: the distance between volumes is named' 'spacings: 1 1 1 2.5\n' 'spacings[3]' stepped.mha
+stepped 'nrrd: beside the spacing' 'spacings: 1 1 3 2.5\n' 'spacing, spacings[3]' stepped.npy
+stepped 'nrrd: unless it is that of every series' 'spacings: 1 1 3 1\n' '' stepped.mha
+stepped 'nrrd: or the format stays' 'spacings: 1 1 1 2.5\n' '' stepped.nhdr
+time='space: LPST\nspace directions: (1,0,0,0) (0,1,0,0) (0,0,3,0) (0,0,0,2.5)\nspace origin: (1,2,3,0)\n'
+stepped 'nrrd: a direction may tell it' "$time" 'space directions[3]' stepped.mha
+stepped 'nrrd: which is named once' "$time" 'spacing, space, space directions, space origin' stepped.npy
 
 # ---------------------------------------------------------------- MetaImage
 

@@ -23,16 +23,21 @@ one_by_one() # ARGUMENT...
 }
 
 for form in nii nii.gz hdr nrrd nhdr mha mhd npy; do
-    voxfilt -i series.nrrd -f identity -o there.$form
-    accepts "$form: a series" '' voxfilt -i there.$form -f identity -o back.raw
+    spaced='left out: spacing
+'
+    unspaced=
+    [ $form = npy ] && unspaced=$spaced spaced=
+    accepts "$form: is written" "${unspaced:+voxfilt: series.nrrd: $unspaced}" voxfilt -i series.nrrd -f identity -o there.$form
+    accepts "$form: a series" "${spaced:+voxfilt: there.$form: $spaced}" voxfilt -i there.$form -f identity -o back.raw
     same "$form: has the samples" all.raw back.raw
     voxfilt -i there.$form --explain | grep -q '^grid  *6 × 5 × 4, 1 channel, a series of 3'
     result $? "$form: and the axes"
-    voxfilt -i there.$form -f identity -o again.$form
-    accepts "$form: and keeps them" '' voxfilt -i again.$form -f identity -o back.raw
+    accepts "$form: is written again" '' voxfilt -i there.$form -f identity -o again.$form
+    accepts "$form: and keeps them" "${spaced:+voxfilt: again.$form: $spaced}" voxfilt -i again.$form -f identity -o back.raw
     same "$form: with the samples" all.raw back.raw
 done
-voxfilt -i series.nrrd -f identity -o there.raw.gz
+accepts 'raw.gz: spacing is left out' 'voxfilt: series.nrrd: left out: spacing
+' voxfilt -i series.nrrd -f identity -o there.raw.gz
 gzip -dc there.raw.gz > back.raw
 same 'raw.gz: volumes follow each other' all.raw back.raw
 

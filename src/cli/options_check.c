@@ -120,6 +120,15 @@ static bool settle_region(struct options *options, struct fault *fault)
     return true;
 }
 
+/* Whether the output says by its name, or by --out-format, that its header tells it. */
+static bool keeps_spacing(const struct options *options)
+{
+    const struct format *named = options->output == NULL ? NULL : format_of_name(options->output);
+    const struct format *format = options->out_format != NULL ? options->out_format : named;
+
+    return options->action != ACTION_BENCH && format != NULL && format->holds_spacing;
+}
+
 /* A file may bring spacing that no stage heeds; whoever gives it on the command line means
    something by it. */
 static bool check_spacing(const struct options *options, struct fault *fault)
@@ -131,8 +140,10 @@ static bool check_spacing(const struct options *options, struct fault *fault)
     if (source->has_dims && source->spacing_count != source->grid.axes)
         return fault_raise(fault, STATUS_USAGE, "--spacing: %zu distances for %u axes", source->spacing_count,
                            source->grid.axes);
-    return options->preview != NULL || stages_heed_spacing(options->stages, options->job.stage_count) ||
-           fault_raise(fault, STATUS_USAGE, "--spacing: no stage of this chain uses it");
+    return options->preview != NULL || keeps_spacing(options) ||
+           stages_heed_spacing(options->stages, options->job.stage_count) ||
+           fault_raise(fault, STATUS_USAGE,
+                       "--spacing: no stage of this chain uses it, and the output does not keep it");
 }
 
 bool options_check(struct options *options, struct fault *fault)

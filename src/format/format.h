@@ -108,7 +108,8 @@ struct format {
     bool in_turn;                   /* its samples can only be written in turn */
     bool compresses;                /* a level of compression means something */
     bool holds_series;              /* volumes may follow each other */
-    bool holds_position;            /* its header tells where the grid is in space */
+    bool holds_spacing;             /* its header tells how far apart samples are */
+    bool holds_position;            /* and where the grid is in space */
     /* What the name of the file ends in that samples are written into beside the header, as they are and
        compressed; NULL: they follow the header. */
     const char *beside, *beside_packed;

@@ -127,15 +127,21 @@ static bool read_extents(struct source *source, struct fault *fault)
     return volume_set_extents(source, "DimSize", extents, found, of_sample, fault);
 }
 
+/* The field that tells the spacing, and its value; NULL: none does. */
+static const char *find_spacing(const struct fields *fields, const char **name)
+{
+    const char *value = fields_find(fields, *name = "ElementSpacing");
+
+    return value != NULL ? value : fields_find(fields, *name = "ElementSize");
+}
+
 static bool read_spacing(struct source *source, struct fault *fault)
 {
     const struct fields *fields = fields_of(source);
-    const char *name = "ElementSpacing", *value = fields_find(fields, name);
+    const char *name, *value = find_spacing(fields, &name);
     double spacing[DIMS_MOST];
     size_t found;
 
-    if (value == NULL)
-        value = fields_find(fields, name = "ElementSize");
     if (value == NULL)
         return true;
     if (!fields_numbers(value, DIMS_MOST, spacing, &found))
@@ -268,6 +274,17 @@ static const char *const position_fields[] = {
     "Rotation", "Orientation", "CenterOfRotation", "AnatomicalOrientation",
     NULL};
 
+/* The distances between volumes. */
+static void tell_steps(const struct source *source, char *losses, size_t size)
+{
+    const char *name, *value = find_spacing(&((const struct volume *)source->state)->fields, &name);
+    double spacing[DIMS_MOST];
+    size_t found;
+
+    if (source->header.volumes > 1 && value != NULL && fields_numbers(value, DIMS_MOST, spacing, &found))
+        losses_add_distances(losses, size, name, spacing, 3, found);
+}
+
 static void tell_losses(const struct source *source, const struct format *sink, char *losses, size_t size)
 {
     const struct volume *volume = source->state;
@@ -283,6 +300,7 @@ static void tell_losses(const struct source *source, const struct format *sink, 
             !is_field(field, grid_fields) && !(keeps_position && is_field(field, position_fields)))
             losses_add(losses, size, field->name);
     }
+    tell_steps(source, losses, size);
 }
 
 /* ---- writing ---- */
@@ -507,6 +525,7 @@ const struct format format_mha = {.name = "mha",
                                   .summary = "MetaImage",
                                   .title = "a MetaImage file",
                                   .compresses = true,
+                                  .holds_spacing = true,
                                   .holds_position = true,
                                   .tell_losses = tell_losses,
                                   .sniff = sniff,
@@ -516,6 +535,7 @@ const struct format format_mhd = {.name = "mhd",
                                   .summary = "the same, with the samples in a file .raw beside it",
                                   .title = "a MetaImage file",
                                   .compresses = true,
+                                  .holds_spacing = true,
                                   .holds_position = true,
                                   .tell_losses = tell_losses,
                                   .beside = ".raw",

@@ -477,6 +477,19 @@ static void tell_loss(const struct field *field, bool keeps_position, char *loss
     losses_add(losses, size, shown);
 }
 
+/* The distances between volumes; the directions may have been named as a whole. */
+static void tell_steps(const struct source *source, bool keeps_position, char *losses, size_t size)
+{
+    const struct fields *fields = &((const struct volume *)source->state)->fields;
+    bool has_spacings = fields_find(fields, "spacings") != NULL;
+    struct axes axes;
+    struct fault fault;
+
+    if (source->header.volumes > 1 && (has_spacings || keeps_position) && read_axes(fields, &axes, &fault))
+        losses_add_distances(losses, size, has_spacings ? "spacings" : "space directions", axes.spacing,
+                             channel_axes(&axes) + 3, axes.count);
+}
+
 static void tell_losses(const struct source *source, const struct format *sink, char *losses, size_t size)
 {
     const struct volume *volume = source->state;
@@ -486,6 +499,7 @@ static void tell_losses(const struct source *source, const struct format *sink, 
         return;
     for (size_t i = 1; i < volume->fields.count - volume->listed; i++)
         tell_loss(&volume->fields.items[i], keeps_position, losses, size);
+    tell_steps(source, keeps_position, losses, size);
 }
 
 /* ---- writing ---- */
@@ -785,6 +799,7 @@ const struct format format_nrrd = {.name = "nrrd",
                                    .summary = "Nearly Raw Raster Data",
                                    .title = "an NRRD file",
                                    .compresses = true,
+                                   .holds_spacing = true,
                                    .holds_position = true,
                                    .tell_losses = tell_losses,
                                    .sniff = sniff,
@@ -794,6 +809,7 @@ const struct format format_nhdr = {.name = "nhdr",
                                    .summary = "the same, with the samples in a file .raw beside it",
                                    .title = "an NRRD file",
                                    .compresses = true,
+                                   .holds_spacing = true,
                                    .holds_position = true,
                                    .tell_losses = tell_losses,
                                    .beside = ".raw",

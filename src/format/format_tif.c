@@ -244,9 +244,9 @@ static void discard_sink(struct sink *sink)
 }
 
 #define TIFF_OPERATIONS                                                                                      \
-    .title = "a TIFF file", .compresses = true, .open = open_source, .read = read_samples,                   \
-    .read_at = read_at, .end = end_source, .close = close_source, .create = create_sink,                     \
-    .write = write_samples, .finish = finish_sink, .discard = discard_sink
+    .title = "a TIFF file", .holds_spacing = true, .compresses = true, .open = open_source,                  \
+    .read = read_samples, .read_at = read_at, .end = end_source, .close = close_source,                      \
+    .create = create_sink, .write = write_samples, .finish = finish_sink, .discard = discard_sink
 
 const struct format format_tif = {
     .name = "tif", .summary = "TIFF stacks, a page a plane", .sniff = is_tiff, TIFF_OPERATIONS};

@@ -1,6 +1,7 @@
 /* Losses: the fields, tags and chunks of an input that an output leaves out. */
 #include "losses.h"
 
+#include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -24,4 +25,16 @@ void losses_add(char *text, size_t size, const char *name)
         snprintf(text + used, size - used, "%s", others);
     else
         snprintf(text + used, size - used, "%s%s", used > 0 ? ", " : "", name);
+}
+
+void losses_add_distances(char *text, size_t size, const char *name, const double *distances, size_t first,
+                          size_t count)
+{
+    char indexed[64];
+
+    for (size_t i = first; i < count; i++) {
+        snprintf(indexed, sizeof indexed, "%s[%zu]", name, i);
+        if (!isnan(distances[i]) && distances[i] != 0.0 && distances[i] != 1.0)
+            losses_add(text, size, indexed);
+    }
 }

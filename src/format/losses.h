@@ -7,4 +7,9 @@
 /* Append a name to the text, which has room for `size` bytes. Names that do not fit become " and others". */
 void losses_add(char *text, size_t size, const char *name);
 
+/* Append the name with its index, as in "spacings[3]", for each of the distances from `first` on that tells
+   something: neither NaN, 0 nor 1. */
+void losses_add_distances(char *text, size_t size, const char *name, const double *distances, size_t first,
+                          size_t count);
+
 #endif

@@ -1,6 +1,8 @@
 /* Records: the figures that follow from what is known of a run once it is over. */
 #include "record.h"
 
+#include "format/losses.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -74,14 +76,25 @@ void record_spans(const struct run_summary *summary, struct record_span *spans)
     memcpy(spans, all, sizeof all);
 }
 
+static bool has_unit_spacing(const struct grid *grid)
+{
+    for (unsigned i = 0; i < grid->axes; i++) {
+        if (grid->spacing[i] != 1.0)
+            return false;
+    }
+    return true;
+}
+
 struct record_left_out record_left_out(const struct pipeline *pipeline, const char *path)
 {
     const struct source *source = &pipeline->source;
+    const struct format *output = pipeline_output_format(pipeline, path);
     struct record_left_out left_out;
 
     snprintf(left_out.text, sizeof left_out.text, "%s", source->losses);
+    if (source->format->holds_spacing && !output->holds_spacing && !has_unit_spacing(&source->header.grid))
+        losses_add(left_out.text, sizeof left_out.text, "spacing");
     if (source->format->tell_losses != NULL)
-        source->format->tell_losses(source, pipeline_output_format(pipeline, path), left_out.text,
-                                    sizeof left_out.text);
+        source->format->tell_losses(source, output, left_out.text, sizeof left_out.text);
     return left_out;
 }
