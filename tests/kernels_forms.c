@@ -61,6 +61,24 @@ START_TEST(rows_of_pictures)
 }
 END_TEST
 
+/* Rows that are whole lines of memory, which a star may write to the field as it computes them. */
+START_TEST(rows_of_whole_lines)
+{
+    char options[100];
+
+    for (size_t planes = 1; planes <= 12; planes++) {
+        for (size_t rule = 0; rule < EDGE_RULES; rule++) {
+            struct trial trial = {.options = options, .work = planes % 2 == 0 ? WORK_F32 : WORK_F64};
+            trial.grid = grid_make(3, 16 * (1 + planes % 3), 3 + planes, planes);
+            trial.grid.channels = 1 + (unsigned)planes % 3;
+            snprintf(options, sizeof options, "-f seven:.3,-.1,.2,0,0,.13,.2 -s %zu -e %s", 2 + rule,
+                     edge_option(rule));
+            trial_check(&trial, false);
+        }
+    }
+}
+END_TEST
+
 /* Planes that are a power of two long, which a backend may keep apart in memory. */
 START_TEST(planes_apart)
 {
@@ -666,6 +684,7 @@ TCase *forms_case(void)
     tcase_add_test(tests, passes_take_as_many_steps);
     tcase_add_test(tests, tiles_are_as_high_for_every_row);
     tcase_add_test(tests, rows_of_pictures);
+    tcase_add_test(tests, rows_of_whole_lines);
     tcase_add_test(tests, rows_of_every_width);
     tcase_add_test(tests, planes_apart);
     tcase_add_loop_test(tests, fields_may_hold_a_part, 0, (int)LENGTH(stages_of_parts));

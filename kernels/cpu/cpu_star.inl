@@ -12,6 +12,8 @@
 struct star {
     const real *below, *lower, *upper, *above;
     real *lower_out, *upper_out;
+    size_t out_pitch;
+    bool past_caches; /* what is written goes there: rows of whole lines */
     const real *weights;
 };
 
@@ -29,13 +31,22 @@ ISA_INLINE vector star_sum(const vector *weights, vector below, vector before, c
     return vector_fma(weights[6], above, sum);
 }
 
-/* `high` rows from the one at an offset of `row`. */
-ISA_INLINE void star_rows(const struct star *star, const vector *weights, size_t high, size_t pitch,
-                          size_t row, size_t count)
+ISA_INLINE void star_store(bool past_caches, real *to, vector sum)
 {
-    const real *below = star->below + row, *lower = star->lower + row, *upper = star->upper + row;
-    const real *above = star->above + row;
-    real *lower_out = star->lower_out + row, *upper_out = star->upper_out + row;
+    if (past_caches)
+        vector_stream(to, sum);
+    else
+        vector_store(to, sum);
+}
+
+/* `high` rows from `row` on. */
+ISA_INLINE void star_rows(const struct star *star, const vector *weights, bool past_caches, size_t high,
+                          size_t pitch, size_t row, size_t count)
+{
+    const size_t first = row * pitch, out_pitch = star->out_pitch;
+    const real *below = star->below + first, *lower = star->lower + first, *upper = star->upper + first;
+    const real *above = star->above + first;
+    real *lower_out = star->lower_out + row * out_pitch, *upper_out = star->upper_out + row * out_pitch;
     struct glide low[STAR_ROWS], up[STAR_ROWS];
 
 #pragma GCC unroll 2
@@ -66,13 +77,14 @@ ISA_INLINE void star_rows(const struct star *star, const vector *weights, size_t
         }
 #pragma GCC unroll 2
         for (size_t i = 0; i < high; i++) {
-            vector_store(lower_out + x + i * pitch, low_sums[i]);
-            vector_store(upper_out + x + i * pitch, up_sums[i]);
+            star_store(past_caches, lower_out + x + i * out_pitch, low_sums[i]);
+            star_store(past_caches, upper_out + x + i * out_pitch, up_sums[i]);
         }
     }
 }
 
-static void star_planes(const struct star *star, size_t pitch, size_t rows, size_t count, struct pump *pump)
+ISA_INLINE void star_run(const struct star *star, bool past_caches, size_t pitch, size_t rows, size_t count,
+                         struct pump *pump)
 {
     vector weights[7];
     size_t row = rows;
@@ -81,11 +93,19 @@ static void star_planes(const struct star *star, size_t pitch, size_t rows, size
     for (size_t k = 0; k < 7; k++)
         weights[k] = vector_splat(star->weights[k]);
     for (; row >= STAR_ROWS; row -= STAR_ROWS) {
-        star_rows(star, weights, STAR_ROWS, pitch, (row - STAR_ROWS) * pitch, count);
+        star_rows(star, weights, past_caches, STAR_ROWS, pitch, row - STAR_ROWS, count);
         pump_once(pump);
     }
     if (row > 0) {
-        star_rows(star, weights, 1, pitch, 0, count);
+        star_rows(star, weights, past_caches, 1, pitch, 0, count);
         pump_once(pump);
     }
+}
+
+static void star_planes(const struct star *star, size_t pitch, size_t rows, size_t count, struct pump *pump)
+{
+    if (star->past_caches)
+        star_run(star, true, pitch, rows, count, pump);
+    else
+        star_run(star, false, pitch, rows, count, pump);
 }

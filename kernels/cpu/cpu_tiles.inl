@@ -19,7 +19,8 @@
  * planes below that they are the last to read: planes 7 and 8 of level 1 those of planes 6 and 7 of level 0.
  * Rows are computed from the last to the first, and plane 8 stands one row farther on than plane 7 of level 0
  * did, since it is computed from that plane itself. A slot has one row to spare for each level, and `shift`
- * counts the rows.
+ * counts the rows. Where rows of the field are whole lines, and no edge rule keeps samples as they are, pairs
+ * of the last level need no slots: they are written to the field as they are computed.
  *
  * The next block of rows reads rows of this one. Level 0 reads the field again. Every other level keeps the
  * last rows of each of its planes, and finds them when the next block comes to that plane.
@@ -47,6 +48,7 @@ struct cpu_tile {
     struct field *to;
     tile_area *sum;
     bool goes_in_pairs; /* planes of a star do */
+    bool goes_straight; /* pairs of the last level go to the field as they are computed */
     struct pump pump;
     struct range channels; /* that go together: each is a layer of a slot */
     struct axis x, row, plane;
@@ -525,6 +527,25 @@ static void place_pair(struct cpu_tile *tile, unsigned level, int64_t plane, rea
     *upper = put_plane(tile, level, plane + 1, second);
 }
 
+/* Whether a pair is written to the field at once, instead of into slots from which it leaves later. */
+static bool is_straight(const struct cpu_tile *tile, unsigned level, int64_t plane)
+{
+    return level == tile->tiling->steps && tile->goes_straight && is_star_pair(tile, level, plane);
+}
+
+static real *place_in_field(const struct cpu_tile *tile, int64_t plane, int64_t row)
+{
+    return row_of(tile->to, (size_t)plane, channel_of(tile, 0), (size_t)row) + tile->x.own.first;
+}
+
+static void write_straight(const struct cpu_tile *tile, struct star *star, int64_t plane, int64_t row)
+{
+    star->lower_out = place_in_field(tile, plane, row);
+    star->upper_out = place_in_field(tile, plane + 1, row);
+    star->out_pitch = (size_t)tile->x.extent;
+    star->past_caches = tile->pump.past_caches;
+}
+
 static void advance_star_pair(struct cpu_tile *tile, unsigned level, int64_t plane)
 {
     struct area area = {block_span(tile, level), level_span(&tile->x, tile->tiling->steps - level)};
@@ -532,17 +553,22 @@ static void advance_star_pair(struct cpu_tile *tile, unsigned level, int64_t pla
     struct step lower = {level, NULL, plane_read(tile, level - 1, plane)};
     struct step upper = {level, NULL, plane_read(tile, level - 1, plane + 1)};
     int64_t row = area.rows.first;
-    struct star star = {.weights = tile->weights};
+    size_t rows = (size_t)(area.rows.end - row), count = (size_t)(whole.end - whole.first);
+    struct star star = {.weights = tile->weights, .out_pitch = tile->tiling->pitch};
 
     star.below = cell(tile, level - 1, plane_read(tile, level - 1, plane - 1), row, whole.first);
     star.lower = cell(tile, level - 1, lower.old, row, whole.first);
     star.upper = cell(tile, level - 1, upper.old, row, whole.first);
     star.above = cell(tile, level - 1, plane_read(tile, level - 1, plane + 2), row, whole.first);
+    if (is_straight(tile, level, plane)) {
+        write_straight(tile, &star, plane, row);
+        star_planes(&star, tile->tiling->pitch, rows, count, &tile->pump);
+        return;
+    }
     place_pair(tile, level, plane, &lower.slot, &upper.slot);
     star.lower_out = cell(tile, level, lower.slot, row, whole.first);
     star.upper_out = cell(tile, level, upper.slot, row, whole.first);
-    star_planes(&star, tile->tiling->pitch, (size_t)(area.rows.end - row), (size_t)(whole.end - whole.first),
-                &tile->pump);
+    star_planes(&star, tile->tiling->pitch, rows, count, &tile->pump);
     finish_plane(tile, &lower, plane, &area);
     finish_plane(tile, &upper, plane + 1, &area);
 }
@@ -578,7 +604,7 @@ static void advance_level(struct cpu_tile *tile, unsigned level, int64_t plane)
 
     if (is_star_pair(tile, level, plane)) {
         advance_star_pair(tile, level, plane);
-        if (replaces(tile, level, plane))
+        if (replaces(tile, level, plane) && !is_straight(tile, level, plane))
             return;
     } else {
         for (int64_t i = plane; i < plane + TOGETHER; i++) {
@@ -623,12 +649,13 @@ static void advance_tile(struct cpu_tile *tile, int64_t plane)
     unsigned steps = tile->tiling->steps;
     struct span read = level_span(&tile->plane, steps), written = tile->plane.own;
     int64_t ahead = (int64_t)tile->plane.margin.after, leaving = plane - steps * ahead - TOGETHER;
+    bool left = is_straight(tile, steps, leaving);
 
     pump_empty(&tile->pump);
     for (int64_t i = 0; i < TOGETHER; i++) {
         if (plane + i < read.end)
             load_plane(tile, plane + i);
-        if (leaving + i >= written.first && leaving + i < written.end)
+        if (!left && leaving + i >= written.first && leaving + i < written.end)
             let_leave(tile, leaving + i);
     }
     look_ahead(tile, plane + TOGETHER);
@@ -637,7 +664,7 @@ static void advance_tile(struct cpu_tile *tile, int64_t plane)
         advance_level(tile, level, plane - level * ahead);
     pump_drain(&tile->pump);
     for (int64_t i = leaving; i < leaving + TOGETHER; i++) {
-        if (i >= written.first && i < written.end)
+        if (!left && i >= written.first && i < written.end)
             give_slot(tile, *slot_of(tile, steps, i));
     }
 }
@@ -705,6 +732,15 @@ static tile_area *area_of(const struct op *op)
     }
 }
 
+/* Whether the tile's rows in the field are whole lines, and stay as they are computed. */
+static bool stands_in_lines(const struct cpu_tile *tile)
+{
+    size_t ends = (size_t)(tile->x.own.first | tile->x.own.end | tile->x.extent) | tile->to->pitch;
+
+    return (uintptr_t)tile->to->samples % ISA_LINE == 0 && ends * sizeof(real) % ISA_LINE == 0 &&
+           !edge_has(tile->op->edge, EDGE_KEEPS);
+}
+
 static void run_part(const struct cpu_sweep *sweep, struct range channels, const struct axis *axes,
                      char *arena, tile_area *sum, bool goes_in_pairs)
 {
@@ -721,6 +757,7 @@ static void run_part(const struct cpu_sweep *sweep, struct range channels, const
                             .plane = axes[2]};
 
     tile.plane.margin = margin_read(&tile.plane, sweep->op->plane, sweep->tiling->steps);
+    tile.goes_straight = goes_in_pairs && stands_in_lines(&tile);
     lay_out(&tile, arena);
     run_tile(&tile);
 }
