@@ -144,6 +144,9 @@ respaced 'one channel' 'NRRD0004\ntype: uint8\ndimension: 4\nsizes: 1 6 5 4\nkin
 respaced 'one axis' 'NRRD0004\ntype: uint8\ndimension: 1\nsizes: 120\nencoding: raw\n\n' line.nrrd 'spacings: 2'
 respaced 'mha: a series of one' 'NDims = 4\nDimSize = 6 5 4 1\nElementType = MET_UCHAR\nElementDataFile = LOCAL\n' \
     series.mha 'ElementSpacing = 2 2 3 1'
+respaced 'mha: the distance between volumes' \
+    'NDims = 4\nDimSize = 6 5 4 1\nElementSpacing = 1 1 1 7\nElementType = MET_UCHAR\nElementDataFile = LOCAL\n' \
+    distant.mha 'ElementSpacing = 2 2 3 7'
 
 # ---------------------------------------------------------------- what is not understood is kept
 

@@ -362,19 +362,26 @@ static bool put_extents(struct sink *sink, struct fault *fault)
     return put_line(sink, line, fault);
 }
 
-/* One for each axis of the header, which may have more than the grid, or one alone. */
+/* One for each axis of the header, which may have more than the grid, or one alone. That of a series stays.
+ */
 static bool put_spacing(struct sink *sink, const struct volume *origin, struct fault *fault)
 {
     const struct grid *grid = &sink->header.grid;
     const char *dims = origin == NULL ? NULL : fields_find(&origin->fields, "NDims");
     uint64_t count = axes_of(&sink->header);
+    double kept[DIMS_MOST * DIMS_MOST];
+    bool has_kept;
     char line[LINE_MOST];
     int used = snprintf(line, sizeof line, "ElementSpacing =");
 
     if (dims != NULL && !number_parse_count(dims, &count))
         return fields_refuse(&origin->fields, "NDims", dims, "not a number", fault);
+    has_kept = origin != NULL && find_numbers(origin, spacing_fields, (size_t)count, kept);
     for (uint64_t i = 0; i < count; i++)
-        used += snprintf(line + used, sizeof line - (size_t)used, " %.17g", i < 3 ? grid->spacing[i] : 1.0);
+        used += snprintf(line + used, sizeof line - (size_t)used, " %.17g",
+                         i < 3      ? grid->spacing[i]
+                         : has_kept ? kept[i]
+                                    : 1.0);
     return put_line(sink, line, fault);
 }
 
