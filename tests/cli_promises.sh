@@ -189,8 +189,8 @@ plane()
 {
     voxfilt -i v16.raw -t f32 -d 64,64 "$@"
 }
-for case in 'v16 72 heat' 'v16 19 twentyseven:.1,.05,.03,.03' 'v16 4 gauss:1' 'plane 100 heat' 'plane 5 gauss:1' \
-    'picture 100 heat' 'picture 56 matrix:1,2,1;2,4,2;1,2,1/16' 'picture 5 gauss:1'; do
+for case in 'v16 100 heat' 'v16 26 twentyseven:.1,.05,.03,.03' 'v16 4 gauss:1' 'plane 140 heat' 'plane 5 gauss:1' \
+    'picture 140 heat' 'picture 78 matrix:1,2,1;2,4,2;1,2,1/16' 'picture 5 gauss:1'; do
     # shellcheck disable=SC2086  # words
     set -- $case
     plans "checked: one step in $2, and the last" "$1" -f "$3" --until 1e-30

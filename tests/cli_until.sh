@@ -94,7 +94,7 @@ result $? '--report: the latest looks, and how many there were'
 # By default, which follows from the job alone.
 for how in '-j 1' '-j 2' '-m 30K' '--rung naive'; do
     # shellcheck disable=SC2086
-    v16 -q --until 1e-30 -s 100 --explain $how | grep -q '; checked: one step in 72, and the last$'
+    v16 -q --until 1e-30 -s 200 --explain $how | grep -q '; checked: one step in 100, and the last$'
     result $? "--until: looks as often with $how"
 done
 ends '--until: looks too seldom' 7 "voxfilt: v16.raw: --until: only the last of 20 steps is checked; --check-every checks sooner
