@@ -435,6 +435,44 @@ for foreign in mpirun.openmpi mpirun.mpich; do
     fi
 done
 
+# ---------------------------------------------------------------- an MPI that cannot be started
+
+broken=$here/broken
+cat > "$broken.c" <<'END'
+int MPI_Init_thread(int *count, char ***words, int wanted, int *granted);
+
+int MPI_Init_thread(int *count, char ***words, int wanted, int *granted)
+{
+    (void)count, (void)words, (void)wanted, (void)granted;
+    return 15; /* MPI_ERR_OTHER */
+}
+END
+alone() # VARIABLE=VALUE...
+{
+    # shellcheck disable=SC2086
+    env -u OMPI_COMM_WORLD_SIZE -u PMI_SIZE -u SLURM_STEP_NUM_TASKS LD_PRELOAD="$broken.so" \
+        ASAN_OPTIONS="$ASAN_OPTIONS:verify_asan_link_order=0" "$@" voxfilt-mpi $scan -s 5 -o alone.raw
+}
+if has cc && cc -shared -fPIC -o "$broken.so" "$broken.c"; then
+    # shellcheck disable=SC2086
+    voxfilt $scan -s 5 -o one.raw
+    # shellcheck disable=SC2086
+    accepts 'the only task of a launcher needs no MPI' '' ranks 1 env LD_PRELOAD="$broken.so" \
+        ASAN_OPTIONS="$ASAN_OPTIONS:verify_asan_link_order=0" voxfilt-mpi $scan -s 5 -o alone.raw
+    same 'and writes the same bytes' alone.raw one.raw
+    # shellcheck disable=SC2086
+    accepts 'a process without a launcher starts MPI' '' voxfilt-mpi $scan -s 5 -o single.raw
+    same 'and writes the same bytes' single.raw one.raw
+    for told in 'SLURM_STEP_NUM_TASKS=1' 'OMPI_COMM_WORLD_SIZE=1 PMI_SIZE=2' 'OMPI_COMM_WORLD_SIZE=2 PMI_SIZE=1' \
+        'PMI_SIZE=1 SLURM_STEP_NUM_TASKS=2' 'PMI_SIZE=one' 'UNKNOWN_LAUNCHER=1'; do
+        rm alone.raw
+        # shellcheck disable=SC2086
+        refuses_all 1 'voxfilt-mpi: MPI cannot be started' alone $told
+    done
+else
+    skip 'an MPI that cannot be started: there is no compiler'
+fi
+
 # ---------------------------------------------------------------- an MPI that lacks something
 
 # If one rank lacks it, all hear of it before they do anything.

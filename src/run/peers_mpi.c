@@ -3,7 +3,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "base/number.h"
+#include "launcher.h"
 
 #include <mpi.h>
 #include <sched.h>
@@ -481,10 +481,9 @@ static const struct peers_kind peers_mpi = {.least = least,
 
 static void name_node(struct peers_place *place)
 {
-    char name[MPI_MAX_PROCESSOR_NAME] = "";
-    int length = 0;
+    char name[PEERS_NODE_MOST] = "";
 
-    MPI_Get_processor_name(name, &length);
+    gethostname(name, sizeof name - 1);
     snprintf(place->node, sizeof place->node, "%.*s", (int)strcspn(name, "."), name);
 }
 
@@ -516,6 +515,20 @@ static void count_sharers(MPI_Comm node, struct peers_place *place)
     place->available = (size_t)CPU_COUNT(&launcher);
 }
 
+/* Where a rank is that is the only one. */
+static struct peers_place place_alone(void)
+{
+    cpu_set_t own = processors_of(0), launcher = processors_of(getppid());
+    struct peers_place place = {.count = 1,
+                                .locals = 1,
+                                .sharers = 1,
+                                .processors = (size_t)CPU_COUNT(&own),
+                                .available = (size_t)CPU_COUNT(&launcher)};
+
+    name_node(&place);
+    return place;
+}
+
 static bool find_place(const struct comm *comm, struct peers_place *place, struct fault *fault)
 {
     int local = 0, locals = 1;
@@ -536,31 +549,6 @@ static bool find_place(const struct comm *comm, struct peers_place *place, struc
 }
 
 /* ---- how it was launched ---- */
-
-/* What launchers tell a task: how many there are, and which it is. The first that is set is the one closest
- * to it. */
-static const struct {
-    const char *count, *index;
-} launchers[] = {{"OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK"},
-                 {"PMI_SIZE", "PMI_RANK"},
-                 {"SLURM_STEP_NUM_TASKS", "SLURM_PROCID"}};
-
-/* Tasks that were started, and the number of this one; 1 where nothing tells. */
-static uint64_t count_tasks(uint64_t *index)
-{
-    uint64_t count;
-
-    *index = 0;
-    for (size_t i = 0; i < sizeof launchers / sizeof *launchers; i++) {
-        const char *text = getenv(launchers[i].count), *own = getenv(launchers[i].index);
-        if (text == NULL || !number_parse_count(text, &count))
-            continue;
-        if (own == NULL || !number_parse_count(own, index))
-            *index = 0;
-        return count;
-    }
-    return 1;
-}
 
 /* "Open MPI 4.1.4" of "Open MPI v4.1.4, package: …", "MPICH 4.0.2" of "MPICH Version:      4.0.2\n…". */
 static void name_library(char *text, size_t size)
@@ -590,7 +578,7 @@ static void leave_last(bool silent)
 /* Each would run by itself, and all write the same file. */
 static bool refuse_singletons(bool *silent, struct fault *fault)
 {
-    uint64_t index, count = count_tasks(&index);
+    uint64_t index, count = launcher_count(&index);
     char library[80];
 
     if (count <= 1)
@@ -634,6 +622,11 @@ bool peers_mpi_open(struct peers *peers, bool *silent, struct fault *fault)
 
     *silent = false;
     *peers = (struct peers){.kind = NULL};
+    /* Starting MPI may take longer than the run, and a single rank has nobody to reach. */
+    if (launcher_started_one()) {
+        peers->place = place_alone();
+        return true;
+    }
     if (MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &granted) != MPI_SUCCESS)
         return fault_raise(fault, STATUS_FAILURE, "MPI cannot be started");
     world = comm_of(MPI_COMM_WORLD);

@@ -4,8 +4,9 @@
 
 #include "peers.h"
 
-/* Start MPI, which may take words out of the command line. Tasks that a launcher has started and MPI does not
-   bring together are refused; of these, all but the first are silent. */
+/* Start MPI, which may take words out of the command line, unless the only task of a launcher asks. Tasks
+   that a launcher has started and MPI does not bring together are refused; of these, all but the first are
+   silent. */
 peers_opener peers_mpi_open;
 
 #endif
