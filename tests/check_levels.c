@@ -210,6 +210,39 @@ START_TEST(passes_are_as_deep_as_their_levels)
 }
 END_TEST
 
+/* ---- edges matter where taps are ---- */
+
+/* Two stages of one step: one whose form reads more planes than its taps are in, and one that ends at edges, or
+   wraps. */
+static void make_two_stages(struct trial *trial, enum edge_rule edge, int reach, enum edge_rule other)
+{
+    memset(trial, 0, sizeof *trial);
+    trial->levels = (struct levels){
+        .stages = trial->stages, .steps = trial->steps, .stage_count = 2, .planes = MOST_PLANES};
+    for (size_t i = 0; i < 2; i++) {
+        trial->stages[i].steps = trial->steps[i].step.count = trial->steps[i].forms[0].steps = 1;
+        trial->steps[i].step.ops[0] = (struct op){.edge = other, .plane = {-1, 1}};
+    }
+    trial->steps[0].step.ops[0] = (struct op){.edge = edge, .plane = {-reach, reach}};
+    trial->steps[0].forms[0].reach = 1;
+}
+
+START_TEST(stages_without_taps_in_other_planes_have_no_end)
+{
+    struct trial trial;
+
+    make_two_stages(&trial, EDGE_REFLECT, 0, EDGE_WRAP);
+    ck_assert(levels_wraps(&trial.levels) && !levels_mix_ends(&trial.levels));
+    make_two_stages(&trial, EDGE_REFLECT, 1, EDGE_WRAP);
+    ck_assert(levels_mix_ends(&trial.levels));
+    make_two_stages(&trial, EDGE_WRAP, 0, EDGE_WRAP);
+    ck_assert(!levels_mix_ends(&trial.levels));
+    /* The planes at the other end have to be there, although they do not count. */
+    make_two_stages(&trial, EDGE_WRAP, 0, EDGE_REFLECT);
+    ck_assert(levels_mix_ends(&trial.levels));
+}
+END_TEST
+
 /* ---- and steps without number take no time ---- */
 
 START_TEST(steps_without_number)
@@ -359,6 +392,7 @@ int main(void)
     tcase_add_loop_test(levels, cuts_are_the_farthest, 0, TRIALS);
     tcase_add_loop_test(levels, routes_are_all_their_passes, 0, TRIALS);
     tcase_add_loop_test(levels, passes_are_as_deep_as_their_levels, 0, TRIALS);
+    tcase_add_test(levels, stages_without_taps_in_other_planes_have_no_end);
     tcase_add_loop_test(levels, steps_without_number, 0, TRIALS);
     tcase_add_loop_test(levels, every_plane_has_an_owner, 0, TRIALS);
     tcase_add_loop_test(levels, walks_bring_all_planes_beside_a_share, 0, TRIALS);

@@ -358,6 +358,10 @@ static const struct job_case {
     {"-d 9,7,19 -t u8 -f heat -e wrap -f gauss:1 -s 3 -e hold --tee 0:t0 --tee 2:t2", SAMPLE_U8, 1197},
     {"-d 9,7,19 -t f32 --channels 2 -f taps:wide.taps -s 4 --tee 3:t3 --tee 1:t1", SAMPLE_F32, 2394},
     {"-d 256,256,64 -t u8 -f box:1 -s 2 --tee 1:t1 --tee 0:t0.raw.gz", SAMPLE_U8, 4194304},
+    /* Stages that wrap but read no other planes, or none but their own samples. */
+    {"-d 9,9,11 -t u8 -f identity -e wrap -f heat -s 3 -e hold", SAMPLE_U8, 891},
+    {"-d 9,9,11 -t u8 -f matrix:0,1,0;1,2,1;0,1,0/8 -e wrap -f heat -s 3 -e hold", SAMPLE_U8, 891},
+    {"-d 9,9,11 -t u8 -f scale:2,1 -f identity -f heat -s 3 -e wrap", SAMPLE_U8, 891},
     /* What one rank computes. */
     {"-d 9,9,9 -t u8 -f gauss:1 -e wrap -f heat -e hold", SAMPLE_U8, 729},
 };
@@ -717,6 +721,14 @@ START_TEST(planes_in_transit)
 }
 END_TEST
 
+/* A rung that was asked for reads planes of which nothing counts: they do not make edges wrap that do not. */
+START_TEST(a_rung_that_reads_more_than_the_taps)
+{
+    check_job("-d 9,9,11 -t u8 -f matrix:0,1,0;1,2,1;0,1,0/8 -e wrap -f heat -e hold --rung plane", SAMPLE_U8,
+              891);
+}
+END_TEST
+
 static const char held_job[] = "-d 12,11,16 -t u8 -s 2 --out-range auto";
 
 /* By one process. */
@@ -1052,6 +1064,7 @@ int main(void)
     tcase_add_test(same, planes_in_transit);
     tcase_add_loop_test(faults, what_one_meets_ends_all_soon, DIVISION_PARTS, DIVISION_KINDS);
     if (is_emulated()) {
+        tcase_add_test(same, a_rung_that_reads_more_than_the_taps);
         tcase_add_test(same, a_plan_fits_its_devices);
         tcase_add_test(same, memory_that_a_device_cannot_lock);
         return harness_run("ranks on GPUs", cases, LENGTH(cases), PATIENCE);

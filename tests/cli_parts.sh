@@ -59,15 +59,26 @@ same 'runs at the same time' joined.raw whole.raw
 # The device of tests: a GPU that is emulated.
 emulated=${top_builddir:-.}/tests/imgheat_emulated
 if [ -x "$emulated" ]; then
-    for edge in reflect wrap; do
-        volume -f heat -s 9 -e $edge -o whole.raw
+    # The three parts of a chain by that device, and the whole by the CPU.
+    on_gpu() # NAME OPTION...
+    {
+        name=$1
+        shift
+        volume -q -D cpu "$@" -o whole.raw
         : > joined.raw
         for k in 1 2 3; do
-            "$emulated" --program voxfilt -D cuda -i scan.raw -d 21,15,30 -t u16 -f heat -s 9 -e $edge --part $k/3 \
-                >> joined.raw
+            "$emulated" --program voxfilt -q -D cuda -i scan.raw -d 21,15,30 -t u16 "$@" --part $k/3 >> joined.raw
         done
-        same "on a GPU, -e $edge" joined.raw whole.raw
+        same "on a GPU, $name" joined.raw whole.raw
+    }
+    for edge in reflect wrap; do
+        on_gpu "-e $edge" -f heat -s 9 -e $edge
     done
+    cross='matrix:0 1 0; 1 2 1; 0 1 0/8'
+    on_gpu 'a stage without neighbours that wraps' -f identity -e wrap -f heat -s 3
+    on_gpu 'a stage without neighbours before one that wraps' -f identity -f heat -s 3 -e wrap
+    on_gpu 'a stage within planes that wraps' -f "$cross" -e wrap -f heat -s 3
+    on_gpu 'a stage within planes before one that wraps' -f "$cross" -f heat -s 3 -e wrap
 else
     skip 'on a GPU: imgheat_emulated is not built'
 fi

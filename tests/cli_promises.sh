@@ -178,6 +178,8 @@ plans 'heat, 16 steps, edge reflect; alpha 1, dt 0.5,' v16 --sigma 2 --spacing 2
 plans 'heat, 4 steps, edge reflect; alpha 1, dt 0.5,' v16 --sigma 2u --spacing 2,3,4
 plans 'stage 1   gauss:1, 1 step, edge reflect' v16 --until 1 -f gauss:1 -f heat
 plans 'stage 2   heat, at most 1000 steps, edge reflect;' v16 --until 1 -f gauss:1 -f heat
+v16 -q -f gauss:1 -f identity -e wrap --explain | grep -qx 'stage 2   identity, 1 step'
+result $? 'a stage that reads no neighbours has no edge'
 plans 'rung blocked: asked for, tile 8 × 8' v16 --rung blocked --tile 8
 
 # How many steps apart --until checks.

@@ -77,7 +77,7 @@ static void print_stage(FILE *stream, const struct stage *stage, size_t index)
     fprintf(stream, "stage %-2zu  %s, %s%llu step%s", index + 1, stage->spec,
             stage->until > 0.0 ? "at most " : "", (unsigned long long)stage->steps,
             number_plural(stage->steps));
-    if (stage->filter->kind != FILTER_SCALE)
+    if (stage_reads_neighbours(stage))
         print_edge(stream, &stage->edge);
     if (stage->converted)
         fprintf(stream, ", while samples are converted: no pass of its own");

@@ -83,6 +83,44 @@ bool forms_settle(const struct forms_request *request, const struct levels *leve
     return true;
 }
 
+/* Whether planes are read at the other end of the grid that no tap lies in. */
+static bool goes_round_in_vain(const struct op *op, const struct form *form)
+{
+    return edge_has(op->edge, EDGE_GOES_ROUND) && op->plane.low == 0 && op->plane.high == 0 &&
+           form->reach > 0;
+}
+
+/* The first rung that serves. */
+static void narrow(const struct forms_request *request, struct rung_wish wish, const struct op *op,
+                   struct form *form)
+{
+    struct fault refusal;
+
+    wish.steps = 1;
+    wish.reason = "the first that reads no plane at the other end of the grid";
+    for (const struct rung *rung = request->backend->rungs; rung->name != NULL; rung++) {
+        struct form narrow;
+        wish.rung = rung->name;
+        if (request->backend->settle(request->device, op, request->shape, &wish, &narrow, &refusal) &&
+            !goes_round_in_vain(op, &narrow)) {
+            *form = narrow;
+            return;
+        }
+    }
+}
+
+void forms_narrow(const struct forms_request *request, const struct levels *levels, struct levels_step *steps)
+{
+    for (size_t i = 0; i < levels->stage_count; i++) {
+        const struct rung_wish wish = wish_for_stage(request, &levels->stages[i]);
+        for (size_t k = 0; wish.rung == NULL && k < steps[i].step.count; k++) {
+            const struct op *op = &steps[i].step.ops[k];
+            if (goes_round_in_vain(op, &steps[i].forms[k]))
+                narrow(request, wish, op, &steps[i].forms[k]);
+        }
+    }
+}
+
 bool forms_are_fewer(const struct levels *levels, unsigned together)
 {
     return together < levels_most_together(levels);

@@ -33,6 +33,11 @@ bool forms_is_free(const struct rung_wish *wish);
 bool forms_settle(const struct forms_request *request, const struct levels *levels, struct levels_step *steps,
                   struct fault *fault);
 
+/* Where some edges wrap and others do not, forms change that would wrap for nothing: no tap of theirs is in
+   another plane. A rung that was wished for stays. */
+void forms_narrow(const struct forms_request *request, const struct levels *levels,
+                  struct levels_step *steps);
+
 /* Where memory is short, forms change: those of levels that take so many steps at once, or, of none, those
    that take the least, one step at a time. The bytes that their routines would take; and the change itself,
    after which nothing is preferred any more. */

@@ -130,14 +130,17 @@ uint64_t levels_steps_alike(const struct levels *levels, struct levels_mark at, 
     return left > most * most ? left - most * most : 0;
 }
 
-/* Planes on both sides that an operation reads. Edge rules turn the side that a tap reaches to around, so the
-   longer one counts for both. */
+/* Planes on both sides that an operation has taps in. Edge rules turn the side that a tap reaches to around,
+   so the longer one counts for both. */
+static size_t op_reach(const struct op *op)
+{
+    return size_most((size_t) - (int64_t)op->plane.low, (size_t)op->plane.high);
+}
+
+/* Those that it reads in its form. */
 static size_t single_reach(const struct levels_step *step, size_t index)
 {
-    const struct op *op = &step->step.ops[index];
-    size_t low = (size_t) - (int64_t)op->plane.low, high = (size_t)op->plane.high;
-
-    return size_most(size_most(low, high), step->forms[index].reach);
+    return size_most(op_reach(&step->step.ops[index]), step->forms[index].reach);
 }
 
 size_t levels_widest_reach(const struct levels *levels)
@@ -315,16 +318,26 @@ static bool stride_next(struct stride *stride, size_t depth)
 /* What an edge rule is to the steps of a stage. */
 enum ends { NO_MATTER, WRAPPED, BOUNDED };
 
+/* What a form reads beside the taps does not count, but it has to be there: an edge that wraps asks for
+   planes at the other end. */
+static enum ends ends_of_op(const struct levels_step *step, size_t index)
+{
+    const struct op *op = &step->step.ops[index];
+
+    if (edge_has(op->edge, EDGE_GOES_ROUND))
+        return single_reach(step, index) > 0 ? WRAPPED : NO_MATTER;
+    return op_reach(op) > 0 ? BOUNDED : NO_MATTER;
+}
+
 /* All operations of a stage have its edge. */
 static enum ends ends_of(const struct levels *levels, size_t stage)
 {
     const struct levels_step *step = &levels->steps[stage];
+    enum ends ends = NO_MATTER;
 
-    for (size_t i = 0; i < step->step.count; i++) {
-        if (single_reach(step, i) > 0)
-            return edge_has(step->step.ops[i].edge, EDGE_GOES_ROUND) ? WRAPPED : BOUNDED;
-    }
-    return NO_MATTER;
+    for (size_t i = 0; i < step->step.count && ends == NO_MATTER; i++)
+        ends = ends_of_op(step, i);
+    return ends;
 }
 
 static bool have_ends(const struct levels *levels, enum ends ends)

@@ -118,13 +118,19 @@ static bool lower_outside(const struct stage *stage, const struct encoding *enco
     return true;
 }
 
+/* A stage that reads no neighbours has no edge: it shall not keep others from theirs. */
+static enum edge_rule edge_of(const struct stage *stage)
+{
+    return stage_reads_neighbours(stage) ? stage->edge.rule : EDGE_DEFAULT;
+}
+
 /* A new operation at the end of the step. */
 static struct op *begin_op(struct step *step, enum op_kind kind, const struct stage *stage,
                            const struct encoding *encoding, enum work_type work, struct fault *fault)
 {
     struct op *op = &step->ops[step->count];
 
-    *op = (struct op){.kind = kind, .work = work, .edge = stage->edge.rule, .inner = 1};
+    *op = (struct op){.kind = kind, .work = work, .edge = edge_of(stage), .inner = 1};
     op->channels = stage->leaves_alpha ? encoding_colours(encoding) : encoding_work_channels(encoding);
     step->count++;
     return !edge_has(op->edge, EDGE_SUPPLIES) || lower_outside(stage, encoding, op, fault) ? op : NULL;

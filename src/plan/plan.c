@@ -162,6 +162,8 @@ static bool share_with_others(struct plan *plan, const struct schedule_request *
     const struct job *job = plan->job;
 
     keep_first(plan);
+    if (levels_mix_ends(&plan->levels))
+        return fault_raise(fault, STATUS_LIMIT, "--rung: it reads planes at the other end of the grid");
     plan->levels.unrolled = levels_wraps(&plan->levels);
     if (!scheduler_share(request, job->members, &plan->schedule))
         return fault_raise(fault, STATUS_LIMIT, "the grid is too large for the memory of all ranks together");
@@ -350,8 +352,11 @@ static bool settle_and_prepare(const struct plan_request *request, struct plan *
                                         .wisdom = request->wisdom};
     double begun = clock_seconds();
 
-    if (!forms_settle(&forms, &plan->levels, plan->steps, fault) || !settle_sums(request, plan, fault) ||
-        !part_check(plan->job, source, &plan->levels, fault) ||
+    if (!forms_settle(&forms, &plan->levels, plan->steps, fault))
+        return false;
+    if (levels_mix_ends(&plan->levels))
+        forms_narrow(&forms, &plan->levels, plan->steps);
+    if (!settle_sums(request, plan, fault) || !part_check(plan->job, source, &plan->levels, fault) ||
         !make_schedule(request, plan, &forms, source, fault))
         return false;
     fit_forms(plan, &forms);
