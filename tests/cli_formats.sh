@@ -363,6 +363,39 @@ result $? 'is exact, although its numbers are rounded'
 accepts 'a transform whose lengths are not the spacing is left out' 'voxfilt: uneven.nii: left out: sform
 ' sh -c 'cp turned.nii uneven.nii && printf "\000\000\000\101" | dd of=uneven.nii bs=1 seek=80 conv=notrunc 2> ../dd &&
     voxfilt -f identity -i uneven.nii -o uneven.mha'
+# The same in qform, and then another place in it, and other coordinates.
+cp turned.nii both.nii
+poke both.nii 252 '\001\000\001\000\000\000\000\000\000\000\000\000\363\004\065\077\000\000\200\077\000\000\000\100\000\000\100\300'
+accepts 'two transforms that agree are kept as one' '' convert -i both.nii -o both.mha
+cp both.nii moved.nii
+poke moved.nii 268 '\000\000\000\100'
+accepts 'of two that do not agree, the one that is left out is named' 'voxfilt: moved.nii: left out: qform
+' convert -i moved.nii -o moved.nrrd
+[ "$(place moved.nrrd)" = '(-1,-2,-3) (0,-0.5,0) (0.25,0,0) (0,0,2)' ]
+result $? 'and the other one is sform'
+accepts 'NIfTI keeps both' '' convert -i moved.nii -o kept.nii
+same 'as they are' moved.nii kept.nii
+cp both.nii standard.nii
+poke standard.nii 252 '\004\000\004\000'
+accepts 'what the coordinates are of is named' 'voxfilt: standard.nii: left out: sform_code, qform_code
+' convert -i standard.nii -o standard.nrrd
+accepts 'unless the transforms are named' 'voxfilt: standard.nii: left out: spacing, sform, qform
+' convert -i standard.nii -o standard.npy
+convert -i scan.raw -d 6,5,4 -t u16 -o plain.nii
+plain='\000\000\200\077'
+zero='\000\000\000\000'
+poke plain.nii 252 '\001\000\001\000'
+poke plain.nii 280 "$plain$zero$zero$zero$zero$plain$zero$zero$zero$zero$plain$zero"
+accepts 'transforms that say nothing are not named' '' convert -i plain.nii -o plain.npy
+accepts 'nor if --spacing replaces what they say' 'voxfilt: plain.nii: --spacing 2,2,2 instead of 1,1,1 in the header
+voxfilt: plain.nii: left out: spacing
+' voxfilt -i plain.nii --spacing 2,2,2 -f heat -s 1 -o plain.npy
+poke plain.nii 268 '\000\000\000\100'
+accepts 'the one that does is' 'voxfilt: plain.nii: left out: qform
+' convert -i plain.nii -o plain.npy
+poke plain.nii 280 '\000\000\000\100'
+accepts 'and one that is longer than the spacing' 'voxfilt: plain.nii: left out: sform, qform
+' convert -i plain.nii -o plain.npy
 accepts 'a slope and a description are named' "${scale}voxfilt: noted.nii: left out: scl_slope, scl_inter, descrip
 " convert -i noted.nii -o noted.mha
 cp scan.nii turning.nii

@@ -19,6 +19,9 @@ enum {
     EXTENSIONS_MOST = 16 << 20
 };
 
+/* What the coordinates of sform and qform are of. */
+enum { SCANNER = 1 };
+
 /* Fields of more than a byte, for changing their order. */
 struct span {
     unsigned short at, width, count;
@@ -342,36 +345,58 @@ static void read_rotation(const struct kept *kept, double rotation[3][3])
     }
 }
 
-static bool has_code(const struct kept *kept, unsigned at)
-{
-    return whole(kept, at, kept->version->sform_width) > 0;
-}
+/* Where the grid is in space, by sform or by qform: the first sample, and the vectors along the axes. */
+struct place {
+    int64_t code; /* above 0: it is known */
+    double origin[3], vectors[3][3];
+};
 
-/* Where the grid is in space: the vectors along its axes, from sform or else from qform. False if neither is
-   there. */
-static bool read_place(const struct kept *kept, double origin[3], double vectors[3][3])
+static struct place read_sform(const struct kept *kept)
 {
     const struct version *version = kept->version;
-    bool maps = has_code(kept, version->sform_code);
+    struct place place = {.code = whole(kept, version->sform_code, version->sform_width)};
+
+    for (unsigned row = 0; row < 3; row++) {
+        place.origin[row] = real_at(kept, version->srow, 4 * row + 3);
+        for (unsigned i = 0; i < 3; i++)
+            place.vectors[i][row] = real_at(kept, version->srow, 4 * row + i);
+    }
+    return place;
+}
+
+static struct place read_qform(const struct kept *kept)
+{
+    const struct version *version = kept->version;
+    struct place place = {.code = whole(kept, version->qform_code, version->sform_width)};
     double rotation[3][3];
 
     read_rotation(kept, rotation);
     for (unsigned row = 0; row < 3; row++) {
-        origin[row] = maps ? real_at(kept, version->srow, 4 * row + 3) : real_at(kept, version->qoffset, row);
+        place.origin[row] = real_at(kept, version->qoffset, row);
         for (unsigned i = 0; i < 3; i++)
-            vectors[i][row] = maps ? real_at(kept, version->srow, 4 * row + i)
-                                   : rotation[row][i] * fabs(real_at(kept, version->pixdim, i + 1));
+            place.vectors[i][row] = rotation[row][i] * fabs(real_at(kept, version->pixdim, i + 1));
     }
-    return maps || has_code(kept, version->qform_code);
+    return place;
+}
+
+/* That of sform, or else of qform. */
+static struct place read_place(const struct kept *kept)
+{
+    struct place mapped = read_sform(kept);
+
+    return mapped.code > 0 ? mapped : read_qform(kept);
+}
+
+static double length_of(const double vector[3])
+{
+    return sqrt(vector[0] * vector[0] + vector[1] * vector[1] + vector[2] * vector[2]);
 }
 
 /* The spacing is that of pixdim. Other formats have no transforms whose vectors have other lengths. */
-static bool has_spacing(double vectors[3][3], const double spacing[3])
+static bool has_spacing(const struct place *place, const double spacing[3], unsigned axes)
 {
-    for (unsigned i = 0; i < 3; i++) {
-        double length = sqrt(vectors[i][0] * vectors[i][0] + vectors[i][1] * vectors[i][1] +
-                             vectors[i][2] * vectors[i][2]);
-        if (!(fabs(length - spacing[i]) <= 1e-5 * spacing[i]))
+    for (unsigned i = 0; i < axes; i++) {
+        if (!(fabs(length_of(place->vectors[i]) - spacing[i]) <= 1e-5 * spacing[i]))
             return false;
     }
     return true;
@@ -379,11 +404,11 @@ static bool has_spacing(double vectors[3][3], const double spacing[3])
 
 static void set_position(struct source *source, const struct kept *kept)
 {
-    double origin[3], vectors[3][3];
+    struct place place = read_place(kept);
 
-    if (source->header.grid.axes == 3 && read_place(kept, origin, vectors) &&
-        has_spacing(vectors, source->header.grid.spacing))
-        source->header.position = position_make(origin, vectors, position_ras);
+    if (source->header.grid.axes == 3 && place.code > 0 &&
+        has_spacing(&place, source->header.grid.spacing, 3))
+        source->header.position = position_make(place.origin, place.vectors, position_ras);
 }
 
 /* Samples are filtered as they are stored. */
@@ -571,16 +596,60 @@ static void tell_own_fields(const struct kept *kept, char *losses, size_t size)
         losses_add(losses, size, "extensions");
 }
 
-static void tell_transforms(const struct kept *kept, char *losses, size_t size)
+/* How far a part of a rotation may be off because its numbers are rounded. That is most near half a turn,
+   where a small rest was rounded, or taken for 0. */
+static double rounding_of_turn(const struct kept *kept)
 {
-    double origin[3], vectors[3][3];
+    return read_quaternion(kept).a < 0.1 ? 1e-3 : 1e-5;
+}
 
-    if (!read_place(kept, origin, vectors) || position_is_plain(origin, vectors))
-        return;
-    if (has_code(kept, kept->version->sform_code))
-        losses_add(losses, size, "sform");
-    if (has_code(kept, kept->version->qform_code))
-        losses_add(losses, size, "qform");
+/* Whether the transforms are the same, but for rounding and a thousandth of a sample. */
+static bool is_same_place(const struct place *place, const struct place *other, double rounding)
+{
+    for (unsigned i = 0; i < 3; i++) {
+        double length = length_of(place->vectors[i]);
+        for (unsigned k = 0; k < 3; k++) {
+            if (!(fabs(place->vectors[i][k] - other->vectors[i][k]) <= rounding * length) ||
+                !(fabs(place->origin[k] - other->origin[k]) <= 1e-3 * length))
+                return false;
+        }
+    }
+    return true;
+}
+
+/* Whether it tells more than the spacing does. */
+static bool tells_place(const struct source *source, struct place place)
+{
+    const struct volume *volume = source->state;
+
+    return !position_is_plain(place.origin, place.vectors) ||
+           !has_spacing(&place, volume->spacing, source->header.grid.axes);
+}
+
+/* Of a transform that the output keeps, its code is lost: what the coordinates are of. All others are of a
+   scanner. */
+static void tell_transform(const struct place *place, bool keeps, const char *name, char *losses, size_t size)
+{
+    char code[16];
+
+    snprintf(code, sizeof code, "%s_code", name);
+    if (place->code > 0 && !keeps)
+        losses_add(losses, size, name);
+    else if (place->code > 0 && place->code != SCANNER)
+        losses_add(losses, size, code);
+}
+
+static void tell_transforms(const struct source *source, const struct format *sink, const struct kept *kept,
+                            char *losses, size_t size)
+{
+    struct place mapped = read_sform(kept), turned = read_qform(kept), place = read_place(kept);
+    bool keeps_place = sink->holds_position && source->header.position.known;
+    bool keeps_mapped = keeps_place || !tells_place(source, mapped);
+    bool keeps_turned =
+        keeps_place ? is_same_place(&place, &turned, rounding_of_turn(kept)) : !tells_place(source, turned);
+
+    tell_transform(&mapped, keeps_mapped, "sform", losses, size);
+    tell_transform(&turned, keeps_turned, "qform", losses, size);
 }
 
 /* Other formats take distances in millimetres, or say nothing of them. */
@@ -609,8 +678,7 @@ static void tell_losses(const struct source *source, const struct format *sink, 
         losses_add(losses, size, "scl_slope");
         losses_add(losses, size, "scl_inter");
     }
-    if (!sink->holds_position || !source->header.position.known)
-        tell_transforms(kept, losses, size);
+    tell_transforms(source, sink, kept, losses, size);
     if (has_other_units(kept))
         losses_add(losses, size, "xyzt_units");
     if (has_time_step(source, kept))
@@ -753,7 +821,6 @@ static void put_region(const struct sink *sink, struct kept *kept)
 /* In the coordinates of a scanner, which grow to the right, the front and the top. */
 static void put_position(const struct sink *sink, const struct position *position, struct kept *kept)
 {
-    enum { SCANNER = 1 };
     const struct version *version = kept->version;
     const double *signs = position_ras;
 
