@@ -381,6 +381,10 @@ accepts 'what the coordinates are of is named' 'voxfilt: standard.nii: left out:
 ' convert -i standard.nii -o standard.nrrd
 accepts 'unless the transforms are named' 'voxfilt: standard.nii: left out: spacing, sform, qform
 ' convert -i standard.nii -o standard.npy
+cp turned.nii flattened.nii
+poke flattened.nii 280 '\000\000\000\077\000\000\200\076\000\000\000\000\000\000\200\077\000\000\000\000\000\000\000\000'
+accepts 'a transform into a plane is left out' 'voxfilt: flattened.nii: left out: sform
+' convert -i flattened.nii -o flattened.mha
 convert -i scan.raw -d 6,5,4 -t u16 -o plain.nii
 plain='\000\000\200\077'
 zero='\000\000\000\000'

@@ -307,13 +307,16 @@ class Trips:
         if not nibabel:
             return
         random = numpy.random.default_rng(7)
-        for trial in range(6):
+        for trial in range(9):
             place = numpy.eye(4)
-            place[:3, :3] = numpy.linalg.qr(random.normal(size=(3, 3)))[0] @ numpy.diag((0.5, 0.7, 2.5))
+            sheared = trial >= 6
+            place[:3, :3] = random.normal(size=(3, 3)) if sheared else \
+                numpy.linalg.qr(random.normal(size=(3, 3)))[0] @ numpy.diag((0.5, 0.7, 2.5))
             place[:3, 3] = random.normal(size=3) * 50
             made = nibabel.Nifti1Image(numpy.zeros((6, 5, 4), 'i2'), None)
-            made.set_qform(place, 1 if trial % 2 else 0)
-            made.set_sform(place, 0 if trial % 2 else 1)
+            turned = trial % 2 and not sheared
+            made.set_qform(place, 1 if turned else 0)
+            made.set_sform(place, 0 if turned else 1)
             nibabel.save(made, 'placed.nii')
             moved = place.copy()
             moved[:3, 3] = (place @ (1, 2, 1, 1))[:3]

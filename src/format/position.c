@@ -18,6 +18,17 @@ static double turned(double value, double sign)
     return sign * value + 0.0;
 }
 
+static double volume_of(double directions[3][3])
+{
+    const double *a = directions[0], *b = directions[1], *c = directions[2];
+
+    return fabs(a[0] * (b[1] * c[2] - b[2] * c[1]) + a[1] * (b[2] * c[0] - b[0] * c[2]) +
+                a[2] * (b[0] * c[1] - b[1] * c[0]));
+}
+
+/* Axes in one plane, but for rounding, place nothing; ITK refuses them. */
+#define LEAST_VOLUME 1e-6
+
 struct position position_make(const double origin[3], double vectors[3][3], const double signs[3])
 {
     struct position position = {.known = true};
@@ -29,6 +40,7 @@ struct position position_make(const double origin[3], double vectors[3][3], cons
         for (unsigned k = 0; k < 3; k++)
             position.direction[i][k] = turned(vectors[i][k] / length, signs[k]);
     }
+    position.known = position.known && volume_of(position.direction) > LEAST_VOLUME;
     return position;
 }
 

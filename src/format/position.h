@@ -16,8 +16,8 @@ struct position {
 /* For coordinates in LPS, RAS and LAS: the signs that turn them into these, and back. */
 extern const double position_lps[3], position_ras[3], position_las[3];
 
-/* From vectors of any length along the axes, in coordinates of such signs. If a vector has no direction, the
-   position is not known. */
+/* From vectors of any length along the axes, in coordinates of such signs. If a vector has no direction, or
+   all three lie in one plane, the position is not known. */
 struct position position_make(const double origin[3], double vectors[3][3], const double signs[3]);
 
 /* The coordinates of the sample with these indices, at this distance from sample to sample. */
