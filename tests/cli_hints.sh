@@ -268,8 +268,17 @@ accepts 'raw samples under the name of a picture' 'voxfilt: slice.png: raw sampl
 ' v8 -o slice.png
 accepts 'raw samples that are asked for' '' v8 --out-format raw -o slice.png
 accepts 'whatever the name' '' v8 --out-format raw -o out.nii.gz
-accepts 'a name that promises compression, for samples that are not compressed' 'voxfilt: out.nrrd.gz: raw samples are written, despite the name
+accepts 'a name that promises compression, for samples that are not compressed' 'voxfilt: out.nrrd.gz: raw samples are written, not compressed, despite the name (--out-format raw.gz)
 ' v8 -o out.nrrd.gz
+voxfilt -i v8.raw -n 8 -t u8 -f identity -o scan.nii
+accepts 'of one format' 'voxfilt: out.gz: a NIfTI file is written, not compressed, despite the name (--out-format nii.gz)
+' voxfilt -i scan.nii -o out.gz
+accepts 'which the option compresses' '' voxfilt -i scan.nii --out-format nii.gz -o out.nii.gz
+accepts 'and which may have that name' '' voxfilt -i out.nii.gz -o out.gz
+gzip -t out.gz
+result $? 'which is true'
+accepts 'but not that of another format' 'voxfilt: out.nrrd.gz: a NIfTI file is written, despite the name
+' voxfilt -i out.nii.gz -o out.nrrd.gz
 accepts 'but not one of a format that is compressed' '' v8 -o out.raw.gz
 accepts 'a PNG under the name of a JPEG' 'imgheat: gray.JPG: a PNG picture is written, despite the name
 ' imgheat gray.png -o gray.JPG

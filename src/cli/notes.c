@@ -9,8 +9,10 @@
 #include "loss_text.h"
 #include "phrase.h"
 
+#include <limits.h>
 #include <math.h>
 #include <string.h>
+#include <strings.h>
 
 /* "an NRRD file is". */
 static const char *phrase_written(const struct format *format, char *text, size_t size)
@@ -23,19 +25,43 @@ static const char *phrase_written(const struct format *format, char *text, size_
     return text;
 }
 
+/* A name in .gz that promises nothing of what is compressed: "scan.gz", not "scan.nrrd.gz". */
+static bool is_bare_gzip(const char *path)
+{
+    static const char ending[] = ".gz";
+    size_t length = strlen(path), before = length > strlen(ending) ? length - strlen(ending) : 0;
+    char stem[PATH_MAX];
+
+    return before > 0 && strcasecmp(path + before, ending) == 0 &&
+           (size_t)snprintf(stem, sizeof stem, "%.*s", (int)before, path) < sizeof stem &&
+           format_of_name(stem) == NULL && kind_of_name(stem) == NULL;
+}
+
+/* What is written is not what the name promises, and maybe not compressed, as it promises. */
+static void note_promise(const char *output, const struct format *written)
+{
+    const struct kind *kind = kind_of_name(output);
+    bool promises_compression = kind != NULL && kind->compressed && !written->packed && !written->compresses;
+    char text[64], hint[64] = "";
+
+    if (promises_compression && written->packed_as != NULL)
+        snprintf(hint, sizeof hint, " (--out-format %s)", written->packed_as->name);
+    diag_note("%s: %s written%s, despite the name%s", output, phrase_written(written, text, sizeof text),
+              promises_compression ? ", not compressed" : "", hint);
+}
+
 static void note_name(const struct pipeline *pipeline, const char *output)
 {
     const struct format *written = pipeline_output_format(pipeline, output), *promised;
-    char text[64];
 
     if (output == NULL ||
         (pipeline->request->out_format != NULL && pipeline->job.region_kind != REGION_SLICE))
         return;
     promised = format_of_name(output);
-    if (written == &format_png_stack)
+    if (written == &format_png_stack || (written->packed && is_bare_gzip(output)))
         return;
     if (promised == NULL ? kind_of_name(output) != NULL : promised != written)
-        diag_note("%s: %s written, despite the name", output, phrase_written(written, text, sizeof text));
+        note_promise(output, written);
 }
 
 static void note_tee_names(const struct pipeline *pipeline)

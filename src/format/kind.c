@@ -1,7 +1,6 @@
 /* Kinds of files that are of none of our formats: known by how they begin, or by their names. */
 #include "kind.h"
 
-#include <stdbool.h>
 #include <string.h>
 #include <strings.h>
 
@@ -9,17 +8,17 @@
 #define NO_MARK        0, NULL, 0
 
 static const struct kind kinds[] = {
-    {"a DICOM file", ".dcm .dicom", MARK(128, "DICM")},
-    {"an HDF5 file", ".h5 .hdf5", MARK(0, "\x89HDF\r\n\032\n")},
-    {"a JPEG picture", ".jpg .jpeg", NO_MARK},
-    {"a GIF picture", ".gif", NO_MARK},
-    {"a BMP picture", ".bmp", NO_MARK},
-    {"a WebP picture", ".webp", NO_MARK},
-    {"a Netpbm picture", ".pgm .ppm .pnm .pam", NO_MARK},
-    {"a VTK file", ".vtk .vti", NO_MARK},
-    {"a MINC file", ".mnc", NO_MARK},
-    {"a FreeSurfer volume", ".mgh .mgz", NO_MARK},
-    {"a compressed file", ".gz .bz2 .xz .zst .zip", NO_MARK},
+    {"a DICOM file", ".dcm .dicom", MARK(128, "DICM"), false},
+    {"an HDF5 file", ".h5 .hdf5", MARK(0, "\x89HDF\r\n\032\n"), false},
+    {"a JPEG picture", ".jpg .jpeg", NO_MARK, false},
+    {"a GIF picture", ".gif", NO_MARK, false},
+    {"a BMP picture", ".bmp", NO_MARK, false},
+    {"a WebP picture", ".webp", NO_MARK, false},
+    {"a Netpbm picture", ".pgm .ppm .pnm .pam", NO_MARK, false},
+    {"a VTK file", ".vtk .vti", NO_MARK, false},
+    {"a MINC file", ".mnc", NO_MARK, false},
+    {"a FreeSurfer volume", ".mgh .mgz", NO_MARK, false},
+    {"a compressed file", ".gz .bz2 .xz .zst .zip", NO_MARK, true},
 };
 #define KINDS (sizeof kinds / sizeof *kinds)
 

@@ -2,6 +2,7 @@
 #ifndef KIND_H
 #define KIND_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct kind {
@@ -10,6 +11,7 @@ struct kind {
     size_t at;           /* where its mark stands */
     const char *mark;    /* NULL: names alone tell */
     size_t mark_size;
+    bool compressed; /* whatever it holds */
 };
 
 /* NULL: none of them. */
