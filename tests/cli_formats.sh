@@ -462,6 +462,17 @@ printf 'NDims = 3\nDimSize = 6 5 4\nElementType = MET_USHORT\nElementDataFile = 
 reads 'mhd: a list of files' a.mhd
 printf 'NDims = 3\nDimSize = 6 5 4\nElementType = MET_USHORT\nHeaderSize = -1\nElementDataFile = scan.nii\n' > a.mhd
 reads 'mhd: samples at the end of a file' a.mhd
+meta="NDims = 3\\nDimSize = 6 5 4\\nElementType = MET_USHORT"
+printf "$meta\\nHeaderSize = -1\\nCompressedData = True\\nElementDataFile = packed.mha\\n" > a.mhd
+refuses 3 'voxfilt: packed.mha: HeaderSize: -1 is for samples that are not compressed' convert -i a.mhd -o out
+printf "$meta\\nHeaderSize = 999\\nElementDataFile = scan.raw\\n" > a.mhd
+refuses 3 'voxfilt: scan.raw: HeaderSize: the file ends before 999 bytes' convert -i a.mhd -o out
+cp scan.hdr far.hdr
+cp scan.img far.img
+poke far.hdr 108 '\000\000\200\104'
+refuses 3 'voxfilt: far.img: vox_offset: the file ends before 1024 bytes' convert -i far.hdr -o out
+refuses 3 'voxfilt: scan.raw.gz: --skip: the file ends before 999 bytes' \
+    convert -i scan.raw.gz -d 6,5,4 -t u16 --skip 999 -o out
 printf 'NDims = 3\nDimSize = 6 5 4\nElementType = MET_USHORT\nComment = kept\nElementSpacing = 1 2 3\nElementDataFile = scan.raw\n' > a.mhd
 convert -i a.mhd -o b.mha
 grep -aqx 'Comment = kept' b.mha && grep -aqx 'ElementSpacing = 1 2 3' b.mha

@@ -210,6 +210,7 @@ static bool read_layout(struct source *source, struct fault *fault)
     volume->coding.coding = compressed ? CODING_ZLIB : binary ? CODING_NONE : CODING_TEXT;
     if (skip == NULL)
         return true;
+    volume->coding.skipped_by = "HeaderSize";
     volume->coding.at_end = strcmp(skip, "-1") == 0;
     return volume->coding.at_end || number_parse_count(skip, &volume->coding.byte_skip) ||
            fields_refuse(fields, "HeaderSize", skip, "neither a count nor -1", fault);

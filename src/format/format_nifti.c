@@ -533,6 +533,7 @@ static bool open_detached(struct source *source, const struct kept *kept, struct
     uint64_t extension_size = 0;
     bool known = flow_most(volume->flow, &extension_size) && flow_is_plain(volume->flow);
 
+    volume->coding.skipped_by = "vox_offset";
     return read_offset(source, kept, 0, &volume->coding.byte_skip, fault) &&
            keep(source, kept, known ? extension_size : 0, fault) && add_image(source, fault);
 }

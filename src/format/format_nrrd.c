@@ -411,6 +411,7 @@ static bool read_skips(struct source *source, struct fault *fault)
     struct volume_coding *coding = &volume->coding;
     const struct fields *fields = &volume->fields;
 
+    coding->skipped_by = "byte skip";
     return read_skip(fields, "line skip", "lineskip", &coding->line_skip, NULL, fault) &&
            read_skip(fields, "byte skip", "byteskip", &coding->byte_skip, &coding->at_end, fault);
 }

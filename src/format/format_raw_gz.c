@@ -15,6 +15,7 @@ static bool read_header(struct source *source, const struct source_request *requ
     source->header.grid = request->grid;
     source->header.type = request->has_type ? request->type : SAMPLE_F32;
     source->header.endian = request->has_endian ? request->endian : ENDIAN_LITTLE;
+    volume->coding.skipped_by = "--skip";
     volume->coding.byte_skip = request->skip;
     if (!request->has_type)
         snprintf(source->remark, sizeof source->remark, "%s: taken as %s (--type says otherwise)",

@@ -333,19 +333,21 @@ static bool skip_bytes(const struct source *source, struct flow *flow, struct fa
     if (volume->coding.at_end) {
         if (!flow_is_plain(flow))
             return fault_raise_about(fault, STATUS_INPUT, data_name(source),
-                                     "byte skip: -1 is for samples that are not compressed");
+                                     "%s: -1 is for samples that are not compressed",
+                                     volume->coding.skipped_by);
         if (!flow_most(flow, &skip))
             return fault_raise_about(fault, STATUS_INPUT, data_name(source),
-                                     "byte skip: the end can be found in a regular file only");
+                                     "%s: the end can be found in a regular file only",
+                                     volume->coding.skipped_by);
         skip = skip > volume->file_bytes ? skip - volume->file_bytes : 0;
     }
     if (skip == 0)
         return true;
     if (!flow_skip(flow, skip, &skipped, fault))
         return false;
-    return skipped == skip || fault_raise_about(fault, STATUS_INPUT, data_name(source),
-                                                "byte skip: the file ends before %llu byte%s",
-                                                (unsigned long long)skip, number_plural(skip));
+    return skipped == skip ||
+           fault_raise_about(fault, STATUS_INPUT, data_name(source), "%s: the file ends before %llu byte%s",
+                             volume->coding.skipped_by, (unsigned long long)skip, number_plural(skip));
 }
 
 /* What a file has room for decides before anything is allocated for what a header claims. */

@@ -31,9 +31,10 @@ struct volume_files {
 /* How each file holds its samples. */
 struct volume_coding {
     enum coding coding;
-    uint64_t line_skip; /* lines before the code */
-    uint64_t byte_skip; /* bytes before the samples */
-    bool at_end;        /* or: the samples are the last bytes of the file */
+    uint64_t line_skip;     /* lines before the code */
+    const char *skipped_by; /* what the next two are from, for messages */
+    uint64_t byte_skip;     /* bytes before the samples */
+    bool at_end;            /* or: the samples are the last bytes of the file */
 };
 
 /* The state of a source. */
