@@ -465,6 +465,14 @@ reads 'mhd: samples at the end of a file' a.mhd
 meta="NDims = 3\\nDimSize = 6 5 4\\nElementType = MET_USHORT"
 printf "$meta\\nHeaderSize = -1\\nCompressedData = True\\nElementDataFile = packed.mha\\n" > a.mhd
 refuses 3 'voxfilt: packed.mha: HeaderSize: -1 is for samples that are not compressed' convert -i a.mhd -o out
+convert -i scan.raw -d 6,5,4 -t u16 --level 6 -o zipped.mhd
+{ printf 'header' && cat zipped.zraw; } > later.zraw
+printf "$meta\\nHeaderSize = 6\\nCompressedData = True\\nElementDataFile = later.zraw\\n" > a.mhd
+reads 'mhd: what is skipped is not compressed' a.mhd
+{ printf "$meta\\nHeaderSize = 100\\nElementDataFile = LOCAL\\n%8s" && cat scan.raw; } > later.mha
+reads 'mha: what is skipped begins with the header' later.mha
+sed 's/HeaderSize = 100/HeaderSize = 010/' later.mha > early.mha
+refuses 3 'voxfilt: early.mha: HeaderSize: 10: the header itself has 92 bytes' convert -i early.mha -o out
 printf "$meta\\nHeaderSize = 999\\nElementDataFile = scan.raw\\n" > a.mhd
 refuses 3 'voxfilt: scan.raw: HeaderSize: the file ends before 999 bytes' convert -i a.mhd -o out
 cp scan.hdr far.hdr

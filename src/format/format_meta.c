@@ -211,6 +211,7 @@ static bool read_layout(struct source *source, struct fault *fault)
     if (skip == NULL)
         return true;
     volume->coding.skipped_by = "HeaderSize";
+    volume->coding.before_code = true;
     volume->coding.at_end = strcmp(skip, "-1") == 0;
     return volume->coding.at_end || number_parse_count(skip, &volume->coding.byte_skip) ||
            fields_refuse(fields, "HeaderSize", skip, "neither a count nor -1", fault);
@@ -228,10 +229,23 @@ static bool check_compressed(struct source *source, struct fault *fault)
     if (!number_parse_count(value, &claimed))
         return fields_refuse(&volume->fields, "CompressedDataSize", value, "not a count", fault);
     return volume->files.count > 0 || !flow_is_plain(volume->flow) || !flow_most(volume->flow, &left) ||
-           claimed == left ||
+           claimed + volume->coding.byte_skip == left ||
            fault_raise_about(fault, STATUS_INPUT, volume->fields.file,
                              "CompressedDataSize: %llu, but %llu bytes follow the header",
                              (unsigned long long)claimed, (unsigned long long)left);
+}
+
+/* In the file of the header, HeaderSize counts from the start. */
+static bool skip_header(struct volume *volume, struct fault *fault)
+{
+    uint64_t *skip = &volume->coding.byte_skip;
+
+    if (*skip > 0 && *skip < volume->fields.bytes)
+        return fault_raise_about(fault, STATUS_INPUT, volume->fields.file,
+                                 "HeaderSize: %llu: the header itself has %zu bytes",
+                                 (unsigned long long)*skip, volume->fields.bytes);
+    *skip -= *skip > 0 ? volume->fields.bytes : 0;
+    return true;
 }
 
 static bool settle_files(struct source *source, struct fault *fault)
@@ -240,7 +254,8 @@ static bool settle_files(struct source *source, struct fault *fault)
     const char *value = fields_find(&volume->fields, "ElementDataFile");
 
     volume->files.field = "ElementDataFile";
-    return strcasecmp(value, "LOCAL") == 0 || volume_name_files(source, value, fault);
+    return strcasecmp(value, "LOCAL") == 0 ? skip_header(volume, fault)
+                                           : volume_name_files(source, value, fault);
 }
 
 static bool read_header(struct source *source, const struct source_request *request, struct fault *fault)

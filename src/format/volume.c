@@ -331,7 +331,7 @@ static bool skip_bytes(const struct source *source, struct flow *flow, struct fa
     uint64_t skip = volume->coding.byte_skip, skipped;
 
     if (volume->coding.at_end) {
-        if (!flow_is_plain(flow))
+        if (volume->coding.coding != CODING_NONE || !flow_is_plain(flow))
             return fault_raise_about(fault, STATUS_INPUT, data_name(source),
                                      "%s: -1 is for samples that are not compressed",
                                      volume->coding.skipped_by);
@@ -377,11 +377,12 @@ static bool check_room(const struct source *source, const struct flow *flow, str
 static bool settle_flow(struct source *source, struct flow **flow, struct fault *fault)
 {
     struct volume *volume = source->state;
+    bool before = volume->coding.before_code;
 
     volume->left = volume->file_bytes;
-    return skip_lines(source, *flow, fault) &&
+    return skip_lines(source, *flow, fault) && (!before || skip_bytes(source, *flow, fault)) &&
            flow_decode(flow, volume->coding.coding, source->header.type, fault) &&
-           skip_bytes(source, *flow, fault) && check_room(source, *flow, fault);
+           (before || skip_bytes(source, *flow, fault)) && check_room(source, *flow, fault);
 }
 
 static void close_file(struct volume *volume)
