@@ -301,6 +301,39 @@ voxfilt -q -i a.nrrd --spacing 1,0.25,2 -f heat -s 1 -o spaced.nrrd
 grep -aqxF 'space directions: (0,1,0) (0.14999999999999999,0,0.20000000000000001) (0,0,2)' spaced.nrrd &&
     ! grep -aq '^spacings:' spaced.nrrd
 result $? 'nrrd: --spacing scales the vectors and keeps where they point'
+spread() # SPACINGS DIRECTIONS
+{
+    nrrd spread.nrrd "encoding: raw\\n$little\\n${2:+space: LPS\\nspace directions: $2\\n}${1:+spacings: $1\\n}" &&
+        cat scan.raw >> spread.nrrd
+}
+apart='(1,0,0) (0,0.5,0) (0,0,2)'
+spread '1 0.5 3' "$apart"
+refuses 3 'voxfilt: spread.nrrd: spacings: 3 on axis 3, but its vector of space directions has the length 2' \
+    convert -i spread.nrrd -o out
+spread '1 nan 2' "$apart"
+accepts 'nrrd: spacings may say what directions say, or nothing' '' convert -i spread.nrrd -o spread.mha
+grep -aqx 'ElementSpacing = 1 0.5 2' spread.mha
+result $? 'nrrd: which then count'
+voxfilt -q -i spread.nrrd --spacing 2,2,2 -f heat -s 1 -o spaced.nrrd
+grep -aqx 'space directions: (2,0,0) (0,2,0) (0,0,2)' spaced.nrrd && grep -aqx 'spacings: 2 nan 2' spaced.nrrd
+result $? 'nrrd: --spacing replaces both'
+spread 'nan nan 2' '(1,0,0) (0,0.5,0) none'
+accepts 'nrrd: each axis may have one of them' 'voxfilt: spread.nrrd: left out: space, space directions
+' convert -i spread.nrrd -o spread.mha
+grep -aqx 'ElementSpacing = 1 0.5 2' spread.mha
+result $? 'nrrd: and then it counts'
+spread '1 -0.5 2'
+accepts 'nrrd: a distance against the order of samples is named' 'voxfilt: spread.nrrd: left out: spacings
+' convert -i spread.nrrd -o spread.mha
+for distance in 0 inf; do
+    spread "1 $distance 2"
+    refuses 3 "voxfilt: spread.nrrd: spacings: 1 $distance 2: a distance of 0 or without end" convert -i spread.nrrd -o out
+done
+for vectors in "$apart (0,0,3)" '(1,0,0) (0,0,0) (0,0,2)'; do
+    spread '' "$vectors"
+    refuses 3 "voxfilt: spread.nrrd: space directions: $vectors: not a vector or none for each axis" \
+        convert -i spread.nrrd -o out
+done
 nrrd many.nrrd "encoding: raw\\n$little\\nspace directions: (0,0,0,0,0,0,0,0,1) (0,1,0) (0,0,1)\\n" && cat scan.raw >> many.nrrd
 refuses 3 'voxfilt: many.nrrd: space directions: (0,0,0,0,0,0,0,0,1) (0,1,0) (0,0,1): not a vector or none for each axis' \
     convert -i many.nrrd -o out

@@ -195,7 +195,8 @@ struct axes {
     size_t count;
     uint64_t sizes[VOLUME_AXES_MOST];
     bool is_channel[VOLUME_AXES_MOST];
-    double spacing[VOLUME_AXES_MOST]; /* NaN where nothing is said */
+    /* NaN where nothing is said: by spacings, by the lengths of space directions, and by either. */
+    double spacings[VOLUME_AXES_MOST], lengths[VOLUME_AXES_MOST], spacing[VOLUME_AXES_MOST];
 };
 
 static bool read_sizes(const struct fields *fields, struct axes *axes, struct fault *fault)
@@ -287,16 +288,20 @@ static int print_vector(const struct vector *vector, char *text, size_t size)
     return used + snprintf(text + used, size - (size_t)used, ")");
 }
 
+static bool refuse_directions(const struct fields *fields, const char *value, struct fault *fault)
+{
+    return fields_refuse(fields, "space directions", value, "not a vector or none for each axis", fault);
+}
+
 static bool read_directions(const struct fields *fields, struct axes *axes, struct fault *fault)
 {
     const char *value = fields_find(fields, "space directions"), *rest = value;
 
     for (size_t i = 0; value != NULL && i < axes->count; i++) {
-        if (!next_length(&rest, &axes->spacing[i]))
-            return fields_refuse(fields, "space directions", value, "not a vector or none for each axis",
-                                 fault);
+        if (!next_length(&rest, &axes->lengths[i]) || axes->lengths[i] == 0.0 || isinf(axes->lengths[i]))
+            return refuse_directions(fields, value, fault);
     }
-    return true;
+    return value == NULL || rest[strspn(rest, " \t")] == '\0' || refuse_directions(fields, value, fault);
 }
 
 static bool read_spacings(const struct fields *fields, struct axes *axes, struct fault *fault)
@@ -304,19 +309,45 @@ static bool read_spacings(const struct fields *fields, struct axes *axes, struct
     const char *value = fields_find(fields, "spacings");
     size_t found;
 
-    for (size_t i = 0; i < axes->count; i++)
-        axes->spacing[i] = NAN;
     if (value == NULL)
-        return read_directions(fields, axes, fault);
-    return (fields_numbers(value, VOLUME_AXES_MOST, axes->spacing, &found) && found == axes->count) ||
-           fields_refuse(fields, "spacings", value, "not a number for each axis", fault);
+        return true;
+    if (!fields_numbers(value, VOLUME_AXES_MOST, axes->spacings, &found) || found != axes->count)
+        return fields_refuse(fields, "spacings", value, "not a number for each axis", fault);
+    for (size_t i = 0; i < axes->count; i++) {
+        if (axes->spacings[i] == 0.0 || isinf(axes->spacings[i]))
+            return fields_refuse(fields, "spacings", value, "a distance of 0 or without end", fault);
+    }
+    return true;
+}
+
+/* The format does not allow both for an axis, and teem refuses them; here they may agree. */
+static bool unite_spacings(const struct fields *fields, struct axes *axes, struct fault *fault)
+{
+    for (size_t i = 0; i < axes->count; i++) {
+        double spacing = axes->spacings[i], length = axes->lengths[i];
+        if (fabs(fabs(spacing) - length) > 1e-5 * length)
+            return fault_raise_about(fault, STATUS_INPUT, fields->file,
+                                     "spacings: %g on axis %zu, but its vector of space directions has the "
+                                     "length %g",
+                                     spacing, i + 1, length);
+        axes->spacing[i] = isnan(spacing) ? length : spacing;
+    }
+    return true;
+}
+
+static bool read_distances(const struct fields *fields, struct axes *axes, struct fault *fault)
+{
+    for (size_t i = 0; i < axes->count; i++)
+        axes->spacings[i] = axes->lengths[i] = NAN;
+    return read_spacings(fields, axes, fault) && read_directions(fields, axes, fault) &&
+           unite_spacings(fields, axes, fault);
 }
 
 static bool read_axes(const struct fields *fields, struct axes *axes, struct fault *fault)
 {
     *axes = (struct axes){.count = 0};
     return read_sizes(fields, axes, fault) && read_kinds(fields, axes, fault) &&
-           read_spacings(fields, axes, fault);
+           read_distances(fields, axes, fault);
 }
 
 /* The fastest axis may be one of channels. */
@@ -454,6 +485,20 @@ static const char own_fields[] =
 static const char axis_fields[] = "dimension,sizes,spacings,kinds";
 static const char position_fields[] = "space,space dimension,space directions,space origin";
 
+static void tell_spacings(const struct source *source, char *losses, size_t size)
+{
+    struct axes axes;
+    struct fault fault;
+    bool backwards = false;
+
+    if (!read_axes(&((const struct volume *)source->state)->fields, &axes, &fault))
+        return;
+    for (size_t i = channel_axes(&axes); i < axes.count; i++)
+        backwards = backwards || axes.spacings[i] < 0.0;
+    if (backwards)
+        losses_add(losses, size, "spacings");
+}
+
 static bool tells_position(const struct source *source)
 {
     const struct volume *volume = source->state;
@@ -482,13 +527,15 @@ static void tell_loss(const struct field *field, bool keeps_position, char *loss
 static void tell_steps(const struct source *source, bool keeps_position, char *losses, size_t size)
 {
     const struct fields *fields = &((const struct volume *)source->state)->fields;
-    bool has_spacings = fields_find(fields, "spacings") != NULL;
     struct axes axes;
     struct fault fault;
 
-    if (source->header.volumes > 1 && (has_spacings || keeps_position) && read_axes(fields, &axes, &fault))
-        losses_add_distances(losses, size, has_spacings ? "spacings" : "space directions", axes.spacing,
-                             channel_axes(&axes) + 3, axes.count);
+    if (source->header.volumes == 1 || !read_axes(fields, &axes, &fault))
+        return;
+    losses_add_distances(losses, size, "spacings", axes.spacings, channel_axes(&axes) + 3, axes.count);
+    if (keeps_position)
+        losses_add_distances(losses, size, "space directions", axes.lengths, channel_axes(&axes) + 3,
+                             axes.count);
 }
 
 static void tell_losses(const struct source *source, const struct format *sink, char *losses, size_t size)
@@ -500,6 +547,7 @@ static void tell_losses(const struct source *source, const struct format *sink, 
         return;
     for (size_t i = 1; i < volume->fields.count - volume->listed; i++)
         tell_loss(&volume->fields.items[i], keeps_position, losses, size);
+    tell_spacings(source, losses, size);
     tell_steps(source, keeps_position, losses, size);
 }
 
@@ -589,10 +637,10 @@ static bool put_extents(struct sink *sink, bool has_position, struct fault *faul
 static void scale_vector(struct vector *vector, const struct axes *axes, const struct grid *grid, size_t axis)
 {
     size_t first = channel_axes(axes);
-    bool known = axis >= first && axis < first + grid->axes && axes->spacing[axis] > 0.0;
+    bool known = axis >= first && axis < first + grid->axes && axes->lengths[axis] > 0.0;
 
     for (size_t i = 0; known && i < vector->count; i++)
-        vector->parts[i] *= grid->spacing[axis - first] / axes->spacing[axis];
+        vector->parts[i] *= grid->spacing[axis - first] / axes->lengths[axis];
 }
 
 /* The origin's vectors keep where they point, and take the length of the grid's spacing. */
@@ -608,15 +656,20 @@ static void scale_directions(const char *value, const struct axes *axes, const s
     }
 }
 
-static void name_spacings(const struct axes *axes, const struct grid *grid, char *line, size_t size)
+/* An axis whose direction tells it has none, unless it has both; false if there are no others. */
+static bool name_spacings(const struct axes *axes, const struct grid *grid, char *line, size_t size)
 {
     int used = snprintf(line, size, "spacings:");
+    bool any = false;
 
     for (size_t i = 0, first = channel_axes(axes); i < axes->count; i++) {
-        bool known = i >= first && i < first + grid->axes;
-        used += snprintf(line + used, size - (size_t)used, " %.17g",
-                         known ? grid->spacing[i - first] : axes->spacing[i]);
+        bool known =
+            i >= first && i < first + grid->axes && (isnan(axes->lengths[i]) || !isnan(axes->spacings[i]));
+        double spacing = known ? grid->spacing[i - first] : axes->spacings[i];
+        any = any || !isnan(spacing);
+        used += snprintf(line + used, size - (size_t)used, " %.17g", spacing);
     }
+    return any;
 }
 
 /* One for each axis of the header, which may have more than the grid: channels before them, extents of 1
@@ -626,18 +679,19 @@ static bool put_spacings(struct sink *sink, const struct volume *origin, struct 
     const struct grid *grid = &sink->header.grid;
     const char *directions = origin != NULL ? fields_find(&origin->fields, "space directions") : NULL;
     bool channels = grid->channels > 1;
-    struct axes axes = {
-        .count = axes_of(&sink->header) + channels, .is_channel = {channels}, .spacing = {NAN}};
+    struct axes axes = {.count = axes_of(&sink->header) + channels, .is_channel = {channels}};
     char line[VECTORS_MOST];
 
-    axes.spacing[axes.count - 1] = NAN;
+    for (size_t i = 0; i < axes.count; i++)
+        axes.spacings[i] = axes.lengths[i] = NAN;
     if (origin != NULL && !read_axes(&origin->fields, &axes, fault))
         return false;
-    if (directions != NULL && fields_find(&origin->fields, "spacings") == NULL)
+    if (directions != NULL) {
         scale_directions(directions, &axes, grid, line, sizeof line);
-    else
-        name_spacings(&axes, grid, line, sizeof line);
-    return put_line(sink, line, fault);
+        if (!put_line(sink, line, fault))
+            return false;
+    }
+    return !name_spacings(&axes, grid, line, sizeof line) || put_line(sink, line, fault);
 }
 
 /* A series has time as the fourth dimension of its space. */
