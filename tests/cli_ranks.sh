@@ -502,27 +502,32 @@ fi
 
 # ---------------------------------------------------------------- signals
 
-has_temporaries()
+has_temporaries() # COUNT
 {
-    [ "$(find . -name '*.part' | wc -l)" -ge 6 ]
+    [ "$(find . -name '*.part' | wc -l)" -ge "$1" ]
 }
 
 # A run that takes long, until all ranks know all of its temporaries: those that all write, which are the output, the
-# samples of a state, and what the compressed state is made of; and those that rank 0 alone writes.
-begin_long()
+# samples of a state, and what the compressed state is made of, unless rank 0 computes alone; and those that rank 0 alone
+# writes.
+begin_long() # RANKS EXTENTS TEMPORARIES
 {
     echo before > out
-    OMPI_MCA_odls_base_sigkill_timeout=5 "$MPIRUN" -n 2 voxfilt-mpi -D cpu -i zeros.raw -d 512,512,256 -t u16 -s 3000 -q \
+    OMPI_MCA_odls_base_sigkill_timeout=5 "$MPIRUN" -n "$1" voxfilt-mpi -D cpu -i zeros.raw -d "$2" -t u16 -s 3000 -q \
         --tee 9:nine.nhdr --tee 10:ten.raw.gz --preview look.png -o "$here/out" > ../stdout 2> ../stderr &
     launcher=$!
-    await 100 has_temporaries
+    await 100 has_temporaries "$3"
     sleep 0.5
 }
 
-# The one that is not rank 0, of this test's own.
-youngest_rank()
+# The process of a rank, of this test's own.
+process_of() # RANK
 {
-    pgrep -n -f "^[^ ]*voxfilt-mpi .*-o $here/out"
+    for process in $(pgrep -f "^[^ ]*voxfilt-mpi .*-o $here/out"); do
+        if tr '\0' '\n' < "/proc/$process/environ" | grep -qxE "(PMI_RANK|OMPI_COMM_WORLD_RANK)=$1"; then
+            echo "$process"
+        fi
+    done
 }
 
 # What was there before is there still, and nothing else. What its end means to a launcher is not always the same.
@@ -538,16 +543,22 @@ ends_clean() # NAME
 
 # MPICH's launcher kills all ranks by SIGKILL where one ends by a signal.
 if takes_signal TERM; then
-    begin_long
+    begin_long 2 512,512,256 6
     kill -TERM "$launcher"
     ends_clean 'the launcher is told to end'
-    begin_long
-    kill -TERM "$(youngest_rank)"
+    begin_long 2 512,512,256 6
+    kill -TERM "$(process_of 1)"
     ends_clean 'a rank is told to end'
     [ $status != 0 ]
     result $? 'and that is a failure'
-    begin_long
-    kill -KILL "$(youngest_rank)"
+    begin_long 3 8192,4096,2 6
+    kill -TERM "$(process_of 2)"
+    ends_clean 'a rank is told to end that has no planes'
+    begin_long 2 8192,8192,1 5
+    kill -TERM "$(process_of 1)"
+    ends_clean 'a rank is told to end while rank 0 computes alone'
+    begin_long 2 512,512,256 6
+    kill -KILL "$(process_of 1)"
     wait "$launcher"
     status=$?
     [ $status != 0 ] && [ "$(head -c 7 out)" = before ]

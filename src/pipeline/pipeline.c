@@ -443,7 +443,8 @@ static bool open_targets(struct pipeline *pipeline, struct fault *fault)
 {
     const struct pipeline_request *request = pipeline->request;
     size_t threads = request->tee_count > FEW_TEES ? 1 : codec_threads(pipeline);
-    bool done = open_output(pipeline, fault);
+    bool done = peers_agree(&pipeline->ranks.team, make_targets(pipeline, fault), fault) &&
+                open_output(pipeline, fault);
 
     for (size_t i = 0; done && i < request->tee_count; i++) {
         const struct target_request target = target_request_of(pipeline, request->tees[i].path, threads);
@@ -496,8 +497,6 @@ static bool run_into_targets(struct pipeline *pipeline, struct tee *tees, struct
     struct peers *team = &pipeline->ranks.team;
     bool done;
 
-    if (!open_targets(pipeline, fault))
-        return false;
     list_tees(pipeline, tees);
     request.peers = team;
     request.tees = tees;
@@ -513,38 +512,47 @@ static bool is_device_fault(const struct fault *fault)
     return fault->status == STATUS_DEVICE || fault->status == STATUS_LIMIT;
 }
 
-static bool run_into_files(struct pipeline *pipeline, struct fault *fault)
+static bool run_own(struct pipeline *pipeline, struct fault *fault)
 {
     struct tee *tees = mem_zeroed(pipeline->request->tee_count, sizeof *tees, "the tees", fault);
-    bool done = peers_agree(&pipeline->ranks.team, tees != NULL && make_targets(pipeline, fault), fault) &&
-                run_into_targets(pipeline, tees, fault);
+    bool done =
+        peers_agree(&pipeline->ranks.team, tees != NULL, fault) && run_into_targets(pipeline, tees, fault);
 
     if (done)
         pipeline->status = pipeline->summary.unreached ? STATUS_UNREACHED : STATUS_DONE;
-    pipeline->may_retreat = !done && pipeline->plan.selection.replaceable &&
-                            !ranks_are_several(&pipeline->ranks) && is_device_fault(fault) &&
-                            targets_unseen(&pipeline->targets);
-    targets_close(&pipeline->targets);
     mem_free(tees);
     return done;
 }
 
-static bool run_own(struct pipeline *pipeline, struct fault *fault)
+/* Idle ranks know of the files as well: whichever ends by a signal removes them. */
+static bool run_all(struct pipeline *pipeline, struct fault *fault)
 {
-    struct budget *budget = pipeline->request->budget;
-    uint64_t bytes = budget_claim(budget, pipeline->plan.schedule.memory_bytes);
-    bool done = run_into_files(pipeline, fault);
+    struct ranks *ranks = &pipeline->ranks;
 
-    budget_return(budget, bytes);
-    return done;
+    return ranks_conclude(ranks, ranks->idle || open_targets(pipeline, fault), fault) &&
+           temporaries_tell(&pipeline->temporaries, ranks->all, fault) &&
+           ranks_conclude(ranks, ranks->idle || run_own(pipeline, fault), fault);
+}
+
+/* They are removed unless they have their names. */
+static void close_files(struct pipeline *pipeline)
+{
+    temporaries_forget(&pipeline->temporaries);
+    targets_close(&pipeline->targets);
 }
 
 bool pipeline_run(struct pipeline *pipeline, struct fault *fault)
 {
-    struct ranks *ranks = &pipeline->ranks;
+    struct budget *budget = pipeline->request->budget;
+    uint64_t bytes = budget_claim(budget, pipeline->plan.schedule.memory_bytes);
+    bool done = run_all(pipeline, fault);
 
-    return ranks_conclude(ranks, ranks->idle || run_own(pipeline, fault), fault) &&
-           ranks_tell(ranks, &pipeline->status, sizeof pipeline->status, fault);
+    pipeline->may_retreat = !done && pipeline->plan.selection.replaceable &&
+                            !ranks_are_several(&pipeline->ranks) && is_device_fault(fault) &&
+                            targets_unseen(&pipeline->targets);
+    close_files(pipeline);
+    budget_return(budget, bytes);
+    return done && ranks_tell(&pipeline->ranks, &pipeline->status, sizeof pipeline->status, fault);
 }
 
 bool pipeline_retreat(struct pipeline *pipeline, struct fault *fault)
@@ -566,7 +574,7 @@ void pipeline_close(struct pipeline *pipeline)
     if (pipeline == NULL)
         return;
     run_summary_free(&pipeline->summary);
-    targets_close(&pipeline->targets);
+    close_files(pipeline);
     close_plan(pipeline);
     close_source(pipeline);
     if (pipeline->starts)

@@ -13,6 +13,7 @@
 #include "budget.h"
 #include "ranks.h"
 #include "targets.h"
+#include "temporaries.h"
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -76,10 +77,11 @@ struct pipeline {
     /* The pipeline's own. */
     struct file_in *file;
     struct targets targets;
-    uint64_t *stops;    /* of the plan */
-    char *first;        /* picture of a stack, whose file that is; else NULL */
-    const char *device; /* instead of the request's, after a retreat */
-    pthread_t starter;  /* of the device that the request names */
+    struct temporaries temporaries; /* of several ranks: those that rank 0 has */
+    uint64_t *stops;                /* of the plan */
+    char *first;                    /* picture of a stack, whose file that is; else NULL */
+    const char *device;             /* instead of the request's, after a retreat */
+    pthread_t starter;              /* of the device that the request names */
     bool starts, holds_device;
     size_t held_device; /* of the budget's */
 };

@@ -95,7 +95,6 @@ bool targets_settle(struct targets *targets, const struct job *job, const struct
 
     return !are_joint(targets) ||
            (find_places(targets, job, division, fault) &&
-            temporaries_tell(&targets->temporaries, peers, fault) &&
             peers_follow(peers, !peers_lead(peers) || begin_to_reserve(targets, fault), fault));
 }
 
@@ -172,7 +171,6 @@ bool targets_unseen(const struct targets *targets)
 void targets_close(struct targets *targets)
 {
     reservation_end(targets->reservation);
-    temporaries_forget(&targets->temporaries);
     for (size_t i = 0; i < targets->count; i++)
         target_close(&targets->list[i]);
     reservoir_close(&targets->reservoir);

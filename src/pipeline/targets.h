@@ -10,7 +10,6 @@
 #include "run/peers.h"
 #include "reservoir.h"
 #include "target.h"
-#include "temporaries.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -20,7 +19,6 @@ struct targets {
     struct target *list; /* the output is the first */
     size_t count;
     struct reservoir reservoir;      /* of several ranks, for those that take samples in turn */
-    struct temporaries temporaries;  /* of several ranks: those that rank 0 has */
     struct reservation *reservation; /* of several ranks, by rank 0: of room for all of them; or NULL */
 };
 

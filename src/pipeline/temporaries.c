@@ -49,8 +49,11 @@ static void guard_all(struct temporaries *temporaries, size_t count)
 bool temporaries_tell(struct temporaries *temporaries, struct peers *peers, struct fault *fault)
 {
     struct extent extent = {.count = 0};
-    bool first = peers_lead(peers), done = !first || list_own(temporaries, &extent, fault);
+    bool first = peers_lead(peers), done;
 
+    if (peers_count(peers) == 1)
+        return true;
+    done = !first || list_own(temporaries, &extent, fault);
     if (!peers_tell(peers, &extent, sizeof extent, fault) ||
         !peers_agree(peers, done && (first || make_room(temporaries, &extent, fault)), fault) ||
         !peers_tell(peers, temporaries->paths, extent.bytes, fault))
