@@ -522,6 +522,48 @@ printf 'NDims = 3\nDimSize = 6 5 4\nElementType = MET_USHORT\nElementDataFile = 
 refuses 3 'voxfilt: a.mhd: ElementDataFile: /etc/passwd: outside the folder of the header; --allow-outside reads it anyway' \
     convert -i a.mhd -o out
 
+placed() # LINES
+{
+    printf "$meta\\n$1\\nElementDataFile = LOCAL\\n" > placed.mha && cat scan.raw >> placed.mha
+}
+mirrored='TransformMatrix = 0 1 0 -1 0 0 0 0 1\nOffset = 1 2 3\nElementSpacing = -1 2 3'
+placed "$mirrored"
+accepts 'mha: a distance below 0 turns the axis' '' convert -i placed.mha -o placed.nrrd
+[ "$(place placed.nrrd)" = '(1,2,3) (0,-1,0) (-2,0,0) (0,0,3)' ]
+result $? 'mha: as in ITK'
+convert -i placed.mha --crop 2:,1:,1: -o region.mha
+grep -aqx 'Offset = -1 0 6' region.mha && grep -aqx 'ElementSpacing = -1 2 3' region.mha
+result $? 'mha: and has its place in a region'
+voxfilt -q -i placed.mha --spacing 2,2,2 -f heat -s 1 -o spaced.mha
+grep -aqx 'ElementSpacing = -2 2 2' spaced.mha
+result $? 'mha: and keeps its sign with --spacing'
+placed 'ElementSpacing = -1 1 1'
+accepts 'mha: which is named where it is left out' 'voxfilt: placed.mha: left out: ElementSpacing
+' convert -i placed.mha -o placed.npy
+placed 'TransformMatrix = 2 0 0 0 2 0 0 0 2'
+accepts 'mha: vectors that are not of length 1 are left out' 'voxfilt: placed.mha: left out: TransformMatrix
+' convert -i placed.mha -o placed.nrrd
+accepts 'mha: and named in any case' 'voxfilt: placed.mha: left out: TransformMatrix
+' convert -i placed.mha -o placed.npy
+placed 'Offset = 1 2 3\nCenterOfRotation = 4 5 6\nElementSpacing = 1 2 3\nElementSize = 1 2 4'
+accepts 'mha: a center and a size of elements are named' 'voxfilt: placed.mha: left out: CenterOfRotation, ElementSize
+' convert -i placed.mha -o placed.nrrd
+for line in 'ElementSpacing = 1 0 2: a distance of 0' 'ElementSpacing = 1 2: not 3 finite numbers' \
+    'ElementSpacing = 1 nan 3: not 3 finite numbers' 'Offset = 1 2: not 3 finite numbers' \
+    'TransformMatrix = 0 1 1 0: not 9 finite numbers'; do
+    placed "${line%:*}"
+    refuses 3 "voxfilt: placed.mha: ${line%% =*}: ${line#*= }" convert -i placed.mha -o out
+done
+placed 'Offset = 1 2 3\nOrigin = 1 2 4'
+refuses 3 'voxfilt: placed.mha: Origin: other numbers than in Offset' convert -i placed.mha -o out
+meta="NDims = 4\\nDimSize = 6 5 2 2\\nElementType = MET_USHORT"
+placed 'Offset = 1 2 3 7'
+accepts 'mha: the time of the first volume is named' 'voxfilt: placed.mha: left out: Offset[3]
+' convert -i placed.mha -o placed.nrrd
+placed 'TransformMatrix = 1 0 0 1 0 1 0 0 0 0 1 0 0 0 0 1'
+accepts 'mha: a matrix in which it has a part is left out' 'voxfilt: placed.mha: left out: TransformMatrix
+' convert -i placed.mha -o placed.nrrd
+
 # ---------------------------------------------------------------- NumPy
 
 refuses 2 'voxfilt: out.npy: a NumPy file does not say which axis holds channels, and there are 3' \

@@ -4,6 +4,7 @@
 #include "losses.h"
 #include "volume_sink.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -127,71 +128,173 @@ static bool read_extents(struct source *source, struct fault *fault)
     return volume_set_extents(source, "DimSize", extents, found, of_sample, fault);
 }
 
-/* The field that tells the spacing, and its value; NULL: none does. */
-static const char *find_spacing(const struct fields *fields, const char **name)
-{
-    const char *value = fields_find(fields, *name = "ElementSpacing");
+/* The names of a field, of which the first counts that the header has. A size of elements need not be the
+   distance between them. */
+static const char *const spacings[] = {"ElementSpacing", "ElementSize", NULL};
+static const char *const offsets[] = {"Offset", "Origin", "Position", NULL};
+static const char *const matrices[] = {"TransformMatrix", "Rotation", "Orientation", NULL};
 
-    return value != NULL ? value : fields_find(fields, *name = "ElementSize");
+static const char *find_name(const struct fields *fields, const char *const *names)
+{
+    while (*names != NULL && fields_find(fields, *names) == NULL)
+        names++;
+    return *names;
+}
+
+enum { NUMBERS_MOST = DIMS_MOST * DIMS_MOST };
+
+static size_t count_dims(const struct fields *fields)
+{
+    uint64_t dims = 0;
+
+    number_parse_count(fields_find(fields, "NDims"), &dims);
+    return (size_t)dims;
+}
+
+/* The numbers of a field; false where the header does not have it. */
+static bool find_numbers(const struct volume *volume, const char *const *names, double numbers[NUMBERS_MOST])
+{
+    const char *name = find_name(&volume->fields, names);
+    size_t found;
+
+    return name != NULL && fields_numbers(fields_find(&volume->fields, name), NUMBERS_MOST, numbers, &found);
+}
+
+static bool are_finite(const double *numbers, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (!isfinite(numbers[i]))
+            return false;
+    }
+    return true;
+}
+
+/* So many numbers, if there is such a field. */
+static bool check_numbers(const struct fields *fields, const char *name, size_t count, struct fault *fault)
+{
+    const char *value = fields_find(fields, name);
+    double numbers[NUMBERS_MOST];
+    char expected[64];
+    size_t found;
+
+    if (value == NULL || (fields_numbers(value, NUMBERS_MOST, numbers, &found) && found == count &&
+                          are_finite(numbers, count)))
+        return true;
+    snprintf(expected, sizeof expected, "not %zu finite number%s", count, number_plural(count));
+    return fields_refuse(fields, name, value, expected, fault);
+}
+
+/* Names of one field must not contradict each other. */
+static bool check_field(const struct source *source, const char *const *names, size_t count,
+                        struct fault *fault)
+{
+    const struct volume *volume = source->state;
+    const char *first = find_name(&volume->fields, names);
+    double numbers[NUMBERS_MOST], others[NUMBERS_MOST];
+
+    for (; *names != NULL; names++) {
+        if (!check_numbers(&volume->fields, *names, count, fault))
+            return false;
+        if (find_numbers(volume, (const char *const[]){first, NULL}, numbers) &&
+            find_numbers(volume, (const char *const[]){*names, NULL}, others) &&
+            memcmp(numbers, others, count * sizeof *numbers) != 0)
+            return fault_raise_about(fault, STATUS_INPUT, volume->fields.file, "%s: other numbers than in %s",
+                                     *names, first);
+    }
+    return true;
 }
 
 static bool read_spacing(struct source *source, struct fault *fault)
 {
     const struct fields *fields = fields_of(source);
-    const char *name, *value = find_spacing(fields, &name);
-    double spacing[DIMS_MOST];
-    size_t found;
+    const char *name = find_name(fields, spacings);
+    size_t dims = count_dims(fields);
+    double spacing[NUMBERS_MOST];
 
-    if (value == NULL)
+    if (!check_numbers(fields, "ElementSpacing", dims, fault) ||
+        !check_numbers(fields, "ElementSize", dims, fault))
+        return false;
+    if (!find_numbers(source->state, spacings, spacing))
         return true;
-    if (!fields_numbers(value, DIMS_MOST, spacing, &found))
-        return fields_refuse(fields, name, value, "not numbers", fault);
-    volume_set_spacing(source, spacing, found);
+    for (size_t i = 0; i < dims; i++) {
+        if (spacing[i] == 0.0)
+            return fields_refuse(fields, name, fields_find(fields, name), "a distance of 0", fault);
+    }
+    volume_set_spacing(source, spacing, dims);
     return true;
 }
 
-static const char *const offsets[] = {"Offset", "Origin", "Position", NULL};
-static const char *const matrices[] = {"TransformMatrix", "Rotation", "Orientation", NULL};
-
-/* The first of some names that the header has, with as many numbers as it must have; false where there is
-   none. */
-static bool find_numbers(const struct volume *origin, const char *const *names, size_t count, double *numbers)
+/* -1 for an axis along which the distance is below 0: as in ITK, it runs against its direction. */
+static void read_signs(const struct volume *volume, double signs[3])
 {
-    size_t found;
+    double spacing[NUMBERS_MOST];
+    bool found = find_numbers(volume, spacings, spacing);
 
-    for (; *names != NULL; names++) {
-        const char *value = fields_find(&origin->fields, *names);
-        if (value != NULL)
-            return fields_numbers(value, DIMS_MOST * DIMS_MOST, numbers, &found) && found == count;
-    }
-    return false;
+    for (size_t i = 0, dims = count_dims(&volume->fields); i < 3; i++)
+        signs[i] = found && i < dims && spacing[i] < 0.0 ? -1.0 : 1.0;
 }
 
-/* Where the grid is in space, by vectors of length 1 along its axes; false if the header does not say. The
-   axis of a series has no part in it. */
-static bool read_place(const struct volume *volume, double origin[3], double vectors[3][3])
+/* Whether the axes of a series have no part in the matrix. */
+static bool is_in_space(const double *matrix, size_t dims)
 {
-    double place[DIMS_MOST * DIMS_MOST] = {0.0}, matrix[DIMS_MOST * DIMS_MOST] = {0.0};
-    uint64_t dims = 0;
-    bool placed, turned;
-
-    number_parse_count(fields_find(&volume->fields, "NDims"), &dims);
-    placed = find_numbers(volume, offsets, (size_t)dims, place);
-    turned = find_numbers(volume, matrices, (size_t)(dims * dims), matrix);
-    for (size_t i = 0; i < 3; i++) {
-        origin[i] = placed && i < dims ? place[i] : 0.0;
-        for (size_t k = 0; k < 3; k++)
-            vectors[i][k] = turned && i < dims && k < dims ? matrix[i * dims + k] : i == k ? 1.0 : 0.0;
+    for (size_t i = 0; i < dims; i++) {
+        for (size_t k = 0; k < dims; k++) {
+            if ((i >= 3 || k >= 3) && matrix[i * dims + k] != (i == k ? 1.0 : 0.0))
+                return false;
+        }
     }
-    return placed || turned;
+    return true;
 }
 
-static void set_position(struct source *source)
-{
+/* Where the grid is in space, by the vectors along its axes. */
+struct place {
+    bool known;
     double origin[3], vectors[3][3];
+};
 
-    if (source->header.grid.axes == 3 && read_place(source->state, origin, vectors))
-        source->header.position = position_make(origin, vectors, position_lps);
+static struct place read_place(const struct volume *volume)
+{
+    double offset[NUMBERS_MOST] = {0.0}, matrix[NUMBERS_MOST] = {0.0}, signs[3];
+    size_t dims = count_dims(&volume->fields);
+    bool placed = find_numbers(volume, offsets, offset), turned = find_numbers(volume, matrices, matrix);
+    struct place place;
+
+    read_signs(volume, signs);
+    place.known = (placed || turned || signs[0] < 0.0 || signs[1] < 0.0 || signs[2] < 0.0) &&
+                  (!turned || is_in_space(matrix, dims));
+    for (size_t i = 0; i < 3; i++) {
+        place.origin[i] = placed && i < dims ? offset[i] : 0.0;
+        for (size_t k = 0; k < 3; k++)
+            place.vectors[i][k] = signs[i] * (turned && i < dims && k < dims ? matrix[i * dims + k]
+                                              : i == k                       ? 1.0
+                                                                             : 0.0);
+    }
+    return place;
+}
+
+/* Other vectors change the distances, which then are not those of the spacing. */
+static bool has_unit_vectors(const struct place *place)
+{
+    for (size_t i = 0; i < 3; i++) {
+        const double *vector = place->vectors[i];
+        double squares = vector[0] * vector[0] + vector[1] * vector[1] + vector[2] * vector[2];
+        if (!(fabs(sqrt(squares) - 1.0) <= 1e-3))
+            return false;
+    }
+    return true;
+}
+
+static bool set_position(struct source *source, struct fault *fault)
+{
+    size_t dims = count_dims(fields_of(source));
+    struct place place;
+
+    if (!check_field(source, offsets, dims, fault) || !check_field(source, matrices, dims * dims, fault))
+        return false;
+    place = read_place(source->state);
+    if (source->header.grid.axes == 3 && place.known && has_unit_vectors(&place))
+        source->header.position = position_make(place.origin, place.vectors, position_lps);
+    return true;
 }
 
 static bool read_layout(struct source *source, struct fault *fault)
@@ -262,9 +365,9 @@ static bool read_header(struct source *source, const struct source_request *requ
 {
     (void)request;
     if (!read_lines(source, fault) || !fields_check_once(fields_of(source), fault) ||
-        !read_type(source, fault) || !read_extents(source, fault) || !read_spacing(source, fault))
+        !read_type(source, fault) || !read_extents(source, fault) || !read_spacing(source, fault) ||
+        !set_position(source, fault))
         return false;
-    set_position(source);
     return read_layout(source, fault) && settle_files(source, fault) && check_compressed(source, fault);
 }
 
@@ -277,7 +380,6 @@ static bool open_source(struct source *source, const struct source_request *requ
 static const char *const own_fields[] = {"BinaryData",     "BinaryDataByteOrderMSB", "ElementByteOrderMSB",
                                          "CompressedData", "CompressedDataSize",     "HeaderSize",
                                          "ElementType",    "ElementDataFile",        NULL};
-static const char *const spacing_fields[] = {"ElementSpacing", "ElementSize", NULL};
 static const char *const range_fields[] = {"ElementMin", "ElementMax", NULL};
 
 /* ---- what other formats do not keep ---- */
@@ -290,33 +392,68 @@ static const char *const position_fields[] = {
     "Rotation", "Orientation", "CenterOfRotation", "AnatomicalOrientation",
     NULL};
 
-/* The distances between volumes. */
-static void tell_steps(const struct source *source, char *losses, size_t size)
-{
-    const char *name, *value = find_spacing(&((const struct volume *)source->state)->fields, &name);
-    double spacing[DIMS_MOST];
-    size_t found;
+static const char *const element_sizes[] = {"ElementSize", NULL};
+static const char *const centers[] = {"CenterOfRotation", NULL};
 
-    if (source->header.volumes > 1 && value != NULL && fields_numbers(value, DIMS_MOST, spacing, &found))
-        losses_add_distances(losses, size, name, spacing, 3, found);
+/* Of axes that run backwards, and of a size that is not the distance. */
+static void tell_spacings(const struct source *source, bool keeps_position, char *losses, size_t size)
+{
+    const struct volume *volume = source->state;
+    const char *name = find_name(&volume->fields, spacings);
+    double spacing[NUMBERS_MOST], sized[NUMBERS_MOST], signs[3];
+    size_t dims = count_dims(&volume->fields);
+
+    read_signs(volume, signs);
+    if (!keeps_position && (signs[0] < 0.0 || signs[1] < 0.0 || signs[2] < 0.0))
+        losses_add(losses, size, name);
+    if (!find_numbers(volume, spacings, spacing))
+        return;
+    if (find_numbers(volume, element_sizes, sized) && memcmp(spacing, sized, dims * sizeof *spacing) != 0)
+        losses_add(losses, size, element_sizes[0]);
+    if (source->header.volumes > 1)
+        losses_add_distances(losses, size, name, spacing, 3, dims);
+}
+
+/* What of a position that is kept has no place in it: the time of the first volume, and a center that ITK
+   does not use either. */
+static void tell_rest(const struct volume *volume, char *losses, size_t size)
+{
+    const char *name = find_name(&volume->fields, offsets);
+    double numbers[NUMBERS_MOST] = {0.0};
+    size_t dims = count_dims(&volume->fields);
+    bool centered = false;
+    char indexed[64];
+
+    for (size_t i = 3; find_numbers(volume, offsets, numbers) && i < dims; i++) {
+        snprintf(indexed, sizeof indexed, "%s[%zu]", name, i);
+        if (numbers[i] != 0.0)
+            losses_add(losses, size, indexed);
+    }
+    for (size_t i = 0; find_numbers(volume, centers, numbers) && i < dims; i++)
+        centered = centered || numbers[i] != 0.0;
+    if (centered)
+        losses_add(losses, size, centers[0]);
 }
 
 static void tell_losses(const struct source *source, const struct format *sink, char *losses, size_t size)
 {
     const struct volume *volume = source->state;
-    double origin[3], vectors[3][3];
-    bool keeps_position = (sink->holds_position && source->header.position.known) ||
-                          (read_place(volume, origin, vectors) && position_is_plain(origin, vectors));
+    struct place place = read_place(volume);
+    bool keeps_position =
+        (sink->holds_position && source->header.position.known) ||
+        (place.known && has_unit_vectors(&place) && position_is_plain(place.origin, place.vectors));
 
     if (sink->create == source->format->create)
         return;
     for (size_t i = 0; i + volume->listed < volume->fields.count; i++) {
         const struct field *field = &volume->fields.items[i];
-        if (field->name != NULL && !is_field(field, own_fields) && !is_field(field, spacing_fields) &&
+        if (field->name != NULL && !is_field(field, own_fields) && !is_field(field, spacings) &&
             !is_field(field, grid_fields) && !(keeps_position && is_field(field, position_fields)))
             losses_add(losses, size, field->name);
     }
-    tell_steps(source, losses, size);
+    if (keeps_position)
+        tell_rest(volume, losses, size);
+    tell_spacings(source, keeps_position, losses, size);
 }
 
 /* ---- writing ---- */
@@ -347,7 +484,7 @@ static bool put_kept(struct sink *sink, const struct volume *origin, const struc
 {
     for (size_t i = 0; i + origin->listed < origin->fields.count; i++) {
         const struct field *field = &origin->fields.items[i];
-        bool left_out = is_field(field, own_fields) || (change->spaced && is_field(field, spacing_fields)) ||
+        bool left_out = is_field(field, own_fields) || (change->spaced && is_field(field, spacings)) ||
                         (change->cropped && is_field(field, crop_fields)) ||
                         (sink->header.mapped && is_field(field, range_fields));
         if (!left_out && !put_line(sink, field->line, fault))
@@ -378,24 +515,22 @@ static bool put_extents(struct sink *sink, struct fault *fault)
     return put_line(sink, line, fault);
 }
 
-/* One for each axis of the header, which may have more than the grid, or one alone. That of a series stays.
- */
+/* One for each axis of the header, which may have more than the grid, or one alone. That of a series stays,
+   and so do the signs. */
 static bool put_spacing(struct sink *sink, const struct volume *origin, struct fault *fault)
 {
     const struct grid *grid = &sink->header.grid;
-    const char *dims = origin == NULL ? NULL : fields_find(&origin->fields, "NDims");
-    uint64_t count = axes_of(&sink->header);
-    double kept[DIMS_MOST * DIMS_MOST];
-    bool has_kept;
+    size_t count = origin != NULL ? count_dims(&origin->fields) : axes_of(&sink->header);
+    double kept[NUMBERS_MOST], signs[3] = {1.0, 1.0, 1.0};
+    bool has_kept = origin != NULL && find_numbers(origin, spacings, kept);
     char line[LINE_MOST];
     int used = snprintf(line, sizeof line, "ElementSpacing =");
 
-    if (dims != NULL && !number_parse_count(dims, &count))
-        return fields_refuse(&origin->fields, "NDims", dims, "not a number", fault);
-    has_kept = origin != NULL && find_numbers(origin, spacing_fields, (size_t)count, kept);
-    for (uint64_t i = 0; i < count; i++)
+    if (origin != NULL)
+        read_signs(origin, signs);
+    for (size_t i = 0; i < count; i++)
         used += snprintf(line + used, sizeof line - (size_t)used, " %.17g",
-                         i < 3      ? grid->spacing[i]
+                         i < 3      ? signs[i] * grid->spacing[i]
                          : has_kept ? kept[i]
                                     : 1.0);
     return put_line(sink, line, fault);
@@ -405,16 +540,16 @@ static bool put_spacing(struct sink *sink, const struct volume *origin, struct f
 static bool put_offset(struct sink *sink, const struct volume *origin, size_t dims, struct fault *fault)
 {
     const struct header *header = &sink->header;
-    double offset[DIMS_MOST * DIMS_MOST] = {0.0}, matrix[DIMS_MOST * DIMS_MOST];
-    bool turned = find_numbers(origin, matrices, dims * dims, matrix);
+    double offset[NUMBERS_MOST] = {0.0}, matrix[NUMBERS_MOST], signs[3];
+    bool turned = find_numbers(origin, matrices, matrix);
     char line[LINE_MOST];
     int used = snprintf(line, sizeof line, "Offset =");
 
-    if (!find_numbers(origin, offsets, dims, offset))
-        memset(offset, 0, sizeof offset);
+    find_numbers(origin, offsets, offset);
+    read_signs(origin, signs);
     for (size_t k = 0; k < dims; k++) {
         for (size_t i = 0; i < dims && i < 3; i++)
-            offset[k] += (double)header->first[i] * header->grid.spacing[i] *
+            offset[k] += (double)header->first[i] * signs[i] * header->grid.spacing[i] *
                          (turned   ? matrix[i * dims + k]
                           : i == k ? 1.0
                                    : 0.0);
