@@ -463,6 +463,12 @@ accepts 'and the NIfTI file, too' '' convert -i series.nii -o series2.mha
 grep -aqx 'Offset = 1 2 3 0' series2.mha && grep -aqx 'TransformMatrix = 1 0 0 0 0 1 0 0 0 0 1 0 0 0 0 1' series2.mha
 result $? 'as it was'
 
+cp scan.nii five.nii
+poke five.nii 40 '\005\000\006\000\005\000\001\000\002\000\002\000'
+poke five.nii 92 '\000\000\000\100\000\000\100\100\000\000\200\100'
+accepts 'the distances along all axes of a series are named' 'voxfilt: five.nii: left out: pixdim[4], pixdim[5]
+' convert -i five.nii -o five.nrrd
+
 # A series in NRRD, whose lines are in the escapes of printf, as a file of another format.
 stepped() # NAME LINES LEFT-OUT OUTPUT
 {
@@ -477,6 +483,9 @@ stepped 'nrrd: unless it is that of every series' 'spacings: 1 1 3 1\n' '' stepp
 stepped 'nrrd: or the format stays' 'spacings: 1 1 1 2.5\n' '' stepped.nhdr
 time='space: LPST\nspace directions: (1,0,0,0) (0,1,0,0) (0,0,3,0) (0,0,0,2.5)\nspace origin: (1,2,3,0)\n'
 stepped 'nrrd: a direction may tell it' "$time" 'space directions[3]' stepped.mha
+stepped 'nrrd: and the origin the time of the first volume' \
+    'space: LPST\nspace directions: (1,0,0,0) (0,1,0,0) (0,0,3,0) (0,0,0,1)\nspace origin: (1,2,3,7)\n' \
+    'space origin[3]' stepped.mha
 stepped 'nrrd: which is named once' "$time" 'spacing, space, space directions, space origin' stepped.npy
 
 # ---------------------------------------------------------------- MetaImage

@@ -662,11 +662,18 @@ static bool has_other_units(const struct kept *kept)
     return units != 0 && units != MILLIMETRES;
 }
 
-static bool has_time_step(const struct source *source, const struct kept *kept)
+/* The distances between volumes. */
+static void tell_steps(const struct kept *kept, char *losses, size_t size)
 {
-    double step = real_at(kept, kept->version->pixdim, 4);
+    const struct version *version = kept->version;
+    int64_t axes = whole(kept, version->dim, version->dim_width);
+    double steps[DIMS_MOST + 1] = {0.0};
 
-    return source->header.volumes > 1 && step != 0.0 && step != 1.0;
+    for (unsigned i = 4; i <= axes; i++) {
+        if (whole(kept, version->dim + i * version->dim_width, version->dim_width) > 1)
+            steps[i] = real_at(kept, version->pixdim, i);
+    }
+    losses_add_distances(losses, size, "pixdim", steps, 4, DIMS_MOST + 1);
 }
 
 static void tell_losses(const struct source *source, const struct format *sink, char *losses, size_t size)
@@ -682,8 +689,7 @@ static void tell_losses(const struct source *source, const struct format *sink, 
     tell_transforms(source, sink, kept, losses, size);
     if (has_other_units(kept))
         losses_add(losses, size, "xyzt_units");
-    if (has_time_step(source, kept))
-        losses_add(losses, size, "pixdim[4]");
+    tell_steps(kept, losses, size);
     tell_own_fields(kept, losses, size);
 }
 

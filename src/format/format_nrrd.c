@@ -485,6 +485,16 @@ static const char own_fields[] =
 static const char axis_fields[] = "dimension,sizes,spacings,kinds";
 static const char position_fields[] = "space,space dimension,space directions,space origin";
 
+/* In a space with time, that of the first volume. */
+static void tell_time(const struct source *source, char *losses, size_t size)
+{
+    const char *value = fields_find(&((const struct volume *)source->state)->fields, "space origin");
+    struct vector place;
+
+    if (value != NULL && next_vector(&value, &place) && place.count > 3 && place.parts[3] != 0.0)
+        losses_add(losses, size, "space origin[3]");
+}
+
 static void tell_spacings(const struct source *source, char *losses, size_t size)
 {
     struct axes axes;
@@ -547,6 +557,8 @@ static void tell_losses(const struct source *source, const struct format *sink, 
         return;
     for (size_t i = 1; i < volume->fields.count - volume->listed; i++)
         tell_loss(&volume->fields.items[i], keeps_position, losses, size);
+    if (keeps_position)
+        tell_time(source, losses, size);
     tell_spacings(source, losses, size);
     tell_steps(source, keeps_position, losses, size);
 }
