@@ -181,6 +181,44 @@ sed 's/ImageJ=1.53t/a heart, 3T /' scan.tif > changed.tif
 accepts 'as is a description that is not of a stack' 'voxfilt: changed.tif: left out: ImageDescription
 ' convert -i changed.tif -o back.tif
 
+sed 's/loop=false/min=12.345/' scan.tif > changed.tif
+accepts "so are ImageJ's other words" 'voxfilt: changed.tif: left out: min
+' convert -i changed.tif -o back.tif
+sed 's/loop=false/min 12.345/' scan.tif > changed.tif
+accepts 'or all of them, if they are none' 'voxfilt: changed.tif: left out: ImageDescription
+' convert -i changed.tif -o back.tif
+described() # TEXT
+{
+    cp scan.tif changed.tif
+    # shellcheck disable=SC2059  # a byte in octal ends it
+    printf "$1\\000" | dd of=changed.tif bs=1 seek="$(grep -abo ImageJ= scan.tif | cut -d: -f1)" conv=notrunc 2> ../stderr
+}
+described '{"shape": [4, 5, 6], "axes": "ZYX"}'
+accepts "tifffile's words are those of a stack" '' convert -i changed.tif -o back.tif
+described '{"shape": [4, 5, 6], "note": "mine"}'
+accepts 'unless there are others' 'voxfilt: changed.tif: left out: ImageDescription
+' convert -i changed.tif -o back.tif
+
+sed 's/loop=false/unit=micro/' scan.tif > changed.tif
+accepts 'a unit stays in the format' '' convert -i changed.tif -o back.tif
+grep -aqx 'unit=micro' back.tif
+result $? 'as it was'
+accepts 'others have none' 'voxfilt: changed.tif: left out: unit
+' convert -i changed.tif -o back.nrrd
+cp scan.tif inches.tif
+printf '\002' | dd of=inches.tif bs=1 seek=$(($(entry scan.tif 296) + 8)) conv=notrunc 2> ../stderr
+accepts 'the unit of the resolution stays, too' '' convert -i inches.tif -o back.tif
+[ "$(od -An -tu2 -j$(($(entry back.tif 296) + 8)) -N2 back.tif | tr -d ' ')" = 2 ]
+result $? 'as it was'
+accepts 'or is named' 'voxfilt: inches.tif: left out: ResolutionUnit
+' convert -i inches.tif -o back.mha
+
+convert -i scan.raw -d 6,5,2 -t u8 --channels 4 -o rgba.tif
+accepts 'a channel of which nothing is known stays one' '' convert -i rgba.tif -o back.tif
+with rgba.tif 338 '\002'
+accepts 'that one holds alpha is named' 'voxfilt: changed.tif: left out: ExtraSamples
+' convert -i changed.tif -o back.tif
+
 # ImageJ's stacks of one directory: the pages follow each other without any of their own.
 directory=$(od -An -tu4 -j4 -N4 scan.tif | tr -d ' ')
 link=$((directory + 2 + 12 * $(od -An -tu2 -j"$directory" -N2 scan.tif | tr -d ' ')))

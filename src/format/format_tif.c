@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "base/number.h"
 #include "format.h"
+#include "losses.h"
 #include "tiff_reader.h"
 #include "tiff_text.h"
 #include "tiff_writer.h"
@@ -13,6 +14,9 @@
 #include <string.h>
 
 enum { DESCRIPTION_MOST = 512, CHANNELS_MOST = 65535, DEFAULT_DPI = 72 };
+
+/* As ResolutionUnit has them; centimetres are another one. */
+enum { NO_UNIT = 1, INCHES = 2 };
 
 static bool is_tiff(const unsigned char *start, size_t size)
 {
@@ -50,7 +54,7 @@ static void set_distance(double *spacing, double distance)
 /* What a program writes that knows no resolution. */
 static bool is_default(const struct tiff_pages *pages)
 {
-    return pages->in_inches && pages->distance[0] == 1.0 / DEFAULT_DPI &&
+    return pages->unit == INCHES && pages->distance[0] == 1.0 / DEFAULT_DPI &&
            pages->distance[1] == 1.0 / DEFAULT_DPI;
 }
 
@@ -67,6 +71,13 @@ static void set_spacing(struct source *source, const struct tiff_pages *pages)
     /* Where nothing tells, pages are as far apart as samples are. */
     spacing[2] = text->imagej || source->header.grid.axes < 3 ? 1.0 : spacing[0];
     set_distance(&spacing[2], text->spacing[2]);
+}
+
+/* Of the resolution, if that tells the spacing. */
+static unsigned unit_of(const struct tiff_pages *pages)
+{
+    return pages->has_resolution && !is_default(pages) && pages->text.spacing[0] == 0.0 ? pages->unit
+                                                                                        : NO_UNIT;
 }
 
 static void describe(struct source *source, const struct tiff_pages *pages)
@@ -158,6 +169,19 @@ static void close_source(struct source *source)
     source->state = NULL;
 }
 
+/* Other formats take distances in millimetres, or say nothing of them. */
+static void tell_losses(const struct source *source, const struct format *sink, char *losses, size_t size)
+{
+    const struct tiff_pages *pages = tiff_reader_pages(source->state);
+
+    if (sink->open == source->format->open)
+        return;
+    if (pages->text.unit[0] != '\0' && strcmp(pages->text.unit, "mm") != 0)
+        losses_add(losses, size, "unit");
+    else if (unit_of(pages) != NO_UNIT)
+        losses_add(losses, size, "ResolutionUnit");
+}
+
 /* ---- writing ---- */
 
 static bool check_writable(const struct sink *sink, struct fault *fault)
@@ -209,6 +233,7 @@ static bool create_sink(struct sink *sink, const struct sink_request *request, s
         .type = sink->header.type,
         .endian = sink->header.endian,
         .distance = {grid->spacing[0], grid->spacing[1]},
+        .unit = origin == NULL ? NO_UNIT : unit_of(origin),
         .description = grid->axes < 3 ? NULL
                                       : tiff_text_write(grid->nz, grid->spacing[2],
                                                         origin == NULL ? "" : origin->text.unit, description,
@@ -246,7 +271,8 @@ static void discard_sink(struct sink *sink)
 #define TIFF_OPERATIONS                                                                                      \
     .title = "a TIFF file", .holds_spacing = true, .compresses = true, .open = open_source,                  \
     .read = read_samples, .read_at = read_at, .end = end_source, .close = close_source,                      \
-    .create = create_sink, .write = write_samples, .finish = finish_sink, .discard = discard_sink
+    .tell_losses = tell_losses, .create = create_sink, .write = write_samples, .finish = finish_sink,        \
+    .discard = discard_sink
 
 const struct format format_tif = {
     .name = "tif", .summary = "TIFF stacks, a page a plane", .sniff = is_tiff, TIFF_OPERATIONS};

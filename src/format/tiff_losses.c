@@ -16,8 +16,7 @@ static const uint16_t carried[] = {
     TIFFTAG_STRIPBYTECOUNTS, TIFFTAG_MINSAMPLEVALUE, TIFFTAG_MAXSAMPLEVALUE,  TIFFTAG_XRESOLUTION,
     TIFFTAG_YRESOLUTION,     TIFFTAG_PLANARCONFIG,   TIFFTAG_RESOLUTIONUNIT,  TIFFTAG_PAGENUMBER,
     TIFFTAG_PREDICTOR,       TIFFTAG_TILEWIDTH,      TIFFTAG_TILELENGTH,      TIFFTAG_TILEOFFSETS,
-    TIFFTAG_TILEBYTECOUNTS,  TIFFTAG_EXTRASAMPLES,   TIFFTAG_SAMPLEFORMAT,    TIFFTAG_SMINSAMPLEVALUE,
-    TIFFTAG_SMAXSAMPLEVALUE};
+    TIFFTAG_TILEBYTECOUNTS,  TIFFTAG_SAMPLEFORMAT,   TIFFTAG_SMINSAMPLEVALUE, TIFFTAG_SMAXSAMPLEVALUE};
 
 static bool is_turned(const struct tiff_losses_page *page)
 {
@@ -27,12 +26,28 @@ static bool is_turned(const struct tiff_losses_page *page)
            orientation != ORIENTATION_TOPLEFT;
 }
 
+/* Channels beyond the colours are written as channels of which nothing is known. */
+static bool has_alpha(const struct tiff_losses_page *page)
+{
+    uint16_t count = 0, *meanings = NULL;
+
+    if (page->libtiff->TIFFGetField(page->tiff, TIFFTAG_EXTRASAMPLES, &count, &meanings) != 1)
+        return false;
+    for (uint16_t i = 0; i < count; i++) {
+        if (meanings[i] != EXTRASAMPLE_UNSPECIFIED)
+            return true;
+    }
+    return false;
+}
+
 static bool is_carried(const struct tiff_losses_page *page, unsigned tag)
 {
     if (tag == TIFFTAG_IMAGEDESCRIPTION)
-        return page->describes_stack;
+        return page->text->is_stack;
     if (tag == TIFFTAG_ORIENTATION)
         return !is_turned(page);
+    if (tag == TIFFTAG_EXTRASAMPLES)
+        return !has_alpha(page);
     for (size_t i = 0; i < sizeof carried / sizeof *carried; i++) {
         if (carried[i] == tag)
             return true;
@@ -62,5 +77,7 @@ void tiff_losses_tell(const struct tiff_losses_page *page, char *text, size_t si
         name_tag(page, tag, name, sizeof name);
         losses_add(text, size, name);
     }
+    if (page->text->is_stack && page->text->others[0] != '\0')
+        losses_add(text, size, page->text->others);
 }
 #endif

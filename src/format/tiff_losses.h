@@ -4,6 +4,7 @@
 
 #include "tiff_directory.h"
 #include "tiff_library.h"
+#include "tiff_text.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -13,7 +14,7 @@ struct tiff_losses_page {
     const struct tiff_library *libtiff;
     TIFF *tiff; /* at that page */
     const struct tiff_directory *directory;
-    bool describes_stack; /* and that alone: its description has no words of its own */
+    const struct tiff_text *text; /* of its description */
 };
 
 /* The names of such tags, or as many as there is room for; empty: none. */

@@ -276,7 +276,7 @@ static void read_resolution(struct tiff_reader *reader, const struct tiff_direct
     all->distance[0] = tiff_directory_distance(directory, TIFFTAG_XRESOLUTION);
     all->distance[1] = tiff_directory_distance(directory, TIFFTAG_YRESOLUTION);
     all->has_resolution = all->distance[0] > 0.0 && all->distance[1] > 0.0;
-    all->in_inches = short_field(reader, TIFFTAG_RESOLUTIONUNIT, RESUNIT_INCH) == RESUNIT_INCH;
+    all->unit = short_field(reader, TIFFTAG_RESOLUTIONUNIT, RESUNIT_INCH);
 }
 
 /* What the page tells besides the samples. */
@@ -286,13 +286,12 @@ static void read_description(struct tiff_reader *reader)
     struct tiff_pages *all = &reader->all;
     const struct tiff_directory directory =
         tiff_directory_at(reader->file, all->endian, libtiff->TIFFCurrentDirOffset(reader->tiff));
-    struct tiff_losses_page page = {libtiff, reader->tiff, &directory, false};
+    const struct tiff_losses_page page = {libtiff, reader->tiff, &directory, &all->text};
     const char *description = NULL;
 
     if (libtiff->TIFFGetField(reader->tiff, TIFFTAG_IMAGEDESCRIPTION, &description) != 1)
         description = NULL;
     all->text = tiff_text_read(description, all->channels);
-    page.describes_stack = all->text.is_stack;
     read_resolution(reader, &directory);
     tiff_losses_tell(&page, all->losses, sizeof all->losses);
 }

@@ -22,8 +22,8 @@ struct tiff_pages {
     enum sample_type type;
     enum endian endian; /* of the file */
     bool has_resolution;
-    double distance[2]; /* between samples, from the resolution */
-    bool in_inches;
+    double distance[2];    /* between samples, from the resolution */
+    unsigned unit;         /* of that, as ResolutionUnit has it */
     struct tiff_text text; /* of the first page */
     char losses[384];      /* its tags that tell more than all this, by their names; else empty */
     bool plain; /* samples stand in the file as they are, those of each page together: at_page tells where */

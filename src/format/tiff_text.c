@@ -2,6 +2,8 @@
  */
 #include "tiff_text.h"
 
+#include "losses.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,6 +38,35 @@ static const char *line_value(const char *text, const char *key)
     return NULL;
 }
 
+/* What a stack has in words of its own, or what comes from how it was shown. */
+static bool is_of_stack(const char *key, size_t length)
+{
+    static const char *const keys[] = {"ImageJ",     "images", "channels", "slices", "frames",
+                                       "hyperstack", "mode",   "spacing",  "unit",   "loop"};
+
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        if (strlen(keys[i]) == length && strncmp(key, keys[i], length) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Words that are no keys are those of somebody else. */
+static void read_others(const char *text, struct tiff_text *told)
+{
+    char name[TIFF_TEXT_UNIT_BYTES];
+
+    for (const char *line = text; *line != '\0'; line += *line == '\n') {
+        size_t length = strcspn(line, "\r\n"), key = strcspn(line, "=\r\n");
+        told->is_stack = told->is_stack && (length == 0 || (key < length && key < sizeof name));
+        if (told->is_stack && length > 0 && !is_of_stack(line, key)) {
+            snprintf(name, sizeof name, "%.*s", (int)key, line);
+            losses_add(told->others, sizeof told->others, name);
+        }
+        line += strcspn(line, "\n");
+    }
+}
+
 static void read_imagej(const char *text, struct tiff_text *told)
 {
     const char *unit = line_value(text, "unit");
@@ -49,6 +80,7 @@ static void read_imagej(const char *text, struct tiff_text *told)
     told->spacing[2] = distance_at(line_value(text, "spacing"));
     if (length < sizeof told->unit)
         memcpy(told->unit, unit == NULL ? "" : unit, length);
+    read_others(text, told);
 }
 
 /* ---- OME: attributes of XML ---- */
@@ -114,6 +146,20 @@ static uint64_t *axis_of(struct tiff_text *told, char letter)
     return letter == 'Z' || (letter != 'T' && told->slices == 1) ? &told->slices : &told->frames;
 }
 
+/* With the axes, or without them. */
+static bool is_shape_alone(const char *text)
+{
+    static const char shape[] = "{\"shape\": [", axes[] = ", \"axes\": \"";
+    const char *at = strncmp(text, shape, strlen(shape)) == 0 ? strchr(text, ']') : NULL;
+
+    if (at != NULL && strncmp(++at, axes, strlen(axes)) == 0) {
+        at += strlen(axes);
+        at += strcspn(at, "\"");
+        at += *at == '"';
+    }
+    return at != NULL && strcmp(at, "}") == 0;
+}
+
 static void read_tifffile(const char *text, unsigned page_channels, struct tiff_text *told)
 {
     const char *axes = strstr(text, "\"axes\": \"");
@@ -121,12 +167,12 @@ static void read_tifffile(const char *text, unsigned page_channels, struct tiff_
     size_t within = page_channels > 1 ? 3 : 2, count = read_shape(text, shape);
 
     axes = axes == NULL ? NULL : axes + strlen("\"axes\": \"");
+    told->is_stack = is_shape_alone(text);
     if (count <= within || (axes != NULL && strcspn(axes, "\"") != count))
         return;
     told->channels = told->slices = told->frames = 1;
     for (size_t i = count - within; i-- > 0;)
         *axis_of(told, axes == NULL ? '\0' : axes[i]) *= shape[i];
-    told->is_stack = true;
 }
 
 /* ---- all of them ---- */

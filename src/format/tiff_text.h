@@ -7,15 +7,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { TIFF_TEXT_UNIT_BYTES = 32 };
+enum { TIFF_TEXT_UNIT_BYTES = 32, TIFF_TEXT_OTHERS_BYTES = 128 };
 
 struct tiff_text {
     bool imagej;
-    bool is_stack;                     /* ImageJ's or tifffile's, which tell of the stack and of no more */
-    uint64_t pages;                    /* in all; 0: not told */
-    uint64_t channels, slices, frames; /* pages that stand for each; 0: not told */
-    double spacing[3];                 /* 0: not told */
-    char unit[TIFF_TEXT_UNIT_BYTES];   /* of ImageJ; empty: not told */
+    bool is_stack;                       /* ImageJ's or tifffile's, which tell of the stack and of no more, */
+    char others[TIFF_TEXT_OTHERS_BYTES]; /* but for these words of ImageJ's */
+    uint64_t pages;                      /* in all; 0: not told */
+    uint64_t channels, slices, frames;   /* pages that stand for each; 0: not told */
+    double spacing[3];                   /* 0: not told */
+    char unit[TIFF_TEXT_UNIT_BYTES];     /* of ImageJ; empty: not told */
 };
 
 /* Pages hold so many channels themselves. NULL is no description. */

@@ -24,8 +24,7 @@ enum {
     AS_THEY_ARE = 1,
     DEFLATED = 8,
     GRAY = 1,
-    RGB = 2,
-    NO_UNIT = 1
+    RGB = 2
 };
 
 enum tag {
@@ -199,7 +198,7 @@ static void add_directory(const struct tiff_writer *writer, struct text *text, b
     add_entry(writer, text, STRIP_BYTE_COUNTS, place, 1, bytes);
     add_resolution(writer, text, X_RESOLUTION, 0);
     add_resolution(writer, text, Y_RESOLUTION, 1);
-    add_entry(writer, text, RESOLUTION_UNIT, SHORT, 1, NO_UNIT);
+    add_entry(writer, text, RESOLUTION_UNIT, SHORT, 1, stack->unit);
     if (extra_channels(writer) > 0)
         add_for_channels(writer, text, EXTRA_SAMPLES, extra_channels(writer), 0, writer->extras_at);
     add_for_channels(writer, text, SAMPLE_FORMAT, stack->channels, format_of(stack->type),

@@ -20,6 +20,7 @@ struct tiff_writer_stack {
     enum sample_type type;
     enum endian endian;
     double distance[2];      /* between samples, along x and y */
+    unsigned unit;           /* of that, as ResolutionUnit has it */
     const char *description; /* of the first page; NULL: none */
     int level;               /* of compression, 1 to 9; 0: samples stand as they are */
     size_t threads;          /* at least 1; the file is the same for any */
