@@ -1,0 +1,155 @@
+/* What one rank meets ends all of them, with one line. */
+#include "ranks_cases.h"
+#include "ranks_run.h"
+
+#include <check.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+/* A raw volume that one rank cannot read. The others wait for that, and their planes are counted. */
+static atomic_bool torn;
+static atomic_size_t read_by_others;
+
+static bool tear(struct source *source, void *samples, size_t first, size_t planes, struct fault *fault)
+{
+    (void)source, (void)samples, (void)first, (void)planes;
+    torn = true;
+    return fault_raise(fault, STATUS_IO, "in: torn");
+}
+
+static bool read_slowly(struct source *source, void *samples, size_t first, size_t planes,
+                        struct fault *fault)
+{
+    const struct timespec moment = {.tv_nsec = 1000000};
+
+    do
+        nanosleep(&moment, NULL);
+    while (!torn);
+    read_by_others += planes;
+    return format_raw.read_at(source, samples, first, planes, fault);
+}
+
+static void ck_all_failed(const struct ranks_run *run, enum status status, const char *line)
+{
+    for (size_t i = 0; i < run->count; i++) {
+        ck_assert(!run->ranks[i].done);
+        ck_assert_str_eq(run->ranks[i].fault.text, line);
+        ck_assert_int_eq(run->ranks[i].fault.status, status);
+    }
+    ck_assert(!file_exists("out"));
+}
+
+START_TEST(what_one_meets_ends_all_soon)
+{
+    struct format broken = format_raw, slow = format_raw;
+    struct ranks_run run;
+    size_t files;
+
+    broken.read_at = tear;
+    slow.read_at = read_slowly;
+    torn = false;
+    read_by_others = 0;
+    ranks_run_fill(SAMPLE_U8, 4 * 4 * 300);
+    unlink("out");
+    files = folder_count();
+    ranks_run_begin(&run, "-d 4,4,300 -t u8 --stats", 3, (enum division_kind)_i);
+    for (size_t i = 0; i < run.count; i++) {
+        run.ranks[i].request.format = i == 1 ? &broken : &slow;
+        run.ranks[i].request.plan.limits = (struct schedule_limits){.slab = 1, .batch = 1};
+    }
+    ranks_run_make(&run);
+    ck_all_failed(&run, STATUS_IO, "rank 1 (here): in: torn");
+    ck_assert_uint_lt(read_by_others, 100);
+    ck_assert_uint_eq(folder_count(), files);
+    ranks_run_end(&run);
+}
+END_TEST
+
+/* One rank sees another file than the others do. */
+static void check_input_of_one(size_t size, const char *name, enum status status, const char *line)
+{
+    struct ranks_run run;
+
+    ranks_run_fill(SAMPLE_U8, 64);
+    if (size > 0)
+        file_fill(name, "0123456789012345678901234567890123456789012345678901234567890123", size);
+    ranks_run_begin(&run, "-n 4 -t u8", 3, DIVISION_PARTS);
+    run.ranks[2].request.input = name;
+    ranks_run_make(&run);
+    ck_all_failed(&run, status, line);
+    ranks_run_end(&run);
+    unlink(name);
+}
+
+START_TEST(inputs_that_differ)
+{
+    check_input_of_one(63, "short", STATUS_INPUT, "rank 2 (here): short: 63 bytes here, but 64 on rank 0");
+    check_input_of_one(0, "none", STATUS_IO, "rank 2 (here): none: No such file or directory");
+}
+END_TEST
+
+START_TEST(headers_that_differ)
+{
+    static const char form[] = "NRRD0004\ntype: uint8\ndimension: 3\nsizes: %s\nencoding: raw\n\n01234567";
+    char text[200];
+    struct ranks_run run;
+
+    unlink("in");
+    file_fill("in", text, (size_t)snprintf(text, sizeof text, form, "2 2 2"));
+    file_fill("other", text, (size_t)snprintf(text, sizeof text, form, "4 2 1"));
+    ranks_run_begin(&run, "", 2, DIVISION_PARTS);
+    run.ranks[1].request.input = "other";
+    ranks_run_make(&run);
+    ck_assert(!run.ranks[0].done);
+    ck_assert_str_eq(fault_reason(&run.ranks[0].fault) + strlen("other: "),
+                     run.ranks[0].fault.text + strlen("rank 1 (here): other: "));
+    ck_assert_ptr_nonnull(strstr(run.ranks[0].fault.text, " u8 here, but 2 "));
+    ranks_run_end(&run);
+    unlink("other");
+}
+END_TEST
+
+/* What all of them meet is no rank's own. */
+START_TEST(everybodys_faults)
+{
+    struct ranks_run run;
+
+    ranks_run_fill(SAMPLE_U8, 64);
+    ranks_run_begin(&run, "-n 4 -t u16", 3, DIVISION_PARTS);
+    ranks_run_make(&run);
+    ck_assert(!run.ranks[0].done);
+    ck_assert_ptr_null(strstr(run.ranks[0].fault.text, "rank"));
+    ranks_run_end(&run);
+}
+END_TEST
+
+/* Nobody waits for a rank that has no memory for its team. */
+START_TEST(a_team_without_memory)
+{
+    struct ranks_run run;
+
+    ranks_run_fill(SAMPLE_U8, 64);
+    ranks_run_begin(&run, "-n 4 -t u8", 3, DIVISION_PARTS);
+    peers_threads_lack(run.threads, 1);
+    ranks_run_make(&run);
+    ck_all_failed(&run, STATUS_LIMIT, "rank 1 (here): no memory for a team");
+    ranks_run_end(&run);
+}
+END_TEST
+
+TCase *ranks_faults_case(void)
+{
+    TCase *tests = tcase_create("faults");
+
+    tcase_add_loop_test(tests, what_one_meets_ends_all_soon, DIVISION_PARTS, DIVISION_KINDS);
+    if (!ranks_run_on_gpus()) {
+        tcase_add_test(tests, inputs_that_differ);
+        tcase_add_test(tests, headers_that_differ);
+        tcase_add_test(tests, everybodys_faults);
+        tcase_add_test(tests, a_team_without_memory);
+    }
+    return tests;
+}

@@ -1,0 +1,131 @@
+/* Each call of a rank, and each of its allocations, is refused in turn: all end, and nothing is left. */
+#include "ranks_cases.h"
+#include "ranks_run.h"
+
+#include <check.h>
+#include <string.h>
+
+#define CALLS_MOST 900
+
+static const struct lost_run {
+    const char *options;
+    enum division_kind division;
+} lost_runs[] = {{"-d 5,4,9 -t u8 --stats", DIVISION_PARTS},
+                 {"-d 5,4,9 -t u8 --out-format raw.gz", DIVISION_PARTS},
+                 {"-d 5,4,9 -t u8 --planes 3:5", DIVISION_PARTS},
+                 {"-d 5,4,9 -t u8 -f heat -e wrap -f gauss:1 -e hold", DIVISION_CHEAPEST},
+                 {"-d 5,4,9 -t u8 -s 3 --stats --preview p.png", DIVISION_SHARES},
+                 {"-d 5,4,9 -t u8 --until 2 --check-every 2 -s 5", DIVISION_SHARES},
+                 {"-d 5,4,9 -t u8 -s 2 --out-range auto", DIVISION_SHARES},
+                 {"-d 5,4,9 -t u8 -s 5 --stats", DIVISION_PASSES},
+                 {"-d 5,4,9 -t u8 --until 2 --check-every 2 -s 5 -e wrap", DIVISION_PASSES},
+                 {"-d 5,4,9 -t u8 -s 3 --out-range auto --out-format raw.gz", DIVISION_PASSES},
+                 {"-d 5,4,9 -t u8 -s 2 --tee 1:t1 --tee 0:t0.raw.gz", DIVISION_PARTS},
+                 {"-d 5,4,9 -t u8 -s 2 --tee 1:t1 --tee 0:t0.raw.gz", DIVISION_SHARES},
+                 {"-d 5,4,9 -t u8 -s 5 --out-format nii.gz --tee 3:t3.nii.gz", DIVISION_PASSES}};
+
+/* Each call of a rank fails once: all of them end, and nothing is left but perhaps the output, which is
+ * complete. */
+static bool check_lost_call(const struct lost_run *lost, size_t index, unsigned long call, size_t files)
+{
+    struct ranks_run run;
+    bool failed;
+
+    ranks_run_begin(&run, lost->options, 3, lost->division);
+    peers_threads_fail(run.threads, index, call);
+    ranks_run_make(&run);
+    failed = peers_threads_have_failed(run.threads);
+    ck_assert(failed != run.ranks[index].done);
+    for (size_t i = 0; i < run.count && failed; i++)
+        ck_assert(run.ranks[i].done || run.ranks[i].fault.text[0] != '\0');
+    for (size_t i = 0; i < ranks_run_outputs(&run); i++) {
+        if (file_exists(ranks_run_output(&run, i)))
+            ranks_run_compare_file(ranks_run_output(&run, i), ranks_run_aside(&run, i));
+    }
+    ranks_run_remove(&run);
+    ck_assert_uint_eq(folder_count(), files);
+    ranks_run_end(&run);
+    return failed;
+}
+
+/* Make the outputs by one process, and set them aside. Returns how many files there are then. The run is to
+   be ended. */
+static size_t make_alone(struct ranks_run *run, const struct lost_run *lost)
+{
+    ranks_run_fill(SAMPLE_U8, 180);
+    ranks_run_begin(run, lost->options, 1, DIVISION_CHEAPEST);
+    ranks_run_make(run);
+    ranks_run_set_aside(run);
+    return folder_count();
+}
+
+START_TEST(calls_that_fail)
+{
+    struct ranks_run alone;
+    unsigned long call = 1;
+    size_t files = make_alone(&alone, &lost_runs[_i]);
+
+    for (size_t index = 0; index < 3; index++) {
+        for (call = 1; call < CALLS_MOST && check_lost_call(&lost_runs[_i], index, call, files); call++)
+            continue;
+        ck_assert_uint_gt(call, 10);
+        ck_assert_uint_lt(call, CALLS_MOST);
+    }
+    ranks_run_remove_aside(&alone);
+    ranks_run_end(&alone);
+}
+END_TEST
+
+/* An allocation of a rank is refused: all of them end, and in the same way. Whether it came to that. */
+static bool check_lacking(const struct lost_run *lost, size_t index, unsigned long allocation, size_t files)
+{
+    struct ranks_run run;
+    bool lacked;
+
+    ranks_run_begin(&run, lost->options, 3, lost->division);
+    run.ranks[index].lacks = allocation;
+    ranks_run_make(&run);
+    lacked = run.ranks[index].lacks == 0;
+    if (run.ranks[0].done) {
+        for (size_t i = 0; i < run.count; i++)
+            ck_assert(run.ranks[i].done);
+        ranks_run_compare(&run);
+        ranks_run_remove(&run);
+    } else {
+        ck_assert(lacked);
+        for (size_t i = 0; i < run.count; i++) {
+            ck_assert(!run.ranks[i].done);
+            ck_assert_int_eq(run.ranks[i].fault.status, STATUS_LIMIT);
+            ck_assert_ptr_nonnull(strstr(run.ranks[i].fault.text, "memory"));
+        }
+    }
+    ck_assert_uint_eq(folder_count(), files);
+    ranks_run_end(&run);
+    return lacked;
+}
+
+/* Where there is too little for one division of the planes, another one may do. */
+START_TEST(memory_that_is_lacking)
+{
+    struct ranks_run alone;
+    size_t files = make_alone(&alone, &lost_runs[_i]);
+
+    for (size_t index = 0; index < 3; index++) {
+        unsigned long allocation = 1;
+        while (check_lacking(&lost_runs[_i], index, allocation, files))
+            allocation++;
+        ck_assert_uint_gt(allocation, 5);
+    }
+    ranks_run_remove_aside(&alone);
+    ranks_run_end(&alone);
+}
+END_TEST
+
+TCase *ranks_refusals_case(void)
+{
+    TCase *tests = tcase_create("refusals");
+
+    tcase_add_loop_test(tests, memory_that_is_lacking, 0, (int)LENGTH(lost_runs));
+    tcase_add_loop_test(tests, calls_that_fail, 0, (int)LENGTH(lost_runs));
+    return tests;
+}
