@@ -351,6 +351,19 @@ convert -i rgb.nrrd -o rgb.raw
 tail -c 360 rgb.nrrd > expected.raw
 same 'nrrd: an axis of colours is one of channels' expected.raw rgb.raw
 
+accepts 'nrrd: which other formats have as well' '' convert -i rgb.nrrd -o rgb.nii
+accepts 'nrrd: or which are named' 'voxfilt: rgb.nrrd: left out: kinds
+' convert -i rgb.nrrd -o rgb.mha
+sed 's/RGB-color/vector/' rgb.nrrd > vector.nrrd
+accepts 'nrrd: what channels are in any format is not' '' convert -i vector.nrrd -o vector.mha
+{ printf 'NRRD0004\ntype: uchar\ndimension: 4\nsizes: 6 5 4 2\nkinds: domain domain domain list\nencoding: raw\n\n'
+    cat scan.raw; } > list.nrrd
+accepts 'nrrd: a list of volumes is a series' '' convert -i list.nrrd -o list.mha
+grep -aqx 'DimSize = 6 5 4 2' list.mha
+result $? 'nrrd: of them'
+sed 's/domain list/list domain/' list.nrrd > bad.nrrd
+refuses 3 'voxfilt: bad.nrrd: kinds: axis 3 holds channels, but only the first axis may' convert -i bad.nrrd -o out
+
 for word in x ++5 -; do
     printf 'NRRD0004\ntype: short\ndimension: 1\nsizes: 1\nencoding: ascii\n\n%s\n' "$word" > words.nrrd
     refuses 3 "voxfilt: words.nrrd: text: $word: not a number of type i16" convert -i words.nrrd -o out

@@ -45,6 +45,13 @@ enum { ENCODINGS = sizeof encoding_names / sizeof *encoding_names };
 /* Kinds of axes along which samples are apart in space or time; along others they are channels. */
 static const char domain_kinds[] = "domain,space,time,none,???";
 
+/* A list of volumes is a series. */
+static const char series_kinds[] = "list";
+
+/* What a channel is in any format, and where channels are colours. */
+static const char vector_kinds[] = "vector,2-vector,3-vector,4-vector";
+static const char colour_kinds[] = "RGB-color,RGBA-color,3-color,4-color";
+
 static bool is_one_of(const char *names, const char *word, size_t length)
 {
     for (size_t own; *names != '\0'; names += own + (names[own] == ',')) {
@@ -218,6 +225,12 @@ static bool read_sizes(const struct fields *fields, struct axes *axes, struct fa
                              number_plural(found), axes->count);
 }
 
+/* The fastest axis may be one of channels. */
+static size_t channel_axes(const struct axes *axes)
+{
+    return axes->is_channel[0] && axes->count > 1;
+}
+
 static bool read_kinds(const struct fields *fields, struct axes *axes, struct fault *fault)
 {
     const char *value = fields_find(fields, "kinds"), *rest = value;
@@ -228,7 +241,9 @@ static bool read_kinds(const struct fields *fields, struct axes *axes, struct fa
     for (size_t length; *(rest += strspn(rest, " \t")) != '\0'; rest += length, found++) {
         length = strcspn(rest, " \t");
         if (found < axes->count)
-            axes->is_channel[found] = !is_one_of(domain_kinds, rest, length);
+            axes->is_channel[found] =
+                !is_one_of(domain_kinds, rest, length) &&
+                !(found >= 3 + channel_axes(axes) && is_one_of(series_kinds, rest, length));
     }
     return found == axes->count || fields_refuse(fields, "kinds", value, "not one for each axis", fault);
 }
@@ -348,12 +363,6 @@ static bool read_axes(const struct fields *fields, struct axes *axes, struct fau
     *axes = (struct axes){.count = 0};
     return read_sizes(fields, axes, fault) && read_kinds(fields, axes, fault) &&
            read_distances(fields, axes, fault);
-}
-
-/* The fastest axis may be one of channels. */
-static size_t channel_axes(const struct axes *axes)
-{
-    return axes->is_channel[0] && axes->count > 1;
 }
 
 /* Spaces that other formats know as well; those with time have it as the fourth dimension. */
@@ -485,6 +494,22 @@ static const char own_fields[] =
 static const char axis_fields[] = "dimension,sizes,spacings,kinds";
 static const char position_fields[] = "space,space dimension,space directions,space origin";
 
+static bool holds_colours(const struct format *format)
+{
+    return format->create == format_nii.create || format->create == format_tif.create;
+}
+
+/* What channels are. Raw samples do not even tell how many there are. */
+static void tell_kinds(const struct source *source, const struct format *sink, char *losses, size_t size)
+{
+    const char *kind = fields_find(&((const struct volume *)source->state)->fields, "kinds");
+    size_t length = kind == NULL ? 0 : strcspn(kind, " \t");
+
+    if (source->header.grid.channels > 1 && sink->title != NULL && !is_one_of(vector_kinds, kind, length) &&
+        !(is_one_of(colour_kinds, kind, length) && holds_colours(sink)))
+        losses_add(losses, size, "kinds");
+}
+
 /* In a space with time, that of the first volume. */
 static void tell_time(const struct source *source, char *losses, size_t size)
 {
@@ -559,6 +584,7 @@ static void tell_losses(const struct source *source, const struct format *sink, 
         tell_loss(&volume->fields.items[i], keeps_position, losses, size);
     if (keeps_position)
         tell_time(source, losses, size);
+    tell_kinds(source, sink, losses, size);
     tell_spacings(source, losses, size);
     tell_steps(source, keeps_position, losses, size);
 }
