@@ -548,6 +548,15 @@ placed() # LINES
 {
     printf "$meta\\n$1\\nElementDataFile = LOCAL\\n" > placed.mha && cat scan.raw >> placed.mha
 }
+scaled='ElementToIntensityFunctionSlope = 2\nElementToIntensityFunctionOffset = 5\nElementMax = 9'
+placed "$scaled"
+convert -i placed.mha -o scaled.mha
+[ "$(grep -ac '^Element[TM][oa]' scaled.mha)" = 3 ]
+result $? 'mha: what values mean is kept'
+voxfilt -q -i placed.mha -f identity --out-range=0,65535 -o scaled.mha
+grep -aq '^Element[TM][oa]' scaled.mha
+[ $? = 1 ]
+result $? 'mha: but not if samples are mapped'
 mirrored='TransformMatrix = 0 1 0 -1 0 0 0 0 1\nOffset = 1 2 3\nElementSpacing = -1 2 3'
 placed "$mirrored"
 accepts 'mha: a distance below 0 turns the axis' '' convert -i placed.mha -o placed.nrrd

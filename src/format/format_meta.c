@@ -380,7 +380,10 @@ static bool open_source(struct source *source, const struct source_request *requ
 static const char *const own_fields[] = {"BinaryData",     "BinaryDataByteOrderMSB", "ElementByteOrderMSB",
                                          "CompressedData", "CompressedDataSize",     "HeaderSize",
                                          "ElementType",    "ElementDataFile",        NULL};
-static const char *const range_fields[] = {"ElementMin", "ElementMax", NULL};
+
+/* What values mean, and the ends of their range, which others have once they are mapped. */
+static const char *const range_fields[] = {"ElementMin", "ElementMax", "ElementToIntensityFunctionSlope",
+                                           "ElementToIntensityFunctionOffset", NULL};
 
 /* ---- what other formats do not keep ---- */
 
