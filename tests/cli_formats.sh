@@ -421,6 +421,13 @@ accepts 'of two that do not agree, the one that is left out is named' 'voxfilt: 
 result $? 'and the other one is sform'
 accepts 'NIfTI keeps both' '' convert -i moved.nii -o kept.nii
 same 'as they are' moved.nii kept.nii
+cp both.nii longer.nii
+poke longer.nii 280 '\000\000\000\000\000\000\200\277'
+accepts 'if sform has other distances, qform is kept' 'voxfilt: longer.nii: left out: sform
+' convert -i longer.nii -o longer.nrrd
+place longer.nrrd | tr ' (),' '\n' | awk 'NF { printf "%.4f ", $1 }' > rounded
+[ "$(sed 's/-0.0000/0.0000/g' rounded)" = '-1.0000 -2.0000 -3.0000 0.0000 -0.5000 0.0000 0.2500 0.0000 0.0000 0.0000 0.0000 2.0000 ' ]
+result $? 'and has its place, but for rounding'
 cp both.nii standard.nii
 poke standard.nii 252 '\004\000\004\000'
 accepts 'what the coordinates are of is named' 'voxfilt: standard.nii: left out: sform_code, qform_code

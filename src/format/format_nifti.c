@@ -379,14 +379,6 @@ static struct place read_qform(const struct kept *kept)
     return place;
 }
 
-/* That of sform, or else of qform. */
-static struct place read_place(const struct kept *kept)
-{
-    struct place mapped = read_sform(kept);
-
-    return mapped.code > 0 ? mapped : read_qform(kept);
-}
-
 static double length_of(const double vector[3])
 {
     return sqrt(vector[0] * vector[0] + vector[1] * vector[1] + vector[2] * vector[2]);
@@ -402,9 +394,17 @@ static bool has_spacing(const struct place *place, const double spacing[3], unsi
     return true;
 }
 
+/* That of sform, or else of qform. */
+static struct place read_place(const struct kept *kept, const double spacing[3])
+{
+    struct place mapped = read_sform(kept);
+
+    return mapped.code > 0 && has_spacing(&mapped, spacing, 3) ? mapped : read_qform(kept);
+}
+
 static void set_position(struct source *source, const struct kept *kept)
 {
-    struct place place = read_place(kept);
+    struct place place = read_place(kept, source->header.grid.spacing);
 
     if (source->header.grid.axes == 3 && place.code > 0 &&
         has_spacing(&place, source->header.grid.spacing, 3))
@@ -601,7 +601,7 @@ static void tell_own_fields(const struct kept *kept, char *losses, size_t size)
    where a small rest was rounded, or taken for 0. */
 static double rounding_of_turn(const struct kept *kept)
 {
-    return read_quaternion(kept).a < 0.1 ? 1e-3 : 1e-5;
+    return read_quaternion(kept).a < 0.01 ? 2e-3 : 5e-5;
 }
 
 /* Whether the transforms are the same, but for rounding and a thousandth of a sample. */
@@ -643,14 +643,18 @@ static void tell_transform(const struct place *place, bool keeps, const char *na
 static void tell_transforms(const struct source *source, const struct format *sink, const struct kept *kept,
                             char *losses, size_t size)
 {
-    struct place mapped = read_sform(kept), turned = read_qform(kept), place = read_place(kept);
+    const struct volume *volume = source->state;
     bool keeps_place = sink->holds_position && source->header.position.known;
-    bool keeps_mapped = keeps_place || !tells_place(source, mapped);
-    bool keeps_turned =
-        keeps_place ? is_same_place(&place, &turned, rounding_of_turn(kept)) : !tells_place(source, turned);
+    struct place mapped = read_sform(kept), turned = read_qform(kept);
+    struct place place = read_place(kept, volume->spacing);
+    double rounding = rounding_of_turn(kept);
 
-    tell_transform(&mapped, keeps_mapped, "sform", losses, size);
-    tell_transform(&turned, keeps_turned, "qform", losses, size);
+    tell_transform(&mapped,
+                   keeps_place ? is_same_place(&place, &mapped, rounding) : !tells_place(source, mapped),
+                   "sform", losses, size);
+    tell_transform(&turned,
+                   keeps_place ? is_same_place(&place, &turned, rounding) : !tells_place(source, turned),
+                   "qform", losses, size);
 }
 
 /* Other formats take distances in millimetres, or say nothing of them. */
