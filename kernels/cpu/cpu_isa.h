@@ -19,6 +19,13 @@
 #define VECTOR_BYTES 16
 #endif
 
+/* Vectors that an instruction set has registers for. */
+#if defined(__AVX512F__) || defined(__aarch64__)
+#define ISA_REGISTERS 32
+#else
+#define ISA_REGISTERS 16
+#endif
+
 #define ISA_INLINE static inline __attribute__((always_inline))
 
 typedef float isa_vector_f32 __attribute__((vector_size(VECTOR_BYTES)));
