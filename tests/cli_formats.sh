@@ -594,7 +594,18 @@ for line in 'ElementSpacing = 1 0 2: a distance of 0' 'ElementSpacing = 1 2: not
 done
 placed 'Offset = 1 2 3\nOrigin = 1 2 4'
 refuses 3 'voxfilt: placed.mha: Origin: other numbers than in Offset' convert -i placed.mha -o out
+placed 'Offset = 0 2 3\nOrigin = -0 2 3 4\nElementSpacing = 1 2 3 4'
+accepts 'mha: numbers after the last axis mean nothing' '' convert -i placed.mha -o placed.nrrd
+[ "$(place placed.nrrd)" = '(0,2,3) (1,0,0) (0,2,0) (0,0,3)' ]
+result $? 'mha: as in ITK, and -0 is 0'
 meta="NDims = 4\\nDimSize = 6 5 2 2\\nElementType = MET_USHORT"
+placed 'TransformMatrix = 0 1 0 -1 0 0 0 0 1\nOffset = 1 2 3\nElementSpacing = 1 2 3'
+accepts 'mha: a series may tell of the axes in space alone' '' convert -i placed.mha -o placed.nrrd
+[ "$(place placed.nrrd)" = '(1,2,3,0) (0,1,0,0) (-2,0,0,0) (0,0,3,0) (0,0,0,1)' ]
+result $? 'mha: and is at their place'
+voxfilt -q -i placed.mha --spacing 2,2,2 -f identity -o spaced.mha
+grep -aqx 'ElementSpacing = 2 2 2 1' spaced.mha
+result $? 'mha: and has a distance along each axis with --spacing'
 placed 'Offset = 1 2 3 7'
 accepts 'mha: the time of the first volume is named' 'voxfilt: placed.mha: left out: Offset[3]
 ' convert -i placed.mha -o placed.nrrd

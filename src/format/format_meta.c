@@ -128,14 +128,23 @@ static bool read_extents(struct source *source, struct fault *fault)
     return volume_set_extents(source, "DimSize", extents, found, of_sample, fault);
 }
 
-/* The names of a field, of which the first counts that the header has. A size of elements need not be the
-   distance between them. */
-static const char *const spacings[] = {"ElementSpacing", "ElementSize", NULL};
-static const char *const offsets[] = {"Offset", "Origin", "Position", NULL};
-static const char *const matrices[] = {"TransformMatrix", "Rotation", "Orientation", NULL};
+/* A field by its names, of which the first counts that the header has. */
+struct told {
+    const char *names[4];
+    bool is_matrix;
+    double beyond; /* what holds for an axis of which it tells nothing */
+};
 
-static const char *find_name(const struct fields *fields, const char *const *names)
+/* A size of elements need not be the distance between them. */
+static const struct told spacings = {{"ElementSpacing", "ElementSize"}, .beyond = 1.0};
+static const struct told offsets = {{"Offset", "Origin", "Position"}, .beyond = 0.0};
+static const struct told matrices = {
+    {"TransformMatrix", "Rotation", "Orientation"}, .is_matrix = true, .beyond = 1.0};
+
+static const char *find_name(const struct fields *fields, const struct told *told)
 {
+    const char *const *names = told->names;
+
     while (*names != NULL && fields_find(fields, *names) == NULL)
         names++;
     return *names;
@@ -151,13 +160,46 @@ static size_t count_dims(const struct fields *fields)
     return (size_t)dims;
 }
 
-/* The numbers of a field; false where the header does not have it. */
-static bool find_numbers(const struct volume *volume, const char *const *names, double numbers[NUMBERS_MOST])
+static size_t count_of(const struct told *told, size_t axes)
 {
-    const char *name = find_name(&volume->fields, names);
-    size_t found;
+    return told->is_matrix ? axes * axes : axes;
+}
 
-    return name != NULL && fields_numbers(fields_find(&volume->fields, name), NUMBERS_MOST, numbers, &found);
+/* Of how many axes so many numbers tell; 0: of none. As in ITK, those after the last axis mean nothing, and
+   writers of series tell of the axes in space alone. */
+static size_t axes_told(const struct told *told, size_t found, size_t dims)
+{
+    if (found == count_of(told, dims) || (!told->is_matrix && found > dims))
+        return dims;
+    return dims > 3 && found == count_of(told, 3) ? 3 : 0;
+}
+
+/* The numbers of a field under one of its names, for each axis of the header; false where they are not
+   there. */
+static bool read_numbers(const struct fields *fields, const struct told *told, const char *name,
+                         double numbers[NUMBERS_MOST])
+{
+    const char *value = fields_find(fields, name);
+    size_t found, dims = count_dims(fields), columns = told->is_matrix ? dims : 1, known;
+    double given[NUMBERS_MOST];
+
+    if (value == NULL || !fields_numbers(value, NUMBERS_MOST, given, &found))
+        return false;
+    known = axes_told(told, found, dims);
+    for (size_t i = 0; i < dims; i++) {
+        for (size_t k = 0; k < columns; k++)
+            numbers[i * columns + k] = i < known && k < known   ? given[told->is_matrix ? i * known + k : i]
+                                       : columns == 1 || i == k ? told->beyond
+                                                                : 0.0;
+    }
+    return known > 0;
+}
+
+static bool find_numbers(const struct volume *volume, const struct told *told, double numbers[NUMBERS_MOST])
+{
+    const char *name = find_name(&volume->fields, told);
+
+    return name != NULL && read_numbers(&volume->fields, told, name, numbers);
 }
 
 static bool are_finite(const double *numbers, size_t count)
@@ -169,37 +211,52 @@ static bool are_finite(const double *numbers, size_t count)
     return true;
 }
 
-/* So many numbers, if there is such a field. */
-static bool check_numbers(const struct fields *fields, const char *name, size_t count, struct fault *fault)
+static bool are_same(const double *numbers, const double *others, size_t count)
 {
+    for (size_t i = 0; i < count; i++) {
+        if (numbers[i] != others[i])
+            return false;
+    }
+    return true;
+}
+
+/* A name that the header has needs its numbers. */
+static bool check_name(const struct fields *fields, const struct told *told, const char *name,
+                       struct fault *fault)
+{
+    size_t count = count_of(told, count_dims(fields));
     const char *value = fields_find(fields, name);
     double numbers[NUMBERS_MOST];
     char expected[64];
-    size_t found;
 
-    if (value == NULL || (fields_numbers(value, NUMBERS_MOST, numbers, &found) && found == count &&
-                          are_finite(numbers, count)))
+    if (value == NULL || (read_numbers(fields, told, name, numbers) && are_finite(numbers, count)))
         return true;
     snprintf(expected, sizeof expected, "not %zu finite number%s", count, number_plural(count));
     return fields_refuse(fields, name, value, expected, fault);
 }
 
-/* Names of one field must not contradict each other. */
-static bool check_field(const struct source *source, const char *const *names, size_t count,
-                        struct fault *fault)
+static bool check_names(const struct fields *fields, const struct told *told, struct fault *fault)
 {
-    const struct volume *volume = source->state;
-    const char *first = find_name(&volume->fields, names);
+    for (const char *const *name = told->names; *name != NULL; name++) {
+        if (!check_name(fields, told, *name, fault))
+            return false;
+    }
+    return true;
+}
+
+/* Names of one field must not contradict each other. */
+static bool check_field(const struct fields *fields, const struct told *told, struct fault *fault)
+{
+    const char *first = find_name(fields, told);
     double numbers[NUMBERS_MOST], others[NUMBERS_MOST];
 
-    for (; *names != NULL; names++) {
-        if (!check_numbers(&volume->fields, *names, count, fault))
-            return false;
-        if (find_numbers(volume, (const char *const[]){first, NULL}, numbers) &&
-            find_numbers(volume, (const char *const[]){*names, NULL}, others) &&
-            memcmp(numbers, others, count * sizeof *numbers) != 0)
-            return fault_raise_about(fault, STATUS_INPUT, volume->fields.file, "%s: other numbers than in %s",
-                                     *names, first);
+    if (!check_names(fields, told, fault))
+        return false;
+    for (const char *const *name = told->names; first != NULL && *name != NULL; name++) {
+        if (read_numbers(fields, told, first, numbers) && read_numbers(fields, told, *name, others) &&
+            !are_same(numbers, others, count_of(told, count_dims(fields))))
+            return fault_raise_about(fault, STATUS_INPUT, fields->file, "%s: other numbers than in %s", *name,
+                                     first);
     }
     return true;
 }
@@ -207,14 +264,13 @@ static bool check_field(const struct source *source, const char *const *names, s
 static bool read_spacing(struct source *source, struct fault *fault)
 {
     const struct fields *fields = fields_of(source);
-    const char *name = find_name(fields, spacings);
+    const char *name = find_name(fields, &spacings);
     size_t dims = count_dims(fields);
     double spacing[NUMBERS_MOST];
 
-    if (!check_numbers(fields, "ElementSpacing", dims, fault) ||
-        !check_numbers(fields, "ElementSize", dims, fault))
+    if (!check_names(fields, &spacings, fault))
         return false;
-    if (!find_numbers(source->state, spacings, spacing))
+    if (!find_numbers(source->state, &spacings, spacing))
         return true;
     for (size_t i = 0; i < dims; i++) {
         if (spacing[i] == 0.0)
@@ -228,7 +284,7 @@ static bool read_spacing(struct source *source, struct fault *fault)
 static void read_signs(const struct volume *volume, double signs[3])
 {
     double spacing[NUMBERS_MOST];
-    bool found = find_numbers(volume, spacings, spacing);
+    bool found = find_numbers(volume, &spacings, spacing);
 
     for (size_t i = 0, dims = count_dims(&volume->fields); i < 3; i++)
         signs[i] = found && i < dims && spacing[i] < 0.0 ? -1.0 : 1.0;
@@ -256,7 +312,7 @@ static struct place read_place(const struct volume *volume)
 {
     double offset[NUMBERS_MOST] = {0.0}, matrix[NUMBERS_MOST] = {0.0}, signs[3];
     size_t dims = count_dims(&volume->fields);
-    bool placed = find_numbers(volume, offsets, offset), turned = find_numbers(volume, matrices, matrix);
+    bool placed = find_numbers(volume, &offsets, offset), turned = find_numbers(volume, &matrices, matrix);
     struct place place;
 
     read_signs(volume, signs);
@@ -286,10 +342,10 @@ static bool has_unit_vectors(const struct place *place)
 
 static bool set_position(struct source *source, struct fault *fault)
 {
-    size_t dims = count_dims(fields_of(source));
+    const struct fields *fields = fields_of(source);
     struct place place;
 
-    if (!check_field(source, offsets, dims, fault) || !check_field(source, matrices, dims * dims, fault))
+    if (!check_field(fields, &offsets, fault) || !check_field(fields, &matrices, fault))
         return false;
     place = read_place(source->state);
     if (source->header.grid.axes == 3 && place.known && has_unit_vectors(&place))
@@ -395,24 +451,24 @@ static const char *const position_fields[] = {
     "Rotation", "Orientation", "CenterOfRotation", "AnatomicalOrientation",
     NULL};
 
-static const char *const element_sizes[] = {"ElementSize", NULL};
-static const char *const centers[] = {"CenterOfRotation", NULL};
+static const struct told element_sizes = {{"ElementSize"}, .beyond = 1.0};
+static const struct told centers = {{"CenterOfRotation"}, .beyond = 0.0};
 
 /* Of axes that run backwards, and of a size that is not the distance. */
 static void tell_spacings(const struct source *source, bool keeps_position, char *losses, size_t size)
 {
     const struct volume *volume = source->state;
-    const char *name = find_name(&volume->fields, spacings);
+    const char *name = find_name(&volume->fields, &spacings);
     double spacing[NUMBERS_MOST], sized[NUMBERS_MOST], signs[3];
     size_t dims = count_dims(&volume->fields);
 
     read_signs(volume, signs);
     if (!keeps_position && (signs[0] < 0.0 || signs[1] < 0.0 || signs[2] < 0.0))
         losses_add(losses, size, name);
-    if (!find_numbers(volume, spacings, spacing))
+    if (!find_numbers(volume, &spacings, spacing))
         return;
-    if (find_numbers(volume, element_sizes, sized) && memcmp(spacing, sized, dims * sizeof *spacing) != 0)
-        losses_add(losses, size, element_sizes[0]);
+    if (find_numbers(volume, &element_sizes, sized) && !are_same(spacing, sized, dims))
+        losses_add(losses, size, element_sizes.names[0]);
     if (source->header.volumes > 1)
         losses_add_distances(losses, size, name, spacing, 3, dims);
 }
@@ -421,21 +477,21 @@ static void tell_spacings(const struct source *source, bool keeps_position, char
    does not use either. */
 static void tell_rest(const struct volume *volume, char *losses, size_t size)
 {
-    const char *name = find_name(&volume->fields, offsets);
+    const char *name = find_name(&volume->fields, &offsets);
     double numbers[NUMBERS_MOST] = {0.0};
     size_t dims = count_dims(&volume->fields);
     bool centered = false;
     char indexed[64];
 
-    for (size_t i = 3; find_numbers(volume, offsets, numbers) && i < dims; i++) {
+    for (size_t i = 3; find_numbers(volume, &offsets, numbers) && i < dims; i++) {
         snprintf(indexed, sizeof indexed, "%s[%zu]", name, i);
         if (numbers[i] != 0.0)
             losses_add(losses, size, indexed);
     }
-    for (size_t i = 0; find_numbers(volume, centers, numbers) && i < dims; i++)
+    for (size_t i = 0; find_numbers(volume, &centers, numbers) && i < dims; i++)
         centered = centered || numbers[i] != 0.0;
     if (centered)
-        losses_add(losses, size, centers[0]);
+        losses_add(losses, size, centers.names[0]);
 }
 
 static void tell_losses(const struct source *source, const struct format *sink, char *losses, size_t size)
@@ -450,7 +506,7 @@ static void tell_losses(const struct source *source, const struct format *sink, 
         return;
     for (size_t i = 0; i + volume->listed < volume->fields.count; i++) {
         const struct field *field = &volume->fields.items[i];
-        if (field->name != NULL && !is_field(field, own_fields) && !is_field(field, spacings) &&
+        if (field->name != NULL && !is_field(field, own_fields) && !is_field(field, spacings.names) &&
             !is_field(field, grid_fields) && !(keeps_position && is_field(field, position_fields)))
             losses_add(losses, size, field->name);
     }
@@ -487,7 +543,7 @@ static bool put_kept(struct sink *sink, const struct volume *origin, const struc
 {
     for (size_t i = 0; i + origin->listed < origin->fields.count; i++) {
         const struct field *field = &origin->fields.items[i];
-        bool left_out = is_field(field, own_fields) || (change->spaced && is_field(field, spacings)) ||
+        bool left_out = is_field(field, own_fields) || (change->spaced && is_field(field, spacings.names)) ||
                         (change->cropped && is_field(field, crop_fields)) ||
                         (sink->header.mapped && is_field(field, range_fields));
         if (!left_out && !put_line(sink, field->line, fault))
@@ -525,7 +581,7 @@ static bool put_spacing(struct sink *sink, const struct volume *origin, struct f
     const struct grid *grid = &sink->header.grid;
     size_t count = origin != NULL ? count_dims(&origin->fields) : axes_of(&sink->header);
     double kept[NUMBERS_MOST], signs[3] = {1.0, 1.0, 1.0};
-    bool has_kept = origin != NULL && find_numbers(origin, spacings, kept);
+    bool has_kept = origin != NULL && find_numbers(origin, &spacings, kept);
     char line[LINE_MOST];
     int used = snprintf(line, sizeof line, "ElementSpacing =");
 
@@ -544,11 +600,11 @@ static bool put_offset(struct sink *sink, const struct volume *origin, size_t di
 {
     const struct header *header = &sink->header;
     double offset[NUMBERS_MOST] = {0.0}, matrix[NUMBERS_MOST], signs[3];
-    bool turned = find_numbers(origin, matrices, matrix);
+    bool turned = find_numbers(origin, &matrices, matrix);
     char line[LINE_MOST];
     int used = snprintf(line, sizeof line, "Offset =");
 
-    find_numbers(origin, offsets, offset);
+    find_numbers(origin, &offsets, offset);
     read_signs(origin, signs);
     for (size_t k = 0; k < dims; k++) {
         for (size_t i = 0; i < dims && i < 3; i++)
