@@ -25,7 +25,7 @@ static const char *phrase_written(const struct format *format, char *text, size_
     return text;
 }
 
-/* A name in .gz that promises nothing of what is compressed: "scan.gz", not "scan.nrrd.gz". */
+/* A name in .gz that does not say what is compressed: "scan.gz", not "scan.nrrd.gz". */
 static bool is_bare_gzip(const char *path)
 {
     static const char ending[] = ".gz";
@@ -37,7 +37,7 @@ static bool is_bare_gzip(const char *path)
            format_of_name(stem) == NULL && kind_of_name(stem) == NULL;
 }
 
-/* What is written is not what the name promises, and maybe not compressed, as it promises. */
+/* The name promises something else than what is written, or compression where there is none. */
 static void note_promise(const char *output, const struct format *written)
 {
     const struct kind *kind = kind_of_name(output);

@@ -437,7 +437,7 @@ static const char *const own_fields[] = {"BinaryData",     "BinaryDataByteOrderM
                                          "CompressedData", "CompressedDataSize",     "HeaderSize",
                                          "ElementType",    "ElementDataFile",        NULL};
 
-/* What values mean, and the ends of their range, which others have once they are mapped. */
+/* What values mean, and the ends of their range. For mapped samples, these fields are wrong. */
 static const char *const range_fields[] = {"ElementMin", "ElementMax", "ElementToIntensityFunctionSlope",
                                            "ElementToIntensityFunctionOffset", NULL};
 
@@ -473,8 +473,8 @@ static void tell_spacings(const struct source *source, bool keeps_position, char
         losses_add_distances(losses, size, name, spacing, 3, dims);
 }
 
-/* What of a position that is kept has no place in it: the time of the first volume, and a center that ITK
-   does not use either. */
+/* What is left out even if the position is kept: the time of the first volume, and a center that ITK does not
+   use either. */
 static void tell_rest(const struct volume *volume, char *losses, size_t size)
 {
     const char *name = find_name(&volume->fields, &offsets);

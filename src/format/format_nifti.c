@@ -19,7 +19,7 @@ enum {
     EXTENSIONS_MOST = 16 << 20
 };
 
-/* What the coordinates of sform and qform are of. */
+/* What the coordinates of sform and qform refer to. */
 enum { SCANNER = 1 };
 
 /* Fields of more than a byte, for changing their order. */
@@ -313,7 +313,7 @@ struct quaternion {
     double a, b, c, d;
 };
 
-/* That of qform. The header has all parts but the first, which makes the length 1. */
+/* The quaternion of qform. The header lacks its first part, which makes the length 1. */
 static struct quaternion read_quaternion(const struct kept *kept)
 {
     struct quaternion q = {.b = real_at(kept, kept->version->quatern, 0),
@@ -627,8 +627,8 @@ static bool tells_place(const struct source *source, struct place place)
            !has_spacing(&place, volume->spacing, source->header.grid.axes);
 }
 
-/* Of a transform that the output keeps, its code is lost: what the coordinates are of. All others are of a
-   scanner. */
+/* If the output keeps a transform, its code is lost, which says what the coordinates refer to. Other formats
+   have those of a scanner. */
 static void tell_transform(const struct place *place, bool keeps, const char *name, char *losses, size_t size)
 {
     char code[16];

@@ -38,7 +38,7 @@ static const char *line_value(const char *text, const char *key)
     return NULL;
 }
 
-/* What a stack has in words of its own, or what comes from how it was shown. */
+/* What the stack itself tells, or what comes from how it was shown. */
 static bool is_of_stack(const char *key, size_t length)
 {
     static const char *const keys[] = {"ImageJ",     "images", "channels", "slices", "frames",
@@ -51,7 +51,7 @@ static bool is_of_stack(const char *key, size_t length)
     return false;
 }
 
-/* Words that are no keys are those of somebody else. */
+/* A line without a key is not ImageJ's. */
 static void read_others(const char *text, struct tiff_text *told)
 {
     char name[TIFF_TEXT_UNIT_BYTES];

@@ -1,5 +1,5 @@
-/* Temporaries of rank 0 that the other ranks remove as well: a launcher may kill rank 0 without a signal that
-   it could catch, since a signal has ended another rank. */
+/* Temporaries of rank 0 that the other ranks remove as well: if a signal ends another rank, a launcher may
+   kill rank 0 by SIGKILL. */
 #ifndef TEMPORARIES_H
 #define TEMPORARIES_H
 
@@ -16,8 +16,8 @@ struct temporaries {
     size_t count;
 };
 
-/* All ranks together: rank 0 tells what it guards so far, and the others guard it, too. It is to be
-   forgotten, also after a failure; but it may be late, since a temporary has a random name, which no later
+/* All ranks together: rank 0 tells what it guards so far, and the others guard it, too. They must
+   be forgotten, also after a failure. That may be late, because a temporary has a random name, which no later
    file gets. */
 bool temporaries_tell(struct temporaries *temporaries, struct peers *peers, struct fault *fault);
 

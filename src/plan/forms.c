@@ -83,7 +83,7 @@ bool forms_settle(const struct forms_request *request, const struct levels *leve
     return true;
 }
 
-/* Whether planes are read at the other end of the grid that no tap lies in. */
+/* Whether planes at the other end of the grid are read although no tap lies in them. */
 static bool goes_round_in_vain(const struct op *op, const struct form *form)
 {
     return edge_has(op->edge, EDGE_GOES_ROUND) && op->plane.low == 0 && op->plane.high == 0 &&

@@ -33,8 +33,8 @@ bool forms_is_free(const struct rung_wish *wish);
 bool forms_settle(const struct forms_request *request, const struct levels *levels, struct levels_step *steps,
                   struct fault *fault);
 
-/* Where some edges wrap and others do not, forms change that would wrap for nothing: no tap of theirs is in
-   another plane. A rung that was wished for stays. */
+/* Where some edges wrap and others do not, change the forms that would wrap for nothing, because no tap
+   of theirs is in another plane. A rung that was wished for stays. */
 void forms_narrow(const struct forms_request *request, const struct levels *levels,
                   struct levels_step *steps);
 

@@ -130,8 +130,8 @@ uint64_t levels_steps_alike(const struct levels *levels, struct levels_mark at, 
     return left > most * most ? left - most * most : 0;
 }
 
-/* Planes on both sides that an operation has taps in. Edge rules turn the side that a tap reaches to around,
-   so the longer one counts for both. */
+/* Planes on both sides that an operation has taps in. An edge rule may turn a tap to the other side, so
+   the longer one counts for both. */
 static size_t op_reach(const struct op *op)
 {
     return size_most((size_t) - (int64_t)op->plane.low, (size_t)op->plane.high);

@@ -118,7 +118,7 @@ static bool lower_outside(const struct stage *stage, const struct encoding *enco
     return true;
 }
 
-/* A stage that reads no neighbours has no edge: it shall not keep others from theirs. */
+/* A stage that reads no neighbours has no edge: it must not keep others from theirs. */
 static enum edge_rule edge_of(const struct stage *stage)
 {
     return stage_reads_neighbours(stage) ? stage->edge.rule : EDGE_DEFAULT;

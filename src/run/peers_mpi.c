@@ -515,7 +515,7 @@ static void count_sharers(MPI_Comm node, struct peers_place *place)
     place->available = (size_t)CPU_COUNT(&launcher);
 }
 
-/* Where a rank is that is the only one. */
+/* The place of a rank that is the only one. */
 static struct peers_place place_alone(void)
 {
     cpu_set_t own = processors_of(0), launcher = processors_of(getppid());
