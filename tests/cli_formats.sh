@@ -327,7 +327,7 @@ accepts 'nrrd: a distance against the order of samples is named' 'voxfilt: sprea
 ' convert -i spread.nrrd -o spread.mha
 for distance in 0 inf; do
     spread "1 $distance 2"
-    refuses 3 "voxfilt: spread.nrrd: spacings: 1 $distance 2: a distance of 0 or without end" convert -i spread.nrrd -o out
+    refuses 3 "voxfilt: spread.nrrd: spacings: 1 $distance 2: a distance that is 0 or infinite" convert -i spread.nrrd -o out
 done
 for vectors in "$apart (0,0,3)" '(1,0,0) (0,0,0) (0,0,2)'; do
     spread '' "$vectors"

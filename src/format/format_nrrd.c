@@ -330,7 +330,7 @@ static bool read_spacings(const struct fields *fields, struct axes *axes, struct
         return fields_refuse(fields, "spacings", value, "not a number for each axis", fault);
     for (size_t i = 0; i < axes->count; i++) {
         if (axes->spacings[i] == 0.0 || isinf(axes->spacings[i]))
-            return fields_refuse(fields, "spacings", value, "a distance of 0 or without end", fault);
+            return fields_refuse(fields, "spacings", value, "a distance that is 0 or infinite", fault);
     }
     return true;
 }

@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-/* The first that is set is the one closest to the task. */
+/* The first that is set says how many tasks there are. */
 static const struct launcher {
     const char *count, *index;
     bool of_mpi;
