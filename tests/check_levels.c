@@ -212,8 +212,8 @@ END_TEST
 
 /* ---- edges matter where taps are ---- */
 
-/* Two stages of one step: one whose form reads more planes than its taps are in, and one that ends at edges, or
-   wraps. */
+/* Two stages of one step: one whose form reads more planes than its taps are in, and one that ends at edges,
+   or wraps. */
 static void make_two_stages(struct trial *trial, enum edge_rule edge, int reach, enum edge_rule other)
 {
     memset(trial, 0, sizeof *trial);
