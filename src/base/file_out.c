@@ -24,6 +24,7 @@ struct file_out {
     struct guarded guarded; /* the temporary */
     bool owned;
     bool joined; /* the temporary is another process's */
+    bool synced; /* it is on the disk before it is complete, and its name before it is committed */
     unsigned char *buffer;
     size_t used;
     bool flushed;    /* something has left the buffer */
@@ -135,6 +136,25 @@ bool file_out_is_file(const char *path)
            (stat(path, &info) != 0 || S_ISREG(info.st_mode));
 }
 
+bool file_out_open_beside(struct file_out **file, const struct file_out *other, const char *path,
+                          struct fault *fault)
+{
+    if (!file_out_open(file, path, fault))
+        return false;
+    (*file)->synced = other->synced;
+    return true;
+}
+
+void file_out_sync(struct file_out *file)
+{
+    file->synced = true;
+}
+
+bool file_out_is_synced(const struct file_out *file)
+{
+    return file->synced;
+}
+
 const char *file_out_name(const struct file_out *file)
 {
     return file->name;
@@ -205,13 +225,15 @@ static bool open_joined(struct file_out *file, struct fault *fault)
     return true;
 }
 
-bool file_out_join(struct file_out **result, const char *path, const char *temporary, struct fault *fault)
+bool file_out_join(struct file_out **result, const char *path, const char *temporary, bool synced,
+                   struct fault *fault)
 {
     struct file_out *file = mem_zeroed(1, sizeof *file, "the output file", fault);
 
     if (file == NULL)
         return false;
     file->descriptor = -1;
+    file->synced = synced;
     file->owned = true;
     file->name = mem_text(path, fault);
     file->temporary = file->name == NULL ? NULL : mem_text(temporary, fault);
@@ -300,7 +322,18 @@ bool file_out_unseen(const struct file_out *file)
     return file->temporary != NULL || !file->flushed;
 }
 
-static bool give_name(struct file_out *file, struct fault *fault)
+/* Pipes, terminals and the folders of some file systems have nothing that could be put on a disk. */
+static bool put_on_disk(int descriptor)
+{
+    int failed;
+
+    do {
+        failed = fsync(descriptor);
+    } while (failed != 0 && errno == EINTR);
+    return failed == 0 || errno == EINVAL || errno == EROFS || errno == ENOTSUP;
+}
+
+static bool rename_temporary(struct file_out *file, struct fault *fault)
 {
     sigset_t before;
     bool named;
@@ -319,6 +352,29 @@ static bool give_name(struct file_out *file, struct fault *fault)
     return true;
 }
 
+/* The folder is opened before there is anything to put on the disk, so that one that cannot be leaves no
+ * name. */
+static bool give_synced_name(struct file_out *file, struct fault *fault)
+{
+    int folder = path_open_folder(file->target);
+    bool named, done;
+
+    if (folder < 0)
+        return fault_raise_about(fault, STATUS_IO, file->name, "its folder cannot be opened for --sync: %s",
+                                 strerror(errno));
+    named = rename_temporary(file, fault);
+    done = named && (put_on_disk(folder) ||
+                     fault_raise_about(fault, STATUS_IO, file->name,
+                                       "written, but its name may not be on the disk: %s", strerror(errno)));
+    close(folder);
+    return done;
+}
+
+static bool give_name(struct file_out *file, struct fault *fault)
+{
+    return file->synced ? give_synced_name(file, fault) : rename_temporary(file, fault);
+}
+
 bool file_out_complete(struct file_out *file, struct fault *fault)
 {
     int descriptor = file->descriptor;
@@ -327,6 +383,8 @@ bool file_out_complete(struct file_out *file, struct fault *fault)
         return true;
     if (!flush(file, fault) || !has_its_length(file, fault))
         return false;
+    if (file->synced && !put_on_disk(descriptor))
+        return refuse(file, fault);
     mem_free(file->buffer);
     file->buffer = NULL;
     file->descriptor = -1;

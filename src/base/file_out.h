@@ -19,6 +19,15 @@ bool file_out_is_file(const char *path);
 
 /* Open a target for text, which may go to a terminal. */
 bool file_out_open_text(struct file_out **file, const char *path, struct fault *fault);
+
+/* From now on, the file is on the disk when it is complete, and its name when it is committed: a power cut
+   leaves what was there before or all of it. */
+void file_out_sync(struct file_out *file);
+bool file_out_is_synced(const struct file_out *file);
+
+/* Open a target that belongs to another one, and is synced if that is. */
+bool file_out_open_beside(struct file_out **file, const struct file_out *other, const char *path,
+                          struct fault *fault);
 const char *file_out_name(const struct file_out *file);
 bool file_out_write(struct file_out *file, const void *bytes, size_t size, struct fault *fault);
 
@@ -32,7 +41,8 @@ const char *file_out_temporary(const struct file_out *file);
 
 /* Join such a file, which another process has opened and extended for the path, to write into it as well.
    Only that process gives it its name. Here it is removed only if a signal ends the program. */
-bool file_out_join(struct file_out **file, const char *path, const char *temporary, struct fault *fault);
+bool file_out_join(struct file_out **file, const char *path, const char *temporary, bool synced,
+                   struct fault *fault);
 
 /* Take room for so many bytes in all, where the file system can, so that writing them does not fill the disk.
    The file may become that long at once, so it must not end before. */

@@ -4,6 +4,7 @@
 #include "mem.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -62,6 +63,16 @@ char *path_target(const char *path)
         }
     }
     return NULL;
+}
+
+int path_open_folder(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    char *folder = slash == NULL ? strdup(".") : strndup(path, (size_t)(slash - path) + 1);
+    int descriptor = folder == NULL ? -1 : open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+    free(folder);
+    return descriptor;
 }
 
 char *path_temporary(const char *target, struct fault *fault)

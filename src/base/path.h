@@ -16,6 +16,9 @@ bool path_is_descriptor(const char *path);
    replaced, not a link. To be freed; NULL with errno on failure. */
 char *path_target(const char *path);
 
+/* A descriptor of the folder that a file is in; -1 with errno on failure. */
+int path_open_folder(const char *path);
+
 /* A name beside the target that nobody can guess and have taken; as short for a long name as for any. To be
    freed with mem_free. */
 char *path_temporary(const char *target, struct fault *fault);

@@ -14,8 +14,14 @@ bool drawings_open(struct drawings *drawings, struct fault *fault)
 {
     const struct options *options = drawings->options;
 
-    return (options->preview == NULL || preview_open(&drawings->preview, options->preview, fault)) &&
-           (options->plot == NULL || plot_open(&drawings->plot, options->plot, fault));
+    if ((options->preview != NULL && !preview_open(&drawings->preview, options->preview, fault)) ||
+        (options->plot != NULL && !plot_open(&drawings->plot, options->plot, fault)))
+        return false;
+    if (options->sync && options->preview != NULL)
+        file_out_sync(drawings->preview.file);
+    if (options->sync && options->plot != NULL)
+        file_out_sync(drawings->plot.file);
+    return true;
 }
 
 static void draw_checks(struct plot *plot, const struct pipeline *pipeline)

@@ -38,6 +38,7 @@ struct options {
     struct plan_request plan;
     struct run_request run;
     int level;
+    bool sync;
     enum report_mode report;
     const char *report_path; /* NULL: standard error */
     const char *preview;     /* the path of a picture, or NULL */

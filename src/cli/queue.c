@@ -205,7 +205,8 @@ static bool open_report(const struct options *options, const struct outputs *out
     bool checked = !peers_lead(options->peers) || options->action != ACTION_RUN ||
                    outputs_leave_room(outputs, options, fault);
 
-    return checked && spare_samples(options, path, fault) && report_file_open(report, path, fault);
+    return checked && spare_samples(options, path, fault) &&
+           report_file_open(report, path, options->sync, fault);
 }
 
 static enum status run_and_report(const struct options *options, const struct outputs *outputs)

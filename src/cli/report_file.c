@@ -1,10 +1,16 @@
 /* The file of --report: the reports of all runs in their order, whole or not at all. */
 #include "report_file.h"
 
-bool report_file_open(struct report_file *report, const char *path, struct fault *fault)
+bool report_file_open(struct report_file *report, const char *path, bool sync, struct fault *fault)
 {
     *report = (struct report_file){.file = NULL};
-    return path == NULL || file_out_open_text(&report->file, path, fault) || fault_prefix(fault, "--report");
+    if (path == NULL)
+        return true;
+    if (!file_out_open_text(&report->file, path, fault))
+        return fault_prefix(fault, "--report");
+    if (sync)
+        file_out_sync(report->file);
+    return true;
 }
 
 void report_file_begin_part(const struct report_file *report, struct lines *part)

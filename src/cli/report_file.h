@@ -16,7 +16,7 @@ struct report_file {
 };
 
 /* No path, no file. What cannot be written is refused here, before anything runs. */
-bool report_file_open(struct report_file *report, const char *path, struct fault *fault);
+bool report_file_open(struct report_file *report, const char *path, bool sync, struct fault *fault);
 
 /* From any thread. Begin a part of the file: the report of one run, while other runs may be writing
    theirs. If the part has no stream, the report is a message, because no file is wanted or because memory

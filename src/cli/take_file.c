@@ -114,6 +114,13 @@ bool take_allow_outside(struct parsing *parsing, const char *value)
     return true;
 }
 
+bool take_sync(struct parsing *parsing, const char *value)
+{
+    (void)value;
+    parsing->options->sync = true;
+    return true;
+}
+
 bool take_linear(struct parsing *parsing, const char *value)
 {
     (void)value;

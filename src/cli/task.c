@@ -32,6 +32,7 @@ struct task task_alone(const struct options *options, const char *input, const c
                                     .plan = options->plan,
                                     .out_format = options->out_format,
                                     .level = options->level,
+                                    .sync = options->sync,
                                     .run = options->run,
                                     .will_run = options->action != ACTION_EXPLAIN}};
 

@@ -242,7 +242,7 @@ static bool begin_file(struct sink *sink, struct fault *fault)
 
     if (series->begun > 0) {
         pattern_expand(series->pattern, series->first + series->begun, name);
-        if (!file_out_open(&series->files[series->begun - 1], name, fault))
+        if (!file_out_open_beside(&series->files[series->begun - 1], sink->file, name, fault))
             return false;
     }
     series->begun++;

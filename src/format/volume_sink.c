@@ -132,7 +132,7 @@ static bool open_beside(struct sink *sink, const struct source *origin, const ch
     if (origin != NULL && !file_in_is_at(origin->file, header) && volume_reads(origin, path))
         return fault_raise_about(fault, STATUS_USAGE, path, "an input would be replaced by the samples of %s",
                                  header);
-    return file_out_open(&state->file, path, fault);
+    return file_out_open_beside(&state->file, sink->file, path, fault);
 }
 
 bool volume_sink_detach(struct sink *sink, const struct sink_request *request, const char *name,

@@ -9,6 +9,7 @@ bool invitation_write(struct invitation *invitation, struct file_out *file, uint
     if (!file_out_extend(file, begin + bytes, fault))
         return false;
     invitation->begin = begin;
+    invitation->synced = file_out_is_synced(file);
     return (size_t)snprintf(invitation->temporary, sizeof invitation->temporary, "%s",
                             file_out_temporary(file)) < sizeof invitation->temporary ||
            fault_raise_about(fault, STATUS_IO, file_out_name(file), "too long a name");
@@ -17,7 +18,8 @@ bool invitation_write(struct invitation *invitation, struct file_out *file, uint
 static bool join(const struct invitation *invitation, const char *path, struct file_out **joined,
                  struct fault *fault)
 {
-    if (invitation->temporary[0] == '\0' || file_out_join(joined, path, invitation->temporary, fault))
+    if (invitation->temporary[0] == '\0' ||
+        file_out_join(joined, path, invitation->temporary, invitation->synced, fault))
         return true;
     *joined = NULL;
     return false;

@@ -13,6 +13,7 @@
 struct invitation {
     char temporary[PATH_MAX]; /* empty: there is no file to write together */
     uint64_t begin;           /* of the samples */
+    bool synced;
 };
 
 /* By rank 0: make the file long enough for so many bytes of samples from `begin` on, and write where they

@@ -150,7 +150,8 @@ static struct target_request target_request_of(const struct pipeline *pipeline, 
                                    .sink = {.pattern = path,
                                             .level = pipeline->request->level,
                                             .threads = threads,
-                                            .origin = &pipeline->source}};
+                                            .origin = &pipeline->source},
+                                   .sync = pipeline->request->sync};
 }
 
 static bool make_targets(struct pipeline *pipeline, struct fault *fault)

@@ -45,6 +45,7 @@ struct pipeline_request {
     const char
         *tee_pattern; /* that they have their names from, and are told of together; NULL: each is by itself */
     int level;        /* as sinks take it */
+    bool sync;        /* outputs are on the disk when the run is done */
     struct run_request run;
     bool will_run;         /* after it is planned; what the run needs may be made ready before */
     struct budget *budget; /* NULL: it runs alone */

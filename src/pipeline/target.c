@@ -25,6 +25,8 @@ bool target_open(struct target *target, const struct target_request *request, st
         target->file = NULL;
         return false;
     }
+    if (request->sync)
+        file_out_sync(target->file);
     if (sink_open(&target->sink, target->file, request->format, request->header, &request->sink, fault))
         return true;
     target->sink.format = NULL;

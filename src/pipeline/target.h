@@ -15,6 +15,7 @@ struct target_request {
     const struct format *format;
     const struct header *header;
     struct sink_request sink; /* its pattern is the path of the file */
+    bool sync;
 };
 
 struct target {
