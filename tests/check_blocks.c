@@ -1,5 +1,5 @@
 /* Tests of where ranks write in a file that they share: a block has one writer. */
-#include "base/file_out.h"
+#include "base/file_set.h"
 #include "pipeline/reservoir.h"
 #include "run/fringe.h"
 #include "fixture.h"
@@ -34,7 +34,7 @@ static void check_fringe(uint64_t begin_at, uint64_t end_at, uint64_t first, uin
         ck_assert(fringe_write(&fringe, at, bytes + (at - begin_at), size, &fault));
     }
     fringe_close(&fringe);
-    ck_assert(file_out_commit(file, &fault));
+    ck_assert(file_set_commit_one(file, &fault));
     written = file_content("blocks", &size);
     ck_assert_uint_eq(size, last > first ? last : 0);
     for (size_t i = 0; i < size; i++)

@@ -1,4 +1,4 @@
-/* Tests of outputs that something comes in between: a power cut. */
+/* Tests of outputs that something comes in between: a power cut, a fault on the way to a name, a signal. */
 #include "base/diag.h"
 #include "cli/command.h"
 #include "fixture.h"
@@ -7,6 +7,7 @@
 #include "ranks_run.h"
 
 #include <check.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +17,7 @@
 #define PATIENCE     120 /* seconds that a test may take */
 #define OUTPUTS_MOST 8
 #define SIDE         8
+#define REPORT       "p.json"
 
 /* Commands, and all files that each of them writes. */
 static const struct {
@@ -30,8 +32,8 @@ static const struct {
     {PROGRAM_VOXFILT, "-i in -t u8 -d 8,16,4 -o s%d.png", {"s0.png", "s1.png", "s2.png", "s3.png"}},
     {PROGRAM_VOXFILT, "-i in -t u8 -n 8 -s 3 --tee 1:one --tee 2:two.nii -o out", {"out", "one", "two.nii"}},
     {PROGRAM_VOXFILT,
-     "-i in -t u8 -n 8 --until 100 --preview p.png --plot p.svg --report=json:p.json -o out.nhdr",
-     {"out.nhdr", "out.raw", "p.png", "p.svg", "p.json"}},
+     "-i in -t u8 -n 8 --until 100 --preview p.png --plot p.svg --report=json:" REPORT " -o out.nhdr",
+     {"out.nhdr", "out.raw", "p.png", "p.svg", REPORT}},
     {PROGRAM_IMGHEAT,
      "in.png -s 3 --frames f%d.png -o out.png",
      {"f0.png", "f1.png", "f2.png", "f3.png", "out.png"}},
@@ -154,7 +156,8 @@ START_TEST(folders_of_links_are_synced)
 }
 END_TEST
 
-/* What a rank has written may be on its node alone. */
+/* What a rank has written may be on its node alone. Once all of it is written, the files are rank 0's alone.
+ */
 START_TEST(all_ranks_sync_what_they_write)
 {
     struct ranks_run run;
@@ -167,9 +170,147 @@ START_TEST(all_ranks_sync_what_they_write)
         ck_assert_msg(run.ranks[i].done, "%s", run.ranks[i].fault.text);
     ck_assert_uint_eq(journal_syncs("out"), run.count);
     ck_assert_uint_eq(journal_syncs("tee"), run.count);
+    ck_assert_uint_eq(journal_guarded(), 2);
     journal_end();
     ranks_run_remove(&run);
     ranks_run_end(&run);
+}
+END_TEST
+
+/* ---- faults and signals ---- */
+
+/* What file systems can do to keep a file that loses its name. */
+static const struct journal_trouble abilities[] = {
+    {.no_exchange = false}, {.no_exchange = true}, {.no_exchange = true, .no_links = true}};
+
+static void put_old_files(size_t set, bool there)
+{
+    remove_files(set);
+    for (size_t i = 0; there && i < count_files(set); i++)
+        file_fill(sets[set].files[i], "old", 3);
+}
+
+static bool is_old(const char *path, bool was_there)
+{
+    char text[4] = "";
+    FILE *file = fopen(path, "rb");
+    size_t size = file == NULL ? 0 : fread(text, 1, sizeof text, file);
+
+    if (file != NULL)
+        fclose(file);
+    return was_there ? size == 3 && memcmp(text, "old", 3) == 0 : file == NULL;
+}
+
+static size_t count_old(size_t set, bool were_there)
+{
+    size_t old = 0;
+
+    for (size_t i = 0; i < count_files(set); i++)
+        old += is_old(sets[set].files[i], were_there);
+    return old;
+}
+
+static bool has_report(size_t set)
+{
+    return strstr(sets[set].words, REPORT) != NULL;
+}
+
+/* Whether a line says what went wrong, and names the files that are new. A report is begun again, and tells
+   of the failure under its name; if it cannot have that, another line says so. */
+static void ck_message(size_t set, bool were_there, bool lasting)
+{
+    size_t size;
+    unsigned char *bytes = file_content("stderr", &size);
+    char text[1000];
+    size_t lines = 0;
+
+    snprintf(text, sizeof text, "%.*s", (int)size, (char *)bytes);
+    for (const char *end = text; (end = strchr(end, '\n')) != NULL; end++)
+        lines++;
+    ck_assert_msg(lines == 1 + (size_t)(lasting && has_report(set)), "%s", text);
+    for (size_t i = 0; i < count_files(set); i++) {
+        const char *path = sets[set].files[i], *list = strstr(text, "these files are new: ");
+        bool named = list != NULL && strstr(list, path) != NULL;
+        ck_assert_msg(strcmp(path, REPORT) == 0 || is_old(path, were_there) != named, "%s: %s", path, text);
+    }
+    free(bytes);
+}
+
+/* Calls that change names; with old files, or without. */
+static size_t run_into(size_t set, bool there, struct journal_trouble trouble, int *status)
+{
+    char words[400];
+    size_t names;
+
+    put_old_files(set, there);
+    snprintf(words, sizeof words, "-q -D cpu %s", sets[set].words);
+    journal_bring(trouble);
+    journal_begin();
+    *status = run_command(sets[set].program, words);
+    names = journal_names();
+    journal_end();
+    return names;
+}
+
+/* Either it did not matter, or all is as it was but for a report of the failure. */
+static void ck_fault(size_t set, bool there, struct journal_trouble trouble, size_t files)
+{
+    size_t count = count_files(set);
+    int status;
+
+    run_into(set, there, trouble, &status);
+    ck_assert_msg(WIFEXITED(status), "%s: call %zu", sets[set].words, trouble.call);
+    if (WEXITSTATUS(status) == 0) {
+        ck_assert_uint_eq(count_old(set, there), 0);
+    } else {
+        ck_assert_int_eq(WEXITSTATUS(status), STATUS_IO);
+        ck_message(set, there, trouble.lasting);
+        if (!trouble.lasting && (!trouble.no_links || !there))
+            ck_assert_uint_eq(count_old(set, there), count - has_report(set));
+    }
+    remove_files(set);
+    ck_assert_uint_eq(folder_count(), files);
+}
+
+/* All files are new or none is. */
+static void ck_signal(size_t set, bool there, struct journal_trouble trouble, size_t files)
+{
+    size_t old;
+    int status;
+
+    run_into(set, there, trouble, &status);
+    ck_assert_msg(WIFSIGNALED(status) && WTERMSIG(status) == trouble.signal, "%s: call %zu", sets[set].words,
+                  trouble.call);
+    old = count_old(set, there);
+    ck_assert_msg(old == 0 || old == count_files(set), "%s: call %zu: %zu of %zu are old", sets[set].words,
+                  trouble.call, old, count_files(set));
+    remove_files(set);
+    ck_assert_uint_eq(folder_count(), files);
+}
+
+START_TEST(no_set_is_torn)
+{
+    size_t set = (size_t)_i, files;
+
+    make_inputs();
+    remove_files(set);
+    files = folder_count();
+    for (size_t i = 0; i < 2 * LENGTH(abilities); i++) {
+        struct journal_trouble trouble = abilities[i / 2];
+        bool there = i % 2 == 1;
+        int status;
+        size_t names = run_into(set, there, trouble, &status);
+        ck_assert_uint_ge(names, count_files(set));
+        for (trouble.call = 1; trouble.call <= names; trouble.call++) {
+            trouble.lasting = false;
+            trouble.signal = 0;
+            ck_fault(set, there, trouble, files);
+            trouble.lasting = true;
+            ck_fault(set, there, trouble, files);
+            trouble.signal = SIGTERM;
+            ck_signal(set, there, trouble, files);
+        }
+    }
 }
 END_TEST
 
@@ -178,6 +319,7 @@ int main(void)
     TCase *tests = tcase_create("outputs");
 
     tcase_add_loop_test(tests, synced_outputs_survive_a_power_cut, 0, (int)LENGTH(sets));
+    tcase_add_loop_test(tests, no_set_is_torn, 0, (int)LENGTH(sets));
     tcase_add_test(tests, folders_of_links_are_synced);
     tcase_add_test(tests, all_ranks_sync_what_they_write);
     return harness_run("outputs", &tests, 1, PATIENCE);

@@ -409,7 +409,7 @@ static void write_picture(const struct header *header, const unsigned char *samp
     ck_assert_msg(sink_open(&sink, file, &format_png, header, &request, &fault), "%s", fault.text);
     ck_assert(sink_write(&sink, samples, 1, &fault));
     ck_assert(sink_write(&sink, samples + header_plane_bytes(header), rows - 1, &fault));
-    ck_assert(sink_finish(&sink, &fault) && sink_commit(&sink, &fault));
+    ck_assert(sink_finish(&sink, &fault) && file_set_commit_one(file, &fault));
     sink_close(&sink);
     file_out_close(file);
 }

@@ -1,7 +1,7 @@
 /* Tests of unpacking: with any number of threads it makes of gzip and zlib what zlib does, whoever wrote
    them, and refuses what is damaged as one thread would. */
 #include "base/checksum.h"
-#include "base/file_out.h"
+#include "base/file_set.h"
 #include "format/pack.h"
 #include "format/strips.h"
 #include "format/unpack.h"
@@ -64,7 +64,7 @@ static struct bytes pack_up(const struct bytes *plain, enum pack_wrapper wrapper
     bool done = file_out_open(&file, "packed", &fault) &&
                 pack_open(&pack, file, wrapper, level, threads, &fault) &&
                 pack_write(pack, plain->data, plain->size, &fault) && pack_finish(pack, &fault) &&
-                file_out_commit(file, &fault);
+                file_set_commit_one(file, &fault);
 
     ck_assert_msg(done, "%s", done ? "" : fault.text);
     pack_close(pack);

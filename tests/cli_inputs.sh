@@ -91,7 +91,7 @@ refuses 2 'voxfilt: --rung: identity alone is copied: no kernel runs' v8 --rung 
 refuses 2 'voxfilt: --tile: identity alone is copied: no kernel runs' v8 --tile 8 -f identity -o out
 refuses 2 'voxfilt: --bench: xml: expected text or json' voxfilt --bench=xml
 idle='not allowed with --bench and --tune, which filter nothing'
-for option in --output=out --out-type=u8 --out-endian=big --out-range=0,1 --out-format=raw --memory=1G --report --stats \
+for option in --output=out --out-type=u8 --out-endian=big --out-range=0,1 --out-format=raw --memory=1G --report --stats --sync \
     --progress=always; do
     for way in --bench --tune; do
         refuses 2 "voxfilt: ${option%%=*}: $idle" voxfilt -n 8 -D cpu $way "$option"

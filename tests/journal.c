@@ -2,9 +2,12 @@
  * them. */
 #include "journal.h"
 
+#include "base/guard.h"
 #include "fixture.h"
 
+#include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,7 +30,8 @@ struct entry {
 };
 
 struct journal {
-    atomic_size_t count;
+    atomic_size_t count, names;
+    size_t guarded;
     struct entry entries[ENTRIES_MOST];
 };
 
@@ -97,7 +101,30 @@ static void note_sync(int descriptor)
         entry->hash = hash_file(descriptor);
 }
 
-/* These two stand before those of the library. */
+/* ---- calls ---- */
+
+static struct journal_trouble trouble;
+
+/* Whether the call is to fail. */
+static bool come_in_between(void)
+{
+    size_t call = ++journal->names;
+
+    if (call == 1)
+        guard_list(NULL, 0, &journal->guarded);
+    if (call == trouble.call && trouble.signal != 0)
+        kill(getpid(), trouble.signal);
+    return trouble.signal == 0 &&
+           (call == trouble.call || (trouble.lasting && call > trouble.call && trouble.call > 0));
+}
+
+static int fail(int reason)
+{
+    errno = reason;
+    return -1;
+}
+
+/* These stand before those of the library. */
 int fsync(int descriptor)
 {
     int result = (int)syscall(SYS_fsync, descriptor);
@@ -109,11 +136,50 @@ int fsync(int descriptor)
 
 int rename(const char *from, const char *to)
 {
-    int result = renameat(AT_FDCWD, from, AT_FDCWD, to);
+    int result;
 
+    if (journal != NULL && come_in_between())
+        return fail(EIO);
+    result = renameat(AT_FDCWD, from, AT_FDCWD, to);
     if (journal != NULL && result == 0)
         note_name(to);
     return result;
+}
+
+int renameat2(int from_folder, const char *from, int to_folder, const char *to, unsigned flags)
+{
+    int result;
+
+    if (journal != NULL && trouble.no_exchange)
+        return fail(EINVAL);
+    if (journal != NULL && come_in_between())
+        return fail(EIO);
+    result = (int)syscall(SYS_renameat2, from_folder, from, to_folder, to, flags);
+    if (journal != NULL && result == 0)
+        note_name(to);
+    return result;
+}
+
+int link(const char *from, const char *to)
+{
+    if (journal != NULL && trouble.no_links)
+        return fail(EPERM);
+    return linkat(AT_FDCWD, from, AT_FDCWD, to, 0);
+}
+
+void journal_bring(struct journal_trouble coming)
+{
+    trouble = coming;
+}
+
+size_t journal_guarded(void)
+{
+    return journal->guarded;
+}
+
+size_t journal_names(void)
+{
+    return journal->names;
 }
 
 void journal_begin(void)
@@ -126,6 +192,7 @@ void journal_end(void)
 {
     munmap(journal, sizeof *journal);
     journal = NULL;
+    trouble = (struct journal_trouble){.call = 0};
 }
 
 size_t journal_count(void)

@@ -11,6 +11,21 @@
 void journal_begin(void);
 void journal_end(void);
 
+/* What comes in between: on the way to a name, the call of that number fails (so do all that follow it, if
+   the trouble lasts), or the process gets a signal; 0: nothing does. And what the file system cannot do. */
+struct journal_trouble {
+    size_t call;
+    int signal;
+    bool lasting, no_exchange, no_links;
+};
+
+/* From the next journal on until it ends. */
+void journal_bring(struct journal_trouble trouble);
+
+/* Calls that were to change a name so far, and the files that a signal would have removed at the first. */
+size_t journal_names(void);
+size_t journal_guarded(void);
+
 /* Calls so far. */
 size_t journal_count(void);
 

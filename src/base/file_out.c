@@ -2,9 +2,9 @@
 #include "file_out.h"
 
 #include "descriptor.h"
-#include "guard.h"
 #include "mapped.h"
 #include "mem.h"
+#include "naming.h"
 #include "path.h"
 
 #include <errno.h>
@@ -18,12 +18,9 @@
 
 struct file_out {
     int descriptor;
-    char *name;             /* as messages give it */
-    char *target;           /* what the temporary becomes; NULL when written in place */
-    char *temporary;        /* NULL when written in place */
-    struct guarded guarded; /* the temporary */
+    char *name;           /* as messages give it */
+    struct naming naming; /* of the temporary; nothing where the file is written in place */
     bool owned;
-    bool joined; /* the temporary is another process's */
     bool synced; /* it is on the disk before it is complete, and its name before it is committed */
     unsigned char *buffer;
     size_t used;
@@ -45,20 +42,20 @@ static bool open_temporary(struct file_out *file, const struct stat *existing, s
     sigset_t before;
     int reason;
 
-    file->temporary = path_temporary(file->target, fault);
-    if (file->temporary == NULL)
+    file->naming.temporary = path_temporary(file->naming.target, fault);
+    if (file->naming.temporary == NULL)
         return false;
     guard_enter(&before);
-    file->descriptor = open(file->temporary, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+    file->descriptor = open(file->naming.temporary, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
                             existing == NULL ? mode : 0600);
     reason = errno;
-    file->guarded.path = file->temporary;
+    file->naming.guarded.path = file->naming.temporary;
     if (file->descriptor >= 0)
-        guard_add(&file->guarded);
+        guard_add(&file->naming.guarded);
     guard_leave(&before);
     if (file->descriptor < 0) {
-        mem_free(file->temporary);
-        file->temporary = NULL;
+        mem_free(file->naming.temporary);
+        file->naming.temporary = NULL;
         return fault_raise_about(fault, STATUS_IO, file->name, "%s", strerror(reason));
     }
     if (existing != NULL && fchmod(file->descriptor, mode) != 0)
@@ -83,8 +80,8 @@ static bool open_target(struct file_out *file, const char *path, struct fault *f
         return open_in_place(file, path, 0, fault);
     if (exists && access(path, W_OK) != 0)
         return refuse(file, fault);
-    file->target = path_target(path);
-    if (file->target == NULL)
+    file->naming.target = path_target(path);
+    if (file->naming.target == NULL)
         return refuse(file, fault);
     return open_temporary(file, exists ? &info : NULL, fault);
 }
@@ -192,12 +189,12 @@ bool file_out_flush(struct file_out *file, struct fault *fault)
 
 bool file_out_is_renamed(const struct file_out *file)
 {
-    return file->temporary != NULL;
+    return file->naming.temporary != NULL;
 }
 
 const char *file_out_temporary(const struct file_out *file)
 {
-    return file->temporary;
+    return file->naming.temporary;
 }
 
 /* Mappings need the permission to read, which the file may not give. */
@@ -213,15 +210,15 @@ static bool open_joined(struct file_out *file, struct fault *fault)
     struct stat info;
     sigset_t before;
 
-    file->descriptor = open_shared(file->temporary);
+    file->descriptor = open_shared(file->naming.temporary);
     if (file->descriptor < 0 || fstat(file->descriptor, &info) != 0)
         return refuse(file, fault);
     file->length = (uint64_t)info.st_size;
-    file->guarded.path = file->temporary;
+    file->naming.guarded.path = file->naming.temporary;
     guard_enter(&before);
-    guard_add(&file->guarded);
+    guard_add(&file->naming.guarded);
     guard_leave(&before);
-    file->joined = true;
+    file->naming.foreign = true;
     return true;
 }
 
@@ -236,13 +233,13 @@ bool file_out_join(struct file_out **result, const char *path, const char *tempo
     file->synced = synced;
     file->owned = true;
     file->name = mem_text(path, fault);
-    file->temporary = file->name == NULL ? NULL : mem_text(temporary, fault);
-    if (file->temporary != NULL && open_joined(file, fault)) {
+    file->naming.temporary = file->name == NULL ? NULL : mem_text(temporary, fault);
+    if (file->naming.temporary != NULL && open_joined(file, fault)) {
         *result = file;
         return true;
     }
-    mem_free(file->temporary);
-    file->temporary = NULL;
+    mem_free(file->naming.temporary);
+    file->naming.temporary = NULL;
     file_out_close(file);
     return false;
 }
@@ -319,11 +316,10 @@ bool file_out_write_at(const struct file_out *file, uint64_t offset, const void 
 
 bool file_out_unseen(const struct file_out *file)
 {
-    return file->temporary != NULL || !file->flushed;
+    return file->naming.temporary != NULL || !file->flushed;
 }
 
-/* Pipes, terminals and the folders of some file systems have nothing that could be put on a disk. */
-static bool put_on_disk(int descriptor)
+bool file_out_put_on_disk(int descriptor)
 {
     int failed;
 
@@ -331,48 +327,6 @@ static bool put_on_disk(int descriptor)
         failed = fsync(descriptor);
     } while (failed != 0 && errno == EINTR);
     return failed == 0 || errno == EINVAL || errno == EROFS || errno == ENOTSUP;
-}
-
-static bool rename_temporary(struct file_out *file, struct fault *fault)
-{
-    sigset_t before;
-    bool named;
-    int reason;
-
-    guard_enter(&before);
-    named = rename(file->temporary, file->target) == 0;
-    reason = errno;
-    if (named)
-        guard_drop(&file->guarded);
-    guard_leave(&before);
-    if (!named)
-        return fault_raise_about(fault, STATUS_IO, file->name, "%s", strerror(reason));
-    mem_free(file->temporary);
-    file->temporary = NULL;
-    return true;
-}
-
-/* The folder is opened before there is anything to put on the disk, so that one that cannot be leaves no
- * name. */
-static bool give_synced_name(struct file_out *file, struct fault *fault)
-{
-    int folder = path_open_folder(file->target);
-    bool named, done;
-
-    if (folder < 0)
-        return fault_raise_about(fault, STATUS_IO, file->name, "its folder cannot be opened for --sync: %s",
-                                 strerror(errno));
-    named = rename_temporary(file, fault);
-    done = named && (put_on_disk(folder) ||
-                     fault_raise_about(fault, STATUS_IO, file->name,
-                                       "written, but its name may not be on the disk: %s", strerror(errno)));
-    close(folder);
-    return done;
-}
-
-static bool give_name(struct file_out *file, struct fault *fault)
-{
-    return file->synced ? give_synced_name(file, fault) : rename_temporary(file, fault);
 }
 
 bool file_out_complete(struct file_out *file, struct fault *fault)
@@ -383,7 +337,7 @@ bool file_out_complete(struct file_out *file, struct fault *fault)
         return true;
     if (!flush(file, fault) || !has_its_length(file, fault))
         return false;
-    if (file->synced && !put_on_disk(descriptor))
+    if (file->synced && !file_out_put_on_disk(descriptor))
         return refuse(file, fault);
     mem_free(file->buffer);
     file->buffer = NULL;
@@ -391,21 +345,15 @@ bool file_out_complete(struct file_out *file, struct fault *fault)
     return close(descriptor) == 0 || refuse(file, fault);
 }
 
-bool file_out_commit(struct file_out *file, struct fault *fault)
+struct naming *file_out_naming(struct file_out *file)
 {
-    return file_out_complete(file, fault) && (file->temporary == NULL || give_name(file, fault));
+    return file->naming.temporary != NULL ? &file->naming : NULL;
 }
 
-static void remove_temporary(struct file_out *file)
+void file_out_forget_old(struct file_out *file)
 {
-    sigset_t before;
-
-    guard_enter(&before);
-    if (!file->joined)
-        unlink(file->temporary);
-    guard_drop(&file->guarded);
-    guard_leave(&before);
-    mem_free(file->temporary);
+    if (file->naming.temporary != NULL)
+        naming_end(&file->naming);
 }
 
 void file_out_close(struct file_out *file)
@@ -414,9 +362,8 @@ void file_out_close(struct file_out *file)
         return;
     if (file->owned && file->descriptor >= 0)
         close(file->descriptor);
-    if (file->temporary != NULL)
-        remove_temporary(file);
-    free(file->target);
+    file_out_forget_old(file);
+    free(file->naming.target);
     mem_free(file->buffer);
     mem_free(file->name);
     mem_free(file);

@@ -9,9 +9,10 @@
 #include <stdint.h>
 
 struct file_out;
+struct naming;
 
 /* NULL or "-" is standard output, which must not be a terminal. A new or regular target is written under a
-   temporary name in its directory; nothing stands under its own name before file_out_commit. */
+   temporary name in its directory; nothing stands under its own name before a set gives it that. */
 bool file_out_open(struct file_out **file, const char *path, struct fault *fault);
 
 /* Whether a path names a new or regular target. */
@@ -66,10 +67,14 @@ bool file_out_unseen(const struct file_out *file);
 /* The output is complete: flush and close with a check, and release its buffer; its name comes later. */
 bool file_out_complete(struct file_out *file, struct fault *fault);
 
-/* The output is complete: flush, close with a check, give it its name. */
-bool file_out_commit(struct file_out *file, struct fault *fault);
+/* For sets, which give files their names (file_set.h): what they take it by, NULL of a file that is written
+   in place; then remove the file that had it. And have what a descriptor stands for written to the disk;
+   pipes, terminals and the folders of some file systems have nothing to write. False with errno. */
+struct naming *file_out_naming(struct file_out *file);
+void file_out_forget_old(struct file_out *file);
+bool file_out_put_on_disk(int descriptor);
 
-/* Release; what was not committed is removed. */
+/* Release; what has not got its name is removed. */
 void file_out_close(struct file_out *file);
 
 #endif

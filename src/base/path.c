@@ -65,10 +65,25 @@ char *path_target(const char *path)
     return NULL;
 }
 
-int path_open_folder(const char *path)
+/* How much of a path stands before the name. */
+static size_t folder_length(const char *path)
 {
     const char *slash = strrchr(path, '/');
-    char *folder = slash == NULL ? strdup(".") : strndup(path, (size_t)(slash - path) + 1);
+
+    return slash == NULL ? 0 : (size_t)(slash - path) + 1;
+}
+
+bool path_same_folder(const char *path, const char *other)
+{
+    size_t length = folder_length(path);
+
+    return folder_length(other) == length && memcmp(path, other, length) == 0;
+}
+
+int path_open_folder(const char *path)
+{
+    size_t length = folder_length(path);
+    char *folder = length == 0 ? strdup(".") : strndup(path, length);
     int descriptor = folder == NULL ? -1 : open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
     free(folder);
@@ -77,8 +92,7 @@ int path_open_folder(const char *path)
 
 char *path_temporary(const char *target, struct fault *fault)
 {
-    const char *slash = strrchr(target, '/');
-    size_t folder = slash == NULL ? 0 : (size_t)(slash - target) + 1, size = folder + 48;
+    size_t folder = folder_length(target), size = folder + 48;
     char *name = mem_alloc(size, 1, "a file name", fault);
     uint64_t chance;
 

@@ -16,6 +16,9 @@ bool path_is_descriptor(const char *path);
    replaced, not a link. To be freed; NULL with errno on failure. */
 char *path_target(const char *path);
 
+/* Whether two files are in one folder, as far as their paths tell. */
+bool path_same_folder(const char *path, const char *other);
+
 /* A descriptor of the folder that a file is in; -1 with errno on failure. */
 int path_open_folder(const char *path);
 

@@ -2,6 +2,7 @@
 #include "command.h"
 
 #include "base/descriptor.h"
+#include "base/file_set.h"
 #include "base/glyph.h"
 #include "base/guard.h"
 #include "base/program.h"
@@ -89,7 +90,8 @@ static bool bench_and_plot(const struct options *options, struct bench_request *
     if (options->plot == NULL)
         return bench_run(stdout, request, fault);
     request->plot = &plot;
-    done = open_plot(options, &plot, fault) && bench_run(stdout, request, fault) && plot_commit(&plot, fault);
+    done = open_plot(options, &plot, fault) && bench_run(stdout, request, fault) &&
+           plot_finish(&plot, fault) && file_set_commit_one(plot.file, fault);
     plot_close(&plot);
     return done;
 }

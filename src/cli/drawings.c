@@ -41,16 +41,18 @@ static void draw_checks(struct plot *plot, const struct pipeline *pipeline)
     plot_draw_checks(plot, &checks);
 }
 
-bool drawings_commit(struct drawings *drawings, const struct pipeline *pipeline, struct fault *fault)
+bool drawings_finish(struct drawings *drawings, const struct pipeline *pipeline, struct file_set *set,
+                     struct fault *fault)
 {
     const struct options *options = drawings->options;
 
-    if (options->preview != NULL && !preview_commit(&drawings->preview, fault))
+    if (options->preview != NULL &&
+        (!preview_finish(&drawings->preview, fault) || !file_set_add(set, drawings->preview.file, fault)))
         return false;
     if (options->plot == NULL)
         return true;
     draw_checks(&drawings->plot, pipeline);
-    return plot_commit(&drawings->plot, fault);
+    return plot_finish(&drawings->plot, fault) && file_set_add(set, drawings->plot.file, fault);
 }
 
 void drawings_close(struct drawings *drawings)

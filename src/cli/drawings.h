@@ -23,8 +23,10 @@ struct observers drawings_observers(struct drawings *drawings, const struct opti
 /* Before the run: files that cannot be written are refused. */
 bool drawings_open(struct drawings *drawings, struct fault *fault);
 
-/* After it, while the pipeline is still there: draw, and give the files their names. */
-bool drawings_commit(struct drawings *drawings, const struct pipeline *pipeline, struct fault *fault);
+/* After it, while the pipeline is still there: draw, and add the files to those that get their names
+   together. */
+bool drawings_finish(struct drawings *drawings, const struct pipeline *pipeline, struct file_set *set,
+                     struct fault *fault);
 
 /* Whatever has been done so far, or failed; what was not committed is removed. */
 void drawings_close(struct drawings *drawings);

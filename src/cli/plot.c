@@ -61,9 +61,9 @@ static bool write_text(struct plot *plot, struct fault *fault)
     return written;
 }
 
-bool plot_commit(struct plot *plot, struct fault *fault)
+bool plot_finish(struct plot *plot, struct fault *fault)
 {
-    return (write_text(plot, fault) && file_out_commit(plot->file, fault)) || fault_prefix(fault, "--plot");
+    return (write_text(plot, fault) && file_out_complete(plot->file, fault)) || fault_prefix(fault, "--plot");
 }
 
 /* ---- axes ---- */

@@ -51,8 +51,8 @@ struct plot_checks {
 };
 void plot_draw_checks(struct plot *plot, const struct plot_checks *checks);
 
-/* Write it all, and give the file its name. */
-bool plot_commit(struct plot *plot, struct fault *fault);
+/* Write it all. */
+bool plot_finish(struct plot *plot, struct fault *fault);
 
 /* Whatever has been done so far, or failed; what was not committed is removed. */
 void plot_close(struct plot *plot);

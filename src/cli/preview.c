@@ -432,11 +432,10 @@ struct observer preview_observer(struct preview *preview)
     return (struct observer){&sections_kind, &preview->sections};
 }
 
-bool preview_commit(struct preview *preview, struct fault *fault)
+bool preview_finish(struct preview *preview, struct fault *fault)
 {
     struct drawing drawing = {.preview = preview, .grid = &preview->sections.plan->job->in.grid};
-    bool done = draw(&drawing, fault) && write_png(&drawing.canvas, preview->file, fault) &&
-                file_out_commit(preview->file, fault);
+    bool done = draw(&drawing, fault) && write_png(&drawing.canvas, preview->file, fault);
 
     canvas_close(&drawing.canvas);
     return done || fault_prefix(fault, "--preview");

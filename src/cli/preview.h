@@ -19,8 +19,8 @@ bool preview_open(struct preview *preview, const char *path, struct fault *fault
 /* What the run is to be observed by. */
 struct observer preview_observer(struct preview *preview);
 
-/* After the run, whose plan is still there: draw the picture, and give the file its name. */
-bool preview_commit(struct preview *preview, struct fault *fault);
+/* After the run, whose plan is still there: draw the picture. */
+bool preview_finish(struct preview *preview, struct fault *fault);
 
 /* Whatever has been done so far, or failed; what was not committed is removed. */
 void preview_close(struct preview *preview);

@@ -35,6 +35,8 @@ static enum status run_in_turn(const struct options *options, const struct outpu
         if (options->input_count > 1)
             lines_begin(&on_options);
         task.report = part.stream;
+        if (options->input_count == 1 && report->file != NULL)
+            task.report_file = report;
         task.on_options = on_options.stream;
         all = status_of_both(all, task_run(&task));
         lines_end(&on_options);

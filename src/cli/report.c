@@ -11,12 +11,16 @@ static void tell_stats(FILE *stream, const struct pipeline *pipeline)
     report_text_stats(stream, pipeline);
 }
 
+void report_figures(const struct options *options, const struct pipeline *pipeline)
+{
+    if (options->run.stats && options->report != REPORT_JSON)
+        tell_stats(diag_stream(), pipeline);
+}
+
 void report_run(FILE *stream, const struct options *options, const struct pipeline *pipeline)
 {
     if (stream == NULL)
         stream = diag_stream();
-    if (options->run.stats && options->report != REPORT_JSON)
-        tell_stats(diag_stream(), pipeline);
     if (options->report == REPORT_TEXT)
         report_text_run(stream, pipeline);
     else if (options->report == REPORT_JSON)

@@ -8,8 +8,11 @@
 
 #include <stdio.h>
 
-/* Figures of the samples go to the messages, where they were asked for and are no part of the report, and the
-   report to a stream, or to the messages where that is NULL. Of a run among others the figures name it. */
+/* Figures of the samples, to the messages, where they were asked for and are no part of the report. Of a run
+   among others they name it. */
+void report_figures(const struct options *options, const struct pipeline *pipeline);
+
+/* The report, to a stream, or to the messages where that is NULL. */
 void report_run(FILE *stream, const struct options *options, const struct pipeline *pipeline);
 
 /* To messages the fault itself says it: where the stream is NULL, this does nothing. */

@@ -31,23 +31,43 @@ static bool write_part(struct report_file *report, const struct lines *part)
 void report_file_add(struct report_file *report, struct lines *part)
 {
     lines_end(part);
-    if (report->file != NULL && !report->lost)
+    if (report->file != NULL && !report->lost && !report->joined)
         report->lost = !write_part(report, part);
     lines_free(part);
 }
 
+static void complete(struct report_file *report)
+{
+    if (!report->lost)
+        report->lost = !file_out_complete(report->file, &report->fault);
+}
+
+bool report_file_join(struct report_file *report, struct file_set *set, struct fault *fault)
+{
+    complete(report);
+    report->joined = !report->lost;
+    return report->lost || file_set_add(set, report->file, fault);
+}
+
+void report_file_restart(struct report_file *report, const char *path, bool sync)
+{
+    struct fault unheard; /* after that of the run */
+
+    file_out_close(report->file);
+    if (!report_file_open(report, path, sync, &unheard))
+        report->file = NULL;
+}
+
 bool report_file_commit(struct report_file *report, struct fault *fault)
 {
-    bool done = true;
+    bool done;
 
     if (report->file == NULL)
         return true;
-    if (report->lost) {
+    complete(report);
+    if (report->lost)
         *fault = report->fault;
-        done = false;
-    } else {
-        done = file_out_commit(report->file, fault);
-    }
+    done = !report->lost && file_set_commit_one(report->file, fault);
     file_out_close(report->file);
     return done || fault_prefix(fault, "--report");
 }

@@ -3,7 +3,7 @@
 #define REPORT_FILE_H
 
 #include "base/diag.h"
-#include "base/file_out.h"
+#include "base/file_set.h"
 #include "lines.h"
 
 #include <stdbool.h>
@@ -11,6 +11,7 @@
 struct report_file {
     struct file_out *file; /* NULL: reports are messages */
     bool afar;             /* another process has the file: parts are kept for it */
+    bool joined;           /* it gets its name together with other files, and takes no part any more */
     bool lost;             /* a part of it: it will not be committed */
     struct fault fault;    /* why */
 };
@@ -26,7 +27,12 @@ void report_file_begin_part(const struct report_file *report, struct lines *part
 /* End the part, and append it to those that have been added. From one thread at a time. */
 void report_file_add(struct report_file *report, struct lines *part);
 
-/* All parts have been added: the file gets its name, and is released. */
+/* All parts have been added: add the file to those that get their names together, unless it cannot be
+   written, which is told when it is committed. If they do not get them, begin it again. */
+bool report_file_join(struct report_file *report, struct file_set *set, struct fault *fault);
+void report_file_restart(struct report_file *report, const char *path, bool sync);
+
+/* All parts have been added: the file gets its name, unless it has it, and is released. */
 bool report_file_commit(struct report_file *report, struct fault *fault);
 
 #endif

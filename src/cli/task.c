@@ -70,15 +70,42 @@ static void explain(const struct task *task, const struct pipeline *pipeline)
         explain_plan(stdout, pipeline);
 }
 
-/* Of several ranks, the first draws what is drawn and tells what there is to tell. */
-static bool tell(const struct task *task, const struct pipeline *pipeline, struct drawings *drawings,
-                 struct fault *fault)
+static void tell(const struct task *task, const struct pipeline *pipeline)
 {
-    if (!drawings_commit(drawings, pipeline, fault))
-        return false;
     notes_outcome(pipeline);
-    report_run(task->report, task->options, pipeline);
-    return true;
+    report_figures(task->options, pipeline);
+    if (task->report_file == NULL)
+        report_run(task->report, task->options, pipeline);
+}
+
+/* What comes with the outputs of a run. */
+struct company {
+    const struct task *task;
+    struct drawings drawings;
+};
+
+static bool add_report(const struct task *task, const struct pipeline *pipeline, struct file_set *set,
+                       struct fault *fault)
+{
+    struct report_file *file = task->report_file;
+    struct lines part;
+
+    if (file == NULL)
+        return true;
+    report_file_begin_part(file, &part);
+    if (part.stream != NULL)
+        report_run(part.stream, task->options, pipeline);
+    report_file_add(file, &part);
+    return report_file_join(file, set, fault);
+}
+
+static bool add_files(void *listener, const struct pipeline *pipeline, struct file_set *set,
+                      struct fault *fault)
+{
+    struct company *company = listener;
+
+    return drawings_finish(&company->drawings, pipeline, set, fault) &&
+           add_report(company->task, pipeline, set, fault);
 }
 
 static bool carry_out(const struct task *task, struct pipeline *pipeline, struct drawings *drawings,
@@ -95,7 +122,9 @@ static bool carry_out(const struct task *task, struct pipeline *pipeline, struct
         return false;
     if (!pipeline_run(pipeline, fault) && !(pipeline->may_retreat && run_again(pipeline, fault)))
         return false;
-    return peers_follow(peers, !peers_lead(peers) || tell(task, pipeline, drawings, fault), fault);
+    if (peers_lead(peers))
+        tell(task, pipeline);
+    return true;
 }
 
 static bool plan(struct pipeline *pipeline, struct fault *fault)
@@ -141,6 +170,8 @@ static enum status tell_failure(const struct task *task, struct fault *fault)
         fault_prefix(fault, request->input);
     if (request->among != NULL)
         peers_sign(request->among, fault);
+    if (task->report_file != NULL && task->report_file->joined)
+        report_file_restart(task->report_file, task->options->report_path, task->options->sync);
     report_failure(task->report, task->options, request, fault);
     return diag_error(fault);
 }
@@ -158,7 +189,7 @@ static bool settle_files(const struct task *task, const struct pipeline *pipelin
 
 enum status task_run(const struct task *task)
 {
-    struct drawings drawings;
+    struct company company = {.task = task};
     struct pipeline_request request = task->request;
     struct tee_list tees = {.count = 0};
     struct pipeline pipeline;
@@ -166,11 +197,14 @@ enum status task_run(const struct task *task)
     enum status status;
     bool done;
 
-    request.run.observers = drawings_observers(&drawings, task->options);
+    request.run.observers = drawings_observers(&company.drawings, task->options);
+    request.add_files = add_files;
+    request.listener = &company;
     done = pipeline_open(&pipeline, &request, &fault) &&
-           settle_files(task, &pipeline, &tees, &request, &fault) && run(task, &pipeline, &drawings, &fault);
+           settle_files(task, &pipeline, &tees, &request, &fault) &&
+           run(task, &pipeline, &company.drawings, &fault);
     status = pipeline.status;
-    drawings_close(&drawings);
+    drawings_close(&company.drawings);
     pipeline_close(&pipeline);
     tee_list_free(&tees);
     return done ? status : tell_failure(task, &fault);

@@ -5,6 +5,7 @@
 #include "base/diag.h"
 #include "pipeline/pipeline.h"
 #include "options.h"
+#include "report_file.h"
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -12,8 +13,10 @@
 struct task {
     const struct options *options;
     struct pipeline_request request;
-    FILE *report;     /* where the report goes; NULL: to the messages */
-    FILE *on_options; /* likewise notes on options whatever the input is */
+    FILE *report;                    /* where the report goes; NULL: to the messages */
+    struct report_file *report_file; /* that holds the report of this run alone, and gets its name together
+                                        with the outputs; else NULL */
+    FILE *on_options;                /* likewise notes on options whatever the input is */
 };
 
 /* Whether an input is a regular file. Any other gives its bytes only once, so nobody looks at it

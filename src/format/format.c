@@ -289,12 +289,12 @@ bool sink_finish(struct sink *sink, struct fault *fault)
     return sink->format->finish(sink, fault) && (sink->file == NULL || file_out_complete(sink->file, fault));
 }
 
-bool sink_commit(struct sink *sink, struct fault *fault)
+bool sink_add_files(const struct sink *sink, struct file_set *set, struct fault *fault)
 {
     const struct format *format = sink->format;
 
-    return (format->name_beside == NULL || format->name_beside(sink, fault)) &&
-           file_out_commit(sink->file, fault);
+    return (format->add_beside == NULL || format->add_beside(sink, set, fault)) &&
+           file_set_add(set, sink->file, fault);
 }
 
 void sink_close(struct sink *sink)

@@ -6,6 +6,7 @@
 #include "base/diag.h"
 #include "base/file_in.h"
 #include "base/file_out.h"
+#include "base/file_set.h"
 #include "base/reservation.h"
 #include "base/spool.h"
 #include "model/grid.h"
@@ -147,8 +148,8 @@ struct format {
     /* After the last plane: write what closes the file, and complete those beside it. */
     bool (*finish)(struct sink *sink, struct fault *fault);
 
-    /* Give the files beside it their names. NULL where there never are any. */
-    bool (*name_beside)(struct sink *sink, struct fault *fault);
+    /* Add the files beside it to those that get their names together. NULL where there never are any. */
+    bool (*add_beside)(const struct sink *sink, struct file_set *set, struct fault *fault);
 
     /* Release state, finished or not. */
     void (*discard)(struct sink *sink);
@@ -217,10 +218,10 @@ bool sink_reserve(const struct sink *sink, struct fault *fault);
 bool sink_write_at(const struct sink *sink, const void *samples, size_t first, size_t planes,
                    struct fault *fault);
 
-/* After the last plane: nothing is left to write, but no file has its name yet. Then give all of them theirs.
- */
+/* After the last plane: nothing is left to write, but no file has its name yet. Then add all of them to those
+   that get their names together, the one that tells of the others last. */
 bool sink_finish(struct sink *sink, struct fault *fault);
-bool sink_commit(struct sink *sink, struct fault *fault);
+bool sink_add_files(const struct sink *sink, struct file_set *set, struct fault *fault);
 void sink_close(struct sink *sink);
 
 #endif

@@ -340,12 +340,12 @@ static bool finish_sink(struct sink *sink, struct fault *fault)
 }
 
 /* The first picture gets its name last: a stack that has one is all there. */
-static bool name_others(struct sink *sink, struct fault *fault)
+static bool add_others(const struct sink *sink, struct file_set *set, struct fault *fault)
 {
     const struct series *series = sink->state;
 
     for (size_t i = series->begun - 1; i-- > 0;) {
-        if (!file_out_commit(series->files[i], fault))
+        if (!file_set_add(set, series->files[i], fault))
             return false;
     }
     return true;
@@ -364,6 +364,6 @@ const struct format format_png_stack = {
     .create = create_sink,
     .write = write_samples,
     .finish = finish_sink,
-    .name_beside = name_others,
+    .add_beside = add_others,
     .discard = discard_sink,
 };

@@ -173,12 +173,11 @@ bool volume_sink_finish(struct sink *sink, struct fault *fault)
            (state->file == NULL || file_out_complete(state->file, fault));
 }
 
-/* Before the header, which names them, gets its own. */
-bool volume_sink_name_beside(struct sink *sink, struct fault *fault)
+bool volume_sink_add_beside(const struct sink *sink, struct file_set *set, struct fault *fault)
 {
     const struct volume_sink *state = sink->state;
 
-    return state->file == NULL || file_out_commit(state->file, fault);
+    return state->file == NULL || file_set_add(set, state->file, fault);
 }
 
 void volume_sink_discard(struct sink *sink)

@@ -35,7 +35,7 @@ bool volume_sink_detach(struct sink *sink, const struct sink_request *request, c
 /* Operations of a sink. */
 bool volume_sink_write(struct sink *sink, const void *samples, size_t planes, struct fault *fault);
 bool volume_sink_finish(struct sink *sink, struct fault *fault);
-bool volume_sink_name_beside(struct sink *sink, struct fault *fault);
+bool volume_sink_add_beside(const struct sink *sink, struct file_set *set, struct fault *fault);
 void volume_sink_discard(struct sink *sink);
 
 /* The state of a source of the same family of formats as the sink, whose header is to be kept; else NULL. */
@@ -56,6 +56,6 @@ bool volume_sink_refuse_type(const struct sink *sink, struct fault *fault);
     .open = open_source, .hold_in_spool = volume_hold_in_spool, .read = volume_read,                         \
     .read_at = volume_read_at, .end = volume_end, .close = volume_close, .create = create_sink,              \
     .holds_series = true, .write = volume_sink_write, .finish = volume_sink_finish,                          \
-    .name_beside = volume_sink_name_beside, .discard = volume_sink_discard
+    .add_beside = volume_sink_add_beside, .discard = volume_sink_discard
 
 #endif

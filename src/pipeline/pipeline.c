@@ -490,7 +490,6 @@ static void keep_ends(struct pipeline *pipeline, const struct tee *tees)
     }
 }
 
-/* Once all is written, only names can still fail. */
 static bool run_into_targets(struct pipeline *pipeline, struct tee *tees, struct fault *fault)
 {
     struct run_request request = pipeline->request->run;
@@ -505,7 +504,7 @@ static bool run_into_targets(struct pipeline *pipeline, struct tee *tees, struct
     done = peers_agree(team, run_volumes(pipeline, &request, target_sink(targets->list), fault), fault);
     done = targets_have_room(targets, done, fault) && done && targets_finish(targets, fault);
     keep_ends(pipeline, tees);
-    return done && peers_follow(team, targets_commit(targets, fault), fault);
+    return done;
 }
 
 static bool is_device_fault(const struct fault *fault)
@@ -519,20 +518,8 @@ static bool run_own(struct pipeline *pipeline, struct fault *fault)
     bool done =
         peers_agree(&pipeline->ranks.team, tees != NULL, fault) && run_into_targets(pipeline, tees, fault);
 
-    if (done)
-        pipeline->status = pipeline->summary.unreached ? STATUS_UNREACHED : STATUS_DONE;
     mem_free(tees);
     return done;
-}
-
-/* Idle ranks know of the files as well: whichever ends by a signal removes them. */
-static bool run_all(struct pipeline *pipeline, struct fault *fault)
-{
-    struct ranks *ranks = &pipeline->ranks;
-
-    return ranks_conclude(ranks, ranks->idle || open_targets(pipeline, fault), fault) &&
-           temporaries_tell(&pipeline->temporaries, ranks->all, fault) &&
-           ranks_conclude(ranks, ranks->idle || run_own(pipeline, fault), fault);
 }
 
 /* They are removed unless they have their names. */
@@ -542,13 +529,57 @@ static void close_files(struct pipeline *pipeline)
     targets_close(&pipeline->targets);
 }
 
+static bool add_other_files(const struct pipeline *pipeline, struct file_set *set, struct fault *fault)
+{
+    const struct pipeline_request *request = pipeline->request;
+
+    return request->add_files == NULL || request->add_files(request->listener, pipeline, set, fault);
+}
+
+/* If others cannot be written, the outputs are complete all the same. */
+static bool name_files(struct pipeline *pipeline, struct fault *fault)
+{
+    struct file_set set = {.count = 0};
+    bool others, named;
+
+    pipeline->written = true;
+    pipeline->status = pipeline->summary.unreached ? STATUS_UNREACHED : STATUS_DONE;
+    others = add_other_files(pipeline, &set, fault);
+    named = targets_add_files(&pipeline->targets, &set, fault) && file_set_commit(&set, fault);
+    file_set_free(&set);
+    return others && named;
+}
+
+/* While names change, a temporary may be what replaced files were, so nobody but rank 0 may remove it. */
+static bool name_by_first(struct pipeline *pipeline, struct fault *fault)
+{
+    struct peers *all = pipeline->ranks.all;
+
+    if (!peers_lead(all))
+        close_files(pipeline);
+    return peers_agree(all, true, fault) &&
+           peers_follow(all, !peers_lead(all) || name_files(pipeline, fault), fault);
+}
+
+/* Idle ranks know of the files as well: until they have their names, whichever ends by a signal removes them.
+ */
+static bool run_all(struct pipeline *pipeline, struct fault *fault)
+{
+    struct ranks *ranks = &pipeline->ranks;
+
+    return ranks_conclude(ranks, ranks->idle || open_targets(pipeline, fault), fault) &&
+           temporaries_tell(&pipeline->temporaries, ranks->all, fault) &&
+           ranks_conclude(ranks, ranks->idle || run_own(pipeline, fault), fault) &&
+           name_by_first(pipeline, fault);
+}
+
 bool pipeline_run(struct pipeline *pipeline, struct fault *fault)
 {
     struct budget *budget = pipeline->request->budget;
     uint64_t bytes = budget_claim(budget, pipeline->plan.schedule.memory_bytes);
     bool done = run_all(pipeline, fault);
 
-    pipeline->may_retreat = !done && pipeline->plan.selection.replaceable &&
+    pipeline->may_retreat = !done && !pipeline->written && pipeline->plan.selection.replaceable &&
                             !ranks_are_several(&pipeline->ranks) && is_device_fault(fault) &&
                             targets_unseen(&pipeline->targets);
     close_files(pipeline);

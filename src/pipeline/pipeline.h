@@ -31,6 +31,8 @@ struct pipeline_tee_end {
     char remark[128]; /* else empty */
 };
 
+struct pipeline;
+
 struct pipeline_request {
     const char *input, *output;   /* as file_in_open and file_out_open take them */
     const struct format *format;  /* of the input; NULL: by what it begins with */
@@ -46,6 +48,13 @@ struct pipeline_request {
         *tee_pattern; /* that they have their names from, and are told of together; NULL: each is by itself */
     int level;        /* as sinks take it */
     bool sync;        /* outputs are on the disk when the run is done */
+
+    /* Once all outputs are written, of several ranks by rank 0: complete other files, and add those that get
+       their names together with the outputs, before them. If that fails the run has failed, but the outputs
+       get their names. NULL: there are none. */
+    bool (*add_files)(void *listener, const struct pipeline *pipeline, struct file_set *set,
+                      struct fault *fault);
+    void *listener;
     struct run_request run;
     bool will_run;         /* after it is planned; what the run needs may be made ready before */
     struct budget *budget; /* NULL: it runs alone */
@@ -76,6 +85,7 @@ struct pipeline {
     bool may_retreat;
 
     /* The pipeline's own. */
+    bool written; /* only names can still fail */
     struct file_in *file;
     struct targets targets;
     struct temporaries temporaries; /* of several ranks: those that rank 0 has */

@@ -91,9 +91,9 @@ bool target_complete(struct target *target, struct fault *fault)
     return target->joined == NULL || file_out_complete(target->joined, fault);
 }
 
-bool target_commit(struct target *target, struct fault *fault)
+bool target_add_files(const struct target *target, struct file_set *set, struct fault *fault)
 {
-    return target->file == NULL || sink_commit(&target->sink, fault);
+    return target->file == NULL || sink_add_files(&target->sink, set, fault);
 }
 
 bool target_unseen(const struct target *target)

@@ -45,8 +45,8 @@ struct sink *target_sink(struct target *target);
 /* What this rank wrote into the file that it joined is there. */
 bool target_complete(struct target *target, struct fault *fault);
 
-/* Once it is finished: give all files their names. */
-bool target_commit(struct target *target, struct fault *fault);
+/* Once it is finished: add its files to those that get their names together. */
+bool target_add_files(const struct target *target, struct file_set *set, struct fault *fault);
 
 /* Whether nobody can have seen a byte of it. */
 bool target_unseen(const struct target *target);

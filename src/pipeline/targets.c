@@ -150,13 +150,13 @@ bool targets_finish(struct targets *targets, struct fault *fault)
 
 /* ---- to their end ---- */
 
-bool targets_commit(struct targets *targets, struct fault *fault)
+bool targets_add_files(const struct targets *targets, struct file_set *set, struct fault *fault)
 {
     bool done = true;
 
     for (size_t i = 1; done && i < targets->count; i++)
-        done = target_commit(&targets->list[i], fault);
-    return done && target_commit(&targets->list[0], fault);
+        done = target_add_files(&targets->list[i], set, fault);
+    return done && target_add_files(&targets->list[0], set, fault);
 }
 
 bool targets_unseen(const struct targets *targets)

@@ -38,8 +38,8 @@ bool targets_have_room(struct targets *targets, bool made, struct fault *fault);
 /* Then: what they wrote is in the files. */
 bool targets_finish(struct targets *targets, struct fault *fault);
 
-/* Then give all files their names, the output last. */
-bool targets_commit(struct targets *targets, struct fault *fault);
+/* Then add all files to those that get their names together, the output last. */
+bool targets_add_files(const struct targets *targets, struct file_set *set, struct fault *fault);
 
 /* Whether nobody can have seen a byte of any of them. */
 bool targets_unseen(const struct targets *targets);

@@ -1,7 +1,7 @@
 /* Wisdom: what was measured to be fastest on a device, kept for plans to come. */
 #include "wisdom.h"
 
-#include "base/file_out.h"
+#include "base/file_set.h"
 
 #include <errno.h>
 #include <math.h>
@@ -222,7 +222,7 @@ bool wisdom_keep(const struct wisdom_entry *entry, struct fault *fault)
 
     if (!make_folders(fault) || !file_name(path, sizeof path) || !file_out_open(&out, path, fault))
         return false;
-    kept = write_wisdom(out, entry, fault) && file_out_commit(out, fault);
+    kept = write_wisdom(out, entry, fault) && file_set_commit_one(out, fault);
     file_out_close(out);
     return kept;
 }

@@ -1,0 +1,101 @@
+/* Names that temporary files take over, and give back to the files that had them before. */
+#include "naming.h"
+
+#include "diag.h"
+#include "mem.h"
+#include "path.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Only a file is replaced: an exchange would do with a folder, too. */
+static bool is_folder(const char *path)
+{
+    struct stat info;
+
+    return lstat(path, &info) == 0 && S_ISDIR(info.st_mode);
+}
+
+static bool rename_plainly(struct naming *naming, enum naming_old old)
+{
+    if (rename(naming->temporary, naming->target) != 0)
+        return false;
+    naming->old = old;
+    return true;
+}
+
+/* A second name for the file that will lose its own; NULL where there can be none. */
+static char *link_aside(const struct naming *naming)
+{
+    struct fault unheard;
+    char *aside = path_temporary(naming->target, &unheard);
+
+    if (aside == NULL || link(naming->target, aside) == 0)
+        return aside;
+    mem_free(aside);
+    return NULL;
+}
+
+static bool take_linked(struct naming *naming, char *aside)
+{
+    if (!rename_plainly(naming, NAMING_LINKED)) {
+        int reason = errno;
+        unlink(aside);
+        mem_free(aside);
+        errno = reason;
+        return false;
+    }
+    mem_free(naming->temporary);
+    naming->temporary = aside;
+    naming->guarded.path = aside;
+    return true;
+}
+
+bool naming_take(struct naming *naming, bool keep)
+{
+    char *aside;
+
+    if (is_folder(naming->target)) {
+        errno = EISDIR;
+        return false;
+    }
+    if (!keep || access(naming->target, F_OK) != 0)
+        return rename_plainly(naming, keep ? NAMING_NONE : NAMING_LOST);
+    if (renameat2(AT_FDCWD, naming->temporary, AT_FDCWD, naming->target, RENAME_EXCHANGE) == 0) {
+        naming->old = NAMING_EXCHANGED;
+        return true;
+    }
+    aside = link_aside(naming);
+    return aside != NULL ? take_linked(naming, aside) : rename_plainly(naming, NAMING_LOST);
+}
+
+bool naming_give_back(struct naming *naming)
+{
+    switch (naming->old) {
+    case NAMING_NONE:
+        return rename(naming->target, naming->temporary) == 0;
+    case NAMING_EXCHANGED:
+        return renameat2(AT_FDCWD, naming->temporary, AT_FDCWD, naming->target, RENAME_EXCHANGE) == 0;
+    case NAMING_LINKED:
+        return rename(naming->temporary, naming->target) == 0;
+    case NAMING_LOST:
+        break;
+    }
+    return false;
+}
+
+void naming_end(struct naming *naming)
+{
+    sigset_t before;
+
+    guard_enter(&before);
+    if (!naming->foreign)
+        unlink(naming->temporary);
+    guard_drop(&naming->guarded);
+    guard_leave(&before);
+    mem_free(naming->temporary);
+    naming->temporary = NULL;
+}

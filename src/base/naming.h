@@ -1,0 +1,30 @@
+/* Names that temporary files take over, and give back to the files that had them before. */
+#ifndef NAMING_H
+#define NAMING_H
+
+#include "guard.h"
+
+#include <stdbool.h>
+
+/* What became of the file that had the name. */
+enum naming_old { NAMING_NONE, NAMING_EXCHANGED, NAMING_LINKED, NAMING_LOST };
+
+struct naming {
+    char *target;           /* the name that it will have; from path_target */
+    char *temporary;        /* the name that is removed in the end; NULL: there is none any more */
+    struct guarded guarded; /* the temporary */
+    bool foreign;           /* the temporary is another process's, which removes it */
+    enum naming_old old;
+};
+
+/* Between guard_enter and guard_leave. Take the name; if `keep`, the file that has it stays under another one
+   where the file system can do that, until naming_end. False with errno. */
+bool naming_take(struct naming *naming, bool keep);
+
+/* Then, still between the two: all is as it was before. False if that could not be done. */
+bool naming_give_back(struct naming *naming);
+
+/* Remove the temporary or, once the name has been taken, the file that had it. */
+void naming_end(struct naming *naming);
+
+#endif
