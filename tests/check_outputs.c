@@ -22,19 +22,25 @@
 /* Commands, and all files that each of them writes. */
 static const struct {
     enum program program;
+    size_t company; /* so many of the files, the last ones, are no outputs; the very last is a report */
     const char *words, *files[OUTPUTS_MOST + 1];
 } sets[] = {
-    {PROGRAM_VOXFILT, "-i in -t u8 -n 8 -o out", {"out"}},
-    {PROGRAM_VOXFILT, "-i in -t u8 -n 8 -o out.raw.gz", {"out.raw.gz"}},
-    {PROGRAM_VOXFILT, "-i in -t u8 -n 8 -o out.nhdr", {"out.nhdr", "out.raw"}},
-    {PROGRAM_VOXFILT, "-i in -t u8 -n 8 --level 3 -o out.mhd", {"out.mhd", "out.zraw"}},
-    {PROGRAM_VOXFILT, "-i in -t u8 -n 8 -o out.hdr", {"out.hdr", "out.img"}},
-    {PROGRAM_VOXFILT, "-i in -t u8 -d 8,16,4 -o s%d.png", {"s0.png", "s1.png", "s2.png", "s3.png"}},
-    {PROGRAM_VOXFILT, "-i in -t u8 -n 8 -s 3 --tee 1:one --tee 2:two.nii -o out", {"out", "one", "two.nii"}},
+    {PROGRAM_VOXFILT, 0, "-i in -t u8 -n 8 -o out", {"out"}},
+    {PROGRAM_VOXFILT, 0, "-i in -t u8 -n 8 -o out.raw.gz", {"out.raw.gz"}},
+    {PROGRAM_VOXFILT, 0, "-i in -t u8 -n 8 -o out.nhdr", {"out.nhdr", "out.raw"}},
+    {PROGRAM_VOXFILT, 0, "-i in -t u8 -n 8 --level 3 -o out.mhd", {"out.mhd", "out.zraw"}},
+    {PROGRAM_VOXFILT, 0, "-i in -t u8 -n 8 -o out.hdr", {"out.hdr", "out.img"}},
+    {PROGRAM_VOXFILT, 0, "-i in -t u8 -d 8,16,4 -o s%d.png", {"s0.png", "s1.png", "s2.png", "s3.png"}},
     {PROGRAM_VOXFILT,
+     0,
+     "-i in -t u8 -n 8 -s 3 --tee 1:one --tee 2:two.nii -o out",
+     {"out", "one", "two.nii"}},
+    {PROGRAM_VOXFILT,
+     3,
      "-i in -t u8 -n 8 --until 100 --preview p.png --plot p.svg --report=json:" REPORT " -o out.nhdr",
      {"out.nhdr", "out.raw", "p.png", "p.svg", REPORT}},
     {PROGRAM_IMGHEAT,
+     0,
      "in.png -s 3 --frames f%d.png -o out.png",
      {"f0.png", "f1.png", "f2.png", "f3.png", "out.png"}},
 };
@@ -201,18 +207,19 @@ static bool is_old(const char *path, bool was_there)
     return was_there ? size == 3 && memcmp(text, "old", 3) == 0 : file == NULL;
 }
 
-static size_t count_old(size_t set, bool were_there)
+/* Of the first ones. */
+static size_t count_old(size_t set, size_t count, bool were_there)
 {
     size_t old = 0;
 
-    for (size_t i = 0; i < count_files(set); i++)
+    for (size_t i = 0; i < count; i++)
         old += is_old(sets[set].files[i], were_there);
     return old;
 }
 
 static bool has_report(size_t set)
 {
-    return strstr(sets[set].words, REPORT) != NULL;
+    return sets[set].company > 0;
 }
 
 /* Whether a line says what went wrong, and names the files that are new. A report is begun again, and tells
@@ -237,13 +244,14 @@ static void ck_message(size_t set, bool were_there, bool lasting)
 }
 
 /* Calls that change names; with old files, or without. */
-static size_t run_into(size_t set, bool there, struct journal_trouble trouble, int *status)
+static size_t run_into(size_t set, const char *option, bool there, struct journal_trouble trouble,
+                       int *status)
 {
     char words[400];
     size_t names;
 
     put_old_files(set, there);
-    snprintf(words, sizeof words, "-q -D cpu %s", sets[set].words);
+    snprintf(words, sizeof words, "%s -q -D cpu %s", option, sets[set].words);
     journal_bring(trouble);
     journal_begin();
     *status = run_command(sets[set].program, words);
@@ -258,15 +266,15 @@ static void ck_fault(size_t set, bool there, struct journal_trouble trouble, siz
     size_t count = count_files(set);
     int status;
 
-    run_into(set, there, trouble, &status);
+    run_into(set, "", there, trouble, &status);
     ck_assert_msg(WIFEXITED(status), "%s: call %zu", sets[set].words, trouble.call);
     if (WEXITSTATUS(status) == 0) {
-        ck_assert_uint_eq(count_old(set, there), 0);
+        ck_assert_uint_eq(count_old(set, count, there), 0);
     } else {
         ck_assert_int_eq(WEXITSTATUS(status), STATUS_IO);
         ck_message(set, there, trouble.lasting);
         if (!trouble.lasting && (!trouble.no_links || !there))
-            ck_assert_uint_eq(count_old(set, there), count - has_report(set));
+            ck_assert_uint_eq(count_old(set, count, there), count - has_report(set));
     }
     remove_files(set);
     ck_assert_uint_eq(folder_count(), files);
@@ -275,15 +283,15 @@ static void ck_fault(size_t set, bool there, struct journal_trouble trouble, siz
 /* All files are new or none is. */
 static void ck_signal(size_t set, bool there, struct journal_trouble trouble, size_t files)
 {
-    size_t old;
+    size_t old, count = count_files(set);
     int status;
 
-    run_into(set, there, trouble, &status);
+    run_into(set, "", there, trouble, &status);
     ck_assert_msg(WIFSIGNALED(status) && WTERMSIG(status) == trouble.signal, "%s: call %zu", sets[set].words,
                   trouble.call);
-    old = count_old(set, there);
-    ck_assert_msg(old == 0 || old == count_files(set), "%s: call %zu: %zu of %zu are old", sets[set].words,
-                  trouble.call, old, count_files(set));
+    old = count_old(set, count, there);
+    ck_assert_msg(old == 0 || old == count, "%s: call %zu: %zu of %zu are old", sets[set].words, trouble.call,
+                  old, count);
     remove_files(set);
     ck_assert_uint_eq(folder_count(), files);
 }
@@ -299,7 +307,7 @@ START_TEST(no_set_is_torn)
         struct journal_trouble trouble = abilities[i / 2];
         bool there = i % 2 == 1;
         int status;
-        size_t names = run_into(set, there, trouble, &status);
+        size_t names = run_into(set, "", there, trouble, &status);
         ck_assert_uint_ge(names, count_files(set));
         for (trouble.call = 1; trouble.call <= names; trouble.call++) {
             trouble.lasting = false;
@@ -314,12 +322,40 @@ START_TEST(no_set_is_torn)
 }
 END_TEST
 
+/* A run without a fault is the last. Where a preview, a plot or a report cannot be synced, the outputs are
+   complete all the same. */
+START_TEST(what_cannot_be_synced_is_an_error)
+{
+    size_t set = (size_t)_i, outputs = count_files(set) - sets[set].company, files;
+    struct journal_trouble trouble = {.sync = 0};
+    int status = -1;
+
+    make_inputs();
+    remove_files(set);
+    files = folder_count();
+    while (status != 0) {
+        size_t old;
+        trouble.sync++;
+        run_into(set, "--sync", true, trouble, &status);
+        old = count_old(set, outputs, true);
+        ck_assert_msg(status == 0 || (WIFEXITED(status) && WEXITSTATUS(status) == STATUS_IO), "%s: sync %zu",
+                      sets[set].words, trouble.sync);
+        ck_assert_msg(old == 0 || (old == outputs && status != 0), "%s: sync %zu: %zu of %zu are old",
+                      sets[set].words, trouble.sync, old, outputs);
+        remove_files(set);
+        ck_assert_uint_eq(folder_count(), files);
+    }
+    ck_assert_uint_eq(trouble.sync, count_files(set) + 2); /* each file, and their folder */
+}
+END_TEST
+
 int main(void)
 {
     TCase *tests = tcase_create("outputs");
 
     tcase_add_loop_test(tests, synced_outputs_survive_a_power_cut, 0, (int)LENGTH(sets));
     tcase_add_loop_test(tests, no_set_is_torn, 0, (int)LENGTH(sets));
+    tcase_add_loop_test(tests, what_cannot_be_synced_is_an_error, 0, (int)LENGTH(sets));
     tcase_add_test(tests, folders_of_links_are_synced);
     tcase_add_test(tests, all_ranks_sync_what_they_write);
     return harness_run("outputs", &tests, 1, PATIENCE);

@@ -30,7 +30,7 @@ struct entry {
 };
 
 struct journal {
-    atomic_size_t count, names;
+    atomic_size_t count, names, syncs;
     size_t guarded;
     struct entry entries[ENTRIES_MOST];
 };
@@ -127,8 +127,11 @@ static int fail(int reason)
 /* These stand before those of the library. */
 int fsync(int descriptor)
 {
-    int result = (int)syscall(SYS_fsync, descriptor);
+    int result;
 
+    if (journal != NULL && ++journal->syncs == trouble.sync)
+        return fail(EIO);
+    result = (int)syscall(SYS_fsync, descriptor);
     if (journal != NULL && result == 0)
         note_sync(descriptor);
     return result;

@@ -14,7 +14,7 @@ void journal_end(void);
 /* What comes in between: on the way to a name, the call of that number fails (so do all that follow it, if
    the trouble lasts), or the process gets a signal; 0: nothing does. And what the file system cannot do. */
 struct journal_trouble {
-    size_t call;
+    size_t call, sync; /* of those that sync, that of this number fails */
     int signal;
     bool lasting, no_exchange, no_links;
 };
