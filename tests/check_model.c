@@ -1029,7 +1029,8 @@ static const struct {
     {PROGRAM_VOXFILT, "--nosuch", "--nosuch: no such option (--help lists them)"},
     {PROGRAM_VOXFILT, "-X", "-X: no such option (--help lists them)"},
     {PROGRAM_VOXFILT, "--s 3",
-     "--s: ambiguous option; possibilities: --skip, --spacing, --slice, --steps, --sigma, --scale, --stats"},
+     "--s: ambiguous option; possibilities: --skip, --spacing, --slice, --steps, --sigma, --scale, --sync, "
+     "--stats"},
     {PROGRAM_VOXFILT, "--linear", "--linear: no such option (imgheat has it)"},
     {PROGRAM_IMGHEAT, "-n 3", "-n: no such option (voxfilt has it)"},
     {PROGRAM_IMGHEAT, "--skip 3", "--skip: no such option (voxfilt has it)"},
