@@ -32,6 +32,8 @@ accepts 'standard output carries data alone' '' v8
 same 'standard output and a file' first.raw ../stdout
 accepts 'reading a pipe' '' piped v8.raw voxfilt -n 8 -t u8
 same 'a pipe and a file' first.raw ../stdout
+accepts '--sync into a pipe, which cannot be synced' '' sh -c 'voxfilt --sync -i v8.raw -n 8 -t u8 | cat'
+same 'a pipe with --sync and a file' first.raw ../stdout
 accepts 'reading standard input' '' from v8.raw voxfilt -n 8 -t u8 -i - -o -
 same 'standard input and a file' first.raw ../stdout
 note='voxfilt: v8.raw: 1 byte a sample, taken as u8 (if they are signed: -t i8)

@@ -73,3 +73,13 @@ bool descriptor_read_at(int descriptor, uint64_t offset, void *bytes, size_t siz
     }
     return true;
 }
+
+bool descriptor_sync(int descriptor)
+{
+    int failed;
+
+    do {
+        failed = fsync(descriptor);
+    } while (failed != 0 && errno == EINTR);
+    return failed == 0 || errno == EINVAL || errno == EROFS || errno == ENOTSUP;
+}

@@ -23,4 +23,8 @@ bool descriptor_write(int descriptor, const void *bytes, size_t size);
 bool descriptor_read_at(int descriptor, uint64_t offset, void *bytes, size_t size, size_t *got);
 bool descriptor_write_at(int descriptor, uint64_t offset, const void *bytes, size_t size);
 
+/* Have what was written, or the names in a folder, put on the disk. Pipes, terminals and the folders of some
+   file systems have nothing to put there. */
+bool descriptor_sync(int descriptor);
+
 #endif

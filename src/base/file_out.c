@@ -319,16 +319,6 @@ bool file_out_unseen(const struct file_out *file)
     return file->naming.temporary != NULL || !file->flushed;
 }
 
-bool file_out_put_on_disk(int descriptor)
-{
-    int failed;
-
-    do {
-        failed = fsync(descriptor);
-    } while (failed != 0 && errno == EINTR);
-    return failed == 0 || errno == EINVAL || errno == EROFS || errno == ENOTSUP;
-}
-
 bool file_out_complete(struct file_out *file, struct fault *fault)
 {
     int descriptor = file->descriptor;
@@ -337,7 +327,7 @@ bool file_out_complete(struct file_out *file, struct fault *fault)
         return true;
     if (!flush(file, fault) || !has_its_length(file, fault))
         return false;
-    if (file->synced && !file_out_put_on_disk(descriptor))
+    if (file->synced && !descriptor_sync(descriptor))
         return refuse(file, fault);
     mem_free(file->buffer);
     file->buffer = NULL;

@@ -68,11 +68,9 @@ bool file_out_unseen(const struct file_out *file);
 bool file_out_complete(struct file_out *file, struct fault *fault);
 
 /* For sets, which give files their names (file_set.h): what they take it by, NULL of a file that is written
-   in place; then remove the file that had it. And have what a descriptor stands for written to the disk;
-   pipes, terminals and the folders of some file systems have nothing to write. False with errno. */
+   in place; then remove the file that had it. */
 struct naming *file_out_naming(struct file_out *file);
 void file_out_forget_old(struct file_out *file);
-bool file_out_put_on_disk(int descriptor);
 
 /* Release; what has not got its name is removed. */
 void file_out_close(struct file_out *file);

@@ -1,6 +1,7 @@
 /* Sets of output files, which get their names together: all of them do, or none. */
 #include "file_set.h"
 
+#include "descriptor.h"
 #include "guard.h"
 #include "mem.h"
 #include "naming.h"
@@ -68,7 +69,7 @@ static bool sync_folders(const struct file_set *set, struct fault *fault)
 {
     for (size_t i = 0; i < set->count; i++) {
         const struct file_set_member *member = &set->members[i];
-        if (member->folder >= 0 && !file_out_put_on_disk(member->folder))
+        if (member->folder >= 0 && !descriptor_sync(member->folder))
             return fault_raise_about(fault, STATUS_IO, file_out_name(member->file),
                                      "written, but its name may not be on the disk: %s", strerror(errno));
     }
