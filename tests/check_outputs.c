@@ -280,6 +280,30 @@ static void ck_fault(size_t set, bool there, struct journal_trouble trouble, siz
     ck_assert_uint_eq(folder_count(), files);
 }
 
+/* Rank 0 gives the names, and what fails there fails for all. */
+START_TEST(no_set_of_ranks_is_torn)
+{
+    static const char options[] = "-t u8 -n 8 --tee 5:tee.nii.gz --tee 6:tee";
+    static const char *const files[] = {"tee.nii.gz", "tee", "out"};
+
+    ranks_run_fill(SAMPLE_U8, SIDE * SIDE * SIDE);
+    for (size_t call = 1; call <= LENGTH(files); call++) {
+        struct ranks_run run;
+        ranks_run_begin(&run, options, 3, DIVISION_PARTS);
+        for (size_t i = 0; i < LENGTH(files); i++)
+            file_fill(files[i], "old", 3);
+        journal_bring((struct journal_trouble){.call = call, .no_exchange = true});
+        journal_begin();
+        ranks_run_make(&run);
+        journal_end();
+        for (size_t i = 0; i < LENGTH(files); i++)
+            ck_assert_msg(!run.ranks[i].done && is_old(files[i], true), "rank %zu, call %zu", i, call);
+        ranks_run_remove(&run);
+        ranks_run_end(&run);
+    }
+}
+END_TEST
+
 /* All files are new or none is. */
 static void ck_signal(size_t set, bool there, struct journal_trouble trouble, size_t files)
 {
@@ -356,6 +380,7 @@ int main(void)
     tcase_add_loop_test(tests, synced_outputs_survive_a_power_cut, 0, (int)LENGTH(sets));
     tcase_add_loop_test(tests, no_set_is_torn, 0, (int)LENGTH(sets));
     tcase_add_loop_test(tests, what_cannot_be_synced_is_an_error, 0, (int)LENGTH(sets));
+    tcase_add_test(tests, no_set_of_ranks_is_torn);
     tcase_add_test(tests, folders_of_links_are_synced);
     tcase_add_test(tests, all_ranks_sync_what_they_write);
     return harness_run("outputs", &tests, 1, PATIENCE);
