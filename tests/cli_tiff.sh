@@ -219,6 +219,63 @@ with rgba.tif 338 '\002'
 accepts 'that one holds alpha is named' 'voxfilt: changed.tif: left out: ExtraSamples
 ' convert -i changed.tif -o back.tif
 
+# ---------------------------------------------------------------- OME: which page is which slice
+
+bytes4() # NUMBER, as a little-endian file has it
+{
+    for shift in 0 8 16 24; do
+        # shellcheck disable=SC2059  # a byte in octal
+        printf "$(printf '\\%03o' $(($1 >> shift & 255)))"
+    done
+}
+
+# A copy whose description is OME's.
+placed() # FILE ELEMENTS
+{
+    cp "$1" changed.tif
+    text="<OME><Image><Pixels SizeX='6' SizeZ='4' SizeC='1' SizeT='1'>$2</Pixels></Image></OME>"
+    printf '%s\000' "$text" >> changed.tif
+    { bytes4 $((${#text} + 1)); bytes4 "$(wc -c < "$1")"; } |
+        dd of=changed.tif bs=1 seek=$(($(entry "$1" 270) + 4)) conv=notrunc 2> ../stderr
+}
+
+has_slices() # NAME PAGE...
+{
+    name=$1
+    shift
+    rm -f back.raw
+    convert -q -i changed.tif --out-endian little -o back.raw
+    for page in "$@"; do
+        dd if=scan.raw bs=60 skip="$page" count=1 2> ../stderr
+    done > expected.raw
+    same "$name" expected.raw back.raw
+}
+
+for file in scan.tif one.tif; do
+    placed $file '<TiffData/>'
+    has_slices "$file: OME without places has pages in order" 0 1 2 3
+    placed $file '<TiffData IFD="0" FirstZ="3"/><TiffData IFD="1" FirstZ="2"/><TiffData FirstZ="1" IFD="2"/><TiffData IFD="3"/>'
+    has_slices "$file: pages that OME places backwards" 3 2 1 0
+    placed $file "<a:TiffData FirstZ = '1' IFD='0' PlaneCount='3'><UUID>x</UUID></a:TiffData><a:TiffData IFD='3'></a:TiffData>"
+    has_slices "$file: runs of pages" 3 0 1 2
+done
+placed scan.tif '<TiffData IFD="0" FirstZ="1" PlaneCount="4"/>'
+refuses_page '1: ImageDescription: TiffData places a page outside the volume'
+placed scan.tif '<TiffData IFD="0" FirstC="1" PlaneCount="4"/>'
+refuses_page '1: ImageDescription: TiffData places a page outside the volume'
+placed scan.tif '<TiffData PlaneCount="4"/><TiffData IFD="1"/>'
+refuses_page '1: ImageDescription: TiffData places two pages at one slice'
+placed scan.tif '<TiffData IFD="0" PlaneCount="3"/>'
+refuses_page '1: ImageDescription: TiffData places no page at a slice'
+placed scan.tif '<BinaryOnly MetadataFile="a.ome"/>'
+refuses_page '1: ImageDescription: BinaryOnly: another file tells the order of the pages, which is not supported'
+placed one.tif '<TiffData IFD="3" FirstZ="0"/><TiffData IFD="0" FirstZ="1" PlaneCount="3"/>'
+printf '\377\377\377\377' | dd of=changed.tif bs=1 conv=notrunc 2> ../stderr \
+    seek="$(od -An -tu4 -j$(($(entry one.tif 273) + 8)) -N4 one.tif | tr -d ' ')"
+convert -i changed.tif -o out 2> ../stderr
+[ $? = 3 ] && grep -q '^voxfilt: changed.tif: page 1: ' ../stderr && [ ! -e out ]
+result $? 'a damaged page has its number in the file'
+
 # ImageJ's stacks of one directory: the pages follow each other without any of their own.
 directory=$(od -An -tu4 -j4 -N4 scan.tif | tr -d ' ')
 link=$((directory + 2 + 12 * $(od -An -tu2 -j"$directory" -N2 scan.tif | tr -d ' ')))

@@ -56,6 +56,21 @@ def theirs(voxfilt):
     yield reads(voxfilt, 'imagej.tif', samples, 'ImageJ')
 
 
+def ome(voxfilt):
+    """Pages in any order, of which OME's description tells what they are: as tifffile places them."""
+    for trial, order in itertools.product(range(20), '<>'):
+        count = 2 + trial % 5
+        places = random.permutation(count)
+        samples = (random.random((count, 5, 6)) * 100).astype(order + 'u2')
+        text = '<OME xmlns="http://www.openmicroscopy.org/Schemas/OME/2016-06"><Image ID="Image:0"><Pixels ID="Pixels:0" Type="uint16" ' \
+            f'DimensionOrder="XYZCT" SizeX="6" SizeY="5" SizeZ="{count}" SizeC="1" SizeT="1">' + \
+            ''.join(f'<TiffData IFD="{page}" FirstZ="{z}" PlaneCount="1"/>' for page, z in enumerate(places)) + '</Pixels></Image></OME>'
+        tifffile.imwrite('ome.tif', samples, byteorder=order, photometric='minisblack', metadata=None, description=text,
+                         compression='zlib' if trial % 2 else None)
+        found = tifffile.imread('ome.tif').astype(samples.dtype)
+        yield (found == samples[numpy.argsort(places)]).all() and reads(voxfilt, 'ome.tif', found, 'OME', places)
+
+
 def ours(voxfilt):
     for (kind, code), order, level, channels, extents in itertools.product(
             TYPES.items(), ('little', 'big'), (None, 0, 6), (1, 3, 5), ((4, 5, 7), (5, 7), (1, 1, 1))):
@@ -74,7 +89,7 @@ def ours(voxfilt):
 
 
 def check(voxfilt):
-    outcomes = list(theirs(voxfilt)), list(ours(voxfilt))
+    outcomes = list(theirs(voxfilt)) + list(ome(voxfilt)), list(ours(voxfilt))
     print('%d files of tifffile, %d of voxfilt' % tuple(map(len, outcomes)))
     return 0 if all(map(all, outcomes)) else 1
 

@@ -20,6 +20,7 @@ enum {
 
 /* An image file directory, and where its samples are. */
 struct page {
+    uint64_t number; /* among all directories */
     uint64_t directory, samples;
 };
 
@@ -44,6 +45,12 @@ struct tiff_reader {
 
 /* ---- what libtiff asks for and tells ---- */
 
+/* Of the page that is read, as people count. */
+static unsigned long long page_number(const struct tiff_reader *reader)
+{
+    return 1 + (reader->page < reader->page_count ? reader->pages[reader->page].number : reader->page);
+}
+
 static void tell(const char *module, struct tiff_reader *reader, const char *format, va_list arguments,
                  bool is_error)
 {
@@ -61,7 +68,7 @@ static void tell(const char *module, struct tiff_reader *reader, const char *for
     } else if (!reader->failed) {
         reader->failed = true;
         fault_raise_about(reader->fault, STATUS_INPUT, file_in_name(reader->file), "page %llu: %s",
-                          (unsigned long long)reader->page + 1, line);
+                          page_number(reader), line);
     }
 }
 
@@ -125,7 +132,7 @@ static bool refuse(struct tiff_reader *reader, const char *field, const char *re
 {
     if (!reader->failed)
         fault_raise_about(reader->fault, STATUS_INPUT, file_in_name(reader->file), "page %llu: %s: %s",
-                          (unsigned long long)reader->page + 1, field, reason);
+                          page_number(reader), field, reason);
     reader->failed = true;
     return false;
 }
@@ -418,7 +425,11 @@ static bool add_page(struct tiff_reader *reader, uint64_t samples)
     if (pages == NULL)
         return false;
     reader->pages = pages;
-    pages[reader->page_count++] = (struct page){reader->libtiff->TIFFCurrentDirOffset(reader->tiff), samples};
+    pages[reader->page_count++] = (struct page){
+        .number = reader->page,
+        .directory = reader->libtiff->TIFFCurrentDirOffset(reader->tiff),
+        .samples = samples,
+    };
     reader->all.count++;
     return true;
 }
@@ -497,6 +508,74 @@ static bool check_description(struct tiff_reader *reader)
     return true;
 }
 
+/* The first page that has this number or a higher one. Only pages that are left out keep a page from standing
+ * at its number. */
+static size_t page_from(const struct tiff_reader *reader, uint64_t number)
+{
+    size_t at = number < reader->page_count ? (size_t)number : reader->page_count;
+
+    while (at > 0 && reader->pages[at - 1].number >= number)
+        at--;
+    return at;
+}
+
+static bool place_run(struct tiff_reader *reader, const struct tiff_text_run *run, struct page *slices)
+{
+    for (size_t i = page_from(reader, run->page); i < reader->page_count; i++) {
+        uint64_t step = reader->pages[i].number - run->page;
+        if (step >= run->count)
+            break;
+        if (run->elsewhere || run->slice >= reader->page_count || step >= reader->page_count - run->slice)
+            return refuse(reader, "ImageDescription", "TiffData places a page outside the volume");
+        if (slices[run->slice + step].directory != 0)
+            return refuse(reader, "ImageDescription", "TiffData places two pages at one slice");
+        slices[run->slice + step] = reader->pages[i];
+    }
+    return true;
+}
+
+static bool place_pages(struct tiff_reader *reader, const char *description, struct page *slices)
+{
+    struct tiff_text_run run;
+
+    while (tiff_text_next_run(&description, &run)) {
+        if (!place_run(reader, &run, slices))
+            return false;
+    }
+    for (size_t i = 0; i < reader->page_count; i++) {
+        if (slices[i].directory == 0)
+            return refuse(reader, "ImageDescription", "TiffData places no page at a slice");
+    }
+    return true;
+}
+
+/* OME's slices are the pages that it says, in whatever order these are. */
+static bool order_pages(struct tiff_reader *reader)
+{
+    const struct tiff_library *libtiff = reader->libtiff;
+    const char *description = NULL;
+    struct page *slices;
+
+    if (reader->page_count > 1 && reader->all.text.places_apart)
+        return refuse(reader, "ImageDescription",
+                      "BinaryOnly: another file tells the order of the pages, which is not supported");
+    if (reader->page_count == 1 || !reader->all.text.places_pages)
+        return true;
+    if (!libtiff->TIFFSetSubDirectory(reader->tiff, reader->pages[0].directory) ||
+        libtiff->TIFFGetField(reader->tiff, TIFFTAG_IMAGEDESCRIPTION, &description) != 1)
+        return refuse_damage(reader);
+    slices = mem_zeroed(reader->page_count, sizeof *slices, "the pages of a TIFF file", reader->fault);
+    if (slices == NULL)
+        return false;
+    if (!place_pages(reader, description, slices)) {
+        mem_free(slices);
+        return false;
+    }
+    mem_free(reader->pages);
+    reader->pages = slices;
+    return true;
+}
+
 static size_t band_rows(const struct tiff_reader *reader)
 {
     return reader->tile_height < reader->all.height ? reader->tile_height : (size_t)reader->all.height;
@@ -537,7 +616,7 @@ bool tiff_reader_open(struct tiff_reader **result, struct file_in *file, struct 
     reader->file = file;
     reader->fault = fault;
     if (start(reader) && scan(reader) && expand_stack(reader) && check_description(reader) &&
-        make_room(reader)) {
+        order_pages(reader) && make_room(reader)) {
         *result = reader;
         return true;
     }

@@ -85,22 +85,56 @@ static void read_imagej(const char *text, struct tiff_text *told)
 
 /* ---- OME: attributes of XML ---- */
 
-/* The value of an attribute, behind its quotation mark; NULL: there is none. */
-static const char *attribute(const char *text, const char *name)
+static const char *tag_end(const char *text)
+{
+    const char *end = strchr(text, '>');
+
+    return end == NULL ? text + strlen(text) : end;
+}
+
+/* The value of an attribute in the text before its end, behind its quotation mark; NULL: there is none. */
+static const char *attribute_within(const char *text, const char *end, const char *name)
 {
     size_t length = strlen(name);
-    const char *found = strstr(text, name);
 
-    while (found != NULL && strncmp(found + length, "=\"", 2) != 0)
-        found = strstr(found + length, name);
-    return found == NULL ? NULL : found + length + 2;
+    for (const char *at = strstr(text, name); at != NULL && at < end; at = strstr(at + length, name)) {
+        const char *value = at + length;
+        value += strspn(value, " \t\r\n");
+        if (at == text || strchr(" \t\r\n", at[-1]) == NULL || *value != '=')
+            continue;
+        value += 1 + strspn(value + 1, " \t\r\n");
+        if (*value == '"' || *value == '\'')
+            return value + 1;
+    }
+    return NULL;
+}
+
+static const char *attribute(const char *text, const char *name)
+{
+    return attribute_within(text, text + strlen(text), name);
+}
+
+/* The next element of a name, with or without a prefix: where its attributes begin; NULL: there is none. */
+static const char *element(const char *text, const char *name)
+{
+    size_t length = strlen(name);
+
+    for (const char *at = strstr(text, name); at != NULL; at = strstr(at + length, name)) {
+        const char *start = at;
+        while (start > text && strchr("<>/ \t\r\n\"'=", start[-1]) == NULL)
+            start--;
+        if (start > text && start[-1] == '<' && (start == at || at[-1] == ':') &&
+            strchr(" \t\r\n/>", at[length]) != NULL)
+            return at + length;
+    }
+    return NULL;
 }
 
 static bool is_same_value(const char *a, const char *b)
 {
-    size_t length = a == NULL ? 0 : strcspn(a, "\"");
+    size_t length = a == NULL ? 0 : strcspn(a, "\"'");
 
-    return a == NULL ? b == NULL : b != NULL && strncmp(a, b, length + 1) == 0;
+    return a == NULL ? b == NULL : b != NULL && strcspn(b, "\"'") == length && strncmp(a, b, length) == 0;
 }
 
 static void read_ome(const char *text, unsigned page_channels, struct tiff_text *told)
@@ -110,11 +144,36 @@ static void read_ome(const char *text, unsigned page_channels, struct tiff_text 
     bool comparable = is_same_value(unit, attribute(text, "PhysicalSizeYUnit")) &&
                       is_same_value(unit, attribute(text, "PhysicalSizeZUnit"));
 
+    told->places_pages = element(text, "TiffData") != NULL;
+    told->places_apart = element(text, "BinaryOnly") != NULL;
     told->channels = count_at(attribute(text, "SizeC")) / page_channels;
     told->slices = count_at(attribute(text, "SizeZ"));
     told->frames = count_at(attribute(text, "SizeT"));
     for (int i = 0; comparable && i < 3; i++)
         told->spacing[i] = distance_at(attribute(text, names[i]));
+}
+
+/* A run that gives no page begins with the first one and, unless it tells how many, takes all. */
+bool tiff_text_next_run(const char **at, struct tiff_text_run *run)
+{
+    const char *found = element(*at, "TiffData"), *end, *page, *count;
+
+    if (found == NULL)
+        return false;
+    end = tag_end(found);
+    page = attribute_within(found, end, "IFD");
+    count = attribute_within(found, end, "PlaneCount");
+    *run = (struct tiff_text_run){
+        .page = count_at(page),
+        .slice = count_at(attribute_within(found, end, "FirstZ")),
+        .elsewhere = count_at(attribute_within(found, end, "FirstC")) > 0 ||
+                     count_at(attribute_within(found, end, "FirstT")) > 0,
+        .count = count != NULL  ? count_at(count)
+                 : page != NULL ? 1
+                                : UINT64_MAX,
+    };
+    *at = end;
+    return true;
 }
 
 /* ---- tifffile: {"shape": [4, 5, 6], "axes": "ZYX"} ---- */

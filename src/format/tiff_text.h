@@ -13,6 +13,8 @@ struct tiff_text {
     bool imagej;
     bool is_stack;                       /* ImageJ's or tifffile's, which tell of the stack and of no more, */
     char others[TIFF_TEXT_OTHERS_BYTES]; /* but for these words of ImageJ's */
+    bool places_pages;                   /* OME's tells which page is which slice, by runs of them, */
+    bool places_apart;                   /* or another file does */
     uint64_t pages;                      /* in all; 0: not told */
     uint64_t channels, slices, frames;   /* pages that stand for each; 0: not told */
     double spacing[3];                   /* 0: not told */
@@ -21,6 +23,16 @@ struct tiff_text {
 
 /* Pages hold so many channels themselves. NULL is no description. */
 struct tiff_text tiff_text_read(const char *description, unsigned page_channels);
+
+/* Pages that follow each other, and so do their slices. */
+struct tiff_text_run {
+    uint64_t page, slice; /* the first ones, from 0 */
+    uint64_t count;       /* or as many as there are, if that is less */
+    bool elsewhere;       /* in another channel or at another time than the first */
+};
+
+/* The next run in what is left of OME's description; false: there is none. */
+bool tiff_text_next_run(const char **at, struct tiff_text_run *run);
 
 /* The description of a stack as ImageJ has it: pages, the distance between them, and the unit. Returns text.
  */
