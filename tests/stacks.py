@@ -5,6 +5,7 @@ predictors, strips and tiles, channels.
 Usage: stacks.py VOXFILT, in a folder of its own. Codes that tifffile lacks are left out. Prints how many files were read;
 exits with 1 if one was read differently."""
 import itertools
+import struct
 import subprocess
 import sys
 
@@ -56,6 +57,60 @@ def theirs(voxfilt):
     yield reads(voxfilt, 'imagej.tif', samples, 'ImageJ')
 
 
+def entry_of(data, tag):
+    """Where the entry of a tag stands in the first directory of a little-endian file."""
+    at, = struct.unpack_from('<I', data, 4)
+    count, = struct.unpack_from('<H', data, at)
+    return next(place for place in range(at + 2, at + 2 + 12 * count, 12) if struct.unpack_from('<H', data, place)[0] == tag)
+
+
+def damaged(voxfilt):
+    """Tags that decide samples, with another type, count or value: where libtiff guesses, voxfilt refuses."""
+    samples = random.integers(0, 255, (3, 21, 40)).astype('u1')
+    deflated = {'compression': 'zlib', 'predictor': True, 'rowsperstrip': 10}
+    for options, tag, place, form, value, words in (
+            (deflated, 317, 4, '<I', 2, 'Predictor'), (deflated, 317, 2, '<H', 2, 'Predictor'),
+            (deflated, 317, 2, '<H', 11, 'Predictor'), (deflated, 259, 8, '<H', 1, 'Byte'), (deflated, 259, 4, '<I', 3, 'Compression'),
+            ({}, 279, 8, '<I', 2**31, 'StripByteCounts'), ({}, 279, 8, '<I', 841, 'StripByteCounts'),
+            ({}, 279, 8, '<I', 0, 'StripByteCounts'), ({}, 279, 2, '<H', 2, 'StripByteCounts'),
+            ({}, 277, 4, '<I', 2, 'SamplesPerPixel'), ({}, 257, 8, '<I', 20, 'ImageLength'),
+            ({'rowsperstrip': 7}, 279, 4, '<I', 2, 'StripByteCounts')):
+        tifffile.imwrite('damaged.tif', samples, photometric='minisblack', metadata=None, byteorder='<', **options)
+        if not reads(voxfilt, 'damaged.tif', samples, options):
+            yield False
+        with open('damaged.tif', 'r+b') as file:
+            data = bytearray(file.read())
+            struct.pack_into(form, data, entry_of(data, tag) + place, value)
+            file.seek(0)
+            file.write(data)
+        done = run(voxfilt, '-i', 'damaged.tif', '-o', 'back.raw')
+        refused = done.returncode == 3 and words in done.stderr and done.stderr.count('\n') == 1
+        if not refused:
+            print('not refused:', options, tag, place, value, done.returncode, done.stderr.strip())
+        yield refused
+
+
+def padded(voxfilt):
+    """A last strip that holds more rows than the page has, as some programs write it."""
+    samples = random.integers(0, 255, (1, 14, 40)).astype('u1')
+    tifffile.imwrite('padded.tif', samples, photometric='minisblack', metadata=None, byteorder='<', rowsperstrip=7)
+    with open('padded.tif', 'r+b') as file:
+        data = bytearray(file.read())
+        struct.pack_into('<H', data, entry_of(data, 257) + 8, 10)
+        file.seek(0)
+        file.write(data)
+    yield reads(voxfilt, 'padded.tif', samples[:, :10], 'a padded strip')
+
+
+def sizes(voxfilt):
+    """Pages of two sizes."""
+    with tifffile.TiffWriter('sizes.tif') as file:
+        for shape in ((5, 7), (5, 6)):
+            file.write(numpy.zeros(shape, 'u2'), photometric='minisblack', metadata=None)
+    done = run(voxfilt, '-i', 'sizes.tif', '-o', 'back.raw')
+    yield done.returncode == 3 and done.stderr.strip() == 'voxfilt: sizes.tif: page 2: ImageWidth: 6, but 7 on the first page'
+
+
 def ome(voxfilt):
     """Pages in any order, of which OME's description tells what they are: as tifffile places them."""
     for trial, order in itertools.product(range(20), '<>'):
@@ -89,7 +144,7 @@ def ours(voxfilt):
 
 
 def check(voxfilt):
-    outcomes = list(theirs(voxfilt)) + list(ome(voxfilt)), list(ours(voxfilt))
+    outcomes = [outcome for part in (theirs, ome, damaged, padded, sizes) for outcome in part(voxfilt)], list(ours(voxfilt))
     print('%d files of tifffile, %d of voxfilt' % tuple(map(len, outcomes)))
     return 0 if all(map(all, outcomes)) else 1
 

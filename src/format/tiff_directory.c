@@ -47,6 +47,42 @@ unsigned tiff_directory_tag(const struct tiff_directory *directory, uint64_t ent
     return (unsigned)number_at(directory, place_of(directory, entry), 2);
 }
 
+uint64_t tiff_directory_count(const struct tiff_directory *directory, uint64_t entry)
+{
+    return number_at(directory, place_of(directory, entry) + 4, directory->big ? 8 : 4);
+}
+
+/* Of a whole number without a sign; 0: it is no such. */
+static size_t bytes_of_type(uint64_t type)
+{
+    switch (type) {
+    case 1:
+        return 1;
+    case 3:
+        return 2;
+    case 4:
+        return 4;
+    case 16:
+        return 8;
+    default:
+        return 0;
+    }
+}
+
+bool tiff_directory_number(const struct tiff_directory *directory, uint64_t entry, uint64_t index,
+                           uint64_t *number)
+{
+    uint64_t at = place_of(directory, entry), place = at + (directory->big ? 12 : 8);
+    size_t bytes = bytes_of_type(number_at(directory, at + 2, 2)), room = directory->big ? 8 : 4;
+
+    if (bytes == 0)
+        return false;
+    if (tiff_directory_count(directory, entry) > room / bytes)
+        place = number_at(directory, place, room);
+    *number = number_at(directory, place + index * bytes, bytes);
+    return true;
+}
+
 double tiff_directory_distance(const struct tiff_directory *directory, unsigned tag)
 {
     for (uint64_t i = 0; i < directory->count; i++) {

@@ -23,6 +23,12 @@ struct tiff_directory tiff_directory_at(const struct file_in *file, enum endian 
 /* The tag of an entry, by its number. */
 unsigned tiff_directory_tag(const struct tiff_directory *directory, uint64_t entry);
 
+/* How many values an entry has; and one of them, from 0, which is there. False: its type is not that of whole
+ * numbers without a sign. */
+uint64_t tiff_directory_count(const struct tiff_directory *directory, uint64_t entry);
+bool tiff_directory_number(const struct tiff_directory *directory, uint64_t entry, uint64_t index,
+                           uint64_t *number);
+
 /* The distance whose inverse the rational number of a tag is, which is a float in libtiff; 0: there is none.
  */
 double tiff_directory_distance(const struct tiff_directory *directory, unsigned tag);

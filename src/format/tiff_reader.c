@@ -324,6 +324,103 @@ static bool read_first(struct tiff_reader *reader, const struct shape *shape, en
 
 /* ---- where its samples are ---- */
 
+/* Tags that decide what the samples are. Where libtiff takes one for damaged, it warns and guesses. */
+static const struct deciding {
+    uint32_t tag;
+    const char *name;
+    enum { SHORT_NUMBER, LONG_NUMBER, SHORT_BY_CHANNEL, PLACE_BY_PIECE, BYTES_BY_PIECE } kind;
+} deciding[] = {
+    {TIFFTAG_IMAGEWIDTH, "ImageWidth", LONG_NUMBER},
+    {TIFFTAG_IMAGELENGTH, "ImageLength", LONG_NUMBER},
+    {TIFFTAG_BITSPERSAMPLE, "BitsPerSample", SHORT_BY_CHANNEL},
+    {TIFFTAG_COMPRESSION, "Compression", SHORT_NUMBER},
+    {TIFFTAG_PHOTOMETRIC, "PhotometricInterpretation", SHORT_NUMBER},
+    {TIFFTAG_FILLORDER, "FillOrder", SHORT_NUMBER},
+    {TIFFTAG_SAMPLESPERPIXEL, "SamplesPerPixel", SHORT_NUMBER},
+    {TIFFTAG_ROWSPERSTRIP, "RowsPerStrip", LONG_NUMBER},
+    {TIFFTAG_PREDICTOR, "Predictor", SHORT_NUMBER},
+    {TIFFTAG_TILEWIDTH, "TileWidth", LONG_NUMBER},
+    {TIFFTAG_TILELENGTH, "TileLength", LONG_NUMBER},
+    {TIFFTAG_SAMPLEFORMAT, "SampleFormat", SHORT_BY_CHANNEL},
+    {TIFFTAG_STRIPOFFSETS, "StripOffsets", PLACE_BY_PIECE},
+    {TIFFTAG_TILEOFFSETS, "TileOffsets", PLACE_BY_PIECE},
+    {TIFFTAG_STRIPBYTECOUNTS, "StripByteCounts", BYTES_BY_PIECE},
+    {TIFFTAG_TILEBYTECOUNTS, "TileByteCounts", BYTES_BY_PIECE},
+};
+enum { DECIDING = sizeof deciding / sizeof *deciding };
+
+static uint32_t pieces(struct tiff_reader *reader)
+{
+    return reader->libtiff->TIFFIsTiled(reader->tiff) ? reader->libtiff->TIFFNumberOfTiles(reader->tiff)
+                                                      : reader->libtiff->TIFFNumberOfStrips(reader->tiff);
+}
+
+/* One of the numbers that libtiff uses for a tag. */
+static bool number_in_use(struct tiff_reader *reader, const struct deciding *tag, uint32_t index,
+                          uint64_t *number)
+{
+    const struct tiff_library *libtiff = reader->libtiff;
+    uint32_t wide = 0;
+    uint16_t narrow = 0;
+    int known = 1;
+
+    if (tag->kind == PLACE_BY_PIECE) {
+        *number = libtiff->TIFFGetStrileOffset(reader->tiff, index);
+    } else if (tag->kind == BYTES_BY_PIECE) {
+        *number = libtiff->TIFFGetStrileByteCount(reader->tiff, index);
+    } else if (tag->kind == LONG_NUMBER) {
+        known = libtiff->TIFFGetField(reader->tiff, tag->tag, &wide);
+        *number = wide;
+    } else {
+        known = libtiff->TIFFGetField(reader->tiff, tag->tag, &narrow);
+        *number = narrow;
+    }
+    return known == 1;
+}
+
+static bool check_entry(struct tiff_reader *reader, const struct tiff_directory *directory, uint64_t entry,
+                        const struct deciding *tag, unsigned channels)
+{
+    uint64_t count = tiff_directory_count(directory, entry), used, stands,
+             most = tag->kind == SHORT_BY_CHANNEL ? channels
+                    : tag->kind < PLACE_BY_PIECE  ? 1
+                                                  : pieces(reader);
+
+    if (count != most && !(count == 1 && tag->kind == SHORT_BY_CHANNEL))
+        return refuse_number(reader, tag->name, count, " values, which are not as many as there should be");
+    for (uint32_t i = 0; i < count; i++) {
+        if (!tiff_directory_number(directory, entry, i, &stands))
+            return refuse(reader, tag->name, "not of a type for whole numbers");
+        if (!number_in_use(reader, tag, i, &used) || used != stands)
+            return refuse_number(reader, tag->name, stands, ", which cannot be");
+    }
+    return true;
+}
+
+/* Codes without predictors leave that tag out, as it should be. */
+static bool is_ignored(const struct deciding *tag, const struct shape *shape)
+{
+    return tag->tag == TIFFTAG_PREDICTOR &&
+           (shape->compression == COMPRESSION_NONE || shape->compression == COMPRESSION_PACKBITS);
+}
+
+/* What the directory itself tells is what libtiff uses. */
+static bool check_directory(struct tiff_reader *reader, const struct shape *shape)
+{
+    const struct tiff_directory directory = tiff_directory_at(
+        reader->file, reader->all.endian, reader->libtiff->TIFFCurrentDirOffset(reader->tiff));
+
+    for (uint64_t entry = 0; entry < directory.count; entry++) {
+        unsigned found = tiff_directory_tag(&directory, entry);
+        for (size_t i = 0; i < DECIDING; i++) {
+            if (deciding[i].tag == found && !is_ignored(&deciding[i], shape) &&
+                !check_entry(reader, &directory, entry, &deciding[i], shape->channels))
+                return false;
+        }
+    }
+    return true;
+}
+
 /* Bytes of samples in a strip or tile. */
 static uint64_t piece_bytes(struct tiff_reader *reader, uint32_t piece)
 {
@@ -336,6 +433,15 @@ static uint64_t piece_bytes(struct tiff_reader *reader, uint32_t piece)
     each = rows_per_strip == 0 || rows_per_strip > rows ? rows : rows_per_strip;
     rows -= each * piece;
     return (rows < each ? rows : each) * reader->row_bytes;
+}
+
+/* Of a strip that has all the rows that it may have: some programs fill the last one up to that. */
+static uint64_t piece_bytes_most(struct tiff_reader *reader)
+{
+    uint32_t rows_per_strip = 0;
+
+    reader->libtiff->TIFFGetFieldDefaulted(reader->tiff, TIFFTAG_ROWSPERSTRIP, &rows_per_strip);
+    return reader->libtiff->TIFFIsTiled(reader->tiff) ? 0 : (uint64_t)rows_per_strip * reader->row_bytes;
 }
 
 /* The file has the piece, and it can hold what it should. */
@@ -351,6 +457,9 @@ static bool check_piece(struct tiff_reader *reader, uint32_t piece, unsigned mos
     if ((most == 1 && bytes < needed) || (most > 1 && needed / most > bytes + SHORT_CODE))
         return refuse_number(reader, tiled ? "TileByteCounts" : "StripByteCounts", bytes,
                              ": too few for the samples");
+    if (most == 1 && bytes > needed && (piece + 1 < pieces(reader) || bytes != piece_bytes_most(reader)))
+        return refuse_number(reader, tiled ? "TileByteCounts" : "StripByteCounts", bytes,
+                             ": more than the samples take");
     if (piece == 0)
         *samples = offset;
     else if (offset != *samples + (uint64_t)piece * piece_bytes(reader, 0))
@@ -400,8 +509,7 @@ static bool check_strips(struct tiff_reader *reader, uint32_t count)
 static bool locate(struct tiff_reader *reader, const struct shape *shape, uint64_t *samples)
 {
     bool tiled = reader->libtiff->TIFFIsTiled(reader->tiff);
-    uint32_t count = tiled ? reader->libtiff->TIFFNumberOfTiles(reader->tiff)
-                           : reader->libtiff->TIFFNumberOfStrips(reader->tiff);
+    uint32_t count = pieces(reader);
 
     if (!(tiled ? check_tiles(reader, count) : check_strips(reader, count)))
         return false;
@@ -456,7 +564,7 @@ static bool take_page(struct tiff_reader *reader)
     return check_shape(reader, &shape) && read_type(reader, &shape, &type) &&
            (reader->all.count == 0 ? read_first(reader, &shape, type)
                                    : check_like_first(reader, &shape, type)) &&
-           locate(reader, &shape, &samples) && add_page(reader, samples);
+           check_directory(reader, &shape) && locate(reader, &shape, &samples) && add_page(reader, samples);
 }
 
 static bool scan(struct tiff_reader *reader)
