@@ -337,6 +337,15 @@ done
 nrrd many.nrrd "encoding: raw\\n$little\\nspace directions: (0,0,0,0,0,0,0,0,1) (0,1,0) (0,0,1)\\n" && cat scan.raw >> many.nrrd
 refuses 3 'voxfilt: many.nrrd: space directions: (0,0,0,0,0,0,0,0,1) (0,1,0) (0,0,1): not a vector or none for each axis' \
     convert -i many.nrrd -o out
+for place in '(1,2,3' '(1,2,3;' '(1,2,3) 4' '1,2,3' '('; do
+    nrrd broken.nrrd "encoding: raw\\n$little\\nspace directions: $apart\\nspace origin: $place\\n" && cat scan.raw >> broken.nrrd
+    for cut in '' '--crop 1:5,1:4,1:3' '--planes 1:3' '--part 1/2'; do
+        refuses 3 "voxfilt: broken.nrrd: space origin: $place: not a vector" convert $cut -i broken.nrrd -o out.nrrd
+    done
+done
+nrrd broken.nrrd "encoding: raw\\n$little\\nspace directions: $apart\\nspace origin: (1,2)\\n" && cat scan.raw >> broken.nrrd
+refuses 3 'voxfilt: broken.nrrd: space origin: (1,2): not as many parts as the space directions' \
+    convert --planes 1:3 -i broken.nrrd -o out.nrrd
 convert -i a.nrrd --level 9 -o packed.nrrd
 convert -i packed.nrrd -o still.nrrd
 same 'nrrd: what is compressed stays so' "$(grep -aqx 'encoding: gzip' still.nrrd && echo packed.nrrd)" packed.nrrd

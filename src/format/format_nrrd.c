@@ -275,7 +275,10 @@ static bool next_vector(const char **rest, struct vector *vector)
             return false;
         *rest = end + strspn(end, " \t");
     } while (**rest == ',');
-    return *(*rest)++ == ')';
+    if (**rest != ')')
+        return false;
+    ++*rest;
+    return true;
 }
 
 /* How long the next one is, NaN for none. */
@@ -358,11 +361,30 @@ static bool read_distances(const struct fields *fields, struct axes *axes, struc
            unite_spacings(fields, axes, fault);
 }
 
+/* It has as many parts as each direction has. */
+static bool check_origin(const struct fields *fields, const struct axes *axes, struct fault *fault)
+{
+    const char *value = fields_find(fields, "space origin"), *rest = value;
+    const char *directions = fields_find(fields, "space directions");
+    struct vector place, direction;
+
+    if (value == NULL)
+        return true;
+    if (!next_vector(&rest, &place) || rest[strspn(rest, " \t")] != '\0')
+        return fields_refuse(fields, "space origin", value, "not a vector", fault);
+    for (size_t i = 0; directions != NULL && i < axes->count && next_vector(&directions, &direction); i++) {
+        if (place.count > 0 && direction.count > 0 && direction.count != place.count)
+            return fields_refuse(fields, "space origin", value, "not as many parts as the space directions",
+                                 fault);
+    }
+    return true;
+}
+
 static bool read_axes(const struct fields *fields, struct axes *axes, struct fault *fault)
 {
     *axes = (struct axes){.count = 0};
     return read_sizes(fields, axes, fault) && read_kinds(fields, axes, fault) &&
-           read_distances(fields, axes, fault);
+           read_distances(fields, axes, fault) && check_origin(fields, axes, fault);
 }
 
 /* Spaces that other formats know as well; those with time have it as the fourth dimension. */
@@ -791,10 +813,8 @@ static bool put_space_origin(struct sink *sink, const struct volume *origin, con
     struct vector place, direction;
     char line[LINE_MOST];
 
-    if (value == NULL || directions == NULL)
+    if (value == NULL || directions == NULL || !next_vector(&value, &place) || place.count == 0)
         return true;
-    if (!next_vector(&value, &place))
-        return fields_refuse(&origin->fields, "space origin", value, "not a vector", fault);
     for (size_t i = 0; i < axes->count && next_vector(&directions, &direction); i++) {
         scale_vector(&direction, axes, &sink->header.grid, i);
         for (size_t k = 0; k < direction.count && i >= first && i < first + 3; k++)
