@@ -626,6 +626,11 @@ accepts 'mha: a matrix in which it has a part is left out' 'voxfilt: placed.mha:
 
 refuses 2 'voxfilt: out.npy: a NumPy file does not say which axis holds channels, and there are 3' \
     convert -i rgb.nrrd -o out.npy
+printf '\000\001\001\000\001\000' > truths.raw
+convert -i truths.raw -d 3,2 -t u8 -o numbers.npy
+LC_ALL=C sed 's/|u1/|b1/' numbers.npy > truths.npy
+accepts 'npy: what is true is 1 of u8' '' convert -i truths.npy -o back.npy
+same 'npy: and is written as that' numbers.npy back.npy
 head -c 70 scan.npy > short.npy
 refuses 3 'voxfilt: short.npy: header: the file ends within it' convert -i short.npy -o out
 # Fortran's order: the first axis of the shape, z, is the fastest.

@@ -241,20 +241,85 @@ recognises() # FILE ADVICE
     accepts "$1 that fits, quietly" '' voxfilt -q -i "$1" --format raw -d "$length,1" -t u8 -o fits.raw
 }
 
-# Without extents, too.
-cannot_read() # FILE ADVICE
+# Without extents it is refused.
+not_read() # FILE KIND HINT
 {
-    recognises "$1" "$2"
-    voxfilt -i "$1" -o out > ../stdout 2> ../stderr
-    [ $? = 2 ] && grep -q "raw samples need .*it is $2)\$" ../stderr && [ ! -e out ]
-    result $? "$1 without extents: it is $2"
+    refuses 3 "voxfilt: $1: $2, which is not read: $3" voxfilt -i "$1" -o out
+}
+# And so it is by imgheat; what it is can be seen by how it begins.
+cannot_read() # FILE KIND HINT
+{
+    recognises "$1" "$2: $3"
+    not_read "$@"
+    refuses 3 "imgheat: $1: $2, which is not read: $3" imgheat "$1" -o out
+    refuses 3 "voxfilt: standard input: $2, which is not read: $3" piped "$1" voxfilt -o out
+    cp "$1" disguised
+    not_read disguised "$2" "$3"
 }
 for pair in 'brain.nii:a NIfTI file' 'brain2.nii:a NIfTI file' 'a.tif:a TIFF file' 'big.tif:a TIFF file'; do
     recognises "${pair%%:*}" "${pair#*:}, whose header is read without -n, -d and --format raw"
 done
 recognises a.raw.gz 'compressed by gzip, which --format raw.gz undoes'
-cannot_read a.dcm 'a DICOM file: convert it to raw samples'
-cannot_read a.h5 'an HDF5 file: convert it to raw samples'
+before_volume tiff-like.dcm 132 "II*\\000\\010$(zeros 123)DICM"
+before_volume a.npz 30 'PK\003\004'
+before_volume a.vtk 64 '# vtk DataFile Version 3.0\n'
+before_volume a.vti 64 '<VTKFile type="ImageData">\n'
+before_volume a.jpg 20 '\377\330\377\340'
+before_volume a.gif 20 'GIF89a'
+before_volume a.webp 20 'RIFF\000\002\000\000WEBPVP8 '
+dicom='dcm2niix converts it to NIfTI' png='convert it to PNG for imgheat' vtk='ParaView saves its samples as MetaImage'
+cannot_read a.dcm 'a DICOM file' "$dicom"
+cannot_read tiff-like.dcm 'a DICOM file' "$dicom"
+cannot_read a.h5 'an HDF5 file' 'h5dump -d DATASET -b LE -o FILE writes raw samples'
+cannot_read a.npz 'a ZIP archive' 'unpack it; an .npz holds files of NumPy'
+cannot_read a.vtk 'a VTK file' "$vtk"
+cannot_read a.vti 'a VTK file' "$vtk"
+cannot_read a.jpg 'a JPEG picture' "$png"
+cannot_read a.gif 'a GIF picture' "$png"
+cannot_read a.webp 'a WebP picture' "$png"
+
+# Some are known by their names alone.
+cp v8.raw a.mgh
+gzip -c v8.raw > a.mgz
+cp v8.raw a.bmp
+cp v8.raw bare.dcm
+freesurfer='mri_convert and nib-convert convert it to NIfTI'
+not_read a.mgh 'a FreeSurfer volume by its name' "$freesurfer"
+not_read a.mgz 'a FreeSurfer volume by its name' "$freesurfer"
+not_read bare.dcm 'a DICOM file by its name' "$dicom"
+refuses 3 "imgheat: a.bmp: a BMP picture by its name, which is not read: $png" imgheat a.bmp -o out
+accepts 'raw samples may have any name' '' voxfilt -i a.mgh -n 8 -t u8 -o out
+refuses 2 'voxfilt: a.mgh: raw samples need -n N or -d X,Y[,Z]; 512 bytes (-n 8 -t u8, -n 4 -t f64)' \
+    voxfilt -i a.mgh --format raw -o out
+
+# Headers of 348 bytes that are older than NIfTI, and matrices in its clothes.
+before_volume old.hdr 348 '\134\001'
+refuses 3 'voxfilt: old.hdr: an Analyze 7.5 file, which is not read: nib-convert converts it to NIfTI' voxfilt -i old.hdr -o out
+before_volume a.dscalar.nii 544 "\\034\\002\\000\\000n+2\\000\\015\\012\\032\\012$(zeros 492)\\276\\013"
+refuses 3 'voxfilt: a.dscalar.nii: a CIFTI file, which is not read: wb_command -cifti-convert -to-nifti converts it' \
+    voxfilt -i a.dscalar.nii -o out
+
+# imgheat knows the formats of voxfilt.
+refuses 3 'imgheat: a.tif: a TIFF file: voxfilt filters it' imgheat a.tif -o out
+refuses 3 'imgheat: brain.nii: a NIfTI file: voxfilt filters it' imgheat brain.nii -o out
+
+# Folders, and files without anything in them.
+mkdir folder old.zarr new.zarr
+: > old.zarr/.zarray
+: > new.zarr/zarr.json
+folder='which is not read: name files in it; dcm2niix converts those of DICOM'
+zarr='which is not read: in Python, numpy.save writes an array of it as NPY'
+refuses 3 "voxfilt: folder: a folder, $folder" voxfilt -i folder -o out
+refuses 3 "imgheat: folder: a folder, $folder" imgheat folder -o out
+refuses 3 "voxfilt: old.zarr: a Zarr folder, $zarr" voxfilt -i old.zarr -o out
+refuses 3 "voxfilt: new.zarr: a Zarr folder, $zarr" voxfilt -i new.zarr -o out
+refuses 4 'voxfilt: folder: Is a directory' voxfilt -i folder --format raw -o out
+: > empty
+: > empty.nii
+refuses 3 'voxfilt: empty: the file is empty' voxfilt -i empty -o out
+refuses 3 'voxfilt: empty.nii: the file is empty' voxfilt -i empty.nii -o out
+refuses 3 'voxfilt: standard input: the file is empty' from empty voxfilt -o out
+refuses 3 'imgheat: empty: the file is empty' imgheat empty -o out
 
 accepts 'what is skipped is not doubted' '' voxfilt -i brain.nii -n 8 -t u8 --skip 352 -o skipped.raw
 same 'and leads to the samples, too' plain.raw skipped.raw
@@ -283,6 +348,9 @@ accepts 'but not one of a format that is compressed' '' v8 -o out.raw.gz
 accepts 'a PNG under the name of a JPEG' 'imgheat: gray.JPG: a PNG picture is written, despite the name
 ' imgheat gray.png -o gray.JPG
 accepts 'a PNG under its own name' '' imgheat gray.png -o gray-out.png
+accepts 'a plot under the name of a picture' 'voxfilt: --plot: plot.png: SVG is written, despite the name
+' v8 --until 1e9 -s 3 --check-every 1 --plot=plot.png -o out
+accepts 'a plot under its own name' '' v8 --until 1e9 -s 3 --check-every 1 --plot=plot.svg -o out
 
 # ---------------------------------------------------------------- types and sizes
 

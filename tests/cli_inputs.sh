@@ -115,7 +115,9 @@ printf '%s' "$(head -c 20 v8.raw | tr -d '\000')" > noise.png
 { head -c 60 gray.png; printf 'X'; tail -c +62 gray.png; } > flipped.png
 refuses 3 'voxfilt: gray.png: a PNG picture: imgheat filters pictures' voxfilt -i gray.png -n 8
 refuses 3 'imgheat: v8.raw: Not a PNG file' imgheat v8.raw -o out
-refuses 3 'imgheat: standard input: the file ends early' imgheat -o out
+refuses 3 'imgheat: standard input: the file is empty' imgheat -o out
+head -c 5 gray.png > mark.png
+refuses 3 'imgheat: mark.png: the file ends early' imgheat mark.png -o out
 refuses 3 'imgheat: cut.png: IDAT: the file ends early' imgheat cut.png -o out
 refuses 3 'imgheat: cut.png: IDAT: the file ends early' imgheat -f identity cut.png -o out
 refuses 3 'imgheat: stub.png: IDAT: the file ends early' imgheat stub.png

@@ -3,6 +3,8 @@
 
 #include "base/mem.h"
 #include "base/number.h"
+#include "format/kind.h"
+#include "format/format.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -28,8 +30,11 @@ bool plot_open(struct plot *plot, const char *path, struct fault *fault)
 {
     *plot = (struct plot){.top = 1.5 * SVG_LINE};
     svg_open(&plot->svg);
-    if (file_out_open(&plot->file, path, fault))
+    if (file_out_open(&plot->file, path, fault)) {
+        if (format_of_name(path) != NULL || kind_of_name(path) != NULL)
+            diag_note("--plot: %s: SVG is written, despite the name", path);
         return true;
+    }
     plot->file = NULL;
     plot_close(plot);
     return fault_prefix(fault, "--plot");

@@ -2,6 +2,7 @@
 #include "format.h"
 
 #include "flow.h"
+#include "kind.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -182,8 +183,12 @@ const struct format *format_of_input(struct file_in *file, const struct source_r
         return marked;
     if (request->has_dims)
         return marked == &format_raw_gz ? marked : &format_raw;
-    if (marked == NULL || marked == &format_raw_gz)
-        marked = named != NULL && named->title != NULL ? named : marked;
+    if (marked != NULL && marked != &format_raw_gz)
+        return marked;
+    if (!kind_check(file_in_name(file), start, got, fault))
+        return NULL;
+    if (named != NULL && named->title != NULL)
+        return named;
     return marked != NULL ? marked : &format_raw;
 }
 

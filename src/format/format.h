@@ -166,7 +166,8 @@ extern const struct choice format_choices[];
 const struct format *format_chosen(int place);
 
 /* The format of an input: that of a picture or raw samples, if the request describes them; else what its
-   first bytes are of, what its name promises, or raw. NULL only when they could not be read. */
+   first bytes are of, what its name promises, or raw. NULL where they could not be read, or are of a kind
+   that is not read (kind.h). */
 const struct format *format_of_input(struct file_in *file, const struct source_request *request,
                                      struct fault *fault);
 

@@ -22,6 +22,9 @@ enum {
 /* What the coordinates of sform and qform refer to. */
 enum { SCANNER = 1 };
 
+/* Codes of intents that CIFTI has for itself. */
+enum { CIFTI_FIRST = 3000, CIFTI_LAST = 3099 };
+
 /* Fields of more than a byte, for changing their order. */
 struct span {
     unsigned short at, width, count;
@@ -40,6 +43,7 @@ struct version {
     unsigned cal_max, cal_min;
     unsigned sform_code, sform_width, srow;
     unsigned qform_code, quatern, qoffset;
+    unsigned intent_code, intent_width;
     unsigned slice_start, slice_end, slice_code, slice_code_width;
     unsigned xyzt_units, xyzt_units_width;
     unsigned magic, magic_size;
@@ -78,6 +82,8 @@ static const struct version versions[] = {
      .qform_code = 252,
      .quatern = 256,
      .qoffset = 268,
+     .intent_code = 68,
+     .intent_width = 2,
      .slice_start = 74,
      .slice_end = 120,
      .slice_code = 122,
@@ -110,6 +116,8 @@ static const struct version versions[] = {
      .qform_code = 344,
      .quatern = 352,
      .qoffset = 376,
+     .intent_code = 504,
+     .intent_width = 4,
      .slice_start = 224,
      .slice_end = 232,
      .slice_code = 496,
@@ -245,6 +253,9 @@ static bool read_version(struct source *source, struct kept *kept, struct fault 
     if (has_magic(kept->version, kept->header, kept->version->attached) ||
         has_magic(kept->version, kept->header, kept->version->detached))
         return true;
+    if (source->format->beside != NULL)
+        return fault_raise_about(fault, STATUS_INPUT, file_in_name(source->file),
+                                 "an Analyze 7.5 file, which is not read: nib-convert converts it to NIfTI");
     return refuse(source, "magic", "not that of a NIfTI file", fault);
 }
 
@@ -538,13 +549,24 @@ static bool open_detached(struct source *source, const struct kept *kept, struct
            keep(source, kept, known ? extension_size : 0, fault) && add_image(source, fault);
 }
 
+/* CIFTI puts matrices behind its axes of space, which all are 1. */
+static bool check_intent(const struct source *source, const struct kept *kept, struct fault *fault)
+{
+    int64_t code = whole(kept, kept->version->intent_code, kept->version->intent_width);
+
+    return code < CIFTI_FIRST || code > CIFTI_LAST ||
+           fault_raise_about(
+               fault, STATUS_INPUT, file_in_name(source->file),
+               "a CIFTI file, which is not read: wb_command -cifti-convert -to-nifti converts it");
+}
+
 static bool read_header(struct source *source, const struct source_request *request, struct fault *fault)
 {
     struct kept kept = {.version = NULL};
     unsigned channels = 1;
 
     (void)request;
-    if (!read_version(source, &kept, fault))
+    if (!read_version(source, &kept, fault) || !check_intent(source, &kept, fault))
         return false;
     source->header.endian = kept.endian;
     if (!read_type(source, &kept, &channels, fault) || !read_extents(source, &kept, channels, fault))

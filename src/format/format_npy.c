@@ -22,12 +22,12 @@ enum {
 static const char magic[] = "\x93NUMPY";
 
 static const struct descr {
-    const char *text; /* behind the byte order */
+    const char *text; /* behind the byte order; of several for a type, the first is written */
     enum sample_type type;
 } descrs[] = {
     {"u1", SAMPLE_U8},  {"i1", SAMPLE_I8},  {"u2", SAMPLE_U16}, {"i2", SAMPLE_I16},
     {"u4", SAMPLE_U32}, {"i4", SAMPLE_I32}, {"u8", SAMPLE_U64}, {"i8", SAMPLE_I64},
-    {"f2", SAMPLE_F16}, {"f4", SAMPLE_F32}, {"f8", SAMPLE_F64},
+    {"f2", SAMPLE_F16}, {"f4", SAMPLE_F32}, {"f8", SAMPLE_F64}, {"b1", SAMPLE_U8},
 };
 enum { DESCRS = sizeof descrs / sizeof *descrs };
 

@@ -10,11 +10,14 @@
 #include "png/png_rows.h"
 #include "png/png_trap.h"
 #include "format.h"
+#include "kind.h"
 
 #include <setjmp.h>
 #include <string.h>
 
 enum {
+    SIGNATURE_BYTES = 8,
+    START_BYTES = 4096,
     EXTENT_MOST = 0x7fffffff,
     CHUNK_BYTES_MOST = 64 << 20,
     CHUNKS_MOST = 1000,
@@ -52,6 +55,26 @@ static bool sniff(const unsigned char *start, size_t size)
 {
     /* Four bytes of the eight: libpng tells what a transfer did to the others. */
     return size >= 4 && memcmp(start, "\x89PNG", 4) == 0;
+}
+
+/* Other files are named, as far as they are known. No more is waited for than a PNG file has. */
+static bool check_start(struct file_in *file, struct fault *fault)
+{
+    unsigned char start[START_BYTES];
+    const struct format *format;
+    size_t got;
+
+    if (!file_in_peek(file, start, SIGNATURE_BYTES, &got, fault))
+        return false;
+    if (sniff(start, got))
+        return true;
+    if (!file_in_peek(file, start, sizeof start, &got, fault))
+        return false;
+    format = format_of_start(start, got);
+    if (format != NULL && format->title != NULL)
+        return fault_raise_about(fault, STATUS_INPUT, file_in_name(file), "%s: voxfilt filters it",
+                                 format->title);
+    return kind_check(file_in_name(file), start, got, fault);
 }
 
 /* ---- callbacks of libpng ---- */
@@ -287,7 +310,8 @@ static void close_source(struct source *source)
 
 static bool open_source(struct source *source, const struct source_request *request, struct fault *fault)
 {
-    struct reader *reader = mem_zeroed(1, sizeof *reader, "PNG reader", fault);
+    struct reader *reader =
+        check_start(source->file, fault) ? mem_zeroed(1, sizeof *reader, "PNG reader", fault) : NULL;
     if (reader == NULL)
         return false;
     source->state = reader;

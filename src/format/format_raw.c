@@ -158,7 +158,7 @@ static bool advise(const struct source *source, char *text, size_t size, struct 
     else if (format == &format_raw_gz)
         snprintf(text, size, "it is compressed by gzip, which --format raw.gz undoes");
     else if (kind != NULL)
-        snprintf(text, size, "it is %s: convert it to raw samples", kind->name);
+        snprintf(text, size, "it is %s: %s", kind->name, kind->hint);
     return true;
 }
 

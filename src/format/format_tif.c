@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "base/number.h"
 #include "format.h"
+#include "kind.h"
 #include "losses.h"
 #include "tiff_reader.h"
 #include "tiff_text.h"
@@ -27,6 +28,12 @@ static bool is_tiff(const unsigned char *start, size_t size)
             return true;
     }
     return false;
+}
+
+/* What stands before a DICOM file may be the start of a TIFF file. */
+static bool sniff(const unsigned char *start, size_t size)
+{
+    return is_tiff(start, size) && kind_of_start(start, size) == NULL;
 }
 
 /* ---- reading ---- */
@@ -275,5 +282,5 @@ static void discard_sink(struct sink *sink)
     .discard = discard_sink
 
 const struct format format_tif = {
-    .name = "tif", .summary = "TIFF stacks, a page a plane", .sniff = is_tiff, TIFF_OPERATIONS};
+    .name = "tif", .summary = "TIFF stacks, a page a plane", .sniff = sniff, TIFF_OPERATIONS};
 const struct format format_tiff = {.name = "tiff", .summary = "the same", TIFF_OPERATIONS};

@@ -1,24 +1,37 @@
 /* Kinds of files that are of none of our formats: known by how they begin, or by their names. */
 #include "kind.h"
 
+#include "base/path.h"
+
+#include <limits.h>
+#include <stdio.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #define MARK(at, mark) at, mark, sizeof(mark) - 1
 #define NO_MARK        0, NULL, 0
 
+static const char to_png[] = "convert it to PNG for imgheat";
+static const char from_vtk[] = "ParaView saves its samples as MetaImage";
+
 static const struct kind kinds[] = {
-    {"a DICOM file", ".dcm .dicom", MARK(128, "DICM"), false},
-    {"an HDF5 file", ".h5 .hdf5", MARK(0, "\x89HDF\r\n\032\n"), false},
-    {"a JPEG picture", ".jpg .jpeg", NO_MARK, false},
-    {"a GIF picture", ".gif", NO_MARK, false},
-    {"a BMP picture", ".bmp", NO_MARK, false},
-    {"a WebP picture", ".webp", NO_MARK, false},
-    {"a Netpbm picture", ".pgm .ppm .pnm .pam", NO_MARK, false},
-    {"a VTK file", ".vtk .vti", NO_MARK, false},
-    {"a MINC file", ".mnc", NO_MARK, false},
-    {"a FreeSurfer volume", ".mgh .mgz", NO_MARK, false},
-    {"a compressed file", ".gz .bz2 .xz .zst .zip", NO_MARK, true},
+    {"a DICOM file", ".dcm .dicom", "dcm2niix converts it to NIfTI", MARK(128, "DICM"), false},
+    {"an HDF5 file", ".h5 .hdf5 .nxs", "h5dump -d DATASET -b LE -o FILE writes raw samples",
+     MARK(0, "\x89HDF\r\n\032\n"), false},
+    {"a JPEG picture", ".jpg .jpeg", to_png, MARK(0, "\xff\xd8\xff"), false},
+    {"a GIF picture", ".gif", to_png, MARK(0, "GIF8"), false},
+    {"a BMP picture", ".bmp", to_png, NO_MARK, false},
+    {"a WebP picture", ".webp", to_png, MARK(8, "WEBPVP8"), false},
+    {"a Netpbm picture", ".pgm .ppm .pnm .pam", to_png, NO_MARK, false},
+    {"a PDF file", ".pdf", to_png, MARK(0, "%PDF-"), false},
+    {"a VTK file", ".vtk", from_vtk, MARK(0, "# vtk DataFile"), false},
+    {"a VTK file", ".vti", from_vtk, MARK(0, "<VTKFile"), false},
+    {"a MINC file", ".mnc", "mnc2nii converts it to NIfTI", NO_MARK, false},
+    {"a FreeSurfer volume", ".mgh .mgz", "mri_convert and nib-convert convert it to NIfTI", NO_MARK, false},
+    {"a ZIP archive", ".npz .zip", "unpack it; an .npz holds files of NumPy", MARK(0, "PK\3\4"), true},
+    {"a compressed file", ".gz .bz2 .xz .zst", "decompress it", NO_MARK, true},
 };
 #define KINDS (sizeof kinds / sizeof *kinds)
 
@@ -54,4 +67,36 @@ const struct kind *kind_of_name(const char *path)
         }
     }
     return NULL;
+}
+
+bool kind_check(const char *path, const unsigned char *start, size_t size, struct fault *fault)
+{
+    const struct kind *marked = kind_of_start(start, size),
+                      *kind = marked != NULL ? marked : kind_of_name(path);
+
+    if (size == 0)
+        return fault_raise_about(fault, STATUS_INPUT, path, "the file is empty");
+    if (kind == NULL || (marked == NULL && kind->compressed))
+        return true;
+    return fault_raise_about(fault, STATUS_INPUT, path, "%s%s, which is not read: %s", kind->name,
+                             marked == NULL ? " by its name" : "", kind->hint);
+}
+
+bool kind_check_folder(const char *path, struct fault *fault)
+{
+    static const char *const inside[] = {"zarr.json", ".zarray", ".zgroup"};
+    struct stat info;
+    bool zarr = false;
+
+    if (path_is_standard(path) || stat(path, &info) != 0 || !S_ISDIR(info.st_mode))
+        return true;
+    for (size_t i = 0; i < sizeof inside / sizeof *inside; i++) {
+        char file[PATH_MAX];
+        zarr = zarr || ((size_t)snprintf(file, sizeof file, "%s/%s", path, inside[i]) < sizeof file &&
+                        access(file, F_OK) == 0);
+    }
+    return fault_raise_about(fault, STATUS_INPUT, path, "%s, which is not read: %s",
+                             zarr ? "a Zarr folder" : "a folder",
+                             zarr ? "in Python, numpy.save writes an array of it as NPY"
+                                  : "name files in it; dcm2niix converts those of DICOM");
 }

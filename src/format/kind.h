@@ -2,12 +2,15 @@
 #ifndef KIND_H
 #define KIND_H
 
+#include "base/diag.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 
 struct kind {
     const char *name;    /* with its article: "a DICOM file" */
     const char *endings; /* of names, as ".dcm .dicom" */
+    const char *hint;    /* what makes something of it that is read */
     size_t at;           /* where its mark stands */
     const char *mark;    /* NULL: names alone tell */
     size_t mark_size;
@@ -17,5 +20,12 @@ struct kind {
 /* NULL: none of them. */
 const struct kind *kind_of_start(const unsigned char *start, size_t size);
 const struct kind *kind_of_name(const char *path);
+
+/* Whether an input of this name that begins so may be of a format of ours, as far as kinds tell; an empty one
+   is not. One that is compressed says so by how it begins. */
+bool kind_check(const char *path, const unsigned char *start, size_t size, struct fault *fault);
+
+/* Whether there is no folder of this name. */
+bool kind_check_folder(const char *path, struct fault *fault);
 
 #endif

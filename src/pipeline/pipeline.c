@@ -3,6 +3,7 @@
 
 #include "base/mem.h"
 #include "base/thread.h"
+#include "format/kind.h"
 #include "format/png_stack.h"
 #include "format/slice.h"
 #include "run/fringe.h"
@@ -89,9 +90,16 @@ static bool name_first(struct pipeline *pipeline, struct fault *fault)
     return pipeline->first != NULL;
 }
 
+/* A folder that is meant as raw samples is no file at all. */
+static bool check_kind(const struct pipeline_request *request, struct fault *fault)
+{
+    return request->source.has_dims || request->format == &format_raw ||
+           kind_check_folder(request->input, fault);
+}
+
 static bool open_file(struct pipeline *pipeline, struct fault *fault)
 {
-    return name_first(pipeline, fault) &&
+    return check_kind(pipeline->request, fault) && name_first(pipeline, fault) &&
            file_in_open(&pipeline->file, pipeline->first != NULL ? pipeline->first : pipeline->request->input,
                         fault);
 }
