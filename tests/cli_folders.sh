@@ -119,6 +119,11 @@ refuses 2 'voxfilt: made/5.nhdr and made/5.mhd could both be written into 5.raw'
     voxfilt in/5.nhdr other/5.mhd -o made/
 refuses 2 'voxfilt: link.raw: it would be replaced by the output for in/5.nhdr' \
     voxfilt in/5.nhdr -n 4 link.raw -o other/
+mkdir led
+cp in/5.raw other/linked.raw
+ln -s linked.nhdr led/5.nhdr
+refuses 2 'voxfilt: led/5.nhdr and led/linked.raw could both be written into linked.raw' \
+    voxfilt in/5.nhdr other/linked.raw -o led/
 [ -z "$(ls -A made)" ]
 result $? 'and nothing was written'
 

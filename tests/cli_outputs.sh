@@ -97,6 +97,20 @@ ln -s circle-a.raw circle-b.raw
 refuses 4 'voxfilt: circle-a.raw: Too many levels of symbolic links' v8 -o circle-a.raw
 [ -L circle-a.raw ] && [ -L circle-b.raw ]
 result $? 'links that go round stay'
+mkdir links linked
+for form in hdr:img mhd:raw nhdr:raw; do
+    header=${form%:*} samples=${form#*:}
+    echo old > "linked/v.$header"
+    echo old > "linked/v.$samples"
+    ln -s "../linked/v.$header" "links/l.$header"
+    v8 -o "links/l.$header"
+    voxfilt -f identity -i "linked/v.$header" -o back.raw
+    same "$header: samples go beside the header that a link leads to" first.raw back.raw
+    same "$header: under its name" first.raw "linked/v.$samples"
+    [ -L "links/l.$header" ] && [ ! -e "links/l.$samples" ]
+    result $? "$header: and not beside the link"
+    rm linked/*
+done
 cp v8.raw self.raw
 voxfilt -i self.raw -n 8 -t u8 -o self.raw
 same 'the output may have the name of the input' first.raw self.raw

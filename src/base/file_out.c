@@ -157,6 +157,11 @@ const char *file_out_name(const struct file_out *file)
     return file->name;
 }
 
+const char *file_out_target(const struct file_out *file)
+{
+    return file->naming.target != NULL ? file->naming.target : file->name;
+}
+
 static bool write_in_turn(struct file_out *file, const void *bytes, size_t size, struct fault *fault)
 {
     file->flushed = file->flushed || size > 0;

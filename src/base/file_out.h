@@ -30,6 +30,9 @@ bool file_out_is_synced(const struct file_out *file);
 bool file_out_open_beside(struct file_out **file, const struct file_out *other, const char *path,
                           struct fault *fault);
 const char *file_out_name(const struct file_out *file);
+
+/* The same without symlinks at its end: what is really replaced. */
+const char *file_out_target(const struct file_out *file);
 bool file_out_write(struct file_out *file, const void *bytes, size_t size, struct fault *fault);
 
 /* Write what is buffered, so that bytes written at an offset stay. */

@@ -162,12 +162,13 @@ static void add_claim(struct claim *claims, size_t *count, char *name, size_t ow
 static void add_samples(struct claim *claims, size_t *count, const struct format *format, const char *output,
                         size_t owner)
 {
-    char path[MOST_PATH];
+    char path[MOST_PATH], *target = path_target(output);
 
-    for (int packed = 0; packed < 2; packed++) {
-        if (name_samples(format, output, packed == 1, path, sizeof path))
+    for (int packed = 0; packed < 2 && target != NULL; packed++) {
+        if (name_samples(format, target, packed == 1, path, sizeof path))
             add_claim(claims, count, output_name(path), owner, ROLE_SAMPLES);
     }
+    free(target);
 }
 
 static size_t find_claims(const struct options *options, const struct outputs *outputs, struct claim *claims)

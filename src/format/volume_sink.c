@@ -117,7 +117,7 @@ static bool tell_size(struct sink *sink, struct fault *fault)
 
 bool volume_sink_name_data(const struct sink *sink, bool packed, char *text, size_t size, struct fault *fault)
 {
-    const char *path = file_out_name(sink->file), *name = path + volume_folder_length(path);
+    const char *path = file_out_target(sink->file), *name = path + volume_folder_length(path);
 
     return format_name_beside(sink->format, name, packed, text, size) ||
            fault_raise_about(fault, STATUS_USAGE, path, "too long a name");
@@ -139,7 +139,7 @@ bool volume_sink_detach(struct sink *sink, const struct sink_request *request, c
                         struct fault *fault)
 {
     struct volume_sink *state = sink->state;
-    const char *path = file_out_name(sink->file);
+    const char *path = file_out_target(sink->file);
     size_t folder = volume_folder_length(path), length = strlen(name);
     char *full;
     bool done;

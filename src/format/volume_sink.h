@@ -22,8 +22,8 @@ bool volume_sink_pack(struct sink *sink, enum pack_wrapper wrapper, struct fault
    be written in any order. */
 bool volume_sink_reserve_size(struct sink *sink, struct fault *fault);
 
-/* The name of the file beside the header that samples go into, without its folder: what a header names.
-   `size` is that of text. */
+/* The name of the file beside the header that samples go into, without its folder: what a header names. A
+   header that a link leads to is found under its own name. `size` is that of text. */
 bool volume_sink_name_data(const struct sink *sink, bool packed, char *text, size_t size,
                            struct fault *fault);
 
