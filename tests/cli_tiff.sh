@@ -210,8 +210,16 @@ printf '\002' | dd of=inches.tif bs=1 seek=$(($(entry scan.tif 296) + 8)) conv=n
 accepts 'the unit of the resolution stays, too' '' convert -i inches.tif -o back.tif
 [ "$(od -An -tu2 -j$(($(entry back.tif 296) + 8)) -N2 back.tif | tr -d ' ')" = 2 ]
 result $? 'as it was'
-accepts 'or is named' 'voxfilt: inches.tif: left out: ResolutionUnit
-' convert -i inches.tif -o back.mha
+accepts 'or is converted' '' convert -i inches.tif -o back.mha
+spacing()
+{
+    voxfilt -i "$1" --explain | sed -n 's/.*spacing //p'
+}
+[ "$(spacing back.mha)" = '7.62 17.78 63.5' ]
+result $? 'to millimetres'
+convert -i back.mha -o back.tif
+[ "$(spacing back.tif)" = '7.62 17.78 63.5' ]
+result $? 'which stay'
 
 convert -i scan.raw -d 6,5,2 -t u8 --channels 4 -o rgba.tif
 accepts 'a channel of which nothing is known stays one' '' convert -i rgba.tif -o back.tif

@@ -329,6 +329,60 @@ class Trips:
                 if itk and form != 'nii.gz' and there:
                     self.compare_places('itk', what, expected, itk_place(path))
 
+    def units(self):
+        """Distances in any unit, which become millimetres in formats that mean these."""
+        if not (tifffile and itk and nibabel):
+            return
+        samples = numpy.zeros((3, 4, 5), 'u2')
+        inch, centimetre = 25.4 / 96, 10 / 40
+        for what, options, expected in (
+                ('inches', {'resolution': (96, 96), 'resolutionunit': 2, 'metadata': None}, (inch, inch, inch)),
+                ('centimetres', {'resolution': (40, 40), 'resolutionunit': 3, 'metadata': None}, (centimetre,) * 3),
+                ('microns of ImageJ', {'resolution': (4, 2), 'imagej': True, 'metadata': {'axes': 'ZYX', 'spacing': 3.5, 'unit': 'um'}},
+                 (2.5e-4, 5e-4, 3.5e-3)),
+                ('nanometres of OME', {'ome': True, 'metadata': {
+                    'axes': 'ZYX', **{f'PhysicalSize{axis}{word}': value for axis, size in zip('XYZ', (100, 200, 300))
+                                      for word, value in (('', size), ('Unit', 'nm'))}}}, (1e-4, 2e-4, 3e-4)),
+                ('the unit that OME assumes', {'ome': True, 'metadata': {
+                    'axes': 'ZYX', 'PhysicalSizeX': 0.5, 'PhysicalSizeY': 0.25, 'PhysicalSizeZ': 2}}, (5e-4, 2.5e-4, 2e-3))):
+            tifffile.imwrite('units.tif', samples, photometric='minisblack', **options)
+            for form in ('mha', 'nrrd', 'nii'):
+                self.compare_spacing('units.tif', 'units.' + form, what, expected)
+            if self.convert('units.tif', what, '-o', 'again.tif'):
+                self.compare_spacing('again.tif', 'units.mha', what + ' again', expected)
+        for unit, factor in (('mm', 1), ('micron', 1e-3), ('meter', 1000)):
+            place = numpy.diag((2., 3., 4., 1.))
+            place[:3, 3] = 10, 20, 30
+            image = nibabel.Nifti1Image(numpy.zeros((5, 4, 3), 'i2'), place)
+            image.header.set_xyzt_units(unit)
+            nibabel.save(image, 'units.nii')
+            self.compare_spacing('units.nii', 'units.mha', unit, (2 * factor, 3 * factor, 4 * factor))
+            if self.convert('units.nii', unit, '--crop', '1:5,0:4,0:3', '-o', 'units.mha'):
+                self.compare_near('itk', 'origin in ' + unit, numpy.array((-12., -20., 30.)) * factor,
+                                  numpy.array(itk.ReadImage('units.mha').GetOrigin()))
+            if self.convert('units.nii', unit, '-o', 'units.tif'):
+                with tifffile.TiffFile('units.tif') as file:
+                    told = file.imagej_metadata
+                    found = numpy.array([told['spacing']]) if told.get('unit') == 'mm' else None
+                self.compare_near('tifffile', unit, numpy.array([4.0 * factor]), found)
+
+        flat = nibabel.Nifti1Image(numpy.zeros((5, 4), 'i2'), numpy.diag((0.5, 0.25, 1, 1)))
+        flat.header.set_xyzt_units('mm')
+        nibabel.save(flat, 'flat.nii')
+        if self.convert('flat.nii', 'a picture in mm', '-o', 'flat.tif'):
+            with tifffile.TiffFile('flat.tif') as file:
+                page = file.pages[0]
+                found = numpy.array(page.get_resolution('millimeter')) if page.resolutionunit == 3 else None
+            self.compare_near('tifffile', 'a picture in mm', numpy.array((2., 4.)), found)
+
+    def compare_spacing(self, path, converted, what, expected):
+        found = itk.ReadImage(converted).GetSpacing() if self.convert(path, what, '-o', converted) else (0, 0, 0)
+        self.compare_near('itk', f'{what} in {converted}', numpy.array(expected, 'f8'), numpy.array(found))
+
+    def compare_near(self, reader, what, expected, found):
+        near = found is not None and numpy.allclose(expected, found, rtol=1e-6, atol=0)
+        self.compare(reader, what, expected, expected if near else None)
+
     def compare_places(self, reader, what, expected, found):
         near = found is not None and numpy.allclose(expected, found, atol=1e-4)
         self.compare(reader, what, expected, expected if near else None)
@@ -367,6 +421,7 @@ def check(voxfilt):
     trips.wide()
     trips.pictures()
     trips.positions()
+    trips.units()
     print(', '.join('%d files read by %s' % (count, name) for name, count in sorted(trips.counts.items())))
     return 1 if trips.wrong else 0
 

@@ -227,6 +227,18 @@ void source_close(struct source *source)
     source->format->close(source);
 }
 
+/* Formats keep the unit of a file of their own, and take others in millimetres. */
+static void convert_spacing(struct sink *sink, const struct source *origin)
+{
+    struct grid *grid = &sink->header.grid;
+
+    if (origin == NULL || origin->format->create == sink->format->create || origin->header.millimetres == 0.0)
+        return;
+    for (unsigned axis = 0; axis < grid->axes; axis++)
+        grid->spacing[axis] *= origin->header.millimetres;
+    sink->header.millimetres = 1.0;
+}
+
 bool sink_open(struct sink *sink, struct file_out *file, const struct format *format,
                const struct header *header, const struct sink_request *request, struct fault *fault)
 {
@@ -238,6 +250,7 @@ bool sink_open(struct sink *sink, struct file_out *file, const struct format *fo
         return fault_raise_about(fault, STATUS_USAGE, file_out_name(file),
                                  "the format %s holds no series, and there are %zu volumes (--out-format)",
                                  format->name, header->volumes);
+    convert_spacing(sink, request->origin);
     return format->create(sink, request, fault);
 }
 

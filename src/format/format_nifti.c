@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "format.h"
 #include "losses.h"
+#include "units.h"
 #include "volume_sink.h"
 
 #include <math.h>
@@ -287,6 +288,14 @@ static bool read_type(struct source *source, const struct kept *kept, unsigned *
                              "datatype: %lld is not supported", (long long)code);
 }
 
+/* Of lengths; times have other bits. */
+static unsigned units_code(const struct kept *kept)
+{
+    enum { SPACE_UNITS = 7 };
+
+    return (unsigned)(whole(kept, kept->version->xyzt_units, kept->version->xyzt_units_width) & SPACE_UNITS);
+}
+
 static bool read_extents(struct source *source, const struct kept *kept, unsigned channels,
                          struct fault *fault)
 {
@@ -308,6 +317,7 @@ static bool read_extents(struct source *source, const struct kept *kept, unsigne
     for (unsigned i = 0; i < 3; i++)
         spacing[i] = real(kept, version->pixdim + (i + 1) * version->real);
     volume_set_spacing(source, spacing, 3);
+    source->header.millimetres = unit_millimetres(unit_of_nifti(units_code(kept)));
     return volume_set_extents(source, "dim", extents, (size_t)axes, channels, fault);
 }
 
@@ -679,15 +689,6 @@ static void tell_transforms(const struct source *source, const struct format *si
                    "qform", losses, size);
 }
 
-/* Other formats take distances in millimetres, or say nothing of them. */
-static bool has_other_units(const struct kept *kept)
-{
-    enum { SPACE_UNITS = 7, MILLIMETRES = 2 };
-    int64_t units = whole(kept, kept->version->xyzt_units, kept->version->xyzt_units_width) & SPACE_UNITS;
-
-    return units != 0 && units != MILLIMETRES;
-}
-
 /* The distances between volumes. */
 static void tell_steps(const struct kept *kept, char *losses, size_t size)
 {
@@ -713,7 +714,7 @@ static void tell_losses(const struct source *source, const struct format *sink, 
         losses_add(losses, size, "scl_inter");
     }
     tell_transforms(source, sink, kept, losses, size);
-    if (has_other_units(kept))
+    if (units_code(kept) != 0 && source->header.millimetres == 0.0)
         losses_add(losses, size, "xyzt_units");
     tell_steps(kept, losses, size);
     tell_own_fields(kept, losses, size);
@@ -930,6 +931,8 @@ static bool put_header(struct sink *sink, const struct sink_request *request, co
         copy_header(origin, kept);
     else if (!make_header(sink, kept, fault))
         return false;
+    if (origin == NULL && sink->header.millimetres > 0.0)
+        put_whole(kept, kept->version->xyzt_units, kept->version->xyzt_units_width, unit_millimetre()->nifti);
     offset = sink->format->beside != NULL ? 0 : kept->version->size + extension;
     put_fields(sink, kept, datatype, offset);
     if (origin != NULL && volume_sink_is_cropped(sink, request))

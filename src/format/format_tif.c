@@ -10,14 +10,15 @@
 #include "tiff_reader.h"
 #include "tiff_text.h"
 #include "tiff_writer.h"
+#include "units.h"
 
 #include <stdio.h>
 #include <string.h>
 
 enum { DESCRIPTION_MOST = 512, CHANNELS_MOST = 65535, DEFAULT_DPI = 72 };
 
-/* As ResolutionUnit has them; centimetres are another one. */
-enum { NO_UNIT = 1, INCHES = 2 };
+/* As ResolutionUnit has them. */
+enum { NO_UNIT = 1, INCHES = 2, CENTIMETRES = 3 };
 
 static bool is_tiff(const unsigned char *start, size_t size)
 {
@@ -87,6 +88,16 @@ static unsigned unit_of(const struct tiff_pages *pages)
                                                                                         : NO_UNIT;
 }
 
+/* Of the spacing along x, with which the description's unit goes, too. */
+static const struct unit *length_unit_of(const struct tiff_pages *pages)
+{
+    bool has_spacing = pages->text.spacing[0] > 0.0 || (pages->has_resolution && !is_default(pages));
+
+    if (pages->text.unit[0] != '\0')
+        return has_spacing ? unit_of_name(pages->text.unit) : NULL;
+    return unit_of_resolution(unit_of(pages));
+}
+
 static void describe(struct source *source, const struct tiff_pages *pages)
 {
     bool is_volume = pages->count > 1 || (pages->text.imagej && pages->text.slices > 0);
@@ -98,6 +109,7 @@ static void describe(struct source *source, const struct tiff_pages *pages)
     header->type = pages->type;
     header->endian = pages->endian;
     set_spacing(source, pages);
+    header->millimetres = unit_millimetres(length_unit_of(pages));
     snprintf(source->losses, sizeof source->losses, "%s", pages->losses);
     if (pages->left_out > 0)
         snprintf(source->remark, sizeof source->remark,
@@ -176,14 +188,14 @@ static void close_source(struct source *source)
     source->state = NULL;
 }
 
-/* Other formats take distances in millimetres, or say nothing of them. */
+/* Other formats take distances in millimetres, to which only a unit that is known is converted. */
 static void tell_losses(const struct source *source, const struct format *sink, char *losses, size_t size)
 {
     const struct tiff_pages *pages = tiff_reader_pages(source->state);
 
-    if (sink->open == source->format->open)
+    if (sink->open == source->format->open || source->header.millimetres > 0.0)
         return;
-    if (pages->text.unit[0] != '\0' && strcmp(pages->text.unit, "mm") != 0)
+    if (pages->text.unit[0] != '\0')
         losses_add(losses, size, "unit");
     else if (unit_of(pages) != NO_UNIT)
         losses_add(losses, size, "ResolutionUnit");
@@ -226,12 +238,31 @@ static bool is_rgb(const struct header *header)
            (header->type == SAMPLE_U8 || header->type == SAMPLE_U16);
 }
 
+/* What tells the unit of distances: a description of a stack has it by name. */
+static void set_units(struct tiff_writer_stack *stack, const struct sink *sink,
+                      const struct tiff_pages *origin, char *description, size_t size)
+{
+    const struct grid *grid = &sink->header.grid;
+    const char *unit = origin != NULL                   ? origin->text.unit
+                       : sink->header.millimetres > 0.0 ? unit_millimetre()->names[0]
+                                                        : "";
+
+    stack->unit = origin == NULL ? NO_UNIT : unit_of(origin);
+    if (grid->axes == 3) {
+        stack->description = tiff_text_write(grid->nz, grid->spacing[2], unit, description, size);
+    } else if (origin == NULL && sink->header.millimetres > 0.0) {
+        stack->unit = CENTIMETRES;
+        for (unsigned axis = 0; axis < 2; axis++)
+            stack->distance[axis] /= unit_of_resolution(CENTIMETRES)->millimetres;
+    }
+}
+
 static bool create_sink(struct sink *sink, const struct sink_request *request, struct fault *fault)
 {
     const struct grid *grid = &sink->header.grid;
     const struct tiff_pages *origin = pages_of_origin(request->origin);
     char description[DESCRIPTION_MOST];
-    const struct tiff_writer_stack stack = {
+    struct tiff_writer_stack stack = {
         .pages = grid->nz,
         .width = grid->nx,
         .height = grid->ny,
@@ -240,16 +271,12 @@ static bool create_sink(struct sink *sink, const struct sink_request *request, s
         .type = sink->header.type,
         .endian = sink->header.endian,
         .distance = {grid->spacing[0], grid->spacing[1]},
-        .unit = origin == NULL ? NO_UNIT : unit_of(origin),
-        .description = grid->axes < 3 ? NULL
-                                      : tiff_text_write(grid->nz, grid->spacing[2],
-                                                        origin == NULL ? "" : origin->text.unit, description,
-                                                        sizeof description),
         .level = request->level < 0 ? 0 : request->level,
         .threads = request->threads,
     };
     struct tiff_writer *writer;
 
+    set_units(&stack, sink, origin, description, sizeof description);
     if (!check_writable(sink, fault) || !check_level(sink, stack.level, fault) ||
         !tiff_writer_begin(&writer, sink->file, &stack, fault))
         return false;

@@ -3,6 +3,7 @@
 #include "tiff_text.h"
 
 #include "losses.h"
+#include "units.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -137,6 +138,18 @@ static bool is_same_value(const char *a, const char *b)
     return a == NULL ? b == NULL : b != NULL && strcspn(b, "\"'") == length && strncmp(a, b, length) == 0;
 }
 
+/* Micrometres unless it says otherwise. */
+static void read_unit(const char *value, char unit[TIFF_TEXT_UNIT_BYTES])
+{
+    const struct unit *known;
+
+    snprintf(unit, TIFF_TEXT_UNIT_BYTES, "%.*s", value == NULL ? 2 : (int)strcspn(value, "\"'"),
+             value == NULL ? "um" : value);
+    known = unit_of_name(unit);
+    if (known != NULL)
+        snprintf(unit, TIFF_TEXT_UNIT_BYTES, "%s", known->names[0]);
+}
+
 static void read_ome(const char *text, unsigned page_channels, struct tiff_text *told)
 {
     static const char *const names[3] = {"PhysicalSizeX", "PhysicalSizeY", "PhysicalSizeZ"};
@@ -151,6 +164,8 @@ static void read_ome(const char *text, unsigned page_channels, struct tiff_text 
     told->frames = count_at(attribute(text, "SizeT"));
     for (int i = 0; comparable && i < 3; i++)
         told->spacing[i] = distance_at(attribute(text, names[i]));
+    if (told->spacing[0] > 0.0)
+        read_unit(unit, told->unit);
 }
 
 /* A run that gives no page begins with the first one and, unless it tells how many, takes all. */

@@ -38,13 +38,16 @@ const struct position *volume_sink_position(const struct sink *sink, const struc
                                             struct position *position)
 {
     const struct header *header = &sink->header;
+    struct position scaled;
 
     if (request->origin == NULL || volume_sink_origin(sink, request) != NULL ||
         !request->origin->header.position.known)
         return NULL;
     *position = request->origin->header.position;
-    position_of_sample(&request->origin->header.position, header->first, header->grid.spacing,
-                       position->origin);
+    for (unsigned i = 0; i < 3 && request->origin->header.millimetres > 0.0; i++)
+        position->origin[i] *= request->origin->header.millimetres;
+    scaled = *position;
+    position_of_sample(&scaled, header->first, header->grid.spacing, position->origin);
     return position;
 }
 

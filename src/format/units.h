@@ -1,0 +1,23 @@
+/* Units of length, and what formats call them. */
+#ifndef UNITS_H
+#define UNITS_H
+
+struct unit {
+    double millimetres;
+    const char *const *names; /* ends with NULL; descriptions are written with the first */
+    unsigned nifti;           /* the code of xyzt_units; 0: none */
+    unsigned resolution;      /* that of TIFF's ResolutionUnit; 0: none */
+};
+
+/* The unit of such a name or code; NULL: it is not known. */
+const struct unit *unit_of_name(const char *name);
+const struct unit *unit_of_nifti(unsigned code);
+const struct unit *unit_of_resolution(unsigned code);
+
+/* Its millimetres; 0 where it is not known. */
+double unit_millimetres(const struct unit *unit);
+
+/* For formats that write millimetres. */
+const struct unit *unit_millimetre(void);
+
+#endif
