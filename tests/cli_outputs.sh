@@ -111,6 +111,23 @@ for form in hdr:img mhd:raw nhdr:raw; do
     result $? "$header: and not beside the link"
     rm linked/*
 done
+mkdir odd
+newline=$(printf 'a\nb')
+for form in mhd nhdr; do
+    for name in ' a' 'LIST 2' 'a%d' "$newline"; do
+        rm -f odd/*
+        v8 -o "odd/$name.$form" 2> ../stderr
+        [ $? -eq 2 ] && grep -q 'a header cannot name its samples: no name there begins with a space or LIST' ../stderr &&
+            [ -z "$(ls -A odd)" ]
+        result $? "$form: $name is not a name of samples that a header can hold"
+    done
+    v8 -o "odd/a LIST.$form"
+    voxfilt -f identity -i "odd/a LIST.$form" -o back.raw
+    same "$form: others are" first.raw back.raw
+done
+v8 -o 'odd/a%d.hdr'
+voxfilt -f identity -i 'odd/a%d.hdr' -o back.raw
+same 'a header that names no file does not mind' first.raw back.raw
 cp v8.raw self.raw
 voxfilt -i self.raw -n 8 -t u8 -o self.raw
 same 'the output may have the name of the input' first.raw self.raw

@@ -715,7 +715,7 @@ static bool end_header(struct sink *sink, const struct sink_request *request, bo
 
     if (sink->format->beside == NULL)
         return (!compressed || put_size(sink, fault)) && put_line(sink, "ElementDataFile = LOCAL", fault);
-    if (!volume_sink_name_data(sink, compressed, name, sizeof name, fault))
+    if (!volume_sink_cite_data(sink, compressed, name, sizeof name, fault))
         return false;
     snprintf(line, sizeof line, "ElementDataFile = %s", name);
     return put_line(sink, line, fault) && volume_sink_detach(sink, request, name, fault);

@@ -126,6 +126,25 @@ bool volume_sink_name_data(const struct sink *sink, bool packed, char *text, siz
            fault_raise_about(fault, STATUS_USAGE, path, "too long a name");
 }
 
+/* Readers cut space off, and take the others for a list of files, a pattern of names or the next line. */
+static bool is_citable(const char *name)
+{
+    bool plain = name[0] != ' ' && strncmp(name, "LIST", 4) != 0 && strchr(name, '%') == NULL;
+
+    for (; plain && *name != '\0'; name++)
+        plain = (unsigned char)*name >= ' ';
+    return plain;
+}
+
+bool volume_sink_cite_data(const struct sink *sink, bool packed, char *text, size_t size, struct fault *fault)
+{
+    return volume_sink_name_data(sink, packed, text, size, fault) &&
+           (is_citable(text) ||
+            fault_raise_about(fault, STATUS_USAGE, file_out_name(sink->file),
+                              "a header cannot name its samples: no name there begins with a space or LIST, "
+                              "or has a %% or a control character in it"));
+}
+
 /* Open what takes the samples. */
 static bool open_beside(struct sink *sink, const struct source *origin, const char *path, struct fault *fault)
 {

@@ -27,6 +27,10 @@ bool volume_sink_reserve_size(struct sink *sink, struct fault *fault);
 bool volume_sink_name_data(const struct sink *sink, bool packed, char *text, size_t size,
                            struct fault *fault);
 
+/* The same, for a header in text: refused if its readers would take it for anything but a name. */
+bool volume_sink_cite_data(const struct sink *sink, bool packed, char *text, size_t size,
+                           struct fault *fault);
+
 /* From here on bytes go into that file, which nobody has named: an input is not replaced by it, unless the
    sink replaces the input's header. */
 bool volume_sink_detach(struct sink *sink, const struct sink_request *request, const char *name,
