@@ -109,6 +109,7 @@ for form in hdr:img mhd:raw nhdr:raw; do
     same "$header: under its name" first.raw "linked/v.$samples"
     [ -L "links/l.$header" ] && [ ! -e "links/l.$samples" ]
     result $? "$header: and not beside the link"
+    refuses 2 "voxfilt: --preview: linked/v.$samples: an output goes there" v8 --preview="linked/v.$samples" -o "links/l.$header"
     rm linked/*
 done
 mkdir odd

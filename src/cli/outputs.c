@@ -145,12 +145,16 @@ static const struct format *detached_format(const struct options *options, const
     return format != NULL && format->beside != NULL ? format : NULL;
 }
 
-/* Where the samples of such a format may go, compressed or not; false where they never do. */
+/* Where the samples of such a format may go, compressed or not, links followed; false where they never do. */
 static bool name_samples(const struct format *format, const char *output, bool packed, char *path,
                          size_t size)
 {
-    return (!packed || format->beside_packed != NULL) &&
-           format_name_beside(format, output, packed, path, size);
+    char *target = path_target(output);
+    bool named = target != NULL && (!packed || format->beside_packed != NULL) &&
+                 format_name_beside(format, target, packed, path, size);
+
+    free(target);
+    return named;
 }
 
 static void add_claim(struct claim *claims, size_t *count, char *name, size_t owner, enum role role)
@@ -162,13 +166,12 @@ static void add_claim(struct claim *claims, size_t *count, char *name, size_t ow
 static void add_samples(struct claim *claims, size_t *count, const struct format *format, const char *output,
                         size_t owner)
 {
-    char path[MOST_PATH], *target = path_target(output);
+    char path[MOST_PATH];
 
-    for (int packed = 0; packed < 2 && target != NULL; packed++) {
-        if (name_samples(format, target, packed == 1, path, sizeof path))
+    for (int packed = 0; packed < 2; packed++) {
+        if (name_samples(format, output, packed == 1, path, sizeof path))
             add_claim(claims, count, output_name(path), owner, ROLE_SAMPLES);
     }
-    free(target);
 }
 
 static size_t find_claims(const struct options *options, const struct outputs *outputs, struct claim *claims)
