@@ -194,6 +194,8 @@ refuses 2 "voxfilt: --report: v8.raw: $replaced" from v8.raw voxfilt -n 8 -t u8 
 refuses 2 "voxfilt: --report: v8.raw: $written" v8 -o v8.raw --report=json:v8.raw
 refuses 2 "voxfilt: --report: ./out: $written" v8 -o out --report=text:./out
 refuses 2 "voxfilt: --report: coming.raw: $written" v8 -o hanging.raw --report=text:coming.raw
+refuses 2 'voxfilt: one.taps: a taps file would be replaced' v8 -f taps:one.taps -o one.taps
+refuses 2 'voxfilt: ./one.taps: a taps file would be replaced' v8 -f taps:one.taps -o ./one.taps
 refuses 2 'voxfilt: --report: one.taps: a taps file would be replaced' v8 -f taps:one.taps -o out --report=text:one.taps
 refuses 2 "imgheat: --report: many/rgb.png: $written" imgheat gray.png rgb.png -o many --report=json:many/rgb.png
 refuses 2 "imgheat: --report: rgb.png: $replaced" imgheat gray.png rgb.png -o many --report=json:rgb.png

@@ -440,6 +440,12 @@ static bool is_taps_file(const struct options *options, const char *path)
     return false;
 }
 
+static bool spare_taps(const struct options *options, const char *path, struct fault *fault)
+{
+    return !is_taps_file(options, path) ||
+           fault_raise_about(fault, STATUS_USAGE, path, "a taps file would be replaced");
+}
+
 /* Whether a path may be that of the samples of an output whose header is a file of its own. */
 static bool may_be_samples_of(const struct options *options, const char *path, const char *output)
 {
@@ -483,8 +489,7 @@ static bool leaves_room(const struct outputs *outputs, const struct options *opt
         if (meets(options, path, options->inputs[i], STDIN_FILENO))
             return fault_raise_about(fault, STATUS_USAGE, path, "an input would be replaced");
     }
-    return !is_taps_file(options, path) ||
-           fault_raise_about(fault, STATUS_USAGE, path, "a taps file would be replaced");
+    return spare_taps(options, path, fault);
 }
 
 /* Those before it have been looked at. */
@@ -516,6 +521,10 @@ bool outputs_leave_room(const struct outputs *outputs, const struct options *opt
     struct extra extras[MOST_EXTRAS];
     size_t count = list_extras(options, extras);
 
+    for (size_t i = 0; i < outputs->count; i++) {
+        if (!spare_taps(options, with_name(outputs->paths[i]), fault))
+            return false;
+    }
     for (size_t i = 0; i < count; i++) {
         if (!check_extra(outputs, options, extras, i, fault))
             return false;
