@@ -51,6 +51,14 @@ head -c 120 scan.raw > head.raw
 convert -i flat.raw -d 6,5,2 -t u16 --endian big --out-endian little -o back.raw
 [ "$(count ones)" = 2 ] && same 'a stack may replace itself' head.raw back.raw
 
+mkdir closed
+cp s/0000.png closed/1.png
+for number in 0 2; do
+    ln -s $number.png closed/$number.png
+    refuses 4 "voxfilt: closed/$number.png: Too many levels of symbolic links" convert -i 'closed/%d.png' -o closed.raw
+    rm closed/$number.png
+done
+
 # ---------------------------------------------------------------- all or nothing
 
 mkdir none

@@ -14,10 +14,11 @@
 
 /* ---- names ---- */
 
+/* What cannot be looked at counts as there, so that opening it says why. */
 static bool exists(const char *pattern, uint64_t number, char name[PATTERN_NAME_MOST])
 {
     pattern_expand(pattern, number, name);
-    return access(name, F_OK) == 0;
+    return access(name, F_OK) == 0 || (errno != ENOENT && errno != ENOTDIR);
 }
 
 bool png_stack_find(const char *pattern, uint64_t *first, char name[PATTERN_NAME_MOST], struct fault *fault)
