@@ -15,6 +15,8 @@ void phrase_grid(FILE *stream, const struct header *header)
     fprintf(stream, "%s, %u channel%s", extents, grid->channels, number_plural(grid->channels));
     if (header->volumes > 1)
         fprintf(stream, ", a series of %zu", header->volumes);
+    if (header->choice.count > 0)
+        fprintf(stream, ", volume %zu of %zu", header->choice.volume, header->choice.count);
 }
 
 void phrase_joint(FILE *stream, const struct op *op)

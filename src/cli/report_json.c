@@ -9,12 +9,16 @@
 
 #include <math.h>
 
-static void print_tallies(FILE *stream, const char *name, const struct tally *tallies, unsigned channels)
+/* Volumes are counted as those of the input. */
+static void print_tallies(FILE *stream, const char *name, const struct tally *tallies,
+                          const struct header *header)
 {
+    size_t channels = header->grid.channels;
+
     fprintf(stream, ", \"%s\": [", name);
-    for (unsigned channel = 0; channel < channels; channel++) {
-        const struct tally *tally = &tallies[channel];
-        fprintf(stream, "%s{", channel > 0 ? ", " : "");
+    for (size_t i = 0; i < header->volumes * channels; i++) {
+        const struct tally *tally = &tallies[i];
+        fprintf(stream, "%s{", i > 0 ? ", " : "");
         json_number(stream, "min", tally->min);
         fprintf(stream, ", ");
         json_number(stream, "max", tally->max);
@@ -24,8 +28,9 @@ static void print_tallies(FILE *stream, const char *name, const struct tally *ta
         json_number(stream, "deviation", record_deviation(tally));
         fprintf(stream, ", ");
         json_number(stream, "l2", sqrt(tally->energy));
-        fprintf(stream, ", \"count\": %llu, \"nan\": %llu}", (unsigned long long)tally->count,
-                (unsigned long long)tally->nans);
+        fprintf(stream, ", \"count\": %llu, \"nan\": %llu, \"volume\": %zu}",
+                (unsigned long long)tally->count, (unsigned long long)tally->nans,
+                header->choice.volume + i / channels);
     }
     fprintf(stream, "]");
 }
@@ -173,8 +178,8 @@ void report_json_run(FILE *stream, const struct options *options, const struct p
     fprintf(stream, ", ");
     json_number(stream, "bytes_per_second", record_file_bytes(job) / summary->total);
     if (summary->tallies_in != NULL) {
-        print_tallies(stream, "stats_in", summary->tallies_in, job->in.grid.channels);
-        print_tallies(stream, "stats_out", summary->tallies_out, job->out.grid.channels);
+        print_tallies(stream, "stats_in", summary->tallies_in, &job->in);
+        print_tallies(stream, "stats_out", summary->tallies_out, &job->out);
     }
     fprintf(stream, "}\n");
 }

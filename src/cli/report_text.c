@@ -10,9 +10,8 @@
 #include <math.h>
 #include <string.h>
 
-static void print_tally(FILE *stream, const char *end, unsigned channel, const struct tally *tally)
+static void print_tally(FILE *stream, const struct tally *tally)
 {
-    fprintf(stream, "%-6s channel %u", end, channel);
     if (tally->count == 0)
         fprintf(stream, "  no sample is a number");
     else
@@ -21,6 +20,21 @@ static void print_tally(FILE *stream, const char *end, unsigned channel, const s
     if (tally->nans > 0)
         fprintf(stream, "  NaN %llu", (unsigned long long)tally->nans);
     fprintf(stream, "\n");
+}
+
+/* A line for each channel of each volume. */
+static void print_tallies(FILE *stream, const char *end, const struct header *header,
+                          const struct tally *tallies)
+{
+    size_t channels = header->grid.channels;
+
+    for (size_t i = 0; i < header->volumes * channels; i++) {
+        fprintf(stream, "%-6s ", end);
+        if (header->volumes > 1)
+            fprintf(stream, "volume %zu, ", i / channels);
+        fprintf(stream, "channel %zu", i % channels);
+        print_tally(stream, &tallies[i]);
+    }
 }
 
 void report_text_failure(FILE *stream, const struct pipeline_request *request, const struct fault *fault)
@@ -43,10 +57,8 @@ void report_text_stats(FILE *stream, const struct pipeline *pipeline)
     const struct job *job = &pipeline->job;
     const struct run_summary *summary = &pipeline->summary;
 
-    for (unsigned channel = 0; channel < job->in.grid.channels; channel++)
-        print_tally(stream, "input", channel, &summary->tallies_in[channel]);
-    for (unsigned channel = 0; channel < job->out.grid.channels; channel++)
-        print_tally(stream, "output", channel, &summary->tallies_out[channel]);
+    print_tallies(stream, "input", &job->in, summary->tallies_in);
+    print_tallies(stream, "output", &job->out, summary->tallies_out);
 }
 
 static void print_routines(FILE *stream, const struct plan *plan)

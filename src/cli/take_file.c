@@ -81,6 +81,14 @@ bool take_out_endian(struct parsing *parsing, const char *value)
     return read_endian(parsing, value, &parsing->options->job.out_endian);
 }
 
+bool take_volume(struct parsing *parsing, const char *value)
+{
+    struct source_request *source = &parsing->options->source;
+
+    source->has_volume = number_parse_count(value, &source->volume);
+    return source->has_volume || parsing_refuse(parsing, value, "a whole number");
+}
+
 bool take_skip(struct parsing *parsing, const char *value)
 {
     return number_parse_bytes(value, &parsing->options->source.skip) ||

@@ -92,6 +92,31 @@ static void override_spacing(struct source *source, const struct source_request 
     memcpy(grid->spacing, request->grid.spacing, sizeof grid->spacing);
 }
 
+/* Whoever reads the samples passes over the others (volume.h). */
+static bool choose_volume(struct source *source, const struct source_request *request, struct fault *fault)
+{
+    struct header *header = &source->header;
+
+    if (!request->has_volume)
+        return true;
+    if (request->volume >= header->volumes)
+        return fault_raise_about(fault, STATUS_USAGE, file_in_name(source->file),
+                                 "--volume: %llu: the last one is %zu", (unsigned long long)request->volume,
+                                 header->volumes - 1);
+    if (header->volumes > 1)
+        header->choice = (struct header_choice){(size_t)request->volume, header->volumes};
+    header->volumes = 1;
+    return true;
+}
+
+static bool settle_header(struct source *source, const struct source_request *request, struct fault *fault)
+{
+    override_spacing(source, request);
+    if (!choose_volume(source, request, fault))
+        return false;
+    return grid_check(&source->header.grid, fault) || fault_prefix(fault, file_in_name(source->file));
+}
+
 bool source_open(struct source *source, struct file_in *file, const struct format *format,
                  const struct source_request *request, struct fault *fault)
 {
@@ -100,10 +125,8 @@ bool source_open(struct source *source, struct file_in *file, const struct forma
         return false;
     if (!format->open(source, request, fault))
         return false;
-    override_spacing(source, request);
-    if (grid_check(&source->header.grid, fault))
+    if (settle_header(source, request, fault))
         return true;
-    fault_prefix(fault, file_in_name(file));
     source_close(source);
     return false;
 }

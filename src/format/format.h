@@ -21,10 +21,16 @@
 enum endian { ENDIAN_LITTLE, ENDIAN_BIG };
 enum endian endian_native(void);
 
+/* The volume that is taken of a series, and how many the input has; of 0 none was chosen. */
+struct header_choice {
+    size_t volume, count;
+};
+
 /* What stands in the planes that pass between a format and the run: packed samples, channels interleaved. */
 struct header {
     struct grid grid;
     size_t volumes; /* of a series, each such a grid, one after the other; 1 alone */
+    struct header_choice choice;
     enum sample_type type;
     enum endian endian;
     bool alpha;               /* the last channel is alpha */
@@ -52,6 +58,8 @@ struct source_request {
     bool has_endian;
     enum endian endian;
     uint64_t skip;
+    bool has_volume;
+    uint64_t volume;      /* of a series, the one that is read, counted from 0 */
     size_t spacing_count; /* distances that were given */
     bool
         allow_outside; /* samples may be in files outside the folder of their header, or in what is no file */

@@ -596,10 +596,12 @@ static bool put_spacing(struct sink *sink, const struct volume *origin, struct f
 }
 
 /* The sample that comes first has moved along the axes, each of which the matrix has a row for. */
-static bool put_offset(struct sink *sink, const struct volume *origin, size_t dims, struct fault *fault)
+static bool put_offset(struct sink *sink, const struct volume *origin, const uint64_t *sizes, size_t dims,
+                       struct fault *fault)
 {
     const struct header *header = &sink->header;
-    double offset[NUMBERS_MOST] = {0.0}, matrix[NUMBERS_MOST], signs[3];
+    double offset[NUMBERS_MOST] = {0.0}, steps[NUMBERS_MOST], matrix[NUMBERS_MOST], signs[3];
+    bool stepped = find_numbers(origin, &spacings, steps);
     bool turned = find_numbers(origin, &matrices, matrix);
     char line[LINE_MOST];
     int used = snprintf(line, sizeof line, "Offset =");
@@ -612,6 +614,8 @@ static bool put_offset(struct sink *sink, const struct volume *origin, size_t di
                          (turned   ? matrix[i * dims + k]
                           : i == k ? 1.0
                                    : 0.0);
+        if (k >= 3)
+            offset[k] += (double)volume_sink_choice(header, sizes + 3, k - 3) * (stepped ? steps[k] : 1.0);
         used += snprintf(line + used, sizeof line - (size_t)used, " %.17g", offset[k]);
     }
     return put_line(sink, line, fault);
@@ -633,8 +637,10 @@ static bool put_region(struct sink *sink, const struct volume *origin, struct fa
         return fields_refuse(&origin->fields, "DimSize", value, "not whole numbers", fault);
     for (size_t i = 0; i < count; i++)
         used += snprintf(line + used, sizeof line - (size_t)used, " %llu",
-                         (unsigned long long)(i < 3 ? extents[i] : sizes[i]));
-    return put_line(sink, line, fault) && put_offset(sink, origin, count, fault);
+                         (unsigned long long)(i < 3                           ? extents[i]
+                                              : sink->header.choice.count > 0 ? 1
+                                                                              : sizes[i]));
+    return put_line(sink, line, fault) && put_offset(sink, origin, sizes, count, fault);
 }
 
 /* Each axis has a row of the matrix; that of a series has no part in it. */

@@ -46,6 +46,7 @@ struct version {
     unsigned qform_code, quatern, qoffset;
     unsigned intent_code, intent_width;
     unsigned slice_start, slice_end, slice_code, slice_code_width;
+    unsigned toffset;
     unsigned xyzt_units, xyzt_units_width;
     unsigned magic, magic_size;
     const char *attached, *detached; /* magic of one file, and of a header alone */
@@ -89,6 +90,7 @@ static const struct version versions[] = {
      .slice_end = 120,
      .slice_code = 122,
      .slice_code_width = 1,
+     .toffset = 136,
      .xyzt_units = 123,
      .xyzt_units_width = 1,
      .magic = 344,
@@ -123,6 +125,7 @@ static const struct version versions[] = {
      .slice_end = 232,
      .slice_code = 496,
      .slice_code_width = 4,
+     .toffset = 216,
      .xyzt_units = 500,
      .xyzt_units_width = 4,
      .magic = 4,
@@ -716,7 +719,8 @@ static void tell_losses(const struct source *source, const struct format *sink, 
     tell_transforms(source, sink, kept, losses, size);
     if (units_code(kept) != 0 && source->header.millimetres == 0.0)
         losses_add(losses, size, "xyzt_units");
-    tell_steps(kept, losses, size);
+    if (source->header.volumes > 1)
+        tell_steps(kept, losses, size);
     tell_own_fields(kept, losses, size);
 }
 
@@ -839,17 +843,39 @@ static void forget_slices(struct kept *kept)
     put_whole(kept, version->slice_code, version->slice_code_width, 0);
 }
 
+/* One volume has three axes; the first axis of a series is time. */
+static void put_choice(const struct header_choice *choice, struct kept *kept)
+{
+    const struct version *version = kept->version;
+    unsigned first = 4;
+    size_t times = (size_t)whole(kept, version->dim + first * version->dim_width, version->dim_width);
+
+    move_real(kept, version->toffset, 0,
+              (double)(choice->volume % times) * real_at(kept, version->pixdim, first));
+    put_whole(kept, version->dim, version->dim_width, first - 1);
+    for (unsigned i = first; i <= DIMS_MOST; i++)
+        put_whole(kept, version->dim + i * version->dim_width, version->dim_width, 1);
+}
+
 static void put_region(const struct sink *sink, struct kept *kept)
 {
     const struct version *version = kept->version;
     const size_t extents[3] = {sink->header.grid.nx, sink->header.grid.ny, sink->header.grid.nz};
 
+    bool cut = false;
+
     for (unsigned i = 0; i < 3; i++) {
-        if (extents[i] > 1 || whole(kept, version->dim, version->dim_width) > (int64_t)i)
-            put_whole(kept, version->dim + (i + 1) * version->dim_width, version->dim_width, extents[i]);
+        unsigned at = version->dim + (i + 1) * version->dim_width;
+        if (extents[i] == 1 && whole(kept, version->dim, version->dim_width) <= (int64_t)i)
+            continue;
+        cut = cut || whole(kept, at, version->dim_width) != (int64_t)extents[i];
+        put_whole(kept, at, version->dim_width, extents[i]);
     }
     move_transforms(sink, kept);
-    forget_slices(kept);
+    if (cut)
+        forget_slices(kept);
+    if (sink->header.choice.count > 0)
+        put_choice(&sink->header.choice, kept);
 }
 
 /* In the coordinates of a scanner, which grow to the right, the front and the top. */

@@ -283,7 +283,7 @@ static int write_leading(const struct header *header, const struct kept *origin,
     int used = 0;
 
     text[0] = '\0';
-    if (origin == NULL)
+    if (origin == NULL || header->choice.count > 0)
         return header->volumes > 1 ? snprintf(text, size, "%zu, ", header->volumes) : 0;
     for (size_t i = 0; i + 3 < origin->axes; i++)
         used += snprintf(text + used, size - (size_t)used, "%llu, ", (unsigned long long)origin->leading[i]);

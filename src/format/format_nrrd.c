@@ -787,7 +787,7 @@ static bool has_spacing(const struct grid *grid)
     return grid->spacing[0] != 1.0 || grid->spacing[1] != 1.0 || grid->spacing[2] != 1.0;
 }
 
-/* Axes that the grid has not keep their sizes. */
+/* Axes that the grid has not keep their sizes, or have one index of the volume that was chosen. */
 static bool put_sizes(struct sink *sink, const struct axes *axes, struct fault *fault)
 {
     const struct grid *grid = &sink->header.grid;
@@ -798,9 +798,21 @@ static bool put_sizes(struct sink *sink, const struct axes *axes, struct fault *
     for (size_t i = 0, first = channel_axes(axes); i < axes->count; i++) {
         bool known = i >= first && i < first + 3;
         used += snprintf(line + used, sizeof line - (size_t)used, " %llu",
-                         (unsigned long long)(known ? extents[i - first] : axes->sizes[i]));
+                         (unsigned long long)(known                           ? extents[i - first]
+                                              : sink->header.choice.count > 0 ? 1
+                                                                              : axes->sizes[i]));
     }
     return put_line(sink, line, fault);
+}
+
+/* The index of the first sample along an axis, in the origin's grid. */
+static size_t first_index(const struct header *header, const struct axes *axes, size_t axis)
+{
+    size_t first = channel_axes(axes);
+
+    if (axis < first + 3)
+        return axis < first ? 0 : header->first[axis - first];
+    return volume_sink_choice(header, axes->sizes + first + 3, axis - first - 3);
 }
 
 /* Where the first sample of the region is; without directions nobody knows in space. */
@@ -809,7 +821,6 @@ static bool put_space_origin(struct sink *sink, const struct volume *origin, con
 {
     const char *value = fields_find(&origin->fields, "space origin");
     const char *directions = fields_find(&origin->fields, "space directions");
-    size_t first = channel_axes(axes);
     struct vector place, direction;
     char line[LINE_MOST];
 
@@ -817,8 +828,8 @@ static bool put_space_origin(struct sink *sink, const struct volume *origin, con
         return true;
     for (size_t i = 0; i < axes->count && next_vector(&directions, &direction); i++) {
         scale_vector(&direction, axes, &sink->header.grid, i);
-        for (size_t k = 0; k < direction.count && i >= first && i < first + 3; k++)
-            place.parts[k] += (double)sink->header.first[i - first] * direction.parts[k];
+        for (size_t k = 0; k < direction.count; k++)
+            place.parts[k] += (double)first_index(&sink->header, axes, i) * direction.parts[k];
     }
     snprintf(line, sizeof line, "space origin:");
     print_vector(&place, line + strlen(line), sizeof line - strlen(line));

@@ -498,12 +498,17 @@ bool volume_open(struct source *source, const struct source_request *request, vo
 
 /* ---- reading ---- */
 
+static size_t file_samples(const struct header *header)
+{
+    return header_samples(header) * (header->choice.count > 0 ? header->choice.count : 1);
+}
+
 static bool refuse_short(const struct source *source, struct fault *fault)
 {
     return fault_raise_about(fault, STATUS_INPUT, data_name(source),
                              "length: it ends before the last of %zu %s sample%s",
-                             header_samples(&source->header), sample_name(source->header.type),
-                             number_plural(header_samples(&source->header)));
+                             file_samples(&source->header), sample_name(source->header.type),
+                             number_plural(file_samples(&source->header)));
 }
 
 static bool check_end(const struct source *source, struct flow *flow, struct fault *fault)
@@ -514,8 +519,8 @@ static bool check_end(const struct source *source, struct flow *flow, struct fau
         return false;
     return ends || fault_raise_about(fault, STATUS_INPUT, data_name(source),
                                      "length: it goes on after the last of %zu %s sample%s",
-                                     header_samples(&source->header), sample_name(source->header.type),
-                                     number_plural(header_samples(&source->header)));
+                                     file_samples(&source->header), sample_name(source->header.type),
+                                     number_plural(file_samples(&source->header)));
 }
 
 static bool next_file(struct source *source, struct fault *fault)
@@ -523,6 +528,27 @@ static bool next_file(struct source *source, struct fault *fault)
     struct volume *volume = source->state;
 
     return check_end(source, data_of(volume), fault) && begin_file(source, fault);
+}
+
+/* So many volumes; the files that are passed over are checked as those that are read. */
+static bool pass_over(struct source *source, size_t volumes, struct fault *fault)
+{
+    const struct header *header = &source->header;
+    struct volume *volume = source->state;
+    uint64_t bytes = (uint64_t)volumes * header_samples(header) * sample_size(header->type), skipped;
+
+    for (; bytes > 0; bytes -= skipped) {
+        uint64_t wish;
+        if (volume->left == 0 && !next_file(source, fault))
+            return false;
+        wish = volume->left < bytes ? volume->left : bytes;
+        if (!flow_skip(data_of(volume), wish, &skipped, fault))
+            return false;
+        if (skipped < wish)
+            return refuse_short(source, fault);
+        volume->left -= skipped;
+    }
+    return true;
 }
 
 static bool read_bytes(void *context, void *bytes, size_t size, struct fault *fault)
@@ -557,8 +583,11 @@ bool volume_hold_in_spool(struct source *source, const struct spool *spool, stru
 
 bool volume_read(struct source *source, void *samples, size_t planes, struct fault *fault)
 {
-    const struct volume *volume = source->state;
+    struct volume *volume = source->state;
 
+    if (!volume->begun && !pass_over(source, source->header.choice.volume, fault))
+        return false;
+    volume->begun = true;
     if (volume->turn != NULL)
         return turn_read(volume->turn, samples, planes, read_bytes, source, fault);
     return read_bytes(source, samples, planes * header_plane_bytes(&source->header), fault);
@@ -573,9 +602,11 @@ static const struct file_in *samples_file(const struct source *source)
 
 bool volume_read_at(struct source *source, void *samples, size_t first, size_t planes, struct fault *fault)
 {
-    size_t plane = header_plane_bytes(&source->header), bytes = planes * plane, got;
+    const struct header *header = &source->header;
+    size_t plane = header_plane_bytes(header), bytes = planes * plane, got;
+    uint64_t before = (uint64_t)header->choice.volume * grid_planes(&header->grid);
 
-    if (!file_in_read_at(samples_file(source), (uint64_t)first * plane, samples, bytes, &got, fault))
+    if (!file_in_read_at(samples_file(source), (before + first) * plane, samples, bytes, &got, fault))
         return false;
     return got == bytes || refuse_short(source, fault);
 }
@@ -583,9 +614,12 @@ bool volume_read_at(struct source *source, void *samples, size_t first, size_t p
 /* What was read out of order still lies ahead. */
 bool volume_end(struct source *source, struct fault *fault)
 {
+    const struct header_choice *choice = &source->header.choice;
     struct volume *volume = source->state;
     uint64_t skipped;
 
+    if (!source->random && choice->count > 0 && !pass_over(source, choice->count - choice->volume - 1, fault))
+        return false;
     if (source->random && !flow_skip(data_of(volume), volume->left, &skipped, fault))
         return false;
     return check_end(source, data_of(volume), fault);

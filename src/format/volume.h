@@ -57,6 +57,7 @@ struct volume {
     struct file_in *file; /* that holds the samples, if it is not that of the header */
     struct flow *data;    /* its flow; NULL: that of the header */
     size_t files_begun;
+    bool begun;          /* what lies before the volume that was chosen has been passed over */
     uint64_t file_bytes; /* of samples in each file */
     uint64_t left;       /* of those, to come */
 };

@@ -55,7 +55,16 @@ bool volume_sink_is_cropped(const struct sink *sink, const struct sink_request *
 {
     const struct grid *all = &request->origin->header.grid, *grid = &sink->header.grid;
 
-    return grid->nx != all->nx || grid->ny != all->ny || grid->nz != all->nz;
+    return sink->header.choice.count > 0 || grid->nx != all->nx || grid->ny != all->ny || grid->nz != all->nz;
+}
+
+size_t volume_sink_choice(const struct header *header, const uint64_t *extents, size_t axis)
+{
+    size_t volume = header->choice.volume;
+
+    for (size_t i = 0; i < axis; i++)
+        volume /= (size_t)extents[i];
+    return volume % (size_t)extents[axis];
 }
 
 bool volume_sink_create(struct sink *sink, const struct sink_request *request, volume_sink_writer write,

@@ -52,6 +52,9 @@ const struct position *volume_sink_position(const struct sink *sink, const struc
 /* Whether the sink takes a part of the samples of its origin. */
 bool volume_sink_is_cropped(const struct sink *sink, const struct sink_request *request);
 
+/* The index of the volume that was chosen along an axis of the series, whose extents these are. */
+size_t volume_sink_choice(const struct header *header, const uint64_t *extents, size_t axis);
+
 /* Refuse a type of samples that the format has not; returns false. */
 bool volume_sink_refuse_type(const struct sink *sink, struct fault *fault);
 

@@ -257,7 +257,7 @@ static bool looks_at_changes(const struct job *job)
     return job->stages[job->stage_count - 1].until > 0.0;
 }
 
-/* What belongs to one volume would have to be told of each. */
+/* What belongs to one volume would have to be told of each, or put into files of its own. */
 static bool check_series(const struct pipeline *pipeline, struct fault *fault)
 {
     const struct pipeline_request *request = pipeline->request;
@@ -265,9 +265,9 @@ static bool check_series(const struct pipeline *pipeline, struct fault *fault)
     const struct {
         bool wanted;
         const char *what;
-    } refused[] = {{job->region_kind != REGION_WHOLE, region_option(job->region_kind)},
+    } refused[] = {{job->region_kind == REGION_SLICE || job->region_kind == REGION_PART,
+                    region_option(job->region_kind)},
                    {request->tee_count > 0, "--tee"},
-                   {request->run.stats, "--stats"},
                    {request->run.observers.count > 0, "--preview"},
                    {looks_at_changes(job), "--until"},
                    {job->measures, "--out-range=auto"}};
@@ -275,8 +275,8 @@ static bool check_series(const struct pipeline *pipeline, struct fault *fault)
     for (size_t i = 0; job->in.volumes > 1 && i < sizeof refused / sizeof *refused; i++) {
         if (refused[i].wanted)
             return fault_raise_about(fault, STATUS_USAGE, file_in_name(pipeline->file),
-                                     "a series of %zu volumes, for which %s cannot be used", job->in.volumes,
-                                     refused[i].what);
+                                     "a series of %zu volumes, of which %s needs one: --volume K chooses it",
+                                     job->in.volumes, refused[i].what);
     }
     return true;
 }
@@ -478,7 +478,7 @@ static bool run_volumes(struct pipeline *pipeline, struct run_request *request, 
     while (++request->volume < pipeline->job.in.volumes) {
         struct run_summary summary;
         bool done = run_plan(&pipeline->plan, request, &pipeline->source, sink, &summary, fault);
-        run_summary_add(&pipeline->summary, &summary);
+        run_summary_add(&pipeline->summary, &pipeline->job, request->volume, &summary);
         run_summary_free(&summary);
         if (!done)
             return false;

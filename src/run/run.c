@@ -12,6 +12,7 @@
 #include "trial.h"
 
 #include <math.h>
+#include <string.h>
 
 /* A run under way. */
 struct running {
@@ -309,7 +310,8 @@ bool run_plan(struct plan *plan, const struct run_request *request, struct sourc
                    .sweep = run.sweeps,
                    .outrange = {.plan = plan, .encode = plan->job->encode},
                    .progress = &run.progress},
-        .trial = trial_of(&run.passes)};
+        .trial = trial_of(&run.passes),
+        .stats.of_series = request->volume == 0};
     struct passes *passes = &run.passes;
     double begun = clock_seconds();
     bool done;
@@ -329,14 +331,26 @@ bool run_plan(struct plan *plan, const struct run_request *request, struct sourc
     return done;
 }
 
-void run_summary_add(struct run_summary *all, const struct run_summary *volume)
+static void keep_tallies(struct tally *all, const struct job *job, size_t index, const struct tally *volume)
 {
+    size_t channels = job->in.grid.channels;
+
+    if (all != NULL && volume != NULL)
+        memcpy(all + index * channels, volume, channels * sizeof *all);
+}
+
+void run_summary_add(struct run_summary *all, const struct job *job, size_t index,
+                     const struct run_summary *volume)
+{
+    keep_tallies(all->tallies_in, job, index, volume->tallies_in);
+    keep_tallies(all->tallies_out, job, index, volume->tallies_out);
     for (size_t i = 0; i < DEVICES_MOST; i++) {
         all->shares[i].compute += volume->shares[i].compute;
         all->shares[i].handed_bytes += volume->shares[i].handed_bytes;
         all->shares[i].handing += volume->shares[i].handing;
     }
     all->start += volume->start;
+    all->stats += volume->stats;
     all->read += volume->read;
     all->reading += volume->reading;
     all->upload += volume->upload;

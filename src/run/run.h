@@ -47,7 +47,8 @@ struct run_summary {
     struct outcomes outcomes; /* of the samples read and written; of none where bits are copied */
     double low, high;         /* what --out-range put at the ends of the range; NaN: nothing was */
     struct run_share shares[DEVICES_MOST];  /* one a device */
-    struct tally *tallies_in, *tallies_out; /* one a channel of the file, where stats are asked */
+    struct tally *tallies_in, *tallies_out; /* one a channel of the file, where stats are asked; of the first
+                                               volume of a series, with room for those of the others */
 };
 
 /* The sink is left open, complete but for its commit once the last volume has been run. The summary is to be
@@ -55,8 +56,10 @@ struct run_summary {
 bool run_plan(struct plan *plan, const struct run_request *request, struct source *source, struct sink *sink,
               struct run_summary *summary, struct fault *fault);
 
-/* Another volume of the series: times and outcomes are those of both; its other figures are not kept. */
-void run_summary_add(struct run_summary *all, const struct run_summary *volume);
+/* Another volume of the series of a job: times and outcomes are those of both, tallies those of each; its
+   other figures are not kept. */
+void run_summary_add(struct run_summary *all, const struct job *job, size_t index,
+                     const struct run_summary *volume);
 void run_summary_free(struct run_summary *summary);
 
 #endif

@@ -9,15 +9,19 @@
 /* Planes that are tallied at once: many rows of a picture, whose tallies still take little memory. */
 #define PLANES_TOGETHER 4096
 
-static struct tally *new_tallies(const struct plan *plan, size_t planes, struct fault *fault)
+static struct tally *new_tallies(const struct plan *plan, size_t count, struct fault *fault)
 {
-    return mem_zeroed(planes, plan->job->in.grid.channels * sizeof(struct tally), "the statistics", fault);
+    return mem_zeroed(count, plan->job->in.grid.channels * sizeof(struct tally), "the statistics", fault);
 }
 
 /* Planes are added up in their order: until those before them are known, each is kept by itself. */
 size_t stats_bytes(const struct job *job)
 {
-    return job->members == 1 ? 0 : 2 * job_window(job).count * job->in.grid.channels * sizeof(struct tally);
+    size_t others = 2 * (job->in.volumes - 1) * job->in.grid.channels * sizeof(struct tally);
+
+    return job->members == 1
+               ? others
+               : others + 2 * job_window(job).count * job->in.grid.channels * sizeof(struct tally);
 }
 
 static bool keep(struct stats *stats, struct fault *fault)
@@ -42,10 +46,11 @@ static bool begin(void *state, const struct plan *plan, struct fault *fault)
 {
     struct stats *stats = state;
     size_t planes = plan->shape.planes < PLANES_TOGETHER ? plan->shape.planes : PLANES_TOGETHER;
+    size_t volumes = stats->of_series ? plan->job->in.volumes : 1;
 
     stats->plan = plan;
-    stats->in = new_tallies(plan, 1, fault);
-    stats->out = stats->in == NULL ? NULL : new_tallies(plan, 1, fault);
+    stats->in = new_tallies(plan, volumes, fault);
+    stats->out = stats->in == NULL ? NULL : new_tallies(plan, volumes, fault);
     stats->planes = stats->out == NULL ? NULL : new_tallies(plan, planes, fault);
     return stats->planes != NULL && keep(stats, fault);
 }

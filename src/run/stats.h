@@ -7,6 +7,7 @@
 
 struct stats {
     const struct plan *plan;
+    bool of_series;         /* there is room for those of all volumes, of which these are the first */
     struct tally *in, *out; /* one a channel of the file, which whoever keeps the state releases; or NULL */
     struct tally *planes;   /* room for those of some planes */
     struct tally
