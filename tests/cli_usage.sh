@@ -83,7 +83,7 @@ refuses 2 'voxfilt: --filter: twentyseven:1,2,3,4,5: 5 weights: there are 4 or 2
 refuses 2 'voxfilt: --filter: matrix:1 2;3: row 2 of the matrix has 1 weight, the first has 2' v8 -f 'matrix:1 2;3'
 refuses 2 'voxfilt: --filter: matrix:1 a: row 1 of the matrix: not a number' v8 -f 'matrix:1 a'
 refuses 2 'voxfilt: --filter: matrix:;: a matrix has 1 to 1024 rows and columns' v8 -f 'matrix:;'
-refuses 2 'voxfilt: --filter: matrix:1/0: the divisor of the matrix is not a number above or below 0' \
+refuses 2 'voxfilt: --filter: matrix:1/0: the divisor of the matrix must be a number, and not 0' \
     v8 -f 'matrix:1/0'
 refuses 2 'voxfilt: --filter: sobel:z: this grid has no z axis' voxfilt -i v8.raw -t u8 -d 16,32 -f sobel:z
 refuses 2 'voxfilt: --filter: seven:1,0,0,0,0,0,1: it has taps along z, and this grid has no z axis' \

@@ -1,6 +1,7 @@
 #!/bin/sh
 # Dependencies point one way (HACKING.md): this reads every #include "…" of src/ and kernels/ and holds it against the
-# list of folders below, then looks for circles of files.
+# list of folders below, then looks for circles of files. HACKING.md also names the files that start threads or wait for
+# a condition.
 set -eu
 
 # A folder, and the folders that it may include besides itself. A file names a header of its own folder by the bare
@@ -96,3 +97,17 @@ includes()
             complain("no includes found")
         exit failed
     }'
+
+# Tests whether the house rule about threads names each file of src/ that contains one of these calls.
+rule=$(sed -n '/^- Threads belong/,/^- Code/p' "$top_srcdir/HACKING.md")
+grep -lE '[^_]thread_start(_roomy)?\(&|pthread_cond_(timed)?wait\(' -r "$top_srcdir/src" --include='*.c' | (
+    failed=0 count=0
+    while IFS= read -r file; do
+        count=$((count + 1))
+        name=${file##*/}
+        case $rule in *"${name%.c}."[ch]*) continue ;; esac
+        echo "FAIL: $file has threads, and HACKING.md does not name it"
+        failed=1
+    done
+    [ "$failed" = 0 ] && [ "$count" -gt 0 ]
+)

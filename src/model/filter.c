@@ -281,7 +281,7 @@ static bool matrix_taps(const struct building *b)
         return false;
     if (*end == '/' && (!number_parse_double(skip_blanks(end + 1), &divisor) || divisor == 0.0))
         return fault_raise(b->fault, STATUS_USAGE,
-                           "the divisor of the matrix is not a number above or below 0");
+                           "the divisor of the matrix must be a number, and not 0");
     text = skip_blanks(b->call->text);
     for (int row = 0; row < rows; row++) {
         for (int column = 0; column < columns; column++) {
