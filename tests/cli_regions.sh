@@ -254,6 +254,32 @@ accepts 'three channels are colours' '' \
     voxfilt -i colour.raw -d 21,15,30 -t u16 --channels 3 -f identity --slice x=3 -o slice.png
 [ "$(od -An -v -tu1 -j 25 -N 1 slice.png | xargs)" = 2 ]
 result $? 'of RGB'
+
+# The chunk pHYs of a PNG, as its data in hexadecimal digits; nothing without one.
+distance_of() # FILE
+{
+    od -An -v -tx1 "$1" | tr -d ' \n' | sed -n 's/.*70485973\(.\{18\}\).*/\1/p'
+}
+
+volume -f identity --spacing 0.5,0.5,2 --slice x=3 -o slice.png
+[ "$(distance_of slice.png)" = 000f42400003d09000 ]
+result $? 'distances that differ are told as a ratio where the unit is not known'
+volume -f identity --spacing 0.5,0.5,2 --slice z=3 -o slice.png
+[ "$(distance_of slice.png)" = '' ]
+result $? 'equal ones are not'
+volume -f identity --spacing 0.5,0.5,2 -o unit.nii
+for unit in '2 000007d0000001f401' '3 001e84800007a12001' '1 000f42400003d09000'; do
+    printf '%b' "\\00${unit%% *}" | dd of=unit.nii bs=1 seek=123 conv=notrunc 2> ../stderr
+    voxfilt -i unit.nii -f identity --slice y=3 -o slice.png
+    [ "$(distance_of slice.png)" = "${unit#* }" ]
+    result $? "distances in the unit of xyzt_units = ${unit%% *}, or as a ratio where there are few a metre"
+done
+voxfilt -i unit.nii -f gauss:1 --out-type f32 --slice y=3 -q -o slice.png
+[ "$(distance_of slice.png)" = "${unit#* }" ]
+result $? 'of samples that are windowed, too'
+volume --spacing 0.5,2,1 -f heat -o 'page%d.png'
+[ "$(distance_of page7.png)" = 000f42400003d09000 ]
+result $? 'and of the pictures of a stack'
 mkdir made
 accepts 'into a directory, with the ending of a picture' '' volume -f identity --slice z=1 -o made/
 [ -s made/scan.png ]

@@ -121,13 +121,15 @@ static bool settle_region(struct options *options, struct fault *fault)
     return true;
 }
 
-/* Whether the output says by its name, or by --out-format, that its header tells it. */
+/* Whether the output says by its name, or by --out-format, that its header tells it. A slice tells how
+   distances compare. */
 static bool keeps_spacing(const struct options *options)
 {
     const struct format *named = options->output == NULL ? NULL : format_of_name(options->output);
     const struct format *format = options->out_format != NULL ? options->out_format : named;
 
-    return options->action != ACTION_BENCH && format != NULL && format->holds_spacing;
+    return options->action != ACTION_BENCH &&
+           (options->job.region.kind == REGION_SLICE || (format != NULL && format->holds_spacing));
 }
 
 /* A file may bring spacing that no stage heeds; whoever gives it on the command line means

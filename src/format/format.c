@@ -255,10 +255,10 @@ static void convert_spacing(struct sink *sink, const struct source *origin)
 {
     struct grid *grid = &sink->header.grid;
 
-    if (origin == NULL || origin->format->create == sink->format->create || origin->header.millimetres == 0.0)
+    if (origin == NULL || origin->format->create == sink->format->create || sink->header.millimetres == 0.0)
         return;
     for (unsigned axis = 0; axis < grid->axes; axis++)
-        grid->spacing[axis] *= origin->header.millimetres;
+        grid->spacing[axis] *= sink->header.millimetres;
     sink->header.millimetres = 1.0;
 }
 

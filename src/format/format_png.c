@@ -3,7 +3,6 @@
 #include "base/file_out.h"
 #include "base/mem.h"
 #include "png/png_adam7.h"
-#include "png/png_encoder.h"
 #include "png/png_idat.h"
 #include "png/png_notes.h"
 #include "png/png_profile.h"
@@ -11,6 +10,7 @@
 #include "png/png_trap.h"
 #include "format.h"
 #include "kind.h"
+#include "png_picture.h"
 
 #include <setjmp.h>
 #include <string.h>
@@ -452,16 +452,8 @@ static bool create_sink(struct sink *sink, const struct sink_request *request, s
     struct png_encoder *encoder = NULL;
     if (!check_writable(sink, fault))
         return false;
-    struct png_encoder_picture picture = {
-        .width = header->grid.nx,
-        .height = header->grid.ny,
-        .channels = header->grid.channels,
-        .depth = header->type == SAMPLE_U16 ? 16 : 8,
-        .little_endian = header->type == SAMPLE_U16 && header->endian == ENDIAN_LITTLE,
-        .level = request->level,
-        .threads = request->threads,
-        .notes = notes_of(request->origin),
-    };
+    struct png_encoder_picture picture = png_picture_of(header, request);
+    picture.notes = notes_of(request->origin);
     if (!png_encoder_begin(&encoder, sink->file, &picture, fault))
         return false;
     sink->state = encoder;

@@ -5,7 +5,7 @@
 #include "base/file_out.h"
 #include "base/mem.h"
 #include "base/number.h"
-#include "png/png_encoder.h"
+#include "png_picture.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -283,15 +283,7 @@ static bool start(struct sink *sink, const struct sink_request *request, struct 
 
     series->pattern = request->pattern;
     series->first = png_stack_first(request->origin);
-    series->picture = (struct png_encoder_picture){
-        .width = header->grid.nx,
-        .height = header->grid.ny,
-        .channels = header->grid.channels,
-        .depth = header->type == SAMPLE_U16 ? 16 : 8,
-        .little_endian = header->type == SAMPLE_U16 && header->endian == ENDIAN_LITTLE,
-        .level = request->level,
-        .threads = request->threads,
-    };
+    series->picture = png_picture_of(header, request);
     series->files = mem_zeroed(header->grid.nz, sizeof(struct file_out *), "the files of a stack", fault);
     return series->files != NULL && check_room(sink, series, fault) && begin_file(sink, fault);
 }

@@ -8,9 +8,18 @@
 #include "png_strips.h"
 #include "png_trap.h"
 
+#include <math.h>
 #include <setjmp.h>
 
 enum { CHECKSUM_BYTES = 4 };
+
+#define MILLIMETRES_A_METRE 1e3
+
+/* Fewer samples a metre could be rounded by more than half a percent. */
+#define LEAST_A_METRE 100.0
+
+/* The samples of the closer axis, where only the ratio is told. */
+#define MOST_COMPARED 1e6
 
 /* An IDAT chunk holds a strip, but not what a single row of gigabytes makes. */
 #define IDAT_BYTES_MOST ((size_t)1 << 30)
@@ -77,6 +86,22 @@ static void write_notes(struct png_encoder *encoder, bool after_image)
             png_write_chunk(encoder->png, (png_const_bytep)note->type, note->bytes, note->size);
 }
 
+/* Samples a metre where the unit is known and whole numbers can tell; else how their numbers compare. */
+static void tell_distance(struct png_encoder *encoder, const struct png_encoder_picture *picture)
+{
+    const double *distance = picture->distance, finest = fmin(distance[0], distance[1]);
+    double scale = MILLIMETRES_A_METRE / picture->millimetres;
+    bool metric = picture->millimetres > 0.0 && scale / fmax(distance[0], distance[1]) >= LEAST_A_METRE &&
+                  scale / finest <= PNG_UINT_31_MAX;
+
+    if (distance[0] == distance[1])
+        return;
+    scale = metric ? scale : MOST_COMPARED * finest;
+    png_set_pHYs(encoder->png, encoder->info, (png_uint_32)fmax(1.0, round(scale / distance[0])),
+                 (png_uint_32)fmax(1.0, round(scale / distance[1])),
+                 metric ? PNG_RESOLUTION_METER : PNG_RESOLUTION_UNKNOWN);
+}
+
 static void write_head(struct png_encoder *encoder, const struct png_encoder_picture *picture)
 {
     png_structp png = encoder->png;
@@ -84,6 +109,7 @@ static void write_head(struct png_encoder *encoder, const struct png_encoder_pic
     png_set_IHDR(png, encoder->info, (png_uint_32)picture->width, (png_uint_32)picture->height,
                  (int)picture->depth, color_type(picture->channels), PNG_INTERLACE_NONE,
                  PNG_COMPRESSION_TYPE_DEFAULT, PNG_FILTER_TYPE_DEFAULT);
+    tell_distance(encoder, picture);
     png_write_info(png, encoder->info);
     write_notes(encoder, false);
 }

@@ -13,6 +13,8 @@ struct png_encoder_picture {
     size_t width, height; /* each at most PNG_ENCODER_EXTENT_MOST */
     unsigned channels;    /* 1: gray, 2: gray and alpha, 3: RGB, 4: RGBA */
     unsigned depth;       /* bits a sample: 8 or 16 */
+    double distance[2];   /* from sample to sample, to the right and down; told if they differ */
+    double millimetres;   /* how many their unit is; 0: nobody knows */
     bool little_endian;   /* 16-bit samples come with the low byte first */
     int level;            /* of compression, 0 to 9; −1: the encoder's default */
     size_t threads;       /* at least 1; the file is the same for any */
