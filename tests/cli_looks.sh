@@ -44,6 +44,13 @@ accepts 'spacing' '' voxfilt -i vol.raw -d 40,30,20 -t f32 --spacing 0.5,0.5,2 -
 shows 'sections are drawn to scale: 160 by 120 pixels, then 160 by 320' p.png '176,80 808080' '177,80 ffffff' \
     '20,192 808080' '20,193 ffffff' '20,263 808080' '20,584 808080'
 
+# 576 samples, 0 and 200 by turns: for each pixel the mean of two.
+i=0
+while [ $i -lt 1152 ]; do printf '\0\310\0\310' && i=$((i + 1)); done > turns.raw
+accepts 'more samples than pixels' '' voxfilt -i turns.raw -d 576,8 -t u8 -f scale:0.5,0 -o out --preview p.png
+shows 'as many samples on each pixel: no stripes' p.png '20,76 ffffff' '21,76 ffffff' '22,76 ffffff' '303,76 ffffff' \
+    '304,76 808080' '320,76 000000' '626,76 0550ae' '627,76 0550ae' '628,76 0550ae' '911,76 0550ae' '912,76 808080'
+
 # ---------------------------------------------------------------- previews: the same from everywhere
 
 accepts 'a preview of a file' '' voxfilt -i vol.raw -d 40,30,20 -t f32 -s 7 -o plain.raw --preview file.png

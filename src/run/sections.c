@@ -2,6 +2,7 @@
 #include "sections.h"
 
 #include "base/mem.h"
+#include "base/size.h"
 
 #include <math.h>
 #include <string.h>
@@ -25,7 +26,7 @@ static double length(const struct grid *grid, unsigned axis)
 }
 
 /* Pixels a unit at which the longest of some axes has its place. The samples that are closest together take
-   whole pixels, if they take one. */
+   whole pixels, or several of them take one. */
 static double scale_of(const struct grid *grid, const unsigned *axes, size_t count)
 {
     double longest = 0.0, finest = INFINITY, pixels;
@@ -35,7 +36,8 @@ static double scale_of(const struct grid *grid, const unsigned *axes, size_t cou
         finest = fmin(finest, grid->spacing[axes[i]]);
     }
     pixels = SECTION_MOST / (longest / finest);
-    return pixels < 1.0 ? SECTION_MOST / longest : fmin(floor(pixels), MOST_ENLARGEMENT) / finest;
+    return pixels < 1.0 ? 1.0 / (ceil(1.0 / pixels) * finest)
+                        : fmin(floor(pixels), MOST_ENLARGEMENT) / finest;
 }
 
 /* Pixels of an axis, and by how much more they are than the scale says. */
@@ -45,11 +47,6 @@ static size_t pixels_of(double length, double scale, double *stretch)
 
     *stretch = exact < SECTION_LEAST ? SECTION_LEAST / exact : 1.0;
     return (size_t)fmax(1.0, round(exact * *stretch));
-}
-
-static size_t smaller(size_t a, size_t b)
-{
-    return a < b ? a : b;
 }
 
 static struct section place(const struct grid *grid, unsigned axis, double common)
@@ -62,8 +59,12 @@ static struct section place(const struct grid *grid, unsigned axis, double commo
     section.scale = longer * common < LEAST_LONG_SIDE ? scale_of(grid, shown, 2) : common;
     section.width = pixels_of(length(grid, shown[0]), section.scale, &section.stretch[0]);
     section.height = pixels_of(length(grid, shown[1]), section.scale, &section.stretch[1]);
-    section.columns = smaller(section.width, extent(grid, shown[0]));
-    section.rows = smaller(section.height, extent(grid, shown[1]));
+    /* As many samples for every value but the last: means of fewer stand out as stripes where there is
+       noise. */
+    section.each[0] = size_divided_up(extent(grid, shown[0]), section.width);
+    section.each[1] = size_divided_up(extent(grid, shown[1]), section.height);
+    section.columns = size_divided_up(extent(grid, shown[0]), section.each[0]);
+    section.rows = size_divided_up(extent(grid, shown[1]), section.each[1]);
     return section;
 }
 
@@ -88,9 +89,9 @@ void sections_free(struct sections *sections)
     *sections = (struct sections){0};
 }
 
-static size_t row_of(const struct grid *grid, const struct section *section, size_t line)
+static size_t row_of(const struct section *section, size_t line)
 {
-    return line * section->rows / extent(grid, section->down);
+    return line / section->each[1];
 }
 
 /* The lines of a section that are in the planes of a process. */
@@ -104,14 +105,13 @@ static struct range lines_of(const struct grid *grid, const struct section *sect
         0, section->at >= planes.first && section->at < planes.first + planes.count ? grid->ny : 0};
 }
 
-static size_t count_apart(const struct grid *grid, const struct section *section)
+static size_t count_apart(const struct section *section)
 {
     size_t first = section->seen.first, count = 0;
 
-    if (first == 0 || row_of(grid, section, first - 1) != row_of(grid, section, first))
+    if (first == 0 || row_of(section, first - 1) != row_of(section, first))
         return 0;
-    while (count < section->seen.count &&
-           row_of(grid, section, first + count) == row_of(grid, section, first))
+    while (count < section->seen.count && row_of(section, first + count) == row_of(section, first))
         count++;
     return count;
 }
@@ -124,7 +124,7 @@ static void settle(struct sections *sections, const struct job *job)
     for (size_t i = 0; i < sections->count; i++) {
         struct section *section = &sections->list[i];
         section->seen = lines_of(grid, section, job_window(job));
-        section->apart = count_apart(grid, section);
+        section->apart = count_apart(section);
     }
 }
 
@@ -187,9 +187,8 @@ static double *place_of_line(const struct view *view, struct section *section, s
 {
     size_t own = line - section->seen.first;
 
-    return own < section->apart
-               ? section->lines[view->end] + own * section->columns
-               : section->values[view->end] + row_of(view->grid, section, line) * section->columns;
+    return own < section->apart ? section->lines[view->end] + own * section->columns
+                                : section->values[view->end] + row_of(section, line) * section->columns;
 }
 
 /* Add a line of the section, whose samples lie so far apart in the plane. */
@@ -200,7 +199,7 @@ static void add_line(const struct view *view, struct section *section, size_t li
     double row[SECTION_MOST] = {0.0};
 
     for (size_t i = 0; i < count; i++)
-        row[i * section->columns / count] += value_at(view, first + i * stride);
+        row[i / section->each[0]] += value_at(view, first + i * stride);
     add_row(place_of_line(view, section, line), row, section->columns);
 }
 
@@ -236,18 +235,18 @@ static bool see(void *state, enum observer_end end, const void *samples, struct 
     return true;
 }
 
-/* Samples that fall on a pixel: those i of which i · pixels / count, rounded down, is the pixel. */
-static size_t samples_on(size_t pixel, size_t pixels, size_t count)
+/* The last value may be of fewer. */
+static size_t samples_on(size_t value, size_t each, size_t count)
 {
-    return ((pixel + 1) * count + pixels - 1) / pixels - (pixel * count + pixels - 1) / pixels;
+    return size_least(each, count - value * each);
 }
 
 static void divide(const struct grid *grid, struct section *section)
 {
     for (size_t row = 0; row < section->rows; row++) {
-        size_t down = samples_on(row, section->rows, extent(grid, section->down));
+        size_t down = samples_on(row, section->each[1], extent(grid, section->down));
         for (size_t column = 0; column < section->columns; column++) {
-            size_t across = samples_on(column, section->columns, extent(grid, section->across));
+            size_t across = samples_on(column, section->each[0], extent(grid, section->across));
             for (size_t end = 0; end < 2; end++)
                 section->values[end][row * section->columns + column] /= (double)down * (double)across;
         }
@@ -262,7 +261,7 @@ struct excerpt {
     size_t row, lines, rows;
 };
 
-static struct excerpt excerpt_of(const struct grid *grid, const struct section *section)
+static struct excerpt excerpt_of(const struct section *section)
 {
     const struct range *seen = &section->seen;
     struct excerpt excerpt = {.lines = section->apart};
@@ -270,9 +269,9 @@ static struct excerpt excerpt_of(const struct grid *grid, const struct section *
 
     if (seen->count == 0)
         return excerpt;
-    excerpt.row = row_of(grid, section, seen->first);
+    excerpt.row = row_of(section, seen->first);
     first = excerpt.row + (excerpt.lines > 0);
-    excerpt.rows = row_of(grid, section, seen->first + seen->count - 1) + 1 - first;
+    excerpt.rows = row_of(section, seen->first + seen->count - 1) + 1 - first;
     return excerpt;
 }
 
@@ -285,10 +284,10 @@ struct bundle {
 };
 
 /* Sets the values to zero, since those of all processes are then added to them. */
-static bool pack(struct bundle *bundle, const struct grid *grid, struct fault *fault)
+static bool pack(struct bundle *bundle, struct fault *fault)
 {
     struct section *section = bundle->section;
-    const struct excerpt excerpt = excerpt_of(grid, section);
+    const struct excerpt excerpt = excerpt_of(section);
     size_t row = section->columns * sizeof(double), lines = excerpt.lines * row, rows = excerpt.rows * row;
     size_t first = (excerpt.row + (excerpt.lines > 0)) * section->columns;
     unsigned char *next;
@@ -322,11 +321,10 @@ static bool unpack(void *data, const void *bytes, size_t size, struct fault *fau
     return true;
 }
 
-static bool gather(struct section *section, size_t end, const struct grid *grid, struct peers *peers,
-                   struct fault *fault)
+static bool gather(struct section *section, size_t end, struct peers *peers, struct fault *fault)
 {
     struct bundle bundle = {.section = section, .end = end};
-    bool done = peers_agree(peers, pack(&bundle, grid, fault), fault) &&
+    bool done = peers_agree(peers, pack(&bundle, fault), fault) &&
                 peers_gather(peers, bundle.bytes, bundle.size, unpack, &bundle, fault);
 
     mem_free(bundle.bytes);
@@ -340,7 +338,7 @@ static bool finish(void *state, struct peers *peers, struct fault *fault)
     bool done = true;
 
     for (size_t i = 0; done && peers_count(peers) > 1 && i < 2 * sections->count; i++)
-        done = gather(&sections->list[i / 2], i % 2, grid, peers, fault);
+        done = gather(&sections->list[i / 2], i % 2, peers, fault);
     for (size_t i = 0; done && i < sections->count; i++)
         divide(grid, &sections->list[i]);
     return done;

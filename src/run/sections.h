@@ -20,8 +20,9 @@ struct section {
     size_t width, height;  /* in pixels */
     double scale;          /* pixels a unit of spacing, along both axes but for their stretch */
     double stretch[2];     /* across and down: 1, or more where so thin a section could not be seen */
-    size_t columns, rows;  /* of the values that are kept: one a sample, or one a pixel */
-    double *values[2];     /* by the end of the run: means of the samples that fall on a pixel */
+    size_t each[2];        /* across and down: samples that a value is the mean of */
+    size_t columns, rows;  /* of the values that are kept, at most one a pixel */
+    double *values[2];     /* by the end of the run */
 
     /* With several processes, each sees only some of the lines of samples. If another one sees earlier lines
        of its first row of values, it keeps its own lines of that row apart, since lines are added up in
