@@ -338,6 +338,13 @@ static const struct box {
                                                   0,  1,  1,  1, -1, -1, -1, 0, 0, 0,  1,  1,  1}},
     {"-f prewitt:z", 3, {-1, -1, -1}, {1, 1, 1}, {-1, -1, -1, -1, -1, -1, -1, -1, -1, 0, 0, 0, 0, 0,
                                                   0,  0,  0,  0,  1,  1,  1,  1,  1,  1, 1, 1, 1}},
+    {"-f laplace", 1, {-1, 0, 0}, {1, 0, 0}, {1, -2, 1}},
+    {"-f sharpen", 1, {-1, 0, 0}, {1, 0, 0}, {-1, 3, -1}},
+    {"-f sobel:x", 1, {-1, 0, 0}, {1, 0, 0}, {-1, 0, 1}},
+    {"-f prewitt:x --spacing 2", 1, {-1, 0, 0}, {1, 0, 0}, {-0.5, 0, 0.5}},
+    {"-f seven:1,2,3,0,0,0,0", 1, {-1, 0, 0}, {1, 0, 0}, {2, 1, 3}},
+    {"-f matrix:1,2,3", 1, {-1, 0, 0}, {1, 0, 0}, {1, 2, 3}},
+    {"-f heat --dt 0.5", 1, {-1, 0, 0}, {1, 0, 0}, {0.5, 0, 0.5}},
     {"-f sobel:x --flip", 2, {-1, -1, 0}, {1, 1, 0}, {1, 0, -1, 2, 0, -2, 1, 0, -1}},
     {"-f laplace --spacing 2,0.5", 2, {-1, -1, 0}, {1, 1, 0}, {0, 4, 0, 0.25, -8.5, 0.25, 0, 4, 0}},
     {"-f sobel:x --spacing 4,3", 2, {-1, -1, 0}, {1, 1, 0}, {-0.25, 0, 0.25, -0.5, 0, 0.5, -0.25, 0, 0.25}},
@@ -416,7 +423,7 @@ static void ck_box(const struct box *box, const struct stencil *stencil)
 START_TEST(stencils_have_their_weights)
 {
     const struct box *box = &boxes[_i];
-    struct grid grid = grid_make(box->axes, 9, 9, box->axes == 3 ? 9 : 1);
+    struct grid grid = grid_make(box->axes, 9, box->axes > 1 ? 9 : 1, box->axes == 3 ? 9 : 1);
     struct command command;
     struct stage stage;
 
@@ -1044,10 +1051,11 @@ static const struct {
     {PROGRAM_VOXFILT, "-n 0", "-n: 0: expected a whole number above 0"},
     {PROGRAM_VOXFILT, "-n 1.5", "-n: 1.5: expected a whole number above 0"},
     {PROGRAM_VOXFILT, "-n 99999999999999999", "-n: 99999999999999999: expected a whole number above 0"},
-    {PROGRAM_VOXFILT, "-d 5", "-d: 5: expected X,Y or X,Y,Z, whole numbers above 0; did you mean -n 5?"},
-    {PROGRAM_VOXFILT, "-d 5,0", "-d: 5,0: expected X,Y or X,Y,Z, whole numbers above 0"},
-    {PROGRAM_VOXFILT, "-d 5,4.5", "-d: 5,4.5: expected X,Y or X,Y,Z, whole numbers above 0"},
-    {PROGRAM_VOXFILT, "-d 1,2,3,4", "-d: 1,2,3,4: expected X,Y or X,Y,Z, whole numbers above 0"},
+    {PROGRAM_IMGHEAT, "-d 5", "-d: 5: expected X,Y, whole numbers above 0"},
+    {PROGRAM_VOXFILT, "-d 0", "-d: 0: expected X[,Y[,Z]], whole numbers above 0"},
+    {PROGRAM_VOXFILT, "-d 5,0", "-d: 5,0: expected X[,Y[,Z]], whole numbers above 0"},
+    {PROGRAM_VOXFILT, "-d 5,4.5", "-d: 5,4.5: expected X[,Y[,Z]], whole numbers above 0"},
+    {PROGRAM_VOXFILT, "-d 1,2,3,4", "-d: 1,2,3,4: expected X[,Y[,Z]], whole numbers above 0"},
     {PROGRAM_VOXFILT, "-n 5 -d 5,5", "-d: 5,5: -n already gives the extents"},
     {PROGRAM_VOXFILT, "-d 5,5 -n 5", "-n: 5: -d already gives the extents"},
     {PROGRAM_VOXFILT, "--channels 0", "--channels: 0: expected a whole number from 1 to 65536"},
@@ -1057,7 +1065,8 @@ static const struct {
     {PROGRAM_VOXFILT, "--endian middle", "--endian: middle: expected little or big"},
     {PROGRAM_VOXFILT, "--out-endian x", "--out-endian: x: expected little or big"},
     {PROGRAM_VOXFILT, "--skip -1", "--skip: -1: expected a count of bytes"},
-    {PROGRAM_VOXFILT, "--spacing 1", "--spacing: 1: expected X,Y or X,Y,Z"},
+    {PROGRAM_VOXFILT, "--spacing 1,", "--spacing: 1,: expected X[,Y[,Z]]"},
+    {PROGRAM_VOXFILT, "-d 5 --spacing 1,1", "--spacing: 2 distances for 1 axis"},
     {PROGRAM_VOXFILT, "--spacing 1,0,1", "--spacing: 1,0,1: expected distances from 1e-100 to 1e100"},
     {PROGRAM_VOXFILT, "--spacing 1,1 -n 5", "--spacing: 2 distances for 3 axes"},
     {PROGRAM_VOXFILT, "-d 5,5 --spacing 1,1,1", "--spacing: 3 distances for 2 axes"},

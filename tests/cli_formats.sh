@@ -45,7 +45,7 @@ same 'are unpacked' scan.raw back.raw
 convert -i scan.raw -d 6,5,4 -t u16 -o ours.raw.gz
 gzip -dc ours.raw.gz > back.raw
 same 'and compressed' scan.raw back.raw
-refuses 2 'voxfilt: scan.raw.gz: raw samples, compressed by gzip, need -n N or -d X,Y[,Z]' convert -i scan.raw.gz -o out
+refuses 2 'voxfilt: scan.raw.gz: raw samples, compressed by gzip, need -n N or -d X[,Y[,Z]]' convert -i scan.raw.gz -o out
 
 # ---------------------------------------------------------------- samples beside a header replace no input
 
@@ -206,7 +206,7 @@ refuses 3 'voxfilt: empty.nii: sizeof_hdr: neither 348 nor 540' convert -i empty
 
 # ---------------------------------------------------------------- samples in a file of their own
 
-refuses 2 'voxfilt: scan.img: raw samples need -n N or -d X,Y[,Z]; 240 bytes (the header scan.hdr beside it may describe it)' \
+refuses 2 'voxfilt: scan.img: raw samples need -n N or -d X[,Y[,Z]]; 240 bytes (the header scan.hdr beside it may describe it)' \
     convert -i scan.img -o out
 
 refuses 3 'voxfilt: lone.hdr: image file: lone.img.gz: No such file or directory' \

@@ -67,10 +67,9 @@ means --endian LE little '--endian: LE: expected little or big'
 means --progress nevr never '--progress: nevr: expected auto, always or never'
 refuses 2 'imgheat: --alpha-mode: straight: expected premultiply or separate; did you mean separate?' \
     imgheat --alpha-mode straight
-extents='expected X,Y or X,Y,Z, whole numbers above 0'
+extents='expected X[,Y[,Z]], whole numbers above 0'
 means -d 512x512x300 512,512,300 "-d: 512x512x300: $extents"
 means -d '640 480' 640,480 "-d: 640 480: $extents"
-means -d 256 '-n 256' "-d: 256: $extents"
 refuses 2 "voxfilt: -d: 512x0: $extents" voxfilt -d 512x0
 means -n 64x64x32 '-d 64,64,32' '-n: 64x64x32: expected a whole number above 0'
 means -n 64,48 '-d 64,48' '-n: 64,48: expected a whole number above 0'
@@ -289,7 +288,7 @@ not_read a.mgz 'a FreeSurfer volume by its name' "$freesurfer"
 not_read bare.dcm 'a DICOM file by its name' "$dicom"
 refuses 3 "imgheat: a.bmp: a BMP picture by its name, which is not read: $png" imgheat a.bmp -o out
 accepts 'raw samples may have any name' '' voxfilt -i a.mgh -n 8 -t u8 -o out
-refuses 2 'voxfilt: a.mgh: raw samples need -n N or -d X,Y[,Z]; 512 bytes (-n 8 -t u8, -n 4 -t f64)' \
+refuses 2 'voxfilt: a.mgh: raw samples need -n N or -d X[,Y[,Z]]; 512 bytes (-n 8 -t u8, -n 4 -t f64)' \
     voxfilt -i a.mgh --format raw -o out
 
 # Headers of 348 bytes that are older than NIfTI, and matrices in its clothes.
@@ -438,7 +437,7 @@ result $? 'in planes, and milliseconds'
 printf a > one.raw
 printf 'NRRD0004\ntype: uint8\ndimension: 3\nsizes: 1 1 2\nencoding: raw\n\na' > short.nrrd
 printf 'NRRD0004\ntype: uint8\ndimension: 3\nsizes: 1 1 1\nencoding: raw\ndata file: LIST\none.raw\none.raw\n' > two.nhdr
-refuses 2 'voxfilt: one.raw: raw samples need -n N or -d X,Y[,Z]; 1 byte (-n 1 -t u8)' voxfilt -i one.raw -o out
+refuses 2 'voxfilt: one.raw: raw samples need -n N or -d X[,Y[,Z]]; 1 byte (-n 1 -t u8)' voxfilt -i one.raw -o out
 refuses 3 'voxfilt: one.raw: length: 1 byte, but 1 × 1 × 1 u16 take 2 (fits: -t u8, -n 1 -t u8)' \
     voxfilt -n 1 -t u16 -i one.raw -o out
 refuses 3 'voxfilt: short.nrrd: length: samples of exactly 1 byte, but 1 × 1 × 2 u8 take 2' voxfilt -i short.nrrd -o out

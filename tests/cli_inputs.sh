@@ -28,10 +28,10 @@ if [ "$(id -u)" -ne 0 ]; then
 else
     skip 'permissions: root may do everything'
 fi
-refuses 2 'voxfilt: standard input: raw samples need -n N or -d X,Y[,Z]' piped v8.raw voxfilt
-refuses 2 'voxfilt: v8.raw: raw samples need -n N or -d X,Y[,Z]; 512 bytes (-n 8 -t u8, -n 4 -t f64)' \
+refuses 2 'voxfilt: standard input: raw samples need -n N or -d X[,Y[,Z]]' piped v8.raw voxfilt
+refuses 2 'voxfilt: v8.raw: raw samples need -n N or -d X[,Y[,Z]]; 512 bytes (-n 8 -t u8, -n 4 -t f64)' \
     voxfilt -i v8.raw -o out
-refuses 2 'voxfilt: scan_8x8x8_u8.raw: raw samples need -n N or -d X,Y[,Z]; 512 bytes (-n 8 -t u8, -n 4 -t f64; its name suggests -d 8,8,8 -t u8)' \
+refuses 2 'voxfilt: scan_8x8x8_u8.raw: raw samples need -n N or -d X[,Y[,Z]]; 512 bytes (-n 8 -t u8, -n 4 -t f64; its name suggests -d 8,8,8 -t u8)' \
     voxfilt -i scan_8x8x8_u8.raw -o out
 
 # The lines on lengths: what was found, what was asked for, what would fit.

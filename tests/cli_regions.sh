@@ -301,8 +301,12 @@ result $? 'as text, too'
 accepts 'losses are counted in whole planes' 'voxfilt: box.raw: 315 samples of whole planes (100 %) were cut off at 255
 ' volume -q -v --crop 3:4,4:5,20:21 -f scale:1,70000 --out-type u8 -o box.raw
 
-box='expected X0:X1,Y0:Y1 or X0:X1,Y0:Y1,Z0:Z1, where an end may be left out'
-for given in 1 1,2 1:2 1:2,3 1:2,3:4,5:6,7:8 -1:3,: '' a:b,c:d 1:2,; do
+volume -q -f heat --crop 3:9 -o columns.nrrd
+volume -q -f heat --crop 3:9,:,: -o expected.nrrd
+same 'axes without a range are whole' expected.nrrd columns.nrrd
+
+box='expected X0:X1[,Y0:Y1[,Z0:Z1]], where an end may be left out'
+for given in 1 1,2 1:2,3 1:2,3:4,5:6,7:8 -1:3,: '' a:b,c:d 1:2,; do
     refuses 2 "voxfilt: --crop: $given: $box" volume --crop="$given" -o out
 done
 for given in 3 : 1:2:3 -1:4; do

@@ -22,9 +22,9 @@ refuses 2 'voxfilt: -n: 0: expected a whole number above 0' voxfilt -n 0
 refuses 2 'voxfilt: -n: 8x: expected a whole number above 0' voxfilt -n 8x
 refuses 2 'voxfilt: -d: 1,2: -n already gives the extents' voxfilt -n 8 -d 1,2
 refuses 2 'voxfilt: -n: 8: -d already gives the extents' voxfilt -d 1,2 -n 8
-refuses 2 'voxfilt: -d: 5: expected X,Y or X,Y,Z, whole numbers above 0; did you mean -n 5?' voxfilt -d 5
-refuses 2 'voxfilt: -d: 0,1: expected X,Y or X,Y,Z, whole numbers above 0' voxfilt -d 0,1
-refuses 2 'voxfilt: -d: 1,2,3,4: expected X,Y or X,Y,Z, whole numbers above 0' voxfilt -d 1,2,3,4
+refuses 2 'imgheat: -d: 5: expected X,Y, whole numbers above 0' imgheat -d 5
+refuses 2 'voxfilt: -d: 0,1: expected X[,Y[,Z]], whole numbers above 0' voxfilt -d 0,1
+refuses 2 'voxfilt: -d: 1,2,3,4: expected X[,Y[,Z]], whole numbers above 0' voxfilt -d 1,2,3,4
 refuses 2 'voxfilt: --channels: 0: expected a whole number from 1 to 65536' voxfilt --channels 0
 refuses 2 'voxfilt: --channels: 65537: expected a whole number from 1 to 65536' voxfilt --channels 65537
 refuses 2 "voxfilt: --type: u9: expected $types" voxfilt -t u9
@@ -32,7 +32,8 @@ refuses 2 "voxfilt: --out-type: u9: expected $types" voxfilt --out-type u9
 refuses 2 'voxfilt: --endian: middle: expected little or big' voxfilt --endian middle
 refuses 2 'voxfilt: --out-endian: middle: expected little or big' voxfilt --out-endian middle
 refuses 2 'voxfilt: --skip: -1: expected a count of bytes' voxfilt --skip -1
-refuses 2 'voxfilt: --spacing: 1: expected X,Y or X,Y,Z' voxfilt --spacing 1
+refuses 2 'voxfilt: --spacing: 1,: expected X[,Y[,Z]]' voxfilt --spacing 1,
+refuses 2 'voxfilt: --spacing: 1 distance for 3 axes' voxfilt -n 8 --spacing 1
 refuses 2 'voxfilt: --spacing: 0,1,1: expected distances from 1e-100 to 1e100' voxfilt --spacing 0,1,1
 refuses 2 'voxfilt: --spacing: 1e-170,1,1: expected distances from 1e-100 to 1e100' voxfilt -n 8 --spacing 1e-170,1,1
 refuses 2 'voxfilt: --spacing: 2 distances for 3 axes' voxfilt --spacing 1,1 -n 8

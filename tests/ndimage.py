@@ -3,6 +3,7 @@
 Prints a line for each, "STATUS NAME", for the script of cases that runs it.
 """
 import functools
+import itertools
 import os
 import re
 import shlex
@@ -15,6 +16,15 @@ from scipy import ndimage
 TOLERANCE = 1e-12  # of the largest sample, as the page says
 EDGES = ["reflect", "mirror", "nearest", "wrap", "constant", "constant:3"]
 SHAPES = [(6, 9, 13), (1, 2, 5)]  # z, y, x
+RODS = [(1,), (2,), (7,), (131,)]
+OF_RODS = [  # what the table has for three axes
+    ("correlate(a, [1, 2, 3])", "-f matrix:1,2,3"),
+    ("convolve(a, [1, 2, 3])", "-f matrix:1,2,3 --flip"),
+    ("correlate(a, [-1, 3, -1])", "-f sharpen"),
+    ("sobel(a)", "-f sobel:x"),
+    ("prewitt(a)", "-f prewitt:x"),
+    ("a + 0.5 * laplace(a)", "-f heat --dt 0.5 -s 1"),
+]
 
 
 def table(page):
@@ -34,15 +44,15 @@ def by_scipy(expression, samples, edge):
 
 
 def by_voxfilt(options, samples, edge):
-    depth, height, width = samples.shape
-    command = [os.environ["VOXFILT"], "-d", f"{width},{height},{depth}", "-t", "f64", "-e", edge]
+    extents = ",".join(map(str, reversed(samples.shape)))
+    command = [os.environ["VOXFILT"], "-d", extents, "-t", "f64", "-e", edge]
     run = subprocess.run(command + shlex.split(options), input=samples.tobytes(), stdout=subprocess.PIPE, check=True)
     return numpy.frombuffer(run.stdout).reshape(samples.shape)
 
 
-def agree(expression, options, edge):
+def agree(expression, options, edge, shapes):
     random = numpy.random.default_rng(5)
-    for shape in SHAPES:
+    for shape in shapes:
         samples = random.uniform(-100, 100, shape)
         ours, theirs = by_voxfilt(options, samples, edge), by_scipy(expression, samples, edge)
         if not numpy.abs(ours - theirs).max() <= TOLERANCE * numpy.abs(samples).max():
@@ -58,7 +68,10 @@ def main():
             # scipy takes these in two passes, between which it puts the value around the derivative.
             if edge == "constant:3" and re.search("sobel|prewitt", expression):
                 continue
-            print(0 if agree(expression, options, edge) else 1, f"{expression} is {options}, {edge}")
+            print(0 if agree(expression, options, edge, SHAPES) else 1, f"{expression} is {options}, {edge}")
+    of_rods = OF_RODS + [row for row in rows if not re.search(r"axis|\[|\(a, \(", row[0])]
+    for (expression, options), edge in itertools.product(of_rods, EDGES):
+        print(0 if agree(expression, options, edge, RODS) else 1, f"one axis: {expression} is {options}, {edge}")
     return 0 if len(rows) >= 10 else 1
 
 

@@ -278,6 +278,26 @@ class Trips:
                 for read in (read for read in readers if LIBRARIES[read] is not None):
                     self.compare(read.__name__.split('_')[0], what, samples, read_all(read, path))
 
+    def rods(self):
+        """One axis, which ITK's readers refuse; a TIFF has a row of it."""
+        for kind in ('u8', 'i16', 'f64'):
+            samples = (numpy.random.default_rng(7).random(37) * 100).astype(TYPES[kind])
+            numpy.save('rod.npy', samples)
+            for form, _, readers in WRITTEN:
+                path, what = 'rod.' + form, f'one axis of {kind} in {form}'
+                if form == 'raw.gz' or not self.convert('rod.npy', what, '-o', path):
+                    continue
+                self.ours(path, what, samples)
+                for read in (read for read in readers if LIBRARIES[read] is not None and read is not itk_reads):
+                    self.compare(read.__name__.split('_')[0], what, samples[None] if form == 'tif' else samples,
+                                 read_all(read, path))
+            if nibabel:
+                nibabel.save(nibabel.Nifti1Image(samples, numpy.eye(4)), 'theirs.nii')
+                self.ours('theirs.nii', f'one axis of {kind} by nibabel', samples)
+            if nrrd:
+                nrrd.write('theirs.nrrd', samples)
+                self.ours('theirs.nrrd', f'one axis of {kind} by pynrrd', samples)
+
     def wide(self):
         """Extents that are too large for NIfTI-1."""
         samples = numpy.arange(80000, dtype='i4').reshape(1, 2, 40000)
@@ -418,6 +438,7 @@ def check(voxfilt):
         trips.read(samples, kind, order)
     trips.channels()
     trips.series()
+    trips.rods()
     trips.wide()
     trips.pictures()
     trips.positions()

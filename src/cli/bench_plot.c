@@ -58,10 +58,12 @@ static void describe(const struct bench_case *bench, char *text, size_t size)
     const struct grid *grid = &bench->request->grid;
     char extents[80], device[256];
 
+    int used = snprintf(extents, sizeof extents, "%zu", grid->nx);
+
+    if (grid->axes > 1)
+        used += snprintf(extents + used, sizeof extents - (size_t)used, " x %zu", grid->ny);
     if (grid->axes == 3)
-        snprintf(extents, sizeof extents, "%zu x %zu x %zu", grid->nx, grid->ny, grid->nz);
-    else
-        snprintf(extents, sizeof extents, "%zu x %zu", grid->nx, grid->ny);
+        snprintf(extents + used, sizeof extents - (size_t)used, " x %zu", grid->nz);
     bench->device.backend->describe(bench->devices.indices[0], device, sizeof device);
     snprintf(text, size, "%.120s: %s %s on %s", bench->title, extents, work_name(bench->request->work),
              device);

@@ -420,9 +420,9 @@ void explain_plan(FILE *stream, const struct pipeline *pipeline)
     print_header(stream, "input   ", phrase_input(pipeline->request->input), &job->in);
     fprintf(stream, "grid      ");
     phrase_grid(stream, &job->in);
-    fprintf(stream, ", spacing %g %g", job->in.grid.spacing[0], job->in.grid.spacing[1]);
-    if (job->in.grid.axes == 3)
-        fprintf(stream, " %g", job->in.grid.spacing[2]);
+    fprintf(stream, ", spacing");
+    for (unsigned axis = 0; axis < job->in.grid.axes; axis++)
+        fprintf(stream, " %g", job->in.grid.spacing[axis]);
     fprintf(stream, "\n");
     print_header(stream, "output  ", phrase_output(pipeline->request->output), &job->written);
     phrase_region(stream, job);

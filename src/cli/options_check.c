@@ -1,6 +1,7 @@
 /* Options together: what they mean for each other, and what may not be given at once. */
 #include "options_check.h"
 
+#include "base/number.h"
 #include "model/stages.h"
 
 #include <string.h>
@@ -141,8 +142,9 @@ static bool check_spacing(const struct options *options, struct fault *fault)
     if (source->spacing_count == 0)
         return true;
     if (source->has_dims && source->spacing_count != source->grid.axes)
-        return fault_raise(fault, STATUS_USAGE, "--spacing: %zu distances for %u axes", source->spacing_count,
-                           source->grid.axes);
+        return fault_raise(fault, STATUS_USAGE, "--spacing: %zu distance%s for %u ax%ss",
+                           source->spacing_count, number_plural(source->spacing_count), source->grid.axes,
+                           source->grid.axes == 1 ? "i" : "e");
     return options->preview != NULL || keeps_spacing(options) ||
            stages_heed_spacing(options->stages, options->job.stage_count) ||
            fault_raise(fault, STATUS_USAGE,

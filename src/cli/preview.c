@@ -241,13 +241,13 @@ static void draw_scale_bar(struct drawing *drawing, const struct section *sectio
     draw_text(drawing, MARGIN + pixels + CANVAS_LETTER, top, text);
 }
 
-static void say_stretch(const struct section *section, char *text, size_t size)
+static void say_stretch(const struct grid *grid, const struct section *section, char *text, size_t size)
 {
     const unsigned axes[2] = {section->across, section->down};
 
     for (size_t i = 0; i < 2; i++) {
         size_t used = strlen(text);
-        if (section->stretch[i] > 1.05)
+        if (axes[i] < grid->axes && section->stretch[i] > 1.05)
             snprintf(text + used, size - used, ", %c stretched %.3g-fold", "xyz"[axes[i]],
                      section -> stretch[i]);
     }
@@ -257,12 +257,12 @@ static void title(const struct drawing *drawing, const struct section *section, 
 {
     static const char axes[] = "xyz";
 
-    if (drawing->grid->axes == 2)
-        snprintf(text, size, "x right, y down");
+    if (drawing->grid->axes < 3)
+        snprintf(text, size, "x right%s", drawing->grid->axes == 2 ? ", y down" : "");
     else
         snprintf(text, size, "%c = %zu: %c right, %c down", axes[section->axis], section->at,
                  axes[section->across], axes[section->down]);
-    say_stretch(section, text, size);
+    say_stretch(drawing->grid, section, text, size);
 }
 
 /* A title, three panels, a scale bar; returns where the next section begins. */

@@ -8,9 +8,9 @@
 
 #include <stdio.h>
 
-static bool read_extents(const char *value, size_t most, double *extents, size_t *count)
+static bool read_extents(const char *value, size_t least, size_t most, double *extents, size_t *count)
 {
-    if (!number_parse_list(value, ',', 2, most, extents, count))
+    if (!number_parse_list(value, ',', least, most, extents, count))
         return false;
     for (size_t i = 0; i < *count; i++) {
         /* Beyond 2^53 a double no longer holds every whole number. */
@@ -40,19 +40,9 @@ static const char *meant_dims(const char *option, const char *value, size_t most
     double extents[3];
     size_t count;
 
-    if (!read_extents(suggest_separator(value, ',', list, sizeof list), most, extents, &count))
+    if (!read_extents(suggest_separator(value, ',', list, sizeof list), 2, most, extents, &count))
         return NULL;
     snprintf(meant, size, "%s%s", option, list);
-    return meant;
-}
-
-static const char *meant_side(const char *value, char *meant, size_t size)
-{
-    uint64_t side;
-
-    if (!number_parse_count(value, &side) || side == 0)
-        return NULL;
-    snprintf(meant, size, "-n %s", value);
     return meant;
 }
 
@@ -74,21 +64,19 @@ bool take_cube(struct parsing *parsing, const char *value)
 
 static bool refuse_dims(struct parsing *parsing, const char *value, size_t most)
 {
-    const char *expected = most == 2 ? "X,Y, whole numbers above 0" : "X,Y or X,Y,Z, whole numbers above 0";
-    char list[72], side[72];
-    const char *meant = meant_dims("", value, most, list, sizeof list);
+    const char *expected = most == 2 ? "X,Y, whole numbers above 0" : "X[,Y[,Z]], whole numbers above 0";
+    char list[72];
 
-    if (meant == NULL && most == 3)
-        meant = meant_side(value, side, sizeof side);
-    return parsing_refuse_for(parsing, value, expected, meant);
+    return parsing_refuse_for(parsing, value, expected, meant_dims("", value, most, list, sizeof list));
 }
 
 bool take_dims(struct parsing *parsing, const char *value)
 {
-    size_t most = parsing->options->program == PROGRAM_IMGHEAT ? 2 : 3, count;
+    bool picture = parsing->options->program == PROGRAM_IMGHEAT;
+    size_t most = picture ? 2 : 3, count;
     double extents[3] = {1.0, 1.0, 1.0};
 
-    if (!read_extents(value, most, extents, &count))
+    if (!read_extents(value, picture ? 2 : 1, most, extents, &count))
         return refuse_dims(parsing, value, most);
     if (parsing->has_cube)
         return fault_raise_about(parsing->fault, STATUS_USAGE, value, "-n already gives the extents");
@@ -148,8 +136,8 @@ bool take_spacing(struct parsing *parsing, const char *value)
     double spacing[3] = {1.0, 1.0, 1.0};
     size_t count;
 
-    if (!number_parse_list(value, ',', 2, 3, spacing, &count))
-        return parsing_refuse(parsing, value, "X,Y or X,Y,Z");
+    if (!number_parse_list(value, ',', 1, 3, spacing, &count))
+        return parsing_refuse(parsing, value, "X[,Y[,Z]]");
     for (size_t i = 0; i < 3; i++) {
         if (spacing[i] < LEAST_SPACING || spacing[i] > MOST_SPACING)
             return parsing_refuse(parsing, value,

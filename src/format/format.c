@@ -1,6 +1,7 @@
 /* File formats: a vtable a format, and what a format tells of the samples it reads or is to write. */
 #include "format.h"
 
+#include "base/number.h"
 #include "flow.h"
 #include "kind.h"
 
@@ -77,19 +78,24 @@ static bool check_description(const struct source *source, const struct source_r
 }
 
 /* Distances of the command line count, and say so where a header has others. */
-static void override_spacing(struct source *source, const struct source_request *request)
+static bool override_spacing(struct source *source, const struct source_request *request, struct fault *fault)
 {
     struct grid *grid = &source->header.grid;
     size_t used = strlen(source->remark);
 
     if (request->spacing_count == 0 || source->format->title == NULL)
-        return;
+        return true;
+    if (request->spacing_count < grid->axes)
+        return fault_raise_about(fault, STATUS_USAGE, file_in_name(source->file),
+                                 "--spacing: %zu distance%s for %u axes", request->spacing_count,
+                                 number_plural(request->spacing_count), grid->axes);
     if (memcmp(grid->spacing, request->grid.spacing, sizeof grid->spacing) != 0)
         snprintf(source->remark + used, sizeof source->remark - used,
                  "%s%.128s: --spacing %g,%g,%g instead of %g,%g,%g in the header", used > 0 ? "; " : "",
                  file_in_name(source->file), request->grid.spacing[0], request->grid.spacing[1],
                  request->grid.spacing[2], grid->spacing[0], grid->spacing[1], grid->spacing[2]);
     memcpy(grid->spacing, request->grid.spacing, sizeof grid->spacing);
+    return true;
 }
 
 /* Whoever reads the samples passes over the others (volume.h). */
@@ -111,8 +117,7 @@ static bool choose_volume(struct source *source, const struct source_request *re
 
 static bool settle_header(struct source *source, const struct source_request *request, struct fault *fault)
 {
-    override_spacing(source, request);
-    if (!choose_volume(source, request, fault))
+    if (!override_spacing(source, request, fault) || !choose_volume(source, request, fault))
         return false;
     return grid_check(&source->header.grid, fault) || fault_prefix(fault, file_in_name(source->file));
 }

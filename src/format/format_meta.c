@@ -562,9 +562,11 @@ static bool put_extents(struct sink *sink, struct fault *fault)
 {
     const struct grid *grid = &sink->header.grid;
     char line[LINE_MOST];
-    int used = snprintf(line, sizeof line, "ObjectType = Image\nNDims = %u\nDimSize = %zu %zu",
-                        axes_of(&sink->header), grid->nx, grid->ny);
+    int used = snprintf(line, sizeof line, "ObjectType = Image\nNDims = %u\nDimSize = %zu",
+                        axes_of(&sink->header), grid->nx);
 
+    if (grid->axes > 1)
+        used += snprintf(line + used, sizeof line - (size_t)used, " %zu", grid->ny);
     if (grid->axes == 3)
         used += snprintf(line + used, sizeof line - (size_t)used, " %zu", grid->nz);
     if (sink->header.volumes > 1)

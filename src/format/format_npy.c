@@ -297,9 +297,9 @@ static void write_shape(const struct header *header, const struct kept *origin, 
 
     if (grid->axes == 3)
         used += snprintf(text + used, size - (size_t)used, "%zu, ", grid->nz);
-    if (origin == NULL || origin->axes > 1)
+    if (grid->axes > 1)
         used += snprintf(text + used, size - (size_t)used, "%zu, ", grid->ny);
-    snprintf(text + used, size - (size_t)used, origin == NULL || origin->axes > 1 ? "%zu" : "%zu,", grid->nx);
+    snprintf(text + used, size - (size_t)used, used > 0 ? "%zu" : "%zu,", grid->nx);
 }
 
 static bool write_header(struct sink *sink, const struct sink_request *request, struct fault *fault)

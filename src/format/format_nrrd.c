@@ -686,11 +686,9 @@ static bool put_extents(struct sink *sink, bool has_position, struct fault *faul
         used += snprintf(line + used, sizeof line - (size_t)used, " %zu", sizes[i]);
     if (!put_line(sink, line, fault))
         return false;
-    return first > 0 || put_line(sink,
-                                 end == 5   ? "kinds: vector domain domain domain time"
-                                 : end == 4 ? "kinds: vector domain domain domain"
-                                            : "kinds: vector domain domain",
-                                 fault);
+    snprintf(line, sizeof line, "kinds: vector domain%s%s%s", end > 2 ? " domain" : "",
+             end > 3 ? " domain" : "", end > 4 ? " time" : "");
+    return first > 0 || put_line(sink, line, fault);
 }
 
 /* The direction of an axis takes the length of the grid's spacing, where it has one of its own. */

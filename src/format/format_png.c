@@ -423,7 +423,7 @@ static bool check_writable(const struct sink *sink, struct fault *fault)
     const struct header *header = &sink->header;
     const char *name = file_out_name(sink->file);
     unsigned channels = header->grid.channels;
-    if (header->grid.axes != 2)
+    if (header->grid.axes == 3)
         return fault_raise_about(fault, STATUS_USAGE, name, "a PNG holds a picture, not a volume");
     if (header->type != SAMPLE_U8 && header->type != SAMPLE_U16)
         return fault_raise_about(fault, STATUS_USAGE, name, "a PNG holds u8 or u16, not %s",

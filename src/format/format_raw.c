@@ -176,7 +176,7 @@ static bool refuse_without_dims(const struct source *source, const struct source
     uint64_t bytes;
 
     if (!file_in_remaining(source->file, &bytes))
-        return fault_raise_about(fault, STATUS_USAGE, name, "raw samples need -n N or -d X,Y[,Z]%s%s",
+        return fault_raise_about(fault, STATUS_USAGE, name, "raw samples need -n N or -d X[,Y[,Z]]%s%s",
                                  source->doubt[0] != '\0' ? "; " : "", source->doubt);
     if (bytes >= request->skip)
         hint_cubes(&hint, request->grid.channels, bytes - request->skip);
@@ -184,7 +184,7 @@ static bool refuse_without_dims(const struct source *source, const struct source
     hint_header(&hint, name);
     hint_kind(&hint, source->doubt);
     return fault_raise_about(fault, STATUS_USAGE, name,
-                             "raw samples need -n N or -d X,Y[,Z]; %llu byte%s%s%s%s",
+                             "raw samples need -n N or -d X[,Y[,Z]]; %llu byte%s%s%s%s",
                              (unsigned long long)bytes, number_plural(bytes), hint.used > 0 ? " (" : "",
                              hint.text, hint.used > 0 ? ")" : "");
 }

@@ -11,7 +11,7 @@ static bool read_header(struct source *source, const struct source_request *requ
 
     if (!request->has_dims)
         return fault_raise_about(fault, STATUS_USAGE, file_in_name(source->file),
-                                 "raw samples, compressed by gzip, need -n N or -d X,Y[,Z]");
+                                 "raw samples, compressed by gzip, need -n N or -d X[,Y[,Z]]");
     source->header.grid = request->grid;
     source->header.type = request->has_type ? request->type : SAMPLE_F32;
     source->header.endian = request->has_endian ? request->endian : ENDIAN_LITTLE;

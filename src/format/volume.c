@@ -88,7 +88,7 @@ bool volume_set_extents(struct source *source, const char *field, const uint64_t
         source->header.volumes *= (size_t)extents[i];
     for (size_t i = 0; i < 3; i++)
         *axes[i] = i < left ? (size_t)extents[i] : 1;
-    grid->axes = left >= 3 ? 3 : 2;
+    grid->axes = left > 3 ? 3 : left > 0 ? (unsigned)left : 1;
     grid->channels = (unsigned)channels;
     return true;
 }

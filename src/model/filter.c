@@ -84,13 +84,13 @@ static bool laplacian(const struct building *b, double order)
 /* −1 0 1 along the axis of the call, divided by its spacing, 1 s 1 along the others. */
 static bool derivative(const struct building *b, double middle)
 {
-    int reach_z = b->grid->axes == 3 ? 1 : 0;
+    int reach_y = b->grid->axes > 1 ? 1 : 0, reach_z = b->grid->axes > 2 ? 1 : 0;
     double h = b->grid->spacing[b->call->axis];
 
     if (b->call->axis >= (int)b->grid->axes)
-        return fault_raise(b->fault, STATUS_USAGE, "this grid has no z axis");
+        return fault_raise(b->fault, STATUS_USAGE, "this grid has no %c axis", "xyz"[b->call->axis]);
     for (int dz = -reach_z; dz <= reach_z; dz++) {
-        for (int dy = -1; dy <= 1; dy++) {
+        for (int dy = -reach_y; dy <= reach_y; dy++) {
             for (int dx = -1; dx <= 1; dx++) {
                 const int offset[3] = {dx, dy, dz};
                 double weight = 1.0;
@@ -280,8 +280,7 @@ static bool matrix_taps(const struct building *b)
     if (!measure_matrix(b, &rows, &columns, &end))
         return false;
     if (*end == '/' && (!number_parse_double(skip_blanks(end + 1), &divisor) || divisor == 0.0))
-        return fault_raise(b->fault, STATUS_USAGE,
-                           "the divisor of the matrix must be a number, and not 0");
+        return fault_raise(b->fault, STATUS_USAGE, "the divisor of the matrix must be a number, and not 0");
     text = skip_blanks(b->call->text);
     for (int row = 0; row < rows; row++) {
         for (int column = 0; column < columns; column++) {
@@ -441,12 +440,15 @@ static void flip_body(struct filter_body *body)
 bool filter_build(const struct filter_call *call, const struct grid *grid, bool flip,
                   struct filter_body *body, struct fault *fault)
 {
+    unsigned needed;
     bool built;
 
     *body = (struct filter_body){0};
     built = call->filter->build(call, grid, body, fault);
-    if (built && grid->axes == 2 && stencil_leaves_plane(&body->taps))
-        built = fault_raise(fault, STATUS_USAGE, "it has taps along z, and this grid has no z axis");
+    needed = stencil_axes(&body->taps);
+    if (built && needed > grid->axes)
+        built = fault_raise(fault, STATUS_USAGE, "it has taps along %c, and this grid has no %c axis",
+                            "xyz"[needed - 1], "xyz"[needed - 1]);
     if (!built) {
         filter_body_free(body);
         fault_prefix(fault, call->spec);

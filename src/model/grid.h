@@ -8,8 +8,8 @@
 #include <stddef.h>
 
 struct grid {
-    unsigned axes;     /* 2: a picture, or -d X,Y; 3: a volume */
-    size_t nx, ny, nz; /* nz is 1 with two axes */
+    unsigned axes;     /* 1: a rod, -d X; 2: a picture, or -d X,Y; 3: a volume */
+    size_t nx, ny, nz; /* 1 along an axis that the grid has not */
     unsigned channels; /* interleaved in files */
     double spacing[3]; /* distance between samples along x, y, z */
 };
@@ -20,7 +20,7 @@ struct grid grid_make(unsigned axes, size_t nx, size_t ny, size_t nz);
 /* False with STATUS_INPUT when an extent is zero, or STATUS_LIMIT when the sizes leave the address space. */
 bool grid_check(const struct grid *grid, struct fault *fault);
 
-/* A plane is one index of the slowest axis: a z-plane of a volume, a row of a picture. */
+/* A plane is one index of the slowest axis: a z-plane of a volume, a row of a picture, the whole of a rod. */
 size_t grid_planes(const struct grid *grid);
 
 /* Rows in one plane. */

@@ -62,14 +62,12 @@ bool region_parse_crop(const char *text, struct region_request *request, struct 
         size_t length = strcspn(rest, ",");
         if (request->span_count == 3 || !parse_span(rest, length, &request->spans[request->span_count++]))
             break;
-        if (rest[length] == '\0' && request->span_count > 1)
-            return check_spans(text, request, fault);
         if (rest[length] == '\0')
-            break;
+            return check_spans(text, request, fault);
         rest += length + 1;
     }
     return fault_raise_about(fault, STATUS_USAGE, text,
-                             "expected X0:X1,Y0:Y1 or X0:X1,Y0:Y1,Z0:Z1, where an end may be left out");
+                             "expected X0:X1[,Y0:Y1[,Z0:Z1]], where an end may be left out");
 }
 
 bool region_parse_planes(const char *text, struct region_request *request, struct fault *fault)
@@ -143,8 +141,8 @@ static bool set_box(const struct region_request *request, const struct grid *gri
                     struct fault *fault)
 {
     if (request->span_count > grid->axes)
-        return fault_raise(fault, STATUS_USAGE, "--crop: %zu ranges for %u axes", request->span_count,
-                           grid->axes);
+        return fault_raise(fault, STATUS_USAGE, "--crop: %zu ranges for %u ax%ss", request->span_count,
+                           grid->axes, grid->axes == 1 ? "i" : "e");
     for (unsigned axis = 0; axis < request->span_count; axis++) {
         if (!set_span(request, &request->spans[axis], grid, axis, region, fault))
             return false;
@@ -158,7 +156,8 @@ static bool set_slice(const struct region_request *request, const struct grid *g
     const struct region_span span = {request->index, request->index + 1, true};
 
     if (grid->axes != 3)
-        return fault_raise(fault, STATUS_USAGE, "--slice: this grid has two axes, so it is a slice already");
+        return fault_raise(fault, STATUS_USAGE, "--slice: this grid has %s, so it is a slice already",
+                           grid->axes == 2 ? "two axes" : "one axis");
     if (request->index >= extent(grid, request->axis))
         return fault_raise(fault, STATUS_USAGE, "--slice: %c=%llu: the last one is %c=%zu",
                            axis_names[request->axis], (unsigned long long)request->index,

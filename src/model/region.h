@@ -38,7 +38,7 @@ struct region {
     size_t first[3], count[3];
 };
 
-/* As the options take them: "X0:X1,Y0:Y1,Z0:Z1" with ends that may be left out, "A:B", "z=K", "K/N". */
+/* As the options take them: "X0:X1[,Y0:Y1[,Z0:Z1]]" with ends that may be left out, "A:B", "z=K", "K/N". */
 bool region_parse_crop(const char *text, struct region_request *request, struct fault *fault);
 bool region_parse_planes(const char *text, struct region_request *request, struct fault *fault);
 bool region_parse_slice(const char *text, struct region_request *request, struct fault *fault);

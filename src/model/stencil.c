@@ -99,13 +99,17 @@ bool stencil_leaves_centre(const struct stencil *stencil)
     return false;
 }
 
-bool stencil_leaves_plane(const struct stencil *stencil)
+unsigned stencil_axes(const struct stencil *stencil)
 {
-    for (size_t i = 0; i < stencil->count; i++) {
+    unsigned axes = 1;
+
+    for (size_t i = 0; i < stencil->count && axes < 3; i++) {
         if (stencil->taps[i].dz != 0)
-            return true;
+            axes = 3;
+        else if (stencil->taps[i].dy != 0)
+            axes = 2;
     }
-    return false;
+    return axes;
 }
 
 void stencil_free(struct stencil *stencil)

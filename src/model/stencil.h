@@ -40,8 +40,8 @@ bool stencil_is_symmetric(const struct stencil *stencil);
 /* Whether a tap lies off the centre. */
 bool stencil_leaves_centre(const struct stencil *stencil);
 
-/* Whether a tap lies off the xy plane. */
-bool stencil_leaves_plane(const struct stencil *stencil);
+/* How many axes a grid needs to have every axis along which a tap lies off the centre; at least 1. */
+unsigned stencil_axes(const struct stencil *stencil);
 
 void stencil_free(struct stencil *stencil);
 

@@ -35,7 +35,7 @@ struct section {
 struct sections {
     const struct plan *plan;
     size_t count;
-    struct section list[SECTIONS_MOST]; /* across z, y, x; across z alone where a grid has two axes */
+    struct section list[SECTIONS_MOST]; /* across z, y, x; across z alone where a grid has fewer axes */
 };
 
 /* Where the sections of a grid are, and how large; values are left out. */
