@@ -43,7 +43,9 @@ struct encoding {
     bool swapped;      /* bytes stand in the order that this machine does not use */
     unsigned channels; /* interleaved */
     bool alpha;        /* the last channel is alpha */
+    double opaque;     /* with alpha: what hides all behind it, as fields have it */
     bool premultiply;  /* with alpha: filter colour times alpha */
+    bool associated;   /* with alpha, into files: colour is written times alpha */
     enum transfer transfer;
     double gamma; /* TRANSFER_GAMMA: linear = stored^gamma */
 
@@ -74,6 +76,9 @@ unsigned encoding_work_channels(const struct encoding *encoding);
 
 /* Channels of the file that are not alpha. */
 unsigned encoding_colours(const struct encoding *encoding);
+
+/* What an alpha is multiplied by on its way into a file, whose type may have another value for opaque. */
+double encoding_alpha_factor(const struct encoding *encoding);
 
 /* value, in units of the file, in every channel of a pixel, as it stands in the channels of a field. */
 void encoding_outside(const struct encoding *encoding, enum work_type work, double value, double *channels);

@@ -13,6 +13,11 @@ unsigned encoding_colours(const struct encoding *encoding)
     return encoding->channels - (encoding->alpha ? 1 : 0);
 }
 
+double encoding_alpha_factor(const struct encoding *encoding)
+{
+    return encoding->alpha ? sample_opaque(encoding->type) / encoding->opaque : 1.0;
+}
+
 static double decoded(const struct encoding *encoding, enum work_type work, double value)
 {
     double max = sample_max(encoding->type);
@@ -49,7 +54,7 @@ void encoding_outside(const struct encoding *encoding, enum work_type work, doub
         channels[colours] = alpha;
     if (encoding->alpha && encoding->premultiply) {
         for (unsigned channel = 0; channel < colours; channel++) {
-            channels[channel] = covered(work, colour, alpha, sample_max(encoding->type));
+            channels[channel] = covered(work, colour, alpha, encoding->opaque);
             channels[colours + 1 + channel] = colour;
         }
     }

@@ -621,6 +621,7 @@ static void check_picture(const struct picture_run *run, unsigned kind)
 
     encoding.swapped = must_swap(encoding.type, true);
     encoding.alpha = encoding.channels % 2 == 0;
+    encoding.opaque = sample_max(encoding.type);
     encoding.premultiply = encoding.alpha && !run->separate;
     encoding.transfer = !run->linear ? TRANSFER_NONE : run->file_gamma > 0.0 ? TRANSFER_GAMMA : TRANSFER_SRGB;
     encoding.gamma = run->file_gamma > 0.0 ? 1.0 / run->file_gamma : 1.0;

@@ -143,6 +143,21 @@ voxfilt -q -D cpu -i series.nrrd -f heat -s 5 -e wrap -o wanted.nrrd
 fleet 3 -q -i series.nrrd -f heat -s 5 -e wrap -o fleet.nrrd
 same 'a series of volumes' fleet.nrrd wanted.nrrd
 
+{
+    printf 'NRRD0004\ntype: uchar\ndimension: 4\nsizes: 4 13 9 22\nkinds: RGBA-color domain domain domain\nencoding: raw\n\n'
+    head -c $((4 * 13 * 9 * 22)) tall.raw
+} > rgba.nrrd
+for options in '-f heat -s 30' '-f gauss:1 -f gradient -f box:1 -s 2 --out-type f32' '--alpha-mode separate -f unsharp:1,2'; do
+    # shellcheck disable=SC2086  # words
+    {
+        voxfilt -q -D cpu -i rgba.nrrd $options -o wanted.nrrd
+        fleet 1 -q -i rgba.nrrd $options -o fleet.nrrd
+        same "with alpha: $options" fleet.nrrd wanted.nrrd
+        fleet 3 -q -i rgba.nrrd $options -o fleet.nrrd
+        same "with alpha: $options, by three" fleet.nrrd wanted.nrrd
+    }
+done
+
 # ---------------------------------------------------------------- pictures
 
 for picture in rgba rgb; do

@@ -16,7 +16,7 @@ refuses 2 'voxfilt: --dims: no such option; did you mean -d?' voxfilt --dims 8,8
 refuses 2 'voxfilt: --gpu: no such option; did you mean --device cuda?' voxfilt --gpu
 refuses 2 'voxfilt: --x: no such option (--help lists them)' voxfilt --x
 refuses 2 'voxfilt: --o: ambiguous option; possibilities: --output, --out-endian, --out-type, --out-range, --out-format' voxfilt --o out
-refuses 2 'voxfilt: --alpha-mode: no such option (imgheat has it)' voxfilt --alpha-mode=separate
+refuses 2 'voxfilt: --frames: no such option (imgheat has it)' voxfilt --frames=a%d.png
 refuses 2 'voxfilt: --steps: teps: expected a whole number; did you mean --steps?' voxfilt -steps 5
 refuses 2 "imgheat: --edge: lp: expected $rules; did you mean --help?" \
     imgheat -help

@@ -54,6 +54,13 @@ fi
     has_turn && as_one 5 .nii.gz $large -s 40 -e wrap --out-range auto -m 6M
     has_turn && as_one 2 .raw $large -s 60 -e hold --until 0.5 -m 5M
     has_turn && as_one 2 .raw $large -f gauss:1 -e wrap -f heat --flux pm2 --scale 90 --inner 9 -s 20 -e mirror --planes 9:30 -m 9M
+    # With alpha.
+    {
+        printf 'NRRD0004\ntype: uchar\ndimension: 4\nsizes: 4 100 90 75\nkinds: RGBA-color none none none\nencoding: raw\n\n'
+        cat tall.raw
+    } > rgba.nrrd
+    has_turn && as_one 3 .nrrd -i rgba.nrrd -s 300 --stats
+    has_turn && as_one 2 .nrrd -i rgba.nrrd -f gauss:1 -f gradient -f box:1 --out-type f32 --stats
     as_one 3 .nhdr $large -f identity
 }
 voxfilt made.nhdr -f identity --out-format raw -o one.raw

@@ -221,11 +221,80 @@ convert -i back.mha -o back.tif
 [ "$(spacing back.tif)" = '7.62 17.78 63.5' ]
 result $? 'which stay'
 
+# ---------------------------------------------------------------- alpha
+
+extra() # FILE
+{
+    od -An -tu2 -j$(($(entry "$1" 338) + 8)) -N2 "$1" | tr -d ' '
+}
+
 convert -i scan.raw -d 6,5,2 -t u8 --channels 4 -o rgba.tif
 accepts 'a channel of which nothing is known stays one' '' convert -i rgba.tif -o back.tif
+[ "$(extra back.tif)" = 0 ]
+result $? 'as it was'
 with rgba.tif 338 '\002'
-accepts 'that one holds alpha is named' 'voxfilt: changed.tif: left out: ExtraSamples
-' convert -i changed.tif -o back.tif
+refuses_page '2: ExtraSamples: 0, but 2 on the first page'
+cp rgba.tif changed.tif
+printf '\002' | dd of=changed.tif bs=1 seek=$(($(entry rgba.tif 338) + 4)) conv=notrunc 2> ../stderr
+refuses_page '1: ExtraSamples: 2 values, which are not as many as there should be'
+head -c 120 scan.raw > plain.raw
+convert -i plain.raw -d 6,5 -t u8 --channels 4 -o rgba.tif
+for meaning in 1 2; do
+    with rgba.tif 338 "\\00$meaning"
+    mv changed.tif alpha$meaning.tif
+    accepts "alpha of kind $meaning stays alpha" '' convert -i alpha$meaning.tif -o back.tif
+    [ "$(extra back.tif)" = $meaning ]
+    result $? 'as it was'
+    accepts 'unless channels are counted' 'voxfilt: alpha'$meaning'.tif: left out: ExtraSamples
+' convert -i alpha$meaning.tif --channels 4 -o back.tif
+    [ "$(extra back.tif)" = 0 ]
+    result $? 'and are alike'
+done
+for kind in u16 f32; do
+    convert -q -i alpha2.tif --out-type $kind -o back.tif
+    [ "$(extra back.tif)" = 2 ] && convert -q -i back.tif --out-type u8 -o back.raw && cmp back.raw plain.raw
+    result $? "and in $kind"
+done
+convert -q -i plain.raw -d 12,5 -t u8 --channels 2 -o gray.tif
+with gray.tif 338 '\002'
+accepts 'gray has it, too' '' voxfilt -i changed.tif -f gradient -o back.tif
+[ "$(extra back.tif)" = 2 ] && convert -q -i back.tif -o back.raw &&
+    [ "$(od -An -v -tu1 -w2 back.raw | awk '{ print $2 }')" = "$(od -An -v -tu1 -w2 plain.raw | awk '{ print $2 }')" ]
+result $? 'which a gradient leaves as it is'
+accepts 'NRRD has no word for that' 'voxfilt: changed.tif: left out: ExtraSamples
+' convert -i changed.tif -o back.nrrd
+accepts 'but one for RGBA' '' convert -i alpha2.tif -o back.nrrd
+grep -aqx 'kinds: RGBA-color domain domain' back.nrrd
+result $? 'which it writes'
+
+# Colour that is times alpha is filtered as it is, and divided by alpha for filters that leave that as it is.
+voxfilt -q -i alpha1.tif -f box:1 -o blurred.raw
+voxfilt -i plain.raw -d 6,5 -t u8 --channels 4 -f box:1 -o expected.raw
+same 'premultiplied colour is blurred as it is' expected.raw blurred.raw
+printf '\144\062\012\377\000\000\000\000\062\031\005\200\144\062\012\377' > four.raw
+convert -i four.raw -d 4,1 -t u8 --channels 4 -o four.tif
+with four.tif 338 '\001'
+[ "$(voxfilt -q -i changed.tif -f scale:-1,255 --out-format raw | od -An -v -tu1 | xargs)" = \
+    '155 205 245 255 0 0 0 0 78 103 123 128 155 205 245 255' ]
+result $? 'what is inverted stays transparent where it was'
+[ "$(voxfilt -q -i changed.tif -f scale:2,0 -f sobel:y --out-format raw | od -An -v -tu1 | xargs)" = \
+    '0 0 0 255 0 0 0 0 0 0 0 128 0 0 0 255' ]
+result $? 'and alpha as it was'
+voxfilt -q -i changed.tif -f box:1 --alpha-mode separate -o apart.raw
+voxfilt -q -i changed.tif -f box:1 -o together.raw
+differ 'filtered apart from alpha, it is divided by it before' apart.raw together.raw
+cat four.raw four.raw > eight.raw
+convert -i eight.raw -d 4,1,2 -t u8 --channels 4 -o volume.tif
+entries=$(od -An -v -tu1 -w1 volume.tif | awk '{ n[NR] = $1 } END { for (i = 1; i < NR; i++) if (n[i] == 82 && n[i + 1] == 1 && n[i + 2] == 3) print i + 7 }')
+for at in $entries; do
+    printf '\001' | dd of=volume.tif bs=1 seek="$at" conv=notrunc 2> ../stderr
+done
+refuses 2 'voxfilt: out: colour in a PNG is not multiplied by alpha, as that of the input is (--out-format)' \
+    convert -i volume.tif --slice x=1 -o out
+accepts 'NRRD does not say that it is' 'voxfilt: alpha1.tif: left out: ExtraSamples
+' convert -i alpha1.tif -o back.nrrd
+grep -aqx 'kinds: vector domain domain' back.nrrd
+result $? 'and does not say that it is not'
 
 # ---------------------------------------------------------------- OME: which page is which slice
 

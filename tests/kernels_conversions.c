@@ -132,6 +132,7 @@ START_TEST(every_kind_of_picture)
         conversion.in.swapped = i & 1;
         conversion.work = i & 2 ? WORK_F32 : WORK_F64;
         conversion.in.alpha = i & 4;
+        conversion.in.opaque = sample_opaque(conversion.in.type);
         conversion.in.premultiply = (i & 4) && (i & 8);
         conversion.in.channels = rest % 4 + 1;
         conversion.in.transfer = (enum transfer)(rest / 4);
@@ -140,6 +141,27 @@ START_TEST(every_kind_of_picture)
         conversion.in.scales[0] = (struct scale){0.75, 20.0, 1};
         conversion.in.scales[1] = (struct scale){-1.25, 3.0, 2};
         conversion.out = conversion.in;
+        try_conversion(conversion);
+    }
+}
+END_TEST
+
+/* Alpha keeps what part of opaque it is in a file of any other type, and colour may be times alpha there. */
+START_TEST(every_alpha_into_every_other)
+{
+    struct conversion conversion = {.in.type = (enum sample_type)_i, .in.gamma = 1.0, .in.alpha = true};
+
+    conversion.in.opaque = sample_opaque(conversion.in.type);
+    for (unsigned i = 0; i < SAMPLE_TYPES * 2 * 2 * 2 * 2 * 3; i++) {
+        unsigned rest = i / SAMPLE_TYPES;
+        conversion.in.premultiply = rest & 1;
+        conversion.in.channels = rest & 2 ? 2 : 4;
+        conversion.work = rest & 4 ? WORK_F32 : WORK_F64;
+        conversion.fill = rest & 8 ? FILL_SPECIAL : FILL_RANDOM;
+        conversion.out = conversion.in;
+        conversion.out.type = (enum sample_type)(i % SAMPLE_TYPES);
+        conversion.out.associated = rest / 16 > 0;
+        conversion.out.premultiply = conversion.in.premultiply && rest / 16 < 2;
         try_conversion(conversion);
     }
 }
@@ -170,11 +192,13 @@ static void check_settling(const struct encoding *out, enum work_type work, cons
 
 START_TEST(what_filters_leave_is_settled)
 {
-    for (unsigned i = 0; i < 16 * TRANSFERS; i++) {
+    for (unsigned i = 0; i < 32 * TRANSFERS; i++) {
         struct encoding out = {
             .type = i & 1 ? SAMPLE_U8 : SAMPLE_U16, .swapped = i & 2, .channels = 4, .alpha = true};
+        out.opaque = sample_max(out.type);
         out.premultiply = i & 4;
-        out.transfer = (enum transfer)(i / 16);
+        out.associated = i & 16;
+        out.transfer = (enum transfer)(i / 32);
         out.gamma = 2.2;
         for (size_t k = 0; k < way_count; k++) {
             if (ways[k].rung == NULL)
@@ -358,7 +382,8 @@ START_TEST(ranges_are_put_into_types)
     for (unsigned i = 0; i < LENGTH(ranges) * 2 * 3; i++) {
         out.low = ranges[i % LENGTH(ranges)][0];
         out.high = ranges[i % LENGTH(ranges)][1];
-        out.alpha = i / 8 > 0 && sample_is_integer(out.type);
+        out.alpha = i / 8 > 0;
+        out.opaque = sample_opaque(out.type);
         out.premultiply = out.alpha && i / 8 == 1;
         out.channels = out.alpha ? 4 : 1;
         for (size_t k = 0; k < way_count; k++) {
@@ -400,6 +425,7 @@ START_TEST(outside_is_a_pixel_of_the_file)
     enum work_type work = _i & 2 ? WORK_F32 : WORK_F64;
     double got[7];
 
+    encoding.opaque = sample_max(encoding.type);
     encoding.premultiply = _i & 4;
     encoding.transfer = (enum transfer)(_i / 8);
     for (int i = -3; i < 600; i += 7) {
@@ -418,6 +444,7 @@ TCase *conversions_case(void)
 
     tcase_add_loop_test(tests, every_type_into_every_other, 0, SAMPLE_TYPES);
     tcase_add_loop_test(tests, every_kind_of_picture, 0, SAMPLE_F16);
+    tcase_add_loop_test(tests, every_alpha_into_every_other, 0, SAMPLE_TYPES);
     tcase_add_test(tests, what_filters_leave_is_settled);
     tcase_add_loop_test(tests, integers_round_and_saturate, 0, 2 * SAMPLE_TYPES);
     tcase_add_loop_test(tests, every_half, 0, 4);

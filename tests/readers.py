@@ -266,6 +266,68 @@ class Trips:
                     found = unpacked(read_all(read, path))
                     self.compare(read.__name__.split('_')[0], what, samples, found)
 
+    def alphas(self):
+        """What a filter does where the last channel is alpha; numbers of NumPy are the reference."""
+        for (kind, code), associated in itertools.product(TYPES.items() if tifffile else (), (False, True)):
+            random = numpy.random.default_rng(7)
+            opaque = 1.0 if code[0] == 'f' else float(numpy.iinfo(code).max)
+            part = random.random((4, 5, 6, 4))
+            part[..., 3][random.random((4, 5, 6)) < 0.5] = 0
+            samples = (part * (100, 100, 100, opaque)).astype(code)
+            if associated:
+                samples[..., :3] = (samples[..., :3] * part[..., 3:]).astype(code)
+            meaning = 'assocalpha' if associated else 'unassalpha'
+            tifffile.imwrite('alpha.tif', samples, photometric='rgb', extrasamples=[meaning], metadata=None)
+            self.alpha('alpha.tif', f'{meaning} of {kind} in tif', samples, opaque, associated)
+            if nrrd and kind != 'f16' and not associated:
+                nrrd.write('alpha.nrrd', samples.transpose(3, 2, 1, 0), {'kinds': ['RGBA-color', 'domain', 'domain', 'domain']})
+                self.alpha('alpha.nrrd', f'alpha of {kind} in nrrd', samples, opaque, False)
+            if nibabel and kind == 'u8' and not associated:
+                colours = numpy.dtype([(name, 'u1') for name in 'RGBA'])
+                nibabel.save(nibabel.Nifti1Image(samples.copy().view(colours)[..., 0].T, numpy.eye(4)), 'alpha.nii')
+                self.alpha('alpha.nii', 'alpha in nii', samples, opaque, False)
+            if imagecodecs and kind in ('u8', 'u16') and not associated:
+                for z in range(4):
+                    imagecodecs.imwrite(f'alpha{z}.png', samples[z])
+                self.alpha('alpha%d.png', f'alpha of {kind} in png', samples, opaque, False)
+
+    def alpha(self, path, what, samples, opaque, associated):
+        exact = samples.astype('f8')
+        part = exact[..., 3:] / opaque
+        covered = exact[..., :3] if associated else exact[..., :3] * part
+        seen = boxed(part)
+        if associated:
+            blurred = boxed(covered)
+        else:
+            blurred = numpy.where(seen > 0, boxed(covered) / numpy.where(seen > 0, seen, 1), boxed(exact[..., :3]))
+        plain = covered / numpy.where(part > 0, part, 1) if associated else exact[..., :3]
+        slopes = numpy.sqrt(sum((shifted(plain, axis, 1) - shifted(plain, axis, -1)) ** 2 for axis in range(3))) / 2
+        self.filtered(path, what + ', blurred', samples, numpy.concatenate((blurred, seen * opaque), -1), opaque, 'box:1')
+        self.filtered(path, what + ', gradient', samples,
+                      numpy.concatenate((slopes * part if associated else slopes, exact[..., 3:]), -1), opaque, 'gradient')
+
+    def filtered(self, path, what, samples, expected, opaque, spec):
+        whole = samples.dtype.kind != 'f'
+        limit = {'rtol': 2e-3 if samples.dtype.itemsize == 2 and not whole else 1e-5, 'atol': 1.001 if whole else 1e-4}
+        if whole:
+            expected[..., :3] = numpy.clip(expected[..., :3], 0, opaque)
+        for form, reader, read in (('tif', 'tifffile', self.alpha_of_tif), ('nrrd', 'nrrd', self.alpha_of_nrrd)):
+            if form == 'nrrd' and (nrrd is None or samples.dtype == 'f2' or 'assoc' in what):
+                continue
+            if self.convert(path, what, '-f', spec, '-o', 'filtered.' + form):
+                found = read('filtered.' + form, 'assoc' in what)
+                near = found is not None and found.shape == expected.shape and numpy.allclose(found, expected, **limit)
+                self.compare(reader, f'{what}, into {form}', samples, samples if near else None)
+
+    def alpha_of_tif(self, path, associated):
+        with tifffile.TiffFile(path) as file:
+            told = [tuple(page.extrasamples) for page in file.pages]
+            return file.asarray().astype('f8') if told == [(1 if associated else 2,)] * len(told) else None
+
+    def alpha_of_nrrd(self, path, associated):
+        samples, header = nrrd.read(path)
+        return samples.T.astype('f8') if not associated and header['kinds'][0] == 'RGBA-color' else None
+
     def series(self):
         for kind in ('u8', 'i16', 'f64'):
             samples = (numpy.random.default_rng(7).random((3, 4, 5, 6)) * 100).astype(TYPES[kind])
@@ -408,6 +470,18 @@ class Trips:
         self.compare(reader, what, expected, expected if near else None)
 
 
+def shifted(samples, axis, step):
+    """Neighbours along an axis, reflected at its ends."""
+    index = numpy.clip(numpy.arange(samples.shape[axis]) + step, 0, samples.shape[axis] - 1)
+    return samples.take(index, axis)
+
+
+def boxed(samples):
+    for axis in range(3):
+        samples = (shifted(samples, axis, -1) + samples + shifted(samples, axis, 1)) / 3
+    return samples
+
+
 def unpacked(samples):
     """Colours of NIfTI are records for nibabel."""
     if samples.dtype.names is None:
@@ -437,6 +511,7 @@ def check(voxfilt):
         trips.write(samples, kind, order)
         trips.read(samples, kind, order)
     trips.channels()
+    trips.alphas()
     trips.series()
     trips.rods()
     trips.wide()

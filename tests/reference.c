@@ -259,10 +259,15 @@ unsigned reference_work_channels(const struct encoding *encoding)
     return encoding->channels + (premultiplies(encoding) ? colours_of(encoding) : 0);
 }
 
+static double opaque_of(enum sample_type type)
+{
+    return kinds[type].is_float ? 1.0 : highest(&kinds[type]);
+}
+
 /* Alpha as a fraction of its range. */
 static double cover(const struct encoding *encoding, enum work_type work, double alpha)
 {
-    double max = rounded(work, highest(&kinds[encoding->type]));
+    double max = rounded(work, encoding->opaque);
 
     if (!(alpha > 0.0))
         return 0.0;
@@ -340,9 +345,12 @@ static void encode_pixel(const struct encoding *encoding, enum work_type work, c
             linear = covered == 0.0 ? pixel[colours + 1 + c] : over(work, pixel[c], covered);
         }
         stored[c] = stored_light(encoding, work, scaled(encoding, work, linear));
+        if (encoding->alpha && encoding->associated)
+            stored[c] = times(work, stored[c], cover(encoding, work, pixel[colours]));
     }
     if (encoding->alpha)
-        stored[colours] = pixel[colours];
+        stored[colours] =
+            times(work, pixel[colours], rounded(work, opaque_of(encoding->type) / encoding->opaque));
 }
 
 void reference_decode(const struct encoding *encoding, enum work_type work, const void *samples,

@@ -104,6 +104,7 @@ static void attempt_begin(struct attempt *attempt, struct trial *trial, const st
 
     attempt->encoding = job.in = job.out = plain_encoding(trial->work, trial->grid.channels);
     attempt->encoding.alpha = job.in.alpha = job.out.alpha = trial->alpha;
+    attempt->encoding.opaque = job.in.opaque = job.out.opaque = 1.0;
     command_stage(command, &trial->grid, &attempt->stage);
     attempt->stage.leaves_alpha = trial->alpha && !stage_keeps_constants(&attempt->stage);
     ck_assert_msg(

@@ -82,7 +82,6 @@ static void load_row(const struct field *field, const struct encoding *encoding,
 {
     size_t nx = field->shape.nx;
     unsigned colours = encoding_colours(encoding);
-    real max = (real)sample_max(encoding->type);
 
     for (unsigned channel = 0; channel < encoding->channels; channel++) {
         real *values = row_of(field, plane, channel, row);
@@ -99,37 +98,53 @@ static void load_row(const struct field *field, const struct encoding *encoding,
     for (unsigned channel = 0; channel < colours; channel++) {
         real *colour = row_of(field, plane, channel, row);
         memcpy(row_of(field, plane, colours + 1 + channel, row), colour, nx * sizeof *colour);
-        cover_row(colour, row_of(field, plane, colours, row), max, nx, colour);
+        cover_row(colour, row_of(field, plane, colours, row), (real)encoding->opaque, nx, colour);
     }
 }
 
-/* Colour of a block as it is written: divided by alpha where it was multiplied, scaled, and encoded. */
+/* Colour of a block as it is written: divided by alpha where it was multiplied, scaled, and encoded; and
+   times alpha where the file has it so. */
 static void settle_colour(const struct field *field, const struct encoding *encoding, size_t plane,
                           unsigned channel, size_t row, struct range block, real *settled)
 {
     const real *colour = row_of(field, plane, channel, row) + block.first;
     unsigned colours = encoding_colours(encoding);
+    const real *alpha = row_of(field, plane, encoding->alpha ? colours : 0, row) + block.first;
 
     if (encoding->alpha && encoding->premultiply) {
-        const real *alpha = row_of(field, plane, colours, row) + block.first;
         const real *separate = row_of(field, plane, colours + 1 + channel, row) + block.first;
-        uncover_row(colour, separate, alpha, (real)sample_max(encoding->type), block.count, settled);
+        uncover_row(colour, separate, alpha, (real)encoding->opaque, block.count, settled);
     } else {
         memcpy(settled, colour, block.count * sizeof *settled);
     }
     scale_colour(settled, block.count, encoding);
     encode_row(settled, block.count, encoding);
+    if (encoding->alpha && encoding->associated)
+        cover_row(settled, alpha, (real)encoding->opaque, block.count, settled);
+}
+
+/* Whether colour is written as it stands. */
+static bool is_settled(const struct encoding *encoding)
+{
+    return !encoding->premultiply && !encoding->associated && encoding->transfer == TRANSFER_NONE &&
+           encoding->scale_count == 0;
 }
 
 /* A block of a channel as it is to be written: where it stands, or settled in scratch. */
 static const real *values_of(const struct field *field, const struct encoding *encoding, size_t plane,
                              unsigned channel, size_t row, struct range block, real *scratch)
 {
-    unsigned colours = encoding_colours(encoding);
+    const real *own = row_of(field, plane, channel, row) + block.first;
+    bool colour = channel < encoding_colours(encoding);
+    real factor = colour ? (real)1 : (real)encoding_alpha_factor(encoding);
 
-    if (channel >= colours ||
-        (!encoding->premultiply && encoding->transfer == TRANSFER_NONE && encoding->scale_count == 0))
-        return row_of(field, plane, channel, row) + block.first;
+    if (colour ? is_settled(encoding) : factor == (real)1)
+        return own;
+    if (!colour) {
+        for (size_t i = 0; i < block.count; i++)
+            scratch[i] = own[i] * factor;
+        return scratch;
+    }
     settle_colour(field, encoding, plane, channel, row, block, scratch);
     return scratch;
 }

@@ -54,8 +54,9 @@ template <typename T> struct coding {
     coding_scale<T> scales[ENCODING_SCALES];
     bool swapped;
     int channels, colours;
-    int work_channels; /* that it fills of a field */
-    bool premultiply;  /* there is alpha, too */
+    int work_channels;            /* that it fills of a field */
+    bool premultiply, associated; /* there is alpha, too */
+    T opaque, alpha_factor;
     enum transfer transfer;
     T max, decode, encode; /* the type's largest value, and the exponents of TRANSFER_GAMMA */
     T low, high;           /* what is stored as what it is, but for rounding */
@@ -125,6 +126,9 @@ template <typename T> coding<T> coding_of(const struct encoding *encoding)
     coding.colours = static_cast<int>(encoding_colours(encoding));
     coding.work_channels = static_cast<int>(encoding_work_channels(encoding));
     coding.premultiply = encoding->alpha && encoding->premultiply;
+    coding.associated = encoding->alpha && encoding->associated;
+    coding.opaque = static_cast<T>(encoding->opaque);
+    coding.alpha_factor = static_cast<T>(encoding_alpha_factor(encoding));
     coding.transfer = encoding->transfer;
     coding.max = static_cast<T>(sample_max(encoding->type));
     coding.decode = static_cast<T>(encoding->gamma);
@@ -209,7 +213,7 @@ __global__ void __launch_bounds__(CONVERT_THREADS, cuda_least_residents(cuda_cod
         const pixel pixel(pixels, index);
         const S *samples = packed + index * coding.channels;
         const T covered =
-            cuda_cover(cuda_number<T>(samples[coding.channels - 1], coding.swapped), coding.max);
+            cuda_cover(cuda_number<T>(samples[coding.channels - 1], coding.swapped), coding.opaque);
         for (int channel = 0; channel < coding.channels; channel++) {
             T value = cuda_number<T>(samples[channel], coding.swapped);
             if (is_stray(samples[channel], coding.swapped) &&
@@ -231,7 +235,8 @@ __global__ void __launch_bounds__(CONVERT_THREADS, cuda_least_residents(cuda_cod
         add_count(&outcomes->strays, strays);
 }
 
-/* Colour as it is written: divided by alpha where it was multiplied, scaled, and encoded. */
+/* Colour as it is written: divided by alpha where it was multiplied, scaled, and encoded; and times alpha
+   where the file has it so. */
 template <typename T>
 CUDA_INLINE T settled_colour(const coding<T> &coding, const cuda_view<T> &from, const pixel &pixel,
                              int channel)
@@ -240,8 +245,9 @@ CUDA_INLINE T settled_colour(const coding<T> &coding, const cuda_view<T> &from, 
 
     if (coding.premultiply)
         value = cuda_uncovered(value, pixel.of(from, coding.colours + 1 + channel),
-                               cuda_cover(pixel.of(from, coding.colours), coding.max));
-    return coding.encoded(coding.scaled(value));
+                               cuda_cover(pixel.of(from, coding.colours), coding.opaque));
+    value = coding.encoded(coding.scaled(value));
+    return coding.associated ? value * cuda_cover(pixel.of(from, coding.colours), coding.opaque) : value;
 }
 
 /* What a thread writes, and what becomes of it. */
@@ -296,7 +302,8 @@ __global__ void __launch_bounds__(CONVERT_THREADS)
         S *samples = packed + index * coding.channels;
         for (int channel = 0; channel < coding.channels; channel++) {
             const bool colour = channel < coding.colours;
-            const T value = colour ? settled_colour(coding, from, pixel, channel) : pixel.of(from, channel);
+            const T value = colour ? settled_colour(coding, from, pixel, channel)
+                                   : pixel.of(from, channel) * coding.alpha_factor;
             const S stored = colour && coding.ranged ? stretched_sample<T, S>(coding, value, &tally)
                                                      : plain_sample<T, S>(coding, value, &tally);
             samples[channel] = coding.swapped ? cuda_swapped(stored) : stored;

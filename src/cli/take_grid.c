@@ -91,6 +91,7 @@ bool take_channels(struct parsing *parsing, const char *value)
 
     if (!number_parse_count(value, &channels) || channels == 0 || channels > MOST_CHANNELS)
         return parsing_refuse(parsing, value, "a whole number from 1 to " TEXT(MOST_CHANNELS));
+    parsing->options->source.has_channels = true;
     parsing->options->source.grid.channels = (unsigned)channels;
     return true;
 }

@@ -54,6 +54,13 @@ size_t header_samples(const struct header *header)
     return header->volumes * grid_samples(&header->grid);
 }
 
+static bool refuse_description(const struct source *source, const char *option, struct fault *fault)
+{
+    return fault_raise_about(fault, STATUS_USAGE, file_in_name(source->file),
+                             "%s, whose header replaces %s; --format raw reads the whole file as samples",
+                             source->format->title, option);
+}
+
 /* What describes itself needs no description. */
 static bool check_description(const struct source *source, const struct source_request *request,
                               struct fault *fault)
@@ -64,15 +71,11 @@ static bool check_description(const struct source *source, const struct source_r
     } options[] = {{request->has_dims, "-n and -d"},
                    {request->has_type, "--type"},
                    {request->has_endian, "--endian"},
-                   {request->skip > 0, "--skip"},
-                   {request->grid.channels > 1, "--channels"}};
+                   {request->skip > 0, "--skip"}};
 
     for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
         if (options[i].given)
-            return fault_raise_about(fault, STATUS_USAGE, file_in_name(source->file),
-                                     "%s, whose header replaces %s; --format raw reads the whole "
-                                     "file as samples",
-                                     source->format->title, options[i].option);
+            return refuse_description(source, options[i].option, fault);
     }
     return true;
 }
@@ -98,6 +101,21 @@ static bool override_spacing(struct source *source, const struct source_request 
     return true;
 }
 
+/* Channels that the command line counts are all alike; a header whose last one is not needs no more than
+ * that.
+ */
+static bool level_channels(struct source *source, const struct source_request *request, struct fault *fault)
+{
+    struct header *header = &source->header;
+
+    if (!request->has_channels || source->format->title == NULL)
+        return true;
+    if (!header->alpha || request->grid.channels != header->grid.channels)
+        return refuse_description(source, "--channels", fault);
+    header->alpha = header->associated = false;
+    return true;
+}
+
 /* Whoever reads the samples passes over the others (volume.h). */
 static bool choose_volume(struct source *source, const struct source_request *request, struct fault *fault)
 {
@@ -117,7 +135,8 @@ static bool choose_volume(struct source *source, const struct source_request *re
 
 static bool settle_header(struct source *source, const struct source_request *request, struct fault *fault)
 {
-    if (!override_spacing(source, request, fault) || !choose_volume(source, request, fault))
+    if (!override_spacing(source, request, fault) || !choose_volume(source, request, fault) ||
+        !level_channels(source, request, fault))
         return false;
     return grid_check(&source->header.grid, fault) || fault_prefix(fault, file_in_name(source->file));
 }
@@ -186,6 +205,14 @@ size_t format_stem_length(const char *path)
     const struct format *format = format_of_name(path);
 
     return format != NULL ? length_before(path, format) : strlen(path);
+}
+
+bool format_tells_alpha(const struct format *format, const struct header *header)
+{
+    bool colours = format->create == format_nrrd.create || format->create == format_nii.create;
+
+    return format->create == format_tif.create ||
+           (!header->associated && (format->unassociated || (colours && header->grid.channels == 4)));
 }
 
 bool format_name_beside(const struct format *format, const char *header, bool packed, char *text, size_t size)
@@ -278,6 +305,10 @@ bool sink_open(struct sink *sink, struct file_out *file, const struct format *fo
         return fault_raise_about(fault, STATUS_USAGE, file_out_name(file),
                                  "the format %s holds no series, and there are %zu volumes (--out-format)",
                                  format->name, header->volumes);
+    if (header->associated && format->unassociated)
+        return fault_raise_about(fault, STATUS_USAGE, file_out_name(file),
+                                 "colour in a PNG is not multiplied by alpha, as that of the input is "
+                                 "(--out-format)");
     convert_spacing(sink, request->origin);
     return format->create(sink, request, fault);
 }

@@ -34,6 +34,7 @@ struct header {
     enum sample_type type;
     enum endian endian;
     bool alpha;               /* the last channel is alpha */
+    bool associated;          /* and colour is multiplied by it */
     double file_gamma;        /* stored = linear^file_gamma; 0: the sRGB curve */
     const char *profile;      /* the chunk or field whose profile defines the colours otherwise; else NULL */
     double millimetres;       /* how many the unit of the spacing is; 0: the file does not tell */
@@ -53,6 +54,7 @@ size_t header_samples(const struct header *header);
 struct source_request {
     bool has_dims;
     struct grid grid; /* extents where has_dims; channels and spacing always */
+    bool has_channels;
     bool has_type;
     enum sample_type type;
     bool has_endian;
@@ -120,6 +122,7 @@ struct format {
     bool holds_series;              /* volumes may follow each other */
     bool holds_spacing;             /* its header tells how far apart samples are */
     bool holds_position;            /* and where the grid is in space */
+    bool unassociated;              /* colour in it is never multiplied by alpha */
     /* What the name of the file ends in that samples are written into beside the header, as they are and
        compressed; NULL: they follow the header. */
     const char *beside, *beside_packed;
@@ -183,6 +186,10 @@ const struct format *format_of_input(struct file_in *file, const struct source_r
 /* The format that a name promises by its end; NULL: none. And how much of the name stands before that. */
 const struct format *format_of_name(const char *path);
 size_t format_stem_length(const char *path);
+
+/* Whether a file of the format tells that the last of such channels is alpha, and what it is to the others.
+ */
+bool format_tells_alpha(const struct format *format, const struct header *header);
 
 /* The path of the file of samples beside a header at another path; false where the text has no room for it.
  */

@@ -282,6 +282,7 @@ static bool read_type(struct source *source, const struct kept *kept, unsigned *
         if (datatype->code != code)
             continue;
         source->header.type = datatype->type;
+        source->header.alpha = datatype->channels == 4;
         *channels = datatype->channels;
         return bits == (int64_t)(8 * sample_size(datatype->type) * datatype->channels) ||
                fault_raise_about(fault, STATUS_INPUT, file_in_name(source->file),
@@ -712,6 +713,8 @@ static void tell_losses(const struct source *source, const struct format *sink, 
 
     if (sink->create == source->format->create)
         return;
+    if (source->header.alpha && sink->title != NULL && !format_tells_alpha(sink, &source->header))
+        losses_add(losses, size, "datatype");
     if (has_scale(kept)) {
         losses_add(losses, size, "scl_slope");
         losses_add(losses, size, "scl_inter");

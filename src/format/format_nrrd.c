@@ -202,6 +202,7 @@ struct axes {
     size_t count;
     uint64_t sizes[VOLUME_AXES_MOST];
     bool is_channel[VOLUME_AXES_MOST];
+    bool has_alpha; /* the last channel */
     /* NaN where nothing is said: by spacings, by the lengths of space directions, and by either. */
     double spacings[VOLUME_AXES_MOST], lengths[VOLUME_AXES_MOST], spacing[VOLUME_AXES_MOST];
 };
@@ -231,6 +232,11 @@ static size_t channel_axes(const struct axes *axes)
     return axes->is_channel[0] && axes->count > 1;
 }
 
+static bool begins_with_alpha(const char *kinds)
+{
+    return is_one_of("RGBA-color", kinds, strcspn(kinds, " \t"));
+}
+
 static bool read_kinds(const struct fields *fields, struct axes *axes, struct fault *fault)
 {
     const char *value = fields_find(fields, "kinds"), *rest = value;
@@ -245,6 +251,7 @@ static bool read_kinds(const struct fields *fields, struct axes *axes, struct fa
                 !is_one_of(domain_kinds, rest, length) &&
                 !(found >= 3 + channel_axes(axes) && is_one_of(series_kinds, rest, length));
     }
+    axes->has_alpha = axes->count > 1 && axes->sizes[0] == 4 && begins_with_alpha(value);
     return found == axes->count || fields_refuse(fields, "kinds", value, "not one for each axis", fault);
 }
 
@@ -449,6 +456,7 @@ static bool set_axes(struct source *source, const struct source_request *request
             return fault_raise_about(fault, STATUS_INPUT, file_in_name(source->file),
                                      "kinds: axis %zu holds channels, but only the first axis may", i + 1);
     }
+    source->header.alpha = axes->has_alpha;
     volume_set_spacing(source, axes->spacing + first, axes->count - first);
     source->header.position = find_position(fields_of(source), axes);
     return volume_set_extents(source, "sizes", axes->sizes + first, axes->count - first,
@@ -516,9 +524,10 @@ static const char own_fields[] =
 static const char axis_fields[] = "dimension,sizes,spacings,kinds";
 static const char position_fields[] = "space,space dimension,space directions,space origin";
 
-static bool holds_colours(const struct format *format)
+static bool holds_colours(const struct format *format, const struct header *header)
 {
-    return format->create == format_nii.create || format->create == format_tif.create;
+    return format->create == format_nii.create || format->create == format_tif.create ||
+           (header->alpha && format_tells_alpha(format, header));
 }
 
 /* What channels are. Raw samples do not even tell how many there are. */
@@ -528,7 +537,7 @@ static void tell_kinds(const struct source *source, const struct format *sink, c
     size_t length = kind == NULL ? 0 : strcspn(kind, " \t");
 
     if (source->header.grid.channels > 1 && sink->title != NULL && !is_one_of(vector_kinds, kind, length) &&
-        !(is_one_of(colour_kinds, kind, length) && holds_colours(sink)))
+        !(is_one_of(colour_kinds, kind, length) && holds_colours(sink, &source->header)))
         losses_add(losses, size, "kinds");
 }
 
@@ -636,6 +645,7 @@ static const char crop_fields[] = "sizes,space origin,axis mins,axismins,axis ma
 /* What of the origin's header no longer holds. */
 struct change {
     bool mapped, spaced, cropped;
+    bool levelled; /* alpha has become a channel like others */
 };
 
 static bool is_kept(const struct field *field, const struct change *change)
@@ -648,6 +658,7 @@ static bool is_kept(const struct field *field, const struct change *change)
         return true;
     return !is_one_of(own_fields, field->name, length) &&
            !(change->mapped && is_one_of(range_fields, field->name, length)) &&
+           !(change->levelled && is_one_of("kinds", field->name, length)) &&
            !(change->spaced && is_one_of("spacings,space directions", field->name, length)) &&
            !(change->cropped && is_one_of(crop_fields, field->name, length));
 }
@@ -662,6 +673,22 @@ static bool put_kept(struct sink *sink, const struct volume *origin, const struc
             return false;
     }
     return true;
+}
+
+static bool levels_alpha(const struct sink *sink, const struct volume *origin)
+{
+    const char *kinds = fields_find(&origin->fields, "kinds");
+
+    return kinds != NULL && begins_with_alpha(kinds) && !sink->header.alpha;
+}
+
+static bool put_levelled(struct sink *sink, const struct volume *origin, struct fault *fault)
+{
+    const char *kinds = fields_find(&origin->fields, "kinds");
+    char line[LINE_MOST];
+
+    snprintf(line, sizeof line, "kinds: vector%s", kinds + strcspn(kinds, " \t"));
+    return put_line(sink, line, fault);
 }
 
 /* Of all volumes of a series. */
@@ -686,8 +713,9 @@ static bool put_extents(struct sink *sink, bool has_position, struct fault *faul
         used += snprintf(line + used, sizeof line - (size_t)used, " %zu", sizes[i]);
     if (!put_line(sink, line, fault))
         return false;
-    snprintf(line, sizeof line, "kinds: vector domain%s%s%s", end > 2 ? " domain" : "",
-             end > 3 ? " domain" : "", end > 4 ? " time" : "");
+    snprintf(line, sizeof line, "kinds: %s domain%s%s%s",
+             sink->header.alpha && format_tells_alpha(sink->format, &sink->header) ? "RGBA-color" : "vector",
+             end > 2 ? " domain" : "", end > 3 ? " domain" : "", end > 4 ? " time" : "");
     return first > 0 || put_line(sink, line, fault);
 }
 
@@ -860,11 +888,14 @@ static bool put_description(struct sink *sink, const struct sink_request *reques
 {
     const struct change change = {.mapped = sink->header.mapped,
                                   .spaced = origin != NULL && is_spaced_anew(sink, origin),
-                                  .cropped = origin != NULL && volume_sink_is_cropped(sink, request)};
+                                  .cropped = origin != NULL && volume_sink_is_cropped(sink, request),
+                                  .levelled = origin != NULL && levels_alpha(sink, origin)};
 
     if (origin == NULL)
         return put_anew(sink, request, fault);
-    return put_kept(sink, origin, &change, fault) && (!change.cropped || put_region(sink, origin, fault)) &&
+    return put_kept(sink, origin, &change, fault) &&
+           (!change.levelled || put_levelled(sink, origin, fault)) &&
+           (!change.cropped || put_region(sink, origin, fault)) &&
            (!change.spaced || put_spacings(sink, origin, fault));
 }
 

@@ -480,6 +480,7 @@ const struct format format_png = {
     .name = "png",
     .summary = "Portable Network Graphics",
     .in_turn = true,
+    .unassociated = true,
     .compresses = true,
     .sniff = sniff,
     .open = open_source,

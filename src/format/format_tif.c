@@ -20,6 +20,9 @@ enum { DESCRIPTION_MOST = 512, CHANNELS_MOST = 65535, DEFAULT_DPI = 72 };
 /* As ResolutionUnit has them. */
 enum { NO_UNIT = 1, INCHES = 2, CENTIMETRES = 3 };
 
+/* As ExtraSamples has them. */
+enum { NO_ALPHA = 0, ASSOCIATED = 1, UNASSOCIATED = 2 };
+
 static bool is_tiff(const unsigned char *start, size_t size)
 {
     static const char *const marks[] = {"II*\0", "MM\0*", "II+\0", "MM\0+"};
@@ -106,6 +109,8 @@ static void describe(struct source *source, const struct tiff_pages *pages)
     header->grid =
         grid_make(is_volume ? 3 : 2, (size_t)pages->width, (size_t)pages->height, (size_t)pages->count);
     header->grid.channels = pages->channels;
+    header->alpha = pages->alpha != NO_ALPHA;
+    header->associated = pages->alpha == ASSOCIATED;
     header->type = pages->type;
     header->endian = pages->endian;
     set_spacing(source, pages);
@@ -193,6 +198,8 @@ static void tell_losses(const struct source *source, const struct format *sink, 
 {
     const struct tiff_pages *pages = tiff_reader_pages(source->state);
 
+    if (pages->alpha != NO_ALPHA && !(source->header.alpha && format_tells_alpha(sink, &source->header)))
+        losses_add(losses, size, "ExtraSamples");
     if (sink->open == source->format->open || source->header.millimetres > 0.0)
         return;
     if (pages->text.unit[0] != '\0')
@@ -234,8 +241,9 @@ static const struct tiff_pages *pages_of_origin(const struct source *origin)
 
 static bool is_rgb(const struct header *header)
 {
-    return (header->grid.channels == 3 || header->grid.channels == 4) &&
-           (header->type == SAMPLE_U8 || header->type == SAMPLE_U16);
+    return (header->grid.channels == 4 && header->alpha) ||
+           ((header->grid.channels == 3 || header->grid.channels == 4) &&
+            (header->type == SAMPLE_U8 || header->type == SAMPLE_U16));
 }
 
 /* What tells the unit of distances: a description of a stack has it by name. */
@@ -268,6 +276,9 @@ static bool create_sink(struct sink *sink, const struct sink_request *request, s
         .height = grid->ny,
         .channels = grid->channels,
         .rgb = is_rgb(&sink->header),
+        .extra = !sink->header.alpha       ? NO_ALPHA
+                 : sink->header.associated ? ASSOCIATED
+                                           : UNASSOCIATED,
         .type = sink->header.type,
         .endian = sink->header.endian,
         .distance = {grid->spacing[0], grid->spacing[1]},

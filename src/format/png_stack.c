@@ -5,6 +5,7 @@
 #include "base/file_out.h"
 #include "base/mem.h"
 #include "base/number.h"
+#include "losses.h"
 #include "png_picture.h"
 
 #include <errno.h>
@@ -89,6 +90,7 @@ static void describe(struct source *source)
 
     source->header.grid = grid_make(3, picture->grid.nx, picture->grid.ny, 0);
     source->header.grid.channels = picture->grid.channels;
+    source->header.alpha = picture->alpha;
     source->header.type = picture->type;
     source->header.endian = picture->endian;
 }
@@ -175,6 +177,13 @@ static bool end_source(struct source *source, struct fault *fault)
     (void)fault;
     close_picture(source->state);
     return true;
+}
+
+/* Raw samples tell nothing of themselves. */
+static void tell_losses(const struct source *source, const struct format *sink, char *losses, size_t size)
+{
+    if (source->header.alpha && sink->title != NULL && !format_tells_alpha(sink, &source->header))
+        losses_add(losses, size, "IHDR: alpha");
 }
 
 /* ---- writing ---- */
@@ -349,11 +358,13 @@ const struct format format_png_stack = {
     .summary = "pictures in files whose names differ in a number",
     .title = "a stack of PNG pictures",
     .in_turn = true,
+    .unassociated = true,
     .compresses = true,
     .open = open_source,
     .read = read_samples,
     .end = end_source,
     .close = close_source,
+    .tell_losses = tell_losses,
     .create = create_sink,
     .write = write_samples,
     .finish = finish_sink,

@@ -42,12 +42,17 @@ struct ends {
     double least, greatest;
 };
 
-static struct ends find_ends(const unsigned char *samples, enum sample_type type, size_t count)
+static bool is_alpha(const struct header *header, size_t index)
+{
+    return header->alpha && (index + 1) % header->grid.channels == 0;
+}
+
+static struct ends find_ends(const unsigned char *samples, const struct header *header)
 {
     struct ends ends = {INFINITY, -INFINITY};
 
-    for (size_t i = 0; i < count; i++) {
-        double number = number_at(samples, type, i);
+    for (size_t i = 0; i < grid_samples(&header->grid); i++) {
+        double number = is_alpha(header, i) ? NAN : number_at(samples, header->type, i);
         if (isfinite(number) && number < ends.least)
             ends.least = number;
         if (isfinite(number) && number > ends.greatest)
@@ -66,13 +71,15 @@ static double shade_of(double number, const struct ends *ends, double white)
 }
 
 /* In place: no shade takes more bytes than its sample. */
-static void shade(unsigned char *samples, enum sample_type type, size_t count, const struct ends *ends)
+static void shade(unsigned char *samples, const struct header *header, const struct ends *of_colour)
 {
-    enum sample_type shades = slice_type(type);
+    const struct ends of_alpha = {0.0, sample_opaque(header->type)};
+    enum sample_type shades = slice_type(header->type);
     double white = sample_max(shades);
 
-    for (size_t i = 0; i < count; i++) {
-        double value = shade_of(number_at(samples, type, i), ends, white);
+    for (size_t i = 0; i < grid_samples(&header->grid); i++) {
+        const struct ends *ends = is_alpha(header, i) ? &of_alpha : of_colour;
+        double value = shade_of(number_at(samples, header->type, i), ends, white);
         uint16_t wide = (uint16_t)value;
         if (shades == SAMPLE_U8)
             samples[i] = (unsigned char)value;
@@ -127,17 +134,16 @@ static bool finish(struct sink *sink, struct fault *fault)
 {
     struct slice *slice = sink->state;
     struct header header = sink->header;
-    size_t count = grid_samples(&header.grid);
     struct ends ends;
 
     if (header.endian != endian_native())
-        sample_swap(header.type, slice->samples, count);
-    ends = find_ends(slice->samples, header.type, count);
+        sample_swap(header.type, slice->samples, grid_samples(&header.grid));
+    ends = find_ends(slice->samples, &header);
     if (!isfinite(ends.greatest - ends.least))
         return fault_raise_about(fault, STATUS_LIMIT, file_out_name(sink->file),
                                  "%.9g and %.9g are too far apart for one range of gray (--out-range)",
                                  ends.least, ends.greatest);
-    shade(slice->samples, header.type, count, &ends);
+    shade(slice->samples, &header, &ends);
     header.type = slice_type(header.type);
     header.endian = endian_native();
     snprintf(sink->remark, sizeof sink->remark, "%.9g to %.9g became 0 to %g", ends.least, ends.greatest,
@@ -159,6 +165,7 @@ const struct format format_slice = {
     .name = "png",
     .summary = "Portable Network Graphics",
     .in_turn = true,
+    .unassociated = true,
     .compresses = true,
     .create = create,
     .write = write,

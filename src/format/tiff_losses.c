@@ -26,7 +26,7 @@ static bool is_turned(const struct tiff_losses_page *page)
            orientation != ORIENTATION_TOPLEFT;
 }
 
-/* Channels beyond the colours are written as channels of which nothing is known. */
+/* Channels beyond the colours are written as channels of which nothing is known, but for alpha. */
 static bool has_alpha(const struct tiff_losses_page *page)
 {
     uint16_t count = 0, *meanings = NULL;
@@ -47,7 +47,7 @@ static bool is_carried(const struct tiff_losses_page *page, unsigned tag)
     if (tag == TIFFTAG_ORIENTATION)
         return !is_turned(page);
     if (tag == TIFFTAG_EXTRASAMPLES)
-        return !has_alpha(page);
+        return page->alpha || !has_alpha(page);
     for (size_t i = 0; i < sizeof carried / sizeof *carried; i++) {
         if (carried[i] == tag)
             return true;

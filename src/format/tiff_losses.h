@@ -15,6 +15,7 @@ struct tiff_losses_page {
     TIFF *tiff; /* at that page */
     const struct tiff_directory *directory;
     const struct tiff_text *text; /* of its description */
+    bool alpha;                   /* what is more than it can be told elsewhere */
 };
 
 /* The names of such tags, or as many as there is room for; empty: none. */

@@ -156,7 +156,7 @@ static bool refuse_damage(struct tiff_reader *reader)
 /* What a page says of its samples. */
 struct shape {
     uint32_t width, height, depth;
-    uint16_t bits, channels, format, planes, photometric, compression;
+    uint16_t bits, channels, alpha, format, planes, photometric, compression;
 };
 
 static uint16_t short_field(struct tiff_reader *reader, uint32_t tag, uint16_t otherwise)
@@ -164,6 +164,37 @@ static uint16_t short_field(struct tiff_reader *reader, uint32_t tag, uint16_t o
     uint16_t value = otherwise;
 
     return reader->libtiff->TIFFGetFieldDefaulted(reader->tiff, tag, &value) == 1 ? value : otherwise;
+}
+
+/* Channels beyond the colours. */
+static uint16_t extra_channels(const struct shape *shape)
+{
+    uint16_t colours = shape->photometric == PHOTOMETRIC_RGB ? 3 : 1;
+
+    return shape->channels > colours ? (uint16_t)(shape->channels - colours) : 0;
+}
+
+/* Their meanings. */
+static uint16_t read_extras(struct tiff_reader *reader, uint16_t **meanings)
+{
+    uint16_t count = 0;
+
+    return reader->libtiff->TIFFGetField(reader->tiff, TIFFTAG_EXTRASAMPLES, &count, meanings) == 1 ? count
+                                                                                                    : 0;
+}
+
+/* Alpha is the last of them, and no other. */
+static uint16_t read_alpha(struct tiff_reader *reader, const struct shape *shape)
+{
+    uint16_t *meanings = NULL, count = read_extras(reader, &meanings);
+
+    if (count == 0 || count != extra_channels(shape))
+        return EXTRASAMPLE_UNSPECIFIED;
+    for (uint16_t i = 0; i + 1 < count; i++) {
+        if (meanings[i] != EXTRASAMPLE_UNSPECIFIED)
+            return EXTRASAMPLE_UNSPECIFIED;
+    }
+    return meanings[count - 1];
 }
 
 static struct shape read_shape(struct tiff_reader *reader)
@@ -180,6 +211,7 @@ static struct shape read_shape(struct tiff_reader *reader)
     shape.planes = short_field(reader, TIFFTAG_PLANARCONFIG, PLANARCONFIG_CONTIG);
     shape.photometric = short_field(reader, TIFFTAG_PHOTOMETRIC, PHOTOMETRIC_MINISBLACK);
     shape.compression = short_field(reader, TIFFTAG_COMPRESSION, COMPRESSION_NONE);
+    shape.alpha = read_alpha(reader, &shape);
     return shape;
 }
 
@@ -271,6 +303,7 @@ static bool check_like_first(struct tiff_reader *reader, const struct shape *sha
     return check_same(reader, "ImageWidth", shape->width, all->width) &&
            check_same(reader, "ImageLength", shape->height, all->height) &&
            check_same(reader, "SamplesPerPixel", shape->channels, all->channels) &&
+           check_same(reader, "ExtraSamples", shape->alpha, all->alpha) &&
            check_same(reader, "BitsPerSample", shape->bits, 8 * sample_size(all->type)) &&
            (type == all->type ||
             refuse_number(reader, "SampleFormat", shape->format, ", but not on the first page"));
@@ -293,7 +326,7 @@ static void read_description(struct tiff_reader *reader)
     struct tiff_pages *all = &reader->all;
     const struct tiff_directory directory =
         tiff_directory_at(reader->file, all->endian, libtiff->TIFFCurrentDirOffset(reader->tiff));
-    const struct tiff_losses_page page = {libtiff, reader->tiff, &directory, &all->text};
+    const struct tiff_losses_page page = {libtiff, reader->tiff, &directory, &all->text, all->alpha != 0};
     const char *description = NULL;
 
     if (libtiff->TIFFGetField(reader->tiff, TIFFTAG_IMAGEDESCRIPTION, &description) != 1)
@@ -315,6 +348,7 @@ static bool read_first(struct tiff_reader *reader, const struct shape *shape, en
     all->width = shape->width;
     all->height = shape->height;
     all->channels = shape->channels;
+    all->alpha = shape->alpha;
     all->type = type;
     all->endian = reader->libtiff->TIFFIsBigEndian(reader->tiff) ? ENDIAN_BIG : ENDIAN_LITTLE;
     all->plain = true;
@@ -328,7 +362,7 @@ static bool read_first(struct tiff_reader *reader, const struct shape *shape, en
 static const struct deciding {
     uint32_t tag;
     const char *name;
-    enum { SHORT_NUMBER, LONG_NUMBER, SHORT_BY_CHANNEL, PLACE_BY_PIECE, BYTES_BY_PIECE } kind;
+    enum { SHORT_NUMBER, LONG_NUMBER, SHORT_BY_CHANNEL, SHORT_BY_EXTRA, PLACE_BY_PIECE, BYTES_BY_PIECE } kind;
 } deciding[] = {
     {TIFFTAG_IMAGEWIDTH, "ImageWidth", LONG_NUMBER},
     {TIFFTAG_IMAGELENGTH, "ImageLength", LONG_NUMBER},
@@ -342,6 +376,7 @@ static const struct deciding {
     {TIFFTAG_TILEWIDTH, "TileWidth", LONG_NUMBER},
     {TIFFTAG_TILELENGTH, "TileLength", LONG_NUMBER},
     {TIFFTAG_SAMPLEFORMAT, "SampleFormat", SHORT_BY_CHANNEL},
+    {TIFFTAG_EXTRASAMPLES, "ExtraSamples", SHORT_BY_EXTRA},
     {TIFFTAG_STRIPOFFSETS, "StripOffsets", PLACE_BY_PIECE},
     {TIFFTAG_TILEOFFSETS, "TileOffsets", PLACE_BY_PIECE},
     {TIFFTAG_STRIPBYTECOUNTS, "StripByteCounts", BYTES_BY_PIECE},
@@ -368,6 +403,10 @@ static bool number_in_use(struct tiff_reader *reader, const struct deciding *tag
         *number = libtiff->TIFFGetStrileOffset(reader->tiff, index);
     } else if (tag->kind == BYTES_BY_PIECE) {
         *number = libtiff->TIFFGetStrileByteCount(reader->tiff, index);
+    } else if (tag->kind == SHORT_BY_EXTRA) {
+        uint16_t *meanings = NULL;
+        known = index < read_extras(reader, &meanings);
+        *number = known ? meanings[index] : 0;
     } else if (tag->kind == LONG_NUMBER) {
         known = libtiff->TIFFGetField(reader->tiff, tag->tag, &wide);
         *number = wide;
@@ -379,10 +418,11 @@ static bool number_in_use(struct tiff_reader *reader, const struct deciding *tag
 }
 
 static bool check_entry(struct tiff_reader *reader, const struct tiff_directory *directory, uint64_t entry,
-                        const struct deciding *tag, unsigned channels)
+                        const struct deciding *tag, const struct shape *shape)
 {
     uint64_t count = tiff_directory_count(directory, entry), used, stands,
-             most = tag->kind == SHORT_BY_CHANNEL ? channels
+             most = tag->kind == SHORT_BY_CHANNEL ? shape->channels
+                    : tag->kind == SHORT_BY_EXTRA ? extra_channels(shape)
                     : tag->kind < PLACE_BY_PIECE  ? 1
                                                   : pieces(reader);
 
@@ -414,7 +454,7 @@ static bool check_directory(struct tiff_reader *reader, const struct shape *shap
         unsigned found = tiff_directory_tag(&directory, entry);
         for (size_t i = 0; i < DECIDING; i++) {
             if (deciding[i].tag == found && !is_ignored(&deciding[i], shape) &&
-                !check_entry(reader, &directory, entry, &deciding[i], shape->channels))
+                !check_entry(reader, &directory, entry, &deciding[i], shape))
                 return false;
         }
     }

@@ -19,6 +19,7 @@ struct tiff_pages {
     uint64_t count, left_out; /* pages; and those that are smaller copies or masks */
     uint64_t width, height;
     unsigned channels;
+    unsigned alpha; /* what the last channel is to the others, as ExtraSamples has it; 0: alike */
     enum sample_type type;
     enum endian endian; /* of the file */
     bool has_resolution;

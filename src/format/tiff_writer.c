@@ -103,21 +103,32 @@ static void add_entry(const struct tiff_writer *writer, struct text *text, enum 
         add(text, 1, 0);
 }
 
-/* The same number for each of so many channels, which stand together if they are more than one. */
+/* The number of channel i of so many, of which the last may have another one. */
+struct numbers {
+    unsigned count;
+    uint64_t number, last;
+};
+
+static uint64_t number_of(const struct numbers *numbers, size_t i)
+{
+    return i + 1 == numbers->count ? numbers->last : numbers->number;
+}
+
+/* They stand together if they are more than one. */
 static void add_for_channels(const struct tiff_writer *writer, struct text *text, enum tag tag,
-                             unsigned count, uint64_t number, uint64_t place)
+                             struct numbers numbers, uint64_t place)
 {
     size_t width = width_of(writer);
 
-    if (count * 2 > width || count == 1) {
-        add_entry(writer, text, tag, SHORT, count, count == 1 ? number : place);
+    if (numbers.count * 2 > width || numbers.count == 1) {
+        add_entry(writer, text, tag, SHORT, numbers.count, numbers.count == 1 ? numbers.last : place);
         return;
     }
     add(text, 2, tag);
     add(text, 2, SHORT);
-    add(text, width, count);
+    add(text, width, numbers.count);
     for (size_t i = 0; i < width / 2; i++)
-        add(text, 2, i < count ? number : 0);
+        add(text, 2, i < numbers.count ? number_of(&numbers, i) : 0);
 }
 
 /* The best fraction of 32-bit numbers: the distance, upside down. */
@@ -165,6 +176,25 @@ static unsigned format_of(enum sample_type type)
     return !sample_is_integer(type) ? 3 : sample_min(type) < 0.0 ? 2 : 1;
 }
 
+static struct numbers bits_of(const struct tiff_writer *writer)
+{
+    uint64_t bits = 8 * sample_size(writer->stack.type);
+
+    return (struct numbers){writer->stack.channels, bits, bits};
+}
+
+static struct numbers formats_of(const struct tiff_writer *writer)
+{
+    unsigned format = format_of(writer->stack.type);
+
+    return (struct numbers){writer->stack.channels, format, format};
+}
+
+static struct numbers extras_of(const struct tiff_writer *writer)
+{
+    return (struct numbers){extra_channels(writer), 0, writer->stack.extra};
+}
+
 static size_t entry_count(const struct tiff_writer *writer, bool described)
 {
     return 13 + (size_t)described + (size_t)(extra_channels(writer) > 0);
@@ -186,8 +216,7 @@ static void add_directory(const struct tiff_writer *writer, struct text *text, b
     add(text, writer->big ? 8 : 2, entry_count(writer, described));
     add_entry(writer, text, IMAGE_WIDTH, LONG, 1, stack->width);
     add_entry(writer, text, IMAGE_LENGTH, LONG, 1, stack->height);
-    add_for_channels(writer, text, BITS_PER_SAMPLE, stack->channels, 8 * sample_size(stack->type),
-                     writer->bits_at);
+    add_for_channels(writer, text, BITS_PER_SAMPLE, bits_of(writer), writer->bits_at);
     add_entry(writer, text, COMPRESSION, SHORT, 1, stack->level > 0 ? DEFLATED : AS_THEY_ARE);
     add_entry(writer, text, PHOTOMETRIC, SHORT, 1, stack->rgb ? RGB : GRAY);
     if (described)
@@ -200,21 +229,20 @@ static void add_directory(const struct tiff_writer *writer, struct text *text, b
     add_resolution(writer, text, Y_RESOLUTION, 1);
     add_entry(writer, text, RESOLUTION_UNIT, SHORT, 1, stack->unit);
     if (extra_channels(writer) > 0)
-        add_for_channels(writer, text, EXTRA_SAMPLES, extra_channels(writer), 0, writer->extras_at);
-    add_for_channels(writer, text, SAMPLE_FORMAT, stack->channels, format_of(stack->type),
-                     writer->formats_at);
+        add_for_channels(writer, text, EXTRA_SAMPLES, extras_of(writer), writer->extras_at);
+    add_for_channels(writer, text, SAMPLE_FORMAT, formats_of(writer), writer->formats_at);
     add(text, width_of(writer), next);
 }
 
 /* ---- what comes before the samples ---- */
 
 /* A list of one number for each channel; returns where it stands. */
-static uint64_t add_list(struct text *text, unsigned count, uint64_t number)
+static uint64_t add_list(struct text *text, struct numbers numbers)
 {
     uint64_t place = text->size;
 
-    for (unsigned i = 0; i < count; i++)
-        add(text, 2, number);
+    for (unsigned i = 0; i < numbers.count; i++)
+        add(text, 2, number_of(&numbers, i));
     return place;
 }
 
@@ -222,9 +250,9 @@ static void add_shared(struct tiff_writer *writer, struct text *text)
 {
     const struct tiff_writer_stack *stack = &writer->stack;
 
-    writer->bits_at = add_list(text, stack->channels, 8 * sample_size(stack->type));
-    writer->formats_at = add_list(text, stack->channels, format_of(stack->type));
-    writer->extras_at = add_list(text, extra_channels(writer), 0);
+    writer->bits_at = add_list(text, bits_of(writer));
+    writer->formats_at = add_list(text, formats_of(writer));
+    writer->extras_at = add_list(text, extras_of(writer));
     writer->resolutions_at = text->size;
     add_ratio(text, stack->distance[0]);
     add_ratio(text, stack->distance[1]);

@@ -16,7 +16,8 @@ struct tiff_writer;
 struct tiff_writer_stack {
     uint64_t pages, width, height;
     unsigned channels;
-    bool rgb; /* the first three channels are red, green and blue */
+    bool rgb;       /* the first three channels are red, green and blue */
+    unsigned extra; /* what the last channel is beyond the colours, as ExtraSamples has it */
     enum sample_type type;
     enum endian endian;
     double distance[2];      /* between samples, along x and y */

@@ -68,6 +68,11 @@ double sample_max(enum sample_type type)
     return sample_table[type].max;
 }
 
+double sample_opaque(enum sample_type type)
+{
+    return sample_is_integer(type) ? sample_max(type) : 1.0;
+}
+
 double sample_min(enum sample_type type)
 {
     return sample_table[type].min;

@@ -36,6 +36,9 @@ bool sample_is_integer(enum sample_type type);
 /* The largest value of an integer type: what full intensity means in a picture. */
 double sample_max(enum sample_type type);
 
+/* What an alpha that hides all behind it is: that, or 1 in a type that is no integer. */
+double sample_opaque(enum sample_type type);
+
 /* The least: 0, or what two's complement has beyond the negative of the largest. */
 double sample_min(enum sample_type type);
 

@@ -64,8 +64,8 @@ static bool is_for_lone_channel(const struct job *job)
 static bool filters_alpha(const struct job *job)
 {
     for (size_t i = 0; i < job->stage_count; i++) {
-        if (!job->stages[i].leaves_alpha)
-            return !job->copies;
+        if (!job->stages[i].leaves_alpha && !stage_is_identity(&job->stages[i]))
+            return true;
     }
     return false;
 }

@@ -42,9 +42,9 @@ static void look_at(const struct header *header, struct look *look)
     number_format_product((const size_t[]){grid->nx, grid->ny, grid->nz}, grid->axes, extents,
                           sizeof extents);
     snprintf(look->samples, sizeof look->samples, "%s %s", extents, sample_name(header->type));
-    snprintf(look->rest, sizeof look->rest, "%u %zu %d %d %a %a %a %a", grid->channels, header->volumes,
-             (int)header->endian, header->alpha, header->file_gamma, grid->spacing[0], grid->spacing[1],
-             grid->spacing[2]);
+    snprintf(look->rest, sizeof look->rest, "%u %zu %d %d %d %a %a %a %a", grid->channels, header->volumes,
+             (int)header->endian, header->alpha, header->associated, header->file_gamma, grid->spacing[0],
+             grid->spacing[1], grid->spacing[2]);
 }
 
 static bool compare_looks(const struct look *own, const struct look *first, const char *name,

@@ -10,7 +10,7 @@
 
 static bool build_stages(const struct job_request *request, struct job *job, struct fault *fault)
 {
-    job->stages = mem_zeroed(2 * request->stage_count, sizeof *job->stages, "the stages", fault);
+    job->stages = mem_zeroed(2 * request->stage_count + 1, sizeof *job->stages, "the stages", fault);
     if (job->stages == NULL)
         return false;
     for (; job->stage_count < request->stage_count; job->stage_count++) {
@@ -29,14 +29,15 @@ static void insert_stage(struct job *job, size_t place, struct stage stage)
 }
 
 /* Alpha weighs colour for the stages that filter alpha, too, and for no others. Those that take no step do
-   not count. What samples are scaled by while they are converted is applied to colour as it stands. */
-static void settle_cover(struct job *job)
+   not count. What samples are scaled by while they are converted is applied to colour as it stands. A file's
+   colour that is times alpha already is taken so from it, and written so. */
+static void settle_cover(struct job *job, bool premultiplies)
 {
-    bool begun = false, covered = false, scaled = false;
+    bool associated = job->in.associated, begun = associated, covered = associated, scaled = false;
 
-    job->field.premultiply = false;
+    job->field.premultiply = associated;
     for (size_t i = 0; i < job->stage_count; i++) {
-        bool wanted = !job->stages[i].leaves_alpha;
+        bool wanted = premultiplies && !job->stages[i].leaves_alpha;
         if (job->stages[i].steps == 0)
             continue;
         if (job->stages[i].converted) {
@@ -53,30 +54,46 @@ static void settle_cover(struct job *job)
     }
     if (!begun && scaled)
         job->decode.premultiply = false;
+    job->encode.associated = associated && (scaled || !covered);
     if (begun || scaled)
-        job->encode.premultiply = covered;
+        job->encode.premultiply = covered && (!associated || scaled);
     else
         job->field.premultiply = job->decode.premultiply;
 }
 
-/* A stage that does not keep a constant would leave nothing to see of a full alpha. */
-static void settle_alpha(struct job *job)
+static bool all_identity(const struct job *job)
+{
+    for (size_t i = 0; i < job->stage_count; i++) {
+        if (!stage_is_identity(&job->stages[i]))
+            return false;
+    }
+    return true;
+}
+
+/* A stage that does not keep a constant would leave nothing to see of a full alpha. Where nothing is
+   filtered, colour is not rounded on its way through alpha and back. */
+static void settle_alpha(struct job *job, enum alpha_mode mode)
 {
     for (size_t i = 0; i < job->stage_count; i++)
         job->stages[i].leaves_alpha = job->in.alpha && !stage_keeps_constants(&job->stages[i]);
+    if (all_identity(job))
+        job->decode.premultiply = job->encode.premultiply = false;
     job->field = job->decode;
-    if (job->decode.premultiply)
-        settle_cover(job);
+    if (job->decode.premultiply || (job->in.associated && !all_identity(job)))
+        settle_cover(job, mode == ALPHA_PREMULTIPLY);
 }
 
-static struct encoding encoding_of(const struct header *header, const struct job_request *request)
+/* Of samples that come from a file of this type. */
+static struct encoding encoding_of(const struct header *header, enum sample_type type,
+                                   const struct job_request *request)
 {
     struct encoding encoding = {
         .type = header->type,
         .swapped = header->endian != endian_native() && sample_size(header->type) > 1,
         .channels = header->grid.channels,
         .alpha = header->alpha,
-        .premultiply = header->alpha && request->alpha_mode == ALPHA_PREMULTIPLY,
+        .opaque = sample_opaque(type),
+        .premultiply = header->alpha && !header->associated && request->alpha_mode == ALPHA_PREMULTIPLY,
         .transfer = TRANSFER_NONE,
         .gamma = 1.0,
     };
@@ -88,15 +105,6 @@ static struct encoding encoding_of(const struct header *header, const struct job
         encoding.transfer = TRANSFER_SRGB;
     }
     return encoding;
-}
-
-static bool all_identity(const struct job *job)
-{
-    for (size_t i = 0; i < job->stage_count; i++) {
-        if (!stage_is_identity(&job->stages[i]))
-            return false;
-    }
-    return true;
 }
 
 static bool can_be_converted(const struct stage *stage)
@@ -111,7 +119,7 @@ static bool convert(struct job *job, struct stage *stage, struct scale *scale, s
 }
 
 /* What scales at the start or at the end of the chain costs no level: samples are converted there as it is.
- */
+   At the start, that is not what becomes of colour times alpha. */
 static bool convert_scales(struct job *job, struct fault *fault)
 {
     struct encoding *out = &job->encode, *in = &job->decode;
@@ -123,7 +131,9 @@ static bool convert_scales(struct job *job, struct fault *fault)
         if (!convert(job, &job->stages[first], &out->scales[out->scale_count++], fault))
             return false;
     }
-    for (; next < end && in->scale_count < ENCODING_SCALES && can_be_converted(&job->stages[next]); next++) {
+    for (; !job->in.associated && next < end && in->scale_count < ENCODING_SCALES &&
+           can_be_converted(&job->stages[next]);
+         next++) {
         if (!convert(job, &job->stages[next], &in->scales[in->scale_count++], fault))
             return false;
     }
@@ -211,14 +221,14 @@ bool job_make(const struct job_request *request, const struct source *source, st
     if (request->has_out_endian)
         job->out.endian = request->out_endian;
     job->out.mapped = request->ranged;
-    job->decode = encoding_of(&job->in, request);
-    job->encode = encoding_of(&job->out, request);
+    job->decode = encoding_of(&job->in, job->in.type, request);
+    job->encode = encoding_of(&job->out, job->in.type, request);
     if (!settle_region(&request->region, job, fault) || !build_stages(request, job, fault) ||
         !convert_scales(job, fault)) {
         job_free(job);
         return false;
     }
-    settle_alpha(job);
+    settle_alpha(job, request->alpha_mode);
     job->encode.ranged = request->ranged;
     job->encode.low = request->low;
     job->encode.high = request->high;

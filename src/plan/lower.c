@@ -183,7 +183,7 @@ static bool check_flow(const struct heat *heat, const struct op *op, struct faul
 static void lower_cover(const struct encoding *encoding, struct op *op)
 {
     op->colours = encoding_colours(encoding);
-    op->max = sample_max(encoding->type);
+    op->max = encoding->opaque;
     if (op->kind == OP_UNCOVER)
         op->channels = op->colours;
 }
