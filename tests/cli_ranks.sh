@@ -188,6 +188,26 @@ done
 
 # ---------------------------------------------------------------- refusals
 
+# Change a byte.
+flip() # FILE PLACE
+{
+    byte=$(tail -c +$(($2 + 1)) "$1" | head -c 1 | od -An -tu1)
+    # shellcheck disable=SC2059  # the byte, in octal
+    printf "\\$(printf %o $((255 - byte)))" | dd of="$1" bs=1 seek="$2" conv=notrunc 2> ../stderr
+}
+
+# Pictures that are compressed differ in their sizes, most often.
+refuses_slice() # NUMBER COMMAND...
+{
+    k=$1
+    shift
+    rm -f out
+    "$@" > ../stdout 2> ../stderr < /dev/null
+    [ $? = 3 ] && ! [ -e out ] &&
+        grep -qE "^voxfilt-mpi: rank 1 \($host\): /proc/self/cwd/slice$k.png: (its bytes differ from those|[0-9]* bytes here, but [0-9]*) on rank 0\$" ../stderr
+    result $? "another picture $k of a stack"
+}
+
 # shellcheck disable=SC2086
 {
     refuses_all 2 'voxfilt-mpi: standard input: every rank reads the input; name a file (--input FILE)' \
@@ -220,6 +240,42 @@ done
     mine="-i /proc/self/cwd/scan.raw -d 21,15,30 -t u16 -o $here/out"
     refuses_all 3 "voxfilt-mpi: rank 1 ($host): /proc/self/cwd/scan.raw: 2700000 bytes here, but 18900 on rank 0" \
         ranks 1 voxfilt-mpi $mine : -n 1 -wdir "$here/other" voxfilt-mpi $mine
+    # A copy in another state.
+    cp scan.raw other/scan.raw
+    flip other/scan.raw 9000
+    refuses_all 3 "voxfilt-mpi: rank 1 ($host): /proc/self/cwd/scan.raw: its bytes differ from those on rank 0" \
+        ranks 1 voxfilt-mpi $mine : -n 1 -wdir "$here/other" voxfilt-mpi $mine
+    tallest="-i /proc/self/cwd/large.raw -d 300,200,45 -t u8 -o $here/out"
+    for place in 1048575:first 1651424:last; do
+        cp large.raw other/large.raw
+        flip other/large.raw ${place%:*}
+        refuses_all 3 "voxfilt-mpi: rank 1 ($host): /proc/self/cwd/large.raw: its ${place#*:} MiB differs from that on rank 0" \
+            ranks 1 voxfilt-mpi $tallest : -n 1 -wdir "$here/other" voxfilt-mpi $tallest
+    done
+    cp large.raw other/large.raw
+    touch -d '2020-02-02 02:02:02' other/large.raw
+    accepts 'times of change that differ' 'voxfilt-mpi: /proc/self/cwd/large.raw: ranks see different times of its last change
+' ranks 1 voxfilt-mpi $tallest -f identity : -n 1 -wdir "$here/other" voxfilt-mpi $tallest -f identity
+    same 'are no reason to refuse the file' out large.raw
+    rm out other/large.raw
+    # Of a list, and of a stack, the first and the last file count.
+    for k in 0 1 2; do
+        tail -c +$((k * 6300 + 1)) scan.raw | head -c 6300 > third.$k
+    done
+    printf 'NRRD0004\ntype: uint16\ndimension: 3\nsizes: 21 15 30\nendian: little\nencoding: raw\ndata file: LIST\nthird.0\nthird.1\nthird.2\n' > list.nhdr
+    voxfilt $scan -f identity --planes 0:3 -o slice%d.png
+    list="-i /proc/self/cwd/list.nhdr -f identity --out-format raw -o $here/out"
+    stack="-i /proc/self/cwd/slice%d.png -f identity --out-format raw -o $here/out"
+    accepts 'a list that all see alike' '' ranks 2 voxfilt-mpi $list
+    same 'is read' out scan.raw
+    for k in 0 2; do
+        cp -p list.nhdr third.* slice*.png other
+        flip other/third.$k 6000
+        refuses_all 3 "voxfilt-mpi: rank 1 ($host): /proc/self/cwd/third.$k: its bytes differ from those on rank 0" \
+            ranks 1 voxfilt-mpi $list : -n 1 -wdir "$here/other" voxfilt-mpi $list
+        cp slice1.png other/slice$k.png
+        refuses_slice $k ranks 1 voxfilt-mpi $stack : -n 1 -wdir "$here/other" voxfilt-mpi $stack
+    done
     rm other/scan.raw
     refuses_all 4 "voxfilt-mpi: rank 1 ($host): /proc/self/cwd/scan.raw: No such file or directory" \
         ranks 1 voxfilt-mpi $mine : -n 1 -wdir "$here/other" voxfilt-mpi $mine

@@ -90,6 +90,15 @@ bool file_in_remaining(const struct file_in *file, uint64_t *bytes)
     return true;
 }
 
+uint64_t file_in_changed(const struct file_in *file)
+{
+    struct stat info;
+
+    return fstat(file->descriptor, &info) == 0
+               ? (uint64_t)info.st_mtim.tv_sec * 1000000000 + (uint64_t)info.st_mtim.tv_nsec
+               : 0;
+}
+
 /* Wait until something can be read, or the end has come; false if what comes is a stop. */
 static bool wait_to_read(const struct file_in *file, struct fault *fault)
 {

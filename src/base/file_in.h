@@ -22,6 +22,9 @@ bool file_in_is_standard(const struct file_in *file);
 /* The size of a regular file from here to its end; false for pipes and the like. */
 bool file_in_remaining(const struct file_in *file, uint64_t *bytes);
 
+/* When its bytes last changed, in nanoseconds; 0 where nobody knows. */
+uint64_t file_in_changed(const struct file_in *file);
+
 /* Look at the next bytes without taking them: up to size of them, less only before the end of the file. */
 bool file_in_peek(struct file_in *file, void *bytes, size_t size, size_t *got, struct fault *fault);
 

@@ -147,6 +147,8 @@ static void note_ranks(const char *input, const struct ranks *ranks)
     else if (idle > 0)
         diag_note("%s: %zu of %zu ranks stay%s idle: more than %zu would not be faster", input, idle, count,
                   idle == 1 ? "s" : "", division->members);
+    if (ranks->changed_apart)
+        diag_note("%s: ranks see different times of its last change", input);
     if (division->setback != NULL)
         diag_note("%s: %s", input, division->setback);
 }

@@ -135,6 +135,10 @@ struct format {
      */
     bool (*open)(struct source *source, const struct source_request *request, struct fault *fault);
 
+    /* The path of the first or the last of the files that hold samples beside the source's own, to be freed;
+       NULL: there is none, or for the last one only the first. NULL where there never are any. */
+    bool (*name_file)(const struct source *source, bool last, char **path, struct fault *fault);
+
     /* Before the first planes: a spool for held_bytes, which stays the caller's until the source is closed.
        NULL where no source holds any. */
     bool (*hold_in_spool)(struct source *source, const struct spool *spool, struct fault *fault);

@@ -150,6 +150,20 @@ static bool open_source(struct source *source, const struct source_request *requ
     return false;
 }
 
+/* The first is the source's own. */
+static bool name_file(const struct source *source, bool last, char **path, struct fault *fault)
+{
+    const struct stack *stack = source->state;
+    char name[PATTERN_NAME_MOST];
+
+    *path = NULL;
+    if (!last || source->header.grid.nz == 1)
+        return true;
+    pattern_expand(stack->pattern, stack->first + source->header.grid.nz - 1, name);
+    *path = mem_text(name, fault);
+    return *path != NULL;
+}
+
 /* Open the next picture, which may have changed since all were looked at. */
 static bool begin_picture(struct source *source, struct fault *fault)
 {
@@ -361,6 +375,7 @@ const struct format format_png_stack = {
     .unassociated = true,
     .compresses = true,
     .open = open_source,
+    .name_file = name_file,
     .read = read_samples,
     .end = end_source,
     .close = close_source,

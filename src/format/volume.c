@@ -279,6 +279,17 @@ static char *checked_path(const struct source *source, size_t index, struct faul
     return NULL;
 }
 
+bool volume_name_file(const struct source *source, bool last, char **path, struct fault *fault)
+{
+    size_t count = ((const struct volume *)source->state)->files.count;
+
+    *path = NULL;
+    if (count <= last)
+        return true;
+    *path = checked_path(source, last ? count - 1 : 0, fault);
+    return *path != NULL;
+}
+
 /* ---- where samples begin ---- */
 
 static const char *data_name(const struct source *source)

@@ -60,9 +60,9 @@ bool volume_sink_refuse_type(const struct sink *sink, struct fault *fault);
 
 /* What all these formats do in the same way. */
 #define VOLUME_OPERATIONS                                                                                    \
-    .open = open_source, .hold_in_spool = volume_hold_in_spool, .read = volume_read,                         \
-    .read_at = volume_read_at, .end = volume_end, .close = volume_close, .create = create_sink,              \
-    .holds_series = true, .write = volume_sink_write, .finish = volume_sink_finish,                          \
+    .open = open_source, .name_file = volume_name_file, .hold_in_spool = volume_hold_in_spool,               \
+    .read = volume_read, .read_at = volume_read_at, .end = volume_end, .close = volume_close,                \
+    .create = create_sink, .holds_series = true, .write = volume_sink_write, .finish = volume_sink_finish,   \
     .add_beside = volume_sink_add_beside, .discard = volume_sink_discard
 
 #endif

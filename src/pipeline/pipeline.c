@@ -113,7 +113,8 @@ static bool open_input(struct pipeline *pipeline, struct fault *fault)
         return false;
     begin_start(pipeline);
     return ranks_agree(ranks, open_source(pipeline, fault), fault) &&
-           ranks_compare_headers(ranks, &pipeline->source, fault);
+           ranks_compare_headers(ranks, &pipeline->source, fault) &&
+           ranks_compare_samples(ranks, &pipeline->source, fault);
 }
 
 bool pipeline_open(struct pipeline *pipeline, const struct pipeline_request *request, struct fault *fault)

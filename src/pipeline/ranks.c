@@ -1,6 +1,8 @@
 /* Ranks: what the processes of a pipeline settle between them before, between and after its steps. */
 #include "ranks.h"
 
+#include "base/checksum.h"
+#include "base/mem.h"
 #include "base/number.h"
 #include "run/gauge.h"
 
@@ -77,23 +79,106 @@ static bool find_size(const struct file_in *file, uint64_t *bytes, struct fault 
                              "every rank reads the input, so it must be a regular file");
 }
 
-static bool compare_sizes(uint64_t own, uint64_t first, const char *name, struct fault *fault)
+/* Copies that are not of the same state seldom have the same bytes at both ends. */
+#define END_BYTES ((size_t)1 << 20)
+
+/* What a rank sees of a file. */
+struct view {
+    uint64_t bytes, changed;
+    uint64_t first, last; /* of its ends the checksums */
+};
+
+static bool look_into(const struct file_in *file, uint64_t at, void *bytes, size_t size, uint64_t *sum,
+                      struct fault *fault)
 {
-    return own == first || fault_raise_about(fault, STATUS_INPUT, name,
-                                             "%" PRIu64 " bytes here, but %" PRIu64 " on rank 0", own, first);
+    size_t got;
+
+    if (!file_in_read_at(file, at, bytes, size, &got, fault))
+        return false;
+    *sum =
+        (uint64_t)checksum_crc(CHECKSUM_CRC, bytes, got) << 32 | checksum_adler(CHECKSUM_ADLER, bytes, got);
+    return true;
+}
+
+static bool look_at_file(const struct file_in *file, struct view *view, struct fault *fault)
+{
+    size_t size;
+    void *bytes;
+    bool done;
+
+    if (!find_size(file, &view->bytes, fault))
+        return false;
+    size = view->bytes < END_BYTES ? (size_t)view->bytes : END_BYTES;
+    bytes = mem_alloc(size, 1, "the ends of the input", fault);
+    done = bytes != NULL && look_into(file, 0, bytes, size, &view->first, fault) &&
+           look_into(file, view->bytes - size, bytes, size, &view->last, fault);
+    mem_free(bytes);
+    view->changed = file_in_changed(file);
+    return done;
+}
+
+static bool compare_views(const struct view *own, const struct view *first, const char *name,
+                          struct fault *fault)
+{
+    if (own->bytes != first->bytes)
+        return fault_raise_about(fault, STATUS_INPUT, name,
+                                 "%" PRIu64 " bytes here, but %" PRIu64 " on rank 0", own->bytes,
+                                 first->bytes);
+    if (own->first == first->first && own->last == first->last)
+        return true;
+    return own->bytes <= END_BYTES
+               ? fault_raise_about(fault, STATUS_INPUT, name, "its bytes differ from those on rank 0")
+               : fault_raise_about(fault, STATUS_INPUT, name, "its %s MiB differs from that on rank 0",
+                                   own->first != first->first ? "first" : "last");
+}
+
+static bool compare_times(struct ranks *ranks, uint64_t changed, struct fault *fault)
+{
+    uint64_t earliest = changed, latest = UINT64_MAX - changed;
+
+    if (!peers_least(ranks->all, &earliest, fault) || !peers_least(ranks->all, &latest, fault))
+        return false;
+    ranks->changed_apart |= earliest != UINT64_MAX - latest;
+    return true;
+}
+
+/* A rank that has no such file, where others have one, sees something else than they do. */
+static bool compare_files(struct ranks *ranks, const struct file_in *file, const char *name,
+                          struct fault *fault)
+{
+    struct view own = {.bytes = 0}, first;
+
+    if (!ranks_agree(ranks, file == NULL || look_at_file(file, &own, fault), fault))
+        return false;
+    first = own;
+    return peers_tell(ranks->all, &first, sizeof first, fault) &&
+           ranks_agree(ranks, compare_views(&own, &first, name, fault), fault) &&
+           compare_times(ranks, own.changed, fault);
 }
 
 bool ranks_compare_files(struct ranks *ranks, const struct file_in *file, struct fault *fault)
 {
-    uint64_t own = 0, first;
+    return !ranks_are_several(ranks) || compare_files(ranks, file, file_in_name(file), fault);
+}
 
-    if (!ranks_are_several(ranks))
-        return true;
-    if (!ranks_agree(ranks, find_size(file, &own, fault), fault))
-        return false;
-    first = own;
-    return peers_tell(ranks->all, &first, sizeof first, fault) &&
-           ranks_agree(ranks, compare_sizes(own, first, file_in_name(file), fault), fault);
+static bool compare_beside(struct ranks *ranks, const struct source *source, bool last, struct fault *fault)
+{
+    struct file_in *file = NULL;
+    char *path = NULL;
+    bool open = source->format->name_file(source, last, &path, fault) &&
+                (path == NULL || file_in_open(&file, path, fault));
+    bool done = ranks_agree(ranks, open, fault) &&
+                compare_files(ranks, file, path != NULL ? path : file_in_name(source->file), fault);
+
+    file_in_close(file);
+    mem_free(path);
+    return done;
+}
+
+bool ranks_compare_samples(struct ranks *ranks, const struct source *source, struct fault *fault)
+{
+    return !ranks_are_several(ranks) || source->format->name_file == NULL ||
+           (compare_beside(ranks, source, false, fault) && compare_beside(ranks, source, true, fault));
 }
 
 /* ---- the team ---- */

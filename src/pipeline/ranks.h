@@ -20,6 +20,7 @@ struct ranks {
     bool idle;                /* and whether this one is none of them */
     struct division division; /* how they do, once that is settled; else it has no members */
     bool unlike;              /* their plans differ */
+    bool changed_apart;       /* the input has the same bytes for all, but not the same time of change */
     struct link link;         /* between them */
     const char *link_source;  /* where that is known from */
 };
@@ -31,8 +32,10 @@ bool ranks_share_run(const struct ranks *ranks);
 /* Whether all of them have come so far. */
 bool ranks_agree(struct ranks *ranks, bool done, struct fault *fault);
 
-/* Refuse an input that not all of them see alike. */
+/* Refuse an input that not all of them see alike, in its size, its first or its last bytes. Of samples in
+   several files, the first and the last one count. */
 bool ranks_compare_files(struct ranks *ranks, const struct file_in *file, struct fault *fault);
+bool ranks_compare_samples(struct ranks *ranks, const struct source *source, struct fault *fault);
 bool ranks_compare_headers(struct ranks *ranks, const struct source *source, struct fault *fault);
 
 /* How fast they exchange planes: what rank 0 knows, or what is assumed. And measure it, all together, if
