@@ -232,6 +232,10 @@ refuses_slice() # NUMBER COMMAND...
         ranks 1 timeout 60 voxfilt-mpi $scan -o out : -n 1 timeout 60 voxfilt-mpi --program=foo $scan -o out
     refuses_all 2 "voxfilt-mpi: rank 1 ($host): the program is imgheat-mpi here, but voxfilt-mpi on rank 0" \
         ranks 1 timeout 60 voxfilt-mpi $scan -o out : -n 1 timeout 60 imgheat-mpi $scan -o out
+    LC_ALL=C sed 's/version \([0-9]\)/version X/' "$VOXFILT_MPI" > ../voxfilt-mpi && chmod +x ../voxfilt-mpi
+    number=$(voxfilt --version | sed 's/.* //')
+    refuses_all 2 "voxfilt-mpi: rank 1 ($host): version X${number#?} here, but version $number on rank 0" \
+        ranks 1 timeout 60 voxfilt-mpi $scan -o out : -n 1 timeout 60 ../voxfilt-mpi $scan -o out
     mkdir other
     refuses_all 2 "voxfilt-mpi: rank 1 ($host): the working directory is $here/other here, but $here on rank 0" \
         ranks 1 voxfilt-mpi $scan -o out : -n 1 -wdir "$here/other" voxfilt-mpi $scan -o out

@@ -121,10 +121,69 @@ START_TEST(memory_that_is_lacking)
 }
 END_TEST
 
+struct builder {
+    struct peers peers;
+    pthread_t thread;
+    const char *version;
+    uint64_t layout;
+    bool same;
+    struct fault fault;
+};
+
+static void *compare_builds(void *data)
+{
+    struct builder *builder = data;
+
+    builder->same = peers_compare_builds(&builder->peers, builder->version, builder->layout, &builder->fault);
+    peers_close(&builder->peers);
+    return NULL;
+}
+
+static const struct build_case {
+    const char *versions[3];
+    uint64_t layouts[3];
+    const char *fault; /* NULL: they are alike */
+} build_cases[] = {{{"version 2", "version 2", "version 2"}, {7, 7, 7}, NULL},
+                   {{"version 2", "version 2", "version 3"},
+                    {7, 7, 7},
+                    "rank 2 (here): version 3 here, but version 2 on rank 0"},
+                   {{"version 2", "version 1", "version 3"},
+                    {7, 7, 7},
+                    "rank 1 (here): version 1 here, but version 2 on rank 0"},
+                   {{"version 2", "version 2", "version 2"},
+                    {7, 8, 7},
+                    "rank 1 (here): version 2 was built in another way than on rank 0"}};
+
+/* All of them hear the same of it. */
+START_TEST(builds_that_differ)
+{
+    const struct build_case *builds = &build_cases[_i];
+    struct peers_threads *team = peers_threads_open(3);
+    struct builder builders[3];
+
+    for (size_t i = 0; i < 3; i++)
+        builders[i] = (struct builder){.peers = peers_threads_peers(team, i),
+                                       .version = builds->versions[i],
+                                       .layout = builds->layouts[i]};
+    for (size_t i = 0; i < 3; i++)
+        fixture_require(pthread_create(&builders[i].thread, NULL, compare_builds, &builders[i]) == 0,
+                        "a thread");
+    for (size_t i = 0; i < 3; i++)
+        pthread_join(builders[i].thread, NULL);
+    for (size_t i = 0; i < 3; i++) {
+        ck_assert_int_eq(builders[i].same, builds->fault == NULL);
+        if (builds->fault != NULL)
+            ck_assert_str_eq(builders[i].fault.text, builds->fault);
+    }
+    peers_threads_close(team);
+}
+END_TEST
+
 TCase *ranks_refusals_case(void)
 {
     TCase *tests = tcase_create("refusals");
 
+    tcase_add_loop_test(tests, builds_that_differ, 0, (int)LENGTH(build_cases));
     tcase_add_loop_test(tests, memory_that_is_lacking, 0, (int)LENGTH(lost_runs));
     tcase_add_loop_test(tests, calls_that_fail, 0, (int)LENGTH(lost_runs));
     return tests;

@@ -1,10 +1,13 @@
 /* Accord: that the ranks of a command were all asked for the same, and that one of them speaks for all. */
 #include "accord.h"
 
+#include "base/checksum.h"
 #include "base/machine.h"
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/thread.h"
+#include "pipeline/invitation.h"
+#include "plan/division.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -24,6 +27,25 @@ bool accord_hush(const struct peers *peers, struct fault *fault)
         return fault_raise(fault, STATUS_IO, "/dev/null: %s", strerror(errno));
     diag_divert(nowhere);
     return true;
+}
+
+/* ---- the build ---- */
+
+static const char version[] = "version " PACKAGE_VERSION;
+
+/* Of the structs that ranks send each other as they stand in memory. */
+static const uint64_t sizes[] = {
+    sizeof(struct fault),       sizeof(struct division_option),
+    sizeof(struct invitation),  sizeof(struct outcomes),
+    sizeof(struct extremes),    sizeof(struct tally),
+    sizeof(enum program),       sizeof(enum status),
+    sizeof(enum division_kind), sizeof(bool),
+    _Alignof(uint64_t),         _Alignof(double),
+};
+
+bool accord_build(struct peers *peers, struct fault *fault)
+{
+    return peers_compare_builds(peers, version, checksum_crc(CHECKSUM_CRC, sizes, sizeof sizes), fault);
 }
 
 /* ---- the program ---- */

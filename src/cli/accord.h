@@ -16,6 +16,9 @@ bool accord_hush(const struct peers *peers, struct fault *fault);
 /* The name of a program as several processes run it. */
 const char *accord_name(enum program program);
 
+/* Refuse a build other than that of rank 0. */
+bool accord_build(struct peers *peers, struct fault *fault);
+
 /* Refuse a program other than that of rank 0. */
 bool accord_program(struct peers *peers, enum program program, struct fault *fault);
 

@@ -176,7 +176,7 @@ static enum status find_and_run(int argc, char **argv, struct peers *peers)
 {
     enum program program = PROGRAM_VOXFILT;
     struct fault fault;
-    bool found = peers_agree(peers, accord_hush(peers, &fault), &fault) &&
+    bool found = peers_agree(peers, accord_hush(peers, &fault), &fault) && accord_build(peers, &fault) &&
                  peers_agree(peers, program_find(argc, argv, &program, &fault), &fault);
 
     diag_open(command_name(program, peers));

@@ -88,6 +88,43 @@ bool peers_agree(struct peers *peers, bool done, struct fault *fault)
     return first == peers->place.count || mourn(peers, (size_t)first, mine, fault);
 }
 
+/* The same in all versions, so that they understand each other this far. */
+struct build {
+    char version[64], node[64];
+    uint64_t layout;
+};
+
+static bool raise_other_build(const struct build *other, size_t rank, const struct build *first,
+                              struct fault *fault)
+{
+    if (strcmp(other->version, first->version) != 0)
+        fault_raise(fault, STATUS_USAGE, "%.63s here, but %.63s on rank 0", other->version, first->version);
+    else
+        fault_raise(fault, STATUS_USAGE, "%.63s was built in another way than on rank 0", other->version);
+    return sign(rank, other->node, fault);
+}
+
+bool peers_compare_builds(struct peers *peers, const char *version, uint64_t layout, struct fault *fault)
+{
+    struct build own = {.layout = layout}, first, other;
+    uint64_t unlike;
+
+    if (peers_count(peers) == 1)
+        return true;
+    snprintf(own.version, sizeof own.version, "%s", version);
+    snprintf(own.node, sizeof own.node, "%s", peers->place.node);
+    first = other = own;
+    if (!peers_tell(peers, &first, sizeof first, fault))
+        return false;
+    unlike = strcmp(own.version, first.version) == 0 && own.layout == first.layout ? peers->place.count
+                                                                                   : peers->place.index;
+    if (!peers->kind->least(peers->state, &unlike, fault))
+        return false;
+    return unlike == peers->place.count ||
+           (peers->kind->tell(peers->state, (size_t)unlike, &other, sizeof other, fault) &&
+            raise_other_build(&other, (size_t)unlike, &first, fault));
+}
+
 bool peers_go_on(struct peers *peers, struct fault *fault)
 {
     if (peers_count(peers) == 1 || !peers->kind->is_warned(peers->state))

@@ -95,6 +95,10 @@ bool peers_lead(const struct peers *peers);
  */
 bool peers_agree(struct peers *peers, bool done, struct fault *fault);
 
+/* Before anything else is exchanged: false at all of them where one has another version than rank 0, or
+   structs of another layout, which a number stands for. */
+bool peers_compare_builds(struct peers *peers, const char *version, uint64_t layout, struct fault *fault);
+
 /* While there is work between two agreements: false once another rank has given up. */
 bool peers_go_on(struct peers *peers, struct fault *fault);
 
