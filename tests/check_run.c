@@ -408,7 +408,7 @@ START_TEST(files_of_another_length_are_refused)
     file_fill("in", samples, 126);
     ck_refused("-n 5 -t u8", STATUS_INPUT, "126 bytes");
     ck_refused("-n 5 -t u8 --skip 2", STATUS_INPUT, "length");
-    ck_refused("", STATUS_USAGE, "-n N or -d X,Y[,Z]");
+    ck_refused("", STATUS_USAGE, "-n N or -d X[,Y[,Z]]");
 }
 END_TEST
 
@@ -517,6 +517,7 @@ static const struct picture_run {
     {"-f heat --flux pm1 --scale 30 --work f64", false, false, 0.0},
     {"-f identity", false, false, 0.0},
     {"-f identity -f matrix:0", false, false, 0.0},
+    {"-f identity -f identity -s 3 --out-range 20,200", false, false, 0.0},
     {"-f scale:0.5,30 -f gauss:0.8 -f scale:-1,255 -s 3 -f scale:0.9,0", false, false, 0.0},
     {"-f scale:0.5,30 -f gauss:0.8 -f scale:-1,255 --linear", false, true, 0.0},
     {"-f gauss:0.8 -f scale:0.5,30 -s 2 -f gauss:0.6 -f laplace -f scale:1,90", false, false, 0.0},

@@ -174,6 +174,10 @@ accepts 'what has no word for alpha is named' 'voxfilt: rgba.nrrd: left out: kin
 ' convert -i rgba.nrrd -o out.mha
 accepts 'of NIfTI, too' 'voxfilt: rgba.nii: left out: datatype
 ' convert -i rgba.nii -o out.mha
+convert -i rgba.raw -d 80,30,5 -t u8 --channels 2 -o 'got/ga%d.png'
+accepts 'of gray with alpha' 'voxfilt: got/ga0.png: left out: IHDR: alpha
+' convert -i 'got/ga%d.png' -o out.nrrd
+accepts 'which TIFF tells' '' convert -i 'got/ga%d.png' -o out.tif
 voxfilt --explain -i rgba.nrrd -f gauss:1 -f gradient -f box:1 > ../explained
 grep -q '^work      f32, alpha premultiplied$' ../explained &&
     grep -q '^stage 2   uncover: from here on colour is not multiplied by alpha$' ../explained &&

@@ -1136,9 +1136,20 @@ static double rms_change(const struct reference_job *job, const struct fields *f
     return sqrt(total / (double)(fields->count * job->in.channels));
 }
 
-/* How colour stands at first: as the first stage that takes a step takes it. */
+static bool filters(const struct reference_job *job)
+{
+    for (size_t i = 0; i < job->stage_count; i++) {
+        if (strcmp(job->stages[i].filter->name, "identity") != 0)
+            return true;
+    }
+    return false;
+}
+
+/* How colour stands at first: as the first stage that takes a step takes it, where any does something. */
 static bool begins_covered(const struct reference_job *job)
 {
+    if (!filters(job))
+        return false;
     for (size_t i = 0; i < job->stage_count; i++) {
         if (job->stages[i].steps > 0)
             return premultiplies(&job->in) && !leaves_alpha(job, &job->stages[i]);
@@ -1159,7 +1170,7 @@ struct reference_outcome reference_run(const struct reference_job *job, const vo
     reference_decode(&decoded, job->work, in, fields.count, fields.after);
     for (size_t i = 0; i < job->stage_count; i++) {
         const struct stage *stage = &job->stages[i];
-        if (stage->steps > 0)
+        if (stage->steps > 0 && filters(job))
             take_colour(job, stage, &fields);
         for (uint64_t taken = 0; taken < stage->steps; taken++) {
             step_all(job, stage, &fields);
