@@ -221,6 +221,34 @@ convert -i back.mha -o back.tif
 [ "$(spacing back.tif)" = '7.62 17.78 63.5' ]
 result $? 'which stay'
 
+# A picture's resolution is for printers, unless a unit or a distance between pages comes with it.
+head -c 60 scan.raw > flat.raw
+convert -i flat.raw -d 6,5 -t u16 --spacing 0.01,0.02 -o flat.tif
+voxfilt -i flat.raw -d 6,5 -t u16 -f gradient -o expected.raw
+accepts 'a resolution is for printers' \
+    'voxfilt: flat.tif: filters take spacing 1 instead of the resolution, which is for printing (--spacing)
+' voxfilt -i flat.tif -f gradient -o there.tif
+convert -q -i there.tif -o back.raw
+same 'derivatives take spacing 1' expected.raw back.raw
+convert -i there.tif -o back.mha
+[ "$(spacing back.mha)" = '0.01 0.02' ]
+result $? 'the output keeps it'
+accepts 'a filter that needs no spacing says nothing of it' '' voxfilt -i flat.tif -f gauss:1 -o there.tif
+accepts '--spacing counts instead' 'voxfilt: flat.tif: --spacing 0.5,0.5,1 instead of 0.01,0.02,1 in the header
+' voxfilt -i flat.tif -f gradient --spacing 0.5,0.5 -o there.mha
+voxfilt -q -i flat.raw -d 6,5 -t u16 -f gradient --spacing 0.5,0.5 -o expected.mha
+same 'in filters and in the output' expected.mha there.mha
+cp flat.tif inches.tif
+printf '\002' | dd of=inches.tif bs=1 seek=$(($(entry flat.tif 296) + 8)) conv=notrunc 2> ../stderr
+voxfilt -q -i inches.tif -f laplace -o there.nrrd
+[ "$(spacing there.nrrd)" = '0.254 0.508' ]
+result $? 'inches become millimetres in the output'
+voxfilt -q -i inches.tif -f gradient --spacing 0.5,0.5 -o there.mha
+same 'but not those of --spacing' expected.mha there.mha
+voxfilt -q -i scan.tif -f gradient --out-type f32 -o there.tif
+voxfilt -q -i scan.mhd -f gradient --out-type f32 -o expected.tif
+same 'a stack with a distance between pages has spacing' expected.tif there.tif
+
 # ---------------------------------------------------------------- alpha
 
 extra() # FILE

@@ -432,6 +432,13 @@ class Trips:
                 self.compare_spacing('units.tif', 'units.' + form, what, expected)
             if self.convert('units.tif', what, '-o', 'again.tif'):
                 self.compare_spacing('again.tif', 'units.mha', what + ' again', expected)
+        random = numpy.random.default_rng(7).integers(0, 2000, (5, 6)).astype('u2')
+        tifffile.imwrite('dots.tif', random, resolution=(300, 300), resolutionunit=2, metadata=None)
+        if self.convert('dots.tif', 'a gradient of 300 dpi', '-f', 'sobel:x', '--out-type', 'i32', '-o', 'dots.mha'):
+            padded = numpy.pad(random.astype('i4'), 1, 'symmetric')
+            across = padded[:, 2:] - padded[:, :-2]
+            self.compare('itk', 'a derivative of 300 dpi', across[:-2] + 2 * across[1:-1] + across[2:], itk_reads('dots.mha'))
+            self.compare_near('itk', '300 dpi', numpy.array((25.4 / 300,) * 2), numpy.array(itk.ReadImage('dots.mha').GetSpacing()))
         for unit, factor in (('mm', 1), ('micron', 1e-3), ('meter', 1000)):
             place = numpy.diag((2., 3., 4., 1.))
             place[:3, 3] = 10, 20, 30

@@ -4,6 +4,7 @@
 #include "base/file_in.h"
 #include "format/kind.h"
 #include "format/png_stack.h"
+#include "model/stages.h"
 #include "pipeline/effect.h"
 #include "pipeline/record.h"
 #include "loss_text.h"
@@ -153,6 +154,17 @@ static void note_ranks(const char *input, const struct ranks *ranks)
         diag_note("%s: %s", input, division->setback);
 }
 
+static void note_print(const char *input, const struct pipeline *pipeline)
+{
+    const struct job_request *request = &pipeline->request->job;
+    const double *h = pipeline->job.out.grid.spacing;
+
+    if (pipeline->source.header.for_print && (h[0] != 1.0 || h[1] != 1.0) &&
+        stages_heed_spacing(request->stages, request->stage_count))
+        diag_note("%s: filters take spacing 1 instead of the resolution, which is for printing (--spacing)",
+                  input);
+}
+
 void notes_beforehand(const struct pipeline *pipeline)
 {
     const struct source *source = &pipeline->source;
@@ -164,6 +176,7 @@ void notes_beforehand(const struct pipeline *pipeline)
                   pipeline->plan.selection.alone);
     if (source->remark[0] != '\0')
         diag_note("%s", source->remark);
+    note_print(input, pipeline);
     if (source->doubt[0] != '\0')
         diag_note("%s", source->doubt);
     note_name(pipeline, pipeline->request->output);

@@ -80,7 +80,8 @@ static bool check_description(const struct source *source, const struct source_r
     return true;
 }
 
-/* Distances of the command line count, and say so where a header has others. */
+/* Distances of the command line count, and say so where a header has others. They are in its unit, but not in
+   that of a printer. */
 static bool override_spacing(struct source *source, const struct source_request *request, struct fault *fault)
 {
     struct grid *grid = &source->header.grid;
@@ -98,6 +99,9 @@ static bool override_spacing(struct source *source, const struct source_request 
                  file_in_name(source->file), request->grid.spacing[0], request->grid.spacing[1],
                  request->grid.spacing[2], grid->spacing[0], grid->spacing[1], grid->spacing[2]);
     memcpy(grid->spacing, request->grid.spacing, sizeof grid->spacing);
+    if (source->header.for_print)
+        source->header.millimetres = 0.0;
+    source->header.for_print = false;
     return true;
 }
 

@@ -38,6 +38,7 @@ struct header {
     double file_gamma;        /* stored = linear^file_gamma; 0: the sRGB curve */
     const char *profile;      /* the chunk or field whose profile defines the colours otherwise; else NULL */
     double millimetres;       /* how many the unit of the spacing is; 0: the file does not tell */
+    bool for_print;           /* the spacing is a resolution for printers: outputs keep it, filters take 1 */
     size_t first[3];          /* along x, y and z: where the grid begins in that of the input */
     struct position position; /* of the input */
     bool mapped; /* to a range that was asked for: what a file says of its samples' scale holds no longer */

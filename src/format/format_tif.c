@@ -69,32 +69,42 @@ static bool is_default(const struct tiff_pages *pages)
            pages->distance[1] == 1.0 / DEFAULT_DPI;
 }
 
+/* Whether the resolution tells the spacing. */
+static bool has_resolution(const struct tiff_pages *pages)
+{
+    return pages->has_resolution && !is_default(pages) && pages->text.spacing[0] == 0.0;
+}
+
 static void set_spacing(struct source *source, const struct tiff_pages *pages)
 {
     double *spacing = source->header.grid.spacing;
     const struct tiff_text *text = &pages->text;
-    bool has_resolution = pages->has_resolution && !is_default(pages);
 
     for (int i = 0; i < 2; i++)
-        set_distance(&spacing[i], text->spacing[i] > 0.0 ? text->spacing[i]
-                                  : has_resolution       ? pages->distance[i]
-                                                         : 1.0);
+        set_distance(&spacing[i], text->spacing[i] > 0.0  ? text->spacing[i]
+                                  : has_resolution(pages) ? pages->distance[i]
+                                                          : 1.0);
     /* Where nothing tells, pages are as far apart as samples are. */
     spacing[2] = text->imagej || source->header.grid.axes < 3 ? 1.0 : spacing[0];
     set_distance(&spacing[2], text->spacing[2]);
 }
 
-/* Of the resolution, if that tells the spacing. */
 static unsigned unit_of(const struct tiff_pages *pages)
 {
-    return pages->has_resolution && !is_default(pages) && pages->text.spacing[0] == 0.0 ? pages->unit
-                                                                                        : NO_UNIT;
+    return has_resolution(pages) ? pages->unit : NO_UNIT;
+}
+
+/* Programs give any picture a resolution, one for printers. Who measured samples tells the unit's name, or
+   how far apart pages are. */
+static bool is_for_print(const struct tiff_pages *pages)
+{
+    return has_resolution(pages) && pages->text.unit[0] == '\0' && pages->text.spacing[2] == 0.0;
 }
 
 /* Of the spacing along x, with which the description's unit goes, too. */
 static const struct unit *length_unit_of(const struct tiff_pages *pages)
 {
-    bool has_spacing = pages->text.spacing[0] > 0.0 || (pages->has_resolution && !is_default(pages));
+    bool has_spacing = pages->text.spacing[0] > 0.0 || has_resolution(pages);
 
     if (pages->text.unit[0] != '\0')
         return has_spacing ? unit_of_name(pages->text.unit) : NULL;
@@ -115,6 +125,7 @@ static void describe(struct source *source, const struct tiff_pages *pages)
     header->endian = pages->endian;
     set_spacing(source, pages);
     header->millimetres = unit_millimetres(length_unit_of(pages));
+    header->for_print = is_for_print(pages);
     snprintf(source->losses, sizeof source->losses, "%s", pages->losses);
     if (pages->left_out > 0)
         snprintf(source->remark, sizeof source->remark,
@@ -255,7 +266,7 @@ static void set_units(struct tiff_writer_stack *stack, const struct sink *sink,
                        : sink->header.millimetres > 0.0 ? unit_millimetre()->names[0]
                                                         : "";
 
-    stack->unit = origin == NULL ? NO_UNIT : unit_of(origin);
+    stack->unit = origin == NULL || sink->header.millimetres == 0.0 ? NO_UNIT : unit_of(origin);
     if (grid->axes == 3) {
         stack->description = tiff_text_write(grid->nz, grid->spacing[2], unit, description, size);
     } else if (origin == NULL && sink->header.millimetres > 0.0) {

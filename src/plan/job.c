@@ -193,7 +193,7 @@ static bool settle_region(const struct region_request *request, struct job *job,
         return false;
     job->region_kind = request->kind;
     job->written = job->out;
-    job->written.grid = region_grid(&job->region, grid);
+    job->written.grid = region_grid(&job->region, &job->out.grid);
     memcpy(job->written.first, job->region.first, sizeof job->written.first);
     if (request->kind == REGION_SLICE)
         make_picture(&job->written.grid, request->axis);
@@ -207,6 +207,8 @@ bool job_make(const struct job_request *request, const struct source *source, st
     const struct header *in = &source->header;
 
     *job = (struct job){.in = *in, .out = *in};
+    for (unsigned axis = 0; axis < 3 && in->for_print; axis++)
+        job->in.grid.spacing[axis] = 1.0;
     if (request->linear_light && in->profile != NULL)
         return fault_raise_about(fault, STATUS_INPUT, file_in_name(source->file),
                                  "%s: --linear supports sRGB and gAMA, not this profile", in->profile);

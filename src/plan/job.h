@@ -33,8 +33,9 @@ struct job_request {
 };
 
 struct job {
-    struct header in, out; /* of the whole grid */
-    struct region region;  /* of it, that is written */
+    struct header in,
+        out; /* of the whole grid; in has the spacing that filters take, out that of the output */
+    struct region region; /* of it, that is written */
     enum region_kind region_kind;
     struct header written;  /* of the file: of a slice a picture, whose planes are rows */
     struct range window;    /* planes of the region that this process writes */
