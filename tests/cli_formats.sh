@@ -159,11 +159,12 @@ poke() # FILE OFFSET BYTES
 cp scan.nii noted.nii
 poke noted.nii 148 'scanned on a Sunday'
 poke noted.nii 112 '\000\000\000\100'
-scale='voxfilt: noted.nii: samples are filtered as stored; scl_slope 2 and scl_inter 0 are not applied
+scale='voxfilt: noted.nii: samples are filtered as stored; a sample v stands for 2 v + 0
 '
 accepts 'a slope is told' "$scale" convert -i noted.nii -o kept.nii
 same 'fields that mean nothing here are kept, and the slope' noted.nii kept.nii
-accepts 'a range that is asked for ends the slope' "$scale" \
+accepts 'a range that is asked for ends the slope' "${scale}voxfilt: noted.nii: left out: scl_slope, scl_inter
+" \
     voxfilt -i noted.nii -f identity --out-range=0,65535 -o mapped.nii
 cp scan.nii shown.nii
 poke shown.nii 124 '\000\000\200\077\000\000\000\077'
@@ -171,6 +172,15 @@ convert -i shown.nii -o kept.nii
 same 'cal_min and cal_max are kept' shown.nii kept.nii
 voxfilt -q -i shown.nii -f identity --out-range=0,65535 -o still.nii
 same 'but not if samples are mapped' "$(voxfilt -q -i scan.nii -f identity --out-range=0,65535 -o plain.nii && echo plain.nii)" still.nii
+accepts 'a range of a smoothed volume is kept' '' voxfilt -i shown.nii -f gauss:1 -o smooth.nii
+[ "$(dd if=smooth.nii bs=1 skip=124 count=8 2> ../dd | od -An -tx1)" = ' 00 00 80 3f 00 00 00 3f' ]
+result $? 'as it was'
+accepts 'that of a derivative is not, and named' 'voxfilt: shown.nii: left out: cal_max, cal_min
+' voxfilt -i shown.nii -f gradient -o steep.nii
+[ "$(dd if=steep.nii bs=1 skip=124 count=8 2> ../dd | od -An -tx1)" = ' 00 00 00 00 00 00 00 00' ]
+result $? 'and is 0'
+refuses 2 'voxfilt: noted.nii: --reaction takes samples as they are stored, but a sample v stands for 2 v + 0' \
+    voxfilt -i noted.nii --reaction 0.1 -o out
 accepts 'and no note names them any more' 'voxfilt: mapped.nii: left out: descrip
 ' convert -i mapped.nii -o mapped.raw
 convert -q -i noted.nii --out-endian big -o big.nii
@@ -463,7 +473,11 @@ poke plain.nii 280 '\000\000\000\100'
 accepts 'and one that is longer than the spacing' 'voxfilt: plain.nii: left out: sform, qform
 ' convert -i plain.nii -o plain.npy
 accepts 'a slope and a description are named' "${scale}voxfilt: noted.nii: left out: scl_slope, scl_inter, descrip
+" convert -i noted.nii -o noted.npy
+accepts 'MetaImage has a slope' "${scale}voxfilt: noted.nii: left out: descrip
 " convert -i noted.nii -o noted.mha
+grep -aqx 'ElementToIntensityFunctionSlope = 2' noted.mha
+result $? 'which is kept'
 cp scan.nii turning.nii
 poke turning.nii 39 '\071'
 accepts 'dim_info is named' 'voxfilt: turning.nii: left out: dim_info
@@ -566,13 +580,36 @@ placed() # LINES
 }
 scaled='ElementToIntensityFunctionSlope = 2\nElementToIntensityFunctionOffset = 5\nElementMax = 9'
 placed "$scaled"
-convert -i placed.mha -o scaled.mha
+convert -q -i placed.mha -o scaled.mha
 [ "$(grep -ac '^Element[TM][oa]' scaled.mha)" = 3 ]
 result $? 'mha: what values mean is kept'
 voxfilt -q -i placed.mha -f identity --out-range=0,65535 -o scaled.mha
 grep -aq '^Element[TM][oa]' scaled.mha
 [ $? = 1 ]
 result $? 'mha: but not if samples are mapped'
+accepts 'mha: extremes are named that hold no longer' \
+    'voxfilt: placed.mha: samples are filtered as stored; a sample v stands for 2 v + 5
+voxfilt: placed.mha: left out: ElementMax
+' voxfilt -i placed.mha -f laplace --out-type i32 -o scaled.mha
+[ "$(grep -a '^Element[TM][oa]' scaled.mha)" = "$(printf '%s' 'ElementToIntensityFunctionSlope = 2
+ElementToIntensityFunctionOffset = 0')" ]
+result $? 'mha: and an offset of a derivative is 0'
+for wrong in 'Slope = none: not a finite number' 'Slope = 0: all samples would stand for one value' \
+    'Offset = 1e999: not a finite number'; do
+    placed "ElementToIntensityFunction${wrong%:*}"
+    refuses 3 "voxfilt: placed.mha: ElementToIntensityFunction${wrong%% =*}: ${wrong#*= }" convert -i placed.mha -o out
+done
+nrrd least.nrrd "encoding: raw\\n$little\\nmin: 1\\nmax: 2\\nold min: 3\\nold max: 4\\n" && cat scan.raw >> least.nrrd
+accepts 'nrrd: extremes are kept' '' convert -i least.nrrd -o kept.nrrd
+[ "$(grep -acE '^(old )?(min|max): ' kept.nrrd)" = 4 ]
+result $? 'nrrd: if nothing changed'
+accepts 'nrrd: or else named' 'voxfilt: least.nrrd: left out: min, max
+' convert -i least.nrrd --crop :3,:,: -o kept.nrrd
+accepts 'nrrd: so is what the range stands for' 'voxfilt: least.nrrd: left out: min, max, old min, old max
+' voxfilt -i least.nrrd -f sobel:x --out-type i32 -o kept.nrrd
+grep -aqE '^(old )?(min|max): ' kept.nrrd
+[ $? = 1 ]
+result $? 'nrrd: and left out'
 mirrored='TransformMatrix = 0 1 0 -1 0 0 0 0 1\nOffset = 1 2 3\nElementSpacing = -1 2 3'
 placed "$mirrored"
 accepts 'mha: a distance below 0 turns the axis' '' convert -i placed.mha -o placed.nrrd

@@ -411,6 +411,46 @@ class Trips:
                 if itk and form != 'nii.gz' and there:
                     self.compare_places('itk', what, expected, itk_place(path))
 
+    def values(self):
+        """What samples stand for: the values that a filter makes of the values of a file."""
+        if not nibabel:
+            return
+        samples = numpy.random.default_rng(7).integers(0, 3000, (6, 7, 8)).astype('i2')
+        for (slope, inter), version in itertools.product(((1, -1024), (2.5, 3), (-0.5, -1024), (-2, 0)), (1, 2)):
+            made = (nibabel.Nifti1Image if version == 1 else nibabel.Nifti2Image)(samples, numpy.eye(4))
+            with open('scaled.nii', 'wb') as file:
+                file.write(made.to_bytes())
+                file.seek(112 if version == 1 else 176)
+                file.write(numpy.array((slope, inter), '<f4' if version == 1 else '<f8').tobytes())
+            numpy.save('values.npy', numpy.asarray(nibabel.load('scaled.nii').dataobj).T.astype('f8', order='C'))
+            for stages in VALUE_STAGES:
+                self.value(f'values {slope} v + {inter} after {stages}', stages.split(), version)
+
+    def value(self, what, stages, version):
+        arguments = ['-D', 'cpu', '-q', '--work', 'f64', '--out-type', 'u8' if 'range' in what else 'f64', *stages]
+        for path, output in (('values.npy', 'values.out.npy'), ('scaled.nii', 'filtered.nii'), ('scaled.nii', 'filtered.mha'),
+                             ('filtered.mha', 'again.mha')):
+            again = output == 'again.mha'
+            run = subprocess.run([self.voxfilt, *(arguments if not again else ['-q', '-f', 'identity']), '-i', path, '-o', output],
+                                 stderr=subprocess.PIPE, text=True, check=False)
+            if run.returncode != 0:
+                print(what + ':', run.stderr, end='')
+                self.wrong += 1
+                return
+        expected = numpy.load('values.out.npy')
+        self.near('nibabel', what, expected, numpy.asarray(nibabel.load('filtered.nii').dataobj).T)
+        if itk:
+            if version == 1:
+                self.near('itk', what, expected, itk_reads('filtered.nii'))
+            for path in ('filtered.mha', 'again.mha'):
+                told = fields_of_meta(path)
+                self.near('itk', what + ' in ' + path, expected, itk_reads(path) * float(told.get(INTENSITY + 'Slope', 1)) +
+                          float(told.get(INTENSITY + 'Offset', 0)))
+
+    def near(self, reader, what, expected, found):
+        near = found.shape == expected.shape and abs(found - expected.astype('f8')).max() <= 2e-7 * max(1, abs(expected).max())
+        self.compare(reader, what, expected, expected if near else None)
+
     def units(self):
         """Distances in any unit, which become millimetres in formats that mean these."""
         if not (tifffile and itk and nibabel):
@@ -503,6 +543,27 @@ def read_all(read, path):
     return nrrd.read(path)[0].T if read is nrrd_reads else read(path)
 
 
+# ITK does not apply them.
+INTENSITY = 'ElementToIntensityFunction'
+
+SEVEN = '-f seven:.25,.1,.1,.1,.1,.1,.1'
+VALUE_STAGES = (
+    '-f identity', '-f gauss:1', '-f laplace', '-f star:4', '-f sobel:x', '-f gradient', '-f gradient -e hold',
+    '-f gradient -s 2 -e constant:-900', '-f sharpen -e constant:30', '-f unsharp:1,2 -e constant:5', '-f laplace -e hold',
+    '-f scale:2,7', '-f scale:2,7 -s 3', '-f scale:0.5,7 --until 20', SEVEN, SEVEN + ' -s 3', SEVEN + ' -e constant:-700',
+    SEVEN + ' -s 3 -e constant:-700', SEVEN + ' -s 3 -e hold', SEVEN + ' --until 50', '-f seven:9,1,1,1,1,1,1 -s 60',
+    '-e constant:-1000', '-e constant', '-f heat --flux pm2 --scale 300', '-f heat --flux pm1 --scale 300 -e constant:33',
+    '-f heat --flux tanh --scale 100', '-f heat --until 100',
+    '-f laplace -e constant:-700 -f gradient -f scale:3,1 -f gauss:1 -e constant:9', '-f scale:3,1 ' + SEVEN + ' -e hold -s 2 -f scale:1,5',
+    '-f identity --out-range=-1024,3000', '-f identity --out-range=auto')
+
+
+def fields_of_meta(path):
+    with open(path, 'rb') as file:
+        lines = file.read().split(b'ElementDataFile')[0].decode().splitlines()
+    return dict(line.split(' = ', 1) for line in lines)
+
+
 def itk_place(path):
     image = itk.ReadImage(path)
     place = numpy.eye(4)
@@ -524,6 +585,7 @@ def check(voxfilt):
     trips.wide()
     trips.pictures()
     trips.positions()
+    trips.values()
     trips.units()
     print(', '.join('%d files read by %s' % (count, name) for name, count in sorted(trips.counts.items())))
     return 1 if trips.wrong else 0

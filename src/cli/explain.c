@@ -93,9 +93,11 @@ static void print_stage(FILE *stream, const struct stage *stage, size_t index)
 /* What the job puts between stages. */
 static void print_between(FILE *stream, const struct stage *stage, size_t index)
 {
-    fprintf(stream, "stage %-2zu  %s: %s\n", index + 1, stage->spec,
-            stage->filter->kind == FILTER_COVER ? "from here on colour is multiplied by alpha"
-                                                : "from here on colour is not multiplied by alpha");
+    const char *what = stage->filter == &filter_cover     ? "colour is multiplied by alpha"
+                       : stage->filter == &filter_uncover ? "colour is not multiplied by alpha"
+                                                          : "samples are proportional to their values";
+
+    fprintf(stream, "stage %-2zu  %s: from here on %s\n", index + 1, stage->spec, what);
 }
 
 static void print_reach(FILE *stream, const char *along, const struct reach *reach)
@@ -338,7 +340,8 @@ static void print_range(FILE *stream, const struct job *job)
     if (job->measures)
         fprintf(stream, "range     the least and the greatest sample of the result");
     else
-        fprintf(stream, "range     %.9g to %.9g", job->encode.low, job->encode.high);
+        fprintf(stream, "range     %.9g to %.9g", intensity_value(&job->intensity, job->encode.low),
+                intensity_value(&job->intensity, job->encode.high));
     fprintf(stream, " become %.10g to %.10g\n", ends.least, ends.greatest);
 }
 

@@ -258,22 +258,24 @@ void notes_outcome(const struct pipeline *pipeline)
 }
 
 /* Only if the note on the output does not say the same. */
-static void note_left_out_of_tee(const struct pipeline *pipeline, const char *path,
+static void note_left_out_of_tee(const struct pipeline *pipeline, const struct pipeline_tee *tee,
                                  const struct record_left_out *of_output)
 {
-    const struct record_left_out left_out = record_left_out(pipeline, path);
+    const struct header written = job_written_after(&pipeline->job, tee->step);
+    const struct record_left_out left_out = record_left_out(pipeline, tee->path, &written);
 
     if (left_out.text[0] != '\0' && strcmp(left_out.text, of_output->text) != 0)
-        diag_note("%s: left out: %s", phrase_output(path), left_out.text);
+        diag_note("%s: left out: %s", phrase_output(tee->path), left_out.text);
 }
 
 void notes_left_out(const struct pipeline *pipeline)
 {
     const struct pipeline_request *request = pipeline->request;
-    const struct record_left_out left_out = record_left_out(pipeline, request->output);
+    const struct record_left_out left_out =
+        record_left_out(pipeline, request->output, &pipeline->job.written);
 
     if (left_out.text[0] != '\0')
         diag_note("%s: left out: %s", file_in_name(pipeline->source.file), left_out.text);
     for (size_t i = 0; i < request->tee_count; i++)
-        note_left_out_of_tee(pipeline, request->tees[i].path, &left_out);
+        note_left_out_of_tee(pipeline, &request->tees[i], &left_out);
 }

@@ -92,10 +92,10 @@ static void print_range(FILE *stream, const struct loss *loss, const struct run_
 
 /* All counts; where none were made, null. */
 static void print_losses(FILE *stream, const struct pipeline *pipeline, const char *path,
-                         const struct run_summary *summary)
+                         const struct header *written, const struct run_summary *summary)
 {
     const struct job *job = &pipeline->job;
-    const struct record_left_out left_out = record_left_out(pipeline, path);
+    const struct record_left_out left_out = record_left_out(pipeline, path, written);
     struct loss loss = loss_of(job, summary);
 
     print_range(stream, &loss, summary);
@@ -122,11 +122,12 @@ static void print_tees(FILE *stream, const struct pipeline *pipeline)
     fprintf(stream, ", \"tees\": [");
     for (size_t i = 0; i < request->tee_count; i++) {
         const struct run_summary summary = record_of_tee(pipeline, i);
+        const struct header written = job_written_after(&pipeline->job, request->tees[i].step);
         fprintf(stream, "%s{\"step\": %llu, \"output\": ", i > 0 ? ", " : "",
                 (unsigned long long)request->tees[i].step);
         json_text(stream, phrase_output(request->tees[i].path));
         fprintf(stream, ", ");
-        print_losses(stream, pipeline, request->tees[i].path, &summary);
+        print_losses(stream, pipeline, request->tees[i].path, &written, &summary);
         fprintf(stream, "}");
     }
     fprintf(stream, "]");
@@ -166,7 +167,7 @@ void report_json_run(FILE *stream, const struct options *options, const struct p
     plan_json_members(stream, pipeline);
     print_shares(stream, plan, summary);
     fprintf(stream, ", \"steps\": %llu, ", (unsigned long long)summary->steps);
-    print_losses(stream, pipeline, pipeline->request->output, summary);
+    print_losses(stream, pipeline, pipeline->request->output, &job->written, summary);
     print_tees(stream, pipeline);
     fprintf(stream, ", ");
     json_number(stream, "last_change", summary->last_change);

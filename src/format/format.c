@@ -137,11 +137,23 @@ static bool choose_volume(struct source *source, const struct source_request *re
     return true;
 }
 
+static void tell_intensity(struct source *source)
+{
+    const struct intensity *intensity = &source->header.intensity;
+    size_t used = strlen(source->remark);
+
+    if (!intensity_is_plain(intensity))
+        snprintf(source->remark + used, sizeof source->remark - used,
+                 "%s%.128s: samples are filtered as stored; a sample v stands for %g v + %g",
+                 used > 0 ? "; " : "", file_in_name(source->file), intensity->slope, intensity->intercept);
+}
+
 static bool settle_header(struct source *source, const struct source_request *request, struct fault *fault)
 {
     if (!override_spacing(source, request, fault) || !choose_volume(source, request, fault) ||
         !level_channels(source, request, fault))
         return false;
+    tell_intensity(source);
     return grid_check(&source->header.grid, fault) || fault_prefix(fault, file_in_name(source->file));
 }
 

@@ -10,6 +10,7 @@
 #include "base/reservation.h"
 #include "base/spool.h"
 #include "model/grid.h"
+#include "model/intensity.h"
 #include "model/sample.h"
 #include "position.h"
 
@@ -24,6 +25,14 @@ enum endian endian_native(void);
 /* The volume that is taken of a series, and how many the input has; of 0 none was chosen. */
 struct header_choice {
     size_t volume, count;
+};
+
+/* What the values of an output are beside those of the input, and what of its header they leave true. */
+enum values {
+    VALUES_COPIED,   /* the same, all of them: their extremes, too */
+    VALUES_FILTERED, /* of the same kind, since constants stay what they are: a range to be shown */
+    VALUES_DERIVED,  /* others: what samples stand for */
+    VALUES_MAPPED    /* to a range that was asked for: nothing that tells of values */
 };
 
 /* What stands in the planes that pass between a format and the run: packed samples, channels interleaved. */
@@ -41,7 +50,8 @@ struct header {
     bool for_print;           /* the spacing is a resolution for printers: outputs keep it, filters take 1 */
     size_t first[3];          /* along x, y and z: where the grid begins in that of the input */
     struct position position; /* of the input */
-    bool mapped; /* to a range that was asked for: what a file says of its samples' scale holds no longer */
+    struct intensity intensity;
+    enum values values;  /* of an output */
     const char *damaged; /* NULL or empty; else what should have told of the colours and cannot be used */
 };
 
@@ -123,6 +133,7 @@ struct format {
     bool holds_series;              /* volumes may follow each other */
     bool holds_spacing;             /* its header tells how far apart samples are */
     bool holds_position;            /* and where the grid is in space */
+    bool holds_intensity;           /* and what samples stand for */
     bool unassociated;              /* colour in it is never multiplied by alpha */
     /* What the name of the file ends in that samples are written into beside the header, as they are and
        compressed; NULL: they follow the header. */
@@ -150,9 +161,10 @@ struct format {
     /* Planes in any order, of a source that says so; all of them before the end. NULL where no source can. */
     bool (*read_at)(struct source *source, void *samples, size_t first, size_t planes, struct fault *fault);
 
-    /* Append to the losses what of the source's header `sink` does not keep; NULL if other formats keep all
-     * of it. */
-    void (*tell_losses)(const struct source *source, const struct format *sink, char *losses, size_t size);
+    /* Append to the losses what of the source's header `sink` does not keep, or does not hold of what is
+       written; NULL if nothing is lost. */
+    void (*tell_losses)(const struct source *source, const struct format *sink, const struct header *written,
+                        char *losses, size_t size);
 
     /* After the last plane: check that the file ends as it should. */
     bool (*end)(struct source *source, struct fault *fault);

@@ -353,6 +353,34 @@ static bool set_position(struct source *source, struct fault *fault)
     return true;
 }
 
+/* What samples stand for. */
+static const char slope_field[] = "ElementToIntensityFunctionSlope",
+                  intercept_field[] = "ElementToIntensityFunctionOffset";
+static const char *const intensity_fields[] = {slope_field, intercept_field, NULL};
+
+static bool read_factor(const struct fields *fields, const char *name, double *factor, struct fault *fault)
+{
+    const char *value = fields_find(fields, name);
+
+    return value == NULL || number_parse_double(value, factor) ||
+           fields_refuse(fields, name, value, "not a finite number", fault);
+}
+
+static bool read_intensity(const struct fields *fields, struct intensity *intensity, struct fault *fault)
+{
+    const char *slope = fields_find(fields, slope_field);
+
+    *intensity = (struct intensity){0.0, 0.0};
+    if (slope == NULL && fields_find(fields, intercept_field) == NULL)
+        return true;
+    intensity->slope = 1.0;
+    if (!read_factor(fields, slope_field, &intensity->slope, fault) ||
+        !read_factor(fields, intercept_field, &intensity->intercept, fault))
+        return false;
+    return intensity->slope != 0.0 ||
+           fields_refuse(fields, slope_field, slope, "all samples would stand for one value", fault);
+}
+
 static bool read_layout(struct source *source, struct fault *fault)
 {
     struct volume *volume = source->state;
@@ -422,7 +450,7 @@ static bool read_header(struct source *source, const struct source_request *requ
     (void)request;
     if (!read_lines(source, fault) || !fields_check_once(fields_of(source), fault) ||
         !read_type(source, fault) || !read_extents(source, fault) || !read_spacing(source, fault) ||
-        !set_position(source, fault))
+        !set_position(source, fault) || !read_intensity(fields_of(source), &source->header.intensity, fault))
         return false;
     return read_layout(source, fault) && settle_files(source, fault) && check_compressed(source, fault);
 }
@@ -437,9 +465,7 @@ static const char *const own_fields[] = {"BinaryData",     "BinaryDataByteOrderM
                                          "CompressedData", "CompressedDataSize",     "HeaderSize",
                                          "ElementType",    "ElementDataFile",        NULL};
 
-/* What values mean, and the ends of their range. For mapped samples, these fields are wrong. */
-static const char *const range_fields[] = {"ElementMin", "ElementMax", "ElementToIntensityFunctionSlope",
-                                           "ElementToIntensityFunctionOffset", NULL};
+static const char *const extreme_fields[] = {"ElementMin", "ElementMax", NULL};
 
 /* ---- what other formats do not keep ---- */
 
@@ -450,6 +476,13 @@ static const char *const position_fields[] = {
     "Offset",   "Origin",      "Position",         "TransformMatrix",
     "Rotation", "Orientation", "CenterOfRotation", "AnatomicalOrientation",
     NULL};
+
+/* Whether it tells of values that the output has no longer. */
+static bool is_outdated(const struct field *field, const struct header *written)
+{
+    return (written->values > VALUES_COPIED && is_field(field, extreme_fields)) ||
+           (written->values == VALUES_MAPPED && is_field(field, intensity_fields));
+}
 
 static const struct told element_sizes = {{"ElementSize"}, .beyond = 1.0};
 static const struct told centers = {{"CenterOfRotation"}, .beyond = 0.0};
@@ -494,7 +527,8 @@ static void tell_rest(const struct volume *volume, char *losses, size_t size)
         losses_add(losses, size, centers.names[0]);
 }
 
-static void tell_losses(const struct source *source, const struct format *sink, char *losses, size_t size)
+static void tell_losses(const struct source *source, const struct format *sink, const struct header *written,
+                        char *losses, size_t size)
 {
     const struct volume *volume = source->state;
     struct place place = read_place(volume);
@@ -502,11 +536,18 @@ static void tell_losses(const struct source *source, const struct format *sink, 
         (sink->holds_position && source->header.position.known) ||
         (place.known && has_unit_vectors(&place) && position_is_plain(place.origin, place.vectors));
 
+    for (size_t i = 0; i + volume->listed < volume->fields.count; i++) {
+        const struct field *field = &volume->fields.items[i];
+        if (field->name != NULL && sink->create == source->format->create && is_outdated(field, written))
+            losses_add(losses, size, field->name);
+    }
     if (sink->create == source->format->create)
         return;
     for (size_t i = 0; i + volume->listed < volume->fields.count; i++) {
         const struct field *field = &volume->fields.items[i];
-        if (field->name != NULL && !is_field(field, own_fields) && !is_field(field, spacings.names) &&
+        bool keeps_intensity = sink->holds_intensity && written->values != VALUES_MAPPED;
+        if (field->name != NULL && !(keeps_intensity && is_field(field, intensity_fields)) &&
+            !is_field(field, own_fields) && !is_field(field, spacings.names) &&
             !is_field(field, grid_fields) && !(keeps_position && is_field(field, position_fields)))
             losses_add(losses, size, field->name);
     }
@@ -535,7 +576,7 @@ static const char *const crop_fields[] = {"DimSize", "Offset", "Origin", "Positi
 
 /* What of the origin's header no longer holds. */
 struct change {
-    bool spaced, cropped;
+    bool spaced, cropped, revalued;
 };
 
 static bool put_kept(struct sink *sink, const struct volume *origin, const struct change *change,
@@ -545,7 +586,8 @@ static bool put_kept(struct sink *sink, const struct volume *origin, const struc
         const struct field *field = &origin->fields.items[i];
         bool left_out = is_field(field, own_fields) || (change->spaced && is_field(field, spacings.names)) ||
                         (change->cropped && is_field(field, crop_fields)) ||
-                        (sink->header.mapped && is_field(field, range_fields));
+                        (change->revalued && is_field(field, intensity_fields)) ||
+                        is_outdated(field, &sink->header);
         if (!left_out && !put_line(sink, field->line, fault))
             return false;
     }
@@ -666,6 +708,16 @@ static bool put_position(struct sink *sink, const struct position *position, str
     return put_line(sink, line, fault);
 }
 
+static bool put_intensity(struct sink *sink, struct fault *fault)
+{
+    const struct intensity *intensity = &sink->header.intensity;
+    char line[LINE_MOST];
+
+    snprintf(line, sizeof line, "%s = %.17g\n%s = %.17g", slope_field, intensity->slope, intercept_field,
+             intensity->intercept);
+    return intensity->slope == 0.0 || put_line(sink, line, fault);
+}
+
 /* The header of samples that come from another family of formats, or from a file without a header. */
 static bool put_anew(struct sink *sink, const struct sink_request *request, struct fault *fault)
 {
@@ -673,21 +725,25 @@ static bool put_anew(struct sink *sink, const struct sink_request *request, stru
     const struct position *position = volume_sink_position(sink, request, &place);
 
     return put_extents(sink, fault) && (position == NULL || put_position(sink, position, fault)) &&
-           put_spacing(sink, NULL, fault);
+           put_spacing(sink, NULL, fault) &&
+           (intensity_is_plain(&sink->header.intensity) || put_intensity(sink, fault));
 }
 
 static bool put_description(struct sink *sink, const struct sink_request *request,
                             const struct volume *origin, struct fault *fault)
 {
     const double *spacing = sink->header.grid.spacing;
-    const struct change change = {.spaced = origin != NULL &&
-                                            memcmp(spacing, origin->spacing, sizeof origin->spacing) != 0,
-                                  .cropped = origin != NULL && volume_sink_is_cropped(sink, request)};
+    struct change change;
 
     if (origin == NULL)
         return put_anew(sink, request, fault);
+    change = (struct change){
+        .spaced = memcmp(spacing, origin->spacing, sizeof origin->spacing) != 0,
+        .cropped = volume_sink_is_cropped(sink, request),
+        .revalued = !intensity_is_same(&sink->header.intensity, &request->origin->header.intensity)};
     return put_kept(sink, origin, &change, fault) && (!change.cropped || put_region(sink, origin, fault)) &&
-           (!change.spaced || put_spacing(sink, origin, fault));
+           (!change.spaced || put_spacing(sink, origin, fault)) &&
+           (!change.revalued || put_intensity(sink, fault));
 }
 
 /* Compressed where it is asked for, or where the origin is. */
@@ -752,6 +808,7 @@ const struct format format_mha = {.name = "mha",
                                   .compresses = true,
                                   .holds_spacing = true,
                                   .holds_position = true,
+                                  .holds_intensity = true,
                                   .tell_losses = tell_losses,
                                   .sniff = sniff,
                                   VOLUME_OPERATIONS};
@@ -762,6 +819,7 @@ const struct format format_mhd = {.name = "mhd",
                                   .compresses = true,
                                   .holds_spacing = true,
                                   .holds_position = true,
+                                  .holds_intensity = true,
                                   .tell_losses = tell_losses,
                                   .beside = ".raw",
                                   .beside_packed = ".zraw",

@@ -436,21 +436,14 @@ static void set_position(struct source *source, const struct kept *kept)
         source->header.position = position_make(place.origin, place.vectors, position_ras);
 }
 
-/* Samples are filtered as they are stored. */
-static bool has_scale(const struct kept *kept)
+/* By the standard, colours have none. */
+static struct intensity read_intensity(const struct kept *kept, unsigned channels)
 {
-    double slope = real(kept, kept->version->scl_slope), inter = real(kept, kept->version->scl_inter);
+    const struct intensity intensity = {real(kept, kept->version->scl_slope),
+                                        real(kept, kept->version->scl_inter)};
+    bool told = channels == 1 && isfinite(intensity.slope) && isfinite(intensity.intercept);
 
-    return isfinite(slope) && slope != 0.0 && isfinite(inter) && (slope != 1.0 || inter != 0.0);
-}
-
-static void tell_scale(struct source *source, const struct kept *kept)
-{
-    if (has_scale(kept))
-        snprintf(source->remark, sizeof source->remark,
-                 "%.256s: samples are filtered as stored; scl_slope %g and scl_inter %g are not applied",
-                 file_in_name(source->file), real(kept, kept->version->scl_slope),
-                 real(kept, kept->version->scl_inter));
+    return told && intensity.slope != 0.0 ? intensity : (struct intensity){0.0, 0.0};
 }
 
 /* Where the samples of one file begin; older programs left it at 0. */
@@ -585,7 +578,7 @@ static bool read_header(struct source *source, const struct source_request *requ
     source->header.endian = kept.endian;
     if (!read_type(source, &kept, &channels, fault) || !read_extents(source, &kept, channels, fault))
         return false;
-    tell_scale(source, &kept);
+    source->header.intensity = read_intensity(&kept, channels);
     set_position(source, &kept);
     return has_magic(kept.version, kept.header, kept.version->attached) ? open_attached(source, &kept, fault)
                                                                         : open_detached(source, &kept, fault);
@@ -631,6 +624,15 @@ static void tell_own_fields(const struct kept *kept, char *losses, size_t size)
     }
     if (kept->extension_size > EXTENSION_FLAG && kept->extension[0] != 0)
         losses_add(losses, size, "extensions");
+}
+
+/* The least and the greatest value to show. */
+static void tell_shown_range(const struct kept *kept, char *losses, size_t size)
+{
+    if (real(kept, kept->version->cal_max) != 0.0)
+        losses_add(losses, size, "cal_max");
+    if (real(kept, kept->version->cal_min) != 0.0)
+        losses_add(losses, size, "cal_min");
 }
 
 /* How far a part of a rotation may be off because its numbers are rounded. That is most near half a turn,
@@ -707,18 +709,23 @@ static void tell_steps(const struct kept *kept, char *losses, size_t size)
     losses_add_distances(losses, size, "pixdim", steps, 4, DIMS_MOST + 1);
 }
 
-static void tell_losses(const struct source *source, const struct format *sink, char *losses, size_t size)
+static void tell_losses(const struct source *source, const struct format *sink, const struct header *written,
+                        char *losses, size_t size)
 {
     const struct kept *kept = ((const struct volume *)source->state)->kept;
 
-    if (sink->create == source->format->create)
-        return;
-    if (source->header.alpha && sink->title != NULL && !format_tells_alpha(sink, &source->header))
-        losses_add(losses, size, "datatype");
-    if (has_scale(kept)) {
+    if (!intensity_is_plain(&source->header.intensity) &&
+        (!sink->holds_intensity || written->values == VALUES_MAPPED)) {
         losses_add(losses, size, "scl_slope");
         losses_add(losses, size, "scl_inter");
     }
+    if (sink->create == source->format->create) {
+        if (written->values >= VALUES_DERIVED)
+            tell_shown_range(kept, losses, size);
+        return;
+    }
+    if (source->header.alpha && sink->title != NULL && !format_tells_alpha(sink, &source->header))
+        losses_add(losses, size, "datatype");
     tell_transforms(source, sink, kept, losses, size);
     if (units_code(kept) != 0 && source->header.millimetres == 0.0)
         losses_add(losses, size, "xyzt_units");
@@ -898,14 +905,22 @@ static void put_position(const struct sink *sink, const struct position *positio
     }
 }
 
-/* These fields say what the values of samples mean, and which of them to show; mapped samples have others. */
-static void forget_scale(struct kept *kept)
+static void put_pair(struct kept *kept, unsigned at, double first, unsigned beside, double second)
+{
+    put_real(kept->header + at, kept->version->real, kept->endian, first);
+    put_real(kept->header + beside, kept->version->real, kept->endian, second);
+}
+
+/* What samples stand for, and which values to show. */
+static void put_values(const struct header *header, struct kept *kept)
 {
     const struct version *version = kept->version;
-    const unsigned places[] = {version->scl_slope, version->scl_inter, version->cal_max, version->cal_min};
+    const struct intensity *now = &header->intensity, before = read_intensity(kept, header->grid.channels);
 
-    for (size_t i = 0; i < sizeof places / sizeof *places; i++)
-        put_real(kept->header + places[i], version->real, kept->endian, 0.0);
+    if (!intensity_is_same(now, &before))
+        put_pair(kept, version->scl_slope, now->slope, version->scl_inter, now->intercept);
+    if (header->values >= VALUES_DERIVED)
+        put_pair(kept, version->cal_max, 0.0, version->cal_min, 0.0);
 }
 
 static void put_fields(const struct sink *sink, struct kept *kept, const struct datatype *datatype,
@@ -920,8 +935,7 @@ static void put_fields(const struct sink *sink, struct kept *kept, const struct 
         put_whole(kept, version->vox_offset, 8, offset);
     else
         put_real(kept->header + version->vox_offset, version->real, kept->endian, (double)offset);
-    if (sink->header.mapped)
-        forget_scale(kept);
+    put_values(&sink->header, kept);
     memcpy(kept->header + version->magic,
            sink->format->beside != NULL ? version->detached : version->attached, version->magic_size);
 }
@@ -1007,6 +1021,7 @@ const struct format format_nii = {.name = "nii",
                                   .title = "a NIfTI file",
                                   .holds_spacing = true,
                                   .holds_position = true,
+                                  .holds_intensity = true,
                                   .tell_losses = tell_losses,
                                   .packed_as = &format_nii_gz,
                                   .sniff = sniff,
@@ -1017,6 +1032,7 @@ const struct format format_nii_gz = {.name = "nii.gz",
                                      .title = "a NIfTI file",
                                      .holds_spacing = true,
                                      .holds_position = true,
+                                     .holds_intensity = true,
                                      .tell_losses = tell_losses,
                                      .packed = true,
                                      .in_turn = true,
@@ -1028,6 +1044,7 @@ const struct format format_hdr = {.name = "hdr",
                                   .title = "a NIfTI file",
                                   .holds_spacing = true,
                                   .holds_position = true,
+                                  .holds_intensity = true,
                                   .tell_losses = tell_losses,
                                   .beside = ".img",
                                   VOLUME_OPERATIONS};

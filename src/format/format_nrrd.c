@@ -576,6 +576,24 @@ static bool tells_position(const struct source *source)
            !read_place(&volume->fields, &axes, origin, vectors) || !position_is_plain(origin, vectors);
 }
 
+/* Whether it tells of values that the output has no longer: their extremes, or those that the ends of the
+   type's range stand for. */
+static bool is_outdated(const char *name, size_t length, const struct header *written)
+{
+    return (written->values > VALUES_COPIED && is_one_of("min,max", name, length)) ||
+           (written->values >= VALUES_DERIVED && is_one_of("old min,oldmin,old max,oldmax", name, length));
+}
+
+static void tell_outdated(const struct fields *fields, size_t listed, const struct header *written,
+                          char *losses, size_t size)
+{
+    for (size_t i = 1; i < fields->count - listed; i++) {
+        const char *name = fields->items[i].name;
+        if (name != NULL && is_outdated(name, strlen(name), written))
+            losses_add(losses, size, name);
+    }
+}
+
 static void tell_loss(const struct field *field, bool keeps_position, char *losses, size_t size)
 {
     size_t length = field->name == NULL ? strcspn(field->line, ":") : strlen(field->name);
@@ -604,13 +622,16 @@ static void tell_steps(const struct source *source, bool keeps_position, char *l
                              axes.count);
 }
 
-static void tell_losses(const struct source *source, const struct format *sink, char *losses, size_t size)
+static void tell_losses(const struct source *source, const struct format *sink, const struct header *written,
+                        char *losses, size_t size)
 {
     const struct volume *volume = source->state;
     bool keeps_position = (sink->holds_position && source->header.position.known) || !tells_position(source);
 
-    if (sink->create == source->format->create)
+    if (sink->create == source->format->create) {
+        tell_outdated(&volume->fields, volume->listed, written, losses, size);
         return;
+    }
     for (size_t i = 1; i < volume->fields.count - volume->listed; i++)
         tell_loss(&volume->fields.items[i], keeps_position, losses, size);
     if (keeps_position)
@@ -621,9 +642,6 @@ static void tell_losses(const struct source *source, const struct format *sink, 
 }
 
 /* ---- writing ---- */
-
-/* These say how samples are measured, and no longer hold once they are mapped. */
-static const char range_fields[] = "min,max,old min,oldmin,old max,oldmax";
 
 static bool put_line(struct sink *sink, const char *line, struct fault *fault)
 {
@@ -644,11 +662,11 @@ static const char crop_fields[] = "sizes,space origin,axis mins,axismins,axis ma
 
 /* What of the origin's header no longer holds. */
 struct change {
-    bool mapped, spaced, cropped;
+    bool spaced, cropped;
     bool levelled; /* alpha has become a channel like others */
 };
 
-static bool is_kept(const struct field *field, const struct change *change)
+static bool is_kept(const struct field *field, const struct header *written, const struct change *change)
 {
     size_t length = field->name == NULL ? 0 : strlen(field->name);
 
@@ -656,8 +674,7 @@ static bool is_kept(const struct field *field, const struct change *change)
         return false;
     if (field->name == NULL)
         return true;
-    return !is_one_of(own_fields, field->name, length) &&
-           !(change->mapped && is_one_of(range_fields, field->name, length)) &&
+    return !is_one_of(own_fields, field->name, length) && !is_outdated(field->name, length, written) &&
            !(change->levelled && is_one_of("kinds", field->name, length)) &&
            !(change->spaced && is_one_of("spacings,space directions", field->name, length)) &&
            !(change->cropped && is_one_of(crop_fields, field->name, length));
@@ -669,7 +686,7 @@ static bool put_kept(struct sink *sink, const struct volume *origin, const struc
 {
     for (size_t i = 0; i < origin->fields.count - origin->listed; i++) {
         const struct field *field = &origin->fields.items[i];
-        if (is_kept(field, change) && !put_line(sink, field->line, fault))
+        if (is_kept(field, &sink->header, change) && !put_line(sink, field->line, fault))
             return false;
     }
     return true;
@@ -886,8 +903,7 @@ static bool put_anew(struct sink *sink, const struct sink_request *request, stru
 static bool put_description(struct sink *sink, const struct sink_request *request,
                             const struct volume *origin, struct fault *fault)
 {
-    const struct change change = {.mapped = sink->header.mapped,
-                                  .spaced = origin != NULL && is_spaced_anew(sink, origin),
+    const struct change change = {.spaced = origin != NULL && is_spaced_anew(sink, origin),
                                   .cropped = origin != NULL && volume_sink_is_cropped(sink, request),
                                   .levelled = origin != NULL && levels_alpha(sink, origin)};
 

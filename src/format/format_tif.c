@@ -205,10 +205,12 @@ static void close_source(struct source *source)
 }
 
 /* Other formats take distances in millimetres, to which only a unit that is known is converted. */
-static void tell_losses(const struct source *source, const struct format *sink, char *losses, size_t size)
+static void tell_losses(const struct source *source, const struct format *sink, const struct header *written,
+                        char *losses, size_t size)
 {
     const struct tiff_pages *pages = tiff_reader_pages(source->state);
 
+    (void)written;
     if (pages->alpha != NO_ALPHA && !(source->header.alpha && format_tells_alpha(sink, &source->header)))
         losses_add(losses, size, "ExtraSamples");
     if (sink->open == source->format->open || source->header.millimetres > 0.0)

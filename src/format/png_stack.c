@@ -194,8 +194,10 @@ static bool end_source(struct source *source, struct fault *fault)
 }
 
 /* Raw samples tell nothing of themselves. */
-static void tell_losses(const struct source *source, const struct format *sink, char *losses, size_t size)
+static void tell_losses(const struct source *source, const struct format *sink, const struct header *written,
+                        char *losses, size_t size)
 {
+    (void)written;
     if (source->header.alpha && sink->title != NULL && !format_tells_alpha(sink, &source->header))
         losses_add(losses, size, "IHDR: alpha");
 }

@@ -345,6 +345,7 @@ static const char *meant_filter(const char *spec, size_t length)
     return suggestion.meant;
 }
 
+const struct filter filter_proportion = {.name = "proportion", .kind = FILTER_SCALE};
 const struct filter filter_cover = {.name = "cover", .kind = FILTER_COVER};
 const struct filter filter_uncover = {.name = "uncover", .kind = FILTER_UNCOVER};
 

@@ -78,6 +78,9 @@ extern const struct filter filter_list[];
 /* What a job puts between stages, of FILTER_COVER and FILTER_UNCOVER. */
 extern const struct filter filter_cover, filter_uncover;
 
+/* Likewise, of FILTER_SCALE: samples become proportional to their values. */
+extern const struct filter filter_proportion;
+
 /* The call is to be freed, also after a failure. */
 bool filter_parse(const char *spec, struct filter_call *call, struct fault *fault);
 void filter_call_free(struct filter_call *call);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #define SUM_TOLERANCE 0x1p-9
+#define SUM_ROUNDING  0x1p-40
 
 static const char *const option_names[STAGE_OPTIONS] = {
 #define STAGE_OPTION(constant, name, type, member) name,
@@ -182,23 +183,112 @@ bool stage_build(const struct stage_request *request, const struct grid *grid, b
     return true;
 }
 
+bool stage_reacts(const struct stage *stage)
+{
+    return stage->heat.reacts && stage->heat.reaction != 0.0;
+}
+
 bool stage_keeps_constants(const struct stage *stage)
+{
+    return stage->filter->kind != FILTER_SCALE && !stage_reacts(stage) &&
+           fabs(stage_weight(stage) - 1.0) <= SUM_TOLERANCE;
+}
+
+/* Taps of thirds, or divided by a spacing, do not sum up exactly. */
+static double weight_of_taps(const struct stencil *taps)
+{
+    double sum = stencil_sum(taps), rounding = 0.0;
+
+    for (size_t i = 0; i < taps->count; i++)
+        rounding += SUM_ROUNDING * fabs(taps->taps[i].weight);
+    if (fabs(sum) <= rounding)
+        return 0.0;
+    return fabs(sum - 1.0) <= rounding ? 1.0 : sum;
+}
+
+double stage_weight(const struct stage *stage)
 {
     switch (stage->filter->kind) {
     case FILTER_TAPS:
-        return fabs(stencil_sum(&stage->body.taps) - 1.0) <= SUM_TOLERANCE;
-    case FILTER_HEAT:
-        return !stage->heat.reacts || stage->heat.reaction == 0.0;
+        return weight_of_taps(&stage->body.taps);
     case FILTER_GRADIENT:
+        return 0.0;
     case FILTER_SCALE:
-        return false;
+        return stage->body.factor;
+    case FILTER_HEAT:
     case FILTER_AXES:
     case FILTER_UNSHARP:
     case FILTER_COVER:
     case FILTER_UNCOVER:
         break;
     }
-    return true;
+    return 1.0;
+}
+
+/* A number that is multiplied and added to so many times. */
+static double repeat(double number, double factor, double offset, uint64_t times)
+{
+    for (; times > 0; times /= 2) {
+        if (times % 2 == 1)
+            number = factor * number + offset;
+        offset += factor * offset;
+        factor *= factor;
+    }
+    return number;
+}
+
+/* Samples become A v + B as they are stored, and values too. */
+static double scaled_intercept(const struct stage *stage, uint64_t steps)
+{
+    const struct filter_body *body = &stage->body;
+
+    return repeat(stage->intensity.intercept, body->factor,
+                  body->offset - stage->intensity.slope * body->offset, steps);
+}
+
+struct intensity stage_intensity(const struct stage *stage, uint64_t steps)
+{
+    struct intensity after = stage->intensity;
+
+    if (steps == 0 || intensity_is_plain(&after) || stage->keeps_intensity)
+        return after;
+    if (stage->filter->kind == FILTER_SCALE)
+        after.intercept = scaled_intercept(stage, steps);
+    else if (after.intercept != 0.0)
+        after.intercept = repeat(after.intercept, stage_weight(stage), 0.0, steps);
+    if (stage->filter->kind == FILTER_GRADIENT)
+        after.slope = fabs(after.slope);
+    return after;
+}
+
+bool stage_mixes_intensities(const struct stage *stage)
+{
+    const struct intensity after = stage_intensity(stage, stage->steps);
+    enum edge_rule edge = stage->edge.rule;
+    bool mixes = edge_has(edge, EDGE_KEEPS) || (edge_has(edge, EDGE_SUPPLIES) && stage->steps > 1);
+
+    /* Headers may hold no more than a float. */
+    return !intensity_is_same(&after, &stage->intensity) &&
+           (stage->until > 0.0 || !isfinite((float)after.intercept) ||
+            (mixes && stage_reads_neighbours(stage)));
+}
+
+void stage_keep_intensity(struct stage *stage)
+{
+    struct filter_body *body = &stage->body;
+    double intercept = stage->intensity.intercept;
+
+    body->offset = (body->factor * intercept + body->offset - intercept) / stage->intensity.slope;
+    stage->keeps_intensity = true;
+}
+
+struct stage stage_proportion(const struct intensity *intensity)
+{
+    struct stage stage = stage_between(&filter_proportion);
+
+    stage.body.factor = intensity->slope < 0.0 ? -1.0 : 1.0;
+    stage.body.offset = intensity->intercept / fabs(intensity->slope);
+    return stage;
 }
 
 struct stage stage_between(const struct filter *filter)
@@ -208,7 +298,8 @@ struct stage stage_between(const struct filter *filter)
 
 bool stage_is_given(const struct stage *stage)
 {
-    return stage->filter != &filter_cover && stage->filter != &filter_uncover;
+    return stage->filter != &filter_cover && stage->filter != &filter_uncover &&
+           stage->filter != &filter_proportion;
 }
 
 bool stage_is_identity(const struct stage *stage)

@@ -7,6 +7,7 @@
 #include "filter.h"
 #include "grid.h"
 #include "heat.h"
+#include "intensity.h"
 #include "looks.h"
 
 #include <stdbool.h>
@@ -52,6 +53,10 @@ struct stage {
     struct heat heat;
     bool converted; /* its steps are taken while samples are converted, not between fields */
     double until;   /* stop at the first step looked at whose RMS change is below this; 0: never */
+    /* Of the samples that it takes. The edge's value, the scale of heat, what a FILTER_SCALE adds and until
+       are values, not samples. The job decides. */
+    struct intensity intensity;
+    bool keeps_intensity; /* stage_keep_intensity has settled it */
     struct looks looks;
     unsigned given, own; /* as of the request */
 
@@ -63,9 +68,30 @@ struct stage {
 bool stage_build(const struct stage_request *request, const struct grid *grid, bool force,
                  struct stage *stage, struct fault *fault);
 
+/* Whether it is heat with a reaction, which is not linear. */
+bool stage_reacts(const struct stage *stage);
+
 /* Whether a grid of one value comes out with that value, edges aside: by its kind, or of taps by their sum,
    which may be 1/512 off. So full alpha of 8 bits stays full, and weights given with three digits do. */
 bool stage_keeps_constants(const struct stage *stage);
+
+/* What a step makes of a constant of 1, edges and what a FILTER_SCALE adds aside: 0 of derivatives. Sums of
+   taps that are 0 or 1 but for rounding are 0 or 1. */
+double stage_weight(const struct stage *stage);
+
+/* What the samples stand for after so many steps: those of a filter whose weights sum to w are computed from
+   samples as they are stored, and so leave w times the intercept. */
+struct intensity stage_intensity(const struct stage *stage, uint64_t steps);
+
+/* Whether one intensity cannot tell the values of all its samples: some were kept or put in at another
+   intensity than the rest has, or nobody knows yet after how many steps. */
+bool stage_mixes_intensities(const struct stage *stage);
+
+/* Settle what a FILTER_SCALE adds to samples, so that it leaves the intensity alone. */
+void stage_keep_intensity(struct stage *stage);
+
+/* A stage after which samples are proportional to their values. */
+struct stage stage_proportion(const struct intensity *intensity);
 
 /* A stage that the job puts between two others, which take colour differently. */
 struct stage stage_between(const struct filter *filter);

@@ -457,7 +457,9 @@ static bool open_targets(struct pipeline *pipeline, struct fault *fault)
                 open_output(pipeline, fault);
 
     for (size_t i = 0; done && i < request->tee_count; i++) {
-        const struct target_request target = target_request_of(pipeline, request->tees[i].path, threads);
+        const struct header header = job_written_after(&pipeline->job, request->tees[i].step);
+        struct target_request target = target_request_of(pipeline, request->tees[i].path, threads);
+        target.header = &header;
         done = targets_add(&pipeline->targets, &target, fault);
     }
     return done && targets_settle(&pipeline->targets, &pipeline->job, &pipeline->ranks.division, fault);

@@ -41,7 +41,8 @@ double record_rate(const struct plan *plan, const struct run_summary *summary)
     double steps = (double)summary->steps;
 
     for (size_t i = 0; i < job->stage_count; i++)
-        steps -= job->stages[i].converted ? (double)job->stages[i].steps : 0.0;
+        steps -=
+            job->stages[i].converted && stage_is_given(&job->stages[i]) ? (double)job->stages[i].steps : 0.0;
     return steps > 0.0 && summary->compute > 0.0
                ? (double)(job->in.volumes * computed_planes(plan) * grid_plane_samples(&job->in.grid)) *
                      steps / summary->compute
@@ -85,7 +86,8 @@ static bool has_unit_spacing(const struct grid *grid)
     return true;
 }
 
-struct record_left_out record_left_out(const struct pipeline *pipeline, const char *path)
+struct record_left_out record_left_out(const struct pipeline *pipeline, const char *path,
+                                       const struct header *written)
 {
     const struct source *source = &pipeline->source;
     const struct format *output = pipeline_output_format(pipeline, path);
@@ -95,6 +97,6 @@ struct record_left_out record_left_out(const struct pipeline *pipeline, const ch
     if (source->format->holds_spacing && !output->holds_spacing && !has_unit_spacing(&source->header.grid))
         losses_add(left_out.text, sizeof left_out.text, "spacing");
     if (source->format->tell_losses != NULL)
-        source->format->tell_losses(source, output, left_out.text, sizeof left_out.text);
+        source->format->tell_losses(source, output, written, left_out.text, sizeof left_out.text);
     return left_out;
 }

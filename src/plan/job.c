@@ -10,7 +10,7 @@
 
 static bool build_stages(const struct job_request *request, struct job *job, struct fault *fault)
 {
-    job->stages = mem_zeroed(2 * request->stage_count + 1, sizeof *job->stages, "the stages", fault);
+    job->stages = mem_zeroed(3 * request->stage_count + 1, sizeof *job->stages, "the stages", fault);
     if (job->stages == NULL)
         return false;
     for (; job->stage_count < request->stage_count; job->stage_count++) {
@@ -201,6 +201,63 @@ static bool settle_region(const struct region_request *request, struct job *job,
     return true;
 }
 
+/* Numbers in units of the data are values, and so become samples as each stage takes them. */
+static bool settle_intensities(struct job *job, const struct source *source, struct fault *fault)
+{
+    job->intensity = job->in.intensity;
+    for (size_t i = 0; i < job->stage_count; i++) {
+        struct stage *stage = &job->stages[i];
+        stage->intensity = job->intensity;
+        if (stage_reacts(stage) && !intensity_is_plain(&job->intensity))
+            return fault_raise_about(fault, STATUS_USAGE, file_in_name(source->file),
+                                     "--reaction takes samples as they are stored, but a sample v stands for "
+                                     "%g v + %g",
+                                     job->intensity.slope, job->intensity.intercept);
+        if (stage_mixes_intensities(stage) && stage->filter->kind == FILTER_SCALE)
+            stage_keep_intensity(stage);
+        if (stage_mixes_intensities(stage)) {
+            insert_stage(job, i, stage_proportion(&job->intensity));
+            job->intensity = (struct intensity){intensity_unit(&job->intensity), 0.0};
+            continue;
+        }
+        job->intensity = stage_intensity(stage, stage->steps);
+    }
+    return true;
+}
+
+static bool keeps_grid(const struct job *job)
+{
+    const struct grid *all = &job->in.grid, *grid = &job->written.grid;
+
+    return job->in.choice.count == 0 && grid->nx == all->nx && grid->ny == all->ny && grid->nz == all->nz;
+}
+
+static enum values values_of(const struct job *job, uint64_t last_steps)
+{
+    enum values values = job->copies && keeps_grid(job) ? VALUES_COPIED : VALUES_FILTERED;
+
+    if (job->encode.ranged)
+        return VALUES_MAPPED;
+    for (size_t i = 0; i < job->stage_count; i++) {
+        const struct stage *stage = &job->stages[i];
+        uint64_t steps = i + 1 < job->stage_count ? stage->steps : last_steps;
+        if (steps > 0 && !(stage_keeps_constants(stage) && stage_weight(stage) == 1.0))
+            values = VALUES_DERIVED;
+    }
+    return values;
+}
+
+struct header job_written_after(const struct job *job, uint64_t steps)
+{
+    struct header header = job->written;
+
+    header.values = values_of(job, steps);
+    header.intensity = header.values == VALUES_MAPPED
+                           ? (struct intensity){0.0, 0.0}
+                           : stage_intensity(&job->stages[job->stage_count - 1], steps);
+    return header;
+}
+
 bool job_make(const struct job_request *request, const struct source *source, struct job *job,
               struct fault *fault)
 {
@@ -222,20 +279,20 @@ bool job_make(const struct job_request *request, const struct source *source, st
         job->out.type = slice_type(in->type);
     if (request->has_out_endian)
         job->out.endian = request->out_endian;
-    job->out.mapped = request->ranged;
     job->decode = encoding_of(&job->in, job->in.type, request);
     job->encode = encoding_of(&job->out, job->in.type, request);
     if (!settle_region(&request->region, job, fault) || !build_stages(request, job, fault) ||
-        !convert_scales(job, fault)) {
+        !settle_intensities(job, source, fault) || !convert_scales(job, fault)) {
         job_free(job);
         return false;
     }
     settle_alpha(job, request->alpha_mode);
     job->encode.ranged = request->ranged;
-    job->encode.low = request->low;
-    job->encode.high = request->high;
+    job->encode.low = intensity_sample(&job->intensity, request->low);
+    job->encode.high = intensity_sample(&job->intensity, request->high);
     job->measures = request->ranged && request->auto_range;
     job->copies = all_identity(job) && job->in.type == job->out.type && !request->ranged;
+    job->written = job_written_after(job, job->stages[job->stage_count - 1].steps);
     return true;
 }
 

@@ -46,8 +46,9 @@ struct job {
     struct encoding field;          /* of in, with all channels that a field must have */
     struct stage *stages; /* those asked for, and between them what turns colour into what the next takes */
     size_t stage_count;
-    bool copies;   /* identity alone that keeps its type: bits pass untouched */
-    bool measures; /* the extremes of the result must be known before any of it is encoded */
+    struct intensity intensity; /* of the result, before it is mapped to a range */
+    bool copies;                /* identity alone that keeps its type: bits pass untouched */
+    bool measures;              /* the extremes of the result must be known before any of it is encoded */
 };
 
 /* The planes of the grid that are written, those of them that this process writes, and of each the planes of
@@ -62,6 +63,9 @@ void job_divide(struct job *job, struct range window, size_t member, size_t memb
 
 /* Whether how many steps it takes depends on how little they change: --until. */
 bool job_waits_for_change(const struct job *job);
+
+/* The header of a file that has the state after so many steps of the last stage. */
+struct header job_written_after(const struct job *job, uint64_t steps);
 
 /* Settle the job for an open source. */
 bool job_make(const struct job_request *request, const struct source *source, struct job *job,

@@ -110,7 +110,7 @@ static bool lower_outside(const struct stage *stage, const struct encoding *enco
     op->outside = mem_zeroed(channels, sizeof *op->outside, "the edge", fault);
     if (op->outside == NULL)
         return false;
-    encoding_outside(&own, op->work, stage->edge.value, op->outside);
+    encoding_outside(&own, op->work, intensity_sample(&stage->intensity, stage->edge.value), op->outside);
     for (unsigned channel = 0; channel < channels; channel++) {
         if (!settle(op->work, op->outside[channel], "--edge: a constant", &op->outside[channel], fault))
             return false;
@@ -147,6 +147,7 @@ static bool lower_heat(const struct stage *stage, const struct encoding *encodin
                        struct fault *fault)
 {
     const struct heat *heat = &stage->heat;
+    double scale = heat->scale / intensity_unit(&stage->intensity);
 
     op->kind = OP_HEAT;
     op->flux = heat->flux;
@@ -155,8 +156,8 @@ static bool lower_heat(const struct stage *stage, const struct encoding *encodin
     op->joint = heat->joint ? lower_joint_channels(stage, encoding) : 0;
     if (op_group_most(op) == 1)
         op->joint = 0;
-    return settle(op->work, 1.0 / heat->scale, "1/scale", &op->inverse_scale, fault) &&
-           settle(op->work, heat->alpha * heat->dt * heat->scale, "alpha*dt*scale", &op->rate, fault) &&
+    return settle(op->work, 1.0 / scale, "1/scale", &op->inverse_scale, fault) &&
+           settle(op->work, heat->alpha * heat->dt * scale, "alpha*dt*scale", &op->rate, fault) &&
            settle(op->work, heat->reaction, "a reaction", &op->reaction, fault) &&
            settle(op->work, 1.0 - heat->reaction, "1 - reaction", &op->remainder, fault);
 }

@@ -54,6 +54,9 @@ bool outrange_settle(struct outrange *outrange, struct peers *peers, struct faul
         return fault_raise_about(fault, STATUS_LIMIT, "--out-range=auto", "%.9g and %.9g are too far apart",
                                  extremes.least, extremes.greatest);
     outrange->unmapped = !extremes.any;
+    /* The least value need not be the least sample. */
+    if (outrange->plan->job->intensity.slope < 0.0)
+        extremes = (struct extremes){extremes.any, extremes.greatest, extremes.least};
     outrange->encode.low = extremes.any ? extremes.least : 0.0;
     outrange->encode.high = extremes.any ? extremes.greatest : 0.0;
     return true;

@@ -323,8 +323,8 @@ bool run_plan(struct plan *plan, const struct run_request *request, struct sourc
     progress_end(&run.progress);
     *summary = summarise(&run);
     if (done && outrange_maps(&passes->outrange)) {
-        summary->low = passes->outrange.encode.low;
-        summary->high = passes->outrange.encode.high;
+        summary->low = intensity_value(&plan->job->intensity, passes->outrange.encode.low);
+        summary->high = intensity_value(&plan->job->intensity, passes->outrange.encode.high);
     }
     release(&run);
     summary->total = start_seconds(&run) + clock_seconds() - begun;

@@ -23,14 +23,15 @@ static const struct stage *last_stage(const struct trial *trial)
     return &job->stages[job->stage_count - 1];
 }
 
-/* The RMS of a step, from the sums of all its channels. */
+/* The RMS of a step in values, from the sums of all its channels in samples. */
 static double change_of(const struct trial *trial, const double *sums)
 {
     double total = 0.0;
 
     for (unsigned channel = 0; channel < trial->passes->job->in.grid.channels; channel++)
         total += sums[channel];
-    return sqrt(total / (double)grid_samples(&trial->passes->job->in.grid));
+    return sqrt(total / (double)grid_samples(&trial->passes->job->in.grid)) *
+           intensity_unit(&last_stage(trial)->intensity);
 }
 
 /* Look at a step; whether the run ends with it. */
