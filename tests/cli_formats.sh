@@ -610,6 +610,20 @@ accepts 'nrrd: so is what the range stands for' 'voxfilt: least.nrrd: left out: 
 grep -aqE '^(old )?(min|max): ' kept.nrrd
 [ $? = 1 ]
 result $? 'nrrd: and left out'
+nrrd cut.nrrd "encoding: raw\\n$little\\nspace dimension: 3\\nspace origin: (1,2,3)\\naxis mins: 1 2 3\\n" && cat scan.raw >> cut.nrrd
+accepts 'nrrd: fields that a region has not are named' 'voxfilt: cut.nrrd: left out: space origin, axis mins
+' convert -i cut.nrrd --crop 1:3,:,: -o kept.nrrd
+accepts 'nrrd: and kept without one' '' convert -i cut.nrrd -o kept.nrrd
+grep -aqx 'space origin: (1,2,3)' kept.nrrd && grep -aqx 'axis mins: 1 2 3' kept.nrrd
+result $? 'nrrd: as they are'
+cp scan.hdr extended.hdr
+poke extended.hdr 348 '\001\000\000\000\040\000\000\000\006\000\000\000a comment of its own    '
+cp scan.img extended.img
+convert -i extended.hdr -o whole.nii
+gzip -c extended.hdr > packed.hdr.gz
+cp scan.img packed.img
+convert -i packed.hdr.gz -o packed.nii
+same 'extensions of a compressed header are kept' whole.nii packed.nii
 mirrored='TransformMatrix = 0 1 0 -1 0 0 0 0 1\nOffset = 1 2 3\nElementSpacing = -1 2 3'
 placed "$mirrored"
 accepts 'mha: a distance below 0 turns the axis' '' convert -i placed.mha -o placed.nrrd

@@ -112,6 +112,10 @@ for form in hdr:img mhd:raw nhdr:raw; do
     refuses 2 "voxfilt: --preview: linked/v.$samples: an output goes there" v8 --preview="linked/v.$samples" -o "links/l.$header"
     rm linked/*
 done
+for form in hdr:img mhd:raw mhd:zraw nhdr:raw; do
+    printf '0 0 0 1\n' > "own.${form#*:}"
+    refuses 2 "voxfilt: own.${form#*:}: a taps file would be replaced" v8 -f "taps:own.${form#*:}" -o "own.${form%:*}"
+done
 mkdir odd
 newline=$(printf 'a\nb')
 for form in mhd nhdr; do

@@ -460,18 +460,32 @@ static bool may_be_samples_of(const struct options *options, const char *path, c
     return false;
 }
 
+/* Of standard output, which "-" stands for, the name. */
+static const char *with_name(const char *path)
+{
+    return path_is_standard(path) ? "/dev/stdout" : path;
+}
+
+/* Nor by the samples of an output whose header is a file of its own. */
+static bool spare_taps_of_output(const struct options *options, const char *output, struct fault *fault)
+{
+    const struct format *detached = detached_format(options, output);
+    char samples[MOST_PATH];
+
+    for (int packed = 0; detached != NULL && packed < 2; packed++) {
+        if (name_samples(detached, output, packed == 1, samples, sizeof samples) &&
+            !spare_taps(options, samples, fault))
+            return false;
+    }
+    return spare_taps(options, with_name(output), fault);
+}
+
 /* A file that an option asks for beside the outputs. */
 struct extra {
     const char *option, *path;
 };
 
 #define MOST_EXTRAS 4
-
-/* Of standard output, which "-" stands for, the name. */
-static const char *with_name(const char *path)
-{
-    return path_is_standard(path) ? "/dev/stdout" : path;
-}
 
 static void add_extra(struct extra *extras, size_t *count, const char *option, const char *path)
 {
@@ -522,7 +536,7 @@ bool outputs_leave_room(const struct outputs *outputs, const struct options *opt
     size_t count = list_extras(options, extras);
 
     for (size_t i = 0; i < outputs->count; i++) {
-        if (!spare_taps(options, with_name(outputs->paths[i]), fault))
+        if (!spare_taps_of_output(options, outputs->paths[i], fault))
             return false;
     }
     for (size_t i = 0; i < count; i++) {

@@ -484,23 +484,65 @@ static bool check_extensions(const struct source *source, struct kept *kept, boo
 }
 
 /* The state so far, with room for extensions behind it. */
-static bool keep(struct source *source, const struct kept *kept, uint64_t extension_size, struct fault *fault)
+static struct kept *make_kept(struct source *source, const struct kept *kept, uint64_t extension_size,
+                              struct fault *fault)
 {
     struct volume *volume = source->state;
-    struct kept *copy;
-    uint64_t most;
+    struct kept *copy = mem_alloc(sizeof *copy + (size_t)extension_size, 1, "a header", fault);
 
-    if (extension_size > EXTENSIONS_MOST || (flow_most(volume->flow, &most) && extension_size > most))
-        return refuse(source, "vox_offset", "the file ends before it, or it is more than 16 MiB away", fault);
-    copy = mem_alloc(sizeof *copy + (size_t)extension_size, 1, "a header", fault);
     if (copy == NULL)
-        return false;
+        return NULL;
     *copy = *kept;
     copy->extension_size = (size_t)extension_size;
     volume->kept = copy;
     volume->kept_size = sizeof *copy + (size_t)extension_size;
-    return volume_read_header(source, copy->extension, copy->extension_size, fault) &&
+    return copy;
+}
+
+static bool keep(struct source *source, const struct kept *kept, uint64_t extension_size, struct fault *fault)
+{
+    struct kept *copy;
+    uint64_t most;
+
+    if (extension_size > EXTENSIONS_MOST ||
+        (flow_most(((struct volume *)source->state)->flow, &most) && extension_size > most))
+        return refuse(source, "vox_offset", "the file ends before it, or it is more than 16 MiB away", fault);
+    copy = make_kept(source, kept, extension_size, fault);
+    return copy != NULL && volume_read_header(source, copy->extension, copy->extension_size, fault) &&
            check_extensions(source, copy, false, fault);
+}
+
+/* Nobody knows beforehand how long a compressed header is. */
+static bool read_rest(struct source *source, unsigned char **bytes, size_t *count, struct fault *fault)
+{
+    struct flow *flow = ((struct volume *)source->state)->flow;
+    size_t capacity = 0, got;
+
+    do {
+        unsigned char *larger = mem_grown(*bytes, *count, &capacity, 1, "a header", fault);
+        if (larger == NULL)
+            return false;
+        *bytes = larger;
+        if (!flow_read(flow, larger + *count, capacity - *count, &got, fault))
+            return false;
+        *count += got;
+        if (*count > EXTENSIONS_MOST)
+            return refuse(source, "extension", "more than 16 MiB", fault);
+    } while (got > 0);
+    return true;
+}
+
+static bool keep_rest(struct source *source, const struct kept *kept, struct fault *fault)
+{
+    unsigned char *bytes = NULL;
+    size_t count = 0;
+    struct kept *copy =
+        read_rest(source, &bytes, &count, fault) ? make_kept(source, kept, count, fault) : NULL;
+
+    if (copy != NULL)
+        memcpy(copy->extension, bytes, count);
+    mem_free(bytes);
+    return copy != NULL && check_extensions(source, copy, false, fault);
 }
 
 static bool open_attached(struct source *source, const struct kept *kept, struct fault *fault)
@@ -553,7 +595,8 @@ static bool open_detached(struct source *source, const struct kept *kept, struct
 
     volume->coding.skipped_by = "vox_offset";
     return read_offset(source, kept, 0, &volume->coding.byte_skip, fault) &&
-           keep(source, kept, known ? extension_size : 0, fault) && add_image(source, fault);
+           (known ? keep(source, kept, extension_size, fault) : keep_rest(source, kept, fault)) &&
+           add_image(source, fault);
 }
 
 /* CIFTI puts matrices behind its axes of space, which all are 1. */

@@ -576,6 +576,9 @@ static bool tells_position(const struct source *source)
            !read_place(&volume->fields, &axes, origin, vectors) || !position_is_plain(origin, vectors);
 }
 
+/* Where the first and the last sample are on each axis, which a part of the samples has elsewhere. */
+static const char end_fields[] = "axis mins,axismins,axis maxs,axismaxs";
+
 /* Whether it tells of values that the output has no longer: their extremes, or those that the ends of the
    type's range stand for. */
 static bool is_outdated(const char *name, size_t length, const struct header *written)
@@ -584,12 +587,22 @@ static bool is_outdated(const char *name, size_t length, const struct header *wr
            (written->values >= VALUES_DERIVED && is_one_of("old min,oldmin,old max,oldmax", name, length));
 }
 
-static void tell_outdated(const struct fields *fields, size_t listed, const struct header *written,
-                          char *losses, size_t size)
+/* And what it does not tell of the place of a part of the samples: where its first and last are on each axis,
+   and without directions, where it is in space. */
+static void tell_outdated(const struct source *source, const struct header *written, char *losses,
+                          size_t size)
 {
-    for (size_t i = 1; i < fields->count - listed; i++) {
+    const struct volume *volume = source->state;
+    const struct fields *fields = &volume->fields;
+    bool moved = written->choice.count > 0 || !grid_is_alike(&written->grid, &source->header.grid);
+    bool directed = fields_find(fields, "space directions") != NULL;
+
+    for (size_t i = 1; i < fields->count - volume->listed; i++) {
         const char *name = fields->items[i].name;
-        if (name != NULL && is_outdated(name, strlen(name), written))
+        size_t length = name == NULL ? 0 : strlen(name);
+        if (length > 0 &&
+            (is_outdated(name, length, written) || (moved && is_one_of(end_fields, name, length)) ||
+             (moved && !directed && is_one_of("space origin", name, length))))
             losses_add(losses, size, name);
     }
 }
@@ -629,7 +642,7 @@ static void tell_losses(const struct source *source, const struct format *sink, 
     bool keeps_position = (sink->holds_position && source->header.position.known) || !tells_position(source);
 
     if (sink->create == source->format->create) {
-        tell_outdated(&volume->fields, volume->listed, written, losses, size);
+        tell_outdated(source, written, losses, size);
         return;
     }
     for (size_t i = 1; i < volume->fields.count - volume->listed; i++)
@@ -657,8 +670,8 @@ static const char *type_name(const struct header *header)
     return NULL;
 }
 
-/* These say where the origin's first and last samples are; sizes and space origin are written anew. */
-static const char crop_fields[] = "sizes,space origin,axis mins,axismins,axis maxs,axismaxs";
+/* These are written anew. */
+static const char crop_fields[] = "sizes,space origin";
 
 /* What of the origin's header no longer holds. */
 struct change {
@@ -677,7 +690,8 @@ static bool is_kept(const struct field *field, const struct header *written, con
     return !is_one_of(own_fields, field->name, length) && !is_outdated(field->name, length, written) &&
            !(change->levelled && is_one_of("kinds", field->name, length)) &&
            !(change->spaced && is_one_of("spacings,space directions", field->name, length)) &&
-           !(change->cropped && is_one_of(crop_fields, field->name, length));
+           !(change->cropped &&
+             (is_one_of(crop_fields, field->name, length) || is_one_of(end_fields, field->name, length)));
 }
 
 /* Fields in their order, up to the file of samples and what follows it. */

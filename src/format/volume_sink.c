@@ -53,9 +53,7 @@ const struct position *volume_sink_position(const struct sink *sink, const struc
 
 bool volume_sink_is_cropped(const struct sink *sink, const struct sink_request *request)
 {
-    const struct grid *all = &request->origin->header.grid, *grid = &sink->header.grid;
-
-    return sink->header.choice.count > 0 || grid->nx != all->nx || grid->ny != all->ny || grid->nz != all->nz;
+    return sink->header.choice.count > 0 || !grid_is_alike(&sink->header.grid, &request->origin->header.grid);
 }
 
 size_t volume_sink_choice(const struct header *header, const uint64_t *extents, size_t axis)

@@ -37,6 +37,11 @@ bool grid_check(const struct grid *grid, struct fault *fault)
     return true;
 }
 
+bool grid_is_alike(const struct grid *grid, const struct grid *other)
+{
+    return grid->nx == other->nx && grid->ny == other->ny && grid->nz == other->nz;
+}
+
 size_t grid_planes(const struct grid *grid)
 {
     return grid->axes == 3 ? grid->nz : grid->ny;

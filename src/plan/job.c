@@ -227,9 +227,7 @@ static bool settle_intensities(struct job *job, const struct source *source, str
 
 static bool keeps_grid(const struct job *job)
 {
-    const struct grid *all = &job->in.grid, *grid = &job->written.grid;
-
-    return job->in.choice.count == 0 && grid->nx == all->nx && grid->ny == all->ny && grid->nz == all->nz;
+    return job->in.choice.count == 0 && grid_is_alike(&job->in.grid, &job->written.grid);
 }
 
 static enum values values_of(const struct job *job, uint64_t last_steps)
