@@ -107,8 +107,24 @@ for form in hdr:img mhd:raw nhdr:raw; do
     voxfilt -f identity -i "linked/v.$header" -o back.raw
     same "$header: samples go beside the header that a link leads to" first.raw back.raw
     same "$header: under its name" first.raw "linked/v.$samples"
+    voxfilt -f identity -i "links/l.$header" -o back.raw
+    same "$header: and are found by the link" first.raw back.raw
     [ -L "links/l.$header" ] && [ ! -e "links/l.$samples" ]
     result $? "$header: and not beside the link"
+    beside=v.$samples
+    [ "$header" = hdr ] && beside=l.$samples
+    ln -s "../linked/other.$samples" "links/$beside"
+    v8 -o "links/l.$header"
+    result $? "$header: a link to no samples is in nobody's way"
+    echo old > "linked/other.$samples"
+    cp "linked/v.$header" before
+    refuses 2 "voxfilt: links/l.$header: a link to links/../linked/v.$header, but readers would take links/$beside for the samples" \
+        v8 -o "links/l.$header"
+    same "$header: the header stays" before "linked/v.$header"
+    ln -sf "../linked/v.$samples" "links/$beside"
+    v8 -o "links/l.$header" && voxfilt -f identity -i "links/l.$header" -o back.raw
+    same "$header: links to both are fine" first.raw back.raw
+    rm "links/$beside"
     refuses 2 "voxfilt: --preview: linked/v.$samples: an output goes there" v8 --preview="linked/v.$samples" -o "links/l.$header"
     rm linked/*
 done

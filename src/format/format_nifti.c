@@ -15,6 +15,7 @@
 enum {
     DIMS_MOST = 7,
     HEADER_MOST = 540,
+    IMAGE_NAME = 300,   /* room for the name of a file of samples */
     EXTENSION_FLAG = 4, /* bytes after the header, of which the first says whether extensions follow */
     EXTENSION_UNIT = 16,
     EXTENSIONS_MOST = 16 << 20
@@ -561,26 +562,48 @@ static bool ends_with(const char *name, const char *ending)
 }
 
 /* The file of samples beside a header: "scan.img", or the same compressed. */
-static bool add_image(struct source *source, struct fault *fault)
+static bool name_image(const struct source *source, char *image, size_t size, struct fault *fault)
 {
-    struct volume *volume = source->state;
-    const char *path = file_in_name(source->file), *slash = strrchr(path, '/');
-    const char *name = slash == NULL ? path : slash + 1;
+    const char *path = volume_header_path(source), *name = path + volume_folder_length(path);
     size_t length = strlen(name);
-    char image[300];
 
-    volume->files.field = "image file";
     if (ends_with(name, ".hdr"))
         length -= strlen(".hdr");
     else if (ends_with(name, ".hdr.gz"))
         length -= strlen(".hdr.gz");
     else
         return refuse(source, "magic", "a header alone, whose name must end in .hdr to find its .img", fault);
-    if (length > sizeof image - sizeof ".img.gz")
+    if (length > size - sizeof ".img.gz")
         return refuse(source, "magic", "a header alone, with too long a name", fault);
-    snprintf(image, sizeof image, "%.*s.img%s", (int)length, name, ends_with(name, ".gz") ? ".gz" : "");
+    snprintf(image, size, "%.*s.img%s", (int)length, name, ends_with(name, ".gz") ? ".gz" : "");
     if (!volume_file_exists(source, image))
-        snprintf(image, sizeof image, "%.*s.img%s", (int)length, name, ends_with(name, ".gz") ? "" : ".gz");
+        snprintf(image, size, "%.*s.img%s", (int)length, name, ends_with(name, ".gz") ? "" : ".gz");
+    return true;
+}
+
+/* If none has the name of a link, that of the header to which it leads counts. */
+static bool find_image(struct source *source, char *image, size_t size, struct fault *fault)
+{
+    struct fault unheard;
+
+    if (!name_image(source, image, size, fault))
+        return false;
+    if (volume_file_exists(source, image) ||
+        (volume_follow_link(source, true) && name_image(source, image, size, &unheard) &&
+         volume_file_exists(source, image)))
+        return true;
+    volume_follow_link(source, false);
+    return name_image(source, image, size, fault);
+}
+
+static bool add_image(struct source *source, struct fault *fault)
+{
+    struct volume *volume = source->state;
+    char image[IMAGE_NAME];
+
+    volume->files.field = "image file";
+    if (!find_image(source, image, sizeof image, fault))
+        return false;
     if (ends_with(image, ".gz"))
         volume->coding.coding = CODING_GZIP;
     return volume_add_file(source, image, fault);
@@ -1029,12 +1052,26 @@ static bool put_header(struct sink *sink, const struct sink_request *request, co
            write_extensions(sink, origin, kept, fault);
 }
 
+/* A link leads readers to samples of its own name first, compressed or not. */
+static bool check_link(const struct sink *sink, const char *samples, struct fault *fault)
+{
+    const char *path = file_out_name(sink->file);
+    char image[IMAGE_NAME], packed[IMAGE_NAME + sizeof ".gz"];
+
+    if (!format_name_beside(sink->format, path + volume_folder_length(path), false, image, sizeof image))
+        return true;
+    snprintf(packed, sizeof packed, "%s.gz", image);
+    return volume_sink_check_link(sink, image, samples, fault) &&
+           volume_sink_check_link(sink, packed, samples, fault);
+}
+
 static bool begin_image(struct sink *sink, const struct sink_request *request, struct fault *fault)
 {
-    char name[300];
+    char name[IMAGE_NAME];
 
-    return sink->format->beside == NULL || (volume_sink_name_data(sink, false, name, sizeof name, fault) &&
-                                            volume_sink_detach(sink, request, name, fault));
+    return sink->format->beside == NULL ||
+           (volume_sink_name_data(sink, false, name, sizeof name, fault) && check_link(sink, name, fault) &&
+            volume_sink_detach(sink, request, name, fault));
 }
 
 static bool write_header(struct sink *sink, const struct sink_request *request, struct fault *fault)

@@ -4,6 +4,7 @@
 #include "base/limits.h"
 #include "base/mem.h"
 #include "base/number.h"
+#include "base/path.h"
 #include "pattern.h"
 
 #include <errno.h>
@@ -181,15 +182,32 @@ size_t volume_folder_length(const char *path)
     return slash == NULL ? 0 : (size_t)(slash - path) + 1;
 }
 
-static const char *header_path(const struct source *source)
+const char *volume_header_path(const struct source *source)
 {
-    return file_in_is_standard(source->file) ? "" : file_in_name(source->file);
+    const struct volume *volume = source->state;
+
+    if (file_in_is_standard(source->file))
+        return "";
+    return volume->target != NULL ? volume->target : file_in_name(source->file);
+}
+
+bool volume_follow_link(struct source *source, bool follow)
+{
+    struct volume *volume = source->state;
+    const char *path;
+
+    free(volume->target);
+    volume->target = NULL;
+    path = volume_header_path(source);
+    if (follow && path[0] != '\0')
+        volume->target = path_target(path);
+    return volume->target != NULL && strcmp(volume->target, path) != 0;
 }
 
 /* The path of a file that a header names, seen from where the header is. To be freed. */
 static char *path_of(const struct source *source, const char *name, struct fault *fault)
 {
-    const char *header = header_path(source);
+    const char *header = volume_header_path(source);
     size_t folder = name[0] == '/' ? 0 : volume_folder_length(header), length = strlen(name);
     char *path = mem_alloc(folder + length + 1, 1, "a file name", fault);
 
@@ -249,7 +267,7 @@ static bool check_file(const struct source *source, const char *name, const char
         return true;
     if (!S_ISREG(info.st_mode))
         return refuse_file(source, name, "not a regular file" WITHOUT_CONSENT, fault);
-    if (!is_inside(header_path(source), path))
+    if (!is_inside(volume_header_path(source), path))
         return refuse_file(source, name, "outside the folder of the header" WITHOUT_CONSENT, fault);
     if (stat(file_in_name(source->file), &header) == 0 && header.st_dev == info.st_dev &&
         header.st_ino == info.st_ino)
@@ -264,6 +282,18 @@ static const char *name_of(const struct volume_files *files, size_t index, char 
         return files->names[index];
     pattern_expand(files->pattern, (uint64_t)(files->first + (int64_t)index * files->step), expanded);
     return expanded;
+}
+
+/* Of a header in text: a link to it need not have its samples beside it. */
+static void find_files(struct source *source)
+{
+    const struct volume *volume = source->state;
+    char expanded[PATTERN_NAME_MOST];
+    const char *name = name_of(&volume->files, 0, expanded);
+
+    if (!volume_file_exists(source, name) &&
+        !(volume_follow_link(source, true) && volume_file_exists(source, name)))
+        volume_follow_link(source, false);
 }
 
 /* The path of a file of samples, checked. To be freed. */
@@ -490,6 +520,8 @@ static bool settle(struct source *source, struct fault *fault)
     if (volume->coding.coding == CODING_TEXT)
         header->endian = endian_native();
     if (volume->files.count > 0) {
+        if (volume->fields.count > 0)
+            find_files(source);
         done = share_among_files(source, fault);
     } else {
         done = settle_flow(source, &volume->flow, fault);
@@ -650,6 +682,7 @@ void volume_close(struct source *source)
     mem_free(volume->files.names);
     mem_free(volume->files.pattern);
     mem_free(volume->kept);
+    free(volume->target);
     turn_free(volume->turn);
     mem_free(volume);
     source->state = NULL;

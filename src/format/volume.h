@@ -53,6 +53,7 @@ struct volume {
     bool reversed;     /* the file has the slowest axis of the grid fastest, in samples of one channel */
     struct turn *turn; /* what puts that right */
 
+    char *target;         /* what a link to the header leads to, if the samples are there; else NULL */
     char *path;           /* of the file of samples, if it is not that of the header */
     struct file_in *file; /* that holds the samples, if it is not that of the header */
     struct flow *data;    /* its flow; NULL: that of the header */
@@ -82,6 +83,13 @@ void volume_set_spacing(struct source *source, const double *spacing, size_t cou
 
 /* Whether there is a file of this name where the header is. */
 bool volume_file_exists(const struct source *source, const char *name);
+
+/* Where a link leads to the header, look for samples where that is, or again where the link is. False where
+   no link does. */
+bool volume_follow_link(struct source *source, bool follow);
+
+/* The path of the header, beside which samples are looked for; empty for standard input. */
+const char *volume_header_path(const struct source *source);
 
 /* Name a file of samples; or as a field of a header in text does: "NAME", "NAME%03d FIRST LAST STEP", or
    "LIST", before lines with names. `files.field` is set. */

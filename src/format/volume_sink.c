@@ -8,6 +8,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 /* The state of such a sink. */
 struct volume_sink {
@@ -149,7 +150,40 @@ bool volume_sink_cite_data(const struct sink *sink, bool packed, char *text, siz
            (is_citable(text) ||
             fault_raise_about(fault, STATUS_USAGE, file_out_name(sink->file),
                               "a header cannot name its samples: no name there begins with a space or LIST, "
-                              "or has a %% or a control character in it"));
+                              "or has a %% or a control character in it")) &&
+           volume_sink_check_link(sink, text, text, fault);
+}
+
+/* The path of a file in the folder of a header. To be freed. */
+static char *path_beside(const char *header, const char *name, struct fault *fault)
+{
+    size_t folder = volume_folder_length(header), length = strlen(name);
+    char *path = mem_alloc(folder + length + 1, 1, "a file name", fault);
+
+    if (path != NULL) {
+        memcpy(path, header, folder);
+        memcpy(path + folder, name, length + 1);
+    }
+    return path;
+}
+
+bool volume_sink_check_link(const struct sink *sink, const char *name, const char *samples,
+                            struct fault *fault)
+{
+    const char *header = file_out_name(sink->file);
+    char *beside = path_beside(header, name, fault),
+         *full = beside == NULL ? NULL : path_beside(file_out_target(sink->file), samples, fault);
+    struct stat taken, meant;
+    bool fine = full != NULL;
+
+    if (fine && stat(beside, &taken) == 0)
+        fine = (stat(full, &meant) == 0 && taken.st_dev == meant.st_dev && taken.st_ino == meant.st_ino) ||
+               fault_raise_about(fault, STATUS_USAGE, header,
+                                 "a link to %s, but readers would take %s for the samples",
+                                 file_out_target(sink->file), beside);
+    mem_free(beside);
+    mem_free(full);
+    return fine;
 }
 
 /* Open what takes the samples. */
@@ -169,7 +203,6 @@ bool volume_sink_detach(struct sink *sink, const struct sink_request *request, c
 {
     struct volume_sink *state = sink->state;
     const char *path = file_out_target(sink->file);
-    size_t folder = volume_folder_length(path), length = strlen(name);
     char *full;
     bool done;
 
@@ -177,12 +210,8 @@ bool volume_sink_detach(struct sink *sink, const struct sink_request *request, c
         return fault_raise_about(fault, STATUS_USAGE, path,
                                  "%s needs a regular file, since the samples go beside it",
                                  sink->format->name);
-    full = mem_alloc(folder + length + 1, 1, "a file name", fault);
-    if (full == NULL)
-        return false;
-    memcpy(full, path, folder);
-    memcpy(full + folder, name, length + 1);
-    done = open_beside(sink, request->origin, full, fault);
+    full = path_beside(path, name, fault);
+    done = full != NULL && open_beside(sink, request->origin, full, fault);
     mem_free(full);
     state->bytes = 0;
     return done;

@@ -31,6 +31,11 @@ bool volume_sink_name_data(const struct sink *sink, bool packed, char *text, siz
 bool volume_sink_cite_data(const struct sink *sink, bool packed, char *text, size_t size,
                            struct fault *fault);
 
+/* Refuse an output through a link beside which a file of this name lies that is not the one of the samples,
+   beside the header: readers who come by the link would take it for them. */
+bool volume_sink_check_link(const struct sink *sink, const char *name, const char *samples,
+                            struct fault *fault);
+
 /* From here on bytes go into that file, which nobody has named: an input is not replaced by it, unless the
    sink replaces the input's header. */
 bool volume_sink_detach(struct sink *sink, const struct sink_request *request, const char *name,
