@@ -179,6 +179,22 @@ accepts 'that of a derivative is not, and named' 'voxfilt: shown.nii: left out: 
 ' voxfilt -i shown.nii -f gradient -o steep.nii
 [ "$(dd if=steep.nii bs=1 skip=124 count=8 2> ../dd | od -An -tx1)" = ' 00 00 00 00 00 00 00 00' ]
 result $? 'and is 0'
+cp noted.nii ct.nii
+poke ct.nii 116 '\000\000\200\304'
+inter() # FILE
+{
+    dd if="$1" bs=1 skip=116 count=4 2> ../dd | od -An -tx1
+}
+voxfilt -q -i ct.nii -f laplace -s 2 --tee 0:before.nii --tee 1:between.nii --out-type i32 -o after.nii
+[ "$(inter before.nii)$(inter between.nii)$(inter after.nii)" = ' 00 00 80 c4 00 00 00 00 00 00 00 00' ]
+result $? 'a state before a derivative has its intercept, and those after it have none'
+voxfilt -i ct.nii -f laplace -e hold --explain 2> ../stderr > ../plan
+grep -q '^stage 1   proportion: from here on samples are proportional to their values$' ../plan
+result $? 'what edges keep has the intercept of the rest'
+voxfilt -i ct.nii -f gauss:1 -e hold --explain 2> ../stderr > ../plan
+grep -q proportion ../plan
+[ $? = 1 ]
+result $? 'which needs no stage where constants stay'
 refuses 2 'voxfilt: noted.nii: --reaction takes samples as they are stored, but a sample v stands for 2 v + 0' \
     voxfilt -i noted.nii --reaction 0.1 -o out
 accepts 'and no note names them any more' 'voxfilt: mapped.nii: left out: descrip
