@@ -107,6 +107,29 @@ voxfilt placed.nrrd -f gauss:1 --part 2/3 -o part.nrrd
 grep -a -q '^space origin: (0,0,25)$' part.nrrd && grep -a -q '^sizes: 21 15 10$' part.nrrd
 result $? 'and stands where its samples are'
 
+# ---------------------------------------------------------------- tasks of a launcher
+
+task() # VARIABLE=VALUE... COMMAND...
+{
+    env -u OMPI_COMM_WORLD_SIZE -u PMI_SIZE -u SLURM_STEP_NUM_TASKS "$@"
+}
+scan='voxfilt -i scan.raw -d 21,15,30 -t u16 -f identity -o one.raw'
+told='3 tasks were started, and each does all of the work:'
+# shellcheck disable=SC2086  # words
+{
+    for launcher in 'OMPI_COMM_WORLD_SIZE=3 OMPI_COMM_WORLD_RANK=0' 'PMI_SIZE=3 PMI_RANK=0' 'SLURM_STEP_NUM_TASKS=3 SLURM_PROCID=0'; do
+        accepts "$launcher" "voxfilt: $told voxfilt-mpi, or --part, divides it
+" task $launcher $scan
+        accepts "$launcher, with a part of its own" '' task $launcher $scan --part 1/3
+        accepts "$launcher, another task" '' task ${launcher%0}1 $scan
+        accepts "$launcher, quietly" '' task $launcher $scan -q
+    done
+    accepts 'a task of a picture' "imgheat: $told imgheat-mpi divides it
+" task PMI_SIZE=3 PMI_RANK=0 imgheat -f identity gray.png -o one.png
+    accepts 'a task alone' '' task OMPI_COMM_WORLD_SIZE=1 OMPI_COMM_WORLD_RANK=0 SLURM_STEP_NUM_TASKS=3 SLURM_PROCID=0 $scan
+    accepts 'no run' '' task PMI_SIZE=3 PMI_RANK=0 $scan --explain
+}
+
 # ---------------------------------------------------------------- what is read
 
 # Of a sparse volume of 16 GiB, where an edge wraps, too.

@@ -484,6 +484,13 @@ as_the_model() # SIDE STEPS RANKS BYTES_A_SECOND MESSAGES_A_SECOND
     result $? 'is not measured for a job that takes as little'
 }
 
+# ---------------------------------------------------------------- tasks that are no ranks
+
+# shellcheck disable=SC2086
+ranks 3 voxfilt $scan -s 5 -o many.raw > ../stdout 2> ../stderr
+[ "$(grep -c '^voxfilt: 3 tasks were started, and each does all of the work: voxfilt-mpi, or --part, divides it$' ../stderr)" = 1 ]
+result $? 'that each does everything is told once'
+
 # ---------------------------------------------------------------- launchers that MPI does not know
 
 # Those of one vendor start programs of the other as so many that are alone.

@@ -8,6 +8,7 @@
 #include "base/thread.h"
 #include "pipeline/invitation.h"
 #include "plan/division.h"
+#include "run/launcher.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -223,11 +224,24 @@ static void take_share(const struct peers *peers, struct options *options)
     }
 }
 
+/* Nothing is wrong with a task that has a part of its own, or files of its own; only the first one tells. */
+static void note_tasks(const struct options *options)
+{
+    uint64_t index, count = launcher_count(&index);
+    const char *other = options->program == PROGRAM_VOXFILT ? ", or --part," : "";
+
+    if (count > 1 && index == 0 && options->action == ACTION_RUN && options->job.region.kind != REGION_PART)
+        diag_note("%llu tasks were started, and each does all of the work: %s%s divides it",
+                  (unsigned long long)count, accord_name(options->program), other);
+}
+
 bool accord_options(struct peers *peers, struct options *options, struct fault *fault)
 {
     options->peers = peers;
-    if (peers == NULL)
+    if (peers == NULL) {
+        note_tasks(options);
         return true;
+    }
     if (options->action == ACTION_BENCH)
         return fault_raise(fault, STATUS_USAGE, "--bench and --tune measure one process; run %s",
                            program_name(options->program));

@@ -25,7 +25,8 @@ bool accord_program(struct peers *peers, enum program program, struct fault *fau
 /* Refuse words of the command line that are not those of rank 0. */
 bool accord_words(struct peers *peers, int argc, char **argv, struct fault *fault);
 
-/* Refuse what ranks cannot do together; and take a rank's share of its node. */
+/* Refuse what ranks cannot do together; and take a rank's share of its node. Of several tasks of a launcher
+   that are not ranks, the first notes that each does everything. */
 bool accord_options(struct peers *peers, struct options *options, struct fault *fault);
 
 #endif
