@@ -107,6 +107,66 @@ voxfilt placed.nrrd -f gauss:1 --part 2/3 -o part.nrrd
 grep -a -q '^space origin: (0,0,25)$' part.nrrd && grep -a -q '^sizes: 21 15 10$' part.nrrd
 result $? 'and stands where its samples are'
 
+# ---------------------------------------------------------------- pieces
+
+# All pieces of a job, one after another.
+in_pieces() # COUNT ENDING INPUT OPTION...
+{
+    count=$1 ending=$2 k=1
+    shift 2
+    : > "joined.$ending"
+    while [ $k -le "$count" ]; do
+        voxfilt -q "$@" --piece "$k/$count" -o "piece.$ending" || return
+        cat "piece.$ending" >> "joined.$ending"
+        k=$((k + 1))
+    done
+}
+
+for form in raw nii nrrd mha npy; do
+    input="scan.$form"
+    [ $form = raw ] && input='-i scan.raw -d 21,15,30 -t u16'
+    for job in '-f gauss:1' '-f heat -s 3 --out-type f32' '-f laplace -e wrap --out-endian big'; do
+        # shellcheck disable=SC2086  # words
+        for parts in 1 3 30; do
+            has_turn || continue
+            voxfilt -q $input $job -o whole.$form
+            in_pieces $parts $form $input $job
+            same "$job: $parts pieces of a file $form" joined.$form whole.$form
+        done
+    done
+done
+voxfilt -q placed.nrrd -f gauss:1 -o whole.nrrd
+in_pieces 3 nrrd placed.nrrd -f gauss:1
+same 'the place in space is that of the whole' joined.nrrd whole.nrrd
+voxfilt -q placed.nrrd -f gauss:1 -o whole.nii
+in_pieces 2 nii placed.nrrd -f gauss:1
+same 'in another format, too' joined.nii whole.nii
+in_pieces 2 nrrd scan.nrrd -f gauss:1 --level 0
+voxfilt -q scan.nrrd -f gauss:1 --level 0 -o whole.nrrd
+same 'a level of 0 compresses nothing' joined.nrrd whole.nrrd
+for form in nii.gz raw.gz; do
+    voxfilt scan.nii -f gauss:1 -o whole.$form
+    gzip -dc whole.$form > whole
+    for level in '' '--level 1'; do
+        # shellcheck disable=SC2086  # words
+        in_pieces 3 $form scan.nii -f gauss:1 $level
+        gzip -dc joined.$form > joined
+        same "compressed pieces $form $level" joined whole
+    done
+done
+voxfilt joined.nii.gz -f identity -o whole.raw
+voxfilt scan.nii -f gauss:1 -o joined.raw
+same 'are read' joined.raw whole.raw
+: > joined.mha
+: > joined.nii
+for k in 1 2 3; do
+    voxfilt -i scan.mha -f gauss:1 -s 3 --tee 2:piece.nii --piece $k/3 >> joined.mha
+    cat piece.nii >> joined.nii
+done
+voxfilt -i scan.mha -f gauss:1 -s 3 --tee 2:whole.nii -o whole.mha
+same 'on standard output' joined.mha whole.mha
+same 'and of a state' joined.nii whole.nii
+
 # ---------------------------------------------------------------- tasks of a launcher
 
 task() # VARIABLE=VALUE... COMMAND...
@@ -121,6 +181,7 @@ told='3 tasks were started, and each does all of the work:'
         accepts "$launcher" "voxfilt: $told voxfilt-mpi, or --part, divides it
 " task $launcher $scan
         accepts "$launcher, with a part of its own" '' task $launcher $scan --part 1/3
+        accepts "$launcher, with a piece of its own" '' task $launcher $scan --piece 1/3
         accepts "$launcher, another task" '' task ${launcher%0}1 $scan
         accepts "$launcher, quietly" '' task $launcher $scan -q
     done
@@ -172,6 +233,26 @@ done
 refuses 2 'voxfilt: --part: 1/2: --crop is given, too' volume --crop 1:2,: --part 1/2 -o out
 refuses 2 'voxfilt: --part: given twice' volume --part 1/2 --part 2/2 -o out
 refuses 2 'imgheat: --part: no such option (voxfilt has it)' imgheat --part 1/2 gray.png -o out
+for form in hdr nhdr mhd tif tiff; do
+    refuses 2 "voxfilt: --piece: cat cannot join files of the format $form; --part writes complete ones" \
+        volume --piece 1/2 --out-format $form -o out
+done
+refuses 2 'voxfilt: --piece: cat cannot join files of the format tif; --part writes complete ones' \
+    volume --piece 1/2 --tee 2:t.tif -o out
+refuses 2 'voxfilt: --piece: cat cannot join files of the format png; --part writes complete ones' \
+    volume --piece 2/2 -o out%d.png
+for form in nrrd mha; do
+    refuses 2 "voxfilt: --piece: cat cannot join samples that are compressed behind the header of a file $form; without --level they are not" \
+        volume --piece 2/2 --level 3 --out-format $form -o out
+done
+refuses 2 'voxfilt: out: --level: the format nii is not compressed' volume --piece 1/2 --level 0 --out-format nii -o out
+refuses 2 'voxfilt: out: --level: the format raw is not compressed' volume --piece 2/2 --level 3 --out-format nii -o out
+refuses 2 'voxfilt: --piece: 31 pieces of 30 planes' volume --piece 1/31 -o out
+refuses 2 'voxfilt: --piece: 0/3: expected K/N, with K from 1 to N' volume --piece=0/3 -o out
+refuses 2 'voxfilt: --piece: 1/2: --part is given, too' volume --part 1/2 --piece 1/2 -o out
+refuses 2 'voxfilt: --stats: not allowed with --piece: it adds up whole volumes' volume --stats --piece 1/2 -o out
+refuses 2 "voxfilt: --piece: not allowed with --until: $whole" volume --until 1 --piece 1/2 -o out
+refuses 2 'imgheat: --piece: no such option (voxfilt has it)' imgheat --piece 1/2 gray.png -o out
 # The least memory that makes it one pass is told, and enough.
 volume -D cpu -f heat -s 40 --part 2/3 -m 20K -o out 2> told
 [ $? = 6 ]

@@ -65,6 +65,14 @@ fi
 }
 voxfilt made.nhdr -f identity --out-format raw -o one.raw
 same 'samples beside their header' one.raw large.raw
+# shellcheck disable=SC2086
+voxfilt $tall -s 9 --out-format nii -o one.nii
+for k in 1 2; do
+    # shellcheck disable=SC2086
+    ranks 3 voxfilt-mpi -q $tall -s 9 --out-format nii --piece $k/2 -o piece.$k.nii > ../stdout 2> ../stderr
+done
+cat piece.1.nii piece.2.nii > made.nii
+same 'pieces by several ranks each' made.nii one.nii
 imgheat -f gauss:3 -o one.png rgba.png
 ranks 3 imgheat-mpi -f gauss:3 -o many.png rgba.png
 same 'rows of a picture' many.png one.png

@@ -142,6 +142,7 @@ cat > ../wanted <<END
 ./share/doc/voxfilt/samples/phantom.svg
 ./share/doc/voxfilt/samples/picture.png
 ./share/doc/voxfilt/samples/pictures.sh
+./share/doc/voxfilt/samples/slurm-join.sh
 ./share/doc/voxfilt/samples/slurm-ranks.sbatch
 ./share/doc/voxfilt/samples/slurm.sbatch
 ./share/man/man1/imgheat.1

@@ -116,11 +116,27 @@ if command -v bash > bash-path; then
     printf '#!/bin/sh\nexec "$@"\n' > tools/srun
     chmod +x tools/srun
     make_volume -d 12,10,14 -t u16 | voxfilt -d 12,10,14 -t u16 -f identity --out-format nrrd > scan.nrrd
+    run_task() # NUMBER COUNT
+    {
+        PATH=$work/tools:$PATH SLURM_ARRAY_TASK_ID=$1 SLURM_ARRAY_TASK_MIN=1 SLURM_ARRAY_TASK_MAX=$2 \
+            SLURM_CPUS_PER_TASK=1 bash "$samples/slurm.sbatch" scan.nrrd pieces > said 2>&1 || fail "slurm.sbatch: $(cat said)"
+    }
     for task in 3 1 2 2; do
-        PATH=$work/tools:$PATH SLURM_ARRAY_TASK_ID=$task SLURM_ARRAY_TASK_MIN=1 SLURM_ARRAY_TASK_MAX=3 \
-            SLURM_CPUS_PER_TASK=1 bash "$samples/slurm.sbatch" scan.nrrd parts > said 2>&1 || fail "slurm.sbatch: $(cat said)"
+        run_task $task 3
     done
-    grep -qx 'parts/0002.raw is there already' said || fail "slurm.sbatch: $(cat said)"
-    voxfilt -i scan.nrrd -f heat -s 100 -o whole.raw
-    cat parts/*.raw | cmp - whole.raw || fail 'slurm.sbatch: the parts are not the whole'
+    grep -qx 'pieces/0002-of-0003.nrrd is there already' said || fail "slurm.sbatch: $(cat said)"
+    run_task 1 2 # of another array
+    voxfilt -i scan.nrrd -f heat -s 100 -o whole.nrrd
+    "$samples/slurm-join.sh" 3 pieces joined.nrrd
+    cmp joined.nrrd whole.nrrd || fail 'slurm-join.sh: the pieces are not the whole'
+    rm joined.nrrd
+    if "$samples/slurm-join.sh" 2 pieces joined.nrrd 2> said; then
+        fail 'slurm-join.sh joins pieces of which one is missing'
+    fi
+    grep -qx 'pieces/0002-of-0002.nrrd is missing' said || fail "slurm-join.sh: $(cat said)"
+    cp pieces/0002-of-0003.nrrd pieces/0002-of-0002.nrrd
+    if "$samples/slurm-join.sh" 2 pieces joined.nrrd 2> said; then
+        fail 'slurm-join.sh joins pieces that are too short'
+    fi
+    [ -z "$(ls joined.nrrd* 2> missing)" ] || fail 'slurm-join.sh leaves a file that is not complete'
 fi

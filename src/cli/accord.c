@@ -230,7 +230,7 @@ static void note_tasks(const struct options *options)
     uint64_t index, count = launcher_count(&index);
     const char *other = options->program == PROGRAM_VOXFILT ? ", or --part," : "";
 
-    if (count > 1 && index == 0 && options->action == ACTION_RUN && options->job.region.kind != REGION_PART)
+    if (count > 1 && index == 0 && options->action == ACTION_RUN && !region_is_part(options->job.region.kind))
         diag_note("%llu tasks were started, and each does all of the work: %s%s divides it",
                   (unsigned long long)count, accord_name(options->program), other);
 }

@@ -126,6 +126,11 @@ bool take_part(struct parsing *parsing, const char *value)
     return take_region(parsing, value, region_parse_part);
 }
 
+bool take_piece(struct parsing *parsing, const char *value)
+{
+    return take_region(parsing, value, region_parse_piece);
+}
+
 bool take_slice(struct parsing *parsing, const char *value)
 {
     return take_region(parsing, value, region_parse_slice);

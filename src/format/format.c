@@ -313,7 +313,8 @@ static void convert_spacing(struct sink *sink, const struct source *origin)
 bool sink_open(struct sink *sink, struct file_out *file, const struct format *format,
                const struct header *header, const struct sink_request *request, struct fault *fault)
 {
-    *sink = (struct sink){.format = format, .file = file, .header = *header};
+    *sink = (struct sink){
+        .format = format, .file = file, .header = request->whole != NULL ? *request->whole : *header};
     if (request->level >= 0 && !format->compresses)
         return fault_raise_about(fault, STATUS_USAGE, file_out_name(file),
                                  "--level: the format %s is not compressed", format->name);
@@ -326,7 +327,11 @@ bool sink_open(struct sink *sink, struct file_out *file, const struct format *fo
                                  "colour in a PNG is not multiplied by alpha, as that of the input is "
                                  "(--out-format)");
     convert_spacing(sink, request->origin);
-    return format->create(sink, request, fault);
+    if (!format->create(sink, request, fault))
+        return false;
+    if (request->whole != NULL)
+        sink->header = *header;
+    return true;
 }
 
 bool sink_write(struct sink *sink, const void *samples, size_t planes, struct fault *fault)

@@ -99,6 +99,7 @@ struct sink_request {
     const char *pattern;         /* the name that is asked for, of a file or of the files of a stack */
     int level;                   /* of compression, 0 to 9; −1: the format's own default */
     size_t threads;              /* for the format's own work, at least 1 */
+    const struct header *whole;  /* that the file's header describes; NULL: what is written */
     const struct source *origin; /* stays open until the sink is closed, and ends before it: whose metadata to
                                     keep, if the sink's format understands it */
 };
@@ -129,6 +130,7 @@ struct format {
     const struct format *packed_as; /* the same compressed by gzip as a whole; NULL where there is none */
     bool packed;                    /* it is that */
     bool in_turn;                   /* its samples can only be written in turn */
+    bool joins;                     /* cat joins its header, and samples without one, packed if it is */
     bool compresses;                /* a level of compression means something */
     bool holds_series;              /* volumes may follow each other */
     bool holds_spacing;             /* its header tells how far apart samples are */

@@ -804,6 +804,7 @@ static bool create_sink(struct sink *sink, const struct sink_request *request, s
 
 const struct format format_mha = {.name = "mha",
                                   .summary = "MetaImage",
+                                  .joins = true,
                                   .title = "a MetaImage file",
                                   .compresses = true,
                                   .holds_spacing = true,

@@ -1098,6 +1098,7 @@ static bool create_sink(struct sink *sink, const struct sink_request *request, s
 
 const struct format format_nii = {.name = "nii",
                                   .summary = "NIfTI-1 and NIfTI-2",
+                                  .joins = true,
                                   .title = "a NIfTI file",
                                   .holds_spacing = true,
                                   .holds_position = true,
@@ -1109,6 +1110,7 @@ const struct format format_nii = {.name = "nii",
 
 const struct format format_nii_gz = {.name = "nii.gz",
                                      .summary = "the same, compressed by gzip",
+                                     .joins = true,
                                      .title = "a NIfTI file",
                                      .holds_spacing = true,
                                      .holds_position = true,

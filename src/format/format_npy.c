@@ -338,5 +338,9 @@ static bool create_sink(struct sink *sink, const struct sink_request *request, s
     return volume_sink_create(sink, request, write_header, fault);
 }
 
-const struct format format_npy = {
-    .name = "npy", .summary = "NumPy's files", .title = "a NumPy file", .sniff = sniff, VOLUME_OPERATIONS};
+const struct format format_npy = {.name = "npy",
+                                  .summary = "NumPy's files",
+                                  .title = "a NumPy file",
+                                  .joins = true,
+                                  .sniff = sniff,
+                                  VOLUME_OPERATIONS};

@@ -980,6 +980,7 @@ static bool create_sink(struct sink *sink, const struct sink_request *request, s
 
 const struct format format_nrrd = {.name = "nrrd",
                                    .summary = "Nearly Raw Raster Data",
+                                   .joins = true,
                                    .title = "an NRRD file",
                                    .compresses = true,
                                    .holds_spacing = true,

@@ -414,6 +414,7 @@ static void raw_discard(struct sink *sink)
 const struct format format_raw = {
     .name = "raw",
     .summary = "samples and nothing else, x fastest",
+    .joins = true,
     .packed_as = &format_raw_gz,
     .holds_series = true,
     .open = raw_open,

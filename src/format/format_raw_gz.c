@@ -41,6 +41,7 @@ static bool create_sink(struct sink *sink, const struct sink_request *request, s
 
 const struct format format_raw_gz = {.name = "raw.gz",
                                      .summary = "the same, compressed by gzip",
+                                     .joins = true,
                                      .packed = true,
                                      .in_turn = true,
                                      .compresses = true,

@@ -10,9 +10,14 @@ static const char axis_names[] = "xyz";
 
 const char *region_option(enum region_kind kind)
 {
-    static const char *const options[] = {NULL, "--crop", "--planes", "--slice", "--part"};
+    static const char *const options[] = {NULL, "--crop", "--planes", "--slice", "--part", "--piece"};
 
     return options[kind];
+}
+
+bool region_is_part(enum region_kind kind)
+{
+    return kind == REGION_PART || kind == REGION_PIECE;
 }
 
 /* ---- parsing ---- */
@@ -89,17 +94,28 @@ bool region_parse_slice(const char *text, struct region_request *request, struct
     return true;
 }
 
-bool region_parse_part(const char *text, struct region_request *request, struct fault *fault)
+static bool parse_part(const char *text, enum region_kind kind, struct region_request *request,
+                       struct fault *fault)
 {
     const char *slash = strchr(text, '/');
     bool given;
 
-    *request = (struct region_request){.kind = REGION_PART};
+    *request = (struct region_request){.kind = kind};
     if (slash == NULL || !parse_index(text, (size_t)(slash - text), &request->part, &given) || !given ||
         !number_parse_count(slash + 1, &request->parts) || request->part < 1 ||
         request->part > request->parts || request->parts > UINT32_MAX)
         return fault_raise_about(fault, STATUS_USAGE, text, "expected K/N, with K from 1 to N");
     return true;
+}
+
+bool region_parse_part(const char *text, struct region_request *request, struct fault *fault)
+{
+    return parse_part(text, REGION_PART, request, fault);
+}
+
+bool region_parse_piece(const char *text, struct region_request *request, struct fault *fault)
+{
+    return parse_part(text, REGION_PIECE, request, fault);
 }
 
 /* ---- settling ---- */
@@ -174,13 +190,14 @@ static size_t part_begin(size_t planes, uint64_t part, uint64_t parts)
 static bool set_part(const struct region_request *request, const struct grid *grid, struct region *region,
                      struct fault *fault)
 {
+    const char *option = region_option(request->kind);
     unsigned axis = plane_axis(grid);
     size_t planes = grid_planes(grid);
 
     if (request->parts > planes)
-        return fault_raise(fault, STATUS_USAGE, "--part: %llu parts of %zu %s%s",
-                           (unsigned long long)request->parts, planes, grid->axes == 3 ? "plane" : "row",
-                           number_plural(planes));
+        return fault_raise(fault, STATUS_USAGE, "%s: %llu %ss of %zu %s%s", option,
+                           (unsigned long long)request->parts, option + strlen("--"), planes,
+                           grid->axes == 3 ? "plane" : "row", number_plural(planes));
     region->first[axis] = part_begin(planes, request->part - 1, request->parts);
     region->count[axis] = part_begin(planes, request->part, request->parts) - region->first[axis];
     return true;
@@ -200,6 +217,7 @@ bool region_settle(const struct region_request *request, const struct grid *grid
     case REGION_SLICE:
         return set_slice(request, grid, region, fault);
     case REGION_PART:
+    case REGION_PIECE:
         return set_part(request, grid, region, fault);
     }
     return true;

@@ -14,7 +14,8 @@ enum region_kind {
     REGION_CROP,   /* a box: --crop */
     REGION_PLANES, /* some planes: --planes */
     REGION_SLICE,  /* one index of an axis: --slice */
-    REGION_PART    /* one of so many ranges of planes: --part */
+    REGION_PART,   /* one of so many ranges of planes: --part */
+    REGION_PIECE   /* the same, in a file that goes on where that of the range before ends: --piece */
 };
 
 /* Indices from the first up to the one before the end, where there is an end. */
@@ -43,6 +44,10 @@ bool region_parse_crop(const char *text, struct region_request *request, struct 
 bool region_parse_planes(const char *text, struct region_request *request, struct fault *fault);
 bool region_parse_slice(const char *text, struct region_request *request, struct fault *fault);
 bool region_parse_part(const char *text, struct region_request *request, struct fault *fault);
+bool region_parse_piece(const char *text, struct region_request *request, struct fault *fault);
+
+/* Whether it is one of several, each computed by a run of its own. */
+bool region_is_part(enum region_kind kind);
 
 /* The option that asks for such a region. */
 const char *region_option(enum region_kind kind);

@@ -141,11 +141,19 @@ const struct format *pipeline_output_format(const struct pipeline *pipeline, con
     return named == NULL || origin == &format_png || named == &format_png ? origin : named;
 }
 
-/* What is to be a picture may need more than its format. */
+/* Whether it is a piece, but not the first, which has the header. */
+static bool goes_on(const struct job *job)
+{
+    return job->region_kind == REGION_PIECE && region_first_plane(&job->region, &job->in.grid) > 0;
+}
+
+/* What is to be a picture may need more than its format, and samples without a header need less. */
 static const struct format *sink_format(const struct pipeline *pipeline, const char *path)
 {
     const struct job *job = &pipeline->job;
 
+    if (goes_on(job))
+        return pipeline_output_format(pipeline, path)->packed ? &format_raw_gz : &format_raw;
     return job->region_kind == REGION_SLICE && !slice_is_plain(job->written.type)
                ? &format_slice
                : pipeline_output_format(pipeline, path);
@@ -154,10 +162,16 @@ static const struct format *sink_format(const struct pipeline *pipeline, const c
 static struct target_request target_request_of(const struct pipeline *pipeline, const char *path,
                                                size_t threads)
 {
+    const struct job *job = &pipeline->job;
+    bool leads = job->region_kind == REGION_PIECE && !goes_on(job);
+    bool stays_raw = goes_on(job) && pipeline_output_format(pipeline, path)->compresses &&
+                     sink_format(pipeline, path) == &format_raw;
+
     return (struct target_request){.format = sink_format(pipeline, path),
-                                   .header = &pipeline->job.written,
+                                   .header = &job->written,
                                    .sink = {.pattern = path,
-                                            .level = pipeline->request->level,
+                                            .level = stays_raw ? -1 : pipeline->request->level,
+                                            .whole = leads ? &job->out : NULL,
                                             .threads = threads,
                                             .origin = &pipeline->source},
                                    .sync = pipeline->request->sync};
@@ -266,7 +280,7 @@ static bool check_series(const struct pipeline *pipeline, struct fault *fault)
     const struct {
         bool wanted;
         const char *what;
-    } refused[] = {{job->region_kind == REGION_SLICE || job->region_kind == REGION_PART,
+    } refused[] = {{job->region_kind == REGION_SLICE || region_is_part(job->region_kind),
                     region_option(job->region_kind)},
                    {request->tee_count > 0, "--tee"},
                    {request->run.observers.count > 0, "--preview"},
@@ -300,6 +314,32 @@ static bool check_slice(const struct pipeline *pipeline, struct fault *fault)
             return false;
     }
     return check_slice_name(request->output, fault);
+}
+
+static bool check_join(const struct pipeline *pipeline, const char *path, struct fault *fault)
+{
+    const struct format *format = pipeline_output_format(pipeline, path);
+
+    if (!format->joins)
+        return fault_raise(fault, STATUS_USAGE,
+                           "--piece: cat cannot join files of the format %s; --part writes complete ones",
+                           format->name);
+    return format->packed || !format->compresses || pipeline->request->level <= 0 ||
+           fault_raise(fault, STATUS_USAGE,
+                       "--piece: cat cannot join samples that are compressed behind the header of a file %s; "
+                       "without --level they are not",
+                       format->name);
+}
+
+/* The files of all pieces become one. */
+static bool check_piece(const struct pipeline *pipeline, struct fault *fault)
+{
+    const struct pipeline_request *request = pipeline->request;
+    bool done = pipeline->job.region_kind != REGION_PIECE || check_join(pipeline, request->output, fault);
+
+    for (size_t i = 0; done && pipeline->job.region_kind == REGION_PIECE && i < request->tee_count; i++)
+        done = check_join(pipeline, request->tees[i].path, fault);
+    return done;
 }
 
 static bool settle_division(struct pipeline *pipeline, struct division *division, struct fault *fault)
@@ -422,7 +462,8 @@ static bool plan_in_team(struct pipeline *pipeline, struct fault *fault)
 
 bool pipeline_plan(struct pipeline *pipeline, struct fault *fault)
 {
-    bool done = check_series(pipeline, fault) && check_slice(pipeline, fault) && choose_team(pipeline, fault);
+    bool done = check_series(pipeline, fault) && check_slice(pipeline, fault) &&
+                check_piece(pipeline, fault) && choose_team(pipeline, fault);
 
     if (!done)
         return false;

@@ -154,7 +154,7 @@ static bool suits(const struct division_case *dividing, enum division_kind kind)
     case DIVISION_SHARES:
         return !mixes && dividing->random && !job->copies;
     case DIVISION_PASSES:
-        return !job->copies && job->region_kind != REGION_PART;
+        return !job->copies && !region_is_part(job->region_kind);
     default:
         return false;
     }

@@ -6,22 +6,26 @@
 bool part_check(const struct job *job, const struct source *source, const struct levels *levels,
                 struct fault *fault)
 {
-    if (job->region_kind != REGION_PART)
+    const char *option = region_option(job->region_kind);
+
+    if (!region_is_part(job->region_kind))
         return true;
     if (!source->random)
-        return fault_raise_about(
-            fault, STATUS_USAGE, file_in_name(source->file),
-            "--part needs samples at fixed places in one file: a pipe, compressed samples "
-            "and lists of files have none");
+        return fault_raise_about(fault, STATUS_USAGE, file_in_name(source->file),
+                                 "%s needs samples at fixed places in one file: a pipe, compressed samples "
+                                 "and lists of files have none",
+                                 option);
     if (job_waits_for_change(job))
         return fault_raise(fault, STATUS_USAGE,
-                           "--part: not allowed with --until: every part would need the whole grid");
+                           "%s: not allowed with --until: every part would need the whole grid", option);
     if (job->measures)
         return fault_raise(fault, STATUS_USAGE,
-                           "--part: not allowed with --out-range=auto: every part would need the whole grid");
+                           "%s: not allowed with --out-range=auto: every part would need the whole grid",
+                           option);
     if (levels_mix_ends(levels))
         return fault_raise(fault, STATUS_USAGE,
-                           "--part: an edge that wraps is followed or preceded by one that does not: every "
-                           "part would need the whole grid");
+                           "%s: an edge that wraps is followed or preceded by one that does not: every "
+                           "part would need the whole grid",
+                           option);
     return true;
 }

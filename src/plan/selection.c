@@ -211,10 +211,11 @@ static bool choose_count(const struct plan_request *request, const struct predic
 {
     struct devices *devices = &selection->devices;
     const char *why = devices->count > 1 ? keeps_alone(expected) : NULL;
-    bool part = expected->job->region_kind == REGION_PART;
+    bool part = region_is_part(expected->job->region_kind);
 
     if (devices->count > 1 && part && !devices->all)
-        return fault_raise(fault, STATUS_USAGE, "--device: %s: --part takes one device", request->device);
+        return fault_raise(fault, STATUS_USAGE, "--device: %s: %s takes one device", request->device,
+                           region_option(expected->job->region_kind));
     if (why != NULL && !devices->all)
         snprintf(selection->alone, sizeof selection->alone, "%s", why);
     if (why != NULL || part)
