@@ -138,6 +138,11 @@ done
 voxfilt -q placed.nrrd -f gauss:1 -o whole.nrrd
 in_pieces 3 nrrd placed.nrrd -f gauss:1
 same 'the place in space is that of the whole' joined.nrrd whole.nrrd
+cp scan.nii scaled.nii
+printf '\0\0\0\100\0\0\200\304' | dd of=scaled.nii bs=1 seek=112 conv=notrunc 2> ../stderr # v stands for 2 v - 1024
+voxfilt -q scaled.nii -f gradient -o whole.nii
+in_pieces 3 nii scaled.nii -f gradient
+same 'the intercept is that of the whole' joined.nii whole.nii
 voxfilt -q placed.nrrd -f gauss:1 -o whole.nii
 in_pieces 2 nii placed.nrrd -f gauss:1
 same 'in another format, too' joined.nii whole.nii

@@ -313,8 +313,11 @@ static void convert_spacing(struct sink *sink, const struct source *origin)
 bool sink_open(struct sink *sink, struct file_out *file, const struct format *format,
                const struct header *header, const struct sink_request *request, struct fault *fault)
 {
-    *sink = (struct sink){
-        .format = format, .file = file, .header = request->whole != NULL ? *request->whole : *header};
+    *sink = (struct sink){.format = format, .file = file, .header = *header};
+    if (request->whole != NULL) {
+        sink->header.grid = *request->whole;
+        memset(sink->header.first, 0, sizeof sink->header.first);
+    }
     if (request->level >= 0 && !format->compresses)
         return fault_raise_about(fault, STATUS_USAGE, file_out_name(file),
                                  "--level: the format %s is not compressed", format->name);

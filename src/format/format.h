@@ -99,7 +99,7 @@ struct sink_request {
     const char *pattern;         /* the name that is asked for, of a file or of the files of a stack */
     int level;                   /* of compression, 0 to 9; −1: the format's own default */
     size_t threads;              /* for the format's own work, at least 1 */
-    const struct header *whole;  /* that the file's header describes; NULL: what is written */
+    const struct grid *whole;    /* that the file's header describes; NULL: what is written */
     const struct source *origin; /* stays open until the sink is closed, and ends before it: whose metadata to
                                     keep, if the sink's format understands it */
 };

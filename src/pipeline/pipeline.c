@@ -171,7 +171,7 @@ static struct target_request target_request_of(const struct pipeline *pipeline, 
                                    .header = &job->written,
                                    .sink = {.pattern = path,
                                             .level = stays_raw ? -1 : pipeline->request->level,
-                                            .whole = leads ? &job->out : NULL,
+                                            .whole = leads ? &job->out.grid : NULL,
                                             .threads = threads,
                                             .origin = &pipeline->source},
                                    .sync = pipeline->request->sync};
