@@ -51,6 +51,68 @@ accepts 'more samples than pixels' '' voxfilt -i turns.raw -d 576,8 -t u8 -f sca
 shows 'as many samples on each pixel: no stripes' p.png '20,76 ffffff' '21,76 ffffff' '22,76 ffffff' '303,76 ffffff' \
     '304,76 808080' '320,76 000000' '626,76 0550ae' '627,76 0550ae' '628,76 0550ae' '911,76 0550ae' '912,76 808080'
 
+# ---------------------------------------------------------------- previews: upright
+
+# 3 x 3 x 3 samples of 32 pixels, of which that at 0,0,1 is 200: in the first section, at 16,96 under letters at 16,72.
+printf '\0\0\0\0\0\0\0\0\0\310\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0' > corner.raw
+lying() # FIELD...
+{
+    printf 'NRRD0004\ntype: uint8\ndimension: 3\nsizes: 3 3 3\nencoding: raw\ndata file: corner.raw\n' > lying.nhdr
+    printf '%s\n' "$@" >> lying.nhdr
+    voxfilt -q -i lying.nhdr -f gauss:1 --out-format raw -o out --preview p.png
+}
+lying 'spacings: 1 1 1'
+shows 'without an orientation x is to the right and y down' p.png '17,73 ffffff' '17,105 000000' '17,168 808080'
+lying 'space: LPS' 'space directions: (1,0,0) (0,1,0) (0,0,1)'
+shows 'to the left of a patient is left, with letters' p.png '16,74 202020' '17,100 000000' '84,100 ffffff' '84,190 000000'
+lying 'space: right-anterior-superior' 'space directions: (1,0,0) (0,1,0) (0,0,1)'
+shows 'the front is up' p.png '16,74 202020' '17,190 ffffff' '17,100 000000' '84,100 000000'
+lying 'space: LPS' 'space directions: (0,0,1) (1,0,0) (0,1,0)'
+shows 'the head is up, where x runs there' p.png '16,74 202020' '84,190 ffffff' '84,100 000000' '17,190 000000'
+cp p.png head.png
+lying 'space: LPS' 'space directions: (0,0.1,0.9949874371066199) (1,0,0) (0,0.9949874371066199,-0.1)'
+same 'axes that are a little oblique are those of the closest sides' p.png head.png
+voxfilt -q -i lying.nhdr -f identity -o lying.nii
+for codes in '\000\000\001\000' '\001\000\000\000'; do
+    # shellcheck disable=SC2059  # octal escapes
+    printf "$codes"'\000\000\000\077\000\000\000\277\000\000\000\077' | dd of=lying.nii bs=1 seek=252 conv=notrunc 2> ../stderr
+    voxfilt -q -i lying.nii -f gauss:1 --out-format raw -o out --preview p.png
+    same "by sform or qform of NIfTI: codes $codes" p.png head.png
+done
+printf '\000\000\000\000' | dd of=lying.nii bs=1 seek=252 conv=notrunc 2> ../stderr
+voxfilt -q -i lying.nii -f gauss:1 --out-format raw -o out --preview p.png
+shows 'not if neither tells of a patient' p.png '17,73 ffffff' '17,105 000000'
+meta() # FIELD...
+{
+    printf 'ObjectType = Image\nNDims = 3\nDimSize = 3 3 3\nElementType = MET_UCHAR\n' > lying.mhd
+    printf '%s\n' "$@" 'ElementDataFile = corner.raw' >> lying.mhd
+    voxfilt -q -i lying.mhd -f gauss:1 --out-format raw -o out --preview p.png
+}
+meta 'AnatomicalOrientation = IRA'
+same 'by AnatomicalOrientation of MetaImage' p.png head.png
+meta 'TransformMatrix = 0 0 1 1 0 0 0 1 0' 'AnatomicalOrientation = RAI'
+same 'by TransformMatrix, if it is there' p.png head.png
+meta 'AnatomicalOrientation = RRA'
+shows 'not by what is no orientation' p.png '17,73 ffffff' '17,105 000000'
+meta 'DistanceUnits = cm' 'ElementSpacing = 1 1 1'
+cp p.png cm.png
+lying 'spacings: 1 1 1' 'units: "cm" "cm" "cm"'
+same 'the scale has the unit of NRRD and of MetaImage' p.png cm.png
+lying 'spacings: 1 1 1' 'units: "cm" "cm" "mm"'
+cp p.png samples.png
+lying 'spacings: 1 1 1'
+same 'not one that is of some axes alone' p.png samples.png
+differ 'centimetres are no samples' p.png cm.png
+lying 'space: LPS' 'space directions: (0,0,1) (1,0,0) (0,1,0)' 'space units: "mm" "mm" "mm"'
+same 'patients are in millimetres' p.png head.png
+lying 'space: LPS' 'space directions: (0,0,1) (1,0,0) (0,1,0)' 'space units: "um" "um" "um"'
+differ 'unless they are told to be in another unit' p.png head.png
+rm -f lying.nii
+accepts 'other formats have the distances in millimetres' '' \
+    voxfilt -i lying.nhdr -f identity -o millimetres.mhd
+grep -q '^ElementSpacing = 0.001 0.001 0.001$' millimetres.mhd
+result $? 'as many'
+
 # ---------------------------------------------------------------- previews: the same from everywhere
 
 accepts 'a preview of a file' '' voxfilt -i vol.raw -d 40,30,20 -t f32 -s 7 -o plain.raw --preview file.png

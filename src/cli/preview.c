@@ -3,7 +3,9 @@
 
 #include "base/canvas.h"
 #include "base/mem.h"
+#include "base/size.h"
 #include "format/format.h"
+#include "format/units.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -29,9 +31,19 @@ struct window {
     bool any, nans; /* a finite value, or a NaN, is among what is drawn */
 };
 
+/* How a section is drawn: as its axes run, or upright where the header tells which sides they run towards. */
+struct panel {
+    size_t width, height;
+    bool turned;       /* what runs across in the section runs down here */
+    bool backwards[2]; /* what runs to the right, and down */
+    const char *ends;  /* the letters of the sides at the left and at the right, or NULL */
+};
+
 struct drawing {
     const struct preview *preview;
+    const struct header *header;
     const struct grid *grid;
+    struct panel panels[SECTIONS_MOST];
     struct window grey, change;
     size_t column_width, left;
     struct canvas canvas; /* of no extents while the layout is being measured */
@@ -198,26 +210,50 @@ static size_t column_left(const struct drawing *drawing, enum column column)
     return MARGIN + column * (drawing->column_width + GAP);
 }
 
-static void draw_panel(struct drawing *drawing, const struct section *section, enum column column, size_t top)
+static size_t value_index(const struct section *section, const struct panel *panel, size_t x, size_t y)
+{
+    size_t right = panel->backwards[0] ? panel->width - 1 - x : x;
+    size_t down = panel->backwards[1] ? panel->height - 1 - y : y;
+    size_t column = panel->turned ? down : right, row = panel->turned ? right : down;
+
+    return row * section->rows / section->height * section->columns +
+           column * section->columns / section->width;
+}
+
+static void draw_panel(struct drawing *drawing, const struct section *section, const struct panel *panel,
+                       enum column column, size_t top)
 {
     size_t left = column_left(drawing, column);
 
-    draw_box(drawing, left - 1, top - 1, section->width + 2, section->height + 2, frame);
-    for (size_t y = 0; y < section->height; y++) {
-        size_t row = y * section->rows / section->height;
-        for (size_t x = 0; x < section->width; x++) {
-            size_t index = row * section->columns + x * section->columns / section->width;
-            canvas_dot(&drawing->canvas, left + x, top + y,
-                       colour_of(drawing, column, value_of(section, column, index)));
+    draw_box(drawing, left - 1, top - 1, panel->width + 2, panel->height + 2, frame);
+    for (size_t y = 0; y < panel->height; y++) {
+        for (size_t x = 0; x < panel->width; x++) {
+            double value = value_of(section, column, value_index(section, panel, x, y));
+            canvas_dot(&drawing->canvas, left + x, top + y, colour_of(drawing, column, value));
         }
     }
 }
 
-/* 1, 2 or 5 times a power of ten, no longer than half the section, if that is a sample long. */
-static double bar_length(const struct drawing *drawing, const struct section *section)
+static void draw_ends(struct drawing *drawing, const struct panel *panel, enum column column, size_t top)
 {
-    double spacing = drawing->grid->spacing[section->across];
-    double half = (double)section->width / (section->scale * section->stretch[0]) / 2.0;
+    const char ends[2][2] = {{panel->ends[0]}, {panel->ends[1]}};
+    size_t left = column_left(drawing, column);
+
+    draw_text(drawing, left, top, ends[0]);
+    draw_text(drawing, left + size_most(panel->width, 2 * CANVAS_LETTER) - CANVAS_LETTER, top, ends[1]);
+}
+
+static unsigned axis_to_the_right(const struct section *section, const struct panel *panel)
+{
+    return panel->turned ? section->down : section->across;
+}
+
+/* 1, 2 or 5 times a power of ten, no longer than half the section, if that is a sample long. */
+static double bar_length(const struct drawing *drawing, const struct section *section,
+                         const struct panel *panel)
+{
+    double spacing = drawing->grid->spacing[axis_to_the_right(section, panel)];
+    double half = (double)panel->width / (section->scale * section->stretch[panel->turned]) / 2.0;
     double power = pow(10.0, floor(log10(half)));
     double length = half >= 5.0 * power ? 5.0 * power : half >= 2.0 * power ? 2.0 * power : power;
 
@@ -229,14 +265,27 @@ static bool has_spacing(const struct grid *grid)
     return grid->spacing[0] != 1.0 || grid->spacing[1] != 1.0 || (grid->axes == 3 && grid->spacing[2] != 1.0);
 }
 
-static void draw_scale_bar(struct drawing *drawing, const struct section *section, size_t top)
+/* Patients whose header tells no unit are taken to be in millimetres, as ITK does. */
+static const char *unit_of_length(const struct drawing *drawing, double length)
 {
-    double length = bar_length(drawing, section);
-    size_t pixels = (size_t)round(length * section->scale * section->stretch[0]);
-    const char *unit = has_spacing(drawing->grid) ? "unit" : "sample";
+    const struct header *header = drawing->header;
+    const char *symbol = header->for_print ? NULL : unit_symbol(header->millimetres);
+    bool one = length == 1.0;
+
+    return symbol != NULL                   ? symbol
+           : header->orientation[0] != '\0' ? unit_symbol(1.0)
+           : has_spacing(drawing->grid)     ? (one ? "unit" : "units")
+                                            : (one ? "sample" : "samples");
+}
+
+static void draw_scale_bar(struct drawing *drawing, const struct section *section, const struct panel *panel,
+                           size_t top)
+{
+    double length = bar_length(drawing, section, panel);
+    size_t pixels = (size_t)round(length * section->scale * section->stretch[panel->turned]);
     char text[64];
 
-    snprintf(text, sizeof text, "%.4g %s%s", length, unit, length == 1.0 ? "" : "s");
+    snprintf(text, sizeof text, "%.4g %s", length, unit_of_length(drawing, length));
     draw_box(drawing, MARGIN, top + (CANVAS_LINE - BAR_HEIGHT) / 2 - 3, pixels, BAR_HEIGHT, ink);
     draw_text(drawing, MARGIN + pixels + CANVAS_LETTER, top, text);
 }
@@ -253,30 +302,38 @@ static void say_stretch(const struct grid *grid, const struct section *section, 
     }
 }
 
-static void title(const struct drawing *drawing, const struct section *section, char *text, size_t size)
+static void title(const struct drawing *drawing, const struct section *section, const struct panel *panel,
+                  char *text, size_t size)
 {
     static const char axes[] = "xyz";
+    size_t used = 0;
 
-    if (drawing->grid->axes < 3)
-        snprintf(text, size, "x right%s", drawing->grid->axes == 2 ? ", y down" : "");
-    else
-        snprintf(text, size, "%c = %zu: %c right, %c down", axes[section->axis], section->at,
-                 axes[section->across], axes[section->down]);
+    if (drawing->grid->axes == 3)
+        used = (size_t)snprintf(text, size, "%c = %zu: ", axes[section->axis], section->at);
+    used += (size_t)snprintf(text + used, size - used, "%c %s", axes[axis_to_the_right(section, panel)],
+                             panel->backwards[0] ? "left" : "right");
+    if (drawing->grid->axes > 1)
+        snprintf(text + used, size - used, ", %c %s", axes[panel->turned ? section->across : section->down],
+                 panel->backwards[1] ? "up" : "down");
     say_stretch(drawing->grid, section, text, size);
 }
 
 /* A title, three panels, a scale bar; returns where the next section begins. */
-static size_t draw_section(struct drawing *drawing, const struct section *section, size_t top)
+static size_t draw_section(struct drawing *drawing, const struct section *section, const struct panel *panel,
+                           size_t top)
 {
     char text[128];
 
-    title(drawing, section, text, sizeof text);
+    title(drawing, section, panel, text, sizeof text);
     draw_text(drawing, MARGIN, top, text);
     top += CANVAS_LINE;
+    for (enum column column = BEFORE; panel->ends != NULL && column < COLUMNS; column++)
+        draw_ends(drawing, panel, column, top);
+    top += panel->ends != NULL ? CANVAS_LINE : 0;
     for (enum column column = BEFORE; column < COLUMNS; column++)
-        draw_panel(drawing, section, column, top);
-    top += section->height + GAP / 2;
-    draw_scale_bar(drawing, section, top);
+        draw_panel(drawing, section, panel, column, top);
+    top += panel->height + GAP / 2;
+    draw_scale_bar(drawing, section, panel, top);
     return top + CANVAS_LINE + GAP;
 }
 
@@ -375,8 +432,36 @@ static void draw_all(struct drawing *drawing)
         draw_text(drawing, column_left(drawing, column), top, headings[column]);
     top += CANVAS_LINE + GAP / 2;
     for (size_t i = 0; i < sections->count; i++)
-        top = draw_section(drawing, &sections->list[i], top);
+        top = draw_section(drawing, &sections->list[i], &drawing->panels[i], top);
     draw_keys(drawing, top);
+}
+
+/* Left is left, and up is the head, or the front where there is no head. */
+static struct panel make_panel(const struct section *section, const char *towards)
+{
+    static const char sides[] = "LRAPSI";
+    struct panel panel = {.width = section->width, .height = section->height};
+    size_t right, down;
+
+    if (towards[0] == '\0')
+        return panel;
+    right = (size_t)(strchr(sides, towards[section->across]) - sides);
+    down = (size_t)(strchr(sides, towards[section->down]) - sides);
+    panel.turned = right > down;
+    if (panel.turned)
+        panel = (struct panel){.width = section->height, .height = section->width, .turned = true};
+    panel.backwards[panel.turned] = right % 2 == 0;
+    panel.backwards[!panel.turned] = down % 2 == 0;
+    panel.ends = size_least(right, down) < 2 ? "LR" : "AP";
+    return panel;
+}
+
+static void settle_panels(struct drawing *drawing)
+{
+    const struct sections *sections = &drawing->preview->sections;
+
+    for (size_t i = 0; i < sections->count; i++)
+        drawing->panels[i] = make_panel(&sections->list[i], drawing->header->orientation);
 }
 
 static void settle_columns(struct drawing *drawing)
@@ -388,7 +473,7 @@ static void settle_columns(struct drawing *drawing)
         drawing->column_width = width > drawing->column_width ? width : drawing->column_width;
     }
     for (size_t i = 0; i < sections->count; i++) {
-        size_t width = sections->list[i].width;
+        size_t width = drawing->panels[i].width;
         drawing->column_width = width > drawing->column_width ? width : drawing->column_width;
     }
 }
@@ -398,6 +483,7 @@ static bool draw(struct drawing *drawing, struct fault *fault)
 {
     if (!settle_windows(drawing, fault))
         return false;
+    settle_panels(drawing);
     settle_columns(drawing);
     draw_all(drawing);
     if (!canvas_open(&drawing->canvas, drawing->width + MARGIN, drawing->height + MARGIN / 2, ground, fault))
@@ -434,7 +520,8 @@ struct observer preview_observer(struct preview *preview)
 
 bool preview_finish(struct preview *preview, struct fault *fault)
 {
-    struct drawing drawing = {.preview = preview, .grid = &preview->sections.plan->job->in.grid};
+    const struct header *header = &preview->sections.plan->job->in;
+    struct drawing drawing = {.preview = preview, .header = header, .grid = &header->grid};
     bool done = draw(&drawing, fault) && write_png(&drawing.canvas, preview->file, fault);
 
     canvas_close(&drawing.canvas);

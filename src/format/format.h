@@ -50,6 +50,7 @@ struct header {
     bool for_print;           /* the spacing is a resolution for printers: outputs keep it, filters take 1 */
     size_t first[3];          /* along x, y and z: where the grid begins in that of the input */
     struct position position; /* of the input */
+    char orientation[4];      /* of the input, as position_orientation has it; empty: nobody knows */
     struct intensity intensity;
     enum values values;  /* of an output */
     const char *damaged; /* NULL or empty; else what should have told of the colours and cannot be used */

@@ -2,6 +2,7 @@
 #include "base/number.h"
 #include "format.h"
 #include "losses.h"
+#include "units.h"
 #include "volume_sink.h"
 
 #include <math.h>
@@ -340,16 +341,45 @@ static bool has_unit_vectors(const struct place *place)
     return true;
 }
 
+/* Letters name the sides that axes come from. */
+static void read_orientation(const struct fields *fields, char sides[4])
+{
+    static const char from[] = "LRPASI", towards[] = "RLAPIS";
+    const char *value = fields_find(fields, "AnatomicalOrientation");
+    unsigned seen = 0;
+
+    if (value == NULL || strspn(value, from) != 3 || value[3] != '\0')
+        return;
+    for (size_t i = 0; i < 3; i++) {
+        size_t letter = (size_t)(strchr(from, value[i]) - from);
+        seen |= 1U << letter / 2;
+        sides[i] = towards[letter];
+    }
+    if (seen != 7)
+        sides[0] = '\0';
+}
+
 static bool set_position(struct source *source, struct fault *fault)
 {
     const struct fields *fields = fields_of(source);
+    struct header *header = &source->header;
+    const char *unit = fields_find(fields, "DistanceUnits");
     struct place place;
 
+    if (unit != NULL)
+        header->millimetres = unit_millimetres(unit_of_name(unit));
     if (!check_field(fields, &offsets, fault) || !check_field(fields, &matrices, fault))
         return false;
     place = read_place(source->state);
-    if (source->header.grid.axes == 3 && place.known && has_unit_vectors(&place))
-        source->header.position = position_make(place.origin, place.vectors, position_lps);
+    if (source->header.grid.axes < 3)
+        return true;
+    if (place.known)
+        header->position = position_make(place.origin, place.vectors, position_lps);
+    if (header->position.known && find_name(fields, &matrices) != NULL)
+        position_orientation(&header->position, header->orientation);
+    else if (find_name(fields, &matrices) == NULL)
+        read_orientation(fields, header->orientation);
+    header->position.known = header->position.known && has_unit_vectors(&place);
     return true;
 }
 
@@ -484,6 +514,8 @@ static bool is_outdated(const struct field *field, const struct header *written)
            (written->values == VALUES_MAPPED && is_field(field, intensity_fields));
 }
 
+static const char *const unit_fields[] = {"DistanceUnits", NULL};
+
 static const struct told element_sizes = {{"ElementSize"}, .beyond = 1.0};
 static const struct told centers = {{"CenterOfRotation"}, .beyond = 0.0};
 
@@ -535,6 +567,7 @@ static void tell_losses(const struct source *source, const struct format *sink, 
     bool keeps_position =
         (sink->holds_position && source->header.position.known) ||
         (place.known && has_unit_vectors(&place) && position_is_plain(place.origin, place.vectors));
+    bool keeps_unit = sink->holds_spacing && source->header.millimetres > 0.0;
 
     for (size_t i = 0; i + volume->listed < volume->fields.count; i++) {
         const struct field *field = &volume->fields.items[i];
@@ -548,7 +581,8 @@ static void tell_losses(const struct source *source, const struct format *sink, 
         bool keeps_intensity = sink->holds_intensity && written->values != VALUES_MAPPED;
         if (field->name != NULL && !(keeps_intensity && is_field(field, intensity_fields)) &&
             !is_field(field, own_fields) && !is_field(field, spacings.names) &&
-            !is_field(field, grid_fields) && !(keeps_position && is_field(field, position_fields)))
+            !is_field(field, grid_fields) && !(keeps_position && is_field(field, position_fields)) &&
+            !(keeps_unit && is_field(field, unit_fields)))
             losses_add(losses, size, field->name);
     }
     if (keeps_position)

@@ -430,11 +430,17 @@ static struct place read_place(const struct kept *kept, const double spacing[3])
 
 static void set_position(struct source *source, const struct kept *kept)
 {
-    struct place place = read_place(kept, source->header.grid.spacing);
+    struct header *header = &source->header;
+    struct place place = read_place(kept, header->grid.spacing);
 
-    if (source->header.grid.axes == 3 && place.code > 0 &&
-        has_spacing(&place, source->header.grid.spacing, 3))
-        source->header.position = position_make(place.origin, place.vectors, position_ras);
+    if (place.code <= 0)
+        place = read_sform(kept);
+    if (header->grid.axes < 3 || place.code <= 0)
+        return;
+    header->position = position_make(place.origin, place.vectors, position_ras);
+    if (header->position.known)
+        position_orientation(&header->position, header->orientation);
+    header->position.known = header->position.known && has_spacing(&place, header->grid.spacing, 3);
 }
 
 /* By the standard, colours have none. */

@@ -3,6 +3,7 @@
 #include "base/number.h"
 #include "format.h"
 #include "losses.h"
+#include "units.h"
 #include "volume_sink.h"
 
 #include <math.h>
@@ -445,6 +446,34 @@ static struct position find_position(const struct fields *fields, const struct a
     return (struct position){.known = false};
 }
 
+/* The unit that each of these words in quotation marks is, or NULL. */
+static const struct unit *unit_of_each(const char *value, size_t first, size_t count)
+{
+    const struct unit *unit = NULL;
+    char name[32];
+
+    for (size_t i = 0; i < first + count; i++) {
+        int length = 0;
+        if (sscanf(value, " \"%31[^\"]\"%n", name, &length) != 1 || length == 0)
+            return NULL;
+        value += length;
+        if (i < first)
+            continue;
+        if (i > first && unit_of_name(name) != unit)
+            return NULL;
+        unit = unit_of_name(name);
+    }
+    return unit;
+}
+
+/* That of the space, or else of its axes. */
+static const struct unit *find_unit(const struct fields *fields, size_t first)
+{
+    const char *space = fields_find(fields, "space units"), *axes = fields_find(fields, "units");
+
+    return space != NULL ? unit_of_each(space, 0, 3) : axes != NULL ? unit_of_each(axes, first, 3) : NULL;
+}
+
 static bool set_axes(struct source *source, const struct source_request *request, struct axes *axes,
                      struct fault *fault)
 {
@@ -459,6 +488,9 @@ static bool set_axes(struct source *source, const struct source_request *request
     source->header.alpha = axes->has_alpha;
     volume_set_spacing(source, axes->spacing + first, axes->count - first);
     source->header.position = find_position(fields_of(source), axes);
+    if (source->header.position.known)
+        position_orientation(&source->header.position, source->header.orientation);
+    source->header.millimetres = unit_millimetres(find_unit(fields_of(source), first));
     return volume_set_extents(source, "sizes", axes->sizes + first, axes->count - first,
                               first ? axes->sizes[0] : 1, fault);
 }
@@ -635,18 +667,25 @@ static void tell_steps(const struct source *source, bool keeps_position, char *l
                              axes.count);
 }
 
+static bool is_unit(const struct field *field)
+{
+    return field->name != NULL && is_one_of("space units,units", field->name, strlen(field->name));
+}
+
 static void tell_losses(const struct source *source, const struct format *sink, const struct header *written,
                         char *losses, size_t size)
 {
     const struct volume *volume = source->state;
     bool keeps_position = (sink->holds_position && source->header.position.known) || !tells_position(source);
+    bool keeps_unit = sink->holds_spacing && source->header.millimetres > 0.0;
 
     if (sink->create == source->format->create) {
         tell_outdated(source, written, losses, size);
         return;
     }
     for (size_t i = 1; i < volume->fields.count - volume->listed; i++)
-        tell_loss(&volume->fields.items[i], keeps_position, losses, size);
+        if (!keeps_unit || !is_unit(&volume->fields.items[i]))
+            tell_loss(&volume->fields.items[i], keeps_position, losses, size);
     if (keeps_position)
         tell_time(source, losses, size);
     tell_kinds(source, sink, losses, size);

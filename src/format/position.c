@@ -44,6 +44,22 @@ struct position position_make(const double origin[3], double vectors[3][3], cons
     return position;
 }
 
+void position_orientation(const struct position *position, char sides[4])
+{
+    static const unsigned orders[6][3] = {{0, 1, 2}, {1, 0, 2}, {0, 2, 1}, {2, 1, 0}, {1, 2, 0}, {2, 0, 1}};
+    double most = -1.0;
+
+    sides[3] = '\0';
+    for (size_t n = 0; n < 6; n++) {
+        double sum = 0.0;
+        for (unsigned i = 0; i < 3; i++)
+            sum += fabs(position->direction[i][orders[n][i]]);
+        for (unsigned i = 0; i < 3 && sum > most; i++)
+            sides[i] = (position->direction[i][orders[n][i]] < 0.0 ? "RAI" : "LPS")[orders[n][i]];
+        most = fmax(most, sum);
+    }
+}
+
 void position_of_sample(const struct position *position, const size_t index[3], const double spacing[3],
                         double place[3])
 {

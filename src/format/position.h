@@ -20,6 +20,10 @@ extern const double position_lps[3], position_ras[3], position_las[3];
    all three lie in one plane, the position is not known. */
 struct position position_make(const double origin[3], double vectors[3][3], const double signs[3]);
 
+/* The sides of a patient that x, y and z run towards, as three letters of LRPASI: the closest ones, and of
+   two opposite sides one. Of a position that is known. */
+void position_orientation(const struct position *position, char sides[4]);
+
 /* The coordinates of the sample with these indices, at this distance from sample to sample. */
 void position_of_sample(const struct position *position, const size_t index[3], const double spacing[3],
                         double place[3]);

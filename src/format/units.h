@@ -4,6 +4,7 @@
 
 struct unit {
     double millimetres;
+    const char *symbol;       /* in ASCII */
     const char *const *names; /* ends with NULL; descriptions are written with the first */
     unsigned nifti;           /* the code of xyzt_units; 0: none */
     unsigned resolution;      /* that of TIFF's ResolutionUnit; 0: none */
@@ -16,6 +17,9 @@ const struct unit *unit_of_resolution(unsigned code);
 
 /* Its millimetres; 0 where it is not known. */
 double unit_millimetres(const struct unit *unit);
+
+/* The symbol of the unit that is so many millimetres; NULL: it is not known. */
+const char *unit_symbol(double millimetres);
 
 /* For formats that write millimetres. */
 const struct unit *unit_millimetre(void);
