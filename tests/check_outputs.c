@@ -222,9 +222,26 @@ static bool has_report(size_t set)
     return sets[set].company > 0;
 }
 
-/* Whether a line says what went wrong, and names the files that are new. A report is begun again, and tells
-   of the failure under its name; if it cannot have that, another line says so. */
-static void ck_message(size_t set, bool were_there, bool lasting)
+/* Whether the old file is where the message has it, which is then removed. */
+static bool is_kept(const char *text, const char *path)
+{
+    char phrase[100], kept[100];
+    const char *place;
+    bool old;
+
+    snprintf(phrase, sizeof phrase, " %s (the old one is ", path);
+    place = strstr(text, phrase);
+    if (place == NULL || sscanf(place + strlen(phrase), "%99[^)])", kept) != 1)
+        return false;
+    old = is_old(kept, true);
+    unlink(kept);
+    return old;
+}
+
+/* Whether a line says what went wrong, and names the files that are new, and the old ones where these can be
+   kept. A report is begun again, and tells of the failure under its name; if it cannot have that, another
+   line says so. */
+static void ck_message(size_t set, bool were_there, bool lasting, bool keeps)
 {
     size_t size;
     unsigned char *bytes = file_content("stderr", &size);
@@ -235,10 +252,12 @@ static void ck_message(size_t set, bool were_there, bool lasting)
     for (const char *end = text; (end = strchr(end, '\n')) != NULL; end++)
         lines++;
     ck_assert_msg(lines == 1 + (size_t)(lasting && has_report(set)), "%s", text);
+    *strchr(text, '\n') = '\0';
     for (size_t i = 0; i < count_files(set); i++) {
         const char *path = sets[set].files[i], *list = strstr(text, "these files are new: ");
         bool named = list != NULL && strstr(list, path) != NULL;
         ck_assert_msg(strcmp(path, REPORT) == 0 || is_old(path, were_there) != named, "%s: %s", path, text);
+        ck_assert_msg(is_kept(text, path) == (named && were_there && keeps), "%s: %s", path, text);
     }
     free(bytes);
 }
@@ -272,7 +291,7 @@ static void ck_fault(size_t set, bool there, struct journal_trouble trouble, siz
         ck_assert_uint_eq(count_old(set, count, there), 0);
     } else {
         ck_assert_int_eq(WEXITSTATUS(status), STATUS_IO);
-        ck_message(set, there, trouble.lasting);
+        ck_message(set, there, trouble.lasting, !trouble.no_links);
         if (!trouble.lasting && (!trouble.no_links || !there))
             ck_assert_uint_eq(count_old(set, count, there), count - has_report(set));
     }

@@ -87,13 +87,23 @@ static void close_folders(struct file_set *set)
 
 /* ---- names ---- */
 
-/* One of those that stay new. */
-static void add_new(struct fault *fault, const char *name, bool first)
+static void append(struct fault *fault, const char *text)
 {
     size_t used = strlen(fault->text);
 
-    snprintf(fault->text + used, sizeof fault->text - used, "%s%s",
-             first ? "; but these files are new: " : ", ", name);
+    snprintf(fault->text + used, sizeof fault->text - used, "%s", text);
+}
+
+/* One of those that stay new, and where the file is that it replaces. */
+static void add_new(struct fault *fault, const char *name, const struct naming *naming, bool first)
+{
+    append(fault, first ? "; but these files are new: " : ", ");
+    append(fault, name);
+    if (naming->old == NAMING_STRANDED) {
+        append(fault, " (the old one is ");
+        append(fault, naming->temporary);
+        append(fault, ")");
+    }
 }
 
 static void give_back(const struct file_set *set, size_t count, struct fault *fault)
@@ -104,7 +114,7 @@ static void give_back(const struct file_set *set, size_t count, struct fault *fa
         struct naming *naming = naming_of(set, count);
         if (naming == NULL || naming_give_back(naming))
             continue;
-        add_new(fault, file_out_name(set->members[count].file), first);
+        add_new(fault, file_out_name(set->members[count].file), naming, first);
         first = false;
     }
 }

@@ -24,7 +24,7 @@ bool file_set_add(struct file_set *set, struct file_out *file, struct fault *fau
 
 /* Complete all files, then give them their names in the order in which they were added, while no signal ends
    the program. If one cannot have its name, those before it give theirs back to the files that had them; the
-   fault names any that cannot. */
+   fault names any that cannot, and where the file that had the name is now. */
 bool file_set_commit(struct file_set *set, struct fault *fault);
 void file_set_free(struct file_set *set);
 

@@ -72,7 +72,7 @@ bool naming_take(struct naming *naming, bool keep)
     return aside != NULL ? take_linked(naming, aside) : rename_plainly(naming, NAMING_LOST);
 }
 
-bool naming_give_back(struct naming *naming)
+static bool give_back(const struct naming *naming)
 {
     switch (naming->old) {
     case NAMING_NONE:
@@ -82,7 +82,19 @@ bool naming_give_back(struct naming *naming)
     case NAMING_LINKED:
         return rename(naming->temporary, naming->target) == 0;
     case NAMING_LOST:
+    case NAMING_STRANDED:
         break;
+    }
+    return false;
+}
+
+bool naming_give_back(struct naming *naming)
+{
+    if (give_back(naming))
+        return true;
+    if (naming->old == NAMING_EXCHANGED || naming->old == NAMING_LINKED) {
+        naming->old = NAMING_STRANDED;
+        guard_drop(&naming->guarded);
     }
     return false;
 }
@@ -92,9 +104,10 @@ void naming_end(struct naming *naming)
     sigset_t before;
 
     guard_enter(&before);
-    if (!naming->foreign)
+    if (!naming->foreign && naming->old != NAMING_STRANDED)
         unlink(naming->temporary);
-    guard_drop(&naming->guarded);
+    if (naming->old != NAMING_STRANDED)
+        guard_drop(&naming->guarded);
     guard_leave(&before);
     mem_free(naming->temporary);
     naming->temporary = NULL;

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 
 /* What became of the file that had the name. */
-enum naming_old { NAMING_NONE, NAMING_EXCHANGED, NAMING_LINKED, NAMING_LOST };
+enum naming_old { NAMING_NONE, NAMING_EXCHANGED, NAMING_LINKED, NAMING_LOST, NAMING_STRANDED };
 
 struct naming {
     char *target;           /* the name that it will have; from path_target */
@@ -21,10 +21,11 @@ struct naming {
    where the file system can do that, until naming_end. False with errno. */
 bool naming_take(struct naming *naming, bool keep);
 
-/* Then, still between the two: all is as it was before. False if that could not be done. */
+/* Then, still between the two: all is as it was before. False if that could not be done; the file that had
+   the name, where it was kept, is then stranded: it stays under the temporary's name, whatever follows. */
 bool naming_give_back(struct naming *naming);
 
-/* Remove the temporary or, once the name has been taken, the file that had it. */
+/* Remove the temporary or, once the name has been taken, the file that had it, unless that is stranded. */
 void naming_end(struct naming *naming);
 
 #endif
