@@ -157,4 +157,50 @@ else
     skip 'chunks by hand: gzip is not here'
 fi
 
+# ---------------------------------------------------------------- files that change during a run
+
+head -c 2000000 /dev/urandom > cube.raw
+printf 'NRRD0004\ntype: uchar\ndimension: 3\nsizes: 100 100 200\nencoding: raw\ndata file: cube.raw\n' > one.nhdr
+printf 'NRRD0004\ntype: uchar\ndimension: 3\nsizes: 100 100 400\nencoding: raw\ndata file: LIST\ncube.raw\nnext.raw\n' > two.nhdr
+cp cube.raw next.raw
+voxfilt -i cube.raw -d 1000,1000,2 -f identity -o layer%d.png
+mkfifo slow
+
+# The output, a pipe, is not read before the file has changed, and holds less than the run writes.
+while_changing() # FILE CHANGE COMMAND...
+{
+    file=$1 change=$2
+    shift 2
+    "$@" -o slow &
+    exec 3< slow
+    $change "$file"
+    cat <&3 > ../slow
+    exec 3<&-
+    wait $!
+}
+later='touch -d 2001-02-03'
+changed='it changed during the run; the output may mix samples from before and after
+'
+raw='voxfilt -d 100,100,200 -t u8 -f identity'
+# shellcheck disable=SC2086  # commands are words
+{
+    accepts 'no change' '' while_changing cube.raw true $raw -i cube.raw
+    accepts 'another time' "voxfilt: cube.raw: $changed" while_changing cube.raw "$later" $raw -i cube.raw
+    accepts 'another size' "voxfilt: next.raw: $changed" while_changing next.raw 'truncate -s 2000001' \
+        $raw -i next.raw --planes 0:150
+    truncate -s 2000000 next.raw
+    accepts 'of standard input' "voxfilt: standard input: $changed" while_changing cube.raw touch from cube.raw $raw
+    accepts 'of a header' "voxfilt: one.nhdr: $changed" while_changing one.nhdr "$later" \
+        voxfilt -i one.nhdr -f identity --out-format raw
+    accepts 'of samples beside it' "voxfilt: cube.raw: $changed" while_changing cube.raw 'touch' \
+        voxfilt -i one.nhdr -f identity --out-format raw
+    accepts 'of the last file of a list' "voxfilt: next.raw: $changed" while_changing next.raw "$later" \
+        voxfilt -i two.nhdr -f identity --out-format raw
+    accepts 'of the last picture of a stack' "voxfilt: layer1.png: $changed" while_changing layer1.png "$later" \
+        voxfilt -i layer%d.png -f identity --out-format raw
+    accepts 'of a picture' "imgheat: layer0.png: $changed" while_changing layer0.png "$later" imgheat layer0.png -f identity
+    accepts 'pipes do not change' '' while_changing cube.raw "$later" piped cube.raw $raw
+    accepts 'nor does an input that its output replaces' '' voxfilt -i one.nhdr -f identity -o one.nhdr
+}
+
 conclude

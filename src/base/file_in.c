@@ -90,13 +90,26 @@ bool file_in_remaining(const struct file_in *file, uint64_t *bytes)
     return true;
 }
 
-uint64_t file_in_changed(const struct file_in *file)
+static struct file_in_state state_of(const struct stat *info)
+{
+    if (!S_ISREG(info->st_mode))
+        return (struct file_in_state){.bytes = 0};
+    return (struct file_in_state){(uint64_t)info->st_size, (uint64_t)info->st_mtim.tv_sec * 1000000000 +
+                                                               (uint64_t)info->st_mtim.tv_nsec};
+}
+
+struct file_in_state file_in_state(const struct file_in *file)
 {
     struct stat info;
 
-    return fstat(file->descriptor, &info) == 0
-               ? (uint64_t)info.st_mtim.tv_sec * 1000000000 + (uint64_t)info.st_mtim.tv_nsec
-               : 0;
+    return fstat(file->descriptor, &info) == 0 ? state_of(&info) : (struct file_in_state){.bytes = 0};
+}
+
+struct file_in_state file_in_state_at(const char *path)
+{
+    struct stat info;
+
+    return stat(path, &info) == 0 ? state_of(&info) : (struct file_in_state){.bytes = 0};
 }
 
 /* Wait until something can be read, or the end has come; false if what comes is a stop. */

@@ -22,8 +22,15 @@ bool file_in_is_standard(const struct file_in *file);
 /* The size of a regular file from here to its end; false for pipes and the like. */
 bool file_in_remaining(const struct file_in *file, uint64_t *bytes);
 
-/* When its bytes last changed, in nanoseconds; 0 where nobody knows. */
-uint64_t file_in_changed(const struct file_in *file);
+/* What differs once the bytes of a regular file have changed: its size, and the time of its last change in
+   nanoseconds. All is 0 of pipes and the like, and where nobody knows. */
+struct file_in_state {
+    uint64_t bytes, changed;
+};
+
+/* Of an open file; of the file that a path names now. */
+struct file_in_state file_in_state(const struct file_in *file);
+struct file_in_state file_in_state_at(const char *path);
 
 /* Look at the next bytes without taking them: up to size of them, less only before the end of the file. */
 bool file_in_peek(struct file_in *file, void *bytes, size_t size, size_t *got, struct fault *fault);

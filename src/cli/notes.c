@@ -248,6 +248,9 @@ void notes_outcome(const struct pipeline *pipeline)
     const struct run_summary *summary = &pipeline->summary;
     const struct loss loss = loss_of(&pipeline->job, summary);
 
+    if (pipeline->changed != NULL)
+        diag_note("%s: it changed during the run; the output may mix samples from before and after",
+                  pipeline->changed);
     if (pipeline->remark[0] != '\0')
         diag_note("%s: %s", output, pipeline->remark);
     loss_text_note_range(output, &pipeline->job, summary);

@@ -92,6 +92,7 @@ struct source {
     size_t held_bytes; /* what the format itself has to hold, an interlaced picture for one: in memory, unless
                           it is given a file for it */
     size_t beside_bytes; /* what it takes for that beside it, in memory always */
+    size_t files_beside; /* that hold samples, without its own */
     bool random;         /* planes can be read in any order, by several threads */
     void *state;         /* the format's own */
 };
@@ -150,9 +151,9 @@ struct format {
      */
     bool (*open)(struct source *source, const struct source_request *request, struct fault *fault);
 
-    /* The path of the first or the last of the files that hold samples beside the source's own, to be freed;
-       NULL: there is none, or for the last one only the first. NULL where there never are any. */
-    bool (*name_file)(const struct source *source, bool last, char **path, struct fault *fault);
+    /* The path of one of the files that hold samples beside the source's own, to be freed. NULL where there
+       never are any. */
+    bool (*name_file)(const struct source *source, size_t index, char **path, struct fault *fault);
 
     /* Before the first planes: a spool for held_bytes, which stays the caller's until the source is closed.
        NULL where no source holds any. */

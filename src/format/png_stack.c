@@ -144,6 +144,7 @@ static bool open_source(struct source *source, const struct source_request *requ
     stack->request.spacing_count = 0;
     if (png_stack_find(stack->pattern, &stack->first, stack->name, fault) && survey(source, fault)) {
         stack->next = stack->first;
+        source->files_beside = source->header.grid.nz - 1;
         return true;
     }
     close_source(source);
@@ -151,15 +152,12 @@ static bool open_source(struct source *source, const struct source_request *requ
 }
 
 /* The first is the source's own. */
-static bool name_file(const struct source *source, bool last, char **path, struct fault *fault)
+static bool name_file(const struct source *source, size_t index, char **path, struct fault *fault)
 {
     const struct stack *stack = source->state;
     char name[PATTERN_NAME_MOST];
 
-    *path = NULL;
-    if (!last || source->header.grid.nz == 1)
-        return true;
-    pattern_expand(stack->pattern, stack->first + source->header.grid.nz - 1, name);
+    pattern_expand(stack->pattern, stack->first + 1 + index, name);
     *path = mem_text(name, fault);
     return *path != NULL;
 }

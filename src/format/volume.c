@@ -309,14 +309,9 @@ static char *checked_path(const struct source *source, size_t index, struct faul
     return NULL;
 }
 
-bool volume_name_file(const struct source *source, bool last, char **path, struct fault *fault)
+bool volume_name_file(const struct source *source, size_t index, char **path, struct fault *fault)
 {
-    size_t count = ((const struct volume *)source->state)->files.count;
-
-    *path = NULL;
-    if (count <= last)
-        return true;
-    *path = checked_path(source, last ? count - 1 : 0, fault);
+    *path = checked_path(source, index, fault);
     return *path != NULL;
 }
 
@@ -515,6 +510,7 @@ static bool settle(struct source *source, struct fault *fault)
 
     if (!grid_check(&header->grid, fault))
         return fault_prefix(fault, file_in_name(source->file));
+    source->files_beside = volume->files.count;
     volume->file_bytes = (uint64_t)header_samples(header) * sample_size(header->type);
     memcpy(volume->spacing, header->grid.spacing, sizeof volume->spacing);
     if (volume->coding.coding == CODING_TEXT)

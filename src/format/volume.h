@@ -97,7 +97,7 @@ bool volume_add_file(struct source *source, const char *name, struct fault *faul
 bool volume_name_files(struct source *source, const char *value, struct fault *fault);
 
 /* Operations of a source. */
-bool volume_name_file(const struct source *source, bool last, char **path, struct fault *fault);
+bool volume_name_file(const struct source *source, size_t index, char **path, struct fault *fault);
 bool volume_read(struct source *source, void *samples, size_t planes, struct fault *fault);
 bool volume_read_at(struct source *source, void *samples, size_t first, size_t planes, struct fault *fault);
 bool volume_hold_in_spool(struct source *source, const struct spool *spool, struct fault *fault);

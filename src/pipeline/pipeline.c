@@ -114,7 +114,8 @@ static bool open_input(struct pipeline *pipeline, struct fault *fault)
     begin_start(pipeline);
     return ranks_agree(ranks, open_source(pipeline, fault), fault) &&
            ranks_compare_headers(ranks, &pipeline->source, fault) &&
-           ranks_compare_samples(ranks, &pipeline->source, fault);
+           ranks_compare_samples(ranks, &pipeline->source, fault) &&
+           ranks_agree(ranks, watch_begin(&pipeline->watch, &pipeline->source, fault), fault);
 }
 
 bool pipeline_open(struct pipeline *pipeline, const struct pipeline_request *request, struct fault *fault)
@@ -613,6 +614,18 @@ static bool name_by_first(struct pipeline *pipeline, struct fault *fault)
            peers_follow(all, !peers_lead(all) || name_files(pipeline, fault), fault);
 }
 
+/* A change that any rank sees counts. */
+static bool look_again(struct pipeline *pipeline, struct fault *fault)
+{
+    const char *changed = watch_changed(&pipeline->watch);
+    uint64_t same = changed == NULL;
+    bool done = !ranks_are_several(&pipeline->ranks) || peers_least(pipeline->ranks.all, &same, fault);
+
+    if (same == 0)
+        pipeline->changed = changed != NULL ? changed : file_in_name(pipeline->file);
+    return done;
+}
+
 /* Idle ranks know of the files as well: until they have their names, whichever ends by a signal removes them.
  */
 static bool run_all(struct pipeline *pipeline, struct fault *fault)
@@ -622,7 +635,7 @@ static bool run_all(struct pipeline *pipeline, struct fault *fault)
     return ranks_conclude(ranks, ranks->idle || open_targets(pipeline, fault), fault) &&
            temporaries_tell(&pipeline->temporaries, ranks->all, fault) &&
            ranks_conclude(ranks, ranks->idle || run_own(pipeline, fault), fault) &&
-           name_by_first(pipeline, fault);
+           look_again(pipeline, fault) && name_by_first(pipeline, fault);
 }
 
 bool pipeline_run(struct pipeline *pipeline, struct fault *fault)
@@ -661,6 +674,7 @@ void pipeline_close(struct pipeline *pipeline)
     close_files(pipeline);
     close_plan(pipeline);
     close_source(pipeline);
+    watch_end(&pipeline->watch);
     if (pipeline->starts)
         pthread_join(pipeline->starter, NULL);
     file_in_close(pipeline->file);

@@ -14,6 +14,7 @@
 #include "ranks.h"
 #include "targets.h"
 #include "temporaries.h"
+#include "watch.h"
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -80,6 +81,7 @@ struct pipeline {
     struct run_summary summary;
     struct pipeline_tee_end *tee_ends; /* one a tee */
     char remark[128];                  /* of the output; else empty */
+    const char *changed; /* the name of a file of the input that has changed meanwhile; else NULL */
 
     /* Once the run has failed: by a device that was chosen unasked, and nobody has seen any output. */
     bool may_retreat;
@@ -87,6 +89,7 @@ struct pipeline {
     /* The pipeline's own. */
     bool written; /* only names can still fail */
     struct file_in *file;
+    struct watch watch;
     struct targets targets;
     struct temporaries temporaries; /* of several ranks: those that rank 0 has */
     uint64_t *stops;                /* of the plan */

@@ -113,7 +113,7 @@ static bool look_at_file(const struct file_in *file, struct view *view, struct f
     done = bytes != NULL && look_into(file, 0, bytes, size, &view->first, fault) &&
            look_into(file, view->bytes - size, bytes, size, &view->last, fault);
     mem_free(bytes);
-    view->changed = file_in_changed(file);
+    view->changed = file_in_state(file).changed;
     return done;
 }
 
@@ -161,12 +161,18 @@ bool ranks_compare_files(struct ranks *ranks, const struct file_in *file, struct
     return !ranks_are_several(ranks) || compare_files(ranks, file, file_in_name(file), fault);
 }
 
+static bool name_beside(const struct source *source, bool last, char **path, struct fault *fault)
+{
+    *path = NULL;
+    return source->files_beside <= last ||
+           source->format->name_file(source, last ? source->files_beside - 1 : 0, path, fault);
+}
+
 static bool compare_beside(struct ranks *ranks, const struct source *source, bool last, struct fault *fault)
 {
     struct file_in *file = NULL;
     char *path = NULL;
-    bool open = source->format->name_file(source, last, &path, fault) &&
-                (path == NULL || file_in_open(&file, path, fault));
+    bool open = name_beside(source, last, &path, fault) && (path == NULL || file_in_open(&file, path, fault));
     bool done = ranks_agree(ranks, open, fault) &&
                 compare_files(ranks, file, path != NULL ? path : file_in_name(source->file), fault);
 
