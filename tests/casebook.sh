@@ -39,6 +39,16 @@ skip() # WHAT-AND-WHY
     printf 'skip  %s\n' "$1"
 }
 
+# What reads and writes files beside us, and computes what we do, may be missing, but not where REQUIRE_READERS is set.
+miss_reader() # WHAT-AND-WHY
+{
+    if [ -n "${REQUIRE_READERS:-}" ]; then
+        result 1 "$1, but REQUIRE_READERS is set"
+    else
+        skip "$1"
+    fi
+}
+
 # Tries a command every tenth of a second until it succeeds.
 await() # TRIES COMMAND...
 {

@@ -357,7 +357,7 @@ if python3 -c 'import scipy.ndimage' > ../has 2>&1; then
         result "$status" "$name"
     done < ../agreement
 else
-    skip 'the table of scipy.ndimage: python3 with scipy is not here'
+    miss_reader 'the table of scipy.ndimage: python3 with scipy is not here'
 fi
 
 conclude

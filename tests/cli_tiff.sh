@@ -401,7 +401,7 @@ if has python3 && python3 -c 'import numpy, tifffile' 2> ../stderr; then
     (cd theirs && python3 "${top_srcdir:?}/tests/stacks.py" "$VOXFILT")
     result $? "tifffile's stacks are read, and it reads ours"
 else
-    skip 'what others write and read: tifffile is missing'
+    miss_reader 'what others write and read: tifffile is missing'
 fi
 
 conclude

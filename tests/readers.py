@@ -3,8 +3,8 @@
 in every type, byte order, format and encoding; then channels, series, stacks of pictures, and where a volume is in space.
 
 Usage: readers.py VOXFILT, in a folder of its own. Needs NumPy; of nibabel, pynrrd, SimpleITK, tifffile, imagecodecs and teem's
-unu it uses those that are there. Prints how many files were read, and by whom; exits with 1 if one was read differently, with
-77 without NumPy."""
+unu it uses those that are there, and where the environment has REQUIRE_READERS, all but unu must be. Prints how many files were
+read, and by whom; exits with 1 if one was read differently, with 77 without NumPy."""
 import collections
 import gzip
 import importlib
@@ -22,8 +22,8 @@ def library(name):
         return None
 
 
-numpy, nibabel, nrrd, itk, tifffile, imagecodecs = (
-    library(name) for name in ('numpy', 'nibabel', 'nrrd', 'SimpleITK', 'tifffile', 'imagecodecs'))
+NAMES = ('numpy', 'nibabel', 'nrrd', 'SimpleITK', 'tifffile', 'imagecodecs')
+numpy, nibabel, nrrd, itk, tifffile, imagecodecs = readers = [library(name) for name in NAMES]
 unu = shutil.which('teem-unu') or shutil.which('unu')
 TYPES = {'u8': 'u1', 'i8': 'i1', 'u16': 'u2', 'i16': 'i2', 'u32': 'u4', 'i32': 'i4', 'u64': 'u8', 'i64': 'i8', 'f16': 'f2', 'f32': 'f4',
          'f64': 'f8'}
@@ -592,4 +592,7 @@ def check(voxfilt):
 
 
 if __name__ == '__main__':
+    missing = [name for name, found in zip(NAMES, readers) if found is None]
+    if missing and os.environ.get('REQUIRE_READERS'):
+        sys.exit('REQUIRE_READERS is set, and there is no ' + ', '.join(missing))
     sys.exit(77 if numpy is None else check(sys.argv[1]))
