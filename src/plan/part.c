@@ -16,16 +16,14 @@ bool part_check(const struct job *job, const struct source *source, const struct
                                  "and lists of files have none",
                                  option);
     if (job_waits_for_change(job))
-        return fault_raise(fault, STATUS_USAGE,
-                           "%s: not allowed with --until: every part would need the whole grid", option);
+        return fault_raise_about(fault, STATUS_USAGE, option,
+                                 "not allowed with --until: every part would need the whole grid");
     if (job->measures)
-        return fault_raise(fault, STATUS_USAGE,
-                           "%s: not allowed with --out-range=auto: every part would need the whole grid",
-                           option);
+        return fault_raise_about(fault, STATUS_USAGE, option,
+                                 "not allowed with --out-range=auto: every part would need the whole grid");
     if (levels_mix_ends(levels))
-        return fault_raise(fault, STATUS_USAGE,
-                           "%s: an edge that wraps is followed or preceded by one that does not: every "
-                           "part would need the whole grid",
-                           option);
+        return fault_raise_about(fault, STATUS_USAGE, option,
+                                 "an edge that wraps is followed or preceded by one that does not: every "
+                                 "part would need the whole grid");
     return true;
 }
