@@ -77,7 +77,7 @@ function add_word(table, word, syntax,    divider) {
     forms[table] = forms[table] divider word syntax
 }
 
-# As words.c puts a list into help.
+# As option_table.c puts a list into help.
 function expanded(help, list,    rest_of_list) {
     if (sub(/\{a b\}/, list, help))
         return help

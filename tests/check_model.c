@@ -901,25 +901,25 @@ END_TEST
 START_TEST(looks_are_every_so_many_and_the_last)
 {
     for (uint64_t last = 0; last < 25; last++) {
-        const struct looks looks = {(uint64_t)_i, last};
+        const struct checks checks = {(uint64_t)_i, last};
         uint64_t count = 0, unseen = 0, longest = 0;
         for (uint64_t step = 1; step <= last; step++) {
-            bool looked = step % (uint64_t)_i == 0 || step == last;
-            ck_assert(looks_at(&looks, step) == looked);
-            count += looked;
-            unseen = looked ? 0 : unseen + 1;
+            bool checked = step % (uint64_t)_i == 0 || step == last;
+            ck_assert(checks_is_due(&checks, step) == checked);
+            count += checked;
+            unseen = checked ? 0 : unseen + 1;
             longest = unseen > longest ? unseen : longest;
         }
-        ck_assert_uint_eq(looks_count(&looks), count);
-        ck_assert_uint_eq(looks_stretch(&looks), longest);
+        ck_assert_uint_eq(checks_count(&checks), count);
+        ck_assert_uint_eq(checks_longest_gap(&checks), longest);
         for (uint64_t behind = 0; behind < last; behind++) {
             uint64_t next = behind + 1;
-            while (!looks_at(&looks, next))
+            while (!checks_is_due(&checks, next))
                 next++;
-            ck_assert_uint_eq(looks_next(&looks, behind), next);
+            ck_assert_uint_eq(checks_next(&checks, behind), next);
         }
     }
-    ck_assert_uint_eq(looks_next(&(struct looks){UINT64_MAX, UINT64_MAX}, 7), UINT64_MAX);
+    ck_assert_uint_eq(checks_next(&(struct checks){UINT64_MAX, UINT64_MAX}, 7), UINT64_MAX);
 }
 END_TEST
 

@@ -72,7 +72,7 @@ const char *edge_option(size_t rule)
     enum edge_rule edge = (enum edge_rule)rule;
 
     snprintf(texts[rule], sizeof texts[rule], "%s%s", edge_name(edge),
-             edge_has(edge, EDGE_SUPPLIES) ? ":-1.3" : "");
+             edge_has(edge, EDGE_HAS_VALUE) ? ":-1.3" : "");
     return texts[rule];
 }
 

@@ -135,10 +135,10 @@ END {
     }
 }
 PROGRAM
-    find "$top_srcdir/src" -name '*.def' ! -name words.def > lists
+    find "$top_srcdir/src" -name '*.def' ! -name options.def > lists
     # shellcheck disable=SC2046  # names without blanks
     awk -v program="$1" -f "$top_srcdir/completions/lists.awk" -f words.awk "$top_srcdir/src/base/limits.h" \
-        $(cat lists) "$top_srcdir/src/cli/words.def"
+        $(cat lists) "$top_srcdir/src/cli/options.def"
 }
 
 names_words() # PROGRAM

@@ -1175,7 +1175,7 @@ struct reference_outcome reference_run(const struct reference_job *job, const vo
         for (uint64_t taken = 0; taken < stage->steps; taken++) {
             step_all(job, stage, &fields);
             outcome.steps++;
-            if (stage->until == 0.0 || ((taken + 1) % stage->looks.every != 0 && taken + 1 < stage->steps))
+            if (stage->until == 0.0 || ((taken + 1) % stage->checks.every != 0 && taken + 1 < stage->steps))
                 continue;
             outcome.looks++;
             outcome.last_change = rms_change(job, &fields);

@@ -43,8 +43,8 @@ static real gather_sum(const struct direct *direct, int64_t x)
 
 static real end_sample(const struct direct *direct, const real *old, int64_t x)
 {
-    bool held =
-        edge_has(direct->op->edge, EDGE_KEEPS) && (x < direct->inside.first || x >= direct->inside.end);
+    bool held = edge_has(direct->op->edge, EDGE_KEEPS_SAMPLE) &&
+                (x < direct->inside.first || x >= direct->inside.end);
 
     return held ? old[x] : gather_sum(direct, x);
 }
@@ -140,7 +140,7 @@ static bool find_rows(struct direct *direct, size_t plane, size_t row)
     bool at_edge =
         reaches_outside(op->plane, plane, shape->planes) || reaches_outside(op->row, row, shape->rows);
 
-    if (at_edge && edge_has(op->edge, EDGE_KEEPS))
+    if (at_edge && edge_has(op->edge, EDGE_KEEPS_SAMPLE))
         return false;
     if (!at_edge && stands_among(direct, plane))
         rows_among(direct, plane, row);

@@ -132,7 +132,7 @@ static struct span computed(const struct line *line, int64_t extent, struct span
 {
     struct span own = {-(int64_t)line->reach.low, extent - (int64_t)line->reach.high};
 
-    if (!edge_has(line->op->edge, EDGE_KEEPS))
+    if (!edge_has(line->op->edge, EDGE_KEEPS_SAMPLE))
         return part;
     own.first = own.first < part.first ? part.first : own.first > part.end ? part.end : own.first;
     own.end = own.end > part.end ? part.end : own.end < own.first ? own.first : own.end;

@@ -199,7 +199,7 @@ static void advance_block(const struct op *op, const struct field *from, const s
         advance_uncover(op, from, site, out);
         break;
     }
-    if (edge_has(op->edge, EDGE_KEEPS))
+    if (edge_has(op->edge, EDGE_KEEPS_SAMPLE))
         hold(op, from, site, out);
 }
 
@@ -212,7 +212,7 @@ static void advance_group(const struct op *op, const struct field *from, const s
         return;
     }
     advance_joint(op, from, &site, channels, row_of(to, site.plane, site.channel, site.row) + site.begin);
-    for (; channels > 0 && edge_has(op->edge, EDGE_KEEPS); channels--, site.channel++)
+    for (; channels > 0 && edge_has(op->edge, EDGE_KEEPS_SAMPLE); channels--, site.channel++)
         hold(op, from, &site, row_of(to, site.plane, site.channel, site.row) + site.begin);
 }
 

@@ -183,7 +183,8 @@ static void fill_ends(const struct picture *picture, unsigned level, real *slot)
     unsigned left = picture->tiling->steps - level;
     struct span before = margin_before(&picture->x, left), behind = margin_behind(&picture->x, left);
 
-    if (left == 0 || edge_has(picture->op->edge, EDGE_GOES_ROUND) || edge_has(picture->op->edge, EDGE_KEEPS))
+    if (left == 0 || edge_has(picture->op->edge, EDGE_PERIODIC) ||
+        edge_has(picture->op->edge, EDGE_KEEPS_SAMPLE))
         return;
     if (before.first < before.end)
         fill_sample(picture, slot, before.first);
@@ -286,7 +287,7 @@ static void advance_lines(struct picture *picture, unsigned level, struct span r
                                               : take_line(picture, level, rows.first + (int64_t)i);
     sum_picture(picture, &lines);
     for (size_t i = 0; i < lines.count; i++) {
-        if (edge_has(picture->op->edge, EDGE_KEEPS))
+        if (edge_has(picture->op->edge, EDGE_KEEPS_SAMPLE))
             hold_picture_row(picture, rows.first + (int64_t)i, lines.in[i + 1], lines.out[i]);
         fill_ends(picture, level, lines.out[i]);
     }

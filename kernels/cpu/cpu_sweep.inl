@@ -10,7 +10,7 @@ static struct axis axis_of(const struct op *op, struct cpu_margin margin, size_t
                            size_t count, size_t end)
 {
     struct axis axis = {
-        .extent = (int64_t)extent, .margin = margin, .wraps = edge_has(op->edge, EDGE_GOES_ROUND)};
+        .extent = (int64_t)extent, .margin = margin, .wraps = edge_has(op->edge, EDGE_PERIODIC)};
 
     axis.own.first = (int64_t)first;
     axis.own.end = (int64_t)(first + count < end ? first + count : end);

@@ -252,7 +252,7 @@ static void fill_margins(const struct cpu_tile *tile, unsigned level, real *slot
 {
     unsigned left = tile->tiling->steps - level;
 
-    if (edge_has(tile->op->edge, EDGE_GOES_ROUND) || edge_has(tile->op->edge, EDGE_KEEPS))
+    if (edge_has(tile->op->edge, EDGE_PERIODIC) || edge_has(tile->op->edge, EDGE_KEEPS_SAMPLE))
         return;
     for (size_t layer = 0; layer < tile->channels.count; layer++) {
         struct sheet sheet = {level, layer_of(tile, slot, layer), value_outside(tile, layer)};
@@ -484,7 +484,7 @@ static void finish_plane(const struct cpu_tile *tile, const struct step *step, i
                          const struct area *area)
 {
     find_kept(tile, step->level, plane, step->slot);
-    if (edge_has(tile->op->edge, EDGE_KEEPS))
+    if (edge_has(tile->op->edge, EDGE_KEEPS_SAMPLE))
         hold_plane(tile, step, area->rows, area->x);
     if (step->level < tile->tiling->steps)
         fill_margins(tile, step->level, step->slot);
@@ -496,7 +496,7 @@ static bool is_star_pair(const struct cpu_tile *tile, unsigned level, int64_t pl
 {
     const struct op *op = tile->op;
     struct span planes = level_span(&tile->plane, tile->tiling->steps - level);
-    bool held = edge_has(op->edge, EDGE_KEEPS) &&
+    bool held = edge_has(op->edge, EDGE_KEEPS_SAMPLE) &&
                 (is_held(&tile->plane, op->plane, plane) || is_held(&tile->plane, op->plane, plane + 1));
 
     return tile->goes_in_pairs && !held && plane >= planes.first && plane + 1 < planes.end;
@@ -507,7 +507,7 @@ static bool replaces(const struct cpu_tile *tile, unsigned level, int64_t plane)
 {
     struct span below = level_span(&tile->plane, tile->tiling->steps - level + 1);
 
-    return !edge_has(tile->op->edge, EDGE_KEEPS) && plane - 1 >= below.first;
+    return !edge_has(tile->op->edge, EDGE_KEEPS_SAMPLE) && plane - 1 >= below.first;
 }
 
 /* Where a pair is written: over the planes below, or into free slots. */
@@ -579,7 +579,7 @@ static void advance_plane(struct cpu_tile *tile, unsigned level, int64_t plane)
     struct step step = {level, put_plane(tile, level, plane, take_slot(tile)),
                         plane_read(tile, level - 1, plane)};
 
-    if (edge_has(tile->op->edge, EDGE_KEEPS) && is_held(&tile->plane, tile->op->plane, plane))
+    if (edge_has(tile->op->edge, EDGE_KEEPS_SAMPLE) && is_held(&tile->plane, tile->op->plane, plane))
         copy_held(tile, &step, area.rows, area.x);
     else
         compute_area(tile, &step, plane, area);
@@ -678,7 +678,7 @@ static void clear_slots(struct cpu_tile *tile)
     for (uint32_t i = 0; i < tiling->slots; i++)
         give_slot(tile, (struct cpu_slot){.base = i});
     tile->constant = NULL;
-    if (edge_has(tile->op->edge, EDGE_SUPPLIES)) {
+    if (edge_has(tile->op->edge, EDGE_HAS_VALUE)) {
         tile->constant = samples_in(tile, take_slot(tile));
         for (size_t i = 0; i < tile->channels.count * tiling->layer_samples; i++)
             tile->constant[i] = value_outside(tile, i / tiling->layer_samples);
@@ -738,7 +738,7 @@ static bool stands_in_lines(const struct cpu_tile *tile)
     size_t ends = (size_t)(tile->x.own.first | tile->x.own.end | tile->x.extent) | tile->to->pitch;
 
     return (uintptr_t)tile->to->samples % ISA_LINE == 0 && ends * sizeof(real) % ISA_LINE == 0 &&
-           !edge_has(tile->op->edge, EDGE_KEEPS);
+           !edge_has(tile->op->edge, EDGE_KEEPS_SAMPLE);
 }
 
 static void run_part(const struct cpu_sweep *sweep, struct range channels, const struct axis *axes,

@@ -55,7 +55,7 @@ static struct cpu_margin margin_of(struct reach reach, enum edge_rule rule)
 {
     struct cpu_margin margin = {(size_t) - (int64_t)reach.low, (size_t)reach.high};
 
-    if (edge_has(rule, EDGE_TURNS))
+    if (edge_has(rule, EDGE_REFLECTS))
         margin.before = margin.after = size_most(margin.before, margin.after);
     return margin;
 }
@@ -175,7 +175,7 @@ static void count_picture_slots(struct cpu_tiling *tiling, const struct op *op)
    reads any more, planes being written, and planes that leave; one more slot holds what is outside. */
 static void count_tile_slots(struct cpu_tiling *tiling, const struct op *op)
 {
-    tiling->slots = both(tiling->plane) * tiling->steps + 6 + (edge_has(op->edge, EDGE_SUPPLIES) ? 1 : 0);
+    tiling->slots = both(tiling->plane) * tiling->steps + 6 + (edge_has(op->edge, EDGE_HAS_VALUE) ? 1 : 0);
 }
 
 /* One row, of an odd number of lines: rows of several slots at once never share the same few places of a

@@ -39,7 +39,7 @@ static struct fleet fleet_of(struct bench_case *bench, const struct form *form, 
     fleet.shares = (struct shares){.planes = bench->shape.planes,
                                    .count = count,
                                    .halo = reach_of(op, form),
-                                   .around = edge_has(op->edge, EDGE_GOES_ROUND)};
+                                   .around = edge_has(op->edge, EDGE_PERIODIC)};
     fleet.shape.planes += 2 * shares_overlap(&fleet.shares);
     fleet.step.step.ops[0] = *op;
     fleet.step.step.count = 1;

@@ -17,7 +17,7 @@
 #include "outputs.h"
 #include "plot.h"
 #include "task.h"
-#include "words.h"
+#include "option_table.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -4,14 +4,14 @@
 #include "model/stages.h"
 #include "options_check.h"
 #include "parsing.h"
-#include "take.h"
-#include "words.h"
+#include "option_values.h"
+#include "option_table.h"
 
 #include <getopt.h>
 
-static bool (*const takers[])(struct parsing *parsing, const char *value) = {
-#define OPTION(letter, name, argument, choices, programs, take, help) take,
-#include "words.def"
+static bool (*const setters[])(struct parsing *parsing, const char *value) = {
+#define OPTION(letter, name, argument, choices, programs, set, help) set,
+#include "options.def"
 };
 
 static bool settle_inputs(struct parsing *parsing, const char *const *operands, size_t count)
@@ -41,7 +41,7 @@ static bool take_all(struct parsing *parsing, int argc, char **argv)
         if (option == WORDS)
             return settle_inputs(parsing, (const char *const *)argv + optind, (size_t)(argc - optind));
         parsing->choices = words_choices(option);
-        if (!takers[option](parsing, value))
+        if (!setters[option](parsing, value))
             return words_refuse(&words, option, parsing->fault);
     }
 }
@@ -50,7 +50,7 @@ static bool settle_stages(struct parsing *parsing)
 {
     struct job_request *job = &parsing->options->job;
 
-    if (job->stage_count == 0 && !take_filter(parsing, "heat"))
+    if (job->stage_count == 0 && !option_filter(parsing, "heat"))
         return false;
     job->stages = parsing->options->stages;
     return stages_settle(parsing->options->stages, job->stage_count, &parsing->defaults, job->force,

@@ -57,19 +57,19 @@ static void print_heat(FILE *stream, const struct heat *heat)
 static void print_edge(FILE *stream, const struct edge *edge)
 {
     fprintf(stream, ", edge %s", edge_name(edge->rule));
-    if (edge_has(edge->rule, EDGE_SUPPLIES))
+    if (edge_has(edge->rule, EDGE_HAS_VALUE))
         fprintf(stream, ":%g", edge->value);
 }
 
 static void print_until(FILE *stream, const struct stage *stage)
 {
     fprintf(stream, ", until the RMS change is below %g; checked: ", stage->until);
-    if (stage->looks.every == 1)
+    if (stage->checks.every == 1)
         fprintf(stream, "every step");
-    else if (stage->looks.every >= stage->looks.last)
+    else if (stage->checks.every >= stage->checks.last)
         fprintf(stream, "the last step");
     else
-        fprintf(stream, "one step in %llu, and the last", (unsigned long long)stage->looks.every);
+        fprintf(stream, "one step in %llu, and the last", (unsigned long long)stage->checks.every);
 }
 
 static void print_stage(FILE *stream, const struct stage *stage, size_t index)
@@ -445,7 +445,7 @@ void explain_plan(FILE *stream, const struct pipeline *pipeline)
             fprintf(stream, ", %s", transfer_name(&job->decode));
         fprintf(stream, "\n");
         for (size_t i = 0; i < job->stage_count; i++) {
-            if (stage_is_given(&job->stages[i]))
+            if (stage_is_from_user(&job->stages[i]))
                 print_stage(stream, &job->stages[i], i);
             else
                 print_between(stream, &job->stages[i], i);

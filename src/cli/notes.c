@@ -85,7 +85,7 @@ static void note_late_look(const char *input, const struct job *job)
 {
     const struct stage *last = last_stage(job);
 
-    if (last->until > 0.0 && last->steps > 1 && looks_count(&last->looks) == 1)
+    if (last->until > 0.0 && last->steps > 1 && checks_count(&last->checks) == 1)
         diag_note("%s: --until: only the last of %llu steps is checked; --check-every checks sooner", input,
                   (unsigned long long)last->steps);
 }
@@ -160,7 +160,7 @@ static void note_print(const char *input, const struct pipeline *pipeline)
     const double *h = pipeline->job.out.grid.spacing;
 
     if (pipeline->source.header.for_print && (h[0] != 1.0 || h[1] != 1.0) &&
-        stages_heed_spacing(request->stages, request->stage_count))
+        stages_use_spacing(request->stages, request->stage_count))
         diag_note("%s: filters take spacing 1 instead of the resolution, which is for printing (--spacing)",
                   input);
 }

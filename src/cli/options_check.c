@@ -10,7 +10,7 @@
 static bool check_sums(const struct options *options, struct fault *fault)
 {
     bool adds = options->action == ACTION_BENCH || options->run.stats ||
-                stages_wait(options->stages, options->job.stage_count);
+                stages_have_until(options->stages, options->job.stage_count);
 
     return adds || options->plan.sums.rung == NULL ||
            fault_raise(fault, STATUS_USAGE, "--rung: %s: no samples are summed without --stats or --until",
@@ -77,7 +77,8 @@ static bool check_lone(const struct options *options, struct fault *fault)
 /* What there is to plot. */
 static bool check_plot(const struct options *options, struct fault *fault)
 {
-    bool any = options->action == ACTION_BENCH || stages_wait(options->stages, options->job.stage_count);
+    bool any =
+        options->action == ACTION_BENCH || stages_have_until(options->stages, options->job.stage_count);
 
     return any || options->plot == NULL ||
            fault_raise(fault, STATUS_USAGE, "--plot: it needs --bench, --tune or --until");
@@ -146,7 +147,7 @@ static bool check_spacing(const struct options *options, struct fault *fault)
                            source->spacing_count, number_plural(source->spacing_count), source->grid.axes,
                            source->grid.axes == 1 ? "i" : "e");
     return options->preview != NULL || keeps_spacing(options) ||
-           stages_heed_spacing(options->stages, options->job.stage_count) ||
+           stages_use_spacing(options->stages, options->job.stage_count) ||
            fault_raise(fault, STATUS_USAGE,
                        "--spacing: no stage of this chain uses it, and the output does not keep it");
 }

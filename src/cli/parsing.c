@@ -1,4 +1,4 @@
-/* Parsing: where a command line has been taken up to, and what takers of options share. */
+/* Parsing: where a command line has been taken up to, and what options share. */
 #include "parsing.h"
 
 #include "base/suggest.h"

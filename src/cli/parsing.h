@@ -1,4 +1,4 @@
-/* Parsing: where a command line has been taken up to, and what takers of options share. */
+/* Parsing: where a command line has been taken up to, and what options share. */
 #ifndef PARSING_H
 #define PARSING_H
 
@@ -20,7 +20,8 @@ struct parsing {
     struct fault *fault;
 };
 
-/* Takers raise the reason alone; the name of the option is put before it where they are called. */
+/* Functions of options raise the reason alone; the name of the option is put before it where they are called.
+ */
 bool parsing_refuse(struct parsing *parsing, const char *value, const char *expected);
 
 /* The same, and what may have been meant; NULL: nobody knows. */

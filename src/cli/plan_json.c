@@ -71,9 +71,9 @@ static void print_stage(FILE *stream, const struct stage *stage)
     fprintf(stream, "{\"filter\": \"%s\", \"spec\": ", stage->filter->name);
     json_text(stream, stage->spec);
     fprintf(stream, ", \"given\": %s, \"steps\": %llu, \"flip\": %s, \"edge\": \"%s\"",
-            stage_is_given(stage) ? "true" : "false", (unsigned long long)stage->steps,
+            stage_is_from_user(stage) ? "true" : "false", (unsigned long long)stage->steps,
             stage->given & STAGE_FLIP ? "true" : "false", edge_name(stage->edge.rule));
-    if (edge_has(stage->edge.rule, EDGE_SUPPLIES)) {
+    if (edge_has(stage->edge.rule, EDGE_HAS_VALUE)) {
         fprintf(stream, ", ");
         json_number(stream, "outside", stage->edge.value);
     }
@@ -82,7 +82,7 @@ static void print_stage(FILE *stream, const struct stage *stage)
     if (stage->until > 0.0) {
         fprintf(stream, ", ");
         json_number(stream, "until", stage->until);
-        fprintf(stream, ", \"check_every\": %llu", (unsigned long long)stage->looks.every);
+        fprintf(stream, ", \"check_every\": %llu", (unsigned long long)stage->checks.every);
     }
     fprintf(stream, "}");
 }

@@ -626,7 +626,7 @@ static void tell_outdated(const struct source *source, const struct header *writ
 {
     const struct volume *volume = source->state;
     const struct fields *fields = &volume->fields;
-    bool moved = written->choice.count > 0 || !grid_is_alike(&written->grid, &source->header.grid);
+    bool moved = written->choice.count > 0 || !grid_same_extents(&written->grid, &source->header.grid);
     bool directed = fields_find(fields, "space directions") != NULL;
 
     for (size_t i = 1; i < fields->count - volume->listed; i++) {

@@ -54,7 +54,8 @@ const struct position *volume_sink_position(const struct sink *sink, const struc
 
 bool volume_sink_is_cropped(const struct sink *sink, const struct sink_request *request)
 {
-    return sink->header.choice.count > 0 || !grid_is_alike(&sink->header.grid, &request->origin->header.grid);
+    return sink->header.choice.count > 0 ||
+           !grid_same_extents(&sink->header.grid, &request->origin->header.grid);
 }
 
 size_t volume_sink_choice(const struct header *header, const uint64_t *extents, size_t axis)

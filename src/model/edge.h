@@ -21,10 +21,10 @@ enum edge_rule {
 #define EDGE_DEFAULT ((enum edge_rule)0)
 
 enum edge_trait {
-    EDGE_TURNS = 1 << 0,      /* the grid comes again in the opposite order, from the edge on */
-    EDGE_GOES_ROUND = 1 << 1, /* what is outside at one end is at the other */
-    EDGE_SUPPLIES = 1 << 2,   /* a value of its own is outside */
-    EDGE_KEEPS = 1 << 3       /* nothing is outside: a sample with a tap there keeps its value */
+    EDGE_REFLECTS = 1 << 0,    /* the grid comes again in the opposite order, from the edge on */
+    EDGE_PERIODIC = 1 << 1,    /* what is outside at one end is at the other */
+    EDGE_HAS_VALUE = 1 << 2,   /* a value of its own is outside */
+    EDGE_KEEPS_SAMPLE = 1 << 3 /* nothing is outside: a sample with a tap there keeps its value */
 };
 
 static const unsigned char edge_traits[EDGE_RULES] = {

@@ -426,7 +426,7 @@ void filter_call_free(struct filter_call *call)
     stencil_free(&call->taps);
 }
 
-bool filter_heeds_spacing(const struct filter_call *call)
+bool filter_uses_spacing(const struct filter_call *call)
 {
     return call->filter->unit == UNIT_SPACING || call->in_spacing;
 }

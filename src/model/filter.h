@@ -86,7 +86,7 @@ bool filter_parse(const char *spec, struct filter_call *call, struct fault *faul
 void filter_call_free(struct filter_call *call);
 
 /* Whether another spacing of the grid makes another filter of it. */
-bool filter_heeds_spacing(const struct filter_call *call);
+bool filter_uses_spacing(const struct filter_call *call);
 
 /* Build the stencils for a grid; what needs an axis that the grid has not is a usage error. */
 bool filter_build(const struct filter_call *call, const struct grid *grid, bool flip,

@@ -37,7 +37,7 @@ bool grid_check(const struct grid *grid, struct fault *fault)
     return true;
 }
 
-bool grid_is_alike(const struct grid *grid, const struct grid *other)
+bool grid_same_extents(const struct grid *grid, const struct grid *other)
 {
     return grid->nx == other->nx && grid->ny == other->ny && grid->nz == other->nz;
 }

@@ -21,7 +21,7 @@ struct grid grid_make(unsigned axes, size_t nx, size_t ny, size_t nz);
 bool grid_check(const struct grid *grid, struct fault *fault);
 
 /* Whether they have the same extents. */
-bool grid_is_alike(const struct grid *grid, const struct grid *other);
+bool grid_same_extents(const struct grid *grid, const struct grid *other);
 
 /* A plane is one index of the slowest axis: a z-plane of a volume, a row of a picture, the whole of a rod. */
 size_t grid_planes(const struct grid *grid);

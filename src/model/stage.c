@@ -143,21 +143,21 @@ static double taps_of_heat(const struct stage *stage)
     return stage->heat.flux == FLUX_LINEAR ? taps : taps * FLUX_TAPS;
 }
 
-static struct looks looks_of(const struct stage_request *request, const struct stage *stage)
+static struct checks checks_of(const struct stage_request *request, const struct stage *stage)
 {
     const struct filter_body *body = &stage->body;
     double taps = stage->filter->kind == FILTER_HEAT ? taps_of_heat(stage) : (double)body->taps.count;
     unsigned axes = 0;
 
     if (!(request->given & STAGE_UNTIL))
-        return (struct looks){0, stage->steps};
+        return (struct checks){0, stage->steps};
     if (request->given & STAGE_CHECK_EVERY)
-        return (struct looks){request->check_every, stage->steps};
+        return (struct checks){request->check_every, stage->steps};
     for (size_t axis = 0; axis < 3; axis++) {
         taps += (double)body->along[axis].count;
         axes += body->along[axis].count > 0;
     }
-    return (struct looks){looks_spacing(taps, axes), stage->steps};
+    return (struct checks){checks_interval(taps, axes), stage->steps};
 }
 
 bool stage_build(const struct stage_request *request, const struct grid *grid, bool force,
@@ -179,7 +179,7 @@ bool stage_build(const struct stage_request *request, const struct grid *grid, b
         stage_free(stage);
         return false;
     }
-    stage->looks = looks_of(request, stage);
+    stage->checks = checks_of(request, stage);
     return true;
 }
 
@@ -265,7 +265,7 @@ bool stage_mixes_intensities(const struct stage *stage)
 {
     const struct intensity after = stage_intensity(stage, stage->steps);
     enum edge_rule edge = stage->edge.rule;
-    bool mixes = edge_has(edge, EDGE_KEEPS) || (edge_has(edge, EDGE_SUPPLIES) && stage->steps > 1);
+    bool mixes = edge_has(edge, EDGE_KEEPS_SAMPLE) || (edge_has(edge, EDGE_HAS_VALUE) && stage->steps > 1);
 
     /* Headers may hold no more than a float. */
     return !intensity_is_same(&after, &stage->intensity) &&
@@ -296,7 +296,7 @@ struct stage stage_between(const struct filter *filter)
     return (struct stage){.filter = filter, .spec = filter->name, .steps = 1, .edge = {EDGE_DEFAULT, 0.0}};
 }
 
-bool stage_is_given(const struct stage *stage)
+bool stage_is_from_user(const struct stage *stage)
 {
     return stage->filter != &filter_cover && stage->filter != &filter_uncover &&
            stage->filter != &filter_proportion;
@@ -317,7 +317,7 @@ bool stage_reads_neighbours(const struct stage *stage)
 }
 
 /* The length of a gradient is that of its negative. */
-bool stage_heeds_flip(const struct stage *stage)
+bool stage_is_asymmetric(const struct stage *stage)
 {
     const struct filter_body *body = &stage->body;
 

@@ -8,7 +8,7 @@
 #include "grid.h"
 #include "heat.h"
 #include "intensity.h"
-#include "looks.h"
+#include "checks.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -52,12 +52,12 @@ struct stage {
     struct filter_body body; /* FILTER_HEAT: taps are what the flux chains */
     struct heat heat;
     bool converted; /* its steps are taken while samples are converted, not between fields */
-    double until;   /* stop at the first step looked at whose RMS change is below this; 0: never */
+    double until;   /* stop at the first checked step whose RMS change is below this; 0: never */
     /* Of the samples that it takes. The edge's value, the scale of heat, what a FILTER_SCALE adds and until
        are values, not samples. The job decides. */
     struct intensity intensity;
     bool keeps_intensity; /* stage_keep_intensity has settled it */
-    struct looks looks;
+    struct checks checks;
     unsigned given, own; /* as of the request */
 
     /* Alpha stays as it is, and colour is filtered as it stands: alpha is there, and the stage does not keep
@@ -97,7 +97,7 @@ struct stage stage_proportion(const struct intensity *intensity);
 struct stage stage_between(const struct filter *filter);
 
 /* Whether the stage was asked for. */
-bool stage_is_given(const struct stage *stage);
+bool stage_is_from_user(const struct stage *stage);
 
 /* Whether the stage gives every sample back as it is. */
 bool stage_is_identity(const struct stage *stage);
@@ -106,7 +106,7 @@ bool stage_is_identity(const struct stage *stage);
 bool stage_reads_neighbours(const struct stage *stage);
 
 /* Whether the stage gives other results when its taps are flipped. */
-bool stage_heeds_flip(const struct stage *stage);
+bool stage_is_asymmetric(const struct stage *stage);
 
 void stage_free(struct stage *stage);
 

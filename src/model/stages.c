@@ -77,16 +77,16 @@ bool stages_settle(struct stage_request *stages, size_t count, const struct stag
            check_default_of_flux(stages, count, defaults, STAGE_FLUX_CHANNELS, "a flux of pm1 or pm2", fault);
 }
 
-bool stages_heed_spacing(const struct stage_request *stages, size_t count)
+bool stages_use_spacing(const struct stage_request *stages, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        if (filter_heeds_spacing(&stages[i].call))
+        if (filter_uses_spacing(&stages[i].call))
             return true;
     }
     return false;
 }
 
-bool stages_wait(const struct stage_request *stages, size_t count)
+bool stages_have_until(const struct stage_request *stages, size_t count)
 {
     return any_has(stages, count, STAGE_UNTIL);
 }

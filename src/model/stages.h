@@ -14,9 +14,9 @@ bool stages_settle(struct stage_request *stages, size_t count, const struct stag
                    bool force, struct fault *fault);
 
 /* The distances between samples matter to one of them. */
-bool stages_heed_spacing(const struct stage_request *stages, size_t count);
+bool stages_use_spacing(const struct stage_request *stages, size_t count);
 
 /* The last of them, settled, ends where its changes are small. */
-bool stages_wait(const struct stage_request *stages, size_t count);
+bool stages_have_until(const struct stage_request *stages, size_t count);
 
 #endif

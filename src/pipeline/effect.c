@@ -12,7 +12,7 @@ struct use {
 
 static const struct use uses[] = {
     {STAGE_EDGE, stage_reads_neighbours, EFFECT_NO_NEIGHBOURS},
-    {STAGE_FLIP, stage_heeds_flip, EFFECT_SYMMETRIC},
+    {STAGE_FLIP, stage_is_asymmetric, EFFECT_SYMMETRIC},
 };
 
 enum { USES = sizeof uses / sizeof uses[0] };

@@ -41,8 +41,9 @@ double record_rate(const struct plan *plan, const struct run_summary *summary)
     double steps = (double)summary->steps;
 
     for (size_t i = 0; i < job->stage_count; i++)
-        steps -=
-            job->stages[i].converted && stage_is_given(&job->stages[i]) ? (double)job->stages[i].steps : 0.0;
+        steps -= job->stages[i].converted && stage_is_from_user(&job->stages[i])
+                     ? (double)job->stages[i].steps
+                     : 0.0;
     return steps > 0.0 && summary->compute > 0.0
                ? (double)(job->in.volumes * computed_planes(plan) * grid_plane_samples(&job->in.grid)) *
                      steps / summary->compute

@@ -3,7 +3,7 @@
 
 bool forms_is_single(const struct stage *stage, const struct step *step)
 {
-    bool seen = stage->until > 0.0 && looks_stretch(&stage->looks) <= 1;
+    bool seen = stage->until > 0.0 && checks_longest_gap(&stage->checks) <= 1;
 
     return stage->steps == 1 || seen || step->count > 1 || step->keeps;
 }
@@ -16,7 +16,7 @@ bool forms_is_free(const struct rung_wish *wish)
 /* Nobody has wishes for what stands between the stages asked for. */
 static struct rung_wish wish_for_stage(const struct forms_request *request, const struct stage *stage)
 {
-    return stage_is_given(stage) ? request->wish : (struct rung_wish){.rung = NULL};
+    return stage_is_from_user(stage) ? request->wish : (struct rung_wish){.rung = NULL};
 }
 
 /* Wisdom stands in for a wish that the user does not have; where it no longer fits the device, nothing is
@@ -86,8 +86,7 @@ bool forms_settle(const struct forms_request *request, const struct levels *leve
 /* Whether planes at the other end of the grid are read although no tap lies in them. */
 static bool goes_round_in_vain(const struct op *op, const struct form *form)
 {
-    return edge_has(op->edge, EDGE_GOES_ROUND) && op->plane.low == 0 && op->plane.high == 0 &&
-           form->reach > 0;
+    return edge_has(op->edge, EDGE_PERIODIC) && op->plane.low == 0 && op->plane.high == 0 && form->reach > 0;
 }
 
 /* The first rung that serves. */

@@ -227,7 +227,7 @@ static bool settle_intensities(struct job *job, const struct source *source, str
 
 static bool keeps_grid(const struct job *job)
 {
-    return job->in.choice.count == 0 && grid_is_alike(&job->in.grid, &job->written.grid);
+    return job->in.choice.count == 0 && grid_same_extents(&job->in.grid, &job->written.grid);
 }
 
 static enum values values_of(const struct job *job, uint64_t last_steps)

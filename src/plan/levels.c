@@ -58,7 +58,7 @@ static unsigned most_together(const struct levels *levels, size_t stage)
 
 static uint64_t steps_in_a_row(const struct stage *stage)
 {
-    return stage->until > 0.0 ? looks_stretch(&stage->looks) : stage->steps;
+    return stage->until > 0.0 ? checks_longest_gap(&stage->checks) : stage->steps;
 }
 
 unsigned levels_most_together(const struct levels *levels)
@@ -160,7 +160,7 @@ static size_t reach_of(const struct levels *levels, const struct levels_step *st
 {
     size_t reach = single_reach(step, index);
 
-    if (reach > 0 && edge_has(step->step.ops[index].edge, EDGE_GOES_ROUND) && !levels->unrolled)
+    if (reach > 0 && edge_has(step->step.ops[index].edge, EDGE_PERIODIC) && !levels->unrolled)
         return levels->planes;
     return reach > levels->planes / steps ? levels->planes : limited(levels, reach * steps);
 }
@@ -324,7 +324,7 @@ static enum ends ends_of_op(const struct levels_step *step, size_t index)
 {
     const struct op *op = &step->step.ops[index];
 
-    if (edge_has(op->edge, EDGE_GOES_ROUND))
+    if (edge_has(op->edge, EDGE_PERIODIC))
         return single_reach(step, index) > 0 ? WRAPPED : NO_MATTER;
     return op_reach(op) > 0 ? BOUNDED : NO_MATTER;
 }

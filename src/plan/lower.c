@@ -133,7 +133,7 @@ static struct op *begin_op(struct step *step, enum op_kind kind, const struct st
     *op = (struct op){.kind = kind, .work = work, .edge = edge_of(stage), .inner = 1};
     op->channels = stage->leaves_alpha ? encoding_colours(encoding) : encoding_work_channels(encoding);
     step->count++;
-    return !edge_has(op->edge, EDGE_SUPPLIES) || lower_outside(stage, encoding, op, fault) ? op : NULL;
+    return !edge_has(op->edge, EDGE_HAS_VALUE) || lower_outside(stage, encoding, op, fault) ? op : NULL;
 }
 
 unsigned lower_joint_channels(const struct stage *stage, const struct encoding *encoding)

@@ -399,12 +399,12 @@ static double stage_bytes(const struct plan *plan, size_t index)
 {
     const struct stage *stage = &plan->job->stages[index];
     const struct levels_step *step = &plan->steps[index];
-    double looks = (double)looks_count(&stage->looks), others = (double)stage->steps - looks;
-    double bytes = looks * 2.0 * (double)work_size(plan->job->work);
+    double checks = (double)checks_count(&stage->checks), others = (double)stage->steps - checks;
+    double bytes = checks * 2.0 * (double)work_size(plan->job->work);
 
     for (size_t k = 0; k < step->step.count; k++) {
         const struct form *form = &step->forms[k];
-        bytes += (others + looks * form->steps) * form->bytes_per_update;
+        bytes += (others + checks * form->steps) * form->bytes_per_update;
     }
     return bytes;
 }

@@ -128,17 +128,18 @@ static double predict_stage(const struct prediction_case *expected, struct group
     const struct stage *stage = &expected->job->stages[index];
     const struct step *step = &expected->steps[index].step;
     bool single = forms_is_single(stage, step);
-    double looks = (double)looks_count(&stage->looks), others = (double)stage->steps - looks, seconds = 0.0;
+    double checks = (double)checks_count(&stage->checks), others = (double)stage->steps - checks,
+           seconds = 0.0;
 
     if (stage->converted)
         return predict_conversion(expected, group, stage);
     for (size_t k = 0; k < step->count; k++) {
         seconds += others * step_seconds(expected, group, &step->ops[k], single);
-        if (looks > 0.0)
-            seconds += looks * step_seconds(expected, group, &step->ops[k], true);
+        if (checks > 0.0)
+            seconds += checks * step_seconds(expected, group, &step->ops[k], true);
     }
-    if (looks > 0.0)
-        seconds += looks * all_samples(expected) / (double)group->count /
+    if (checks > 0.0)
+        seconds += checks * all_samples(expected) / (double)group->count /
                    group->backend->predict(&device, &step->ops[0], expected->shape, true).changes;
     return seconds;
 }

@@ -160,7 +160,7 @@ static void count_for(struct passes *all, const struct level *level)
 {
     const struct op *op = &all->plan->steps[level->stage].step.ops[level->op];
 
-    count_planes(all, edge_has(op->edge, EDGE_GOES_ROUND));
+    count_planes(all, edge_has(op->edge, EDGE_PERIODIC));
 }
 
 /* What each lane reads of a level's field that others have computed. */

@@ -232,7 +232,7 @@ static uint64_t certain_steps(const struct plan *plan)
     uint64_t steps = 0;
 
     for (size_t i = 0; i < plan->step_count; i++) {
-        if (stages[i].until == 0.0 && stage_is_given(&stages[i]))
+        if (stages[i].until == 0.0 && stage_is_from_user(&stages[i]))
             steps += stages[i].steps;
     }
     return steps;

@@ -291,7 +291,7 @@ static bool show_input(const struct sweep *sweep, const struct levels_walk *walk
 
 bool sweep_looks_at(const struct sweep *sweep, const struct level *level)
 {
-    return looks_at(&sweep->levels.stages[level->stage].looks, level->behind);
+    return checks_is_due(&sweep->levels.stages[level->stage].checks, level->behind);
 }
 
 bool sweep_end_levels(struct sweep *sweep, unsigned field, struct fault *fault)

@@ -51,7 +51,7 @@ static size_t judge_all(struct trial *trial, uint64_t behind, const double *chan
     *enough = false;
     while (taken < steps && !*enough) {
         const double *sums = changes + taken++ * trial->passes->job->in.grid.channels;
-        if (looks_at(&last_stage(trial)->looks, behind + taken))
+        if (checks_is_due(&last_stage(trial)->checks, behind + taken))
             *enough = judge(trial, behind + taken, sums);
     }
     trial->steps += taken;
@@ -89,7 +89,7 @@ static bool step_seen(struct trial *trial, struct levels_mark *mark, double *sum
 
 bool trial_open(struct trial *trial)
 {
-    return history_open(&trial->looks, looks_count(&last_stage(trial)->looks), trial->passes->fault);
+    return history_open(&trial->looks, checks_count(&last_stage(trial)->checks), trial->passes->fault);
 }
 
 bool trial_in_fields(struct trial *trial)
@@ -101,7 +101,7 @@ bool trial_in_fields(struct trial *trial)
     bool enough = false, done = peers_agree(trial->passes->peers, sums != NULL, trial->passes->fault);
 
     while (done && !enough && mark.step < last->steps) {
-        done = step_unseen(trial, &mark, looks_next(&last->looks, mark.step) - 1) &&
+        done = step_unseen(trial, &mark, checks_next(&last->checks, mark.step) - 1) &&
                step_seen(trial, &mark, sums);
         enough = done && judge(trial, mark.step, sums);
     }

@@ -1,5 +1,5 @@
-/* Takers of how stages are computed: device, rung and its form, threads, memory. */
-#include "take.h"
+/* Options of how stages are computed: device, rung and its form, threads, memory. */
+#include "option_values.h"
 
 #include "base/limits.h"
 #include "base/number.h"
@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-bool take_work(struct parsing *parsing, const char *value)
+bool option_work(struct parsing *parsing, const char *value)
 {
     int work;
 
@@ -20,7 +20,7 @@ bool take_work(struct parsing *parsing, const char *value)
     return true;
 }
 
-bool take_device(struct parsing *parsing, const char *value)
+bool option_device(struct parsing *parsing, const char *value)
 {
     parsing->options->plan.device = value;
     return true;
@@ -37,7 +37,7 @@ static bool is_of_sums(const char *name)
     return false;
 }
 
-bool take_rung(struct parsing *parsing, const char *value)
+bool option_rung(struct parsing *parsing, const char *value)
 {
     struct plan_request *plan = &parsing->options->plan;
 
@@ -73,8 +73,8 @@ static const char *meant_pair(const char *value, char *meant, size_t size)
 }
 
 /* Take two counts, or one; then the second is 0. The form is what a refusal names as expected. */
-static bool take_pair(struct parsing *parsing, const char *value, const char *form, unsigned *first,
-                      unsigned *second)
+static bool option_pair(struct parsing *parsing, const char *value, const char *form, unsigned *first,
+                        unsigned *second)
 {
     uint64_t counts[2];
     char meant[64], expected[96];
@@ -88,22 +88,22 @@ static bool take_pair(struct parsing *parsing, const char *value, const char *fo
     return true;
 }
 
-bool take_tile(struct parsing *parsing, const char *value)
+bool option_tile(struct parsing *parsing, const char *value)
 {
     struct rung_wish *wish = parsing->wish;
-    bool taken = take_pair(parsing, value, "W or WxH", &wish->tile_x, &wish->tile_y);
+    bool taken = option_pair(parsing, value, "W or WxH", &wish->tile_x, &wish->tile_y);
 
     if (taken && wish->tile_y == 0)
         wish->tile_y = wish->tile_x;
     return taken;
 }
 
-bool take_coarsen(struct parsing *parsing, const char *value)
+bool option_coarsen(struct parsing *parsing, const char *value)
 {
-    return take_pair(parsing, value, "N or NxS", &parsing->wish->coarsen, &parsing->wish->stride);
+    return option_pair(parsing, value, "N or NxS", &parsing->wish->coarsen, &parsing->wish->stride);
 }
 
-bool take_threads(struct parsing *parsing, const char *value)
+bool option_threads(struct parsing *parsing, const char *value)
 {
     uint64_t threads;
 
@@ -113,7 +113,7 @@ bool take_threads(struct parsing *parsing, const char *value)
     return true;
 }
 
-bool take_memory(struct parsing *parsing, const char *value)
+bool option_memory(struct parsing *parsing, const char *value)
 {
     if (!number_parse_bytes(value, &parsing->options->plan.memory) || parsing->options->plan.memory == 0)
         return parsing_refuse(parsing, value, "a count of bytes above 0, with K, M, G or T");

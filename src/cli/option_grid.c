@@ -1,5 +1,5 @@
-/* Takers of where samples are: extents, distances, and the region that is written. */
-#include "take.h"
+/* Options of where samples are: extents, distances, and the region that is written. */
+#include "option_values.h"
 
 #include "base/limits.h"
 #include "base/number.h"
@@ -46,7 +46,7 @@ static const char *meant_dims(const char *option, const char *value, size_t most
     return meant;
 }
 
-bool take_cube(struct parsing *parsing, const char *value)
+bool option_cube(struct parsing *parsing, const char *value)
 {
     uint64_t side;
     char meant[72];
@@ -70,7 +70,7 @@ static bool refuse_dims(struct parsing *parsing, const char *value, size_t most)
     return parsing_refuse_for(parsing, value, expected, meant_dims("", value, most, list, sizeof list));
 }
 
-bool take_dims(struct parsing *parsing, const char *value)
+bool option_dims(struct parsing *parsing, const char *value)
 {
     bool picture = parsing->options->program == PROGRAM_IMGHEAT;
     size_t most = picture ? 2 : 3, count;
@@ -85,7 +85,7 @@ bool take_dims(struct parsing *parsing, const char *value)
     return set_extents(parsing, (unsigned)count, extents[0], extents[1], extents[2]);
 }
 
-bool take_channels(struct parsing *parsing, const char *value)
+bool option_channels(struct parsing *parsing, const char *value)
 {
     uint64_t channels;
 
@@ -99,7 +99,7 @@ bool take_channels(struct parsing *parsing, const char *value)
 typedef bool (*region_parser)(const char *value, struct region_request *region, struct fault *fault);
 
 /* Of two regions one would be left out in silence. */
-static bool take_region(struct parsing *parsing, const char *value, region_parser parse)
+static bool option_region(struct parsing *parsing, const char *value, region_parser parse)
 {
     struct region_request *region = &parsing->options->job.region, before = *region;
 
@@ -111,32 +111,32 @@ static bool take_region(struct parsing *parsing, const char *value, region_parse
                                                             "%s is given, too", region_option(before.kind));
 }
 
-bool take_crop(struct parsing *parsing, const char *value)
+bool option_crop(struct parsing *parsing, const char *value)
 {
-    return take_region(parsing, value, region_parse_crop);
+    return option_region(parsing, value, region_parse_crop);
 }
 
-bool take_planes(struct parsing *parsing, const char *value)
+bool option_planes(struct parsing *parsing, const char *value)
 {
-    return take_region(parsing, value, region_parse_planes);
+    return option_region(parsing, value, region_parse_planes);
 }
 
-bool take_part(struct parsing *parsing, const char *value)
+bool option_part(struct parsing *parsing, const char *value)
 {
-    return take_region(parsing, value, region_parse_part);
+    return option_region(parsing, value, region_parse_part);
 }
 
-bool take_piece(struct parsing *parsing, const char *value)
+bool option_piece(struct parsing *parsing, const char *value)
 {
-    return take_region(parsing, value, region_parse_piece);
+    return option_region(parsing, value, region_parse_piece);
 }
 
-bool take_slice(struct parsing *parsing, const char *value)
+bool option_slice(struct parsing *parsing, const char *value)
 {
-    return take_region(parsing, value, region_parse_slice);
+    return option_region(parsing, value, region_parse_slice);
 }
 
-bool take_spacing(struct parsing *parsing, const char *value)
+bool option_spacing(struct parsing *parsing, const char *value)
 {
     struct source_request *source = &parsing->options->source;
     double spacing[3] = {1.0, 1.0, 1.0};

@@ -1,13 +1,13 @@
-/* Takers of what the program does: which of the two it is, and what it prints in place of a run. */
-#include "take.h"
+/* Options of what the program does: which of the two it is, and what it prints in place of a run. */
+#include "option_values.h"
 
 #include "parsing.h"
-#include "words.h"
+#include "option_table.h"
 
 #include <string.h>
 
 /* What is printed in place of a run. */
-static bool take_printing(struct parsing *parsing, const char *value, enum action action)
+static bool option_printing(struct parsing *parsing, const char *value, enum action action)
 {
     int notation = NOTATION_TEXT;
 
@@ -18,17 +18,17 @@ static bool take_printing(struct parsing *parsing, const char *value, enum actio
     return true;
 }
 
-bool take_explain(struct parsing *parsing, const char *value)
+bool option_explain(struct parsing *parsing, const char *value)
 {
-    return take_printing(parsing, value, ACTION_EXPLAIN);
+    return option_printing(parsing, value, ACTION_EXPLAIN);
 }
 
-bool take_bench(struct parsing *parsing, const char *value)
+bool option_bench(struct parsing *parsing, const char *value)
 {
-    return take_printing(parsing, value, ACTION_BENCH);
+    return option_printing(parsing, value, ACTION_BENCH);
 }
 
-bool take_tune(struct parsing *parsing, const char *value)
+bool option_tune(struct parsing *parsing, const char *value)
 {
     (void)value;
     parsing->options->action = ACTION_BENCH;
@@ -36,13 +36,13 @@ bool take_tune(struct parsing *parsing, const char *value)
     return true;
 }
 
-bool take_list(struct parsing *parsing, const char *value)
+bool option_list(struct parsing *parsing, const char *value)
 {
-    return take_printing(parsing, value, ACTION_LIST);
+    return option_printing(parsing, value, ACTION_LIST);
 }
 
 /* Which program this is was settled before its options were known. */
-bool take_program(struct parsing *parsing, const char *value)
+bool option_program(struct parsing *parsing, const char *value)
 {
     int place;
 
@@ -52,14 +52,14 @@ bool take_program(struct parsing *parsing, const char *value)
            fault_raise_about(parsing->fault, STATUS_USAGE, value, "it must be the first argument");
 }
 
-bool take_help(struct parsing *parsing, const char *value)
+bool option_help(struct parsing *parsing, const char *value)
 {
     (void)value;
     parsing->options->action = ACTION_HELP;
     return true;
 }
 
-bool take_version(struct parsing *parsing, const char *value)
+bool option_version(struct parsing *parsing, const char *value)
 {
     (void)value;
     parsing->options->action = ACTION_VERSION;

@@ -14,8 +14,8 @@
 /* How many options there are, of both programs. */
 enum {
     WORDS = 0
-#define OPTION(letter, name, argument, choices, programs, take, help) +1
-#include "words.def"
+#define OPTION(letter, name, argument, choices, programs, set, help) +1
+#include "options.def"
 };
 
 /* What the choices of some options stand for; those of others are in the headers of what they are about. */
@@ -33,7 +33,7 @@ struct words {
 
 void words_begin(struct words *words, enum program program, int argc, char **argv);
 
-/* The next option, by its place in words.def, and its value (NULL without one). Ends with true and WORDS:
+/* The next option, by its place in options.def, and its value (NULL without one). Ends with true and WORDS:
    the operands then stand at the end of argv, from optind on. */
 bool words_next(struct words *words, size_t *option, const char **value, struct fault *fault);
 

@@ -1,16 +1,16 @@
-/* Takers of what is shown of a run: reports, pictures, states on the way, progress, notes. */
-#include "take.h"
+/* Options of what is shown of a run: reports, pictures, states on the way, progress, notes. */
+#include "option_values.h"
 
 #include "base/choice.h"
 #include "base/number.h"
 #include "format/pattern.h"
 #include "parsing.h"
-#include "words.h"
+#include "option_table.h"
 
 #include <string.h>
 
 /* Without a file, or to -, a report goes to standard error. */
-bool take_report(struct parsing *parsing, const char *value)
+bool option_report(struct parsing *parsing, const char *value)
 {
     struct options *options = parsing->options;
     const char *path = NULL;
@@ -26,7 +26,7 @@ bool take_report(struct parsing *parsing, const char *value)
     return true;
 }
 
-bool take_tee(struct parsing *parsing, const char *value)
+bool option_tee(struct parsing *parsing, const char *value)
 {
     struct options *options = parsing->options;
     struct pipeline_tee *tee = &options->tees[options->tee_count];
@@ -44,13 +44,13 @@ bool take_tee(struct parsing *parsing, const char *value)
     return true;
 }
 
-bool take_frames(struct parsing *parsing, const char *value)
+bool option_frames(struct parsing *parsing, const char *value)
 {
     return parsing_keep_file(parsing, &parsing->options->frames.pattern, value) &&
            (pattern_is(value) || parsing_refuse(parsing, value, "a name with %d or %04d in it, once"));
 }
 
-bool take_every(struct parsing *parsing, const char *value)
+bool option_every(struct parsing *parsing, const char *value)
 {
     uint64_t *every = &parsing->options->frames.every;
 
@@ -58,24 +58,24 @@ bool take_every(struct parsing *parsing, const char *value)
            parsing_refuse(parsing, value, "a whole number above 0");
 }
 
-bool take_preview(struct parsing *parsing, const char *value)
+bool option_preview(struct parsing *parsing, const char *value)
 {
     return parsing_keep_file(parsing, &parsing->options->preview, value);
 }
 
-bool take_plot(struct parsing *parsing, const char *value)
+bool option_plot(struct parsing *parsing, const char *value)
 {
     return parsing_keep_file(parsing, &parsing->options->plot, value);
 }
 
-bool take_stats(struct parsing *parsing, const char *value)
+bool option_stats(struct parsing *parsing, const char *value)
 {
     (void)value;
     parsing->options->run.stats = parsing->options->plan.stats = true;
     return true;
 }
 
-bool take_progress(struct parsing *parsing, const char *value)
+bool option_progress(struct parsing *parsing, const char *value)
 {
     int mode;
 
@@ -85,14 +85,14 @@ bool take_progress(struct parsing *parsing, const char *value)
     return true;
 }
 
-bool take_quiet(struct parsing *parsing, const char *value)
+bool option_quiet(struct parsing *parsing, const char *value)
 {
     (void)parsing, (void)value;
     diag_set_level(DIAG_QUIET);
     return true;
 }
 
-bool take_verbose(struct parsing *parsing, const char *value)
+bool option_verbose(struct parsing *parsing, const char *value)
 {
     (void)parsing, (void)value;
     diag_set_level(DIAG_VERBOSE);

@@ -1,13 +1,13 @@
-/* Takers of stages: filters, and what belongs to one of them. */
-#include "take.h"
+/* Options of stages: filters, and what belongs to one of them. */
+#include "option_values.h"
 
 #include "base/number.h"
 #include "parsing.h"
-#include "words.h"
+#include "option_table.h"
 
 #include <string.h>
 
-bool take_filter(struct parsing *parsing, const char *value)
+bool option_filter(struct parsing *parsing, const char *value)
 {
     struct stage_request *stage = &parsing->options->stages[parsing->options->job.stage_count++];
 
@@ -16,14 +16,14 @@ bool take_filter(struct parsing *parsing, const char *value)
     return filter_parse(value, &stage->call, parsing->fault);
 }
 
-bool take_steps(struct parsing *parsing, const char *value)
+bool option_steps(struct parsing *parsing, const char *value)
 {
     parsing->stage->given |= STAGE_STEPS;
     return number_parse_count(value, &parsing->stage->steps) ||
            parsing_refuse(parsing, value, "a whole number");
 }
 
-bool take_edge(struct parsing *parsing, const char *value)
+bool option_edge(struct parsing *parsing, const char *value)
 {
     parsing->stage->given |= STAGE_EDGE;
     return edge_parse(value, &parsing->stage->edge, parsing->fault);
@@ -38,19 +38,19 @@ static bool read_least(struct parsing *parsing, const char *value, double least,
     return true;
 }
 
-bool take_alpha(struct parsing *parsing, const char *value)
+bool option_alpha(struct parsing *parsing, const char *value)
 {
     parsing->stage->given |= STAGE_ALPHA;
     return read_least(parsing, value, 0.0, true, &parsing->stage->alpha);
 }
 
-bool take_dt(struct parsing *parsing, const char *value)
+bool option_dt(struct parsing *parsing, const char *value)
 {
     parsing->stage->given |= STAGE_DT;
     return read_least(parsing, value, 0.0, true, &parsing->stage->dt);
 }
 
-bool take_sigma(struct parsing *parsing, const char *value)
+bool option_sigma(struct parsing *parsing, const char *value)
 {
     char number[64];
     size_t length = strlen(value);
@@ -68,7 +68,7 @@ bool take_sigma(struct parsing *parsing, const char *value)
     return true;
 }
 
-bool take_flux(struct parsing *parsing, const char *value)
+bool option_flux(struct parsing *parsing, const char *value)
 {
     int flux;
 
@@ -79,7 +79,7 @@ bool take_flux(struct parsing *parsing, const char *value)
     return true;
 }
 
-bool take_flux_channels(struct parsing *parsing, const char *value)
+bool option_flux_channels(struct parsing *parsing, const char *value)
 {
     int sharing;
 
@@ -90,13 +90,13 @@ bool take_flux_channels(struct parsing *parsing, const char *value)
     return true;
 }
 
-bool take_scale(struct parsing *parsing, const char *value)
+bool option_scale(struct parsing *parsing, const char *value)
 {
     parsing->stage->given |= STAGE_SCALE;
     return read_least(parsing, value, 0.0, false, &parsing->stage->scale);
 }
 
-bool take_inner(struct parsing *parsing, const char *value)
+bool option_inner(struct parsing *parsing, const char *value)
 {
     parsing->stage->given |= STAGE_INNER;
     if (!number_parse_count(value, &parsing->stage->inner) || parsing->stage->inner == 0)
@@ -104,20 +104,20 @@ bool take_inner(struct parsing *parsing, const char *value)
     return true;
 }
 
-bool take_reaction(struct parsing *parsing, const char *value)
+bool option_reaction(struct parsing *parsing, const char *value)
 {
     parsing->stage->given |= STAGE_REACTION;
     return number_parse_double(value, &parsing->stage->reaction) ||
            parsing_refuse(parsing, value, "a number");
 }
 
-bool take_until(struct parsing *parsing, const char *value)
+bool option_until(struct parsing *parsing, const char *value)
 {
     parsing->stage->given |= STAGE_UNTIL;
     return read_least(parsing, value, 0.0, false, &parsing->stage->until);
 }
 
-bool take_check_every(struct parsing *parsing, const char *value)
+bool option_check_every(struct parsing *parsing, const char *value)
 {
     parsing->stage->given |= STAGE_CHECK_EVERY;
     if (!number_parse_count(value, &parsing->stage->check_every) || parsing->stage->check_every == 0)
@@ -125,7 +125,7 @@ bool take_check_every(struct parsing *parsing, const char *value)
     return true;
 }
 
-bool take_flip(struct parsing *parsing, const char *value)
+bool option_flip(struct parsing *parsing, const char *value)
 {
     (void)value;
     parsing->stage->given |= STAGE_FLIP;
@@ -133,7 +133,7 @@ bool take_flip(struct parsing *parsing, const char *value)
     return true;
 }
 
-bool take_force(struct parsing *parsing, const char *value)
+bool option_force(struct parsing *parsing, const char *value)
 {
     (void)value;
     parsing->options->job.force = true;

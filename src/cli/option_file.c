@@ -1,5 +1,5 @@
-/* Takers of what files are: their names and formats, and how samples are kept in them. */
-#include "take.h"
+/* Options of what files are: their names and formats, and how samples are kept in them. */
+#include "option_values.h"
 
 #include "base/limits.h"
 #include "base/number.h"
@@ -8,12 +8,12 @@
 #include <math.h>
 #include <string.h>
 
-bool take_input(struct parsing *parsing, const char *value)
+bool option_input(struct parsing *parsing, const char *value)
 {
     return parsing_keep_file(parsing, &parsing->options->input, value);
 }
 
-bool take_output(struct parsing *parsing, const char *value)
+bool option_output(struct parsing *parsing, const char *value)
 {
     return parsing_keep_file(parsing, &parsing->options->output, value);
 }
@@ -28,19 +28,19 @@ static bool read_type(struct parsing *parsing, const char *value, enum sample_ty
     return true;
 }
 
-bool take_type(struct parsing *parsing, const char *value)
+bool option_type(struct parsing *parsing, const char *value)
 {
     parsing->options->source.has_type = true;
     return read_type(parsing, value, &parsing->options->source.type);
 }
 
-bool take_out_type(struct parsing *parsing, const char *value)
+bool option_out_type(struct parsing *parsing, const char *value)
 {
     parsing->options->job.has_out_type = true;
     return read_type(parsing, value, &parsing->options->job.out_type);
 }
 
-bool take_out_range(struct parsing *parsing, const char *value)
+bool option_out_range(struct parsing *parsing, const char *value)
 {
     struct job_request *job = &parsing->options->job;
     double ends[2] = {0.0, 0.0};
@@ -69,19 +69,19 @@ static bool read_endian(struct parsing *parsing, const char *value, enum endian 
     return true;
 }
 
-bool take_endian(struct parsing *parsing, const char *value)
+bool option_endian(struct parsing *parsing, const char *value)
 {
     parsing->options->source.has_endian = true;
     return read_endian(parsing, value, &parsing->options->source.endian);
 }
 
-bool take_out_endian(struct parsing *parsing, const char *value)
+bool option_out_endian(struct parsing *parsing, const char *value)
 {
     parsing->options->job.has_out_endian = true;
     return read_endian(parsing, value, &parsing->options->job.out_endian);
 }
 
-bool take_volume(struct parsing *parsing, const char *value)
+bool option_volume(struct parsing *parsing, const char *value)
 {
     struct source_request *source = &parsing->options->source;
 
@@ -89,7 +89,7 @@ bool take_volume(struct parsing *parsing, const char *value)
     return source->has_volume || parsing_refuse(parsing, value, "a whole number");
 }
 
-bool take_skip(struct parsing *parsing, const char *value)
+bool option_skip(struct parsing *parsing, const char *value)
 {
     return number_parse_bytes(value, &parsing->options->source.skip) ||
            parsing_refuse(parsing, value, "a count of bytes");
@@ -105,38 +105,38 @@ static bool read_format(struct parsing *parsing, const char *value, const struct
     return true;
 }
 
-bool take_format(struct parsing *parsing, const char *value)
+bool option_format(struct parsing *parsing, const char *value)
 {
     return read_format(parsing, value, &parsing->options->format);
 }
 
-bool take_out_format(struct parsing *parsing, const char *value)
+bool option_out_format(struct parsing *parsing, const char *value)
 {
     return read_format(parsing, value, &parsing->options->out_format);
 }
 
-bool take_allow_outside(struct parsing *parsing, const char *value)
+bool option_allow_outside(struct parsing *parsing, const char *value)
 {
     (void)value;
     parsing->options->source.allow_outside = true;
     return true;
 }
 
-bool take_sync(struct parsing *parsing, const char *value)
+bool option_sync(struct parsing *parsing, const char *value)
 {
     (void)value;
     parsing->options->sync = true;
     return true;
 }
 
-bool take_linear(struct parsing *parsing, const char *value)
+bool option_linear(struct parsing *parsing, const char *value)
 {
     (void)value;
     parsing->options->job.linear_light = true;
     return true;
 }
 
-bool take_alpha_mode(struct parsing *parsing, const char *value)
+bool option_alpha_mode(struct parsing *parsing, const char *value)
 {
     int mode;
 
@@ -147,7 +147,7 @@ bool take_alpha_mode(struct parsing *parsing, const char *value)
     return true;
 }
 
-bool take_level(struct parsing *parsing, const char *value)
+bool option_level(struct parsing *parsing, const char *value)
 {
     uint64_t level;
 

@@ -1,5 +1,5 @@
 /* The options as words: what there are, which of them an argument is, and the help that lists them. */
-#include "words.h"
+#include "option_table.h"
 
 #include "base/limits.h"
 #include "base/progress.h"
@@ -34,9 +34,9 @@ static const struct word {
     unsigned programs;
     const char *help;
 } list[] = {
-#define OPTION(letter, name, argument, choices, programs, take, help)                                        \
+#define OPTION(letter, name, argument, choices, programs, set, help)                                         \
     {letter, name, argument, choices, programs, help},
-#include "words.def"
+#include "options.def"
 };
 
 const struct choice *words_choices(size_t option)
@@ -232,7 +232,7 @@ bool words_refuse(const struct words *words, size_t option, struct fault *fault)
 
 /* ---- help ---- */
 
-/* How words.def asks for a list of choices, and how that then looks. */
+/* How options.def asks for a list of choices, and how that then looks. */
 static const struct mark {
     const char *text;
     struct choice_listing listing;
