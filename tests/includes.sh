@@ -11,15 +11,16 @@ layers()
     cat <<END
 base          :
 model         : base
+peers         : base
 kernels       : base model
 kernels/cpu   : base model kernels
 kernels/cuda  : base model kernels
 png           : base model
 format        : base model png
 plan          : base model kernels format
-run           : base model kernels format plan
-pipeline      : base model kernels format plan run
-cli           : base model kernels format plan run pipeline
+run           : base model peers kernels format plan
+pipeline      : base model peers kernels format plan run
+cli           : base model peers kernels format plan run pipeline
 END
 }
 

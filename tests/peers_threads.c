@@ -10,7 +10,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { RANKS_MOST = 16, PARCELS_MOST = 64 };
+enum { RANKS_MOST = 16, MESSAGES_MOST = 64 };
 
 /* A message that a rank has for another one, until it is taken. */
 struct letter {
@@ -19,7 +19,7 @@ struct letter {
     bool there;
 };
 
-/* A message of a trade, which does not wait for its receiver. */
+/* A message that was started, and does not wait for its receiver. */
 struct crate {
     struct crate *next;
     size_t from, to, size;
@@ -58,7 +58,7 @@ struct room {
         size_t rank; /* in the room of all */
         int file;    /* the memory that others on its node map */
         size_t bytes;
-        struct peers_parcel parcels[PARCELS_MOST];
+        struct peers_message messages[MESSAGES_MOST];
         size_t count;
     } seats[RANKS_MOST];
 };
@@ -173,7 +173,7 @@ static bool meet(struct room *room)
     return room->round != round;
 }
 
-static bool least(void *state, uint64_t *value, struct fault *fault)
+static bool minimum(void *state, uint64_t *value, struct fault *fault)
 {
     struct seat *seat = state;
     struct room *room = seat->room;
@@ -187,7 +187,7 @@ static bool least(void *state, uint64_t *value, struct fault *fault)
     return leave(seat, done && meet(room), fault);
 }
 
-static bool tell(void *state, size_t from, void *bytes, size_t size, struct fault *fault)
+static bool broadcast(void *state, size_t from, void *bytes, size_t size, struct fault *fault)
 {
     struct seat *seat = state;
     struct room *room = seat->room;
@@ -240,7 +240,7 @@ static bool receive(void *state, size_t from, void *bytes, size_t size, struct f
 }
 
 /* A transport that is broken has something for everybody: it shows when it is received. */
-static bool has_come(void *state, size_t *from)
+static bool has_message(void *state, size_t *from)
 {
     struct seat *seat = state;
     struct room *room = seat->room;
@@ -255,13 +255,13 @@ static bool has_come(void *state, size_t *from)
     return there;
 }
 
-static void send_crate(struct seat *seat, const struct peers_parcel *parcel)
+static void send_crate(struct seat *seat, const struct peers_message *message)
 {
-    struct crate *crate = fixture_memory(1, sizeof *crate + parcel->size), **last = &seat->room->crates;
+    struct crate *crate = fixture_memory(1, sizeof *crate + message->size), **last = &seat->room->crates;
 
-    *crate = (struct crate){.from = seat->index, .to = parcel->peer, .size = parcel->size};
-    if (parcel->size > 0)
-        memcpy(crate->bytes, parcel->bytes, parcel->size);
+    *crate = (struct crate){.from = seat->index, .to = message->peer, .size = message->size};
+    if (message->size > 0)
+        memcpy(crate->bytes, message->bytes, message->size);
     while (*last != NULL)
         last = &(*last)->next;
     *last = crate;
@@ -275,24 +275,25 @@ static void note_bytes(const struct seat *seat)
     size_t bytes = seat->bytes;
 
     for (size_t i = 0; i < seat->count; i++)
-        bytes += seat->parcels[i].size;
+        bytes += seat->messages[i].size;
     if (seat->room->maps > 0 && bytes > threads->most_bytes)
         threads->most_bytes = bytes;
 }
 
-static bool begin_trade(void *state, const struct peers_parcel *parcels, size_t count, struct fault *fault)
+static bool start_messages(void *state, const struct peers_message *messages, size_t count,
+                           struct fault *fault)
 {
     struct seat *seat = state;
 
-    fixture_require(seat->count == 0 && count <= PARCELS_MOST, "one trade at a time");
+    fixture_require(seat->count == 0 && count <= MESSAGES_MOST, "one set of messages at a time");
     if (!enter(seat, fault))
         return false;
-    memcpy(seat->parcels, parcels, count * sizeof *parcels);
+    memcpy(seat->messages, messages, count * sizeof *messages);
     seat->count = count;
     note_bytes(seat);
     for (size_t i = 0; i < count; i++) {
-        if (!parcels[i].incoming)
-            send_crate(seat, &parcels[i]);
+        if (!messages[i].incoming)
+            send_crate(seat, &messages[i]);
     }
     return leave(seat, true, fault);
 }
@@ -307,25 +308,25 @@ static struct crate **find_crate(struct seat *seat, size_t from)
     return crate;
 }
 
-static bool take_crate(struct seat *seat, const struct peers_parcel *parcel)
+static bool take_crate(struct seat *seat, const struct peers_message *message)
 {
     struct crate **place, *crate;
 
-    while (*(place = find_crate(seat, parcel->peer)) == NULL && !seat->room->threads->broken)
+    while (*(place = find_crate(seat, message->peer)) == NULL && !seat->room->threads->broken)
         wait(seat->room);
     crate = *place;
     if (crate == NULL)
         return false;
-    fixture_require(crate->size == parcel->size, "a message is as long as it was expected to be");
+    fixture_require(crate->size == message->size, "a message is as long as it was expected to be");
     if (crate->size > 0)
-        memcpy(parcel->bytes, crate->bytes, crate->size);
+        memcpy(message->bytes, crate->bytes, crate->size);
     *place = crate->next;
     free(crate);
     return true;
 }
 
 /* Only its receiver moves a crate. */
-static bool look_at_trade(void *state)
+static bool test_messages(void *state)
 {
     struct seat *seat = state;
     bool there = true;
@@ -333,13 +334,13 @@ static bool look_at_trade(void *state)
     pthread_mutex_lock(&seat->room->threads->mutex);
     seat->room->threads->looks++;
     for (size_t i = 0; i < seat->count; i++)
-        there = there && (!seat->parcels[i].incoming || *find_crate(seat, seat->parcels[i].peer) != NULL);
+        there = there && (!seat->messages[i].incoming || *find_crate(seat, seat->messages[i].peer) != NULL);
     there = there || seat->room->threads->broken;
     pthread_mutex_unlock(&seat->room->threads->mutex);
     return there;
 }
 
-static bool end_trade(void *state, struct fault *fault)
+static bool wait_for_messages(void *state, struct fault *fault)
 {
     struct seat *seat = state;
     bool done = true;
@@ -347,7 +348,7 @@ static bool end_trade(void *state, struct fault *fault)
     if (!enter(seat, fault))
         return false;
     for (size_t i = 0; done && i < seat->count; i++)
-        done = !seat->parcels[i].incoming || take_crate(seat, &seat->parcels[i]);
+        done = !seat->messages[i].incoming || take_crate(seat, &seat->messages[i]);
     seat->count = 0;
     return leave(seat, done, fault);
 }
@@ -468,7 +469,7 @@ static bool is_warned(void *state)
     return warned;
 }
 
-static bool calm(void *state, struct fault *fault)
+static bool clear_warnings(void *state, struct fault *fault)
 {
     struct seat *seat = state;
     bool done;
@@ -516,19 +517,19 @@ static void leave_room(void *state)
     pthread_mutex_unlock(&threads->mutex);
 }
 
-static const struct peers_kind peers_threads = {.least = least,
-                                                .tell = tell,
+static const struct peers_kind peers_threads = {.min = minimum,
+                                                .broadcast = broadcast,
                                                 .send = send_letter,
                                                 .receive = receive,
-                                                .has_come = has_come,
-                                                .begin_trade = begin_trade,
-                                                .look_at_trade = look_at_trade,
-                                                .end_trade = end_trade,
+                                                .has_message = has_message,
+                                                .start_messages = start_messages,
+                                                .test_messages = test_messages,
+                                                .wait_for_messages = wait_for_messages,
                                                 .share = share_memory,
                                                 .unshare = unshare_memory,
                                                 .warn = warn,
                                                 .is_warned = is_warned,
-                                                .calm = calm,
+                                                .clear_warnings = clear_warnings,
                                                 .team = team,
                                                 .close = leave_room};
 

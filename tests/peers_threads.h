@@ -3,7 +3,7 @@
 #ifndef PEERS_THREADS_H
 #define PEERS_THREADS_H
 
-#include "run/peers.h"
+#include "peers/peers.h"
 
 #include <stdbool.h>
 #include <stddef.h>

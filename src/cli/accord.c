@@ -8,7 +8,7 @@
 #include "base/thread.h"
 #include "pipeline/invitation.h"
 #include "plan/division.h"
-#include "run/launcher.h"
+#include "peers/launcher.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -61,7 +61,7 @@ bool accord_program(struct peers *peers, enum program program, struct fault *fau
     enum program first = program;
     bool same;
 
-    if (!peers_tell(peers, &first, sizeof first, fault))
+    if (!peers_broadcast(peers, &first, sizeof first, fault))
         return false;
     same = program == first || fault_raise(fault, STATUS_USAGE, "the program is %s here, but %s on rank 0",
                                            accord_name(program), accord_name(first));
@@ -119,13 +119,13 @@ static bool compare_words(const struct text *own, const struct text *first, stru
 static bool hear(struct peers *peers, const struct text *own, struct text *first, struct fault *fault)
 {
     first->size = own->size;
-    if (!peers_tell(peers, &first->size, sizeof first->size, fault))
+    if (!peers_broadcast(peers, &first->size, sizeof first->size, fault))
         return false;
     first->bytes = mem_alloc((size_t)first->size, 1, "the command line", fault);
     if (first->bytes != NULL && peers_lead(peers))
         memcpy(first->bytes, own->bytes, (size_t)own->size);
     return peers_agree(peers, first->bytes != NULL, fault) &&
-           peers_tell(peers, first->bytes, (size_t)first->size, fault);
+           peers_broadcast(peers, first->bytes, (size_t)first->size, fault);
 }
 
 bool accord_words(struct peers *peers, int argc, char **argv, struct fault *fault)
@@ -167,7 +167,7 @@ static bool compare_folders(struct peers *peers, const struct options *options, 
     if (getcwd(own, sizeof own) == NULL)
         own[0] = '\0';
     memcpy(first, own, sizeof first);
-    if (!peers_tell(peers, first, sizeof first, fault))
+    if (!peers_broadcast(peers, first, sizeof first, fault))
         return false;
     same = strcmp(own, first) == 0 ||
            fault_raise(fault, STATUS_USAGE, "the working directory is %.2000s here, but %.2000s on rank 0",

@@ -5,7 +5,7 @@
 
 #include "base/diag.h"
 #include "base/program.h"
-#include "run/peers.h"
+#include "peers/peers.h"
 #include "options.h"
 
 #include <stdbool.h>

@@ -2,7 +2,7 @@
 #ifndef COMMAND_H
 #define COMMAND_H
 
-#include "run/peers.h"
+#include "peers/peers.h"
 
 int command_main(int argc, char **argv);
 

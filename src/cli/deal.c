@@ -250,7 +250,7 @@ static bool lead(struct deal *deal, struct fault *fault)
     while (over < deal->entries.count) {
         if (chute_take(&deal->ended, belt_try, &number)) {
             end_own(deal, number);
-        } else if (!peers_has_come(deal->peers, &from)) {
+        } else if (!peers_has_message(deal->peers, &from)) {
             clock_nap(looks++);
             continue;
         } else if (!serve(deal, from, fault)) {
@@ -359,8 +359,8 @@ static bool make_order(struct deal *deal, struct fault *fault)
 static bool tell_order(struct deal *deal, struct report_file *report, struct fault *fault)
 {
     bool wanted = report->file != NULL;
-    bool done = peers_tell(deal->peers, deal->order, deal->entries.count * sizeof *deal->order, fault) &&
-                peers_tell(deal->peers, &wanted, sizeof wanted, fault);
+    bool done = peers_broadcast(deal->peers, deal->order, deal->entries.count * sizeof *deal->order, fault) &&
+                peers_broadcast(deal->peers, &wanted, sizeof wanted, fault);
 
     report->afar = wanted && !peers_lead(deal->peers);
     return done;
@@ -373,7 +373,7 @@ static bool settle_places(struct deal *deal, const struct options *options, stru
     size_t each = size_divided_up(entries->count, peers_count(deal->peers));
     uint64_t places = means_count(&deal->means, options, &entries->list[deal->order[0]], each);
 
-    if (!peers_least(deal->peers, &places, fault))
+    if (!peers_min(deal->peers, &places, fault))
         return false;
     means_divide(&deal->means, entries, (size_t)places);
     return true;
@@ -400,7 +400,7 @@ static enum status conclude(struct deal *deal, bool done, struct fault *fault)
 {
     enum status status = done ? entries_status(&deal->entries) : fault->status;
 
-    if (done && peers_tell(deal->peers, &status, sizeof status, fault))
+    if (done && peers_broadcast(deal->peers, &status, sizeof status, fault))
         return status;
     deal->entries.report->lost = true;
     deal->entries.report->fault = *fault;

@@ -326,7 +326,7 @@ bool outputs_name(struct outputs *outputs, const struct options *options, struct
     bool directory = wants_directory(options);
 
     *outputs = (struct outputs){.count = 0};
-    if (!peers_tell(options->peers, &directory, sizeof directory, fault))
+    if (!peers_broadcast(options->peers, &directory, sizeof directory, fault))
         return false;
     outputs->paths = mem_zeroed(options->input_count, sizeof *outputs->paths, "file names", fault);
     if (outputs->paths != NULL && name_all(outputs, options, directory, fault))

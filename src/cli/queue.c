@@ -131,7 +131,7 @@ static enum status explain_by_one(const struct options *options, const struct ou
     enum status status = peers_lead(options->peers) ? run_in_turn(options, outputs, report) : STATUS_DONE;
     struct fault fault;
 
-    return peers_tell(options->peers, &status, sizeof status, &fault) ? status : diag_error(&fault);
+    return peers_broadcast(options->peers, &status, sizeof status, &fault) ? status : diag_error(&fault);
 }
 
 /* ---- all of them ---- */

@@ -29,6 +29,7 @@ bool invitation_send(struct invitation *invitation, struct peers *peers, bool do
                      struct file_out **joined, struct fault *fault)
 {
     *joined = NULL;
-    return peers_follow(peers, done, fault) && peers_tell(peers, invitation, sizeof *invitation, fault) &&
+    return peers_follow(peers, done, fault) &&
+           peers_broadcast(peers, invitation, sizeof *invitation, fault) &&
            peers_agree(peers, peers_lead(peers) || join(invitation, path, joined, fault), fault);
 }

@@ -4,7 +4,7 @@
 
 #include "base/diag.h"
 #include "base/file_out.h"
-#include "run/peers.h"
+#include "peers/peers.h"
 
 #include <limits.h>
 #include <stdbool.h>

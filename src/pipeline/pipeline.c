@@ -619,7 +619,7 @@ static bool look_again(struct pipeline *pipeline, struct fault *fault)
 {
     const char *changed = watch_changed(&pipeline->watch);
     uint64_t same = changed == NULL;
-    bool done = !ranks_are_several(&pipeline->ranks) || peers_least(pipeline->ranks.all, &same, fault);
+    bool done = !ranks_are_several(&pipeline->ranks) || peers_min(pipeline->ranks.all, &same, fault);
 
     if (same == 0)
         pipeline->changed = changed != NULL ? changed : file_in_name(pipeline->file);

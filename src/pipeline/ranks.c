@@ -67,7 +67,7 @@ bool ranks_compare_headers(struct ranks *ranks, const struct source *source, str
         return true;
     look_at(&source->header, &own);
     first = own;
-    return peers_tell(ranks->all, &first, sizeof first, fault) &&
+    return peers_broadcast(ranks->all, &first, sizeof first, fault) &&
            ranks_agree(ranks, compare_looks(&own, &first, file_in_name(source->file), fault), fault);
 }
 
@@ -136,7 +136,7 @@ static bool compare_times(struct ranks *ranks, uint64_t changed, struct fault *f
 {
     uint64_t earliest = changed, latest = UINT64_MAX - changed;
 
-    if (!peers_least(ranks->all, &earliest, fault) || !peers_least(ranks->all, &latest, fault))
+    if (!peers_min(ranks->all, &earliest, fault) || !peers_min(ranks->all, &latest, fault))
         return false;
     ranks->changed_apart |= earliest != UINT64_MAX - latest;
     return true;
@@ -151,7 +151,7 @@ static bool compare_files(struct ranks *ranks, const struct file_in *file, const
     if (!ranks_agree(ranks, file == NULL || look_at_file(file, &own, fault), fault))
         return false;
     first = own;
-    return peers_tell(ranks->all, &first, sizeof first, fault) &&
+    return peers_broadcast(ranks->all, &first, sizeof first, fault) &&
            ranks_agree(ranks, compare_views(&own, &first, name, fault), fault) &&
            compare_times(ranks, own.changed, fault);
 }
@@ -232,7 +232,7 @@ static void keep_link(const struct ranks *ranks)
 bool ranks_measure_link(struct ranks *ranks, double stakes, bool *measured, struct fault *fault)
 {
     *measured = ranks->link_source == assumed && stakes > GAUGE_SECONDS / GAUGE_SHARE;
-    if (!peers_tell(ranks->all, measured, sizeof *measured, fault))
+    if (!peers_broadcast(ranks->all, measured, sizeof *measured, fault))
         return false;
     if (!*measured)
         return true;
@@ -247,9 +247,9 @@ bool ranks_choose_team(struct ranks *ranks, const struct division *division, str
 {
     struct division first = *division;
 
-    if (!peers_tell(ranks->all, &first.kind, sizeof first.kind, fault) ||
-        !peers_tell(ranks->all, &first.members, sizeof first.members, fault) ||
-        !peers_tell(ranks->all, first.options, sizeof first.options, fault) ||
+    if (!peers_broadcast(ranks->all, &first.kind, sizeof first.kind, fault) ||
+        !peers_broadcast(ranks->all, &first.members, sizeof first.members, fault) ||
+        !peers_broadcast(ranks->all, first.options, sizeof first.options, fault) ||
         !form_team(ranks, first.members, fault))
         return false;
     ranks->division = first;
@@ -267,7 +267,7 @@ static bool compare_levels(struct ranks *ranks, const struct plan *plan, struct 
     const uint64_t own[] = {levels_digest(&plan->levels), plan->shares.halo, plan->schedule.depth};
     uint64_t first[] = {own[0], own[1], own[2]};
 
-    return peers_tell(&ranks->team, first, sizeof first, fault) &&
+    return peers_broadcast(&ranks->team, first, sizeof first, fault) &&
            (memcmp(own, first, sizeof own) == 0 ||
             fault_raise(fault, STATUS_LIMIT, "the levels differ from those on rank 0"));
 }
@@ -277,8 +277,8 @@ bool ranks_agree_on_depth(struct ranks *ranks, struct plan *plan, size_t *depth,
 {
     uint64_t least = plan->schedule.depth, most = UINT64_MAX - least, loan = plan->schedule.loan;
 
-    if (!peers_least(&ranks->team, &least, fault) || !peers_least(&ranks->team, &most, fault) ||
-        !peers_least(&ranks->team, &loan, fault))
+    if (!peers_min(&ranks->team, &least, fault) || !peers_min(&ranks->team, &most, fault) ||
+        !peers_min(&ranks->team, &loan, fault))
         return false;
     *depth = (size_t)least;
     *alike = least == UINT64_MAX - most;
@@ -319,7 +319,7 @@ bool ranks_conclude(struct ranks *ranks, bool done, struct fault *fault)
 
 bool ranks_tell(struct ranks *ranks, void *bytes, size_t size, struct fault *fault)
 {
-    return peers_tell(ranks->all, bytes, size, fault);
+    return peers_broadcast(ranks->all, bytes, size, fault);
 }
 
 void ranks_close(struct ranks *ranks)

@@ -5,11 +5,11 @@
 
 #include "base/diag.h"
 #include "base/file_in.h"
+#include "peers/peers.h"
 #include "format/format.h"
 #include "plan/division.h"
 #include "plan/job.h"
 #include "plan/plan.h"
-#include "run/peers.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -7,10 +7,10 @@
 #include "base/diag.h"
 #include "base/file_out.h"
 #include "base/reservation.h"
+#include "peers/peers.h"
 #include "format/format.h"
 #include "plan/division.h"
 #include "plan/job.h"
-#include "run/peers.h"
 
 #include <stdbool.h>
 #include <stddef.h>

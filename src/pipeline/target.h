@@ -4,8 +4,8 @@
 
 #include "base/diag.h"
 #include "base/file_out.h"
+#include "peers/peers.h"
 #include "format/format.h"
-#include "run/peers.h"
 #include "reservoir.h"
 
 #include <stdbool.h>

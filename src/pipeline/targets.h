@@ -5,9 +5,9 @@
 
 #include "base/diag.h"
 #include "base/reservation.h"
+#include "peers/peers.h"
 #include "plan/division.h"
 #include "plan/job.h"
-#include "run/peers.h"
 #include "reservoir.h"
 #include "target.h"
 

@@ -54,9 +54,9 @@ bool temporaries_tell(struct temporaries *temporaries, struct peers *peers, stru
     if (peers_count(peers) == 1)
         return true;
     done = !first || list_own(temporaries, &extent, fault);
-    if (!peers_tell(peers, &extent, sizeof extent, fault) ||
+    if (!peers_broadcast(peers, &extent, sizeof extent, fault) ||
         !peers_agree(peers, done && (first || make_room(temporaries, &extent, fault)), fault) ||
-        !peers_tell(peers, temporaries->paths, extent.bytes, fault))
+        !peers_broadcast(peers, temporaries->paths, extent.bytes, fault))
         return false;
     if (!first)
         guard_all(temporaries, extent.count);

@@ -5,7 +5,7 @@
 
 #include "base/diag.h"
 #include "base/guard.h"
-#include "run/peers.h"
+#include "peers/peers.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -18,18 +18,18 @@ static bool hides(const struct shares *shares, size_t reach)
 }
 
 /* Let one of the lanes make what passes are made of. */
-static void choose_lane(struct passes *all, size_t index)
+static void choose_lane(struct run *run, size_t index)
 {
-    all->lane = &all->lanes[index];
-    all->sweep = &all->sweeps[index];
-    all->share = index;
+    run->lane = &run->lanes[index];
+    run->sweep = &run->sweeps[index];
+    run->share = index;
 }
 
 /* ---- planes in and out ---- */
 
 /* Planes that all lanes move, and what each of them adds up meanwhile. */
 struct move {
-    const struct passes *all;
+    const struct run *run;
     const struct pass *pass;
     struct pass_seconds seconds[DEVICES_MOST];
     struct outcomes outcomes[DEVICES_MOST];
@@ -40,7 +40,7 @@ static bool move_share(void *context, size_t index, struct crew *crew, struct fa
 {
     struct move *move = context;
     const struct pass *pass = move->pass;
-    struct passes own = *move->all;
+    struct run own = *move->run;
     struct pass moving = {.begin = pass->from != NULL ? pass->begin : pass->end,
                           .overlap = shares_overlap(&own.plan->shares),
                           .from = pass->from,
@@ -60,11 +60,11 @@ static bool move_share(void *context, size_t index, struct crew *crew, struct fa
 }
 
 /* What can be read or written anywhere, and is not looked at in its order, need not wait for other lanes. */
-static bool goes_side_by_side(const struct passes *all, const struct pass *pass)
+static bool goes_side_by_side(const struct run *run, const struct pass *pass)
 {
     const struct stop *end = pass->from != NULL ? pass->from : pass->to;
 
-    return end->random && !passes_are_observed(all, end);
+    return end->random && !pass_is_observed(run, end);
 }
 
 static double larger(double a, double b)
@@ -95,38 +95,38 @@ static void add_seconds(struct pass_seconds *all, const struct pass_seconds *lan
 }
 
 /* Once nobody reads any more: to look at a file's end moves the place from which others read. */
-static bool look_at_end(struct passes *all, const struct stop *from)
+static bool look_at_end(struct run *run, const struct stop *from)
 {
     return from == NULL || from->carrier.finish == NULL ||
-           from->carrier.finish(from->carrier.file, all->fault);
+           from->carrier.finish(from->carrier.file, run->fault);
 }
 
-static bool move_beside(struct passes *all, struct move *move)
+static bool move_beside(struct run *run, struct move *move)
 {
-    const size_t count = all->plan->shares.count;
-    bool done = crew_share(count, move_share, move, all->fault) && look_at_end(all, move->pass->from);
+    const size_t count = run->plan->shares.count;
+    bool done = crew_share(count, move_share, move, run->fault) && look_at_end(run, move->pass->from);
 
-    add_seconds(&all->seconds, move->seconds, count);
+    add_seconds(&run->seconds, move->seconds, count);
     return done;
 }
 
-static bool move_in_turn(struct passes *all, struct move *move)
+static bool move_in_turn(struct run *run, struct move *move)
 {
-    const size_t count = all->plan->shares.count;
-    bool done = crew_queue(count, move_share, move, all->fault);
+    const size_t count = run->plan->shares.count;
+    bool done = crew_queue(count, move_share, move, run->fault);
 
     for (size_t i = 0; i < count; i++)
-        add_seconds(&all->seconds, &move->seconds[i], 1);
+        add_seconds(&run->seconds, &move->seconds[i], 1);
     return done;
 }
 
-static bool move_all(struct passes *all, const struct pass *pass)
+static bool move_all(struct run *run, const struct pass *pass)
 {
-    struct move move = {.all = all, .pass = pass};
-    bool done = goes_side_by_side(all, pass) ? move_beside(all, &move) : move_in_turn(all, &move);
+    struct move move = {.run = run, .pass = pass};
+    bool done = goes_side_by_side(run, pass) ? move_beside(run, &move) : move_in_turn(run, &move);
 
-    for (size_t i = 0; i < all->plan->shares.count; i++)
-        outcomes_add(&all->outcomes, &move.outcomes[i]);
+    for (size_t i = 0; i < run->plan->shares.count; i++)
+        outcomes_add(&run->outcomes, &move.outcomes[i]);
     return done;
 }
 
@@ -134,76 +134,76 @@ static bool move_all(struct passes *all, const struct pass *pass)
 
 /* Planes are counted from the first of the unrolled grid on, or from that of the grid itself, where edges act
    at its ends. What stands before it then has numbers below 0. */
-static void count_planes(struct passes *all, bool around)
+static void count_planes(struct run *run, bool around)
 {
-    const struct shares *planned = &all->plan->shares;
+    const struct shares *planned = &run->plan->shares;
     const ptrdiff_t overlap = (ptrdiff_t)shares_overlap(planned);
 
-    if (around == all->shares.around || !planned->around)
+    if (around == run->shares.around || !planned->around)
         return;
-    all->shares.around = around;
+    run->shares.around = around;
     for (size_t i = 0; i < planned->count; i++) {
-        const struct lane *lane = &all->lanes[i];
-        for (size_t k = 0; k < all->plan->schedule.field_count; k++)
-            lane->backend->field_renumber(lane->fields[k], planned->planes + 2 * shares_overlap(&all->shares),
+        const struct lane *lane = &run->lanes[i];
+        for (size_t k = 0; k < run->plan->schedule.field_count; k++)
+            lane->backend->field_renumber(lane->fields[k], planned->planes + 2 * shares_overlap(&run->shares),
                                           around ? overlap : -overlap);
     }
 }
 
 /* As all passes do. */
-static void count_as_planned(struct passes *all)
+static void count_as_planned(struct run *run)
 {
-    count_planes(all, all->plan->shares.around);
+    count_planes(run, run->plan->shares.around);
 }
 
-static void count_for(struct passes *all, const struct level *level)
+static void count_for(struct run *run, const struct level *level)
 {
-    const struct op *op = &all->plan->steps[level->stage].step.ops[level->op];
+    const struct op *op = &run->plan->steps[level->stage].step.ops[level->op];
 
-    count_planes(all, edge_has(op->edge, EDGE_PERIODIC));
+    count_planes(run, edge_has(op->edge, EDGE_PERIODIC));
 }
 
 /* What each lane reads of a level's field that others have computed. */
-static bool gather_all(struct passes *all, unsigned field, size_t reach)
+static bool gather_all(struct run *run, unsigned field, size_t reach)
 {
     uint64_t handed[DEVICES_MOST] = {0};
-    bool done = exchange_planes(all->lanes, &all->shares, field, reach, handed, all->fault);
+    bool done = exchange_planes(run->lanes, &run->shares, field, reach, handed, run->fault);
 
-    for (size_t i = 0; i < all->shares.count; i++)
-        all->sweeps[i].handed += handed[i];
+    for (size_t i = 0; i < run->shares.count; i++)
+        run->sweeps[i].handed += handed[i];
     return done;
 }
 
-static bool advance_all(struct passes *all, const struct level *level)
+static bool advance_all(struct run *run, const struct level *level)
 {
     bool done = true;
 
-    for (size_t i = 0; done && i < all->shares.count; i++)
-        done = sweep_advance(&all->sweeps[i], level, shares_own(&all->shares, i), all->fault);
+    for (size_t i = 0; done && i < run->shares.count; i++)
+        done = sweep_advance(&run->sweeps[i], level, shares_own(&run->shares, i), run->fault);
     return done;
 }
 
-static bool advance_borders(struct passes *all, const struct level *level, size_t depth)
+static bool advance_borders(struct run *run, const struct level *level, size_t depth)
 {
     bool done = true;
 
-    for (size_t i = 0; done && i < all->shares.count; i++) {
-        const struct range own = shares_own(&all->shares, i);
+    for (size_t i = 0; done && i < run->shares.count; i++) {
+        const struct range own = shares_own(&run->shares, i);
         const struct range low = {own.first, depth}, high = {own.first + own.count - depth, depth};
-        done = sweep_advance(&all->sweeps[i], level, low, all->fault) &&
-               sweep_advance(&all->sweeps[i], level, high, all->fault);
+        done = sweep_advance(&run->sweeps[i], level, low, run->fault) &&
+               sweep_advance(&run->sweeps[i], level, high, run->fault);
     }
     return done;
 }
 
-static bool advance_insides(struct passes *all, const struct level *level, size_t depth)
+static bool advance_insides(struct run *run, const struct level *level, size_t depth)
 {
     bool done = true;
 
-    for (size_t i = 0; done && i < all->shares.count; i++) {
-        const struct range own = shares_own(&all->shares, i);
+    for (size_t i = 0; done && i < run->shares.count; i++) {
+        const struct range own = shares_own(&run->shares, i);
         const struct range inside = {own.first + depth, own.count - 2 * depth};
-        done = sweep_advance(&all->sweeps[i], level, inside, all->fault);
+        done = sweep_advance(&run->sweeps[i], level, inside, run->fault);
     }
     return done;
 }
@@ -211,12 +211,12 @@ static bool advance_insides(struct passes *all, const struct level *level, size_
 /* What the next level of a walk reads of its input beside the lanes' own planes; nothing where it was the
  * last.
  */
-static bool gather_next(struct passes *all, struct levels_walk walk, unsigned field)
+static bool gather_next(struct run *run, struct levels_walk walk, unsigned field)
 {
     if (!levels_walk_next(&walk))
         return true;
-    count_for(all, &walk.level);
-    return gather_all(all, field, walk.level.reach);
+    count_for(run, &walk.level);
+    return gather_all(run, field, walk.level.reach);
 }
 
 /* The reach of the level after that which a walk has come to; 0 where it is the last. */
@@ -226,135 +226,135 @@ static size_t next_reach(struct levels_walk walk)
 }
 
 /* Borders first where they are handed over while the inside is computed. */
-static bool advance_and_gather(struct passes *all, const struct levels_walk *walk)
+static bool advance_and_gather(struct run *run, const struct levels_walk *walk)
 {
     const struct level *level = &walk->level;
     const size_t reach = next_reach(*walk);
 
-    count_for(all, level);
-    if (!hides(&all->shares, reach))
-        return advance_all(all, level) && gather_next(all, *walk, level->to);
-    if (!advance_borders(all, level, reach) || !gather_next(all, *walk, level->to))
+    count_for(run, level);
+    if (!hides(&run->shares, reach))
+        return advance_all(run, level) && gather_next(run, *walk, level->to);
+    if (!advance_borders(run, level, reach) || !gather_next(run, *walk, level->to))
         return false;
-    count_for(all, level);
-    return advance_insides(all, level, reach);
+    count_for(run, level);
+    return advance_insides(run, level, reach);
 }
 
 /* In the order of planes, as a lane alone would add them. */
-static bool add_changes(struct passes *all, const struct level *level, double *changes)
+static bool add_changes(struct run *run, const struct level *level, double *changes)
 {
     bool done = true;
 
-    for (size_t i = 0; done && i < all->shares.count; i++)
-        done = sweep_add_change(&all->sweeps[i], level, shares_own(&all->shares, i), changes, all->fault);
+    for (size_t i = 0; done && i < run->shares.count; i++)
+        done = sweep_add_change(&run->sweeps[i], level, shares_own(&run->shares, i), changes, run->fault);
     return done;
 }
 
 /* ---- states on the way ---- */
 
 /* If the state at a mark is asked for, its planes are written in their order. */
-static bool write_state(struct passes *all, struct levels_mark mark, unsigned field)
+static bool write_state(struct run *run, struct levels_mark mark, unsigned field)
 {
     bool done = true;
 
-    for (size_t i = 0; done && i < all->plan->shares.count; i++)
-        done = passes_write_state(all, &all->sweeps[i], mark, field, shares_own(&all->plan->shares, i));
-    outcomes_add(&all->outcomes, &all->tees.aside);
-    all->tees.aside = (struct outcomes){.strays = 0};
+    for (size_t i = 0; done && i < run->plan->shares.count; i++)
+        done = pass_write_state(run, &run->sweeps[i], mark, field, shares_own(&run->plan->shares, i));
+    outcomes_add(&run->outcomes, &run->tees.aside);
+    run->tees.aside = (struct outcomes){.strays = 0};
     return done;
 }
 
 /* ---- a pass ---- */
 
-static bool walk_levels(struct passes *all, struct levels_walk *walk, double *changes)
+static bool walk_levels(struct run *run, struct levels_walk *walk, double *changes)
 {
-    if (!gather_next(all, *walk, levels_walk_field(walk)))
+    if (!gather_next(run, *walk, levels_walk_field(walk)))
         return false;
     while (levels_walk_next(walk)) {
         const struct level *level = &walk->level;
-        if (!advance_and_gather(all, walk))
+        if (!advance_and_gather(run, walk))
             return false;
-        count_as_planned(all);
-        if (level->ends_step && !write_state(all, walk->at, level->to))
+        count_as_planned(run);
+        if (level->ends_step && !write_state(run, walk->at, level->to))
             return false;
         if (changes != NULL && level->ends_step) {
-            if (sweep_looks_at(&all->sweeps[0], level) && !add_changes(all, level, changes))
+            if (sweep_looks_at(&run->sweeps[0], level) && !add_changes(run, level, changes))
                 return false;
-            changes += all->job->in.grid.channels;
+            changes += run->job->in.grid.channels;
         }
     }
     return true;
 }
 
-static bool begin_spans(struct passes *all)
+static bool begin_spans(struct run *run)
 {
     bool done = true;
 
-    for (size_t i = 0; done && i < all->plan->shares.count; i++)
-        done = sweep_begin_span(&all->sweeps[i], all->fault);
+    for (size_t i = 0; done && i < run->plan->shares.count; i++)
+        done = sweep_begin_span(&run->sweeps[i], run->fault);
     return done;
 }
 
-static bool end_spans(struct passes *all, unsigned field)
+static bool end_spans(struct run *run, unsigned field)
 {
     bool done = true;
 
-    for (size_t i = 0; done && i < all->plan->shares.count; i++)
-        done = sweep_end_levels(&all->sweeps[i], field, all->fault);
+    for (size_t i = 0; done && i < run->plan->shares.count; i++)
+        done = sweep_end_levels(&run->sweeps[i], field, run->fault);
     return done;
 }
 
-static bool advance_levels(struct passes *all, const struct pass *pass)
+static bool advance_levels(struct run *run, const struct pass *pass)
 {
-    const struct sweep *first = &all->sweeps[0];
+    const struct sweep *first = &run->sweeps[0];
     struct levels_walk walk;
 
     levels_walk_start(&walk, &first->levels, pass->begin, pass->end, first->output);
-    if (pass->from != NULL && !write_state(all, walk.at, first->output))
+    if (pass->from != NULL && !write_state(run, walk.at, first->output))
         return false;
-    return begin_spans(all) && walk_levels(all, &walk, pass->changes) &&
-           end_spans(all, levels_walk_field(&walk));
+    return begin_spans(run) && walk_levels(run, &walk, pass->changes) &&
+           end_spans(run, levels_walk_field(&walk));
 }
 
 /* What came to each of them, and how long it took. */
-static bool tell_handings(struct passes *all)
+static bool tell_handings(struct run *run)
 {
     bool done = true;
 
-    for (size_t i = 0; done && i < all->plan->shares.count; i++) {
-        const struct lane *lane = &all->lanes[i];
-        done = lane->backend->tell_handings(lane->device, &all->sweeps[i].handing, all->fault);
+    for (size_t i = 0; done && i < run->plan->shares.count; i++) {
+        const struct lane *lane = &run->lanes[i];
+        done = lane->backend->tell_handings(lane->device, &run->sweeps[i].handing, run->fault);
     }
     return done;
 }
 
-static bool make_together(struct passes *all, const struct pass *pass)
+static bool make_together(struct run *run, const struct pass *pass)
 {
     const struct pass come = {.begin = pass->begin, .from = pass->from};
     const struct pass leave = {.end = pass->end, .to = pass->to};
 
-    return (pass->from == NULL || move_all(all, &come)) && !sink_lacks_room(all->sink, all->fault) &&
-           advance_levels(all, pass) && (pass->to == NULL || (move_all(all, &leave) && tell_handings(all)));
+    return (pass->from == NULL || move_all(run, &come)) && !sink_lacks_room(run->sink, run->fault) &&
+           advance_levels(run, pass) && (pass->to == NULL || (move_all(run, &leave) && tell_handings(run)));
 }
 
-bool fleet_make(struct passes *all, struct pass *pass)
+bool fleet_make(struct run *run, struct pass *pass)
 {
-    if (team_is_due(all))
-        return team_make(all, pass);
-    return all->plan->shares.count > 1 ? make_together(all, pass) : pass_make(all, pass);
+    if (team_is_due(run))
+        return team_make(run, pass);
+    return run->plan->shares.count > 1 ? make_together(run, pass) : pass_make(run, pass);
 }
 
-bool fleet_measure(struct passes *all)
+bool fleet_measure(struct run *run)
 {
-    const struct shares *shares = &all->plan->shares;
+    const struct shares *shares = &run->plan->shares;
     bool done = true;
 
-    if (team_is_due(all))
-        return team_measure(all);
+    if (team_is_due(run))
+        return team_measure(run);
     for (size_t i = 0; done && i < shares->count; i++) {
-        choose_lane(all, i);
-        done = passes_measure(all, shares_own(shares, i));
+        choose_lane(run, i);
+        done = pass_measure(run, shares_own(shares, i));
     }
-    choose_lane(all, 0);
+    choose_lane(run, 0);
     return done;
 }

@@ -9,9 +9,9 @@
 
 /* A pass by all lanes of the run, in which planes come from the source, go to the sink, or stay; by one lane
    alone it is pass_make. Planes come and leave in their order, lane by lane. */
-bool fleet_make(struct passes *all, struct pass *pass);
+bool fleet_make(struct run *run, struct pass *pass);
 
 /* Look at the extremes of all planes that the last pass left. */
-bool fleet_measure(struct passes *all);
+bool fleet_measure(struct run *run);
 
 #endif

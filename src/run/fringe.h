@@ -6,7 +6,7 @@
 
 #include "base/diag.h"
 #include "base/file_out.h"
-#include "peers.h"
+#include "peers/peers.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -18,7 +18,7 @@ struct gauge {
     struct peers *peers;
     struct fault *fault;
     unsigned char *buffer;
-    struct peers_parcel messages[MESSAGES];
+    struct peers_message messages[MESSAGES];
     size_t count;
 };
 
@@ -27,7 +27,7 @@ static void add_neighbour(struct gauge *gauge, size_t peer)
     for (int incoming = 0; incoming < 2; incoming++) {
         unsigned char *bytes = gauge->buffer + gauge->count * LONG_BYTES;
         gauge->messages[gauge->count++] =
-            (struct peers_parcel){.peer = peer, .incoming = incoming != 0, .bytes = bytes};
+            (struct peers_message){.peer = peer, .incoming = incoming != 0, .bytes = bytes};
     }
 }
 
@@ -50,12 +50,12 @@ static bool exchange(struct gauge *gauge, size_t bytes, unsigned rounds, double 
     for (size_t i = 0; i < gauge->count; i++)
         gauge->messages[i].size = bytes;
     for (unsigned i = 0; i < rounds; i++) {
-        if (!peers_begin_trade(gauge->peers, gauge->messages, gauge->count, gauge->fault) ||
-            !peers_end_trade(gauge->peers, gauge->fault))
+        if (!peers_start_messages(gauge->peers, gauge->messages, gauge->count, gauge->fault) ||
+            !peers_wait_for_messages(gauge->peers, gauge->fault))
             return false;
     }
     left = UINT64_MAX - (uint64_t)((clock_seconds() - begun) * 1e9);
-    if (!peers_least(gauge->peers, &left, gauge->fault))
+    if (!peers_min(gauge->peers, &left, gauge->fault))
         return false;
     *seconds = (double)(UINT64_MAX - left) / 1e9;
     return true;

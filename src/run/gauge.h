@@ -3,8 +3,8 @@
 #define GAUGE_H
 
 #include "base/diag.h"
+#include "peers/peers.h"
 #include "plan/link.h"
-#include "peers.h"
 
 #include <stdbool.h>
 

@@ -2,18 +2,18 @@
 
 #include "loan.h"
 
-struct journey journey_start(struct passes *passes, struct stops *stops)
+struct journey journey_start(struct run *run, struct stops *stops)
 {
-    const struct plan *plan = passes->plan;
+    const struct plan *plan = run->plan;
 
-    return (struct journey){passes, stops,
+    return (struct journey){run, stops,
                             route_start(&plan->levels, plan->schedule.depth, stops->source->random)};
 }
 
 /* A rank of whose planes none is written has nothing to do with the last leg. */
 static bool is_of_use(const struct journey *journey, const struct route_leg *leg)
 {
-    return leg->to != ROUTE_SINK || job_window(journey->passes->job).count > 0;
+    return leg->to != ROUTE_SINK || job_window(journey->run->job).count > 0;
 }
 
 static bool make_leg(struct journey *journey, const struct route_leg *leg, double *changes, bool measures)
@@ -27,17 +27,17 @@ static bool make_leg(struct journey *journey, const struct route_leg *leg, doubl
                         .changes = changes,
                         .measures = measures};
 
-    return !is_of_use(journey, leg) || pass_make(journey->passes, &pass);
+    return !is_of_use(journey, leg) || pass_make(journey->run, &pass);
 }
 
 bool journey_make(struct journey *journey, const struct route_leg *leg, double *changes, bool measures)
 {
-    struct passes *passes = journey->passes;
+    struct run *run = journey->run;
 
-    if (!loan_is_due(passes))
+    if (!loan_is_due(run))
         return make_leg(journey, leg, changes, measures);
-    return loan_planes(passes, journey->stops, leg) &&
-           peers_agree(passes->peers, make_leg(journey, leg, changes, measures), passes->fault);
+    return loan_planes(run, journey->stops, leg) &&
+           peers_agree(run->peers, make_leg(journey, leg, changes, measures), run->fault);
 }
 
 /* All the way to a mark: into the sink, or into a spool file; there the extremes may be asked for. */
@@ -62,10 +62,10 @@ bool journey_to_spool(struct journey *journey, struct levels_mark end)
 
 bool journey_to_sink(struct journey *journey, struct levels_mark end)
 {
-    struct passes *passes = journey->passes;
+    struct run *run = journey->run;
 
-    if (passes->job->measures && (!follow(journey, end, false, true) ||
-                                  !outrange_settle(&passes->outrange, passes->peers, passes->fault)))
+    if (run->job->measures &&
+        (!follow(journey, end, false, true) || !outrange_settle(&run->outrange, run->peers, run->fault)))
         return false;
     return follow(journey, end, true, false);
 }

@@ -11,12 +11,12 @@
 #include <stdbool.h>
 
 struct journey {
-    struct passes *passes;
+    struct run *run;
     struct stops *stops;
     struct route route;
 };
 
-struct journey journey_start(struct passes *passes, struct stops *stops);
+struct journey journey_start(struct run *run, struct stops *stops);
 
 /* All the way to a mark, whose planes then stand in a spool file. */
 bool journey_to_spool(struct journey *journey, struct levels_mark end);

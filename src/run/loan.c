@@ -18,21 +18,21 @@ struct loan {
 
 /* All that a rank lends and gets before a leg. */
 struct loans {
-    const struct passes *all;
+    const struct run *run;
     struct shares portions; /* as the leg counts planes */
     size_t reach;           /* of all its levels together */
     struct stop out_of, into;
     unsigned char *buffer;
     size_t used; /* bytes of it */
     struct loan list[MESSAGES_MOST];
-    struct peers_parcel messages[MESSAGES_MOST];
+    struct peers_message messages[MESSAGES_MOST];
     size_t count;
     bool fine; /* nothing has failed here */
 };
 
-bool loan_is_due(const struct passes *all)
+bool loan_is_due(const struct run *run)
 {
-    return all->plan->portions.count > 1;
+    return run->plan->portions.count > 1;
 }
 
 /* ---- who lends what to whom ---- */
@@ -45,10 +45,10 @@ static void add_loan(struct loans *loans, struct loan loan)
         return;
     loan.samples = loans->buffer + loans->used;
     loans->used += bytes;
-    loans->messages[loans->count] = (struct peers_parcel){.peer = loan.from == own ? loan.to : loan.from,
-                                                          .incoming = loan.to == own,
-                                                          .bytes = loan.samples,
-                                                          .size = bytes};
+    loans->messages[loans->count] = (struct peers_message){.peer = loan.from == own ? loan.to : loan.from,
+                                                           .incoming = loan.to == own,
+                                                           .bytes = loan.samples,
+                                                           .size = bytes};
     loans->list[loans->count++] = loan;
 }
 
@@ -76,7 +76,7 @@ static void carry(struct loans *loans, const struct stop *stop, bool lends)
         const struct loan *loan = &loans->list[i];
         if ((loan->from == loans->portions.first) == lends)
             loans->fine =
-                stop->carrier.move(stop->carrier.file, loan->samples, loan->planes, loans->all->fault);
+                stop->carrier.move(stop->carrier.file, loan->samples, loan->planes, loans->run->fault);
     }
 }
 
@@ -84,15 +84,15 @@ static void carry(struct loans *loans, const struct stop *stop, bool lends)
    waits for planes that never come. */
 static bool exchange(struct loans *loans)
 {
-    struct peers *peers = loans->all->peers;
-    size_t at_once = loans->all->plan->schedule.loan;
+    struct peers *peers = loans->run->peers;
+    size_t at_once = loans->run->plan->schedule.loan;
 
     for (size_t near = 0, far; near < loans->reach; near = far) {
         far = near + size_least(at_once, loans->reach - near);
         list_loans(loans, near, far);
         carry(loans, &loans->out_of, true);
-        if (!peers_begin_trade(peers, loans->messages, loans->count, loans->all->fault) ||
-            !peers_end_trade(peers, loans->all->fault))
+        if (!peers_start_messages(peers, loans->messages, loans->count, loans->run->fault) ||
+            !peers_wait_for_messages(peers, loans->run->fault))
             return false;
         carry(loans, &loans->into, false);
     }
@@ -101,26 +101,26 @@ static bool exchange(struct loans *loans)
 
 static bool open_buffer(struct loans *loans)
 {
-    const struct schedule *schedule = &loans->all->plan->schedule;
+    const struct schedule *schedule = &loans->run->plan->schedule;
 
     loans->buffer = mem_alloc(schedule->loan, SCHEDULE_LOAN_PLANES * loans->into.plane_bytes,
-                              "planes of other ranks", loans->all->fault);
+                              "planes of other ranks", loans->run->fault);
     return loans->buffer != NULL;
 }
 
 /* What all levels of a leg read on either side. A grid that is gone around has no more planes than it has. */
-static size_t reach_of(const struct passes *all, const struct route_leg *leg)
+static size_t reach_of(const struct run *run, const struct route_leg *leg)
 {
-    const struct levels_walk survey = levels_survey(&all->plan->levels, leg->begin, leg->end);
+    const struct levels_walk survey = levels_survey(&run->plan->levels, leg->begin, leg->end);
 
-    return size_least(leg->overlap > 0 ? leg->overlap : survey.level.lag, all->plan->shape.planes);
+    return size_least(leg->overlap > 0 ? leg->overlap : survey.level.lag, run->plan->shape.planes);
 }
 
-bool loan_planes(struct passes *all, struct stops *stops, const struct route_leg *leg)
+bool loan_planes(struct run *run, struct stops *stops, const struct route_leg *leg)
 {
-    struct loans loans = {.all = all,
-                          .portions = all->plan->portions,
-                          .reach = reach_of(all, leg),
+    struct loans loans = {.run = run,
+                          .portions = run->plan->portions,
+                          .reach = reach_of(run, leg),
                           .out_of = stops_from(stops, leg->from),
                           .fine = true};
     double begun = clock_seconds(), seconds;
@@ -131,27 +131,27 @@ bool loan_planes(struct passes *all, struct stops *stops, const struct route_leg
     loans.into = stops_to(stops, leg->from);
     loans.portions.around = leg->overlap > 0;
     loans.portions.halo = leg->overlap;
-    done = peers_agree(all->peers, open_buffer(&loans), all->fault) && exchange(&loans) &&
-           peers_agree(all->peers, loans.fine, all->fault);
+    done = peers_agree(run->peers, open_buffer(&loans), run->fault) && exchange(&loans) &&
+           peers_agree(run->peers, loans.fine, run->fault);
     mem_free(loans.buffer);
     seconds = clock_seconds() - begun;
-    all->seconds.read += seconds;
-    all->seconds.reading += seconds;
+    run->seconds.read += seconds;
+    run->seconds.reading += seconds;
     return done;
 }
 
 /* ---- changes ---- */
 
-static size_t own_values(const struct passes *all)
+static size_t own_values(const struct run *run)
 {
-    const struct shares *portions = &all->plan->portions;
+    const struct shares *portions = &run->plan->portions;
 
-    return shares_own(portions, portions->first).count * all->job->in.grid.channels;
+    return shares_own(portions, portions->first).count * run->job->in.grid.channels;
 }
 
-double *loan_changes(const struct passes *all, size_t steps)
+double *loan_changes(const struct run *run, size_t steps)
 {
-    return mem_zeroed(steps, own_values(all) * sizeof(double), "the sums", all->fault);
+    return mem_zeroed(steps, own_values(run) * sizeof(double), "the sums", run->fault);
 }
 
 /* Sums that come about at rank 0. */
@@ -175,12 +175,12 @@ static bool add_portion(void *data, const void *bytes, size_t size, struct fault
     return true;
 }
 
-bool loan_add_up(const struct passes *all, const double *changes, size_t steps, double *sums)
+bool loan_add_up(const struct run *run, const double *changes, size_t steps, double *sums)
 {
-    size_t channels = all->job->in.grid.channels;
+    size_t channels = run->job->in.grid.channels;
     struct adding adding = {steps, channels, sums};
 
-    return peers_gather(all->peers, changes, steps * own_values(all) * sizeof *changes, add_portion, &adding,
-                        all->fault) &&
-           peers_tell(all->peers, sums, steps * channels * sizeof *sums, all->fault);
+    return peers_gather(run->peers, changes, steps * own_values(run) * sizeof *changes, add_portion, &adding,
+                        run->fault) &&
+           peers_broadcast(run->peers, sums, steps * channels * sizeof *sums, run->fault);
 }

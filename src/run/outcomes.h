@@ -3,8 +3,8 @@
 #define OUTCOMES_H
 
 #include "base/diag.h"
+#include "peers/peers.h"
 #include "kernels/backend.h"
-#include "peers.h"
 
 #include <stdbool.h>
 

@@ -4,10 +4,10 @@
 #define OUTLET_H
 
 #include "base/diag.h"
+#include "peers/peers.h"
 #include "format/format.h"
 #include "plan/job.h"
 #include "fringe.h"
-#include "peers.h"
 
 #include <stdbool.h>
 #include <stddef.h>

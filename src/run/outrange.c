@@ -48,7 +48,7 @@ bool outrange_settle(struct outrange *outrange, struct peers *peers, struct faul
 
     if (!peers_agree(peers, find_extremes(outrange, &own, fault), fault) ||
         !peers_gather(peers, &own, sizeof own, take_extremes, &extremes, fault) ||
-        !peers_tell(peers, &extremes, sizeof extremes, fault))
+        !peers_broadcast(peers, &extremes, sizeof extremes, fault))
         return false;
     if (extremes.any && !isfinite(extremes.greatest - extremes.least))
         return fault_raise_about(fault, STATUS_LIMIT, "--out-range=auto", "%.9g and %.9g are too far apart",

@@ -3,9 +3,9 @@
 #define OUTRANGE_H
 
 #include "base/diag.h"
+#include "peers/peers.h"
 #include "kernels/backend.h"
 #include "plan/plan.h"
-#include "peers.h"
 
 #include <stdbool.h>
 

@@ -3,133 +3,133 @@
 #include "base/clock.h"
 #include "outcomes.h"
 
-bool passes_measure(struct passes *all, struct range planes)
+bool pass_measure(struct run *run, struct range planes)
 {
-    return outrange_measure(&all->outrange, all->lane, all->lane->fields[all->sweep->output], planes,
-                            all->fault);
+    return outrange_measure(&run->outrange, run->lane, run->lane->fields[run->sweep->output], planes,
+                            run->fault);
 }
 
-bool passes_are_observed(const struct passes *all, const struct stop *end)
+bool pass_is_observed(const struct run *run, const struct stop *end)
 {
-    return end->of_run && all->observers.count > 0;
+    return end->of_run && run->observers.count > 0;
 }
 
 /* Planes that the job writes, as a pass counts them. */
-static struct range wanted(const struct passes *all, const struct pass *pass)
+static struct range wanted(const struct run *run, const struct pass *pass)
 {
-    struct range planes = job_window(all->job);
+    struct range planes = job_window(run->job);
 
     planes.first += pass->overlap;
     return planes;
 }
 
 /* Those that are wanted, each once. */
-static bool observe(struct passes *all, const struct pass *pass, const struct stop *end,
+static bool observe(struct run *run, const struct pass *pass, const struct stop *end,
                     const struct ring_slot *slot)
 {
-    struct range planes = sweep_overlap(slot->planes, wanted(all, pass));
+    struct range planes = sweep_overlap(slot->planes, wanted(run, pass));
     const unsigned char *samples = slot->staging->samples;
 
-    if (!passes_are_observed(all, end) || planes.count == 0)
+    if (!pass_is_observed(run, end) || planes.count == 0)
         return true;
     samples += (planes.first - slot->planes.first) * end->plane_bytes;
     planes.first -= pass->overlap;
-    return observers_see(&all->observers, end->which, samples, planes, all->fault);
+    return observers_see(&run->observers, end->which, samples, planes, run->fault);
 }
 
 /* Of those that are wanted, each once. */
-static struct range counted(const struct passes *all, const struct pass *pass, const struct ring_slot *slot)
+static struct range counted(const struct run *run, const struct pass *pass, const struct ring_slot *slot)
 {
-    return pass->from->of_run ? sweep_overlap(slot->planes, wanted(all, pass)) : (struct range){0, 0};
+    return pass->from->of_run ? sweep_overlap(slot->planes, wanted(run, pass)) : (struct range){0, 0};
 }
 
 /* The next planes that the reader brings. */
-static bool take_slot(struct passes *all, struct pass *pass, struct ring_slot **slot)
+static bool take_slot(struct run *run, struct pass *pass, struct ring_slot **slot)
 {
-    if (!peers_go_on(all->peers, all->fault) || sink_lacks_room(all->sink, all->fault) ||
-        !ring_take(all->lane->in, slot, all->fault))
+    if (!peers_go_on(run->peers, run->fault) || sink_lacks_room(run->sink, run->fault) ||
+        !ring_take(run->lane->in, slot, run->fault))
         return false;
     pass->taken += (*slot)->planes.count;
     return true;
 }
 
 /* Past those that come before what the pass is over. */
-static bool take_needed(struct passes *all, struct pass *pass, struct ring_slot **slot)
+static bool take_needed(struct run *run, struct pass *pass, struct ring_slot **slot)
 {
-    while (take_slot(all, pass, slot)) {
+    while (take_slot(run, pass, slot)) {
         if ((*slot)->planes.first >= pass->load.part.first)
             return true;
-        ring_free(all->lane->in, *slot);
+        ring_free(run->lane->in, *slot);
     }
     return false;
 }
 
 /* Past those that come after it: only once the file has ended as it should, the last planes are passed on. */
-static bool pass_over_rest(struct passes *all, struct pass *pass)
+static bool pass_over_rest(struct run *run, struct pass *pass)
 {
     struct ring_slot *slot;
 
     while (pass->taken < pass->load.planes.count) {
-        if (!take_slot(all, pass, &slot))
+        if (!take_slot(run, pass, &slot))
             return false;
-        ring_free(all->lane->in, slot);
+        ring_free(run->lane->in, slot);
     }
     return true;
 }
 
 /* The next planes read, into the fields. */
-static bool take_batch(struct passes *all, struct pass *pass)
+static bool take_batch(struct run *run, struct pass *pass)
 {
-    const struct plan *plan = all->plan;
-    struct sweep *sweep = all->sweep;
+    const struct plan *plan = run->plan;
+    struct sweep *sweep = run->sweep;
     struct ring_slot *slot;
 
-    if (crew_has_failed(all->crew, all->fault) || !take_needed(all, pass, &slot) ||
-        !observe(all, pass, pass->from, slot) || !sweep_make_room(sweep, slot->planes.count, all->fault) ||
-        !all->lane->backend->upload(all->lane->device, all->lane->fields[sweep->input], pass->from->encoding,
-                                    slot->staging, slot->planes, counted(all, pass, slot), all->fault))
+    if (crew_has_failed(run->crew, run->fault) || !take_needed(run, pass, &slot) ||
+        !observe(run, pass, pass->from, slot) || !sweep_make_room(sweep, slot->planes.count, run->fault) ||
+        !run->lane->backend->upload(run->lane->device, run->lane->fields[sweep->input], pass->from->encoding,
+                                    slot->staging, slot->planes, counted(run, pass, slot), run->fault))
         return false;
-    progress_add(all->progress, plan_samples(plan, slot->planes.count));
+    progress_add(run->progress, plan_samples(plan, slot->planes.count));
     sweep_feed(sweep, slot->planes.count);
-    ring_free(all->lane->in, slot);
+    ring_free(run->lane->in, slot);
     return true;
 }
 
 /* The next planes of the last level, out of the fields. */
-static bool give_batch(struct passes *all, struct pass *pass)
+static bool give_batch(struct run *run, struct pass *pass)
 {
-    const struct plan *plan = all->plan;
-    struct sweep *sweep = all->sweep;
+    const struct plan *plan = run->plan;
+    struct sweep *sweep = run->sweep;
     struct range leaving = sweep_leaving(sweep);
     struct ring_slot *slot;
 
-    if (crew_has_failed(all->crew, all->fault) || !ring_claim(all->lane->out, &slot, all->fault))
+    if (crew_has_failed(run->crew, run->fault) || !ring_claim(run->lane->out, &slot, run->fault))
         return false;
     slot->planes = leaving;
     if (leaving.count > plan->schedule.batch)
         slot->planes.count = plan->schedule.batch;
-    if ((pass->measures && !passes_measure(all, slot->planes)) ||
-        !all->lane->backend->download(all->lane->device, all->lane->fields[sweep->output], pass->to->encoding,
-                                      slot->staging, slot->planes, all->fault) ||
-        (passes_are_observed(all, pass->to) && !ring_await(all->lane->out, slot, all->fault)) ||
-        !observe(all, pass, pass->to, slot))
+    if ((pass->measures && !pass_measure(run, slot->planes)) ||
+        !run->lane->backend->download(run->lane->device, run->lane->fields[sweep->output], pass->to->encoding,
+                                      slot->staging, slot->planes, run->fault) ||
+        (pass_is_observed(run, pass->to) && !ring_await(run->lane->out, slot, run->fault)) ||
+        !observe(run, pass, pass->to, slot))
         return false;
-    progress_add(all->progress, plan_samples(plan, slot->planes.count));
+    progress_add(run->progress, plan_samples(plan, slot->planes.count));
     sweep_leave(sweep, slot->planes.count);
     slot->planes.first -= pass->overlap;
-    ring_fill(all->lane->out, slot);
+    ring_fill(run->lane->out, slot);
     return true;
 }
 
-static bool has_to_give(const struct passes *all, const struct pass *pass)
+static bool has_to_give(const struct run *run, const struct pass *pass)
 {
-    return pass->to != NULL && sweep_leaving(all->sweep).count > 0;
+    return pass->to != NULL && sweep_leaving(run->sweep).count > 0;
 }
 
-static bool give(struct passes *all, struct pass *pass)
+static bool give(struct run *run, struct pass *pass)
 {
-    while (has_to_give(all, pass)) {
-        if (!give_batch(all, pass))
+    while (has_to_give(run, pass)) {
+        if (!give_batch(run, pass))
             return false;
     }
     return true;
@@ -137,169 +137,169 @@ static bool give(struct passes *all, struct pass *pass)
 
 /* Planes for the next slab as they come, and in between those of the slab before, so that whoever reads and
    whoever writes have work at the same time. Nobody waits for the reader while there is something to give. */
-static bool take_and_give(struct passes *all, struct pass *pass)
+static bool take_and_give(struct run *run, struct pass *pass)
 {
-    while (!sweep_is_due(all->sweep)) {
-        if (has_to_give(all, pass) && !give_batch(all, pass))
+    while (!sweep_is_due(run->sweep)) {
+        if (has_to_give(run, pass) && !give_batch(run, pass))
             return false;
-        if ((!has_to_give(all, pass) || (ring_has_full(all->lane->in) && sweep_has_room(all->sweep))) &&
-            !take_batch(all, pass))
+        if ((!has_to_give(run, pass) || (ring_has_full(run->lane->in) && sweep_has_room(run->sweep))) &&
+            !take_batch(run, pass))
             return false;
     }
-    return give(all, pass);
+    return give(run, pass);
 }
 
 /* Slab by slab: planes in, levels forward, planes out. */
-static bool filter(struct passes *all, struct pass *pass)
+static bool filter(struct run *run, struct pass *pass)
 {
-    struct sweep *sweep = all->sweep;
+    struct sweep *sweep = run->sweep;
 
     if (pass->from == NULL) {
         sweep_begin_again(sweep, pass->begin, pass->end, pass->frame.leaving, pass->changes);
-        return sweep_run(sweep, all->fault) && give(all, pass);
+        return sweep_run(sweep, run->fault) && give(run, pass);
     }
-    if (!sweep_begin(sweep, pass->begin, pass->end, &pass->frame, pass->changes, all->fault))
+    if (!sweep_begin(sweep, pass->begin, pass->end, &pass->frame, pass->changes, run->fault))
         return false;
     while (sweep_goes_on(sweep)) {
-        if (!take_and_give(all, pass) || !sweep_run(sweep, all->fault))
+        if (!take_and_give(run, pass) || !sweep_run(sweep, run->fault))
             return false;
     }
-    return pass_over_rest(all, pass) && give(all, pass);
+    return pass_over_rest(run, pass) && give(run, pass);
 }
 
 /* Bits pass untouched but for the order of bytes: full buffers change places with empty ones. */
-static bool copy(struct passes *all, struct pass *pass)
+static bool copy(struct run *run, struct pass *pass)
 {
-    const struct header *in = &all->job->in;
-    bool swaps = in->endian != all->job->out.endian;
+    const struct header *in = &run->job->in;
+    bool swaps = in->endian != run->job->out.endian;
     size_t left = pass->frame.own.count;
     struct ring_slot *full, *empty;
 
     while (left > 0) {
         struct staging *staging;
-        if (!take_needed(all, pass, &full) || !observe(all, pass, pass->from, full) ||
-            !ring_claim(all->lane->out, &empty, all->fault))
+        if (!take_needed(run, pass, &full) || !observe(run, pass, pass->from, full) ||
+            !ring_claim(run->lane->out, &empty, run->fault))
             return false;
         staging = empty->staging;
         *empty = *full;
         full->staging = staging;
-        ring_free(all->lane->in, full);
+        ring_free(run->lane->in, full);
         if (swaps)
             sample_swap(in->type, empty->staging->samples,
                         empty->planes.count * grid_plane_samples(&in->grid));
-        if (!observe(all, pass, pass->to, empty))
+        if (!observe(run, pass, pass->to, empty))
             return false;
-        progress_add(all->progress, plan_samples(all->plan, empty->planes.count));
+        progress_add(run->progress, plan_samples(run->plan, empty->planes.count));
         left -= empty->planes.count;
-        if (left == 0 && !pass_over_rest(all, pass))
+        if (left == 0 && !pass_over_rest(run, pass))
             return false;
-        ring_fill(all->lane->out, empty);
+        ring_fill(run->lane->out, empty);
     }
     return true;
 }
 
-static bool is_shared(const struct passes *all)
+static bool is_shared(const struct run *run)
 {
-    return all->plan->shares.count > 1;
+    return run->plan->shares.count > 1;
 }
 
-bool passes_write_state(struct passes *all, const struct sweep *sweep, struct levels_mark mark,
-                        unsigned field, struct range planes)
+bool pass_write_state(struct run *run, const struct sweep *sweep, struct levels_mark mark, unsigned field,
+                      struct range planes)
 {
     double seconds = 0.0;
     uint64_t step;
     bool done = !levels_stops_at(&sweep->levels, mark, &step) ||
-                tees_write(&all->tees, step, sweep, field, planes, &seconds, all->fault);
+                tees_write(&run->tees, step, sweep, field, planes, &seconds, run->fault);
 
-    all->seconds.write += seconds;
-    all->seconds.writing += seconds;
+    run->seconds.write += seconds;
+    run->seconds.writing += seconds;
     return done;
 }
 
 /* Whether the pass reads the last planes of the source. */
-static bool reads_end(const struct passes *all, const struct pass *pass)
+static bool reads_end(const struct run *run, const struct pass *pass)
 {
     const struct range *planes = &pass->load.planes;
-    size_t count = all->plan->shape.planes;
+    size_t count = run->plan->shape.planes;
 
-    return is_shared(all) ? planes->first + planes->count == pass->overlap + count : planes->count >= count;
+    return is_shared(run) ? planes->first + planes->count == pass->overlap + count : planes->count >= count;
 }
 
-static bool create_ring(struct passes *all, struct ring **ring, size_t buffers)
+static bool create_ring(struct run *run, struct ring **ring, size_t buffers)
 {
-    const struct plan *plan = all->plan;
+    const struct plan *plan = run->plan;
 
-    return ring_create(ring, all->lane->backend, all->lane->device, buffers, plan->schedule.batch_bytes,
-                       all->fault);
+    return ring_create(ring, run->lane->backend, run->lane->device, buffers, plan->schedule.batch_bytes,
+                       run->fault);
 }
 
 /* What can be read anywhere is read where the pass needs it, and shares are read one after the other.
    Anything else is read to its end, which tells that it is undamaged. */
-static struct carrier_load load_of(const struct passes *all, const struct pass *pass)
+static struct carrier_load load_of(const struct run *run, const struct pass *pass)
 {
     const struct levels_span *span = &pass->frame.span;
     const struct range part = {span->begin, span->end - span->begin};
-    const struct range whole = {0, all->plan->shape.planes};
+    const struct range whole = {0, run->plan->shape.planes};
 
-    return (struct carrier_load){pass->from->random || is_shared(all) ? part : whole, part,
-                                 all->plan->schedule.batch};
+    return (struct carrier_load){pass->from->random || is_shared(run) ? part : whole, part,
+                                 run->plan->schedule.batch};
 }
 
-static bool start_reader(struct passes *all, struct pass *pass)
+static bool start_reader(struct run *run, struct pass *pass)
 {
     struct carrier_end end = roll_end(&pass->roll);
 
-    pass->load = load_of(all, pass);
+    pass->load = load_of(run, pass);
     if (pass->overlap == 0)
         end = pass->from->carrier;
-    if (all->crew != NULL || !reads_end(all, pass))
+    if (run->crew != NULL || !reads_end(run, pass))
         end.finish = NULL;
-    return carrier_fetch(&pass->reader, all->lane->in, all->lane->out, &end, &pass->load, pass->from->threads,
-                         all->fault);
+    return carrier_fetch(&pass->reader, run->lane->in, run->lane->out, &end, &pass->load, pass->from->threads,
+                         run->fault);
 }
 
-static bool open_pass(struct passes *all, struct pass *pass)
+static bool open_pass(struct run *run, struct pass *pass)
 {
-    const struct schedule *schedule = &all->plan->schedule;
+    const struct schedule *schedule = &run->plan->schedule;
     double begun = clock_seconds();
-    bool opened = (pass->from == NULL || create_ring(all, &all->lane->in, schedule->in_buffers)) &&
-                  (pass->to == NULL || create_ring(all, &all->lane->out, schedule->out_buffers));
+    bool opened = (pass->from == NULL || create_ring(run, &run->lane->in, schedule->in_buffers)) &&
+                  (pass->to == NULL || create_ring(run, &run->lane->out, schedule->out_buffers));
 
-    all->seconds.start += clock_seconds() - begun;
+    run->seconds.start += clock_seconds() - begun;
     return opened &&
-           (is_shared(all) ||
-            tees_open_pass(&all->tees, all->lane, &pass->frame, all->lane->in, all->fault)) &&
-           (pass->from == NULL || start_reader(all, pass)) &&
-           (pass->to == NULL || carrier_deliver(&pass->writer, all->lane->out, all->lane->in,
-                                                &pass->to->carrier, pass->to->threads, all->fault));
+           (is_shared(run) ||
+            tees_open_pass(&run->tees, run->lane, &pass->frame, run->lane->in, run->fault)) &&
+           (pass->from == NULL || start_reader(run, pass)) &&
+           (pass->to == NULL || carrier_deliver(&pass->writer, run->lane->out, run->lane->in,
+                                                &pass->to->carrier, pass->to->threads, run->fault));
 }
 
 /* What went into a spool file is to come back. */
-static bool add_outcomes(struct passes *all, const struct pass *pass)
+static bool add_outcomes(struct run *run, const struct pass *pass)
 {
-    struct outcomes of_pass = all->tees.aside;
+    struct outcomes of_pass = run->tees.aside;
 
-    all->tees.aside = (struct outcomes){0};
-    if (!all->lane->backend->tell_outcomes(all->lane->device, &of_pass, all->fault))
+    run->tees.aside = (struct outcomes){0};
+    if (!run->lane->backend->tell_outcomes(run->lane->device, &of_pass, run->fault))
         return false;
     if (!pass->to->of_run)
         of_pass = (struct outcomes){.strays = of_pass.strays};
-    outcomes_add(&all->outcomes, &of_pass);
+    outcomes_add(&run->outcomes, &of_pass);
     return true;
 }
 
 /* Wait until the last plane has been written, and nothing is under way on the device. */
-static bool finish_pass(struct passes *all, struct pass *pass)
+static bool finish_pass(struct run *run, struct pass *pass)
 {
-    if (!sweep_finish(all->sweep, all->fault) || !tees_finish_pass(&all->tees, all->fault) ||
-        (all->lane->in != NULL && !ring_drain(all->lane->in, all->fault)))
+    if (!sweep_finish(run->sweep, run->fault) || !tees_finish_pass(&run->tees, run->fault) ||
+        (run->lane->in != NULL && !ring_drain(run->lane->in, run->fault)))
         return false;
-    if (all->lane->out == NULL)
+    if (run->lane->out == NULL)
         return true;
-    if (!add_outcomes(all, pass))
+    if (!add_outcomes(run, pass))
         return false;
-    ring_finish(all->lane->out);
-    return ring_drain(all->lane->out, all->fault);
+    ring_finish(run->lane->out);
+    return ring_drain(run->lane->out, run->fault);
 }
 
 static struct carrier_work close_carrier(struct carrier *carrier, bool done)
@@ -323,44 +323,44 @@ static double close_ring(struct ring **ring)
     return seconds;
 }
 
-static void close_pass(struct passes *all, struct pass *pass, bool done)
+static void close_pass(struct run *run, struct pass *pass, bool done)
 {
     struct carrier_work reading = close_carrier(pass->reader, done);
     struct carrier_work writing = close_carrier(pass->writer, done);
-    double of_tees = tees_close_pass(&all->tees, done);
+    double of_tees = tees_close_pass(&run->tees, done);
 
-    all->seconds.read += reading.seconds;
-    all->seconds.reading += reading.each;
-    all->seconds.write += writing.seconds + of_tees;
-    all->seconds.writing += writing.each + of_tees;
-    all->seconds.upload += close_ring(&all->lane->in);
-    all->seconds.download += close_ring(&all->lane->out);
+    run->seconds.read += reading.seconds;
+    run->seconds.reading += reading.each;
+    run->seconds.write += writing.seconds + of_tees;
+    run->seconds.writing += writing.each + of_tees;
+    run->seconds.upload += close_ring(&run->lane->in);
+    run->seconds.download += close_ring(&run->lane->out);
 }
 
 /* Whether the one pass of a run goes only over the planes that those of a part need. */
-static bool streams_part(const struct passes *all)
+static bool streams_part(const struct run *run)
 {
-    return plan_window(all->plan).count < all->plan->shape.planes;
+    return plan_window(run->plan).count < run->plan->shape.planes;
 }
 
 /* A lane reads its own planes; there is room before them for those that others hand over. */
-static struct sweep_frame share_of(const struct passes *all, const struct pass *pass)
+static struct sweep_frame share_of(const struct run *run, const struct pass *pass)
 {
-    const struct shares *shares = &all->plan->shares;
-    const struct range own = shares_own(shares, all->share);
-    const struct range reached = shares_reached(shares, all->share, shares->halo);
+    const struct shares *shares = &run->plan->shares;
+    const struct range own = shares_own(shares, run->share);
+    const struct range reached = shares_reached(shares, run->share, shares->halo);
 
     return (struct sweep_frame){.overlap = pass->overlap,
                                 .span = {own.first, own.first + own.count, false, false},
                                 .before = own.first - reached.first,
                                 .own = own,
-                                .leaving = sweep_overlap(own, wanted(all, pass))};
+                                .leaving = sweep_overlap(own, wanted(run, pass))};
 }
 
 /* Some planes, with those beside them that they need. Both ends of an unrolled grid are open, where its last
    planes come before the first and the first after the last. Else an end is open wherever the grid goes on
    beyond what is needed. */
-static struct sweep_frame some_of(const struct passes *all, const struct pass *pass, struct range own)
+static struct sweep_frame some_of(const struct run *run, const struct pass *pass, struct range own)
 {
     size_t overlap = pass->overlap;
     struct sweep_frame frame = {.overlap = overlap, .own = own, .leaving = own};
@@ -368,50 +368,50 @@ static struct sweep_frame some_of(const struct passes *all, const struct pass *p
     if (overlap > 0)
         frame.span = (struct levels_span){own.first - overlap, own.first + own.count + overlap, true, true};
     else
-        frame.span = levels_span(&all->plan->levels, pass->begin, pass->end, own);
+        frame.span = levels_span(&run->plan->levels, pass->begin, pass->end, own);
     return frame;
 }
 
 /* The same ones in every pass; in the last one those of them that are written. */
-static struct sweep_frame portion_of(const struct passes *all, const struct pass *pass)
+static struct sweep_frame portion_of(const struct run *run, const struct pass *pass)
 {
-    const struct shares *portions = &all->plan->portions;
+    const struct shares *portions = &run->plan->portions;
     struct range own = shares_own(portions, portions->first);
 
     own.first += pass->overlap;
-    return some_of(all, pass, pass->to->of_run ? wanted(all, pass) : own);
+    return some_of(run, pass, pass->to->of_run ? wanted(run, pass) : own);
 }
 
-static struct sweep_frame planes_of(const struct passes *all, const struct pass *pass)
+static struct sweep_frame planes_of(const struct run *run, const struct pass *pass)
 {
-    size_t planes = all->plan->shape.planes, overlap = pass->overlap;
-    struct range own = {overlap, planes}, part = wanted(all, pass);
+    size_t planes = run->plan->shape.planes, overlap = pass->overlap;
+    struct range own = {overlap, planes}, part = wanted(run, pass);
     bool leaves = pass->to != NULL && pass->to->of_run;
 
-    if (is_shared(all))
-        return share_of(all, pass);
-    if (all->plan->portions.count > 1)
-        return portion_of(all, pass);
-    if (streams_part(all))
-        return some_of(all, pass, part);
+    if (is_shared(run))
+        return share_of(run, pass);
+    if (run->plan->portions.count > 1)
+        return portion_of(run, pass);
+    if (streams_part(run))
+        return some_of(run, pass, part);
     return (struct sweep_frame){.overlap = overlap,
                                 .span = {0, planes + 2 * overlap, overlap > 0, overlap > 0},
                                 .own = own,
                                 .leaving = leaves ? part : own};
 }
 
-bool pass_make(struct passes *all, struct pass *pass)
+bool pass_make(struct run *run, struct pass *pass)
 {
     bool done;
 
-    pass->frame = planes_of(all, pass);
+    pass->frame = planes_of(run, pass);
     if (pass->from != NULL) {
         pass->frame.of_source = pass->from->of_run;
         pass->roll = (struct roll){
-            pass->from->carrier, pass->from->plane_bytes, {pass->overlap, all->plan->shape.planes}};
+            pass->from->carrier, pass->from->plane_bytes, {pass->overlap, run->plan->shape.planes}};
     }
-    done = open_pass(all, pass) && (all->job->copies ? copy(all, pass) : filter(all, pass)) &&
-           finish_pass(all, pass);
-    close_pass(all, pass, done);
+    done = open_pass(run, pass) && (run->job->copies ? copy(run, pass) : filter(run, pass)) &&
+           finish_pass(run, pass);
+    close_pass(run, pass, done);
     return done;
 }

@@ -5,6 +5,7 @@
 #include "base/crew.h"
 #include "base/diag.h"
 #include "base/progress.h"
+#include "peers/peers.h"
 #include "kernels/backend.h"
 #include "plan/devices.h"
 #include "plan/levels.h"
@@ -12,7 +13,6 @@
 #include "carrier.h"
 #include "observer.h"
 #include "outrange.h"
-#include "peers.h"
 #include "roll.h"
 #include "stops.h"
 #include "sweep.h"
@@ -28,7 +28,7 @@ struct pass_seconds {
 };
 
 /* What the passes of a run have in common, and what all of them did. */
-struct passes {
+struct run {
     const struct plan *plan;
     struct lane *lanes;   /* of the plan */
     struct sweep *sweeps; /* one a lane */
@@ -68,17 +68,17 @@ struct pass {
 };
 
 /* Make it; where it succeeds, all planes are where they belong and the device has nothing to do. */
-bool pass_make(struct passes *all, struct pass *pass);
+bool pass_make(struct run *run, struct pass *pass);
 
 /* Between levels of devices that share the planes: write some planes of the state at a mark, which are in a
    field, if that state is asked for. */
-bool passes_write_state(struct passes *all, const struct sweep *sweep, struct levels_mark mark,
-                        unsigned field, struct range planes);
+bool pass_write_state(struct run *run, const struct sweep *sweep, struct levels_mark mark, unsigned field,
+                      struct range planes);
 
 /* Whether somebody looks at the planes of a stop, in their order. */
-bool passes_are_observed(const struct passes *all, const struct stop *end);
+bool pass_is_observed(const struct run *run, const struct stop *end);
 
 /* Look at the extremes of planes of the last pass that are still there. */
-bool passes_measure(struct passes *all, struct range planes);
+bool pass_measure(struct run *run, struct range planes);
 
 #endif

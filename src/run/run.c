@@ -20,7 +20,7 @@ struct running {
     const struct run_request *request;
     struct fault *fault;
     struct stops stops;
-    struct passes passes;
+    struct run run;
     struct sweep sweeps[DEVICES_MOST];
     struct progress progress;
     struct trial trial;
@@ -29,155 +29,158 @@ struct running {
 };
 
 /* All planes are in the fields. */
-static bool measure_fields(struct running *run)
+static bool measure_fields(struct running *running)
 {
-    struct passes *passes = &run->passes;
+    struct run *run = &running->run;
 
-    return peers_agree(passes->peers, fleet_measure(passes), run->fault) &&
-           outrange_settle(&passes->outrange, passes->peers, run->fault);
+    return peers_agree(run->peers, fleet_measure(run), running->fault) &&
+           outrange_settle(&run->outrange, run->peers, running->fault);
 }
 
 /* All planes come in, and what is computed stays there. */
-static bool fill_fields(struct running *run, struct levels_mark end)
+static bool fill_fields(struct running *running, struct levels_mark end)
 {
-    const struct stop in = stops_from(&run->stops, ROUTE_SOURCE);
+    const struct stop in = stops_from(&running->stops, ROUTE_SOURCE);
 
-    return fleet_make(&run->passes, &(struct pass){.end = end, .from = &in}) &&
-           (!run->plan->schedule.on_trial || trial_in_fields(&run->trial)) &&
-           (!run->plan->job->measures || measure_fields(run));
+    return fleet_make(&running->run, &(struct pass){.end = end, .from = &in}) &&
+           (!running->plan->schedule.on_trial || trial_in_fields(&running->trial)) &&
+           (!running->plan->job->measures || measure_fields(running));
 }
 
 /* The sink takes its room while planes come in and are computed. */
-static bool filter_in_fields(struct running *run)
+static bool filter_in_fields(struct running *running)
 {
-    bool on_trial = run->plan->schedule.on_trial;
-    struct levels_mark end = on_trial ? trial_start(&run->trial) : levels_end(&run->plan->levels);
-    const struct stop out = stops_to(&run->stops, ROUTE_SINK);
+    bool on_trial = running->plan->schedule.on_trial;
+    struct levels_mark end = on_trial ? trial_start(&running->trial) : levels_end(&running->plan->levels);
+    const struct stop out = stops_to(&running->stops, ROUTE_SINK);
 
-    stops_begin_to_reserve(&run->stops);
-    return fill_fields(run, end) && stops_reserve(&run->stops, run->fault) &&
-           fleet_make(&run->passes, &(struct pass){.begin = end, .end = end, .to = &out});
+    stops_begin_to_reserve(&running->stops);
+    return fill_fields(running, end) && stops_reserve(&running->stops, running->fault) &&
+           fleet_make(&running->run, &(struct pass){.begin = end, .end = end, .to = &out});
 }
 
-static bool filter_until_over_spools(struct running *run)
+static bool filter_until_over_spools(struct running *running)
 {
-    struct journey journey = journey_start(&run->passes, &run->stops);
+    struct journey journey = journey_start(&running->run, &running->stops);
     struct levels_mark end;
 
-    return journey_to_spool(&journey, trial_start(&run->trial)) &&
-           trial_over_spools(&run->trial, &journey, &end) && journey_to_sink(&journey, end);
+    return journey_to_spool(&journey, trial_start(&running->trial)) &&
+           trial_over_spools(&running->trial, &journey, &end) && journey_to_sink(&journey, end);
 }
 
-static bool filter_over_spools(struct running *run)
+static bool filter_over_spools(struct running *running)
 {
-    struct journey journey = journey_start(&run->passes, &run->stops);
+    struct journey journey = journey_start(&running->run, &running->stops);
 
-    return journey_to_sink(&journey, levels_end(&run->plan->levels));
+    return journey_to_sink(&journey, levels_end(&running->plan->levels));
 }
 
-static bool filter_at_once(struct running *run)
+static bool filter_at_once(struct running *running)
 {
-    const struct stop in = stops_from(&run->stops, ROUTE_SOURCE), out = stops_to(&run->stops, ROUTE_SINK);
-    struct pass pass = {.end = levels_end(&run->plan->levels), .from = &in, .to = &out};
+    const struct stop in = stops_from(&running->stops, ROUTE_SOURCE),
+                      out = stops_to(&running->stops, ROUTE_SINK);
+    struct pass pass = {.end = levels_end(&running->plan->levels), .from = &in, .to = &out};
 
-    return pass_make(&run->passes, &pass);
+    return pass_make(&running->run, &pass);
 }
 
-static bool filter_all(struct running *run)
+static bool filter_all(struct running *running)
 {
-    const struct schedule *schedule = &run->plan->schedule;
+    const struct schedule *schedule = &running->plan->schedule;
 
     if (schedule->spooled)
-        return schedule->on_trial ? filter_until_over_spools(run) : filter_over_spools(run);
-    return schedule->whole ? filter_in_fields(run) : filter_at_once(run);
+        return schedule->on_trial ? filter_until_over_spools(running) : filter_over_spools(running);
+    return schedule->whole ? filter_in_fields(running) : filter_at_once(running);
 }
 
-static bool begin_observers(struct running *run)
+static bool begin_observers(struct running *running)
 {
-    const struct observers *others = &run->request->observers;
-    struct observers *all = &run->passes.observers;
+    const struct observers *others = &running->request->observers;
+    struct observers *all = &running->run.observers;
 
-    run->observers = mem_alloc(others->count + 1, sizeof *run->observers, "the observers", run->fault);
-    if (run->observers == NULL)
+    running->observers =
+        mem_alloc(others->count + 1, sizeof *running->observers, "the observers", running->fault);
+    if (running->observers == NULL)
         return false;
-    all->list = run->observers;
-    if (run->request->stats)
-        run->observers[all->count++] = (struct observer){&stats_kind, &run->stats};
+    all->list = running->observers;
+    if (running->request->stats)
+        running->observers[all->count++] = (struct observer){&stats_kind, &running->stats};
     for (size_t i = 0; i < others->count; i++)
-        run->observers[all->count++] = others->list[i];
-    return observers_begin(all, run->plan, run->fault);
+        running->observers[all->count++] = others->list[i];
+    return observers_begin(all, running->plan, running->fault);
 }
 
 static bool create_sweep(void *context, size_t index, struct crew *crew, struct fault *fault)
 {
-    struct running *run = context;
-    struct passes *passes = &run->passes;
+    struct running *running = context;
+    struct run *run = &running->run;
 
     (void)crew;
-    return sweep_create(&passes->sweeps[index], run->plan, &passes->lanes[index], passes->progress, fault);
+    return sweep_create(&run->sweeps[index], running->plan, &run->lanes[index], run->progress, fault);
 }
 
 /* After a fault lanes may still be about to read each other's fields. */
-static void destroy_sweeps(struct running *run)
+static void destroy_sweeps(struct running *running)
 {
-    struct sweep *sweeps = run->passes.sweeps;
+    struct sweep *sweeps = running->run.sweeps;
     struct fault again;
 
-    for (size_t i = 0; i < run->plan->shares.held && run->plan->shares.held > 1; i++) {
+    for (size_t i = 0; i < running->plan->shares.held && running->plan->shares.held > 1; i++) {
         if (sweeps[i].lane != NULL)
             (void)sweep_finish(&sweeps[i], &again);
     }
-    for (size_t i = 0; i < run->plan->shares.held; i++)
+    for (size_t i = 0; i < running->plan->shares.held; i++)
         sweep_destroy(&sweeps[i]);
 }
 
-static void release(struct running *run)
+static void release(struct running *running)
 {
-    destroy_sweeps(run);
-    stops_close(&run->stops);
-    tees_end(&run->passes.tees);
-    stats_free(&run->stats);
-    mem_free(run->observers);
+    destroy_sweeps(running);
+    stops_close(&running->stops);
+    tees_end(&running->run.tees);
+    stats_free(&running->stats);
+    mem_free(running->observers);
 }
 
 /* The device has started once. */
-static double start_seconds(const struct running *run)
+static double start_seconds(const struct running *running)
 {
-    return run->request->volume == 0 ? run->plan->start : 0.0;
+    return running->request->volume == 0 ? running->plan->start : 0.0;
 }
 
 /* Ranks that write one file in memory are all on one node, so the threads of all of them count. */
-static void expect_writers(const struct running *run)
+static void expect_writers(const struct running *running)
 {
-    struct file_out *file = run->stops.outlet.sink->samples.file;
+    struct file_out *file = running->stops.outlet.sink->samples.file;
 
     if (file != NULL)
-        file_out_expect_writers(file,
-                                run->plan->schedule.writers * (unsigned)peers_count(run->request->peers));
+        file_out_expect_writers(file, running->plan->schedule.writers *
+                                          (unsigned)peers_count(running->request->peers));
 }
 
 /* Of several ranks, rank 0 takes room for all samples beside the run. */
-static bool open_outlets(struct running *run)
+static bool open_outlets(struct running *running)
 {
-    const struct peers *peers = run->request->peers;
+    const struct peers *peers = running->request->peers;
 
-    expect_writers(run);
-    run->stops.reserved = run->stops.reserved || peers_count(peers) > 1;
-    return outlet_open(&run->stops.outlet, run->request->volume, peers, run->fault) &&
-           tees_begin(&run->passes.tees, peers, run->fault);
+    expect_writers(running);
+    running->stops.reserved = running->stops.reserved || peers_count(peers) > 1;
+    return outlet_open(&running->stops.outlet, running->request->volume, peers, running->fault) &&
+           tees_begin(&running->run.tees, peers, running->fault);
 }
 
-static bool prepare(struct running *run)
+static bool prepare(struct running *running)
 {
-    struct passes *passes = &run->passes;
+    struct run *run = &running->run;
     double begun = clock_seconds();
-    bool done = begin_observers(run) && stops_open(&run->stops, run->fault) && open_outlets(run) &&
-                crew_share(run->plan->shares.held, create_sweep, run, run->fault) &&
-                (!run->plan->schedule.on_trial || trial_open(&run->trial));
+    bool done = begin_observers(running) && stops_open(&running->stops, running->fault) &&
+                open_outlets(running) &&
+                crew_share(running->plan->shares.held, create_sweep, running, running->fault) &&
+                (!running->plan->schedule.on_trial || trial_open(&running->trial));
 
-    if (passes->tees.count > 0 && run->plan->shares.count == 1)
-        passes->sweep->tap = (struct sweep_tap){&passes->tees, tees_take};
-    passes->seconds.start = start_seconds(run) + clock_seconds() - begun;
+    if (run->tees.count > 0 && running->plan->shares.count == 1)
+        run->sweep->tap = (struct sweep_tap){&run->tees, tees_take};
+    run->seconds.start = start_seconds(running) + clock_seconds() - begun;
     return done;
 }
 
@@ -191,37 +194,38 @@ static size_t computed_planes(const struct plan *plan)
 
 /* Sample updates of the whole run: each plane is read and written by every pass, and advanced by every
    operation of every step. */
-static double work_ahead(const struct running *run)
+static double work_ahead(const struct running *running)
 {
-    const struct schedule *schedule = &run->plan->schedule;
-    double sweeps = run->plan->job->copies ? 1.0 : 2.0 * (double)schedule->passes;
+    const struct schedule *schedule = &running->plan->schedule;
+    double sweeps = running->plan->job->copies ? 1.0 : 2.0 * (double)schedule->passes;
 
-    for (size_t i = 0; i < run->plan->step_count; i++)
-        sweeps += (double)run->plan->job->stages[i].steps * (double)run->plan->steps[i].step.count;
-    sweeps *= 1.0 + schedule->again / (double)schedule->passes / (double)run->plan->shape.planes;
-    return sweeps * plan_samples(run->plan, computed_planes(run->plan));
+    for (size_t i = 0; i < running->plan->step_count; i++)
+        sweeps += (double)running->plan->job->stages[i].steps * (double)running->plan->steps[i].step.count;
+    sweeps *= 1.0 + schedule->again / (double)schedule->passes / (double)running->plan->shape.planes;
+    return sweeps * plan_samples(running->plan, computed_planes(running->plan));
 }
 
 /* What rank 0 tells of the run is of all ranks, once each has made its part. */
-static bool gather(struct running *run)
+static bool gather(struct running *running)
 {
-    struct peers *peers = run->request->peers;
+    struct peers *peers = running->request->peers;
 
-    return outcomes_gather(&run->passes.outcomes, peers, run->fault) &&
-           outlet_gather(&run->stops.outlet, peers, run->fault) &&
-           tees_gather(&run->passes.tees, peers, run->fault);
+    return outcomes_gather(&running->run.outcomes, peers, running->fault) &&
+           outlet_gather(&running->stops.outlet, peers, running->fault) &&
+           tees_gather(&running->run.tees, peers, running->fault);
 }
 
 /* After the last volume the files are complete. */
-static bool finish_files(struct running *run)
+static bool finish_files(struct running *running)
 {
     double begun = clock_seconds();
-    bool done = !stops_is_last_volume(&run->stops) || (sink_finish(run->stops.outlet.sink, run->fault) &&
-                                                       tees_finish(&run->passes.tees, run->fault));
+    bool done =
+        !stops_is_last_volume(&running->stops) || (sink_finish(running->stops.outlet.sink, running->fault) &&
+                                                   tees_finish(&running->run.tees, running->fault));
     double seconds = clock_seconds() - begun;
 
-    run->passes.seconds.write += seconds;
-    run->passes.seconds.writing += seconds;
+    running->run.seconds.write += seconds;
+    running->run.seconds.writing += seconds;
     return done;
 }
 
@@ -239,95 +243,96 @@ static uint64_t certain_steps(const struct plan *plan)
 }
 
 /* Of the lane that computed the longest. */
-static double compute_seconds(const struct passes *passes)
+static double compute_seconds(const struct run *run)
 {
     double most = 0.0;
 
-    for (size_t i = 0; i < passes->plan->shares.held; i++) {
-        if (passes->sweeps[i].seconds > most)
-            most = passes->sweeps[i].seconds;
+    for (size_t i = 0; i < run->plan->shares.held; i++) {
+        if (run->sweeps[i].seconds > most)
+            most = run->sweeps[i].seconds;
     }
     return most;
 }
 
-static struct run_share share_of(const struct passes *passes, size_t index)
+static struct run_share share_of(const struct run *run, size_t index)
 {
-    const struct sweep *sweep = &passes->sweeps[index];
-    const struct plan *plan = passes->plan;
-    size_t plane = passes->lanes[index].backend->field_bytes(&plan->shape, plan->job->work, 1);
+    const struct sweep *sweep = &run->sweeps[index];
+    const struct plan *plan = run->plan;
+    size_t plane = run->lanes[index].backend->field_bytes(&plan->shape, plan->job->work, 1);
 
     return (struct run_share){sweep->seconds, sweep->handed * plane, sweep->handing};
 }
 
-static struct run_summary summarise(const struct running *run)
+static struct run_summary summarise(const struct running *running)
 {
-    const struct passes *passes = &run->passes;
-    const struct pass_seconds *seconds = &passes->seconds;
+    const struct run *run = &running->run;
+    const struct pass_seconds *seconds = &run->seconds;
 
     struct run_summary summary = {.start = seconds->start,
                                   .read = seconds->read,
                                   .reading = seconds->reading,
-                                  .stats = run->stats.seconds,
+                                  .stats = running->stats.seconds,
                                   .upload = seconds->upload,
-                                  .compute = compute_seconds(passes),
+                                  .compute = compute_seconds(run),
                                   .download = seconds->download,
                                   .write = seconds->write,
                                   .writing = seconds->writing,
-                                  .steps = certain_steps(run->plan) + run->trial.steps,
-                                  .looks = run->trial.looks,
-                                  .last_change = run->trial.last_change,
-                                  .unreached = run->trial.unreached,
-                                  .outcomes = passes->outcomes,
+                                  .steps = certain_steps(running->plan) + running->trial.steps,
+                                  .looks = running->trial.looks,
+                                  .last_change = running->trial.last_change,
+                                  .unreached = running->trial.unreached,
+                                  .outcomes = run->outcomes,
                                   .low = NAN,
                                   .high = NAN,
-                                  .tallies_in = run->stats.in,
-                                  .tallies_out = run->stats.out};
+                                  .tallies_in = running->stats.in,
+                                  .tallies_out = running->stats.out};
 
-    for (size_t i = 0; i < run->plan->shares.held; i++)
-        summary.shares[i] = share_of(passes, i);
+    for (size_t i = 0; i < running->plan->shares.held; i++)
+        summary.shares[i] = share_of(run, i);
     return summary;
 }
 
 bool run_plan(struct plan *plan, const struct run_request *request, struct source *source, struct sink *sink,
               struct run_summary *summary, struct fault *fault)
 {
-    struct running run = {
+    struct running running = {
         .plan = plan,
         .request = request,
         .fault = fault,
-        .stops = stops_of(plan, request->volume, source, sink, &run.passes.outrange.encode),
-        .passes = {.plan = plan,
-                   .lanes = plan->lanes,
-                   .lane = &plan->lanes[0],
-                   .job = plan->job,
-                   .fault = fault,
-                   .peers = request->peers,
-                   .sink = sink,
-                   .tees = {.list = request->tees, .count = request->tee_count, .plan = plan},
-                   .shares = plan->shares,
-                   .share = plan->shares.first,
-                   .sweeps = run.sweeps,
-                   .sweep = run.sweeps,
-                   .outrange = {.plan = plan, .encode = plan->job->encode},
-                   .progress = &run.progress},
-        .trial = trial_of(&run.passes),
+        .stops = stops_of(plan, request->volume, source, sink, &running.run.outrange.encode),
+        .run = {.plan = plan,
+                .lanes = plan->lanes,
+                .lane = &plan->lanes[0],
+                .job = plan->job,
+                .fault = fault,
+                .peers = request->peers,
+                .sink = sink,
+                .tees = {.list = request->tees, .count = request->tee_count, .plan = plan},
+                .shares = plan->shares,
+                .share = plan->shares.first,
+                .sweeps = running.sweeps,
+                .sweep = running.sweeps,
+                .outrange = {.plan = plan, .encode = plan->job->encode},
+                .progress = &running.progress},
+        .trial = trial_of(&running.run),
         .stats.of_series = request->volume == 0};
-    struct passes *passes = &run.passes;
+    struct run *run = &running.run;
     double begun = clock_seconds();
     bool done;
 
-    progress_begin(&run.progress, request->progress, work_ahead(&run));
-    done = peers_agree(request->peers, prepare(&run), fault) &&
-           peers_agree(request->peers, filter_all(&run), fault) &&
-           observers_finish(&passes->observers, request->peers, fault) && gather(&run) && finish_files(&run);
-    progress_end(&run.progress);
-    *summary = summarise(&run);
-    if (done && outrange_maps(&passes->outrange)) {
-        summary->low = intensity_value(&plan->job->intensity, passes->outrange.encode.low);
-        summary->high = intensity_value(&plan->job->intensity, passes->outrange.encode.high);
+    progress_begin(&running.progress, request->progress, work_ahead(&running));
+    done = peers_agree(request->peers, prepare(&running), fault) &&
+           peers_agree(request->peers, filter_all(&running), fault) &&
+           observers_finish(&run->observers, request->peers, fault) && gather(&running) &&
+           finish_files(&running);
+    progress_end(&running.progress);
+    *summary = summarise(&running);
+    if (done && outrange_maps(&run->outrange)) {
+        summary->low = intensity_value(&plan->job->intensity, run->outrange.encode.low);
+        summary->high = intensity_value(&plan->job->intensity, run->outrange.encode.high);
     }
-    release(&run);
-    summary->total = start_seconds(&run) + clock_seconds() - begun;
+    release(&running);
+    summary->total = start_seconds(&running) + clock_seconds() - begun;
     return done;
 }
 

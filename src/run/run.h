@@ -5,11 +5,11 @@
 #include "base/diag.h"
 #include "base/history.h"
 #include "base/progress.h"
+#include "peers/peers.h"
 #include "kernels/backend.h"
 #include "format/format.h"
 #include "plan/plan.h"
 #include "observer.h"
-#include "peers.h"
 #include "tees.h"
 
 #include <stdbool.h>

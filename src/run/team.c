@@ -16,16 +16,16 @@
 #define LONGER_MICROSECONDS  128
 #define LONGEST_MICROSECONDS 1000
 
-bool team_is_due(const struct passes *all)
+bool team_is_due(const struct run *run)
 {
-    return all->plan->shares.held < all->plan->shares.count;
+    return run->plan->shares.held < run->plan->shares.count;
 }
 
 /* ---- levels ---- */
 
 /* A walk through the levels. */
 struct walking {
-    struct passes *all;
+    struct run *run;
     struct trade trade;
     struct levels_walk walk;
     double *each;       /* room for the changes of the rank's planes */
@@ -50,15 +50,15 @@ static bool trade_at_once(struct walking *walking, size_t reach, unsigned field)
                           trade_send(trade, &walking->fine) && trade_end(trade, field, &walking->fine));
 }
 
-static struct range own_planes(const struct passes *all)
+static struct range own_planes(const struct run *run)
 {
-    return shares_own(&all->plan->shares, all->plan->shares.first);
+    return shares_own(&run->plan->shares, run->plan->shares.first);
 }
 
 static void advance(struct walking *walking, struct range planes)
 {
     walking->fine = walking->fine &&
-                    sweep_advance(walking->all->sweep, &walking->walk.level, planes, walking->all->fault);
+                    sweep_advance(walking->run->sweep, &walking->walk.level, planes, walking->run->fault);
 }
 
 /* What another thread computes. */
@@ -93,7 +93,7 @@ static void advance_and_look(struct walking *walking, struct range planes)
         advance(walking, planes);
         return;
     }
-    for (unsigned wait = 0; !over && !peers_look_at_trade(walking->all->peers); wait = longer(wait))
+    for (unsigned wait = 0; !over && !peers_test_messages(walking->run->peers); wait = longer(wait))
         over = pool_join_within(walking->aside, wait);
     pool_join(walking->aside);
 }
@@ -115,7 +115,7 @@ static bool advance_inside_and_send(struct walking *walking, struct range planes
 /* The borders come first if they can be on their way while the inside is computed. */
 static bool advance_and_trade(struct walking *walking)
 {
-    const struct range own = own_planes(walking->all);
+    const struct range own = own_planes(walking->run);
     size_t reach = next_reach(walking->walk);
     unsigned to = walking->walk.level.to;
 
@@ -134,7 +134,7 @@ static bool advance_and_trade(struct walking *walking)
 static bool add_up(void *data, const void *bytes, size_t size, struct fault *fault)
 {
     const struct walking *walking = data;
-    size_t channels = walking->all->job->in.grid.channels;
+    size_t channels = walking->run->job->in.grid.channels;
     const double *each = bytes;
 
     (void)fault;
@@ -146,15 +146,15 @@ static bool add_up(void *data, const void *bytes, size_t size, struct fault *fau
 /* Rank 0 adds them up, and tells. */
 static bool add_changes(struct walking *walking)
 {
-    struct passes *all = walking->all;
-    const struct range own = own_planes(all);
-    size_t channels = all->job->in.grid.channels, bytes = own.count * channels * sizeof(double);
+    struct run *run = walking->run;
+    const struct range own = own_planes(run);
+    size_t channels = run->job->in.grid.channels, bytes = own.count * channels * sizeof(double);
 
     memset(walking->each, 0, bytes);
     walking->fine =
-        walking->fine && sweep_list_changes(all->sweep, &walking->walk.level, own, walking->each, all->fault);
-    return peers_gather(all->peers, walking->each, bytes, add_up, walking, all->fault) &&
-           peers_tell(all->peers, walking->changes, channels * sizeof(double), all->fault);
+        walking->fine && sweep_list_changes(run->sweep, &walking->walk.level, own, walking->each, run->fault);
+    return peers_gather(run->peers, walking->each, bytes, add_up, walking, run->fault) &&
+           peers_broadcast(run->peers, walking->changes, channels * sizeof(double), run->fault);
 }
 
 static bool look_at_changes(struct walking *walking)
@@ -164,20 +164,20 @@ static bool look_at_changes(struct walking *walking)
 
     if (walking->changes == NULL || !level->ends_step)
         return true;
-    if (sweep_looks_at(walking->all->sweep, level))
+    if (sweep_looks_at(walking->run->sweep, level))
         done = add_changes(walking);
-    walking->changes += walking->all->job->in.grid.channels;
+    walking->changes += walking->run->job->in.grid.channels;
     return done;
 }
 
 /* A state that is also written; samples on their way to other ranks do not count in its outcomes. */
 static void write_state(struct walking *walking, unsigned field)
 {
-    struct passes *all = walking->all;
+    struct run *run = walking->run;
 
     walking->fine =
-        walking->fine && passes_write_state(all, all->sweep, walking->walk.at, field, own_planes(all));
-    all->tees.aside = (struct outcomes){.strays = 0};
+        walking->fine && pass_write_state(run, run->sweep, walking->walk.at, field, own_planes(run));
+    run->tees.aside = (struct outcomes){.strays = 0};
 }
 
 static bool agree_from_time_to_time(struct walking *walking)
@@ -185,8 +185,8 @@ static bool agree_from_time_to_time(struct walking *walking)
     if (++walking->levels < LEVELS_BETWEEN)
         return true;
     walking->levels = 0;
-    walking->fine = walking->fine && !sink_lacks_room(walking->all->sink, walking->all->fault);
-    return peers_agree(walking->all->peers, walking->fine, walking->all->fault);
+    walking->fine = walking->fine && !sink_lacks_room(walking->run->sink, walking->run->fault);
+    return peers_agree(walking->run->peers, walking->fine, walking->run->fault);
 }
 
 static bool walk_levels(struct walking *walking)
@@ -208,45 +208,45 @@ static bool walk_levels(struct walking *walking)
 
 /* Planes on their way to other ranks come from no file and go into none, so what was seen of them does not
    count. */
-static bool leave_out_outcomes(struct passes *all)
+static bool leave_out_outcomes(struct run *run)
 {
     struct outcomes of_trade = {.strays = 0};
 
-    return all->lane->backend->tell_outcomes(all->lane->device, &of_trade, all->fault);
+    return run->lane->backend->tell_outcomes(run->lane->device, &of_trade, run->fault);
 }
 
 static bool begin_levels(struct walking *walking)
 {
-    struct passes *all = walking->all;
-    size_t values = own_planes(all).count * all->job->in.grid.channels;
+    struct run *run = walking->run;
+    size_t values = own_planes(run).count * run->job->in.grid.channels;
 
     if (walking->changes != NULL) {
-        walking->each = mem_alloc(values, sizeof *walking->each, "the sums", all->fault);
+        walking->each = mem_alloc(values, sizeof *walking->each, "the sums", run->fault);
         if (walking->each == NULL)
             return false;
     }
     /* Other devices compute by themselves while their caller does other things. */
-    if (lane_is_in_own_memory(all->lane) && !pool_create(&walking->aside, 1, POOL_FULL_STACKS, all->fault))
+    if (lane_is_in_own_memory(run->lane) && !pool_create(&walking->aside, 1, POOL_FULL_STACKS, run->fault))
         return false;
-    return all->lane->backend->tell_outcomes(all->lane->device, &all->outcomes, all->fault) &&
-           sweep_begin_span(all->sweep, all->fault);
+    return run->lane->backend->tell_outcomes(run->lane->device, &run->outcomes, run->fault) &&
+           sweep_begin_span(run->sweep, run->fault);
 }
 
-static bool advance_levels(struct passes *all, const struct pass *pass)
+static bool advance_levels(struct run *run, const struct pass *pass)
 {
-    struct walking walking = {.all = all, .trade = {.all = all}, .changes = pass->changes, .fine = true};
-    struct sweep *sweep = all->sweep;
+    struct walking walking = {.run = run, .trade = {.run = run}, .changes = pass->changes, .fine = true};
+    struct sweep *sweep = run->sweep;
     bool done;
 
     levels_walk_start(&walking.walk, &sweep->levels, pass->begin, pass->end, sweep->output);
-    done = peers_agree(all->peers, begin_levels(&walking), all->fault);
+    done = peers_agree(run->peers, begin_levels(&walking), run->fault);
     if (done && pass->from != NULL)
         write_state(&walking, sweep->output);
     done = done && walk_levels(&walking);
     walking.fine = walking.fine && done &&
-                   sweep_end_levels(sweep, levels_walk_field(&walking.walk), all->fault) &&
-                   leave_out_outcomes(all);
-    done = done && peers_agree(all->peers, walking.fine, all->fault);
+                   sweep_end_levels(sweep, levels_walk_field(&walking.walk), run->fault) &&
+                   leave_out_outcomes(run);
+    done = done && peers_agree(run->peers, walking.fine, run->fault);
     trade_close(&walking.trade);
     pool_destroy(walking.aside);
     mem_free(walking.each);
@@ -256,22 +256,22 @@ static bool advance_levels(struct passes *all, const struct pass *pass)
 /* ---- planes in and out ---- */
 
 /* A rank's own planes, and no levels. */
-static bool move(struct passes *all, const struct stop *from, const struct stop *to, struct levels_mark mark)
+static bool move(struct run *run, const struct stop *from, const struct stop *to, struct levels_mark mark)
 {
     struct pass own = {
-        .begin = mark, .end = mark, .overlap = shares_overlap(&all->plan->shares), .from = from, .to = to};
+        .begin = mark, .end = mark, .overlap = shares_overlap(&run->plan->shares), .from = from, .to = to};
 
-    return pass_make(all, &own);
+    return pass_make(run, &own);
 }
 
-bool team_make(struct passes *all, const struct pass *pass)
+bool team_make(struct run *run, const struct pass *pass)
 {
-    if (pass->from != NULL && !peers_agree(all->peers, move(all, pass->from, NULL, pass->begin), all->fault))
+    if (pass->from != NULL && !peers_agree(run->peers, move(run, pass->from, NULL, pass->begin), run->fault))
         return false;
-    return advance_levels(all, pass) && (pass->to == NULL || move(all, NULL, pass->to, pass->end));
+    return advance_levels(run, pass) && (pass->to == NULL || move(run, NULL, pass->to, pass->end));
 }
 
-bool team_measure(struct passes *all)
+bool team_measure(struct run *run)
 {
-    return passes_measure(all, own_planes(all));
+    return pass_measure(run, own_planes(run));
 }

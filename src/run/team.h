@@ -8,12 +8,12 @@
 #include <stdbool.h>
 
 /* Whether the planes are shared so. */
-bool team_is_due(const struct passes *all);
+bool team_is_due(const struct run *run);
 
 /* A pass by all ranks together, in which planes come from the source, go to the sink, or stay. */
-bool team_make(struct passes *all, const struct pass *pass);
+bool team_make(struct run *run, const struct pass *pass);
 
 /* Look at the extremes of the planes that the last pass left here. */
-bool team_measure(struct passes *all);
+bool team_measure(struct run *run);
 
 #endif

@@ -4,12 +4,12 @@
 #define TEES_H
 
 #include "base/diag.h"
+#include "peers/peers.h"
 #include "kernels/backend.h"
 #include "format/format.h"
 #include "plan/plan.h"
 #include "carrier.h"
 #include "outlet.h"
-#include "peers.h"
 #include "ring.h"
 #include "sweep.h"
 

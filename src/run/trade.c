@@ -17,7 +17,7 @@ struct trade_parcel {
 
 static size_t plane_bytes(const struct trade *trade)
 {
-    const struct plan *plan = trade->all->plan;
+    const struct plan *plan = trade->run->plan;
 
     return (size_t)plan_samples(plan, 1) * work_size(plan->job->work);
 }
@@ -29,7 +29,7 @@ static size_t parcel_bytes(const struct trade *trade, const struct trade_parcel 
 
 static size_t own_index(const struct trade *trade)
 {
-    return trade->all->plan->shares.first;
+    return trade->run->plan->shares.first;
 }
 
 /* Whether the planes pass through memory that both ranks see. */
@@ -40,8 +40,8 @@ static bool is_seen(const struct trade *trade, const struct shares_parcel *way)
 
 static bool create_lists(struct trade *trade)
 {
-    size_t ranks = trade->all->plan->shares.count;
-    struct fault *fault = trade->all->fault;
+    size_t ranks = trade->run->plan->shares.count;
+    struct fault *fault = trade->run->fault;
 
     trade->outgoing = mem_zeroed(ranks, sizeof *trade->outgoing, "the trade", fault);
     trade->seen = mem_zeroed(ranks, sizeof *trade->seen, "the trade", fault);
@@ -51,7 +51,7 @@ static bool create_lists(struct trade *trade)
 /* What this rank sends to each of the others, in memory that they see. */
 static bool count_outgoing(struct trade *trade)
 {
-    const struct shares *shares = &trade->all->plan->shares;
+    const struct shares *shares = &trade->run->plan->shares;
 
     if (!create_lists(trade))
         return false;
@@ -69,7 +69,7 @@ static bool count_outgoing(struct trade *trade)
 static bool add_parcel(struct trade *trade, const struct shares_parcel *way, size_t offset)
 {
     struct trade_parcel *parcels = mem_grown(trade->parcels, trade->count, &trade->capacity, sizeof *parcels,
-                                             "the trade", trade->all->fault);
+                                             "the trade", trade->run->fault);
 
     if (parcels == NULL)
         return false;
@@ -82,8 +82,8 @@ static bool add_parcel(struct trade *trade, const struct shares_parcel *way, siz
    memory that both see. */
 static bool list_parcels(struct trade *trade)
 {
-    const struct shares *shares = &trade->all->plan->shares;
-    size_t *used = mem_zeroed(shares->count, sizeof *used, "the trade", trade->all->fault);
+    const struct shares *shares = &trade->run->plan->shares;
+    size_t *used = mem_zeroed(shares->count, sizeof *used, "the trade", trade->run->fault);
     bool done = used != NULL;
 
     for (size_t to = 0; done && to < shares->count; to++) {
@@ -103,24 +103,24 @@ static bool list_parcels(struct trade *trade)
 
 static bool prepare_parcel(struct trade *trade, struct trade_parcel *parcel)
 {
-    const struct lane *lane = trade->all->lane;
+    const struct lane *lane = trade->run->lane;
     bool seen = is_seen(trade, &parcel->way), done = true;
     size_t bytes = parcel_bytes(trade, parcel);
     size_t apart = transit_parcel_bytes(plane_bytes(trade), parcel->way.planes.count);
 
     for (unsigned turn = 0; done && turn < (seen ? TRANSIT_TURNS : 1); turn++) {
         unsigned char *place = seen ? trade->seen[parcel->way.from] + parcel->offset + turn * apart : NULL;
-        parcel->staging[turn] = lane->backend->staging_create(lane->device, bytes, place, trade->all->fault);
+        parcel->staging[turn] = lane->backend->staging_create(lane->device, bytes, place, trade->run->fault);
         done = parcel->staging[turn] != NULL;
     }
     return done;
 }
 
-static struct peers_parcel message_of(const struct trade *trade, const struct trade_parcel *parcel)
+static struct peers_message message_of(const struct trade *trade, const struct trade_parcel *parcel)
 {
     bool incoming = parcel->way.to == own_index(trade);
-    struct peers_parcel message = {.peer = incoming ? parcel->way.from : parcel->way.to,
-                                   .incoming = incoming};
+    struct peers_message message = {.peer = incoming ? parcel->way.from : parcel->way.to,
+                                    .incoming = incoming};
 
     if (!is_seen(trade, &parcel->way)) {
         message.bytes = parcel->staging[0]->samples;
@@ -133,7 +133,7 @@ static bool prepare_parcels(struct trade *trade)
 {
     if (!list_parcels(trade))
         return false;
-    trade->messages = mem_alloc(trade->count, sizeof *trade->messages, "the trade", trade->all->fault);
+    trade->messages = mem_alloc(trade->count, sizeof *trade->messages, "the trade", trade->run->fault);
     if (trade->messages == NULL)
         return false;
     for (size_t i = 0; i < trade->count; i++) {
@@ -148,25 +148,25 @@ static bool prepare_parcels(struct trade *trade)
 
 void trade_close(struct trade *trade)
 {
-    const struct lane *lane = trade->all->lane;
+    const struct lane *lane = trade->run->lane;
 
     for (size_t i = 0; i < trade->count; i++) {
         for (unsigned turn = 0; turn < TRANSIT_TURNS; turn++)
             lane->backend->staging_destroy(lane->device, trade->parcels[i].staging[turn]);
     }
-    peers_unshare(trade->all->peers, trade->memory);
+    peers_unshare(trade->run->peers, trade->memory);
     mem_free(trade->parcels);
     mem_free(trade->messages);
     mem_free(trade->outgoing);
     mem_free(trade->seen);
-    *trade = (struct trade){.all = trade->all, .apart = trade->apart};
+    *trade = (struct trade){.run = trade->run, .apart = trade->apart};
 }
 
 /* All together: whether this rank is prepared, and whether all are. */
 static bool try_to_open(struct trade *trade, size_t reach, bool *own, bool *all)
 {
-    struct peers *peers = trade->all->peers;
-    struct fault *fault = trade->all->fault;
+    struct peers *peers = trade->run->peers;
+    struct fault *fault = trade->run->fault;
     uint64_t least;
 
     trade_close(trade);
@@ -175,7 +175,7 @@ static bool try_to_open(struct trade *trade, size_t reach, bool *own, bool *all)
         (!trade->apart && !peers_share(peers, trade->outgoing, trade->seen, &trade->memory, fault)))
         return false;
     least = *own = prepare_parcels(trade);
-    if (!peers_least(peers, &least, fault))
+    if (!peers_min(peers, &least, fault))
         return false;
     *all = least != 0;
     return true;
@@ -194,7 +194,7 @@ static bool open_for(struct trade *trade, size_t reach)
         if (!try_to_open(trade, reach, &own, &all))
             return false;
     }
-    return all || peers_agree(trade->all->peers, own, trade->all->fault);
+    return all || peers_agree(trade->run->peers, own, trade->run->fault);
 }
 
 /* ---- a trade ---- */
@@ -213,7 +213,7 @@ static struct staging *staging_of(const struct trade *trade, const struct trade_
 /* Waits for copies between stagings and fields, of both turns. */
 static bool await_copies(const struct trade *trade)
 {
-    const struct lane *lane = trade->all->lane;
+    const struct lane *lane = trade->run->lane;
     double seconds = 0.0;
     bool done = true;
 
@@ -221,7 +221,7 @@ static bool await_copies(const struct trade *trade)
         for (unsigned turn = 0; done && turn < TRANSIT_TURNS; turn++)
             done = trade->parcels[i].staging[turn] == NULL ||
                    lane->backend->staging_wait(lane->device, trade->parcels[i].staging[turn], &seconds,
-                                               trade->all->fault);
+                                               trade->run->fault);
     }
     return done;
 }
@@ -229,8 +229,8 @@ static bool await_copies(const struct trade *trade)
 /* Out of a field. A device may still copy from it afterwards. */
 static bool pick_up(const struct trade *trade, unsigned field)
 {
-    const struct plan *plan = trade->all->plan;
-    const struct lane *lane = trade->all->lane;
+    const struct plan *plan = trade->run->plan;
+    const struct lane *lane = trade->run->lane;
     const struct encoding encoding = packed(plan);
     bool done = true;
 
@@ -238,7 +238,7 @@ static bool pick_up(const struct trade *trade, unsigned field)
         const struct trade_parcel *parcel = &trade->parcels[i];
         if (parcel->way.from == own_index(trade))
             done = lane->backend->download(lane->device, lane->fields[field], &encoding,
-                                           staging_of(trade, parcel), parcel->way.planes, trade->all->fault);
+                                           staging_of(trade, parcel), parcel->way.planes, trade->run->fault);
     }
     return done;
 }
@@ -246,8 +246,8 @@ static bool pick_up(const struct trade *trade, unsigned field)
 /* Into a field. A device may still copy to it afterwards. */
 static bool drop_off(const struct trade *trade, unsigned field)
 {
-    const struct plan *plan = trade->all->plan;
-    const struct lane *lane = trade->all->lane;
+    const struct plan *plan = trade->run->plan;
+    const struct lane *lane = trade->run->lane;
     const struct encoding encoding = packed(plan);
     bool done = true;
 
@@ -257,7 +257,7 @@ static bool drop_off(const struct trade *trade, unsigned field)
         if (parcel->way.to == own_index(trade))
             done =
                 lane->backend->upload(lane->device, lane->fields[field], &encoding, staging_of(trade, parcel),
-                                      planes, (struct range){0, 0}, trade->all->fault);
+                                      planes, (struct range){0, 0}, trade->run->fault);
     }
     return done;
 }
@@ -275,12 +275,12 @@ bool trade_send(struct trade *trade, bool *fine)
 {
     *fine = *fine && await_copies(trade);
     atomic_thread_fence(memory_order_seq_cst);
-    return peers_begin_trade(trade->all->peers, trade->messages, trade->message_count, trade->all->fault);
+    return peers_start_messages(trade->run->peers, trade->messages, trade->message_count, trade->run->fault);
 }
 
 bool trade_end(struct trade *trade, unsigned field, bool *fine)
 {
-    if (!peers_end_trade(trade->all->peers, trade->all->fault))
+    if (!peers_wait_for_messages(trade->run->peers, trade->run->fault))
         return false;
     atomic_thread_fence(memory_order_seq_cst);
     *fine = *fine && drop_off(trade, field);

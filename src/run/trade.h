@@ -5,21 +5,21 @@
 #ifndef TRADE_H
 #define TRADE_H
 
+#include "peers/peers.h"
 #include "plan/share.h"
 #include "plan/transit.h"
 #include "pass.h"
-#include "peers.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 
-/* All that a rank sends and receives before a level; before the first one, all members but `all` are zero. */
+/* All that a rank sends and receives before a level; before the first one, all members but `run` are zero. */
 struct trade {
-    struct passes *all;
+    struct run *run;
     bool apart;   /* ranks do without memory that several of them see */
     size_t reach; /* of the level */
     struct trade_parcel *parcels;
-    struct peers_parcel
+    struct peers_message
         *messages; /* one for each parcel between two ranks: its bytes, or a sign that they are there */
     size_t count, capacity, message_count;
     size_t *outgoing;     /* bytes of memory for what this one sends to each */

@@ -11,14 +11,14 @@
  */
 #define MOST_AT_A_VENTURE 4096
 
-struct trial trial_of(struct passes *passes)
+struct trial trial_of(struct run *run)
 {
-    return (struct trial){.passes = passes, .last_change = NAN};
+    return (struct trial){.run = run, .last_change = NAN};
 }
 
 static const struct stage *last_stage(const struct trial *trial)
 {
-    const struct job *job = trial->passes->job;
+    const struct job *job = trial->run->job;
 
     return &job->stages[job->stage_count - 1];
 }
@@ -28,9 +28,9 @@ static double change_of(const struct trial *trial, const double *sums)
 {
     double total = 0.0;
 
-    for (unsigned channel = 0; channel < trial->passes->job->in.grid.channels; channel++)
+    for (unsigned channel = 0; channel < trial->run->job->in.grid.channels; channel++)
         total += sums[channel];
-    return sqrt(total / (double)grid_samples(&trial->passes->job->in.grid)) *
+    return sqrt(total / (double)grid_samples(&trial->run->job->in.grid)) *
            intensity_unit(&last_stage(trial)->intensity);
 }
 
@@ -50,7 +50,7 @@ static size_t judge_all(struct trial *trial, uint64_t behind, const double *chan
 
     *enough = false;
     while (taken < steps && !*enough) {
-        const double *sums = changes + taken++ * trial->passes->job->in.grid.channels;
+        const double *sums = changes + taken++ * trial->run->job->in.grid.channels;
         if (checks_is_due(&last_stage(trial)->checks, behind + taken))
             *enough = judge(trial, behind + taken, sums);
     }
@@ -60,7 +60,7 @@ static size_t judge_all(struct trial *trial, uint64_t behind, const double *chan
 
 struct levels_mark trial_start(const struct trial *trial)
 {
-    return (struct levels_mark){trial->passes->job->stage_count - 1, 0};
+    return (struct levels_mark){trial->run->job->stage_count - 1, 0};
 }
 
 /* All planes are in the fields: steps that nobody looks at, as many at once as there are. */
@@ -68,7 +68,7 @@ static bool step_unseen(struct trial *trial, struct levels_mark *mark, uint64_t 
 {
     struct levels_mark end = {mark->stage, step};
     bool done = mark->step == step ||
-                fleet_make(trial->passes, &(struct pass){.begin = *mark, .end = end, .changes = NULL});
+                fleet_make(trial->run, &(struct pass){.begin = *mark, .end = end, .changes = NULL});
 
     *mark = end;
     return done;
@@ -80,25 +80,24 @@ static bool step_seen(struct trial *trial, struct levels_mark *mark, double *sum
     struct levels_mark end = {mark->stage, mark->step + 1};
     bool done;
 
-    for (unsigned channel = 0; channel < trial->passes->job->in.grid.channels; channel++)
+    for (unsigned channel = 0; channel < trial->run->job->in.grid.channels; channel++)
         sums[channel] = 0.0;
-    done = fleet_make(trial->passes, &(struct pass){.begin = *mark, .end = end, .changes = sums});
+    done = fleet_make(trial->run, &(struct pass){.begin = *mark, .end = end, .changes = sums});
     *mark = end;
     return done;
 }
 
 bool trial_open(struct trial *trial)
 {
-    return history_open(&trial->looks, checks_count(&last_stage(trial)->checks), trial->passes->fault);
+    return history_open(&trial->looks, checks_count(&last_stage(trial)->checks), trial->run->fault);
 }
 
 bool trial_in_fields(struct trial *trial)
 {
     const struct stage *last = last_stage(trial);
     struct levels_mark mark = trial_start(trial);
-    double *sums =
-        mem_zeroed(trial->passes->job->in.grid.channels, sizeof *sums, "the sums", trial->passes->fault);
-    bool enough = false, done = peers_agree(trial->passes->peers, sums != NULL, trial->passes->fault);
+    double *sums = mem_zeroed(trial->run->job->in.grid.channels, sizeof *sums, "the sums", trial->run->fault);
+    bool enough = false, done = peers_agree(trial->run->peers, sums != NULL, trial->run->fault);
 
     while (done && !enough && mark.step < last->steps) {
         done = step_unseen(trial, &mark, checks_next(&last->checks, mark.step) - 1) &&
@@ -112,9 +111,9 @@ bool trial_in_fields(struct trial *trial)
 }
 
 /* Ranks keep the changes of each of their planes. */
-static size_t most_at_a_venture(const struct passes *passes)
+static size_t most_at_a_venture(const struct run *run)
 {
-    size_t step = shares_most(&passes->plan->portions) * passes->job->in.grid.channels * sizeof(double);
+    size_t step = shares_most(&run->plan->portions) * run->job->in.grid.channels * sizeof(double);
 
     return size_least(MOST_AT_A_VENTURE, size_most(1, PLAN_CHANGE_BYTES / step));
 }
@@ -125,7 +124,7 @@ static struct route_leg venture(const struct trial *trial, const struct route *r
     struct levels_mark end = levels_end(route->levels), most = route->at;
     struct route_leg leg;
 
-    most.step += loan_is_due(trial->passes) ? most_at_a_venture(trial->passes) : MOST_AT_A_VENTURE;
+    most.step += loan_is_due(trial->run) ? most_at_a_venture(trial->run) : MOST_AT_A_VENTURE;
     if (most.step < last_stage(trial)->steps)
         end = most;
     leg = route_next(route, end, false);
@@ -144,15 +143,15 @@ static size_t steps_of(const struct trial *trial, const struct route_leg *leg)
 static bool take_leg(struct trial *trial, struct journey *journey, const struct route_leg *leg, size_t steps,
                      double *sums)
 {
-    const struct passes *passes = trial->passes;
+    const struct run *run = trial->run;
     double *changes;
     bool done;
 
-    if (!loan_is_due(passes))
+    if (!loan_is_due(run))
         return sums != NULL && journey_make(journey, leg, sums, false);
-    changes = sums == NULL ? NULL : loan_changes(passes, steps);
-    done = peers_agree(passes->peers, changes != NULL, passes->fault) &&
-           journey_make(journey, leg, changes, false) && loan_add_up(passes, changes, steps, sums);
+    changes = sums == NULL ? NULL : loan_changes(run, steps);
+    done = peers_agree(run->peers, changes != NULL, run->fault) &&
+           journey_make(journey, leg, changes, false) && loan_add_up(run, changes, steps, sums);
     mem_free(changes);
     return done;
 }
@@ -160,13 +159,13 @@ static bool take_leg(struct trial *trial, struct journey *journey, const struct 
 bool trial_over_spools(struct trial *trial, struct journey *journey, struct levels_mark *end)
 {
     struct route *route = &journey->route;
-    unsigned channels = trial->passes->job->in.grid.channels;
+    unsigned channels = trial->run->job->in.grid.channels;
     bool enough = false;
 
     while (!enough && !route_is_at(route, levels_end(route->levels))) {
         struct route_leg leg = venture(trial, route);
         size_t steps = steps_of(trial, &leg), taken = 0;
-        double *sums = mem_zeroed(steps, channels * sizeof *sums, "the sums", trial->passes->fault);
+        double *sums = mem_zeroed(steps, channels * sizeof *sums, "the sums", trial->run->fault);
         bool done = take_leg(trial, journey, &leg, steps, sums);
         if (done)
             taken = judge_all(trial, leg.begin.step, sums, steps, &enough);

@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 struct trial {
-    struct passes *passes;
+    struct run *run;
     uint64_t steps;       /* taken */
     struct history looks; /* which whoever keeps the trial closes */
     double last_change;   /* RMS of the last step looked at; NaN before the first */
@@ -19,7 +19,7 @@ struct trial {
 };
 
 /* Nothing has been tried yet; then, where there is such a stage, room for its looks. */
-struct trial trial_of(struct passes *passes);
+struct trial trial_of(struct run *run);
 bool trial_open(struct trial *trial);
 
 /* The mark at which it begins. */

@@ -22,7 +22,7 @@ struct peers_place {
 };
 
 /* A message that goes to another one, or comes from it. One of no bytes is a sign. */
-struct peers_parcel {
+struct peers_message {
     size_t peer;
     bool incoming;
     void *bytes;
@@ -33,25 +33,26 @@ struct peers_parcel {
  * on. */
 struct peers_kind {
     /* All together: the least of their values. */
-    bool (*least)(void *state, uint64_t *value, struct fault *fault);
+    bool (*min)(void *state, uint64_t *value, struct fault *fault);
 
     /* All together: the bytes of one of them, at all. */
-    bool (*tell)(void *state, size_t from, void *bytes, size_t size, struct fault *fault);
+    bool (*broadcast)(void *state, size_t from, void *bytes, size_t size, struct fault *fault);
 
     /* One to another, which receives as many bytes. */
     bool (*send)(void *state, size_t to, const void *bytes, size_t size, struct fault *fault);
     bool (*receive)(void *state, size_t from, void *bytes, size_t size, struct fault *fault);
 
     /* Whether a message of another one waits to be received, and whose. */
-    bool (*has_come)(void *state, size_t *from);
+    bool (*has_message)(void *state, size_t *from);
 
-    /* Messages between two of them, both ways and all at once, in an order that both have. begin_trade starts
-       them, and the bytes stay where they are. end_trade waits until those that come are there and those that
-       go are read. Some transports move a message only while they are called, so whoever computes meanwhile
-       calls look_at_trade, which says whether all is done. A failure shows at the end. */
-    bool (*begin_trade)(void *state, const struct peers_parcel *parcels, size_t count, struct fault *fault);
-    bool (*look_at_trade)(void *state);
-    bool (*end_trade)(void *state, struct fault *fault);
+    /* Messages between two of them, both ways and all at once, in an order that both have. start_messages
+       starts them, and the bytes stay where they are. wait_for_messages waits until those that come are there
+       and those that go are read. Some transports move a message only while they are called, so whoever
+       computes meanwhile calls test_messages, which says whether all is done. A failure shows at the end. */
+    bool (*start_messages)(void *state, const struct peers_message *messages, size_t count,
+                           struct fault *fault);
+    bool (*test_messages)(void *state);
+    bool (*wait_for_messages)(void *state, struct fault *fault);
 
     /* All together: get memory for this rank that the others on its node see as well: bytes[i], in whole
        pages, for each rank i of these. seen[i] is the memory of rank i, or NULL if the rank is on another
@@ -64,7 +65,7 @@ struct peers_kind {
        together: forget it. */
     void (*warn)(void *state);
     bool (*is_warned)(void *state);
-    bool (*calm)(void *state, struct fault *fault);
+    bool (*clear_warnings)(void *state, struct fault *fault);
 
     /* All together: make a team of the first of them, which is to be closed. NULL for the others, and for
        one that lacks the memory; that one fills the fault, and is not done. */
@@ -106,10 +107,10 @@ bool peers_go_on(struct peers *peers, struct fault *fault);
 bool peers_follow(struct peers *peers, bool done, struct fault *fault);
 
 /* All together: the least of their values. */
-bool peers_least(struct peers *peers, uint64_t *value, struct fault *fault);
+bool peers_min(struct peers *peers, uint64_t *value, struct fault *fault);
 
 /* The bytes of rank 0, at all. */
-bool peers_tell(struct peers *peers, void *bytes, size_t size, struct fault *fault);
+bool peers_broadcast(struct peers *peers, void *bytes, size_t size, struct fault *fault);
 
 /* Name this rank in a fault of its own; false. */
 bool peers_sign(const struct peers *peers, struct fault *fault);
@@ -117,13 +118,13 @@ bool peers_sign(const struct peers *peers, struct fault *fault);
 /* Messages from one to another, as peers_kind has it. */
 bool peers_send(struct peers *peers, size_t to, const void *bytes, size_t size, struct fault *fault);
 bool peers_receive(struct peers *peers, size_t from, void *bytes, size_t size, struct fault *fault);
-bool peers_has_come(struct peers *peers, size_t *from);
+bool peers_has_message(struct peers *peers, size_t *from);
 
 /* Messages to and from some of them, as peers_kind has it. */
-bool peers_begin_trade(struct peers *peers, const struct peers_parcel *parcels, size_t count,
-                       struct fault *fault);
-bool peers_look_at_trade(struct peers *peers);
-bool peers_end_trade(struct peers *peers, struct fault *fault);
+bool peers_start_messages(struct peers *peers, const struct peers_message *messages, size_t count,
+                          struct fault *fault);
+bool peers_test_messages(struct peers *peers);
+bool peers_wait_for_messages(struct peers *peers, struct fault *fault);
 
 /* Memory that ranks of a node see, as peers_kind has it. */
 bool peers_share(struct peers *peers, const size_t *bytes, unsigned char **seen, void **memory,

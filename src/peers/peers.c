@@ -7,7 +7,7 @@
 #include <string.h>
 
 /* What a rank tells of the fault that ends the run. */
-struct obituary {
+struct failure {
     struct fault fault;
     char node[PEERS_NODE_MOST];
 };
@@ -46,28 +46,28 @@ bool peers_sign(const struct peers *peers, struct fault *fault)
 }
 
 /* Put the rank before the fault, unless all of them have the same. */
-static bool name_rank(struct peers *peers, size_t rank, const struct obituary *told, bool mine,
+static bool name_rank(struct peers *peers, size_t rank, const struct failure *told, bool mine,
                       struct fault *fault)
 {
     uint64_t everybodys = mine && is_same(&told->fault, fault);
 
-    if (!peers->kind->least(peers->state, &everybodys, fault))
+    if (!peers->kind->min(peers->state, &everybodys, fault))
         return false;
     *fault = told->fault;
     return !everybodys && sign(rank, told->node, fault);
 }
 
 /* One of them has failed: all come to have its fault. */
-static bool mourn(struct peers *peers, size_t rank, bool mine, struct fault *fault)
+static bool tell_failure(struct peers *peers, size_t rank, bool mine, struct fault *fault)
 {
-    struct obituary told = {.fault = {.status = STATUS_FAILURE}};
+    struct failure told = {.fault = {.status = STATUS_FAILURE}};
 
     if (rank == peers->place.index) {
         told.fault = *fault;
         memcpy(told.node, peers->place.node, sizeof told.node);
     }
-    return peers->kind->tell(peers->state, rank, &told, sizeof told, fault) &&
-           peers->kind->calm(peers->state, fault) && name_rank(peers, rank, &told, mine, fault);
+    return peers->kind->broadcast(peers->state, rank, &told, sizeof told, fault) &&
+           peers->kind->clear_warnings(peers->state, fault) && name_rank(peers, rank, &told, mine, fault);
 }
 
 bool peers_agree(struct peers *peers, bool done, struct fault *fault)
@@ -83,9 +83,9 @@ bool peers_agree(struct peers *peers, bool done, struct fault *fault)
     peers->heard = false;
     if (mine)
         peers->kind->warn(peers->state);
-    if (!peers->kind->least(peers->state, &first, fault))
+    if (!peers->kind->min(peers->state, &first, fault))
         return false;
-    return first == peers->place.count || mourn(peers, (size_t)first, mine, fault);
+    return first == peers->place.count || tell_failure(peers, (size_t)first, mine, fault);
 }
 
 /* The same in all versions, so that they understand each other this far. */
@@ -114,14 +114,14 @@ bool peers_compare_builds(struct peers *peers, const char *version, uint64_t lay
     snprintf(own.version, sizeof own.version, "%s", version);
     snprintf(own.node, sizeof own.node, "%s", peers->place.node);
     first = other = own;
-    if (!peers_tell(peers, &first, sizeof first, fault))
+    if (!peers_broadcast(peers, &first, sizeof first, fault))
         return false;
     unlike = strcmp(own.version, first.version) == 0 && own.layout == first.layout ? peers->place.count
                                                                                    : peers->place.index;
-    if (!peers->kind->least(peers->state, &unlike, fault))
+    if (!peers->kind->min(peers->state, &unlike, fault))
         return false;
     return unlike == peers->place.count ||
-           (peers->kind->tell(peers->state, (size_t)unlike, &other, sizeof other, fault) &&
+           (peers->kind->broadcast(peers->state, (size_t)unlike, &other, sizeof other, fault) &&
             raise_other_build(&other, (size_t)unlike, &first, fault));
 }
 
@@ -133,14 +133,14 @@ bool peers_go_on(struct peers *peers, struct fault *fault)
     return fault_raise(fault, STATUS_FAILURE, "another rank has stopped");
 }
 
-bool peers_least(struct peers *peers, uint64_t *value, struct fault *fault)
+bool peers_min(struct peers *peers, uint64_t *value, struct fault *fault)
 {
-    return peers_count(peers) == 1 || peers->kind->least(peers->state, value, fault);
+    return peers_count(peers) == 1 || peers->kind->min(peers->state, value, fault);
 }
 
-bool peers_tell(struct peers *peers, void *bytes, size_t size, struct fault *fault)
+bool peers_broadcast(struct peers *peers, void *bytes, size_t size, struct fault *fault)
 {
-    return peers_count(peers) == 1 || peers->kind->tell(peers->state, 0, bytes, size, fault);
+    return peers_count(peers) == 1 || peers->kind->broadcast(peers->state, 0, bytes, size, fault);
 }
 
 bool peers_follow(struct peers *peers, bool done, struct fault *fault)
@@ -149,7 +149,7 @@ bool peers_follow(struct peers *peers, bool done, struct fault *fault)
 
     if (!done && peers_lead(peers))
         told = *fault;
-    if (!peers_tell(peers, &told, sizeof told, fault))
+    if (!peers_broadcast(peers, &told, sizeof told, fault))
         return false;
     if (told.status != STATUS_DONE)
         *fault = told;
@@ -166,25 +166,25 @@ bool peers_receive(struct peers *peers, size_t from, void *bytes, size_t size, s
     return peers->kind->receive(peers->state, from, bytes, size, fault);
 }
 
-bool peers_has_come(struct peers *peers, size_t *from)
+bool peers_has_message(struct peers *peers, size_t *from)
 {
-    return peers->kind->has_come(peers->state, from);
+    return peers->kind->has_message(peers->state, from);
 }
 
-bool peers_begin_trade(struct peers *peers, const struct peers_parcel *parcels, size_t count,
-                       struct fault *fault)
+bool peers_start_messages(struct peers *peers, const struct peers_message *messages, size_t count,
+                          struct fault *fault)
 {
-    return peers->kind->begin_trade(peers->state, parcels, count, fault);
+    return peers->kind->start_messages(peers->state, messages, count, fault);
 }
 
-bool peers_look_at_trade(struct peers *peers)
+bool peers_test_messages(struct peers *peers)
 {
-    return peers->kind->look_at_trade(peers->state);
+    return peers->kind->test_messages(peers->state);
 }
 
-bool peers_end_trade(struct peers *peers, struct fault *fault)
+bool peers_wait_for_messages(struct peers *peers, struct fault *fault)
 {
-    return peers->kind->end_trade(peers->state, fault);
+    return peers->kind->wait_for_messages(peers->state, fault);
 }
 
 bool peers_share(struct peers *peers, const size_t *bytes, unsigned char **seen, void **memory,

@@ -16,14 +16,14 @@
 /* Counts are ints, and some libraries fail where bytes are more than that. */
 #define MOST_BYTES ((size_t)1 << 30)
 
-enum { TAG_BYTES = 1, TAG_WARNING = 2, TAG_TRADE = 3 };
+enum { TAG_BYTES = 1, TAG_WARNING = 2, TAG_MESSAGE = 3 };
 
 struct comm {
     MPI_Comm comm;
     int index, count;
     MPI_Request *warnings; /* that this rank has sent; NULL: it has not */
-    MPI_Request *trades;   /* that are under way, and room for more */
-    size_t trade_count, trade_capacity;
+    MPI_Request *requests; /* that are under way, and room for more */
+    size_t request_count, request_capacity;
     bool whole;           /* it is of all ranks, and MPI ends with it */
     bool own_lost, *lost; /* a call of this rank has failed, and with it all later ones */
 };
@@ -62,13 +62,13 @@ static bool combine(struct comm *comm, uint64_t *value, MPI_Op op, struct fault 
     return complete(comm, code, &request, fault);
 }
 
-static bool least(void *state, uint64_t *value, struct fault *fault)
+static bool minimum(void *state, uint64_t *value, struct fault *fault)
 {
     return combine(state, value, MPI_MIN, fault);
 }
 
 /* A failure shows when it is received. */
-static bool has_come(void *state, size_t *from)
+static bool has_message(void *state, size_t *from)
 {
     const struct comm *comm = state;
     MPI_Status status = {.MPI_SOURCE = comm->index};
@@ -85,7 +85,7 @@ static int piece_of(size_t left)
     return (int)(left < MOST_BYTES ? left : MOST_BYTES);
 }
 
-static bool tell(void *state, size_t from, void *bytes, size_t size, struct fault *fault)
+static bool broadcast(void *state, size_t from, void *bytes, size_t size, struct fault *fault)
 {
     struct comm *comm = state;
     unsigned char *next = bytes;
@@ -134,57 +134,59 @@ static bool receive(void *state, size_t from, void *bytes, size_t size, struct f
     return move_bytes(state, MPI_Irecv, from, bytes, size, fault);
 }
 
-static bool start_message(struct comm *comm, const struct peers_parcel *parcel, struct fault *fault)
+static bool start_message(struct comm *comm, const struct peers_message *message, struct fault *fault)
 {
-    unsigned char *next = parcel->bytes;
-    size_t left = parcel->size;
+    unsigned char *next = message->bytes;
+    size_t left = message->size;
     int code, piece;
 
     do {
-        MPI_Request *requests = mem_grown(comm->trades, comm->trade_count, &comm->trade_capacity,
+        MPI_Request *requests = mem_grown(comm->requests, comm->request_count, &comm->request_capacity,
                                           sizeof *requests, "messages", fault);
         if (requests == NULL) {
             *comm->lost = true;
             return false;
         }
-        comm->trades = requests;
+        comm->requests = requests;
         piece = piece_of(left);
-        code = (parcel->incoming ? MPI_Irecv : start_sending)(
-            next, piece, MPI_BYTE, (int)parcel->peer, TAG_TRADE, comm->comm, &requests[comm->trade_count]);
-        comm->trade_count += code == MPI_SUCCESS;
+        code = (message->incoming ? MPI_Irecv : start_sending)(next, piece, MPI_BYTE, (int)message->peer,
+                                                               TAG_MESSAGE, comm->comm,
+                                                               &requests[comm->request_count]);
+        comm->request_count += code == MPI_SUCCESS;
         left -= (size_t)piece;
         next = next != NULL ? next + piece : NULL;
     } while (code == MPI_SUCCESS && left > 0);
     return code == MPI_SUCCESS || fail(comm, code, fault);
 }
 
-static bool begin_trade(void *state, const struct peers_parcel *parcels, size_t count, struct fault *fault)
+static bool start_messages(void *state, const struct peers_message *messages, size_t count,
+                           struct fault *fault)
 {
     bool done = true;
 
     for (size_t i = 0; done && i < count; i++)
-        done = start_message(state, &parcels[i], fault);
+        done = start_message(state, &messages[i], fault);
     return done;
 }
 
-static bool look_at_trade(void *state)
+static bool test_messages(void *state)
 {
     const struct comm *comm = state;
     int done = 1;
 
-    for (size_t i = 0; done && !*comm->lost && i < comm->trade_count; i++)
-        *comm->lost = MPI_Test(&comm->trades[i], &done, MPI_STATUS_IGNORE) != MPI_SUCCESS;
+    for (size_t i = 0; done && !*comm->lost && i < comm->request_count; i++)
+        *comm->lost = MPI_Test(&comm->requests[i], &done, MPI_STATUS_IGNORE) != MPI_SUCCESS;
     return done != 0 || *comm->lost;
 }
 
-static bool end_trade(void *state, struct fault *fault)
+static bool wait_for_messages(void *state, struct fault *fault)
 {
     struct comm *comm = state;
     bool done = true;
 
-    for (size_t i = 0; done && i < comm->trade_count; i++)
-        done = complete(comm, MPI_SUCCESS, &comm->trades[i], fault);
-    comm->trade_count = 0;
+    for (size_t i = 0; done && i < comm->request_count; i++)
+        done = complete(comm, MPI_SUCCESS, &comm->requests[i], fault);
+    comm->request_count = 0;
     return done;
 }
 
@@ -212,7 +214,7 @@ static bool is_warned(void *state)
 }
 
 /* A warning from each that sent some, itself left out. */
-static bool calm(void *state, struct fault *fault)
+static bool clear_warnings(void *state, struct fault *fault)
 {
     struct comm *comm = state;
     uint64_t own = comm->warnings != NULL, coming = own;
@@ -290,7 +292,7 @@ static void close_comm(void *state)
     } else if (!comm->whole && !*comm->lost) {
         MPI_Comm_free(&comm->comm);
     }
-    mem_free(comm->trades);
+    mem_free(comm->requests);
     mem_free(comm);
 }
 
@@ -433,7 +435,7 @@ static bool share_memory(void *state, const size_t *bytes, unsigned char **seen,
     *memory = NULL;
     for (int i = 0; i < comm->count; i++)
         seen[i] = NULL;
-    if (!least(comm, &has, fault) || !has) {
+    if (!minimum(comm, &has, fault) || !has) {
         mem_free(window);
         return !*comm->lost;
     }
@@ -461,19 +463,19 @@ static void unshare_memory(void *state, void *memory)
     mem_free(window);
 }
 
-static const struct peers_kind peers_mpi = {.least = least,
-                                            .tell = tell,
+static const struct peers_kind peers_mpi = {.min = minimum,
+                                            .broadcast = broadcast,
                                             .send = send_bytes,
                                             .receive = receive,
-                                            .has_come = has_come,
-                                            .begin_trade = begin_trade,
-                                            .look_at_trade = look_at_trade,
-                                            .end_trade = end_trade,
+                                            .has_message = has_message,
+                                            .start_messages = start_messages,
+                                            .test_messages = test_messages,
+                                            .wait_for_messages = wait_for_messages,
                                             .share = share_memory,
                                             .unshare = unshare_memory,
                                             .warn = warn,
                                             .is_warned = is_warned,
-                                            .calm = calm,
+                                            .clear_warnings = clear_warnings,
                                             .team = team,
                                             .close = close_comm};
 
