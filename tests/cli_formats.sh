@@ -235,7 +235,7 @@ refuses 3 'voxfilt: empty.nii: sizeof_hdr: neither 348 nor 540' convert -i empty
 refuses 2 'voxfilt: scan.img: raw samples need -n N or -d X[,Y[,Z]]; 240 bytes (the header scan.hdr beside it may describe it)' \
     convert -i scan.img -o out
 
-refuses 3 'voxfilt: lone.hdr: image file: lone.img.gz: No such file or directory' \
+refuses 3 'voxfilt: lone.hdr: image file: lone.img: No such file or directory' \
     sh -c 'cp scan.hdr lone.hdr && voxfilt -f identity -i lone.hdr -o out'
 mkdir elsewhere
 cp scan.img elsewhere/linked.img

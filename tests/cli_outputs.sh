@@ -128,10 +128,19 @@ for form in hdr:img mhd:raw nhdr:raw; do
     refuses 2 "voxfilt: --preview: linked/v.$samples: an output goes there" v8 --preview="linked/v.$samples" -o "links/l.$header"
     rm linked/*
 done
+ln -s ../linked/plain links/plain.hdr
+v8 -o links/plain.hdr
+for header in links/plain.hdr linked/plain; do
+    voxfilt -f identity -i $header -o back.raw
+    same "$header: samples are found beside a header whose name has no ending" first.raw back.raw
+done
 for form in hdr:img mhd:raw mhd:zraw nhdr:raw; do
     printf '0 0 0 1\n' > "own.${form#*:}"
     refuses 2 "voxfilt: own.${form#*:}: a taps file would be replaced" v8 -f "taps:own.${form#*:}" -o "own.${form%:*}"
 done
+printf '0 0 0 1\n' > own1.png
+refuses 2 'voxfilt: own%d.png: a taps file would be replaced' v8 -f taps:own1.png -o own%d.png
+refuses 2 'voxfilt: --tee: own%d.png: a taps file would be replaced' v8 -f taps:own1.png -f heat -s 4 --tee 1:own%d.png -o out
 mkdir odd
 newline=$(printf 'a\nb')
 for form in mhd nhdr; do

@@ -434,7 +434,7 @@ static bool is_taps_file(const struct options *options, const char *path)
 {
     for (size_t i = 0; i < options->job.stage_count; i++) {
         const struct filter_call *call = &options->stages[i].call;
-        if (call->filter->arguments == ARGUMENTS_FILE && is_file_of(path, call->text, -1))
+        if (call->filter->arguments == ARGUMENTS_FILE && meets(options, path, call->text, -1))
             return true;
     }
     return false;

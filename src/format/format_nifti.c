@@ -567,39 +567,56 @@ static bool ends_with(const char *name, const char *ending)
     return length > own && strcasecmp(name + length - own, ending) == 0;
 }
 
-/* The file of samples beside a header: "scan.img", or the same compressed. */
-static bool name_image(const struct source *source, char *image, size_t size, struct fault *fault)
+/* What of a header's name that of its samples begins with: all of it if it has another ending, which the file
+   has that a link leads to. */
+static size_t stem_length(const char *name)
 {
-    const char *path = volume_header_path(source), *name = path + volume_folder_length(path);
     size_t length = strlen(name);
 
-    if (ends_with(name, ".hdr"))
-        length -= strlen(".hdr");
-    else if (ends_with(name, ".hdr.gz"))
-        length -= strlen(".hdr.gz");
-    else
-        return refuse(source, "magic", "a header alone, whose name must end in .hdr to find its .img", fault);
-    if (length > size - sizeof ".img.gz")
-        return refuse(source, "magic", "a header alone, with too long a name", fault);
-    snprintf(image, size, "%.*s.img%s", (int)length, name, ends_with(name, ".gz") ? ".gz" : "");
-    if (!volume_file_exists(source, image))
-        snprintf(image, size, "%.*s.img%s", (int)length, name, ends_with(name, ".gz") ? "" : ".gz");
-    return true;
+    return ends_with(name, ".hdr")      ? length - strlen(".hdr")
+           : ends_with(name, ".hdr.gz") ? length - strlen(".hdr.gz")
+                                        : length;
 }
 
-/* If none has the name of a link, that of the header to which it leads counts. */
+/* "scan.img", or the same compressed. */
+static bool is_image(const struct source *source, const char *name, bool packed, char *image, size_t size)
+{
+    int length = snprintf(image, size, "%.*s.img%s", (int)stem_length(name), name, packed ? ".gz" : "");
+
+    return (size_t)length < size && volume_file_exists(source, image);
+}
+
+static const char *header_name(const struct source *source)
+{
+    const char *path = volume_header_path(source);
+
+    return path + volume_folder_length(path);
+}
+
+static bool find_beside(const struct source *source, char *image, size_t size)
+{
+    const char *name = header_name(source);
+    bool packed = ends_with(name, ".gz");
+
+    return *name != '\0' &&
+           (is_image(source, name, packed, image, size) || is_image(source, name, !packed, image, size));
+}
+
+/* The file of samples beside a header. If none has the name of a link, that of the header to which it leads
+   counts. */
 static bool find_image(struct source *source, char *image, size_t size, struct fault *fault)
 {
-    struct fault unheard;
+    const char *name;
 
-    if (!name_image(source, image, size, fault))
-        return false;
-    if (volume_file_exists(source, image) ||
-        (volume_follow_link(source, true) && name_image(source, image, size, &unheard) &&
-         volume_file_exists(source, image)))
+    if (find_beside(source, image, size) ||
+        (volume_follow_link(source, true) && find_beside(source, image, size)))
         return true;
     volume_follow_link(source, false);
-    return name_image(source, image, size, fault);
+    name = header_name(source);
+    if (name[stem_length(name)] == '\0')
+        return refuse(source, "magic", "a header alone, whose name must end in .hdr to find its .img", fault);
+    is_image(source, name, ends_with(name, ".gz"), image, size); /* the one that is missed */
+    return true;
 }
 
 static bool add_image(struct source *source, struct fault *fault)
