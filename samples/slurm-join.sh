@@ -23,6 +23,7 @@ done
 
 joined=$(mktemp "$output.XXXXXX")
 trap 'rm -f "$joined"' EXIT
+chmod =rw "$joined" # what the umask leaves
 cat -- "$@" > "$joined"
 # The header of the first piece tells how many samples there are, and a file with more or fewer is refused.
 voxfilt -i "$joined" -f identity --explain > /dev/null

@@ -129,6 +129,7 @@ if command -v bash > bash-path; then
     voxfilt -i scan.nrrd -f heat -s 100 -o whole.nrrd
     "$samples/slurm-join.sh" 3 pieces joined.nrrd
     cmp joined.nrrd whole.nrrd || fail 'slurm-join.sh: the pieces are not the whole'
+    [ "$(stat -c %a joined.nrrd)" = "$(stat -c %a whole.nrrd)" ] || fail 'slurm-join.sh: the mode is not that of other files'
     rm joined.nrrd
     if "$samples/slurm-join.sh" 2 pieces joined.nrrd 2> said; then
         fail 'slurm-join.sh joins pieces of which one is missing'
@@ -137,6 +138,10 @@ if command -v bash > bash-path; then
     cp pieces/0002-of-0003.nrrd pieces/0002-of-0002.nrrd
     if "$samples/slurm-join.sh" 2 pieces joined.nrrd 2> said; then
         fail 'slurm-join.sh joins pieces that are too short'
+    fi
+    cat pieces/000[23]-of-0003.nrrd pieces/0002-of-0003.nrrd > pieces/0002-of-0002.nrrd
+    if "$samples/slurm-join.sh" 2 pieces joined.nrrd 2> said; then
+        fail 'slurm-join.sh joins pieces that are too long'
     fi
     [ -z "$(ls joined.nrrd* 2> missing)" ] || fail 'slurm-join.sh leaves a file that is not complete'
 fi
