@@ -31,6 +31,8 @@ static const struct {
     {PROGRAM_VOXFILT, 0, "-i in -t u8 -n 8 --level 3 -o out.mhd", {"out.mhd", "out.zraw"}},
     {PROGRAM_VOXFILT, 0, "-i in -t u8 -n 8 -o out.hdr", {"out.hdr", "out.img"}},
     {PROGRAM_VOXFILT, 0, "-i in -t u8 -d 8,16,4 -o s%d.png", {"s0.png", "s1.png", "s2.png", "s3.png"}},
+    {PROGRAM_VOXFILT, 0, "-i series.nhdr -o out.mhd", {"out.mhd", "out.raw"}},
+    {PROGRAM_VOXFILT, 0, "series.nhdr --out-format hdr -o ./", {"./series.hdr", "./series.img"}},
     {PROGRAM_VOXFILT,
      0,
      "-i in -t u8 -n 8 -s 3 --tee 1:one --tee 2:two.nii -o out",
@@ -82,10 +84,13 @@ static int run_command(enum program program, const char *words)
 
 static void make_inputs(void)
 {
+    static const char series[] =
+        "NRRD0004\ntype: uint8\ndimension: 4\nsizes: 8 8 4 2\nencoding: raw\ndata file: in\n";
     unsigned char samples[SIDE * SIDE * SIDE];
 
     fill_samples(FILL_RANDOM, SAMPLE_U8, samples, sizeof samples, 1);
     file_fill("in", samples, sizeof samples);
+    file_fill("series.nhdr", series, strlen(series));
     ck_assert_int_eq(run_command(PROGRAM_VOXFILT, "-i in -t u8 -n 8 -f identity --slice z=0 -o in.png"), 0);
 }
 

@@ -280,6 +280,12 @@ result $? 'of samples that are windowed, too'
 volume --spacing 0.5,2,1 -f heat -o 'page%d.png'
 [ "$(distance_of page7.png)" = 000f42400003d09000 ]
 result $? 'and of the pictures of a stack'
+printf 'NRRD0004\ntype: uint16\ndimension: 3\nsizes: 21 15 30\nspace: LPS\nspace directions: (0,0,-1) (1,0,0) (0,1,0)\nendian: little\nencoding: raw\ndata file: scan.raw\n' > lying.nhdr
+for slice in x=3 y=4 z=5; do
+    volume -f identity --slice $slice -o expected.png
+    voxfilt -i lying.nhdr -f identity --slice $slice -q -o slice.png
+    same "$slice: the order is that of indices, whatever the orientation" slice.png expected.png
+done
 mkdir made
 accepts 'into a directory, with the ending of a picture' '' volume -f identity --slice z=1 -o made/
 [ -s made/scan.png ]

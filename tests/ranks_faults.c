@@ -3,9 +3,12 @@
 #include "ranks_run.h"
 
 #include <check.h>
+#include <fcntl.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -65,6 +68,40 @@ START_TEST(what_one_meets_ends_all_soon)
     ck_assert_uint_lt(read_by_others, 100);
     ck_assert_uint_eq(folder_count(), files);
     ranks_run_end(&run);
+}
+END_TEST
+
+static bool touch_and_read(struct source *source, void *samples, size_t first, size_t planes,
+                           struct fault *fault)
+{
+    fixture_require(
+        utimensat(AT_FDCWD, "copy", (const struct timespec[2]){{.tv_sec = 1}, {.tv_sec = 1}}, 0) == 0,
+        "a time");
+    return format_raw.read_at(source, samples, first, planes, fault);
+}
+
+/* Rank 0 tells of it, and does not see it. */
+START_TEST(a_change_that_one_sees)
+{
+    struct format touching = format_raw;
+    struct ranks_run run;
+
+    touching.read_at = touch_and_read;
+    for (int touched = 0; touched < 2; touched++) {
+        ranks_run_fill(SAMPLE_U8, 64);
+        fixture_require(system("cp -p in copy") == 0, "a copy");
+        ranks_run_begin(&run, "-n 4 -t u8", 3, DIVISION_PARTS);
+        run.ranks[2].request.input = "copy";
+        if (touched)
+            run.ranks[2].request.format = &touching;
+        ranks_run_make(&run);
+        for (size_t i = 0; i < run.count; i++)
+            ck_assert_msg(run.ranks[i].done, "%s", run.ranks[i].fault.text);
+        ck_assert_str_eq(run.ranks[0].changed, touched ? "in" : "");
+        ranks_run_remove(&run);
+        ranks_run_end(&run);
+    }
+    unlink("copy");
 }
 END_TEST
 
@@ -140,6 +177,7 @@ TCase *ranks_faults_case(void)
 
     tcase_add_loop_test(tests, what_one_meets_ends_all_soon, DIVISION_PARTS, DIVISION_KINDS);
     if (!ranks_run_on_gpus()) {
+        tcase_add_test(tests, a_change_that_one_sees);
         tcase_add_test(tests, inputs_that_differ);
         tcase_add_test(tests, grids_that_differ);
         tcase_add_test(tests, everybodys_faults);

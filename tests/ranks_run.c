@@ -25,6 +25,7 @@ static void *run_rank(void *data)
     scarcity_begin(&rank->lacks);
     rank->done = pipeline_open(&pipeline, &rank->request, &rank->fault) &&
                  pipeline_plan(&pipeline, &rank->fault) && pipeline_run(&pipeline, &rank->fault);
+    snprintf(rank->changed, sizeof rank->changed, "%s", pipeline.changed != NULL ? pipeline.changed : "");
     rank->summary = pipeline.summary;
     rank->idle = pipeline.ranks.idle;
     rank->division = pipeline.ranks.division;

@@ -25,6 +25,7 @@ struct rank {
     int device;
     enum status status;
     struct fault fault;
+    char changed[16]; /* the name of an input that is said to have changed; empty: none is */
     struct run_summary summary;
     struct outcomes of_tees[RANKS_RUN_TEES];
     struct sections sections; /* for --preview */
