@@ -1,7 +1,7 @@
 /* The emulated GPU: it computes what a GPU would, and finds what it is there to find. */
 #include "kernels/backend.h"
-#include "kernels/cuda/cuda_code.cuh"
-#include "kernels/cuda/cuda_platform.h"
+#include "kernels/cuda/shared/cuda_code.cuh"
+#include "kernels/cuda/shared/cuda_platform.h"
 #include "asan.h"
 #include "emulation.h"
 #include "poison.h"

@@ -8,13 +8,19 @@ set -eu
 # name, one of another with its folder in front.
 layers()
 {
+    cuda=kernels/cuda
     cat <<END
 base          :
 model         : base
 peers         : base
 kernels       : base model
 kernels/cpu   : base model kernels
-kernels/cuda  : base model kernels
+$cuda/shared  : base model kernels
+$cuda/ladder  : base model kernels $cuda/shared
+$cuda/volumes : base model kernels $cuda/shared
+$cuda/pictures : base model kernels $cuda/shared
+$cuda/sums    : base model kernels $cuda/shared
+$cuda         : base model kernels $cuda/shared $cuda/ladder $cuda/volumes $cuda/pictures $cuda/sums
 png           : base model
 format        : base model png
 plan          : base model kernels format

@@ -17,8 +17,8 @@ faults()
         }
         function judge() {
             if ("FFMA" in opcodes || "DFMA" in opcodes) {
-                looks_up = kernel ~ /boxed_kernel/
-                boxed = looks_up || kernel ~ /solo_kernel/
+                looks_up = kernel ~ /[0-9]tma_kernel/
+                boxed = looks_up || kernel ~ /tma2d_kernel/
                 if (boxed && !("UTMALDG" in opcodes))
                     blame("no UTMALDG")
                 if (looks_up && !("LDS.128" in opcodes && "STS.128" in opcodes))
@@ -57,26 +57,26 @@ faults()
 
 # A listing that is made up must be read as it was meant.
 wanted='1 1
-_Z12boxed_kernelI9wide_formIfE: DADD
-_Z12boxed_kernelI9wide_formIfE: LDS of fewer than 16 bytes
-_Z12boxed_kernelI9wide_formIfE: STL
-_Z12boxed_kernelI9wide_formIfE: no LDS.128 or STS.128
-_Z12boxed_kernelI9wide_formIfE: no UTMALDG'
+_Z10tma_kernelI10star2_formIfE: DADD
+_Z10tma_kernelI10star2_formIfE: LDS of fewer than 16 bytes
+_Z10tma_kernelI10star2_formIfE: STL
+_Z10tma_kernelI10star2_formIfE: no LDS.128 or STS.128
+_Z10tma_kernelI10star2_formIfE: no UTMALDG'
 got=$(
     faults << 'END'
-		Function : _Z12boxed_kernelI9wide_formIfE
+		Function : _Z10tma_kernelI10star2_formIfE
         /*0000*/                   LDC R1, c[0x0][0x28] ;                   /* 0x00000a00ff017b82 */
         /*0010*/                   FFMA R1, R2, R3, R1 ;                    /* 0x00000a00ff017b82 */
         /*0020*/              @!P0 LDS.64 R2, [R4] ;                        /* 0x00000a00ff017b82 */
         /*0030*/                   STL [R4], R2 ;                           /* 0x00000a00ff017b82 */
         /*0040*/                   DADD R2, R2, R4 ;                        /* 0x00000a00ff017b82 */
-		Function : _Z12boxed_kernelI9wide_formIdE
+		Function : _Z10tma_kernelI10star2_formIdE
         /*0000*/                   DFMA R2, R2, R4, R6 ;                    /* 0x00000a00ff017b82 */
         /*0010*/                   LDS.128 R4, [R8] ;                       /* 0x00000a00ff017b82 */
         /*0014*/                   STS.128 [R8], R4 ;                       /* 0x00000a00ff017b82 */
         /*0018*/                   LDS R4, [R8] ;                           /* 0x00000a00ff017b82 */
         /*0020*/              @UP0 UTMALDG.4D [UR4], [UR6] ;                /* 0x00000a00ff017b82 */
-		Function : _Z12boxed_kernelI10relay_formIfE
+		Function : _Z10tma_kernelI10star1_formIfE
         /*0000*/                   BPT.TRAP 0x1 ;                           /* 0x00000a00ff017b82 */
 END
 )
@@ -114,7 +114,10 @@ check()
     fi
 }
 
-for object in cuda_relay cuda_cube cuda_wide cuda_fused cuda_fused2 cuda_plane cuda_single; do
+for object in \
+    volumes/cuda_plane volumes/cuda_plane_tma \
+    volumes/cuda_fused volumes/cuda_fused_star1 volumes/cuda_fused_star2 volumes/cuda_fused_box27 \
+    pictures/cuda_fused_2d; do
     check "$object"
 done
 exit "$failed"

@@ -74,12 +74,13 @@ fi
 
 found=0
 spilling=0
-for report in "$top_builddir"/kernels/cuda/*.ptxas; do
+find "$top_builddir/kernels/cuda" -name "*.ptxas" > reports.txt
+while IFS= read -r report; do
     spills "$report" > spills.txt
     found=$((found + $(tail -n 1 spills.txt)))
     spilling=$((spilling + $(wc -l < spills.txt) - 1))
     sed -e '$d' -e "s/^/FAIL: ${report##*/}: /" spills.txt
-done
-rm -f spills.txt
+done < reports.txt
+rm -f spills.txt reports.txt
 echo "$found kernels without spills or frames, $spilling with"
 [ "$spilling" -eq 0 ] && [ "$found" -gt 20 ]

@@ -5,7 +5,7 @@
 #include "cuda_hand.h"
 #include "cuda_ladder.h"
 #include "cuda_planes.h"
-#include "cuda_reduce.h"
+#include "kernels/cuda/sums/cuda_reduce.h"
 #include "cuda_routine.h"
 #include "cuda_sums.h"
 

@@ -3,10 +3,10 @@
 #define CUDA_DEVICE_H
 
 #include "kernels/backend.h"
-#include "cuda_convert.h"
-#include "cuda_platform.h"
-#include "cuda_reduce.h"
-#include "cuda_rung.h"
+#include "kernels/cuda/shared/cuda_convert.h"
+#include "kernels/cuda/shared/cuda_platform.h"
+#include "kernels/cuda/sums/cuda_reduce.h"
+#include "kernels/cuda/shared/cuda_rung.h"
 
 /* Work between two events of the stream that it runs in. */
 struct cuda_span {

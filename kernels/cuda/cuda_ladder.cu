@@ -2,8 +2,8 @@
 #include "cuda_ladder.h"
 
 extern const struct cuda_rung cuda_rung_naive, cuda_rung_tile, cuda_rung_march, cuda_rung_register,
-    cuda_rung_plane, cuda_rung_fused, cuda_rung_fused2, cuda_rung_strip, cuda_rung_passes, cuda_rung_joined,
-    cuda_rung_resident;
+    cuda_rung_plane, cuda_rung_fused, cuda_rung_fused_2d, cuda_rung_strip, cuda_rung_axis,
+    cuda_rung_separable_3d, cuda_rung_resident;
 
 /* Each name once, and its index in cuda_rungs. */
 #define RUNGS(RUNG)                                                                                          \
@@ -25,15 +25,15 @@ enum { RUNGS(RUNG_INDEX) };
 const struct rung cuda_rungs[] = {RUNGS(RUNG_ROW){NULL, NULL}};
 
 const struct cuda_ladder_entry cuda_ladder[] = {
-    {&cuda_rungs[PASSES], &cuda_rung_joined, CUDA_VOLUMES, CUDA_PASSES, CUDA_ANY_STEPS},
+    {&cuda_rungs[PASSES], &cuda_rung_separable_3d, CUDA_VOLUMES, CUDA_PASSES, CUDA_ANY_STEPS},
     {&cuda_rungs[PLANE], &cuda_rung_plane, CUDA_VOLUMES, CUDA_ALL_OPS, CUDA_ONE_STEP},
-    {&cuda_rungs[PASSES], &cuda_rung_passes, CUDA_GRIDS, CUDA_ALL_OPS, CUDA_ONE_STEP},
+    {&cuda_rungs[PASSES], &cuda_rung_axis, CUDA_GRIDS, CUDA_ALL_OPS, CUDA_ONE_STEP},
     {&cuda_rungs[STRIP], &cuda_rung_strip, CUDA_PICTURES, CUDA_ALL_OPS, CUDA_ONE_STEP},
     {&cuda_rungs[RESIDENT], &cuda_rung_resident, CUDA_VOLUMES, CUDA_CHAINS, CUDA_SEVERAL_STEPS},
     {&cuda_rungs[FUSED], &cuda_rung_fused, CUDA_VOLUMES, CUDA_ALL_OPS, CUDA_ANY_STEPS},
-    {&cuda_rungs[FUSED], &cuda_rung_fused2, CUDA_PICTURES, CUDA_ALL_OPS, CUDA_ANY_STEPS},
+    {&cuda_rungs[FUSED], &cuda_rung_fused_2d, CUDA_PICTURES, CUDA_ALL_OPS, CUDA_ANY_STEPS},
     {&cuda_rungs[PLANE], &cuda_rung_plane, CUDA_VOLUMES, CUDA_ALL_OPS, CUDA_ANY_STEPS},
-    {&cuda_rungs[PASSES], &cuda_rung_passes, CUDA_GRIDS, CUDA_ALL_OPS, CUDA_ANY_STEPS},
+    {&cuda_rungs[PASSES], &cuda_rung_axis, CUDA_GRIDS, CUDA_ALL_OPS, CUDA_ANY_STEPS},
     {&cuda_rungs[STRIP], &cuda_rung_strip, CUDA_PICTURES, CUDA_ALL_OPS, CUDA_ANY_STEPS},
     {&cuda_rungs[TILE], &cuda_rung_tile, CUDA_VOLUMES, CUDA_LONG_OPS, CUDA_ANY_STEPS},
     {&cuda_rungs[NAIVE], &cuda_rung_naive, CUDA_GRIDS, CUDA_ALL_OPS, CUDA_ANY_STEPS},

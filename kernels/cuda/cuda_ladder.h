@@ -2,7 +2,7 @@
 #ifndef CUDA_LADDER_H
 #define CUDA_LADDER_H
 
-#include "cuda_rung.h"
+#include "kernels/cuda/shared/cuda_rung.h"
 
 enum cuda_grids { CUDA_VOLUMES = 1, CUDA_PICTURES = 2, CUDA_GRIDS = CUDA_VOLUMES | CUDA_PICTURES };
 

@@ -3,7 +3,7 @@
 #define CUDA_LAUNCH_H
 
 #include "kernels/backend.h"
-#include "cuda_rung.h"
+#include "kernels/cuda/shared/cuda_rung.h"
 
 /* Let the device launch it with the shared memory that it takes: each device has to be told. */
 bool cuda_launch_allow(const struct device *device, const struct cuda_form *launch, struct fault *fault);

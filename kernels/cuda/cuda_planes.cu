@@ -2,7 +2,7 @@
 #include "cuda_planes.h"
 
 #include "base/mem.h"
-#include "cuda_convert.h"
+#include "kernels/cuda/shared/cuda_convert.h"
 
 /* Page-locked samples, and the same on the device: copies go between the two while kernels run, which convert
    between the second and fields. */

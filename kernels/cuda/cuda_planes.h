@@ -4,7 +4,7 @@
 
 #include "kernels/backend.h"
 #include "cuda_device.h"
-#include "cuda_field.h"
+#include "kernels/cuda/shared/cuda_field.h"
 
 /* Whose copies are kept apart, at most. */
 #define CUDA_FIELD_TAKERS 16

@@ -2,7 +2,7 @@
 #include "cuda_routine.h"
 
 #include "base/mem.h"
-#include "cuda_chain.cuh"
+#include "kernels/cuda/shared/cuda_chain.cuh"
 #include "cuda_device.h"
 #include "cuda_hand.h"
 #include "cuda_ladder.h"

@@ -5,7 +5,7 @@
 #include "cuda_device.h"
 #include "cuda_launch.h"
 #include "cuda_planes.h"
-#include "cuda_reduce.h"
+#include "kernels/cuda/sums/cuda_reduce.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -651,7 +651,7 @@ inline void cuda_keep_branch()
 {
 }
 
-template <typename T> void cuda_forget(T *)
+template <typename T> void cuda_launder(T *)
 {
 }
 

@@ -1,0 +1,593 @@
+/* The walk of rung `fused` through plain pictures, where rows come as boxes: a warp alone.
+ *
+ * It streams down a column strip, a lane holding some samples of a row, and keeps every level's two last rows
+ * in registers. A row that arrives sends a row through all levels before the next one. A level's chain is
+ * opened with the two older rows before the newest is there, so that levels hang together by the taps of the
+ * last row alone.
+ *
+ * Rows come two at a time, as boxes that begin and end with sectors of the memory, and lanes arrive at a
+ * barrier when they have read them: that is all the warp ever waits for. Where a lane's samples are two
+ * sectors' halves, rows go out through shared memory, so that the warp stores whole sectors.
+ *
+ * Samples of the strip nearer to its sides than the levels reach come out wrong and are not stored. What
+ * edges cost stands outside the loop over the rows, which is there five times: for strips that see no edge,
+ * for those at the sides, where samples are held, the nearest ones or others, and for the ends of the grid.
+ */
+#ifndef CUDA_FUSED_2D_TMA_CUH
+#define CUDA_FUSED_2D_TMA_CUH
+
+#include "kernels/cuda/shared/cuda_march_common.cuh"
+#include "cuda_window.cuh"
+
+#include <algorithm>
+
+/* What a lane sees, a bit each. */
+enum tma2d_sight {
+    TMA2D_FIRST = 1u << 0, /* its first column is the grid's */
+    TMA2D_LAST = 1u << 1,  /* its last column is */
+    TMA2D_STORED = 1u << 2 /* a bit for each chunk that it stores, from here on: the chunk is wanted */
+};
+
+/* Which edges a loop over the rows heeds. */
+enum tma2d_edges { TMA2D_INSIDE, TMA2D_SIDES, TMA2D_NEAREST_SIDES, TMA2D_HELD_SIDES, TMA2D_ENDS };
+
+/* The shape of a walk: everything that the compiler must know. */
+template <typename Type, template <typename> class Taps_, int Samples_, int Levels_, bool Staged_, int Warps_>
+struct tma2d_form {
+    using T = Type;
+    using Taps = Taps_<T>;
+    static constexpr int Samples = Samples_, Levels = Levels_, Warps = Warps_;
+    static constexpr bool Staged = Staged_;
+    static constexpr int Chunk = cuda_pack_of<T>::samples, Chunks = Samples / Chunk;
+    static constexpr int Width = CUDA_WARP * Samples;
+
+    /* Columns of a strip before and behind the useful ones, and how far the first strip's columns begin
+       before the grid. */
+    static constexpr int Sector = CUDA_SECTOR / static_cast<int>(sizeof(T));
+    static constexpr int Halo = (Levels + Chunk - 1) / Chunk * Chunk;
+    static constexpr int Lead = (Halo + Sector - 1) / Sector * Sector;
+    static constexpr int Useful = (Width - 2 * Halo) / Sector * Sector;
+
+    static constexpr int BoxRows = 2;
+    static constexpr int StageSamples = BoxRows * Width;
+    static constexpr unsigned BoxBytes = StageSamples * sizeof(T);
+    static constexpr int Stages = 4, Ahead = Stages - 1;
+    static constexpr int StagingSamples = Staged ? BoxRows * Width : 0;
+    static constexpr size_t SharedBytes =
+        (Stages * StageSamples + StagingSamples) * sizeof(T) + Stages * sizeof(cuda_barrier);
+
+    static_assert(Samples >= 2 && Useful > 0, "a strip with something left");
+    static_assert(Lead % Samples == 0, "the grid's first column is a lane's first");
+    static_assert(StageSamples * sizeof(T) % CUDA_BOX_ALIGNMENT == 0, "stages take boxes");
+
+    /* For 10.0 and later ptxas does not fit all walks into the registers. */
+    static __host__ __device__ constexpr bool serves(int code)
+    {
+        return cuda_has_boxes(code) && code < 100;
+    }
+};
+
+template <typename Form> struct tma2d_job {
+    using T = typename Form::T;
+
+    cuda_box_map boxes; /* of `from` */
+    cuda_view<T> from, to;
+    typename Form::Taps taps;
+    cuda_edge<T> edge;
+    int first, end;      /* rows to compute */
+    int height;          /* rows of a strip */
+    int spared;          /* that the first one has less */
+    int columns, strips; /* strips side by side, and one above the other */
+};
+
+template <typename Form> struct tma2d_walk {
+    using T = typename Form::T;
+    using Taps = typename Form::Taps;
+    static constexpr int Samples = Form::Samples, Levels = Form::Levels, Chunk = Form::Chunk;
+    using pack = T[Samples];
+    using pair = T[2];
+
+    const tma2d_job<Form> &job;
+    T *const stages, *const staging;
+    cuda_barrier *const barriers;
+    const int lane;
+    int channel;
+    int x;           /* this lane's first column */
+    int origin;      /* the strip's */
+    int begin, end;  /* rows that it computes */
+    int pairs;       /* of rows that it walks */
+    unsigned sight;  /* of enum tma2d_sight */
+    T outside;       /* what EDGE_CONSTANT puts around the grid */
+    T *target;       /* what this lane stores first of the row that is finished next */
+    int now;         /* the pair */
+    int stage;       /* of the pair, and that stage's barrier */
+    unsigned parity; /* of the barrier's phase */
+
+    pack rows[2][Levels];  /* the older and the newer row of each level but the last, by turns */
+    pair sides[2][Levels]; /* the samples before and after these, where taps are diagonal */
+
+    CUDA_INLINE tma2d_walk(const tma2d_job<Form> &job_, T *shared)
+        : job(job_), stages(shared), staging(shared + Form::Stages * Form::StageSamples),
+          barriers(reinterpret_cast<cuda_barrier *>(staging + Form::StagingSamples)),
+          lane(static_cast<int>(threadIdx.x)), now(0), stage(0), parity(0)
+    {
+        const cuda_place place = cuda_place_of(blockIdx.x, job.columns, job.strips);
+
+        channel = place.channel;
+        origin = place.column * Form::Useful - Form::Lead;
+        x = origin + lane * Samples;
+        begin = job.first + max(place.strip * job.height - job.spared, 0);
+        end = min(job.first + (place.strip + 1) * job.height - job.spared, job.end);
+        pairs = (end + Levels - first_row() + 1) / 2;
+        outside = job.edge.rule == EDGE_CONSTANT ? job.edge.outside[channel] : T(0);
+        target = job.to.row(first_row() - Levels, channel, 0) + first_stored();
+        see();
+        clear();
+    }
+
+    /* ---- where the walk goes ---- */
+
+    CUDA_INLINE int first_stored() const
+    {
+        return Form::Staged ? origin + lane * Chunk : x;
+    }
+    static CUDA_INLINE constexpr int stored_stride()
+    {
+        return Form::Staged ? CUDA_WARP * Chunk : Chunk;
+    }
+
+    CUDA_INLINE void see()
+    {
+        const int useful = origin + Form::Halo, beyond = min(useful + Form::Useful, job.from.nx);
+
+        sight = (x == 0 ? TMA2D_FIRST : 0) | (x + Samples == job.from.nx ? TMA2D_LAST : 0);
+#pragma unroll
+        for (int c = 0; c < Form::Chunks; c++) {
+            const int column = first_stored() + c * stored_stride();
+            if (column >= max(useful, 0) && column < beyond)
+                sight |= TMA2D_STORED << c;
+        }
+    }
+    CUDA_INLINE bool sees(unsigned what) const
+    {
+        return (sight & what) != 0;
+    }
+
+    CUDA_INLINE void clear()
+    {
+#pragma unroll
+        for (int l = 0; l < Levels; l++) {
+#pragma unroll
+            for (int turn = 0; turn < 2; turn++) {
+#pragma unroll
+                for (int i = 0; i < Samples; i++)
+                    rows[turn][l][i] = T(0);
+                sides[turn][l][0] = sides[turn][l][1] = T(0);
+            }
+        }
+    }
+
+    /* The row that arrives first. */
+    CUDA_INLINE int first_row() const
+    {
+        return max(begin - Levels, 0);
+    }
+
+    /* ---- arrival ---- */
+
+    static CUDA_INLINE int turned(int number, int by)
+    {
+        return (number + by) % Form::Stages;
+    }
+
+    /* Send for a pair of rows, to a stage that nobody reads any more. */
+    CUDA_INLINE void fetch(int step, int to_stage) const
+    {
+        if (step < pairs && lane == 0)
+            cuda_fetch_box(
+                stages + to_stage * Form::StageSamples, &job.boxes,
+                {origin, 0, channel, first_row() + Form::BoxRows * step - static_cast<int>(job.from.first)},
+                barriers + to_stage, Form::BoxBytes);
+    }
+
+    /* Nobody is waited for in the end: the lanes go together. */
+    CUDA_INLINE void receive(int row, pack &samples) const
+    {
+        cuda_load_packs<Samples>(stages + stage * Form::StageSamples + row * Form::Width + lane * Samples,
+                                 samples);
+        if (row == Form::BoxRows - 1)
+            cuda_barrier_arrive(barriers + turned(stage, 1));
+    }
+
+    /* ---- edges ---- */
+
+    /* What the edge rule reads just outside the grid. */
+    CUDA_INLINE T beyond(T nearest, T mirrored) const
+    {
+        const T inside = job.edge.rule == EDGE_MIRROR ? mirrored : nearest;
+
+        return job.edge.rule == EDGE_CONSTANT ? outside : inside;
+    }
+    CUDA_INLINE void put_beyond(pack &row, pair &row_sides, const pack &nearest, const pair &nearest_sides,
+                                const pack &mirrored, const pair &mirrored_sides) const
+    {
+#pragma unroll
+        for (int i = 0; i < Samples; i++)
+            row[i] = beyond(nearest[i], mirrored[i]);
+#pragma unroll
+        for (int i = 0; i < 2; i++)
+            row_sides[i] = beyond(nearest_sides[i], mirrored_sides[i]);
+    }
+
+    template <enum tma2d_edges Edges> CUDA_INLINE void neighbours(const pack &row, pair &beside) const
+    {
+        window_neighbours(row, &beside[0], &beside[1]);
+        if (Edges == TMA2D_NEAREST_SIDES) {
+            beside[0] = sees(TMA2D_FIRST) ? row[0] : beside[0];
+            beside[1] = sees(TMA2D_LAST) ? row[Samples - 1] : beside[1];
+        } else if (Edges == TMA2D_SIDES || Edges == TMA2D_ENDS) {
+            beside[0] = sees(TMA2D_FIRST) ? beyond(row[0], row[1]) : beside[0];
+            beside[1] = sees(TMA2D_LAST) ? beyond(row[Samples - 1], row[Samples - 2]) : beside[1];
+        }
+    }
+
+    /* ---- a row through all levels ---- */
+
+    /* Chain what a level's two last rows give to the row between them and the next. */
+    template <enum tma2d_edges Edges> CUDA_INLINE void open(int l, int turn, pack &sums) const
+    {
+        const pair &above = sides[turn][l], &kept = sides[1 - turn][l];
+        pair beside = {kept[0], kept[1]};
+
+        window_begin(sums);
+        window_chain(job.taps, 0, rows[turn][l], above[0], above[1], sums);
+        if (!Taps::diagonal())
+            neighbours<Edges>(rows[1 - turn][l], beside);
+        window_chain(job.taps, 1, rows[1 - turn][l], beside[0], beside[1], sums);
+    }
+
+    static CUDA_INLINE void copy(pack &to, const pack &from)
+    {
+#pragma unroll
+        for (int i = 0; i < Samples; i++)
+            to[i] = from[i];
+    }
+    CUDA_INLINE void keep(int turn, int l, const pack &row, const pair &beside)
+    {
+        copy(rows[turn][l], row);
+        sides[turn][l][0] = beside[0];
+        sides[turn][l][1] = beside[1];
+    }
+
+    /* Turn says which of each level's two rows is the older. The next level's chain is opened before its row
+       is there: then that row can take the older one's registers. */
+    template <enum tma2d_edges Edges, int Turn> CUDA_INLINE void take_levels(pack &row)
+    {
+        pack sums;
+
+        open<Edges>(0, Turn, sums);
+        receive(Turn, row);
+#pragma unroll
+        for (int l = 0; l < Levels; l++) {
+            pack next = {};
+            pair beside = {};
+            if (l + 1 < Levels)
+                open<Edges>(l + 1, Turn, next);
+            keep_beside<Edges>(row, beside);
+            window_chain(job.taps, 2, row, beside[0], beside[1], sums);
+            if (Edges == TMA2D_HELD_SIDES) {
+                sums[0] = sees(TMA2D_FIRST) ? rows[1 - Turn][l][0] : sums[0];
+                sums[Samples - 1] = sees(TMA2D_LAST) ? rows[1 - Turn][l][Samples - 1] : sums[Samples - 1];
+            }
+            keep(Turn, l, row, beside);
+            copy(row, sums);
+            copy(sums, next);
+        }
+    }
+
+    /* What follows from the lane's place, which the registers do not hold besides all else. */
+    CUDA_INLINE void forget_place()
+    {
+        cuda_launder(&x);
+        cuda_launder(&sight);
+    }
+
+    /* What is beside a row, for taps that ask for it later. */
+    template <enum tma2d_edges Edges> CUDA_INLINE void keep_beside(const pack &row, pair &beside) const
+    {
+        if (Taps::diagonal())
+            neighbours<Edges>(row, beside);
+    }
+
+    /* The grid's first row comes to a level, and the row outside takes the place of the one before it. */
+    CUDA_INLINE void begin_level(int turn, int l, const pack &row)
+    {
+        pair beside = {};
+
+        keep_beside<TMA2D_ENDS>(row, beside);
+        keep(turn, l, row, beside);
+        put_beyond(rows[1 - turn][l], sides[1 - turn][l], row, beside, row, beside);
+    }
+
+    /* The same for one level where the row between its two last ones may be the grid's first or last one.
+       What stands behind the last row takes its place, for nothing else reads what comes; a mirror has the
+       row before the first one when the one behind it arrives. */
+    template <int Turn> CUDA_INLINE void take_level(int l, bool first, bool last, pack &row)
+    {
+        const pack &newer = rows[1 - Turn][l];
+        pack sums;
+        pair beside = {};
+
+        forget_place();
+        keep_beside<TMA2D_ENDS>(row, beside);
+        if (first && job.edge.rule == EDGE_MIRROR) {
+            cuda_keep_branch();
+            keep(Turn, l, row, beside);
+        }
+        if (last) {
+            cuda_keep_branch();
+            put_beyond(row, beside, newer, sides[1 - Turn][l], rows[Turn][l], sides[Turn][l]);
+        }
+        open<TMA2D_ENDS>(l, Turn, sums);
+        window_chain(job.taps, 2, row, beside[0], beside[1], sums);
+        if (job.edge.rule == EDGE_HOLD) {
+            cuda_keep_branch();
+            hold(first || last, newer, sums);
+        }
+        keep(Turn, l, row, beside);
+        copy(row, sums);
+    }
+
+    /* The first rows of the grid do not come further than the level whose first row they bring. */
+    template <int Turn> CUDA_INLINE void take_ends(int arriving, pack &row)
+    {
+        const int last = static_cast<int>(job.from.planes) - 1;
+
+        receive(Turn, row);
+#pragma unroll
+        for (int l = 0; l < Levels; l++) {
+            int y = arriving - 1 - l;
+            cuda_launder(&y);
+            if (y >= 0) {
+                take_level<Turn>(l, y == 0, y == last, row);
+            } else if (y == -1) {
+                cuda_keep_branch();
+                begin_level(Turn, l, row);
+            }
+        }
+    }
+
+    CUDA_INLINE void hold(bool held_row, const pack &level, pack &sums) const
+    {
+#pragma unroll
+        for (int i = 0; i < Samples; i++)
+            sums[i] = held_row || (i == 0 && sees(TMA2D_FIRST)) || (i == Samples - 1 && sees(TMA2D_LAST))
+                          ? level[i]
+                          : sums[i];
+    }
+
+    /* ---- storing ---- */
+
+    static CUDA_INLINE void put_chunks(T *to, const pack &row)
+    {
+#pragma unroll
+        for (int i = 0; i < Samples; i += Chunk)
+            *reinterpret_cast<typename cuda_pack_of<T>::vector *>(to + i) = cuda_pack(row + i);
+    }
+
+    /* By two buffers in turn: between reading from one and writing to it again, the lanes have met. */
+    CUDA_INLINE void exchange(T *buffer, pack &row) const
+    {
+        put_chunks(buffer + lane * Samples, row);
+        __syncwarp();
+#pragma unroll
+        for (int c = 0; c < Form::Chunks; c++)
+            cuda_load_packs<Chunk>(buffer + (c * CUDA_WARP + lane) * Chunk, row + c * Chunk);
+    }
+
+    CUDA_INLINE void store(bool wanted, pack &row)
+    {
+#pragma unroll
+        for (int c = 0; c < Form::Chunks; c++) {
+            T chunk[Chunk];
+#pragma unroll
+            for (int i = 0; i < Chunk; i++)
+                chunk[i] = row[c * Chunk + i];
+            cuda_store_past(wanted && sees(TMA2D_STORED << c), target + c * stored_stride(), chunk);
+        }
+        target += job.to.plane_stride();
+    }
+
+    /* ---- two rows ---- */
+
+    template <enum tma2d_edges Edges, int Turn> CUDA_INLINE void take_row()
+    {
+        const int arriving = first_row() + Form::BoxRows * now + Turn;
+        pack row;
+
+        if (Edges == TMA2D_ENDS)
+            take_ends<Turn>(arriving, row);
+        else
+            take_levels<Edges, Turn>(row);
+        if (Form::Staged)
+            exchange(staging + Turn * Form::Width, row);
+        store(arriving - Levels >= begin && (Turn == 0 || arriving - Levels < end), row);
+    }
+
+    CUDA_INLINE void await()
+    {
+        cuda_barrier_await(barriers + stage, parity);
+        fetch(now + Form::Ahead, turned(stage, Form::Ahead));
+    }
+    CUDA_INLINE void turn()
+    {
+        now++;
+        stage = turned(stage, 1);
+        parity ^= stage == 0 ? 1 : 0;
+    }
+
+    template <enum tma2d_edges Edges> CUDA_INLINE void advance(int until)
+    {
+#pragma unroll 1
+        while (now < until) {
+            await();
+            take_row<Edges, 0>();
+            take_row<Edges, 1>();
+            turn();
+        }
+    }
+
+    CUDA_INLINE void start()
+    {
+        if (lane < Form::Stages)
+            cuda_barrier_create(barriers + lane, CUDA_WARP);
+        cuda_barriers_created();
+#pragma unroll
+        for (int n = 0; n < Form::Ahead; n++)
+            fetch(n, n);
+        cuda_barrier_arrive(barriers);
+    }
+
+    /* Three parts: until all levels are past the grid's first row; until some level comes to its last one;
+       and the rest. */
+    CUDA_INLINE void run()
+    {
+        const int planes = static_cast<int>(job.from.planes), nx = job.from.nx;
+        const int entered = begin < Levels ? Levels / Form::BoxRows + 1 : 0;
+        const int left = max(entered, min(pairs, (planes - first_row()) / Form::BoxRows));
+
+        start();
+#pragma unroll 1
+        for (int part = 0; part < 3; part++) {
+            if (part != 1)
+                advance<TMA2D_ENDS>(part == 0 ? entered : pairs);
+            else if (origin > 0 && origin + Form::Width < nx)
+                advance<TMA2D_INSIDE>(left);
+            else if (job.edge.rule == EDGE_HOLD)
+                advance<TMA2D_HELD_SIDES>(left);
+            else if (job.edge.rule == EDGE_MIRROR || job.edge.rule == EDGE_CONSTANT)
+                advance<TMA2D_SIDES>(left);
+            else
+                advance<TMA2D_NEAREST_SIDES>(left);
+        }
+    }
+};
+
+template <typename Form>
+__global__ void __launch_bounds__(CUDA_WARP, Form::Warps)
+    tma2d_kernel(const __grid_constant__ tma2d_job<Form> job)
+{
+    CUDA_SHARED(typename Form::T, shared);
+
+    if (!cuda_code_has<Form>())
+        return;
+    tma2d_walk<Form> walk(job, shared);
+    walk.run();
+}
+
+/* Whether a form, whose taps are the op's, serves it on a picture. Wrapped edges stay with walks that fetch
+   row by row; mirrored ones need something to mirror. */
+template <typename Form>
+static inline bool tma2d_serves(const struct cuda_limits *limits, const struct op *op, size_t nx,
+                                size_t planes)
+{
+    return Form::serves(limits->code) && Form::SharedBytes <= limits->shared_per_block &&
+           op->edge != EDGE_WRAP && nx % Form::Samples == 0 && planes > Form::Levels;
+}
+
+template <typename Form> static inline int tma2d_columns(long long nx)
+{
+    return static_cast<int>(cuda_ceil_divide(nx + Form::Lead - Form::Halo, Form::Useful));
+}
+
+/* The rows of a strip, which walks 2 · Levels more and some to get going, so that fewer than Levels are not
+   worth a strip. The device takes strips in rounds of `slots`; in many rounds they get out of step, and only
+   the last one ends in idle slots. */
+template <typename Form> static inline int tma2d_height(long long rows, long long columns, long long slots)
+{
+    const int start = 6, few = 4;
+    const long long least = Form::Levels;
+    const double tail = 0.3;
+
+    return static_cast<int>(cuda_march_chunk(rows, rows, [=](long long height, long long strips) {
+        const double full = static_cast<double>(columns * strips) / static_cast<double>(slots);
+        const double rounds =
+            full > few ? full + tail : static_cast<double>(cuda_ceil_divide(columns * strips, slots));
+        return rounds * static_cast<double>((height > least ? height : least) + 2 * Form::Levels + start);
+    }));
+}
+
+/* Rows that strips at the grid's ends have less than others, since their rows there take about as long as
+ * three: as many as levels and two more at the top, which saves the walk to it, and as many as levels at the
+ * bottom. */
+template <typename Form> static inline int tma2d_spared_above(int first)
+{
+    return first == 0 ? Form::Levels + 4 : 0;
+}
+template <typename Form> static inline int tma2d_spared_below(int end, long long planes)
+{
+    return end == planes ? 2 * Form::Levels : 0;
+}
+
+template <typename Form> static inline cudaError_t tma2d_launch(const struct cuda_job *from)
+{
+    using T = typename Form::T;
+    const struct op *op = from->op->op;
+    const auto kernel = tma2d_kernel<Form>;
+    tma2d_job<Form> job = tma2d_job<Form>();
+
+    if (from->planes.count == 0)
+        return cudaSuccess;
+    job.from = *static_cast<const cuda_view<T> *>(from->from);
+    job.to = *static_cast<const cuda_view<T> *>(from->to);
+    job.taps = window_taps<typename Form::Taps>(op);
+    job.edge = cuda_edge_of<T>(from->op);
+    job.first = static_cast<int>(from->planes.first);
+    job.end = job.first + static_cast<int>(from->planes.count);
+    job.columns = tma2d_columns<Form>(job.from.nx);
+    const int slots = from->form->resident_blocks > 0 ? from->limits->multiprocessors * Form::Warps : 0;
+    const long long rows = job.end - job.first,
+                    across = static_cast<long long>(job.columns) * job.from.channels;
+    const int above = tma2d_spared_above<Form>(job.first),
+              below = tma2d_spared_below<Form>(job.end, job.from.planes);
+    job.height = slots > 0 ? tma2d_height<Form>(rows + above + below, across, slots) : from->form->coarsen;
+    job.spared = slots > 0 ? std::min(above, job.height / 2) : 0;
+    job.strips = static_cast<int>(cuda_ceil_divide(rows + job.spared, job.height));
+    const struct cuda_boxed_field field = cuda_boxed(job.from);
+    const cudaError_t status = cuda_map_boxes(&job.boxes, &field, Form::Width, 1, Form::BoxRows);
+    if (status != cudaSuccess)
+        return status;
+    return CUDA_LAUNCH(from->stream, dim3(cuda_blocks(across * job.strips)), dim3(CUDA_WARP),
+                       Form::SharedBytes, kernel, job);
+}
+
+/* What the launch of a form looks like on a device. */
+template <typename Form>
+static inline void tma2d_describe(const struct cuda_question *asked, struct cuda_form *form)
+{
+    const long long rows = static_cast<long long>(asked->shape->planes);
+    const long long columns =
+        static_cast<long long>(tma2d_columns<Form>(static_cast<long long>(asked->shape->nx))) *
+        asked->shape->channels;
+    const int coarsen = asked->wish->coarsen;
+
+    *form = cuda_form();
+    form->resident_blocks = coarsen > 0 ? 0 : asked->limits->multiprocessors * Form::Warps;
+    const int spared = tma2d_spared_above<Form>(0) + tma2d_spared_below<Form>(static_cast<int>(rows), rows);
+    form->coarsen = coarsen > 0 ? coarsen : tma2d_height<Form>(rows + spared, columns, form->resident_blocks);
+    const double walked = static_cast<double>(Form::Width) / Form::Useful *
+                          (1 + 2.0 * Form::Levels / static_cast<double>(form->coarsen));
+    form->tile_x = Form::Useful;
+    form->tile_y = form->coarsen;
+    form->stride = 1;
+    form->steps = Form::Levels;
+    form->reach = 1;
+    form->grid = dim3(cuda_blocks(columns * cuda_ceil_divide(rows, form->coarsen)));
+    form->block = dim3(CUDA_WARP);
+    form->shared_bytes = Form::SharedBytes;
+    form->kernel = reinterpret_cast<const void *>(&tma2d_kernel<Form>);
+    form->bytes_per_update = (walked + 1) * sizeof(typename Form::T) / Form::Levels;
+    form->operations_per_update = cuda_operations(asked->op) * walked;
+}
+
+#endif

@@ -1,0 +1,608 @@
+/* Convolution of a picture with a K×K window, coarsened in registers.
+ *
+ * Idea: a warp streams down a column strip; a lane owns four samples of a row and keeps the open sums of the
+ * K rows that the arriving row takes part in. Every sample is read from shared memory once a row, never
+ * again. Adds: sums in registers that move up by one row as they grow, so that nothing is copied; weights
+ * straight from the kernel's parameters (small windows), or from shared memory, four at a time (large ones).
+ * Small windows without gaps are whole tiles in registers instead: cuda_window_unrolled.cuh.
+ * Costs: 4·K registers; rows above a strip that its neighbour reads, too.
+ * Traffic per sample: 2 words, and the strips' overlap, which is mostly found in the L2 cache.
+ * Wins when: the window is dense. Small windows run at the speed of copying, large ones at that of the
+ * multipliers. */
+#include "kernels/cuda/shared/cuda_window_unrolled.cuh"
+
+#include <type_traits>
+
+namespace
+{
+
+/* Samples of a row that a lane computes. */
+#define LANE_SAMPLES 4
+
+/* Columns of a strip. */
+#define STRIP_COLUMNS (CUDA_WARP * LANE_SAMPLES)
+
+/* Windows up to this side are unrolled whole, with their weights in the kernel's parameters. */
+#define UNROLLED_SIDE 15
+#define LARGEST_SIDE  31
+
+/* Rows of sums that are left out together where a strip has none of them, for windows that are larger than
+   this: at its ends a strip opens sums that only its neighbours want. */
+#define GROUP_ROWS     4
+#define UNGROUPED_SIDE 11
+
+/* A multiple of four, so that each lane's samples stay aligned. */
+__host__ __device__ constexpr int halo_of(int side)
+{
+    return (side / 2 + 3) / 4 * 4;
+}
+
+/* What a launch computes, whatever the window. */
+template <typename T> struct strip_task {
+    cuda_view<T> from, to;
+    cuda_edge<T> edge;
+    struct cuda_reach reach;
+    int first, count; /* rows of the picture to compute */
+    int columns;      /* strips side by side */
+    int strips, height;
+};
+
+/* Where a warp works. */
+template <typename T> struct strip_site {
+    int channel, x, begin, end; /* x: of the lane's first sample */
+    int top, bottom;
+
+    CUDA_INLINE strip_site(const strip_task<T> &task, int lane)
+    {
+        const cuda_place place = cuda_place_of(blockIdx.x, task.columns, task.strips);
+
+        channel = place.channel;
+        begin = place.column * STRIP_COLUMNS;
+        end = begin + STRIP_COLUMNS < task.from.nx ? begin + STRIP_COLUMNS : task.from.nx;
+        x = begin + lane * LANE_SAMPLES;
+        top = task.first + place.strip * task.height;
+        bottom = top + task.height < task.first + task.count ? top + task.height : task.first + task.count;
+    }
+
+    /* Whether a group of rows from y on has one of the strip's. */
+    CUDA_INLINE bool wants(int y) const
+    {
+        return y + GROUP_ROWS > top && y < bottom;
+    }
+};
+
+/* Store a lane's finished samples of row y; EDGE_HOLD gives those near the edge their old values back. */
+template <typename T>
+CUDA_INLINE void strip_store(const strip_task<T> &task, const strip_site<T> &site, const cuda_channel<T> &to,
+                             int y, T (&samples)[LANE_SAMPLES])
+{
+    if (task.reach.rule == EDGE_HOLD) {
+        const T *old = task.from.row(y, site.channel, 0);
+#pragma unroll
+        for (int i = 0; i < LANE_SAMPLES; i++) {
+            if (site.x + i < site.end && !task.reach.interior(task.from, y, 0, site.x + i))
+                samples[i] = old[site.x + i];
+        }
+    }
+    cuda_store_columns<LANE_SAMPLES>(to.row(y), site.x, site.begin, site.end, samples);
+}
+
+/* Chain a row of the window onto sums: result may be another row's sums. A chain starts at −0: fma(w, v, −0)
+   is the product w·v, its sign included. */
+template <typename T> struct dense_row {
+    template <int Side>
+    static CUDA_INLINE void chain(const T *weights, unsigned, const T (&values)[Side + LANE_SAMPLES - 1],
+                                  const T (&sums)[LANE_SAMPLES], T (&result)[LANE_SAMPLES])
+    {
+#pragma unroll
+        for (int k = 0; k < Side; k++) {
+#pragma unroll
+            for (int i = 0; i < LANE_SAMPLES; i++)
+                result[i] = cuda_fma(weights[k], values[k + i], k == 0 ? sums[i] : result[i]);
+        }
+    }
+};
+
+/* The same where taps are missing. */
+template <typename T> struct sparse_row {
+    template <int Side>
+    static CUDA_INLINE void chain(const T *weights, unsigned present,
+                                  const T (&values)[Side + LANE_SAMPLES - 1], const T (&sums)[LANE_SAMPLES],
+                                  T (&result)[LANE_SAMPLES])
+    {
+#pragma unroll
+        for (int i = 0; i < LANE_SAMPLES; i++)
+            result[i] = sums[i];
+#pragma unroll
+        for (int k = 0; k < Side; k++) {
+            if ((present >> k & 1) != 0) {
+#pragma unroll
+                for (int i = 0; i < LANE_SAMPLES; i++)
+                    result[i] = cuda_fma(weights[k], values[k + i], result[i]);
+            }
+        }
+    }
+};
+
+/* A kernel's parameters may take 4 KiB: with toolkits before 12.1 no more than the largest of these. */
+template <typename T, int Side> struct unrolled_window {
+    T weights[Side * Side];
+};
+
+template <typename T, int Side> struct window : unrolled_window<T, Side> {
+    unsigned present[Side]; /* a bit for each tap of a row */
+};
+
+/* A lane's part of an arriving row with the columns that its window reaches. */
+template <int Side, typename T>
+CUDA_INLINE void load_window(const T *row, int lane, T (&values)[Side + LANE_SAMPLES - 1])
+{
+    const int halo = halo_of(Side);
+    T chunks[LANE_SAMPLES + 2 * halo];
+
+    cuda_load_packs<LANE_SAMPLES + 2 * halo>(row + lane * LANE_SAMPLES, chunks);
+#pragma unroll
+    for (int i = 0; i < Side + LANE_SAMPLES - 1; i++)
+        values[i] = chunks[halo - Side / 2 + i];
+}
+
+/* Warps, each a block, that a multiprocessor is to run at once: as many as the sums leave registers for,
+   of which ptxas wants some more from 10.0 on. */
+template <typename T> __host__ __device__ constexpr int unrolled_warps(int side, int code)
+{
+    const int f32 = side <= 5 ? 32 : side <= 9 ? (code < 100 ? 24 : 20) : 16;
+    const int f64 = side <= 5 ? 24 : side <= 9 ? 14 : 8;
+
+    return cuda_residents(code, CUDA_WARP, sizeof(T) == 4 ? f32 : f64);
+}
+
+/* Chain an arriving row to the sums of row y and those after it, from a group on. The sums of row y + j move
+   to place j from the one after it. */
+template <typename T, int Side, template <typename> class Row, int Group>
+CUDA_INLINE void chain_groups(const strip_site<T> &site, int y, const window<T, Side> &window,
+                              const T (&values)[Side + LANE_SAMPLES - 1], T (&sums)[Side][LANE_SAMPLES])
+{
+    constexpr int Rows = Group + GROUP_ROWS < Side ? GROUP_ROWS : Side - Group;
+
+    if (Side <= UNGROUPED_SIDE || site.wants(y + Group)) {
+#pragma unroll
+        for (int i = 0; i < Rows; i++) {
+            const int j = Group + i;
+            const int row = Side - 1 - j;
+            if (j == Side - 1) {
+                const T fresh[LANE_SAMPLES] = {-T(0), -T(0), -T(0), -T(0)};
+                Row<T>::template chain<Side>(window.weights, window.present[0], values, fresh, sums[j]);
+            } else {
+                Row<T>::template chain<Side>(window.weights + row * Side, window.present[row], values,
+                                             sums[j + 1], sums[j]);
+            }
+        }
+    }
+    if constexpr (Group + GROUP_ROWS < Side)
+        chain_groups<T, Side, Row, Group + GROUP_ROWS>(site, y, window, values, sums);
+}
+
+template <typename T, int Side, template <typename> class Row>
+__global__ void __launch_bounds__(CUDA_WARP, unrolled_warps<T>(Side, cuda_code()))
+    strip_kernel(const strip_task<T> task, const window<T, Side> window)
+{
+    CUDA_SHARED(T, slots);
+    const int lane = static_cast<int>(threadIdx.x);
+    const strip_site<T> site(task, lane);
+    const int width = STRIP_COLUMNS + 2 * halo_of(Side);
+    const cuda_strip<T, width> strip(task.from, task.edge, site.channel, site.begin - halo_of(Side));
+    const cuda_channel<T> to(task.to, site.channel);
+    cuda_ring<T, width> ring(strip, slots, lane, site.top - Side / 2, site.bottom + Side / 2);
+    T sums[Side][LANE_SAMPLES];
+
+#pragma unroll
+    for (int j = 0; j < Side; j++) {
+#pragma unroll
+        for (int i = 0; i < LANE_SAMPLES; i++)
+            sums[j][i] = -T(0);
+    }
+    for (int y = site.top - Side + 1; y < site.bottom; y++) {
+        T values[Side + LANE_SAMPLES - 1];
+        load_window<Side>(ring.receive(), lane, values);
+        chain_groups<T, Side, Row, 0>(site, y, window, values, sums);
+        if (y >= site.top)
+            strip_store(task, site, to, y, sums[0]);
+    }
+}
+
+/* Large windows: a loop over chunks of four taps of all rows, so that the code fits into the instruction
+   cache. The first chunk moves the sums up; it is as short as it takes to align the others. */
+__host__ __device__ constexpr int first_chunk(int side)
+{
+    return 4 - (halo_of(side) - side / 2) % 4;
+}
+__host__ __device__ constexpr int chunks_of(int side)
+{
+    return 1 + (side - first_chunk(side) + 3) / 4;
+}
+
+/* Weights by chunk, row and tap, four taps each. */
+template <int Side> CUDA_INLINE void stage_weights(const float *weights, float *staged, int lane)
+{
+    for (int i = lane; i < chunks_of(Side) * Side * 4; i += CUDA_WARP) {
+        const int chunk = i / (Side * 4), row = i / 4 % Side, k = i % 4;
+        const int tap = chunk == 0 ? k : first_chunk(Side) + 4 * (chunk - 1) + k;
+        const bool exists = tap < Side && (chunk > 0 || k < first_chunk(Side));
+        staged[i] = exists ? weights[row * Side + tap] : 0.0f;
+    }
+}
+
+/* Chain Count taps of every row of the window. Moving: the sums come from the next row's place. */
+template <int Side, int Count, bool Moving>
+CUDA_INLINE void chain_chunk(const float *weights, const float *values, float (&sums)[Side][LANE_SAMPLES])
+{
+#pragma unroll
+    for (int j = 0; j < Side; j++) {
+        float row_weights[4];
+        cuda_load_packs<4>(weights + (Side - 1 - j) * 4, row_weights);
+#pragma unroll
+        for (int k = 0; k < Count; k++) {
+#pragma unroll
+            for (int i = 0; i < LANE_SAMPLES; i++) {
+                float sum = sums[j][i];
+                if (Moving && k == 0)
+                    sum = j == Side - 1 ? -0.0f : sums[j + 1 < Side ? j + 1 : j][i];
+                sums[j][i] = cuda_fma(row_weights[k], values[k + i], sum);
+            }
+        }
+    }
+}
+
+/* The same for large windows, where 12.x wants more. */
+__host__ __device__ constexpr int rolled_warps(int side, int code)
+{
+    return side <= 19 && code < 120 ? 16 : side <= 27 ? 12 : 8;
+}
+
+template <int Side>
+__global__ void __launch_bounds__(CUDA_WARP, rolled_warps(Side, cuda_code()))
+    large_strip_kernel(const strip_task<float> task, const unrolled_window<float, Side> window)
+{
+    CUDA_SHARED(float, shared);
+    const int first = first_chunk(Side), rest = (Side - first) % 4;
+    const int lane = static_cast<int>(threadIdx.x);
+    float *const staged = shared, *const slots = shared + chunks_of(Side) * Side * 4;
+    const strip_site<float> site(task, lane);
+    const int width = STRIP_COLUMNS + 2 * halo_of(Side);
+    const cuda_strip<float, width> strip(task.from, task.edge, site.channel, site.begin - halo_of(Side));
+    const cuda_channel<float> to(task.to, site.channel);
+    float sums[Side][LANE_SAMPLES];
+
+    stage_weights<Side>(window.weights, staged, lane);
+    cuda_ring<float, width> ring(strip, slots, lane, site.top - Side / 2, site.bottom + Side / 2);
+#pragma unroll
+    for (int j = 0; j < Side; j++) {
+#pragma unroll
+        for (int i = 0; i < LANE_SAMPLES; i++)
+            sums[j][i] = -0.0f;
+    }
+    for (int y = site.top - Side + 1; y < site.bottom; y++) {
+        const float *row = ring.receive() + lane * LANE_SAMPLES;
+        const float *weights = staged;
+        float values[8];
+        cuda_load_packs<8>(row, values);
+        chain_chunk<Side, first, true>(weights, values + 4 - first, sums);
+#pragma unroll 1
+        for (int k = first; k + 4 <= Side; k += 4) {
+            row += 4;
+            weights += Side * 4;
+            cuda_load_packs<8>(row, values);
+            chain_chunk<Side, 4, false>(weights, values, sums);
+        }
+        if (rest > 0) {
+            cuda_load_packs<8>(row + 4, values);
+            chain_chunk<Side, rest, false>(weights + Side * 4, values, sums);
+        }
+        if (y >= site.top)
+            strip_store(task, site, to, y, sums[0]);
+    }
+}
+
+/* The smallest square around the centre that holds all taps. */
+int side_of(const struct op *op)
+{
+    int radius = 1;
+
+    radius = cuda_larger(radius, cuda_larger(-op->x.low, op->x.high));
+    radius = cuda_larger(radius, cuda_larger(-op->plane.low, op->plane.high));
+    return 2 * radius + 1;
+}
+
+/* Sparse windows cost a branch a tap: worth it for small ones. */
+#define SPARSE_SIDE 9
+
+bool is_dense(const struct op *op)
+{
+    return op->tap_count == static_cast<size_t>(side_of(op)) * static_cast<size_t>(side_of(op));
+}
+
+/* One kernel of the family, ready to be asked about and launched. */
+struct strip_kernel_entry {
+    int side;
+    int (*warps)(int side, int code);
+    const void *kernel;
+    cudaError_t (*launch)(const struct cuda_job *job);
+};
+
+template <typename T> strip_task<T> task_of(const struct cuda_job *job)
+{
+    strip_task<T> task = {};
+
+    task.from = *static_cast<const cuda_view<T> *>(job->from);
+    task.to = *static_cast<const cuda_view<T> *>(job->to);
+    task.edge = cuda_edge_of<T>(job->op);
+    task.reach = cuda_reach_of(job->op->op);
+    task.first = static_cast<int>(job->planes.first);
+    task.count = static_cast<int>(job->planes.count);
+    task.columns = static_cast<int>(cuda_ceil_divide(task.from.nx, STRIP_COLUMNS));
+    task.height = job->form->coarsen;
+    task.strips = static_cast<int>(cuda_ceil_divide(task.count, task.height));
+    return task;
+}
+
+template <typename T, int Side> window<T, Side> window_of(const struct op *op)
+{
+    window<T, Side> window = {};
+
+    for (size_t k = 0; k < op->tap_count; k++) {
+        const int row = op->taps[k].dplane + Side / 2, column = op->taps[k].dx + Side / 2;
+        window.weights[row * Side + column] = static_cast<T>(op->taps[k].weight);
+        window.present[row] |= 1u << column;
+    }
+    return window;
+}
+
+template <typename T> dim3 grid_of(const strip_task<T> &task)
+{
+    return dim3(static_cast<unsigned>(task.columns * task.strips * task.from.channels));
+}
+
+template <typename T, int Side, template <typename> class Row>
+cudaError_t launch_unrolled(const struct cuda_job *job)
+{
+    const auto kernel = strip_kernel<T, Side, Row>;
+    const strip_task<T> task = task_of<T>(job);
+
+    return CUDA_LAUNCH(job->stream, grid_of(task), dim3(CUDA_WARP), job->form->shared_bytes, kernel, task,
+                       (window_of<T, Side>(job->op->op)));
+}
+
+template <int Side> cudaError_t launch_large(const struct cuda_job *job)
+{
+    const auto kernel = large_strip_kernel<Side>;
+    const strip_task<float> task = task_of<float>(job);
+
+    return CUDA_LAUNCH(job->stream, grid_of(task), dim3(CUDA_WARP), job->form->shared_bytes, kernel, task,
+                       (window_of<float, Side>(job->op->op)));
+}
+
+template <typename T, int Side, template <typename> class Row> strip_kernel_entry unrolled_entry()
+{
+    return {Side, unrolled_warps<T>, reinterpret_cast<const void *>(strip_kernel<T, Side, Row>),
+            launch_unrolled<T, Side, Row>};
+}
+
+template <int Side> strip_kernel_entry large_entry()
+{
+    return {Side, rolled_warps, reinterpret_cast<const void *>(large_strip_kernel<Side>), launch_large<Side>};
+}
+
+/* Whole windows in memory order: what needs no loop over the rows of a strip. How many samples a thread has
+   below each other, and how many blocks a multiprocessor is asked to hold, is what was fastest on an H200. */
+template <typename T, int Side> struct whole_forms;
+template <int Side> struct whole_forms<float, Side> {
+    static constexpr int Radius = Side / 2;
+    using small = unrolled_form<float, Radius, Radius, Side <= 5 ? 4 : 8, 2, 4, Side <= 5 ? 8 : 5>;
+    using middle =
+        unrolled_form<float, Radius, Radius, Side <= 9 ? 4 : 3, 0, 4, Side <= 9 ? 5 : 4, UNROLLED_BY_TAPS>;
+    using large = unrolled_form<float, Radius, Radius, Side <= 19 ? 4 : 3, 0, 4, Side <= 15 ? 4 : 3,
+                                UNROLLED_BY_TAPS_LOOPING>;
+    using form = typename std::conditional<Side <= 7, small,
+                                           typename std::conditional<Side <= 11, middle, large>::type>::type;
+};
+template <int Side> struct whole_forms<double, Side> {
+    using form = unrolled_form<double, Side / 2, Side / 2, 4, 2, 4, Side <= 3 ? 6 : 5>;
+};
+
+template <typename T, int Side> using whole_form = typename whole_forms<T, Side>::form;
+
+/* The largest of them. */
+template <typename T> constexpr int whole_side()
+{
+    return sizeof(T) == 4 ? LARGEST_SIDE : 5;
+}
+
+template <typename T, int Side, typename Act> void whole_choose(int side, Act act)
+{
+    if (side == Side)
+        act(whole_form<T, Side>());
+    else if constexpr (Side > 3)
+        whole_choose<T, Side - 2>(side, act);
+}
+
+/* Call act with the form in memory order for an op's window, if there is one. */
+template <typename T, typename Act> void whole_with_form(const struct op *op, Act act)
+{
+    if (is_dense(op))
+        whole_choose<T, whole_side<T>()>(side_of(op), act);
+}
+
+template <typename T> strip_kernel_entry unrolled_entry(int side)
+{
+    switch (side) {
+    case 3:
+        return unrolled_entry<T, 3, dense_row>();
+    case 5:
+        return unrolled_entry<T, 5, dense_row>();
+    case 7:
+        return unrolled_entry<T, 7, dense_row>();
+    case 9:
+        return unrolled_entry<T, 9, dense_row>();
+    case 11:
+        return unrolled_entry<T, 11, dense_row>();
+    case 13:
+        return unrolled_entry<T, 13, dense_row>();
+    case 15:
+        return unrolled_entry<T, 15, dense_row>();
+    default:
+        return {};
+    }
+}
+
+strip_kernel_entry large_dense_entry(int side)
+{
+    switch (side) {
+    case 17:
+        return large_entry<17>();
+    case 19:
+        return large_entry<19>();
+    case 21:
+        return large_entry<21>();
+    case 23:
+        return large_entry<23>();
+    case 25:
+        return large_entry<25>();
+    case 27:
+        return large_entry<27>();
+    case 29:
+        return large_entry<29>();
+    case 31:
+        return large_entry<31>();
+    default:
+        return {};
+    }
+}
+
+template <typename T> strip_kernel_entry sparse_entry(int side)
+{
+    switch (side) {
+    case 3:
+        return unrolled_entry<T, 3, sparse_row>();
+    case 5:
+        return unrolled_entry<T, 5, sparse_row>();
+    case 7:
+        return unrolled_entry<T, 7, sparse_row>();
+    case 9:
+        return unrolled_entry<T, 9, sparse_row>();
+    default:
+        return {};
+    }
+}
+
+/* Short strips keep what runs together close in memory, which is worth walking rows twice while the
+   multipliers have time for it: on an H100 up to 5×5. Where sums that no strip wants are left out, 128 rows
+   are faster than 256 or more. */
+int most_rows(int side)
+{
+    return side <= 5 ? 8 : side <= UNGROUPED_SIDE ? 256 : side <= UNROLLED_SIDE ? 128 : 512;
+}
+
+/* The kernel that serves an op, or one without side. */
+strip_kernel_entry entry_of(const struct op *op)
+{
+    const int side = side_of(op);
+
+    if (!is_dense(op))
+        return op->work == WORK_F32 ? sparse_entry<float>(side) : sparse_entry<double>(side);
+    if (side > UNROLLED_SIDE && op->work == WORK_F32)
+        return large_dense_entry(side);
+    return op->work == WORK_F32 ? unrolled_entry<float>(side) : unrolled_entry<double>(side);
+}
+
+size_t strip_shared_bytes(const struct op *op)
+{
+    const int side = side_of(op);
+    const int weights = side > UNROLLED_SIDE && op->work == WORK_F32 ? chunks_of(side) * side * 4 : 0;
+
+    return cuda_ring_bytes(STRIP_COLUMNS + 2 * halo_of(side), work_size(op->work)) +
+           static_cast<size_t>(weights) * work_size(op->work);
+}
+
+/* Settle the form in memory order, if there is one; its tiles are not to choose. */
+bool whole_shape(const struct cuda_question *asked, struct cuda_form *form)
+{
+    bool serves = false;
+    const auto describe = [&](auto chosen) {
+        serves = unrolled_serves<decltype(chosen)>(asked->shape, UNROLLED_PLANES);
+        if (serves)
+            unrolled_describe<decltype(chosen)>(asked, UNROLLED_PLANES, form);
+    };
+
+    if (asked->op->work == WORK_F32)
+        whole_with_form<float>(asked->op, describe);
+    else
+        whole_with_form<double>(asked->op, describe);
+    return serves;
+}
+
+bool strip_shape(const struct cuda_question *asked, struct cuda_form *form)
+{
+    if (!cuda_is_picture(asked->op, asked->shape))
+        return cuda_refuse(asked->refusal, "the grid has three axes");
+    if (asked->op->kind != OP_TAPS || asked->op->tap_count == 0)
+        return cuda_refuse(asked->refusal, "only chains of taps run in strips");
+
+    if (asked->wish->coarsen == 0 && whole_shape(asked, form))
+        return true;
+    const strip_kernel_entry entry = entry_of(asked->op);
+    const double word = static_cast<double>(work_size(asked->op->work));
+    if (entry.side == 0)
+        return cuda_refuse(asked->refusal,
+                           "a window of %dx%d with %zu taps: dense ones up to %d (f64: %d), others up to %d",
+                           side_of(asked->op), side_of(asked->op), asked->op->tap_count, LARGEST_SIDE,
+                           UNROLLED_SIDE, SPARSE_SIDE);
+    *form = cuda_form();
+    const long long columns =
+        cuda_ceil_divide(static_cast<long long>(asked->shape->nx), STRIP_COLUMNS) * asked->shape->channels;
+    const long long warps =
+        static_cast<long long>(asked->limits->multiprocessors) * entry.warps(entry.side, asked->limits->code);
+    const long long rows = static_cast<long long>(asked->shape->planes);
+    form->coarsen =
+        asked->wish->coarsen > 0
+            ? asked->wish->coarsen
+            : static_cast<int>(cuda_strip_rows(columns, rows, entry.side - 1, warps, most_rows(entry.side)));
+    form->tile_x = STRIP_COLUMNS;
+    form->tile_y = form->coarsen;
+    form->stride = 1;
+    form->steps = 1;
+    form->reach = entry.side / 2;
+    form->block = dim3(CUDA_WARP);
+    form->grid = dim3(cuda_blocks(columns * cuda_ceil_divide(rows, form->coarsen)));
+    form->shared_bytes = strip_shared_bytes(asked->op);
+    form->kernel = entry.kernel;
+    form->bytes_per_update = word * (2 + static_cast<double>(entry.side - 1) / form->coarsen);
+    form->operations_per_update = cuda_operations(asked->op);
+    return true;
+}
+
+/* A form in memory order is a block of several warps. */
+bool is_whole(const struct cuda_form *form)
+{
+    return form->block.x > CUDA_WARP;
+}
+
+cudaError_t strip_launch(const struct cuda_job *job)
+{
+    cudaError_t error = cudaSuccess;
+    const auto launch = [&](auto chosen) { error = unrolled_launch<decltype(chosen)>(job, UNROLLED_PLANES); };
+
+    if (is_whole(job->form)) {
+        if (job->op->op->work == WORK_F32)
+            whole_with_form<float>(job->op->op, launch);
+        else
+            whole_with_form<double>(job->op->op, launch);
+        return error;
+    }
+    return entry_of(job->op->op).launch(job);
+}
+
+} // namespace
+
+extern const struct cuda_rung cuda_rung_strip = {
+    false, true, false, strip_shape, strip_launch,
+};

@@ -1,0 +1,566 @@
+/* The arithmetic of the ops, stated once for every rung of the ladder.
+ *
+ * A rung is a data movement: it gives a reader, a function of (dx, drow, dplane) that returns the value which
+ * a tap reads there, edge rule included. What is made of the values is here, the same chains as in
+ * kernels/cpu/cpu_chain.inl and kernels/cpu/cpu_rows.inl. A filter is a function of a sample's own value and
+ * a reader. */
+#ifndef CUDA_CHAIN_CUH
+#define CUDA_CHAIN_CUH
+
+#include "cuda_code.cuh"
+#include "cuda_rung.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <type_traits>
+
+#define CUDA_INLINE __device__ __forceinline__
+
+/* Loops over what a block or thread does beyond its first turn say `unroll 1`: to unroll them, compilers
+ * count their turns first, by a 64-bit division that costs more than the turn. */
+
+/* arith.h by work type. */
+CUDA_INLINE float cuda_pm1(float q)
+{
+    return arith_pm1_f32(q);
+}
+CUDA_INLINE double cuda_pm1(double q)
+{
+    return arith_pm1_f64(q);
+}
+CUDA_INLINE float cuda_pm2(float q)
+{
+    return arith_pm2_f32(q);
+}
+CUDA_INLINE double cuda_pm2(double q)
+{
+    return arith_pm2_f64(q);
+}
+CUDA_INLINE float cuda_tanh(float x)
+{
+    return arith_tanh_f32(x);
+}
+CUDA_INLINE double cuda_tanh(double x)
+{
+    return arith_tanh_f64(x);
+}
+CUDA_INLINE float cuda_sqrt(float x)
+{
+    return arith_sqrt_f32(x);
+}
+CUDA_INLINE double cuda_sqrt(double x)
+{
+    return arith_sqrt_f64(x);
+}
+CUDA_INLINE float cuda_react(float u, float reaction, float remainder)
+{
+    return arith_react_f32(u, reaction, remainder);
+}
+CUDA_INLINE double cuda_react(double u, double reaction, double remainder)
+{
+    return arith_react_f64(u, reaction, remainder);
+}
+
+CUDA_INLINE float cuda_pm1_joint(float s)
+{
+    return arith_pm1_joint_f32(s);
+}
+CUDA_INLINE double cuda_pm1_joint(double s)
+{
+    return arith_pm1_joint_f64(s);
+}
+CUDA_INLINE float cuda_pm2_joint(float s)
+{
+    return arith_pm2_joint_f32(s);
+}
+CUDA_INLINE double cuda_pm2_joint(double s)
+{
+    return arith_pm2_joint_f64(s);
+}
+CUDA_INLINE float cuda_cover(float alpha, float max)
+{
+    return arith_cover_f32(alpha, max);
+}
+CUDA_INLINE double cuda_cover(double alpha, double max)
+{
+    return arith_cover_f64(alpha, max);
+}
+CUDA_INLINE float cuda_uncovered(float colour, float separate, float cover)
+{
+    return arith_uncovered_f32(colour, separate, cover);
+}
+CUDA_INLINE double cuda_uncovered(double colour, double separate, double cover)
+{
+    return arith_uncovered_f64(colour, separate, cover);
+}
+
+/* What OP_HEAT makes of a sample and its frozen neighbours. */
+template <typename T> struct cuda_heat {
+    enum flux flux;
+    T inverse_scale, rate;
+    unsigned long long inner;
+    bool reacts;
+    T reaction, remainder;
+};
+
+/* Any op that looks at its neighbours in its own channel, its taps in the device's memory. */
+template <typename T> struct cuda_any_filter {
+    enum op_kind kind;
+    int tap_count;
+    const cuda_tap<T> *taps;
+    cuda_heat<T> heat;
+
+    template <typename Reader> CUDA_INLINE T operator()(T own, const Reader &read) const
+    {
+        switch (kind) {
+        case OP_HEAT:
+            return relaxed(own, read);
+        case OP_GRADIENT:
+            return gradient(read);
+        default:
+            return chain(read);
+        }
+    }
+
+    /* The tap chain: the first a product, each next one a fused multiply-add. Unrolled further, it takes the
+       registers of threads that would hide its latency. */
+    template <typename Reader> CUDA_INLINE T chain(const Reader &read) const
+    {
+        T sum = T(0);
+
+#pragma unroll 4
+        for (int k = 0; k < tap_count; k++) {
+            const cuda_tap<T> tap = taps[k];
+            const T value = read(tap.dx, tap.drow, tap.dplane);
+            sum = k == 0 ? tap.weight * value : cuda_fma(tap.weight, value, sum);
+        }
+        return sum;
+    }
+
+    template <typename Reader> CUDA_INLINE T gradient(const Reader &read) const
+    {
+        T sum = T(0);
+
+#pragma unroll 1
+        for (int k = 0; k < tap_count; k++) {
+            const cuda_tap<T> tap = taps[k];
+            const T ahead = read(tap.dx, tap.drow, tap.dplane);
+            const T behind = read(-tap.dx, -tap.drow, -tap.dplane);
+            const T slope = (ahead - behind) * tap.weight;
+            sum = k == 0 ? slope * slope : cuda_fma(slope, slope, sum);
+        }
+        return cuda_sqrt(sum);
+    }
+
+    /* The sample under relaxation changes while its neighbours are frozen. */
+    template <typename Reader> CUDA_INLINE T relaxed(T own, const Reader &read) const
+    {
+        T neighbours[OP_HEAT_TAPS], weights[OP_HEAT_TAPS];
+        unsigned centres = 0;
+
+#pragma unroll
+        for (int k = 0; k < OP_HEAT_TAPS; k++) {
+            if (k < tap_count) {
+                const cuda_tap<T> tap = taps[k];
+                weights[k] = tap.weight;
+                neighbours[k] = read(tap.dx, tap.drow, tap.dplane);
+                centres |= (tap.dx == 0 && tap.drow == 0 && tap.dplane == 0 ? 1u : 0u) << k;
+            }
+        }
+        for (unsigned long long n = 0; n < heat.inner; n++) {
+            own = moved(own, heat_chain(own, neighbours, weights, centres));
+            if (heat.reacts)
+                own = cuda_react(own, heat.reaction, heat.remainder);
+        }
+        return own;
+    }
+
+    CUDA_INLINE T heat_chain(T own, const T (&neighbours)[OP_HEAT_TAPS], const T (&weights)[OP_HEAT_TAPS],
+                             unsigned centres) const
+    {
+        T sum = T(0);
+
+#pragma unroll
+        for (int k = 0; k < OP_HEAT_TAPS; k++) {
+            if (k < tap_count) {
+                T value = (centres >> k & 1) != 0 ? own : neighbours[k];
+                T weight = weights[k];
+                if (heat.flux == FLUX_PM1 || heat.flux == FLUX_PM2) {
+                    value = value - own;
+                    weight = weight * face_flux(value * heat.inverse_scale);
+                }
+                sum = k == 0 ? weight * value : cuda_fma(weight, value, sum);
+            }
+        }
+        return sum;
+    }
+
+    CUDA_INLINE T face_flux(T q) const
+    {
+        return heat.flux == FLUX_PM1 ? cuda_pm1(q) : cuda_pm2(q);
+    }
+
+    CUDA_INLINE T moved(T own, T sum) const
+    {
+        switch (heat.flux) {
+        case FLUX_LINEAR:
+            return sum;
+        case FLUX_TANH:
+            return cuda_fma(heat.rate, cuda_tanh(sum * heat.inverse_scale), own);
+        default:
+            return own + sum;
+        }
+    }
+};
+
+/* OP_HEAT of channels under one conductivity. */
+template <typename T> struct cuda_joint_filter {
+    int tap_count;
+    const cuda_tap<T> *taps;
+    cuda_heat<T> heat;
+
+    /* One relaxation of a pixel: own(c) is its value in a channel, read(k, c) what tap k reads there, and
+       put(c, value) takes what it becomes. A channel is read twice, which the first-level cache serves, so
+       that there may be any number. */
+    template <typename Own, typename Read, typename Put>
+    CUDA_INLINE void relax(int channels, const Own &own, const Read &read, const Put &put) const
+    {
+        T factors[OP_HEAT_TAPS];
+
+        conduct(channels, own, read, factors);
+#pragma unroll 1
+        for (int c = 0; c < channels; c++) {
+            const T u = own(c);
+            T sum = T(0);
+#pragma unroll
+            for (int k = 0; k < OP_HEAT_TAPS; k++) {
+                if (k < tap_count) {
+                    const T difference = read(k, c) - u;
+                    sum = k == 0 ? factors[k] * difference : cuda_fma(factors[k], difference, sum);
+                }
+            }
+            put(c, heat.reacts ? cuda_react(u + sum, heat.reaction, heat.remainder) : u + sum);
+        }
+    }
+
+    /* c·g(s) of every face. */
+    template <typename Own, typename Read>
+    CUDA_INLINE void conduct(int channels, const Own &own, const Read &read, T (&factors)[OP_HEAT_TAPS]) const
+    {
+#pragma unroll 1
+        for (int c = 0; c < channels; c++) {
+            const T u = own(c);
+#pragma unroll
+            for (int k = 0; k < OP_HEAT_TAPS; k++) {
+                if (k < tap_count) {
+                    const T q = (read(k, c) - u) * heat.inverse_scale;
+                    factors[k] = c == 0 ? q * q : cuda_fma(q, q, factors[k]);
+                }
+            }
+        }
+#pragma unroll
+        for (int k = 0; k < OP_HEAT_TAPS; k++) {
+            if (k < tap_count)
+                factors[k] = taps[k].weight * (heat.flux == FLUX_PM1 ? cuda_pm1_joint(factors[k])
+                                                                     : cuda_pm2_joint(factors[k]));
+        }
+    }
+};
+
+/* The seven-point star with all its taps: offsets are known to the compiler, weights are kernel parameters.
+ */
+template <typename T> struct cuda_star_filter {
+    T weights[7]; /* in raster order */
+
+    template <typename Reader> CUDA_INLINE T operator()(T own, const Reader &read) const
+    {
+        T sum = weights[0] * read(0, 0, -1);
+        sum = cuda_fma(weights[1], read(0, -1, 0), sum);
+        sum = cuda_fma(weights[2], read(-1, 0, 0), sum);
+        sum = cuda_fma(weights[3], own, sum);
+        sum = cuda_fma(weights[4], read(1, 0, 0), sum);
+        sum = cuda_fma(weights[5], read(0, 1, 0), sum);
+        return cuda_fma(weights[6], read(0, 0, 1), sum);
+    }
+};
+
+/* The same for a picture, whose rows are planes: five taps. */
+template <typename T> struct cuda_cross_filter {
+    T weights[5]; /* in raster order */
+
+    template <typename Reader> CUDA_INLINE T operator()(T own, const Reader &read) const
+    {
+        T sum = weights[0] * read(0, 0, -1);
+        sum = cuda_fma(weights[1], read(-1, 0, 0), sum);
+        sum = cuda_fma(weights[2], own, sum);
+        sum = cuda_fma(weights[3], read(1, 0, 0), sum);
+        return cuda_fma(weights[4], read(0, 0, 1), sum);
+    }
+};
+
+/* How far an op's taps reach, for the edge tests of kernels. */
+struct cuda_reach {
+    struct reach x, row, plane;
+    enum edge_rule rule;
+
+    static CUDA_INLINE bool inside(struct reach reach, long long index, long long extent)
+    {
+        return index + reach.low >= 0 && index + reach.high < extent;
+    }
+
+    /* No tap of the sample reads outside the grid. */
+    template <typename T>
+    CUDA_INLINE bool interior(const cuda_view<T> &view, long long plane_index, int row_index,
+                              int x_index) const
+    {
+        return inside(x, x_index, view.nx) && inside(row, row_index, view.rows) &&
+               inside(plane, plane_index, view.planes);
+    }
+};
+
+/* Indices [low, low + count) of an axis. */
+struct cuda_indices {
+    int low;
+    unsigned count;
+
+    CUDA_INLINE bool holds(int index) const
+    {
+        return static_cast<unsigned>(index - low) < count;
+    }
+};
+
+/* Of indices counted from `first` on, those whose taps stay inside [0, extent), as far as `most` goes on both
+ * sides. */
+static inline struct cuda_indices cuda_interior(struct reach reach, long long extent, long long first,
+                                                int most)
+{
+    const auto bounded = [most](long long index) {
+        return index < -most ? -most : index < most ? index : most;
+    };
+    const long long low = bounded(-reach.low - first), end = bounded(extent - reach.high - first);
+
+    return {static_cast<int>(low), low < end ? static_cast<unsigned>(end - low) : 0};
+}
+
+static inline struct cuda_reach cuda_reach_of(const struct op *op)
+{
+    return {op->x, op->row, op->plane, op->edge};
+}
+
+template <typename T> static inline cuda_edge<T> cuda_edge_of(const struct cuda_op *op)
+{
+    return {op->op->edge, static_cast<const T *>(op->outside)};
+}
+
+template <typename T> static inline cuda_heat<T> cuda_heat_of(const struct op *op)
+{
+    return {op->flux,   static_cast<T>(op->inverse_scale), static_cast<T>(op->rate),     op->inner,
+            op->reacts, static_cast<T>(op->reaction),      static_cast<T>(op->remainder)};
+}
+
+template <typename T> static inline cuda_any_filter<T> cuda_any_filter_of(const struct cuda_op *op)
+{
+    return {op->op->kind, static_cast<int>(op->op->tap_count), static_cast<const cuda_tap<T> *>(op->taps),
+            cuda_heat_of<T>(op->op)};
+}
+
+template <typename T> static inline cuda_joint_filter<T> cuda_joint_filter_of(const struct cuda_op *op)
+{
+    return {static_cast<int>(op->op->tap_count), static_cast<const cuda_tap<T> *>(op->taps),
+            cuda_heat_of<T>(op->op)};
+}
+
+/* A linear op is a tap chain: OP_TAPS, and one linear relaxation without a reaction. */
+static inline bool cuda_is_chain(const struct op *op)
+{
+    if (op->kind == OP_HEAT)
+        return op->flux == FLUX_LINEAR && op->inner == 1 && !op->reacts;
+    return op->kind == OP_TAPS;
+}
+
+/* The index in a box of 3×3×3, in raster order, or −1 for a tap that lies outside. */
+static inline int cuda_box_index(const struct op_tap *tap)
+{
+    if (tap->dx < -1 || tap->dx > 1 || tap->drow < -1 || tap->drow > 1 || tap->dplane < -1 || tap->dplane > 1)
+        return -1;
+    return (tap->dplane + 1) * 9 + (tap->drow + 1) * 3 + tap->dx + 1;
+}
+
+/* The index in the seven-point star, in raster order, or −1 for a tap that lies outside. */
+static inline int cuda_star_index(const struct op_tap *tap)
+{
+    switch (cuda_box_index(tap)) {
+    case 4:
+        return 0;
+    case 10:
+        return 1;
+    case 12:
+        return 2;
+    case 13:
+        return 3;
+    case 14:
+        return 4;
+    case 16:
+        return 5;
+    case 22:
+        return 6;
+    default:
+        return -1;
+    }
+}
+
+static inline bool cuda_is_star1(const struct op *op)
+{
+    if (!cuda_is_chain(op) || op->tap_count != 7)
+        return false;
+    for (size_t k = 0; k < op->tap_count; k++) {
+        if (cuda_star_index(&op->taps[k]) != static_cast<int>(k))
+            return false;
+    }
+    return true;
+}
+
+/* All of the star of radius 2. */
+static inline bool cuda_is_star2(const struct op *op)
+{
+    for (size_t k = 0; k < op->tap_count; k++) {
+        const struct op_tap *tap = &op->taps[k];
+        if ((tap->dx != 0) + (tap->drow != 0) + (tap->dplane != 0) > 1 || abs(tap->dx) > 2 ||
+            abs(tap->drow) > 2 || abs(tap->dplane) > 2)
+            return false;
+    }
+    return cuda_is_chain(op) && op->tap_count == 13;
+}
+
+/* All of the 3×3×3 box. */
+static inline bool cuda_is_full_box(const struct op *op)
+{
+    for (size_t k = 0; k < op->tap_count; k++) {
+        if (cuda_box_index(&op->taps[k]) < 0)
+            return false;
+    }
+    return cuda_is_chain(op) && op->tap_count == 27;
+}
+
+static inline bool cuda_is_full_cross(const struct op *op)
+{
+    static const int boxes[] = {4, 12, 13, 14, 22};
+
+    if (!cuda_is_chain(op) || op->tap_count != 5)
+        return false;
+    for (size_t k = 0; k < op->tap_count; k++) {
+        if (cuda_box_index(&op->taps[k]) != boxes[k])
+            return false;
+    }
+    return true;
+}
+
+/* A filter whose weights are all that it holds. */
+template <typename Filter> static inline Filter cuda_weights_of(const struct op *op)
+{
+    Filter filter;
+
+    for (size_t k = 0; k < op->tap_count; k++)
+        filter.weights[k] = static_cast<std::decay_t<decltype(filter.weights[0])>>(op->taps[k].weight);
+    return filter;
+}
+
+/* Whether a filter other than cuda_any_filter serves the op. */
+static inline bool cuda_knows_offsets(const struct op *op)
+{
+    return cuda_is_star1(op) || cuda_is_full_cross(op);
+}
+
+/* Call act with the filter that knows most of the op. */
+template <typename T, typename Act>
+static inline auto cuda_with_filter(const struct cuda_op *op, const Act &act)
+{
+    if (cuda_is_star1(op->op))
+        return act(cuda_weights_of<cuda_star_filter<T>>(op->op));
+    if (cuda_is_full_cross(op->op))
+        return act(cuda_weights_of<cuda_cross_filter<T>>(op->op));
+    return act(cuda_any_filter_of<T>(op));
+}
+/* The same for an op that has nothing in a device's memory yet: what counts is the type of the filter. */
+template <typename T, typename Act> static inline auto cuda_with_filter(const struct op *op, const Act &act)
+{
+    const struct cuda_op bare = {op, NULL, NULL};
+
+    return cuda_with_filter<T>(&bare, act);
+}
+
+/* For forecasts: what arith.h spells of a flux, once a sample or once a face, and of a reaction. */
+static inline double cuda_flux_operations(const struct op *op)
+{
+    const double faces = static_cast<double>(op->tap_count);
+    const double division = 10, exponential = 28, hyperbolic = 26 + division;
+
+    switch (op->flux) {
+    case FLUX_TANH:
+        return hyperbolic + 3;
+    case FLUX_PM1:
+        return faces * (exponential + 4) + 1;
+    case FLUX_PM2:
+        return faces * (division + 5) + 1;
+    default:
+        return 0;
+    }
+}
+
+/* For forecasts: the first tap of a chain is one operation, each next one two. */
+static inline double cuda_operations(const struct op *op)
+{
+    const double chain = 2.0 * static_cast<double>(op->tap_count) - 1, reaction = 24;
+
+    if (op->kind != OP_HEAT)
+        return chain;
+    return static_cast<double>(op->inner) * (chain + cuda_flux_operations(op) + (op->reacts ? reaction : 0));
+}
+
+/* Give a reason and return false. */
+static inline bool cuda_refuse(struct cuda_refusal *refusal, const char *format, ...) DIAG_PRINTF(2, 3);
+static inline bool cuda_refuse(struct cuda_refusal *refusal, const char *format, ...)
+{
+    va_list arguments;
+
+    va_start(arguments, format);
+    vsnprintf(refusal->text, sizeof refusal->text, format, arguments);
+    va_end(arguments);
+    return false;
+}
+
+static inline long long cuda_ceil_divide(long long a, long long b)
+{
+    return (a + b - 1) / b;
+}
+
+static inline int cuda_larger(int a, int b)
+{
+    return a > b ? a : b;
+}
+
+/* The span of taps along an axis on both sides. */
+static inline int cuda_span(struct reach reach)
+{
+    return reach.high - reach.low;
+}
+
+/* Blocks of a one-dimensional grid; kernels stride over what is more. */
+static inline unsigned cuda_blocks(long long work)
+{
+    const long long most = 0x7fffffff;
+
+    return static_cast<unsigned>(work < most ? work : most);
+}
+
+/* More than 48 KiB of shared memory has to be asked for. */
+template <typename Kernel> static inline cudaError_t cuda_permit_shared(Kernel *kernel, size_t bytes)
+{
+    if (bytes <= 48 * 1024)
+        return cudaSuccess;
+    return cudaFuncSetAttribute(reinterpret_cast<const void *>(kernel),
+                                cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes));
+}
+
+#endif

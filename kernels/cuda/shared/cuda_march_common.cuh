@@ -1,0 +1,131 @@
+/* What the walks along the planes share: how the planes are cut into chunks, how blocks of chunks over
+ * columns of tiles are launched, and the boxes in which planes come.
+ *
+ * A form has T, Levels, Width, Height, UsefulX, UsefulRows, Halo, Radius, Threads, SharedBytes, and
+ * chunk(planes, columns, slots), the planes of a chunk where the device runs `slots` blocks at once. */
+#ifndef CUDA_MARCH_COMMON_CUH
+#define CUDA_MARCH_COMMON_CUH
+
+#include "cuda_chain.cuh"
+
+#define CUDA_SECTOR        32  /* bytes that memory moves together */
+#define CUDA_BOX_ALIGNMENT 128 /* bytes, of a box in shared memory */
+
+/* The planes of a chunk, at most `most` of them, for which cost(chunk, chunks) is least; of equals the
+ * longest. */
+template <typename Cost> static inline long long cuda_march_chunk(long long planes, long long most, Cost cost)
+{
+    const long long fewest = cuda_ceil_divide(planes, most);
+    long long best = planes;
+    double least = 0;
+
+    for (long long chunks = fewest; chunks <= planes && chunks < fewest + 256; chunks++) {
+        const long long chunk = cuda_ceil_divide(planes, chunks);
+        const double spent = cost(chunk, cuda_ceil_divide(planes, chunk));
+        if (chunks == fewest || spent < least) {
+            least = spent;
+            best = chunk;
+        }
+    }
+    return best;
+}
+
+/* How many tiles of a form cover the rows: the first begins with the grid and the last ends with it, unless
+   rows go on at the other end. */
+template <typename Form> static inline long long cuda_march_row_tiles(long long rows, bool wraps)
+{
+    if (wraps)
+        return cuda_ceil_divide(rows, Form::UsefulRows);
+    return rows <= Form::Height ? 1 : cuda_ceil_divide(rows - 2 * Form::Halo, Form::UsefulRows);
+}
+
+/* The grid of the fields of a launch. */
+struct cuda_march_grid {
+    size_t nx, rows, planes;
+};
+
+template <typename T> static inline struct cuda_march_grid cuda_march_extents_of(const void *field)
+{
+    const cuda_view<T> &view = *static_cast<const cuda_view<T> *>(field);
+
+    return {static_cast<size_t>(view.nx), static_cast<size_t>(view.rows), static_cast<size_t>(view.planes)};
+}
+static inline struct cuda_march_grid cuda_march_extents(const struct cuda_job *job)
+{
+    return job->op->op->work == WORK_F32 ? cuda_march_extents_of<float>(job->from)
+                                         : cuda_march_extents_of<double>(job->from);
+}
+
+/* A launch of a form: `job` has what concerns its op already. `wraps`: rows go on at the other end. */
+template <typename Form, typename Job>
+static inline cudaError_t cuda_march_launch(const struct cuda_job *from, Job *job, void (*kernel)(const Job),
+                                            bool wraps)
+{
+    using T = typename Form::T;
+    const cudaError_t status = cuda_permit_shared(kernel, Form::SharedBytes);
+
+    job->from = *static_cast<const cuda_view<T> *>(from->from);
+    job->to = *static_cast<const cuda_view<T> *>(from->to);
+    job->first = static_cast<long long>(from->planes.first);
+    job->end = job->first + static_cast<long long>(from->planes.count);
+    job->tiles_x = static_cast<int>(cuda_ceil_divide(job->from.nx, Form::UsefulX));
+    job->tiles_rows = static_cast<int>(cuda_march_row_tiles<Form>(job->from.rows, wraps));
+    const long long planes = job->end - job->first;
+    const long long columns = static_cast<long long>(job->tiles_x) * job->tiles_rows * job->from.channels;
+    if (status != cudaSuccess || planes == 0)
+        return status;
+    job->chunk = from->form->resident_blocks > 0 ? Form::chunk(planes, columns, from->form->resident_blocks)
+                                                 : from->form->coarsen;
+    return CUDA_LAUNCH(from->stream, dim3(cuda_blocks(columns * cuda_ceil_divide(planes, job->chunk))),
+                       dim3(Form::Threads), Form::SharedBytes, kernel, *job);
+}
+
+/* What such a launch looks like on a device. */
+template <typename Form, typename Job>
+static inline void cuda_march_describe(const struct cuda_question *asked, struct cuda_form *form,
+                                       void (*kernel)(const Job), bool wraps)
+{
+    const long long columns = cuda_ceil_divide(static_cast<long long>(asked->shape->nx), Form::UsefulX) *
+                              cuda_march_row_tiles<Form>(static_cast<long long>(asked->shape->rows), wraps) *
+                              asked->shape->channels;
+    const long long planes = static_cast<long long>(asked->shape->planes);
+    const double overlap =
+        static_cast<double>(Form::Width) * Form::Height / (Form::UsefulX * Form::UsefulRows);
+
+    *form = cuda_form();
+    form->tile_x = Form::UsefulX;
+    form->tile_y = Form::UsefulRows;
+    form->tile_z = 1;
+    form->resident_blocks = asked->wish->coarsen > 0 ? 0 : asked->limits->multiprocessors;
+    form->coarsen = asked->wish->coarsen > 0
+                        ? asked->wish->coarsen
+                        : static_cast<int>(Form::chunk(planes, columns, form->resident_blocks));
+    form->stride = 1;
+    form->steps = Form::Levels;
+    form->reach = Form::Radius;
+    form->grid = dim3(cuda_blocks(columns * cuda_ceil_divide(planes, form->coarsen)));
+    form->block = dim3(Form::Threads);
+    form->shared_bytes = Form::SharedBytes;
+    form->kernel = reinterpret_cast<const void *>(kernel);
+    form->bytes_per_update = 2.0 * sizeof(typename Form::T) / Form::Levels;
+    form->operations_per_update = cuda_operations(asked->op) * overlap;
+}
+
+/* A field whose boxes a walk sends for. */
+template <typename T> static inline struct cuda_boxed_field cuda_boxed(const cuda_view<T> &view)
+{
+    const size_t row = static_cast<size_t>(view.pitch) * sizeof(T);
+    const size_t channel = row * static_cast<size_t>(view.rows);
+
+    return {view.samples,
+            sizeof(T),
+            static_cast<size_t>(view.nx),
+            static_cast<size_t>(view.rows),
+            static_cast<size_t>(view.channels),
+            static_cast<size_t>(view.count),
+            row,
+            channel,
+            channel * static_cast<size_t>(view.channels)};
+}
+
+#endif

@@ -1,0 +1,267 @@
+/* What the streaming rungs of pictures share: a warp walks down a column strip, and the rows ahead of it
+ * arrive in a ring of shared memory that is its own. A warp needs no barrier, only its lanes' agreement. */
+#ifndef CUDA_ROW_RING_CUH
+#define CUDA_ROW_RING_CUH
+
+#include "cuda_chain.cuh"
+
+#define CUDA_WARP      32
+#define CUDA_ALL_LANES 0xffffffffu
+
+/* Rows of the ring. All but the one that is being read are on their way. */
+#define CUDA_RING_STAGES 4
+
+/* 16 bytes, as they move. */
+template <typename T> struct cuda_pack_of;
+template <> struct cuda_pack_of<float> {
+    typedef float4 vector;
+    enum { samples = 4 };
+};
+template <> struct cuda_pack_of<double> {
+    typedef double2 vector;
+    enum { samples = 2 };
+};
+
+CUDA_INLINE void cuda_unpack(float4 vector, float *samples)
+{
+    samples[0] = vector.x;
+    samples[1] = vector.y;
+    samples[2] = vector.z;
+    samples[3] = vector.w;
+}
+CUDA_INLINE void cuda_unpack(double2 vector, double *samples)
+{
+    samples[0] = vector.x;
+    samples[1] = vector.y;
+}
+CUDA_INLINE float4 cuda_pack(const float *samples)
+{
+    return make_float4(samples[0], samples[1], samples[2], samples[3]);
+}
+CUDA_INLINE double2 cuda_pack(const double *samples)
+{
+    return make_double2(samples[0], samples[1]);
+}
+
+/* Count samples, a multiple of a chunk, from 16-byte aligned memory. */
+template <int Count, typename T> CUDA_INLINE void cuda_load_packs(const T *from, T *samples)
+{
+    typedef typename cuda_pack_of<T>::vector vector;
+
+#pragma unroll
+    for (int i = 0; i < Count; i += cuda_pack_of<T>::samples)
+        cuda_unpack(*reinterpret_cast<const vector *>(from + i), samples + i);
+}
+
+/* Samples of a lane to columns [x, x + Count) of a row, as far as they lie in [begin, end). */
+template <int Count, typename T>
+CUDA_INLINE void cuda_store_columns(T *row, int x, int begin, int end, const T *samples)
+{
+    typedef typename cuda_pack_of<T>::vector vector;
+    const int chunk = cuda_pack_of<T>::samples;
+
+#pragma unroll
+    for (int i = 0; i < Count; i += chunk) {
+        if (x + i >= begin && x + i + chunk <= end) {
+            *reinterpret_cast<vector *>(row + x + i) = cuda_pack(samples + i);
+        } else {
+#pragma unroll
+            for (int k = 0; k < chunk; k++) {
+                if (x + i + k >= begin && x + i + k < end)
+                    row[x + i + k] = samples[i + k];
+            }
+        }
+    }
+}
+
+/* arith_edge_index for places near the grid, without a division: the way there is folded once for each time
+   that it leaves the grid. */
+CUDA_INLINE int cuda_near_index(enum edge_rule rule, int i, int n)
+{
+    while (i < 0 || i >= n) {
+        switch (rule) {
+        case EDGE_NEAREST:
+            return i < 0 ? 0 : n - 1;
+        case EDGE_REFLECT:
+            i = i < 0 ? -1 - i : 2 * n - 1 - i;
+            break;
+        case EDGE_MIRROR:
+            i = n == 1 ? 0 : i < 0 ? -i : 2 * n - 2 - i;
+            break;
+        case EDGE_WRAP:
+            i = i < 0 ? i + n : i - n;
+            break;
+        default:
+            return -1;
+        }
+    }
+    return i;
+}
+
+/* One channel of a picture: row y begins at base + y · stride. */
+template <typename T> struct cuda_channel {
+    T *base;
+    long long stride;
+
+    CUDA_INLINE cuda_channel(const cuda_view<T> &view, int channel)
+        : base(view.row(0, channel, 0)), stride(view.plane_stride())
+    {
+    }
+    CUDA_INLINE T *row(int y) const
+    {
+        return base + y * stride;
+    }
+};
+
+/* A column strip of one channel: columns [begin, begin + Width) of a picture's rows, Width and begin
+   multiples of a chunk. What lies outside the grid arrives as the edge rule has it. */
+template <typename T, int Width> struct cuda_strip {
+    cuda_channel<T> from;
+    enum edge_rule rule;
+    T outside;
+    int nx, rows;
+    int begin;
+    bool inside; /* every column is of the grid */
+
+    CUDA_INLINE cuda_strip(const cuda_view<T> &view, const cuda_edge<T> &edge, int channel, int first_column)
+        : from(view, channel), rule(edge.rule),
+          outside(edge.rule == EDGE_CONSTANT ? edge.outside[channel] : T(0)), nx(view.nx),
+          rows(static_cast<int>(view.planes)), begin(first_column),
+          inside(first_column >= 0 && first_column + Width <= view.nx)
+    {
+    }
+
+    /* Send for a row, whole warp. */
+    CUDA_INLINE void fetch(int y, T *slot, int lane) const
+    {
+        const int source = cuda_near_index(rule, y, rows);
+
+        if (source < 0)
+            fill(slot, lane);
+        else if (inside)
+            fetch_chunks(from.row(source) + begin, slot, lane);
+        else
+            fetch_samples(from.row(source), slot, lane);
+    }
+
+  private:
+    CUDA_INLINE void fill(T *slot, int lane) const
+    {
+#pragma unroll 1
+        for (int i = lane; i < Width; i += CUDA_WARP)
+            slot[i] = outside;
+    }
+
+    CUDA_INLINE void fetch_chunks(const T *row, T *slot, int lane) const
+    {
+        const int chunk = cuda_pack_of<T>::samples;
+
+#pragma unroll
+        for (int i = 0; i < Width; i += CUDA_WARP * chunk) {
+            if (i + CUDA_WARP * chunk <= Width || i + lane * chunk < Width)
+                cuda_copy_async<16>(slot + i + lane * chunk, row + i + lane * chunk);
+        }
+    }
+
+    CUDA_INLINE void fetch_samples(const T *row, T *slot, int lane) const
+    {
+#pragma unroll 1
+        for (int i = lane; i < Width; i += CUDA_WARP) {
+            const int x = cuda_near_index(rule, begin + i, nx);
+            if (x < 0)
+                slot[i] = outside;
+            else
+                cuda_copy_async<sizeof(T)>(slot + i, row + x);
+        }
+    }
+};
+
+/* The ring of a warp: rows of its strip, one after the other. */
+template <typename T, int Width> struct cuda_ring {
+    const cuda_strip<T, Width> &strip;
+    T *slots;
+    int lane;
+    int sent, end;
+    unsigned slot;
+
+    CUDA_INLINE cuda_ring(const cuda_strip<T, Width> &of_strip, T *memory, int of_lane, int first, int last)
+        : strip(of_strip), slots(memory), lane(of_lane), sent(first), end(last), slot(0)
+    {
+#pragma unroll 1
+        for (unsigned i = 0; i < CUDA_RING_STAGES - 1; i++)
+            send(i);
+    }
+
+    /* The next row. It stays until the call after this one. */
+    CUDA_INLINE const T *receive()
+    {
+        const T *row = slots + slot * Width;
+
+        cuda_await_copies<CUDA_RING_STAGES - 2>();
+        __syncwarp();
+        send((slot + CUDA_RING_STAGES - 1) % CUDA_RING_STAGES);
+        slot = (slot + 1) % CUDA_RING_STAGES;
+        return row;
+    }
+
+  private:
+    /* A group is closed even if it is empty, so that groups count rows. */
+    CUDA_INLINE void send(unsigned to)
+    {
+        if (sent < end)
+            strip.fetch(sent, slots + to * Width, lane);
+        sent++;
+        cuda_commit_copies();
+    }
+};
+
+static inline size_t cuda_ring_bytes(int width, size_t sample)
+{
+    return static_cast<size_t>(CUDA_RING_STAGES) * static_cast<size_t>(width) * sample;
+}
+
+/* How many rows a strip gets, when each also walks `extra` rows for its neighbours' sake: few rows waste
+   walking, many leave multiprocessors idle at the end, and more than `most` scatter what runs together over
+   the memory. `warps` is what the device runs at once. */
+static inline long long cuda_strip_rows(long long columns, long long rows, int extra, long long warps,
+                                        int most)
+{
+    const double tail = 0.3; /* of a round: not all strips end together */
+    const long long fewest = cuda_ceil_divide(rows, most);
+    long long best = most < rows ? most : rows;
+    double least = 0;
+
+    for (long long strips = fewest; strips <= rows; strips++) {
+        const long long height = cuda_ceil_divide(rows, strips);
+        const double rounds = static_cast<double>(cuda_ceil_divide(columns * strips, warps)) + tail;
+        const double cost = rounds * static_cast<double>(height + extra);
+        if (strips == fewest || cost < least) {
+            least = cost;
+            best = height;
+        }
+        if (height <= 8 || columns * strips > 64 * warps)
+            break;
+    }
+    return best;
+}
+
+/* The place of a warp that is a block: side by side first, so that those that run together share rows. */
+struct cuda_place {
+    int column, channel, strip;
+};
+
+CUDA_INLINE cuda_place cuda_place_of(unsigned block, int columns, int strips)
+{
+    const unsigned across = static_cast<unsigned>(columns), down = static_cast<unsigned>(strips);
+
+    return {static_cast<int>(block % across), static_cast<int>(block / across / down),
+            static_cast<int>(block / across % down)};
+}
+
+/* A picture's rows are its planes. A volume of one row a plane is none: its taps leave the row. */
+static inline bool cuda_is_picture(const struct op *op, const struct shape *shape)
+{
+    return shape->rows == 1 && op->row.low == 0 && op->row.high == 0;
+}
+
+#endif

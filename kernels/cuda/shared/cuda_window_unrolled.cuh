@@ -1,0 +1,635 @@
+/* Windows without gaps, one step of them, in the order of the memory: K×K taps of a picture, and taps along
+ * one axis.
+ *
+ * A thread computes a chunk of a row and the same columns of some rows below it, and all taps are unrolled.
+ * It loads every row that its window reaches once, its own chunk and those beside it, which its neighbours
+ * load, too: the first-level cache serves them. There is no shared memory and no barrier, and tiles that run
+ * together lie together, so that each row comes from memory once.
+ *
+ * A weight costs an instruction to load, and so does each row; both shall serve many multiply-adds. Small
+ * windows take the rows as they come, in groups that share each weight. Larger ones take the window row by
+ * row: each weight serves all samples of a thread, whose rows stay in registers until the last of them has
+ * passed. Unrolled, that fits into the instruction cache up to 11×11; beyond, it is a loop.
+ *
+ * "Down" is the axis along which a thread has several samples: the rows of a picture, or of a volume, or its
+ * planes. A line is what the down axis sees of the field: rows of one column. */
+#ifndef CUDA_WINDOW_UNROLLED_CUH
+#define CUDA_WINDOW_UNROLLED_CUH
+
+#include "cuda_row_ring.cuh"
+
+/* The order in which a thread goes through its multiply-adds: row by row of those that it loads; row by row
+ * of the window, unrolled; the same in a loop. */
+enum unrolled_order { UNROLLED_BY_ROWS, UNROLLED_BY_TAPS, UNROLLED_BY_TAPS_LOOPING };
+
+/* The shape of a tile: the radii of the window, the samples below each other that a thread computes, the rows
+ * that share a weight in UNROLLED_BY_ROWS, the warps of a block, which lie below each other, and how many
+ * blocks a multiprocessor should hold. */
+template <typename Type, int Across_, int Down_, int Samples_, int Group_, int Warps_, int Blocks_,
+          enum unrolled_order Order_ = UNROLLED_BY_ROWS>
+struct unrolled_form {
+    using T = Type;
+    static constexpr enum unrolled_order Order = Order_;
+    static constexpr int Across = Across_, Down = Down_, Samples = Samples_, Group = Group_;
+    static constexpr int Warps = Warps_, Blocks = Blocks_;
+    static constexpr int Threads = Warps * CUDA_WARP;
+    static constexpr int Width = 2 * Across + 1, Height = 2 * Down + 1;
+    static constexpr int Stride =
+        Order == UNROLLED_BY_ROWS ? Width : Width + 1; /* of weights, loaded in pairs */
+    static constexpr int Chunk = cuda_pack_of<T>::samples;
+
+    /* Warps stand side by side where all that neighbours share lies there, else below each other. */
+    static constexpr bool Abreast = Down == 0;
+    static constexpr int WarpColumns = CUDA_WARP * Chunk;
+    static constexpr int Columns = (Abreast ? Warps : 1) * WarpColumns; /* of a tile */
+    static constexpr int Rows = (Abreast ? 1 : Warps) * Samples;
+
+    /* Chunks beside a thread's own, and all columns that it loads. */
+    static constexpr int Beside = (Across + Chunk - 1) / Chunk;
+    static constexpr int Before = Beside * Chunk;
+    static constexpr int Loaded = Before + Chunk + Before;
+
+    /* From 10.0 on ptxas wants more registers, and before 9.0 for a loop. */
+    static __host__ __device__ constexpr int residents(int code)
+    {
+        return cuda_residents(code, Threads,
+                              code >= 100                                      ? Blocks * 2 / 3
+                              : code < 90 && Order == UNROLLED_BY_TAPS_LOOPING ? Blocks - 1
+                                                                               : Blocks);
+    }
+
+    /* Whether rows are of whole chunks, and what lies outside in x is among the samples that a thread has
+       loaded. */
+    static bool folds(size_t nx)
+    {
+        return nx % Chunk == 0 && nx >= Loaded;
+    }
+};
+
+/* A launch has a block for each tile side by side, tile below another, and line: nothing is divided. */
+template <typename Form> struct unrolled_job {
+    using T = typename Form::T;
+
+    const T *from;     /* place 0 of the first line */
+    T *to;             /* the same */
+    long long down;    /* samples from a place to the next */
+    long long across;  /* from a line to the next */
+    int nx, places;    /* of the grid */
+    int first, end;    /* places to compute */
+    int channel_lines; /* of one channel, one after the other */
+    int channels;
+    cuda_edge<T> edge;
+    T weights[Form::Height * Form::Stride]; /* in raster order */
+};
+
+template <typename Form> struct unrolled_tile {
+    using T = typename Form::T;
+    static constexpr int Across = Form::Across, Down = Form::Down, Samples = Form::Samples;
+    static constexpr int Chunk = Form::Chunk, Before = Form::Before, Loaded = Form::Loaded;
+    static constexpr int All = Samples + 2 * Down; /* rows that a thread loads */
+    static constexpr int Slots = Samples + 1;      /* of them that it has at a time, by taps */
+
+    const unrolled_job<Form> &job;
+    int x;        /* this thread's first column */
+    int begin;    /* its first place */
+    bool inside;  /* no thread of the warp, by taps of the block, reads outside the grid or stores less */
+    const T *top; /* what is read first */
+    T *target;    /* what is stored first */
+
+    CUDA_INLINE unrolled_tile(const unrolled_job<Form> &job_) : job(job_)
+    {
+        const int lane = static_cast<int>(threadIdx.x) % CUDA_WARP;
+        const int warp = static_cast<int>(threadIdx.x) / CUDA_WARP;
+        const int origin =
+            static_cast<int>(blockIdx.x) * Form::Columns + (Form::Abreast ? warp * Form::WarpColumns : 0);
+
+        x = origin + lane * Chunk;
+        begin = job.first + static_cast<int>(blockIdx.y) * Form::Rows + (Form::Abreast ? 0 : warp * Samples);
+        inside = Form::Order == UNROLLED_BY_ROWS
+                     ? is_inside(origin, Form::WarpColumns, begin, Samples)
+                     : is_inside(origin, Form::Columns, begin - warp * Samples, Form::Rows);
+        top = job.from + (blockIdx.z * job.across + (begin - Down) * job.down + x);
+        target = job.to + (blockIdx.z * job.across + begin * job.down + x);
+    }
+
+    /* The test of a block depends on nothing that its threads differ in: what follows may use the registers
+       that threads share. */
+    CUDA_INLINE bool is_inside(int column, int columns, int place, int count) const
+    {
+        return column >= Before && column + columns + Before <= job.nx && place >= Down &&
+               place + count + Down <= job.places && place + count <= job.end;
+    }
+
+    CUDA_INLINE int end() const
+    {
+        return min(begin + Samples, job.end);
+    }
+
+    /* ---- loading ---- */
+
+    CUDA_INLINE T outside() const
+    {
+        const int channel = static_cast<int>(blockIdx.z) / job.channel_lines % job.channels;
+
+        return job.edge.rule == EDGE_CONSTANT ? job.edge.outside[channel] : T(0);
+    }
+
+    /* The place that is read for a place; -1 for none. What only samples behind the last place read is not of
+       the field. */
+    CUDA_INLINE int source(int place) const
+    {
+        if (place >= end() + Down)
+            return -1;
+        return Down == 0 ? place : cuda_near_index(job.edge.rule, place, job.places);
+    }
+
+    /* The column that is loaded in the place of one that may lie outside. */
+    CUDA_INLINE int loaded_column(int column) const
+    {
+        const int last = (job.nx - 1) / Chunk * Chunk;
+
+        if (job.edge.rule == EDGE_WRAP)
+            return column < 0 ? column + job.nx : column > last ? column - job.nx : column;
+        return min(max(column, 0), last);
+    }
+
+    static CUDA_INLINE void load_chunk(const T *from, T *chunk)
+    {
+        cuda_unpack(__ldg(reinterpret_cast<const typename cuda_pack_of<T>::vector *>(from)), chunk);
+    }
+
+    /* A row, counted from the first one. */
+    template <bool Edges> CUDA_INLINE void load(int number, T (&row)[Loaded]) const
+    {
+        if (Edges) {
+            const int from = source(begin - Down + number);
+            if (from < 0) {
+#pragma unroll
+                for (int i = 0; i < Loaded; i++)
+                    row[i] = outside();
+                return;
+            }
+            number = from - begin + Down;
+        }
+        const T *const own = top + number * job.down;
+#pragma unroll
+        for (int i = 0; i < Loaded; i += Chunk) {
+            const int column = Edges && Across > 0 ? loaded_column(x + i - Before) - x : i - Before;
+            load_chunk(own + column, row + i);
+        }
+    }
+
+    /* ---- what lies outside in x ---- */
+
+    /* The grid begins before sample `Edge` of the rows, or ends there. */
+    template <int Edge, int Count> CUDA_INLINE void fold_start(T (&rows)[Count][Loaded]) const
+    {
+        switch (job.edge.rule) {
+        case EDGE_WRAP:
+            break;
+        case EDGE_REFLECT:
+#pragma unroll
+            for (int r = 0; r < Count; r++) {
+#pragma unroll
+                for (int i = 0; i < Edge; i++)
+                    rows[r][i] = rows[r][2 * Edge - 1 - i];
+            }
+            break;
+        case EDGE_MIRROR:
+#pragma unroll
+            for (int r = 0; r < Count; r++) {
+#pragma unroll
+                for (int i = 0; i < Edge; i++)
+                    rows[r][i] = rows[r][2 * Edge - i];
+            }
+            break;
+        default:
+            const bool repeats = job.edge.rule != EDGE_CONSTANT;
+            const T constant = outside();
+#pragma unroll
+            for (int r = 0; r < Count; r++) {
+#pragma unroll
+                for (int i = 0; i < Edge; i++)
+                    rows[r][i] = repeats ? rows[r][Edge] : constant;
+            }
+        }
+    }
+    template <int Edge, int Count> CUDA_INLINE void fold_end(T (&rows)[Count][Loaded]) const
+    {
+        switch (job.edge.rule) {
+        case EDGE_WRAP:
+            break;
+        case EDGE_REFLECT:
+#pragma unroll
+            for (int r = 0; r < Count; r++) {
+#pragma unroll
+                for (int i = Edge; i < Loaded; i++)
+                    rows[r][i] = rows[r][2 * Edge - 1 - i];
+            }
+            break;
+        case EDGE_MIRROR:
+#pragma unroll
+            for (int r = 0; r < Count; r++) {
+#pragma unroll
+                for (int i = Edge; i < Loaded; i++)
+                    rows[r][i] = rows[r][2 * Edge - 2 - i];
+            }
+            break;
+        default:
+            const bool repeats = job.edge.rule != EDGE_CONSTANT;
+            const T constant = outside();
+#pragma unroll
+            for (int r = 0; r < Count; r++) {
+#pragma unroll
+                for (int i = Edge; i < Loaded; i++)
+                    rows[r][i] = repeats ? rows[r][Edge - 1] : constant;
+            }
+        }
+    }
+
+    /* The same for chunks that have `Near` columns and more between them and an edge. */
+    template <int Near, int Count> CUDA_INLINE void fold(T (&rows)[Count][Loaded]) const
+    {
+        if constexpr (Near < Before) {
+            if (x == Near)
+                fold_start<Before - Near>(rows);
+            if (x == job.nx - Chunk - Near)
+                fold_end<Before + Chunk + Near>(rows);
+            fold<Near + Chunk>(rows);
+        }
+    }
+
+    template <int Count> CUDA_INLINE void complete(T (&rows)[Count][Loaded]) const
+    {
+        if (x < Before || x + Chunk + Before > job.nx)
+            fold<0>(rows);
+    }
+
+    /* ---- storing ---- */
+
+    CUDA_INLINE bool is_held(int place, int column) const
+    {
+        return place < Down || place + Down >= job.places || column < Across || column + Across >= job.nx;
+    }
+
+    /* A place's samples, counted from the first one. */
+    template <bool Edges> CUDA_INLINE void store(int number, T (&sums)[Chunk]) const
+    {
+        T *const row = target + number * job.down;
+
+        if (!Edges) {
+            cuda_store_past(true, row, sums);
+            return;
+        }
+        if (job.edge.rule == EDGE_HOLD) {
+            T kept[Chunk];
+            load_chunk(top + (number + Down) * job.down, kept);
+#pragma unroll
+            for (int i = 0; i < Chunk; i++)
+                sums[i] = is_held(begin + number, x + i) ? kept[i] : sums[i];
+        }
+        cuda_store_columns<Chunk>(row - x, x, x, job.nx, sums);
+    }
+
+    /* The same of a window of one row, which has been loaded. */
+    CUDA_INLINE void store_beside(int number, const T (&row)[Loaded], T (&sums)[Chunk]) const
+    {
+#pragma unroll
+        for (int i = 0; i < Chunk; i++) {
+            const bool held = x + i < Across || x + i + Across >= job.nx;
+            sums[i] = job.edge.rule == EDGE_HOLD && held ? row[Before + i] : sums[i];
+        }
+        cuda_store_past(true, target + number * job.down, sums);
+    }
+
+    /* ---- the taps ---- */
+
+    /* Chain row `number` of those that are loaded to the sums that it takes part in, by row `down` of the
+       window, and the rows of its group after it. */
+    CUDA_INLINE void chain(int number, int down, const T (&rows)[All][Loaded],
+                           T (&sums)[Samples][Chunk]) const
+    {
+#pragma unroll
+        for (int tap = 0; tap < Form::Width; tap++) {
+            const T weight = job.weights[down * Form::Width + tap];
+#pragma unroll
+            for (int g = 0; g < Form::Group; g++) {
+                const int o = number + g - down;
+                if (number + g >= All || o < 0 || o >= Samples)
+                    continue;
+#pragma unroll
+                for (int i = 0; i < Chunk; i++) {
+                    const T value = rows[number + g][Before - Across + tap + i];
+                    sums[o][i] = down + tap == 0 ? weight * value : cuda_fma(weight, value, sums[o][i]);
+                }
+            }
+        }
+    }
+
+    template <bool Edges, int Rows> CUDA_INLINE void load_group(int number, T (&rows)[Rows][Loaded]) const
+    {
+        constexpr int Group = Form::Order == UNROLLED_BY_ROWS ? Form::Group : Samples;
+
+#pragma unroll
+        for (int i = number; i < number + Group && i < Rows; i++)
+            load<Edges>(i, rows[i]);
+    }
+
+    /* Unrolled whole. A group is loaded while the one before it is chained; not at edges, since what they
+       need takes the registers. */
+    template <bool Edges> CUDA_INLINE void run_unrolled() const
+    {
+        constexpr int Group = Form::Group;
+        T rows[All][Loaded], sums[Samples][Chunk];
+
+        load_group<Edges>(0, rows);
+#pragma unroll
+        for (int number = 0; number < All; number += Group) {
+            if (!Edges)
+                load_group<Edges>(number + Group, rows);
+            else if (number > 0)
+                load_group<Edges>(number, rows);
+#pragma unroll
+            for (int down = 0; down <= 2 * Down; down++)
+                chain(number, down, rows, sums);
+#pragma unroll
+            for (int i = number; i < number + Group && i < All; i++) {
+                if (i >= 2 * Down && (!Edges || begin + i - 2 * Down < job.end))
+                    store<Edges>(i - 2 * Down, sums[i >= 2 * Down ? i - 2 * Down : 0]);
+            }
+        }
+    }
+
+    static CUDA_INLINE void open(T *sums, int count)
+    {
+#pragma unroll
+        for (int i = 0; i < count; i++)
+            sums[i] = -T(0);
+    }
+
+    /* Chain row `down` of the window to sums that lie below each other: what the first of them meets of it is
+       in slot `turn`, the others' rows follow. A chain starts at −0: fma(w, v, −0) is the product w·v, its
+       sign included. */
+    template <int Rows, int Count>
+    CUDA_INLINE void chain_taps(int down, int turn, const T (&rows)[Rows][Loaded],
+                                T (&sums)[Count][Chunk]) const
+    {
+        const T *const weights = job.weights + down * Form::Stride;
+
+#pragma unroll
+        for (int tap = 0; tap < Form::Width; tap++) {
+            const T weight = weights[tap];
+#pragma unroll
+            for (int o = 0; o < Count; o++) {
+#pragma unroll
+                for (int i = 0; i < Chunk; i++)
+                    sums[o][i] =
+                        cuda_fma(weight, rows[(turn + o) % Rows][Before - Across + tap + i], sums[o][i]);
+            }
+        }
+    }
+
+    /* As many rows of the window as there are slots. Rows stay in their slots, which take turns: the one that
+       is no longer needed takes the next row. */
+    CUDA_INLINE void take_turn(int first, T (&rows)[Slots][Loaded], T (&sums)[Samples][Chunk]) const
+    {
+#pragma unroll
+        for (int turn = 0; turn < Slots; turn++) {
+            const int down = first + turn;
+            if (down > 2 * Down)
+                break;
+            if (down < 2 * Down)
+                load<false>(down + Samples, rows[(turn + Samples) % Slots]);
+            chain_taps(down, turn, rows, sums);
+        }
+    }
+
+    CUDA_INLINE void run_by_taps() const
+    {
+        T rows[Slots][Loaded], sums[Samples][Chunk];
+
+        load_group<false>(0, rows);
+        open(sums[0], Samples * Chunk);
+        if constexpr (Form::Order == UNROLLED_BY_TAPS) {
+#pragma unroll
+            for (int first = 0; first <= 2 * Down; first += Slots)
+                take_turn(first, rows, sums);
+        } else {
+#pragma unroll 1
+            for (int first = 0; first <= 2 * Down; first += Slots)
+                take_turn(first, rows, sums);
+        }
+#pragma unroll
+        for (int o = 0; o < Samples; o++)
+            store<false>(o, sums[o]);
+    }
+
+    /* The same at edges, sample by sample. */
+    CUDA_INLINE void run_at_edges() const
+    {
+#pragma unroll 1
+        for (int o = 0; o < end() - begin; o++) {
+            T row[1][Loaded], sums[1][Chunk];
+            open(sums[0], Chunk);
+#pragma unroll 1
+            for (int down = 0; down <= 2 * Down; down++) {
+                load<true>(o + down, row[0]);
+                complete(row);
+                chain_taps(down, 0, row, sums);
+            }
+            store<true>(o, sums[0]);
+        }
+    }
+
+    /* Windows of one row at edges: where a row's chunks are is found once for all rows. */
+    CUDA_INLINE void run_beside_edges() const
+    {
+        T rows[All][Loaded], sums[Samples][Chunk];
+        int columns[Loaded / Chunk];
+
+#pragma unroll
+        for (int i = 0; i < Loaded / Chunk; i++)
+            columns[i] = loaded_column(x + i * Chunk - Before) - x;
+#pragma unroll
+        for (int o = 0; o < Samples; o++) {
+            const T *const own = top + (begin + o < job.end ? o : 0) * job.down;
+#pragma unroll
+            for (int i = 0; i < Loaded / Chunk; i++)
+                load_chunk(own + columns[i], rows[o] + i * Chunk);
+        }
+        complete(rows);
+#pragma unroll
+        for (int o = 0; o < Samples; o += Form::Group)
+            chain(o, 0, rows, sums);
+#pragma unroll
+        for (int o = 0; o < Samples; o++) {
+            if (begin + o < job.end)
+                store_beside(o, rows[o], sums[o]);
+        }
+    }
+
+    /* Chain a row to the sums of all rows that it takes part in: those of row j move to place j from the one
+       after it. */
+    CUDA_INLINE void chain_moving(const T (&row)[Loaded], T (&sums)[2 * Down + 1][Chunk]) const
+    {
+#pragma unroll
+        for (int j = 0; j <= 2 * Down; j++) {
+            const int down = 2 * Down - j;
+#pragma unroll
+            for (int tap = 0; tap < Form::Width; tap++) {
+                const T weight = job.weights[down * Form::Width + tap];
+#pragma unroll
+                for (int i = 0; i < Chunk; i++) {
+                    const T value = row[Before - Across + tap + i];
+                    const T sum = tap > 0 ? sums[j][i] : sums[j < 2 * Down ? j + 1 : j][i];
+                    sums[j][i] = down + tap == 0 ? weight * value : cuda_fma(weight, value, sum);
+                }
+            }
+        }
+    }
+
+    /* Row by row, in a loop. Instructions that hardly any warp runs come from memory, too: unrolled, tiles at
+       the edges of large windows take ten times as long as those inside. */
+    CUDA_INLINE void run_rolled() const
+    {
+        const int rows = end() - begin + 2 * Down;
+        T row[1][Loaded], next[Loaded], sums[2 * Down + 1][Chunk] = {};
+
+        load<true>(0, next);
+#pragma unroll 1
+        for (int number = 0; number < rows; number++) {
+#pragma unroll
+            for (int i = 0; i < Loaded; i++)
+                row[0][i] = next[i];
+            load<true>(number + 1, next);
+            complete(row);
+            chain_moving(row[0], sums);
+            if (number >= 2 * Down)
+                store<true>(number - 2 * Down, sums[0]);
+        }
+    }
+};
+
+template <typename Form>
+__global__ void __launch_bounds__(Form::Threads, Form::residents(cuda_code()))
+    unrolled_kernel(const __grid_constant__ unrolled_job<Form> job)
+{
+    const unrolled_tile<Form> tile(job);
+
+    if constexpr (Form::Order != UNROLLED_BY_ROWS) {
+        if (tile.inside)
+            tile.run_by_taps();
+        else if (tile.x < job.nx)
+            tile.run_at_edges();
+        return;
+    }
+    if (tile.x >= job.nx || tile.begin >= job.end)
+        return;
+    if (tile.inside)
+        tile.template run_unrolled<false>();
+    else if constexpr (Form::Down == 0)
+        tile.run_beside_edges();
+    else if constexpr (Form::Across > 0)
+        tile.run_rolled();
+    else
+        tile.template run_unrolled<true>();
+}
+
+/* ---- the host ---- */
+
+/* Along which axis of a field threads have several samples. */
+enum unrolled_axis { UNROLLED_ROWS, UNROLLED_PLANES };
+
+/* Whether the op's taps are all that reach so far on both sides along x and down, and no others. */
+static inline bool unrolled_is_whole(const struct op *op, enum unrolled_axis axis, int across, int down)
+{
+    const struct reach &along = axis == UNROLLED_ROWS ? op->row : op->plane;
+    const struct reach &other = axis == UNROLLED_ROWS ? op->plane : op->row;
+    const size_t taps = static_cast<size_t>(2 * across + 1) * static_cast<size_t>(2 * down + 1);
+
+    return cuda_is_chain(op) && op->tap_count == taps && op->x.low == -across && op->x.high == across &&
+           along.low == -down && along.high == down && other.low == 0 && other.high == 0;
+}
+
+/* Places and lines of so many planes of a shape. */
+static inline long long unrolled_places(const struct shape *shape, long long planes, enum unrolled_axis axis)
+{
+    return axis == UNROLLED_ROWS ? static_cast<long long>(shape->rows) : planes;
+}
+static inline long long unrolled_lines(const struct shape *shape, long long planes, enum unrolled_axis axis)
+{
+    return shape->channels * (axis == UNROLLED_ROWS ? planes : static_cast<long long>(shape->rows));
+}
+
+/* Whether a form serves a shape: its rows, and that a launch may have so many blocks. */
+template <typename Form>
+static inline bool unrolled_serves(const struct shape *shape, enum unrolled_axis axis)
+{
+    const long long most = 65535, planes = static_cast<long long>(shape->planes);
+
+    return (Form::Across == 0 || Form::folds(shape->nx)) &&
+           cuda_ceil_divide(unrolled_places(shape, planes, axis), Form::Rows) <= most &&
+           unrolled_lines(shape, planes, axis) <= most;
+}
+
+template <typename Form> static inline dim3 unrolled_grid(long long nx, long long places, long long lines)
+{
+    return dim3(static_cast<unsigned>(cuda_ceil_divide(nx, Form::Columns)),
+                static_cast<unsigned>(cuda_ceil_divide(places, Form::Rows)), static_cast<unsigned>(lines));
+}
+
+/* What the launch of a form over a whole grid looks like. */
+template <typename Form>
+static inline void unrolled_describe(const struct cuda_question *asked, enum unrolled_axis axis,
+                                     struct cuda_form *form)
+{
+    const struct shape *shape = asked->shape;
+    const long long planes = static_cast<long long>(shape->planes);
+
+    *form = cuda_form();
+    form->tile_x = Form::Columns;
+    form->tile_y = Form::Rows;
+    form->coarsen = Form::Samples;
+    form->stride = 1;
+    form->steps = 1;
+    form->block = dim3(Form::Threads);
+    form->grid = unrolled_grid<Form>(static_cast<long long>(shape->nx), unrolled_places(shape, planes, axis),
+                                     unrolled_lines(shape, planes, axis));
+    form->kernel = reinterpret_cast<const void *>(&unrolled_kernel<Form>);
+    form->bytes_per_update = 2.0 * sizeof(typename Form::T);
+    form->operations_per_update = cuda_operations(asked->op);
+}
+
+template <typename Form>
+static inline cudaError_t unrolled_launch(const struct cuda_job *from, enum unrolled_axis axis)
+{
+    using T = typename Form::T;
+    const struct op *op = from->op->op;
+    const cuda_view<T> &source = *static_cast<const cuda_view<T> *>(from->from);
+    const cuda_view<T> &target = *static_cast<const cuda_view<T> *>(from->to);
+    const int first = static_cast<int>(from->planes.first), count = static_cast<int>(from->planes.count);
+    const bool by_rows = axis == UNROLLED_ROWS;
+    const auto kernel = unrolled_kernel<Form>;
+    unrolled_job<Form> job = unrolled_job<Form>();
+
+    if (count == 0)
+        return cudaSuccess;
+    job.from = source.row(by_rows ? first : 0, 0, 0);
+    job.to = target.row(by_rows ? first : 0, 0, 0);
+    job.down = by_rows ? source.pitch : source.plane_stride();
+    job.across = by_rows ? source.pitch * source.rows : source.pitch;
+    job.nx = source.nx;
+    job.places = by_rows ? source.rows : static_cast<int>(source.planes);
+    job.first = by_rows ? 0 : first;
+    job.end = by_rows ? source.rows : first + count;
+    job.channel_lines = by_rows ? 1 : source.rows;
+    job.channels = source.channels;
+    job.edge = cuda_edge_of<T>(from->op);
+    for (size_t k = 0; k < op->tap_count; k++)
+        job.weights[k / Form::Width * Form::Stride + k % Form::Width] = static_cast<T>(op->taps[k].weight);
+    const long long lines = source.channels * static_cast<long long>(by_rows ? count : source.rows);
+    return CUDA_LAUNCH(from->stream, unrolled_grid<Form>(job.nx, job.end - job.first, lines),
+                       dim3(Form::Threads), 0, kernel, job);
+}
+
+#endif

@@ -1,0 +1,27 @@
+/* The walks of rung `fused` through volumes whose planes come as boxes: each serves some ops on some grids,
+ * with one number of steps a pass. */
+#ifndef CUDA_FUSED_H
+#define CUDA_FUSED_H
+
+#include "kernels/cuda/shared/cuda_rung.h"
+
+#include <stddef.h>
+
+struct fused_walk {
+    int steps; /* a pass */
+
+    /* Whether it serves an op on planes of nx × rows. */
+    bool (*serves)(const struct cuda_limits *limits, const struct op *op, size_t nx, size_t rows,
+                   size_t planes);
+
+    /* What it serves. */
+    void (*describe)(const struct cuda_question *asked, struct cuda_form *form);
+
+    /* Whether a pass should be faster than as many single steps; or NULL: always. */
+    bool (*pays)(const struct cuda_question *asked, const struct cuda_form *form);
+    cudaError_t (*launch)(const struct cuda_job *job);
+};
+
+extern const struct fused_walk fused_star1, fused_box27, fused_star2;
+
+#endif

@@ -1,0 +1,428 @@
+/* The walk of rung `fused` for the full star of radius 2: a block streams along the planes of a volume and
+ * takes every sample of its tile through several levels on the way. cuda_tma_walk.cuh has what it shares with
+ * other walks: tiles, boxes, and the three loops over the planes.
+ *
+ * It is the relay of cuda_fused_star1.cuh with two planes more in reach. When plane a arrives at a level, row
+ * by row
+ *
+ * - the fold gives the taps of plane a − 1 itself to its sums, which have the two planes before;
+ * - the cascade ends the chain of plane a − 2, whose sample arrives at the next level, gives plane a its tap
+ *   in the sums of plane a − 1, and begins those of plane a with the two planes before it.
+ *
+ * So a level keeps four registers a sample: its last two planes, the sums that wait for one plane more, and
+ * those that wait for three. Level 0 has its planes in the stages, too, from which it begins its sums when
+ * they are needed, and not before: that leaves enough registers for a loop without spills.
+ *
+ * A warp does its two first and two last rows, gives them to its neighbours, arrives at the barrier, and does
+ * its inner rows before it waits at the next plane. */
+#ifndef CUDA_FUSED_STAR2_CUH
+#define CUDA_FUSED_STAR2_CUH
+
+#include "cuda_tma_walk.cuh"
+
+#define STAR2_TAPS 13
+
+template <typename Form> struct star2_walk;
+
+/* The stages that inner rows still read while others are a step ahead: the plane three before theirs, and
+   those between. Where all rows are a neighbour's, nobody reads any. */
+static constexpr int star2_rests(int rows)
+{
+    return rows > 4 ? 4 : 3;
+}
+
+template <typename Type, int Rows_, int Warps_, int Levels_>
+struct star2_form : tma_form<Type, STAR2_TAPS, 2, Rows_, Warps_, Levels_, 2 * Levels_, star2_rests(Rows_)> {
+    using base = tma_form<Type, STAR2_TAPS, 2, Rows_, Warps_, Levels_, 2 * Levels_, star2_rests(Rows_)>;
+    using typename base::T;
+
+    /* The two last rows of a warp and the two first of the next, for each pair of warps and each level but 0.
+     */
+    static constexpr int BorderSamples = 4 * base::Width;
+    static constexpr int ExchangeSamples = BorderSamples * (Warps_ - 1) * (Levels_ - 1);
+    /* Two rows just outside the grid: above and below, for each level but 0, which has them in the stage. */
+    static constexpr int RimSamples = 4 * (Levels_ - 1) * base::Width;
+    static constexpr size_t SharedBytes =
+        (base::StageBytes + 15) / 16 * 16 + (2 * ExchangeSamples + RimSamples) * sizeof(T);
+
+    static constexpr bool Recalls = sizeof(T) == sizeof(float);
+
+    static_assert(Rows_ >= 4, "the two first rows are not the two last");
+
+    using walk = star2_walk<star2_form>;
+};
+
+template <typename Form> struct star2_walk : tma_walk<Form> {
+    using base = tma_walk<Form>;
+    using base::clear, base::copy, base::fill, base::put, base::turned;
+    using base::course;
+    using base::job, base::lane, base::warp, base::now, base::stage;
+    using typename base::pack;
+    using typename base::T;
+    static constexpr int Pack = Form::Pack, Rows = Form::Rows, Levels = Form::Levels;
+    using planes = pack[Levels][Rows]; /* of each level */
+    using wide_row = T[Pack + 4];      /* a row with two neighbours on either side */
+
+    T *const exchange, *const rim;
+    planes one, other; /* the two last planes of each level, by turns */
+    planes waiting;    /* the sums that wait for one plane more */
+    planes begun_sums; /* those that wait for three; of level 0 none */
+
+    CUDA_INLINE star2_walk(const typename Form::job &job_, T *shared)
+        : base(job_, shared), exchange(base::rest(shared)), rim(exchange + 2 * Form::ExchangeSamples)
+    {
+        clear(one);
+        clear(other);
+        clear(waiting);
+        clear(begun_sums);
+    }
+
+    CUDA_INLINE bool reflects() const
+    {
+        return job.rule == TMA_REFLECT;
+    }
+
+    /* What stands two outside: what is next to the outermost in the grid, or the outermost. Sample by sample,
+       as a choice between arrays would put both into memory. */
+    CUDA_INLINE void reflect(pack &to, const pack &next, const pack &outermost) const
+    {
+#pragma unroll
+        for (int j = 0; j < Pack; j++)
+            to[j] = reflects() ? next[j] : outermost[j];
+    }
+
+    /* ---- rows of other warps ---- */
+
+    /* Of the pair of warps that this one makes with the warp before it, or with the next, this lane's packs
+       of the upper warp's two last rows and the lower warp's two first ones, a Width apart. A warp that has
+       no such neighbour reads another pair's: its rows are the tile's, and come out wrong anyway. */
+    CUDA_INLINE T *border_before(int turn, int level) const
+    {
+        return border(turn, level, max(warp - 1, 0));
+    }
+    CUDA_INLINE T *border_behind(int turn, int level) const
+    {
+        return border(turn, level, min(warp, Form::Warps - 2));
+    }
+    CUDA_INLINE T *border(int turn, int level, int pair) const
+    {
+        return exchange + turn * Form::ExchangeSamples +
+               ((level - 1) * (Form::Warps - 1) + pair) * Form::BorderSamples + lane * Pack;
+    }
+
+    /* Of the planes that the last step brought, the row so many above the thread's first, or below its last
+       one: one or two. `before`: this thread's first pack of the stage of that step. */
+    CUDA_INLINE const T *row_above(int l, int distance, const T *before, int turn) const
+    {
+        return l == 0 ? before - (warp > 0 ? distance : 0) * Form::Pitch
+                      : border_before(1 - turn, l) + (2 - distance) * Form::Width;
+    }
+    CUDA_INLINE const T *row_below(int l, int distance, const T *before, int turn) const
+    {
+        return l == 0 ? before + (Rows - 1 + (warp < Form::Warps - 1 ? distance : 0)) * Form::Pitch
+                      : border_behind(1 - turn, l) + (1 + distance) * Form::Width;
+    }
+
+    /* Row r is one of the two first, of the two last of the warp. */
+    CUDA_INLINE void publish(int r, const planes &fresh, int turn) const
+    {
+#pragma unroll
+        for (int l = 1; l < Levels; l++) {
+            if (r < 2 && warp > 0)
+                put(border_before(turn, l) + (2 + r) * Form::Width, fresh[l][r]);
+            if (r >= Rows - 2 && warp < Form::Warps - 1)
+                put(border_behind(turn, l) + (r - (Rows - 2)) * Form::Width, fresh[l][r]);
+        }
+    }
+
+    /* ---- edges ---- */
+
+    /* This lane's packs of the rows outside the grid, one or two away: no other thread reads them. */
+    CUDA_INLINE T *rim_row(int l, int distance, bool below) const
+    {
+        return rim + (4 * (l - 1) + (below ? 2 : 0) + distance - 1) * Form::Width + lane * Pack;
+    }
+
+    /* How far inside the grid lies what stands so far outside. */
+    CUDA_INLINE int inwards(int distance) const
+    {
+        return reflects() ? distance - 1 : 0;
+    }
+
+    CUDA_INLINE const T *side_above(int l, int distance, const T *before, int turn) const
+    {
+        return !base::sees(TMA_TOP) ? row_above(l, distance, before, turn)
+               : l > 0              ? rim_row(l, distance, false)
+                                    : before + inwards(distance) * Form::Pitch;
+    }
+    CUDA_INLINE const T *side_below(int l, int distance, const T *before, int turn) const
+    {
+        return !base::sees(TMA_BOTTOM) ? row_below(l, distance, before, turn)
+               : l > 0                 ? rim_row(l, distance, true)
+                                       : before + (Rows - 1 - inwards(distance)) * Form::Pitch;
+    }
+
+    /* Put the rows just outside the grid, in the planes that the last step brought. */
+    CUDA_INLINE void dress(const planes &newer) const
+    {
+#pragma unroll
+        for (int l = 1; l < Levels; l++) {
+            if (base::sees(TMA_TOP))
+                dress_side(l, false, newer[l][0], newer[l][1]);
+            if (base::sees(TMA_BOTTOM))
+                dress_side(l, true, newer[l][Rows - 1], newer[l][Rows - 2]);
+        }
+    }
+    CUDA_INLINE void dress_side(int l, bool below, const pack &outermost, const pack &next) const
+    {
+        pack farther;
+
+        reflect(farther, next, outermost);
+        put(rim_row(l, 1, below), outermost);
+        put(rim_row(l, 2, below), farther);
+    }
+
+    /* ---- the chain ---- */
+
+    template <enum tma_edges Edges>
+    CUDA_INLINE void widen(wide_row &wide, const pack &row, unsigned seen) const
+    {
+        copy(reinterpret_cast<pack &>(wide[2]), row);
+#pragma unroll
+        for (int k = 0; k < 2; k++) {
+            wide[k] = __shfl_up_sync(CUDA_ALL_LANES, row[Pack - 2 + k], 1);
+            wide[Pack + 2 + k] = __shfl_down_sync(CUDA_ALL_LANES, row[k], 1);
+        }
+        if (Edges == TMA_INSIDE)
+            return;
+        const bool first = (seen & TMA_FIRST) != 0, last = (seen & TMA_LAST << (Pack - 1)) != 0;
+        wide[1] = first ? row[0] : wide[1];
+        wide[0] = first ? (reflects() ? row[1] : row[0]) : wide[0];
+        wide[Pack + 2] = last ? row[Pack - 1] : wide[Pack + 2];
+        wide[Pack + 3] = last ? (reflects() ? row[Pack - 2] : row[Pack - 1]) : wide[Pack + 3];
+    }
+
+    /* The chain's two first taps, of the planes before and before that. */
+    CUDA_INLINE void begin(pack &sum, const pack &farther, const pack &nearer) const
+    {
+#pragma unroll
+        for (int j = 0; j < Pack; j++)
+            sum[j] = cuda_fma(job.weights[1], nearer[j], job.weights[0] * farther[j]);
+    }
+    CUDA_INLINE void add(pack &sum, int tap, const pack &row) const
+    {
+#pragma unroll
+        for (int j = 0; j < Pack; j++)
+            sum[j] = cuda_fma(job.weights[tap], row[j], sum[j]);
+    }
+
+    /* The taps of the sums' own plane; `rows` are two above, the row, and two below. */
+    template <enum tma_edges Edges>
+    CUDA_INLINE void fold(pack &sum, const pack (&rows)[5], unsigned seen) const
+    {
+        wide_row wide;
+
+        widen<Edges>(wide, rows[2], seen);
+        add(sum, 2, rows[0]);
+        add(sum, 3, rows[1]);
+#pragma unroll
+        for (int k = 0; k < 5; k++) {
+#pragma unroll
+            for (int j = 0; j < Pack; j++)
+                sum[j] = cuda_fma(job.weights[4 + k], wide[j + k], sum[j]);
+        }
+        add(sum, 9, rows[3]);
+        add(sum, 10, rows[4]);
+    }
+
+    /* Row r + distance of a level's last planes, wherever it is. */
+    template <enum tma_edges Edges, int Turn>
+    CUDA_INLINE void find_row(int l, int at, pack &row, const pack (&level)[Rows], const T *before) const
+    {
+        if (at < 0)
+            cuda_load_packs<Pack>(Edges == TMA_INSIDE ? row_above(l, -at, before, Turn)
+                                                      : side_above(l, -at, before, Turn),
+                                  row);
+        else if (at >= Rows)
+            cuda_load_packs<Pack>(Edges == TMA_INSIDE ? row_below(l, at - (Rows - 1), before, Turn)
+                                                      : side_below(l, at - (Rows - 1), before, Turn),
+                                  row);
+        else
+            copy(row, level[at >= 0 && at < Rows ? at : 0]);
+    }
+
+    /* `sum` has what begins the chain. */
+    template <enum tma_edges Edges, int Turn>
+    CUDA_INLINE void fold_level(int l, int r, pack &sum, const planes &newer, const T *before,
+                                unsigned seen) const
+    {
+        pack rows[5];
+
+#pragma unroll
+        for (int k = 0; k < 5; k++)
+            find_row<Edges, Turn>(l, r + k - 2, rows[k], newer[l], before);
+        fold<Edges>(sum, rows, seen);
+    }
+
+    /* ---- a row through all levels ---- */
+
+    /* What the sums of the last plane begin with: of level 0, made of the plane three ago. */
+    CUDA_INLINE void begun_of(int l, int r, pack &sum, const planes &older, const T *three_ago) const
+    {
+        pack farther;
+
+        if (l > 0) {
+            copy(sum, begun_sums[l][r]);
+            return;
+        }
+        cuda_load_packs<Pack>(three_ago + r * Form::Pitch, farther);
+        begin(sum, farther, older[0][r]);
+    }
+
+    /* `value` arrives at a level, and becomes what that finishes; `sum` has all but what is past its plane.
+     */
+    CUDA_INLINE void close_level(int l, int r, pack &value, pack &sum, planes &older, const planes &newer)
+    {
+        pack done;
+
+        copy(done, waiting[l][r]);
+        add(done, 12, value);
+        add(sum, 11, value);
+        copy(waiting[l][r], sum);
+        if (l > 0)
+            begin(begun_sums[l][r], older[l][r], newer[l][r]);
+        copy(older[l][r], value);
+        copy(value, done);
+    }
+
+    template <enum tma_edges Edges, int Turn>
+    CUDA_INLINE void take_levels(int r, planes &older, const planes &newer, const T *before,
+                                 const T *three_ago, pack &value)
+    {
+        const unsigned seen = base::looked();
+        pack sums[Levels];
+
+#pragma unroll
+        for (int l = Levels - 1; l >= 0; l--) {
+            begun_of(l, r, sums[l], older, three_ago);
+            fold_level<Edges, Turn>(l, r, sums[l], newer, before, seen);
+        }
+#pragma unroll
+        for (int l = 0; l < Levels; l++) {
+            pack held;
+            copy(held, older[l][r]);
+            close_level(l, r, value, sums[l], older, newer);
+            if (Edges != TMA_INSIDE && job.hold) {
+                cuda_keep_branch();
+                hold(r, value, held, seen);
+            }
+        }
+    }
+
+    /* At the ends of the grid planes that are kept stand in for those that do not exist. What a level has
+       after them counts for nothing. */
+    template <int Turn>
+    CUDA_INLINE void take_ends(int r, planes &older, const planes &newer, const T *before, const T *three_ago,
+                               pack &value)
+    {
+        const unsigned seen = base::looked();
+
+#pragma unroll
+        for (int l = 0; l < Levels; l++) {
+            const int arrived = now - 2 * l;
+            pack sum, held, kept;
+            if (arrived == course().last_step + 2)
+                copy(value, newer[l][r]);
+            begun_of(l, r, sum, older, three_ago);
+            if (arrived - 1 == course().first_step)
+                begin_first(sum, older[l][r], newer[l][r], value);
+            if (l == 0 && arrived - 2 == course().first_step)
+                begin(sum, older[l][r], older[l][r]);
+            fold_level<TMA_ENDS, Turn>(l, r, sum, newer, before, seen);
+            copy(held, older[l][r]);
+            copy(kept, value);
+            if (arrived == course().last_step + 1) {
+                copy(value, newer[l][r]);
+                reflect(kept, older[l][r], newer[l][r]);
+            }
+            close_level(l, r, value, sum, older, newer);
+            copy(older[l][r], kept);
+            if (job.hold) {
+                cuda_keep_branch();
+                hold(r, value, held, seen);
+                hold_plane(arrived - 2, value, held);
+            }
+        }
+    }
+
+    /* Plane 0 is the last one: its chain begins with what stands before it, and so will that of plane 1. */
+    CUDA_INLINE void begin_first(pack &sum, pack &older, const pack &first, const pack &second) const
+    {
+        pack farther;
+
+        reflect(farther, second, first);
+        begin(sum, farther, first);
+        copy(older, first);
+    }
+
+    /* Held columns and rows keep what the level before has. */
+    CUDA_INLINE void hold(int r, pack &value, const pack &held, unsigned seen) const
+    {
+        const bool row = (r < 2 && (seen & TMA_TOP) != 0) || (r >= Rows - 2 && (seen & TMA_BOTTOM) != 0);
+
+#pragma unroll
+        for (int j = 0; j < Pack; j++) {
+            const bool column =
+                (j < 2 && (seen & TMA_FIRST) != 0) || (j >= Pack - 2 && (seen & TMA_LAST << (Pack - 1)) != 0);
+            value[j] = row || column ? held[j] : value[j];
+        }
+    }
+    CUDA_INLINE void hold_plane(int plane, pack &value, const pack &held) const
+    {
+        if ((plane >= course().first_step && plane < course().first_step + 2) ||
+            (plane > course().last_step - 2 && plane <= course().last_step))
+            copy(value, held);
+    }
+
+    /* Row r of the plane that has arrived goes through all levels, and what it finishes is stored. */
+    template <enum tma_edges Edges, int Turn>
+    CUDA_INLINE void take_row(int r, planes &older, const planes &newer)
+    {
+        const T *const arrived = base::own(stage);
+        const T *const before = base::own(turned(stage, Form::Stages - 1));
+        const T *const three_ago = base::own(turned(stage, Form::Stages - 3));
+        pack value;
+
+        cuda_load_packs<Pack>(arrived + r * Form::Pitch, value);
+        if (Edges == TMA_ENDS)
+            take_ends<Turn>(r, older, newer, before, three_ago, value);
+        else
+            take_levels<Edges, Turn>(r, older, newer, before, three_ago, value);
+        base::template store<Edges>(r, value);
+    }
+
+    /* ---- a plane ---- */
+
+    /* Turn: of the two halves of the exchange, the one that this step writes. */
+    template <enum tma_edges Edges, int Turn> CUDA_INLINE void step(planes &older, planes &newer)
+    {
+        base::await();
+        if (Edges != TMA_INSIDE && !job.hold && base::sees(TMA_TOP | TMA_BOTTOM)) {
+            cuda_keep_branch();
+            dress(newer);
+        }
+#pragma unroll
+        for (int k = 0; k < 4; k++) {
+            const int r = k < 2 ? k : Rows - 4 + k;
+            take_row<Edges, Turn>(r, older, newer);
+            publish(r, older, Turn);
+        }
+        base::arrive();
+#pragma unroll
+        for (int r = 2; r < Rows - 2; r++)
+            take_row<Edges, Turn>(r, older, newer);
+        base::go_on();
+    }
+};
+
+#endif

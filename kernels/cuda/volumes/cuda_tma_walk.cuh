@@ -1,0 +1,480 @@
+/* What walks share that carry a sample through several levels while planes arrive as boxes: where a block's
+ * tile lies, what it sees of the grid's edges, how planes come, and how a walk is launched.
+ *
+ * The tile is a warp's 32 packs of 16 bytes wide and Warps × Rows high; a thread owns Rows packs. Planes of
+ * level 0 arrive in a ring of stages as boxes that one thread sends for, their rows widened to whole sectors
+ * of the memory. Each stage has a barrier, at which all threads arrive when they have done what others wait
+ * for in the step before, and which the box completes, so that a plane costs one wait.
+ *
+ * Samples of the tile nearer to its border than the levels reach come out wrong and are not stored. What
+ * edges cost stands outside the loop over the planes, which is there three times: for warps and planes that
+ * see no edge, for those at the sides, and for the ends of the grid and of a chunk. Registers are what there
+ * is least of: what a loop needs of the edges is a word of bits, tested anew where it is needed, and
+ * addresses are found anew for each plane. */
+#ifndef CUDA_TMA_WALK_CUH
+#define CUDA_TMA_WALK_CUH
+
+#include "kernels/cuda/shared/cuda_row_ring.cuh"
+#include "kernels/cuda/shared/cuda_march_common.cuh"
+
+/* What a thread sees of the grid's edges; a bit each. */
+enum tma_sight {
+    TMA_TOP = 1u << 0,    /* its first row is the grid's */
+    TMA_BOTTOM = 1u << 1, /* its last row is */
+    TMA_FIRST = 1u << 2,  /* its first column is the grid's */
+    TMA_LAST = 1u << 3,   /* a bit for each column of a pack, from here on: it is the grid's last one */
+    TMA_STORED = 1u << 7, /* a bit for each row, from here on: its pack is to be stored */
+    TMA_LATER = 16        /* the same bits, so much higher, while no plane is finished */
+};
+
+/* Which edges a loop over the planes heeds: none; those of x and of rows; those of planes, too. */
+enum tma_edges { TMA_INSIDE, TMA_SIDES, TMA_ENDS };
+
+/* What stands outside the grid: the nearest sample, which is also what `hold` leaves unread; the samples
+   beyond the outermost one, as in a mirror; a constant. At radius 2 `reflect` is a rule of its own. */
+enum tma_rule { TMA_NEAREST, TMA_REFLECT, TMA_MIRROR, TMA_CONSTANT };
+
+static inline enum tma_rule tma_rule_of(const struct op *op, int radius)
+{
+    switch (op->edge) {
+    case EDGE_MIRROR:
+        return TMA_MIRROR;
+    case EDGE_CONSTANT:
+        return TMA_CONSTANT;
+    case EDGE_REFLECT:
+        return radius > 1 ? TMA_REFLECT : TMA_NEAREST;
+    default:
+        return TMA_NEAREST;
+    }
+}
+
+/* Where a walk goes, which is asked once a plane or at the ends alone. Steps are counted from its first plane
+   on. */
+struct tma_course {
+    int first_step, last_step; /* that bring the grid's first and last plane to level 0; else out of range */
+    int begun, steps;          /* those that store planes: from the one to before the other */
+    int first;                 /* the walk's first plane, counted from the field's */
+    int x, row, channel;       /* where its boxes begin */
+};
+
+template <typename T, int Taps> struct tma_job {
+    cuda_box_map boxes; /* of `from` */
+    cuda_view<T> from, to;
+    T weights[Taps]; /* in raster order */
+    enum tma_rule rule;
+    bool hold;
+    const T *outside;     /* TMA_CONSTANT: a value a channel */
+    long long first, end; /* planes to compute */
+    long long chunk;      /* planes a block computes */
+    int tiles_x, tiles_rows;
+};
+
+/* For 10.0 and later ptxas does not fit such walks into the registers. */
+static __host__ __device__ constexpr bool tma_code(int code)
+{
+    return cuda_has_boxes(code) && code < 100;
+}
+
+/* The shape of a walk: everything that the compiler must know. Lag: the steps from a plane's arrival at
+   level 0 to the one that stores the plane of that number. Rests: how many stages before the one that a step
+   takes are read, by it or by a slow warp that has arrived but not ended the step before. */
+template <typename Type, int Taps_, int Radius_, int Rows_, int Warps_, int Levels_, int Lag_, int Rests>
+struct tma_form {
+    using T = Type;
+    using job = tma_job<T, Taps_>;
+    static constexpr int Taps = Taps_, Radius = Radius_, Rows = Rows_, Warps = Warps_, Levels = Levels_,
+                         Lag = Lag_, Halo = Radius * Levels;
+    static constexpr int Threads = CUDA_WARP * Warps;
+    static constexpr int Pack = cuda_pack_of<T>::samples;
+    static constexpr int Width = CUDA_WARP * Pack, Height = Rows * Warps;
+    static constexpr int HaloX = (Halo + Pack - 1) / Pack * Pack;
+    static constexpr int UsefulX = Width - 2 * HaloX, UsefulRows = Height - 2 * Halo;
+
+    /* Beside a box, so that its rows begin and end with sectors. */
+    static constexpr int Sector = CUDA_SECTOR / static_cast<int>(sizeof(T));
+    static constexpr int Margin = (Sector - HaloX % Sector) % Sector;
+    static constexpr int Pitch = Width + 2 * Margin;
+    static constexpr int Unit = CUDA_BOX_ALIGNMENT / static_cast<int>(sizeof(T));
+    static constexpr int StageSamples = (Pitch * Height + Unit - 1) / Unit * Unit;
+    static constexpr unsigned BoxBytes = Pitch * Height * sizeof(T);
+
+    static constexpr int Ahead = 2, Stages = Ahead + 1 + Rests;
+    static constexpr size_t StageBytes =
+        Stages * (StageSamples * sizeof(T) + sizeof(cuda_barrier)) + sizeof(tma_course);
+
+    static_assert(Rows >= 2 && Warps >= 2 && Levels >= 2 && UsefulX > 0 && UsefulRows > 0,
+                  "a tile with something left");
+    static_assert(UsefulX % Sector == 0, "all tiles begin with a sector, or none does");
+
+    static __host__ __device__ constexpr bool serves(int code)
+    {
+        return tma_code(code);
+    }
+
+    /* The steps between a plane's arrival at a level and what that level makes of its own taps. */
+    static constexpr int Deferral = 1;
+
+    /* A walk looks up in shared memory where it goes, for its planes want the registers. */
+    static constexpr bool Recalls = true;
+
+    /* The first step that stores, of a chunk that begins within the grid, is the first of two. */
+    static constexpr bool Warms = (Halo + Lag) % 2 == 0;
+
+    /* How many steps a chunk takes to get going. */
+    static constexpr int Start = 3;
+
+    /* Blocks are in step, and the device takes them in rounds of `slots`. */
+    static inline long long chunk(long long planes, long long columns, long long slots)
+    {
+        return cuda_march_chunk(planes, planes, [=](long long length, long long chunks) {
+            return static_cast<double>(cuda_ceil_divide(columns * chunks, slots) *
+                                       (length + Halo + Lag + Start));
+        });
+    }
+};
+
+template <typename Form> struct tma_walk {
+    using T = typename Form::T;
+    using pack = T[Form::Pack];
+
+    const typename Form::job &job;
+    T *const stages;
+    cuda_barrier *const barriers;
+    volatile tma_course *const recalled;
+    tma_course there; /* course() has the one of the two that counts */
+    int lane, warp;
+    T *target;      /* of the first row of the plane that is finished next */
+    unsigned sight; /* of enum tma_sight */
+    bool sides;     /* its warp sees an edge of x or of rows */
+
+    int now;         /* the step */
+    int stage;       /* of the plane that it takes, and that stage's barrier */
+    unsigned parity; /* of the barrier's phase */
+
+    /* Shared memory begins with the stages and their barriers, and goes on at rest(). */
+    CUDA_INLINE tma_walk(const typename Form::job &job_, T *shared)
+        : job(job_), stages(shared),
+          barriers(reinterpret_cast<cuda_barrier *>(shared + Form::Stages * Form::StageSamples)),
+          recalled(reinterpret_cast<tma_course *>(barriers + Form::Stages)),
+          lane(static_cast<int>(threadIdx.x) % CUDA_WARP),
+          warp(__shfl_sync(CUDA_ALL_LANES, static_cast<int>(threadIdx.x) / CUDA_WARP, 0)), now(0), stage(0),
+          parity(0)
+    {
+        long long rest = blockIdx.x;
+        const int tile_x = static_cast<int>(rest % job.tiles_x);
+        rest /= job.tiles_x;
+        const int tile_row = static_cast<int>(rest % job.tiles_rows);
+        rest /= job.tiles_rows;
+        there.channel = static_cast<int>(rest % job.from.channels);
+        rest /= job.from.channels;
+        const long long begin = job.first + rest * job.chunk;
+        place(tile_x, tile_row);
+        find_ends(begin, begin + job.chunk < job.end ? begin + job.chunk : job.end);
+        if (Form::Recalls) {
+            if (threadIdx.x == 0)
+                *const_cast<tma_course *>(recalled) = there;
+            __syncthreads();
+        }
+    }
+
+    /* The shared memory behind the stages and their barriers. */
+    static CUDA_INLINE T *rest(T *shared)
+    {
+        return shared + (Form::StageBytes + 15) / 16 * 16 / sizeof(T);
+    }
+
+    /* ---- where the walk goes ---- */
+
+    CUDA_INLINE decltype(auto) course() const
+    {
+        if constexpr (Form::Recalls)
+            return (*recalled);
+        else
+            return (there);
+    }
+
+    /* Along the rows, the first tile begins with the grid and the last one ends with it, so that edges lie at
+       the tile's. */
+    CUDA_INLINE void place(int tile_x, int tile_row)
+    {
+        const int rows = job.from.rows;
+        const int begin_x = tile_x * Form::UsefulX, begin_row = tile_row * Form::UsefulRows;
+        const int origin_x = begin_x - Form::HaloX, origin_row = min(begin_row, rows - Form::Height);
+        const int x = origin_x + lane * Form::Pack, row = origin_row + warp * Form::Rows;
+        const int stored_row = tile_row == 0 ? begin_row : begin_row + Form::Halo;
+        const int end_row = tile_row + 1 == job.tiles_rows ? rows : begin_row + Form::Halo + Form::UsefulRows;
+        const bool stored = x >= begin_x && x < min(begin_x + Form::UsefulX, job.from.nx);
+
+        there.x = origin_x - Form::Margin;
+        there.row = origin_row;
+        target = job.to.samples + row * job.to.pitch + x;
+        sight = 0;
+#pragma unroll
+        for (int r = 0; r < Form::Rows; r++)
+            note(stored && row + r >= stored_row && row + r < end_row, TMA_STORED << r << TMA_LATER);
+        see_sides(x, row);
+        sides =
+            row == 0 || row + Form::Rows == rows || origin_x <= 0 || origin_x + Form::Width >= job.from.nx;
+    }
+
+    CUDA_INLINE void note(bool seen, unsigned what)
+    {
+        sight |= seen ? what : 0;
+    }
+    CUDA_INLINE bool sees(unsigned what) const
+    {
+        return (looked() & what) != 0;
+    }
+    CUDA_INLINE unsigned looked() const
+    {
+        unsigned seen = sight;
+
+        cuda_launder(&seen);
+        return seen;
+    }
+
+    CUDA_INLINE void see_sides(int x, int row)
+    {
+        const int nx = job.from.nx;
+
+        note(row == 0, TMA_TOP);
+        note(row + Form::Rows == job.from.rows, TMA_BOTTOM);
+        note(x == 0, TMA_FIRST);
+        note(x < nx && x + Form::Pack >= nx, TMA_LAST << (nx - 1) % Form::Pack);
+    }
+
+    CUDA_INLINE void find_ends(long long begin, long long end)
+    {
+        const int never = 0x40000000;
+        const long long extent = job.from.planes;
+        const long long plane = begin > Form::Halo ? begin - Form::Halo : 0;
+
+        there.first_step = plane > 0 ? -never : 0;
+        there.last_step = extent - 1 - plane > never ? never : static_cast<int>(extent - 1 - plane);
+        there.begun = static_cast<int>(begin - plane) + Form::Lag;
+        there.steps = static_cast<int>(end - plane) + Form::Lag;
+        there.first = static_cast<int>(plane - job.from.first);
+        target += job.to.row(plane - Form::Lag, there.channel, 0) - job.to.samples;
+    }
+
+    CUDA_INLINE T outside() const
+    {
+        return job.rule == TMA_CONSTANT ? job.outside[course().channel] : T(0);
+    }
+
+    /* ---- arrival ---- */
+
+    /* This thread's first pack of a stage. */
+    CUDA_INLINE T *own(int number) const
+    {
+        return stages + number * Form::StageSamples + Form::Margin + warp * Form::Rows * Form::Pitch +
+               lane * Form::Pack;
+    }
+
+    static CUDA_INLINE int turned(int number, int by)
+    {
+        return (number + by) % Form::Stages;
+    }
+
+    /* Send for the plane that a step will take, to a stage that nobody reads any more. What a field does not
+       hold arrives as zeros. */
+    CUDA_INLINE void fetch(int step, int to_stage) const
+    {
+        if (warp == 0 && lane == 0 && step < course().steps)
+            cuda_fetch_box(stages + to_stage * Form::StageSamples, &job.boxes,
+                           {course().x, course().row, course().channel, course().first + step},
+                           barriers + to_stage, Form::BoxBytes);
+    }
+
+    CUDA_INLINE void arrive() const
+    {
+        cuda_barrier_arrive(barriers + turned(stage, 1));
+    }
+
+    /* The step's plane is there, and all have arrived. */
+    CUDA_INLINE void await()
+    {
+        forget_place();
+        cuda_barrier_await(barriers + stage, parity);
+        fetch(now + Form::Ahead, turned(stage, Form::Ahead));
+    }
+
+    /* Addresses of the thread's own, which the registers do not hold besides all else. */
+    CUDA_INLINE void forget_place()
+    {
+        cuda_launder(&lane);
+        cuda_launder(&warp);
+        cuda_launder(&stage);
+    }
+
+    CUDA_INLINE void go_on()
+    {
+        const int next = turned(stage, 1);
+
+        now++;
+        target += job.to.plane_stride();
+        parity ^= next == 0 ? 1 : 0;
+        stage = next;
+    }
+
+    CUDA_INLINE void start()
+    {
+        if (warp == 0 && lane < Form::Stages)
+            cuda_barrier_create(barriers + lane, Form::Threads);
+        cuda_barriers_created();
+#pragma unroll
+        for (int n = 0; n < Form::Ahead; n++)
+            fetch(n, n);
+        cuda_barrier_arrive(barriers);
+    }
+
+    /* ---- departure ---- */
+
+    CUDA_INLINE void begin_storing()
+    {
+        sight |= sight >> TMA_LATER;
+    }
+    CUDA_INLINE bool stores() const
+    {
+        return now >= course().begun && now < course().steps;
+    }
+
+    template <enum tma_edges Edges> CUDA_INLINE void store(int r, const pack &value) const
+    {
+        cuda_store_past((Edges != TMA_ENDS || stores()) && sees(TMA_STORED << r), target + r * job.to.pitch,
+                        value);
+    }
+
+    /* ---- packs ---- */
+
+    static CUDA_INLINE void put(T *to, const pack &from)
+    {
+        *reinterpret_cast<typename cuda_pack_of<T>::vector *>(to) = cuda_pack(from);
+    }
+    static CUDA_INLINE void copy(pack &to, const pack &from)
+    {
+#pragma unroll
+        for (int j = 0; j < Form::Pack; j++)
+            to[j] = from[j];
+    }
+    static CUDA_INLINE void fill(pack &to, T value)
+    {
+#pragma unroll
+        for (int j = 0; j < Form::Pack; j++)
+            to[j] = value;
+    }
+    static CUDA_INLINE void clear(pack (&levels)[Form::Levels][Form::Rows])
+    {
+#pragma unroll
+        for (int l = 0; l < Form::Levels; l++) {
+#pragma unroll
+            for (int r = 0; r < Form::Rows; r++)
+                fill(levels[l][r], T(0));
+        }
+    }
+
+    /* The steps come two at a time. */
+    static CUDA_INLINE int even_above(int number)
+    {
+        return (number + 1) / 2 * 2;
+    }
+    static CUDA_INLINE int even_below(int number)
+    {
+        return number / 2 * 2;
+    }
+};
+
+/* Two steps at a time, so that what a walk keeps of its two last planes changes its role and not its
+   registers. */
+template <enum tma_edges Edges, typename Walk> CUDA_INLINE void tma_advance(Walk &walk, int until)
+{
+#pragma unroll 1
+    while (walk.now < until) {
+        walk.template step<Edges, 0>(walk.one, walk.other);
+        walk.template step<Edges, 1>(walk.other, walk.one);
+    }
+}
+
+/* Three parts: until planes are stored and all levels are past what the grid's first planes need; until some
+   level comes to the last plane, or all planes are stored; and the rest. A chunk that begins within the grid
+   and ends nowhere near it sees no end in the first part, which then stores nothing. Walk: a tma_walk with
+   `one` and `other`, what it keeps of planes by turns, and step<Edges, Turn>(older, newer). */
+template <typename Form, typename Walk> CUDA_INLINE void tma_run(Walk &walk)
+{
+    const int begun = walk.course().begun, steps = walk.course().steps;
+    const int entered =
+        Walk::even_above(walk.course().first_step == 0 ? max(begun, Form::Lag + Form::Radius) : begun);
+    const int ending = Walk::even_below(min(steps, walk.course().last_step + Form::Deferral));
+    const int left = max(ending, entered);
+    const bool within = Form::Warms && walk.course().first_step != 0 && ending >= entered;
+
+    if (!within)
+        walk.begin_storing();
+    walk.start();
+#pragma unroll 1
+    for (int part = 0; part < 3; part++) {
+        walk.forget_place();
+        const int until = part == 0 ? entered : part == 1 ? left : steps;
+        if (part == 1 && within)
+            walk.begin_storing();
+        if (part == 2 || (part == 0 && !within))
+            tma_advance<TMA_ENDS>(walk, until);
+        else if (walk.sides)
+            tma_advance<TMA_SIDES>(walk, until);
+        else
+            tma_advance<TMA_INSIDE>(walk, until);
+    }
+}
+
+template <typename Form>
+__global__ void __launch_bounds__(Form::Threads, 1) tma_kernel(const __grid_constant__ typename Form::job job)
+{
+    CUDA_SHARED(typename Form::T, shared);
+
+    if (!cuda_code_has<Form>())
+        return;
+    typename Form::walk walk(job, shared);
+    tma_run<Form>(walk);
+}
+
+/* Whether a form serves a grid: its code and its shared memory are there, and the grid is as high as the
+   tile. */
+template <typename Form> static inline bool tma_serves(const struct cuda_limits *limits, size_t rows)
+{
+    return Form::serves(limits->code) && Form::SharedBytes <= limits->shared_per_block &&
+           rows >= static_cast<size_t>(Form::Height);
+}
+
+/* Whether walks know what stands outside a grid: a mirror and a reflection need as many samples as the taps
+   reach, and no grid of such a walk goes on at its other end. */
+static inline bool tma_has_edges(const struct op *op, size_t radius, size_t nx, size_t planes)
+{
+    return op->edge != EDGE_WRAP &&
+           (tma_rule_of(op, static_cast<int>(radius)) == TMA_NEAREST || (nx > radius && planes > radius));
+}
+
+template <typename Form> static inline cudaError_t tma_launch(const struct cuda_job *from)
+{
+    const struct op *op = from->op->op;
+    typename Form::job job = typename Form::job();
+
+    job.rule = tma_rule_of(op, Form::Radius);
+    job.outside = static_cast<const typename Form::T *>(from->op->outside);
+    job.hold = op->edge == EDGE_HOLD;
+    for (size_t k = 0; k < op->tap_count; k++)
+        job.weights[k] = static_cast<typename Form::T>(op->taps[k].weight);
+    const struct cuda_boxed_field field =
+        cuda_boxed(*static_cast<const cuda_view<typename Form::T> *>(from->from));
+    const cudaError_t status = cuda_map_boxes(&job.boxes, &field, Form::Pitch, Form::Height, 1);
+    if (status != cudaSuccess)
+        return status;
+    return cuda_march_launch<Form>(from, &job, tma_kernel<Form>, false);
+}
+
+template <typename Form>
+static inline void tma_describe(const struct cuda_question *asked, struct cuda_form *form)
+{
+    cuda_march_describe<Form>(asked, form, tma_kernel<Form>, false);
+}
+
+#endif
