@@ -1,6 +1,6 @@
 /* Tests of the formats of volumes: what is written is read back, in every format, type, byte order and shape;
    the bytes do not depend on threads; headers that have been tampered with are read or refused, and nothing
-   else. */
+   else; what cannot be read is told. */
 #include "base/file_in.h"
 #include "base/file_out.h"
 #include "base/mem.h"
@@ -9,10 +9,13 @@
 #include "fixture.h"
 #include "harness.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 enum { PATIENCE = 120, PATH_BYTES = 64, CODINGS = 3 };
 
@@ -444,6 +447,67 @@ START_TEST(a_header_that_was_tampered_with_is_read_or_refused)
 }
 END_TEST
 
+/* ---- reads that fail ---- */
+
+static unsigned long reads_left; /* until one fails; 0: none does */
+
+/* Stands before that of the library. */
+ssize_t pread(int descriptor, void *bytes, size_t size, off_t offset)
+{
+    if (reads_left > 0 && --reads_left == 0) {
+        errno = EIO;
+        return -1;
+    }
+    return syscall(SYS_pread64, descriptor, bytes, size, offset);
+}
+
+/* Whether that read was needed. */
+static bool fail_read(const char *path, unsigned long read, const struct volume_case *volume)
+{
+    unsigned char *samples = fixture_memory(volume->bytes, 1);
+    struct source source;
+    struct file_in *file;
+    struct fault fault;
+    bool done, failed;
+
+    reads_left = read;
+    done = open_source(&source, &file, path, &fault);
+    if (done) {
+        done = read_planes(&source, samples, &fault);
+        source_close(&source);
+        file_in_close(file);
+    }
+    failed = reads_left == 0;
+    reads_left = 0;
+    if (failed)
+        ck_assert_msg(!done && fault.status == STATUS_IO && strstr(fault.text, strerror(EIO)) != NULL,
+                      "%s: read %lu: %s", path, read, done ? "no fault" : fault.text);
+    else
+        ck_assert_msg(done, "%s", fault.text);
+    free(samples);
+    return failed;
+}
+
+/* Each in turn, whoever asks for it. */
+START_TEST(a_read_that_fails_is_told)
+{
+    const struct format *format = described((size_t)_i);
+    struct grid grid = grid_make(3, 5, 3, 4);
+    struct volume_case volume = make_case(&grid, SAMPLE_I16, ENDIAN_BIG);
+    struct fault fault;
+    char path[PATH_BYTES];
+
+    for (int level = format->compresses ? 1 : 0; level >= 0; level--) {
+        const struct sink_request request = {.level = level > 0 ? level : -1, .threads = 1};
+        unsigned long read = 1;
+        ck_assert_msg(write_case(&volume, format, path_in(format, path), &request, &fault), "%s", fault.text);
+        while (fail_read(path, read, &volume))
+            read++;
+    }
+    free(volume.samples);
+}
+END_TEST
+
 /* ---- lists of formats ---- */
 
 START_TEST(names_promise_formats)
@@ -469,6 +533,7 @@ int main(void)
     tcase_add_loop_test(trips, threads_do_not_change_a_byte, 0, formats);
     tcase_add_loop_test(trips, planes_are_written_in_any_order, 0, formats);
     tcase_add_loop_test(trips, planes_come_out_of_reversed_files, 0, (int)(2 * LENGTH(turned_shapes)));
+    tcase_add_loop_test(damage, a_read_that_fails_is_told, 0, formats);
     tcase_add_loop_test(damage, a_header_that_was_tampered_with_is_read_or_refused, 0, formats);
     return harness_run("format", cases, LENGTH(cases), PATIENCE);
 }

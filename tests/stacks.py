@@ -83,23 +83,66 @@ def damaged(voxfilt):
             struct.pack_into(form, data, entry_of(data, tag) + place, value)
             file.seek(0)
             file.write(data)
-        done = run(voxfilt, '-i', 'damaged.tif', '-o', 'back.raw')
-        refused = done.returncode == 3 and words in done.stderr and done.stderr.count('\n') == 1
-        if not refused:
-            print('not refused:', options, tag, place, value, done.returncode, done.stderr.strip())
-        yield refused
+        yield is_refused(voxfilt, 'damaged.tif', words)
+
+
+def poke(path, tag, value):
+    """Gives an entry of the first directory another value."""
+    with open(path, 'r+b') as file:
+        data = bytearray(file.read())
+        struct.pack_into('<H', data, entry_of(data, tag) + 8, value)
+        file.seek(0)
+        file.write(data)
 
 
 def padded(voxfilt):
-    """A last strip that holds more rows than the page has, as some programs write it."""
-    samples = random.integers(0, 255, (1, 14, 40)).astype('u1')
-    tifffile.imwrite('padded.tif', samples, photometric='minisblack', metadata=None, byteorder='<', rowsperstrip=7)
-    with open('padded.tif', 'r+b') as file:
-        data = bytearray(file.read())
-        struct.pack_into('<H', data, entry_of(data, 257) + 8, 10)
-        file.seek(0)
-        file.write(data)
-    yield reads(voxfilt, 'padded.tif', samples[:, :10], 'a padded strip')
+    """A last strip that holds more rows than the page has, as some programs write it; and no other may hold more."""
+    samples = random.integers(0, 255, (1, 14, 40)).astype('u2')
+    for (compression, predictor), width, words in itertools.product(
+            (*CODES, ('zstd', None), ('zstd', True)), (40, 39), ('a strip holds more than its rows',)):
+        options = {'compression': compression, 'predictor': predictor, 'byteorder': '<', 'rowsperstrip': 7, 'photometric': 'minisblack'}
+        if not write('padded.tif', samples[0], **options):
+            continue
+        poke('padded.tif', 257, 10)
+        poke('padded.tif', 256, width)
+        if width == 40:
+            yield reads(voxfilt, 'padded.tif', samples[:, :10], options)
+        elif compression:
+            yield is_refused(voxfilt, 'padded.tif', words)
+        for rows, right in ((7, True), (6, False)):
+            write('exact.tif', samples[0, :7], **options)
+            poke('exact.tif', 257, rows)
+            poke('exact.tif', 278, rows)
+            if compression or right:
+                yield reads(voxfilt, 'exact.tif', samples[:, :7], options) if right else is_refused(voxfilt, 'exact.tif', words)
+        write('tiles.tif', samples[0], **{**options, 'rowsperstrip': None, 'tile': (16, 64)})
+        poke('tiles.tif', 322, 48)
+        yield is_refused(voxfilt, 'tiles.tif', 'a tile holds more than its samples' if compression else 'TileByteCounts')
+
+
+def is_refused(voxfilt, path, words):
+    done = run(voxfilt, '-i', path, '-o', 'back.raw')
+    refused = done.returncode == 3 and words in done.stderr and done.stderr.count('\n') == 1
+    if not refused:
+        print('not refused:', path, words, done.returncode, done.stderr.strip())
+    return refused
+
+
+def warned(voxfilt):
+    """Of all that libtiff warns of, one note a file; of private tags that it does not know none."""
+    with tifffile.TiffWriter('warned.tif', byteorder='<') as file:
+        for _ in range(3):
+            file.write(numpy.zeros((5, 7), 'u2'), photometric='minisblack', metadata=None, software=False,
+                       extratags=[(65001, 3, 1, 7, True)])
+    for tag, notes in ((None, 0), (282, 1)):
+        if tag:
+            with open('warned.tif', 'r+b') as file:
+                data = file.read().replace(struct.pack('<HH', tag, 5), struct.pack('<HH', tag, 2))
+                file.seek(0)
+                file.write(data)
+        done = subprocess.run([voxfilt, '-f', 'identity', '-i', 'warned.tif', '-o', 'back.raw'], capture_output=True, text=True, check=False)
+        found = [line for line in done.stderr.splitlines() if line.startswith('voxfilt: warned.tif: page 1: ')]
+        yield done.returncode == 0 and len(found) == notes and done.stderr.count(': page ') == notes
 
 
 def sizes(voxfilt):
@@ -144,7 +187,7 @@ def ours(voxfilt):
 
 
 def check(voxfilt):
-    outcomes = [outcome for part in (theirs, ome, damaged, padded, sizes) for outcome in part(voxfilt)], list(ours(voxfilt))
+    outcomes = [outcome for part in (theirs, ome, damaged, padded, warned, sizes) for outcome in part(voxfilt)], list(ours(voxfilt))
     print('%d files of tifffile, %d of voxfilt' % tuple(map(len, outcomes)))
     return 0 if all(map(all, outcomes)) else 1
 

@@ -131,6 +131,9 @@ static void describe(struct source *source, const struct tiff_pages *pages)
         snprintf(source->remark, sizeof source->remark,
                  "%.256s: %llu page%s left out: reduced copies or masks", file_in_name(source->file),
                  (unsigned long long)pages->left_out, number_plural(pages->left_out));
+    if (pages->warning[0] != '\0')
+        snprintf(source->doubt, sizeof source->doubt, "%.240s: %s", file_in_name(source->file),
+                 pages->warning);
 }
 
 static bool open_source(struct source *source, const struct source_request *request, struct fault *fault)

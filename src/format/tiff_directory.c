@@ -16,16 +16,23 @@ static uint64_t number_at(const struct tiff_directory *directory, uint64_t at, s
     uint64_t number = 0;
     size_t got;
 
-    if (!file_in_read_at(directory->file, at, bytes, size, &got, &fault) || got < size)
+    if (!file_in_read_at(directory->file, at, bytes, size, &got, &fault)) {
+        if (!*directory->failed)
+            *directory->fault = fault;
+        *directory->failed = true;
+        return 0;
+    }
+    if (got < size)
         return 0;
     for (size_t i = 0; i < size; i++)
         number = number << 8 | bytes[directory->endian == ENDIAN_BIG ? i : size - 1 - i];
     return number;
 }
 
-struct tiff_directory tiff_directory_at(const struct file_in *file, enum endian endian, uint64_t at)
+struct tiff_directory tiff_directory_at(const struct file_in *file, enum endian endian, uint64_t at,
+                                        bool *failed, struct fault *fault)
 {
-    struct tiff_directory directory = {.file = file, .endian = endian};
+    struct tiff_directory directory = {.file = file, .endian = endian, .failed = failed, .fault = fault};
     size_t size;
 
     directory.big = number_at(&directory, 2, 2) == BIG;

@@ -15,10 +15,14 @@ struct tiff_directory {
     enum endian endian;
     uint64_t count; /* of entries; no more than any page has use for */
     uint64_t entries;
+    bool *failed; /* the fault tells of a read that failed */
+    struct fault *fault;
 };
 
-/* The directory at a place that libtiff has found it at. What cannot be read has no entries. */
-struct tiff_directory tiff_directory_at(const struct file_in *file, enum endian endian, uint64_t at);
+/* The directory at a place that libtiff has found it at. What is not in the file is 0, and so is what cannot
+   be read; then *failed is set, and the fault, unless it was set before. */
+struct tiff_directory tiff_directory_at(const struct file_in *file, enum endian endian, uint64_t at,
+                                        bool *failed, struct fault *fault);
 
 /* The tag of an entry, by its number. */
 unsigned tiff_directory_tag(const struct tiff_directory *directory, uint64_t entry);

@@ -11,17 +11,20 @@
 #include "tiff_library.h"
 #include "tiff_losses.h"
 
+#include <errno.h>
 #include <stdarg.h>
 
 enum {
     MESSAGE_BYTES = 512,
-    SHORT_CODE = 64 /* bytes for which a ratio says nothing */
+    SHORT_CODE = 64,       /* bytes for which a ratio says nothing */
+    PROBE_MOST = 16 << 20, /* bytes of samples that are decoded for what may follow them */
 };
 
 /* An image file directory, and where its samples are. */
 struct page {
     uint64_t number; /* among all directories */
     uint64_t directory, samples;
+    uint64_t piece_bytes; /* of samples in the first strip or tile */
 };
 
 struct tiff_reader {
@@ -31,6 +34,7 @@ struct tiff_reader {
     TIFF *tiff;
     struct fault *fault; /* of the call under way */
     bool failed;         /* the fault is told */
+    bool probing;        /* libtiff may fail */
     bool in_step;        /* all pages lie one behind the other, and `pages` has the first alone */
     struct tiff_pages all;
     uint32_t compression;
@@ -51,38 +55,54 @@ static unsigned long long page_number(const struct tiff_reader *reader)
     return 1 + (reader->page < reader->page_count ? reader->pages[reader->page].number : reader->page);
 }
 
-static void tell(const char *module, struct tiff_reader *reader, const char *format, va_list arguments,
-                 bool is_error)
+static void print_message(const char *format, va_list arguments, char line[MESSAGE_BYTES])
 {
-    char message[MESSAGE_BYTES], line[MESSAGE_BYTES];
+    char message[MESSAGE_BYTES];
     size_t length;
 
-    (void)module;
     vsnprintf(message, sizeof message, format, arguments);
     length = strlen(message);
     if (length > 0 && message[length - 1] == '.')
         message[length - 1] = '\0';
-    diag_printable(message, line, sizeof line);
-    if (!is_error) {
-        diag_detail("%s: %s", file_in_name(reader->file), line);
-    } else if (!reader->failed) {
-        reader->failed = true;
-        fault_raise_about(reader->fault, STATUS_INPUT, file_in_name(reader->file), "page %llu: %s",
-                          page_number(reader), line);
-    }
+    diag_printable(message, line, MESSAGE_BYTES);
 }
 
 /* libtiff has handlers for all files; which file it is about they are told. */
-static void take_error(thandle_t reader, const char *module, const char *format, va_list arguments)
+static void take_error(thandle_t handle, const char *module, const char *format, va_list arguments)
 {
-    if (reader != NULL)
-        tell(module, reader, format, arguments, true);
+    /* libtiff's own words for it differ from release to release. */
+    enum status status = errno == ENOMEM ? STATUS_LIMIT : STATUS_INPUT;
+    struct tiff_reader *reader = handle;
+    char line[MESSAGE_BYTES];
+
+    (void)module;
+    if (reader == NULL || reader->failed || reader->probing)
+        return;
+    reader->failed = true;
+    print_message(format, arguments, line);
+    fault_raise_about(reader->fault, status, file_in_name(reader->file), "page %llu: %s", page_number(reader),
+                      line);
 }
 
-static void take_warning(thandle_t reader, const char *module, const char *format, va_list arguments)
+/* Private tags are no news: they are told with all others that are left out. */
+static bool is_about_unknown_tag(const char *format)
 {
-    if (reader != NULL)
-        tell(module, reader, format, arguments, false);
+    return strncmp(format, "Unknown field with tag", 22) == 0;
+}
+
+static void take_warning(thandle_t handle, const char *module, const char *format, va_list arguments)
+{
+    struct tiff_reader *reader = handle;
+    char line[MESSAGE_BYTES];
+
+    (void)module;
+    if (reader == NULL || reader->probing)
+        return;
+    print_message(format, arguments, line);
+    diag_detail("%s: %s", file_in_name(reader->file), line);
+    if (reader->all.warning[0] == '\0' && !is_about_unknown_tag(format))
+        snprintf(reader->all.warning, sizeof reader->all.warning, "page %llu: %.200s", page_number(reader),
+                 line);
 }
 
 static tmsize_t read_some(thandle_t handle, void *bytes, tmsize_t size)
@@ -309,6 +329,13 @@ static bool check_like_first(struct tiff_reader *reader, const struct shape *sha
             refuse_number(reader, "SampleFormat", shape->format, ", but not on the first page"));
 }
 
+static struct tiff_directory find_directory(struct tiff_reader *reader)
+{
+    return tiff_directory_at(reader->file, reader->all.endian,
+                             reader->libtiff->TIFFCurrentDirOffset(reader->tiff), &reader->failed,
+                             reader->fault);
+}
+
 static void read_resolution(struct tiff_reader *reader, const struct tiff_directory *directory)
 {
     struct tiff_pages *all = &reader->all;
@@ -324,8 +351,7 @@ static void read_description(struct tiff_reader *reader)
 {
     const struct tiff_library *libtiff = reader->libtiff;
     struct tiff_pages *all = &reader->all;
-    const struct tiff_directory directory =
-        tiff_directory_at(reader->file, all->endian, libtiff->TIFFCurrentDirOffset(reader->tiff));
+    const struct tiff_directory directory = find_directory(reader);
     const struct tiff_losses_page page = {libtiff, reader->tiff, &directory, &all->text, all->alpha != 0};
     const char *description = NULL;
 
@@ -353,7 +379,7 @@ static bool read_first(struct tiff_reader *reader, const struct shape *shape, en
     all->endian = reader->libtiff->TIFFIsBigEndian(reader->tiff) ? ENDIAN_BIG : ENDIAN_LITTLE;
     all->plain = true;
     read_description(reader);
-    return true;
+    return !reader->failed;
 }
 
 /* ---- where its samples are ---- */
@@ -447,8 +473,7 @@ static bool is_ignored(const struct deciding *tag, const struct shape *shape)
 /* What the directory itself tells is what libtiff uses. */
 static bool check_directory(struct tiff_reader *reader, const struct shape *shape)
 {
-    const struct tiff_directory directory = tiff_directory_at(
-        reader->file, reader->all.endian, reader->libtiff->TIFFCurrentDirOffset(reader->tiff));
+    const struct tiff_directory directory = find_directory(reader);
 
     for (uint64_t entry = 0; entry < directory.count; entry++) {
         unsigned found = tiff_directory_tag(&directory, entry);
@@ -458,7 +483,7 @@ static bool check_directory(struct tiff_reader *reader, const struct shape *shap
                 return false;
         }
     }
-    return true;
+    return !reader->failed;
 }
 
 /* Bytes of samples in a strip or tile. */
@@ -577,6 +602,7 @@ static bool add_page(struct tiff_reader *reader, uint64_t samples)
         .number = reader->page,
         .directory = reader->libtiff->TIFFCurrentDirOffset(reader->tiff),
         .samples = samples,
+        .piece_bytes = piece_bytes(reader, 0),
     };
     reader->all.count++;
     return true;
@@ -618,6 +644,89 @@ static bool scan(struct tiff_reader *reader)
         if (!reader->libtiff->TIFFReadDirectory(reader->tiff))
             return refuse_damage(reader);
     }
+}
+
+/* ---- what its code holds ---- */
+
+/* Whether the code of a strip or tile has a sample more than so many bytes. */
+static bool decodes_beyond(struct tiff_reader *reader, uint32_t piece, uint64_t bytes, unsigned char *code,
+                           unsigned char *samples)
+{
+    const struct tiff_library *libtiff = reader->libtiff;
+    uint64_t size = libtiff->TIFFGetStrileByteCount(reader->tiff, piece);
+    size_t got;
+    bool beyond;
+
+    if (!file_in_read_at(reader->file, libtiff->TIFFGetStrileOffset(reader->tiff, piece), code, (size_t)size,
+                         &got, reader->fault)) {
+        reader->failed = true;
+        return false;
+    }
+    reader->probing = true;
+    beyond = libtiff->TIFFReadFromUserBuffer(reader->tiff, piece, code, (tmsize_t)got, samples,
+                                             (tmsize_t)(bytes + sample_size(reader->all.type))) == 1;
+    reader->probing = false;
+    return beyond;
+}
+
+/* A last strip may have all the rows of others, but no more than that. */
+static bool check_code(struct tiff_reader *reader, uint32_t piece)
+{
+    bool tiled = reader->libtiff->TIFFIsTiled(reader->tiff);
+    uint64_t bytes = piece_bytes(reader, piece), most = tiled ? bytes : piece_bytes_most(reader),
+             code_bytes = reader->libtiff->TIFFGetStrileByteCount(reader->tiff, piece);
+    unsigned char *code, *samples;
+    bool more = false;
+
+    if (bytes > PROBE_MOST || code_bytes > PROBE_MOST)
+        return true;
+    if (most > PROBE_MOST)
+        most = bytes;
+    code = mem_alloc((size_t)code_bytes, 1, "the code of a TIFF page", reader->fault);
+    samples = mem_alloc((size_t)most + sample_size(reader->all.type), 1, "a TIFF page", reader->fault);
+    if (code != NULL && samples != NULL)
+        more = decodes_beyond(reader, piece, bytes, code, samples) &&
+               (most == bytes || piece + 1 < pieces(reader) ||
+                !decodes_beyond(reader, piece, most - sample_size(reader->all.type), code, samples) ||
+                decodes_beyond(reader, piece, most, code, samples));
+    else
+        reader->failed = true;
+    mem_free(code);
+    mem_free(samples);
+    return !reader->failed && (!more || refuse(reader, tiled ? "TileOffsets" : "StripOffsets",
+                                               tiled ? "a tile holds more than its samples"
+                                                     : "a strip holds more than its rows"));
+}
+
+/* Of the first strip or tile, and of the last strip: where the page has other extents than it was written
+ * with, they show it. Predictors want whole rows, so that they are set aside meanwhile. */
+static bool check_codes(struct tiff_reader *reader)
+{
+    const struct tiff_library *libtiff = reader->libtiff;
+    uint64_t directory = reader->pages[reader->page].directory;
+    uint16_t predictor = 0;
+    uint32_t last;
+
+    if (!libtiff->TIFFSetSubDirectory(reader->tiff, directory))
+        return refuse_damage(reader);
+    if (short_field(reader, TIFFTAG_COMPRESSION, COMPRESSION_NONE) == COMPRESSION_NONE)
+        return true;
+    if (libtiff->TIFFGetField(reader->tiff, TIFFTAG_PREDICTOR, &predictor) == 1)
+        libtiff->TIFFSetField(reader->tiff, TIFFTAG_PREDICTOR, PREDICTOR_NONE);
+    last = libtiff->TIFFIsTiled(reader->tiff) ? 0 : pieces(reader) - 1;
+    return check_code(reader, 0) && (last == 0 || check_code(reader, last)) &&
+           (libtiff->TIFFSetSubDirectory(reader->tiff, directory) || refuse_damage(reader));
+}
+
+/* Pages whose pieces are alike have the extents of the first one, whose pieces have been looked at. */
+static bool check_pages(struct tiff_reader *reader)
+{
+    for (reader->page = 0; reader->page < reader->page_count; reader->page++) {
+        const struct page *page = &reader->pages[reader->page];
+        if ((reader->page == 0 || page->piece_bytes != page[-1].piece_bytes) && !check_codes(reader))
+            return false;
+    }
+    return true;
 }
 
 /* ImageJ writes one directory for a stack that leaves no room for more: all samples follow those of the first
@@ -763,8 +872,9 @@ bool tiff_reader_open(struct tiff_reader **result, struct file_in *file, struct 
         return false;
     reader->file = file;
     reader->fault = fault;
-    if (start(reader) && scan(reader) && expand_stack(reader) && check_description(reader) &&
-        order_pages(reader) && make_room(reader)) {
+    errno = 0;
+    if (start(reader) && scan(reader) && check_pages(reader) && expand_stack(reader) &&
+        check_description(reader) && order_pages(reader) && make_room(reader) && !reader->failed) {
         *result = reader;
         return true;
     }
@@ -846,9 +956,10 @@ static bool next_row(struct tiff_reader *reader, unsigned char *samples)
         !reader->libtiff->TIFFSetSubDirectory(reader->tiff, reader->pages[reader->page].directory))
         return refuse_damage(reader);
     if (reader->libtiff->TIFFIsTiled(reader->tiff))
-        return tiled_row(reader, samples);
-    return reader->libtiff->TIFFReadScanline(reader->tiff, samples, (uint32_t)reader->row, 0) == 1 ||
-           refuse(reader, "StripOffsets", "a strip is damaged");
+        return tiled_row(reader, samples) && !reader->failed;
+    if (reader->libtiff->TIFFReadScanline(reader->tiff, samples, (uint32_t)reader->row, 0) != 1)
+        return refuse(reader, "StripOffsets", "a strip is damaged");
+    return !reader->failed;
 }
 
 bool tiff_reader_rows(struct tiff_reader *reader, void *samples, size_t rows, struct fault *fault)
@@ -856,6 +967,7 @@ bool tiff_reader_rows(struct tiff_reader *reader, void *samples, size_t rows, st
     unsigned char *to = samples;
 
     reader->fault = fault;
+    errno = 0;
     for (; rows > 0; rows--, to += reader->row_bytes) {
         if (!next_row(reader, to))
             return false;
