@@ -5,7 +5,7 @@
 #include "base/file_out.h"
 #include "base/mem.h"
 #include "format/format.h"
-#include "format/turn.h"
+#include "format/transpose.h"
 #include "fixture.h"
 #include "harness.h"
 
@@ -296,7 +296,7 @@ static unsigned char turned_sample(size_t x, size_t y, size_t z)
 }
 
 struct turned_file {
-    const struct turn_shape *shape;
+    const struct transpose_shape *shape;
     size_t next;
 };
 
@@ -314,32 +314,32 @@ static bool read_turned(void *context, void *bytes, size_t size, struct fault *f
 }
 
 /* One block; several, the last of them narrow; blocks of one column. */
-static const struct turn_shape turned_shapes[] = {{5, 3, 4, 1}, {300, 200, 200, 1}, {3, 3000, 3000, 1}};
+static const struct transpose_shape turned_shapes[] = {{5, 3, 4, 1}, {300, 200, 200, 1}, {3, 3000, 3000, 1}};
 
 START_TEST(planes_come_out_of_reversed_files)
 {
-    const struct turn_shape *shape = &turned_shapes[_i / 2];
+    const struct transpose_shape *shape = &turned_shapes[_i / 2];
     struct spool spool = {.descriptor = -1, .output = "out"};
     struct turned_file file = {shape, 0};
     unsigned char *plane = fixture_memory(shape->columns * shape->rows, 1);
     FILE *held = tmpfile();
     struct fault fault;
-    struct turn *turn;
+    struct transpose *turn;
 
     ck_assert_ptr_nonnull(held);
-    ck_assert(turn_create(&turn, shape, &fault));
+    ck_assert(transpose_create(&turn, shape, &fault));
     spool.descriptor = fileno(held);
     if (_i % 2 == 1)
-        turn_hold_in_spool(turn, &spool);
+        transpose_hold_in_spool(turn, &spool);
     for (size_t z = 0; z < shape->planes; z++) {
-        ck_assert_msg(turn_read(turn, plane, 1, read_turned, &file, &fault), "%s", fault.text);
+        ck_assert_msg(transpose_read(turn, plane, 1, read_turned, &file, &fault), "%s", fault.text);
         for (size_t y = 0; y < shape->rows && (z < 3 || z + 1 == shape->planes); y++) {
             for (size_t x = 0; x < shape->columns; x++)
                 ck_assert_uint_eq(plane[y * shape->columns + x], turned_sample(x, y, z));
         }
     }
     ck_assert_uint_eq(file.next, shape->columns * shape->rows * shape->planes);
-    turn_free(turn);
+    transpose_free(turn);
     fclose(held);
     free(plane);
 }

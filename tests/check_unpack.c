@@ -2,7 +2,7 @@
    them, and refuses what is damaged as one thread would. */
 #include "base/checksum.h"
 #include "base/file_set.h"
-#include "format/pack.h"
+#include "format/gzip_writer.h"
 #include "format/strips.h"
 #include "format/unpack.h"
 #include "fixture.h"
@@ -50,24 +50,25 @@ static struct bytes text_make(enum text text, size_t size)
         else if (text == FLAT)
             made.data[i] = 0;
         else if (text == MARKS)
-            made.data[i] = (unsigned char)PACK_MARK[(i + made.data[i] % 64 / 63) % PACK_MARK_SIZE];
+            made.data[i] = (unsigned char)GZIP_MARK[(i + made.data[i] % 64 / 63) % GZIP_MARK_SIZE];
     }
     return made;
 }
 
-static struct bytes pack_up(const struct bytes *plain, enum pack_wrapper wrapper, int level, size_t threads)
+static struct bytes pack_up(const struct bytes *plain, enum gzip_writer_wrapper wrapper, int level,
+                            size_t threads)
 {
     struct file_out *file = NULL;
-    struct pack *pack = NULL;
+    struct gzip_writer *pack = NULL;
     struct fault fault;
     struct bytes packed = {.data = NULL};
     bool done = file_out_open(&file, "packed", &fault) &&
-                pack_open(&pack, file, wrapper, level, threads, &fault) &&
-                pack_write(pack, plain->data, plain->size, &fault) && pack_finish(pack, &fault) &&
-                file_set_commit_one(file, &fault);
+                gzip_writer_open(&pack, file, wrapper, level, threads, &fault) &&
+                gzip_writer_write(pack, plain->data, plain->size, &fault) &&
+                gzip_writer_finish(pack, &fault) && file_set_commit_one(file, &fault);
 
     ck_assert_msg(done, "%s", done ? "" : fault.text);
-    pack_close(pack);
+    gzip_writer_close(pack);
     file_out_close(file);
     packed.data = file_content("packed", &packed.size);
     return packed;
@@ -144,15 +145,15 @@ START_TEST(what_is_packed_is_unpacked)
 {
     const enum text text = (enum text)(_i % TEXTS);
     const int level = levels[_i / TEXTS];
-    static const size_t sizes[] = {1, PACK_STRIP_BYTES, 2 * PACK_STRIP_BYTES + 12345};
+    static const size_t sizes[] = {1, GZIP_STRIP_BYTES, 2 * GZIP_STRIP_BYTES + 12345};
 
     for (size_t i = 0; i < LENGTH(sizes); i++) {
         if (!harness_takes((uint64_t)_i * LENGTH(sizes) + i))
             continue;
         struct bytes plain = text_make(text, sizes[i]);
-        struct bytes gzip = pack_up(&plain, PACK_GZIP, level, 2),
-                     other = pack_up(&plain, PACK_GZIP, level, 5);
-        struct bytes zlib = pack_up(&plain, PACK_ZLIB, level, 3);
+        struct bytes gzip = pack_up(&plain, GZIP_WRITER_GZIP, level, 2),
+                     other = pack_up(&plain, GZIP_WRITER_GZIP, level, 5);
+        struct bytes zlib = pack_up(&plain, GZIP_WRITER_ZLIB, level, 3);
         ck_assert_uint_eq(gzip.size, other.size);
         ck_assert_mem_eq(gzip.data, other.data, gzip.size);
         check_unpacks(&gzip, INFLATE_GZIP, &plain);
@@ -207,9 +208,9 @@ START_TEST(strips_of_ours_stand_alone)
 
     if (text != NOISE && level == 0) /* what looks like marks is stored */
         return;
-    plain = text_make(text, STRIPS * PACK_STRIP_BYTES - 777);
-    packed = pack_up(&plain, PACK_GZIP, level, 2);
-    check_strips(&packed, &plain, PACK_STRIP_BYTES);
+    plain = text_make(text, STRIPS * GZIP_STRIP_BYTES - 777);
+    packed = pack_up(&plain, GZIP_WRITER_GZIP, level, 2);
+    check_strips(&packed, &plain, GZIP_STRIP_BYTES);
     free(packed.data);
     free(plain.data);
 }
@@ -363,7 +364,7 @@ static struct bytes mutant_of(const struct bytes *packed, uint64_t *seed)
     else if (kind == 3)
         memmove(made.data + at, packed->data + (size_t)next_random(seed) % (packed->size - size + 1), size);
     else if (kind == 4)
-        memcpy(made.data + at, PACK_MARK, size < PACK_MARK_SIZE ? size : PACK_MARK_SIZE);
+        memcpy(made.data + at, GZIP_MARK, size < GZIP_MARK_SIZE ? size : GZIP_MARK_SIZE);
     return made;
 }
 

@@ -331,7 +331,7 @@ static uint64_t size_of_file(const struct entry *entry)
 
     if (stat(path, &info) != 0 || !S_ISREG(info.st_mode))
         return 0;
-    return format != NULL && format->beside != NULL ? count_described(entry) : (uint64_t)info.st_size;
+    return format != NULL && format->data_suffix != NULL ? count_described(entry) : (uint64_t)info.st_size;
 }
 
 static bool find_order(struct deal *deal, struct fault *fault)

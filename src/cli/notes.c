@@ -2,7 +2,7 @@
 #include "notes.h"
 
 #include "base/file_in.h"
-#include "format/kind.h"
+#include "format/foreign_type.h"
 #include "format/png_stack.h"
 #include "model/stages.h"
 #include "pipeline/effect.h"
@@ -35,18 +35,19 @@ static bool is_bare_gzip(const char *path)
 
     return before > 0 && strcasecmp(path + before, ending) == 0 &&
            (size_t)snprintf(stem, sizeof stem, "%.*s", (int)before, path) < sizeof stem &&
-           format_of_name(stem) == NULL && kind_of_name(stem) == NULL;
+           format_of_name(stem) == NULL && foreign_type_of_name(stem) == NULL;
 }
 
 /* The name promises something else than what is written, or compression where there is none. */
 static void note_promise(const char *output, const struct format *written)
 {
-    const struct kind *kind = kind_of_name(output);
-    bool promises_compression = kind != NULL && kind->compressed && !written->packed && !written->compresses;
+    const struct foreign_type *foreign = foreign_type_of_name(output);
+    bool promises_compression =
+        foreign != NULL && foreign->compressed && !written->compressed && !written->compresses;
     char text[64], hint[64] = "";
 
-    if (promises_compression && written->packed_as != NULL)
-        snprintf(hint, sizeof hint, " (--out-format %s)", written->packed_as->name);
+    if (promises_compression && written->compressed_as != NULL)
+        snprintf(hint, sizeof hint, " (--out-format %s)", written->compressed_as->name);
     diag_note("%s: %s written%s, despite the name%s", output, phrase_written(written, text, sizeof text),
               promises_compression ? ", not compressed" : "", hint);
 }
@@ -59,9 +60,9 @@ static void note_name(const struct pipeline *pipeline, const char *output)
         (pipeline->request->out_format != NULL && pipeline->job.region_kind != REGION_SLICE))
         return;
     promised = format_of_name(output);
-    if (written == &format_png_stack || (written->packed && is_bare_gzip(output)))
+    if (written == &format_png_stack || (written->compressed && is_bare_gzip(output)))
         return;
-    if (promised == NULL ? kind_of_name(output) != NULL : promised != written)
+    if (promised == NULL ? foreign_type_of_name(output) != NULL : promised != written)
         note_promise(output, written);
 }
 
@@ -174,11 +175,11 @@ void notes_beforehand(const struct pipeline *pipeline)
     if (pipeline->plan.selection.alone[0] != '\0')
         diag_note("%s: computing on %s alone: %s", input, pipeline->plan.device_name,
                   pipeline->plan.selection.alone);
-    if (source->remark[0] != '\0')
-        diag_note("%s", source->remark);
+    if (source->note[0] != '\0')
+        diag_note("%s", source->note);
     note_print(input, pipeline);
-    if (source->doubt[0] != '\0')
-        diag_note("%s", source->doubt);
+    if (source->warning[0] != '\0')
+        diag_note("%s", source->warning);
     note_name(pipeline, pipeline->request->output);
     note_tee_names(pipeline);
     note_late_look(input, &pipeline->job);
@@ -218,8 +219,8 @@ static void note_tee(const struct pipeline *pipeline, size_t index)
     const char *path = phrase_output(pipeline->request->tees[index].path);
 
     loss_text_note(path, &loss);
-    if (pipeline->tee_ends[index].remark[0] != '\0')
-        diag_note("%s: %s", path, pipeline->tee_ends[index].remark);
+    if (pipeline->tee_ends[index].note[0] != '\0')
+        diag_note("%s: %s", path, pipeline->tee_ends[index].note);
 }
 
 /* Hundreds of pictures would repeat the note on one. */
@@ -251,8 +252,8 @@ void notes_outcome(const struct pipeline *pipeline)
     if (pipeline->changed != NULL)
         diag_note("%s: it changed during the run; the output may mix samples from before and after",
                   pipeline->changed);
-    if (pipeline->remark[0] != '\0')
-        diag_note("%s: %s", output, pipeline->remark);
+    if (pipeline->note[0] != '\0')
+        diag_note("%s: %s", output, pipeline->note);
     loss_text_note_range(output, &pipeline->job, summary);
     loss_text_note(output, &loss);
     note_tees(pipeline);

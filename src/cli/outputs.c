@@ -142,7 +142,7 @@ static const struct format *detached_format(const struct options *options, const
 {
     const struct format *format = options->out_format != NULL ? options->out_format : format_of_name(output);
 
-    return format != NULL && format->beside != NULL ? format : NULL;
+    return format != NULL && format->data_suffix != NULL ? format : NULL;
 }
 
 /* Where the samples of such a format may go, compressed or not, links followed; false where they never do. */
@@ -150,8 +150,8 @@ static bool name_samples(const struct format *format, const char *output, bool p
                          size_t size)
 {
     char *target = path_target(output);
-    bool named = target != NULL && (!packed || format->beside_packed != NULL) &&
-                 format_name_beside(format, target, packed, path, size);
+    bool named = target != NULL && (!packed || format->data_suffix_compressed != NULL) &&
+                 format_name_data(format, target, packed, path, size);
 
     free(target);
     return named;

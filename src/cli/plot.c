@@ -3,7 +3,7 @@
 
 #include "base/mem.h"
 #include "base/number.h"
-#include "format/kind.h"
+#include "format/foreign_type.h"
 #include "format/format.h"
 
 #include <math.h>
@@ -31,7 +31,7 @@ bool plot_open(struct plot *plot, const char *path, struct fault *fault)
     *plot = (struct plot){.top = 1.5 * SVG_LINE};
     svg_open(&plot->svg);
     if (file_out_open(&plot->file, path, fault)) {
-        if (format_of_name(path) != NULL || kind_of_name(path) != NULL)
+        if (format_of_name(path) != NULL || foreign_type_of_name(path) != NULL)
             diag_note("--plot: %s: SVG is written, despite the name", path);
         return true;
     }

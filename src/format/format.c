@@ -2,8 +2,8 @@
 #include "format.h"
 
 #include "base/number.h"
-#include "flow.h"
-#include "kind.h"
+#include "byte_stream.h"
+#include "foreign_type.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -85,7 +85,7 @@ static bool check_description(const struct source *source, const struct source_r
 static bool override_spacing(struct source *source, const struct source_request *request, struct fault *fault)
 {
     struct grid *grid = &source->header.grid;
-    size_t used = strlen(source->remark);
+    size_t used = strlen(source->note);
 
     if (request->spacing_count == 0 || source->format->title == NULL)
         return true;
@@ -94,7 +94,7 @@ static bool override_spacing(struct source *source, const struct source_request 
                                  "--spacing: %zu distance%s for %u axes", request->spacing_count,
                                  number_plural(request->spacing_count), grid->axes);
     if (memcmp(grid->spacing, request->grid.spacing, sizeof grid->spacing) != 0)
-        snprintf(source->remark + used, sizeof source->remark - used,
+        snprintf(source->note + used, sizeof source->note - used,
                  "%s%.128s: --spacing %g,%g,%g instead of %g,%g,%g in the header", used > 0 ? "; " : "",
                  file_in_name(source->file), request->grid.spacing[0], request->grid.spacing[1],
                  request->grid.spacing[2], grid->spacing[0], grid->spacing[1], grid->spacing[2]);
@@ -140,10 +140,10 @@ static bool choose_volume(struct source *source, const struct source_request *re
 static void tell_intensity(struct source *source)
 {
     const struct intensity *intensity = &source->header.intensity;
-    size_t used = strlen(source->remark);
+    size_t used = strlen(source->note);
 
     if (!intensity_is_plain(intensity))
-        snprintf(source->remark + used, sizeof source->remark - used,
+        snprintf(source->note + used, sizeof source->note - used,
                  "%s%.128s: samples are filtered as stored; a sample v stands for %g v + %g",
                  used > 0 ? "; " : "", file_in_name(source->file), intensity->slope, intensity->intercept);
 }
@@ -185,10 +185,12 @@ const struct format *format_of_start(const unsigned char *start, size_t size)
     unsigned char plain[PLAIN_BYTES];
     const struct format *format;
 
-    if (!flow_is_gzip(start, size))
+    if (!byte_stream_is_gzip(start, size))
         return find_marked(start, size);
-    format = find_marked(plain, flow_glimpse(start, size, plain, sizeof plain));
-    return format == NULL ? format_raw.packed_as : format->packed_as != NULL ? format->packed_as : format;
+    format = find_marked(plain, byte_stream_glimpse(start, size, plain, sizeof plain));
+    return format == NULL                  ? format_raw.compressed_as
+           : format->compressed_as != NULL ? format->compressed_as
+                                           : format;
 }
 
 /* How much of a path stands before the ending of a format; 0 where it has another one. */
@@ -231,9 +233,10 @@ bool format_tells_alpha(const struct format *format, const struct header *header
            (!header->associated && (format->unassociated || (colours && header->grid.channels == 4)));
 }
 
-bool format_name_beside(const struct format *format, const char *header, bool packed, char *text, size_t size)
+bool format_name_data(const struct format *format, const char *header, bool compressed, char *text,
+                      size_t size)
 {
-    const char *ending = packed ? format->beside_packed : format->beside;
+    const char *ending = compressed ? format->data_suffix_compressed : format->data_suffix;
     size_t before = length_before(header, format), length = before > 0 ? before : strlen(header);
 
     return (size_t)snprintf(text, size, "%.*s%s", (int)length, header, ending) < size;
@@ -256,7 +259,7 @@ const struct format *format_of_input(struct file_in *file, const struct source_r
         return marked == &format_raw_gz ? marked : &format_raw;
     if (marked != NULL && marked != &format_raw_gz)
         return marked;
-    if (!kind_check(file_in_name(file), start, got, fault))
+    if (!foreign_type_check(file_in_name(file), start, got, fault))
         return NULL;
     if (named != NULL && named->title != NULL)
         return named;
@@ -394,7 +397,7 @@ bool sink_add_files(const struct sink *sink, struct file_set *set, struct fault 
 {
     const struct format *format = sink->format;
 
-    return (format->add_beside == NULL || format->add_beside(sink, set, fault)) &&
+    return (format->add_data_files == NULL || format->add_data_files(sink, set, fault)) &&
            file_set_add(set, sink->file, fault);
 }
 

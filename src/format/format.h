@@ -12,7 +12,7 @@
 #include "model/grid.h"
 #include "model/intensity.h"
 #include "model/sample.h"
-#include "position.h"
+#include "geometry.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -49,8 +49,8 @@ struct header {
     double millimetres;       /* how many the unit of the spacing is; 0: the file does not tell */
     bool for_print;           /* the spacing is a resolution for printers: outputs keep it, filters take 1 */
     size_t first[3];          /* along x, y and z: where the grid begins in that of the input */
-    struct position position; /* of the input */
-    char orientation[4];      /* of the input, as position_orientation has it; empty: nobody knows */
+    struct geometry geometry; /* of the input */
+    char orientation[4];      /* of the input, as geometry_orientation has it; empty: nobody knows */
     struct intensity intensity;
     enum values values;  /* of an output */
     const char *damaged; /* NULL or empty; else what should have told of the colours and cannot be used */
@@ -86,13 +86,13 @@ struct source {
     struct file_in *file;
     struct file_in *awaited; /* the one whose samples may be long in coming: this, or another that it names */
     struct header header;
-    char remark[512];  /* what was assumed, to be told once the job is accepted; else empty */
-    char doubt[512];   /* what speaks against it, likewise */
-    char losses[512];  /* after the end: what of the file the format cannot pass on; else empty */
+    char note[512];    /* what was assumed, to be told once the job is accepted; else empty */
+    char warning[512]; /* what speaks against it, likewise */
+    char dropped[512]; /* after the end: what of the file the format cannot pass on; else empty */
     size_t held_bytes; /* what the format itself has to hold, an interlaced picture for one: in memory, unless
                           it is given a file for it */
     size_t beside_bytes; /* what it takes for that beside it, in memory always */
-    size_t files_beside; /* that hold samples, without its own */
+    size_t data_files;   /* that hold samples, without its own */
     bool random;         /* planes can be read in any order, by several threads */
     void *state;         /* the format's own */
 };
@@ -121,27 +121,27 @@ struct sink {
     struct sink_place samples;
     struct reservation
         *reservation; /* of room for them, and for others as well where others have it; or NULL */
-    char remark[128]; /* once it is finished: what was made of the samples; else empty */
+    char note[128];   /* once it is finished: what was made of the samples; else empty */
     void *state;
 };
 
 struct format {
     const char *name; /* which files of it end in, too */
     const char *summary;
-    const char *title;              /* with its article, where it describes its samples: "an NRRD file" */
-    const struct format *packed_as; /* the same compressed by gzip as a whole; NULL where there is none */
-    bool packed;                    /* it is that */
-    bool in_turn;                   /* its samples can only be written in turn */
-    bool joins;                     /* cat joins its header, and samples without one, packed if it is */
-    bool compresses;                /* a level of compression means something */
-    bool holds_series;              /* volumes may follow each other */
-    bool holds_spacing;             /* its header tells how far apart samples are */
-    bool holds_position;            /* and where the grid is in space */
-    bool holds_intensity;           /* and what samples stand for */
-    bool unassociated;              /* colour in it is never multiplied by alpha */
+    const char *title;                  /* with its article, where it describes its samples: "an NRRD file" */
+    const struct format *compressed_as; /* the same compressed by gzip as a whole; NULL where there is none */
+    bool compressed;                    /* it is that */
+    bool in_turn;                       /* its samples can only be written in turn */
+    bool joins;                         /* cat joins its header, and samples without one, packed if it is */
+    bool compresses;                    /* a level of compression means something */
+    bool holds_series;                  /* volumes may follow each other */
+    bool holds_spacing;                 /* its header tells how far apart samples are */
+    bool holds_geometry;                /* and where the grid is in space */
+    bool holds_intensity;               /* and what samples stand for */
+    bool unassociated;                  /* colour in it is never multiplied by alpha */
     /* What the name of the file ends in that samples are written into beside the header, as they are and
        compressed; NULL: they follow the header. */
-    const char *beside, *beside_packed;
+    const char *data_suffix, *data_suffix_compressed;
 
     /* Whether a file that begins with these bytes, compressed by gzip or not, is of this format; NULL where
        nothing marks it, and in formats that differ from another one only in how they are written. */
@@ -165,10 +165,10 @@ struct format {
     /* Planes in any order, of a source that says so; all of them before the end. NULL where no source can. */
     bool (*read_at)(struct source *source, void *samples, size_t first, size_t planes, struct fault *fault);
 
-    /* Append to the losses what of the source's header `sink` does not keep, or does not hold of what is
+    /* Append to the text what of the source's header `sink` does not keep, or does not hold of what is
        written; NULL if nothing is lost. */
-    void (*tell_losses)(const struct source *source, const struct format *sink, const struct header *written,
-                        char *losses, size_t size);
+    void (*list_dropped)(const struct source *source, const struct format *sink, const struct header *written,
+                         char *dropped, size_t size);
 
     /* After the last plane: check that the file ends as it should. */
     bool (*end)(struct source *source, struct fault *fault);
@@ -182,7 +182,7 @@ struct format {
     bool (*finish)(struct sink *sink, struct fault *fault);
 
     /* Add the files beside it to those that get their names together. NULL where there never are any. */
-    bool (*add_beside)(const struct sink *sink, struct file_set *set, struct fault *fault);
+    bool (*add_data_files)(const struct sink *sink, struct file_set *set, struct fault *fault);
 
     /* Release state, finished or not. */
     void (*discard)(struct sink *sink);
@@ -200,7 +200,7 @@ const struct format *format_chosen(int place);
 
 /* The format of an input: that of a picture or raw samples, if the request describes them; else what its
    first bytes are of, what its name promises, or raw. NULL where they could not be read, or are of a kind
-   that is not read (kind.h). */
+   that is not read (foreign_type.h). */
 const struct format *format_of_input(struct file_in *file, const struct source_request *request,
                                      struct fault *fault);
 
@@ -214,8 +214,8 @@ bool format_tells_alpha(const struct format *format, const struct header *header
 
 /* The path of the file of samples beside a header at another path; false where the text has no room for it.
  */
-bool format_name_beside(const struct format *format, const char *header, bool packed, char *text,
-                        size_t size);
+bool format_name_data(const struct format *format, const char *header, bool compressed, char *text,
+                      size_t size);
 
 /* The format that marks its files and that these bytes are the start of; NULL: none. */
 const struct format *format_of_start(const unsigned char *start, size_t size);

@@ -1,7 +1,7 @@
 /* MetaImage: a header in text, with the samples after it or in files of their own. */
 #include "base/number.h"
 #include "format.h"
-#include "losses.h"
+#include "dropped_fields.h"
 #include "units.h"
 #include "volume_sink.h"
 
@@ -51,7 +51,7 @@ static bool sniff(const unsigned char *start, size_t size)
     return begins(start, size, "ObjectType") || begins(start, size, "NDims");
 }
 
-static struct fields *fields_of(struct source *source)
+static struct text_header *fields_of(struct source *source)
 {
     return &((struct volume *)source->state)->fields;
 }
@@ -59,17 +59,17 @@ static struct fields *fields_of(struct source *source)
 /* The header ends with the field that says where the samples are. */
 static bool read_lines(struct source *source, struct fault *fault)
 {
-    struct fields *fields = fields_of(source);
-    struct flow *flow = ((struct volume *)source->state)->flow;
+    struct text_header *fields = fields_of(source);
+    struct byte_stream *stream = ((struct volume *)source->state)->stream;
     const struct field *last;
     bool ended;
 
     do {
-        if (!fields_read_line(fields, flow, &ended, fault))
+        if (!text_header_read_line(fields, stream, &ended, fault))
             return false;
         if (ended)
             return fault_raise_about(fault, STATUS_INPUT, fields->file, "ElementDataFile: missing");
-        if (!fields_split_last(fields, "=", fault))
+        if (!text_header_split_last(fields, "=", fault))
             return false;
         last = &fields->items[fields->count - 1];
         if (last->name == NULL && last->line[0] != '\0')
@@ -79,23 +79,23 @@ static bool read_lines(struct source *source, struct fault *fault)
     return true;
 }
 
-static bool read_flag(const struct fields *fields, const char *name, bool *flag, struct fault *fault)
+static bool read_flag(const struct text_header *fields, const char *name, bool *flag, struct fault *fault)
 {
-    const char *value = fields_find(fields, name);
+    const char *value = text_header_find(fields, name);
 
     if (value == NULL)
         return true;
     *flag = strcasecmp(value, "True") == 0 || strcmp(value, "1") == 0;
     return *flag || strcasecmp(value, "False") == 0 || strcmp(value, "0") == 0 ||
-           fields_refuse(fields, name, value, "neither True nor False", fault);
+           text_header_refuse(fields, name, value, "neither True nor False", fault);
 }
 
 static bool read_type(struct source *source, struct fault *fault)
 {
-    const struct fields *fields = fields_of(source);
+    const struct text_header *fields = fields_of(source);
     const char *value;
 
-    if (!fields_require(fields, "ElementType", &value, fault))
+    if (!text_header_require(fields, "ElementType", &value, fault))
         return false;
     for (size_t i = 0; i < ELEMENTS; i++) {
         size_t length = strlen(elements[i].name);
@@ -105,70 +105,71 @@ static bool read_type(struct source *source, struct fault *fault)
             return true;
         }
     }
-    return fields_refuse(fields, "ElementType", value, "not supported", fault);
+    return text_header_refuse(fields, "ElementType", value, "not supported", fault);
 }
 
 static bool read_extents(struct source *source, struct fault *fault)
 {
-    const struct fields *fields = fields_of(source);
-    const char *dims, *sizes, *channels = fields_find(fields, "ElementNumberOfChannels");
+    const struct text_header *fields = fields_of(source);
+    const char *dims, *sizes, *channels = text_header_find(fields, "ElementNumberOfChannels");
     uint64_t extents[DIMS_MOST], count, of_sample = 1;
     size_t found;
 
-    if (!fields_require(fields, "NDims", &dims, fault) || !fields_require(fields, "DimSize", &sizes, fault))
+    if (!text_header_require(fields, "NDims", &dims, fault) ||
+        !text_header_require(fields, "DimSize", &sizes, fault))
         return false;
     if (!number_parse_count(dims, &count) || count < 1 || count > DIMS_MOST)
-        return fields_refuse(fields, "NDims", dims, "not a number from 1 to 10", fault);
-    if (!fields_counts(sizes, DIMS_MOST, extents, &found))
-        return fields_refuse(fields, "DimSize", sizes, "not whole numbers, or too large ones", fault);
+        return text_header_refuse(fields, "NDims", dims, "not a number from 1 to 10", fault);
+    if (!text_header_counts(sizes, DIMS_MOST, extents, &found))
+        return text_header_refuse(fields, "DimSize", sizes, "not whole numbers, or too large ones", fault);
     if (found != count)
         return fault_raise_about(fault, STATUS_INPUT, fields->file, "DimSize: %zu value%s for NDims %llu",
                                  found, number_plural(found), (unsigned long long)count);
     if (channels != NULL && (!number_parse_count(channels, &of_sample) || of_sample == 0))
-        return fields_refuse(fields, "ElementNumberOfChannels", channels, "not a number above 0", fault);
+        return text_header_refuse(fields, "ElementNumberOfChannels", channels, "not a number above 0", fault);
     return volume_set_extents(source, "DimSize", extents, found, of_sample, fault);
 }
 
 /* A field by its names, of which the first counts that the header has. */
-struct told {
+struct field_alias {
     const char *names[4];
     bool is_matrix;
     double beyond; /* what holds for an axis of which it tells nothing */
 };
 
 /* A size of elements need not be the distance between them. */
-static const struct told spacings = {{"ElementSpacing", "ElementSize"}, .beyond = 1.0};
-static const struct told offsets = {{"Offset", "Origin", "Position"}, .beyond = 0.0};
-static const struct told matrices = {
+static const struct field_alias spacings = {{"ElementSpacing", "ElementSize"}, .beyond = 1.0};
+static const struct field_alias offsets = {{"Offset", "Origin", "Position"}, .beyond = 0.0};
+static const struct field_alias matrices = {
     {"TransformMatrix", "Rotation", "Orientation"}, .is_matrix = true, .beyond = 1.0};
 
-static const char *find_name(const struct fields *fields, const struct told *told)
+static const char *find_name(const struct text_header *fields, const struct field_alias *told)
 {
     const char *const *names = told->names;
 
-    while (*names != NULL && fields_find(fields, *names) == NULL)
+    while (*names != NULL && text_header_find(fields, *names) == NULL)
         names++;
     return *names;
 }
 
 enum { NUMBERS_MOST = DIMS_MOST * DIMS_MOST };
 
-static size_t count_dims(const struct fields *fields)
+static size_t count_dims(const struct text_header *fields)
 {
     uint64_t dims = 0;
 
-    number_parse_count(fields_find(fields, "NDims"), &dims);
+    number_parse_count(text_header_find(fields, "NDims"), &dims);
     return (size_t)dims;
 }
 
-static size_t count_of(const struct told *told, size_t axes)
+static size_t count_of(const struct field_alias *told, size_t axes)
 {
     return told->is_matrix ? axes * axes : axes;
 }
 
 /* Of how many axes so many numbers tell; 0: of none. As in ITK, those after the last axis mean nothing, and
    writers of series tell of the axes in space alone. */
-static size_t axes_told(const struct told *told, size_t found, size_t dims)
+static size_t axes_told(const struct field_alias *told, size_t found, size_t dims)
 {
     if (found == count_of(told, dims) || (!told->is_matrix && found > dims))
         return dims;
@@ -177,14 +178,14 @@ static size_t axes_told(const struct told *told, size_t found, size_t dims)
 
 /* The numbers of a field under one of its names, for each axis of the header; false where they are not
    there. */
-static bool read_numbers(const struct fields *fields, const struct told *told, const char *name,
+static bool read_numbers(const struct text_header *fields, const struct field_alias *told, const char *name,
                          double numbers[NUMBERS_MOST])
 {
-    const char *value = fields_find(fields, name);
+    const char *value = text_header_find(fields, name);
     size_t found, dims = count_dims(fields), columns = told->is_matrix ? dims : 1, known;
     double given[NUMBERS_MOST];
 
-    if (value == NULL || !fields_numbers(value, NUMBERS_MOST, given, &found))
+    if (value == NULL || !text_header_numbers(value, NUMBERS_MOST, given, &found))
         return false;
     known = axes_told(told, found, dims);
     for (size_t i = 0; i < dims; i++) {
@@ -196,7 +197,8 @@ static bool read_numbers(const struct fields *fields, const struct told *told, c
     return known > 0;
 }
 
-static bool find_numbers(const struct volume *volume, const struct told *told, double numbers[NUMBERS_MOST])
+static bool find_numbers(const struct volume *volume, const struct field_alias *told,
+                         double numbers[NUMBERS_MOST])
 {
     const char *name = find_name(&volume->fields, told);
 
@@ -222,21 +224,21 @@ static bool are_same(const double *numbers, const double *others, size_t count)
 }
 
 /* A name that the header has needs its numbers. */
-static bool check_name(const struct fields *fields, const struct told *told, const char *name,
+static bool check_name(const struct text_header *fields, const struct field_alias *told, const char *name,
                        struct fault *fault)
 {
     size_t count = count_of(told, count_dims(fields));
-    const char *value = fields_find(fields, name);
+    const char *value = text_header_find(fields, name);
     double numbers[NUMBERS_MOST];
     char expected[64];
 
     if (value == NULL || (read_numbers(fields, told, name, numbers) && are_finite(numbers, count)))
         return true;
     snprintf(expected, sizeof expected, "not %zu finite number%s", count, number_plural(count));
-    return fields_refuse(fields, name, value, expected, fault);
+    return text_header_refuse(fields, name, value, expected, fault);
 }
 
-static bool check_names(const struct fields *fields, const struct told *told, struct fault *fault)
+static bool check_names(const struct text_header *fields, const struct field_alias *told, struct fault *fault)
 {
     for (const char *const *name = told->names; *name != NULL; name++) {
         if (!check_name(fields, told, *name, fault))
@@ -246,7 +248,7 @@ static bool check_names(const struct fields *fields, const struct told *told, st
 }
 
 /* Names of one field must not contradict each other. */
-static bool check_field(const struct fields *fields, const struct told *told, struct fault *fault)
+static bool check_field(const struct text_header *fields, const struct field_alias *told, struct fault *fault)
 {
     const char *first = find_name(fields, told);
     double numbers[NUMBERS_MOST], others[NUMBERS_MOST];
@@ -264,7 +266,7 @@ static bool check_field(const struct fields *fields, const struct told *told, st
 
 static bool read_spacing(struct source *source, struct fault *fault)
 {
-    const struct fields *fields = fields_of(source);
+    const struct text_header *fields = fields_of(source);
     const char *name = find_name(fields, &spacings);
     size_t dims = count_dims(fields);
     double spacing[NUMBERS_MOST];
@@ -275,7 +277,7 @@ static bool read_spacing(struct source *source, struct fault *fault)
         return true;
     for (size_t i = 0; i < dims; i++) {
         if (spacing[i] == 0.0)
-            return fields_refuse(fields, name, fields_find(fields, name), "a distance of 0", fault);
+            return text_header_refuse(fields, name, text_header_find(fields, name), "a distance of 0", fault);
     }
     volume_set_spacing(source, spacing, dims);
     return true;
@@ -342,10 +344,10 @@ static bool has_unit_vectors(const struct place *place)
 }
 
 /* Letters name the sides that axes come from. */
-static void read_orientation(const struct fields *fields, char sides[4])
+static void read_orientation(const struct text_header *fields, char sides[4])
 {
     static const char from[] = "LRPASI", towards[] = "RLAPIS";
-    const char *value = fields_find(fields, "AnatomicalOrientation");
+    const char *value = text_header_find(fields, "AnatomicalOrientation");
     unsigned seen = 0;
 
     if (value == NULL || strspn(value, from) != 3 || value[3] != '\0')
@@ -361,9 +363,9 @@ static void read_orientation(const struct fields *fields, char sides[4])
 
 static bool set_position(struct source *source, struct fault *fault)
 {
-    const struct fields *fields = fields_of(source);
+    const struct text_header *fields = fields_of(source);
     struct header *header = &source->header;
-    const char *unit = fields_find(fields, "DistanceUnits");
+    const char *unit = text_header_find(fields, "DistanceUnits");
     struct place place;
 
     if (unit != NULL)
@@ -374,12 +376,12 @@ static bool set_position(struct source *source, struct fault *fault)
     if (source->header.grid.axes < 3)
         return true;
     if (place.known)
-        header->position = position_make(place.origin, place.vectors, position_lps);
-    if (header->position.known && find_name(fields, &matrices) != NULL)
-        position_orientation(&header->position, header->orientation);
+        header->geometry = geometry_make(place.origin, place.vectors, geometry_lps);
+    if (header->geometry.known && find_name(fields, &matrices) != NULL)
+        geometry_orientation(&header->geometry, header->orientation);
     else if (find_name(fields, &matrices) == NULL)
         read_orientation(fields, header->orientation);
-    header->position.known = header->position.known && has_unit_vectors(&place);
+    header->geometry.known = header->geometry.known && has_unit_vectors(&place);
     return true;
 }
 
@@ -388,34 +390,35 @@ static const char slope_field[] = "ElementToIntensityFunctionSlope",
                   intercept_field[] = "ElementToIntensityFunctionOffset";
 static const char *const intensity_fields[] = {slope_field, intercept_field, NULL};
 
-static bool read_factor(const struct fields *fields, const char *name, double *factor, struct fault *fault)
+static bool read_factor(const struct text_header *fields, const char *name, double *factor,
+                        struct fault *fault)
 {
-    const char *value = fields_find(fields, name);
+    const char *value = text_header_find(fields, name);
 
     return value == NULL || number_parse_double(value, factor) ||
-           fields_refuse(fields, name, value, "not a finite number", fault);
+           text_header_refuse(fields, name, value, "not a finite number", fault);
 }
 
-static bool read_intensity(const struct fields *fields, struct intensity *intensity, struct fault *fault)
+static bool read_intensity(const struct text_header *fields, struct intensity *intensity, struct fault *fault)
 {
-    const char *slope = fields_find(fields, slope_field);
+    const char *slope = text_header_find(fields, slope_field);
 
     *intensity = (struct intensity){0.0, 0.0};
-    if (slope == NULL && fields_find(fields, intercept_field) == NULL)
+    if (slope == NULL && text_header_find(fields, intercept_field) == NULL)
         return true;
     intensity->slope = 1.0;
     if (!read_factor(fields, slope_field, &intensity->slope, fault) ||
         !read_factor(fields, intercept_field, &intensity->intercept, fault))
         return false;
     return intensity->slope != 0.0 ||
-           fields_refuse(fields, slope_field, slope, "all samples would stand for one value", fault);
+           text_header_refuse(fields, slope_field, slope, "all samples would stand for one value", fault);
 }
 
 static bool read_layout(struct source *source, struct fault *fault)
 {
     struct volume *volume = source->state;
-    const struct fields *fields = &volume->fields;
-    const char *skip = fields_find(fields, "HeaderSize");
+    const struct text_header *fields = &volume->fields;
+    const char *skip = text_header_find(fields, "HeaderSize");
     bool big = false, binary = true, compressed = false;
 
     if (!read_flag(fields, "BinaryDataByteOrderMSB", &big, fault) ||
@@ -431,22 +434,22 @@ static bool read_layout(struct source *source, struct fault *fault)
     volume->coding.before_code = true;
     volume->coding.at_end = strcmp(skip, "-1") == 0;
     return volume->coding.at_end || number_parse_count(skip, &volume->coding.byte_skip) ||
-           fields_refuse(fields, "HeaderSize", skip, "neither a count nor -1", fault);
+           text_header_refuse(fields, "HeaderSize", skip, "neither a count nor -1", fault);
 }
 
 /* A size that is claimed is held against what is there. */
 static bool check_compressed(struct source *source, struct fault *fault)
 {
     const struct volume *volume = source->state;
-    const char *value = fields_find(&volume->fields, "CompressedDataSize");
+    const char *value = text_header_find(&volume->fields, "CompressedDataSize");
     uint64_t claimed, left;
 
     if (value == NULL || volume->coding.coding != CODING_ZLIB)
         return true;
     if (!number_parse_count(value, &claimed))
-        return fields_refuse(&volume->fields, "CompressedDataSize", value, "not a count", fault);
-    return volume->files.count > 0 || !flow_is_plain(volume->flow) || !flow_most(volume->flow, &left) ||
-           claimed + volume->coding.byte_skip == left ||
+        return text_header_refuse(&volume->fields, "CompressedDataSize", value, "not a count", fault);
+    return volume->files.count > 0 || !byte_stream_is_plain(volume->stream) ||
+           !byte_stream_most(volume->stream, &left) || claimed + volume->coding.byte_skip == left ||
            fault_raise_about(fault, STATUS_INPUT, volume->fields.file,
                              "CompressedDataSize: %llu, but %llu bytes follow the header",
                              (unsigned long long)claimed, (unsigned long long)left);
@@ -468,7 +471,7 @@ static bool skip_header(struct volume *volume, struct fault *fault)
 static bool settle_files(struct source *source, struct fault *fault)
 {
     struct volume *volume = source->state;
-    const char *value = fields_find(&volume->fields, "ElementDataFile");
+    const char *value = text_header_find(&volume->fields, "ElementDataFile");
 
     volume->files.field = "ElementDataFile";
     return strcasecmp(value, "LOCAL") == 0 ? skip_header(volume, fault)
@@ -478,7 +481,7 @@ static bool settle_files(struct source *source, struct fault *fault)
 static bool read_header(struct source *source, const struct source_request *request, struct fault *fault)
 {
     (void)request;
-    if (!read_lines(source, fault) || !fields_check_once(fields_of(source), fault) ||
+    if (!read_lines(source, fault) || !text_header_check_once(fields_of(source), fault) ||
         !read_type(source, fault) || !read_extents(source, fault) || !read_spacing(source, fault) ||
         !set_position(source, fault) || !read_intensity(fields_of(source), &source->header.intensity, fault))
         return false;
@@ -516,11 +519,11 @@ static bool is_outdated(const struct field *field, const struct header *written)
 
 static const char *const unit_fields[] = {"DistanceUnits", NULL};
 
-static const struct told element_sizes = {{"ElementSize"}, .beyond = 1.0};
-static const struct told centers = {{"CenterOfRotation"}, .beyond = 0.0};
+static const struct field_alias element_sizes = {{"ElementSize"}, .beyond = 1.0};
+static const struct field_alias centers = {{"CenterOfRotation"}, .beyond = 0.0};
 
 /* Of axes that run backwards, and of a size that is not the distance. */
-static void tell_spacings(const struct source *source, bool keeps_position, char *losses, size_t size)
+static void tell_spacings(const struct source *source, bool keeps_position, char *dropped, size_t size)
 {
     const struct volume *volume = source->state;
     const char *name = find_name(&volume->fields, &spacings);
@@ -529,18 +532,18 @@ static void tell_spacings(const struct source *source, bool keeps_position, char
 
     read_signs(volume, signs);
     if (!keeps_position && (signs[0] < 0.0 || signs[1] < 0.0 || signs[2] < 0.0))
-        losses_add(losses, size, name);
+        dropped_fields_add(dropped, size, name);
     if (!find_numbers(volume, &spacings, spacing))
         return;
     if (find_numbers(volume, &element_sizes, sized) && !are_same(spacing, sized, dims))
-        losses_add(losses, size, element_sizes.names[0]);
+        dropped_fields_add(dropped, size, element_sizes.names[0]);
     if (source->header.volumes > 1)
-        losses_add_distances(losses, size, name, spacing, 3, dims);
+        dropped_fields_add_distances(dropped, size, name, spacing, 3, dims);
 }
 
 /* What is left out even if the position is kept: the time of the first volume, and a center that ITK does not
    use either. */
-static void tell_rest(const struct volume *volume, char *losses, size_t size)
+static void tell_rest(const struct volume *volume, char *dropped, size_t size)
 {
     const char *name = find_name(&volume->fields, &offsets);
     double numbers[NUMBERS_MOST] = {0.0};
@@ -551,28 +554,28 @@ static void tell_rest(const struct volume *volume, char *losses, size_t size)
     for (size_t i = 3; find_numbers(volume, &offsets, numbers) && i < dims; i++) {
         snprintf(indexed, sizeof indexed, "%s[%zu]", name, i);
         if (numbers[i] != 0.0)
-            losses_add(losses, size, indexed);
+            dropped_fields_add(dropped, size, indexed);
     }
     for (size_t i = 0; find_numbers(volume, &centers, numbers) && i < dims; i++)
         centered = centered || numbers[i] != 0.0;
     if (centered)
-        losses_add(losses, size, centers.names[0]);
+        dropped_fields_add(dropped, size, centers.names[0]);
 }
 
-static void tell_losses(const struct source *source, const struct format *sink, const struct header *written,
-                        char *losses, size_t size)
+static void list_dropped(const struct source *source, const struct format *sink, const struct header *written,
+                         char *dropped, size_t size)
 {
     const struct volume *volume = source->state;
     struct place place = read_place(volume);
     bool keeps_position =
-        (sink->holds_position && source->header.position.known) ||
-        (place.known && has_unit_vectors(&place) && position_is_plain(place.origin, place.vectors));
+        (sink->holds_geometry && source->header.geometry.known) ||
+        (place.known && has_unit_vectors(&place) && geometry_is_plain(place.origin, place.vectors));
     bool keeps_unit = sink->holds_spacing && source->header.millimetres > 0.0;
 
     for (size_t i = 0; i + volume->listed < volume->fields.count; i++) {
         const struct field *field = &volume->fields.items[i];
         if (field->name != NULL && sink->create == source->format->create && is_outdated(field, written))
-            losses_add(losses, size, field->name);
+            dropped_fields_add(dropped, size, field->name);
     }
     if (sink->create == source->format->create)
         return;
@@ -583,11 +586,11 @@ static void tell_losses(const struct source *source, const struct format *sink, 
             !is_field(field, own_fields) && !is_field(field, spacings.names) &&
             !is_field(field, grid_fields) && !(keeps_position && is_field(field, position_fields)) &&
             !(keeps_unit && is_field(field, unit_fields)))
-            losses_add(losses, size, field->name);
+            dropped_fields_add(dropped, size, field->name);
     }
     if (keeps_position)
-        tell_rest(volume, losses, size);
-    tell_spacings(source, keeps_position, losses, size);
+        tell_rest(volume, dropped, size);
+    tell_spacings(source, keeps_position, dropped, size);
 }
 
 /* ---- writing ---- */
@@ -709,10 +712,10 @@ static bool put_region(struct sink *sink, const struct volume *origin, struct fa
     const char *value;
     size_t count;
 
-    if (!fields_require(&origin->fields, "DimSize", &value, fault))
+    if (!text_header_require(&origin->fields, "DimSize", &value, fault))
         return false;
-    if (!fields_counts(value, DIMS_MOST, sizes, &count))
-        return fields_refuse(&origin->fields, "DimSize", value, "not whole numbers", fault);
+    if (!text_header_counts(value, DIMS_MOST, sizes, &count))
+        return text_header_refuse(&origin->fields, "DimSize", value, "not whole numbers", fault);
     for (size_t i = 0; i < count; i++)
         used += snprintf(line + used, sizeof line - (size_t)used, " %llu",
                          (unsigned long long)(i < 3                           ? extents[i]
@@ -722,7 +725,7 @@ static bool put_region(struct sink *sink, const struct volume *origin, struct fa
 }
 
 /* Each axis has a row of the matrix; that of a series has no part in it. */
-static bool put_position(struct sink *sink, const struct position *position, struct fault *fault)
+static bool put_geometry(struct sink *sink, const struct geometry *geometry, struct fault *fault)
 {
     unsigned dims = axes_of(&sink->header);
     char line[LINE_MOST];
@@ -730,12 +733,12 @@ static bool put_position(struct sink *sink, const struct position *position, str
 
     for (unsigned i = 0; i < dims; i++)
         used +=
-            snprintf(line + used, sizeof line - (size_t)used, " %.17g", i < 3 ? position->origin[i] : 0.0);
+            snprintf(line + used, sizeof line - (size_t)used, " %.17g", i < 3 ? geometry->origin[i] : 0.0);
     used += snprintf(line + used, sizeof line - (size_t)used, "\nTransformMatrix =");
     for (unsigned i = 0; i < dims; i++) {
         for (unsigned k = 0; k < dims; k++)
             used += snprintf(line + used, sizeof line - (size_t)used, " %.17g",
-                             i < 3 && k < 3 ? position->direction[i][k]
+                             i < 3 && k < 3 ? geometry->direction[i][k]
                              : i == k       ? 1.0
                                             : 0.0);
     }
@@ -755,10 +758,10 @@ static bool put_intensity(struct sink *sink, struct fault *fault)
 /* The header of samples that come from another family of formats, or from a file without a header. */
 static bool put_anew(struct sink *sink, const struct sink_request *request, struct fault *fault)
 {
-    struct position place;
-    const struct position *position = volume_sink_position(sink, request, &place);
+    struct geometry place;
+    const struct geometry *geometry = volume_sink_geometry(sink, request, &place);
 
-    return put_extents(sink, fault) && (position == NULL || put_position(sink, position, fault)) &&
+    return put_extents(sink, fault) && (geometry == NULL || put_geometry(sink, geometry, fault)) &&
            put_spacing(sink, NULL, fault) &&
            (intensity_is_plain(&sink->header.intensity) || put_intensity(sink, fault));
 }
@@ -811,7 +814,7 @@ static bool end_header(struct sink *sink, const struct sink_request *request, bo
 {
     char name[LINE_MOST], line[LINE_MOST + 32];
 
-    if (sink->format->beside == NULL)
+    if (sink->format->data_suffix == NULL)
         return (!compressed || put_size(sink, fault)) && put_line(sink, "ElementDataFile = LOCAL", fault);
     if (!volume_sink_cite_data(sink, compressed, name, sizeof name, fault))
         return false;
@@ -828,7 +831,7 @@ static bool write_header(struct sink *sink, const struct sink_request *request, 
         return volume_sink_refuse_type(sink, fault);
     return put_description(sink, request, origin, fault) && put_layout(sink, compressed, fault) &&
            end_header(sink, request, compressed, fault) &&
-           (!compressed || volume_sink_pack(sink, PACK_ZLIB, fault));
+           (!compressed || volume_sink_pack(sink, GZIP_WRITER_ZLIB, fault));
 }
 
 static bool create_sink(struct sink *sink, const struct sink_request *request, struct fault *fault)
@@ -842,9 +845,9 @@ const struct format format_mha = {.name = "mha",
                                   .title = "a MetaImage file",
                                   .compresses = true,
                                   .holds_spacing = true,
-                                  .holds_position = true,
+                                  .holds_geometry = true,
                                   .holds_intensity = true,
-                                  .tell_losses = tell_losses,
+                                  .list_dropped = list_dropped,
                                   .sniff = sniff,
                                   VOLUME_OPERATIONS};
 
@@ -853,9 +856,9 @@ const struct format format_mhd = {.name = "mhd",
                                   .title = "a MetaImage file",
                                   .compresses = true,
                                   .holds_spacing = true,
-                                  .holds_position = true,
+                                  .holds_geometry = true,
                                   .holds_intensity = true,
-                                  .tell_losses = tell_losses,
-                                  .beside = ".raw",
-                                  .beside_packed = ".zraw",
+                                  .list_dropped = list_dropped,
+                                  .data_suffix = ".raw",
+                                  .data_suffix_compressed = ".zraw",
                                   VOLUME_OPERATIONS};

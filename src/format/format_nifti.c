@@ -3,7 +3,7 @@
 #include "base/file_out.h"
 #include "base/mem.h"
 #include "format.h"
-#include "losses.h"
+#include "dropped_fields.h"
 #include "units.h"
 #include "volume_sink.h"
 
@@ -150,7 +150,7 @@ static const struct datatype {
 enum { DATATYPES = sizeof datatypes / sizeof *datatypes };
 
 /* What a source keeps. */
-struct kept {
+struct raw_header {
     const struct version *version;
     enum endian endian;
     unsigned char header[HEADER_MOST];
@@ -247,36 +247,37 @@ static bool sniff(const unsigned char *start, size_t size)
     return false;
 }
 
-static bool read_version(struct source *source, struct kept *kept, struct fault *fault)
+static bool read_version(struct source *source, struct raw_header *raw, struct fault *fault)
 {
-    if (!volume_read_header(source, kept->header, 4, fault))
+    if (!volume_read_header(source, raw->header, 4, fault))
         return false;
-    if (!find_version(kept->header, &kept->version, &kept->endian))
+    if (!find_version(raw->header, &raw->version, &raw->endian))
         return refuse(source, "sizeof_hdr", "neither 348 nor 540", fault);
-    if (!volume_read_header(source, kept->header + 4, kept->version->size - 4, fault))
+    if (!volume_read_header(source, raw->header + 4, raw->version->size - 4, fault))
         return false;
-    if (has_magic(kept->version, kept->header, kept->version->attached) ||
-        has_magic(kept->version, kept->header, kept->version->detached))
+    if (has_magic(raw->version, raw->header, raw->version->attached) ||
+        has_magic(raw->version, raw->header, raw->version->detached))
         return true;
-    if (source->format->beside != NULL)
+    if (source->format->data_suffix != NULL)
         return fault_raise_about(fault, STATUS_INPUT, file_in_name(source->file),
                                  "an Analyze 7.5 file, which is not read: nib-convert converts it to NIfTI");
     return refuse(source, "magic", "not that of a NIfTI file", fault);
 }
 
-static int64_t whole(const struct kept *kept, unsigned at, unsigned width)
+static int64_t whole(const struct raw_header *raw, unsigned at, unsigned width)
 {
-    return get_whole(kept->header + at, width, kept->endian);
+    return get_whole(raw->header + at, width, raw->endian);
 }
 
-static double real(const struct kept *kept, unsigned at)
+static double real(const struct raw_header *raw, unsigned at)
 {
-    return get_real(kept->header + at, kept->version->real, kept->endian);
+    return get_real(raw->header + at, raw->version->real, raw->endian);
 }
 
-static bool read_type(struct source *source, const struct kept *kept, unsigned *channels, struct fault *fault)
+static bool read_type(struct source *source, const struct raw_header *raw, unsigned *channels,
+                      struct fault *fault)
 {
-    int64_t code = whole(kept, kept->version->datatype, 2), bits = whole(kept, kept->version->bitpix, 2);
+    int64_t code = whole(raw, raw->version->datatype, 2), bits = whole(raw, raw->version->bitpix, 2);
 
     for (size_t i = 0; i < DATATYPES; i++) {
         const struct datatype *datatype = &datatypes[i];
@@ -294,18 +295,18 @@ static bool read_type(struct source *source, const struct kept *kept, unsigned *
 }
 
 /* Of lengths; times have other bits. */
-static unsigned units_code(const struct kept *kept)
+static unsigned units_code(const struct raw_header *raw)
 {
     enum { SPACE_UNITS = 7 };
 
-    return (unsigned)(whole(kept, kept->version->xyzt_units, kept->version->xyzt_units_width) & SPACE_UNITS);
+    return (unsigned)(whole(raw, raw->version->xyzt_units, raw->version->xyzt_units_width) & SPACE_UNITS);
 }
 
-static bool read_extents(struct source *source, const struct kept *kept, unsigned channels,
+static bool read_extents(struct source *source, const struct raw_header *raw, unsigned channels,
                          struct fault *fault)
 {
-    const struct version *version = kept->version;
-    int64_t axes = whole(kept, version->dim, version->dim_width);
+    const struct version *version = raw->version;
+    int64_t axes = whole(raw, version->dim, version->dim_width);
     uint64_t extents[DIMS_MOST];
     double spacing[3];
 
@@ -313,22 +314,22 @@ static bool read_extents(struct source *source, const struct kept *kept, unsigne
         return fault_raise_about(fault, STATUS_INPUT, file_in_name(source->file), "dim: %lld axes",
                                  (long long)axes);
     for (unsigned i = 0; i < axes; i++) {
-        int64_t extent = whole(kept, version->dim + (i + 1) * version->dim_width, version->dim_width);
+        int64_t extent = whole(raw, version->dim + (i + 1) * version->dim_width, version->dim_width);
         if (extent < 1)
             return fault_raise_about(fault, STATUS_INPUT, file_in_name(source->file),
                                      "dim: axis %u has an extent of %lld", i + 1, (long long)extent);
         extents[i] = (uint64_t)extent;
     }
     for (unsigned i = 0; i < 3; i++)
-        spacing[i] = real(kept, version->pixdim + (i + 1) * version->real);
+        spacing[i] = real(raw, version->pixdim + (i + 1) * version->real);
     volume_set_spacing(source, spacing, 3);
-    source->header.millimetres = unit_millimetres(unit_of_nifti(units_code(kept)));
+    source->header.millimetres = unit_millimetres(unit_of_nifti(units_code(raw)));
     return volume_set_extents(source, "dim", extents, (size_t)axes, channels, fault);
 }
 
-static double real_at(const struct kept *kept, unsigned at, unsigned index)
+static double real_at(const struct raw_header *raw, unsigned at, unsigned index)
 {
-    return get_real(kept->header + at + index * kept->version->real, kept->version->real, kept->endian);
+    return get_real(raw->header + at + index * raw->version->real, raw->version->real, raw->endian);
 }
 
 /* If the first part is 0, rounding leaves a small rest, whose root is much larger. So the standard's own
@@ -340,11 +341,11 @@ struct quaternion {
 };
 
 /* The quaternion of qform. The header lacks its first part, which makes the length 1. */
-static struct quaternion read_quaternion(const struct kept *kept)
+static struct quaternion read_quaternion(const struct raw_header *raw)
 {
-    struct quaternion q = {.b = real_at(kept, kept->version->quatern, 0),
-                           .c = real_at(kept, kept->version->quatern, 1),
-                           .d = real_at(kept, kept->version->quatern, 2)};
+    struct quaternion q = {.b = real_at(raw, raw->version->quatern, 0),
+                           .c = real_at(raw, raw->version->quatern, 1),
+                           .d = real_at(raw, raw->version->quatern, 2)};
     double squares = q.b * q.b + q.c * q.c + q.d * q.d, rest = 1.0 - squares, length = sqrt(squares);
 
     if (rest < LEAST_REST)
@@ -354,11 +355,11 @@ static struct quaternion read_quaternion(const struct kept *kept)
 }
 
 /* Its rotation, by the formula of the standard. */
-static void read_rotation(const struct kept *kept, double rotation[3][3])
+static void read_rotation(const struct raw_header *raw, double rotation[3][3])
 {
-    const struct quaternion q = read_quaternion(kept);
+    const struct quaternion q = read_quaternion(raw);
     const double a = q.a, b = q.b, c = q.c, d = q.d;
-    double handed = real_at(kept, kept->version->pixdim, 0) < 0.0 ? -1.0 : 1.0;
+    double handed = real_at(raw, raw->version->pixdim, 0) < 0.0 ? -1.0 : 1.0;
     const double turned[3][3] = {
         {a * a + b * b - c * c - d * d, 2.0 * (b * c - a * d), 2.0 * (b * d + a * c)},
         {2.0 * (b * c + a * d), a * a + c * c - b * b - d * d, 2.0 * (c * d - a * b)},
@@ -377,30 +378,30 @@ struct place {
     double origin[3], vectors[3][3];
 };
 
-static struct place read_sform(const struct kept *kept)
+static struct place read_sform(const struct raw_header *raw)
 {
-    const struct version *version = kept->version;
-    struct place place = {.code = whole(kept, version->sform_code, version->sform_width)};
+    const struct version *version = raw->version;
+    struct place place = {.code = whole(raw, version->sform_code, version->sform_width)};
 
     for (unsigned row = 0; row < 3; row++) {
-        place.origin[row] = real_at(kept, version->srow, 4 * row + 3);
+        place.origin[row] = real_at(raw, version->srow, 4 * row + 3);
         for (unsigned i = 0; i < 3; i++)
-            place.vectors[i][row] = real_at(kept, version->srow, 4 * row + i);
+            place.vectors[i][row] = real_at(raw, version->srow, 4 * row + i);
     }
     return place;
 }
 
-static struct place read_qform(const struct kept *kept)
+static struct place read_qform(const struct raw_header *raw)
 {
-    const struct version *version = kept->version;
-    struct place place = {.code = whole(kept, version->qform_code, version->sform_width)};
+    const struct version *version = raw->version;
+    struct place place = {.code = whole(raw, version->qform_code, version->sform_width)};
     double rotation[3][3];
 
-    read_rotation(kept, rotation);
+    read_rotation(raw, rotation);
     for (unsigned row = 0; row < 3; row++) {
-        place.origin[row] = real_at(kept, version->qoffset, row);
+        place.origin[row] = real_at(raw, version->qoffset, row);
         for (unsigned i = 0; i < 3; i++)
-            place.vectors[i][row] = rotation[row][i] * fabs(real_at(kept, version->pixdim, i + 1));
+            place.vectors[i][row] = rotation[row][i] * fabs(real_at(raw, version->pixdim, i + 1));
     }
     return place;
 }
@@ -421,45 +422,45 @@ static bool has_spacing(const struct place *place, const double spacing[3], unsi
 }
 
 /* That of sform, or else of qform. */
-static struct place read_place(const struct kept *kept, const double spacing[3])
+static struct place read_place(const struct raw_header *raw, const double spacing[3])
 {
-    struct place mapped = read_sform(kept);
+    struct place mapped = read_sform(raw);
 
-    return mapped.code > 0 && has_spacing(&mapped, spacing, 3) ? mapped : read_qform(kept);
+    return mapped.code > 0 && has_spacing(&mapped, spacing, 3) ? mapped : read_qform(raw);
 }
 
-static void set_position(struct source *source, const struct kept *kept)
+static void set_position(struct source *source, const struct raw_header *raw)
 {
     struct header *header = &source->header;
-    struct place place = read_place(kept, header->grid.spacing);
+    struct place place = read_place(raw, header->grid.spacing);
 
     if (place.code <= 0)
-        place = read_sform(kept);
+        place = read_sform(raw);
     if (header->grid.axes < 3 || place.code <= 0)
         return;
-    header->position = position_make(place.origin, place.vectors, position_ras);
-    if (header->position.known)
-        position_orientation(&header->position, header->orientation);
-    header->position.known = header->position.known && has_spacing(&place, header->grid.spacing, 3);
+    header->geometry = geometry_make(place.origin, place.vectors, geometry_ras);
+    if (header->geometry.known)
+        geometry_orientation(&header->geometry, header->orientation);
+    header->geometry.known = header->geometry.known && has_spacing(&place, header->grid.spacing, 3);
 }
 
 /* By the standard, colours have none. */
-static struct intensity read_intensity(const struct kept *kept, unsigned channels)
+static struct intensity read_intensity(const struct raw_header *raw, unsigned channels)
 {
-    const struct intensity intensity = {real(kept, kept->version->scl_slope),
-                                        real(kept, kept->version->scl_inter)};
+    const struct intensity intensity = {real(raw, raw->version->scl_slope),
+                                        real(raw, raw->version->scl_inter)};
     bool told = channels == 1 && isfinite(intensity.slope) && isfinite(intensity.intercept);
 
     return told && intensity.slope != 0.0 ? intensity : (struct intensity){0.0, 0.0};
 }
 
 /* Where the samples of one file begin; older programs left it at 0. */
-static bool read_offset(const struct source *source, const struct kept *kept, uint64_t least,
+static bool read_offset(const struct source *source, const struct raw_header *raw, uint64_t least,
                         uint64_t *offset, struct fault *fault)
 {
-    const struct version *version = kept->version;
+    const struct version *version = raw->version;
     double value =
-        version->whole_offset ? (double)whole(kept, version->vox_offset, 8) : real(kept, version->vox_offset);
+        version->whole_offset ? (double)whole(raw, version->vox_offset, 8) : real(raw, version->vox_offset);
 
     if (!(value >= 0.0) || value > 0x1p62 || value != floor(value) || (value > 0.0 && value < (double)least))
         return fault_raise_about(fault, STATUS_INPUT, file_in_name(source->file), "vox_offset: %g", value);
@@ -468,53 +469,54 @@ static bool read_offset(const struct source *source, const struct kept *kept, ui
 }
 
 /* Extensions name their lengths, which fill the room before the samples. */
-static bool check_extensions(const struct source *source, struct kept *kept, bool swapped,
+static bool check_extensions(const struct source *source, struct raw_header *raw, bool swapped,
                              struct fault *fault)
 {
     size_t at = EXTENSION_FLAG;
     uint64_t size;
 
-    if (kept->extension_size <= EXTENSION_FLAG || kept->extension[0] == 0)
+    if (raw->extension_size <= EXTENSION_FLAG || raw->extension[0] == 0)
         return true;
-    for (; kept->extension_size - at >= EXTENSION_UNIT; at += (size_t)size) {
-        size = get_bits(kept->extension + at, 4, kept->endian);
-        if (size < EXTENSION_UNIT / 2 || size > kept->extension_size - at)
+    for (; raw->extension_size - at >= EXTENSION_UNIT; at += (size_t)size) {
+        size = get_bits(raw->extension + at, 4, raw->endian);
+        if (size < EXTENSION_UNIT / 2 || size > raw->extension_size - at)
             return fault_raise_about(fault, STATUS_INPUT, file_in_name(source->file),
                                      "extension: esize %llu, but %zu bytes are left for it",
-                                     (unsigned long long)size, kept->extension_size - at);
+                                     (unsigned long long)size, raw->extension_size - at);
         if (swapped) {
-            swap_bytes(kept->extension + at, 4);
-            swap_bytes(kept->extension + at + 4, 4);
+            swap_bytes(raw->extension + at, 4);
+            swap_bytes(raw->extension + at + 4, 4);
         }
     }
     return true;
 }
 
 /* The state so far, with room for extensions behind it. */
-static struct kept *make_kept(struct source *source, const struct kept *kept, uint64_t extension_size,
-                              struct fault *fault)
+static struct raw_header *copy_raw_header(struct source *source, const struct raw_header *raw,
+                                          uint64_t extension_size, struct fault *fault)
 {
     struct volume *volume = source->state;
-    struct kept *copy = mem_alloc(sizeof *copy + (size_t)extension_size, 1, "a header", fault);
+    struct raw_header *copy = mem_alloc(sizeof *copy + (size_t)extension_size, 1, "a header", fault);
 
     if (copy == NULL)
         return NULL;
-    *copy = *kept;
+    *copy = *raw;
     copy->extension_size = (size_t)extension_size;
-    volume->kept = copy;
-    volume->kept_size = sizeof *copy + (size_t)extension_size;
+    volume->parsed = copy;
+    volume->parsed_size = sizeof *copy + (size_t)extension_size;
     return copy;
 }
 
-static bool keep(struct source *source, const struct kept *kept, uint64_t extension_size, struct fault *fault)
+static bool keep(struct source *source, const struct raw_header *raw, uint64_t extension_size,
+                 struct fault *fault)
 {
-    struct kept *copy;
+    struct raw_header *copy;
     uint64_t most;
 
     if (extension_size > EXTENSIONS_MOST ||
-        (flow_most(((struct volume *)source->state)->flow, &most) && extension_size > most))
+        (byte_stream_most(((struct volume *)source->state)->stream, &most) && extension_size > most))
         return refuse(source, "vox_offset", "the file ends before it, or it is more than 16 MiB away", fault);
-    copy = make_kept(source, kept, extension_size, fault);
+    copy = copy_raw_header(source, raw, extension_size, fault);
     return copy != NULL && volume_read_header(source, copy->extension, copy->extension_size, fault) &&
            check_extensions(source, copy, false, fault);
 }
@@ -522,7 +524,7 @@ static bool keep(struct source *source, const struct kept *kept, uint64_t extens
 /* Nobody knows beforehand how long a compressed header is. */
 static bool read_rest(struct source *source, unsigned char **bytes, size_t *count, struct fault *fault)
 {
-    struct flow *flow = ((struct volume *)source->state)->flow;
+    struct byte_stream *stream = ((struct volume *)source->state)->stream;
     size_t capacity = 0, got;
 
     do {
@@ -530,7 +532,7 @@ static bool read_rest(struct source *source, unsigned char **bytes, size_t *coun
         if (larger == NULL)
             return false;
         *bytes = larger;
-        if (!flow_read(flow, larger + *count, capacity - *count, &got, fault))
+        if (!byte_stream_read(stream, larger + *count, capacity - *count, &got, fault))
             return false;
         *count += got;
         if (*count > EXTENSIONS_MOST)
@@ -539,12 +541,12 @@ static bool read_rest(struct source *source, unsigned char **bytes, size_t *coun
     return true;
 }
 
-static bool keep_rest(struct source *source, const struct kept *kept, struct fault *fault)
+static bool keep_rest(struct source *source, const struct raw_header *raw, struct fault *fault)
 {
     unsigned char *bytes = NULL;
     size_t count = 0;
-    struct kept *copy =
-        read_rest(source, &bytes, &count, fault) ? make_kept(source, kept, count, fault) : NULL;
+    struct raw_header *copy =
+        read_rest(source, &bytes, &count, fault) ? copy_raw_header(source, raw, count, fault) : NULL;
 
     if (copy != NULL)
         memcpy(copy->extension, bytes, count);
@@ -552,12 +554,12 @@ static bool keep_rest(struct source *source, const struct kept *kept, struct fau
     return copy != NULL && check_extensions(source, copy, false, fault);
 }
 
-static bool open_attached(struct source *source, const struct kept *kept, struct fault *fault)
+static bool open_attached(struct source *source, const struct raw_header *raw, struct fault *fault)
 {
     uint64_t offset;
 
-    return read_offset(source, kept, kept->version->size + EXTENSION_FLAG, &offset, fault) &&
-           keep(source, kept, offset - kept->version->size, fault);
+    return read_offset(source, raw, raw->version->size + EXTENSION_FLAG, &offset, fault) &&
+           keep(source, raw, offset - raw->version->size, fault);
 }
 
 static bool ends_with(const char *name, const char *ending)
@@ -579,9 +581,9 @@ static size_t stem_length(const char *name)
 }
 
 /* "scan.img", or the same compressed. */
-static bool is_image(const struct source *source, const char *name, bool packed, char *image, size_t size)
+static bool is_image(const struct source *source, const char *name, bool compressed, char *image, size_t size)
 {
-    int length = snprintf(image, size, "%.*s.img%s", (int)stem_length(name), name, packed ? ".gz" : "");
+    int length = snprintf(image, size, "%.*s.img%s", (int)stem_length(name), name, compressed ? ".gz" : "");
 
     return (size_t)length < size && volume_file_exists(source, image);
 }
@@ -596,10 +598,10 @@ static const char *header_name(const struct source *source)
 static bool find_beside(const struct source *source, char *image, size_t size)
 {
     const char *name = header_name(source);
-    bool packed = ends_with(name, ".gz");
+    bool compressed = ends_with(name, ".gz");
 
     return *name != '\0' &&
-           (is_image(source, name, packed, image, size) || is_image(source, name, !packed, image, size));
+           (is_image(source, name, compressed, image, size) || is_image(source, name, !packed, image, size));
 }
 
 /* The file of samples beside a header. If none has the name of a link, that of the header to which it leads
@@ -633,22 +635,22 @@ static bool add_image(struct source *source, struct fault *fault)
 }
 
 /* What follows the header is its extensions, if there are any. */
-static bool open_detached(struct source *source, const struct kept *kept, struct fault *fault)
+static bool open_detached(struct source *source, const struct raw_header *raw, struct fault *fault)
 {
     struct volume *volume = source->state;
     uint64_t extension_size = 0;
-    bool known = flow_most(volume->flow, &extension_size) && flow_is_plain(volume->flow);
+    bool known = byte_stream_most(volume->stream, &extension_size) && byte_stream_is_plain(volume->stream);
 
     volume->coding.skipped_by = "vox_offset";
-    return read_offset(source, kept, 0, &volume->coding.byte_skip, fault) &&
-           (known ? keep(source, kept, extension_size, fault) : keep_rest(source, kept, fault)) &&
+    return read_offset(source, raw, 0, &volume->coding.byte_skip, fault) &&
+           (known ? keep(source, raw, extension_size, fault) : keep_rest(source, raw, fault)) &&
            add_image(source, fault);
 }
 
 /* CIFTI puts matrices behind its axes of space, which all are 1. */
-static bool check_intent(const struct source *source, const struct kept *kept, struct fault *fault)
+static bool check_intent(const struct source *source, const struct raw_header *raw, struct fault *fault)
 {
-    int64_t code = whole(kept, kept->version->intent_code, kept->version->intent_width);
+    int64_t code = whole(raw, raw->version->intent_code, raw->version->intent_width);
 
     return code < CIFTI_FIRST || code > CIFTI_LAST ||
            fault_raise_about(
@@ -658,19 +660,19 @@ static bool check_intent(const struct source *source, const struct kept *kept, s
 
 static bool read_header(struct source *source, const struct source_request *request, struct fault *fault)
 {
-    struct kept kept = {.version = NULL};
+    struct raw_header raw = {.version = NULL};
     unsigned channels = 1;
 
     (void)request;
-    if (!read_version(source, &kept, fault) || !check_intent(source, &kept, fault))
+    if (!read_version(source, &raw, fault) || !check_intent(source, &raw, fault))
         return false;
-    source->header.endian = kept.endian;
-    if (!read_type(source, &kept, &channels, fault) || !read_extents(source, &kept, channels, fault))
+    source->header.endian = raw.endian;
+    if (!read_type(source, &raw, &channels, fault) || !read_extents(source, &raw, channels, fault))
         return false;
-    source->header.intensity = read_intensity(&kept, channels);
-    set_position(source, &kept);
-    return has_magic(kept.version, kept.header, kept.version->attached) ? open_attached(source, &kept, fault)
-                                                                        : open_detached(source, &kept, fault);
+    source->header.intensity = read_intensity(&raw, channels);
+    set_position(source, &raw);
+    return has_magic(raw.version, raw.header, raw.version->attached) ? open_attached(source, &raw, fault)
+                                                                     : open_detached(source, &raw, fault);
 }
 
 static bool open_source(struct source *source, const struct source_request *request, struct fault *fault)
@@ -704,31 +706,31 @@ static bool is_zero(const unsigned char *bytes, size_t size)
     return true;
 }
 
-static void tell_own_fields(const struct kept *kept, char *losses, size_t size)
+static void tell_own_fields(const struct raw_header *raw, char *dropped, size_t size)
 {
     for (size_t i = 0; i < OWN_FIELDS; i++) {
-        const struct own_place *place = &own_fields[i].places[kept->version - versions];
-        if (!is_zero(kept->header + place->at, place->size))
-            losses_add(losses, size, own_fields[i].name);
+        const struct own_place *place = &own_fields[i].places[raw->version - versions];
+        if (!is_zero(raw->header + place->at, place->size))
+            dropped_fields_add(dropped, size, own_fields[i].name);
     }
-    if (kept->extension_size > EXTENSION_FLAG && kept->extension[0] != 0)
-        losses_add(losses, size, "extensions");
+    if (raw->extension_size > EXTENSION_FLAG && raw->extension[0] != 0)
+        dropped_fields_add(dropped, size, "extensions");
 }
 
 /* The least and the greatest value to show. */
-static void tell_shown_range(const struct kept *kept, char *losses, size_t size)
+static void tell_shown_range(const struct raw_header *raw, char *dropped, size_t size)
 {
-    if (real(kept, kept->version->cal_max) != 0.0)
-        losses_add(losses, size, "cal_max");
-    if (real(kept, kept->version->cal_min) != 0.0)
-        losses_add(losses, size, "cal_min");
+    if (real(raw, raw->version->cal_max) != 0.0)
+        dropped_fields_add(dropped, size, "cal_max");
+    if (real(raw, raw->version->cal_min) != 0.0)
+        dropped_fields_add(dropped, size, "cal_min");
 }
 
 /* How far a part of a rotation may be off because its numbers are rounded. That is most near half a turn,
    where a small rest was rounded, or taken for 0. */
-static double rounding_of_turn(const struct kept *kept)
+static double rounding_of_turn(const struct raw_header *raw)
 {
-    return read_quaternion(kept).a < 0.01 ? 2e-3 : 5e-5;
+    return read_quaternion(raw).a < 0.01 ? 2e-3 : 5e-5;
 }
 
 /* Whether the transforms are the same, but for rounding and a thousandth of a sample. */
@@ -750,77 +752,78 @@ static bool tells_place(const struct source *source, struct place place)
 {
     const struct volume *volume = source->state;
 
-    return !position_is_plain(place.origin, place.vectors) ||
+    return !geometry_is_plain(place.origin, place.vectors) ||
            !has_spacing(&place, volume->spacing, source->header.grid.axes);
 }
 
 /* If the output keeps a transform, its code is lost, which says what the coordinates refer to. Other formats
    have those of a scanner. */
-static void tell_transform(const struct place *place, bool keeps, const char *name, char *losses, size_t size)
+static void tell_transform(const struct place *place, bool keeps, const char *name, char *dropped,
+                           size_t size)
 {
     char code[16];
 
     snprintf(code, sizeof code, "%s_code", name);
     if (place->code > 0 && !keeps)
-        losses_add(losses, size, name);
+        dropped_fields_add(dropped, size, name);
     else if (place->code > 0 && place->code != SCANNER)
-        losses_add(losses, size, code);
+        dropped_fields_add(dropped, size, code);
 }
 
-static void tell_transforms(const struct source *source, const struct format *sink, const struct kept *kept,
-                            char *losses, size_t size)
+static void tell_transforms(const struct source *source, const struct format *sink,
+                            const struct raw_header *raw, char *dropped, size_t size)
 {
     const struct volume *volume = source->state;
-    bool keeps_place = sink->holds_position && source->header.position.known;
-    struct place mapped = read_sform(kept), turned = read_qform(kept);
-    struct place place = read_place(kept, volume->spacing);
-    double rounding = rounding_of_turn(kept);
+    bool keeps_place = sink->holds_geometry && source->header.geometry.known;
+    struct place mapped = read_sform(raw), turned = read_qform(raw);
+    struct place place = read_place(raw, volume->spacing);
+    double rounding = rounding_of_turn(raw);
 
     tell_transform(&mapped,
                    keeps_place ? is_same_place(&place, &mapped, rounding) : !tells_place(source, mapped),
-                   "sform", losses, size);
+                   "sform", dropped, size);
     tell_transform(&turned,
                    keeps_place ? is_same_place(&place, &turned, rounding) : !tells_place(source, turned),
-                   "qform", losses, size);
+                   "qform", dropped, size);
 }
 
 /* The distances between volumes. */
-static void tell_steps(const struct kept *kept, char *losses, size_t size)
+static void tell_steps(const struct raw_header *raw, char *dropped, size_t size)
 {
-    const struct version *version = kept->version;
-    int64_t axes = whole(kept, version->dim, version->dim_width);
+    const struct version *version = raw->version;
+    int64_t axes = whole(raw, version->dim, version->dim_width);
     double steps[DIMS_MOST + 1] = {0.0};
 
     for (unsigned i = 4; i <= axes; i++) {
-        if (whole(kept, version->dim + i * version->dim_width, version->dim_width) > 1)
-            steps[i] = real_at(kept, version->pixdim, i);
+        if (whole(raw, version->dim + i * version->dim_width, version->dim_width) > 1)
+            steps[i] = real_at(raw, version->pixdim, i);
     }
-    losses_add_distances(losses, size, "pixdim", steps, 4, DIMS_MOST + 1);
+    dropped_fields_add_distances(dropped, size, "pixdim", steps, 4, DIMS_MOST + 1);
 }
 
-static void tell_losses(const struct source *source, const struct format *sink, const struct header *written,
-                        char *losses, size_t size)
+static void list_dropped(const struct source *source, const struct format *sink, const struct header *written,
+                         char *dropped, size_t size)
 {
-    const struct kept *kept = ((const struct volume *)source->state)->kept;
+    const struct raw_header *raw = ((const struct volume *)source->state)->parsed;
 
     if (!intensity_is_plain(&source->header.intensity) &&
         (!sink->holds_intensity || written->values == VALUES_MAPPED)) {
-        losses_add(losses, size, "scl_slope");
-        losses_add(losses, size, "scl_inter");
+        dropped_fields_add(dropped, size, "scl_slope");
+        dropped_fields_add(dropped, size, "scl_inter");
     }
     if (sink->create == source->format->create) {
         if (written->values >= VALUES_DERIVED)
-            tell_shown_range(kept, losses, size);
+            tell_shown_range(raw, dropped, size);
         return;
     }
     if (source->header.alpha && sink->title != NULL && !format_tells_alpha(sink, &source->header))
-        losses_add(losses, size, "datatype");
-    tell_transforms(source, sink, kept, losses, size);
-    if (units_code(kept) != 0 && source->header.millimetres == 0.0)
-        losses_add(losses, size, "xyzt_units");
+        dropped_fields_add(dropped, size, "datatype");
+    tell_transforms(source, sink, raw, dropped, size);
+    if (units_code(raw) != 0 && source->header.millimetres == 0.0)
+        dropped_fields_add(dropped, size, "xyzt_units");
     if (source->header.volumes > 1)
-        tell_steps(kept, losses, size);
-    tell_own_fields(kept, losses, size);
+        tell_steps(raw, dropped, size);
+    tell_own_fields(raw, dropped, size);
 }
 
 /* ---- writing ---- */
@@ -835,12 +838,12 @@ static const struct datatype *datatype_of(const struct header *header)
     return NULL;
 }
 
-static void put_whole(struct kept *kept, unsigned at, unsigned width, uint64_t value)
+static void put_whole(struct raw_header *raw, unsigned at, unsigned width, uint64_t value)
 {
-    put_bits(kept->header + at, width, kept->endian, value);
+    put_bits(raw->header + at, width, raw->endian, value);
 }
 
-static bool make_header(const struct sink *sink, struct kept *kept, struct fault *fault)
+static bool make_header(const struct sink *sink, struct raw_header *raw, struct fault *fault)
 {
     const struct grid *grid = &sink->header.grid;
     const size_t volumes = sink->header.volumes;
@@ -857,188 +860,187 @@ static bool make_header(const struct sink *sink, struct kept *kept, struct fault
             return fault_raise_about(fault, STATUS_LIMIT, file_out_name(sink->file), "an extent of %llu",
                                      (unsigned long long)dims[i]);
     }
-    kept->version = version;
-    put_whole(kept, 0, 4, version->size);
+    raw->version = version;
+    put_whole(raw, 0, 4, version->size);
     for (unsigned i = 0; i <= DIMS_MOST; i++) {
-        put_whole(kept, version->dim + i * version->dim_width, version->dim_width, dims[i]);
-        put_real(kept->header + version->pixdim + i * version->real, version->real, kept->endian, 1.0);
+        put_whole(raw, version->dim + i * version->dim_width, version->dim_width, dims[i]);
+        put_real(raw->header + version->pixdim + i * version->real, version->real, raw->endian, 1.0);
     }
     return true;
 }
 
 /* The header of the origin, in the sink's byte order. */
-static void copy_header(const struct kept *origin, struct kept *kept)
+static void copy_header(const struct raw_header *origin, struct raw_header *raw)
 {
-    memcpy(kept->header, origin->header, sizeof kept->header);
-    kept->version = origin->version;
-    if (origin->endian == kept->endian)
+    memcpy(raw->header, origin->header, sizeof raw->header);
+    raw->version = origin->version;
+    if (origin->endian == raw->endian)
         return;
     for (const struct span *span = origin->version->spans; span->width > 0; span++) {
         for (unsigned i = 0; i < span->count; i++)
-            swap_bytes(kept->header + span->at + i * span->width, span->width);
+            swap_bytes(raw->header + span->at + i * span->width, span->width);
     }
 }
 
 /* Where --spacing has another distance than the header, its transform is scaled with it. */
-static void put_spacing(const struct sink *sink, struct kept *kept)
+static void put_spacing(const struct sink *sink, struct raw_header *raw)
 {
-    const struct version *version = kept->version;
+    const struct version *version = raw->version;
 
     for (unsigned i = 0; i < sink->header.grid.axes; i++) {
-        unsigned char *pixdim = kept->header + version->pixdim + (i + 1) * version->real;
-        double before = fabs(get_real(pixdim, version->real, kept->endian)),
+        unsigned char *pixdim = raw->header + version->pixdim + (i + 1) * version->real;
+        double before = fabs(get_real(pixdim, version->real, raw->endian)),
                now = sink->header.grid.spacing[i];
         if (before == now || (now == 1.0 && !(before > 0.0)))
             continue;
-        put_real(pixdim, version->real, kept->endian, now);
-        if (whole(kept, version->sform_code, version->sform_width) == 0 ||
+        put_real(pixdim, version->real, raw->endian, now);
+        if (whole(raw, version->sform_code, version->sform_width) == 0 ||
             !(before > 0.0 && before < INFINITY))
             continue;
         for (unsigned row = 0; row < 3; row++) {
-            unsigned char *entry = kept->header + version->srow + (4 * row + i) * version->real;
-            put_real(entry, version->real, kept->endian,
-                     get_real(entry, version->real, kept->endian) * (now / before));
+            unsigned char *entry = raw->header + version->srow + (4 * row + i) * version->real;
+            put_real(entry, version->real, raw->endian,
+                     get_real(entry, version->real, raw->endian) * (now / before));
         }
     }
 }
 
 /* Add to a number of the header, which is rounded once. */
-static void move_real(struct kept *kept, unsigned at, unsigned index, double distance)
+static void move_real(struct raw_header *raw, unsigned at, unsigned index, double distance)
 {
-    put_real(kept->header + at + index * kept->version->real, kept->version->real, kept->endian,
-             real_at(kept, at, index) + distance);
+    put_real(raw->header + at + index * raw->version->real, raw->version->real, raw->endian,
+             real_at(raw, at, index) + distance);
 }
 
 /* Both transforms keep where samples are in space. */
-static void move_transforms(const struct sink *sink, struct kept *kept)
+static void move_transforms(const struct sink *sink, struct raw_header *raw)
 {
-    const struct version *version = kept->version;
-    bool turns = whole(kept, version->qform_code, version->sform_width) > 0,
-         maps = whole(kept, version->sform_code, version->sform_width) > 0;
+    const struct version *version = raw->version;
+    bool turns = whole(raw, version->qform_code, version->sform_width) > 0,
+         maps = whole(raw, version->sform_code, version->sform_width) > 0;
     double rotation[3][3];
 
-    read_rotation(kept, rotation);
+    read_rotation(raw, rotation);
     for (unsigned row = 0; row < 3; row++) {
         double turned = 0.0, mapped = 0.0;
         for (unsigned i = 0; i < 3; i++) {
             double first = (double)sink->header.first[i];
-            turned += rotation[row][i] * fabs(real_at(kept, version->pixdim, i + 1)) * first;
-            mapped += real_at(kept, version->srow, 4 * row + i) * first;
+            turned += rotation[row][i] * fabs(real_at(raw, version->pixdim, i + 1)) * first;
+            mapped += real_at(raw, version->srow, 4 * row + i) * first;
         }
         if (turns)
-            move_real(kept, version->qoffset, row, turned);
+            move_real(raw, version->qoffset, row, turned);
         if (maps)
-            move_real(kept, version->srow, 4 * row + 3, mapped);
+            move_real(raw, version->srow, 4 * row + 3, mapped);
     }
 }
 
 /* The times at which slices were taken are told by their numbers, which are others now. */
-static void forget_slices(struct kept *kept)
+static void forget_slices(struct raw_header *raw)
 {
-    const struct version *version = kept->version;
+    const struct version *version = raw->version;
 
-    put_whole(kept, version->slice_start, version->dim_width, 0);
-    put_whole(kept, version->slice_end, version->dim_width, 0);
-    put_whole(kept, version->slice_code, version->slice_code_width, 0);
+    put_whole(raw, version->slice_start, version->dim_width, 0);
+    put_whole(raw, version->slice_end, version->dim_width, 0);
+    put_whole(raw, version->slice_code, version->slice_code_width, 0);
 }
 
 /* One volume has three axes; the first axis of a series is time. */
-static void put_choice(const struct header_choice *choice, struct kept *kept)
+static void put_choice(const struct header_choice *choice, struct raw_header *raw)
 {
-    const struct version *version = kept->version;
+    const struct version *version = raw->version;
     unsigned first = 4;
-    size_t times = (size_t)whole(kept, version->dim + first * version->dim_width, version->dim_width);
+    size_t times = (size_t)whole(raw, version->dim + first * version->dim_width, version->dim_width);
 
-    move_real(kept, version->toffset, 0,
-              (double)(choice->volume % times) * real_at(kept, version->pixdim, first));
-    put_whole(kept, version->dim, version->dim_width, first - 1);
+    move_real(raw, version->toffset, 0,
+              (double)(choice->volume % times) * real_at(raw, version->pixdim, first));
+    put_whole(raw, version->dim, version->dim_width, first - 1);
     for (unsigned i = first; i <= DIMS_MOST; i++)
-        put_whole(kept, version->dim + i * version->dim_width, version->dim_width, 1);
+        put_whole(raw, version->dim + i * version->dim_width, version->dim_width, 1);
 }
 
-static void put_region(const struct sink *sink, struct kept *kept)
+static void put_region(const struct sink *sink, struct raw_header *raw)
 {
-    const struct version *version = kept->version;
+    const struct version *version = raw->version;
     const size_t extents[3] = {sink->header.grid.nx, sink->header.grid.ny, sink->header.grid.nz};
 
     bool cut = false;
 
     for (unsigned i = 0; i < 3; i++) {
         unsigned at = version->dim + (i + 1) * version->dim_width;
-        if (extents[i] == 1 && whole(kept, version->dim, version->dim_width) <= (int64_t)i)
+        if (extents[i] == 1 && whole(raw, version->dim, version->dim_width) <= (int64_t)i)
             continue;
-        cut = cut || whole(kept, at, version->dim_width) != (int64_t)extents[i];
-        put_whole(kept, at, version->dim_width, extents[i]);
+        cut = cut || whole(raw, at, version->dim_width) != (int64_t)extents[i];
+        put_whole(raw, at, version->dim_width, extents[i]);
     }
-    move_transforms(sink, kept);
+    move_transforms(sink, raw);
     if (cut)
-        forget_slices(kept);
+        forget_slices(raw);
     if (sink->header.choice.count > 0)
-        put_choice(&sink->header.choice, kept);
+        put_choice(&sink->header.choice, raw);
 }
 
 /* In the coordinates of a scanner, which grow to the right, the front and the top. */
-static void put_position(const struct sink *sink, const struct position *position, struct kept *kept)
+static void put_geometry(const struct sink *sink, const struct geometry *geometry, struct raw_header *raw)
 {
-    const struct version *version = kept->version;
-    const double *signs = position_ras;
+    const struct version *version = raw->version;
+    const double *signs = geometry_ras;
 
-    put_whole(kept, version->sform_code, version->sform_width, SCANNER);
+    put_whole(raw, version->sform_code, version->sform_width, SCANNER);
     for (unsigned row = 0; row < 3; row++) {
-        unsigned char *entries = kept->header + version->srow + 4 * row * version->real;
+        unsigned char *entries = raw->header + version->srow + 4 * row * version->real;
         for (unsigned i = 0; i < 3; i++)
-            put_real(entries + i * version->real, version->real, kept->endian,
-                     signs[row] * position->direction[i][row] * sink->header.grid.spacing[i]);
-        put_real(entries + 3 * version->real, version->real, kept->endian,
-                 signs[row] * position->origin[row]);
+            put_real(entries + i * version->real, version->real, raw->endian,
+                     signs[row] * geometry->direction[i][row] * sink->header.grid.spacing[i]);
+        put_real(entries + 3 * version->real, version->real, raw->endian, signs[row] * geometry->origin[row]);
     }
 }
 
-static void put_pair(struct kept *kept, unsigned at, double first, unsigned beside, double second)
+static void put_pair(struct raw_header *raw, unsigned at, double first, unsigned beside, double second)
 {
-    put_real(kept->header + at, kept->version->real, kept->endian, first);
-    put_real(kept->header + beside, kept->version->real, kept->endian, second);
+    put_real(raw->header + at, raw->version->real, raw->endian, first);
+    put_real(raw->header + beside, raw->version->real, raw->endian, second);
 }
 
 /* What samples stand for, and which values to show. */
-static void put_values(const struct header *header, struct kept *kept)
+static void put_values(const struct header *header, struct raw_header *raw)
 {
-    const struct version *version = kept->version;
-    const struct intensity *now = &header->intensity, before = read_intensity(kept, header->grid.channels);
+    const struct version *version = raw->version;
+    const struct intensity *now = &header->intensity, before = read_intensity(raw, header->grid.channels);
 
     if (!intensity_is_same(now, &before))
-        put_pair(kept, version->scl_slope, now->slope, version->scl_inter, now->intercept);
+        put_pair(raw, version->scl_slope, now->slope, version->scl_inter, now->intercept);
     if (header->values >= VALUES_DERIVED)
-        put_pair(kept, version->cal_max, 0.0, version->cal_min, 0.0);
+        put_pair(raw, version->cal_max, 0.0, version->cal_min, 0.0);
 }
 
-static void put_fields(const struct sink *sink, struct kept *kept, const struct datatype *datatype,
+static void put_fields(const struct sink *sink, struct raw_header *raw, const struct datatype *datatype,
                        uint64_t offset)
 {
-    const struct version *version = kept->version;
+    const struct version *version = raw->version;
 
-    put_whole(kept, version->datatype, 2, (uint64_t)datatype->code);
-    put_whole(kept, version->bitpix, 2, 8 * sample_size(datatype->type) * datatype->channels);
-    put_spacing(sink, kept);
+    put_whole(raw, version->datatype, 2, (uint64_t)datatype->code);
+    put_whole(raw, version->bitpix, 2, 8 * sample_size(datatype->type) * datatype->channels);
+    put_spacing(sink, raw);
     if (version->whole_offset)
-        put_whole(kept, version->vox_offset, 8, offset);
+        put_whole(raw, version->vox_offset, 8, offset);
     else
-        put_real(kept->header + version->vox_offset, version->real, kept->endian, (double)offset);
-    put_values(&sink->header, kept);
-    memcpy(kept->header + version->magic,
-           sink->format->beside != NULL ? version->detached : version->attached, version->magic_size);
+        put_real(raw->header + version->vox_offset, version->real, raw->endian, (double)offset);
+    put_values(&sink->header, raw);
+    memcpy(raw->header + version->magic,
+           sink->format->data_suffix != NULL ? version->detached : version->attached, version->magic_size);
 }
 
-static bool write_extensions(struct sink *sink, const struct kept *origin, const struct kept *kept,
+static bool write_extensions(struct sink *sink, const struct raw_header *origin, const struct raw_header *raw,
                              struct fault *fault)
 {
     static const unsigned char none[EXTENSION_FLAG];
-    struct kept *copy;
+    struct raw_header *copy;
     bool done;
 
     if (origin == NULL || origin->extension_size < EXTENSION_FLAG)
         return volume_sink_put(sink, none, sizeof none, fault);
-    if (origin->endian == kept->endian)
+    if (origin->endian == raw->endian)
         return volume_sink_put(sink, origin->extension, origin->extension_size, fault);
     copy = mem_alloc(sizeof *copy + origin->extension_size, 1, "a header", fault);
     if (copy == NULL)
@@ -1050,49 +1052,49 @@ static bool write_extensions(struct sink *sink, const struct kept *origin, const
     return done;
 }
 
-static bool put_header(struct sink *sink, const struct sink_request *request, const struct kept *origin,
-                       struct kept *kept, const struct datatype *datatype, struct fault *fault)
+static bool put_header(struct sink *sink, const struct sink_request *request, const struct raw_header *origin,
+                       struct raw_header *raw, const struct datatype *datatype, struct fault *fault)
 {
     size_t extension =
         origin == NULL || origin->extension_size < EXTENSION_FLAG ? EXTENSION_FLAG : origin->extension_size;
-    struct position place;
-    const struct position *position = volume_sink_position(sink, request, &place);
+    struct geometry place;
+    const struct geometry *geometry = volume_sink_geometry(sink, request, &place);
     uint64_t offset;
 
     if (origin != NULL)
-        copy_header(origin, kept);
-    else if (!make_header(sink, kept, fault))
+        copy_header(origin, raw);
+    else if (!make_header(sink, raw, fault))
         return false;
     if (origin == NULL && sink->header.millimetres > 0.0)
-        put_whole(kept, kept->version->xyzt_units, kept->version->xyzt_units_width, unit_millimetre()->nifti);
-    offset = sink->format->beside != NULL ? 0 : kept->version->size + extension;
-    put_fields(sink, kept, datatype, offset);
+        put_whole(raw, raw->version->xyzt_units, raw->version->xyzt_units_width, unit_millimetre()->nifti);
+    offset = sink->format->data_suffix != NULL ? 0 : raw->version->size + extension;
+    put_fields(sink, raw, datatype, offset);
     if (origin != NULL && volume_sink_is_cropped(sink, request))
-        put_region(sink, kept);
-    if (position != NULL)
-        put_position(sink, position, kept);
-    return volume_sink_put(sink, kept->header, kept->version->size, fault) &&
-           write_extensions(sink, origin, kept, fault);
+        put_region(sink, raw);
+    if (geometry != NULL)
+        put_geometry(sink, geometry, raw);
+    return volume_sink_put(sink, raw->header, raw->version->size, fault) &&
+           write_extensions(sink, origin, raw, fault);
 }
 
 /* A link leads readers to samples of its own name first, compressed or not. */
 static bool check_link(const struct sink *sink, const char *samples, struct fault *fault)
 {
     const char *path = file_out_name(sink->file);
-    char image[IMAGE_NAME], packed[IMAGE_NAME + sizeof ".gz"];
+    char image[IMAGE_NAME], compressed[IMAGE_NAME + sizeof ".gz"];
 
-    if (!format_name_beside(sink->format, path + volume_folder_length(path), false, image, sizeof image))
+    if (!format_name_data(sink->format, path + volume_folder_length(path), false, image, sizeof image))
         return true;
-    snprintf(packed, sizeof packed, "%s.gz", image);
+    snprintf(compressed, sizeof compressed, "%s.gz", image);
     return volume_sink_check_link(sink, image, samples, fault) &&
-           volume_sink_check_link(sink, packed, samples, fault);
+           volume_sink_check_link(sink, compressed, samples, fault);
 }
 
 static bool begin_image(struct sink *sink, const struct sink_request *request, struct fault *fault)
 {
     char name[IMAGE_NAME];
 
-    return sink->format->beside == NULL ||
+    return sink->format->data_suffix == NULL ||
            (volume_sink_name_data(sink, false, name, sizeof name, fault) && check_link(sink, name, fault) &&
             volume_sink_detach(sink, request, name, fault));
 }
@@ -1101,7 +1103,7 @@ static bool write_header(struct sink *sink, const struct sink_request *request, 
 {
     const struct volume *origin = volume_sink_origin(sink, request);
     const struct datatype *datatype = datatype_of(&sink->header);
-    struct kept kept = {.endian = sink->header.endian};
+    struct raw_header raw = {.endian = sink->header.endian};
 
     if (datatype == NULL && sink->header.grid.channels > 1)
         return fault_raise_about(fault, STATUS_USAGE, file_out_name(sink->file),
@@ -1109,8 +1111,8 @@ static bool write_header(struct sink *sink, const struct sink_request *request, 
                                  sink->header.grid.channels, sample_name(sink->header.type));
     if (datatype == NULL)
         return volume_sink_refuse_type(sink, fault);
-    return (!sink->format->packed || volume_sink_pack(sink, PACK_GZIP, fault)) &&
-           put_header(sink, request, origin == NULL ? NULL : origin->kept, &kept, datatype, fault) &&
+    return (!sink->format->compressed || volume_sink_pack(sink, GZIP_WRITER_GZIP, fault)) &&
+           put_header(sink, request, origin == NULL ? NULL : origin->parsed, &raw, datatype, fault) &&
            begin_image(sink, request, fault);
 }
 
@@ -1124,10 +1126,10 @@ const struct format format_nii = {.name = "nii",
                                   .joins = true,
                                   .title = "a NIfTI file",
                                   .holds_spacing = true,
-                                  .holds_position = true,
+                                  .holds_geometry = true,
                                   .holds_intensity = true,
-                                  .tell_losses = tell_losses,
-                                  .packed_as = &format_nii_gz,
+                                  .list_dropped = list_dropped,
+                                  .compressed_as = &format_nii_gz,
                                   .sniff = sniff,
                                   VOLUME_OPERATIONS};
 
@@ -1136,10 +1138,10 @@ const struct format format_nii_gz = {.name = "nii.gz",
                                      .joins = true,
                                      .title = "a NIfTI file",
                                      .holds_spacing = true,
-                                     .holds_position = true,
+                                     .holds_geometry = true,
                                      .holds_intensity = true,
-                                     .tell_losses = tell_losses,
-                                     .packed = true,
+                                     .list_dropped = list_dropped,
+                                     .compressed = true,
                                      .in_turn = true,
                                      .compresses = true,
                                      VOLUME_OPERATIONS};
@@ -1148,8 +1150,8 @@ const struct format format_hdr = {.name = "hdr",
                                   .summary = "the same, with the samples in a file .img beside it",
                                   .title = "a NIfTI file",
                                   .holds_spacing = true,
-                                  .holds_position = true,
+                                  .holds_geometry = true,
                                   .holds_intensity = true,
-                                  .tell_losses = tell_losses,
-                                  .beside = ".img",
+                                  .list_dropped = list_dropped,
+                                  .data_suffix = ".img",
                                   VOLUME_OPERATIONS};

@@ -200,7 +200,7 @@ static bool read_dictionary(const struct source *source, const char *text, struc
 }
 
 /* The extents before the last three, and the number of all axes, for an output that is a NumPy file, too. */
-struct kept {
+struct file_shape {
     size_t axes;
     uint64_t leading[AXES_MOST];
 };
@@ -208,15 +208,15 @@ struct kept {
 static bool keep(struct source *source, const struct dictionary *dictionary, struct fault *fault)
 {
     struct volume *volume = source->state;
-    struct kept *kept = mem_zeroed(1, sizeof *kept, "a header", fault);
+    struct file_shape *kept = mem_zeroed(1, sizeof *kept, "a header", fault);
 
     if (kept == NULL)
         return false;
     kept->axes = dictionary->axes;
     for (size_t i = 0; i + 3 < dictionary->axes; i++)
         kept->leading[i] = dictionary->shape[i];
-    volume->kept = kept;
-    volume->kept_size = sizeof *kept;
+    volume->parsed = kept;
+    volume->parsed_size = sizeof *kept;
     return true;
 }
 
@@ -278,7 +278,8 @@ static const char *descr_of(enum sample_type type)
 }
 
 /* As in the origin, or one axis for all volumes. */
-static int write_leading(const struct header *header, const struct kept *origin, char *text, size_t size)
+static int write_leading(const struct header *header, const struct file_shape *origin, char *text,
+                         size_t size)
 {
     int used = 0;
 
@@ -290,7 +291,7 @@ static int write_leading(const struct header *header, const struct kept *origin,
     return used;
 }
 
-static void write_shape(const struct header *header, const struct kept *origin, char *text, size_t size)
+static void write_shape(const struct header *header, const struct file_shape *origin, char *text, size_t size)
 {
     const struct grid *grid = &header->grid;
     int used = write_leading(header, origin, text, size);
@@ -316,7 +317,7 @@ static bool write_header(struct sink *sink, const struct sink_request *request, 
         return fault_raise_about(fault, STATUS_USAGE, file_out_name(sink->file),
                                  "a NumPy file does not say which axis holds channels, and there are %u",
                                  header->grid.channels);
-    write_shape(header, origin == NULL ? NULL : origin->kept, shape, sizeof shape);
+    write_shape(header, origin == NULL ? NULL : origin->parsed, shape, sizeof shape);
     used = MAGIC_SIZE + 2;
     memcpy(text, "\x93NUMPY\x01\x00", MAGIC_SIZE);
     used += (size_t)snprintf(text + used, sizeof text - used,

@@ -2,7 +2,7 @@
 #include "base/file_in.h"
 #include "base/number.h"
 #include "format.h"
-#include "losses.h"
+#include "dropped_fields.h"
 #include "units.h"
 #include "volume_sink.h"
 
@@ -70,12 +70,12 @@ static bool sniff(const unsigned char *start, size_t size)
     return size >= MAGIC_SIZE && memcmp(start, magic, sizeof magic - 1) == 0;
 }
 
-static struct fields *fields_of(struct source *source)
+static struct text_header *fields_of(struct source *source)
 {
     return &((struct volume *)source->state)->fields;
 }
 
-static bool check_magic(const struct fields *fields, struct fault *fault)
+static bool check_magic(const struct text_header *fields, struct fault *fault)
 {
     const char *line = fields->items[0].line;
 
@@ -94,13 +94,13 @@ static bool is_key_value(const char *line)
 }
 
 /* Comments and key/value pairs are kept, but mean nothing here. */
-static bool take_line(struct fields *fields, struct fault *fault)
+static bool take_line(struct text_header *fields, struct fault *fault)
 {
     const char *line = fields->items[fields->count - 1].line;
 
     if (line[0] == '#' || is_key_value(line))
         return true;
-    if (!fields_split_last(fields, ":", fault))
+    if (!text_header_split_last(fields, ":", fault))
         return false;
     return fields->items[fields->count - 1].name != NULL ||
            fault_raise_about(fault, STATUS_INPUT, fields->file,
@@ -117,13 +117,13 @@ static bool begins_list(const struct field *field)
 /* The header ends with an empty line, before a list of files, or where the file does. */
 static bool read_lines(struct source *source, bool *attached, struct fault *fault)
 {
-    struct fields *fields = fields_of(source);
-    struct flow *flow = ((struct volume *)source->state)->flow;
+    struct text_header *fields = fields_of(source);
+    struct byte_stream *stream = ((struct volume *)source->state)->stream;
     bool ended;
 
     *attached = false;
     do {
-        if (!fields_read_line(fields, flow, &ended, fault))
+        if (!text_header_read_line(fields, stream, &ended, fault))
             return false;
         if (ended)
             return fields->count > 0 ||
@@ -136,21 +136,21 @@ static bool read_lines(struct source *source, bool *attached, struct fault *faul
 }
 
 /* Some fields have two spellings. */
-static const char *find_either(const struct fields *fields, const char *name, const char *other,
+static const char *find_either(const struct text_header *fields, const char *name, const char *other,
                                const char **found)
 {
-    const char *value = fields_find(fields, name);
+    const char *value = text_header_find(fields, name);
 
     *found = value != NULL ? name : other;
-    return value != NULL ? value : fields_find(fields, other);
+    return value != NULL ? value : text_header_find(fields, other);
 }
 
 static bool read_type(struct source *source, struct fault *fault)
 {
-    const struct fields *fields = fields_of(source);
+    const struct text_header *fields = fields_of(source);
     const char *value;
 
-    if (!fields_require(fields, "type", &value, fault))
+    if (!text_header_require(fields, "type", &value, fault))
         return false;
     for (size_t i = 0; i < TYPES; i++) {
         if (is_one_of(type_names[i].names, value, strlen(value))) {
@@ -158,16 +158,16 @@ static bool read_type(struct source *source, struct fault *fault)
             return true;
         }
     }
-    return fields_refuse(fields, "type", value, "not supported", fault);
+    return text_header_refuse(fields, "type", value, "not supported", fault);
 }
 
 static bool read_encoding(struct source *source, struct fault *fault)
 {
-    const struct fields *fields = fields_of(source);
+    const struct text_header *fields = fields_of(source);
     struct volume *volume = source->state;
     const char *value;
 
-    if (!fields_require(fields, "encoding", &value, fault))
+    if (!text_header_require(fields, "encoding", &value, fault))
         return false;
     for (size_t i = 0; i < ENCODINGS; i++) {
         if (is_one_of(encoding_names[i].names, value, strlen(value))) {
@@ -175,21 +175,21 @@ static bool read_encoding(struct source *source, struct fault *fault)
             return true;
         }
     }
-    return fields_refuse(fields, "encoding", value, "not supported", fault);
+    return text_header_refuse(fields, "encoding", value, "not supported", fault);
 }
 
 static bool read_endian(struct source *source, struct fault *fault)
 {
-    const struct fields *fields = fields_of(source);
+    const struct text_header *fields = fields_of(source);
     const struct volume *volume = source->state;
-    const char *value = fields_find(fields, "endian");
+    const char *value = text_header_find(fields, "endian");
 
     source->header.endian = endian_native();
     if (value == NULL)
         return sample_size(source->header.type) == 1 || volume->coding.coding == CODING_TEXT ||
-               fields_require(fields, "endian", &value, fault);
+               text_header_require(fields, "endian", &value, fault);
     if (strcasecmp(value, "little") != 0 && strcasecmp(value, "big") != 0)
-        return fields_refuse(fields, "endian", value, "neither little nor big", fault);
+        return text_header_refuse(fields, "endian", value, "neither little nor big", fault);
     source->header.endian = strcasecmp(value, "big") == 0 ? ENDIAN_BIG : ENDIAN_LITTLE;
     return true;
 }
@@ -208,20 +208,20 @@ struct axes {
     double spacings[VOLUME_AXES_MOST], lengths[VOLUME_AXES_MOST], spacing[VOLUME_AXES_MOST];
 };
 
-static bool read_sizes(const struct fields *fields, struct axes *axes, struct fault *fault)
+static bool read_sizes(const struct text_header *fields, struct axes *axes, struct fault *fault)
 {
     const char *dimension, *sizes;
     uint64_t count;
     size_t found;
 
-    if (!fields_require(fields, "dimension", &dimension, fault) ||
-        !fields_require(fields, "sizes", &sizes, fault))
+    if (!text_header_require(fields, "dimension", &dimension, fault) ||
+        !text_header_require(fields, "sizes", &sizes, fault))
         return false;
     if (!number_parse_count(dimension, &count) || count < 1 || count > VOLUME_AXES_MOST)
-        return fields_refuse(fields, "dimension", dimension, "not a number from 1 to 16", fault);
+        return text_header_refuse(fields, "dimension", dimension, "not a number from 1 to 16", fault);
     axes->count = (size_t)count;
-    if (!fields_counts(sizes, VOLUME_AXES_MOST, axes->sizes, &found))
-        return fields_refuse(fields, "sizes", sizes, "not whole numbers, or too large ones", fault);
+    if (!text_header_counts(sizes, VOLUME_AXES_MOST, axes->sizes, &found))
+        return text_header_refuse(fields, "sizes", sizes, "not whole numbers, or too large ones", fault);
     return found == axes->count ||
            fault_raise_about(fault, STATUS_INPUT, fields->file, "sizes: %zu value%s for dimension %zu", found,
                              number_plural(found), axes->count);
@@ -238,9 +238,9 @@ static bool begins_with_alpha(const char *kinds)
     return is_one_of("RGBA-color", kinds, strcspn(kinds, " \t"));
 }
 
-static bool read_kinds(const struct fields *fields, struct axes *axes, struct fault *fault)
+static bool read_kinds(const struct text_header *fields, struct axes *axes, struct fault *fault)
 {
-    const char *value = fields_find(fields, "kinds"), *rest = value;
+    const char *value = text_header_find(fields, "kinds"), *rest = value;
     size_t found = 0;
 
     if (value == NULL)
@@ -253,7 +253,7 @@ static bool read_kinds(const struct fields *fields, struct axes *axes, struct fa
                 !(found >= 3 + channel_axes(axes) && is_one_of(series_kinds, rest, length));
     }
     axes->has_alpha = axes->count > 1 && axes->sizes[0] == 4 && begins_with_alpha(value);
-    return found == axes->count || fields_refuse(fields, "kinds", value, "not one for each axis", fault);
+    return found == axes->count || text_header_refuse(fields, "kinds", value, "not one for each axis", fault);
 }
 
 /* Of no parts: none. */
@@ -314,14 +314,14 @@ static int print_vector(const struct vector *vector, char *text, size_t size)
     return used + snprintf(text + used, size - (size_t)used, ")");
 }
 
-static bool refuse_directions(const struct fields *fields, const char *value, struct fault *fault)
+static bool refuse_directions(const struct text_header *fields, const char *value, struct fault *fault)
 {
-    return fields_refuse(fields, "space directions", value, "not a vector or none for each axis", fault);
+    return text_header_refuse(fields, "space directions", value, "not a vector or none for each axis", fault);
 }
 
-static bool read_directions(const struct fields *fields, struct axes *axes, struct fault *fault)
+static bool read_directions(const struct text_header *fields, struct axes *axes, struct fault *fault)
 {
-    const char *value = fields_find(fields, "space directions"), *rest = value;
+    const char *value = text_header_find(fields, "space directions"), *rest = value;
 
     for (size_t i = 0; value != NULL && i < axes->count; i++) {
         if (!next_length(&rest, &axes->lengths[i]) || axes->lengths[i] == 0.0 || isinf(axes->lengths[i]))
@@ -330,24 +330,24 @@ static bool read_directions(const struct fields *fields, struct axes *axes, stru
     return value == NULL || rest[strspn(rest, " \t")] == '\0' || refuse_directions(fields, value, fault);
 }
 
-static bool read_spacings(const struct fields *fields, struct axes *axes, struct fault *fault)
+static bool read_spacings(const struct text_header *fields, struct axes *axes, struct fault *fault)
 {
-    const char *value = fields_find(fields, "spacings");
+    const char *value = text_header_find(fields, "spacings");
     size_t found;
 
     if (value == NULL)
         return true;
-    if (!fields_numbers(value, VOLUME_AXES_MOST, axes->spacings, &found) || found != axes->count)
-        return fields_refuse(fields, "spacings", value, "not a number for each axis", fault);
+    if (!text_header_numbers(value, VOLUME_AXES_MOST, axes->spacings, &found) || found != axes->count)
+        return text_header_refuse(fields, "spacings", value, "not a number for each axis", fault);
     for (size_t i = 0; i < axes->count; i++) {
         if (axes->spacings[i] == 0.0 || isinf(axes->spacings[i]))
-            return fields_refuse(fields, "spacings", value, "a distance that is 0 or infinite", fault);
+            return text_header_refuse(fields, "spacings", value, "a distance that is 0 or infinite", fault);
     }
     return true;
 }
 
 /* The format does not allow both for an axis, and teem refuses them; here they may agree. */
-static bool unite_spacings(const struct fields *fields, struct axes *axes, struct fault *fault)
+static bool unite_spacings(const struct text_header *fields, struct axes *axes, struct fault *fault)
 {
     for (size_t i = 0; i < axes->count; i++) {
         double spacing = axes->spacings[i], length = axes->lengths[i];
@@ -361,7 +361,7 @@ static bool unite_spacings(const struct fields *fields, struct axes *axes, struc
     return true;
 }
 
-static bool read_distances(const struct fields *fields, struct axes *axes, struct fault *fault)
+static bool read_distances(const struct text_header *fields, struct axes *axes, struct fault *fault)
 {
     for (size_t i = 0; i < axes->count; i++)
         axes->spacings[i] = axes->lengths[i] = NAN;
@@ -370,25 +370,25 @@ static bool read_distances(const struct fields *fields, struct axes *axes, struc
 }
 
 /* It has as many parts as each direction has. */
-static bool check_origin(const struct fields *fields, const struct axes *axes, struct fault *fault)
+static bool check_origin(const struct text_header *fields, const struct axes *axes, struct fault *fault)
 {
-    const char *value = fields_find(fields, "space origin"), *rest = value;
-    const char *directions = fields_find(fields, "space directions");
+    const char *value = text_header_find(fields, "space origin"), *rest = value;
+    const char *directions = text_header_find(fields, "space directions");
     struct vector place, direction;
 
     if (value == NULL)
         return true;
     if (!next_vector(&rest, &place) || rest[strspn(rest, " \t")] != '\0')
-        return fields_refuse(fields, "space origin", value, "not a vector", fault);
+        return text_header_refuse(fields, "space origin", value, "not a vector", fault);
     for (size_t i = 0; directions != NULL && i < axes->count && next_vector(&directions, &direction); i++) {
         if (place.count > 0 && direction.count > 0 && direction.count != place.count)
-            return fields_refuse(fields, "space origin", value, "not as many parts as the space directions",
-                                 fault);
+            return text_header_refuse(fields, "space origin", value,
+                                      "not as many parts as the space directions", fault);
     }
     return true;
 }
 
-static bool read_axes(const struct fields *fields, struct axes *axes, struct fault *fault)
+static bool read_axes(const struct text_header *fields, struct axes *axes, struct fault *fault)
 {
     *axes = (struct axes){.count = 0};
     return read_sizes(fields, axes, fault) && read_kinds(fields, axes, fault) &&
@@ -400,9 +400,9 @@ static const struct space {
     const char *names;
     const double *signs;
 } spaces[] = {
-    {"left-posterior-superior,LPS,left-posterior-superior-time,LPST", position_lps},
-    {"right-anterior-superior,RAS,right-anterior-superior-time,RAST", position_ras},
-    {"left-anterior-superior,LAS,left-anterior-superior-time,LAST", position_las},
+    {"left-posterior-superior,LPS,left-posterior-superior-time,LPST", geometry_lps},
+    {"right-anterior-superior,RAS,right-anterior-superior-time,RAST", geometry_ras},
+    {"left-anterior-superior,LAS,left-anterior-superior-time,LAST", geometry_las},
 };
 enum { SPACES = sizeof spaces / sizeof *spaces };
 
@@ -412,11 +412,11 @@ static bool is_in_space(const struct vector *vector)
 }
 
 /* Where the grid is in a space of three dimensions: the vectors along its axes. False if it does not say. */
-static bool read_place(const struct fields *fields, const struct axes *axes, double origin[3],
+static bool read_place(const struct text_header *fields, const struct axes *axes, double origin[3],
                        double vectors[3][3])
 {
-    const char *directions = fields_find(fields, "space directions"),
-               *place = fields_find(fields, "space origin");
+    const char *directions = text_header_find(fields, "space directions"),
+               *place = text_header_find(fields, "space origin");
     size_t first = channel_axes(axes);
     struct vector vector = {.parts = {0.0}, .count = 3};
 
@@ -434,16 +434,16 @@ static bool read_place(const struct fields *fields, const struct axes *axes, dou
     return true;
 }
 
-static struct position find_position(const struct fields *fields, const struct axes *axes)
+static struct geometry find_geometry(const struct text_header *fields, const struct axes *axes)
 {
-    const char *space = fields_find(fields, "space");
+    const char *space = text_header_find(fields, "space");
     double origin[3], vectors[3][3];
 
     for (size_t i = 0; space != NULL && i < SPACES; i++) {
         if (is_one_of(spaces[i].names, space, strlen(space)) && read_place(fields, axes, origin, vectors))
-            return position_make(origin, vectors, spaces[i].signs);
+            return geometry_make(origin, vectors, spaces[i].signs);
     }
-    return (struct position){.known = false};
+    return (struct geometry){.known = false};
 }
 
 /* The unit that each of these words in quotation marks is, or NULL. */
@@ -467,9 +467,9 @@ static const struct unit *unit_of_each(const char *value, size_t first, size_t c
 }
 
 /* That of the space, or else of its axes. */
-static const struct unit *find_unit(const struct fields *fields, size_t first)
+static const struct unit *find_unit(const struct text_header *fields, size_t first)
 {
-    const char *space = fields_find(fields, "space units"), *axes = fields_find(fields, "units");
+    const char *space = text_header_find(fields, "space units"), *axes = text_header_find(fields, "units");
 
     return space != NULL ? unit_of_each(space, 0, 3) : axes != NULL ? unit_of_each(axes, first, 3) : NULL;
 }
@@ -487,15 +487,15 @@ static bool set_axes(struct source *source, const struct source_request *request
     }
     source->header.alpha = axes->has_alpha;
     volume_set_spacing(source, axes->spacing + first, axes->count - first);
-    source->header.position = find_position(fields_of(source), axes);
-    if (source->header.position.known)
-        position_orientation(&source->header.position, source->header.orientation);
+    source->header.geometry = find_geometry(fields_of(source), axes);
+    if (source->header.geometry.known)
+        geometry_orientation(&source->header.geometry, source->header.orientation);
     source->header.millimetres = unit_millimetres(find_unit(fields_of(source), first));
     return volume_set_extents(source, "sizes", axes->sizes + first, axes->count - first,
                               first ? axes->sizes[0] : 1, fault);
 }
 
-static bool read_skip(const struct fields *fields, const char *name, const char *other, uint64_t *skip,
+static bool read_skip(const struct text_header *fields, const char *name, const char *other, uint64_t *skip,
                       bool *at_end, struct fault *fault)
 {
     const char *found, *value = find_either(fields, name, other, &found);
@@ -504,14 +504,14 @@ static bool read_skip(const struct fields *fields, const char *name, const char 
         return true;
     if (at_end != NULL && strcmp(value, "-1") == 0)
         return *at_end = true;
-    return number_parse_count(value, skip) || fields_refuse(fields, found, value, "not a count", fault);
+    return number_parse_count(value, skip) || text_header_refuse(fields, found, value, "not a count", fault);
 }
 
 static bool read_skips(struct source *source, struct fault *fault)
 {
     struct volume *volume = source->state;
     struct volume_coding *coding = &volume->coding;
-    const struct fields *fields = &volume->fields;
+    const struct text_header *fields = &volume->fields;
 
     coding->skipped_by = "byte skip";
     return read_skip(fields, "line skip", "lineskip", &coding->line_skip, NULL, fault) &&
@@ -533,10 +533,10 @@ static bool settle_files(struct source *source, bool attached, struct fault *fau
 static bool read_header(struct source *source, const struct source_request *request, struct fault *fault)
 {
     struct axes axes;
-    struct fields *fields = fields_of(source);
+    struct text_header *fields = fields_of(source);
     bool attached;
 
-    return read_lines(source, &attached, fault) && fields_check_once(fields, fault) &&
+    return read_lines(source, &attached, fault) && text_header_check_once(fields, fault) &&
            read_type(source, fault) && read_axes(fields, &axes, fault) && read_encoding(source, fault) &&
            read_endian(source, fault) && read_skips(source, fault) &&
            set_axes(source, request, &axes, fault) && settle_files(source, attached, fault);
@@ -563,27 +563,27 @@ static bool holds_colours(const struct format *format, const struct header *head
 }
 
 /* What channels are. Raw samples do not even tell how many there are. */
-static void tell_kinds(const struct source *source, const struct format *sink, char *losses, size_t size)
+static void tell_kinds(const struct source *source, const struct format *sink, char *dropped, size_t size)
 {
-    const char *kind = fields_find(&((const struct volume *)source->state)->fields, "kinds");
+    const char *kind = text_header_find(&((const struct volume *)source->state)->fields, "kinds");
     size_t length = kind == NULL ? 0 : strcspn(kind, " \t");
 
     if (source->header.grid.channels > 1 && sink->title != NULL && !is_one_of(vector_kinds, kind, length) &&
         !(is_one_of(colour_kinds, kind, length) && holds_colours(sink, &source->header)))
-        losses_add(losses, size, "kinds");
+        dropped_fields_add(dropped, size, "kinds");
 }
 
 /* In a space with time, that of the first volume. */
-static void tell_time(const struct source *source, char *losses, size_t size)
+static void tell_time(const struct source *source, char *dropped, size_t size)
 {
-    const char *value = fields_find(&((const struct volume *)source->state)->fields, "space origin");
+    const char *value = text_header_find(&((const struct volume *)source->state)->fields, "space origin");
     struct vector place;
 
     if (value != NULL && next_vector(&value, &place) && place.count > 3 && place.parts[3] != 0.0)
-        losses_add(losses, size, "space origin[3]");
+        dropped_fields_add(dropped, size, "space origin[3]");
 }
 
-static void tell_spacings(const struct source *source, char *losses, size_t size)
+static void tell_spacings(const struct source *source, char *dropped, size_t size)
 {
     struct axes axes;
     struct fault fault;
@@ -594,7 +594,7 @@ static void tell_spacings(const struct source *source, char *losses, size_t size
     for (size_t i = channel_axes(&axes); i < axes.count; i++)
         backwards = backwards || axes.spacings[i] < 0.0;
     if (backwards)
-        losses_add(losses, size, "spacings");
+        dropped_fields_add(dropped, size, "spacings");
 }
 
 static bool tells_position(const struct source *source)
@@ -605,7 +605,7 @@ static bool tells_position(const struct source *source)
     double origin[3], vectors[3][3];
 
     return !read_axes(&volume->fields, &axes, &fault) ||
-           !read_place(&volume->fields, &axes, origin, vectors) || !position_is_plain(origin, vectors);
+           !read_place(&volume->fields, &axes, origin, vectors) || !geometry_is_plain(origin, vectors);
 }
 
 /* Where the first and the last sample are on each axis, which a part of the samples has elsewhere. */
@@ -621,13 +621,13 @@ static bool is_outdated(const char *name, size_t length, const struct header *wr
 
 /* And what it does not tell of the place of a part of the samples: where its first and last are on each axis,
    and without directions, where it is in space. */
-static void tell_outdated(const struct source *source, const struct header *written, char *losses,
+static void tell_outdated(const struct source *source, const struct header *written, char *dropped,
                           size_t size)
 {
     const struct volume *volume = source->state;
-    const struct fields *fields = &volume->fields;
+    const struct text_header *fields = &volume->fields;
     bool moved = written->choice.count > 0 || !grid_same_extents(&written->grid, &source->header.grid);
-    bool directed = fields_find(fields, "space directions") != NULL;
+    bool directed = text_header_find(fields, "space directions") != NULL;
 
     for (size_t i = 1; i < fields->count - volume->listed; i++) {
         const char *name = fields->items[i].name;
@@ -635,11 +635,11 @@ static void tell_outdated(const struct source *source, const struct header *writ
         if (length > 0 &&
             (is_outdated(name, length, written) || (moved && is_one_of(end_fields, name, length)) ||
              (moved && !directed && is_one_of("space origin", name, length))))
-            losses_add(losses, size, name);
+            dropped_fields_add(dropped, size, name);
     }
 }
 
-static void tell_loss(const struct field *field, bool keeps_position, char *losses, size_t size)
+static void tell_loss(const struct field *field, bool keeps_position, char *dropped, size_t size)
 {
     size_t length = field->name == NULL ? strcspn(field->line, ":") : strlen(field->name);
     const char *name = field->name == NULL ? field->line : field->name;
@@ -649,22 +649,23 @@ static void tell_loss(const struct field *field, bool keeps_position, char *loss
         is_one_of(axis_fields, name, length) || (keeps_position && is_one_of(position_fields, name, length)))
         return;
     snprintf(shown, sizeof shown, "%.*s", (int)length, name);
-    losses_add(losses, size, shown);
+    dropped_fields_add(dropped, size, shown);
 }
 
 /* The distances between volumes; the directions may have been named as a whole. */
-static void tell_steps(const struct source *source, bool keeps_position, char *losses, size_t size)
+static void tell_steps(const struct source *source, bool keeps_position, char *dropped, size_t size)
 {
-    const struct fields *fields = &((const struct volume *)source->state)->fields;
+    const struct text_header *fields = &((const struct volume *)source->state)->fields;
     struct axes axes;
     struct fault fault;
 
     if (source->header.volumes == 1 || !read_axes(fields, &axes, &fault))
         return;
-    losses_add_distances(losses, size, "spacings", axes.spacings, channel_axes(&axes) + 3, axes.count);
+    dropped_fields_add_distances(dropped, size, "spacings", axes.spacings, channel_axes(&axes) + 3,
+                                 axes.count);
     if (keeps_position)
-        losses_add_distances(losses, size, "space directions", axes.lengths, channel_axes(&axes) + 3,
-                             axes.count);
+        dropped_fields_add_distances(dropped, size, "space directions", axes.lengths, channel_axes(&axes) + 3,
+                                     axes.count);
 }
 
 static bool is_unit(const struct field *field)
@@ -672,25 +673,25 @@ static bool is_unit(const struct field *field)
     return field->name != NULL && is_one_of("space units,units", field->name, strlen(field->name));
 }
 
-static void tell_losses(const struct source *source, const struct format *sink, const struct header *written,
-                        char *losses, size_t size)
+static void list_dropped(const struct source *source, const struct format *sink, const struct header *written,
+                         char *dropped, size_t size)
 {
     const struct volume *volume = source->state;
-    bool keeps_position = (sink->holds_position && source->header.position.known) || !tells_position(source);
+    bool keeps_position = (sink->holds_geometry && source->header.geometry.known) || !tells_position(source);
     bool keeps_unit = sink->holds_spacing && source->header.millimetres > 0.0;
 
     if (sink->create == source->format->create) {
-        tell_outdated(source, written, losses, size);
+        tell_outdated(source, written, dropped, size);
         return;
     }
     for (size_t i = 1; i < volume->fields.count - volume->listed; i++)
         if (!keeps_unit || !is_unit(&volume->fields.items[i]))
-            tell_loss(&volume->fields.items[i], keeps_position, losses, size);
+            tell_loss(&volume->fields.items[i], keeps_position, dropped, size);
     if (keeps_position)
-        tell_time(source, losses, size);
-    tell_kinds(source, sink, losses, size);
-    tell_spacings(source, losses, size);
-    tell_steps(source, keeps_position, losses, size);
+        tell_time(source, dropped, size);
+    tell_kinds(source, sink, dropped, size);
+    tell_spacings(source, dropped, size);
+    tell_steps(source, keeps_position, dropped, size);
 }
 
 /* ---- writing ---- */
@@ -747,14 +748,14 @@ static bool put_kept(struct sink *sink, const struct volume *origin, const struc
 
 static bool levels_alpha(const struct sink *sink, const struct volume *origin)
 {
-    const char *kinds = fields_find(&origin->fields, "kinds");
+    const char *kinds = text_header_find(&origin->fields, "kinds");
 
     return kinds != NULL && begins_with_alpha(kinds) && !sink->header.alpha;
 }
 
 static bool put_levelled(struct sink *sink, const struct volume *origin, struct fault *fault)
 {
-    const char *kinds = fields_find(&origin->fields, "kinds");
+    const char *kinds = text_header_find(&origin->fields, "kinds");
     char line[LINE_MOST];
 
     snprintf(line, sizeof line, "kinds: vector%s", kinds + strcspn(kinds, " \t"));
@@ -833,7 +834,7 @@ static bool name_spacings(const struct axes *axes, const struct grid *grid, char
 static bool put_spacings(struct sink *sink, const struct volume *origin, struct fault *fault)
 {
     const struct grid *grid = &sink->header.grid;
-    const char *directions = origin != NULL ? fields_find(&origin->fields, "space directions") : NULL;
+    const char *directions = origin != NULL ? text_header_find(&origin->fields, "space directions") : NULL;
     bool channels = grid->channels > 1;
     struct axes axes = {.count = axes_of(&sink->header) + channels, .is_channel = {channels}};
     char line[VECTORS_MOST];
@@ -851,7 +852,7 @@ static bool put_spacings(struct sink *sink, const struct volume *origin, struct 
 }
 
 /* A series has time as the fourth dimension of its space. */
-static bool put_position(struct sink *sink, const struct position *position, struct fault *fault)
+static bool put_geometry(struct sink *sink, const struct geometry *geometry, struct fault *fault)
 {
     const struct grid *grid = &sink->header.grid;
     bool is_series = sink->header.volumes > 1;
@@ -862,12 +863,12 @@ static bool put_position(struct sink *sink, const struct position *position, str
 
     for (unsigned i = 0; i < 3; i++) {
         for (unsigned k = 0; k < 3; k++)
-            vector.parts[k] = grid->spacing[i] * position->direction[i][k];
+            vector.parts[k] = grid->spacing[i] * geometry->direction[i][k];
         used += print_vector(&vector, line + used, sizeof line - (size_t)used);
     }
     used +=
         snprintf(line + used, sizeof line - (size_t)used, "%s\nspace origin:", is_series ? " (0,0,0,1)" : "");
-    memcpy(vector.parts, position->origin, sizeof position->origin);
+    memcpy(vector.parts, geometry->origin, sizeof geometry->origin);
     print_vector(&vector, line + used, sizeof line - (size_t)used);
     return put_line(sink, line, fault);
 }
@@ -915,8 +916,8 @@ static size_t first_index(const struct header *header, const struct axes *axes, 
 static bool put_space_origin(struct sink *sink, const struct volume *origin, const struct axes *axes,
                              struct fault *fault)
 {
-    const char *value = fields_find(&origin->fields, "space origin");
-    const char *directions = fields_find(&origin->fields, "space directions");
+    const char *value = text_header_find(&origin->fields, "space origin");
+    const char *directions = text_header_find(&origin->fields, "space directions");
     struct vector place, direction;
     char line[LINE_MOST];
 
@@ -943,13 +944,13 @@ static bool put_region(struct sink *sink, const struct volume *origin, struct fa
 /* The header of samples that come from another family of formats, or from a file without a header. */
 static bool put_anew(struct sink *sink, const struct sink_request *request, struct fault *fault)
 {
-    struct position place;
-    const struct position *position = volume_sink_position(sink, request, &place);
+    struct geometry place;
+    const struct geometry *geometry = volume_sink_geometry(sink, request, &place);
 
-    if (!put_extents(sink, position != NULL, fault))
+    if (!put_extents(sink, geometry != NULL, fault))
         return false;
-    if (position != NULL)
-        return put_position(sink, position, fault);
+    if (geometry != NULL)
+        return put_geometry(sink, geometry, fault);
     return !has_spacing(&sink->header.grid) || put_spacings(sink, NULL, fault);
 }
 
@@ -992,7 +993,7 @@ static bool end_header(struct sink *sink, const struct sink_request *request, bo
 {
     char name[LINE_MOST], line[LINE_MOST + 16];
 
-    if (sink->format->beside == NULL)
+    if (sink->format->data_suffix == NULL)
         return put_line(sink, "", fault);
     if (!volume_sink_cite_data(sink, compressed, name, sizeof name, fault))
         return false;
@@ -1009,7 +1010,7 @@ static bool write_header(struct sink *sink, const struct sink_request *request, 
         return volume_sink_refuse_type(sink, fault);
     return put_description(sink, request, origin, fault) && put_layout(sink, compressed, fault) &&
            end_header(sink, request, compressed, fault) &&
-           (!compressed || volume_sink_pack(sink, PACK_GZIP, fault));
+           (!compressed || volume_sink_pack(sink, GZIP_WRITER_GZIP, fault));
 }
 
 static bool create_sink(struct sink *sink, const struct sink_request *request, struct fault *fault)
@@ -1023,8 +1024,8 @@ const struct format format_nrrd = {.name = "nrrd",
                                    .title = "an NRRD file",
                                    .compresses = true,
                                    .holds_spacing = true,
-                                   .holds_position = true,
-                                   .tell_losses = tell_losses,
+                                   .holds_geometry = true,
+                                   .list_dropped = list_dropped,
                                    .sniff = sniff,
                                    VOLUME_OPERATIONS};
 
@@ -1033,8 +1034,8 @@ const struct format format_nhdr = {.name = "nhdr",
                                    .title = "an NRRD file",
                                    .compresses = true,
                                    .holds_spacing = true,
-                                   .holds_position = true,
-                                   .tell_losses = tell_losses,
-                                   .beside = ".raw",
-                                   .beside_packed = ".raw.gz",
+                                   .holds_geometry = true,
+                                   .list_dropped = list_dropped,
+                                   .data_suffix = ".raw",
+                                   .data_suffix_compressed = ".raw.gz",
                                    VOLUME_OPERATIONS};

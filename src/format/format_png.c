@@ -9,7 +9,7 @@
 #include "png/png_rows.h"
 #include "png/png_trap.h"
 #include "format.h"
-#include "kind.h"
+#include "foreign_type.h"
 #include "png_picture.h"
 
 #include <setjmp.h>
@@ -74,7 +74,7 @@ static bool check_start(struct file_in *file, struct fault *fault)
     if (format != NULL && format->title != NULL)
         return fault_raise_about(fault, STATUS_INPUT, file_in_name(file), "%s: voxfilt filters it",
                                  format->title);
-    return kind_check(file_in_name(file), start, got, fault);
+    return foreign_type_check(file_in_name(file), start, got, fault);
 }
 
 /* ---- callbacks of libpng ---- */
@@ -412,7 +412,7 @@ static bool end_source(struct source *source, struct fault *fault)
         return false;
     png_idat_leave(&reader->idat, reader->png);
     png_read_end(reader->png, reader->info);
-    png_notes_tell_losses(&reader->notes, source->losses, sizeof source->losses);
+    png_notes_tell_losses(&reader->notes, source->dropped, sizeof source->dropped);
     return true;
 }
 

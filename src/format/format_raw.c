@@ -3,7 +3,7 @@
 #include "base/file_out.h"
 #include "base/number.h"
 #include "format.h"
-#include "kind.h"
+#include "foreign_type.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -129,7 +129,7 @@ static void hint_header(struct hint *hint, const char *name)
     size_t length = strlen(name);
 
     for (const struct format *const *format = format_list; *format != NULL; format++) {
-        const char *ending = (*format)->beside;
+        const char *ending = (*format)->data_suffix;
         size_t base = ending == NULL || strlen(ending) >= length ? 0 : length - strlen(ending);
         char header[512];
         if (base == 0 || strcmp(name + base, ending) != 0)
@@ -145,20 +145,20 @@ static bool advise(const struct source *source, char *text, size_t size, struct 
 {
     unsigned char start[START_BYTES];
     const struct format *format;
-    const struct kind *kind;
+    const struct foreign_type *foreign;
     size_t got;
 
     text[0] = '\0';
     if (!file_in_glance(source->file, start, sizeof start, &got, fault))
         return false;
     format = format_of_start(start, got);
-    kind = kind_of_start(start, got);
+    foreign = foreign_type_of_start(start, got);
     if (format != NULL && format->title != NULL)
         snprintf(text, size, "it is %s, whose header is read without -n, -d and --format raw", format->title);
     else if (format == &format_raw_gz)
         snprintf(text, size, "it is compressed by gzip, which --format raw.gz undoes");
-    else if (kind != NULL)
-        snprintf(text, size, "it is %s: %s", kind->name, kind->hint);
+    else if (foreign != NULL)
+        snprintf(text, size, "it is %s: %s", foreign->name, foreign->hint);
     return true;
 }
 
@@ -177,12 +177,12 @@ static bool refuse_without_dims(const struct source *source, const struct source
 
     if (!file_in_remaining(source->file, &bytes))
         return fault_raise_about(fault, STATUS_USAGE, name, "raw samples need -n N or -d X[,Y[,Z]]%s%s",
-                                 source->doubt[0] != '\0' ? "; " : "", source->doubt);
+                                 source->warning[0] != '\0' ? "; " : "", source->warning);
     if (bytes >= request->skip)
         hint_cubes(&hint, request->grid.channels, bytes - request->skip);
     hint_name(&hint, name);
     hint_header(&hint, name);
-    hint_kind(&hint, source->doubt);
+    hint_kind(&hint, source->warning);
     return fault_raise_about(fault, STATUS_USAGE, name,
                              "raw samples need -n N or -d X[,Y[,Z]]; %llu byte%s%s%s%s",
                              (unsigned long long)bytes, number_plural(bytes), hint.used > 0 ? " (" : "",
@@ -209,7 +209,7 @@ static bool refuse_length(const struct source *source, const struct source_reque
     bool fits;
 
     /* A header that is recognised says for itself where it ends. */
-    if (source->doubt[0] == '\0')
+    if (source->warning[0] == '\0')
         hint_skip(&hint, grid, request, bytes);
     if (bytes >= request->skip) {
         hint_types(&hint, grid, bytes - request->skip);
@@ -217,7 +217,7 @@ static bool refuse_length(const struct source *source, const struct source_reque
     }
     fits = hint.used > 0;
     hint_name(&hint, file_in_name(source->file));
-    hint_kind(&hint, source->doubt);
+    hint_kind(&hint, source->warning);
     name_extents(grid, extents, sizeof extents);
     if (request->has_type)
         snprintf(needed, sizeof needed, "%s take %zu", sample_name(request->type),
@@ -258,7 +258,7 @@ static bool infer_type(struct source *source, const struct source_request *reque
     for (size_t i = 0; i < SIZE_TYPES; i++) {
         if (grid_samples(&source->header.grid) * sample_size(size_types[i]) == bytes - request->skip) {
             source->header.type = size_types[i];
-            snprintf(source->remark, sizeof source->remark, "%s: %zu byte%s a sample, taken as %s%s",
+            snprintf(source->note, sizeof source->note, "%s: %zu byte%s a sample, taken as %s%s",
                      file_in_name(source->file), sample_size(size_types[i]), i == 0 ? "" : "s",
                      sample_name(size_types[i]), other_types(size_types[i]));
             return true;
@@ -275,7 +275,7 @@ static bool settle_type(struct source *source, const struct source_request *requ
     header->type = request->has_type ? request->type : SAMPLE_F32;
     if (!file_in_remaining(source->file, &bytes)) {
         if (!request->has_type)
-            snprintf(source->remark, sizeof source->remark, "%s: taken as %s (--type says otherwise)",
+            snprintf(source->note, sizeof source->note, "%s: taken as %s (--type says otherwise)",
                      file_in_name(source->file), sample_name(header->type));
         return true;
     }
@@ -315,19 +315,19 @@ static bool skip_bytes(struct source *source, uint64_t skip, struct fault *fault
  * doubted. */
 static void settle_doubt(struct source *source, const struct source_request *request)
 {
-    char advice[sizeof source->doubt];
+    char advice[sizeof source->warning];
 
-    memcpy(advice, source->doubt, sizeof advice);
+    memcpy(advice, source->warning, sizeof advice);
     if (request->skip > 0)
-        source->doubt[0] = '\0';
+        source->warning[0] = '\0';
     else if (advice[0] != '\0')
-        snprintf(source->doubt, sizeof source->doubt, "%.128s: all of it is taken as samples, but %.256s",
+        snprintf(source->warning, sizeof source->warning, "%.128s: all of it is taken as samples, but %.256s",
                  file_in_name(source->file), advice);
 }
 
 static bool raw_open(struct source *source, const struct source_request *request, struct fault *fault)
 {
-    if (!advise(source, source->doubt, sizeof source->doubt, fault))
+    if (!advise(source, source->warning, sizeof source->warning, fault))
         return false;
     if (!request->has_dims)
         return refuse_without_dims(source, request, fault);
@@ -415,7 +415,7 @@ const struct format format_raw = {
     .name = "raw",
     .summary = "samples and nothing else, x fastest",
     .joins = true,
-    .packed_as = &format_raw_gz,
+    .compressed_as = &format_raw_gz,
     .holds_series = true,
     .open = raw_open,
     .read = raw_read,

@@ -18,7 +18,7 @@ static bool read_header(struct source *source, const struct source_request *requ
     volume->coding.skipped_by = "--skip";
     volume->coding.byte_skip = request->skip;
     if (!request->has_type)
-        snprintf(source->remark, sizeof source->remark, "%s: taken as %s (--type says otherwise)",
+        snprintf(source->note, sizeof source->note, "%s: taken as %s (--type says otherwise)",
                  file_in_name(source->file), sample_name(source->header.type));
     return true;
 }
@@ -31,7 +31,7 @@ static bool open_source(struct source *source, const struct source_request *requ
 static bool write_header(struct sink *sink, const struct sink_request *request, struct fault *fault)
 {
     (void)request;
-    return volume_sink_pack(sink, PACK_GZIP, fault);
+    return volume_sink_pack(sink, GZIP_WRITER_GZIP, fault);
 }
 
 static bool create_sink(struct sink *sink, const struct sink_request *request, struct fault *fault)
@@ -42,7 +42,7 @@ static bool create_sink(struct sink *sink, const struct sink_request *request, s
 const struct format format_raw_gz = {.name = "raw.gz",
                                      .summary = "the same, compressed by gzip",
                                      .joins = true,
-                                     .packed = true,
+                                     .compressed = true,
                                      .in_turn = true,
                                      .compresses = true,
                                      VOLUME_OPERATIONS};

@@ -5,8 +5,8 @@
 #include "base/mem.h"
 #include "base/number.h"
 #include "format.h"
-#include "kind.h"
-#include "losses.h"
+#include "foreign_type.h"
+#include "dropped_fields.h"
 #include "tiff_reader.h"
 #include "tiff_text.h"
 #include "tiff_writer.h"
@@ -37,7 +37,7 @@ static bool is_tiff(const unsigned char *start, size_t size)
 /* What stands before a DICOM file may be the start of a TIFF file. */
 static bool sniff(const unsigned char *start, size_t size)
 {
-    return is_tiff(start, size) && kind_of_start(start, size) == NULL;
+    return is_tiff(start, size) && foreign_type_of_start(start, size) == NULL;
 }
 
 /* ---- reading ---- */
@@ -126,13 +126,13 @@ static void describe(struct source *source, const struct tiff_pages *pages)
     set_spacing(source, pages);
     header->millimetres = unit_millimetres(length_unit_of(pages));
     header->for_print = is_for_print(pages);
-    snprintf(source->losses, sizeof source->losses, "%s", pages->losses);
+    snprintf(source->dropped, sizeof source->dropped, "%s", pages->dropped);
     if (pages->left_out > 0)
-        snprintf(source->remark, sizeof source->remark,
-                 "%.256s: %llu page%s left out: reduced copies or masks", file_in_name(source->file),
-                 (unsigned long long)pages->left_out, number_plural(pages->left_out));
+        snprintf(source->note, sizeof source->note, "%.256s: %llu page%s left out: reduced copies or masks",
+                 file_in_name(source->file), (unsigned long long)pages->left_out,
+                 number_plural(pages->left_out));
     if (pages->warning[0] != '\0')
-        snprintf(source->doubt, sizeof source->doubt, "%.240s: %s", file_in_name(source->file),
+        snprintf(source->warning, sizeof source->warning, "%.240s: %s", file_in_name(source->file),
                  pages->warning);
 }
 
@@ -208,20 +208,20 @@ static void close_source(struct source *source)
 }
 
 /* Other formats take distances in millimetres, to which only a unit that is known is converted. */
-static void tell_losses(const struct source *source, const struct format *sink, const struct header *written,
-                        char *losses, size_t size)
+static void list_dropped(const struct source *source, const struct format *sink, const struct header *written,
+                         char *dropped, size_t size)
 {
     const struct tiff_pages *pages = tiff_reader_pages(source->state);
 
     (void)written;
     if (pages->alpha != NO_ALPHA && !(source->header.alpha && format_tells_alpha(sink, &source->header)))
-        losses_add(losses, size, "ExtraSamples");
+        dropped_fields_add(dropped, size, "ExtraSamples");
     if (sink->open == source->format->open || source->header.millimetres > 0.0)
         return;
     if (pages->text.unit[0] != '\0')
-        losses_add(losses, size, "unit");
+        dropped_fields_add(dropped, size, "unit");
     else if (unit_of(pages) != NO_UNIT)
-        losses_add(losses, size, "ResolutionUnit");
+        dropped_fields_add(dropped, size, "ResolutionUnit");
 }
 
 /* ---- writing ---- */
@@ -332,7 +332,7 @@ static void discard_sink(struct sink *sink)
 #define TIFF_OPERATIONS                                                                                      \
     .title = "a TIFF file", .holds_spacing = true, .compresses = true, .open = open_source,                  \
     .read = read_samples, .read_at = read_at, .end = end_source, .close = close_source,                      \
-    .tell_losses = tell_losses, .create = create_sink, .write = write_samples, .finish = finish_sink,        \
+    .list_dropped = list_dropped, .create = create_sink, .write = write_samples, .finish = finish_sink,      \
     .discard = discard_sink
 
 const struct format format_tif = {

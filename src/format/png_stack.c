@@ -5,7 +5,7 @@
 #include "base/file_out.h"
 #include "base/mem.h"
 #include "base/number.h"
-#include "losses.h"
+#include "dropped_fields.h"
 #include "png_picture.h"
 
 #include <errno.h>
@@ -144,7 +144,7 @@ static bool open_source(struct source *source, const struct source_request *requ
     stack->request.spacing_count = 0;
     if (png_stack_find(stack->pattern, &stack->first, stack->name, fault) && survey(source, fault)) {
         stack->next = stack->first;
-        source->files_beside = source->header.grid.nz - 1;
+        source->data_files = source->header.grid.nz - 1;
         return true;
     }
     close_source(source);
@@ -192,12 +192,12 @@ static bool end_source(struct source *source, struct fault *fault)
 }
 
 /* Raw samples tell nothing of themselves. */
-static void tell_losses(const struct source *source, const struct format *sink, const struct header *written,
-                        char *losses, size_t size)
+static void list_dropped(const struct source *source, const struct format *sink, const struct header *written,
+                         char *dropped, size_t size)
 {
     (void)written;
     if (source->header.alpha && sink->title != NULL && !format_tells_alpha(sink, &source->header))
-        losses_add(losses, size, "IHDR: alpha");
+        dropped_fields_add(dropped, size, "IHDR: alpha");
 }
 
 /* ---- writing ---- */
@@ -379,10 +379,10 @@ const struct format format_png_stack = {
     .read = read_samples,
     .end = end_source,
     .close = close_source,
-    .tell_losses = tell_losses,
+    .list_dropped = list_dropped,
     .create = create_sink,
     .write = write_samples,
     .finish = finish_sink,
-    .add_beside = add_others,
+    .add_data_files = add_others,
     .discard = discard_sink,
 };

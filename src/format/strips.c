@@ -6,7 +6,7 @@
 #include "base/mem.h"
 #include "base/size.h"
 #include "base/workshop.h"
-#include "pack.h"
+#include "gzip_writer.h"
 
 #include <string.h>
 
@@ -14,8 +14,8 @@ enum { PORTION_BYTES = 64 << 10, THREADS_MOST = 16, STRIPS_A_THREAD = 2, PLACES_
 _Static_assert(PLACES_MOST == STRIPS_A_THREAD * THREADS_MOST, "places for the strips of all threads");
 
 /* What cannot be made smaller takes a little more; and an engine is to find room left at the end. */
-#define CODE_MOST  (PACK_STRIP_BYTES + PACK_STRIP_BYTES / 64)
-#define PLAIN_MOST (PACK_STRIP_BYTES + PORTION_BYTES)
+#define CODE_MOST  (GZIP_STRIP_BYTES + GZIP_STRIP_BYTES / 64)
+#define PLAIN_MOST (GZIP_STRIP_BYTES + PORTION_BYTES)
 
 struct place {
     struct strip strip;
@@ -57,14 +57,14 @@ uint64_t strips_fetched(const struct strips *strips)
    of its second half; the next one is three bytes behind at least. */
 static size_t end_of_mark(const unsigned char *code, size_t from, size_t size)
 {
-    const size_t half = PACK_MARK_SIZE / 2;
+    const size_t half = GZIP_MARK_SIZE / 2;
     size_t at = from + half;
 
     while (at + half <= size) {
-        const unsigned char *found = memchr(code + at, PACK_MARK[half], size - half + 1 - at);
+        const unsigned char *found = memchr(code + at, GZIP_MARK[half], size - half + 1 - at);
         if (found == NULL)
             return 0;
-        if (memcmp(found - half, PACK_MARK, PACK_MARK_SIZE) == 0)
+        if (memcmp(found - half, GZIP_MARK, GZIP_MARK_SIZE) == 0)
             return (size_t)(found - code) + half;
         at = (size_t)(found - code) + half + 1;
     }
@@ -87,7 +87,7 @@ static void cut_portion(struct strips *strips, unsigned char *code, struct strip
 {
     size_t before = strip->size,
            taken = size_least(most - before, strips->portion_end - strips->portion_begin);
-    size_t from = before < PACK_MARK_SIZE ? 0 : before - PACK_MARK_SIZE + 1, end = 0;
+    size_t from = before < GZIP_MARK_SIZE ? 0 : before - GZIP_MARK_SIZE + 1, end = 0;
 
     memcpy(code + before, strips->portion + strips->portion_begin, taken);
     if (strips->threads > 1)

@@ -1,7 +1,7 @@
-/* Losses of TIFF files: what the tags of a page tell that no output has. */
+/* Dropped fields of TIFF files: what the tags of a page tell that no output has. */
 #include "tiff_losses.h"
 
-#include "losses.h"
+#include "dropped_fields.h"
 
 #ifdef HAVE_TIFF
 #include <stdint.h>
@@ -75,9 +75,9 @@ void tiff_losses_tell(const struct tiff_losses_page *page, char *text, size_t si
         if (is_carried(page, tag))
             continue;
         name_tag(page, tag, name, sizeof name);
-        losses_add(text, size, name);
+        dropped_fields_add(text, size, name);
     }
     if (page->text->is_stack && page->text->others[0] != '\0')
-        losses_add(text, size, page->text->others);
+        dropped_fields_add(text, size, page->text->others);
 }
 #endif

@@ -1,4 +1,4 @@
-/* Losses of TIFF files: what the tags of a page tell that no output has. */
+/* Dropped fields of TIFF files: what the tags of a page tell that no output has. */
 #ifndef TIFF_LOSSES_H
 #define TIFF_LOSSES_H
 

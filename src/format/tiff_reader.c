@@ -359,7 +359,7 @@ static void read_description(struct tiff_reader *reader)
         description = NULL;
     all->text = tiff_text_read(description, all->channels);
     read_resolution(reader, &directory);
-    tiff_losses_tell(&page, all->losses, sizeof all->losses);
+    tiff_losses_tell(&page, all->dropped, sizeof all->dropped);
 }
 
 static bool read_first(struct tiff_reader *reader, const struct shape *shape, enum sample_type type)

@@ -26,7 +26,7 @@ struct tiff_pages {
     double distance[2];    /* between samples, from the resolution */
     unsigned unit;         /* of that, as ResolutionUnit has it */
     struct tiff_text text; /* of the first page */
-    char losses[384];      /* its tags that tell more than all this, by their names; else empty */
+    char dropped[384];     /* its tags that tell more than all this, by their names; else empty */
     char warning[256];     /* libtiff's first one, but for unknown tags; else empty */
     bool plain; /* samples stand in the file as they are, those of each page together: at_page tells where */
 };

@@ -3,7 +3,7 @@
 
 #include "base/deflate.h"
 #include "base/mem.h"
-#include "pack.h"
+#include "gzip_writer.h"
 
 #include <math.h>
 #include <string.h>
@@ -63,7 +63,7 @@ struct tiff_writer {
     uint64_t link_at; /* of the place that is to say where the next directory is */
 
     /* Of compressed pages. */
-    struct pack *pack;
+    struct gzip_writer *gzip;
     uint64_t position, page_at, page_left, packed_before;
     uint64_t pages_ended;
 };
@@ -336,8 +336,8 @@ static bool begin_pack(struct tiff_writer *writer, struct fault *fault)
 
     writer->page_at = writer->position;
     writer->page_left = writer->page_bytes;
-    return stack->level == 0 ||
-           pack_open(&writer->pack, writer->file, PACK_ZLIB, stack->level, stack->threads, fault);
+    return stack->level == 0 || gzip_writer_open(&writer->gzip, writer->file, GZIP_WRITER_ZLIB, stack->level,
+                                                 stack->threads, fault);
 }
 
 bool tiff_writer_begin(struct tiff_writer **result, struct file_out *file,
@@ -385,9 +385,9 @@ static bool end_page(struct tiff_writer *writer, struct fault *fault)
     bool described = writer->pages_ended == 0 && writer->stack.description != NULL;
     uint64_t packed, end, directory;
 
-    if (!pack_finish(writer->pack, fault))
+    if (!gzip_writer_finish(writer->gzip, fault))
         return false;
-    packed = pack_size(writer->pack) - writer->packed_before;
+    packed = gzip_writer_size(writer->gzip) - writer->packed_before;
     end = writer->page_at + packed;
     directory = (end + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
     for (uint64_t at = end; at < directory; at++)
@@ -399,18 +399,18 @@ static bool end_page(struct tiff_writer *writer, struct fault *fault)
     writer->page_at = end + text.size;
     writer->link_at = writer->page_at - width_of(writer);
     writer->page_left = writer->page_bytes;
-    return ++writer->pages_ended == writer->stack.pages || pack_begin_again(writer->pack, fault);
+    return ++writer->pages_ended == writer->stack.pages || gzip_writer_begin_again(writer->gzip, fault);
 }
 
 bool tiff_writer_put(struct tiff_writer *writer, const void *samples, size_t bytes, struct fault *fault)
 {
     const unsigned char *from = samples;
 
-    if (writer->pack == NULL)
+    if (writer->gzip == NULL)
         return file_out_write(writer->file, samples, bytes, fault);
     while (bytes > 0) {
         size_t piece = bytes < writer->page_left ? bytes : (size_t)writer->page_left;
-        if (!pack_write(writer->pack, from, piece, fault))
+        if (!gzip_writer_write(writer->gzip, from, piece, fault))
             return false;
         from += piece;
         bytes -= piece;
@@ -459,7 +459,7 @@ bool tiff_writer_end(struct tiff_writer *writer, struct fault *fault)
     unsigned char *bytes;
     bool done;
 
-    if (writer->pack != NULL)
+    if (writer->gzip != NULL)
         return true;
     bytes = mem_alloc(CHUNK, 1, "the directories of a TIFF file", fault);
     done = bytes != NULL && (!file_out_is_renamed(writer->file) || file_out_flush(writer->file, fault)) &&
@@ -472,6 +472,6 @@ void tiff_writer_free(struct tiff_writer *writer)
 {
     if (writer == NULL)
         return;
-    pack_close(writer->pack);
+    gzip_writer_close(writer->gzip);
     mem_free(writer);
 }

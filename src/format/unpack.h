@@ -1,6 +1,6 @@
 /* Unpacking: the code of gzip or zlib comes in, bytes go out. Where the stream holds strips that stand alone,
-   as those of pack.h do, several threads inflate them; every guess about that is confirmed, so that what
-   comes out is what one thread makes of the stream from its beginning. */
+   as those of gzip_writer.h do, several threads inflate them; every guess about that is confirmed, so that
+   what comes out is what one thread makes of the stream from its beginning. */
 #ifndef UNPACK_H
 #define UNPACK_H
 

@@ -28,11 +28,12 @@ static bool begin(struct source *source, const struct source_request *request, s
         return false;
     volume->allows_outside = request->allow_outside;
     volume->threads = request->threads;
-    fields_begin(&volume->fields, file_in_name(source->file));
+    text_header_begin(&volume->fields, file_in_name(source->file));
     source->header.grid = grid_make(3, 0, 0, 0);
-    return flow_open(&volume->flow, source->file, request->threads, fault) &&
-           flow_peek(volume->flow, start, sizeof start, &got, fault) &&
-           (!flow_is_gzip(start, got) || flow_decode(&volume->flow, CODING_GZIP, SAMPLE_U8, fault));
+    return byte_stream_open(&volume->stream, source->file, request->threads, fault) &&
+           byte_stream_peek(volume->stream, start, sizeof start, &got, fault) &&
+           (!byte_stream_is_gzip(start, got) ||
+            byte_stream_decode(&volume->stream, CODING_GZIP, SAMPLE_U8, fault));
 }
 
 bool volume_read_header(struct source *source, void *bytes, size_t size, struct fault *fault)
@@ -40,7 +41,7 @@ bool volume_read_header(struct source *source, void *bytes, size_t size, struct 
     struct volume *volume = source->state;
     size_t got;
 
-    if (!flow_read(volume->flow, bytes, size, &got, fault))
+    if (!byte_stream_read(volume->stream, bytes, size, &got, fault))
         return false;
     return got == size || fault_raise_about(fault, STATUS_INPUT, file_in_name(source->file),
                                             "header: the file ends within it");
@@ -146,15 +147,15 @@ static bool set_pattern(struct source *source, const char *pattern, long long fi
 static bool read_list(struct source *source, struct fault *fault)
 {
     struct volume *volume = source->state;
-    struct fields *fields = &volume->fields;
+    struct text_header *fields = &volume->fields;
     bool ended;
 
     for (;;) {
-        if (!fields_read_line(fields, volume->flow, &ended, fault))
+        if (!text_header_read_line(fields, volume->stream, &ended, fault))
             return false;
         if (ended)
             return volume->files.count > 0 ||
-                   fields_refuse(fields, volume->files.field, "LIST", "no file follows", fault);
+                   text_header_refuse(fields, volume->files.field, "LIST", "no file follows", fault);
         volume->listed++;
         if (fields->items[fields->count - 1].line[0] != '\0' &&
             !volume_add_file(source, fields->items[fields->count - 1].line, fault))
@@ -324,54 +325,54 @@ static const char *data_name(const struct source *source)
     return file_in_name(volume->file != NULL ? volume->file : source->file);
 }
 
-static struct flow *data_of(struct volume *volume)
+static struct byte_stream *data_of(struct volume *volume)
 {
-    return volume->data != NULL ? volume->data : volume->flow;
+    return volume->data != NULL ? volume->data : volume->stream;
 }
 
-static bool skip_line(struct flow *flow, bool *skipped, struct fault *fault)
+static bool skip_line(struct byte_stream *stream, bool *skipped, struct fault *fault)
 {
-    char piece[FLOW_PEEK];
+    char piece[BYTE_STREAM_PEEK];
     size_t got;
 
     for (*skipped = false; !*skipped;) {
         const char *end;
-        if (!flow_peek(flow, piece, sizeof piece, &got, fault))
+        if (!byte_stream_peek(stream, piece, sizeof piece, &got, fault))
             return false;
         if (got == 0)
             return true;
         end = memchr(piece, '\n', got);
         *skipped = end != NULL;
-        if (!flow_read(flow, piece, *skipped ? (size_t)(end - piece) + 1 : got, &got, fault))
+        if (!byte_stream_read(stream, piece, *skipped ? (size_t)(end - piece) + 1 : got, &got, fault))
             return false;
     }
     return true;
 }
 
-static bool skip_lines(const struct source *source, struct flow *flow, struct fault *fault)
+static bool skip_lines(const struct source *source, struct byte_stream *stream, struct fault *fault)
 {
     const struct volume *volume = source->state;
     bool skipped = true;
 
     for (uint64_t i = 0; skipped && i < volume->coding.line_skip; i++) {
-        if (!skip_line(flow, &skipped, fault))
+        if (!skip_line(stream, &skipped, fault))
             return false;
     }
     return skipped || fault_raise_about(fault, STATUS_INPUT, data_name(source),
                                         "line skip: the file does not have that many lines");
 }
 
-static bool skip_bytes(const struct source *source, struct flow *flow, struct fault *fault)
+static bool skip_bytes(const struct source *source, struct byte_stream *stream, struct fault *fault)
 {
     const struct volume *volume = source->state;
     uint64_t skip = volume->coding.byte_skip, skipped;
 
     if (volume->coding.at_end) {
-        if (volume->coding.coding != CODING_NONE || !flow_is_plain(flow))
+        if (volume->coding.coding != CODING_NONE || !byte_stream_is_plain(stream))
             return fault_raise_about(fault, STATUS_INPUT, data_name(source),
                                      "%s: -1 is for samples that are not compressed",
                                      volume->coding.skipped_by);
-        if (!flow_most(flow, &skip))
+        if (!byte_stream_most(stream, &skip))
             return fault_raise_about(fault, STATUS_INPUT, data_name(source),
                                      "%s: the end can be found in a regular file only",
                                      volume->coding.skipped_by);
@@ -379,7 +380,7 @@ static bool skip_bytes(const struct source *source, struct flow *flow, struct fa
     }
     if (skip == 0)
         return true;
-    if (!flow_skip(flow, skip, &skipped, fault))
+    if (!byte_stream_skip(stream, skip, &skipped, fault))
         return false;
     return skipped == skip ||
            fault_raise_about(fault, STATUS_INPUT, data_name(source), "%s: the file ends before %llu byte%s",
@@ -387,7 +388,7 @@ static bool skip_bytes(const struct source *source, struct flow *flow, struct fa
 }
 
 /* What a file has room for decides before anything is allocated for what a header claims. */
-static bool check_room(const struct source *source, const struct flow *flow, struct fault *fault)
+static bool check_room(const struct source *source, const struct byte_stream *stream, struct fault *fault)
 {
     const struct volume *volume = source->state;
     const struct grid *grid = &source->header.grid;
@@ -395,8 +396,8 @@ static bool check_room(const struct source *source, const struct flow *flow, str
     char extents[128];
     uint64_t most;
 
-    if (!flow_most(flow, &most) || most == volume->file_bytes ||
-        (most > volume->file_bytes && !flow_is_plain(flow)))
+    if (!byte_stream_most(stream, &most) || most == volume->file_bytes ||
+        (most > volume->file_bytes && !byte_stream_is_plain(stream)))
         return true;
     if (source->header.volumes > 1)
         factors[count++] = source->header.volumes;
@@ -405,25 +406,25 @@ static bool check_room(const struct source *source, const struct flow *flow, str
     number_format_product(factors, count, extents, sizeof extents);
     return fault_raise_about(
         fault, STATUS_INPUT, data_name(source), "length: samples of %s %llu byte%s, but %s %s%s take %llu",
-        flow_is_plain(flow) ? "exactly" : "at most", (unsigned long long)most, number_plural(most), extents,
-        sample_name(source->header.type), volume->files.count > 1 ? ", a part," : "",
+        byte_stream_is_plain(stream) ? "exactly" : "at most", (unsigned long long)most, number_plural(most),
+        extents, sample_name(source->header.type), volume->files.count > 1 ? ", a part," : "",
         (unsigned long long)volume->file_bytes);
 }
 
-static bool settle_flow(struct source *source, struct flow **flow, struct fault *fault)
+static bool settle_flow(struct source *source, struct byte_stream **stream, struct fault *fault)
 {
     struct volume *volume = source->state;
     bool before = volume->coding.before_code;
 
     volume->left = volume->file_bytes;
-    return skip_lines(source, *flow, fault) && (!before || skip_bytes(source, *flow, fault)) &&
-           flow_decode(flow, volume->coding.coding, source->header.type, fault) &&
-           (before || skip_bytes(source, *flow, fault)) && check_room(source, *flow, fault);
+    return skip_lines(source, *stream, fault) && (!before || skip_bytes(source, *stream, fault)) &&
+           byte_stream_decode(stream, volume->coding.coding, source->header.type, fault) &&
+           (before || skip_bytes(source, *stream, fault)) && check_room(source, *stream, fault);
 }
 
 static void close_file(struct volume *volume)
 {
-    flow_close(volume->data);
+    byte_stream_close(volume->data);
     file_in_close(volume->file);
     mem_free(volume->path);
     volume->data = NULL;
@@ -438,7 +439,7 @@ static bool begin_file(struct source *source, struct fault *fault)
     close_file(volume);
     volume->path = checked_path(source, volume->files_begun++, fault);
     return volume->path != NULL && file_in_open(&volume->file, volume->path, fault) &&
-           flow_open(&volume->data, volume->file, volume->threads, fault) &&
+           byte_stream_open(&volume->data, volume->file, volume->threads, fault) &&
            settle_flow(source, &volume->data, fault);
 }
 
@@ -485,8 +486,8 @@ static bool begin_turn(struct source *source, struct fault *fault)
 {
     struct volume *volume = source->state;
     const struct grid *grid = &source->header.grid;
-    const struct turn_shape shape = {grid->nx, grid_rows(grid), grid_planes(grid),
-                                     sample_size(source->header.type)};
+    const struct transpose_shape shape = {grid->nx, grid_rows(grid), grid_planes(grid),
+                                          sample_size(source->header.type)};
 
     if (!volume->reversed)
         return true;
@@ -496,9 +497,9 @@ static bool begin_turn(struct source *source, struct fault *fault)
                                  source->header.volumes);
     source->held_bytes = grid_samples(grid) * sample_size(source->header.type);
     source->random = false;
-    if (!turn_create(&volume->turn, &shape, fault))
+    if (!transpose_create(&volume->transpose, &shape, fault))
         return false;
-    source->beside_bytes = turn_bytes(volume->turn);
+    source->beside_bytes = transpose_bytes(volume->transpose);
     return true;
 }
 
@@ -510,7 +511,7 @@ static bool settle(struct source *source, struct fault *fault)
 
     if (!grid_check(&header->grid, fault))
         return fault_prefix(fault, file_in_name(source->file));
-    source->files_beside = volume->files.count;
+    source->data_files = volume->files.count;
     volume->file_bytes = (uint64_t)header_samples(header) * sample_size(header->type);
     memcpy(volume->spacing, header->grid.spacing, sizeof volume->spacing);
     if (volume->coding.coding == CODING_TEXT)
@@ -520,9 +521,9 @@ static bool settle(struct source *source, struct fault *fault)
             find_files(source);
         done = share_among_files(source, fault);
     } else {
-        done = settle_flow(source, &volume->flow, fault);
+        done = settle_flow(source, &volume->stream, fault);
     }
-    source->random = done && volume->files.count <= 1 && flow_is_plain(data_of(volume));
+    source->random = done && volume->files.count <= 1 && byte_stream_is_plain(data_of(volume));
     return done && begin_turn(source, fault);
 }
 
@@ -550,11 +551,11 @@ static bool refuse_short(const struct source *source, struct fault *fault)
                              number_plural(file_samples(&source->header)));
 }
 
-static bool check_end(const struct source *source, struct flow *flow, struct fault *fault)
+static bool check_end(const struct source *source, struct byte_stream *stream, struct fault *fault)
 {
     bool ends;
 
-    if (!flow_ends(flow, &ends, fault))
+    if (!byte_stream_ends(stream, &ends, fault))
         return false;
     return ends || fault_raise_about(fault, STATUS_INPUT, data_name(source),
                                      "length: it goes on after the last of %zu %s sample%s",
@@ -581,7 +582,7 @@ static bool pass_over(struct source *source, size_t volumes, struct fault *fault
         if (volume->left == 0 && !next_file(source, fault))
             return false;
         wish = volume->left < bytes ? volume->left : bytes;
-        if (!flow_skip(data_of(volume), wish, &skipped, fault))
+        if (!byte_stream_skip(data_of(volume), wish, &skipped, fault))
             return false;
         if (skipped < wish)
             return refuse_short(source, fault);
@@ -602,7 +603,7 @@ static bool read_bytes(void *context, void *bytes, size_t size, struct fault *fa
         if (volume->left == 0 && !next_file(source, fault))
             return false;
         wish = volume->left < size ? (size_t)volume->left : size;
-        if (!flow_read(data_of(volume), to, wish, &got, fault))
+        if (!byte_stream_read(data_of(volume), to, wish, &got, fault))
             return false;
         if (got < wish)
             return refuse_short(source, fault);
@@ -616,7 +617,7 @@ bool volume_hold_in_spool(struct source *source, const struct spool *spool, stru
     const struct volume *volume = source->state;
 
     (void)fault;
-    turn_hold_in_spool(volume->turn, spool);
+    transpose_hold_in_spool(volume->transpose, spool);
     return true;
 }
 
@@ -627,8 +628,8 @@ bool volume_read(struct source *source, void *samples, size_t planes, struct fau
     if (!volume->begun && !pass_over(source, source->header.choice.volume, fault))
         return false;
     volume->begun = true;
-    if (volume->turn != NULL)
-        return turn_read(volume->turn, samples, planes, read_bytes, source, fault);
+    if (volume->transpose != NULL)
+        return transpose_read(volume->transpose, samples, planes, read_bytes, source, fault);
     return read_bytes(source, samples, planes * header_plane_bytes(&source->header), fault);
 }
 
@@ -659,7 +660,7 @@ bool volume_end(struct source *source, struct fault *fault)
 
     if (!source->random && choice->count > 0 && !pass_over(source, choice->count - choice->volume - 1, fault))
         return false;
-    if (source->random && !flow_skip(data_of(volume), volume->left, &skipped, fault))
+    if (source->random && !byte_stream_skip(data_of(volume), volume->left, &skipped, fault))
         return false;
     return check_end(source, data_of(volume), fault);
 }
@@ -671,15 +672,15 @@ void volume_close(struct source *source)
     if (volume == NULL)
         return;
     close_file(volume);
-    flow_close(volume->flow);
-    fields_free(&volume->fields);
+    byte_stream_close(volume->stream);
+    text_header_free(&volume->fields);
     for (size_t i = 0; volume->files.names != NULL && i < volume->files.count; i++)
         mem_free(volume->files.names[i]);
     mem_free(volume->files.names);
     mem_free(volume->files.pattern);
-    mem_free(volume->kept);
+    mem_free(volume->parsed);
     free(volume->target);
-    turn_free(volume->turn);
+    transpose_free(volume->transpose);
     mem_free(volume);
     source->state = NULL;
 }

@@ -5,10 +5,10 @@
 #define VOLUME_H
 
 #include "base/file_in.h"
-#include "fields.h"
-#include "flow.h"
+#include "text_header.h"
+#include "byte_stream.h"
 #include "format.h"
-#include "turn.h"
+#include "transpose.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -40,30 +40,30 @@ struct volume_coding {
 
 /* The state of a source. */
 struct volume {
-    struct flow *flow;    /* of the header, from behind what was read of it */
-    struct fields fields; /* of headers in text */
-    size_t listed;        /* of those lines, at the end: names of files */
-    double spacing[3];    /* as the header has it */
-    void *kept;           /* of others: what the format keeps */
-    size_t kept_size;
+    struct byte_stream *stream; /* of the header, from behind what was read of it */
+    struct text_header fields;  /* of headers in text */
+    size_t listed;              /* of those lines, at the end: names of files */
+    double spacing[3];          /* as the header has it */
+    void *parsed;               /* what the format keeps of its header */
+    size_t parsed_size;
     struct volume_coding coding;
     struct volume_files files;
     bool allows_outside;
-    size_t threads;    /* that may decode */
-    bool reversed;     /* the file has the slowest axis of the grid fastest, in samples of one channel */
-    struct turn *turn; /* what puts that right */
+    size_t threads; /* that may decode */
+    bool reversed;  /* the file has the slowest axis of the grid fastest, in samples of one channel */
+    struct transpose *transpose; /* what puts that right */
 
-    char *target;         /* what a link to the header leads to, if the samples are there; else NULL */
-    char *path;           /* of the file of samples, if it is not that of the header */
-    struct file_in *file; /* that holds the samples, if it is not that of the header */
-    struct flow *data;    /* its flow; NULL: that of the header */
+    char *target;             /* what a link to the header leads to, if the samples are there; else NULL */
+    char *path;               /* of the file of samples, if it is not that of the header */
+    struct file_in *file;     /* that holds the samples, if it is not that of the header */
+    struct byte_stream *data; /* its stream; NULL: that of the header */
     size_t files_begun;
     bool begun;          /* what lies before the volume that was chosen has been passed over */
     uint64_t file_bytes; /* of samples in each file */
     uint64_t left;       /* of those, to come */
 };
 
-/* Open a source: its header, which may be compressed by gzip, is what `read` makes of the flow. Then settle
+/* Open a source: its header, which may be compressed by gzip, is what `read` makes of the stream. Then settle
    where the samples are, and refuse what cannot hold them. */
 typedef bool (*volume_reader)(struct source *source, const struct source_request *request,
                               struct fault *fault);

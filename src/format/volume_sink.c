@@ -14,10 +14,10 @@
 struct volume_sink {
     size_t threads;
     int level;
-    struct file_out *file; /* of samples, if it is not the sink's */
-    struct pack *pack;     /* what compresses; NULL: nothing does */
-    uint64_t bytes;        /* put into the file */
-    uint64_t size_at;      /* of them, before the room for the compressed size */
+    struct file_out *file;    /* of samples, if it is not the sink's */
+    struct gzip_writer *gzip; /* what compresses; NULL: nothing does */
+    uint64_t bytes;           /* put into the file */
+    uint64_t size_at;         /* of them, before the room for the compressed size */
     bool tells_size;
 };
 
@@ -35,21 +35,21 @@ const struct volume *volume_sink_origin(const struct sink *sink, const struct si
     return origin != NULL && origin->format->create == sink->format->create ? origin->state : NULL;
 }
 
-const struct position *volume_sink_position(const struct sink *sink, const struct sink_request *request,
-                                            struct position *position)
+const struct geometry *volume_sink_geometry(const struct sink *sink, const struct sink_request *request,
+                                            struct geometry *geometry)
 {
     const struct header *header = &sink->header;
-    struct position scaled;
+    struct geometry scaled;
 
     if (request->origin == NULL || volume_sink_origin(sink, request) != NULL ||
-        !request->origin->header.position.known)
+        !request->origin->header.geometry.known)
         return NULL;
-    *position = request->origin->header.position;
+    *geometry = request->origin->header.geometry;
     for (unsigned i = 0; i < 3 && request->origin->header.millimetres > 0.0; i++)
-        position->origin[i] *= request->origin->header.millimetres;
-    scaled = *position;
-    position_of_sample(&scaled, header->first, header->grid.spacing, position->origin);
-    return position;
+        geometry->origin[i] *= request->origin->header.millimetres;
+    scaled = *geometry;
+    geometry_of_sample(&scaled, header->first, header->grid.spacing, geometry->origin);
+    return geometry;
 }
 
 bool volume_sink_is_cropped(const struct sink *sink, const struct sink_request *request)
@@ -81,7 +81,7 @@ bool volume_sink_create(struct sink *sink, const struct sink_request *request, v
         volume_sink_discard(sink);
         return false;
     }
-    if (state->pack == NULL && file_out_is_renamed(samples_out(sink)))
+    if (state->gzip == NULL && file_out_is_renamed(samples_out(sink)))
         sink->samples = (struct sink_place){.file = samples_out(sink), .begin = state->bytes};
     return true;
 }
@@ -91,15 +91,15 @@ bool volume_sink_put(struct sink *sink, const void *bytes, size_t size, struct f
     struct volume_sink *state = sink->state;
 
     state->bytes += size;
-    return state->pack != NULL ? pack_write(state->pack, bytes, size, fault)
+    return state->gzip != NULL ? gzip_writer_write(state->gzip, bytes, size, fault)
                                : file_out_write(samples_out(sink), bytes, size, fault);
 }
 
-bool volume_sink_pack(struct sink *sink, enum pack_wrapper wrapper, struct fault *fault)
+bool volume_sink_pack(struct sink *sink, enum gzip_writer_wrapper wrapper, struct fault *fault)
 {
     struct volume_sink *state = sink->state;
 
-    return pack_open(&state->pack, samples_out(sink), wrapper, state->level, state->threads, fault);
+    return gzip_writer_open(&state->gzip, samples_out(sink), wrapper, state->level, state->threads, fault);
 }
 
 enum { SIZE_DIGITS = 20 };
@@ -122,16 +122,17 @@ static bool tell_size(struct sink *sink, struct fault *fault)
     const struct volume_sink *state = sink->state;
     char digits[SIZE_DIGITS + 1];
 
-    snprintf(digits, sizeof digits, "%0*llu", SIZE_DIGITS, (unsigned long long)pack_size(state->pack));
+    snprintf(digits, sizeof digits, "%0*llu", SIZE_DIGITS, (unsigned long long)gzip_writer_size(state->gzip));
     return file_out_flush(samples_out(sink), fault) &&
            file_out_write_at(samples_out(sink), state->size_at, digits, SIZE_DIGITS, fault);
 }
 
-bool volume_sink_name_data(const struct sink *sink, bool packed, char *text, size_t size, struct fault *fault)
+bool volume_sink_name_data(const struct sink *sink, bool compressed, char *text, size_t size,
+                           struct fault *fault)
 {
     const char *path = file_out_target(sink->file), *name = path + volume_folder_length(path);
 
-    return format_name_beside(sink->format, name, packed, text, size) ||
+    return format_name_data(sink->format, name, compressed, text, size) ||
            fault_raise_about(fault, STATUS_USAGE, path, "too long a name");
 }
 
@@ -145,9 +146,10 @@ static bool is_citable(const char *name)
     return plain;
 }
 
-bool volume_sink_cite_data(const struct sink *sink, bool packed, char *text, size_t size, struct fault *fault)
+bool volume_sink_cite_data(const struct sink *sink, bool compressed, char *text, size_t size,
+                           struct fault *fault)
 {
-    return volume_sink_name_data(sink, packed, text, size, fault) &&
+    return volume_sink_name_data(sink, compressed, text, size, fault) &&
            (is_citable(text) ||
             fault_raise_about(fault, STATUS_USAGE, file_out_name(sink->file),
                               "a header cannot name its samples: no name there begins with a space or LIST, "
@@ -227,12 +229,12 @@ bool volume_sink_finish(struct sink *sink, struct fault *fault)
 {
     struct volume_sink *state = sink->state;
 
-    return (state->pack == NULL || pack_finish(state->pack, fault)) &&
+    return (state->gzip == NULL || gzip_writer_finish(state->gzip, fault)) &&
            (!state->tells_size || tell_size(sink, fault)) &&
            (state->file == NULL || file_out_complete(state->file, fault));
 }
 
-bool volume_sink_add_beside(const struct sink *sink, struct file_set *set, struct fault *fault)
+bool volume_sink_add_data_files(const struct sink *sink, struct file_set *set, struct fault *fault)
 {
     const struct volume_sink *state = sink->state;
 
@@ -245,7 +247,7 @@ void volume_sink_discard(struct sink *sink)
 
     if (state == NULL)
         return;
-    pack_close(state->pack);
+    gzip_writer_close(state->gzip);
     file_out_close(state->file);
     mem_free(state);
     sink->state = NULL;

@@ -2,7 +2,7 @@
 #ifndef VOLUME_SINK_H
 #define VOLUME_SINK_H
 
-#include "pack.h"
+#include "gzip_writer.h"
 #include "volume.h"
 
 #include <stdbool.h>
@@ -16,7 +16,7 @@ bool volume_sink_create(struct sink *sink, const struct sink_request *request, v
 bool volume_sink_put(struct sink *sink, const void *bytes, size_t size, struct fault *fault);
 
 /* From here on bytes are compressed. */
-bool volume_sink_pack(struct sink *sink, enum pack_wrapper wrapper, struct fault *fault);
+bool volume_sink_pack(struct sink *sink, enum gzip_writer_wrapper wrapper, struct fault *fault);
 
 /* Leave room for the size of what will be compressed, which is put there in the end; for files alone that can
    be written in any order. */
@@ -24,11 +24,11 @@ bool volume_sink_reserve_size(struct sink *sink, struct fault *fault);
 
 /* The name of the file beside the header that samples go into, without its folder: what a header names. A
    header that a link leads to is found under its own name. `size` is that of text. */
-bool volume_sink_name_data(const struct sink *sink, bool packed, char *text, size_t size,
+bool volume_sink_name_data(const struct sink *sink, bool compressed, char *text, size_t size,
                            struct fault *fault);
 
 /* The same, for a header in text: refused if its readers would take it for anything but a name. */
-bool volume_sink_cite_data(const struct sink *sink, bool packed, char *text, size_t size,
+bool volume_sink_cite_data(const struct sink *sink, bool compressed, char *text, size_t size,
                            struct fault *fault);
 
 /* Refuse an output through a link beside which a file of this name lies that is not the one of the samples,
@@ -44,15 +44,15 @@ bool volume_sink_detach(struct sink *sink, const struct sink_request *request, c
 /* Operations of a sink. */
 bool volume_sink_write(struct sink *sink, const void *samples, size_t planes, struct fault *fault);
 bool volume_sink_finish(struct sink *sink, struct fault *fault);
-bool volume_sink_add_beside(const struct sink *sink, struct file_set *set, struct fault *fault);
+bool volume_sink_add_data_files(const struct sink *sink, struct file_set *set, struct fault *fault);
 void volume_sink_discard(struct sink *sink);
 
 /* The state of a source of the same family of formats as the sink, whose header is to be kept; else NULL. */
 const struct volume *volume_sink_origin(const struct sink *sink, const struct sink_request *request);
 
 /* The position of the sink, if its origin is of another family and has one; else NULL. */
-const struct position *volume_sink_position(const struct sink *sink, const struct sink_request *request,
-                                            struct position *position);
+const struct geometry *volume_sink_geometry(const struct sink *sink, const struct sink_request *request,
+                                            struct geometry *geometry);
 
 /* Whether the sink takes a part of the samples of its origin. */
 bool volume_sink_is_cropped(const struct sink *sink, const struct sink_request *request);
@@ -68,6 +68,6 @@ bool volume_sink_refuse_type(const struct sink *sink, struct fault *fault);
     .open = open_source, .name_file = volume_name_file, .hold_in_spool = volume_hold_in_spool,               \
     .read = volume_read, .read_at = volume_read_at, .end = volume_end, .close = volume_close,                \
     .create = create_sink, .holds_series = true, .write = volume_sink_write, .finish = volume_sink_finish,   \
-    .add_beside = volume_sink_add_beside, .discard = volume_sink_discard
+    .add_data_files = volume_sink_add_data_files, .discard = volume_sink_discard
 
 #endif

@@ -3,9 +3,9 @@
 
 #include "base/mem.h"
 #include "base/thread.h"
-#include "format/kind.h"
+#include "format/foreign_type.h"
 #include "format/png_stack.h"
-#include "format/slice.h"
+#include "format/gray_slice.h"
 #include "run/fringe.h"
 #include "run/stats.h"
 
@@ -94,7 +94,7 @@ static bool name_first(struct pipeline *pipeline, struct fault *fault)
 static bool check_kind(const struct pipeline_request *request, struct fault *fault)
 {
     return request->source.has_dims || request->format == &format_raw ||
-           kind_check_folder(request->input, fault);
+           foreign_type_check_folder(request->input, fault);
 }
 
 static bool open_file(struct pipeline *pipeline, struct fault *fault)
@@ -154,9 +154,9 @@ static const struct format *sink_format(const struct pipeline *pipeline, const c
     const struct job *job = &pipeline->job;
 
     if (goes_on(job))
-        return pipeline_output_format(pipeline, path)->packed ? &format_raw_gz : &format_raw;
-    return job->region_kind == REGION_SLICE && !slice_is_plain(job->written.type)
-               ? &format_slice
+        return pipeline_output_format(pipeline, path)->compressed ? &format_raw_gz : &format_raw;
+    return job->region_kind == REGION_SLICE && !gray_slice_is_plain(job->written.type)
+               ? &format_gray_slice
                : pipeline_output_format(pipeline, path);
 }
 
@@ -325,7 +325,7 @@ static bool check_join(const struct pipeline *pipeline, const char *path, struct
         return fault_raise(fault, STATUS_USAGE,
                            "--piece: cat cannot join files of the format %s; --part writes complete ones",
                            format->name);
-    return format->packed || !format->compresses || pipeline->request->level <= 0 ||
+    return format->compressed || !format->compresses || pipeline->request->level <= 0 ||
            fault_raise(fault, STATUS_USAGE,
                        "--piece: cat cannot join samples that are compressed behind the header of a file %s; "
                        "without --level they are not",
@@ -535,11 +535,11 @@ static void keep_ends(struct pipeline *pipeline, const struct tee *tees)
 {
     const struct target *targets = pipeline->targets.list;
 
-    memcpy(pipeline->remark, targets[0].sink.remark, sizeof pipeline->remark);
+    memcpy(pipeline->note, targets[0].sink.note, sizeof pipeline->note);
     for (size_t i = 0; i < pipeline->request->tee_count; i++) {
         struct pipeline_tee_end *end = &pipeline->tee_ends[i];
         end->outcomes = tees[i].outcomes;
-        memcpy(end->remark, targets[i + 1].sink.remark, sizeof end->remark);
+        memcpy(end->note, targets[i + 1].sink.note, sizeof end->note);
     }
 }
 

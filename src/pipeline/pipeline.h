@@ -29,7 +29,7 @@ struct pipeline_tee {
 /* What is known of it once it is written. */
 struct pipeline_tee_end {
     struct outcomes outcomes;
-    char remark[128]; /* else empty */
+    char note[128]; /* else empty */
 };
 
 struct pipeline;
@@ -80,7 +80,7 @@ struct pipeline {
     enum status status; /* STATUS_DONE or, the output complete, STATUS_UNREACHED */
     struct run_summary summary;
     struct pipeline_tee_end *tee_ends; /* one a tee */
-    char remark[128];                  /* of the output; else empty */
+    char note[128];                    /* of the output; else empty */
     const char *changed; /* the name of a file of the input that has changed meanwhile; else NULL */
 
     /* Once the run has failed: by a device that was chosen unasked, and nobody has seen any output. */

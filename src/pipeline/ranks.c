@@ -164,8 +164,8 @@ bool ranks_compare_files(struct ranks *ranks, const struct file_in *file, struct
 static bool name_beside(const struct source *source, bool last, char **path, struct fault *fault)
 {
     *path = NULL;
-    return source->files_beside <= last ||
-           source->format->name_file(source, last ? source->files_beside - 1 : 0, path, fault);
+    return source->data_files <= last ||
+           source->format->name_file(source, last ? source->data_files - 1 : 0, path, fault);
 }
 
 static bool compare_beside(struct ranks *ranks, const struct source *source, bool last, struct fault *fault)

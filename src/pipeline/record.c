@@ -1,7 +1,7 @@
 /* Records: the figures that follow from what is known of a run once it is over. */
 #include "record.h"
 
-#include "format/losses.h"
+#include "format/dropped_fields.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -94,10 +94,10 @@ struct record_left_out record_left_out(const struct pipeline *pipeline, const ch
     const struct format *output = pipeline_output_format(pipeline, path);
     struct record_left_out left_out;
 
-    snprintf(left_out.text, sizeof left_out.text, "%s", source->losses);
+    snprintf(left_out.text, sizeof left_out.text, "%s", source->dropped);
     if (source->format->holds_spacing && !output->holds_spacing && !has_unit_spacing(&source->header.grid))
-        losses_add(left_out.text, sizeof left_out.text, "spacing");
-    if (source->format->tell_losses != NULL)
-        source->format->tell_losses(source, output, written, left_out.text, sizeof left_out.text);
+        dropped_fields_add(left_out.text, sizeof left_out.text, "spacing");
+    if (source->format->list_dropped != NULL)
+        source->format->list_dropped(source, output, written, left_out.text, sizeof left_out.text);
     return left_out;
 }

@@ -22,10 +22,10 @@ static bool add_beside(struct watch *watch, const struct source *source, struct 
 bool watch_begin(struct watch *watch, const struct source *source, struct fault *fault)
 {
     *watch = (struct watch){.file = source->file, .state = file_in_state(source->file)};
-    watch->beside = mem_zeroed(source->files_beside, sizeof *watch->beside, "the files of the input", fault);
+    watch->beside = mem_zeroed(source->data_files, sizeof *watch->beside, "the files of the input", fault);
     if (watch->beside == NULL)
         return false;
-    while (watch->count < source->files_beside) {
+    while (watch->count < source->data_files) {
         if (!add_beside(watch, source, fault))
             return false;
     }

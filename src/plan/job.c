@@ -3,7 +3,7 @@
 
 #include "base/file_in.h"
 #include "base/mem.h"
-#include "format/slice.h"
+#include "format/gray_slice.h"
 #include "lower.h"
 
 #include <string.h>
@@ -274,7 +274,7 @@ bool job_make(const struct job_request *request, const struct source *source, st
     if (request->has_out_type)
         job->out.type = request->out_type;
     else if (request->region.kind == REGION_SLICE && request->ranged)
-        job->out.type = slice_type(in->type);
+        job->out.type = gray_slice_type(in->type);
     if (request->has_out_endian)
         job->out.endian = request->out_endian;
     job->decode = encoding_of(&job->in, job->in.type, request);

@@ -6,7 +6,7 @@
 #include "base/mem.h"
 #include "base/size.h"
 #include "base/thread.h"
-#include "format/slice.h"
+#include "format/gray_slice.h"
 #include "part.h"
 #include "prediction.h"
 #include "scheduler.h"
@@ -219,7 +219,7 @@ static bool make_schedule(const struct plan_request *request, struct plan *plan,
     plan->beside_bytes = source->beside_bytes;
     plan->observer_bytes = request->observer_bytes;
     plan->outlet_bytes = request->outlet_bytes;
-    plan->slice_bytes = job->region_kind == REGION_SLICE ? slice_bytes(&job->written) : 0;
+    plan->slice_bytes = job->region_kind == REGION_SLICE ? gray_slice_bytes(&job->written) : 0;
     struct schedule_request schedule = {
         .levels = &plan->levels,
         .forms = forms,

@@ -1,5 +1,5 @@
-/* Losses: the fields, tags and chunks of an input that an output leaves out. */
-#include "losses.h"
+/* Dropped fields: the fields, tags and chunks of an input that an output leaves out. */
+#include "dropped_fields.h"
 
 #include <math.h>
 #include <stdbool.h>
@@ -15,7 +15,7 @@ static bool is_full(const char *text, size_t used)
     return used >= length && strcmp(text + used - length, others) == 0;
 }
 
-void losses_add(char *text, size_t size, const char *name)
+void dropped_fields_add(char *text, size_t size, const char *name)
 {
     size_t used = strlen(text);
 
@@ -27,14 +27,14 @@ void losses_add(char *text, size_t size, const char *name)
         snprintf(text + used, size - used, "%s%s", used > 0 ? ", " : "", name);
 }
 
-void losses_add_distances(char *text, size_t size, const char *name, const double *distances, size_t first,
-                          size_t count)
+void dropped_fields_add_distances(char *text, size_t size, const char *name, const double *distances,
+                                  size_t first, size_t count)
 {
     char indexed[64];
 
     for (size_t i = first; i < count; i++) {
         snprintf(indexed, sizeof indexed, "%s[%zu]", name, i);
         if (!isnan(distances[i]) && distances[i] != 0.0 && distances[i] != 1.0)
-            losses_add(text, size, indexed);
+            dropped_fields_add(text, size, indexed);
     }
 }

@@ -1,5 +1,5 @@
-/* Kinds of files that are of none of our formats: known by how they begin, or by their names. */
-#include "kind.h"
+/* Types of files that are of none of our formats: known by how they begin, or by their names. */
+#include "foreign_type.h"
 
 #include "base/path.h"
 
@@ -16,7 +16,7 @@
 static const char to_png[] = "convert it to PNG for imgheat";
 static const char from_vtk[] = "ParaView saves its samples as MetaImage";
 
-static const struct kind kinds[] = {
+static const struct foreign_type kinds[] = {
     {"a DICOM file", ".dcm .dicom", "dcm2niix converts it to NIfTI", MARK(128, "DICM"), false},
     {"an HDF5 file", ".h5 .hdf5 .nxs", "h5dump -d DATASET -b LE -o FILE writes raw samples",
      MARK(0, "\x89HDF\r\n\032\n"), false},
@@ -38,13 +38,13 @@ static const struct kind kinds[] = {
 /* A file of fewer bytes than any header has is none of them. */
 #define LEAST_BYTES 16
 
-const struct kind *kind_of_start(const unsigned char *start, size_t size)
+const struct foreign_type *foreign_type_of_start(const unsigned char *start, size_t size)
 {
     for (size_t i = 0; i < KINDS; i++) {
-        const struct kind *kind = &kinds[i];
-        if (kind->mark != NULL && size >= LEAST_BYTES && size >= kind->at + kind->mark_size &&
-            memcmp(start + kind->at, kind->mark, kind->mark_size) == 0)
-            return kind;
+        const struct foreign_type *type = &kinds[i];
+        if (type->mark != NULL && size >= LEAST_BYTES && size >= type->at + type->mark_size &&
+            memcmp(start + type->at, type->mark, type->mark_size) == 0)
+            return type;
     }
     return NULL;
 }
@@ -56,7 +56,7 @@ static bool ends_with(const char *path, const char *ending, size_t length)
     return path_length > length && strncasecmp(path + path_length - length, ending, length) == 0;
 }
 
-const struct kind *kind_of_name(const char *path)
+const struct foreign_type *foreign_type_of_name(const char *path)
 {
     for (size_t i = 0; i < KINDS; i++) {
         const char *ending = kinds[i].endings;
@@ -69,20 +69,20 @@ const struct kind *kind_of_name(const char *path)
     return NULL;
 }
 
-bool kind_check(const char *path, const unsigned char *start, size_t size, struct fault *fault)
+bool foreign_type_check(const char *path, const unsigned char *start, size_t size, struct fault *fault)
 {
-    const struct kind *marked = kind_of_start(start, size),
-                      *kind = marked != NULL ? marked : kind_of_name(path);
+    const struct foreign_type *marked = foreign_type_of_start(start, size),
+                              *type = marked != NULL ? marked : foreign_type_of_name(path);
 
     if (size == 0)
         return fault_raise_about(fault, STATUS_INPUT, path, "the file is empty");
-    if (kind == NULL || (marked == NULL && kind->compressed))
+    if (type == NULL || (marked == NULL && type->compressed))
         return true;
-    return fault_raise_about(fault, STATUS_INPUT, path, "%s%s, which is not read: %s", kind->name,
-                             marked == NULL ? " by its name" : "", kind->hint);
+    return fault_raise_about(fault, STATUS_INPUT, path, "%s%s, which is not read: %s", type->name,
+                             marked == NULL ? " by its name" : "", type->hint);
 }
 
-bool kind_check_folder(const char *path, struct fault *fault)
+bool foreign_type_check_folder(const char *path, struct fault *fault)
 {
     static const char *const inside[] = {"zarr.json", ".zarray", ".zgroup"};
     struct stat info;

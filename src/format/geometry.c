@@ -1,11 +1,11 @@
-/* Positions: where a grid is in space. */
-#include "position.h"
+/* Geometry: where a grid is in space. */
+#include "geometry.h"
 
 #include <math.h>
 
-const double position_lps[3] = {1.0, 1.0, 1.0};
-const double position_ras[3] = {-1.0, -1.0, 1.0};
-const double position_las[3] = {1.0, -1.0, 1.0};
+const double geometry_lps[3] = {1.0, 1.0, 1.0};
+const double geometry_ras[3] = {-1.0, -1.0, 1.0};
+const double geometry_las[3] = {1.0, -1.0, 1.0};
 
 static double length_of(const double vector[3])
 {
@@ -29,22 +29,22 @@ static double volume_of(double directions[3][3])
 /* Axes in one plane, but for rounding, place nothing; ITK refuses them. */
 #define LEAST_VOLUME 1e-6
 
-struct position position_make(const double origin[3], double vectors[3][3], const double signs[3])
+struct geometry geometry_make(const double origin[3], double vectors[3][3], const double signs[3])
 {
-    struct position position = {.known = true};
+    struct geometry geometry = {.known = true};
 
     for (unsigned i = 0; i < 3; i++) {
         double length = length_of(vectors[i]);
-        position.known = position.known && length > 0.0 && isfinite(length) && isfinite(origin[i]);
-        position.origin[i] = turned(origin[i], signs[i]);
+        geometry.known = geometry.known && length > 0.0 && isfinite(length) && isfinite(origin[i]);
+        geometry.origin[i] = turned(origin[i], signs[i]);
         for (unsigned k = 0; k < 3; k++)
-            position.direction[i][k] = turned(vectors[i][k] / length, signs[k]);
+            geometry.direction[i][k] = turned(vectors[i][k] / length, signs[k]);
     }
-    position.known = position.known && volume_of(position.direction) > LEAST_VOLUME;
-    return position;
+    geometry.known = geometry.known && volume_of(geometry.direction) > LEAST_VOLUME;
+    return geometry;
 }
 
-void position_orientation(const struct position *position, char sides[4])
+void geometry_orientation(const struct geometry *geometry, char sides[4])
 {
     static const unsigned orders[6][3] = {{0, 1, 2}, {1, 0, 2}, {0, 2, 1}, {2, 1, 0}, {1, 2, 0}, {2, 0, 1}};
     double most = -1.0;
@@ -53,24 +53,24 @@ void position_orientation(const struct position *position, char sides[4])
     for (size_t n = 0; n < 6; n++) {
         double sum = 0.0;
         for (unsigned i = 0; i < 3; i++)
-            sum += fabs(position->direction[i][orders[n][i]]);
+            sum += fabs(geometry->direction[i][orders[n][i]]);
         for (unsigned i = 0; i < 3 && sum > most; i++)
-            sides[i] = (position->direction[i][orders[n][i]] < 0.0 ? "RAI" : "LPS")[orders[n][i]];
+            sides[i] = (geometry->direction[i][orders[n][i]] < 0.0 ? "RAI" : "LPS")[orders[n][i]];
         most = fmax(most, sum);
     }
 }
 
-void position_of_sample(const struct position *position, const size_t index[3], const double spacing[3],
+void geometry_of_sample(const struct geometry *geometry, const size_t index[3], const double spacing[3],
                         double place[3])
 {
     for (unsigned k = 0; k < 3; k++) {
-        place[k] = position->origin[k];
+        place[k] = geometry->origin[k];
         for (unsigned i = 0; i < 3; i++)
-            place[k] += (double)index[i] * spacing[i] * position->direction[i][k];
+            place[k] += (double)index[i] * spacing[i] * geometry->direction[i][k];
     }
 }
 
-bool position_is_plain(const double origin[3], double vectors[3][3])
+bool geometry_is_plain(const double origin[3], double vectors[3][3])
 {
     for (unsigned i = 0; i < 3; i++) {
         if (origin[i] != 0.0 || !(vectors[i][i] > 0.0))

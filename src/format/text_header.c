@@ -1,5 +1,5 @@
 /* Fields: the lines of a header in text, in their order, those included that nobody here understands. */
-#include "fields.h"
+#include "text_header.h"
 
 #include "base/mem.h"
 #include "base/number.h"
@@ -11,22 +11,22 @@
 
 enum { SHOWN_MOST = 64 };
 
-void fields_begin(struct fields *fields, const char *file)
+void text_header_begin(struct text_header *fields, const char *file)
 {
-    *fields = (struct fields){.file = file};
+    *fields = (struct text_header){.file = file};
 }
 
-void fields_free(struct fields *fields)
+void text_header_free(struct text_header *fields)
 {
     for (size_t i = 0; i < fields->count; i++) {
         mem_free(fields->items[i].line);
         mem_free(fields->items[i].parts);
     }
     mem_free(fields->items);
-    *fields = (struct fields){.file = fields->file};
+    *fields = (struct text_header){.file = fields->file};
 }
 
-bool fields_append(struct fields *fields, const char *line, struct fault *fault)
+bool text_header_append(struct text_header *fields, const char *line, struct fault *fault)
 {
     struct field *items =
         mem_grown(fields->items, fields->count, &fields->capacity, sizeof *items, "a header", fault);
@@ -43,21 +43,21 @@ bool fields_append(struct fields *fields, const char *line, struct fault *fault)
 }
 
 /* The next bytes of a line, as far as they can be looked at ahead. */
-static bool read_piece(struct flow *flow, char piece[FLOW_PEEK], size_t *size, bool *complete,
+static bool read_piece(struct byte_stream *stream, char piece[BYTE_STREAM_PEEK], size_t *size, bool *complete,
                        struct fault *fault)
 {
     const char *end;
     size_t got;
 
-    if (!flow_peek(flow, piece, FLOW_PEEK, &got, fault))
+    if (!byte_stream_peek(stream, piece, BYTE_STREAM_PEEK, &got, fault))
         return false;
     end = memchr(piece, '\n', got);
     *complete = end != NULL;
     *size = *complete ? (size_t)(end - piece) + 1 : got;
-    return flow_read(flow, piece, *size, &got, fault);
+    return byte_stream_read(stream, piece, *size, &got, fault);
 }
 
-static bool refuse_line(const struct fields *fields, const char *reason, struct fault *fault)
+static bool refuse_line(const struct text_header *fields, const char *reason, struct fault *fault)
 {
     return fault_raise_about(fault, STATUS_INPUT, fields->file, "header: line %zu: %s", fields->count + 1,
                              reason);
@@ -82,23 +82,23 @@ static bool add_piece(struct line *line, const char *piece, size_t size, struct 
     return true;
 }
 
-static bool read_line(struct fields *fields, struct flow *flow, struct line *line, bool *ended,
+static bool read_line(struct text_header *fields, struct byte_stream *stream, struct line *line, bool *ended,
                       struct fault *fault)
 {
-    char piece[FLOW_PEEK];
+    char piece[BYTE_STREAM_PEEK];
     bool complete = false;
 
     *ended = false;
     while (!complete) {
         size_t size;
-        if (!read_piece(flow, piece, &size, &complete, fault))
+        if (!read_piece(stream, piece, &size, &complete, fault))
             return false;
         if (size == 0) {
             *ended = line->size == 0;
             return true;
         }
         fields->bytes += size;
-        if (fields->bytes > FIELDS_BYTES_MOST)
+        if (fields->bytes > TEXT_HEADER_BYTES_MOST)
             return fault_raise_about(fault, STATUS_INPUT, fields->file, "header: longer than 1 MiB");
         if (memchr(piece, '\0', size) != NULL)
             return refuse_line(fields, "a byte 0 in it", fault);
@@ -114,14 +114,15 @@ static void cut_end(struct line *line)
         line->text[--line->size] = '\0';
 }
 
-bool fields_read_line(struct fields *fields, struct flow *flow, bool *ended, struct fault *fault)
+bool text_header_read_line(struct text_header *fields, struct byte_stream *stream, bool *ended,
+                           struct fault *fault)
 {
     struct line line = {.text = NULL};
-    bool done = read_line(fields, flow, &line, ended, fault);
+    bool done = read_line(fields, stream, &line, ended, fault);
 
     if (done && !*ended) {
         cut_end(&line);
-        done = fields_append(fields, line.text, fault);
+        done = text_header_append(fields, line.text, fault);
     }
     mem_free(line.text);
     return done;
@@ -139,7 +140,7 @@ static char *trimmed(char *text)
     return text;
 }
 
-bool fields_split_last(struct fields *fields, const char *separator, struct fault *fault)
+bool text_header_split_last(struct text_header *fields, const char *separator, struct fault *fault)
 {
     struct field *field = &fields->items[fields->count - 1];
     char *found;
@@ -156,7 +157,7 @@ bool fields_split_last(struct fields *fields, const char *separator, struct faul
     return true;
 }
 
-const char *fields_find(const struct fields *fields, const char *name)
+const char *text_header_find(const struct text_header *fields, const char *name)
 {
     for (size_t i = 0; i < fields->count; i++) {
         if (fields->items[i].name != NULL && strcasecmp(fields->items[i].name, name) == 0)
@@ -165,24 +166,25 @@ const char *fields_find(const struct fields *fields, const char *name)
     return NULL;
 }
 
-bool fields_require(const struct fields *fields, const char *name, const char **value, struct fault *fault)
+bool text_header_require(const struct text_header *fields, const char *name, const char **value,
+                         struct fault *fault)
 {
-    *value = fields_find(fields, name);
+    *value = text_header_find(fields, name);
     return *value != NULL || fault_raise_about(fault, STATUS_INPUT, fields->file, "%s: missing", name);
 }
 
-bool fields_check_once(const struct fields *fields, struct fault *fault)
+bool text_header_check_once(const struct text_header *fields, struct fault *fault)
 {
     for (size_t i = 0; i < fields->count; i++) {
         const char *name = fields->items[i].name;
-        if (name != NULL && fields_find(fields, name) != fields->items[i].value)
+        if (name != NULL && text_header_find(fields, name) != fields->items[i].value)
             return fault_raise_about(fault, STATUS_INPUT, fields->file, "%.64s: given twice", name);
     }
     return true;
 }
 
-bool fields_refuse(const struct fields *fields, const char *name, const char *value, const char *reason,
-                   struct fault *fault)
+bool text_header_refuse(const struct text_header *fields, const char *name, const char *value,
+                        const char *reason, struct fault *fault)
 {
     return fault_raise_about(fault, STATUS_INPUT, fields->file, "%s: %.*s%s: %s", name, SHOWN_MOST, value,
                              strlen(value) > SHOWN_MOST ? "..." : "", reason);
@@ -208,7 +210,7 @@ static bool is_at_end(const char *value)
     return value[strspn(value, " \t,")] == '\0';
 }
 
-bool fields_counts(const char *value, size_t most, uint64_t *counts, size_t *count)
+bool text_header_counts(const char *value, size_t most, uint64_t *counts, size_t *count)
 {
     char word[64];
 
@@ -219,7 +221,7 @@ bool fields_counts(const char *value, size_t most, uint64_t *counts, size_t *cou
     return is_at_end(value);
 }
 
-bool fields_numbers(const char *value, size_t most, double *numbers, size_t *count)
+bool text_header_numbers(const char *value, size_t most, double *numbers, size_t *count)
 {
     char word[400], *end;
 

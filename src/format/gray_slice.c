@@ -1,5 +1,5 @@
 /* Slices: pictures of samples that no PNG holds as they are. */
-#include "slice.h"
+#include "gray_slice.h"
 
 #include "base/file_out.h"
 #include "base/mem.h"
@@ -15,19 +15,19 @@ struct slice {
     size_t rows; /* that are there */
 };
 
-bool slice_is_plain(enum sample_type type)
+bool gray_slice_is_plain(enum sample_type type)
 {
     return type == SAMPLE_U8 || type == SAMPLE_U16;
 }
 
-enum sample_type slice_type(enum sample_type type)
+enum sample_type gray_slice_type(enum sample_type type)
 {
-    return slice_is_plain(type) ? type : sample_size(type) == 1 ? SAMPLE_U8 : SAMPLE_U16;
+    return gray_slice_is_plain(type) ? type : sample_size(type) == 1 ? SAMPLE_U8 : SAMPLE_U16;
 }
 
-size_t slice_bytes(const struct header *header)
+size_t gray_slice_bytes(const struct header *header)
 {
-    return slice_is_plain(header->type) ? 0 : grid_samples(&header->grid) * sample_size(header->type);
+    return gray_slice_is_plain(header->type) ? 0 : grid_samples(&header->grid) * sample_size(header->type);
 }
 
 /* ---- shades ---- */
@@ -74,7 +74,7 @@ static double shade_of(double number, const struct ends *ends, double white)
 static void shade(unsigned char *samples, const struct header *header, const struct ends *of_colour)
 {
     const struct ends of_alpha = {0.0, sample_opaque(header->type)};
-    enum sample_type shades = slice_type(header->type);
+    enum sample_type shades = gray_slice_type(header->type);
     double white = sample_max(shades);
 
     for (size_t i = 0; i < grid_samples(&header->grid); i++) {
@@ -98,7 +98,7 @@ static bool create(struct sink *sink, const struct sink_request *request, struct
     if (slice == NULL)
         return false;
     slice->request = *request;
-    slice->samples = mem_alloc(slice_bytes(&sink->header), 1, "a slice", fault);
+    slice->samples = mem_alloc(gray_slice_bytes(&sink->header), 1, "a slice", fault);
     if (slice->samples != NULL)
         return true;
     sink->format->discard(sink);
@@ -144,9 +144,9 @@ static bool finish(struct sink *sink, struct fault *fault)
                                  "%.9g and %.9g are too far apart for one range of gray (--out-range)",
                                  ends.least, ends.greatest);
     shade(slice->samples, &header, &ends);
-    header.type = slice_type(header.type);
+    header.type = gray_slice_type(header.type);
     header.endian = endian_native();
-    snprintf(sink->remark, sizeof sink->remark, "%.9g to %.9g became 0 to %g", ends.least, ends.greatest,
+    snprintf(sink->note, sizeof sink->note, "%.9g to %.9g became 0 to %g", ends.least, ends.greatest,
              sample_max(header.type));
     return write_picture(sink, &header, fault);
 }
@@ -161,7 +161,7 @@ static void discard(struct sink *sink)
     sink->state = NULL;
 }
 
-const struct format format_slice = {
+const struct format format_gray_slice = {
     .name = "png",
     .summary = "Portable Network Graphics",
     .in_turn = true,
