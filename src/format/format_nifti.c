@@ -600,8 +600,8 @@ static bool find_beside(const struct source *source, char *image, size_t size)
     const char *name = header_name(source);
     bool compressed = ends_with(name, ".gz");
 
-    return *name != '\0' &&
-           (is_image(source, name, compressed, image, size) || is_image(source, name, !packed, image, size));
+    return *name != '\0' && (is_image(source, name, compressed, image, size) ||
+                             is_image(source, name, !compressed, image, size));
 }
 
 /* The file of samples beside a header. If none has the name of a link, that of the header to which it leads
