@@ -7,6 +7,7 @@
 #include "ranks_run.h"
 
 #include <check.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -164,6 +165,30 @@ START_TEST(folders_of_links_are_synced)
     ck_assert_uint_eq(count_torn(&file, 1), 0);
     journal_end();
     ck_assert_int_eq(system("rm -r far link"), 0);
+}
+END_TEST
+
+/* Which has no name to come. */
+START_TEST(standard_output_is_synced)
+{
+    static const char *const options[] = {"", "--sync "};
+    char words[100];
+
+    make_inputs();
+    for (size_t i = 0; i < LENGTH(options); i++) {
+        int before = dup(STDOUT_FILENO), out = open("out", O_RDWR | O_CREAT | O_TRUNC, 0644), status;
+        dup2(out, STDOUT_FILENO);
+        snprintf(words, sizeof words, "%s-q -D cpu -i in -t u8 -n 8", options[i]);
+        journal_begin();
+        status = run_command(PROGRAM_VOXFILT, words);
+        dup2(before, STDOUT_FILENO);
+        close(out);
+        close(before);
+        ck_assert_int_eq(status, 0);
+        ck_assert_uint_eq(journal_count(), i);
+        journal_end();
+    }
+    unlink("out");
 }
 END_TEST
 
@@ -406,6 +431,7 @@ int main(void)
     tcase_add_loop_test(tests, what_cannot_be_synced_is_an_error, 0, (int)LENGTH(sets));
     tcase_add_test(tests, no_set_of_ranks_is_torn);
     tcase_add_test(tests, folders_of_links_are_synced);
+    tcase_add_test(tests, standard_output_is_synced);
     tcase_add_test(tests, all_ranks_sync_what_they_write);
     return harness_run("outputs", &tests, 1, PATIENCE);
 }
