@@ -143,6 +143,21 @@ printf '\0\0\0\100\0\0\200\304' | dd of=scaled.nii bs=1 seek=112 conv=notrunc 2>
 voxfilt -q scaled.nii -f gradient -o whole.nii
 in_pieces 3 nii scaled.nii -f gradient
 same 'the intercept is that of the whole' joined.nii whole.nii
+{
+    printf 'NRRD0004\ntype: uint16\ndimension: 3\nsizes: 21 15 30\nspace dimension: 3\nspace origin: (1,2,3)\naxis mins: 1 2 3\n'
+    printf 'min: 1\nendian: little\nencoding: raw\n\n'
+    cat scan.raw
+} > told.nrrd
+for job in identity gauss:1; do
+    voxfilt told.nrrd -f $job -o whole.nrrd 2> ../of_whole
+    for k in 1 2 3; do
+        voxfilt told.nrrd -f $job --piece $k/3 -o piece$k.nrrd 2> ../stderr
+        diff ../of_whole ../stderr
+        result $? "$job: the note on piece $k is that on the whole"
+    done
+    cat piece1.nrrd piece2.nrrd piece3.nrrd > joined.nrrd
+    same "$job: so are the fields that the header keeps" joined.nrrd whole.nrrd
+done
 voxfilt -q placed.nrrd -f gauss:1 -o whole.nii
 in_pieces 2 nii placed.nrrd -f gauss:1
 same 'in another format, too' joined.nii whole.nii

@@ -92,12 +92,15 @@ struct record_left_out record_left_out(const struct pipeline *pipeline, const ch
 {
     const struct source *source = &pipeline->source;
     const struct format *output = pipeline_output_format(pipeline, path);
+    struct header described = *written;
     struct record_left_out left_out;
 
+    if (pipeline->job.region_kind == REGION_PIECE) /* the first one has the header of the file of all */
+        described.grid = pipeline->job.out.grid;
     snprintf(left_out.text, sizeof left_out.text, "%s", source->dropped);
     if (source->format->holds_spacing && !output->holds_spacing && !has_unit_spacing(&source->header.grid))
         dropped_fields_add(left_out.text, sizeof left_out.text, "spacing");
     if (source->format->list_dropped != NULL)
-        source->format->list_dropped(source, output, written, left_out.text, sizeof left_out.text);
+        source->format->list_dropped(source, output, &described, left_out.text, sizeof left_out.text);
     return left_out;
 }

@@ -225,9 +225,11 @@ static bool settle_intensities(struct job *job, const struct source *source, str
     return true;
 }
 
+/* Whether the file that is written, or that pieces are joined into, has all samples of the input. */
 static bool keeps_grid(const struct job *job)
 {
-    return job->in.choice.count == 0 && grid_same_extents(&job->in.grid, &job->written.grid);
+    return job->in.choice.count == 0 &&
+           (job->region_kind == REGION_PIECE || grid_same_extents(&job->in.grid, &job->written.grid));
 }
 
 static enum values values_of(const struct job *job, uint64_t last_steps)
