@@ -465,6 +465,9 @@ class Trips:
                 ('nanometres of OME', {'ome': True, 'metadata': {
                     'axes': 'ZYX', **{f'PhysicalSize{axis}{word}': value for axis, size in zip('XYZ', (100, 200, 300))
                                       for word, value in (('', size), ('Unit', 'nm'))}}}, (1e-4, 2e-4, 3e-4)),
+                ('units of OME that differ', {'ome': True, 'metadata': {
+                    'axes': 'ZYX', 'PhysicalSizeX': 500, 'PhysicalSizeXUnit': 'nm', 'PhysicalSizeY': 0.25, 'PhysicalSizeZ': 0.002,
+                    'PhysicalSizeZUnit': 'mm'}}, (5e-4, 2.5e-4, 2e-3)),
                 ('the unit that OME assumes', {'ome': True, 'metadata': {
                     'axes': 'ZYX', 'PhysicalSizeX': 0.5, 'PhysicalSizeY': 0.25, 'PhysicalSizeZ': 2}}, (5e-4, 2.5e-4, 2e-3))):
             tifffile.imwrite('units.tif', samples, photometric='minisblack', **options)

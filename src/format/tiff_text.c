@@ -131,13 +131,6 @@ static const char *element(const char *text, const char *name)
     return NULL;
 }
 
-static bool is_same_value(const char *a, const char *b)
-{
-    size_t length = a == NULL ? 0 : strcspn(a, "\"'");
-
-    return a == NULL ? b == NULL : b != NULL && strcspn(b, "\"'") == length && strncmp(a, b, length) == 0;
-}
-
 /* Micrometres unless it says otherwise. */
 static void read_unit(const char *value, char unit[TIFF_TEXT_UNIT_BYTES])
 {
@@ -150,22 +143,48 @@ static void read_unit(const char *value, char unit[TIFF_TEXT_UNIT_BYTES])
         snprintf(unit, TIFF_TEXT_UNIT_BYTES, "%s", known->names[0]);
 }
 
+/* Whether a distance can be told in another unit, as it then is. */
+static bool convert(double *distance, const char *unit, const char *other)
+{
+    const struct unit *from = unit_of_name(unit), *to = unit_of_name(other);
+
+    if (strcmp(unit, other) == 0)
+        return true;
+    if (from == NULL || to == NULL)
+        return false;
+    *distance *= from->millimetres / to->millimetres;
+    return true;
+}
+
+/* In the unit of x. Distances that cannot be compared are none. */
+static void read_sizes(const char *text, struct tiff_text *told)
+{
+    static const char *const sizes[3] = {"PhysicalSizeX", "PhysicalSizeY", "PhysicalSizeZ"},
+                             *const names[3] = {"PhysicalSizeXUnit", "PhysicalSizeYUnit",
+                                                "PhysicalSizeZUnit"};
+    char units[3][TIFF_TEXT_UNIT_BYTES];
+    bool comparable = true;
+
+    for (int i = 0; i < 3; i++) {
+        told->spacing[i] = distance_at(attribute(text, sizes[i]));
+        read_unit(attribute(text, names[i]), units[i]);
+        if (told->spacing[i] > 0.0)
+            comparable = convert(&told->spacing[i], units[i], units[0]) && comparable;
+    }
+    if (!comparable)
+        memset(told->spacing, 0, sizeof told->spacing);
+    if (told->spacing[0] > 0.0)
+        memcpy(told->unit, units[0], sizeof units[0]);
+}
+
 static void read_ome(const char *text, unsigned page_channels, struct tiff_text *told)
 {
-    static const char *const names[3] = {"PhysicalSizeX", "PhysicalSizeY", "PhysicalSizeZ"};
-    const char *unit = attribute(text, "PhysicalSizeXUnit");
-    bool comparable = is_same_value(unit, attribute(text, "PhysicalSizeYUnit")) &&
-                      is_same_value(unit, attribute(text, "PhysicalSizeZUnit"));
-
     told->places_pages = element(text, "TiffData") != NULL;
     told->places_apart = element(text, "BinaryOnly") != NULL;
     told->channels = count_at(attribute(text, "SizeC")) / page_channels;
     told->slices = count_at(attribute(text, "SizeZ"));
     told->frames = count_at(attribute(text, "SizeT"));
-    for (int i = 0; comparable && i < 3; i++)
-        told->spacing[i] = distance_at(attribute(text, names[i]));
-    if (told->spacing[0] > 0.0)
-        read_unit(unit, told->unit);
+    read_sizes(text, told);
 }
 
 /* A run that gives no page begins with the first one and, unless it tells how many, takes all. */
