@@ -205,7 +205,7 @@ told='3 tasks were started, and each does all of the work:'
         accepts "$launcher, another task" '' task ${launcher%0}1 $scan
         accepts "$launcher, quietly" '' task $launcher $scan -q
     done
-    accepts 'a task of a picture' "imgheat: $told imgheat-mpi divides it
+    accepts 'a task of a picture' "imgheat: $told give each of them files of its own
 " task PMI_SIZE=3 PMI_RANK=0 imgheat -f identity gray.png -o one.png
     accepts 'a task alone' '' task OMPI_COMM_WORLD_SIZE=1 OMPI_COMM_WORLD_RANK=0 SLURM_STEP_NUM_TASKS=3 SLURM_PROCID=0 $scan
     accepts 'no run' '' task PMI_SIZE=3 PMI_RANK=0 $scan --explain

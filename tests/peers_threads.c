@@ -239,22 +239,6 @@ static bool receive(void *state, size_t from, void *bytes, size_t size, struct f
     return leave(seat, done, fault);
 }
 
-/* A transport that is broken has something for everybody: it shows when it is received. */
-static bool has_message(void *state, size_t *from)
-{
-    struct seat *seat = state;
-    struct room *room = seat->room;
-    bool there = false;
-
-    pthread_mutex_lock(&room->threads->mutex);
-    for (size_t i = 0; !there && i < room->count; i++) {
-        there = room->letters[i][seat->index].there || (room->threads->broken && i != seat->index);
-        *from = i;
-    }
-    pthread_mutex_unlock(&room->threads->mutex);
-    return there;
-}
-
 static void send_crate(struct seat *seat, const struct peers_message *message)
 {
     struct crate *crate = fixture_memory(1, sizeof *crate + message->size), **last = &seat->room->crates;
@@ -521,7 +505,6 @@ static const struct peers_kind peers_threads = {.min = minimum,
                                                 .broadcast = broadcast,
                                                 .send = send_letter,
                                                 .receive = receive,
-                                                .has_message = has_message,
                                                 .start_messages = start_messages,
                                                 .test_messages = test_messages,
                                                 .wait_for_messages = wait_for_messages,

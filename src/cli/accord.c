@@ -36,36 +36,22 @@ static const char version[] = "version " PACKAGE_VERSION;
 
 /* Of the structs that ranks send each other as they stand in memory. */
 static const uint64_t sizes[] = {
-    sizeof(struct fault),       sizeof(struct division_option),
-    sizeof(struct invitation),  sizeof(struct outcomes),
-    sizeof(struct extremes),    sizeof(struct tally),
-    sizeof(enum program),       sizeof(enum status),
-    sizeof(enum division_kind), sizeof(bool),
-    _Alignof(uint64_t),         _Alignof(double),
+    sizeof(struct fault),
+    sizeof(struct division_option),
+    sizeof(struct invitation),
+    sizeof(struct outcomes),
+    sizeof(struct extremes),
+    sizeof(struct tally),
+    sizeof(enum status),
+    sizeof(enum division_kind),
+    sizeof(bool),
+    _Alignof(uint64_t),
+    _Alignof(double),
 };
 
 bool accord_build(struct peers *peers, struct fault *fault)
 {
     return peers_compare_builds(peers, version, checksum_crc(CHECKSUM_CRC, sizes, sizeof sizes), fault);
-}
-
-/* ---- the program ---- */
-
-const char *accord_name(enum program program)
-{
-    return program == PROGRAM_VOXFILT ? "voxfilt-mpi" : "imgheat-mpi";
-}
-
-bool accord_program(struct peers *peers, enum program program, struct fault *fault)
-{
-    enum program first = program;
-    bool same;
-
-    if (!peers_broadcast(peers, &first, sizeof first, fault))
-        return false;
-    same = program == first || fault_raise(fault, STATUS_USAGE, "the program is %s here, but %s on rank 0",
-                                           accord_name(program), accord_name(first));
-    return peers_agree(peers, same, fault);
 }
 
 /* ---- the command line ---- */
@@ -228,11 +214,12 @@ static void take_share(const struct peers *peers, struct options *options)
 static void note_tasks(const struct options *options)
 {
     uint64_t index, count = launcher_count(&index);
-    const char *other = options->program == PROGRAM_VOXFILT ? ", or --part," : "";
+    const char *advice = options->program == PROGRAM_VOXFILT ? "voxfilt-mpi, or --part, divides it"
+                                                             : "give each of them files of its own";
 
     if (count > 1 && index == 0 && options->action == ACTION_RUN && !region_is_part(options->job.region.kind))
-        diag_note("%llu tasks were started, and each does all of the work: %s%s divides it",
-                  (unsigned long long)count, accord_name(options->program), other);
+        diag_note("%llu tasks were started, and each does all of the work: %s", (unsigned long long)count,
+                  advice);
 }
 
 bool accord_options(struct peers *peers, struct options *options, struct fault *fault)

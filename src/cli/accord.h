@@ -4,7 +4,6 @@
 #define ACCORD_H
 
 #include "base/diag.h"
-#include "base/program.h"
 #include "peers/peers.h"
 #include "options.h"
 
@@ -13,14 +12,8 @@
 /* From here on only rank 0 writes to standard output, and messages. */
 bool accord_hush(const struct peers *peers, struct fault *fault);
 
-/* The name of a program as several processes run it. */
-const char *accord_name(enum program program);
-
 /* Refuse a build other than that of rank 0. */
 bool accord_build(struct peers *peers, struct fault *fault);
-
-/* Refuse a program other than that of rank 0. */
-bool accord_program(struct peers *peers, enum program program, struct fault *fault);
 
 /* Refuse words of the command line that are not those of rank 0. */
 bool accord_words(struct peers *peers, int argc, char **argv, struct fault *fault);

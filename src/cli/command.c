@@ -8,8 +8,8 @@
 #include "base/program.h"
 #include "plan/plan.h"
 #include "pipeline/pipeline.h"
-#include "queue.h"
 #include "accord.h"
+#include "batch.h"
 #include "bench.h"
 #include "command_line.h"
 #include "list.h"
@@ -123,7 +123,7 @@ static enum status run_with_wisdom(struct options *options)
 
     wisdom_load(&wisdom);
     options->plan.wisdom = &wisdom;
-    status = queue_run(options);
+    status = batch_run(options);
     wisdom_free(&wisdom);
     return status;
 }
@@ -131,7 +131,7 @@ static enum status run_with_wisdom(struct options *options)
 /* What messages begin with. */
 static const char *command_name(enum program program, const struct peers *peers)
 {
-    return peers == NULL ? program_name(program) : accord_name(program);
+    return peers == NULL ? program_name(program) : "voxfilt-mpi";
 }
 
 static enum status act(struct options *options)
@@ -172,17 +172,25 @@ static enum status run_program(int argc, char **argv, enum program program, stru
     return status;
 }
 
+/* Of pictures, one process is as fast as several. */
+static bool find_program(int argc, char **argv, const struct peers *peers, enum program *program,
+                         struct fault *fault)
+{
+    return program_find(argc, argv, program, fault) &&
+           (peers == NULL || *program == PROGRAM_VOXFILT ||
+            fault_raise(fault, STATUS_USAGE, "imgheat: ranks filter volumes; run imgheat for each picture"));
+}
+
 static enum status find_and_run(int argc, char **argv, struct peers *peers)
 {
     enum program program = PROGRAM_VOXFILT;
     struct fault fault;
     bool found = peers_agree(peers, accord_hush(peers, &fault), &fault) && accord_build(peers, &fault) &&
-                 peers_agree(peers, program_find(argc, argv, &program, &fault), &fault);
+                 peers_agree(peers, find_program(argc, argv, peers, &program, &fault), &fault);
 
     diag_open(command_name(program, peers));
-    return found && accord_program(peers, program, &fault) && accord_words(peers, argc, argv, &fault)
-               ? run_program(argc, argv, program, peers)
-               : diag_error(&fault);
+    return found && accord_words(peers, argc, argv, &fault) ? run_program(argc, argv, program, peers)
+                                                            : diag_error(&fault);
 }
 
 static enum status run_and_print(int argc, char **argv, struct peers *peers)

@@ -314,25 +314,21 @@ static void print_usage(FILE *stream, enum program program)
                         "  cat in.png | imgheat > out.png\n\n");
 }
 
-static void print_usage_together(FILE *stream, enum program program)
+static void print_usage_of_ranks(FILE *stream)
 {
-    if (program == PROGRAM_VOXFILT)
-        fprintf(stream, "Usage: mpirun -n RANKS voxfilt-mpi [OPTION]... -o OUTPUT FILE\n"
-                        "       mpirun -n RANKS voxfilt-mpi [OPTION]... -o DIR/ FILE...\n"
-                        "Filter 3D volumes with several MPI processes: convolutions and heat steps.\n"
-                        "Input and output must be named; standard input and output are refused.\n\n"
-                        "  mpirun -n 4 voxfilt-mpi -i vol.raw -n 256 -o out.raw\n\n");
-    else
-        fprintf(stream, "Usage: mpirun -n RANKS imgheat-mpi [OPTION]... -o OUTPUT FILE\n"
-                        "       mpirun -n RANKS imgheat-mpi [OPTION]... -o DIR/ FILE...\n"
-                        "Filter PNG pictures with several MPI processes: convolutions and heat steps.\n"
-                        "Input and output must be named; standard input and output are refused.\n\n"
-                        "  mpirun -n 4 imgheat-mpi -o filtered/ scans/*.png\n\n");
+    fprintf(stream, "Usage: mpirun -n RANKS voxfilt-mpi [OPTION]... -o OUTPUT FILE\n"
+                    "       mpirun -n RANKS voxfilt-mpi [OPTION]... -o DIR/ FILE...\n"
+                    "Filter 3D volumes with several MPI processes: convolutions and heat steps.\n"
+                    "Input and output must be named; standard input and output are refused.\n\n"
+                    "  mpirun -n 4 voxfilt-mpi -i vol.raw -n 256 -o out.raw\n\n");
 }
 
 void words_help(FILE *stream, enum program program, bool together)
 {
-    (together ? print_usage_together : print_usage)(stream, program);
+    if (together)
+        print_usage_of_ranks(stream);
+    else
+        print_usage(stream, program);
     for (size_t i = 0; i < WORDS; i++) {
         if (list[i].programs & program)
             print_word(stream, &list[i]);

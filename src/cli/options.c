@@ -33,10 +33,3 @@ void options_free(struct options *options)
     options->stages = NULL;
     options->words = NULL;
 }
-
-bool options_deal(const struct options *options)
-{
-    size_t processes = peers_count(options->peers);
-
-    return processes > 1 && options->input_count >= processes;
-}

@@ -58,7 +58,4 @@ struct options {
 bool options_make(struct options *options, enum program program, int argc, char **argv, struct fault *fault);
 void options_free(struct options *options);
 
-/* Whether each input is dealt to one process: if there are at least as many inputs as processes. */
-bool options_deal(const struct options *options);
-
 #endif

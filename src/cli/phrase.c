@@ -114,11 +114,7 @@ static void phrase_division(FILE *stream, const struct ranks *ranks, const struc
 
 void phrase_ranks(FILE *stream, const struct pipeline *pipeline)
 {
-    const struct peers *among = pipeline->request->among;
-
-    if (among != NULL)
-        fprintf(stream, "ranks     1 of %zu: each rank filters files of its own\n", peers_count(among));
-    else if (ranks_are_several(&pipeline->ranks))
+    if (ranks_are_several(&pipeline->ranks))
         phrase_division(stream, &pipeline->ranks, &pipeline->plan);
 }
 

@@ -4,17 +4,13 @@
 #include "report_json.h"
 #include "report_text.h"
 
-static void tell_stats(FILE *stream, const struct pipeline *pipeline)
-{
-    if (pipeline->request->budget != NULL)
-        report_text_heading(stream, pipeline->request);
-    report_text_stats(stream, pipeline);
-}
-
 void report_figures(const struct options *options, const struct pipeline *pipeline)
 {
-    if (options->run.stats && options->report != REPORT_JSON)
-        tell_stats(diag_stream(), pipeline);
+    if (!options->run.stats || options->report == REPORT_JSON)
+        return;
+    if (options->input_count > 1)
+        report_text_heading(diag_stream(), pipeline->request);
+    report_text_stats(diag_stream(), pipeline);
 }
 
 void report_run(FILE *stream, const struct options *options, const struct pipeline *pipeline)

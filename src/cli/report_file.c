@@ -15,7 +15,7 @@ bool report_file_open(struct report_file *report, const char *path, bool sync, s
 
 void report_file_begin_part(const struct report_file *report, struct lines *part)
 {
-    if (report->file != NULL || report->afar)
+    if (report->file != NULL)
         lines_begin(part);
     else
         *part = (struct lines){.stream = NULL};

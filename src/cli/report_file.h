@@ -10,7 +10,6 @@
 
 struct report_file {
     struct file_out *file; /* NULL: reports are messages */
-    bool afar;             /* another process has the file: parts are kept for it */
     bool joined;           /* it gets its name together with other files, and takes no part any more */
     bool lost;             /* a part of it: it will not be committed */
     struct fault fault;    /* why */

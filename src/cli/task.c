@@ -34,12 +34,9 @@ struct task task_alone(const struct options *options, const char *input, const c
                                     .level = options->level,
                                     .sync = options->sync,
                                     .run = options->run,
+                                    .peers = options->peers,
                                     .will_run = options->action != ACTION_EXPLAIN}};
 
-    if (options_deal(options))
-        task.request.among = options->peers;
-    else
-        task.request.peers = options->peers;
     task.request.plan.explains =
         options->action == ACTION_EXPLAIN && !options->json && diag_level() == DIAG_VERBOSE;
     if (options->program == PROGRAM_IMGHEAT) {
@@ -168,8 +165,6 @@ static enum status tell_failure(const struct task *task, struct fault *fault)
     if (request->budget != NULL && !fault_is_about(fault, request->input) &&
         !fault_is_about(fault, request->output))
         fault_prefix(fault, request->input);
-    if (request->among != NULL)
-        peers_sign(request->among, fault);
     if (task->report_file != NULL && task->report_file->joined)
         report_file_restart(task->report_file, task->options->report_path, task->options->sync);
     report_failure(task->report, task->options, request, fault);

@@ -40,11 +40,6 @@ static bool sign(size_t rank, const char *node, struct fault *fault)
     return fault_prefix(fault, name);
 }
 
-bool peers_sign(const struct peers *peers, struct fault *fault)
-{
-    return sign(peers->place.index, peers->place.node, fault);
-}
-
 /* Put the rank before the fault, unless all of them have the same. */
 static bool name_rank(struct peers *peers, size_t rank, const struct failure *told, bool mine,
                       struct fault *fault)
@@ -154,21 +149,6 @@ bool peers_follow(struct peers *peers, bool done, struct fault *fault)
     if (told.status != STATUS_DONE)
         *fault = told;
     return told.status == STATUS_DONE;
-}
-
-bool peers_send(struct peers *peers, size_t to, const void *bytes, size_t size, struct fault *fault)
-{
-    return peers->kind->send(peers->state, to, bytes, size, fault);
-}
-
-bool peers_receive(struct peers *peers, size_t from, void *bytes, size_t size, struct fault *fault)
-{
-    return peers->kind->receive(peers->state, from, bytes, size, fault);
-}
-
-bool peers_has_message(struct peers *peers, size_t *from)
-{
-    return peers->kind->has_message(peers->state, from);
 }
 
 bool peers_start_messages(struct peers *peers, const struct peers_message *messages, size_t count,

@@ -42,9 +42,6 @@ struct peers_kind {
     bool (*send)(void *state, size_t to, const void *bytes, size_t size, struct fault *fault);
     bool (*receive)(void *state, size_t from, void *bytes, size_t size, struct fault *fault);
 
-    /* Whether a message of another one waits to be received, and whose. */
-    bool (*has_message)(void *state, size_t *from);
-
     /* Messages between two of them, both ways and all at once, in an order that both have. start_messages
        starts them, and the bytes stay where they are. wait_for_messages waits until those that come are there
        and those that go are read. Some transports move a message only while they are called, so whoever
@@ -111,14 +108,6 @@ bool peers_min(struct peers *peers, uint64_t *value, struct fault *fault);
 
 /* The bytes of rank 0, at all. */
 bool peers_broadcast(struct peers *peers, void *bytes, size_t size, struct fault *fault);
-
-/* Name this rank in a fault of its own; false. */
-bool peers_sign(const struct peers *peers, struct fault *fault);
-
-/* Messages from one to another, as peers_kind has it. */
-bool peers_send(struct peers *peers, size_t to, const void *bytes, size_t size, struct fault *fault);
-bool peers_receive(struct peers *peers, size_t from, void *bytes, size_t size, struct fault *fault);
-bool peers_has_message(struct peers *peers, size_t *from);
 
 /* Messages to and from some of them, as peers_kind has it. */
 bool peers_start_messages(struct peers *peers, const struct peers_message *messages, size_t count,

@@ -67,19 +67,6 @@ static bool minimum(void *state, uint64_t *value, struct fault *fault)
     return combine(state, value, MPI_MIN, fault);
 }
 
-/* A failure shows when it is received. */
-static bool has_message(void *state, size_t *from)
-{
-    const struct comm *comm = state;
-    MPI_Status status = {.MPI_SOURCE = comm->index};
-    int there = 1;
-
-    if (MPI_Iprobe(MPI_ANY_SOURCE, TAG_BYTES, comm->comm, &there, &status) != MPI_SUCCESS)
-        *comm->lost = true;
-    *from = (size_t)status.MPI_SOURCE;
-    return there != 0 || *comm->lost;
-}
-
 static int piece_of(size_t left)
 {
     return (int)(left < MOST_BYTES ? left : MOST_BYTES);
@@ -467,7 +454,6 @@ static const struct peers_kind peers_mpi = {.min = minimum,
                                             .broadcast = broadcast,
                                             .send = send_bytes,
                                             .receive = receive,
-                                            .has_message = has_message,
                                             .start_messages = start_messages,
                                             .test_messages = test_messages,
                                             .wait_for_messages = wait_for_messages,

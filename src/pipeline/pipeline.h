@@ -61,7 +61,6 @@ struct pipeline_request {
     struct budget *budget; /* NULL: it runs alone */
     uint64_t share; /* of the budget's memory: more is taken where less means more passes over the data */
     struct peers *peers;       /* the processes that run it together; NULL: this one alone */
-    const struct peers *among; /* processes that each run requests of their own; else NULL */
 };
 
 struct pipeline {

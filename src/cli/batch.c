@@ -1,0 +1,378 @@
+/* All inputs of a command, several at the same time, and what is said of each in the order of the command
+   line.
+
+   Each input is an entry: a task, and the text that it leaves. The threads of a pool take entries in order.
+   An entry that begins gets its share of the processor's threads: those that are idle, divided among the
+   entries that may run beside it. Memory and devices are a budget, for which the pipelines queue
+   (pipeline/budget.h). Messages and reports are kept until those of all earlier entries are printed. One
+   input, a plan that is only explained, and inputs of several ranks, which filter each of them together, go
+   one after the other instead. */
+#include "batch.h"
+
+#include "base/machine.h"
+#include "base/mem.h"
+#include "base/path.h"
+#include "base/pool.h"
+#include "base/progress.h"
+#include "base/size.h"
+#include "base/thread.h"
+#include "pipeline/budget.h"
+#include "pipeline/pipeline.h"
+#include "lines.h"
+#include "outputs.h"
+#include "report.h"
+#include "report_file.h"
+#include "task.h"
+
+#include <pthread.h>
+#include <unistd.h>
+
+/* ---- one after the other ---- */
+
+static enum status run_in_turn(const struct options *options, const struct outputs *outputs,
+                               struct report_file *report)
+{
+    enum status all = STATUS_DONE;
+    struct lines told = {.stream = NULL};
+
+    for (size_t i = 0; i < options->input_count; i++) {
+        struct task task = task_alone(options, options->inputs[i], outputs->paths[i]);
+        struct lines part;
+        struct lines on_options = {.stream = NULL};
+        if (peers_count(options->peers) == 1) {
+            task.request.plan.alone = options->input_count > 1;
+            task.request.plan.member = i;
+        }
+        report_file_begin_part(report, &part);
+        if (options->input_count > 1)
+            lines_begin(&on_options);
+        task.report = part.stream;
+        if (options->input_count == 1 && report->file != NULL)
+            task.report_file = report;
+        task.on_options = on_options.stream;
+        all = status_of_both(all, task_run(&task));
+        lines_end(&on_options);
+        lines_tell_new(&on_options, &told);
+        report_file_add(report, &part);
+    }
+    lines_free(&told);
+    return all;
+}
+
+/* ---- several at the same time ---- */
+
+/* Each entry has a few files open; more of them might exceed the default limit of open files. */
+#define MOST_AT_ONCE 64
+
+/* From this many rounds on, threads that are idle in the last round hardly matter. */
+#define ROUNDS_THAT_COUNT 5
+
+struct entry {
+    struct task task;
+    size_t threads; /* its share, while it runs */
+    bool over;
+    enum status status;
+    struct lines on_options, messages;
+    struct lines report; /* for the file of --report */
+};
+
+struct batch {
+    struct entry *entries;
+    size_t count;
+    struct report_file *report;
+    struct lines told_on_options; /* notes on options that were printed last */
+    struct budget budget;
+    struct pool *pool;
+    size_t at_once; /* the most that run at the same time */
+
+    pthread_mutex_t mutex; /* guards what follows */
+    size_t waiting, running, idle_threads;
+    size_t told; /* entries whose text is printed */
+    struct progress progress;
+};
+
+static uint64_t memory_for_all(const struct options *options)
+{
+    uint64_t spare = options->plan.memory > 0 ? options->plan.memory : machine_spare_memory();
+
+    return spare > 0 ? spare : UINT64_MAX;
+}
+
+/* The devices that entries take, one each: those that are named, or the one that each task chooses. */
+static bool count_devices(const struct options *options, size_t *count, struct fault *fault)
+{
+    struct devices devices;
+
+    *count = 1;
+    if (selection_is_free(&options->plan))
+        return true;
+    if (!devices_find(options->plan.device, &devices, fault))
+        return false;
+    *count = devices.count;
+    return true;
+}
+
+static bool batch_open(struct batch *batch, const struct options *options, const struct outputs *outputs,
+                       struct report_file *report, struct fault *fault)
+{
+    size_t devices;
+
+    *batch = (struct batch){.count = options->input_count,
+                            .report = report,
+                            .waiting = options->input_count,
+                            .idle_threads = thread_count(options->plan.threads)};
+    if (!count_devices(options, &devices, fault))
+        return false;
+    batch->entries = mem_zeroed(batch->count, sizeof *batch->entries, "the files' tasks", fault);
+    if (batch->entries == NULL || !pool_create(&batch->pool, MOST_AT_ONCE, POOL_FULL_STACKS, fault)) {
+        mem_free(batch->entries);
+        return false;
+    }
+    budget_open(&batch->budget, memory_for_all(options), devices);
+    pthread_mutex_init(&batch->mutex, NULL);
+    for (size_t i = 0; i < batch->count; i++) {
+        struct task *task = &batch->entries[i].task;
+        *task = task_alone(options, options->inputs[i], outputs->paths[i]);
+        task->request.run.progress = PROGRESS_NEVER;
+        task->request.budget = &batch->budget;
+    }
+    progress_begin_files(&batch->progress, options->run.progress, batch->count);
+    return true;
+}
+
+static void batch_close(struct batch *batch)
+{
+    progress_end(&batch->progress);
+    pool_destroy(batch->pool);
+    budget_close(&batch->budget);
+    pthread_mutex_destroy(&batch->mutex);
+    lines_free(&batch->told_on_options);
+    mem_free(batch->entries);
+}
+
+/* Whether an entry like the first fits into its share of the memory, with its share of the threads. */
+static bool fits(const struct batch *batch, size_t at_once)
+{
+    struct pipeline_request request = batch->entries[0].task.request;
+
+    request.share = batch->budget.memory / at_once;
+    request.plan.threads = (unsigned)(batch->idle_threads / at_once);
+    return pipeline_would_fit(&request);
+}
+
+/* How many run at a time: as many as threads and memory allow if all are like the first, or one on each
+   device that is named. In a few rounds, the last one gets about as many as the others, and each gets more
+   threads. */
+static size_t count_at_once(const struct batch *batch, const struct options *options)
+{
+    size_t most = size_least(size_least(batch->idle_threads, batch->count), MOST_AT_ONCE), rounds;
+
+    /* Each entry needs address space for the stacks of its threads. */
+    if (machine_limits_addresses())
+        return 1;
+    if (selection_names_device(&options->plan))
+        return size_least(most, batch->budget.device_count);
+    if (task_reads_file(batch->entries[0].task.request.input)) {
+        while (most > 1 && !fits(batch, most))
+            most--;
+    }
+    rounds = size_divided_up(batch->count, most);
+    return rounds < ROUNDS_THAT_COUNT ? size_divided_up(batch->count, rounds) : most;
+}
+
+static void begin_entry(struct batch *batch, struct entry *entry)
+{
+    pthread_mutex_lock(&batch->mutex);
+    size_t beside = size_least(batch->waiting, batch->at_once - batch->running);
+    entry->threads = batch->idle_threads / beside;
+    /* One that runs alone takes the number that was asked for, which may be as many threads as can be had. */
+    if (batch->at_once > 1)
+        entry->task.request.plan.threads = (unsigned)entry->threads;
+    batch->idle_threads -= entry->threads;
+    batch->waiting--;
+    batch->running++;
+    pthread_mutex_unlock(&batch->mutex);
+}
+
+static void run_entry(struct batch *batch, struct entry *entry)
+{
+    lines_begin(&entry->on_options);
+    lines_begin(&entry->messages);
+    report_file_begin_part(batch->report, &entry->report);
+    entry->task.report = entry->report.stream;
+    entry->task.on_options = entry->on_options.stream;
+    diag_divert(entry->messages.stream);
+    entry->status = task_run(&entry->task);
+    diag_divert(NULL);
+    lines_end(&entry->messages);
+    lines_end(&entry->on_options);
+}
+
+static void print_entry(struct batch *batch, struct entry *entry)
+{
+    if (entry->on_options.size + entry->messages.size > 0)
+        progress_wipe(&batch->progress);
+    lines_tell_new(&entry->on_options, &batch->told_on_options);
+    lines_tell(&entry->messages);
+    report_file_add(batch->report, &entry->report);
+}
+
+/* Print what is next in order and over, this entry's text or none. */
+static void end_entry(struct batch *batch, struct entry *entry)
+{
+    pthread_mutex_lock(&batch->mutex);
+    batch->idle_threads += entry->threads;
+    batch->running--;
+    entry->over = true;
+    for (; batch->told < batch->count && batch->entries[batch->told].over; batch->told++)
+        print_entry(batch, &batch->entries[batch->told]);
+    progress_add(&batch->progress, 1.0);
+    pthread_mutex_unlock(&batch->mutex);
+}
+
+static void run_entries(void *data, size_t first, size_t count, unsigned member)
+{
+    struct batch *batch = data;
+
+    (void)member;
+    for (size_t i = first; i < first + count; i++) {
+        begin_entry(batch, &batch->entries[i]);
+        run_entry(batch, &batch->entries[i]);
+        end_entry(batch, &batch->entries[i]);
+    }
+}
+
+/* Nothing runs, for one reason. */
+static enum status refuse_all(const struct options *options, const struct outputs *outputs,
+                              struct report_file *report, const struct fault *fault)
+{
+    for (size_t i = 0; i < options->input_count; i++) {
+        const struct task task = task_alone(options, options->inputs[i], outputs->paths[i]);
+        struct lines part;
+        report_file_begin_part(report, &part);
+        report_failure(part.stream, options, &task.request, fault);
+        report_file_add(report, &part);
+    }
+    return diag_error(fault);
+}
+
+static enum status run_together(const struct options *options, const struct outputs *outputs,
+                                struct report_file *report)
+{
+    struct batch batch;
+    struct fault fault;
+    enum status all = STATUS_DONE;
+
+    if (!batch_open(&batch, options, outputs, report, &fault))
+        return refuse_all(options, outputs, report, &fault);
+    batch.at_once = count_at_once(&batch, options);
+    for (size_t i = 0; i < batch.count; i++)
+        batch.entries[i].task.request.share = batch.budget.memory / batch.at_once;
+    pool_share(batch.pool, (unsigned)batch.at_once, batch.count, 1, run_entries, &batch);
+    for (size_t i = 0; i < batch.count; i++)
+        all = status_of_both(all, batch.entries[i].status);
+    batch_close(&batch);
+    return all;
+}
+
+/* ---- all of them ---- */
+
+static bool check_inputs(const struct options *options, struct fault *fault)
+{
+    for (size_t i = 0; i < options->input_count; i++) {
+        if (path_is_standard(options->inputs[i]) && isatty(STDIN_FILENO))
+            return fault_raise(fault, STATUS_USAGE,
+                               "standard input is a terminal: name a file, or pipe one in");
+    }
+    return true;
+}
+
+/* Of several ranks, the first looks at files that do not belong to the others. */
+static bool check(const struct options *options, const struct outputs *outputs, struct fault *fault)
+{
+    return !peers_lead(options->peers) ||
+           (check_inputs(options, fault) && outputs_check(outputs, options, fault));
+}
+
+static enum status run_all_inputs(const struct options *options, const struct outputs *outputs,
+                                  struct report_file *report)
+{
+    struct fault fault;
+
+    if (!peers_follow(options->peers, check(options, outputs, &fault), &fault))
+        return refuse_all(options, outputs, report, &fault);
+    if (options->input_count == 1 || options->action == ACTION_EXPLAIN || peers_count(options->peers) > 1)
+        return run_in_turn(options, outputs, report);
+    return run_together(options, outputs, report);
+}
+
+/* Why it cannot be read is told by its run, and standard input is left where it was. Of several ranks, only
+   the first looks. */
+static bool spare_samples_of(const struct options *options, const char *input, struct fault *fault)
+{
+    struct task task = task_alone(options, input, "-");
+    off_t begin = lseek(STDIN_FILENO, 0, SEEK_CUR);
+    struct pipeline pipeline;
+    struct fault unread;
+    bool spared = true;
+
+    task.request.plan.device = backend_cpu.name;
+    task.request.peers = NULL;
+    if (pipeline_open(&pipeline, &task.request, &unread))
+        spared = outputs_spare_from_report(options, &pipeline, fault);
+    pipeline_close(&pipeline);
+    if (path_is_standard(input))
+        lseek(STDIN_FILENO, begin, SEEK_SET);
+    return spared;
+}
+
+/* A report that replaces a file is not begun before it is known that no input has its samples there. */
+static bool spare_samples(const struct options *options, const char *report, struct fault *fault)
+{
+    if (report == NULL || !task_reads_file(report))
+        return true;
+    for (size_t i = 0; i < options->input_count; i++) {
+        if (task_reads_file(options->inputs[i]) && !spare_samples_of(options, options->inputs[i], fault))
+            return false;
+    }
+    return true;
+}
+
+/* That of rank 0; others have none. */
+static bool open_report(const struct options *options, const struct outputs *outputs, const char *path,
+                        struct report_file *report, struct fault *fault)
+{
+    bool checked = !peers_lead(options->peers) || options->action != ACTION_RUN ||
+                   outputs_leave_room(outputs, options, fault);
+
+    return checked && spare_samples(options, path, fault) &&
+           report_file_open(report, path, options->sync, fault);
+}
+
+static enum status run_and_report(const struct options *options, const struct outputs *outputs)
+{
+    const char *path = options->action == ACTION_RUN ? options->report_path : NULL;
+    struct report_file report;
+    struct fault fault;
+    enum status status;
+
+    if (!peers_follow(options->peers, open_report(options, outputs, path, &report, &fault), &fault))
+        return diag_error(&fault);
+    status = run_all_inputs(options, outputs, &report);
+    return peers_follow(options->peers, report_file_commit(&report, &fault), &fault)
+               ? status
+               : status_of_both(status, diag_error(&fault));
+}
+
+enum status batch_run(const struct options *options)
+{
+    struct outputs outputs;
+    struct fault fault;
+    enum status status;
+
+    status = peers_agree(options->peers, outputs_name(&outputs, options, &fault), &fault)
+                 ? run_and_report(options, &outputs)
+                 : diag_error(&fault);
+    outputs_free(&outputs);
+    return status;
+}
