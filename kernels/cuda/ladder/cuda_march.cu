@@ -17,11 +17,11 @@
 /* Planes that are on their way while one is computed. */
 #define MARCH_AHEAD 2
 
-/* The ring of planes, in cells: the slot of the lowest plane that the taps reach turns by one each plane. */
+/* The ring of planes, in cells: the stage of the lowest plane that the taps reach turns by one each plane. */
 struct march_ring {
     int lowest, plane_cells, all_cells;
 
-    CUDA_INLINE int slot(int plane) const
+    CUDA_INLINE int stage(int plane) const
     {
         const int cell = lowest + plane * plane_cells;
         return cell < all_cells ? cell : cell - all_cells;
@@ -47,9 +47,9 @@ static CUDA_INLINE void march_plane(const halo_tile &tile, const march_ring &rin
     for (int index = halo_thread(); index < count; index += halo_threads()) {
         const halo_sample sample = samples[index];
         const T *here = cells + sample.cell;
-        const T own = here[ring.slot(-low)];
+        const T own = here[ring.stage(-low)];
         to[sample.place()] = held || sample.held() ? own : filter(own, [=](int dx, int drow, int dplane) {
-            return here[ring.slot(dplane - low) + drow * width + dx];
+            return here[ring.stage(dplane - low) + drow * width + dx];
         });
     }
 }
@@ -85,14 +85,14 @@ __global__ void __launch_bounds__(MARCH_THREADS, 1) march_kernel(halo_task<T> ta
         }
         if (next <= last + tile.reach_plane.high)
             march_load(halo_supplied(task, next, from), offsets, tile.cells, outside,
-                       cells + ring.slot(ahead));
+                       cells + ring.stage(ahead));
         cuda_commit_copies();
         from += task.plane_stride;
         if (plane >= place.first) {
             march_plane(tile, ring, cells, samples, count, halo_holds(task, plane), filter, to);
             to += task.plane_stride;
         }
-        ring.lowest = ring.slot(1);
+        ring.lowest = ring.stage(1);
     }
 }
 

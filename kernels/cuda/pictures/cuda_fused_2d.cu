@@ -100,7 +100,7 @@ template <typename T, template <typename> class Taps, int Samples, int Levels, b
 template <typename T, template <typename> class Taps, int Samples, int Levels, bool Whole, int Warps>
 __global__ void __launch_bounds__(CUDA_WARP, Warps) fused_kernel(const fused_task<T, Taps> task)
 {
-    CUDA_SHARED(T, slots);
+    CUDA_SHARED(T, stages);
     const int lane = static_cast<int>(threadIdx.x);
     const cuda_place place = cuda_place_of(blockIdx.x, task.columns, task.strips);
     const int steps = Whole ? Levels : task.steps;
@@ -109,7 +109,7 @@ __global__ void __launch_bounds__(CUDA_WARP, Warps) fused_kernel(const fused_tas
     const int top = task.area.y + place.strip * task.height;
     const int bottom = top + task.height < task.area.end_y ? top + task.height : task.area.end_y;
     const cuda_strip<T, CUDA_WARP * Samples> strip(task.from, task.edge, place.channel, begin - task.halo);
-    cuda_ring<T, CUDA_WARP * Samples> ring(strip, slots, lane, top - steps, bottom + steps);
+    cuda_ring<T, CUDA_WARP * Samples> ring(strip, stages, lane, top - steps, bottom + steps);
     const int x = strip.begin + lane * Samples;
     walk<T, Taps, Samples, Levels, Whole> walk = {task.taps, steps, {}};
     T row[Samples];

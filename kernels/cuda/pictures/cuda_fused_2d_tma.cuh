@@ -22,10 +22,10 @@
 #include <algorithm>
 
 /* What a lane sees, a bit each. */
-enum tma2d_sight {
+enum tma2d_edge_bits {
     TMA2D_FIRST = 1u << 0, /* its first column is the grid's */
     TMA2D_LAST = 1u << 1,  /* its last column is */
-    TMA2D_STORED = 1u << 2 /* a bit for each chunk that it stores, from here on: the chunk is wanted */
+    TMA2D_STORED = 1u << 2 /* a bit for each pack that it stores, from here on: the pack is wanted */
 };
 
 /* Which edges a loop over the rows heeds. */
@@ -38,13 +38,13 @@ struct tma2d_form {
     using Taps = Taps_<T>;
     static constexpr int Samples = Samples_, Levels = Levels_, Warps = Warps_;
     static constexpr bool Staged = Staged_;
-    static constexpr int Chunk = cuda_pack_of<T>::samples, Chunks = Samples / Chunk;
+    static constexpr int Pack = cuda_pack_of<T>::samples, Packs = Samples / Pack;
     static constexpr int Width = CUDA_WARP * Samples;
 
     /* Columns of a strip before and behind the useful ones, and how far the first strip's columns begin
        before the grid. */
     static constexpr int Sector = CUDA_SECTOR / static_cast<int>(sizeof(T));
-    static constexpr int Halo = (Levels + Chunk - 1) / Chunk * Chunk;
+    static constexpr int Halo = (Levels + Pack - 1) / Pack * Pack;
     static constexpr int Lead = (Halo + Sector - 1) / Sector * Sector;
     static constexpr int Useful = (Width - 2 * Halo) / Sector * Sector;
 
@@ -83,8 +83,8 @@ template <typename Form> struct tma2d_job {
 template <typename Form> struct tma2d_walk {
     using T = typename Form::T;
     using Taps = typename Form::Taps;
-    static constexpr int Samples = Form::Samples, Levels = Form::Levels, Chunk = Form::Chunk;
-    using pack = T[Samples];
+    static constexpr int Samples = Form::Samples, Levels = Form::Levels, Pack = Form::Pack;
+    using lane_row = T[Samples];
     using pair = T[2];
 
     const tma2d_job<Form> &job;
@@ -92,19 +92,19 @@ template <typename Form> struct tma2d_walk {
     cuda_barrier *const barriers;
     const int lane;
     int channel;
-    int x;           /* this lane's first column */
-    int origin;      /* the strip's */
-    int begin, end;  /* rows that it computes */
-    int pairs;       /* of rows that it walks */
-    unsigned sight;  /* of enum tma2d_sight */
-    T outside;       /* what EDGE_CONSTANT puts around the grid */
-    T *target;       /* what this lane stores first of the row that is finished next */
-    int now;         /* the pair */
-    int stage;       /* of the pair, and that stage's barrier */
-    unsigned parity; /* of the barrier's phase */
+    int x;              /* this lane's first column */
+    int origin;         /* the strip's */
+    int begin, end;     /* rows that it computes */
+    int pairs;          /* of rows that it walks */
+    unsigned edge_bits; /* of enum tma2d_edge_bits */
+    T outside;          /* what EDGE_CONSTANT puts around the grid */
+    T *target;          /* what this lane stores first of the row that is finished next */
+    int now;            /* the pair */
+    int stage;          /* of the pair, and that stage's barrier */
+    unsigned parity;    /* of the barrier's phase */
 
-    pack rows[2][Levels];  /* the older and the newer row of each level but the last, by turns */
-    pair sides[2][Levels]; /* the samples before and after these, where taps are diagonal */
+    lane_row rows[2][Levels]; /* the older and the newer row of each level but the last, by turns */
+    pair sides[2][Levels];    /* the samples before and after these, where taps are diagonal */
 
     CUDA_INLINE tma2d_walk(const tma2d_job<Form> &job_, T *shared)
         : job(job_), stages(shared), staging(shared + Form::Stages * Form::StageSamples),
@@ -121,7 +121,7 @@ template <typename Form> struct tma2d_walk {
         pairs = (end + Levels - first_row() + 1) / 2;
         outside = job.edge.rule == EDGE_CONSTANT ? job.edge.outside[channel] : T(0);
         target = job.to.row(first_row() - Levels, channel, 0) + first_stored();
-        see();
+        find_edges();
         clear();
     }
 
@@ -129,28 +129,28 @@ template <typename Form> struct tma2d_walk {
 
     CUDA_INLINE int first_stored() const
     {
-        return Form::Staged ? origin + lane * Chunk : x;
+        return Form::Staged ? origin + lane * Pack : x;
     }
     static CUDA_INLINE constexpr int stored_stride()
     {
-        return Form::Staged ? CUDA_WARP * Chunk : Chunk;
+        return Form::Staged ? CUDA_WARP * Pack : Pack;
     }
 
-    CUDA_INLINE void see()
+    CUDA_INLINE void find_edges()
     {
         const int useful = origin + Form::Halo, beyond = min(useful + Form::Useful, job.from.nx);
 
-        sight = (x == 0 ? TMA2D_FIRST : 0) | (x + Samples == job.from.nx ? TMA2D_LAST : 0);
+        edge_bits = (x == 0 ? TMA2D_FIRST : 0) | (x + Samples == job.from.nx ? TMA2D_LAST : 0);
 #pragma unroll
-        for (int c = 0; c < Form::Chunks; c++) {
+        for (int c = 0; c < Form::Packs; c++) {
             const int column = first_stored() + c * stored_stride();
             if (column >= max(useful, 0) && column < beyond)
-                sight |= TMA2D_STORED << c;
+                edge_bits |= TMA2D_STORED << c;
         }
     }
-    CUDA_INLINE bool sees(unsigned what) const
+    CUDA_INLINE bool at_edge(unsigned what) const
     {
-        return (sight & what) != 0;
+        return (edge_bits & what) != 0;
     }
 
     CUDA_INLINE void clear()
@@ -175,7 +175,7 @@ template <typename Form> struct tma2d_walk {
 
     /* ---- arrival ---- */
 
-    static CUDA_INLINE int turned(int number, int by)
+    static CUDA_INLINE int stage_after(int number, int by)
     {
         return (number + by) % Form::Stages;
     }
@@ -191,12 +191,12 @@ template <typename Form> struct tma2d_walk {
     }
 
     /* Nobody is waited for in the end: the lanes go together. */
-    CUDA_INLINE void receive(int row, pack &samples) const
+    CUDA_INLINE void receive(int row, lane_row &samples) const
     {
         cuda_load_packs<Samples>(stages + stage * Form::StageSamples + row * Form::Width + lane * Samples,
                                  samples);
         if (row == Form::BoxRows - 1)
-            cuda_barrier_arrive(barriers + turned(stage, 1));
+            cuda_barrier_arrive(barriers + stage_after(stage, 1));
     }
 
     /* ---- edges ---- */
@@ -208,8 +208,9 @@ template <typename Form> struct tma2d_walk {
 
         return job.edge.rule == EDGE_CONSTANT ? outside : inside;
     }
-    CUDA_INLINE void put_beyond(pack &row, pair &row_sides, const pack &nearest, const pair &nearest_sides,
-                                const pack &mirrored, const pair &mirrored_sides) const
+    CUDA_INLINE void put_beyond(lane_row &row, pair &row_sides, const lane_row &nearest,
+                                const pair &nearest_sides, const lane_row &mirrored,
+                                const pair &mirrored_sides) const
     {
 #pragma unroll
         for (int i = 0; i < Samples; i++)
@@ -219,22 +220,22 @@ template <typename Form> struct tma2d_walk {
             row_sides[i] = beyond(nearest_sides[i], mirrored_sides[i]);
     }
 
-    template <enum tma2d_edges Edges> CUDA_INLINE void neighbours(const pack &row, pair &beside) const
+    template <enum tma2d_edges Edges> CUDA_INLINE void neighbours(const lane_row &row, pair &beside) const
     {
         window_neighbours(row, &beside[0], &beside[1]);
         if (Edges == TMA2D_NEAREST_SIDES) {
-            beside[0] = sees(TMA2D_FIRST) ? row[0] : beside[0];
-            beside[1] = sees(TMA2D_LAST) ? row[Samples - 1] : beside[1];
+            beside[0] = at_edge(TMA2D_FIRST) ? row[0] : beside[0];
+            beside[1] = at_edge(TMA2D_LAST) ? row[Samples - 1] : beside[1];
         } else if (Edges == TMA2D_SIDES || Edges == TMA2D_ENDS) {
-            beside[0] = sees(TMA2D_FIRST) ? beyond(row[0], row[1]) : beside[0];
-            beside[1] = sees(TMA2D_LAST) ? beyond(row[Samples - 1], row[Samples - 2]) : beside[1];
+            beside[0] = at_edge(TMA2D_FIRST) ? beyond(row[0], row[1]) : beside[0];
+            beside[1] = at_edge(TMA2D_LAST) ? beyond(row[Samples - 1], row[Samples - 2]) : beside[1];
         }
     }
 
     /* ---- a row through all levels ---- */
 
     /* Chain what a level's two last rows give to the row between them and the next. */
-    template <enum tma2d_edges Edges> CUDA_INLINE void open(int l, int turn, pack &sums) const
+    template <enum tma2d_edges Edges> CUDA_INLINE void open(int l, int turn, lane_row &sums) const
     {
         const pair &above = sides[turn][l], &kept = sides[1 - turn][l];
         pair beside = {kept[0], kept[1]};
@@ -246,13 +247,13 @@ template <typename Form> struct tma2d_walk {
         window_chain(job.taps, 1, rows[1 - turn][l], beside[0], beside[1], sums);
     }
 
-    static CUDA_INLINE void copy(pack &to, const pack &from)
+    static CUDA_INLINE void copy(lane_row &to, const lane_row &from)
     {
 #pragma unroll
         for (int i = 0; i < Samples; i++)
             to[i] = from[i];
     }
-    CUDA_INLINE void keep(int turn, int l, const pack &row, const pair &beside)
+    CUDA_INLINE void keep(int turn, int l, const lane_row &row, const pair &beside)
     {
         copy(rows[turn][l], row);
         sides[turn][l][0] = beside[0];
@@ -261,23 +262,23 @@ template <typename Form> struct tma2d_walk {
 
     /* Turn says which of each level's two rows is the older. The next level's chain is opened before its row
        is there: then that row can take the older one's registers. */
-    template <enum tma2d_edges Edges, int Turn> CUDA_INLINE void take_levels(pack &row)
+    template <enum tma2d_edges Edges, int Turn> CUDA_INLINE void take_levels(lane_row &row)
     {
-        pack sums;
+        lane_row sums;
 
         open<Edges>(0, Turn, sums);
         receive(Turn, row);
 #pragma unroll
         for (int l = 0; l < Levels; l++) {
-            pack next = {};
+            lane_row next = {};
             pair beside = {};
             if (l + 1 < Levels)
                 open<Edges>(l + 1, Turn, next);
             keep_beside<Edges>(row, beside);
             window_chain(job.taps, 2, row, beside[0], beside[1], sums);
             if (Edges == TMA2D_HELD_SIDES) {
-                sums[0] = sees(TMA2D_FIRST) ? rows[1 - Turn][l][0] : sums[0];
-                sums[Samples - 1] = sees(TMA2D_LAST) ? rows[1 - Turn][l][Samples - 1] : sums[Samples - 1];
+                sums[0] = at_edge(TMA2D_FIRST) ? rows[1 - Turn][l][0] : sums[0];
+                sums[Samples - 1] = at_edge(TMA2D_LAST) ? rows[1 - Turn][l][Samples - 1] : sums[Samples - 1];
             }
             keep(Turn, l, row, beside);
             copy(row, sums);
@@ -286,21 +287,21 @@ template <typename Form> struct tma2d_walk {
     }
 
     /* What follows from the lane's place, which the registers do not hold besides all else. */
-    CUDA_INLINE void forget_place()
+    CUDA_INLINE void launder_place()
     {
         cuda_launder(&x);
-        cuda_launder(&sight);
+        cuda_launder(&edge_bits);
     }
 
     /* What is beside a row, for taps that ask for it later. */
-    template <enum tma2d_edges Edges> CUDA_INLINE void keep_beside(const pack &row, pair &beside) const
+    template <enum tma2d_edges Edges> CUDA_INLINE void keep_beside(const lane_row &row, pair &beside) const
     {
         if (Taps::diagonal())
             neighbours<Edges>(row, beside);
     }
 
     /* The grid's first row comes to a level, and the row outside takes the place of the one before it. */
-    CUDA_INLINE void begin_level(int turn, int l, const pack &row)
+    CUDA_INLINE void begin_level(int turn, int l, const lane_row &row)
     {
         pair beside = {};
 
@@ -312,13 +313,13 @@ template <typename Form> struct tma2d_walk {
     /* The same for one level where the row between its two last ones may be the grid's first or last one.
        What stands behind the last row takes its place, for nothing else reads what comes; a mirror has the
        row before the first one when the one behind it arrives. */
-    template <int Turn> CUDA_INLINE void take_level(int l, bool first, bool last, pack &row)
+    template <int Turn> CUDA_INLINE void take_level(int l, bool first, bool last, lane_row &row)
     {
-        const pack &newer = rows[1 - Turn][l];
-        pack sums;
+        const lane_row &newer = rows[1 - Turn][l];
+        lane_row sums;
         pair beside = {};
 
-        forget_place();
+        launder_place();
         keep_beside<TMA2D_ENDS>(row, beside);
         if (first && job.edge.rule == EDGE_MIRROR) {
             cuda_keep_branch();
@@ -339,7 +340,7 @@ template <typename Form> struct tma2d_walk {
     }
 
     /* The first rows of the grid do not come further than the level whose first row they bring. */
-    template <int Turn> CUDA_INLINE void take_ends(int arriving, pack &row)
+    template <int Turn> CUDA_INLINE void take_ends(int arriving, lane_row &row)
     {
         const int last = static_cast<int>(job.from.planes) - 1;
 
@@ -357,43 +358,44 @@ template <typename Form> struct tma2d_walk {
         }
     }
 
-    CUDA_INLINE void hold(bool held_row, const pack &level, pack &sums) const
+    CUDA_INLINE void hold(bool held_row, const lane_row &level, lane_row &sums) const
     {
 #pragma unroll
         for (int i = 0; i < Samples; i++)
-            sums[i] = held_row || (i == 0 && sees(TMA2D_FIRST)) || (i == Samples - 1 && sees(TMA2D_LAST))
-                          ? level[i]
-                          : sums[i];
+            sums[i] =
+                held_row || (i == 0 && at_edge(TMA2D_FIRST)) || (i == Samples - 1 && at_edge(TMA2D_LAST))
+                    ? level[i]
+                    : sums[i];
     }
 
     /* ---- storing ---- */
 
-    static CUDA_INLINE void put_chunks(T *to, const pack &row)
+    static CUDA_INLINE void put_packs(T *to, const lane_row &row)
     {
 #pragma unroll
-        for (int i = 0; i < Samples; i += Chunk)
+        for (int i = 0; i < Samples; i += Pack)
             *reinterpret_cast<typename cuda_pack_of<T>::vector *>(to + i) = cuda_pack(row + i);
     }
 
     /* By two buffers in turn: between reading from one and writing to it again, the lanes have met. */
-    CUDA_INLINE void exchange(T *buffer, pack &row) const
+    CUDA_INLINE void exchange(T *buffer, lane_row &row) const
     {
-        put_chunks(buffer + lane * Samples, row);
+        put_packs(buffer + lane * Samples, row);
         __syncwarp();
 #pragma unroll
-        for (int c = 0; c < Form::Chunks; c++)
-            cuda_load_packs<Chunk>(buffer + (c * CUDA_WARP + lane) * Chunk, row + c * Chunk);
+        for (int c = 0; c < Form::Packs; c++)
+            cuda_load_packs<Pack>(buffer + (c * CUDA_WARP + lane) * Pack, row + c * Pack);
     }
 
-    CUDA_INLINE void store(bool wanted, pack &row)
+    CUDA_INLINE void store(bool wanted, lane_row &row)
     {
 #pragma unroll
-        for (int c = 0; c < Form::Chunks; c++) {
-            T chunk[Chunk];
+        for (int c = 0; c < Form::Packs; c++) {
+            T pack[Pack];
 #pragma unroll
-            for (int i = 0; i < Chunk; i++)
-                chunk[i] = row[c * Chunk + i];
-            cuda_store_past(wanted && sees(TMA2D_STORED << c), target + c * stored_stride(), chunk);
+            for (int i = 0; i < Pack; i++)
+                pack[i] = row[c * Pack + i];
+            cuda_store_past(wanted && at_edge(TMA2D_STORED << c), target + c * stored_stride(), pack);
         }
         target += job.to.plane_stride();
     }
@@ -403,7 +405,7 @@ template <typename Form> struct tma2d_walk {
     template <enum tma2d_edges Edges, int Turn> CUDA_INLINE void take_row()
     {
         const int arriving = first_row() + Form::BoxRows * now + Turn;
-        pack row;
+        lane_row row;
 
         if (Edges == TMA2D_ENDS)
             take_ends<Turn>(arriving, row);
@@ -417,12 +419,12 @@ template <typename Form> struct tma2d_walk {
     CUDA_INLINE void await()
     {
         cuda_barrier_await(barriers + stage, parity);
-        fetch(now + Form::Ahead, turned(stage, Form::Ahead));
+        fetch(now + Form::Ahead, stage_after(stage, Form::Ahead));
     }
-    CUDA_INLINE void turn()
+    CUDA_INLINE void go_on()
     {
         now++;
-        stage = turned(stage, 1);
+        stage = stage_after(stage, 1);
         parity ^= stage == 0 ? 1 : 0;
     }
 
@@ -433,7 +435,7 @@ template <typename Form> struct tma2d_walk {
             await();
             take_row<Edges, 0>();
             take_row<Edges, 1>();
-            turn();
+            go_on();
         }
     }
 
@@ -501,18 +503,19 @@ template <typename Form> static inline int tma2d_columns(long long nx)
 }
 
 /* The rows of a strip, which walks 2 · Levels more and some to get going, so that fewer than Levels are not
-   worth a strip. The device takes strips in rounds of `slots`; in many rounds they get out of step, and only
-   the last one ends in idle slots. */
-template <typename Form> static inline int tma2d_height(long long rows, long long columns, long long slots)
+   worth a strip. The device takes strips in rounds of `residents`; in many rounds they get out of step, and
+   only the last one ends in idle places. */
+template <typename Form>
+static inline int tma2d_height(long long rows, long long columns, long long residents)
 {
     const int start = 6, few = 4;
     const long long least = Form::Levels;
     const double tail = 0.3;
 
     return static_cast<int>(cuda_march_chunk(rows, rows, [=](long long height, long long strips) {
-        const double full = static_cast<double>(columns * strips) / static_cast<double>(slots);
+        const double full = static_cast<double>(columns * strips) / static_cast<double>(residents);
         const double rounds =
-            full > few ? full + tail : static_cast<double>(cuda_ceil_divide(columns * strips, slots));
+            full > few ? full + tail : static_cast<double>(cuda_ceil_divide(columns * strips, residents));
         return rounds * static_cast<double>((height > least ? height : least) + 2 * Form::Levels + start);
     }));
 }
@@ -545,13 +548,14 @@ template <typename Form> static inline cudaError_t tma2d_launch(const struct cud
     job.first = static_cast<int>(from->planes.first);
     job.end = job.first + static_cast<int>(from->planes.count);
     job.columns = tma2d_columns<Form>(job.from.nx);
-    const int slots = from->form->resident_blocks > 0 ? from->limits->multiprocessors * Form::Warps : 0;
+    const int residents = from->form->resident_blocks > 0 ? from->limits->multiprocessors * Form::Warps : 0;
     const long long rows = job.end - job.first,
                     across = static_cast<long long>(job.columns) * job.from.channels;
     const int above = tma2d_spared_above<Form>(job.first),
               below = tma2d_spared_below<Form>(job.end, job.from.planes);
-    job.height = slots > 0 ? tma2d_height<Form>(rows + above + below, across, slots) : from->form->coarsen;
-    job.spared = slots > 0 ? std::min(above, job.height / 2) : 0;
+    job.height =
+        residents > 0 ? tma2d_height<Form>(rows + above + below, across, residents) : from->form->coarsen;
+    job.spared = residents > 0 ? std::min(above, job.height / 2) : 0;
     job.strips = static_cast<int>(cuda_ceil_divide(rows + job.spared, job.height));
     const struct cuda_boxed_field field = cuda_boxed(job.from);
     const cudaError_t status = cuda_map_boxes(&job.boxes, &field, Form::Width, 1, Form::BoxRows);

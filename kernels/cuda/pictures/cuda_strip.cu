@@ -138,12 +138,12 @@ template <int Side, typename T>
 CUDA_INLINE void load_window(const T *row, int lane, T (&values)[Side + LANE_SAMPLES - 1])
 {
     const int halo = halo_of(Side);
-    T chunks[LANE_SAMPLES + 2 * halo];
+    T packs[LANE_SAMPLES + 2 * halo];
 
-    cuda_load_packs<LANE_SAMPLES + 2 * halo>(row + lane * LANE_SAMPLES, chunks);
+    cuda_load_packs<LANE_SAMPLES + 2 * halo>(row + lane * LANE_SAMPLES, packs);
 #pragma unroll
     for (int i = 0; i < Side + LANE_SAMPLES - 1; i++)
-        values[i] = chunks[halo - Side / 2 + i];
+        values[i] = packs[halo - Side / 2 + i];
 }
 
 /* Warps, each a block, that a multiprocessor is to run at once: as many as the sums leave registers for,
@@ -186,13 +186,13 @@ template <typename T, int Side, template <typename> class Row>
 __global__ void __launch_bounds__(CUDA_WARP, unrolled_warps<T>(Side, cuda_code()))
     strip_kernel(const strip_task<T> task, const window<T, Side> window)
 {
-    CUDA_SHARED(T, slots);
+    CUDA_SHARED(T, stages);
     const int lane = static_cast<int>(threadIdx.x);
     const strip_site<T> site(task, lane);
     const int width = STRIP_COLUMNS + 2 * halo_of(Side);
     const cuda_strip<T, width> strip(task.from, task.edge, site.channel, site.begin - halo_of(Side));
     const cuda_channel<T> to(task.to, site.channel);
-    cuda_ring<T, width> ring(strip, slots, lane, site.top - Side / 2, site.bottom + Side / 2);
+    cuda_ring<T, width> ring(strip, stages, lane, site.top - Side / 2, site.bottom + Side / 2);
     T sums[Side][LANE_SAMPLES];
 
 #pragma unroll
@@ -266,7 +266,7 @@ __global__ void __launch_bounds__(CUDA_WARP, rolled_warps(Side, cuda_code()))
     CUDA_SHARED(float, shared);
     const int first = first_chunk(Side), rest = (Side - first) % 4;
     const int lane = static_cast<int>(threadIdx.x);
-    float *const staged = shared, *const slots = shared + chunks_of(Side) * Side * 4;
+    float *const staged = shared, *const stages = shared + chunks_of(Side) * Side * 4;
     const strip_site<float> site(task, lane);
     const int width = STRIP_COLUMNS + 2 * halo_of(Side);
     const cuda_strip<float, width> strip(task.from, task.edge, site.channel, site.begin - halo_of(Side));
@@ -274,7 +274,7 @@ __global__ void __launch_bounds__(CUDA_WARP, rolled_warps(Side, cuda_code()))
     float sums[Side][LANE_SAMPLES];
 
     stage_weights<Side>(window.weights, staged, lane);
-    cuda_ring<float, width> ring(strip, slots, lane, site.top - Side / 2, site.bottom + Side / 2);
+    cuda_ring<float, width> ring(strip, stages, lane, site.top - Side / 2, site.bottom + Side / 2);
 #pragma unroll
     for (int j = 0; j < Side; j++) {
 #pragma unroll

@@ -2,7 +2,8 @@
  * columns of tiles are launched, and the boxes in which planes come.
  *
  * A form has T, Levels, Width, Height, UsefulX, UsefulRows, Halo, Radius, Threads, SharedBytes, and
- * chunk(planes, columns, slots), the planes of a chunk where the device runs `slots` blocks at once. */
+ * chunk(planes, columns, residents), the planes of a chunk where the device runs `residents` blocks at once.
+ */
 #ifndef CUDA_MARCH_COMMON_CUH
 #define CUDA_MARCH_COMMON_CUH
 

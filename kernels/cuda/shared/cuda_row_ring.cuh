@@ -43,7 +43,7 @@ CUDA_INLINE double2 cuda_pack(const double *samples)
     return make_double2(samples[0], samples[1]);
 }
 
-/* Count samples, a multiple of a chunk, from 16-byte aligned memory. */
+/* Count samples, a multiple of a pack, from 16-byte aligned memory. */
 template <int Count, typename T> CUDA_INLINE void cuda_load_packs(const T *from, T *samples)
 {
     typedef typename cuda_pack_of<T>::vector vector;
@@ -58,15 +58,15 @@ template <int Count, typename T>
 CUDA_INLINE void cuda_store_columns(T *row, int x, int begin, int end, const T *samples)
 {
     typedef typename cuda_pack_of<T>::vector vector;
-    const int chunk = cuda_pack_of<T>::samples;
+    const int pack = cuda_pack_of<T>::samples;
 
 #pragma unroll
-    for (int i = 0; i < Count; i += chunk) {
-        if (x + i >= begin && x + i + chunk <= end) {
+    for (int i = 0; i < Count; i += pack) {
+        if (x + i >= begin && x + i + pack <= end) {
             *reinterpret_cast<vector *>(row + x + i) = cuda_pack(samples + i);
         } else {
 #pragma unroll
-            for (int k = 0; k < chunk; k++) {
+            for (int k = 0; k < pack; k++) {
                 if (x + i + k >= begin && x + i + k < end)
                     row[x + i + k] = samples[i + k];
             }
@@ -114,7 +114,7 @@ template <typename T> struct cuda_channel {
 };
 
 /* A column strip of one channel: columns [begin, begin + Width) of a picture's rows, Width and begin
-   multiples of a chunk. What lies outside the grid arrives as the edge rule has it. */
+   multiples of a pack. What lies outside the grid arrives as the edge rule has it. */
 template <typename T, int Width> struct cuda_strip {
     cuda_channel<T> from;
     enum edge_rule rule;
@@ -132,46 +132,46 @@ template <typename T, int Width> struct cuda_strip {
     }
 
     /* Send for a row, whole warp. */
-    CUDA_INLINE void fetch(int y, T *slot, int lane) const
+    CUDA_INLINE void fetch(int y, T *stage, int lane) const
     {
         const int source = cuda_near_index(rule, y, rows);
 
         if (source < 0)
-            fill(slot, lane);
+            fill(stage, lane);
         else if (inside)
-            fetch_chunks(from.row(source) + begin, slot, lane);
+            fetch_packs(from.row(source) + begin, stage, lane);
         else
-            fetch_samples(from.row(source), slot, lane);
+            fetch_samples(from.row(source), stage, lane);
     }
 
   private:
-    CUDA_INLINE void fill(T *slot, int lane) const
+    CUDA_INLINE void fill(T *stage, int lane) const
     {
 #pragma unroll 1
         for (int i = lane; i < Width; i += CUDA_WARP)
-            slot[i] = outside;
+            stage[i] = outside;
     }
 
-    CUDA_INLINE void fetch_chunks(const T *row, T *slot, int lane) const
+    CUDA_INLINE void fetch_packs(const T *row, T *stage, int lane) const
     {
-        const int chunk = cuda_pack_of<T>::samples;
+        const int pack = cuda_pack_of<T>::samples;
 
 #pragma unroll
-        for (int i = 0; i < Width; i += CUDA_WARP * chunk) {
-            if (i + CUDA_WARP * chunk <= Width || i + lane * chunk < Width)
-                cuda_copy_async<16>(slot + i + lane * chunk, row + i + lane * chunk);
+        for (int i = 0; i < Width; i += CUDA_WARP * pack) {
+            if (i + CUDA_WARP * pack <= Width || i + lane * pack < Width)
+                cuda_copy_async<16>(stage + i + lane * pack, row + i + lane * pack);
         }
     }
 
-    CUDA_INLINE void fetch_samples(const T *row, T *slot, int lane) const
+    CUDA_INLINE void fetch_samples(const T *row, T *stage, int lane) const
     {
 #pragma unroll 1
         for (int i = lane; i < Width; i += CUDA_WARP) {
             const int x = cuda_near_index(rule, begin + i, nx);
             if (x < 0)
-                slot[i] = outside;
+                stage[i] = outside;
             else
-                cuda_copy_async<sizeof(T)>(slot + i, row + x);
+                cuda_copy_async<sizeof(T)>(stage + i, row + x);
         }
     }
 };
@@ -179,13 +179,13 @@ template <typename T, int Width> struct cuda_strip {
 /* The ring of a warp: rows of its strip, one after the other. */
 template <typename T, int Width> struct cuda_ring {
     const cuda_strip<T, Width> &strip;
-    T *slots;
+    T *stages;
     int lane;
     int sent, end;
-    unsigned slot;
+    unsigned stage;
 
     CUDA_INLINE cuda_ring(const cuda_strip<T, Width> &of_strip, T *memory, int of_lane, int first, int last)
-        : strip(of_strip), slots(memory), lane(of_lane), sent(first), end(last), slot(0)
+        : strip(of_strip), stages(memory), lane(of_lane), sent(first), end(last), stage(0)
     {
 #pragma unroll 1
         for (unsigned i = 0; i < CUDA_RING_STAGES - 1; i++)
@@ -195,12 +195,12 @@ template <typename T, int Width> struct cuda_ring {
     /* The next row. It stays until the call after this one. */
     CUDA_INLINE const T *receive()
     {
-        const T *row = slots + slot * Width;
+        const T *row = stages + stage * Width;
 
         cuda_await_copies<CUDA_RING_STAGES - 2>();
         __syncwarp();
-        send((slot + CUDA_RING_STAGES - 1) % CUDA_RING_STAGES);
-        slot = (slot + 1) % CUDA_RING_STAGES;
+        send((stage + CUDA_RING_STAGES - 1) % CUDA_RING_STAGES);
+        stage = (stage + 1) % CUDA_RING_STAGES;
         return row;
     }
 
@@ -209,7 +209,7 @@ template <typename T, int Width> struct cuda_ring {
     CUDA_INLINE void send(unsigned to)
     {
         if (sent < end)
-            strip.fetch(sent, slots + to * Width, lane);
+            strip.fetch(sent, stages + to * Width, lane);
         sent++;
         cuda_commit_copies();
     }

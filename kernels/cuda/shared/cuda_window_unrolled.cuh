@@ -1,8 +1,8 @@
 /* Windows without gaps, one step of them, in the order of the memory: K×K taps of a picture, and taps along
  * one axis.
  *
- * A thread computes a chunk of a row and the same columns of some rows below it, and all taps are unrolled.
- * It loads every row that its window reaches once, its own chunk and those beside it, which its neighbours
+ * A thread computes a pack of a row and the same columns of some rows below it, and all taps are unrolled.
+ * It loads every row that its window reaches once, its own pack and those beside it, which its neighbours
  * load, too: the first-level cache serves them. There is no shared memory and no barrier, and tiles that run
  * together lie together, so that each row comes from memory once.
  *
@@ -36,18 +36,18 @@ struct unrolled_form {
     static constexpr int Width = 2 * Across + 1, Height = 2 * Down + 1;
     static constexpr int Stride =
         Order == UNROLLED_BY_ROWS ? Width : Width + 1; /* of weights, loaded in pairs */
-    static constexpr int Chunk = cuda_pack_of<T>::samples;
+    static constexpr int Pack = cuda_pack_of<T>::samples;
 
     /* Warps stand side by side where all that neighbours share lies there, else below each other. */
     static constexpr bool Abreast = Down == 0;
-    static constexpr int WarpColumns = CUDA_WARP * Chunk;
+    static constexpr int WarpColumns = CUDA_WARP * Pack;
     static constexpr int Columns = (Abreast ? Warps : 1) * WarpColumns; /* of a tile */
     static constexpr int Rows = (Abreast ? 1 : Warps) * Samples;
 
-    /* Chunks beside a thread's own, and all columns that it loads. */
-    static constexpr int Beside = (Across + Chunk - 1) / Chunk;
-    static constexpr int Before = Beside * Chunk;
-    static constexpr int Loaded = Before + Chunk + Before;
+    /* Packs beside a thread's own, and all columns that it loads. */
+    static constexpr int Beside = (Across + Pack - 1) / Pack;
+    static constexpr int Before = Beside * Pack;
+    static constexpr int Loaded = Before + Pack + Before;
 
     /* From 10.0 on ptxas wants more registers, and before 9.0 for a loop. */
     static __host__ __device__ constexpr int residents(int code)
@@ -58,11 +58,11 @@ struct unrolled_form {
                                                                                : Blocks);
     }
 
-    /* Whether rows are of whole chunks, and what lies outside in x is among the samples that a thread has
+    /* Whether rows are of whole packs, and what lies outside in x is among the samples that a thread has
        loaded. */
     static bool folds(size_t nx)
     {
-        return nx % Chunk == 0 && nx >= Loaded;
+        return nx % Pack == 0 && nx >= Loaded;
     }
 };
 
@@ -85,7 +85,7 @@ template <typename Form> struct unrolled_job {
 template <typename Form> struct unrolled_tile {
     using T = typename Form::T;
     static constexpr int Across = Form::Across, Down = Form::Down, Samples = Form::Samples;
-    static constexpr int Chunk = Form::Chunk, Before = Form::Before, Loaded = Form::Loaded;
+    static constexpr int Pack = Form::Pack, Before = Form::Before, Loaded = Form::Loaded;
     static constexpr int All = Samples + 2 * Down; /* rows that a thread loads */
     static constexpr int Slots = Samples + 1;      /* of them that it has at a time, by taps */
 
@@ -103,7 +103,7 @@ template <typename Form> struct unrolled_tile {
         const int origin =
             static_cast<int>(blockIdx.x) * Form::Columns + (Form::Abreast ? warp * Form::WarpColumns : 0);
 
-        x = origin + lane * Chunk;
+        x = origin + lane * Pack;
         begin = job.first + static_cast<int>(blockIdx.y) * Form::Rows + (Form::Abreast ? 0 : warp * Samples);
         inside = Form::Order == UNROLLED_BY_ROWS
                      ? is_inside(origin, Form::WarpColumns, begin, Samples)
@@ -146,16 +146,16 @@ template <typename Form> struct unrolled_tile {
     /* The column that is loaded in the place of one that may lie outside. */
     CUDA_INLINE int loaded_column(int column) const
     {
-        const int last = (job.nx - 1) / Chunk * Chunk;
+        const int last = (job.nx - 1) / Pack * Pack;
 
         if (job.edge.rule == EDGE_WRAP)
             return column < 0 ? column + job.nx : column > last ? column - job.nx : column;
         return min(max(column, 0), last);
     }
 
-    static CUDA_INLINE void load_chunk(const T *from, T *chunk)
+    static CUDA_INLINE void load_pack(const T *from, T *pack)
     {
-        cuda_unpack(__ldg(reinterpret_cast<const typename cuda_pack_of<T>::vector *>(from)), chunk);
+        cuda_unpack(__ldg(reinterpret_cast<const typename cuda_pack_of<T>::vector *>(from)), pack);
     }
 
     /* A row, counted from the first one. */
@@ -173,9 +173,9 @@ template <typename Form> struct unrolled_tile {
         }
         const T *const own = top + number * job.down;
 #pragma unroll
-        for (int i = 0; i < Loaded; i += Chunk) {
+        for (int i = 0; i < Loaded; i += Pack) {
             const int column = Edges && Across > 0 ? loaded_column(x + i - Before) - x : i - Before;
-            load_chunk(own + column, row + i);
+            load_pack(own + column, row + i);
         }
     }
 
@@ -247,21 +247,21 @@ template <typename Form> struct unrolled_tile {
         }
     }
 
-    /* The same for chunks that have `Near` columns and more between them and an edge. */
+    /* The same for packs that have `Near` columns and more between them and an edge. */
     template <int Near, int Count> CUDA_INLINE void fold(T (&rows)[Count][Loaded]) const
     {
         if constexpr (Near < Before) {
             if (x == Near)
                 fold_start<Before - Near>(rows);
-            if (x == job.nx - Chunk - Near)
-                fold_end<Before + Chunk + Near>(rows);
-            fold<Near + Chunk>(rows);
+            if (x == job.nx - Pack - Near)
+                fold_end<Before + Pack + Near>(rows);
+            fold<Near + Pack>(rows);
         }
     }
 
     template <int Count> CUDA_INLINE void complete(T (&rows)[Count][Loaded]) const
     {
-        if (x < Before || x + Chunk + Before > job.nx)
+        if (x < Before || x + Pack + Before > job.nx)
             fold<0>(rows);
     }
 
@@ -273,7 +273,7 @@ template <typename Form> struct unrolled_tile {
     }
 
     /* A place's samples, counted from the first one. */
-    template <bool Edges> CUDA_INLINE void store(int number, T (&sums)[Chunk]) const
+    template <bool Edges> CUDA_INLINE void store(int number, T (&sums)[Pack]) const
     {
         T *const row = target + number * job.down;
 
@@ -282,20 +282,20 @@ template <typename Form> struct unrolled_tile {
             return;
         }
         if (job.edge.rule == EDGE_HOLD) {
-            T kept[Chunk];
-            load_chunk(top + (number + Down) * job.down, kept);
+            T kept[Pack];
+            load_pack(top + (number + Down) * job.down, kept);
 #pragma unroll
-            for (int i = 0; i < Chunk; i++)
+            for (int i = 0; i < Pack; i++)
                 sums[i] = is_held(begin + number, x + i) ? kept[i] : sums[i];
         }
-        cuda_store_columns<Chunk>(row - x, x, x, job.nx, sums);
+        cuda_store_columns<Pack>(row - x, x, x, job.nx, sums);
     }
 
     /* The same of a window of one row, which has been loaded. */
-    CUDA_INLINE void store_beside(int number, const T (&row)[Loaded], T (&sums)[Chunk]) const
+    CUDA_INLINE void store_beside(int number, const T (&row)[Loaded], T (&sums)[Pack]) const
     {
 #pragma unroll
-        for (int i = 0; i < Chunk; i++) {
+        for (int i = 0; i < Pack; i++) {
             const bool held = x + i < Across || x + i + Across >= job.nx;
             sums[i] = job.edge.rule == EDGE_HOLD && held ? row[Before + i] : sums[i];
         }
@@ -306,8 +306,7 @@ template <typename Form> struct unrolled_tile {
 
     /* Chain row `number` of those that are loaded to the sums that it takes part in, by row `down` of the
        window, and the rows of its group after it. */
-    CUDA_INLINE void chain(int number, int down, const T (&rows)[All][Loaded],
-                           T (&sums)[Samples][Chunk]) const
+    CUDA_INLINE void chain(int number, int down, const T (&rows)[All][Loaded], T (&sums)[Samples][Pack]) const
     {
 #pragma unroll
         for (int tap = 0; tap < Form::Width; tap++) {
@@ -318,7 +317,7 @@ template <typename Form> struct unrolled_tile {
                 if (number + g >= All || o < 0 || o >= Samples)
                     continue;
 #pragma unroll
-                for (int i = 0; i < Chunk; i++) {
+                for (int i = 0; i < Pack; i++) {
                     const T value = rows[number + g][Before - Across + tap + i];
                     sums[o][i] = down + tap == 0 ? weight * value : cuda_fma(weight, value, sums[o][i]);
                 }
@@ -340,7 +339,7 @@ template <typename Form> struct unrolled_tile {
     template <bool Edges> CUDA_INLINE void run_unrolled() const
     {
         constexpr int Group = Form::Group;
-        T rows[All][Loaded], sums[Samples][Chunk];
+        T rows[All][Loaded], sums[Samples][Pack];
 
         load_group<Edges>(0, rows);
 #pragma unroll
@@ -372,7 +371,7 @@ template <typename Form> struct unrolled_tile {
        sign included. */
     template <int Rows, int Count>
     CUDA_INLINE void chain_taps(int down, int turn, const T (&rows)[Rows][Loaded],
-                                T (&sums)[Count][Chunk]) const
+                                T (&sums)[Count][Pack]) const
     {
         const T *const weights = job.weights + down * Form::Stride;
 
@@ -382,7 +381,7 @@ template <typename Form> struct unrolled_tile {
 #pragma unroll
             for (int o = 0; o < Count; o++) {
 #pragma unroll
-                for (int i = 0; i < Chunk; i++)
+                for (int i = 0; i < Pack; i++)
                     sums[o][i] =
                         cuda_fma(weight, rows[(turn + o) % Rows][Before - Across + tap + i], sums[o][i]);
             }
@@ -391,7 +390,7 @@ template <typename Form> struct unrolled_tile {
 
     /* As many rows of the window as there are slots. Rows stay in their slots, which take turns: the one that
        is no longer needed takes the next row. */
-    CUDA_INLINE void take_turn(int first, T (&rows)[Slots][Loaded], T (&sums)[Samples][Chunk]) const
+    CUDA_INLINE void take_turn(int first, T (&rows)[Slots][Loaded], T (&sums)[Samples][Pack]) const
     {
 #pragma unroll
         for (int turn = 0; turn < Slots; turn++) {
@@ -406,10 +405,10 @@ template <typename Form> struct unrolled_tile {
 
     CUDA_INLINE void run_by_taps() const
     {
-        T rows[Slots][Loaded], sums[Samples][Chunk];
+        T rows[Slots][Loaded], sums[Samples][Pack];
 
         load_group<false>(0, rows);
-        open(sums[0], Samples * Chunk);
+        open(sums[0], Samples * Pack);
         if constexpr (Form::Order == UNROLLED_BY_TAPS) {
 #pragma unroll
             for (int first = 0; first <= 2 * Down; first += Slots)
@@ -429,8 +428,8 @@ template <typename Form> struct unrolled_tile {
     {
 #pragma unroll 1
         for (int o = 0; o < end() - begin; o++) {
-            T row[1][Loaded], sums[1][Chunk];
-            open(sums[0], Chunk);
+            T row[1][Loaded], sums[1][Pack];
+            open(sums[0], Pack);
 #pragma unroll 1
             for (int down = 0; down <= 2 * Down; down++) {
                 load<true>(o + down, row[0]);
@@ -441,21 +440,21 @@ template <typename Form> struct unrolled_tile {
         }
     }
 
-    /* Windows of one row at edges: where a row's chunks are is found once for all rows. */
+    /* Windows of one row at edges: where a row's packs are is found once for all rows. */
     CUDA_INLINE void run_beside_edges() const
     {
-        T rows[All][Loaded], sums[Samples][Chunk];
-        int columns[Loaded / Chunk];
+        T rows[All][Loaded], sums[Samples][Pack];
+        int columns[Loaded / Pack];
 
 #pragma unroll
-        for (int i = 0; i < Loaded / Chunk; i++)
-            columns[i] = loaded_column(x + i * Chunk - Before) - x;
+        for (int i = 0; i < Loaded / Pack; i++)
+            columns[i] = loaded_column(x + i * Pack - Before) - x;
 #pragma unroll
         for (int o = 0; o < Samples; o++) {
             const T *const own = top + (begin + o < job.end ? o : 0) * job.down;
 #pragma unroll
-            for (int i = 0; i < Loaded / Chunk; i++)
-                load_chunk(own + columns[i], rows[o] + i * Chunk);
+            for (int i = 0; i < Loaded / Pack; i++)
+                load_pack(own + columns[i], rows[o] + i * Pack);
         }
         complete(rows);
 #pragma unroll
@@ -470,7 +469,7 @@ template <typename Form> struct unrolled_tile {
 
     /* Chain a row to the sums of all rows that it takes part in: those of row j move to place j from the one
        after it. */
-    CUDA_INLINE void chain_moving(const T (&row)[Loaded], T (&sums)[2 * Down + 1][Chunk]) const
+    CUDA_INLINE void chain_moving(const T (&row)[Loaded], T (&sums)[2 * Down + 1][Pack]) const
     {
 #pragma unroll
         for (int j = 0; j <= 2 * Down; j++) {
@@ -479,7 +478,7 @@ template <typename Form> struct unrolled_tile {
             for (int tap = 0; tap < Form::Width; tap++) {
                 const T weight = job.weights[down * Form::Width + tap];
 #pragma unroll
-                for (int i = 0; i < Chunk; i++) {
+                for (int i = 0; i < Pack; i++) {
                     const T value = row[Before - Across + tap + i];
                     const T sum = tap > 0 ? sums[j][i] : sums[j < 2 * Down ? j + 1 : j][i];
                     sums[j][i] = down + tap == 0 ? weight * value : cuda_fma(weight, value, sum);
@@ -493,7 +492,7 @@ template <typename Form> struct unrolled_tile {
     CUDA_INLINE void run_rolled() const
     {
         const int rows = end() - begin + 2 * Down;
-        T row[1][Loaded], next[Loaded], sums[2 * Down + 1][Chunk] = {};
+        T row[1][Loaded], next[Loaded], sums[2 * Down + 1][Pack] = {};
 
         load<true>(0, next);
 #pragma unroll 1

@@ -71,7 +71,7 @@ template <typename T, axis Axis> struct axis_line {
     }
 };
 
-/* What lies at place i of a line, columns x … x + chunk − 1. */
+/* What lies at place i of a line, columns x … x + pack − 1. */
 template <typename T, axis Axis>
 CUDA_INLINE void read_line(const axis_task<T> &task, const axis_line<T, Axis> &line, long long i, int x,
                            T *values)
@@ -91,8 +91,8 @@ template <typename T, axis Axis>
 __global__ void __launch_bounds__(BLOCK_THREADS, 4) line_kernel(const axis_task<T> task)
 {
     CUDA_SHARED(T, weights);
-    const int chunk = cuda_pack_of<T>::samples;
-    const int x = (static_cast<int>(blockIdx.x) * BLOCK_THREADS + static_cast<int>(threadIdx.x)) * chunk;
+    const int pack = cuda_pack_of<T>::samples;
+    const int x = (static_cast<int>(blockIdx.x) * BLOCK_THREADS + static_cast<int>(threadIdx.x)) * pack;
     const cuda_view<T> &view = task.from;
     const long long line_first = Axis == AXIS_PLANE ? task.first : 0;
     const long long line_end = Axis == AXIS_PLANE ? task.first + task.count : view.rows;
@@ -116,7 +116,7 @@ __global__ void __launch_bounds__(BLOCK_THREADS, 4) line_kernel(const axis_task<
 #pragma unroll
         for (int o = 0; o < LINE_SAMPLES; o++) {
 #pragma unroll
-            for (int k = 0; k < chunk; k++)
+            for (int k = 0; k < pack; k++)
                 sums[o][k] = -T(0);
         }
         for (long long i = begin + task.low; i < end + task.low + task.span - 1; i++) {
@@ -129,7 +129,7 @@ __global__ void __launch_bounds__(BLOCK_THREADS, 4) line_kernel(const axis_task<
                 const T weight = tap >= 0 && tap < task.span ? weights[tap] : T(0);
                 if (weight != T(0)) {
 #pragma unroll
-                    for (int k = 0; k < chunk; k++)
+                    for (int k = 0; k < pack; k++)
                         sums[o][k] = cuda_fma(weight, values[k], sums[o][k]);
                 }
             }
@@ -147,20 +147,20 @@ __global__ void __launch_bounds__(BLOCK_THREADS, 4) line_kernel(const axis_task<
     }
 }
 
-/* Along x. The window is widened to whole chunks on both sides: taps that do not exist have weight 0. */
+/* Along x. The window is widened to whole packs on both sides: taps that do not exist have weight 0. */
 template <typename T> struct row_plan {
-    int before, chunks; /* samples before the first of a thread, chunks of taps */
+    int before, packs; /* samples before the first of a thread, packs of taps */
 
     __host__ __device__ row_plan(int low, int span)
     {
-        const int chunk = cuda_pack_of<T>::samples;
+        const int pack = cuda_pack_of<T>::samples;
 
-        before = low < 0 ? (-low + chunk - 1) / chunk * chunk : -(low / chunk * chunk);
-        chunks = (before + low + span + chunk - 1) / chunk;
+        before = low < 0 ? (-low + pack - 1) / pack * pack : -(low / pack * pack);
+        packs = (before + low + span + pack - 1) / pack;
     }
     __host__ __device__ int taps() const
     {
-        return chunks * cuda_pack_of<T>::samples;
+        return packs * cuda_pack_of<T>::samples;
     }
     __host__ __device__ int cells() const
     {
@@ -173,14 +173,14 @@ template <typename T>
 CUDA_INLINE void fetch_cells(const axis_task<T> &task, const T *row, int channel, int begin, int count,
                              T *cells)
 {
-    const int chunk = cuda_pack_of<T>::samples;
+    const int pack = cuda_pack_of<T>::samples;
 
-    for (int i = static_cast<int>(threadIdx.x) * chunk; i < count; i += BLOCK_THREADS * chunk) {
-        if (begin + i >= 0 && begin + i + chunk <= task.from.nx) {
+    for (int i = static_cast<int>(threadIdx.x) * pack; i < count; i += BLOCK_THREADS * pack) {
+        if (begin + i >= 0 && begin + i + pack <= task.from.nx) {
             cuda_copy_async<16>(cells + i, row + begin + i);
             continue;
         }
-        for (int k = 0; k < chunk; k++) {
+        for (int k = 0; k < pack; k++) {
             const int x = static_cast<int>(arith_edge_index(task.edge.rule, begin + i + k, task.from.nx));
             if (x < 0)
                 cells[i + k] = task.edge.rule == EDGE_CONSTANT ? task.edge.outside[channel] : T(0);
@@ -190,33 +190,32 @@ CUDA_INLINE void fetch_cells(const axis_task<T> &task, const T *row, int channel
     }
 }
 
-/* A thread's chunk of samples from the cells: the window slides by a chunk of taps at a time. */
+/* A thread's pack of samples from the cells: the window slides by a pack of taps at a time. */
 template <typename T>
-CUDA_INLINE void chain_cells(const T *cells, const T *weights, int chunks,
-                             T (&sums)[cuda_pack_of<T>::samples])
+CUDA_INLINE void chain_cells(const T *cells, const T *weights, int packs, T (&sums)[cuda_pack_of<T>::samples])
 {
-    const int chunk = cuda_pack_of<T>::samples;
+    const int pack = cuda_pack_of<T>::samples;
     T values[2 * cuda_pack_of<T>::samples], taps[cuda_pack_of<T>::samples];
 
 #pragma unroll
-    for (int k = 0; k < chunk; k++)
+    for (int k = 0; k < pack; k++)
         sums[k] = -T(0);
     cuda_load_packs<cuda_pack_of<T>::samples>(cells, values);
-    for (int c = 0; c < chunks; c++) {
-        cells += chunk;
-        cuda_load_packs<cuda_pack_of<T>::samples>(cells, values + chunk);
-        cuda_load_packs<cuda_pack_of<T>::samples>(weights + c * chunk, taps);
+    for (int c = 0; c < packs; c++) {
+        cells += pack;
+        cuda_load_packs<cuda_pack_of<T>::samples>(cells, values + pack);
+        cuda_load_packs<cuda_pack_of<T>::samples>(weights + c * pack, taps);
 #pragma unroll
-        for (int tap = 0; tap < chunk; tap++) {
+        for (int tap = 0; tap < pack; tap++) {
             if (taps[tap] != T(0)) {
 #pragma unroll
-                for (int k = 0; k < chunk; k++)
+                for (int k = 0; k < pack; k++)
                     sums[k] = cuda_fma(taps[tap], values[tap + k], sums[k]);
             }
         }
 #pragma unroll
-        for (int k = 0; k < chunk; k++)
-            values[k] = values[k + chunk];
+        for (int k = 0; k < pack; k++)
+            values[k] = values[k + pack];
     }
 }
 
@@ -244,17 +243,17 @@ struct numbered_row {
 /* A block's piece of one row after another: the columns from `begin` on. The cells of two rows are in shared
  * memory, those of the next one on their way while this one is added up. */
 template <typename T> struct row_walk {
-    static constexpr int Chunk = cuda_pack_of<T>::samples;
+    static constexpr int Pack = cuda_pack_of<T>::samples;
 
     const axis_task<T> &task;
     const row_plan<T> plan;
-    T *const weights, *const slots;
+    T *const weights, *const stages;
     const int begin, mine; /* the thread's first sample, from there */
 
     CUDA_INLINE row_walk(const axis_task<T> &task_, T *shared)
-        : task(task_), plan(task_.low, task_.span), weights(shared), slots(shared + plan.taps()),
-          begin(static_cast<int>(blockIdx.x) * BLOCK_THREADS * Chunk),
-          mine(static_cast<int>(threadIdx.x) * Chunk)
+        : task(task_), plan(task_.low, task_.span), weights(shared), stages(shared + plan.taps()),
+          begin(static_cast<int>(blockIdx.x) * BLOCK_THREADS * Pack),
+          mine(static_cast<int>(threadIdx.x) * Pack)
     {
         axis_task<T> widened = task;
 
@@ -262,23 +261,23 @@ template <typename T> struct row_walk {
         stage_taps(widened, AXIS_X, weights, plan.taps());
     }
 
-    CUDA_INLINE T *slot(long long number) const
+    CUDA_INLINE T *stage(long long number) const
     {
-        return slots + (number & 1) * plan.cells();
+        return stages + (number & 1) * plan.cells();
     }
 
     CUDA_INLINE void fetch(long long number) const
     {
         const numbered_row row(task, number);
 
-        fetch_cells(task, row.in(task.from), row.channel, begin - plan.before, plan.cells(), slot(number));
+        fetch_cells(task, row.in(task.from), row.channel, begin - plan.before, plan.cells(), stage(number));
     }
 
     /* Samples with a tap outside the grid keep their value. */
-    CUDA_INLINE void hold(const T *old, T (&sums)[Chunk]) const
+    CUDA_INLINE void hold(const T *old, T (&sums)[Pack]) const
     {
 #pragma unroll
-        for (int k = 0; k < Chunk; k++) {
+        for (int k = 0; k < Pack; k++) {
             const int x = begin + mine + k;
             if (x < task.from.nx && !cuda_reach::inside(task.reach.x, x, task.from.nx))
                 sums[k] = old[x];
@@ -288,12 +287,12 @@ template <typename T> struct row_walk {
     CUDA_INLINE void sum(long long number) const
     {
         const numbered_row row(task, number);
-        T sums[Chunk];
+        T sums[Pack];
 
-        chain_cells(slot(number) + mine, weights, plan.chunks, sums);
+        chain_cells(stage(number) + mine, weights, plan.packs, sums);
         if (task.edge.rule == EDGE_HOLD)
             hold(row.in(task.from), sums);
-        cuda_store_columns<Chunk>(row.in(task.to), begin + mine, begin + mine, task.from.nx, sums);
+        cuda_store_columns<Pack>(row.in(task.to), begin + mine, begin + mine, task.from.nx, sums);
     }
 
     /* The copies of a row have arrived when no more than those of the next one, if there is one, are under

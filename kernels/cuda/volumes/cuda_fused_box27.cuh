@@ -33,7 +33,7 @@ struct box27_form : tma_form<Type, BOX27_TAPS, 1, Rows_, Warps_, Levels_, 2 * Le
     using typename base::T;
     static constexpr bool Plain = Plain_;
 
-    static constexpr int Deferral = 0;
+    static constexpr int FoldDelay = 0;
     static constexpr int Places = 3; /* of a level's planes, which are laid out as stages are */
     static constexpr size_t SharedBytes =
         (base::StageBytes + 15) / 16 * 16 +
@@ -44,9 +44,9 @@ struct box27_form : tma_form<Type, BOX27_TAPS, 1, Rows_, Warps_, Levels_, 2 * Le
 
 template <typename Form> struct box27_walk : tma_walk<Form> {
     using base = tma_walk<Form>;
-    using base::clear, base::copy, base::fill, base::put, base::turned;
-    using base::course;
+    using base::clear, base::copy, base::fill, base::put, base::stage_after;
     using base::job, base::lane, base::warp, base::now, base::stage;
+    using base::placement;
     using typename base::pack;
     using typename base::T;
     static constexpr int Pack = Form::Pack, Rows = Form::Rows, Levels = Form::Levels;
@@ -80,7 +80,7 @@ template <typename Form> struct box27_walk : tma_walk<Form> {
     CUDA_INLINE T *plane_of(int level, int ago) const
     {
         if (level == 0)
-            return base::own(turned(stage, Form::Stages - ago));
+            return base::own(stage_after(stage, Form::Stages - ago));
         const int at = place - 1 - ago + (place <= ago ? Form::Places : 0);
         return base::own(0) + (kept - base::stages) + ((level - 1) * Form::Places + at) * Form::StageSamples;
     }
@@ -93,7 +93,7 @@ template <typename Form> struct box27_walk : tma_walk<Form> {
     /* The rows above and below the thread's own; beyond the tile any row will do. */
     template <enum tma_edges Edges> CUDA_INLINE const T *above(const T *own) const
     {
-        if (Edges != TMA_INSIDE && base::sees(TMA_TOP))
+        if (Edges != TMA_INSIDE && base::at_edge(TMA_TOP))
             return rule() == TMA_CONSTANT ? rim + lane * Pack
                    : rule() == TMA_MIRROR ? own + Form::Pitch
                                           : own;
@@ -103,7 +103,7 @@ template <typename Form> struct box27_walk : tma_walk<Form> {
     {
         const T *const last = own + (Rows - 1) * Form::Pitch;
 
-        if (Edges != TMA_INSIDE && base::sees(TMA_BOTTOM))
+        if (Edges != TMA_INSIDE && base::at_edge(TMA_BOTTOM))
             return rule() == TMA_CONSTANT ? rim + lane * Pack
                    : rule() == TMA_MIRROR ? last - Form::Pitch
                                           : last;
@@ -128,7 +128,7 @@ template <typename Form> struct box27_walk : tma_walk<Form> {
         wide[Pack + 1] = __shfl_down_sync(CUDA_ALL_LANES, wide[1], 1);
         if (Edges == TMA_INSIDE)
             return;
-        const unsigned seen = base::looked();
+        const unsigned seen = base::edge_bits_anew();
         wide[0] = (seen & TMA_FIRST) != 0 ? ghost(wide[1], wide[2]) : wide[0];
 #pragma unroll
         for (int j = Form::Plain ? Pack - 1 : 0; j < Pack; j++)
@@ -189,7 +189,7 @@ template <typename Form> struct box27_walk : tma_walk<Form> {
     /* What is held goes from sum to sum as it arrived. */
     CUDA_INLINE void hold(int r, pack &done, const pack &before, pack &own, const wide_row &arrived) const
     {
-        const unsigned seen = base::looked();
+        const unsigned seen = base::edge_bits_anew();
 
 #pragma unroll
         for (int j = 0; j < Pack; j++) {
@@ -240,19 +240,19 @@ template <typename Form> struct box27_walk : tma_walk<Form> {
 
         copy(ended, done);
         copy(going, own);
-        if (Edges == TMA_ENDS && plane == course().first_step) {
+        if (Edges == TMA_ENDS && plane == placement().first_step) {
             cuda_keep_branch();
             begin_first(going, rows);
         }
-        if (Edges == TMA_ENDS && plane == course().first_step + 1 && rule() == TMA_MIRROR) {
+        if (Edges == TMA_ENDS && plane == placement().first_step + 1 && rule() == TMA_MIRROR) {
             cuda_keep_branch();
             begin_again(ended, rows, before, r);
         }
         chain<2>(ended, rows);
         chain<1>(going, rows);
-        if (Edges == TMA_ENDS && plane == course().last_step + 1)
+        if (Edges == TMA_ENDS && plane == placement().last_step + 1)
             copy(ended, done);
-        if (Edges == TMA_ENDS && plane == course().last_step) {
+        if (Edges == TMA_ENDS && plane == placement().last_step) {
             cuda_keep_branch();
             end_last(going, rows, before, r);
         }
@@ -270,9 +270,9 @@ template <typename Form> struct box27_walk : tma_walk<Form> {
     CUDA_INLINE void hold_plane(int plane, pack &ended, const pack &done, pack &going,
                                 const wide_row &arrived) const
     {
-        if (plane - 1 == course().first_step || plane - 1 == course().last_step)
+        if (plane - 1 == placement().first_step || plane - 1 == placement().last_step)
             copy(ended, done);
-        if (plane == course().first_step || plane == course().last_step)
+        if (plane == placement().first_step || plane == placement().last_step)
             copy(going, reinterpret_cast<const pack &>(arrived[1]));
     }
 

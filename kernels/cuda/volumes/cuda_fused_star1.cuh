@@ -58,9 +58,9 @@ struct star1_form : tma_form<Type, 7, 1, Rows_, Warps_, Levels_, Levels_, 1> {
 
 template <typename Form> struct star1_walk : tma_walk<Form> {
     using base = tma_walk<Form>;
-    using base::clear, base::copy, base::fill, base::put, base::turned;
-    using base::course;
+    using base::clear, base::copy, base::fill, base::put, base::stage_after;
     using base::job, base::lane, base::warp, base::now, base::stage;
+    using base::placement;
     using typename base::pack;
     using typename base::T;
     static constexpr int Pack = Form::Pack, Rows = Form::Rows, Levels = Form::Levels;
@@ -218,16 +218,16 @@ template <typename Form> struct star1_walk : tma_walk<Form> {
     /* The rows above and below where they may be the grid's edge. */
     CUDA_INLINE const T *side_above(int l, const T *before, int turn) const
     {
-        if (Form::Rule == TMA_CONSTANT && base::sees(TMA_TOP))
+        if (Form::Rule == TMA_CONSTANT && base::at_edge(TMA_TOP))
             return rim_row();
-        return Form::Rule == TMA_MIRROR && l == 0 && base::sees(TMA_TOP) ? before + Form::Pitch
-                                                                         : row_above(l, before, turn);
+        return Form::Rule == TMA_MIRROR && l == 0 && base::at_edge(TMA_TOP) ? before + Form::Pitch
+                                                                            : row_above(l, before, turn);
     }
     CUDA_INLINE const T *side_below(int l, const T *before, int turn) const
     {
-        if (Form::Rule == TMA_CONSTANT && base::sees(TMA_BOTTOM))
+        if (Form::Rule == TMA_CONSTANT && base::at_edge(TMA_BOTTOM))
             return rim_row();
-        return Form::Rule == TMA_MIRROR && l == 0 && base::sees(TMA_BOTTOM)
+        return Form::Rule == TMA_MIRROR && l == 0 && base::at_edge(TMA_BOTTOM)
                    ? before + (Rows - 2) * Form::Pitch
                    : row_below(l, before, turn);
     }
@@ -236,7 +236,7 @@ template <typename Form> struct star1_walk : tma_walk<Form> {
        what it finished. */
     CUDA_INLINE void hold(int r, planes &older, const planes &newer, pack &value) const
     {
-        const unsigned seen = base::looked();
+        const unsigned seen = base::edge_bits_anew();
         const bool row = (r == 0 && (seen & TMA_TOP) != 0) || (r == Rows - 1 && (seen & TMA_BOTTOM) != 0);
 
 #pragma unroll
@@ -299,7 +299,7 @@ template <typename Form> struct star1_walk : tma_walk<Form> {
                                  pack &value) const
     {
         pack sums[Levels];
-        const unsigned seen = base::looked();
+        const unsigned seen = base::edge_bits_anew();
 
 #pragma unroll
         for (int l = Levels - 1; l >= 0; l--)
@@ -318,25 +318,25 @@ template <typename Form> struct star1_walk : tma_walk<Form> {
     template <int Turn>
     CUDA_INLINE void take_ends(int r, planes &older, const planes &newer, const T *before, pack &value) const
     {
-        const unsigned seen = base::looked();
+        const unsigned seen = base::edge_bits_anew();
 
 #pragma unroll
         for (int l = 0; l < Levels; l++) {
             const int plane = now - 1 - l;
             pack sum, passing;
             pack &next = l == 0 && rereads(r) ? passing : older[l][r];
-            if (plane == course().first_step) {
+            if (plane == placement().first_step) {
                 cuda_keep_branch();
                 ghost_pack(older[l][r], newer[l][r], value);
             }
             fold_level<TMA_ENDS, Turn>(l, r, sum, older[l][r], newer[l], before, seen);
-            if (plane == course().last_step)
+            if (plane == placement().last_step)
                 ghost_pack(next, newer[l][r], older[l][r]);
             else
                 copy(next, value);
             close(sum, next);
             copy(value, sum);
-            if (holds() && (plane == course().first_step || plane == course().last_step)) {
+            if (holds() && (plane == placement().first_step || plane == placement().last_step)) {
                 cuda_keep_branch();
                 copy(value, newer[l][r]);
             }
@@ -373,7 +373,7 @@ template <typename Form> struct star1_walk : tma_walk<Form> {
     template <enum tma_edges Edges, int Turn> CUDA_INLINE void step(planes &older, planes &newer)
     {
         const T *const arrived = base::own(stage);
-        const T *const before = base::own(turned(stage, Form::Stages - 1));
+        const T *const before = base::own(stage_after(stage, Form::Stages - 1));
 
         base::await();
         reread(newer, before);

@@ -26,14 +26,16 @@ template <typename Form> struct star2_walk;
 
 /* The stages that inner rows still read while others are a step ahead: the plane three before theirs, and
    those between. Where all rows are a neighbour's, nobody reads any. */
-static constexpr int star2_rests(int rows)
+static constexpr int star2_readers_behind(int rows)
 {
     return rows > 4 ? 4 : 3;
 }
 
 template <typename Type, int Rows_, int Warps_, int Levels_>
-struct star2_form : tma_form<Type, STAR2_TAPS, 2, Rows_, Warps_, Levels_, 2 * Levels_, star2_rests(Rows_)> {
-    using base = tma_form<Type, STAR2_TAPS, 2, Rows_, Warps_, Levels_, 2 * Levels_, star2_rests(Rows_)>;
+struct star2_form
+    : tma_form<Type, STAR2_TAPS, 2, Rows_, Warps_, Levels_, 2 * Levels_, star2_readers_behind(Rows_)> {
+    using base =
+        tma_form<Type, STAR2_TAPS, 2, Rows_, Warps_, Levels_, 2 * Levels_, star2_readers_behind(Rows_)>;
     using typename base::T;
 
     /* The two last rows of a warp and the two first of the next, for each pair of warps and each level but 0.
@@ -45,7 +47,7 @@ struct star2_form : tma_form<Type, STAR2_TAPS, 2, Rows_, Warps_, Levels_, 2 * Le
     static constexpr size_t SharedBytes =
         (base::StageBytes + 15) / 16 * 16 + (2 * ExchangeSamples + RimSamples) * sizeof(T);
 
-    static constexpr bool Recalls = sizeof(T) == sizeof(float);
+    static constexpr bool PlacementInShared = sizeof(T) == sizeof(float);
 
     static_assert(Rows_ >= 4, "the two first rows are not the two last");
 
@@ -54,9 +56,9 @@ struct star2_form : tma_form<Type, STAR2_TAPS, 2, Rows_, Warps_, Levels_, 2 * Le
 
 template <typename Form> struct star2_walk : tma_walk<Form> {
     using base = tma_walk<Form>;
-    using base::clear, base::copy, base::fill, base::put, base::turned;
-    using base::course;
+    using base::clear, base::copy, base::fill, base::put, base::stage_after;
     using base::job, base::lane, base::warp, base::now, base::stage;
+    using base::placement;
     using typename base::pack;
     using typename base::T;
     static constexpr int Pack = Form::Pack, Rows = Form::Rows, Levels = Form::Levels;
@@ -151,15 +153,15 @@ template <typename Form> struct star2_walk : tma_walk<Form> {
 
     CUDA_INLINE const T *side_above(int l, int distance, const T *before, int turn) const
     {
-        return !base::sees(TMA_TOP) ? row_above(l, distance, before, turn)
-               : l > 0              ? rim_row(l, distance, false)
-                                    : before + inwards(distance) * Form::Pitch;
+        return !base::at_edge(TMA_TOP) ? row_above(l, distance, before, turn)
+               : l > 0                 ? rim_row(l, distance, false)
+                                       : before + inwards(distance) * Form::Pitch;
     }
     CUDA_INLINE const T *side_below(int l, int distance, const T *before, int turn) const
     {
-        return !base::sees(TMA_BOTTOM) ? row_below(l, distance, before, turn)
-               : l > 0                 ? rim_row(l, distance, true)
-                                       : before + (Rows - 1 - inwards(distance)) * Form::Pitch;
+        return !base::at_edge(TMA_BOTTOM) ? row_below(l, distance, before, turn)
+               : l > 0                    ? rim_row(l, distance, true)
+                                          : before + (Rows - 1 - inwards(distance)) * Form::Pitch;
     }
 
     /* Put the rows just outside the grid, in the planes that the last step brought. */
@@ -167,9 +169,9 @@ template <typename Form> struct star2_walk : tma_walk<Form> {
     {
 #pragma unroll
         for (int l = 1; l < Levels; l++) {
-            if (base::sees(TMA_TOP))
+            if (base::at_edge(TMA_TOP))
                 dress_side(l, false, newer[l][0], newer[l][1]);
-            if (base::sees(TMA_BOTTOM))
+            if (base::at_edge(TMA_BOTTOM))
                 dress_side(l, true, newer[l][Rows - 1], newer[l][Rows - 2]);
         }
     }
@@ -299,7 +301,7 @@ template <typename Form> struct star2_walk : tma_walk<Form> {
     CUDA_INLINE void take_levels(int r, planes &older, const planes &newer, const T *before,
                                  const T *three_ago, pack &value)
     {
-        const unsigned seen = base::looked();
+        const unsigned seen = base::edge_bits_anew();
         pack sums[Levels];
 
 #pragma unroll
@@ -325,23 +327,23 @@ template <typename Form> struct star2_walk : tma_walk<Form> {
     CUDA_INLINE void take_ends(int r, planes &older, const planes &newer, const T *before, const T *three_ago,
                                pack &value)
     {
-        const unsigned seen = base::looked();
+        const unsigned seen = base::edge_bits_anew();
 
 #pragma unroll
         for (int l = 0; l < Levels; l++) {
             const int arrived = now - 2 * l;
             pack sum, held, kept;
-            if (arrived == course().last_step + 2)
+            if (arrived == placement().last_step + 2)
                 copy(value, newer[l][r]);
             begun_of(l, r, sum, older, three_ago);
-            if (arrived - 1 == course().first_step)
+            if (arrived - 1 == placement().first_step)
                 begin_first(sum, older[l][r], newer[l][r], value);
-            if (l == 0 && arrived - 2 == course().first_step)
+            if (l == 0 && arrived - 2 == placement().first_step)
                 begin(sum, older[l][r], older[l][r]);
             fold_level<TMA_ENDS, Turn>(l, r, sum, newer, before, seen);
             copy(held, older[l][r]);
             copy(kept, value);
-            if (arrived == course().last_step + 1) {
+            if (arrived == placement().last_step + 1) {
                 copy(value, newer[l][r]);
                 reflect(kept, older[l][r], newer[l][r]);
             }
@@ -379,8 +381,8 @@ template <typename Form> struct star2_walk : tma_walk<Form> {
     }
     CUDA_INLINE void hold_plane(int plane, pack &value, const pack &held) const
     {
-        if ((plane >= course().first_step && plane < course().first_step + 2) ||
-            (plane > course().last_step - 2 && plane <= course().last_step))
+        if ((plane >= placement().first_step && plane < placement().first_step + 2) ||
+            (plane > placement().last_step - 2 && plane <= placement().last_step))
             copy(value, held);
     }
 
@@ -389,8 +391,8 @@ template <typename Form> struct star2_walk : tma_walk<Form> {
     CUDA_INLINE void take_row(int r, planes &older, const planes &newer)
     {
         const T *const arrived = base::own(stage);
-        const T *const before = base::own(turned(stage, Form::Stages - 1));
-        const T *const three_ago = base::own(turned(stage, Form::Stages - 3));
+        const T *const before = base::own(stage_after(stage, Form::Stages - 1));
+        const T *const three_ago = base::own(stage_after(stage, Form::Stages - 3));
         pack value;
 
         cuda_load_packs<Pack>(arrived + r * Form::Pitch, value);
@@ -407,7 +409,7 @@ template <typename Form> struct star2_walk : tma_walk<Form> {
     template <enum tma_edges Edges, int Turn> CUDA_INLINE void step(planes &older, planes &newer)
     {
         base::await();
-        if (Edges != TMA_INSIDE && !job.hold && base::sees(TMA_TOP | TMA_BOTTOM)) {
+        if (Edges != TMA_INSIDE && !job.hold && base::at_edge(TMA_TOP | TMA_BOTTOM)) {
             cuda_keep_branch();
             dress(newer);
         }

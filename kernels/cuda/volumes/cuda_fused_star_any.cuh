@@ -72,10 +72,10 @@ struct star_form {
     static constexpr int HaloX = (Levels + Pack - 1) / Pack * Pack;
     static constexpr int UsefulX = Width - 2 * HaloX, UsefulRows = Height - 2 * Levels;
     static constexpr int Vector = 16 / static_cast<int>(sizeof(T)); /* samples of one access */
-    static constexpr int SlotSamples = Width * Height;
+    static constexpr int StageSamples = Width * Height;
     static constexpr int BorderSamples = Width * Warps; /* first or last rows of all warps */
     static constexpr int ExchangeSamples = 2 * BorderSamples * (Levels - 1);
-    static constexpr size_t SharedBytes = (STAR_STAGES * SlotSamples + 2 * ExchangeSamples) * sizeof(T);
+    static constexpr size_t SharedBytes = (STAR_STAGES * StageSamples + 2 * ExchangeSamples) * sizeof(T);
     static_assert(Pack % Vector == 0 && Rows >= 2 && UsefulX > 0 && UsefulRows > 0,
                   "a tile with something left");
 
@@ -86,10 +86,10 @@ struct star_form {
 
     /* A chunk walks 2 · Halo planes more. Blocks do not end together, edge tiles being slower, so that a
        round is lost at the end, whatever fits. */
-    static inline long long chunk(long long planes, long long columns, long long slots)
+    static inline long long chunk(long long planes, long long columns, long long residents)
     {
         return cuda_march_chunk(planes, STAR_MOST_PLANES, [=](long long length, long long chunks) {
-            const double rounds = static_cast<double>(columns * chunks) / static_cast<double>(slots);
+            const double rounds = static_cast<double>(columns * chunks) / static_cast<double>(residents);
             return (rounds < 1 ? 1 : rounds + 1) * static_cast<double>(length + 2 * Halo);
         });
     }
@@ -207,15 +207,15 @@ template <typename Form> struct star_walk {
 
     /* ---- shared memory ---- */
 
-    /* This thread's first pack in a slot of the ring. */
-    CUDA_INLINE T *slot(int ring) const
+    /* This thread's first pack in a stage of the ring. */
+    CUDA_INLINE T *stage_at(int ring) const
     {
-        return shared + ring * Form::SlotSamples + (warp * Rows * 32 + lane) * Pack;
+        return shared + ring * Form::StageSamples + (warp * Rows * 32 + lane) * Pack;
     }
 
     CUDA_INLINE T *border(int parity, int level, bool last, int of_warp) const
     {
-        return shared + STAR_STAGES * Form::SlotSamples + parity * Form::ExchangeSamples +
+        return shared + STAR_STAGES * Form::StageSamples + parity * Form::ExchangeSamples +
                (((level - 1) * 2 + (last ? 1 : 0)) * Form::Warps + of_warp) * Form::Width + lane * Pack;
     }
 
@@ -255,7 +255,7 @@ template <typename Form> struct star_walk {
        row, may be anything. */
     CUDA_INLINE void fetch(long long plane, int ring) const
     {
-        T *to = slot(ring);
+        T *to = stage_at(ring);
         const T *base;
         int x = own.x + lane * Pack;
 
@@ -351,7 +351,7 @@ template <typename Form> struct star_walk {
         store_pack(border(parity, level, true, warp), part[Rows - 1]);
     }
 
-    /* The rows that other warps have published, or that a slot holds. Beyond the tile any row will do. */
+    /* The rows that other warps have published, or that a stage holds. Beyond the tile any row will do. */
     CUDA_INLINE const T *row_above(const T *packs, int level, int parity) const
     {
         if (level == 0)
@@ -540,7 +540,7 @@ template <typename Form> struct star_walk {
         cuda_commit_copies();
         for (int step = 0; step < steps; step++) {
             cuda_await_copies<1>();
-            take({step, slot(now), slot(before)}, first + step - Levels);
+            take({step, stage_at(now), stage_at(before)}, first + step - Levels);
             if (step + 2 < fetched)
                 fetch(first + step + 2, before);
             cuda_commit_copies();

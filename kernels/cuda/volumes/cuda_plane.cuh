@@ -31,13 +31,13 @@ static constexpr int plane_most_planes(enum step_taps taps)
 
 /* What the compiler must know of a walk. */
 template <typename Type, step_taps Taps_, int Radius_, int Rows_, int Across_, int Down_, int Blocks_,
-          int Slots_, enum plane_code Code_ = PLANE_ANY_CODE>
+          int Stages_, enum plane_code Code_ = PLANE_ANY_CODE>
 struct plane_form : step_taps_of<Taps_, Radius_> {
     using T = Type;
     using base = step_taps_of<Taps_, Radius_>;
     using base::Taps, base::Radius;
     static constexpr enum plane_code Code = Code_;
-    static constexpr int Rows = Rows_, Blocks = Blocks_, Slots = Slots_;
+    static constexpr int Rows = Rows_, Blocks = Blocks_, Stages = Stages_;
     static constexpr int Across = Across_, Down = Down_; /* warps of a block */
     static constexpr int Threads = CUDA_WARP * Across * Down;
     static constexpr int Pack = cuda_pack_of<T>::samples;
@@ -45,9 +45,9 @@ struct plane_form : step_taps_of<Taps_, Radius_> {
     static constexpr int Height = Down * Rows;
     static constexpr int Window = Rows + 2 * Radius; /* rows in reach of a warp */
     static constexpr int Pitch = Width + 2 * Pack;   /* of a row in the ring */
-    static constexpr int SlotSamples = (Height + 2 * Radius) * Pitch;
-    static constexpr int Ahead = Slots - Radius; /* planes under way: the ring keeps Radius for `hold` */
-    static constexpr size_t SharedBytes = sizeof(T) * Slots * SlotSamples;
+    static constexpr int StageSamples = (Height + 2 * Radius) * Pitch;
+    static constexpr int Ahead = Stages - Radius; /* planes under way: the ring keeps Radius for `hold` */
+    static constexpr size_t SharedBytes = sizeof(T) * Stages * StageSamples;
 
     static_assert(Radius <= Pack && Ahead > 0 && (Taps == STEP_STAR || Radius == 1),
                   "the window holds the taps");
@@ -58,10 +58,10 @@ struct plane_form : step_taps_of<Taps_, Radius_> {
     }
     /* All rounds of blocks together shall end soonest. The 2 · Radius planes that a chunk reads besides count
        half, being in L2 more often than not. */
-    static inline long long chunk(long long planes, long long columns, long long slots)
+    static inline long long chunk(long long planes, long long columns, long long residents)
     {
         return cuda_march_chunk(planes, plane_most_planes(Taps), [=](long long length, long long chunks) {
-            return static_cast<double>(cuda_ceil_divide(columns * chunks, slots) * (length + Radius));
+            return static_cast<double>(cuda_ceil_divide(columns * chunks, residents) * (length + Radius));
         });
     }
     static inline auto kernel();
@@ -100,7 +100,7 @@ template <typename Form> struct plane_walk {
     long long begin, end;
     T outside;
     bool ragged, clipped;  /* columns, rows in reach of the tile lie outside the grid */
-    int ghost_to;          /* in a slot, or −1 */
+    int ghost_to;          /* in a stage, or −1 */
     long long ghost_from;  /* in a plane, or −1 for a constant */
     part sums[2 * Radius]; /* the open ones, the oldest first */
 
@@ -152,7 +152,7 @@ template <typename Form> struct plane_walk {
 
     /* ---- arrival ---- */
 
-    /* Where this lane's pack begins in a row of the ring, and where in a slot the row at a place of its
+    /* Where this lane's pack begins in a row of the ring, and where in a stage the row at a place of its
        warp's window. */
     CUDA_INLINE int column() const
     {
@@ -185,14 +185,14 @@ template <typename Form> struct plane_walk {
     }
 
     /* The sample beside the grid that this lane has to send for. */
-    CUDA_INLINE void fetch_ghost(T *slot, const T *plane) const
+    CUDA_INLINE void fetch_ghost(T *stage, const T *plane) const
     {
         if (ghost_to < 0)
             return;
         if (plane == NULL || ghost_from < 0)
-            slot[ghost_to] = outside;
+            stage[ghost_to] = outside;
         else
-            cuda_copy_async<sizeof(T)>(slot + ghost_to, plane + ghost_from);
+            cuda_copy_async<sizeof(T)>(stage + ghost_to, plane + ghost_from);
     }
 
     /* This lane's pack of a row, and the one beside the tile if the lane is outermost. `from` is NULL where
@@ -214,7 +214,7 @@ template <typename Form> struct plane_walk {
             fetch_pack(to + beside, from, x + beside);
     }
 
-    CUDA_INLINE void fetch_row(T *slot, const T *plane, int place) const
+    CUDA_INLINE void fetch_row(T *stage, const T *plane, int place) const
     {
         int source = row - Radius + place;
 
@@ -223,40 +223,40 @@ template <typename Form> struct plane_walk {
                 return;
             source = cuda_near_index(job.rule, source, job.from.rows);
         }
-        fetch_packs(slot + line(place) + column(),
+        fetch_packs(stage + line(place) + column(),
                     plane == NULL || source < 0 ? NULL : plane + source * job.from.pitch);
     }
 
-    CUDA_INLINE void fetch(long long plane, T *slot) const
+    CUDA_INLINE void fetch(long long plane, T *stage) const
     {
         const long long source = arith_edge_index(job.rule, plane, job.from.planes);
         const T *const from = source < 0 ? NULL : job.from.row(source, channel, 0);
 
 #pragma unroll
         for (int r = 0; r < Rows; r++)
-            fetch_row(slot, from, Radius + r);
+            fetch_row(stage, from, Radius + r);
         if (ragged)
-            fetch_ghost(slot, from);
+            fetch_ghost(stage, from);
         if (down == 0) {
 #pragma unroll
             for (int k = 0; k < Radius; k++)
-                fetch_row(slot, from, k);
+                fetch_row(stage, from, k);
         }
         if (down == Form::Down - 1) {
 #pragma unroll
             for (int k = 0; k < Radius; k++)
-                fetch_row(slot, from, Radius + Rows + k);
+                fetch_row(stage, from, Radius + Rows + k);
         }
     }
 
     /* ---- the chain ---- */
 
     /* The rows in reach, with the neighbours of this lane's pack. */
-    CUDA_INLINE void load(window &rows, const T *slot) const
+    CUDA_INLINE void load(window &rows, const T *stage) const
     {
 #pragma unroll
         for (int w = 0; w < Window; w++) {
-            const T *const own = slot + line(w) + column();
+            const T *const own = stage + line(w) + column();
             cuda_load_packs<Pack>(own, rows[w] + Radius);
             if (!Form::widens(w))
                 continue;
@@ -317,11 +317,11 @@ template <typename Form> struct plane_walk {
     }
 
     /* Give a plane's taps to all sums, and take the one that it completes. */
-    CUDA_INLINE void take(const T *slot, part &done)
+    CUDA_INLINE void take(const T *stage, part &done)
     {
         window rows;
 
-        load(rows, slot);
+        load(rows, stage);
         copy(done, sums[0]);
         chain(done, rows, Radius);
 #pragma unroll
@@ -335,7 +335,7 @@ template <typename Form> struct plane_walk {
 
     /* ---- departure ---- */
 
-    CUDA_INLINE void hold(part &done, const T *slot, long long plane) const
+    CUDA_INLINE void hold(part &done, const T *stage, long long plane) const
     {
         const bool whole = !cuda_reach::inside(job.plane, plane, job.from.planes);
 
@@ -345,7 +345,7 @@ template <typename Form> struct plane_walk {
 #pragma unroll
             for (int j = 0; j < Pack; j++) {
                 if (whole_row || !cuda_reach::inside(job.x, x + j, job.from.nx))
-                    done[r][j] = slot[line(r + Radius) + column() + j];
+                    done[r][j] = stage[line(r + Radius) + column() + j];
             }
         }
     }
@@ -364,13 +364,13 @@ template <typename Form> struct plane_walk {
         }
     }
 
-    CUDA_INLINE T *slot(int number) const
+    CUDA_INLINE T *stage_at(int number) const
     {
-        return ring + number * Form::SlotSamples;
+        return ring + number * Form::StageSamples;
     }
-    static CUDA_INLINE int turned(int number, int by)
+    static CUDA_INLINE int stage_after(int number, int by)
     {
-        return number + by < Form::Slots ? number + by : number + by - Form::Slots;
+        return number + by < Form::Stages ? number + by : number + by - Form::Stages;
     }
 
     CUDA_INLINE void run()
@@ -382,26 +382,27 @@ template <typename Form> struct plane_walk {
 #pragma unroll 1
         for (int n = 0; n < Form::Ahead; n++) {
             if (n < arrivals)
-                fetch(first + n, slot(n));
+                fetch(first + n, stage_at(n));
             cuda_commit_copies();
         }
 #pragma unroll 1
         for (int n = 0; n < arrivals; n++) {
-            const int oldest = turned(now, Form::Slots - Radius); /* its plane is the one that is done */
+            const int oldest =
+                stage_after(now, Form::Stages - Radius); /* its plane is the one that is done */
             const long long plane = first + n - Radius;
             part done;
             cuda_await_copies<Form::Ahead - 1>();
             __syncthreads();
-            take(slot(now), done);
+            take(stage_at(now), done);
             if (n >= 2 * Radius) {
                 if (job.rule == EDGE_HOLD)
-                    hold(done, slot(oldest), plane);
+                    hold(done, stage_at(oldest), plane);
                 store(plane, done);
             }
             if (n + Form::Ahead < arrivals)
-                fetch(first + n + Form::Ahead, slot(oldest));
+                fetch(first + n + Form::Ahead, stage_at(oldest));
             cuda_commit_copies();
-            now = turned(now, 1);
+            now = stage_after(now, 1);
         }
     }
 };
@@ -417,15 +418,15 @@ __global__ void __launch_bounds__(Form::Threads, Form::Blocks) plane_kernel(cons
     walk.run();
 }
 
-template <typename Type, step_taps Taps, int Radius, int Rows, int Across, int Down, int Blocks, int Slots,
+template <typename Type, step_taps Taps, int Radius, int Rows, int Across, int Down, int Blocks, int Stages,
           enum plane_code Code>
-inline auto plane_form<Type, Taps, Radius, Rows, Across, Down, Blocks, Slots, Code>::kernel()
+inline auto plane_form<Type, Taps, Radius, Rows, Across, Down, Blocks, Stages, Code>::kernel()
 {
     return &plane_kernel<plane_form>;
 }
 
-/* `slots`: how many blocks of the form the device runs at once; 0 where the chunk is settled. */
-template <typename Form> static inline cudaError_t plane_launch(const struct cuda_job *from, int slots)
+/* `residents`: how many blocks of the form the device runs at once; 0 where the chunk is settled. */
+template <typename Form> static inline cudaError_t plane_launch(const struct cuda_job *from, int residents)
 {
     using T = typename Form::T;
     const struct op *op = from->op->op;
@@ -454,7 +455,7 @@ template <typename Form> static inline cudaError_t plane_launch(const struct cud
     const cudaError_t status = cuda_permit_shared(kernel, Form::SharedBytes);
     if (status != cudaSuccess || planes == 0)
         return status;
-    job.chunk = slots > 0 ? Form::chunk(planes, columns, slots) : from->form->coarsen;
+    job.chunk = residents > 0 ? Form::chunk(planes, columns, residents) : from->form->coarsen;
     return CUDA_LAUNCH(from->stream, dim3(cuda_blocks(columns * cuda_ceil_divide(planes, job.chunk))),
                        dim3(Form::Threads), Form::SharedBytes, kernel, job);
 }

@@ -30,7 +30,8 @@ void cuda_plane_tma_describe(const struct cuda_question *asked, struct cuda_form
     dispatch(asked->op, [&](auto chosen) { step_describe<decltype(chosen)>(asked, form); });
 }
 
-cudaError_t cuda_plane_tma_launch(const struct cuda_job *job, int slots)
+cudaError_t cuda_plane_tma_launch(const struct cuda_job *job, int residents)
 {
-    return dispatch(job->op->op, [&](auto chosen) { return plane_tma_launch<decltype(chosen)>(job, slots); });
+    return dispatch(job->op->op,
+                    [&](auto chosen) { return plane_tma_launch<decltype(chosen)>(job, residents); });
 }

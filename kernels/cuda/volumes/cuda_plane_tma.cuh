@@ -57,12 +57,13 @@ struct plane_tma_form : step_taps_of<Taps_, Radius_> {
     }
 
     /* All rounds of blocks together shall end soonest. */
-    static inline long long chunk(long long planes, long long columns, long long slots)
+    static inline long long chunk(long long planes, long long columns, long long residents)
     {
-        return cuda_march_chunk(
-            planes, plane_tma_most_planes(Radius), [=](long long length, long long chunks) {
-                return static_cast<double>(cuda_ceil_divide(columns * chunks, slots) * (length + 2 * Radius));
-            });
+        return cuda_march_chunk(planes, plane_tma_most_planes(Radius),
+                                [=](long long length, long long chunks) {
+                                    return static_cast<double>(cuda_ceil_divide(columns * chunks, residents) *
+                                                               (length + 2 * Radius));
+                                });
     }
 
     static inline auto kernel();
@@ -130,10 +131,10 @@ template <typename Form> struct plane_tma_walk {
         row = tile_row + down * Rows;
         begin = static_cast<int>(job.first + rest * job.chunk);
         end = static_cast<int>(begin + job.chunk < job.end ? begin + job.chunk : job.end);
-        see_sides();
+        find_sides();
     }
 
-    CUDA_INLINE void see_sides()
+    CUDA_INLINE void find_sides()
     {
         const int first_x = tile_x + across * CUDA_WARP * Pack, nx = job.from.nx, rows = job.from.rows;
 
@@ -163,7 +164,7 @@ template <typename Form> struct plane_tma_walk {
 
     /* ---- arrival ---- */
 
-    static CUDA_INLINE int turned(int number, int by)
+    static CUDA_INLINE int stage_after(int number, int by)
     {
         return (number + by) % Form::Stages;
     }
@@ -276,7 +277,7 @@ template <typename Form> struct plane_tma_walk {
     {
         wide_row rows[Window];
 
-        load<Sides, Dplane>(rows, turned(arrived, Form::Stages - Radius + Dplane));
+        load<Sides, Dplane>(rows, stage_after(arrived, Form::Stages - Radius + Dplane));
         take_rows<Dplane, -Radius>(sum, rows);
         if constexpr (Dplane < Radius)
             take_plane<Sides, Dplane + 1>(sum, arrived);
@@ -301,7 +302,7 @@ template <typename Form> struct plane_tma_walk {
 
 #pragma unroll
         for (int r = 0; r < Rows; r++) {
-            const T *const own = pack_of<false>(turned(arrived, Form::Stages - Radius), Radius + r);
+            const T *const own = pack_of<false>(stage_after(arrived, Form::Stages - Radius), Radius + r);
             const bool whole_row = whole || !cuda_reach::inside(job.row, row + r, job.from.rows);
 #pragma unroll
             for (int j = 0; j < Pack; j++) {
@@ -329,10 +330,10 @@ template <typename Form> struct plane_tma_walk {
         start();
 #pragma unroll 1
         for (int n = 0; n < steps; n++) {
-            const int next = turned(stage, 1), plane = begin - 2 * Radius + n;
+            const int next = stage_after(stage, 1), plane = begin - 2 * Radius + n;
             part done;
             cuda_barrier_await(barriers + stage, parity);
-            fetch(n + Form::Ahead, turned(stage, Form::Ahead));
+            fetch(n + Form::Ahead, stage_after(stage, Form::Ahead));
             if (plane >= begin) {
                 take_plane<Sides, -Radius>(done, stage);
                 if (job.hold)
@@ -380,7 +381,8 @@ static inline bool plane_tma_serves(const struct cuda_limits *limits, const stru
            rows >= static_cast<size_t>(Form::Height);
 }
 
-template <typename Form> static inline cudaError_t plane_tma_launch(const struct cuda_job *from, int slots)
+template <typename Form>
+static inline cudaError_t plane_tma_launch(const struct cuda_job *from, int residents)
 {
     using T = typename Form::T;
     const struct op *op = from->op->op;
@@ -412,7 +414,7 @@ template <typename Form> static inline cudaError_t plane_tma_launch(const struct
         status = cuda_map_boxes(&job.boxes, &field, Form::Pitch / Form::BoxUnit, Form::BoxRows, 1);
     if (status != cudaSuccess || planes == 0)
         return status;
-    job.chunk = slots > 0 ? Form::chunk(planes, columns, slots) : from->form->coarsen;
+    job.chunk = residents > 0 ? Form::chunk(planes, columns, residents) : from->form->coarsen;
     return CUDA_LAUNCH(from->stream, dim3(cuda_blocks(columns * cuda_ceil_divide(planes, job.chunk))),
                        dim3(Form::Threads), Form::SharedBytes, kernel, job);
 }

@@ -10,8 +10,8 @@ bool cuda_plane_tma_serves(const struct cuda_limits *limits, const struct op *op
 /* Of what is served. */
 void cuda_plane_tma_describe(const struct cuda_question *asked, struct cuda_form *form);
 
-/* `slots`: how many blocks the device runs at once, a multiprocessor one; 0 where the job's form settles the
-   coarsening. */
-cudaError_t cuda_plane_tma_launch(const struct cuda_job *job, int slots);
+/* `residents`: how many blocks the device runs at once, a multiprocessor one; 0 where the job's form settles
+   the coarsening. */
+cudaError_t cuda_plane_tma_launch(const struct cuda_job *job, int residents);
 
 #endif

@@ -48,13 +48,13 @@ int separable_radius(const struct op *op)
 template <typename Form> struct separable_cover {
     long long across, down; /* tiles */
     long long channels, planes;
-    long long slots; /* blocks that run at once */
-    long long chunk; /* planes of a walk */
+    long long residents; /* blocks that run at once */
+    long long chunk;     /* planes of a walk */
 
     separable_cover(const struct cuda_limits *limits, const struct shape *shape, long long count)
         : across(cuda_ceil_divide(static_cast<long long>(shape->nx), Form::Columns)),
           down(cuda_ceil_divide(static_cast<long long>(shape->rows), Form::Rows)), channels(shape->channels),
-          planes(count), slots(limits->multiprocessors)
+          planes(count), residents(limits->multiprocessors)
     {
         chunk = cuda_march_chunk(planes, planes, [this](long long each, long long) { return time(each); });
     }
@@ -70,7 +70,7 @@ template <typename Form> struct separable_cover {
         const long long start = 4;
         const long long walks = across * down * channels * cuda_ceil_divide(planes, each);
 
-        return static_cast<double>(cuda_ceil_divide(walks, slots) * (each + 2 * Form::Radius + start));
+        return static_cast<double>(cuda_ceil_divide(walks, residents) * (each + 2 * Form::Radius + start));
     }
 
     /* Samples that the device could compute in that time, by those that it shall. */
@@ -80,7 +80,7 @@ template <typename Form> struct separable_cover {
         const double wanted = static_cast<double>(shape->nx) * static_cast<double>(shape->rows) *
                               static_cast<double>(channels * planes);
 
-        return time(chunk) * static_cast<double>(slots) * tile / wanted;
+        return time(chunk) * static_cast<double>(residents) * tile / wanted;
     }
 
     dim3 grid() const

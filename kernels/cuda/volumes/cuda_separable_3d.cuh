@@ -34,9 +34,9 @@ template <typename Type, int Radius_, int Samples_, int Warps_> struct separable
     static constexpr int Turns = (Window + Warps - 1) / Warps; /* by a warp */
     static constexpr bool Roomy = Warps <= 12;                 /* a thread has over 128 registers */
     static constexpr bool StoresWhole = Roomy || sizeof(T) == sizeof(float);
-    static constexpr int Slots = 3; /* planes that are brought at a time */
-    static constexpr int SlotSamples = Window * Pitch, PassedSamples = Window * Columns;
-    static constexpr size_t SharedBytes = sizeof(T) * (Slots * SlotSamples + 2 * PassedSamples);
+    static constexpr int Stages = 3; /* planes that are brought at a time */
+    static constexpr int StageSamples = Window * Pitch, PassedSamples = Window * Columns;
+    static constexpr size_t SharedBytes = sizeof(T) * (Stages * StageSamples + 2 * PassedSamples);
 
     /* Its shared memory and asynchronous copies are those of 8.0, 8.7, 9.0 and 10.x. */
     static __host__ __device__ constexpr bool serves(int code)
@@ -67,7 +67,7 @@ template <typename Form> struct separable_walk {
     };
 
     const separable_job<Form> &job;
-    T *const slots, *const passed;
+    T *const stages, *const passed;
     const int lane, warp;
     int channel, x, row; /* of the tile's first sample */
     int begin, end;
@@ -76,17 +76,17 @@ template <typename Form> struct separable_walk {
     int sources[Form::Turns]; /* where rows that the warp brings are in a plane; −1: nowhere */
 
     /* What the lane brings of a row, packs and a column that comes alone: whether, from which place in the
-       row and to which in a slot, for the warp's first row. */
+       row and to which in a stage, for the warp's first row. */
     bool brings_own, brings_side, brings_lone, has_lone;
     int own_from, side_from, lone_from, own_to, side_to, lone_to;
 
-    int cells_at, passed_at, column_at; /* the thread's places in a slot, and among rows that have passed */
+    int cells_at, passed_at, column_at; /* the thread's places in a stage, and among rows that have passed */
     T *target;                          /* of its first sample, in the plane that is closed next */
     int stored_columns, stored_rows;    /* of its samples those that are of the grid */
     T sums[Taps][Samples][Wide];
 
     CUDA_INLINE separable_walk(const separable_job<Form> &job_, T *shared)
-        : job(job_), slots(shared), passed(shared + Form::Slots * Form::SlotSamples),
+        : job(job_), stages(shared), passed(shared + Form::Stages * Form::StageSamples),
           lane(static_cast<int>(threadIdx.x) % CUDA_WARP), warp(static_cast<int>(threadIdx.x) / CUDA_WARP),
           sums()
     {
@@ -174,7 +174,7 @@ template <typename Form> struct separable_walk {
     }
 
     /* Send for the warp's rows of a plane; false if there is none. */
-    CUDA_INLINE bool fetch(int plane, T *slot) const
+    CUDA_INLINE bool fetch(int plane, T *stage) const
     {
         const int source = source_plane(plane);
 
@@ -184,7 +184,7 @@ template <typename Form> struct separable_walk {
             for (int turn = 0; turn < Form::Turns; turn++) {
                 const bool there = sources[turn] >= 0;
                 const T *const from = rows + sources[turn];
-                T *const to = slot + turn * Form::Warps * Form::Pitch;
+                T *const to = stage + turn * Form::Warps * Form::Pitch;
                 cuda_copy_async_if<16>(there && brings_own, to + own_to, from + own_from);
                 cuda_copy_async_if<16>(there && brings_side, to + side_to, from + side_from);
                 if (has_lone)
@@ -210,7 +210,7 @@ template <typename Form> struct separable_walk {
 
     /* All rows of the warp together, so that they share each weight; taps are taken pack by pack as they
        come, so that few values live. */
-    CUDA_INLINE void pass_rows(const T *slot, T *to) const
+    CUDA_INLINE void pass_rows(const T *stage, T *to) const
     {
         T chains[Form::Turns][Pack];
 
@@ -219,7 +219,7 @@ template <typename Form> struct separable_walk {
             T values[Form::Turns][Pack];
 #pragma unroll
             for (int turn = 0; turn < Form::Turns; turn++)
-                cuda_load_packs<Pack>(own_cells(slot, turn) + first, values[turn]);
+                cuda_load_packs<Pack>(own_cells(stage, turn) + first, values[turn]);
 #pragma unroll
             for (int k = 0; k < Pack; k++)
                 chain_column(first + k, k, values, chains);
@@ -229,7 +229,7 @@ template <typename Form> struct separable_walk {
             if (sources[turn] < 0)
                 continue;
             if (holds_x)
-                hold_columns(own_cells(slot, turn) + Before, chains[turn]);
+                hold_columns(own_cells(stage, turn) + Before, chains[turn]);
             *reinterpret_cast<typename cuda_pack_of<T>::vector *>(
                 to + passed_at + turn * Form::Warps * Form::Columns) = cuda_pack(chains[turn]);
         }
@@ -237,12 +237,12 @@ template <typename Form> struct separable_walk {
 
     /* The lane's cells of a row of the warp; behind the last row of the window those of the one before it,
        whose chains are not stored. */
-    CUDA_INLINE const T *own_cells(const T *slot, int turn) const
+    CUDA_INLINE const T *own_cells(const T *stage, int turn) const
     {
         const bool exists =
             (turn + 1) * Form::Warps <= Form::Window || turn * Form::Warps + warp < Form::Window;
 
-        return slot + cells_at + (exists ? turn : turn - 1) * Form::Warps * Form::Pitch;
+        return stage + cells_at + (exists ? turn : turn - 1) * Form::Warps * Form::Pitch;
     }
 
     CUDA_INLINE void chain_column(int column, int k, const T (&values)[Form::Turns][Pack],
@@ -406,41 +406,41 @@ template <typename Form> struct separable_walk {
     CUDA_INLINE void fill() const
     {
         for (int i = static_cast<int>(threadIdx.x);
-             i < Form::Slots * Form::SlotSamples + 2 * Form::PassedSamples; i += Form::Threads)
-            slots[i] = outside;
+             i < Form::Stages * Form::StageSamples + 2 * Form::PassedSamples; i += Form::Threads)
+            stages[i] = outside;
         __syncthreads();
     }
 
-    static CUDA_INLINE int next_slot(int slot)
+    static CUDA_INLINE int next_stage(int stage)
     {
-        return slot == Form::Slots - 1 ? 0 : slot + 1;
+        return stage == Form::Stages - 1 ? 0 : stage + 1;
     }
 
     /* Of the plane that is taken, the next one and the one after it: whether they came. The next one's rows
        pass while the warps take what has passed before. */
     CUDA_INLINE void run()
     {
-        int next = 1, sent = 2; /* slots */
+        int next = 1, sent = 2; /* stages */
         unsigned side = 0;      /* of what has passed */
 
         fill();
-        bool came = fetch(begin - Radius, slots);
-        bool comes = fetch(begin - Radius + 1, slots + Form::SlotSamples);
+        bool came = fetch(begin - Radius, stages);
+        bool comes = fetch(begin - Radius + 1, stages + Form::StageSamples);
         cuda_await_copies<1>();
         __syncwarp(); /* a warp passes rows that it has brought */
         if (came)
-            pass_rows(slots, passed);
+            pass_rows(stages, passed);
 #pragma unroll 1
         for (int plane = begin - Radius; plane < end + Radius; plane++) {
-            const bool will_come = fetch(plane + 2, slots + sent * Form::SlotSamples);
+            const bool will_come = fetch(plane + 2, stages + sent * Form::StageSamples);
             cuda_await_copies<1>();
             __syncthreads();
             if (comes)
-                pass_rows(slots + next * Form::SlotSamples, passed + (side ^ 1) * Form::PassedSamples);
+                pass_rows(stages + next * Form::StageSamples, passed + (side ^ 1) * Form::PassedSamples);
             take(plane, came, passed + side * Form::PassedSamples);
             side ^= 1;
             next = sent;
-            sent = next_slot(sent);
+            sent = next_stage(sent);
             came = comes;
             comes = will_come;
         }

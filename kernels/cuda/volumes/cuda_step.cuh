@@ -2,8 +2,8 @@
  * looks.
  *
  * A form has what step_taps_of has, T, Width, Height, Threads, Blocks (that a multiprocessor runs at once),
- * SharedBytes, kernel(), and chunk(planes, columns, slots), the planes of a chunk where the device runs
- * `slots` blocks at once. */
+ * SharedBytes, kernel(), and chunk(planes, columns, residents), the planes of a chunk where the device runs
+ * `residents` blocks at once. */
 #ifndef CUDA_STEP_CUH
 #define CUDA_STEP_CUH
 
@@ -49,15 +49,15 @@ static inline void step_describe(const struct cuda_question *asked, struct cuda_
                     rows = static_cast<long long>(asked->shape->rows);
     const long long planes = static_cast<long long>(asked->shape->planes);
     const long long columns = step_columns<Form>(nx, rows, asked->shape->channels);
-    const int slots = asked->limits->multiprocessors * Form::Blocks;
+    const int residents = asked->limits->multiprocessors * Form::Blocks;
 
     *form = cuda_form();
     form->tile_x = Form::Width;
     form->tile_y = Form::Height;
     form->tile_z = 1;
-    form->resident_blocks = asked->wish->coarsen > 0 ? 0 : slots;
+    form->resident_blocks = asked->wish->coarsen > 0 ? 0 : residents;
     form->coarsen = asked->wish->coarsen > 0 ? asked->wish->coarsen
-                                             : static_cast<int>(Form::chunk(planes, columns, slots));
+                                             : static_cast<int>(Form::chunk(planes, columns, residents));
     form->stride = 1;
     form->steps = 1;
     form->reach = Form::Radius;

@@ -18,7 +18,7 @@
 #include "kernels/cuda/shared/cuda_march_common.cuh"
 
 /* What a thread sees of the grid's edges; a bit each. */
-enum tma_sight {
+enum tma_edge_bits {
     TMA_TOP = 1u << 0,    /* its first row is the grid's */
     TMA_BOTTOM = 1u << 1, /* its last row is */
     TMA_FIRST = 1u << 2,  /* its first column is the grid's */
@@ -50,9 +50,9 @@ static inline enum tma_rule tma_rule_of(const struct op *op, int radius)
 
 /* Where a walk goes, which is asked once a plane or at the ends alone. Steps are counted from its first plane
    on. */
-struct tma_course {
+struct tma_placement {
     int first_step, last_step; /* that bring the grid's first and last plane to level 0; else out of range */
-    int begun, steps;          /* those that store planes: from the one to before the other */
+    int first_store, steps;    /* those that store planes: from the one to before the other */
     int first;                 /* the walk's first plane, counted from the field's */
     int x, row, channel;       /* where its boxes begin */
 };
@@ -75,15 +75,16 @@ static __host__ __device__ constexpr bool tma_code(int code)
     return cuda_has_boxes(code) && code < 100;
 }
 
-/* The shape of a walk: everything that the compiler must know. Lag: the steps from a plane's arrival at
-   level 0 to the one that stores the plane of that number. Rests: how many stages before the one that a step
-   takes are read, by it or by a slow warp that has arrived but not ended the step before. */
-template <typename Type, int Taps_, int Radius_, int Rows_, int Warps_, int Levels_, int Lag_, int Rests>
+/* The shape of a walk: everything that the compiler must know. StoreDelay: the steps from a plane's arrival
+   at level 0 to the one that stores the plane of that number. ReadersBehind: how many stages before the one
+   that a step takes are read, by it or by a slow warp that has arrived but not ended the step before. */
+template <typename Type, int Taps_, int Radius_, int Rows_, int Warps_, int Levels_, int StoreDelay_,
+          int ReadersBehind>
 struct tma_form {
     using T = Type;
     using job = tma_job<T, Taps_>;
     static constexpr int Taps = Taps_, Radius = Radius_, Rows = Rows_, Warps = Warps_, Levels = Levels_,
-                         Lag = Lag_, Halo = Radius * Levels;
+                         StoreDelay = StoreDelay_, Halo = Radius * Levels;
     static constexpr int Threads = CUDA_WARP * Warps;
     static constexpr int Pack = cuda_pack_of<T>::samples;
     static constexpr int Width = CUDA_WARP * Pack, Height = Rows * Warps;
@@ -98,9 +99,9 @@ struct tma_form {
     static constexpr int StageSamples = (Pitch * Height + Unit - 1) / Unit * Unit;
     static constexpr unsigned BoxBytes = Pitch * Height * sizeof(T);
 
-    static constexpr int Ahead = 2, Stages = Ahead + 1 + Rests;
+    static constexpr int Ahead = 2, Stages = Ahead + 1 + ReadersBehind;
     static constexpr size_t StageBytes =
-        Stages * (StageSamples * sizeof(T) + sizeof(cuda_barrier)) + sizeof(tma_course);
+        Stages * (StageSamples * sizeof(T) + sizeof(cuda_barrier)) + sizeof(tma_placement);
 
     static_assert(Rows >= 2 && Warps >= 2 && Levels >= 2 && UsefulX > 0 && UsefulRows > 0,
                   "a tile with something left");
@@ -112,23 +113,23 @@ struct tma_form {
     }
 
     /* The steps between a plane's arrival at a level and what that level makes of its own taps. */
-    static constexpr int Deferral = 1;
+    static constexpr int FoldDelay = 1;
 
     /* A walk looks up in shared memory where it goes, for its planes want the registers. */
-    static constexpr bool Recalls = true;
+    static constexpr bool PlacementInShared = true;
 
     /* The first step that stores, of a chunk that begins within the grid, is the first of two. */
-    static constexpr bool Warms = (Halo + Lag) % 2 == 0;
+    static constexpr bool FirstStoreIsEven = (Halo + StoreDelay) % 2 == 0;
 
     /* How many steps a chunk takes to get going. */
-    static constexpr int Start = 3;
+    static constexpr int StartupSteps = 3;
 
-    /* Blocks are in step, and the device takes them in rounds of `slots`. */
-    static inline long long chunk(long long planes, long long columns, long long slots)
+    /* Blocks are in step, and the device takes them in rounds of `residents`. */
+    static inline long long chunk(long long planes, long long columns, long long residents)
     {
         return cuda_march_chunk(planes, planes, [=](long long length, long long chunks) {
-            return static_cast<double>(cuda_ceil_divide(columns * chunks, slots) *
-                                       (length + Halo + Lag + Start));
+            return static_cast<double>(cuda_ceil_divide(columns * chunks, residents) *
+                                       (length + Halo + StoreDelay + StartupSteps));
         });
     }
 };
@@ -140,12 +141,12 @@ template <typename Form> struct tma_walk {
     const typename Form::job &job;
     T *const stages;
     cuda_barrier *const barriers;
-    volatile tma_course *const recalled;
-    tma_course there; /* course() has the one of the two that counts */
+    volatile tma_placement *const shared_placement;
+    tma_placement own_placement; /* placement() has the one of the two that counts */
     int lane, warp;
-    T *target;      /* of the first row of the plane that is finished next */
-    unsigned sight; /* of enum tma_sight */
-    bool sides;     /* its warp sees an edge of x or of rows */
+    T *target;          /* of the first row of the plane that is finished next */
+    unsigned edge_bits; /* of enum tma_edge_bits */
+    bool sides;         /* its warp sees an edge of x or of rows */
 
     int now;         /* the step */
     int stage;       /* of the plane that it takes, and that stage's barrier */
@@ -155,7 +156,7 @@ template <typename Form> struct tma_walk {
     CUDA_INLINE tma_walk(const typename Form::job &job_, T *shared)
         : job(job_), stages(shared),
           barriers(reinterpret_cast<cuda_barrier *>(shared + Form::Stages * Form::StageSamples)),
-          recalled(reinterpret_cast<tma_course *>(barriers + Form::Stages)),
+          shared_placement(reinterpret_cast<tma_placement *>(barriers + Form::Stages)),
           lane(static_cast<int>(threadIdx.x) % CUDA_WARP),
           warp(__shfl_sync(CUDA_ALL_LANES, static_cast<int>(threadIdx.x) / CUDA_WARP, 0)), now(0), stage(0),
           parity(0)
@@ -165,14 +166,14 @@ template <typename Form> struct tma_walk {
         rest /= job.tiles_x;
         const int tile_row = static_cast<int>(rest % job.tiles_rows);
         rest /= job.tiles_rows;
-        there.channel = static_cast<int>(rest % job.from.channels);
+        own_placement.channel = static_cast<int>(rest % job.from.channels);
         rest /= job.from.channels;
         const long long begin = job.first + rest * job.chunk;
         place(tile_x, tile_row);
         find_ends(begin, begin + job.chunk < job.end ? begin + job.chunk : job.end);
-        if (Form::Recalls) {
+        if (Form::PlacementInShared) {
             if (threadIdx.x == 0)
-                *const_cast<tma_course *>(recalled) = there;
+                *const_cast<tma_placement *>(shared_placement) = own_placement;
             __syncthreads();
         }
     }
@@ -185,12 +186,12 @@ template <typename Form> struct tma_walk {
 
     /* ---- where the walk goes ---- */
 
-    CUDA_INLINE decltype(auto) course() const
+    CUDA_INLINE decltype(auto) placement() const
     {
-        if constexpr (Form::Recalls)
-            return (*recalled);
+        if constexpr (Form::PlacementInShared)
+            return (*shared_placement);
         else
-            return (there);
+            return (own_placement);
     }
 
     /* Along the rows, the first tile begins with the grid and the last one ends with it, so that edges lie at
@@ -205,35 +206,35 @@ template <typename Form> struct tma_walk {
         const int end_row = tile_row + 1 == job.tiles_rows ? rows : begin_row + Form::Halo + Form::UsefulRows;
         const bool stored = x >= begin_x && x < min(begin_x + Form::UsefulX, job.from.nx);
 
-        there.x = origin_x - Form::Margin;
-        there.row = origin_row;
+        own_placement.x = origin_x - Form::Margin;
+        own_placement.row = origin_row;
         target = job.to.samples + row * job.to.pitch + x;
-        sight = 0;
+        edge_bits = 0;
 #pragma unroll
         for (int r = 0; r < Form::Rows; r++)
             note(stored && row + r >= stored_row && row + r < end_row, TMA_STORED << r << TMA_LATER);
-        see_sides(x, row);
+        find_sides(x, row);
         sides =
             row == 0 || row + Form::Rows == rows || origin_x <= 0 || origin_x + Form::Width >= job.from.nx;
     }
 
     CUDA_INLINE void note(bool seen, unsigned what)
     {
-        sight |= seen ? what : 0;
+        edge_bits |= seen ? what : 0;
     }
-    CUDA_INLINE bool sees(unsigned what) const
+    CUDA_INLINE bool at_edge(unsigned what) const
     {
-        return (looked() & what) != 0;
+        return (edge_bits_anew() & what) != 0;
     }
-    CUDA_INLINE unsigned looked() const
+    CUDA_INLINE unsigned edge_bits_anew() const
     {
-        unsigned seen = sight;
+        unsigned seen = edge_bits;
 
         cuda_launder(&seen);
         return seen;
     }
 
-    CUDA_INLINE void see_sides(int x, int row)
+    CUDA_INLINE void find_sides(int x, int row)
     {
         const int nx = job.from.nx;
 
@@ -249,17 +250,17 @@ template <typename Form> struct tma_walk {
         const long long extent = job.from.planes;
         const long long plane = begin > Form::Halo ? begin - Form::Halo : 0;
 
-        there.first_step = plane > 0 ? -never : 0;
-        there.last_step = extent - 1 - plane > never ? never : static_cast<int>(extent - 1 - plane);
-        there.begun = static_cast<int>(begin - plane) + Form::Lag;
-        there.steps = static_cast<int>(end - plane) + Form::Lag;
-        there.first = static_cast<int>(plane - job.from.first);
-        target += job.to.row(plane - Form::Lag, there.channel, 0) - job.to.samples;
+        own_placement.first_step = plane > 0 ? -never : 0;
+        own_placement.last_step = extent - 1 - plane > never ? never : static_cast<int>(extent - 1 - plane);
+        own_placement.first_store = static_cast<int>(begin - plane) + Form::StoreDelay;
+        own_placement.steps = static_cast<int>(end - plane) + Form::StoreDelay;
+        own_placement.first = static_cast<int>(plane - job.from.first);
+        target += job.to.row(plane - Form::StoreDelay, own_placement.channel, 0) - job.to.samples;
     }
 
     CUDA_INLINE T outside() const
     {
-        return job.rule == TMA_CONSTANT ? job.outside[course().channel] : T(0);
+        return job.rule == TMA_CONSTANT ? job.outside[placement().channel] : T(0);
     }
 
     /* ---- arrival ---- */
@@ -271,7 +272,7 @@ template <typename Form> struct tma_walk {
                lane * Form::Pack;
     }
 
-    static CUDA_INLINE int turned(int number, int by)
+    static CUDA_INLINE int stage_after(int number, int by)
     {
         return (number + by) % Form::Stages;
     }
@@ -280,27 +281,27 @@ template <typename Form> struct tma_walk {
        hold arrives as zeros. */
     CUDA_INLINE void fetch(int step, int to_stage) const
     {
-        if (warp == 0 && lane == 0 && step < course().steps)
+        if (warp == 0 && lane == 0 && step < placement().steps)
             cuda_fetch_box(stages + to_stage * Form::StageSamples, &job.boxes,
-                           {course().x, course().row, course().channel, course().first + step},
+                           {placement().x, placement().row, placement().channel, placement().first + step},
                            barriers + to_stage, Form::BoxBytes);
     }
 
     CUDA_INLINE void arrive() const
     {
-        cuda_barrier_arrive(barriers + turned(stage, 1));
+        cuda_barrier_arrive(barriers + stage_after(stage, 1));
     }
 
     /* The step's plane is there, and all have arrived. */
     CUDA_INLINE void await()
     {
-        forget_place();
+        launder_place();
         cuda_barrier_await(barriers + stage, parity);
-        fetch(now + Form::Ahead, turned(stage, Form::Ahead));
+        fetch(now + Form::Ahead, stage_after(stage, Form::Ahead));
     }
 
     /* Addresses of the thread's own, which the registers do not hold besides all else. */
-    CUDA_INLINE void forget_place()
+    CUDA_INLINE void launder_place()
     {
         cuda_launder(&lane);
         cuda_launder(&warp);
@@ -309,7 +310,7 @@ template <typename Form> struct tma_walk {
 
     CUDA_INLINE void go_on()
     {
-        const int next = turned(stage, 1);
+        const int next = stage_after(stage, 1);
 
         now++;
         target += job.to.plane_stride();
@@ -332,17 +333,17 @@ template <typename Form> struct tma_walk {
 
     CUDA_INLINE void begin_storing()
     {
-        sight |= sight >> TMA_LATER;
+        edge_bits |= edge_bits >> TMA_LATER;
     }
     CUDA_INLINE bool stores() const
     {
-        return now >= course().begun && now < course().steps;
+        return now >= placement().first_store && now < placement().steps;
     }
 
     template <enum tma_edges Edges> CUDA_INLINE void store(int r, const pack &value) const
     {
-        cuda_store_past((Edges != TMA_ENDS || stores()) && sees(TMA_STORED << r), target + r * job.to.pitch,
-                        value);
+        cuda_store_past((Edges != TMA_ENDS || stores()) && (edge_bits_anew() & TMA_STORED << r) != 0,
+                        target + r * job.to.pitch, value);
     }
 
     /* ---- packs ---- */
@@ -401,19 +402,19 @@ template <enum tma_edges Edges, typename Walk> CUDA_INLINE void tma_advance(Walk
    `one` and `other`, what it keeps of planes by turns, and step<Edges, Turn>(older, newer). */
 template <typename Form, typename Walk> CUDA_INLINE void tma_run(Walk &walk)
 {
-    const int begun = walk.course().begun, steps = walk.course().steps;
-    const int entered =
-        Walk::even_above(walk.course().first_step == 0 ? max(begun, Form::Lag + Form::Radius) : begun);
-    const int ending = Walk::even_below(min(steps, walk.course().last_step + Form::Deferral));
+    const int first_store = walk.placement().first_store, steps = walk.placement().steps;
+    const int entered = Walk::even_above(
+        walk.placement().first_step == 0 ? max(first_store, Form::StoreDelay + Form::Radius) : first_store);
+    const int ending = Walk::even_below(min(steps, walk.placement().last_step + Form::FoldDelay));
     const int left = max(ending, entered);
-    const bool within = Form::Warms && walk.course().first_step != 0 && ending >= entered;
+    const bool within = Form::FirstStoreIsEven && walk.placement().first_step != 0 && ending >= entered;
 
     if (!within)
         walk.begin_storing();
     walk.start();
 #pragma unroll 1
     for (int part = 0; part < 3; part++) {
-        walk.forget_place();
+        walk.launder_place();
         const int until = part == 0 ? entered : part == 1 ? left : steps;
         if (part == 1 && within)
             walk.begin_storing();
