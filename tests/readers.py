@@ -497,6 +497,14 @@ class Trips:
                     told = file.imagej_metadata
                     found = numpy.array([told['spacing']]) if told.get('unit') == 'mm' else None
                 self.compare_near('tifffile', unit, numpy.array([4.0 * factor]), found)
+        for unit, factor in (('mm', 1), ('um', 1e-3), ('nm', 1e-6), ('cm', 10), ('m', 1000), ('in', 25.4)) if nrrd else ():
+            nrrd.write('units.nrrd', numpy.zeros((5, 4, 3), 'i2'), {
+                'space': 'left-posterior-superior', 'space units': [unit] * 3, 'space origin': (10, 20, 30),
+                'space directions': numpy.diag((2., 3., 4.))})
+            for form in ('mha', 'nii'):
+                self.compare_spacing('units.nrrd', 'units.' + form, f'{unit} of NRRD', (2 * factor, 3 * factor, 4 * factor))
+                self.compare_near('itk', f'origin in {unit} of NRRD', numpy.array((10., 20., 30.)) * factor,
+                                  numpy.array(itk.ReadImage('units.' + form).GetOrigin()))
 
         flat = nibabel.Nifti1Image(numpy.zeros((5, 4), 'i2'), numpy.diag((0.5, 0.25, 1, 1)))
         flat.header.set_xyzt_units('mm')

@@ -73,6 +73,8 @@ def damaged(voxfilt):
             (deflated, 317, 2, '<H', 11, 'Predictor'), (deflated, 259, 8, '<H', 1, 'Byte'), (deflated, 259, 4, '<I', 3, 'Compression'),
             ({}, 279, 8, '<I', 2**31, 'StripByteCounts'), ({}, 279, 8, '<I', 841, 'StripByteCounts'),
             ({}, 279, 8, '<I', 0, 'StripByteCounts'), ({}, 279, 2, '<H', 2, 'StripByteCounts'),
+            ({'planarconfig': 'contig'}, 284, 2, '<H', 2, 'PlanarConfiguration'),
+            ({'planarconfig': 'contig'}, 284, 8, '<H', 3, 'PlanarConfiguration'),
             ({}, 277, 4, '<I', 2, 'SamplesPerPixel'), ({}, 257, 8, '<I', 20, 'ImageLength'),
             ({'rowsperstrip': 7}, 279, 4, '<I', 2, 'StripByteCounts')):
         tifffile.imwrite('damaged.tif', samples, photometric='minisblack', metadata=None, byteorder='<', **options)
