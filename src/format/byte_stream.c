@@ -4,7 +4,7 @@
 
 #include "base/inflate.h"
 #include "base/mem.h"
-#include "unpack.h"
+#include "gzip_reader.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -49,7 +49,7 @@ struct byte_stream {
     bool ended; /* the decoder has come to its end */
     enum sample_type type;
     union {
-        struct unpack *unpack;
+        struct gzip_reader *gzip;
 #ifdef HAVE_BZIP2
         bz_stream bzip2;
 #endif
@@ -110,32 +110,32 @@ static bool fetch_code(void *context, void *bytes, size_t size, size_t *got, str
     return byte_stream_read(((struct byte_stream *)context)->under, bytes, size, got, fault);
 }
 
-static bool begin_unpacking(struct byte_stream *stream, enum inflate_wrapper wrapper, struct fault *fault)
+static bool begin_inflating(struct byte_stream *stream, enum inflate_wrapper wrapper, struct fault *fault)
 {
-    stream->begun = unpack_open(&stream->unpack, wrapper, stream->threads, file_in_name(stream->file),
-                                fetch_code, stream, fault);
+    stream->begun = gzip_reader_open(&stream->gzip, wrapper, stream->threads, file_in_name(stream->file),
+                                     fetch_code, stream, fault);
     return stream->begun;
 }
 
 static bool begin_gzip(struct byte_stream *stream, struct fault *fault)
 {
-    return begin_unpacking(stream, INFLATE_GZIP, fault);
+    return begin_inflating(stream, INFLATE_GZIP, fault);
 }
 
 static bool begin_zlib(struct byte_stream *stream, struct fault *fault)
 {
-    return begin_unpacking(stream, INFLATE_ZLIB, fault);
+    return begin_inflating(stream, INFLATE_ZLIB, fault);
 }
 
 static void end_deflate(struct byte_stream *stream)
 {
-    unpack_close(stream->unpack);
+    gzip_reader_close(stream->gzip);
 }
 
 static bool fill_deflate(struct byte_stream *stream, unsigned char *bytes, size_t size, size_t *got,
                          struct fault *fault)
 {
-    return unpack_read(stream->unpack, bytes, size, got, fault);
+    return gzip_reader_read(stream->gzip, bytes, size, got, fault);
 }
 
 static uint64_t times(uint64_t coded, uint64_t ratio)
@@ -145,7 +145,7 @@ static uint64_t times(uint64_t coded, uint64_t ratio)
 
 static uint64_t most_deflate(const struct byte_stream *stream, uint64_t coded)
 {
-    return times(coded + unpack_held(stream->unpack), DEFLATE_RATIO_MOST);
+    return times(coded + gzip_reader_held(stream->gzip), DEFLATE_RATIO_MOST);
 }
 
 static const struct decoder gzip = {"gzip", begin_gzip, fill_deflate, end_deflate, most_deflate};
@@ -187,7 +187,7 @@ static bool begin_next_stream(struct byte_stream *stream, struct fault *fault)
     return true;
 }
 
-static bool unpack_some(struct byte_stream *stream, struct fault *fault)
+static bool decompress_some(struct byte_stream *stream, struct fault *fault)
 {
     bz_stream *bzip2 = &stream->bzip2;
     size_t size;
@@ -219,7 +219,7 @@ static bool fill_bzip2(struct byte_stream *stream, unsigned char *bytes, size_t 
         size_t wish = size - *got < FILL_MOST ? size - *got : FILL_MOST;
         stream->bzip2.next_out = (char *)bytes + *got;
         stream->bzip2.avail_out = (unsigned)wish;
-        if (!unpack_some(stream, fault))
+        if (!decompress_some(stream, fault))
             return false;
         *got += wish - stream->bzip2.avail_out;
     }

@@ -1,10 +1,9 @@
-/* Tests of unpacking: with any number of threads it makes of gzip and zlib what zlib does, whoever wrote
-   them, and refuses what is damaged as one thread would. */
+/* Tests of gzip streams: with any number of threads the reader makes of gzip and zlib what zlib does, whoever
+   wrote them, and refuses what is damaged as one thread would. */
 #include "base/checksum.h"
 #include "base/file_set.h"
+#include "format/gzip_reader.h"
 #include "format/gzip_writer.h"
-#include "format/strips.h"
-#include "format/unpack.h"
 #include "fixture.h"
 #include "harness.h"
 
@@ -96,6 +95,7 @@ static bool fetch(void *context, void *bytes, size_t size, size_t *got, struct f
 struct unpacked {
     struct bytes plain;
     char reason[sizeof((struct fault *)0)->text]; /* why it was refused; else empty */
+    uint64_t ahead;                               /* bytes of strips that were inflated ahead */
 };
 
 /* By reads of odd sizes, up to so many bytes in all. */
@@ -104,23 +104,24 @@ static struct unpacked unpack_all(const struct bytes *packed, enum inflate_wrapp
 {
     struct unpacked made = {.plain = bytes_make(most + 1)};
     struct code code = {packed->data, packed->size};
-    struct unpack *unpack = NULL;
+    struct gzip_reader *reader = NULL;
     struct fault fault;
     size_t got = 1;
 
-    ck_assert(unpack_open(&unpack, wrapper, threads, "file", fetch, &code, &fault));
+    ck_assert(gzip_reader_open(&reader, wrapper, threads, "file", fetch, &code, &fault));
     for (size_t wish = 1; got > 0 && made.plain.size < made.plain.room; wish = wish * 7 % 300007 + 1) {
         size_t room = made.plain.room - made.plain.size;
-        if (!unpack_read(unpack, made.plain.data + made.plain.size, wish < room ? wish : room, &got,
-                         &fault)) {
+        if (!gzip_reader_read(reader, made.plain.data + made.plain.size, wish < room ? wish : room, &got,
+                              &fault)) {
             snprintf(made.reason, sizeof made.reason, "%s", fault.text);
             break;
         }
         made.plain.size += got;
     }
     if (made.reason[0] == '\0' && made.plain.size <= most)
-        ck_assert_uint_eq(unpack_held(unpack), 0);
-    unpack_close(unpack);
+        ck_assert_uint_eq(gzip_reader_held(reader), 0);
+    made.ahead = gzip_reader_made_ahead(reader);
+    gzip_reader_close(reader);
     return made;
 }
 
@@ -166,38 +167,16 @@ START_TEST(what_is_packed_is_unpacked)
 }
 END_TEST
 
-/* Each strip by itself, from the first mark on. */
-static void follow_strips(struct strips *strips, const struct bytes *plain, size_t strip_bytes)
-{
-    struct strip strip;
-    struct fault fault;
-    size_t at = strip_bytes;
-
-    do {
-        ck_assert(strips_next(strips, &strip, &fault));
-        ck_assert_uint_gt(strip.size, 0);
-    } while (!strip.marked);
-    strips_spread(strips);
-    for (; at < plain->size; at += strip.made) {
-        ck_assert(strips_next(strips, &strip, &fault));
-        ck_assert_int_eq(strip.outcome, at + strip_bytes < plain->size ? STRIP_WHOLE : STRIP_ENDED);
-        ck_assert_uint_le(at + strip.made, plain->size);
-        ck_assert_mem_eq(strip.plain, plain->data + at, strip.made);
-        ck_assert_uint_eq(strip.checksum, checksum_crc(CHECKSUM_CRC, strip.plain, strip.made));
-    }
-    ck_assert_uint_eq(at, plain->size);
-    ck_assert_uint_eq(strip.size - strip.used, 8); /* the tail of gzip */
-}
-
+/* Every strip but the first is inflated ahead by other threads, and its bytes are right. */
 static void check_strips(const struct bytes *packed, const struct bytes *plain, size_t strip_bytes)
 {
-    struct code code = {packed->data + GZIP_HEAD, packed->size - GZIP_HEAD};
-    struct strips *strips = NULL;
-    struct fault fault;
+    struct unpacked made = unpack_all(packed, INFLATE_GZIP, 3, plain->size);
 
-    ck_assert(strips_create(&strips, INFLATE_GZIP, 3, fetch, &code, &fault));
-    follow_strips(strips, plain, strip_bytes);
-    strips_free(strips);
+    ck_assert_str_eq(made.reason, "");
+    ck_assert_uint_eq(made.plain.size, plain->size);
+    ck_assert_mem_eq(made.plain.data, plain->data, plain->size);
+    ck_assert_uint_eq(made.ahead, plain->size - strip_bytes);
+    free(made.plain.data);
 }
 
 START_TEST(strips_of_ours_stand_alone)
@@ -419,5 +398,5 @@ int main(void)
     tcase_add_test(others, a_head_has_optional_parts);
     tcase_add_test(others, nothing_follows_a_stream_of_zlib);
     tcase_add_loop_test(damage, damage_is_refused_with_any_threads, 0, TEXTS);
-    return harness_run("unpack", cases, LENGTH(cases), PATIENCE);
+    return harness_run("gzip", cases, LENGTH(cases), PATIENCE);
 }
