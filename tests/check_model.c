@@ -834,7 +834,7 @@ static const struct {
     enum stage_option option;
     size_t place, size;
 } stage_options[] = {
-#define STAGE_OPTION(constant, name, type, member)                                                           \
+#define STAGE_OPTION(constant, letter, name, argument, kind, type, member, standard, help)                   \
     {STAGE_##constant, offsetof(struct stage_request, member), sizeof(type)},
 #include "model/stage_options.def"
 };

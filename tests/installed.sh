@@ -52,6 +52,15 @@ completes() # LINE CANDIDATES
     result 0 "bash completes: $1"
 }
 
+for name in voxfilt imgheat; do
+    for shell in bash zsh; do
+        "$name" --completions=$shell | cmp - "$build/completions/$name.$shell"
+        result $? "$name --completions=$shell prints what is installed"
+    done
+done
+refuses 2 'voxfilt: --completions: fish: expected bash or zsh' voxfilt --completions=fish
+refuses 2 'imgheat: --completions: option requires an argument' imgheat --completions
+
 if has bash && bash -c '[ "${BASH_VERSINFO[0]}" -ge 4 ]'; then
     for name in voxfilt imgheat; do
         candidates "$name -" | sed 's/=$//' | sort > ../offered

@@ -1,4 +1,4 @@
-/* Limits and defaults that options, their help and refusals, the completions of shells and the manual tell
+/* Limits and defaults that options, their help and refusals, and the manual tell
    of: each stands here once, and tests hold the man pages to it. */
 #ifndef LIMITS_H
 #define LIMITS_H

@@ -6,6 +6,7 @@
 #include "base/diag.h"
 #include "peers/peers.h"
 #include "options.h"
+#include "program.h"
 
 #include <stdbool.h>
 

@@ -5,19 +5,20 @@
 #include "base/file_set.h"
 #include "base/glyph.h"
 #include "base/guard.h"
-#include "base/program.h"
 #include "plan/plan.h"
 #include "pipeline/pipeline.h"
 #include "accord.h"
 #include "batch.h"
 #include "bench.h"
 #include "command_line.h"
+#include "completions.h"
 #include "list.h"
+#include "option_table.h"
 #include "options.h"
 #include "outputs.h"
 #include "plot.h"
 #include "task.h"
-#include "option_table.h"
+#include "program.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -140,7 +141,10 @@ static enum status act(struct options *options)
 
     switch (options->action) {
     case ACTION_HELP:
-        words_help(stdout, options->program, options->peers != NULL);
+        option_print_help(stdout, options->program, options->peers != NULL);
+        return STATUS_DONE;
+    case ACTION_COMPLETIONS:
+        completions_print(stdout, options->program, options->shell);
         return STATUS_DONE;
     case ACTION_VERSION:
         printf("%s (%s) %s\n", command_name(options->program, options->peers), PACKAGE_NAME, PACKAGE_VERSION);

@@ -1,18 +1,310 @@
-/* The command line of both commands: from argv to plain requests. */
+/* The command line of both commands: from argv to plain requests. getopt reads it by the table of options;
+   each value goes where its row says; at the end the stages take their defaults, and the options are checked
+   together. */
 #include "command_line.h"
 
-#include "model/stages.h"
-#include "options_check.h"
-#include "parsing.h"
-#include "option_values.h"
+#include "base/number.h"
+#include "base/suggest.h"
 #include "option_table.h"
 
 #include <getopt.h>
+#include <string.h>
 
-static bool (*const setters[])(struct parsing *parsing, const char *value) = {
-#define OPTION(letter, name, argument, choices, programs, set, help) set,
-#include "options.def"
+/* What getopt_long returns for the long form of a row is LONG_CODE and the row's index. */
+#define LONG_CODE 256
+
+/* The options of one program as getopt wants them. */
+struct words {
+    enum program program;
+    int argc;
+    char **argv;
+    char letters[3 * OPTIONS + 2];
+    struct option longs[OPTIONS + 1];
 };
+
+/* What other programs call them. */
+static const struct alias aliases[] = {
+    {"benchmark", "--bench"},   {"border", "--edge"},  {"boundary", "--edge"},      {"byteorder", "--endian"},
+    {"compression", "--level"}, {"cube", "-n"},        {"dimensions", "-d"},        {"dims", "-d"},
+    {"dry-run", "--explain"},   {"dtype", "--type"},   {"gpu", "--device cuda"},    {"header", "--skip"},
+    {"iterations", "--steps"},  {"jobs", "--threads"}, {"kernel", "--rung"},        {"offset", "--skip"},
+    {"padding", "--edge"},      {"plan", "--explain"}, {"quality", "--level"},      {"shape", "-d"},
+    {"silent", "--quiet"},      {"size", "-d"},        {"voxel-size", "--spacing"}, {NULL, NULL},
+};
+
+/* The leading colon makes getopt tell a missing argument from an unknown option. */
+static void begin_words(struct words *words, enum program program, int argc, char **argv)
+{
+    char *letters = words->letters;
+    struct option *longs = words->longs;
+
+    *words = (struct words){.program = program, .argc = argc, .argv = argv};
+    *letters++ = ':';
+    for (size_t i = 0; i < OPTIONS; i++) {
+        const struct option_row *row = &option_table[i];
+        if ((row->programs & program) == 0)
+            continue;
+        if (row->letter != 0) {
+            *letters++ = row->letter;
+            if (row->argument != NULL)
+                *letters++ = ':';
+        }
+        if (row->name != NULL)
+            *longs++ = (struct option){row->name,
+                                       row->argument == NULL              ? no_argument
+                                       : option_argument_is_optional(row) ? optional_argument
+                                                                          : required_argument,
+                                       NULL, LONG_CODE + (int)i};
+    }
+    optind = 0; /* glibc: begin anew, permuting */
+    opterr = 0;
+}
+
+/* ---- what is no option ---- */
+
+static const char *other_program(enum program program)
+{
+    return program_name(program == PROGRAM_VOXFILT ? PROGRAM_IMGHEAT : PROGRAM_VOXFILT);
+}
+
+static bool refuse_others(const struct words *words, const char *given, struct fault *fault)
+{
+    return fault_raise(fault, STATUS_USAGE, "%s: no such option (%s has it)", given,
+                       other_program(words->program));
+}
+
+static bool refuse_letter(const struct words *words, char letter, struct fault *fault)
+{
+    const char given[] = {'-', letter, '\0'};
+
+    for (size_t i = 0; i < OPTIONS; i++) {
+        if (option_table[i].letter == letter)
+            return refuse_others(words, given, fault);
+    }
+    return fault_raise(fault, STATUS_USAGE, "%s: no such option (--help lists them)", given);
+}
+
+/* The names that begin with so many letters of a word, as "--out-type, --output"; how many there are. */
+static size_t list_beginnings(const struct words *words, const char *word, size_t length, char *text,
+                              size_t size)
+{
+    size_t count = 0, used = 0;
+
+    text[0] = '\0';
+    for (const struct option *option = words->longs; option->name != NULL; option++) {
+        if (strncmp(option->name, word, length) != 0)
+            continue;
+        if (used < size)
+            used += (size_t)snprintf(text + used, size - used, "%s--%s", count > 0 ? ", " : "", option->name);
+        count++;
+    }
+    return count;
+}
+
+/* As the user would write it. */
+static const char *nearest_option(const struct words *words, const char *word, size_t length, char *text,
+                                  size_t size)
+{
+    struct suggestion suggestion = suggest_for(word, length);
+
+    for (const struct option *option = words->longs; option->name != NULL; option++)
+        suggest_name(&suggestion, option->name);
+    suggest_aliases(&suggestion, aliases);
+    if (suggestion.meant == NULL)
+        return NULL;
+    snprintf(text, size, "%s%s", suggestion.meant[0] == '-' ? "" : "--", suggestion.meant);
+    return text;
+}
+
+static bool refuse_name(const struct words *words, const char *word, struct fault *fault)
+{
+    size_t length = strcspn(word, "=");
+    char given[64], text[256];
+
+    snprintf(given, sizeof given, "--%.*s", (int)length, word);
+    if (list_beginnings(words, word, length, text, sizeof text) > 1)
+        return fault_raise(fault, STATUS_USAGE, "%s: ambiguous option; possibilities: %s", given, text);
+    for (size_t i = 0; i < OPTIONS; i++) {
+        if (option_table[i].name != NULL && strlen(option_table[i].name) == length &&
+            strncmp(option_table[i].name, word, length) == 0)
+            return refuse_others(words, given, fault);
+    }
+    fault_raise(fault, STATUS_USAGE, "%s: no such option", given);
+    return suggest_add(fault, nearest_option(words, word, length, text, sizeof text), " (--help lists them)");
+}
+
+static bool refuse_code(const struct words *words, int code, struct fault *fault)
+{
+    const char *given = words->argv[optind - 1];
+    const char letter[] = {'-', (char)optopt, '\0'};
+    bool is_letter = optopt > 0 && optopt < LONG_CODE;
+
+    if (code == ':')
+        return fault_raise(fault, STATUS_USAGE, "%s: option requires an argument",
+                           is_letter ? letter : given);
+    if (optopt >= LONG_CODE)
+        return fault_raise(fault, STATUS_USAGE, "%s: option takes no argument", given);
+    return is_letter ? refuse_letter(words, (char)optopt, fault) : refuse_name(words, given + 2, fault);
+}
+
+/* "-steps" is the letter s with the value "teps", which nobody means. */
+static const char *missed_dash(const struct words *words, char *text, size_t size)
+{
+    const char *given = words->argv[optind - 1];
+
+    if (given[0] != '-' || given[1] == '-')
+        return NULL;
+    for (const struct option *option = words->longs; option->name != NULL; option++) {
+        if (strcmp(option->name, given + 1) == 0) {
+            snprintf(text, size, "--%s", option->name);
+            return text;
+        }
+    }
+    return NULL;
+}
+
+/* After a value was refused: name the option before the reason. */
+static bool refuse_value(const struct words *words, const struct option_row *row, struct fault *fault)
+{
+    char name[64];
+
+    snprintf(name, sizeof name, row->name != NULL ? "--%s" : "-%s",
+             row->name != NULL ? row->name : (char[]){row->letter, '\0'});
+    fault_prefix(fault, name);
+    return suggest_add(fault, missed_dash(words, name, sizeof name), "");
+}
+
+/* ---- values ---- */
+
+/* Enumerations are as large as unsigned. */
+static void put_integer(const struct option_row *row, void *place, uint64_t value)
+{
+    const unsigned small = (unsigned)value;
+    const bool flag = value != 0;
+
+    if (row->size == sizeof value)
+        memcpy(place, &value, sizeof value);
+    else if (row->size == sizeof small)
+        memcpy(place, &small, sizeof small);
+    else if (row->size == sizeof flag)
+        memcpy(place, &flag, sizeof flag);
+}
+
+static bool store_count(struct parsing *parsing, const char *value, void *place)
+{
+    const struct option_row *row = parsing->row;
+    bool in_bytes = row->kind == OPTION_BYTES;
+    char expected[96];
+    uint64_t count;
+
+    if (!(in_bytes ? number_parse_bytes : number_parse_count)(value, &count) || count < row->least ||
+        (!in_bytes && count > row->most))
+        return option_refuse(parsing, value, option_expected(row, expected, sizeof expected));
+    put_integer(row, place, count);
+    return true;
+}
+
+static bool store_number(struct parsing *parsing, const char *value, void *place)
+{
+    const struct option_row *row = parsing->row;
+    char expected[96];
+    double number;
+
+    if (!number_parse_double(value, &number))
+        return option_refuse(parsing, value, "a number");
+    if (number < row->bound || (number == row->bound && row->beyond))
+        return option_refuse(parsing, value, option_expected(row, expected, sizeof expected));
+    memcpy(place, &number, sizeof number);
+    return true;
+}
+
+static bool store_word(struct parsing *parsing, const char *value, void *place)
+{
+    const struct option_row *row = parsing->row;
+    const struct format *format;
+    const char *argument;
+    int word;
+
+    if (!choice_parse(row->choices, value, &word, &argument, parsing->fault))
+        return false;
+    if (row->kind == OPTION_FORMAT) {
+        format = format_chosen(word);
+        memcpy(place, &format, sizeof format);
+    } else {
+        put_integer(row, place, (uint64_t)word);
+    }
+    return true;
+}
+
+static bool store_action(struct parsing *parsing, const char *value, void *place)
+{
+    const struct option_row *row = parsing->row;
+
+    parsing->options->action = (enum action)row->action;
+    if (value != NULL)
+        return store_word(parsing, value, place);
+    put_integer(row, place, row->choices == NULL);
+    return true;
+}
+
+static bool store(struct parsing *parsing, const char *value)
+{
+    const struct option_row *row = parsing->row;
+    char *place = (row->stage != 0 ? (char *)parsing->stage : (char *)parsing->options) + row->at;
+
+    switch (row->kind) {
+    case OPTION_FLAG:
+        put_integer(row, place, true);
+        return true;
+    case OPTION_COUNT:
+    case OPTION_BYTES:
+        return store_count(parsing, value, place);
+    case OPTION_NUMBER:
+        return store_number(parsing, value, place);
+    case OPTION_WORD:
+    case OPTION_FORMAT:
+        return store_word(parsing, value, place);
+    case OPTION_NAME:
+        memcpy(place, &value, sizeof value);
+        return true;
+    case OPTION_ACTION:
+        return store_action(parsing, value, place);
+    case OPTION_CALL:
+        return row->call(parsing, value);
+    }
+    return false;
+}
+
+/* Of two files, extents or regions one would be left out in silence. */
+static bool take_value(struct parsing *parsing, const char *value)
+{
+    const struct option_row *row = parsing->row;
+    bool *given = &parsing->given[row - option_table];
+
+    if (!store(parsing, value))
+        return false;
+    if (row->once && *given)
+        return fault_raise(parsing->fault, STATUS_USAGE, "given twice");
+    *given = true;
+    if (row->has_at != 0)
+        *(bool *)((char *)parsing->options + row->has_at) = true;
+    if (row->stage != 0)
+        parsing->stage->given |= row->stage;
+    return true;
+}
+
+/* ---- the whole line ---- */
+
+static const struct option_row *row_of(const struct words *words, int code)
+{
+    const struct option_row *row = option_table;
+
+    if (code >= LONG_CODE)
+        return row + (code - LONG_CODE);
+    while (row->letter != code || (row->programs & words->program) == 0)
+        row++;
+    return row;
+}
 
 static bool settle_inputs(struct parsing *parsing, const char *const *operands, size_t count)
 {
@@ -28,22 +320,20 @@ static bool settle_inputs(struct parsing *parsing, const char *const *operands, 
     return true;
 }
 
-static bool take_all(struct parsing *parsing, int argc, char **argv)
+static bool take_words(struct parsing *parsing, int argc, char **argv)
 {
     struct words words;
-    const char *value;
-    size_t option;
+    int code;
 
-    words_begin(&words, parsing->options->program, argc, argv);
-    for (;;) {
-        if (!words_next(&words, &option, &value, parsing->fault))
-            return false;
-        if (option == WORDS)
-            return settle_inputs(parsing, (const char *const *)argv + optind, (size_t)(argc - optind));
-        parsing->choices = words_choices(option);
-        if (!setters[option](parsing, value))
-            return words_refuse(&words, option, parsing->fault);
+    begin_words(&words, parsing->options->program, argc, argv);
+    while ((code = getopt_long(argc, argv, words.letters, words.longs, NULL)) != -1) {
+        if (code == '?' || code == ':')
+            return refuse_code(&words, code, parsing->fault);
+        parsing->row = row_of(&words, code);
+        if (!take_value(parsing, optarg))
+            return refuse_value(&words, parsing->row, parsing->fault);
     }
+    return settle_inputs(parsing, (const char *const *)argv + optind, (size_t)(argc - optind));
 }
 
 static bool settle_stages(struct parsing *parsing)
@@ -57,19 +347,23 @@ static bool settle_stages(struct parsing *parsing)
                          parsing->fault);
 }
 
+/* What is printed by the lists of the program alone. */
+static bool needs_no_stages(enum action action)
+{
+    return action == ACTION_HELP || action == ACTION_VERSION || action == ACTION_LIST ||
+           action == ACTION_COMPLETIONS;
+}
+
 bool command_line_parse(int argc, char **argv, enum program program, struct options *options,
                         struct fault *fault)
 {
-    struct parsing parsing = {.options = options, .fault = fault};
+    struct parsing parsing = {.options = options, .stage = &parsing.defaults, .fault = fault};
 
     if (!options_make(options, program, argc, argv, fault))
         return false;
-    parsing.stage = &parsing.defaults;
-    parsing.defaults.joint_flux = program == PROGRAM_IMGHEAT;
+    parsing.defaults.flux_channels =
+        program == PROGRAM_IMGHEAT ? FLUX_CHANNELS_JOINT : FLUX_CHANNELS_SEPARATE;
     parsing.wish = &options->plan.wish;
-    if (!take_all(&parsing, argc, argv))
-        return false;
-    if (options->action == ACTION_HELP || options->action == ACTION_VERSION || options->action == ACTION_LIST)
-        return true;
-    return settle_stages(&parsing) && options_check(options, fault);
+    return take_words(&parsing, argc, argv) &&
+           (needs_no_stages(options->action) || (settle_stages(&parsing) && options_check(options, fault)));
 }

@@ -3,8 +3,8 @@
 #define COMMAND_LINE_H
 
 #include "base/diag.h"
-#include "base/program.h"
 #include "options.h"
+#include "program.h"
 
 #include <stdbool.h>
 

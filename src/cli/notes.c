@@ -4,7 +4,7 @@
 #include "base/file_in.h"
 #include "format/foreign_type.h"
 #include "format/png_stack.h"
-#include "model/stages.h"
+#include "model/stage_request.h"
 #include "pipeline/effect.h"
 #include "pipeline/record.h"
 #include "loss_text.h"

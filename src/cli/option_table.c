@@ -1,15 +1,16 @@
-/* The options as words: what there are, which of them an argument is, and the help that lists them. */
+/* The table of options: a row for each, from which parsing, help, completions and refusals follow. */
 #include "option_table.h"
 
 #include "base/limits.h"
 #include "base/progress.h"
-#include "base/suggest.h"
 #include "model/edge.h"
 #include "model/flux.h"
 #include "model/sample.h"
 #include "format/format.h"
 #include "plan/job.h"
+#include "options.h"
 
+#include <math.h>
 #include <string.h>
 
 #define VOXFILT PROGRAM_VOXFILT
@@ -26,208 +27,60 @@
     ;
 #include "choices.def"
 
-static const struct word {
-    char letter;
-    const char *name;
-    const char *argument;
-    const struct choice *choices;
-    unsigned programs;
-    const char *help;
-} list[] = {
-#define OPTION(letter, name, argument, choices, programs, set, help)                                         \
-    {letter, name, argument, choices, programs, help},
+/* Kinds. */
+#define ANY                   UINT64_MAX
+#define FLAG                  .kind = OPTION_FLAG
+#define COUNT(from, to)       .kind = OPTION_COUNT, .least = from, .most = to
+#define BYTES(from)           .kind = OPTION_BYTES, .least = from
+#define NUMBER                NUMBER_FROM(-INFINITY)
+#define NUMBER_FROM(from)     .kind = OPTION_NUMBER, .bound = from
+#define NUMBER_ABOVE(limit)   .kind = OPTION_NUMBER, .bound = limit, .beyond = true
+#define WORD(words)           .kind = OPTION_WORD, .choices = words
+#define FORMAT(words)         .kind = OPTION_FORMAT, .choices = words
+#define NAME(words)           .kind = OPTION_NAME, .choices = words
+#define FILE_NAME             .kind = OPTION_NAME, .once = true
+#define ACTION(what, words)   .kind = OPTION_ACTION, .action = what, .choices = words
+#define CALL(function, words) .kind = OPTION_CALL, .call = function, .choices = words
+#define CALL_ONCE(function)   .kind = OPTION_CALL, .call = function, .once = true
+#define REGION(parser)        CALL_ONCE(option_region), .parse_region = parser
+
+/* Places. */
+#define AT(type, member)           .at = offsetof(type, member), .size = sizeof(((type *)NULL)->member)
+#define IN(member)                 AT(struct options, member)
+#define IN_AND(member, has)        IN(member), .has_at = offsetof(struct options, has)
+#define OF_STAGE(constant, member) .stage = STAGE_##constant, AT(struct stage_request, member)
+
+const struct option_row option_table[OPTIONS] = {
+#define OPTION(letter_, name_, argument_, programs_, help_, ...)                                             \
+    {.letter = letter_,                                                                                      \
+     .name = name_,                                                                                          \
+     .argument = argument_,                                                                                  \
+     .programs = programs_,                                                                                  \
+     .help = help_,                                                                                          \
+     __VA_ARGS__},
 #include "options.def"
 };
 
-const struct choice *words_choices(size_t option)
+bool option_argument_is_optional(const struct option_row *row)
 {
-    return list[option].choices;
+    return row->argument != NULL && row->argument[0] == '[';
 }
 
-/* What other programs call them. */
-static const struct alias aliases[] = {
-    {"benchmark", "--bench"},   {"border", "--edge"},  {"boundary", "--edge"},      {"byteorder", "--endian"},
-    {"compression", "--level"}, {"cube", "-n"},        {"dimensions", "-d"},        {"dims", "-d"},
-    {"dry-run", "--explain"},   {"dtype", "--type"},   {"gpu", "--device cuda"},    {"header", "--skip"},
-    {"iterations", "--steps"},  {"jobs", "--threads"}, {"kernel", "--rung"},        {"offset", "--skip"},
-    {"padding", "--edge"},      {"plan", "--explain"}, {"quality", "--level"},      {"shape", "-d"},
-    {"silent", "--quiet"},      {"size", "-d"},        {"voxel-size", "--spacing"}, {NULL, NULL},
-};
-
-/* What getopt_long returns for the long form of list[i] is LONG_CODE + i. */
-#define LONG_CODE 256
-
-static bool may_be_left_out(const struct word *word)
+const char *option_expected(const struct option_row *row, char *text, size_t size)
 {
-    return word->argument != NULL && word->argument[0] == '[';
-}
+    unsigned long long least = row->least, most = row->most;
 
-/* The leading colon makes getopt tell a missing argument from an unknown option. */
-void words_begin(struct words *words, enum program program, int argc, char **argv)
-{
-    char *letters = words->letters;
-    struct option *longs = words->longs;
-
-    *words = (struct words){.program = program, .argc = argc, .argv = argv};
-    *letters++ = ':';
-    for (size_t i = 0; i < WORDS; i++) {
-        const struct word *word = &list[i];
-        if ((word->programs & program) == 0)
-            continue;
-        if (word->letter != 0) {
-            *letters++ = word->letter;
-            if (word->argument != NULL)
-                *letters++ = ':';
-        }
-        if (word->name != NULL)
-            *longs++ = (struct option){word->name,
-                                       word->argument == NULL  ? no_argument
-                                       : may_be_left_out(word) ? optional_argument
-                                                               : required_argument,
-                                       NULL, LONG_CODE + (int)i};
-    }
-    optind = 0; /* glibc: begin anew, permuting */
-    opterr = 0;
-}
-
-/* ---- what is no option ---- */
-
-static const char *other_program(enum program program)
-{
-    return program_name(program == PROGRAM_VOXFILT ? PROGRAM_IMGHEAT : PROGRAM_VOXFILT);
-}
-
-static bool refuse_others(const struct words *words, const char *given, struct fault *fault)
-{
-    return fault_raise(fault, STATUS_USAGE, "%s: no such option (%s has it)", given,
-                       other_program(words->program));
-}
-
-static bool refuse_letter(const struct words *words, char letter, struct fault *fault)
-{
-    const char given[] = {'-', letter, '\0'};
-
-    for (size_t i = 0; i < WORDS; i++) {
-        if (list[i].letter == letter)
-            return refuse_others(words, given, fault);
-    }
-    return fault_raise(fault, STATUS_USAGE, "%s: no such option (--help lists them)", given);
-}
-
-/* The names that begin with so many letters of a word, as "--out-type, --output"; how many there are. */
-static size_t list_beginnings(const struct words *words, const char *word, size_t length, char *text,
-                              size_t size)
-{
-    size_t count = 0, used = 0;
-
-    text[0] = '\0';
-    for (const struct option *option = words->longs; option->name != NULL; option++) {
-        if (strncmp(option->name, word, length) != 0)
-            continue;
-        if (used < size)
-            used += (size_t)snprintf(text + used, size - used, "%s--%s", count > 0 ? ", " : "", option->name);
-        count++;
-    }
-    return count;
-}
-
-/* As the user would write it. */
-static const char *nearest_option(const struct words *words, const char *word, size_t length, char *text,
-                                  size_t size)
-{
-    struct suggestion suggestion = suggest_for(word, length);
-
-    for (const struct option *option = words->longs; option->name != NULL; option++)
-        suggest_name(&suggestion, option->name);
-    suggest_aliases(&suggestion, aliases);
-    if (suggestion.meant == NULL)
-        return NULL;
-    snprintf(text, size, "%s%s", suggestion.meant[0] == '-' ? "" : "--", suggestion.meant);
+    if (row->kind == OPTION_BYTES)
+        snprintf(text, size, "a count of bytes%s", least > 0 ? " above 0, with K, M, G or T" : "");
+    else if (row->kind == OPTION_NUMBER)
+        snprintf(text, size, row->beyond ? "a number above %g" : "%g or more", row->bound);
+    else if (row->kind != OPTION_COUNT)
+        choice_expected(row->choices, text, size);
+    else if (row->most == ANY)
+        snprintf(text, size, "a whole number%s", least > 0 ? " above 0" : "");
+    else
+        snprintf(text, size, "%s%llu to %llu", least > 0 ? "a whole number from " : "", least, most);
     return text;
-}
-
-static bool refuse_name(const struct words *words, const char *word, struct fault *fault)
-{
-    size_t length = strcspn(word, "=");
-    char given[64], text[256];
-
-    snprintf(given, sizeof given, "--%.*s", (int)length, word);
-    if (list_beginnings(words, word, length, text, sizeof text) > 1)
-        return fault_raise(fault, STATUS_USAGE, "%s: ambiguous option; possibilities: %s", given, text);
-    for (size_t i = 0; i < WORDS; i++) {
-        if (list[i].name != NULL && strlen(list[i].name) == length &&
-            strncmp(list[i].name, word, length) == 0)
-            return refuse_others(words, given, fault);
-    }
-    fault_raise(fault, STATUS_USAGE, "%s: no such option", given);
-    return suggest_add(fault, nearest_option(words, word, length, text, sizeof text), " (--help lists them)");
-}
-
-static bool refuse_code(const struct words *words, int code, struct fault *fault)
-{
-    const char *given = words->argv[optind - 1];
-    const char letter[] = {'-', (char)optopt, '\0'};
-    bool is_letter = optopt > 0 && optopt < LONG_CODE;
-
-    if (code == ':')
-        return fault_raise(fault, STATUS_USAGE, "%s: option requires an argument",
-                           is_letter ? letter : given);
-    if (optopt >= LONG_CODE)
-        return fault_raise(fault, STATUS_USAGE, "%s: option takes no argument", given);
-    return is_letter ? refuse_letter(words, (char)optopt, fault) : refuse_name(words, given + 2, fault);
-}
-
-/* ---- what is one ---- */
-
-static size_t place_of(const struct words *words, int code)
-{
-    size_t place = 0;
-
-    if (code >= LONG_CODE)
-        return (size_t)code - LONG_CODE;
-    while (list[place].letter != code || (list[place].programs & words->program) == 0)
-        place++;
-    return place;
-}
-
-bool words_next(struct words *words, size_t *option, const char **value, struct fault *fault)
-{
-    int code = getopt_long(words->argc, words->argv, words->letters, words->longs, NULL);
-
-    *option = WORDS;
-    *value = optarg;
-    if (code == '?' || code == ':')
-        return refuse_code(words, code, fault);
-    if (code != -1)
-        *option = place_of(words, code);
-    return true;
-}
-
-/* "-steps" is the letter s with the value "teps", which nobody means. */
-static const char *missed_dash(const struct words *words, char *text, size_t size)
-{
-    const char *given = words->argv[optind - 1];
-
-    if (given[0] != '-' || given[1] == '-')
-        return NULL;
-    for (const struct option *option = words->longs; option->name != NULL; option++) {
-        if (strcmp(option->name, given + 1) == 0) {
-            snprintf(text, size, "--%s", option->name);
-            return text;
-        }
-    }
-    return NULL;
-}
-
-bool words_refuse(const struct words *words, size_t option, struct fault *fault)
-{
-    const struct word *word = &list[option];
-    char prefix[64];
-
-    snprintf(prefix, sizeof prefix, word->name != NULL ? "--%s" : "-%s",
-             word->name != NULL ? word->name : (char[]){word->letter, '\0'});
-    fault_prefix(fault, prefix);
-    return suggest_add(fault, missed_dash(words, prefix, sizeof prefix), "");
 }
 
 /* ---- help ---- */
@@ -243,41 +96,47 @@ static const struct mark {
     {"{a or b}", {", ", " or ", .with_default = false}},
 };
 
-/* What may follow a word is left out where the argument shows it. */
-static void print_help(FILE *stream, const struct word *word)
+static const char *put_in_place(const char *help, const char *mark, const char *what, char *text, size_t size)
 {
-    const struct mark *mark = marks, *end = marks + sizeof marks / sizeof *marks;
-    struct choice_listing listing;
-    const char *place = NULL;
-    char text[256];
+    const char *place = strstr(help, mark);
 
-    while (mark < end && (place = strstr(word->help, mark->text)) == NULL)
-        mark++;
-    if (place == NULL) {
-        fprintf(stream, "%s\n", word->help);
-        return;
-    }
-    listing = mark->listing;
-    listing.with_syntax = strchr(word->argument, ':') == NULL;
-    fprintf(stream, "%.*s%s%s\n", (int)(place - word->help), word->help,
-            choice_list(word->choices, &listing, text, sizeof text), place + strlen(mark->text));
+    snprintf(text, size, "%.*s%s%s", (int)(place - help), help, what, place + strlen(mark));
+    return text;
 }
 
-static void print_word(FILE *stream, const struct word *word)
+/* What may follow a word is left out where the argument shows it. */
+const char *option_help(const struct option_row *row, char *text, size_t size)
 {
-    char form[64];
-    const char *argument = word->argument == NULL ? "" : word->argument;
+    static const char limits[] = "{least to most}";
+    char list[256];
 
-    if (word->name == NULL)
-        snprintf(form, sizeof form, "-%c %s", word->letter, argument);
-    else if (may_be_left_out(word))
-        snprintf(form, sizeof form, "    --%s[=%s", word->name, argument + 1);
+    if (strstr(row->help, limits) != NULL)
+        return put_in_place(row->help, limits, option_expected(row, list, sizeof list), text, size);
+    for (size_t i = 0; i < sizeof marks / sizeof *marks; i++) {
+        struct choice_listing listing = marks[i].listing;
+        listing.with_syntax = row->argument != NULL && strchr(row->argument, ':') == NULL;
+        if (strstr(row->help, marks[i].text) != NULL)
+            return put_in_place(row->help, marks[i].text,
+                                choice_list(row->choices, &listing, list, sizeof list), text, size);
+    }
+    snprintf(text, size, "%s", row->help);
+    return text;
+}
+
+static void print_row(FILE *stream, const struct option_row *row)
+{
+    char form[64], text[512];
+    const char *argument = row->argument == NULL ? "" : row->argument;
+
+    if (row->name == NULL)
+        snprintf(form, sizeof form, "-%c %s", row->letter, argument);
+    else if (option_argument_is_optional(row))
+        snprintf(form, sizeof form, "    --%s[=%s", row->name, argument + 1);
     else
-        snprintf(form, sizeof form, "%c%c%c --%s%s%s", word->letter ? '-' : ' ',
-                 word->letter ? word->letter : ' ', word->letter ? ',' : ' ', word->name,
-                 *argument ? "=" : "", argument);
-    fprintf(stream, "  %-26s ", form);
-    print_help(stream, word);
+        snprintf(form, sizeof form, "%c%c%c --%s%s%s", row->letter ? '-' : ' ',
+                 row->letter ? row->letter : ' ', row->letter ? ',' : ' ', row->name, *argument ? "=" : "",
+                 argument);
+    fprintf(stream, "  %-26s %s\n", form, option_help(row, text, sizeof text));
 }
 
 #define HELP_COLUMNS 80
@@ -323,15 +182,15 @@ static void print_usage_of_ranks(FILE *stream)
                     "  mpirun -n 4 voxfilt-mpi -i vol.raw -n 256 -o out.raw\n\n");
 }
 
-void words_help(FILE *stream, enum program program, bool together)
+void option_print_help(FILE *stream, enum program program, bool together)
 {
     if (together)
         print_usage_of_ranks(stream);
     else
         print_usage(stream, program);
-    for (size_t i = 0; i < WORDS; i++) {
-        if (list[i].programs & program)
-            print_word(stream, &list[i]);
+    for (size_t i = 0; i < OPTIONS; i++) {
+        if (option_table[i].programs & program)
+            print_row(stream, &option_table[i]);
     }
     fprintf(stream,
             "\nStage options before the first --filter are defaults for every stage; after one, they are "

@@ -1,7 +1,10 @@
-/* Options: what a command line asks for, as plain requests. */
+/* Options: what a command line asks for, as plain requests, and what of it may not be asked at once. */
 #include "options.h"
 
 #include "base/mem.h"
+#include "base/number.h"
+
+#include <string.h>
 
 /* getopt puts operands last. */
 static bool keep_words(struct options *options, int argc, char **argv, struct fault *fault)
@@ -32,4 +35,160 @@ void options_free(struct options *options)
     mem_free(options->tees);
     options->stages = NULL;
     options->words = NULL;
+}
+
+/* ---- options together ---- */
+
+/* Sums have a rung only where something is added up. */
+static bool check_sums(const struct options *options, struct fault *fault)
+{
+    bool adds = options->action == ACTION_BENCH || options->run.stats ||
+                stages_have_until(options->stages, options->job.stage_count);
+
+    return adds || options->plan.sums.rung == NULL ||
+           fault_raise(fault, STATUS_USAGE, "--rung: %s: no samples are summed without --stats or --until",
+                       options->plan.sums.rung);
+}
+
+/* A picture brings its extents; those for measuring without one are given. */
+static bool check_extents(const struct options *options, struct fault *fault)
+{
+    bool given = options->program == PROGRAM_IMGHEAT && options->source.has_dims;
+    bool measures = options->action == ACTION_BENCH && strcmp(options->inputs[0], "-") == 0;
+
+    return !given || measures ||
+           fault_raise(fault, STATUS_USAGE,
+                       "-d: pictures have their own extents; it is for --bench and --tune without a file");
+}
+
+/* What says how to write, how much to hold or what to tell of a run. */
+static bool check_measuring(const struct options *options, struct fault *fault)
+{
+    const struct {
+        bool given;
+        const char *name;
+    } idle[] = {
+        {options->output != NULL, "--output"},
+        {options->out_format != NULL, "--out-format"},
+        {options->job.has_out_type, "--out-type"},
+        {options->job.has_out_endian, "--out-endian"},
+        {options->job.ranged, "--out-range"},
+        {options->level >= 0, "--level"},
+        {options->sync, "--sync"},
+        {options->plan.memory > 0, "--memory"},
+        {options->report != REPORT_NONE, "--report"},
+        {options->preview != NULL, "--preview"},
+        {options->tee_count > 0, "--tee"},
+        {options->frames.pattern != NULL, "--frames"},
+        {options->run.stats, "--stats"},
+        {options->job.region.kind != REGION_WHOLE, region_option(options->job.region.kind)},
+        {options->run.progress == PROGRESS_ALWAYS, "--progress"},
+    };
+
+    for (size_t i = 0; options->action == ACTION_BENCH && i < sizeof idle / sizeof *idle; i++) {
+        if (idle[i].given)
+            return fault_raise_about(fault, STATUS_USAGE, idle[i].name,
+                                     "not allowed with --bench and --tune, which filter nothing");
+    }
+    return true;
+}
+
+/* Of several inputs each would want a file of its own. */
+static bool check_lone(const struct options *options, struct fault *fault)
+{
+    const char *option = options->preview != NULL          ? "--preview"
+                         : options->plot != NULL           ? "--plot"
+                         : options->tee_count > 0          ? "--tee"
+                         : options->frames.pattern != NULL ? "--frames"
+                                                           : NULL;
+
+    return options->input_count == 1 || option == NULL ||
+           fault_raise_about(fault, STATUS_USAGE, option, "only one input is allowed, not %zu",
+                             options->input_count);
+}
+
+/* What there is to plot. */
+static bool check_plot(const struct options *options, struct fault *fault)
+{
+    bool any =
+        options->action == ACTION_BENCH || stages_have_until(options->stages, options->job.stage_count);
+
+    return any || options->plot == NULL ||
+           fault_raise(fault, STATUS_USAGE, "--plot: it needs --bench, --tune or --until");
+}
+
+/* Frames are tees that are numbered. */
+static bool settle_frames(struct options *options, struct fault *fault)
+{
+    struct frames *frames = &options->frames;
+
+    if (frames->pattern == NULL)
+        return frames->every == 0 || fault_raise(fault, STATUS_USAGE, "--every: it needs --frames");
+    if (options->tee_count > 0)
+        return fault_raise(fault, STATUS_USAGE, "--frames: not allowed with --tee");
+    if (frames->every == 0)
+        frames->every = 1;
+    return true;
+}
+
+/* What is of all samples, or of a volume's file, is not of a region. A slice becomes a picture. */
+static bool settle_region(struct options *options, struct fault *fault)
+{
+    enum region_kind kind = options->job.region.kind;
+    bool slice = kind == REGION_SLICE;
+    const struct {
+        bool given;
+        const char *name, *reason;
+    } others[] = {
+        {options->run.stats && kind != REGION_WHOLE, "--stats", "it adds up whole volumes"},
+        {options->preview != NULL && kind != REGION_WHOLE, "--preview", "it shows whole volumes"},
+        {options->out_format != NULL && slice, "--out-format", "a slice is a PNG"},
+        {options->job.has_out_endian && slice, "--out-endian", "a slice is a PNG"},
+    };
+
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        if (others[i].given)
+            return fault_raise_about(fault, STATUS_USAGE, others[i].name, "not allowed with %s: %s",
+                                     region_option(kind), others[i].reason);
+    }
+    if (slice)
+        options->out_format = &format_png;
+    return true;
+}
+
+/* Whether the output says by its name, or by --out-format, that its header tells it. A slice tells how
+   distances compare. */
+static bool keeps_spacing(const struct options *options)
+{
+    const struct format *named = options->output == NULL ? NULL : format_of_name(options->output);
+    const struct format *format = options->out_format != NULL ? options->out_format : named;
+
+    return options->action != ACTION_BENCH &&
+           (options->job.region.kind == REGION_SLICE || (format != NULL && format->holds_spacing));
+}
+
+/* A file may bring spacing that no stage heeds; whoever gives it on the command line means
+   something by it. */
+static bool check_spacing(const struct options *options, struct fault *fault)
+{
+    const struct source_request *source = &options->source;
+
+    if (source->spacing_count == 0)
+        return true;
+    if (source->has_dims && source->spacing_count != source->grid.axes)
+        return fault_raise(fault, STATUS_USAGE, "--spacing: %zu distance%s for %u ax%ss",
+                           source->spacing_count, number_plural(source->spacing_count), source->grid.axes,
+                           source->grid.axes == 1 ? "i" : "e");
+    return options->preview != NULL || keeps_spacing(options) ||
+           stages_use_spacing(options->stages, options->job.stage_count) ||
+           fault_raise(fault, STATUS_USAGE,
+                       "--spacing: no stage of this chain uses it, and the output does not keep it");
+}
+
+bool options_check(struct options *options, struct fault *fault)
+{
+    options->plan.stats = options->run.stats;
+    return check_extents(options, fault) && check_spacing(options, fault) && check_sums(options, fault) &&
+           check_measuring(options, fault) && check_lone(options, fault) && check_plot(options, fault) &&
+           settle_frames(options, fault) && settle_region(options, fault);
 }

@@ -1,20 +1,32 @@
-/* Options: what a command line asks for, as plain requests. */
+/* Options: what a command line asks for, as plain requests, and what of it may not be asked at once. */
 #ifndef OPTIONS_H
 #define OPTIONS_H
 
 #include "base/diag.h"
-#include "base/program.h"
 #include "model/stage.h"
 #include "format/format.h"
 #include "plan/job.h"
 #include "plan/plan.h"
 #include "pipeline/pipeline.h"
 #include "run/run.h"
+#include "program.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 
-enum action { ACTION_RUN, ACTION_EXPLAIN, ACTION_BENCH, ACTION_LIST, ACTION_HELP, ACTION_VERSION };
+enum action {
+    ACTION_RUN,
+    ACTION_EXPLAIN,
+    ACTION_BENCH,
+    ACTION_LIST,
+    ACTION_COMPLETIONS,
+    ACTION_HELP,
+    ACTION_VERSION
+};
+
+/* What the choices of some options stand for; those of others are in the headers of what they are about. */
+enum notation { NOTATION_TEXT, NOTATION_JSON };
+enum shell { SHELL_BASH, SHELL_ZSH };
 
 enum report_mode { REPORT_NONE, REPORT_TEXT, REPORT_JSON };
 
@@ -48,7 +60,8 @@ struct options {
     struct frames frames;
     const char **words; /* of the command line, as it was given */
     size_t word_count;
-    bool json; /* what is printed on standard output */
+    bool json;        /* what is printed on standard output */
+    enum shell shell; /* of ACTION_COMPLETIONS */
     bool tune;
     struct peers *peers; /* the processes that do it together; NULL: it is one's own */
 };
@@ -57,5 +70,8 @@ struct options {
    words. To be freed even where that fails. */
 bool options_make(struct options *options, enum program program, int argc, char **argv, struct fault *fault);
 void options_free(struct options *options);
+
+/* Check options that are all parsed, with their stages settled, and fill in what one leaves to another. */
+bool options_check(struct options *options, struct fault *fault);
 
 #endif

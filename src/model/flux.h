@@ -12,6 +12,9 @@ enum flux {
     FLUXES /* how many there are */
 };
 
+/* Whether the channels of a pixel share the conductivity of a face, or each has its own. */
+enum flux_channels { FLUX_CHANNELS_JOINT, FLUX_CHANNELS_SEPARATE };
+
 /* As --flux takes them, in the order of the enumeration. */
 extern const struct choice flux_choices[];
 

@@ -47,14 +47,14 @@ static double largest_stable(const struct grid *grid)
     }
 }
 
-static bool settle_sigma(const struct heat_request *request, const struct grid *grid, struct heat *heat,
+static bool settle_sigma(const struct stage_request *request, const struct grid *grid, struct heat *heat,
                          uint64_t *steps, struct fault *fault)
 {
     double h = grid_min_spacing(grid);
     double samples = request->sigma.in_spacing ? request->sigma.value / h : request->sigma.value;
     double count = ceil(STEPS_PER_VARIANCE * samples * samples);
 
-    if (request->has_dt || request->has_steps)
+    if (request->given & (STAGE_DT | STAGE_STEPS | STAGE_UNTIL))
         return fault_raise(fault, STATUS_USAGE,
                            "--sigma chooses steps and dt itself: it excludes --steps, --dt and --until");
     if (heat->alpha <= 0.0)
@@ -67,33 +67,29 @@ static bool settle_sigma(const struct heat_request *request, const struct grid *
     return true;
 }
 
-bool heat_resolve(const struct heat_request *request, const struct grid *grid, struct heat *heat,
+bool heat_resolve(const struct stage_request *request, const struct grid *grid, bool force, struct heat *heat,
                   uint64_t *steps, struct fault *fault)
 {
     double h = grid_min_spacing(grid);
 
-    *heat = (struct heat){.flux = request->flux,
-                          .alpha = request->alpha,
-                          .joint = request->joint && flux_conducts(request->flux),
-                          .scale = request->scale,
-                          .inner = request->inner,
-                          .reacts = request->reacts,
-                          .reaction = request->reaction};
-    *steps = request->steps;
-    if (request->has_sigma) {
-        if (!settle_sigma(request, grid, heat, steps, fault))
-            return false;
-    } else if (request->has_dt) {
-        heat->dt = request->dt;
-    } else {
+    *heat = (struct heat){
+#define STAGE_OPTION(constant, letter, name, argument, kind, type, member, standard, help)
+#define HEAT_OPTION(constant, letter, name, argument, kind, type, member, standard, help)                    \
+    .member = request->member,
+#include "stage_options.def"
+        .joint = request->flux_channels == FLUX_CHANNELS_JOINT && flux_conducts(request->flux),
+        .reacts = request->given & STAGE_REACTION,
+    };
+    if (!(request->given & STAGE_DT))
         heat->dt = heat->alpha > 0.0 ? DEFAULT_DT * h * h / heat->alpha : 0.0;
-    }
+    if ((request->given & STAGE_SIGMA) && !settle_sigma(request, grid, heat, steps, fault))
+        return false;
     if (!isfinite(heat->dt))
         return fault_raise(fault, STATUS_USAGE,
                            "--alpha: %g: too small: the default time step is not finite (give --dt)",
                            heat->alpha);
     set_rates(heat, grid);
-    if (!request->force && !(rate_sum(heat) <= STABLE_RATE))
+    if (!force && !(rate_sum(heat) <= STABLE_RATE))
         return fault_raise(fault, STATUS_USAGE,
                            "heat: alpha*dt = %g is unstable on this grid: the largest stable value is %g "
                            "(--force runs it anyway)",

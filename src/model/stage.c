@@ -9,98 +9,6 @@
 #define SUM_TOLERANCE 0x1p-9
 #define SUM_ROUNDING  0x1p-40
 
-static const char *const option_names[STAGE_OPTIONS] = {
-#define STAGE_OPTION(constant, name, type, member) name,
-#include "stage_options.def"
-};
-
-static const unsigned heat_options = 0
-#define STAGE_OPTION(constant, name, type, member)
-#define HEAT_OPTION(constant, name, type, member) | STAGE_##constant
-#include "stage_options.def"
-    ;
-
-const char *stage_option_name(enum stage_option option)
-{
-    size_t place = 0;
-
-    while (1U << place != option)
-        place++;
-    return option_names[place];
-}
-
-bool stage_option_applies(enum stage_option option, const struct filter *filter)
-{
-    return (heat_options & option) == 0 || filter->kind == FILTER_HEAT;
-}
-
-static enum flux flux_of(const struct stage_request *request)
-{
-    return request->given & STAGE_FLUX ? request->flux : FLUX_LINEAR;
-}
-
-/* Options that mean something to some fluxes only: those that do not suit this one. */
-static unsigned unsuitable_options(enum flux flux)
-{
-    return (flux == FLUX_LINEAR ? (unsigned)STAGE_SCALE : 0) |
-           (flux_conducts(flux) ? 0 : (unsigned)STAGE_FLUX_CHANNELS);
-}
-
-void stage_inherit(struct stage_request *request, const struct stage_request *defaults)
-{
-    struct stage_request merged = *defaults;
-    unsigned own = request->given, usable = defaults->given;
-
-    merged.call = request->call;
-#define STAGE_OPTION(constant, name, type, member)                                                           \
-    if (own & STAGE_##constant)                                                                              \
-        merged.member = request->member;
-#include "stage_options.def"
-    merged.given = merged.own = own;
-    /* A default scale is meant for the stages whose flux has one, and so are channels. */
-    usable &= ~unsuitable_options(flux_of(own & STAGE_FLUX ? request : defaults));
-    for (unsigned option = 1; option < 1U << STAGE_OPTIONS; option <<= 1) {
-        if ((usable & option) && stage_option_applies((enum stage_option)option, request->call.filter))
-            merged.given |= option;
-    }
-    *request = merged;
-}
-
-static bool refuse_option(const struct stage_request *request, enum stage_option option, const char *reason,
-                          struct fault *fault)
-{
-    return fault_raise(fault, STATUS_USAGE, "--%s: %s: %s", stage_option_name(option), request->call.spec,
-                       reason);
-}
-
-/* No number is right for all data, and one that is taken from the data would be another for a part of them,
-   and another after the first steps. */
-static bool ask_for_scale(const struct stage_request *request, struct fault *fault)
-{
-    return fault_raise(fault, STATUS_USAGE, "--%s: %s: %s needs a --%s: %s", stage_option_name(STAGE_FLUX),
-                       request->call.spec, flux_name(request->flux), stage_option_name(STAGE_SCALE),
-                       flux_scale_meaning(request->flux));
-}
-
-static bool check_options(const struct stage_request *request, struct fault *fault)
-{
-    unsigned given = request->given;
-    unsigned unsuitable = given & unsuitable_options(flux_of(request));
-
-    for (unsigned option = 1; option < 1U << STAGE_OPTIONS; option <<= 1) {
-        if ((given & option) && !stage_option_applies((enum stage_option)option, request->call.filter))
-            return refuse_option(request, (enum stage_option)option, "this filter is not heat", fault);
-    }
-    if (unsuitable & STAGE_SCALE)
-        return refuse_option(request, STAGE_SCALE, "a linear flux has no scale", fault);
-    if (unsuitable & STAGE_FLUX_CHANNELS)
-        return refuse_option(request, STAGE_FLUX_CHANNELS, "only pm1 and pm2 have a conductivity to share",
-                             fault);
-    if ((given & STAGE_CHECK_EVERY) && !(given & STAGE_UNTIL))
-        return refuse_option(request, STAGE_CHECK_EVERY, "it needs --until", fault);
-    return flux_of(request) == FLUX_LINEAR || (given & STAGE_SCALE) || ask_for_scale(request, fault);
-}
-
 static uint64_t default_steps(const struct stage_request *request)
 {
     if (request->given & STAGE_UNTIL)
@@ -108,32 +16,17 @@ static uint64_t default_steps(const struct stage_request *request)
     return request->call.filter->kind == FILTER_HEAT ? HEAT_STEPS : 1;
 }
 
-static bool build_heat(const struct stage_request *request, const struct grid *grid, bool force,
-                       struct stage *stage, struct fault *fault)
-{
-    unsigned given = request->given;
-    struct heat_request heat = {
-        .has_dt = given & STAGE_DT,
-        .has_sigma = given & STAGE_SIGMA,
-        .has_steps = given & (STAGE_STEPS | STAGE_UNTIL),
-        .force = force,
-        .alpha = given & STAGE_ALPHA ? request->alpha : 1.0,
-        .dt = request->dt,
-        .sigma = request->sigma,
-        .flux = given & STAGE_FLUX ? request->flux : FLUX_LINEAR,
-        .joint = request->joint_flux,
-        .scale = given & STAGE_SCALE ? request->scale : 1.0,
-        .inner = given & STAGE_INNER ? request->inner : 1,
-        .reacts = given & STAGE_REACTION,
-        .reaction = given & STAGE_REACTION ? request->reaction : 0.0,
-        .steps = stage->steps,
-    };
+/* ---- checks of --until ---- */
 
-    return heat_resolve(&heat, grid, &stage->heat, &stage->steps, fault) &&
-           heat_stencil(&stage->heat, grid, &stage->body.taps, fault);
-}
+/* Multiply-adds that a sample could have had in the time that a check costs: a step on its own, which goes
+   through memory where it would have been one of several, and two fields read for their difference. Measured
+   on a CPU with AVX-512; an H200 loses 50. */
+#define CHECK_TAPS 70.0
 
-/* A flux is a function of each tap's difference. */
+/* One over the share of the steps' time that checks may take. */
+#define CHECK_SHARE 10.0
+
+/* Multiply-adds of the tap of a flux, which is a function of the difference. */
 #define FLUX_TAPS 8.0
 
 static double taps_of_heat(const struct stage *stage)
@@ -143,39 +36,74 @@ static double taps_of_heat(const struct stage *stage)
     return stage->heat.flux == FLUX_LINEAR ? taps : taps * FLUX_TAPS;
 }
 
-static struct checks checks_of(const struct stage_request *request, const struct stage *stage)
+/* Steps between checks, so many that checking costs less than a tenth of the steps, on any device, for a step
+   that goes through memory once for each axis along which it has passes. It must depend on nothing else:
+   where a run stops follows from it. */
+static uint64_t checks_interval(const struct stage *stage)
 {
     const struct filter_body *body = &stage->body;
     double taps = stage->filter->kind == FILTER_HEAT ? taps_of_heat(stage) : (double)body->taps.count;
+    double moving;
     unsigned axes = 0;
 
-    if (!(request->given & STAGE_UNTIL))
-        return (struct checks){0, stage->steps};
-    if (request->given & STAGE_CHECK_EVERY)
-        return (struct checks){request->check_every, stage->steps};
     for (size_t axis = 0; axis < 3; axis++) {
         taps += (double)body->along[axis].count;
         axes += body->along[axis].count > 0;
     }
-    return (struct checks){checks_interval(taps, axes), stage->steps};
+    moving = axes > 1 ? CHECK_TAPS * axes : 1.0;
+    return (uint64_t)ceil(CHECK_SHARE * CHECK_TAPS / fmax(taps, moving));
 }
+
+static struct checks checks_of(const struct stage_request *request, const struct stage *stage)
+{
+    uint64_t every = request->given & STAGE_CHECK_EVERY ? request->check_every : checks_interval(stage);
+
+    return (struct checks){request->given & STAGE_UNTIL ? every : 0, stage->steps};
+}
+
+bool checks_is_due(const struct checks *checks, uint64_t step)
+{
+    return checks->every > 0 && (step % checks->every == 0 || step == checks->last);
+}
+
+uint64_t checks_next(const struct checks *checks, uint64_t step)
+{
+    uint64_t ahead = checks->every - step % checks->every;
+
+    return checks->last - step <= ahead ? checks->last : step + ahead;
+}
+
+uint64_t checks_count(const struct checks *checks)
+{
+    return checks->every == 0 ? 0 : checks->last / checks->every + (checks->last % checks->every > 0);
+}
+
+uint64_t checks_longest_gap(const struct checks *checks)
+{
+    uint64_t longest = checks->every < checks->last ? checks->every : checks->last;
+
+    return longest > 0 ? longest - 1 : 0;
+}
+
+/* ---- stages ---- */
 
 bool stage_build(const struct stage_request *request, const struct grid *grid, bool force,
                  struct stage *stage, struct fault *fault)
 {
-    unsigned given = request->given;
-
-    *stage = (struct stage){.filter = request->call.filter, .spec = request->call.spec};
-    if (!check_options(request, fault))
+    *stage = (struct stage){.filter = request->call.filter,
+                            .spec = request->call.spec,
+                            .edge = request->edge,
+                            .until = request->until,
+                            .given = request->given,
+                            .own = request->own};
+    if (!stage_request_check(request, fault))
         return false;
-    stage->steps = given & STAGE_STEPS ? request->steps : default_steps(request);
-    stage->edge = given & STAGE_EDGE ? request->edge : (struct edge){EDGE_DEFAULT, 0.0};
-    stage->given = given;
-    stage->own = request->own;
-    stage->until = given & STAGE_UNTIL ? request->until : 0.0;
+    stage->steps = request->given & STAGE_STEPS ? request->steps : default_steps(request);
     if (!filter_build(&request->call, grid, request->flipped, &stage->body, fault))
         return false;
-    if (stage->filter->kind == FILTER_HEAT && !build_heat(request, grid, force, stage, fault)) {
+    if (stage->filter->kind == FILTER_HEAT &&
+        !(heat_resolve(request, grid, force, &stage->heat, &stage->steps, fault) &&
+          heat_stencil(&stage->heat, grid, &stage->body.taps, fault))) {
         stage_free(stage);
         return false;
     }

@@ -8,40 +8,16 @@
 #include "grid.h"
 #include "heat.h"
 #include "intensity.h"
-#include "checks.h"
+#include "stage_request.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
-enum {
-#define STAGE_OPTION(constant, name, type, member) STAGE_PLACE_##constant,
-#include "stage_options.def"
-    STAGE_OPTIONS /* how many there are */
+/* Every so many steps, and after the last one. */
+struct checks {
+    uint64_t every; /* 0: none */
+    uint64_t last;
 };
-
-/* What the command line gave of a stage; each option that may be given has a bit. */
-enum stage_option {
-#define STAGE_OPTION(constant, name, type, member) STAGE_##constant = 1 << STAGE_PLACE_##constant,
-#include "stage_options.def"
-    STAGE_NO_OPTION = 0
-};
-
-struct stage_request {
-    struct filter_call call;
-    unsigned given; /* of enum stage_option */
-    unsigned own;   /* those of `given` that are not inherited; stage_inherit tells them apart */
-#define STAGE_OPTION(constant, name, type, member) type member;
-#include "stage_options.def"
-};
-
-/* The name of a single option, without dashes. */
-const char *stage_option_name(enum stage_option option);
-
-/* Whether the option says anything to a stage of this filter. */
-bool stage_option_applies(enum stage_option option, const struct filter *filter);
-
-/* Take from the defaults what the stage was not given and what applies to it. */
-void stage_inherit(struct stage_request *request, const struct stage_request *defaults);
 
 /* A stage on a grid. */
 struct stage {
@@ -109,5 +85,15 @@ bool stage_reads_neighbours(const struct stage *stage);
 bool stage_is_asymmetric(const struct stage *stage);
 
 void stage_free(struct stage *stage);
+
+/* Whether the step is checked; steps count from 1. */
+bool checks_is_due(const struct checks *checks, uint64_t step);
+
+/* The first step that is checked once `step` steps are behind, which is before the last. */
+uint64_t checks_next(const struct checks *checks, uint64_t step);
+
+/* Steps that are checked, and the most in a row that are not. */
+uint64_t checks_count(const struct checks *checks);
+uint64_t checks_longest_gap(const struct checks *checks);
 
 #endif

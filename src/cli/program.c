@@ -22,8 +22,7 @@ static bool parse(const char *name, enum program *program)
     return false;
 }
 
-/* The name that the command is installed under. */
-static const char *installed_name(enum program program)
+const char *program_installed_name(enum program program)
 {
     return program == PROGRAM_VOXFILT ? VOXFILT_COMMAND : IMGHEAT_COMMAND;
 }
@@ -31,7 +30,7 @@ static const char *installed_name(enum program program)
 /* The same program for several processes has "-mpi" behind it. */
 static bool is_installed_name(const char *name, enum program program)
 {
-    const char *installed = installed_name(program);
+    const char *installed = program_installed_name(program);
     size_t length = strlen(installed);
 
     return strncmp(name, installed, length) == 0 &&

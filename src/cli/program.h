@@ -2,13 +2,16 @@
 #ifndef PROGRAM_H
 #define PROGRAM_H
 
-#include "diag.h"
+#include "base/diag.h"
 
 #include <stdbool.h>
 
 enum program { PROGRAM_VOXFILT = 1, PROGRAM_IMGHEAT = 2 };
 
 const char *program_name(enum program program);
+
+/* The name that the command is installed under. */
+const char *program_installed_name(enum program program);
 
 /* What a first argument --program asks for, or else the name that the binary was called by: imgheat if that
    is a part of it, voxfilt if that is, or what they were renamed to when the build was configured. No other

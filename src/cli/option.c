@@ -1,0 +1,325 @@
+/* Options one by one: values that take more work than to be stored. */
+#include "option.h"
+
+#include "base/limits.h"
+#include "base/number.h"
+#include "base/suggest.h"
+#include "format/pattern.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+bool option_refuse(struct parsing *parsing, const char *value, const char *expected)
+{
+    return fault_raise_about(parsing->fault, STATUS_USAGE, value, "expected %s", expected);
+}
+
+bool option_refuse_for(struct parsing *parsing, const char *value, const char *expected, const char *meant)
+{
+    option_refuse(parsing, value, expected);
+    return suggest_add(parsing->fault, meant, "");
+}
+
+/* ---- where samples are ---- */
+
+static bool read_extents(const char *value, size_t least, size_t most, double *extents, size_t *count)
+{
+    if (!number_parse_list(value, ',', least, most, extents, count))
+        return false;
+    for (size_t i = 0; i < *count; i++) {
+        /* Beyond 2^53 a double no longer holds every whole number. */
+        if (extents[i] < 1.0 || extents[i] > 0x1p53 || extents[i] != (double)(size_t)extents[i])
+            return false;
+    }
+    return true;
+}
+
+static bool set_extents(struct parsing *parsing, unsigned axes, double x, double y, double z)
+{
+    struct source_request *source = &parsing->options->source;
+
+    source->has_dims = true;
+    source->grid.axes = axes;
+    source->grid.nx = (size_t)x;
+    source->grid.ny = (size_t)y;
+    source->grid.nz = (size_t)z;
+    return true;
+}
+
+/* "512x512x300" as -d takes it, with the option before it if that was another one; NULL where it is no list
+   of extents, either. */
+static const char *meant_dims(const char *option, const char *value, size_t most, char *meant, size_t size)
+{
+    char list[64];
+    double extents[3];
+    size_t count;
+
+    if (!read_extents(suggest_separator(value, ',', list, sizeof list), 2, most, extents, &count))
+        return NULL;
+    snprintf(meant, size, "%s%s", option, list);
+    return meant;
+}
+
+bool option_cube(struct parsing *parsing, const char *value)
+{
+    uint64_t side;
+    char meant[72];
+
+    if (!number_parse_count(value, &side) || side == 0 || side > (uint64_t)1 << 53)
+        return option_refuse_for(parsing, value, "a whole number above 0",
+                                 meant_dims("-d ", value, 3, meant, sizeof meant));
+    if (parsing->options->source.has_dims && !parsing->has_cube)
+        return fault_raise_about(parsing->fault, STATUS_USAGE, value, "-d already gives the extents");
+    parsing->has_cube = true;
+    return set_extents(parsing, 3, (double)side, (double)side, (double)side);
+}
+
+static bool refuse_dims(struct parsing *parsing, const char *value, size_t most)
+{
+    const char *expected = most == 2 ? "X,Y, whole numbers above 0" : "X[,Y[,Z]], whole numbers above 0";
+    char list[72];
+
+    return option_refuse_for(parsing, value, expected, meant_dims("", value, most, list, sizeof list));
+}
+
+bool option_dims(struct parsing *parsing, const char *value)
+{
+    bool picture = parsing->options->program == PROGRAM_IMGHEAT;
+    size_t most = picture ? 2 : 3, count;
+    double extents[3] = {1.0, 1.0, 1.0};
+
+    if (!read_extents(value, picture ? 2 : 1, most, extents, &count))
+        return refuse_dims(parsing, value, most);
+    if (parsing->has_cube)
+        return fault_raise_about(parsing->fault, STATUS_USAGE, value, "-n already gives the extents");
+    return set_extents(parsing, (unsigned)count, extents[0], extents[1], extents[2]);
+}
+
+bool option_spacing(struct parsing *parsing, const char *value)
+{
+    struct source_request *source = &parsing->options->source;
+    double spacing[3] = {1.0, 1.0, 1.0};
+    size_t count;
+
+    if (!number_parse_list(value, ',', 1, 3, spacing, &count))
+        return option_refuse(parsing, value, "X[,Y[,Z]]");
+    for (size_t i = 0; i < 3; i++) {
+        if (spacing[i] < LEAST_SPACING || spacing[i] > MOST_SPACING)
+            return option_refuse(parsing, value,
+                                 "distances from " TEXT(LEAST_SPACING) " to " TEXT(MOST_SPACING));
+        source->grid.spacing[i] = spacing[i];
+    }
+    source->spacing_count = count;
+    return true;
+}
+
+/* Of two regions one would be left out in silence. */
+bool option_region(struct parsing *parsing, const char *value)
+{
+    struct region_request *region = &parsing->options->job.region, before = *region;
+
+    return parsing->row->parse_region(value, region, parsing->fault) &&
+           (before.kind == REGION_WHOLE || before.kind == region->kind ||
+            fault_raise_about(parsing->fault, STATUS_USAGE, value, "%s is given, too",
+                              region_option(before.kind)));
+}
+
+/* ---- stages, and how they are computed ---- */
+
+bool option_filter(struct parsing *parsing, const char *value)
+{
+    struct stage_request *stage = &parsing->options->stages[parsing->options->job.stage_count++];
+
+    *stage = (struct stage_request){.given = 0};
+    parsing->stage = stage;
+    return filter_parse(value, &stage->call, parsing->fault);
+}
+
+bool option_edge(struct parsing *parsing, const char *value)
+{
+    return edge_parse(value, &parsing->stage->edge, parsing->fault);
+}
+
+bool option_sigma(struct parsing *parsing, const char *value)
+{
+    char number[64];
+    size_t length = strlen(value);
+    bool in_spacing = length > 0 && value[length - 1] == 'u';
+
+    if (length >= sizeof number)
+        return option_refuse(parsing, value, "a number");
+    memcpy(number, value, length + 1);
+    if (in_spacing)
+        number[length - 1] = '\0';
+    parsing->stage->sigma.in_spacing = in_spacing;
+    if (!number_parse_double(number, &parsing->stage->sigma.value) || parsing->stage->sigma.value < 0.0)
+        return option_refuse(parsing, value, "a number, 0 or more, with or without u");
+    return true;
+}
+
+static bool is_of_sums(const char *name)
+{
+    for (size_t i = 0; devices_backends[i] != NULL; i++) {
+        for (const struct rung *rung = devices_backends[i]->sum_rungs; rung->name != NULL; rung++) {
+            if (strcmp(rung->name, name) == 0)
+                return true;
+        }
+    }
+    return false;
+}
+
+bool option_rung(struct parsing *parsing, const char *value)
+{
+    struct plan_request *plan = &parsing->options->plan;
+
+    parsing->wish = is_of_sums(value) ? &plan->sums : &plan->wish;
+    if (parsing->wish->rung != NULL && strcmp(parsing->wish->rung, value) != 0)
+        return fault_raise_about(parsing->fault, STATUS_USAGE, value, "%s is already requested",
+                                 parsing->wish->rung);
+    parsing->wish->rung = value;
+    return true;
+}
+
+static bool read_pair(const char *value, uint64_t *first, uint64_t *second)
+{
+    char number[32];
+    const char *cross = strchr(value, 'x');
+    size_t length = cross == NULL ? strlen(value) : (size_t)(cross - value);
+
+    if (length >= sizeof number)
+        return false;
+    memcpy(number, value, length);
+    number[length] = '\0';
+    *second = 0;
+    return number_parse_count(number, first) && *first > 0 && *first <= MOST_TILE &&
+           (cross == NULL || (number_parse_count(cross + 1, second) && *second > 0 && *second <= MOST_TILE));
+}
+
+/* "32,8" as read_pair takes it. */
+static const char *meant_pair(const char *value, char *meant, size_t size)
+{
+    uint64_t first, second;
+
+    return read_pair(suggest_separator(value, 'x', meant, size), &first, &second) ? meant : NULL;
+}
+
+/* Take two counts, or one; then the second is 0. The form is what a refusal names as expected. */
+static bool option_pair(struct parsing *parsing, const char *value, const char *form, unsigned *first,
+                        unsigned *second)
+{
+    uint64_t counts[2];
+    char meant[64], expected[96];
+
+    if (!read_pair(value, &counts[0], &counts[1])) {
+        snprintf(expected, sizeof expected, "%s, whole numbers from 1 to " TEXT(MOST_TILE), form);
+        return option_refuse_for(parsing, value, expected, meant_pair(value, meant, sizeof meant));
+    }
+    *first = (unsigned)counts[0];
+    *second = (unsigned)counts[1];
+    return true;
+}
+
+bool option_tile(struct parsing *parsing, const char *value)
+{
+    struct rung_wish *wish = parsing->wish;
+    bool taken = option_pair(parsing, value, "W or WxH", &wish->tile_x, &wish->tile_y);
+
+    if (taken && wish->tile_y == 0)
+        wish->tile_y = wish->tile_x;
+    return taken;
+}
+
+bool option_coarsen(struct parsing *parsing, const char *value)
+{
+    return option_pair(parsing, value, "N or NxS", &parsing->wish->coarsen, &parsing->wish->stride);
+}
+
+/* ---- what is written and shown ---- */
+
+bool option_out_range(struct parsing *parsing, const char *value)
+{
+    struct job_request *job = &parsing->options->job;
+    double ends[2] = {0.0, 0.0};
+    size_t count;
+
+    job->ranged = true;
+    job->auto_range = strcmp(value, "auto") == 0;
+    if (!job->auto_range && !number_parse_list(value, ',', 2, 2, ends, &count))
+        return option_refuse(parsing, value, "LO,HI or auto");
+    if (!job->auto_range && ends[0] == ends[1])
+        return fault_raise_about(parsing->fault, STATUS_USAGE, value, "LO and HI are the same");
+    if (!isfinite(ends[1] - ends[0]))
+        return fault_raise_about(parsing->fault, STATUS_USAGE, value, "LO and HI are too far apart");
+    job->low = ends[0];
+    job->high = ends[1];
+    return true;
+}
+
+/* Without a file, or to -, a report goes to standard error. */
+bool option_report(struct parsing *parsing, const char *value)
+{
+    struct options *options = parsing->options;
+    const char *path = NULL;
+    char expected[64];
+    int notation = NOTATION_TEXT;
+
+    if (value != NULL && !choice_parse(parsing->row->choices, value, &notation, &path, parsing->fault))
+        return false;
+    if (path != NULL && *path == '\0')
+        return option_refuse(parsing, value,
+                             choice_expected(parsing->row->choices, expected, sizeof expected));
+    options->report = notation == NOTATION_JSON ? REPORT_JSON : REPORT_TEXT;
+    options->report_path = path != NULL && strcmp(path, "-") == 0 ? NULL : path;
+    return true;
+}
+
+bool option_tee(struct parsing *parsing, const char *value)
+{
+    struct options *options = parsing->options;
+    struct pipeline_tee *tee = &options->tees[options->tee_count];
+    const char *colon = strchr(value, ':');
+    char number[32];
+
+    if (colon == NULL || colon[1] == '\0' || (size_t)(colon - value) >= sizeof number)
+        return option_refuse(parsing, value, "N:FILE, where N is a number of steps");
+    memcpy(number, value, (size_t)(colon - value));
+    number[colon - value] = '\0';
+    if (!number_parse_count(number, &tee->step))
+        return option_refuse(parsing, value, "N:FILE, where N is a number of steps");
+    tee->path = colon + 1;
+    options->tee_count++;
+    return true;
+}
+
+bool option_frames(struct parsing *parsing, const char *value)
+{
+    parsing->options->frames.pattern = value;
+    return pattern_is(value) || option_refuse(parsing, value, "a name with %d or %04d in it, once");
+}
+
+bool option_quiet(struct parsing *parsing, const char *value)
+{
+    (void)parsing, (void)value;
+    diag_set_level(DIAG_QUIET);
+    return true;
+}
+
+bool option_verbose(struct parsing *parsing, const char *value)
+{
+    (void)parsing, (void)value;
+    diag_set_level(DIAG_VERBOSE);
+    return true;
+}
+
+/* Which program this is was settled before its options were known. */
+bool option_program(struct parsing *parsing, const char *value)
+{
+    const char *argument;
+    int place;
+
+    if (!choice_parse(parsing->row->choices, value, &place, &argument, parsing->fault))
+        return false;
+    return strcmp(value, program_name(parsing->options->program)) == 0 ||
+           fault_raise_about(parsing->fault, STATUS_USAGE, value, "it must be the first argument");
+}

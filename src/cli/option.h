@@ -1,0 +1,85 @@
+/* Options one by one: what the table says of each, how far a command line has been parsed, and values that
+   take more work than to be stored. */
+#ifndef OPTION_H
+#define OPTION_H
+
+#include "base/choice.h"
+#include "base/diag.h"
+#include "model/region.h"
+#include "model/stage_request.h"
+#include "options.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* How many rows there are. An option that differs between the two programs has two. */
+enum {
+    OPTIONS = 0
+#define OPTION(letter, name, argument, programs, help, ...) +1
+#include "options.def"
+};
+
+enum option_kind {
+    OPTION_FLAG,
+    OPTION_COUNT,
+    OPTION_BYTES,
+    OPTION_NUMBER,
+    OPTION_WORD,
+    OPTION_FORMAT,
+    OPTION_NAME,
+    OPTION_ACTION,
+    OPTION_CALL
+};
+
+struct parsing;
+
+/* What a row calls for a value, which is NULL where it was left out. Its fault has the reason alone: the name
+   of the option is put before it where it is called. */
+typedef bool option_function(struct parsing *parsing, const char *value);
+
+/* See options.def for what the kinds and places mean. */
+struct option_row {
+    char letter;          /* 0: none */
+    const char *name;     /* without dashes; NULL: none */
+    const char *argument; /* NULL: none */
+    unsigned programs;
+    const char *help;
+
+    enum option_kind kind;
+    uint64_t least, most; /* of a count */
+    double bound;         /* of a number, */
+    bool beyond;          /* which is above it, not the bound itself */
+    const struct choice *choices;
+    int action;
+    option_function *call;
+    bool (*parse_region)(const char *value, struct region_request *region, struct fault *fault);
+    bool once; /* given twice, it is refused */
+
+    size_t at, size; /* of the member of struct options, or of struct stage_request */
+    size_t has_at;   /* of the member that says that it is given; 0: none */
+    unsigned stage;  /* of enum stage_option; 0: it is of no stage */
+};
+
+struct parsing {
+    struct options *options;
+    struct stage_request defaults;
+    struct stage_request *stage; /* that stage options belong to: the defaults before the first --filter */
+    struct rung_wish *wish; /* that --tile and --coarsen belong to: the stages' before the first --rung */
+    const struct option_row *row; /* of the option that is being parsed */
+    bool given[OPTIONS];
+    bool has_cube; /* the extents are those of -n */
+    struct fault *fault;
+};
+
+option_function option_cube, option_dims, option_spacing, option_region;
+option_function option_filter, option_edge, option_sigma;
+option_function option_rung, option_tile, option_coarsen;
+option_function option_out_range, option_report, option_tee, option_frames;
+option_function option_quiet, option_verbose, option_program;
+
+/* Refuse a value. `meant`: what may have been meant, or NULL. */
+bool option_refuse(struct parsing *parsing, const char *value, const char *expected);
+bool option_refuse_for(struct parsing *parsing, const char *value, const char *expected, const char *meant);
+
+#endif

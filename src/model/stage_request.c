@@ -1,0 +1,181 @@
+/* Stage requests: what a command line asks of the stages of a chain, before there is a grid. */
+#include "stage_request.h"
+
+static const char *const option_names[STAGE_OPTIONS] = {
+#define STAGE_OPTION(constant, letter, name, argument, kind, type, member, standard, help) name,
+#include "stage_options.def"
+};
+
+static const unsigned heat_options = 0
+#define STAGE_OPTION(constant, letter, name, argument, kind, type, member, standard, help)
+#define HEAT_OPTION(constant, letter, name, argument, kind, type, member, standard, help) | STAGE_##constant
+#include "stage_options.def"
+    ;
+
+const char *stage_option_name(enum stage_option option)
+{
+    size_t place = 0;
+
+    while (1U << place != option)
+        place++;
+    return option_names[place];
+}
+
+bool stage_option_applies(enum stage_option option, const struct filter *filter)
+{
+    return (heat_options & option) == 0 || filter->kind == FILTER_HEAT;
+}
+
+/* Options that mean something to some fluxes only: those that do not suit this one. */
+static unsigned unsuitable_options(enum flux flux)
+{
+    return (flux == FLUX_LINEAR ? (unsigned)STAGE_SCALE : 0) |
+           (flux_conducts(flux) ? 0 : (unsigned)STAGE_FLUX_CHANNELS);
+}
+
+void stage_inherit(struct stage_request *request, const struct stage_request *defaults)
+{
+    const struct stage_request standards = {
+#define STAGE_OPTION(constant, letter, name, argument, kind, type, member, standard, help) .member = standard,
+#include "stage_options.def"
+    };
+    unsigned own = request->given, usable = defaults->given;
+
+    /* A default scale is meant for the stages whose flux has one, and so are channels. */
+    usable &= ~unsuitable_options((own & STAGE_FLUX ? request : defaults)->flux);
+    for (unsigned option = 1; option < 1U << STAGE_OPTIONS; option <<= 1) {
+        if (!stage_option_applies((enum stage_option)option, request->call.filter))
+            usable &= ~option;
+    }
+    request->own = own;
+    request->given = own | usable;
+#define STAGE_OPTION(constant, letter, name, argument, kind, type, member, standard, help)                   \
+    if (!(own & STAGE_##constant))                                                                           \
+        request->member = (usable & STAGE_##constant ? defaults : &standards)->member;
+#include "stage_options.def"
+}
+
+static bool refuse_option(const struct stage_request *request, enum stage_option option, const char *reason,
+                          struct fault *fault)
+{
+    return fault_raise(fault, STATUS_USAGE, "--%s: %s: %s", stage_option_name(option), request->call.spec,
+                       reason);
+}
+
+/* No number is right for all data, and one that is taken from the data would be another for a part of them,
+   and another after the first steps. */
+static bool ask_for_scale(const struct stage_request *request, struct fault *fault)
+{
+    return fault_raise(fault, STATUS_USAGE, "--%s: %s: %s needs a --%s: %s", stage_option_name(STAGE_FLUX),
+                       request->call.spec, flux_name(request->flux), stage_option_name(STAGE_SCALE),
+                       flux_scale_meaning(request->flux));
+}
+
+bool stage_request_check(const struct stage_request *request, struct fault *fault)
+{
+    unsigned given = request->given;
+    unsigned unsuitable = given & unsuitable_options(request->flux);
+
+    for (unsigned option = 1; option < 1U << STAGE_OPTIONS; option <<= 1) {
+        if ((given & option) && !stage_option_applies((enum stage_option)option, request->call.filter))
+            return refuse_option(request, (enum stage_option)option, "this filter is not heat", fault);
+    }
+    if (unsuitable & STAGE_SCALE)
+        return refuse_option(request, STAGE_SCALE, "a linear flux has no scale", fault);
+    if (unsuitable & STAGE_FLUX_CHANNELS)
+        return refuse_option(request, STAGE_FLUX_CHANNELS, "only pm1 and pm2 have a conductivity to share",
+                             fault);
+    if ((given & STAGE_CHECK_EVERY) && !(given & STAGE_UNTIL))
+        return refuse_option(request, STAGE_CHECK_EVERY, "it needs --until", fault);
+    return request->flux == FLUX_LINEAR || (given & STAGE_SCALE) || ask_for_scale(request, fault);
+}
+
+static bool any_is_heat(const struct stage_request *stages, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (stages[i].call.filter->kind == FILTER_HEAT)
+            return true;
+    }
+    return false;
+}
+
+static bool any_takes(const struct stage_request *stages, size_t count, enum stage_option option)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (stage_option_applies(option, stages[i].call.filter))
+            return true;
+    }
+    return false;
+}
+
+static bool any_has(const struct stage_request *stages, size_t count, enum stage_option option)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (stages[i].given & option)
+            return true;
+    }
+    return false;
+}
+
+/* An option that no stage of the chain can use would be parsed and ignored; it is refused. */
+static bool check_defaults(const struct stage_request *stages, size_t count,
+                           const struct stage_request *defaults, bool force, struct fault *fault)
+{
+    if (force && !any_is_heat(stages, count))
+        return fault_raise(fault, STATUS_USAGE, "--force: no stage of this chain is heat");
+    for (unsigned option = 1; option < 1U << STAGE_OPTIONS; option <<= 1) {
+        if ((defaults->given & option) && !any_takes(stages, count, (enum stage_option)option))
+            return fault_raise(fault, STATUS_USAGE, "--%s: no stage of this chain is heat",
+                               stage_option_name((enum stage_option)option));
+    }
+    return true;
+}
+
+/* Only the end of the chain can be waited for: nothing runs after it. */
+static bool inherit(struct stage_request *stages, size_t count, const struct stage_request *defaults,
+                    struct fault *fault)
+{
+    struct stage_request early = *defaults;
+
+    early.given &= ~(unsigned)(STAGE_UNTIL | STAGE_CHECK_EVERY);
+    for (size_t i = 0; i + 1 < count; i++) {
+        if (stages[i].given & STAGE_UNTIL)
+            return fault_raise(fault, STATUS_USAGE, "--until: %s: only the last stage can wait for it",
+                               stages[i].call.spec);
+        stage_inherit(&stages[i], &early);
+    }
+    stage_inherit(&stages[count - 1], defaults);
+    return true;
+}
+
+/* Stages whose flux has no use for a default leave it alone; some stage must have taken it. */
+static bool check_default_of_flux(const struct stage_request *stages, size_t count,
+                                  const struct stage_request *defaults, enum stage_option option,
+                                  const char *flux, struct fault *fault)
+{
+    return !(defaults->given & option) || any_has(stages, count, option) ||
+           fault_raise(fault, STATUS_USAGE, "--%s: no stage of this chain has %s", stage_option_name(option),
+                       flux);
+}
+
+bool stages_settle(struct stage_request *stages, size_t count, const struct stage_request *defaults,
+                   bool force, struct fault *fault)
+{
+    return check_defaults(stages, count, defaults, force, fault) && inherit(stages, count, defaults, fault) &&
+           check_default_of_flux(stages, count, defaults, STAGE_SCALE, "a nonlinear flux", fault) &&
+           check_default_of_flux(stages, count, defaults, STAGE_FLUX_CHANNELS, "a flux of pm1 or pm2", fault);
+}
+
+bool stages_use_spacing(const struct stage_request *stages, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (filter_uses_spacing(&stages[i].call))
+            return true;
+    }
+    return false;
+}
+
+bool stages_have_until(const struct stage_request *stages, size_t count)
+{
+    return any_has(stages, count, STAGE_UNTIL);
+}
