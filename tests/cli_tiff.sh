@@ -388,6 +388,8 @@ for file in scan.tif one.tif; do
     has_slices "$file: OME without places has pages in order" 0 1 2 3
     placed $file '<TiffData IFD="0" FirstZ="3"/><TiffData IFD="1" FirstZ="2"/><TiffData FirstZ="1" IFD="2"/><TiffData IFD="3"/>'
     has_slices "$file: pages that OME places backwards" 3 2 1 0
+    placed $file '<!-- <TiffData IFD="0" FirstZ="3"/> --><TiffData IFD="1"/><TiffData FirstZ="1" PlaneCount="1"/><TiffData IFD="2" FirstZ="2" PlaneCount="2"/>'
+    has_slices "$file: what stands in a comment places none" 1 0 2 3
     placed $file "<a:TiffData FirstZ = '1' IFD='0' PlaneCount='3'><UUID>x</UUID></a:TiffData><a:TiffData IFD='3'></a:TiffData>"
     has_slices "$file: runs of pages" 3 0 1 2
 done

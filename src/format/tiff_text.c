@@ -115,17 +115,23 @@ static const char *attribute(const char *text, const char *name)
     return attribute_within(text, text + strlen(text), name);
 }
 
-/* The next element of a name, with or without a prefix: where its attributes begin; NULL: there is none. */
+/* The next element of a name, with or without a prefix, that is in no comment: where its attributes begin;
+ * NULL: there is none. */
 static const char *element(const char *text, const char *name)
 {
     size_t length = strlen(name);
 
-    for (const char *at = strstr(text, name); at != NULL; at = strstr(at + length, name)) {
-        const char *start = at;
-        while (start > text && strchr("<>/ \t\r\n\"'=", start[-1]) == NULL)
-            start--;
-        if (start > text && start[-1] == '<' && (start == at || at[-1] == ':') &&
-            strchr(" \t\r\n/>", at[length]) != NULL)
+    for (const char *at = strchr(text, '<'); at != NULL; at = strchr(at, '<')) {
+        if (strncmp(at, "<!--", 4) == 0) {
+            at = strstr(at, "-->");
+            if (at == NULL)
+                return NULL;
+            continue;
+        }
+        at++;
+        size_t prefix = strcspn(at, ":<>/ \t\r\n\"'=");
+        at += at[prefix] == ':' ? prefix + 1 : 0;
+        if (strncmp(at, name, length) == 0 && strchr(" \t\r\n/>", at[length]) != NULL)
             return at + length;
     }
     return NULL;
