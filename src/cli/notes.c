@@ -18,7 +18,7 @@
 /* "an NRRD file is". */
 static const char *phrase_written(const struct format *format, char *text, size_t size)
 {
-    if (format == &format_png)
+    if (format->is_picture)
         return "a PNG picture is";
     if (format->title == NULL)
         return "raw samples are";
@@ -60,7 +60,7 @@ static void note_name(const struct pipeline *pipeline, const char *output)
         (pipeline->request->out_format != NULL && pipeline->job.region_kind != REGION_SLICE))
         return;
     promised = format_of_name(output);
-    if (written == &format_png_stack || (written->compressed && is_bare_gzip(output)))
+    if (written->is_stack || (written->compressed && is_bare_gzip(output)))
         return;
     if (promised == NULL ? foreign_type_of_name(output) != NULL : promised != written)
         note_promise(output, written);

@@ -227,10 +227,9 @@ size_t format_stem_length(const char *path)
 
 bool format_tells_alpha(const struct format *format, const struct header *header)
 {
-    bool colours = format->create == format_nrrd.create || format->create == format_nii.create;
-
-    return format->create == format_tif.create ||
-           (!header->associated && (format->unassociated || (colours && header->grid.channels == 4)));
+    return format->alpha == FORMAT_ANY_ALPHA ||
+           (!header->associated && (format->alpha == FORMAT_UNASSOCIATED ||
+                                    (format->alpha == FORMAT_RGBA && header->grid.channels == 4)));
 }
 
 bool format_name_data(const struct format *format, const char *header, bool compressed, char *text,
@@ -253,7 +252,7 @@ const struct format *format_of_input(struct file_in *file, const struct source_r
         return NULL;
     marked = format_of_start(start, got);
     named = format_of_name(file_in_name(file));
-    if (marked == &format_png)
+    if (marked != NULL && marked->is_picture)
         return marked;
     if (request->has_dims)
         return marked == &format_raw_gz ? marked : &format_raw;
@@ -306,7 +305,7 @@ static void convert_spacing(struct sink *sink, const struct source *origin)
 {
     struct grid *grid = &sink->header.grid;
 
-    if (origin == NULL || origin->format->create == sink->format->create || sink->header.millimetres == 0.0)
+    if (origin == NULL || origin->format->family == sink->format->family || sink->header.millimetres == 0.0)
         return;
     for (unsigned axis = 0; axis < grid->axes; axis++)
         grid->spacing[axis] *= sink->header.millimetres;
@@ -328,7 +327,7 @@ bool sink_open(struct sink *sink, struct file_out *file, const struct format *fo
         return fault_raise_about(fault, STATUS_USAGE, file_out_name(file),
                                  "the format %s holds no series, and there are %zu volumes (--out-format)",
                                  format->name, header->volumes);
-    if (header->associated && format->unassociated)
+    if (header->associated && format->alpha == FORMAT_UNASSOCIATED)
         return fault_raise_about(fault, STATUS_USAGE, file_out_name(file),
                                  "colour in a PNG is not multiplied by alpha, as that of the input is "
                                  "(--out-format)");
@@ -405,4 +404,10 @@ void sink_close(struct sink *sink)
 {
     reservation_end(sink->reservation);
     sink->format->discard(sink);
+}
+
+/* Raw samples have nothing before or after them. */
+struct sink sink_joint(const struct header *header, struct sink_place place)
+{
+    return (struct sink){.format = &format_raw, .header = *header, .samples = place};
 }

@@ -125,8 +125,28 @@ struct sink {
     void *state;
 };
 
+/* Formats of a family read each other's headers, and keep what these tell. */
+enum format_family {
+    FAMILY_RAW,
+    FAMILY_PNG,
+    FAMILY_NIFTI,
+    FAMILY_NRRD,
+    FAMILY_METAIMAGE,
+    FAMILY_NPY,
+    FAMILY_TIFF
+};
+
+/* What a header can tell of alpha. */
+enum format_alpha {
+    FORMAT_NO_ALPHA,
+    FORMAT_RGBA,         /* that the last of four channels is alpha, by which colour is not multiplied */
+    FORMAT_UNASSOCIATED, /* that the last channel is, by which colour is never multiplied */
+    FORMAT_ANY_ALPHA
+};
+
 struct format {
     const char *name; /* which files of it end in, too */
+    enum format_family family;
     const char *summary;
     const char *title;                  /* with its article, where it describes its samples: "an NRRD file" */
     const struct format *compressed_as; /* the same compressed by gzip as a whole; NULL where there is none */
@@ -138,7 +158,10 @@ struct format {
     bool holds_spacing;                 /* its header tells how far apart samples are */
     bool holds_geometry;                /* and where the grid is in space */
     bool holds_intensity;               /* and what samples stand for */
-    bool unassociated;                  /* colour in it is never multiplied by alpha */
+    bool holds_colours;                 /* and which channels are red, green and blue */
+    enum format_alpha alpha;
+    bool is_picture; /* it holds a picture, and is no format of volumes */
+    bool is_stack;   /* a file is one of several pictures */
     /* What the name of the file ends in that samples are written into beside the header, as they are and
        compressed; NULL: they follow the header. */
     const char *data_suffix, *data_suffix_compressed;
@@ -150,6 +173,11 @@ struct format {
     /* Read the header: fill source->header, held_bytes, beside_bytes and state. On failure nothing is left.
      */
     bool (*open)(struct source *source, const struct source_request *request, struct fault *fault);
+
+    /* Of the formats in volume.h, what `open` and `create` leave to each: read the header into source->header
+       and the state, or write what comes before the first sample. */
+    bool (*read_header)(struct source *source, const struct source_request *request, struct fault *fault);
+    bool (*write_header)(struct sink *sink, const struct sink_request *request, struct fault *fault);
 
     /* The path of one of the files that hold samples beside the source's own, to be freed. NULL where there
        never are any. */
@@ -261,5 +289,9 @@ bool sink_write_at(const struct sink *sink, const void *samples, size_t first, s
 bool sink_finish(struct sink *sink, struct fault *fault);
 bool sink_add_files(const struct sink *sink, struct file_set *set, struct fault *fault);
 void sink_close(struct sink *sink);
+
+/* A sink for planes in a file that several processes write, and of which another sink writes the header.
+   Whoever opened the file completes and closes it. */
+struct sink sink_joint(const struct header *header, struct sink_place place);
 
 #endif

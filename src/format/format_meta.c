@@ -488,11 +488,6 @@ static bool read_header(struct source *source, const struct source_request *requ
     return read_layout(source, fault) && settle_files(source, fault) && check_compressed(source, fault);
 }
 
-static bool open_source(struct source *source, const struct source_request *request, struct fault *fault)
-{
-    return volume_open(source, request, read_header, fault);
-}
-
 /* What is written anew, whatever the origin has. */
 static const char *const own_fields[] = {"BinaryData",     "BinaryDataByteOrderMSB", "ElementByteOrderMSB",
                                          "CompressedData", "CompressedDataSize",     "HeaderSize",
@@ -574,10 +569,10 @@ static void list_dropped(const struct source *source, const struct format *sink,
 
     for (size_t i = 0; i + volume->listed < volume->fields.count; i++) {
         const struct field *field = &volume->fields.items[i];
-        if (field->name != NULL && sink->create == source->format->create && is_outdated(field, written))
+        if (field->name != NULL && sink->family == source->format->family && is_outdated(field, written))
             dropped_fields_add(dropped, size, field->name);
     }
-    if (sink->create == source->format->create)
+    if (sink->family == source->format->family)
         return;
     for (size_t i = 0; i + volume->listed < volume->fields.count; i++) {
         const struct field *field = &volume->fields.items[i];
@@ -834,31 +829,16 @@ static bool write_header(struct sink *sink, const struct sink_request *request, 
            (!compressed || volume_sink_pack(sink, GZIP_WRITER_ZLIB, fault));
 }
 
-static bool create_sink(struct sink *sink, const struct sink_request *request, struct fault *fault)
-{
-    return volume_sink_create(sink, request, write_header, fault);
-}
+#define METAIMAGE                                                                                            \
+    .family = FAMILY_METAIMAGE, .title = "a MetaImage file", .compresses = true, .holds_spacing = true,      \
+    .holds_geometry = true, .holds_intensity = true, .list_dropped = list_dropped,                           \
+    .read_header = read_header, .write_header = write_header, VOLUME_OPERATIONS
 
-const struct format format_mha = {.name = "mha",
-                                  .summary = "MetaImage",
-                                  .joins = true,
-                                  .title = "a MetaImage file",
-                                  .compresses = true,
-                                  .holds_spacing = true,
-                                  .holds_geometry = true,
-                                  .holds_intensity = true,
-                                  .list_dropped = list_dropped,
-                                  .sniff = sniff,
-                                  VOLUME_OPERATIONS};
+const struct format format_mha = {
+    .name = "mha", .summary = "MetaImage", .joins = true, .sniff = sniff, METAIMAGE};
 
 const struct format format_mhd = {.name = "mhd",
                                   .summary = "the same, with the samples in a file .raw beside it",
-                                  .title = "a MetaImage file",
-                                  .compresses = true,
-                                  .holds_spacing = true,
-                                  .holds_geometry = true,
-                                  .holds_intensity = true,
-                                  .list_dropped = list_dropped,
                                   .data_suffix = ".raw",
                                   .data_suffix_compressed = ".zraw",
-                                  VOLUME_OPERATIONS};
+                                  METAIMAGE};

@@ -503,7 +503,6 @@ static struct raw_header *copy_raw_header(struct source *source, const struct ra
     *copy = *raw;
     copy->extension_size = (size_t)extension_size;
     volume->parsed = copy;
-    volume->parsed_size = sizeof *copy + (size_t)extension_size;
     return copy;
 }
 
@@ -675,11 +674,6 @@ static bool read_header(struct source *source, const struct source_request *requ
                                                                      : open_detached(source, &raw, fault);
 }
 
-static bool open_source(struct source *source, const struct source_request *request, struct fault *fault)
-{
-    return volume_open(source, request, read_header, fault);
-}
-
 /* ---- what other formats do not keep ---- */
 
 /* Fields that are 0 if they say nothing: in NIfTI-1 and in NIfTI-2. */
@@ -811,7 +805,7 @@ static void list_dropped(const struct source *source, const struct format *sink,
         dropped_fields_add(dropped, size, "scl_slope");
         dropped_fields_add(dropped, size, "scl_inter");
     }
-    if (sink->create == source->format->create) {
+    if (sink->family == source->format->family) {
         if (written->values >= VALUES_DERIVED)
             tell_shown_range(raw, dropped, size);
         return;
@@ -1116,42 +1110,27 @@ static bool write_header(struct sink *sink, const struct sink_request *request, 
            begin_image(sink, request, fault);
 }
 
-static bool create_sink(struct sink *sink, const struct sink_request *request, struct fault *fault)
-{
-    return volume_sink_create(sink, request, write_header, fault);
-}
+#define NIFTI                                                                                                \
+    .family = FAMILY_NIFTI, .title = "a NIfTI file", .holds_spacing = true, .holds_geometry = true,          \
+    .holds_intensity = true, .holds_colours = true, .alpha = FORMAT_RGBA, .list_dropped = list_dropped,      \
+    .read_header = read_header, .write_header = write_header, VOLUME_OPERATIONS
 
 const struct format format_nii = {.name = "nii",
                                   .summary = "NIfTI-1 and NIfTI-2",
                                   .joins = true,
-                                  .title = "a NIfTI file",
-                                  .holds_spacing = true,
-                                  .holds_geometry = true,
-                                  .holds_intensity = true,
-                                  .list_dropped = list_dropped,
                                   .compressed_as = &format_nii_gz,
                                   .sniff = sniff,
-                                  VOLUME_OPERATIONS};
+                                  NIFTI};
 
 const struct format format_nii_gz = {.name = "nii.gz",
                                      .summary = "the same, compressed by gzip",
                                      .joins = true,
-                                     .title = "a NIfTI file",
-                                     .holds_spacing = true,
-                                     .holds_geometry = true,
-                                     .holds_intensity = true,
-                                     .list_dropped = list_dropped,
                                      .compressed = true,
                                      .in_turn = true,
                                      .compresses = true,
-                                     VOLUME_OPERATIONS};
+                                     NIFTI};
 
 const struct format format_hdr = {.name = "hdr",
                                   .summary = "the same, with the samples in a file .img beside it",
-                                  .title = "a NIfTI file",
-                                  .holds_spacing = true,
-                                  .holds_geometry = true,
-                                  .holds_intensity = true,
-                                  .list_dropped = list_dropped,
                                   .data_suffix = ".img",
-                                  VOLUME_OPERATIONS};
+                                  NIFTI};

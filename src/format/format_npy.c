@@ -216,7 +216,6 @@ static bool keep(struct source *source, const struct dictionary *dictionary, str
     for (size_t i = 0; i + 3 < dictionary->axes; i++)
         kept->leading[i] = dictionary->shape[i];
     volume->parsed = kept;
-    volume->parsed_size = sizeof *kept;
     return true;
 }
 
@@ -259,11 +258,6 @@ static bool read_header(struct source *source, const struct source_request *requ
     done = text != NULL && parse(source, text, size, fault);
     mem_free(text);
     return done;
-}
-
-static bool open_source(struct source *source, const struct source_request *request, struct fault *fault)
-{
-    return volume_open(source, request, read_header, fault);
 }
 
 /* ---- writing ---- */
@@ -334,14 +328,12 @@ static bool write_header(struct sink *sink, const struct sink_request *request, 
     return volume_sink_put(sink, text, whole, fault);
 }
 
-static bool create_sink(struct sink *sink, const struct sink_request *request, struct fault *fault)
-{
-    return volume_sink_create(sink, request, write_header, fault);
-}
-
 const struct format format_npy = {.name = "npy",
+                                  .family = FAMILY_NPY,
                                   .summary = "NumPy's files",
                                   .title = "a NumPy file",
                                   .joins = true,
                                   .sniff = sniff,
+                                  .read_header = read_header,
+                                  .write_header = write_header,
                                   VOLUME_OPERATIONS};

@@ -542,11 +542,6 @@ static bool read_header(struct source *source, const struct source_request *requ
            set_axes(source, request, &axes, fault) && settle_files(source, attached, fault);
 }
 
-static bool open_source(struct source *source, const struct source_request *request, struct fault *fault)
-{
-    return volume_open(source, request, read_header, fault);
-}
-
 /* What is written anew, whatever the origin has. */
 static const char own_fields[] =
     "type,encoding,endian,data file,datafile,line skip,lineskip,byte skip,byteskip";
@@ -558,8 +553,7 @@ static const char position_fields[] = "space,space dimension,space directions,sp
 
 static bool holds_colours(const struct format *format, const struct header *header)
 {
-    return format->create == format_nii.create || format->create == format_tif.create ||
-           (header->alpha && format_tells_alpha(format, header));
+    return format->holds_colours || (header->alpha && format_tells_alpha(format, header));
 }
 
 /* What channels are. Raw samples do not even tell how many there are. */
@@ -680,7 +674,7 @@ static void list_dropped(const struct source *source, const struct format *sink,
     bool keeps_position = (sink->holds_geometry && source->header.geometry.known) || !tells_position(source);
     bool keeps_unit = sink->holds_spacing && source->header.millimetres > 0.0;
 
-    if (sink->create == source->format->create) {
+    if (sink->family == source->format->family) {
         tell_outdated(source, written, dropped, size);
         return;
     }
@@ -1013,29 +1007,16 @@ static bool write_header(struct sink *sink, const struct sink_request *request, 
            (!compressed || volume_sink_pack(sink, GZIP_WRITER_GZIP, fault));
 }
 
-static bool create_sink(struct sink *sink, const struct sink_request *request, struct fault *fault)
-{
-    return volume_sink_create(sink, request, write_header, fault);
-}
+#define NRRD                                                                                                 \
+    .family = FAMILY_NRRD, .title = "an NRRD file", .compresses = true, .holds_spacing = true,               \
+    .holds_geometry = true, .alpha = FORMAT_RGBA, .list_dropped = list_dropped, .read_header = read_header,  \
+    .write_header = write_header, VOLUME_OPERATIONS
 
-const struct format format_nrrd = {.name = "nrrd",
-                                   .summary = "Nearly Raw Raster Data",
-                                   .joins = true,
-                                   .title = "an NRRD file",
-                                   .compresses = true,
-                                   .holds_spacing = true,
-                                   .holds_geometry = true,
-                                   .list_dropped = list_dropped,
-                                   .sniff = sniff,
-                                   VOLUME_OPERATIONS};
+const struct format format_nrrd = {
+    .name = "nrrd", .summary = "Nearly Raw Raster Data", .joins = true, .sniff = sniff, NRRD};
 
 const struct format format_nhdr = {.name = "nhdr",
                                    .summary = "the same, with the samples in a file .raw beside it",
-                                   .title = "an NRRD file",
-                                   .compresses = true,
-                                   .holds_spacing = true,
-                                   .holds_geometry = true,
-                                   .list_dropped = list_dropped,
                                    .data_suffix = ".raw",
                                    .data_suffix_compressed = ".raw.gz",
-                                   VOLUME_OPERATIONS};
+                                   NRRD};

@@ -10,7 +10,7 @@
 #include "png/png_trap.h"
 #include "format.h"
 #include "foreign_type.h"
-#include "png_picture.h"
+#include "png_stack.h"
 
 #include <setjmp.h>
 #include <string.h>
@@ -452,7 +452,7 @@ static bool create_sink(struct sink *sink, const struct sink_request *request, s
     struct png_encoder *encoder = NULL;
     if (!check_writable(sink, fault))
         return false;
-    struct png_encoder_picture picture = png_picture_of(header, request);
+    struct png_encoder_picture picture = png_stack_picture(header, request);
     picture.notes = notes_of(request->origin);
     if (!png_encoder_begin(&encoder, sink->file, &picture, fault))
         return false;
@@ -478,9 +478,11 @@ static void discard_sink(struct sink *sink)
 
 const struct format format_png = {
     .name = "png",
+    .family = FAMILY_PNG,
     .summary = "Portable Network Graphics",
+    .is_picture = true,
     .in_turn = true,
-    .unassociated = true,
+    .alpha = FORMAT_UNASSOCIATED,
     .compresses = true,
     .sniff = sniff,
     .open = open_source,

@@ -4,6 +4,7 @@
 #include "base/number.h"
 #include "format.h"
 #include "foreign_type.h"
+#include "volume_sink.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -427,3 +428,39 @@ const struct format format_raw = {
     .finish = raw_finish,
     .discard = raw_discard,
 };
+
+/* ---- the same, compressed by gzip ---- */
+
+static bool gz_read_header(struct source *source, const struct source_request *request, struct fault *fault)
+{
+    struct volume *volume = source->state;
+
+    if (!request->has_dims)
+        return fault_raise_about(fault, STATUS_USAGE, file_in_name(source->file),
+                                 "raw samples, compressed by gzip, need -n N or -d X[,Y[,Z]]");
+    source->header.grid = request->grid;
+    source->header.type = request->has_type ? request->type : SAMPLE_F32;
+    source->header.endian = request->has_endian ? request->endian : ENDIAN_LITTLE;
+    volume->coding.skipped_by = "--skip";
+    volume->coding.byte_skip = request->skip;
+    if (!request->has_type)
+        snprintf(source->note, sizeof source->note, "%s: taken as %s (--type says otherwise)",
+                 file_in_name(source->file), sample_name(source->header.type));
+    return true;
+}
+
+static bool gz_write_header(struct sink *sink, const struct sink_request *request, struct fault *fault)
+{
+    (void)request;
+    return volume_sink_pack(sink, GZIP_WRITER_GZIP, fault);
+}
+
+const struct format format_raw_gz = {.name = "raw.gz",
+                                     .summary = "the same, compressed by gzip",
+                                     .joins = true,
+                                     .compressed = true,
+                                     .in_turn = true,
+                                     .compresses = true,
+                                     .read_header = gz_read_header,
+                                     .write_header = gz_write_header,
+                                     VOLUME_OPERATIONS};

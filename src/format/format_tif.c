@@ -216,7 +216,7 @@ static void list_dropped(const struct source *source, const struct format *sink,
     (void)written;
     if (pages->alpha != NO_ALPHA && !(source->header.alpha && format_tells_alpha(sink, &source->header)))
         dropped_fields_add(dropped, size, "ExtraSamples");
-    if (sink->open == source->format->open || source->header.millimetres > 0.0)
+    if (sink->family == source->format->family || source->header.millimetres > 0.0)
         return;
     if (pages->text.unit[0] != '\0')
         dropped_fields_add(dropped, size, "unit");
@@ -252,7 +252,7 @@ static bool check_level(const struct sink *sink, int level, struct fault *fault)
 
 static const struct tiff_pages *pages_of_origin(const struct source *origin)
 {
-    return origin != NULL && origin->format->open == open_source ? tiff_reader_pages(origin->state) : NULL;
+    return origin != NULL && origin->format->family == FAMILY_TIFF ? tiff_reader_pages(origin->state) : NULL;
 }
 
 static bool is_rgb(const struct header *header)
@@ -330,10 +330,10 @@ static void discard_sink(struct sink *sink)
 }
 
 #define TIFF_OPERATIONS                                                                                      \
-    .title = "a TIFF file", .holds_spacing = true, .compresses = true, .open = open_source,                  \
-    .read = read_samples, .read_at = read_at, .end = end_source, .close = close_source,                      \
-    .list_dropped = list_dropped, .create = create_sink, .write = write_samples, .finish = finish_sink,      \
-    .discard = discard_sink
+    .family = FAMILY_TIFF, .title = "a TIFF file", .holds_spacing = true, .holds_colours = true,             \
+    .alpha = FORMAT_ANY_ALPHA, .compresses = true, .open = open_source, .read = read_samples,                \
+    .read_at = read_at, .end = end_source, .close = close_source, .list_dropped = list_dropped,              \
+    .create = create_sink, .write = write_samples, .finish = finish_sink, .discard = discard_sink
 
 const struct format format_tif = {
     .name = "tif", .summary = "TIFF stacks, a page a plane", .sniff = sniff, TIFF_OPERATIONS};

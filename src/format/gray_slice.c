@@ -163,9 +163,10 @@ static void discard(struct sink *sink)
 
 const struct format format_gray_slice = {
     .name = "png",
+    .family = FAMILY_PNG,
     .summary = "Portable Network Graphics",
     .in_turn = true,
-    .unassociated = true,
+    .alpha = FORMAT_UNASSOCIATED,
     .compresses = true,
     .create = create,
     .write = write,

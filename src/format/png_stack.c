@@ -6,7 +6,6 @@
 #include "base/mem.h"
 #include "base/number.h"
 #include "dropped_fields.h"
-#include "png_picture.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -209,6 +208,21 @@ uint64_t png_stack_first(const struct source *origin)
                : 0;
 }
 
+struct png_encoder_picture png_stack_picture(const struct header *header, const struct sink_request *request)
+{
+    return (struct png_encoder_picture){
+        .width = header->grid.nx,
+        .height = header->grid.ny,
+        .channels = header->grid.channels,
+        .depth = header->type == SAMPLE_U16 ? 16 : 8,
+        .distance = {header->grid.spacing[0], header->grid.spacing[1]},
+        .millimetres = header->millimetres,
+        .little_endian = header->type == SAMPLE_U16 && header->endian == ENDIAN_LITTLE,
+        .level = request->level,
+        .threads = request->threads,
+    };
+}
+
 /* Pictures are complete, but for their names, until all are. */
 struct series {
     const char *pattern;
@@ -306,7 +320,7 @@ static bool start(struct sink *sink, const struct sink_request *request, struct 
 
     series->pattern = request->pattern;
     series->first = png_stack_first(request->origin);
-    series->picture = png_picture_of(header, request);
+    series->picture = png_stack_picture(header, request);
     series->files = mem_zeroed(header->grid.nz, sizeof(struct file_out *), "the files of a stack", fault);
     return series->files != NULL && check_room(sink, series, fault) && begin_file(sink, fault);
 }
@@ -370,9 +384,11 @@ static bool add_others(const struct sink *sink, struct file_set *set, struct fau
 const struct format format_png_stack = {
     .name = "png",
     .summary = "pictures in files whose names differ in a number",
+    .family = FAMILY_PNG,
     .title = "a stack of PNG pictures",
+    .is_stack = true,
     .in_turn = true,
-    .unassociated = true,
+    .alpha = FORMAT_UNASSOCIATED,
     .compresses = true,
     .open = open_source,
     .name_file = name_file,

@@ -4,6 +4,7 @@
 
 #include "format.h"
 #include "pattern.h"
+#include "png/png_encoder.h"
 
 /* Sources and sinks are given the file of the first picture, and in the request the pattern. */
 extern const struct format format_png_stack;
@@ -13,5 +14,8 @@ bool png_stack_find(const char *pattern, uint64_t *first, char name[PATTERN_NAME
 
 /* The number of the first picture that is written: that of the origin, if it is such a stack, or 0. */
 uint64_t png_stack_first(const struct source *origin);
+
+/* What an encoder is told of a picture with such a header, of a stack or alone. */
+struct png_encoder_picture png_stack_picture(const struct header *header, const struct sink_request *request);
 
 #endif

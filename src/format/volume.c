@@ -527,10 +527,10 @@ static bool settle(struct source *source, struct fault *fault)
     return done && begin_turn(source, fault);
 }
 
-bool volume_open(struct source *source, const struct source_request *request, volume_reader read,
-                 struct fault *fault)
+bool volume_open(struct source *source, const struct source_request *request, struct fault *fault)
 {
-    if (begin(source, request, fault) && read(source, request, fault) && settle(source, fault))
+    if (begin(source, request, fault) && source->format->read_header(source, request, fault) &&
+        settle(source, fault))
         return true;
     volume_close(source);
     return false;
@@ -711,7 +711,7 @@ static bool names_file(const struct source *source, const char *path)
 
 bool volume_reads(const struct source *source, const char *path)
 {
-    bool is_volume = source->format->close == volume_close;
+    bool is_volume = source->format->read_header != NULL;
 
     return file_in_is_at(source->file, path) || (is_volume && names_file(source, path));
 }

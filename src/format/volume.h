@@ -45,7 +45,6 @@ struct volume {
     size_t listed;              /* of those lines, at the end: names of files */
     double spacing[3];          /* as the header has it */
     void *parsed;               /* what the format keeps of its header */
-    size_t parsed_size;
     struct volume_coding coding;
     struct volume_files files;
     bool allows_outside;
@@ -63,12 +62,9 @@ struct volume {
     uint64_t left;       /* of those, to come */
 };
 
-/* Open a source: its header, which may be compressed by gzip, is what `read` makes of the stream. Then settle
-   where the samples are, and refuse what cannot hold them. */
-typedef bool (*volume_reader)(struct source *source, const struct source_request *request,
-                              struct fault *fault);
-bool volume_open(struct source *source, const struct source_request *request, volume_reader read,
-                 struct fault *fault);
+/* Open a source: its header, which may be compressed by gzip, is what the format makes of the stream. Then
+   settle where the samples are, and refuse what cannot hold them. */
+bool volume_open(struct source *source, const struct source_request *request, struct fault *fault);
 
 /* Exactly so many bytes of the header. */
 bool volume_read_header(struct source *source, void *bytes, size_t size, struct fault *fault);

@@ -32,7 +32,7 @@ const struct volume *volume_sink_origin(const struct sink *sink, const struct si
 {
     const struct source *origin = request->origin;
 
-    return origin != NULL && origin->format->create == sink->format->create ? origin->state : NULL;
+    return origin != NULL && origin->format->family == sink->format->family ? origin->state : NULL;
 }
 
 const struct geometry *volume_sink_geometry(const struct sink *sink, const struct sink_request *request,
@@ -67,8 +67,7 @@ size_t volume_sink_choice(const struct header *header, const uint64_t *extents, 
     return volume % (size_t)extents[axis];
 }
 
-bool volume_sink_create(struct sink *sink, const struct sink_request *request, volume_sink_writer write,
-                        struct fault *fault)
+bool volume_sink_create(struct sink *sink, const struct sink_request *request, struct fault *fault)
 {
     struct volume_sink *state = mem_zeroed(1, sizeof *state, "an output", fault);
 
@@ -77,7 +76,7 @@ bool volume_sink_create(struct sink *sink, const struct sink_request *request, v
     state->threads = request->threads;
     state->level = request->level < 0 ? GZIP_LEVEL : request->level;
     sink->state = state;
-    if (!write(sink, request, fault)) {
+    if (!sink->format->write_header(sink, request, fault)) {
         volume_sink_discard(sink);
         return false;
     }

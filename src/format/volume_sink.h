@@ -8,11 +8,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Open a sink: `write` puts what comes before the first sample. */
-typedef bool (*volume_sink_writer)(struct sink *sink, const struct sink_request *request,
-                                   struct fault *fault);
-bool volume_sink_create(struct sink *sink, const struct sink_request *request, volume_sink_writer write,
-                        struct fault *fault);
+/* Open a sink: its format writes the header. */
+bool volume_sink_create(struct sink *sink, const struct sink_request *request, struct fault *fault);
 bool volume_sink_put(struct sink *sink, const void *bytes, size_t size, struct fault *fault);
 
 /* From here on bytes are compressed. */
@@ -65,9 +62,10 @@ bool volume_sink_refuse_type(const struct sink *sink, struct fault *fault);
 
 /* What all these formats do in the same way. */
 #define VOLUME_OPERATIONS                                                                                    \
-    .open = open_source, .name_file = volume_name_file, .hold_in_spool = volume_hold_in_spool,               \
+    .open = volume_open, .name_file = volume_name_file, .hold_in_spool = volume_hold_in_spool,               \
     .read = volume_read, .read_at = volume_read_at, .end = volume_end, .close = volume_close,                \
-    .create = create_sink, .holds_series = true, .write = volume_sink_write, .finish = volume_sink_finish,   \
-    .add_data_files = volume_sink_add_data_files, .discard = volume_sink_discard
+    .create = volume_sink_create, .holds_series = true, .write = volume_sink_write,                          \
+    .finish = volume_sink_finish, .add_data_files = volume_sink_add_data_files,                              \
+    .discard = volume_sink_discard
 
 #endif

@@ -137,9 +137,9 @@ const struct format *pipeline_output_format(const struct pipeline *pipeline, con
 
     if (request->out_format != NULL)
         return request->out_format;
-    if (origin != &format_png && pattern_is_png(path))
+    if (!origin->is_picture && pattern_is_png(path))
         return &format_png_stack;
-    return named == NULL || origin == &format_png || named == &format_png ? origin : named;
+    return named == NULL || origin->is_picture || named->is_picture ? origin : named;
 }
 
 /* Whether it is a piece, but not the first, which has the header. */

@@ -4,7 +4,6 @@
 #include "base/file_in.h"
 #include "base/mem.h"
 #include "base/size.h"
-#include "format/joint.h"
 #include "run/fringe.h"
 #include "invitation.h"
 
@@ -82,7 +81,7 @@ struct sink reservoir_sink(const struct reservoir *reservoir, size_t output)
 {
     const struct job *job = reservoir->job;
 
-    return joint_sink(&job->written, (struct sink_place){.file = file_of(reservoir),
+    return sink_joint(&job->written, (struct sink_place){.file = file_of(reservoir),
                                                          .begin = place_of(reservoir, job->member, output),
                                                          .apart = true});
 }

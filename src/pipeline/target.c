@@ -2,7 +2,6 @@
 #include "target.h"
 
 #include "base/path.h"
-#include "format/joint.h"
 #include "format/pattern.h"
 #include "format/png_stack.h"
 #include "invitation.h"
@@ -10,7 +9,7 @@
 /* Of a stack of pictures the first one has the file. */
 static const char *file_path(const struct target_request *request, char first[PATTERN_NAME_MOST])
 {
-    if (request->format != &format_png_stack || !pattern_is_png(request->sink.pattern))
+    if (!request->format->is_stack || !pattern_is_png(request->sink.pattern))
         return request->sink.pattern;
     pattern_expand(request->sink.pattern, png_stack_first(request->sink.origin), first);
     return first;
@@ -70,7 +69,7 @@ bool target_open_joint(struct target *target, const struct target_request *reque
     file = first ? target->sink.samples.file : target->joined;
     if (file != NULL)
         target->joint =
-            joint_sink(request->header, (struct sink_place){.file = file, .begin = invitation.begin});
+            sink_joint(request->header, (struct sink_place){.file = file, .begin = invitation.begin});
     return true;
 }
 
