@@ -95,7 +95,7 @@ START_TEST(ranks_have_blocks_of_their_own)
         for (size_t members = 1; members <= 7 && members <= planes; members++) {
             check_reservoir(planes, members, DIVISION_PARTS, 1);
             check_reservoir(planes, members, DIVISION_SHARES, 2);
-            check_reservoir(planes, members, DIVISION_PASSES, 900);
+            check_reservoir(planes, members, DIVISION_SHARES, 900);
         }
     }
 }

@@ -30,7 +30,6 @@ START_TEST(each_expects_its_own_planes)
     for (size_t i = 0; i < LENGTH(options); i++) {
         double alone = expected_bytes(options[i], 1, DIVISION_CHEAPEST);
         ck_assert_double_eq(expected_bytes(options[i], 3, DIVISION_SHARES), alone);
-        ck_assert_double_eq(expected_bytes(options[i], 3, DIVISION_PASSES), alone);
     }
 }
 END_TEST
@@ -94,16 +93,14 @@ START_TEST(divisions)
     ck_division("-n 40 -t u8 --until 1 -s 9", DIVISION_SHARES, DIVISION_SHARES);
     ck_division("-n 40 -t u8 --until 1 -s 9", DIVISION_PARTS, DIVISION_ALONE);
     ck_division("-n 40 -t u8 -f heat -e wrap -f heat -e hold", DIVISION_SHARES, DIVISION_ALONE);
-    ck_division("-n 40 -t u8 -f heat -e wrap -f heat -e hold", DIVISION_PASSES, DIVISION_PASSES);
-    ck_division("-n 40 -t u8 -s 12", DIVISION_PASSES, DIVISION_PASSES);
-    ck_division("-n 40 -t u8 -f identity", DIVISION_PASSES, DIVISION_PARTS);
-    /* Too little memory for a share: parts, or several passes, do with less. */
+    ck_division("-n 40 -t u8 -f identity", DIVISION_SHARES, DIVISION_PARTS);
+    /* Too little memory for a share: parts do with less, and one rank alone, in several passes, with the
+     * least. */
     ck_division("-n 40 -t u8 -s 2 -m 190K", DIVISION_SHARES, DIVISION_PARTS);
     ck_division("-n 40 -t u8 --inner 40 --flux tanh --scale 9 --until 1 -s 9 -m 190K", DIVISION_SHARES,
-                DIVISION_PASSES);
-    ck_division("-n 40 -t u8 --inner 40 --flux tanh --scale 9 -s 12 -m 111K", DIVISION_PARTS,
-                DIVISION_PASSES);
-    ck_division("-n 40 -t u8 -s 12 -m 55K", DIVISION_PASSES, DIVISION_ALONE);
+                DIVISION_ALONE);
+    ck_division("-n 40 -t u8 --inner 40 --flux tanh --scale 9 -s 12 -m 111K", DIVISION_PARTS, DIVISION_ALONE);
+    ck_division("-n 40 -t u8 -s 12 -m 55K", DIVISION_SHARES, DIVISION_ALONE);
     ck_division("-n 40 -t u8 -s 2 --planes 3:4", DIVISION_PARTS, DIVISION_ALONE);
     /* So little to do that messages would take longer, and nothing that parts would save. */
     ck_division("-n 40 -t u8 -s 200", DIVISION_CHEAPEST, DIVISION_ALONE);

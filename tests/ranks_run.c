@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include <zlib.h>
 
 bool ranks_run_on_gpus(void)
 {
@@ -102,9 +103,6 @@ void ranks_run_begin(struct ranks_run *run, const char *options, size_t count, e
     ranks_run_remove(run);
     task = task_alone(&run->command.options, "in", "out");
     task.request.plan.division = division;
-    /* Passes of all depths, few of which do with one. */
-    if (division == DIVISION_PASSES)
-        task.request.plan.limits.depth = 1 + runs % 5;
     for (size_t i = 0; i < count; i++) {
         run->ranks[i] = (struct rank){.request = task.request, .peers = peers_threads_peers(run->threads, i)};
         run->ranks[i].request.peers = &run->ranks[i].peers;
@@ -214,10 +212,32 @@ void ranks_run_fill(enum sample_type type, size_t samples)
     free(in);
 }
 
+void ranks_run_pack(void)
+{
+    size_t size;
+    unsigned char *in = file_content("in", &size);
+    gzFile packed = gzopen("in", "wb6");
+
+    fixture_require(packed != NULL && gzwrite(packed, in, (unsigned)size) == (int)size &&
+                        gzclose(packed) == Z_OK,
+                    "a compressed file");
+    free(in);
+}
+
+void ranks_run_damage(void)
+{
+    size_t size;
+    unsigned char *in = file_content("in", &size);
+
+    in[size - 6] ^= 1;
+    file_fill("in", in, size);
+    free(in);
+}
+
 void ranks_run_check(const char *options, enum sample_type type, size_t samples)
 {
     static const size_t counts[] = {1, 2, 3, 5, 8};
-    static const enum division_kind divisions[] = {DIVISION_PARTS, DIVISION_SHARES, DIVISION_PASSES};
+    static const enum division_kind divisions[] = {DIVISION_PARTS, DIVISION_SHARES};
     struct ranks_run alone;
     size_t files;
 

@@ -46,6 +46,10 @@ bool ranks_run_on_gpus(void);
 /* Samples for the file named in. */
 void ranks_run_fill(enum sample_type type, size_t samples);
 
+/* Compress them, for --format raw.gz; and then damage their checksum. */
+void ranks_run_pack(void);
+void ranks_run_damage(void);
+
 /* A run from there into the file named out, to be ended; between the two it may be changed, and is made. */
 void ranks_run_begin(struct ranks_run *run, const char *options, size_t count, enum division_kind division);
 void ranks_run_make(struct ranks_run *run);

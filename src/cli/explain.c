@@ -350,8 +350,7 @@ static void print_options(FILE *stream, const struct ranks *ranks)
 {
     static const char *const kinds[] = {[DIVISION_ALONE] = "rank 0 alone",
                                         [DIVISION_PARTS] = "one pass",
-                                        [DIVISION_SHARES] = "the grid held together",
-                                        [DIVISION_PASSES] = "several passes"};
+                                        [DIVISION_SHARES] = "the grid held together"};
     static const char *const fates[] = {[DIVISION_CAN] = "",
                                         [DIVISION_TOO_LARGE] = " (too little memory)",
                                         [DIVISION_UNLIKE] = " (plans that differ)"};
@@ -385,7 +384,7 @@ static size_t computed_beside(const struct plan *plan, enum division_kind kind, 
 
     if (kind == DIVISION_SHARES)
         return shares_pieces(own, schedule->halo) * (schedule->halo - schedule->halo / schedule->together);
-    return kind == DIVISION_PASSES ? size_least(beside, schedule->depth) : beside;
+    return beside;
 }
 
 /* What dividing costs. */

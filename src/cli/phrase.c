@@ -84,9 +84,6 @@ static void phrase_beside(FILE *stream, const struct plan *plan, enum division_k
 
     if (kind == DIVISION_SHARES)
         fprintf(stream, "; each holds %zu more on either side, which others hand over", plan->shares.halo);
-    else if (kind == DIVISION_PASSES && plan->schedule.passes > 1)
-        fprintf(stream, "; before a pass each gets up to %zu more on either side from others",
-                plan->schedule.depth);
     else if (beside >= plan->shape.planes)
         fprintf(stream, "; each reads and computes all of them");
     else if (beside > 0)

@@ -350,8 +350,8 @@ static bool settle_division(struct pipeline *pipeline, struct division *division
 
     *division = (struct division){.kind = DIVISION_ALONE, .members = 1};
     division->options[DIVISION_ALONE] = (struct division_option){.fate = DIVISION_CAN, .members = 1};
-    return count == 1 || plan_divide(&request->plan, &pipeline->job, &pipeline->source, &pipeline->ranks.link,
-                                     count, division, fault);
+    return count == 1 ||
+           plan_divide(&request->plan, &pipeline->job, &pipeline->ranks.link, count, division, fault);
 }
 
 /* Whoever makes the run alone plans for all of the grid, as it would without the others. */
@@ -396,8 +396,7 @@ static size_t outlets_bytes(const struct pipeline *pipeline)
     return bytes;
 }
 
-/* Passes are at most this deep; 0: no limit. */
-static bool plan_own(struct pipeline *pipeline, size_t depth, struct fault *fault)
+static bool plan_own(struct pipeline *pipeline, struct fault *fault)
 {
     struct plan_request request = pipeline->request->plan;
     bool done;
@@ -405,7 +404,6 @@ static bool plan_own(struct pipeline *pipeline, size_t depth, struct fault *faul
     if (!list_stops(pipeline, fault))
         return false;
     request.division = pipeline->ranks.division.kind;
-    request.depth = depth;
     request.on_start = take_room;
     request.listener = pipeline;
     request.stops = pipeline->stops;
@@ -435,29 +433,12 @@ static bool another_division(struct pipeline *pipeline, struct fault *fault)
     return ranks_step_down(&pipeline->ranks, fault);
 }
 
-/* If others of the team cannot make passes as deep, plan again with passes that all can make. */
-static bool plan_as_deep(struct pipeline *pipeline, struct fault *fault)
-{
-    size_t depth;
-    bool alike;
-
-    if (!ranks_agree_on_depth(&pipeline->ranks, &pipeline->plan, &depth, &alike, fault))
-        return false;
-    if (alike)
-        return true;
-    close_plan(pipeline);
-    return peers_agree(&pipeline->ranks.team, plan_own(pipeline, depth, fault), fault) &&
-           ranks_agree_on_depth(&pipeline->ranks, &pipeline->plan, &depth, &alike, fault);
-}
-
 static bool plan_in_team(struct pipeline *pipeline, struct fault *fault)
 {
     struct ranks *ranks = &pipeline->ranks;
 
     ranks_divide(ranks, &pipeline->job);
-    return ranks_conclude(ranks, ranks->idle || plan_own(pipeline, 0, fault), fault) &&
-           (ranks->division.kind != DIVISION_PASSES ||
-            ranks_conclude(ranks, ranks->idle || plan_as_deep(pipeline, fault), fault)) &&
+    return ranks_conclude(ranks, ranks->idle || plan_own(pipeline, fault), fault) &&
            ranks_agree_on_levels(ranks, &pipeline->plan, fault);
 }
 

@@ -264,33 +264,17 @@ void ranks_divide(const struct ranks *ranks, struct job *job)
 
 static bool compare_levels(struct ranks *ranks, const struct plan *plan, struct fault *fault)
 {
-    const uint64_t own[] = {levels_digest(&plan->levels), plan->shares.halo, plan->schedule.depth};
-    uint64_t first[] = {own[0], own[1], own[2]};
+    const uint64_t own[] = {levels_digest(&plan->levels), plan->shares.halo};
+    uint64_t first[] = {own[0], own[1]};
 
     return peers_broadcast(&ranks->team, first, sizeof first, fault) &&
            (memcmp(own, first, sizeof own) == 0 ||
             fault_raise(fault, STATUS_LIMIT, "the levels differ from those on rank 0"));
 }
 
-bool ranks_agree_on_depth(struct ranks *ranks, struct plan *plan, size_t *depth, bool *alike,
-                          struct fault *fault)
-{
-    uint64_t least = plan->schedule.depth, most = UINT64_MAX - least, loan = plan->schedule.loan;
-
-    if (!peers_min(&ranks->team, &least, fault) || !peers_min(&ranks->team, &most, fault) ||
-        !peers_min(&ranks->team, &loan, fault))
-        return false;
-    *depth = (size_t)least;
-    *alike = least == UINT64_MAX - most;
-    plan->schedule.loan = (size_t)loan;
-    return true;
-}
-
 bool ranks_agree_on_levels(struct ranks *ranks, const struct plan *plan, struct fault *fault)
 {
-    enum division_kind kind = ranks->division.kind;
-
-    if (kind != DIVISION_SHARES && kind != DIVISION_PASSES)
+    if (ranks->division.kind != DIVISION_SHARES)
         return true;
     ranks->unlike = !ranks_conclude(ranks, ranks->idle || compare_levels(ranks, plan, fault), fault);
     return !ranks->unlike;

@@ -47,14 +47,8 @@ bool ranks_measure_link(struct ranks *ranks, double stakes, bool *measured, stru
 bool ranks_choose_team(struct ranks *ranks, const struct division *division, struct fault *fault);
 void ranks_divide(const struct ranks *ranks, struct job *job);
 
-/* If they make several passes: the greatest depth that all ranks can make, and whether each of them has
-   planned that depth. The plan then has the number of planes that all can lend at once. */
-bool ranks_agree_on_depth(struct ranks *ranks, struct plan *plan, size_t *depth, bool *alike,
-                          struct fault *fault);
-
-/* If they hold the grid together, or make several passes: whether all have planned the same levels, since
-   each sends the others what their levels read. Ranks with different processors, memory or wisdom may
-   not. */
+/* If they hold the grid together: whether all have planned the same levels, since each sends the others what
+   their levels read. Ranks with different processors, memory or wisdom may not. */
 bool ranks_agree_on_levels(struct ranks *ranks, const struct plan *plan, struct fault *fault);
 
 /* Where there is no memory for the division, or ranks do not suit it, another one; false where there is none.

@@ -39,10 +39,6 @@ void candidates_list(const struct schedule_request *request, struct candidates *
 
     on_trial.on_trial = true;
     candidates->count = 0;
-    if (request->among > 0) {
-        add_candidates(candidates, spooled, levels_most_together(&on_trial));
-        return;
-    }
     if (candidates_go_round(request))
         add_candidates(candidates, unrolled, levels_most_together(request->levels));
     add_candidates(candidates, streamed, levels_most_together(request->levels));

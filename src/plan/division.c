@@ -2,14 +2,7 @@
 #include "division.h"
 
 #include "base/size.h"
-#include "schedule.h"
 #include "share.h"
-
-#include <math.h>
-
-/* How fast a spool file moves planes between two passes, and the fixed cost of a pass. */
-#define ASSUMED_SPOOL_BYTES_PER_SECOND 2e9
-#define ASSUMED_PASS_SECONDS           1e-3
 
 /* The steps that a level is assumed to take at once. Forms settle them later. */
 #define ASSUMED_TOGETHER 8
@@ -25,6 +18,7 @@ static double larger(double a, double b)
 }
 
 static const char no_faster[] = "more ranks would not be faster";
+static const char mixed_ends[] = "some edges wrap along the planes, and others do not";
 
 /* Planes that a level of one step reads on both sides, all steps together; and how many such levels read any.
  */
@@ -90,19 +84,6 @@ static void predict_shares(const struct division_case *dividing, const struct re
     option->seconds = pieces > 1 ? larger(option->seconds, exchange) : option->seconds + exchange;
 }
 
-/* Writing and reading a spool file between such passes, and the planes that come from others. */
-static void predict_passes(const struct division_case *dividing, const struct reading *reading, double depth,
-                           double each, struct division_option *option)
-{
-    const struct prediction_case *expected = dividing->expected;
-    double plane = lower_samples(expected->shape, 1) * (double)work_size(expected->job->work);
-    double more = depth > 0.0 ? ceil(reading->planes / 2.0 / depth) - 1.0 : 0.0;
-
-    option->seconds += more * (ASSUMED_PASS_SECONDS + dividing->link.seconds +
-                               2.0 * each * plane / ASSUMED_SPOOL_BYTES_PER_SECOND) +
-                       received_bytes(dividing, reading, option->members) / dividing->link.bytes_per_second;
-}
-
 /* The time of such a division, from the time of one process. The first level of a pass computes all
    planes that are read beside a part; the last level computes none of them. */
 static struct division_option predict(const struct division_case *dividing, enum division_kind kind,
@@ -116,15 +97,11 @@ static struct division_option predict(const struct division_case *dividing, enum
 
     if (kind == DIVISION_SHARES)
         beside = (double)(pieces * reading.again);
-    if (kind == DIVISION_PASSES)
-        beside = smaller(beside, (double)schedule_depth_among(dividing->levels->planes, members));
     option.seconds = alone * smaller(1.0, (each + beside) / planes);
-    if (kind != DIVISION_PARTS && steps > 0.0)
+    if (kind == DIVISION_SHARES && steps > 0.0)
         option.step_bytes = received_bytes(dividing, &reading, members) / steps;
     if (kind == DIVISION_SHARES)
         predict_shares(dividing, &reading, pieces, &option);
-    if (kind == DIVISION_PASSES)
-        predict_passes(dividing, &reading, beside, each, &option);
     return option;
 }
 
@@ -152,9 +129,7 @@ static bool suits(const struct division_case *dividing, enum division_kind kind)
     case DIVISION_PARTS:
         return !mixes && !job_waits_for_change(job) && !job->measures;
     case DIVISION_SHARES:
-        return !mixes && dividing->random && !job->copies;
-    case DIVISION_PASSES:
-        return !job->copies && !region_is_part(job->region_kind);
+        return !mixes && !job->copies;
     default:
         return false;
     }
@@ -197,17 +172,18 @@ struct division division_choose(const struct division_case *dividing, enum divis
     if (wish != DIVISION_CHEAPEST)
         choose(&division, division.options[wish].fate == DIVISION_CAN ? wish : DIVISION_ALONE);
     if (division.kind == DIVISION_ALONE)
-        division.why = planes == 1 ? "there is only one plane" : no_faster;
+        division.why = planes == 1                         ? "there is only one plane"
+                       : levels_mix_ends(dividing->levels) ? mixed_ends
+                                                           : no_faster;
     return division;
 }
 
 double division_stakes(const struct division *division, size_t processes)
 {
     const struct division_option *options = division->options;
-    bool matters =
-        options[DIVISION_SHARES].fate == DIVISION_CAN || options[DIVISION_PASSES].fate == DIVISION_CAN;
 
-    return matters ? options[DIVISION_ALONE].seconds / (double)processes : 0.0;
+    return options[DIVISION_SHARES].fate == DIVISION_CAN ? options[DIVISION_ALONE].seconds / (double)processes
+                                                         : 0.0;
 }
 
 /* Why one computes alone after a kind has failed. */
@@ -215,14 +191,8 @@ static const char *failing(enum division_kind kind, enum division_fate fate)
 {
     if (fate == DIVISION_UNLIKE)
         return "the ranks would take different numbers of steps at once";
-    switch (kind) {
-    case DIVISION_PARTS:
-        return "there is too little memory for one pass over a part";
-    case DIVISION_SHARES:
-        return "the grid is too large for the memory of all ranks together";
-    default:
-        return "there is too little memory for planes of other ranks";
-    }
+    return kind == DIVISION_PARTS ? "there is too little memory for one pass over a part"
+                                  : "the grid is too large for the memory of all ranks together";
 }
 
 bool division_step_down(struct division *division, enum division_fate fate)
@@ -238,12 +208,8 @@ bool division_step_down(struct division *division, enum division_fate fate)
     if (division->kind == DIVISION_ALONE)
         division->why = failing(failed, fate);
     else if (fate == DIVISION_UNLIKE)
-        division->setback =
-            failed == DIVISION_SHARES
-                ? "the ranks do not hold the grid together: they would take different numbers "
-                  "of steps at once"
-                : "the ranks do not make several passes: they would take different numbers "
-                  "of steps at once";
+        division->setback = "the ranks do not hold the grid together: they would take different numbers "
+                            "of steps at once";
     return true;
 }
 

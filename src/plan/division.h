@@ -15,7 +15,6 @@ enum division_kind {
     DIVISION_ALONE,    /* one computes all planes */
     DIVISION_PARTS,    /* each computes some in one pass, and beside them again what others compute */
     DIVISION_SHARES,   /* each holds some, and hands over what others read of them before each level */
-    DIVISION_PASSES,   /* each computes some in several passes, and lends others what a pass reads of them */
     DIVISION_KINDS
 };
 
@@ -49,7 +48,6 @@ struct division_case {
     const struct backend *backend; /* that each process computes on */
     const struct levels *levels;   /* of the steps, before forms are settled */
     struct link link;              /* between them */
-    bool random;                   /* the source gives planes in any order */
     size_t processes;
 };
 

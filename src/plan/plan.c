@@ -49,11 +49,8 @@ struct range plan_window(const struct plan *plan)
 {
     const struct range all = {0, plan->shape.planes};
     const struct schedule *schedule = &plan->schedule;
-    const struct shares *portions = &plan->portions;
     bool at_once = !schedule->whole && (!schedule->spooled || schedule->passes == 1);
 
-    if (portions->count > 1)
-        return shares_own(portions, portions->first);
     return at_once ? job_window(plan->job) : all;
 }
 
@@ -176,37 +173,12 @@ static bool share_with_others(struct plan *plan, const struct schedule_request *
     return true;
 }
 
-/* The same planes in every pass. */
-static bool make_passes_with_others(struct plan *plan, const struct schedule_request *request,
-                                    struct fault *fault)
-{
-    const struct job *job = plan->job;
-
-    keep_first(plan);
-    plan->portions =
-        (struct shares){.planes = plan->shape.planes, .count = job->members, .first = job->member, .held = 1};
-    return scheduler_make(request, &plan->schedule, fault);
-}
-
-/* The steps whose changes ranks keep for each of their planes: one if they hold the grid together; else as
-   many as fit, but at least one. */
-static size_t kept_steps(const struct plan *plan, enum division_kind division, size_t step_bytes)
-{
-    const struct stage *last = &plan->job->stages[plan->job->stage_count - 1];
-    size_t most = size_most(1, PLAN_CHANGE_BYTES / step_bytes);
-
-    if (division == DIVISION_SHARES)
-        return 1;
-    return last->steps < most ? (size_t)last->steps : most;
-}
-
 /* Those of one rank, and those that come from another one. */
-static size_t change_bytes(const struct plan *plan, enum division_kind division)
+static size_t change_bytes(const struct plan *plan)
 {
     size_t planes = size_divided_up(plan->shape.planes, plan->job->members);
-    size_t step_bytes = planes * plan->job->in.grid.channels * sizeof(double);
 
-    return job_waits_for_change(plan->job) ? 2 * step_bytes * kept_steps(plan, division, step_bytes) : 0;
+    return job_waits_for_change(plan->job) ? 2 * planes * plan->job->in.grid.channels * sizeof(double) : 0;
 }
 
 static bool make_schedule(const struct plan_request *request, struct plan *plan,
@@ -240,18 +212,13 @@ static bool make_schedule(const struct plan_request *request, struct plan *plan,
         .at_once = region_is_part(job->region_kind) || request->division == DIVISION_PARTS,
         .measures = job->measures,
         .trades = request->division == DIVISION_SHARES,
-        .among = request->division == DIVISION_PASSES ? job->members : 0,
-        .change_bytes = change_bytes(plan, request->division),
+        .change_bytes = change_bytes(plan),
         .tees = request->stop_count > 0,
         .trials = request->explains ? &plan->trials : NULL,
     };
 
     if (request->division == DIVISION_SHARES)
         return share_with_others(plan, &schedule, fault);
-    if (request->depth > 0)
-        schedule.limits.depth = request->depth;
-    if (request->division == DIVISION_PASSES)
-        return make_passes_with_others(plan, &schedule, fault);
     if (opened(plan) > 1 && share(plan, &schedule))
         return true;
     keep_first(plan);
@@ -463,8 +430,8 @@ static struct plan plan_of(const struct job *job)
                          .shape = lower_shape(&job->in.grid, encoding_work_channels(&job->field))};
 }
 
-bool plan_divide(const struct plan_request *request, const struct job *job, const struct source *source,
-                 const struct link *link, size_t processes, struct division *division, struct fault *fault)
+bool plan_divide(const struct plan_request *request, const struct job *job, const struct link *link,
+                 size_t processes, struct division *division, struct fault *fault)
 {
     struct plan plan = plan_of(job);
     bool done = job->copies || lower_stages(&plan, fault);
@@ -474,7 +441,6 @@ bool plan_divide(const struct plan_request *request, const struct job *job, cons
                                            .backend = selection_expected(request),
                                            .levels = &levels,
                                            .link = *link,
-                                           .random = source->random,
                                            .processes = processes};
 
     if (done)

@@ -15,16 +15,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Bytes in which a rank keeps the changes of its planes, until those of all ranks are added up in the
-   order of planes. The changes of one step may take more. */
-#define PLAN_CHANGE_BYTES ((size_t)1 << 20)
-
 struct plan {
     const struct job *job;
     struct selection selection;
     struct lane lanes[DEVICES_MOST]; /* those of the devices that it takes are open */
     struct shares shares;            /* of the planes; one, of all planes, where there is one device */
-    struct shares portions; /* of them, each a rank's in every pass; of no count where one makes them */
     char device_name[64], device_text[256];
     struct fault setback; /* of the device that the CPU stands in for; else its status is STATUS_DONE */
     double start;         /* seconds until the device was open and the routines were ready */
@@ -44,8 +39,8 @@ struct plan {
 };
 
 /* How so many processes divide a job with such a link between them. */
-bool plan_divide(const struct plan_request *request, const struct job *job, const struct source *source,
-                 const struct link *link, size_t processes, struct division *division, struct fault *fault);
+bool plan_divide(const struct plan_request *request, const struct job *job, const struct link *link,
+                 size_t processes, struct division *division, struct fault *fault);
 
 /* For a source that is open. A plan over the memory limit is refused with STATUS_LIMIT. Whatever becomes of
    the plan, its setback tells whether the CPU was to stand in for another device. */

@@ -4,9 +4,6 @@
 #include "base/mem.h"
 #include "base/size.h"
 
-/* What a pass by one of several processes costs besides, in steps: it reads and writes a spool file. */
-#define MOVING_STEPS 4
-
 /* Planes of the longest grid that a pass has, which may have to be unrolled. */
 static size_t most_planes(const struct schedule *schedule, const struct levels *levels)
 {
@@ -33,49 +30,6 @@ static size_t scratch_bytes(const struct schedule_request *request, const struct
     if (request->changes)
         bytes += backend->change_bytes(shape, schedule->window);
     return bytes;
-}
-
-/* Of the planes, those of any process at least, and at most. */
-static size_t least_portion(const struct schedule_request *request)
-{
-    return request->levels->planes / request->among;
-}
-
-static size_t most_portion(const struct schedule_request *request)
-{
-    return size_divided_up(request->levels->planes, request->among);
-}
-
-/* With the depth, levels compute more beside a portion, but there are fewer passes. */
-size_t schedule_depth_among(size_t planes, size_t processes)
-{
-    size_t portion = size_divided_up(planes, processes), depth = 1;
-
-    while (depth * depth < MOVING_STEPS * portion)
-        depth++;
-    return size_least(depth, planes - 1);
-}
-
-/* Planes are lent between passes, when nothing needs their buffers. */
-static bool count_loans(const struct schedule_request *request, struct schedule *schedule)
-{
-    size_t free_bytes = count_buffers(schedule) * schedule->batch_bytes, loan_bytes;
-
-    if (request->among == 0)
-        return true;
-    if (!mem_product(&loan_bytes, request->work_plane_bytes, SCHEDULE_LOAN_PLANES))
-        return false;
-    schedule->loan = size_most(1, size_least(least_portion(request), free_bytes / size_most(1, loan_bytes)));
-    schedule->trade_bytes = request->change_bytes + (loan_bytes > free_bytes ? loan_bytes - free_bytes : 0);
-    return true;
-}
-
-/* Planes that stand in a spool file. */
-static size_t spooled_planes(const struct schedule_request *request, const struct schedule *schedule)
-{
-    size_t planes = request->levels->planes;
-
-    return request->among == 0 ? planes : size_least(planes, most_portion(request) + 2 * schedule->depth);
 }
 
 /* False where addresses end. */
@@ -113,8 +67,7 @@ bool schedule_count(struct schedule *schedule, const struct schedule_request *re
         !mem_product(&schedule->batch_bytes, plane_bytes, schedule->batch) ||
         !mem_product(&buffers, schedule->batch_bytes, count_buffers(schedule) * schedule->lanes) ||
         !mem_product(&schedule->spool_bytes, request->work_plane_bytes,
-                     schedule->spooled ? spooled_planes(request, schedule) : 0) ||
-        !count_loans(request, schedule))
+                     schedule->spooled ? levels->planes : 0))
         return false;
     schedule->sum_bytes = scratch_bytes(request, schedule);
     return add_up(&schedule->memory_bytes, 7,

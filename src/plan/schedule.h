@@ -9,15 +9,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Planes that a process has in memory if others lend it one on either side: these two, and at most two of
-   its own on either side, which it lends. */
-#define SCHEDULE_LOAN_PLANES 6
-
 /* How much at a time. 0: what suits the machine; tests want little of everything. */
 struct schedule_limits {
     size_t slab;     /* planes that the levels advance by */
     size_t batch;    /* planes that pass between files and device together */
-    size_t depth;    /* planes that the levels of a pass lag behind, where ranks make several */
     uint64_t memory; /* more than this is not taken where passes over a spool file would do with less */
 };
 
@@ -73,9 +68,7 @@ struct schedule_request {
     bool at_once;             /* nothing else than one pass will do */
     bool measures;            /* all of the result is looked at before any of it leaves */
     bool trades;              /* devices that share are of other processes but for one */
-    size_t among; /* processes that make all passes over spool files, each over its portion of the planes; 0:
-                     there is one */
-    size_t change_bytes;            /* what the changes of a step take on their way between them */
+    size_t change_bytes;      /* what the changes of a step take on their way between them */
     struct schedule_trials *trials; /* filled in with the candidates; NULL: nobody asks */
 };
 
@@ -104,7 +97,6 @@ struct schedule {
     size_t routine_bytes, sum_bytes;              /* what routines and sums take beside */
     size_t trade_bytes;        /* and what planes and their changes take on their way between processes */
     size_t trade_device_bytes; /* what such planes take in a device's own memory, a part of sum_bytes */
-    size_t loan;               /* planes that a process gets from others at once, on either side */
     size_t memory_bytes;       /* all of it, on host and devices */
 };
 
@@ -123,8 +115,5 @@ bool schedule_count(struct schedule *schedule, const struct schedule_request *re
 
 /* Whether what was counted fits into so much memory (0: no limit), and the device's own. */
 bool schedule_fits(const struct schedule *schedule, const struct schedule_request *request, uint64_t memory);
-
-/* The greatest depth of passes that so many processes make over their portions of the planes. */
-size_t schedule_depth_among(size_t planes, size_t processes);
 
 #endif

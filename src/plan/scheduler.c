@@ -42,17 +42,6 @@ static struct attempt attempt_of(const struct schedule_request *request, const s
     return attempt;
 }
 
-/* The deepest passes that are any good. */
-static size_t deepest(const struct schedule_request *request)
-{
-    size_t planes = request->levels->planes;
-
-    if (request->among == 0)
-        return planes - 1;
-    return request->limits.depth > 0 ? size_least(request->limits.depth, planes - 1)
-                                     : schedule_depth_among(planes, request->among);
-}
-
 /* In such sizes, at the depth that it has; false where addresses end. */
 static bool count_memory(struct attempt *attempt, const struct schedule_size *size)
 {
@@ -115,7 +104,7 @@ static bool fit_depth(struct attempt *attempt, const struct levels_walk *survey,
 static bool deepen(struct attempt *attempt, uint64_t memory)
 {
     struct levels_walk survey = levels_survey_stages(&attempt->levels);
-    size_t deep = survey.depth, too_deep = size_most(deep, deepest(attempt->request)) + 1;
+    size_t deep = survey.depth, too_deep = attempt->levels.planes;
     struct attempt shallow;
 
     if (deep >= attempt->levels.planes || !fit_sizes(attempt, &survey, memory))
@@ -139,7 +128,7 @@ static bool fit_full_depth(struct attempt *attempt, uint64_t memory)
 {
     struct levels_walk survey = survey_all(&attempt->levels);
 
-    return survey.depth <= deepest(attempt->request) && fit_sizes(attempt, &survey, memory);
+    return survey.depth < attempt->levels.planes && fit_sizes(attempt, &survey, memory);
 }
 
 static bool fit_passes(struct attempt *attempt, uint64_t memory)

@@ -1,7 +1,5 @@
 #include "journey.h"
 
-#include "loan.h"
-
 struct journey journey_start(struct run *run, struct stops *stops)
 {
     const struct plan *plan = run->plan;
@@ -10,13 +8,7 @@ struct journey journey_start(struct run *run, struct stops *stops)
                             route_start(&plan->levels, plan->schedule.depth, stops->source->random)};
 }
 
-/* A rank of whose planes none is written has nothing to do with the last leg. */
-static bool is_of_use(const struct journey *journey, const struct route_leg *leg)
-{
-    return leg->to != ROUTE_SINK || job_window(journey->run->job).count > 0;
-}
-
-static bool make_leg(struct journey *journey, const struct route_leg *leg, double *changes, bool measures)
+bool journey_make(struct journey *journey, const struct route_leg *leg, double *changes, bool measures)
 {
     const struct stop from = stops_from(journey->stops, leg->from), to = stops_to(journey->stops, leg->to);
     struct pass pass = {.begin = leg->begin,
@@ -27,17 +19,7 @@ static bool make_leg(struct journey *journey, const struct route_leg *leg, doubl
                         .changes = changes,
                         .measures = measures};
 
-    return !is_of_use(journey, leg) || pass_make(journey->run, &pass);
-}
-
-bool journey_make(struct journey *journey, const struct route_leg *leg, double *changes, bool measures)
-{
-    struct run *run = journey->run;
-
-    if (!loan_is_due(run))
-        return make_leg(journey, leg, changes, measures);
-    return loan_planes(run, journey->stops, leg) &&
-           peers_agree(run->peers, make_leg(journey, leg, changes, measures), run->fault);
+    return pass_make(journey->run, &pass);
 }
 
 /* All the way to a mark: into the sink, or into a spool file; there the extremes may be asked for. */

@@ -233,15 +233,16 @@ static bool create_ring(struct run *run, struct ring **ring, size_t buffers)
                        run->fault);
 }
 
-/* What can be read anywhere is read where the pass needs it, and shares are read one after the other.
-   Anything else is read to its end, which tells that it is undamaged. */
+/* What can be read anywhere is read where the pass needs it, and the lanes of a process read their shares one
+   after the other. Anything else, each process reads to its end, which tells that it is undamaged. */
 static struct carrier_load load_of(const struct run *run, const struct pass *pass)
 {
     const struct levels_span *span = &pass->frame.span;
     const struct range part = {span->begin, span->end - span->begin};
-    const struct range whole = {0, run->plan->shape.planes};
+    const struct range whole = {is_shared(run) ? pass->overlap : 0, run->plan->shape.planes};
+    bool takes_turns = run->plan->shares.held > 1;
 
-    return (struct carrier_load){pass->from->random || is_shared(run) ? part : whole, part,
+    return (struct carrier_load){pass->from->random || takes_turns ? part : whole, part,
                                  run->plan->schedule.batch};
 }
 
@@ -372,16 +373,6 @@ static struct sweep_frame some_of(const struct run *run, const struct pass *pass
     return frame;
 }
 
-/* The same ones in every pass; in the last one those of them that are written. */
-static struct sweep_frame portion_of(const struct run *run, const struct pass *pass)
-{
-    const struct shares *portions = &run->plan->portions;
-    struct range own = shares_own(portions, portions->first);
-
-    own.first += pass->overlap;
-    return some_of(run, pass, pass->to->of_run ? wanted(run, pass) : own);
-}
-
 static struct sweep_frame planes_of(const struct run *run, const struct pass *pass)
 {
     size_t planes = run->plan->shape.planes, overlap = pass->overlap;
@@ -390,8 +381,6 @@ static struct sweep_frame planes_of(const struct run *run, const struct pass *pa
 
     if (is_shared(run))
         return share_of(run, pass);
-    if (run->plan->portions.count > 1)
-        return portion_of(run, pass);
     if (streams_part(run))
         return some_of(run, pass, part);
     return (struct sweep_frame){.overlap = overlap,

@@ -229,44 +229,20 @@ bool sweep_list_changes(struct sweep *sweep, const struct level *level, struct r
                                         planes, changes, fault);
 }
 
-/* Ranks keep those of each plane apart, since they are added up in the order of planes. */
-static bool keeps_apart(const struct sweep *sweep)
-{
-    return sweep->plan->portions.count > 1;
-}
-
-static size_t step_changes(const struct sweep *sweep)
-{
-    size_t channels = sweep->plan->job->in.grid.channels;
-
-    return keeps_apart(sweep) ? sweep->frame.own.count * channels : channels;
-}
-
-static void take_changes(const struct sweep *sweep, struct range planes, double *sums)
-{
-    size_t channels = sweep->plan->job->in.grid.channels, count = planes.count * channels;
-
-    if (keeps_apart(sweep)) {
-        memcpy(sums + (planes.first - sweep->frame.own.first) * channels, sweep->plane_changes,
-               count * sizeof *sums);
-        return;
-    }
-    for (size_t i = 0; i < count; i++)
-        sums[i % channels] += sweep->plane_changes[i];
-}
-
 /* Over the channels that the file has, and its planes, one after the other. */
 bool sweep_add_change(struct sweep *sweep, const struct level *level, struct range planes, double *sums,
                       struct fault *fault)
 {
     struct range own = sweep_overlap(planes, sweep->frame.own), part = {own.first, 0};
+    size_t channels = sweep->plan->job->in.grid.channels;
 
     for (size_t left = own.count; left > 0; left -= part.count) {
         part.first += part.count;
         part.count = size_least(left, CHANGES_TOGETHER);
         if (!sweep_list_changes(sweep, level, part, sweep->plane_changes, fault))
             return false;
-        take_changes(sweep, part, sums);
+        for (size_t i = 0; i < part.count * channels; i++)
+            sums[i % channels] += sweep->plane_changes[i];
     }
     return true;
 }
@@ -319,7 +295,7 @@ bool sweep_run(struct sweep *sweep, struct fault *fault)
         if (changes != NULL && level->ends_step) {
             if (sweep_looks_at(sweep, level) && !sweep_add_change(sweep, level, planes, changes, fault))
                 return false;
-            changes += step_changes(sweep);
+            changes += sweep->plan->job->in.grid.channels;
         }
     }
     sweep->done = done;

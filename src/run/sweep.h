@@ -47,7 +47,7 @@ struct sweep {
     unsigned input, output;        /* fields of the planes read, and of the last level */
     double *plane_changes;         /* room for those of some planes, where steps are looked at */
     double *changes; /* of each step of the pass, and each channel: Σ (after − before)² where it is looked at;
-                        where planes are portions of several ranks, that of each of its own planes; or NULL */
+                        or NULL */
     double span;     /* sample updates asked for in the device's span of work */
     double seconds;  /* of the spans that are done */
     uint64_t handed; /* planes, by other lanes */

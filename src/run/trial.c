@@ -3,7 +3,6 @@
 #include "base/mem.h"
 #include "base/size.h"
 #include "fleet.h"
-#include "loan.h"
 
 #include <math.h>
 
@@ -110,21 +109,13 @@ bool trial_in_fields(struct trial *trial)
     return done;
 }
 
-/* Ranks keep the changes of each of their planes. */
-static size_t most_at_a_venture(const struct run *run)
-{
-    size_t step = shares_most(&run->plan->portions) * run->job->in.grid.channels * sizeof(double);
-
-    return size_least(MOST_AT_A_VENTURE, size_most(1, PLAN_CHANGE_BYTES / step));
-}
-
 /* Steps that a pass takes before anyone knows whether the run takes them. */
 static struct route_leg venture(const struct trial *trial, const struct route *route)
 {
     struct levels_mark end = levels_end(route->levels), most = route->at;
     struct route_leg leg;
 
-    most.step += loan_is_due(trial->run) ? most_at_a_venture(trial->run) : MOST_AT_A_VENTURE;
+    most.step += MOST_AT_A_VENTURE;
     if (most.step < last_stage(trial)->steps)
         end = most;
     leg = route_next(route, end, false);
@@ -139,23 +130,6 @@ static size_t steps_of(const struct trial *trial, const struct route_leg *leg)
     return (size_t)(end - leg->begin.step);
 }
 
-/* Steps whose changes are added to sums. */
-static bool take_leg(struct trial *trial, struct journey *journey, const struct route_leg *leg, size_t steps,
-                     double *sums)
-{
-    const struct run *run = trial->run;
-    double *changes;
-    bool done;
-
-    if (!loan_is_due(run))
-        return sums != NULL && journey_make(journey, leg, sums, false);
-    changes = sums == NULL ? NULL : loan_changes(run, steps);
-    done = peers_agree(run->peers, changes != NULL, run->fault) &&
-           journey_make(journey, leg, changes, false) && loan_add_up(run, changes, steps, sums);
-    mem_free(changes);
-    return done;
-}
-
 bool trial_over_spools(struct trial *trial, struct journey *journey, struct levels_mark *end)
 {
     struct route *route = &journey->route;
@@ -166,7 +140,7 @@ bool trial_over_spools(struct trial *trial, struct journey *journey, struct leve
         struct route_leg leg = venture(trial, route);
         size_t steps = steps_of(trial, &leg), taken = 0;
         double *sums = mem_zeroed(steps, channels * sizeof *sums, "the sums", trial->run->fault);
-        bool done = take_leg(trial, journey, &leg, steps, sums);
+        bool done = sums != NULL && journey_make(journey, &leg, sums, false);
         if (done)
             taken = judge_all(trial, leg.begin.step, sums, steps, &enough);
         mem_free(sums);
