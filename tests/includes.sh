@@ -23,7 +23,7 @@ $cuda/sums    : base model kernels $cuda/shared
 $cuda         : base model kernels $cuda/shared $cuda/ladder $cuda/volumes $cuda/pictures $cuda/sums
 png           : base model
 format        : base model png
-plan          : base model kernels format
+plan          : base model peers kernels format
 run           : base model peers kernels format plan
 pipeline      : base model peers kernels format plan run
 cli           : base model peers kernels format plan run pipeline

@@ -12,13 +12,6 @@
 
 enum { RANKS_MOST = 16, MESSAGES_MOST = 64 };
 
-/* A message that a rank has for another one, until it is taken. */
-struct letter {
-    const void *bytes;
-    size_t size;
-    bool there;
-};
-
 /* A message that was started, and does not wait for its receiver. */
 struct crate {
     struct crate *next;
@@ -49,7 +42,6 @@ struct room {
     uint64_t least, next;
     void *shared; /* of the one that tells */
     size_t maps;  /* that are not given back */
-    struct letter letters[RANKS_MOST][RANKS_MOST];
     bool warned[RANKS_MOST];
     struct crate *crates; /* on their way, in the order in which they were sent */
     struct seat {
@@ -58,6 +50,8 @@ struct room {
         size_t rank; /* in the room of all */
         int file;    /* the memory that others on its node map */
         size_t bytes;
+        uint64_t value;      /* that it lists */
+        const void *brought; /* to rank 0 */
         struct peers_message messages[MESSAGES_MOST];
         size_t count;
     } seats[RANKS_MOST];
@@ -203,40 +197,37 @@ static bool broadcast(void *state, size_t from, void *bytes, size_t size, struct
     return leave(seat, done && meet(room), fault);
 }
 
-static bool send_letter(void *state, size_t to, const void *bytes, size_t size, struct fault *fault)
+static bool list(void *state, uint64_t own, uint64_t *values, struct fault *fault)
 {
     struct seat *seat = state;
     struct room *room = seat->room;
-    struct letter *letter = &room->letters[seat->index][to];
-
-    if (!enter(seat, fault))
-        return false;
-    *letter = (struct letter){bytes, size, true};
-    wake(room);
-    while (letter->there && !room->threads->broken)
-        wait(room);
-    return leave(seat, !letter->there, fault);
-}
-
-static bool receive(void *state, size_t from, void *bytes, size_t size, struct fault *fault)
-{
-    struct seat *seat = state;
-    struct room *room = seat->room;
-    struct letter *letter = &room->letters[from][seat->index];
     bool done;
 
     if (!enter(seat, fault))
         return false;
-    while (!letter->there && !room->threads->broken)
-        wait(room);
-    done = letter->there && !room->threads->broken; /* the sender may have left */
-    if (done) {
-        fixture_require(letter->size == size, "a message is as long as it was expected to be");
-        memcpy(bytes, letter->bytes, size);
-        letter->there = false;
-        wake(room);
+    seat->value = own;
+    done = meet(room);
+    for (size_t i = 0; i < room->count; i++)
+        values[i] = room->seats[i].value;
+    return leave(seat, done && meet(room), fault);
+}
+
+static bool gather(void *state, const void *bytes, const uint64_t *sizes, void *into, struct fault *fault)
+{
+    struct seat *seat = state;
+    struct room *room = seat->room;
+    unsigned char *next = into;
+    bool done;
+
+    if (!enter(seat, fault))
+        return false;
+    seat->brought = bytes;
+    done = meet(room) && !room->threads->broken; /* another one may have left */
+    for (size_t i = 0; done && seat->index == 0 && i < room->count; next += sizes[i++]) {
+        if (sizes[i] > 0)
+            memcpy(next, room->seats[i].brought, sizes[i]);
     }
-    return leave(seat, done, fault);
+    return leave(seat, done && meet(room), fault);
 }
 
 static void send_crate(struct seat *seat, const struct peers_message *message)
@@ -497,14 +488,14 @@ static void leave_room(void *state)
     pthread_mutex_lock(&threads->mutex);
     room->open--;
     for (size_t i = 0; !threads->broken && i < room->count; i++)
-        fixture_require(!room->letters[i][seat->index].there && !room->warned[i], "nothing is left unheard");
+        fixture_require(!room->warned[i], "nothing is left unheard");
     pthread_mutex_unlock(&threads->mutex);
 }
 
 static const struct peers_kind peers_threads = {.min = minimum,
                                                 .broadcast = broadcast,
-                                                .send = send_letter,
-                                                .receive = receive,
+                                                .list = list,
+                                                .gather = gather,
                                                 .start_messages = start_messages,
                                                 .test_messages = test_messages,
                                                 .wait_for_messages = wait_for_messages,

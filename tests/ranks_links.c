@@ -1,9 +1,11 @@
-/* The link between ranks: what is known of it decides, it is measured, and messages on it are looked at. */
-#include "run/gauge.h"
+/* The link between ranks: what is known of it decides, it is measured, messages on it are looked at, and what
+   ranks bring to rank 0 comes in order. */
+#include "peers/link.h"
 #include "ranks_cases.h"
 #include "ranks_run.h"
 
 #include <check.h>
+#include <stdlib.h>
 
 /* What is known of the link between ranks decides for them. */
 static void check_link(double bytes_a_second, enum division_kind kind)
@@ -44,7 +46,7 @@ static void *measure_link(void *data)
 {
     struct measuring *measuring = data;
 
-    measuring->done = gauge_link(&measuring->peers, &measuring->link, &measuring->fault);
+    measuring->done = link_measure(&measuring->peers, &measuring->link, &measuring->fault);
     peers_close(&measuring->peers);
     return NULL;
 }
@@ -84,6 +86,72 @@ START_TEST(links_are_measured)
 }
 END_TEST
 
+/* Ranks that bring rank 0 what they have: nothing, and more and less than it takes at once. */
+static const size_t brought[] = {3, 0, 700 << 10, 700 << 10, 3 << 20, 1, 0};
+
+struct bringing {
+    struct peers peers;
+    pthread_t thread;
+    size_t taken, refused; /* how many rank 0 has taken, and which it does not take */
+    struct fault fault;
+    bool done;
+};
+
+static bool take_brought(void *data, const void *bytes, size_t size, struct fault *fault)
+{
+    struct bringing *bringing = data;
+    const unsigned char *each = bytes;
+    size_t from = bringing->taken++;
+
+    ck_assert_uint_lt(from, LENGTH(brought));
+    ck_assert_uint_eq(size, brought[from]);
+    for (size_t i = 0; i < size; i += 997)
+        ck_assert_uint_eq(each[i], (unsigned char)(from + i));
+    return from != bringing->refused || fault_raise(fault, STATUS_IO, "no room");
+}
+
+static void *bring(void *data)
+{
+    struct bringing *bringing = data;
+    size_t own = bringing->peers.place.index;
+    unsigned char *bytes = fixture_memory(brought[own] + 1, 1);
+
+    for (size_t i = 0; i < brought[own]; i++)
+        bytes[i] = (unsigned char)(own + i);
+    bringing->done =
+        peers_gather(&bringing->peers, bytes, brought[own], take_brought, bringing, &bringing->fault);
+    peers_close(&bringing->peers);
+    free(bytes);
+    return NULL;
+}
+
+static void check_gathering(size_t refused)
+{
+    struct bringing ranks[LENGTH(brought)];
+    struct peers_threads *threads = peers_threads_open(LENGTH(brought));
+
+    for (size_t i = 0; i < LENGTH(brought); i++) {
+        ranks[i] = (struct bringing){.peers = peers_threads_peers(threads, i), .refused = refused};
+        fixture_require(pthread_create(&ranks[i].thread, NULL, bring, &ranks[i]) == 0, "a thread");
+    }
+    for (size_t i = 0; i < LENGTH(brought); i++)
+        pthread_join(ranks[i].thread, NULL);
+    peers_threads_close(threads);
+    ck_assert_uint_eq(ranks[0].taken, refused < LENGTH(brought) ? refused + 1 : LENGTH(brought));
+    for (size_t i = 0; i < LENGTH(brought); i++) {
+        ck_assert_int_eq(ranks[i].done, refused == LENGTH(brought));
+        if (!ranks[i].done)
+            ck_assert_str_eq(ranks[i].fault.text, "rank 0 (here): no room");
+    }
+}
+
+START_TEST(what_ranks_bring_comes_in_their_order)
+{
+    for (size_t refused = 0; refused <= LENGTH(brought); refused++)
+        check_gathering(refused);
+}
+END_TEST
+
 static unsigned long count_looks(const char *options)
 {
     struct ranks_run run;
@@ -113,6 +181,7 @@ TCase *ranks_links_case(void)
 
     tcase_add_test(tests, a_fast_link_lets_ranks_share);
     tcase_add_test(tests, links_are_measured);
+    tcase_add_test(tests, what_ranks_bring_comes_in_their_order);
     tcase_add_test(tests, messages_are_looked_at_while_processors_compute);
     return tests;
 }

@@ -181,59 +181,98 @@ void peers_unshare(struct peers *peers, void *memory)
 
 /* ---- what comes to rank 0 ---- */
 
-/* What a rank brings, asked for when its turn has come, so that no more than this is on its way. */
-static bool bring(struct peers *peers, const void *bytes, size_t size, struct fault *fault)
-{
-    uint64_t length = size;
-    bool wanted;
+/* Rank 0 takes what ranks bring as often as this is full. */
+#define GATHER_BYTES ((uint64_t)1 << 20)
 
-    return peers->kind->send(peers->state, 0, &length, sizeof length, fault) &&
-           peers->kind->receive(peers->state, 0, &wanted, sizeof wanted, fault) &&
-           (!wanted || size == 0 || peers->kind->send(peers->state, 0, bytes, size, fault));
+/* What all of them bring, and how much of it goes to rank 0 in one turn: all that several ranks have, and
+   nothing of the others. */
+struct gathering {
+    struct peers *peers;
+    uint64_t *sizes, *turn;
+    unsigned char *buffer; /* rank 0's, of so many bytes */
+    uint64_t room;
+};
+
+static void find_room(struct gathering *gathering)
+{
+    uint64_t most = 0, sum = 0;
+
+    for (size_t i = 0; i < peers_count(gathering->peers); i++) {
+        most = gathering->sizes[i] > most ? gathering->sizes[i] : most;
+        sum += gathering->sizes[i];
+    }
+    gathering->room = sum < GATHER_BYTES ? sum : most > GATHER_BYTES ? most : GATHER_BYTES;
 }
 
-/* Whatever has failed so far, the rank is waiting for an answer. */
-static bool fetch(struct peers *peers, size_t from, bool *fine, peers_taker *take, void *data,
-                  struct fault *fault)
+static bool open_gathering(struct gathering *gathering, uint64_t size, struct fault *fault)
 {
-    struct fault own;
-    uint64_t length;
-    void *bytes = NULL;
-    bool wanted, done;
+    struct peers *peers = gathering->peers;
+    size_t count = peers_count(peers);
 
-    if (!peers->kind->receive(peers->state, from, &length, sizeof length, fault))
+    gathering->sizes = mem_zeroed(count, 2 * sizeof *gathering->sizes, "what ranks bring", fault);
+    gathering->turn = gathering->sizes + count;
+    if (!peers_agree(peers, gathering->sizes != NULL, fault) ||
+        !peers->kind->list(peers->state, size, gathering->sizes, fault))
         return false;
-    if (*fine)
-        bytes = mem_alloc((size_t)length, 1, "what another rank brings", fault);
-    wanted = *fine = bytes != NULL;
-    done = peers->kind->send(peers->state, from, &wanted, sizeof wanted, &own) &&
-           (!wanted || length == 0 || peers->kind->receive(peers->state, from, bytes, (size_t)length, &own));
-    if (!done)
-        *fault = own;
-    *fine = done && wanted && take(data, bytes, (size_t)length, fault);
-    mem_free(bytes);
+    find_room(gathering);
+    if (peers_lead(peers))
+        gathering->buffer = mem_alloc((size_t)gathering->room, 1, "what other ranks bring", fault);
+    return peers_agree(peers, !peers_lead(peers) || gathering->buffer != NULL, fault);
+}
+
+/* Ranks from one on whose bytes fit the buffer together; returns the one behind them. */
+static size_t fill_turn(struct gathering *gathering, size_t first)
+{
+    size_t count = peers_count(gathering->peers), end = first;
+
+    memset(gathering->turn, 0, count * sizeof *gathering->turn);
+    for (uint64_t left = gathering->room; end < count && gathering->sizes[end] <= left; end++)
+        left -= gathering->turn[end] = gathering->sizes[end];
+    return end;
+}
+
+static bool take_turn(const struct gathering *gathering, size_t first, size_t end, peers_taker *take,
+                      void *data, struct fault *fault)
+{
+    const unsigned char *next = gathering->buffer;
+    bool done = true;
+
+    for (size_t i = first; done && i < end; next += gathering->sizes[i++])
+        done = take(data, next, (size_t)gathering->sizes[i], fault);
     return done;
 }
 
-static bool fetch_all(struct peers *peers, const void *bytes, size_t size, peers_taker *take, void *data,
-                      struct fault *fault)
+/* Whoever cannot take what comes goes on receiving it, since the others send it. */
+static bool gather_all(struct gathering *gathering, const void *bytes, peers_taker *take, void *data,
+                       struct fault *fault)
 {
-    bool fine = take(data, bytes, size, fault);
+    struct peers *peers = gathering->peers;
+    bool fine = true;
 
-    for (size_t from = 1; from < peers_count(peers); from++) {
-        if (!fetch(peers, from, &fine, take, data, fault))
+    for (size_t first = 0, end; first < peers_count(peers); first = end) {
+        struct fault lost;
+        end = fill_turn(gathering, first);
+        if (!peers->kind->gather(peers->state, bytes, gathering->turn, gathering->buffer, &lost)) {
+            *fault = lost;
             return false;
+        }
+        fine = fine && (!peers_lead(peers) || take_turn(gathering, first, end, take, data, fault));
     }
-    return fine;
+    return peers_agree(peers, fine, fault);
 }
 
 bool peers_gather(struct peers *peers, const void *bytes, size_t size, peers_taker *take, void *data,
                   struct fault *fault)
 {
-    bool done = peers_lead(peers) ? fetch_all(peers, bytes, size, take, data, fault)
-                                  : bring(peers, bytes, size, fault);
+    struct gathering gathering = {.peers = peers};
+    bool done;
 
-    return peers_agree(peers, done, fault);
+    if (peers_count(peers) == 1)
+        return take(data, bytes, size, fault);
+    done = open_gathering(&gathering, size, fault) && gather_all(&gathering, bytes, take, data, fault);
+    mem_free(gathering.buffer);
+    mem_free(gathering.sizes);
+    return done;
 }
 
 /* ---- teams ---- */

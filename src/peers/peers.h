@@ -38,9 +38,10 @@ struct peers_kind {
     /* All together: the bytes of one of them, at all. */
     bool (*broadcast)(void *state, size_t from, void *bytes, size_t size, struct fault *fault);
 
-    /* One to another, which receives as many bytes. */
-    bool (*send)(void *state, size_t to, const void *bytes, size_t size, struct fault *fault);
-    bool (*receive)(void *state, size_t from, void *bytes, size_t size, struct fault *fault);
+    /* All together: the values of all of them, at all. And what each has, sizes[i] bytes of rank i, at rank 0
+       in `into`, one after another. */
+    bool (*list)(void *state, uint64_t own, uint64_t *values, struct fault *fault);
+    bool (*gather)(void *state, const void *bytes, const uint64_t *sizes, void *into, struct fault *fault);
 
     /* Messages between two of them, both ways and all at once, in an order that both have. start_messages
        starts them, and the bytes stay where they are. wait_for_messages waits until those that come are there
@@ -58,8 +59,8 @@ struct peers_kind {
     bool (*share)(void *state, const size_t *bytes, unsigned char **seen, void **memory, struct fault *fault);
     void (*unshare)(void *state, void *memory);
 
-    /* Let all others know that it is over, which may not reach them at once; and whether somebody did so. All
-       together: forget it. */
+    /* Let all others know that it is over, which may not reach them at once; and whether somebody did so.
+       Those who ask, or wait for others, pass it on. All together: forget it. */
     void (*warn)(void *state);
     bool (*is_warned)(void *state);
     bool (*clear_warnings)(void *state, struct fault *fault);
@@ -120,8 +121,8 @@ bool peers_share(struct peers *peers, const size_t *bytes, unsigned char **seen,
                  struct fault *fault);
 void peers_unshare(struct peers *peers, void *memory);
 
-/* Who takes what the ranks bring to rank 0, in their order. Whether all of it was taken they have agreed on.
- */
+/* All together: rank 0 takes what each of them brings, rank by rank. It has at most 1 MiB of it in memory, or
+   the bytes of one rank if these are more. All agree on whether all of it was taken. */
 typedef bool peers_taker(void *data, const void *bytes, size_t size, struct fault *fault);
 bool peers_gather(struct peers *peers, const void *bytes, size_t size, peers_taker *take, void *data,
                   struct fault *fault);

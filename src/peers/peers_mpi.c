@@ -16,13 +16,21 @@
 /* Counts are ints, and some libraries fail where bytes are more than that. */
 #define MOST_BYTES ((size_t)1 << 30)
 
-enum { TAG_BYTES = 1, TAG_WARNING = 2, TAG_MESSAGE = 3 };
+enum { TAG_WARNING = 1, TAG_MESSAGE = 2 };
+
+/* Ranks form a tree, in which each has two below it. A warning goes to rank 0, and from there down the tree.
+ */
+#define BELOW         2
+#define WARNINGS_MOST (1 + BELOW)
 
 struct comm {
     MPI_Comm comm;
     int index, count;
-    MPI_Request *warnings; /* that this rank has sent; NULL: it has not */
-    MPI_Request *requests; /* that are under way, and room for more */
+    int *counts;                         /* room for a count and a place of each, when bytes are gathered */
+    MPI_Request warnings[WARNINGS_MOST]; /* that this rank has sent */
+    int warning_count;
+    bool has_warned, has_passed_on; /* rank 0, or those below */
+    MPI_Request *requests;          /* that are under way, and room for more */
     size_t request_count, request_capacity;
     bool whole;           /* it is of all ranks, and MPI ends with it */
     bool own_lost, *lost; /* a call of this rank has failed, and with it all later ones */
@@ -38,7 +46,46 @@ static bool fail(struct comm *comm, int code, struct fault *fault)
     return fault_raise(fault, STATUS_FAILURE, "MPI: %s", text);
 }
 
-/* Of a call that has returned `code`, wait for the request. */
+static void send_warning(struct comm *comm, int to)
+{
+    MPI_Isend(NULL, 0, MPI_BYTE, to, TAG_WARNING, comm->comm, &comm->warnings[comm->warning_count++]);
+}
+
+/* Once, to the ranks below this one. */
+static void pass_on(struct comm *comm)
+{
+    for (int to = BELOW * comm->index + 1; !comm->has_passed_on && to <= BELOW * (comm->index + 1); to++) {
+        if (to < comm->count)
+            send_warning(comm, to);
+    }
+    comm->has_passed_on = true;
+}
+
+/* Whether a warning has come, which stays until all forget it. */
+static bool is_warned(void *state)
+{
+    struct comm *comm = state;
+    int there = 0;
+
+    if (MPI_Iprobe(MPI_ANY_SOURCE, TAG_WARNING, comm->comm, &there, MPI_STATUS_IGNORE) != MPI_SUCCESS ||
+        !there)
+        return false;
+    pass_on(comm);
+    return true;
+}
+
+static void warn(void *state)
+{
+    struct comm *comm = state;
+
+    comm->has_warned = true;
+    if (comm->index == 0)
+        pass_on(comm);
+    else
+        send_warning(comm, 0);
+}
+
+/* Of a call that has returned `code`, wait for the request. Those below a rank that waits may be working. */
 static bool complete(struct comm *comm, int code, MPI_Request *request, struct fault *fault)
 {
     int done = 0;
@@ -47,8 +94,10 @@ static bool complete(struct comm *comm, int code, MPI_Request *request, struct f
         return fault_raise(fault, STATUS_FAILURE, "MPI has failed");
     for (unsigned looks = 0; code == MPI_SUCCESS && !done; looks++) {
         code = MPI_Test(request, &done, MPI_STATUS_IGNORE);
-        if (!done)
-            clock_nap(looks);
+        if (done)
+            break;
+        is_warned(comm);
+        clock_nap(looks);
     }
     return code == MPI_SUCCESS || fail(comm, code, fault);
 }
@@ -67,7 +116,7 @@ static bool minimum(void *state, uint64_t *value, struct fault *fault)
     return combine(state, value, MPI_MIN, fault);
 }
 
-static int piece_of(size_t left)
+static int piece_of(uint64_t left)
 {
     return (int)(left < MOST_BYTES ? left : MOST_BYTES);
 }
@@ -87,38 +136,59 @@ static bool broadcast(void *state, size_t from, void *bytes, size_t size, struct
     return done;
 }
 
+static bool list(void *state, uint64_t own, uint64_t *values, struct fault *fault)
+{
+    struct comm *comm = state;
+    MPI_Request request;
+    int code = MPI_Iallgather(&own, 1, MPI_UINT64_T, values, 1, MPI_UINT64_T, comm->comm, &request);
+
+    return complete(comm, code, &request, fault);
+}
+
+/* What each has of a piece of all bytes, and where that is in the piece. Returns where this rank has its own
+   among all its bytes. */
+static uint64_t find_piece(struct comm *comm, const uint64_t *sizes, uint64_t begin, uint64_t end)
+{
+    uint64_t at = 0, own = 0;
+
+    for (int i = 0; i < comm->count; at += sizes[i++]) {
+        uint64_t from = at > begin ? at : begin, to = at + sizes[i] < end ? at + sizes[i] : end;
+        comm->counts[i] = from < to ? (int)(to - from) : 0;
+        comm->counts[comm->count + i] = from < to ? (int)(from - begin) : 0;
+        if (i == comm->index && from < to)
+            own = from - at;
+    }
+    return own;
+}
+
+static bool gather(void *state, const void *bytes, const uint64_t *sizes, void *into, struct fault *fault)
+{
+    struct comm *comm = state;
+    uint64_t sum = 0;
+    bool done = true;
+
+    for (int i = 0; i < comm->count; i++)
+        sum += sizes[i];
+    for (uint64_t begin = 0, end; done && begin < sum; begin = end) {
+        MPI_Request request;
+        uint64_t own;
+        int code;
+        end = begin + (uint64_t)piece_of(sum - begin);
+        own = find_piece(comm, sizes, begin, end);
+        code = MPI_Igatherv(comm->counts[comm->index] > 0 ? (const unsigned char *)bytes + own : NULL,
+                            comm->counts[comm->index], MPI_BYTE,
+                            comm->index == 0 ? (unsigned char *)into + begin : NULL, comm->counts,
+                            comm->counts + comm->count, MPI_BYTE, 0, comm->comm, &request);
+        done = complete(comm, code, &request, fault);
+    }
+    return done;
+}
+
 /* As MPI_Irecv is called. */
 static int start_sending(void *bytes, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm,
                          MPI_Request *request)
 {
     return MPI_Isend(bytes, count, type, to, tag, comm, request);
-}
-
-typedef int message_starter(void *bytes, int count, MPI_Datatype type, int peer, int tag, MPI_Comm comm,
-                            MPI_Request *request);
-
-static bool move_bytes(struct comm *comm, message_starter *start, size_t peer, unsigned char *next,
-                       size_t size, struct fault *fault)
-{
-    bool done = true;
-
-    for (int piece; done && size > 0; size -= (size_t)piece, next += piece) {
-        MPI_Request request;
-        piece = piece_of(size);
-        done = complete(comm, start(next, piece, MPI_BYTE, (int)peer, TAG_BYTES, comm->comm, &request),
-                        &request, fault);
-    }
-    return done;
-}
-
-static bool send_bytes(void *state, size_t to, const void *bytes, size_t size, struct fault *fault)
-{
-    return move_bytes(state, start_sending, to, (unsigned char *)(uintptr_t)bytes, size, fault);
-}
-
-static bool receive(void *state, size_t from, void *bytes, size_t size, struct fault *fault)
-{
-    return move_bytes(state, MPI_Irecv, from, bytes, size, fault);
 }
 
 static bool start_message(struct comm *comm, const struct peers_message *message, struct fault *fault)
@@ -177,45 +247,32 @@ static bool wait_for_messages(void *state, struct fault *fault)
     return done;
 }
 
-/* Without memory for it the others learn of it when they come to agree. */
-static void warn(void *state)
+/* One that comes to this rank. */
+static bool receive_warning(struct comm *comm, struct fault *fault)
 {
-    struct comm *comm = state;
-    struct fault unheard;
-    int sent = 0;
+    MPI_Request request;
 
-    comm->warnings = mem_alloc((size_t)comm->count, sizeof *comm->warnings, "warnings", &unheard);
-    for (int to = 0; comm->warnings != NULL && to < comm->count; to++) {
-        if (to != comm->index)
-            MPI_Isend(NULL, 0, MPI_BYTE, to, TAG_WARNING, comm->comm, &comm->warnings[sent++]);
-    }
+    return complete(comm, MPI_Irecv(NULL, 0, MPI_BYTE, MPI_ANY_SOURCE, TAG_WARNING, comm->comm, &request),
+                    &request, fault);
 }
 
-static bool is_warned(void *state)
-{
-    const struct comm *comm = state;
-    int there = 0;
-
-    return MPI_Iprobe(MPI_ANY_SOURCE, TAG_WARNING, comm->comm, &there, MPI_STATUS_IGNORE) == MPI_SUCCESS &&
-           there != 0;
-}
-
-/* A warning from each that sent some, itself left out. */
+/* All pass it on, so one comes to each from above, and to rank 0 one from each that sent some, itself left
+ * out. */
 static bool clear_warnings(void *state, struct fault *fault)
 {
     struct comm *comm = state;
-    uint64_t own = comm->warnings != NULL, coming = own;
+    uint64_t coming = comm->has_warned && comm->index > 0;
     bool done = combine(comm, &coming, MPI_SUM, fault);
 
-    for (coming -= own; done && coming > 0; coming--) {
-        MPI_Request request;
-        done = complete(comm, MPI_Irecv(NULL, 0, MPI_BYTE, MPI_ANY_SOURCE, TAG_WARNING, comm->comm, &request),
-                        &request, fault);
-    }
-    for (int i = 0; done && own && i + 1 < comm->count; i++)
+    pass_on(comm);
+    if (comm->index > 0)
+        coming = 1;
+    for (; done && coming > 0; coming--)
+        done = receive_warning(comm, fault);
+    for (int i = 0; done && i < comm->warning_count; i++)
         done = complete(comm, MPI_SUCCESS, &comm->warnings[i], fault);
-    mem_free(comm->warnings);
-    comm->warnings = NULL;
+    comm->warning_count = 0;
+    comm->has_warned = comm->has_passed_on = false;
     return done;
 }
 
@@ -233,10 +290,15 @@ static struct comm comm_of(MPI_Comm mpi)
 static struct comm *keep_comm(const struct comm *form, bool *lost, struct fault *fault)
 {
     struct comm *comm = mem_alloc(1, sizeof *comm, "the ranks", fault);
+    int *counts = mem_alloc((size_t)form->count, 2 * sizeof *counts, "the ranks", fault);
 
-    if (comm == NULL)
+    if (comm == NULL || counts == NULL) {
+        mem_free(comm);
+        mem_free(counts);
         return NULL;
+    }
     *comm = *form;
+    comm->counts = counts;
     comm->lost = lost != NULL ? lost : &comm->own_lost;
     return comm;
 }
@@ -280,6 +342,7 @@ static void close_comm(void *state)
         MPI_Comm_free(&comm->comm);
     }
     mem_free(comm->requests);
+    mem_free(comm->counts);
     mem_free(comm);
 }
 
@@ -452,8 +515,8 @@ static void unshare_memory(void *state, void *memory)
 
 static const struct peers_kind peers_mpi = {.min = minimum,
                                             .broadcast = broadcast,
-                                            .send = send_bytes,
-                                            .receive = receive,
+                                            .list = list,
+                                            .gather = gather,
                                             .start_messages = start_messages,
                                             .test_messages = test_messages,
                                             .wait_for_messages = wait_for_messages,

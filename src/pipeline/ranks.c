@@ -4,14 +4,13 @@
 #include "base/checksum.h"
 #include "base/mem.h"
 #include "base/number.h"
-#include "run/gauge.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 /* Measuring takes at most this part of the least time of a run. */
-#define GAUGE_SHARE 0.05
+#define MEASURING_SHARE 0.05
 
 bool ranks_are_several(const struct ranks *ranks)
 {
@@ -214,7 +213,7 @@ void ranks_find_link(struct ranks *ranks, const struct wisdom *wisdom)
     if (!ranks_are_several(ranks))
         return;
     name_link(ranks, name, sizeof name);
-    if (link_find(wisdom, name, &ranks->link))
+    if (wisdom_find_link(wisdom, name, &ranks->link))
         ranks->link_source = found;
 }
 
@@ -226,18 +225,18 @@ static void keep_link(const struct ranks *ranks)
 
     name_link(ranks, name, sizeof name);
     if (peers_lead(ranks->all))
-        (void)link_keep(name, &ranks->link, &unheard);
+        (void)wisdom_keep_link(name, &ranks->link, &unheard);
 }
 
 bool ranks_measure_link(struct ranks *ranks, double stakes, bool *measured, struct fault *fault)
 {
-    *measured = ranks->link_source == assumed && stakes > GAUGE_SECONDS / GAUGE_SHARE;
+    *measured = ranks->link_source == assumed && stakes > LINK_SECONDS / MEASURING_SHARE;
     if (!peers_broadcast(ranks->all, measured, sizeof *measured, fault))
         return false;
     if (!*measured)
         return true;
     ranks->link_source = measured_now;
-    if (!gauge_link(ranks->all, &ranks->link, fault))
+    if (!link_measure(ranks->all, &ranks->link, fault))
         return false;
     keep_link(ranks);
     return true;

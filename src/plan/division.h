@@ -2,9 +2,9 @@
 #ifndef DIVISION_H
 #define DIVISION_H
 
+#include "peers/link.h"
 #include "job.h"
 #include "levels.h"
-#include "link.h"
 #include "prediction.h"
 
 #include <stdbool.h>

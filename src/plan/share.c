@@ -46,10 +46,14 @@ unsigned shares_pieces(size_t planes, size_t reach)
 
 struct range shares_owned(const struct shares *shares, struct range planes, size_t *owner)
 {
-    size_t overlap = shares_overlap(shares), index = 0;
+    size_t overlap = shares_overlap(shares), index;
     size_t around = overlap % shares->planes == 0 ? 0 : shares->planes - overlap % shares->planes;
     size_t plane = (planes.first + around) % shares->planes;
 
+    /* Rounded, the quotient may be that of a neighbour. */
+    index = (size_t)((double)plane / (double)shares->planes * (double)shares->count);
+    while (first_of(shares, index) > plane)
+        index--;
     while (first_of(shares, index + 1) <= plane)
         index++;
     *owner = index;

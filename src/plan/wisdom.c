@@ -226,3 +226,43 @@ bool wisdom_keep(const struct wisdom_entry *entry, struct fault *fault)
     file_out_close(out);
     return kept;
 }
+
+/* ---- links ---- */
+
+static const char bytes_a_second[] = "bytes a second", messages_a_second[] = "messages a second";
+
+static struct wisdom_entry link_entry(const char *name, const char *problem, double rate)
+{
+    struct wisdom_entry entry = {.rung = "link", .updates = rate};
+
+    snprintf(entry.device, sizeof entry.device, "%s", name);
+    snprintf(entry.problem, sizeof entry.problem, "%s", problem);
+    return entry;
+}
+
+static double find_rate(const struct wisdom *wisdom, const char *name, const char *problem)
+{
+    const struct wisdom_entry key = link_entry(name, problem, 0.0);
+    const struct wisdom_entry *known = wisdom_find(wisdom, &key);
+
+    return known == NULL ? 0.0 : known->updates;
+}
+
+bool wisdom_find_link(const struct wisdom *wisdom, const char *name, struct link *link)
+{
+    double bytes = find_rate(wisdom, name, bytes_a_second);
+    double messages = find_rate(wisdom, name, messages_a_second);
+
+    if (bytes == 0.0 || messages == 0.0)
+        return false;
+    *link = (struct link){bytes, 1.0 / messages};
+    return true;
+}
+
+bool wisdom_keep_link(const char *name, const struct link *link, struct fault *fault)
+{
+    const struct wisdom_entry bytes = link_entry(name, bytes_a_second, link->bytes_per_second);
+    const struct wisdom_entry messages = link_entry(name, messages_a_second, 1.0 / link->seconds);
+
+    return wisdom_keep(&bytes, fault) && wisdom_keep(&messages, fault);
+}

@@ -3,6 +3,7 @@
 #define WISDOM_H
 
 #include "base/diag.h"
+#include "peers/link.h"
 #include "kernels/backend.h"
 
 #include <stdbool.h>
@@ -41,5 +42,9 @@ const struct wisdom_entry *wisdom_find(const struct wisdom *wisdom, const struct
 
 /* Write the entry into the file in place of what stood there for its device and problem. */
 bool wisdom_keep(const struct wisdom_entry *entry, struct fault *fault);
+
+/* The link between ranks under a name, which has two entries; false if it has none. And keep one there. */
+bool wisdom_find_link(const struct wisdom *wisdom, const char *name, struct link *link);
+bool wisdom_keep_link(const char *name, const struct link *link, struct fault *fault);
 
 #endif
