@@ -208,13 +208,11 @@ accepts 'what many inputs would repeat is told once' 'voxfilt-mpi: --edge has no
 ' ranks 3 voxfilt-mpi scan.raw again.raw -d 21,15,30 -t u16 -f identity -e wrap -o several/
 [ "$(ranks 2 voxfilt-mpi --version 2> ../stderr)" = "$(voxfilt --version | sed 's/^voxfilt/voxfilt-mpi/')" ]
 result $? '--version is told once'
-for program in voxfilt imgheat; do
-    ranks 2 $program-mpi --help > ../stdout 2> ../stderr && [ "$(grep -c "^Usage: mpirun -n RANKS $program-mpi " ../stdout)" = 1 ] &&
-        ! grep -E "(^Usage:|^  +)(voxfilt|imgheat) " ../stdout && [ "$(tail -n 1 ../stdout)" = "The manual: man $program" ]
-    result $? "the --help of $program-mpi is about $program-mpi"
-    grep -qx 'Input and output must be named; standard input and output are refused.' ../stdout
-    result $? 'and says that files must be named'
-done
+ranks 2 voxfilt-mpi --help > ../stdout 2> ../stderr && [ "$(grep -c "^Usage: mpirun -n RANKS voxfilt-mpi " ../stdout)" = 1 ] &&
+    ! grep -E "(^Usage:|^  +)voxfilt " ../stdout && [ "$(tail -n 1 ../stdout)" = "The manual: man voxfilt" ]
+result $? "the --help of voxfilt-mpi is about voxfilt-mpi"
+grep -qx 'Input and output must be named; standard input and output are refused.' ../stdout
+result $? 'and says that files must be named'
 
 # ---------------------------------------------------------------- refusals
 

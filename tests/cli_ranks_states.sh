@@ -35,8 +35,6 @@ as_one() # COUNT REPORT PROGRAM OPTION...
 make_volume -d 21,15,30 -t u16 -o scan.raw
 make_volume -d 300,200,45 -t u8 -o large.raw
 make_volume -d 100,90,300 -t u8 -o tall.raw
-make_volume -d 3,4000,1 -t u8 -o strip.raw
-voxfilt -i strip.raw -d 3,4000,1 -t u8 -f identity --slice z=0 -o strip.png
 scan='-i scan.raw -d 21,15,30 -t u16'
 large='-i large.raw -d 300,200,45 -t u8'
 tall='-i tall.raw -d 100,90,300 -t u8' # for ranks that exchange planes: many planes, and small ones
@@ -64,10 +62,9 @@ tall='-i tall.raw -d 100,90,300 -t u8' # for ranks that exchange planes: many pl
     as_one 3 "$alone" voxfilt $tall -s 60 -m 4M -o made.raw --tee 0:made0.raw.gz --tee 31:made31.nrrd.gz
     has_turn && as_one 5 "$alone" voxfilt $tall -f gauss:1 -e wrap -f heat -s 40 -e mirror --planes 9:130 -m 5M -o made.nii.gz --tee 13:made13.raw
 }
-# Pictures: all in turn, and as many as may be open at once.
-as_one 3 "$reading" imgheat -s 4 -o made.png --tee 0:made0.png --tee 3:made3.png rgba.png
-has_turn && as_one 2 "$reading" imgheat -s 5 --every 2 --frames 'made%d.png' -o made.png deep.png
-has_turn && as_one 2 "$reading" imgheat -s 899 --frames 'made%03d.png' -o made.png strip.png
+# Outputs whose samples come in turn.
+# shellcheck disable=SC2086  # words
+as_one 3 "$reading" voxfilt $scan -s 4 -o made.raw.gz --tee 0:made0.raw.gz --tee 3:made3.raw.gz
 
 # ---------------------------------------------------------------- what is said
 
