@@ -1,8 +1,7 @@
-/* JSON: the texts and numbers of reports. */
+/* JSON: a writer that puts the commas. */
 #include "json.h"
 
 #include <math.h>
-#include <stdbool.h>
 
 /* Whether so may begin a character of several bytes: no longer form than is needed, no surrogate, none past
  * U+10FFFF. */
@@ -31,7 +30,7 @@ static size_t utf8_length(const char *text)
     return length;
 }
 
-void json_text(FILE *stream, const char *text)
+static void quote(FILE *stream, const char *text)
 {
     fputc('"', stream);
     while (*text != '\0') {
@@ -49,10 +48,92 @@ void json_text(FILE *stream, const char *text)
     fputc('"', stream);
 }
 
-void json_number(FILE *stream, const char *name, double value)
+static void begin_value(struct json *json, const char *name)
 {
+    if (json->follows)
+        fputs(", ", json->stream);
+    if (name != NULL)
+        fprintf(json->stream, "\"%s\": ", name);
+    json->follows = true;
+}
+
+void json_begin_object(struct json *json, const char *name)
+{
+    begin_value(json, name);
+    fputc('{', json->stream);
+    json->follows = false;
+}
+
+void json_end_object(struct json *json)
+{
+    fputc('}', json->stream);
+    json->follows = true;
+}
+
+void json_begin_array(struct json *json, const char *name)
+{
+    begin_value(json, name);
+    fputc('[', json->stream);
+    json->follows = false;
+}
+
+void json_end_array(struct json *json)
+{
+    fputc(']', json->stream);
+    json->follows = true;
+}
+
+void json_text(struct json *json, const char *name, const char *text)
+{
+    if (text == NULL) {
+        json_null(json, name);
+        return;
+    }
+    begin_value(json, name);
+    quote(json->stream, text);
+}
+
+static void put_number(struct json *json, const char *name, double value, int digits)
+{
+    begin_value(json, name);
     if (isfinite(value))
-        fprintf(stream, "\"%s\": %.17g", name, value);
+        fprintf(json->stream, "%.*g", digits, value);
     else
-        fprintf(stream, "\"%s\": null", name);
+        fputs("null", json->stream);
+}
+
+void json_number(struct json *json, const char *name, double value)
+{
+    put_number(json, name, value, 17);
+}
+
+void json_short_number(struct json *json, const char *name, double value)
+{
+    put_number(json, name, value, 10);
+}
+
+void json_count(struct json *json, const char *name, uint64_t count)
+{
+    begin_value(json, name);
+    fprintf(json->stream, "%llu", (unsigned long long)count);
+}
+
+void json_counts(struct json *json, const char *name, const uint64_t *counts, size_t count)
+{
+    json_begin_array(json, name);
+    for (size_t i = 0; i < count; i++)
+        json_count(json, NULL, counts[i]);
+    json_end_array(json);
+}
+
+void json_flag(struct json *json, const char *name, bool flag)
+{
+    begin_value(json, name);
+    fputs(flag ? "true" : "false", json->stream);
+}
+
+void json_null(struct json *json, const char *name)
+{
+    begin_value(json, name);
+    fputs("null", json->stream);
 }

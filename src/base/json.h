@@ -1,13 +1,35 @@
-/* JSON: the texts and numbers of reports. */
+/* JSON: a writer that puts the commas. */
 #ifndef JSON_H
 #define JSON_H
 
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 
-/* A string, quoted. Text may hold any bytes; JSON is UTF-8, so what is none becomes U+FFFD. */
-void json_text(FILE *stream, const char *text);
+/* A text that is being written. It begins with a stream alone, and all of it is on one line. */
+struct json {
+    FILE *stream;
+    bool follows; /* what comes next is not the first in its object or array */
+};
 
-/* "name": value. JSON has no word for what is not finite: it becomes null. */
-void json_number(FILE *stream, const char *name, double value);
+/* Each of these writes a value: a member where it has a name, an element of an array where that is NULL. */
+void json_begin_object(struct json *json, const char *name);
+void json_end_object(struct json *json);
+void json_begin_array(struct json *json, const char *name);
+void json_end_array(struct json *json);
+
+/* Text may hold any bytes; JSON is UTF-8, so what is none becomes U+FFFD. NULL becomes null. */
+void json_text(struct json *json, const char *name, const char *text);
+
+/* JSON has no word for what is not finite: it becomes null. */
+void json_number(struct json *json, const char *name, double value);
+
+/* The same with ten digits, as messages have it. */
+void json_short_number(struct json *json, const char *name, double value);
+void json_count(struct json *json, const char *name, uint64_t count);
+void json_counts(struct json *json, const char *name, const uint64_t *counts, size_t count);
+void json_flag(struct json *json, const char *name, bool flag);
+void json_null(struct json *json, const char *name);
 
 #endif

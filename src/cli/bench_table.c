@@ -127,67 +127,67 @@ static void print_text_row(struct bench_case *bench, const struct bench_row *row
                 words);
 }
 
-/* What rows and refusals have in common. */
-static void begin_json_row(struct bench_case *bench, const char *rung)
+/* What rows and refusals have in common. Each row of the array is on a line of its own. */
+static struct json begin_json_row(struct bench_case *bench, const char *rung)
 {
     const struct grid *grid = &bench->request->grid;
-    FILE *stream = bench->stream;
+    struct json json = {.stream = bench->stream};
 
-    fprintf(stream, "%s{\"table\": ", bench->json_begun ? ",\n " : "[");
-    json_text(stream, bench->title);
-    fprintf(stream,
-            ", \"extents\": [%zu, %zu, %zu], \"channels\": %u, \"work\": \"%s\", \"rung\": ", grid->nx,
-            grid->ny, grid->nz, bench->shape.channels, work_name(bench->request->work));
-    json_text(stream, rung);
+    fputs(bench->json_begun ? ",\n " : "[", bench->stream);
     bench->json_begun = true;
+    json_begin_object(&json, NULL);
+    json_text(&json, "table", bench->title);
+    json_counts(&json, "extents", (const uint64_t[]){grid->nx, grid->ny, grid->nz}, 3);
+    json_count(&json, "channels", bench->shape.channels);
+    json_text(&json, "work", work_name(bench->request->work));
+    json_text(&json, "rung", rung);
+    return json;
 }
 
-static void print_json_times(const struct bench_case *bench, const struct bench_row *row)
+static void print_json_rate(const struct bench_case *bench, struct json *json, double seconds)
+{
+    json_number(json, "seconds_per_step", seconds);
+    json_number(json, bench->request->pictures ? "pixels_per_second" : "cells_per_second",
+                bench_case_rate(bench, seconds));
+}
+
+static void print_json_times(const struct bench_case *bench, struct json *json, const struct bench_row *row)
 {
     double rate = bench_case_cells(bench) / row->seconds, moved = rate * row->form.bytes_per_update;
-    FILE *stream = bench->stream;
 
-    fprintf(stream, ", ");
-    json_number(stream, "seconds_per_step", row->seconds);
-    fprintf(stream, ", ");
-    json_number(stream, bench->request->pictures ? "pixels_per_second" : "cells_per_second",
-                bench_case_rate(bench, row->seconds));
-    fprintf(stream, ", ");
-    json_number(stream, "bytes_per_second", moved);
-    fprintf(stream, ", ");
-    json_number(stream, "share_of_copy", moved / bench->copy_speed);
-    fprintf(stream, ", ");
-    json_number(stream, "share_of_multiply_adds", share_of_multiply_adds(bench, row));
+    print_json_rate(bench, json, row->seconds);
+    json_number(json, "bytes_per_second", moved);
+    json_number(json, "share_of_copy", moved / bench->copy_speed);
+    json_number(json, "share_of_multiply_adds", share_of_multiply_adds(bench, row));
 }
 
 static void print_json_row(struct bench_case *bench, const struct bench_row *row)
 {
     const struct form *form = &row->form;
-    FILE *stream = bench->stream;
+    struct json json = begin_json_row(bench, form->rung->name);
     char words[256];
 
-    begin_json_row(bench, form->rung->name);
-    fprintf(stream, ", \"tile\": [%u, %u, %u], \"coarsen\": %u, \"stride\": %u, \"steps\": %u, ",
-            form->tile_x, form->tile_y, form->tile_z, form->coarsen, form->stride, form->steps);
-    fprintf(stream, "\"threads\": %u, \"warps\": %u, \"registers\": %u, \"local_bytes\": %zu, ",
-            threads_of(form), (threads_of(form) + 31) / 32, form->registers, form->local_bytes);
-    fprintf(stream, "\"shared_bytes\": %zu, \"blocks_per_multiprocessor\": %u, ", form->shared_bytes,
-            form->blocks_per_multiprocessor);
-    json_number(stream, "occupancy", form->occupancy);
-    fprintf(stream, ", ");
-    json_number(stream, "operations_per_byte", form->operations_per_update / form->bytes_per_update);
-    fprintf(stream, ", ");
-    json_number(stream, "copy_bytes_per_second", bench->copy_speed);
-    fprintf(stream, ", ");
-    json_number(stream, "multiply_adds_per_second", bench->multiply_adds);
-    fprintf(stream, ", \"equal\": %s, \"compared_with\": \"%s\"", row->equal ? "true" : "false",
-            judge_name(bench));
+    json_counts(&json, "tile", (const uint64_t[]){form->tile_x, form->tile_y, form->tile_z}, 3);
+    json_count(&json, "coarsen", form->coarsen);
+    json_count(&json, "stride", form->stride);
+    json_count(&json, "steps", form->steps);
+    json_count(&json, "threads", threads_of(form));
+    json_count(&json, "warps", (threads_of(form) + 31) / 32);
+    json_count(&json, "registers", form->registers);
+    json_count(&json, "local_bytes", form->local_bytes);
+    json_count(&json, "shared_bytes", form->shared_bytes);
+    json_count(&json, "blocks_per_multiprocessor", form->blocks_per_multiprocessor);
+    json_number(&json, "occupancy", form->occupancy);
+    json_number(&json, "operations_per_byte", form->operations_per_update / form->bytes_per_update);
+    json_number(&json, "copy_bytes_per_second", bench->copy_speed);
+    json_number(&json, "multiply_adds_per_second", bench->multiply_adds);
+    json_flag(&json, "equal", row->equal);
+    json_text(&json, "compared_with", judge_name(bench));
     if (row->equal)
-        print_json_times(bench, row);
+        print_json_times(bench, &json, row);
     comment(bench, row, words, sizeof words);
-    fprintf(stream, ", \"comment\": ");
-    json_text(stream, words);
-    fprintf(stream, "}");
+    json_text(&json, "comment", words);
+    json_end_object(&json);
 }
 
 void bench_table_row(struct bench_case *bench, const struct bench_row *row)
@@ -202,10 +202,9 @@ void bench_table_row(struct bench_case *bench, const struct bench_row *row)
 void bench_table_refusal(struct bench_case *bench, const char *rung, const struct fault *refusal)
 {
     if (bench->request->json) {
-        begin_json_row(bench, rung);
-        fprintf(bench->stream, ", \"refused\": ");
-        json_text(bench->stream, refusal->text);
-        fprintf(bench->stream, "}");
+        struct json json = begin_json_row(bench, rung);
+        json_text(&json, "refused", refusal->text);
+        json_end_object(&json);
     } else {
         fprintf(bench->stream, "%-11s does not apply: %s\n", rung, refusal->text);
     }
@@ -221,6 +220,8 @@ void bench_table_best(struct bench_case *bench)
 }
 
 /* ---- several devices ---- */
+
+#define SMALL_SHARES "a share has fewer planes than a pass reads beside it"
 
 static double rate_in_units(const struct bench_case *bench, double seconds)
 {
@@ -249,60 +250,48 @@ static void print_text_fleet(struct bench_case *bench, const struct bench_fleet_
     }
 }
 
-static void print_json_shares(FILE *stream, const struct bench_fleet_row *row)
+static void print_json_share(struct json *json, const struct bench_share *share)
 {
-    fprintf(stream, ", \"shares\": [");
-    for (size_t i = 0; i < row->count; i++) {
-        const struct bench_share *share = &row->shares[i];
-        fprintf(stream, "%s{\"device\": \"%s:%d\", ", i > 0 ? ", " : "", share->backend, share->index);
-        json_number(stream, "compute", share->compute);
-        fprintf(stream, ", ");
-        json_number(stream, "handed_bytes", share->handed_bytes);
-        fprintf(stream, ", ");
-        json_number(stream, "handed_seconds", share->handing);
-        fprintf(stream, "}");
-    }
-    fprintf(stream, "]");
-}
+    char device[64];
 
-static void print_json_fleet(struct bench_case *bench, const struct bench_fleet_row *row)
-{
-    FILE *stream = bench->stream;
-
-    json_number(stream, "seconds_per_step", row->seconds);
-    fprintf(stream, ", ");
-    json_number(stream, bench->request->pictures ? "pixels_per_second" : "cells_per_second",
-                bench_case_rate(bench, row->seconds));
-    fprintf(stream, ", ");
-    json_number(stream, "share_of_ideal", share_of_ideal(bench, row));
-    print_json_shares(stream, row);
+    snprintf(device, sizeof device, "%s:%d", share->backend, share->index);
+    json_begin_object(json, NULL);
+    json_text(json, "device", device);
+    json_number(json, "compute", share->compute);
+    json_number(json, "handed_bytes", share->handed_bytes);
+    json_number(json, "handed_seconds", share->handing);
+    json_end_object(json);
 }
 
 /* The members of other rows, as far as several devices have them. */
-static void print_json_fleet_row(struct bench_case *bench, const struct bench_fleet_row *row, size_t count)
+static void print_json_fleet(struct bench_case *bench, const struct bench_fleet_row *row, size_t count)
 {
-    FILE *stream = bench->stream;
+    struct json json = begin_json_row(bench, bench->best.form.rung->name);
 
-    begin_json_row(bench, bench->best.form.rung->name);
-    fprintf(stream, ", \"devices\": %zu, ", count);
-    if (row == NULL)
-        fprintf(stream, "\"refused\": \"a share has fewer planes than a pass reads beside it\"");
-    else
-        fprintf(stream, "\"steps\": %u, \"equal\": %s", row->form.steps, row->equal ? "true" : "false");
-    if (row != NULL && row->equal) {
-        fprintf(stream, ", ");
-        print_json_fleet(bench, row);
+    json_count(&json, "devices", count);
+    if (row == NULL) {
+        json_text(&json, "refused", SMALL_SHARES);
+    } else {
+        json_count(&json, "steps", row->form.steps);
+        json_flag(&json, "equal", row->equal);
     }
-    fprintf(stream, "}");
+    if (row != NULL && row->equal) {
+        print_json_rate(bench, &json, row->seconds);
+        json_number(&json, "share_of_ideal", share_of_ideal(bench, row));
+        json_begin_array(&json, "shares");
+        for (size_t i = 0; i < row->count; i++)
+            print_json_share(&json, &row->shares[i]);
+        json_end_array(&json);
+    }
+    json_end_object(&json);
 }
 
 void bench_table_fleet(struct bench_case *bench, const struct bench_fleet_row *row, size_t count)
 {
     if (bench->request->json)
-        print_json_fleet_row(bench, row, count);
+        print_json_fleet(bench, row, count);
     else if (row == NULL)
-        fprintf(bench->stream, "on %zu devices: a share has fewer planes than a pass reads beside it\n",
-                count);
+        fprintf(bench->stream, "on %zu devices: " SMALL_SHARES "\n", count);
     else if (!row->equal)
         fprintf(bench->stream, "on %zu devices: bytes DIFFER\n", count);
     else

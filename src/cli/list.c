@@ -103,101 +103,101 @@ void list_print(FILE *stream)
 
 /* ---- as JSON ---- */
 
-/* A member that is a text, with what stands before it. */
-static void print_text(FILE *stream, const char *before, const char *name, const char *text)
+static void print_filters(struct json *json)
 {
-    fprintf(stream, "%s\"%s\": ", before, name);
-    json_text(stream, text);
-}
-
-static void print_filters(FILE *stream)
-{
-    fprintf(stream, "{\"filters\": [");
+    json_begin_array(json, "filters");
     for (const struct filter *filter = filter_list; filter->name != NULL; filter++) {
-        print_text(stream, filter == filter_list ? "{" : ", {", "name", filter->name);
-        print_text(stream, ", ", "arguments", filter->syntax);
-        print_text(stream, ", ", "summary", filter->summary);
-        fprintf(stream, "}");
+        json_begin_object(json, NULL);
+        json_text(json, "name", filter->name);
+        json_text(json, "arguments", filter->syntax);
+        json_text(json, "summary", filter->summary);
+        json_end_object(json);
     }
-    fprintf(stream, "]");
+    json_end_array(json);
 }
 
-/* Those of a device, behind others. */
-static void print_rungs_of(FILE *stream, const char *device, const struct rung *rungs, const char *use,
-                           const char **before)
+static void print_rungs_of(struct json *json, const char *device, const struct rung *rungs, const char *use)
 {
     for (const struct rung *rung = rungs; rung->name != NULL; rung++) {
-        print_text(stream, *before, "device", device);
-        print_text(stream, ", ", "name", rung->name);
-        print_text(stream, ", ", "for", use);
-        print_text(stream, ", ", "summary", rung->summary);
-        fprintf(stream, "}");
-        *before = ", {";
+        json_begin_object(json, NULL);
+        json_text(json, "device", device);
+        json_text(json, "name", rung->name);
+        json_text(json, "for", use);
+        json_text(json, "summary", rung->summary);
+        json_end_object(json);
     }
 }
 
-static void print_rungs(FILE *stream)
+static void print_rungs(struct json *json)
 {
-    const char *before = "{";
-
-    fprintf(stream, ", \"rungs\": [");
+    json_begin_array(json, "rungs");
     for (size_t i = 0; devices_backends[i] != NULL; i++) {
-        print_rungs_of(stream, devices_backends[i]->name, devices_backends[i]->rungs, "stages", &before);
-        print_rungs_of(stream, devices_backends[i]->name, devices_backends[i]->sum_rungs, "sums", &before);
+        print_rungs_of(json, devices_backends[i]->name, devices_backends[i]->rungs, "stages");
+        print_rungs_of(json, devices_backends[i]->name, devices_backends[i]->sum_rungs, "sums");
     }
-    fprintf(stream, "]");
+    json_end_array(json);
 }
 
-static void print_formats(FILE *stream)
+static void print_formats(struct json *json)
 {
-    fprintf(stream, ", \"formats\": [");
+    json_begin_array(json, "formats");
     for (size_t i = 0; format_list[i] != NULL; i++) {
-        print_text(stream, i == 0 ? "{" : ", {", "name", format_list[i]->name);
-        print_text(stream, ", ", "summary", format_list[i]->summary);
-        fprintf(stream, "}");
+        json_begin_object(json, NULL);
+        json_text(json, "name", format_list[i]->name);
+        json_text(json, "summary", format_list[i]->summary);
+        json_end_object(json);
     }
-    fprintf(stream, "]");
+    json_end_array(json);
 }
 
-static void print_devices(FILE *stream)
+static void print_devices(struct json *json)
 {
-    const char *before = "{";
-
-    fprintf(stream, ", \"devices\": [");
+    json_begin_array(json, "devices");
     for (size_t i = 0; devices_backends[i] != NULL; i++) {
-        for (unsigned index = 0; index < devices_backends[i]->count(); index++, before = ", {") {
+        for (unsigned index = 0; index < devices_backends[i]->count(); index++) {
             char name[64], text[256];
             snprintf(name, sizeof name, "%s:%u", devices_backends[i]->name, index);
             devices_backends[i]->describe((int)index, text, sizeof text);
-            print_text(stream, before, "name", name);
-            print_text(stream, ", ", "text", text);
-            fprintf(stream, "}");
+            json_begin_object(json, NULL);
+            json_text(json, "name", name);
+            json_text(json, "text", text);
+            json_end_object(json);
         }
     }
-    fprintf(stream, "]");
+    json_end_array(json);
 }
 
-static void print_links(FILE *stream)
+static void print_links_of(struct json *json, const struct backend *backend)
 {
-    const char *before = "{";
+    unsigned first = 0, second = 0;
+    char name[64];
 
-    fprintf(stream, ", \"links\": [");
-    for (size_t i = 0; devices_backends[i] != NULL; i++) {
-        const struct backend *backend = devices_backends[i];
-        unsigned first = 0, second = 0;
-        for (; next_pair(backend, &first, &second); before = ", {")
-            fprintf(stream, "%s\"devices\": [\"%s:%u\", \"%s:%u\"], \"peer_access\": %s}", before,
-                    backend->name, first, backend->name, second,
-                    reach_each_other(backend, first, second) ? "true" : "false");
+    while (next_pair(backend, &first, &second)) {
+        json_begin_object(json, NULL);
+        json_begin_array(json, "devices");
+        snprintf(name, sizeof name, "%s:%u", backend->name, first);
+        json_text(json, NULL, name);
+        snprintf(name, sizeof name, "%s:%u", backend->name, second);
+        json_text(json, NULL, name);
+        json_end_array(json);
+        json_flag(json, "peer_access", reach_each_other(backend, first, second));
+        json_end_object(json);
     }
-    fprintf(stream, "]}\n");
 }
 
 void list_print_json(FILE *stream)
 {
-    print_filters(stream);
-    print_rungs(stream);
-    print_formats(stream);
-    print_devices(stream);
-    print_links(stream);
+    struct json json = {.stream = stream};
+
+    json_begin_object(&json, NULL);
+    print_filters(&json);
+    print_rungs(&json);
+    print_formats(&json);
+    print_devices(&json);
+    json_begin_array(&json, "links");
+    for (size_t i = 0; devices_backends[i] != NULL; i++)
+        print_links_of(&json, devices_backends[i]);
+    json_end_array(&json);
+    json_end_object(&json);
+    fprintf(stream, "\n");
 }
