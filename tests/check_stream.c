@@ -2,7 +2,7 @@
    in any memory that is enough; and clean ends where a reader, a writer or a device fails in the middle. */
 #include "base/file_in.h"
 #include "pipeline/pipeline.h"
-#include "cli/task.h"
+#include "cli/run_one.h"
 #include "fixture.h"
 #include "harness.h"
 #include "running_device.h"
@@ -421,7 +421,7 @@ static void run_tape(struct outcome *outcome, const char *options, const struct 
     const struct options *parsed = &outcome->command.options;
     static unsigned long runs;
     char text[480];
-    struct task task;
+    struct pipeline_request request;
 
     *outcome = (struct outcome){.done = false};
     running_vary(runs++);
@@ -429,9 +429,9 @@ static void run_tape(struct outcome *outcome, const char *options, const struct 
              setting->untallied ? "" : "--stats", options);
     command_parse(&outcome->command, PROGRAM_VOXFILT, text);
     ck_assert_msg(outcome->command.parsed, "%s: %s", options, outcome->command.fault.text);
-    task = task_alone(parsed, "in", "out");
-    task.request.format = &format_tape;
-    task.request.plan.limits = *limits;
+    request = run_one_request(parsed, "in", "out");
+    request.format = &format_tape;
+    request.plan.limits = *limits;
     playing.header = header_of(parsed);
     outcome->tape = (struct tape){.in = in,
                                   .out = fixture_memory(grid_samples(&playing.header.grid), 8),
@@ -444,7 +444,7 @@ static void run_tape(struct outcome *outcome, const char *options, const struct 
                                   .read_most = setting->read_most,
                                   .write_most = setting->write_most,
                                   .bad_end = setting->bad_end};
-    run_request(outcome, &task.request, setting);
+    run_request(outcome, &request, setting);
 }
 
 static void outcome_free(struct outcome *outcome)
@@ -1281,7 +1281,7 @@ START_TEST(a_reader_that_waits_is_called_off)
 {
     struct outcome outcome = {
         .tape = {.out = fixture_memory(sizeof volume, 1), .out_plane = 120, .freely = SIZE_MAX}};
-    struct task task;
+    struct pipeline_request request;
     pid_t child;
     int gate[2];
     char words[80];
@@ -1300,11 +1300,11 @@ START_TEST(a_reader_that_waits_is_called_off)
     snprintf(words, sizeof words, "-i in -o out -q -D %s -d 6,5,24 -t f32 -f heat -s 2", running_device);
     command_parse(&outcome.command, PROGRAM_VOXFILT, words);
     ck_assert(outcome.command.parsed);
-    task = task_alone(&outcome.command.options, "waiting", "out");
-    task.request.format = &format_raw;
-    task.request.out_format = &format_tape;
-    task.request.plan.limits = (struct schedule_limits){.slab = 2, .batch = 1};
-    run_request(&outcome, &task.request, &none);
+    request = run_one_request(&outcome.command.options, "waiting", "out");
+    request.format = &format_raw;
+    request.out_format = &format_tape;
+    request.plan.limits = (struct schedule_limits){.slab = 2, .batch = 1};
+    run_request(&outcome, &request, &none);
     ck_assert(!outcome.done);
     ck_assert_str_eq(outcome.fault.text, "tape: it is full");
     close(gate[1]);

@@ -26,7 +26,8 @@ format        : base model png
 plan          : base model peers kernels format
 run           : base model peers kernels format plan
 pipeline      : base model peers kernels format plan run
-cli           : base model peers kernels format plan run pipeline
+bench         : base model kernels format plan
+cli           : base model peers kernels format plan run pipeline bench
 END
 }
 

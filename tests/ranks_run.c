@@ -1,7 +1,7 @@
 /* Runs by several ranks, which are threads here, beside the run of one process. */
 #include "ranks_run.h"
 
-#include "cli/task.h"
+#include "cli/run_one.h"
 #include "harness.h"
 #include "running_device.h"
 #include "scarcity.h"
@@ -91,7 +91,7 @@ void ranks_run_begin(struct ranks_run *run, const char *options, size_t count, e
 {
     static unsigned long runs;
     char text[480];
-    struct task task;
+    struct pipeline_request request;
 
     *run = (struct ranks_run){.count = count, .threads = peers_threads_open(count)};
     peers_threads_part(run->threads, 1 + runs % 4);
@@ -101,10 +101,10 @@ void ranks_run_begin(struct ranks_run *run, const char *options, size_t count, e
     ck_assert_msg(run->command.parsed, "%s: %s", options, run->command.fault.text);
     ck_assert_uint_le(run->command.options.tee_count, RANKS_RUN_TEES);
     ranks_run_remove(run);
-    task = task_alone(&run->command.options, "in", "out");
-    task.request.plan.division = division;
+    request = run_one_request(&run->command.options, "in", "out");
+    request.plan.division = division;
     for (size_t i = 0; i < count; i++) {
-        run->ranks[i] = (struct rank){.request = task.request, .peers = peers_threads_peers(run->threads, i)};
+        run->ranks[i] = (struct rank){.request = request, .peers = peers_threads_peers(run->threads, i)};
         run->ranks[i].request.peers = &run->ranks[i].peers;
         run->ranks[i].request.tees = run->command.options.tees;
         run->ranks[i].request.tee_count = run->command.options.tee_count;

@@ -25,7 +25,7 @@ void running_command(struct outcome *outcome, enum program program, const char *
 {
     const struct options *parsed = &outcome->command.options;
     char text[480];
-    struct task task;
+    struct pipeline_request request;
     static unsigned long runs;
 
     running_vary(runs++);
@@ -34,8 +34,8 @@ void running_command(struct outcome *outcome, enum program program, const char *
     unlink("out");
     command_parse(&outcome->command, program, text);
     ck_assert_msg(outcome->command.parsed, "%s: %s", options, outcome->command.fault.text);
-    task = task_alone(parsed, parsed->input, parsed->output);
-    run_pipeline(outcome, &task.request);
+    request = run_one_request(parsed, parsed->input, parsed->output);
+    run_pipeline(outcome, &request);
 }
 
 void outcome_free(struct outcome *outcome)

@@ -4,7 +4,7 @@
 
 #include "base/diag.h"
 #include "pipeline/pipeline.h"
-#include "cli/task.h"
+#include "cli/run_one.h"
 #include "fixture.h"
 #include "running_device.h"
 

@@ -1,7 +1,7 @@
 /* All inputs of a command, several at the same time, and what is said of each in the order of the command
    line.
 
-   Each input is an entry: a task, and the text that it leaves. The threads of a pool take entries in order.
+   Each input is an entry: a run, and the text that it leaves. The threads of a pool take entries in order.
    An entry that begins gets its share of the processor's threads: those that are idle, divided among the
    entries that may run beside it. Memory and devices are a budget, for which the pipelines queue
    (pipeline/budget.h). Messages and reports are kept until those of all earlier entries are printed. One
@@ -22,7 +22,7 @@
 #include "outputs.h"
 #include "report.h"
 #include "report_file.h"
-#include "task.h"
+#include "run_one.h"
 
 #include <pthread.h>
 #include <unistd.h>
@@ -36,21 +36,22 @@ static enum status run_in_turn(const struct options *options, const struct outpu
     struct lines told = {.stream = NULL};
 
     for (size_t i = 0; i < options->input_count; i++) {
-        struct task task = task_alone(options, options->inputs[i], outputs->paths[i]);
+        struct run_one one = {.options = options,
+                              .request = run_one_request(options, options->inputs[i], outputs->paths[i])};
         struct lines part;
         struct lines on_options = {.stream = NULL};
         if (peers_count(options->peers) == 1) {
-            task.request.plan.alone = options->input_count > 1;
-            task.request.plan.member = i;
+            one.request.plan.alone = options->input_count > 1;
+            one.request.plan.member = i;
         }
         report_file_begin_part(report, &part);
         if (options->input_count > 1)
             lines_begin(&on_options);
-        task.report = part.stream;
+        one.report = part.stream;
         if (options->input_count == 1 && report->file != NULL)
-            task.report_file = report;
-        task.on_options = on_options.stream;
-        all = status_of_both(all, task_run(&task));
+            one.report_file = report;
+        one.on_options = on_options.stream;
+        all = status_of_both(all, run_one(&one));
         lines_end(&on_options);
         lines_tell_new(&on_options, &told);
         report_file_add(report, &part);
@@ -68,7 +69,7 @@ static enum status run_in_turn(const struct options *options, const struct outpu
 #define ROUNDS_THAT_COUNT 5
 
 struct entry {
-    struct task task;
+    struct run_one run;
     size_t threads; /* its share, while it runs */
     bool over;
     enum status status;
@@ -98,7 +99,7 @@ static uint64_t memory_for_all(const struct options *options)
     return spare > 0 ? spare : UINT64_MAX;
 }
 
-/* The devices that entries take, one each: those that are named, or the one that each task chooses. */
+/* The devices that entries take, one each: those that are named, or the one that each run chooses. */
 static bool count_devices(const struct options *options, size_t *count, struct fault *fault)
 {
     struct devices devices;
@@ -131,10 +132,11 @@ static bool batch_open(struct batch *batch, const struct options *options, const
     budget_open(&batch->budget, memory_for_all(options), devices);
     pthread_mutex_init(&batch->mutex, NULL);
     for (size_t i = 0; i < batch->count; i++) {
-        struct task *task = &batch->entries[i].task;
-        *task = task_alone(options, options->inputs[i], outputs->paths[i]);
-        task->request.run.progress = PROGRESS_NEVER;
-        task->request.budget = &batch->budget;
+        struct run_one *run = &batch->entries[i].run;
+        *run = (struct run_one){.options = options,
+                                .request = run_one_request(options, options->inputs[i], outputs->paths[i])};
+        run->request.run.progress = PROGRESS_NEVER;
+        run->request.budget = &batch->budget;
     }
     progress_begin_files(&batch->progress, options->run.progress, batch->count);
     return true;
@@ -153,7 +155,7 @@ static void batch_close(struct batch *batch)
 /* Whether an entry like the first fits into its share of the memory, with its share of the threads. */
 static bool fits(const struct batch *batch, size_t at_once)
 {
-    struct pipeline_request request = batch->entries[0].task.request;
+    struct pipeline_request request = batch->entries[0].run.request;
 
     request.share = batch->budget.memory / at_once;
     request.plan.threads = (unsigned)(batch->idle_threads / at_once);
@@ -172,7 +174,7 @@ static size_t count_at_once(const struct batch *batch, const struct options *opt
         return 1;
     if (selection_names_device(&options->plan))
         return size_least(most, batch->budget.device_count);
-    if (task_reads_file(batch->entries[0].task.request.input)) {
+    if (run_one_reads_file(batch->entries[0].run.request.input)) {
         while (most > 1 && !fits(batch, most))
             most--;
     }
@@ -187,7 +189,7 @@ static void begin_entry(struct batch *batch, struct entry *entry)
     entry->threads = batch->idle_threads / beside;
     /* One that runs alone takes the number that was asked for, which may be as many threads as can be had. */
     if (batch->at_once > 1)
-        entry->task.request.plan.threads = (unsigned)entry->threads;
+        entry->run.request.plan.threads = (unsigned)entry->threads;
     batch->idle_threads -= entry->threads;
     batch->waiting--;
     batch->running++;
@@ -199,10 +201,10 @@ static void run_entry(struct batch *batch, struct entry *entry)
     lines_begin(&entry->on_options);
     lines_begin(&entry->messages);
     report_file_begin_part(batch->report, &entry->report);
-    entry->task.report = entry->report.stream;
-    entry->task.on_options = entry->on_options.stream;
+    entry->run.report = entry->report.stream;
+    entry->run.on_options = entry->on_options.stream;
     diag_divert(entry->messages.stream);
-    entry->status = task_run(&entry->task);
+    entry->status = run_one(&entry->run);
     diag_divert(NULL);
     lines_end(&entry->messages);
     lines_end(&entry->on_options);
@@ -247,10 +249,11 @@ static enum status refuse_all(const struct options *options, const struct output
                               struct report_file *report, const struct fault *fault)
 {
     for (size_t i = 0; i < options->input_count; i++) {
-        const struct task task = task_alone(options, options->inputs[i], outputs->paths[i]);
+        const struct pipeline_request request =
+            run_one_request(options, options->inputs[i], outputs->paths[i]);
         struct lines part;
         report_file_begin_part(report, &part);
-        report_failure(part.stream, options, &task.request, fault);
+        report_failure(part.stream, options, &request, fault);
         report_file_add(report, &part);
     }
     return diag_error(fault);
@@ -267,7 +270,7 @@ static enum status run_together(const struct options *options, const struct outp
         return refuse_all(options, outputs, report, &fault);
     batch.at_once = count_at_once(&batch, options);
     for (size_t i = 0; i < batch.count; i++)
-        batch.entries[i].task.request.share = batch.budget.memory / batch.at_once;
+        batch.entries[i].run.request.share = batch.budget.memory / batch.at_once;
     pool_share(batch.pool, (unsigned)batch.at_once, batch.count, 1, run_entries, &batch);
     for (size_t i = 0; i < batch.count; i++)
         all = status_of_both(all, batch.entries[i].status);
@@ -310,15 +313,15 @@ static enum status run_all_inputs(const struct options *options, const struct ou
    the first looks. */
 static bool spare_samples_of(const struct options *options, const char *input, struct fault *fault)
 {
-    struct task task = task_alone(options, input, "-");
+    struct pipeline_request request = run_one_request(options, input, "-");
     off_t begin = lseek(STDIN_FILENO, 0, SEEK_CUR);
     struct pipeline pipeline;
     struct fault unread;
     bool spared = true;
 
-    task.request.plan.device = backend_cpu.name;
-    task.request.peers = NULL;
-    if (pipeline_open(&pipeline, &task.request, &unread))
+    request.plan.device = backend_cpu.name;
+    request.peers = NULL;
+    if (pipeline_open(&pipeline, &request, &unread))
         spared = outputs_spare_from_report(options, &pipeline, fault);
     pipeline_close(&pipeline);
     if (path_is_standard(input))
@@ -329,10 +332,10 @@ static bool spare_samples_of(const struct options *options, const char *input, s
 /* A report that replaces a file is not begun before it is known that no input has its samples there. */
 static bool spare_samples(const struct options *options, const char *report, struct fault *fault)
 {
-    if (report == NULL || !task_reads_file(report))
+    if (report == NULL || !run_one_reads_file(report))
         return true;
     for (size_t i = 0; i < options->input_count; i++) {
-        if (task_reads_file(options->inputs[i]) && !spare_samples_of(options, options->inputs[i], fault))
+        if (run_one_reads_file(options->inputs[i]) && !spare_samples_of(options, options->inputs[i], fault))
             return false;
     }
     return true;

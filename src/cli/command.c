@@ -7,18 +7,18 @@
 #include "base/guard.h"
 #include "plan/plan.h"
 #include "pipeline/pipeline.h"
-#include "accord.h"
+#include "bench/bench.h"
+#include "bench/plot.h"
 #include "batch.h"
-#include "bench.h"
 #include "command_line.h"
 #include "completions.h"
 #include "list.h"
+#include "mpi_options.h"
 #include "option_table.h"
 #include "options.h"
 #include "outputs.h"
-#include "plot.h"
-#include "task.h"
 #include "program.h"
+#include "run_one.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -61,10 +61,10 @@ static bool default_case(const struct options *options, struct bench_request *re
 /* The fields that a job for the input would have. */
 static bool case_of_input(const struct options *options, struct bench_request *request, struct fault *fault)
 {
-    const struct task task = task_alone(options, options->inputs[0], "-");
+    const struct pipeline_request first = run_one_request(options, options->inputs[0], "-");
     struct pipeline pipeline;
 
-    if (!pipeline_open(&pipeline, &task.request, fault))
+    if (!pipeline_open(&pipeline, &first, fault))
         return false;
     request->grid = pipeline.job.in.grid;
     request->grid.channels = encoding_work_channels(&pipeline.job.field);
@@ -168,7 +168,7 @@ static enum status run_program(int argc, char **argv, enum program program, stru
     enum status status;
 
     if (peers_agree(peers, command_line_parse(argc, argv, program, &options, &fault), &fault) &&
-        peers_agree(peers, accord_options(peers, &options, &fault), &fault))
+        peers_agree(peers, mpi_options_take(peers, &options, &fault), &fault))
         status = act(&options);
     else
         status = diag_error(&fault);
@@ -189,12 +189,14 @@ static enum status find_and_run(int argc, char **argv, struct peers *peers)
 {
     enum program program = PROGRAM_VOXFILT;
     struct fault fault;
-    bool found = peers_agree(peers, accord_hush(peers, &fault), &fault) && accord_build(peers, &fault) &&
+    bool found = peers_agree(peers, mpi_options_silence_others(peers, &fault), &fault) &&
+                 mpi_options_check_build(peers, &fault) &&
                  peers_agree(peers, find_program(argc, argv, peers, &program, &fault), &fault);
 
     diag_open(command_name(program, peers));
-    return found && accord_words(peers, argc, argv, &fault) ? run_program(argc, argv, program, peers)
-                                                            : diag_error(&fault);
+    return found && mpi_options_check_words(peers, argc, argv, &fault)
+               ? run_program(argc, argv, program, peers)
+               : diag_error(&fault);
 }
 
 static enum status run_and_print(int argc, char **argv, struct peers *peers)

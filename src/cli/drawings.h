@@ -4,8 +4,8 @@
 
 #include "base/diag.h"
 #include "pipeline/pipeline.h"
+#include "bench/plot.h"
 #include "options.h"
-#include "plot.h"
 #include "preview.h"
 
 #include <stdbool.h>

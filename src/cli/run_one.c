@@ -1,5 +1,5 @@
-/* Tasks: one input to one output, as a command line asks for it. */
-#include "task.h"
+/* One run: one input to one output, as a command line asks for it. */
+#include "run_one.h"
 
 #include "base/path.h"
 #include "drawings.h"
@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-bool task_reads_file(const char *input)
+bool run_one_reads_file(const char *input)
 {
     struct stat info;
     int result = path_is_standard(input) ? fstat(STDIN_FILENO, &info) : stat(input, &info);
@@ -21,31 +21,30 @@ bool task_reads_file(const char *input)
     return result == 0 && S_ISREG(info.st_mode);
 }
 
-struct task task_alone(const struct options *options, const char *input, const char *output)
+struct pipeline_request run_one_request(const struct options *options, const char *input, const char *output)
 {
-    struct task task = {.options = options,
-                        .request = {.input = input,
-                                    .output = output,
-                                    .format = options->format,
-                                    .source = options->source,
-                                    .job = options->job,
-                                    .plan = options->plan,
-                                    .out_format = options->out_format,
-                                    .level = options->level,
-                                    .sync = options->sync,
-                                    .run = options->run,
-                                    .peers = options->peers,
-                                    .will_run = options->action != ACTION_EXPLAIN}};
+    struct pipeline_request request = {.input = input,
+                                       .output = output,
+                                       .format = options->format,
+                                       .source = options->source,
+                                       .job = options->job,
+                                       .plan = options->plan,
+                                       .out_format = options->out_format,
+                                       .level = options->level,
+                                       .sync = options->sync,
+                                       .run = options->run,
+                                       .peers = options->peers,
+                                       .will_run = options->action != ACTION_EXPLAIN};
 
-    task.request.plan.explains =
+    request.plan.explains =
         options->action == ACTION_EXPLAIN && !options->json && diag_level() == DIAG_VERBOSE;
     if (options->program == PROGRAM_IMGHEAT) {
-        task.request.format = &format_png;
+        request.format = &format_png;
     } else {
-        task.request.refused = &format_png;
-        task.request.refusal = "a PNG picture: imgheat filters pictures";
+        request.refused = &format_png;
+        request.refusal = "a PNG picture: imgheat filters pictures";
     }
-    return task;
+    return request;
 }
 
 /* The CPU does what a device left undone. */
@@ -59,39 +58,39 @@ static bool run_again(struct pipeline *pipeline, struct fault *fault)
     return pipeline_plan(pipeline, fault) && pipeline_run(pipeline, fault);
 }
 
-static void explain(const struct task *task, const struct pipeline *pipeline)
+static void explain(const struct run_one *one, const struct pipeline *pipeline)
 {
-    if (task->options->json)
-        plan_json_print(stdout, task->options, pipeline);
+    if (one->options->json)
+        plan_json_print(stdout, one->options, pipeline);
     else
         explain_plan(stdout, pipeline);
 }
 
-static void tell(const struct task *task, const struct pipeline *pipeline)
+static void tell(const struct run_one *one, const struct pipeline *pipeline)
 {
     notes_outcome(pipeline);
-    report_figures(task->options, pipeline);
-    if (task->report_file == NULL)
-        report_run(task->report, task->options, pipeline);
+    report_figures(one->options, pipeline);
+    if (one->report_file == NULL)
+        report_run(one->report, one->options, pipeline);
 }
 
 /* What comes with the outputs of a run. */
 struct company {
-    const struct task *task;
+    const struct run_one *one;
     struct drawings drawings;
 };
 
-static bool add_report(const struct task *task, const struct pipeline *pipeline, struct file_set *set,
+static bool add_report(const struct run_one *one, const struct pipeline *pipeline, struct file_set *set,
                        struct fault *fault)
 {
-    struct report_file *file = task->report_file;
+    struct report_file *file = one->report_file;
     struct lines part;
 
     if (file == NULL)
         return true;
     report_file_begin_part(file, &part);
     if (part.stream != NULL)
-        report_run(part.stream, task->options, pipeline);
+        report_run(part.stream, one->options, pipeline);
     report_file_add(file, &part);
     return report_file_join(file, set, fault);
 }
@@ -102,17 +101,17 @@ static bool add_files(void *listener, const struct pipeline *pipeline, struct fi
     struct company *company = listener;
 
     return drawings_finish(&company->drawings, pipeline, set, fault) &&
-           add_report(company->task, pipeline, set, fault);
+           add_report(company->one, pipeline, set, fault);
 }
 
-static bool carry_out(const struct task *task, struct pipeline *pipeline, struct drawings *drawings,
+static bool carry_out(const struct run_one *one, struct pipeline *pipeline, struct drawings *drawings,
                       struct fault *fault)
 {
-    struct peers *peers = task->request.peers;
+    struct peers *peers = one->request.peers;
 
-    if (task->options->action == ACTION_EXPLAIN) {
+    if (one->options->action == ACTION_EXPLAIN) {
         if (peers_lead(peers))
-            explain(task, pipeline);
+            explain(one, pipeline);
         return true;
     }
     if (!peers_follow(peers, !peers_lead(peers) || drawings_open(drawings, fault), fault))
@@ -120,7 +119,7 @@ static bool carry_out(const struct task *task, struct pipeline *pipeline, struct
     if (!pipeline_run(pipeline, fault) && !(pipeline->may_retreat && run_again(pipeline, fault)))
         return false;
     if (peers_lead(peers))
-        tell(task, pipeline);
+        tell(one, pipeline);
     return true;
 }
 
@@ -132,14 +131,14 @@ static bool plan(struct pipeline *pipeline, struct fault *fault)
     return done;
 }
 
-static bool run(const struct task *task, struct pipeline *pipeline, struct drawings *drawings,
+static bool run(const struct run_one *one, struct pipeline *pipeline, struct drawings *drawings,
                 struct fault *fault)
 {
     if (!plan(pipeline, fault))
         return false;
-    notes_options(task->on_options, pipeline);
+    notes_options(one->on_options, pipeline);
     notes_beforehand(pipeline);
-    if (!carry_out(task, pipeline, drawings, fault))
+    if (!carry_out(one, pipeline, drawings, fault))
         return false;
     notes_left_out(pipeline);
     return true;
@@ -158,49 +157,49 @@ static bool take_tees(const struct options *options, const struct pipeline *pipe
 }
 
 /* A line that is about neither file does not say which of several inputs it is of. */
-static enum status tell_failure(const struct task *task, struct fault *fault)
+static enum status tell_failure(const struct run_one *one, struct fault *fault)
 {
-    const struct pipeline_request *request = &task->request;
+    const struct pipeline_request *request = &one->request;
 
     if (request->budget != NULL && !fault_is_about(fault, request->input) &&
         !fault_is_about(fault, request->output))
         fault_prefix(fault, request->input);
-    if (task->report_file != NULL && task->report_file->joined)
-        report_file_restart(task->report_file, task->options->report_path, task->options->sync);
-    report_failure(task->report, task->options, request, fault);
+    if (one->report_file != NULL && one->report_file->joined)
+        report_file_restart(one->report_file, one->options->report_path, one->options->sync);
+    report_failure(one->report, one->options, request, fault);
     return diag_error(fault);
 }
 
 /* Of several ranks, the first looks at files that do not belong to the others. */
-static bool settle_files(const struct task *task, const struct pipeline *pipeline, struct tee_list *tees,
+static bool settle_files(const struct run_one *one, const struct pipeline *pipeline, struct tee_list *tees,
                          struct pipeline_request *request, struct fault *fault)
 {
-    const struct options *options = task->options;
-    struct peers *peers = task->request.peers;
+    const struct options *options = one->options;
+    struct peers *peers = one->request.peers;
 
     return peers_agree(peers, take_tees(options, pipeline, tees, request, fault), fault) &&
            peers_follow(peers, !peers_lead(peers) || outputs_spare_samples(options, pipeline, fault), fault);
 }
 
-enum status task_run(const struct task *task)
+enum status run_one(const struct run_one *one)
 {
-    struct company company = {.task = task};
-    struct pipeline_request request = task->request;
+    struct company company = {.one = one};
+    struct pipeline_request request = one->request;
     struct tee_list tees = {.count = 0};
     struct pipeline pipeline;
     struct fault fault;
     enum status status;
     bool done;
 
-    request.run.observers = drawings_observers(&company.drawings, task->options);
+    request.run.observers = drawings_observers(&company.drawings, one->options);
     request.add_files = add_files;
     request.listener = &company;
     done = pipeline_open(&pipeline, &request, &fault) &&
-           settle_files(task, &pipeline, &tees, &request, &fault) &&
-           run(task, &pipeline, &company.drawings, &fault);
+           settle_files(one, &pipeline, &tees, &request, &fault) &&
+           run(one, &pipeline, &company.drawings, &fault);
     status = pipeline.status;
     drawings_close(&company.drawings);
     pipeline_close(&pipeline);
     tee_list_free(&tees);
-    return done ? status : tell_failure(task, &fault);
+    return done ? status : tell_failure(one, &fault);
 }

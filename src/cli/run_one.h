@@ -1,6 +1,6 @@
-/* Tasks: one input to one output, as a command line asks for it, and what people are told of it. */
-#ifndef TASK_H
-#define TASK_H
+/* One run: one input to one output, as a command line asks for it, and what people are told of it. */
+#ifndef RUN_ONE_H
+#define RUN_ONE_H
 
 #include "base/diag.h"
 #include "pipeline/pipeline.h"
@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-struct task {
+struct run_one {
     const struct options *options;
     struct pipeline_request request;
     FILE *report;                    /* where the report goes; NULL: to the messages */
@@ -21,13 +21,13 @@ struct task {
 
 /* Whether an input is a regular file. Any other gives its bytes only once, so nobody looks at it
    beforehand. */
-bool task_reads_file(const char *input);
+bool run_one_reads_file(const char *input);
 
-/* A task that runs alone, by the options as they are. */
-struct task task_alone(const struct options *options, const char *input, const char *output);
+/* What the options ask of one input, as a run that is the only one. */
+struct pipeline_request run_one_request(const struct options *options, const char *input, const char *output);
 
 /* Run or, by the options, explain it, and tell what there is to tell; also of a failure, whose status it ends
    with then. */
-enum status task_run(const struct task *task);
+enum status run_one(const struct run_one *one);
 
 #endif

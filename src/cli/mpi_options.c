@@ -1,5 +1,5 @@
 /* Accord: that the ranks of a command were all asked for the same, and that one of them speaks for all. */
-#include "accord.h"
+#include "mpi_options.h"
 
 #include "base/checksum.h"
 #include "base/machine.h"
@@ -17,7 +17,7 @@
 #include <string.h>
 #include <unistd.h>
 
-bool accord_hush(const struct peers *peers, struct fault *fault)
+bool mpi_options_silence_others(const struct peers *peers, struct fault *fault)
 {
     FILE *nowhere;
 
@@ -49,7 +49,7 @@ static const uint64_t sizes[] = {
     _Alignof(double),
 };
 
-bool accord_build(struct peers *peers, struct fault *fault)
+bool mpi_options_check_build(struct peers *peers, struct fault *fault)
 {
     return peers_compare_builds(peers, version, checksum_crc(CHECKSUM_CRC, sizes, sizeof sizes), fault);
 }
@@ -114,7 +114,7 @@ static bool hear(struct peers *peers, const struct text *own, struct text *first
            peers_broadcast(peers, first->bytes, (size_t)first->size, fault);
 }
 
-bool accord_words(struct peers *peers, int argc, char **argv, struct fault *fault)
+bool mpi_options_check_words(struct peers *peers, int argc, char **argv, struct fault *fault)
 {
     struct text own = {.bytes = NULL}, first = {.bytes = NULL};
     bool done = peers_count(peers) == 1 || (peers_agree(peers, join_words(argc, argv, &own, fault), fault) &&
@@ -222,7 +222,7 @@ static void note_tasks(const struct options *options)
                   advice);
 }
 
-bool accord_options(struct peers *peers, struct options *options, struct fault *fault)
+bool mpi_options_take(struct peers *peers, struct options *options, struct fault *fault)
 {
     options->peers = peers;
     if (peers == NULL) {
