@@ -6,7 +6,6 @@
 #include "plan/wisdom.h"
 #include "bench_case.h"
 #include "bench_fleet.h"
-#include "bench_plot.h"
 #include "bench_table.h"
 
 #include <string.h>
@@ -16,20 +15,7 @@ static bool take_row(struct bench_case *bench, const struct bench_row *row)
     bench->differs = bench->differs || !row->equal;
     if (row->equal && (bench->best.form.rung == NULL || row->seconds < bench->best.seconds))
         bench->best = *row;
-    bench_table_row(bench, row);
-    return bench_plot_row(bench, row);
-}
-
-static bool take_refusal(struct bench_case *bench, const char *rung, const struct fault *refusal)
-{
-    bench_table_refusal(bench, rung, refusal);
-    return bench_plot_refusal(bench, rung);
-}
-
-static void end_table(struct bench_case *bench)
-{
-    bench_table_end(bench);
-    bench_plot_end(bench);
+    return bench_table_row(bench, row);
 }
 
 /* ---- rungs of stages ---- */
@@ -46,7 +32,7 @@ static bool bench_form(struct bench_case *bench, const struct rung_wish *wish)
     bool done;
 
     if (!bench_case_prepare(bench, stand, wish, &kernel, &refusal))
-        return take_refusal(bench, wish->rung, &refusal);
+        return bench_table_refusal(bench, wish->rung, &refusal);
     row.form = kernel.form;
     done = bench_case_expect(bench, row.form.steps) &&
            bench_case_take_steps(bench, stand, &kernel, row.form.steps, &last) &&
@@ -149,7 +135,7 @@ static bool bench_rung(struct bench_case *bench, const struct rung *rung)
     wish.rung = rung->name;
     wish.steps = bench->single ? 1 : 0;
     if (!bench_case_settle(bench, &bench->device, &wish, &form, &refusal))
-        return take_refusal(bench, rung->name, &refusal);
+        return bench_table_refusal(bench, rung->name, &refusal);
     if (!bench_form(bench, &wish))
         return false;
     if (form.tiles && wish.tile_x == 0 && !sweep_tiles(bench, &wish, &form))
@@ -216,7 +202,7 @@ static bool bench_ladder(struct bench_case *bench)
     bench_table_best(bench);
     if (!bench_fleets(bench))
         return false;
-    end_table(bench);
+    bench_table_end(bench);
     return true;
 }
 
@@ -276,7 +262,7 @@ static bool bench_sum_form(struct bench_case *bench, const struct rung_wish *wis
     bool done;
 
     if (!settle_sums(bench, wish, &row.form, &refusal))
-        return take_refusal(bench, wish->rung, &refusal);
+        return bench_table_refusal(bench, wish->rung, &refusal);
     sums = mem_zeroed(2, bytes, "the sums", bench->fault);
     if (sums == NULL)
         return false;
@@ -325,7 +311,7 @@ static bool bench_sums(struct bench_case *bench)
             return false;
     }
     bench_table_best(bench);
-    end_table(bench);
+    bench_table_end(bench);
     return true;
 }
 

@@ -1,8 +1,9 @@
-/* The table that a bench prints, as text or as JSON. */
+/* The table that a bench prints, as text or as JSON, and its rows as bars of a plot. */
 #include "bench_table.h"
 
 #include "base/json.h"
 #include "base/number.h"
+#include "plot.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -190,16 +191,109 @@ static void print_json_row(struct bench_case *bench, const struct bench_row *row
     json_end_object(&json);
 }
 
-void bench_table_row(struct bench_case *bench, const struct bench_row *row)
+/* ---- as bars of a plot ---- */
+
+/* Cells, or pixels, in a unit of the axis. */
+static double unit_of(const struct bench_case *bench)
+{
+    return bench->request->pictures ? 1e6 : 1e9;
+}
+
+static void name_row(const struct form *form, char *text, size_t size)
+{
+    size_t used = (size_t)snprintf(text, size, "%s", form->rung->name);
+
+    if (form->tile_x > 0 && used < size)
+        used += (size_t)snprintf(text + used, size - used, " %ux%u", form->tile_x, form->tile_y);
+    if (form->tile_z > 1 && used < size)
+        used += (size_t)snprintf(text + used, size - used, "x%u", form->tile_z);
+    if (form->coarsen > 0 && used < size)
+        used += (size_t)snprintf(text + used, size - used, ", coarsened %u", form->coarsen);
+    if (form->stride > 1 && used < size)
+        used += (size_t)snprintf(text + used, size - used, "x%u", form->stride);
+    if (form->steps > 0 && used < size)
+        snprintf(text + used, size - used, ", %u step%s", form->steps, number_plural(form->steps));
+}
+
+static bool plot_row(struct bench_case *bench, const struct bench_row *row)
+{
+    struct plot_bar bar = {.chosen = bench_case_is_planned(bench, &row->form)};
+
+    if (bench->request->plot == NULL)
+        return true;
+    name_row(&row->form, bar.label, sizeof bar.label);
+    if (row->equal)
+        bar.value = bench_case_rate(bench, row->seconds) / unit_of(bench);
+    else
+        snprintf(bar.missing, sizeof bar.missing, "bytes differ");
+    return plot_add_bar(bench->request->plot, &bar, bench->fault);
+}
+
+static bool plot_refusal(struct bench_case *bench, const char *rung)
+{
+    struct plot_bar bar = {.missing = "does not apply"};
+
+    if (bench->request->plot == NULL)
+        return true;
+    snprintf(bar.label, sizeof bar.label, "%s", rung);
+    return plot_add_bar(bench->request->plot, &bar, bench->fault);
+}
+
+static void describe(const struct bench_case *bench, char *text, size_t size)
+{
+    const struct grid *grid = &bench->request->grid;
+    char extents[80], device[256];
+
+    int used = snprintf(extents, sizeof extents, "%zu", grid->nx);
+
+    if (grid->axes > 1)
+        used += snprintf(extents + used, sizeof extents - (size_t)used, " x %zu", grid->ny);
+    if (grid->axes == 3)
+        snprintf(extents + used, sizeof extents - (size_t)used, " x %zu", grid->nz);
+    bench->device.backend->describe(bench->devices.indices[0], device, sizeof device);
+    snprintf(text, size, "%.120s: %s %s on %s", bench->title, extents, work_name(bench->request->work),
+             device);
+}
+
+/* What a step costs that moves each sample once: a pass of several steps may be faster. */
+static double rate_of_copy(const struct bench_case *bench)
+{
+    double bytes = bench_case_cells(bench) * 2.0 * (double)work_size(bench->request->work);
+
+    return bench_case_rate(bench, bytes / bench->copy_speed) / unit_of(bench);
+}
+
+static void end_plot(struct bench_case *bench)
+{
+    const char *unit = bench->request->pictures ? "Mpx/s" : "GCells/s";
+    char title[512], copy[128];
+    const struct plot_chart chart = {.title = title,
+                                     .unit = unit,
+                                     .line_label = copy,
+                                     .chosen_label = "what a plan takes",
+                                     .line = rate_of_copy(bench)};
+
+    if (bench->request->plot == NULL)
+        return;
+    describe(bench, title, sizeof title);
+    snprintf(copy, sizeof copy, "the speed of a copy, %.4g GB/s: %.4g %s if each step is a pass over memory",
+             bench->copy_speed / 1e9, chart.line, unit);
+    plot_end_bars(bench->request->plot, &chart);
+}
+
+/* ---- rows ---- */
+
+bool bench_table_row(struct bench_case *bench, const struct bench_row *row)
 {
     if (bench->request->json)
         print_json_row(bench, row);
     else
         print_text_row(bench, row);
     fflush(bench->stream);
+    return plot_row(bench, row);
 }
 
-void bench_table_refusal(struct bench_case *bench, const char *rung, const struct fault *refusal)
+bool bench_table_refusal(struct bench_case *bench, const char *rung, const struct fault *refusal)
 {
     if (bench->request->json) {
         struct json json = begin_json_row(bench, rung);
@@ -208,6 +302,7 @@ void bench_table_refusal(struct bench_case *bench, const char *rung, const struc
     } else {
         fprintf(bench->stream, "%-11s does not apply: %s\n", rung, refusal->text);
     }
+    return plot_refusal(bench, rung);
 }
 
 void bench_table_best(struct bench_case *bench)
@@ -303,4 +398,5 @@ void bench_table_end(struct bench_case *bench)
 {
     if (!bench->request->json)
         fprintf(bench->stream, "\n");
+    end_plot(bench);
 }

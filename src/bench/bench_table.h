@@ -1,4 +1,5 @@
-/* The table that a bench prints, as text or as JSON. */
+/* The table that a bench prints, as text or as JSON, and its rows as bars of a plot where one is asked for.
+ */
 #ifndef BENCH_TABLE_H
 #define BENCH_TABLE_H
 
@@ -6,9 +7,11 @@
 #include "bench_case.h"
 #include "bench_fleet.h"
 
+#include <stdbool.h>
+
 void bench_table_head(struct bench_case *bench);
-void bench_table_row(struct bench_case *bench, const struct bench_row *row);
-void bench_table_refusal(struct bench_case *bench, const char *rung, const struct fault *refusal);
+bool bench_table_row(struct bench_case *bench, const struct bench_row *row);
+bool bench_table_refusal(struct bench_case *bench, const char *rung, const struct fault *refusal);
 void bench_table_best(struct bench_case *bench);
 
 /* The fastest on so many devices; without a row, their shares would be too small. */

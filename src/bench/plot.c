@@ -11,6 +11,9 @@
 #include <string.h>
 
 /* Pixels. */
+#define LETTER         7.9 /* all texts are of one size, in letters of one width: so their lengths are known */
+#define LINE           20.0 /* from one line of text to the next */
+#define MARGIN         16.0
 #define LEFT           16.0
 #define PLOT_WIDTH     480.0
 #define CURVE_HEIGHT   280.0
@@ -26,9 +29,124 @@
 static const char ink[] = "#222222", faint[] = "#dddddd", grey[] = "#666666", plain[] = "#0072b2",
                   chosen[] = "#e69f00", line_colour[] = "#d55e00";
 
+/* ---- boxes, lines and texts, in a drawing whose height is known when it is finished ---- */
+
+enum anchor { START, MIDDLE, END };
+
+static void svg_open(struct svg *svg)
+{
+    *svg = (struct svg){.stream = NULL};
+    svg->stream = open_memstream(&svg->text, &svg->size);
+}
+
+static void svg_close(struct svg *svg)
+{
+    if (svg->stream != NULL)
+        fclose(svg->stream);
+    free(svg->text);
+    *svg = (struct svg){.stream = NULL};
+}
+
+static void reach(struct svg *svg, double x, double y)
+{
+    svg->width = x + MARGIN > svg->width ? x + MARGIN : svg->width;
+    svg->height = y + MARGIN > svg->height ? y + MARGIN : svg->height;
+}
+
+static void svg_box(struct svg *svg, double x, double y, double width, double height, const char *colour)
+{
+    reach(svg, x + width, y + height);
+    if (svg->stream != NULL)
+        fprintf(svg->stream, "<rect x=\"%.2f\" y=\"%.2f\" width=\"%.2f\" height=\"%.2f\" fill=\"%s\"/>\n", x,
+                y, width, height, colour);
+}
+
+static void svg_line(struct svg *svg, double x1, double y1, double x2, double y2, const char *colour,
+                     bool dashed)
+{
+    reach(svg, x1, y1);
+    reach(svg, x2, y2);
+    if (svg->stream != NULL)
+        fprintf(
+            svg->stream,
+            "<line x1=\"%.2f\" y1=\"%.2f\" x2=\"%.2f\" y2=\"%.2f\" stroke=\"%s\" stroke-width=\"%s\"%s/>\n",
+            x1, y1, x2, y2, colour, dashed ? "2" : "1", dashed ? " stroke-dasharray=\"6 4\"" : "");
+}
+
+static void svg_dot(struct svg *svg, double x, double y, const char *colour)
+{
+    reach(svg, x, y);
+    if (svg->stream != NULL)
+        fprintf(svg->stream, "<circle cx=\"%.2f\" cy=\"%.2f\" r=\"3\" fill=\"%s\"/>\n", x, y, colour);
+}
+
+static void svg_curve_point(struct svg *svg, double x, double y, bool more)
+{
+    reach(svg, x, y);
+    if (svg->stream != NULL)
+        fprintf(svg->stream, "%s%.2f,%.2f", more ? " " : "<polyline points=\"", x, y);
+}
+
+static void svg_curve_end(struct svg *svg, const char *colour)
+{
+    if (svg->stream != NULL)
+        fprintf(svg->stream, "\" fill=\"none\" stroke=\"%s\" stroke-width=\"2\"/>\n", colour);
+}
+
+static void put_letter(FILE *stream, char letter)
+{
+    switch (letter) {
+    case '<':
+        fputs("&lt;", stream);
+        break;
+    case '>':
+        fputs("&gt;", stream);
+        break;
+    case '&':
+        fputs("&amp;", stream);
+        break;
+    default:
+        fputc(letter >= ' ' && letter <= '~' ? letter : '?', stream);
+    }
+}
+
+static void svg_text(struct svg *svg, double x, double y, enum anchor anchor, const char *text,
+                     const char *colour)
+{
+    static const char *const anchors[] = {"start", "middle", "end"};
+    double width = (double)strlen(text) * LETTER;
+
+    reach(svg, anchor == END ? x : anchor == MIDDLE ? x + width / 2.0 : x + width, y);
+    if (svg->stream == NULL)
+        return;
+    fprintf(svg->stream, "<text x=\"%.2f\" y=\"%.2f\" text-anchor=\"%s\" fill=\"%s\">", x, y, anchors[anchor],
+            colour);
+    for (; *text != '\0'; text++)
+        put_letter(svg->stream, *text);
+    fputs("</text>\n", svg->stream);
+}
+
+static bool svg_write(struct svg *svg, FILE *stream)
+{
+    if (svg->stream == NULL || fflush(svg->stream) != 0)
+        return false;
+    fprintf(
+        stream,
+        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%.0f\" height=\"%.0f\" viewBox=\"0 0 %.0f %.0f\" "
+        "font-family=\"DejaVu Sans Mono, Liberation Mono, Menlo, Consolas, monospace\" font-size=\"13\">\n"
+        "<rect width=\"100%%\" height=\"100%%\" fill=\"#ffffff\"/>\n",
+        svg->width, svg->height, svg->width, svg->height);
+    fwrite(svg->text, 1, svg->size, stream);
+    fputs("</svg>\n", stream);
+    return !ferror(stream);
+}
+
+/* ---- a plot ---- */
+
 bool plot_open(struct plot *plot, const char *path, struct fault *fault)
 {
-    *plot = (struct plot){.top = 1.5 * SVG_LINE};
+    *plot = (struct plot){.top = 1.5 * LINE};
     svg_open(&plot->svg);
     if (file_out_open(&plot->file, path, fault)) {
         if (format_of_name(path) != NULL || foreign_type_of_name(path) != NULL)
@@ -102,10 +220,10 @@ static void draw_axis(struct plot *plot, double left, double top, double bottom,
         double x = left + value / end * PLOT_WIDTH;
         svg_line(&plot->svg, x, top, x, bottom + TICK, faint, false);
         snprintf(text, sizeof text, "%.6g", value);
-        svg_text(&plot->svg, x, bottom + TICK + 0.7 * SVG_LINE, SVG_MIDDLE, text, ink);
+        svg_text(&plot->svg, x, bottom + TICK + 0.7 * LINE, MIDDLE, text, ink);
     }
     svg_line(&plot->svg, left, bottom, left + PLOT_WIDTH, bottom, ink, false);
-    svg_text(&plot->svg, left + PLOT_WIDTH / 2.0, bottom + TICK + 1.7 * SVG_LINE, SVG_MIDDLE, unit, ink);
+    svg_text(&plot->svg, left + PLOT_WIDTH / 2.0, bottom + TICK + 1.7 * LINE, MIDDLE, unit, ink);
 }
 
 /* ---- bars ---- */
@@ -140,21 +258,21 @@ static double label_width(const struct plot *plot)
         size_t length = strlen(plot->bars[i].label);
         longest = length > longest ? length : longest;
     }
-    return (double)longest * SVG_LETTER;
+    return (double)longest * LETTER;
 }
 
 static void draw_bar(struct plot *plot, const struct plot_bar *bar, double left, double y, double end)
 {
     char value[32];
 
-    svg_text(&plot->svg, left - GAP, y + BAR_HEIGHT - 3.0, SVG_END, bar->label, ink);
+    svg_text(&plot->svg, left - GAP, y + BAR_HEIGHT - 3.0, END, bar->label, ink);
     if (bar->missing[0] != '\0') {
-        svg_text(&plot->svg, left + PLOT_WIDTH + GAP, y + BAR_HEIGHT - 3.0, SVG_START, bar->missing, grey);
+        svg_text(&plot->svg, left + PLOT_WIDTH + GAP, y + BAR_HEIGHT - 3.0, START, bar->missing, grey);
         return;
     }
     svg_box(&plot->svg, left, y, bar->value / end * PLOT_WIDTH, BAR_HEIGHT, bar->chosen ? chosen : plain);
     snprintf(value, sizeof value, "%.4g", bar->value);
-    svg_text(&plot->svg, left + PLOT_WIDTH + GAP, y + BAR_HEIGHT - 3.0, SVG_START, value, ink);
+    svg_text(&plot->svg, left + PLOT_WIDTH + GAP, y + BAR_HEIGHT - 3.0, START, value, ink);
 }
 
 /* What the colours mean, each on a line. */
@@ -166,13 +284,13 @@ static double draw_key(struct plot *plot, const struct plot_chart *chart, double
         any |= plot->bars[i].chosen;
     if (any) {
         svg_box(&plot->svg, LEFT, y - 10.0, 24.0, 10.0, chosen);
-        svg_text(&plot->svg, LEFT + 32.0, y, SVG_START, chart->chosen_label, ink);
-        y += SVG_LINE;
+        svg_text(&plot->svg, LEFT + 32.0, y, START, chart->chosen_label, ink);
+        y += LINE;
     }
     if (!isnan(chart->line)) {
         svg_line(&plot->svg, LEFT, y - 5.0, LEFT + 24.0, y - 5.0, line_colour, true);
-        svg_text(&plot->svg, LEFT + 32.0, y, SVG_START, chart->line_label, ink);
-        y += SVG_LINE;
+        svg_text(&plot->svg, LEFT + 32.0, y, START, chart->line_label, ink);
+        y += LINE;
     }
     return y;
 }
@@ -182,17 +300,17 @@ void plot_end_bars(struct plot *plot, const struct plot_chart *chart)
     double left = LEFT + label_width(plot) + GAP, end = end_of_axis(most_value(plot, chart), false), top,
            bottom;
 
-    svg_text(&plot->svg, LEFT, plot->top, SVG_START, chart->title, ink);
-    top = draw_key(plot, chart, plot->top + 1.2 * SVG_LINE);
-    bottom = top + (double)plot->count * SVG_LINE;
+    svg_text(&plot->svg, LEFT, plot->top, START, chart->title, ink);
+    top = draw_key(plot, chart, plot->top + 1.2 * LINE);
+    bottom = top + (double)plot->count * LINE;
     draw_axis(plot, left, top, bottom, end, false, chart->unit);
     for (size_t i = 0; i < plot->count; i++)
-        draw_bar(plot, &plot->bars[i], left, top + (double)i * SVG_LINE + (SVG_LINE - BAR_HEIGHT) / 2.0, end);
+        draw_bar(plot, &plot->bars[i], left, top + (double)i * LINE + (LINE - BAR_HEIGHT) / 2.0, end);
     if (!isnan(chart->line)) {
         double x = left + chart->line / end * PLOT_WIDTH;
         svg_line(&plot->svg, x, top, x, bottom, line_colour, true);
     }
-    plot->top = bottom + 4.0 * SVG_LINE;
+    plot->top = bottom + 4.0 * LINE;
     plot->count = 0;
 }
 
@@ -240,7 +358,7 @@ static void draw_decades(struct plot *plot, const struct decades *decades, doubl
         double y = bottom - (exponent - decades->low) / (decades->high - decades->low) * CURVE_HEIGHT;
         svg_line(&plot->svg, left - TICK, y, left + PLOT_WIDTH, y, faint, false);
         snprintf(text, sizeof text, "1e%g", exponent);
-        svg_text(&plot->svg, left - GAP, y + 4.0, SVG_END, text, ink);
+        svg_text(&plot->svg, left - GAP, y + 4.0, END, text, ink);
     }
     svg_line(&plot->svg, left, bottom - CURVE_HEIGHT, left, bottom, ink, false);
 }
@@ -285,27 +403,27 @@ static double draw_words(struct plot *plot, const struct plot_checks *checks, do
     size_t kept = history_kept(history), drawn = count_drawn(history);
     char text[160];
 
-    svg_text(&plot->svg, LEFT, y, SVG_START, checks->title, ink);
-    y += SVG_LINE;
+    svg_text(&plot->svg, LEFT, y, START, checks->title, ink);
+    y += LINE;
     if (kept == 0)
         snprintf(text, sizeof text, "no step was checked");
     else
         snprintf(text, sizeof text, "%s after %llu step%s: the last change is %.4g",
                  checks->unreached ? "not reached" : "stopped", (unsigned long long)checks->steps,
                  number_plural(checks->steps), history_at(history, kept - 1).change);
-    svg_text(&plot->svg, LEFT, y, SVG_START, text, ink);
-    y += SVG_LINE;
+    svg_text(&plot->svg, LEFT, y, START, text, ink);
+    y += LINE;
     if (history->count > kept) {
         snprintf(text, sizeof text, "the latest %zu of %llu checks", kept,
                  (unsigned long long)history->count);
-        svg_text(&plot->svg, LEFT, y, SVG_START, text, ink);
-        y += SVG_LINE;
+        svg_text(&plot->svg, LEFT, y, START, text, ink);
+        y += LINE;
     }
     if (drawn < kept) {
         snprintf(text, sizeof text, "not drawn: %zu that %s 0 or not finite", kept - drawn,
                  kept - drawn == 1 ? "is" : "are");
-        svg_text(&plot->svg, LEFT, y, SVG_START, text, ink);
-        y += SVG_LINE;
+        svg_text(&plot->svg, LEFT, y, START, text, ink);
+        y += LINE;
     }
     return y;
 }
@@ -313,7 +431,7 @@ static double draw_words(struct plot *plot, const struct plot_checks *checks, do
 void plot_draw_checks(struct plot *plot, const struct plot_checks *checks)
 {
     const struct decades decades = decades_of(checks);
-    double left = LEFT + DECADE_LETTERS * SVG_LETTER + GAP, end = end_of_axis((double)checks->steps, true);
+    double left = LEFT + DECADE_LETTERS * LETTER + GAP, end = end_of_axis((double)checks->steps, true);
     double top = draw_words(plot, checks, plot->top), bottom = top + CURVE_HEIGHT;
     double limit = height_of(&decades, checks->until, bottom);
     char text[32];
@@ -322,7 +440,7 @@ void plot_draw_checks(struct plot *plot, const struct plot_checks *checks)
     draw_decades(plot, &decades, left, bottom);
     svg_line(&plot->svg, left, limit, left + PLOT_WIDTH, limit, line_colour, true);
     snprintf(text, sizeof text, "--until %g", checks->until);
-    svg_text(&plot->svg, left + PLOT_WIDTH + GAP, limit + 4.0, SVG_START, text, ink);
+    svg_text(&plot->svg, left + PLOT_WIDTH + GAP, limit + 4.0, START, text, ink);
     draw_points(plot, checks, &decades, left, bottom, end);
-    plot->top = bottom + 4.0 * SVG_LINE;
+    plot->top = bottom + 4.0 * LINE;
 }

@@ -5,17 +5,25 @@
 #include "base/diag.h"
 #include "base/file_out.h"
 #include "base/history.h"
-#include "svg.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 struct plot_bar {
     char label[64];
     char missing[32]; /* what stands there instead of a value; empty: nothing */
     double value;
     bool chosen; /* it differs from the others */
+};
+
+/* What is drawn, before it is a file. */
+struct svg {
+    FILE *stream; /* NULL, for want of memory: what is drawn is lost */
+    char *text;
+    size_t size;
+    double width, height; /* as far as has been drawn, with a margin */
 };
 
 struct plot {

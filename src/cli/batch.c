@@ -18,10 +18,8 @@
 #include "base/thread.h"
 #include "pipeline/budget.h"
 #include "pipeline/pipeline.h"
-#include "lines.h"
 #include "outputs.h"
 #include "report.h"
-#include "report_file.h"
 #include "run_one.h"
 
 #include <pthread.h>

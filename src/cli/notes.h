@@ -20,6 +20,9 @@ void notes_setback(const struct fault *setback);
 /* Of a run that was carried out: samples that were lost, a change that was not reached. */
 void notes_outcome(const struct pipeline *pipeline);
 
+/* The losses of samples, and the range that they were put into, as lines of a report. */
+void notes_print_losses(FILE *stream, const struct job *job, const struct run_summary *summary);
+
 /* What of the input is not in the output. */
 void notes_left_out(const struct pipeline *pipeline);
 

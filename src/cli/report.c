@@ -1,16 +1,166 @@
-/* Reports: what a command tells of a run once it is over. */
+/* Reports: what a command tells of a run once it is over, in text or JSON, and the file of --report.
+
+   Runs may be under way at the same time. What each of them says is kept as lines, until all that comes
+   before it on the command line is printed: messages go to standard error, and reports into the file, which
+   is there whole or not at all. */
 #include "report.h"
 
+#include "base/glyph.h"
+#include "base/number.h"
+#include "pipeline/record.h"
+#include "notes.h"
+#include "phrase.h"
 #include "report_json.h"
-#include "report_text.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- as text ---- */
+
+static void print_tally(FILE *stream, const struct tally *tally)
+{
+    if (tally->count == 0)
+        fprintf(stream, "  no sample is a number");
+    else
+        fprintf(stream, "  min %.9g  max %.9g  mean %.9g  deviation %.9g  L2 %.9g", tally->min, tally->max,
+                record_mean(tally), record_deviation(tally), sqrt(tally->energy));
+    if (tally->nans > 0)
+        fprintf(stream, "  NaN %llu", (unsigned long long)tally->nans);
+    fprintf(stream, "\n");
+}
+
+/* A line for each channel of each volume. */
+static void print_tallies(FILE *stream, const char *end, const struct header *header,
+                          const struct tally *tallies)
+{
+    size_t channels = header->grid.channels;
+
+    for (size_t i = 0; i < header->volumes * channels; i++) {
+        fprintf(stream, "%-6s ", end);
+        if (header->volumes > 1)
+            fprintf(stream, "volume %zu, ", i / channels);
+        fprintf(stream, "channel %zu", i % channels);
+        print_tally(stream, &tallies[i]);
+    }
+}
+
+static void print_failure(FILE *stream, const struct pipeline_request *request, const struct fault *fault)
+{
+    char line[DIAG_TEXT];
+
+    phrase_ends(stream, request->input, request->output);
+    fprintf(stream, ": failed with status %d: %s\n", (int)fault->status,
+            diag_printable(fault->text, line, sizeof line));
+}
+
+static void print_routines(FILE *stream, const struct plan *plan)
+{
+    for (size_t i = 0; i < plan->step_count; i++) {
+        for (size_t k = 0; k < plan->steps[i].step.count; k++) {
+            const struct form *form = &plan->steps[i].forms[k];
+            const struct op *op = &plan->steps[i].step.ops[k];
+            fprintf(stream, "kernel    stage %zu %s", i + 1, op_name(op->kind));
+            phrase_joint(stream, op);
+            fprintf(stream, ": rung %s", form->rung->name);
+            phrase_form(stream, form);
+            phrase_launch(stream, form);
+            fprintf(stream, "\n");
+        }
+    }
+    phrase_sums(stream, plan);
+}
+
+static void print_seconds(FILE *stream, const struct run_summary *summary)
+{
+    struct record_span spans[RECORD_SPANS];
+
+    record_spans(summary, spans);
+    fprintf(stream, "seconds   %.4f", summary->total);
+    for (size_t i = 0; i < RECORD_SPANS; i++) {
+        if (strcmp(spans[i].name, "stats") != 0 || summary->tallies_in != NULL)
+            fprintf(stream, "%s %s %.4f (%.0f %%)", i == 0 ? ", side by side:" : ",", spans[i].name,
+                    spans[i].seconds, 100.0 * spans[i].each / summary->total);
+    }
+    fprintf(stream, "\n");
+}
+
+#define LATEST_LOOKS 4
+
+static void print_looks(FILE *stream, const struct history *looks)
+{
+    size_t kept = history_kept(looks), first = kept > LATEST_LOOKS ? kept - LATEST_LOOKS : 0;
+
+    if (kept == 0)
+        return;
+    fprintf(stream, "checks    %llu, RMS change", (unsigned long long)looks->count);
+    for (size_t i = first; i < kept; i++) {
+        struct history_look look = history_at(looks, i);
+        fprintf(stream, "%s %.9g at step %llu", i > first ? "," : "", look.change,
+                (unsigned long long)look.step);
+    }
+    fprintf(stream, "\n");
+}
+
+/* What each of several devices did. */
+static void print_lanes(FILE *stream, const struct plan *plan, const struct run_summary *summary)
+{
+    for (size_t i = 0; i < plan->shares.held && plan->shares.held > 1; i++) {
+        const struct lane *lane = &plan->lanes[i];
+        const struct run_share *share = &summary->shares[i];
+        char bytes[32];
+        fprintf(stream, "          %s:%d: computed %.4f s, was handed %s in %.4f s\n", lane->backend->name,
+                lane->index, share->compute,
+                number_format_bytes((double)share->handed_bytes, bytes, sizeof bytes), share->handing);
+    }
+}
+
+static void print_run(FILE *stream, const struct pipeline *pipeline)
+{
+    const struct plan *plan = &pipeline->plan;
+    const struct job *job = &pipeline->job;
+    const struct run_summary *summary = &pipeline->summary;
+    double rate = record_rate(plan, summary);
+    char memory[32];
+
+    phrase_ends(stream, pipeline->request->input, pipeline->request->output);
+    fprintf(stream, ": ");
+    phrase_grid(stream, &job->in);
+    fprintf(stream, ", %s %s %s, work %s\n", sample_name(job->in.type), glyph(GLYPH_ARROW),
+            sample_name(job->out.type), work_name(job->work));
+    phrase_region(stream, job);
+    phrase_ranks(stream, pipeline);
+    phrase_device(stream, plan);
+    phrase_shares(stream, plan);
+    print_lanes(stream, plan, summary);
+    fprintf(stream, "memory    %s planned\n",
+            number_format_bytes((double)plan->schedule.memory_bytes, memory, sizeof memory));
+    print_routines(stream, plan);
+    fprintf(stream, "steps     %llu", (unsigned long long)summary->steps);
+    if (!isnan(summary->last_change))
+        fprintf(stream, ", RMS change of the last %.9g", summary->last_change);
+    fprintf(stream, "\n");
+    print_looks(stream, &summary->looks);
+    print_seconds(stream, summary);
+    fprintf(stream, "rate      ");
+    if (!isnan(rate))
+        fprintf(stream, "%.1f Msample-steps/s of computing, ", rate / 1e6);
+    fprintf(stream, "%.1f MB/s from input to output\n", record_file_bytes(job) / summary->total / 1e6);
+    notes_print_losses(stream, job, summary);
+}
+
+/* ---- as asked for ---- */
 
 void report_figures(const struct options *options, const struct pipeline *pipeline)
 {
     if (!options->run.stats || options->report == REPORT_JSON)
         return;
-    if (options->input_count > 1)
-        report_text_heading(diag_stream(), pipeline->request);
-    report_text_stats(diag_stream(), pipeline);
+    if (options->input_count > 1) {
+        phrase_ends(diag_stream(), pipeline->request->input, pipeline->request->output);
+        fprintf(diag_stream(), "\n");
+    }
+    print_tallies(diag_stream(), "input", &pipeline->job.in, pipeline->summary.tallies_in);
+    print_tallies(diag_stream(), "output", &pipeline->job.out, pipeline->summary.tallies_out);
 }
 
 void report_run(FILE *stream, const struct options *options, const struct pipeline *pipeline)
@@ -18,7 +168,7 @@ void report_run(FILE *stream, const struct options *options, const struct pipeli
     if (stream == NULL)
         stream = diag_stream();
     if (options->report == REPORT_TEXT)
-        report_text_run(stream, pipeline);
+        print_run(stream, pipeline);
     else if (options->report == REPORT_JSON)
         report_json_run(stream, options, pipeline);
 }
@@ -31,5 +181,119 @@ void report_failure(FILE *stream, const struct options *options, const struct pi
     if (options->report == REPORT_JSON)
         report_json_failure(stream, options, request, fault);
     else
-        report_text_failure(stream, request, fault);
+        print_failure(stream, request, fault);
+}
+
+/* ---- lines that are kept ---- */
+
+void lines_begin(struct lines *lines)
+{
+    *lines = (struct lines){.text = NULL};
+    lines->stream = open_memstream(&lines->text, &lines->size);
+    lines->torn = lines->stream == NULL;
+}
+
+void lines_end(struct lines *lines)
+{
+    if (lines->stream != NULL)
+        lines->torn = fclose(lines->stream) != 0;
+    lines->stream = NULL;
+}
+
+void lines_free(struct lines *lines)
+{
+    free(lines->text);
+    *lines = (struct lines){.stream = NULL};
+}
+
+void lines_tell(struct lines *lines)
+{
+    if (lines->size > 0)
+        fwrite(lines->text, 1, lines->size, diag_stream());
+    lines_free(lines);
+}
+
+void lines_tell_new(struct lines *lines, struct lines *told)
+{
+    if (lines->size > 0 && (told->size != lines->size || memcmp(told->text, lines->text, lines->size) != 0)) {
+        fwrite(lines->text, 1, lines->size, diag_stream());
+        lines_free(told);
+        *told = *lines;
+        *lines = (struct lines){.stream = NULL};
+    } else {
+        lines_free(lines);
+    }
+}
+
+/* ---- the file ---- */
+
+bool report_file_open(struct report_file *report, const char *path, bool sync, struct fault *fault)
+{
+    *report = (struct report_file){.file = NULL};
+    if (path == NULL)
+        return true;
+    if (!file_out_open_text(&report->file, path, fault))
+        return fault_prefix(fault, "--report");
+    if (sync)
+        file_out_sync(report->file);
+    return true;
+}
+
+void report_file_begin_part(const struct report_file *report, struct lines *part)
+{
+    if (report->file != NULL)
+        lines_begin(part);
+    else
+        *part = (struct lines){.stream = NULL};
+}
+
+static bool write_part(struct report_file *report, const struct lines *part)
+{
+    if (part->torn)
+        return fault_raise(&report->fault, STATUS_LIMIT, "there is no memory for it");
+    return file_out_write(report->file, part->text, part->size, &report->fault);
+}
+
+void report_file_add(struct report_file *report, struct lines *part)
+{
+    lines_end(part);
+    if (report->file != NULL && !report->lost && !report->joined)
+        report->lost = !write_part(report, part);
+    lines_free(part);
+}
+
+static void complete(struct report_file *report)
+{
+    if (!report->lost)
+        report->lost = !file_out_complete(report->file, &report->fault);
+}
+
+bool report_file_join(struct report_file *report, struct file_set *set, struct fault *fault)
+{
+    complete(report);
+    report->joined = !report->lost;
+    return report->lost || file_set_add(set, report->file, fault);
+}
+
+void report_file_restart(struct report_file *report, const char *path, bool sync)
+{
+    struct fault unheard; /* after that of the run */
+
+    file_out_close(report->file);
+    if (!report_file_open(report, path, sync, &unheard))
+        report->file = NULL;
+}
+
+bool report_file_commit(struct report_file *report, struct fault *fault)
+{
+    bool done;
+
+    if (report->file == NULL)
+        return true;
+    complete(report);
+    if (report->lost)
+        *fault = report->fault;
+    done = !report->lost && file_set_commit_one(report->file, fault);
+    file_out_close(report->file);
+    return done || fault_prefix(fault, "--report");
 }

@@ -1,4 +1,4 @@
-/* Reports of runs as JSON. */
+/* Plans and reports of runs as JSON, each on a line. */
 #ifndef REPORT_JSON_H
 #define REPORT_JSON_H
 
@@ -8,7 +8,9 @@
 
 #include <stdio.h>
 
-/* A line, of a run and of one that failed: the same members first. */
+void report_json_plan(FILE *stream, const struct options *options, const struct pipeline *pipeline);
+
+/* A run, and one that failed: the same members first. */
 void report_json_run(FILE *stream, const struct options *options, const struct pipeline *pipeline);
 void report_json_failure(FILE *stream, const struct options *options, const struct pipeline_request *request,
                          const struct fault *fault);

@@ -1,14 +1,18 @@
 /* One run: one input to one output, as a command line asks for it. */
 #include "run_one.h"
 
+#include "base/limits.h"
+#include "base/mem.h"
+#include "base/number.h"
 #include "base/path.h"
-#include "drawings.h"
+#include "format/pattern.h"
+#include "bench/plot.h"
 #include "explain.h"
 #include "notes.h"
 #include "outputs.h"
-#include "plan_json.h"
+#include "preview.h"
 #include "report.h"
-#include "tee_list.h"
+#include "report_json.h"
 
 #include <sys/stat.h>
 #include <unistd.h>
@@ -47,6 +51,208 @@ struct pipeline_request run_one_request(const struct options *options, const cha
     return request;
 }
 
+/* ---- tees ---- */
+
+struct tee_list {
+    struct pipeline_tee *tees;
+    const char *pattern; /* that names them; NULL: each has a name of its own */
+    char **names;        /* of those that a pattern names */
+    size_t count;
+};
+
+static const char *tee_list_option(const struct options *options)
+{
+    return options->tee_count > 0 ? "--tee" : options->frames.pattern != NULL ? "--frames" : NULL;
+}
+
+/* Whether there are states on the way that are what a run with fewer steps puts out. */
+static bool check_job(const struct job *job, struct fault *fault)
+{
+    const struct stage *last = &job->stages[job->stage_count - 1];
+
+    if (last->until > 0.0)
+        return fault_raise(fault, STATUS_USAGE,
+                           "not allowed with --until, which finds its last step by itself");
+    if (job->measures)
+        return fault_raise(fault, STATUS_USAGE,
+                           "not allowed with --out-range=auto: each state has its own range");
+    if (job->copies)
+        return fault_raise(fault, STATUS_USAGE, "every state is the input: no stage changes a sample");
+    if (last->converted)
+        return fault_raise(fault, STATUS_USAGE, "%s as the last stage has no states of its own", last->spec);
+    return true;
+}
+
+/* How many frames there are: the first one is the state before the stage. */
+static bool count_frames(const struct options *options, uint64_t steps, size_t *count, struct fault *fault)
+{
+    uint64_t every = options->frames.every, frames = steps / every + 1;
+
+    *count = (size_t)frames;
+    return frames <= MOST_FRAMES ||
+           fault_raise(fault, STATUS_LIMIT,
+                       "%llu frames, but at most " TEXT(MOST_FRAMES) "; --every %llu is enough",
+                       (unsigned long long)frames, (unsigned long long)(steps / (MOST_FRAMES - 1) + 1));
+}
+
+static bool list_frames(struct tee_list *list, const struct options *options, uint64_t steps,
+                        struct fault *fault)
+{
+    size_t count;
+
+    if (!count_frames(options, steps, &count, fault))
+        return false;
+    list->pattern = options->frames.pattern;
+    list->tees = mem_zeroed(count, sizeof *list->tees, "the frames", fault);
+    list->names = list->tees == NULL ? NULL : mem_zeroed(count, sizeof *list->names, "the frames", fault);
+    if (list->names == NULL)
+        return false;
+    for (; list->count < count; list->count++) {
+        char name[PATTERN_NAME_MOST];
+        pattern_expand(options->frames.pattern, list->count, name);
+        list->names[list->count] = mem_text(name, fault);
+        if (list->names[list->count] == NULL)
+            return false;
+        list->tees[list->count] =
+            (struct pipeline_tee){options->frames.every * list->count, list->names[list->count]};
+    }
+    return true;
+}
+
+static bool list_tees(struct tee_list *list, const struct options *options, uint64_t steps,
+                      struct fault *fault)
+{
+    list->tees = mem_alloc(options->tee_count, sizeof *list->tees, "the tees", fault);
+    if (list->tees == NULL)
+        return false;
+    for (; list->count < options->tee_count; list->count++) {
+        const struct pipeline_tee *tee = &options->tees[list->count];
+        if (tee->step > steps)
+            return fault_raise(fault, STATUS_USAGE, "%llu:%s: the last stage takes %llu step%s",
+                               (unsigned long long)tee->step, tee->path, (unsigned long long)steps,
+                               number_plural(steps));
+        list->tees[list->count] = *tee;
+    }
+    return true;
+}
+
+/* A frame's number keeps it apart from the others. */
+static bool check_files(const struct tee_list *list, const struct options *options,
+                        const struct pipeline *pipeline, struct fault *fault)
+{
+    char *path = (char *)pipeline->request->output;
+    const struct outputs outputs = {.paths = &path, .count = 1};
+
+    for (size_t i = 0; i < list->count; i++) {
+        if (!outputs_admit(&outputs, options, list->tees[i].path, fault))
+            return false;
+        for (size_t k = 0; k < i && list->pattern == NULL; k++) {
+            if (!outputs_differ(options, list->tees[i].path, list->tees[k].path, fault))
+                return false;
+        }
+    }
+    return true;
+}
+
+static bool make(struct tee_list *list, const struct options *options, const struct pipeline *pipeline,
+                 struct fault *fault)
+{
+    const struct job *job = &pipeline->job;
+    uint64_t steps = job->stages[job->stage_count - 1].steps;
+
+    return check_job(job, fault) &&
+           (options->tee_count > 0 ? list_tees(list, options, steps, fault)
+                                   : list_frames(list, options, steps, fault)) &&
+           check_files(list, options, pipeline, fault);
+}
+
+static bool tee_list_make(struct tee_list *list, const struct options *options,
+                          const struct pipeline *pipeline, struct fault *fault)
+{
+    const char *option = tee_list_option(options);
+
+    *list = (struct tee_list){.count = 0};
+    return option == NULL || make(list, options, pipeline, fault) || fault_prefix(fault, option);
+}
+
+static void tee_list_free(struct tee_list *list)
+{
+    for (size_t i = 0; list->names != NULL && i < list->count; i++)
+        mem_free(list->names[i]);
+    mem_free(list->names);
+    mem_free(list->tees);
+    *list = (struct tee_list){.count = 0};
+}
+
+/* ---- pictures beside the output ---- */
+
+struct drawings {
+    const struct options *options;
+    struct preview preview;
+    struct observer observer;
+    struct plot plot;
+};
+
+static struct observers drawings_observers(struct drawings *drawings, const struct options *options)
+{
+    *drawings = (struct drawings){.options = options};
+    drawings->observer = preview_observer(&drawings->preview);
+    return (struct observers){&drawings->observer, options->preview != NULL};
+}
+
+static bool drawings_open(struct drawings *drawings, struct fault *fault)
+{
+    const struct options *options = drawings->options;
+
+    if ((options->preview != NULL && !preview_open(&drawings->preview, options->preview, fault)) ||
+        (options->plot != NULL && !plot_open(&drawings->plot, options->plot, fault)))
+        return false;
+    if (options->sync && options->preview != NULL)
+        file_out_sync(drawings->preview.file);
+    if (options->sync && options->plot != NULL)
+        file_out_sync(drawings->plot.file);
+    return true;
+}
+
+static void draw_checks(struct plot *plot, const struct pipeline *pipeline)
+{
+    const struct job *job = &pipeline->job;
+    const struct stage *last = &job->stages[job->stage_count - 1];
+    const struct history *history = &pipeline->summary.looks;
+    size_t kept = history_kept(history);
+    char title[160];
+    const struct plot_checks checks = {.title = title,
+                                       .history = history,
+                                       .until = last->until,
+                                       .steps = kept > 0 ? history_at(history, kept - 1).step : 0,
+                                       .unreached = pipeline->summary.unreached};
+
+    snprintf(title, sizeof title, "RMS change of a step: %.120s", last->spec);
+    plot_draw_checks(plot, &checks);
+}
+
+static bool drawings_finish(struct drawings *drawings, const struct pipeline *pipeline, struct file_set *set,
+                            struct fault *fault)
+{
+    const struct options *options = drawings->options;
+
+    if (options->preview != NULL &&
+        (!preview_finish(&drawings->preview, fault) || !file_set_add(set, drawings->preview.file, fault)))
+        return false;
+    if (options->plot == NULL)
+        return true;
+    draw_checks(&drawings->plot, pipeline);
+    return plot_finish(&drawings->plot, fault) && file_set_add(set, drawings->plot.file, fault);
+}
+
+static void drawings_close(struct drawings *drawings)
+{
+    preview_close(&drawings->preview);
+    plot_close(&drawings->plot);
+}
+
+/* ---- the run ---- */
+
 /* The CPU does what a device left undone. */
 static bool run_again(struct pipeline *pipeline, struct fault *fault)
 {
@@ -61,7 +267,7 @@ static bool run_again(struct pipeline *pipeline, struct fault *fault)
 static void explain(const struct run_one *one, const struct pipeline *pipeline)
 {
     if (one->options->json)
-        plan_json_print(stdout, one->options, pipeline);
+        report_json_plan(stdout, one->options, pipeline);
     else
         explain_plan(stdout, pipeline);
 }

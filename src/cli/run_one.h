@@ -5,7 +5,7 @@
 #include "base/diag.h"
 #include "pipeline/pipeline.h"
 #include "options.h"
-#include "report_file.h"
+#include "report.h"
 
 #include <stdbool.h>
 #include <stdio.h>
