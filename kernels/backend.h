@@ -5,6 +5,7 @@
 #include "base/diag.h"
 #include "model/edge.h"
 #include "model/flux.h"
+#include "model/point.h"
 #include "model/sample.h"
 
 #include <stdbool.h>
@@ -30,13 +31,7 @@ enum transfer {
     TRANSFER_GAMMA /* decoded by a power */
 };
 
-/* v ← fma(factor, v, offset), `times` times. */
-struct scale {
-    double factor, offset;
-    uint64_t times;
-};
-
-#define ENCODING_SCALES 4 /* the most that conversion takes along */
+#define ENCODING_POINTS 4 /* the most that conversion takes along */
 
 struct encoding {
     enum sample_type type;
@@ -49,9 +44,9 @@ struct encoding {
     enum transfer transfer;
     double gamma; /* TRANSFER_GAMMA: linear = stored^gamma */
 
-    /* Colour as it stands is scaled by each of these in turn: after it is decoded, before it is encoded. */
-    unsigned scale_count;
-    struct scale scales[ENCODING_SCALES];
+    /* Each of these is done to colour as it stands, in turn: after it is decoded, before it is encoded. */
+    unsigned point_count;
+    struct point points[ENCODING_POINTS];
 
     /* Into files: low becomes the least and high the greatest value of an integer type, 0 and 1 of another,
        what is between them follows, what is beyond is cut off. An alpha is left alone. */
@@ -89,12 +84,10 @@ enum op_kind {
     OP_HEAT,     /* relax against the neighbours under a flux, then react: voxfilt(7), HEAT */
     OP_UNSHARP,  /* u ← fma(amount, kept − u, kept): kept is the stage's input, u its blur */
     OP_GRADIENT, /* the length of the vector of central differences */
-    OP_SCALE,    /* u ← fma(factor, u, offset) */
+    OP_POINT,    /* of a sample by itself: points.def */
     OP_COVER,    /* colour as it stands → as premultiplied pictures carry it: times alpha, and once more */
     OP_UNCOVER   /* and back, for the first channels alone */
 };
-
-const char *op_name(enum op_kind kind);
 
 /* A tap along the axes of a shape. */
 struct op_tap {
@@ -143,7 +136,7 @@ struct op {
 
     double amount; /* OP_UNSHARP */
 
-    double factor, offset; /* OP_SCALE */
+    struct point point; /* OP_POINT, done once */
 
     unsigned colours; /* OP_COVER, OP_UNCOVER: channels before alpha */
     double max;       /* of alpha */
@@ -174,6 +167,9 @@ struct extremes {
     bool any;
     double least, greatest;
 };
+
+/* What it is called. */
+const char *op_name(const struct op *op);
 
 /* Channels that are computed together, since each depends on all: one alone, but under a joint flux. */
 size_t op_group_count(const struct op *op);

@@ -1,9 +1,14 @@
 /* Operations that a backend runs: what they are called, and which channels they take together. */
 #include "backend.h"
 
-const char *op_name(enum op_kind kind)
+const char *op_name(const struct op *op)
 {
-    switch (kind) {
+    static const char *const points[] = {
+#define POINT(constant, name, syntax, numbers, a_name, b_name, summary, value) #name,
+#include "model/points.def"
+    };
+
+    switch (op->kind) {
     case OP_TAPS:
         return "taps";
     case OP_PASSES:
@@ -18,8 +23,8 @@ const char *op_name(enum op_kind kind)
         return "cover";
     case OP_UNCOVER:
         return "uncover";
-    case OP_SCALE:
-        return "scale";
+    case OP_POINT:
+        return points[op->point.kind];
     }
     return "";
 }

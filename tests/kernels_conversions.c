@@ -137,9 +137,9 @@ START_TEST(every_kind_of_picture)
         conversion.in.channels = rest % 4 + 1;
         conversion.in.transfer = (enum transfer)(rest / 4);
         conversion.in.gamma = gammas[i % 3];
-        conversion.in.scale_count = i % 5 == 1 ? 2 : 0;
-        conversion.in.scales[0] = (struct scale){0.75, 20.0, 1};
-        conversion.in.scales[1] = (struct scale){-1.25, 3.0, 2};
+        conversion.in.point_count = i % 5 == 1 ? 2 : 0;
+        conversion.in.points[0] = (struct point){POINT_SCALE, 0.75, 20.0, 1};
+        conversion.in.points[1] = (struct point){POINT_SCALE, -1.25, 3.0, 2};
         conversion.out = conversion.in;
         try_conversion(conversion);
     }

@@ -304,12 +304,23 @@ static double stored_light(const struct encoding *encoding, enum work_type work,
     return linear;
 }
 
-static double scaled(const struct encoding *encoding, enum work_type work, double value)
+static double point_of(enum work_type work, const struct point *point, double v)
 {
-    for (unsigned i = 0; i < encoding->scale_count; i++) {
-        const struct scale *scale = &encoding->scales[i];
-        for (uint64_t n = 0; n < scale->times; n++)
-            value = fused(work, rounded(work, scale->factor), value, rounded(work, scale->offset));
+    double a = rounded(work, point->a), b = rounded(work, point->b);
+
+    switch (point->kind) {
+    case POINT_SCALE:
+        return fused(work, a, v, b);
+    default:
+        abort();
+    }
+}
+
+static double pointed(const struct encoding *encoding, enum work_type work, double value)
+{
+    for (unsigned i = 0; i < encoding->point_count; i++) {
+        for (uint64_t n = 0; n < encoding->points[i].times; n++)
+            value = point_of(work, &encoding->points[i], value);
     }
     return value;
 }
@@ -322,7 +333,7 @@ static void decode_pixel(const struct encoding *encoding, enum work_type work, c
     unsigned colours = colours_of(encoding);
 
     for (unsigned c = 0; c < colours; c++)
-        pixel[c] = scaled(encoding, work, linear_light(encoding, work, stored[c]));
+        pixel[c] = pointed(encoding, work, linear_light(encoding, work, stored[c]));
     if (encoding->alpha)
         pixel[colours] = stored[colours];
     if (!premultiplies(encoding))
@@ -344,7 +355,7 @@ static void encode_pixel(const struct encoding *encoding, enum work_type work, c
             double covered = cover(encoding, work, pixel[colours]);
             linear = covered == 0.0 ? pixel[colours + 1 + c] : over(work, pixel[c], covered);
         }
-        stored[c] = stored_light(encoding, work, scaled(encoding, work, linear));
+        stored[c] = stored_light(encoding, work, pointed(encoding, work, linear));
         if (encoding->alpha && encoding->associated)
             stored[c] = times(work, stored[c], cover(encoding, work, pixel[colours]));
     }
@@ -866,10 +877,9 @@ static void step(const struct stage *stage, const struct grid *grid, const struc
     case FILTER_GRADIENT:
         gradient(grid, from, to);
         break;
-    case FILTER_SCALE:
+    case FILTER_POINT:
         for (size_t i = 0; i < count_samples(from); i++)
-            to[i] = fused(from->work, rounded(from->work, stage->body.factor), from->samples[i],
-                          rounded(from->work, stage->body.offset));
+            to[i] = point_of(from->work, &stage->body.point, from->samples[i]);
         break;
     default: /* what a job puts between stages is no stage of the reference */
         abort();
@@ -1031,7 +1041,7 @@ static bool leaves_alpha(const struct reference_job *job, const struct stage *st
     case FILTER_HEAT:
         return job->in.alpha && stage->heat.reacts && stage->heat.reaction != 0.0;
     case FILTER_GRADIENT:
-    case FILTER_SCALE:
+    case FILTER_POINT:
         return job->in.alpha;
     default:
         return false;

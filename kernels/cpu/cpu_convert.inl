@@ -68,12 +68,11 @@ static void encode_row(real *row, size_t count, const struct encoding *encoding)
 }
 
 /* Colour as it stands: not times alpha, and not encoded. */
-static void scale_colour(real *row, size_t count, const struct encoding *encoding)
+static void point_colour(real *row, size_t count, const struct encoding *encoding)
 {
-    for (unsigned i = 0; i < encoding->scale_count; i++) {
-        const struct scale *scale = &encoding->scales[i];
-        for (uint64_t n = 0; n < scale->times; n++)
-            scale_row((real)scale->factor, (real)scale->offset, row, count, row);
+    for (unsigned i = 0; i < encoding->point_count; i++) {
+        for (uint64_t n = 0; n < encoding->points[i].times; n++)
+            point_row(&encoding->points[i], row, count, row);
     }
 }
 
@@ -88,7 +87,7 @@ static void load_row(const struct field *field, const struct encoding *encoding,
         get_values(encoding, samples + channel * sample_size(encoding->type), nx, values);
         if (channel < colours) {
             decode_row(values, nx, encoding);
-            scale_colour(values, nx, encoding);
+            point_colour(values, nx, encoding);
         }
     }
     for (unsigned channel = encoding_work_channels(encoding); channel < field->shape.channels; channel++)
@@ -117,7 +116,7 @@ static void settle_colour(const struct field *field, const struct encoding *enco
     } else {
         memcpy(settled, colour, block.count * sizeof *settled);
     }
-    scale_colour(settled, block.count, encoding);
+    point_colour(settled, block.count, encoding);
     encode_row(settled, block.count, encoding);
     if (encoding->alpha && encoding->associated)
         cover_row(settled, alpha, (real)encoding->opaque, block.count, settled);
@@ -127,7 +126,7 @@ static void settle_colour(const struct field *field, const struct encoding *enco
 static bool is_settled(const struct encoding *encoding)
 {
     return !encoding->premultiply && !encoding->associated && encoding->transfer == TRANSFER_NONE &&
-           encoding->scale_count == 0;
+           encoding->point_count == 0;
 }
 
 /* A block of a channel as it is to be written: where it stands, or settled in scratch. */

@@ -120,10 +120,10 @@ static void advance_unsharp(const struct op *op, const struct field *from, const
                 row_of(from, site->plane, site->channel, site->row) + site->begin, site->count, out);
 }
 
-static void advance_scale(const struct op *op, const struct field *from, const struct site *site, real *out)
+static void advance_point(const struct op *op, const struct field *from, const struct site *site, real *out)
 {
-    scale_row((real)op->factor, (real)op->offset,
-              row_of(from, site->plane, site->channel, site->row) + site->begin, site->count, out);
+    point_row(&op->point, row_of(from, site->plane, site->channel, site->row) + site->begin, site->count,
+              out);
 }
 
 /* The block in another channel of the same pixels. */
@@ -189,8 +189,8 @@ static void advance_block(const struct op *op, const struct field *from, const s
     case OP_UNSHARP:
         advance_unsharp(op, from, kept, site, out);
         break;
-    case OP_SCALE:
-        advance_scale(op, from, site, out);
+    case OP_POINT:
+        advance_point(op, from, site, out);
         break;
     case OP_COVER:
         advance_cover(op, from, site, out);

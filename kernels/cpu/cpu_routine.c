@@ -83,7 +83,7 @@ static bool choose_steps(struct cpu_tiling *best, const struct op *op, const str
 /* Why no rung with tiles applies. */
 static const char *refuse_tiles(const struct op *op)
 {
-    if (op->kind == OP_UNSHARP || op->kind == OP_SCALE || op->kind == OP_COVER || op->kind == OP_UNCOVER)
+    if (op->kind == OP_UNSHARP || op->kind == OP_POINT || op->kind == OP_COVER || op->kind == OP_UNCOVER)
         return "each sample is read once: there is nothing to keep in a cache";
     if (op_group_most(op) > MOST_LAYERS)
         return "a tile takes at most " TEXT_OF(MOST_LAYERS) " channels that share a conductivity";

@@ -233,10 +233,21 @@ static void unsharp_row(real amount, const real *original, const real *blurred, 
         out[i] = real_fma(amount, original[i] - blurred[i], original[i]);
 }
 
-static void scale_row(real factor, real offset, const real *values, size_t count, real *out)
+/* A loop for each kind, so that it becomes vector code. */
+static void point_row(const struct point *point, const real *values, size_t count, real *out)
 {
-    for (size_t i = 0; i < count; i++)
-        out[i] = real_fma(factor, values[i], offset);
+    const real a = (real)point->a, b = (real)point->b;
+
+    switch (point->kind) {
+#define POINT(constant, name, syntax, numbers, a_name, b_name, summary, value)                               \
+    case POINT_##constant:                                                                                   \
+        for (size_t i = 0; i < count; i++)                                                                   \
+            out[i] = OF_WORK(arith_point_##constant)(values[i], a, b);                                       \
+        break;
+#include "model/points.def"
+    case POINTS:
+        break;
+    }
 }
 
 static bool is_centre(const struct op_tap *tap)

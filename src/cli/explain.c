@@ -135,8 +135,7 @@ static void print_op(FILE *stream, const struct plan *plan, size_t stage, size_t
     const struct op *op = &step->step.ops[index];
     const struct form *form = &step->forms[index];
 
-    fprintf(stream, "          %s: %zu tap%s", op_name(op->kind), op->tap_count,
-            number_plural(op->tap_count));
+    fprintf(stream, "          %s: %zu tap%s", op_name(op), op->tap_count, number_plural(op->tap_count));
     print_reach(stream, "x", &op->x);
     print_reach(stream, "rows", &op->row);
     print_reach(stream, plan->job->in.grid.axes == 3 ? "planes" : "rows", &op->plane);

@@ -60,7 +60,7 @@ static void print_routines(FILE *stream, const struct plan *plan)
         for (size_t k = 0; k < plan->steps[i].step.count; k++) {
             const struct form *form = &plan->steps[i].forms[k];
             const struct op *op = &plan->steps[i].step.ops[k];
-            fprintf(stream, "kernel    stage %zu %s", i + 1, op_name(op->kind));
+            fprintf(stream, "kernel    stage %zu %s", i + 1, op_name(op));
             phrase_joint(stream, op);
             fprintf(stream, ": rung %s", form->rung->name);
             phrase_form(stream, form);

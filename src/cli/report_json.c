@@ -99,7 +99,7 @@ static void print_kernel(struct json *json, size_t stage, const struct op *op, c
 {
     json_begin_object(json, NULL);
     json_count(json, "stage", stage);
-    json_text(json, "op", op_name(op->kind));
+    json_text(json, "op", op_name(op));
     json_flag(json, "joint", op->joint > 0);
     print_rung(json, form);
     json_counts(json, "grid", (const uint64_t[]){form->grid[0], form->grid[1], form->grid[2]}, 3);

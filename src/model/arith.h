@@ -15,6 +15,7 @@
 #define ARITH_H
 
 #include "edge.h"
+#include "point.h"
 
 #include <float.h>
 #include <math.h>

@@ -344,3 +344,24 @@ ARITH_FN arith_half twin(arith_store_f16)(real v)
     sample.bits = (uint16_t)half;
     return sample;
 }
+
+/* Filters of one sample, each by its kind; and any of them. */
+#define POINT(constant, name, syntax, numbers, a_name, b_name, summary, value)                               \
+    ARITH_FN real twin(arith_point_##constant)(real v, real a, real b)                                       \
+    {                                                                                                        \
+        (void)a, (void)b;                                                                                    \
+        return value;                                                                                        \
+    }
+#include "points.def"
+
+ARITH_FN real twin(arith_point)(enum point_kind kind, real v, real a, real b)
+{
+    switch (kind) {
+#define POINT(constant, name, syntax, numbers, a_name, b_name, summary, value)                               \
+    case POINT_##constant:                                                                                   \
+        return twin(arith_point_##constant)(v, a, b);
+#include "points.def"
+    default:
+        return v;
+    }
+}

@@ -137,10 +137,9 @@ static bool set_amount(const struct building *b, double amount)
     return true;
 }
 
-static bool set_scale(const struct building *b)
+static bool point(const struct building *b, enum point_kind kind)
 {
-    b->body->factor = number(b, 0);
-    b->body->offset = number(b, 1);
+    b->body->point = (struct point){kind, number(b, 0), number(b, 1), 1};
     return true;
 }
 
@@ -305,13 +304,10 @@ static bool given_taps(const struct building *b)
     return true;
 }
 
-/* A builder for each line of the list, and the list itself. The line number keeps their names apart. */
-#define FILTER_BUILDER_(line) build_##line
-#define FILTER_BUILDER(line)  FILTER_BUILDER_(line)
-
+/* A builder for each row of the list, and the list itself. */
 #define FILTER(name, syntax, kind, unit, arguments, least, most, summary, expression)                        \
-    static bool FILTER_BUILDER(__LINE__)(const struct filter_call *call, const struct grid *grid,            \
-                                         struct filter_body *body, struct fault *fault)                      \
+    static bool build_##name(const struct filter_call *call, const struct grid *grid,                        \
+                             struct filter_body *body, struct fault *fault)                                  \
     {                                                                                                        \
         const struct building state = {call, grid, body, fault}, *b = &state;                                \
         (void)b;                                                                                             \
@@ -321,7 +317,7 @@ static bool given_taps(const struct building *b)
 
 const struct filter filter_list[] = {
 #define FILTER(name, syntax, kind, unit, arguments, least, most, summary, expression)                        \
-    {name, syntax, kind, unit, arguments, least, most, summary, FILTER_BUILDER(__LINE__)},
+    {#name, syntax, kind, unit, arguments, least, most, summary, build_##name},
 #include "filters.def"
     {NULL, NULL, FILTER_TAPS, UNIT_SAMPLE, ARGUMENTS_NONE, 0, 0, NULL, NULL},
 };
@@ -345,7 +341,7 @@ static const char *meant_filter(const char *spec, size_t length)
     return suggestion.meant;
 }
 
-const struct filter filter_proportion = {.name = "proportion", .kind = FILTER_SCALE};
+const struct filter filter_proportion = {.name = "proportion", .kind = FILTER_POINT};
 const struct filter filter_cover = {.name = "cover", .kind = FILTER_COVER};
 const struct filter filter_uncover = {.name = "uncover", .kind = FILTER_UNCOVER};
 

@@ -4,6 +4,7 @@
 
 #include "base/diag.h"
 #include "grid.h"
+#include "point.h"
 #include "stencil.h"
 
 #include <stdbool.h>
@@ -15,7 +16,7 @@ enum filter_kind {
     FILTER_HEAT,     /* a stencil that the heat options make */
     FILTER_UNSHARP,  /* what a Gaussian takes away, added */
     FILTER_GRADIENT, /* the length of the vector of central differences */
-    FILTER_SCALE,    /* a factor and an offset */
+    FILTER_POINT,    /* of a sample by itself: a row of points.def */
     FILTER_COVER,    /* none that --filter takes: between stages, colour becomes colour times alpha */
     FILTER_UNCOVER   /* likewise, and back */
 };
@@ -45,7 +46,7 @@ struct filter_body {
     struct stencil taps;
     struct stencil along[3]; /* x, y and z */
     double amount;           /* FILTER_UNSHARP */
-    double factor, offset;   /* FILTER_SCALE */
+    struct point point;      /* FILTER_POINT */
 };
 
 struct filter {
@@ -78,7 +79,7 @@ extern const struct filter filter_list[];
 /* What a job puts between stages, of FILTER_COVER and FILTER_UNCOVER. */
 extern const struct filter filter_cover, filter_uncover;
 
-/* Likewise, of FILTER_SCALE: samples become proportional to their values. */
+/* Likewise, of POINT_SCALE: samples become proportional to their values. */
 extern const struct filter filter_proportion;
 
 /* The call is to be freed, also after a failure. */

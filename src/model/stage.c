@@ -118,7 +118,7 @@ bool stage_reacts(const struct stage *stage)
 
 bool stage_keeps_constants(const struct stage *stage)
 {
-    return stage->filter->kind != FILTER_SCALE && !stage_reacts(stage) &&
+    return stage->filter->kind != FILTER_POINT && !stage_reacts(stage) &&
            fabs(stage_weight(stage) - 1.0) <= SUM_TOLERANCE;
 }
 
@@ -141,8 +141,8 @@ double stage_weight(const struct stage *stage)
         return weight_of_taps(&stage->body.taps);
     case FILTER_GRADIENT:
         return 0.0;
-    case FILTER_SCALE:
-        return stage->body.factor;
+    case FILTER_POINT:
+        return stage->body.point.a;
     case FILTER_HEAT:
     case FILTER_AXES:
     case FILTER_UNSHARP:
@@ -168,10 +168,9 @@ static double repeat(double number, double factor, double offset, uint64_t times
 /* Samples become A v + B as they are stored, and values too. */
 static double scaled_intercept(const struct stage *stage, uint64_t steps)
 {
-    const struct filter_body *body = &stage->body;
+    const struct point *scale = &stage->body.point;
 
-    return repeat(stage->intensity.intercept, body->factor,
-                  body->offset - stage->intensity.slope * body->offset, steps);
+    return repeat(stage->intensity.intercept, scale->a, scale->b - stage->intensity.slope * scale->b, steps);
 }
 
 struct intensity stage_intensity(const struct stage *stage, uint64_t steps)
@@ -180,7 +179,7 @@ struct intensity stage_intensity(const struct stage *stage, uint64_t steps)
 
     if (steps == 0 || intensity_is_plain(&after) || stage->keeps_intensity)
         return after;
-    if (stage->filter->kind == FILTER_SCALE)
+    if (stage->filter->kind == FILTER_POINT)
         after.intercept = scaled_intercept(stage, steps);
     else if (after.intercept != 0.0)
         after.intercept = repeat(after.intercept, stage_weight(stage), 0.0, steps);
@@ -203,10 +202,10 @@ bool stage_mixes_intensities(const struct stage *stage)
 
 void stage_keep_intensity(struct stage *stage)
 {
-    struct filter_body *body = &stage->body;
+    struct point *scale = &stage->body.point;
     double intercept = stage->intensity.intercept;
 
-    body->offset = (body->factor * intercept + body->offset - intercept) / stage->intensity.slope;
+    scale->b = (scale->a * intercept + scale->b - intercept) / stage->intensity.slope;
     stage->keeps_intensity = true;
 }
 
@@ -214,8 +213,8 @@ struct stage stage_proportion(const struct intensity *intensity)
 {
     struct stage stage = stage_between(&filter_proportion);
 
-    stage.body.factor = intensity->slope < 0.0 ? -1.0 : 1.0;
-    stage.body.offset = intensity->intercept / fabs(intensity->slope);
+    stage.body.point = (struct point){POINT_SCALE, intensity->slope < 0.0 ? -1.0 : 1.0,
+                                      intensity->intercept / fabs(intensity->slope), 1};
     return stage;
 }
 

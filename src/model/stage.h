@@ -29,7 +29,7 @@ struct stage {
     struct heat heat;
     bool converted; /* its steps are taken while samples are converted, not between fields */
     double until;   /* stop at the first checked step whose RMS change is below this; 0: never */
-    /* Of the samples that it takes. The edge's value, the scale of heat, what a FILTER_SCALE adds and until
+    /* Of the samples that it takes. The edge's value, the scale of heat, what POINT_SCALE adds and until
        are values, not samples. The job decides. */
     struct intensity intensity;
     bool keeps_intensity; /* stage_keep_intensity has settled it */
@@ -51,7 +51,7 @@ bool stage_reacts(const struct stage *stage);
    which may be 1/512 off. So full alpha of 8 bits stays full, and weights given with three digits do. */
 bool stage_keeps_constants(const struct stage *stage);
 
-/* What a step makes of a constant of 1, edges and what a FILTER_SCALE adds aside: 0 of derivatives. Sums of
+/* What a step makes of a constant of 1, edges and what POINT_SCALE adds aside: 0 of derivatives. Sums of
    taps that are 0 or 1 but for rounding are 0 or 1. */
 double stage_weight(const struct stage *stage);
 
@@ -63,7 +63,7 @@ struct intensity stage_intensity(const struct stage *stage, uint64_t steps);
    intensity than the rest has, or nobody knows yet after how many steps. */
 bool stage_mixes_intensities(const struct stage *stage);
 
-/* Settle what a FILTER_SCALE adds to samples, so that it leaves the intensity alone. */
+/* Settle what POINT_SCALE adds to samples, so that it leaves the intensity alone. */
 void stage_keep_intensity(struct stage *stage);
 
 /* A stage after which samples are proportional to their values. */

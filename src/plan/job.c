@@ -109,32 +109,32 @@ static struct encoding encoding_of(const struct header *header, enum sample_type
 
 static bool can_be_converted(const struct stage *stage)
 {
-    return stage->filter->kind == FILTER_SCALE && stage->until == 0.0;
+    return stage->filter->kind == FILTER_POINT && stage->until == 0.0;
 }
 
-static bool convert(struct job *job, struct stage *stage, struct scale *scale, struct fault *fault)
+static bool convert(struct job *job, struct stage *stage, struct point *point, struct fault *fault)
 {
     stage->converted = true;
-    return lower_scale(stage, job->work, scale, fault);
+    return lower_point(stage, job->work, point, fault);
 }
 
-/* What scales at the start or at the end of the chain costs no level: samples are converted there as it is.
-   At the start, that is not what becomes of colour times alpha. */
-static bool convert_scales(struct job *job, struct fault *fault)
+/* What takes samples one by one at the start or at the end of the chain costs no level: samples are converted
+   there as it is. At the start, that is not what becomes of colour times alpha. */
+static bool convert_points(struct job *job, struct fault *fault)
 {
     struct encoding *out = &job->encode, *in = &job->decode;
     size_t end = job->stage_count, first, next = 0;
 
-    while (end > 0 && job->stage_count - end < ENCODING_SCALES && can_be_converted(&job->stages[end - 1]))
+    while (end > 0 && job->stage_count - end < ENCODING_POINTS && can_be_converted(&job->stages[end - 1]))
         end--;
     for (first = end; first < job->stage_count; first++) {
-        if (!convert(job, &job->stages[first], &out->scales[out->scale_count++], fault))
+        if (!convert(job, &job->stages[first], &out->points[out->point_count++], fault))
             return false;
     }
-    for (; !job->in.associated && next < end && in->scale_count < ENCODING_SCALES &&
+    for (; !job->in.associated && next < end && in->point_count < ENCODING_POINTS &&
            can_be_converted(&job->stages[next]);
          next++) {
-        if (!convert(job, &job->stages[next], &in->scales[in->scale_count++], fault))
+        if (!convert(job, &job->stages[next], &in->points[in->point_count++], fault))
             return false;
     }
     return true;
@@ -213,7 +213,7 @@ static bool settle_intensities(struct job *job, const struct source *source, str
                                      "--reaction takes samples as they are stored, but a sample v stands for "
                                      "%g v + %g",
                                      job->intensity.slope, job->intensity.intercept);
-        if (stage_mixes_intensities(stage) && stage->filter->kind == FILTER_SCALE)
+        if (stage_mixes_intensities(stage) && stage->filter->kind == FILTER_POINT)
             stage_keep_intensity(stage);
         if (stage_mixes_intensities(stage)) {
             insert_stage(job, i, stage_proportion(&job->intensity));
@@ -282,7 +282,7 @@ bool job_make(const struct job_request *request, const struct source *source, st
     job->decode = encoding_of(&job->in, job->in.type, request);
     job->encode = encoding_of(&job->out, job->in.type, request);
     if (!settle_region(&request->region, job, fault) || !build_stages(request, job, fault) ||
-        !settle_intensities(job, source, fault) || !convert_scales(job, fault)) {
+        !settle_intensities(job, source, fault) || !convert_points(job, fault)) {
         job_free(job);
         return false;
     }

@@ -58,18 +58,25 @@ static bool settle(enum work_type work, double number, const char *what, double 
                        larger_range(work));
 }
 
-/* The factor and the offset of a FILTER_SCALE. */
-static bool settle_scale(const struct stage *stage, enum work_type work, double *factor, double *offset,
+/* The numbers of a FILTER_POINT. */
+static bool settle_point(const struct stage *stage, enum work_type work, struct point *point,
                          struct fault *fault)
 {
-    const struct filter_body *body = &stage->body;
+    static const struct {
+        const char *a, *b;
+    } names[] = {
+#define POINT(constant, name, syntax, numbers, a_name, b_name, summary, value) {a_name, b_name},
+#include "model/points.def"
+    };
+    const struct point *given = &stage->body.point;
     char what[64];
 
-    if (!settle(work, body->factor, "a factor", factor, fault) ||
-        !settle(work, body->offset, "an offset", offset, fault))
+    *point = *given;
+    if (!settle(work, given->a, names[given->kind].a, &point->a, fault) ||
+        !settle(work, given->b, names[given->kind].b, &point->b, fault))
         return false;
-    snprintf(what, sizeof what, "a factor of %g", body->factor);
-    return *factor != 0.0 || body->factor == 0.0 || refuse_small(work, what, fault);
+    snprintf(what, sizeof what, "%s of %g", names[given->kind].a, given->a);
+    return point->a != 0.0 || given->a == 0.0 || refuse_small(work, what, fault);
 }
 
 /* A weight that the work type rounds to zero does not exist either. */
@@ -233,9 +240,9 @@ static bool lower_into(const struct stage *stage, const struct grid *grid, const
         lower_cover(encoding, op);
         return true;
     }
-    if (kind == FILTER_SCALE) {
-        op = begin_op(step, OP_SCALE, stage, encoding, work, fault);
-        return op != NULL && settle_scale(stage, work, &op->factor, &op->offset, fault);
+    if (kind == FILTER_POINT) {
+        op = begin_op(step, OP_POINT, stage, encoding, work, fault);
+        return op != NULL && settle_point(stage, work, &op->point, fault);
     }
     if (kind == FILTER_GRADIENT) {
         op = begin_op(step, OP_GRADIENT, stage, encoding, work, fault);
@@ -256,11 +263,12 @@ static bool lower_into(const struct stage *stage, const struct grid *grid, const
     return true;
 }
 
-bool lower_scale(const struct stage *stage, enum work_type work, struct scale *scale, struct fault *fault)
+bool lower_point(const struct stage *stage, enum work_type work, struct point *point, struct fault *fault)
 {
-    scale->times = stage->steps;
-    return settle_scale(stage, work, &scale->factor, &scale->offset, fault) ||
-           fault_prefix(fault, stage->spec);
+    if (!settle_point(stage, work, point, fault))
+        return fault_prefix(fault, stage->spec);
+    point->times = stage->steps;
+    return true;
 }
 
 bool lower_stage(const struct stage *stage, const struct grid *grid, const struct encoding *encoding,

@@ -43,7 +43,7 @@ void lower_free(struct step *step);
 bool lower_join(struct step *step);
 void lower_part(struct step *step);
 
-/* All steps of a stage of FILTER_SCALE, as conversion takes them along. */
-bool lower_scale(const struct stage *stage, enum work_type work, struct scale *scale, struct fault *fault);
+/* All steps of a stage of FILTER_POINT, as conversion takes them along. */
+bool lower_point(const struct stage *stage, enum work_type work, struct point *point, struct fault *fault);
 
 #endif

@@ -107,13 +107,13 @@ static double larger(double a, double b)
     return a > b ? a : b;
 }
 
-/* Seconds for what scales samples while they are converted: a multiply-add a step, all in registers. */
+/* Seconds for what is done to samples while they are converted: a multiply-add a step, all in registers. */
 static double predict_conversion(const struct prediction_case *expected, const struct group *group,
                                  const struct stage *stage)
 {
     const struct device_request device = device_of(expected);
     const struct op op = {
-        .kind = OP_SCALE, .work = expected->job->work, .tap_count = 1, .inner = stage->steps};
+        .kind = OP_POINT, .work = expected->job->work, .tap_count = 1, .inner = stage->steps};
 
     if (stage->steps == 0)
         return 0.0;

@@ -241,7 +241,7 @@ template <typename T> static CUDA_INLINE bool halo_holds(const halo_task<T> &tas
 /* Any op of taps; not what looks at one sample alone. */
 static inline bool halo_serves(const struct cuda_question *asked)
 {
-    if (asked->op->kind == OP_UNSHARP || asked->op->kind == OP_SCALE)
+    if (asked->op->kind == OP_UNSHARP || asked->op->kind == OP_POINT)
         return cuda_refuse(asked->refusal, "a sample reads no neighbours: nothing to share");
     if (asked->op->tap_count == 0)
         return cuda_refuse(asked->refusal, "no taps");

@@ -125,13 +125,14 @@ __global__ void __launch_bounds__(NAIVE_THREADS) naive_unsharp_kernel(naive_part
 }
 
 template <typename T>
-__global__ void __launch_bounds__(NAIVE_THREADS) naive_scale_kernel(naive_part<T> part, T factor, T offset)
+__global__ void __launch_bounds__(NAIVE_THREADS)
+    naive_point_kernel(naive_part<T> part, enum point_kind kind, T a, T b)
 {
     naive_site site;
 
     if (!naive_locate(part, &site))
         return;
-    part.to[site.offset] = cuda_fma(factor, part.from[site.offset], offset);
+    part.to[site.offset] = cuda_point(kind, part.from[site.offset], a, b);
 }
 
 /* Colour in the channels before alpha. */
@@ -241,8 +242,8 @@ template <typename T> static const void *naive_kernel_of(const struct op *op)
 {
     if (op->kind == OP_UNSHARP)
         return reinterpret_cast<const void *>(&naive_unsharp_kernel<T>);
-    if (op->kind == OP_SCALE)
-        return reinterpret_cast<const void *>(&naive_scale_kernel<T>);
+    if (op->kind == OP_POINT)
+        return reinterpret_cast<const void *>(&naive_point_kernel<T>);
     if (op->kind == OP_COVER)
         return reinterpret_cast<const void *>(&naive_cover_kernel<T>);
     if (op->kind == OP_UNCOVER)
@@ -293,7 +294,7 @@ static bool naive_shape(const struct cuda_question *asked, struct cuda_form *for
     form->bytes_per_update =
         (asked->op->kind == OP_UNSHARP ? 3.0 : 2.0) * static_cast<double>(work_size(asked->op->work));
     form->operations_per_update = asked->op->kind == OP_UNSHARP ? 3
-                                  : asked->op->kind == OP_SCALE ? 2
+                                  : asked->op->kind == OP_POINT ? 2
                                                                 : cuda_operations(asked->op);
     return true;
 }
@@ -360,9 +361,9 @@ static cudaError_t naive_launch_part(const struct cuda_job *job, dim3 grid, dim3
     if (op->kind == OP_UNSHARP)
         return CUDA_LAUNCH(job->stream, grid, block, 0, naive_unsharp_kernel<T>, part,
                            static_cast<T>(op->amount));
-    if (op->kind == OP_SCALE)
-        return CUDA_LAUNCH(job->stream, grid, block, 0, naive_scale_kernel<T>, part,
-                           static_cast<T>(op->factor), static_cast<T>(op->offset));
+    if (op->kind == OP_POINT)
+        return CUDA_LAUNCH(job->stream, grid, block, 0, naive_point_kernel<T>, part, op->point.kind,
+                           static_cast<T>(op->point.a), static_cast<T>(op->point.b));
     if (op->kind == OP_COVER)
         return CUDA_LAUNCH(job->stream, grid, block, 0, naive_cover_kernel<T>, part, colour);
     if (op->kind == OP_UNCOVER)

@@ -78,6 +78,14 @@ CUDA_INLINE double cuda_pm2_joint(double s)
 {
     return arith_pm2_joint_f64(s);
 }
+CUDA_INLINE float cuda_point(enum point_kind kind, float v, float a, float b)
+{
+    return arith_point_f32(kind, v, a, b);
+}
+CUDA_INLINE double cuda_point(enum point_kind kind, double v, double a, double b)
+{
+    return arith_point_f64(kind, v, a, b);
+}
 CUDA_INLINE float cuda_cover(float alpha, float max)
 {
     return arith_cover_f32(alpha, max);

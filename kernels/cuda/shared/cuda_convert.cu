@@ -43,15 +43,16 @@ CUDA_INLINE double gamma_scaled(double v, double max, double exponent)
     return arith_gamma_scaled_f64(v, max, exponent);
 }
 
-template <typename T> struct coding_scale {
-    T factor, offset;
+template <typename T> struct coding_point {
+    enum point_kind kind;
+    T a, b;
     unsigned long long times;
 };
 
 /* An encoding as kernels read it. */
 template <typename T> struct coding {
-    unsigned scale_count;
-    coding_scale<T> scales[ENCODING_SCALES];
+    unsigned point_count;
+    coding_point<T> points[ENCODING_POINTS];
     bool swapped;
     int channels, colours;
     int work_channels;            /* that it fills of a field */
@@ -64,13 +65,13 @@ template <typename T> struct coding {
     struct stretch stretch;
     struct sample_limits stretched; /* of what is */
 
-    CUDA_INLINE T scaled(T value) const
+    CUDA_INLINE T after_points(T value) const
     {
 #pragma unroll 1
-        for (unsigned i = 0; i < scale_count; i++) {
+        for (unsigned i = 0; i < point_count; i++) {
 #pragma unroll 1
-            for (unsigned long long n = 0; n < scales[i].times; n++)
-                value = cuda_fma(scales[i].factor, value, scales[i].offset);
+            for (unsigned long long n = 0; n < points[i].times; n++)
+                value = cuda_point(points[i].kind, value, points[i].a, points[i].b);
         }
         return value;
     }
@@ -112,10 +113,11 @@ template <typename T> coding<T> coding_of(const struct encoding *encoding)
     const struct sample_limits limits = sample_limits(encoding->type, work_of(T()));
     coding<T> coding = {};
 
-    coding.scale_count = encoding->scale_count;
-    for (unsigned i = 0; i < encoding->scale_count; i++)
-        coding.scales[i] = {static_cast<T>(encoding->scales[i].factor),
-                            static_cast<T>(encoding->scales[i].offset), encoding->scales[i].times};
+    coding.point_count = encoding->point_count;
+    for (unsigned i = 0; i < encoding->point_count; i++) {
+        const struct point &point = encoding->points[i];
+        coding.points[i] = {point.kind, static_cast<T>(point.a), static_cast<T>(point.b), point.times};
+    }
     coding.swapped = encoding->swapped;
     coding.low = static_cast<T>(limits.low);
     coding.high = static_cast<T>(limits.high);
@@ -220,7 +222,7 @@ __global__ void __launch_bounds__(CONVERT_THREADS, cuda_least_residents(cuda_cod
                 static_cast<size_t>(pixel.plane) - counted.first < counted.count)
                 strays++;
             if (channel < coding.colours) {
-                value = coding.scaled(coding.decoded(value));
+                value = coding.after_points(coding.decoded(value));
                 if (coding.premultiply) {
                     pixel.of(to, coding.colours + 1 + channel) = value;
                     value = value * covered;
@@ -246,7 +248,7 @@ CUDA_INLINE T settled_colour(const coding<T> &coding, const cuda_view<T> &from, 
     if (coding.premultiply)
         value = cuda_uncovered(value, pixel.of(from, coding.colours + 1 + channel),
                                cuda_cover(pixel.of(from, coding.colours), coding.opaque));
-    value = coding.encoded(coding.scaled(value));
+    value = coding.encoded(coding.after_points(value));
     return coding.associated ? value * cuda_cover(pixel.of(from, coding.colours), coding.opaque) : value;
 }
 

@@ -1,0 +1,19 @@
+/* Points: filters of one sample, which read no neighbours. */
+#ifndef POINT_H
+#define POINT_H
+
+#include <stdint.h>
+
+enum point_kind {
+#define POINT(constant, name, syntax, numbers, a_name, b_name, summary, value) POINT_##constant,
+#include "points.def"
+    POINTS /* how many there are */
+};
+
+struct point {
+    enum point_kind kind;
+    double a, b;
+    uint64_t times; /* that it is done, one after another */
+};
+
+#endif
