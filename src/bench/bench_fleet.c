@@ -2,7 +2,6 @@
 #include "bench_fleet.h"
 
 #include "base/size.h"
-#include "plan/exchange.h"
 #include "plan/lane.h"
 #include "plan/share.h"
 
@@ -100,8 +99,8 @@ static bool open_all(struct fleet *fleet)
 
 static bool exchange(struct fleet *fleet)
 {
-    return exchange_planes(fleet->lanes, &fleet->shares, fleet->field, fleet->shares.halo, fleet->handed,
-                           fleet->bench->fault);
+    return lane_exchange(fleet->lanes, &fleet->shares, fleet->field, fleet->shares.halo, fleet->handed,
+                         fleet->bench->fault);
 }
 
 /* Any field will do to measure what reads its step's input beside its own. */

@@ -60,7 +60,7 @@ struct pipeline_request {
     bool will_run;         /* after it is planned; what the run needs may be made ready before */
     struct budget *budget; /* NULL: it runs alone */
     uint64_t share; /* of the budget's memory: more is taken where less means more passes over the data */
-    struct peers *peers;       /* the processes that run it together; NULL: this one alone */
+    struct peers *peers; /* the processes that run it together; NULL: this one alone */
 };
 
 struct pipeline {

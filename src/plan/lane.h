@@ -6,9 +6,11 @@
 #include "kernels/backend.h"
 #include "levels.h"
 #include "lower.h"
+#include "share.h"
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct ring;
 
@@ -39,6 +41,11 @@ void lane_destroy_fields(struct lane *lane);
 
 /* Whether its fields are in this process's own memory. */
 bool lane_is_in_own_memory(const struct lane *lane);
+
+/* Let each of some GPUs have, in a field, the planes beside its own share that a level of such a reach reads.
+   The planes that come to each are added to its number in `handed`. */
+bool lane_exchange(const struct lane *lanes, const struct shares *shares, unsigned field, size_t reach,
+                   uint64_t *handed, struct fault *fault);
 
 /* Release the routines and the device, if it is open. */
 void lane_close(struct lane *lane);

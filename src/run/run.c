@@ -3,12 +3,12 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "fleet.h"
 #include "journey.h"
 #include "outcomes.h"
 #include "pass.h"
 #include "stats.h"
 #include "stops.h"
+#include "team.h"
 #include "trial.h"
 
 #include <math.h>
@@ -33,7 +33,7 @@ static bool measure_fields(struct running *running)
 {
     struct run *run = &running->run;
 
-    return peers_agree(run->peers, fleet_measure(run), running->fault) &&
+    return peers_agree(run->peers, team_measure(run), running->fault) &&
            outrange_settle(&run->outrange, run->peers, running->fault);
 }
 
@@ -42,7 +42,7 @@ static bool fill_fields(struct running *running, struct levels_mark end)
 {
     const struct stop in = stops_from(&running->stops, ROUTE_SOURCE);
 
-    return fleet_make(&running->run, &(struct pass){.end = end, .from = &in}) &&
+    return team_make(&running->run, &(struct pass){.end = end, .from = &in}) &&
            (!running->plan->schedule.on_trial || trial_in_fields(&running->trial)) &&
            (!running->plan->job->measures || measure_fields(running));
 }
@@ -56,7 +56,7 @@ static bool filter_in_fields(struct running *running)
 
     stops_begin_to_reserve(&running->stops);
     return fill_fields(running, end) && stops_reserve(&running->stops, running->fault) &&
-           fleet_make(&running->run, &(struct pass){.begin = end, .end = end, .to = &out});
+           team_make(&running->run, &(struct pass){.begin = end, .end = end, .to = &out});
 }
 
 static bool filter_until_over_spools(struct running *running)

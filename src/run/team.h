@@ -1,5 +1,5 @@
-/* Teams: passes by several ranks, each of which has a share of the planes in its fields; what a level reads
-   beside them comes from the ranks that have computed it. */
+/* Teams: passes by several members, each of which has a share of the planes in its fields. The members are
+   the GPUs of one process, or ranks with one device each. */
 #ifndef TEAM_H
 #define TEAM_H
 
@@ -7,13 +7,11 @@
 
 #include <stdbool.h>
 
-/* Whether the planes are shared so. */
-bool team_is_due(const struct run *run);
+/* A pass by all members of the run, in which planes come from the source, go to the sink, or stay; by one
+   member alone it is pass_make. All ranks make it together. */
+bool team_make(struct run *run, struct pass *pass);
 
-/* A pass by all ranks together, in which planes come from the source, go to the sink, or stay. */
-bool team_make(struct run *run, const struct pass *pass);
-
-/* Look at the extremes of the planes that the last pass left here. */
+/* Look at the extremes of the planes that the last pass left in this process. */
 bool team_measure(struct run *run);
 
 #endif

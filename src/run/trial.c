@@ -2,7 +2,7 @@
 
 #include "base/mem.h"
 #include "base/size.h"
-#include "fleet.h"
+#include "team.h"
 
 #include <math.h>
 
@@ -67,7 +67,7 @@ static bool step_unseen(struct trial *trial, struct levels_mark *mark, uint64_t 
 {
     struct levels_mark end = {mark->stage, step};
     bool done = mark->step == step ||
-                fleet_make(trial->run, &(struct pass){.begin = *mark, .end = end, .changes = NULL});
+                team_make(trial->run, &(struct pass){.begin = *mark, .end = end, .changes = NULL});
 
     *mark = end;
     return done;
@@ -81,7 +81,7 @@ static bool step_seen(struct trial *trial, struct levels_mark *mark, double *sum
 
     for (unsigned channel = 0; channel < trial->run->job->in.grid.channels; channel++)
         sums[channel] = 0.0;
-    done = fleet_make(trial->run, &(struct pass){.begin = *mark, .end = end, .changes = sums});
+    done = team_make(trial->run, &(struct pass){.begin = *mark, .end = end, .changes = sums});
     *mark = end;
     return done;
 }

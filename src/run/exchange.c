@@ -1,0 +1,355 @@
+/* Exchanges: the planes beside its own that each member of a team gets before a level. */
+#include "exchange.h"
+
+#include "base/mem.h"
+
+#include <stdatomic.h>
+
+/* If both ranks see each other's memory, the planes pass through that of the rank that has them. Two places
+   take turns, so that one may be filled while the other one is read. */
+struct exchange_parcel {
+    struct shares_parcel way;
+    size_t offset; /* in the memory of the one that has them */
+    struct staging *staging[TRANSIT_TURNS];
+};
+
+struct exchange_kind {
+    bool (*begin)(struct exchange *exchange, size_t reach, unsigned field, bool *fine);
+    bool (*send)(struct exchange *exchange, bool *fine);
+    bool (*end)(struct exchange *exchange, unsigned field, bool *fine);
+};
+
+/* ---- copies between GPUs ---- */
+
+/* Each device does in order what it is asked, so that the copies need not be waited for. */
+static bool begin_copies(struct exchange *exchange, size_t reach, unsigned field, bool *fine)
+{
+    struct run *run = exchange->run;
+    uint64_t handed[DEVICES_MOST] = {0};
+
+    *fine = *fine && lane_exchange(run->lanes, &run->shares, field, reach, handed, run->fault);
+    for (size_t i = 0; i < run->shares.count; i++)
+        run->sweeps[i].handed += handed[i];
+    return true;
+}
+
+static bool send_copies(struct exchange *exchange, bool *fine)
+{
+    (void)exchange;
+    (void)fine;
+    return true;
+}
+
+static bool end_copies(struct exchange *exchange, unsigned field, bool *fine)
+{
+    (void)exchange;
+    (void)field;
+    (void)fine;
+    return true;
+}
+
+static const struct exchange_kind copies = {begin_copies, send_copies, end_copies};
+
+/* ---- what ranks exchange ---- */
+
+static size_t plane_bytes(const struct exchange *exchange)
+{
+    const struct plan *plan = exchange->run->plan;
+
+    return (size_t)plan_samples(plan, 1) * work_size(plan->job->work);
+}
+
+static size_t parcel_bytes(const struct exchange *exchange, const struct exchange_parcel *parcel)
+{
+    return parcel->way.planes.count * plane_bytes(exchange);
+}
+
+static size_t own_index(const struct exchange *exchange)
+{
+    return exchange->run->plan->shares.first;
+}
+
+/* Whether the planes pass through memory that both ranks see. */
+static bool is_seen(const struct exchange *exchange, const struct shares_parcel *way)
+{
+    return way->from != way->to && exchange->seen[way->from] != NULL && exchange->seen[way->to] != NULL;
+}
+
+static bool create_lists(struct exchange *exchange)
+{
+    size_t ranks = exchange->run->plan->shares.count;
+    struct fault *fault = exchange->run->fault;
+
+    exchange->outgoing = mem_zeroed(ranks, sizeof *exchange->outgoing, "the exchange", fault);
+    exchange->seen = mem_zeroed(ranks, sizeof *exchange->seen, "the exchange", fault);
+    return exchange->outgoing != NULL && exchange->seen != NULL;
+}
+
+/* What this rank sends to each of the others, in memory that they see. */
+static bool count_outgoing(struct exchange *exchange)
+{
+    const struct shares *shares = &exchange->run->plan->shares;
+
+    if (!create_lists(exchange))
+        return false;
+    for (size_t to = 0; to < shares->count; to++) {
+        struct shares_walk walk = shares_walk_start(shares, to, 0, exchange->reach);
+        while (to != own_index(exchange) && shares_walk_next(&walk)) {
+            if (walk.parcel.from == own_index(exchange))
+                exchange->outgoing[to] +=
+                    TRANSIT_TURNS * transit_parcel_bytes(plane_bytes(exchange), walk.parcel.planes.count);
+        }
+    }
+    return true;
+}
+
+static bool add_parcel(struct exchange *exchange, const struct shares_parcel *way, size_t offset)
+{
+    struct exchange_parcel *parcels = mem_grown(exchange->parcels, exchange->count, &exchange->capacity,
+                                                sizeof *parcels, "the exchange", exchange->run->fault);
+
+    if (parcels == NULL)
+        return false;
+    exchange->parcels = parcels;
+    parcels[exchange->count++] = (struct exchange_parcel){.way = *way, .offset = offset};
+    return true;
+}
+
+/* All ranks walk over all parcels in the same order, so each knows where those of another one are in the
+   memory that both see. */
+static bool list_parcels(struct exchange *exchange)
+{
+    const struct shares *shares = &exchange->run->plan->shares;
+    size_t *used = mem_zeroed(shares->count, sizeof *used, "the exchange", exchange->run->fault);
+    bool done = used != NULL;
+
+    for (size_t to = 0; done && to < shares->count; to++) {
+        struct shares_walk walk = shares_walk_start(shares, to, 0, exchange->reach);
+        while (done && shares_walk_next(&walk)) {
+            const struct shares_parcel *way = &walk.parcel;
+            if (way->from == own_index(exchange) || to == own_index(exchange))
+                done = add_parcel(exchange, way, used[way->from]);
+            if (is_seen(exchange, way))
+                used[way->from] +=
+                    TRANSIT_TURNS * transit_parcel_bytes(plane_bytes(exchange), way->planes.count);
+        }
+    }
+    mem_free(used);
+    return done;
+}
+
+static bool prepare_parcel(struct exchange *exchange, struct exchange_parcel *parcel)
+{
+    const struct lane *lane = exchange->run->lane;
+    bool seen = is_seen(exchange, &parcel->way), done = true;
+    size_t bytes = parcel_bytes(exchange, parcel);
+    size_t apart = transit_parcel_bytes(plane_bytes(exchange), parcel->way.planes.count);
+
+    for (unsigned turn = 0; done && turn < (seen ? TRANSIT_TURNS : 1); turn++) {
+        unsigned char *place = seen ? exchange->seen[parcel->way.from] + parcel->offset + turn * apart : NULL;
+        parcel->staging[turn] =
+            lane->backend->staging_create(lane->device, bytes, place, exchange->run->fault);
+        done = parcel->staging[turn] != NULL;
+    }
+    return done;
+}
+
+static struct peers_message message_of(const struct exchange *exchange, const struct exchange_parcel *parcel)
+{
+    bool incoming = parcel->way.to == own_index(exchange);
+    struct peers_message message = {.peer = incoming ? parcel->way.from : parcel->way.to,
+                                    .incoming = incoming};
+
+    if (!is_seen(exchange, &parcel->way)) {
+        message.bytes = parcel->staging[0]->samples;
+        message.size = parcel_bytes(exchange, parcel);
+    }
+    return message;
+}
+
+static bool prepare_parcels(struct exchange *exchange)
+{
+    if (!list_parcels(exchange))
+        return false;
+    exchange->messages =
+        mem_alloc(exchange->count, sizeof *exchange->messages, "the exchange", exchange->run->fault);
+    if (exchange->messages == NULL)
+        return false;
+    for (size_t i = 0; i < exchange->count; i++) {
+        struct exchange_parcel *parcel = &exchange->parcels[i];
+        if (!prepare_parcel(exchange, parcel))
+            return false;
+        if (parcel->way.from != parcel->way.to)
+            exchange->messages[exchange->message_count++] = message_of(exchange, parcel);
+    }
+    return true;
+}
+
+void exchange_close(struct exchange *exchange)
+{
+    const struct lane *lane = exchange->run->lane;
+
+    for (size_t i = 0; i < exchange->count; i++) {
+        for (unsigned turn = 0; turn < TRANSIT_TURNS; turn++)
+            lane->backend->staging_destroy(lane->device, exchange->parcels[i].staging[turn]);
+    }
+    peers_unshare(exchange->run->peers, exchange->memory);
+    mem_free(exchange->parcels);
+    mem_free(exchange->messages);
+    mem_free(exchange->outgoing);
+    mem_free(exchange->seen);
+    *exchange = (struct exchange){.kind = exchange->kind, .run = exchange->run, .apart = exchange->apart};
+}
+
+/* All together: whether this rank is prepared, and whether all are. */
+static bool try_to_open(struct exchange *exchange, size_t reach, bool *own, bool *all)
+{
+    struct peers *peers = exchange->run->peers;
+    struct fault *fault = exchange->run->fault;
+    uint64_t least;
+
+    exchange_close(exchange);
+    exchange->reach = reach;
+    if (!peers_agree(peers, count_outgoing(exchange), fault) ||
+        (!exchange->apart &&
+         !peers_share(peers, exchange->outgoing, exchange->seen, &exchange->memory, fault)))
+        return false;
+    least = *own = prepare_parcels(exchange);
+    if (!peers_min(peers, &least, fault))
+        return false;
+    *all = least != 0;
+    return true;
+}
+
+/* One of the ranks may be unable to use memory that several see, for example because its device cannot lock
+   it. Then all send messages from now on. */
+static bool open_for(struct exchange *exchange, size_t reach)
+{
+    bool own, all;
+
+    if (!try_to_open(exchange, reach, &own, &all))
+        return false;
+    if (!all && !exchange->apart) {
+        exchange->apart = true;
+        if (!try_to_open(exchange, reach, &own, &all))
+            return false;
+    }
+    return all || peers_agree(exchange->run->peers, own, exchange->run->fault);
+}
+
+/* ---- messages ---- */
+
+static struct encoding packed(const struct plan *plan)
+{
+    return (struct encoding){
+        .type = work_sample(plan->job->work), .channels = plan->shape.channels, .gamma = 1.0};
+}
+
+static struct staging *staging_of(const struct exchange *exchange, const struct exchange_parcel *parcel)
+{
+    return parcel->staging[parcel->staging[1] != NULL ? exchange->turn : 0];
+}
+
+/* Waits for copies between stagings and fields, of both turns. */
+static bool await_copies(const struct exchange *exchange)
+{
+    const struct lane *lane = exchange->run->lane;
+    double seconds = 0.0;
+    bool done = true;
+
+    for (size_t i = 0; done && i < exchange->count; i++) {
+        for (unsigned turn = 0; done && turn < TRANSIT_TURNS; turn++)
+            done = exchange->parcels[i].staging[turn] == NULL ||
+                   lane->backend->staging_wait(lane->device, exchange->parcels[i].staging[turn], &seconds,
+                                               exchange->run->fault);
+    }
+    return done;
+}
+
+/* Out of a field. A device may still copy from it afterwards. */
+static bool pick_up(const struct exchange *exchange, unsigned field)
+{
+    const struct plan *plan = exchange->run->plan;
+    const struct lane *lane = exchange->run->lane;
+    const struct encoding encoding = packed(plan);
+    bool done = true;
+
+    for (size_t i = 0; done && i < exchange->count; i++) {
+        const struct exchange_parcel *parcel = &exchange->parcels[i];
+        if (parcel->way.from == own_index(exchange))
+            done = lane->backend->download(lane->device, lane->fields[field], &encoding,
+                                           staging_of(exchange, parcel), parcel->way.planes,
+                                           exchange->run->fault);
+    }
+    return done;
+}
+
+/* Into a field. A device may still copy to it afterwards. */
+static bool drop_off(const struct exchange *exchange, unsigned field)
+{
+    const struct plan *plan = exchange->run->plan;
+    const struct lane *lane = exchange->run->lane;
+    const struct encoding encoding = packed(plan);
+    bool done = true;
+
+    for (size_t i = 0; done && i < exchange->count; i++) {
+        const struct exchange_parcel *parcel = &exchange->parcels[i];
+        const struct range planes = {parcel->way.first, parcel->way.planes.count};
+        if (parcel->way.to == own_index(exchange))
+            done = lane->backend->upload(lane->device, lane->fields[field], &encoding,
+                                         staging_of(exchange, parcel), planes, (struct range){0, 0},
+                                         exchange->run->fault);
+    }
+    return done;
+}
+
+static bool begin_messages(struct exchange *exchange, size_t reach, unsigned field, bool *fine)
+{
+    if (reach != exchange->reach && !open_for(exchange, reach))
+        return false;
+    *fine = *fine && pick_up(exchange, field);
+    return true;
+}
+
+/* The fences here and below order the memory that several ranks see with the messages. */
+static bool send_messages(struct exchange *exchange, bool *fine)
+{
+    *fine = *fine && await_copies(exchange);
+    atomic_thread_fence(memory_order_seq_cst);
+    return peers_start_messages(exchange->run->peers, exchange->messages, exchange->message_count,
+                                exchange->run->fault);
+}
+
+static bool end_messages(struct exchange *exchange, unsigned field, bool *fine)
+{
+    if (!peers_wait_for_messages(exchange->run->peers, exchange->run->fault))
+        return false;
+    atomic_thread_fence(memory_order_seq_cst);
+    *fine = *fine && drop_off(exchange, field);
+    exchange->turn = (exchange->turn + 1) % TRANSIT_TURNS;
+    return true;
+}
+
+static const struct exchange_kind messages = {begin_messages, send_messages, end_messages};
+
+/* ---- either ---- */
+
+struct exchange exchange_of(struct run *run)
+{
+    return (struct exchange){.kind = run->shares.held < run->shares.count ? &messages : &copies, .run = run};
+}
+
+bool exchange_begin(struct exchange *exchange, size_t reach, unsigned field, bool *fine)
+{
+    return exchange->kind->begin(exchange, reach, field, fine);
+}
+
+bool exchange_send(struct exchange *exchange, bool *fine)
+{
+    return exchange->kind->send(exchange, fine);
+}
+
+bool exchange_end(struct exchange *exchange, unsigned field, bool *fine)
+{
+    return exchange->kind->end(exchange, field, fine);
+}

@@ -1,0 +1,50 @@
+/* Exchanges: before a level, each member of a team gets the planes beside its own that the level reads from
+   the members that have computed them. GPUs of one process copy them into each other's memory. Ranks send
+   them in messages, or, on one node, pass them through memory that both see.
+
+   All ranks make the same calls in the same order. `fine` says whether nothing has failed in this process so
+   far; if something has, it goes on exchanging whatever it holds, so that nobody waits for planes that never
+   come. A call that returns false has failed for all ranks, and none goes on. */
+#ifndef EXCHANGE_H
+#define EXCHANGE_H
+
+#include "peers/peers.h"
+#include "plan/share.h"
+#include "plan/transit.h"
+#include "pass.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct exchange {
+    const struct exchange_kind *kind; /* copies, or messages */
+    struct run *run;
+
+    /* All that a rank sends and receives before a level; before the first one, all is zero. */
+    bool apart;   /* ranks do without memory that several of them see */
+    size_t reach; /* of the level */
+    struct exchange_parcel *parcels;
+    struct peers_message
+        *messages; /* one for each parcel between two ranks: its bytes, or a sign that they are there */
+    size_t count, capacity, message_count;
+    size_t *outgoing;     /* bytes of memory for what this one sends to each */
+    unsigned char **seen; /* the memory of each that this one sees; or NULL */
+    void *memory;         /* to be given back; or NULL */
+    unsigned turn;
+};
+
+struct exchange exchange_of(struct run *run);
+
+/* Start to copy what a level of such a reach needs out of a field. */
+bool exchange_begin(struct exchange *exchange, size_t reach, unsigned field, bool *fine);
+
+/* Send what has left the field. */
+bool exchange_send(struct exchange *exchange, bool *fine);
+
+/* Wait for what comes, and start to copy it into the field. */
+bool exchange_end(struct exchange *exchange, unsigned field, bool *fine);
+
+/* Give back what it has. */
+void exchange_close(struct exchange *exchange);
+
+#endif
