@@ -1,26 +1,3 @@
-static bool hand_over(const struct lane *lanes, const struct shares_parcel *parcel, unsigned field,
-                      struct fault *fault)
-{
-    const struct lane *from = &lanes[parcel->from], *to = &lanes[parcel->to];
-
-    return from->backend->hand_over(from->device, from->fields[field], parcel->planes, to->device,
-                                    to->fields[field], parcel->first, fault);
-}
-
-bool lane_exchange(const struct lane *lanes, const struct shares *shares, unsigned field, size_t reach,
-                   uint64_t *handed, struct fault *fault)
-{
-    for (size_t to = 0; to < shares->count; to++) {
-        struct shares_walk walk = shares_walk_start(shares, to, 0, reach);
-        while (shares_walk_next(&walk)) {
-            if (!hand_over(lanes, &walk.parcel, field, fault))
-                return false;
-            handed[to] += walk.parcel.planes.count;
-        }
-    }
-    return true;
-}
-
 /* Lanes: one device with all that belongs to it. */
 #include "lane.h"
 
@@ -90,6 +67,29 @@ static void release_routines(struct lane *lane)
         }
     }
     mem_free(lane->routines);
+}
+
+static bool hand_over(const struct lane *lanes, const struct shares_parcel *parcel, unsigned field,
+                      struct fault *fault)
+{
+    const struct lane *from = &lanes[parcel->from], *to = &lanes[parcel->to];
+
+    return from->backend->hand_over(from->device, from->fields[field], parcel->planes, to->device,
+                                    to->fields[field], parcel->first, fault);
+}
+
+bool lane_exchange(const struct lane *lanes, const struct shares *shares, unsigned field, size_t reach,
+                   uint64_t *handed, struct fault *fault)
+{
+    for (size_t to = 0; to < shares->count; to++) {
+        struct shares_walk walk = shares_walk_start(shares, to, 0, reach);
+        while (shares_walk_next(&walk)) {
+            if (!hand_over(lanes, &walk.parcel, field, fault))
+                return false;
+            handed[to] += walk.parcel.planes.count;
+        }
+    }
+    return true;
 }
 
 void lane_close(struct lane *lane)
