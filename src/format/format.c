@@ -93,7 +93,8 @@ static bool override_spacing(struct source *source, const struct source_request 
         return fault_raise_about(fault, STATUS_USAGE, file_in_name(source->file),
                                  "--spacing: %zu distance%s for %u axes", request->spacing_count,
                                  number_plural(request->spacing_count), grid->axes);
-    if (memcmp(grid->spacing, request->grid.spacing, sizeof grid->spacing) != 0)
+    source->header.respaced = memcmp(grid->spacing, request->grid.spacing, sizeof grid->spacing) != 0;
+    if (source->header.respaced)
         snprintf(source->note + used, sizeof source->note - used,
                  "%s%.128s: --spacing %g,%g,%g instead of %g,%g,%g in the header", used > 0 ? "; " : "",
                  file_in_name(source->file), request->grid.spacing[0], request->grid.spacing[1],

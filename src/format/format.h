@@ -47,6 +47,7 @@ struct header {
     double file_gamma;        /* stored = linear^file_gamma; 0: the sRGB curve */
     const char *profile;      /* the chunk or field whose profile defines the colours otherwise; else NULL */
     double millimetres;       /* how many the unit of the spacing is; 0: the file does not tell */
+    bool respaced;            /* the spacing is not that of the file, but that of --spacing */
     bool for_print;           /* the spacing is a resolution for printers: outputs keep it, filters take 1 */
     size_t first[3];          /* along x, y and z: where the grid begins in that of the input */
     struct geometry geometry; /* of the input */

@@ -1,4 +1,5 @@
 /* MetaImage: a header in text, with the samples after it or in files of their own. */
+#include "base/mem.h"
 #include "base/number.h"
 #include "format.h"
 #include "dropped_fields.h"
@@ -10,7 +11,7 @@
 #include <string.h>
 #include <strings.h>
 
-enum { LINE_MOST = 1024, DIMS_MOST = 10 };
+enum { DIMS_MOST = 10, NUMBERS_MOST = DIMS_MOST * DIMS_MOST };
 
 /* The first name of a type is written. */
 static const struct element {
@@ -24,14 +25,23 @@ static const struct element {
 };
 enum { ELEMENTS = sizeof elements / sizeof *elements };
 
-static bool is_field(const struct field *field, const char *const *names)
-{
-    for (; field->name != NULL && *names != NULL; names++) {
-        if (strcasecmp(field->name, *names) == 0)
-            return true;
-    }
-    return false;
-}
+static const char slope_field[] = "ElementToIntensityFunctionSlope",
+                  intercept_field[] = "ElementToIntensityFunctionOffset";
+
+static const struct known_field known_fields[] = {
+    {"BinaryData,BinaryDataByteOrderMSB,ElementByteOrderMSB,CompressedData,CompressedDataSize,HeaderSize,"
+     "ElementType,ElementDataFile",
+     FIELD_OWN},
+    {"ObjectType,NDims,ElementNumberOfChannels", FIELD_GRID},
+    {"DimSize", FIELD_GRID | FIELD_EXTENTS},
+    {"ElementSpacing,ElementSize", FIELD_GRID | FIELD_SPACING},
+    {"Offset,Origin,Position", FIELD_POSITION | FIELD_ORIGIN},
+    {"TransformMatrix,Rotation,Orientation,CenterOfRotation,AnatomicalOrientation", FIELD_POSITION},
+    {"DistanceUnits", FIELD_UNIT},
+    {"ElementToIntensityFunctionSlope,ElementToIntensityFunctionOffset", FIELD_INTENSITY},
+    {"ElementMin,ElementMax", FIELD_EXTREMES},
+    {NULL, 0},
+};
 
 /* ---- reading ---- */
 
@@ -108,26 +118,39 @@ static bool read_type(struct source *source, struct fault *fault)
     return text_header_refuse(fields, "ElementType", value, "not supported", fault);
 }
 
-static bool read_extents(struct source *source, struct fault *fault)
+/* The numbers of a field for each axis of the header, or for each two axes of a matrix. */
+struct numbers {
+    const char *name; /* under which they stand; NULL: they are what holds without the field */
+    double at[NUMBERS_MOST];
+};
+
+/* What the header tells of its axes. */
+struct axes {
+    size_t count;
+    uint64_t sizes[DIMS_MOST];
+    struct numbers spacing, offset, matrix;
+    bool sized; /* ElementSize is another one than the spacing */
+};
+
+static bool read_extents(struct source *source, struct axes *axes, struct fault *fault)
 {
     const struct text_header *fields = fields_of(source);
     const char *dims, *sizes, *channels = text_header_find(fields, "ElementNumberOfChannels");
-    uint64_t extents[DIMS_MOST], count, of_sample = 1;
-    size_t found;
+    uint64_t count, of_sample = 1;
 
     if (!text_header_require(fields, "NDims", &dims, fault) ||
         !text_header_require(fields, "DimSize", &sizes, fault))
         return false;
     if (!number_parse_count(dims, &count) || count < 1 || count > DIMS_MOST)
         return text_header_refuse(fields, "NDims", dims, "not a number from 1 to 10", fault);
-    if (!text_header_counts(sizes, DIMS_MOST, extents, &found))
+    if (!text_header_counts(sizes, DIMS_MOST, axes->sizes, &axes->count))
         return text_header_refuse(fields, "DimSize", sizes, "not whole numbers, or too large ones", fault);
-    if (found != count)
+    if (axes->count != count)
         return fault_raise_about(fault, STATUS_INPUT, fields->file, "DimSize: %zu value%s for NDims %llu",
-                                 found, number_plural(found), (unsigned long long)count);
+                                 axes->count, number_plural(axes->count), (unsigned long long)count);
     if (channels != NULL && (!number_parse_count(channels, &of_sample) || of_sample == 0))
         return text_header_refuse(fields, "ElementNumberOfChannels", channels, "not a number above 0", fault);
-    return volume_set_extents(source, "DimSize", extents, found, of_sample, fault);
+    return volume_set_extents(source, "DimSize", axes->sizes, axes->count, of_sample, fault);
 }
 
 /* A field by its names, of which the first counts that the header has. */
@@ -143,66 +166,37 @@ static const struct field_alias offsets = {{"Offset", "Origin", "Position"}, .be
 static const struct field_alias matrices = {
     {"TransformMatrix", "Rotation", "Orientation"}, .is_matrix = true, .beyond = 1.0};
 
-static const char *find_name(const struct text_header *fields, const struct field_alias *told)
+static size_t count_of(const struct field_alias *alias, size_t axes)
 {
-    const char *const *names = told->names;
-
-    while (*names != NULL && text_header_find(fields, *names) == NULL)
-        names++;
-    return *names;
-}
-
-enum { NUMBERS_MOST = DIMS_MOST * DIMS_MOST };
-
-static size_t count_dims(const struct text_header *fields)
-{
-    uint64_t dims = 0;
-
-    number_parse_count(text_header_find(fields, "NDims"), &dims);
-    return (size_t)dims;
-}
-
-static size_t count_of(const struct field_alias *told, size_t axes)
-{
-    return told->is_matrix ? axes * axes : axes;
+    return alias->is_matrix ? axes * axes : axes;
 }
 
 /* Of how many axes so many numbers tell; 0: of none. As in ITK, those after the last axis mean nothing, and
    writers of series tell of the axes in space alone. */
-static size_t axes_told(const struct field_alias *told, size_t found, size_t dims)
+static size_t axes_told(const struct field_alias *alias, size_t found, size_t dims)
 {
-    if (found == count_of(told, dims) || (!told->is_matrix && found > dims))
+    if (found == count_of(alias, dims) || (!alias->is_matrix && found > dims))
         return dims;
-    return dims > 3 && found == count_of(told, 3) ? 3 : 0;
+    return dims > 3 && found == count_of(alias, 3) ? 3 : 0;
 }
 
-/* The numbers of a field under one of its names, for each axis of the header; false where they are not
-   there. */
-static bool read_numbers(const struct text_header *fields, const struct field_alias *told, const char *name,
-                         double numbers[NUMBERS_MOST])
+/* The numbers of a field for each axis; false where its value tells of none. Without a value, what holds
+ * then. */
+static bool parse_numbers(const char *value, const struct field_alias *alias, size_t dims,
+                          double numbers[NUMBERS_MOST])
 {
-    const char *value = text_header_find(fields, name);
-    size_t found, dims = count_dims(fields), columns = told->is_matrix ? dims : 1, known;
+    size_t columns = alias->is_matrix ? dims : 1, known = 0, found;
     double given[NUMBERS_MOST];
 
-    if (value == NULL || !text_header_numbers(value, NUMBERS_MOST, given, &found))
-        return false;
-    known = axes_told(told, found, dims);
+    if (value != NULL && text_header_numbers(value, NUMBERS_MOST, given, &found))
+        known = axes_told(alias, found, dims);
     for (size_t i = 0; i < dims; i++) {
         for (size_t k = 0; k < columns; k++)
-            numbers[i * columns + k] = i < known && k < known   ? given[told->is_matrix ? i * known + k : i]
-                                       : columns == 1 || i == k ? told->beyond
+            numbers[i * columns + k] = i < known && k < known   ? given[alias->is_matrix ? i * known + k : i]
+                                       : columns == 1 || i == k ? alias->beyond
                                                                 : 0.0;
     }
     return known > 0;
-}
-
-static bool find_numbers(const struct volume *volume, const struct field_alias *told,
-                         double numbers[NUMBERS_MOST])
-{
-    const char *name = find_name(&volume->fields, told);
-
-    return name != NULL && read_numbers(&volume->fields, told, name, numbers);
 }
 
 static bool are_finite(const double *numbers, size_t count)
@@ -223,82 +217,89 @@ static bool are_same(const double *numbers, const double *others, size_t count)
     return true;
 }
 
-/* A name that the header has needs its numbers. */
-static bool check_name(const struct text_header *fields, const struct field_alias *told, const char *name,
-                       struct fault *fault)
+/* Read a field. Each name that the header has needs its numbers; whether they are those of the first one is
+ * *same. */
+static bool read_numbers(const struct text_header *fields, const struct field_alias *alias, size_t dims,
+                         struct numbers *numbers, const char **other, struct fault *fault)
 {
-    size_t count = count_of(told, count_dims(fields));
-    const char *value = text_header_find(fields, name);
-    double numbers[NUMBERS_MOST];
+    const size_t count = count_of(alias, dims);
+    double more[NUMBERS_MOST];
     char expected[64];
 
-    if (value == NULL || (read_numbers(fields, told, name, numbers) && are_finite(numbers, count)))
-        return true;
-    snprintf(expected, sizeof expected, "not %zu finite number%s", count, number_plural(count));
-    return text_header_refuse(fields, name, value, expected, fault);
-}
-
-static bool check_names(const struct text_header *fields, const struct field_alias *told, struct fault *fault)
-{
-    for (const char *const *name = told->names; *name != NULL; name++) {
-        if (!check_name(fields, told, *name, fault))
-            return false;
+    *other = numbers->name = NULL;
+    parse_numbers(NULL, alias, dims, numbers->at);
+    for (const char *const *name = alias->names; *name != NULL; name++) {
+        const char *value = text_header_find(fields, *name);
+        if (value == NULL)
+            continue;
+        if (!parse_numbers(value, alias, dims, more) || !are_finite(more, count)) {
+            snprintf(expected, sizeof expected, "not %zu finite number%s", count, number_plural(count));
+            return text_header_refuse(fields, *name, value, expected, fault);
+        }
+        if (numbers->name == NULL) {
+            numbers->name = *name;
+            memcpy(numbers->at, more, sizeof more);
+        } else if (*other == NULL && !are_same(numbers->at, more, count)) {
+            *other = *name;
+        }
     }
     return true;
 }
 
 /* Names of one field must not contradict each other. */
-static bool check_field(const struct text_header *fields, const struct field_alias *told, struct fault *fault)
+static bool read_agreed(const struct text_header *fields, const struct field_alias *alias, size_t dims,
+                        struct numbers *numbers, struct fault *fault)
 {
-    const char *first = find_name(fields, told);
-    double numbers[NUMBERS_MOST], others[NUMBERS_MOST];
+    const char *other;
 
-    if (!check_names(fields, told, fault))
-        return false;
-    for (const char *const *name = told->names; first != NULL && *name != NULL; name++) {
-        if (read_numbers(fields, told, first, numbers) && read_numbers(fields, told, *name, others) &&
-            !are_same(numbers, others, count_of(told, count_dims(fields))))
-            return fault_raise_about(fault, STATUS_INPUT, fields->file, "%s: other numbers than in %s", *name,
-                                     first);
-    }
-    return true;
+    return read_numbers(fields, alias, dims, numbers, &other, fault) &&
+           (other == NULL || fault_raise_about(fault, STATUS_INPUT, fields->file,
+                                               "%s: other numbers than in %s", other, numbers->name));
 }
 
-static bool read_spacing(struct source *source, struct fault *fault)
+static bool read_spacing(struct source *source, struct axes *axes, struct fault *fault)
 {
     const struct text_header *fields = fields_of(source);
-    const char *name = find_name(fields, &spacings);
-    size_t dims = count_dims(fields);
-    double spacing[NUMBERS_MOST];
+    struct numbers *spacing = &axes->spacing;
+    const char *other;
 
-    if (!check_names(fields, &spacings, fault))
+    if (!read_numbers(fields, &spacings, axes->count, spacing, &other, fault))
         return false;
-    if (!find_numbers(source->state, &spacings, spacing))
-        return true;
-    for (size_t i = 0; i < dims; i++) {
-        if (spacing[i] == 0.0)
-            return text_header_refuse(fields, name, text_header_find(fields, name), "a distance of 0", fault);
+    axes->sized = other != NULL;
+    for (size_t i = 0; i < axes->count; i++) {
+        if (spacing->at[i] == 0.0)
+            return text_header_refuse(fields, spacing->name, text_header_find(fields, spacing->name),
+                                      "a distance of 0", fault);
     }
-    volume_set_spacing(source, spacing, dims);
+    volume_set_spacing(source, spacing->at, axes->count);
     return true;
 }
 
 /* -1 for an axis along which the distance is below 0: as in ITK, it runs against its direction. */
-static void read_signs(const struct volume *volume, double signs[3])
+static double sign_of(const struct axes *axes, size_t axis)
 {
-    double spacing[NUMBERS_MOST];
-    bool found = find_numbers(volume, &spacings, spacing);
+    return axis < axes->count && axes->spacing.at[axis] < 0.0 ? -1.0 : 1.0;
+}
 
-    for (size_t i = 0, dims = count_dims(&volume->fields); i < 3; i++)
-        signs[i] = found && i < dims && spacing[i] < 0.0 ? -1.0 : 1.0;
+static bool has_signs(const struct axes *axes)
+{
+    return sign_of(axes, 0) < 0.0 || sign_of(axes, 1) < 0.0 || sign_of(axes, 2) < 0.0;
+}
+
+/* An entry of the matrix, which is that of identity beyond the axes of the header. */
+static double entry_of(const struct axes *axes, size_t row, size_t column)
+{
+    if (row < axes->count && column < axes->count)
+        return axes->matrix.at[row * axes->count + column];
+    return row == column ? 1.0 : 0.0;
 }
 
 /* Whether the axes of a series have no part in the matrix. */
-static bool is_in_space(const double *matrix, size_t dims)
+static bool is_in_space(const struct axes *axes)
 {
-    for (size_t i = 0; i < dims; i++) {
-        for (size_t k = 0; k < dims; k++) {
-            if ((i >= 3 || k >= 3) && matrix[i * dims + k] != (i == k ? 1.0 : 0.0))
+    for (size_t i = 0; i < axes->count; i++) {
+        for (size_t k = 0; k < axes->count; k++) {
+            if ((i >= 3 || k >= 3) && entry_of(axes, i, k) != (i == k ? 1.0 : 0.0))
                 return false;
         }
     }
@@ -311,22 +312,16 @@ struct place {
     double origin[3], vectors[3][3];
 };
 
-static struct place read_place(const struct volume *volume)
+static struct place place_of(const struct axes *axes)
 {
-    double offset[NUMBERS_MOST] = {0.0}, matrix[NUMBERS_MOST] = {0.0}, signs[3];
-    size_t dims = count_dims(&volume->fields);
-    bool placed = find_numbers(volume, &offsets, offset), turned = find_numbers(volume, &matrices, matrix);
-    struct place place;
+    struct place place = {.known =
+                              (axes->offset.name != NULL || axes->matrix.name != NULL || has_signs(axes)) &&
+                              is_in_space(axes)};
 
-    read_signs(volume, signs);
-    place.known = (placed || turned || signs[0] < 0.0 || signs[1] < 0.0 || signs[2] < 0.0) &&
-                  (!turned || is_in_space(matrix, dims));
     for (size_t i = 0; i < 3; i++) {
-        place.origin[i] = placed && i < dims ? offset[i] : 0.0;
+        place.origin[i] = i < axes->count ? axes->offset.at[i] : 0.0;
         for (size_t k = 0; k < 3; k++)
-            place.vectors[i][k] = signs[i] * (turned && i < dims && k < dims ? matrix[i * dims + k]
-                                              : i == k                       ? 1.0
-                                                                             : 0.0);
+            place.vectors[i][k] = sign_of(axes, i) * entry_of(axes, i, k);
     }
     return place;
 }
@@ -361,7 +356,7 @@ static void read_orientation(const struct text_header *fields, char sides[4])
         sides[0] = '\0';
 }
 
-static bool set_position(struct source *source, struct fault *fault)
+static bool read_position(struct source *source, struct axes *axes, struct fault *fault)
 {
     const struct text_header *fields = fields_of(source);
     struct header *header = &source->header;
@@ -370,25 +365,31 @@ static bool set_position(struct source *source, struct fault *fault)
 
     if (unit != NULL)
         header->millimetres = unit_millimetres(unit_of_name(unit));
-    if (!check_field(fields, &offsets, fault) || !check_field(fields, &matrices, fault))
+    if (!read_agreed(fields, &offsets, axes->count, &axes->offset, fault) ||
+        !read_agreed(fields, &matrices, axes->count, &axes->matrix, fault))
         return false;
-    place = read_place(source->state);
-    if (source->header.grid.axes < 3)
+    if (header->grid.axes < 3)
         return true;
+    place = place_of(axes);
     if (place.known)
         header->geometry = geometry_make(place.origin, place.vectors, geometry_lps);
-    if (header->geometry.known && find_name(fields, &matrices) != NULL)
-        geometry_orientation(&header->geometry, header->orientation);
-    else if (find_name(fields, &matrices) == NULL)
+    if (axes->matrix.name == NULL)
         read_orientation(fields, header->orientation);
+    else if (header->geometry.known)
+        geometry_orientation(&header->geometry, header->orientation);
     header->geometry.known = header->geometry.known && has_unit_vectors(&place);
     return true;
 }
 
-/* What samples stand for. */
-static const char slope_field[] = "ElementToIntensityFunctionSlope",
-                  intercept_field[] = "ElementToIntensityFunctionOffset";
-static const char *const intensity_fields[] = {slope_field, intercept_field, NULL};
+static bool read_axes(struct source *source, struct fault *fault)
+{
+    struct volume *volume = source->state;
+    struct axes *axes = mem_zeroed(1, sizeof *axes, "a header", fault);
+
+    volume->parsed = axes;
+    return axes != NULL && read_extents(source, axes, fault) && read_spacing(source, axes, fault) &&
+           read_position(source, axes, fault);
+}
 
 static bool read_factor(const struct text_header *fields, const char *name, double *factor,
                         struct fault *fault)
@@ -482,76 +483,32 @@ static bool read_header(struct source *source, const struct source_request *requ
 {
     (void)request;
     if (!read_lines(source, fault) || !text_header_check_once(fields_of(source), fault) ||
-        !read_type(source, fault) || !read_extents(source, fault) || !read_spacing(source, fault) ||
-        !set_position(source, fault) || !read_intensity(fields_of(source), &source->header.intensity, fault))
+        !read_type(source, fault) || !read_axes(source, fault) ||
+        !read_intensity(fields_of(source), &source->header.intensity, fault))
         return false;
     return read_layout(source, fault) && settle_files(source, fault) && check_compressed(source, fault);
 }
 
-/* What is written anew, whatever the origin has. */
-static const char *const own_fields[] = {"BinaryData",     "BinaryDataByteOrderMSB", "ElementByteOrderMSB",
-                                         "CompressedData", "CompressedDataSize",     "HeaderSize",
-                                         "ElementType",    "ElementDataFile",        NULL};
-
-static const char *const extreme_fields[] = {"ElementMin", "ElementMax", NULL};
-
 /* ---- what other formats do not keep ---- */
 
-static const char *const grid_fields[] = {"ObjectType", "NDims", "DimSize", "ElementNumberOfChannels", NULL};
-
-/* And what ITK writes beside them. */
-static const char *const position_fields[] = {
-    "Offset",   "Origin",      "Position",         "TransformMatrix",
-    "Rotation", "Orientation", "CenterOfRotation", "AnatomicalOrientation",
-    NULL};
-
-/* Whether it tells of values that the output has no longer. */
-static bool is_outdated(const struct field *field, const struct header *written)
+/* Not the time of the first volume, nor a center, which ITK does not use either. */
+static void list_rest(const struct volume *volume, char *dropped, size_t size)
 {
-    return (written->values > VALUES_COPIED && is_field(field, extreme_fields)) ||
-           (written->values == VALUES_MAPPED && is_field(field, intensity_fields));
-}
-
-static const char *const unit_fields[] = {"DistanceUnits", NULL};
-
-static const struct field_alias element_sizes = {{"ElementSize"}, .beyond = 1.0};
-static const struct field_alias centers = {{"CenterOfRotation"}, .beyond = 0.0};
-
-/* Of axes that run backwards, and of a size that is not the distance. */
-static void tell_spacings(const struct source *source, bool keeps_position, char *dropped, size_t size)
-{
-    const struct volume *volume = source->state;
-    const char *name = find_name(&volume->fields, &spacings);
-    double spacing[NUMBERS_MOST], sized[NUMBERS_MOST], signs[3];
-    size_t dims = count_dims(&volume->fields);
-
-    read_signs(volume, signs);
-    if (!keeps_position && (signs[0] < 0.0 || signs[1] < 0.0 || signs[2] < 0.0))
-        dropped_fields_add(dropped, size, name);
-    if (!find_numbers(volume, &spacings, spacing))
-        return;
-    if (find_numbers(volume, &element_sizes, sized) && !are_same(spacing, sized, dims))
-        dropped_fields_add(dropped, size, element_sizes.names[0]);
-    if (source->header.volumes > 1)
-        dropped_fields_add_distances(dropped, size, name, spacing, 3, dims);
-}
-
-/* What is left out even if the position is kept: the time of the first volume, and a center that ITK does not
-   use either. */
-static void tell_rest(const struct volume *volume, char *dropped, size_t size)
-{
-    const char *name = find_name(&volume->fields, &offsets);
-    double numbers[NUMBERS_MOST] = {0.0};
-    size_t dims = count_dims(&volume->fields);
+    static const struct field_alias centers = {{"CenterOfRotation"}, .beyond = 0.0};
+    const char *center = text_header_find(&volume->fields, centers.names[0]);
+    const struct axes *axes = volume->parsed;
+    double numbers[NUMBERS_MOST];
     bool centered = false;
-    char indexed[64];
+    char name[64];
 
-    for (size_t i = 3; find_numbers(volume, &offsets, numbers) && i < dims; i++) {
-        snprintf(indexed, sizeof indexed, "%s[%zu]", name, i);
-        if (numbers[i] != 0.0)
-            dropped_fields_add(dropped, size, indexed);
+    for (size_t i = 3; i < axes->count; i++) {
+        if (axes->offset.at[i] == 0.0)
+            continue;
+        snprintf(name, sizeof name, "%s[%zu]", axes->offset.name, i);
+        dropped_fields_add(dropped, size, name);
     }
-    for (size_t i = 0; find_numbers(volume, &centers, numbers) && i < dims; i++)
+    parse_numbers(center, &centers, axes->count, numbers);
+    for (size_t i = 0; i < axes->count; i++)
         centered = centered || numbers[i] != 0.0;
     if (centered)
         dropped_fields_add(dropped, size, centers.names[0]);
@@ -561,39 +518,29 @@ static void list_dropped(const struct source *source, const struct format *sink,
                          char *dropped, size_t size)
 {
     const struct volume *volume = source->state;
-    struct place place = read_place(volume);
+    const struct axes *axes = volume->parsed;
+    struct place place = place_of(axes);
     bool keeps_position =
         (sink->holds_geometry && source->header.geometry.known) ||
         (place.known && has_unit_vectors(&place) && geometry_is_plain(place.origin, place.vectors));
-    bool keeps_unit = sink->holds_spacing && source->header.millimetres > 0.0;
 
-    for (size_t i = 0; i + volume->listed < volume->fields.count; i++) {
-        const struct field *field = &volume->fields.items[i];
-        if (field->name != NULL && sink->family == source->format->family && is_outdated(field, written))
-            dropped_fields_add(dropped, size, field->name);
-    }
-    if (sink->family == source->format->family)
+    if (sink->family == source->format->family) {
+        text_header_list(&volume->fields, known_fields, volume_sink_outdated(written), dropped, size);
         return;
-    for (size_t i = 0; i + volume->listed < volume->fields.count; i++) {
-        const struct field *field = &volume->fields.items[i];
-        bool keeps_intensity = sink->holds_intensity && written->values != VALUES_MAPPED;
-        if (field->name != NULL && !(keeps_intensity && is_field(field, intensity_fields)) &&
-            !is_field(field, own_fields) && !is_field(field, spacings.names) &&
-            !is_field(field, grid_fields) && !(keeps_position && is_field(field, position_fields)) &&
-            !(keeps_unit && is_field(field, unit_fields)))
-            dropped_fields_add(dropped, size, field->name);
     }
+    text_header_list_others(&volume->fields, known_fields,
+                            volume_sink_kept(source, sink, written, keeps_position), dropped, size);
     if (keeps_position)
-        tell_rest(volume, dropped, size);
-    tell_spacings(source, keeps_position, dropped, size);
+        list_rest(volume, dropped, size);
+    else if (has_signs(axes))
+        dropped_fields_add(dropped, size, axes->spacing.name);
+    if (axes->sized)
+        dropped_fields_add(dropped, size, "ElementSize");
+    if (source->header.volumes > 1 && axes->spacing.name != NULL)
+        dropped_fields_add_distances(dropped, size, axes->spacing.name, axes->spacing.at, 3, axes->count);
 }
 
 /* ---- writing ---- */
-
-static bool put_line(struct sink *sink, const char *line, struct fault *fault)
-{
-    return volume_sink_put(sink, line, strlen(line), fault) && volume_sink_put(sink, "\n", 1, fault);
-}
 
 static const char *type_name(enum sample_type type)
 {
@@ -604,229 +551,149 @@ static const char *type_name(enum sample_type type)
     return NULL;
 }
 
-static const char *const crop_fields[] = {"DimSize", "Offset", "Origin", "Position", NULL};
-
-/* What of the origin's header no longer holds. */
-struct change {
-    bool spaced, cropped, revalued;
-};
-
-static bool put_kept(struct sink *sink, const struct volume *origin, const struct change *change,
-                     struct fault *fault)
-{
-    for (size_t i = 0; i + origin->listed < origin->fields.count; i++) {
-        const struct field *field = &origin->fields.items[i];
-        bool left_out = is_field(field, own_fields) || (change->spaced && is_field(field, spacings.names)) ||
-                        (change->cropped && is_field(field, crop_fields)) ||
-                        (change->revalued && is_field(field, intensity_fields)) ||
-                        is_outdated(field, &sink->header);
-        if (!left_out && !put_line(sink, field->line, fault))
-            return false;
-    }
-    return true;
-}
-
-/* Of all volumes of a series. */
-static unsigned axes_of(const struct header *header)
-{
-    return header->grid.axes + (header->volumes > 1);
-}
-
-static bool put_extents(struct sink *sink, struct fault *fault)
+static void put_extents(struct sink *sink)
 {
     const struct grid *grid = &sink->header.grid;
-    char line[LINE_MOST];
-    int used = snprintf(line, sizeof line, "ObjectType = Image\nNDims = %u\nDimSize = %zu",
-                        axes_of(&sink->header), grid->nx);
 
+    volume_sink_print(sink, "ObjectType = Image\nNDims = %u\nDimSize = %zu", volume_sink_axes(&sink->header),
+                      grid->nx);
     if (grid->axes > 1)
-        used += snprintf(line + used, sizeof line - (size_t)used, " %zu", grid->ny);
+        volume_sink_print(sink, " %zu", grid->ny);
     if (grid->axes == 3)
-        used += snprintf(line + used, sizeof line - (size_t)used, " %zu", grid->nz);
+        volume_sink_print(sink, " %zu", grid->nz);
     if (sink->header.volumes > 1)
-        used += snprintf(line + used, sizeof line - (size_t)used, " %zu", sink->header.volumes);
+        volume_sink_print(sink, " %zu", sink->header.volumes);
     if (grid->channels > 1)
-        snprintf(line + used, sizeof line - (size_t)used, "\nElementNumberOfChannels = %u", grid->channels);
-    return put_line(sink, line, fault);
+        volume_sink_print(sink, "\nElementNumberOfChannels = %u", grid->channels);
+    volume_sink_print(sink, "\n");
 }
 
-/* One for each axis of the header, which may have more than the grid, or one alone. That of a series stays,
-   and so do the signs. */
-static bool put_spacing(struct sink *sink, const struct volume *origin, struct fault *fault)
+/* One for each axis of the origin's header, which may have more than the grid, or of the sink's. That of a
+   series stays, and so do the signs. */
+static void put_spacing(struct sink *sink, const struct axes *origin)
 {
-    const struct grid *grid = &sink->header.grid;
-    size_t count = origin != NULL ? count_dims(&origin->fields) : axes_of(&sink->header);
-    double kept[NUMBERS_MOST], signs[3] = {1.0, 1.0, 1.0};
-    bool has_kept = origin != NULL && find_numbers(origin, &spacings, kept);
-    char line[LINE_MOST];
-    int used = snprintf(line, sizeof line, "ElementSpacing =");
+    size_t count = origin != NULL ? origin->count : volume_sink_axes(&sink->header);
 
-    if (origin != NULL)
-        read_signs(origin, signs);
+    volume_sink_print(sink, "ElementSpacing =");
     for (size_t i = 0; i < count; i++)
-        used += snprintf(line + used, sizeof line - (size_t)used, " %.17g",
-                         i < 3      ? signs[i] * grid->spacing[i]
-                         : has_kept ? kept[i]
-                                    : 1.0);
-    return put_line(sink, line, fault);
+        volume_sink_print(sink, " %.17g",
+                          i >= 3
+                              ? (origin != NULL ? origin->spacing.at[i] : 1.0)
+                              : (origin != NULL ? sign_of(origin, i) : 1.0) * sink->header.grid.spacing[i]);
+    volume_sink_print(sink, "\n");
 }
 
 /* The sample that comes first has moved along the axes, each of which the matrix has a row for. */
-static bool put_offset(struct sink *sink, const struct volume *origin, const uint64_t *sizes, size_t dims,
-                       struct fault *fault)
+static void put_region(struct sink *sink, const struct axes *axes)
 {
     const struct header *header = &sink->header;
-    double offset[NUMBERS_MOST] = {0.0}, steps[NUMBERS_MOST], matrix[NUMBERS_MOST], signs[3];
-    bool stepped = find_numbers(origin, &spacings, steps);
-    bool turned = find_numbers(origin, &matrices, matrix);
-    char line[LINE_MOST];
-    int used = snprintf(line, sizeof line, "Offset =");
+    const size_t extents[3] = {header->grid.nx, header->grid.ny, header->grid.nz};
 
-    find_numbers(origin, &offsets, offset);
-    read_signs(origin, signs);
-    for (size_t k = 0; k < dims; k++) {
-        for (size_t i = 0; i < dims && i < 3; i++)
-            offset[k] += (double)header->first[i] * signs[i] * header->grid.spacing[i] *
-                         (turned   ? matrix[i * dims + k]
-                          : i == k ? 1.0
-                                   : 0.0);
+    volume_sink_print(sink, "DimSize =");
+    for (size_t i = 0; i < axes->count; i++)
+        volume_sink_print(sink, " %llu",
+                          (unsigned long long)(i < 3                      ? extents[i]
+                                               : header->choice.count > 0 ? 1
+                                                                          : axes->sizes[i]));
+    volume_sink_print(sink, "\nOffset =");
+    for (size_t k = 0; k < axes->count; k++) {
+        double offset = axes->offset.at[k];
+        for (size_t i = 0; i < axes->count && i < 3; i++)
+            offset +=
+                (double)header->first[i] * sign_of(axes, i) * header->grid.spacing[i] * entry_of(axes, i, k);
         if (k >= 3)
-            offset[k] += (double)volume_sink_choice(header, sizes + 3, k - 3) * (stepped ? steps[k] : 1.0);
-        used += snprintf(line + used, sizeof line - (size_t)used, " %.17g", offset[k]);
+            offset += (double)volume_sink_choice(header, axes->sizes + 3, k - 3) * axes->spacing.at[k];
+        volume_sink_print(sink, " %.17g", offset);
     }
-    return put_line(sink, line, fault);
-}
-
-static bool put_region(struct sink *sink, const struct volume *origin, struct fault *fault)
-{
-    const struct grid *grid = &sink->header.grid;
-    const size_t extents[3] = {grid->nx, grid->ny, grid->nz};
-    uint64_t sizes[DIMS_MOST];
-    char line[LINE_MOST];
-    int used = snprintf(line, sizeof line, "DimSize =");
-    const char *value;
-    size_t count;
-
-    if (!text_header_require(&origin->fields, "DimSize", &value, fault))
-        return false;
-    if (!text_header_counts(value, DIMS_MOST, sizes, &count))
-        return text_header_refuse(&origin->fields, "DimSize", value, "not whole numbers", fault);
-    for (size_t i = 0; i < count; i++)
-        used += snprintf(line + used, sizeof line - (size_t)used, " %llu",
-                         (unsigned long long)(i < 3                           ? extents[i]
-                                              : sink->header.choice.count > 0 ? 1
-                                                                              : sizes[i]));
-    return put_line(sink, line, fault) && put_offset(sink, origin, sizes, count, fault);
+    volume_sink_print(sink, "\n");
 }
 
 /* Each axis has a row of the matrix; that of a series has no part in it. */
-static bool put_geometry(struct sink *sink, const struct geometry *geometry, struct fault *fault)
+static void put_geometry(struct sink *sink, const struct geometry *geometry)
 {
-    unsigned dims = axes_of(&sink->header);
-    char line[LINE_MOST];
-    int used = snprintf(line, sizeof line, "Offset =");
+    unsigned dims = volume_sink_axes(&sink->header);
 
+    volume_sink_print(sink, "Offset =");
     for (unsigned i = 0; i < dims; i++)
-        used +=
-            snprintf(line + used, sizeof line - (size_t)used, " %.17g", i < 3 ? geometry->origin[i] : 0.0);
-    used += snprintf(line + used, sizeof line - (size_t)used, "\nTransformMatrix =");
+        volume_sink_print(sink, " %.17g", i < 3 ? geometry->origin[i] : 0.0);
+    volume_sink_print(sink, "\nTransformMatrix =");
     for (unsigned i = 0; i < dims; i++) {
         for (unsigned k = 0; k < dims; k++)
-            used += snprintf(line + used, sizeof line - (size_t)used, " %.17g",
-                             i < 3 && k < 3 ? geometry->direction[i][k]
-                             : i == k       ? 1.0
-                                            : 0.0);
+            volume_sink_print(sink, " %.17g",
+                              i < 3 && k < 3 ? geometry->direction[i][k]
+                              : i == k       ? 1.0
+                                             : 0.0);
     }
-    return put_line(sink, line, fault);
+    volume_sink_print(sink, "\n");
 }
 
-static bool put_intensity(struct sink *sink, struct fault *fault)
+static void put_intensity(struct sink *sink)
 {
     const struct intensity *intensity = &sink->header.intensity;
-    char line[LINE_MOST];
 
-    snprintf(line, sizeof line, "%s = %.17g\n%s = %.17g", slope_field, intensity->slope, intercept_field,
-             intensity->intercept);
-    return intensity->slope == 0.0 || put_line(sink, line, fault);
+    if (intensity->slope != 0.0)
+        volume_sink_print(sink, "%s = %.17g\n%s = %.17g\n", slope_field, intensity->slope, intercept_field,
+                          intensity->intercept);
 }
 
 /* The header of samples that come from another family of formats, or from a file without a header. */
-static bool put_anew(struct sink *sink, const struct sink_request *request, struct fault *fault)
+static void put_anew(struct sink *sink, const struct sink_request *request)
 {
     struct geometry place;
     const struct geometry *geometry = volume_sink_geometry(sink, request, &place);
 
-    return put_extents(sink, fault) && (geometry == NULL || put_geometry(sink, geometry, fault)) &&
-           put_spacing(sink, NULL, fault) &&
-           (intensity_is_plain(&sink->header.intensity) || put_intensity(sink, fault));
+    put_extents(sink);
+    if (geometry != NULL)
+        put_geometry(sink, geometry);
+    put_spacing(sink, NULL);
+    if (!intensity_is_plain(&sink->header.intensity))
+        put_intensity(sink);
 }
 
-static bool put_description(struct sink *sink, const struct sink_request *request,
-                            const struct volume *origin, struct fault *fault)
+/* The origin's header, but for what no longer holds. */
+static void put_kept(struct sink *sink, const struct sink_request *request, const struct volume *origin)
 {
-    const double *spacing = sink->header.grid.spacing;
-    struct change change;
+    const struct header *before = &request->origin->header;
+    bool cropped = volume_sink_is_cropped(sink, request),
+         revalued = !intensity_is_same(&sink->header.intensity, &before->intensity);
 
-    if (origin == NULL)
-        return put_anew(sink, request, fault);
-    change = (struct change){
-        .spaced = memcmp(spacing, origin->spacing, sizeof origin->spacing) != 0,
-        .cropped = volume_sink_is_cropped(sink, request),
-        .revalued = !intensity_is_same(&sink->header.intensity, &request->origin->header.intensity)};
-    return put_kept(sink, origin, &change, fault) && (!change.cropped || put_region(sink, origin, fault)) &&
-           (!change.spaced || put_spacing(sink, origin, fault)) &&
-           (!change.revalued || put_intensity(sink, fault));
-}
-
-/* Compressed where it is asked for, or where the origin is. */
-static bool is_compressed(const struct volume *origin, const struct sink_request *request)
-{
-    return request->level >= 0 ? request->level > 0 : origin != NULL && origin->coding.coding == CODING_ZLIB;
-}
-
-static bool put_layout(struct sink *sink, bool compressed, struct fault *fault)
-{
-    char line[LINE_MOST];
-
-    snprintf(line, sizeof line,
-             "BinaryData = True\nBinaryDataByteOrderMSB = %s\nCompressedData = %s\nElementType = %s",
-             sink->header.endian == ENDIAN_BIG ? "True" : "False", compressed ? "True" : "False",
-             type_name(sink->header.type));
-    return put_line(sink, line, fault);
-}
-
-/* ITK requires the size of compressed samples that follow their header. */
-static bool put_size(struct sink *sink, struct fault *fault)
-{
-    static const char field[] = "CompressedDataSize = ";
-
-    return volume_sink_put(sink, field, sizeof field - 1, fault) && volume_sink_reserve_size(sink, fault) &&
-           put_line(sink, "", fault);
-}
-
-static bool end_header(struct sink *sink, const struct sink_request *request, bool compressed,
-                       struct fault *fault)
-{
-    char name[LINE_MOST], line[LINE_MOST + 32];
-
-    if (sink->format->data_suffix == NULL)
-        return (!compressed || put_size(sink, fault)) && put_line(sink, "ElementDataFile = LOCAL", fault);
-    if (!volume_sink_cite_data(sink, compressed, name, sizeof name, fault))
-        return false;
-    snprintf(line, sizeof line, "ElementDataFile = %s", name);
-    return put_line(sink, line, fault) && volume_sink_detach(sink, request, name, fault);
+    volume_sink_print_kept(
+        sink, &origin->fields, known_fields,
+        FIELD_OWN | volume_sink_outdated(&sink->header) | (before->respaced ? FIELD_SPACING : 0U) |
+            (cropped ? FIELD_EXTENTS | FIELD_ORIGIN : 0U) | (revalued ? FIELD_INTENSITY : 0U));
+    if (cropped)
+        put_region(sink, origin->parsed);
+    if (before->respaced)
+        put_spacing(sink, origin->parsed);
+    if (revalued)
+        put_intensity(sink);
 }
 
 static bool write_header(struct sink *sink, const struct sink_request *request, struct fault *fault)
 {
     const struct volume *origin = volume_sink_origin(sink, request);
-    bool compressed = is_compressed(origin, request);
+    bool compressed = volume_sink_compresses(origin, request), detached = sink->format->data_suffix != NULL;
 
     if (type_name(sink->header.type) == NULL)
         return volume_sink_refuse_type(sink, fault);
-    return put_description(sink, request, origin, fault) && put_layout(sink, compressed, fault) &&
-           end_header(sink, request, compressed, fault) &&
-           (!compressed || volume_sink_pack(sink, GZIP_WRITER_ZLIB, fault));
+    if (origin != NULL)
+        put_kept(sink, request, origin);
+    else
+        put_anew(sink, request);
+    volume_sink_print(
+        sink, "BinaryData = True\nBinaryDataByteOrderMSB = %s\nCompressedData = %s\nElementType = %s\n",
+        sink->header.endian == ENDIAN_BIG ? "True" : "False", compressed ? "True" : "False",
+        type_name(sink->header.type));
+    /* ITK requires the size of compressed samples that follow their header. */
+    if (compressed && !detached) {
+        volume_sink_print(sink, "CompressedDataSize = ");
+        if (!volume_sink_printed(sink, fault) || !volume_sink_reserve_size(sink, fault))
+            return false;
+        volume_sink_print(sink, "\n");
+    }
+    if (!detached)
+        volume_sink_print(sink, "ElementDataFile = LOCAL\n");
+    return volume_sink_begin_data(sink, request, "ElementDataFile = ", compressed, GZIP_WRITER_ZLIB, fault);
 }
 
 #define METAIMAGE                                                                                            \

@@ -154,6 +154,7 @@ struct raw_header {
     const struct version *version;
     enum endian endian;
     unsigned char header[HEADER_MOST];
+    double spacing[3];     /* as the header has it */
     size_t extension_size; /* with the flag; 0: there is none */
     unsigned char extension[];
 };
@@ -668,6 +669,7 @@ static bool read_header(struct source *source, const struct source_request *requ
     source->header.endian = raw.endian;
     if (!read_type(source, &raw, &channels, fault) || !read_extents(source, &raw, channels, fault))
         return false;
+    memcpy(raw.spacing, source->header.grid.spacing, sizeof raw.spacing);
     source->header.intensity = read_intensity(&raw, channels);
     set_position(source, &raw);
     return has_magic(raw.version, raw.header, raw.version->attached) ? open_attached(source, &raw, fault)
@@ -742,12 +744,9 @@ static bool is_same_place(const struct place *place, const struct place *other, 
 }
 
 /* Whether it tells more than the spacing does. */
-static bool tells_place(const struct source *source, struct place place)
+static bool tells_place(const struct raw_header *raw, struct place place, unsigned axes)
 {
-    const struct volume *volume = source->state;
-
-    return !geometry_is_plain(place.origin, place.vectors) ||
-           !has_spacing(&place, volume->spacing, source->header.grid.axes);
+    return !geometry_is_plain(place.origin, place.vectors) || !has_spacing(&place, raw->spacing, axes);
 }
 
 /* If the output keeps a transform, its code is lost, which says what the coordinates refer to. Other formats
@@ -767,17 +766,17 @@ static void tell_transform(const struct place *place, bool keeps, const char *na
 static void tell_transforms(const struct source *source, const struct format *sink,
                             const struct raw_header *raw, char *dropped, size_t size)
 {
-    const struct volume *volume = source->state;
+    unsigned axes = source->header.grid.axes;
     bool keeps_place = sink->holds_geometry && source->header.geometry.known;
     struct place mapped = read_sform(raw), turned = read_qform(raw);
-    struct place place = read_place(raw, volume->spacing);
+    struct place place = read_place(raw, raw->spacing);
     double rounding = rounding_of_turn(raw);
 
     tell_transform(&mapped,
-                   keeps_place ? is_same_place(&place, &mapped, rounding) : !tells_place(source, mapped),
+                   keeps_place ? is_same_place(&place, &mapped, rounding) : !tells_place(raw, mapped, axes),
                    "sform", dropped, size);
     tell_transform(&turned,
-                   keeps_place ? is_same_place(&place, &turned, rounding) : !tells_place(source, turned),
+                   keeps_place ? is_same_place(&place, &turned, rounding) : !tells_place(raw, turned, axes),
                    "qform", dropped, size);
 }
 

@@ -1,5 +1,6 @@
 /* NRRD: a header in text, with the samples after it or in files of their own. */
 #include "base/file_in.h"
+#include "base/mem.h"
 #include "base/number.h"
 #include "format.h"
 #include "dropped_fields.h"
@@ -12,7 +13,7 @@
 #include <string.h>
 #include <strings.h>
 
-enum { MAGIC_SIZE = 8, VERSION_MOST = 6, LINE_MOST = 1024 };
+enum { MAGIC_SIZE = 8, VERSION_MOST = 6 };
 
 static const char magic[] = "NRRD000";
 
@@ -53,15 +54,22 @@ static const char series_kinds[] = "list";
 static const char vector_kinds[] = "vector,2-vector,3-vector,4-vector";
 static const char colour_kinds[] = "RGB-color,RGBA-color,3-color,4-color";
 
-static bool is_one_of(const char *names, const char *word, size_t length)
-{
-    for (size_t own; *names != '\0'; names += own + (names[own] == ',')) {
-        own = strcspn(names, ",");
-        if (own == length && strncasecmp(names, word, length) == 0)
-            return true;
-    }
-    return false;
-}
+/* The first line counts as a field of the grid. */
+static const struct known_field known_fields[] = {
+    {"NRRD0001,NRRD0002,NRRD0003,NRRD0004,NRRD0005,NRRD0006,dimension", FIELD_GRID},
+    {"type,encoding,endian,data file,datafile,line skip,lineskip,byte skip,byteskip", FIELD_OWN},
+    {"sizes", FIELD_GRID | FIELD_EXTENTS},
+    {"kinds", FIELD_GRID | FIELD_CHANNELS},
+    {"spacings", FIELD_GRID | FIELD_SPACING},
+    {"space,space dimension", FIELD_POSITION},
+    {"space directions", FIELD_POSITION | FIELD_SPACING},
+    {"space origin", FIELD_POSITION | FIELD_ORIGIN},
+    {"space units,units", FIELD_UNIT},
+    {"axis mins,axismins,axis maxs,axismaxs", FIELD_ENDS},
+    {"min,max", FIELD_EXTREMES},
+    {"old min,oldmin,old max,oldmax", FIELD_RANGE},
+    {NULL, 0},
+};
 
 /* ---- reading ---- */
 
@@ -110,7 +118,8 @@ static bool take_line(struct text_header *fields, struct fault *fault)
 /* Names of files follow at once. */
 static bool begins_list(const struct field *field)
 {
-    return field->name != NULL && is_one_of("data file,datafile", field->name, strlen(field->name)) &&
+    return field->name != NULL &&
+           text_header_is_one_of("data file,datafile", field->name, strlen(field->name)) &&
            strncmp(field->value, "LIST", 4) == 0;
 }
 
@@ -132,6 +141,7 @@ static bool read_lines(struct source *source, bool *attached, struct fault *faul
         if (!*attached && !(fields->count == 1 ? check_magic(fields, fault) : take_line(fields, fault)))
             return false;
     } while (!*attached && !begins_list(&fields->items[fields->count - 1]));
+    fields->behind = *attached;
     return true;
 }
 
@@ -153,7 +163,7 @@ static bool read_type(struct source *source, struct fault *fault)
     if (!text_header_require(fields, "type", &value, fault))
         return false;
     for (size_t i = 0; i < TYPES; i++) {
-        if (is_one_of(type_names[i].names, value, strlen(value))) {
+        if (text_header_is_one_of(type_names[i].names, value, strlen(value))) {
             source->header.type = type_names[i].type;
             return true;
         }
@@ -170,7 +180,7 @@ static bool read_encoding(struct source *source, struct fault *fault)
     if (!text_header_require(fields, "encoding", &value, fault))
         return false;
     for (size_t i = 0; i < ENCODINGS; i++) {
-        if (is_one_of(encoding_names[i].names, value, strlen(value))) {
+        if (text_header_is_one_of(encoding_names[i].names, value, strlen(value))) {
             volume->coding.coding = encoding_names[i].coding;
             return true;
         }
@@ -194,16 +204,23 @@ static bool read_endian(struct source *source, struct fault *fault)
     return true;
 }
 
-/* The most dimensions of the space that an array is in, and so the longest line of vectors that is written.
- */
-enum { SPACE_MOST = 8, VECTORS_MOST = 32 + VOLUME_AXES_MOST * (4 + SPACE_MOST * 32) };
+/* The most dimensions of the space that an array is in. */
+enum { SPACE_MOST = 8 };
 
-/* The axes of the file, fastest first. */
-struct axes {
+/* Of no parts: none. */
+struct vector {
+    double parts[SPACE_MOST];
     size_t count;
+};
+
+/* What the header tells of the axes of the file, fastest first. */
+struct axes {
+    size_t count, first; /* first: 1 if the fastest axis is one of channels, else 0 */
     uint64_t sizes[VOLUME_AXES_MOST];
     bool is_channel[VOLUME_AXES_MOST];
     bool has_alpha; /* the last channel */
+    bool has_directions, has_origin;
+    struct vector directions[VOLUME_AXES_MOST], origin;
     /* NaN where nothing is said: by spacings, by the lengths of space directions, and by either. */
     double spacings[VOLUME_AXES_MOST], lengths[VOLUME_AXES_MOST], spacing[VOLUME_AXES_MOST];
 };
@@ -227,15 +244,9 @@ static bool read_sizes(const struct text_header *fields, struct axes *axes, stru
                              number_plural(found), axes->count);
 }
 
-/* The fastest axis may be one of channels. */
-static size_t channel_axes(const struct axes *axes)
-{
-    return axes->is_channel[0] && axes->count > 1;
-}
-
 static bool begins_with_alpha(const char *kinds)
 {
-    return is_one_of("RGBA-color", kinds, strcspn(kinds, " \t"));
+    return text_header_is_one_of("RGBA-color", kinds, strcspn(kinds, " \t"));
 }
 
 static bool read_kinds(const struct text_header *fields, struct axes *axes, struct fault *fault)
@@ -249,18 +260,13 @@ static bool read_kinds(const struct text_header *fields, struct axes *axes, stru
         length = strcspn(rest, " \t");
         if (found < axes->count)
             axes->is_channel[found] =
-                !is_one_of(domain_kinds, rest, length) &&
-                !(found >= 3 + channel_axes(axes) && is_one_of(series_kinds, rest, length));
+                !text_header_is_one_of(domain_kinds, rest, length) &&
+                !(found >= 3 + axes->first && text_header_is_one_of(series_kinds, rest, length));
+        axes->first = axes->is_channel[0] && axes->count > 1;
     }
     axes->has_alpha = axes->count > 1 && axes->sizes[0] == 4 && begins_with_alpha(value);
     return found == axes->count || text_header_refuse(fields, "kinds", value, "not one for each axis", fault);
 }
-
-/* Of no parts: none. */
-struct vector {
-    double parts[SPACE_MOST];
-    size_t count;
-};
 
 /* The next of "(1,0,0) none (0,2,0)". */
 static bool next_vector(const char **rest, struct vector *vector)
@@ -289,45 +295,37 @@ static bool next_vector(const char **rest, struct vector *vector)
     return true;
 }
 
-/* How long the next one is, NaN for none. */
-static bool next_length(const char **rest, double *length)
+/* NaN for none. */
+static double length_of(const struct vector *vector)
 {
-    struct vector vector;
     double squares = 0.0;
 
-    if (!next_vector(rest, &vector))
-        return false;
-    for (size_t i = 0; i < vector.count; i++)
-        squares += vector.parts[i] * vector.parts[i];
-    *length = vector.count == 0 ? NAN : sqrt(squares);
-    return true;
-}
-
-static int print_vector(const struct vector *vector, char *text, size_t size)
-{
-    int used = 0;
-
-    if (vector->count == 0)
-        return snprintf(text, size, " none");
     for (size_t i = 0; i < vector->count; i++)
-        used += snprintf(text + used, size - (size_t)used, "%s%.17g", i == 0 ? " (" : ",", vector->parts[i]);
-    return used + snprintf(text + used, size - (size_t)used, ")");
+        squares += vector->parts[i] * vector->parts[i];
+    return vector->count == 0 ? NAN : sqrt(squares);
 }
 
-static bool refuse_directions(const struct text_header *fields, const char *value, struct fault *fault)
+static void print_vector(struct sink *sink, const struct vector *vector)
 {
-    return text_header_refuse(fields, "space directions", value, "not a vector or none for each axis", fault);
+    volume_sink_print(sink, vector->count == 0 ? " none" : " (");
+    for (size_t i = 0; i < vector->count; i++)
+        volume_sink_print(sink, "%s%.17g", i == 0 ? "" : ",", vector->parts[i]);
+    volume_sink_print(sink, vector->count == 0 ? "" : ")");
 }
 
 static bool read_directions(const struct text_header *fields, struct axes *axes, struct fault *fault)
 {
     const char *value = text_header_find(fields, "space directions"), *rest = value;
+    bool fine = true;
 
-    for (size_t i = 0; value != NULL && i < axes->count; i++) {
-        if (!next_length(&rest, &axes->lengths[i]) || axes->lengths[i] == 0.0 || isinf(axes->lengths[i]))
-            return refuse_directions(fields, value, fault);
+    axes->has_directions = value != NULL;
+    for (size_t i = 0; value != NULL && fine && i < axes->count; i++) {
+        fine = next_vector(&rest, &axes->directions[i]);
+        axes->lengths[i] = fine ? length_of(&axes->directions[i]) : NAN;
+        fine = fine && axes->lengths[i] != 0.0 && !isinf(axes->lengths[i]);
     }
-    return value == NULL || rest[strspn(rest, " \t")] == '\0' || refuse_directions(fields, value, fault);
+    return value == NULL || (fine && rest[strspn(rest, " \t")] == '\0') ||
+           text_header_refuse(fields, "space directions", value, "not a vector or none for each axis", fault);
 }
 
 static bool read_spacings(const struct text_header *fields, struct axes *axes, struct fault *fault)
@@ -370,29 +368,31 @@ static bool read_distances(const struct text_header *fields, struct axes *axes, 
 }
 
 /* It has as many parts as each direction has. */
-static bool check_origin(const struct text_header *fields, const struct axes *axes, struct fault *fault)
+static bool read_origin(const struct text_header *fields, struct axes *axes, struct fault *fault)
 {
     const char *value = text_header_find(fields, "space origin"), *rest = value;
-    const char *directions = text_header_find(fields, "space directions");
-    struct vector place, direction;
 
+    axes->has_origin = value != NULL;
     if (value == NULL)
         return true;
-    if (!next_vector(&rest, &place) || rest[strspn(rest, " \t")] != '\0')
+    if (!next_vector(&rest, &axes->origin) || rest[strspn(rest, " \t")] != '\0')
         return text_header_refuse(fields, "space origin", value, "not a vector", fault);
-    for (size_t i = 0; directions != NULL && i < axes->count && next_vector(&directions, &direction); i++) {
-        if (place.count > 0 && direction.count > 0 && direction.count != place.count)
+    for (size_t i = 0; axes->origin.count > 0 && i < axes->count; i++) {
+        if (axes->directions[i].count > 0 && axes->directions[i].count != axes->origin.count)
             return text_header_refuse(fields, "space origin", value,
                                       "not as many parts as the space directions", fault);
     }
     return true;
 }
 
-static bool read_axes(const struct text_header *fields, struct axes *axes, struct fault *fault)
+static bool read_axes(struct source *source, struct fault *fault)
 {
-    *axes = (struct axes){.count = 0};
-    return read_sizes(fields, axes, fault) && read_kinds(fields, axes, fault) &&
-           read_distances(fields, axes, fault) && check_origin(fields, axes, fault);
+    const struct text_header *fields = fields_of(source);
+    struct axes *axes = mem_zeroed(1, sizeof *axes, "a header", fault);
+
+    ((struct volume *)source->state)->parsed = axes;
+    return axes != NULL && read_sizes(fields, axes, fault) && read_kinds(fields, axes, fault) &&
+           read_distances(fields, axes, fault) && read_origin(fields, axes, fault);
 }
 
 /* Spaces that other formats know as well; those with time have it as the fourth dimension. */
@@ -412,24 +412,17 @@ static bool is_in_space(const struct vector *vector)
 }
 
 /* Where the grid is in a space of three dimensions: the vectors along its axes. False if it does not say. */
-static bool read_place(const struct text_header *fields, const struct axes *axes, double origin[3],
-                       double vectors[3][3])
+static bool find_place(const struct axes *axes, double origin[3], double vectors[3][3])
 {
-    const char *directions = text_header_find(fields, "space directions"),
-               *place = text_header_find(fields, "space origin");
-    size_t first = channel_axes(axes);
-    struct vector vector = {.parts = {0.0}, .count = 3};
-
-    if (directions == NULL || axes->count < first + 3)
+    if (!axes->has_directions || axes->count < axes->first + 3 ||
+        (axes->has_origin && axes->origin.count < 3))
         return false;
-    if (place != NULL && (!next_vector(&place, &vector) || vector.count < 3))
-        return false;
-    memcpy(origin, vector.parts, 3 * sizeof *origin);
-    for (size_t i = 0; i < first + 3; i++) {
-        if (!next_vector(&directions, &vector) || (i >= first && !is_in_space(&vector)))
+    memcpy(origin, axes->origin.parts, 3 * sizeof *origin);
+    for (size_t i = 0; i < 3; i++) {
+        const struct vector *direction = &axes->directions[axes->first + i];
+        if (!is_in_space(direction))
             return false;
-        if (i >= first)
-            memcpy(vectors[i - first], vector.parts, 3 * sizeof *origin);
+        memcpy(vectors[i], direction->parts, 3 * sizeof *origin);
     }
     return true;
 }
@@ -440,7 +433,7 @@ static struct geometry find_geometry(const struct text_header *fields, const str
     double origin[3], vectors[3][3];
 
     for (size_t i = 0; space != NULL && i < SPACES; i++) {
-        if (is_one_of(spaces[i].names, space, strlen(space)) && read_place(fields, axes, origin, vectors))
+        if (text_header_is_one_of(spaces[i].names, space, strlen(space)) && find_place(axes, origin, vectors))
             return geometry_make(origin, vectors, spaces[i].signs);
     }
     return (struct geometry){.known = false};
@@ -474,12 +467,11 @@ static const struct unit *find_unit(const struct text_header *fields, size_t fir
     return space != NULL ? unit_of_each(space, 0, 3) : axes != NULL ? unit_of_each(axes, first, 3) : NULL;
 }
 
-static bool set_axes(struct source *source, const struct source_request *request, struct axes *axes,
-                     struct fault *fault)
+static bool set_axes(struct source *source, struct fault *fault)
 {
-    size_t first = channel_axes(axes);
+    const struct axes *axes = ((const struct volume *)source->state)->parsed;
+    size_t first = axes->first;
 
-    (void)request;
     for (size_t i = 1; i < axes->count; i++) {
         if (axes->is_channel[i] && axes->sizes[i] > 1)
             return fault_raise_about(fault, STATUS_INPUT, file_in_name(source->file),
@@ -532,168 +524,82 @@ static bool settle_files(struct source *source, bool attached, struct fault *fau
 
 static bool read_header(struct source *source, const struct source_request *request, struct fault *fault)
 {
-    struct axes axes;
-    struct text_header *fields = fields_of(source);
     bool attached;
 
-    return read_lines(source, &attached, fault) && text_header_check_once(fields, fault) &&
-           read_type(source, fault) && read_axes(fields, &axes, fault) && read_encoding(source, fault) &&
-           read_endian(source, fault) && read_skips(source, fault) &&
-           set_axes(source, request, &axes, fault) && settle_files(source, attached, fault);
+    (void)request;
+    return read_lines(source, &attached, fault) && text_header_check_once(fields_of(source), fault) &&
+           read_type(source, fault) && read_axes(source, fault) && read_encoding(source, fault) &&
+           read_endian(source, fault) && read_skips(source, fault) && set_axes(source, fault) &&
+           settle_files(source, attached, fault);
 }
-
-/* What is written anew, whatever the origin has. */
-static const char own_fields[] =
-    "type,encoding,endian,data file,datafile,line skip,lineskip,byte skip,byteskip";
 
 /* ---- what other formats do not keep ---- */
 
-static const char axis_fields[] = "dimension,sizes,spacings,kinds";
-static const char position_fields[] = "space,space dimension,space directions,space origin";
-
-static bool holds_colours(const struct format *format, const struct header *header)
-{
-    return format->holds_colours || (header->alpha && format_tells_alpha(format, header));
-}
-
-/* What channels are. Raw samples do not even tell how many there are. */
-static void tell_kinds(const struct source *source, const struct format *sink, char *dropped, size_t size)
+/* Whether `sink` says what channels are. Raw samples do not even tell how many there are. */
+static bool keeps_kinds(const struct source *source, const struct format *sink)
 {
     const char *kind = text_header_find(&((const struct volume *)source->state)->fields, "kinds");
     size_t length = kind == NULL ? 0 : strcspn(kind, " \t");
+    bool holds_colours =
+        sink->holds_colours || (source->header.alpha && format_tells_alpha(sink, &source->header));
 
-    if (source->header.grid.channels > 1 && sink->title != NULL && !is_one_of(vector_kinds, kind, length) &&
-        !(is_one_of(colour_kinds, kind, length) && holds_colours(sink, &source->header)))
-        dropped_fields_add(dropped, size, "kinds");
+    return source->header.grid.channels == 1 || sink->title == NULL ||
+           text_header_is_one_of(vector_kinds, kind, length) ||
+           (holds_colours && text_header_is_one_of(colour_kinds, kind, length));
 }
 
-/* In a space with time, that of the first volume. */
-static void tell_time(const struct source *source, char *dropped, size_t size)
+static bool is_reversed(const struct axes *axes)
 {
-    const char *value = text_header_find(&((const struct volume *)source->state)->fields, "space origin");
-    struct vector place;
+    bool reversed = false;
 
-    if (value != NULL && next_vector(&value, &place) && place.count > 3 && place.parts[3] != 0.0)
-        dropped_fields_add(dropped, size, "space origin[3]");
+    for (size_t i = axes->first; i < axes->count; i++)
+        reversed = reversed || axes->spacings[i] < 0.0;
+    return reversed;
 }
 
-static void tell_spacings(const struct source *source, char *dropped, size_t size)
-{
-    struct axes axes;
-    struct fault fault;
-    bool backwards = false;
-
-    if (!read_axes(&((const struct volume *)source->state)->fields, &axes, &fault))
-        return;
-    for (size_t i = channel_axes(&axes); i < axes.count; i++)
-        backwards = backwards || axes.spacings[i] < 0.0;
-    if (backwards)
-        dropped_fields_add(dropped, size, "spacings");
-}
-
-static bool tells_position(const struct source *source)
-{
-    const struct volume *volume = source->state;
-    struct axes axes;
-    struct fault fault;
-    double origin[3], vectors[3][3];
-
-    return !read_axes(&volume->fields, &axes, &fault) ||
-           !read_place(&volume->fields, &axes, origin, vectors) || !geometry_is_plain(origin, vectors);
-}
-
-/* Where the first and the last sample are on each axis, which a part of the samples has elsewhere. */
-static const char end_fields[] = "axis mins,axismins,axis maxs,axismaxs";
-
-/* Whether it tells of values that the output has no longer: their extremes, or those that the ends of the
-   type's range stand for. */
-static bool is_outdated(const char *name, size_t length, const struct header *written)
-{
-    return (written->values > VALUES_COPIED && is_one_of("min,max", name, length)) ||
-           (written->values >= VALUES_DERIVED && is_one_of("old min,oldmin,old max,oldmax", name, length));
-}
-
-/* And what it does not tell of the place of a part of the samples: where its first and last are on each axis,
-   and without directions, where it is in space. */
-static void tell_outdated(const struct source *source, const struct header *written, char *dropped,
+/* Without directions nobody knows where in space a region begins. */
+static void list_outdated(const struct source *source, const struct header *written, char *dropped,
                           size_t size)
 {
     const struct volume *volume = source->state;
-    const struct text_header *fields = &volume->fields;
+    const struct axes *axes = volume->parsed;
     bool moved = written->choice.count > 0 || !grid_same_extents(&written->grid, &source->header.grid);
-    bool directed = text_header_find(fields, "space directions") != NULL;
+    unsigned gone = !moved ? 0U : axes->has_directions ? FIELD_ENDS : FIELD_ENDS | FIELD_ORIGIN;
 
-    for (size_t i = 1; i < fields->count - volume->listed; i++) {
-        const char *name = fields->items[i].name;
-        size_t length = name == NULL ? 0 : strlen(name);
-        if (length > 0 &&
-            (is_outdated(name, length, written) || (moved && is_one_of(end_fields, name, length)) ||
-             (moved && !directed && is_one_of("space origin", name, length))))
-            dropped_fields_add(dropped, size, name);
-    }
-}
-
-static void tell_loss(const struct field *field, bool keeps_position, char *dropped, size_t size)
-{
-    size_t length = field->name == NULL ? strcspn(field->line, ":") : strlen(field->name);
-    const char *name = field->name == NULL ? field->line : field->name;
-    char shown[64];
-
-    if (name[0] == '#' || name[0] == '\0' || is_one_of(own_fields, name, length) ||
-        is_one_of(axis_fields, name, length) || (keeps_position && is_one_of(position_fields, name, length)))
-        return;
-    snprintf(shown, sizeof shown, "%.*s", (int)length, name);
-    dropped_fields_add(dropped, size, shown);
-}
-
-/* The distances between volumes; the directions may have been named as a whole. */
-static void tell_steps(const struct source *source, bool keeps_position, char *dropped, size_t size)
-{
-    const struct text_header *fields = &((const struct volume *)source->state)->fields;
-    struct axes axes;
-    struct fault fault;
-
-    if (source->header.volumes == 1 || !read_axes(fields, &axes, &fault))
-        return;
-    dropped_fields_add_distances(dropped, size, "spacings", axes.spacings, channel_axes(&axes) + 3,
-                                 axes.count);
-    if (keeps_position)
-        dropped_fields_add_distances(dropped, size, "space directions", axes.lengths, channel_axes(&axes) + 3,
-                                     axes.count);
-}
-
-static bool is_unit(const struct field *field)
-{
-    return field->name != NULL && is_one_of("space units,units", field->name, strlen(field->name));
+    text_header_list(&volume->fields, known_fields, volume_sink_outdated(written) | gone, dropped, size);
 }
 
 static void list_dropped(const struct source *source, const struct format *sink, const struct header *written,
                          char *dropped, size_t size)
 {
     const struct volume *volume = source->state;
-    bool keeps_position = (sink->holds_geometry && source->header.geometry.known) || !tells_position(source);
-    bool keeps_unit = sink->holds_spacing && source->header.millimetres > 0.0;
+    const struct axes *axes = volume->parsed;
+    double origin[3], vectors[3][3];
+    bool keeps_position = (sink->holds_geometry && source->header.geometry.known) ||
+                          (find_place(axes, origin, vectors) && geometry_is_plain(origin, vectors));
 
     if (sink->family == source->format->family) {
-        tell_outdated(source, written, dropped, size);
+        list_outdated(source, written, dropped, size);
         return;
     }
-    for (size_t i = 1; i < volume->fields.count - volume->listed; i++)
-        if (!keeps_unit || !is_unit(&volume->fields.items[i]))
-            tell_loss(&volume->fields.items[i], keeps_position, dropped, size);
+    text_header_list_others(&volume->fields, known_fields,
+                            volume_sink_kept(source, sink, written, keeps_position), dropped, size);
+    /* In a space with time, that of the first volume. */
+    if (keeps_position && axes->origin.count > 3 && axes->origin.parts[3] != 0.0)
+        dropped_fields_add(dropped, size, "space origin[3]");
+    if (!keeps_kinds(source, sink))
+        dropped_fields_add(dropped, size, "kinds");
+    if (is_reversed(axes))
+        dropped_fields_add(dropped, size, "spacings");
+    if (source->header.volumes == 1)
+        return;
+    dropped_fields_add_distances(dropped, size, "spacings", axes->spacings, axes->first + 3, axes->count);
     if (keeps_position)
-        tell_time(source, dropped, size);
-    tell_kinds(source, sink, dropped, size);
-    tell_spacings(source, dropped, size);
-    tell_steps(source, keeps_position, dropped, size);
+        dropped_fields_add_distances(dropped, size, "space directions", axes->lengths, axes->first + 3,
+                                     axes->count);
 }
 
 /* ---- writing ---- */
-
-static bool put_line(struct sink *sink, const char *line, struct fault *fault)
-{
-    return volume_sink_put(sink, line, strlen(line), fault) && volume_sink_put(sink, "\n", 1, fault);
-}
 
 static const char *type_name(const struct header *header)
 {
@@ -704,307 +610,186 @@ static const char *type_name(const struct header *header)
     return NULL;
 }
 
-/* These are written anew. */
-static const char crop_fields[] = "sizes,space origin";
-
-/* What of the origin's header no longer holds. */
-struct change {
-    bool spaced, cropped;
-    bool levelled; /* alpha has become a channel like others */
-};
-
-static bool is_kept(const struct field *field, const struct header *written, const struct change *change)
-{
-    size_t length = field->name == NULL ? 0 : strlen(field->name);
-
-    if (field->line[0] == '\0')
-        return false;
-    if (field->name == NULL)
-        return true;
-    return !is_one_of(own_fields, field->name, length) && !is_outdated(field->name, length, written) &&
-           !(change->levelled && is_one_of("kinds", field->name, length)) &&
-           !(change->spaced && is_one_of("spacings,space directions", field->name, length)) &&
-           !(change->cropped &&
-             (is_one_of(crop_fields, field->name, length) || is_one_of(end_fields, field->name, length)));
-}
-
-/* Fields in their order, up to the file of samples and what follows it. */
-static bool put_kept(struct sink *sink, const struct volume *origin, const struct change *change,
-                     struct fault *fault)
-{
-    for (size_t i = 0; i < origin->fields.count - origin->listed; i++) {
-        const struct field *field = &origin->fields.items[i];
-        if (is_kept(field, &sink->header, change) && !put_line(sink, field->line, fault))
-            return false;
-    }
-    return true;
-}
-
-static bool levels_alpha(const struct sink *sink, const struct volume *origin)
-{
-    const char *kinds = text_header_find(&origin->fields, "kinds");
-
-    return kinds != NULL && begins_with_alpha(kinds) && !sink->header.alpha;
-}
-
-static bool put_levelled(struct sink *sink, const struct volume *origin, struct fault *fault)
-{
-    const char *kinds = text_header_find(&origin->fields, "kinds");
-    char line[LINE_MOST];
-
-    snprintf(line, sizeof line, "kinds: vector%s", kinds + strcspn(kinds, " \t"));
-    return put_line(sink, line, fault);
-}
-
-/* Of all volumes of a series. */
-static unsigned axes_of(const struct header *header)
-{
-    return header->grid.axes + (header->volumes > 1);
-}
-
-static bool put_extents(struct sink *sink, bool has_position, struct fault *fault)
+static void put_extents(struct sink *sink, bool has_position)
 {
     const struct grid *grid = &sink->header.grid;
     const size_t sizes[] = {grid->channels, grid->nx, grid->ny, grid->nz, sink->header.volumes};
-    size_t first = grid->channels > 1 ? 0 : 1, end = 1 + axes_of(&sink->header);
-    char line[LINE_MOST];
-    int used;
+    size_t first = grid->channels > 1 ? 0 : 1, end = 1 + volume_sink_axes(&sink->header);
 
-    snprintf(line, sizeof line, "NRRD000%d\ndimension: %zu", first == 0 || has_position ? 4 : 1, end - first);
-    if (!put_line(sink, line, fault))
-        return false;
-    used = snprintf(line, sizeof line, "sizes:");
+    volume_sink_print(sink, "NRRD000%d\ndimension: %zu\nsizes:", first == 0 || has_position ? 4 : 1,
+                      end - first);
     for (size_t i = first; i < end; i++)
-        used += snprintf(line + used, sizeof line - (size_t)used, " %zu", sizes[i]);
-    if (!put_line(sink, line, fault))
-        return false;
-    snprintf(line, sizeof line, "kinds: %s domain%s%s%s",
-             sink->header.alpha && format_tells_alpha(sink->format, &sink->header) ? "RGBA-color" : "vector",
-             end > 2 ? " domain" : "", end > 3 ? " domain" : "", end > 4 ? " time" : "");
-    return first > 0 || put_line(sink, line, fault);
+        volume_sink_print(sink, " %zu", sizes[i]);
+    if (first == 0)
+        volume_sink_print(sink, "\nkinds: %s domain%s%s%s",
+                          sink->header.alpha && format_tells_alpha(sink->format, &sink->header) ? "RGBA-color"
+                                                                                                : "vector",
+                          end > 2 ? " domain" : "", end > 3 ? " domain" : "", end > 4 ? " time" : "");
+    volume_sink_print(sink, "\n");
 }
 
 /* The direction of an axis takes the length of the grid's spacing, where it has one of its own. */
-static void scale_vector(struct vector *vector, const struct axes *axes, const struct grid *grid, size_t axis)
+static struct vector scaled_direction(const struct axes *axes, const struct grid *grid, size_t axis)
 {
-    size_t first = channel_axes(axes);
-    bool known = axis >= first && axis < first + grid->axes && axes->lengths[axis] > 0.0;
+    struct vector vector = axes->directions[axis];
+    bool known = axis >= axes->first && axis < axes->first + grid->axes && axes->lengths[axis] > 0.0;
 
-    for (size_t i = 0; known && i < vector->count; i++)
-        vector->parts[i] *= grid->spacing[axis - first] / axes->lengths[axis];
-}
-
-/* The origin's vectors keep where they point, and take the length of the grid's spacing. */
-static void scale_directions(const char *value, const struct axes *axes, const struct grid *grid, char *line,
-                             size_t size)
-{
-    int used = snprintf(line, size, "space directions:");
-    struct vector vector;
-
-    for (size_t i = 0; i < axes->count && next_vector(&value, &vector); i++) {
-        scale_vector(&vector, axes, grid, i);
-        used += print_vector(&vector, line + used, size - (size_t)used);
-    }
-}
-
-/* An axis whose direction tells it has none, unless it has both; false if there are no others. */
-static bool name_spacings(const struct axes *axes, const struct grid *grid, char *line, size_t size)
-{
-    int used = snprintf(line, size, "spacings:");
-    bool any = false;
-
-    for (size_t i = 0, first = channel_axes(axes); i < axes->count; i++) {
-        bool known =
-            i >= first && i < first + grid->axes && (isnan(axes->lengths[i]) || !isnan(axes->spacings[i]));
-        double spacing = known ? grid->spacing[i - first] : axes->spacings[i];
-        any = any || !isnan(spacing);
-        used += snprintf(line + used, size - (size_t)used, " %.17g", spacing);
-    }
-    return any;
+    for (size_t i = 0; known && i < vector.count; i++)
+        vector.parts[i] *= grid->spacing[axis - axes->first] / axes->lengths[axis];
+    return vector;
 }
 
 /* One for each axis of the header, which may have more than the grid: channels before them, extents of 1
-   after them. */
-static bool put_spacings(struct sink *sink, const struct volume *origin, struct fault *fault)
+   after them. An axis whose direction tells it has none, unless it has both. */
+static void put_spacings(struct sink *sink, const struct axes *axes)
 {
     const struct grid *grid = &sink->header.grid;
-    const char *directions = origin != NULL ? text_header_find(&origin->fields, "space directions") : NULL;
-    bool channels = grid->channels > 1;
-    struct axes axes = {.count = axes_of(&sink->header) + channels, .is_channel = {channels}};
-    char line[VECTORS_MOST];
+    double spacings[VOLUME_AXES_MOST];
+    bool any = false;
 
-    for (size_t i = 0; i < axes.count; i++)
-        axes.spacings[i] = axes.lengths[i] = NAN;
-    if (origin != NULL && !read_axes(&origin->fields, &axes, fault))
-        return false;
-    if (directions != NULL) {
-        scale_directions(directions, &axes, grid, line, sizeof line);
-        if (!put_line(sink, line, fault))
-            return false;
+    for (size_t i = 0; i < axes->count; i++) {
+        bool known = i >= axes->first && i < axes->first + grid->axes &&
+                     (isnan(axes->lengths[i]) || !isnan(axes->spacings[i]));
+        spacings[i] = known ? grid->spacing[i - axes->first] : axes->spacings[i];
+        any = any || !isnan(spacings[i]);
     }
-    return !name_spacings(&axes, grid, line, sizeof line) || put_line(sink, line, fault);
+    for (size_t i = 0; any && i < axes->count; i++)
+        volume_sink_print(sink, "%s %.17g", i == 0 ? "spacings:" : "", spacings[i]);
+    volume_sink_print(sink, any ? "\n" : "");
+}
+
+/* The origin's vectors keep where they point, and take the length of the grid's spacing. */
+static void put_directions(struct sink *sink, const struct axes *axes)
+{
+    volume_sink_print(sink, "space directions:");
+    for (size_t i = 0; i < axes->count; i++) {
+        const struct vector vector = scaled_direction(axes, &sink->header.grid, i);
+        print_vector(sink, &vector);
+    }
+    volume_sink_print(sink, "\n");
 }
 
 /* A series has time as the fourth dimension of its space. */
-static bool put_geometry(struct sink *sink, const struct geometry *geometry, struct fault *fault)
+static void put_geometry(struct sink *sink, const struct geometry *geometry)
 {
     const struct grid *grid = &sink->header.grid;
     bool is_series = sink->header.volumes > 1;
     struct vector vector = {.count = is_series ? 4 : 3};
-    char line[VECTORS_MOST];
-    int used = snprintf(line, sizeof line, "space: left-posterior-superior%s\nspace directions:%s",
-                        is_series ? "-time" : "", grid->channels > 1 ? " none" : "");
 
+    volume_sink_print(sink, "space: left-posterior-superior%s\nspace directions:%s", is_series ? "-time" : "",
+                      grid->channels > 1 ? " none" : "");
     for (unsigned i = 0; i < 3; i++) {
         for (unsigned k = 0; k < 3; k++)
             vector.parts[k] = grid->spacing[i] * geometry->direction[i][k];
-        used += print_vector(&vector, line + used, sizeof line - (size_t)used);
+        print_vector(sink, &vector);
     }
-    used +=
-        snprintf(line + used, sizeof line - (size_t)used, "%s\nspace origin:", is_series ? " (0,0,0,1)" : "");
+    volume_sink_print(sink, "%s\nspace origin:", is_series ? " (0,0,0,1)" : "");
     memcpy(vector.parts, geometry->origin, sizeof geometry->origin);
-    print_vector(&vector, line + used, sizeof line - (size_t)used);
-    return put_line(sink, line, fault);
-}
-
-/* Whether the spacing that counts is another one than the origin's header has. */
-static bool is_spaced_anew(const struct sink *sink, const struct volume *origin)
-{
-    return memcmp(sink->header.grid.spacing, origin->spacing, sizeof origin->spacing) != 0;
-}
-
-static bool has_spacing(const struct grid *grid)
-{
-    return grid->spacing[0] != 1.0 || grid->spacing[1] != 1.0 || grid->spacing[2] != 1.0;
+    print_vector(sink, &vector);
+    volume_sink_print(sink, "\n");
 }
 
 /* Axes that the grid has not keep their sizes, or have one index of the volume that was chosen. */
-static bool put_sizes(struct sink *sink, const struct axes *axes, struct fault *fault)
+static void put_sizes(struct sink *sink, const struct axes *axes)
 {
     const struct grid *grid = &sink->header.grid;
     const size_t extents[3] = {grid->nx, grid->ny, grid->nz};
-    char line[LINE_MOST];
-    int used = snprintf(line, sizeof line, "sizes:");
 
-    for (size_t i = 0, first = channel_axes(axes); i < axes->count; i++) {
-        bool known = i >= first && i < first + 3;
-        used += snprintf(line + used, sizeof line - (size_t)used, " %llu",
-                         (unsigned long long)(known                           ? extents[i - first]
-                                              : sink->header.choice.count > 0 ? 1
-                                                                              : axes->sizes[i]));
+    volume_sink_print(sink, "sizes:");
+    for (size_t i = 0; i < axes->count; i++) {
+        bool known = i >= axes->first && i < axes->first + 3;
+        volume_sink_print(sink, " %llu",
+                          (unsigned long long)(known                           ? extents[i - axes->first]
+                                               : sink->header.choice.count > 0 ? 1
+                                                                               : axes->sizes[i]));
     }
-    return put_line(sink, line, fault);
+    volume_sink_print(sink, "\n");
 }
 
 /* The index of the first sample along an axis, in the origin's grid. */
 static size_t first_index(const struct header *header, const struct axes *axes, size_t axis)
 {
-    size_t first = channel_axes(axes);
-
-    if (axis < first + 3)
-        return axis < first ? 0 : header->first[axis - first];
-    return volume_sink_choice(header, axes->sizes + first + 3, axis - first - 3);
+    if (axis < axes->first + 3)
+        return axis < axes->first ? 0 : header->first[axis - axes->first];
+    return volume_sink_choice(header, axes->sizes + axes->first + 3, axis - axes->first - 3);
 }
 
-/* Where the first sample of the region is; without directions nobody knows in space. */
-static bool put_space_origin(struct sink *sink, const struct volume *origin, const struct axes *axes,
-                             struct fault *fault)
+/* Where the first sample of the region is. */
+static void put_origin(struct sink *sink, const struct axes *axes)
 {
-    const char *value = text_header_find(&origin->fields, "space origin");
-    const char *directions = text_header_find(&origin->fields, "space directions");
-    struct vector place, direction;
-    char line[LINE_MOST];
+    struct vector place = axes->origin;
 
-    if (value == NULL || directions == NULL || !next_vector(&value, &place) || place.count == 0)
-        return true;
-    for (size_t i = 0; i < axes->count && next_vector(&directions, &direction); i++) {
-        scale_vector(&direction, axes, &sink->header.grid, i);
+    if (!axes->has_directions || place.count == 0)
+        return;
+    for (size_t i = 0; i < axes->count; i++) {
+        const struct vector direction = scaled_direction(axes, &sink->header.grid, i);
         for (size_t k = 0; k < direction.count; k++)
             place.parts[k] += (double)first_index(&sink->header, axes, i) * direction.parts[k];
     }
-    snprintf(line, sizeof line, "space origin:");
-    print_vector(&place, line + strlen(line), sizeof line - strlen(line));
-    return put_line(sink, line, fault);
-}
-
-static bool put_region(struct sink *sink, const struct volume *origin, struct fault *fault)
-{
-    struct axes axes;
-
-    return read_axes(&origin->fields, &axes, fault) && put_sizes(sink, &axes, fault) &&
-           put_space_origin(sink, origin, &axes, fault);
+    volume_sink_print(sink, "space origin:");
+    print_vector(sink, &place);
+    volume_sink_print(sink, "\n");
 }
 
 /* The header of samples that come from another family of formats, or from a file without a header. */
-static bool put_anew(struct sink *sink, const struct sink_request *request, struct fault *fault)
+static void put_anew(struct sink *sink, const struct sink_request *request)
 {
+    const struct grid *grid = &sink->header.grid;
     struct geometry place;
     const struct geometry *geometry = volume_sink_geometry(sink, request, &place);
+    struct axes axes = {.count = volume_sink_axes(&sink->header) + (grid->channels > 1),
+                        .first = grid->channels > 1};
 
-    if (!put_extents(sink, geometry != NULL, fault))
-        return false;
+    put_extents(sink, geometry != NULL);
+    for (size_t i = 0; i < axes.count; i++)
+        axes.spacings[i] = axes.lengths[i] = NAN;
     if (geometry != NULL)
-        return put_geometry(sink, geometry, fault);
-    return !has_spacing(&sink->header.grid) || put_spacings(sink, NULL, fault);
+        put_geometry(sink, geometry);
+    else if (grid->spacing[0] != 1.0 || grid->spacing[1] != 1.0 || grid->spacing[2] != 1.0)
+        put_spacings(sink, &axes);
 }
 
-static bool put_description(struct sink *sink, const struct sink_request *request,
-                            const struct volume *origin, struct fault *fault)
+/* The origin's header, but for what no longer holds; alpha may have become a channel like others. */
+static void put_kept(struct sink *sink, const struct sink_request *request, const struct volume *origin)
 {
-    const struct change change = {.spaced = origin != NULL && is_spaced_anew(sink, origin),
-                                  .cropped = origin != NULL && volume_sink_is_cropped(sink, request),
-                                  .levelled = origin != NULL && levels_alpha(sink, origin)};
+    const char *kinds = text_header_find(&origin->fields, "kinds");
+    bool levelled = kinds != NULL && begins_with_alpha(kinds) && !sink->header.alpha,
+         respaced = request->origin->header.respaced, cropped = volume_sink_is_cropped(sink, request);
+    const struct axes *axes = origin->parsed;
 
-    if (origin == NULL)
-        return put_anew(sink, request, fault);
-    return put_kept(sink, origin, &change, fault) &&
-           (!change.levelled || put_levelled(sink, origin, fault)) &&
-           (!change.cropped || put_region(sink, origin, fault)) &&
-           (!change.spaced || put_spacings(sink, origin, fault));
-}
-
-/* Compressed where it is asked for, or where the origin is. */
-static bool is_compressed(const struct volume *origin, const struct sink_request *request)
-{
-    if (request->level >= 0)
-        return request->level > 0;
-    return origin != NULL && (origin->coding.coding == CODING_GZIP || origin->coding.coding == CODING_BZIP2);
-}
-
-static bool put_layout(struct sink *sink, bool compressed, struct fault *fault)
-{
-    char line[LINE_MOST];
-
-    snprintf(line, sizeof line, "type: %.*s\nencoding: %s\nendian: %s",
-             (int)strcspn(type_name(&sink->header), ","), type_name(&sink->header),
-             compressed ? "gzip" : "raw", sink->header.endian == ENDIAN_BIG ? "big" : "little");
-    return put_line(sink, line, fault);
-}
-
-/* The header ends with the name of the file of samples, or with an empty line. */
-static bool end_header(struct sink *sink, const struct sink_request *request, bool compressed,
-                       struct fault *fault)
-{
-    char name[LINE_MOST], line[LINE_MOST + 16];
-
-    if (sink->format->data_suffix == NULL)
-        return put_line(sink, "", fault);
-    if (!volume_sink_cite_data(sink, compressed, name, sizeof name, fault))
-        return false;
-    snprintf(line, sizeof line, "data file: %s", name);
-    return put_line(sink, line, fault) && volume_sink_detach(sink, request, name, fault);
+    volume_sink_print_kept(sink, &origin->fields, known_fields,
+                           FIELD_OWN | volume_sink_outdated(&sink->header) |
+                               (levelled ? FIELD_CHANNELS : 0U) | (respaced ? FIELD_SPACING : 0U) |
+                               (cropped ? FIELD_EXTENTS | FIELD_ORIGIN | FIELD_ENDS : 0U));
+    if (levelled)
+        volume_sink_print(sink, "kinds: vector%s\n", kinds + strcspn(kinds, " \t"));
+    if (cropped) {
+        put_sizes(sink, axes);
+        put_origin(sink, axes);
+    }
+    if (respaced && axes->has_directions)
+        put_directions(sink, axes);
+    if (respaced)
+        put_spacings(sink, axes);
 }
 
 static bool write_header(struct sink *sink, const struct sink_request *request, struct fault *fault)
 {
     const struct volume *origin = volume_sink_origin(sink, request);
-    bool compressed = is_compressed(origin, request);
+    bool compressed = volume_sink_compresses(origin, request);
+    const char *type = type_name(&sink->header);
 
-    if (type_name(&sink->header) == NULL)
+    if (type == NULL)
         return volume_sink_refuse_type(sink, fault);
-    return put_description(sink, request, origin, fault) && put_layout(sink, compressed, fault) &&
-           end_header(sink, request, compressed, fault) &&
-           (!compressed || volume_sink_pack(sink, GZIP_WRITER_GZIP, fault));
+    if (origin != NULL)
+        put_kept(sink, request, origin);
+    else
+        put_anew(sink, request);
+    volume_sink_print(sink, "type: %.*s\nencoding: %s\nendian: %s\n", (int)strcspn(type, ","), type,
+                      compressed ? "gzip" : "raw", sink->header.endian == ENDIAN_BIG ? "big" : "little");
+    if (sink->format->data_suffix == NULL)
+        volume_sink_print(sink, "\n");
+    return volume_sink_begin_data(sink, request, "data file: ", compressed, GZIP_WRITER_GZIP, fault);
 }
 
 #define NRRD                                                                                                 \

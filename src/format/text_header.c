@@ -1,10 +1,12 @@
-/* Fields: the lines of a header in text, in their order, those included that nobody here understands. */
+/* Headers in text: lines, fields, and what formats know of them. */
 #include "text_header.h"
 
 #include "base/mem.h"
 #include "base/number.h"
+#include "dropped_fields.h"
 
 #include <ctype.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -189,6 +191,65 @@ bool text_header_refuse(const struct text_header *fields, const char *name, cons
     return fault_raise_about(fault, STATUS_INPUT, fields->file, "%s: %.*s%s: %s", name, SHOWN_MOST, value,
                              strlen(value) > SHOWN_MOST ? "..." : "", reason);
 }
+
+/* ---- what fields tell of ---- */
+
+bool text_header_is_one_of(const char *names, const char *word, size_t length)
+{
+    for (size_t own; *names != '\0'; names += own + (names[own] == ',')) {
+        own = strcspn(names, ",");
+        if (own == length && strncasecmp(names, word, length) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* A line that is no field may be a pair "key:=value", or a comment. */
+static const char *key_of(const struct field *field, size_t *length)
+{
+    const char *key = field->name != NULL ? field->name : field->line;
+
+    *length = field->name != NULL ? strlen(key) : key[0] == '#' ? 0 : strcspn(key, ":");
+    return key;
+}
+
+unsigned text_header_roles(const struct known_field *known, const struct field *field)
+{
+    size_t length;
+    const char *key = key_of(field, &length);
+
+    for (; known->names != NULL; known++) {
+        if (text_header_is_one_of(known->names, key, length))
+            return known->roles;
+    }
+    return 0;
+}
+
+void text_header_list(const struct text_header *fields, const struct known_field *known, unsigned roles,
+                      char *dropped, size_t size)
+{
+    for (size_t i = 0; i < fields->count - fields->behind; i++) {
+        const struct field *field = &fields->items[i];
+        if (field->name != NULL && (text_header_roles(known, field) & roles) != 0)
+            dropped_fields_add(dropped, size, field->name);
+    }
+}
+
+void text_header_list_others(const struct text_header *fields, const struct known_field *known,
+                             unsigned roles, char *dropped, size_t size)
+{
+    for (size_t i = 0; i < fields->count - fields->behind; i++) {
+        size_t length;
+        const char *key = key_of(&fields->items[i], &length);
+        char name[64];
+        if (length == 0 || (text_header_roles(known, &fields->items[i]) & roles) != 0)
+            continue;
+        snprintf(name, sizeof name, "%.*s", (int)length, key);
+        dropped_fields_add(dropped, size, name);
+    }
+}
+
+/* ---- numbers ---- */
 
 /* The next word of a value; false at its end, and for a word that is too long. */
 static bool next_word(const char **value, char *word, size_t size)

@@ -1,4 +1,6 @@
-/* Fields: the lines of a header in text, in their order, those included that nobody here understands. */
+/* Headers in text: their lines in order, those included that nobody here understands. What a format knows of
+   its fields is a table of names with roles. From that table follows what an output of the same family leaves
+   out or writes anew, and what an output of another family does not keep. */
 #ifndef TEXT_HEADER_H
 #define TEXT_HEADER_H
 
@@ -19,11 +21,33 @@ struct field {
     const char *value; /* without space around it */
 };
 
+/* What a field tells of. Outputs of the same family pass on what has no role, and roles that still hold. */
+enum field_role {
+    FIELD_OWN = 1,           /* how samples lie in the file: written anew in any case */
+    FIELD_GRID = 1 << 1,     /* what any format of volumes tells */
+    FIELD_EXTENTS = 1 << 2,  /* written anew for a region */
+    FIELD_SPACING = 1 << 3,  /* written anew where --spacing replaces it */
+    FIELD_POSITION = 1 << 4, /* where the grid is in space */
+    FIELD_ORIGIN = 1 << 5,   /* of its first sample: written anew for a region */
+    FIELD_ENDS = 1 << 6,     /* of each axis: does not hold for a region */
+    FIELD_UNIT = 1 << 7,
+    FIELD_CHANNELS = 1 << 8,
+    FIELD_INTENSITY = 1 << 9, /* what samples stand for */
+    FIELD_EXTREMES = 1 << 10, /* of the samples */
+    FIELD_RANGE = 1 << 11     /* values that the ends of the type stand for */
+};
+
+struct known_field {
+    const char *names; /* with commas between them */
+    unsigned roles;
+};
+
 struct text_header {
     const char *file; /* as messages name it */
     struct field *items;
     size_t count, capacity;
-    size_t bytes; /* of all lines that have been read */
+    size_t behind; /* lines at the end that are not of the header: an empty one, or names of files */
+    size_t bytes;  /* of all lines that have been read */
 };
 
 /* Begin without any; `file` stays the caller's. */
@@ -52,6 +76,19 @@ bool text_header_check_once(const struct text_header *fields, struct fault *faul
 /* "FILE: FIELD: VALUE: REASON". Returns false. */
 bool text_header_refuse(const struct text_header *fields, const char *name, const char *value,
                         const char *reason, struct fault *fault);
+
+/* Whether a word of so many bytes is one of the names, whatever the case of its letters. */
+bool text_header_is_one_of(const char *names, const char *word, size_t length);
+
+/* The roles of a field in a table that ends without names; 0: it has none. */
+unsigned text_header_roles(const struct known_field *known, const struct field *field);
+
+/* Append the names of fields to a text of dropped_fields.h: of those that have one of the roles; and of those
+   that have none of them, pairs of keys and values included. */
+void text_header_list(const struct text_header *fields, const struct known_field *known, unsigned roles,
+                      char *dropped, size_t size);
+void text_header_list_others(const struct text_header *fields, const struct known_field *known,
+                             unsigned roles, char *dropped, size_t size);
 
 /* Whole numbers with space between them, at most so many. False, without a fault, for anything else. */
 bool text_header_counts(const char *value, size_t most, uint64_t *counts, size_t *count);

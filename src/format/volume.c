@@ -156,7 +156,7 @@ static bool read_list(struct source *source, struct fault *fault)
         if (ended)
             return volume->files.count > 0 ||
                    text_header_refuse(fields, volume->files.field, "LIST", "no file follows", fault);
-        volume->listed++;
+        fields->behind++;
         if (fields->items[fields->count - 1].line[0] != '\0' &&
             !volume_add_file(source, fields->items[fields->count - 1].line, fault))
             return false;
@@ -513,7 +513,6 @@ static bool settle(struct source *source, struct fault *fault)
         return fault_prefix(fault, file_in_name(source->file));
     source->data_files = volume->files.count;
     volume->file_bytes = (uint64_t)header_samples(header) * sample_size(header->type);
-    memcpy(volume->spacing, header->grid.spacing, sizeof volume->spacing);
     if (volume->coding.coding == CODING_TEXT)
         header->endian = endian_native();
     if (volume->files.count > 0) {

@@ -42,8 +42,6 @@ struct volume_coding {
 struct volume {
     struct byte_stream *stream; /* of the header, from behind what was read of it */
     struct text_header fields;  /* of headers in text */
-    size_t listed;              /* of those lines, at the end: names of files */
-    double spacing[3];          /* as the header has it */
     void *parsed;               /* what the format keeps of its header */
     struct volume_coding coding;
     struct volume_files files;

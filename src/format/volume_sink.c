@@ -6,6 +6,7 @@
 #include "base/limits.h"
 #include "base/mem.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -19,6 +20,8 @@ struct volume_sink {
     uint64_t bytes;           /* put into the file */
     uint64_t size_at;         /* of them, before the room for the compressed size */
     bool tells_size;
+    bool failed; /* printing has, with this fault */
+    struct fault fault;
 };
 
 static struct file_out *samples_out(const struct sink *sink)
@@ -94,6 +97,74 @@ bool volume_sink_put(struct sink *sink, const void *bytes, size_t size, struct f
                                : file_out_write(samples_out(sink), bytes, size, fault);
 }
 
+static void put_text(struct sink *sink, const char *text, size_t length)
+{
+    struct volume_sink *state = sink->state;
+
+    state->failed = state->failed || !volume_sink_put(sink, text, length, &state->fault);
+}
+
+void volume_sink_print(struct sink *sink, const char *format, ...)
+{
+    char text[2048];
+    va_list arguments;
+    int length;
+
+    va_start(arguments, format);
+    length = vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    put_text(sink, text, (size_t)length < sizeof text ? (size_t)length : sizeof text - 1);
+}
+
+bool volume_sink_printed(const struct sink *sink, struct fault *fault)
+{
+    const struct volume_sink *state = sink->state;
+
+    if (state->failed)
+        *fault = state->fault;
+    return !state->failed;
+}
+
+void volume_sink_print_kept(struct sink *sink, const struct text_header *fields,
+                            const struct known_field *known, unsigned roles)
+{
+    for (size_t i = 0; i < fields->count - fields->behind; i++) {
+        const struct field *field = &fields->items[i];
+        if (field->name != NULL && (text_header_roles(known, field) & roles) != 0)
+            continue;
+        put_text(sink, field->line, strlen(field->line));
+        put_text(sink, "\n", 1);
+    }
+}
+
+unsigned volume_sink_outdated(const struct header *written)
+{
+    return (written->values > VALUES_COPIED ? FIELD_EXTREMES : 0U) |
+           (written->values >= VALUES_DERIVED ? FIELD_RANGE : 0U) |
+           (written->values == VALUES_MAPPED ? FIELD_INTENSITY : 0U);
+}
+
+unsigned volume_sink_kept(const struct source *origin, const struct format *sink,
+                          const struct header *written, bool keeps_position)
+{
+    return FIELD_OWN | FIELD_GRID | (keeps_position ? FIELD_POSITION : 0U) |
+           (sink->holds_spacing && origin->header.millimetres > 0.0 ? FIELD_UNIT : 0U) |
+           (sink->holds_intensity && written->values != VALUES_MAPPED ? FIELD_INTENSITY : 0U);
+}
+
+unsigned volume_sink_axes(const struct header *header)
+{
+    return header->grid.axes + (header->volumes > 1);
+}
+
+bool volume_sink_compresses(const struct volume *origin, const struct sink_request *request)
+{
+    if (request->level >= 0)
+        return request->level > 0;
+    return origin != NULL && (origin->coding.coding == CODING_GZIP || origin->coding.coding == CODING_BZIP2 ||
+                              origin->coding.coding == CODING_ZLIB);
+}
+
 bool volume_sink_pack(struct sink *sink, enum gzip_writer_wrapper wrapper, struct fault *fault)
 {
     struct volume_sink *state = sink->state;
@@ -145,8 +216,8 @@ static bool is_citable(const char *name)
     return plain;
 }
 
-bool volume_sink_cite_data(const struct sink *sink, bool compressed, char *text, size_t size,
-                           struct fault *fault)
+/* The name of the file of samples, refused if readers of a header in text would take it for anything else. */
+static bool cite_data(const struct sink *sink, bool compressed, char *text, size_t size, struct fault *fault)
 {
     return volume_sink_name_data(sink, compressed, text, size, fault) &&
            (is_citable(text) ||
@@ -217,6 +288,21 @@ bool volume_sink_detach(struct sink *sink, const struct sink_request *request, c
     mem_free(full);
     state->bytes = 0;
     return done;
+}
+
+bool volume_sink_begin_data(struct sink *sink, const struct sink_request *request, const char *field,
+                            bool compressed, enum gzip_writer_wrapper wrapper, struct fault *fault)
+{
+    char name[1024];
+
+    if (sink->format->data_suffix != NULL) {
+        if (!cite_data(sink, compressed, name, sizeof name, fault))
+            return false;
+        volume_sink_print(sink, "%s%s\n", field, name);
+    }
+    return volume_sink_printed(sink, fault) &&
+           (sink->format->data_suffix == NULL || volume_sink_detach(sink, request, name, fault)) &&
+           (!compressed || volume_sink_pack(sink, wrapper, fault));
 }
 
 bool volume_sink_write(struct sink *sink, const void *samples, size_t planes, struct fault *fault)

@@ -12,6 +12,29 @@
 bool volume_sink_create(struct sink *sink, const struct sink_request *request, struct fault *fault);
 bool volume_sink_put(struct sink *sink, const void *bytes, size_t size, struct fault *fault);
 
+/* Put what printf would print. The first failure is remembered, and told by volume_sink_printed. */
+void volume_sink_print(struct sink *sink, const char *format, ...) DIAG_PRINTF(2, 3);
+bool volume_sink_printed(const struct sink *sink, struct fault *fault);
+
+/* Print the lines of the origin's header in their order, but for those of these roles. */
+void volume_sink_print_kept(struct sink *sink, const struct text_header *fields,
+                            const struct known_field *known, unsigned roles);
+
+/* Roles of fields that tell of values which an output has no longer. */
+unsigned volume_sink_outdated(const struct header *written);
+
+/* Roles of fields that an output of another family keeps in its own words. */
+unsigned volume_sink_kept(const struct source *origin, const struct format *sink,
+                          const struct header *written, bool keeps_position);
+
+/* Whether samples are to be compressed: where that is asked for, or where those of the origin are. */
+bool volume_sink_compresses(const struct volume *origin, const struct sink_request *request);
+
+/* After a header in text: name the file of samples by this field, "data file: ", if they are not to follow,
+   and begin to compress them if they are to be. */
+bool volume_sink_begin_data(struct sink *sink, const struct sink_request *request, const char *field,
+                            bool compressed, enum gzip_writer_wrapper wrapper, struct fault *fault);
+
 /* From here on bytes are compressed. */
 bool volume_sink_pack(struct sink *sink, enum gzip_writer_wrapper wrapper, struct fault *fault);
 
@@ -22,10 +45,6 @@ bool volume_sink_reserve_size(struct sink *sink, struct fault *fault);
 /* The name of the file beside the header that samples go into, without its folder: what a header names. A
    header that a link leads to is found under its own name. `size` is that of text. */
 bool volume_sink_name_data(const struct sink *sink, bool compressed, char *text, size_t size,
-                           struct fault *fault);
-
-/* The same, for a header in text: refused if its readers would take it for anything but a name. */
-bool volume_sink_cite_data(const struct sink *sink, bool compressed, char *text, size_t size,
                            struct fault *fault);
 
 /* Refuse an output through a link beside which a file of this name lies that is not the one of the samples,
@@ -50,6 +69,9 @@ const struct volume *volume_sink_origin(const struct sink *sink, const struct si
 /* The position of the sink, if its origin is of another family and has one; else NULL. */
 const struct geometry *volume_sink_geometry(const struct sink *sink, const struct sink_request *request,
                                             struct geometry *geometry);
+
+/* How many axes a header has, of all volumes of a series. */
+unsigned volume_sink_axes(const struct header *header);
 
 /* Whether the sink takes a part of the samples of its origin. */
 bool volume_sink_is_cropped(const struct sink *sink, const struct sink_request *request);
