@@ -6,7 +6,7 @@ set -u
 
 # shellcheck source=tests/casebook.sh
 . "$(dirname "$0")/casebook.sh"
-man=${top_srcdir:?}/man
+man=$work/man
 PATH=$(dirname "${VOXFILT:?}"):$(dirname "${MAKE_VOLUME:?}"):$PATH
 
 # The tags of a section: the lines after .TP, without fonts.
@@ -307,6 +307,8 @@ types_of_f64()
     sed -n 's/^[A-Z_]*SAMPLE([A-Z0-9]*, \([a-z0-9]*\),.* WORK_F64, .*/\1/p' "$top_srcdir/src/model/samples.def" | xargs
 }
 
+mkdir "$man" || exit 1
+cp "${top_builddir:?}/man/voxfilt.1" "$top_builddir/man/imgheat.1" "${top_srcdir:?}/man/voxfilt.7" "$man" || exit 1
 cd "$work" || exit 1
 filters_of_list > filters
 tags voxfilt.7 FILTERS > filters.page
