@@ -1,5 +1,5 @@
 #!/bin/sh
-# How many times as fast several ranks are as one, by the formulas of a plan: predict() of src/plan/division.c, for heat
+# How many times as fast several ranks are as one, by the formulas of a plan: predict() of src/plan/split.c, for heat
 # (seven points, f32, planes of both sides read by each step) on a cube. Nothing is measured. Files are not counted, nor
 # spool files, since the ranks hold the grid. tests/cli_ranks.sh compares this script with --explain.
 #

@@ -65,18 +65,18 @@ END_TEST
 /* ---- in a reservoir ---- */
 
 /* Each rank has blocks of its own there, in which its planes of one output follow those of another. */
-static void check_reservoir(size_t planes, size_t members, enum division_kind kind, size_t outputs)
+static void check_reservoir(size_t planes, size_t members, enum split_kind kind, size_t outputs)
 {
     const struct header header = {.grid = grid_make(3, 100, 77, planes), .type = SAMPLE_U8, .volumes = 1};
-    const struct division division = {.kind = kind, .members = members};
+    const struct split split = {.kind = kind, .members = members};
     struct job job = {.in = header, .out = header, .written = header};
-    const struct reservoir reservoir = {.job = &job, .division = &division, .outputs = outputs};
+    const struct reservoir reservoir = {.job = &job, .split = &split, .outputs = outputs};
     uint64_t end = 0;
     size_t found = 0;
 
     job.region = (struct region){.count = {100, 77, planes}};
     for (size_t member = 0; member < members; member++) {
-        division_apply(&division, member, &job);
+        split_apply(&split, member, &job);
         end = (end + FRINGE_BLOCK - 1) / FRINGE_BLOCK * FRINGE_BLOCK;
         for (size_t i = 0; i < outputs; i++) {
             const struct sink sink = reservoir_sink(&reservoir, i);
@@ -93,9 +93,9 @@ START_TEST(ranks_have_blocks_of_their_own)
 {
     for (size_t planes = 1; planes < 500; planes = 3 * planes + 1) {
         for (size_t members = 1; members <= 7 && members <= planes; members++) {
-            check_reservoir(planes, members, DIVISION_PARTS, 1);
-            check_reservoir(planes, members, DIVISION_SHARES, 2);
-            check_reservoir(planes, members, DIVISION_SHARES, 900);
+            check_reservoir(planes, members, SPLIT_PARTS, 1);
+            check_reservoir(planes, members, SPLIT_SHARES, 2);
+            check_reservoir(planes, members, SPLIT_SHARES, 900);
         }
     }
 }

@@ -3,7 +3,7 @@
 #include "plan/devices.h"
 #include "plan/levels.h"
 #include "plan/route.h"
-#include "plan/share.h"
+#include "plan/shares.h"
 #include "plan/transit.h"
 #include "harness.h"
 
@@ -96,10 +96,10 @@ static struct route_cost route_by_leg(const struct levels *levels, size_t depth,
     struct route_cost cost = {0};
 
     do {
-        struct route_leg leg = route_next(&route, levels_end(levels), true);
-        route_take(&route, &leg);
+        struct route_pass next = route_next(&route, levels_end(levels), true);
+        route_take(&route, &next);
         cost.passes++;
-        cost.again += 2.0 * (double)leg.overlap;
+        cost.again += 2.0 * (double)next.overlap;
     } while (!route_is_at(&route, levels_end(levels)) && cost.passes < MOST_LEGS);
     return cost;
 }
@@ -196,16 +196,16 @@ START_TEST(passes_are_as_deep_as_their_levels)
 {
     struct trial trial;
     struct route route;
-    struct route_leg leg;
+    struct route_pass next;
     size_t depth;
 
     make_trial(&trial, EDGE_REFLECT, (uint64_t)_i);
     depth = levels_survey_stages(&trial.levels).depth;
     route = route_start(&trial.levels, depth, true);
     do {
-        leg = route_next(&route, levels_end(&trial.levels), true);
-        ck_assert_uint_le(levels_survey(&trial.levels, leg.begin, leg.end).depth, depth);
-        route_take(&route, &leg);
+        next = route_next(&route, levels_end(&trial.levels), true);
+        ck_assert_uint_le(levels_survey(&trial.levels, next.begin, next.end).depth, depth);
+        route_take(&route, &next);
     } while (!route_is_at(&route, levels_end(&trial.levels)));
 }
 END_TEST

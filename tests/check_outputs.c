@@ -199,7 +199,7 @@ START_TEST(all_ranks_sync_what_they_write)
     struct ranks_run run;
 
     ranks_run_fill(SAMPLE_U8, SIDE * SIDE * SIDE);
-    ranks_run_begin(&run, "-t u8 -n 8 --sync --tee 5:tee", 3, DIVISION_PARTS);
+    ranks_run_begin(&run, "-t u8 -n 8 --sync --tee 5:tee", 3, SPLIT_PARTS);
     journal_begin();
     ranks_run_make(&run);
     for (size_t i = 0; i < run.count; i++)
@@ -338,7 +338,7 @@ START_TEST(no_set_of_ranks_is_torn)
     ranks_run_fill(SAMPLE_U8, SIDE * SIDE * SIDE);
     for (size_t call = 1; call <= LENGTH(files); call++) {
         struct ranks_run run;
-        ranks_run_begin(&run, options, 3, DIVISION_PARTS);
+        ranks_run_begin(&run, options, 3, SPLIT_PARTS);
         for (size_t i = 0; i < LENGTH(files); i++)
             file_fill(files[i], "old", 3);
         journal_bring((struct journal_trouble){.call = call, .no_exchange = true});

@@ -19,8 +19,8 @@ static int run_on_gpus(void)
 
 static int run_on_processors(void)
 {
-    TCase *const cases[] = {ranks_samples_case(), ranks_devices_case(), ranks_divisions_case(),
-                            ranks_links_case(),   ranks_streams_case(),  ranks_faults_case(),
+    TCase *const cases[] = {ranks_samples_case(), ranks_devices_case(), ranks_splits_case(),
+                            ranks_links_case(),   ranks_streams_case(), ranks_faults_case(),
                             ranks_refusals_case()};
 
     return harness_run("ranks", cases, LENGTH(cases), PATIENCE);

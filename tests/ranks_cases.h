@@ -9,7 +9,7 @@ TCase *ranks_devices_case(void);
 TCase *ranks_faults_case(void);
 
 /* Not for emulated GPUs. */
-TCase *ranks_divisions_case(void);
+TCase *ranks_splits_case(void);
 TCase *ranks_links_case(void);
 TCase *ranks_streams_case(void);
 TCase *ranks_refusals_case(void);

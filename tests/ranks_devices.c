@@ -15,7 +15,7 @@ START_TEST(devices_of_ranks)
     struct ranks_run run;
 
     ranks_run_fill(SAMPLE_U8, 125);
-    ranks_run_begin(&run, "-n 5 -t u8 -s 2", 5, DIVISION_PARTS);
+    ranks_run_begin(&run, "-n 5 -t u8 -s 2", 5, SPLIT_PARTS);
     ranks_run_make(&run);
     for (int i = 0; i < 5; i++)
         ck_assert_int_eq(run.ranks[i].device, i % count);
@@ -30,11 +30,11 @@ START_TEST(planes_in_transit)
 
     ranks_run_fill(SAMPLE_F32, (size_t)32 * 32 * 40);
     for (size_t together = 1; together <= 4; together++) {
-        ranks_run_begin(&run, "-d 32,32,40 -t f32 -s 2 --rung naive", 4, DIVISION_SHARES);
+        ranks_run_begin(&run, "-d 32,32,40 -t f32 -s 2 --rung naive", 4, SPLIT_SHARES);
         peers_threads_part(run.threads, together);
         ranks_run_make(&run);
         ck_assert_msg(run.ranks[0].done, "%s", run.ranks[0].fault.text);
-        ck_assert_int_eq(run.ranks[0].division.kind, DIVISION_SHARES);
+        ck_assert_int_eq(run.ranks[0].split.kind, SPLIT_SHARES);
         ck_assert_uint_eq(run.ranks[0].schedule.trade_bytes, 4 * 32 * 32 * sizeof(float));
         ck_assert_uint_eq(peers_threads_most_bytes(run.threads), run.ranks[0].schedule.trade_bytes);
         ranks_run_end(&run);
@@ -58,20 +58,20 @@ static void make_held_alone(void)
     struct ranks_run run;
 
     ranks_run_fill(SAMPLE_U8, (size_t)12 * 11 * 16);
-    ranks_run_begin(&run, held_job, 1, DIVISION_CHEAPEST);
+    ranks_run_begin(&run, held_job, 1, SPLIT_CHEAPEST);
     ranks_run_make(&run);
     rename("out", "alone");
     ranks_run_end(&run);
 }
 
-/* With so much memory on each device, the job is done, or the plan refuses it. Returns the division, or
-   DIVISION_KINDS after a refusal. */
-static enum division_kind run_with_memory(size_t bytes)
+/* With so much memory on each device, the job is done, or the plan refuses it. Returns the split, or
+   SPLIT_KINDS after a refusal. */
+static enum split_kind run_with_memory(size_t bytes)
 {
     struct ranks_run run;
-    enum division_kind kind;
+    enum split_kind kind;
 
-    ranks_run_begin(&run, held_job, 3, DIVISION_SHARES);
+    ranks_run_begin(&run, held_job, 3, SPLIT_SHARES);
     running_limit_memory(bytes);
     ranks_run_make(&run);
     running_limit_memory(0);
@@ -80,7 +80,7 @@ static enum division_kind run_with_memory(size_t bytes)
                       "%zu bytes: %s", bytes, run.ranks[i].fault.text);
     if (run.ranks[0].done)
         ranks_run_compare_file("out", "alone");
-    kind = run.ranks[0].done ? run.ranks[0].division.kind : DIVISION_KINDS;
+    kind = run.ranks[0].done ? run.ranks[0].split.kind : SPLIT_KINDS;
     unlink("out");
     ranks_run_end(&run);
     return kind;
@@ -88,13 +88,13 @@ static enum division_kind run_with_memory(size_t bytes)
 
 START_TEST(a_plan_fits_its_devices)
 {
-    size_t found[DIVISION_KINDS + 1] = {0};
+    size_t found[SPLIT_KINDS + 1] = {0};
 
     make_held_alone();
     for (size_t bytes = 4000; bytes < 60000; bytes += bytes / 16)
         found[run_with_memory(bytes)]++;
-    ck_assert_uint_gt(found[DIVISION_SHARES], 0);
-    ck_assert_uint_gt(found[DIVISION_KINDS], 0);
+    ck_assert_uint_gt(found[SPLIT_SHARES], 0);
+    ck_assert_uint_gt(found[SPLIT_KINDS], 0);
     unlink("alone");
 }
 END_TEST
@@ -105,14 +105,14 @@ START_TEST(memory_that_a_device_cannot_lock)
     make_held_alone();
     for (size_t together = 1; together <= 3; together++) {
         struct ranks_run run;
-        ranks_run_begin(&run, held_job, 3, DIVISION_SHARES);
+        ranks_run_begin(&run, held_job, 3, SPLIT_SHARES);
         peers_threads_part(run.threads, together);
         running_refuse_locks(true);
         ranks_run_make(&run);
         running_refuse_locks(false);
         for (size_t i = 0; i < run.count; i++) {
             ck_assert_msg(run.ranks[i].done, "%zu a node: %s", together, run.ranks[i].fault.text);
-            ck_assert_int_eq(run.ranks[i].division.kind, DIVISION_SHARES);
+            ck_assert_int_eq(run.ranks[i].split.kind, SPLIT_SHARES);
         }
         ranks_run_compare_file("out", "alone");
         ck_assert_int_eq(peers_threads_most_bytes(run.threads) == 0, together == 3);

@@ -58,7 +58,7 @@ START_TEST(what_one_meets_ends_all_soon)
     ranks_run_fill(SAMPLE_U8, 4 * 4 * 300);
     unlink("out");
     files = folder_count();
-    ranks_run_begin(&run, "-d 4,4,300 -t u8 --stats", 3, (enum division_kind)_i);
+    ranks_run_begin(&run, "-d 4,4,300 -t u8 --stats", 3, (enum split_kind)_i);
     for (size_t i = 0; i < run.count; i++) {
         run.ranks[i].request.format = i == 1 ? &broken : &slow;
         run.ranks[i].request.plan.limits = (struct schedule_limits){.slab = 1, .batch = 1};
@@ -90,7 +90,7 @@ START_TEST(a_change_that_one_sees)
     for (int touched = 0; touched < 2; touched++) {
         ranks_run_fill(SAMPLE_U8, 64);
         fixture_require(system("cp -p in copy") == 0, "a copy");
-        ranks_run_begin(&run, "-n 4 -t u8", 3, DIVISION_PARTS);
+        ranks_run_begin(&run, "-n 4 -t u8", 3, SPLIT_PARTS);
         run.ranks[2].request.input = "copy";
         if (touched)
             run.ranks[2].request.format = &touching;
@@ -113,7 +113,7 @@ static void check_input_of_one(size_t size, const char *name, enum status status
     ranks_run_fill(SAMPLE_U8, 64);
     if (size > 0)
         file_fill(name, "0123456789012345678901234567890123456789012345678901234567890123", size);
-    ranks_run_begin(&run, "-n 4 -t u8", 3, DIVISION_PARTS);
+    ranks_run_begin(&run, "-n 4 -t u8", 3, SPLIT_PARTS);
     run.ranks[2].request.input = name;
     ranks_run_make(&run);
     ck_all_failed(&run, status, line);
@@ -133,7 +133,7 @@ START_TEST(grids_that_differ)
     struct ranks_run run;
 
     ranks_run_fill(SAMPLE_U8, 8);
-    ranks_run_begin(&run, "-n 2 -t u8", 2, DIVISION_PARTS);
+    ranks_run_begin(&run, "-n 2 -t u8", 2, SPLIT_PARTS);
     run.ranks[1].request.source.grid = grid_make(3, 4, 2, 1);
     ranks_run_make(&run);
     ck_assert(!run.ranks[0].done);
@@ -149,7 +149,7 @@ START_TEST(everybodys_faults)
     struct ranks_run run;
 
     ranks_run_fill(SAMPLE_U8, 64);
-    ranks_run_begin(&run, "-n 4 -t u16", 3, DIVISION_PARTS);
+    ranks_run_begin(&run, "-n 4 -t u16", 3, SPLIT_PARTS);
     ranks_run_make(&run);
     ck_assert(!run.ranks[0].done);
     ck_assert_ptr_null(strstr(run.ranks[0].fault.text, "rank"));
@@ -163,7 +163,7 @@ START_TEST(a_team_without_memory)
     struct ranks_run run;
 
     ranks_run_fill(SAMPLE_U8, 64);
-    ranks_run_begin(&run, "-n 4 -t u8", 3, DIVISION_PARTS);
+    ranks_run_begin(&run, "-n 4 -t u8", 3, SPLIT_PARTS);
     peers_threads_lack(run.threads, 1);
     ranks_run_make(&run);
     ck_all_failed(&run, STATUS_LIMIT, "rank 1 (here): no memory for a team");
@@ -175,7 +175,7 @@ TCase *ranks_faults_case(void)
 {
     TCase *tests = tcase_create("faults");
 
-    tcase_add_loop_test(tests, what_one_meets_ends_all_soon, DIVISION_PARTS, DIVISION_KINDS);
+    tcase_add_loop_test(tests, what_one_meets_ends_all_soon, SPLIT_PARTS, SPLIT_KINDS);
     if (!ranks_run_on_gpus()) {
         tcase_add_test(tests, a_change_that_one_sees);
         tcase_add_test(tests, inputs_that_differ);

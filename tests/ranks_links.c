@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 /* What is known of the link between ranks decides for them. */
-static void check_link(double bytes_a_second, enum division_kind kind)
+static void check_link(double bytes_a_second, enum split_kind kind)
 {
     struct wisdom_entry entries[] = {
         {"link of 3 ranks, 3 on here", "bytes a second", "link", 0, 0, 0, 0, 0, bytes_a_second},
@@ -16,20 +16,20 @@ static void check_link(double bytes_a_second, enum division_kind kind)
     const struct wisdom wisdom = {entries, LENGTH(entries)};
     struct ranks_run run;
 
-    ranks_run_begin(&run, "-n 40 -t u8 -s 300", 3, DIVISION_CHEAPEST);
+    ranks_run_begin(&run, "-n 40 -t u8 -s 300", 3, SPLIT_CHEAPEST);
     run.ranks[0].request.plan.wisdom = &wisdom;
     ranks_run_make(&run);
     ck_assert_msg(run.ranks[0].done, "%s", run.ranks[0].fault.text);
-    ck_assert_int_eq(run.ranks[0].division.kind, kind);
-    ck_assert_int_eq(run.ranks[2].division.kind, kind);
+    ck_assert_int_eq(run.ranks[0].split.kind, kind);
+    ck_assert_int_eq(run.ranks[2].split.kind, kind);
     ranks_run_end(&run);
 }
 
 START_TEST(a_fast_link_lets_ranks_share)
 {
     ranks_run_fill(SAMPLE_U8, (size_t)40 * 40 * 40);
-    check_link(1e11, DIVISION_SHARES);
-    check_link(1e6, DIVISION_ALONE);
+    check_link(1e11, SPLIT_SHARES);
+    check_link(1e6, SPLIT_ALONE);
 }
 END_TEST
 
@@ -157,7 +157,7 @@ static unsigned long count_looks(const char *options)
     struct ranks_run run;
     unsigned long looks;
 
-    ranks_run_begin(&run, options, 3, DIVISION_SHARES);
+    ranks_run_begin(&run, options, 3, SPLIT_SHARES);
     ranks_run_make(&run);
     ck_assert_msg(run.ranks[0].done, "%s: %s", options, run.ranks[0].fault.text);
     looks = peers_threads_looks(run.threads);

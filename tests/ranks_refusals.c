@@ -9,20 +9,20 @@
 
 static const struct lost_run {
     const char *options;
-    enum division_kind division;
-} lost_runs[] = {{"-d 5,4,9 -t u8 --stats", DIVISION_PARTS},
-                 {"-d 5,4,9 -t u8 --out-format raw.gz", DIVISION_PARTS},
-                 {"-d 5,4,9 -t u8 --planes 3:5", DIVISION_PARTS},
-                 {"-d 5,4,9 -t u8 -f heat -e wrap -f gauss:1 -e hold", DIVISION_CHEAPEST},
-                 {"-d 5,4,9 -t u8 -s 3 --stats --preview p.png", DIVISION_SHARES},
-                 {"-d 5,4,9 -t u8 --until 2 --check-every 2 -s 5", DIVISION_SHARES},
-                 {"-d 5,4,9 -t u8 -s 2 --out-range auto", DIVISION_SHARES},
-                 {"-d 5,4,9 -t u8 --format raw.gz -s 5 --stats", DIVISION_SHARES},
-                 {"-d 5,4,9 -t u8 --format raw.gz --until 2 --check-every 2 -s 5 -e wrap", DIVISION_SHARES},
-                 {"-d 5,4,9 -t u8 -s 3 --out-range auto --out-format raw.gz", DIVISION_SHARES},
-                 {"-d 5,4,9 -t u8 -s 2 --tee 1:t1 --tee 0:t0.raw.gz", DIVISION_PARTS},
-                 {"-d 5,4,9 -t u8 -s 2 --tee 1:t1 --tee 0:t0.raw.gz", DIVISION_SHARES},
-                 {"-d 5,4,9 -t u8 -s 5 --out-format nii.gz --tee 3:t3.nii.gz", DIVISION_SHARES}};
+    enum split_kind split;
+} lost_runs[] = {{"-d 5,4,9 -t u8 --stats", SPLIT_PARTS},
+                 {"-d 5,4,9 -t u8 --out-format raw.gz", SPLIT_PARTS},
+                 {"-d 5,4,9 -t u8 --planes 3:5", SPLIT_PARTS},
+                 {"-d 5,4,9 -t u8 -f heat -e wrap -f gauss:1 -e hold", SPLIT_CHEAPEST},
+                 {"-d 5,4,9 -t u8 -s 3 --stats --preview p.png", SPLIT_SHARES},
+                 {"-d 5,4,9 -t u8 --until 2 --check-every 2 -s 5", SPLIT_SHARES},
+                 {"-d 5,4,9 -t u8 -s 2 --out-range auto", SPLIT_SHARES},
+                 {"-d 5,4,9 -t u8 --format raw.gz -s 5 --stats", SPLIT_SHARES},
+                 {"-d 5,4,9 -t u8 --format raw.gz --until 2 --check-every 2 -s 5 -e wrap", SPLIT_SHARES},
+                 {"-d 5,4,9 -t u8 -s 3 --out-range auto --out-format raw.gz", SPLIT_SHARES},
+                 {"-d 5,4,9 -t u8 -s 2 --tee 1:t1 --tee 0:t0.raw.gz", SPLIT_PARTS},
+                 {"-d 5,4,9 -t u8 -s 2 --tee 1:t1 --tee 0:t0.raw.gz", SPLIT_SHARES},
+                 {"-d 5,4,9 -t u8 -s 5 --out-format nii.gz --tee 3:t3.nii.gz", SPLIT_SHARES}};
 
 /* Each call of a rank fails once: all of them end, and nothing is left but perhaps the output, which is
  * complete. */
@@ -31,7 +31,7 @@ static bool check_lost_call(const struct lost_run *lost, size_t index, unsigned 
     struct ranks_run run;
     bool failed;
 
-    ranks_run_begin(&run, lost->options, 3, lost->division);
+    ranks_run_begin(&run, lost->options, 3, lost->split);
     peers_threads_fail(run.threads, index, call);
     ranks_run_make(&run);
     failed = peers_threads_have_failed(run.threads);
@@ -55,7 +55,7 @@ static size_t make_alone(struct ranks_run *run, const struct lost_run *lost)
     ranks_run_fill(SAMPLE_U8, 180);
     if (strstr(lost->options, "--format raw.gz") != NULL)
         ranks_run_pack();
-    ranks_run_begin(run, lost->options, 1, DIVISION_CHEAPEST);
+    ranks_run_begin(run, lost->options, 1, SPLIT_CHEAPEST);
     ranks_run_make(run);
     ranks_run_set_aside(run);
     return folder_count();
@@ -84,7 +84,7 @@ static bool check_lacking(const struct lost_run *lost, size_t index, unsigned lo
     struct ranks_run run;
     bool lacked;
 
-    ranks_run_begin(&run, lost->options, 3, lost->division);
+    ranks_run_begin(&run, lost->options, 3, lost->split);
     run.ranks[index].lacks = allocation;
     ranks_run_make(&run);
     lacked = run.ranks[index].lacks == 0;
@@ -106,7 +106,7 @@ static bool check_lacking(const struct lost_run *lost, size_t index, unsigned lo
     return lacked;
 }
 
-/* Where there is too little for one division of the planes, another one may do. */
+/* Where there is too little for one split of the planes, another one may do. */
 START_TEST(memory_that_is_lacking)
 {
     struct ranks_run alone;

@@ -29,7 +29,7 @@ static void *run_rank(void *data)
     snprintf(rank->changed, sizeof rank->changed, "%s", pipeline.changed != NULL ? pipeline.changed : "");
     rank->summary = pipeline.summary;
     rank->idle = pipeline.ranks.idle;
-    rank->division = pipeline.ranks.division;
+    rank->split = pipeline.ranks.split;
     rank->schedule = pipeline.plan.schedule;
     rank->moved_bytes = pipeline.plan.moved_bytes;
     rank->device = pipeline.plan.lanes[0].index;
@@ -87,7 +87,7 @@ static void let_observe(struct rank *rank)
     rank->request.run.observers = (struct observers){&rank->observer, 1};
 }
 
-void ranks_run_begin(struct ranks_run *run, const char *options, size_t count, enum division_kind division)
+void ranks_run_begin(struct ranks_run *run, const char *options, size_t count, enum split_kind split)
 {
     static unsigned long runs;
     char text[480];
@@ -102,7 +102,7 @@ void ranks_run_begin(struct ranks_run *run, const char *options, size_t count, e
     ck_assert_uint_le(run->command.options.tee_count, RANKS_RUN_TEES);
     ranks_run_remove(run);
     request = run_one_request(&run->command.options, "in", "out");
-    request.plan.division = division;
+    request.plan.split = split;
     for (size_t i = 0; i < count; i++) {
         run->ranks[i] = (struct rank){.request = request, .peers = peers_threads_peers(run->threads, i)};
         run->ranks[i].request.peers = &run->ranks[i].peers;
@@ -181,12 +181,12 @@ void ranks_run_compare(const struct ranks_run *run)
         ranks_run_compare_file(ranks_run_output(run, i), ranks_run_aside(run, i));
 }
 
-static void check_ranks(const char *options, size_t count, enum division_kind division,
+static void check_ranks(const char *options, size_t count, enum split_kind split,
                         const struct ranks_run *alone)
 {
     struct ranks_run run;
 
-    ranks_run_begin(&run, options, count, division);
+    ranks_run_begin(&run, options, count, split);
     ranks_run_make(&run);
     for (size_t i = 0; i < count; i++) {
         ck_assert_msg(run.ranks[i].done, "%s: rank %zu of %zu: %s", options, i, count,
@@ -198,7 +198,7 @@ static void check_ranks(const char *options, size_t count, enum division_kind di
     ranks_run_compare_figures(&run.ranks[0].summary, &alone->ranks[0].summary,
                               run.command.options.source.grid.channels);
     ck_same_sections(&run.ranks[0].sections, &alone->ranks[0].sections);
-    if (run.ranks[0].division.kind == DIVISION_SHARES)
+    if (run.ranks[0].split.kind == SPLIT_SHARES)
         ck_assert_uint_le(peers_threads_most_bytes(run.threads), run.ranks[0].schedule.trade_bytes);
     ranks_run_end(&run);
 }
@@ -237,21 +237,21 @@ void ranks_run_damage(void)
 void ranks_run_check(const char *options, enum sample_type type, size_t samples)
 {
     static const size_t counts[] = {1, 2, 3, 5, 8};
-    static const enum division_kind divisions[] = {DIVISION_PARTS, DIVISION_SHARES};
+    static const enum split_kind splits[] = {SPLIT_PARTS, SPLIT_SHARES};
     struct ranks_run alone;
     size_t files;
 
     ranks_run_fill(type, samples);
-    ranks_run_begin(&alone, options, 1, DIVISION_CHEAPEST);
+    ranks_run_begin(&alone, options, 1, SPLIT_CHEAPEST);
     alone.ranks[0].request.peers = NULL;
     ranks_run_make(&alone);
     ck_assert_msg(alone.ranks[0].done, "%s: %s", options, alone.ranks[0].fault.text);
     ranks_run_set_aside(&alone);
     files = folder_count();
-    for (size_t i = 0; i < LENGTH(counts) * LENGTH(divisions); i++) {
+    for (size_t i = 0; i < LENGTH(counts) * LENGTH(splits); i++) {
         if (!harness_has_turn(i + samples, running_turns()))
             continue;
-        check_ranks(options, counts[i / LENGTH(divisions)], divisions[i % LENGTH(divisions)], &alone);
+        check_ranks(options, counts[i / LENGTH(splits)], splits[i % LENGTH(splits)], &alone);
         ck_assert_uint_eq(folder_count(), files + ranks_run_outputs(&alone));
         ranks_run_remove(&alone);
     }

@@ -19,7 +19,7 @@ struct rank {
     struct peers peers;
     pthread_t thread;
     bool done, idle;
-    struct division division;
+    struct split split;
     struct schedule schedule;
     double moved_bytes; /* as planned */
     int device;
@@ -51,7 +51,7 @@ void ranks_run_pack(void);
 void ranks_run_damage(void);
 
 /* A run from there into the file named out, to be ended; between the two it may be changed, and is made. */
-void ranks_run_begin(struct ranks_run *run, const char *options, size_t count, enum division_kind division);
+void ranks_run_begin(struct ranks_run *run, const char *options, size_t count, enum split_kind split);
 void ranks_run_make(struct ranks_run *run);
 void ranks_run_end(struct ranks_run *run);
 

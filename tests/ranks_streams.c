@@ -32,18 +32,18 @@ START_TEST(each_reads_all)
     snprintf(options, sizeof options, "--format raw.gz --out-format raw %s", job->options);
     ranks_run_fill(job->type, job->samples);
     ranks_run_pack();
-    ranks_run_begin(&alone, options, 1, DIVISION_CHEAPEST);
+    ranks_run_begin(&alone, options, 1, SPLIT_CHEAPEST);
     ranks_run_make(&alone);
     ranks_run_set_aside(&alone);
     for (size_t count = 2; count <= RANKS_RUN_MOST; count++) {
-        ranks_run_begin(&run, options, count, DIVISION_SHARES);
+        ranks_run_begin(&run, options, count, SPLIT_SHARES);
         for (size_t i = 0; i < count; i++)
             run.ranks[i].request.plan.limits = (struct schedule_limits){.slab = 1, .batch = 1 + count % 3};
         ranks_run_make(&run);
         for (size_t i = 0; i < count; i++) {
             ck_assert_msg(run.ranks[i].done, "%s: %s", options, run.ranks[i].fault.text);
-            ck_assert_int_eq(run.ranks[i].division.kind, DIVISION_SHARES);
-            ck_assert_uint_eq(run.ranks[i].division.members, count);
+            ck_assert_int_eq(run.ranks[i].split.kind, SPLIT_SHARES);
+            ck_assert_uint_eq(run.ranks[i].split.members, count);
         }
         ranks_run_compare(&run);
         ranks_run_compare_figures(&run.ranks[0].summary, &alone.ranks[0].summary,
@@ -63,7 +63,7 @@ START_TEST(each_sees_damage)
     ranks_run_fill(SAMPLE_U8, 560);
     ranks_run_pack();
     ranks_run_damage();
-    ranks_run_begin(&run, "--format raw.gz --out-format raw -d 7,5,16 -t u8 -s 5", 3, DIVISION_SHARES);
+    ranks_run_begin(&run, "--format raw.gz --out-format raw -d 7,5,16 -t u8 -s 5", 3, SPLIT_SHARES);
     ranks_run_make(&run);
     for (size_t i = 0; i < run.count; i++) {
         ck_assert(!run.ranks[i].done);

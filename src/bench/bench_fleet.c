@@ -3,7 +3,7 @@
 
 #include "base/size.h"
 #include "plan/lane.h"
-#include "plan/share.h"
+#include "plan/shares.h"
 
 /* Fields that passes take turns with. */
 enum { FIELDS = 2 };

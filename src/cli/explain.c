@@ -347,18 +347,18 @@ static void print_range(FILE *stream, const struct job *job)
 /* The predicted time of each way to divide the planes, and the link that it assumes. */
 static void print_options(FILE *stream, const struct ranks *ranks)
 {
-    static const char *const kinds[] = {[DIVISION_ALONE] = "rank 0 alone",
-                                        [DIVISION_PARTS] = "one pass",
-                                        [DIVISION_SHARES] = "the grid held together"};
-    static const char *const fates[] = {[DIVISION_CAN] = "",
-                                        [DIVISION_TOO_LARGE] = " (too little memory)",
-                                        [DIVISION_UNLIKE] = " (plans that differ)"};
+    static const char *const kinds[] = {[SPLIT_ALONE] = "rank 0 alone",
+                                        [SPLIT_PARTS] = "one pass",
+                                        [SPLIT_SHARES] = "the grid held together"};
+    static const char *const fates[] = {[SPLIT_CAN] = "",
+                                        [SPLIT_TOO_LARGE] = " (too little memory)",
+                                        [SPLIT_UNLIKE] = " (plans that differ)"};
     const char *separator = "          predicted: ";
     char text[32];
 
-    for (enum division_kind kind = DIVISION_ALONE; kind < DIVISION_KINDS; kind++) {
-        const struct division_option *option = &ranks->division.options[kind];
-        if (option->fate == DIVISION_CANNOT)
+    for (enum split_kind kind = SPLIT_ALONE; kind < SPLIT_KINDS; kind++) {
+        const struct split_option *option = &ranks->split.options[kind];
+        if (option->fate == SPLIT_CANNOT)
             continue;
         fprintf(stream, "%s%s %s", separator, kinds[kind],
                 number_format_seconds(option->seconds, text, sizeof text));
@@ -376,22 +376,22 @@ static void print_options(FILE *stream, const struct ranks *ranks)
 /* The planes that a rank computes beside its own, on average of the levels of a pass: as many as the pass
    is deep, half of them on either side. If a level takes several steps at once, the same holds within the
    level, for each piece in which it is computed. */
-static size_t computed_beside(const struct plan *plan, enum division_kind kind, size_t own)
+static size_t computed_beside(const struct plan *plan, enum split_kind kind, size_t own)
 {
     const struct schedule *schedule = &plan->schedule;
     size_t beside = plan->job->copies ? 0 : plan_beside(plan);
 
-    if (kind == DIVISION_SHARES)
+    if (kind == SPLIT_SHARES)
         return shares_pieces(own, schedule->halo) * (schedule->halo - schedule->halo / schedule->together);
     return beside;
 }
 
-/* What dividing costs. */
-static void print_cost(FILE *stream, const struct division *division, const struct plan *plan)
+/* What splitting costs. */
+static void print_cost(FILE *stream, const struct split *split, const struct plan *plan)
 {
-    size_t own = division_most_planes(division, plan->job);
-    const struct division_option *option = &division->options[division->kind];
-    size_t beside = size_least(computed_beside(plan, division->kind, own), plan->shape.planes - own);
+    size_t own = split_most_planes(split, plan->job);
+    const struct split_option *option = &split->options[split->kind];
+    size_t beside = size_least(computed_beside(plan, split->kind, own), plan->shape.planes - own);
     double percent = 100.0 * (double)beside / (double)own;
     char text[32];
 
@@ -402,13 +402,13 @@ static void print_cost(FILE *stream, const struct division *division, const stru
                 number_format_bytes(option->step_bytes, text, sizeof text));
 }
 
-/* What stands behind the division of planes among ranks. */
-static void print_division(FILE *stream, const struct ranks *ranks, const struct plan *plan)
+/* What stands behind the split of planes among ranks. */
+static void print_split(FILE *stream, const struct ranks *ranks, const struct plan *plan)
 {
     if (!ranks_are_several(ranks))
         return;
     if (ranks_share_run(ranks))
-        print_cost(stream, &ranks->division, plan);
+        print_cost(stream, &ranks->split, plan);
     print_options(stream, ranks);
 }
 
@@ -429,7 +429,7 @@ void explain_plan(FILE *stream, const struct pipeline *pipeline)
     phrase_region(stream, job);
     print_range(stream, job);
     phrase_ranks(stream, pipeline);
-    print_division(stream, &pipeline->ranks, plan);
+    print_split(stream, &pipeline->ranks, plan);
     phrase_device(stream, plan);
     phrase_shares(stream, plan);
     if (job->copies) {

@@ -7,7 +7,7 @@
 #include "base/path.h"
 #include "base/thread.h"
 #include "pipeline/invitation.h"
-#include "plan/division.h"
+#include "plan/split.h"
 #include "peers/launcher.h"
 
 #include <errno.h>
@@ -37,13 +37,13 @@ static const char version[] = "version " PACKAGE_VERSION;
 /* Of the structs that ranks send each other as they stand in memory. */
 static const uint64_t sizes[] = {
     sizeof(struct fault),
-    sizeof(struct division_option),
+    sizeof(struct split_option),
     sizeof(struct invitation),
     sizeof(struct outcomes),
     sizeof(struct extremes),
     sizeof(struct tally),
     sizeof(enum status),
-    sizeof(enum division_kind),
+    sizeof(enum split_kind),
     sizeof(bool),
     _Alignof(uint64_t),
     _Alignof(double),

@@ -144,18 +144,18 @@ void notes_options(FILE *stream, const struct pipeline *pipeline)
 /* Those that are of no use to the run. */
 static void note_ranks(const char *input, const struct ranks *ranks)
 {
-    const struct division *division = &ranks->division;
-    size_t count = peers_count(ranks->all), idle = count - division->members;
+    const struct split *split = &ranks->split;
+    size_t count = peers_count(ranks->all), idle = count - split->members;
 
-    if (division->why != NULL)
-        diag_note("%s: computing on rank 0 alone: %s", input, division->why);
+    if (split->why != NULL)
+        diag_note("%s: computing on rank 0 alone: %s", input, split->why);
     else if (idle > 0)
         diag_note("%s: %zu of %zu ranks stay%s idle: more than %zu would not be faster", input, idle, count,
-                  idle == 1 ? "s" : "", division->members);
+                  idle == 1 ? "s" : "", split->members);
     if (ranks->changed_apart)
         diag_note("%s: ranks see different times of its last change", input);
-    if (division->setback != NULL)
-        diag_note("%s: %s", input, division->setback);
+    if (split->setback != NULL)
+        diag_note("%s: %s", input, split->setback);
 }
 
 static void note_print(const char *input, const struct pipeline *pipeline)

@@ -78,11 +78,11 @@ void phrase_device(FILE *stream, const struct plan *plan)
 }
 
 /* What each of them does beyond its planes. */
-static void phrase_beside(FILE *stream, const struct plan *plan, enum division_kind kind)
+static void phrase_beside(FILE *stream, const struct plan *plan, enum split_kind kind)
 {
     size_t beside = plan->job->copies ? 0 : plan_beside(plan);
 
-    if (kind == DIVISION_SHARES)
+    if (kind == SPLIT_SHARES)
         fprintf(stream, "; each holds %zu more on either side, which others hand over", plan->shares.halo);
     else if (beside >= plan->shape.planes)
         fprintf(stream, "; each reads and computes all of them");
@@ -90,21 +90,21 @@ static void phrase_beside(FILE *stream, const struct plan *plan, enum division_k
         fprintf(stream, "; each reads %zu more on either side, and computes some of these as well", beside);
 }
 
-static void phrase_division(FILE *stream, const struct ranks *ranks, const struct plan *plan)
+static void phrase_split(FILE *stream, const struct ranks *ranks, const struct plan *plan)
 {
     const struct job *job = plan->job;
-    const struct division *division = &ranks->division;
-    size_t most = division_most_planes(division, job);
+    const struct split *split = &ranks->split;
+    size_t most = split_most_planes(split, job);
 
-    fprintf(stream, "ranks     %zu", division->members);
-    if (division->members < peers_count(ranks->all))
+    fprintf(stream, "ranks     %zu", split->members);
+    if (split->members < peers_count(ranks->all))
         fprintf(stream, " of %zu", peers_count(ranks->all));
-    if (division->why != NULL)
-        fprintf(stream, ": %s", division->why);
-    if (division->members > 1) {
+    if (split->why != NULL)
+        fprintf(stream, ": %s", split->why);
+    if (split->members > 1) {
         fprintf(stream, ", of up to %zu %s%s each", most, job->in.grid.axes == 3 ? "plane" : "row",
                 number_plural(most));
-        phrase_beside(stream, plan, division->kind);
+        phrase_beside(stream, plan, split->kind);
     }
     fprintf(stream, "\n");
 }
@@ -112,7 +112,7 @@ static void phrase_division(FILE *stream, const struct ranks *ranks, const struc
 void phrase_ranks(FILE *stream, const struct pipeline *pipeline)
 {
     if (ranks_are_several(&pipeline->ranks))
-        phrase_division(stream, &pipeline->ranks, &pipeline->plan);
+        phrase_split(stream, &pipeline->ranks, &pipeline->plan);
 }
 
 void phrase_shares(FILE *stream, const struct plan *plan)

@@ -133,7 +133,7 @@ static void print_members(struct json *json, const struct pipeline *pipeline)
     for (size_t i = 0; i < plan->job->stage_count; i++)
         print_stage(json, &plan->job->stages[i]);
     json_end_array(json);
-    json_count(json, "ranks", pipeline->ranks.division.members);
+    json_count(json, "ranks", pipeline->ranks.split.members);
     json_text(json, "device", plan->device_name);
     json_text(json, "device_text", plan->device_text);
     json_text(json, "device_reason", plan->selection.reason);

@@ -343,31 +343,31 @@ static bool check_piece(const struct pipeline *pipeline, struct fault *fault)
     return done;
 }
 
-static bool settle_division(struct pipeline *pipeline, struct division *division, struct fault *fault)
+static bool settle_split(struct pipeline *pipeline, struct split *split, struct fault *fault)
 {
     const struct pipeline_request *request = pipeline->request;
     size_t count = peers_count(pipeline->ranks.all);
 
-    *division = (struct division){.kind = DIVISION_ALONE, .members = 1};
-    division->options[DIVISION_ALONE] = (struct division_option){.fate = DIVISION_CAN, .members = 1};
+    *split = (struct split){.kind = SPLIT_ALONE, .members = 1};
+    split->options[SPLIT_ALONE] = (struct split_option){.fate = SPLIT_CAN, .members = 1};
     return count == 1 ||
-           plan_divide(&request->plan, &pipeline->job, &pipeline->ranks.link, count, division, fault);
+           plan_split(&request->plan, &pipeline->job, &pipeline->ranks.link, count, split, fault);
 }
 
 /* Whoever makes the run alone plans for all of the grid, as it would without the others. */
 static bool choose_team(struct pipeline *pipeline, struct fault *fault)
 {
     struct ranks *ranks = &pipeline->ranks;
-    struct division division;
+    struct split split;
     bool measured;
 
-    if (ranks->division.members > 0)
+    if (ranks->split.members > 0)
         return true;
     ranks_find_link(ranks, pipeline->request->plan.wisdom);
-    return ranks_agree(ranks, settle_division(pipeline, &division, fault), fault) &&
-           ranks_measure_link(ranks, division_stakes(&division, peers_count(ranks->all)), &measured, fault) &&
-           (!measured || ranks_agree(ranks, settle_division(pipeline, &division, fault), fault)) &&
-           ranks_choose_team(ranks, &division, fault);
+    return ranks_agree(ranks, settle_split(pipeline, &split, fault), fault) &&
+           ranks_measure_link(ranks, split_stakes(&split, peers_count(ranks->all)), &measured, fault) &&
+           (!measured || ranks_agree(ranks, settle_split(pipeline, &split, fault), fault)) &&
+           ranks_choose_team(ranks, &split, fault);
 }
 
 /* What a rank keeps of an output for rank 0 to write: nothing if its samples come in turn. Of some formats,
@@ -375,7 +375,7 @@ static bool choose_team(struct pipeline *pipeline, struct fault *fault)
 static size_t outlet_bytes(const struct pipeline *pipeline, const char *path)
 {
     const struct job *job = &pipeline->job;
-    size_t planes = division_most_planes(&pipeline->ranks.division, job) * job_written_planes(job);
+    size_t planes = split_most_planes(&pipeline->ranks.split, job) * job_written_planes(job);
 
     return sink_format(pipeline, path)->in_turn
                ? 0
@@ -403,7 +403,7 @@ static bool plan_own(struct pipeline *pipeline, struct fault *fault)
 
     if (!list_stops(pipeline, fault))
         return false;
-    request.division = pipeline->ranks.division.kind;
+    request.split = pipeline->ranks.split.kind;
     request.on_start = take_room;
     request.listener = pipeline;
     request.stops = pipeline->stops;
@@ -426,7 +426,7 @@ static bool plan_own(struct pipeline *pipeline, struct fault *fault)
 }
 
 /* Where memory, or what the ranks have planned, does not do for what was chosen. */
-static bool another_division(struct pipeline *pipeline, struct fault *fault)
+static bool another_split(struct pipeline *pipeline, struct fault *fault)
 {
     close_plan(pipeline);
     job_divide(&pipeline->job, job_planes(&pipeline->job), 0, 1);
@@ -451,7 +451,7 @@ bool pipeline_plan(struct pipeline *pipeline, struct fault *fault)
         return false;
     do
         done = plan_in_team(pipeline, fault);
-    while (!done && fault->status == STATUS_LIMIT && another_division(pipeline, fault));
+    while (!done && fault->status == STATUS_LIMIT && another_split(pipeline, fault));
     return done;
 }
 
@@ -485,7 +485,7 @@ static bool open_targets(struct pipeline *pipeline, struct fault *fault)
         target.header = &header;
         done = targets_add(&pipeline->targets, &target, fault);
     }
-    return done && targets_settle(&pipeline->targets, &pipeline->job, &pipeline->ranks.division, fault);
+    return done && targets_settle(&pipeline->targets, &pipeline->job, &pipeline->ranks.split, fault);
 }
 
 static void list_tees(const struct pipeline *pipeline, struct tee *tees)

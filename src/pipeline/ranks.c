@@ -19,7 +19,7 @@ bool ranks_are_several(const struct ranks *ranks)
 
 bool ranks_share_run(const struct ranks *ranks)
 {
-    return ranks->division.members > 1;
+    return ranks->split.members > 1;
 }
 
 bool ranks_agree(struct ranks *ranks, bool done, struct fault *fault)
@@ -242,23 +242,23 @@ bool ranks_measure_link(struct ranks *ranks, double stakes, bool *measured, stru
     return true;
 }
 
-bool ranks_choose_team(struct ranks *ranks, const struct division *division, struct fault *fault)
+bool ranks_choose_team(struct ranks *ranks, const struct split *split, struct fault *fault)
 {
-    struct division first = *division;
+    struct split first = *split;
 
     if (!peers_broadcast(ranks->all, &first.kind, sizeof first.kind, fault) ||
         !peers_broadcast(ranks->all, &first.members, sizeof first.members, fault) ||
         !peers_broadcast(ranks->all, first.options, sizeof first.options, fault) ||
         !form_team(ranks, first.members, fault))
         return false;
-    ranks->division = first;
+    ranks->split = first;
     return true;
 }
 
 void ranks_divide(const struct ranks *ranks, struct job *job)
 {
     if (ranks_share_run(ranks) && !ranks->idle)
-        division_apply(&ranks->division, peers_index(&ranks->team), job);
+        split_apply(&ranks->split, peers_index(&ranks->team), job);
 }
 
 static bool compare_levels(struct ranks *ranks, const struct plan *plan, struct fault *fault)
@@ -273,7 +273,7 @@ static bool compare_levels(struct ranks *ranks, const struct plan *plan, struct 
 
 bool ranks_agree_on_levels(struct ranks *ranks, const struct plan *plan, struct fault *fault)
 {
-    if (ranks->division.kind != DIVISION_SHARES)
+    if (ranks->split.kind != SPLIT_SHARES)
         return true;
     ranks->unlike = !ranks_conclude(ranks, ranks->idle || compare_levels(ranks, plan, fault), fault);
     return !ranks->unlike;
@@ -281,23 +281,23 @@ bool ranks_agree_on_levels(struct ranks *ranks, const struct plan *plan, struct 
 
 bool ranks_step_down(struct ranks *ranks, struct fault *fault)
 {
-    size_t members = ranks->division.members;
-    enum division_fate fate = ranks->unlike ? DIVISION_UNLIKE : DIVISION_TOO_LARGE;
+    size_t members = ranks->split.members;
+    enum split_fate fate = ranks->unlike ? SPLIT_UNLIKE : SPLIT_TOO_LARGE;
 
     ranks->unlike = false;
-    if (!division_step_down(&ranks->division, fate))
+    if (!split_step_down(&ranks->split, fate))
         return false;
-    if (ranks->division.members == members)
+    if (ranks->split.members == members)
         return true;
     peers_close(&ranks->team);
-    return form_team(ranks, ranks->division.members, fault);
+    return form_team(ranks, ranks->split.members, fault);
 }
 
 bool ranks_conclude(struct ranks *ranks, bool done, struct fault *fault)
 {
     if (ranks_share_run(ranks) && !ranks->idle)
         done = peers_agree(&ranks->team, done, fault);
-    return ranks->division.members == peers_count(ranks->all) ? done : peers_follow(ranks->all, done, fault);
+    return ranks->split.members == peers_count(ranks->all) ? done : peers_follow(ranks->all, done, fault);
 }
 
 bool ranks_tell(struct ranks *ranks, void *bytes, size_t size, struct fault *fault)

@@ -7,7 +7,7 @@
 #include "base/file_in.h"
 #include "peers/peers.h"
 #include "format/format.h"
-#include "plan/division.h"
+#include "plan/split.h"
 #include "plan/job.h"
 #include "plan/plan.h"
 
@@ -15,14 +15,14 @@
 #include <stddef.h>
 
 struct ranks {
-    struct peers *all;        /* NULL: the process is alone */
-    struct peers team;        /* the first of them, who make the run, */
-    bool idle;                /* and whether this one is none of them */
-    struct division division; /* how they do, once that is settled; else it has no members */
-    bool unlike;              /* their plans differ */
-    bool changed_apart;       /* the input has the same bytes for all, but not the same time of change */
-    struct link link;         /* between them */
-    const char *link_source;  /* where that is known from */
+    struct peers *all;       /* NULL: the process is alone */
+    struct peers team;       /* the first of them, who make the run, */
+    bool idle;               /* and whether this one is none of them */
+    struct split split;      /* how they do, once that is settled; else it has no members */
+    bool unlike;             /* their plans differ */
+    bool changed_apart;      /* the input has the same bytes for all, but not the same time of change */
+    struct link link;        /* between them */
+    const char *link_source; /* where that is known from */
 };
 
 /* Whether more than one process has the pipeline; and whether more than one makes the run. */
@@ -43,15 +43,15 @@ bool ranks_compare_headers(struct ranks *ranks, const struct source *source, str
 void ranks_find_link(struct ranks *ranks, const struct wisdom *wisdom);
 bool ranks_measure_link(struct ranks *ranks, double stakes, bool *measured, struct fault *fault);
 
-/* Choose them for a division, of which rank 0's kind and members count; and divide the job among them. */
-bool ranks_choose_team(struct ranks *ranks, const struct division *division, struct fault *fault);
+/* Choose them for a split, of which rank 0's kind and members count; and divide the job among them. */
+bool ranks_choose_team(struct ranks *ranks, const struct split *split, struct fault *fault);
 void ranks_divide(const struct ranks *ranks, struct job *job);
 
 /* If they hold the grid together: whether all have planned the same levels, since each sends the others what
    their levels read. Ranks with different processors, memory or wisdom may not. */
 bool ranks_agree_on_levels(struct ranks *ranks, const struct plan *plan, struct fault *fault);
 
-/* Where there is no memory for the division, or ranks do not suit it, another one; false where there is none.
+/* Where there is no memory for the split, or ranks do not suit it, another one; false where there is none.
  */
 bool ranks_step_down(struct ranks *ranks, struct fault *fault);
 

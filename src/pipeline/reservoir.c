@@ -17,7 +17,7 @@ static size_t planes_of(const struct reservoir *reservoir, size_t member)
 {
     const struct job *job = reservoir->job;
 
-    return division_window(reservoir->division, member, job).count * job_written_planes(job);
+    return split_window(reservoir->split, member, job).count * job_written_planes(job);
 }
 
 /* All that a rank has of an output. */
@@ -47,7 +47,7 @@ static uint64_t place_of(const struct reservoir *reservoir, size_t member, size_
 
 static uint64_t bytes_of(const struct reservoir *reservoir)
 {
-    return begin_of(reservoir, reservoir->division->members);
+    return begin_of(reservoir, reservoir->split->members);
 }
 
 static bool create(struct reservoir *reservoir, const char *name, struct invitation *invitation,
@@ -59,14 +59,14 @@ static bool create(struct reservoir *reservoir, const char *name, struct invitat
     return false;
 }
 
-bool reservoir_open(struct reservoir *reservoir, const struct job *job, const struct division *division,
+bool reservoir_open(struct reservoir *reservoir, const struct job *job, const struct split *split,
                     size_t outputs, const struct file_out *first, const char *path, struct peers *peers,
                     struct fault *fault)
 {
     struct invitation invitation = {.begin = 0};
     bool done = true;
 
-    *reservoir = (struct reservoir){.job = job, .division = division, .outputs = outputs};
+    *reservoir = (struct reservoir){.job = job, .split = split, .outputs = outputs};
     if (peers_lead(peers))
         done = create(reservoir, file_out_name(first), &invitation, fault);
     return invitation_send(&invitation, peers, done, path, &reservoir->joined, fault);
@@ -130,7 +130,7 @@ static bool pour_volume(const struct pouring *pouring, size_t output, size_t vol
     size_t plane = header_plane_bytes(&reservoir->job->written);
     bool done = true;
 
-    for (size_t member = 0; done && member < reservoir->division->members; member++) {
+    for (size_t member = 0; done && member < reservoir->split->members; member++) {
         size_t planes = planes_of(reservoir, member);
         done = pour_planes(pouring, place_of(reservoir, member, output) + (uint64_t)volume * planes * plane,
                            planes, fault);

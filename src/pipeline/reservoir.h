@@ -9,7 +9,7 @@
 #include "base/reservation.h"
 #include "peers/peers.h"
 #include "format/format.h"
-#include "plan/division.h"
+#include "plan/split.h"
 #include "plan/job.h"
 
 #include <stdbool.h>
@@ -18,16 +18,16 @@
 
 struct reservoir {
     const struct job *job;
-    const struct division *division;
+    const struct split *split;
     size_t outputs;
     struct file_out *file;   /* rank 0's; NULL: it is not open, or another rank's */
     struct file_out *joined; /* of any other rank: rank 0's file */
 };
 
-/* By the ranks of a division, all together, for so many outputs of a job. It is beside the file of the first
+/* By the ranks of a split, all together, for so many outputs of a job. It is beside the file of the first
    of them, which rank 0 alone has open and whose name will be `path`. It is to be closed, also after a
    failure. */
-bool reservoir_open(struct reservoir *reservoir, const struct job *job, const struct division *division,
+bool reservoir_open(struct reservoir *reservoir, const struct job *job, const struct split *split,
                     size_t outputs, const struct file_out *first, const char *path, struct peers *peers,
                     struct fault *fault);
 

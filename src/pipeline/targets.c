@@ -43,7 +43,7 @@ static const struct target *first_in_turn(const struct targets *targets)
     return target;
 }
 
-static bool find_places(struct targets *targets, const struct job *job, const struct division *division,
+static bool find_places(struct targets *targets, const struct job *job, const struct split *split,
                         struct fault *fault)
 {
     size_t count = count_in_turn(targets), output = 0;
@@ -52,7 +52,7 @@ static bool find_places(struct targets *targets, const struct job *job, const st
     if (count == 0)
         return true;
     first = first_in_turn(targets);
-    if (!reservoir_open(&targets->reservoir, job, division, count, first->file, first->path, targets->peers,
+    if (!reservoir_open(&targets->reservoir, job, split, count, first->file, first->path, targets->peers,
                         fault))
         return false;
     for (size_t i = 0; i < targets->count; i++) {
@@ -88,13 +88,13 @@ static bool begin_to_reserve(struct targets *targets, struct fault *fault)
     return targets->reservation != NULL;
 }
 
-bool targets_settle(struct targets *targets, const struct job *job, const struct division *division,
+bool targets_settle(struct targets *targets, const struct job *job, const struct split *split,
                     struct fault *fault)
 {
     struct peers *peers = targets->peers;
 
     return !are_joint(targets) ||
-           (find_places(targets, job, division, fault) &&
+           (find_places(targets, job, split, fault) &&
             peers_follow(peers, !peers_lead(peers) || begin_to_reserve(targets, fault), fault));
 }
 

@@ -6,7 +6,7 @@
 #include "base/diag.h"
 #include "base/reservation.h"
 #include "peers/peers.h"
-#include "plan/division.h"
+#include "plan/split.h"
 #include "plan/job.h"
 #include "reservoir.h"
 #include "target.h"
@@ -28,7 +28,7 @@ bool targets_make(struct targets *targets, size_t most, struct peers *peers, str
 /* Open them one by one, the output first. Then settle where samples go that sinks take in turn, if ranks
    divide the job so; room for what several ranks write is taken from then on, while they run. */
 bool targets_add(struct targets *targets, const struct target_request *request, struct fault *fault);
-bool targets_settle(struct targets *targets, const struct job *job, const struct division *division,
+bool targets_settle(struct targets *targets, const struct job *job, const struct split *split,
                     struct fault *fault);
 
 /* After the run, whether it succeeded or not: whether there is room for what several ranks write. If there is

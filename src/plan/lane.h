@@ -6,7 +6,7 @@
 #include "kernels/backend.h"
 #include "levels.h"
 #include "lower.h"
-#include "share.h"
+#include "shares.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -209,15 +209,15 @@ static bool make_schedule(const struct plan_request *request, struct plan *plan,
         .tallies = request->stats,
         .changes = job_waits_for_change(job),
         .part = region_is_part(job->region_kind) || (job_window(job).count < plan->shape.planes),
-        .at_once = region_is_part(job->region_kind) || request->division == DIVISION_PARTS,
+        .at_once = region_is_part(job->region_kind) || request->split == SPLIT_PARTS,
         .measures = job->measures,
-        .trades = request->division == DIVISION_SHARES,
+        .trades = request->split == SPLIT_SHARES,
         .change_bytes = change_bytes(plan),
         .tees = request->stop_count > 0,
         .trials = request->explains ? &plan->trials : NULL,
     };
 
-    if (request->division == DIVISION_SHARES)
+    if (request->split == SPLIT_SHARES)
         return share_with_others(plan, &schedule, fault);
     if (opened(plan) > 1 && share(plan, &schedule))
         return true;
@@ -430,21 +430,21 @@ static struct plan plan_of(const struct job *job)
                          .shape = lower_shape(&job->in.grid, encoding_work_channels(&job->field))};
 }
 
-bool plan_divide(const struct plan_request *request, const struct job *job, const struct link *link,
-                 size_t processes, struct division *division, struct fault *fault)
+bool plan_split(const struct plan_request *request, const struct job *job, const struct link *link,
+                size_t processes, struct split *split, struct fault *fault)
 {
     struct plan plan = plan_of(job);
     bool done = job->copies || lower_stages(&plan, fault);
     const struct levels levels = levels_of(&plan);
     const struct prediction_case expected = case_of(request, &plan);
-    const struct division_case dividing = {.expected = &expected,
-                                           .backend = selection_expected(request),
-                                           .levels = &levels,
-                                           .link = *link,
-                                           .processes = processes};
+    const struct split_case splitting = {.expected = &expected,
+                                         .backend = selection_expected(request),
+                                         .levels = &levels,
+                                         .link = *link,
+                                         .processes = processes};
 
     if (done)
-        *division = division_choose(&dividing, request->division);
+        *split = split_choose(&splitting, request->split);
     plan_free(&plan);
     return done;
 }

@@ -9,7 +9,7 @@
 #include "request.h"
 #include "schedule.h"
 #include "selection.h"
-#include "share.h"
+#include "shares.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -39,8 +39,8 @@ struct plan {
 };
 
 /* How so many processes divide a job with such a link between them. */
-bool plan_divide(const struct plan_request *request, const struct job *job, const struct link *link,
-                 size_t processes, struct division *division, struct fault *fault);
+bool plan_split(const struct plan_request *request, const struct job *job, const struct link *link,
+                size_t processes, struct split *split, struct fault *fault);
 
 /* For a source that is open. A plan over the memory limit is refused with STATUS_LIMIT. Whatever becomes of
    the plan, its setback tells whether the CPU was to stand in for another device. */

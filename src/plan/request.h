@@ -3,7 +3,7 @@
 #define REQUEST_H
 
 #include "kernels/backend.h"
-#include "division.h"
+#include "split.h"
 #include "schedule.h"
 #include "wisdom.h"
 
@@ -26,7 +26,7 @@ struct plan_request {
     size_t stop_count;
     bool stats;                  /* the run adds up the samples of input and output */
     bool explains;               /* somebody asks for the candidates of the schedule */
-    enum division_kind division; /* of a job that several processes have: what is wished, or was decided */
+    enum split_kind split;       /* of a job that several processes have: what is wished, or was decided */
     const struct wisdom *wisdom; /* NULL: none */
     void (*on_start)(void *listener); /* called before the plan waits for a device that takes long to start */
     void *listener;                   /* NULL: nobody uses that time */

@@ -14,11 +14,11 @@ enum route_stop route_other_spool(enum route_stop spool)
 
 /* A plane is written only after it has been read, so that one spool is enough; but the first planes of a grid
    that is gone around are read once more at the end. */
-static enum route_stop spool_behind(const struct route_leg *leg)
+static enum route_stop spool_behind(const struct route_pass *pass)
 {
-    if (!is_spool(leg->from))
+    if (!is_spool(pass->from))
         return ROUTE_FIRST_SPOOL;
-    return leg->overlap > 0 ? route_other_spool(leg->from) : leg->from;
+    return pass->overlap > 0 ? route_other_spool(pass->from) : pass->from;
 }
 
 struct route route_start(const struct levels *levels, size_t depth, bool random)
@@ -27,26 +27,26 @@ struct route route_start(const struct levels *levels, size_t depth, bool random)
 }
 
 /* What cannot be read from any place is spooled first. */
-struct route_leg route_next(const struct route *route, struct levels_mark end, bool into_sink)
+struct route_pass route_next(const struct route *route, struct levels_mark end, bool into_sink)
 {
     struct levels_mark begin = levels_settle(route->levels, route->at);
     struct levels_cut cut = levels_cut(route->levels, begin, end, route->depth);
-    struct route_leg leg = {.begin = begin, .end = cut.end, .from = route->where, .overlap = cut.overlap};
+    struct route_pass pass = {.begin = begin, .end = cut.end, .from = route->where, .overlap = cut.overlap};
 
-    if (leg.overlap > 0 && leg.from == ROUTE_SOURCE && !route->random) {
-        leg.end = leg.begin;
-        leg.overlap = 0;
+    if (pass.overlap > 0 && pass.from == ROUTE_SOURCE && !route->random) {
+        pass.end = pass.begin;
+        pass.overlap = 0;
     }
-    leg.to = into_sink && levels_is_same_mark(leg.end, levels_settle(route->levels, end))
-                 ? ROUTE_SINK
-                 : spool_behind(&leg);
-    return leg;
+    pass.to = into_sink && levels_is_same_mark(pass.end, levels_settle(route->levels, end))
+                  ? ROUTE_SINK
+                  : spool_behind(&pass);
+    return pass;
 }
 
-void route_take(struct route *route, const struct route_leg *leg)
+void route_take(struct route *route, const struct route_pass *pass)
 {
-    route->at = leg->end;
-    route->where = leg->to;
+    route->at = pass->end;
+    route->where = pass->to;
 }
 
 bool route_is_at(const struct route *route, struct levels_mark end)
@@ -54,51 +54,51 @@ bool route_is_at(const struct route *route, struct levels_mark end)
     return route->where != ROUTE_SOURCE && levels_is_same_mark(route->at, levels_settle(route->levels, end));
 }
 
-static uint64_t steps_of(const struct route_leg *leg)
+static uint64_t steps_of(const struct route_pass *pass)
 {
-    return leg->end.step - leg->begin.step;
+    return pass->end.step - pass->begin.step;
 }
 
 /* Whether two passes, one after the other, are within a stage, and take as much of it; around a stop that may
    be by chance. */
-static bool are_alike(const struct levels *levels, const struct route_leg *first,
-                      const struct route_leg *second)
+static bool are_alike(const struct levels *levels, const struct route_pass *first,
+                      const struct route_pass *second)
 {
     return is_spool(first->from) && first->begin.stage == second->end.stage &&
            steps_of(first) == steps_of(second) && first->overlap == second->overlap &&
            !levels_stops_within(levels, first->begin.stage, first->begin.step, second->end.step);
 }
 
-static void count(struct route_cost *cost, const struct route_leg *leg, uint64_t legs)
+static void count(struct route_cost *cost, const struct route_pass *pass, uint64_t passes)
 {
-    cost->passes += legs;
-    cost->again += 2.0 * (double)leg->overlap * (double)legs;
+    cost->passes += passes;
+    cost->again += 2.0 * (double)pass->overlap * (double)passes;
 }
 
 /* Past passes of steps that levels take alike; an even number, so that the planes stand where they do. */
-static void leave_out(struct route *route, const struct route_leg *leg, struct levels_mark end,
+static void leave_out(struct route *route, const struct route_pass *pass, struct levels_mark end,
                       struct route_cost *cost)
 {
-    uint64_t legs = levels_steps_alike(route->levels, route->at, end) / steps_of(leg) / 2 * 2;
+    uint64_t passes = levels_steps_alike(route->levels, route->at, end) / steps_of(pass) / 2 * 2;
 
-    route->at.step += legs * steps_of(leg);
-    count(cost, leg, legs);
+    route->at.step += passes * steps_of(pass);
+    count(cost, pass, passes);
 }
 
 static void survey_to(struct route *route, struct levels_mark end, bool into_sink, struct route_cost *cost)
 {
-    struct route_leg before = {.from = ROUTE_SOURCE};
+    struct route_pass before = {.from = ROUTE_SOURCE};
 
     do {
-        struct route_leg leg = route_next(route, end, into_sink);
-        route_take(route, &leg);
-        count(cost, &leg, 1);
-        if (are_alike(route->levels, &before, &leg))
-            leave_out(route, &leg, end, cost);
-        before = leg;
-        if (leg.to == ROUTE_FIRST_SPOOL && cost->spools < 1)
+        struct route_pass pass = route_next(route, end, into_sink);
+        route_take(route, &pass);
+        count(cost, &pass, 1);
+        if (are_alike(route->levels, &before, &pass))
+            leave_out(route, &pass, end, cost);
+        before = pass;
+        if (pass.to == ROUTE_FIRST_SPOOL && cost->spools < 1)
             cost->spools = 1;
-        if (leg.to == ROUTE_SECOND_SPOOL)
+        if (pass.to == ROUTE_SECOND_SPOOL)
             cost->spools = 2;
     } while (!route_is_at(route, end));
 }

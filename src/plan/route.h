@@ -21,7 +21,7 @@ struct route {
 };
 
 /* A pass. */
-struct route_leg {
+struct route_pass {
     struct levels_mark begin, end;
     enum route_stop from, to;
     size_t overlap; /* planes that are read once more, beyond either end of the grid */
@@ -31,10 +31,10 @@ struct route route_start(const struct levels *levels, size_t depth, bool random)
 
 /* The next pass on the way to a mark; the last one puts planes into the sink, or like all others into a
  * spool file. */
-struct route_leg route_next(const struct route *route, struct levels_mark end, bool into_sink);
+struct route_pass route_next(const struct route *route, struct levels_mark end, bool into_sink);
 
 /* The pass has been made. */
-void route_take(struct route *route, const struct route_leg *leg);
+void route_take(struct route *route, const struct route_pass *pass);
 bool route_is_at(const struct route *route, struct levels_mark end);
 
 enum route_stop route_other_spool(enum route_stop spool);

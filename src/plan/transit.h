@@ -2,7 +2,7 @@
 #ifndef TRANSIT_H
 #define TRANSIT_H
 
-#include "share.h"
+#include "shares.h"
 
 #include <stdbool.h>
 #include <stddef.h>

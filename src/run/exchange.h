@@ -9,7 +9,7 @@
 #define EXCHANGE_H
 
 #include "peers/peers.h"
-#include "plan/share.h"
+#include "plan/shares.h"
 #include "plan/transit.h"
 #include "pass.h"
 

@@ -8,12 +8,12 @@ struct journey journey_start(struct run *run, struct stops *stops)
                             route_start(&plan->levels, plan->schedule.depth, stops->source->random)};
 }
 
-bool journey_make(struct journey *journey, const struct route_leg *leg, double *changes, bool measures)
+bool journey_make(struct journey *journey, const struct route_pass *next, double *changes, bool measures)
 {
-    const struct stop from = stops_from(journey->stops, leg->from), to = stops_to(journey->stops, leg->to);
-    struct pass pass = {.begin = leg->begin,
-                        .end = leg->end,
-                        .overlap = leg->overlap,
+    const struct stop from = stops_from(journey->stops, next->from), to = stops_to(journey->stops, next->to);
+    struct pass pass = {.begin = next->begin,
+                        .end = next->end,
+                        .overlap = next->overlap,
                         .from = &from,
                         .to = &to,
                         .changes = changes,
@@ -29,10 +29,10 @@ static bool follow(struct journey *journey, struct levels_mark end, bool into_si
     struct levels_mark there = levels_settle(route->levels, end);
 
     do {
-        struct route_leg leg = route_next(route, end, into_sink);
-        if (!journey_make(journey, &leg, NULL, measures && levels_is_same_mark(leg.end, there)))
+        struct route_pass next = route_next(route, end, into_sink);
+        if (!journey_make(journey, &next, NULL, measures && levels_is_same_mark(next.end, there)))
             return false;
-        route_take(route, &leg);
+        route_take(route, &next);
     } while (!route_is_at(route, end));
     return true;
 }

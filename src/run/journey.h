@@ -24,8 +24,8 @@ bool journey_to_spool(struct journey *journey, struct levels_mark end);
 /* To the end, and into the sink: by way of a spool file where all of the result must be seen first. */
 bool journey_to_sink(struct journey *journey, struct levels_mark end);
 
-/* One leg, which the route has yet to take; of its steps, changes are added up if they are not NULL, and of
+/* One pass, which the route has yet to take; of its steps, changes are added up if they are not NULL, and of
    its planes the extremes may be asked for. */
-bool journey_make(struct journey *journey, const struct route_leg *leg, double *changes, bool measures);
+bool journey_make(struct journey *journey, const struct route_pass *next, double *changes, bool measures);
 
 #endif

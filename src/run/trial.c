@@ -110,24 +110,24 @@ bool trial_in_fields(struct trial *trial)
 }
 
 /* Steps that a pass takes before anyone knows whether the run takes them. */
-static struct route_leg venture(const struct trial *trial, const struct route *route)
+static struct route_pass venture(const struct trial *trial, const struct route *route)
 {
     struct levels_mark end = levels_end(route->levels), most = route->at;
-    struct route_leg leg;
+    struct route_pass next;
 
     most.step += MOST_AT_A_VENTURE;
     if (most.step < last_stage(trial)->steps)
         end = most;
-    leg = route_next(route, end, false);
-    leg.to = route_other_spool(leg.from);
-    return leg;
+    next = route_next(route, end, false);
+    next.to = route_other_spool(next.from);
+    return next;
 }
 
-static size_t steps_of(const struct trial *trial, const struct route_leg *leg)
+static size_t steps_of(const struct trial *trial, const struct route_pass *next)
 {
-    uint64_t end = leg->end.stage > leg->begin.stage ? last_stage(trial)->steps : leg->end.step;
+    uint64_t end = next->end.stage > next->begin.stage ? last_stage(trial)->steps : next->end.step;
 
-    return (size_t)(end - leg->begin.step);
+    return (size_t)(end - next->begin.step);
 }
 
 bool trial_over_spools(struct trial *trial, struct journey *journey, struct levels_mark *end)
@@ -137,12 +137,12 @@ bool trial_over_spools(struct trial *trial, struct journey *journey, struct leve
     bool enough = false;
 
     while (!enough && !route_is_at(route, levels_end(route->levels))) {
-        struct route_leg leg = venture(trial, route);
-        size_t steps = steps_of(trial, &leg), taken = 0;
+        struct route_pass next = venture(trial, route);
+        size_t steps = steps_of(trial, &next), taken = 0;
         double *sums = mem_zeroed(steps, channels * sizeof *sums, "the sums", trial->run->fault);
-        bool done = sums != NULL && journey_make(journey, &leg, sums, false);
+        bool done = sums != NULL && journey_make(journey, &next, sums, false);
         if (done)
-            taken = judge_all(trial, leg.begin.step, sums, steps, &enough);
+            taken = judge_all(trial, next.begin.step, sums, steps, &enough);
         mem_free(sums);
         if (!done)
             return false;
@@ -151,7 +151,7 @@ bool trial_over_spools(struct trial *trial, struct journey *journey, struct leve
             end->step += taken;
             return true;
         }
-        route_take(route, &leg);
+        route_take(route, &next);
     }
     *end = route->at;
     trial->unreached = !enough;

@@ -1,5 +1,5 @@
 /* Shares: the planes that each device of a fleet computes, and those beside them that others hand over. */
-#include "share.h"
+#include "shares.h"
 
 #include "base/size.h"
 

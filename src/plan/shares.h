@@ -1,6 +1,6 @@
 /* Shares: the planes that each device of a fleet computes, and those beside them that others hand over. */
-#ifndef SHARE_H
-#define SHARE_H
+#ifndef SHARES_H
+#define SHARES_H
 
 #include "kernels/backend.h"
 
