@@ -1,7 +1,6 @@
 /* Tests of deflating in strips: zlib gives back what went in, and the bytes depend on strip and level alone.
  */
 #include "base/deflate.h"
-#include "base/limits.h"
 
 #include <check.h>
 #include <malloc.h>

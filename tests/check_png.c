@@ -2,7 +2,7 @@
 #include "base/checksum.h"
 #include "base/file_in.h"
 #include "base/file_out.h"
-#include "base/limits.h"
+#include "base/deflate.h"
 #include "format/format.h"
 #include "png/png_filter.h"
 #include "png/png_unfilter.h"

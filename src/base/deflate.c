@@ -2,7 +2,6 @@
 #include "deflate.h"
 
 #include "checksum.h"
-#include "limits.h"
 #include "mem.h"
 
 #include <string.h>

@@ -11,6 +11,8 @@
 /* What deflate can look back on. */
 #define DEFLATE_WINDOW ((size_t)32 << 10)
 
+#define MOST_LEVEL 9 /* of compression; 0: none */
+
 struct deflater;
 
 struct deflate_strip {

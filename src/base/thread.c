@@ -1,8 +1,6 @@
 /* Threads beside the one that computes: their stacks are small and signals go to others. */
 #include "thread.h"
 
-#include "limits.h"
-
 #include <sched.h>
 #include <signal.h>
 #include <stdlib.h>

@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#define MOST_THREADS 4096 /* that may be asked for */
+
 /* False where no thread is to be had; the caller does the work itself then. */
 bool thread_start(pthread_t *thread, void *(*run)(void *), void *argument);
 

@@ -1,9 +1,9 @@
 /* Options one by one: values that take more work than to be stored. */
 #include "option.h"
 
-#include "base/limits.h"
 #include "base/number.h"
 #include "base/suggest.h"
+#include "model/limits.h"
 #include "format/pattern.h"
 
 #include <math.h>

@@ -1,10 +1,12 @@
 /* The table of options: a row for each, from which parsing, help, completions and refusals follow. */
 #include "option_table.h"
 
-#include "base/limits.h"
+#include "base/deflate.h"
 #include "base/progress.h"
+#include "base/thread.h"
 #include "model/edge.h"
 #include "model/flux.h"
+#include "model/limits.h"
 #include "model/sample.h"
 #include "format/format.h"
 #include "plan/job.h"

@@ -1,10 +1,10 @@
 /* One run: one input to one output, as a command line asks for it. */
 #include "run_one.h"
 
-#include "base/limits.h"
 #include "base/mem.h"
 #include "base/number.h"
 #include "base/path.h"
+#include "model/limits.h"
 #include "format/pattern.h"
 #include "bench/plot.h"
 #include "explain.h"

@@ -1,9 +1,9 @@
 /* TIFF stacks: pages are planes, and a page alone is a picture. */
 #include "base/file_in.h"
 #include "base/file_out.h"
-#include "base/limits.h"
 #include "base/mem.h"
 #include "base/number.h"
+#include "model/limits.h"
 #include "format.h"
 #include "foreign_type.h"
 #include "dropped_fields.h"

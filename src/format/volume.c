@@ -1,10 +1,10 @@
 /* Volumes in files that describe them: what their formats have in common. */
 #include "volume.h"
 
-#include "base/limits.h"
 #include "base/mem.h"
 #include "base/number.h"
 #include "base/path.h"
+#include "model/limits.h"
 #include "pattern.h"
 
 #include <errno.h>

@@ -3,8 +3,8 @@
 
 #include "base/file_in.h"
 #include "base/file_out.h"
-#include "base/limits.h"
 #include "base/mem.h"
+#include "model/limits.h"
 
 #include <stdarg.h>
 #include <stdio.h>

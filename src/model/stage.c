@@ -1,7 +1,7 @@
 /* Stages: one filter, applied a number of times under one edge rule. */
 #include "stage.h"
 
-#include "base/limits.h"
+#include "limits.h"
 
 #include <math.h>
 #include <string.h>

@@ -3,8 +3,8 @@
 
 #include "base/checksum.h"
 #include "base/deflate.h"
-#include "base/limits.h"
 #include "base/mem.h"
+#include "model/limits.h"
 #include "png_strips.h"
 #include "png_trap.h"
 

@@ -1,10 +1,9 @@
-/* Limits and defaults that options, their help and refusals, and the manual tell
-   of: each stands here once, and tests hold the man pages to it. */
+/* Limits and defaults that options, their help and refusals, and the manual tell of. Those of threads and of
+   compression stand in base/thread.h and base/deflate.h; tests hold the man pages to all of them. */
 #ifndef LIMITS_H
 #define LIMITS_H
 
 #define MOST_CHANNELS 65536
-#define MOST_THREADS  4096
 #define MOST_TILE     65536 /* of a tile and of a coarsening, along an axis */
 
 /* Squares of distances, and the ratios of those, are doubles still. */
@@ -17,9 +16,8 @@
 #define HEAT_STEPS  10
 #define UNTIL_STEPS 1000 /* the most, with --until */
 
-/* Of the compression of a PNG. */
-#define MOST_LEVEL 9
-#define PNG_LEVEL  6 /* the defaults */
+/* Of compression, where none is given. */
+#define PNG_LEVEL  6
 #define GZIP_LEVEL 3
 
 /* A number of this list as text, in a string. */
