@@ -295,18 +295,6 @@ static bool check(const struct options *options, const struct outputs *outputs, 
            (check_inputs(options, fault) && outputs_check(outputs, options, fault));
 }
 
-static enum status run_all_inputs(const struct options *options, const struct outputs *outputs,
-                                  struct report_file *report)
-{
-    struct fault fault;
-
-    if (!peers_follow(options->peers, check(options, outputs, &fault), &fault))
-        return refuse_all(options, outputs, report, &fault);
-    if (options->input_count == 1 || options->action == ACTION_EXPLAIN || peers_count(options->peers) > 1)
-        return run_in_turn(options, outputs, report);
-    return run_together(options, outputs, report);
-}
-
 /* Why it cannot be read is told by its run, and standard input is left where it was. Of several ranks, only
    the first looks. */
 static bool spare_samples_of(const struct options *options, const char *input, struct fault *fault)
@@ -340,9 +328,10 @@ static bool spare_samples(const struct options *options, const char *report, str
 }
 
 /* That of rank 0; others have none. */
-static bool open_report(const struct options *options, const struct outputs *outputs, const char *path,
+static bool open_report(const struct options *options, const struct outputs *outputs,
                         struct report_file *report, struct fault *fault)
 {
+    const char *path = options->action == ACTION_RUN ? options->report_path : NULL;
     bool checked = !peers_lead(options->peers) || options->action != ACTION_RUN ||
                    outputs_leave_room(outputs, options, fault);
 
@@ -350,30 +339,27 @@ static bool open_report(const struct options *options, const struct outputs *out
            report_file_open(report, path, options->sync, fault);
 }
 
-static enum status run_and_report(const struct options *options, const struct outputs *outputs)
+enum status batch_run(const struct options *options)
 {
-    const char *path = options->action == ACTION_RUN ? options->report_path : NULL;
+    struct peers *peers = options->peers;
+    struct outputs outputs;
     struct report_file report;
     struct fault fault;
     enum status status;
 
-    if (!peers_follow(options->peers, open_report(options, outputs, path, &report, &fault), &fault))
+    if (!peers_agree(peers, outputs_name(&outputs, options, &fault), &fault) ||
+        !peers_follow(peers, open_report(options, &outputs, &report, &fault), &fault)) {
+        outputs_free(&outputs);
         return diag_error(&fault);
-    status = run_all_inputs(options, outputs, &report);
-    return peers_follow(options->peers, report_file_commit(&report, &fault), &fault)
-               ? status
-               : status_of_both(status, diag_error(&fault));
-}
-
-enum status batch_run(const struct options *options)
-{
-    struct outputs outputs;
-    struct fault fault;
-    enum status status;
-
-    status = peers_agree(options->peers, outputs_name(&outputs, options, &fault), &fault)
-                 ? run_and_report(options, &outputs)
-                 : diag_error(&fault);
+    }
+    if (!peers_follow(peers, check(options, &outputs, &fault), &fault))
+        status = refuse_all(options, &outputs, &report, &fault);
+    else if (options->input_count == 1 || options->action == ACTION_EXPLAIN || peers_count(peers) > 1)
+        status = run_in_turn(options, &outputs, &report);
+    else
+        status = run_together(options, &outputs, &report);
+    if (!peers_follow(peers, report_file_commit(&report, &fault), &fault))
+        status = status_of_both(status, diag_error(&fault));
     outputs_free(&outputs);
     return status;
 }

@@ -117,63 +117,28 @@ static bool bench(const struct options *options, struct fault *fault)
            bench_and_plot(options, &request, fault);
 }
 
-static enum status run_with_wisdom(struct options *options)
-{
-    struct wisdom wisdom;
-    enum status status;
-
-    wisdom_load(&wisdom);
-    options->plan.wisdom = &wisdom;
-    status = batch_run(options);
-    wisdom_free(&wisdom);
-    return status;
-}
-
 /* What messages begin with. */
 static const char *command_name(enum program program, const struct peers *peers)
 {
     return peers == NULL ? program_name(program) : "voxfilt-mpi";
 }
 
-static enum status act(struct options *options)
+/* What an option asks for instead of a run. */
+static enum status answer(const struct options *options)
 {
     struct fault fault;
 
-    switch (options->action) {
-    case ACTION_HELP:
-        option_print_help(stdout, options->program, options->peers != NULL);
-        return STATUS_DONE;
-    case ACTION_COMPLETIONS:
-        completions_print(stdout, options->program, options->shell);
-        return STATUS_DONE;
-    case ACTION_VERSION:
-        printf("%s (%s) %s\n", command_name(options->program, options->peers), PACKAGE_NAME, PACKAGE_VERSION);
-        return STATUS_DONE;
-    case ACTION_BENCH:
+    if (options->action == ACTION_BENCH)
         return bench(options, &fault) ? STATUS_DONE : diag_error(&fault);
-    case ACTION_LIST:
+    if (options->action == ACTION_HELP)
+        option_print_help(stdout, options->program, options->peers != NULL);
+    if (options->action == ACTION_COMPLETIONS)
+        completions_print(stdout, options->program, options->shell);
+    if (options->action == ACTION_VERSION)
+        printf("%s (%s) %s\n", command_name(options->program, options->peers), PACKAGE_NAME, PACKAGE_VERSION);
+    if (options->action == ACTION_LIST)
         (options->json ? list_print_json : list_print)(stdout);
-        return STATUS_DONE;
-    case ACTION_RUN:
-    case ACTION_EXPLAIN:
-        return run_with_wisdom(options);
-    }
-    return STATUS_FAILURE;
-}
-
-static enum status run_program(int argc, char **argv, enum program program, struct peers *peers)
-{
-    struct options options;
-    struct fault fault;
-    enum status status;
-
-    if (peers_agree(peers, command_line_parse(argc, argv, program, &options, &fault), &fault) &&
-        peers_agree(peers, mpi_options_take(peers, &options, &fault), &fault))
-        status = act(&options);
-    else
-        status = diag_error(&fault);
-    options_free(&options);
-    return status;
+    return STATUS_DONE;
 }
 
 /* Of pictures, one process is as fast as several. */
@@ -185,25 +150,34 @@ static bool find_program(int argc, char **argv, const struct peers *peers, enum 
             fault_raise(fault, STATUS_USAGE, "imgheat: ranks filter volumes; run imgheat for each picture"));
 }
 
-static enum status find_and_run(int argc, char **argv, struct peers *peers)
+/* Ranks take each step together, or end together. */
+static enum status run_command(int argc, char **argv, struct peers *peers)
 {
     enum program program = PROGRAM_VOXFILT;
+    struct options options;
+    struct wisdom wisdom;
     struct fault fault;
+    enum status status;
     bool found = peers_agree(peers, mpi_options_silence_others(peers, &fault), &fault) &&
                  mpi_options_check_build(peers, &fault) &&
                  peers_agree(peers, find_program(argc, argv, peers, &program, &fault), &fault);
 
     diag_open(command_name(program, peers));
-    return found && mpi_options_check_words(peers, argc, argv, &fault)
-               ? run_program(argc, argv, program, peers)
-               : diag_error(&fault);
-}
-
-static enum status run_and_print(int argc, char **argv, struct peers *peers)
-{
-    enum status status = find_and_run(argc, argv, peers);
-
-    return status_of_both(status, close_stdout());
+    if (!found || !mpi_options_check_words(peers, argc, argv, &fault))
+        return diag_error(&fault);
+    if (!peers_agree(peers, command_line_parse(argc, argv, program, &options, &fault), &fault) ||
+        !peers_agree(peers, mpi_options_take(peers, &options, &fault), &fault)) {
+        status = diag_error(&fault);
+    } else if (options.action == ACTION_RUN || options.action == ACTION_EXPLAIN) {
+        wisdom_load(&wisdom);
+        options.plan.wisdom = &wisdom;
+        status = batch_run(&options);
+        wisdom_free(&wisdom);
+    } else {
+        status = answer(&options);
+    }
+    options_free(&options);
+    return status;
 }
 
 static void begin(void)
@@ -215,8 +189,11 @@ static void begin(void)
 
 int command_main(int argc, char **argv)
 {
+    enum status status;
+
     begin();
-    return (int)run_and_print(argc, argv, NULL);
+    status = run_command(argc, argv, NULL);
+    return (int)status_of_both(status, close_stdout());
 }
 
 int command_main_together(int argc, char **argv, peers_opener *open)
@@ -229,10 +206,12 @@ int command_main_together(int argc, char **argv, peers_opener *open)
     begin();
     guard_linger(LINGERING_MS);
     diag_open(command_name(PROGRAM_VOXFILT, &peers));
-    if (open(&peers, &silent, &fault))
-        status = run_and_print(argc, argv, &peers);
-    else
+    if (open(&peers, &silent, &fault)) {
+        status = run_command(argc, argv, &peers);
+        status = status_of_both(status, close_stdout());
+    } else {
         status = silent ? fault.status : diag_error(&fault);
+    }
     peers_close(&peers);
     return (int)status;
 }

@@ -258,26 +258,10 @@ static bool run_again(struct pipeline *pipeline, struct fault *fault)
 {
     const struct fault setback = *fault;
 
-    if (!pipeline_retreat(pipeline, fault))
+    if (!pipeline->may_retreat || !pipeline_retreat(pipeline, fault))
         return false;
     notes_setback(&setback);
     return pipeline_plan(pipeline, fault) && pipeline_run(pipeline, fault);
-}
-
-static void explain(const struct run_one *one, const struct pipeline *pipeline)
-{
-    if (one->options->json)
-        report_json_plan(stdout, one->options, pipeline);
-    else
-        explain_plan(stdout, pipeline);
-}
-
-static void tell(const struct run_one *one, const struct pipeline *pipeline)
-{
-    notes_outcome(pipeline);
-    report_figures(one->options, pipeline);
-    if (one->report_file == NULL)
-        report_run(one->report, one->options, pipeline);
 }
 
 /* What comes with the outputs of a run. */
@@ -308,46 +292,6 @@ static bool add_files(void *listener, const struct pipeline *pipeline, struct fi
 
     return drawings_finish(&company->drawings, pipeline, set, fault) &&
            add_report(company->one, pipeline, set, fault);
-}
-
-static bool carry_out(const struct run_one *one, struct pipeline *pipeline, struct drawings *drawings,
-                      struct fault *fault)
-{
-    struct peers *peers = one->request.peers;
-
-    if (one->options->action == ACTION_EXPLAIN) {
-        if (peers_lead(peers))
-            explain(one, pipeline);
-        return true;
-    }
-    if (!peers_follow(peers, !peers_lead(peers) || drawings_open(drawings, fault), fault))
-        return false;
-    if (!pipeline_run(pipeline, fault) && !(pipeline->may_retreat && run_again(pipeline, fault)))
-        return false;
-    if (peers_lead(peers))
-        tell(one, pipeline);
-    return true;
-}
-
-static bool plan(struct pipeline *pipeline, struct fault *fault)
-{
-    bool done = pipeline_plan(pipeline, fault);
-
-    notes_setback(&pipeline->plan.setback);
-    return done;
-}
-
-static bool run(const struct run_one *one, struct pipeline *pipeline, struct drawings *drawings,
-                struct fault *fault)
-{
-    if (!plan(pipeline, fault))
-        return false;
-    notes_options(one->on_options, pipeline);
-    notes_beforehand(pipeline);
-    if (!carry_out(one, pipeline, drawings, fault))
-        return false;
-    notes_left_out(pipeline);
-    return true;
 }
 
 /* Once the steps are known. */
@@ -387,10 +331,43 @@ static bool settle_files(const struct run_one *one, const struct pipeline *pipel
            peers_follow(peers, !peers_lead(peers) || outputs_spare_samples(options, pipeline, fault), fault);
 }
 
+static bool plan(const struct run_one *one, struct pipeline *pipeline, struct fault *fault)
+{
+    bool done = pipeline_plan(pipeline, fault);
+
+    notes_setback(&pipeline->plan.setback);
+    if (!done)
+        return false;
+    notes_options(one->on_options, pipeline);
+    notes_beforehand(pipeline);
+    return true;
+}
+
+/* What was done or, of a plan, would be. Of several ranks, the first tells it. */
+static void tell(const struct run_one *one, const struct pipeline *pipeline)
+{
+    const struct options *options = one->options;
+
+    if (!peers_lead(one->request.peers))
+        return;
+    if (options->action == ACTION_RUN) {
+        notes_outcome(pipeline);
+        report_figures(options, pipeline);
+        if (one->report_file == NULL)
+            report_run(one->report, options, pipeline);
+    } else if (options->json) {
+        report_json_plan(stdout, options, pipeline);
+    } else {
+        explain_plan(stdout, pipeline);
+    }
+    notes_left_out(pipeline);
+}
+
 enum status run_one(const struct run_one *one)
 {
     struct company company = {.one = one};
     struct pipeline_request request = one->request;
+    struct peers *peers = request.peers;
     struct tee_list tees = {.count = 0};
     struct pipeline pipeline;
     struct fault fault;
@@ -401,8 +378,12 @@ enum status run_one(const struct run_one *one)
     request.add_files = add_files;
     request.listener = &company;
     done = pipeline_open(&pipeline, &request, &fault) &&
-           settle_files(one, &pipeline, &tees, &request, &fault) &&
-           run(one, &pipeline, &company.drawings, &fault);
+           settle_files(one, &pipeline, &tees, &request, &fault) && plan(one, &pipeline, &fault);
+    if (done && one->options->action == ACTION_RUN)
+        done = peers_follow(peers, !peers_lead(peers) || drawings_open(&company.drawings, &fault), &fault) &&
+               (pipeline_run(&pipeline, &fault) || run_again(&pipeline, &fault));
+    if (done)
+        tell(one, &pipeline);
     status = pipeline.status;
     drawings_close(&company.drawings);
     pipeline_close(&pipeline);
