@@ -27,116 +27,97 @@ enum { SCANNER = 1 };
 /* Codes of intents that CIFTI has for itself. */
 enum { CIFTI_FIRST = 3000, CIFTI_LAST = 3099 };
 
-/* Fields of more than a byte, for changing their order. */
-struct span {
-    unsigned short at, width, count;
+/* All fields that are used here, or whose byte order counts. First come those that are 0 where they say
+   nothing, in the order in which they are named if an output drops them. */
+enum nifti_field {
+    DIM_INFO,
+    INTENT_CODE,
+    INTENT_NAME,
+    SLICE_CODE,
+    SLICE_DURATION,
+    TOFFSET,
+    CAL_MAX,
+    CAL_MIN,
+    DESCRIP,
+    AUX_FILE,
+    OWN_FIELDS,
+    SIZEOF_HDR = OWN_FIELDS,
+    EXTENTS,
+    SESSION_ERROR,
+    DIM,
+    INTENT_P,
+    DATATYPE,
+    BITPIX,
+    SLICE_START,
+    SLICE_END,
+    PIXDIM,
+    VOX_OFFSET,
+    SCL_SLOPE,
+    SCL_INTER,
+    XYZT_UNITS,
+    GLMAX,
+    GLMIN,
+    QFORM_CODE,
+    SFORM_CODE,
+    QUATERN,
+    QOFFSET,
+    SROW,
+    MAGIC,
+    FIELDS
 };
 
-/* Where a version keeps what is needed here. Whole numbers of extents and offsets are as wide as `dim`. */
-struct version {
+enum { NIFTI_1, NIFTI_2, VERSIONS };
+
+/* Where each version has a field, of so many numbers or letters of such a width; of width 0: not at all. */
+static const struct layout {
     const char *name;
-    unsigned size;
-    unsigned dim, dim_width;
-    unsigned datatype, bitpix;
-    unsigned pixdim, real; /* real: bytes of a number with a fraction */
-    unsigned vox_offset;
-    bool whole_offset; /* vox_offset is a whole number */
-    unsigned scl_slope, scl_inter;
-    unsigned cal_max, cal_min;
-    unsigned sform_code, sform_width, srow;
-    unsigned qform_code, quatern, qoffset;
-    unsigned intent_code, intent_width;
-    unsigned slice_start, slice_end, slice_code, slice_code_width;
-    unsigned toffset;
-    unsigned xyzt_units, xyzt_units_width;
-    unsigned magic, magic_size;
+    unsigned count;
+    struct {
+        unsigned at, width;
+    } in[VERSIONS];
+} layouts[FIELDS] = {
+    [DIM_INFO] = {"dim_info", 1, {{39, 1}, {524, 1}}},
+    [INTENT_CODE] = {"intent_code", 1, {{68, 2}, {504, 4}}},
+    [INTENT_NAME] = {"intent_name", 16, {{328, 1}, {508, 1}}},
+    [SLICE_CODE] = {"slice_code", 1, {{122, 1}, {496, 4}}},
+    [SLICE_DURATION] = {"slice_duration", 1, {{132, 4}, {208, 8}}},
+    [TOFFSET] = {"toffset", 1, {{136, 4}, {216, 8}}},
+    [CAL_MAX] = {"cal_max", 1, {{124, 4}, {192, 8}}},
+    [CAL_MIN] = {"cal_min", 1, {{128, 4}, {200, 8}}},
+    [DESCRIP] = {"descrip", 80, {{148, 1}, {240, 1}}},
+    [AUX_FILE] = {"aux_file", 24, {{228, 1}, {320, 1}}},
+    [SIZEOF_HDR] = {"sizeof_hdr", 1, {{0, 4}, {0, 4}}},
+    [EXTENTS] = {"extents", 1, {{32, 4}, {0, 0}}},
+    [SESSION_ERROR] = {"session_error", 1, {{36, 2}, {0, 0}}},
+    [DIM] = {"dim", 8, {{40, 2}, {16, 8}}},
+    [INTENT_P] = {"intent_p", 3, {{56, 4}, {80, 8}}},
+    [DATATYPE] = {"datatype", 1, {{70, 2}, {12, 2}}},
+    [BITPIX] = {"bitpix", 1, {{72, 2}, {14, 2}}},
+    [SLICE_START] = {"slice_start", 1, {{74, 2}, {224, 8}}},
+    [SLICE_END] = {"slice_end", 1, {{120, 2}, {232, 8}}},
+    [PIXDIM] = {"pixdim", 8, {{76, 4}, {104, 8}}},
+    [VOX_OFFSET] = {"vox_offset", 1, {{108, 4}, {168, 8}}},
+    [SCL_SLOPE] = {"scl_slope", 1, {{112, 4}, {176, 8}}},
+    [SCL_INTER] = {"scl_inter", 1, {{116, 4}, {184, 8}}},
+    [XYZT_UNITS] = {"xyzt_units", 1, {{123, 1}, {500, 4}}},
+    [GLMAX] = {"glmax", 1, {{140, 4}, {0, 0}}},
+    [GLMIN] = {"glmin", 1, {{144, 4}, {0, 0}}},
+    [QFORM_CODE] = {"qform_code", 1, {{252, 2}, {344, 4}}},
+    [SFORM_CODE] = {"sform_code", 1, {{254, 2}, {348, 4}}},
+    [QUATERN] = {"quatern", 3, {{256, 4}, {352, 8}}},
+    [QOFFSET] = {"qoffset", 3, {{268, 4}, {376, 8}}},
+    [SROW] = {"srow", 12, {{280, 4}, {400, 8}}},
+    [MAGIC] = {"magic", 4, {{344, 1}, {4, 1}}},
+};
+
+static const struct version {
+    size_t size, magic_size;
     const char *attached, *detached; /* magic of one file, and of a header alone */
-    const struct span *spans;
     uint64_t extent_most;
+} versions[VERSIONS] = {
+    [NIFTI_1] = {348, 4, "n+1", "ni1", 32767},
+    [NIFTI_2] = {540, 8, "n+2\0\r\n\032\n", "ni2\0\r\n\032\n", INT64_MAX},
 };
-
-static const struct span spans1[] = {
-    {0, 4, 1},   {32, 4, 1},  {36, 2, 1},  {40, 2, 8},  {56, 4, 3},   {68, 2, 4},
-    {76, 4, 11}, {120, 2, 1}, {124, 4, 6}, {252, 2, 2}, {256, 4, 18}, {0, 0, 0},
-};
-
-static const struct span spans2[] = {
-    {0, 4, 1},   {12, 2, 2},  {16, 8, 8},   {80, 8, 3},  {104, 8, 8},
-    {168, 8, 9}, {344, 4, 2}, {352, 8, 18}, {496, 4, 3}, {0, 0, 0},
-};
-
-static const struct version versions[] = {
-    {.name = "NIfTI-1",
-     .size = 348,
-     .dim = 40,
-     .dim_width = 2,
-     .datatype = 70,
-     .bitpix = 72,
-     .pixdim = 76,
-     .real = 4,
-     .vox_offset = 108,
-     .scl_slope = 112,
-     .scl_inter = 116,
-     .cal_max = 124,
-     .cal_min = 128,
-     .sform_code = 254,
-     .sform_width = 2,
-     .srow = 280,
-     .qform_code = 252,
-     .quatern = 256,
-     .qoffset = 268,
-     .intent_code = 68,
-     .intent_width = 2,
-     .slice_start = 74,
-     .slice_end = 120,
-     .slice_code = 122,
-     .slice_code_width = 1,
-     .toffset = 136,
-     .xyzt_units = 123,
-     .xyzt_units_width = 1,
-     .magic = 344,
-     .magic_size = 4,
-     .attached = "n+1",
-     .detached = "ni1",
-     .spans = spans1,
-     .extent_most = 32767},
-    {.name = "NIfTI-2",
-     .size = 540,
-     .dim = 16,
-     .dim_width = 8,
-     .datatype = 12,
-     .bitpix = 14,
-     .pixdim = 104,
-     .real = 8,
-     .vox_offset = 168,
-     .whole_offset = true,
-     .scl_slope = 176,
-     .scl_inter = 184,
-     .cal_max = 192,
-     .cal_min = 200,
-     .sform_code = 348,
-     .sform_width = 4,
-     .srow = 400,
-     .qform_code = 344,
-     .quatern = 352,
-     .qoffset = 376,
-     .intent_code = 504,
-     .intent_width = 4,
-     .slice_start = 224,
-     .slice_end = 232,
-     .slice_code = 496,
-     .slice_code_width = 4,
-     .toffset = 216,
-     .xyzt_units = 500,
-     .xyzt_units_width = 4,
-     .magic = 4,
-     .magic_size = 8,
-     .attached = "n+2\0\r\n\032\n",
-     .detached = "ni2\0\r\n\032\n",
-     .spans = spans2,
-     .extent_most = INT64_MAX},
-};
-enum { VERSIONS = sizeof versions / sizeof *versions };
 
 static const struct datatype {
     int code;
@@ -151,7 +132,7 @@ enum { DATATYPES = sizeof datatypes / sizeof *datatypes };
 
 /* What a source keeps. */
 struct raw_header {
-    const struct version *version;
+    unsigned version;
     enum endian endian;
     unsigned char header[HEADER_MOST];
     double spacing[3];     /* as the header has it */
@@ -176,26 +157,48 @@ static void put_bits(unsigned char *bytes, unsigned width, enum endian endian, u
         bytes[endian == ENDIAN_LITTLE ? i : width - 1 - i] = (unsigned char)(bits >> (8 * i));
 }
 
-static int64_t get_whole(const unsigned char *bytes, unsigned width, enum endian endian)
+static const struct version *version_of(const struct raw_header *raw)
 {
-    uint64_t bits = get_bits(bytes, width, endian), sign = (uint64_t)1 << (8 * width - 1);
+    return &versions[raw->version];
+}
+
+static unsigned width_of(const struct raw_header *raw, enum nifti_field field)
+{
+    return layouts[field].in[raw->version].width;
+}
+
+static size_t place_of(const struct raw_header *raw, enum nifti_field field, unsigned index)
+{
+    return layouts[field].in[raw->version].at + index * width_of(raw, field);
+}
+
+static int64_t whole(const struct raw_header *raw, enum nifti_field field, unsigned index)
+{
+    unsigned width = width_of(raw, field);
+    uint64_t bits = get_bits(raw->header + place_of(raw, field, index), width, raw->endian),
+             sign = (uint64_t)1 << (8 * width - 1);
 
     return (int64_t)((bits ^ sign) - sign);
 }
 
-static double get_real(const unsigned char *bytes, unsigned width, enum endian endian)
+static double real(const struct raw_header *raw, enum nifti_field field, unsigned index)
 {
-    uint64_t bits = get_bits(bytes, width, endian);
+    uint64_t bits = get_bits(raw->header + place_of(raw, field, index), width_of(raw, field), raw->endian);
     uint32_t half = (uint32_t)bits;
     double value;
     float single;
 
     memcpy(&value, &bits, sizeof value);
     memcpy(&single, &half, sizeof single);
-    return width == sizeof single ? (double)single : value;
+    return width_of(raw, field) == sizeof single ? (double)single : value;
 }
 
-static void put_real(unsigned char *bytes, unsigned width, enum endian endian, double value)
+static void put_whole(struct raw_header *raw, enum nifti_field field, unsigned index, uint64_t value)
+{
+    put_bits(raw->header + place_of(raw, field, index), width_of(raw, field), raw->endian, value);
+}
+
+static void put_real(struct raw_header *raw, enum nifti_field field, unsigned index, double value)
 {
     float single = (float)value;
     uint32_t half;
@@ -203,7 +206,7 @@ static void put_real(unsigned char *bytes, unsigned width, enum endian endian, d
 
     memcpy(&half, &single, sizeof half);
     memcpy(&bits, &value, sizeof bits);
-    put_bits(bytes, width, endian, width == sizeof single ? half : bits);
+    put_whole(raw, field, index, width_of(raw, field) == sizeof single ? half : bits);
 }
 
 static void swap_bytes(unsigned char *bytes, unsigned width)
@@ -218,31 +221,33 @@ static bool refuse(const struct source *source, const char *field, const char *r
     return fault_raise_about(fault, STATUS_INPUT, file_in_name(source->file), "%s: %s", field, reason);
 }
 
-static bool find_version(const unsigned char *start, const struct version **version, enum endian *endian)
+static bool find_version(struct raw_header *raw)
 {
-    for (size_t i = 0; i < VERSIONS; i++) {
-        for (*endian = ENDIAN_LITTLE;; *endian = ENDIAN_BIG) {
-            *version = &versions[i];
-            if (get_bits(start, 4, *endian) == versions[i].size)
+    for (raw->version = 0; raw->version < VERSIONS; raw->version++) {
+        for (int big = 0; big < 2; big++) {
+            raw->endian = big ? ENDIAN_BIG : ENDIAN_LITTLE;
+            if (get_bits(raw->header, 4, raw->endian) == version_of(raw)->size)
                 return true;
-            if (*endian == ENDIAN_BIG)
-                break;
         }
     }
     return false;
 }
 
-static bool has_magic(const struct version *version, const unsigned char *header, const char *magic)
+static bool has_magic(unsigned version, const unsigned char *header, const char *magic)
 {
-    return memcmp(header + version->magic, magic, version->magic_size) == 0;
+    return memcmp(header + layouts[MAGIC].in[version].at, magic, versions[version].magic_size) == 0;
+}
+
+static bool has_any_magic(unsigned version, const unsigned char *header)
+{
+    return has_magic(version, header, versions[version].attached) ||
+           has_magic(version, header, versions[version].detached);
 }
 
 static bool sniff(const unsigned char *start, size_t size)
 {
-    for (size_t i = 0; i < VERSIONS; i++) {
-        const struct version *version = &versions[i];
-        if (size >= version->magic + version->magic_size &&
-            (has_magic(version, start, version->attached) || has_magic(version, start, version->detached)))
+    for (unsigned i = 0; i < VERSIONS; i++) {
+        if (size >= layouts[MAGIC].in[i].at + versions[i].magic_size && has_any_magic(i, start))
             return true;
     }
     return false;
@@ -252,12 +257,11 @@ static bool read_version(struct source *source, struct raw_header *raw, struct f
 {
     if (!volume_read_header(source, raw->header, 4, fault))
         return false;
-    if (!find_version(raw->header, &raw->version, &raw->endian))
+    if (!find_version(raw))
         return refuse(source, "sizeof_hdr", "neither 348 nor 540", fault);
-    if (!volume_read_header(source, raw->header + 4, raw->version->size - 4, fault))
+    if (!volume_read_header(source, raw->header + 4, version_of(raw)->size - 4, fault))
         return false;
-    if (has_magic(raw->version, raw->header, raw->version->attached) ||
-        has_magic(raw->version, raw->header, raw->version->detached))
+    if (has_any_magic(raw->version, raw->header))
         return true;
     if (source->format->data_suffix != NULL)
         return fault_raise_about(fault, STATUS_INPUT, file_in_name(source->file),
@@ -265,20 +269,10 @@ static bool read_version(struct source *source, struct raw_header *raw, struct f
     return refuse(source, "magic", "not that of a NIfTI file", fault);
 }
 
-static int64_t whole(const struct raw_header *raw, unsigned at, unsigned width)
-{
-    return get_whole(raw->header + at, width, raw->endian);
-}
-
-static double real(const struct raw_header *raw, unsigned at)
-{
-    return get_real(raw->header + at, raw->version->real, raw->endian);
-}
-
 static bool read_type(struct source *source, const struct raw_header *raw, unsigned *channels,
                       struct fault *fault)
 {
-    int64_t code = whole(raw, raw->version->datatype, 2), bits = whole(raw, raw->version->bitpix, 2);
+    int64_t code = whole(raw, DATATYPE, 0), bits = whole(raw, BITPIX, 0);
 
     for (size_t i = 0; i < DATATYPES; i++) {
         const struct datatype *datatype = &datatypes[i];
@@ -300,14 +294,13 @@ static unsigned units_code(const struct raw_header *raw)
 {
     enum { SPACE_UNITS = 7 };
 
-    return (unsigned)(whole(raw, raw->version->xyzt_units, raw->version->xyzt_units_width) & SPACE_UNITS);
+    return (unsigned)(whole(raw, XYZT_UNITS, 0) & SPACE_UNITS);
 }
 
 static bool read_extents(struct source *source, const struct raw_header *raw, unsigned channels,
                          struct fault *fault)
 {
-    const struct version *version = raw->version;
-    int64_t axes = whole(raw, version->dim, version->dim_width);
+    int64_t axes = whole(raw, DIM, 0);
     uint64_t extents[DIMS_MOST];
     double spacing[3];
 
@@ -315,22 +308,17 @@ static bool read_extents(struct source *source, const struct raw_header *raw, un
         return fault_raise_about(fault, STATUS_INPUT, file_in_name(source->file), "dim: %lld axes",
                                  (long long)axes);
     for (unsigned i = 0; i < axes; i++) {
-        int64_t extent = whole(raw, version->dim + (i + 1) * version->dim_width, version->dim_width);
+        int64_t extent = whole(raw, DIM, i + 1);
         if (extent < 1)
             return fault_raise_about(fault, STATUS_INPUT, file_in_name(source->file),
                                      "dim: axis %u has an extent of %lld", i + 1, (long long)extent);
         extents[i] = (uint64_t)extent;
     }
     for (unsigned i = 0; i < 3; i++)
-        spacing[i] = real(raw, version->pixdim + (i + 1) * version->real);
+        spacing[i] = real(raw, PIXDIM, i + 1);
     volume_set_spacing(source, spacing, 3);
     source->header.millimetres = unit_millimetres(unit_of_nifti(units_code(raw)));
     return volume_set_extents(source, "dim", extents, (size_t)axes, channels, fault);
-}
-
-static double real_at(const struct raw_header *raw, unsigned at, unsigned index)
-{
-    return get_real(raw->header + at + index * raw->version->real, raw->version->real, raw->endian);
 }
 
 /* If the first part is 0, rounding leaves a small rest, whose root is much larger. So the standard's own
@@ -344,9 +332,8 @@ struct quaternion {
 /* The quaternion of qform. The header lacks its first part, which makes the length 1. */
 static struct quaternion read_quaternion(const struct raw_header *raw)
 {
-    struct quaternion q = {.b = real_at(raw, raw->version->quatern, 0),
-                           .c = real_at(raw, raw->version->quatern, 1),
-                           .d = real_at(raw, raw->version->quatern, 2)};
+    struct quaternion q = {
+        .b = real(raw, QUATERN, 0), .c = real(raw, QUATERN, 1), .d = real(raw, QUATERN, 2)};
     double squares = q.b * q.b + q.c * q.c + q.d * q.d, rest = 1.0 - squares, length = sqrt(squares);
 
     if (rest < LEAST_REST)
@@ -360,7 +347,7 @@ static void read_rotation(const struct raw_header *raw, double rotation[3][3])
 {
     const struct quaternion q = read_quaternion(raw);
     const double a = q.a, b = q.b, c = q.c, d = q.d;
-    double handed = real_at(raw, raw->version->pixdim, 0) < 0.0 ? -1.0 : 1.0;
+    double handed = real(raw, PIXDIM, 0) < 0.0 ? -1.0 : 1.0;
     const double turned[3][3] = {
         {a * a + b * b - c * c - d * d, 2.0 * (b * c - a * d), 2.0 * (b * d + a * c)},
         {2.0 * (b * c + a * d), a * a + c * c - b * b - d * d, 2.0 * (c * d - a * b)},
@@ -381,28 +368,26 @@ struct place {
 
 static struct place read_sform(const struct raw_header *raw)
 {
-    const struct version *version = raw->version;
-    struct place place = {.code = whole(raw, version->sform_code, version->sform_width)};
+    struct place place = {.code = whole(raw, SFORM_CODE, 0)};
 
     for (unsigned row = 0; row < 3; row++) {
-        place.origin[row] = real_at(raw, version->srow, 4 * row + 3);
+        place.origin[row] = real(raw, SROW, 4 * row + 3);
         for (unsigned i = 0; i < 3; i++)
-            place.vectors[i][row] = real_at(raw, version->srow, 4 * row + i);
+            place.vectors[i][row] = real(raw, SROW, 4 * row + i);
     }
     return place;
 }
 
 static struct place read_qform(const struct raw_header *raw)
 {
-    const struct version *version = raw->version;
-    struct place place = {.code = whole(raw, version->qform_code, version->sform_width)};
+    struct place place = {.code = whole(raw, QFORM_CODE, 0)};
     double rotation[3][3];
 
     read_rotation(raw, rotation);
     for (unsigned row = 0; row < 3; row++) {
-        place.origin[row] = real_at(raw, version->qoffset, row);
+        place.origin[row] = real(raw, QOFFSET, row);
         for (unsigned i = 0; i < 3; i++)
-            place.vectors[i][row] = rotation[row][i] * fabs(real_at(raw, version->pixdim, i + 1));
+            place.vectors[i][row] = rotation[row][i] * fabs(real(raw, PIXDIM, i + 1));
     }
     return place;
 }
@@ -448,8 +433,7 @@ static void set_position(struct source *source, const struct raw_header *raw)
 /* By the standard, colours have none. */
 static struct intensity read_intensity(const struct raw_header *raw, unsigned channels)
 {
-    const struct intensity intensity = {real(raw, raw->version->scl_slope),
-                                        real(raw, raw->version->scl_inter)};
+    const struct intensity intensity = {real(raw, SCL_SLOPE, 0), real(raw, SCL_INTER, 0)};
     bool told = channels == 1 && isfinite(intensity.slope) && isfinite(intensity.intercept);
 
     return told && intensity.slope != 0.0 ? intensity : (struct intensity){0.0, 0.0};
@@ -459,9 +443,7 @@ static struct intensity read_intensity(const struct raw_header *raw, unsigned ch
 static bool read_offset(const struct source *source, const struct raw_header *raw, uint64_t least,
                         uint64_t *offset, struct fault *fault)
 {
-    const struct version *version = raw->version;
-    double value =
-        version->whole_offset ? (double)whole(raw, version->vox_offset, 8) : real(raw, version->vox_offset);
+    double value = raw->version == NIFTI_2 ? (double)whole(raw, VOX_OFFSET, 0) : real(raw, VOX_OFFSET, 0);
 
     if (!(value >= 0.0) || value > 0x1p62 || value != floor(value) || (value > 0.0 && value < (double)least))
         return fault_raise_about(fault, STATUS_INPUT, file_in_name(source->file), "vox_offset: %g", value);
@@ -558,8 +540,8 @@ static bool open_attached(struct source *source, const struct raw_header *raw, s
 {
     uint64_t offset;
 
-    return read_offset(source, raw, raw->version->size + EXTENSION_FLAG, &offset, fault) &&
-           keep(source, raw, offset - raw->version->size, fault);
+    return read_offset(source, raw, version_of(raw)->size + EXTENSION_FLAG, &offset, fault) &&
+           keep(source, raw, offset - version_of(raw)->size, fault);
 }
 
 static bool ends_with(const char *name, const char *ending)
@@ -650,7 +632,7 @@ static bool open_detached(struct source *source, const struct raw_header *raw, s
 /* CIFTI puts matrices behind its axes of space, which all are 1. */
 static bool check_intent(const struct source *source, const struct raw_header *raw, struct fault *fault)
 {
-    int64_t code = whole(raw, raw->version->intent_code, raw->version->intent_width);
+    int64_t code = whole(raw, INTENT_CODE, 0);
 
     return code < CIFTI_FIRST || code > CIFTI_LAST ||
            fault_raise_about(
@@ -660,7 +642,7 @@ static bool check_intent(const struct source *source, const struct raw_header *r
 
 static bool read_header(struct source *source, const struct source_request *request, struct fault *fault)
 {
-    struct raw_header raw = {.version = NULL};
+    struct raw_header raw = {.version = 0};
     unsigned channels = 1;
 
     (void)request;
@@ -672,26 +654,12 @@ static bool read_header(struct source *source, const struct source_request *requ
     memcpy(raw.spacing, source->header.grid.spacing, sizeof raw.spacing);
     source->header.intensity = read_intensity(&raw, channels);
     set_position(source, &raw);
-    return has_magic(raw.version, raw.header, raw.version->attached) ? open_attached(source, &raw, fault)
-                                                                     : open_detached(source, &raw, fault);
+    return has_magic(raw.version, raw.header, versions[raw.version].attached)
+               ? open_attached(source, &raw, fault)
+               : open_detached(source, &raw, fault);
 }
 
 /* ---- what other formats do not keep ---- */
-
-/* Fields that are 0 if they say nothing: in NIfTI-1 and in NIfTI-2. */
-static const struct own_field {
-    const char *name;
-    struct own_place {
-        unsigned at, size;
-    } places[VERSIONS];
-} own_fields[] = {
-    {"dim_info", {{39, 1}, {524, 1}}},        {"intent_code", {{68, 2}, {504, 4}}},
-    {"intent_name", {{328, 16}, {508, 16}}},  {"slice_code", {{122, 1}, {496, 4}}},
-    {"slice_duration", {{132, 4}, {208, 8}}}, {"toffset", {{136, 4}, {216, 8}}},
-    {"cal_max", {{124, 4}, {192, 8}}},        {"cal_min", {{128, 4}, {200, 8}}},
-    {"descrip", {{148, 80}, {240, 80}}},      {"aux_file", {{228, 24}, {320, 24}}},
-};
-enum { OWN_FIELDS = sizeof own_fields / sizeof *own_fields };
 
 static bool is_zero(const unsigned char *bytes, size_t size)
 {
@@ -702,24 +670,13 @@ static bool is_zero(const unsigned char *bytes, size_t size)
     return true;
 }
 
-static void tell_own_fields(const struct raw_header *raw, char *dropped, size_t size)
+/* Fields from one to before another that say something. */
+static void list_fields(const struct raw_header *raw, unsigned from, unsigned end, char *dropped, size_t size)
 {
-    for (size_t i = 0; i < OWN_FIELDS; i++) {
-        const struct own_place *place = &own_fields[i].places[raw->version - versions];
-        if (!is_zero(raw->header + place->at, place->size))
-            dropped_fields_add(dropped, size, own_fields[i].name);
+    for (unsigned i = from; i < end; i++) {
+        if (!is_zero(raw->header + place_of(raw, i, 0), layouts[i].count * width_of(raw, i)))
+            dropped_fields_add(dropped, size, layouts[i].name);
     }
-    if (raw->extension_size > EXTENSION_FLAG && raw->extension[0] != 0)
-        dropped_fields_add(dropped, size, "extensions");
-}
-
-/* The least and the greatest value to show. */
-static void tell_shown_range(const struct raw_header *raw, char *dropped, size_t size)
-{
-    if (real(raw, raw->version->cal_max) != 0.0)
-        dropped_fields_add(dropped, size, "cal_max");
-    if (real(raw, raw->version->cal_min) != 0.0)
-        dropped_fields_add(dropped, size, "cal_min");
 }
 
 /* How far a part of a rotation may be off because its numbers are rounded. That is most near half a turn,
@@ -751,7 +708,7 @@ static bool tells_place(const struct raw_header *raw, struct place place, unsign
 
 /* If the output keeps a transform, its code is lost, which says what the coordinates refer to. Other formats
    have those of a scanner. */
-static void tell_transform(const struct place *place, bool keeps, const char *name, char *dropped,
+static void list_transform(const struct place *place, bool keeps, const char *name, char *dropped,
                            size_t size)
 {
     char code[16];
@@ -763,7 +720,7 @@ static void tell_transform(const struct place *place, bool keeps, const char *na
         dropped_fields_add(dropped, size, code);
 }
 
-static void tell_transforms(const struct source *source, const struct format *sink,
+static void list_transforms(const struct source *source, const struct format *sink,
                             const struct raw_header *raw, char *dropped, size_t size)
 {
     unsigned axes = source->header.grid.axes;
@@ -772,24 +729,23 @@ static void tell_transforms(const struct source *source, const struct format *si
     struct place place = read_place(raw, raw->spacing);
     double rounding = rounding_of_turn(raw);
 
-    tell_transform(&mapped,
+    list_transform(&mapped,
                    keeps_place ? is_same_place(&place, &mapped, rounding) : !tells_place(raw, mapped, axes),
                    "sform", dropped, size);
-    tell_transform(&turned,
+    list_transform(&turned,
                    keeps_place ? is_same_place(&place, &turned, rounding) : !tells_place(raw, turned, axes),
                    "qform", dropped, size);
 }
 
 /* The distances between volumes. */
-static void tell_steps(const struct raw_header *raw, char *dropped, size_t size)
+static void list_steps(const struct raw_header *raw, char *dropped, size_t size)
 {
-    const struct version *version = raw->version;
-    int64_t axes = whole(raw, version->dim, version->dim_width);
+    int64_t axes = whole(raw, DIM, 0);
     double steps[DIMS_MOST + 1] = {0.0};
 
     for (unsigned i = 4; i <= axes; i++) {
-        if (whole(raw, version->dim + i * version->dim_width, version->dim_width) > 1)
-            steps[i] = real_at(raw, version->pixdim, i);
+        if (whole(raw, DIM, i) > 1)
+            steps[i] = real(raw, PIXDIM, i);
     }
     dropped_fields_add_distances(dropped, size, "pixdim", steps, 4, DIMS_MOST + 1);
 }
@@ -806,17 +762,19 @@ static void list_dropped(const struct source *source, const struct format *sink,
     }
     if (sink->family == source->format->family) {
         if (written->values >= VALUES_DERIVED)
-            tell_shown_range(raw, dropped, size);
+            list_fields(raw, CAL_MAX, CAL_MIN + 1, dropped, size);
         return;
     }
     if (source->header.alpha && sink->title != NULL && !format_tells_alpha(sink, &source->header))
         dropped_fields_add(dropped, size, "datatype");
-    tell_transforms(source, sink, raw, dropped, size);
+    list_transforms(source, sink, raw, dropped, size);
     if (units_code(raw) != 0 && source->header.millimetres == 0.0)
         dropped_fields_add(dropped, size, "xyzt_units");
     if (source->header.volumes > 1)
-        tell_steps(raw, dropped, size);
-    tell_own_fields(raw, dropped, size);
+        list_steps(raw, dropped, size);
+    list_fields(raw, 0, OWN_FIELDS, dropped, size);
+    if (raw->extension_size > EXTENSION_FLAG && raw->extension[0] != 0)
+        dropped_fields_add(dropped, size, "extensions");
 }
 
 /* ---- writing ---- */
@@ -831,33 +789,24 @@ static const struct datatype *datatype_of(const struct header *header)
     return NULL;
 }
 
-static void put_whole(struct raw_header *raw, unsigned at, unsigned width, uint64_t value)
-{
-    put_bits(raw->header + at, width, raw->endian, value);
-}
-
 static bool make_header(const struct sink *sink, struct raw_header *raw, struct fault *fault)
 {
     const struct grid *grid = &sink->header.grid;
     const size_t volumes = sink->header.volumes;
     const uint64_t dims[DIMS_MOST + 1] = {
         volumes > 1 ? 4 : grid->axes, grid->nx, grid->ny, grid->nz, volumes, 1, 1, 1};
-    const struct version *version = &versions[0];
+    uint64_t most = 0;
 
-    for (unsigned i = 1; i <= 4; i++) {
-        if (dims[i] > version->extent_most)
-            version = &versions[1];
-    }
-    for (unsigned i = 1; i <= 4; i++) {
-        if (dims[i] > version->extent_most)
-            return fault_raise_about(fault, STATUS_LIMIT, file_out_name(sink->file), "an extent of %llu",
-                                     (unsigned long long)dims[i]);
-    }
-    raw->version = version;
-    put_whole(raw, 0, 4, version->size);
+    for (unsigned i = 1; i <= 4; i++)
+        most = dims[i] > most ? dims[i] : most;
+    if (most > versions[NIFTI_2].extent_most)
+        return fault_raise_about(fault, STATUS_LIMIT, file_out_name(sink->file), "an extent of %llu",
+                                 (unsigned long long)most);
+    raw->version = most > versions[NIFTI_1].extent_most ? NIFTI_2 : NIFTI_1;
+    put_whole(raw, SIZEOF_HDR, 0, version_of(raw)->size);
     for (unsigned i = 0; i <= DIMS_MOST; i++) {
-        put_whole(raw, version->dim + i * version->dim_width, version->dim_width, dims[i]);
-        put_real(raw->header + version->pixdim + i * version->real, version->real, raw->endian, 1.0);
+        put_whole(raw, DIM, i, dims[i]);
+        put_real(raw, PIXDIM, i, 1.0);
     }
     return true;
 }
@@ -869,48 +818,37 @@ static void copy_header(const struct raw_header *origin, struct raw_header *raw)
     raw->version = origin->version;
     if (origin->endian == raw->endian)
         return;
-    for (const struct span *span = origin->version->spans; span->width > 0; span++) {
-        for (unsigned i = 0; i < span->count; i++)
-            swap_bytes(raw->header + span->at + i * span->width, span->width);
+    for (unsigned field = 0; field < FIELDS; field++) {
+        for (unsigned i = 0; width_of(raw, field) > 1 && i < layouts[field].count; i++)
+            swap_bytes(raw->header + place_of(raw, field, i), width_of(raw, field));
     }
 }
 
 /* Where --spacing has another distance than the header, its transform is scaled with it. */
 static void put_spacing(const struct sink *sink, struct raw_header *raw)
 {
-    const struct version *version = raw->version;
-
     for (unsigned i = 0; i < sink->header.grid.axes; i++) {
-        unsigned char *pixdim = raw->header + version->pixdim + (i + 1) * version->real;
-        double before = fabs(get_real(pixdim, version->real, raw->endian)),
-               now = sink->header.grid.spacing[i];
+        double before = fabs(real(raw, PIXDIM, i + 1)), now = sink->header.grid.spacing[i];
         if (before == now || (now == 1.0 && !(before > 0.0)))
             continue;
-        put_real(pixdim, version->real, raw->endian, now);
-        if (whole(raw, version->sform_code, version->sform_width) == 0 ||
-            !(before > 0.0 && before < INFINITY))
+        put_real(raw, PIXDIM, i + 1, now);
+        if (whole(raw, SFORM_CODE, 0) == 0 || !(before > 0.0 && before < INFINITY))
             continue;
-        for (unsigned row = 0; row < 3; row++) {
-            unsigned char *entry = raw->header + version->srow + (4 * row + i) * version->real;
-            put_real(entry, version->real, raw->endian,
-                     get_real(entry, version->real, raw->endian) * (now / before));
-        }
+        for (unsigned row = 0; row < 3; row++)
+            put_real(raw, SROW, 4 * row + i, real(raw, SROW, 4 * row + i) * (now / before));
     }
 }
 
 /* Add to a number of the header, which is rounded once. */
-static void move_real(struct raw_header *raw, unsigned at, unsigned index, double distance)
+static void move_real(struct raw_header *raw, enum nifti_field field, unsigned index, double distance)
 {
-    put_real(raw->header + at + index * raw->version->real, raw->version->real, raw->endian,
-             real_at(raw, at, index) + distance);
+    put_real(raw, field, index, real(raw, field, index) + distance);
 }
 
 /* Both transforms keep where samples are in space. */
 static void move_transforms(const struct sink *sink, struct raw_header *raw)
 {
-    const struct version *version = raw->version;
-    bool turns = whole(raw, version->qform_code, version->sform_width) > 0,
-         maps = whole(raw, version->sform_code, version->sform_width) > 0;
+    bool turns = whole(raw, QFORM_CODE, 0) > 0, maps = whole(raw, SFORM_CODE, 0) > 0;
     double rotation[3][3];
 
     read_rotation(raw, rotation);
@@ -918,53 +856,46 @@ static void move_transforms(const struct sink *sink, struct raw_header *raw)
         double turned = 0.0, mapped = 0.0;
         for (unsigned i = 0; i < 3; i++) {
             double first = (double)sink->header.first[i];
-            turned += rotation[row][i] * fabs(real_at(raw, version->pixdim, i + 1)) * first;
-            mapped += real_at(raw, version->srow, 4 * row + i) * first;
+            turned += rotation[row][i] * fabs(real(raw, PIXDIM, i + 1)) * first;
+            mapped += real(raw, SROW, 4 * row + i) * first;
         }
         if (turns)
-            move_real(raw, version->qoffset, row, turned);
+            move_real(raw, QOFFSET, row, turned);
         if (maps)
-            move_real(raw, version->srow, 4 * row + 3, mapped);
+            move_real(raw, SROW, 4 * row + 3, mapped);
     }
 }
 
 /* The times at which slices were taken are told by their numbers, which are others now. */
 static void forget_slices(struct raw_header *raw)
 {
-    const struct version *version = raw->version;
-
-    put_whole(raw, version->slice_start, version->dim_width, 0);
-    put_whole(raw, version->slice_end, version->dim_width, 0);
-    put_whole(raw, version->slice_code, version->slice_code_width, 0);
+    put_whole(raw, SLICE_START, 0, 0);
+    put_whole(raw, SLICE_END, 0, 0);
+    put_whole(raw, SLICE_CODE, 0, 0);
 }
 
 /* One volume has three axes; the first axis of a series is time. */
 static void put_choice(const struct header_choice *choice, struct raw_header *raw)
 {
-    const struct version *version = raw->version;
     unsigned first = 4;
-    size_t times = (size_t)whole(raw, version->dim + first * version->dim_width, version->dim_width);
+    size_t times = (size_t)whole(raw, DIM, first);
 
-    move_real(raw, version->toffset, 0,
-              (double)(choice->volume % times) * real_at(raw, version->pixdim, first));
-    put_whole(raw, version->dim, version->dim_width, first - 1);
+    move_real(raw, TOFFSET, 0, (double)(choice->volume % times) * real(raw, PIXDIM, first));
+    put_whole(raw, DIM, 0, first - 1);
     for (unsigned i = first; i <= DIMS_MOST; i++)
-        put_whole(raw, version->dim + i * version->dim_width, version->dim_width, 1);
+        put_whole(raw, DIM, i, 1);
 }
 
 static void put_region(const struct sink *sink, struct raw_header *raw)
 {
-    const struct version *version = raw->version;
     const size_t extents[3] = {sink->header.grid.nx, sink->header.grid.ny, sink->header.grid.nz};
-
     bool cut = false;
 
     for (unsigned i = 0; i < 3; i++) {
-        unsigned at = version->dim + (i + 1) * version->dim_width;
-        if (extents[i] == 1 && whole(raw, version->dim, version->dim_width) <= (int64_t)i)
+        if (extents[i] == 1 && whole(raw, DIM, 0) <= (int64_t)i)
             continue;
-        cut = cut || whole(raw, at, version->dim_width) != (int64_t)extents[i];
-        put_whole(raw, at, version->dim_width, extents[i]);
+        cut = cut || whole(raw, DIM, i + 1) != (int64_t)extents[i];
+        put_whole(raw, DIM, i + 1, extents[i]);
     }
     move_transforms(sink, raw);
     if (cut)
@@ -976,51 +907,46 @@ static void put_region(const struct sink *sink, struct raw_header *raw)
 /* In the coordinates of a scanner, which grow to the right, the front and the top. */
 static void put_geometry(const struct sink *sink, const struct geometry *geometry, struct raw_header *raw)
 {
-    const struct version *version = raw->version;
     const double *signs = geometry_ras;
 
-    put_whole(raw, version->sform_code, version->sform_width, SCANNER);
+    put_whole(raw, SFORM_CODE, 0, SCANNER);
     for (unsigned row = 0; row < 3; row++) {
-        unsigned char *entries = raw->header + version->srow + 4 * row * version->real;
         for (unsigned i = 0; i < 3; i++)
-            put_real(entries + i * version->real, version->real, raw->endian,
+            put_real(raw, SROW, 4 * row + i,
                      signs[row] * geometry->direction[i][row] * sink->header.grid.spacing[i]);
-        put_real(entries + 3 * version->real, version->real, raw->endian, signs[row] * geometry->origin[row]);
+        put_real(raw, SROW, 4 * row + 3, signs[row] * geometry->origin[row]);
     }
-}
-
-static void put_pair(struct raw_header *raw, unsigned at, double first, unsigned beside, double second)
-{
-    put_real(raw->header + at, raw->version->real, raw->endian, first);
-    put_real(raw->header + beside, raw->version->real, raw->endian, second);
 }
 
 /* What samples stand for, and which values to show. */
 static void put_values(const struct header *header, struct raw_header *raw)
 {
-    const struct version *version = raw->version;
     const struct intensity *now = &header->intensity, before = read_intensity(raw, header->grid.channels);
 
-    if (!intensity_is_same(now, &before))
-        put_pair(raw, version->scl_slope, now->slope, version->scl_inter, now->intercept);
-    if (header->values >= VALUES_DERIVED)
-        put_pair(raw, version->cal_max, 0.0, version->cal_min, 0.0);
+    if (!intensity_is_same(now, &before)) {
+        put_real(raw, SCL_SLOPE, 0, now->slope);
+        put_real(raw, SCL_INTER, 0, now->intercept);
+    }
+    if (header->values >= VALUES_DERIVED) {
+        put_real(raw, CAL_MAX, 0, 0.0);
+        put_real(raw, CAL_MIN, 0, 0.0);
+    }
 }
 
 static void put_fields(const struct sink *sink, struct raw_header *raw, const struct datatype *datatype,
                        uint64_t offset)
 {
-    const struct version *version = raw->version;
+    const struct version *version = version_of(raw);
 
-    put_whole(raw, version->datatype, 2, (uint64_t)datatype->code);
-    put_whole(raw, version->bitpix, 2, 8 * sample_size(datatype->type) * datatype->channels);
+    put_whole(raw, DATATYPE, 0, (uint64_t)datatype->code);
+    put_whole(raw, BITPIX, 0, 8 * sample_size(datatype->type) * datatype->channels);
     put_spacing(sink, raw);
-    if (version->whole_offset)
-        put_whole(raw, version->vox_offset, 8, offset);
+    if (raw->version == NIFTI_2)
+        put_whole(raw, VOX_OFFSET, 0, offset);
     else
-        put_real(raw->header + version->vox_offset, version->real, raw->endian, (double)offset);
+        put_real(raw, VOX_OFFSET, 0, (double)offset);
     put_values(&sink->header, raw);
-    memcpy(raw->header + version->magic,
+    memcpy(raw->header + place_of(raw, MAGIC, 0),
            sink->format->data_suffix != NULL ? version->detached : version->attached, version->magic_size);
 }
 
@@ -1059,14 +985,14 @@ static bool put_header(struct sink *sink, const struct sink_request *request, co
     else if (!make_header(sink, raw, fault))
         return false;
     if (origin == NULL && sink->header.millimetres > 0.0)
-        put_whole(raw, raw->version->xyzt_units, raw->version->xyzt_units_width, unit_millimetre()->nifti);
-    offset = sink->format->data_suffix != NULL ? 0 : raw->version->size + extension;
+        put_whole(raw, XYZT_UNITS, 0, unit_millimetre()->nifti);
+    offset = sink->format->data_suffix != NULL ? 0 : version_of(raw)->size + extension;
     put_fields(sink, raw, datatype, offset);
     if (origin != NULL && volume_sink_is_cropped(sink, request))
         put_region(sink, raw);
     if (geometry != NULL)
         put_geometry(sink, geometry, raw);
-    return volume_sink_put(sink, raw->header, raw->version->size, fault) &&
+    return volume_sink_put(sink, raw->header, version_of(raw)->size, fault) &&
            write_extensions(sink, origin, raw, fault);
 }
 
