@@ -7,9 +7,8 @@
 #include <string.h>
 
 #ifdef HAVE_TIFF
-#include "tiff_directory.h"
+#include "dropped_fields.h"
 #include "tiff_library.h"
-#include "tiff_losses.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -329,37 +328,196 @@ static bool check_like_first(struct tiff_reader *reader, const struct shape *sha
             refuse_number(reader, "SampleFormat", shape->format, ", but not on the first page"));
 }
 
-static struct tiff_directory find_directory(struct tiff_reader *reader)
+/* ---- a directory as it stands in the file ---- */
+
+/* libtiff gives its entries one by one, and partly rounded. */
+struct directory {
+    bool big;       /* of a BigTIFF */
+    uint64_t count; /* of entries; no more than any page has use for */
+    uint64_t entries;
+};
+
+/* Bytes of the file; 0 for what it does not have, or what cannot be read. */
+static void read_bytes(struct tiff_reader *reader, uint64_t at, unsigned char *bytes, size_t size)
 {
-    return tiff_directory_at(reader->file, reader->all.endian,
-                             reader->libtiff->TIFFCurrentDirOffset(reader->tiff), &reader->failed,
-                             reader->fault);
+    struct fault fault;
+    size_t got = 0;
+
+    if (!file_in_read_at(reader->file, at, bytes, size, &got, &fault)) {
+        if (!reader->failed)
+            *reader->fault = fault;
+        reader->failed = true;
+        got = 0;
+    }
+    memset(bytes + got, 0, size - got);
 }
 
-static void read_resolution(struct tiff_reader *reader, const struct tiff_directory *directory)
+static uint64_t number_of(const struct tiff_reader *reader, const unsigned char *bytes, size_t size)
+{
+    uint64_t number = 0;
+
+    for (size_t i = 0; i < size; i++)
+        number = number << 8 | bytes[reader->all.endian == ENDIAN_BIG ? i : size - 1 - i];
+    return number;
+}
+
+static uint64_t number_at(struct tiff_reader *reader, uint64_t at, size_t size)
+{
+    unsigned char bytes[8];
+
+    read_bytes(reader, at, bytes, size);
+    return number_of(reader, bytes, size);
+}
+
+/* That of the page. */
+static struct directory find_directory(struct tiff_reader *reader)
+{
+    enum { VERSION_BIG = 43, ENTRIES_MOST = 4096 };
+    struct directory directory = {.big = number_at(reader, 2, 2) == VERSION_BIG};
+    uint64_t at = reader->libtiff->TIFFCurrentDirOffset(reader->tiff);
+    size_t size = directory.big ? 8 : 2;
+
+    directory.count = number_at(reader, at, size);
+    if (directory.count > ENTRIES_MOST)
+        directory.count = ENTRIES_MOST;
+    directory.entries = at + size;
+    return directory;
+}
+
+struct entry {
+    uint64_t value_at; /* of the value, or of where values stand */
+    uint64_t count;    /* of values */
+    unsigned tag, type;
+};
+
+static struct entry entry_of(struct tiff_reader *reader, const struct directory *directory, uint64_t index)
+{
+    size_t size = directory->big ? 20 : 12, room = directory->big ? 8 : 4;
+    uint64_t at = directory->entries + index * size;
+    unsigned char bytes[20];
+
+    read_bytes(reader, at, bytes, size);
+    return (struct entry){.value_at = at + size - room,
+                          .count = number_of(reader, bytes + 4, room),
+                          .tag = (unsigned)number_of(reader, bytes, 2),
+                          .type = (unsigned)number_of(reader, bytes + 2, 2)};
+}
+
+/* One of the values; false: they are not whole numbers without a sign. */
+static bool read_value(struct tiff_reader *reader, const struct directory *directory,
+                       const struct entry *entry, uint64_t index, uint64_t *number)
+{
+    static const size_t sizes[] = {[TIFF_BYTE] = 1, [TIFF_SHORT] = 2, [TIFF_LONG] = 4, [TIFF_LONG8] = 8};
+    size_t bytes = entry->type < sizeof sizes / sizeof *sizes ? sizes[entry->type] : 0;
+    size_t room = directory->big ? 8 : 4;
+    uint64_t place = entry->value_at;
+
+    if (bytes == 0)
+        return false;
+    if (entry->count > room / bytes)
+        place = number_at(reader, place, room);
+    *number = number_at(reader, place + index * bytes, bytes);
+    return true;
+}
+
+/* The distance whose inverse the rational number of a tag is, which is a float in libtiff; 0: there is none.
+ */
+static double read_distance(struct tiff_reader *reader, const struct directory *directory, unsigned tag)
+{
+    for (uint64_t i = 0; i < directory->count; i++) {
+        const struct entry entry = entry_of(reader, directory, i);
+        uint64_t place = entry.value_at;
+        double numerator;
+        if (entry.tag != tag || entry.type != TIFF_RATIONAL)
+            continue;
+        if (!directory->big)
+            place = number_at(reader, place, 4);
+        numerator = (double)number_at(reader, place, 4);
+        return numerator > 0.0 ? (double)number_at(reader, place + 4, 4) / numerator : 0.0;
+    }
+    return 0.0;
+}
+
+/* ---- what a page tells besides the samples ---- */
+
+/* How the samples lie, what they are and how far apart: what any output has, in its own words. */
+static const uint16_t carried[] = {
+    TIFFTAG_SUBFILETYPE,     TIFFTAG_OSUBFILETYPE,   TIFFTAG_IMAGEWIDTH,      TIFFTAG_IMAGELENGTH,
+    TIFFTAG_IMAGEDEPTH,      TIFFTAG_BITSPERSAMPLE,  TIFFTAG_COMPRESSION,     TIFFTAG_PHOTOMETRIC,
+    TIFFTAG_FILLORDER,       TIFFTAG_STRIPOFFSETS,   TIFFTAG_SAMPLESPERPIXEL, TIFFTAG_ROWSPERSTRIP,
+    TIFFTAG_STRIPBYTECOUNTS, TIFFTAG_MINSAMPLEVALUE, TIFFTAG_MAXSAMPLEVALUE,  TIFFTAG_XRESOLUTION,
+    TIFFTAG_YRESOLUTION,     TIFFTAG_PLANARCONFIG,   TIFFTAG_RESOLUTIONUNIT,  TIFFTAG_PAGENUMBER,
+    TIFFTAG_PREDICTOR,       TIFFTAG_TILEWIDTH,      TIFFTAG_TILELENGTH,      TIFFTAG_TILEOFFSETS,
+    TIFFTAG_TILEBYTECOUNTS,  TIFFTAG_SAMPLEFORMAT,   TIFFTAG_SMINSAMPLEVALUE, TIFFTAG_SMAXSAMPLEVALUE};
+
+/* Channels beyond the colours are written as channels of which nothing is known, but for alpha. */
+static bool has_other_extras(struct tiff_reader *reader)
+{
+    uint16_t *meanings = NULL, count = read_extras(reader, &meanings);
+
+    for (uint16_t i = 0; i < count; i++) {
+        if (meanings[i] != EXTRASAMPLE_UNSPECIFIED)
+            return reader->all.alpha == 0;
+    }
+    return false;
+}
+
+static bool is_carried(struct tiff_reader *reader, unsigned tag)
+{
+    uint16_t orientation = ORIENTATION_TOPLEFT;
+
+    if (tag == TIFFTAG_IMAGEDESCRIPTION)
+        return reader->all.text.is_stack;
+    if (tag == TIFFTAG_ORIENTATION)
+        return reader->libtiff->TIFFGetField(reader->tiff, TIFFTAG_ORIENTATION, &orientation) != 1 ||
+               orientation == ORIENTATION_TOPLEFT;
+    if (tag == TIFFTAG_EXTRASAMPLES)
+        return !has_other_extras(reader);
+    for (size_t i = 0; i < sizeof carried / sizeof *carried; i++) {
+        if (carried[i] == tag)
+            return true;
+    }
+    return false;
+}
+
+/* The tags of the page that no output has. One that libtiff does not know either has its number for a name.
+ */
+static void list_tags(struct tiff_reader *reader, const struct directory *directory)
 {
     struct tiff_pages *all = &reader->all;
 
-    all->distance[0] = tiff_directory_distance(directory, TIFFTAG_XRESOLUTION);
-    all->distance[1] = tiff_directory_distance(directory, TIFFTAG_YRESOLUTION);
-    all->has_resolution = all->distance[0] > 0.0 && all->distance[1] > 0.0;
-    all->unit = short_field(reader, TIFFTAG_RESOLUTIONUNIT, RESUNIT_INCH);
+    for (uint64_t i = 0; i < directory->count; i++) {
+        unsigned tag = entry_of(reader, directory, i).tag;
+        const TIFFField *field;
+        char name[48];
+        if (is_carried(reader, tag))
+            continue;
+        field = reader->libtiff->TIFFFieldWithTag(reader->tiff, tag);
+        if (field == NULL)
+            snprintf(name, sizeof name, "tag %u", tag);
+        else
+            snprintf(name, sizeof name, "%s", reader->libtiff->TIFFFieldName(field));
+        dropped_fields_add(all->dropped, sizeof all->dropped, name);
+    }
+    if (all->text.is_stack && all->text.others[0] != '\0')
+        dropped_fields_add(all->dropped, sizeof all->dropped, all->text.others);
 }
 
-/* What the page tells besides the samples. */
-static void read_description(struct tiff_reader *reader)
+static bool read_description(struct tiff_reader *reader)
 {
-    const struct tiff_library *libtiff = reader->libtiff;
     struct tiff_pages *all = &reader->all;
-    const struct tiff_directory directory = find_directory(reader);
-    const struct tiff_losses_page page = {libtiff, reader->tiff, &directory, &all->text, all->alpha != 0};
+    const struct directory directory = find_directory(reader);
     const char *description = NULL;
 
-    if (libtiff->TIFFGetField(reader->tiff, TIFFTAG_IMAGEDESCRIPTION, &description) != 1)
+    if (reader->libtiff->TIFFGetField(reader->tiff, TIFFTAG_IMAGEDESCRIPTION, &description) != 1)
         description = NULL;
     all->text = tiff_text_read(description, all->channels);
-    read_resolution(reader, &directory);
-    tiff_losses_tell(&page, all->dropped, sizeof all->dropped);
+    all->distance[0] = read_distance(reader, &directory, TIFFTAG_XRESOLUTION);
+    all->distance[1] = read_distance(reader, &directory, TIFFTAG_YRESOLUTION);
+    all->has_resolution = all->distance[0] > 0.0 && all->distance[1] > 0.0;
+    all->unit = short_field(reader, TIFFTAG_RESOLUTIONUNIT, RESUNIT_INCH);
+    list_tags(reader, &directory);
+    return !reader->failed;
 }
 
 static bool read_first(struct tiff_reader *reader, const struct shape *shape, enum sample_type type)
@@ -378,8 +536,7 @@ static bool read_first(struct tiff_reader *reader, const struct shape *shape, en
     all->type = type;
     all->endian = reader->libtiff->TIFFIsBigEndian(reader->tiff) ? ENDIAN_BIG : ENDIAN_LITTLE;
     all->plain = true;
-    read_description(reader);
-    return !reader->failed;
+    return read_description(reader);
 }
 
 /* ---- where its samples are ---- */
@@ -443,19 +600,20 @@ static bool number_in_use(struct tiff_reader *reader, const struct deciding *tag
     return known == 1;
 }
 
-static bool check_entry(struct tiff_reader *reader, const struct tiff_directory *directory, uint64_t entry,
-                        const struct deciding *tag, const struct shape *shape)
+static bool check_entry(struct tiff_reader *reader, const struct directory *directory,
+                        const struct entry *entry, const struct deciding *tag, const struct shape *shape)
 {
-    uint64_t count = tiff_directory_count(directory, entry), used, stands,
-             most = tag->kind == SHORT_BY_CHANNEL ? shape->channels
-                    : tag->kind == SHORT_BY_EXTRA ? extra_channels(shape)
-                    : tag->kind < PLACE_BY_PIECE  ? 1
-                                                  : pieces(reader);
+    uint64_t used, stands,
+        most = tag->kind == SHORT_BY_CHANNEL ? shape->channels
+               : tag->kind == SHORT_BY_EXTRA ? extra_channels(shape)
+               : tag->kind < PLACE_BY_PIECE  ? 1
+                                             : pieces(reader);
 
-    if (count != most && !(count == 1 && tag->kind == SHORT_BY_CHANNEL))
-        return refuse_number(reader, tag->name, count, " values, which are not as many as there should be");
-    for (uint32_t i = 0; i < count; i++) {
-        if (!tiff_directory_number(directory, entry, i, &stands))
+    if (entry->count != most && !(entry->count == 1 && tag->kind == SHORT_BY_CHANNEL))
+        return refuse_number(reader, tag->name, entry->count,
+                             " values, which are not as many as there should be");
+    for (uint32_t i = 0; i < entry->count; i++) {
+        if (!read_value(reader, directory, entry, i, &stands))
             return refuse(reader, tag->name, "not of a type for whole numbers");
         if (!number_in_use(reader, tag, i, &used) || used != stands)
             return refuse_number(reader, tag->name, stands, ", which cannot be");
@@ -473,13 +631,13 @@ static bool is_ignored(const struct deciding *tag, const struct shape *shape)
 /* What the directory itself tells is what libtiff uses. */
 static bool check_directory(struct tiff_reader *reader, const struct shape *shape)
 {
-    const struct tiff_directory directory = find_directory(reader);
+    const struct directory directory = find_directory(reader);
 
-    for (uint64_t entry = 0; entry < directory.count; entry++) {
-        unsigned found = tiff_directory_tag(&directory, entry);
+    for (uint64_t index = 0; index < directory.count; index++) {
+        const struct entry entry = entry_of(reader, &directory, index);
         for (size_t i = 0; i < DECIDING; i++) {
-            if (deciding[i].tag == found && !is_ignored(&deciding[i], shape) &&
-                !check_entry(reader, &directory, entry, &deciding[i], shape))
+            if (deciding[i].tag == entry.tag && !is_ignored(&deciding[i], shape) &&
+                !check_entry(reader, &directory, &entry, &deciding[i], shape))
                 return false;
         }
     }
