@@ -1,7 +1,7 @@
 /* Tests of where ranks write in a file that they share: a block has one writer. */
 #include "base/file_set.h"
 #include "pipeline/reservoir.h"
-#include "run/fringe.h"
+#include "run/output.h"
 #include "fixture.h"
 #include "harness.h"
 #include "peers_threads.h"
@@ -22,18 +22,18 @@ static void check_fringe(uint64_t begin_at, uint64_t end_at, uint64_t first, uin
     struct peers peers = peers_threads_peers(threads, 1), other = peers_threads_peers(threads, 0);
     unsigned char *bytes = fixture_memory((size_t)(end_at - begin_at), 1), *written;
     struct file_out *file;
-    struct fringe fringe;
+    struct output_fringe fringe;
     struct fault fault;
     size_t size = 0, wrong = 0;
 
     memset(bytes, 7, (size_t)(end_at - begin_at));
     ck_assert(file_out_open(&file, "blocks", &fault));
-    ck_assert(fringe_open(&fringe, file, begin_at, end_at, &peers, &fault));
+    ck_assert(output_fringe_open(&fringe, file, begin_at, end_at, &peers, &fault));
     for (uint64_t at = begin_at; at < end_at; at += size) {
         size = end_at - at < 100001 ? (size_t)(end_at - at) : 100001;
-        ck_assert(fringe_write(&fringe, at, bytes + (at - begin_at), size, &fault));
+        ck_assert(output_fringe_write(&fringe, at, bytes + (at - begin_at), size, &fault));
     }
-    fringe_close(&fringe);
+    output_fringe_close(&fringe);
     ck_assert(file_set_commit_one(file, &fault));
     written = file_content("blocks", &size);
     ck_assert_uint_eq(size, last > first ? last : 0);
@@ -51,7 +51,7 @@ static void check_fringe(uint64_t begin_at, uint64_t end_at, uint64_t first, uin
 
 START_TEST(a_rank_writes_whole_blocks)
 {
-    const uint64_t block = FRINGE_BLOCK;
+    const uint64_t block = OUTPUT_BLOCK;
 
     check_fringe(0, block, 0, block);
     check_fringe(5, 3 * block + 5, block, 3 * block);
@@ -77,7 +77,7 @@ static void check_reservoir(size_t planes, size_t members, enum split_kind kind,
     job.region = (struct region){.count = {100, 77, planes}};
     for (size_t member = 0; member < members; member++) {
         split_apply(&split, member, &job);
-        end = (end + FRINGE_BLOCK - 1) / FRINGE_BLOCK * FRINGE_BLOCK;
+        end = (end + OUTPUT_BLOCK - 1) / OUTPUT_BLOCK * OUTPUT_BLOCK;
         for (size_t i = 0; i < outputs; i++) {
             const struct sink sink = reservoir_sink(&reservoir, i);
             ck_assert(sink.samples.apart);

@@ -6,7 +6,7 @@
 #include "format/foreign_type.h"
 #include "format/png_stack.h"
 #include "format/gray_slice.h"
-#include "run/fringe.h"
+#include "run/output.h"
 #include "run/stats.h"
 
 #include <string.h>
@@ -372,27 +372,27 @@ static bool choose_team(struct pipeline *pipeline, struct fault *fault)
 
 /* What a rank keeps of an output for rank 0 to write: nothing if its samples come in turn. Of some formats,
    that is known only when the file is open; the bytes are counted then. */
-static size_t outlet_bytes(const struct pipeline *pipeline, const char *path)
+static size_t output_bytes(const struct pipeline *pipeline, const char *path)
 {
     const struct job *job = &pipeline->job;
     size_t planes = split_most_planes(&pipeline->ranks.split, job) * job_written_planes(job);
 
     return sink_format(pipeline, path)->in_turn
                ? 0
-               : fringe_most((uint64_t)planes * header_plane_bytes(&job->written));
+               : output_fringe_most((uint64_t)planes * header_plane_bytes(&job->written));
 }
 
 /* Every rank counts what the rank with the most planes keeps, since all plan alike. */
-static size_t outlets_bytes(const struct pipeline *pipeline)
+static size_t outputs_bytes(const struct pipeline *pipeline)
 {
     const struct pipeline_request *request = pipeline->request;
     size_t bytes;
 
     if (!ranks_share_run(&pipeline->ranks))
         return 0;
-    bytes = outlet_bytes(pipeline, request->output);
+    bytes = output_bytes(pipeline, request->output);
     for (size_t i = 0; i < request->tee_count; i++)
-        bytes += outlet_bytes(pipeline, request->tees[i].path);
+        bytes += output_bytes(pipeline, request->tees[i].path);
     return bytes;
 }
 
@@ -413,7 +413,7 @@ static bool plan_own(struct pipeline *pipeline, struct fault *fault)
     request.observer_bytes = observers_bytes(&pipeline->request->run.observers, &pipeline->job);
     if (request.stats)
         request.observer_bytes += stats_bytes(&pipeline->job);
-    request.outlet_bytes = outlets_bytes(pipeline);
+    request.output_bytes = outputs_bytes(pipeline);
     if (may_take_device(pipeline, &request)) {
         take_device(pipeline);
         request.alone = true;

@@ -4,7 +4,7 @@
 #include "base/file_in.h"
 #include "base/mem.h"
 #include "base/size.h"
-#include "run/fringe.h"
+#include "run/output.h"
 #include "invitation.h"
 
 /* Samples that go into a sink at a time. */
@@ -35,7 +35,7 @@ static uint64_t begin_of(const struct reservoir *reservoir, size_t member)
 
     for (size_t i = 0; i < member; i++) {
         uint64_t bytes = reservoir->outputs * output_bytes(reservoir, i);
-        begin += (bytes + FRINGE_BLOCK - 1) / FRINGE_BLOCK * FRINGE_BLOCK;
+        begin += (bytes + OUTPUT_BLOCK - 1) / OUTPUT_BLOCK * OUTPUT_BLOCK;
     }
     return begin;
 }

@@ -190,7 +190,7 @@ static bool make_schedule(const struct plan_request *request, struct plan *plan,
     plan->held_bytes = source->held_bytes;
     plan->beside_bytes = source->beside_bytes;
     plan->observer_bytes = request->observer_bytes;
-    plan->outlet_bytes = request->outlet_bytes;
+    plan->output_bytes = request->output_bytes;
     plan->slice_bytes = job->region_kind == REGION_SLICE ? gray_slice_bytes(&job->written) : 0;
     struct schedule_request schedule = {
         .levels = &plan->levels,
@@ -202,7 +202,7 @@ static bool make_schedule(const struct plan_request *request, struct plan *plan,
         .work_plane_bytes = (size_t)plan_samples(plan, 1) * work_size(job->work),
         .file_plane_bytes = in_plane > out_plane ? in_plane : out_plane,
         .held_bytes = source->held_bytes,
-        .beside_bytes = source->beside_bytes + plan->observer_bytes + plan->outlet_bytes + plan->slice_bytes,
+        .beside_bytes = source->beside_bytes + plan->observer_bytes + plan->output_bytes + plan->slice_bytes,
         .readers = source->format->read_at != NULL && source->random ? count_carriers(request) : 1,
         .writers = count_carriers(request),
         .random = source->random,

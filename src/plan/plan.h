@@ -34,7 +34,7 @@ struct plan {
     size_t slice_bytes;            /* what the sink does */
     size_t beside_bytes;           /* what it takes beside that */
     size_t observer_bytes;         /* what the run's observers take */
-    size_t outlet_bytes;           /* what it keeps of its outputs for rank 0 to write */
+    size_t output_bytes;           /* what it keeps of its outputs for rank 0 to write */
     double moved_bytes, seconds;   /* forecast of the steps */
 };
 

@@ -1,12 +1,14 @@
 #include "pass.h"
 
 #include "base/clock.h"
-#include "outcomes.h"
+#include "output.h"
 
 bool pass_measure(struct run *run, struct range planes)
 {
-    return outrange_measure(&run->outrange, run->lane, run->lane->fields[run->sweep->output], planes,
-                            run->fault);
+    const struct lane *lane = run->lane;
+
+    return lane->backend->measure(lane->device, lane->fields[run->sweep->output], &run->encode, planes,
+                                  run->fault);
 }
 
 bool pass_is_observed(const struct run *run, const struct stop *end)
@@ -233,6 +235,50 @@ static bool create_ring(struct run *run, struct ring **ring, size_t buffers)
                        run->fault);
 }
 
+/* ---- planes of an unrolled grid ---- */
+
+/* Planes of an unrolled grid, which lie apart where it goes around. */
+static bool read_around(void *file, void *samples, struct range planes, struct fault *fault)
+{
+    const struct pass_roll *roll = file;
+    const struct carrier_end *carrier = &roll->carrier;
+    size_t count = roll->own.count, next = (planes.first + count - roll->own.first) % count;
+    unsigned char *to = samples;
+
+    while (planes.count > 0) {
+        struct range piece = {next, planes.count < count - next ? planes.count : count - next};
+        if (!carrier->move(carrier->file, to, piece, fault))
+            return false;
+        to += piece.count * roll->plane_bytes;
+        planes.count -= piece.count;
+        next = 0;
+    }
+    return true;
+}
+
+static bool end_around(void *file, struct fault *fault)
+{
+    const struct carrier_end *carrier = &((const struct pass_roll *)file)->carrier;
+
+    return carrier->finish == NULL || carrier->finish(carrier->file, fault);
+}
+
+static void stop_around(void *file)
+{
+    const struct carrier_end *carrier = &((const struct pass_roll *)file)->carrier;
+
+    if (carrier->interrupt != NULL)
+        carrier->interrupt(carrier->file);
+}
+
+static struct carrier_end roll_end(struct pass_roll *roll)
+{
+    return (struct carrier_end){
+        .file = roll, .move = read_around, .finish = end_around, .interrupt = stop_around};
+}
+
+/* ---- a pass ---- */
+
 /* What can be read anywhere is read where the pass needs it, and the lanes of a process read their shares one
    after the other. Anything else, each process reads to its end, which tells that it is undamaged. */
 static struct carrier_load load_of(const struct run *run, const struct pass *pass)
@@ -285,7 +331,7 @@ static bool add_outcomes(struct run *run, const struct pass *pass)
         return false;
     if (!pass->to->of_run)
         of_pass = (struct outcomes){.strays = of_pass.strays};
-    outcomes_add(&run->outcomes, &of_pass);
+    output_add_outcomes(&run->outcomes, &of_pass);
     return true;
 }
 
@@ -396,7 +442,7 @@ bool pass_make(struct run *run, struct pass *pass)
     pass->frame = planes_of(run, pass);
     if (pass->from != NULL) {
         pass->frame.of_source = pass->from->of_run;
-        pass->roll = (struct roll){
+        pass->roll = (struct pass_roll){
             pass->from->carrier, pass->from->plane_bytes, {pass->overlap, run->plan->shape.planes}};
     }
     done = open_pass(run, pass) && (run->job->copies ? copy(run, pass) : filter(run, pass)) &&

@@ -12,8 +12,6 @@
 #include "plan/plan.h"
 #include "carrier.h"
 #include "observer.h"
-#include "outrange.h"
-#include "roll.h"
 #include "stops.h"
 #include "sweep.h"
 #include "tees.h"
@@ -45,9 +43,18 @@ struct run {
     struct observers observers;
     struct tees tees;
     const struct sink *sink; /* of the run */
-    struct outrange outrange;
+    struct encoding encode;  /* of the output, with the range of --out-range=auto once it is known */
+    bool unmapped;           /* no value has told of a range */
     struct pass_seconds seconds;
     struct outcomes outcomes;
+};
+
+/* A file whose planes are read as those of an unrolled grid, where the last come before the first and the
+   first after the last. */
+struct pass_roll {
+    struct carrier_end carrier; /* of the file, which gives planes in any order */
+    size_t plane_bytes;
+    struct range own; /* the file's planes among those of the grid */
 };
 
 /* One pass over the data. Without `from` the planes of the pass before it are still there; without `to` they
@@ -63,7 +70,7 @@ struct pass {
     struct sweep_frame frame;
     struct carrier_load load; /* that the reader brings */
     size_t taken;             /* planes of it */
-    struct roll roll;
+    struct pass_roll roll;
     struct carrier *reader, *writer;
 };
 

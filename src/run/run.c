@@ -1,105 +1,336 @@
-/* The run: planes from a source through a plan's levels into a sink, in one pass or in several. */
+/* The run: planes from a source through a plan's levels into a sink, as the schedule says:
+
+   - in one pass over the planes, behind which all levels lag (pass.c);
+   - with all planes in the fields, if all must be there before any is written, or if several members share
+   them (team.c);
+   - in several passes, the passes of a route, between which the planes stand in spool files (stops.c).
+
+   The stage with --until takes its steps on trial. In the fields, a step that is checked is a pass of its
+   own, and its changes are added up. Over spool files, a pass takes many steps before anyone knows whether
+   the run takes them; the planes before it stay where they are, and the last pass is repeated with fewer
+   steps. */
 #include "run.h"
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "journey.h"
-#include "outcomes.h"
+#include "output.h"
 #include "pass.h"
 #include "stats.h"
 #include "stops.h"
 #include "team.h"
-#include "trial.h"
 
 #include <math.h>
 #include <string.h>
 
+/* Steps that are taken on trial before their changes are looked at, where a pass goes over spool files. */
+#define TRIAL_STEPS 4096
+
+/* The steps of the stage with --until. */
+struct until {
+    uint64_t steps; /* taken */
+    struct history looks;
+    double last_change; /* RMS of the last step looked at; NaN before the first */
+    bool unreached;     /* all steps were taken in vain */
+};
+
 /* A run under way. */
 struct running {
-    struct plan *plan;
-    const struct run_request *request;
-    struct fault *fault;
-    struct stops stops;
     struct run run;
+    const struct run_request *request;
+    struct stops stops;
+    struct route route; /* over spool files */
     struct sweep sweeps[DEVICES_MOST];
     struct progress progress;
-    struct trial trial;
+    struct until until;
     struct stats stats;
     struct observer *observers; /* the list of all of them, the run's own first */
 };
 
-/* All planes are in the fields. */
-static bool measure_fields(struct running *running)
-{
-    struct run *run = &running->run;
+/* ---- the range of --out-range=auto ---- */
 
-    return peers_agree(run->peers, team_measure(run), running->fault) &&
-           outrange_settle(&run->outrange, run->peers, running->fault);
+static void widen(struct extremes *all, const struct extremes *more)
+{
+    if (!more->any)
+        return;
+    all->least = all->any && all->least < more->least ? all->least : more->least;
+    all->greatest = all->any && all->greatest > more->greatest ? all->greatest : more->greatest;
+    all->any = true;
 }
 
-/* All planes come in, and what is computed stays there. */
-static bool fill_fields(struct running *running, struct levels_mark end)
+static bool take_extremes(void *data, const void *bytes, size_t size, struct fault *fault)
 {
-    const struct stop in = stops_from(&running->stops, ROUTE_SOURCE);
+    struct extremes more;
 
-    return team_make(&running->run, &(struct pass){.end = end, .from = &in}) &&
-           (!running->plan->schedule.on_trial || trial_in_fields(&running->trial)) &&
-           (!running->plan->job->measures || measure_fields(running));
+    (void)fault;
+    memcpy(&more, bytes, size);
+    widen(data, &more);
+    return true;
+}
+
+static bool find_extremes(const struct run *run, struct extremes *extremes)
+{
+    bool done = true;
+
+    for (size_t i = 0; done && i < run->plan->shares.held; i++) {
+        const struct lane *lane = &run->lanes[i];
+        struct extremes of_lane;
+        done = lane->backend->tell_extremes(lane->device, &of_lane, run->fault);
+        if (done)
+            widen(extremes, &of_lane);
+    }
+    return done;
+}
+
+/* The extremes of all planes that were measured are the ends of the range. Where nothing is finite, zero is
+   both. A range that f64 cannot hold is refused. */
+static bool settle_range(struct run *run)
+{
+    struct extremes own = {.any = false}, extremes = own;
+
+    if (!peers_agree(run->peers, find_extremes(run, &own), run->fault) ||
+        !peers_gather(run->peers, &own, sizeof own, take_extremes, &extremes, run->fault) ||
+        !peers_broadcast(run->peers, &extremes, sizeof extremes, run->fault))
+        return false;
+    if (extremes.any && !isfinite(extremes.greatest - extremes.least))
+        return fault_raise_about(run->fault, STATUS_LIMIT, "--out-range=auto",
+                                 "%.9g and %.9g are too far apart", extremes.least, extremes.greatest);
+    run->unmapped = !extremes.any;
+    /* The least value need not be the least sample. */
+    if (run->job->intensity.slope < 0.0)
+        extremes = (struct extremes){extremes.any, extremes.greatest, extremes.least};
+    run->encode.low = extremes.any ? extremes.least : 0.0;
+    run->encode.high = extremes.any ? extremes.greatest : 0.0;
+    return true;
+}
+
+/* ---- checks of --until ---- */
+
+static const struct stage *last_stage(const struct running *running)
+{
+    const struct job *job = running->run.job;
+
+    return &job->stages[job->stage_count - 1];
+}
+
+/* The mark at which the steps begin that are taken on trial. */
+static struct levels_mark trial_start(const struct running *running)
+{
+    return (struct levels_mark){running->run.job->stage_count - 1, 0};
+}
+
+/* The RMS of a step in values, from the sums of all its channels in samples. */
+static double change_of(const struct running *running, const double *sums)
+{
+    const struct grid *grid = &running->run.job->in.grid;
+    double total = 0.0;
+
+    for (unsigned channel = 0; channel < grid->channels; channel++)
+        total += sums[channel];
+    return sqrt(total / (double)grid_samples(grid)) * intensity_unit(&last_stage(running)->intensity);
+}
+
+/* Look at a step; whether the run ends with it. */
+static bool judge(struct running *running, uint64_t step, const double *sums)
+{
+    running->until.last_change = change_of(running, sums);
+    history_add(&running->until.looks, step, running->until.last_change);
+    return running->until.last_change < last_stage(running)->until;
+}
+
+/* Look at those of some steps in a row that are checked; how many of them the run takes. */
+static size_t judge_all(struct running *running, uint64_t behind, const double *changes, size_t steps,
+                        bool *enough)
+{
+    size_t taken = 0;
+
+    *enough = false;
+    while (taken < steps && !*enough) {
+        const double *sums = changes + taken++ * running->run.job->in.grid.channels;
+        if (checks_is_due(&last_stage(running)->checks, behind + taken))
+            *enough = judge(running, behind + taken, sums);
+    }
+    running->until.steps += taken;
+    return taken;
+}
+
+/* ---- in the fields ---- */
+
+/* Steps of the last stage up to one, at once; the changes of each may be asked for. */
+static bool take_steps(struct running *running, struct levels_mark *mark, uint64_t step, double *changes)
+{
+    struct pass pass = {.begin = *mark, .end = {mark->stage, step}, .changes = changes};
+    bool done = mark->step == step || team_make(&running->run, &pass);
+
+    *mark = pass.end;
+    return done;
+}
+
+static bool try_in_fields(struct running *running)
+{
+    struct run *run = &running->run;
+    const struct stage *last = last_stage(running);
+    struct levels_mark mark = trial_start(running);
+    size_t channels = run->job->in.grid.channels;
+    double *sums = mem_alloc(channels, sizeof *sums, "the sums", run->fault);
+    bool enough = false, done = peers_agree(run->peers, sums != NULL, run->fault);
+
+    while (done && !enough && mark.step < last->steps) {
+        memset(sums, 0, channels * sizeof *sums);
+        done = take_steps(running, &mark, checks_next(&last->checks, mark.step) - 1, NULL) &&
+               take_steps(running, &mark, mark.step + 1, sums);
+        enough = done && judge(running, mark.step, sums);
+    }
+    running->until.steps += mark.step;
+    running->until.unreached = !enough;
+    mem_free(sums);
+    return done;
 }
 
 /* The sink takes its room while planes come in and are computed. */
 static bool filter_in_fields(struct running *running)
 {
-    bool on_trial = running->plan->schedule.on_trial;
-    struct levels_mark end = on_trial ? trial_start(&running->trial) : levels_end(&running->plan->levels);
-    const struct stop out = stops_to(&running->stops, ROUTE_SINK);
+    struct run *run = &running->run;
+    bool on_trial = run->plan->schedule.on_trial;
+    struct levels_mark end = on_trial ? trial_start(running) : levels_end(&run->plan->levels);
+    const struct stop in = stops_from(&running->stops, ROUTE_SOURCE),
+                      out = stops_to(&running->stops, ROUTE_SINK);
 
     stops_begin_to_reserve(&running->stops);
-    return fill_fields(running, end) && stops_reserve(&running->stops, running->fault) &&
-           team_make(&running->run, &(struct pass){.begin = end, .end = end, .to = &out});
+    return team_make(run, &(struct pass){.end = end, .from = &in}) && (!on_trial || try_in_fields(running)) &&
+           (!run->job->measures ||
+            (peers_agree(run->peers, team_measure(run), run->fault) && settle_range(run))) &&
+           stops_reserve(&running->stops, run->fault) &&
+           team_make(run, &(struct pass){.begin = end, .end = end, .to = &out});
 }
 
-static bool filter_until_over_spools(struct running *running)
+/* ---- over spool files ---- */
+
+/* One pass, which the route has yet to take; of its steps, changes are added up if they are not NULL, and of
+   its planes the extremes may be asked for. */
+static bool make_pass(struct running *running, const struct route_pass *next, double *changes, bool measures)
 {
-    struct journey journey = journey_start(&running->run, &running->stops);
-    struct levels_mark end;
+    const struct stop from = stops_from(&running->stops, next->from),
+                      to = stops_to(&running->stops, next->to);
+    struct pass pass = {.begin = next->begin,
+                        .end = next->end,
+                        .overlap = next->overlap,
+                        .from = &from,
+                        .to = &to,
+                        .changes = changes,
+                        .measures = measures};
 
-    return journey_to_spool(&journey, trial_start(&running->trial)) &&
-           trial_over_spools(&running->trial, &journey, &end) && journey_to_sink(&journey, end);
+    return pass_make(&running->run, &pass);
 }
 
+/* All the way to a mark: into the sink, or into a spool file; there the extremes may be asked for. */
+static bool follow(struct running *running, struct levels_mark end, bool into_sink, bool measures)
+{
+    struct route *route = &running->route;
+    struct levels_mark there = levels_settle(route->levels, end);
+
+    do {
+        struct route_pass next = route_next(route, end, into_sink);
+        if (!make_pass(running, &next, NULL, measures && levels_is_same_mark(next.end, there)))
+            return false;
+        route_take(route, &next);
+    } while (!route_is_at(route, end));
+    return true;
+}
+
+/* A pass over steps on trial. */
+static struct route_pass trial_pass(const struct running *running)
+{
+    const struct route *route = &running->route;
+    struct levels_mark end = levels_end(route->levels), most = route->at;
+    struct route_pass next;
+
+    most.step += TRIAL_STEPS;
+    if (most.step < last_stage(running)->steps)
+        end = most;
+    next = route_next(route, end, false);
+    next.to = route_other_spool(next.from);
+    return next;
+}
+
+static size_t steps_of(const struct running *running, const struct route_pass *next)
+{
+    uint64_t end = next->end.stage > next->begin.stage ? last_stage(running)->steps : next->end.step;
+
+    return (size_t)(end - next->begin.step);
+}
+
+/* The route is left at a state that is not past the last step taken; `end` is the mark of that step, to which
+   it has yet to go. */
+static bool try_over_spools(struct running *running, struct levels_mark *end)
+{
+    struct route *route = &running->route;
+    unsigned channels = running->run.job->in.grid.channels;
+    bool enough = false;
+
+    while (!enough && !route_is_at(route, levels_end(route->levels))) {
+        struct route_pass next = trial_pass(running);
+        size_t steps = steps_of(running, &next), taken = 0;
+        double *sums = mem_zeroed(steps, channels * sizeof *sums, "the sums", running->run.fault);
+        bool done = sums != NULL && make_pass(running, &next, sums, false);
+        if (done)
+            taken = judge_all(running, next.begin.step, sums, steps, &enough);
+        mem_free(sums);
+        if (!done)
+            return false;
+        if (taken < steps) {
+            *end = route->at;
+            end->step += taken;
+            return true;
+        }
+        route_take(route, &next);
+    }
+    *end = route->at;
+    running->until.unreached = !enough;
+    return true;
+}
+
+/* All of the result stands in a spool file before any of it is written, if it is to be measured. */
 static bool filter_over_spools(struct running *running)
 {
-    struct journey journey = journey_start(&running->run, &running->stops);
+    const struct plan *plan = running->run.plan;
+    struct levels_mark end = levels_end(&plan->levels);
 
-    return journey_to_sink(&journey, levels_end(&running->plan->levels));
+    running->route = route_start(&plan->levels, plan->schedule.depth, running->stops.source->random);
+    if (plan->schedule.on_trial &&
+        (!follow(running, trial_start(running), false, false) || !try_over_spools(running, &end)))
+        return false;
+    return (!plan->job->measures || (follow(running, end, false, true) && settle_range(&running->run))) &&
+           follow(running, end, true, false);
 }
+
+/* ---- a run ---- */
 
 static bool filter_at_once(struct running *running)
 {
     const struct stop in = stops_from(&running->stops, ROUTE_SOURCE),
                       out = stops_to(&running->stops, ROUTE_SINK);
-    struct pass pass = {.end = levels_end(&running->plan->levels), .from = &in, .to = &out};
+    struct pass pass = {.end = levels_end(&running->run.plan->levels), .from = &in, .to = &out};
 
     return pass_make(&running->run, &pass);
 }
 
 static bool filter_all(struct running *running)
 {
-    const struct schedule *schedule = &running->plan->schedule;
+    const struct schedule *schedule = &running->run.plan->schedule;
 
-    if (schedule->spooled)
-        return schedule->on_trial ? filter_until_over_spools(running) : filter_over_spools(running);
-    return schedule->whole ? filter_in_fields(running) : filter_at_once(running);
+    return schedule->spooled ? filter_over_spools(running)
+           : schedule->whole ? filter_in_fields(running)
+                             : filter_at_once(running);
 }
 
 static bool begin_observers(struct running *running)
 {
     const struct observers *others = &running->request->observers;
-    struct observers *all = &running->run.observers;
+    struct run *run = &running->run;
+    struct observers *all = &run->observers;
 
     running->observers =
-        mem_alloc(others->count + 1, sizeof *running->observers, "the observers", running->fault);
+        mem_alloc(others->count + 1, sizeof *running->observers, "the observers", run->fault);
     if (running->observers == NULL)
         return false;
     all->list = running->observers;
@@ -107,35 +338,34 @@ static bool begin_observers(struct running *running)
         running->observers[all->count++] = (struct observer){&stats_kind, &running->stats};
     for (size_t i = 0; i < others->count; i++)
         running->observers[all->count++] = others->list[i];
-    return observers_begin(all, running->plan, running->fault);
+    return observers_begin(all, run->plan, run->fault);
 }
 
 static bool create_sweep(void *context, size_t index, struct crew *crew, struct fault *fault)
 {
-    struct running *running = context;
-    struct run *run = &running->run;
+    const struct run *run = context;
 
     (void)crew;
-    return sweep_create(&run->sweeps[index], running->plan, &run->lanes[index], run->progress, fault);
+    return sweep_create(&run->sweeps[index], run->plan, &run->lanes[index], run->progress, fault);
 }
 
 /* After a fault lanes may still be about to read each other's fields. */
-static void destroy_sweeps(struct running *running)
+static void destroy_sweeps(struct run *run)
 {
-    struct sweep *sweeps = running->run.sweeps;
+    const size_t held = run->plan->shares.held;
     struct fault again;
 
-    for (size_t i = 0; i < running->plan->shares.held && running->plan->shares.held > 1; i++) {
-        if (sweeps[i].lane != NULL)
-            (void)sweep_finish(&sweeps[i], &again);
+    for (size_t i = 0; i < held && held > 1; i++) {
+        if (run->sweeps[i].lane != NULL)
+            (void)sweep_finish(&run->sweeps[i], &again);
     }
-    for (size_t i = 0; i < running->plan->shares.held; i++)
-        sweep_destroy(&sweeps[i]);
+    for (size_t i = 0; i < held; i++)
+        sweep_destroy(&run->sweeps[i]);
 }
 
 static void release(struct running *running)
 {
-    destroy_sweeps(running);
+    destroy_sweeps(&running->run);
     stops_close(&running->stops);
     tees_end(&running->run.tees);
     stats_free(&running->stats);
@@ -145,40 +375,38 @@ static void release(struct running *running)
 /* The device has started once. */
 static double start_seconds(const struct running *running)
 {
-    return running->request->volume == 0 ? running->plan->start : 0.0;
+    return running->request->volume == 0 ? running->run.plan->start : 0.0;
 }
 
-/* Ranks that write one file in memory are all on one node, so the threads of all of them count. */
-static void expect_writers(const struct running *running)
+/* Of several ranks, rank 0 takes room for all samples beside the run. Those that write one file in memory are
+   all on one node, so the threads of all of them count. */
+static bool open_outputs(struct running *running)
 {
-    struct file_out *file = running->stops.outlet.sink->samples.file;
+    struct run *run = &running->run;
+    struct file_out *file = running->stops.output.sink->samples.file;
 
     if (file != NULL)
-        file_out_expect_writers(file, running->plan->schedule.writers *
-                                          (unsigned)peers_count(running->request->peers));
+        file_out_expect_writers(file, run->plan->schedule.writers * (unsigned)peers_count(run->peers));
+    running->stops.reserved = running->stops.reserved || peers_count(run->peers) > 1;
+    return output_open(&running->stops.output, running->request->volume, run->peers, run->fault) &&
+           tees_begin(&run->tees, run->peers, run->fault);
 }
 
-/* Of several ranks, rank 0 takes room for all samples beside the run. */
-static bool open_outlets(struct running *running)
+static bool open_history(struct running *running)
 {
-    const struct peers *peers = running->request->peers;
-
-    expect_writers(running);
-    running->stops.reserved = running->stops.reserved || peers_count(peers) > 1;
-    return outlet_open(&running->stops.outlet, running->request->volume, peers, running->fault) &&
-           tees_begin(&running->run.tees, peers, running->fault);
+    return history_open(&running->until.looks, checks_count(&last_stage(running)->checks),
+                        running->run.fault);
 }
 
 static bool prepare(struct running *running)
 {
     struct run *run = &running->run;
     double begun = clock_seconds();
-    bool done = begin_observers(running) && stops_open(&running->stops, running->fault) &&
-                open_outlets(running) &&
-                crew_share(running->plan->shares.held, create_sweep, running, running->fault) &&
-                (!running->plan->schedule.on_trial || trial_open(&running->trial));
+    bool done = begin_observers(running) && stops_open(&running->stops, run->fault) &&
+                open_outputs(running) && crew_share(run->plan->shares.held, create_sweep, run, run->fault) &&
+                (!run->plan->schedule.on_trial || open_history(running));
 
-    if (run->tees.count > 0 && running->plan->shares.count == 1)
+    if (run->tees.count > 0 && run->plan->shares.count == 1)
         run->sweep->tap = (struct sweep_tap){&run->tees, tees_take};
     run->seconds.start = start_seconds(running) + clock_seconds() - begun;
     return done;
@@ -194,38 +422,38 @@ static size_t computed_planes(const struct plan *plan)
 
 /* Sample updates of the whole run: each plane is read and written by every pass, and advanced by every
    operation of every step. */
-static double work_ahead(const struct running *running)
+static double work_ahead(const struct plan *plan)
 {
-    const struct schedule *schedule = &running->plan->schedule;
-    double sweeps = running->plan->job->copies ? 1.0 : 2.0 * (double)schedule->passes;
+    const struct schedule *schedule = &plan->schedule;
+    double sweeps = plan->job->copies ? 1.0 : 2.0 * (double)schedule->passes;
 
-    for (size_t i = 0; i < running->plan->step_count; i++)
-        sweeps += (double)running->plan->job->stages[i].steps * (double)running->plan->steps[i].step.count;
-    sweeps *= 1.0 + schedule->again / (double)schedule->passes / (double)running->plan->shape.planes;
-    return sweeps * plan_samples(running->plan, computed_planes(running->plan));
+    for (size_t i = 0; i < plan->step_count; i++)
+        sweeps += (double)plan->job->stages[i].steps * (double)plan->steps[i].step.count;
+    sweeps *= 1.0 + schedule->again / (double)schedule->passes / (double)plan->shape.planes;
+    return sweeps * plan_samples(plan, computed_planes(plan));
 }
 
 /* What rank 0 tells of the run is of all ranks, once each has made its part. */
 static bool gather(struct running *running)
 {
-    struct peers *peers = running->request->peers;
+    struct run *run = &running->run;
 
-    return outcomes_gather(&running->run.outcomes, peers, running->fault) &&
-           outlet_gather(&running->stops.outlet, peers, running->fault) &&
-           tees_gather(&running->run.tees, peers, running->fault);
+    return output_gather_outcomes(&run->outcomes, run->peers, run->fault) &&
+           output_gather(&running->stops.output, run->peers, run->fault) &&
+           tees_gather(&run->tees, run->peers, run->fault);
 }
 
 /* After the last volume the files are complete. */
 static bool finish_files(struct running *running)
 {
-    double begun = clock_seconds();
-    bool done =
-        !stops_is_last_volume(&running->stops) || (sink_finish(running->stops.outlet.sink, running->fault) &&
-                                                   tees_finish(&running->run.tees, running->fault));
-    double seconds = clock_seconds() - begun;
+    struct run *run = &running->run;
+    double begun = clock_seconds(), seconds;
+    bool done = !stops_is_last_volume(&running->stops) ||
+                (sink_finish(running->stops.output.sink, run->fault) && tees_finish(&run->tees, run->fault));
 
-    running->run.seconds.write += seconds;
-    running->run.seconds.writing += seconds;
+    seconds = clock_seconds() - begun;
+    run->seconds.write += seconds;
+    run->seconds.writing += seconds;
     return done;
 }
 
@@ -267,7 +495,6 @@ static struct run_summary summarise(const struct running *running)
 {
     const struct run *run = &running->run;
     const struct pass_seconds *seconds = &run->seconds;
-
     struct run_summary summary = {.start = seconds->start,
                                   .read = seconds->read,
                                   .reading = seconds->reading,
@@ -277,17 +504,17 @@ static struct run_summary summarise(const struct running *running)
                                   .download = seconds->download,
                                   .write = seconds->write,
                                   .writing = seconds->writing,
-                                  .steps = certain_steps(running->plan) + running->trial.steps,
-                                  .looks = running->trial.looks,
-                                  .last_change = running->trial.last_change,
-                                  .unreached = running->trial.unreached,
+                                  .steps = certain_steps(run->plan) + running->until.steps,
+                                  .looks = running->until.looks,
+                                  .last_change = running->until.last_change,
+                                  .unreached = running->until.unreached,
                                   .outcomes = run->outcomes,
                                   .low = NAN,
                                   .high = NAN,
                                   .tallies_in = running->stats.in,
                                   .tallies_out = running->stats.out};
 
-    for (size_t i = 0; i < running->plan->shares.held; i++)
+    for (size_t i = 0; i < run->plan->shares.held; i++)
         summary.shares[i] = share_of(run, i);
     return summary;
 }
@@ -296,10 +523,8 @@ bool run_plan(struct plan *plan, const struct run_request *request, struct sourc
               struct run_summary *summary, struct fault *fault)
 {
     struct running running = {
-        .plan = plan,
         .request = request,
-        .fault = fault,
-        .stops = stops_of(plan, request->volume, source, sink, &running.run.outrange.encode),
+        .stops = stops_of(plan, request->volume, source, sink, &running.run.encode),
         .run = {.plan = plan,
                 .lanes = plan->lanes,
                 .lane = &plan->lanes[0],
@@ -312,24 +537,24 @@ bool run_plan(struct plan *plan, const struct run_request *request, struct sourc
                 .share = plan->shares.first,
                 .sweeps = running.sweeps,
                 .sweep = running.sweeps,
-                .outrange = {.plan = plan, .encode = plan->job->encode},
+                .encode = plan->job->encode,
                 .progress = &running.progress},
-        .trial = trial_of(&running.run),
+        .until.last_change = NAN,
         .stats.of_series = request->volume == 0};
     struct run *run = &running.run;
     double begun = clock_seconds();
     bool done;
 
-    progress_begin(&running.progress, request->progress, work_ahead(&running));
+    progress_begin(&running.progress, request->progress, work_ahead(plan));
     done = peers_agree(request->peers, prepare(&running), fault) &&
            peers_agree(request->peers, filter_all(&running), fault) &&
            observers_finish(&run->observers, request->peers, fault) && gather(&running) &&
            finish_files(&running);
     progress_end(&running.progress);
     *summary = summarise(&running);
-    if (done && outrange_maps(&run->outrange)) {
-        summary->low = intensity_value(&plan->job->intensity, run->outrange.encode.low);
-        summary->high = intensity_value(&plan->job->intensity, run->outrange.encode.high);
+    if (done && run->encode.ranged && !run->unmapped) {
+        summary->low = intensity_value(&plan->job->intensity, run->encode.low);
+        summary->high = intensity_value(&plan->job->intensity, run->encode.high);
     }
     release(&running);
     summary->total = start_seconds(&running) + clock_seconds() - begun;
@@ -364,7 +589,7 @@ void run_summary_add(struct run_summary *all, const struct job *job, size_t inde
     all->write += volume->write;
     all->writing += volume->writing;
     all->total += volume->total;
-    outcomes_add(&all->outcomes, &volume->outcomes);
+    output_add_outcomes(&all->outcomes, &volume->outcomes);
 }
 
 void run_summary_free(struct run_summary *summary)

@@ -37,27 +37,27 @@ static bool write_in_order(void *file, void *samples, struct range planes, struc
 {
     struct stops *stops = file;
 
-    return outlet_write(&stops->outlet, samples, planes.count, fault);
+    return output_write(&stops->output, samples, planes.count, fault);
 }
 
 static bool write_anywhere(void *file, void *samples, struct range planes, struct fault *fault)
 {
     struct stops *stops = file;
 
-    return outlet_write_at(&stops->outlet, samples, stops->volume, planes, fault);
+    return output_write_at(&stops->output, samples, stops->volume, planes, fault);
 }
 
 void stops_begin_to_reserve(struct stops *stops)
 {
     if (!stops->reserved)
-        sink_begin_to_reserve(stops->outlet.sink);
+        sink_begin_to_reserve(stops->output.sink);
 }
 
 bool stops_reserve(struct stops *stops, struct fault *fault)
 {
-    bool has_place = stops->outlet.sink->samples.file != NULL;
+    bool has_place = stops->output.sink->samples.file != NULL;
 
-    stops->reserved = stops->reserved || !has_place || sink_reserve(stops->outlet.sink, fault);
+    stops->reserved = stops->reserved || !has_place || sink_reserve(stops->output.sink, fault);
     return stops->reserved;
 }
 
@@ -106,7 +106,7 @@ static struct stop from_source(struct stops *stops)
 
 static struct stop to_sink(struct stops *stops)
 {
-    const bool random = stops->outlet.sink->samples.file != NULL;
+    const bool random = stops->output.sink->samples.file != NULL;
     const struct carrier_end in_order = {.file = stops, .move = write_in_order};
     const struct carrier_end anywhere = {.file = stops, .prepare = reserve_sink, .move = write_anywhere};
 
@@ -154,7 +154,7 @@ struct stop stops_to(struct stops *stops, enum route_stop stop)
 
 static const struct file_out *output_of(const struct stops *stops)
 {
-    const struct sink *sink = stops->outlet.sink;
+    const struct sink *sink = stops->output.sink;
 
     return sink->file != NULL ? sink->file : sink->samples.file;
 }
@@ -186,7 +186,7 @@ struct stops stops_of(const struct plan *plan, size_t volume, struct source *sou
                           .job = plan->job,
                           .volume = volume,
                           .source = source,
-                          .outlet = {.job = plan->job, .sink = sink},
+                          .output = {.job = plan->job, .sink = sink},
                           .reserved = volume > 0,
                           .encode = encode,
                           .spools = {{.spool.descriptor = -1}, {.spool.descriptor = -1}},
@@ -204,5 +204,5 @@ void stops_close(struct stops *stops)
     for (size_t i = 0; i < STOPS_SPOOLS; i++)
         spool_close(&stops->spools[i].spool);
     spool_close(&stops->held);
-    outlet_close(&stops->outlet);
+    output_close(&stops->output);
 }

@@ -11,7 +11,7 @@
 #include "plan/route.h"
 #include "carrier.h"
 #include "observer.h"
-#include "outlet.h"
+#include "output.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -41,7 +41,7 @@ struct stops {
     const struct job *job;
     size_t volume;
     struct source *source;
-    struct outlet outlet;          /* of the sink */
+    struct output output;          /* of the sink */
     bool reserved;                 /* there is room for all of its samples */
     const struct encoding *encode; /* of the sink */
     struct plane_spool spools[STOPS_SPOOLS];

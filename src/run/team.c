@@ -14,7 +14,7 @@
 #include "base/mem.h"
 #include "base/pool.h"
 #include "exchange.h"
-#include "outcomes.h"
+#include "output.h"
 
 #include <string.h>
 
@@ -174,7 +174,7 @@ static bool move_planes(struct run *run, const struct pass *pass)
         return pass_make(run, &alone);
     done = goes_side_by_side(run, pass) ? move_beside(run, &move) : move_in_turn(run, &move);
     for (size_t i = 0; i < members_here(run); i++)
-        outcomes_add(&run->outcomes, &move.outcomes[i]);
+        output_add_outcomes(&run->outcomes, &move.outcomes[i]);
     return done;
 }
 

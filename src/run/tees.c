@@ -3,14 +3,14 @@
 #include "tees.h"
 
 #include "base/size.h"
-#include "outcomes.h"
+#include "output.h"
 
 bool tees_begin(struct tees *tees, const struct peers *peers, struct fault *fault)
 {
     for (size_t i = 0; i < tees->count; i++) {
         struct tee *tee = &tees->list[i];
-        tee->outlet = (struct outlet){.job = tees->plan->job, .sink = tee->sink};
-        if (!outlet_open(&tee->outlet, 0, peers, fault))
+        tee->output = (struct output){.job = tees->plan->job, .sink = tee->sink};
+        if (!output_open(&tee->output, 0, peers, fault))
             return false;
     }
     return true;
@@ -21,11 +21,11 @@ static bool write_planes(void *file, void *samples, struct range planes, struct 
 {
     struct tees *tees = file;
     size_t all = tees->plan->shape.planes;
-    struct outlet *outlet = &tees->list[planes.first / all].outlet;
+    struct output *output = &tees->list[planes.first / all].output;
 
-    return outlet->joint
-               ? outlet_write_at(outlet, samples, 0, (struct range){planes.first % all, planes.count}, fault)
-               : outlet_write(outlet, samples, planes.count, fault);
+    return output->joint
+               ? output_write_at(output, samples, 0, (struct range){planes.first % all, planes.count}, fault)
+               : output_write(output, samples, planes.count, fault);
 }
 
 bool tees_open_pass(struct tees *tees, const struct lane *lane, const struct sweep_frame *frame,
@@ -130,7 +130,8 @@ bool tees_gather(struct tees *tees, struct peers *peers, struct fault *fault)
 {
     for (size_t i = 0; i < tees->count; i++) {
         struct tee *tee = &tees->list[i];
-        if (!outcomes_gather(&tee->outcomes, peers, fault) || !outlet_gather(&tee->outlet, peers, fault))
+        if (!output_gather_outcomes(&tee->outcomes, peers, fault) ||
+            !output_gather(&tee->output, peers, fault))
             return false;
     }
     return true;
@@ -148,5 +149,5 @@ bool tees_finish(struct tees *tees, struct fault *fault)
 void tees_end(struct tees *tees)
 {
     for (size_t i = 0; i < tees->count; i++)
-        outlet_close(&tees->list[i].outlet);
+        output_close(&tees->list[i].output);
 }

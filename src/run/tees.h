@@ -9,7 +9,7 @@
 #include "format/format.h"
 #include "plan/plan.h"
 #include "carrier.h"
-#include "outlet.h"
+#include "output.h"
 #include "ring.h"
 #include "sweep.h"
 
@@ -21,7 +21,7 @@ struct tee {
     uint64_t step;            /* of the last stage: so many are behind */
     struct sink *sink;        /* with the header of the run's output */
     struct outcomes outcomes; /* of the samples that went there */
-    struct outlet outlet;     /* into the sink, during a run */
+    struct output output;     /* into the sink, during a run */
 };
 
 /* Those of a run, and what brings planes to them while a pass goes on. */

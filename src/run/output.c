@@ -1,0 +1,202 @@
+/* Outputs: the way from whole planes of a run into a file that may hold a part of each, and that several
+   ranks may write. */
+#include "output.h"
+
+#include "base/mem.h"
+
+#include <string.h>
+
+/* ---- the ends of a rank's bytes ---- */
+
+enum { LOW, HIGH, ENDS };
+
+/* As it goes to rank 0: places and sizes, and the bytes behind them. */
+struct output_fringe_ends {
+    uint64_t at[ENDS], size[ENDS];
+    unsigned char bytes[];
+};
+
+static size_t bytes_of(const struct output_fringe_ends *ends)
+{
+    return sizeof *ends + (size_t)(ends->size[LOW] + ends->size[HIGH]);
+}
+
+/* Where one block at least is the rank's alone, what is before it and after it; else all bytes are one end.
+ */
+static void find_ends(struct output_fringe *fringe, uint64_t begin, uint64_t end,
+                      struct output_fringe_ends *ends)
+{
+    uint64_t first = (begin + OUTPUT_BLOCK - 1) / OUTPUT_BLOCK * OUTPUT_BLOCK;
+    uint64_t last = end / OUTPUT_BLOCK * OUTPUT_BLOCK;
+
+    fringe->begin = first < last ? first : end;
+    fringe->end = first < last ? last : end;
+    *ends = (struct output_fringe_ends){.at = {begin, fringe->end},
+                                        .size = {fringe->begin - begin, end - fringe->end}};
+}
+
+bool output_fringe_open(struct output_fringe *fringe, struct file_out *file, uint64_t begin, uint64_t end,
+                        const struct peers *peers, struct fault *fault)
+{
+    struct output_fringe_ends ends;
+
+    *fringe = (struct output_fringe){.file = file, .direct = peers_lead(peers), .begin = begin, .end = end};
+    if (fringe->direct)
+        return true;
+    find_ends(fringe, begin, end, &ends);
+    fringe->ends = mem_alloc(1, bytes_of(&ends), "the ends of a part", fault);
+    if (fringe->ends == NULL)
+        return false;
+    memcpy(fringe->ends, &ends, sizeof ends);
+    return true;
+}
+
+size_t output_fringe_most(uint64_t bytes)
+{
+    return (size_t)(bytes < ENDS * OUTPUT_BLOCK ? bytes : ENDS * OUTPUT_BLOCK);
+}
+
+/* What of the bytes lies in an end. */
+static void keep(struct output_fringe_ends *ends, int which, uint64_t offset, const unsigned char *bytes,
+                 size_t size)
+{
+    uint64_t from = ends->at[which] > offset ? ends->at[which] : offset;
+    uint64_t to = ends->at[which] + ends->size[which];
+
+    to = to < offset + size ? to : offset + size;
+    if (from < to)
+        memcpy(ends->bytes + (which == HIGH ? ends->size[LOW] : 0) + (from - ends->at[which]),
+               bytes + (from - offset), (size_t)(to - from));
+}
+
+bool output_fringe_write(const struct output_fringe *fringe, uint64_t offset, const void *bytes, size_t size,
+                         struct fault *fault)
+{
+    uint64_t from = offset > fringe->begin ? offset : fringe->begin;
+    uint64_t to = offset + size < fringe->end ? offset + size : fringe->end;
+
+    if (!fringe->direct) {
+        keep(fringe->ends, LOW, offset, bytes, size);
+        keep(fringe->ends, HIGH, offset, bytes, size);
+    }
+    return from >= to || file_out_write_at(fringe->file, from, (const unsigned char *)bytes + (from - offset),
+                                           (size_t)(to - from), fault);
+}
+
+/* Rank 0 brings nothing to itself. */
+static bool write_ends(void *data, const void *bytes, size_t size, struct fault *fault)
+{
+    const struct output_fringe *fringe = data;
+    const struct output_fringe_ends *ends = bytes;
+
+    return size == 0 ||
+           (file_out_write_at(fringe->file, ends->at[LOW], ends->bytes, (size_t)ends->size[LOW], fault) &&
+            file_out_write_at(fringe->file, ends->at[HIGH], ends->bytes + ends->size[LOW],
+                              (size_t)ends->size[HIGH], fault));
+}
+
+static bool gather_fringe(const struct output_fringe *fringe, struct peers *peers, struct fault *fault)
+{
+    size_t size = fringe->direct ? 0 : bytes_of(fringe->ends);
+
+    return peers_gather(peers, fringe->ends, size, write_ends, (void *)fringe, fault);
+}
+
+void output_fringe_close(struct output_fringe *fringe)
+{
+    mem_free(fringe->ends);
+    fringe->ends = NULL;
+}
+
+/* ---- planes ---- */
+
+static void cut(const struct job *job, void *samples, size_t planes)
+{
+    if (!region_has_whole_planes(&job->region, &job->out.grid))
+        region_cut(&job->region, &job->out.grid, sample_size(job->out.type), samples, planes);
+}
+
+bool output_write(struct output *output, void *samples, size_t planes, struct fault *fault)
+{
+    const struct job *job = output->job;
+
+    cut(job, samples, planes);
+    return sink_write(output->sink, samples, planes * job_written_planes(job), fault);
+}
+
+/* Where some planes of the grid go, in planes from the sink's place on, in one volume of a series. */
+static struct range written_planes(const struct output *output, size_t volume, struct range planes)
+{
+    const struct job *job = output->job;
+    const struct range all = output->sink->samples.apart ? job_window(job) : job_planes(job);
+    size_t each = job_written_planes(job);
+
+    return (struct range){(volume * all.count + planes.first - all.first) * each, planes.count * each};
+}
+
+static uint64_t offset_of(const struct output *output, const struct range *written)
+{
+    return output->sink->samples.begin + (uint64_t)written->first * header_plane_bytes(&output->sink->header);
+}
+
+bool output_open(struct output *output, size_t volume, const struct peers *peers, struct fault *fault)
+{
+    const struct range written = written_planes(output, volume, job_window(output->job));
+    uint64_t begin = offset_of(output, &written);
+
+    output->joint = peers_count(peers) > 1;
+    return !output->joint || output->sink->samples.apart ||
+           output_fringe_open(&output->fringe, output->sink->samples.file, begin,
+                              begin + (uint64_t)written.count * header_plane_bytes(&output->sink->header),
+                              peers, fault);
+}
+
+bool output_write_at(struct output *output, void *samples, size_t volume, struct range planes,
+                     struct fault *fault)
+{
+    const struct range written = written_planes(output, volume, planes);
+
+    cut(output->job, samples, planes.count);
+    return output->fringe.file == NULL
+               ? sink_write_at(output->sink, samples, written.first, written.count, fault)
+               : output_fringe_write(&output->fringe, offset_of(output, &written), samples,
+                                     written.count * header_plane_bytes(&output->sink->header), fault);
+}
+
+bool output_gather(const struct output *output, struct peers *peers, struct fault *fault)
+{
+    return output->fringe.file == NULL || gather_fringe(&output->fringe, peers, fault);
+}
+
+void output_close(struct output *output)
+{
+    output_fringe_close(&output->fringe);
+}
+
+/* ---- what became of samples ---- */
+
+void output_add_outcomes(struct outcomes *all, const struct outcomes *more)
+{
+    all->strays += more->strays;
+    all->nans += more->nans;
+    all->below += more->below;
+    all->above += more->above;
+}
+
+static bool take_outcomes(void *data, const void *bytes, size_t size, struct fault *fault)
+{
+    struct outcomes more;
+
+    (void)fault;
+    memcpy(&more, bytes, size);
+    output_add_outcomes(data, &more);
+    return true;
+}
+
+bool output_gather_outcomes(struct outcomes *outcomes, struct peers *peers, struct fault *fault)
+{
+    const struct outcomes own = *outcomes;
+
+    *outcomes = (struct outcomes){.strays = 0};
+    return peers_gather(peers, &own, sizeof own, take_outcomes, outcomes, fault);
+}

@@ -1,0 +1,74 @@
+/* Outputs: the way from whole planes of a run into a file that may hold a part of each, and that several
+   ranks may write.
+
+   Clients of a network's file system write whole pages, so that two of them may tear a page that both write.
+   So each block of the file has one writer. The blocks at the ends of a rank's bytes may be others' as well:
+   what the rank has of these blocks, the fringe, it keeps in memory, and rank 0 writes it at the end. */
+#ifndef OUTPUT_H
+#define OUTPUT_H
+
+#include "base/diag.h"
+#include "base/file_out.h"
+#include "peers/peers.h"
+#include "kernels/backend.h"
+#include "format/format.h"
+#include "plan/job.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Larger than any page or stripe of a lock that file systems have by default. */
+#define OUTPUT_BLOCK ((uint64_t)1 << 20)
+
+/* The ends of the bytes that a rank writes. */
+struct output_fringe {
+    struct file_out *file;
+    bool direct;                     /* rank 0 writes all of its bytes itself */
+    uint64_t begin, end;             /* of the blocks that are the rank's alone */
+    struct output_fringe_ends *ends; /* what is kept of the bytes before and after them */
+};
+
+/* For bytes from `begin` to before `end`, which the rank is about to write; to be closed, also after a
+ * failure. */
+bool output_fringe_open(struct output_fringe *fringe, struct file_out *file, uint64_t begin, uint64_t end,
+                        const struct peers *peers, struct fault *fault);
+
+/* The most bytes that a rank keeps of so many. */
+size_t output_fringe_most(uint64_t bytes);
+
+/* Some of them; threads may do so at once. */
+bool output_fringe_write(const struct output_fringe *fringe, uint64_t offset, const void *bytes, size_t size,
+                         struct fault *fault);
+void output_fringe_close(struct output_fringe *fringe);
+
+struct output {
+    const struct job *job;
+    struct sink *sink;
+
+    /* Once it is open. */
+    bool joint;                  /* several ranks write the file */
+    struct output_fringe fringe; /* if others write the same blocks */
+};
+
+/* Open it for one volume of a series. The sink of several ranks has a place for its samples. It is to be
+   closed, also after a failure. */
+bool output_open(struct output *output, size_t volume, const struct peers *peers, struct fault *fault);
+
+/* The next planes of the result, packed; what of them is not written is gone afterwards. */
+bool output_write(struct output *output, void *samples, size_t planes, struct fault *fault);
+
+/* Those planes of one volume of a series, in any order, where the sink has a place for its samples. */
+bool output_write_at(struct output *output, void *samples, size_t volume, struct range planes,
+                     struct fault *fault);
+
+/* All ranks together, once all have written: rank 0 writes what others kept for it. */
+bool output_gather(const struct output *output, struct peers *peers, struct fault *fault);
+void output_close(struct output *output);
+
+/* What became of samples in one, as a part of what did in several. And all ranks together: rank 0 gets the
+   sums of all of them. */
+void output_add_outcomes(struct outcomes *all, const struct outcomes *more);
+bool output_gather_outcomes(struct outcomes *outcomes, struct peers *peers, struct fault *fault);
+
+#endif
