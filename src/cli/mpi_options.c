@@ -6,9 +6,9 @@
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/thread.h"
-#include "pipeline/invitation.h"
+#include "peers/peers.h"
 #include "plan/split.h"
-#include "peers/launcher.h"
+#include "pipeline/invitation.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -213,7 +213,7 @@ static void take_share(const struct peers *peers, struct options *options)
 /* Nothing is wrong with a task that has a part of its own, or files of its own; only the first one tells. */
 static void note_tasks(const struct options *options)
 {
-    uint64_t index, count = launcher_count(&index);
+    uint64_t index, count = peers_launched(&index);
     const char *advice = options->program == PROGRAM_VOXFILT ? "voxfilt-mpi, or --part, divides it"
                                                              : "give each of them files of its own";
 

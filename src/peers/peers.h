@@ -131,4 +131,12 @@ bool peers_gather(struct peers *peers, const void *bytes, size_t size, peers_tak
 bool peers_team(struct peers *peers, size_t count, struct peers *team, struct fault *fault);
 void peers_close(struct peers *peers);
 
+/* Tasks that a launcher of parallel programs has started, as it tells in the environment, and the number of
+   this one; 1 where nothing tells. */
+uint64_t peers_launched(uint64_t *index);
+
+/* Whether a launcher of MPI has started one task, and no other launcher in the environment says more: a
+   launcher may itself be a task of another one. */
+bool peers_launched_alone(void);
+
 #endif

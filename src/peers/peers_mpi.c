@@ -3,7 +3,6 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "launcher.h"
 
 #include <mpi.h>
 #include <sched.h>
@@ -629,7 +628,7 @@ static void leave_last(bool silent)
 /* Each would run by itself, and all write the same file. */
 static bool refuse_singletons(bool *silent, struct fault *fault)
 {
-    uint64_t index, count = launcher_count(&index);
+    uint64_t index, count = peers_launched(&index);
     char library[80];
 
     if (count <= 1)
@@ -674,7 +673,7 @@ bool peers_mpi_open(struct peers *peers, bool *silent, struct fault *fault)
     *silent = false;
     *peers = (struct peers){.kind = NULL};
     /* Starting MPI may take longer than the run, and a single rank has nobody to reach. */
-    if (launcher_started_one()) {
+    if (peers_launched_alone()) {
         peers->place = place_alone();
         return true;
     }

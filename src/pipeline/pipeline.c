@@ -7,7 +7,6 @@
 #include "format/png_stack.h"
 #include "format/gray_slice.h"
 #include "run/output.h"
-#include "run/stats.h"
 
 #include <string.h>
 
@@ -412,7 +411,7 @@ static bool plan_own(struct pipeline *pipeline, struct fault *fault)
         request.device = pipeline->device;
     request.observer_bytes = observers_bytes(&pipeline->request->run.observers, &pipeline->job);
     if (request.stats)
-        request.observer_bytes += stats_bytes(&pipeline->job);
+        request.observer_bytes += observer_stats_bytes(&pipeline->job);
     request.output_bytes = outputs_bytes(pipeline);
     if (may_take_device(pipeline, &request)) {
         take_device(pipeline);

@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct ring;
+struct io_ring;
 
 struct lane {
     const struct backend *backend;
@@ -25,7 +25,7 @@ struct lane {
 
     /* While a run is under way. */
     struct field *fields[LEVELS_FIELDS];
-    struct ring *in, *out; /* of the pass; NULL where it reads or writes nothing */
+    struct io_ring *in, *out; /* of the pass; NULL where it reads or writes nothing */
 };
 
 bool lane_open(struct lane *lane, const struct backend *backend, const struct device_request *request,

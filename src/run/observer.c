@@ -1,6 +1,11 @@
 /* Observers: whoever looks at the planes of a run as files hold them. */
 #include "observer.h"
 
+#include "base/clock.h"
+#include "base/mem.h"
+
+#include <string.h>
+
 size_t observers_bytes(const struct observers *observers, const struct job *job)
 {
     size_t bytes = 0;
@@ -42,3 +47,145 @@ bool observers_finish(const struct observers *observers, struct peers *peers, st
     }
     return true;
 }
+
+/* ---- --stats ---- */
+
+/* Planes that are tallied at once: many rows of a picture, whose tallies still take little memory. */
+#define PLANES_TOGETHER 4096
+
+static struct tally *new_tallies(const struct plan *plan, size_t count, struct fault *fault)
+{
+    return mem_zeroed(count, plan->job->in.grid.channels * sizeof(struct tally), "the statistics", fault);
+}
+
+/* Planes are added up in their order: until those before them are known, each is kept by itself. */
+size_t observer_stats_bytes(const struct job *job)
+{
+    size_t others = 2 * (job->in.volumes - 1) * job->in.grid.channels * sizeof(struct tally);
+
+    return job->members == 1
+               ? others
+               : others + 2 * job_window(job).count * job->in.grid.channels * sizeof(struct tally);
+}
+
+static bool keep(struct observer_stats *stats, struct fault *fault)
+{
+    for (size_t end = 0; stats->plan->job->members > 1 && end < 2; end++) {
+        stats->kept[end] = new_tallies(stats->plan, job_window(stats->plan->job).count, fault);
+        if (stats->kept[end] == NULL)
+            return false;
+    }
+    return true;
+}
+
+void observer_stats_free(struct observer_stats *stats)
+{
+    mem_free(stats->planes);
+    mem_free(stats->kept[0]);
+    mem_free(stats->kept[1]);
+    stats->planes = stats->kept[0] = stats->kept[1] = NULL;
+}
+
+static bool begin_stats(void *state, const struct plan *plan, struct fault *fault)
+{
+    struct observer_stats *stats = state;
+    size_t planes = plan->shape.planes < PLANES_TOGETHER ? plan->shape.planes : PLANES_TOGETHER;
+    size_t volumes = stats->of_series ? plan->job->in.volumes : 1;
+
+    stats->plan = plan;
+    stats->in = new_tallies(plan, volumes, fault);
+    stats->out = stats->in == NULL ? NULL : new_tallies(plan, volumes, fault);
+    stats->planes = stats->out == NULL ? NULL : new_tallies(plan, planes, fault);
+    return stats->planes != NULL && keep(stats, fault);
+}
+
+/* Planes one after the other, whatever comes together. */
+static void add_up(const struct observer_stats *stats, enum observer_end end, const struct tally *planes,
+                   size_t count)
+{
+    struct tally *totals = end == OBSERVER_INPUT ? stats->in : stats->out;
+    size_t channels = stats->plan->job->in.grid.channels;
+
+    for (size_t i = 0; i < count * channels; i++)
+        tally_add_plane(&totals[i % channels], &planes[i]);
+}
+
+static bool add_planes(const struct observer_stats *stats, enum observer_end end, const void *samples,
+                       struct range planes, struct fault *fault)
+{
+    const struct plan *plan = stats->plan;
+    const struct encoding *encoding = end == OBSERVER_INPUT ? &plan->job->decode : &plan->job->encode;
+    size_t first = planes.first - job_window(plan->job).first;
+    struct tally *kept = stats->kept[end] == NULL ? NULL : stats->kept[end] + first * encoding->channels;
+
+    if (!plan->lanes[0].backend->tally(plan->lanes[0].device, encoding, &plan->shape, samples, planes.count,
+                                       stats->planes, fault))
+        return false;
+    if (kept != NULL)
+        memcpy(kept, stats->planes, planes.count * encoding->channels * sizeof *kept);
+    else
+        add_up(stats, end, stats->planes, planes.count);
+    return true;
+}
+
+static size_t plane_bytes(const struct observer_stats *stats, enum observer_end end)
+{
+    const struct job *job = stats->plan->job;
+
+    return header_plane_bytes(end == OBSERVER_INPUT ? &job->in : &job->out);
+}
+
+static bool see_stats(void *state, enum observer_end end, const void *samples, struct range planes,
+                      struct fault *fault)
+{
+    struct observer_stats *stats = state;
+    const unsigned char *bytes = samples;
+    double begun = clock_seconds();
+    bool done = true;
+
+    for (size_t i = 0, count; done && i < planes.count; i += count) {
+        count = planes.count - i < PLANES_TOGETHER ? planes.count - i : PLANES_TOGETHER;
+        done = add_planes(stats, end, bytes + i * plane_bytes(stats, end),
+                          (struct range){planes.first + i, count}, fault);
+    }
+    stats->seconds += clock_seconds() - begun;
+    return done;
+}
+
+/* What a rank has kept of an end. */
+struct gathering {
+    const struct observer_stats *stats;
+    enum observer_end end;
+};
+
+static bool take(void *data, const void *bytes, size_t size, struct fault *fault)
+{
+    const struct gathering *gathering = data;
+    size_t each = gathering->stats->plan->job->in.grid.channels * sizeof(struct tally);
+
+    (void)fault;
+    add_up(gathering->stats, gathering->end, bytes, size / each);
+    return true;
+}
+
+static bool gather(const struct observer_stats *stats, struct peers *peers, enum observer_end end,
+                   struct fault *fault)
+{
+    const struct job *job = stats->plan->job;
+    struct gathering gathering = {stats, end};
+
+    return peers_gather(peers, stats->kept[end],
+                        job_window(job).count * job->in.grid.channels * sizeof(struct tally), take,
+                        &gathering, fault);
+}
+
+static bool finish_stats(void *state, struct peers *peers, struct fault *fault)
+{
+    const struct observer_stats *stats = state;
+
+    return peers_count(peers) == 1 ||
+           (gather(stats, peers, OBSERVER_INPUT, fault) && gather(stats, peers, OBSERVER_OUTPUT, fault));
+}
+
+const struct observer_kind observer_stats = {
+    .name = "statistics", .begin = begin_stats, .see = see_stats, .finish = finish_stats};

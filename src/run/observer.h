@@ -53,4 +53,26 @@ bool observers_see(const struct observers *observers, enum observer_end end, con
                    struct range planes, struct fault *fault);
 bool observers_finish(const struct observers *observers, struct peers *peers, struct fault *fault);
 
+/* ---- --stats ---- */
+
+/* An observer that adds up the samples of both ends. */
+struct observer_stats {
+    const struct plan *plan;
+    bool of_series;         /* there is room for those of all volumes, of which these are the first */
+    struct tally *in, *out; /* one a channel of the file, which whoever keeps the state releases; or NULL */
+    struct tally *planes;   /* room for those of some planes */
+    struct tally
+        *kept[2]; /* by the end of the run: those of each plane, where they are of several processes */
+    double seconds;
+};
+
+/* What keeping them takes. */
+size_t observer_stats_bytes(const struct job *job);
+
+/* Release what is nobody else's. */
+void observer_stats_free(struct observer_stats *stats);
+
+/* The state of such an observer is a struct observer_stats, of zeros before the run. */
+extern const struct observer_kind observer_stats;
+
 #endif

@@ -27,7 +27,7 @@ static struct range wanted(const struct run *run, const struct pass *pass)
 
 /* Those that are wanted, each once. */
 static bool observe(struct run *run, const struct pass *pass, const struct stop *end,
-                    const struct ring_slot *slot)
+                    const struct io_slot *slot)
 {
     struct range planes = sweep_overlap(slot->planes, wanted(run, pass));
     const unsigned char *samples = slot->staging->samples;
@@ -40,28 +40,28 @@ static bool observe(struct run *run, const struct pass *pass, const struct stop 
 }
 
 /* Of those that are wanted, each once. */
-static struct range counted(const struct run *run, const struct pass *pass, const struct ring_slot *slot)
+static struct range counted(const struct run *run, const struct pass *pass, const struct io_slot *slot)
 {
     return pass->from->of_run ? sweep_overlap(slot->planes, wanted(run, pass)) : (struct range){0, 0};
 }
 
 /* The next planes that the reader brings. */
-static bool take_slot(struct run *run, struct pass *pass, struct ring_slot **slot)
+static bool take_slot(struct run *run, struct pass *pass, struct io_slot **slot)
 {
     if (!peers_go_on(run->peers, run->fault) || sink_lacks_room(run->sink, run->fault) ||
-        !ring_take(run->lane->in, slot, run->fault))
+        !io_ring_take(run->lane->in, slot, run->fault))
         return false;
     pass->taken += (*slot)->planes.count;
     return true;
 }
 
 /* Past those that come before what the pass is over. */
-static bool take_needed(struct run *run, struct pass *pass, struct ring_slot **slot)
+static bool take_needed(struct run *run, struct pass *pass, struct io_slot **slot)
 {
     while (take_slot(run, pass, slot)) {
         if ((*slot)->planes.first >= pass->load.part.first)
             return true;
-        ring_free(run->lane->in, *slot);
+        io_ring_free(run->lane->in, *slot);
     }
     return false;
 }
@@ -69,12 +69,12 @@ static bool take_needed(struct run *run, struct pass *pass, struct ring_slot **s
 /* Past those that come after it: only once the file has ended as it should, the last planes are passed on. */
 static bool pass_over_rest(struct run *run, struct pass *pass)
 {
-    struct ring_slot *slot;
+    struct io_slot *slot;
 
     while (pass->taken < pass->load.planes.count) {
         if (!take_slot(run, pass, &slot))
             return false;
-        ring_free(run->lane->in, slot);
+        io_ring_free(run->lane->in, slot);
     }
     return true;
 }
@@ -84,7 +84,7 @@ static bool take_batch(struct run *run, struct pass *pass)
 {
     const struct plan *plan = run->plan;
     struct sweep *sweep = run->sweep;
-    struct ring_slot *slot;
+    struct io_slot *slot;
 
     if (crew_has_failed(run->crew, run->fault) || !take_needed(run, pass, &slot) ||
         !observe(run, pass, pass->from, slot) || !sweep_make_room(sweep, slot->planes.count, run->fault) ||
@@ -93,7 +93,7 @@ static bool take_batch(struct run *run, struct pass *pass)
         return false;
     progress_add(run->progress, plan_samples(plan, slot->planes.count));
     sweep_feed(sweep, slot->planes.count);
-    ring_free(run->lane->in, slot);
+    io_ring_free(run->lane->in, slot);
     return true;
 }
 
@@ -103,9 +103,9 @@ static bool give_batch(struct run *run, struct pass *pass)
     const struct plan *plan = run->plan;
     struct sweep *sweep = run->sweep;
     struct range leaving = sweep_leaving(sweep);
-    struct ring_slot *slot;
+    struct io_slot *slot;
 
-    if (crew_has_failed(run->crew, run->fault) || !ring_claim(run->lane->out, &slot, run->fault))
+    if (crew_has_failed(run->crew, run->fault) || !io_ring_claim(run->lane->out, &slot, run->fault))
         return false;
     slot->planes = leaving;
     if (leaving.count > plan->schedule.batch)
@@ -113,13 +113,13 @@ static bool give_batch(struct run *run, struct pass *pass)
     if ((pass->measures && !pass_measure(run, slot->planes)) ||
         !run->lane->backend->download(run->lane->device, run->lane->fields[sweep->output], pass->to->encoding,
                                       slot->staging, slot->planes, run->fault) ||
-        (pass_is_observed(run, pass->to) && !ring_await(run->lane->out, slot, run->fault)) ||
+        (pass_is_observed(run, pass->to) && !io_ring_await(run->lane->out, slot, run->fault)) ||
         !observe(run, pass, pass->to, slot))
         return false;
     progress_add(run->progress, plan_samples(plan, slot->planes.count));
     sweep_leave(sweep, slot->planes.count);
     slot->planes.first -= pass->overlap;
-    ring_fill(run->lane->out, slot);
+    io_ring_fill(run->lane->out, slot);
     return true;
 }
 
@@ -144,7 +144,7 @@ static bool take_and_give(struct run *run, struct pass *pass)
     while (!sweep_is_due(run->sweep)) {
         if (has_to_give(run, pass) && !give_batch(run, pass))
             return false;
-        if ((!has_to_give(run, pass) || (ring_has_full(run->lane->in) && sweep_has_room(run->sweep))) &&
+        if ((!has_to_give(run, pass) || (io_ring_has_full(run->lane->in) && sweep_has_room(run->sweep))) &&
             !take_batch(run, pass))
             return false;
     }
@@ -175,17 +175,17 @@ static bool copy(struct run *run, struct pass *pass)
     const struct header *in = &run->job->in;
     bool swaps = in->endian != run->job->out.endian;
     size_t left = pass->frame.own.count;
-    struct ring_slot *full, *empty;
+    struct io_slot *full, *empty;
 
     while (left > 0) {
         struct staging *staging;
         if (!take_needed(run, pass, &full) || !observe(run, pass, pass->from, full) ||
-            !ring_claim(run->lane->out, &empty, run->fault))
+            !io_ring_claim(run->lane->out, &empty, run->fault))
             return false;
         staging = empty->staging;
         *empty = *full;
         full->staging = staging;
-        ring_free(run->lane->in, full);
+        io_ring_free(run->lane->in, full);
         if (swaps)
             sample_swap(in->type, empty->staging->samples,
                         empty->planes.count * grid_plane_samples(&in->grid));
@@ -195,7 +195,7 @@ static bool copy(struct run *run, struct pass *pass)
         left -= empty->planes.count;
         if (left == 0 && !pass_over_rest(run, pass))
             return false;
-        ring_fill(run->lane->out, empty);
+        io_ring_fill(run->lane->out, empty);
     }
     return true;
 }
@@ -227,12 +227,12 @@ static bool reads_end(const struct run *run, const struct pass *pass)
     return is_shared(run) ? planes->first + planes->count == pass->overlap + count : planes->count >= count;
 }
 
-static bool create_ring(struct run *run, struct ring **ring, size_t buffers)
+static bool create_ring(struct run *run, struct io_ring **ring, size_t buffers)
 {
     const struct plan *plan = run->plan;
 
-    return ring_create(ring, run->lane->backend, run->lane->device, buffers, plan->schedule.batch_bytes,
-                       run->fault);
+    return io_ring_create(ring, run->lane->backend, run->lane->device, buffers, plan->schedule.batch_bytes,
+                          run->fault);
 }
 
 /* ---- planes of an unrolled grid ---- */
@@ -241,13 +241,13 @@ static bool create_ring(struct run *run, struct ring **ring, size_t buffers)
 static bool read_around(void *file, void *samples, struct range planes, struct fault *fault)
 {
     const struct pass_roll *roll = file;
-    const struct carrier_end *carrier = &roll->carrier;
+    const struct io_end *end = &roll->end;
     size_t count = roll->own.count, next = (planes.first + count - roll->own.first) % count;
     unsigned char *to = samples;
 
     while (planes.count > 0) {
         struct range piece = {next, planes.count < count - next ? planes.count : count - next};
-        if (!carrier->move(carrier->file, to, piece, fault))
+        if (!end->move(end->file, to, piece, fault))
             return false;
         to += piece.count * roll->plane_bytes;
         planes.count -= piece.count;
@@ -258,51 +258,50 @@ static bool read_around(void *file, void *samples, struct range planes, struct f
 
 static bool end_around(void *file, struct fault *fault)
 {
-    const struct carrier_end *carrier = &((const struct pass_roll *)file)->carrier;
+    const struct io_end *end = &((const struct pass_roll *)file)->end;
 
-    return carrier->finish == NULL || carrier->finish(carrier->file, fault);
+    return end->finish == NULL || end->finish(end->file, fault);
 }
 
 static void stop_around(void *file)
 {
-    const struct carrier_end *carrier = &((const struct pass_roll *)file)->carrier;
+    const struct io_end *end = &((const struct pass_roll *)file)->end;
 
-    if (carrier->interrupt != NULL)
-        carrier->interrupt(carrier->file);
+    if (end->interrupt != NULL)
+        end->interrupt(end->file);
 }
 
-static struct carrier_end roll_end(struct pass_roll *roll)
+static struct io_end roll_end(struct pass_roll *roll)
 {
-    return (struct carrier_end){
-        .file = roll, .move = read_around, .finish = end_around, .interrupt = stop_around};
+    return (struct io_end){.file = roll, .move = read_around, .finish = end_around, .interrupt = stop_around};
 }
 
 /* ---- a pass ---- */
 
 /* What can be read anywhere is read where the pass needs it, and the lanes of a process read their shares one
    after the other. Anything else, each process reads to its end, which tells that it is undamaged. */
-static struct carrier_load load_of(const struct run *run, const struct pass *pass)
+static struct io_load load_of(const struct run *run, const struct pass *pass)
 {
     const struct levels_span *span = &pass->frame.span;
     const struct range part = {span->begin, span->end - span->begin};
     const struct range whole = {is_shared(run) ? pass->overlap : 0, run->plan->shape.planes};
     bool takes_turns = run->plan->shares.held > 1;
 
-    return (struct carrier_load){pass->from->random || takes_turns ? part : whole, part,
-                                 run->plan->schedule.batch};
+    return (struct io_load){pass->from->random || takes_turns ? part : whole, part,
+                            run->plan->schedule.batch};
 }
 
 static bool start_reader(struct run *run, struct pass *pass)
 {
-    struct carrier_end end = roll_end(&pass->roll);
+    struct io_end end = roll_end(&pass->roll);
 
     pass->load = load_of(run, pass);
     if (pass->overlap == 0)
-        end = pass->from->carrier;
+        end = pass->from->end;
     if (run->crew != NULL || !reads_end(run, pass))
         end.finish = NULL;
-    return carrier_fetch(&pass->reader, run->lane->in, run->lane->out, &end, &pass->load, pass->from->threads,
-                         run->fault);
+    return io_threads_read(&pass->reader, run->lane->in, run->lane->out, &end, &pass->load,
+                           pass->from->threads, run->fault);
 }
 
 static bool open_pass(struct run *run, struct pass *pass)
@@ -317,8 +316,8 @@ static bool open_pass(struct run *run, struct pass *pass)
            (is_shared(run) ||
             tees_open_pass(&run->tees, run->lane, &pass->frame, run->lane->in, run->fault)) &&
            (pass->from == NULL || start_reader(run, pass)) &&
-           (pass->to == NULL || carrier_deliver(&pass->writer, run->lane->out, run->lane->in,
-                                                &pass->to->carrier, pass->to->threads, run->fault));
+           (pass->to == NULL || io_threads_write(&pass->writer, run->lane->out, run->lane->in, &pass->to->end,
+                                                 pass->to->threads, run->fault));
 }
 
 /* What went into a spool file is to come back. */
@@ -339,41 +338,30 @@ static bool add_outcomes(struct run *run, const struct pass *pass)
 static bool finish_pass(struct run *run, struct pass *pass)
 {
     if (!sweep_finish(run->sweep, run->fault) || !tees_finish_pass(&run->tees, run->fault) ||
-        (run->lane->in != NULL && !ring_drain(run->lane->in, run->fault)))
+        (run->lane->in != NULL && !io_ring_drain(run->lane->in, run->fault)))
         return false;
     if (run->lane->out == NULL)
         return true;
     if (!add_outcomes(run, pass))
         return false;
-    ring_finish(run->lane->out);
-    return ring_drain(run->lane->out, run->fault);
-}
-
-static struct carrier_work close_carrier(struct carrier *carrier, bool done)
-{
-    if (carrier == NULL)
-        return (struct carrier_work){0.0, 0.0};
-    if (done)
-        carrier_join(carrier);
-    else
-        carrier_abandon(carrier);
-    return carrier_close(carrier);
+    io_ring_finish(run->lane->out);
+    return io_ring_drain(run->lane->out, run->fault);
 }
 
 /* The seconds that the device spent on its buffers. */
-static double close_ring(struct ring **ring)
+static double close_ring(struct io_ring **ring)
 {
-    double seconds = *ring == NULL ? 0.0 : ring_seconds(*ring);
+    double seconds = *ring == NULL ? 0.0 : io_ring_seconds(*ring);
 
-    ring_destroy(*ring);
+    io_ring_destroy(*ring);
     *ring = NULL;
     return seconds;
 }
 
 static void close_pass(struct run *run, struct pass *pass, bool done)
 {
-    struct carrier_work reading = close_carrier(pass->reader, done);
-    struct carrier_work writing = close_carrier(pass->writer, done);
+    struct io_work reading = io_threads_end(pass->reader, done);
+    struct io_work writing = io_threads_end(pass->writer, done);
     double of_tees = tees_close_pass(&run->tees, done);
 
     run->seconds.read += reading.seconds;
@@ -443,7 +431,7 @@ bool pass_make(struct run *run, struct pass *pass)
     if (pass->from != NULL) {
         pass->frame.of_source = pass->from->of_run;
         pass->roll = (struct pass_roll){
-            pass->from->carrier, pass->from->plane_bytes, {pass->overlap, run->plan->shape.planes}};
+            pass->from->end, pass->from->plane_bytes, {pass->overlap, run->plan->shape.planes}};
     }
     done = open_pass(run, pass) && (run->job->copies ? copy(run, pass) : filter(run, pass)) &&
            finish_pass(run, pass);

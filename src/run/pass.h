@@ -10,7 +10,7 @@
 #include "plan/devices.h"
 #include "plan/levels.h"
 #include "plan/plan.h"
-#include "carrier.h"
+#include "io.h"
 #include "observer.h"
 #include "stops.h"
 #include "sweep.h"
@@ -52,7 +52,7 @@ struct run {
 /* A file whose planes are read as those of an unrolled grid, where the last come before the first and the
    first after the last. */
 struct pass_roll {
-    struct carrier_end carrier; /* of the file, which gives planes in any order */
+    struct io_end end; /* of the file, which gives planes in any order */
     size_t plane_bytes;
     struct range own; /* the file's planes among those of the grid */
 };
@@ -68,10 +68,10 @@ struct pass {
 
     /* Its own while it is made. */
     struct sweep_frame frame;
-    struct carrier_load load; /* that the reader brings */
-    size_t taken;             /* planes of it */
+    struct io_load load; /* that the reader brings */
+    size_t taken;        /* planes of it */
     struct pass_roll roll;
-    struct carrier *reader, *writer;
+    struct io_threads *reader, *writer;
 };
 
 /* Make it; where it succeeds, all planes are where they belong and the device has nothing to do. */

@@ -15,7 +15,6 @@
 #include "base/mem.h"
 #include "output.h"
 #include "pass.h"
-#include "stats.h"
 #include "stops.h"
 #include "team.h"
 
@@ -42,7 +41,7 @@ struct running {
     struct sweep sweeps[DEVICES_MOST];
     struct progress progress;
     struct until until;
-    struct stats stats;
+    struct observer_stats stats;
     struct observer *observers; /* the list of all of them, the run's own first */
 };
 
@@ -335,7 +334,7 @@ static bool begin_observers(struct running *running)
         return false;
     all->list = running->observers;
     if (running->request->stats)
-        running->observers[all->count++] = (struct observer){&stats_kind, &running->stats};
+        running->observers[all->count++] = (struct observer){&observer_stats, &running->stats};
     for (size_t i = 0; i < others->count; i++)
         running->observers[all->count++] = others->list[i];
     return observers_begin(all, run->plan, run->fault);
@@ -368,7 +367,7 @@ static void release(struct running *running)
     destroy_sweeps(&running->run);
     stops_close(&running->stops);
     tees_end(&running->run.tees);
-    stats_free(&running->stats);
+    observer_stats_free(&running->stats);
     mem_free(running->observers);
 }
 

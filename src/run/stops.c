@@ -90,12 +90,12 @@ static size_t spool_plane_bytes(const struct stops *stops)
 
 static struct stop from_source(struct stops *stops)
 {
-    const struct carrier_end carrier = {.file = stops,
-                                        .move = stops->source->random ? read_anywhere : read_in_order,
-                                        .finish = end_source,
-                                        .interrupt = stop_source};
+    const struct io_end end = {.file = stops,
+                               .move = stops->source->random ? read_anywhere : read_in_order,
+                               .finish = end_source,
+                               .interrupt = stop_source};
 
-    return (struct stop){.carrier = carrier,
+    return (struct stop){.end = end,
                          .encoding = &stops->job->decode,
                          .plane_bytes = header_plane_bytes(&stops->job->in),
                          .threads = stops->plan->schedule.readers,
@@ -107,10 +107,10 @@ static struct stop from_source(struct stops *stops)
 static struct stop to_sink(struct stops *stops)
 {
     const bool random = stops->output.sink->samples.file != NULL;
-    const struct carrier_end in_order = {.file = stops, .move = write_in_order};
-    const struct carrier_end anywhere = {.file = stops, .prepare = reserve_sink, .move = write_anywhere};
+    const struct io_end in_order = {.file = stops, .move = write_in_order};
+    const struct io_end anywhere = {.file = stops, .prepare = reserve_sink, .move = write_anywhere};
 
-    return (struct stop){.carrier = random ? anywhere : in_order,
+    return (struct stop){.end = random ? anywhere : in_order,
                          .encoding = stops->encode,
                          .plane_bytes = header_plane_bytes(&stops->job->out),
                          .threads = random ? stops->plan->schedule.writers : 1,
@@ -121,10 +121,9 @@ static struct stop to_sink(struct stops *stops)
 
 static struct stop from_spool(struct stops *stops, enum route_stop spool)
 {
-    const struct carrier_end carrier = {.file = &stops->spools[spool - ROUTE_FIRST_SPOOL],
-                                        .move = read_spool};
+    const struct io_end end = {.file = &stops->spools[spool - ROUTE_FIRST_SPOOL], .move = read_spool};
 
-    return (struct stop){.carrier = carrier,
+    return (struct stop){.end = end,
                          .encoding = &stops->spooled,
                          .plane_bytes = spool_plane_bytes(stops),
                          .threads = stops->plan->schedule.readers,
@@ -133,13 +132,10 @@ static struct stop from_spool(struct stops *stops, enum route_stop spool)
 
 static struct stop to_spool(struct stops *stops, enum route_stop spool)
 {
-    const struct carrier_end carrier = {.file = &stops->spools[spool - ROUTE_FIRST_SPOOL],
-                                        .move = write_spool};
+    const struct io_end end = {.file = &stops->spools[spool - ROUTE_FIRST_SPOOL], .move = write_spool};
 
-    return (struct stop){.carrier = carrier,
-                         .encoding = &stops->spooled,
-                         .plane_bytes = spool_plane_bytes(stops),
-                         .threads = 1};
+    return (struct stop){
+        .end = end, .encoding = &stops->spooled, .plane_bytes = spool_plane_bytes(stops), .threads = 1};
 }
 
 struct stop stops_from(struct stops *stops, enum route_stop stop)

@@ -9,7 +9,7 @@
 #include "format/format.h"
 #include "plan/plan.h"
 #include "plan/route.h"
-#include "carrier.h"
+#include "io.h"
 #include "observer.h"
 #include "output.h"
 
@@ -20,7 +20,7 @@
 
 /* Where a pass has its planes from, or puts them. */
 struct stop {
-    struct carrier_end carrier;
+    struct io_end end;
     const struct encoding *encoding;
     size_t plane_bytes;
     unsigned threads;

@@ -141,8 +141,7 @@ static void add_seconds(struct pass_seconds *all, const struct pass_seconds *mem
 /* Once nobody reads any more: to look at a file's end moves the place from which others read. */
 static bool look_at_end(struct run *run, const struct stop *from)
 {
-    return from == NULL || from->carrier.finish == NULL ||
-           from->carrier.finish(from->carrier.file, run->fault);
+    return from == NULL || from->end.finish == NULL || from->end.finish(from->end.file, run->fault);
 }
 
 static bool move_beside(struct run *run, struct move *move)

@@ -29,38 +29,31 @@ static bool write_planes(void *file, void *samples, struct range planes, struct 
 }
 
 bool tees_open_pass(struct tees *tees, const struct lane *lane, const struct sweep_frame *frame,
-                    struct ring *other, struct fault *fault)
+                    struct io_ring *other, struct fault *fault)
 {
     const struct schedule *schedule = &tees->plan->schedule;
-    const struct carrier_end end = {.file = tees, .move = write_planes};
+    const struct io_end end = {.file = tees, .move = write_planes};
 
     tees->lane = lane;
     tees->frame = *frame;
-    return tees->count == 0 || (ring_create(&tees->ring, lane->backend, lane->device, schedule->tee_buffers,
-                                            schedule->batch_bytes, fault) &&
-                                carrier_deliver(&tees->writer, tees->ring, other, &end, 1, fault));
+    return tees->count == 0 || (io_ring_create(&tees->ring, lane->backend, lane->device,
+                                               schedule->tee_buffers, schedule->batch_bytes, fault) &&
+                                io_threads_write(&tees->writer, tees->ring, other, &end, 1, fault));
 }
 
 bool tees_finish_pass(struct tees *tees, struct fault *fault)
 {
     if (tees->ring == NULL)
         return true;
-    ring_finish(tees->ring);
-    return ring_drain(tees->ring, fault);
+    io_ring_finish(tees->ring);
+    return io_ring_drain(tees->ring, fault);
 }
 
 double tees_close_pass(struct tees *tees, bool done)
 {
-    double seconds = 0.0;
+    double seconds = io_threads_end(tees->writer, done).seconds;
 
-    if (tees->writer != NULL) {
-        if (done)
-            carrier_join(tees->writer);
-        else
-            carrier_abandon(tees->writer);
-        seconds = carrier_close(tees->writer).seconds;
-    }
-    ring_destroy(tees->ring);
+    io_ring_destroy(tees->ring);
     tees->ring = NULL;
     tees->writer = NULL;
     return seconds;
@@ -71,15 +64,15 @@ static bool take_batch(struct tees *tees, size_t index, const struct field *fiel
                        struct fault *fault)
 {
     const struct plan *plan = tees->plan;
-    struct ring_slot *slot;
+    struct io_slot *slot;
 
-    if (!ring_claim(tees->ring, &slot, fault) ||
+    if (!io_ring_claim(tees->ring, &slot, fault) ||
         !tees->lane->backend->download(tees->lane->device, field, &plan->job->encode, slot->staging, planes,
                                        fault))
         return false;
     slot->planes =
         (struct range){index * plan->shape.planes + planes.first - tees->frame.overlap, planes.count};
-    ring_fill(tees->ring, slot);
+    io_ring_fill(tees->ring, slot);
     return true;
 }
 

@@ -8,9 +8,8 @@
 #include "kernels/backend.h"
 #include "format/format.h"
 #include "plan/plan.h"
-#include "carrier.h"
+#include "io.h"
 #include "output.h"
-#include "ring.h"
 #include "sweep.h"
 
 #include <stdbool.h>
@@ -32,8 +31,8 @@ struct tees {
     struct outcomes aside;   /* of the device, found before planes of a tee came in between */
     const struct lane *lane; /* whose planes they are */
     struct sweep_frame frame;
-    struct ring *ring; /* of the pass; NULL between passes, and where there are none */
-    struct carrier *writer;
+    struct io_ring *ring; /* of the pass; NULL between passes, and where there are none */
+    struct io_threads *writer;
 };
 
 /* Before the first pass; to be ended, also after a failure. */
@@ -42,7 +41,7 @@ bool tees_begin(struct tees *tees, const struct peers *peers, struct fault *faul
 /* Before a pass of a lane over such planes, and after it. Where it fails, the other ring stops, too, if there
    is one. */
 bool tees_open_pass(struct tees *tees, const struct lane *lane, const struct sweep_frame *frame,
-                    struct ring *other, struct fault *fault);
+                    struct io_ring *other, struct fault *fault);
 
 /* Wait until all planes of the pass have been written. */
 bool tees_finish_pass(struct tees *tees, struct fault *fault);

@@ -1,0 +1,385 @@
+/* Input and output beside computing: rings of buffers, and threads that read into them or write out of them.
+ */
+#include "io.h"
+
+#include "base/belt.h"
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/pool.h"
+#include "base/size.h"
+
+#include <pthread.h>
+
+/* ---- rings ---- */
+
+/* Stations of the belt. */
+enum { FILLING, EMPTYING, STATIONS };
+
+struct io_ring {
+    const struct backend *backend;
+    struct device *device;
+    struct belt *belt;
+    struct io_slot *slots;
+    struct io_slot end; /* what is taken after the last */
+    size_t count;
+    pthread_mutex_t mutex; /* of what follows */
+    bool stopped;
+    double seconds; /* of the device */
+    struct fault fault;
+};
+
+static bool create_slots(struct io_ring *ring, size_t count, size_t bytes, struct fault *fault)
+{
+    ring->slots = mem_zeroed(count, sizeof *ring->slots, "a ring", fault);
+    if (ring->slots == NULL || !belt_create(&ring->belt, count, STATIONS, fault))
+        return false;
+    for (; ring->count < count; ring->count++) {
+        struct staging *staging = ring->backend->staging_create(ring->device, bytes, NULL, fault);
+        if (staging == NULL)
+            return false;
+        ring->slots[ring->count].staging = staging;
+    }
+    return true;
+}
+
+bool io_ring_create(struct io_ring **result, const struct backend *backend, struct device *device,
+                    size_t count, size_t bytes, struct fault *fault)
+{
+    struct io_ring *ring = mem_zeroed(1, sizeof *ring, "a ring", fault);
+
+    if (ring == NULL)
+        return false;
+    ring->backend = backend;
+    ring->device = device;
+    pthread_mutex_init(&ring->mutex, NULL);
+    if (!create_slots(ring, count, bytes, fault)) {
+        io_ring_destroy(ring);
+        return false;
+    }
+    *result = ring;
+    return true;
+}
+
+void io_ring_destroy(struct io_ring *ring)
+{
+    if (ring == NULL)
+        return;
+    for (size_t i = 0; i < ring->count; i++)
+        ring->backend->staging_destroy(ring->device, ring->slots[i].staging);
+    belt_destroy(ring->belt);
+    pthread_mutex_destroy(&ring->mutex);
+    mem_free(ring->slots);
+    mem_free(ring);
+}
+
+/* Of a ring that has stopped. */
+static bool tell_fault(struct io_ring *ring, struct fault *fault)
+{
+    pthread_mutex_lock(&ring->mutex);
+    *fault = ring->fault;
+    pthread_mutex_unlock(&ring->mutex);
+    return false;
+}
+
+static bool take_slot(struct io_ring *ring, unsigned station, struct io_slot **slot, struct fault *fault)
+{
+    size_t place;
+
+    switch (belt_take(ring->belt, station, &place)) {
+    case BELT_TAKEN:
+        *slot = &ring->slots[place];
+        return true;
+    case BELT_FINISHED:
+        *slot = &ring->end;
+        return true;
+    default:
+        return tell_fault(ring, fault);
+    }
+}
+
+static void hand_on(struct io_ring *ring, const struct io_slot *slot)
+{
+    belt_hand_on(ring->belt, (size_t)(slot - ring->slots));
+}
+
+bool io_ring_claim(struct io_ring *ring, struct io_slot **slot, struct fault *fault)
+{
+    return take_slot(ring, FILLING, slot, fault);
+}
+
+void io_ring_fill(struct io_ring *ring, struct io_slot *slot)
+{
+    hand_on(ring, slot);
+}
+
+bool io_ring_take(struct io_ring *ring, struct io_slot **slot, struct fault *fault)
+{
+    return take_slot(ring, EMPTYING, slot, fault);
+}
+
+bool io_ring_has_full(struct io_ring *ring)
+{
+    return belt_has(ring->belt, EMPTYING);
+}
+
+void io_ring_free(struct io_ring *ring, struct io_slot *slot)
+{
+    hand_on(ring, slot);
+}
+
+bool io_ring_await(struct io_ring *ring, struct io_slot *slot, struct fault *fault)
+{
+    double seconds = 0.0;
+    bool done = ring->backend->staging_wait(ring->device, slot->staging, &seconds, fault);
+
+    pthread_mutex_lock(&ring->mutex);
+    ring->seconds += seconds;
+    pthread_mutex_unlock(&ring->mutex);
+    return done;
+}
+
+double io_ring_seconds(struct io_ring *ring)
+{
+    double seconds;
+
+    pthread_mutex_lock(&ring->mutex);
+    seconds = ring->seconds;
+    pthread_mutex_unlock(&ring->mutex);
+    return seconds;
+}
+
+void io_ring_finish(struct io_ring *ring)
+{
+    belt_finish(ring->belt);
+}
+
+bool io_ring_drain(struct io_ring *ring, struct fault *fault)
+{
+    bool drained = belt_drain(ring->belt) || tell_fault(ring, fault);
+
+    for (size_t i = 0; drained && i < ring->count; i++)
+        drained = io_ring_await(ring, &ring->slots[i], fault);
+    return drained;
+}
+
+void io_ring_stop(struct io_ring *ring, const struct fault *fault)
+{
+    pthread_mutex_lock(&ring->mutex);
+    if (!ring->stopped && fault != NULL)
+        ring->fault = *fault;
+    ring->stopped = true;
+    pthread_mutex_unlock(&ring->mutex);
+    belt_stop(ring->belt);
+}
+
+/* ---- threads ---- */
+
+#define MOST_THREADS 64
+
+struct io_threads {
+    void (*carry)(struct io_threads *threads); /* what each thread does */
+    struct io_ring *ring, *other;
+    struct io_end end;
+    struct io_load load;
+    FILE *messages;        /* where those of the thread that started it go */
+    pthread_mutex_t order; /* guards preparing and claims: whoever holds it may wait for the ring */
+    size_t claimed;        /* planes */
+    pthread_mutex_t count; /* guards what has been done */
+    size_t moved;          /* planes */
+    double seconds;
+    struct pool *pool;
+    unsigned threads;
+};
+
+static bool move_slot(struct io_threads *threads, struct io_slot *slot, struct fault *fault)
+{
+    double begun;
+    bool done;
+
+    if (!io_ring_await(threads->ring, slot, fault))
+        return false;
+    begun = clock_seconds();
+    done = threads->end.move(threads->end.file, slot->staging->samples, slot->planes, fault);
+    pthread_mutex_lock(&threads->count);
+    threads->seconds += clock_seconds() - begun;
+    pthread_mutex_unlock(&threads->count);
+    return done;
+}
+
+/* Of the load, what comes next. */
+static struct range next_batch(const struct io_threads *threads)
+{
+    const struct io_load *load = &threads->load;
+    size_t first = load->planes.first + threads->claimed, end = load->planes.first + load->planes.count;
+
+    if (first < load->part.first)
+        end = size_least(end, load->part.first);
+    else if (first < load->part.first + load->part.count)
+        end = size_least(end, load->part.first + load->part.count);
+    return (struct range){first, size_least(end - first, load->batch)};
+}
+
+/* The next buffer together with the next planes, so that the order of both is the same. */
+static bool claim(struct io_threads *threads, struct io_slot **slot, struct fault *fault)
+{
+    bool claimed = true;
+
+    *slot = NULL;
+    pthread_mutex_lock(&threads->order);
+    if (threads->claimed < threads->load.planes.count) {
+        claimed = io_ring_claim(threads->ring, slot, fault);
+        if (claimed) {
+            (*slot)->planes = next_batch(threads);
+            threads->claimed += (*slot)->planes.count;
+        }
+    }
+    pthread_mutex_unlock(&threads->order);
+    return claimed;
+}
+
+/* What ends wrong is not passed on as a whole: the thread that moves the last planes looks at the end first.
+ */
+static bool finish(struct io_threads *threads, const struct io_slot *slot, struct fault *fault)
+{
+    bool last;
+
+    pthread_mutex_lock(&threads->count);
+    threads->moved += slot->planes.count;
+    last = threads->moved == threads->load.planes.count;
+    pthread_mutex_unlock(&threads->count);
+    return !last || threads->end.finish == NULL || threads->end.finish(threads->end.file, fault);
+}
+
+/* Whoever computes may be waiting for either ring. */
+static void stop(struct io_threads *threads, const struct fault *fault)
+{
+    io_ring_stop(threads->ring, fault);
+    if (threads->other != NULL)
+        io_ring_stop(threads->other, fault);
+}
+
+static void read_planes(struct io_threads *threads)
+{
+    struct io_slot *slot;
+    struct fault fault;
+
+    while (claim(threads, &slot, &fault) && slot != NULL) {
+        if (!move_slot(threads, slot, &fault) || !finish(threads, slot, &fault)) {
+            stop(threads, &fault);
+            break;
+        }
+        io_ring_fill(threads->ring, slot);
+    }
+}
+
+static bool prepare(struct io_threads *threads, struct fault *fault)
+{
+    bool prepared;
+
+    pthread_mutex_lock(&threads->order);
+    prepared = threads->end.prepare == NULL || threads->end.prepare(threads->end.file, fault);
+    pthread_mutex_unlock(&threads->order);
+    return prepared;
+}
+
+static void write_planes(struct io_threads *threads)
+{
+    struct io_slot *slot;
+    struct fault fault;
+
+    if (!prepare(threads, &fault)) {
+        stop(threads, &fault);
+        return;
+    }
+    while (io_ring_take(threads->ring, &slot, &fault) && slot->planes.count > 0) {
+        if (!move_slot(threads, slot, &fault)) {
+            stop(threads, &fault);
+            break;
+        }
+        io_ring_free(threads->ring, slot);
+    }
+}
+
+static void run_thread(void *data, size_t first, size_t count, unsigned member)
+{
+    struct io_threads *threads = data;
+
+    (void)first;
+    (void)count;
+    (void)member;
+    diag_divert(threads->messages);
+    threads->carry(threads);
+}
+
+static bool engage(struct io_threads *threads, unsigned count, struct fault *fault)
+{
+    unsigned wanted = count < MOST_THREADS ? count : MOST_THREADS;
+
+    if (!pool_create(&threads->pool, wanted, POOL_SMALL_STACKS, fault))
+        return false;
+    threads->threads = pool_start(threads->pool, wanted, run_thread, threads);
+    return threads->threads > 0 ||
+           fault_raise(fault, STATUS_LIMIT, "cannot create a thread for reading or writing");
+}
+
+static struct io_work close_threads(struct io_threads *threads)
+{
+    unsigned count = threads->threads == 0 ? 1 : threads->threads;
+    struct io_work work = {threads->seconds, threads->seconds / count};
+
+    pool_destroy(threads->pool);
+    pthread_mutex_destroy(&threads->order);
+    pthread_mutex_destroy(&threads->count);
+    mem_free(threads);
+    return work;
+}
+
+static bool start(struct io_threads **result, const struct io_threads *form, unsigned count,
+                  struct fault *fault)
+{
+    struct io_threads *threads = mem_alloc(1, sizeof *threads, "reading and writing", fault);
+
+    if (threads == NULL)
+        return false;
+    *threads = *form;
+    threads->messages = diag_stream();
+    pthread_mutex_init(&threads->order, NULL);
+    pthread_mutex_init(&threads->count, NULL);
+    if (!engage(threads, count, fault)) {
+        (void)close_threads(threads);
+        return false;
+    }
+    *result = threads;
+    return true;
+}
+
+bool io_threads_read(struct io_threads **threads, struct io_ring *ring, struct io_ring *other,
+                     const struct io_end *end, const struct io_load *load, unsigned count,
+                     struct fault *fault)
+{
+    const struct io_threads form = {
+        .carry = read_planes, .ring = ring, .other = other, .end = *end, .load = *load};
+
+    return start(threads, &form, count, fault);
+}
+
+bool io_threads_write(struct io_threads **threads, struct io_ring *ring, struct io_ring *other,
+                      const struct io_end *end, unsigned count, struct fault *fault)
+{
+    const struct io_threads form = {.carry = write_planes, .ring = ring, .other = other, .end = *end};
+
+    return start(threads, &form, count, fault);
+}
+
+struct io_work io_threads_end(struct io_threads *threads, bool done)
+{
+    if (threads == NULL)
+        return (struct io_work){0.0, 0.0};
+    if (!done) {
+        io_ring_stop(threads->ring, NULL);
+        if (threads->end.interrupt != NULL)
+            threads->end.interrupt(threads->end.file);
+    }
+    pool_join(threads->pool);
+    return close_threads(threads);
+}
